@@ -100,7 +100,8 @@ func TestALandingOutlivesItsRalph(t *testing.T) {
 	check.OK(t, syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL))
 	_ = cmd.Wait()
 	go func() { _ = os.WriteFile(pipe, nil, 0o600) }()
-	left := r.unfinish(base, next) // waits for it
+	left, err := Unfinish(t.Context(), r.Repo, main, base, next) // waits for it
+	check.OK(t, err)
 	check.Equal(t, "left", Left{Landed: true}, left)
 	r.git("config", "--remove-section", "filter.slow")
 	r.wantClean(next)
@@ -163,6 +164,29 @@ func TestAPersonsChangesAfterAPowerCutStay(t *testing.T) {
 	r.wantUnlocked()
 }
 
+// TestABranchThatIsCheckedOutAfterAPowerCutIsRestored, too: the files went along.
+func TestABranchThatIsCheckedOutAfterAPowerCutIsRestored(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	base := r.head()
+	next := r.with(base, "a.txt", "new\n", "new", "n\n", "sub/b.txt", "new\n", "zz.slow", "z\n")
+	r.git("branch", "other", r.with(base, "mine", "m"))
+	r.killAt(base, next)
+	for _, name := range []string{"index.lock", "HEAD.lock", "refs/heads/main.lock"} {
+		check.OK(t, os.Remove(filepath.Join(r.dir, ".git", name)))
+	}
+	r.git("switch", "-q", "other")
+	r.git("commit", "-q", "-m", "mine now", "sub/b.txt")
+	link := filepath.Join(t.TempDir(), "link") // by another way
+	check.OK(t, os.Symlink(r.dir, link))
+	r.dir = link
+	r = r.open()
+	left := r.unfinish(base, next)
+	check.Equal(t, "left", Left{Restored: []string{"new", "a.txt"}}, left)
+	check.Equal(t, "status", "", r.git("status", "--porcelain"))
+	check.Equal(t, "mine", "new\n", r.read("sub/b.txt"))
+}
+
 // TestALockOfALiveProcessStays, also one that it has closed, as git commit does while its editor is open.
 func TestALockOfALiveProcessStays(t *testing.T) {
 	t.Parallel()
@@ -201,6 +225,10 @@ func TestNothingBeganNothingIsTouched(t *testing.T) {
 	base := r.head()
 	next := r.with(base, "new", "n", "a.txt", "")
 	r.write("new", "n", "a.txt", "") // as the candidate, but a person's
+	other := &landing{repo: r.Repo, target: main, candidate: base, torn: true}
+	check.OK(t, other.begin(t.Context()))
+	check.OK(t, other.note(r.dir))
+	other.end()
 	lock := filepath.Join(r.dir, ".git/index.lock")
 	check.OK(t, os.WriteFile(lock, nil, 0o600))
 	check.Equal(t, "left", Left{}, r.unfinish(base, next))
@@ -210,6 +238,10 @@ func TestNothingBeganNothingIsTouched(t *testing.T) {
 	ours := filepath.Join(r.dir, ".git/refs/ralph/work/t-1/a-1.lock")
 	r.write(".git/refs/ralph/work/t-1/a-1.lock", "")
 	check.Equal(t, "left", Left{Unlocked: []string{ours}}, r.unfinish(base, next))
+	check.OK(t, other.begin(t.Context()))
+	defer other.end()
+	dir, began, err := other.noted()
+	check.That(t, dir == r.dir && began && err == nil, "the other is forgotten: %q, %v, %v", dir, began, err)
 }
 
 // TestKilledLandings kills git, and ralph before it, at random moments. Then nothing of the person's

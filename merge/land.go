@@ -34,8 +34,8 @@ func (e *BlockedError) Error() string {
 	return fmt.Sprintf("%s has changes that landing would overwrite: %s", e.Dir, strings.Join(e.Files, ", "))
 }
 
-// errSwitched says that a working tree left the target while it was about to follow.
-var errSwitched = errors.New("another branch was checked out")
+// errChanged says that the working tree changed while it was about to follow.
+var errChanged = errors.New("the working tree is changing")
 
 // Land moves a target, a full ref name, from onto to candidate by fast-forward. The working tree
 // that has it checked out follows. If the target is there already, nothing happens. Errors
@@ -52,7 +52,7 @@ func Land(ctx context.Context, r *git.Repo, target, onto, candidate string) erro
 		switch {
 		case done:
 			return nil
-		case errors.Is(err, errSwitched) && tries < 3:
+		case errors.Is(err, errChanged) && tries < 3:
 			continue
 		}
 		return fmt.Errorf("land on %s: %w", target, err)
@@ -190,8 +190,16 @@ func (l *landing) install(ctx context.Context, call git.Call) error {
 // follow is for a working tree that has checked out the target just before it moved.
 func (l *landing) follow(ctx context.Context) {
 	if w, err := l.checkout(ctx); err == nil && w.Dir != "" {
-		_, _ = l.repo.Git(ctx, w.Call(), "read-tree", "-m", "-u", l.onto, l.candidate) // git refuses to overwrite changes
+		_ = inWorktree(ctx, l.repo, w, "", "read-tree", "-m", "-u", l.onto, l.candidate) // git refuses to overwrite changes
 	}
+}
+
+// inWorktree runs git that writes to the index of a person: killed halfway, it would leave a lock.
+func inWorktree(ctx context.Context, r *git.Repo, w git.Worktree, in string, args ...string) error {
+	call := w.Call()
+	call.Outlive, call.In = true, strings.NewReader(in)
+	_, err := r.Git(ctx, call, args...)
+	return err
 }
 
 // explain finds out why git did not move the target, and puts back the files of a
@@ -208,19 +216,23 @@ func (l *landing) explain(ctx context.Context, w git.Worktree, cause error) (don
 	})
 	switch {
 	case strings.Contains(said, "ralph: switched away"):
-		return false, errSwitched
+		return false, errChanged
 	case w.Dir != "" && refused: // it was changed a moment ago
 		changes, err := l.changes(ctx)
 		if err != nil {
 			return false, err
 		}
 		files, err := inTheWay(ctx, l.repo, w, l.onto, changes)
-		if err == nil {
+		switch {
+		case err != nil:
+		case len(files) > 0:
 			err = &BlockedError{Dir: w.Dir, Files: files}
+		default: // git knows of more, such as files that it was told not to look at
+			err = fmt.Errorf("%w: %w", errChanged, &BlockedError{Dir: w.Dir, Why: strings.TrimSpace(said)})
 		}
 		return false, err
 	case w.Dir != "" && !isLocked(cause):
-		if _, err := l.restore(ctx, w, l.onto); err != nil {
+		if _, _, err := l.restore(ctx, w); err != nil {
 			l.torn = true
 			return false, errors.Join(cause, err)
 		}
@@ -273,9 +285,9 @@ func (l *landing) changes(ctx context.Context) ([]change, error) {
 // inTheWay lists the files of a working tree that are not as in onto where the candidate
 // changes them. git would overwrite some of them: ignored ones.
 func inTheWay(ctx context.Context, r *git.Repo, w git.Worktree, onto string, changes []change) ([]string, error) {
-	if _, err := r.Git(ctx, w.Call(), "update-index", "--unmerged", "--refresh"); isLocked(err) {
+	if err := inWorktree(ctx, r, w, "", "update-index", "--unmerged", "--refresh"); isLocked(err) {
 		return nil, fmt.Errorf("%w: %w", ErrLocked, err)
-	}
+	} // or there are changes
 	var files []string
 	dirty := map[string]bool{}
 	for _, args := range [][]string{{"diff-files", "--name-status", "-z"}, {"diff-index", "--cached", "--name-status", "--no-renames", "-z", onto}} {

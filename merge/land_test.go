@@ -1,6 +1,7 @@
 package merge
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -385,4 +386,99 @@ func TestNoHookNoLanding(t *testing.T) {
 	err := r.land(base, next)
 	check.That(t, err != nil, "got no error")
 	r.wantClean(base)
+}
+
+// TestAFileThatGitWasToldNotToLookAtBlocks, too.
+func TestAFileThatGitWasToldNotToLookAtBlocks(t *testing.T) {
+	t.Parallel()
+	for _, flag := range []string{"--skip-worktree", "--assume-unchanged"} {
+		r := newRepo(t)
+		base := r.head()
+		next := r.with(base, "a.txt", "new\n", "new", "n")
+		r.git("update-index", flag, "a.txt")
+		r.write("a.txt", "mine\n")
+		before := r.everything()
+		err := r.land(base, next)
+		var blocked *BlockedError
+		check.That(t, errors.As(err, &blocked) && strings.Contains(err.Error(), "'a.txt'"), "%s: got %v, want a BlockedError that names a.txt", flag, err)
+		check.Equal(t, flag, before, r.everything())
+	}
+}
+
+// TestOneOfManyLands: the others see that the target has moved.
+func TestOneOfManyLands(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	base := r.head()
+	const n = 6
+	errs := make(chan error, n)
+	var list []string
+	for i := range n {
+		list = append(list, r.with(base, "new", strings.Repeat("n", i+1)))
+	}
+	for _, next := range list {
+		go func() { errs <- r.land(base, next) }()
+	}
+	landed := 0
+	for range n {
+		err := <-errs
+		if err == nil {
+			landed++
+		}
+		check.That(t, err == nil || errors.Is(err, ErrMoved), "got %v, want ErrMoved", err)
+	}
+	check.Equal(t, "landed", 1, landed)
+	r.wantClean(r.head())
+}
+
+// TestALandingIsNotStoppedHalfway by the end of its context, once it has begun.
+func TestALandingIsNotStoppedHalfway(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	base := r.head()
+	next := r.with(base, "a.txt", "new\n")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	err := Land(ctx, r.Repo, main, base, next)
+	check.That(t, errors.Is(err, context.Canceled), "got %v, want context.Canceled", err)
+	r.wantClean(base)
+	list, err := r.Worktrees(t.Context())
+	check.OK(t, err)
+	call := list[0].Call()
+	for _, outlive := range []bool{false, true} {
+		call.Outlive = outlive
+		_, err = r.Git(ctx, call, "status")
+		check.That(t, errors.Is(err, context.Canceled) != outlive, "outlive %v: got %v", outlive, err)
+	}
+}
+
+// TestWhatChangesAtTheLastMomentCounts: git looks again with the locks in its hands.
+func TestWhatChangesAtTheLastMomentCounts(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		person func(r repo)
+		want   error
+	}{
+		"a commit":       {func(r repo) { r.write("mine", "m"); r.commit() }, ErrMoved},
+		"another branch": {func(r repo) { r.git("switch", "-q", "-c", "other") }, errChanged},
+		"a deletion":     {func(r repo) { r.git("switch", "-q", "-c", "other"); r.git("branch", "-q", "-D", "main") }, ErrDeleted},
+	} {
+		r := newRepo(t)
+		base := r.head()
+		next := r.with(base, "new", "n")
+		l := &landing{repo: r.Repo, target: main, onto: base, candidate: next}
+		check.OK(t, l.begin(t.Context()))
+		w, err := l.checkout(t.Context())
+		check.OK(t, err)
+		c.person(r)
+		before := r.everything()
+		err = l.fastForward(t.Context(), w)
+		if err == nil {
+			t.Fatalf("%s: the target has moved", name)
+		}
+		_, err = l.explain(t.Context(), w, err)
+		l.end()
+		check.That(t, errors.Is(err, c.want), "%s: got %v, want %v", name, err, c.want)
+		check.Equal(t, name, before, r.everything())
+	}
 }

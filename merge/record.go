@@ -2,22 +2,25 @@ package merge
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 )
 
-// begin waits until nobody moves a target of this repository. The file that is locked for that
-// is held by the git process too, so that it tells of one that has outlived its ralph.
-// It says which candidate is landing where, which is what Unfinish may touch.
+// begin waits until nobody moves the target. The file that is locked for that is held by the
+// git process too, so that it tells of one that has outlived its ralph. It says which
+// candidate is landing where, which is what Unfinish may touch.
 func (l *landing) begin(ctx context.Context) error {
 	dir := filepath.Join(l.repo.Common(), "ralph")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(filepath.Join(dir, "landing"), os.O_RDWR|os.O_CREATE, 0o600)
+	name := fmt.Sprintf("landing-%.8x", sha256.Sum256([]byte(l.target))) // which may be longer than a file name
+	f, err := os.OpenFile(filepath.Join(dir, name), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ func SetRefs(ctx context.Context, r *git.Repo, refs ...Ref) error {
 			fmt.Fprintf(&in, "update %s\x00%s\x00\x00", ref.Name, ref.Commit)
 		}
 	}
-	_, err := r.Git(ctx, git.Call{In: strings.NewReader(in.String())}, "update-ref", "--no-deref", "-z", "--stdin")
+	_, err := r.Git(ctx, git.Call{In: strings.NewReader(in.String()), Outlive: true}, "update-ref", "--no-deref", "-z", "--stdin")
 	return err
 }
 

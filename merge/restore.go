@@ -13,27 +13,24 @@ import (
 	"ralph/internal/git"
 )
 
-type restored struct{ restored, kept []string }
-
 // restore makes w as it was before the landing: all paths that the candidate changes were as in
 // onto. One that now has the content of the candidate, or the beginning of it, was written by the
-// landing; anything else is a person's. What is committed since, up to tip, is left alone.
-func (l *landing) restore(ctx context.Context, w git.Worktree, tip string) (files restored, err error) {
+// landing; anything else is a person's. What is committed there since, or on a branch that was
+// checked out since, is left alone.
+func (l *landing) restore(ctx context.Context, w git.Worktree) (restored, kept []string, err error) {
 	changes, err := l.changes(ctx)
 	if err != nil {
-		return files, err
+		return restored, kept, err
 	}
-	if tip != l.onto && tip != "" {
-		out, err := l.repo.Git(ctx, git.Call{}, "diff-tree", "-r", "-z", "--name-only", "--no-renames", l.onto, tip)
-		if err != nil {
-			return files, err
-		}
-		committed := fields(out)
-		changes = slices.DeleteFunc(changes, func(c change) bool { return slices.Contains(committed, c.path) })
+	out, err := l.repo.Git(ctx, w.Call(), "diff-tree", "-r", "-z", "--name-only", "--no-renames", l.onto, "HEAD", "--")
+	if err != nil {
+		return restored, kept, err
 	}
+	committed := fields(out)
+	changes = slices.DeleteFunc(changes, func(c change) bool { return slices.Contains(committed, c.path) })
 	index, sparse, err := l.index(ctx, w)
 	if err != nil {
-		return files, err
+		return restored, kept, err
 	}
 	changes = slices.DeleteFunc(changes, func(c change) bool {
 		return sparse[c.path] || c.was.mode == gitlink || c.now.mode == gitlink
@@ -44,12 +41,12 @@ func (l *landing) restore(ctx context.Context, w git.Worktree, tip string) (file
 	for _, some := range [][]change{keep(changes, isNew), slices.DeleteFunc(changes, isNew)} {
 		found, err := l.inspect(ctx, w, some)
 		if err != nil {
-			return files, err
+			return restored, kept, err
 		}
 		for _, c := range some {
 			staged := index[c.path]
 			if staged != c.was && staged != c.now {
-				files.kept = append(files.kept, c.path)
+				kept = append(kept, c.path)
 				continue
 			}
 			if staged != c.was && isNew(c) {
@@ -60,34 +57,24 @@ func (l *landing) restore(ctx context.Context, w git.Worktree, tip string) (file
 			switch l.origin(ctx, w, c, found[c.path]) {
 			case asBefore:
 			case aPersons:
-				files.kept = append(files.kept, c.path)
+				kept = append(kept, c.path)
 			case byUs:
-				files.restored = append(files.restored, c.path)
+				restored = append(restored, c.path)
 				if !isNew(c) {
 					again.WriteString(c.path + "\x00")
 				} else if err := remove(w.Dir, c.path); err != nil {
-					return files, err
+					return restored, kept, err
 				}
 			}
 		}
 	}
-	for _, step := range []struct {
-		in   string
-		args []string
-	}{
-		{reset.String(), []string{"update-index", "-z", "--index-info"}},
-		{again.String(), []string{"checkout-index", "-f", "-u", "-q", "-z", "--stdin"}},
-	} {
-		if step.in == "" {
-			continue
-		}
-		call := w.Call()
-		call.In = strings.NewReader(step.in)
-		if _, err := l.repo.Git(ctx, call, step.args...); err != nil {
-			return files, err
-		}
+	if reset.Len() > 0 {
+		err = inWorktree(ctx, l.repo, w, reset.String(), "update-index", "-z", "--index-info")
 	}
-	return files, nil
+	if err == nil && again.Len() > 0 {
+		err = inWorktree(ctx, l.repo, w, again.String(), "checkout-index", "-f", "-u", "-q", "-z", "--stdin")
+	}
+	return restored, kept, err
 }
 
 const (

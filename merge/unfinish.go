@@ -25,52 +25,48 @@ type Left struct {
 // one that is still in progress. A candidate that is not in the target is taken out of the
 // working tree that was to follow; a person's changes stay. Doing it again changes nothing.
 // The error is ErrLocked while a git process may hold a lock.
-func Unfinish(ctx context.Context, r *git.Repo, target, onto, candidate string) (left Left, err error) {
+func Unfinish(ctx context.Context, r *git.Repo, target, onto, candidate string) (Left, error) {
 	l := &landing{repo: r, target: target, onto: onto, candidate: candidate}
-	if err := l.begin(ctx); err != nil {
+	var left Left
+	err := l.begin(ctx)
+	if err == nil {
+		var began bool
+		left, began, err = l.unfinish(ctx)
+		l.torn = err != nil || !began
+		l.end()
+	}
+	if err != nil {
 		return left, fmt.Errorf("clean up the landing on %s: %w", target, err)
 	}
-	l.torn = true
-	defer func() {
-		l.torn = err != nil
-		l.end()
-		if err != nil {
-			err = fmt.Errorf("clean up the landing on %s: %w", target, err)
-		}
-	}()
+	return left, nil
+}
+
+func (l *landing) unfinish(ctx context.Context) (left Left, began bool, err error) {
 	dir, began, err := l.noted()
 	if err != nil {
-		return left, err
+		return left, began, err
 	}
 	var w git.Worktree
 	if began && dir != "" {
-		list, err := r.Worktrees(ctx)
+		list, err := l.repo.Worktrees(ctx)
 		if err != nil {
-			return left, err
+			return left, began, err
 		}
 		if i := slices.IndexFunc(list, func(w git.Worktree) bool { return w.Dir == dir }); i >= 0 {
 			w = list[i]
 		}
 	}
 	if left.Unlocked, err = l.unlock(w, began); err != nil {
-		return left, err
+		return left, began, err
 	}
-	tip, err := r.Commit(ctx, target)
-	if err != nil {
-		return left, err
+	tip, err := l.repo.Commit(ctx, l.target)
+	if err == nil && tip != "" {
+		left.Landed, err = isAncestor(ctx, l.repo, l.candidate, tip)
 	}
-	if tip != "" {
-		if left.Landed, err = isAncestor(ctx, r, candidate, tip); err != nil {
-			return left, err
-		}
+	if err == nil && !left.Landed && w.Dir != "" {
+		left.Restored, left.Kept, err = l.restore(ctx, w)
 	}
-	if left.Landed || w.Dir == "" || w.Branch != target {
-		return left, nil
-	}
-	var files restored
-	files, err = l.restore(ctx, w, tip)
-	left.Restored, left.Kept = files.restored, files.kept
-	return left, err
+	return left, began, err
 }
 
 // unlock removes the lock files of git that the landing can have left.

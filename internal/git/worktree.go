@@ -45,6 +45,12 @@ func (r *Repo) Worktrees(ctx context.Context) ([]Worktree, error) {
 			continue // bare, or the folder is gone
 		}
 		w.GitDir, _ = gitDirs(at)
+		// whatever way leads there, as the system names open files
+		for _, dir := range []*string{&w.Dir, &w.GitDir} {
+			if *dir, err = filepath.EvalSymlinks(*dir); err != nil {
+				return nil, err
+			}
+		}
 		for _, name := range []string{"rebase-merge", "rebase-apply"} {
 			if text, err := os.ReadFile(filepath.Join(w.GitDir, name, "head-name")); err == nil {
 				w.Rebase = strings.TrimSpace(string(text))
