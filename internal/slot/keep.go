@@ -79,12 +79,13 @@ func (s *Slot) tree(ctx context.Context, w *Work, g gitIn, base string) error {
 		return err
 	}
 	var gone, there []string
+	folders := map[string]bool{".": true}
 	for _, entry := range split(list) {
 		tag, name, _ := strings.Cut(entry, " ")
 		switch {
 		case git.Within(name, []string{s.ralph()}):
-		case tag == "R" || tag != "?" && isDir(filepath.Join(s.Top(), filepath.FromSlash(name))):
-			gone = append(gone, name) // a folder is in the place of a file, or it is a submodule
+		case tag == "R" || tag != "?" && (s.isFolder(name) || !s.within(folders, path.Dir(name))):
+			gone = append(gone, name) // a folder took its place, a link that of its folder, or it is a submodule
 		case tag == "?" && strings.HasSuffix(name, "/"):
 			there = append(there, s.nested(ctx, w, strings.TrimSuffix(name, "/"))...)
 		default:
@@ -115,6 +116,20 @@ func (s *Slot) tree(ctx context.Context, w *Work, g gitIn, base string) error {
 		err = s.restoreLinks(w, g, base)
 	}
 	return err
+}
+
+func (s *Slot) isFolder(name string) bool {
+	return isDir(filepath.Join(s.Top(), filepath.FromSlash(name)))
+}
+
+// within says that a folder is part of the slot, and not beyond a link.
+func (s *Slot) within(known map[string]bool, name string) bool {
+	is, looked := known[name]
+	if !looked {
+		is = s.within(known, path.Dir(name)) && s.isFolder(name)
+		known[name] = is
+	}
+	return is
 }
 
 // add puts files into the index. One that git cannot read is found by halving.

@@ -179,6 +179,7 @@ func (s *Slot) config(ctx context.Context) (string, error) {
 	var text strings.Builder
 	hooks := filepath.Join(repo.Common(), "hooks")
 	var promisors []string
+	user := map[string]string{}
 	for pair := range slices.Chunk(strings.Split(strings.TrimSuffix(out, "\x00"), "\x00"), 2) {
 		if len(pair) < 2 || pair[0] == "command" {
 			continue
@@ -190,7 +191,9 @@ func (s *Slot) config(ctx context.Context) (string, error) {
 			if hooks = value; !filepath.IsAbs(value) && !strings.HasPrefix(value, "~") {
 				hooks = filepath.Join(repo.Dir(), value)
 			}
-		case pair[0] != "local" && pair[0] != "worktree" && section != "user":
+		case section == "user":
+			user[key] = value // the last one counts
+		case pair[0] != "local" && pair[0] != "worktree":
 		case section == "remote" && (strings.HasSuffix(key, ".promisor") || strings.HasSuffix(key, ".partialclonefilter")):
 			name := strings.TrimPrefix(key[:strings.LastIndex(key, ".")], "remote.")
 			if !slices.Contains(promisors, name) {
@@ -202,6 +205,9 @@ func (s *Slot) config(ctx context.Context) (string, error) {
 		}
 	}
 	setting(&text, "core.hookspath", hooks, true)
+	for key, value := range user {
+		setting(&text, key, value, true)
+	}
 	// In a partial clone git has to ask for what it does not have; it still cannot push.
 	for _, name := range promisors {
 		url, err := repo.Line(ctx, "ls-remote", "--get-url", name)
