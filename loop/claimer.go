@@ -141,9 +141,9 @@ func (c *claimer) look(ctx context.Context, running int) (l look, err error) {
 	var tally dag.Tally
 	var who availability
 	var near []budget.Finding
-	held := false // tasks are ready, but nobody is available for them, or no money
+	var refused dag.Refused // why tasks are left alone that are ready
 	err = c.opts.Graph.Store.Update(ctx, func(g *dag.Graph) error {
-		if who, near, held, err = c.claim(g, running, &l); err == nil && !l.ok {
+		if who, near, refused, err = c.claim(g, running, &l); err == nil && !l.ok {
 			tally, err = g.Tally(c.opts.Graph.Scope)
 		}
 		if err != nil || l.ok {
@@ -162,9 +162,13 @@ func (c *claimer) look(ctx context.Context, running int) (l look, err error) {
 	}
 	c.spending.warnNear(near)
 	until := c.nextWait(tally)
-	limit := who.limitFor(held, until, tally.Limits)
+	limit := who.limitFor(refused.Skipped, until, tally.Limits)
 	if limit != nil {
 		until = limit.Until
+	}
+	busy := refused.Busy || !refused.Until.IsZero() // by another run, if nothing runs here
+	if !refused.Until.IsZero() && (until.IsZero() || refused.Until.Before(until)) {
+		until = refused.Until
 	}
 	switch {
 	case err != nil || l.ok:
@@ -175,11 +179,15 @@ func (c *claimer) look(ctx context.Context, running int) (l look, err error) {
 	case c.atLimit(running):
 		l.end = ending{kind: event.OutcomeLimit, reason: human.Count(c.opts.Limits.Iterations, "iteration")}
 	case !l.paused.IsZero():
+	case busy:
+		if l.soon, l.until = true, refused.Until; l.until.IsZero() {
+			l.until = c.opts.Host.Now().Add(c.opts.Workers.Poll)
+		}
 	case limit != nil:
 		l.until, l.limit, l.end = until, limit, c.waitForLimit(*limit)
 	case !until.IsZero():
 		l.until = until
-	case held && len(who.spent) > 0: // only money can keep them back now
+	case refused.Skipped && len(who.spent) > 0: // only money can keep them back now
 		l.end = ending{kind: event.OutcomeLimit, reason: who.spent[0].Text}
 	default:
 		return c.blocked(ctx, tally)
@@ -188,19 +196,19 @@ func (c *claimer) look(ctx context.Context, running int) (l look, err error) {
 }
 
 // claim claims the next task, unless a limit or a person is against it.
-func (c *claimer) claim(g *dag.Graph, running int, l *look) (who availability, near []budget.Finding, held bool, err error) {
+func (c *claimer) claim(g *dag.Graph, running int, l *look) (who availability, near []budget.Finding, refused dag.Refused, err error) {
 	if _, reason := c.over(); reason != "" {
 		l.end = ending{kind: event.OutcomeInterrupted, reason: reason}
-		return who, near, held, nil
+		return who, near, refused, nil
 	}
 	if l.end, near, err = c.spending.checkBudgets(g); err != nil || l.end.kind != "" || c.atLimit(running) {
-		return who, near, held, err
+		return who, near, refused, err
 	}
 	if err := c.applyControl(g, l); err != nil || l.end.kind != "" || !l.paused.IsZero() {
-		return who, near, held, err
+		return who, near, refused, err
 	}
 	if who, err = c.findAvailable(g); err != nil {
-		return who, near, held, err
+		return who, near, refused, err
 	}
 	failpoint.Hit("K1")
 	l.iteration = c.ledger.nextNumber()
@@ -209,13 +217,13 @@ func (c *claimer) claim(g *dag.Graph, running int, l *look) (who availability, n
 		Iteration: l.iteration, Skip: who.skip,
 	}
 	if l.claim, l.ok, err = g.Claim(opts); err == nil && !l.ok {
-		held, err = g.Skipped(opts)
+		refused, err = g.Refused(opts)
 	}
 	if l.ok {
 		l.agent = who.agent
 		failpoint.Hit("K2")
 	}
-	return who, near, held, err
+	return who, near, refused, err
 }
 
 // applyControl looks at what people asked of the run.
