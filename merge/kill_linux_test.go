@@ -257,12 +257,20 @@ func TestKilledLandings(t *testing.T) {
 	name := func(folder string, i int) string { return fmt.Sprintf("%s/%03d", folder, i) }
 	for i := range n {
 		r.write(name("changed", i), strings.Repeat("old\n", i), name("deleted", i), "d\n", name("same", i), "s\n")
+		if i%10 == 0 {
+			r.write(name("becomes-folder", i), "f\n", name("becomes-file", i)+"/x", "x\n", name("becomes-file", i)+"/y", "y\n", name("mode", i), "m\n")
+		}
 	}
 	base := r.commit()
 	next := r.on(base, func() {
 		for i := range n {
 			r.write(name("changed", i), strings.Repeat("new line\n", 10*i), name("new", i), strings.Repeat("new\n", 1000))
 			check.OK(t, os.Remove(filepath.Join(r.dir, name("deleted", i))))
+			if i%10 == 0 {
+				r.git("rm", "-q", "-r", name("becomes-folder", i), name("becomes-file", i))
+				r.write(name("becomes-folder", i)+"/x", "x\n", name("becomes-file", i), "f\n")
+				check.OK(t, os.Chmod(filepath.Join(r.dir, name("mode", i)), 0o755))
+			}
 		}
 	})
 	r.write("untracked", "mine", "same/000", "mine", "same/001", "staged")

@@ -1,6 +1,7 @@
 package merge
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,37 +36,44 @@ func (l *landing) restore(ctx context.Context, w git.Worktree) (restored, kept [
 	changes = slices.DeleteFunc(changes, func(c change) bool {
 		return sparse[c.path] || c.was.mode == gitlink || c.now.mode == gitlink
 	})
+	asWas, err := l.same(ctx, w, changes, func(c change) entry { return c.was })
+	if err != nil {
+		return restored, kept, err
+	}
+	asNow, err := l.same(ctx, w, changes, func(c change) entry { return c.now })
+	if err != nil {
+		return restored, kept, err
+	}
 	var reset, again strings.Builder
 	// What was added goes first: it may stand where a file or a folder was.
-	isNew := func(c change) bool { return c.was.mode == "" }
-	for _, some := range [][]change{keep(changes, isNew), slices.DeleteFunc(changes, isNew)} {
-		found, err := l.inspect(ctx, w, some)
-		if err != nil {
-			return restored, kept, err
+	slices.SortStableFunc(changes, func(a, b change) int { return cmp.Compare(min(len(a.was.mode), 1), min(len(b.was.mode), 1)) })
+	for _, c := range changes {
+		staged, isNew := index[c.path], c.was.mode == ""
+		theirs := staged != c.was && staged != c.now
+		if !theirs && staged != c.was {
+			reset.WriteString(cmp.Or(c.was, entry{"0", strings.Repeat("0", len(c.now.id))}).line(c.path))
 		}
-		for _, c := range some {
-			staged := index[c.path]
-			if staged != c.was && staged != c.now {
-				kept = append(kept, c.path)
-				continue
+		at := filepath.Join(w.Dir, filepath.FromSlash(c.path))
+		if !isNew {
+			removeFolders(at)
+		}
+		info, missing := os.Lstat(at)
+		elsewhere := replaced(w.Dir, c.path)
+		switch {
+		case theirs:
+			kept = append(kept, c.path)
+		case asWas[c.path] || isNew && (missing != nil || info.IsDir() || elsewhere):
+		case elsewhere:
+			kept = append(kept, c.path)
+		case asNow[c.path] || missing != nil || l.begun(ctx, w, c): // a file is removed before it is written
+			restored = append(restored, c.path)
+			if !isNew {
+				again.WriteString(c.path + "\x00")
+			} else if err := remove(w.Dir, c.path); err != nil {
+				return restored, kept, err
 			}
-			if staged != c.was && isNew(c) {
-				fmt.Fprintf(&reset, "0 %s\t%s\x00", strings.Repeat("0", len(c.now.id)), c.path)
-			} else if staged != c.was {
-				fmt.Fprintf(&reset, "%s %s\t%s\x00", c.was.mode, c.was.id, c.path)
-			}
-			switch l.origin(ctx, w, c, found[c.path]) {
-			case asBefore:
-			case aPersons:
-				kept = append(kept, c.path)
-			case byUs:
-				restored = append(restored, c.path)
-				if !isNew(c) {
-					again.WriteString(c.path + "\x00")
-				} else if err := remove(w.Dir, c.path); err != nil {
-					return restored, kept, err
-				}
-			}
+		default:
+			kept = append(kept, c.path)
 		}
 	}
 	if reset.Len() > 0 {
@@ -103,67 +111,53 @@ func (l *landing) index(ctx context.Context, w git.Worktree) (staged map[string]
 	return staged, sparse, nil
 }
 
-// seen is what a working tree has at a path. A mode of "" means nothing, a folder is "040000".
-type seen struct {
-	entry
-	text string // the target of a symbolic link
-}
-
-// inspect looks at all paths of the changes. Only of files it asks git, with all filters.
-func (l *landing) inspect(ctx context.Context, w git.Worktree, changes []change) (map[string]seen, error) {
-	out, err := l.repo.Git(ctx, w.Call(), "config", "--type=bool", "core.fileMode")
-	modes := err != nil || strings.TrimSpace(out) != "false"
-	found := map[string]seen{}
-	var files []string
+// same tells which paths of w are as the commit has them that a change is from, or to. Git
+// compares, as links, modes and filters make it difficult.
+func (l *landing) same(ctx context.Context, w git.Worktree, changes []change, side func(change) entry) (map[string]bool, error) {
+	same := map[string]bool{}
 	var in strings.Builder
 	for _, c := range changes {
-		at := filepath.Join(w.Dir, filepath.FromSlash(c.path))
-		info, err := os.Lstat(at)
-		switch {
-		case above(w.Dir, c.path):
-			found[c.path] = seen{entry: entry{mode: "something else"}}
-		case errors.Is(err, fs.ErrNotExist):
-		case err != nil:
-			return nil, err
-		case info.IsDir():
-			found[c.path] = seen{entry: entry{mode: "040000"}}
-		case info.Mode()&fs.ModeSymlink != 0:
-			text, err := os.Readlink(at)
-			if err != nil {
-				return nil, err
-			}
-			found[c.path] = seen{entry: entry{mode: symlink}, text: text}
-		case info.Mode().IsRegular():
-			mode := "100644"
-			if !modes {
-				mode = c.was.mode
-			} else if info.Mode()&0o100 != 0 {
-				mode = "100755"
-			}
-			found[c.path] = seen{entry: entry{mode: mode}}
-			files = append(files, c.path)
-			in.WriteString(`"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(c.path) + "\"\n")
-		default:
-			found[c.path] = seen{entry: entry{mode: "something else"}}
+		if e := side(c); e.mode != "" {
+			same[c.path] = true
+			in.WriteString(e.line(c.path))
 		}
 	}
-	if len(files) == 0 {
-		return found, nil
-	}
-	call := w.Call()
-	call.In = strings.NewReader(in.String())
-	if out, err = l.repo.Git(ctx, call, "hash-object", "--stdin-paths"); err != nil {
+	dir, err := os.MkdirTemp("", "ralph-index-")
+	if err != nil {
 		return nil, err
 	}
-	for i, id := range strings.Fields(out) {
-		found[files[i]] = seen{entry: entry{found[files[i]].mode, id}}
+	defer func() { _ = os.RemoveAll(dir) }()
+	call := w.Call()
+	call.Index, call.In = filepath.Join(dir, "index"), strings.NewReader(in.String())
+	if _, err := l.repo.Git(ctx, call, "update-index", "-z", "--index-info"); err != nil {
+		return nil, err
 	}
-	return found, nil
+	_, _ = l.repo.Git(ctx, call, "update-index", "-q", "--refresh") // which says that some differ
+	out, err := l.repo.Git(ctx, call, "diff-files", "--name-only", "-z")
+	for _, path := range fields(out) {
+		delete(same, path)
+	}
+	return same, err
 }
 
-// above says that there is something else where a folder above a path should be: git would follow
-// it, or remove it.
-func above(top, path string) bool {
+// line is an entry as git update-index reads it.
+func (e entry) line(path string) string { return e.mode + " " + e.id + "\t" + path + "\x00" }
+
+// begun says that a file has the beginning of what the candidate has there.
+func (l *landing) begun(ctx context.Context, w git.Worktree, c change) bool {
+	at := filepath.Join(w.Dir, filepath.FromSlash(c.path))
+	info, err := os.Lstat(at)
+	if err != nil || !info.Mode().IsRegular() || c.now.mode == "" || c.now.mode == symlink {
+		return false
+	}
+	text, err := os.ReadFile(at)
+	now, gerr := l.repo.Git(ctx, w.Call(), "cat-file", "--filters", "--path="+c.path, c.now.id)
+	return err == nil && gerr == nil && strings.HasPrefix(now, string(text))
+}
+
+// replaced says that there is something else where a folder above a path should be: git would
+// follow it, or remove it.
+func replaced(top, path string) bool {
 	for up := filepath.Dir(filepath.FromSlash(path)); up != "."; up = filepath.Dir(up) {
 		if info, err := os.Lstat(filepath.Join(top, up)); err == nil && !info.IsDir() {
 			return true
@@ -172,48 +166,20 @@ func above(top, path string) bool {
 	return false
 }
 
-type origin int
-
-const (
-	asBefore origin = iota
-	byUs
-	aPersons
-)
-
-// origin says who wrote what is at a path of w.
-func (l *landing) origin(ctx context.Context, w git.Worktree, c change, is seen) origin {
-	content := func(e entry, how ...string) (string, error) {
-		return l.repo.Git(ctx, w.Call(), append([]string{"cat-file"}, append(how, e.id)...)...)
-	}
-	switch {
-	case is.mode == "" && c.was.mode == "", is.mode == "040000" && c.was.mode == "":
-		return asBefore
-	case is.mode == "": // a file is removed before it is written
-		return byUs
-	case is.mode == symlink:
-		for e, who := range map[entry]origin{c.was: asBefore, c.now: byUs} {
-			if text, err := content(e, "blob"); e.mode == symlink && err == nil && text == is.text {
-				return who
-			}
+// removeFolders removes a folder if there is no file in it.
+func removeFolders(at string) {
+	var folders []string
+	_ = filepath.WalkDir(at, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			folders = nil
+			return fs.SkipAll
 		}
-		return aPersons
-	case is.entry == c.was:
-		return asBefore
-	case is.id == "" || c.now.mode == "" || c.now.mode == symlink:
-		return aPersons
-	case is.id == c.now.id:
-		return byUs
+		folders = append(folders, path)
+		return err
+	})
+	for _, path := range slices.Backward(folders) {
+		_ = os.Remove(path) // which leaves one alone that has a file by now
 	}
-	text, err := os.ReadFile(filepath.Join(w.Dir, filepath.FromSlash(c.path)))
-	now, gerr := content(c.now, "--filters", "--path="+c.path)
-	if err == nil && gerr == nil && strings.HasPrefix(now, string(text)) {
-		return byUs
-	}
-	return aPersons
-}
-
-func keep(changes []change, that func(change) bool) []change {
-	return slices.DeleteFunc(slices.Clone(changes), func(c change) bool { return !that(c) })
 }
 
 // remove removes a file, and the folders above it that are empty then.
