@@ -115,6 +115,9 @@ func (s *Slot) tree(ctx context.Context, w *Work, g gitIn, base string) error {
 	if w.Tree, err = line(g(nil, "write-tree")); err == nil {
 		err = s.restoreLinks(w, g, base)
 	}
+	if err == nil {
+		err = s.dirtyLinks(ctx, w, g)
+	}
 	return err
 }
 
@@ -157,7 +160,7 @@ func (s *Slot) nested(ctx context.Context, w *Work, dir string) (names []string)
 		return nil
 	}
 	w.Nested = append(w.Nested, dir)
-	call := git.Call{WorkTree: filepath.Join(s.Top(), filepath.FromSlash(dir)), Index: s.note("none"), Own: s.p.o.Repo.Own()}
+	call := git.Call{WorkTree: filepath.Join(s.Top(), filepath.FromSlash(dir)), Index: s.note("none"), Own: s.p.o.Repo.Own()} // an empty one
 	list, err := s.p.o.Repo.Git(ctx, call, "ls-files", "-z", "--others", "--exclude-standard")
 	if err != nil {
 		w.Left = append(w.Left, Left{dir, err.Error()})
@@ -196,6 +199,44 @@ func (s *Slot) restoreLinks(w *Work, g gitIn, base string) error {
 	}
 	w.Tree, err = line(g(nil, "write-tree"))
 	return err
+}
+
+// dirtyLinks finds submodules with changes that were not even committed there: a gate would see
+// them, and they would not land. It goes by the submodule's own index, read as a file.
+func (s *Slot) dirtyLinks(ctx context.Context, w *Work, g gitIn) error {
+	if _, err := os.Lstat(filepath.Join(s.Top(), ".gitmodules")); err != nil {
+		return nil //nolint:nilerr // there are no submodules
+	}
+	list, err := g(nil, "ls-files", "-sz")
+	if err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(s.Top())
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for _, entry := range split(list) {
+		_, name, _ := strings.Cut(entry, "\t")
+		if !strings.HasPrefix(entry, gitlink) || slices.Contains(w.Left, Left{name, whySubmodule}) {
+			continue
+		}
+		at := strings.TrimPrefix(strings.TrimSpace(read(root, name+"/.git")), "gitdir: ")
+		data := read(root, path.Join(name, at, "index"))
+		if data == "" { // it is not set up
+			continue
+		}
+		index := s.note("submodule")
+		if err := os.WriteFile(index, []byte(data), 0o600); err != nil {
+			return err
+		}
+		call := git.Call{WorkTree: filepath.Join(s.Top(), filepath.FromSlash(name)), Index: index, Own: s.p.o.Repo.Own()}
+		changes, err := s.p.o.Repo.Git(ctx, call, "ls-files", "-zmo", "--exclude-standard")
+		if err != nil || changes != "" {
+			w.Left = append(w.Left, Left{name, whySubmodule})
+		}
+	}
+	return nil
 }
 
 func line(out string, err error) (string, error) { return strings.TrimSuffix(out, "\n"), err }

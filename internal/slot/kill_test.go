@@ -78,7 +78,7 @@ func TestRalphIsKilled(t *testing.T) {
 				}
 				bin := t.TempDir()
 				wrapper := "#!/bin/sh\necho x >> " + bin + "/calls\nif [ $(wc -l < " + bin + "/calls) -eq " + strconv.Itoa(at) + " ]; then kill -9 $PPID; fi\nexec " + real + " \"$@\"\n"
-				check.OK(t, os.WriteFile(filepath.Join(bin, "git"), []byte(wrapper), 0o700))
+				program(t, filepath.Join(bin, "git"), wrapper)
 				self, err := os.Executable()
 				check.OK(t, err)
 				cmd := exec.CommandContext(t.Context(), self)

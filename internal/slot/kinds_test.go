@@ -48,14 +48,13 @@ func TestHooks(t *testing.T) {
 			t.Parallel()
 			r := newRepo(t)
 			first := r.commit("a", "a")
-			r.write("tools/.gitignore", "*\n")
+			r.write("tools/.gitignore", "*\n", test.folder+"/none", "")
 			if test.path != "" {
 				r.git("config", "core.hooksPath", test.path)
 			}
 			ran := filepath.Join(t.TempDir(), "ran")
 			for _, hook := range []string{"pre-commit", "post-checkout", "post-index-change", "reference-transaction"} {
-				r.write(test.folder+"/"+hook, "#!/bin/sh\necho "+hook+" >> "+ran+"\n")
-				check.OK(t, os.Chmod(filepath.Join(r.dir, test.folder, hook), 0o700))
+				program(t, filepath.Join(r.dir, test.folder, hook), "#!/bin/sh\necho "+hook+" >> "+ran+"\n")
 			}
 			s, at := take(t, open(t, r, nil), 1, first)
 			at.write("a", "b")

@@ -107,7 +107,7 @@ func (s *Slot) point(ctx context.Context, head string, stages []string) error {
 	}
 	defer func() { _ = os.RemoveAll(temp) }() // Take removes what stays
 	theirs := filepath.Join(temp, "index")
-	if err := copyIndex(s.index(), func(data []byte, at time.Time) error { return writeAt(theirs, data, at) }); err != nil {
+	if err := copyIndex(s.index(), theirs); err != nil {
 		return err
 	}
 	call := git.Call{WorkTree: s.Top(), Index: theirs, Own: s.p.o.Repo.Own(), In: nulled(stages)}
@@ -136,7 +136,11 @@ func (s *Slot) pointIn(root *os.Root, commit, index string) error {
 	if err != nil {
 		return err
 	}
-	return copyIndex(index, func(data []byte, at time.Time) error { return put(root, "index", data, at) })
+	data, at, err := readIndex(index)
+	if err != nil {
+		return err
+	}
+	return put(root, "index", data, at)
 }
 
 // put writes a file of a .git anew, whatever an agent has put in its place.

@@ -48,10 +48,7 @@ func (s *Slot) setUp(ctx context.Context, head, tree string) error {
 	if err == nil && (s.p.o.Setup != nil || len(s.made.Copied) > 0) {
 		s.made.There, err = s.ignored(ctx)
 	}
-	if err == nil {
-		s.made.Size, err = s.size()
-	}
-	s.made.Setup = key
+	s.made.Setup, s.made.Size = key, s.size()
 	return err
 }
 

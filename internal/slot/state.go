@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -88,11 +87,8 @@ func (s *Slot) withIndex(ctx context.Context, dir string, do func(gitIn) error) 
 	}
 	defer func() { _ = os.RemoveAll(temp) }() // Take removes what stays
 	index := filepath.Join(temp, "index")
-	// A link will do: git never writes into an index, it replaces it.
-	if err := os.Link(s.index(), index); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		if err = copyIndex(s.index(), func(data []byte, at time.Time) error { return writeAt(index, data, at) }); err != nil {
-			return err
-		}
+	if err := copyIndex(s.index(), index); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
 	call := git.Call{WorkTree: dir, Index: index, Own: s.p.o.Repo.Own(), Env: []string{"GIT_LITERAL_PATHSPECS=1"}}
 	err = do(func(in io.Reader, args ...string) (string, error) {
@@ -106,21 +102,22 @@ func (s *Slot) withIndex(ctx context.Context, dir string, do func(gitIn) error) 
 	return err
 }
 
-// copyIndex hands on an index with its time, by which git knows what may have changed since.
-func copyIndex(from string, to func([]byte, time.Time) error) error {
-	info, err := os.Stat(from)
+// copyIndex copies an index with its time, by which git knows what may have changed since.
+func copyIndex(from, to string) error {
+	data, at, err := readIndex(from)
 	if err != nil {
 		return err
 	}
-	data, err := os.ReadFile(from)
-	if err != nil {
-		return err
-	}
-	return to(data, info.ModTime())
+	return errors.Join(os.WriteFile(to, data, 0o600), os.Chtimes(to, at, at))
 }
 
-func writeAt(path string, data []byte, at time.Time) error {
-	return errors.Join(os.WriteFile(path, data, 0o600), os.Chtimes(path, at, at))
+func readIndex(path string) ([]byte, time.Time, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	data, err := os.ReadFile(path)
+	return data, info.ModTime(), err
 }
 
 // files sets the working files to a commit or a tree: what was changed is set back, what is
@@ -193,19 +190,16 @@ func nulled(names []string) io.Reader {
 	return strings.NewReader(strings.Join(names, "\x00") + "\x00")
 }
 
-// size is what the slot takes on the disk.
-func (s *Slot) size() (total int64, err error) {
-	err = filepath.WalkDir(s.Top(), func(_ string, d fs.DirEntry, err error) error {
+// size is what the slot takes on the disk. What cannot be read does not count.
+func (s *Slot) size() (total int64) {
+	_ = filepath.WalkDir(s.Top(), func(_ string, d fs.DirEntry, err error) error {
 		if err != nil {
-			return nil //nolint:nilerr // what cannot be read does not count
+			return nil //nolint:nilerr // as said
 		}
 		if info, err := d.Info(); err == nil {
 			total += (info.Size() + 4095) &^ 4095
 		}
 		return nil
 	})
-	if err != nil {
-		return 0, fmt.Errorf("size of slot %d: %w", s.n, err)
-	}
-	return total, nil
+	return total
 }

@@ -3,8 +3,10 @@ package slot
 import (
 	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"sort"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -25,8 +27,17 @@ type trap struct {
 func newTrap(t testing.TB) trap {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "trap")
-	check.OK(t, os.WriteFile(path, []byte("#!/bin/sh\necho \"$0 $*\" >> '"+path+".sprung'\ncat\n"), 0o700))
+	program(t, path, "#!/bin/sh\necho \"$0 $*\" >> '"+path+".sprung'\ncat\n")
 	return trap{t, path}
+}
+
+// program writes a script from a process of its own: one that another test forks meanwhile would
+// hold it open for writing, and it could not be run.
+func program(t testing.TB, path, text string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", `cat > "$0" && chmod 700 "$0"`, path)
+	cmd.Stdin = strings.NewReader(text)
+	check.OK(t, cmd.Run())
 }
 
 func (p trap) reset() { _ = os.Remove(p.path + ".sprung") }
