@@ -141,7 +141,7 @@ func TestLinksOutOfASlot(t *testing.T) {
 			second := r.commit("a", "2\n", "dir/x", "2\n", "dir/deep/f", "2\n")
 			p := open(t, r, func(o *Options) { o.Sub = "dir" })
 			outside := repo{t, t.TempDir()}
-			outside.write("f", "precious\n", "x", "precious\n", "deep/f", "precious\n", "heads/main", "precious\n")
+			outside.write("f", "precious\n", "x", "precious\n", "deep/f", "precious\n", "heads/main", "precious\n", "modules/m", "precious\n")
 			was := outside.all()
 			s, at := take(t, p, 1, first)
 			plant := func() { t.Helper(); at.sh("OUT=" + outside.dir + "; " + do) }

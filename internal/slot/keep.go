@@ -205,7 +205,7 @@ func (s *Slot) restoreLinks(w *Work, g gitIn, base string) error {
 // them, and they would not land. It goes by the submodule's own index, read as a file.
 func (s *Slot) dirtyLinks(ctx context.Context, w *Work, g gitIn) error {
 	if _, err := os.Lstat(filepath.Join(s.Top(), ".gitmodules")); err != nil {
-		return nil //nolint:nilerr // there are no submodules
+		return nil
 	}
 	list, err := g(nil, "ls-files", "-sz")
 	if err != nil {

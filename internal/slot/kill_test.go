@@ -126,7 +126,7 @@ func TestAGitThatLivesOn(t *testing.T) {
 	r := newRepo(t)
 	first := r.commit("a", "1\n", "dir/b", "b\n")
 	p := open(t, r, nil)
-	s, at := take(t, p, 1, first)
+	s, _ := take(t, p, 1, first)
 	// A git that is slow, as a filter holds it up, in the middle of setting files.
 	gate := filepath.Join(t.TempDir(), "gate")
 	r.sh("mkfifo " + gate)
@@ -138,7 +138,7 @@ func TestAGitThatLivesOn(t *testing.T) {
 	open, err := os.OpenFile(gate, os.O_WRONLY, 0) // waits until the filter reads
 	check.OK(t, err)
 	p2 := Open(p.o) // the next ralph
-	_, at = take(t, p2, 1, first)
+	_, at := take(t, p2, 1, first)
 	wantClean(t, at, first)
 	check.OK(t, open.Close())
 	<-ended // whatever it says: its folder has moved

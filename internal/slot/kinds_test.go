@@ -113,6 +113,7 @@ func TestKindsOfRepositories(t *testing.T) {
 			w.git("sparse-checkout", "set", "in")
 			return w
 		}, check: func(t *testing.T, at repo) {
+			check.Equal(t, "what is sparse", "in", at.git("sparse-checkout", "list"))
 			check.That(t, at.has("in/x") && !at.has("out"), "it is not sparse")
 		}},
 		"partial": {make: func(r repo) repo {

@@ -56,7 +56,7 @@ func (s *Slot) setUp(ctx context.Context, head, tree string) error {
 func (s *Slot) setupKey(ctx context.Context) (string, error) {
 	include, _ := os.ReadFile(filepath.Join(s.p.o.Project, includeFile)) // there need be none
 	sum := sha256.New()
-	fmt.Fprintf(sum, "%q %q %q %v\n", s.p.o.Copy, s.p.o.SetupOn, include, s.p.o.Setup == nil)
+	fmt.Fprintf(sum, "%q %q %q %q %v\n", s.p.o.Copy, s.p.o.SetupOn, include, s.p.o.SetupIs, s.p.o.Setup == nil)
 	var specs []string
 	for _, name := range s.p.o.SetupOn {
 		specs = append(specs, ":(top,glob)"+path.Join(s.p.o.Sub, name))

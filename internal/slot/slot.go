@@ -29,9 +29,14 @@ type Options struct {
 	Name    string // of the project, for the names of containers
 	Branch  string // the branch that agents find checked out: the target's
 
-	Copy    []string // ignored files of the project that slots get too, as in .gitignore
+	// Copy names ignored files of the project that slots get too, as .gitignore does; its
+	// file .worktreeinclude does the same.
+	Copy []string
+	// Setup prepares a new slot, confined by whoever gives it; it runs again if SetupIs (its
+	// command) or one of the files SetupOn of the project has changed.
 	Setup   func(context.Context, *Slot) error
-	SetupOn []string // files of the project; Setup runs again when one has changed
+	SetupIs string
+	SetupOn []string
 
 	MinFree int64 // bytes that have to stay free
 	MaxFile int64 // no larger file is kept; 0 means 512 MiB
@@ -61,7 +66,7 @@ func Open(o Options) *Pool {
 	return &Pool{o}
 }
 
-// Slot is one folder. It belongs to one attempt at a time.
+// Slot is one folder. It belongs to one attempt, and its methods to one goroutine, at a time.
 type Slot struct {
 	p    *Pool
 	n    int

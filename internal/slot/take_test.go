@@ -187,6 +187,9 @@ func TestSetup(t *testing.T) {
 	check.OK(t, s.Show(t.Context(), second))
 	check.Equal(t, "runs of setup, with another lock file shown", 4, runs)
 	wantClean(t, at, second)
+	p.o.SetupIs = "another command"
+	take(t, p, 1, second)
+	check.Equal(t, "runs of setup, with another command", 5, runs)
 }
 
 // TestCopyingDoesNotFollowLinksOutOfTheSlot that an agent has put where a copy goes.
