@@ -327,3 +327,37 @@ func TestKilledLandings(t *testing.T) {
 	check.OK(t, r.land(base, next))
 	check.Equal(t, "status", want, r.git("status", "--porcelain"))
 }
+
+// TestALandingThatEndedBetweenItsSteps is taken back, or found, by where the target is.
+func TestALandingThatEndedBetweenItsSteps(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		moved bool // the target
+		want  Left
+	}{
+		"files and index new, target old": {want: Left{Restored: []string{"new", "a.txt", "sub/b.txt"}}},
+		"target new":                      {moved: true, want: Left{Landed: true}},
+	} {
+		r := newRepo(t, "--object-format=sha256")
+		base := r.head()
+		next := r.on(base, func() {
+			r.write("a.txt", "changed\n", "new", "n\n")
+			r.git("rm", "-q", "sub/b.txt")
+		})
+		l := &landing{repo: r.Repo, target: main, onto: base, candidate: next, torn: true}
+		check.OK(t, l.begin(t.Context()))
+		check.OK(t, l.note(r.dir))
+		r.git("read-tree", "-m", "-u", base, next)
+		at := base
+		if c.moved {
+			r.git("update-ref", main, next, base)
+			at = next
+		}
+		l.end()
+		check.Equal(t, name, c.want, r.unfinish(base, next))
+		r.wantClean(at)
+		check.Equal(t, name, Left{Landed: c.moved}, r.unfinish(base, next))
+		check.OK(t, r.land(base, next))
+		r.wantClean(next)
+	}
+}

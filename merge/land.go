@@ -285,9 +285,18 @@ func (l *landing) changes(ctx context.Context) ([]change, error) {
 // inTheWay lists the files of a working tree that are not as in onto where the candidate
 // changes them. git would overwrite some of them: ignored ones.
 func inTheWay(ctx context.Context, r *git.Repo, w git.Worktree, onto string, changes []change) ([]string, error) {
+	files, err := differing(ctx, r, w, onto, changes)
+	if err != nil || len(files) == 0 {
+		return nil, err
+	}
+	// Some may only have been touched.
 	if err := inWorktree(ctx, r, w, "", "update-index", "--unmerged", "--refresh"); isLocked(err) {
 		return nil, fmt.Errorf("%w: %w", ErrLocked, err)
-	} // or there are changes
+	}
+	return differing(ctx, r, w, onto, changes)
+}
+
+func differing(ctx context.Context, r *git.Repo, w git.Worktree, onto string, changes []change) ([]string, error) {
 	var files []string
 	dirty := map[string]bool{}
 	for _, args := range [][]string{{"diff-files", "--name-status", "-z"}, {"diff-index", "--cached", "--name-status", "--no-renames", "-z", onto}} {

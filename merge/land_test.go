@@ -17,22 +17,29 @@ func (r repo) land(onto, candidate string) error {
 
 func TestLandingMovesTheTargetAndItsFiles(t *testing.T) {
 	t.Parallel()
-	r := newRepo(t)
-	base := r.head()
-	next := r.on(base, func() {
-		r.write("new/c", "c", "a.txt", "changed\n")
-		r.git("rm", "-q", "sub/b.txt")
-	})
-	for range 2 { // landing again does nothing
-		check.OK(t, r.land(base, next))
-		r.wantClean(next)
+	for _, format := range []string{"sha1", "sha256"} {
+		r := newRepo(t, "--object-format="+format)
+		base := r.head()
+		work := r.on(base, func() {
+			r.write("new/c", "c", "a.txt", "changed\n")
+			r.git("rm", "-q", "sub/b.txt")
+		})
+		r.write("other", "o")
+		onto := r.commit()
+		next := r.build(onto, base, work).Candidate
+		_, err := Prove(t.Context(), r.Repo, base, work, onto, next)
+		check.OK(t, err)
+		for range 2 { // landing again does nothing
+			check.OK(t, r.land(onto, next))
+			r.wantClean(next)
+		}
+		r.write("more", "m")
+		later := r.commit()
+		check.OK(t, r.land(onto, next)) // it is below
+		r.wantClean(later)
+		check.Contains(t, "reflog", "ralph: land", r.git("reflog"))
+		check.OK(t, r.land(later, later))
 	}
-	r.write("more", "m")
-	later := r.commit()
-	check.OK(t, r.land(base, next)) // it is below
-	r.wantClean(later)
-	check.Contains(t, "reflog", "ralph: land", r.git("reflog"))
-	check.OK(t, r.land(later, later))
 }
 
 // TestUnrelatedChangesStay, staged and unstaged ones and untracked files.

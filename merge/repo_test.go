@@ -24,12 +24,12 @@ type repo struct {
 	dir string
 }
 
-func newRepo(t *testing.T) repo {
+func newRepo(t *testing.T, options ...string) repo {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	check.OK(t, err)
 	r := repo{t: t, dir: dir}
-	r.git("init", "-q", "-b", "main")
+	r.git(append([]string{"init", "-q", "-b", "main"}, options...)...)
 	r.git("config", "user.name", "A Person")
 	r.git("config", "user.email", "person@example.org")
 	r.git("config", "maintenance.auto", "false")
