@@ -83,6 +83,7 @@ type Ports struct {
 	Record Recorder
 	// Budget finds the budgets that are exceeded.
 	Budget func(context.Context) ([]budget.Finding, error)
+	Lane   Lane // nil where the attempt works in the project's own folder
 	// Shared reports whether other agents may have worked in Place.Dir since then.
 	Shared func(ctx context.Context, since time.Time) bool
 }

@@ -21,11 +21,12 @@ import (
 // Action is what happens next with an attempt.
 type Action string
 
-// The actions. All but the first three end the attempt.
+// The actions. All but the first four end the attempt.
 const (
 	Verify     Action = "verify"      // check what it says is done
 	AskVerdict Action = "ask_verdict" // have the verifier agent review it
 	Reprompt   Action = "reprompt"    // say something more in the same session
+	Resolve    Action = "resolve"     // have a new session resolve a conflict
 	Wait       Action = "wait"        // give it back until a limit is over; costs nothing
 	Complete   Action = "complete"    // the task is done
 	Fail       Action = "fail"        // the task has failed
@@ -158,6 +159,16 @@ const DriftReason = "drift: "
 func decideChecked(f Facts) Decision {
 	if f.Work.CheckErr != nil {
 		return release(f, event.AttemptError, f.Work.CheckErr.Error())
+	}
+	if len(f.Work.Conflict) > 0 {
+		reason := "conflict: " + human.List(f.Work.Conflict, 5) + " changed on the target"
+		if len(f.Work.With) > 0 {
+			reason += " by " + human.List(f.Work.With, 5)
+		}
+		if f.Session.Resolved < f.Rules.Resolve && f.Turn.Over == nil {
+			return Decision{Action: Resolve, Reason: reason}
+		}
+		return retry(reason)
 	}
 	if len(f.Work.Tampering) > 0 {
 		return retry("tampering: " + strings.Join(f.Work.Tampering, "; "))
