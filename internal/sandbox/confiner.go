@@ -25,6 +25,7 @@ var (
 type Options struct {
 	Mode        string // auto, require or off
 	Project     project.Project
+	Slot        string   // the copy of the project that agents work in, if they do not work in the project itself
 	Write       []string // [sandbox] write
 	DenyRead    []string // [sandbox] deny_read
 	Environ     []string
@@ -41,6 +42,7 @@ type Confiner struct {
 	Work, Verification Report // what is in force
 
 	opts       Options
+	place      project.Project // where agents work
 	write      []string
 	hide       []string
 	temp       string // the folder of temporary folders
@@ -55,7 +57,10 @@ type Confiner struct {
 
 // New finds the best level at which the project's processes can be confined.
 func New(opts Options) (c *Confiner, err error) {
-	c = &Confiner{opts: opts, started: make(chan struct{}, 1), first: map[string][]*Fingerprint{}}
+	c = &Confiner{opts: opts, place: opts.Project, started: make(chan struct{}, 1), first: map[string][]*Fingerprint{}}
+	if opts.Slot != "" {
+		c.place.Root = opts.Slot
+	}
 	if c.write, err = c.paths("sandbox.write", opts.Write); err != nil {
 		return nil, err
 	}
@@ -148,12 +153,12 @@ func (c *Confiner) findProtected() {
 		c.protection = &Protection{}
 		return
 	}
-	root := c.opts.Project.Root
+	root := c.place.Root
 	var more []string
 	if rel, err := filepath.Rel(root, c.opts.UserConfig); err == nil && filepath.IsLocal(rel) {
 		more = append(more, c.opts.UserConfig)
 	}
-	c.protection = Protect(context.Background(), c.opts.Project, more...)
+	c.protection = Protect(context.Background(), c.place, more...)
 	c.git = map[string]string{}
 	for _, dir := range git.Find(root).Folders {
 		if real, err := filepath.EvalSymlinks(dir); err == nil {
@@ -175,7 +180,7 @@ func (c *Confiner) paths(key string, list []string) ([]string, error) {
 			}
 			full = filepath.Join(home, rest)
 		} else if !filepath.IsAbs(path) {
-			full = filepath.Join(c.opts.Project.Root, path)
+			full = filepath.Join(c.place.Root, path)
 		}
 		if path == "" || full == "/" {
 			return nil, fmt.Errorf("%w: %s: %q would be everything", project.ErrConfig, key, path)
