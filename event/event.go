@@ -37,6 +37,12 @@ const (
 	VerifierStarted Type = "judge_started"   // the verifier agent reviews the work
 	VerifierEnded   Type = "judge_ended"     // its verdict: pass, fail or none
 	Drifted         Type = "drift"           // an attempt makes no progress, and what is done about it
+	MergeQueued     Type = "merge_queued"    // finished work waits to land on the target
+	MergeRebuilt    Type = "merge_rebuilt"   // what it was to land on is gone: it is tested on something else
+	MergeConflict   Type = "merge_conflict"  // it cannot be merged into the target
+	MergeWaiting    Type = "merge_waiting"   // something in a checkout is in its way
+	MergeLanded     Type = "merge_landed"    // it is on the target
+	MergeDropped    Type = "merge_dropped"   // it left the queue without landing
 	AttemptEnded    Type = "attempt_ended"   // the iteration is settled
 	Waiting         Type = "waiting"         // nothing can be claimed until a time
 	Warned          Type = "warning"         // a person should look
@@ -65,6 +71,7 @@ type Event struct {
 	Plan   []string `json:"plan,omitempty"`
 	Usage  *Usage   `json:"usage,omitempty"`
 	Gate   *Gate    `json:"gate,omitempty"`
+	Merge  *Merge   `json:"merge,omitempty"`
 	Counts *Counts  `json:"counts,omitempty"`
 
 	Together *Together `json:"together,omitempty"`
@@ -120,6 +127,14 @@ func (g Gate) Accepted() bool {
 		return g.Passed
 	}
 	return g.Verdict != GateFailed
+}
+
+// Merge is an entry of the merge queue.
+type Merge struct {
+	N      int64  `json:"n"`
+	Target string `json:"target"`
+	Onto   string `json:"onto,omitempty"`
+	Commit string `json:"commit,omitempty"` // that is tested, and lands
 }
 
 // Together is what a run came to with those that it continues: what its limits go by.

@@ -214,7 +214,7 @@ func (c *claimer) claim(g *dag.Graph, running int, l *look) (who availability, n
 	l.iteration = c.ledger.nextNumber()
 	opts := dag.ClaimOptions{
 		Run: *c.run, Scope: c.opts.Graph.Scope, KeepGoing: c.opts.Graph.KeepGoing, Lease: c.opts.Workers.Lease,
-		Iteration: l.iteration, Skip: who.skip,
+		Iteration: l.iteration, Skip: who.skip, Slots: c.opts.slots(),
 	}
 	if l.claim, l.ok, err = g.Claim(opts); err == nil && !l.ok {
 		refused, err = g.Refused(opts)

@@ -31,6 +31,7 @@ type Options struct {
 	Verify   Verify
 	Prompt   Prompt
 	Place    Place
+	Landing  Landing
 	Recovery Recovery
 	Host     Host
 }
@@ -164,4 +165,12 @@ func (o Options) withDefaults() Options {
 	w.Jobs, w.Lease = cmp.Or(w.Jobs, 1), cmp.Or(w.Lease, time.Minute)
 	w.Poll = min(cmp.Or(w.Poll, time.Second), w.Lease/3)
 	return o
+}
+
+// slots is how many folders agents work in, or 0 if that is the project's own.
+func (o *Options) slots() int {
+	if o.Landing.Repo == nil {
+		return 0
+	}
+	return o.Workers.Jobs
 }

@@ -22,13 +22,13 @@ type settler struct{ shared }
 // settle is the one write that ends an attempt: status, roll-up, attempt and journal
 // together. It happens even after Ctrl-C. It returns the task's status, and the decision as
 // it was stored.
-func (s settler) settle(ctx context.Context, claim dag.Claim, j attempt.Job, res attempt.Result) (status dag.Status, d policy.Decision, err error) {
+func (s settler) settle(ctx context.Context, claim dag.Claim, j attempt.Job, res attempt.Result, l *lane) (status dag.Status, d policy.Decision, err error) {
 	store := func(d policy.Decision) (policy.Decision, error) {
 		err := s.opts.Graph.Store.Update(ctx, func(g *dag.Graph) (err error) {
 			s.live.remove(claim.Attempt)
 			if d, err = explainLoss(g, claim, d); err == nil {
 				res.Decision = d
-				status, err = s.record(g, claim, j, res)
+				status, err = s.record(g, claim, j, res, l)
 			}
 			return err
 		})
@@ -46,7 +46,7 @@ func (s settler) settle(ctx context.Context, claim dag.Claim, j attempt.Job, res
 }
 
 // record writes all that is known in one transaction and returns the task's status.
-func (s settler) record(g *dag.Graph, claim dag.Claim, j attempt.Job, res attempt.Result) (dag.Status, error) {
+func (s settler) record(g *dag.Graph, claim dag.Claim, j attempt.Job, res attempt.Result, l *lane) (dag.Status, error) {
 	t, d, now := claim.Task, res.Decision, s.opts.Host.Now()
 	note := dag.Note{
 		Usage: &res.Agent.Usage, Shares: res.Agent.Shares, StopReason: string(res.Agent.Stop), SessionUSD: res.Agent.SessionUSD,
@@ -62,7 +62,7 @@ func (s settler) record(g *dag.Graph, claim dag.Claim, j attempt.Job, res attemp
 	if err := g.NoteAttempt(claim.Attempt, note); err != nil {
 		return "", err
 	}
-	status, err := s.transition(g, claim, j, res)
+	status, err := s.transition(g, claim, j, res, l)
 	if err != nil {
 		return "", err
 	}
@@ -77,12 +77,15 @@ func (s settler) record(g *dag.Graph, claim dag.Claim, j attempt.Job, res attemp
 	}))
 }
 
-func (s settler) transition(g *dag.Graph, claim dag.Claim, j attempt.Job, res attempt.Result) (dag.Status, error) {
+func (s settler) transition(g *dag.Graph, claim dag.Claim, j attempt.Job, res attempt.Result, l *lane) (dag.Status, error) {
 	switch d := res.Decision; d.Action {
 	case policy.Complete:
 		verdict := "skipped"
 		if res.Seen.Passed {
 			verdict = "passed"
+		}
+		if l != nil {
+			return dag.Done, g.Landed(claim, l.entry.N, verdict)
 		}
 		return dag.Done, g.Complete(claim, verdict)
 	case policy.Fail:

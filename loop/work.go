@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"slices"
+	"time"
 
 	"ralph/budget"
 	"ralph/dag"
@@ -46,16 +47,20 @@ func (r *Runner) attempt(ctx context.Context, claim dag.Claim, j attempt.Job) er
 	ctx, lose := context.WithCancelCause(ctx)
 	defer lose(nil)
 	kept := r.keeper.keep(ctx, claim, lose)
-	res, err := r.recovered(ctx, claim, &j)
+	l, err := r.newLane(ctx, claim, &j)
+	res := attempt.Result{Decision: attempt.Unprepared()}
+	if err == nil {
+		res, err = r.recovered(ctx, claim, &j, l)
+	}
 	res.Began = began
 	lose(nil)
 	<-kept
-	return errors.Join(err, r.settle(context.WithoutCancel(ctx), claim, j, res))
+	return errors.Join(err, r.settle(context.WithoutCancel(ctx), claim, j, res, l))
 }
 
 // recovered is try, but a panic ends this attempt only: its task is given back, and the
 // other workers continue. The second panic over one task ends the run.
-func (r *Runner) recovered(ctx context.Context, claim dag.Claim, j *attempt.Job) (res attempt.Result, err error) {
+func (r *Runner) recovered(ctx context.Context, claim dag.Claim, j *attempt.Job, l *lane) (res attempt.Result, err error) {
 	defer func() {
 		p := recover()
 		if p == nil {
@@ -80,7 +85,7 @@ func (r *Runner) recovered(ctx context.Context, claim dag.Claim, j *attempt.Job)
 			r.end(event.OutcomeError, bug.Error(), bug)
 		}
 	}()
-	return r.try(ctx, claim, j)
+	return r.try(ctx, claim, j, l)
 }
 
 // finished reports whether the agent of an attempt has finished its work, as far as that is
@@ -93,7 +98,7 @@ func (r *Runner) finished(ctx context.Context, claim dag.Claim) bool {
 
 // try briefs an agent and lets it work. What it reads before, it reads after Ctrl-C too:
 // an interruption is for the attempt to notice, and no error.
-func (r *Runner) try(ctx context.Context, claim dag.Claim, j *attempt.Job) (attempt.Result, error) {
+func (r *Runner) try(ctx context.Context, claim dag.Claim, j *attempt.Job, l *lane) (attempt.Result, error) {
 	var spent []budget.Finding
 	var share float64
 	var err error
@@ -110,14 +115,18 @@ func (r *Runner) try(ctx context.Context, claim dag.Claim, j *attempt.Job) (atte
 	if d, over := overTaskBudget(spent); over {
 		return attempt.Result{Decision: d}, nil
 	}
-	return r.worker.Run(ctx, *j, attempt.Ports{
+	ports := attempt.Ports{
 		Record: recorder{store: r.opts.Graph.Store, claim: claim, folder: j.Place.Folder, live: r.live},
 		Budget: func(ctx context.Context) ([]budget.Finding, error) {
 			over, _, err := r.spending.over(ctx, j.Task)
 			return over, err
 		},
 		Shared: r.folderShared,
-	})
+	}
+	if l != nil {
+		ports.Lane, ports.Gates, ports.Shared = l, l.gates, func(context.Context, time.Time) bool { return false }
+	}
+	return r.worker.Run(ctx, *j, ports)
 }
 
 // warm has an agent started early, but not for a task that cannot come.
@@ -153,7 +162,7 @@ func (r *Runner) counts(ctx context.Context) *event.Counts {
 }
 
 // settle stores what came of an attempt, counts it, and wakes who waits for that.
-func (r *Runner) settle(ctx context.Context, claim dag.Claim, j attempt.Job, res attempt.Result) error {
+func (r *Runner) settle(ctx context.Context, claim dag.Claim, j attempt.Job, res attempt.Result, l *lane) error {
 	res.Seen.Checked = res.Seen.Checked || j.Finished != nil // it stays so until it was verified
 	if d := res.Decision; r.opts.Host.Gone != nil && r.opts.Host.Gone() && d.Action != policy.Complete && d.Action != policy.Abort {
 		// Whoever deleted it, no decision that was made since then is the task's fault.
@@ -166,11 +175,14 @@ func (r *Runner) settle(ctx context.Context, claim dag.Claim, j attempt.Job, res
 	if d := res.Decision; d.EndRun != "" {
 		r.end(d.EndRun, d.Reason, nil) // before another worker can take what is given back
 	}
-	status, d, err := r.settler.settle(ctx, claim, j, res)
+	status, d, err := r.settler.settle(ctx, claim, j, res, l)
 	res.Decision = d
 	r.account(j, res, status)
 	if err == nil {
 		r.warnDoneByHand(ctx, res)
+	}
+	if l != nil {
+		err = errors.Join(err, l.clear(ctx, status))
 	}
 	if r.opts.Host.Check != nil {
 		err = errors.Join(err, r.opts.Host.Check())

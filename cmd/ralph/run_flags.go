@@ -12,6 +12,7 @@ type runOptions struct {
 	runTarget
 	openerOptions
 	runOutput
+	placeOptions
 	Continue, Once, DryRun, FailFast, NoVerify, JSON bool
 
 	KeepGoing                               *bool

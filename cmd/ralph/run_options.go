@@ -33,7 +33,7 @@ func loopOptions(ctx context.Context, a *app, s *session, given runOptions, cont
 	run, check := s.config.Run, s.config.Verify
 	opts := loop.Options{
 		Graph:   loop.Graph{KeepGoing: given.keepsGoing(s.config)},
-		Workers: loop.Workers{Jobs: or(given.Jobs, 1), FailFast: given.FailFast, Breaker: run.Breaker},
+		Workers: loop.Workers{Jobs: or(given.Jobs, s.config.Parallel.Jobs), FailFast: given.FailFast, Breaker: run.Breaker},
 		Limits:  loop.Limits{Iterations: run.Limit},
 		Rules: loop.Rules{MaxRetries: run.MaxRetries, Rules: policy.Rules{
 			MaxAttempts: run.MaxAttempts, RetryFailed: run.RetryFailed, RepairRounds: check.Repairs, Backoff: run.Backoff.Std(),
@@ -62,6 +62,9 @@ func loopOptions(ctx context.Context, a *app, s *session, given runOptions, cont
 		return opts, err
 	}
 	if err := setLimits(given, s.config, a.now(), &opts); err != nil {
+		return opts, err
+	}
+	if err := setLanding(ctx, s, given, &opts); err != nil {
 		return opts, err
 	}
 	if opts.Models.Strategy, opts.Models.Model, err = chooseStrategy(given, s.config); err != nil {
@@ -110,6 +113,11 @@ func loopOptions(ctx context.Context, a *app, s *session, given runOptions, cont
 		a.note("warning: agent.fallback: %v", err)
 	}
 	opts.Verify.GateRunner.Env, opts.Verify.Withheld = agents.GateEnviron(s.config.Verify.EnvAllow, a.environ())
+	if opts.Landing.Repo != nil {
+		if err := openSlots(a, s, o, &opts); err != nil {
+			return opts, err
+		}
+	}
 	for _, glob := range opts.Verify.Protect {
 		if err := tamper.ValidGlob(glob); err != nil {
 			return opts, fmt.Errorf("%w: verify.protect: %w", project.ErrConfig, err)

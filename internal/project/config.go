@@ -19,6 +19,8 @@ type Config struct {
 	Agent     AgentConfig            `toml:"agent"`
 	Agents    map[string]CustomAgent `toml:"agents"`
 	Run       RunConfig              `toml:"run"`
+	Parallel  ParallelConfig         `toml:"parallel"`
+	Merge     MergeConfig            `toml:"merge"`
 	Verify    VerifyConfig           `toml:"verify"`
 	Journal   JournalConfig          `toml:"journal"`
 	Knowledge KnowledgeConfig        `toml:"knowledge"`
@@ -65,6 +67,21 @@ type RunConfig struct {
 	Grace         Duration `toml:"grace"`      // for what runs when SIGTERM comes; 0 releases it at once
 	Wait          string   `toml:"wait"`       // for providers' limits: auto, never or a duration
 	Prestart      bool     `toml:"prestart"`   // agents are started before they are needed, where that saves time
+}
+
+// ParallelConfig is how agents work side by side, each in a slot.
+type ParallelConfig struct {
+	Jobs    int      `toml:"jobs" least:"1"`
+	Copy    []string `toml:"copy"` // files that git does not know and slots need
+	Setup   string   `toml:"setup"`
+	SetupOn []string `toml:"setup_on"` // files whose change has setup run again
+	Dir     string   `toml:"dir"`      // of the slots; empty is a folder of the user's
+}
+
+// MergeConfig is how their work lands on the target.
+type MergeConfig struct {
+	Window  int `toml:"window"`  // candidates that are tested at once; 0 is automatic
+	Resolve int `toml:"resolve"` // sessions for a conflict before the task goes back
 }
 
 // VerifyConfig is what "done" has to pass.
@@ -217,6 +234,8 @@ func Default() Config {
 			ModelStrategy: "cost-optimized", IdleTimeout: Duration(10 * time.Minute),
 			Backoff: Duration(5 * time.Second), Wait: "auto", KeepGoing: true, Prestart: true,
 		},
+		Parallel: ParallelConfig{Jobs: 1, Copy: []string{}, SetupOn: []string{}},
+		Merge:    MergeConfig{Resolve: 1},
 		Verify: VerifyConfig{
 			Enabled: true, Timeout: Duration(10 * time.Minute), Repairs: 2, Reruns: 1, Protect: protected(), EnvAllow: []string{},
 		},

@@ -25,7 +25,6 @@ var (
 type Options struct {
 	Mode        string // auto, require or off
 	Project     project.Project
-	Slot        string   // the copy of the project that agents work in, if they do not work in the project itself
 	Write       []string // [sandbox] write
 	DenyRead    []string // [sandbox] deny_read
 	Environ     []string
@@ -58,9 +57,6 @@ type Confiner struct {
 // New finds the best level at which the project's processes can be confined.
 func New(opts Options) (c *Confiner, err error) {
 	c = &Confiner{opts: opts, place: opts.Project, started: make(chan struct{}, 1), first: map[string][]*Fingerprint{}}
-	if opts.Slot != "" {
-		c.place.Root = opts.Slot
-	}
 	if c.write, err = c.paths("sandbox.write", opts.Write); err != nil {
 		return nil, err
 	}
@@ -113,6 +109,20 @@ func (c *Confiner) open() (err error) {
 		return fmt.Errorf("%w, and %s", ErrRequired, why)
 	}
 	return nil
+}
+
+// In confines processes that work in another folder, a copy of the project, instead. The
+// project itself may only be read then.
+func (c *Confiner) In(dir string) (in *Confiner, err error) {
+	in = &Confiner{
+		Work: c.Work, Verification: c.Verification, opts: c.opts, place: project.Project{Root: dir}, hide: c.hide, temp: c.temp,
+		started: c.started, first: map[string][]*Fingerprint{},
+	}
+	if in.write, err = in.paths("sandbox.write", c.opts.Write); err != nil {
+		return nil, err
+	}
+	in.findProtected()
+	return in, nil
 }
 
 // Close removes the temporary folders that are left.
@@ -233,7 +243,7 @@ func (c *Confiner) ForWork(p Process) (*Confinement, error) {
 // attempt of this run at the same task tampered with still counts. With allowed, nobody
 // is warned of tampering in later runs.
 func (c *Confiner) Watch(x *Confinement, task string, allowed bool) (err error) {
-	if task != "" && !allowed {
+	if task != "" && !allowed && c.place == c.opts.Project { // a copy is made again for the next task
 		x.keep = func() error { return c.rememberPlanted(task, x.before) }
 	}
 	c.mu.Lock()

@@ -141,6 +141,9 @@ func (a *attempt) gate(ctx context.Context, command, why, path string) (verify.R
 		failpoint.Hit("K9")
 	}
 	runner := a.Gates
+	if a.ports.Lane != nil {
+		runner = a.ports.Gates
+	}
 	runner.Dir, runner.Owner, runner.Redact = a.job.Place.Dir, a.job.Run.Owner, a.Redact // what a gate leaves running dies with the run's
 	res, err := runner.Run(ctx, command, log)
 	if err == nil && !res.Passed && len(a.Withheld) > 0 {

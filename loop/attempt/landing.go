@@ -16,13 +16,16 @@ type Lane interface {
 	Keep(ctx context.Context) error
 	// Candidate enters what is in the slot into the merge queue, waits until it can be tested,
 	// and makes the slot look like it will look on the target.
-	Candidate(ctx context.Context) (Candidate, error)
+	Candidate(ctx context.Context, by Credit) (Candidate, error)
 	// Tested stores what testing the candidate showed, and waits until that counts. Again
 	// means that what was below the candidate is gone: it is to be tested on something else.
 	Tested(ctx context.Context, green bool) (again bool, err error)
 	// Land moves the target to the candidate.
 	Land(ctx context.Context) error
 }
+
+// Credit is who did the work, and what they noted about it.
+type Credit struct{ Agent, Model, Note string }
 
 // Candidate is work as it would be on the target.
 type Candidate struct {
@@ -38,7 +41,7 @@ func (a *attempt) queue(ctx context.Context) policy.Decision {
 	w := &a.work
 	var passed string // the patch that the verifier accepted
 	for {
-		c, err := a.ports.Lane.Candidate(ctx)
+		c, err := a.ports.Lane.Candidate(ctx, Credit{Agent: a.use.Name, Model: a.use.Model, Note: a.talk.set.Journal})
 		w.Conflict, w.With = c.Conflict, c.With
 		if err == nil && len(c.Conflict) == 0 {
 			err = a.evidence.onto(ctx, c)

@@ -1,0 +1,181 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"ralph/internal/agents"
+	"ralph/internal/git"
+	"ralph/internal/human"
+	"ralph/internal/sandbox"
+	"ralph/internal/slot"
+	"ralph/loop"
+	"ralph/loop/attempt"
+	"ralph/verify"
+)
+
+// placeOptions say where agents work.
+type placeOptions struct {
+	Target                *string
+	InPlace, SharedFolder bool
+}
+
+// minGit is the first version that merges without a working tree.
+var minGit = [2]int{2, 38}
+
+// setLanding lets agents work in slots, if several do or a target was named.
+func setLanding(ctx context.Context, s *session, given runOptions, opts *loop.Options) error {
+	jobs := opts.Workers.Jobs
+	switch {
+	case given.SharedFolder || given.InPlace && jobs == 1:
+		if given.Target != nil {
+			return usagef("--target goes with slots: leave out --in-place and --shared-folder")
+		}
+		return nil
+	case given.InPlace:
+		return hint(usagef("%d agents in one folder overwrite each other's work", jobs), "run one: --jobs 1; or accept that: --shared-folder")
+	case jobs == 1 && given.Target == nil:
+		return nil
+	}
+	repo, err := git.OpenRepo(ctx, s.project.Root)
+	if err != nil {
+		return hint(usagef("agents side by side need a git repository: %v", err), "run one: --jobs 1; or several in one folder, where they may overwrite each other's work: --shared-folder")
+	}
+	if version, err := git.Version(ctx); err == nil && git.Older(version, minGit) {
+		return hint(usagef("agents side by side need git %d.%d, and this is %s", minGit[0], minGit[1], version), "run one: --jobs 1")
+	}
+	opts.Landing = loop.Landing{Repo: repo, Window: s.config.Merge.Window}
+	if opts.Landing.Target, err = findTarget(ctx, repo, given.Target); err != nil {
+		return err
+	}
+	opts.Rules.Resolve = s.config.Merge.Resolve
+	return nil
+}
+
+// findTarget is the branch that work lands on: the one that was named, or that is checked out.
+func findTarget(ctx context.Context, repo *git.Repo, named *string) (string, error) {
+	head, err := repo.Commit(ctx, "HEAD")
+	if err != nil {
+		return "", err
+	}
+	if head == "" {
+		return "", hint(usagef("the repository has no commit yet, so there is nothing to copy"), "make one, or run one agent in this folder: --jobs 1")
+	}
+	if named != nil {
+		target := "refs/heads/" + strings.TrimPrefix(*named, "refs/heads/")
+		if _, err := repo.Line(ctx, "check-ref-format", target); err != nil {
+			return "", usagef("--target: %q is no name of a branch", *named)
+		}
+		at, err := repo.Commit(ctx, target)
+		if err != nil || at != "" {
+			return target, err
+		}
+		_, err = repo.Line(ctx, "update-ref", target, head, strings.Repeat("0", len(head)))
+		return target, err
+	}
+	target, err := repo.Head(ctx)
+	if err != nil {
+		return "", err
+	}
+	if target == "" {
+		return "", hint(usagef("HEAD is detached, so work has no branch to land on"), "name one: --target BRANCH")
+	}
+	state := git.Look(ctx, repo.Dir())
+	dirty, err := repo.Changed(ctx)
+	if err != nil {
+		return "", err
+	}
+	dirty = slices.DeleteFunc(dirty, func(name string) bool { return git.Within(name, []string{".ralph"}) })
+	if len(dirty) > 0 {
+		return "", hint(usagef("%s has uncommitted changes that agents would not see: %s", state.Branch, human.List(dirty, 5)),
+			"commit them, or let work land on another branch: --target ralph/%s", filepath.Base(repo.Dir()))
+	}
+	return target, nil
+}
+
+// sites are the slots of a run as places for agents and gates.
+type sites struct {
+	opener *agents.Opener
+	env    []string // of gates
+
+	mu sync.Mutex
+	at map[string]*site
+}
+
+type site struct {
+	opener *agents.Opener
+	gates  *sandbox.Confinement
+}
+
+// in finds or makes the site of a folder.
+func (s *sites) in(dir string) (*site, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if at := s.at[dir]; at != nil || dir == s.opener.Dir {
+		return at, nil
+	}
+	confiner, err := s.opener.Sandbox.In(dir)
+	if err != nil {
+		return nil, err
+	}
+	at := &site{opener: s.opener.In(dir, confiner)}
+	if at.gates, err = confiner.ForWork(sandbox.Process{Env: s.env}); err != nil {
+		return nil, err
+	}
+	s.at[dir] = at
+	return at, nil
+}
+
+// openSlots makes the pool of slots and the sites in them.
+func openSlots(a *app, s *session, o *agents.Opener, opts *loop.Options) error {
+	dir := s.config.Parallel.Dir
+	if dir == "" {
+		dir = filepath.Join(a.stateHome(), "ralph", "slots", slotsName(s.project.Root))
+	}
+	sub, err := filepath.Rel(opts.Landing.Repo.Dir(), s.project.Root)
+	if err != nil {
+		return err
+	}
+	at := &sites{opener: o, env: opts.Verify.GateRunner.Env, at: map[string]*site{}}
+	runner := opts.Verify.GateRunner
+	opts.Landing.Gates = func(p attempt.Place) (verify.Gates, error) {
+		x, err := at.in(p.Dir)
+		if err != nil {
+			return verify.Gates{}, err
+		}
+		r := runner
+		r.Confine, r.Env = x.gates.Spec, slices.Concat(runner.Env, x.gates.Env, p.Env)
+		return r, nil
+	}
+	opts.Landing.Slots = slot.Open(slot.Options{
+		Repo: opts.Landing.Repo, Dir: dir, State: filepath.Join(s.project.State(), "slots"), Project: s.project.Root, Sub: sub,
+		Name: filepath.Base(s.project.Root), Copy: s.config.Parallel.Copy, SetupOn: s.config.Parallel.SetupOn,
+	})
+	opts.Agents.Open = func(ctx context.Context, op attempt.Opening) (attempt.Session, error) {
+		x, err := at.in(op.Place.Dir)
+		if err != nil {
+			return nil, err
+		}
+		return openAttempt(x.opener)(ctx, op)
+	}
+	opts.Agents.Warm = nil
+	return nil
+}
+
+// slotsName tells the slots of one project from those of others.
+func slotsName(root string) string {
+	sum := sha256.Sum256([]byte(root))
+	return fmt.Sprintf("%s-%x", filepath.Base(root), sum[:4])
+}
+
+var (
+	_ = errors.Is
+	_ = os.Getenv
+)

@@ -1,0 +1,353 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"ralph/dag"
+	"ralph/event"
+	"ralph/internal/git"
+	"ralph/internal/slot"
+	"ralph/internal/testing/failpoint"
+	"ralph/loop/attempt"
+	"ralph/merge"
+	"ralph/verify"
+)
+
+// Landing is where finished work ends up, if agents do not work in the project's own folder.
+type Landing struct {
+	Repo   *git.Repo // nil: they do
+	Slots  *slot.Pool
+	Target string // a full ref name
+	Window int    // how many candidates are tested at once
+	// Gates runs gates in a slot.
+	Gates func(attempt.Place) (verify.Gates, error)
+}
+
+// lane takes the work of one attempt from its slot to the target.
+type lane struct {
+	shared
+	signal *signal
+	claim  dag.Claim
+	slot   *slot.Slot
+	gates  verify.Gates
+	base   string // the commit below what is in the slot
+
+	entry   dag.Merge   // zero outside the queue
+	state   merge.State // of the entry: the database does not tell red from untested
+	files   []string    // that conflict
+	message merge.Message
+}
+
+// Keep stores what is in the slot.
+func (l *lane) Keep(ctx context.Context) error {
+	_, err := l.keep(ctx)
+	return err
+}
+
+func (l *lane) keep(ctx context.Context) (work string, err error) {
+	if work, err = l.slot.Keep(ctx, l.base, "Work on "+l.claim.Task.ID); err != nil {
+		return "", err
+	}
+	return work, merge.SetRefs(ctx, l.opts.Landing.Repo, merge.Ref{Name: merge.WorkRef(l.claim.Task.ID, l.claim.Attempt), Commit: work})
+}
+
+// Candidate enters the work into the queue and returns what is to be tested.
+func (l *lane) Candidate(ctx context.Context, by attempt.Credit) (attempt.Candidate, error) {
+	if l.entry.N == 0 {
+		if err := l.enter(ctx, by); err != nil {
+			return attempt.Candidate{}, err
+		}
+	}
+	for {
+		do, err := l.next(ctx)
+		switch {
+		case err != nil:
+			return attempt.Candidate{}, err
+		case do == merge.DoTest:
+			return l.show(ctx)
+		case do == merge.DoResolve:
+			return l.conflict(ctx)
+		}
+	}
+}
+
+// Tested stores what testing showed, and waits until that counts.
+func (l *lane) Tested(ctx context.Context, green bool) (again bool, err error) {
+	if l.state = merge.Red; green {
+		l.state = merge.Green
+	}
+	if err := l.update(ctx, func(g *dag.Graph) error { return g.Tested(l.claim, l.entry.N, green) }); err != nil {
+		return false, err
+	}
+	for {
+		do, err := l.next(ctx)
+		switch {
+		case err != nil, do == merge.DoLand:
+			return false, err
+		case do == merge.DoTest: // something else is below it now
+			return true, nil
+		case do == merge.DoReject:
+			return false, l.leave(ctx, "its gates are red")
+		case do == merge.DoResolve:
+			return true, nil
+		}
+	}
+}
+
+// Land moves the target.
+func (l *lane) Land(ctx context.Context) error {
+	to, e := l.opts.Landing, l.entry
+	if _, err := merge.Prove(ctx, to.Repo, e.Base, e.Work, e.Onto, e.Candidate); err != nil {
+		return err
+	}
+	for {
+		changed := l.signal.changed()
+		err := l.update(ctx, func(g *dag.Graph) error { return g.Landing(l.claim, e.N) })
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, dag.ErrLanding) {
+			return err
+		}
+		if err := l.wait(ctx, changed); err != nil {
+			return err
+		}
+	}
+	failpoint.Hit("K19")
+	said := ""
+	for {
+		changed := l.signal.changed()
+		err := merge.Land(ctx, to.Repo, to.Target, e.Onto, e.Candidate)
+		var blocked *merge.BlockedError
+		switch {
+		case err == nil:
+			failpoint.Hit("K22")
+			l.emit(event.MergeLanded, "")
+			return nil
+		case errors.As(err, &blocked) && said != err.Error():
+			said = err.Error()
+			l.emit(event.MergeWaiting, said)
+		case blocked == nil && !errors.Is(err, merge.ErrLocked):
+			return errors.Join(err, l.leave(context.WithoutCancel(ctx), err.Error()))
+		}
+		if err := l.wait(ctx, changed); err != nil {
+			return errors.Join(err, l.leave(context.WithoutCancel(ctx), "the run ended before it could land"))
+		}
+	}
+}
+
+// newLane prepares the slot of a claim. It is nil if agents work in the project's own folder.
+func (r *Runner) newLane(ctx context.Context, claim dag.Claim, j *attempt.Job) (*lane, error) {
+	to := r.opts.Landing
+	if to.Repo == nil {
+		return nil, nil
+	}
+	l := &lane{shared: r.shared, signal: &r.signal, claim: claim}
+	start, err := to.Repo.Commit(ctx, to.Target)
+	if err != nil {
+		return nil, err
+	}
+	l.base = start
+	if work, err := l.earlier(ctx); err != nil {
+		return nil, err
+	} else if work != "" {
+		if l.base, err = to.Repo.Commit(ctx, work+"^"); err != nil {
+			return nil, err
+		}
+		start = work
+	}
+	if l.slot, err = to.Slots.Take(ctx, claim.Slot, start); err != nil {
+		return nil, err
+	}
+	j.Place.Dir, j.Place.Env = l.slot.Dir(), l.slot.Env()
+	l.gates, err = to.Gates(j.Place)
+	return l, err
+}
+
+// earlier is the work that this attempt only has to land, or goes on with.
+func (l *lane) earlier(ctx context.Context) (string, error) {
+	of := l.claim.Resumed.ID
+	if !l.claim.Resume {
+		var attempts []dag.Attempt
+		err := l.opts.Graph.Store.View(ctx, func(g *dag.Graph) (err error) { attempts, err = g.Attempts(l.claim.Task); return err })
+		last := attempt.History{Attempts: attempts}.Last()
+		if err != nil || last.ID == "" || last.StartedAt.Before(l.claim.Task.StartedAt) {
+			return "", err
+		}
+		of = last.ID
+	}
+	return l.opts.Landing.Repo.Commit(ctx, merge.WorkRef(l.claim.Task.ID, of))
+}
+
+// clear removes the refs of a task that is settled.
+func (l *lane) clear(ctx context.Context, status dag.Status) error {
+	repo := l.opts.Landing.Repo
+	refs, err := merge.ListRefs(ctx, repo, "work/"+l.claim.Task.ID)
+	if status != dag.Done {
+		refs = nil
+	}
+	if l.entry.N > 0 {
+		refs = append(refs, merge.Ref{Name: merge.CandidateRef(l.entry.N)})
+	}
+	if err != nil || len(refs) == 0 {
+		return err
+	}
+	for i := range refs {
+		refs[i].Commit = ""
+	}
+	failpoint.Hit("K23")
+	return merge.SetRefs(ctx, repo, refs...)
+}
+
+// enter keeps the work and puts it at the end of the queue.
+func (l *lane) enter(ctx context.Context, by attempt.Credit) error {
+	body, err := l.slot.Message(ctx)
+	if err != nil {
+		return err
+	}
+	work, err := l.keep(ctx)
+	if err != nil {
+		return err
+	}
+	failpoint.Hit("K17")
+	patch, err := merge.Patch(ctx, l.opts.Landing.Repo, l.base, work)
+	if err != nil {
+		return err
+	}
+	if body == "" {
+		body = by.Note
+	}
+	t := l.claim.Task
+	l.message = merge.Message{Title: t.Title, Body: body, Task: t.ID, Attempt: l.claim.Attempt, Patch: patch, Agent: by.Agent, Model: by.Model}
+	err = l.update(ctx, func(g *dag.Graph) (err error) {
+		l.entry, err = g.Enter(l.claim, dag.NewMerge{Target: l.opts.Landing.Target, Base: l.base, Work: work, Patch: patch})
+		return err
+	})
+	l.state = merge.Building
+	if err == nil {
+		l.emit(event.MergeQueued, "")
+	}
+	return err
+}
+
+// leave takes the work out of the queue. What is in the slot lies on what the candidate lay on.
+func (l *lane) leave(ctx context.Context, reason string) error {
+	err := l.update(ctx, func(g *dag.Graph) error { return g.Drop(l.claim, l.entry.N, reason) })
+	l.emit(event.MergeDropped, reason)
+	l.base, l.entry = l.entry.Onto, dag.Merge{}
+	return err
+}
+
+// next does what the policy says as far as it concerns the queue alone: it waits or builds.
+func (l *lane) next(ctx context.Context) (merge.Action, error) {
+	to, changed := l.opts.Landing, l.signal.changed()
+	var queue []dag.Merge
+	if err := l.opts.Graph.Store.View(ctx, func(g *dag.Graph) (err error) { queue, err = g.Queue(to.Target); return err }); err != nil {
+		return "", err
+	}
+	tip, err := to.Repo.Commit(ctx, to.Target)
+	if err != nil {
+		return "", err
+	}
+	var ahead []merge.Entry
+	for _, m := range queue {
+		if m.N < l.entry.N {
+			ahead = append(ahead, merge.Entry{Onto: m.Onto, Candidate: m.Candidate, State: stateOf(m)})
+		}
+	}
+	step := merge.Next(merge.Entry{Onto: l.entry.Onto, Candidate: l.entry.Candidate, State: l.state}, tip, ahead, to.Window)
+	switch step.Do {
+	case merge.DoWait:
+		err = l.wait(ctx, changed)
+	case merge.DoBuild:
+		err = l.build(ctx, step.Onto)
+	}
+	return step.Do, err
+}
+
+// wait waits until something changes that this process knows of, or for a moment: other runs
+// and people move the target, too.
+func (l *lane) wait(ctx context.Context, changed <-chan struct{}) error {
+	attempt.Pause(ctx, changed, l.opts.Host.Now().Add(l.opts.Workers.Poll), l.opts.Host.Now, l.opts.Workers.Poll)
+	return context.Cause(ctx)
+}
+
+// stateOf is how far an entry of another worker has come.
+func stateOf(m dag.Merge) merge.State {
+	switch {
+	case m.State != dag.MergeTesting:
+		return merge.Green
+	case m.Candidate == "":
+		return merge.Building
+	default:
+		return merge.Testing
+	}
+}
+
+// build makes a candidate.
+func (l *lane) build(ctx context.Context, onto string) error {
+	repo := l.opts.Landing.Repo
+	built, err := merge.Build(ctx, repo, onto, l.entry.Base, l.entry.Work, l.message.String())
+	if err != nil {
+		return err
+	}
+	rebuilt := l.entry.Onto != ""
+	l.entry.Onto, l.entry.Candidate, l.files, l.state = onto, built.Candidate, built.Files, merge.Building
+	if len(l.files) > 0 {
+		l.state = merge.Conflict
+		return nil
+	}
+	if rebuilt {
+		l.emit(event.MergeRebuilt, "")
+	}
+	if err := merge.SetRefs(ctx, repo, merge.Ref{Name: merge.CandidateRef(l.entry.N), Commit: built.Candidate}); err != nil {
+		return err
+	}
+	failpoint.Hit("K18")
+	return l.update(ctx, func(g *dag.Graph) error { return g.Built(l.claim, l.entry.N, onto, built.Candidate) })
+}
+
+// show makes the slot look like the candidate.
+func (l *lane) show(ctx context.Context) (c attempt.Candidate, err error) {
+	l.state = merge.Testing
+	c = attempt.Candidate{Onto: l.entry.Onto, Commit: l.entry.Candidate, Patch: l.entry.Patch}
+	trees, err := l.opts.Landing.Repo.Line(ctx, "rev-parse", c.Onto+"^{tree}", c.Commit+"^{tree}")
+	if err != nil {
+		return c, err
+	}
+	c.Trees[0], c.Trees[1], _ = strings.Cut(trees, "\n")
+	return c, l.slot.Show(ctx, c.Commit)
+}
+
+// conflict shows the tip with the conflicts of the work in it, outside the queue.
+func (l *lane) conflict(ctx context.Context) (c attempt.Candidate, err error) {
+	onto, work, base := l.entry.Onto, l.entry.Work, l.entry.Base
+	c.Conflict = l.files
+	l.emit(event.MergeConflict, strings.Join(l.files, ", "))
+	if err := l.leave(ctx, "it conflicts with the target"); err != nil {
+		return c, err
+	}
+	if _, err := l.slot.Conflict(ctx, onto, work); err != nil {
+		return c, err
+	}
+	c.With, err = merge.Changed(ctx, l.opts.Landing.Repo, base, onto, l.files)
+	return c, err
+}
+
+// update changes the graph and tells who waits for the queue.
+func (l *lane) update(ctx context.Context, do func(*dag.Graph) error) error {
+	err := l.opts.Graph.Store.Update(context.WithoutCancel(ctx), do)
+	if err == nil {
+		l.signal.wake()
+	}
+	return err
+}
+
+func (l *lane) emit(kind event.Type, reason string) {
+	t := l.claim.Task
+	l.bus.emit(event.Event{Type: kind, Task: t.ID, Title: t.Title, Attempt: l.claim.Attempt, Reason: reason, Merge: &event.Merge{
+		N: l.entry.N, Target: l.opts.Landing.Target, Onto: l.entry.Onto, Commit: l.entry.Candidate,
+	}})
+}
