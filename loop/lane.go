@@ -47,9 +47,14 @@ func (l *lane) Keep(ctx context.Context) error {
 }
 
 func (l *lane) keep(ctx context.Context) (work string, err error) {
-	if work, err = l.slot.Keep(ctx, l.base, "Work on "+l.claim.Task.ID); err != nil {
-		return "", err
+	w, err := l.slot.Keep(ctx, l.base, "Work on "+l.claim.Task.ID)
+	if err != nil || w.Commit == l.base {
+		return l.base, err
 	}
+	for _, left := range w.Left {
+		l.bus.warn(l.claim.Task.ID, "not kept: "+left.String())
+	}
+	work = w.Commit
 	return work, merge.SetRefs(ctx, l.opts.Landing.Repo, merge.Ref{Name: merge.WorkRef(l.claim.Task.ID, l.claim.Attempt), Commit: work})
 }
 
@@ -332,7 +337,10 @@ func (l *lane) conflict(ctx context.Context) (c attempt.Candidate, err error) {
 	if _, err := l.slot.Conflict(ctx, onto, work); err != nil {
 		return c, err
 	}
-	c.With, err = merge.Changed(ctx, l.opts.Landing.Repo, base, onto, l.files)
+	since, err := l.opts.Landing.Repo.Line(ctx, append([]string{"log", "--no-show-signature", "--format=%s", base + ".." + onto, "--"}, l.files...)...)
+	if since != "" {
+		c.With = strings.Split(since, "\n")
+	}
 	return c, err
 }
 

@@ -3,9 +3,7 @@ package main
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -48,7 +46,7 @@ func setLanding(ctx context.Context, s *session, given runOptions, opts *loop.Op
 	if err != nil {
 		return hint(usagef("agents side by side need a git repository: %v", err), "run one: --jobs 1; or several in one folder, where they may overwrite each other's work: --shared-folder")
 	}
-	if version, err := git.Version(ctx); err == nil && git.Older(version, minGit) {
+	if version, err := git.Version(ctx); err == nil && older(version) {
 		return hint(usagef("agents side by side need git %d.%d, and this is %s", minGit[0], minGit[1], version), "run one: --jobs 1")
 	}
 	opts.Landing = loop.Landing{Repo: repo, Window: s.config.Merge.Window}
@@ -57,6 +55,13 @@ func setLanding(ctx context.Context, s *session, given runOptions, opts *loop.Op
 	}
 	opts.Rules.Resolve = s.config.Merge.Resolve
 	return nil
+}
+
+// older says that a version of git cannot merge without a working tree.
+func older(version string) bool {
+	var major, minor int
+	n, _ := fmt.Sscanf(version, "%d.%d", &major, &minor)
+	return n == 2 && (major < minGit[0] || major == minGit[0] && minor < minGit[1])
 }
 
 // findTarget is the branch that work lands on: the one that was named, or that is checked out.
@@ -80,19 +85,12 @@ func findTarget(ctx context.Context, repo *git.Repo, named *string) (string, err
 		_, err = repo.Line(ctx, "update-ref", target, head, strings.Repeat("0", len(head)))
 		return target, err
 	}
-	target, err := repo.Head(ctx)
-	if err != nil {
-		return "", err
-	}
+	target, _ := repo.Line(ctx, "-C", repo.Dir(), "symbolic-ref", "--quiet", "HEAD")
 	if target == "" {
 		return "", hint(usagef("HEAD is detached, so work has no branch to land on"), "name one: --target BRANCH")
 	}
 	state := git.Look(ctx, repo.Dir())
-	dirty, err := repo.Changed(ctx)
-	if err != nil {
-		return "", err
-	}
-	dirty = slices.DeleteFunc(dirty, func(name string) bool { return git.Within(name, []string{".ralph"}) })
+	dirty := slices.DeleteFunc(state.Uncommitted, func(name string) bool { return git.Within(name, []string{".ralph"}) })
 	if len(dirty) > 0 {
 		return "", hint(usagef("%s has uncommitted changes that agents would not see: %s", state.Branch, human.List(dirty, 5)),
 			"commit them, or let work land on another branch: --target ralph/%s", filepath.Base(repo.Dir()))
@@ -156,7 +154,7 @@ func openSlots(a *app, s *session, o *agents.Opener, opts *loop.Options) error {
 	}
 	opts.Landing.Slots = slot.Open(slot.Options{
 		Repo: opts.Landing.Repo, Dir: dir, State: filepath.Join(s.project.State(), "slots"), Project: s.project.Root, Sub: sub,
-		Name: filepath.Base(s.project.Root), Copy: s.config.Parallel.Copy, SetupOn: s.config.Parallel.SetupOn,
+		Name: filepath.Base(s.project.Root), Copy: s.config.Parallel.Copy, SetupOn: s.config.Parallel.SetupOn, Branch: opts.Landing.Target,
 	})
 	opts.Agents.Open = func(ctx context.Context, op attempt.Opening) (attempt.Session, error) {
 		x, err := at.in(op.Place.Dir)
@@ -174,8 +172,3 @@ func slotsName(root string) string {
 	sum := sha256.Sum256([]byte(root))
 	return fmt.Sprintf("%s-%x", filepath.Base(root), sum[:4])
 }
-
-var (
-	_ = errors.Is
-	_ = os.Getenv
-)
