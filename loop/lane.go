@@ -1,8 +1,12 @@
 package loop
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"ralph/dag"
@@ -40,8 +44,12 @@ type lane struct {
 	message merge.Message
 }
 
-// Keep stores what is in the slot.
+// Keep stores what is in the slot, but not a merge that nobody finished: the work as it was
+// before is kept already.
 func (l *lane) Keep(ctx context.Context) error {
+	if len(l.files) > 0 {
+		return nil
+	}
 	_, err := l.keep(ctx)
 	return err
 }
@@ -61,6 +69,9 @@ func (l *lane) keep(ctx context.Context) (work string, err error) {
 // Candidate enters the work into the queue and returns what is to be tested.
 func (l *lane) Candidate(ctx context.Context, by attempt.Credit) (attempt.Candidate, error) {
 	if l.entry.N == 0 {
+		if l.files = l.unresolved(); len(l.files) > 0 {
+			return attempt.Candidate{Conflict: l.files}, nil
+		}
 		if err := l.enter(ctx, by); err != nil {
 			return attempt.Candidate{}, err
 		}
@@ -73,9 +84,17 @@ func (l *lane) Candidate(ctx context.Context, by attempt.Credit) (attempt.Candid
 		case do == merge.DoTest:
 			return l.show(ctx)
 		case do == merge.DoResolve:
-			return l.conflict(ctx)
+			return l.conflict(ctx, by.Script)
 		}
 	}
+}
+
+// unresolved lists those of the files in conflict that still have conflict markers.
+func (l *lane) unresolved() []string {
+	return slices.DeleteFunc(slices.Clone(l.files), func(name string) bool {
+		text, err := os.ReadFile(filepath.Join(l.slot.Top(), filepath.FromSlash(name)))
+		return err != nil || !bytes.Contains(text, []byte("<<<<<<< ")) || !bytes.Contains(text, []byte(">>>>>>> "))
+	})
 }
 
 // Tested stores what testing showed, and waits until that counts.
@@ -158,10 +177,15 @@ func (r *Runner) newLane(ctx context.Context, claim dag.Claim, j *attempt.Job) (
 	if work, err := l.earlier(ctx); err != nil {
 		return nil, err
 	} else if work != "" {
-		if l.base, err = to.Repo.Commit(ctx, work+"^"); err != nil {
+		base, err := to.Repo.Commit(ctx, work+"^")
+		if err != nil {
 			return nil, err
 		}
-		start = work
+		if j.Finished != nil {
+			start, l.base = work, base
+		} else if start, err = l.goOn(ctx, base, work, r.scripted(j)); err != nil {
+			return nil, err
+		}
 	}
 	if l.slot, err = to.Slots.Take(ctx, claim.Slot, start); err != nil {
 		return nil, err
@@ -169,6 +193,24 @@ func (r *Runner) newLane(ctx context.Context, claim dag.Claim, j *attempt.Job) (
 	j.Place.Dir, j.Place.Env = l.slot.Dir(), l.slot.Env()
 	l.gates, err = to.Gates(j.Place)
 	return l, err
+}
+
+// scripted says that the agent of a job does the same again each time.
+func (r *Runner) scripted(j *attempt.Job) bool {
+	return r.opts.Agents.Modelless != nil && r.opts.Agents.Modelless(j.Agent.Name)
+}
+
+// goOn is the commit from which an attempt goes on with earlier work: with that on the
+// target, or without it where that does not merge or a script does it again.
+func (l *lane) goOn(ctx context.Context, base, work string, script bool) (string, error) {
+	if script {
+		return l.base, nil
+	}
+	built, err := merge.Build(ctx, l.opts.Landing.Repo, l.base, base, work, "Earlier work on "+l.claim.Task.ID)
+	if err != nil || len(built.Files) > 0 {
+		return l.base, err
+	}
+	return built.Candidate, nil
 }
 
 // earlier is the work that this attempt only has to land, or goes on with.
@@ -327,12 +369,16 @@ func (l *lane) show(ctx context.Context) (c attempt.Candidate, err error) {
 }
 
 // conflict shows the tip with the conflicts of the work in it, outside the queue.
-func (l *lane) conflict(ctx context.Context) (c attempt.Candidate, err error) {
+func (l *lane) conflict(ctx context.Context, script bool) (c attempt.Candidate, err error) {
 	onto, work, base := l.entry.Onto, l.entry.Work, l.entry.Base
 	c.Conflict = l.files
 	l.emit(event.MergeConflict, strings.Join(l.files, ", "))
 	if err := l.leave(ctx, "it conflicts with the target"); err != nil {
 		return c, err
+	}
+	if script {
+		l.files = nil
+		return c, l.slot.Show(ctx, onto)
 	}
 	if _, err := l.slot.Conflict(ctx, onto, work); err != nil {
 		return c, err

@@ -25,7 +25,10 @@ type Lane interface {
 }
 
 // Credit is who did the work, and what they noted about it.
-type Credit struct{ Agent, Model, Note string }
+type Credit struct {
+	Agent, Model, Note string
+	Script             bool // it cannot resolve a conflict: it does its work again instead
+}
 
 // Candidate is work as it would be on the target.
 type Candidate struct {
@@ -41,8 +44,8 @@ func (a *attempt) queue(ctx context.Context) policy.Decision {
 	w := &a.work
 	var passed string // the patch that the verifier accepted
 	for {
-		c, err := a.ports.Lane.Candidate(ctx, Credit{Agent: a.use.Name, Model: a.use.Model, Note: a.talk.set.Journal})
-		w.Conflict, w.With = c.Conflict, c.With
+		c, err := a.ports.Lane.Candidate(ctx, Credit{Agent: a.use.Name, Model: a.use.Model, Note: a.talk.set.Journal, Script: a.evident()})
+		w.Conflict, w.With, w.Script = c.Conflict, c.With, a.evident()
 		if err == nil && len(c.Conflict) == 0 {
 			err = a.evidence.onto(ctx, c)
 		}

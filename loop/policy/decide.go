@@ -165,7 +165,8 @@ func decideChecked(f Facts) Decision {
 		if len(f.Work.With) > 0 {
 			reason += " by " + human.List(f.Work.With, 5)
 		}
-		if f.Session.Resolved < f.Rules.Resolve && f.Turn.Over == nil {
+		// A script is run again on what landed meanwhile: somebody gets further each time.
+		if (f.Work.Script || f.Session.Resolved < f.Rules.Resolve) && !f.Session.None && f.Turn.Over == nil {
 			return Decision{Action: Resolve, Reason: reason}
 		}
 		return retry(reason)
