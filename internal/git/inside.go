@@ -148,7 +148,7 @@ func (s *store) list(ctx context.Context, w *walk, name string) ([]byte, error) 
 	w.taken.Inside = append(w.taken.Inside, in.inside)
 	was := *w
 	env, err := in.fill(ctx, w, nil)
-	if err != nil && !errors.Is(err, errTooMany) && ctx.Err() == nil && os.Remove(in.index(nil)) == nil {
+	if err != nil && !errors.Is(err, errTooMany) && ctx.Err() == nil && os.Remove(in.index()) == nil {
 		// What we remember may be damaged, as in Take. The index is worked on in another place.
 		w.repositories, w.files, w.taken = was.repositories, was.files, was.taken
 		env, err = in.fill(ctx, w, nil)

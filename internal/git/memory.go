@@ -35,7 +35,7 @@ const (
 // noHead says in our repository that nothing is checked out.
 const noHead = "ref: refs/heads/none"
 
-func (s *store) remembered(exclude []string) string { return s.index(exclude) + ".json" }
+func (s *store) remembered() string { return s.index() + ".json" }
 
 // mark tells one state of a file from another: of an index by its checksum at the end, too.
 func mark(path string) string {
@@ -63,7 +63,7 @@ func (s *store) remember(w *walk, exclude []string, tree string) error {
 	}
 	data, err := json.Marshal(now)
 	if err == nil {
-		err = put(s.remembered(exclude), data)
+		err = put(s.remembered(), data)
 	}
 	return err
 }
@@ -89,7 +89,7 @@ func (s *store) changed(ctx context.Context, w *walk, env, exclude []string) (na
 	w.memory = memory{Theirs: theirs}
 	var was memory
 	index := strings.TrimPrefix(env[0], "GIT_INDEX_FILE=")
-	data, _ := os.ReadFile(s.remembered(exclude)) // what cannot be read names no index
+	data, _ := os.ReadFile(s.remembered()) // what cannot be read names no index
 	if err := json.Unmarshal(data, &was); err != nil {
 		was.Index = ""
 	}

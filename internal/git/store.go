@@ -238,10 +238,9 @@ func lastLine(text string) string {
 }
 
 // index names the file in which we remember what files looked like when they were
-// last read. Another folder, or other folders left out, need another.
-func (s *store) index(exclude []string) string {
-	folders, _ := s.folders(exclude)
-	sum := sha256.Sum256([]byte(s.dir + "\x00" + strings.Join(folders, "\x00")))
+// last read. Another folder needs another.
+func (s *store) index() string {
+	sum := sha256.Sum256([]byte(s.dir))
 	return filepath.Join(s.path, fmt.Sprintf("index-%x", sum[:6]))
 }
 

@@ -33,10 +33,16 @@ func Take(ctx context.Context, dir, objects string, exclude ...string) (Taken, e
 	if err != nil {
 		return Taken{}, err
 	}
+	names := slices.Clone(exclude)
 	if own, err := filepath.Rel(s.dir, s.path); err == nil && filepath.IsLocal(own) {
-		exclude = append(slices.Clone(exclude), filepath.ToSlash(own))
+		names = append(names, filepath.ToSlash(own))
 	}
-	exclude = outermost(exclude)
+	exclude = nil
+	for _, name := range slices.Sorted(slices.Values(names)) {
+		if !Within(name, exclude) { // so that the same files are always named in the same way
+			exclude = append(exclude, name)
+		}
+	}
 	taken, err := s.tree(ctx, exclude)
 	if err != nil && ctx.Err() == nil {
 		// What we remember may be damaged, or may name objects that are gone.
@@ -48,17 +54,6 @@ func Take(ctx context.Context, dir, objects string, exclude ...string) (Taken, e
 		return Taken{}, fmt.Errorf("take the tree of %s: %w", dir, err)
 	}
 	return taken, nil
-}
-
-// outermost leaves out names that lie in others, so that the same files are always named
-// in the same way.
-func outermost(names []string) (list []string) {
-	for _, name := range slices.Sorted(slices.Values(names)) {
-		if !Within(name, list) {
-			list = append(list, name)
-		}
-	}
-	return list
 }
 
 // Within says that a file is one of these, or in one of them.
@@ -93,8 +88,8 @@ func (s *store) tree(ctx context.Context, exclude []string) (Taken, error) {
 // fill brings an index up to date with what is in dir and in the repositories inside
 // it, and returns where git finds that index.
 func (s *store) fill(ctx context.Context, w *walk, exclude []string) (env []string, err error) {
-	index := w.index(s.index(exclude))
-	if err := copyWithTime(index, s.index(exclude)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	index := w.index(s.index())
+	if err := copyWithTime(index, s.index()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	env = []string{"GIT_INDEX_FILE=" + index}
@@ -124,8 +119,12 @@ func (s *store) fill(ctx context.Context, w *walk, exclude []string) (env []stri
 	if err := s.describe(ctx, w, env, large); err != nil {
 		return nil, err
 	}
-	if _, files := s.folders(exclude); len(files) > 0 && !known { // an earlier tree may have had them
-		if _, err := s.git(ctx, env, nulled(files), "update-index", "--force-remove", "-z", "--stdin"); err != nil {
+	if len(exclude) > 0 && !known { // an earlier tree may have had them
+		args := []string{"rm", "--cached", "-r", "-f", "-q", "--ignore-unmatch", "--"}
+		for _, name := range exclude {
+			args = append(args, ":(literal)"+name)
+		}
+		if _, err := s.git(ctx, env, nil, args...); err != nil {
 			return nil, err
 		}
 	}
@@ -154,18 +153,6 @@ func copyWithTime(to, from string) error {
 		return err
 	}
 	return os.Chtimes(to, info.ModTime(), info.ModTime())
-}
-
-// folders splits a list into folders and files; what does not exist yet counts as a file.
-func (s *store) folders(list []string) (folders, files []string) {
-	for _, name := range list {
-		if info, err := os.Lstat(filepath.Join(s.dir, filepath.FromSlash(name))); err == nil && info.IsDir() {
-			folders = append(folders, name)
-		} else {
-			files = append(files, name)
-		}
-	}
-	return folders, files
 }
 
 // names lists what belongs into the tree, and the repositories inside dir.
