@@ -134,7 +134,11 @@ func Gather(ctx context.Context, opts Options, run string, t dag.Task) (in promp
 	if err != nil {
 		return in, err
 	}
-	return attempt.Brief(ctx, in, opts.sources(opts.Place.Dir, t, nil), opts.Place.Dir, git.Look(ctx, opts.Place.Dir), last), nil
+	state := git.Look(ctx, opts.Place.Dir)
+	if state.Known && last.ID != "" {
+		state.Inside = git.Search(ctx, opts.Place.Dir, ".ralph")
+	}
+	return attempt.Brief(ctx, in, opts.sources(opts.Place.Dir, t, nil), opts.Place.Dir, state, last), nil
 }
 
 // sources reads what the project's files say about a task.

@@ -26,7 +26,8 @@ type State struct {
 	Branch      string // "" when detached or unborn
 	Head        string // the full commit, "" when there is none yet
 	Uncommitted []string
-	Known       bool // there is a repository, and git could be asked
+	Inside      []string // the repositories inside, as far as whoever asked knows them
+	Known       bool     // there is a repository, and git could be asked
 }
 
 // timeout is how long git may take: a question must not hold up a run.
@@ -36,13 +37,14 @@ const timeout = 30 * time.Second
 // as it was committed, so git need not read the others. What is only staged does not count.
 func LookAt(ctx context.Context, dir string, taken Taken) State {
 	const most = 500 // names that fit into a command line
-	switch {
-	case taken.head == "" || len(taken.differ) > most:
-		return Look(ctx, dir)
-	case len(taken.differ) == 0:
-		return State{Known: true, Head: taken.head, Branch: taken.branch}
+	s := State{Known: true, Head: taken.head, Branch: taken.branch}
+	if taken.head == "" || len(taken.differ) > most {
+		s = Look(ctx, dir)
+	} else if len(taken.differ) > 0 {
+		s = Look(ctx, dir, taken.differ...)
 	}
-	return Look(ctx, dir, taken.differ...)
+	s.Inside = taken.Inside
+	return s
 }
 
 // Look asks about the tree that dir lies in, or about these files of it.
@@ -57,23 +59,19 @@ func Look(ctx context.Context, dir string, only ...string) State {
 		return State{}
 	}
 	s := State{Known: true}
+	words := map[byte]int{'#': 3, '1': 9, '2': 10, 'u': 11, '?': 2} // of a line; the last is a name, or what is asked
 	fields := split(out)
 	for i := 0; i < len(fields); i++ {
-		line := fields[i]
-		switch {
-		case strings.HasPrefix(line, "# branch.oid ") && !strings.HasSuffix(line, " (initial)"):
-			s.Head = after(line, 2)
-		case strings.HasPrefix(line, "# branch.head ") && !strings.HasSuffix(line, " (detached)"):
-			s.Branch = after(line, 2)
-		case strings.HasPrefix(line, "1 "): // changed
-			s.Uncommitted = append(s.Uncommitted, after(line, 8))
-		case strings.HasPrefix(line, "2 "): // renamed
-			s.Uncommitted = append(s.Uncommitted, after(line, 9))
-			i++ // the name it had before
-		case strings.HasPrefix(line, "u "): // in conflict
-			s.Uncommitted = append(s.Uncommitted, after(line, 10))
-		case strings.HasPrefix(line, "? "): // untracked
-			s.Uncommitted = append(s.Uncommitted, after(line, 1))
+		line := strings.SplitN(fields[i], " ", words[fields[i][0]])
+		switch last := line[len(line)-1]; {
+		case line[0] != "#":
+			if s.Uncommitted = append(s.Uncommitted, last); line[0] == "2" {
+				i++ // the name it had before
+			}
+		case line[1] == "branch.oid" && last != "(initial)":
+			s.Head = last
+		case line[1] == "branch.head" && last != "(detached)":
+			s.Branch = last
 		}
 	}
 	relate(s.Uncommitted, top, dir)
@@ -144,13 +142,6 @@ func command(ctx context.Context, dir string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Dir, cmd.WaitDelay = dir, time.Second
 	return cmd
-}
-
-func after(line string, n int) string {
-	if fields := strings.SplitN(line, " ", n+1); len(fields) > n {
-		return fields[n]
-	}
-	return ""
 }
 
 // accepting has the repositories that git accepted once.
