@@ -311,7 +311,9 @@ func (p *place) processes() []string {
 		cwd, _ := os.Readlink(filepath.Join(folder, "cwd"))
 		environ, _ := os.ReadFile(filepath.Join(folder, "environ"))
 		// with what ends the path: the folder of r11 begins as that of r1 does
-		ours := func(text string) bool { return strings.Contains(text, p.dir+"/") || strings.Contains(text, p.dir+"\x00") }
+		ours := func(text string) bool {
+			return strings.Contains(text, p.dir+"/") || strings.Contains(text, p.dir+"\x00")
+		}
 		if ours(cwd+"\x00") || ours(string(environ)) {
 			line, _ := os.ReadFile(filepath.Join(folder, "cmdline"))
 			found = append(found, filepath.Base(folder)+" "+strings.ReplaceAll(string(line), "\x00", " "))
