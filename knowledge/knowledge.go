@@ -113,20 +113,26 @@ func key(tag string) string {
 
 const maxFile = 64 << 10
 
-// readText reads a small text file below root. It neither follows a link out of
-// root nor waits for a pipe.
+// readText reads a small text file below root. It neither follows a link nor waits
+// for a pipe.
 func readText(root *os.Root, name string, limit int64) (string, error) {
+	info, err := root.Lstat(name)
+	if err == nil {
+		err = isPlain(info)
+	}
+	if err != nil {
+		return "", reason(err)
+	}
 	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return "", reason(err)
 	}
 	defer f.Close()
-	info, err := f.Stat()
+	if info, err = f.Stat(); err == nil { // another one may stand there by now
+		err = isPlain(info)
+	}
 	if err != nil {
 		return "", reason(err)
-	}
-	if err := isPlain(info); err != nil {
-		return "", err
 	}
 	data, err := io.ReadAll(io.LimitReader(f, limit))
 	if err != nil {

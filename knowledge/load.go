@@ -125,9 +125,6 @@ func sameState(a, b fs.FileInfo) bool {
 
 func read(root *os.Root, name string, info fs.FileInfo) *cached {
 	c := &cached{name: name, info: info}
-	if c.why = isPlain(info); c.why != nil {
-		return c
-	}
 	if info.Size() > maxFile {
 		c.why = fmt.Errorf("%d bytes, more than the %d that are read", info.Size(), maxFile)
 		return c

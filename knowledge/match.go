@@ -20,7 +20,6 @@ type Query struct {
 type Match struct {
 	Entry
 	Score int
-	By    []string // the tags that matched; none if only links led here
 }
 
 // The points of a tag.
@@ -60,11 +59,6 @@ func (q Query) Match(entries []Entry) []Match {
 	found := make([]Match, len(order))
 	for n, i := range order {
 		found[n] = Match{Entry: entries[i], Score: scores[i]}
-		for j, tag := range entries[i].tags {
-			if points(tag) > 0 {
-				found[n].By = append(found[n].By, entries[i].Tags[j])
-			}
-		}
 	}
 	return found
 }

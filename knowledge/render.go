@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
+	"ralph/internal/human"
 	"ralph/internal/plain"
 )
 
@@ -88,14 +90,10 @@ func indent(body string) string {
 }
 
 func provenance(e Entry) []string {
-	facts := []string{string(e.Kind)}
-	for _, fact := range [][2]string{{"tags", strings.Join(e.Tags, ", ")}, {"feature", e.Feature}, {"from task", e.Task}, {"run", e.Run}} {
-		if fact[1] != "" {
-			facts = append(facts, fact[0]+" "+fact[1])
-		}
-	}
+	day := ""
 	if !e.CreatedAt.IsZero() {
-		facts = append(facts, e.CreatedAt.UTC().Format("2006-01-02"))
+		day = e.CreatedAt.UTC().Format(time.DateOnly)
 	}
-	return append(facts, "file "+path(e.File))
+	return human.Parts(string(e.Kind), human.Lead("tags ", strings.Join(e.Tags, ", ")), human.Lead("feature ", e.Feature),
+		human.Lead("from task ", e.Task), human.Lead("run ", e.Run), day, "file "+path(e.File))
 }
