@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/json"
 	"io"
 
 	"ralph/event"
@@ -11,15 +10,7 @@ import (
 
 // The shapes of docs/json.md. Keys do not change once released; more may be added.
 
-// JSON writes everything that is known, with foreign text as it was written.
-func JSON(w io.Writer, r Run) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(r)
-}
-
-// MarshalJSON writes the run.
+// MarshalJSON writes everything that is known, with foreign text as it was written.
 func (r Run) MarshalJSON() ([]byte, error) {
 	tasks := []jsonval.Object{}
 	for _, t := range r.Tasks {
@@ -189,9 +180,7 @@ func (p Pace) MarshalJSON() ([]byte, error) {
 
 // Result writes what came of a run as one object on one line.
 func Result(w io.Writer, out event.Result) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	return enc.Encode(ResultJSON(out))
+	return jsonval.Encoder(w).Encode(ResultJSON(out))
 }
 
 // ResultJSON is what ralph run --json prints when a run is over.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -80,12 +79,7 @@ func written[N any](_ N, err error) error { return err }
 // null is text that JSON has as null if it is empty.
 type null = jsonval.NullString
 
-func (a *app) printJSON(v any) error {
-	enc := json.NewEncoder(a.stdout)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
-}
+func (a *app) printJSON(v any) error { return jsonval.Print(a.stdout, v) }
 
 // printList prints a list as JSON or as a table. What it means that it is empty goes to stderr.
 func printList[T, J any](a *app, list []T, json bool, asJSON func(T) J, none string, header []string, row func(T) []term.Cell) error {
