@@ -98,13 +98,9 @@ var link = lazyregexp.New(`\[\[([^|]*?)(?:\|.*?)?\]\]`)
 // [[Title|words]], each once. Code is no place for links: [[ is a command there.
 func links(body string) []string {
 	var keys []string
-	code := false
+	var code plain.Fence
 	for line := range strings.Lines(body) {
-		if trimmed := strings.TrimSpace(line); strings.HasPrefix(trimmed, "```") || strings.HasPrefix(trimmed, "~~~") {
-			code = !code
-			continue
-		}
-		if code {
+		if code.Next(strings.TrimSpace(line)) || code.Open() {
 			continue
 		}
 		for i, part := range strings.Split(line, "`") {
