@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ralph/dag"
+	"ralph/internal/human"
 	"ralph/internal/plain"
 )
 
@@ -176,7 +177,7 @@ func (c command) checkArgs(ctx *cli.Context) error {
 		return nil
 	}
 	name := func(i int) string {
-		return listOr(strings.Split(strings.TrimSuffix(strings.Trim(fields[i], "[]."), "|-"), "|"))
+		return human.Series(strings.Split(strings.TrimSuffix(strings.Trim(fields[i], "[]."), "|-"), "|"), "or")
 	}
 	switch {
 	case given < len(fields) && !strings.HasPrefix(fields[given], "["):
@@ -289,21 +290,5 @@ func checkChoice[T ~string](flag string, given T, values ...T) error {
 	if slices.Contains(values, given) {
 		return nil
 	}
-	return usagef("--%s is %s, not %q", flag, listOr(values), given)
-}
-
-// listOr lists values as a person does: a, b or c.
-func listOr[T ~string](values []T) string {
-	var text strings.Builder
-	for i, v := range values {
-		switch {
-		case i == 0:
-		case i == len(values)-1:
-			text.WriteString(" or ")
-		default:
-			text.WriteString(", ")
-		}
-		text.WriteString(string(v))
-	}
-	return text.String()
+	return usagef("--%s is %s, not %q", flag, human.Series(values, "or"), given)
 }

@@ -58,7 +58,7 @@ func runGC(ctx context.Context, a *app, s *session, o gcOptions) error {
 	}
 	t := &term.Table{Width: a.width}
 	for _, l := range r.Removed {
-		text := l.Name(s.project.Root)
+		text := human.Path(l.Path, s.project.Root)
 		if l.Path == s.project.Objects() {
 			text += ": trees that no work is compared with any more"
 		}

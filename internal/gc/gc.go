@@ -16,6 +16,7 @@ import (
 	"ralph/features"
 	"ralph/internal/db"
 	"ralph/internal/git"
+	"ralph/internal/human"
 	"ralph/internal/project"
 	"ralph/internal/sandbox"
 	"ralph/journal"
@@ -48,7 +49,7 @@ type Result struct {
 func (r *Result) add(root string, l Leftover) {
 	r.Freed += l.Bytes
 	r.Removed = append(r.Removed, l)
-	r.Paths = append(r.Paths, l.Name(root))
+	r.Paths = append(r.Paths, human.Path(l.Path, root))
 }
 
 // errDryRun rolls the transaction of a dry run back.

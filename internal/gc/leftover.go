@@ -17,14 +17,6 @@ type Leftover struct {
 	Touched time.Time // when anything in it was last changed
 }
 
-// Name is the path as people read it: relative to root if it is below that.
-func (l Leftover) Name(root string) string {
-	if rel, err := filepath.Rel(root, l.Path); err == nil && filepath.IsLocal(rel) {
-		return rel
-	}
-	return l.Path
-}
-
 // measure looks at a file, or at a folder with all that is in it. What cannot be read is not
 // counted.
 func measure(path string) Leftover {

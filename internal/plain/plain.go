@@ -22,6 +22,14 @@ func Head[T string | []byte](s T, n int) T {
 	return s[:n]
 }
 
+// Cut is Head with an ellipsis, where there is more.
+func Cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return Head(s, n-len("…")) + "…"
+}
+
 // Tail returns at most n bytes from the end without half a rune.
 func Tail(s string, n int) string {
 	i := max(0, len(s)-max(n, 0))

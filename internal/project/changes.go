@@ -139,11 +139,7 @@ func (h *ConfigHistory) write(record configRecord) error {
 	if !exists(filepath.Dir(filepath.Dir(h.file))) {
 		return nil // somebody removed all of ralph's state, which others notice
 	}
-	data, err := json.MarshalIndent(record, "", "  ")
-	if err != nil {
-		return err
-	}
-	return atomicfile.Write(h.file, append(data, '\n'))
+	return atomicfile.WriteJSON(h.file, record)
 }
 
 func (h *ConfigHistory) read() []ConfigLine {
