@@ -88,28 +88,20 @@ func (v TaskView) Object() jsonval.Object {
 func ViewTasks(g *dag.Graph, retries int, now time.Time, tasks ...dag.Task) ([]TaskView, error) {
 	list := make([]TaskView, len(tasks))
 	for i, t := range tasks {
-		blockers, _, err := g.BlockerIDs(t)
-		if err != nil {
-			return nil, err
-		}
+		blockers, _, _ := g.BlockerIDs(t)
 		var children []dag.Task
 		if t.Children > 0 {
-			if children, err = g.ChildTasks(t); err != nil {
-				return nil, err
-			}
+			children, _ = g.ChildTasks(t)
 		}
 		list[i] = TaskView{Task: t, Ready: t.Ready(now), Blockers: jsonval.List(blockers), Children: IDs(children), MaxRetries: retries}
 		if t.MaxRetries != nil {
 			list[i].MaxRetries = *t.MaxRetries
 		}
-		if t.Status == dag.Done {
-			continue
-		}
-		if list[i].LastFailure, err = g.LastFailure(t); err != nil {
-			return nil, err
+		if t.Status != dag.Done {
+			list[i].LastFailure, _ = g.LastFailure(t)
 		}
 	}
-	return list, nil
+	return list, g.Tx().Err()
 }
 
 // IDs lists the IDs of tasks.

@@ -111,10 +111,7 @@ func runFeatureShow(a *app, s *session, g *dag.Graph, o plainOptions) error {
 	if err != nil {
 		return featureHint(a, s, o.Args[0], err)
 	}
-	used, err := g.UsageOfFeature(f.Name, "")
-	if err != nil {
-		return err
-	}
+	used, _ := g.UsageOfFeature(f.Name, "") // the first error of the database is also that of what follows
 	tasks, err := g.List(dag.Filter{Feature: f.Name})
 	if err != nil {
 		return err

@@ -162,10 +162,7 @@ type depsJSON struct {
 }
 
 func runDepsList(a *app, _ *session, g *dag.Graph, t dag.Task, o plainOptions) error {
-	blockers, err := g.Blockers(t)
-	if err != nil {
-		return err
-	}
+	blockers, _ := g.Blockers(t) // the first error of the database is also that of what follows
 	dependents, err := g.Dependents(t)
 	if err != nil {
 		return err
