@@ -102,11 +102,11 @@ type OverviewOptions struct {
 func LoadOverview(g *dag.Graph, opts OverviewOptions) (Overview, error) {
 	tally, _ := g.Tally(dag.Scope{})
 	control, _ := g.Control("")
-	used, _ := g.UsageSince(time.UnixMilli(0), "")
+	used, _ := g.Usage()
 	o := Overview{
 		Counts: AllStatuses(tally.ByStatus), Total: tally.Total(), Groups: tally.TotalGroups(), Ready: tally.Ready, Waiting: tally.Waiting,
 		NextWait: when(tally.NextWait), Paused: when(control.PausedAt), Limits: []AgentLimit{}, Held: []WhyView{}, Features: []FeatureView{},
-		Cost: CostOf(used.Usage), Tally: tally,
+		Cost: CostOf(used), Tally: tally,
 	}
 	limits, _ := g.AgentLimits()
 	for _, l := range limits {
