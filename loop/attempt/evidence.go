@@ -123,18 +123,14 @@ func (e *evidence) finish(ctx context.Context) (git.Taken, error) {
 	return taken, err
 }
 
-// compare lists what differs between two trees, except for what ralph itself writes:
-// another run may have begun to write its log between the two.
+// compare lists what differs between two trees. The list is the caller's.
 func (e *evidence) compare(ctx context.Context, from, to string) ([]git.Change, error) {
 	d, err := e.difference(ctx, from, to)
-	if len(d.Changes) == 0 {
-		return nil, err
-	}
-	own := e.OwnFiles(ctx)
-	return slices.DeleteFunc(slices.Clone(d.Changes), func(c git.Change) bool { return git.Within(c.Path, own) }), err
+	return slices.Clone(d.Changes), err
 }
 
-// difference asks git once, and for the patch that a verifier is shown at the same time.
+// difference asks git once, and for the patch that a verifier is shown at the same time. What ralph itself
+// writes is asked for after both trees were taken: another run may have begun to write its log between the two.
 func (e *evidence) difference(ctx context.Context, from, to string) (d git.Difference, err error) {
 	pair, patch := [2]string{from, to}, 0
 	d, known := e.compared[pair]
@@ -144,10 +140,15 @@ func (e *evidence) difference(ctx context.Context, from, to string) (d git.Diffe
 	if e.job.Verify.AgentVerdict {
 		patch = maxPatch
 	}
-	if d, err = git.Compare(ctx, e.job.Place.Dir, e.Objects, from, to, patch); err == nil {
-		e.compared[pair] = d
+	if d, err = git.Compare(ctx, e.job.Place.Dir, e.Objects, from, to, patch); err != nil {
+		return d, err
 	}
-	return d, err
+	if len(d.Changes) > 0 {
+		own := e.OwnFiles(ctx)
+		d.Changes = slices.DeleteFunc(d.Changes, func(c git.Change) bool { return git.Within(c.Path, own) })
+	}
+	e.compared[pair] = d
+	return d, nil
 }
 
 // since lists the files that differ between two trees.
