@@ -70,7 +70,7 @@ func BenchmarkText(b *testing.B) {
 // build makes a program as ralph is released, once.
 func build(b *testing.B, dir, pkg string) string {
 	target := filepath.Join(scratch, filepath.Base(pkg))
-	cmd := exec.CommandContext(b.Context(), "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", target, pkg)
+	cmd := exec.CommandContext(b.Context(), "go", "build", "-tags", "urfave_cli_no_docs,grpcnotrace", "-trimpath", "-ldflags", "-s -w", "-o", target, pkg)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "CGO_ENABLED=0")
 	if _, err := os.Stat(target); err == nil {
 		return target
