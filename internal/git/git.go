@@ -5,10 +5,12 @@ package git
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha1" //nolint:gosec // the length of an ID
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -54,7 +56,7 @@ func Look(ctx context.Context, dir string, only ...string) State {
 		return State{}
 	}
 	args := []string{"--literal-pathspecs", "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--ignore-submodules=all", "--"}
-	out, err := run(ctx, dir, append(args, only...)...)
+	out, err := run(ctx, dir, nil, append(args, only...)...)
 	if err != nil {
 		return State{}
 	}
@@ -127,14 +129,29 @@ func relate(names []string, top, dir string) {
 	}
 }
 
-func run(ctx context.Context, dir string, args ...string) ([]byte, error) {
+func run(ctx context.Context, dir string, in io.Reader, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	// No hooks, no pager, no program that checks signatures, no lock on the index: an agent may be committing.
 	options := []string{"--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull, "-c", "log.showSignature=false"}
 	cmd := command(ctx, dir, append(options, args...)...)
 	cmd.Env = withoutFilters(ctx, dir)
-	return cmd.Output()
+	var out bytes.Buffer
+	cmd.Stdin, cmd.Stdout = in, &out
+	err := call(ctx, cmd)
+	return out.Bytes(), err
+}
+
+// call runs git, and says what was fatal.
+func call(ctx context.Context, cmd *exec.Cmd) error {
+	var complaint bytes.Buffer
+	cmd.Stderr = &complaint
+	err := cmd.Run()
+	if err == nil {
+		return nil
+	}
+	text := strings.ToValidUTF8(strings.TrimSpace(complaint.String()), "?")
+	return fmt.Errorf("%w: %s", cmp.Or(context.Cause(ctx), err), text[strings.LastIndexByte(text, '\n')+1:])
 }
 
 // command runs git in dir. What git leaves running does not hold up whoever waits for it.
@@ -216,7 +233,7 @@ func Head(ctx context.Context, dir string) string {
 	if _, id := head(dir); id != "" || !Inside(dir) {
 		return id
 	}
-	out, _ := run(ctx, dir, "rev-parse", "--verify", "--quiet", "HEAD")
+	out, _ := run(ctx, dir, nil, "rev-parse", "--verify", "--quiet", "HEAD")
 	return strings.TrimSpace(string(out))
 }
 
@@ -260,18 +277,9 @@ func Stash(ctx context.Context, dir, message string, files []string) error {
 	if len(files) == 0 {
 		return errors.New("no files to stash")
 	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	cmd := command(ctx, dir, "-c", "core.fsmonitor=false", "-c", "core.hooksPath="+os.DevNull,
-		"stash", "push", "--include-untracked", "--message", message, "--pathspec-from-file=-", "--pathspec-file-nul")
-	cmd.Env = append(withoutFilters(ctx, dir), "GIT_LITERAL_PATHSPECS=1")
-	cmd.Stdin = strings.NewReader(strings.Join(files, "\x00"))
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		why, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
-		return fmt.Errorf("git stash: %w: %s", err, why)
-	}
-	return nil
+	_, err := run(ctx, dir, nulled(files),
+		"--literal-pathspecs", "stash", "push", "--include-untracked", "--message", message, "--pathspec-from-file=-", "--pathspec-file-nul")
+	return err
 }
 
 // Stashed is an entry of git's stash.
@@ -282,7 +290,7 @@ func Stashes(ctx context.Context, dir, prefix string) []Stashed {
 	if repository(dir) == "" {
 		return nil
 	}
-	out, err := run(ctx, dir, "stash", "list", "-z", "--format=%gd %gs")
+	out, err := run(ctx, dir, nil, "stash", "list", "-z", "--format=%gd %gs")
 	if err != nil {
 		return nil
 	}

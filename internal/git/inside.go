@@ -175,7 +175,7 @@ func SameTrees(ctx context.Context, dir string, a, b map[string]string) bool {
 		if id == "" {
 			return ""
 		}
-		out, _ := run(ctx, filepath.Join(dir, filepath.FromSlash(name)), "rev-parse", "--verify", "--quiet", id+"^{tree}")
+		out, _ := run(ctx, filepath.Join(dir, filepath.FromSlash(name)), nil, "rev-parse", "--verify", "--quiet", id+"^{tree}")
 		tree := strings.TrimSpace(string(out))
 		if name != "." && slices.Contains(emptyTrees, tree) {
 			return ""

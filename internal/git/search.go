@@ -55,7 +55,7 @@ func ignoredFolders(ctx context.Context, dir, name string) map[string]bool {
 	if repository(at) == "" {
 		return nil
 	}
-	out, err := run(ctx, at, "ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
+	out, err := run(ctx, at, nil, "ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
 	if err != nil {
 		return nil
 	}

@@ -117,7 +117,7 @@ func (s *store) rules(ctx context.Context) error {
 		return err
 	}
 	// A setting that is only a name runs nothing, and people expect this one.
-	named, _ := run(ctx, s.top, "config", "--type=path", "core.excludesFile")
+	named, _ := run(ctx, s.top, nil, "config", "--type=path", "core.excludesFile")
 	file := strings.TrimSuffix(string(named), "\n")
 	if file == "" { // where git looks then
 		home, _ := os.UserHomeDir()
@@ -219,22 +219,11 @@ func (s *store) stream(ctx context.Context, env []string, in io.Reader, out io.W
 		"-c", "core.untrackedCache=true", "-c", "status.showUntrackedFiles=all",
 	}, args...)
 	cmd := command(ctx, s.dir, args...)
-	var complaint bytes.Buffer
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, &complaint
-	cmd.Env = append(s.environment(cmd), env...)
-	if err := cmd.Run(); err != nil {
-		if cause := context.Cause(ctx); cause != nil {
-			err = cause
-		}
-		return fmt.Errorf("git %s: %w: %s", verb, err, lastLine(complaint.String()))
+	cmd.Stdin, cmd.Stdout, cmd.Env = in, out, append(s.environment(cmd), env...)
+	if err := call(ctx, cmd); err != nil {
+		return fmt.Errorf("git %s: %w", verb, err)
 	}
 	return nil
-}
-
-// lastLine is where git says what was fatal.
-func lastLine(text string) string {
-	text = strings.ToValidUTF8(strings.TrimSpace(text), "?")
-	return text[strings.LastIndexByte(text, '\n')+1:]
 }
 
 // index names the file in which we remember what files looked like when they were
