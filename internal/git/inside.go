@@ -31,7 +31,6 @@ type walk struct {
 	same                string      // the tree, if nothing has changed
 	dated               bool        // what is remembered can be relied on, and can be remembered
 	memory              memory      // to be kept
-	missing             []string    // files that are not there
 	kept                [][2]string // indexes in temp, and where they are remembered
 }
 
@@ -72,7 +71,7 @@ func (s *store) sort(ctx context.Context, names, repositories []string) (files, 
 			continue
 		}
 		if in, err := s.open(name); err == nil {
-			if more, _, err := in.names(ctx, &walk{}, []string{"GIT_INDEX_FILE=" + filepath.Join(s.path, "none")}, nil); err == nil {
+			if more, _, err := in.names(ctx, &walk{}, []string{"GIT_INDEX_FILE=" + filepath.Join(s.path, "none")}); err == nil {
 				for _, file := range more {
 					names = append(names, name+"/"+file)
 				}

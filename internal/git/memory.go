@@ -57,7 +57,7 @@ func mark(path string) string {
 // put its own there meanwhile.
 func (s *store) remember(w *walk, exclude []string, tree string) error {
 	now := w.memory
-	now.Tree, now.Exclude, now.Missing = tree, exclude, w.missing
+	now.Tree, now.Exclude = tree, exclude
 	if !w.dated || len(now.Missing) > maxMissing {
 		return nil
 	}
@@ -124,7 +124,7 @@ func (s *store) changed(ctx context.Context, w *walk, env, exclude []string) (na
 		}
 	}
 	if rules {
-		for _, entry := range s.tracked(ctx, w, []string{"--", "."}, "--ignored", "--exclude-per-directory=.gitignore", "--exclude-from="+filepath.Join(s.path, "info", "exclude")) {
+		for _, entry := range s.tracked(ctx, w, "--ignored", "--exclude-per-directory=.gitignore", "--exclude-from="+filepath.Join(s.path, "info", "exclude")) {
 			mode, name, _ := strings.Cut(entry, "\t")
 			if strings.HasPrefix(mode, gitlink) && exists(filepath.Join(s.dir, name, ".git")) {
 				return nil, false, nil
@@ -136,10 +136,9 @@ func (s *store) changed(ctx context.Context, w *walk, env, exclude []string) (na
 		if exists(filepath.Join(s.dir, filepath.FromSlash(name))) {
 			names = append(names, name)
 		} else {
-			w.missing = append(w.missing, name)
+			w.memory.Missing = append(w.memory.Missing, name)
 		}
 	}
-	names = slices.DeleteFunc(names, func(name string) bool { return Within(name, exclude) })
 	slices.Sort(names) // a file goes before what takes its place as a folder
 	if w.same = was.Tree; s.dir == s.top {
 		differ = append(differ, names...)

@@ -96,8 +96,10 @@ func (s *store) fill(ctx context.Context, w *walk, exclude []string) (env []stri
 	var repositories []string
 	names, known, err := s.changed(ctx, w, env, exclude)
 	if err == nil && !known {
-		names, repositories, err = s.names(ctx, w, env, exclude)
+		names, repositories, err = s.names(ctx, w, env)
 	}
+	left := func(name string) bool { return Within(name, exclude) }
+	names, repositories = slices.DeleteFunc(names, left), slices.DeleteFunc(repositories, left)
 	if err != nil || known && len(names) == 0 {
 		return env, err
 	}
@@ -108,9 +110,8 @@ func (s *store) fill(ctx context.Context, w *walk, exclude []string) (env []stri
 		}
 	}
 	names, large, missing := s.split(names)
-	if w.missing = append(w.missing, missing...); len(repositories)+len(large) > 0 {
-		w.dated = false
-	}
+	w.memory.Missing = append(w.memory.Missing, missing...)
+	w.dated = w.dated && len(repositories)+len(large) == 0
 	if err := s.take(ctx, env, names); err != nil {
 		if err = s.takeReadable(ctx, env, names); err != nil {
 			return nil, err
@@ -156,20 +157,15 @@ func copyWithTime(to, from string) error {
 }
 
 // names lists what belongs into the tree, and the repositories inside dir.
-func (s *store) names(ctx context.Context, w *walk, env, exclude []string) (names, repositories []string, err error) {
-	where := []string{"--", "."}
-	for _, name := range exclude {
-		where = append(where, ":(exclude,literal)"+name)
-	}
+func (s *store) names(ctx context.Context, w *walk, env []string) (names, repositories []string, err error) {
 	args := []string{"ls-files", "-z", "--cached", "--others", "--exclude-standard"}
 	if rules := filepath.Join(s.common, "info", "exclude"); s.inside != "" && exists(rules) {
 		args = append(args, "--exclude-from="+rules)
 	}
-	out, err := s.git(ctx, env, nil, append(args, where...)...)
+	out, err := s.git(ctx, env, nil, append(args, "--", ".")...)
 	if err != nil {
 		return nil, nil, err
 	}
-	tracked := s.tracked(ctx, w, where)
 	for _, name := range split(out) {
 		if folder, is := strings.CutSuffix(name, "/"); is {
 			repositories = append(repositories, folder)
@@ -177,7 +173,7 @@ func (s *store) names(ctx context.Context, w *walk, env, exclude []string) (name
 			names = append(names, name)
 		}
 	}
-	for _, entry := range tracked {
+	for _, entry := range s.tracked(ctx, w) {
 		mode, name, _ := strings.Cut(entry, "\t")
 		if !strings.HasPrefix(mode, gitlink) {
 			names = append(names, name)
@@ -191,8 +187,8 @@ func (s *store) names(ctx context.Context, w *walk, env, exclude []string) (name
 
 // tracked lists what is in their index: a file may be tracked although it is ignored. One
 // that cannot be read takes nothing away, as what we saw before is in ours, and is asked again.
-func (s *store) tracked(ctx context.Context, w *walk, where []string, options ...string) []string {
-	out, err := s.git(ctx, []string{"GIT_DIR=" + s.theirs}, nil, slices.Concat([]string{"ls-files", "-z", "--cached", "--stage"}, options, where)...)
+func (s *store) tracked(ctx context.Context, w *walk, options ...string) []string {
+	out, err := s.git(ctx, []string{"GIT_DIR=" + s.theirs}, nil, slices.Concat([]string{"ls-files", "-z", "--cached", "--stage"}, options, []string{"--", "."})...)
 	w.dated = w.dated && err == nil
 	return split(out)
 }
