@@ -65,8 +65,8 @@ func (f Finder) Choose(given string) (Agent, error) {
 			return f.Find(name)
 		}
 	}
-	if preset, ok := Detect(exec.LookPath); ok {
-		return f.Find(preset.Name)
+	if found := Installed(exec.LookPath); len(found) > 0 {
+		return f.Find(found[0].Name)
 	}
 	return Agent{}, ErrNone
 }
