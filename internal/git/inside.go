@@ -97,7 +97,7 @@ func (s *store) open(name string) (*store, error) {
 // enter adds what is in repositories to a copy of the index: git lists a folder as a
 // repository only as long as the index has no files of it.
 func (s *store) enter(ctx context.Context, w *walk, env, repositories []string) ([]string, error) {
-	if _, err := s.git(ctx, env, nulled(repositories), "update-index", "--force-remove", "-z", "--stdin"); err != nil {
+	if err := s.update(ctx, env, repositories, "--force-remove"); err != nil {
 		return nil, err
 	}
 	index := strings.TrimPrefix(env[0], "GIT_INDEX_FILE=")

@@ -113,9 +113,7 @@ func (s *store) fill(ctx context.Context, w *walk, exclude []string) (env []stri
 	w.memory.Missing = append(w.memory.Missing, missing...)
 	w.dated = w.dated && len(repositories)+len(large) == 0
 	if err := s.take(ctx, env, names); err != nil {
-		if err = s.takeReadable(ctx, env, names); err != nil {
-			return nil, err
-		}
+		return nil, err
 	}
 	if err := s.describe(ctx, w, env, large); err != nil {
 		return nil, err
@@ -193,25 +191,21 @@ func (s *store) tracked(ctx context.Context, w *walk, options ...string) []strin
 	return split(out)
 }
 
+// take brings names in an index up to date. Git takes none if one cannot be taken.
 func (s *store) take(ctx context.Context, env, names []string) error {
-	_, err := s.git(ctx, env, nulled(names), "update-index", "--add", "--remove", "-z", "--stdin")
-	return err
-}
-
-// takeReadable is for when a file cannot be taken, which git says by taking none.
-func (s *store) takeReadable(ctx context.Context, env, names []string) error {
-	var good, bad []string
-	for _, name := range names {
-		if s.readable(name) {
-			good = append(good, name)
-		} else {
-			bad = append(bad, name)
-		}
+	add := []string{"--add", "--remove"}
+	if s.update(ctx, env, names, add...) == nil {
+		return nil
 	}
-	if _, err := s.git(ctx, env, nulled(bad), "update-index", "--force-remove", "-z", "--stdin"); err != nil {
+	if err := s.update(ctx, env, slices.DeleteFunc(slices.Clone(names), s.readable), "--force-remove"); err != nil {
 		return err
 	}
-	return s.take(ctx, env, good)
+	return s.update(ctx, env, slices.DeleteFunc(names, func(name string) bool { return !s.readable(name) }), add...)
+}
+
+func (s *store) update(ctx context.Context, env, names []string, how ...string) error {
+	_, err := s.git(ctx, env, nulled(names), slices.Concat([]string{"update-index"}, how, []string{"-z", "--stdin"})...)
+	return err
 }
 
 func (s *store) readable(name string) bool {

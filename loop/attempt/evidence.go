@@ -113,13 +113,11 @@ func (e *evidence) verifiesOnly() bool { return e.job.Finished != nil }
 // finish takes the tree with which the agent says that it is done. What happens
 // later, while that is verified, is not its work.
 func (e *evidence) finish(ctx context.Context) (git.Taken, error) {
-	if e.verifiesOnly() {
-		taken, err := e.takeNow(ctx)
-		e.finished = cmp.Or(e.job.History.Finished.TreeAfter, taken.Tree)
-		return taken, err
+	if !e.verifiesOnly() {
+		ctx = context.WithoutCancel(ctx) // a run that is stopped keeps finished work
 	}
-	taken, err := e.takeNow(context.WithoutCancel(ctx)) // a run that is stopped keeps finished work
-	e.finished = taken.Tree
+	taken, err := e.takeNow(ctx)
+	e.finished = cmp.Or(e.job.History.Finished.TreeAfter, taken.Tree)
 	return taken, err
 }
 
@@ -168,13 +166,10 @@ func (e *evidence) since(ctx context.Context, from, to string) (files []string) 
 
 // worked lists the files that the attempt's agent changed.
 func (e *evidence) worked(ctx context.Context) []string {
-	switch {
-	case e.verifiesOnly():
-		old := e.job.History.Finished
+	if old := e.job.History.Finished; e.verifiesOnly() {
 		return slices.Concat(old.Files, e.since(ctx, old.Tree, e.finished))
-	default:
-		return e.since(ctx, e.tree, cmp.Or(e.finished, e.taken.Tree))
 	}
+	return e.since(ctx, e.tree, cmp.Or(e.finished, e.taken.Tree))
 }
 
 // touched says that files of the project have changed since the attempt began, or that
