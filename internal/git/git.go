@@ -51,10 +51,6 @@ func LookAt(ctx context.Context, dir string, taken Taken) State {
 
 // Look asks about the tree that dir lies in, or about these files of it.
 func Look(ctx context.Context, dir string, only ...string) State {
-	top := repository(dir)
-	if top == "" {
-		return State{}
-	}
 	args := []string{"--literal-pathspecs", "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--ignore-submodules=all", "--"}
 	out, err := run(ctx, dir, nil, append(args, only...)...)
 	if err != nil {
@@ -76,7 +72,7 @@ func Look(ctx context.Context, dir string, only ...string) State {
 			s.Branch = last
 		}
 	}
-	relate(s.Uncommitted, top, dir)
+	relate(s.Uncommitted, repository(dir), dir)
 	slices.Sort(s.Uncommitted)
 	return s
 }
@@ -132,6 +128,9 @@ func relate(names []string, top, dir string) {
 func run(ctx context.Context, dir string, in io.Reader, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
+	if !Inside(dir) { // starting git costs more than all else
+		return nil, ErrUnknown
+	}
 	// No hooks, no pager, no program that checks signatures, no lock on the index: an agent may be committing.
 	options := []string{"--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull, "-c", "log.showSignature=false"}
 	cmd := command(ctx, dir, append(options, args...)...)
@@ -230,7 +229,7 @@ func mayFilter(config string) bool {
 
 // Head is the commit that is checked out in dir, or "" if there is none.
 func Head(ctx context.Context, dir string) string {
-	if _, id := head(dir); id != "" || !Inside(dir) {
+	if _, id := head(dir); id != "" {
 		return id
 	}
 	out, _ := run(ctx, dir, nil, "rev-parse", "--verify", "--quiet", "HEAD")
@@ -259,9 +258,8 @@ func head(dir string) (branch, id string) {
 // place is the top of the repository that dir lies in, the .git folder of that working tree,
 // and the one that holds the repository's objects.
 func place(dir string) (top, own, common string) {
-	if top, _ = filepath.Abs(dir); repository(top) != "" {
-		top = repository(top)
-	}
+	dir, _ = filepath.Abs(dir)
+	top = cmp.Or(repository(dir), dir)
 	own, common = gitDirs(filepath.Join(top, ".git"))
 	return top, own, common
 }
@@ -287,13 +285,7 @@ type Stashed struct{ Name, Message string }
 
 // Stashes lists the entries whose messages begin so, the newest first.
 func Stashes(ctx context.Context, dir, prefix string) []Stashed {
-	if repository(dir) == "" {
-		return nil
-	}
-	out, err := run(ctx, dir, nil, "stash", "list", "-z", "--format=%gd %gs")
-	if err != nil {
-		return nil
-	}
+	out, _ := run(ctx, dir, nil, "stash", "list", "-z", "--format=%gd %gs") // where git cannot say there are none
 	var list []Stashed
 	for _, entry := range split(out) {
 		name, message, _ := strings.Cut(entry, " ")

@@ -52,13 +52,7 @@ func Search(ctx context.Context, dir string, skip ...string) []string {
 // as they are called from dir. Where git cannot be asked there are none.
 func ignoredFolders(ctx context.Context, dir, name string) map[string]bool {
 	at := filepath.Join(dir, filepath.FromSlash(name))
-	if repository(at) == "" {
-		return nil
-	}
-	out, err := run(ctx, at, nil, "ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
-	if err != nil {
-		return nil
-	}
+	out, _ := run(ctx, at, nil, "ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
 	folders := map[string]bool{}
 	for _, entry := range split(out) {
 		if folder, is := strings.CutSuffix(entry, "/"); is {
