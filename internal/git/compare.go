@@ -56,7 +56,7 @@ func Compare(ctx context.Context, dir, objects, from, to string, patch int) (d D
 		args = append(args, "-p")
 	}
 	read, write := io.Pipe()
-	defer read.Close() // which ends git if there is more
+	defer func() { _ = read.Close() }() // which ends git if there is more
 	go func() { _ = write.CloseWithError(s.stream(ctx, nil, nil, write, append(args, from, to)...)) }()
 	said := bufio.NewReader(read)
 	var failed error
