@@ -72,9 +72,7 @@ func (g *Graph) Reclaim(t Task, how ReclaimOptions) error {
 		to, by, kind = Failed, ByFail, LogFailure
 	}
 	g.log(n.n, kind, how.Reason)
-	if err := g.move(n, to, by); err != nil {
-		return err
-	}
+	g.move(n, to, by)
 	g.tx.Do(reclaimedSQL, ":n", n.n, ":counted", how.Counted, ":unverified", db.OrNull(how.Unverified))
 	return g.tx.Exec(diedSQL, ":n", n.n, ":generation", t.Generation, ":reason", db.OrNull(g.said(how.Reason)), ":now", g.millis())
 }
