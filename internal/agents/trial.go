@@ -87,10 +87,6 @@ func NewTrial(o *Opener, confine func(root string) (*sandbox.Confiner, error)) (
 // Close removes the folder. What cannot be removed is in the system's temporary folder.
 func (t *Trial) Close() { _ = sandbox.RemoveAll(t.dir) }
 
-func (t *Trial) open(ctx context.Context, model string) (*Session, error) {
-	return t.opener.Open(ctx, Request{Model: model, Folder: t.logs})
-}
-
 // Run opens a session, asks the agent for one word, and returns how far it came.
 func (t *Trial) Run(ctx context.Context, model string) (Report, error) {
 	chosen := t.opener.Chosen
@@ -99,7 +95,7 @@ func (t *Trial) Run(ctx context.Context, model string) (Report, error) {
 	t.opener.Stepped = func(op string, took time.Duration) {
 		r.Steps = append(r.Steps, Step{Step: op, Seconds: took.Round(time.Millisecond).Seconds()})
 	}
-	s, err := t.open(ctx, model)
+	s, err := t.opener.Open(ctx, Request{Model: model, Folder: t.logs})
 	if err == nil {
 		err = r.converse(ctx, s)
 	}

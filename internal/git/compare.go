@@ -207,15 +207,12 @@ func blobID(length int, data []byte) string {
 
 // Files lists the names of the files in a tree.
 func Files(ctx context.Context, dir, objects, tree string) ([]string, error) {
-	s, err := openStore(ctx, dir, objects, tree)
-	if err != nil {
-		return nil, err
+	all, err := Compare(ctx, dir, objects, emptyTrees[len(tree)/64], tree, 0)
+	names := make([]string, len(all.Changes))
+	for i, c := range all.Changes {
+		names[i] = c.Path
 	}
-	out, err := s.git(ctx, nil, nil, "ls-tree", "-r", "--full-tree", "--name-only", "-z", tree)
-	if err != nil {
-		return nil, fmt.Errorf("list tree %.10s: %w", tree, err)
-	}
-	return split(out), nil
+	return names, err
 }
 
 // split takes apart what git prints with -z.
