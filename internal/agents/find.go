@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -60,10 +61,8 @@ type Finder struct {
 // Choose finds the agent that is given, else the configured one, else the installed one
 // to prefer.
 func (f Finder) Choose(given string) (Agent, error) {
-	for _, name := range []string{given, f.Config.Agent.Command, f.Config.Agent.Use} {
-		if name != "" {
-			return f.Find(name)
-		}
+	if name := cmp.Or(given, f.Config.Agent.Command, f.Config.Agent.Use); name != "" {
+		return f.Find(name)
 	}
 	if found := Installed(exec.LookPath); len(found) > 0 {
 		return f.Find(found[0].Name)
