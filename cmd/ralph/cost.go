@@ -142,7 +142,7 @@ func statsText(a *app, s report.Stats) string {
 		for _, row := range rows {
 			t.Add(cells(nil, row...)...)
 		}
-		_, _ = t.WriteTo(&b) // a builder takes everything
+		b.WriteString(t.String())
 	}
 	pace := func(title string, list ...report.Pace) {
 		var rows [][]string

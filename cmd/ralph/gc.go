@@ -64,7 +64,7 @@ func runGC(ctx context.Context, a *app, s *session, o gcOptions) error {
 		}
 		t.Add(term.Cell{Text: text}, term.Cell{Text: human.Bytes(l.Bytes)})
 	}
-	if _, err := t.WriteTo(a.stdout); err != nil {
+	if _, err := fmt.Fprint(a.stdout, t); err != nil {
 		return err
 	}
 	a.note("gc would remove %s", entries)

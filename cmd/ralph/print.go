@@ -106,7 +106,7 @@ func printTable[T any](a *app, header []string, list []T, row func(T) []term.Cel
 	for _, e := range list {
 		t.Add(row(e)...)
 	}
-	return written(t.WriteTo(a.stdout))
+	return written(fmt.Fprint(a.stdout, t))
 }
 
 func cells(paint func(string) string, texts ...string) []term.Cell {

@@ -78,7 +78,7 @@ func statusText(a *app, o report.Overview) string {
 	if len(o.Features) > 0 {
 		b.WriteString("\nFeatures\n")
 		for _, f := range o.Features {
-			fmt.Fprintf(&b, "  %s  %s  %s\n", p.Cyan(f.Name), featurePaint(p, f.Status)(string(f.Status)), progress(f.Feature))
+			fmt.Fprintf(&b, "  %s  %s  %s\n", p.Cyan(f.Name), statePaint(p, string(f.Status))(string(f.Status)), progress(f.Feature))
 		}
 	}
 	return b.String()

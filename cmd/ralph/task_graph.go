@@ -21,7 +21,7 @@ func runTaskTree(a *app, s *session, g *dag.Graph, o plainOptions) error {
 		return err
 	}
 	return printTasks(a, s, g, dag.Filter{}, o.JSON, tasks, func() error {
-		return draw.Tree(a.stdout, draw.Nodes(tasks, a.now()), treeStyle(a))
+		return written(fmt.Fprint(a.stdout, draw.Tree(draw.Nodes(tasks, a.now()), treeStyle(a))))
 	})
 }
 
@@ -92,9 +92,9 @@ func runTaskGraph(a *app, s *session, g *dag.Graph, o taskGraphOptions) error {
 	case err != nil:
 		return err
 	case o.Format == "dot":
-		return draw.DOT(a.stdout, nodes)
+		return written(fmt.Fprint(a.stdout, draw.DOT(nodes)))
 	case o.Format == "mermaid":
-		return draw.Mermaid(a.stdout, nodes)
+		return written(fmt.Fprint(a.stdout, draw.Mermaid(nodes)))
 	case len(nodes) == 0:
 		return noTasks(a, s, g, dag.Filter{Feature: feature})
 	}
@@ -105,7 +105,7 @@ func runTaskGraph(a *app, s *session, g *dag.Graph, o taskGraphOptions) error {
 func drawLinked(a *app, nodes []draw.Node) error {
 	style := treeStyle(a)
 	style.After = true
-	return draw.Tree(a.stdout, nodes, style)
+	return written(fmt.Fprint(a.stdout, draw.Tree(nodes, style)))
 }
 
 func treeStyle(a *app) draw.Style {

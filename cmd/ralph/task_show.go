@@ -175,7 +175,7 @@ func stateCell(a *app, p term.Palette, t dag.Task) term.Cell {
 	return term.Cell{Text: word, Paint: statePaint(p, word)}
 }
 
-// statePaint is the colour of a word of dag.Task.State.
+// statePaint is the colour of a word of dag.Task.State, and of the status of a feature.
 func statePaint(p term.Palette, state string) func(string) string {
 	paint, ok := map[string]func(string) string{
 		"done": p.Green, "failed": p.Red, "blocked": p.Yellow, "paused": p.Yellow, "running": p.Cyan, "ready": p.Bold, "unverified": p.Bold,

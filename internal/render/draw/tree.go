@@ -2,7 +2,6 @@ package draw
 
 import (
 	"cmp"
-	"io"
 	"strings"
 	"time"
 
@@ -19,8 +18,8 @@ type Style struct {
 	State   func(state string) func(string) string // paints what stands for a state
 }
 
-// Tree writes nodes as an indented tree, one line each.
-func Tree(w io.Writer, nodes []Node, s Style) error {
+// Tree draws nodes as an indented tree, one line each.
+func Tree(nodes []Node, s Style) string {
 	t := treeWriter{forest: plant(nodes), style: s}
 	for _, n := range nodes {
 		t.stateWidth = max(t.stateWidth, len(n.State))
@@ -28,8 +27,7 @@ func Tree(w io.Writer, nodes []Node, s Style) error {
 	for _, root := range t.roots {
 		t.node(root, "", "")
 	}
-	_, err := io.WriteString(w, t.b.String())
-	return err
+	return t.b.String()
 }
 
 type treeWriter struct {
