@@ -66,7 +66,7 @@ func render(e Entry, room int) string {
 	if e.Kind == Failure {
 		head += "  [learned in an attempt that failed: check before relying on it]\n"
 	}
-	body := indent(e.Body)
+	body := plain.Indent(e.Body)
 	room -= len(head) + len("\n")
 	if len(body) <= room {
 		return head + body + "\n"
@@ -77,16 +77,6 @@ func render(e Entry, room int) string {
 	}
 	body = plain.Head(body, room-len("\n"))
 	return head + strings.TrimRight(body, " \n") + "\n" + said + "\n"
-}
-
-func indent(body string) string {
-	var b strings.Builder
-	for line := range strings.Lines(body) {
-		if line = strings.TrimRight(line, " \t\n"); line != "" {
-			b.WriteString("  " + line + "\n")
-		}
-	}
-	return b.String()
 }
 
 func provenance(e Entry) []string {

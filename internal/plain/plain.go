@@ -54,6 +54,17 @@ func FileTail(path string, n int64) (string, error) {
 	return string(data), err
 }
 
+// Indent sets the lines of a text that are not blank off by two spaces, each ended by a line break.
+func Indent(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if line = strings.TrimRight(line, " \t\n"); line != "" {
+			b.WriteString("  " + line + "\n")
+		}
+	}
+	return b.String()
+}
+
 // Whole returns s without the rune that its end cuts apart.
 func Whole[T string | []byte](s T) T {
 	for i := len(s) - 1; i >= max(0, len(s)-utf8.UTFMax); i-- {
