@@ -19,6 +19,7 @@ import (
 	"unicode/utf8"
 
 	"ralph/internal/plain"
+	"ralph/internal/seq"
 )
 
 // Folder is where entries are, below the project's root.
@@ -87,10 +88,7 @@ func Open(project string) *Store {
 // prepare computes what matching compares.
 func (e *Entry) prepare() {
 	e.key = titleKey(e.Title)
-	e.tags = nil
-	for _, tag := range e.Tags {
-		e.tags = append(e.tags, key(tag))
-	}
+	e.tags = seq.Map(e.Tags, key)
 	if e.Kind != Failure {
 		e.Kind = Lesson
 	}

@@ -8,6 +8,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"ralph/internal/seq"
 )
 
 const maxFiles = 50_000
@@ -79,11 +81,7 @@ func (s *Store) load(root *os.Root) ([]Entry, []Warning) {
 	if changed || len(files) != len(s.cache) {
 		s.keep(files)
 	}
-	entries := make([]Entry, len(s.sorted))
-	for i, e := range s.sorted {
-		entries[i] = *e
-	}
-	return entries, warnings
+	return seq.Map(s.sorted, func(e *Entry) Entry { return *e }), warnings
 }
 
 // keep makes files what the store remembers.

@@ -7,6 +7,7 @@ import (
 
 	"ralph/internal/lazyregexp"
 	"ralph/internal/plain"
+	"ralph/internal/seq"
 )
 
 // Query is what entries are matched against.
@@ -66,11 +67,7 @@ func (q Query) Match(entries []Entry) []Match {
 // points returns what a tag is worth. Tags repeat, so each is looked at once.
 func (q Query) points() func(tag string) int {
 	task := newText(words(plain.Head(q.Title, maxQueryText)), words(plain.Head(q.Description, maxQueryText)))
-	var named [][]string
-	for _, path := range q.Paths[:min(len(q.Paths), maxQueryPaths)] {
-		named = append(named, pathWords(plain.Head(path, maxQueryText)))
-	}
-	paths := newText(named...)
+	paths := newText(seq.Map(q.Paths[:min(len(q.Paths), maxQueryPaths)], func(path string) []string { return pathWords(plain.Head(path, maxQueryText)) })...)
 	feature := key(q.Feature)
 	known := map[string]int{}
 	return func(tag string) int {

@@ -6,6 +6,7 @@ import (
 	"ralph/event"
 	"ralph/internal/human"
 	"ralph/internal/jsonval"
+	"ralph/internal/seq"
 )
 
 // The shapes of docs/json.md. Keys do not change once released; more may be added.
@@ -14,10 +15,6 @@ import (
 func (r Run) MarshalJSON() ([]byte, error) {
 	tasks := []jsonval.Object{}
 	for _, t := range r.Tasks {
-		ids := []string{}
-		for _, i := range t.Attempts {
-			ids = append(ids, r.Attempts[i].ID)
-		}
 		tasks = append(tasks, jsonval.Object{
 			"id", t.ID,
 			"title", t.Title,
@@ -27,7 +24,7 @@ func (r Run) MarshalJSON() ([]byte, error) {
 			"status", t.Status,
 			"status_now", t.Now,
 			"blockers", t.After,
-			"attempts", ids,
+			"attempts", seq.Map(t.Attempts, func(i int) string { return r.Attempts[i].ID }),
 			"verified", t.Verified,
 		})
 	}
@@ -69,10 +66,6 @@ func (t Together) MarshalJSON() ([]byte, error) {
 
 // MarshalJSON writes the attempt.
 func (a Attempt) MarshalJSON() ([]byte, error) {
-	gates := []jsonval.Object{}
-	for _, g := range a.Gates {
-		gates = append(gates, gateJSON(g))
-	}
 	in, cached, out := a.Usage.Counts()
 	return jsonval.Object{
 		"id", a.ID,
@@ -92,7 +85,7 @@ func (a Attempt) MarshalJSON() ([]byte, error) {
 		"reason", null(a.Reason),
 		"stop_reason", null(a.StopReason),
 		"verdict", null(a.Verdict),
-		"gates", gates,
+		"gates", seq.Map(a.Gates, gateJSON),
 		"notes", null(a.Notes),
 		"tokens_in", in,
 		"tokens_cached", cached,

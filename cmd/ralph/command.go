@@ -14,6 +14,7 @@ import (
 	"ralph/dag"
 	"ralph/internal/human"
 	"ralph/internal/plain"
+	"ralph/internal/seq"
 )
 
 // command is one node of the command tree, in the terms of this program. Every
@@ -114,11 +115,7 @@ func (f flagSpec) check(value string) (err error) {
 }
 
 func buildFlags(flags []flagSpec) []cli.Flag {
-	list := make([]cli.Flag, len(flags))
-	for i, f := range flags {
-		list[i] = f.build()
-	}
-	return list
+	return seq.Map(flags, flagSpec.build)
 }
 
 // interrupted are the exit statuses of commands that signals end in an orderly way.

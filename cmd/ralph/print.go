@@ -10,6 +10,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"ralph/internal/jsonval"
+	"ralph/internal/seq"
 	"ralph/internal/term"
 )
 
@@ -85,11 +86,7 @@ func (a *app) printJSON(v any) error { return jsonval.Print(a.stdout, v) }
 func printList[T, J any](a *app, list []T, json bool, asJSON func(T) J, none string, header []string, row func(T) []term.Cell) error {
 	switch {
 	case json:
-		out := make([]J, len(list))
-		for i, e := range list {
-			out[i] = asJSON(e)
-		}
-		return a.printJSON(out)
+		return a.printJSON(seq.Map(list, asJSON))
 	case len(list) == 0:
 		a.note("%s", none)
 		return nil
@@ -110,11 +107,7 @@ func printTable[T any](a *app, header []string, list []T, row func(T) []term.Cel
 }
 
 func cells(paint func(string) string, texts ...string) []term.Cell {
-	list := make([]term.Cell, len(texts))
-	for i, text := range texts {
-		list[i] = term.Cell{Text: text, Paint: paint}
-	}
-	return list
+	return seq.Map(texts, func(text string) term.Cell { return term.Cell{Text: text, Paint: paint} })
 }
 
 // fieldLines are aligned lines of names, each followed by its value, broken at words on a terminal; those without a value

@@ -8,6 +8,7 @@ import (
 	"ralph/dag"
 	"ralph/internal/human"
 	"ralph/internal/render"
+	"ralph/internal/seq"
 	"ralph/internal/term"
 	"ralph/report"
 )
@@ -85,11 +86,7 @@ func statusText(a *app, o report.Overview) string {
 }
 
 func tasksOf(views []report.TaskView) []dag.Task {
-	list := make([]dag.Task, len(views))
-	for i, v := range views {
-		list[i] = v.Task
-	}
-	return list
+	return seq.Map(views, func(v report.TaskView) dag.Task { return v.Task })
 }
 
 // writeRuns lists the runs that have not ended, and how far each has come.

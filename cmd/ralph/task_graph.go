@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ralph/dag"
+	"ralph/internal/jsonval"
 	"ralph/internal/render/draw"
 	"ralph/report"
 )
@@ -155,12 +156,6 @@ func changeDeps(name, words string, change func(g *dag.Graph, blocker, blocked s
 	})
 }
 
-type depsJSON struct {
-	ID         string   `json:"id"`
-	Blockers   []string `json:"blockers"`
-	Dependents []string `json:"dependents"`
-}
-
 func runDepsList(a *app, _ *session, g *dag.Graph, t dag.Task, o plainOptions) error {
 	blockers, _ := g.Blockers(t) // the first error of the database is also that of what follows
 	dependents, err := g.Dependents(t)
@@ -169,7 +164,7 @@ func runDepsList(a *app, _ *session, g *dag.Graph, t dag.Task, o plainOptions) e
 	}
 	switch {
 	case o.JSON:
-		return a.printJSON(depsJSON{ID: t.ID, Blockers: report.IDs(blockers), Dependents: report.IDs(dependents)})
+		return a.printJSON(jsonval.Object{"id", t.ID, "blockers", report.IDs(blockers), "dependents", report.IDs(dependents)})
 	case len(blockers)+len(dependents) == 0:
 		a.note("%s waits for nothing, and nothing waits for it", t.ID)
 		return nil

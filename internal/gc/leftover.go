@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ralph/internal/db"
+	"ralph/internal/seq"
 )
 
 // Leftover is a file or a folder that nobody needs any more.
@@ -53,10 +54,7 @@ const undisturbed = time.Hour
 // Temporaries lists what killed processes left: folders for sandboxes and trials, and files that
 // would have been renamed once they were complete.
 func (c Collector) Temporaries() []Leftover {
-	var list []Leftover
-	for _, dir := range c.Temps {
-		list = append(list, measure(dir))
-	}
+	list := seq.Map(c.Temps, measure)
 	p := c.Project
 	places := [][2]string{ // a folder, and a prefix of names
 		{p.Root, ".ralph-report-"},

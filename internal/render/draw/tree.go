@@ -7,6 +7,7 @@ import (
 
 	"ralph/dag"
 	"ralph/internal/jsonval"
+	"ralph/internal/seq"
 	"ralph/internal/term"
 )
 
@@ -67,11 +68,7 @@ func (t *treeWriter) node(id, lead, below string) {
 
 // Nodes are tasks to be drawn, without what they wait for.
 func Nodes(tasks []dag.Task, now time.Time) []Node {
-	nodes := make([]Node, len(tasks))
-	for i, t := range tasks {
-		nodes[i] = nodeOf(t, nil, now)
-	}
-	return nodes
+	return seq.Map(tasks, func(t dag.Task) Node { return nodeOf(t, nil, now) })
 }
 
 func nodeOf(t dag.Task, after []string, now time.Time) Node {
