@@ -2,6 +2,7 @@ package git
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"ralph/internal/atomicfile"
+	"ralph/internal/proc"
 )
 
 // ErrUnknown says that there is no git repository, or no git program: nobody can
@@ -121,13 +123,8 @@ func (s *store) rules(ctx context.Context) error {
 	file := strings.TrimSuffix(string(named), "\n")
 	if file == "" { // where git looks then
 		home, _ := os.UserHomeDir()
-		config := filepath.Join(home, ".config")
-		for _, entry := range command(ctx, "").Environ() {
-			if named, ok := strings.CutPrefix(entry, "XDG_CONFIG_HOME="); ok && named != "" {
-				config = named
-			}
-		}
-		file = filepath.Join(config, "git", "ignore")
+		config := proc.Getenv(command(ctx, "").Environ(), "XDG_CONFIG_HOME")
+		file = filepath.Join(cmp.Or(config, filepath.Join(home, ".config")), "git", "ignore")
 	}
 	if more, err := os.ReadFile(join(s.top, file)); err == nil {
 		exclude = slices.Concat(more, []byte("\n"), exclude)
