@@ -4,9 +4,9 @@
 default:
     @just --list --unsorted
 
-# build the stripped binary into bin/, without parts of libraries that are not used: each start initialises them
+# build the stripped binary into bin/
 build:
-    CGO_ENABLED=0 go build -tags urfave_cli_no_docs,grpcnotrace -trimpath -ldflags '-s -w' -o bin/ralph ./cmd/ralph
+    CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o bin/ralph ./cmd/ralph
 
 # run all tests
 test:
