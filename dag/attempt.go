@@ -81,7 +81,7 @@ const attemptColumns = `a.id, r.id, a.task_id, a.iteration, a.phase, a.agent, a.
 
 const (
 	attemptSelect = `SELECT ` + attemptColumns + ` FROM attempts a JOIN runs r ON r.n = a.run `
-	attemptsSQL   = attemptSelect + `WHERE a.task = :task ORDER BY a.n;`
+	attemptsSQL   = attemptSelect + `WHERE a.task = +:task ORDER BY a.n;`
 	attemptSQL    = attemptSelect + `WHERE a.id = :id;`
 	openSQL       = attemptSelect + `WHERE a.ended_at IS NULL ORDER BY a.n;`
 )

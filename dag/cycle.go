@@ -139,13 +139,11 @@ func (f *frontier) trail(p point) []point {
 	return trail
 }
 
-// refuseCycle refuses an edge on which to would need from if from already needs to.
-func (g *Graph) refuseCycle(from, to point) error {
-	path := g.path(from, to)
-	if path == nil || g.tx.Err() != nil {
-		return g.tx.Err()
+// refuseCycle fails the transaction if from already needs to, for an edge on which to would need from.
+func (g *Graph) refuseCycle(from, to point) {
+	if path := g.path(from, to); path != nil {
+		g.tx.Fail(newCycleError(append([]point{to}, path...), g.nameOf))
 	}
-	return newCycleError(append([]point{to}, path...), g.nameOf)
 }
 
 func (g *Graph) nameOf(n int64) string { return g.node(n).id }

@@ -6,5 +6,6 @@ func (g *Graph) MoveTo(id string, to Status, by Trigger) error {
 	if err != nil {
 		return err
 	}
-	return g.move(t, to, by)
+	g.move(t, to, by)
+	return g.tx.Err()
 }

@@ -7,7 +7,7 @@ import (
 	"ralph/internal/db"
 )
 
-const runsSQL = `SELECT ` + runColumns + ` FROM runs ORDER BY n DESC LIMIT :limit;`
+const runsSQL = `SELECT ` + runColumns + ` FROM runs ORDER BY n DESC LIMIT +:limit;`
 
 // Runs lists the newest runs, the newest first; 0 means all of them.
 func (g *Graph) Runs(limit int) ([]Run, error) {

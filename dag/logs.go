@@ -41,7 +41,7 @@ func (g *Graph) Log(id string, kind LogKind, text string) error {
 	return g.tx.Err()
 }
 
-const logsSQL = `SELECT at, kind, text FROM task_logs WHERE task = :task ORDER BY n;`
+const logsSQL = `SELECT at, kind, text FROM task_logs WHERE task = +:task ORDER BY n;`
 
 // Logs lists a task's history, oldest first.
 func (g *Graph) Logs(t Task) ([]LogEntry, error) {
@@ -49,7 +49,7 @@ func (g *Graph) Logs(t Task) ([]LogEntry, error) {
 }
 
 const lastFailureSQL = `
-SELECT text FROM task_logs WHERE task = :task AND kind IN ('failure', 'verify') ORDER BY n DESC LIMIT 1;`
+SELECT text FROM task_logs WHERE task = +:task AND kind IN ('failure', 'verify') ORDER BY n DESC LIMIT 1;`
 
 // LastFailure is why the task last failed or was not accepted, or "".
 func (g *Graph) LastFailure(t Task) (string, error) {
@@ -57,7 +57,7 @@ func (g *Graph) LastFailure(t Task) (string, error) {
 }
 
 const blockReasonSQL = `
-SELECT text FROM task_logs WHERE task = :task AND kind = 'system' AND substr(text, 1, length(:how)) = :how ORDER BY n DESC LIMIT 1;`
+SELECT text FROM task_logs WHERE task = +:task AND kind = 'system' AND substr(text, 1, length(:how)) = :how ORDER BY n DESC LIMIT 1;`
 
 // blockReason is what a person said who blocked the task, or "".
 func (g *Graph) blockReason(t Task) (string, error) {

@@ -3,6 +3,7 @@ package dag
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 )
@@ -98,17 +99,17 @@ const (
 	wanted         = ` (:statuses = '' OR instr(:statuses, ',' || status || ',') > 0) ORDER BY n;`
 	listSQL        = `SELECT ` + taskColumns + ` FROM tasks WHERE` + wanted
 	listFeatureSQL = `SELECT ` + taskColumns + ` FROM tasks WHERE feature = :feature AND` + wanted
-	failedSQL      = `SELECT ` + taskColumns + ` FROM tasks INDEXED BY tasks_failed WHERE status = 'failed' ORDER BY n;`
+	failedSQL      = `SELECT id FROM tasks INDEXED BY tasks_failed WHERE status = 'failed' ORDER BY n;`
 	// keptSQL finds open leaves that are not in the queue, or only because an ancestor failed.
-	keptSQL = `SELECT ` + taskColumns + ` FROM tasks INDEXED BY tasks_kept
-WHERE status IN ('pending', 'blocked') AND children = 0 AND queue IS NOT 0 AND queue IS :queue ORDER BY n;`
-	readySQL        = `SELECT ` + taskColumns + ` FROM tasks INDEXED BY queue_all WHERE queue = :queue AND unverified IS NULL ORDER BY priority, n LIMIT :limit;`
-	readyFeatureSQL = `SELECT ` + taskColumns + ` FROM tasks INDEXED BY queue_feature
-WHERE feature = +:feature AND queue = :queue AND unverified IS NULL ORDER BY priority, n LIMIT :limit;`
-	readyFinishedSQL = `SELECT ` + taskColumns + ` FROM tasks INDEXED BY queue_finished
+	keptSQL = `SELECT id FROM tasks INDEXED BY tasks_kept
+WHERE status IN ('pending', 'blocked') AND children = 0 AND queue IS NOT 0 AND queue IS +:queue ORDER BY n;`
+	readySQL        = `SELECT id FROM tasks INDEXED BY queue_all WHERE queue = :queue AND unverified IS NULL ORDER BY priority, n LIMIT +:limit;`
+	readyFeatureSQL = `SELECT id FROM tasks INDEXED BY queue_feature
+WHERE feature = +:feature AND queue = :queue AND unverified IS NULL ORDER BY priority, n LIMIT +:limit;`
+	readyFinishedSQL = `SELECT id FROM tasks INDEXED BY queue_finished
 WHERE queue <= :doomed AND unverified IS NOT NULL AND (:feature = 0 OR feature = :feature);`
 	// dueSQL finds what waited for a time that has come; a claim clears the wait.
-	dueSQL = `SELECT ` + taskColumns + ` FROM tasks INDEXED BY tasks_waiting
+	dueSQL = `SELECT id FROM tasks INDEXED BY tasks_waiting
 WHERE not_before > 0 AND not_before <= :now AND status = 'pending' AND children = 0 AND open_deps = 0
   AND held = 0 AND paused = 0 AND leaving IS NULL AND review = 0 AND doomed <= :doomed;`
 )
@@ -142,18 +143,19 @@ func (g *Graph) Each(f Filter, fn func(Task) error) error {
 	if onlyReady {
 		statuses += "," + string(Pending) + ","
 	}
-	query, args := listSQL, []any{":statuses", statuses}
+	var list iter.Seq[Task]
 	switch {
 	case feature != 0:
-		query, args = listFeatureSQL, append(args, ":feature", feature)
+		list = g.each(listFeatureSQL, ":statuses", statuses, ":feature", feature)
 	case statuses == ","+string(Failed)+",":
-		query, args = failedSQL, nil
+		list = g.named(failedSQL)
 	case statuses == ","+string(InProgress)+",":
-		query, args = claimedSQL, nil
+		list = g.named(claimedSQL)
+	default:
+		list = g.each(listSQL, ":statuses", statuses)
 	}
 	left := f.Limit
-	for r := range g.tx.Rows(query, args...) {
-		t := g.scanTask(r)
+	for t := range list {
 		if onlyReady && t.Status == Pending && !t.Ready(g.now) {
 			continue
 		}
@@ -175,8 +177,8 @@ func (g *Graph) Kept(limit int) (list []Task, err error) {
 	}
 	for _, queue := range queues {
 		left := limit
-		for r := range g.tx.Rows(keptSQL, ":queue", queue) {
-			if t := g.scanTask(r); !t.Ready(g.now) {
+		for t := range g.named(keptSQL, ":queue", queue) {
+			if !t.Ready(g.now) {
 				list, left = append(list, t), left-1
 			}
 			if left <= 0 {
@@ -193,17 +195,15 @@ func (g *Graph) ready(f Filter, feature int64) ([]Task, error) {
 	if !g.keeps {
 		queues = queues[:1]
 	}
-	list, _ := g.tasks(readyFinishedSQL, ":doomed", g.keeps, ":feature", feature)
+	list := slices.Collect(g.named(readyFinishedSQL, ":doomed", g.keeps, ":feature", feature))
 	for _, queue := range queues {
 		query, args := readySQL, []any{":limit", cmp.Or(f.Limit, -1), ":queue", queue}
 		if feature != 0 {
 			query, args = readyFeatureSQL, append(args, ":feature", feature)
 		}
-		more, _ := g.tasks(query, args...)
-		list = append(list, more...)
+		list = slices.AppendSeq(list, g.named(query, args...))
 	}
-	due, err := g.tasks(dueSQL, ":now", g.millis(), ":doomed", g.keeps)
-	for _, t := range due {
+	for t := range g.named(dueSQL, ":now", g.millis(), ":doomed", g.keeps) {
 		if f.Feature == "" || strings.EqualFold(t.Feature, f.Feature) {
 			list = append(list, t)
 		}
@@ -212,5 +212,28 @@ func (g *Graph) ready(f Filter, feature int64) ([]Task, error) {
 	if f.Limit > 0 && len(list) > f.Limit {
 		list = list[:f.Limit]
 	}
-	return list, err
+	return list, g.tx.Err()
+}
+
+// each yields the tasks that a statement reads.
+func (g *Graph) each(query string, args ...any) iter.Seq[Task] {
+	return func(yield func(Task) bool) {
+		for r := range g.tx.Rows(query, args...) {
+			if !yield(g.scanTask(r)) {
+				return
+			}
+		}
+	}
+}
+
+// named yields the tasks whose IDs a statement reads. Short commands need several such lists, and preparing one
+// statement with all columns for each would cost them more than running it.
+func (g *Graph) named(query string, args ...any) iter.Seq[Task] {
+	return func(yield func(Task) bool) {
+		for r := range g.tx.Rows(query, args...) {
+			if t, err := g.Task(r.Text()); err != nil || !yield(t) {
+				return
+			}
+		}
+	}
 }

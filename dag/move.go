@@ -66,10 +66,11 @@ UPDATE attempts SET phase = 'settled', ended_at = :now, outcome = 'interrupted',
 WHERE task = :n AND ended_at IS NULL;`
 
 // move changes one status and does all that follows from it: dependents are
-// recounted, leaves below are held or freed, ancestors are rolled up.
-func (g *Graph) move(t node, to Status, by Trigger) error {
+// recounted, leaves below are held or freed, ancestors are rolled up. What is refused fails
+// the transaction.
+func (g *Graph) move(t node, to Status, by Trigger) {
 	if !allowed(t.status, to, by) {
-		return fmt.Errorf("%w: %s is %s, and %s cannot make it %s", ErrRefused, t.id, t.status, by, to)
+		g.tx.Fail(fmt.Errorf("%w: %s is %s, and %s cannot make it %s", ErrRefused, t.id, t.status, by, to))
 	}
 	var finished any
 	if !isOpen(to) {
@@ -78,8 +79,8 @@ func (g *Graph) move(t node, to Status, by Trigger) error {
 	fence := t.status == InProgress && by != ByComplete && by != ByFail && by != ByRelease && by != ByRetry
 	g.tx.Do(moveSQL, ":to", string(to), ":fence", fence, ":now", g.millis(), ":finished", finished,
 		":n", t.n, ":from", string(t.status), ":generation", t.generation)
-	if g.tx.Err() == nil && g.tx.Changes() != 1 {
-		return fmt.Errorf("%w: %s changed meanwhile", ErrLost, t.id)
+	if g.tx.Changes() != 1 {
+		g.tx.Fail(fmt.Errorf("%w: %s changed meanwhile", ErrLost, t.id))
 	}
 	if fence {
 		g.tx.Do(takenSQL, ":n", t.n, ":now", g.millis(), ":reason", "taken away: "+string(by))
@@ -91,7 +92,6 @@ func (g *Graph) move(t node, to Status, by Trigger) error {
 		g.flagDescendants(t.n)
 	}
 	g.rollUp(t.parent, t.status, to)
-	return g.tx.Err()
 }
 
 // stops says that a status keeps back what lies below the task.

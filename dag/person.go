@@ -18,9 +18,7 @@ func (g *Graph) Finish(id string) error {
 	if t.children > 0 {
 		return fmt.Errorf("%w: %s is a group; it is done when all of its subtasks are", ErrRefused, t.id)
 	}
-	if err := g.move(t, Done, ByDone); err != nil {
-		return err
-	}
+	g.move(t, Done, ByDone)
 	g.log(t.n, LogSystem, "marked done by hand")
 	return g.tx.Err()
 }
@@ -37,8 +35,8 @@ func (g *Graph) GiveUp(id, reason string) error {
 	g.tx.Do(giveUpSQL, ":n", t.n)
 	if t.status == Failed {
 		g.flagDescendants(t.n)
-	} else if err := g.move(t, Failed, ByGiveUp); err != nil {
-		return err
+	} else {
+		g.move(t, Failed, ByGiveUp)
 	}
 	g.log(t.n, LogFailure, cmp.Or(reason, "marked failed by hand"))
 	return g.tx.Err()
@@ -54,9 +52,7 @@ func (g *Graph) Block(id, reason string) error {
 	if err != nil || t.status == Blocked {
 		return err
 	}
-	if err := g.move(t, Blocked, ByBlock); err != nil {
-		return err
-	}
+	g.move(t, Blocked, ByBlock)
 	text := blockedByHand
 	if reason != "" {
 		text += ": " + reason
@@ -74,9 +70,7 @@ func (g *Graph) Unblock(id string) error {
 	if t.status != Blocked {
 		return fmt.Errorf("%w: %s is %s, not blocked", ErrRefused, t.id, t.status)
 	}
-	if err := g.move(t, Pending, ByUnblock); err != nil {
-		return err
-	}
+	g.move(t, Pending, ByUnblock)
 	g.log(t.n, LogSystem, "unblocked by hand")
 	if t.children > 0 {
 		g.rollUp(t.n, Done, Done) // its children may have ended while it was blocked
@@ -99,19 +93,17 @@ func (g *Graph) Reset(id string) error {
 	if open, _ := g.childrenOf(t.n); t.children > 0 && !open {
 		return fmt.Errorf("%w: all subtasks of %s have ended, so it would end again at once; reset the whole tree instead", ErrRefused, t.id)
 	}
-	return g.reset(t)
+	g.reset(t)
+	return g.tx.Err()
 }
 
-func (g *Graph) reset(t node) error {
+func (g *Graph) reset(t node) {
 	if t.status != Pending {
-		if err := g.move(t, Pending, ByReset); err != nil {
-			return err
-		}
+		g.move(t, Pending, ByReset)
 	}
 	g.tx.Do(clearSQL, ":n", t.n, ":now", g.millis())
 	g.log(t.n, LogSystem, "reset by hand")
 	g.reopenAncestors(t.parent)
-	return g.tx.Err()
 }
 
 const failedBelowSQL = `
@@ -128,7 +120,7 @@ func (g *Graph) ResetFailed(id string) ([]string, error) {
 	var reset []string
 	for _, n := range g.numbers(failedBelowSQL, ":id", id) { // leaves first: most groups are reopened by them
 		if t := g.node(n); t.status == Failed {
-			g.tx.Fail(g.reset(t))
+			g.reset(t)
 			reset = append(reset, t.id)
 		}
 	}

@@ -144,6 +144,9 @@ func TestQueryPlans(t *testing.T) {
 	check.OK(t, err)
 	defer d.Close()
 	for name, test := range tests {
+		if strings.Contains(test.statement, "LIMIT :") {
+			t.Errorf("%s: with a parameter as its limit SQLite prepares it again for each value; +: avoids that", name)
+		}
 		var plan []string
 		err := d.View(t.Context(), func(tx *db.Tx) error {
 			for r := range tx.Rows("EXPLAIN QUERY PLAN " + test.statement) {

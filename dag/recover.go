@@ -12,18 +12,14 @@ const (
 	Dead
 )
 
-const claimedSQL = `SELECT ` + taskColumns + ` FROM tasks INDEXED BY tasks_owner WHERE owner IS NOT NULL ORDER BY n;`
+const claimedSQL = `SELECT id FROM tasks INDEXED BY tasks_owner WHERE owner IS NOT NULL ORDER BY n;`
 
 // Stale lists the claimed tasks whose owner is gone. life says whether a process
 // lives; only where it cannot know does the lease decide, because a live owner
 // may have slept past its lease.
 func (g *Graph) Stale(life func(Process) Life) ([]Task, error) {
-	claimed, err := g.tasks(claimedSQL)
-	if err != nil {
-		return nil, err
-	}
 	var stale []Task
-	for _, t := range claimed {
+	for t := range g.named(claimedSQL) {
 		run, err := g.Owner(t.Owner)
 		if err != nil {
 			return nil, err
@@ -33,7 +29,7 @@ func (g *Graph) Stale(life func(Process) Life) ([]Task, error) {
 			stale = append(stale, t)
 		}
 	}
-	return stale, nil
+	return stale, g.tx.Err()
 }
 
 const leavingSQL = `
@@ -81,9 +77,7 @@ func (g *Graph) Reclaim(t Task, how ReclaimOptions) error {
 		to, by, kind = Failed, ByFail, LogFailure
 	}
 	g.log(n.n, kind, how.Reason)
-	if err := g.move(n, to, by); err != nil {
-		return err
-	}
+	g.move(n, to, by)
 	g.tx.Do(reclaimedSQL, ":n", n.n, ":counted", how.Counted, ":unverified", db.OrNull(how.Unverified))
 	return g.tx.Exec(diedSQL, ":n", n.n, ":generation", t.Generation, ":reason", db.OrNull(g.said(how.Reason)), ":now", g.millis())
 }

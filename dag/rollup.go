@@ -37,7 +37,7 @@ func (g *Graph) rollUp(parent int64, from, child Status) {
 	if to == p.status {
 		return
 	}
-	g.tx.Fail(g.move(p, to, ByRollUp))
+	g.move(p, to, ByRollUp)
 	if failed && p.status == Done {
 		g.rollUp(parent, child, child) // a failed child came: it was open for a moment only
 	}
@@ -56,7 +56,7 @@ func (g *Graph) reopenAncestors(parent int64) {
 	for parent != 0 {
 		p := g.node(parent)
 		if !isOpen(p.status) {
-			g.tx.Fail(g.move(p, Pending, ByRollUp))
+			g.move(p, Pending, ByRollUp)
 		}
 		parent = p.parent
 	}

@@ -95,9 +95,7 @@ func (g *Graph) Release(c Claim, r Release) error {
 	if err != nil {
 		return err
 	}
-	if err := g.move(t, Pending, ByRelease); err != nil {
-		return err
-	}
+	g.move(t, Pending, ByRelease)
 	if !r.Uncounted {
 		g.tx.Do(countSQL, ":n", t.n)
 	}
@@ -144,9 +142,7 @@ func (g *Graph) RetryAtMost(c Claim, reason string, limit int) (Status, error) {
 
 // settle is the end of an attempt that counts.
 func (g *Graph) settle(t node, c Claim, to Status, by Trigger, outcome event.AttemptOutcome, reason string) error {
-	if err := g.move(t, to, by); err != nil {
-		return err
-	}
+	g.move(t, to, by)
 	g.tx.Do(countSQL, ":n", t.n)
 	return g.endAttempt(t.n, c, outcome, reason)
 }

@@ -71,7 +71,7 @@ func (g *Graph) dropChild(parent int64, status Status) {
 		return
 	}
 	if open, failed := g.childrenOf(parent); status == Failed && p.status == Failed && open && !failed {
-		g.tx.Fail(g.move(p, Pending, ByRollUp)) // the reason for its failure is gone
+		g.move(p, Pending, ByRollUp) // the reason for its failure is gone
 		return
 	}
 	g.rollUp(parent, Done, Done)
@@ -107,12 +107,8 @@ func (g *Graph) Move(id, parentID string) error {
 	g.tx.Do(reparentSQL, ":parent", db.OrNull(p.n), ":n", t.n, ":now", g.millis())
 	if p.n != 0 {
 		// The new edge is between the ends of the two, and between their starts.
-		if err := g.refuseCycle(point{t.n, true}, point{p.n, true}); err != nil {
-			return err
-		}
-		if err := g.refuseCycle(point{p.n, false}, point{t.n, false}); err != nil {
-			return err
-		}
+		g.refuseCycle(point{t.n, true}, point{p.n, true})
+		g.refuseCycle(point{p.n, false}, point{t.n, false})
 		g.tx.Do(setFeatureSQL, ":n", t.n, ":feature", db.OrNull(p.feature))
 	}
 	g.dropChild(t.parent, t.status)

@@ -28,6 +28,7 @@ SELECT coalesce(sum(attempts), 0), sum(tokens_in), sum(tokens_cached), sum(token
 	chainRuns = ` IN (SELECT r.n FROM chain JOIN runs r ON r.id = chain.id)`
 
 	usageOfRunSQL     = spent + `'run' AND key = (SELECT n FROM runs WHERE id = :run));`
+	usageOfAllSQL     = spent + `'run'` + open + `);`
 	usageOfChainSQL   = chain + spent + `'run' AND key` + chainRuns + open + ` AND +run` + chainRuns + `);`
 	usageOfTaskSQL    = usageColumns + `used WHERE task = :task AND started_at >= :since AND (ended_at IS NOT NULL OR` + notOurs + `);`
 	usageOfFeatureSQL = spent + `'feature' AND key = :feature` + open + ` AND feature = :feature);`
@@ -39,6 +40,13 @@ SELECT coalesce(sum(attempts), 0), sum(tokens_in), sum(tokens_cached), sum(token
 
 // UsageOfRun adds up what a run has used itself.
 func (g *Graph) UsageOfRun(run string) (Usage, error) { return g.usage(usageOfRunSQL, ":run", run) }
+
+// Usage adds up what all runs have used, and planning.
+func (g *Graph) Usage() (event.Usage, error) {
+	u, _ := g.usage(usageOfAllSQL, ":run", "")
+	p, err := g.usage(plannedSinceSQL, ":since", 0)
+	return u.Add(p.Usage), err
+}
 
 // UsageOfChain adds up what a run has used, with the runs that it continues.
 func (g *Graph) UsageOfChain(run string) (Usage, error) { return g.usage(usageOfChainSQL, ":run", run) }

@@ -80,7 +80,7 @@ WITH RECURSIVE w (n, whole) AS (
     UNION
     SELECT c.n, 1 FROM w JOIN tasks c ON c.parent = w.n WHERE w.whole AND c.status <> 'done'
 )
-SELECT ` + taskColumns + ` FROM tasks WHERE n IN (SELECT n FROM w) AND status = 'failed' AND (children = 0 OR given_up) ORDER BY n LIMIT :limit;`
+SELECT ` + taskColumns + ` FROM tasks WHERE n IN (SELECT n FROM w) AND status = 'failed' AND (children = 0 OR given_up) ORDER BY n LIMIT +:limit;`
 
 const maxAtFault = 5
 

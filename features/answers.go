@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"ralph/dag"
+	"ralph/internal/plain"
 )
 
 // taskFiles are those in which an agent may answer.
@@ -85,25 +86,25 @@ func (a *answers) isNew(place, text string) bool {
 // taskBlock returns the last code block of an answer that could be a task file, or
 // its bare lines of JSON.
 func taskBlock(said string) string {
-	block, inside, fence := "", []string(nil), ""
-	var bare []string
+	block := ""
+	var inside, bare []string
+	var code plain.Fence
 	for line := range strings.Lines(said) {
 		trimmed := strings.TrimSpace(line)
-		switch {
-		case fence == "" && (strings.HasPrefix(trimmed, "```") || strings.HasPrefix(trimmed, "~~~")):
-			fence, inside = trimmed[:3], nil
-		case fence != "" && strings.HasPrefix(trimmed, fence):
+		switch marked := code.Next(trimmed); {
+		case marked && code.Open():
+			inside = nil
+		case marked:
 			if text := strings.Join(inside, ""); couldBeTasks(text) {
 				block = text
 			}
-			fence = ""
-		case fence != "":
+		case code.Open():
 			inside = append(inside, line)
 		case strings.HasPrefix(trimmed, "{") && strings.Contains(trimmed, `"title"`):
 			bare = append(bare, trimmed+"\n")
 		}
 	}
-	if text := strings.Join(inside, ""); fence != "" && couldBeTasks(text) {
+	if text := strings.Join(inside, ""); code.Open() && couldBeTasks(text) {
 		block = text // it was never closed
 	}
 	if block == "" {

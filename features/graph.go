@@ -225,10 +225,7 @@ func FindUnexported(g *dag.Graph, scope dag.Scope, folder func(name string) stri
 		}
 		name = t.Feature
 	}
-	list, err := g.Features()
-	if err != nil {
-		return nil, err
-	}
+	list, _ := g.Features() // the first error of the database is that of the transaction
 	var found []Unexported
 	for _, f := range list {
 		if f.Total() == 0 || scope != (dag.Scope{}) && f.Name != name {
@@ -242,10 +239,7 @@ func FindUnexported(g *dag.Graph, scope dag.Scope, folder func(name string) stri
 		case err != nil: // whoever imports or exports the file says what is wrong with it
 			continue
 		}
-		tasks, err := g.List(dag.Filter{Feature: f.Name})
-		if err != nil {
-			return nil, err
-		}
+		tasks, _ := g.List(dag.Filter{Feature: f.Name})
 		exported, missing := taskRefs(saved), 0
 		for _, t := range tasks {
 			if !exported[t.ID] {
@@ -256,7 +250,7 @@ func FindUnexported(g *dag.Graph, scope dag.Scope, folder func(name string) stri
 			found = append(found, Unexported{f.Name, missing})
 		}
 	}
-	return found, nil
+	return found, g.Tx().Err()
 }
 
 // taskRefs are the tasks of a task file, by ID.

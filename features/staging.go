@@ -92,13 +92,7 @@ func (s *staging) load(into any) (bool, error) {
 	return true, nil
 }
 
-func (s *staging) save(state any) error {
-	data, err := json.MarshalIndent(state, "", "  ")
-	if err != nil {
-		return err
-	}
-	return atomicfile.Write(s.path("state.json"), append(data, '\n'))
-}
+func (s *staging) save(state any) error { return atomicfile.WriteJSON(s.path("state.json"), state) }
 
 // fill replaces the agent's folder by one with these files.
 func (s *staging) fill(files map[string]string) error {

@@ -28,7 +28,7 @@ const (
 	listTaskSQL = `SELECT ` + columns + ` FROM journal j WHERE task = :task` + listRest
 	listRest    = ` AND (:run = '' OR run = :run) AND (:task = '' OR task = :task)
     AND (:feature = '' OR feature = :feature) AND (:outcome = '' OR outcome = :outcome)
-ORDER BY n DESC LIMIT :limit;`
+ORDER BY n DESC LIMIT +:limit;`
 )
 
 // List returns the entries that the filter lets pass, oldest first.
@@ -70,7 +70,7 @@ func scan(r *db.Row) Entry {
 
 const searchSQL = `
 SELECT ` + columns + ` FROM journal_fts f JOIN journal j ON j.n = f.rowid
-WHERE journal_fts MATCH :query AND rank MATCH 'bm25(1.0, 2.0, 1.0)' ORDER BY rank LIMIT :limit;`
+WHERE journal_fts MATCH :query AND rank MATCH 'bm25(1.0, 2.0, 1.0)' ORDER BY rank LIMIT +:limit;`
 
 // maxSearched is how many words of a question count.
 const maxSearched = 32

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"ralph/internal/seq"
 )
 
 // maxWord is the longest word, in bytes, that is worth looking for. Longer ones
@@ -41,11 +43,7 @@ func distinct(texts ...string) map[string]bool {
 
 // query makes an FTS5 expression of words.
 func query(list []string, operator string) string {
-	quoted := make([]string, len(list))
-	for i, word := range list {
-		quoted[i] = `"` + word + `"`
-	}
-	return strings.Join(quoted, " "+operator+" ")
+	return strings.Join(seq.Map(list, func(word string) string { return `"` + word + `"` }), " "+operator+" ")
 }
 
 // isStopWord says whether a word is in every text. In a long journal such words

@@ -11,6 +11,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 
 	"ralph/internal/jsonval"
+	"ralph/internal/seq"
 )
 
 const fence = "---"
@@ -154,11 +155,7 @@ func (e *Entry) format() []byte {
 	line("title", e.Title)
 	line("kind", string(e.Kind))
 	if len(e.Tags) > 0 {
-		quoted := make([]string, len(e.Tags))
-		for i, tag := range e.Tags {
-			quoted[i] = scalar(tag)
-		}
-		fmt.Fprintf(&b, "tags: [%s]\n", strings.Join(quoted, ", "))
+		fmt.Fprintf(&b, "tags: [%s]\n", strings.Join(seq.Map(e.Tags, scalar), ", "))
 	}
 	line("feature", e.Feature)
 	if !e.CreatedAt.IsZero() {

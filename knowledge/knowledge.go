@@ -19,6 +19,7 @@ import (
 	"unicode/utf8"
 
 	"ralph/internal/plain"
+	"ralph/internal/seq"
 )
 
 // Folder is where entries are, below the project's root.
@@ -87,10 +88,7 @@ func Open(project string) *Store {
 // prepare computes what matching compares.
 func (e *Entry) prepare() {
 	e.key = titleKey(e.Title)
-	e.tags = nil
-	for _, tag := range e.Tags {
-		e.tags = append(e.tags, key(tag))
-	}
+	e.tags = seq.Map(e.Tags, key)
 	if e.Kind != Failure {
 		e.Kind = Lesson
 	}
@@ -113,20 +111,26 @@ func key(tag string) string {
 
 const maxFile = 64 << 10
 
-// readText reads a small text file below root. It neither follows a link out of
-// root nor waits for a pipe.
+// readText reads a small text file below root. It neither follows a link nor waits
+// for a pipe.
 func readText(root *os.Root, name string, limit int64) (string, error) {
+	info, err := root.Lstat(name)
+	if err == nil {
+		err = isPlain(info)
+	}
+	if err != nil {
+		return "", reason(err)
+	}
 	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return "", reason(err)
 	}
 	defer f.Close()
-	info, err := f.Stat()
+	if info, err = f.Stat(); err == nil { // another one may stand there by now
+		err = isPlain(info)
+	}
 	if err != nil {
 		return "", reason(err)
-	}
-	if err := isPlain(info); err != nil {
-		return "", err
 	}
 	data, err := io.ReadAll(io.LimitReader(f, limit))
 	if err != nil {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"ralph/internal/seq"
 )
 
 // Problem is something about an entry that a person should mend.
@@ -17,10 +19,7 @@ type Problem struct {
 // Lint returns what is wrong with the entries, by file.
 func (s *Store) Lint() []Problem {
 	entries, warnings := s.Load()
-	var problems []Problem
-	for _, w := range warnings {
-		problems = append(problems, Problem{File: w.File, Rule: "unreadable", Detail: w.Why})
-	}
+	problems := seq.Map(warnings, func(w Warning) Problem { return Problem{File: w.File, Rule: "unreadable", Detail: w.Why} })
 	titles := make(map[string]bool, len(entries))
 	for _, e := range entries {
 		titles[e.key] = true

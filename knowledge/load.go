@@ -8,6 +8,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"ralph/internal/seq"
 )
 
 const maxFiles = 50_000
@@ -79,11 +81,7 @@ func (s *Store) load(root *os.Root) ([]Entry, []Warning) {
 	if changed || len(files) != len(s.cache) {
 		s.keep(files)
 	}
-	entries := make([]Entry, len(s.sorted))
-	for i, e := range s.sorted {
-		entries[i] = *e
-	}
-	return entries, warnings
+	return seq.Map(s.sorted, func(e *Entry) Entry { return *e }), warnings
 }
 
 // keep makes files what the store remembers.
@@ -125,9 +123,6 @@ func sameState(a, b fs.FileInfo) bool {
 
 func read(root *os.Root, name string, info fs.FileInfo) *cached {
 	c := &cached{name: name, info: info}
-	if c.why = isPlain(info); c.why != nil {
-		return c
-	}
 	if info.Size() > maxFile {
 		c.why = fmt.Errorf("%d bytes, more than the %d that are read", info.Size(), maxFile)
 		return c

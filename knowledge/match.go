@@ -7,6 +7,7 @@ import (
 
 	"ralph/internal/lazyregexp"
 	"ralph/internal/plain"
+	"ralph/internal/seq"
 )
 
 // Query is what entries are matched against.
@@ -20,7 +21,6 @@ type Query struct {
 type Match struct {
 	Entry
 	Score int
-	By    []string // the tags that matched; none if only links led here
 }
 
 // The points of a tag.
@@ -60,11 +60,6 @@ func (q Query) Match(entries []Entry) []Match {
 	found := make([]Match, len(order))
 	for n, i := range order {
 		found[n] = Match{Entry: entries[i], Score: scores[i]}
-		for j, tag := range entries[i].tags {
-			if points(tag) > 0 {
-				found[n].By = append(found[n].By, entries[i].Tags[j])
-			}
-		}
 	}
 	return found
 }
@@ -72,11 +67,7 @@ func (q Query) Match(entries []Entry) []Match {
 // points returns what a tag is worth. Tags repeat, so each is looked at once.
 func (q Query) points() func(tag string) int {
 	task := newText(words(plain.Head(q.Title, maxQueryText)), words(plain.Head(q.Description, maxQueryText)))
-	var named [][]string
-	for _, path := range q.Paths[:min(len(q.Paths), maxQueryPaths)] {
-		named = append(named, pathWords(plain.Head(path, maxQueryText)))
-	}
-	paths := newText(named...)
+	paths := newText(seq.Map(q.Paths[:min(len(q.Paths), maxQueryPaths)], func(path string) []string { return pathWords(plain.Head(path, maxQueryText)) })...)
 	feature := key(q.Feature)
 	known := map[string]int{}
 	return func(tag string) int {
@@ -104,13 +95,9 @@ var link = lazyregexp.New(`\[\[([^|]*?)(?:\|.*?)?\]\]`)
 // [[Title|words]], each once. Code is no place for links: [[ is a command there.
 func links(body string) []string {
 	var keys []string
-	code := false
+	var code plain.Fence
 	for line := range strings.Lines(body) {
-		if trimmed := strings.TrimSpace(line); strings.HasPrefix(trimmed, "```") || strings.HasPrefix(trimmed, "~~~") {
-			code = !code
-			continue
-		}
-		if code {
+		if code.Next(strings.TrimSpace(line)) || code.Open() {
 			continue
 		}
 		for i, part := range strings.Split(line, "`") {

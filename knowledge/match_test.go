@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"ralph/internal/testing/check"
@@ -105,17 +104,6 @@ func TestLinksAddPoints(t *testing.T) {
 			got := knowledge.Query{Title: "wanted"}.Match(load(t, root))
 			check.Equal(t, "result", tt.want, scores(got))
 		})
-	}
-}
-
-func TestAMatchSaysWhy(t *testing.T) {
-	t.Parallel()
-	root := project(t, map[string]string{
-		".ralph/knowledge/a.md": file("A", "Lexer, parser, unused", "[[B]]"), ".ralph/knowledge/b.md": file("B", "x", ""),
-	})
-	got := knowledge.Query{Title: "parser lexer"}.Match(load(t, root))
-	if len(got) != 2 || cmp.Diff([]string{"Lexer", "parser"}, got[0].By) != "" || got[1].By != nil {
-		t.Errorf("got %+v", got)
 	}
 }
 

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
+	"ralph/internal/human"
 	"ralph/internal/plain"
 )
 
@@ -64,7 +66,7 @@ func render(e Entry, room int) string {
 	if e.Kind == Failure {
 		head += "  [learned in an attempt that failed: check before relying on it]\n"
 	}
-	body := indent(e.Body)
+	body := plain.Indent(e.Body)
 	room -= len(head) + len("\n")
 	if len(body) <= room {
 		return head + body + "\n"
@@ -77,25 +79,11 @@ func render(e Entry, room int) string {
 	return head + strings.TrimRight(body, " \n") + "\n" + said + "\n"
 }
 
-func indent(body string) string {
-	var b strings.Builder
-	for line := range strings.Lines(body) {
-		if line = strings.TrimRight(line, " \t\n"); line != "" {
-			b.WriteString("  " + line + "\n")
-		}
-	}
-	return b.String()
-}
-
 func provenance(e Entry) []string {
-	facts := []string{string(e.Kind)}
-	for _, fact := range [][2]string{{"tags", strings.Join(e.Tags, ", ")}, {"feature", e.Feature}, {"from task", e.Task}, {"run", e.Run}} {
-		if fact[1] != "" {
-			facts = append(facts, fact[0]+" "+fact[1])
-		}
-	}
+	day := ""
 	if !e.CreatedAt.IsZero() {
-		facts = append(facts, e.CreatedAt.UTC().Format("2006-01-02"))
+		day = e.CreatedAt.UTC().Format(time.DateOnly)
 	}
-	return append(facts, "file "+path(e.File))
+	return human.Parts(string(e.Kind), human.Lead("tags ", strings.Join(e.Tags, ", ")), human.Lead("feature ", e.Feature),
+		human.Lead("from task ", e.Task), human.Lead("run ", e.Run), day, "file "+path(e.File))
 }

@@ -83,13 +83,6 @@ func skillNames(root *os.Root, folder string) ([]string, []Warning) {
 
 func readSkill(root *os.Root, path, folder string) (Skill, error) {
 	skill := Skill{Path: path}
-	info, err := root.Lstat(path)
-	if err != nil {
-		return skill, reason(err)
-	}
-	if err := isPlain(info); err != nil {
-		return skill, err
-	}
 	text, err := readText(root, path, 2*maxFront)
 	if err != nil {
 		return skill, err

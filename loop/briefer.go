@@ -71,23 +71,15 @@ func (b briefer) complete(ctx context.Context, j *attempt.Job, share float64) er
 	guide, changed, offered := b.ledger.guide(j.Agent.Name)
 	j.History.Changed = changed
 	err := b.opts.Graph.Store.View(ctx, func(g *dag.Graph) error {
-		base, err := g.Base(t.ID)
-		if err != nil {
-			return err
-		}
+		base, _ := g.Base(t.ID) // the first error of the database is that of the transaction
 		if base != "" {
 			j.History.Base = &attempt.Base{}
 			if err := json.Unmarshal([]byte(base), j.History.Base); err != nil {
 				return err
 			}
 		}
-		if j.History.Attempts, err = g.Attempts(t); err != nil {
-			return err
-		}
+		j.History.Attempts, _ = g.Attempts(t)
 		shared, err := g.FeatureGates(t.Feature)
-		if err != nil {
-			return err
-		}
 		j.Verify.Gates = slices.Concat(b.opts.Verify.Gates, shared, t.Gates)
 		j.Verify.Own = len(j.Verify.Gates) - len(t.Gates)
 		if j.Finished == nil {
@@ -122,11 +114,8 @@ func (b briefer) complete(ctx context.Context, j *attempt.Job, share float64) er
 func Gather(ctx context.Context, opts Options, run string, t dag.Task) (in prompt.Input, err error) {
 	opts = opts.withDefaults()
 	var last dag.Attempt
-	err = opts.Graph.Store.View(ctx, func(g *dag.Graph) error {
-		attempts, err := g.Attempts(t)
-		if err != nil {
-			return err
-		}
+	err = opts.Graph.Store.View(ctx, func(g *dag.Graph) (err error) {
+		attempts, _ := g.Attempts(t)
 		last = attempt.History{Attempts: attempts}.Last()
 		in, err = gather(g, opts, run, t, last)
 		return err
@@ -134,7 +123,11 @@ func Gather(ctx context.Context, opts Options, run string, t dag.Task) (in promp
 	if err != nil {
 		return in, err
 	}
-	return attempt.Brief(ctx, in, opts.sources(opts.Place.Dir, t, nil), opts.Place.Dir, git.Look(ctx, opts.Place.Dir), last), nil
+	state := git.Look(ctx, opts.Place.Dir)
+	if state.Known && last.ID != "" {
+		state.Inside = git.Search(ctx, opts.Place.Dir, ".ralph")
+	}
+	return attempt.Brief(ctx, in, opts.sources(opts.Place.Dir, t, nil), opts.Place.Dir, state, last), nil
 }
 
 // sources reads what the project's files say about a task.
@@ -157,7 +150,8 @@ func (o *Options) sources(dir string, t dag.Task, changed []string) attempt.Sour
 	return s
 }
 
-// gather collects what graph and journal know about a task.
+// gather collects what graph and journal know about a task. The first error of the database is that of all that is read
+// after it.
 func gather(g *dag.Graph, opts Options, run string, t dag.Task, last dag.Attempt) (in prompt.Input, err error) {
 	in.Task = prompt.Task{ID: t.ID, Title: t.Title, Description: t.Description}
 	if t.Parent != "" {
@@ -167,19 +161,11 @@ func gather(g *dag.Graph, opts Options, run string, t dag.Task, last dag.Attempt
 		}
 		in.Parent = &prompt.Task{ID: p.ID, Title: p.Title, Description: p.Description}
 	}
-	blockers, err := g.Blockers(t)
-	if err != nil {
-		return in, err
-	}
+	blockers, _ := g.Blockers(t)
 	for _, b := range blockers {
-		if b.Status != dag.Done {
-			continue
+		if b.Status == dag.Done {
+			in.Prerequisites = append(in.Prerequisites, prompt.Prerequisite{ID: b.ID, Title: b.Title, Summary: summaryOf(g, b)})
 		}
-		summary, err := summaryOf(g, b)
-		if err != nil {
-			return in, err
-		}
-		in.Prerequisites = append(in.Prerequisites, prompt.Prerequisite{ID: b.ID, Title: b.Title, Summary: summary})
 	}
 	if t.Retries > 0 {
 		limit := opts.Rules.MaxRetries
@@ -188,16 +174,10 @@ func gather(g *dag.Graph, opts Options, run string, t dag.Task, last dag.Attempt
 				limit = *override
 			}
 		}
-		reason, err := g.LastFailure(t)
-		if err != nil {
-			return in, err
-		}
+		reason, _ := g.LastFailure(t)
 		in.Retry = &prompt.Retry{Attempt: t.Retries, Max: limit, Reason: reason}
 	}
-	logs, err := g.Logs(t)
-	if err != nil {
-		return in, err
-	}
+	logs, _ := g.Logs(t)
 	var said []string
 	for _, l := range logs {
 		if l.Kind == dag.LogUser {
@@ -211,12 +191,12 @@ func gather(g *dag.Graph, opts Options, run string, t dag.Task, last dag.Attempt
 }
 
 // summaryOf is what the agent that finished a task noted, or else its description.
-func summaryOf(g *dag.Graph, t dag.Task) (string, error) {
-	entries, err := journal.List(g.Tx(), journal.Filter{Task: t.ID, Outcome: event.AttemptDone, Limit: 1})
-	if err != nil || len(entries) == 0 || entries[0].Notes == "" {
-		return t.Description, err
+func summaryOf(g *dag.Graph, t dag.Task) string {
+	entries, _ := journal.List(g.Tx(), journal.Filter{Task: t.ID, Outcome: event.AttemptDone, Limit: 1})
+	if len(entries) == 0 {
+		return t.Description
 	}
-	return entries[0].Notes, nil
+	return cmp.Or(entries[0].Notes, t.Description)
 }
 
 // previousSize is how much of an earlier answer is read; the prompt cuts further.

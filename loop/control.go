@@ -26,9 +26,7 @@ func (r *Runner) watchControl(ctx context.Context, stop context.CancelCauseFunc)
 			var now dag.Control
 			var limits []dag.AgentLimit
 			err := r.opts.Graph.Store.View(ctx, func(g *dag.Graph) (err error) {
-				if now, err = g.Control(r.run.ID); err != nil {
-					return err
-				}
+				now, _ = g.Control(r.run.ID)
 				limits, err = g.AgentLimits()
 				return err
 			})

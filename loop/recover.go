@@ -63,10 +63,7 @@ func (r *Runner) folderShared(ctx context.Context, since time.Time) bool {
 func recentRuns(ctx context.Context, store *dag.Store) (runs []dag.Run, err error) {
 	const few = 20
 	err = store.View(context.WithoutCancel(ctx), func(g *dag.Graph) error {
-		open, err := g.OpenRuns()
-		if err != nil {
-			return err
-		}
+		open, _ := g.OpenRuns()
 		recent, err := g.Runs(few)
 		runs = slices.Concat(open, recent)
 		return err

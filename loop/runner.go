@@ -68,9 +68,7 @@ func Start(ctx context.Context, opts Options) (*Runner, error) {
 		}
 		// A task need not wait for an agent that this run does not use.
 		only := len(opts.Agents.Fallback) == 0
-		if err := g.ForgetWaits(func(agent string) bool { return only && agent == opts.Host.Setup.Agent }); err != nil {
-			return err
-		}
+		_ = g.ForgetWaits(func(agent string) bool { return only && agent == opts.Host.Setup.Agent }) // an error stays with the transaction
 		if err := g.DescribeRun(r.run, opts.Graph.Settings, opts.Graph.Continues); err != nil {
 			return err
 		}
@@ -169,13 +167,10 @@ func (r *Runner) outcome(ctx context.Context, end ending) (event.Result, error) 
 		}
 		out.Counts = countsOf(t)
 		used, err := g.UsageOfRun(r.run.ID)
-		if err != nil {
-			return err
-		}
 		out.Usage = used.Usage
 		from := r.opts.Graph.Continues
 		if from == nil {
-			return nil
+			return err
 		}
 		// What this run and those that it continues came to.
 		used, err = g.UsageOfChain(r.run.ID)

@@ -105,10 +105,7 @@ func (s *spending) spentFeatures(g *dag.Graph) (spent []budget.Finding, err erro
 	if s.opts.Limits.Budgets.Feature == (budget.Limits{}) {
 		return nil, nil
 	}
-	features, err := g.Features()
-	if err != nil {
-		return nil, err
-	}
+	features, _ := g.Features() // the first error of the database is that of the transaction
 	only := s.opts.Graph.Scope.Feature
 	if id := s.opts.Graph.Scope.Task; id != "" {
 		t, err := g.Task(id)
@@ -121,17 +118,14 @@ func (s *spending) spentFeatures(g *dag.Graph) (spent []budget.Finding, err erro
 		if f.Tasks[dag.Pending] == 0 || only != "" && f.Name != only {
 			continue
 		}
-		settled, err := g.UsageOfFeature(f.Name, s.run.ID)
-		if err != nil {
-			return nil, err
-		}
+		settled, _ := g.UsageOfFeature(f.Name, s.run.ID)
 		used := s.usedBy(settled, func(other dag.Task) bool { return other.Feature == f.Name })
 		over, _ := budget.Check(s.opts.Host.Now(), budget.Account{Scope: budget.Feature, Name: f.Name, Limits: s.opts.Limits.Budgets.Feature, Used: used})
 		if len(over) > 0 {
 			spent = append(spent, over[0])
 		}
 	}
-	return spent, nil
+	return spent, g.Tx().Err()
 }
 
 // overTaskBudget decides about a task that has used up its own budget.

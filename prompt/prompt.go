@@ -90,8 +90,7 @@ func taskCommand(id string) string { return "`ralph task show " + cleanID(id) + 
 func prerequisiteList(done []Prerequisite) string {
 	var b strings.Builder
 	for _, d := range done {
-		fmt.Fprintf(&b, "%s: %s\n", d.ID, oneLine(d.Title))
-		writeIndented(&b, plain.Head(d.Summary, maxSummary))
+		fmt.Fprintf(&b, "%s: %s\n%s", d.ID, oneLine(d.Title), plain.Indent(strings.TrimSpace(plain.Head(d.Summary, maxSummary))))
 	}
 	return b.String()
 }
@@ -123,16 +122,7 @@ func gateList(gates []Gate) string {
 		if g.Passed {
 			verdict = "passed"
 		}
-		fmt.Fprintf(&b, "%s: %s\n", verdict, oneLine(g.Name))
-		writeIndented(&b, plain.Tail(g.Output, maxSummary))
+		fmt.Fprintf(&b, "%s: %s\n%s", verdict, oneLine(g.Name), plain.Indent(strings.TrimSpace(plain.Tail(g.Output, maxSummary))))
 	}
 	return b.String()
-}
-
-func writeIndented(b *strings.Builder, text string) {
-	for line := range strings.SplitSeq(strings.TrimSpace(text), "\n") {
-		if line != "" {
-			fmt.Fprintf(b, "  %s\n", line)
-		}
-	}
 }

@@ -5,6 +5,7 @@ import (
 	"unicode"
 
 	"ralph/internal/lazyregexp"
+	"ralph/internal/plain"
 )
 
 // namedSections returns the Markdown sections that the task names and that reach beyond
@@ -70,18 +71,14 @@ type section struct {
 // sections cuts Markdown at its headings, but not inside fences.
 func sections(text string) []section {
 	all := []section{{}}
-	start, end, fence := 0, 0, ""
+	start, end := 0, 0
+	var code plain.Fence
 	text += "\n"
 	for raw := range strings.Lines(text) {
 		line := strings.TrimSpace(raw)
 		level := headingLevel(line)
 		switch {
-		case fence != "":
-			if strings.HasPrefix(line, fence) && strings.Trim(line, fence[:1]) == "" {
-				fence = ""
-			}
-		case strings.HasPrefix(line, "```"), strings.HasPrefix(line, "~~~"):
-			fence = line[:len(line)-len(strings.TrimLeft(line, line[:1]))]
+		case code.Next(line) || code.Open():
 		case level > 0:
 			start, all = end, append(all, section{level: level, heading: line[level:]})
 		}

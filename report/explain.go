@@ -115,10 +115,7 @@ func enumerate(list []string) string {
 	if more := len(list) - maxNamed; more > 0 {
 		list = append(list[:maxNamed:maxNamed], fmt.Sprintf("%d more", more))
 	}
-	if n := len(list); n > 1 {
-		return strings.Join(list[:n-1], ", ") + " and " + list[n-1]
-	}
-	return list[0]
+	return human.Series(list, "and")
 }
 
 // status is that of a task at the end of the run, also outside of its scope.

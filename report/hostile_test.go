@@ -11,6 +11,7 @@ import (
 
 	"ralph/dag"
 	"ralph/event"
+	"ralph/internal/jsonval"
 	"ralph/internal/testing/check"
 	"ralph/report"
 )
@@ -71,7 +72,7 @@ func TestHostileTextStaysText(t *testing.T) {
 		}
 	}
 	var b bytes.Buffer
-	check.OK(t, report.JSON(&b, r))
+	check.OK(t, jsonval.Print(&b, r))
 	check.That(t, json.Valid(b.Bytes()), "the JSON is none")
 }
 

@@ -15,6 +15,7 @@ import (
 	"ralph/dag"
 	"ralph/internal/human"
 	"ralph/internal/render"
+	"ralph/internal/seq"
 	"ralph/internal/term"
 )
 
@@ -72,13 +73,7 @@ func HTML(w io.Writer, r Run, o HTMLOptions) error {
 	return tmpl.Execute(w, p)
 }
 
-func pick[T any](list []T, at []int) []T {
-	picked := make([]T, len(at))
-	for k, i := range at {
-		picked[k] = list[i]
-	}
-	return picked
-}
+func pick[T any](list []T, at []int) []T { return seq.Map(at, func(i int) T { return list[i] }) }
 
 // pageTitle is how many columns of a title are shown where there are many of them.
 const pageTitle = 80

@@ -1,32 +1,20 @@
 package report
 
 import (
-	"encoding/json"
 	"io"
 
 	"ralph/event"
 	"ralph/internal/human"
 	"ralph/internal/jsonval"
+	"ralph/internal/seq"
 )
 
 // The shapes of docs/json.md. Keys do not change once released; more may be added.
 
-// JSON writes everything that is known, with foreign text as it was written.
-func JSON(w io.Writer, r Run) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(r)
-}
-
-// MarshalJSON writes the run.
+// MarshalJSON writes everything that is known, with foreign text as it was written.
 func (r Run) MarshalJSON() ([]byte, error) {
 	tasks := []jsonval.Object{}
 	for _, t := range r.Tasks {
-		ids := []string{}
-		for _, i := range t.Attempts {
-			ids = append(ids, r.Attempts[i].ID)
-		}
 		tasks = append(tasks, jsonval.Object{
 			"id", t.ID,
 			"title", t.Title,
@@ -36,7 +24,7 @@ func (r Run) MarshalJSON() ([]byte, error) {
 			"status", t.Status,
 			"status_now", t.Now,
 			"blockers", t.After,
-			"attempts", ids,
+			"attempts", seq.Map(t.Attempts, func(i int) string { return r.Attempts[i].ID }),
 			"verified", t.Verified,
 		})
 	}
@@ -78,10 +66,6 @@ func (t Together) MarshalJSON() ([]byte, error) {
 
 // MarshalJSON writes the attempt.
 func (a Attempt) MarshalJSON() ([]byte, error) {
-	gates := []jsonval.Object{}
-	for _, g := range a.Gates {
-		gates = append(gates, gateJSON(g))
-	}
 	in, cached, out := a.Usage.Counts()
 	return jsonval.Object{
 		"id", a.ID,
@@ -101,7 +85,7 @@ func (a Attempt) MarshalJSON() ([]byte, error) {
 		"reason", null(a.Reason),
 		"stop_reason", null(a.StopReason),
 		"verdict", null(a.Verdict),
-		"gates", gates,
+		"gates", seq.Map(a.Gates, gateJSON),
 		"notes", null(a.Notes),
 		"tokens_in", in,
 		"tokens_cached", cached,
@@ -189,9 +173,7 @@ func (p Pace) MarshalJSON() ([]byte, error) {
 
 // Result writes what came of a run as one object on one line.
 func Result(w io.Writer, out event.Result) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	return enc.Encode(ResultJSON(out))
+	return jsonval.Encoder(w).Encode(ResultJSON(out))
 }
 
 // ResultJSON is what ralph run --json prints when a run is over.

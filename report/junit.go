@@ -6,7 +6,6 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -222,16 +221,9 @@ func (r Run) output(a Attempt) string {
 		if err != nil {
 			continue
 		}
-		fmt.Fprintf(&b, "%s\n%s\n", r.relative(e.Path), strings.TrimRight(render.Block(text), "\n"))
+		fmt.Fprintf(&b, "%s\n%s\n", human.Path(e.Path, r.Root), strings.TrimRight(render.Block(text), "\n"))
 	}
 	return strings.TrimRight(b.String(), "\n")
-}
-
-func (r Run) relative(path string) string {
-	if rel, err := filepath.Rel(r.Root, path); err == nil && filepath.IsLocal(rel) {
-		return filepath.ToSlash(rel)
-	}
-	return path
 }
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%.3f", d.Seconds()) }
@@ -319,10 +311,7 @@ const (
 
 // escapeData escapes what a command says, as GitHub wants it.
 func escapeData(s string) string {
-	s = strings.TrimSpace(render.Block(s))
-	if len(s) > maxData {
-		s = strings.ToValidUTF8(s[:maxData], "") + "…"
-	}
+	s = plain.Cut(strings.TrimSpace(render.Block(s)), maxData)
 	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(s)
 }
 

@@ -40,22 +40,14 @@ func (l Line) MarshalJSON() ([]byte, error) {
 
 // Lines lists runs, the newest first; a limit of 0 means all of them.
 func Lines(g *dag.Graph, limit int, life func(dag.Process) dag.Life, now time.Time) ([]Line, error) {
-	runs, err := g.Runs(limit)
-	if err != nil {
-		return nil, err
-	}
+	runs, _ := g.Runs(limit)
 	lines := make([]Line, len(runs))
 	for i, run := range runs {
-		receipts, err := g.Receipts(dag.ReceiptFilter{Run: run.ID})
-		if err != nil {
-			return nil, err
-		}
+		receipts, _ := g.Receipts(dag.ReceiptFilter{Run: run.ID})
 		lines[i] = LineOf(run, receipts, life, now)
-		if lines[i].Iterations, err = g.OwnIterations(run.ID); err != nil {
-			return nil, err
-		}
+		lines[i].Iterations, _ = g.OwnIterations(run.ID)
 	}
-	return lines, nil
+	return lines, g.Tx().Err()
 }
 
 // LineOf sums a run up by its receipts.
@@ -113,10 +105,7 @@ func Logs(g *dag.Graph, typed string) ([]Log, error) {
 }
 
 func taskLogs(g *dag.Graph, t dag.Task) ([]Log, error) {
-	receipts, err := g.Receipts(dag.ReceiptFilter{Task: t.ID})
-	if err != nil {
-		return nil, err
-	}
+	receipts, _ := g.Receipts(dag.ReceiptFilter{Task: t.ID})
 	var list []Log
 	for _, r := range receipts {
 		if slices.ContainsFunc(list, func(l Log) bool { return l.Run.ID == r.Run }) {
@@ -128,5 +117,5 @@ func taskLogs(g *dag.Graph, t dag.Task) ([]Log, error) {
 		}
 		list = append(list, Log{Run: run, Task: t.ID})
 	}
-	return list, nil
+	return list, g.Tx().Err()
 }

@@ -54,69 +54,51 @@ type snapshot struct {
 	keeps    bool                     // a failed task does not keep back the rest of its group
 }
 
+// look reads on after an error of the database: the first one ends the transaction, whatever is read then.
 func look(g *dag.Graph, id string) (s snapshot, err error) {
 	s.keeps = g.KeepsGoing()
 	if s.run, err = g.ResolveRun(id); err != nil {
 		return s, err
 	}
-	if s.scope, err = g.In(dag.Scope{}); err != nil {
-		return s, err
-	}
+	s.scope, _ = g.In(dag.Scope{})
 	s.all = make(map[string]dag.Task, len(s.scope))
 	for _, t := range s.scope {
 		t.Description = "" // nothing here needs it, and it may be long
 		s.all[t.ID] = t
 	}
 	if s.run.Scope != (dag.Scope{}) {
-		if s.scope, err = g.In(s.run.Scope); err != nil {
-			return s, err
-		}
+		s.scope, _ = g.In(s.run.Scope)
 	}
-	if s.receipts, err = g.Receipts(dag.ReceiptFilter{Run: s.run.ID}); err != nil {
-		return s, err
-	}
-	if s.edges, err = g.Edges(); err != nil {
-		return s, err
-	}
-	if s.failures, err = g.Failures(); err != nil {
-		return s, err
-	}
-	if s.journal, err = journalOf(g, s.run.ID); err != nil {
-		return s, err
-	}
+	s.receipts, _ = g.Receipts(dag.ReceiptFilter{Run: s.run.ID})
+	s.edges, _ = g.Edges()
+	s.failures, _ = g.Failures()
+	s.journal = journalOf(g, s.run.ID)
 	return s, s.lookBack(g)
 }
 
 // journalOf is the journal of one run or of all, by attempt.
-func journalOf(g *dag.Graph, run string) (map[string]journal.Entry, error) {
-	list, err := journal.List(g.Tx(), journal.Filter{Run: run})
+func journalOf(g *dag.Graph, run string) map[string]journal.Entry {
+	list, _ := journal.List(g.Tx(), journal.Filter{Run: run})
 	entries := make(map[string]journal.Entry, len(list))
 	for _, e := range list {
 		entries[e.Attempt] = e
 	}
-	return entries, err
+	return entries
 }
 
 // lookBack follows the run to those that it continues.
-func (s *snapshot) lookBack(g *dag.Graph) (err error) {
-	if s.own, err = g.OwnIterations(s.run.ID); err != nil {
-		return err
-	}
-	if s.before, _, err = g.RunSpan(s.run.Continues); err != nil {
-		return err
-	}
+func (s *snapshot) lookBack(g *dag.Graph) error {
+	s.own, _ = g.OwnIterations(s.run.ID)
+	s.before, _, _ = g.RunSpan(s.run.Continues)
 	for id := s.run.Continues; id != ""; {
 		run, err := g.ResolveRun(id)
 		if err != nil {
 			return err
 		}
-		receipts, err := g.Receipts(dag.ReceiptFilter{Run: run.ID})
-		if err != nil {
-			return err
-		}
+		receipts, _ := g.Receipts(dag.ReceiptFilter{Run: run.ID})
 		s.earlier, id = append(s.earlier, receipts...), run.Continues
 	}
-	return nil
+	return g.Tx().Err()
 }
 
 // together adds the runs that it continues to a run.

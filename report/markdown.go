@@ -9,6 +9,7 @@ import (
 
 	"ralph/internal/human"
 	"ralph/internal/render"
+	"ralph/internal/seq"
 	"ralph/internal/term"
 )
 
@@ -87,11 +88,7 @@ func (d document) Waiting() []Wait { return d.Waits[:min(len(d.Waits), d.waits)]
 func (d document) Rows() []Attempt { return d.Attempts[:min(len(d.Attempts), markdownRows)] }
 
 func stepLines(steps []render.Step) string {
-	lines := make([]string, len(steps))
-	for i, s := range steps {
-		lines[i] = s.Command + "  # " + s.Why
-	}
-	return strings.Join(lines, "\n")
+	return strings.Join(seq.Map(steps, func(s render.Step) string { return s.Command + "  # " + s.Why }), "\n")
 }
 
 // mark keeps foreign text from being Markdown, HTML, a link or a mention.

@@ -97,75 +97,41 @@ type OverviewOptions struct {
 	Day, Feature budget.Limits
 }
 
-// LoadOverview reads the state of the project.
-func LoadOverview(g *dag.Graph, opts OverviewOptions) (o Overview, err error) {
-	tally, err := g.Tally(dag.Scope{})
-	if err != nil {
-		return o, err
-	}
-	control, err := g.Control("")
-	if err != nil {
-		return o, err
-	}
-	used, err := g.UsageSince(time.UnixMilli(0), "")
-	if err != nil {
-		return o, err
-	}
-	o = Overview{
+// LoadOverview reads the state of the project. It reads on after an error of the database: the
+// first one ends the transaction, whatever is read then.
+func LoadOverview(g *dag.Graph, opts OverviewOptions) (Overview, error) {
+	tally, _ := g.Tally(dag.Scope{})
+	control, _ := g.Control("")
+	used, _ := g.Usage()
+	o := Overview{
 		Counts: AllStatuses(tally.ByStatus), Total: tally.Total(), Groups: tally.TotalGroups(), Ready: tally.Ready, Waiting: tally.Waiting,
 		NextWait: when(tally.NextWait), Paused: when(control.PausedAt), Limits: []AgentLimit{}, Held: []WhyView{}, Features: []FeatureView{},
-		Cost: CostOf(used.Usage), Tally: tally,
+		Cost: CostOf(used), Tally: tally,
 	}
-	limits, err := g.AgentLimits()
-	if err != nil {
-		return o, err
-	}
+	limits, _ := g.AgentLimits()
 	for _, l := range limits {
 		o.Limits = append(o.Limits, AgentLimit{l.Agent, when(l.Until), l.Reason})
 	}
-	features, err := g.Features()
-	if err != nil {
-		return o, err
-	}
+	features, _ := g.Features()
 	for _, f := range features {
 		o.Features = append(o.Features, FeatureView{f, opts.Folder(f.Name)})
 	}
-	if o.UsedUp, err = usedUp(g, features, opts); err != nil {
-		return o, err
-	}
-	if o.Runs, err = openRuns(g, opts.Life); err != nil {
-		return o, err
-	}
+	o.UsedUp, o.Runs = usedUp(g, features, opts), openRuns(g, opts.Life)
 	return o, o.tasks(g, opts)
 }
 
 func (o *Overview) tasks(g *dag.Graph, opts OverviewOptions) error {
-	running, err := g.List(dag.Filter{Statuses: []dag.Status{dag.InProgress}})
-	if err != nil {
-		return err
-	}
-	if o.Running, err = ViewTasks(g, opts.MaxRetries, opts.Now, running...); err != nil {
-		return err
-	}
+	running, _ := g.List(dag.Filter{Statuses: []dag.Status{dag.InProgress}})
+	o.Running, _ = ViewTasks(g, opts.MaxRetries, opts.Now, running...)
 	stale, err := g.Stale(opts.Life)
 	if err != nil {
 		return err
 	}
 	o.Stale = IDs(stale)
-	next, err := g.List(dag.Filter{Ready: true, Limit: OverviewTasks})
-	if err != nil {
-		return err
-	}
-	if o.Next, err = ViewTasks(g, opts.MaxRetries, opts.Now, next...); err != nil {
-		return err
-	}
-	if o.Failed, err = g.List(dag.Filter{Statuses: []dag.Status{dag.Failed}, Limit: OverviewTasks}); err != nil {
-		return err
-	}
-	held, err := g.Kept(OverviewTasks + 1)
-	if err != nil {
-		return err
-	}
+	next, _ := g.List(dag.Filter{Ready: true, Limit: OverviewTasks})
+	o.Next, _ = ViewTasks(g, opts.MaxRetries, opts.Now, next...)
+	o.Failed, _ = g.List(dag.Filter{Statuses: []dag.Status{dag.Failed}, Limit: OverviewTasks})
+	held, _ := g.Kept(OverviewTasks + 1)
 	if len(held) > OverviewTasks {
 		held, o.MoreHeld = held[:OverviewTasks], true
 	}
@@ -176,28 +142,22 @@ func (o *Overview) tasks(g *dag.Graph, opts OverviewOptions) error {
 		}
 		o.Held = append(o.Held, WhyView{t, t.Ready(opts.Now), reasons})
 	}
-	return nil
+	return g.Tx().Err()
 }
 
 // usedUp lists the budgets that are used up, of the day and of features that have tasks left:
 // no run starts what is ready there.
-func usedUp(g *dag.Graph, features []dag.Feature, opts OverviewOptions) ([]string, error) {
+func usedUp(g *dag.Graph, features []dag.Feature, opts OverviewOptions) []string {
 	var accounts []budget.Account
 	if opts.Day != (budget.Limits{}) {
-		used, err := g.UsageSince(budget.Midnight(opts.Now), "")
-		if err != nil {
-			return nil, err
-		}
+		used, _ := g.UsageSince(budget.Midnight(opts.Now), "")
 		accounts = append(accounts, budget.Account{Scope: budget.Day, Limits: opts.Day, Used: budget.Settled(used)})
 	}
 	for _, f := range features {
 		if opts.Feature == (budget.Limits{}) || f.Tasks[dag.Done]+f.Tasks[dag.Failed] == f.Total() {
 			continue
 		}
-		used, err := g.UsageOfFeature(f.Name, "")
-		if err != nil {
-			return nil, err
-		}
+		used, _ := g.UsageOfFeature(f.Name, "")
 		accounts = append(accounts, budget.Account{Scope: budget.Feature, Name: f.Name, Limits: opts.Feature, Used: budget.Settled(used)})
 	}
 	over, _ := budget.Check(opts.Now, accounts...)
@@ -205,27 +165,19 @@ func usedUp(g *dag.Graph, features []dag.Feature, opts OverviewOptions) ([]strin
 	for _, f := range over {
 		list = append(list, fmt.Sprintf("%s; allow more with [budget.%s] in .ralph.toml", f.Text, f.Scope))
 	}
-	return list, nil
+	return list
 }
 
-func openRuns(g *dag.Graph, life func(dag.Process) dag.Life) ([]OpenRun, error) {
+func openRuns(g *dag.Graph, life func(dag.Process) dag.Life) []OpenRun {
 	list := []OpenRun{}
-	runs, err := g.OpenRuns()
-	if err != nil || len(runs) == 0 {
-		return list, err
+	runs, _ := g.OpenRuns()
+	if len(runs) == 0 {
+		return list
 	}
-	attempts, err := g.OpenAttempts()
-	if err != nil {
-		return nil, err
-	}
+	attempts, _ := g.OpenAttempts()
 	for _, run := range runs {
-		control, err := g.Control(run.ID)
-		if err != nil {
-			return nil, err
-		}
-		if run.Iterations, err = g.OwnIterations(run.ID); err != nil {
-			return nil, err
-		}
+		control, _ := g.Control(run.ID)
+		run.Iterations, _ = g.OwnIterations(run.ID)
 		open := OpenRun{Run: run, State: "running"}
 		switch known := life(run.Process); {
 		case known == dag.Dead:
@@ -242,5 +194,5 @@ func openRuns(g *dag.Graph, life func(dag.Process) dag.Life) ([]OpenRun, error) 
 		}
 		list = append(list, open)
 	}
-	return list, nil
+	return list
 }

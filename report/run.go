@@ -15,6 +15,7 @@ import (
 	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/human"
+	"ralph/internal/jsonval"
 	"ralph/internal/render"
 )
 
@@ -193,7 +194,7 @@ func Write(w io.Writer, r Run, format Format, text TextOptions, page HTMLOptions
 	case "html":
 		return HTML(w, r, page)
 	case "json":
-		return JSON(w, r)
+		return jsonval.Print(w, r)
 	case "junit":
 		return JUnit(w, r)
 	default:

@@ -12,6 +12,7 @@ import (
 
 	"ralph/dag"
 	"ralph/event"
+	"ralph/internal/jsonval"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/golden"
 	"ralph/report"
@@ -141,7 +142,7 @@ func TestReportsAreGolden(t *testing.T) {
 		"story.txt":  func(out io.Writer) error { return report.Text(out, r, report.TextOptions{}) },
 		"story.md":   func(out io.Writer) error { return report.Markdown(out, r) },
 		"story.html": func(out io.Writer) error { return report.HTML(out, r, report.HTMLOptions{}) },
-		"story.json": func(out io.Writer) error { return report.JSON(out, r) },
+		"story.json": func(out io.Writer) error { return jsonval.Print(out, r) },
 		"story.xml":  func(out io.Writer) error { return report.JUnit(out, r) },
 		"summary.md": func(out io.Writer) error { return report.Summary(out, r) },
 	} {

@@ -182,15 +182,9 @@ var headings = map[string]func(dag.Receipt) (key, title string){
 // LoadCosts adds up what one run spent, or all runs and planning. By agent and by model, what
 // a verifier used is counted under its own name.
 func LoadCosts(g *dag.Graph, by, run string) (Costs, error) {
-	receipts, err := Receipts(g, run)
-	if err != nil {
-		return Costs{}, err
-	}
+	receipts, _ := Receipts(g, run)
 	if run == "" {
-		plannings, err := g.Plannings()
-		if err != nil {
-			return Costs{}, err
-		}
+		plannings, _ := g.Plannings()
 		for _, p := range plannings {
 			receipts = append(receipts, dag.Receipt{Title: p.Step, Feature: p.Feature, Attempt: dag.Attempt{
 				ID: p.ID, Agent: p.Agent, Model: p.Model, ModelEffective: p.ModelEffective, StartedAt: p.StartedAt, EndedAt: p.EndedAt, Usage: p.Usage,
@@ -202,27 +196,22 @@ func LoadCosts(g *dag.Graph, by, run string) (Costs, error) {
 		receipts = Split(receipts)
 	}
 	c.Rows = jsonval.List(Spend(receipts, headings[by]))
-	return c, nil
+	return c, g.Tx().Err()
 }
 
 // Receipts are those of one run or of all. The journal remembers the title and the feature of
 // a task that was deleted.
 func Receipts(g *dag.Graph, run string) ([]dag.Receipt, error) {
-	receipts, err := g.Receipts(dag.ReceiptFilter{Run: run})
-	if err != nil {
-		return nil, err
-	}
+	receipts, _ := g.Receipts(dag.ReceiptFilter{Run: run})
 	var entries map[string]journal.Entry
 	for i, r := range receipts {
 		if r.Title != "" {
 			continue
 		}
 		if entries == nil {
-			if entries, err = journalOf(g, run); err != nil {
-				return nil, err
-			}
+			entries = journalOf(g, run)
 		}
 		receipts[i].Title, receipts[i].Feature = entries[r.ID].Title, entries[r.ID].Feature
 	}
-	return receipts, nil
+	return receipts, g.Tx().Err()
 }

@@ -9,6 +9,7 @@ import (
 	"ralph/event"
 	"ralph/internal/jsonval"
 	"ralph/internal/render"
+	"ralph/internal/seq"
 )
 
 // The shapes of docs/json.md that several commands print. Keys do not change once released.
@@ -88,37 +89,25 @@ func (v TaskView) Object() jsonval.Object {
 func ViewTasks(g *dag.Graph, retries int, now time.Time, tasks ...dag.Task) ([]TaskView, error) {
 	list := make([]TaskView, len(tasks))
 	for i, t := range tasks {
-		blockers, _, err := g.BlockerIDs(t)
-		if err != nil {
-			return nil, err
-		}
+		blockers, _, _ := g.BlockerIDs(t)
 		var children []dag.Task
 		if t.Children > 0 {
-			if children, err = g.ChildTasks(t); err != nil {
-				return nil, err
-			}
+			children, _ = g.ChildTasks(t)
 		}
 		list[i] = TaskView{Task: t, Ready: t.Ready(now), Blockers: jsonval.List(blockers), Children: IDs(children), MaxRetries: retries}
 		if t.MaxRetries != nil {
 			list[i].MaxRetries = *t.MaxRetries
 		}
-		if t.Status == dag.Done {
-			continue
-		}
-		if list[i].LastFailure, err = g.LastFailure(t); err != nil {
-			return nil, err
+		if t.Status != dag.Done {
+			list[i].LastFailure, _ = g.LastFailure(t)
 		}
 	}
-	return list, nil
+	return list, g.Tx().Err()
 }
 
 // IDs lists the IDs of tasks.
 func IDs(tasks []dag.Task) []string {
-	list := make([]string, len(tasks))
-	for i, t := range tasks {
-		list[i] = t.ID
-	}
-	return list
+	return seq.Map(tasks, func(t dag.Task) string { return t.ID })
 }
 
 // FeatureView is a feature with its folder.
@@ -181,9 +170,8 @@ func (v WhyView) MarshalJSON() ([]byte, error) {
 
 // ViewAttempts are attempts with what verified them, as task show prints them; runs is the folder of all runs.
 func ViewAttempts(runs string, attempts []dag.Attempt) []jsonval.Object {
-	list := []jsonval.Object{}
-	for _, at := range attempts {
-		list = append(list, jsonval.Object{
+	return seq.Map(attempts, func(at dag.Attempt) jsonval.Object {
+		return jsonval.Object{
 			"id", at.ID,
 			"run", at.Run,
 			"agent", null(at.Agent),
@@ -200,9 +188,8 @@ func ViewAttempts(runs string, attempts []dag.Attempt) []jsonval.Object {
 			"verdict", null(at.Verdict),
 			"evidence", EvidenceOf(runs, at),
 			"pruned_at", at.PrunedAt,
-		})
-	}
-	return list
+		}
+	})
 }
 
 // EvidenceOf lists the files that show how an attempt was verified.

@@ -130,7 +130,7 @@ func (t *Tracer) within(a *attempt, e event.Event) {
 	case event.AgentTool:
 		key, failed := "tool "+e.Tool.ID, e.Tool.Status == "failed"
 		if e.Tool.New {
-			begin(key, "tool "+kindOf(e.Tool.Kind), "ralph.tool", t.hide(cut(e.Tool.Title)))
+			begin(key, "tool "+kindOf(e.Tool.Kind), "ralph.tool", t.hide(plain.Cut(e.Tool.Title, most)))
 		}
 		if failed || e.Tool.Status == "completed" {
 			end(key, failed, e.Tool.Error)
@@ -182,7 +182,7 @@ func (t *Tracer) begin(name string, parent trace.SpanContext, at time.Time) trac
 
 func (t *Tracer) end(s trace.Span, at time.Time, failed bool, why string) {
 	if failed {
-		s.SetStatus(codes.Error, valid(t.hide(cut(why))))
+		s.SetStatus(codes.Error, valid(t.hide(plain.Cut(why, most))))
 	}
 	s.End(trace.WithTimestamp(at))
 	t.ended++
@@ -221,11 +221,5 @@ func setUsage(s trace.Span, u *event.Usage) {
 // valid is needed because protobuf refuses a whole batch for one broken character.
 func valid(s string) string { return strings.ToValidUTF8(s, "?") }
 
-// cut keeps the beginning of what somebody said.
-func cut(s string) string {
-	const most = 1000
-	if len(s) <= most {
-		return s
-	}
-	return plain.Head(s, most) + "…"
-}
+// most is how many bytes are kept of what somebody said.
+const most = 1000

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -126,26 +127,23 @@ func drain(r io.Reader, clean *redact.Stream, log io.Writer, tail *tail, failure
 	}
 }
 
-type tail struct {
-	b   []byte
-	cut bool // something before b was dropped
-}
+// tail is the end of an output, and more than tailSize if there was more.
+type tail []byte
 
 func (t *tail) add(p []byte) {
-	t.b = append(t.b, p...)
-	if len(t.b) > 2*tailSize {
-		t.b, t.cut = append([]byte(nil), t.b[len(t.b)-tailSize:]...), true
+	if *t = append(*t, p...); len(*t) > 2*tailSize {
+		*t = slices.Clone((*t)[len(*t)-tailSize-1:])
 	}
 }
 
 // String begins at a line if something was cut.
 func (t *tail) String() string {
-	s, cut := string(t.b), t.cut
+	s := string(*t)
 	if len(s) > tailSize {
-		s, cut = s[len(s)-tailSize:], true
-	}
-	if _, rest, ok := strings.Cut(s, "\n"); cut && ok {
-		s = rest
+		s = s[len(s)-tailSize:]
+		if _, rest, ok := strings.Cut(s, "\n"); ok {
+			s = rest
+		}
 	}
 	return strings.ToValidUTF8(s, "?")
 }

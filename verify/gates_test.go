@@ -156,7 +156,7 @@ func TestATailBeginsAtALine(t *testing.T) {
 				}
 				got := tl.String()
 				check.That(t, got == tt.want, "in chunks of %d: got %d bytes %.30q, want %d bytes %.30q", chunk, len(got), got, len(tt.want), tt.want)
-				check.That(t, len(tl.b) <= 2*tailSize+chunk, "in chunks of %d: it keeps %d bytes", chunk, len(tl.b))
+				check.That(t, len(tl) <= 2*tailSize+chunk, "in chunks of %d: it keeps %d bytes", chunk, len(tl))
 			}
 		})
 	}

@@ -5,7 +5,7 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
+	"log"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -24,8 +24,7 @@ func main() {
 		err = errors.Join(err, turn(context.Background(), os.Args[3:], string(prompt)))
 	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+		log.Fatal(err)
 	}
 }
 

@@ -7,16 +7,15 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"log"
 	"os"
 	"regexp"
 	"strings"
 	"time"
 )
 
-// chunk is as much as it says in one message.
-const chunk = 32 << 10
-
 func main() {
+	const chunk = 32 << 10 // as much as it says in one message
 	change := flag.String("change", "", "write this file in each turn")
 	say := flag.Int("say", 0, "say so many megabytes in each turn")
 	flag.Parse()
@@ -24,11 +23,8 @@ func main() {
 	out := bufio.NewWriterSize(os.Stdout, 64<<10)
 	task := regexp.MustCompile(`Assigned Task[\s\S]*?(t-[0-9a-f]{8})`)
 	update := func(text string) {
-		write(out, map[string]any{"jsonrpc": "2.0", "method": "session/update", "params": map[string]any{
-			"sessionId": "s", "update": map[string]any{
-				"sessionUpdate": "agent_message_chunk", "content": map[string]any{"type": "text", "text": text},
-			},
-		}})
+		said := map[string]any{"sessionUpdate": "agent_message_chunk", "content": map[string]any{"type": "text", "text": text}}
+		write(out, map[string]any{"jsonrpc": "2.0", "method": "session/update", "params": map[string]any{"sessionId": "s", "update": said}})
 	}
 	for {
 		line, err := in.ReadBytes('\n')
@@ -36,16 +32,12 @@ func main() {
 			return
 		}
 		var request struct {
-			ID     json.RawMessage `json:"id"`
-			Method string          `json:"method"`
-			Params struct {
-				Prompt []struct {
-					Text string `json:"text"`
-				} `json:"prompt"`
-			} `json:"params"`
+			ID     json.RawMessage
+			Method string
+			Params struct{ Prompt []struct{ Text string } }
 		}
 		check(json.Unmarshal(line, &request))
-		var result any
+		result := map[string]any{}
 		switch request.Method {
 		case "initialize":
 			result = map[string]any{"protocolVersion": 1, "agentCapabilities": map[string]any{}}
@@ -65,8 +57,6 @@ func main() {
 				update("\n<task-done>" + found[1] + "</task-done>\n")
 			}
 			result = map[string]any{"stopReason": "end_turn", "usage": map[string]any{"inputTokens": 1, "outputTokens": 1, "totalTokens": 2}}
-		default:
-			result = map[string]any{}
 		}
 		if request.ID != nil {
 			write(out, map[string]any{"jsonrpc": "2.0", "id": request.ID, "result": result})
@@ -79,7 +69,6 @@ func write(out *bufio.Writer, message any) { check(json.NewEncoder(out).Encode(m
 
 func check(err error) {
 	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+		log.Fatal(err)
 	}
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -144,7 +143,6 @@ func newTrial(a *app, s *session, ag agents.Agent, timeout time.Duration) (*agen
 
 func printTrial(a *app, r agents.Report) error {
 	p := a.palette()
-	var b bytes.Buffer
 	t := &term.Table{Width: a.width}
 	row := func(label, value string) {
 		if value != "" {
@@ -163,16 +161,11 @@ func printTrial(a *app, r agents.Report) error {
 	row("models", inUse(or(r.Model, ""), r.Models))
 	row("logins", strings.Join(r.Logins, ", "))
 	row("answer", term.Cut(term.Line(or(r.Answer, "")), maxAnswer))
-	if _, err := t.WriteTo(&b); err != nil {
-		return err
-	}
 	result := p.Green("usable")
 	if !r.OK {
 		result = p.Red("not usable")
 	}
-	fmt.Fprintln(&b, result)
-	_, err := a.stdout.Write(b.Bytes())
-	return err
+	return written(fmt.Fprintf(a.stdout, "%s%s\n", t, result))
 }
 
 // inUse lists what there is, with what is in use first and marked.

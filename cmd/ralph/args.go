@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"ralph/internal/seq"
 )
 
 // permute puts arguments into the order that the library needs: global flags,
@@ -227,10 +229,7 @@ func find(commands []command, typed string) string {
 }
 
 func (p *permuter) unknownFlag(arg, name string) error {
-	var names []string
-	for _, f := range p.allFlags() {
-		names = append(names, f.name)
-	}
+	names := seq.Map(p.allFlags(), func(f flagSpec) string { return f.name })
 	err := usagef("unknown flag %s", arg)
 	if name == "version" {
 		return hint(err, "did you mean: ralph version")

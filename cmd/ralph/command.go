@@ -12,7 +12,9 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ralph/dag"
+	"ralph/internal/human"
 	"ralph/internal/plain"
+	"ralph/internal/seq"
 )
 
 // command is one node of the command tree, in the terms of this program. Every
@@ -113,11 +115,7 @@ func (f flagSpec) check(value string) (err error) {
 }
 
 func buildFlags(flags []flagSpec) []cli.Flag {
-	list := make([]cli.Flag, len(flags))
-	for i, f := range flags {
-		list[i] = f.build()
-	}
-	return list
+	return seq.Map(flags, flagSpec.build)
 }
 
 // interrupted are the exit statuses of commands that signals end in an orderly way.
@@ -176,7 +174,7 @@ func (c command) checkArgs(ctx *cli.Context) error {
 		return nil
 	}
 	name := func(i int) string {
-		return listOr(strings.Split(strings.TrimSuffix(strings.Trim(fields[i], "[]."), "|-"), "|"))
+		return human.Series(strings.Split(strings.TrimSuffix(strings.Trim(fields[i], "[]."), "|-"), "|"), "or")
 	}
 	switch {
 	case given < len(fields) && !strings.HasPrefix(fields[given], "["):
@@ -289,21 +287,5 @@ func checkChoice[T ~string](flag string, given T, values ...T) error {
 	if slices.Contains(values, given) {
 		return nil
 	}
-	return usagef("--%s is %s, not %q", flag, listOr(values), given)
-}
-
-// listOr lists values as a person does: a, b or c.
-func listOr[T ~string](values []T) string {
-	var text strings.Builder
-	for i, v := range values {
-		switch {
-		case i == 0:
-		case i == len(values)-1:
-			text.WriteString(" or ")
-		default:
-			text.WriteString(", ")
-		}
-		text.WriteString(string(v))
-	}
-	return text.String()
+	return usagef("--%s is %s, not %q", flag, human.Series(values, "or"), given)
 }

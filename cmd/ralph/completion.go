@@ -10,7 +10,9 @@ import (
 
 	"ralph/dag"
 	"ralph/event"
+	"ralph/internal/agents"
 	"ralph/internal/render"
+	"ralph/internal/seq"
 	"ralph/internal/term"
 	"ralph/journal"
 	"ralph/report"
@@ -93,9 +95,7 @@ func runComplete(ctx context.Context, a *app, o plainOptions) error {
 	case f != nil:
 		list, err = a.candidates(ctx, p, "--"+f.name)
 	case strings.HasPrefix(typed, "-"):
-		for _, f := range p.allFlags() {
-			list = append(list, candidate{"--" + f.name, strings.ReplaceAll(f.usage, "`", "")})
-		}
+		list = seq.Map(p.allFlags(), func(f flagSpec) candidate { return candidate{"--" + f.name, strings.ReplaceAll(f.usage, "`", "")} })
 	case len(p.at.sub) > 0:
 		for _, sub := range p.at.sub {
 			if !sub.hidden {
@@ -171,10 +171,7 @@ func (a *app) candidates(ctx context.Context, p *permuter, name string) (list []
 		return wordCandidates([]string{"bash", "zsh", "fish"}), nil
 	case "--agent", "AGENT":
 		config, err := configHere(a)
-		for _, ag := range a.finder(config).List() {
-			list = append(list, candidate{ag.Name, ag.Title})
-		}
-		return list, err
+		return seq.Map(a.finder(config).List(), func(d agents.Description) candidate { return candidate{d.Name, d.Title} }), err
 	}
 	if _, err := a.findProject(); err != nil {
 		return nil, nil //nolint:nilerr // outside a project there is nothing to offer
@@ -186,11 +183,8 @@ func (a *app) candidates(ctx context.Context, p *permuter, name string) (list []
 	return list, err
 }
 
-func wordCandidates[T ~string](words []T) (list []candidate) {
-	for _, w := range words {
-		list = append(list, candidate{word: string(w)})
-	}
-	return list
+func wordCandidates[T ~string](words []T) []candidate {
+	return seq.Map(words, func(w T) candidate { return candidate{word: string(w)} })
 }
 
 // offered is how many runs or journal entries are offered, the newest first.
@@ -201,10 +195,7 @@ func (a *app) storedCandidates(g *dag.Graph, name string, continues bool) (list 
 	add := func(word, text string) { list = append(list, candidate{word, text}) }
 	isTarget := name == "TARGET" && !continues
 	if isTarget || slices.Contains([]string{"ID", "BLOCKER", "BLOCKED", "TASK", "--parent", "--task", "--after"}, name) {
-		tasks, err := g.List(dag.Filter{})
-		if err != nil {
-			return nil, err
-		}
+		tasks, _ := g.List(dag.Filter{}) // an error is that of the transaction
 		for _, t := range tasks {
 			add(t.ID, string(t.Status)+": "+t.Title)
 		}

@@ -8,6 +8,7 @@ import (
 	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/human"
+	"ralph/internal/seq"
 	"ralph/internal/term"
 	"ralph/report"
 )
@@ -142,26 +143,23 @@ func statsText(a *app, s report.Stats) string {
 		for _, row := range rows {
 			t.Add(cells(nil, row...)...)
 		}
-		_, _ = t.WriteTo(&b) // a builder takes everything
+		b.WriteString(t.String())
 	}
 	pace := func(title string, list ...report.Pace) {
-		var rows [][]string
-		for _, l := range list {
-			rows = append(rows, []string{
+		section(title, []string{"", "ATTEMPTS", "DONE", "SUCCESS", "P50", "P95"}, seq.Map(list, func(l report.Pace) []string {
+			return []string{
 				l.Key, fmt.Sprint(l.Attempts), fmt.Sprint(l.Done), fmt.Sprintf("%.0f %%", 100*l.Share()), human.Span(l.P50), human.Span(l.P95),
-			})
-		}
-		section(title, []string{"", "ATTEMPTS", "DONE", "SUCCESS", "P50", "P95"}, rows)
+			}
+		}))
 	}
 	if s.All.Attempts > 0 {
 		pace("Attempts", s.All)
 	}
 	pace("By model", s.Models...)
 	pace("By agent", s.Agents...)
-	var gates [][]string
-	for _, g := range s.Gates {
-		gates = append(gates, []string{fmt.Sprint(g.Failed), fmt.Sprint(g.Flaky), fmt.Sprint(g.Runs), g.Command})
-	}
+	gates := seq.Map(s.Gates, func(g report.GateCount) []string {
+		return []string{fmt.Sprint(g.Failed), fmt.Sprint(g.Flaky), fmt.Sprint(g.Runs), g.Command}
+	})
 	section("Gates", []string{"FAILED", "FLAKY", "OF", "GATE"}, gates)
 	return b.String()
 }

@@ -58,7 +58,7 @@ func runFeatureList(a *app, s *session, g *dag.Graph, o plainOptions) error {
 	p, view := a.palette(), func(f dag.Feature) report.FeatureView { return viewFeature(s, f) }
 	none := "no features yet; make one with: ralph feature create NAME"
 	return printList(a, known, o.JSON, view, none, nil, func(f dag.Feature) []term.Cell {
-		return []term.Cell{{Text: f.Name, Paint: p.Cyan}, {Text: string(f.Status), Paint: featurePaint(p, f.Status)}, {Text: progress(f)}}
+		return []term.Cell{{Text: f.Name, Paint: p.Cyan}, {Text: string(f.Status), Paint: statePaint(p, string(f.Status))}, {Text: progress(f)}}
 	})
 }
 
@@ -74,19 +74,6 @@ func featureHint(a *app, s *session, name string, err error) error {
 		return hint(err, "its documents are in %s; continue with: ralph feature create %s", p.Folder(), name)
 	}
 	return err
-}
-
-func featurePaint(p term.Palette, s dag.FeatureStatus) func(string) string {
-	switch s {
-	case dag.FeatureDone:
-		return p.Green
-	case dag.FeatureFailed:
-		return p.Red
-	case dag.FeatureRunning, dag.FeatureReady:
-		return p.Cyan
-	default:
-		return p.Dim
-	}
 }
 
 // progress draws how much is done, and says it in words.
@@ -111,10 +98,7 @@ func runFeatureShow(a *app, s *session, g *dag.Graph, o plainOptions) error {
 	if err != nil {
 		return featureHint(a, s, o.Args[0], err)
 	}
-	used, err := g.UsageOfFeature(f.Name, "")
-	if err != nil {
-		return err
-	}
+	used, _ := g.UsageOfFeature(f.Name, "") // the first error of the database is also that of what follows
 	tasks, err := g.List(dag.Filter{Feature: f.Name})
 	if err != nil {
 		return err
@@ -134,7 +118,7 @@ func printFeature(a *app, f dag.Feature, planner *features.Planner, cost report.
 			fmt.Fprintf(a.stdout, "  %s\n", text)
 		}
 	}
-	fmt.Fprintf(a.stdout, "%s  %s  %s\n", p.Bold(f.Name), featurePaint(p, f.Status)(string(f.Status)), p.Dim(f.ID))
+	fmt.Fprintf(a.stdout, "%s  %s  %s\n", p.Bold(f.Name), statePaint(p, string(f.Status))(string(f.Status)), p.Dim(f.ID))
 	line(progress(f))
 	line(byState(draw.Nodes(tasks, a.now())))
 	if words := cost.String(); words != "" {
@@ -151,8 +135,7 @@ func printFeature(a *app, f dag.Feature, planner *features.Planner, cost report.
 	if len(tasks) == 0 {
 		return nil
 	}
-	fmt.Fprintln(a.stdout)
-	return draw.Tree(a.stdout, draw.Nodes(tasks, a.now()), treeStyle(a))
+	return written(fmt.Fprint(a.stdout, "\n"+draw.Tree(draw.Nodes(tasks, a.now()), treeStyle(a))))
 }
 
 // byState counts tasks by the words that the tree uses for them; groups are left out.

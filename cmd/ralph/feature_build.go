@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"strings"
 
 	"ralph/features"
 	"ralph/internal/atomicfile"
@@ -89,12 +88,8 @@ func showProposal(a *app, o plannerOptions, p *features.Proposal) error {
 		a.note("%s: %s", f.Level, f)
 	}
 	nodes := proposedNodes(p.Tasks)
-	var picture strings.Builder
-	if err := draw.Mermaid(&picture, nodes); err != nil {
-		return err
-	}
 	file := filepath.Join(filepath.Dir(p.Path), "graph.mmd")
-	if err := atomicfile.Write(file, []byte(picture.String())); err != nil {
+	if err := atomicfile.Write(file, []byte(draw.Mermaid(nodes))); err != nil {
 		return err
 	}
 	if o.JSON {
@@ -102,11 +97,8 @@ func showProposal(a *app, o plannerOptions, p *features.Proposal) error {
 	}
 	style := treeStyle(a)
 	style.After = true
-	if err := draw.Tree(a.stdout, nodes, style); err != nil {
-		return err
-	}
-	fmt.Fprintf(a.stdout, "\nwhat can run in parallel:\n")
-	if err := draw.Waves(a.stdout, nodes, style); err != nil {
+	_, err := fmt.Fprintf(a.stdout, "%s\nwhat can run in parallel:\n%s", draw.Tree(nodes, style), draw.Waves(nodes, style))
+	if err != nil {
 		return err
 	}
 	showCommands(a, p.Tasks)

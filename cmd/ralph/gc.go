@@ -58,13 +58,13 @@ func runGC(ctx context.Context, a *app, s *session, o gcOptions) error {
 	}
 	t := &term.Table{Width: a.width}
 	for _, l := range r.Removed {
-		text := l.Name(s.project.Root)
+		text := human.Path(l.Path, s.project.Root)
 		if l.Path == s.project.Objects() {
 			text += ": trees that no work is compared with any more"
 		}
 		t.Add(term.Cell{Text: text}, term.Cell{Text: human.Bytes(l.Bytes)})
 	}
-	if _, err := t.WriteTo(a.stdout); err != nil {
+	if _, err := fmt.Fprint(a.stdout, t); err != nil {
 		return err
 	}
 	a.note("gc would remove %s", entries)

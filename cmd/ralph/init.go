@@ -31,8 +31,8 @@ func runInit(ctx context.Context, a *app, o plainOptions) error {
 		return err
 	}
 	found := project.Found{Tests: project.DetectTests(dir)}
-	if preset, ok := agents.Detect(exec.LookPath); ok {
-		found.Agent = preset.Name
+	if installed := agents.Installed(exec.LookPath); len(installed) > 0 {
+		found.Agent = installed[0].Name
 	}
 	p, written, err := project.Create(dir, found)
 	switch {

@@ -31,12 +31,6 @@ type logsOptions struct {
 	Follow, Full, JSON bool
 }
 
-// logPrinter prints the lines of a log.
-type logPrinter interface {
-	Print(transcript.Line)
-	Err() error
-}
-
 func runLogs(ctx context.Context, a *app, s *session, o logsOptions) error {
 	typed := strings.Join(o.Args, "")
 	var list []report.Log
@@ -51,10 +45,7 @@ func runLogs(ctx context.Context, a *app, s *session, o logsOptions) error {
 		a.note("no agent has worked on it yet; see why with: ralph task why %s", typed)
 		return nil
 	}
-	var out logPrinter = &transcript.Printer{Out: a.stdout, Palette: a.palette(), Full: o.Full, Zone: time.Local}
-	if o.JSON {
-		out = transcript.NewJSON(a.stdout)
-	}
+	out := &transcript.Printer{Out: a.stdout, Palette: a.palette(), Full: o.Full, JSON: o.JSON, Zone: time.Local}
 	printed := false
 	for i, l := range list {
 		if !l.Run.PrunedAt.IsZero() {
@@ -76,7 +67,7 @@ func runLogs(ctx context.Context, a *app, s *session, o logsOptions) error {
 }
 
 // printLog prints the log of a run, to its end if it is followed.
-func printLog(ctx context.Context, a *app, s *session, l report.Log, out logPrinter, follow bool) (missing bool, err error) {
+func printLog(ctx context.Context, a *app, s *session, l report.Log, out *transcript.Printer, follow bool) (missing bool, err error) {
 	r := &transcript.Reader{Folder: filepath.Join(s.project.Runs(), l.Run.ID), Task: l.Task, Emit: out.Print}
 	if !follow || !l.Run.EndedAt.IsZero() || life(l.Run.Process) == dag.Dead {
 		_, err := r.Poll()

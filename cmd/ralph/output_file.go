@@ -111,7 +111,11 @@ func ownFiles(a *app, s *session, output runOutput) func([]dag.Run) []string {
 		named = append(named, path)
 	}
 	return func(runs []dag.Run) []string {
-		names := s.project.Names(slices.Concat(named, proc.OpenForWriting()))
+		paths := proc.OpenForWriting()
+		for _, path := range named {
+			paths = append(paths, atomicfile.Settle(path))
+		}
+		names := s.project.Names(paths)
 		for _, run := range runs {
 			names = append(names, outputOf(run)...)
 		}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -11,6 +10,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"ralph/internal/jsonval"
+	"ralph/internal/seq"
 	"ralph/internal/term"
 )
 
@@ -80,22 +80,13 @@ func written[N any](_ N, err error) error { return err }
 // null is text that JSON has as null if it is empty.
 type null = jsonval.NullString
 
-func (a *app) printJSON(v any) error {
-	enc := json.NewEncoder(a.stdout)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
-}
+func (a *app) printJSON(v any) error { return jsonval.Print(a.stdout, v) }
 
 // printList prints a list as JSON or as a table. What it means that it is empty goes to stderr.
 func printList[T, J any](a *app, list []T, json bool, asJSON func(T) J, none string, header []string, row func(T) []term.Cell) error {
 	switch {
 	case json:
-		out := make([]J, len(list))
-		for i, e := range list {
-			out[i] = asJSON(e)
-		}
-		return a.printJSON(out)
+		return a.printJSON(seq.Map(list, asJSON))
 	case len(list) == 0:
 		a.note("%s", none)
 		return nil
@@ -112,15 +103,11 @@ func printTable[T any](a *app, header []string, list []T, row func(T) []term.Cel
 	for _, e := range list {
 		t.Add(row(e)...)
 	}
-	return written(t.WriteTo(a.stdout))
+	return written(fmt.Fprint(a.stdout, t))
 }
 
 func cells(paint func(string) string, texts ...string) []term.Cell {
-	list := make([]term.Cell, len(texts))
-	for i, text := range texts {
-		list[i] = term.Cell{Text: text, Paint: paint}
-	}
-	return list
+	return seq.Map(texts, func(text string) term.Cell { return term.Cell{Text: text, Paint: paint} })
 }
 
 // fieldLines are aligned lines of names, each followed by its value, broken at words on a terminal; those without a value

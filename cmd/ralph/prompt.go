@@ -10,6 +10,7 @@ import (
 	"ralph/dag"
 	"ralph/features"
 	"ralph/internal/db"
+	"ralph/internal/human"
 	"ralph/journal"
 	"ralph/knowledge"
 	"ralph/loop"
@@ -72,10 +73,7 @@ func document(root, path string) prompt.Document {
 	if err != nil || !info.Mode().IsRegular() {
 		return prompt.Document{}
 	}
-	from, err := filepath.Rel(root, path)
-	if err != nil {
-		from = path
-	}
+	from := human.Path(path, root)
 	if info.Size() > features.MaxDocument {
 		return prompt.Document{Text: fmt.Sprintf("(not shown: the file has %d MB)", info.Size()>>20), From: from}
 	}

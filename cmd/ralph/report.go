@@ -158,7 +158,7 @@ func runRunsShow(ctx context.Context, a *app, s *session, o plainOptions) error 
 	case err != nil:
 		return err
 	case o.JSON:
-		return report.JSON(a.stdout, r)
+		return a.printJSON(r)
 	}
 	return report.Text(a.stdout, r, report.TextOptions{Palette: a.palette(), Width: a.width})
 }

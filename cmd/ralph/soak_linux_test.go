@@ -233,7 +233,7 @@ func (s *soak) table() string {
 	} {
 		table.Add(term.Cell{Text: row.what}, term.Cell{Text: strconv.Itoa(row.n)})
 	}
-	_, _ = table.WriteTo(&b) // a builder takes everything
+	b.WriteString(table.String())
 	return b.String()
 }
 

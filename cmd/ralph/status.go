@@ -8,6 +8,7 @@ import (
 	"ralph/dag"
 	"ralph/internal/human"
 	"ralph/internal/render"
+	"ralph/internal/seq"
 	"ralph/internal/term"
 	"ralph/report"
 )
@@ -78,18 +79,14 @@ func statusText(a *app, o report.Overview) string {
 	if len(o.Features) > 0 {
 		b.WriteString("\nFeatures\n")
 		for _, f := range o.Features {
-			fmt.Fprintf(&b, "  %s  %s  %s\n", p.Cyan(f.Name), featurePaint(p, f.Status)(string(f.Status)), progress(f.Feature))
+			fmt.Fprintf(&b, "  %s  %s  %s\n", p.Cyan(f.Name), statePaint(p, string(f.Status))(string(f.Status)), progress(f.Feature))
 		}
 	}
 	return b.String()
 }
 
 func tasksOf(views []report.TaskView) []dag.Task {
-	list := make([]dag.Task, len(views))
-	for i, v := range views {
-		list[i] = v.Task
-	}
-	return list
+	return seq.Map(views, func(v report.TaskView) dag.Task { return v.Task })
 }
 
 // writeRuns lists the runs that have not ended, and how far each has come.

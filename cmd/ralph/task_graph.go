@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ralph/dag"
+	"ralph/internal/jsonval"
 	"ralph/internal/render/draw"
 	"ralph/report"
 )
@@ -21,7 +22,7 @@ func runTaskTree(a *app, s *session, g *dag.Graph, o plainOptions) error {
 		return err
 	}
 	return printTasks(a, s, g, dag.Filter{}, o.JSON, tasks, func() error {
-		return draw.Tree(a.stdout, draw.Nodes(tasks, a.now()), treeStyle(a))
+		return written(fmt.Fprint(a.stdout, draw.Tree(draw.Nodes(tasks, a.now()), treeStyle(a))))
 	})
 }
 
@@ -92,9 +93,9 @@ func runTaskGraph(a *app, s *session, g *dag.Graph, o taskGraphOptions) error {
 	case err != nil:
 		return err
 	case o.Format == "dot":
-		return draw.DOT(a.stdout, nodes)
+		return written(fmt.Fprint(a.stdout, draw.DOT(nodes)))
 	case o.Format == "mermaid":
-		return draw.Mermaid(a.stdout, nodes)
+		return written(fmt.Fprint(a.stdout, draw.Mermaid(nodes)))
 	case len(nodes) == 0:
 		return noTasks(a, s, g, dag.Filter{Feature: feature})
 	}
@@ -105,7 +106,7 @@ func runTaskGraph(a *app, s *session, g *dag.Graph, o taskGraphOptions) error {
 func drawLinked(a *app, nodes []draw.Node) error {
 	style := treeStyle(a)
 	style.After = true
-	return draw.Tree(a.stdout, nodes, style)
+	return written(fmt.Fprint(a.stdout, draw.Tree(nodes, style)))
 }
 
 func treeStyle(a *app) draw.Style {
@@ -155,24 +156,15 @@ func changeDeps(name, words string, change func(g *dag.Graph, blocker, blocked s
 	})
 }
 
-type depsJSON struct {
-	ID         string   `json:"id"`
-	Blockers   []string `json:"blockers"`
-	Dependents []string `json:"dependents"`
-}
-
 func runDepsList(a *app, _ *session, g *dag.Graph, t dag.Task, o plainOptions) error {
-	blockers, err := g.Blockers(t)
-	if err != nil {
-		return err
-	}
+	blockers, _ := g.Blockers(t) // the first error of the database is also that of what follows
 	dependents, err := g.Dependents(t)
 	if err != nil {
 		return err
 	}
 	switch {
 	case o.JSON:
-		return a.printJSON(depsJSON{ID: t.ID, Blockers: report.IDs(blockers), Dependents: report.IDs(dependents)})
+		return a.printJSON(jsonval.Object{"id", t.ID, "blockers", report.IDs(blockers), "dependents", report.IDs(dependents)})
 	case len(blockers)+len(dependents) == 0:
 		a.note("%s waits for nothing, and nothing waits for it", t.ID)
 		return nil

@@ -33,7 +33,7 @@ Or it is a plan of another kind: a Markdown checklist, the prd.json of other loo
 issues.jsonl of beads, or the output of "gh issue list --json number,title,body,state". Parts of
 such a plan that ralph has no place for are listed on stderr; docs/import.md has the rules.`,
 	flags: []flagSpec{
-		{name: "format", usage: "`FORMAT`: " + listOr(taskfile.Formats()), shown: "auto, from the text"},
+		{name: "format", usage: "`FORMAT`: " + human.Series(taskfile.Formats(), "or"), shown: "auto, from the text"},
 		boolFlag("dry-run", "check everything, show the tree, keep nothing"),
 		jsonFlag,
 	},

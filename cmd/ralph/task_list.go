@@ -7,6 +7,7 @@ import (
 
 	"ralph/dag"
 	"ralph/internal/human"
+	"ralph/internal/seq"
 	"ralph/internal/term"
 	"ralph/report"
 )
@@ -57,11 +58,7 @@ const statusReady = "ready"
 
 // statusWords are the values of --status.
 func statusWords() []string {
-	words := []string{statusReady}
-	for _, s := range dag.Statuses() {
-		words = append(words, string(s))
-	}
-	return words
+	return append([]string{statusReady}, seq.Map(dag.Statuses(), func(s dag.Status) string { return string(s) })...)
 }
 
 func parseStatus(text string) (dag.Status, error) {

@@ -23,10 +23,7 @@ func runTaskShow(a *app, s *session, g *dag.Graph, t dag.Task, o plainOptions) e
 	if err != nil {
 		return err
 	}
-	dependents, err := g.Dependents(t)
-	if err != nil {
-		return err
-	}
+	dependents, _ := g.Dependents(t) // the first error of the database is that of all that follow
 	attempts, err := g.Attempts(t)
 	if err != nil {
 		return err
@@ -36,10 +33,7 @@ func runTaskShow(a *app, s *session, g *dag.Graph, t dag.Task, o plainOptions) e
 		return a.printJSON(append(views[0].Object(), "dependents", report.IDs(dependents), "history", report.ViewAttempts(s.project.Runs(), attempts),
 			"cost_usd", used.CostUSD, "cost_estimated", used.Estimated, "cost_unknown", used.Unknown))
 	}
-	blockers, err := g.Blockers(t)
-	if err != nil {
-		return err
-	}
+	blockers, _ := g.Blockers(t)
 	children, err := g.ChildTasks(t)
 	if err != nil {
 		return err
@@ -181,7 +175,7 @@ func stateCell(a *app, p term.Palette, t dag.Task) term.Cell {
 	return term.Cell{Text: word, Paint: statePaint(p, word)}
 }
 
-// statePaint is the colour of a word of dag.Task.State.
+// statePaint is the colour of a word of dag.Task.State, and of the status of a feature.
 func statePaint(p term.Palette, state string) func(string) string {
 	paint, ok := map[string]func(string) string{
 		"done": p.Green, "failed": p.Red, "blocked": p.Yellow, "paused": p.Yellow, "running": p.Cyan, "ready": p.Bold, "unverified": p.Bold,

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"ralph/acp"
 	"ralph/internal/jsonval"
 )
 
@@ -90,14 +91,6 @@ func (d Description) Credential() string {
 
 // ModelBy says how the agent takes its model.
 func (p Preset) ModelBy() string {
-	switch p.Channel {
-	case ConfigOption:
-		return "option model"
-	case SetModel:
-		return "session/set_model"
-	case NoModel:
-		return "none"
-	default:
-		return "what it offers"
-	}
+	ways := map[acp.ModelChannel]string{ConfigOption: "option model", SetModel: "session/set_model", NoModel: "none"}
+	return cmp.Or(ways[p.Channel], "what it offers")
 }

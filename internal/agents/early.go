@@ -58,7 +58,7 @@ func (o *Opener) launch(ctx context.Context, r Request, ag Agent) (*Session, err
 		return nil, err
 	}
 	if s.Session, err = acp.Launch(ctx, o.config(s, r)); err != nil {
-		_ = s.release()
+		_ = s.Close()
 		return nil, withLogin(err, s.preset, nil)
 	}
 	return s, nil

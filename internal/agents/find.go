@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -60,13 +61,11 @@ type Finder struct {
 // Choose finds the agent that is given, else the configured one, else the installed one
 // to prefer.
 func (f Finder) Choose(given string) (Agent, error) {
-	for _, name := range []string{given, f.Config.Agent.Command, f.Config.Agent.Use} {
-		if name != "" {
-			return f.Find(name)
-		}
+	if name := cmp.Or(given, f.Config.Agent.Command, f.Config.Agent.Use); name != "" {
+		return f.Find(name)
 	}
-	if preset, ok := Detect(exec.LookPath); ok {
-		return f.Find(preset.Name)
+	if found := Installed(exec.LookPath); len(found) > 0 {
+		return f.Find(found[0].Name)
 	}
 	return Agent{}, ErrNone
 }

@@ -53,15 +53,6 @@ func IsInstalled(p Preset, look LookPath) bool {
 	return err == nil
 }
 
-// Detect returns the installed agent to prefer, if there is any.
-func Detect(look LookPath) (Preset, bool) {
-	found := Installed(look)
-	if len(found) == 0 {
-		return Preset{}, false
-	}
-	return found[0], true
-}
-
 // Argv returns the argument vector that starts the agent: its program, ralph
 // itself at the path self for the built-in one, or npx with its package. The
 // error is ErrNotInstalled with how to install it.

@@ -171,7 +171,7 @@ func (o *Opener) confine(r Request, ag Agent) (s *Session, err error) {
 	for _, name := range []string{"transcript.jsonl", "agent.err"} {
 		f, err := os.OpenFile(filepath.Join(r.Folder, name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 		if err != nil {
-			return nil, errors.Join(err, s.release())
+			return nil, errors.Join(err, s.Close())
 		}
 		s.files = append(s.files, f)
 	}
@@ -187,12 +187,12 @@ func errConfine(err error) error {
 func (o *Opener) begin(ctx context.Context, s *Session, r Request) (err error) {
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, s.release())
+			err = errors.Join(err, s.Close())
 		}
 	}()
 	if !r.Verifier {
 		if err := o.Sandbox.Watch(s.conf, r.Task, r.AllowTampering); err != nil {
-			return errors.Join(errConfine(err), s.end())
+			return errConfine(err)
 		}
 	}
 	if o.History != nil && s.conf.Level != sandbox.Namespaces && r.Task != "" { // there it cannot be written
@@ -210,8 +210,7 @@ func (o *Opener) begin(ctx context.Context, s *Session, r Request) (err error) {
 	}
 	if m := s.Model(); m.Requested != "" && m.Channel == "" && !IsTier(r.Model) {
 		// It has a model all the same, but nobody asked for that one.
-		err := &acp.Error{Kind: acp.ModelUnknown, Op: "choose model", Text: m.Requested + "; the agent offers no choice of models"}
-		return errors.Join(err, s.end())
+		return &acp.Error{Kind: acp.ModelUnknown, Op: "choose model", Text: m.Requested + "; the agent offers no choice of models"}
 	}
 	return nil
 }
@@ -298,23 +297,6 @@ func (s *Session) show(e acp.Event) {
 	}
 }
 
-// end ends the agent, if there is one.
-func (s *Session) end() error {
-	if s.Session == nil {
-		return nil
-	}
-	return s.Session.Close()
-}
-
-// release lets go of all that a session has besides its agent.
-func (s *Session) release() error {
-	var errs []error
-	for _, f := range s.files {
-		errs = append(errs, f.Close())
-	}
-	return errors.Join(errors.Join(errs...), s.unwatch(), s.conf.Close())
-}
-
 // Evident reports whether the agent's word rests on an exit status.
 func (s *Session) Evident() bool { return s.preset.ExitStatus }
 
@@ -331,8 +313,16 @@ func (s *Session) Prompt(ctx context.Context, text string) (acp.Turn, error) {
 	return turn, withLogin(err, s.preset, s.About().Methods)
 }
 
-// Close ends the agent.
-func (s *Session) Close() error { return errors.Join(s.end(), s.release()) }
+// Close ends the agent, if there is one, and lets go of all that the session has besides.
+func (s *Session) Close() (err error) {
+	if s.Session != nil {
+		err = s.Session.Close()
+	}
+	for _, f := range s.files {
+		err = errors.Join(err, f.Close())
+	}
+	return errors.Join(err, s.unwatch(), s.conf.Close())
+}
 
 func withLogin(err error, p Preset, methods []acp.AuthMethod) error {
 	var e *acp.Error

@@ -87,10 +87,6 @@ func NewTrial(o *Opener, confine func(root string) (*sandbox.Confiner, error)) (
 // Close removes the folder. What cannot be removed is in the system's temporary folder.
 func (t *Trial) Close() { _ = sandbox.RemoveAll(t.dir) }
 
-func (t *Trial) open(ctx context.Context, model string) (*Session, error) {
-	return t.opener.Open(ctx, Request{Model: model, Folder: t.logs})
-}
-
 // Run opens a session, asks the agent for one word, and returns how far it came.
 func (t *Trial) Run(ctx context.Context, model string) (Report, error) {
 	chosen := t.opener.Chosen
@@ -99,7 +95,7 @@ func (t *Trial) Run(ctx context.Context, model string) (Report, error) {
 	t.opener.Stepped = func(op string, took time.Duration) {
 		r.Steps = append(r.Steps, Step{Step: op, Seconds: took.Round(time.Millisecond).Seconds()})
 	}
-	s, err := t.open(ctx, model)
+	s, err := t.opener.Open(ctx, Request{Model: model, Folder: t.logs})
 	if err == nil {
 		err = r.converse(ctx, s)
 	}
@@ -133,17 +129,13 @@ func (r *Report) converse(ctx context.Context, s *Session) error {
 // Ask starts the agent as a run would, asks it who it is, and ends it with everything
 // that it started. It opens no session and asks no model.
 func (t *Trial) Ask(ctx context.Context, timeout time.Duration) (says string, took time.Duration, err error) {
-	limited, cancel := context.WithTimeout(ctx, timeout)
+	late := &acp.Error{Kind: acp.HandshakeTimeout, Op: "initialize", Text: "after " + timeout.String()}
+	limited, cancel := context.WithTimeoutCause(ctx, timeout, late)
 	defer cancel()
 	t.opener.Stepped = func(_ string, d time.Duration) { took += d }
 	s, err := t.opener.launch(limited, Request{Folder: t.logs, early: true}, t.opener.Chosen)
-	switch {
-	case ctx.Err() != nil && err != nil:
-		return "", took, ctx.Err()
-	case limited.Err() != nil && err != nil:
-		return "", took, &acp.Error{Kind: acp.HandshakeTimeout, Op: "initialize", Text: "after " + timeout.String()}
-	case err != nil:
-		return "", took, err
+	if err != nil {
+		return "", took, cmp.Or(context.Cause(limited), err)
 	}
 	if err := s.Close(); err != nil {
 		return "", took, fmt.Errorf("it could not be ended: %w", err)

@@ -2,6 +2,7 @@
 package atomicfile
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -15,6 +16,15 @@ func Write(path string, data []byte) error {
 		return err
 	}
 	return swap(path, ".tmp-*", data, (*os.File).Sync)
+}
+
+// WriteJSON writes a value so that people can read it, too.
+func WriteJSON(path string, v any) error {
+	data, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	return Write(path, append(data, '\n'))
 }
 
 // swap writes a new file and puts it in the place of the old one. Last is what happens

@@ -31,12 +31,12 @@ func prepare(ctx context.Context, conn *sqlite.Conn, path string, opts Options) 
 	if err != nil {
 		return err
 	}
-	switch {
+	switch known := int64(len(names)); {
 	case !ours:
 		return &Error{Path: path, Kind: Foreign}
-	case version > len(names):
-		return &Error{Path: path, Kind: Newer, Detail: fmt.Sprintf("format %d, this program knows up to %d", version, len(names))}
-	case version < len(names):
+	case version > known:
+		return &Error{Path: path, Kind: Newer, Detail: fmt.Sprintf("format %d, this program knows up to %d", version, known)}
+	case version < known:
 		return migrate(ctx, conn, names)
 	}
 	if err := keepLog(conn); err != nil || !opts.Walk {
@@ -102,15 +102,16 @@ func useLog(conn *sqlite.Conn) error {
 
 // inspect says which version the file has and whether it is ours: one without tables
 // is. It looks at one snapshot, because another process may be migrating it.
-func inspect(conn *sqlite.Conn) (version int, ours bool, err error) {
+func inspect(conn *sqlite.Conn) (version int64, ours bool, err error) {
 	end := sqlitex.Transaction(conn)
 	defer end(&err)
-	var found [3]int64
-	for i, query := range []string{"PRAGMA user_version;", "PRAGMA application_id;", "SELECT count(*) FROM sqlite_schema;"} {
-		if found[i], err = number(conn, query); err != nil {
-			return 0, false, err
-		}
+	if version, err = number(conn, "PRAGMA user_version;"); err != nil {
+		return 0, false, err
 	}
-	id, objects := found[1], found[2]
-	return int(found[0]), id == appID || (id == 0 && objects == 0), nil
+	id, err := number(conn, "PRAGMA application_id;")
+	if err != nil || id != 0 {
+		return version, id == appID, err
+	}
+	objects, err := number(conn, "SELECT count(*) FROM sqlite_schema;")
+	return version, objects == 0, err
 }

@@ -12,6 +12,7 @@ import (
 	"ralph/internal/agents"
 	"ralph/internal/human"
 	"ralph/internal/sandbox"
+	"ralph/internal/seq"
 	"ralph/internal/term"
 )
 
@@ -87,11 +88,7 @@ func (p Project) Sandbox(mode string, c *sandbox.Confiner) Finding {
 	level := c.Work.Level.String()
 	switch {
 	case len(c.Planted()) > 0:
-		var list []string
-		for _, planted := range c.Planted() {
-			list = append(list, planted.String())
-		}
-		return New("sandbox", Problem, level+"; an agent changed what it must not:", sandbox.PlantedFix(p.Project), list...)
+		return New("sandbox", Problem, level+"; an agent changed what it must not:", sandbox.PlantedFix(p.Project), seq.Map(c.Planted(), sandbox.Planted.String)...)
 	case mode == "off":
 		return New("sandbox", OK, "off, as configured, although there is "+level+"; not covered:", "", sandbox.None.Gaps()...)
 	case mode == "require" && c.Lacking() != "":

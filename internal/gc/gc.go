@@ -16,6 +16,7 @@ import (
 	"ralph/features"
 	"ralph/internal/db"
 	"ralph/internal/git"
+	"ralph/internal/human"
 	"ralph/internal/project"
 	"ralph/internal/sandbox"
 	"ralph/journal"
@@ -48,7 +49,7 @@ type Result struct {
 func (r *Result) add(root string, l Leftover) {
 	r.Freed += l.Bytes
 	r.Removed = append(r.Removed, l)
-	r.Paths = append(r.Paths, l.Name(root))
+	r.Paths = append(r.Paths, human.Path(l.Path, root))
 }
 
 // errDryRun rolls the transaction of a dry run back.
@@ -70,12 +71,8 @@ func (c Collector) Collect(ctx context.Context, keep time.Duration, dry bool) (R
 			return err
 		}
 		r.Entries, r.Failures = pruned.Entries, pruned.Failures
-		if old, err = c.oldRuns(g, cutoffs); err != nil {
-			return err
-		}
-		if trees, err = g.Trees(); err != nil {
-			return err
-		}
+		old = c.oldRuns(g, cutoffs)
+		trees, _ = g.Trees()
 		if idle, err = c.idle(g); err == nil && dry {
 			err = errDryRun
 		}
@@ -153,22 +150,16 @@ func (c Collector) size() int64 {
 
 // oldRuns lists the folders of runs to remove, and records that in the database: of runs that
 // nobody needs, and of runs that the database does not know and nobody touched.
-func (c Collector) oldRuns(g *dag.Graph, cutoffs dag.Cutoffs) ([]string, error) {
+func (c Collector) oldRuns(g *dag.Graph, cutoffs dag.Cutoffs) (old []string) {
 	entries, _ := os.ReadDir(c.Project.Runs()) // there may be none
-	prunable, err := g.Prunable(cutoffs)
-	if err != nil {
-		return nil, err
-	}
-	var old []string
+	prunable, _ := g.Prunable(cutoffs)         // the first error of the database is that of the transaction
 	for _, e := range entries {
 		id := e.Name()
 		if !e.IsDir() {
 			continue
 		}
 		if slices.ContainsFunc(prunable, func(r dag.Run) bool { return r.ID == id }) {
-			if err := g.Pruned(id); err != nil {
-				return nil, err
-			}
+			_ = g.Pruned(id)
 			old = append(old, id)
 			continue
 		}
@@ -177,7 +168,7 @@ func (c Collector) oldRuns(g *dag.Graph, cutoffs dag.Cutoffs) ([]string, error) 
 			old = append(old, id)
 		}
 	}
-	return old, nil
+	return old
 }
 
 // idle reports whether no run is alive.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ralph/internal/db"
+	"ralph/internal/seq"
 )
 
 // Leftover is a file or a folder that nobody needs any more.
@@ -15,14 +16,6 @@ type Leftover struct {
 	Path    string
 	Bytes   int64
 	Touched time.Time // when anything in it was last changed
-}
-
-// Name is the path as people read it: relative to root if it is below that.
-func (l Leftover) Name(root string) string {
-	if rel, err := filepath.Rel(root, l.Path); err == nil && filepath.IsLocal(rel) {
-		return rel
-	}
-	return l.Path
 }
 
 // measure looks at a file, or at a folder with all that is in it. What cannot be read is not
@@ -61,10 +54,7 @@ const undisturbed = time.Hour
 // Temporaries lists what killed processes left: folders for sandboxes and trials, and files that
 // would have been renamed once they were complete.
 func (c Collector) Temporaries() []Leftover {
-	var list []Leftover
-	for _, dir := range c.Temps {
-		list = append(list, measure(dir))
-	}
+	list := seq.Map(c.Temps, measure)
 	p := c.Project
 	places := [][2]string{ // a folder, and a prefix of names
 		{p.Root, ".ralph-report-"},

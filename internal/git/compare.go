@@ -55,38 +55,49 @@ func Compare(ctx context.Context, dir, objects, from, to string, patch int) (d D
 	if patch > 0 {
 		args = append(args, "-p")
 	}
-	out := &bounded{limit: patch}
-	err = s.stream(ctx, nil, nil, out, append(args, from, to)...)
-	list, text, whole := bytes.Cut(out.data.Bytes(), endOfList)
-	switch {
-	case err != nil && (!whole || ctx.Err() != nil):
-		return d, fmt.Errorf("compare trees of %s: %w", dir, err)
-	case out.full:
-		text = text[:bytes.LastIndexByte(text, '\n')+1]
-	case err != nil:
-		text = fmt.Appendf(nil, "(%v)", err)
-	}
-	d.Patch, d.Cut = strings.ToValidUTF8(string(text), "?"), out.full
-	for fields := split(list); len(fields) >= 2; {
-		words := strings.Fields(fields[0]) // modes, IDs, letter
-		if len(words) != 5 {
-			return d, fmt.Errorf("compare trees of %s: git said %q", dir, fields[0])
+	read, write := io.Pipe()
+	defer func() { _ = read.Close() }() // which ends git if there is more
+	go func() { _ = write.CloseWithError(s.stream(ctx, nil, nil, write, append(args, from, to)...)) }()
+	said := bufio.NewReader(read)
+	var failed error
+	next := func() string {
+		field, err := said.ReadString(0)
+		if !errors.Is(err, io.EOF) {
+			failed = cmp.Or(failed, err)
 		}
-		c := Change{Path: fields[1], Kind: Modified, was: words[2], is: words[3]}
+		return strings.TrimSuffix(field, "\x00")
+	}
+	for first := next(); first != "" && failed == nil; first = next() { // an empty one is between list and patch
+		words := strings.Fields(first) // modes, IDs, letter
+		if len(words) != 5 {
+			return d, fmt.Errorf("compare trees of %s: git said %q", dir, first)
+		}
+		c := Change{Path: next(), Kind: Modified, was: words[2], is: words[3]}
 		switch letter := words[4][0]; {
 		case letter == 'A':
 			c.Kind = Added
 		case letter == 'D':
 			c.Kind = Deleted
-		case letter == 'R' && len(fields) > 2:
-			c.Path, c.Old, c.Kind = fields[2], fields[1], Renamed
-			fields = fields[1:]
+		case letter == 'R':
+			c.Path, c.Old, c.Kind = next(), c.Path, Renamed
 		case letter == 'M' && c.was == c.is:
 			c.Kind = Mode
 		}
 		d.Changes = append(d.Changes, c)
-		fields = fields[2:]
 	}
+	text, err := io.ReadAll(io.LimitReader(said, int64(patch)+1))
+	if err != nil && failed == nil {
+		failed = context.Cause(ctx)
+	}
+	if failed != nil {
+		return Difference{}, fmt.Errorf("compare trees of %s: %w", dir, failed)
+	}
+	if d.Cut = len(text) > patch; d.Cut {
+		text = text[:bytes.LastIndexByte(text[:patch], '\n')+1]
+	} else if err != nil {
+		text = fmt.Appendf(nil, "(%v)", err)
+	}
+	d.Patch = strings.ToValidUTF8(string(text), "?")
 	return d, nil
 }
 
@@ -196,15 +207,12 @@ func blobID(length int, data []byte) string {
 
 // Files lists the names of the files in a tree.
 func Files(ctx context.Context, dir, objects, tree string) ([]string, error) {
-	s, err := openStore(ctx, dir, objects, tree)
-	if err != nil {
-		return nil, err
+	all, err := Compare(ctx, dir, objects, emptyTrees[len(tree)/64], tree, 0)
+	names := make([]string, len(all.Changes))
+	for i, c := range all.Changes {
+		names[i] = c.Path
 	}
-	out, err := s.git(ctx, nil, nil, "ls-tree", "-r", "--full-tree", "--name-only", "-z", tree)
-	if err != nil {
-		return nil, fmt.Errorf("list tree %.10s: %w", tree, err)
-	}
-	return split(out), nil
+	return names, err
 }
 
 // split takes apart what git prints with -z.
@@ -213,29 +221,4 @@ func split(out []byte) []string {
 		return nil
 	}
 	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
-}
-
-// endOfList is between a list of changes and their patch.
-var endOfList = []byte("\x00\x00")
-
-// bounded keeps a list of changes and the beginning of their patch, and then refuses, which
-// ends the writer.
-type bounded struct {
-	data  bytes.Buffer
-	limit int
-	patch int // where it begins, if it has begun
-	full  bool
-}
-
-func (b *bounded) Write(p []byte) (int, error) {
-	from := max(b.data.Len()-1, 0)
-	b.data.Write(p)
-	if at := bytes.Index(b.data.Bytes()[from:], endOfList); b.patch == 0 && at >= 0 {
-		b.patch = from + at + len(endOfList)
-	}
-	if b.full = b.patch > 0 && b.data.Len() > b.patch+b.limit; b.full {
-		b.data.Truncate(b.patch + b.limit)
-		return 0, errors.New("that is enough")
-	}
-	return len(p), nil
 }

@@ -5,10 +5,12 @@ package git
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha1" //nolint:gosec // the length of an ID
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -26,7 +28,8 @@ type State struct {
 	Branch      string // "" when detached or unborn
 	Head        string // the full commit, "" when there is none yet
 	Uncommitted []string
-	Known       bool // there is a repository, and git could be asked
+	Inside      []string // the repositories inside, as far as whoever asked knows them
+	Known       bool     // there is a repository, and git could be asked
 }
 
 // timeout is how long git may take: a question must not hold up a run.
@@ -36,47 +39,40 @@ const timeout = 30 * time.Second
 // as it was committed, so git need not read the others. What is only staged does not count.
 func LookAt(ctx context.Context, dir string, taken Taken) State {
 	const most = 500 // names that fit into a command line
-	switch {
-	case taken.head == "" || len(taken.differ) > most:
-		return Look(ctx, dir)
-	case len(taken.differ) == 0:
-		return State{Known: true, Head: taken.head, Branch: taken.branch}
+	s := State{Known: true, Head: taken.head, Branch: taken.branch}
+	if taken.head == "" || len(taken.differ) > most {
+		s = Look(ctx, dir)
+	} else if len(taken.differ) > 0 {
+		s = Look(ctx, dir, taken.differ...)
 	}
-	return Look(ctx, dir, taken.differ...)
+	s.Inside = taken.Inside
+	return s
 }
 
 // Look asks about the tree that dir lies in, or about these files of it.
 func Look(ctx context.Context, dir string, only ...string) State {
-	top := repository(dir)
-	if top == "" {
-		return State{}
-	}
 	args := []string{"--literal-pathspecs", "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--ignore-submodules=all", "--"}
-	out, err := run(ctx, dir, append(args, only...)...)
+	out, err := run(ctx, dir, nil, append(args, only...)...)
 	if err != nil {
 		return State{}
 	}
 	s := State{Known: true}
+	words := map[byte]int{'#': 3, '1': 9, '2': 10, 'u': 11, '?': 2} // of a line; the last is a name, or what is asked
 	fields := split(out)
 	for i := 0; i < len(fields); i++ {
-		line := fields[i]
-		switch {
-		case strings.HasPrefix(line, "# branch.oid ") && !strings.HasSuffix(line, " (initial)"):
-			s.Head = after(line, 2)
-		case strings.HasPrefix(line, "# branch.head ") && !strings.HasSuffix(line, " (detached)"):
-			s.Branch = after(line, 2)
-		case strings.HasPrefix(line, "1 "): // changed
-			s.Uncommitted = append(s.Uncommitted, after(line, 8))
-		case strings.HasPrefix(line, "2 "): // renamed
-			s.Uncommitted = append(s.Uncommitted, after(line, 9))
-			i++ // the name it had before
-		case strings.HasPrefix(line, "u "): // in conflict
-			s.Uncommitted = append(s.Uncommitted, after(line, 10))
-		case strings.HasPrefix(line, "? "): // untracked
-			s.Uncommitted = append(s.Uncommitted, after(line, 1))
+		line := strings.SplitN(fields[i], " ", words[fields[i][0]])
+		switch last := line[len(line)-1]; {
+		case line[0] != "#":
+			if s.Uncommitted = append(s.Uncommitted, last); line[0] == "2" {
+				i++ // the name it had before
+			}
+		case line[1] == "branch.oid" && last != "(initial)":
+			s.Head = last
+		case line[1] == "branch.head" && last != "(detached)":
+			s.Branch = last
 		}
 	}
-	relate(s.Uncommitted, top, dir)
+	relate(s.Uncommitted, repository(dir), dir)
 	slices.Sort(s.Uncommitted)
 	return s
 }
@@ -129,14 +125,37 @@ func relate(names []string, top, dir string) {
 	}
 }
 
-func run(ctx context.Context, dir string, args ...string) ([]byte, error) {
+func run(ctx context.Context, dir string, in io.Reader, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
+	if !Inside(dir) { // starting git costs more than all else
+		return nil, ErrUnknown
+	}
 	// No hooks, no pager, no program that checks signatures, no lock on the index: an agent may be committing.
 	options := []string{"--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull, "-c", "log.showSignature=false"}
 	cmd := command(ctx, dir, append(options, args...)...)
 	cmd.Env = withoutFilters(ctx, dir)
-	return cmd.Output()
+	var out bytes.Buffer
+	cmd.Stdin, cmd.Stdout = in, &out
+	err := call(ctx, cmd)
+	return out.Bytes(), err
+}
+
+// call runs git, and says what was fatal.
+func call(ctx context.Context, cmd *exec.Cmd) error {
+	var complaint bytes.Buffer
+	cmd.Stderr = &complaint
+	err := cmd.Run()
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %s", cmp.Or(context.Cause(ctx), err), lastLine(complaint.String()))
+}
+
+// lastLine is where git says what was fatal.
+func lastLine(text string) string {
+	text = strings.ToValidUTF8(strings.TrimSpace(text), "?")
+	return text[strings.LastIndexByte(text, '\n')+1:]
 }
 
 // command runs git in dir. What git leaves running does not hold up whoever waits for it.
@@ -144,13 +163,6 @@ func command(ctx context.Context, dir string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Dir, cmd.WaitDelay = dir, time.Second
 	return cmd
-}
-
-func after(line string, n int) string {
-	if fields := strings.SplitN(line, " ", n+1); len(fields) > n {
-		return fields[n]
-	}
-	return ""
 }
 
 // accepting has the repositories that git accepted once.
@@ -222,10 +234,10 @@ func mayFilter(config string) bool {
 
 // Head is the commit that is checked out in dir, or "" if there is none.
 func Head(ctx context.Context, dir string) string {
-	if _, id := head(dir); id != "" || !Inside(dir) {
+	if _, id := head(dir); id != "" {
 		return id
 	}
-	out, _ := run(ctx, dir, "rev-parse", "--verify", "--quiet", "HEAD")
+	out, _ := run(ctx, dir, nil, "rev-parse", "--verify", "--quiet", "HEAD")
 	return strings.TrimSpace(string(out))
 }
 
@@ -251,9 +263,8 @@ func head(dir string) (branch, id string) {
 // place is the top of the repository that dir lies in, the .git folder of that working tree,
 // and the one that holds the repository's objects.
 func place(dir string) (top, own, common string) {
-	if top, _ = filepath.Abs(dir); repository(top) != "" {
-		top = repository(top)
-	}
+	dir, _ = filepath.Abs(dir)
+	top = cmp.Or(repository(dir), dir)
 	own, common = gitDirs(filepath.Join(top, ".git"))
 	return top, own, common
 }
@@ -269,18 +280,9 @@ func Stash(ctx context.Context, dir, message string, files []string) error {
 	if len(files) == 0 {
 		return errors.New("no files to stash")
 	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	cmd := command(ctx, dir, "-c", "core.fsmonitor=false", "-c", "core.hooksPath="+os.DevNull,
-		"stash", "push", "--include-untracked", "--message", message, "--pathspec-from-file=-", "--pathspec-file-nul")
-	cmd.Env = append(withoutFilters(ctx, dir), "GIT_LITERAL_PATHSPECS=1")
-	cmd.Stdin = strings.NewReader(strings.Join(files, "\x00"))
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		why, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
-		return fmt.Errorf("git stash: %w: %s", err, why)
-	}
-	return nil
+	_, err := run(ctx, dir, nulled(files),
+		"--literal-pathspecs", "stash", "push", "--include-untracked", "--message", message, "--pathspec-from-file=-", "--pathspec-file-nul")
+	return err
 }
 
 // Stashed is an entry of git's stash.
@@ -288,13 +290,7 @@ type Stashed struct{ Name, Message string }
 
 // Stashes lists the entries whose messages begin so, the newest first.
 func Stashes(ctx context.Context, dir, prefix string) []Stashed {
-	if repository(dir) == "" {
-		return nil
-	}
-	out, err := run(ctx, dir, "stash", "list", "-z", "--format=%gd %gs")
-	if err != nil {
-		return nil
-	}
+	out, _ := run(ctx, dir, nil, "stash", "list", "-z", "--format=%gd %gs") // where git cannot say there are none
 	var list []Stashed
 	for _, entry := range split(out) {
 		name, message, _ := strings.Cut(entry, " ")

@@ -31,7 +31,6 @@ type walk struct {
 	same                string      // the tree, if nothing has changed
 	dated               bool        // what is remembered can be relied on, and can be remembered
 	memory              memory      // to be kept
-	missing             []string    // files that are not there
 	kept                [][2]string // indexes in temp, and where they are remembered
 }
 
@@ -72,7 +71,7 @@ func (s *store) sort(ctx context.Context, names, repositories []string) (files, 
 			continue
 		}
 		if in, err := s.open(name); err == nil {
-			if more, _, err := in.names(ctx, &walk{}, []string{"GIT_INDEX_FILE=" + filepath.Join(s.path, "none")}, nil); err == nil {
+			if more, _, err := in.names(ctx, &walk{}, []string{"GIT_INDEX_FILE=" + filepath.Join(s.path, "none")}); err == nil {
 				for _, file := range more {
 					names = append(names, name+"/"+file)
 				}
@@ -98,7 +97,7 @@ func (s *store) open(name string) (*store, error) {
 // enter adds what is in repositories to a copy of the index: git lists a folder as a
 // repository only as long as the index has no files of it.
 func (s *store) enter(ctx context.Context, w *walk, env, repositories []string) ([]string, error) {
-	if _, err := s.git(ctx, env, nulled(repositories), "update-index", "--force-remove", "-z", "--stdin"); err != nil {
+	if err := s.update(ctx, env, repositories, "--force-remove"); err != nil {
 		return nil, err
 	}
 	index := strings.TrimPrefix(env[0], "GIT_INDEX_FILE=")
@@ -148,7 +147,7 @@ func (s *store) list(ctx context.Context, w *walk, name string) ([]byte, error) 
 	w.taken.Inside = append(w.taken.Inside, in.inside)
 	was := *w
 	env, err := in.fill(ctx, w, nil)
-	if err != nil && !errors.Is(err, errTooMany) && ctx.Err() == nil && os.Remove(in.index(nil)) == nil {
+	if err != nil && !errors.Is(err, errTooMany) && ctx.Err() == nil && os.Remove(in.index()) == nil {
 		// What we remember may be damaged, as in Take. The index is worked on in another place.
 		w.repositories, w.files, w.taken = was.repositories, was.files, was.taken
 		env, err = in.fill(ctx, w, nil)
@@ -175,7 +174,7 @@ func SameTrees(ctx context.Context, dir string, a, b map[string]string) bool {
 		if id == "" {
 			return ""
 		}
-		out, _ := run(ctx, filepath.Join(dir, filepath.FromSlash(name)), "rev-parse", "--verify", "--quiet", id+"^{tree}")
+		out, _ := run(ctx, filepath.Join(dir, filepath.FromSlash(name)), nil, "rev-parse", "--verify", "--quiet", id+"^{tree}")
 		tree := strings.TrimSpace(string(out))
 		if name != "." && slices.Contains(emptyTrees, tree) {
 			return ""

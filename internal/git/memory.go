@@ -35,7 +35,7 @@ const (
 // noHead says in our repository that nothing is checked out.
 const noHead = "ref: refs/heads/none"
 
-func (s *store) remembered(exclude []string) string { return s.index(exclude) + ".json" }
+func (s *store) remembered() string { return s.index() + ".json" }
 
 // mark tells one state of a file from another: of an index by its checksum at the end, too.
 func mark(path string) string {
@@ -57,13 +57,13 @@ func mark(path string) string {
 // put its own there meanwhile.
 func (s *store) remember(w *walk, exclude []string, tree string) error {
 	now := w.memory
-	now.Tree, now.Exclude, now.Missing = tree, exclude, w.missing
+	now.Tree, now.Exclude = tree, exclude
 	if !w.dated || len(now.Missing) > maxMissing {
 		return nil
 	}
 	data, err := json.Marshal(now)
 	if err == nil {
-		err = put(s.remembered(exclude), data)
+		err = put(s.remembered(), data)
 	}
 	return err
 }
@@ -89,7 +89,7 @@ func (s *store) changed(ctx context.Context, w *walk, env, exclude []string) (na
 	w.memory = memory{Theirs: theirs}
 	var was memory
 	index := strings.TrimPrefix(env[0], "GIT_INDEX_FILE=")
-	data, _ := os.ReadFile(s.remembered(exclude)) // what cannot be read names no index
+	data, _ := os.ReadFile(s.remembered()) // what cannot be read names no index
 	if err := json.Unmarshal(data, &was); err != nil {
 		was.Index = ""
 	}
@@ -124,7 +124,7 @@ func (s *store) changed(ctx context.Context, w *walk, env, exclude []string) (na
 		}
 	}
 	if rules {
-		for _, entry := range s.tracked(ctx, w, []string{"--", "."}, "--ignored", "--exclude-per-directory=.gitignore", "--exclude-from="+filepath.Join(s.path, "info", "exclude")) {
+		for _, entry := range s.tracked(ctx, w, "--ignored", "--exclude-per-directory=.gitignore", "--exclude-from="+filepath.Join(s.path, "info", "exclude")) {
 			mode, name, _ := strings.Cut(entry, "\t")
 			if strings.HasPrefix(mode, gitlink) && exists(filepath.Join(s.dir, name, ".git")) {
 				return nil, false, nil
@@ -136,10 +136,9 @@ func (s *store) changed(ctx context.Context, w *walk, env, exclude []string) (na
 		if exists(filepath.Join(s.dir, filepath.FromSlash(name))) {
 			names = append(names, name)
 		} else {
-			w.missing = append(w.missing, name)
+			w.memory.Missing = append(w.memory.Missing, name)
 		}
 	}
-	names = slices.DeleteFunc(names, func(name string) bool { return Within(name, exclude) })
 	slices.Sort(names) // a file goes before what takes its place as a folder
 	if w.same = was.Tree; s.dir == s.top {
 		differ = append(differ, names...)

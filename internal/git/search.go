@@ -16,7 +16,7 @@ const maxFolders = 50_000
 // first, and names their folders with slashes. It skips what git ignores, where builds
 // leave repositories and remove them, and the folders in skip. It stops after 100
 // repositories or 50,000 folders. It reads every folder, which costs more than git status:
-// where git's word is enough, ask UncommittedInside.
+// whoever has taken a tree knows them already.
 func Search(ctx context.Context, dir string, skip ...string) []string {
 	type folder struct {
 		name    string          // below dir
@@ -52,13 +52,7 @@ func Search(ctx context.Context, dir string, skip ...string) []string {
 // as they are called from dir. Where git cannot be asked there are none.
 func ignoredFolders(ctx context.Context, dir, name string) map[string]bool {
 	at := filepath.Join(dir, filepath.FromSlash(name))
-	if repository(at) == "" {
-		return nil
-	}
-	out, err := run(ctx, at, "ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
-	if err != nil {
-		return nil
-	}
+	out, _ := run(ctx, at, nil, "ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
 	folders := map[string]bool{}
 	for _, entry := range split(out) {
 		if folder, is := strings.CutSuffix(entry, "/"); is {
@@ -68,46 +62,15 @@ func ignoredFolders(ctx context.Context, dir, name string) map[string]bool {
 	return folders
 }
 
-// UncommittedInside lists what is uncommitted in the repositories inside dir that git
-// reports, and in those inside them, as it is called from dir. State is what Look said
-// of dir.
-func UncommittedInside(ctx context.Context, dir string, state State) []string {
-	var files []string
-	queue := knownInside(ctx, dir, "", state)
-	for seen := 0; seen < len(queue) && seen < maxRepositories; seen++ {
-		name := queue[seen]
-		inside := Look(ctx, filepath.Join(dir, filepath.FromSlash(name)))
-		for _, file := range inside.Uncommitted {
+// UncommittedInside lists what is uncommitted in the repositories inside dir that a state
+// of dir names, as it is called from dir.
+func UncommittedInside(ctx context.Context, dir string, state State) (files []string) {
+	for _, name := range state.Inside {
+		for _, file := range Look(ctx, filepath.Join(dir, filepath.FromSlash(name))).Uncommitted {
 			files = append(files, name+"/"+file)
 		}
-		queue = append(queue, knownInside(ctx, dir, name, inside)...)
 	}
 	return files
-}
-
-// knownInside lists the repositories that the one around name below dir reports: those that
-// it does not know are uncommitted as a whole, and it keeps the commits of the others.
-func knownInside(ctx context.Context, dir, name string, state State) []string {
-	if !state.Known {
-		return nil
-	}
-	at := filepath.Join(dir, filepath.FromSlash(name))
-	folders := slices.Clone(state.Uncommitted)
-	if out, err := run(ctx, at, "ls-files", "-z", "--stage"); err == nil {
-		for _, entry := range split(out) {
-			if mode, folder, _ := strings.Cut(entry, "\t"); strings.HasPrefix(mode, gitlink) {
-				folders = append(folders, folder)
-			}
-		}
-	}
-	var list []string
-	for _, folder := range folders { // of which some may be beside dir
-		if filepath.IsLocal(filepath.FromSlash(folder)) && isRepository(filepath.Join(at, filepath.FromSlash(folder))) {
-			list = append(list, path.Join(name, folder))
-		}
-	}
-	slices.Sort(list)
-	return slices.Compact(list)
 }
 
 // Places are where git keeps what belongs to a working tree.

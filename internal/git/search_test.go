@@ -68,15 +68,19 @@ func TestUncommittedInsideNamesFilesFromOutside(t *testing.T) {
 	r.init("unborn").write("new", "")
 	r.git("worktree", "add", "-q", "-b", "other", "tree")
 	r.write("tree/new", "")
-	want := []string{"known/new", "sub/in/deep/new", "sub/in/in it/", "sub/in/x", "tree/new", "unborn/new", "sub/in/in it/x"}
-	for dir, want := range map[string][]string{".": want, "sub": {"in/deep/new", "in/in it/", "in/x", "in/in it/x"}} {
+	want := []string{"known/new", "sub/in/deep/new", "sub/in/in it/", "sub/in/in it/x", "sub/in/x", "tree/new", "unborn/new"}
+	for dir, want := range map[string][]string{".": want, "sub": {"in/deep/new", "in/in it/", "in/in it/x", "in/x"}} {
 		dir = filepath.Join(r.dir, dir)
-		check.Equal(t, "files", want, UncommittedInside(t.Context(), dir, Look(t.Context(), dir)))
+		taken, err := Take(t.Context(), dir, r.objects())
+		check.OK(t, err)
+		searched := Look(t.Context(), dir)
+		searched.Inside = Search(t.Context(), dir)
+		for how, state := range map[string]State{"taken": LookAt(t.Context(), dir, taken), "searched": searched} {
+			got := UncommittedInside(t.Context(), dir, state)
+			slices.Sort(got)
+			check.Equal(t, how, want, got)
+		}
 	}
-	none := t.TempDir()
-	repo{t, none}.within("in", "x").write("x", "changed")
-	got := UncommittedInside(t.Context(), none, Look(t.Context(), none))
-	check.That(t, len(got) == 0, "got %q where there is no repository around", got)
 }
 
 func TestFindSeesEveryFolderOfARepository(t *testing.T) {

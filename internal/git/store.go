@@ -2,6 +2,7 @@ package git
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"ralph/internal/atomicfile"
+	"ralph/internal/proc"
 )
 
 // ErrUnknown says that there is no git repository, or no git program: nobody can
@@ -117,17 +119,12 @@ func (s *store) rules(ctx context.Context) error {
 		return err
 	}
 	// A setting that is only a name runs nothing, and people expect this one.
-	named, _ := run(ctx, s.top, "config", "--type=path", "core.excludesFile")
+	named, _ := run(ctx, s.top, nil, "config", "--type=path", "core.excludesFile")
 	file := strings.TrimSuffix(string(named), "\n")
 	if file == "" { // where git looks then
 		home, _ := os.UserHomeDir()
-		config := filepath.Join(home, ".config")
-		for _, entry := range command(ctx, "").Environ() {
-			if named, ok := strings.CutPrefix(entry, "XDG_CONFIG_HOME="); ok && named != "" {
-				config = named
-			}
-		}
-		file = filepath.Join(config, "git", "ignore")
+		config := proc.Getenv(command(ctx, "").Environ(), "XDG_CONFIG_HOME")
+		file = filepath.Join(cmp.Or(config, filepath.Join(home, ".config")), "git", "ignore")
 	}
 	if more, err := os.ReadFile(join(s.top, file)); err == nil {
 		exclude = slices.Concat(more, []byte("\n"), exclude)
@@ -219,29 +216,17 @@ func (s *store) stream(ctx context.Context, env []string, in io.Reader, out io.W
 		"-c", "core.untrackedCache=true", "-c", "status.showUntrackedFiles=all",
 	}, args...)
 	cmd := command(ctx, s.dir, args...)
-	var complaint bytes.Buffer
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, &complaint
-	cmd.Env = append(s.environment(cmd), env...)
-	if err := cmd.Run(); err != nil {
-		if cause := context.Cause(ctx); cause != nil {
-			err = cause
-		}
-		return fmt.Errorf("git %s: %w: %s", verb, err, lastLine(complaint.String()))
+	cmd.Stdin, cmd.Stdout, cmd.Env = in, out, append(s.environment(cmd), env...)
+	if err := call(ctx, cmd); err != nil {
+		return fmt.Errorf("git %s: %w", verb, err)
 	}
 	return nil
 }
 
-// lastLine is where git says what was fatal.
-func lastLine(text string) string {
-	text = strings.ToValidUTF8(strings.TrimSpace(text), "?")
-	return text[strings.LastIndexByte(text, '\n')+1:]
-}
-
 // index names the file in which we remember what files looked like when they were
-// last read. Another folder, or other folders left out, need another.
-func (s *store) index(exclude []string) string {
-	folders, _ := s.folders(exclude)
-	sum := sha256.Sum256([]byte(s.dir + "\x00" + strings.Join(folders, "\x00")))
+// last read. Another folder needs another.
+func (s *store) index() string {
+	sum := sha256.Sum256([]byte(s.dir))
 	return filepath.Join(s.path, fmt.Sprintf("index-%x", sum[:6]))
 }
 

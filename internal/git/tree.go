@@ -33,10 +33,16 @@ func Take(ctx context.Context, dir, objects string, exclude ...string) (Taken, e
 	if err != nil {
 		return Taken{}, err
 	}
+	names := slices.Clone(exclude)
 	if own, err := filepath.Rel(s.dir, s.path); err == nil && filepath.IsLocal(own) {
-		exclude = append(slices.Clone(exclude), filepath.ToSlash(own))
+		names = append(names, filepath.ToSlash(own))
 	}
-	exclude = outermost(exclude)
+	exclude = nil
+	for _, name := range slices.Sorted(slices.Values(names)) {
+		if !Within(name, exclude) { // so that the same files are always named in the same way
+			exclude = append(exclude, name)
+		}
+	}
 	taken, err := s.tree(ctx, exclude)
 	if err != nil && ctx.Err() == nil {
 		// What we remember may be damaged, or may name objects that are gone.
@@ -48,17 +54,6 @@ func Take(ctx context.Context, dir, objects string, exclude ...string) (Taken, e
 		return Taken{}, fmt.Errorf("take the tree of %s: %w", dir, err)
 	}
 	return taken, nil
-}
-
-// outermost leaves out names that lie in others, so that the same files are always named
-// in the same way.
-func outermost(names []string) (list []string) {
-	for _, name := range slices.Sorted(slices.Values(names)) {
-		if !Within(name, list) {
-			list = append(list, name)
-		}
-	}
-	return list
 }
 
 // Within says that a file is one of these, or in one of them.
@@ -93,16 +88,18 @@ func (s *store) tree(ctx context.Context, exclude []string) (Taken, error) {
 // fill brings an index up to date with what is in dir and in the repositories inside
 // it, and returns where git finds that index.
 func (s *store) fill(ctx context.Context, w *walk, exclude []string) (env []string, err error) {
-	index := w.index(s.index(exclude))
-	if err := copyWithTime(index, s.index(exclude)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	index := w.index(s.index())
+	if err := copyWithTime(index, s.index()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	env = []string{"GIT_INDEX_FILE=" + index}
 	var repositories []string
 	names, known, err := s.changed(ctx, w, env, exclude)
 	if err == nil && !known {
-		names, repositories, err = s.names(ctx, w, env, exclude)
+		names, repositories, err = s.names(ctx, w, env)
 	}
+	left := func(name string) bool { return Within(name, exclude) }
+	names, repositories = slices.DeleteFunc(names, left), slices.DeleteFunc(repositories, left)
 	if err != nil || known && len(names) == 0 {
 		return env, err
 	}
@@ -113,19 +110,20 @@ func (s *store) fill(ctx context.Context, w *walk, exclude []string) (env []stri
 		}
 	}
 	names, large, missing := s.split(names)
-	if w.missing = append(w.missing, missing...); len(repositories)+len(large) > 0 {
-		w.dated = false
-	}
+	w.memory.Missing = append(w.memory.Missing, missing...)
+	w.dated = w.dated && len(repositories)+len(large) == 0
 	if err := s.take(ctx, env, names); err != nil {
-		if err = s.takeReadable(ctx, env, names); err != nil {
-			return nil, err
-		}
+		return nil, err
 	}
 	if err := s.describe(ctx, w, env, large); err != nil {
 		return nil, err
 	}
-	if _, files := s.folders(exclude); len(files) > 0 && !known { // an earlier tree may have had them
-		if _, err := s.git(ctx, env, nulled(files), "update-index", "--force-remove", "-z", "--stdin"); err != nil {
+	if len(exclude) > 0 && !known { // an earlier tree may have had them
+		args := []string{"rm", "--cached", "-r", "-f", "-q", "--ignore-unmatch", "--"}
+		for _, name := range exclude {
+			args = append(args, ":(literal)"+name)
+		}
+		if _, err := s.git(ctx, env, nil, args...); err != nil {
 			return nil, err
 		}
 	}
@@ -156,33 +154,16 @@ func copyWithTime(to, from string) error {
 	return os.Chtimes(to, info.ModTime(), info.ModTime())
 }
 
-// folders splits a list into folders and files; what does not exist yet counts as a file.
-func (s *store) folders(list []string) (folders, files []string) {
-	for _, name := range list {
-		if info, err := os.Lstat(filepath.Join(s.dir, filepath.FromSlash(name))); err == nil && info.IsDir() {
-			folders = append(folders, name)
-		} else {
-			files = append(files, name)
-		}
-	}
-	return folders, files
-}
-
 // names lists what belongs into the tree, and the repositories inside dir.
-func (s *store) names(ctx context.Context, w *walk, env, exclude []string) (names, repositories []string, err error) {
-	where := []string{"--", "."}
-	for _, name := range exclude {
-		where = append(where, ":(exclude,literal)"+name)
-	}
+func (s *store) names(ctx context.Context, w *walk, env []string) (names, repositories []string, err error) {
 	args := []string{"ls-files", "-z", "--cached", "--others", "--exclude-standard"}
 	if rules := filepath.Join(s.common, "info", "exclude"); s.inside != "" && exists(rules) {
 		args = append(args, "--exclude-from="+rules)
 	}
-	out, err := s.git(ctx, env, nil, append(args, where...)...)
+	out, err := s.git(ctx, env, nil, append(args, "--", ".")...)
 	if err != nil {
 		return nil, nil, err
 	}
-	tracked := s.tracked(ctx, w, where)
 	for _, name := range split(out) {
 		if folder, is := strings.CutSuffix(name, "/"); is {
 			repositories = append(repositories, folder)
@@ -190,7 +171,7 @@ func (s *store) names(ctx context.Context, w *walk, env, exclude []string) (name
 			names = append(names, name)
 		}
 	}
-	for _, entry := range tracked {
+	for _, entry := range s.tracked(ctx, w) {
 		mode, name, _ := strings.Cut(entry, "\t")
 		if !strings.HasPrefix(mode, gitlink) {
 			names = append(names, name)
@@ -204,31 +185,27 @@ func (s *store) names(ctx context.Context, w *walk, env, exclude []string) (name
 
 // tracked lists what is in their index: a file may be tracked although it is ignored. One
 // that cannot be read takes nothing away, as what we saw before is in ours, and is asked again.
-func (s *store) tracked(ctx context.Context, w *walk, where []string, options ...string) []string {
-	out, err := s.git(ctx, []string{"GIT_DIR=" + s.theirs}, nil, slices.Concat([]string{"ls-files", "-z", "--cached", "--stage"}, options, where)...)
+func (s *store) tracked(ctx context.Context, w *walk, options ...string) []string {
+	out, err := s.git(ctx, []string{"GIT_DIR=" + s.theirs}, nil, slices.Concat([]string{"ls-files", "-z", "--cached", "--stage"}, options, []string{"--", "."})...)
 	w.dated = w.dated && err == nil
 	return split(out)
 }
 
+// take brings names in an index up to date. Git takes none if one cannot be taken.
 func (s *store) take(ctx context.Context, env, names []string) error {
-	_, err := s.git(ctx, env, nulled(names), "update-index", "--add", "--remove", "-z", "--stdin")
-	return err
-}
-
-// takeReadable is for when a file cannot be taken, which git says by taking none.
-func (s *store) takeReadable(ctx context.Context, env, names []string) error {
-	var good, bad []string
-	for _, name := range names {
-		if s.readable(name) {
-			good = append(good, name)
-		} else {
-			bad = append(bad, name)
-		}
+	add := []string{"--add", "--remove"}
+	if s.update(ctx, env, names, add...) == nil {
+		return nil
 	}
-	if _, err := s.git(ctx, env, nulled(bad), "update-index", "--force-remove", "-z", "--stdin"); err != nil {
+	if err := s.update(ctx, env, slices.DeleteFunc(slices.Clone(names), s.readable), "--force-remove"); err != nil {
 		return err
 	}
-	return s.take(ctx, env, good)
+	return s.update(ctx, env, slices.DeleteFunc(names, func(name string) bool { return !s.readable(name) }), add...)
+}
+
+func (s *store) update(ctx context.Context, env, names []string, how ...string) error {
+	_, err := s.git(ctx, env, nulled(names), slices.Concat([]string{"update-index"}, how, []string{"-z", "--stdin"})...)
+	return err
 }
 
 func (s *store) readable(name string) bool {

@@ -5,6 +5,7 @@ package human
 import (
 	"fmt"
 	"math"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -155,6 +156,29 @@ func Lead(words, text string) string {
 // Parts are those of a sentence that say something.
 func Parts(parts ...string) []string {
 	return slices.DeleteFunc(parts, func(s string) bool { return s == "" })
+}
+
+// Series lists items as a person does: a, b or c.
+func Series[S ~string](items []S, last string) (text string) {
+	for i, item := range items {
+		switch i {
+		case 0:
+		case len(items) - 1:
+			text += " " + last + " "
+		default:
+			text += ", "
+		}
+		text += string(item)
+	}
+	return text
+}
+
+// Path is a path as people read it: from a folder on, if it is in there.
+func Path(path, folder string) string {
+	if rel, err := filepath.Rel(folder, path); err == nil && filepath.IsLocal(rel) {
+		return rel
+	}
+	return path
 }
 
 // List names items, at most that many of them: a, b and 3 more.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"reflect"
 	"slices"
 	"time"
@@ -28,8 +29,7 @@ type Object []any
 // MarshalJSON writes the object.
 func (o Object) MarshalJSON() ([]byte, error) {
 	b := bytes.NewBufferString("{")
-	enc := json.NewEncoder(b)
-	enc.SetEscapeHTML(false)
+	enc := Encoder(b)
 	for pair := range slices.Chunk(o, 2) {
 		value := pair[1]
 		switch v := value.(type) {
@@ -59,8 +59,20 @@ func (o Object) MarshalJSON() ([]byte, error) {
 // Marshal leaves <, > and & as they are; an encoder around it can still escape them.
 func Marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(v)
+	err := Encoder(&b).Encode(v)
 	return b.Bytes(), err
+}
+
+// Encoder writes to w as Marshal does.
+func Encoder(w io.Writer) *json.Encoder {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	return enc
+}
+
+// Print writes a value over several lines, as commands do.
+func Print(w io.Writer, v any) error {
+	enc := Encoder(w)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
 }

@@ -22,6 +22,14 @@ func Head[T string | []byte](s T, n int) T {
 	return s[:n]
 }
 
+// Cut is Head with an ellipsis, where there is more.
+func Cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return Head(s, n-len("…")) + "…"
+}
+
 // Tail returns at most n bytes from the end without half a rune.
 func Tail(s string, n int) string {
 	i := max(0, len(s)-max(n, 0))
@@ -44,6 +52,17 @@ func FileTail(path string, n int64) (string, error) {
 	}
 	data, err := io.ReadAll(io.NewSectionReader(f, max(info.Size()-n, 0), n))
 	return string(data), err
+}
+
+// Indent sets the lines of a text that are not blank off by two spaces, each ended by a line break.
+func Indent(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if line = strings.TrimRight(line, " \t\n"); line != "" {
+			b.WriteString("  " + line + "\n")
+		}
+	}
+	return b.String()
 }
 
 // Whole returns s without the rune that its end cuts apart.

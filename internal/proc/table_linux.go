@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strconv"
 
 	"golang.org/x/sys/unix"
@@ -138,8 +137,14 @@ func OpenForWriting() []string {
 	entries, _ := os.ReadDir(dir)
 	for _, entry := range entries {
 		fd, _ := strconv.Atoi(entry.Name())
-		flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
-		if path, _ := os.Readlink(dir + entry.Name()); err == nil && filepath.IsAbs(path) && flags&(os.O_WRONLY|os.O_RDWR) != 0 {
+		var stat unix.Stat_t
+		if unix.Fstat(fd, &stat) != nil || stat.Mode&unix.S_IFMT != unix.S_IFREG {
+			continue // most are pipes
+		}
+		if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0); err != nil || flags&(os.O_WRONLY|os.O_RDWR) == 0 {
+			continue
+		}
+		if path, err := os.Readlink(dir + entry.Name()); err == nil {
 			paths = append(paths, path)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"ralph/internal/atomicfile"
 	"ralph/internal/human"
+	"ralph/internal/seq"
 )
 
 // ConfigHistory remembers which .ralph.toml the last run began with, and which attempts
@@ -139,11 +140,7 @@ func (h *ConfigHistory) write(record configRecord) error {
 	if !exists(filepath.Dir(filepath.Dir(h.file))) {
 		return nil // somebody removed all of ralph's state, which others notice
 	}
-	data, err := json.MarshalIndent(record, "", "  ")
-	if err != nil {
-		return err
-	}
-	return atomicfile.Write(h.file, append(data, '\n'))
+	return atomicfile.WriteJSON(h.file, record)
 }
 
 func (h *ConfigHistory) read() []ConfigLine {
@@ -162,11 +159,7 @@ func (h *ConfigHistory) read() []ConfigLine {
 }
 
 func sumsOf(lines []ConfigLine) []string {
-	out := []string{}
-	for _, line := range lines {
-		out = append(out, line.sum)
-	}
-	return out
+	return seq.Map(lines, func(line ConfigLine) string { return line.sum })
 }
 
 // without is list without the entries of other, each as often as it occurs there.
@@ -219,9 +212,6 @@ func (r configRecord) unfinished() ConfigChange {
 	if len(r.Open) == 0 {
 		return ConfigChange{Writer: "outside any attempt"}
 	}
-	var names []string
-	for _, w := range r.Open {
-		names = append(names, w.String())
-	}
+	names := seq.Map(r.Open, configWriter.String)
 	return ConfigChange{ByAgent: true, Writer: "by " + strings.Join(names, " or ") + ", which did not end"}
 }

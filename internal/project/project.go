@@ -8,8 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-
-	"ralph/internal/atomicfile"
 )
 
 // ConfigName is the file that makes a folder a project.
@@ -103,12 +101,11 @@ func (p Project) Staging() string { return filepath.Join(p.State(), "staging") }
 // Feature is the folder of a feature's documents.
 func (p Project) Feature(name string) string { return filepath.Join(p.State(), "features", name) }
 
-// Names turns those of the paths that lie in the project and are regular files, or do
-// not exist yet, into names below its root, with slashes.
+// Names turns those of the paths, without links in their folders, that lie in the project and are regular
+// files, or do not exist yet, into names below its root, with slashes.
 func (p Project) Names(paths []string) []string {
 	var names []string
 	for _, path := range paths {
-		path = atomicfile.Settle(path)
 		rel, err := filepath.Rel(p.Root, path)
 		if err != nil || !filepath.IsLocal(rel) {
 			continue

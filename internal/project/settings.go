@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"ralph/internal/seq"
 )
 
 // Setting is one value as `ralph config show` prints it.
@@ -23,10 +25,7 @@ type Setting struct {
 // Settings lists every value with where it came from.
 func (l Loaded) Settings() []Setting {
 	c := l.Config
-	var list []Setting
-	for _, f := range c.fields() {
-		list = append(list, Setting{Key: f.key, Value: f.shown()})
-	}
+	list := seq.Map(c.fields(), func(f field) Setting { return Setting{Key: f.key, Value: f.shown()} })
 	for _, pattern := range slices.Sorted(maps.Keys(c.Prices)) {
 		list = append(list, Setting{Key: "prices." + pattern, Value: c.Prices[pattern].amounts()})
 	}

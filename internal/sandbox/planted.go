@@ -96,9 +96,5 @@ func (c *Confiner) rememberPlanted(task string, before []*Fingerprint) error {
 		}
 		return bad
 	}
-	data, err := json.MarshalIndent(c.planted, "", "  ")
-	if err == nil {
-		err = atomicfile.Write(file, append(data, '\n')) // half of it would refuse the next run
-	}
-	return errors.Join(bad, err)
+	return errors.Join(bad, atomicfile.WriteJSON(file, c.planted)) // half of it would refuse the next run
 }

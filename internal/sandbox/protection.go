@@ -9,6 +9,7 @@ import (
 
 	"ralph/internal/git"
 	"ralph/internal/project"
+	"ralph/internal/seq"
 )
 
 // Protection is everything of a project that no agent may write, because ralph or git
@@ -139,11 +140,7 @@ func (x *Protection) ReadOnly(mode Mode) []string {
 
 // Paths lists what is never written on behalf of an agent, with all that is in it.
 func (x *Protection) Paths() []string {
-	var paths []string
-	for _, g := range x.guards {
-		paths = append(paths, g.path)
-	}
-	return slices.Compact(paths)
+	return slices.Compact(seq.Map(x.guards, func(g guard) string { return g.path }))
 }
 
 // Fingerprints are of all that an agent could change at that level.

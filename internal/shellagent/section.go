@@ -4,12 +4,10 @@ import (
 	"strings"
 
 	"ralph/internal/lazyregexp"
+	"ralph/internal/plain"
 )
 
-var (
-	headingLine = lazyregexp.New(`^ {0,3}(#{1,6}) +(.*)`)
-	fenceLine   = lazyregexp.New("^( {0,3})(`{3,}|~{3,})(.*)")
-)
+var headingLine = lazyregexp.New(`^ {0,3}(#{1,6}) +(.*)`)
 
 // pieces is a prompt taken apart: what ralph itself says and what it quotes.
 // Ralph quotes whatever it did not write, each line behind ">", so only a
@@ -47,17 +45,17 @@ func parts(prompt string) pieces {
 			quotation.Reset()
 		}
 	}
-	var f fence
+	var f plain.Fence
 	level, seen := 0, false
 	for line := range strings.Lines(prompt) {
-		if text, quoted := unquoted(line); quoted && !f.open() {
+		if text, quoted := unquoted(line); quoted && !f.Open() {
 			if level > 0 {
 				quotation.WriteString(text)
 			}
 			continue
 		}
 		end()
-		if m := headingLine().FindStringSubmatch(line); m != nil && !f.open() {
+		if m := headingLine().FindStringSubmatch(line); m != nil && !f.Open() {
 			switch n := len(m[1]); {
 			case !seen && strings.HasPrefix(m[2], heading):
 				level, seen = n, true
@@ -65,7 +63,9 @@ func parts(prompt string) pieces {
 				level = 0
 			}
 		}
-		f.next(line)
+		if indent(line) < 4 {
+			f.Next(line)
+		}
 		if level > 0 {
 			words.WriteString(line)
 		} else {
@@ -93,56 +93,26 @@ type block struct {
 // first returns the first fenced code block whose language is wanted. Blocks
 // inside other blocks are text, as in Markdown.
 func first(text string, wanted func(language string) bool) (block, bool) {
-	var f fence
+	var f plain.Fence
 	var body strings.Builder
 	var b block
+	margin := 0 // of the block
 	for line := range strings.Lines(text) {
-		was := f
-		f.next(line)
-		switch {
-		case !was.open() && f.open():
-			b.language = f.language
-		case was.open() && !f.open():
-			if wanted(b.language) {
-				b.text, b.closed = body.String(), true
-				return b, true
-			}
-		case was.open() && wanted(b.language):
-			body.WriteString(outdented(line, was.indent))
+		switch marked := indent(line) < 4 && f.Next(line); {
+		case marked && f.Open():
+			b.language, margin = f.Language, indent(line)
+		case marked && wanted(b.language):
+			b.text, b.closed = body.String(), true
+			return b, true
+		case f.Open() && wanted(b.language):
+			body.WriteString(outdented(line, margin))
 		}
 	}
-	return b, f.open() && wanted(f.language)
+	return b, f.Open() && wanted(f.Language)
 }
 
-// fence follows a text line by line and knows whether it is in a fenced code
-// block, by the rules of CommonMark. The zero value is outside of one.
-type fence struct {
-	char     byte
-	length   int
-	indent   int
-	language string
-}
-
-func (f fence) open() bool { return f.length > 0 }
-
-func (f *fence) next(line string) {
-	m := fenceLine().FindStringSubmatch(line)
-	if m == nil {
-		return
-	}
-	char, info := m[2][0], strings.Fields(strings.ToLower(m[3]))
-	switch {
-	case f.open():
-		if char == f.char && len(m[2]) >= f.length && len(info) == 0 {
-			*f = fence{}
-		}
-	case char == '~' || !strings.Contains(m[3], "`"): // else it would be a code span
-		*f = fence{char: char, length: len(m[2]), indent: len(m[1])}
-		if len(info) > 0 {
-			f.language = info[0]
-		}
-	}
-}
+// indent is how many spaces a line begins with; a line with four of them is no fence.
+func indent(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
 
 // outdented removes as many leading spaces as the opening fence had, and the
 // carriage return of a file from Windows, which a shell would take for a part

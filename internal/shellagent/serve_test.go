@@ -112,7 +112,8 @@ func TestOutputIsShownWhileTheScriptRuns(t *testing.T) {
 		_ = os.WriteFile(filepath.Join(c.dir, "f"), []byte("word\n"), 0o600)
 	}()
 	check.Contains(t, "answer", "<task-done>", c.ask(t, work(block3("sh", "mkfifo f; echo started; read x < f; echo got $x"))))
-	check.Equal(t, "at the end", 1, c.count(`"text":"started\ngot word\n"`))
+	// a look may see all of it before the script has ended
+	check.That(t, c.count(`"text":"started\ngot word\n"`) > 0, "the whole output was never shown")
 	check.Equal(t, "ends", 1, c.count(`"status":"completed"`))
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ralph/dag"
+	"ralph/internal/plain"
 )
 
 // readBeads reads an issues.jsonl of beads, or the list that "bd list --json" prints.
@@ -90,7 +91,7 @@ func (o object) dependencies(s *dag.Spec) {
 		case kind == "parent-child":
 			o.draft.lose(o.line, "a second parent")
 		default:
-			o.draft.lose(o.line, "dependencies of type %s", cut(kind, 40))
+			o.draft.lose(o.line, "dependencies of type %s", plain.Cut(kind, 40))
 		}
 	}
 }
@@ -122,7 +123,7 @@ func (d *draft) listTypes(list []object) {
 		switch kind := o.text("issue_type"); {
 		case kind == "" || kind == "task" || kind == "epic" && groups[line[o.line]]:
 		default:
-			d.lose(o.line, "issue_type %s", cut(kind, 40))
+			d.lose(o.line, "issue_type %s", plain.Cut(kind, 40))
 		}
 	}
 }

@@ -3,13 +3,13 @@ package taskfile
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"reflect"
 	"slices"
 	"strings"
 
 	"ralph/dag"
 	"ralph/internal/lazyregexp"
+	"ralph/internal/seq"
 )
 
 // AmbiguousError is a plan that could be written in more than one format.
@@ -17,11 +17,7 @@ type AmbiguousError struct{ Formats []Format }
 
 // Error names the formats.
 func (e *AmbiguousError) Error() string {
-	names := make([]string, len(e.Formats))
-	for i, f := range e.Formats {
-		names[i] = string(f)
-	}
-	return fmt.Sprintf("it could be %s", strings.Join(names, " or "))
+	return "it could be " + strings.Join(seq.Map(e.Formats, func(f Format) string { return string(f) }), " or ")
 }
 
 // Is makes it a refusal.

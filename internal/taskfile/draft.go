@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"ralph/dag"
+	"ralph/internal/plain"
 )
 
 // draft is a plan of another program while it is read.
@@ -24,7 +25,7 @@ const (
 
 // lose notes what has no place in a graph.
 func (d *draft) lose(line int, format string, args ...any) {
-	what := cut(fmt.Sprintf(format, args...), 200)
+	what := plain.Cut(fmt.Sprintf(format, args...), 200)
 	if d.known == nil {
 		d.known = map[string]int{}
 	}
@@ -66,14 +67,6 @@ func (d *draft) plan() (Plan, error) {
 	d.dropEdges(f)
 	d.settleGroups(f)
 	return Plan{Specs: d.specs, Unmapped: d.lost}, nil
-}
-
-func cut(s string, most int) string {
-	r := []rune(s)
-	if len(r) <= most {
-		return s
-	}
-	return string(r[:most-1]) + "…"
 }
 
 // family says who contains whom in a draft.

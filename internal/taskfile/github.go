@@ -8,6 +8,7 @@ import (
 
 	"ralph/dag"
 	"ralph/internal/lazyregexp"
+	"ralph/internal/plain"
 )
 
 // readGitHub reads what "gh issue list --json" prints: a list, or one issue a line
@@ -27,7 +28,7 @@ func (o object) issue() (dag.Spec, bool) {
 	}
 	if number != "" {
 		if n, err := strconv.ParseInt(number, 10, 64); err != nil || n < 1 {
-			o.draft.fault(o.line, "number is %s, not that of an issue", cut(number, 40))
+			o.draft.fault(o.line, "number is %s, not that of an issue", plain.Cut(number, 40))
 			return s, false
 		}
 		s.Ref = "#" + number
@@ -42,10 +43,10 @@ func (o object) issue() (dag.Spec, bool) {
 	if state == "closed" || state == "" && closed {
 		s.Status = dag.Done
 	} else if state != "" && state != "open" {
-		o.draft.lose(o.line, "state %s: it is pending", cut(state, 40))
+		o.draft.lose(o.line, "state %s: it is pending", plain.Cut(state, 40))
 	}
 	if reason := strings.ToLower(o.text("stateReason", "state_reason")); s.Status == dag.Done && reason != "" && reason != "completed" {
-		o.draft.lose(o.line, "closed as %s: it counts as done", cut(reason, 40))
+		o.draft.lose(o.line, "closed as %s: it counts as done", plain.Cut(reason, 40))
 	}
 	for _, name := range dependencies(body, url) {
 		if name != s.Ref {

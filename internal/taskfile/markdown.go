@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ralph/dag"
+	"ralph/internal/plain"
 )
 
 const maxNested = 100
@@ -261,7 +262,7 @@ func (c *checklist) dropTitles() {
 				return
 			}
 		}
-		c.lose(root.Line, "the title %s", cut(root.Title, 60))
+		c.lose(root.Line, "the title %s", plain.Cut(root.Title, 60))
 		if root.Description != "" {
 			c.lose(root.Line, "the text below the title")
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ralph/internal/lazyregexp"
+	"ralph/internal/plain"
 )
 
 // columns measures the white space before a line, with tabs that stop every four.
@@ -90,7 +91,7 @@ func frontMatter(data []byte) int {
 
 // block is a code block or a comment: nothing in it is a task.
 type block struct {
-	fence   string // what ends it; empty for a comment
+	fence   plain.Fence
 	comment bool
 	line    int
 	lazy    bool // it belongs to an item though it is not indented
@@ -98,7 +99,7 @@ type block struct {
 	content int
 }
 
-func (b *block) open() bool { return b.fence != "" || b.comment }
+func (b *block) open() bool { return b.fence.Open() || b.comment }
 
 func (b *block) name() string {
 	if b.comment {
@@ -109,48 +110,24 @@ func (b *block) name() string {
 
 // begin looks whether a line opens a block.
 func (b *block) begin(number int, rest string) bool {
-	lazy := b.lazy
-	if mark, _ := fenceMark(rest); mark != "" {
-		*b = block{fence: mark, line: number, lazy: lazy}
-	} else if after, ok := strings.CutPrefix(rest, "<!--"); ok && !strings.Contains(after, "-->") {
-		*b = block{comment: true, line: number, lazy: lazy}
-	}
-	return b.open()
+	after, comment := strings.CutPrefix(rest, "<!--")
+	*b = block{comment: comment && !strings.Contains(after, "-->"), line: number, lazy: b.lazy}
+	return b.fence.Next(rest) || b.comment
 }
 
 // next looks whether a line closes the block.
 func (b *block) next(rest string) {
-	mark, bare := fenceMark(rest)
-	if b.comment && strings.Contains(rest, "-->") || b.fence != "" && bare && strings.HasPrefix(mark, b.fence) {
+	if b.comment && strings.Contains(rest, "-->") || !b.comment && b.fence.Next(rest) {
 		*b = block{}
 	}
 }
 
-// fenceMark returns the back quotes or tildes that begin or end a code block, and
-// whether nothing follows them.
-func fenceMark(rest string) (mark string, bare bool) {
-	for _, c := range []string{"`", "~"} {
-		text := strings.TrimLeft(rest, c)
-		if n := len(rest) - len(text); n >= 3 && (c == "~" || !strings.Contains(text, "`")) {
-			return rest[:n], strings.TrimSpace(text) == ""
-		}
-	}
-	return "", false
-}
-
 // outsideCode calls fn with each line that is in no code block.
 func outsideCode(text string, fn func(line string)) {
-	var b block
+	var f plain.Fence
 	for line := range strings.Lines(text) {
-		rest := strings.Trim(line, " \t\r\n")
-		if b.open() {
-			b.next(rest)
-			continue
+		if !f.Next(strings.TrimSpace(line)) && !f.Open() {
+			fn(line)
 		}
-		if mark, _ := fenceMark(rest); mark != "" {
-			b.fence = mark
-			continue
-		}
-		fn(line)
 	}
 }

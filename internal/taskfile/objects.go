@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"ralph/dag"
+	"ralph/internal/plain"
 )
 
 // object is one JSON object of a file. What is taken from it is gone; what is
@@ -273,7 +274,7 @@ func (o object) priority() int64 {
 	if n, ok := rank(text); ok {
 		return n
 	}
-	o.draft.lose(o.line, "priority %s", cut(compact(raw), 40))
+	o.draft.lose(o.line, "priority %s", plain.Cut(compact(raw), 40))
 	return 0
 }
 

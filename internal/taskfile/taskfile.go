@@ -163,8 +163,7 @@ func Write(w io.Writer, items []Item, statuses bool) error {
 // same bytes. With statuses, a task that is running counts as pending, because a claim does
 // not travel.
 func Encoder(w io.Writer, statuses bool) func(Item) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
+	enc := jsonval.Encoder(w)
 	return func(t Item) error {
 		l := line{
 			Ref: t.ID, Title: t.Title, Description: t.Description, Priority: t.Priority, Parent: jsonval.NullString(t.Parent),

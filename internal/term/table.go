@@ -1,7 +1,6 @@
 package term
 
 import (
-	"io"
 	"strings"
 )
 
@@ -29,8 +28,8 @@ type Table struct {
 // Add appends a row of at least one cell.
 func (t *Table) Add(cells ...Cell) { t.Rows = append(t.Rows, cells) }
 
-// WriteTo writes the table.
-func (t *Table) WriteTo(w io.Writer) (int64, error) {
+// String is the table.
+func (t *Table) String() string {
 	widths := t.widths()
 	var b strings.Builder
 	for _, row := range t.Rows {
@@ -42,15 +41,13 @@ func (t *Table) WriteTo(w io.Writer) (int64, error) {
 		}
 		b.WriteString(strings.TrimRight(t.withLast(line, row[last], used), " ") + "\n")
 	}
-	n, err := io.WriteString(w, b.String())
-	return int64(n), err
+	return b.String()
 }
 
 // Indented is the table two columns further right, within the same width.
 func (t *Table) Indented() string {
-	var plain, indented strings.Builder
-	_, _ = (&Table{Width: max(t.Width-2, 0), Wrap: t.Wrap, Rows: t.Rows}).WriteTo(&plain) // a builder takes everything
-	for line := range strings.Lines(plain.String()) {
+	var indented strings.Builder
+	for line := range strings.Lines((&Table{Width: max(t.Width-2, 0), Wrap: t.Wrap, Rows: t.Rows}).String()) {
 		indented.WriteString("  " + line)
 	}
 	return indented.String()

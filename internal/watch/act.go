@@ -7,6 +7,7 @@ import (
 
 	"ralph/dag"
 	"ralph/internal/human"
+	"ralph/internal/seq"
 )
 
 type verb int
@@ -110,11 +111,7 @@ func stop(g *dag.Graph, opts Options, how dag.Stop, when string) (string, error)
 	if len(runs) == 0 {
 		return "nothing is running", err
 	}
-	var asked []string
-	for _, r := range runs {
-		asked = append(asked, r.ID)
-	}
-	return strings.Join(asked, ", ") + " " + when, err
+	return strings.Join(seq.Map(runs, func(r dag.Run) string { return r.ID }), ", ") + " " + when, err
 }
 
 func skipTask(g *dag.Graph, t dag.Task) (string, error) {

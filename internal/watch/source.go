@@ -171,17 +171,11 @@ const (
 // look reads a snapshot. A run that was asked for is kept to; else it is the one
 // under way that began last, or the last one.
 func look(g *dag.Graph, wanted string, life func(dag.Process) dag.Life) (s snapshot, err error) {
-	open, err := g.OpenRuns()
-	if err != nil {
-		return s, err
-	}
+	open, _ := g.OpenRuns() // the first error of the database is that of the transaction
 	if s.run, err = which(g, wanted, open); err != nil {
 		return s, err
 	}
-	control, err := g.Control(s.run.ID)
-	if err != nil {
-		return s, err
-	}
+	control, _ := g.Control(s.run.ID)
 	s.paused, s.state = control.PausedAt, stateOf(s.run, control, life)
 	alive := map[string]bool{}
 	for _, r := range open {
@@ -192,27 +186,22 @@ func look(g *dag.Graph, wanted string, life func(dag.Process) dag.Life) (s snaps
 			}
 		}
 	}
-	if s.tasks, err = g.Outline(s.run.Scope); err != nil {
-		return s, err
-	}
+	s.tasks, _ = g.Outline(s.run.Scope)
 	if len(s.tasks) > 0 { // the scope may be gone by now
 		if s.tally, err = g.Tally(s.run.Scope); err != nil {
 			return s, err
 		}
 	}
-	attempts, err := g.OpenAttempts()
-	if err != nil {
-		return s, err
-	}
+	attempts, _ := g.OpenAttempts()
 	for _, a := range attempts {
 		if alive[a.Run] && (wanted == "" || a.Run == wanted) {
 			s.attempts = append(s.attempts, a)
 		}
 	}
 	if s.run.ID != "" {
-		s.spent, err = g.RunUsage(s.run.ID)
+		s.spent, _ = g.RunUsage(s.run.ID)
 	}
-	return s, err
+	return s, g.Tx().Err()
 }
 
 func which(g *dag.Graph, wanted string, open []dag.Run) (dag.Run, error) {
@@ -263,10 +252,7 @@ func study(g *dag.Graph, id string) (detail, error) {
 	if d.reasons, err = g.Why(t); err != nil {
 		return d, err
 	}
-	attempts, err := g.Attempts(t)
-	if err != nil {
-		return d, err
-	}
+	attempts, _ := g.Attempts(t)
 	if d.attempts = len(attempts); d.attempts > 0 {
 		d.attempt = &attempts[d.attempts-1]
 	}

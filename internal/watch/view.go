@@ -3,6 +3,8 @@ package watch
 import (
 	"strings"
 
+	"ralph/internal/seq"
+
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 )
@@ -172,9 +174,5 @@ func (m *model) footer() []string {
 }
 
 func (m *model) keysLine(keys [][2]string) string {
-	var parts []string
-	for _, k := range keys {
-		parts = append(parts, m.palette.Bold(k[0])+" "+k[1])
-	}
-	return strings.Join(parts, "  ")
+	return strings.Join(seq.Map(keys, func(k [2]string) string { return m.palette.Bold(k[0]) + " " + k[1] }), "  ")
 }

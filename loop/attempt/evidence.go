@@ -116,28 +116,22 @@ func (e *evidence) verifiesOnly() bool { return e.job.Finished != nil }
 // finish takes the tree with which the agent says that it is done. What happens
 // later, while that is verified, is not its work.
 func (e *evidence) finish(ctx context.Context) (git.Taken, error) {
-	if e.verifiesOnly() {
-		taken, err := e.takeNow(ctx)
-		e.finished = cmp.Or(e.job.History.Finished.TreeAfter, taken.Tree)
-		return taken, err
+	if !e.verifiesOnly() {
+		ctx = context.WithoutCancel(ctx) // a run that is stopped keeps finished work
 	}
-	taken, err := e.takeNow(context.WithoutCancel(ctx)) // a run that is stopped keeps finished work
-	e.finished = taken.Tree
+	taken, err := e.takeNow(ctx)
+	e.finished = cmp.Or(e.job.History.Finished.TreeAfter, taken.Tree)
 	return taken, err
 }
 
-// compare lists what differs between two trees, except for what ralph itself writes:
-// another run may have begun to write its log between the two.
+// compare lists what differs between two trees. The list is the caller's.
 func (e *evidence) compare(ctx context.Context, from, to string) ([]git.Change, error) {
 	d, err := e.difference(ctx, from, to)
-	if len(d.Changes) == 0 {
-		return nil, err
-	}
-	own := e.OwnFiles(ctx)
-	return slices.DeleteFunc(slices.Clone(d.Changes), func(c git.Change) bool { return git.Within(c.Path, own) }), err
+	return slices.Clone(d.Changes), err
 }
 
-// difference asks git once, and for the patch that a verifier is shown at the same time.
+// difference asks git once, and for the patch that a verifier is shown at the same time. What ralph itself
+// writes is asked for after both trees were taken: another run may have begun to write its log between the two.
 func (e *evidence) difference(ctx context.Context, from, to string) (d git.Difference, err error) {
 	pair, patch := [2]string{from, to}, 0
 	d, known := e.compared[pair]
@@ -147,10 +141,15 @@ func (e *evidence) difference(ctx context.Context, from, to string) (d git.Diffe
 	if e.job.Verify.AgentVerdict {
 		patch = maxPatch
 	}
-	if d, err = git.Compare(ctx, e.job.Place.Dir, e.Objects, from, to, patch); err == nil {
-		e.compared[pair] = d
+	if d, err = git.Compare(ctx, e.job.Place.Dir, e.Objects, from, to, patch); err != nil {
+		return d, err
 	}
-	return d, err
+	if len(d.Changes) > 0 {
+		own := e.OwnFiles(ctx)
+		d.Changes = slices.DeleteFunc(d.Changes, func(c git.Change) bool { return git.Within(c.Path, own) })
+	}
+	e.compared[pair] = d
+	return d, nil
 }
 
 // since lists the files that differ between two trees.
@@ -170,13 +169,10 @@ func (e *evidence) since(ctx context.Context, from, to string) (files []string) 
 
 // worked lists the files that the attempt's agent changed.
 func (e *evidence) worked(ctx context.Context) []string {
-	switch {
-	case e.verifiesOnly():
-		old := e.job.History.Finished
+	if old := e.job.History.Finished; e.verifiesOnly() {
 		return slices.Concat(old.Files, e.since(ctx, old.Tree, e.finished))
-	default:
-		return e.since(ctx, e.tree, cmp.Or(e.finished, e.taken.Tree))
 	}
+	return e.since(ctx, e.tree, cmp.Or(e.finished, e.taken.Tree))
 }
 
 // touched says that files of the project have changed since the attempt began, or that

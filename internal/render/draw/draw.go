@@ -5,7 +5,6 @@ package draw
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"strings"
 )
 
@@ -75,8 +74,8 @@ func (f forest) write(b *strings.Builder, ids []string, indent string, leaf func
 	}
 }
 
-// Mermaid writes the graph as a Mermaid flow chart; groups become subgraphs.
-func Mermaid(w io.Writer, nodes []Node) error {
+// Mermaid is the graph as a Mermaid flow chart; groups become subgraphs.
+func Mermaid(nodes []Node) string {
 	f := plant(nodes)
 	var b strings.Builder
 	b.WriteString("flowchart LR\n")
@@ -99,8 +98,7 @@ func Mermaid(w io.Writer, nodes []Node) error {
   classDef running fill:#c0dcf8,stroke:#205090,color:#000
   classDef ready fill:#d8f4f4,stroke:#207070,color:#000
 `)
-	_, err := io.WriteString(w, b.String())
-	return err
+	return b.String()
 }
 
 // mermaidText keeps a title from ending its quotes, being markup or a link.
@@ -108,8 +106,8 @@ func mermaidText(s string) string {
 	return strings.NewReplacer("#", "#35;", `"`, "#quot;", "<", "#lt;", ">", "#gt;", "`", "#96;", "\\", "#92;", "\n", " ").Replace(s)
 }
 
-// DOT writes the graph for Graphviz; groups become clusters.
-func DOT(w io.Writer, nodes []Node) error {
+// DOT is the graph for Graphviz; groups become clusters.
+func DOT(nodes []Node) string {
 	f := plant(nodes)
 	var b strings.Builder
 	b.WriteString("digraph ralph {\n  rankdir=LR;\n  compound=true;\n  node [shape=box, style=\"rounded,filled\", fillcolor=white];\n")
@@ -139,8 +137,7 @@ func DOT(w io.Writer, nodes []Node) error {
 		b.WriteString(";\n")
 	})
 	b.WriteString("}\n")
-	_, err := io.WriteString(w, b.String())
-	return err
+	return b.String()
 }
 
 func dotQuote(s string) string {

@@ -2,12 +2,12 @@ package draw
 
 import (
 	"cmp"
-	"io"
 	"strings"
 	"time"
 
 	"ralph/dag"
 	"ralph/internal/jsonval"
+	"ralph/internal/seq"
 	"ralph/internal/term"
 )
 
@@ -19,8 +19,8 @@ type Style struct {
 	State   func(state string) func(string) string // paints what stands for a state
 }
 
-// Tree writes nodes as an indented tree, one line each.
-func Tree(w io.Writer, nodes []Node, s Style) error {
+// Tree draws nodes as an indented tree, one line each.
+func Tree(nodes []Node, s Style) string {
 	t := treeWriter{forest: plant(nodes), style: s}
 	for _, n := range nodes {
 		t.stateWidth = max(t.stateWidth, len(n.State))
@@ -28,8 +28,7 @@ func Tree(w io.Writer, nodes []Node, s Style) error {
 	for _, root := range t.roots {
 		t.node(root, "", "")
 	}
-	_, err := io.WriteString(w, t.b.String())
-	return err
+	return t.b.String()
 }
 
 type treeWriter struct {
@@ -69,11 +68,7 @@ func (t *treeWriter) node(id, lead, below string) {
 
 // Nodes are tasks to be drawn, without what they wait for.
 func Nodes(tasks []dag.Task, now time.Time) []Node {
-	nodes := make([]Node, len(tasks))
-	for i, t := range tasks {
-		nodes[i] = nodeOf(t, nil, now)
-	}
-	return nodes
+	return seq.Map(tasks, func(t dag.Task) Node { return nodeOf(t, nil, now) })
 }
 
 func nodeOf(t dag.Task, after []string, now time.Time) Node {

@@ -2,17 +2,16 @@ package draw
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
 	"ralph/internal/term"
 )
 
-// Waves writes the leaves of a graph in waves: what stands in one needs only what
+// Waves draws the leaves of a graph in waves: what stands in one needs only what
 // stands above it, so all of one wave could be done at once. What is part of a cycle
 // stands in the last.
-func Waves(w io.Writer, nodes []Node, s Style) error {
+func Waves(nodes []Node, s Style) string {
 	f := plant(nodes)
 	wave := f.waves(nodes)
 	last := 0
@@ -34,8 +33,7 @@ func Waves(w io.Writer, nodes []Node, s Style) error {
 			lead = "    │ "
 		}
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return b.String()
 }
 
 // waves numbers the leaves from 1. A leaf waits for the blockers of all that contain

@@ -2,7 +2,6 @@ package transcript
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -10,6 +9,7 @@ import (
 
 	"ralph/event"
 	"ralph/internal/human"
+	"ralph/internal/jsonval"
 	"ralph/internal/render"
 	"ralph/internal/term"
 )
@@ -19,6 +19,7 @@ type Printer struct {
 	Out     io.Writer
 	Palette term.Palette
 	Full    bool           // prompts, thoughts and the output of tools as a whole
+	JSON    bool           // for machines instead: an object a line
 	Zone    *time.Location // of the times; nil means UTC
 
 	speaker string // whose speech was printed last, so that its name is not repeated
@@ -36,6 +37,12 @@ const (
 
 // Print writes one line. After the first error, which Err returns, it writes nothing.
 func (p *Printer) Print(l Line) {
+	if p.JSON && p.err == nil {
+		p.err = jsonval.Encoder(p.Out).Encode(l)
+	}
+	if p.JSON {
+		return
+	}
 	who := l.Attempt + string(l.Kind)
 	said := (l.Kind == Said || l.Kind == Thought) && who == p.speaker
 	p.speaker = who
@@ -268,26 +275,3 @@ func (p *Printer) cut(text string, most int) string {
 	}
 	return strings.Join(lines[:most], "\n") + fmt.Sprintf("\n(%d more lines)", len(lines)-most)
 }
-
-// JSON writes lines for machines.
-type JSON struct {
-	enc *json.Encoder
-	err error
-}
-
-// NewJSON writes to w.
-func NewJSON(w io.Writer) *JSON {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	return &JSON{enc: enc}
-}
-
-// Print writes one line as a JSON object.
-func (j *JSON) Print(l Line) {
-	if j.err == nil {
-		j.err = j.enc.Encode(l)
-	}
-}
-
-// Err is the first error that writing gave.
-func (j *JSON) Err() error { return j.err }

@@ -127,14 +127,14 @@ func TestFollowingEmitsTheSame(t *testing.T) {
 	whole := newFiles(t)
 	whole.conversation()
 	var want bytes.Buffer
-	whole.read(&Reader{Emit: NewJSON(&want).Print}, true)
+	whole.read(&Reader{Emit: (&Printer{Out: &want, JSON: true}).Print}, true)
 	parent, tries := t.TempDir(), 0
 	rapid.Check(t, func(rt *rapid.T) {
 		tries++
 		dir := filepath.Join(parent, strconv.Itoa(tries))
 		check.OK(rt, os.MkdirAll(filepath.Join(dir, "a-1"), 0o700))
 		var got bytes.Buffer
-		r := &Reader{Folder: dir, Emit: NewJSON(&got).Print}
+		r := &Reader{Folder: dir, Emit: (&Printer{Out: &got, JSON: true}).Print}
 		for _, name := range []string{"a-1/transcript.jsonl", "events.jsonl"} {
 			data, err := os.ReadFile(filepath.Join(whole.dir, name))
 			check.OK(rt, err)
