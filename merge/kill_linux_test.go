@@ -187,6 +187,21 @@ func TestABranchThatIsCheckedOutAfterAPowerCutIsRestored(t *testing.T) {
 	check.Equal(t, "mine", "new\n", r.read("sub/b.txt"))
 }
 
+// TestTheNextLandingHealsWhatIsTorn, also if nobody has called Unfinish.
+func TestTheNextLandingHealsWhatIsTorn(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	base := r.head()
+	r.killAt(base, r.with(base, "a.txt", "new\n", "new", "n\n", "zz.slow", "z\n"))
+	index := filepath.Join(t.TempDir(), "index") // the files are torn: make another candidate without them
+	out, err := exec.CommandContext(t.Context(), "sh", "-c", `cd "$1" && export GIT_INDEX_FILE="$2" && git read-tree HEAD &&
+		git update-index --add --cacheinfo "100644,$(echo other | git hash-object -w --stdin),new" && git commit-tree -p HEAD -m other "$(git write-tree)"`, "sh", r.dir, index).Output()
+	check.OK(t, err)
+	other := strings.TrimSpace(string(out))
+	check.OK(t, r.land(base, other))
+	r.wantClean(other)
+}
+
 // TestALockOfALiveProcessStays, also one that it has closed, as git commit does while its editor is open.
 func TestALockOfALiveProcessStays(t *testing.T) {
 	t.Parallel()
@@ -240,8 +255,8 @@ func TestNothingBeganNothingIsTouched(t *testing.T) {
 	check.Equal(t, "left", Left{Unlocked: []string{ours}}, r.unfinish(base, next))
 	check.OK(t, other.begin(t.Context()))
 	defer other.end()
-	dir, began, err := other.noted()
-	check.That(t, dir == r.dir && began && err == nil, "the other is forgotten: %q, %v, %v", dir, began, err)
+	last, dir, err := other.noted()
+	check.That(t, dir == r.dir && last.candidate == base && err == nil, "the other is forgotten: %q, %v", dir, err)
 }
 
 // TestKilledLandings kills git, and ralph before it, at random moments. Then nothing of the person's

@@ -47,6 +47,10 @@ func Land(ctx context.Context, r *git.Repo, target, onto, candidate string) erro
 		return fmt.Errorf("land on %s: %w", target, err)
 	}
 	defer l.end()
+	if err := l.heal(ctx); err != nil {
+		l.torn = true
+		return fmt.Errorf("land on %s: %w", target, err)
+	}
 	for tries := 0; ; tries++ {
 		done, err := l.move(ctx)
 		switch {
@@ -88,6 +92,9 @@ func (l *landing) move(ctx context.Context) (done bool, err error) {
 		}
 		if len(files) > 0 {
 			return false, &BlockedError{Dir: w.Dir, Files: files}
+		}
+		if err := l.install(ctx, w); err != nil {
+			return false, err
 		}
 	}
 	if err := l.note(w.Dir); err != nil {
@@ -150,6 +157,7 @@ if [ "$(git symbolic-ref -q HEAD)" != "$RALPH_TARGET" ]; then
 	echo "ralph: switched away" >&2
 	exit 1
 fi
+echo "ralph: writing" >&2
 git -c core.hooksPath=/dev/null read-tree -m -u "$RALPH_ONTO" "$RALPH_CANDIDATE" 3>&-
 exit $?
 `
@@ -160,10 +168,7 @@ func (l *landing) fastForward(ctx context.Context, w git.Worktree) error {
 	var call git.Call
 	if w.Dir != "" {
 		call = w.Call()
-		call.Hooks = filepath.Join(filepath.Dir(l.record.Name()), "hooks")
-		if err := l.install(ctx, call); err != nil {
-			return err
-		}
+		call.Hooks = l.hooks()
 		call.Env = []string{"RALPH_TARGET=" + l.target, "RALPH_ONTO=" + l.onto, "RALPH_CANDIDATE=" + l.candidate}
 	}
 	call.Outlive, call.Holds = true, l.record
@@ -171,18 +176,22 @@ func (l *landing) fastForward(ctx context.Context, w git.Worktree) error {
 	return err
 }
 
+func (l *landing) hooks() string { return filepath.Join(filepath.Dir(l.record.Name()), "hooks") }
+
 // install writes the hook, and makes sure that git would run it: without it, the target
 // would move and leave its files behind.
-func (l *landing) install(ctx context.Context, call git.Call) error {
-	at := filepath.Join(call.Hooks, "reference-transaction")
+func (l *landing) install(ctx context.Context, w git.Worktree) error {
+	at := filepath.Join(l.hooks(), "reference-transaction")
 	if text, err := os.ReadFile(at); err != nil || string(text) != hook {
-		if err := os.MkdirAll(call.Hooks, 0o755); err != nil {
+		if err := os.MkdirAll(l.hooks(), 0o755); err != nil {
 			return err
 		}
 		if err := os.WriteFile(at, []byte(hook), 0o755); err != nil {
 			return err
 		}
 	}
+	call := w.Call()
+	call.Hooks = l.hooks()
 	_, err := l.repo.Git(ctx, call, "hook", "run", "reference-transaction", "--", "check")
 	return err
 }
@@ -203,7 +212,7 @@ func inWorktree(ctx context.Context, r *git.Repo, w git.Worktree, in string, arg
 }
 
 // explain finds out why git did not move the target, and puts back the files of a
-// fast-forward that broke off, because the disk was full for example.
+// fast-forward that broke off, because the disk or the memory was full for example.
 func (l *landing) explain(ctx context.Context, w git.Worktree, cause error) (done bool, err error) {
 	said := ""
 	var failed *git.CommandError
@@ -231,8 +240,12 @@ func (l *landing) explain(ctx context.Context, w git.Worktree, cause error) (don
 			err = fmt.Errorf("%w: %w", errChanged, &BlockedError{Dir: w.Dir, Why: strings.TrimSpace(said)})
 		}
 		return false, err
-	case w.Dir != "" && !isLocked(cause):
-		if _, _, err := l.restore(ctx, w); err != nil {
+	case strings.Contains(said, "ralph: writing") && !isLocked(cause):
+		_, err := l.unlock(w, true)
+		if err == nil {
+			_, _, err = l.restore(ctx, w)
+		}
+		if err != nil {
 			l.torn = true
 			return false, errors.Join(cause, err)
 		}

@@ -359,26 +359,29 @@ func TestAPersonCannotCommitBetweenTheFilesAndTheTarget(t *testing.T) {
 	check.Equal(t, "branch", main, r.git("symbolic-ref", "HEAD"))
 }
 
-// TestALandingThatBreaksOffIsTakenBack, as on a full disk.
+// TestALandingThatBreaksOffIsTakenBack, as on a full disk, or when the system kills git.
 func TestALandingThatBreaksOffIsTakenBack(t *testing.T) {
 	t.Parallel()
-	r := newRepo(t)
-	r.write("run", "x")
-	base := r.commit()
-	next := r.on(base, func() {
-		r.write("a.txt", "changed\n", "new", "n", "zz.slow", "z")
-		r.git("rm", "-q", "run")
-	})
-	r.git("config", "filter.slow.smudge", "false")
-	r.git("config", "filter.slow.required", "true")
-	r.write(".git/info/attributes", "*.slow filter=slow\n", "untracked", "u")
-	before := r.everything()
-	err := r.land(base, next)
-	check.Err(t, "landing", "smudge filter slow failed", err)
-	check.Equal(t, "everything", before, r.everything())
-	r.wantUnlocked()
-	r.git("config", "filter.slow.smudge", "cat")
-	check.OK(t, r.land(base, next))
+	for filter, want := range map[string]string{"false": "smudge filter slow failed", "kill -9 $PPID": "update-ref"} {
+		r := newRepo(t)
+		r.write("run", "x")
+		base := r.commit()
+		next := r.on(base, func() {
+			r.write("a.txt", "changed\n", "new", "n", "zz.slow", "z")
+			r.git("rm", "-q", "run")
+		})
+		r.git("config", "filter.slow.smudge", filter)
+		r.git("config", "filter.slow.clean", "cat")
+		r.git("config", "filter.slow.required", "true")
+		r.write(".git/info/attributes", "*.slow filter=slow\n", "untracked", "u")
+		before := r.everything()
+		check.Err(t, filter, want, r.land(base, next))
+		check.Equal(t, filter, before, r.everything())
+		r.wantUnlocked()
+		r.git("config", "filter.slow.smudge", "cat")
+		check.OK(t, r.land(base, next))
+		check.Equal(t, filter, "?? untracked", r.git("status", "--porcelain"))
+	}
 }
 
 // TestNoHookNoLanding: without the hook the target would move and leave its files behind.
@@ -477,6 +480,7 @@ func TestWhatChangesAtTheLastMomentCounts(t *testing.T) {
 		check.OK(t, l.begin(t.Context()))
 		w, err := l.checkout(t.Context())
 		check.OK(t, err)
+		check.OK(t, l.install(t.Context(), w))
 		c.person(r)
 		before := r.everything()
 		err = l.fastForward(t.Context(), w)

@@ -123,7 +123,12 @@ func (q *queue) ahead(me *item) []Entry {
 	return list
 }
 
-func (q *queue) decide(e *item) { e.next = Next(e.Entry, q.tip, q.ahead(e), q.window) }
+func (q *queue) decide(e *item) {
+	e.next = Next(e.Entry, q.tip, q.ahead(e), q.window)
+	if e.next.Do == DoLand && e.Onto != q.tip {
+		q.Fatalf("%v is to land on %s", e.Entry, q.tip)
+	}
+}
 
 func (q *queue) leave(e *item, how string) {
 	if was := q.ended[e.work]; was != "" {
@@ -155,16 +160,27 @@ func (q *queue) act(e *item) bool {
 			q.leave(e, "landed")
 		}
 	case DoReject:
+		q.wantLanded(e.Onto)
 		if !q.red(e.Candidate) || q.red(e.Onto) {
 			q.Fatalf("%v is rejected without a fault", e.Entry)
 		}
 		q.leave(e, "rejected")
 	case DoResolve:
+		q.wantLanded(e.Onto)
 		q.leave(e, "resolved")
 	case DoWait:
 		return false
 	}
 	return true
+}
+
+// wantLanded says that what counts against somebody is in the target.
+func (q *queue) wantLanded(commit string) {
+	for at := q.tip; at != commit; at = q.parent[at] {
+		if at == "" {
+			q.Fatalf("%s, which has not landed, counts", commit)
+		}
+	}
 }
 
 // finish ends the test of an entry.

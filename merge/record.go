@@ -42,16 +42,29 @@ func (l *landing) begin(ctx context.Context) error {
 
 // note is on disk before anything is moved, so that a power cut cannot undo it alone.
 func (l *landing) note(dir string) error {
-	text := l.candidate + "\n" + dir
+	text := l.onto + "\n" + l.candidate + "\n" + dir
 	_, err := l.record.WriteAt([]byte(text), 0)
 	return errors.Join(err, l.record.Truncate(int64(len(text))), l.record.Sync())
 }
 
-// noted says in which working tree the candidate was landing, "" for none, if it was.
-func (l *landing) noted() (dir string, ok bool, err error) {
+// noted is the landing that was noted last and not ended, and its working tree, if any.
+func (l *landing) noted() (last landing, dir string, err error) {
 	text, err := io.ReadAll(io.NewSectionReader(l.record, 0, 1<<20))
-	candidate, dir, _ := strings.Cut(string(text), "\n")
-	return dir, candidate == l.candidate, err
+	part := strings.SplitN(string(text), "\n", 3)
+	if len(part) == 3 {
+		last, dir = *l, part[2]
+		last.onto, last.candidate = part[0], part[1]
+	}
+	return last, dir, err
+}
+
+// heal takes back what an earlier landing left.
+func (l *landing) heal(ctx context.Context) error {
+	last, _, err := l.noted()
+	if err == nil && last.candidate != "" {
+		_, _, err = last.unfinish(ctx)
+	}
+	return err
 }
 
 // end lets others land, even if a filter has left a process running that holds the file.

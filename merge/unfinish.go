@@ -42,10 +42,11 @@ func Unfinish(ctx context.Context, r *git.Repo, target, onto, candidate string) 
 }
 
 func (l *landing) unfinish(ctx context.Context) (left Left, began bool, err error) {
-	dir, began, err := l.noted()
+	last, dir, err := l.noted()
 	if err != nil {
-		return left, began, err
+		return left, false, err
 	}
+	began = last.candidate == l.candidate
 	var w git.Worktree
 	if began && dir != "" {
 		list, err := l.repo.Worktrees(ctx)
