@@ -24,7 +24,7 @@ func TestAnAgentChangesNothingElse(t *testing.T) {
 		"reset":           "git reset -q --hard HEAD~1; git update-ref -d refs/heads/main",
 		"no repository":   "rm -rf .git",
 		"no files":        "rm -rf * .git",
-		"another one":     "rm -rf .git; git init -q; git add -A; git commit -qm all",
+		"another one":     "rm -rf .git; git init -q; git add -A; git -c user.name=x -c user.email=x commit -qm all",
 		"packing":         "git repack -adq; git prune-packed; git pack-refs --all --prune; git maintenance run -q || true",
 		"worktrees":       "git worktree add -q ../../wt HEAD || true; git worktree prune",
 		"objects":         "rm -rf .git/objects; mkdir .git/objects",

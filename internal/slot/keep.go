@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -82,8 +83,11 @@ func (s *Slot) tree(ctx context.Context, w *Work, g gitIn, base string) error {
 	folders := map[string]bool{".": true}
 	for _, entry := range split(list) {
 		tag, name, _ := strings.Cut(entry, " ")
+		_, err := os.Lstat(filepath.Join(s.Top(), filepath.FromSlash(name)))
 		switch {
 		case git.Within(name, []string{s.ralph()}):
+		case errors.Is(err, fs.ErrPermission): // which git takes for removed
+			w.Left = append(w.Left, Left{name, err.Error()})
 		case tag == "R" || tag != "?" && (s.isFolder(name) || !s.within(folders, path.Dir(name))):
 			gone = append(gone, name) // a folder took its place, a link that of its folder, or it is a submodule
 		case tag == "?" && strings.HasSuffix(name, "/"):

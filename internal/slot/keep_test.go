@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -119,6 +120,25 @@ func TestWhatCannotBeKept(t *testing.T) {
 	check.Equal(t, "left out", want, sorted(left...))
 	check.Equal(t, "a, n1 and z", "changed1changed", r.git("show", w.Commit+":a")+r.git("show", w.Commit+":n1")+r.git("show", w.Commit+":z"))
 	check.Equal(t, "what is left out is as it was", "x", r.git("show", w.Commit+":utf16"))
+}
+
+// TestAFolderThatCannotBeRead is not taken for removed, and the next attempt has it again.
+func TestAFolderThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	if os.Getuid() == 0 {
+		t.Skip("root can read everything")
+	}
+	r := newRepo(t)
+	first := r.commit(".gitignore", "cache\n", "a", "a", "dir/x", "x")
+	p := open(t, r, nil)
+	s, at := take(t, p, 1, first)
+	at.sh("echo b > a; mkdir -p cache new/deep; echo warm > cache/c; echo n > new/deep/n; chmod 0 dir; chmod a-w new/deep new")
+	w := keep(t, s, first)
+	check.Equal(t, "changes", []string{"a", "new/deep/n"}, files(r.git("diff", "--name-only", first, w.Commit)))
+	check.That(t, slices.ContainsFunc(w.Left, func(l Left) bool { return l.Path == "dir/x" }), "left out: %v, want dir/x", w.Left)
+	_, at = take(t, p, 1, first)
+	wantClean(t, at, first)
+	check.Equal(t, "files", "xwarm\n", at.text("dir/x")+at.text("cache/c"))
 }
 
 // TestASubmoduleIsNotChanged: its commit would exist in the slot only, and no git of ralph's
@@ -267,6 +287,9 @@ func TestMessage(t *testing.T) {
 	check.Equal(t, "without a commit", "", message())
 	at.sh("echo 2 > a; git commit -qam 'First: ä\n\nbody'; git checkout -qb own; echo 3 > a; git commit -qam second; git pack-refs --all; git gc -q")
 	check.Equal(t, "two commits", "First: ä\n\nbody\n\nsecond", message())
+	r.git("config", "log.showSignature", "true")
+	at.sh(`git cat-file commit HEAD | sed '/^$/{s/.*/gpgsig -----BEGIN PGP SIGNATURE-----\n x\n/;:a;n;ba}' > signed; git update-ref HEAD $(git hash-object -t commit -w signed)`)
+	check.Equal(t, "a signed commit", "First: ä\n\nbody\n\nsecond", message())
 	at.sh("git checkout -q --detach; git commit -q --allow-empty -m " + strings.Repeat("long", 10000))
 	check.That(t, len(message()) < 5000, "a long message is not cut")
 	check.OK(t, s.Show(t.Context(), first))
@@ -277,6 +300,7 @@ func TestMessage(t *testing.T) {
 		"a pipe":               "mkfifo .git/HEAD",
 		"a ref elsewhere":      "echo ref: ../../../../../etc/passwd > .git/HEAD",
 		"an option for an ID":  "echo --output=/tmp/x > .git/HEAD",
+		"objects elsewhere":    "git init -q ../other; cd ../other; git -c user.name=x -c user.email=x commit -q --allow-empty -m not-yours; cd -; git -C ../other rev-parse HEAD > .git/HEAD; ln -s ../../../other/.git/objects .git/objects",
 		"a ref that is a link": "echo ref: refs/heads/x > .git/HEAD; mkdir -p .git/refs/heads; ln -s /etc/passwd .git/refs/heads/x",
 	} {
 		at.sh("rm -rf .git; mkdir .git; " + do)

@@ -288,11 +288,15 @@ func removeAll(path string) error {
 
 // writable makes all folders below writable for us.
 func writable(path string) error {
-	return filepath.WalkDir(path, func(path string, d fs.DirEntry, _ error) error {
-		if d != nil && d.IsDir() {
-			return os.Chmod(path, 0o700)
+	return filepath.WalkDir(path, func(path string, d fs.DirEntry, err error) error {
+		if d == nil || !d.IsDir() || err != nil { // an error comes after the folder itself
+			return err
 		}
-		return nil
+		info, err := d.Info()
+		if err != nil || info.Mode().Perm()&0o700 == 0o700 {
+			return err
+		}
+		return os.Chmod(path, info.Mode().Perm()|0o700)
 	})
 }
 

@@ -124,14 +124,15 @@ func readIndex(path string) ([]byte, time.Time, error) {
 // neither part of it nor ignored is removed.
 func (s *Slot) files(ctx context.Context, tree string) error {
 	err := s.withIndex(ctx, s.Top(), func(g gitIn) error {
-		if _, err := g(nil, "read-tree", "--reset", "-u", tree); err != nil {
-			return err
-		}
-		if _, err := g(nil, "clean", "-ffdq"); err != nil {
-			if err := writable(s.Top()); err != nil {
+		set := func() error {
+			if _, err := g(nil, "read-tree", "--reset", "-u", tree); err != nil {
 				return err
 			}
-			if _, err := g(nil, "clean", "-ffdq"); err != nil {
+			_, err := g(nil, "clean", "-ffdq")
+			return err
+		}
+		if err := set(); err != nil { // a folder may have been made read-only
+			if err = errors.Join(writable(s.Top()), set()); err != nil {
 				return err
 			}
 		}
