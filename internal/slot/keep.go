@@ -80,15 +80,23 @@ func (s *Slot) tree(ctx context.Context, w *Work, g gitIn, base string) error {
 		return err
 	}
 	var gone, there []string
-	folders := map[string]bool{".": true}
+	folders := map[string]error{".": nil}
+	last := ""
 	for _, entry := range split(list) {
 		tag, name, _ := strings.Cut(entry, " ")
-		_, err := os.Lstat(filepath.Join(s.Top(), filepath.FromSlash(name)))
+		if name == last { // what is deleted is listed as modified, too
+			continue
+		}
+		last = name
+		err := s.folder(folders, path.Dir(name))
+		if err == nil {
+			_, err = os.Lstat(filepath.Join(s.Top(), filepath.FromSlash(name)))
+		}
 		switch {
 		case git.Within(name, []string{s.ralph()}):
 		case errors.Is(err, fs.ErrPermission): // which git takes for removed
 			w.Left = append(w.Left, Left{name, err.Error()})
-		case tag == "R" || tag != "?" && (s.isFolder(name) || !s.within(folders, path.Dir(name))):
+		case tag == "R" || tag != "?" && (err != nil || s.isFolder(name)):
 			gone = append(gone, name) // a folder took its place, a link that of its folder, or it is a submodule
 		case tag == "?" && strings.HasSuffix(name, "/"):
 			there = append(there, s.nested(ctx, w, strings.TrimSuffix(name, "/"))...)
@@ -96,11 +104,7 @@ func (s *Slot) tree(ctx context.Context, w *Work, g gitIn, base string) error {
 			there = append(there, name)
 		}
 	}
-	slices.Sort(gone)
 	there = slices.DeleteFunc(there, func(name string) bool {
-		if _, found := slices.BinarySearch(gone, name); found {
-			return true
-		}
 		info, err := os.Lstat(filepath.Join(s.Top(), filepath.FromSlash(name)))
 		large := err == nil && info.Mode().IsRegular() && info.Size() > s.p.o.MaxFile
 		if large {
@@ -129,14 +133,19 @@ func (s *Slot) isFolder(name string) bool {
 	return isDir(filepath.Join(s.Top(), filepath.FromSlash(name)))
 }
 
-// within says that a folder is part of the slot, and not beyond a link.
-func (s *Slot) within(known map[string]bool, name string) bool {
-	is, looked := known[name]
+// folder says why a name is no folder of the slot: it may be beyond a link.
+func (s *Slot) folder(known map[string]error, name string) error {
+	err, looked := known[name]
 	if !looked {
-		is = s.within(known, path.Dir(name)) && s.isFolder(name)
-		known[name] = is
+		if err = s.folder(known, path.Dir(name)); err == nil {
+			var info fs.FileInfo
+			if info, err = os.Lstat(filepath.Join(s.Top(), filepath.FromSlash(name))); err == nil && !info.IsDir() {
+				err = fs.ErrNotExist
+			}
+		}
+		known[name] = err
 	}
-	return is
+	return err
 }
 
 // add puts files into the index. One that git cannot read is found by halving.
