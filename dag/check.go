@@ -144,16 +144,18 @@ func (g *Graph) verifyQueue() []Fault {
 // Recompute fixes the derived columns, the counts and what attempts hold, and returns how many tasks and how
 // many others were wrong.
 func (g *Graph) Recompute() (tasks, counts int, err error) {
-	for _, query := range []string{strayMergesSQL, misheldSQL, orphansSQL, miscountsSQL, missumsSQL, strayAttemptsSQL} {
+	for _, query := range []string{strayMergesSQL, orphansSQL, miscountsSQL, missumsSQL, strayAttemptsSQL} {
 		wrong, _ := db.All(g.tx, query, (*db.Row).Text)
 		counts += len(wrong)
 	}
 	g.tx.Do(dropStraysSQL, ":now", g.millis())
-	for _, statement := range []string{reholdSQL, freeSlotsSQL, unlockSQL, forgetCountsSQL, storeCountsSQL, placeAttemptsSQL, forgetSumsSQL, storeSumsSQL} {
+	for _, statement := range []string{freeSlotsSQL, unlockSQL, forgetCountsSQL, storeCountsSQL, placeAttemptsSQL, forgetSumsSQL, storeSumsSQL} {
 		g.tx.Do(statement)
 	}
+	g.tx.Do(reholdSQL)
+	tasks = g.tx.Changes()
 	err = g.tx.Exec(recomputeSQL)
-	return g.tx.Changes(), counts, err
+	return tasks + g.tx.Changes(), counts, err
 }
 
 const (

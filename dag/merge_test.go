@@ -272,6 +272,8 @@ func TestResumedWorkIsHeldToo(t *testing.T) {
 	w.update(func(g *dag.Graph) error { return g.Accept(w.id("a")) })
 	again := w.claim("a")
 	check.That(t, again.Resumed.ID == first.Attempt && again.Merge.N == n, "got %+v", again)
+	check.That(t, w.enter(again, "main").Accepted, "what was accepted is to be reviewed again")
+	check.Equal(t, "the held entry", dag.MergeDropped, w.merge(n).State)
 }
 
 func TestRejectedWorkIsDoneAgain(t *testing.T) {
