@@ -100,7 +100,7 @@ func (s *soak) lane(t *testing.T, number int) {
 				after: time.Duration(random.IntN(300)) * time.Millisecond, helpers: random.IntN(3) == 0,
 				working: random.IntN(2) == 0, size: p.booked(),
 			}
-			r := p.start("run", "--jobs", strconv.Itoa(1+random.IntN(2)))
+			r := p.start("run", "--shared-folder", "--jobs", strconv.Itoa(1+random.IntN(2)))
 			runs.Go(func() { s.kill(p, r, how) })
 		}
 		if random.IntN(4) == 0 {
