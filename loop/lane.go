@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"ralph/dag"
 	"ralph/event"
@@ -15,6 +17,7 @@ import (
 	"ralph/internal/slot"
 	"ralph/internal/testing/failpoint"
 	"ralph/loop/attempt"
+	"ralph/loop/policy"
 	"ralph/merge"
 	"ralph/verify"
 )
@@ -29,10 +32,36 @@ type Landing struct {
 	Gates func(attempt.Place) (verify.Gates, error)
 }
 
+// tip is the end of the target as it was last seen.
+type tip struct {
+	mu   sync.Mutex
+	last string
+}
+
+// look returns where the target is. It is an error if that is not where it can have come to
+// by landing or by a person's commits.
+func (t *tip) look(ctx context.Context, to Landing) (string, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now, how, err := merge.Watch(ctx, to.Repo, to.Target, t.last)
+	name := strings.TrimPrefix(to.Target, "refs/heads/")
+	switch {
+	case err != nil:
+		return "", err
+	case how == merge.Deleted:
+		return "", policy.Halted{Reason: "the branch " + name + " was deleted; work that is finished is kept, and lands when it is back"}
+	case how == merge.Rewritten:
+		return "", policy.Halted{Reason: fmt.Sprintf("the branch %s was rewritten: %.10s is not in its history any more; to go on with what it is now, run again", name, t.last)}
+	}
+	t.last = now
+	return now, nil
+}
+
 // lane takes the work of one attempt from its slot to the target.
 type lane struct {
 	shared
 	signal *signal
+	tip    *tip
 	claim  dag.Claim
 	slot   *slot.Slot
 	gates  verify.Gates
@@ -121,10 +150,10 @@ func (l *lane) Tested(ctx context.Context, green bool) (again bool, err error) {
 }
 
 // Land moves the target.
-func (l *lane) Land(ctx context.Context) error {
+func (l *lane) Land(ctx context.Context) (again bool, err error) {
 	to, e := l.opts.Landing, l.entry
 	if _, err := merge.Prove(ctx, to.Repo, e.Base, e.Work, e.Onto, e.Candidate); err != nil {
-		return err
+		return false, err
 	}
 	for {
 		changed := l.signal.changed()
@@ -133,10 +162,10 @@ func (l *lane) Land(ctx context.Context) error {
 			break
 		}
 		if !errors.Is(err, dag.ErrLanding) {
-			return err
+			return false, err
 		}
 		if err := l.wait(ctx, changed); err != nil {
-			return err
+			return false, err
 		}
 	}
 	failpoint.Hit("K19")
@@ -149,15 +178,17 @@ func (l *lane) Land(ctx context.Context) error {
 		case err == nil:
 			failpoint.Hit("K22")
 			l.emit(event.MergeLanded, "")
-			return nil
+			return false, nil
+		case errors.Is(err, merge.ErrMoved):
+			return true, nil
 		case errors.As(err, &blocked) && said != err.Error():
 			said = err.Error()
 			l.emit(event.MergeWaiting, said)
 		case blocked == nil && !errors.Is(err, merge.ErrLocked):
-			return errors.Join(err, l.leave(context.WithoutCancel(ctx), err.Error()))
+			return false, errors.Join(err, l.leave(context.WithoutCancel(ctx), err.Error()))
 		}
 		if err := l.wait(ctx, changed); err != nil {
-			return errors.Join(err, l.leave(context.WithoutCancel(ctx), "the run ended before it could land"))
+			return false, errors.Join(err, l.leave(context.WithoutCancel(ctx), "the run ended before it could land"))
 		}
 	}
 }
@@ -168,8 +199,8 @@ func (r *Runner) newLane(ctx context.Context, claim dag.Claim, j *attempt.Job) (
 	if to.Repo == nil {
 		return nil, nil
 	}
-	l := &lane{shared: r.shared, signal: &r.signal, claim: claim}
-	start, err := to.Repo.Commit(ctx, to.Target)
+	l := &lane{shared: r.shared, signal: &r.signal, tip: &r.tip, claim: claim}
+	start, err := l.tip.look(ctx, to)
 	if err != nil {
 		return nil, err
 	}
@@ -294,7 +325,7 @@ func (l *lane) next(ctx context.Context) (merge.Action, error) {
 	if err := l.opts.Graph.Store.View(ctx, func(g *dag.Graph) (err error) { queue, err = g.Queue(to.Target); return err }); err != nil {
 		return "", err
 	}
-	tip, err := to.Repo.Commit(ctx, to.Target)
+	tip, err := l.tip.look(ctx, to)
 	if err != nil {
 		return "", err
 	}

@@ -29,6 +29,7 @@ type Runner struct {
 	keeper   keeper
 	settler  settler
 	worker   attempt.Worker
+	tip      tip
 
 	writing sync.Mutex // one worker at a time writes knowledge
 

@@ -49,8 +49,12 @@ func (r *Runner) attempt(ctx context.Context, claim dag.Claim, j attempt.Job) er
 	kept := r.keeper.keep(ctx, claim, lose)
 	l, err := r.newLane(ctx, claim, &j)
 	res := attempt.Result{Decision: attempt.Unprepared()}
-	if err == nil {
+	var halted policy.Halted
+	switch {
+	case err == nil:
 		res, err = r.recovered(ctx, claim, &j, l)
+	case errors.As(err, &halted):
+		res.Decision.Reason, res.Decision.EndRun, err = halted.Reason, event.OutcomeBlocked, nil
 	}
 	res.Began = began
 	lose(nil)

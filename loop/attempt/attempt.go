@@ -90,7 +90,9 @@ func (a *attempt) result(ctx context.Context, d policy.Decision) Result {
 	if err := a.talk.close(); err != nil {
 		a.warn(a.job.Task.ID, "keeping the answer: "+err.Error())
 	}
-	a.Baselines.settle(d.Action == policy.Complete, git.Head(ctx, a.job.Place.Dir), a.work.Gates)
+	if a.ports.Lane == nil {
+		a.Baselines.settle(d.Action == policy.Complete, git.Head(ctx, a.job.Place.Dir), a.work.Gates)
+	}
 	a.keepTree(ctx, d)
 	files := slices.Concat(a.talk.files, a.evidence.worked(ctx))
 	slices.Sort(files)

@@ -25,6 +25,7 @@ type evidence struct {
 	finished string            // the tree when the agent said that it is done; empty until then
 	blind    error             // why git cannot tell
 
+	landing   Candidate
 	candidate string    // the tree that would land; empty where the work is verified in place
 	shown     git.Taken // the slot when it showed that
 	compared  map[[2]string]git.Difference

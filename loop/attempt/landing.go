@@ -20,8 +20,8 @@ type Lane interface {
 	// Tested stores what testing the candidate showed, and waits until that counts. Again
 	// means that what was below the candidate is gone: it is to be tested on something else.
 	Tested(ctx context.Context, green bool) (again bool, err error)
-	// Land moves the target to the candidate.
-	Land(ctx context.Context) error
+	// Land moves the target to the candidate. Again means what it means for Tested.
+	Land(ctx context.Context) (again bool, err error)
 }
 
 // Credit is who did the work, and what they noted about it.
@@ -72,18 +72,23 @@ func (a *attempt) queue(ctx context.Context) policy.Decision {
 	}
 }
 
-// land moves the target to work that was accepted. What keeps it from landing is not the
-// work's fault: it is verified again later, without an agent.
+// land moves the target to work that was accepted. If somebody else moved it first, the work
+// is tested again on what is there now.
 func (a *attempt) land(ctx context.Context, d policy.Decision) policy.Decision {
-	if a.ports.Lane == nil || d.Action != policy.Complete {
-		return d
+	for a.ports.Lane != nil && d.Action == policy.Complete {
+		again, err := a.ports.Lane.Land(ctx)
+		if err != nil {
+			a.work.CheckErr, a.ended = err, ended(ctx)
+			return a.decide()
+		}
+		if !again {
+			a.Baselines.landed(a.evidence.landing.Onto, a.evidence.landing.Commit, a.work.Gates)
+			break
+		}
+		a.said.None = true // its agent is gone
+		d = a.queue(ctx)
 	}
-	err := a.ports.Lane.Land(ctx)
-	if err == nil {
-		return d
-	}
-	a.work.CheckErr, a.ended = err, ended(ctx)
-	return a.decide()
+	return d
 }
 
 // keepWork keeps what an attempt leaves in its slot, whatever came of it.
@@ -116,7 +121,7 @@ func (e *evidence) onto(ctx context.Context, c Candidate) error {
 	if err != nil {
 		return err
 	}
-	e.candidate, e.base.Tree, e.shown = c.Trees[1], c.Trees[0], taken
+	e.landing, e.candidate, e.base.Tree, e.shown = c, c.Trees[1], c.Trees[0], taken
 	return nil
 }
 

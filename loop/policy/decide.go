@@ -4,6 +4,7 @@ package policy
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -157,6 +158,10 @@ const DriftReason = "drift: "
 // decideChecked decides about work that was checked: what cost nothing first. The first
 // word of a reason is its kind; the next agent gets it to read.
 func decideChecked(f Facts) Decision {
+	var halted Halted
+	if errors.As(f.Work.CheckErr, &halted) {
+		return Decision{Action: Release, Outcome: event.AttemptInterrupted, Uncounted: true, Reason: halted.Reason, EndRun: event.OutcomeBlocked}
+	}
 	if f.Work.CheckErr != nil {
 		return release(f, event.AttemptError, f.Work.CheckErr.Error())
 	}
@@ -306,6 +311,11 @@ func unverified(f budget.Finding) Decision {
 	d.Reason = strings.Replace(d.Reason, "used up", "used up before the work could be verified", 1)
 	return d
 }
+
+// Halted is what keeps all work from landing until a person looks.
+type Halted struct{ Reason string }
+
+func (h Halted) Error() string { return h.Reason }
 
 // DisturbedReason says why a verdict does not count.
 func DisturbedReason(files []string) string {
