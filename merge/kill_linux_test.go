@@ -35,10 +35,10 @@ func TestMain(m *testing.M) {
 }
 
 // process lands in a process of its own.
-func (r repo) process(onto, candidate string) *exec.Cmd {
+func (r repo) process(onto, candidate string, env ...string) *exec.Cmd {
 	r.t.Helper()
 	cmd := exec.CommandContext(r.t.Context(), os.Args[0])
-	cmd.Env = append(os.Environ(), "RALPH_TEST_LAND="+strings.Join([]string{r.dir, onto, candidate}, "\n"))
+	cmd.Env = append(os.Environ(), append(env, "RALPH_TEST_LAND="+strings.Join([]string{r.dir, onto, candidate}, "\n"))...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Stderr = os.Stderr
 	check.OK(r.t, cmd.Start())
@@ -94,7 +94,8 @@ func TestALandingOutlivesItsRalph(t *testing.T) {
 	base := r.head()
 	next := r.with(base, "a.txt", "changed\n", "zz.slow", "z\n")
 	pipe := r.slow()
-	cmd := r.process(base, next)
+	temporary := t.TempDir()
+	cmd := r.process(base, next, "TMPDIR="+temporary)
 	_, err := os.ReadFile(pipe) // the files before it are there
 	check.OK(t, err)
 	check.OK(t, syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL))
@@ -106,6 +107,8 @@ func TestALandingOutlivesItsRalph(t *testing.T) {
 	r.git("config", "--remove-section", "filter.slow")
 	r.wantClean(next)
 	check.Equal(t, "again", left, r.unfinish(base, next))
+	found, err := os.ReadDir(temporary)
+	check.That(t, len(found) == 0 && err == nil, "files are left: %v, %v", found, err)
 }
 
 // killAt kills a landing, ralph and git, while the first files are written and zz.slow is not.

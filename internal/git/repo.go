@@ -127,6 +127,7 @@ func (r *Repo) outlive(c Call, args []string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	_ = os.Remove(said.Name()) // nobody would after our end; not all systems can while it is open
 	defer func() { said.Close(); _ = os.Remove(said.Name()) }()
 	cmd := r.command(context.Background(), c, args)
 	cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = said, said, ownSession()
@@ -134,7 +135,7 @@ func (r *Repo) outlive(c Call, args []string) (string, error) {
 		cmd.ExtraFiles = []*os.File{c.Holds}
 	}
 	err = cmd.Run()
-	text, rerr := os.ReadFile(said.Name())
+	text, rerr := io.ReadAll(io.NewSectionReader(said, 0, 1<<30))
 	if err != nil {
 		return "", &CommandError{Verb: args[0], Err: err, Stderr: string(text)}
 	}
