@@ -333,5 +333,30 @@ func (g *Graph) MergesOf(t Task) ([]Merge, error) {
 	return db.All(g.tx, mergesOfSQL, scanMerge, ":task", t.N)
 }
 
+const landedSQL = `
+SELECT ` + mergeColumns + ` FROM merges
+WHERE attempt IN (SELECT a.id FROM attempts a WHERE a.run = (SELECT r.n FROM runs r WHERE r.id = :run)) AND state = 'landed' ORDER BY n;`
+
+// Work says where the work of a run ended up. Its target is that of what landed. Kept are the refs of all
+// work that did not land, by attempt; the last one of each task counts.
+func (g *Graph) Work(run string, kept map[string]string) (w event.Work, err error) {
+	landed, _ := db.All(g.tx, landedSQL, scanMerge, ":run", run) // the first error of the database is that of all that follow
+	for _, m := range landed {
+		w.Target, w.From, w.To, w.Commits = m.Target, cmp.Or(w.From, m.Onto), m.Candidate, w.Commits+1
+	}
+	var left []Attempt
+	for id := range kept {
+		a, err := g.Attempt(id)
+		if err == nil && a.Run == run {
+			left = append(left, a)
+		}
+	}
+	slices.SortFunc(left, func(a, b Attempt) int { return cmp.Or(a.StartedAt.Compare(b.StartedAt), cmp.Compare(a.ID, b.ID)) })
+	for _, a := range left {
+		w.Kept = append(slices.DeleteFunc(w.Kept, func(k event.Kept) bool { return k.Task == a.Task }), event.Kept{Task: a.Task, Ref: kept[a.ID]})
+	}
+	return w, g.tx.Err()
+}
+
 // ToReview lists the work that waits for a person, oldest first.
 func (g *Graph) ToReview() ([]Merge, error) { return db.All(g.tx, toReviewSQL, scanMerge) }

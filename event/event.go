@@ -77,6 +77,7 @@ type Event struct {
 	Together *Together `json:"together,omitempty"`
 	Recovery *Recovery `json:"recovery,omitempty"`
 	Setup    *Setup    `json:"setup,omitempty"`
+	Work     *Work     `json:"work,omitempty"`
 
 	Outcome  string     `json:"outcome,omitempty"` // read it with the method that its type calls for
 	Status   TaskStatus `json:"status,omitempty"`  // of the task, after attempt_ended
@@ -135,6 +136,21 @@ type Merge struct {
 	Target string `json:"target"`
 	Onto   string `json:"onto,omitempty"`
 	Commit string `json:"commit,omitempty"` // that is tested, and lands
+}
+
+// Work is where the work of a run ended up whose agents worked in slots.
+type Work struct {
+	Target  string `json:"target"`         // the branch, a full ref name
+	Commits int    `json:"commits"`        // that landed on it
+	From    string `json:"from,omitempty"` // the commit before the first of them
+	To      string `json:"to,omitempty"`   // the last of them
+	Kept    []Kept `json:"kept,omitempty"` // of tasks that it did not finish
+}
+
+// Kept is work that did not land.
+type Kept struct {
+	Task string `json:"task"`
+	Ref  string `json:"ref"`
 }
 
 // Together is what a run came to with those that it continues: what its limits go by.
@@ -200,8 +216,10 @@ type Setup struct {
 	Sandbox    string `json:"sandbox"`
 	Verify     string `json:"verify"`
 	Jobs       int    `json:"jobs"`
-	Folder     string `json:"folder"` // where transcripts and events are
-	MaxIters   int    `json:"max_iterations"`
+	// Target is the branch that work lands on, a full ref name, if agents work in slots.
+	Target   string `json:"target,omitempty"`
+	Folder   string `json:"folder"` // where transcripts and events are
+	MaxIters int    `json:"max_iterations"`
 }
 
 // Usage is what sessions, attempts or runs have used. No agent answers with 0 tokens: a

@@ -181,8 +181,8 @@ func (l *lane) Land(ctx context.Context) (again bool, err error) {
 			return false, nil
 		case errors.Is(err, merge.ErrMoved):
 			return true, nil
-		case errors.As(err, &blocked) && said != err.Error():
-			said = err.Error()
+		case errors.As(err, &blocked) && said != blocked.Error():
+			said = blocked.Error()
 			l.emit(event.MergeWaiting, said)
 		case blocked == nil && !errors.Is(err, merge.ErrLocked):
 			return false, errors.Join(err, l.leave(context.WithoutCancel(ctx), err.Error()))
@@ -191,6 +191,25 @@ func (l *lane) Land(ctx context.Context) (again bool, err error) {
 			return false, errors.Join(err, l.leave(context.WithoutCancel(ctx), "the run ended before it could land"))
 		}
 	}
+}
+
+// landed is where the work of the run ended up. Not to know that is no reason to fail.
+func (r *Runner) landed(ctx context.Context) *event.Work {
+	to := r.opts.Landing
+	if to.Repo == nil {
+		return nil
+	}
+	var w event.Work
+	kept, err := merge.Kept(ctx, to.Repo)
+	if err == nil {
+		err = r.opts.Graph.Store.View(ctx, func(g *dag.Graph) (err error) { w, err = g.Work(r.run.ID, kept); return err })
+	}
+	if err != nil {
+		r.bus.warn("", "where work ended up is not known: "+err.Error())
+		return nil
+	}
+	w.Target = to.Target
+	return &w
 }
 
 // newLane prepares the slot of a claim. It is nil if agents work in the project's own folder.

@@ -153,6 +153,7 @@ func (r *Runner) Run(ctx context.Context) (event.Result, error) {
 		r.bus.emit(event.Event{Type: event.RunInterrupted, Reason: end.reason})
 	}
 	out, err := r.outcome(context.WithoutCancel(ctx), end)
+	out.Work = r.landed(context.WithoutCancel(ctx))
 	return out, errors.Join(end.err, err)
 }
 
@@ -195,7 +196,7 @@ func (r *Runner) Finish(ctx context.Context, out event.Result) error {
 	usage := out.Usage
 	r.bus.emit(event.Event{
 		Type: event.RunEnded, Outcome: string(out.Outcome), Reason: out.Reason, Iteration: out.Iterations,
-		Counts: &out.Counts, Usage: &usage, Duration: out.Duration.Milliseconds(), Together: out.Together,
+		Counts: &out.Counts, Usage: &usage, Duration: out.Duration.Milliseconds(), Together: out.Together, Work: out.Work,
 	})
 	return err
 }

@@ -3,6 +3,7 @@ package merge
 import (
 	"context"
 	"fmt"
+	"path"
 	"strings"
 
 	"ralph/internal/git"
@@ -49,4 +50,14 @@ func ListRefs(ctx context.Context, r *git.Repo, under string) ([]Ref, error) {
 		list = append(list, Ref{Name: name, Commit: commit})
 	}
 	return list, nil
+}
+
+// Kept lists the refs of work that did not land, by attempt.
+func Kept(ctx context.Context, r *git.Repo) (map[string]string, error) {
+	refs, err := ListRefs(ctx, r, "work")
+	kept := make(map[string]string, len(refs))
+	for _, ref := range refs {
+		kept[path.Base(ref.Name)] = ref.Name
+	}
+	return kept, err
 }

@@ -16,6 +16,7 @@ import (
 	"ralph/internal/slot"
 	"ralph/loop"
 	"ralph/loop/attempt"
+	"ralph/merge"
 	"ralph/verify"
 )
 
@@ -171,4 +172,14 @@ func openSlots(a *app, s *session, o *agents.Opener, opts *loop.Options) error {
 func slotsName(root string) string {
 	sum := sha256.Sum256([]byte(root))
 	return fmt.Sprintf("%s-%x", filepath.Base(root), sum[:4])
+}
+
+// keptWork lists the refs of work that did not land, by attempt. Nothing fails where git has none.
+func keptWork(ctx context.Context, root string) map[string]string {
+	repo, err := git.OpenRepo(ctx, root)
+	if err != nil {
+		return nil
+	}
+	kept, _ := merge.Kept(ctx, repo)
+	return kept
 }

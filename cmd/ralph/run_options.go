@@ -296,7 +296,10 @@ func shared(b project.SharedBudget) budget.Limits {
 func setup(opts loop.Options, chosen agents.Preset, sandbox *sandbox.Confiner) event.Setup {
 	s := event.Setup{
 		Scope: opts.Graph.Scope.String(), Agent: chosen.Name, Model: opts.Models.Model, Jobs: opts.Workers.Jobs, MaxIters: opts.Limits.Iterations,
-		Sandbox: sandbox.String(), Folder: opts.Place.Runs,
+		Sandbox: sandbox.String(), Folder: opts.Place.Runs, Target: opts.Landing.Target,
+	}
+	if s.Target != "" {
+		s.Sandbox = sandbox.InSlots()
 	}
 	if opts.Graph.Continues != nil {
 		s.Scope += ", continuing " + opts.Graph.Continues.ID

@@ -202,13 +202,20 @@ func (c *Confiner) paths(key string, list []string) ([]string, error) {
 
 // String describes what is in force, for the header of a run.
 func (c *Confiner) String() string {
+	return c.describe("this project", "; .ralph and git's hooks are read-only")
+}
+
+// InSlots describes the same for a run whose agents work in slots.
+func (c *Confiner) InSlots() string { return c.describe("their slot", "") }
+
+func (c *Confiner) describe(where, besides string) string {
 	if c.opts.Mode == "off" {
 		return "off: agents and gates run with your rights"
 	}
 	text := c.Work.Level.String() + map[Level]string{
 		None:       ": agents and gates run with your rights",
-		Landlock:   ": agents write only this project, their own folders and caches",
-		Namespaces: ": agents write only this project, their own folders and caches; .ralph and git's hooks are read-only",
+		Landlock:   ": agents write only " + where + ", their own folders and caches",
+		Namespaces: ": agents write only " + where + ", their own folders and caches" + besides,
 	}[c.Work.Level]
 	if len(c.Work.Reasons) > 0 {
 		text += " (" + strings.Join(c.Work.Reasons, "; ") + ")"
