@@ -188,6 +188,7 @@ func (r Recovery) String() string {
 		}
 	}
 	add(r.Runs, "run had died", "runs had died")
+	add(r.Landed, "task had landed", "tasks had landed")
 	add(r.Released, "task released", "tasks released")
 	add(r.Resumed, "task resumed at verification", "tasks resumed at verification")
 	add(r.Abandoned, "task too old to resume, starting over", "tasks too old to resume, starting over")
@@ -203,6 +204,7 @@ type RecoveryCounts struct {
 	Abandoned int `json:"abandoned"` // tasks that were too old to resume
 	Failed    int `json:"failed"`    // tasks whose runs died too often, or left work behind
 	Orphans   int `json:"orphans"`   // processes that were still running
+	Landed    int `json:"landed"`    // tasks whose work was on the target: they are done
 }
 
 // Setup is what the header of a run tells, in run_started.

@@ -1,12 +1,9 @@
 package loop
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -60,12 +57,14 @@ func (t *tip) look(ctx context.Context, to Landing) (string, error) {
 // lane takes the work of one attempt from its slot to the target.
 type lane struct {
 	shared
-	signal *signal
-	tip    *tip
-	claim  dag.Claim
-	slot   *slot.Slot
-	gates  verify.Gates
-	base   string // the commit below what is in the slot
+	signal  *signal
+	reclaim func(context.Context) (int, error)                       // takes back the tasks of dead runs
+	unland  func(ctx context.Context, repo *git.Repo, n int64) error // says what became of an entry whose claim is lost
+	tip     *tip
+	claim   dag.Claim
+	slot    *slot.Slot
+	gates   verify.Gates
+	base    string // the commit below what is in the slot
 
 	entry   dag.Merge   // zero outside the queue
 	state   merge.State // of the entry: the database does not tell red from untested
@@ -98,7 +97,7 @@ func (l *lane) keep(ctx context.Context) (work string, err error) {
 // Candidate enters the work into the queue and returns what is to be tested.
 func (l *lane) Candidate(ctx context.Context, by attempt.Credit) (attempt.Candidate, error) {
 	if l.entry.N == 0 {
-		if l.files = l.unresolved(); len(l.files) > 0 {
+		if l.files = l.slot.Unresolved(); len(l.files) > 0 {
 			return attempt.Candidate{Conflict: l.files}, nil
 		}
 		if err := l.enter(ctx, by); err != nil {
@@ -116,14 +115,6 @@ func (l *lane) Candidate(ctx context.Context, by attempt.Credit) (attempt.Candid
 			return l.conflict(ctx, by.Script)
 		}
 	}
-}
-
-// unresolved lists those of the files in conflict that still have conflict markers.
-func (l *lane) unresolved() []string {
-	return slices.DeleteFunc(slices.Clone(l.files), func(name string) bool {
-		text, err := os.ReadFile(filepath.Join(l.slot.Top(), filepath.FromSlash(name)))
-		return err != nil || !bytes.Contains(text, []byte("<<<<<<< ")) || !bytes.Contains(text, []byte(">>>>>>> "))
-	})
 }
 
 // Tested stores what testing showed, and waits until that counts.
@@ -162,6 +153,13 @@ func (l *lane) Land(ctx context.Context) (again bool, err error) {
 			break
 		}
 		if !errors.Is(err, dag.ErrLanding) {
+			return false, err
+		}
+		queue, err := l.queue(ctx)
+		if err == nil {
+			err = l.unblock(ctx, queue)
+		}
+		if err != nil {
 			return false, err
 		}
 		if err := l.wait(ctx, changed); err != nil {
@@ -218,7 +216,7 @@ func (r *Runner) newLane(ctx context.Context, claim dag.Claim, j *attempt.Job) (
 	if to.Repo == nil {
 		return nil, nil
 	}
-	l := &lane{shared: r.shared, signal: &r.signal, tip: &r.tip, claim: claim}
+	l := &lane{shared: r.shared, signal: &r.signal, tip: &r.tip, claim: claim, reclaim: r.reclaim, unland: r.recoverer().Unland}
 	start, err := l.tip.look(ctx, to)
 	if err != nil {
 		return nil, err
@@ -237,7 +235,7 @@ func (r *Runner) newLane(ctx context.Context, claim dag.Claim, j *attempt.Job) (
 			return nil, err
 		}
 	}
-	if l.slot, err = to.Slots.Take(ctx, claim.Slot, start); err != nil {
+	if l.slot, err = to.Slots.Take(ctx, claim.Slot, l.base, start); err != nil {
 		return nil, err
 	}
 	j.Place.Dir, j.Place.Env = l.slot.Dir(), l.slot.Env()
@@ -278,9 +276,15 @@ func (l *lane) earlier(ctx context.Context) (string, error) {
 	return l.opts.Landing.Repo.Commit(ctx, merge.WorkRef(l.claim.Task.ID, of))
 }
 
-// clear removes the refs of a task that is settled.
+// clear removes the refs of a task that is settled. If the task was taken away while it was
+// landing, nobody has said yet what became of that.
 func (l *lane) clear(ctx context.Context, status dag.Status) error {
 	repo := l.opts.Landing.Repo
+	if l.entry.N > 0 {
+		if err := l.unland(ctx, repo, l.entry.N); err != nil {
+			return err
+		}
+	}
 	refs, err := merge.ListRefs(ctx, repo, "work/"+l.claim.Task.ID)
 	if status != dag.Done {
 		refs = nil
@@ -332,16 +336,19 @@ func (l *lane) enter(ctx context.Context, by attempt.Credit) error {
 // leave takes the work out of the queue. What is in the slot lies on what the candidate lay on.
 func (l *lane) leave(ctx context.Context, reason string) error {
 	err := l.update(ctx, func(g *dag.Graph) error { return g.Drop(l.claim, l.entry.N, reason) })
+	if err != nil {
+		return err
+	}
 	l.emit(event.MergeDropped, reason)
 	l.base, l.entry = l.entry.Onto, dag.Merge{}
-	return err
+	return nil
 }
 
 // next does what the policy says as far as it concerns the queue alone: it waits or builds.
 func (l *lane) next(ctx context.Context) (merge.Action, error) {
 	to, changed := l.opts.Landing, l.signal.changed()
-	var queue []dag.Merge
-	if err := l.opts.Graph.Store.View(ctx, func(g *dag.Graph) (err error) { queue, err = g.Queue(to.Target); return err }); err != nil {
+	queue, err := l.queue(ctx)
+	if err != nil {
 		return "", err
 	}
 	tip, err := l.tip.look(ctx, to)
@@ -357,11 +364,28 @@ func (l *lane) next(ctx context.Context) (merge.Action, error) {
 	step := merge.Next(merge.Entry{Onto: l.entry.Onto, Candidate: l.entry.Candidate, State: l.state}, tip, ahead, to.Window)
 	switch step.Do {
 	case merge.DoWait:
-		err = l.wait(ctx, changed)
+		if err = l.unblock(ctx, queue); err == nil {
+			err = l.wait(ctx, changed)
+		}
 	case merge.DoBuild:
 		err = l.build(ctx, step.Onto)
 	}
 	return step.Do, err
+}
+
+// unblock takes back what dead runs left, if the attempts of other runs are ahead in the queue:
+// nobody could land after them.
+func (l *lane) unblock(ctx context.Context, queue []dag.Merge) error {
+	if !slices.ContainsFunc(queue, func(m dag.Merge) bool { return m.N != l.entry.N && !l.live.has(m.Attempt) }) {
+		return nil
+	}
+	_, err := l.reclaim(ctx)
+	return err
+}
+
+func (l *lane) queue(ctx context.Context) (queue []dag.Merge, err error) {
+	err = l.opts.Graph.Store.View(ctx, func(g *dag.Graph) error { queue, err = g.Queue(l.opts.Landing.Target); return err })
+	return queue, err
 }
 
 // wait waits until something changes that this process knows of, or for a moment: other runs
@@ -415,7 +439,7 @@ func (l *lane) show(ctx context.Context) (c attempt.Candidate, err error) {
 		return c, err
 	}
 	c.Trees[0], c.Trees[1], _ = strings.Cut(trees, "\n")
-	return c, l.slot.Show(ctx, c.Commit)
+	return c, l.slot.Show(ctx, c.Onto, c.Commit)
 }
 
 // conflict shows the tip with the conflicts of the work in it, outside the queue.
@@ -428,7 +452,7 @@ func (l *lane) conflict(ctx context.Context, script bool) (c attempt.Candidate, 
 	}
 	if script {
 		l.files = nil
-		return c, l.slot.Show(ctx, onto)
+		return c, l.slot.Show(ctx, onto, onto)
 	}
 	if _, err := l.slot.Conflict(ctx, onto, work); err != nil {
 		return c, err

@@ -134,6 +134,8 @@ type Recovery struct {
 	recovery.Rules
 	Life  func(dag.Process) dag.Life
 	Sweep func(owner string) (killed int, err error) // kills what a dead run left running
+	// Parallel finds where agents worked side by side, also if they do not in this run.
+	Parallel func(context.Context) (recovery.Parallel, error)
 }
 
 // Host is what the process gives to the run.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"ralph/internal/git"
+	"ralph/internal/testing/failpoint"
 )
 
 // What keeps a candidate from landing.
@@ -100,6 +101,8 @@ func (l *landing) move(ctx context.Context) (done bool, err error) {
 	if err := l.note(w.Dir); err != nil {
 		return false, err
 	}
+	failpoint.Hit("K20")
+	failpoint.Hit("K21")
 	err = l.fastForward(ctx, w)
 	if err == nil && w.Dir == "" {
 		l.follow(ctx)

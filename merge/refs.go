@@ -15,6 +15,9 @@ const Refs = "refs/ralph/"
 // WorkRef names what an attempt left.
 func WorkRef(task, attempt string) string { return Refs + "work/" + task + "/" + attempt }
 
+// StashRef names what an attempt left that no later one goes on with.
+func StashRef(task, attempt string) string { return Refs + "stash/" + task + "/" + attempt }
+
 // CandidateRef names the candidate of an entry of the queue.
 func CandidateRef(n int64) string { return fmt.Sprintf("%scandidate/%d", Refs, n) }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"ralph/dag"
 	"ralph/internal/agents"
 	"ralph/internal/git"
 	"ralph/internal/human"
@@ -16,6 +17,7 @@ import (
 	"ralph/internal/slot"
 	"ralph/loop"
 	"ralph/loop/attempt"
+	"ralph/loop/recovery"
 	"ralph/merge"
 	"ralph/verify"
 )
@@ -51,7 +53,12 @@ func setLanding(ctx context.Context, s *session, given runOptions, opts *loop.Op
 		return hint(usagef("agents side by side need git %d.%d, and this is %s", minGit[0], minGit[1], version), "run one: --jobs 1")
 	}
 	opts.Landing = loop.Landing{Repo: repo, Window: s.config.Merge.Window}
-	if opts.Landing.Target, err = findTarget(ctx, repo, given.Target); err != nil {
+	landing := false // by a run that is at work, or has died
+	err = s.store.View(ctx, func(g *dag.Graph) error { open, err := g.Unlanded(); landing = len(open) > 0; return err })
+	if err != nil {
+		return err
+	}
+	if opts.Landing.Target, err = findTarget(ctx, repo, given.Target, landing); err != nil {
 		return err
 	}
 	opts.Rules.Resolve = s.config.Merge.Resolve
@@ -65,8 +72,9 @@ func older(version string) bool {
 	return n == 2 && (major < minGit[0] || major == minGit[0] && minor < minGit[1])
 }
 
-// findTarget is the branch that work lands on: the one that was named, or that is checked out.
-func findTarget(ctx context.Context, repo *git.Repo, named *string) (string, error) {
+// findTarget is the branch that work lands on: the one that was named, or that is checked out. While
+// something is landing, what is uncommitted may be no person's.
+func findTarget(ctx context.Context, repo *git.Repo, named *string, landing bool) (string, error) {
 	head, err := repo.Commit(ctx, "HEAD")
 	if err != nil {
 		return "", err
@@ -92,7 +100,7 @@ func findTarget(ctx context.Context, repo *git.Repo, named *string) (string, err
 	}
 	state := git.Look(ctx, repo.Dir())
 	dirty := slices.DeleteFunc(state.Uncommitted, func(name string) bool { return git.Within(name, []string{".ralph"}) })
-	if len(dirty) > 0 {
+	if len(dirty) > 0 && !landing {
 		return "", hint(usagef("%s has uncommitted changes that agents would not see: %s", state.Branch, human.List(dirty, 5)),
 			"commit them, or let work land on another branch: --target ralph/%s", filepath.Base(repo.Dir()))
 	}
@@ -132,16 +140,46 @@ func (s *sites) in(dir string) (*site, error) {
 	return at, nil
 }
 
-// openSlots makes the pool of slots and the sites in them.
-func openSlots(a *app, s *session, o *agents.Opener, opts *loop.Options) error {
+// slotPool is the slots of the project, whoever made them.
+func slotPool(a *app, s *session, repo *git.Repo, target string) (*slot.Pool, error) {
 	dir := s.config.Parallel.Dir
 	if dir == "" {
 		dir = filepath.Join(a.stateHome(), "ralph", "slots", slotsName(s.project.Root))
 	}
-	sub, err := filepath.Rel(opts.Landing.Repo.Dir(), s.project.Root)
+	sub, err := filepath.Rel(repo.Dir(), s.project.Root)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	return slot.Open(slot.Options{
+		Repo: repo, Dir: dir, State: filepath.Join(s.project.State(), "slots"), Project: s.project.Root, Sub: sub,
+		Name: filepath.Base(s.project.Root), Copy: s.config.Parallel.Copy, SetupOn: s.config.Parallel.SetupOn, Branch: target,
+	}), nil
+}
+
+// findParallel finds where agents of earlier runs worked side by side.
+func findParallel(a *app, s *session) func(context.Context) (recovery.Parallel, error) {
+	var once sync.Mutex
+	var found recovery.Parallel
+	return func(ctx context.Context) (recovery.Parallel, error) {
+		once.Lock()
+		defer once.Unlock()
+		if found.Repo != nil {
+			return found, nil
+		}
+		repo, err := git.OpenRepo(ctx, s.project.Root)
+		if err != nil {
+			return found, err
+		}
+		slots, err := slotPool(a, s, repo, "")
+		if err == nil {
+			found = recovery.Parallel{Repo: repo, Slots: slots}
+		}
+		return found, err
+	}
+}
+
+// openSlots makes the pool of slots and the sites in them.
+func openSlots(a *app, s *session, o *agents.Opener, opts *loop.Options) (err error) {
 	at := &sites{opener: o, env: opts.Verify.GateRunner.Env, at: map[string]*site{}}
 	runner := opts.Verify.GateRunner
 	opts.Landing.Gates = func(p attempt.Place) (verify.Gates, error) {
@@ -153,10 +191,9 @@ func openSlots(a *app, s *session, o *agents.Opener, opts *loop.Options) error {
 		r.Confine, r.Env = x.gates.Spec, slices.Concat(runner.Env, x.gates.Env, p.Env)
 		return r, nil
 	}
-	opts.Landing.Slots = slot.Open(slot.Options{
-		Repo: opts.Landing.Repo, Dir: dir, State: filepath.Join(s.project.State(), "slots"), Project: s.project.Root, Sub: sub,
-		Name: filepath.Base(s.project.Root), Copy: s.config.Parallel.Copy, SetupOn: s.config.Parallel.SetupOn, Branch: opts.Landing.Target,
-	})
+	if opts.Landing.Slots, err = slotPool(a, s, opts.Landing.Repo, opts.Landing.Target); err != nil {
+		return err
+	}
 	opts.Agents.Open = func(ctx context.Context, op attempt.Opening) (attempt.Session, error) {
 		x, err := at.in(op.Place.Dir)
 		if err != nil {

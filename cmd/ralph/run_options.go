@@ -44,7 +44,7 @@ func loopOptions(ctx context.Context, a *app, s *session, given runOptions, cont
 		}},
 		Prompt:   promptOptions(s),
 		Place:    loop.Place{Dir: s.project.Root, Runs: filepath.Join(s.project.State(), "runs"), Objects: s.project.Objects()},
-		Recovery: loop.Recovery{Rules: recoveryRules(s), Life: life, Sweep: sandbox.Sweep(s.project.Root)},
+		Recovery: loop.Recovery{Rules: recoveryRules(s), Life: life, Sweep: sandbox.Sweep(s.project.Root), Parallel: findParallel(a, s)},
 		Host:     loop.Host{Now: a.now, Jitter: jitter, Redact: a.redact, Gone: s.db.Gone, Check: s.db.Guard(ctx, s.project.Root, a.now)},
 	}
 	opts.Place.OwnFiles = ownFiles(a, s, given.runOutput)

@@ -104,7 +104,7 @@ CFG
 	w := keep(t, s, first)
 	_, err := s.Message(t.Context())
 	check.OK(t, err)
-	check.OK(t, s.Show(t.Context(), second))
+	check.OK(t, s.Show(t.Context(), second, second))
 	trap.check()
 	plant()
 	trap.reset()
@@ -113,7 +113,7 @@ CFG
 	trap.check()
 	plant()
 	trap.reset()
-	_, err = p.Take(t.Context(), 1, first)
+	_, err = p.Take(t.Context(), 1, first, first)
 	check.OK(t, err)
 	trap.check()
 	wantClean(t, at, first)
@@ -148,7 +148,7 @@ func TestLinksOutOfASlot(t *testing.T) {
 			plant()
 			keep(t, s, first)
 			_, _ = s.Message(t.Context()) // whatever it says of such a repository
-			check.OK(t, s.Show(t.Context(), second))
+			check.OK(t, s.Show(t.Context(), second, second))
 			check.Equal(t, "outside, after Show", was, outside.all())
 			plant()
 			take(t, p, 1, first)
@@ -184,7 +184,7 @@ func TestParallelSlots(t *testing.T) {
 	for n := 1; n <= 6; n++ {
 		all.Go(func() {
 			for range 3 {
-				s, err := p.Take(t.Context(), n, first)
+				s, err := p.Take(t.Context(), n, first, first)
 				if err != nil {
 					t.Error(err)
 					return

@@ -1,6 +1,7 @@
 package slot
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -282,7 +283,19 @@ func (s *Slot) Conflict(ctx context.Context, onto, work string) (Conflict, error
 		}
 		stages = append(stages, entry)
 	}
-	return c, s.show(ctx, onto, c.Tree, stages)
+	return c, s.show(ctx, onto, onto, c.Tree, stages, c.Paths)
+}
+
+// Base is the commit below the work in the slot.
+func (s *Slot) Base() string { return s.made.Base }
+
+// Unresolved lists the files in conflict that still have conflict markers: what is in the
+// slot is then a merge that nobody finished.
+func (s *Slot) Unresolved() []string {
+	return slices.DeleteFunc(slices.Clone(s.made.Conflicts), func(name string) bool {
+		text, err := os.ReadFile(filepath.Join(s.Top(), filepath.FromSlash(name)))
+		return err != nil || !bytes.Contains(text, []byte("<<<<<<< ")) || !bytes.Contains(text, []byte(">>>>>>> "))
+	})
 }
 
 // Message is what the agent wrote into its own commits since the slot was last shown a commit,

@@ -214,7 +214,7 @@ func TestShow(t *testing.T) {
 			t.Parallel()
 			s, at := take(t, open(t, r, func(o *Options) { o.Dir, o.State = t.TempDir(), t.TempDir() }), 1, first)
 			at.sh("echo stashed > a; git stash -q; echo left > new; " + damage)
-			check.OK(t, s.Show(t.Context(), second))
+			check.OK(t, s.Show(t.Context(), second, second))
 			wantClean(t, at, second)
 			check.Equal(t, "a", "2\n", at.text("a"))
 			at.git("commit", "-q", "--allow-empty", "-m", "own")
@@ -236,7 +236,7 @@ func TestShowLeavesFilesThatAreRight(t *testing.T) {
 	before, err := os.Stat(filepath.Join(at.dir, "a"))
 	check.OK(t, err)
 	w := keep(t, s, first)
-	check.OK(t, s.Show(t.Context(), w.Commit))
+	check.OK(t, s.Show(t.Context(), w.Commit, w.Commit))
 	after, err := os.Stat(filepath.Join(at.dir, "a"))
 	check.OK(t, err)
 	check.That(t, os.SameFile(before, after) && before.ModTime().Equal(after.ModTime()), "the file was written again")
@@ -291,7 +291,7 @@ func TestMessage(t *testing.T) {
 	check.Equal(t, "a signed commit", "First: ä\n\nbody\n\nsecond", message())
 	at.sh("git checkout -q --detach; git commit -q --allow-empty -m " + strings.Repeat("long", 10000))
 	check.That(t, len(message()) < 5000, "a long message is not cut")
-	check.OK(t, s.Show(t.Context(), first))
+	check.OK(t, s.Show(t.Context(), first, first))
 	check.Equal(t, "after the files were set", "", message())
 	for name, do := range map[string]string{
 		"no .git":              "rmdir .git",

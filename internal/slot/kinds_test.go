@@ -170,7 +170,7 @@ func TestKindsOfRepositories(t *testing.T) {
 			check.Equal(t, "left out", []Left(nil), w.Left)
 			check.Contains(t, "changes", "A\tin/new\nM\tin/x", r.git("diff", "--name-status", tip, w.Commit))
 			check.Equal(t, "the text", "worked", r.git("show", w.Commit+":in/x"))
-			check.OK(t, s.Show(t.Context(), w.Commit))
+			check.OK(t, s.Show(t.Context(), w.Commit, w.Commit))
 			wantClean(t, at, w.Commit)
 			s, at = take(t, p, 1, tip)
 			wantClean(t, at, tip)
@@ -252,7 +252,7 @@ func TestTheEnvironmentOfAHook(t *testing.T) {
 	check.OK(t, err)
 	beside := filepath.Dir(r.dir)
 	p := Open(Options{Repo: repository, Dir: filepath.Join(beside, "slots"), State: filepath.Join(beside, "state"), Project: r.dir})
-	s, err := p.Take(t.Context(), 1, first)
+	s, err := p.Take(t.Context(), 1, first, first)
 	check.OK(t, err)
 	at := repo{t, s.Top()}
 	at.write("a", "2\n")

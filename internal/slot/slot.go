@@ -17,6 +17,7 @@ import (
 
 	"ralph/internal/disk"
 	"ralph/internal/git"
+	"ralph/internal/testing/failpoint"
 )
 
 // Options say where slots are and what is put into them.
@@ -100,17 +101,17 @@ func (s *Slot) Env() []string {
 	}
 }
 
-// Take makes slot n ready for an attempt that begins at a commit. Ignored files stay as the
-// last attempt left them, so that caches are warm. A slot that is missing, damaged or half
-// made is made anew; what is in the way of that is for Sweep to remove.
-func (p *Pool) Take(ctx context.Context, n int, commit string) (*Slot, error) {
+// Take makes slot n ready for an attempt that begins at a commit: at base, or at work on it.
+// Ignored files stay as the last attempt left them, so that caches are warm. A slot that is
+// missing, damaged or half made is made anew; what is in the way of that is for Sweep to remove.
+func (p *Pool) Take(ctx context.Context, n int, base, commit string) (*Slot, error) {
 	s := p.slot(n)
 	id, err := p.o.Repo.Commit(ctx, commit)
 	if err == nil && id == "" {
 		err = fmt.Errorf("there is no commit %s", commit)
 	}
 	if err == nil {
-		err = s.take(ctx, id)
+		err = s.take(ctx, base, id)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("take slot %d: %w", n, err)
@@ -118,7 +119,7 @@ func (p *Pool) Take(ctx context.Context, n int, commit string) (*Slot, error) {
 	return s, nil
 }
 
-func (s *Slot) take(ctx context.Context, commit string) error {
+func (s *Slot) take(ctx context.Context, base, commit string) error {
 	whole := s.load() == nil
 	if err := s.begin(); err != nil {
 		return err
@@ -140,7 +141,7 @@ func (s *Slot) take(ctx context.Context, commit string) error {
 	if err := s.setUp(ctx, commit, commit); err != nil {
 		return err
 	}
-	return s.finish(commit)
+	return s.finish(base, commit, nil)
 }
 
 // make fills a new folder and puts it in the place of the old one. A git that a dead ralph
@@ -166,6 +167,7 @@ func (s *Slot) make(ctx context.Context, commit string) error {
 	if err != nil {
 		return err
 	}
+	failpoint.Hit("K15")
 	if err := s.p.discard(s.Top()); err != nil {
 		return err
 	}
@@ -185,12 +187,12 @@ func (p *Pool) At(n int) (*Slot, error) {
 
 // Show sets the files to a commit, as Take does, in the middle of an attempt: what the agent
 // stashed, and its own commits, stay in the private .git.
-func (s *Slot) Show(ctx context.Context, commit string) error {
-	return s.show(ctx, commit, commit, nil)
+func (s *Slot) Show(ctx context.Context, base, commit string) error {
+	return s.show(ctx, base, commit, commit, nil, nil)
 }
 
 // show sets the files to a tree, of which the agent is told that head is checked out.
-func (s *Slot) show(ctx context.Context, head, tree string, stages []string) error {
+func (s *Slot) show(ctx context.Context, base, head, tree string, stages, conflicts []string) error {
 	err := s.begin()
 	if err == nil {
 		err = s.files(ctx, tree)
@@ -204,7 +206,7 @@ func (s *Slot) show(ctx context.Context, head, tree string, stages []string) err
 		err = s.setUp(ctx, head, tree)
 	}
 	if err == nil {
-		err = s.finish(head)
+		err = s.finish(base, head, conflicts)
 	}
 	if err != nil {
 		return fmt.Errorf("show %s in slot %d: %w", tree, s.n, err)

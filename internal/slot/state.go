@@ -18,11 +18,13 @@ import (
 
 // made is what is kept about a slot, beside ralph's own index of its files.
 type made struct {
-	Commit string   // what is checked out
-	Setup  string   // what it was set up for
-	Copied []string // files of the project, from the top of the repository
-	There  []string // what was ignored and there when it was set up
-	Size   int64
+	Commit    string   // what is checked out
+	Base      string   // what is below the work in it
+	Conflicts []string // files that were shown with conflict markers
+	Setup     string   // what it was set up for
+	Copied    []string // files of the project, from the top of the repository
+	There     []string // what was ignored and there when it was set up
+	Size      int64
 }
 
 func (s *Slot) note(name string) string {
@@ -63,8 +65,8 @@ func (s *Slot) begin() error {
 	return os.WriteFile(s.note("busy"), nil, 0o600)
 }
 
-func (s *Slot) finish(commit string) error {
-	s.made.Commit = commit
+func (s *Slot) finish(base, commit string, conflicts []string) error {
+	s.made.Base, s.made.Commit, s.made.Conflicts = base, commit, conflicts
 	data, err := json.Marshal(s.made)
 	if err == nil {
 		err = atomicfile.Write(s.note("made.json"), data)

@@ -110,11 +110,11 @@ func TestTakeRefuses(t *testing.T) {
 	p := open(t, r, nil)
 	_, at := take(t, p, 1, first)
 	at.write("a", "changed")
-	_, err := p.Take(t.Context(), 1, strings.Repeat("1", 40))
+	_, err := p.Take(t.Context(), 1, strings.Repeat("1", 40), strings.Repeat("1", 40))
 	check.Err(t, "an unknown commit", "there is no commit 1111", err)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("told to stop"))
-	_, err = p.Take(ctx, 1, first)
+	_, err = p.Take(ctx, 1, first, first)
 	check.Err(t, "a run that ends", "told to stop", err)
 	check.Equal(t, "the file", "changed", at.text("a"))
 }
@@ -184,7 +184,7 @@ func TestSetup(t *testing.T) {
 	third := r.commit("lock", "2")
 	s, at := take(t, p, 1, third)
 	check.Equal(t, "runs of setup, after the lock file changed", 3, runs)
-	check.OK(t, s.Show(t.Context(), second))
+	check.OK(t, s.Show(t.Context(), second, second))
 	check.Equal(t, "runs of setup, with another lock file shown", 4, runs)
 	wantClean(t, at, second)
 	p.o.SetupIs = "another command"
@@ -203,7 +203,7 @@ func TestCopyingDoesNotFollowLinksOutOfTheSlot(t *testing.T) {
 	check.Equal(t, "copied", "secret", at.text("conf/.env"))
 	outside := repo{t, t.TempDir()}
 	at.sh("rm -r conf; ln -s " + outside.dir + " conf")
-	_, err := p.Take(t.Context(), 1, first)
+	_, err := p.Take(t.Context(), 1, first, first)
 	check.OK(t, err)
 	check.Equal(t, "files outside", map[string]string{}, outside.all())
 	check.Equal(t, "copied", "secret", at.working()["conf/.env"])
@@ -216,7 +216,7 @@ func TestASetupThatFails(t *testing.T) {
 	first := r.commit("a", "a")
 	fail := errors.New("npm is broken")
 	p := open(t, r, func(o *Options) { o.Setup = func(context.Context, *Slot) error { return fail } })
-	_, err := p.Take(t.Context(), 1, first)
+	_, err := p.Take(t.Context(), 1, first, first)
 	check.Err(t, "Take", "set up: npm is broken", err)
 	_, err = p.At(1)
 	check.That(t, errors.Is(err, ErrTorn), "got %v, want ErrTorn", err)
@@ -275,6 +275,6 @@ func TestRoom(t *testing.T) {
 	r := newRepo(t)
 	first := r.commit("a", "a")
 	p := open(t, r, func(o *Options) { o.MinFree = 1 << 60 })
-	_, err := p.Take(t.Context(), 1, first)
+	_, err := p.Take(t.Context(), 1, first, first)
 	check.That(t, errors.Is(err, ErrFull), "got %v, want ErrFull", err)
 }

@@ -198,6 +198,9 @@ func (a *attempt) observe(e acp.Event) {
 	switch e := e.(type) {
 	case acp.Text:
 		failpoint.Hit("K6")
+		if a.ports.Lane != nil {
+			failpoint.Hit("K16")
+		}
 		out.Type, out.Text = event.AgentText, e.Text
 	case acp.Thought:
 		out.Type, out.Text = event.AgentThought, e.Text
