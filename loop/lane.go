@@ -122,7 +122,13 @@ func (l *lane) Tested(ctx context.Context, green bool) (again bool, err error) {
 	if l.state = merge.Red; green {
 		l.state = merge.Green
 	}
-	if err := l.update(ctx, func(g *dag.Graph) error { return g.Tested(l.claim, l.entry.N, green) }); err != nil {
+	err = l.update(ctx, func(g *dag.Graph) error {
+		if !green {
+			return g.Built(l.claim, l.entry.N, l.entry.Onto, l.entry.Onto) // nothing of it is to be built on
+		}
+		return g.Tested(l.claim, l.entry.N, true)
+	})
+	if err != nil {
 		return false, err
 	}
 	for {
@@ -418,7 +424,7 @@ func (l *lane) build(ctx context.Context, onto string) error {
 	l.entry.Onto, l.entry.Candidate, l.files, l.state = onto, built.Candidate, built.Files, merge.Building
 	if len(l.files) > 0 {
 		l.state = merge.Conflict
-		return nil
+		return l.update(ctx, func(g *dag.Graph) error { return g.Built(l.claim, l.entry.N, onto, onto) }) // nor of this
 	}
 	if rebuilt {
 		l.emit(event.MergeRebuilt, "")
