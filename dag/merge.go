@@ -71,10 +71,23 @@ type Merge struct {
 	Onto      string // what the candidate was built on; "" before
 	Candidate string // the commit that is tested and lands; "" before
 	Accepted  bool   // a person accepted this work
-	Reason    string // why it was dropped
+	Reason    string // why it was dropped, or cannot land yet
 	State     MergeState
 	At        time.Time
 	EndedAt   time.Time // zero unless it landed or was dropped
+}
+
+// String says how far an entry has come.
+func (m Merge) String() string {
+	switch {
+	case m.State == MergeTesting && m.Candidate == "":
+		return "waits to be tested"
+	case m.State == MergeGreen, m.State == MergeLanding && m.Reason != "":
+		return "waits to land"
+	case m.State == MergeHeld:
+		return "waits for review"
+	}
+	return string(m.State)
 }
 
 // NewMerge is what Enter needs to know.
@@ -119,7 +132,7 @@ func (g *Graph) Enter(c Claim, m NewMerge) (Merge, error) {
 
 const (
 	mergeSQL    = `SELECT ` + mergeColumns + ` FROM merges WHERE n = :n;`
-	stateSQL    = `UPDATE merges SET state = :state, ended_at = :ended, reason = coalesce(:reason, reason) WHERE n = :n;`
+	stateSQL    = `UPDATE merges SET state = :state, ended_at = :ended, reason = :reason WHERE n = :n;`
 	builtSQL    = `UPDATE merges SET onto = :onto, candidate = :candidate WHERE n = :n;`
 	busySQL     = `SELECT count(*) FROM merges INDEXED BY merges_landing WHERE target = :target AND state = 'landing';`
 	acceptedSQL = `UPDATE merges SET accepted = 1 WHERE n = :n;`
@@ -194,6 +207,17 @@ func (g *Graph) Landing(c Claim, n int64) error {
 		return fmt.Errorf("%s: %w", m.Target, ErrLanding)
 	}
 	return g.turn(m, MergeLanding, "landing", "")
+}
+
+const obstructedSQL = `UPDATE merges SET reason = :reason WHERE n = :n AND state = 'landing';`
+
+// Obstructed stores what is in the way of an entry that is landing.
+func (g *Graph) Obstructed(c Claim, n int64, reason string) error {
+	_, m, err := g.ours(c, n)
+	if err != nil {
+		return err
+	}
+	return g.tx.Exec(obstructedSQL, ":n", m.N, ":reason", db.OrNull(g.said(reason)))
 }
 
 // Landed says that the target was moved, and completes the task.
@@ -305,6 +329,7 @@ func (g *Graph) Reject(id, reason string) error {
 const (
 	queueSQL = `
 SELECT ` + mergeColumns + ` FROM merges INDEXED BY merges_open WHERE target = :target AND state IN ('testing', 'green', 'landing') ORDER BY n;`
+	queuesSQL   = `SELECT ` + mergeColumns + ` FROM merges INDEXED BY merges_open WHERE state IN ('testing', 'green', 'landing') ORDER BY n;`
 	mergesSQL   = `SELECT ` + mergeColumns + ` FROM merges WHERE state = :state ORDER BY n;`
 	toReviewSQL = `SELECT ` + mergeColumns + ` FROM merges` + toReview + ` ORDER BY n;`
 	mergesOfSQL = `SELECT ` + mergeColumns + ` FROM merges WHERE task = :task ORDER BY n;`
@@ -318,6 +343,9 @@ SELECT ` + mergeColumns + ` FROM merges WHERE task = :task
 func (g *Graph) Queue(target string) ([]Merge, error) {
 	return db.All(g.tx, queueSQL, scanMerge, ":target", target)
 }
+
+// Queues lists the open entries of all targets, oldest first.
+func (g *Graph) Queues() ([]Merge, error) { return db.All(g.tx, queuesSQL, scanMerge) }
 
 // Unlanded lists the entries that were about to land when somebody last looked: recovery asks the
 // target what became of them.

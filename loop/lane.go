@@ -187,6 +187,9 @@ func (l *lane) Land(ctx context.Context) (again bool, err error) {
 			return true, nil
 		case errors.As(err, &blocked) && said != blocked.Error():
 			said = blocked.Error()
+			if err := l.update(ctx, func(g *dag.Graph) error { return g.Obstructed(l.claim, e.N, said) }); err != nil {
+				return false, err
+			}
 			l.emit(event.MergeWaiting, said)
 		case blocked == nil && !errors.Is(err, merge.ErrLocked):
 			return false, errors.Join(err, l.leave(context.WithoutCancel(ctx), err.Error()))
