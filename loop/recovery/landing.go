@@ -55,23 +55,26 @@ func (r Recoverer) landings(ctx context.Context, f *found, rec *Recovery) error 
 	return nil
 }
 
-// lockWait is how long a git process may hold a lock that is in the way.
-const lockWait = 10 * time.Second
+// A git process may hold a lock that is in the way for so many times that long.
+const (
+	lockTries = 100
+	lockPause = 100 * time.Millisecond
+)
 
 // unfinish asks the target. Where there is no repository any more, nothing has landed in it.
 func (r Recoverer) unfinish(ctx context.Context, repo *git.Repo, m dag.Merge) (merge.Left, error) {
 	if repo == nil {
 		return merge.Left{}, nil
 	}
-	for began := time.Now(); ; {
+	for tries := 1; ; tries++ {
 		left, err := merge.Unfinish(ctx, repo, m.Target, m.Onto, m.Candidate)
-		if !errors.Is(err, merge.ErrLocked) || time.Since(began) > lockWait {
+		if !errors.Is(err, merge.ErrLocked) || tries == lockTries {
 			return left, err
 		}
 		select {
 		case <-ctx.Done():
 			return left, context.Cause(ctx)
-		case <-time.After(lockWait / 100):
+		case <-time.After(lockPause):
 		}
 	}
 }
