@@ -15,6 +15,7 @@ import (
 	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/human"
+	"ralph/internal/slot"
 	"ralph/internal/testing/failpoint"
 	"ralph/loop/attempt"
 	"ralph/loop/policy"
@@ -31,7 +32,15 @@ func (r *Runner) work(ctx context.Context) {
 		}
 		task := next.claim.Task
 		j := r.briefer.assign(next.claim, cmp.Or(task.Agent, next.agent, r.opts.Host.Setup.Agent), next.iteration)
-		if err := r.attempt(ctx, next.claim, j); err != nil {
+		err := r.attempt(ctx, next.claim, j)
+		switch {
+		case errors.As(err, new(*slot.SetupError)):
+			r.end(event.OutcomeBlocked, err.Error(), nil)
+			return
+		case errors.Is(err, slot.ErrFull):
+			r.end(event.OutcomeLimit, err.Error(), nil)
+			return
+		case err != nil:
 			err = fmt.Errorf("attempt at %s: %w", task.ID, err)
 			r.end(event.OutcomeError, err.Error(), err)
 			return

@@ -125,6 +125,9 @@ func (a *app) findProject() (project.Project, error) {
 		find = project.Find
 	}
 	p, err := find(dir)
+	if from := a.getenv("RALPH_PROJECT"); from != "" && a.dir == "" && errors.Is(err, project.ErrNone) {
+		p, err = project.At(from) // an agent has removed what says so in its slot
+	}
 	if errors.Is(err, project.ErrNone) {
 		if abs, aerr := filepath.Abs(dir); aerr == nil {
 			dir = abs

@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +15,7 @@ import (
 	"ralph/internal/agents"
 	"ralph/internal/git"
 	"ralph/internal/human"
+	"ralph/internal/project"
 	"ralph/internal/sandbox"
 	"ralph/internal/slot"
 	"ralph/loop"
@@ -72,39 +75,62 @@ func older(version string) bool {
 	return n == 2 && (major < minGit[0] || major == minGit[0] && minor < minGit[1])
 }
 
-// findTarget is the branch that work lands on: the one that was named, or that is checked out. While
-// something is landing, what is uncommitted may be no person's.
+// findTarget is the branch that work lands on: the one that was named, which may not exist
+// yet, or the one that is checked out. While something is landing, what is uncommitted may be
+// no person's.
 func findTarget(ctx context.Context, repo *git.Repo, named *string, landing bool) (string, error) {
-	head, err := repo.Commit(ctx, "HEAD")
-	if err != nil {
-		return "", err
+	if repo.Dir() == repo.Own() {
+		return "", hint(usagef("%s is a bare repository, and its files are nowhere", repo.Dir()), "clone it and run there")
 	}
-	if head == "" {
+	here := git.Call{Own: repo.Own()} // a linked worktree has its own HEAD
+	if _, err := repo.Git(ctx, here, "rev-parse", "--quiet", "--verify", "HEAD^{commit}"); err != nil {
 		return "", hint(usagef("the repository has no commit yet, so there is nothing to copy"), "make one, or run one agent in this folder: --jobs 1")
 	}
+	head, _ := repo.Git(ctx, here, "symbolic-ref", "--quiet", "HEAD")
+	head = strings.TrimSpace(head)
+	target := head
 	if named != nil {
-		target := "refs/heads/" + strings.TrimPrefix(*named, "refs/heads/")
-		if _, err := repo.Line(ctx, "check-ref-format", target); err != nil {
+		target = "refs/heads/" + strings.TrimPrefix(*named, "refs/heads/")
+		if _, err := repo.Line(ctx, "check-ref-format", target); err != nil || strings.HasPrefix(*named, "-") {
 			return "", usagef("--target: %q is no name of a branch", *named)
 		}
-		at, err := repo.Commit(ctx, target)
-		if err != nil || at != "" {
-			return target, err
-		}
-		_, err = repo.Line(ctx, "update-ref", target, head, strings.Repeat("0", len(head)))
-		return target, err
 	}
-	target, _ := repo.Line(ctx, "-C", repo.Dir(), "symbolic-ref", "--quiet", "HEAD")
 	if target == "" {
 		return "", hint(usagef("HEAD is detached, so work has no branch to land on"), "name one: --target BRANCH")
 	}
-	state := git.Look(ctx, repo.Dir())
-	dirty := slices.DeleteFunc(state.Uncommitted, func(name string) bool { return git.Within(name, []string{".ralph"}) })
-	if len(dirty) > 0 && !landing {
-		return "", hint(usagef("%s has uncommitted changes that agents would not see: %s", state.Branch, human.List(dirty, 5)),
+	if target != head || landing {
+		return target, nil
+	}
+	dirty, err := repo.Git(ctx, git.Call{WorkTree: repo.Dir(), Index: filepath.Join(repo.Own(), "index"), Own: repo.Own()},
+		"diff", "--name-only", "-z", "--no-ext-diff", "--ignore-submodules=all", "HEAD", "--")
+	if err != nil {
+		return "", err
+	}
+	changed := slices.DeleteFunc(strings.Split(strings.TrimSuffix(dirty, "\x00"), "\x00"), func(name string) bool {
+		return name == "" || slices.Contains(strings.Split(name, "/"), ".ralph")
+	})
+	if len(changed) > 0 {
+		return "", hint(usagef("%s has uncommitted changes that agents would not see: %s", strings.TrimPrefix(target, "refs/heads/"), human.List(changed, 5)),
 			"commit them, or let work land on another branch: --target ralph/%s", filepath.Base(repo.Dir()))
 	}
 	return target, nil
+}
+
+// makeTarget makes the target if there is no such branch.
+func makeTarget(ctx context.Context, repo *git.Repo, target string) error {
+	at, err := repo.Commit(ctx, target)
+	if err != nil || at != "" {
+		return err
+	}
+	head, err := repo.Git(ctx, git.Call{Own: repo.Own()}, "rev-parse", "HEAD^{commit}")
+	if err != nil {
+		return err
+	}
+	head = strings.TrimSpace(head)
+	if _, err := repo.Line(ctx, "update-ref", target, head, strings.Repeat("0", len(head))); err != nil {
+		return usagef("--target: %v", err)
+	}
+	return nil
 }
 
 // sites are the slots of a run as places for agents and gates.
@@ -140,20 +166,24 @@ func (s *sites) in(dir string) (*site, error) {
 	return at, nil
 }
 
-// slotPool is the slots of the project, whoever made them.
-func slotPool(a *app, s *session, repo *git.Repo, target string) (*slot.Pool, error) {
-	dir := s.config.Parallel.Dir
+// slotOptions are where the slots of the project are, whoever made them, and what is in them.
+func slotOptions(a *app, s *session, repo *git.Repo) (slot.Options, error) {
+	p := s.config.Parallel
+	dir := p.Dir
 	if dir == "" {
 		dir = filepath.Join(a.stateHome(), "ralph", "slots", slotsName(s.project.Root))
 	}
-	sub, err := filepath.Rel(repo.Dir(), s.project.Root)
-	if err != nil {
-		return nil, err
+	if home, ok := strings.CutPrefix(dir, "~/"); ok {
+		dir = filepath.Join(a.getenv("HOME"), home)
 	}
-	return slot.Open(slot.Options{
+	if in, err := filepath.Rel(repo.Dir(), dir); !filepath.IsAbs(dir) || p.Dir != "" && err == nil && filepath.IsLocal(in) {
+		return slot.Options{}, fmt.Errorf("%w: parallel.dir: %q is not an absolute path outside the repository", project.ErrConfig, p.Dir)
+	}
+	sub, err := filepath.Rel(repo.Dir(), s.project.Root)
+	return slot.Options{
 		Repo: repo, Dir: dir, State: filepath.Join(s.project.State(), "slots"), Project: s.project.Root, Sub: sub,
-		Name: filepath.Base(s.project.Root), Copy: s.config.Parallel.Copy, SetupOn: s.config.Parallel.SetupOn, Branch: target,
-	}), nil
+		Name: filepath.Base(s.project.Root), Copy: p.Copy, SetupIs: p.Setup, SetupOn: p.SetupOn, MinFree: int64(p.MinFreeGiB * (1 << 30)),
+	}, err
 }
 
 // findParallel finds where agents of earlier runs worked side by side.
@@ -170,16 +200,16 @@ func findParallel(a *app, s *session) func(context.Context) (recovery.Parallel, 
 		if err != nil {
 			return found, err
 		}
-		slots, err := slotPool(a, s, repo, "")
+		slots, err := slotOptions(a, s, repo)
 		if err == nil {
-			found = recovery.Parallel{Repo: repo, Slots: slots}
+			found = recovery.Parallel{Repo: repo, Slots: slot.Open(slots)}
 		}
 		return found, err
 	}
 }
 
 // openSlots makes the pool of slots and the sites in them.
-func openSlots(a *app, s *session, o *agents.Opener, opts *loop.Options) (err error) {
+func openSlots(a *app, s *session, o *agents.Opener, opts *loop.Options) error {
 	at := &sites{opener: o, env: opts.Verify.GateRunner.Env, at: map[string]*site{}}
 	runner := opts.Verify.GateRunner
 	opts.Landing.Gates = func(p attempt.Place) (verify.Gates, error) {
@@ -191,9 +221,23 @@ func openSlots(a *app, s *session, o *agents.Opener, opts *loop.Options) (err er
 		r.Confine, r.Env = x.gates.Spec, slices.Concat(runner.Env, x.gates.Env, p.Env)
 		return r, nil
 	}
-	if opts.Landing.Slots, err = slotPool(a, s, opts.Landing.Repo, opts.Landing.Target); err != nil {
+	p := s.config.Parallel
+	slots, err := slotOptions(a, s, opts.Landing.Repo)
+	if err != nil {
 		return err
 	}
+	slots.Branch = opts.Landing.Target
+	if p.Setup != "" {
+		slots.Setup = func(ctx context.Context, at *slot.Slot) error {
+			runner, err := opts.Landing.Gates(attempt.Place{Dir: at.Dir(), Env: at.Env()})
+			if err != nil {
+				return err
+			}
+			runner.Dir, runner.Timeout, runner.Redact = at.Dir(), p.SetupTimeout.Std(), opts.Host.Redact
+			return setUp(ctx, runner, p.Setup, filepath.Join(slots.State, fmt.Sprintf("setup-%d.log", at.N())))
+		}
+	}
+	opts.Landing.Slots = slot.Open(slots)
 	opts.Agents.Open = func(ctx context.Context, op attempt.Opening) (attempt.Session, error) {
 		x, err := at.in(op.Place.Dir)
 		if err != nil {
@@ -202,6 +246,25 @@ func openSlots(a *app, s *session, o *agents.Opener, opts *loop.Options) (err er
 		return openAttempt(x.opener)(ctx, op)
 	}
 	opts.Agents.Warm = nil
+	return nil
+}
+
+// setUp runs the command that makes a slot ready. All it prints is in log.
+func setUp(ctx context.Context, runner verify.Gates, command, log string) error {
+	if err := os.MkdirAll(filepath.Dir(log), 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(log, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	res, err := runner.Run(ctx, command, f)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	if !res.Passed {
+		return fmt.Errorf("%q in parallel.setup: %s; all it printed is in %s", command, res.Exit, log)
+	}
 	return nil
 }
 

@@ -117,6 +117,11 @@ func loopOptions(ctx context.Context, a *app, s *session, given runOptions, cont
 		if err := openSlots(a, s, o, &opts); err != nil {
 			return opts, err
 		}
+		if !given.DryRun {
+			if err := makeTarget(ctx, opts.Landing.Repo, opts.Landing.Target); err != nil {
+				return opts, err
+			}
+		}
 	}
 	for _, glob := range opts.Verify.Protect {
 		if err := tamper.ValidGlob(glob); err != nil {

@@ -75,7 +75,10 @@ type ParallelConfig struct {
 	Copy    []string `toml:"copy"` // files that git does not know and slots need
 	Setup   string   `toml:"setup"`
 	SetupOn []string `toml:"setup_on"` // files whose change has setup run again
-	Dir     string   `toml:"dir"`      // of the slots; empty is a folder of the user's
+
+	SetupTimeout Duration `toml:"setup_timeout"`
+	Dir          string   `toml:"dir"`          // of the slots; empty is a folder of the user's
+	MinFreeGiB   float64  `toml:"min_free_gib"` // what slots leave free on their disk
 }
 
 // MergeConfig is how their work lands on the target.
@@ -234,7 +237,7 @@ func Default() Config {
 			ModelStrategy: "cost-optimized", IdleTimeout: Duration(10 * time.Minute),
 			Backoff: Duration(5 * time.Second), Wait: "auto", KeepGoing: true, Prestart: true,
 		},
-		Parallel: ParallelConfig{Jobs: 1, Copy: []string{}, SetupOn: []string{}},
+		Parallel: ParallelConfig{Jobs: 1, Copy: []string{".env"}, SetupOn: []string{}, SetupTimeout: Duration(10 * time.Minute), MinFreeGiB: 2},
 		Merge:    MergeConfig{Resolve: 1},
 		Verify: VerifyConfig{
 			Enabled: true, Timeout: Duration(10 * time.Minute), Repairs: 2, Reruns: 1, Protect: protected(), EnvAllow: []string{},

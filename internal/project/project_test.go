@@ -46,6 +46,32 @@ func TestFindTakesTheNearestProjectAbove(t *testing.T) {
 	check.That(t, errors.Is(err, ErrNone), "got %v, want ErrNone", err)
 }
 
+func TestACopyInASlotIsTheProjectItself(t *testing.T) {
+	t.Parallel()
+	project, slot := t.TempDir(), t.TempDir()
+	inner := filepath.Join(project, "inner")
+	for _, dir := range []string{project, inner, slot, filepath.Join(slot, "inner"), filepath.Join(slot, "other")} {
+		write(t, filepath.Join(dir, ConfigName), "")
+	}
+	for _, tc := range []struct{ from, dir, want string }{
+		{project, slot, project},
+		{inner, filepath.Join(slot, "inner"), inner},
+		{project, filepath.Join(slot, "other"), filepath.Join(slot, "other")}, // somebody made it there
+		{filepath.Join(project, "gone"), slot, slot},
+	} {
+		write(t, filepath.Join(slot, ".git", "ralph-project"), tc.from+"\n")
+		found, err1 := Find(tc.dir)
+		at, err2 := At(tc.dir)
+		check.OK(t, errors.Join(err1, err2))
+		check.Equal(t, "found in "+tc.dir, tc.want, found.Root)
+		check.Equal(t, "at "+tc.dir, tc.want, at.Root)
+	}
+	bare := t.TempDir()
+	write(t, filepath.Join(bare, ".git", "ralph-project"), project)
+	p, err := Find(bare)
+	check.That(t, err == nil && p.Root == project, "a slot without a configuration: got %v, %v", p, err)
+}
+
 func TestWhatIsNoFileIsNotPassedOver(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

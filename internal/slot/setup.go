@@ -23,6 +23,13 @@ const includeFile = ".worktreeinclude"
 // maxThere is how many names are looked for to see whether a slot is still set up.
 const maxThere = 1000
 
+// SetupError says that Setup failed: no slot can be used before somebody has looked.
+type SetupError struct{ Err error }
+
+func (e *SetupError) Error() string { return "set up: " + e.Err.Error() }
+
+func (e *SetupError) Unwrap() error { return e.Err }
+
 // setUp copies what slots get of the project and runs Setup, if the slot is new, if something
 // has changed that they depend on, or if what they brought is gone.
 func (s *Slot) setUp(ctx context.Context, head, tree string) error {
@@ -38,7 +45,7 @@ func (s *Slot) setUp(ctx context.Context, head, tree string) error {
 	}
 	if err == nil && s.p.o.Setup != nil {
 		if err = s.p.o.Setup(ctx, s); err != nil {
-			return fmt.Errorf("set up: %w", err)
+			return &SetupError{err}
 		}
 		// What it changed of the commit's own files is not the work of an agent.
 		if err = s.files(ctx, tree); err == nil {
