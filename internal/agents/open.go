@@ -244,7 +244,7 @@ func (o *Opener) config(s *Session, r Request) acp.Config {
 		ProtectedNames: []string{".git"}, // a repository may be new; agents write it by running git
 		IdleTimeout:    o.IdleTimeout, TurnTimeout: o.TurnTimeout,
 		Transcript: s.files[0], Stderr: s.files[1], Folder: r.Folder, ReadOnly: r.Verifier,
-		TerminalEnv: append(terminals, conf.Env...), Redact: o.Redact,
+		TerminalEnv: append(terminals, slices.Concat(r.Env, conf.Env)...), Redact: o.Redact,
 		Observe: s.show, Stepped: o.Stepped,
 		Started: func(id proc.Identity) error {
 			o.Sandbox.Started()

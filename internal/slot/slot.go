@@ -60,7 +60,10 @@ func Open(o Options) *Pool {
 	if o.MaxFile == 0 {
 		o.MaxFile = maxFile
 	}
-	o.Sub, o.Branch = filepath.ToSlash(o.Sub), strings.TrimPrefix(o.Branch, "refs/heads/")
+	if o.Sub = filepath.ToSlash(o.Sub); o.Sub == "." {
+		o.Sub = ""
+	}
+	o.Branch = strings.TrimPrefix(o.Branch, "refs/heads/")
 	if o.Branch == "" || !filepath.IsLocal(o.Branch) {
 		o.Branch = "main"
 	}
