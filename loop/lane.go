@@ -349,8 +349,9 @@ func (l *lane) leave(ctx context.Context, reason string) error {
 		return err
 	}
 	l.emit(event.MergeDropped, reason)
+	gone := merge.Ref{Name: merge.CandidateRef(l.entry.N)}
 	l.base, l.entry = l.entry.Onto, dag.Merge{}
-	return nil
+	return merge.SetRefs(ctx, l.opts.Landing.Repo, gone)
 }
 
 // next does what the policy says as far as it concerns the queue alone: it waits or builds.
