@@ -111,25 +111,11 @@ func TestWorkInTheSlotOfADeadAttempt(t *testing.T) {
 	}
 }
 
-// wantLandedOnce wants that so many tasks are done and each one's commit is on the target once,
-// and that nothing else is left.
+// wantLandedOnce wants that so many tasks are done and landed once, and that recovery did what it
+// says to one of them at least.
 func (p *place) wantLandedOnce(tasks int, action string) {
 	p.Helper()
-	p.wantNothingLeft()
-	p.wantNoOverlap()
-	var ids []string
-	for i := range tasks {
-		id := number(i + 1)
-		ids = append(ids, id)
-		p.wantVerified(id)
-		p.holds(id+".txt", "work")
-		p.holds(".ralph/knowledge/about-"+id+".md", "It can be mended.")
-	}
-	landed := strings.Fields(p.shell(`git log --format='%(trailers:key=Ralph-Task,valueonly)' main`))
-	slices.Sort(landed)
-	check.Equal(p, "tasks on the target", ids, landed)
-	check.Equal(p, "what is uncommitted", "", p.shell(`git status --porcelain -- . ":!.ralph"`))
-	check.Equal(p, "refs that are left", "", p.shell(`git for-each-ref refs/ralph`))
+	p.wantOnTarget(tasks)
 	asked, claimed, actions := p.entered("prompted"), map[string]int{}, map[string]bool{}
 	for _, e := range p.events() {
 		switch e.Type {
@@ -146,6 +132,27 @@ func (p *place) wantLandedOnce(tasks int, action string) {
 		}
 	}
 	check.That(p, action == "" || actions[action], "recovery: got %v, want %q among it", actions, action)
+}
+
+// wantOnTarget wants that so many tasks are done and each one's commit is on the target once,
+// and that nothing else is left.
+func (p *place) wantOnTarget(tasks int) {
+	p.Helper()
+	p.wantNothingLeft()
+	p.wantNoOverlap()
+	var ids []string
+	for i := range tasks {
+		id := number(i + 1)
+		ids = append(ids, id)
+		p.wantVerified(id)
+		p.holds(id+".txt", "work")
+		p.holds(".ralph/knowledge/about-"+id+".md", "It can be mended.")
+	}
+	landed := strings.Fields(p.shell(`git log --format='%(trailers:key=Ralph-Task,valueonly)' main`))
+	slices.Sort(landed)
+	check.Equal(p, "tasks on the target", ids, landed)
+	check.Equal(p, "what is uncommitted", "", p.shell(`git status --porcelain -- . ":!.ralph"`))
+	check.Equal(p, "refs that are left", "", p.shell(`git for-each-ref refs/ralph`))
 	p.want(0, "doctor")
 	p.wantNobodyLanding()
 }
