@@ -36,6 +36,9 @@ var minGit = [2]int{2, 38}
 
 // setLanding lets agents work in slots, if several do or a target was named.
 func setLanding(ctx context.Context, s *session, given runOptions, opts *loop.Options) error {
+	if given.InPlace && !given.SharedFolder && given.Jobs == nil {
+		opts.Workers.Jobs = 1 // what is configured is meant for slots
+	}
 	jobs := opts.Workers.Jobs
 	switch {
 	case given.SharedFolder || given.InPlace && jobs == 1:
