@@ -127,6 +127,12 @@ func taskText(a *app, t dag.Task, j report.TaskView, cost report.Cost) string {
 	for _, gate := range t.Gates {
 		field("gate", gate)
 	}
+	for _, lock := range t.Locks {
+		field("lock", lock)
+	}
+	for _, glob := range t.Paths {
+		field("paths", glob)
+	}
 	field("retries", fmt.Sprintf("%d of %d", t.Retries, j.MaxRetries), "attempts", fmt.Sprint(t.Attempts), "verified", t.Verification)
 	if t.AwaitsVerdict() {
 		field("unverified", "since "+t.Unverified+": "+unverifiedText)

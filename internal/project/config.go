@@ -21,6 +21,7 @@ type Config struct {
 	Run       RunConfig              `toml:"run"`
 	Parallel  ParallelConfig         `toml:"parallel"`
 	Merge     MergeConfig            `toml:"merge"`
+	Locks     map[string]int         `toml:"locks"` // how many tasks may hold a lock at once
 	Verify    VerifyConfig           `toml:"verify"`
 	Journal   JournalConfig          `toml:"journal"`
 	Knowledge KnowledgeConfig        `toml:"knowledge"`
@@ -41,6 +42,7 @@ type AgentConfig struct {
 	Command  string   `toml:"command"`
 	EnvAllow []string `toml:"env_allow"` // variables that reach it, after what is usual
 	Fallback []string `toml:"fallback"`  // who continues when it is rate-limited
+	Rotate   []string `toml:"rotate"`    // who take tasks in turn
 }
 
 // CustomAgent is an agent that the user defines.
@@ -48,6 +50,10 @@ type CustomAgent struct {
 	Command string            `toml:"command"`
 	Env     map[string]string `toml:"env"`
 	Models  map[string]string `toml:"models"`
+
+	Like       string    `toml:"like"`        // the agent that it is, with another account
+	AtOnce     int       `toml:"at_once"`     // attempts; 0 means any number
+	StartEvery *Duration `toml:"start_every"` // from one start to the next; nil is as ralph knows it
 
 	Prestart *bool `toml:"prestart"` // whether it may be started before it has a task; nil is as ralph knows it
 }
@@ -171,6 +177,16 @@ func (s MCPServer) invalid() string {
 	return ""
 }
 
+func (a CustomAgent) invalid() (key, why string) {
+	if a.AtOnce < 0 {
+		return "at_once", fmt.Sprintf("%d is too small; the least is 0", a.AtOnce)
+	}
+	if a.StartEvery != nil {
+		why = field{at: a.StartEvery}.invalid()
+	}
+	return "start_every", why
+}
+
 func isBadRule(rule string) bool {
 	name := strings.TrimPrefix(rule, "!")
 	return name == "" || strings.ContainsAny(name, "=! \t\n\x00") || strings.Contains(strings.TrimSuffix(name, "*"), "*")
@@ -268,6 +284,16 @@ func (c Config) invalid() (key, why string) {
 	for key, rules := range map[string][]string{"agent.env_allow": c.Agent.EnvAllow, "verify.env_allow": c.Verify.EnvAllow} {
 		if i := slices.IndexFunc(rules, isBadRule); i >= 0 {
 			return key, fmt.Sprintf("%q is not a variable name; write NAME, PREFIX_* or, to withhold one, !NAME", rules[i])
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Locks)) {
+		if c.Locks[name] < 1 {
+			return "locks." + name, fmt.Sprintf("%d is too small; the least is 1", c.Locks[name])
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Agents)) {
+		if key, why := c.Agents[name].invalid(); why != "" {
+			return "agents." + name + "." + key, why
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.MCP)) {

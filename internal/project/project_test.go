@@ -216,13 +216,13 @@ func TestCommentedDefaultsAreTheDefaults(t *testing.T) {
 	var lines []string
 	sample := false // what stands below is no default
 	for _, l := range strings.Split(configText(Found{}), "\n") {
-		sample = strings.HasPrefix(l, "# [[notify]]") || sample && l != ""
+		sample = strings.HasPrefix(l, "# [[notify]]") || strings.HasPrefix(l, "# [agents.") || sample && l != ""
 		if sample {
 			continue
 		}
 		if rest, ok := strings.CutPrefix(l, "# "); ok && strings.Contains(rest, " = ") && !strings.Contains(rest, `"my-`) &&
 			!strings.HasPrefix(rest, "env") && !strings.HasPrefix(rest, "models") && !strings.HasPrefix(rest, "commands") &&
-			!strings.HasPrefix(rest, "fallback") && !strings.HasPrefix(rest, `"`) {
+			!strings.HasPrefix(rest, "fallback") && !strings.HasPrefix(rest, "rotate") && !strings.HasPrefix(rest, "gpu") && !strings.HasPrefix(rest, `"`) {
 			l = rest
 		}
 		lines = append(lines, l)
