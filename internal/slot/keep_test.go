@@ -327,3 +327,34 @@ func TestATornSlotHasNoWork(t *testing.T) {
 	_, err = p.At(1)
 	check.That(t, errors.Is(err, ErrTorn), "got %v, want ErrTorn", err)
 }
+
+// TestWhatIsBelowTheWorkIsKnownAfterACrash: whatever the slot showed last, what is kept of it
+// changes what the attempt has changed, and no merge that nobody finished is taken for work.
+func TestWhatIsBelowTheWorkIsKnownAfterACrash(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	base := r.commit("a", "1\n", "b", "b\n")
+	p := open(t, r, nil)
+	s, at := take(t, p, 1, base)
+	at.write("a", "work\n")
+	w := keep(t, s, base)
+	onto := r.commit("b", "landed\n")
+	r.write("a", "work\n")
+	candidate := r.commit()
+	r.git("reset", "-q", "--hard", onto)
+	check.OK(t, s.Show(t.Context(), onto, candidate))
+	at.write("new", "repaired\n")
+	found, err := p.At(1)
+	check.OK(t, err)
+	check.Equal(t, "below a candidate", onto, found.Base())
+	check.Equal(t, "the work", "M\ta\nA\tnew", r.git("diff", "--name-status", onto, keep(t, found, found.Base()).Commit))
+	other := r.commit("a", "other\n")
+	_, err = s.Conflict(t.Context(), other, w.Commit)
+	check.OK(t, err)
+	found, err = p.At(1)
+	check.OK(t, err)
+	check.Equal(t, "in conflict", []string{"a"}, found.Unresolved())
+	at.write("a", "both\n")
+	check.Equal(t, "in conflict after it was resolved", []string{}, found.Unresolved())
+	check.Equal(t, "below the merge", other, found.Base())
+}
