@@ -93,7 +93,7 @@ var commands = withBare(slices.Concat(
 	grouped("Plan", initCommand, taskCommand, featureCommand),
 	grouped("Run", runCommand, demoCommand, stopCommand, pauseCommand, resumeCommand, recoverCommand, promptCommand),
 	grouped("Inspect", statusCommand, watchCommand, reportCommand, runsCommand, logsCommand, costCommand, statsCommand, journalCommand, knowledgeCommand),
-	grouped("Maintain", agentsCommand, configCommand, doctorCommand, gcCommand, completionCommand, manCommand, versionCommand),
+	grouped("Maintain", agentsCommand, configCommand, doctorCommand, slotsCommand, gcCommand, completionCommand, manCommand, versionCommand),
 	[]command{completeCommand, shellAgentCommand},
 ))
 

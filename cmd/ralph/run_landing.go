@@ -171,20 +171,13 @@ func (s *sites) in(dir string) (*site, error) {
 
 // slotOptions are where the slots of the project are, whoever made them, and what is in them.
 func slotOptions(a *app, s *session, repo *git.Repo) (slot.Options, error) {
-	p := s.config.Parallel
-	dir := p.Dir
-	if dir == "" {
-		dir = filepath.Join(a.stateHome(), "ralph", "slots", slotsName(s.project.Root))
-	}
-	if home, ok := strings.CutPrefix(dir, "~/"); ok {
-		dir = filepath.Join(a.getenv("HOME"), home)
-	}
+	p, dir := s.config.Parallel, slotsDir(a, s)
 	if in, err := filepath.Rel(repo.Dir(), dir); !filepath.IsAbs(dir) || p.Dir != "" && err == nil && filepath.IsLocal(in) {
 		return slot.Options{}, fmt.Errorf("%w: parallel.dir: %q is not an absolute path outside the repository", project.ErrConfig, p.Dir)
 	}
 	sub, err := filepath.Rel(repo.Dir(), s.project.Root)
 	return slot.Options{
-		Repo: repo, Dir: dir, State: filepath.Join(s.project.State(), "slots"), Project: s.project.Root, Sub: sub,
+		Repo: repo, Dir: dir, State: slotsState(s), Project: s.project.Root, Sub: sub,
 		Name: filepath.Base(s.project.Root), Copy: p.Copy, SetupIs: p.Setup, SetupOn: p.SetupOn, MinFree: int64(p.MinFreeGiB * (1 << 30)),
 	}, err
 }

@@ -276,11 +276,23 @@ func (p *Pool) discard(path string) error {
 
 // Sweep removes what is no slot any more, also what a dead ralph has left.
 func (p *Pool) Sweep() error {
-	old, err := filepath.Glob(filepath.Join(p.o.Dir, ".old-*"))
-	for _, path := range old {
-		err = errors.Join(err, removeAll(path))
+	var errs []error
+	for _, path := range p.Discarded() {
+		errs = append(errs, removeAll(path))
 	}
-	return err
+	return errors.Join(errs...)
+}
+
+// Discarded lists the folders that Sweep removes.
+func (p *Pool) Discarded() []string {
+	entries, _ := os.ReadDir(p.o.Dir) // without it there are none
+	var list []string
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), ".old-") {
+			list = append(list, filepath.Join(p.o.Dir, e.Name()))
+		}
+	}
+	return list
 }
 
 // removeAll removes folders too that were made read-only, as caches of modules are.
