@@ -366,7 +366,7 @@ SELECT ` + mergeColumns + ` FROM merges
 WHERE attempt IN (SELECT a.id FROM attempts a WHERE a.run = (SELECT r.n FROM runs r WHERE r.id = :run)) AND state = 'landed' ORDER BY n;`
 
 // Work says where the work of a run ended up. Its target is that of what landed. Kept are the refs of all
-// work that did not land, by attempt; the last one of each task counts.
+// work that did not land, by attempt; the last one of each task counts. What waits for review is not among them.
 func (g *Graph) Work(run string, kept map[string]string) (w event.Work, err error) {
 	landed, _ := db.All(g.tx, landedSQL, scanMerge, ":run", run) // the first error of the database is that of all that follow
 	for _, m := range landed {
@@ -380,7 +380,12 @@ func (g *Graph) Work(run string, kept map[string]string) (w event.Work, err erro
 		}
 	}
 	slices.SortFunc(left, func(a, b Attempt) int { return cmp.Or(a.StartedAt.Compare(b.StartedAt), cmp.Compare(a.ID, b.ID)) })
+	held, _ := g.ToReview()
 	for _, a := range left {
+		if slices.ContainsFunc(held, func(m Merge) bool { return m.Attempt == a.ID }) {
+			w.Review = append(w.Review, event.Kept{Task: a.Task, Ref: kept[a.ID]})
+			continue
+		}
 		w.Kept = append(slices.DeleteFunc(w.Kept, func(k event.Kept) bool { return k.Task == a.Task }), event.Kept{Task: a.Task, Ref: kept[a.ID]})
 	}
 	return w, g.tx.Err()

@@ -41,6 +41,7 @@ const (
 	MergeRebuilt    Type = "merge_rebuilt"   // what it was to land on is gone: it is tested on something else
 	MergeConflict   Type = "merge_conflict"  // it cannot be merged into the target
 	MergeWaiting    Type = "merge_waiting"   // something in a checkout is in its way
+	MergeHeld       Type = "merge_held"      // it is green, and waits for a person to accept it
 	MergeLanded     Type = "merge_landed"    // it is on the target
 	MergeDropped    Type = "merge_dropped"   // it left the queue without landing
 	AttemptEnded    Type = "attempt_ended"   // the iteration is settled
@@ -140,11 +141,12 @@ type Merge struct {
 
 // Work is where the work of a run ended up whose agents worked in slots.
 type Work struct {
-	Target  string `json:"target"`         // the branch, a full ref name
-	Commits int    `json:"commits"`        // that landed on it
-	From    string `json:"from,omitempty"` // the commit before the first of them
-	To      string `json:"to,omitempty"`   // the last of them
-	Kept    []Kept `json:"kept,omitempty"` // of tasks that it did not finish
+	Target  string `json:"target"`           // the branch, a full ref name
+	Commits int    `json:"commits"`          // that landed on it
+	From    string `json:"from,omitempty"`   // the commit before the first of them
+	To      string `json:"to,omitempty"`     // the last of them
+	Review  []Kept `json:"review,omitempty"` // that waits for a person to accept it
+	Kept    []Kept `json:"kept,omitempty"`   // of tasks that it did not finish
 }
 
 // Kept is work that did not land.

@@ -13,6 +13,7 @@ import (
 	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/human"
+	"ralph/internal/seq"
 	"ralph/internal/testing/failpoint"
 	"ralph/loop/attempt"
 )
@@ -185,8 +186,10 @@ func (c *claimer) look(ctx context.Context, running int) (l look, err error) {
 		}
 	case limit != nil:
 		l.until, l.limit, l.end = until, limit, c.waitForLimit(*limit)
-	case !until.IsZero():
+	case !until.IsZero() && !c.opts.Graph.Finished:
 		l.until = until
+	case c.opts.Graph.Finished:
+		l.end = c.merged()
 	case refused.Skipped && len(who.spent) > 0: // only money can keep them back now
 		l.end = ending{kind: event.OutcomeLimit, reason: who.spent[0].Text}
 	default:
@@ -214,7 +217,7 @@ func (c *claimer) claim(g *dag.Graph, running int, l *look) (who availability, n
 	l.iteration = c.ledger.nextNumber()
 	opts := dag.ClaimOptions{
 		Run: *c.run, Scope: c.opts.Graph.Scope, KeepGoing: c.opts.Graph.KeepGoing, Lease: c.opts.Workers.Lease,
-		Iteration: l.iteration, Skip: who.skip, Slots: c.opts.slots(),
+		Iteration: l.iteration, Skip: who.skip, Slots: c.opts.slots(), Finished: c.opts.Graph.Finished,
 	}
 	if l.claim, l.ok, err = g.Claim(opts); err == nil && !l.ok {
 		refused, err = g.Refused(opts)
@@ -252,6 +255,9 @@ func (c *claimer) blocked(ctx context.Context, tally dag.Tally) (look, error) {
 	if skipped := c.ledger.skips(); len(skipped) > 0 {
 		reason += "; finished but not verified, because project files kept changing: " + strings.Join(skipped, ", ")
 	}
+	if n := c.toReview(ctx); n > 0 {
+		reason += fmt.Sprintf("; %d to review: ralph review", n)
+	}
 	if others := tally.ByStatus[dag.InProgress]; others > 0 {
 		if n, err := c.reclaim(ctx); err != nil || n > 0 {
 			return look{again: true}, err
@@ -272,6 +278,27 @@ func (c *claimer) blocked(ctx context.Context, tally dag.Tally) (look, error) {
 		return look{soon: true, until: c.opts.Host.Now().Add(c.opts.Workers.Poll)}, err
 	}
 	return look{end: ending{kind: event.OutcomeBlocked, reason: reason}}, nil
+}
+
+// toReview counts the tasks whose work waits for a person, as far as that is known.
+func (c *claimer) toReview(ctx context.Context) (n int) {
+	_ = c.opts.Graph.Store.View(ctx, func(g *dag.Graph) error {
+		held, err := g.ToReview()
+		n = len(held)
+		return err
+	})
+	return n
+}
+
+// merged ends a run that was only to land what is finished.
+func (c *claimer) merged() ending {
+	_, tasks := c.ledger.resolved()
+	left := slices.DeleteFunc(tasks, func(t event.Resolved) bool { return t.Status == dag.Done })
+	if len(left) > 0 {
+		names := seq.Map(left, func(t event.Resolved) string { return t.ID })
+		return ending{kind: event.OutcomeBlocked, reason: "what did not land goes back to an agent: " + human.List(names, 5)}
+	}
+	return ending{kind: event.OutcomeComplete}
 }
 
 // holders are the runs that have claimed tasks in scope.

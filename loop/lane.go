@@ -25,6 +25,7 @@ type Landing struct {
 	Slots  *slot.Pool
 	Target string // a full ref name
 	Window int    // how many candidates are tested at once
+	Review bool   // a person looks at all work before it lands
 	// Gates runs gates in a slot.
 	Gates func(attempt.Place) (verify.Gates, error)
 }
@@ -145,6 +146,9 @@ func (l *lane) Tested(ctx context.Context, green bool) (again bool, err error) {
 		}
 	}
 }
+
+// Reviewed says that nobody else is to look at the candidate before it lands.
+func (l *lane) Reviewed() bool { return !l.opts.Landing.Review || l.entry.Accepted }
 
 // Land moves the target.
 func (l *lane) Land(ctx context.Context) (again bool, err error) {
@@ -443,7 +447,7 @@ func (l *lane) build(ctx context.Context, onto string) error {
 // show makes the slot look like the candidate.
 func (l *lane) show(ctx context.Context) (c attempt.Candidate, err error) {
 	l.state = merge.Testing
-	c = attempt.Candidate{Onto: l.entry.Onto, Commit: l.entry.Candidate, Patch: l.entry.Patch}
+	c = attempt.Candidate{Onto: l.entry.Onto, Commit: l.entry.Candidate, Patch: l.entry.Patch, Accepted: l.entry.Accepted}
 	trees, err := l.opts.Landing.Repo.Line(ctx, "rev-parse", c.Onto+"^{tree}", c.Commit+"^{tree}")
 	if err != nil {
 		return c, err

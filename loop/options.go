@@ -41,6 +41,7 @@ type Graph struct {
 	Store     *dag.Store
 	Scope     dag.Scope
 	KeepGoing bool
+	Finished  bool     // only land work that is finished
 	Continues *dag.Run // whose counters are taken over; nil begins at 0
 	Settings  string   // JSON: how it was started, for the record
 	Process   dag.Process

@@ -88,6 +88,8 @@ func (s settler) transition(g *dag.Graph, claim dag.Claim, j attempt.Job, res at
 			return dag.Done, g.Landed(claim, l.entry.N, verdict)
 		}
 		return dag.Done, g.Complete(claim, verdict)
+	case policy.Hold:
+		return dag.Pending, g.Hold(claim, l.entry.N)
 	case policy.Fail:
 		return dag.Failed, g.Fail(claim, d.Reason)
 	case policy.Retry:

@@ -190,6 +190,9 @@ func (r *Runner) settle(ctx context.Context, claim dag.Claim, j attempt.Job, res
 	}
 	status, d, err := r.settler.settle(ctx, claim, j, res, l)
 	res.Decision = d
+	if err == nil && d.Action == policy.Hold {
+		l.emit(event.MergeHeld, "")
+	}
 	r.account(j, res, status)
 	if err == nil {
 		r.warnDoneByHand(ctx, res)

@@ -213,6 +213,6 @@ func work(w *event.Work) any {
 	if w == nil {
 		return nil
 	}
-	kept := append([]event.Kept{}, w.Kept...)
-	return jsonval.Object{"target", w.Target, "commits", w.Commits, "from", null(w.From), "to", null(w.To), "kept", kept}
+	review, kept := append([]event.Kept{}, w.Review...), append([]event.Kept{}, w.Kept...)
+	return jsonval.Object{"target", w.Target, "commits", w.Commits, "from", null(w.From), "to", null(w.To), "review", review, "kept", kept}
 }

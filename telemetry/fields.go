@@ -32,6 +32,7 @@ var messages = map[event.Type]struct {
 	event.MergeRebuilt:    {zerolog.DebugLevel, "work rebuilt"},
 	event.MergeConflict:   {zerolog.WarnLevel, "work conflicts"},
 	event.MergeWaiting:    {zerolog.WarnLevel, "landing waits"},
+	event.MergeHeld:       {zerolog.InfoLevel, "work waits for review"},
 	event.MergeLanded:     {zerolog.InfoLevel, "work landed"},
 	event.MergeDropped:    {zerolog.InfoLevel, "work left the queue"},
 	event.AttemptEnded:    {zerolog.InfoLevel, "attempt ended"},

@@ -73,6 +73,8 @@ func (c *Console) describe(e event.Event, a *attempt) []said {
 		return one(said{sign: "!", text: with("conflicts with "+target(e), e.Reason)})
 	case event.MergeWaiting:
 		return one(said{sign: "◷", text: with("waits to land", e.Reason)})
+	case event.MergeHeld:
+		return one(said{sign: "◷", text: "waits for review: ralph review " + Line(e.Task)})
 	case event.MergeLanded:
 		return one(said{sign: Good.Sign(), tone: Good, text: landed(e)})
 	case event.MergeDropped:

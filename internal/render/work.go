@@ -54,6 +54,9 @@ func Landed(w *event.Work) []string {
 	if w.Commits > 0 {
 		lines[0] = Branch(w.Target) + " has " + human.Count(w.Commits, "new commit")
 	}
+	if tasks := seq.Map(w.Review, func(k event.Kept) string { return Line(k.Task) }); len(tasks) > 0 {
+		lines = append(lines, "to review before it lands: the work of "+human.List(tasks, maxKept))
+	}
 	if tasks := seq.Map(w.Kept, func(k event.Kept) string { return Line(k.Task) }); len(tasks) > 0 {
 		lines = append(lines, "kept aside, not landed: the work of "+human.List(tasks, maxKept))
 	}
@@ -68,6 +71,11 @@ func Looks(w *event.Work) []Step {
 	var steps []Step
 	if w.Commits > 0 {
 		steps = append(steps, Step{"git log " + Commit(w.From) + ".." + Commit(w.To), "see what landed on " + Branch(w.Target)})
+	}
+	if len(w.Review) == 1 {
+		steps = append(steps, Step{"ralph review " + Line(w.Review[0].Task), "see the work that waits for review, and how to accept or reject it"})
+	} else if len(w.Review) > 1 {
+		steps = append(steps, Step{"ralph review", "list the work that waits for review"})
 	}
 	for i, k := range w.Kept {
 		if i == maxKept {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"ralph/event"
 	"ralph/internal/git"
 	"ralph/loop/policy"
 )
@@ -20,6 +21,8 @@ type Lane interface {
 	// Tested stores what testing the candidate showed, and waits until that counts. Again
 	// means that what was below the candidate is gone: it is to be tested on something else.
 	Tested(ctx context.Context, green bool) (again bool, err error)
+	// Reviewed says that nobody else is to look at the candidate before it lands.
+	Reviewed() bool
 	// Land moves the target to the candidate. Again means what it means for Tested.
 	Land(ctx context.Context) (again bool, err error)
 }
@@ -35,6 +38,7 @@ type Candidate struct {
 	Onto, Commit string    // what is below it; the commit that would land
 	Trees        [2]string // of these two
 	Patch        string    // what it changes, as an ID
+	Accepted     bool      // by a person: no verdict is needed
 	Conflict     []string  // files that cannot be merged: there is no Commit
 	With         []string  // the tasks that changed them
 }
@@ -53,7 +57,7 @@ func (a *attempt) queue(ctx context.Context) policy.Decision {
 			w.Checked, w.CheckErr, a.ended = true, err, ended(ctx)
 			return a.decide()
 		}
-		w.Accepted = passed != "" && passed == c.Patch
+		w.Accepted = c.Accepted || passed != "" && passed == c.Patch
 		d := a.check(ctx, a.evidence.shown, nil)
 		if w.Verdict != nil && w.Verdict.Pass {
 			passed = c.Patch
@@ -72,10 +76,13 @@ func (a *attempt) queue(ctx context.Context) policy.Decision {
 	}
 }
 
-// land moves the target to work that was accepted. If somebody else moved it first, the work
+// land moves the target to work that was accepted, unless that waits for a person. If somebody else moved it first, the work
 // is tested again on what is there now.
 func (a *attempt) land(ctx context.Context, d policy.Decision) policy.Decision {
 	for a.ports.Lane != nil && d.Action == policy.Complete {
+		if !a.ports.Lane.Reviewed() {
+			return policy.Decision{Action: policy.Hold, Outcome: event.AttemptReleased, Reason: "its work waits for review: ralph review " + a.job.Task.ID}
+		}
 		again, err := a.ports.Lane.Land(ctx)
 		if err != nil {
 			a.work.CheckErr, a.ended = err, ended(ctx)
@@ -93,7 +100,7 @@ func (a *attempt) land(ctx context.Context, d policy.Decision) policy.Decision {
 
 // keepWork keeps what an attempt leaves in its slot, whatever came of it.
 func (a *attempt) keepWork(ctx context.Context, d policy.Decision) {
-	if a.ports.Lane == nil || d.Action == policy.Complete {
+	if a.ports.Lane == nil || d.Action == policy.Complete || d.Action == policy.Hold {
 		return
 	}
 	if err := a.ports.Lane.Keep(ctx); err != nil {

@@ -30,6 +30,7 @@ const (
 	Resolve    Action = "resolve"     // have a new session resolve a conflict
 	Wait       Action = "wait"        // give it back until a limit is over; costs nothing
 	Complete   Action = "complete"    // the task is done
+	Hold       Action = "hold"        // it was accepted, and a person is to look at it before it lands
 	Fail       Action = "fail"        // the task has failed
 	Retry      Action = "retry"       // the work was not accepted
 	Release    Action = "release"     // give it back to be tried again
