@@ -131,6 +131,7 @@ func firstIteration(s *script) {
 	s.in(event.Event{Type: event.MergeDropped, Title: "Write the parser", Reason: "it conflicts with the target", Merge: &event.Merge{N: 7, Target: queued.Target, Onto: queued.Onto}})
 	s.in(event.Event{Type: event.MergeRebuilt, Title: "Write the parser", Merge: &queued})
 	s.in(event.Event{Type: event.MergeWaiting, Title: "Write the parser", Reason: "/src/app has changes that landing would overwrite: README.md", Merge: &queued})
+	s.in(event.Event{Type: event.MergeHeld, Title: "Write the parser", Merge: &queued})
 	s.in(event.Event{Type: event.MergeLanded, Title: "Write the parser", Merge: &queued})
 	s.in(event.Event{
 		Type: event.AttemptEnded, Title: "Write the parser", Agent: "claude", Model: "claude-sonnet-4-5",
