@@ -131,7 +131,7 @@ func ownReasons(t Task, now time.Time) []Reason {
 		add("paused", "a person paused it; continue with: ralph resume "+t.ID, time.Time{})
 	}
 	if t.ToReview {
-		add("review", "its work waits for a person: ralph review "+t.ID, time.Time{})
+		add("review", "its work is to review: ralph review "+t.ID, time.Time{})
 	}
 	if t.NotBefore.After(now) {
 		text := "it waits for a time"

@@ -13,7 +13,6 @@ import (
 	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/human"
-	"ralph/internal/seq"
 	"ralph/internal/testing/failpoint"
 	"ralph/loop/attempt"
 )
@@ -293,10 +292,14 @@ func (c *claimer) toReview(ctx context.Context) (n int) {
 // merged ends a run that was only to land what is finished.
 func (c *claimer) merged() ending {
 	_, tasks := c.ledger.resolved()
-	left := slices.DeleteFunc(tasks, func(t event.Resolved) bool { return t.Status == dag.Done })
+	var left []string
+	for _, t := range tasks {
+		if t.Status != dag.Done {
+			left = append(left, t.ID)
+		}
+	}
 	if len(left) > 0 {
-		names := seq.Map(left, func(t event.Resolved) string { return t.ID })
-		return ending{kind: event.OutcomeBlocked, reason: "what did not land goes back to an agent: " + human.List(names, 5)}
+		return ending{kind: event.OutcomeBlocked, reason: "what did not land goes back to an agent: " + human.List(left, 5)}
 	}
 	return ending{kind: event.OutcomeComplete}
 }

@@ -46,6 +46,7 @@ type flagSpec struct {
 	short       string // one letter
 	shown       string // by the help as the default
 	group       string // under which the help lists it
+	alone       string // the value if it is typed without one; "" if it needs one
 }
 
 // boolFlag is a flag without a value, which is off unless it is typed.

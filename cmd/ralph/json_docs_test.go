@@ -87,6 +87,7 @@ func TestJSONShapesAreDocumented(t *testing.T) {
 	doc.WriteString(sample(t, "ralph recover --json", recoveryAsJSON(sampleRecovery(), false)))
 	doc.WriteString(sample(t, "In runs of ralph status --json, while one is under way", sampleRun(b.now)))
 	doc.WriteString(sample(t, "ralph run --json (the last line of stdout, on one line)", sampleOutcome()))
+	doc.WriteString(sample(t, "ralph review --json", []jsonval.Object{sampleHeld(b.now).Object()}))
 	doc.WriteString(sample(t, "In history of ralph task show --json, an attempt", report.ViewAttempts("", []dag.Attempt{sampleAttempt(b.now)})))
 	for name, c := range visible("", newApp(system{}).cli.Commands) {
 		takesJSON := slices.ContainsFunc(c.Flags, func(f cli.Flag) bool { return f.Names()[0] == "json" })
@@ -116,6 +117,13 @@ func sampleEntry(at time.Time) journal.Entry {
 		Outcome: "retried", Reason: "gate \"go test ./...\": exit status 1", Notes: "the schema was wrong", Agent: "claude", Model: "sonnet",
 		ModelEffective: "sonnet", StopReason: "end_turn", Duration: 90 * time.Second, Usage: event.Usage{TokensIn: in, TokensOut: out, CostUSD: &cost},
 		Files: []string{"form.go"},
+	}
+}
+
+func sampleHeld(at time.Time) held {
+	return held{
+		dag.Merge{Task: "t-00000001", Title: "Build it", Attempt: "a-00000001", Target: "refs/heads/main", Base: "4f5c1e2a", Work: "3f2a1bc0", At: at},
+		dag.Attempt{Gates: []dag.GateRecord{{Command: "go test ./...", Passed: true}}},
 	}
 }
 

@@ -29,6 +29,8 @@ import (
 type placeOptions struct {
 	Target                *string
 	InPlace, SharedFolder bool
+	Review                *bool
+	Push                  *string
 }
 
 // minGit is the first version that merges without a working tree.
@@ -39,16 +41,19 @@ func setLanding(ctx context.Context, s *session, given runOptions, opts *loop.Op
 	if given.InPlace && !given.SharedFolder && given.Jobs == nil {
 		opts.Workers.Jobs = 1 // what is configured is meant for slots
 	}
-	jobs := opts.Workers.Jobs
+	jobs, review := opts.Workers.Jobs, or(given.Review, s.config.Merge.Review == "all") && !given.finished
 	switch {
 	case given.SharedFolder || given.InPlace && jobs == 1:
 		if given.Target != nil {
 			return usagef("--target goes with slots: leave out --in-place and --shared-folder")
 		}
+		if review {
+			return hint(usagef("work can be reviewed before it lands only if agents work in slots"), "leave out --in-place and --shared-folder, or do without a review: --review=false")
+		}
 		return nil
 	case given.InPlace:
 		return hint(usagef("%d agents in one folder overwrite each other's work", jobs), "run one: --jobs 1; or accept that: --shared-folder")
-	case jobs == 1 && given.Target == nil:
+	case jobs == 1 && given.Target == nil && !review && !given.finished:
 		return nil
 	}
 	repo, err := git.OpenRepo(ctx, s.project.Root)
@@ -58,7 +63,7 @@ func setLanding(ctx context.Context, s *session, given runOptions, opts *loop.Op
 	if version, err := git.Version(ctx); err == nil && older(version) {
 		return hint(usagef("agents side by side need git %d.%d, and this is %s", minGit[0], minGit[1], version), "run one: --jobs 1")
 	}
-	opts.Landing = loop.Landing{Repo: repo, Window: s.config.Merge.Window}
+	opts.Landing = loop.Landing{Repo: repo, Window: s.config.Merge.Window, Review: review}
 	landing := false // by a run that is at work, or has died
 	err = s.store.View(ctx, func(g *dag.Graph) error { open, err := g.Unlanded(); landing = len(open) > 0; return err })
 	if err != nil {

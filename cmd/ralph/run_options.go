@@ -32,7 +32,7 @@ import (
 func loopOptions(ctx context.Context, a *app, s *session, given runOptions, continues *dag.Run) (loop.Options, error) {
 	run, check := s.config.Run, s.config.Verify
 	opts := loop.Options{
-		Graph:   loop.Graph{KeepGoing: given.keepsGoing(s.config)},
+		Graph:   loop.Graph{KeepGoing: given.keepsGoing(s.config), Finished: given.finished},
 		Workers: loop.Workers{Jobs: or(given.Jobs, s.config.Parallel.Jobs), FailFast: given.FailFast, Breaker: run.Breaker},
 		Limits:  loop.Limits{Iterations: run.Limit},
 		Rules: loop.Rules{MaxRetries: run.MaxRetries, Rules: policy.Rules{
@@ -85,7 +85,7 @@ func loopOptions(ctx context.Context, a *app, s *session, given runOptions, cont
 	o.Chosen, err = o.Choose(given.Agent)
 	if errors.Is(err, agents.ErrUnavailable) {
 		shownOnly := given.DryRun && !errors.As(err, new(*agents.UnknownError))
-		if shownOnly || !needsAgent(ctx, s, opts.Graph.Scope) {
+		if shownOnly || given.finished || !needsAgent(ctx, s, opts.Graph.Scope) {
 			o.Chosen, err = agents.Agent{Preset: agents.Preset{Name: absent(o.Chosen)}}, nil
 		}
 	}

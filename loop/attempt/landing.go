@@ -81,7 +81,7 @@ func (a *attempt) queue(ctx context.Context) policy.Decision {
 func (a *attempt) land(ctx context.Context, d policy.Decision) policy.Decision {
 	for a.ports.Lane != nil && d.Action == policy.Complete {
 		if !a.ports.Lane.Reviewed() {
-			return policy.Decision{Action: policy.Hold, Outcome: event.AttemptReleased, Reason: "its work waits for review: ralph review " + a.job.Task.ID}
+			return policy.Decision{Action: policy.Hold, Outcome: event.AttemptReleased, Reason: "its work waits for review"}
 		}
 		again, err := a.ports.Lane.Land(ctx)
 		if err != nil {
