@@ -67,15 +67,31 @@ type Refused struct {
 	Skipped bool      // some were to be skipped
 	Busy    bool      // no slot is free, or locks or an agent's places are taken
 	Until   time.Time // when an agent may start again for which some wait; zero if none does
+
+	Task string     // the first that waits for a lock; "" if none does
+	Lock LockHolder // that is in its way
 }
 
 // Refused says why a claim that found nothing left tasks alone that are ready.
 func (g *Graph) Refused(opts ClaimOptions) (Refused, error) {
 	p, err := g.pick(opts)
-	if err != nil {
+	switch {
+	case err != nil:
 		return Refused{}, err
+	case p.why.Task == "":
+		return p.why, nil
 	}
-	return p.why, nil
+	held, err := g.Locks()
+	wanted := p.why.Lock.Name
+	for _, l := range held {
+		dir, isPath := strings.CutPrefix(wanted, pathLock)
+		other, alsoPath := strings.CutPrefix(l.Name, pathLock)
+		if l.Name == wanted || isPath && alsoPath && overlap(dir, other) {
+			p.why.Lock = l
+			break
+		}
+	}
+	return p.why, err
 }
 
 // waiting is a task that could be claimed if nothing else is against it.
@@ -197,7 +213,7 @@ func (p *picker) available(w waiting) bool {
 	switch {
 	case p.refused[key]:
 		return false
-	case p.agentReady(w) && p.free(w.locks):
+	case p.agentReady(w) && p.free(w):
 		return true
 	}
 	p.refused[key] = true
@@ -209,7 +225,7 @@ func (p *picker) available(w waiting) bool {
 
 // agentReady says whether the agent of a task may start now. Work that is finished needs none.
 func (p *picker) agentReady(w waiting) bool {
-	gate, gated := p.opts.Agents[w.agent]
+	gate, gated := p.gate(w.agent)
 	if !gated || w.finished {
 		return true
 	}
@@ -220,17 +236,33 @@ func (p *picker) agentReady(w waiting) bool {
 		return false
 	}
 	if limit := p.g.atOnce(w.agent, gate); limit > 0 && p.holders(agentLock+w.agent) >= limit {
-		p.why.Busy = true
+		p.wants(w, agentLock+w.agent)
 		return false
 	}
 	return true
 }
 
-// free says whether all of the locks can be taken.
-func (p *picker) free(names []string) bool {
-	for _, name := range names {
+func (p *picker) gate(agent string) (AgentGate, bool) {
+	gate, named := p.opts.Agents[agent]
+	if !named {
+		gate, named = p.opts.Agents[""]
+	}
+	return gate, named
+}
+
+// wants notes that a task waits for a lock.
+func (p *picker) wants(w waiting, name string) {
+	p.why.Busy = true
+	if p.why.Task == "" {
+		p.why.Task, p.why.Lock.Name = w.id, name
+	}
+}
+
+// free says whether all of a task's locks can be taken.
+func (p *picker) free(w waiting) bool {
+	for _, name := range w.locks {
 		if !p.lockFree(name) {
-			p.why.Busy = true
+			p.wants(w, name)
 			return false
 		}
 	}
@@ -277,7 +309,7 @@ func (p *picker) take(c Claim) {
 		g.tx.Do(takeSlotSQL, ":n", c.Slot, ":attempt", c.Attempt, ":now", g.millis())
 	}
 	names := p.found.locks
-	if gate, gated := p.opts.Agents[p.found.agent]; gated && !p.found.finished {
+	if gate, gated := p.gate(p.found.agent); gated && !p.found.finished {
 		names = append(slices.Clip(names), agentLock+p.found.agent)
 		if gate.StartEvery > 0 {
 			g.tx.Do(startedSQL, ":agent", p.found.agent, ":next", g.now.Add(gate.StartEvery).UnixMilli())

@@ -106,7 +106,7 @@ func (b briefer) complete(ctx context.Context, j *attempt.Job, share float64) er
 	if b.opts.Agents.Modelless != nil && b.opts.Agents.Modelless(j.Agent.Name) {
 		choice = strategy.Choice{}
 	}
-	if j.Agent.Standing.Substitute && choice.Tier == "" && choice.Model != "" {
+	if j.Agent.Standing.Substitute && !slices.Contains(b.opts.Agents.Rotate, j.Agent.Name) && choice.Tier == "" && choice.Model != "" {
 		choice.Reason += "; but that is another agent's name for it, so " + j.Agent.Name + " has its own choice"
 		choice.Model = ""
 	}

@@ -50,6 +50,7 @@ type look struct {
 	limit  *dag.AgentLimit // that is waited for; nil if it is something else
 	again  bool            // something changed: look again
 	soon   bool            // what is waited for happens in a moment
+	busy   string          // what another run has that is waited for; "" if it is something else
 }
 
 // next returns the next assignment, waiting for one if waiting can help. False means
@@ -124,6 +125,9 @@ const pausedText = "the project is paused; continue with: ralph resume"
 // emitWaiting says what is waited for, once.
 func (c *claimer) emitWaiting(l, last look) {
 	switch {
+	case l.busy != "" && l.busy == last.busy:
+	case l.busy != "":
+		c.bus.emit(event.Event{Type: event.Waiting, Reason: l.busy})
 	case l.paused.Equal(last.paused) && l.until.Equal(last.until):
 	case !l.paused.IsZero():
 		c.bus.emit(event.Event{Type: event.Waiting, Reason: pausedText})
@@ -180,8 +184,12 @@ func (c *claimer) look(ctx context.Context, running int) (l look, err error) {
 		l.end = ending{kind: event.OutcomeLimit, reason: human.Count(c.opts.Limits.Iterations, "iteration")}
 	case !l.paused.IsZero():
 	case busy:
-		if l.soon, l.until = true, refused.Until; l.until.IsZero() {
+		l.busy = waitsFor(refused)
+		if l.soon, l.until = l.busy == "", refused.Until; l.until.IsZero() {
 			l.until = c.opts.Host.Now().Add(c.opts.Workers.Poll)
+		}
+		if n, err := c.reclaim(ctx); err != nil || n > 0 { // whoever has it may have died
+			return look{again: true}, err
 		}
 	case limit != nil:
 		l.until, l.limit, l.end = until, limit, c.waitForLimit(*limit)
@@ -217,8 +225,17 @@ func (c *claimer) claim(g *dag.Graph, running int, l *look) (who availability, n
 	opts := dag.ClaimOptions{
 		Run: *c.run, Scope: c.opts.Graph.Scope, KeepGoing: c.opts.Graph.KeepGoing, Lease: c.opts.Workers.Lease,
 		Iteration: l.iteration, Skip: who.skip, Slots: c.opts.slots(), Finished: c.opts.Graph.Finished,
+		Locks: c.opts.Workers.Locks, Agents: c.opts.Agents.Gates,
 	}
-	if l.claim, l.ok, err = g.Claim(opts); err == nil && !l.ok {
+	l.claim, l.ok, err = g.Claim(opts)
+	for _, name := range who.others { // who is next in turn may have as much to do as it may
+		if err != nil || l.ok {
+			break
+		}
+		opts.Skip.Agent, who.agent = name, name
+		l.claim, l.ok, err = g.Claim(opts)
+	}
+	if err == nil && !l.ok {
 		refused, err = g.Refused(opts)
 	}
 	if l.ok {
@@ -226,6 +243,21 @@ func (c *claimer) claim(g *dag.Graph, running int, l *look) (who availability, n
 		failpoint.Hit("K2")
 	}
 	return who, near, refused, err
+}
+
+// waitsFor says which task waits for what another has; nothing if that is a slot or a start.
+func waitsFor(r dag.Refused) string {
+	if r.Task == "" {
+		return ""
+	}
+	name := "lock " + r.Lock.Name
+	if agent, is := strings.CutPrefix(r.Lock.Name, "agent:"); is {
+		name = "a place of " + agent
+	}
+	if r.Lock.Task == "" {
+		return r.Task + " waits for " + name
+	}
+	return fmt.Sprintf("%s waits for %s, held by %s", r.Task, name, r.Lock.Task)
 }
 
 // applyControl looks at what people asked of the run.

@@ -68,7 +68,7 @@ func Start(ctx context.Context, opts Options) (*Runner, error) {
 			return err
 		}
 		// A task need not wait for an agent that this run does not use.
-		only := len(opts.Agents.Fallback) == 0
+		only := len(opts.Agents.Fallback)+len(opts.Agents.Rotate) == 0
 		_ = g.ForgetWaits(func(agent string) bool { return only && agent == opts.Host.Setup.Agent }) // an error stays with the transaction
 		if err := g.DescribeRun(r.run, opts.Graph.Settings, opts.Graph.Continues); err != nil {
 			return err

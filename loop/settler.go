@@ -69,12 +69,25 @@ func (s settler) record(g *dag.Graph, claim dag.Claim, j attempt.Job, res attemp
 	if err := g.CountRun(s.run.ID, !d.Uncounted, status); err != nil {
 		return "", err
 	}
+	if res.Seen.Answered && d.Action != policy.Wait {
+		if err := g.Answered(j.Agent.Name); err != nil {
+			return "", err
+		}
+	}
 	failpoint.Hit("K10")
 	return status, journal.Add(g.Tx(), redact.Deep(s.opts.Host.Redact, journal.Entry{
 		At: now, Run: s.run.ID, Attempt: claim.Attempt, Iteration: j.Run.Iteration, Task: t.ID, Feature: t.Feature,
-		Title: t.Title, Outcome: remembered(d, status), Reason: d.Reason, Notes: res.Said.Journal, Agent: res.Agent.Name, Model: j.Agent.Choice.Model,
+		Title: t.Title, Outcome: remembered(d, status), Reason: d.Reason, Notes: noted(res.Said.Journal, beyond(t, res)), Agent: res.Agent.Name, Model: j.Agent.Choice.Model,
 		ModelEffective: res.Agent.Model, StopReason: string(res.Agent.Stop), Duration: now.Sub(res.Began), Usage: res.Agent.Usage, Files: res.Files,
 	}))
+}
+
+// noted is what an agent noted, and what ralph adds to it.
+func noted(said, more string) string {
+	if said == "" || more == "" {
+		return said + more
+	}
+	return said + "\n\n" + more
 }
 
 func (s settler) transition(g *dag.Graph, claim dag.Claim, j attempt.Job, res attempt.Result, l *lane) (dag.Status, error) {
@@ -151,8 +164,14 @@ func (s settler) holdBack(g *dag.Graph, j attempt.Job, res attempt.Result) (unti
 	if res.Seen.Checked && j.Agent.Verifier != "" {
 		agent = j.Agent.Verifier
 	}
-	if err := g.LimitAgent(dag.AgentLimit{Agent: agent, Until: until, Reason: d.Reason}); err != nil {
+	limit := dag.AgentLimit{Agent: agent, Until: until, Reason: s.opts.Host.Redact.Text(d.Reason)}
+	if err := g.LimitAgent(limit); err != nil {
 		return until, agent, err
+	}
+	if to := s.opts.Agents.Elsewhere; to != nil {
+		if err := to.Limit(now, limit); err != nil {
+			s.bus.warnOnce("elsewhere", "other projects do not learn of the limit: "+err.Error())
+		}
 	}
 	limits, err := g.AgentLimits()
 	if err != nil || j.Task.Agent != "" || res.Seen.Checked {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"time"
 
 	"ralph/budget"
@@ -21,6 +22,7 @@ import (
 	"ralph/loop/policy"
 	"ralph/loop/recovery"
 	"ralph/strategy"
+	"ralph/verify/tamper"
 )
 
 // work is one worker: claim, attempt, again.
@@ -55,7 +57,7 @@ func (r *Runner) attempt(ctx context.Context, claim dag.Claim, j attempt.Job) er
 	r.live.add(claim.Attempt, claim.Task, began)
 	ctx, lose := context.WithCancelCause(ctx)
 	defer lose(nil)
-	kept := r.keeper.keep(ctx, claim, lose)
+	kept := r.keeper.keep(ctx, claim, j.Agent.Name, lose)
 	l, err := r.newLane(ctx, claim, &j)
 	res := attempt.Result{Decision: attempt.Unprepared()}
 	var halted policy.Halted
@@ -216,6 +218,9 @@ func (r *Runner) account(j attempt.Job, res attempt.Result, status dag.Status) {
 	for _, other := range res.Said.Foreign {
 		r.bus.warn(t.ID, "the agent emitted "+other.Tag+" for another task: "+other.ID)
 	}
+	if text := beyond(t, res); text != "" {
+		r.bus.warn(t.ID, text)
+	}
 	r.bus.emit(event.Event{
 		Type: event.AttemptEnded, Iteration: j.Run.Iteration, Task: t.ID, Attempt: j.Run.Attempt, Title: t.Title,
 		Agent: res.Agent.Name, Model: res.Agent.Model, Outcome: string(remembered(d, status)), Status: status, Reason: d.Reason,
@@ -245,6 +250,16 @@ func (r *Runner) account(j attempt.Job, res attempt.Result, status dag.Status) {
 	case r.opts.Workers.FailFast && status == dag.Failed:
 		r.end(event.OutcomeFailure, t.ID+" failed: "+d.Reason, nil)
 	}
+}
+
+// beyond says that work touched more than its task says it does: it may have run beside another that touches the
+// same. That is no reason to refuse work which passes its gates.
+func beyond(t dag.Task, res attempt.Result) string {
+	more := tamper.Outside(res.Files, t.Paths)
+	if len(more) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("it touched more than its paths (%s): %s", strings.Join(t.Paths, ", "), human.List(more, 5))
 }
 
 // warnDoneByHand says which tasks became done by a command while the agent worked,

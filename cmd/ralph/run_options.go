@@ -33,7 +33,7 @@ func loopOptions(ctx context.Context, a *app, s *session, given runOptions, cont
 	run, check := s.config.Run, s.config.Verify
 	opts := loop.Options{
 		Graph:   loop.Graph{KeepGoing: given.keepsGoing(s.config), Finished: given.finished},
-		Workers: loop.Workers{Jobs: or(given.Jobs, s.config.Parallel.Jobs), FailFast: given.FailFast, Breaker: run.Breaker},
+		Workers: loop.Workers{Jobs: or(given.Jobs, s.config.Parallel.Jobs), FailFast: given.FailFast, Breaker: run.Breaker, Locks: s.config.Locks},
 		Limits:  loop.Limits{Iterations: run.Limit},
 		Rules: loop.Rules{MaxRetries: run.MaxRetries, Rules: policy.Rules{
 			MaxAttempts: run.MaxAttempts, RetryFailed: run.RetryFailed, RepairRounds: check.Repairs, Backoff: run.Backoff.Std(),
@@ -112,6 +112,12 @@ func loopOptions(ctx context.Context, a *app, s *session, given runOptions, cont
 	for _, err := range unusable {
 		a.note("warning: agent.fallback: %v", err)
 	}
+	if given.Agent == "" {
+		if opts.Agents.Rotate, unusable = o.Rotation(); len(unusable) > 0 {
+			a.note("warning: agent.rotate: %v", errors.Join(unusable...))
+		}
+	}
+	opts.Agents.Gates, opts.Agents.Elsewhere = agentGates(o.Finder, s.config), a.accounts(s.config, o.Chosen.Name)
 	opts.Verify.GateRunner.Env, opts.Verify.Withheld = agents.GateEnviron(s.config.Verify.EnvAllow, a.environ())
 	if opts.Landing.Repo != nil {
 		if err := openSlots(a, s, o, &opts); err != nil {
