@@ -220,16 +220,19 @@ func (g *Graph) Obstructed(c Claim, n int64, reason string) error {
 	return g.tx.Exec(obstructedSQL, ":n", m.N, ":reason", db.OrNull(g.said(reason)))
 }
 
-// Landed says that the target was moved, and completes the task.
+// Landed says that the target was moved, and completes the task. What it took back is open again.
 func (g *Graph) Landed(c Claim, n int64, verification string) error {
-	_, m, err := g.ours(c, n)
+	t, m, err := g.ours(c, n)
 	if err == nil {
 		err = g.turn(m, MergeLanded, "landed", "")
 	}
 	if err != nil {
 		return err
 	}
-	return g.Complete(c, verification)
+	if err := g.Complete(c, verification); err != nil {
+		return err
+	}
+	return g.reopenUndone(t)
 }
 
 // Drop takes an entry out of the queue. The task stays claimed, and may enter again.

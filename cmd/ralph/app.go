@@ -91,7 +91,7 @@ func (a *app) readGlobals(c *cli.Context) error {
 // commands are all that there are, in the order of the help.
 var commands = withBare(slices.Concat(
 	grouped("Plan", initCommand, taskCommand, featureCommand),
-	grouped("Run", runCommand, reviewCommand, mergeCommand, demoCommand, stopCommand, pauseCommand, resumeCommand, recoverCommand, promptCommand),
+	grouped("Run", runCommand, reviewCommand, mergeCommand, undoCommand, demoCommand, stopCommand, pauseCommand, resumeCommand, recoverCommand, promptCommand),
 	grouped("Inspect", statusCommand, watchCommand, reportCommand, runsCommand, logsCommand, costCommand, statsCommand, journalCommand, knowledgeCommand),
 	grouped("Maintain", agentsCommand, configCommand, doctorCommand, slotsCommand, gcCommand, completionCommand, manCommand, versionCommand),
 	[]command{completeCommand, shellAgentCommand},

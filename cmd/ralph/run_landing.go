@@ -41,7 +41,7 @@ func setLanding(ctx context.Context, s *session, given runOptions, opts *loop.Op
 	if given.InPlace && !given.SharedFolder && given.Jobs == nil {
 		opts.Workers.Jobs = 1 // what is configured is meant for slots
 	}
-	jobs, review := opts.Workers.Jobs, or(given.Review, s.config.Merge.Review == "all") && !given.finished
+	jobs, review := opts.Workers.Jobs, or(given.Review, s.config.Merge.Review == "all") && !given.finished && !given.undo
 	switch {
 	case given.SharedFolder || given.InPlace && jobs == 1:
 		if given.Target != nil {
