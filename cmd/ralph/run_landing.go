@@ -50,11 +50,11 @@ func setLanding(ctx context.Context, s *session, given runOptions, opts *loop.Op
 		if review {
 			return hint(usagef("work can be reviewed before it lands only if agents work in slots"), "leave out --in-place and --shared-folder, or do without a review: --review=false")
 		}
-		return nil
+		return refuseAccepted(ctx, s)
 	case given.InPlace:
 		return hint(usagef("%d agents in one folder overwrite each other's work", jobs), "run one: --jobs 1; or accept that: --shared-folder")
 	case jobs == 1 && given.Target == nil && !review && !given.finished:
-		return nil
+		return refuseAccepted(ctx, s)
 	}
 	repo, err := git.OpenRepo(ctx, s.project.Root)
 	if err != nil {
@@ -74,6 +74,25 @@ func setLanding(ctx context.Context, s *session, given runOptions, opts *loop.Op
 	}
 	opts.Rules.Resolve = s.config.Merge.Resolve
 	return nil
+}
+
+// refuseAccepted refuses a run in the project's own folder while accepted work waits to land: it would
+// be claimed first, and its files are not there.
+func refuseAccepted(ctx context.Context, s *session) error {
+	var waiting []string
+	err := s.store.View(ctx, func(g *dag.Graph) error {
+		held, err := g.MergesIn(dag.MergeHeld)
+		for _, m := range held {
+			if m.Accepted {
+				waiting = append(waiting, m.Task)
+			}
+		}
+		return err
+	})
+	if err != nil || len(waiting) == 0 {
+		return err
+	}
+	return hint(usagef("work that was accepted waits to land: %s", human.List(waiting, 5)), "land it first: ralph merge; or let agents work in slots: --target BRANCH")
 }
 
 // older says that a version of git cannot merge without a working tree.
