@@ -149,8 +149,13 @@ func call(ctx context.Context, cmd *exec.Cmd) error {
 	if err == nil {
 		return nil
 	}
-	text := strings.ToValidUTF8(strings.TrimSpace(complaint.String()), "?")
-	return fmt.Errorf("%w: %s", cmp.Or(context.Cause(ctx), err), text[strings.LastIndexByte(text, '\n')+1:])
+	return fmt.Errorf("%w: %s", cmp.Or(context.Cause(ctx), err), lastLine(complaint.String()))
+}
+
+// lastLine is where git says what was fatal.
+func lastLine(text string) string {
+	text = strings.ToValidUTF8(strings.TrimSpace(text), "?")
+	return text[strings.LastIndexByte(text, '\n')+1:]
 }
 
 // command runs git in dir. What git leaves running does not hold up whoever waits for it.
@@ -275,9 +280,12 @@ func Stash(ctx context.Context, dir, message string, files []string) error {
 	if len(files) == 0 {
 		return errors.New("no files to stash")
 	}
-	_, err := run(ctx, dir, nulled(files),
+	out, err := run(ctx, dir, nulled(files),
 		"--literal-pathspecs", "stash", "push", "--include-untracked", "--message", message, "--pathspec-from-file=-", "--pathspec-file-nul")
-	return err
+	if err != nil { // amid a merge git says on its output why
+		return fmt.Errorf("git stash: %w%s", err, lastLine(string(out)))
+	}
+	return nil
 }
 
 // Stashed is an entry of git's stash.
