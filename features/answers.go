@@ -91,7 +91,11 @@ func taskBlock(said string) string {
 	var code plain.Fence
 	for line := range strings.Lines(said) {
 		trimmed := strings.TrimSpace(line)
-		switch marked := code.Next(trimmed); {
+		marked := code.Next(trimmed)
+		if !marked && code.Open() && (strings.HasPrefix(trimmed, "```") || strings.HasPrefix(trimmed, "~~~")) {
+			code, marked = plain.Fence{}, true // models write words after the end of a block
+		}
+		switch {
 		case marked && code.Open():
 			inside = nil
 		case marked:

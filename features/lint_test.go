@@ -125,6 +125,7 @@ func TestTaskBlock(t *testing.T) {
 		"prose":                       {"I would do it in three steps.\n", ""},
 		"a block":                     {"Here:\n```jsonl\n" + line + "```\nDone.\n", line},
 		"the last block that fits":    {"```json\n{\"title\":\"old\"}\n```\nBetter:\n~~~\n" + line + "~~~\n```sh\nls -l\n```\n", line},
+		"words after the end":         {"```jsonl\n" + line + "``` (one task)\nThat is all.\n", line},
 		"a list in YAML":              {"```yaml\n- title: A\n```\n", "- title: A\n"},
 		"a block that is never ended": {"```\n" + line, line},
 		"bare lines":                  {"Here they are:\n" + line + line + "Done.\n", line + line},

@@ -83,7 +83,11 @@ func (n *Notifier) run(ctx context.Context, argv, env []string, input []byte) er
 		_, _ = feed.Write(input) // a command need not read it
 		feed.Close()
 	}()
-	go func() { said <- beginning(out) }()
+	go func() { // it reads everything, or the command would wait
+		text, _ := io.ReadAll(io.LimitReader(out, 4<<10))
+		_, _ = io.Copy(io.Discard, out)
+		said <- line(string(text))
+	}()
 	var cause error
 	select {
 	case <-p.Done():
@@ -106,14 +110,6 @@ func (n *Notifier) run(ctx context.Context, argv, env []string, input []byte) er
 		return errors.New(strings.TrimSuffix(exit.String()+": "+text, ": "))
 	}
 	return nil
-}
-
-// beginning is the first line of what a command says. It reads everything, or the
-// command would wait.
-func beginning(r io.Reader) string {
-	text, _ := io.ReadAll(io.LimitReader(r, 4<<10))
-	_, _ = io.Copy(io.Discard, r)
-	return line(string(text))
 }
 
 func (n *Notifier) desktop() (send, error) {
@@ -161,16 +157,12 @@ func (n *Notifier) terminal(bell, title bool) send {
 // webhook posts {"text": "..."}, which Slack and those that imitate it understand.
 func (n *Notifier) webhook(address string) send {
 	return func(ctx context.Context, m Message) error {
-		body, err := slack(m)
+		// What a task is called must not call everybody.
+		text := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(m.Text)
+		body, err := jsonval.Marshal(map[string]string{"text": text})
 		if err != nil {
 			return outbox.Never(err)
 		}
 		return n.opts.Web.Post(ctx, address, map[string]string{"Content-Type": "application/json"}, body)
 	}
-}
-
-// slack is the body of a message. What a task is called must not call everybody.
-func slack(m Message) ([]byte, error) {
-	text := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(m.Text)
-	return jsonval.Marshal(map[string]string{"text": text})
 }

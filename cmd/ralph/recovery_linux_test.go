@@ -49,8 +49,12 @@ func TestR4WorkThatWasCutOff(t *testing.T) {
 		"a repository inside, fail": {
 			rule: "fail", file: "inside/half.txt", before: inside, exit: 1, status: "failed", said: "does not allow: inside/half.txt",
 		},
+		"a folder that became a repository, fail": {
+			rule: "fail", file: "lib/half.txt", before: inside + "; cd ..; mkdir lib; echo x > lib/file", spoil: "git init -q lib",
+			exit: 1, status: "failed", said: "does not allow: lib/half.txt",
+		},
 		"a merge is under way": {
-			rule: "stash", status: "done", said: "its uncommitted work stays, because git could not stash it",
+			rule: "stash", status: "done", said: "its uncommitted work stays, because git could not stash it (git stash: exit status 1: half.txt: needs merge)",
 			spoil: `git hash-object -w half.txt | sed 's/.*/100644 & 1\thalf.txt\n100644 & 2\thalf.txt/' | git update-index --index-info`,
 		},
 		"there is no commit": {

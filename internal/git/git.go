@@ -280,9 +280,12 @@ func Stash(ctx context.Context, dir, message string, files []string) error {
 	if len(files) == 0 {
 		return errors.New("no files to stash")
 	}
-	_, err := run(ctx, dir, nulled(files),
+	out, err := run(ctx, dir, nulled(files),
 		"--literal-pathspecs", "stash", "push", "--include-untracked", "--message", message, "--pathspec-from-file=-", "--pathspec-file-nul")
-	return err
+	if err != nil { // amid a merge git says on its output why
+		return fmt.Errorf("git stash: %w%s", err, lastLine(string(out)))
+	}
+	return nil
 }
 
 // Stashed is an entry of git's stash.

@@ -88,7 +88,8 @@ func (r Recoverer) left(ctx context.Context, last dag.Attempt) (files, inside []
 	if err != nil {
 		return nil, nil, err
 	}
-	state := git.LookAt(ctx, r.Dir, now)
+	state := git.Look(ctx, r.Dir)
+	state.Inside = git.Search(ctx, r.Dir, ".ralph") // a folder that became a repository stays a folder in the tree
 	theirs := git.UncommittedInside(ctx, r.Dir, state)
 	for _, c := range difference.Changes {
 		switch {

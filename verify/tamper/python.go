@@ -76,17 +76,12 @@ func pyStatement(code string) int {
 		case '\n':
 			continued := i > 0 && code[i-1] == '\\'
 			// A definition ends what was left open, or a lost bracket would eat the rest.
-			if !continued && (depth == 0 || pyBegin().MatchString(firstOf(code[i+1:]))) {
+			if !continued && (depth == 0 || pyBegin().MatchString(strings.TrimLeft(code[i+1:min(len(code), i+120)], " \t"))) {
 				return i + 1
 			}
 		}
 	}
 	return len(code)
-}
-
-// firstOf is the beginning of the first line, without indentation.
-func firstOf(code string) string {
-	return strings.TrimLeft(code[:min(len(code), 120)], " \t")
 }
 
 func (r *pyReader) statement(indent int, text string) {
