@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"slices"
 
 	"ralph/event"
@@ -73,7 +72,6 @@ func runFlags(d project.Config) []flagSpec {
 }
 
 func runRun(ctx context.Context, a *app, o runOptions) error {
-	defer runtime.KeepAlive(make([]byte, 16<<20)) // never touched, so it takes no memory: the heap may grow by as much before it is collected
 	if err := checkOutput(a, o.runOutput); err != nil {
 		return err
 	}

@@ -57,10 +57,10 @@ func Look(ctx context.Context, dir string, only ...string) State {
 		return State{}
 	}
 	s := State{Known: true}
-	words := map[byte]int{'#': 3, '1': 9, '2': 10, 'u': 11, '?': 2} // of a line; the last is a name, or what is asked
+	words := map[byte]int{'#': 3, '1': 9, '2': 10, 'u': 11} // of a line, else 2; the last is a name, or what is asked
 	fields := split(out)
 	for i := 0; i < len(fields); i++ {
-		line := strings.SplitN(fields[i], " ", words[fields[i][0]])
+		line := strings.SplitN(fields[i], " ", cmp.Or(words[fields[i][0]], 2))
 		switch last := line[len(line)-1]; {
 		case line[0] != "#":
 			if s.Uncommitted = append(s.Uncommitted, last); line[0] == "2" {
