@@ -122,7 +122,7 @@ func BenchmarkJobs(b *testing.B) {
 			for _, n := range sizes {
 				dir := h.graph(n)
 				sides = append(sides, side{fmt.Sprint(n), func(n int) cost {
-					return h.run(dir, n+jobs, "--no-verify", "--jobs", fmt.Sprint(jobs))
+					return h.run(dir, n+jobs, "--no-verify", "--shared-folder", "--jobs", fmt.Sprint(jobs))
 				}})
 			}
 			for b.Loop() {

@@ -24,15 +24,17 @@ type NewTask struct {
 	Model       string
 	Gates       []string
 	MaxRetries  *int
+	Locks       []string // that a claim takes with it: a name, or path: and a path
+	Paths       []string // globs: what it will touch
 
 	AllowTampering bool
 }
 
 const insertSQL = `
 INSERT INTO tasks (id, title, description, status, priority, parent, feature, kind, agent, model, gates,
-    max_retries, allow_tampering, created_at, updated_at, held, doomed)
+    max_retries, allow_tampering, locks, paths, created_at, updated_at, held, doomed)
 VALUES (:id, :title, :description, 'pending', :priority, :parent, :feature, :kind, :agent, :model, :gates,
-    :max_retries, :tampering, :now, :now, :held, :doomed)
+    :max_retries, :tampering, :locks, :paths, :now, :now, :held, :doomed)
 ON CONFLICT (id) DO NOTHING;`
 
 // Add puts one task into the graph and returns its ID. A parent that had ended
@@ -45,6 +47,9 @@ func (g *Graph) Add(t NewTask) (string, error) {
 	}
 	if t.MaxRetries != nil && *t.MaxRetries < 0 {
 		return "", fmt.Errorf("%w: retries cannot be %d", ErrRefused, *t.MaxRetries)
+	}
+	if err := cleanClaims(&t.Locks, &t.Paths); err != nil {
+		return "", err
 	}
 	feature, err := g.featureNumber(t.Feature)
 	if err != nil {
@@ -79,7 +84,7 @@ func (g *Graph) insert(t NewTask, parent Task, feature int64) (n int64, id strin
 		return g.tx.Exec(insertSQL, ":id", id, ":title", t.Title, ":description", t.Description,
 			":priority", t.Priority, ":parent", db.OrNull(parent.N), ":feature", db.OrNull(feature), ":kind", string(t.Kind),
 			":agent", db.OrNull(t.Agent), ":model", db.OrNull(t.Model), ":gates", db.JSON(t.Gates),
-			":max_retries", t.MaxRetries, ":tampering", t.AllowTampering, ":now", g.millis(),
+			":max_retries", t.MaxRetries, ":tampering", t.AllowTampering, ":locks", db.JSON(t.Locks), ":paths", db.JSON(t.Paths), ":now", g.millis(),
 			":held", parent.holds(), ":doomed", parent.Doomed || parent.Status == Failed)
 	})
 	return g.tx.LastInsert(), id, err
@@ -183,6 +188,8 @@ type Edit struct {
 	Model       *string
 	Gates       *[]string
 	MaxRetries  *int // below 0 means the configured number again
+	Locks       *[]string
+	Paths       *[]string
 
 	AllowTampering *bool
 }
@@ -190,7 +197,7 @@ type Edit struct {
 const editSQL = `
 UPDATE tasks SET title = :title, description = :description, priority = :priority, kind = :kind,
     agent = :agent, model = :model, gates = :gates, max_retries = :max_retries,
-    allow_tampering = :tampering, updated_at = :now
+    allow_tampering = :tampering, locks = :locks, paths = :paths, updated_at = :now
 WHERE n = :n;`
 
 // Edit changes what a task says. Its status and its place have verbs of their own.
@@ -207,6 +214,8 @@ func (g *Graph) Edit(id string, e Edit) error {
 	set(&t.Model, e.Model)
 	set(&t.Gates, e.Gates)
 	set(&t.AllowTampering, e.AllowTampering)
+	set(&t.Locks, e.Locks)
+	set(&t.Paths, e.Paths)
 	if e.MaxRetries != nil {
 		t.MaxRetries = e.MaxRetries
 		if *e.MaxRetries < 0 {
@@ -216,9 +225,12 @@ func (g *Graph) Edit(id string, e Edit) error {
 	if err := checkTask(t.Title, t.Description, t.Gates, t.Kind); err != nil {
 		return err
 	}
+	if err := cleanClaims(&t.Locks, &t.Paths); err != nil {
+		return err
+	}
 	return g.tx.Exec(editSQL, ":n", t.N, ":title", t.Title, ":description", t.Description, ":priority", t.Priority,
 		":kind", string(t.Kind), ":agent", db.OrNull(t.Agent), ":model", db.OrNull(t.Model), ":gates", db.JSON(t.Gates),
-		":max_retries", t.MaxRetries, ":tampering", t.AllowTampering, ":now", g.millis())
+		":max_retries", t.MaxRetries, ":tampering", t.AllowTampering, ":locks", db.JSON(t.Locks), ":paths", db.JSON(t.Paths), ":now", g.millis())
 }
 
 func set[T any](field, value *T) {

@@ -70,23 +70,42 @@ type Skip struct {
 	Tasks    []string // by ID
 }
 
-const (
-	skippedAllSQL     = `SELECT count(*) FROM (SELECT 1 FROM tasks INDEXED BY queue_all WHERE queue <= :doomed LIMIT 1);`
-	skippedFeatureSQL = `SELECT count(*) FROM (SELECT 1 FROM tasks INDEXED BY queue_feature WHERE feature = +:feature AND queue <= :doomed LIMIT 1);`
-	skippedTreeSQL    = subtree + `SELECT count(*) FROM sub JOIN tasks t ON t.n = sub.n WHERE t.queue <= :doomed;`
-)
-
-// Skipped reports whether a claim that found nothing would find something if nothing
-// were skipped.
-func (g *Graph) Skipped(opts ClaimOptions) (bool, error) {
-	if opts.Skip.empty() {
-		return false, nil
-	}
-	query, args, err := scoped(g, opts.Scope, skippedAllSQL, skippedFeatureSQL, skippedTreeSQL)
-	if err != nil {
-		return false, err
-	}
-	return g.number(query, append(args, ":doomed", opts.KeepGoing)...) > 0, g.tx.Err()
+// AgentGate is what one agent may do at once. The zero value sets no limit.
+type AgentGate struct {
+	AtOnce     int           // attempts; 0 means any number
+	StartEvery time.Duration // from one start to the next
+	OneFirst   bool          // after a rate limit, one attempt until an answer is known: Answered says so
 }
 
-func (s Skip) empty() bool { return len(s.Agents)+len(s.Features)+len(s.Tasks) == 0 }
+const (
+	oneFirstSQL = `SELECT count(*) FROM agent_limits WHERE agent = :agent AND until <= :now;`
+	answeredSQL = `DELETE FROM agent_limits WHERE agent = :agent AND until <= :now;`
+	startSQL    = `SELECT next FROM agent_starts WHERE agent = :agent;`
+	startedSQL  = `INSERT INTO agent_starts (agent, next) VALUES (:agent, :next) ON CONFLICT (agent) DO UPDATE SET next = :next;`
+)
+
+// Answered says that an agent works again after a limit that is over.
+func (g *Graph) Answered(agent string) error {
+	return g.tx.Exec(answeredSQL, ":agent", agent, ":now", g.millis())
+}
+
+// atOnce is how many attempts an agent may make at once; 0 means any number.
+func (g *Graph) atOnce(agent string, gate AgentGate) int {
+	if gate.OneFirst && g.number(oneFirstSQL, ":agent", agent, ":now", g.millis()) > 0 {
+		return 1
+	}
+	return gate.AtOnce
+}
+
+// nextStart is when an agent may start again; zero means now. A clock that was set back
+// does not make it wait.
+func (g *Graph) nextStart(agent string, gate AgentGate) time.Time {
+	if gate.StartEvery <= 0 {
+		return time.Time{}
+	}
+	next, _ := db.One(g.tx, startSQL, (*db.Row).Time, ":agent", agent)
+	if !next.After(g.now) || next.After(g.now.Add(gate.StartEvery)) {
+		return time.Time{}
+	}
+	return next
+}

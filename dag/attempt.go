@@ -15,6 +15,7 @@ type Attempt struct {
 	Run       string
 	Task      string
 	Iteration int
+	Slot      int // that it worked in; 0 for none
 	Phase     Phase
 	Agent     string
 	Model     string // asked for
@@ -53,14 +54,14 @@ type GateRecord struct {
 }
 
 const beginAttemptSQL = `
-INSERT INTO attempts (id, run, task, task_id, iteration, generation, started_at)
-VALUES (:id, (SELECT n FROM runs WHERE id = :run), :task, :task_id, :iteration, :generation, :now)
+INSERT INTO attempts (id, run, task, task_id, iteration, generation, slot, started_at)
+VALUES (:id, (SELECT n FROM runs WHERE id = :run), :task, :task_id, :iteration, :generation, :slot, :now)
 ON CONFLICT (id) DO NOTHING;`
 
-func (g *Graph) beginAttempt(opts ClaimOptions, t Task) (string, error) {
+func (g *Graph) beginAttempt(opts ClaimOptions, t Task, slot int) (string, error) {
 	return g.withFreeID("a-", "", func(id string) error {
 		return g.tx.Exec(beginAttemptSQL, ":id", id, ":run", opts.Run.ID, ":task", t.N, ":task_id", t.ID,
-			":iteration", opts.Iteration, ":generation", t.Generation, ":now", g.millis())
+			":iteration", opts.Iteration, ":generation", t.Generation, ":slot", db.OrNull(slot), ":now", g.millis())
 	})
 }
 
@@ -76,7 +77,7 @@ func (g *Graph) endAttempt(task int64, c Claim, outcome event.AttemptOutcome, re
 // scanAttempt reads these.
 const attemptColumns = `a.id, r.id, a.task_id, a.iteration, a.phase, a.agent, a.model, a.started_at, a.heartbeat_at, a.ended_at, a.outcome, a.reason,
     a.model_effective, a.session, a.sandbox, a.stop_reason, a.verdict, a.gates, a.files, a.base, a.tree, a.tree_after, a.transcript,
-    a.tokens_in, a.tokens_cached, a.tokens_out, a.cost_usd, a.cost_estimated, a.cost_unknown, a.session_usd, a.drift, r.pruned_at`
+    a.tokens_in, a.tokens_cached, a.tokens_out, a.cost_usd, a.cost_estimated, a.cost_unknown, a.session_usd, a.drift, r.pruned_at, a.slot`
 
 const (
 	attemptSelect = `SELECT ` + attemptColumns + ` FROM attempts a JOIN runs r ON r.n = a.run `
@@ -105,7 +106,7 @@ func scanAttempt(r *db.Row) Attempt {
 		StartedAt: r.Time(), Heartbeat: r.Time(), EndedAt: r.Time(), Outcome: event.AttemptOutcome(r.Text()), Reason: r.Text(),
 		ModelEffective: r.Text(), Session: r.Text(), Sandbox: r.Text(), StopReason: r.Text(), Verdict: r.Text(), Gates: db.List[GateRecord](r),
 		Files: db.List[string](r), Base: r.Text(), Tree: r.Text(), TreeAfter: r.Text(), Transcript: r.Text(),
-		Usage: usageOf(r), SessionUSD: db.Optional(r, r.Float), Drift: db.List[string](r), PrunedAt: r.Time(),
+		Usage: usageOf(r), SessionUSD: db.Optional(r, r.Float), Drift: db.List[string](r), PrunedAt: r.Time(), Slot: r.Int(),
 	}
 }
 
@@ -201,7 +202,7 @@ const leftSQL = `UPDATE tasks SET leaving = NULL WHERE leaving = :id;`
 // AbandonAttempt ends an attempt whose claim was lost: its task has moved on. Its
 // agent is gone, so the task may be claimed again.
 func (g *Graph) AbandonAttempt(id string, outcome event.AttemptOutcome, reason string) error {
-	g.tx.Do(leftSQL, ":id", id)
+	g.tx.Fail(g.Left(id))
 	return g.tx.Exec(abandonAttemptSQL, ":id", id, ":outcome", string(outcome), ":reason", db.OrNull(g.said(reason)), ":now", g.millis())
 }
 

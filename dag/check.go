@@ -72,6 +72,20 @@ WHERE attempts OR tokens_in OR tokens_cached OR tokens_out OR cost_estimated OR 
 	forgetSumsSQL    = `DELETE FROM spent;`
 	storeSumsSQL     = `INSERT INTO spent` + addUp + `used_by GROUP BY 1, 2;`
 
+	// An entry is open as long as its attempt is, and held as long as its task names the attempt.
+	strayMerges = ` FROM merges m LEFT JOIN attempts a ON a.id = m.attempt LEFT JOIN tasks t ON t.n = m.task
+WHERE m.state IN ('testing', 'green') AND (t.n IS NULL OR coalesce(a.ended_at, a.n IS NULL)) OR m.state = 'held' AND t.unverified IS NULL`
+	strayMergesSQL = `SELECT m.n, m.task_id, m.state` + strayMerges + `;`
+	dropStraysSQL  = `
+UPDATE merges SET state = 'dropped', ended_at = :now, reason = 'nobody had it' WHERE n IN (SELECT m.n` + strayMerges + `);`
+	isHeld       = `EXISTS (SELECT 1 FROM merges m WHERE m.task = tasks.n AND m.state = 'held' AND NOT m.accepted)`
+	misheldSQL   = `SELECT id, review FROM tasks WHERE review <> ` + isHeld + `;`
+	reholdSQL    = `UPDATE tasks SET review = ` + isHeld + ` WHERE review <> ` + isHeld + `;`
+	orphan       = ` WHERE attempt IS NOT NULL AND NOT EXISTS (SELECT 1 FROM attempts a JOIN runs r ON r.n = a.run WHERE a.id = attempt AND r.ended_at IS NULL)`
+	orphansSQL   = `SELECT 'slot ' || n, attempt FROM slots` + orphan + ` UNION ALL SELECT 'the lock ' || name, attempt FROM locks` + orphan + `;`
+	freeSlotsSQL = `UPDATE slots SET attempt = NULL` + orphan + `;`
+	unlockSQL    = `DELETE FROM locks` + orphan + `;`
+
 	allNumbersSQL    = `SELECT n FROM tasks ORDER BY n;`
 	orphanFeatureSQL = `
 SELECT c.id, p.id FROM tasks c JOIN tasks p ON p.n = c.parent WHERE c.feature IS NOT p.feature;`
@@ -103,7 +117,7 @@ func (g *Graph) Verify() ([]Fault, error) {
 		return Fault{Text: fmt.Sprintf("what was used by %s %d is not what its attempts used", r.Text(), r.Int())}
 	})
 	strays, _ := db.All(g.tx, strayAttemptsSQL, func(r *db.Row) Fault { return Fault{Text: "the feature of " + r.Text() + " is not that of its task"} })
-	faults = slices.Concat(faults, orphans, notDone, miscounts, missums, strays)
+	faults = slices.Concat(faults, orphans, notDone, miscounts, missums, strays, g.verifyQueue())
 	w := newWeb()
 	g.weave(w)
 	if path := w.findCycle(g.numbers(allNumbersSQL)); path != nil {
@@ -112,18 +126,36 @@ func (g *Graph) Verify() ([]Fault, error) {
 	return faults, g.tx.Err()
 }
 
-// Recompute fixes the derived columns and the counts, and returns how many tasks and how many counts
-// were wrong.
+// verifyQueue looks at what attempts hold: entries of the queue, slots and locks.
+func (g *Graph) verifyQueue() []Fault {
+	strays, _ := db.All(g.tx, strayMergesSQL, func(r *db.Row) Fault {
+		n, id, state := r.Int(), r.Text(), r.Text()
+		return Fault{Task: id, Text: fmt.Sprintf("entry %d of the queue is %s, but nobody has it", n, state)}
+	})
+	misheld, _ := db.All(g.tx, misheldSQL, func(r *db.Row) Fault {
+		return Fault{Task: r.Text(), Text: fmt.Sprintf("review is %d, which is not what the queue says", r.Int())}
+	})
+	orphans, _ := db.All(g.tx, orphansSQL, func(r *db.Row) Fault {
+		return Fault{Text: r.Text() + " is taken by " + r.Text() + ", whose run has ended"}
+	})
+	return slices.Concat(strays, misheld, orphans)
+}
+
+// Recompute fixes the derived columns, the counts and what attempts hold, and returns how many tasks and how
+// many others were wrong.
 func (g *Graph) Recompute() (tasks, counts int, err error) {
-	for _, query := range []string{miscountsSQL, missumsSQL, strayAttemptsSQL} {
+	for _, query := range []string{strayMergesSQL, orphansSQL, miscountsSQL, missumsSQL, strayAttemptsSQL} {
 		wrong, _ := db.All(g.tx, query, (*db.Row).Text)
 		counts += len(wrong)
 	}
-	for _, statement := range []string{forgetCountsSQL, storeCountsSQL, placeAttemptsSQL, forgetSumsSQL, storeSumsSQL} {
+	g.tx.Do(dropStraysSQL, ":now", g.millis())
+	for _, statement := range []string{freeSlotsSQL, unlockSQL, forgetCountsSQL, storeCountsSQL, placeAttemptsSQL, forgetSumsSQL, storeSumsSQL} {
 		g.tx.Do(statement)
 	}
+	g.tx.Do(reholdSQL)
+	tasks = g.tx.Changes()
 	err = g.tx.Exec(recomputeSQL)
-	return g.tx.Changes(), counts, err
+	return tasks + g.tx.Changes(), counts, err
 }
 
 const (

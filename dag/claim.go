@@ -1,8 +1,6 @@
 package dag
 
 import (
-	"encoding/json"
-	"fmt"
 	"time"
 
 	"ralph/internal/db"
@@ -39,6 +37,9 @@ type Claim struct {
 	// for verifying what the attempt Resumed left when its run died.
 	Resume  bool
 	Resumed Attempt
+	Merge   Merge // what that work was in the queue; zero if it never was
+
+	Slot int // that it took; 0 if it was to take none
 }
 
 // ClaimOptions say who claims what.
@@ -49,136 +50,47 @@ type ClaimOptions struct {
 	Lease     time.Duration // how long the claim holds without a heartbeat
 	Iteration int
 	Skip      Skip
+
+	Finished bool                 // take only work that is finished
+	Slots    int                  // take one of the first so many slots; 0 takes none
+	Locks    map[string]int       // how many may hold a lock at once, where that is not 1
+	Agents   map[string]AgentGate // how many attempts agents may make at once; "" is for those that are not named
 }
 
-// Each variant is a constant statement with a fixed index: a single one with
-// optional conditions made the planner scan. The cost of a claim must not grow
-// with the number of tasks. queue is 0 for ready tasks and 1 for those that only
-// a failed ancestor keeps back.
 const (
-	claimSet = `
+	claimSQL = `
 UPDATE tasks SET status = 'in_progress', owner = :owner, generation = generation + 1,
     lease_until = :lease, started_at = coalesce(started_at, :now), finished_at = NULL, updated_at = :now
-WHERE n = (`
-	claimGet = `) RETURNING ` + taskColumns + `;`
-
-	next = ` ORDER BY priority, n LIMIT 1`
-	// It costs a look at everything that is skipped, and is used only while something is.
-	nextNotSkipped = ` AND (feature IS NULL OR feature NOT IN (SELECT value FROM json_each(:features)))
-    AND coalesce(agent, :agent) NOT IN (SELECT value FROM json_each(:agents))
-    AND id NOT IN (SELECT value FROM json_each(:tasks))` + next
-
-	inAll     = ` FROM tasks INDEXED BY queue_all WHERE queue = `
-	inFeature = ` FROM tasks INDEXED BY queue_feature WHERE feature = +:feature AND queue = `
-	either    = `SELECT n FROM (SELECT * FROM (SELECT priority, n`
-	orElse    = `) UNION ALL SELECT * FROM (SELECT priority, n`
-	best      = `)) ORDER BY priority, n LIMIT 1` + claimGet
-
-	claimAllSQL                  = claimSet + `SELECT n` + inAll + `0` + next + claimGet
-	claimAllSkipSQL              = claimSet + `SELECT n` + inAll + `0` + nextNotSkipped + claimGet
-	claimFeatureSQL              = claimSet + `SELECT n` + inFeature + `0` + next + claimGet
-	claimFeatureSkipSQL          = claimSet + `SELECT n` + inFeature + `0` + nextNotSkipped + claimGet
-	claimAllKeepGoingSQL         = claimSet + either + inAll + `0` + next + orElse + inAll + `1` + next + best
-	claimAllKeepGoingSkipSQL     = claimSet + either + inAll + `0` + nextNotSkipped + orElse + inAll + `1` + nextNotSkipped + best
-	claimFeatureKeepGoingSQL     = claimSet + either + inFeature + `0` + next + orElse + inFeature + `1` + next + best
-	claimFeatureKeepGoingSkipSQL = claimSet + either + inFeature + `0` + nextNotSkipped + orElse + inFeature + `1` + nextNotSkipped + best
-
-	// A subtree is walked: its cost grows with the subtree, not with the graph. The
-	// cross join keeps the planner from walking everything that is ready instead.
-	inTree = `
-WITH RECURSIVE sub (n) AS (
-    SELECT n FROM tasks WHERE id = :task
-    UNION ALL
-    SELECT c.n FROM sub JOIN tasks c ON c.parent = sub.n
-) `
-	claimTreeSQL = claimSet + inTree + `
-SELECT t.n FROM sub CROSS JOIN tasks t ON t.n = sub.n
-WHERE t.queue = 0 OR t.queue = :doomed ORDER BY t.priority, t.n LIMIT 1` + claimGet
-	claimTreeSkipSQL = claimSet + inTree + `
-SELECT n FROM (
-    SELECT t.n, t.id, t.priority, t.feature, t.agent FROM sub CROSS JOIN tasks t ON t.n = sub.n WHERE t.queue = 0 OR t.queue = :doomed
-) WHERE true` + nextNotSkipped + claimGet
-
+WHERE n = :n RETURNING ` + taskColumns + `;`
 	clearWaitsSQL = `
 UPDATE tasks INDEXED BY tasks_waiting SET not_before = 0, wait_reason = NULL WHERE not_before > 0 AND not_before <= :now;`
 )
 
-// Claim chooses the next ready task in the scope and makes it ours, in one
-// statement. It returns false if there is none.
+// Claim chooses the next ready task in the scope and makes it ours, with a slot and all of its
+// locks. It returns false if there is none that could have them all: what it cannot get whole it
+// leaves alone, so that nobody has a lock and waits for another.
 func (g *Graph) Claim(opts ClaimOptions) (Claim, bool, error) {
 	g.tx.Do(clearWaitsSQL, ":now", g.millis())
-	query, args, err := g.claimQuery(opts)
+	p, err := g.pick(opts)
+	if err != nil || p.found.n == 0 {
+		return Claim{}, false, err
+	}
+	t, err := db.One(g.tx, claimSQL, g.scanTask, ":n", p.found.n, ":owner", opts.Run.Owner,
+		":lease", g.now.Add(opts.Lease).UnixMilli(), ":now", g.millis())
 	if err != nil {
 		return Claim{}, false, err
 	}
-	args = append(args, ":owner", opts.Run.Owner, ":lease", g.now.Add(opts.Lease).UnixMilli(), ":now", g.millis())
-	t, err := db.One(g.tx, query, g.scanTask, args...)
-	if err != nil || t.N == 0 {
+	c := Claim{Task: t, Owner: t.Owner, Generation: t.Generation, Slot: g.slotFor(t, p.slots)}
+	if c.Attempt, err = g.beginAttempt(opts, t, c.Slot); err != nil {
 		return Claim{}, false, err
 	}
-	attempt, err := g.beginAttempt(opts, t)
-	if err != nil {
-		return Claim{}, false, err
-	}
-	c := Claim{Task: t, Attempt: attempt, Owner: t.Owner, Generation: t.Generation}
+	p.take(c)
 	if t.Unverified != "" {
 		c.Resume = true
+		c.Merge, _ = db.One(g.tx, resumedSQL, scanMerge, ":task", t.N, ":attempt", t.Unverified)
 		if c.Resumed, err = g.Attempt(t.Unverified); err != nil {
 			return Claim{}, false, err
 		}
 	}
 	return c, true, g.Alive(opts.Run.Owner)
-}
-
-func (g *Graph) claimQuery(opts ClaimOptions) (query string, args []any, err error) {
-	skips := !opts.Skip.empty()
-	switch {
-	case opts.Scope.Task != "" && opts.Scope.Feature != "":
-		return "", nil, fmt.Errorf("%w: a scope is a task or a feature, not both", ErrRefused)
-	case opts.Scope.Task != "":
-		query, args = claimTreeSQL, []any{":task", opts.Scope.Task, ":doomed", opts.KeepGoing}
-		if skips {
-			query = claimTreeSkipSQL
-		}
-	case opts.Scope.Feature != "":
-		n, err := g.featureNumber(opts.Scope.Feature)
-		if err != nil {
-			return "", nil, err
-		}
-		args = []any{":feature", n}
-		query = opts.variant(claimFeatureSQL, claimFeatureSkipSQL, claimFeatureKeepGoingSQL, claimFeatureKeepGoingSkipSQL)
-	default:
-		query = opts.variant(claimAllSQL, claimAllSkipSQL, claimAllKeepGoingSQL, claimAllKeepGoingSkipSQL)
-	}
-	if skips {
-		args, err = g.skipArgs(args, opts.Skip)
-	}
-	return query, args, err
-}
-
-// variant chooses the statement that does what the options say, and no more.
-func (o ClaimOptions) variant(plain, skip, keepGoing, keepGoingSkip string) string {
-	switch skips := !o.Skip.empty(); {
-	case o.KeepGoing && skips:
-		return keepGoingSkip
-	case o.KeepGoing:
-		return keepGoing
-	case skips:
-		return skip
-	default:
-		return plain
-	}
-}
-
-func (g *Graph) skipArgs(args []any, s Skip) ([]any, error) {
-	features := []int64{}
-	for _, name := range s.Features {
-		n, err := g.featureNumber(name)
-		if err != nil {
-			return nil, err
-		}
-		features = append(features, n)
-	}
-	numbers, err := json.Marshal(features)
-	return append(args, ":features", string(numbers), ":agents", db.JSON(s.Agents), ":agent", s.Agent, ":tasks", db.JSON(s.Tasks)), err
 }

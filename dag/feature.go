@@ -157,9 +157,16 @@ func (g *Graph) DeleteFeature(name string) error {
 	return g.tx.Exec(deleteFeatureSQL, ":n", n)
 }
 
+// sortByClaim puts tasks in the order of claims: finished work first, then by priority and age.
 func sortByClaim(list []Task) {
+	works := func(t Task) int {
+		if t.Unverified != "" {
+			return 0
+		}
+		return 1
+	}
 	slices.SortFunc(list, func(a, b Task) int {
-		return cmp.Or(cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.N, b.N))
+		return cmp.Or(works(a)-works(b), cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.N, b.N))
 	})
 }
 

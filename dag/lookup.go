@@ -103,12 +103,15 @@ const (
 	// keptSQL finds open leaves that are not in the queue, or only because an ancestor failed.
 	keptSQL = `SELECT id FROM tasks INDEXED BY tasks_kept
 WHERE status IN ('pending', 'blocked') AND children = 0 AND queue IS NOT 0 AND queue IS +:queue ORDER BY n;`
-	readySQL        = `SELECT id FROM tasks INDEXED BY queue_all WHERE queue = :queue ORDER BY priority, n LIMIT +:limit;`
-	readyFeatureSQL = `SELECT id FROM tasks INDEXED BY queue_feature WHERE feature = +:feature AND queue = :queue ORDER BY priority, n LIMIT +:limit;`
+	readySQL        = `SELECT id FROM tasks INDEXED BY queue_all WHERE queue = :queue AND unverified IS NULL ORDER BY priority, n LIMIT +:limit;`
+	readyFeatureSQL = `SELECT id FROM tasks INDEXED BY queue_feature
+WHERE feature = +:feature AND queue = :queue AND unverified IS NULL ORDER BY priority, n LIMIT +:limit;`
+	readyFinishedSQL = `SELECT id FROM tasks INDEXED BY queue_finished
+WHERE queue <= :doomed AND unverified IS NOT NULL AND (:feature = 0 OR feature = :feature);`
 	// dueSQL finds what waited for a time that has come; a claim clears the wait.
 	dueSQL = `SELECT id FROM tasks INDEXED BY tasks_waiting
 WHERE not_before > 0 AND not_before <= :now AND status = 'pending' AND children = 0 AND open_deps = 0
-  AND held = 0 AND paused = 0 AND leaving IS NULL AND doomed <= :doomed;`
+  AND held = 0 AND paused = 0 AND leaving IS NULL AND review = 0 AND doomed <= :doomed;`
 )
 
 // List returns tasks oldest first, or, of the ready ones, in the order in which
@@ -192,7 +195,7 @@ func (g *Graph) ready(f Filter, feature int64) ([]Task, error) {
 	if !g.keeps {
 		queues = queues[:1]
 	}
-	var list []Task
+	list := slices.Collect(g.named(readyFinishedSQL, ":doomed", g.keeps, ":feature", feature))
 	for _, queue := range queues {
 		query, args := readySQL, []any{":limit", cmp.Or(f.Limit, -1), ":queue", queue}
 		if feature != 0 {

@@ -18,6 +18,7 @@ type model struct {
 	features []string
 	created  int
 	claims   int
+	entries  []modelEntry // of the queue, in order
 }
 
 type modelTask struct {
@@ -32,7 +33,10 @@ type modelTask struct {
 	retries    int
 	maxRetries *int
 	givenUp    bool
-	holder     int // which claim has it; 0 for none
+	holder     int  // which claim has it; 0 for none
+	slot       int  // that the claim took
+	finished   bool // its work is only to be verified
+	review     bool // once a person has accepted it
 }
 
 var errCycle = errors.New("the model sees a cycle")
@@ -43,7 +47,7 @@ func newModel(now time.Time, features ...string) *model {
 
 func (m *model) clone() *model {
 	c := *m
-	c.features = slices.Clone(m.features)
+	c.features, c.entries = slices.Clone(m.features), slices.Clone(m.entries)
 	c.tasks = make(map[string]*modelTask, len(m.tasks))
 	for id, t := range m.tasks {
 		copied := *t
@@ -122,7 +126,7 @@ func (m *model) doomed(t *modelTask) bool {
 
 func (m *model) ready(t *modelTask, keepGoing bool) bool {
 	return t.status == dag.Pending && len(m.children(t.id)) == 0 && !m.waits(t) && !m.held(t) &&
-		(keepGoing || !m.doomed(t)) && !t.notBefore.After(m.now)
+		(keepGoing || !m.doomed(t)) && !t.review && !t.notBefore.After(m.now)
 }
 
 func (m *model) inScope(t *modelTask, s dag.Scope) bool {
@@ -136,11 +140,11 @@ func (m *model) inScope(t *modelTask, s dag.Scope) bool {
 	}
 }
 
-// queue is what is ready in a scope, in the order of claims.
+// queue is what is ready in a scope, in the order of claims: finished work first.
 func (m *model) queue(s dag.Scope, keepGoing bool) []string {
 	list := slices.DeleteFunc(m.all(), func(t *modelTask) bool { return !m.inScope(t, s) || !m.ready(t, keepGoing) })
 	slices.SortFunc(list, func(a, b *modelTask) int {
-		return cmp.Or(cmp.Compare(a.priority, b.priority), cmp.Compare(a.order, b.order))
+		return cmp.Or(after(a.finished, b.finished), cmp.Compare(a.priority, b.priority), cmp.Compare(a.order, b.order))
 	})
 	return idsOf(list)
 }

@@ -13,7 +13,10 @@ func ended(s dag.Status) bool { return s == dag.Done || s == dag.Failed }
 // set gives a task a status, ends its claim, and rolls up to its parent.
 func (m *model) set(t *modelTask, to dag.Status) {
 	from := t.status
-	t.status, t.holder = to, 0
+	t.status, t.holder, t.slot = to, 0, 0
+	if from != dag.Pending && from != dag.Blocked || ended(to) {
+		t.finished, t.review = false, false
+	}
 	t.givenUp = t.givenUp && to == dag.Failed
 	if p := m.tasks[t.parent]; p != nil {
 		switch {
@@ -109,7 +112,9 @@ func (m *model) reset(t *modelTask) {
 	m.reopenAbove(t)
 }
 
-func (m *model) wipe(t *modelTask) { t.retries, t.notBefore = 0, m.now }
+func (m *model) wipe(t *modelTask) {
+	t.retries, t.notBefore, t.finished, t.review = 0, m.now, false, false
+}
 
 func (m *model) reopenAbove(t *modelTask) {
 	for p := m.tasks[t.parent]; p != nil; p = m.tasks[p.parent] {
@@ -134,7 +139,7 @@ func (m *model) resetByHand(id string) error {
 func (m *model) resetTree(id string) int {
 	tree := m.below(id)
 	for _, t := range tree {
-		t.status, t.holder, t.givenUp = dag.Pending, 0, false
+		t.status, t.holder, t.slot, t.givenUp = dag.Pending, 0, 0, false
 		m.wipe(t)
 	}
 	m.reopenAbove(m.tasks[id])

@@ -28,28 +28,44 @@ func TestQueryPlans(t *testing.T) {
 		want      []string
 		sorts     int
 	}{
-		"claim, all":     {claimAllSQL, []string{byRow, queueAll}, 0},
-		"claim, feature": {claimFeatureSQL, []string{byRow, queueFeature}, 0},
-		// What is sorted are the two best of two queues.
-		"claim, all, keep going":     {claimAllKeepGoingSQL, []string{byRow, queueAll, queueAll}, 1},
-		"claim, feature, keep going": {claimFeatureKeepGoingSQL, []string{byRow, queueFeature, queueFeature}, 1},
+		"claim":                     {claimSQL, []string{byRow}, 0},
+		"pick, all":                 {pickAllSQL, []string{queueAll}, 0},
+		"pick, feature":             {pickFeatureSQL, []string{queueFeature}, 0},
+		"pick, all, keep going":     {pickAllKeepGoingSQL, []string{queueAll, queueAll}, 0},
+		"pick, feature, keep going": {pickFeatureKeepGoingSQL, []string{queueFeature, queueFeature}, 0},
 		// What is sorted are the ready tasks of the subtree, looked up one by one.
-		"claim, subtree": {claimTreeSQL, append(below, byRow, "SEARCH tasks USING COVERING INDEX sqlite_autoindex_tasks_1 (id=?)",
-			"SEARCH t USING INTEGER PRIMARY KEY (rowid=?)"), 1},
-		// What is skipped is looked at, one by one.
-		"claim, all, skipping":                 {claimAllSkipSQL, []string{byRow, queueAll}, 0},
-		"claim, feature, skipping":             {claimFeatureSkipSQL, []string{byRow, queueFeature}, 0},
-		"claim, all, keep going, skipping":     {claimAllKeepGoingSkipSQL, []string{byRow, queueAll, queueAll}, 1},
-		"claim, feature, keep going, skipping": {claimFeatureKeepGoingSkipSQL, []string{byRow, queueFeature, queueFeature}, 1},
-		"claim, subtree, skipping":             {claimTreeSkipSQL, append(below, byRow, "SEARCH t USING INTEGER PRIMARY KEY (rowid=?)"), 1},
-		"skipped, all":                         {skippedAllSQL, []string{"SEARCH tasks USING INDEX queue_all (queue<?)"}, 0},
-		"skipped, feature":                     {skippedFeatureSQL, []string{"SEARCH tasks USING INDEX queue_feature (feature=? AND queue<?)"}, 0},
-		"clear waits":                          {clearWaitsSQL, []string{"SEARCH tasks USING COVERING INDEX tasks_waiting (not_before>? AND not_before<?)"}, 0},
+		"pick, subtree": {pickTreeSQL, append(below, "SEARCH t USING INTEGER PRIMARY KEY (rowid=?)"), 1},
+		// What is sorted are the first tasks of each lockset.
+		"pick, the first of each lockset": {headsSQL, []string{
+			"SEARCH o USING INDEX queue_locks (lockset>?)",
+			"SEARCH h USING INDEX queue_locks (lockset=? AND queue=?)", "SEARCH t USING INTEGER PRIMARY KEY (rowid=?)",
+		}, 1},
+		// What is finished are a few tasks.
+		"pick what is finished, all":     {finishedAllSQL, []string{"SEARCH tasks USING INDEX queue_finished (queue<?)"}, 1},
+		"pick what is finished, feature": {finishedFeatureSQL, []string{"SEARCH tasks USING INDEX queue_finished (queue<?)"}, 1},
+		"pick what is finished, subtree": {finishedTreeSQL, append(below, "SEARCH t USING INTEGER PRIMARY KEY (rowid=?)"), 1},
+		"held locks":                     {heldLocksSQL, []string{"SCAN locks"}, 0}, // as many as agents are at work
+		"free a slot":                    {freeSlotSQL, []string{"SCAN slots"}, 0},
+		"free locks":                     {freeLocksSQL, []string{"SCAN locks"}, 0},
+		"the slot of a task":             {lastSlotSQL, []string{"SEARCH attempts USING INDEX attempts_task (task=?)"}, 0},
+
+		"the queue of a target": {queueSQL, []string{"SEARCH merges USING INDEX merges_open (target=?)"}, 0},
+		"who is landing":        {busySQL, []string{"SEARCH merges USING COVERING INDEX merges_landing (target=?)"}, 0},
+		"entries in a state":    {mergesSQL, []string{"SEARCH merges USING INDEX merges_state (state=?)"}, 0},
+		"what is to review":     {toReviewSQL, []string{"SEARCH merges USING INDEX merges_state (state=?)"}, 0},
+		"what a task has held":  {heldOfSQL, []string{"SEARCH merges USING INDEX merges_task (task=?)"}, 0},
+		"entries of a task":     {mergesOfSQL, []string{"SEARCH merges USING INDEX merges_task (task=?)"}, 0},
+		"resumed work":          {resumedSQL, []string{"SEARCH merges USING INDEX merges_task (task=?)"}, 0},
+		"enter":                 {enterSQL, []string{"SEARCH m USING INDEX merges_task (task=?)"}, 0},
+		"is something open":     {openMergeSQL, []string{"SEARCH merges USING INDEX merges_task (task=?)"}, 0},
+		"enter again":           {reenterSQL, []string{"SEARCH merges USING INDEX merges_task (task=?)"}, 0},
+
+		"clear waits": {clearWaitsSQL, []string{"SEARCH tasks USING COVERING INDEX tasks_waiting (not_before>? AND not_before<?)"}, 0},
 
 		"ready, all":        {readySQL, []string{queueAll}, 0},
 		"ready, feature":    {readyFeatureSQL, []string{queueFeature}, 0},
+		"ready, finished":   {readyFinishedSQL, []string{"SEARCH tasks USING INDEX queue_finished (queue<?)"}, 0},
 		"ready, due":        {dueSQL, []string{"SEARCH tasks USING INDEX tasks_waiting (not_before>? AND not_before<?)"}, 0},
-		"skipped, subtree":  {skippedTreeSQL, append(below, "SEARCH t USING INTEGER PRIMARY KEY (rowid=?)"), 0},
 		"count, all":        {countsAllSQL, []string{"SEARCH counts USING PRIMARY KEY (feature=?)"}, 0},
 		"count, feature":    {countsFeatureSQL, []string{"SEARCH counts USING PRIMARY KEY (feature=?)"}, 0},
 		"count, subtree":    {countsTreeSQL, append(below, "SEARCH t USING INTEGER PRIMARY KEY (rowid=?)"), 1},
@@ -116,6 +132,7 @@ func TestQueryPlans(t *testing.T) {
 		"give a tree to a feature":     {setFeatureSQL, append(below, byRow), 0},
 		"delete a tree": {deleteTreeSQL, append(below, byRow,
 			"SEARCH attempts USING COVERING INDEX attempts_task (task=?)",
+			"SEARCH merges USING COVERING INDEX merges_task (task=?)",
 			"SEARCH task_logs USING COVERING INDEX task_logs_task (task=?)",
 			"SEARCH dependencies USING COVERING INDEX dependencies_blocked (blocked=?)",
 			"SEARCH dependencies USING PRIMARY KEY (blocker=?)",
@@ -164,4 +181,4 @@ func TestQueryPlans(t *testing.T) {
 
 // scansTable tells a stored table, which has a name or an alias of one letter,
 // from what a statement made itself: subqueries in brackets, "sub" and "d".
-var scansTable = regexp.MustCompile(`^SCAN (tasks|dependencies|attempts|task_logs|features|runs|[abcefprt])\b|AUTOMATIC`)
+var scansTable = regexp.MustCompile(`^SCAN (tasks|dependencies|attempts|task_logs|features|runs|merges|[abcefhmoprt])\b|AUTOMATIC`)

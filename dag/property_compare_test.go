@@ -17,11 +17,12 @@ type seen struct {
 	Priority                      int64
 	Children, OpenDeps, Retries   int
 	Held, Doomed, Claimed, Future bool
-	Ready                         bool
+	Ready, Finished, ToReview     bool
 }
 
 func (x *machine) compare(rt *rapid.T) {
 	x.w.leave() // what is leaving is not in the model
+	x.abandon()
 	now := x.w.clock()
 	var got, want []seen
 	x.w.t = rt
@@ -40,7 +41,7 @@ func (x *machine) compare(rt *rapid.T) {
 			}
 			got = append(got, seen{
 				t.ID, t.Parent, t.Feature, t.Status, t.Priority, t.Children, t.OpenDeps, t.Retries,
-				t.Held, t.Doomed, t.Owner != "", t.NotBefore.After(now), t.Ready(now),
+				t.Held, t.Doomed, t.Owner != "", t.NotBefore.After(now), t.Ready(now), t.Unverified != "", t.ToReview,
 			})
 		}
 		return nil
@@ -54,13 +55,14 @@ func (x *machine) compare(rt *rapid.T) {
 		}
 		want = append(want, seen{
 			t.id, t.parent, t.feature, t.status, t.priority, len(x.m.children(t.id)), open, t.retries,
-			x.m.held(t), x.m.doomed(t), t.holder != 0, t.notBefore.After(now), x.m.ready(t, false),
+			x.m.held(t), x.m.doomed(t), t.holder != 0, t.notBefore.After(now), x.m.ready(t, false), t.finished, t.review,
 		})
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		rt.Fatalf("tasks (-model +file):\n%s", diff)
 	}
 	x.compareScopes(rt)
+	x.compareQueue(rt)
 	x.w.sound()
 }
 

@@ -44,6 +44,19 @@ func TestRandomOperationsAgreeWithTheModel(t *testing.T) {
 			"edit":        x.edit,
 			"import":      x.importPlan,
 			"time passes": x.pass,
+
+			"enter":          x.enter,
+			"enter more":     x.enter,
+			"built":          x.built,
+			"tested":         x.tested(true),
+			"tested red":     x.tested(false),
+			"landing":        x.landing,
+			"landed":         x.landed,
+			"drop":           x.drop,
+			"hold":           x.hold,
+			"accept":         x.byHand((*dag.Graph).Accept, (*model).accept),
+			"reject":         x.byHand(func(g *dag.Graph, id string) error { return g.Reject(id, "no") }, (*model).reject),
+			"settle landing": x.settleLanding,
 		})
 	})
 }
@@ -58,6 +71,7 @@ type machine struct {
 type heldClaim struct {
 	dag.Claim
 	serial int
+	entry  *int64 // the last that it entered
 }
 
 func newMachine(rt *rapid.T, w *world) *machine {

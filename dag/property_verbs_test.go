@@ -3,6 +3,7 @@ package dag_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -79,7 +80,12 @@ func (x *machine) claim(rt *rapid.T) {
 	}
 	keepGoing := rapid.Bool().Draw(rt, "keep going")
 	queue := x.m.queue(scope, keepGoing)
-	c, ok := x.w.next(dag.ClaimOptions{Scope: scope, KeepGoing: keepGoing})
+	slots := rapid.SampledFrom([]int{0, 3}).Draw(rt, "slots")
+	free := x.m.freeSlots(slots)
+	if slots > 0 && len(free) == 0 {
+		queue = nil
+	}
+	c, ok := x.w.next(dag.ClaimOptions{Scope: scope, KeepGoing: keepGoing, Slots: slots})
 	if ok != (len(queue) > 0) || (ok && c.Task.ID != queue[0]) {
 		rt.Fatalf("claim: got %q, want the first of %v", c.Task.ID, queue)
 	}
@@ -88,8 +94,11 @@ func (x *machine) claim(rt *rapid.T) {
 	}
 	x.m.claims++
 	t := x.m.tasks[c.Task.ID]
-	t.status, t.holder = dag.InProgress, x.m.claims
-	x.claims = append(x.claims, heldClaim{c, x.m.claims})
+	t.status, t.holder, t.slot = dag.InProgress, x.m.claims, c.Slot
+	if c.Resume != t.finished || (slots > 0) != slices.Contains(free, c.Slot) {
+		rt.Fatalf("claim: resume is %v, want %v; got slot %d of %v", c.Resume, t.finished, c.Slot, free)
+	}
+	x.claims = append(x.claims, heldClaim{c, x.m.claims, new(int64)})
 	if len(x.claims) > 6 {
 		x.claims = x.claims[1:]
 	}
@@ -118,13 +127,13 @@ func (x *machine) settle(rt *rapid.T, real func(*dag.Graph, dag.Claim) error, na
 }
 
 func (x *machine) release(rt *rapid.T) {
-	r := dag.Release{Reason: "no answer", Uncounted: rapid.Bool().Draw(rt, "uncounted")}
+	r := dag.Release{Reason: "no answer", Uncounted: rapid.Bool().Draw(rt, "uncounted"), Finished: rapid.Bool().Draw(rt, "finished")}
 	if rapid.Bool().Draw(rt, "backoff") {
 		r.NotBefore = x.m.now.Add(time.Duration(rapid.IntRange(0, 5000).Draw(rt, "wait")) * time.Millisecond)
 	}
 	x.settle(rt, func(g *dag.Graph, c dag.Claim) error { return g.Release(c, r) }, func(t *modelTask) {
 		x.m.set(t, dag.Pending)
-		t.notBefore = r.NotBefore
+		t.notBefore, t.finished = r.NotBefore, r.Finished
 	})
 }
 

@@ -41,7 +41,10 @@ WHERE t.leaving IS NOT NULL;`
 func (g *Graph) Leaving() (map[string]string, error) { return g.pairs(leavingSQL) }
 
 // Left says that the agent of an attempt is gone whose task a person took away.
-func (g *Graph) Left(attempt string) error { return g.tx.Exec(leftSQL, ":id", attempt) }
+func (g *Graph) Left(attempt string) error {
+	g.tx.Do(leftSQL, ":id", attempt)
+	return g.free(attempt)
+}
 
 // ReclaimOptions say how the task of a dead run is reclaimed.
 type ReclaimOptions struct {
@@ -60,10 +63,12 @@ UPDATE attempts SET ended_at = :now, outcome = 'interrupted', reason = :reason
 WHERE task = :n AND generation = :generation AND ended_at IS NULL;`
 )
 
+// Claim is the claim that a task is under, as it is needed to say what became of the work of a dead run.
+func (t Task) Claim() Claim { return Claim{Task: t, Owner: t.Owner, Generation: t.Generation} }
+
 // Reclaim makes a stale task available again. Doing so twice is refused with ErrLost.
 func (g *Graph) Reclaim(t Task, how ReclaimOptions) error {
-	c := Claim{Task: t, Owner: t.Owner, Generation: t.Generation}
-	n, err := g.held(c)
+	n, err := g.held(t.Claim())
 	if err != nil {
 		return err
 	}

@@ -78,6 +78,14 @@ func (g *Graph) Owner(owner string) (Run, error) {
 	return only(runs, err, "run of owner "+owner)
 }
 
+const runOfSQL = `SELECT ` + runColumns + ` FROM runs WHERE n = (SELECT run FROM attempts WHERE id = :attempt);`
+
+// RunOf returns the run that made an attempt.
+func (g *Graph) RunOf(attempt string) (Run, error) {
+	runs, err := g.runs(runOfSQL, ":attempt", attempt)
+	return only(runs, err, "run of attempt "+attempt)
+}
+
 const openRunsSQL = `SELECT ` + runColumns + ` FROM runs WHERE ended_at IS NULL ORDER BY n;`
 
 // OpenRuns lists the runs that have not ended, or died before they could say so.

@@ -26,6 +26,8 @@ type Spec struct {
 	Model       string
 	Gates       []string
 	MaxRetries  *int
+	Locks       []string
+	Paths       []string
 
 	AllowTampering bool
 
@@ -89,6 +91,9 @@ var idPattern = lazyregexp.New(`^t-[0-9a-f]{8}$`)
 
 func (s *Spec) check() error {
 	if err := checkText(s.Title, s.Description, s.Gates); err != nil {
+		return err
+	}
+	if err := cleanClaims(&s.Locks, &s.Paths); err != nil {
 		return err
 	}
 	switch {

@@ -41,7 +41,7 @@ const (
 	// A subtree has no counts of its own: like a claim in it, this costs a walk.
 	countsTreeSQL = subtree + `SELECT t.status, t.children > 0, coalesce(t.queue, -1), count(*) FROM sub JOIN tasks t ON t.n = sub.n GROUP BY 1, 2, 3;`
 
-	waits = ` not_before > 0 AND status = 'pending' AND children = 0 AND open_deps = 0 AND held = 0 AND paused = 0 AND leaving IS NULL`
+	waits = ` not_before > 0 AND status = 'pending' AND children = 0 AND open_deps = 0 AND held = 0 AND paused = 0 AND leaving IS NULL AND review = 0`
 
 	waitsAllSQL     = `SELECT not_before, doomed, wait_agent, wait_reason FROM tasks INDEXED BY tasks_waiting WHERE` + waits + `;`
 	waitsFeatureSQL = `SELECT not_before, doomed, wait_agent, wait_reason FROM tasks INDEXED BY tasks_waiting WHERE` + waits + ` AND feature = +:feature;`

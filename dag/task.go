@@ -22,7 +22,9 @@ type Task struct {
 	Agent       string // "" means the configured one
 	Model       string // "" means the strategy's choice
 	Gates       []string
-	MaxRetries  *int // nil means the configured number
+	MaxRetries  *int     // nil means the configured number
+	Locks       []string // that a claim takes with it
+	Paths       []string // globs: what it will touch
 
 	AllowTampering bool // its work may delete tests and change what checks it
 
@@ -33,6 +35,7 @@ type Task struct {
 	Paused        bool   // by a person, until resumed
 	GivenUp       bool   // a person marked it as failed
 	Unverified    string // the attempt whose finished work is only to be verified; "" for none
+	ToReview      bool   // a person is to accept that work first
 
 	Owner      string // "" unless in progress
 	Generation int64
@@ -58,7 +61,7 @@ func (t Task) holds() bool {
 // Ready says whether a run would take the task at that time.
 func (t Task) Ready(now time.Time) bool {
 	return t.Status == Pending && t.Children == 0 && t.OpenDeps == 0 && !t.Held && !t.Doomed &&
-		!t.Paused && t.Leaving == "" && !t.NotBefore.After(now)
+		!t.Paused && t.Leaving == "" && !t.ToReview && !t.NotBefore.After(now)
 }
 
 // State is one word for where the task stands at that time: its status or, for a pending one,
@@ -69,6 +72,8 @@ func (t Task) State(now time.Time) string {
 		return "running"
 	case t.Status != Pending:
 		return string(t.Status)
+	case t.ToReview:
+		return "to review"
 	case t.Ready(now) && t.Unverified != "":
 		return "unverified"
 	case t.Ready(now):
@@ -82,14 +87,16 @@ func (t Task) State(now time.Time) string {
 }
 
 // AwaitsVerdict says that the work is finished and only has to be verified.
-func (t Task) AwaitsVerdict() bool { return t.Status == Pending && t.Unverified != "" }
+func (t Task) AwaitsVerdict() bool {
+	return t.Status == Pending && t.Unverified != "" && !t.ToReview
+}
 
 // taskColumns serve SELECT and RETURNING alike; scanTask reads them in this order.
 const taskColumns = `n, id, title, description, status, priority,
     (SELECT p.id FROM tasks p WHERE p.n = tasks.parent),
     (SELECT f.name FROM features f WHERE f.n = tasks.feature),
-    kind, agent, model, gates, max_retries, allow_tampering,
-    retries, attempts, interruptions, verification, paused, given_up, unverified,
+    kind, agent, model, gates, max_retries, allow_tampering, locks, paths,
+    retries, attempts, interruptions, verification, paused, given_up, unverified, review,
     owner, generation, lease_until, leaving, not_before, wait_reason,
     created_at, updated_at, started_at, finished_at,
     children, open_deps, held, doomed`
@@ -99,8 +106,8 @@ func (g *Graph) scanTask(r *db.Row) Task {
 	t := Task{
 		N: r.Int64(), ID: r.Text(), Title: r.Text(), Description: r.Text(),
 		Status: Status(r.Text()), Priority: r.Int64(), Parent: r.Text(), Feature: r.Text(),
-		Kind: Kind(r.Text()), Agent: r.Text(), Model: r.Text(), Gates: db.List[string](r), MaxRetries: db.Optional(r, r.Int), AllowTampering: r.Bool(),
-		Retries: r.Int(), Attempts: r.Int(), Interruptions: r.Int(), Verification: r.Text(), Paused: r.Bool(), GivenUp: r.Bool(), Unverified: r.Text(),
+		Kind: Kind(r.Text()), Agent: r.Text(), Model: r.Text(), Gates: db.List[string](r), MaxRetries: db.Optional(r, r.Int), AllowTampering: r.Bool(), Locks: db.List[string](r), Paths: db.List[string](r),
+		Retries: r.Int(), Attempts: r.Int(), Interruptions: r.Int(), Verification: r.Text(), Paused: r.Bool(), GivenUp: r.Bool(), Unverified: r.Text(), ToReview: r.Bool(),
 		Owner: r.Text(), Generation: r.Int64(), LeaseUntil: r.Time(), Leaving: r.Text(), NotBefore: r.Time(), WaitReason: r.Text(),
 		CreatedAt: r.Time(), UpdatedAt: r.Time(), StartedAt: r.Time(), FinishedAt: r.Time(),
 		Children: r.Int(), OpenDeps: r.Int(), Held: r.Bool(), Doomed: r.Bool(),

@@ -2,6 +2,7 @@ package dag_test
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -26,6 +27,17 @@ func TestVerifyFindsEveryKindOfFault(t *testing.T) {
 		"a count that is missing":    {`DELETE FROM counts WHERE feature = 1 AND queue = 0;`, "a count of pending tasks is 0 and should be 2", true},
 		"a sum that is too high":     {`UPDATE spent SET cost_usd = 9 WHERE scope = 'feature';`, "what was used by feature 1 is not what its attempts used", true},
 		"an attempt elsewhere":       {`UPDATE attempts SET feature = NULL;`, " is not that of its task", true},
+		"an entry of nobody": {
+			`INSERT INTO merges (task, task_id, attempt, target, base, work, patch, at, state) SELECT n, id, 'a-0', 'main', '', '', '', 0, 'testing' FROM tasks WHERE title = 'b';`,
+			"entry 1 of the queue is testing, but nobody has it", true,
+		},
+		"held work of no task": {
+			`INSERT INTO merges (task, task_id, attempt, target, base, work, patch, at, state, accepted) SELECT n, id, 'a-0', 'main', '', '', '', 0, 'held', 1 FROM tasks WHERE title = 'b';`,
+			"entry 1 of the queue is held, but nobody has it", true,
+		},
+		"a review of nothing":        {`UPDATE tasks SET review = 1 WHERE title = 'b';`, "review is 1, which is not what the queue says", true},
+		"a slot of nobody":           {`INSERT INTO slots (n, attempt) VALUES (2, 'a-0');`, "slot 2 is taken by a-0, whose run has ended", true},
+		"a lock of nobody":           {`INSERT INTO locks VALUES ('gpu', 'a-0');`, "the lock gpu is taken by a-0, whose run has ended", true},
 		"a feature of its own":       {`UPDATE tasks SET feature = NULL WHERE title = 'a';`, "its feature differs", false},
 		"a group that is done early": {`UPDATE tasks SET status = 'done' WHERE title = 'waiting';`, "it is done, but its subtask", false},
 		"a cycle": {
@@ -55,7 +67,7 @@ func TestVerifyFindsEveryKindOfFault(t *testing.T) {
 			}
 			var mended [2]int
 			w.update(func(g *dag.Graph) (err error) { mended[0], mended[1], err = g.Recompute(); return err })
-			check.Equal(t, "mended tasks and counts", [2]int{strings.Count(test.damage, "UPDATE tasks"), strings.Count(test.damage, " counts ") + strings.Count(test.damage, " spent ") + strings.Count(test.damage, " attempts ")}, mended)
+			check.Equal(t, "mended tasks and counts", [2]int{strings.Count(test.damage, "UPDATE tasks"), len(regexp.MustCompile(` (counts|spent|attempts|merges|slots|locks) `).FindAllString(test.damage, -1))}, mended)
 			w.sound()
 			check.Equal(t, "tasks", before["tasks"], w.dump()["tasks"])
 		})

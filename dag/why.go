@@ -8,7 +8,7 @@ import (
 
 // Reason is one thing that keeps a task from running.
 type Reason struct {
-	Kind  string    // status, children, blocker, ancestor, leaving, paused, wait, claim, failed
+	Kind  string    // status, children, blocker, ancestor, leaving, paused, review, wait, claim, failed
 	Task  string    // the other task, if there is one
 	Text  string    // a sentence
 	Until time.Time // zero unless it ends by itself
@@ -129,6 +129,9 @@ func ownReasons(t Task, now time.Time) []Reason {
 	}
 	if t.Paused {
 		add("paused", "a person paused it; continue with: ralph resume "+t.ID, time.Time{})
+	}
+	if t.ToReview {
+		add("review", "its work is to review: ralph review "+t.ID, time.Time{})
 	}
 	if t.NotBefore.After(now) {
 		text := "it waits for a time"

@@ -37,6 +37,13 @@ const (
 	VerifierStarted Type = "judge_started"   // the verifier agent reviews the work
 	VerifierEnded   Type = "judge_ended"     // its verdict: pass, fail or none
 	Drifted         Type = "drift"           // an attempt makes no progress, and what is done about it
+	MergeQueued     Type = "merge_queued"    // finished work waits to land on the target
+	MergeRebuilt    Type = "merge_rebuilt"   // what it was to land on is gone: it is tested on something else
+	MergeConflict   Type = "merge_conflict"  // it cannot be merged into the target
+	MergeWaiting    Type = "merge_waiting"   // something in a checkout is in its way
+	MergeHeld       Type = "merge_held"      // it is green, and waits for a person to accept it
+	MergeLanded     Type = "merge_landed"    // it is on the target
+	MergeDropped    Type = "merge_dropped"   // it left the queue without landing
 	AttemptEnded    Type = "attempt_ended"   // the iteration is settled
 	Waiting         Type = "waiting"         // nothing can be claimed until a time
 	Warned          Type = "warning"         // a person should look
@@ -65,11 +72,13 @@ type Event struct {
 	Plan   []string `json:"plan,omitempty"`
 	Usage  *Usage   `json:"usage,omitempty"`
 	Gate   *Gate    `json:"gate,omitempty"`
+	Merge  *Merge   `json:"merge,omitempty"`
 	Counts *Counts  `json:"counts,omitempty"`
 
 	Together *Together `json:"together,omitempty"`
 	Recovery *Recovery `json:"recovery,omitempty"`
 	Setup    *Setup    `json:"setup,omitempty"`
+	Work     *Work     `json:"work,omitempty"`
 
 	Outcome  string     `json:"outcome,omitempty"` // read it with the method that its type calls for
 	Status   TaskStatus `json:"status,omitempty"`  // of the task, after attempt_ended
@@ -122,6 +131,30 @@ func (g Gate) Accepted() bool {
 	return g.Verdict != GateFailed
 }
 
+// Merge is an entry of the merge queue.
+type Merge struct {
+	N      int64  `json:"n"`
+	Target string `json:"target"`
+	Onto   string `json:"onto,omitempty"`
+	Commit string `json:"commit,omitempty"` // that is tested, and lands
+}
+
+// Work is where the work of a run ended up whose agents worked in slots.
+type Work struct {
+	Target  string `json:"target"`           // the branch, a full ref name
+	Commits int    `json:"commits"`          // that landed on it
+	From    string `json:"from,omitempty"`   // the commit before the first of them
+	To      string `json:"to,omitempty"`     // the last of them
+	Review  []Kept `json:"review,omitempty"` // that waits for a person to accept it
+	Kept    []Kept `json:"kept,omitempty"`   // of tasks that it did not finish
+}
+
+// Kept is work that did not land.
+type Kept struct {
+	Task string `json:"task"`
+	Ref  string `json:"ref"`
+}
+
 // Together is what a run came to with those that it continues: what its limits go by.
 type Together struct {
 	Continues  string `json:"continues"` // the run before it
@@ -157,6 +190,7 @@ func (r Recovery) String() string {
 		}
 	}
 	add(r.Runs, "run had died", "runs had died")
+	add(r.Landed, "task had landed", "tasks had landed")
 	add(r.Released, "task released", "tasks released")
 	add(r.Resumed, "task resumed at verification", "tasks resumed at verification")
 	add(r.Abandoned, "task too old to resume, starting over", "tasks too old to resume, starting over")
@@ -172,6 +206,7 @@ type RecoveryCounts struct {
 	Abandoned int `json:"abandoned"` // tasks that were too old to resume
 	Failed    int `json:"failed"`    // tasks whose runs died too often, or left work behind
 	Orphans   int `json:"orphans"`   // processes that were still running
+	Landed    int `json:"landed"`    // tasks whose work was on the target: they are done
 }
 
 // Setup is what the header of a run tells, in run_started.
@@ -185,8 +220,10 @@ type Setup struct {
 	Sandbox    string `json:"sandbox"`
 	Verify     string `json:"verify"`
 	Jobs       int    `json:"jobs"`
-	Folder     string `json:"folder"` // where transcripts and events are
-	MaxIters   int    `json:"max_iterations"`
+	// Target is the branch that work lands on, a full ref name, if agents work in slots.
+	Target   string `json:"target,omitempty"`
+	Folder   string `json:"folder"` // where transcripts and events are
+	MaxIters int    `json:"max_iterations"`
 }
 
 // Usage is what sessions, attempts or runs have used. No agent answers with 0 tokens: a

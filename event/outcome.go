@@ -122,6 +122,7 @@ type Result struct {
 	Duration   time.Duration
 	Tasks      []Resolved // that this run moved, in order
 	Together   *Together  // nil if it continues none
+	Work       *Work      // nil if agents worked in the project's own folder
 }
 
 // Resolved is what a run did with a task, last.

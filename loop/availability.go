@@ -12,7 +12,8 @@ import (
 
 // availability is who can work now.
 type availability struct {
-	agent  string // who takes tasks that bring no agent; "" if nobody can
+	agent  string   // who takes tasks that bring no agent; "" if nobody can
+	others []string // who could take them as well, in turn
 	limits []dag.AgentLimit
 	skip   dag.Skip
 	spent  []budget.Finding // why features are skipped
@@ -20,13 +21,18 @@ type availability struct {
 
 // candidates lists who may work on tasks that bring no agent, in the order of preference.
 func (s shared) candidates() []string {
-	return s.ledger.usable(append([]string{s.opts.Host.Setup.Agent}, s.opts.Agents.Fallback...))
+	first := s.opts.Agents.Rotate
+	if n := len(first); n > 0 {
+		turn := (s.ledger.nextNumber() - 1) % n
+		first = slices.Concat(first[turn:], first[:turn])
+	}
+	return s.ledger.usable(slices.Concat(first, []string{s.opts.Host.Setup.Agent}, s.opts.Agents.Fallback))
 }
 
 // findAvailable looks at which agents have met a limit, and which features have spent
 // their money.
 func (c *claimer) findAvailable(g *dag.Graph) (availability, error) {
-	limits, err := g.AgentLimits()
+	limits, err := c.limitsNow(g)
 	if err != nil {
 		return availability{}, err
 	}
@@ -38,9 +44,12 @@ func (c *claimer) findAvailable(g *dag.Graph) (availability, error) {
 		out.skip.Agents = append(out.skip.Agents, l.Agent)
 	}
 	for _, name := range c.candidates() {
-		if !slices.Contains(out.skip.Agents, name) {
+		switch {
+		case slices.Contains(out.skip.Agents, name):
+		case out.agent == "":
 			out.agent, out.skip.Agent = name, name
-			break
+		case slices.Contains(c.opts.Agents.Rotate, name):
+			out.others = append(out.others, name)
 		}
 	}
 	out.spent, err = c.spending.spentFeatures(g)
@@ -50,9 +59,31 @@ func (c *claimer) findAvailable(g *dag.Graph) (availability, error) {
 	return out, err
 }
 
+// limitsNow lists the limits that this project knows, after those were added that others met.
+func (c *claimer) limitsNow(g *dag.Graph) ([]dag.AgentLimit, error) {
+	limits, err := g.AgentLimits()
+	if err != nil || c.opts.Agents.Elsewhere == nil {
+		return limits, err
+	}
+	added := false
+	for _, l := range c.opts.Agents.Elsewhere.Limits(c.opts.Host.Now()) {
+		if slices.ContainsFunc(limits, func(own dag.AgentLimit) bool { return own.Agent == l.Agent && !own.Until.Before(l.Until) }) {
+			continue
+		}
+		if err := g.LimitAgent(l); err != nil {
+			return nil, err
+		}
+		added = true
+	}
+	if added {
+		return g.AgentLimits()
+	}
+	return limits, nil
+}
+
 // warnSubstitute says, once for each limit, that another agent continues.
 func (c *claimer) warnSubstitute(who availability) {
-	if who.agent == "" || who.agent == c.opts.Host.Setup.Agent {
+	if who.agent == "" || who.agent == c.opts.Host.Setup.Agent || len(c.opts.Agents.Rotate) > 0 {
 		return
 	}
 	for _, l := range who.limits {

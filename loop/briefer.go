@@ -51,17 +51,22 @@ func (b briefer) assign(claim dag.Claim, agent string, iteration int) attempt.Jo
 // resume has the work verified that an earlier attempt finished, if that can be read.
 func (b briefer) resume(claim dag.Claim, j *attempt.Job) {
 	old := claim.Resumed
-	data, err := os.ReadFile(filepath.Join(b.opts.Place.Runs, old.Run, old.ID, finishedFile))
-	var f attempt.Finished
-	if err == nil {
-		err = json.Unmarshal(data, &f)
-	}
+	f, err := readFinished(b.opts.Place.Runs, old)
 	if err != nil {
 		b.bus.warn(claim.Task.ID, "the finished work of "+old.ID+" cannot be verified alone, so the agent is run again: "+err.Error())
 		return
 	}
 	tier, _ := strategy.ParseTier(old.Model)
 	j.Finished, j.History.Finished, j.Agent.Choice = &f, old, strategy.Choice{Model: old.Model, Tier: tier}
+}
+
+// readFinished reads what an attempt left for its verification.
+func readFinished(runs string, a dag.Attempt) (f attempt.Finished, err error) {
+	data, err := os.ReadFile(filepath.Join(runs, a.Run, a.ID, finishedFile))
+	if err == nil {
+		err = json.Unmarshal(data, &f)
+	}
+	return f, err
 }
 
 // complete adds what the graph and the journal know, and chooses the model. The share is
@@ -101,7 +106,7 @@ func (b briefer) complete(ctx context.Context, j *attempt.Job, share float64) er
 	if b.opts.Agents.Modelless != nil && b.opts.Agents.Modelless(j.Agent.Name) {
 		choice = strategy.Choice{}
 	}
-	if j.Agent.Standing.Substitute && choice.Tier == "" && choice.Model != "" {
+	if j.Agent.Standing.Substitute && !slices.Contains(b.opts.Agents.Rotate, j.Agent.Name) && choice.Tier == "" && choice.Model != "" {
 		choice.Reason += "; but that is another agent's name for it, so " + j.Agent.Name + " has its own choice"
 		choice.Model = ""
 	}

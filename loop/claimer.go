@@ -50,6 +50,7 @@ type look struct {
 	limit  *dag.AgentLimit // that is waited for; nil if it is something else
 	again  bool            // something changed: look again
 	soon   bool            // what is waited for happens in a moment
+	busy   string          // what another run has that is waited for; "" if it is something else
 }
 
 // next returns the next assignment, waiting for one if waiting can help. False means
@@ -124,6 +125,9 @@ const pausedText = "the project is paused; continue with: ralph resume"
 // emitWaiting says what is waited for, once.
 func (c *claimer) emitWaiting(l, last look) {
 	switch {
+	case l.busy != "" && l.busy == last.busy:
+	case l.busy != "":
+		c.bus.emit(event.Event{Type: event.Waiting, Reason: l.busy})
 	case l.paused.Equal(last.paused) && l.until.Equal(last.until):
 	case !l.paused.IsZero():
 		c.bus.emit(event.Event{Type: event.Waiting, Reason: pausedText})
@@ -141,9 +145,9 @@ func (c *claimer) look(ctx context.Context, running int) (l look, err error) {
 	var tally dag.Tally
 	var who availability
 	var near []budget.Finding
-	held := false // tasks are ready, but nobody is available for them, or no money
+	var refused dag.Refused // why tasks are left alone that are ready
 	err = c.opts.Graph.Store.Update(ctx, func(g *dag.Graph) error {
-		if who, near, held, err = c.claim(g, running, &l); err == nil && !l.ok {
+		if who, near, refused, err = c.claim(g, running, &l); err == nil && !l.ok {
 			tally, err = g.Tally(c.opts.Graph.Scope)
 		}
 		if err != nil || l.ok {
@@ -162,9 +166,13 @@ func (c *claimer) look(ctx context.Context, running int) (l look, err error) {
 	}
 	c.spending.warnNear(near)
 	until := c.nextWait(tally)
-	limit := who.limitFor(held, until, tally.Limits)
+	limit := who.limitFor(refused.Skipped, until, tally.Limits)
 	if limit != nil {
 		until = limit.Until
+	}
+	busy := refused.Busy || !refused.Until.IsZero() // by another run, if nothing runs here
+	if !refused.Until.IsZero() && (until.IsZero() || refused.Until.Before(until)) {
+		until = refused.Until
 	}
 	switch {
 	case err != nil || l.ok:
@@ -175,11 +183,21 @@ func (c *claimer) look(ctx context.Context, running int) (l look, err error) {
 	case c.atLimit(running):
 		l.end = ending{kind: event.OutcomeLimit, reason: human.Count(c.opts.Limits.Iterations, "iteration")}
 	case !l.paused.IsZero():
+	case busy:
+		l.busy = waitsFor(refused)
+		if l.soon, l.until = l.busy == "", refused.Until; l.until.IsZero() {
+			l.until = c.opts.Host.Now().Add(c.opts.Workers.Poll)
+		}
+		if n, err := c.reclaim(ctx); err != nil || n > 0 { // whoever has it may have died
+			return look{again: true}, err
+		}
 	case limit != nil:
 		l.until, l.limit, l.end = until, limit, c.waitForLimit(*limit)
-	case !until.IsZero():
+	case !until.IsZero() && !c.opts.Graph.Finished:
 		l.until = until
-	case held && len(who.spent) > 0: // only money can keep them back now
+	case c.opts.Graph.Finished:
+		l.end = c.merged()
+	case refused.Skipped && len(who.spent) > 0: // only money can keep them back now
 		l.end = ending{kind: event.OutcomeLimit, reason: who.spent[0].Text}
 	default:
 		return c.blocked(ctx, tally)
@@ -188,34 +206,58 @@ func (c *claimer) look(ctx context.Context, running int) (l look, err error) {
 }
 
 // claim claims the next task, unless a limit or a person is against it.
-func (c *claimer) claim(g *dag.Graph, running int, l *look) (who availability, near []budget.Finding, held bool, err error) {
+func (c *claimer) claim(g *dag.Graph, running int, l *look) (who availability, near []budget.Finding, refused dag.Refused, err error) {
 	if _, reason := c.over(); reason != "" {
 		l.end = ending{kind: event.OutcomeInterrupted, reason: reason}
-		return who, near, held, nil
+		return who, near, refused, nil
 	}
 	if l.end, near, err = c.spending.checkBudgets(g); err != nil || l.end.kind != "" || c.atLimit(running) {
-		return who, near, held, err
+		return who, near, refused, err
 	}
 	if err := c.applyControl(g, l); err != nil || l.end.kind != "" || !l.paused.IsZero() {
-		return who, near, held, err
+		return who, near, refused, err
 	}
 	if who, err = c.findAvailable(g); err != nil {
-		return who, near, held, err
+		return who, near, refused, err
 	}
 	failpoint.Hit("K1")
 	l.iteration = c.ledger.nextNumber()
 	opts := dag.ClaimOptions{
 		Run: *c.run, Scope: c.opts.Graph.Scope, KeepGoing: c.opts.Graph.KeepGoing, Lease: c.opts.Workers.Lease,
-		Iteration: l.iteration, Skip: who.skip,
+		Iteration: l.iteration, Skip: who.skip, Slots: c.opts.slots(), Finished: c.opts.Graph.Finished,
+		Locks: c.opts.Workers.Locks, Agents: c.opts.Agents.Gates,
 	}
-	if l.claim, l.ok, err = g.Claim(opts); err == nil && !l.ok {
-		held, err = g.Skipped(opts)
+	l.claim, l.ok, err = g.Claim(opts)
+	for _, name := range who.others { // who is next in turn may have as much to do as it may
+		if err != nil || l.ok {
+			break
+		}
+		opts.Skip.Agent, who.agent = name, name
+		l.claim, l.ok, err = g.Claim(opts)
+	}
+	if err == nil && !l.ok {
+		refused, err = g.Refused(opts)
 	}
 	if l.ok {
 		l.agent = who.agent
 		failpoint.Hit("K2")
 	}
-	return who, near, held, err
+	return who, near, refused, err
+}
+
+// waitsFor says which task waits for what another has; nothing if that is a slot or a start.
+func waitsFor(r dag.Refused) string {
+	if r.Task == "" {
+		return ""
+	}
+	name := "lock " + r.Lock.Name
+	if agent, is := strings.CutPrefix(r.Lock.Name, "agent:"); is {
+		name = "a place of " + agent
+	}
+	if r.Lock.Task == "" {
+		return r.Task + " waits for " + name
+	}
+	return fmt.Sprintf("%s waits for %s, held by %s", r.Task, name, r.Lock.Task)
 }
 
 // applyControl looks at what people asked of the run.
@@ -244,6 +286,9 @@ func (c *claimer) blocked(ctx context.Context, tally dag.Tally) (look, error) {
 	if skipped := c.ledger.skips(); len(skipped) > 0 {
 		reason += "; finished but not verified, because project files kept changing: " + strings.Join(skipped, ", ")
 	}
+	if n := c.toReview(ctx); n > 0 {
+		reason += fmt.Sprintf("; %d to review: ralph review", n)
+	}
 	if others := tally.ByStatus[dag.InProgress]; others > 0 {
 		if n, err := c.reclaim(ctx); err != nil || n > 0 {
 			return look{again: true}, err
@@ -264,6 +309,31 @@ func (c *claimer) blocked(ctx context.Context, tally dag.Tally) (look, error) {
 		return look{soon: true, until: c.opts.Host.Now().Add(c.opts.Workers.Poll)}, err
 	}
 	return look{end: ending{kind: event.OutcomeBlocked, reason: reason}}, nil
+}
+
+// toReview counts the tasks whose work waits for a person, as far as that is known.
+func (c *claimer) toReview(ctx context.Context) (n int) {
+	_ = c.opts.Graph.Store.View(ctx, func(g *dag.Graph) error {
+		held, err := g.ToReview()
+		n = len(held)
+		return err
+	})
+	return n
+}
+
+// merged ends a run that was only to land what is finished.
+func (c *claimer) merged() ending {
+	_, tasks := c.ledger.resolved()
+	var left []string
+	for _, t := range tasks {
+		if t.Status != dag.Done {
+			left = append(left, t.ID)
+		}
+	}
+	if len(left) > 0 {
+		return ending{kind: event.OutcomeBlocked, reason: "what did not land goes back to an agent: " + human.List(left, 5)}
+	}
+	return ending{kind: event.OutcomeComplete}
 }
 
 // holders are the runs that have claimed tasks in scope.

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"ralph/dag"
+	"ralph/event"
+	"ralph/loop/policy"
 )
 
 // errStopped ends a run that was asked to end at once.
@@ -37,6 +39,11 @@ func (r *Runner) watchControl(ctx context.Context, stop context.CancelCauseFunc)
 				return
 			default:
 				r.claimer.update(now, limits)
+			}
+			if r.opts.Landing.Repo != nil {
+				if _, err := r.tip.look(ctx, r.opts.Landing); errors.As(err, new(policy.Halted)) {
+					r.end(event.OutcomeBlocked, err.Error(), nil)
+				}
 			}
 			if due(r.opts.Host.Now().Sub(beat), r.opts.Workers.Lease) {
 				beat = r.opts.Host.Now()

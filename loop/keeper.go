@@ -21,7 +21,7 @@ type keeper struct{ shared }
 // life, and whenever the attempt has used more. It ends the attempt when the claim is
 // lost: a person reset, finished or deleted the task. The channel is closed when it has
 // stopped, at the end of ctx.
-func (k keeper) keep(ctx context.Context, claim dag.Claim, lose context.CancelCauseFunc) <-chan struct{} {
+func (k keeper) keep(ctx context.Context, claim dag.Claim, agent string, lose context.CancelCauseFunc) <-chan struct{} {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -42,6 +42,11 @@ func (k keeper) keep(ctx context.Context, claim dag.Claim, lose context.CancelCa
 				err = k.opts.Graph.Store.Update(ctx, func(g *dag.Graph) error {
 					if err := g.Heartbeat(claim, k.opts.Workers.Lease); err != nil {
 						return err
+					}
+					if note.Usage.Tokens() > 0 { // the others of this agent may follow, if it was rate-limited
+						if err := g.Answered(agent); err != nil {
+							return err
+						}
 					}
 					return g.NoteAttempt(claim.Attempt, note)
 				})

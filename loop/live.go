@@ -27,6 +27,13 @@ func (l *live) add(attempt string, t dag.Task, began time.Time) {
 	l.attempts[attempt] = &liveAttempt{task: t, began: began, note: dag.Note{Usage: &event.Usage{}}}
 }
 
+// has says whether an attempt is one of this run.
+func (l *live) has(attempt string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.attempts[attempt] != nil
+}
+
 // used stores what an attempt has used in all.
 func (l *live) used(attempt string, used event.Usage, sessionUSD *float64) {
 	l.mu.Lock()

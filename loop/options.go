@@ -31,6 +31,7 @@ type Options struct {
 	Verify   Verify
 	Prompt   Prompt
 	Place    Place
+	Landing  Landing
 	Recovery Recovery
 	Host     Host
 }
@@ -40,6 +41,7 @@ type Graph struct {
 	Store     *dag.Store
 	Scope     dag.Scope
 	KeepGoing bool
+	Finished  bool     // only land work that is finished
 	Continues *dag.Run // whose counters are taken over; nil begins at 0
 	Settings  string   // JSON: how it was started, for the record
 	Process   dag.Process
@@ -51,7 +53,8 @@ type Workers struct {
 	Lease    time.Duration // 0 means a minute
 	Poll     time.Duration // how often requests of people are looked at; 0 means a second
 	FailFast bool
-	Breaker  int // attempts in a row without an answer that end the run
+	Breaker  int            // attempts in a row without an answer that end the run
+	Locks    map[string]int // how many tasks may hold a lock at once, where that is not 1
 }
 
 // Limits are when the run ends although there is work.
@@ -87,14 +90,24 @@ type Rules struct {
 // Agents is who works. The run's own agent is the one in Host.Setup.
 type Agents struct {
 	Open          func(context.Context, attempt.Opening) (attempt.Session, error)
-	Warm          func(attempt.Opening)   // starts early what Open will be asked for; nil starts nothing
-	Cool          func()                  // ends what was started early and is not needed
-	Fallback      []string                // who continues when the run's own agent is rate-limited
-	Verifier      string                  // who gives verdicts, if that is another than the one that works
-	Modelless     func(agent string) bool // who works without a model; nil means nobody
-	ResumeSession bool                    // continue the session of an interrupted attempt
+	Warm          func(attempt.Opening)    // starts early what Open will be asked for; nil starts nothing
+	Cool          func()                   // ends what was started early and is not needed
+	Fallback      []string                 // who continues when the run's own agent is rate-limited
+	Rotate        []string                 // who take tasks in turn; none means the run's own agent
+	Gates         map[string]dag.AgentGate // what each may do at once; "" is for all others
+	Elsewhere     Elsewhere                // what runs of other projects know about limits; nil knows nothing
+	Verifier      string                   // who gives verdicts, if that is another than the one that works
+	Modelless     func(agent string) bool  // who works without a model; nil means nobody
+	ResumeSession bool                     // continue the session of an interrupted attempt
 	Prices        budget.Prices
 	Drift         drift.Thresholds
+}
+
+// Elsewhere is where the runs of all projects tell each other about limits.
+type Elsewhere interface {
+	// Limits lists those that are not over, of agents that this run may use.
+	Limits(now time.Time) []dag.AgentLimit
+	Limit(now time.Time, l dag.AgentLimit) error
 }
 
 // Models is how a model is chosen.
@@ -133,6 +146,8 @@ type Recovery struct {
 	recovery.Rules
 	Life  func(dag.Process) dag.Life
 	Sweep func(owner string) (killed int, err error) // kills what a dead run left running
+	// Parallel finds where agents worked side by side, also if they do not in this run.
+	Parallel func(context.Context) (recovery.Parallel, error)
 }
 
 // Host is what the process gives to the run.
@@ -164,4 +179,12 @@ func (o Options) withDefaults() Options {
 	w.Jobs, w.Lease = cmp.Or(w.Jobs, 1), cmp.Or(w.Lease, time.Minute)
 	w.Poll = min(cmp.Or(w.Poll, time.Second), w.Lease/3)
 	return o
+}
+
+// slots is how many folders agents work in, or 0 if that is the project's own.
+func (o *Options) slots() int {
+	if o.Landing.Repo == nil {
+		return 0
+	}
+	return o.Workers.Jobs
 }

@@ -7,6 +7,8 @@ import (
 
 	"ralph/dag"
 	"ralph/event"
+	"ralph/internal/redact"
+	"ralph/knowledge"
 	"ralph/loop/recovery"
 )
 
@@ -23,7 +25,23 @@ func (r *Runner) recoverer() recovery.Recoverer {
 	o := r.opts
 	return recovery.Recoverer{
 		Store: o.Graph.Store, Life: o.Recovery.Life, Sweep: o.Recovery.Sweep, Rules: o.Recovery.Rules, Now: o.Host.Now,
-		Dir: o.Place.Dir, Objects: o.Place.Objects,
+		Dir: o.Place.Dir, Objects: o.Place.Objects, Parallel: o.Recovery.Parallel, Said: FinishedSaid(o.Place.Runs, o.Prompt.Knowledge != nil, o.Host.Redact, o.Host.Now),
+	}
+}
+
+// FinishedSaid reads what the agents of finished attempts said, as settling would have stored it.
+func FinishedSaid(runs string, learns bool, hide *redact.Redactor, now func() time.Time) func(dag.Task, dag.Attempt) recovery.Said {
+	return func(t dag.Task, a dag.Attempt) recovery.Said {
+		f, err := readFinished(runs, a)
+		if err != nil {
+			return recovery.Said{} // the work has landed all the same
+		}
+		said := recovery.Said{Notes: hide.Text(f.Set.Journal)}
+		if learns {
+			of := knowledge.Entry{Feature: t.Feature, CreatedAt: now().UTC(), Task: t.ID, Run: a.Run}
+			said.Knowledge, _ = learned(f.Set.Knowledge, event.AttemptDone, of) // what was read as JSON can be written so
+		}
+		return said
 	}
 }
 

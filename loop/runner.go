@@ -29,6 +29,7 @@ type Runner struct {
 	keeper   keeper
 	settler  settler
 	worker   attempt.Worker
+	tip      tip
 
 	writing sync.Mutex // one worker at a time writes knowledge
 
@@ -67,7 +68,7 @@ func Start(ctx context.Context, opts Options) (*Runner, error) {
 			return err
 		}
 		// A task need not wait for an agent that this run does not use.
-		only := len(opts.Agents.Fallback) == 0
+		only := len(opts.Agents.Fallback)+len(opts.Agents.Rotate) == 0
 		_ = g.ForgetWaits(func(agent string) bool { return only && agent == opts.Host.Setup.Agent }) // an error stays with the transaction
 		if err := g.DescribeRun(r.run, opts.Graph.Settings, opts.Graph.Continues); err != nil {
 			return err
@@ -152,6 +153,7 @@ func (r *Runner) Run(ctx context.Context) (event.Result, error) {
 		r.bus.emit(event.Event{Type: event.RunInterrupted, Reason: end.reason})
 	}
 	out, err := r.outcome(context.WithoutCancel(ctx), end)
+	out.Work = r.landed(context.WithoutCancel(ctx))
 	return out, errors.Join(end.err, err)
 }
 
@@ -194,7 +196,7 @@ func (r *Runner) Finish(ctx context.Context, out event.Result) error {
 	usage := out.Usage
 	r.bus.emit(event.Event{
 		Type: event.RunEnded, Outcome: string(out.Outcome), Reason: out.Reason, Iteration: out.Iterations,
-		Counts: &out.Counts, Usage: &usage, Duration: out.Duration.Milliseconds(), Together: out.Together,
+		Counts: &out.Counts, Usage: &usage, Duration: out.Duration.Milliseconds(), Together: out.Together, Work: out.Work,
 	})
 	return err
 }

@@ -22,13 +22,13 @@ type settler struct{ shared }
 // settle is the one write that ends an attempt: status, roll-up, attempt and journal
 // together. It happens even after Ctrl-C. It returns the task's status, and the decision as
 // it was stored.
-func (s settler) settle(ctx context.Context, claim dag.Claim, j attempt.Job, res attempt.Result) (status dag.Status, d policy.Decision, err error) {
+func (s settler) settle(ctx context.Context, claim dag.Claim, j attempt.Job, res attempt.Result, l *lane) (status dag.Status, d policy.Decision, err error) {
 	store := func(d policy.Decision) (policy.Decision, error) {
 		err := s.opts.Graph.Store.Update(ctx, func(g *dag.Graph) (err error) {
 			s.live.remove(claim.Attempt)
 			if d, err = explainLoss(g, claim, d); err == nil {
 				res.Decision = d
-				status, err = s.record(g, claim, j, res)
+				status, err = s.record(g, claim, j, res, l)
 			}
 			return err
 		})
@@ -46,7 +46,7 @@ func (s settler) settle(ctx context.Context, claim dag.Claim, j attempt.Job, res
 }
 
 // record writes all that is known in one transaction and returns the task's status.
-func (s settler) record(g *dag.Graph, claim dag.Claim, j attempt.Job, res attempt.Result) (dag.Status, error) {
+func (s settler) record(g *dag.Graph, claim dag.Claim, j attempt.Job, res attempt.Result, l *lane) (dag.Status, error) {
 	t, d, now := claim.Task, res.Decision, s.opts.Host.Now()
 	note := dag.Note{
 		Usage: &res.Agent.Usage, Shares: res.Agent.Shares, StopReason: string(res.Agent.Stop), SessionUSD: res.Agent.SessionUSD,
@@ -62,29 +62,47 @@ func (s settler) record(g *dag.Graph, claim dag.Claim, j attempt.Job, res attemp
 	if err := g.NoteAttempt(claim.Attempt, note); err != nil {
 		return "", err
 	}
-	status, err := s.transition(g, claim, j, res)
+	status, err := s.transition(g, claim, j, res, l)
 	if err != nil {
 		return "", err
 	}
 	if err := g.CountRun(s.run.ID, !d.Uncounted, status); err != nil {
 		return "", err
 	}
+	if res.Seen.Answered && d.Action != policy.Wait {
+		if err := g.Answered(j.Agent.Name); err != nil {
+			return "", err
+		}
+	}
 	failpoint.Hit("K10")
 	return status, journal.Add(g.Tx(), redact.Deep(s.opts.Host.Redact, journal.Entry{
 		At: now, Run: s.run.ID, Attempt: claim.Attempt, Iteration: j.Run.Iteration, Task: t.ID, Feature: t.Feature,
-		Title: t.Title, Outcome: remembered(d, status), Reason: d.Reason, Notes: res.Said.Journal, Agent: res.Agent.Name, Model: j.Agent.Choice.Model,
+		Title: t.Title, Outcome: remembered(d, status), Reason: d.Reason, Notes: noted(res.Said.Journal, beyond(t, res)), Agent: res.Agent.Name, Model: j.Agent.Choice.Model,
 		ModelEffective: res.Agent.Model, StopReason: string(res.Agent.Stop), Duration: now.Sub(res.Began), Usage: res.Agent.Usage, Files: res.Files,
 	}))
 }
 
-func (s settler) transition(g *dag.Graph, claim dag.Claim, j attempt.Job, res attempt.Result) (dag.Status, error) {
+// noted is what an agent noted, and what ralph adds to it.
+func noted(said, more string) string {
+	if said == "" || more == "" {
+		return said + more
+	}
+	return said + "\n\n" + more
+}
+
+func (s settler) transition(g *dag.Graph, claim dag.Claim, j attempt.Job, res attempt.Result, l *lane) (dag.Status, error) {
 	switch d := res.Decision; d.Action {
 	case policy.Complete:
 		verdict := "skipped"
 		if res.Seen.Passed {
 			verdict = "passed"
 		}
+		if l != nil {
+			return dag.Done, g.Landed(claim, l.entry.N, verdict)
+		}
 		return dag.Done, g.Complete(claim, verdict)
+	case policy.Hold:
+		return dag.Pending, g.Hold(claim, l.entry.N)
 	case policy.Fail:
 		return dag.Failed, g.Fail(claim, d.Reason)
 	case policy.Retry:
@@ -146,8 +164,14 @@ func (s settler) holdBack(g *dag.Graph, j attempt.Job, res attempt.Result) (unti
 	if res.Seen.Checked && j.Agent.Verifier != "" {
 		agent = j.Agent.Verifier
 	}
-	if err := g.LimitAgent(dag.AgentLimit{Agent: agent, Until: until, Reason: d.Reason}); err != nil {
+	limit := dag.AgentLimit{Agent: agent, Until: until, Reason: s.opts.Host.Redact.Text(d.Reason)}
+	if err := g.LimitAgent(limit); err != nil {
 		return until, agent, err
+	}
+	if to := s.opts.Agents.Elsewhere; to != nil {
+		if err := to.Limit(now, limit); err != nil {
+			s.bus.warnOnce("elsewhere", "other projects do not learn of the limit: "+err.Error())
+		}
 	}
 	limits, err := g.AgentLimits()
 	if err != nil || j.Task.Agent != "" || res.Seen.Checked {

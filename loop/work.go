@@ -9,16 +9,20 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"slices"
+	"strings"
+	"time"
 
 	"ralph/budget"
 	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/human"
+	"ralph/internal/slot"
 	"ralph/internal/testing/failpoint"
 	"ralph/loop/attempt"
 	"ralph/loop/policy"
 	"ralph/loop/recovery"
 	"ralph/strategy"
+	"ralph/verify/tamper"
 )
 
 // work is one worker: claim, attempt, again.
@@ -30,7 +34,15 @@ func (r *Runner) work(ctx context.Context) {
 		}
 		task := next.claim.Task
 		j := r.briefer.assign(next.claim, cmp.Or(task.Agent, next.agent, r.opts.Host.Setup.Agent), next.iteration)
-		if err := r.attempt(ctx, next.claim, j); err != nil {
+		err := r.attempt(ctx, next.claim, j)
+		switch {
+		case errors.As(err, new(*slot.SetupError)):
+			r.end(event.OutcomeBlocked, err.Error(), nil)
+			return
+		case errors.Is(err, slot.ErrFull):
+			r.end(event.OutcomeLimit, err.Error(), nil)
+			return
+		case err != nil:
 			err = fmt.Errorf("attempt at %s: %w", task.ID, err)
 			r.end(event.OutcomeError, err.Error(), err)
 			return
@@ -45,17 +57,25 @@ func (r *Runner) attempt(ctx context.Context, claim dag.Claim, j attempt.Job) er
 	r.live.add(claim.Attempt, claim.Task, began)
 	ctx, lose := context.WithCancelCause(ctx)
 	defer lose(nil)
-	kept := r.keeper.keep(ctx, claim, lose)
-	res, err := r.recovered(ctx, claim, &j)
+	kept := r.keeper.keep(ctx, claim, j.Agent.Name, lose)
+	l, err := r.newLane(ctx, claim, &j)
+	res := attempt.Result{Decision: attempt.Unprepared()}
+	var halted policy.Halted
+	switch {
+	case err == nil:
+		res, err = r.recovered(ctx, claim, &j, l)
+	case errors.As(err, &halted):
+		res.Decision.Reason, res.Decision.EndRun, err = halted.Reason, event.OutcomeBlocked, nil
+	}
 	res.Began = began
 	lose(nil)
 	<-kept
-	return errors.Join(err, r.settle(context.WithoutCancel(ctx), claim, j, res))
+	return errors.Join(err, r.settle(context.WithoutCancel(ctx), claim, j, res, l))
 }
 
 // recovered is try, but a panic ends this attempt only: its task is given back, and the
 // other workers continue. The second panic over one task ends the run.
-func (r *Runner) recovered(ctx context.Context, claim dag.Claim, j *attempt.Job) (res attempt.Result, err error) {
+func (r *Runner) recovered(ctx context.Context, claim dag.Claim, j *attempt.Job, l *lane) (res attempt.Result, err error) {
 	defer func() {
 		p := recover()
 		if p == nil {
@@ -80,7 +100,7 @@ func (r *Runner) recovered(ctx context.Context, claim dag.Claim, j *attempt.Job)
 			r.end(event.OutcomeError, bug.Error(), bug)
 		}
 	}()
-	return r.try(ctx, claim, j)
+	return r.try(ctx, claim, j, l)
 }
 
 // finished reports whether the agent of an attempt has finished its work, as far as that is
@@ -93,7 +113,7 @@ func (r *Runner) finished(ctx context.Context, claim dag.Claim) bool {
 
 // try briefs an agent and lets it work. What it reads before, it reads after Ctrl-C too:
 // an interruption is for the attempt to notice, and no error.
-func (r *Runner) try(ctx context.Context, claim dag.Claim, j *attempt.Job) (attempt.Result, error) {
+func (r *Runner) try(ctx context.Context, claim dag.Claim, j *attempt.Job, l *lane) (attempt.Result, error) {
 	var spent []budget.Finding
 	var share float64
 	var err error
@@ -110,14 +130,18 @@ func (r *Runner) try(ctx context.Context, claim dag.Claim, j *attempt.Job) (atte
 	if d, over := overTaskBudget(spent); over {
 		return attempt.Result{Decision: d}, nil
 	}
-	return r.worker.Run(ctx, *j, attempt.Ports{
+	ports := attempt.Ports{
 		Record: recorder{store: r.opts.Graph.Store, claim: claim, folder: j.Place.Folder, live: r.live},
 		Budget: func(ctx context.Context) ([]budget.Finding, error) {
 			over, _, err := r.spending.over(ctx, j.Task)
 			return over, err
 		},
 		Shared: r.folderShared,
-	})
+	}
+	if l != nil {
+		ports.Lane, ports.Gates, ports.Shared = l, l.gates, func(context.Context, time.Time) bool { return false }
+	}
+	return r.worker.Run(ctx, *j, ports)
 }
 
 // warm has an agent started early, but not for a task that cannot come.
@@ -153,7 +177,7 @@ func (r *Runner) counts(ctx context.Context) *event.Counts {
 }
 
 // settle stores what came of an attempt, counts it, and wakes who waits for that.
-func (r *Runner) settle(ctx context.Context, claim dag.Claim, j attempt.Job, res attempt.Result) error {
+func (r *Runner) settle(ctx context.Context, claim dag.Claim, j attempt.Job, res attempt.Result, l *lane) error {
 	res.Seen.Checked = res.Seen.Checked || j.Finished != nil // it stays so until it was verified
 	if d := res.Decision; r.opts.Host.Gone != nil && r.opts.Host.Gone() && d.Action != policy.Complete && d.Action != policy.Abort {
 		// Whoever deleted it, no decision that was made since then is the task's fault.
@@ -166,11 +190,17 @@ func (r *Runner) settle(ctx context.Context, claim dag.Claim, j attempt.Job, res
 	if d := res.Decision; d.EndRun != "" {
 		r.end(d.EndRun, d.Reason, nil) // before another worker can take what is given back
 	}
-	status, d, err := r.settler.settle(ctx, claim, j, res)
+	status, d, err := r.settler.settle(ctx, claim, j, res, l)
 	res.Decision = d
+	if err == nil && d.Action == policy.Hold {
+		l.emit(event.MergeHeld, "")
+	}
 	r.account(j, res, status)
 	if err == nil {
 		r.warnDoneByHand(ctx, res)
+	}
+	if l != nil {
+		err = errors.Join(err, l.clear(ctx, status))
 	}
 	if r.opts.Host.Check != nil {
 		err = errors.Join(err, r.opts.Host.Check())
@@ -187,6 +217,9 @@ func (r *Runner) account(j attempt.Job, res attempt.Result, status dag.Status) {
 	t, d := j.Task, res.Decision
 	for _, other := range res.Said.Foreign {
 		r.bus.warn(t.ID, "the agent emitted "+other.Tag+" for another task: "+other.ID)
+	}
+	if text := beyond(t, res); text != "" {
+		r.bus.warn(t.ID, text)
 	}
 	r.bus.emit(event.Event{
 		Type: event.AttemptEnded, Iteration: j.Run.Iteration, Task: t.ID, Attempt: j.Run.Attempt, Title: t.Title,
@@ -217,6 +250,16 @@ func (r *Runner) account(j attempt.Job, res attempt.Result, status dag.Status) {
 	case r.opts.Workers.FailFast && status == dag.Failed:
 		r.end(event.OutcomeFailure, t.ID+" failed: "+d.Reason, nil)
 	}
+}
+
+// beyond says that work touched more than its task says it does: it may have run beside another that touches the
+// same. That is no reason to refuse work which passes its gates.
+func beyond(t dag.Task, res attempt.Result) string {
+	more := tamper.Outside(res.Files, t.Paths)
+	if len(more) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("it touched more than its paths (%s): %s", strings.Join(t.Paths, ", "), human.List(more, 5))
 }
 
 // warnDoneByHand says which tasks became done by a command while the agent worked,

@@ -20,6 +20,7 @@ type Input struct {
 	Git           *Git
 	Interrupted   bool     // The previous attempt ended before its work was accepted.
 	Previous      Document // Output of the previous attempt; its end is shown.
+	Conflict      Document // Files with conflict markers, and what landed in them.
 	Journal       Document
 	Knowledge     Document // What concerns the whole feature.
 	TaskKnowledge Document // What else concerns the task.

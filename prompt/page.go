@@ -44,7 +44,7 @@ type view struct {
 	Retry                *Retry
 
 	Description, Parent, Prerequisites, Spec, Plan, Reason, Guidance *quote
-	GitState, Previous, Journal, Knowledge, Skills                   *quote
+	GitState, Previous, Journal, Knowledge, Skills, Conflict         *quote
 	SpecSections, PlanSections, TaskKnowledge                        *quote
 	Diff, Gates, Output                                              *quote
 }

@@ -33,6 +33,7 @@ func Build(in Input) string {
 		Previous:      p.quote(in.Previous, 5).keepEnd(),
 		Journal:       p.quote(in.Journal, 24).keepEnd(),
 		TaskKnowledge: p.quote(in.TaskKnowledge, 16),
+		Conflict:      p.quote(in.Conflict, 12),
 		GitState:      p.quote(Document{gitState(in.Git), "`git status`"}, 3),
 		Parent:        p.quote(Document{parent.Title + "\n\n" + parent.Description, taskCommand(parent.ID)}, 4),
 		Skills:        p.quote(Document{skillList(in.Skills), "their files"}, 2),

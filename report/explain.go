@@ -191,7 +191,7 @@ func (r Run) steps() []render.Step {
 			open = append(open, f.failed())
 		}
 	}
-	return render.Next(r.ID, r.Outcome, open, false)
+	return append(render.Looks(r.Work), render.Next(r.ID, r.Outcome, open, false)...)
 }
 
 func (f Failure) failed() render.Failed {

@@ -48,6 +48,7 @@ func (r Run) MarshalJSON() ([]byte, error) {
 		"attempts", r.Attempts,
 		"failures", r.Failures,
 		"waits", r.Waits,
+		"work", work(r.Work),
 		"next", r.Next,
 		"warnings", r.Warnings,
 		"folder", r.Folder,
@@ -203,5 +204,15 @@ func ResultJSON(out event.Result) jsonval.Object {
 		"duration_ms", out.Duration,
 		"together", together,
 		"tasks", out.Tasks,
+		"work", work(out.Work),
 	}
+}
+
+// work is null if agents worked in the project's own folder.
+func work(w *event.Work) any {
+	if w == nil {
+		return nil
+	}
+	review, kept := append([]event.Kept{}, w.Review...), append([]event.Kept{}, w.Kept...)
+	return jsonval.Object{"target", w.Target, "commits", w.Commits, "from", null(w.From), "to", null(w.To), "review", review, "kept", kept}
 }

@@ -21,7 +21,8 @@ type Options struct {
 	Run  string                     // a full ID
 	Life func(dag.Process) dag.Life // whether a process lives; nil means that nobody knows
 	Now  func() time.Time
-	Zone *time.Location // in which people read times
+	Zone *time.Location    // in which people read times
+	Kept map[string]string // the refs of work that did not land, by attempt
 }
 
 // Load reads one run. The graph is read in one snapshot; files are read afterwards,
@@ -30,6 +31,9 @@ func Load(ctx context.Context, store *dag.Store, opts Options) (Run, error) {
 	var s snapshot
 	err := store.View(ctx, func(g *dag.Graph) (err error) {
 		s, err = look(g, opts.Run)
+		if err == nil {
+			s.work, err = g.Work(s.run.ID, opts.Kept)
+		}
 		return err
 	})
 	if err != nil {
@@ -51,7 +55,8 @@ type snapshot struct {
 	own      int                      // iterations
 	earlier  []dag.Receipt            // of the runs that it continues
 	before   time.Duration            // that those took
-	keeps    bool                     // a failed task does not keep back the rest of its group
+	work     event.Work
+	keeps    bool // a failed task does not keep back the rest of its group
 }
 
 // look reads on after an error of the database: the first one ends the transaction, whatever is read then.
@@ -124,6 +129,7 @@ func (s snapshot) assemble(opts Options) Run {
 	r.Duration = max(s.end.Sub(r.StartedAt), 0)
 	log := readEvents(filepath.Join(r.Folder, "events.jsonl"))
 	r.Setup, r.Warnings, r.Unread = log.setup, log.warnings, log.err
+	r.Work = s.landed(log.setup)
 	if !s.run.PrunedAt.IsZero() {
 		r.Pruned, r.Unread = true, ""
 		r.Warnings = append(r.Warnings, "the files of this run were removed by ralph gc on "+s.run.PrunedAt.In(opts.Zone).Format(time.DateOnly)+": what only they held is gone")
@@ -141,6 +147,17 @@ func (s snapshot) assemble(opts Options) Run {
 	r.Together = s.together(r)
 	s.explain(&r)
 	return r
+}
+
+// landed is where the work of a run ended up; nil if its agents did not work in slots.
+func (s snapshot) landed(setup *event.Setup) *event.Work {
+	if setup != nil {
+		s.work.Target = cmp.Or(s.work.Target, setup.Target)
+	}
+	if s.work.Target == "" {
+		return nil
+	}
+	return &s.work
 }
 
 // NoModel stands for the model of an attempt whose model nobody reported. It is a value in

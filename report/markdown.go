@@ -65,7 +65,7 @@ func (d document) Facts() []fact {
 	facts := d.facts()
 	for i, f := range facts {
 		facts[i].Name = strings.ToUpper(f.Name[:1]) + f.Name[1:]
-		if f.Name == "why" || f.Name == "scope" { // what others wrote
+		if f.Name == "why" || f.Name == "scope" || f.Name == "work" { // what others wrote
 			facts[i].Value = mark(f.Value)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"ralph/budget"
 	"ralph/dag"
 	"ralph/internal/jsonval"
+	"ralph/internal/seq"
 )
 
 // OverviewTasks is how many tasks of each sort an overview lists, but for running ones.
@@ -26,6 +27,7 @@ type Overview struct {
 	UsedUp   []string           `json:"used_up"` // budgets
 	Runs     []OpenRun          `json:"runs"`
 	Running  []TaskView         `json:"running"`
+	Queue    []QueueView        `json:"queue"` // work that is to land, in its order
 	Stale    []string           `json:"stale"` // claimed by a run that died
 	Next     []TaskView         `json:"next"`
 	Held     []WhyView          `json:"held"`
@@ -51,6 +53,24 @@ type OpenRun struct {
 	Attempts []dag.Attempt
 }
 
+// QueueView is work that is to land.
+type QueueView struct{ dag.Merge }
+
+// MarshalJSON writes the entry.
+func (q QueueView) MarshalJSON() ([]byte, error) {
+	return jsonval.Object{
+		"n", q.N,
+		"task", q.Task,
+		"attempt", q.Attempt,
+		"target", q.Target,
+		"state", q.State,
+		"onto", null(q.Onto),
+		"commit", null(q.Candidate),
+		"reason", null(q.Reason),
+		"queued_at", q.At,
+	}.MarshalJSON()
+}
+
 // StateDied is the state of a run whose process is gone.
 const StateDied = "died"
 
@@ -59,11 +79,16 @@ func (r OpenRun) MarshalJSON() ([]byte, error) {
 	attempts := []jsonval.Object{}
 	for _, at := range r.Attempts {
 		in, _, out := at.Counts()
+		var slot any // null in the project's own folder
+		if at.Slot > 0 {
+			slot = at.Slot
+		}
 		attempts = append(attempts, jsonval.Object{
 			"id", at.ID,
 			"task", at.Task,
 			"phase", at.Phase,
 			"iteration", at.Iteration,
+			"slot", slot,
 			"agent", null(at.Agent),
 			"model", null(at.Model),
 			"started_at", at.StartedAt,
@@ -117,6 +142,8 @@ func LoadOverview(g *dag.Graph, opts OverviewOptions) (Overview, error) {
 		o.Features = append(o.Features, FeatureView{f, opts.Folder(f.Name)})
 	}
 	o.UsedUp, o.Runs = usedUp(g, features, opts), openRuns(g, opts.Life)
+	queue, _ := g.Queues()
+	o.Queue = seq.Map(queue, func(m dag.Merge) QueueView { return QueueView{m} })
 	return o, o.tasks(g, opts)
 }
 

@@ -40,6 +40,8 @@ type Run struct {
 	Models   []Spending // by model, the dearest first
 	Verified int        // tasks that this run got done and that passed their gates or the verifier
 
+	Work *event.Work // where it ended up; nil if agents worked in the project's own folder
+
 	Failures []Failure
 	Waits    []Wait
 	Next     []render.Step

@@ -67,6 +67,8 @@ func (v TaskView) Object() jsonval.Object {
 		"agent", null(v.Agent),
 		"model", null(v.Model),
 		"gates", v.Gates,
+		"locks", v.Locks,
+		"paths", v.Paths,
 		"allow_tampering", v.AllowTampering,
 		"retries", v.Retries,
 		"max_retries", v.MaxRetries,

@@ -28,6 +28,13 @@ var messages = map[event.Type]struct {
 	event.VerifierStarted: {zerolog.DebugLevel, "verifier started"},
 	event.VerifierEnded:   {zerolog.InfoLevel, "verifier ended"},
 	event.Drifted:         {zerolog.WarnLevel, "drift"},
+	event.MergeQueued:     {zerolog.DebugLevel, "work queued"},
+	event.MergeRebuilt:    {zerolog.DebugLevel, "work rebuilt"},
+	event.MergeConflict:   {zerolog.WarnLevel, "work conflicts"},
+	event.MergeWaiting:    {zerolog.WarnLevel, "landing waits"},
+	event.MergeHeld:       {zerolog.InfoLevel, "work waits for review"},
+	event.MergeLanded:     {zerolog.InfoLevel, "work landed"},
+	event.MergeDropped:    {zerolog.InfoLevel, "work left the queue"},
 	event.AttemptEnded:    {zerolog.InfoLevel, "attempt ended"},
 	event.Waiting:         {zerolog.InfoLevel, "waiting"},
 	event.Warned:          {zerolog.WarnLevel, "warning"},
@@ -95,6 +102,9 @@ func (l *Log) fields(line *zerolog.Event, e event.Event) {
 		if u.Unknown {
 			line.Bool("cost_unknown", true)
 		}
+	}
+	if m := e.Merge; m != nil {
+		l.texts(line, "target", m.Target, "onto", m.Onto, "commit", m.Commit)
 	}
 	if g := e.Gate; g != nil {
 		l.texts(line, "gate", g.Command, "exit", g.Exit, "verdict", string(g.Verdict))

@@ -66,6 +66,7 @@ func request(op attempt.Opening) agents.Request {
 	r := agents.Request{
 		Run: op.Run.ID, Owner: op.Run.Owner, Task: op.Task.ID, TaskAgent: op.Task.Agent, TaskModel: op.Task.Model, AllowTampering: op.Task.AllowTampering,
 		Iteration: op.Run.Iteration, Limit: op.Run.Limit, Model: op.Model, Folder: op.Folder, Substitute: op.Agent, Verifier: op.Verifier,
+		Env:     op.Place.Env,
 		Observe: op.Observe, Started: op.Started,
 	}
 	if op.Earlier != nil {

@@ -91,9 +91,9 @@ func (a *app) readGlobals(c *cli.Context) error {
 // commands are all that there are, in the order of the help.
 var commands = withBare(slices.Concat(
 	grouped("Plan", initCommand, taskCommand, featureCommand),
-	grouped("Run", runCommand, demoCommand, stopCommand, pauseCommand, resumeCommand, recoverCommand, promptCommand),
+	grouped("Run", runCommand, reviewCommand, mergeCommand, undoCommand, demoCommand, stopCommand, pauseCommand, resumeCommand, recoverCommand, promptCommand),
 	grouped("Inspect", statusCommand, watchCommand, reportCommand, runsCommand, logsCommand, costCommand, statsCommand, journalCommand, knowledgeCommand),
-	grouped("Maintain", agentsCommand, configCommand, doctorCommand, gcCommand, completionCommand, manCommand, versionCommand),
+	grouped("Maintain", agentsCommand, configCommand, doctorCommand, slotsCommand, gcCommand, completionCommand, manCommand, versionCommand),
 	[]command{completeCommand, shellAgentCommand},
 ))
 
@@ -125,6 +125,9 @@ func (a *app) findProject() (project.Project, error) {
 		find = project.Find
 	}
 	p, err := find(dir)
+	if from := a.getenv("RALPH_PROJECT"); from != "" && a.dir == "" && errors.Is(err, project.ErrNone) {
+		p, err = project.At(from) // an agent has removed what says so in its slot
+	}
 	if errors.Is(err, project.ErrNone) {
 		if abs, aerr := filepath.Abs(dir); aerr == nil {
 			dir = abs

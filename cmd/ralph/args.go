@@ -121,6 +121,8 @@ func (p *permuter) flag(arg string, following []string) (used int, err error) {
 		value = "true"
 	case long == "--continue" && strings.HasPrefix(value, "r-"):
 		p.rest, value = append(p.rest, value), "true" // the run that it names is an argument
+	case f.alone != "" && !inline: // what follows is an argument
+		value = f.alone
 	case !inline && len(following) == 0:
 		return 0, usagef("%s needs a value", long)
 	case !inline:

@@ -46,6 +46,7 @@ type flagSpec struct {
 	short       string // one letter
 	shown       string // by the help as the default
 	group       string // under which the help lists it
+	alone       string // the value if it is typed without one; "" if it needs one
 }
 
 // boolFlag is a flag without a value, which is off unless it is typed.
@@ -260,12 +261,13 @@ func parseFields(c commandLine, options reflect.Value) error {
 		case about.Name == "Args":
 			field.Set(reflect.ValueOf(c.Args().Slice()))
 		case !about.IsExported(), value == nil, field.Kind() == reflect.Pointer && !c.IsSet(flag):
-		case field.Kind() == reflect.Slice:
-			field.Set(reflect.ValueOf(c.StringSlice(flag)))
 		default:
 			if field.Kind() == reflect.Pointer {
 				field.Set(reflect.New(about.Type.Elem()))
 				field = field.Elem()
+			}
+			if field.Kind() == reflect.Slice {
+				value = c.StringSlice(flag)
 			}
 			if text, ok := field.Addr().Interface().(encoding.TextUnmarshaler); !ok {
 				field.Set(reflect.ValueOf(value).Convert(field.Type()))

@@ -83,7 +83,7 @@ func runResume(ctx context.Context, a *app, o plainOptions) error {
 		})
 	}
 	text := ""
-	err := a.update(ctx, func(_ *session, g *dag.Graph) error {
+	err := a.update(ctx, func(s *session, g *dag.Graph) error {
 		changed, err := g.ResumeAll()
 		limits, lerr := g.AgentLimits()
 		if err := errors.Join(err, lerr); err != nil {
@@ -96,7 +96,7 @@ func runResume(ctx context.Context, a *app, o plainOptions) error {
 		for _, l := range limits {
 			text += fmt.Sprintf("; %s is tried again, although it is rate-limited until %s", l.Agent, l.Until.Local().Format(time.DateTime))
 		}
-		return g.LiftLimit("")
+		return errors.Join(g.LiftLimit(""), a.accounts(s.config).lift())
 	})
 	if err != nil {
 		return fmt.Errorf("resume: %w", err)

@@ -302,9 +302,13 @@ func TestEveryPointOfTheMatrixIsInThePageAndInTheCode(t *testing.T) {
 	}))
 	inCode := points(regexp.MustCompile(`failpoint\.Hit\("(K\d+)"\)`), code.String())
 	check.Equal(t, "points in docs/recovery.md", inCode, inPage)
-	self, err := os.ReadFile("crash_linux_test.go")
-	check.OK(t, err)
-	check.Equal(t, "points in the tests", inCode, points(regexp.MustCompile(`"(K\d+)(?::\d+)?"`), string(self)))
+	var self strings.Builder
+	for _, name := range []string{"crash_linux_test.go", "crash_slots_linux_test.go"} {
+		text, err := os.ReadFile(name)
+		check.OK(t, err)
+		self.Write(text)
+	}
+	check.Equal(t, "points in the tests", inCode, points(regexp.MustCompile(`"(K\d+)(?::\d+)?"`), self.String()))
 }
 
 func points(re *regexp.Regexp, text string) []string {

@@ -27,6 +27,7 @@ type execution struct {
 	session *session // nil if only the person who watches it follows it
 	reports *reports // nil if there are none
 	grace   time.Duration
+	remote  string // that gets what landed; "" pushes nothing
 	flush   func() // shows what was reported so far
 }
 
@@ -64,12 +65,19 @@ func (x *execution) do(ctx context.Context) error {
 		}
 	}
 	var unreported []error
+	if caught == nil {
+		unreported = append(unreported, x.push(ctx, out.Work))
+	}
 	if x.json {
 		unreported = append(unreported, unwritten(report.Result(a.stdout, out)))
 	}
 	unreported = append(unreported, x.reports.ended(ctx, a, *opts, out))
 	if err == nil && caught == nil && outcomeStatus(out) == exitOK {
-		return hint(errors.Join(unreported...), "the run itself is over and kept: ralph report")
+		err := errors.Join(unreported...)
+		if errors.As(err, new(unpushed)) {
+			return err
+		}
+		return hint(err, "the run itself is over and kept: ralph report")
 	}
 	for _, uerr := range unreported { // how the run ended says more
 		if uerr != nil {

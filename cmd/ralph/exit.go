@@ -29,6 +29,7 @@ const (
 	exitNotFound    = 3
 	exitStopped     = 4 // a run, by a limit or by ralph stop
 	exitUnavailable = 5
+	exitUnpushed    = 6
 	exitUsage       = 64
 	exitBug         = 70
 )
@@ -94,6 +95,8 @@ func exitStatus(err error) int {
 		return outcomeStatus(ended.Result)
 	case errors.As(err, new(midRun)):
 		return exitBug
+	case errors.As(err, new(unpushed)):
+		return exitUnpushed
 	case errors.As(err, new(usageError)), errors.As(err, new(*agents.DefinitionError)),
 		errors.Is(err, dag.ErrAmbiguous), errors.As(err, new(*knowledge.AmbiguousError)),
 		errors.Is(err, project.ErrNone), errors.Is(err, project.ErrConfig),

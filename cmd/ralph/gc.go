@@ -16,7 +16,7 @@ var gcCommand = command{
 	name: "gc", short: "remove old data and give the space back; failures are kept three times as long",
 	long: `Removes old journal entries, the files of old runs (the database keeps what is known of a run,
 its cost too), abandoned planning, trees that no work is compared with any more, and what killed
-processes left. A run keeps its files while it is alive, while "ralph run --continue" would continue
+processes left, removed slots too. A run keeps its files while it is alive, while "ralph run --continue" would continue
 it, and while its work is still to be verified. Every run does the same when it ends, at most once a
 day, for what is older than gc.older_than (90d), unless gc.auto is false.`,
 	flags: []flagSpec{
@@ -74,7 +74,7 @@ func runGC(ctx context.Context, a *app, s *session, o gcOptions) error {
 }
 
 func collector(a *app, s *session) gc.Collector {
-	return gc.Collector{Project: s.project, DB: s.db, Store: s.store, Life: life, Temps: sandbox.UselessTemps(s.project.Root), Now: a.now}
+	return gc.Collector{Project: s.project, DB: s.db, Store: s.store, Life: life, Temps: append(sandbox.UselessTemps(s.project.Root), openPool(a, s).Discarded()...), Now: a.now}
 }
 
 // collectAfter collects after a run is over and reported, so that it delays nothing. It

@@ -21,6 +21,7 @@ import (
 	"ralph/internal/doctor"
 	"ralph/internal/jsonval"
 	"ralph/internal/render/transcript"
+	"ralph/internal/slot"
 	"ralph/internal/taskfile"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/golden"
@@ -72,6 +73,13 @@ func TestJSONShapesAreDocumented(t *testing.T) {
 	doc.WriteString(sample(t, "ralph task create --json", createdJSON(features.Step{
 		Did: features.DidApprove, Tasks: []string{"t-00000001"}, Warnings: samplePlanned().Steps[1].Warnings,
 	})))
+	doc.WriteString(sample(t, "ralph slots list --json", []jsonval.Object{usedSlot{
+		slot.Info{N: 1, Path: "/home/me/.local/state/ralph/slots/shop-2e4c98d7/1", Size: 86016, Used: b.now}, dag.Attempt{ID: "a-00000001", Task: design},
+	}.object()}))
+	doc.WriteString(sample(t, "queue in ralph status --json", []report.QueueView{{Merge: dag.Merge{
+		N: 7, Task: design, Attempt: "a-00000001", Target: "refs/heads/main", Onto: "4f5c1e2", Candidate: "3f2a1bc", State: dag.MergeLanding, At: b.now,
+		Reason: "/src/shop has changes that landing would overwrite: README.md",
+	}}}))
 	doc.WriteString(sample(t, "ralph journal list --json", []jsonval.Object{journalAsJSON(sampleEntry(b.now))}))
 	doc.WriteString(sample(t, "ralph agents --json", []agents.Description{sampleAgent()}))
 	doc.WriteString(sample(t, "ralph agents test NAME --json", sampleTrial()))
@@ -79,6 +87,7 @@ func TestJSONShapesAreDocumented(t *testing.T) {
 	doc.WriteString(sample(t, "ralph recover --json", recoveryAsJSON(sampleRecovery(), false)))
 	doc.WriteString(sample(t, "In runs of ralph status --json, while one is under way", sampleRun(b.now)))
 	doc.WriteString(sample(t, "ralph run --json (the last line of stdout, on one line)", sampleOutcome()))
+	doc.WriteString(sample(t, "ralph review --json", []jsonval.Object{sampleHeld(b.now).Object()}))
 	doc.WriteString(sample(t, "In history of ralph task show --json, an attempt", report.ViewAttempts("", []dag.Attempt{sampleAttempt(b.now)})))
 	for name, c := range visible("", newApp(system{}).cli.Commands) {
 		takesJSON := slices.ContainsFunc(c.Flags, func(f cli.Flag) bool { return f.Names()[0] == "json" })
@@ -108,6 +117,13 @@ func sampleEntry(at time.Time) journal.Entry {
 		Outcome: "retried", Reason: "gate \"go test ./...\": exit status 1", Notes: "the schema was wrong", Agent: "claude", Model: "sonnet",
 		ModelEffective: "sonnet", StopReason: "end_turn", Duration: 90 * time.Second, Usage: event.Usage{TokensIn: in, TokensOut: out, CostUSD: &cost},
 		Files: []string{"form.go"},
+	}
+}
+
+func sampleHeld(at time.Time) held {
+	return held{
+		dag.Merge{Task: "t-00000001", Title: "Build it", Attempt: "a-00000001", Target: "refs/heads/main", Base: "4f5c1e2a", Work: "3f2a1bc0", At: at},
+		dag.Attempt{Gates: []dag.GateRecord{{Command: "go test ./...", Passed: true}}},
 	}
 }
 
@@ -168,7 +184,11 @@ func sampleOutcome() jsonval.Object {
 	return report.ResultJSON(event.Result{
 		Outcome: "complete", Reason: "1 of 2 tasks failed", Run: "r-00000001", Iterations: 3, Counts: event.Counts{Done: 1, Failed: 1}, Duration: 90 * time.Second,
 		Together: &event.Together{Continues: "r-00000002", Iterations: 5, Usage: event.Usage{Unknown: true}, Duration: 240000},
-		Tasks:    []event.Resolved{{ID: "t-00000001", Title: "Build it", Status: "failed", Outcome: "failed", Reason: "no idea", Attempts: 2}},
+		Work: &event.Work{
+			Target: "refs/heads/main", Commits: 1, From: "4f5c1e2", To: "3f2a1bc",
+			Kept: []event.Kept{{Task: "t-00000001", Ref: "refs/ralph/work/t-00000001/a-00000001"}},
+		},
+		Tasks: []event.Resolved{{ID: "t-00000001", Title: "Build it", Status: "failed", Outcome: "failed", Reason: "no idea", Attempts: 2}},
 	})
 }
 

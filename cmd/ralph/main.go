@@ -85,6 +85,14 @@ func (s system) userConfig() string {
 	return ""
 }
 
+// stateHome is where programs keep what is the user's and not a project's.
+func (s system) stateHome() string {
+	if dir := s.getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return dir
+	}
+	return filepath.Join(s.getenv("HOME"), ".local", "state")
+}
+
 // run is the whole program: it returns the exit status.
 func run(args []string, sys system) int {
 	hide := redact.New()
@@ -210,7 +218,13 @@ func interruptible(parent context.Context, a *app, taken <-chan struct{}, patien
 }
 
 // takeSignals lets a command deal with signals itself.
-func (a *app) takeSignals() { close(a.taken) }
+func (a *app) takeSignals() {
+	select {
+	case <-a.taken: // by an earlier run of the same command
+	default:
+		close(a.taken)
+	}
+}
 
 var versionCommand = command{
 	name: "version", short: "print the version", flags: []flagSpec{jsonFlag},

@@ -75,7 +75,7 @@ func TestTheNextAgentIsStartedWhileAnotherWorks(t *testing.T) {
 func TestNoAgentIsStartedThatCannotBeNeeded(t *testing.T) {
 	t.Parallel()
 	for name, args := range map[string][]string{
-		"switched off": {"--jobs", "1"}, "several at once": {"--jobs", "2"}, "the last iteration": {"--limit", "1"}, "one task": {"t-00000001"},
+		"switched off": {"--jobs", "1"}, "several at once": {"--jobs", "2", "--shared-folder"}, "the last iteration": {"--limit", "1"}, "one task": {"t-00000001"},
 		"the last task": {"--jobs", "1"}, "a stop is asked for": {"--jobs", "1"},
 	} {
 		t.Run(name, func(t *testing.T) {

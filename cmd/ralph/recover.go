@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"ralph/dag"
@@ -63,6 +64,7 @@ func recoverer(ctx context.Context, a *app, s *session) recovery.Recoverer {
 	return recovery.Recoverer{
 		Store: s.store, Life: life, Sweep: sandbox.Sweep(s.project.Root), Count: sandbox.Count(s.project.Root), Rules: recoveryRules(s), Now: a.now,
 		Dir: s.project.Root, Objects: s.project.Objects(), OwnFiles: loop.OwnFiles(ctx, s.store, ownFiles(a, s, runOutput{})),
+		Parallel: findParallel(a, s), Said: loop.FinishedSaid(filepath.Join(s.project.State(), "runs"), true, a.redact, a.now),
 	}
 }
 
@@ -83,7 +85,7 @@ func recoveryAsJSON(rec recovery.Recovery, dry bool) jsonval.Object {
 	n := rec.Summary()
 	return jsonval.Object{
 		"dry_run", dry, "runs", rec.Runs, "released", n.Released, "resumed", n.Resumed, "abandoned", n.Abandoned,
-		"failed", n.Failed, "orphans", n.Orphans, "tasks", tasks,
+		"failed", n.Failed, "orphans", n.Orphans, "landed", n.Landed, "tasks", tasks,
 	}
 }
 

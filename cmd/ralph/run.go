@@ -21,7 +21,7 @@ starts and one when it ends; -v prints every step, and -q a heartbeat each minut
 the log is folded, and the step summary and an annotation for each failed task are always written.`,
 	flags:   runFlags(project.Default()),
 	example: "ralph run --feature login --limit 20\nralph run 1f0c --agent claude --model opus\nralph run --continue",
-	exits:   "1 tasks failed, 2 blocked, 3 no task in scope, 4 a limit or stopped, 5 no usable agent,\n" + interrupted,
+	exits:   "1 tasks failed, 2 blocked, 3 no task in scope, 4 a limit or stopped, 5 no usable agent,\n6 what landed was not pushed, " + interrupted,
 	late:    true, run: action(runRun),
 }
 
@@ -51,7 +51,12 @@ func runFlags(d project.Config) []flagSpec {
 			flagSpec{name: "agent", usage: "use the agent called `NAME`, or the command that starts one"},
 			flagSpec{name: "model", usage: "use `MODEL`: a name, or a tier: opus, sonnet, haiku"},
 			flagSpec{name: "model-strategy", usage: "choose models by `STRATEGY`: fixed, cost-optimized, escalate or plan-then-execute", shown: or(d.Run.ModelStrategy, "run.model_strategy") + "; fixed with --model"},
-			flagSpec{name: "jobs", usage: "run `N` agents at once, in the same folder: unsafe unless their tasks touch different files", value: 1},
+			flagSpec{name: "jobs", usage: "run `N` agents at once, each in a slot, a copy of the project; finished work lands as one commit per task", value: 1, shown: or(d.Parallel.Jobs, "parallel.jobs")},
+			flagSpec{name: "target", usage: "land finished work on `BRANCH`, which is made if it does not exist; one agent works in a slot, too", shown: "the branch that is checked out"},
+			boolFlag("in-place", "work in this folder and not in slots"),
+			boolFlag("review", "hold work that passes its gates until a person accepts it: ralph review"),
+			flagSpec{name: "push", usage: "after the run, push what landed to `REMOTE`; --push alone means the remote that git would push to", alone: ownRemote, shown: or("nothing is pushed", "merge.push")},
+			boolFlag("shared-folder", "let several agents work in this folder, where they may overwrite each other's work"),
 			flagSpec{name: "sandbox", usage: "confine agents and gates: `MODE` is auto (as well as possible), require (or do not run) or off", shown: or(d.Sandbox.Mode, "sandbox.mode")},
 			flagSpec{name: "idle-timeout", usage: "stop an agent that is silent for `DURATION`", shown: or(d.Run.IdleTimeout, "run.idle_timeout")},
 			flagSpec{name: "turn-timeout", usage: "stop a turn that takes longer than `DURATION`", shown: or("no limit", "run.turn_timeout")},
@@ -123,9 +128,15 @@ func runOpened(ctx context.Context, a *app, o runOptions, reports *reports) erro
 	if err := adviseRun(ctx, a, s, o.runOutput, opts); err != nil {
 		return err
 	}
+	remote := or(o.Push, s.config.Merge.Push)
+	if remote != "" && opts.Landing.Repo != nil {
+		if remote, err = findRemote(ctx, opts.Landing.Repo, remote, opts.Landing.Target); err != nil {
+			return err
+		}
+	}
 	x := &execution{
 		app: a, opts: opts, json: o.JSON, output: o.runOutput, session: s, reports: reports,
-		grace: s.config.Run.Grace.Std(), flush: func() {},
+		grace: s.config.Run.Grace.Std(), flush: func() {}, remote: remote,
 	}
 	err = x.do(ctx)
 	collectAfter(ctx, a, s, err)

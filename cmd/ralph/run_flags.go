@@ -12,6 +12,7 @@ type runOptions struct {
 	runTarget
 	openerOptions
 	runOutput
+	placeOptions
 	Continue, Once, DryRun, FailFast, NoVerify, JSON bool
 
 	KeepGoing                               *bool
@@ -20,6 +21,8 @@ type runOptions struct {
 	MaxCost                                 *float64
 	MaxDuration, Until, Wait, ModelStrategy *string
 
+	undo     bool                                        // a person takes back work: nobody else reviews that
+	finished bool                                        // only land work that is finished
 	badAgent error                                       // what is wrong with the agent's flags: it is reported like every end of a run
 	settings map[string]string                           // flags that a run that continues this one has, too
 	restore  func(map[string]string) (runOptions, error) // adds settings of an earlier run

@@ -32,19 +32,19 @@ import (
 func loopOptions(ctx context.Context, a *app, s *session, given runOptions, continues *dag.Run) (loop.Options, error) {
 	run, check := s.config.Run, s.config.Verify
 	opts := loop.Options{
-		Graph:   loop.Graph{KeepGoing: given.keepsGoing(s.config)},
-		Workers: loop.Workers{Jobs: or(given.Jobs, 1), FailFast: given.FailFast, Breaker: run.Breaker},
+		Graph:   loop.Graph{KeepGoing: given.keepsGoing(s.config), Finished: given.finished},
+		Workers: loop.Workers{Jobs: or(given.Jobs, s.config.Parallel.Jobs), FailFast: given.FailFast, Breaker: run.Breaker, Locks: s.config.Locks},
 		Limits:  loop.Limits{Iterations: run.Limit},
 		Rules: loop.Rules{MaxRetries: run.MaxRetries, Rules: policy.Rules{
 			MaxAttempts: run.MaxAttempts, RetryFailed: run.RetryFailed, RepairRounds: check.Repairs, Backoff: run.Backoff.Std(),
 		}},
 		Agents: loop.Agents{ResumeSession: s.config.Recovery.ResumeSession, Verifier: check.Agent},
 		Verify: loop.Verify{GateRunner: verify.Gates{Timeout: check.Timeout.Std()}, Verification: attempt.Verification{
-			Skip: given.NoVerify, Gates: check.Commands, AgentVerdict: check.Enabled, Reruns: check.Reruns, Protect: check.Protect,
+			Skip: given.NoVerify, Gates: check.Commands, AgentVerdict: check.Enabled && !given.undo, Reruns: check.Reruns, Protect: check.Protect,
 		}},
 		Prompt:   promptOptions(s),
 		Place:    loop.Place{Dir: s.project.Root, Runs: filepath.Join(s.project.State(), "runs"), Objects: s.project.Objects()},
-		Recovery: loop.Recovery{Rules: recoveryRules(s), Life: life, Sweep: sandbox.Sweep(s.project.Root)},
+		Recovery: loop.Recovery{Rules: recoveryRules(s), Life: life, Sweep: sandbox.Sweep(s.project.Root), Parallel: findParallel(a, s)},
 		Host:     loop.Host{Now: a.now, Jitter: jitter, Redact: a.redact, Gone: s.db.Gone, Check: s.db.Guard(ctx, s.project.Root, a.now)},
 	}
 	opts.Place.OwnFiles = ownFiles(a, s, given.runOutput)
@@ -62,6 +62,9 @@ func loopOptions(ctx context.Context, a *app, s *session, given runOptions, cont
 		return opts, err
 	}
 	if err := setLimits(given, s.config, a.now(), &opts); err != nil {
+		return opts, err
+	}
+	if err := setLanding(ctx, s, given, &opts); err != nil {
 		return opts, err
 	}
 	if opts.Models.Strategy, opts.Models.Model, err = chooseStrategy(given, s.config); err != nil {
@@ -82,7 +85,7 @@ func loopOptions(ctx context.Context, a *app, s *session, given runOptions, cont
 	o.Chosen, err = o.Choose(given.Agent)
 	if errors.Is(err, agents.ErrUnavailable) {
 		shownOnly := given.DryRun && !errors.As(err, new(*agents.UnknownError))
-		if shownOnly || !needsAgent(ctx, s, opts.Graph.Scope) {
+		if shownOnly || given.finished || !needsAgent(ctx, s, opts.Graph.Scope) {
 			o.Chosen, err = agents.Agent{Preset: agents.Preset{Name: absent(o.Chosen)}}, nil
 		}
 	}
@@ -109,7 +112,23 @@ func loopOptions(ctx context.Context, a *app, s *session, given runOptions, cont
 	for _, err := range unusable {
 		a.note("warning: agent.fallback: %v", err)
 	}
+	if given.Agent == "" {
+		if opts.Agents.Rotate, unusable = o.Rotation(); len(unusable) > 0 {
+			a.note("warning: agent.rotate: %v", errors.Join(unusable...))
+		}
+	}
+	opts.Agents.Gates, opts.Agents.Elsewhere = agentGates(o.Finder, s.config), a.accounts(s.config, o.Chosen.Name)
 	opts.Verify.GateRunner.Env, opts.Verify.Withheld = agents.GateEnviron(s.config.Verify.EnvAllow, a.environ())
+	if opts.Landing.Repo != nil {
+		if err := openSlots(a, s, o, &opts); err != nil {
+			return opts, err
+		}
+		if !given.DryRun {
+			if err := makeTarget(ctx, opts.Landing.Repo, opts.Landing.Target); err != nil {
+				return opts, err
+			}
+		}
+	}
 	for _, glob := range opts.Verify.Protect {
 		if err := tamper.ValidGlob(glob); err != nil {
 			return opts, fmt.Errorf("%w: verify.protect: %w", project.ErrConfig, err)
@@ -288,7 +307,10 @@ func shared(b project.SharedBudget) budget.Limits {
 func setup(opts loop.Options, chosen agents.Preset, sandbox *sandbox.Confiner) event.Setup {
 	s := event.Setup{
 		Scope: opts.Graph.Scope.String(), Agent: chosen.Name, Model: opts.Models.Model, Jobs: opts.Workers.Jobs, MaxIters: opts.Limits.Iterations,
-		Sandbox: sandbox.String(), Folder: opts.Place.Runs,
+		Sandbox: sandbox.String(), Folder: opts.Place.Runs, Target: opts.Landing.Target,
+	}
+	if s.Target != "" {
+		s.Sandbox = sandbox.InSlots()
 	}
 	if opts.Graph.Continues != nil {
 		s.Scope += ", continuing " + opts.Graph.Continues.ID

@@ -100,7 +100,7 @@ func (s *soak) lane(t *testing.T, number int) {
 				after: time.Duration(random.IntN(300)) * time.Millisecond, helpers: random.IntN(3) == 0,
 				working: random.IntN(2) == 0, size: p.booked(),
 			}
-			r := p.start("run", "--jobs", strconv.Itoa(1+random.IntN(2)))
+			r := p.start("run", "--shared-folder", "--jobs", strconv.Itoa(1+random.IntN(2)))
 			runs.Go(func() { s.kill(p, r, how) })
 		}
 		if random.IntN(4) == 0 {
@@ -109,6 +109,29 @@ func (s *soak) lane(t *testing.T, number int) {
 		runs.Wait()
 	}
 	s.count(t, p)
+}
+
+// TestSoakInSlots kills runs whose agents work in slots at random times, at times with the git
+// processes that they have started. In the end each task's change is on the target once.
+func TestSoakInSlots(t *testing.T) {
+	if raced {
+		t.Skip("the program is killed here, not raced; the plain run does this")
+	}
+	t.Parallel()
+	s := &soak{left: (soakKills(t) + 3) / 4}
+	p := newSlots(t, "max_attempts = 1000", "[recovery]", "max_interruptions = 1000000000")
+	random := rand.New(rand.NewPCG(uint64(os.Getpid()), 4))
+	for s.take(1) {
+		if p.tasks < 4 || s.open(p) < 4 {
+			p.plan(slices.Repeat([]string{"task"}, 8)...)
+		}
+		s.kill(p, p.start("run", "--jobs", "4"), death{
+			after: time.Duration(random.IntN(1500)) * time.Millisecond, helpers: random.IntN(3) == 0, working: random.IntN(2) == 0, size: p.booked(),
+		})
+	}
+	p.want(0, "run", "--jobs", "4")
+	t.Logf("%d kills, %d of them with helpers and git processes, %d tasks", s.kills, s.helpers, p.tasks)
+	p.wantOnTarget(p.tasks)
 }
 
 // take reserves kills.

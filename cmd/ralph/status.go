@@ -59,6 +59,7 @@ func statusText(a *app, o report.Overview) string {
 	}
 	writeRuns(&b, a, p, o.Runs)
 	b.WriteString(taskSection(a, "Running", tasksOf(o.Running)))
+	writeQueue(&b, a, p, o.Queue)
 	for _, id := range o.Stale {
 		fmt.Fprintf(&b, "  %s: %s\n", id, p.Yellow(dag.DiedText))
 	}
@@ -107,9 +108,30 @@ func writeRuns(b *strings.Builder, a *app, p term.Palette, runs []report.OpenRun
 	}
 }
 
+// writeQueue lists the work that is to land, in the order in which it does.
+func writeQueue(b *strings.Builder, a *app, p term.Palette, queue []report.QueueView) {
+	if len(queue) == 0 {
+		return
+	}
+	b.WriteString("\nTo land\n")
+	t := &term.Table{Width: a.width}
+	for _, q := range queue {
+		t.Add(term.Cell{Text: q.Task, Paint: p.Cyan}, term.Cell{Text: q.String()}, term.Cell{Text: render.Branch(q.Target), Paint: p.Dim}, term.Cell{Text: q.Title})
+	}
+	b.WriteString(t.Indented())
+	for _, q := range queue {
+		if q.Reason != "" {
+			fmt.Fprintf(b, "  %s: %s\n", q.Task, p.Yellow(term.Line(q.Reason)))
+		}
+	}
+}
+
 func checkpointText(at dag.Attempt, now time.Time) string {
 	since := func(t time.Time) string { return human.Span(now.Sub(t).Round(time.Second)) }
 	parts := []string{at.Task + " " + string(at.Phase) + " for " + since(at.StartedAt), fmt.Sprintf("iteration %d", at.Iteration)}
+	if at.Slot > 0 {
+		parts = append(parts, fmt.Sprintf("slot %d", at.Slot))
+	}
 	if tokens := human.InOut(at.TokensIn, 0, at.TokensOut); tokens != "" {
 		parts = append(parts, tokens)
 	}

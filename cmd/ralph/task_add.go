@@ -3,10 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
+	"path"
 	"strings"
 
 	"ralph/dag"
 	"ralph/report"
+	"ralph/verify/tamper"
 )
 
 var taskAddCommand = command{
@@ -32,6 +34,8 @@ func taskFields(kind string) []flagSpec {
 		{name: "model", usage: "`NAME` of the model for this task"},
 		{name: "gate", value: []string{}, usage: "`CMD` that must succeed before it counts as done; repeatable"},
 		{name: "kind", usage: "`KIND`: work must change the project, check may be done without a change", value: kind},
+		{name: "lock", value: []string{}, usage: "run only while no other task has the lock `NAME`; path:DIR locks all below DIR; repeatable"},
+		{name: "paths", value: []string{}, usage: "`GLOB` of what it will touch: tasks that touch the same do not run side by side; repeatable"},
 		boolFlag("allow-tampering", "its work may delete or skip tests and change the gates"),
 	}
 }
@@ -40,16 +44,32 @@ func taskFields(kind string) []flagSpec {
 type taskAddOptions struct {
 	dag.NewTask // its description as TEXT, @FILE or -
 	Args        []string
-	Gate        []string
+	Gate, Lock  []string
 	JSON        bool
 }
 
 func (o *taskAddOptions) parse(commandLine) error {
-	o.Title, o.Gates = o.Args[0], o.Gate
+	o.Title, o.Gates, o.Locks = o.Args[0], o.Gate, o.Lock
+	if err := checkPaths(o.Paths); err != nil {
+		return err
+	}
 	if o.MaxRetries != nil && *o.MaxRetries < 0 {
 		return usagef("--max-retries cannot be negative")
 	}
 	return checkChoice("kind", o.Kind, dag.Work, dag.Check)
+}
+
+// checkPaths refuses globs that could match nothing.
+func checkPaths(globs []string) error {
+	for _, glob := range globs {
+		if strings.HasPrefix(glob, "!") {
+			return usagef("--paths: %q takes something out; name what the task touches", glob)
+		}
+		if err := tamper.ValidGlob(path.Clean(glob)); err != nil && path.Clean(glob) != "." {
+			return usagef("--paths: %v", err)
+		}
+	}
+	return nil
 }
 
 func runTaskAdd(ctx context.Context, a *app, o taskAddOptions) (err error) {
@@ -99,8 +119,8 @@ func runTaskAdd(ctx context.Context, a *app, o taskAddOptions) (err error) {
 var taskUpdateCommand = command{
 	name: "update", args: "ID...", short: "change the text, the settings or the place of tasks",
 	long: `What is not given stays as it is. "none" as parent or feature removes the task from it; an empty
-agent, model or gate, or -1 retries, restore the configured value. Several tasks are changed
-together or, if one of them cannot be, not at all.`,
+agent, model or gate, or -1 retries, restore the configured value; an empty lock or paths removes all
+of them. Several tasks are changed together or, if one of them cannot be, not at all.`,
 	flags: append([]flagSpec{
 		{name: "title", usage: "the new `TITLE`"},
 		{name: "parent", usage: "make it a subtask of `ID`, or of none"},
@@ -116,7 +136,7 @@ ralph task update 1f0c 77aa --parent none`,
 type taskUpdateOptions struct {
 	dag.Edit        // its description as TEXT, @FILE or -
 	Args            []string
-	Gate            []string
+	Gate, Lock      *[]string
 	Parent, Feature *string
 	JSON            bool
 }
@@ -130,16 +150,24 @@ func (o *taskUpdateOptions) parse(c commandLine) error {
 	case o.MaxRetries != nil && *o.MaxRetries < -1:
 		return usagef("--max-retries is a number, or -1 for the configured one")
 	}
-	if c.IsSet("gate") {
-		o.Gates = &o.Gate
-		if len(o.Gate) == 1 && strings.TrimSpace(o.Gate[0]) == "" {
-			o.Gates = new([]string)
+	o.Gates, o.Locks, o.Paths = emptied(o.Gate), emptied(o.Lock), emptied(o.Paths)
+	if o.Paths != nil {
+		if err := checkPaths(*o.Paths); err != nil {
+			return err
 		}
 	}
 	if o.Kind == nil {
 		return nil
 	}
 	return checkChoice("kind", *o.Kind, dag.Work, dag.Check)
+}
+
+// emptied is a list as it was typed, where one empty text stands for nothing.
+func emptied(typed *[]string) *[]string {
+	if typed != nil && len(*typed) == 1 && strings.TrimSpace((*typed)[0]) == "" {
+		return new([]string)
+	}
+	return typed
 }
 
 func runTaskUpdate(ctx context.Context, a *app, o taskUpdateOptions) (err error) {

@@ -2,12 +2,15 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"ralph/dag"
 	"ralph/event"
+	"ralph/internal/jsonval"
 	"ralph/internal/render"
 	"ralph/internal/term"
 	"ralph/report"
@@ -15,10 +18,20 @@ import (
 
 var taskShowCommand = command{
 	name: "show", args: "ID", short: "show everything about a task", flags: []flagSpec{jsonFlag},
-	example: "ralph task show t-1f0c9a3e", exits: "3 not found", run: onTask(runTaskShow),
+	example: "ralph task show t-1f0c9a3e", exits: "3 not found", run: inProject(runTaskShow),
 }
 
-func runTaskShow(a *app, s *session, g *dag.Graph, t dag.Task, o plainOptions) error {
+func runTaskShow(ctx context.Context, a *app, s *session, o plainOptions) error {
+	return s.store.View(ctx, func(g *dag.Graph) error {
+		t, err := resolveTask(g, o.Args[0])
+		if err != nil {
+			return err
+		}
+		return showTask(ctx, a, s, g, t, o)
+	})
+}
+
+func showTask(ctx context.Context, a *app, s *session, g *dag.Graph, t dag.Task, o plainOptions) error {
 	views, err := viewTasks(a, s, g, t)
 	if err != nil {
 		return err
@@ -28,23 +41,63 @@ func runTaskShow(a *app, s *session, g *dag.Graph, t dag.Task, o plainOptions) e
 	if err != nil {
 		return err
 	}
+	landed, kept, err := findWork(ctx, s, g, t, attempts)
+	if err != nil {
+		return err
+	}
 	if o.JSON {
 		used := usageOf(attempts)
 		return a.printJSON(append(views[0].Object(), "dependents", report.IDs(dependents), "history", report.ViewAttempts(s.project.Runs(), attempts),
-			"cost_usd", used.CostUSD, "cost_estimated", used.Estimated, "cost_unknown", used.Unknown))
+			"cost_usd", used.CostUSD, "cost_estimated", used.Estimated, "cost_unknown", used.Unknown,
+			"landed", landedJSON(landed), "kept", null(kept)))
 	}
 	blockers, _ := g.Blockers(t)
 	children, err := g.ChildTasks(t)
 	if err != nil {
 		return err
 	}
-	text := taskText(a, t, views[0], report.CostOf(usageOf(attempts))) + taskSection(a, "Waits for", blockers) + taskSection(a, "Holds up", dependents) +
+	text := taskText(a, t, views[0], report.CostOf(usageOf(attempts))) + workText(a, landed, kept) + taskSection(a, "Waits for", blockers) + taskSection(a, "Holds up", dependents) +
 		taskSection(a, "Subtasks", children) + attemptsText(a.palette(), s.project.Runs(), attempts)
 	text = term.WrapLines(a.redact.Text(text), a.width)
 	if t.Description != "" {
 		text += "\n" + term.Block(t.Description) + "\n"
 	}
 	return written(fmt.Fprint(a.stdout, text))
+}
+
+// findWork finds where the work of a task is that was done in slots: on a branch, or in a ref.
+func findWork(ctx context.Context, s *session, g *dag.Graph, t dag.Task, attempts []dag.Attempt) (landed dag.Merge, kept string, err error) {
+	if !slices.ContainsFunc(attempts, func(at dag.Attempt) bool { return at.Slot > 0 }) {
+		return landed, "", nil
+	}
+	merges, err := g.MergesOf(t)
+	for _, m := range merges {
+		if m.State == dag.MergeLanded {
+			landed = m
+		}
+	}
+	refs := keptWork(ctx, s.project.Root)
+	for _, at := range attempts {
+		kept = cmp.Or(refs[at.ID], kept)
+	}
+	return landed, kept, err
+}
+
+func workText(a *app, landed dag.Merge, kept string) (text string) {
+	if landed.N > 0 {
+		text = a.fieldLines("landed", fmt.Sprintf("on %s; see it: git show %s", render.Branch(landed.Target), render.Commit(landed.Candidate)))
+	}
+	if kept != "" {
+		text += a.fieldLines("kept", "not landed; see it: git show "+kept)
+	}
+	return text
+}
+
+func landedJSON(m dag.Merge) any {
+	if m.N == 0 {
+		return nil
+	}
+	return jsonval.Object{"target", m.Target, "commit", m.Candidate, "at", m.EndedAt}
 }
 
 // usageOf adds up what attempts used.
@@ -73,6 +126,12 @@ func taskText(a *app, t dag.Task, j report.TaskView, cost report.Cost) string {
 	field("agent", t.Agent, "model", t.Model)
 	for _, gate := range t.Gates {
 		field("gate", gate)
+	}
+	for _, lock := range t.Locks {
+		field("lock", lock)
+	}
+	for _, glob := range t.Paths {
+		field("paths", glob)
 	}
 	field("retries", fmt.Sprintf("%d of %d", t.Retries, j.MaxRetries), "attempts", fmt.Sprint(t.Attempts), "verified", t.Verification)
 	if t.AwaitsVerdict() {

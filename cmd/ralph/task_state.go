@@ -51,6 +51,17 @@ var taskStateCommands = []command{
 		run: changes("unblock", "unblocked", unblockTask),
 	},
 	{
+		name: "accept", args: "ID...", short: "let work that waits for review land: the next run, or ralph merge, lands it",
+		example: "ralph task accept 1f0c\nralph merge", exits: "1 refused (no work of it waits), 3 not found",
+		run: changes("accept", "accepted", func(g *dag.Graph, t dag.Task, _ taskStateOptions) error { return g.Accept(t.ID) }),
+	},
+	{
+		name: "reject", args: "ID...", short: "send work that waits for review back to an agent",
+		flags:   []flagSpec{{name: "message", short: "m", usage: "`TEXT` that tells the next attempt why"}},
+		example: `ralph task reject 1f0c -m "keep the old format readable"`, exits: "1 refused (no work of it waits), 3 not found",
+		run: changes("reject", "rejected", func(g *dag.Graph, t dag.Task, o taskStateOptions) error { return g.Reject(t.ID, o.Message) }),
+	},
+	{
 		name: "delete", args: "ID...", short: "delete tasks; what waited for them no longer does", flags: []flagSpec{treeFlag},
 		example: "ralph task delete 1f0c --tree", exits: "1 refused (it has subtasks), 3 not found",
 		run: changes("delete", "deleted", deleteTask),
@@ -59,7 +70,7 @@ var taskStateCommands = []command{
 
 type taskStateOptions struct {
 	Args                []string // IDs
-	Reason              string
+	Reason, Message     string
 	Tree, Failed, Stale bool
 }
 

@@ -14,7 +14,8 @@ type Definition struct {
 	Allow   []string          // rules about the variables that reach the agent, after the usual ones
 	Models  map[string]string // names of tiers; tiers it does not mention keep theirs
 
-	Prestart *bool // nil keeps that of the built-in agent, if the command is kept, too
+	Like     *Preset // the agent that it is, with another account; nil for that of its name or command
+	Prestart *bool   // nil keeps that of the built-in agent, if the command is kept, too
 }
 
 // Define returns the agent that a definition describes, starting from the built-in agent
@@ -22,7 +23,10 @@ type Definition struct {
 // from an unknown one. It reports false without a command and a built-in agent.
 func Define(d Definition) (Preset, bool) {
 	p, known := Lookup(d.Name)
-	if !known {
+	switch {
+	case d.Like != nil:
+		p = *d.Like
+	case !known:
 		p = ofCommand(d.Command)
 	}
 	if d.Name != "" {
@@ -41,8 +45,12 @@ func Define(d Definition) (Preset, bool) {
 	for _, name := range sorted(d.Env) {
 		p.Set = append(p.Set, Variable{Name: name, Value: d.Env[name]})
 	}
-	p.Allow = append(p.Allow, d.Allow...)
-	p.Models = d.Models
+	if d.Like == nil { // that has them already
+		p.Allow = append(p.Allow, d.Allow...)
+	}
+	if d.Like == nil || len(d.Models) > 0 {
+		p.Models = d.Models
+	}
 	p.mapTiers()
 	return p, len(p.Command) > 0 || len(p.Self) > 0
 }

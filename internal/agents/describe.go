@@ -35,7 +35,7 @@ type Description struct {
 func (f Finder) List() []Description {
 	presets := map[string]Preset{}
 	for _, name := range f.names() {
-		if p, err := f.preset(name); err == nil {
+		if p, err := f.Preset(name); err == nil {
 			presets[name] = p
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"ralph/internal/proc"
@@ -61,7 +62,7 @@ type Finder struct {
 // Choose finds the agent that is given, else the configured one, else the installed one
 // to prefer.
 func (f Finder) Choose(given string) (Agent, error) {
-	if name := cmp.Or(given, f.Config.Agent.Command, f.Config.Agent.Use); name != "" {
+	if name := cmp.Or(given, cmp.Or(f.Config.Agent.Rotate...), f.Config.Agent.Command, f.Config.Agent.Use); name != "" {
 		return f.Find(name)
 	}
 	if found := Installed(exec.LookPath); len(found) > 0 {
@@ -73,7 +74,7 @@ func (f Finder) Choose(given string) (Agent, error) {
 // Find takes a name of the configuration, a built-in name, a file, or a command. Of an
 // agent that cannot be started it returns the preset with the error.
 func (f Finder) Find(given string) (Agent, error) {
-	preset, err := f.preset(given)
+	preset, err := f.Preset(given)
 	if err != nil {
 		return Agent{}, err
 	}
@@ -99,7 +100,8 @@ func (f Finder) names() []string {
 	return names
 }
 
-func (f Finder) preset(given string) (Preset, error) {
+// Preset is what Find finds, whether it can be started or not.
+func (f Finder) Preset(given string) (Preset, error) {
 	def := Definition{Name: given, Allow: f.Config.Agent.EnvAllow}
 	custom, configured := f.Config.Agents[given]
 	_, builtin := Lookup(given)
@@ -107,6 +109,13 @@ func (f Finder) preset(given string) (Preset, error) {
 	switch {
 	case configured:
 		def.Env, def.Models, def.Prestart, command = custom.Env, custom.Models, custom.Prestart, custom.Command
+		if custom.Like != "" {
+			base, err := f.like(given, custom.Like)
+			if err != nil {
+				return Preset{}, &DefinitionError{given, err}
+			}
+			def.Like = &base
+		}
 	case !builtin:
 		def.Name, command = "", given
 	}
@@ -124,6 +133,19 @@ func (f Finder) preset(given string) (Preset, error) {
 	return preset, nil
 }
 
+// like is the agent that another one is with a different account.
+func (f Finder) like(name, of string) (Preset, error) {
+	custom, configured := f.Config.Agents[of]
+	_, builtin := Lookup(of)
+	switch {
+	case of == name || custom.Like != "":
+		return Preset{}, fmt.Errorf("it is like %q, which is itself like another; name that one", of)
+	case !configured && !builtin:
+		return Preset{}, fmt.Errorf("it is like %q, which is no agent", of)
+	}
+	return f.Preset(of)
+}
+
 // splitCommand takes a file as it is, so that a path may contain spaces.
 func splitCommand(command string) ([]string, error) {
 	if info, err := os.Stat(command); err == nil && info.Mode().IsRegular() {
@@ -135,17 +157,21 @@ func splitCommand(command string) ([]string, error) {
 
 // Modelless reports whether an agent works without a model.
 func (f Finder) Modelless(name string) bool {
-	p, err := f.preset(name)
+	p, err := f.Preset(name)
 	return err == nil && p.Channel == NoModel
 }
 
 // Fallbacks lists the configured substitutes for an agent that can be started, and why
 // others cannot.
 func (f Finder) Fallbacks(chosen string) (names []string, unusable []error) {
-	for _, name := range f.Config.Agent.Fallback {
-		if name == chosen {
-			continue
-		}
+	return f.usable(slices.DeleteFunc(slices.Clone(f.Config.Agent.Fallback), func(name string) bool { return name == chosen }))
+}
+
+// Rotation lists those that take tasks in turn, as Fallbacks does.
+func (f Finder) Rotation() (names []string, unusable []error) { return f.usable(f.Config.Agent.Rotate) }
+
+func (f Finder) usable(list []string) (names []string, unusable []error) {
+	for _, name := range list {
 		if _, err := f.Find(name); err != nil {
 			unusable = append(unusable, err)
 			continue

@@ -45,6 +45,15 @@ type Opener struct {
 	going sync.WaitGroup // agents that were not needed, on their way out
 }
 
+// In opens sessions in another folder, a copy of the project.
+func (o *Opener) In(dir string, c *sandbox.Confiner) *Opener {
+	return &Opener{
+		Finder: o.Finder, Chosen: o.Chosen, Sandbox: c, History: o.History, Dir: dir, Reads: o.Dir, Servers: o.Servers,
+		IdleTimeout: o.IdleTimeout, TurnTimeout: o.TurnTimeout, ModelNamed: o.ModelNamed, Version: o.Version, Stepped: o.Stepped,
+		Prestart: o.Prestart, Now: o.Now, Log: o.Log,
+	}
+}
+
 // Request is for one session.
 type Request struct {
 	Run, Owner     string // the run's ID and the owner of its processes
@@ -54,10 +63,11 @@ type Request struct {
 	AllowTampering bool
 	Iteration      int
 	Limit          int
-	Model          string // a tier, a name, or "" for the agent's own
-	Folder         string // for the transcript
-	Substitute     string // who works instead of the run's own agent; "" for that one
-	Verifier       bool   // it looks at the work and changes nothing
+	Model          string   // a tier, a name, or "" for the agent's own
+	Folder         string   // for the transcript
+	Env            []string // more variables
+	Substitute     string   // who works instead of the run's own agent; "" for that one
+	Verifier       bool     // it looks at the work and changes nothing
 	Resume         *acp.Earlier
 	ResumeAgent    string // the only one that knows the session to resume
 	Observe        func(acp.Event)
@@ -224,7 +234,7 @@ func (o *Opener) config(s *Session, r Request) acp.Config {
 	protected, hidden := o.Sandbox.Client()
 	return acp.Config{
 		Argv: ag.Argv, Dir: o.Dir, Reads: o.Reads, Owner: r.Owner, Version: o.Version,
-		Env: append(slices.Clone(env), slices.Concat(r.variables(model), conf.Env)...), Confine: conf.Spec,
+		Env: append(slices.Clone(env), slices.Concat(r.variables(model), r.Env, conf.Env)...), Confine: conf.Spec,
 		Model: model, Pick: pick, Traits: ag.traits(env, conf.Level),
 		Identify: func(who acp.Agent) acp.Traits {
 			s.preset = Identify(s.preset, who.Name)
@@ -234,7 +244,7 @@ func (o *Opener) config(s *Session, r Request) acp.Config {
 		ProtectedNames: []string{".git"}, // a repository may be new; agents write it by running git
 		IdleTimeout:    o.IdleTimeout, TurnTimeout: o.TurnTimeout,
 		Transcript: s.files[0], Stderr: s.files[1], Folder: r.Folder, ReadOnly: r.Verifier,
-		TerminalEnv: append(terminals, conf.Env...), Redact: o.Redact,
+		TerminalEnv: append(terminals, slices.Concat(r.Env, conf.Env)...), Redact: o.Redact,
 		Observe: s.show, Stepped: o.Stepped,
 		Started: func(id proc.Identity) error {
 			o.Sandbox.Started()

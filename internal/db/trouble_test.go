@@ -1,6 +1,7 @@
 package db_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -62,33 +63,45 @@ func TestMigrationsAreOnlyAppended(t *testing.T) {
 		"001_graph.sql":    "35fe6c3ea59bb5fc102fa6c5e9d500d1dd9fbb21ebcc178473df6b47a96dcb59",
 		"002_given_up.sql": "1892f0484360f0b9d8c9a450b8950d87bc65c0669f7dfad50d3bef7230416125",
 		"003_counts.sql":   "a906388ad1db612a1174c891cd546c299004b7e34ee9805f73a5192afb7a3171",
+		"004_parallel.sql": "99f780a3033e4cb0690154dd6e43d57bad04b8525451697c048c2c8104f27a18",
+		"005_undo.sql":     "40999b1cae98f4d1ba3be8a2d4924aabaf8e6cbc39a1a90675a8f6c13756cc62",
 	}
 	check.Equal(t, "sums of migrations (add one, and its sum here, instead of editing)", applied, fingerprint(t, "migrations"))
 }
 
-// TestAFileFromBeforeTheCountsIsCounted opens a file of the format before counts were stored.
-func TestAFileFromBeforeTheCountsIsCounted(t *testing.T) {
+// TestAnOlderFileIsCounted opens files of the format before counts were stored, and of that before the column was made
+// again of which they count.
+func TestAnOlderFileIsCounted(t *testing.T) {
 	t.Parallel()
+	names := []string{"001_graph.sql", "002_given_up.sql", "003_counts.sql"}
+	for version := 2; version <= len(names); version++ {
+		t.Run(fmt.Sprint("format ", version), func(t *testing.T) { t.Parallel(); countsAfter(t, names[:version]) })
+	}
+}
+
+func countsAfter(t *testing.T, migrations []string) {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "progress.db")
 	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite|sqlite.OpenCreate)
 	check.OK(t, err)
-	for _, name := range []string{"001_graph.sql", "002_given_up.sql"} {
+	for _, name := range migrations {
 		script, err := os.ReadFile(filepath.Join("migrations", name))
 		check.OK(t, err)
 		check.OK(t, sqlitex.ExecuteScript(conn, string(script), nil))
 	}
 	check.OK(t, conn.Close())
-	raw(t, path, `INSERT INTO features (id, name, created_at, updated_at) VALUES ('f-1', 'f', 0, 0);
+	raw(t, path, fmt.Sprintf(`INSERT INTO features (id, name, created_at, updated_at) VALUES ('f-1', 'f', 0, 0);
 INSERT INTO tasks (id, title, status, feature, children, parent, created_at, updated_at) VALUES
     ('t-1', 'group', 'pending', 1, 2, NULL, 0, 0), ('t-2', 'ready', 'pending', 1, 0, 1, 0, 0),
     ('t-3', 'done', 'done', 1, 0, 1, 0, 0), ('t-4', 'done', 'done', NULL, 0, NULL, 0, 0);
-PRAGMA application_id = 0x524c5048; PRAGMA user_version = 2;`)
+PRAGMA application_id = 0x524c5048; PRAGMA user_version = %d;`, len(migrations)))
 	var counts []string
 	err = open(t, path, db.Options{}).View(t.Context(), func(tx *db.Tx) (err error) {
 		counts, err = db.All(tx, `SELECT concat_ws(' ', feature, status, grouped, queue, tasks) FROM counts;`, (*db.Row).Text)
 		return err
 	})
 	check.OK(t, err)
+	check.Equal(t, "tasks in the queue", 1, ask(t, path, `SELECT count(*) FROM tasks INDEXED BY queue_locks WHERE queue = 0 AND lockset = char(10) || '[][]';`))
 	check.Equal(t, "counts", []string{"0 done 0 -1 2", "0 pending 0 0 1", "0 pending 1 -1 1", "1 done 0 -1 1", "1 pending 0 0 1", "1 pending 1 -1 1"}, counts)
 }
 
@@ -109,5 +122,22 @@ UPDATE tasks SET status = 'in_progress', owner = 'o', lease_until = 1 WHERE n = 
 		`SELECT tasks FROM counts WHERE feature = 1 AND status = 'in_progress';`,
 	} {
 		check.Equal(t, statement, 1, ask(t, path, statement))
+	}
+	// It knows nothing of what a newer one stores: its reset of a task, and its end of an attempt, undo that all the same.
+	raw(t, path, `INSERT INTO runs (id, owner, pid, pid_start, boot_id, pid_ns, started_at, heartbeat_at) VALUES ('r-1', 'o', 1, 1, '', '', 0, 0);
+INSERT INTO attempts (id, run, task, task_id, iteration, generation, started_at) VALUES ('a-1', 1, 1, 't-1', 1, 1, 0);
+INSERT INTO merges (task, task_id, attempt, target, base, work, patch, at, state) VALUES
+    (1, 't-1', 'a-0', 'main', 'b', 'w', 'p', 0, 'held'), (1, 't-1', 'a-1', 'main', 'b', 'w', 'p', 0, 'testing');
+INSERT INTO slots (n, attempt) VALUES (1, 'a-1');
+INSERT INTO locks VALUES ('gpu', 'a-1');
+UPDATE tasks SET status = 'pending', owner = NULL, lease_until = NULL, unverified = 'a-0', review = 1;
+UPDATE tasks SET unverified = NULL, updated_at = 1 WHERE n = 1;
+UPDATE attempts SET phase = 'settled', ended_at = 1, outcome = 'interrupted' WHERE id = 'a-1';`)
+	for statement, want := range map[string]int{
+		`SELECT review FROM tasks;`: 0, `SELECT queue FROM tasks;`: 0, `SELECT count(*) FROM locks;`: 0, `SELECT count(attempt) FROM slots;`: 0,
+		`SELECT count(*) FROM merges WHERE state = 'dropped' AND ended_at = 1;`:            2,
+		`SELECT tasks FROM counts WHERE feature = 1 AND status = 'pending' AND queue = 0;`: 1,
+	} {
+		check.Equal(t, statement, want, ask(t, path, statement))
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"ralph/dag"
 	"ralph/features"
 	"ralph/internal/db"
+	"ralph/internal/disk"
 	"ralph/internal/gc"
 	"ralph/internal/git"
 	"ralph/internal/human"
@@ -196,11 +197,11 @@ func (p Project) Disk(context.Context) []Finding {
 	var free [2]int64
 	var low []string
 	for i, dir := range []string{p.Root, os.TempDir()} {
-		var err error
-		if free[i], err = freeSpace(dir); err != nil {
+		space, err := disk.Of(dir)
+		if err != nil {
 			return []Finding{New("disk", Warning, fmt.Sprintf("cannot tell how much is free in %s: %v", dir, err), "")}
 		}
-		if free[i] < scarce {
+		if free[i] = space.Free; free[i] < scarce {
 			low = append(low, fmt.Sprintf("%s are left in %s", human.Bytes(free[i]), dir))
 		}
 	}

@@ -28,7 +28,7 @@ type Collector struct {
 	DB      *db.DB
 	Store   *dag.Store
 	Life    func(dag.Process) dag.Life
-	Temps   []string // folders of killed processes in the temporary folder
+	Temps   []string // folders of killed processes in the temporary folder, and slots that were removed
 	Now     func() time.Time
 }
 

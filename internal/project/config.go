@@ -19,6 +19,9 @@ type Config struct {
 	Agent     AgentConfig            `toml:"agent"`
 	Agents    map[string]CustomAgent `toml:"agents"`
 	Run       RunConfig              `toml:"run"`
+	Parallel  ParallelConfig         `toml:"parallel"`
+	Merge     MergeConfig            `toml:"merge"`
+	Locks     map[string]int         `toml:"locks"` // how many tasks may hold a lock at once
 	Verify    VerifyConfig           `toml:"verify"`
 	Journal   JournalConfig          `toml:"journal"`
 	Knowledge KnowledgeConfig        `toml:"knowledge"`
@@ -39,6 +42,7 @@ type AgentConfig struct {
 	Command  string   `toml:"command"`
 	EnvAllow []string `toml:"env_allow"` // variables that reach it, after what is usual
 	Fallback []string `toml:"fallback"`  // who continues when it is rate-limited
+	Rotate   []string `toml:"rotate"`    // who take tasks in turn
 }
 
 // CustomAgent is an agent that the user defines.
@@ -46,6 +50,10 @@ type CustomAgent struct {
 	Command string            `toml:"command"`
 	Env     map[string]string `toml:"env"`
 	Models  map[string]string `toml:"models"`
+
+	Like       string    `toml:"like"`        // the agent that it is, with another account
+	AtOnce     int       `toml:"at_once"`     // attempts; 0 means any number
+	StartEvery *Duration `toml:"start_every"` // from one start to the next; nil is as ralph knows it
 
 	Prestart *bool `toml:"prestart"` // whether it may be started before it has a task; nil is as ralph knows it
 }
@@ -65,6 +73,26 @@ type RunConfig struct {
 	Grace         Duration `toml:"grace"`      // for what runs when SIGTERM comes; 0 releases it at once
 	Wait          string   `toml:"wait"`       // for providers' limits: auto, never or a duration
 	Prestart      bool     `toml:"prestart"`   // agents are started before they are needed, where that saves time
+}
+
+// ParallelConfig is how agents work side by side, each in a slot.
+type ParallelConfig struct {
+	Jobs    int      `toml:"jobs" least:"1"`
+	Copy    []string `toml:"copy"` // files that git does not know and slots need
+	Setup   string   `toml:"setup"`
+	SetupOn []string `toml:"setup_on"` // files whose change has setup run again
+
+	SetupTimeout Duration `toml:"setup_timeout"`
+	Dir          string   `toml:"dir"`          // of the slots; empty is a folder of the user's
+	MinFreeGiB   float64  `toml:"min_free_gib"` // what slots leave free on their disk
+}
+
+// MergeConfig is how their work lands on the target.
+type MergeConfig struct {
+	Window  int    `toml:"window"`                  // candidates that are tested at once; 0 is automatic
+	Resolve int    `toml:"resolve"`                 // sessions for a conflict before the task goes back
+	Review  string `toml:"review" oneof:"none all"` // what a person looks at before it lands
+	Push    string `toml:"push"`                    // the remote that gets what landed; empty pushes nothing
 }
 
 // VerifyConfig is what "done" has to pass.
@@ -151,6 +179,16 @@ func (s MCPServer) invalid() string {
 	return ""
 }
 
+func (a CustomAgent) invalid() (key, why string) {
+	if a.AtOnce < 0 {
+		return "at_once", fmt.Sprintf("%d is too small; the least is 0", a.AtOnce)
+	}
+	if a.StartEvery != nil {
+		why = field{at: a.StartEvery}.invalid()
+	}
+	return "start_every", why
+}
+
 func isBadRule(rule string) bool {
 	name := strings.TrimPrefix(rule, "!")
 	return name == "" || strings.ContainsAny(name, "=! \t\n\x00") || strings.Contains(strings.TrimSuffix(name, "*"), "*")
@@ -217,6 +255,8 @@ func Default() Config {
 			ModelStrategy: "cost-optimized", IdleTimeout: Duration(10 * time.Minute),
 			Backoff: Duration(5 * time.Second), Wait: "auto", KeepGoing: true, Prestart: true,
 		},
+		Parallel: ParallelConfig{Jobs: 1, Copy: []string{".env"}, SetupOn: []string{}, SetupTimeout: Duration(10 * time.Minute), MinFreeGiB: 2},
+		Merge:    MergeConfig{Review: "none", Resolve: 1},
 		Verify: VerifyConfig{
 			Enabled: true, Timeout: Duration(10 * time.Minute), Repairs: 2, Reruns: 1, Protect: protected(), EnvAllow: []string{},
 		},
@@ -246,6 +286,16 @@ func (c Config) invalid() (key, why string) {
 	for key, rules := range map[string][]string{"agent.env_allow": c.Agent.EnvAllow, "verify.env_allow": c.Verify.EnvAllow} {
 		if i := slices.IndexFunc(rules, isBadRule); i >= 0 {
 			return key, fmt.Sprintf("%q is not a variable name; write NAME, PREFIX_* or, to withhold one, !NAME", rules[i])
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Locks)) {
+		if c.Locks[name] < 1 {
+			return "locks." + name, fmt.Sprintf("%d is too small; the least is 1", c.Locks[name])
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Agents)) {
+		if key, why := c.Agents[name].invalid(); why != "" {
+			return "agents." + name + "." + key, why
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.MCP)) {

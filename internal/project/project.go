@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // ConfigName is the file that makes a folder a project.
@@ -23,7 +24,7 @@ type Project struct {
 
 // Find returns the project that dir lies in: the nearest folder at or above it
 // that has a .ralph.toml. One that is no file is an error, because whoever put it
-// there does not mean the project above.
+// there does not mean the project above. In a slot it is the project that the slot is a copy of.
 func Find(dir string) (Project, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -32,9 +33,11 @@ func Find(dir string) (Project, error) {
 	for at := dir; ; at = filepath.Dir(at) {
 		switch err := isProject(at); {
 		case err == nil:
-			return Project{Root: at}, nil
+			return Project{Root: original(at)}, nil
 		case !errors.Is(err, ErrNone):
 			return Project{}, err
+		case copiedFrom(at) != "": // git does not know its configuration
+			return Project{Root: copiedFrom(at)}, nil
 		case at == filepath.Dir(at):
 			return Project{}, fmt.Errorf("%w or above", isProject(dir))
 		}
@@ -50,7 +53,34 @@ func At(dir string) (Project, error) {
 	if err != nil {
 		return Project{}, err
 	}
-	return Project{Root: dir}, nil
+	return Project{Root: original(dir)}, nil
+}
+
+// original is the project of which root is the copy in a slot, or root itself: a copy has no
+// database of its own.
+func original(root string) string {
+	for top := root; ; top = filepath.Dir(top) {
+		if from := copiedFrom(top); from != "" {
+			sub, err := filepath.Rel(top, root)
+			if err == nil && (sub == "." || strings.HasSuffix(from, string(filepath.Separator)+sub)) {
+				return from
+			}
+			return root // a project that somebody made in the slot
+		}
+		if top == filepath.Dir(top) || exists(filepath.Join(top, ".git")) {
+			return root
+		}
+	}
+}
+
+// copiedFrom is the project that a slot was made for, which its .git names, or nothing.
+func copiedFrom(top string) string {
+	text, err := os.ReadFile(filepath.Join(top, ".git", "ralph-project"))
+	from := strings.TrimSpace(string(text))
+	if err != nil || isProject(from) != nil {
+		return ""
+	}
+	return from
 }
 
 // isProject is nil for a project, ErrNone for a folder that is none, and ErrConfig for one

@@ -46,6 +46,32 @@ func TestFindTakesTheNearestProjectAbove(t *testing.T) {
 	check.That(t, errors.Is(err, ErrNone), "got %v, want ErrNone", err)
 }
 
+func TestACopyInASlotIsTheProjectItself(t *testing.T) {
+	t.Parallel()
+	project, slot := t.TempDir(), t.TempDir()
+	inner := filepath.Join(project, "inner")
+	for _, dir := range []string{project, inner, slot, filepath.Join(slot, "inner"), filepath.Join(slot, "other")} {
+		write(t, filepath.Join(dir, ConfigName), "")
+	}
+	for _, tc := range []struct{ from, dir, want string }{
+		{project, slot, project},
+		{inner, filepath.Join(slot, "inner"), inner},
+		{project, filepath.Join(slot, "other"), filepath.Join(slot, "other")}, // somebody made it there
+		{filepath.Join(project, "gone"), slot, slot},
+	} {
+		write(t, filepath.Join(slot, ".git", "ralph-project"), tc.from+"\n")
+		found, err1 := Find(tc.dir)
+		at, err2 := At(tc.dir)
+		check.OK(t, errors.Join(err1, err2))
+		check.Equal(t, "found in "+tc.dir, tc.want, found.Root)
+		check.Equal(t, "at "+tc.dir, tc.want, at.Root)
+	}
+	bare := t.TempDir()
+	write(t, filepath.Join(bare, ".git", "ralph-project"), project)
+	p, err := Find(bare)
+	check.That(t, err == nil && p.Root == project, "a slot without a configuration: got %v, %v", p, err)
+}
+
 func TestWhatIsNoFileIsNotPassedOver(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -190,13 +216,13 @@ func TestCommentedDefaultsAreTheDefaults(t *testing.T) {
 	var lines []string
 	sample := false // what stands below is no default
 	for _, l := range strings.Split(configText(Found{}), "\n") {
-		sample = strings.HasPrefix(l, "# [[notify]]") || sample && l != ""
+		sample = strings.HasPrefix(l, "# [[notify]]") || strings.HasPrefix(l, "# [agents.") || sample && l != ""
 		if sample {
 			continue
 		}
 		if rest, ok := strings.CutPrefix(l, "# "); ok && strings.Contains(rest, " = ") && !strings.Contains(rest, `"my-`) &&
 			!strings.HasPrefix(rest, "env") && !strings.HasPrefix(rest, "models") && !strings.HasPrefix(rest, "commands") &&
-			!strings.HasPrefix(rest, "fallback") && !strings.HasPrefix(rest, `"`) {
+			!strings.HasPrefix(rest, "fallback") && !strings.HasPrefix(rest, "rotate") && !strings.HasPrefix(rest, "gpu") && !strings.HasPrefix(rest, `"`) {
 			l = rest
 		}
 		lines = append(lines, l)

@@ -29,8 +29,11 @@ func (l Loaded) Settings() []Setting {
 	for _, pattern := range slices.Sorted(maps.Keys(c.Prices)) {
 		list = append(list, Setting{Key: "prices." + pattern, Value: c.Prices[pattern].amounts()})
 	}
+	for _, name := range slices.Sorted(maps.Keys(c.Locks)) {
+		list = append(list, Setting{Key: "locks." + name, Value: c.Locks[name]})
+	}
 	for _, name := range slices.Sorted(maps.Keys(c.Agents)) {
-		list = append(list, Setting{Key: "agents." + name, Value: c.Agents[name].Command})
+		list = append(list, Setting{Key: "agents." + name, Value: cmp.Or(c.Agents[name].Command, c.Agents[name].Like)})
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.MCP)) {
 		list = append(list, Setting{Key: "mcp." + name, Value: cmp.Or(c.MCP[name].Command, c.MCP[name].URL)})

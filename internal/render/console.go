@@ -98,6 +98,7 @@ func (c *Console) wants(e event.Event) bool {
 	}
 	return e.Type == event.GateEnded && refused(e) || slices.Contains([]event.Type{
 		event.RunStarted, event.Recovered, event.RecoveryDone, event.TaskClaimed, event.AttemptEnded, event.Waiting, event.Warned, event.RunEnded,
+		event.MergeConflict, event.MergeWaiting, event.MergeHeld, event.MergeLanded,
 	}, e.Type)
 }
 

@@ -26,6 +26,9 @@ func (c *Console) footer(e event.Event) {
 	for _, text := range efforts(e) {
 		lines = append(lines, indent+p.Dim(text))
 	}
+	for _, text := range Landed(e.Work) {
+		lines = append(lines, indent+text)
+	}
 	lines = append(lines, c.failed()...)
 	if !c.opts.Quiet {
 		lines = append(lines, c.advice(e)...)
@@ -91,7 +94,7 @@ func (c *Console) failed() []string {
 }
 
 func (c *Console) advice(e event.Event) []string {
-	steps := Next(e.Run, e.RunOutcome(), c.failures, c.countFailed() > len(c.failures))
+	steps := append(Looks(e.Work), Next(e.Run, e.RunOutcome(), c.failures, c.countFailed() > len(c.failures))...)
 	if len(steps) == 0 {
 		return nil
 	}

@@ -40,7 +40,7 @@ func TestGolden(t *testing.T) {
 func TestAgentsThatRunAtOnceAreShownApart(t *testing.T) {
 	t.Parallel()
 	s := newScript()
-	s.run(event.Event{Type: event.RunStarted, Setup: &event.Setup{Scope: "everything", Jobs: 2}})
+	s.run(event.Event{Type: event.RunStarted, Setup: &event.Setup{Scope: "everything", Jobs: 2, Target: "refs/heads/main"}})
 	a := event.Event{Iteration: 1, Task: "t-aaaaaaaa", Attempt: "a-1"}
 	b := event.Event{Iteration: 2, Task: "t-bbbbbbbb", Attempt: "a-2"}
 	both := func(e, f event.Event) {

@@ -24,7 +24,10 @@ func (c *Console) settings(e event.Event) []setting {
 		}
 	}
 	jobs, pid, folder := "", "", s.Folder
-	if s.Jobs > 1 {
+	switch {
+	case s.Target != "":
+		jobs = Lanes(s)
+	case s.Jobs > 1:
 		jobs = strconv.Itoa(s.Jobs) + " at once"
 	}
 	if c.opts.Verbose && e.PID > 0 {

@@ -51,7 +51,7 @@ func (o Options) silent(e event.Event) bool {
 		return false
 	}
 	switch e.Type {
-	case event.Warned, event.RunInterrupted, event.RunEnded:
+	case event.Warned, event.MergeWaiting, event.RunInterrupted, event.RunEnded:
 		return false
 	case event.AttemptEnded:
 		_, tone := Attempt(e.AttemptOutcome(), e.Status)

@@ -79,6 +79,10 @@ func sampleRun() []event.Event {
 			Continues: "r-2c3d4e5f", Iterations: 5, Duration: 724_000,
 			Usage: event.Usage{TokensIn: 90_300, TokensCached: 48_000, TokensOut: 3_100, CostUSD: usd(0.62), Estimated: true, Unknown: true},
 		},
+		Work: &event.Work{
+			Target: "refs/heads/main", Commits: 1, From: "4f5c1e2a9b8d7c6e5f4a3b2c1d0e9f8a7b6c5d4e", To: "3f2a1bc0d9e8f7a6b5c4d3e2f1a0b9c8d7e6f5a4",
+			Kept: []event.Kept{{Task: "t-2b4d6f80", Ref: "refs/ralph/work/t-2b4d6f80/a-77aa88bb"}},
+		},
 	})
 	return s.events
 }
@@ -121,6 +125,14 @@ func firstIteration(s *script) {
 	s.in(event.Event{Type: event.VerifierEnded, Outcome: "none", Reason: "project files changed while the verifier looked: notes.txt", Files: []string{"notes.txt"}})
 	s.in(event.Event{Type: event.VerifierStarted})
 	s.in(event.Event{Type: event.VerifierEnded, Outcome: "pass"})
+	queued := event.Merge{N: 7, Target: "refs/heads/main", Onto: "4f5c1e2a9b8d7c6e5f4a3b2c1d0e9f8a7b6c5d4e", Commit: "3f2a1bc0d9e8f7a6b5c4d3e2f1a0b9c8d7e6f5a4"}
+	s.in(event.Event{Type: event.MergeQueued, Title: "Write the parser", Merge: &event.Merge{N: 7, Target: queued.Target}})
+	s.in(event.Event{Type: event.MergeConflict, Title: "Write the parser", Reason: "parser.go, go.mod", Merge: &event.Merge{N: 7, Target: queued.Target, Onto: queued.Onto}})
+	s.in(event.Event{Type: event.MergeDropped, Title: "Write the parser", Reason: "it conflicts with the target", Merge: &event.Merge{N: 7, Target: queued.Target, Onto: queued.Onto}})
+	s.in(event.Event{Type: event.MergeRebuilt, Title: "Write the parser", Merge: &queued})
+	s.in(event.Event{Type: event.MergeWaiting, Title: "Write the parser", Reason: "/src/app has changes that landing would overwrite: README.md", Merge: &queued})
+	s.in(event.Event{Type: event.MergeHeld, Title: "Write the parser", Merge: &queued})
+	s.in(event.Event{Type: event.MergeLanded, Title: "Write the parser", Merge: &queued})
 	s.in(event.Event{
 		Type: event.AttemptEnded, Title: "Write the parser", Agent: "claude", Model: "claude-sonnet-4-5",
 		Outcome: "done", Status: "done", Duration: 80_250, Files: []string{"parser.go", "parser_test.go"},

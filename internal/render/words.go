@@ -65,6 +65,20 @@ func (c *Console) describe(e event.Event, a *attempt) []said {
 		return one(said{sign: tone.Sign(), tone: tone, text: text})
 	case event.Drifted:
 		return one(said{sign: "!", text: drifted(e)})
+	case event.MergeQueued:
+		return one(said{text: "waits to land on " + target(e), detail: true})
+	case event.MergeRebuilt:
+		return one(said{text: target(e) + " has moved: the work is tested again", detail: true})
+	case event.MergeConflict:
+		return one(said{sign: "!", text: with("conflicts with "+target(e), e.Reason)})
+	case event.MergeWaiting:
+		return one(said{sign: "◷", text: with("waits to land", e.Reason)})
+	case event.MergeHeld:
+		return one(said{sign: "◷", text: "waits for review: ralph review " + Line(e.Task)})
+	case event.MergeLanded:
+		return one(said{sign: Good.Sign(), tone: Good, text: landed(e)})
+	case event.MergeDropped:
+		return one(said{text: with("does not land", e.Reason), detail: true})
 	case event.Waiting:
 		if c.waitsAlready(e) {
 			return nil

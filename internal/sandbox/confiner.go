@@ -41,6 +41,7 @@ type Confiner struct {
 	Work, Verification Report // what is in force
 
 	opts       Options
+	place      project.Project // where agents work
 	write      []string
 	hide       []string
 	temp       string // the folder of temporary folders
@@ -55,7 +56,7 @@ type Confiner struct {
 
 // New finds the best level at which the project's processes can be confined.
 func New(opts Options) (c *Confiner, err error) {
-	c = &Confiner{opts: opts, started: make(chan struct{}, 1), first: map[string][]*Fingerprint{}}
+	c = &Confiner{opts: opts, place: opts.Project, started: make(chan struct{}, 1), first: map[string][]*Fingerprint{}}
 	if c.write, err = c.paths("sandbox.write", opts.Write); err != nil {
 		return nil, err
 	}
@@ -110,6 +111,20 @@ func (c *Confiner) open() (err error) {
 	return nil
 }
 
+// In confines processes that work in another folder, a copy of the project, instead. The
+// project itself may only be read then.
+func (c *Confiner) In(dir string) (in *Confiner, err error) {
+	in = &Confiner{
+		Work: c.Work, Verification: c.Verification, opts: c.opts, place: project.Project{Root: dir}, hide: c.hide, temp: c.temp,
+		started: c.started, first: map[string][]*Fingerprint{},
+	}
+	if in.write, err = in.paths("sandbox.write", c.opts.Write); err != nil {
+		return nil, err
+	}
+	in.findProtected()
+	return in, nil
+}
+
 // Close removes the temporary folders that are left.
 func (c *Confiner) Close() error { return RemoveAll(c.temp) }
 
@@ -148,12 +163,12 @@ func (c *Confiner) findProtected() {
 		c.protection = &Protection{}
 		return
 	}
-	root := c.opts.Project.Root
+	root := c.place.Root
 	var more []string
 	if rel, err := filepath.Rel(root, c.opts.UserConfig); err == nil && filepath.IsLocal(rel) {
 		more = append(more, c.opts.UserConfig)
 	}
-	c.protection = Protect(context.Background(), c.opts.Project, more...)
+	c.protection = Protect(context.Background(), c.place, more...)
 	c.git = map[string]string{}
 	for _, dir := range git.Find(root).Folders {
 		if real, err := filepath.EvalSymlinks(dir); err == nil {
@@ -175,7 +190,7 @@ func (c *Confiner) paths(key string, list []string) ([]string, error) {
 			}
 			full = filepath.Join(home, rest)
 		} else if !filepath.IsAbs(path) {
-			full = filepath.Join(c.opts.Project.Root, path)
+			full = filepath.Join(c.place.Root, path)
 		}
 		if path == "" || full == "/" {
 			return nil, fmt.Errorf("%w: %s: %q would be everything", project.ErrConfig, key, path)
@@ -187,13 +202,20 @@ func (c *Confiner) paths(key string, list []string) ([]string, error) {
 
 // String describes what is in force, for the header of a run.
 func (c *Confiner) String() string {
+	return c.describe("this project", "; .ralph and git's hooks are read-only")
+}
+
+// InSlots describes the same for a run whose agents work in slots.
+func (c *Confiner) InSlots() string { return c.describe("their slot", "") }
+
+func (c *Confiner) describe(where, besides string) string {
 	if c.opts.Mode == "off" {
 		return "off: agents and gates run with your rights"
 	}
 	text := c.Work.Level.String() + map[Level]string{
 		None:       ": agents and gates run with your rights",
-		Landlock:   ": agents write only this project, their own folders and caches",
-		Namespaces: ": agents write only this project, their own folders and caches; .ralph and git's hooks are read-only",
+		Landlock:   ": agents write only " + where + ", their own folders and caches",
+		Namespaces: ": agents write only " + where + ", their own folders and caches" + besides,
 	}[c.Work.Level]
 	if len(c.Work.Reasons) > 0 {
 		text += " (" + strings.Join(c.Work.Reasons, "; ") + ")"
@@ -228,7 +250,7 @@ func (c *Confiner) ForWork(p Process) (*Confinement, error) {
 // attempt of this run at the same task tampered with still counts. With allowed, nobody
 // is warned of tampering in later runs.
 func (c *Confiner) Watch(x *Confinement, task string, allowed bool) (err error) {
-	if task != "" && !allowed {
+	if task != "" && !allowed && c.place == c.opts.Project { // a copy is made again for the next task
 		x.keep = func() error { return c.rememberPlanted(task, x.before) }
 	}
 	c.mu.Lock()

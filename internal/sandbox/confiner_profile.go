@@ -26,7 +26,7 @@ type Process struct {
 // that.
 func (c *Confiner) profile(mode Mode, level Level, temp string, process Process) (p Profile, variables []string) {
 	p = Profile{
-		Level: level, Mode: mode, Project: c.opts.Project.Root, Temp: temp, Git: c.unmoved(),
+		Level: level, Mode: mode, Project: c.place.Root, Temp: temp, Git: c.unmoved(),
 		State:   slices.Concat(makeable(process.State), c.write),
 		Write:   slices.Clone(process.Write),
 		Protect: c.protection.ReadOnly(mode),
@@ -53,7 +53,7 @@ func (c *Confiner) readable(env, argv []string) (files, programs []string) {
 		if filepath.IsAbs(path) || !strings.Contains(path, "/") {
 			return path
 		}
-		return filepath.Join(c.opts.Project.Root, path)
+		return filepath.Join(c.place.Root, path)
 	}
 	for _, entry := range env {
 		name, value, _ := strings.Cut(entry, "=")
@@ -67,8 +67,10 @@ func (c *Confiner) readable(env, argv []string) (files, programs []string) {
 			}
 		}
 	}
-	if c.opts.Reads != "" {
-		files = append(files, c.opts.Reads)
+	for _, path := range []string{c.opts.Reads, c.opts.Project.Root} { // a slot lies elsewhere
+		if path != "" {
+			files = append(files, path)
+		}
 	}
 	for _, word := range argv {
 		programs = append(programs, full(word))
@@ -93,7 +95,7 @@ func (c *Confiner) unmoved() []string {
 func (c *Confiner) Opened(state []string) []string {
 	var out []string
 	for _, path := range slices.Concat(c.write, state) {
-		if rel, err := filepath.Rel(c.opts.Project.Root, path); err == nil && filepath.IsLocal(rel) && rel != "." {
+		if rel, err := filepath.Rel(c.place.Root, path); err == nil && filepath.IsLocal(rel) && rel != "." {
 			out = append(out, filepath.ToSlash(rel))
 		}
 	}
@@ -109,7 +111,7 @@ func (c *Confiner) caches(mode Mode, level Level, temp string, env []string) (pa
 	for _, cache := range Caches(get("HOME"), get) {
 		useless := readOnly && cache.Variable != "" && !cache.Downloads
 		switch {
-		case !useless && cache.Wanted(c.opts.Project.Root) && MakeFolder(cache.Path) == nil:
+		case !useless && cache.Wanted(c.place.Root) && MakeFolder(cache.Path) == nil:
 			paths = append(paths, cache.Path)
 		case cache.Variable != "":
 			variables = append(variables, cache.Variable+"="+filepath.Join(temp, "cache", cache.Variable))

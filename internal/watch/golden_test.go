@@ -32,6 +32,16 @@ func TestFrames(t *testing.T) {
 			s.palette = term.Palette{On: true}
 			return s.at80()
 		},
+		"slots": func() *screenOf {
+			snap := shop()
+			snap.attempts[0].Slot, snap.attempts[1].Slot = 1, 2
+			snap.attempts = append(snap.attempts, dag.Attempt{ID: "a-00000003", Task: "t-00000007", Phase: dag.Verifying, Agent: "claude", Slot: 3, StartedAt: start})
+			snap.queue = []dag.Merge{
+				{N: 1, Attempt: "a-00000002", State: dag.MergeLanding, Reason: "README.md is changed"},
+				{N: 2, Attempt: "a-00000003", State: dag.MergeTesting, Candidate: "3f2a1bc"},
+			}
+			return newScreen(80, 24).give(news{snap: &snap, doing: map[string]string{}, warned: "landing waits: /src/shop has changes that landing would overwrite: README.md"})
+		},
 		"unfolded":   func() *screenOf { return working().press("home", "right") },
 		"reading":    func() *screenOf { return newScreen(80, 24) },
 		"empty":      func() *screenOf { return empty(80) },

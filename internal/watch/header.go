@@ -3,6 +3,7 @@ package watch
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -94,6 +95,18 @@ func (m *model) spent() string {
 	return strings.Join(human.Parts(used, m.palette.Bold(render.Cost(m.snap.spent.Usage))), ", ")
 }
 
+// attemptTitle says what the numbers before attempts are, and how much work is to land.
+func (m *model) attemptTitle() string {
+	title := m.palette.Bold("running")
+	if slices.ContainsFunc(m.snap.attempts, func(a dag.Attempt) bool { return a.Slot > 0 }) {
+		title += ", by slot"
+	}
+	if n := len(m.snap.queue); n > 0 {
+		title += fmt.Sprintf(", %d to land", n)
+	}
+	return title
+}
+
 // attemptLines are the attempts that are under way. If there is no space for all of
 // them, the last line counts the rest.
 func (m *model) attemptLines(height int) []string {
@@ -107,7 +120,11 @@ func (m *model) attemptLines(height int) []string {
 		if i, known := m.byID[a.Task]; known {
 			title = harmless(m.snap.tasks[i].Title)
 		}
-		lines = append(lines, ends(m.marker(a.Task)+m.palette.Cyan("● ")+title, m.palette.Dim(right), m.width))
+		sign := "●"
+		if a.Slot > 0 {
+			sign = strconv.Itoa(a.Slot)
+		}
+		lines = append(lines, ends(m.marker(a.Task)+m.palette.Cyan(sign+" ")+title, m.palette.Dim(right), m.width))
 	}
 	return lines
 }
@@ -119,7 +136,7 @@ func (m *model) facts(a dag.Attempt) []string {
 	if a.Iteration > 0 && m.width >= roomy {
 		facts = append(facts, fmt.Sprintf("iteration %d", a.Iteration))
 	}
-	facts = append(facts, phase(a, m.doing[a.ID]), span(m.at.Sub(a.StartedAt)))
+	facts = append(facts, m.phase(a), span(m.at.Sub(a.StartedAt)))
 	if n := a.AllTokens(); m.width < roomy && n > 0 {
 		return append(facts, human.Parts(tokens(n), render.Cost(a.Usage))...)
 	}
@@ -203,9 +220,19 @@ func (m *model) face(t dag.Outline) face {
 
 func plain(s string) string { return s }
 
-func phase(a dag.Attempt, doing string) string {
-	if doing != "" {
+// phase is how far an attempt has come: at work, on the way to the target, or what is done beside.
+func (m *model) phase(a dag.Attempt) string {
+	if doing := m.doing[a.ID]; doing != "" {
 		return harmless(doing)
+	}
+	for i, e := range m.snap.queue {
+		if e.Attempt == a.ID {
+			text := e.String()
+			if i > 0 {
+				text += fmt.Sprintf(", %d ahead", i)
+			}
+			return text
+		}
 	}
 	if a.Phase == dag.Prompted {
 		return "working"

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"ralph/dag"
@@ -141,6 +142,10 @@ func (s *source) happened(e event.Event) {
 		set("verifier")
 	case event.GateEnded, event.VerifierEnded, event.AttemptEnded:
 		set("")
+	case event.MergeWaiting:
+		s.warned = "landing waits: " + e.Reason
+	case event.MergeLanded:
+		s.warned = ""
 	case event.Warned:
 		s.warned = e.Text + " " + e.Reason
 	}
@@ -154,6 +159,7 @@ type snapshot struct {
 	tally    dag.Tally
 	tasks    []dag.Outline
 	attempts []dag.Attempt // under way, of all runs
+	queue    []dag.Merge   // work that is to land, in its order
 	spent    dag.Usage     // by the run
 }
 
@@ -198,6 +204,8 @@ func look(g *dag.Graph, wanted string, life func(dag.Process) dag.Life) (s snaps
 			s.attempts = append(s.attempts, a)
 		}
 	}
+	slices.SortStableFunc(s.attempts, func(a, b dag.Attempt) int { return a.Slot - b.Slot }) // a lane stays where it is
+	s.queue, _ = g.Queues()
 	if s.run.ID != "" {
 		s.spent, _ = g.RunUsage(s.run.ID)
 	}

@@ -108,7 +108,7 @@ func (m *model) overviewPage() []string {
 	s := m.shape()
 	lines := m.header()
 	if s.attempts > 0 {
-		lines = append(lines, m.rule(m.palette.Bold("running"), m.width))
+		lines = append(lines, m.rule(m.attemptTitle(), m.width))
 		lines = append(lines, m.attemptLines(s.attempts-1)...)
 	}
 	if s.beside {

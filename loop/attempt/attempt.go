@@ -64,6 +64,8 @@ func (w Worker) Run(ctx context.Context, j Job, p Ports) (Result, error) {
 		a.warnTampering(d)
 	}
 	a.closeSession(d)
+	d = a.land(ctx, d)
+	a.keepWork(context.WithoutCancel(ctx), d)
 	return a.result(context.WithoutCancel(ctx), d), err
 }
 
@@ -88,7 +90,9 @@ func (a *attempt) result(ctx context.Context, d policy.Decision) Result {
 	if err := a.talk.close(); err != nil {
 		a.warn(a.job.Task.ID, "keeping the answer: "+err.Error())
 	}
-	a.Baselines.settle(d.Action == policy.Complete, git.Head(ctx, a.job.Place.Dir), a.work.Gates)
+	if a.ports.Lane == nil {
+		a.Baselines.settle(d.Action == policy.Complete, git.Head(ctx, a.job.Place.Dir), a.work.Gates)
+	}
 	a.keepTree(ctx, d)
 	files := slices.Concat(a.talk.files, a.evidence.worked(ctx))
 	slices.Sort(files)
@@ -131,7 +135,7 @@ func (a *attempt) try(ctx context.Context) (policy.Decision, error) {
 	if err := a.prepare(ctx); err != nil {
 		return a.unseen(ctx, err)
 	}
-	text, err := a.brief(ctx)
+	text, err := a.brief(ctx, "")
 	if err != nil {
 		return Unprepared(), err
 	}
@@ -154,10 +158,21 @@ func (a *attempt) try(ctx context.Context) (policy.Decision, error) {
 		if d.Drifted {
 			a.noteDrift(ctx, d)
 		}
-		if d.Action != policy.Reprompt {
+		switch d.Action {
+		case policy.Reprompt:
+			why, text = d.Reason, a.followUp(d)
+		case policy.Resolve:
+			a.closeSession(d) // what it knows of the project is not true any more
+			why = d.Reason
+			if text, err = a.resolve(ctx); err != nil {
+				return Unprepared(), err
+			}
+			if err := a.open(ctx); err != nil {
+				return a.after(ctx, acp.Turn{}, err), nil
+			}
+		default:
 			return d, nil
 		}
-		why, text = d.Reason, a.followUp(d)
 	}
 }
 
@@ -181,12 +196,13 @@ func (a *attempt) verifyOnly(ctx context.Context) (policy.Decision, error) {
 }
 
 // brief makes the prompt, which is kept beside the transcript.
-func (a *attempt) brief(ctx context.Context) (string, error) {
+func (a *attempt) brief(ctx context.Context, conflict string) (string, error) {
 	sources := a.Sources(a.job.Place.Dir, a.job.Task, a.job.History.Changed)
 	for _, u := range sources.Unread {
 		a.WarnOnce(u.Subject, u.Text)
 	}
 	in := Brief(ctx, a.job.Brief, sources, a.job.Place.Dir, a.evidence.before, a.job.History.Last())
+	in.Conflict = prompt.Document{Text: conflict, From: "`git diff`"}
 	text := a.Redact.Text(prompt.Build(in))
 	return text, os.WriteFile(filepath.Join(a.job.Place.Folder, "prompt.md"), []byte(text), 0o600)
 }

@@ -24,8 +24,12 @@ type evidence struct {
 	taken    git.Taken         // the tree that was taken last
 	finished string            // the tree when the agent said that it is done; empty until then
 	blind    error             // why git cannot tell
-	compared map[[2]string]git.Difference
-	searched search // the last one for tampering
+
+	landing   Candidate
+	candidate string    // the tree that would land; empty where the work is verified in place
+	shown     git.Taken // the slot when it showed that
+	compared  map[[2]string]git.Difference
+	searched  search // the last one for tampering
 }
 
 // search is what was found in the changes that led to a tree.
@@ -197,7 +201,10 @@ func (e *evidence) examine(
 	if taking != nil {
 		return "", nil, false, taking
 	}
-	changes, err := e.ownChanges(ctx, taken.Tree)
+	lands, changes, err := e.candidateChanges(ctx, taken.Tree)
+	if e.candidate == "" {
+		changes, err = e.ownChanges(ctx, taken.Tree)
+	}
 	if err != nil {
 		return "", nil, false, err
 	}
@@ -205,10 +212,15 @@ func (e *evidence) examine(
 		// No agent could write it, so a person did.
 		changes = slices.DeleteFunc(changes, func(c git.Change) bool { return c.Path == configuration })
 	}
-	unchanged = len(changes) == 0 && git.SameTrees(ctx, e.job.Place.Dir, e.heads, git.Heads(ctx, e.job.Place.Dir, taken.Inside...))
 	shown = taken.Tree
-	if e.verifiesOnly() {
+	switch {
+	case e.candidate != "":
+		shown, unchanged = e.candidate, len(lands) == 0
+	case e.verifiesOnly():
 		shown = e.finished
+		fallthrough
+	default:
+		unchanged = len(changes) == 0 && git.SameTrees(ctx, e.job.Place.Dir, e.heads, git.Heads(ctx, e.job.Place.Dir, taken.Inside...))
 	}
 	if !e.job.Task.AllowTampering {
 		tampering, err = e.tampering(ctx, changes, taken.Tree)

@@ -2,6 +2,7 @@ package attempt
 
 import (
 	"context"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,30 +15,42 @@ import (
 	"ralph/verify"
 )
 
-// Baselines remembers what the gates said before the work of the tasks at hand.
+// Baselines remembers what the gates said before the work of the tasks at hand, by commit.
 type Baselines struct {
+	mu sync.Mutex
+	at map[string]*baseline
+}
+
+type baseline struct {
 	mu      sync.Mutex
-	head    string // the commit it holds for
 	results map[string]verify.Result
 }
 
-// of returns what gates said, and runs those that were not run yet. It starts over when
-// somebody else moved the head. Of several attempts one at a time runs gates.
-func (b *Baselines) of(head string, commands []string, run func(command string) (verify.Result, error)) ([]verify.Result, error) {
+// of returns what gates said, and runs those that were not run yet. Of several attempts at
+// one commit one at a time runs gates. Where only one folder is worked in, what was said of
+// another commit is forgotten: somebody else moved the head.
+func (b *Baselines) of(head string, forget bool, commands []string, run func(command string) (verify.Result, error)) ([]verify.Result, error) {
 	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.results == nil || b.head != head {
-		b.head, b.results = head, map[string]verify.Result{}
+	at := b.at[head]
+	if at == nil {
+		at = &baseline{results: map[string]verify.Result{}}
+		if b.at == nil || forget {
+			b.at = map[string]*baseline{}
+		}
+		b.at[head] = at
 	}
+	b.mu.Unlock()
+	at.mu.Lock()
+	defer at.mu.Unlock()
 	var list []verify.Result
 	for _, command := range commands {
-		res, known := b.results[command]
+		res, known := at.results[command]
 		if !known {
 			var err error
 			if res, err = run(command); err != nil {
 				return nil, err
 			}
-			b.results[command] = res
+			at.results[command] = res
 		}
 		list = append(list, res)
 	}
@@ -49,14 +62,34 @@ func (b *Baselines) of(head string, commands []string, run func(command string) 
 func (b *Baselines) settle(accepted bool, head string, gates []verify.Check) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.results == nil {
-		return
+	last := b.at
+	b.at = nil // what this work left behind is not the next task's fault
+	for _, at := range last {
+		if accepted {
+			at.learn(gates)
+			b.at = map[string]*baseline{head: at}
+		}
 	}
-	b.head = head
-	if !accepted {
-		b.results = nil // what this work left behind is not the next task's fault
-		return
+}
+
+// landed is settle for work that landed on a commit: what holds for the one below holds on.
+func (b *Baselines) landed(onto, commit string, gates []verify.Check) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	at := &baseline{results: map[string]verify.Result{}}
+	if below := b.at[onto]; below != nil {
+		below.mu.Lock()
+		maps.Copy(at.results, below.results)
+		below.mu.Unlock()
 	}
+	at.learn(gates)
+	if b.at == nil {
+		b.at = map[string]*baseline{}
+	}
+	b.at[commit] = at
+}
+
+func (b *baseline) learn(gates []verify.Check) {
 	for _, g := range gates {
 		b.results[g.Command] = g.Result
 	}
@@ -70,7 +103,7 @@ func (a *attempt) baseline(ctx context.Context) error {
 		return known
 	})
 	log := filepath.Join(filepath.Dir(a.job.Place.Folder), "baseline.log")
-	results, err := a.Baselines.of(a.evidence.before.Head, unknown, func(command string) (verify.Result, error) {
+	results, err := a.Baselines.of(a.evidence.before.Head, a.ports.Lane == nil, unknown, func(command string) (verify.Result, error) {
 		res, err := a.gate(ctx, command, "before the work", log)
 		if err == nil {
 			a.gateEnded(verify.Check{Result: res}, "before the work")
@@ -141,6 +174,9 @@ func (a *attempt) gate(ctx context.Context, command, why, path string) (verify.R
 		failpoint.Hit("K9")
 	}
 	runner := a.Gates
+	if a.ports.Lane != nil {
+		runner = a.ports.Gates
+	}
 	runner.Dir, runner.Owner, runner.Redact = a.job.Place.Dir, a.job.Run.Owner, a.Redact // what a gate leaves running dies with the run's
 	res, err := runner.Run(ctx, command, log)
 	if err == nil && !res.Passed && len(a.Withheld) > 0 {

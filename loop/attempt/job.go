@@ -44,7 +44,8 @@ type RunRef struct {
 // Place is where an attempt works.
 type Place struct {
 	Dir    string
-	Folder string // for its transcript and logs
+	Folder string   // for its transcript and logs
+	Env    []string // variables that tell it from other places
 }
 
 // Assignment is who works, and with which model.

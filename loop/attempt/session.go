@@ -48,7 +48,7 @@ func (a *attempt) open(ctx context.Context) error {
 // opening is what every session of the attempt is opened with.
 func (a *attempt) opening(folder string, verifier bool) Opening {
 	op := Opening{
-		Run: a.job.Run, Task: a.job.Task, Model: a.job.Agent.Choice.Model, Folder: folder, Verifier: verifier, Observe: a.observe,
+		Run: a.job.Run, Task: a.job.Task, Place: a.job.Place, Model: a.job.Agent.Choice.Model, Folder: folder, Verifier: verifier, Observe: a.observe,
 	}
 	if a.job.Agent.Standing.Substitute {
 		op.Agent = a.job.Agent.Name
@@ -198,6 +198,9 @@ func (a *attempt) observe(e acp.Event) {
 	switch e := e.(type) {
 	case acp.Text:
 		failpoint.Hit("K6")
+		if a.ports.Lane != nil {
+			failpoint.Hit("K16")
+		}
 		out.Type, out.Text = event.AgentText, e.Text
 	case acp.Thought:
 		out.Type, out.Text = event.AgentThought, e.Text

@@ -22,17 +22,29 @@ import (
 	"ralph/verify"
 )
 
-// verify checks what the agent says is done: whether it touched what checks it,
-// the gates, whether anything changed at all, and then the verdict of another session.
+// verify checks what the agent says is done: where it is, or as it will be on the target.
 func (a *attempt) verify(ctx context.Context) policy.Decision {
-	w := &a.work
-	w.Checked, w.Verdict, w.VerifierErr, w.VerifierOver, w.Disturbed = true, nil, nil, nil, nil
+	a.work.Checked = true
 	taken, err := a.evidence.finish(ctx)
 	if a.job.Finished == nil {
 		a.keepFinished(ctx)
 	}
 	failpoint.Hit("K8")
-	if a.job.Verify.Skip || a.ended == policy.Interrupted {
+	switch {
+	case a.ended == policy.Interrupted:
+		return a.decide()
+	case a.ports.Lane != nil:
+		return a.queue(ctx)
+	}
+	return a.check(ctx, taken, err)
+}
+
+// check checks work that is in the folder: whether it touched what checks it, the gates,
+// whether anything changed at all, and then the verdict of another session.
+func (a *attempt) check(ctx context.Context, taken git.Taken, err error) policy.Decision {
+	w := &a.work
+	w.Verdict, w.VerifierErr, w.VerifierOver, w.Disturbed, w.CheckErr = nil, nil, nil, nil, nil
+	if a.job.Verify.Skip {
 		return a.decide()
 	}
 	a.note(ctx, dag.Note{Phase: dag.Verifying})
@@ -44,7 +56,7 @@ func (a *attempt) verify(ctx context.Context) policy.Decision {
 		}
 	}
 	w.CheckErr = err
-	w.WantVerdict = a.wantsVerdict()
+	w.WantVerdict = a.wantsVerdict() && !w.Accepted
 	a.ended = ended(ctx)
 	a.note(ctx, dag.Note{Gates: records(w.Gates)})
 	d := a.decide()

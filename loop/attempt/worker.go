@@ -35,6 +35,7 @@ type Session interface {
 type Opening struct {
 	Run      RunRef
 	Task     dag.Task
+	Place    Place
 	Model    string // a tier, a name, or "" for the agent's own
 	Folder   string // for its transcript
 	Agent    string // who works instead of the run's own agent; "" for that one
@@ -83,6 +84,8 @@ type Ports struct {
 	Record Recorder
 	// Budget finds the budgets that are exceeded.
 	Budget func(context.Context) ([]budget.Finding, error)
+	Lane   Lane         // nil where the attempt works in the project's own folder
+	Gates  verify.Gates // instead of the worker's, where there is a lane
 	// Shared reports whether other agents may have worked in Place.Dir since then.
 	Shared func(ctx context.Context, since time.Time) bool
 }

@@ -4,6 +4,7 @@ package policy
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,13 +22,15 @@ import (
 // Action is what happens next with an attempt.
 type Action string
 
-// The actions. All but the first three end the attempt.
+// The actions. All but the first four end the attempt.
 const (
 	Verify     Action = "verify"      // check what it says is done
 	AskVerdict Action = "ask_verdict" // have the verifier agent review it
 	Reprompt   Action = "reprompt"    // say something more in the same session
+	Resolve    Action = "resolve"     // have a new session resolve a conflict
 	Wait       Action = "wait"        // give it back until a limit is over; costs nothing
 	Complete   Action = "complete"    // the task is done
+	Hold       Action = "hold"        // it was accepted, and a person is to look at it before it lands
 	Fail       Action = "fail"        // the task has failed
 	Retry      Action = "retry"       // the work was not accepted
 	Release    Action = "release"     // give it back to be tried again
@@ -156,8 +159,23 @@ const DriftReason = "drift: "
 // decideChecked decides about work that was checked: what cost nothing first. The first
 // word of a reason is its kind; the next agent gets it to read.
 func decideChecked(f Facts) Decision {
+	var halted Halted
+	if errors.As(f.Work.CheckErr, &halted) {
+		return Decision{Action: Release, Outcome: event.AttemptInterrupted, Uncounted: true, Reason: halted.Reason, EndRun: event.OutcomeBlocked}
+	}
 	if f.Work.CheckErr != nil {
 		return release(f, event.AttemptError, f.Work.CheckErr.Error())
+	}
+	if len(f.Work.Conflict) > 0 {
+		reason := "conflict: " + human.List(f.Work.Conflict, 5) + " changed on the target"
+		if len(f.Work.With) > 0 {
+			reason += " by " + human.List(f.Work.With, 5)
+		}
+		// A script is run again on what landed meanwhile: somebody gets further each time.
+		if (f.Work.Script || f.Session.Resolved < f.Rules.Resolve) && !f.Session.None && f.Turn.Over == nil {
+			return Decision{Action: Resolve, Reason: reason}
+		}
+		return retry(reason)
 	}
 	if len(f.Work.Tampering) > 0 {
 		return retry("tampering: " + strings.Join(f.Work.Tampering, "; "))
@@ -294,6 +312,11 @@ func unverified(f budget.Finding) Decision {
 	d.Reason = strings.Replace(d.Reason, "used up", "used up before the work could be verified", 1)
 	return d
 }
+
+// Halted is what keeps all work from landing until a person looks.
+type Halted struct{ Reason string }
+
+func (h Halted) Error() string { return h.Reason }
 
 // DisturbedReason says why a verdict does not count.
 func DisturbedReason(files []string) string {

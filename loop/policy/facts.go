@@ -52,6 +52,7 @@ type Session struct {
 	GoneOn    int  // "go on"
 	Nudged    int  // follow-ups about drift
 	Repairs   int  // red gates that were sent back
+	Resolved  int  // conflicts with the target that a session was opened for
 }
 
 // Work is what checking it showed.
@@ -60,6 +61,10 @@ type Work struct {
 	Gates       []verify.Check
 	CheckErr    error    // what kept the work from being checked
 	Tampering   []string // what checks the work and was changed by it
+	Conflict    []string // files that cannot be merged into the target
+	With        []string // the tasks that changed them there
+	Script      bool     // who works does the same again each time
+	Accepted    bool     // a verifier has accepted the same patch on another base
 	Unchanged   bool     // nothing differs from what was there before the task's first attempt
 	Evident     bool     // it needs no change to be done: a check, or an exit status said so
 	WantVerdict bool
@@ -93,6 +98,7 @@ type Rules struct {
 	MaxAttempts  int
 	RetryFailed  int // how often a task that an agent called failed is tried again
 	RepairRounds int // how often a red gate is sent back into the session
+	Resolve      int // how often a session is opened for a conflict with the target
 	Backoff      time.Duration
 	LimitWait    time.Duration // for a limit of unknown length; 0 means half a minute
 }

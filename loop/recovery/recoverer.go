@@ -10,6 +10,7 @@ import (
 
 	"ralph/dag"
 	"ralph/event"
+	"ralph/internal/git"
 	"ralph/internal/testing/failpoint"
 	"ralph/journal"
 )
@@ -26,6 +27,10 @@ type Recoverer struct {
 	Dir      string   // the project, whose uncommitted work Rules.OnDirty is about
 	Objects  string   // where trees of it are kept
 	OwnFiles []string // files below Dir that ralph itself writes
+
+	// Parallel finds where agents work side by side; it is asked only if some did. Nil finds nothing.
+	Parallel func(context.Context) (Parallel, error)
+	Said     func(dag.Task, dag.Attempt) Said // nil: nothing is known
 }
 
 // found is what a look at the graph shows of dead runs.
@@ -34,6 +39,9 @@ type found struct {
 	tasks []dag.Task
 	owner map[string]dag.Run
 	gone  map[string]string // attempts whose tasks people took away, and their owners
+
+	at      Parallel    // zero if no agent ever worked in a slot
+	landing []dag.Merge // what was landing
 }
 
 // Recover kills what is left of dead runs, then reclaims their tasks: fencing protects
@@ -49,10 +57,13 @@ func (r Recoverer) Recover(ctx context.Context) (Recovery, error) {
 		return rec, err
 	}
 	failpoint.Hit("K14")
+	if err := r.landings(ctx, &f, &rec); err != nil {
+		return rec, err
+	}
 	for _, t := range f.tasks {
 		var task Reclaimed
 		err := r.Store.Update(ctx, func(g *dag.Graph) (err error) {
-			task, err = r.reclaim(ctx, g, t, f.owner[t.Owner])
+			task, err = r.reclaim(ctx, g, t, f)
 			failpoint.Hit("K14")
 			return err
 		})
@@ -65,7 +76,10 @@ func (r Recoverer) Recover(ctx context.Context) (Recovery, error) {
 		failpoint.Hit("K14")
 		rec.Tasks = append(rec.Tasks, task)
 	}
-	return rec, r.closeDeadRuns(ctx, f, &rec)
+	if err := r.closeDeadRuns(ctx, f, &rec); err != nil || f.at.Repo == nil {
+		return rec, err
+	}
+	return rec, r.clean(ctx, f.at.Repo)
 }
 
 // Preview says what Recover would do, and does nothing. It does not look at
@@ -97,7 +111,7 @@ func (r Recoverer) Preview(ctx context.Context) (Recovery, error) {
 }
 
 func (r Recoverer) find(ctx context.Context) (found, error) {
-	f := found{owner: map[string]dag.Run{}}
+	f, parallel := found{owner: map[string]dag.Run{}}, false
 	err := r.Store.View(ctx, func(g *dag.Graph) (err error) {
 		if f.tasks, err = g.Stale(r.Life); err != nil {
 			return err
@@ -110,10 +124,19 @@ func (r Recoverer) find(ctx context.Context) (found, error) {
 		if err := r.leaving(g, &f); err != nil {
 			return err
 		}
+		if err := r.unlanded(g, &f); err != nil {
+			return err
+		}
+		slots, _ := g.Slots() // the first error of the database is that of the transaction
+		parallel = len(slots)+len(f.landing) > 0
 		open, err := g.OpenRuns()
 		f.runs = slices.DeleteFunc(open, func(run dag.Run) bool { return !r.Dead(run) })
 		return err
 	})
+	if err == nil && parallel && r.Parallel != nil {
+		// Without a repository nothing can have landed in it, and nothing be kept.
+		f.at, _ = r.Parallel(ctx)
+	}
 	return f, err
 }
 
@@ -129,9 +152,30 @@ func (r Recoverer) leaving(g *dag.Graph, f *found) error {
 		if err != nil {
 			return err
 		}
-		switch known := r.Life(run.Process); {
-		case !run.EndedAt.IsZero(), known == dag.Dead, known == dag.Unknown && r.Now().Sub(run.Heartbeat) > silence:
+		if r.over(run) {
 			f.gone[attempt] = owner
+		}
+	}
+	return err
+}
+
+// over says that nothing of a run is at work any more.
+func (r Recoverer) over(run dag.Run) bool {
+	known := r.Life(run.Process)
+	return !run.EndedAt.IsZero() || known == dag.Dead || known == dag.Unknown && r.Now().Sub(run.Heartbeat) > silence
+}
+
+// unlanded finds what dead runs were landing. A run that lives says itself what became of it.
+func (r Recoverer) unlanded(g *dag.Graph, f *found) error {
+	landing, err := g.Unlanded()
+	for _, m := range landing {
+		run, err := g.RunOf(m.Attempt)
+		if err != nil {
+			return err
+		}
+		stale := slices.ContainsFunc(f.tasks, func(t dag.Task) bool { return t.ID == m.Task && t.Owner == run.Owner })
+		if stale || r.over(run) {
+			f.landing = append(f.landing, m)
 		}
 	}
 	return err
@@ -192,7 +236,7 @@ func lastAttempt(g *dag.Graph, t dag.Task) (dag.Attempt, error) {
 }
 
 // reclaim reclaims one task, in the caller's transaction.
-func (r Recoverer) reclaim(ctx context.Context, g *dag.Graph, t dag.Task, run dag.Run) (Reclaimed, error) {
+func (r Recoverer) reclaim(ctx context.Context, g *dag.Graph, t dag.Task, f found) (Reclaimed, error) {
 	if err := g.Holds(dag.Claim{Task: t, Owner: t.Owner, Generation: t.Generation}); err != nil {
 		return Reclaimed{}, err
 	}
@@ -200,9 +244,20 @@ func (r Recoverer) reclaim(ctx context.Context, g *dag.Graph, t dag.Task, run da
 	if err != nil {
 		return Reclaimed{}, err
 	}
-	task, how := r.decide(t, last, run)
+	task, how := r.decide(t, last, f.owner[t.Owner])
+	var slot kept
+	if last.Slot > 0 && f.at.Repo != nil {
+		if slot, err = r.keep(ctx, f.at, last); err != nil {
+			return task, err
+		}
+	}
+	if slot.lost && how.Unverified == last.ID {
+		task.Action, how.Unverified = Released, ""
+		how.Reason = "its run died " + during(last.Phase) + ", and its slot is gone; released"
+		task.Reason = how.Reason
+	}
 	if how.Unverified == "" && !how.Fail { // finished work is about to be verified
-		note, fail, err := r.dirty(ctx, g, last)
+		note, fail, err := r.dirty(ctx, g, last, slot)
 		if err != nil {
 			return task, err
 		}
@@ -213,6 +268,20 @@ func (r Recoverer) reclaim(ctx context.Context, g *dag.Graph, t dag.Task, run da
 		task.Reason = how.Reason
 	}
 	return task, Reclaim(g, t, how, r.Now())
+}
+
+// Unland says what became of an entry that was landing when a run that lives lost its claim.
+func (r Recoverer) Unland(ctx context.Context, repo *git.Repo, n int64) error {
+	var m dag.Merge
+	err := r.Store.View(ctx, func(g *dag.Graph) (err error) { m, err = g.Merge(n); return err })
+	if err != nil || m.State != dag.MergeLanding {
+		return err
+	}
+	left, err := r.unfinish(ctx, repo, m)
+	if err != nil {
+		return err
+	}
+	return r.Store.Update(ctx, func(g *dag.Graph) error { _, err := r.settle(g, m, left, &found{}); return err })
 }
 
 // alone reports whether only dead runs hold tasks.

@@ -24,8 +24,9 @@ type Rules struct {
 // Action is what becomes of the task of a dead run.
 type Action string
 
-// All actions but Failed make the task pending.
+// All actions but Failed and Landed make the task pending.
 const (
+	Landed    Action = "landed"    // its work is on the target: it is done
 	Released  Action = "released"  // it starts over
 	Resumed   Action = "resumed"   // its work is finished: the next claim only verifies it
 	Abandoned Action = "abandoned" // too old to resume: it starts over
@@ -58,7 +59,7 @@ func (r Recovery) Summary() event.Recovery {
 		count[t.Action]++
 	}
 	return event.Recovery{Runs: len(r.Runs), RecoveryCounts: event.RecoveryCounts{
-		Released: count[Released], Resumed: count[Resumed], Abandoned: count[Abandoned], Failed: count[Failed], Orphans: r.Orphans,
+		Landed: count[Landed], Released: count[Released], Resumed: count[Resumed], Abandoned: count[Abandoned], Failed: count[Failed], Orphans: r.Orphans,
 	}}
 }
 

@@ -16,16 +16,26 @@ type OnDirty string
 // What may happen to it.
 const (
 	Keep  OnDirty = "keep"  // it stays, and the next agent learns of it
-	Stash OnDirty = "stash" // it is put into git's stash
+	Stash OnDirty = "stash" // it is put into git's stash, or under a ref if it was in a slot
 	Fail  OnDirty = "fail"  // the task fails, so that a person looks
 )
 
 const maxNamed = 5 // files that a reason names
 
+const leftText = "left uncommitted work, which recovery.on_dirty does not allow: %s"
+
 // dirty does with the uncommitted work of a dead attempt what the rules say, and returns a
 // note for the reason, or why the task has to fail. It runs inside the reclaiming
 // transaction, so that nobody can claim the task and begin to work meanwhile.
-func (r Recoverer) dirty(ctx context.Context, g *dag.Graph, last dag.Attempt) (note string, fail bool, err error) {
+func (r Recoverer) dirty(ctx context.Context, g *dag.Graph, last dag.Attempt, slot kept) (note string, fail bool, err error) {
+	switch {
+	case last.Slot > 0 && slot.ref == "":
+		return "", false, nil
+	case last.Slot > 0 && r.Rules.OnDirty == Fail:
+		return fmt.Sprintf(leftText+"; it is kept at %s", human.List(slot.files, maxNamed), slot.ref), true, nil
+	case last.Slot > 0:
+		return fmt.Sprintf("; its work is kept at %s: %s", slot.ref, human.List(slot.files, maxNamed)), false, nil
+	}
 	if r.Rules.OnDirty == "" || r.Rules.OnDirty == Keep {
 		return "", false, nil
 	}
@@ -38,7 +48,7 @@ func (r Recoverer) dirty(ctx context.Context, g *dag.Graph, last dag.Attempt) (n
 	case len(files)+len(inside) == 0:
 		return "", false, nil
 	case r.Rules.OnDirty == Fail:
-		return "left uncommitted work, which recovery.on_dirty does not allow: " + human.List(slices.Concat(files, inside), maxNamed), true, nil
+		return fmt.Sprintf(leftText, human.List(slices.Concat(files, inside), maxNamed)), true, nil
 	}
 	if alone, err := r.alone(g); err != nil {
 		return "", false, err

@@ -234,6 +234,16 @@ func ValidGlob(glob string) error {
 	return nil
 }
 
+// Outside lists the files that none of the globs takes in. Without globs there is nothing outside of them.
+func Outside(files, globs []string) (list []string) {
+	for _, name := range files {
+		if len(globs) > 0 && !slices.Contains(globs, ".") && !protected(name, globs) {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
 // protected reports whether the last glob that speaks of a file takes it in.
 func protected(name string, globs []string) bool {
 	is := false

@@ -1,0 +1,398 @@
+package dag
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"ralph/event"
+	"ralph/internal/db"
+)
+
+// ErrLanding says that another entry of the target is landing: a moment later this one may.
+var ErrLanding = errors.New("another entry is landing")
+
+// MergeState is where work stands that is to land.
+type MergeState string
+
+// The states of an entry. The first two and landing are open: an attempt has it. Held work waits
+// for a person, and enters the queue again once it is accepted.
+const (
+	MergeTesting MergeState = "testing"
+	MergeGreen   MergeState = "green"
+	MergeHeld    MergeState = "held"
+	MergeLanding MergeState = "landing"
+	MergeLanded  MergeState = "landed"
+	MergeDropped MergeState = "dropped"
+)
+
+// MergeStates lists them in the order in which work goes through them.
+func MergeStates() []MergeState {
+	return []MergeState{MergeTesting, MergeGreen, MergeHeld, MergeLanding, MergeLanded, MergeDropped}
+}
+
+// MergeMove is one allowed change of an entry's state. By is the name of the verb.
+type MergeMove struct {
+	From, To MergeState
+	By       string
+}
+
+// MergeMoves is all that the verbs can do to an entry. Besides, the end of its attempt drops one
+// that is testing or green, and whatever a person does to the task one that is held.
+func MergeMoves() []MergeMove {
+	return []MergeMove{
+		{MergeTesting, MergeTesting, "built"},
+		{MergeGreen, MergeTesting, "built"},
+		{MergeLanding, MergeTesting, "built"},
+		{MergeTesting, MergeTesting, "tested"},
+		{MergeTesting, MergeGreen, "tested"},
+		{MergeGreen, MergeHeld, "hold"},
+		{MergeGreen, MergeLanding, "landing"},
+		{MergeLanding, MergeLanded, "landed"},
+		{MergeTesting, MergeDropped, "drop"},
+		{MergeGreen, MergeDropped, "drop"},
+		{MergeLanding, MergeDropped, "drop"},
+		{MergeHeld, MergeDropped, "reject"},
+	}
+}
+
+// Merge is an entry of the queue: work of one attempt that is to land on a branch.
+type Merge struct {
+	N         int64  // the order in which work lands
+	Task      string // its ID
+	Title     string // "" once the task is deleted
+	Attempt   string
+	Target    string
+	Base      string // the commit below the work
+	Work      string // the commit that is the work
+	Patch     string // what tells whether two works are the same
+	Onto      string // what the candidate was built on; "" before
+	Candidate string // the commit that is tested and lands; "" before
+	Accepted  bool   // a person accepted this work
+	Reason    string // why it was dropped, or cannot land yet
+	State     MergeState
+	At        time.Time
+	EndedAt   time.Time // zero unless it landed or was dropped
+}
+
+// String says how far an entry has come.
+func (m Merge) String() string {
+	switch {
+	case m.State == MergeTesting && m.Candidate == "":
+		return "waits to be tested"
+	case m.State == MergeGreen, m.State == MergeLanding && m.Reason != "":
+		return "waits to land"
+	case m.State == MergeHeld:
+		return "waits for review"
+	}
+	return string(m.State)
+}
+
+// NewMerge is what Enter needs to know.
+type NewMerge struct{ Target, Base, Work, Patch string }
+
+const mergeColumns = `n, task_id, (SELECT t.title FROM tasks t WHERE t.n = merges.task), attempt, target, base, work, patch,
+    onto, candidate, accepted, reason, state, at, ended_at`
+
+func scanMerge(r *db.Row) Merge {
+	return Merge{
+		N: r.Int64(), Task: r.Text(), Title: r.Text(), Attempt: r.Text(), Target: r.Text(), Base: r.Text(), Work: r.Text(), Patch: r.Text(),
+		Onto: r.Text(), Candidate: r.Text(), Accepted: r.Bool(), Reason: r.Text(), State: MergeState(r.Text()), At: r.Time(), EndedAt: r.Time(),
+	}
+}
+
+const (
+	openMergeSQL = `SELECT count(*) FROM merges WHERE task = :task AND state IN ('testing', 'green', 'landing');`
+	reenterSQL   = `
+UPDATE merges SET state = 'dropped', ended_at = :now, reason = 'it entered the queue again' WHERE task = :task AND state = 'held';`
+	// What a person accepted stays accepted, however often it has to enter the queue.
+	enterSQL = `
+INSERT INTO merges (task, task_id, attempt, target, base, work, patch, at, state, accepted)
+VALUES (:task, :task_id, :attempt, :target, :base, :work, :patch, :now, 'testing',
+    EXISTS (SELECT 1 FROM merges m WHERE m.task = :task AND m.patch = :patch AND m.accepted))
+RETURNING ` + mergeColumns + `;`
+)
+
+// Enter puts the work of a claimed task at the end of its target's queue. A task has one open entry.
+func (g *Graph) Enter(c Claim, m NewMerge) (Merge, error) {
+	t, err := g.held(c)
+	if err != nil {
+		return Merge{}, err
+	}
+	if g.number(openMergeSQL, ":task", t.n) > 0 {
+		return Merge{}, fmt.Errorf("%w: work of %s is in the queue already", ErrRefused, t.id)
+	}
+	entered, err := db.One(g.tx, enterSQL, scanMerge, ":task", t.n, ":task_id", t.id, ":attempt", c.Attempt, ":target", m.Target,
+		":base", m.Base, ":work", m.Work, ":patch", m.Patch, ":now", g.millis())
+	g.tx.Do(reenterSQL, ":task", t.n, ":now", g.millis())
+	return entered, cmp.Or(err, g.tx.Err())
+}
+
+const (
+	mergeSQL    = `SELECT ` + mergeColumns + ` FROM merges WHERE n = :n;`
+	stateSQL    = `UPDATE merges SET state = :state, ended_at = :ended, reason = :reason WHERE n = :n;`
+	builtSQL    = `UPDATE merges SET onto = :onto, candidate = :candidate WHERE n = :n;`
+	busySQL     = `SELECT count(*) FROM merges INDEXED BY merges_landing WHERE target = :target AND state = 'landing';`
+	acceptedSQL = `UPDATE merges SET accepted = 1 WHERE n = :n;`
+)
+
+// Merge returns one entry.
+func (g *Graph) Merge(n int64) (Merge, error) {
+	found, err := db.All(g.tx, mergeSQL, scanMerge, ":n", n)
+	return only(found, err, fmt.Sprint("entry ", n, " of the queue"))
+}
+
+// turn changes the state of an entry, if the table of moves has it.
+func (g *Graph) turn(m Merge, to MergeState, by, reason string) error {
+	if !slices.Contains(MergeMoves(), MergeMove{m.State, to, by}) {
+		return fmt.Errorf("%w: entry %d of the queue, of %s, is %s", ErrRefused, m.N, m.Task, m.State)
+	}
+	var ended any
+	if to == MergeLanded || to == MergeDropped {
+		ended = g.millis()
+	}
+	return g.tx.Exec(stateSQL, ":n", m.N, ":state", string(to), ":ended", ended, ":reason", db.OrNull(g.said(reason)))
+}
+
+// ours is an entry of a claimed task, or ErrLost.
+func (g *Graph) ours(c Claim, n int64) (node, Merge, error) {
+	t, err := g.held(c)
+	if err != nil {
+		return t, Merge{}, err
+	}
+	m, err := g.Merge(n)
+	if err == nil && m.Task != t.id {
+		err = fmt.Errorf("%w: entry %d of the queue is of %s, not of %s", ErrRefused, n, m.Task, t.id)
+	}
+	return t, m, err
+}
+
+// Built stores what is to be tested, and that it was not yet.
+func (g *Graph) Built(c Claim, n int64, onto, candidate string) error {
+	_, m, err := g.ours(c, n)
+	if err == nil {
+		err = g.turn(m, MergeTesting, "built", "")
+	}
+	if err != nil {
+		return err
+	}
+	return g.tx.Exec(builtSQL, ":n", n, ":onto", onto, ":candidate", candidate)
+}
+
+// Tested stores how its candidate was found. One that is red stays in the queue: the fault may be
+// that of an entry before it.
+func (g *Graph) Tested(c Claim, n int64, green bool) error {
+	_, m, err := g.ours(c, n)
+	switch {
+	case err != nil:
+		return err
+	case m.Candidate == "":
+		return fmt.Errorf("%w: entry %d of the queue was not built", ErrRefused, n)
+	case green:
+		return g.turn(m, MergeGreen, "tested", "")
+	}
+	return g.turn(m, MergeTesting, "tested", "")
+}
+
+// Landing says that the target is about to be moved to the candidate. With ErrLanding another
+// entry of the target came first.
+func (g *Graph) Landing(c Claim, n int64) error {
+	_, m, err := g.ours(c, n)
+	switch {
+	case err != nil:
+		return err
+	case m.State == MergeGreen && g.number(busySQL, ":target", m.Target) > 0:
+		return fmt.Errorf("%s: %w", m.Target, ErrLanding)
+	}
+	return g.turn(m, MergeLanding, "landing", "")
+}
+
+const obstructedSQL = `UPDATE merges SET reason = :reason WHERE n = :n AND state = 'landing';`
+
+// Obstructed stores what is in the way of an entry that is landing.
+func (g *Graph) Obstructed(c Claim, n int64, reason string) error {
+	_, m, err := g.ours(c, n)
+	if err != nil {
+		return err
+	}
+	return g.tx.Exec(obstructedSQL, ":n", m.N, ":reason", db.OrNull(g.said(reason)))
+}
+
+// Landed says that the target was moved, and completes the task. What it took back is open again.
+func (g *Graph) Landed(c Claim, n int64, verification string) error {
+	t, m, err := g.ours(c, n)
+	if err == nil {
+		err = g.turn(m, MergeLanded, "landed", "")
+	}
+	if err != nil {
+		return err
+	}
+	if err := g.Complete(c, verification); err != nil {
+		return err
+	}
+	return g.reopenUndone(t)
+}
+
+// Drop takes an entry out of the queue. The task stays claimed, and may enter again.
+func (g *Graph) Drop(c Claim, n int64, reason string) error {
+	_, m, err := g.ours(c, n)
+	if err != nil {
+		return err
+	}
+	return g.turn(m, MergeDropped, "drop", reason)
+}
+
+// SettleLanding says what became of an entry that was landing when its claim was lost. While somebody
+// has that claim it is refused: Landed or Drop say it then.
+func (g *Graph) SettleLanding(n int64, landed bool, reason string) error {
+	m, err := g.Merge(n)
+	if err != nil {
+		return err
+	}
+	a, err := g.Attempt(m.Attempt)
+	switch {
+	case err != nil:
+		return err
+	case m.State != MergeLanding || a.EndedAt.IsZero() && m.Title != "":
+		return fmt.Errorf("%w: entry %d of the queue, of %s, is %s, and its attempt has the task", ErrRefused, n, m.Task, m.State)
+	case landed:
+		return g.turn(m, MergeLanded, "landed", reason)
+	}
+	return g.turn(m, MergeDropped, "drop", reason)
+}
+
+const reviewSQL = `UPDATE tasks SET unverified = :attempt, review = 1 WHERE n = :n;`
+
+// Hold ends a claim with the work green and a person to accept it. The task is pending, and out of
+// the queue of claims until then.
+func (g *Graph) Hold(c Claim, n int64) error {
+	t, m, err := g.ours(c, n)
+	if err != nil {
+		return err
+	}
+	g.tx.Do(unverifiedSQL, ":n", t.n, ":attempt", nil) // before it is held: this drops what is
+	if err := g.turn(m, MergeHeld, "hold", ""); err != nil {
+		return err
+	}
+	if err := g.settle(t, c, Pending, ByRelease, event.AttemptReleased, "its work waits for review"); err != nil {
+		return err
+	}
+	return g.tx.Exec(reviewSQL, ":n", t.n, ":attempt", cmp.Or(c.Resumed.ID, c.Attempt))
+}
+
+const toReview = ` WHERE state = 'held' AND NOT accepted`
+
+// awaiting is the held work of a task, and the task.
+func (g *Graph) awaiting(id string) (node, Merge, error) {
+	t, err := g.nodeByID(id)
+	if err != nil {
+		return t, Merge{}, err
+	}
+	m, err := db.One(g.tx, heldOfSQL, scanMerge, ":task", t.n)
+	if err == nil && m.N == 0 {
+		err = fmt.Errorf("%w: no work of %s waits for review", ErrRefused, t.id)
+	}
+	return t, m, err
+}
+
+const (
+	heldOfSQL = `SELECT ` + mergeColumns + ` FROM merges` + toReview + ` AND task = :task;`
+	acceptSQL = `UPDATE tasks SET review = 0, updated_at = :now WHERE n = :n;`
+	rejectSQL = `UPDATE tasks SET unverified = NULL, verification = 'failed', updated_at = :now WHERE n = :n;`
+)
+
+// Accept is a person's word that held work may land. The next claim takes it, and needs no agent.
+func (g *Graph) Accept(id string) error {
+	t, m, err := g.awaiting(id)
+	if err != nil {
+		return err
+	}
+	g.tx.Do(acceptedSQL, ":n", m.N)
+	g.tx.Do(acceptSQL, ":n", t.n, ":now", g.millis())
+	g.log(t.n, LogSystem, "accepted by hand")
+	return g.tx.Err()
+}
+
+// Reject is a person's word that held work may not land. The next attempt is told why.
+func (g *Graph) Reject(id, reason string) error {
+	t, m, err := g.awaiting(id)
+	if err == nil {
+		err = g.turn(m, MergeDropped, "reject", cmp.Or(reason, "rejected by hand"))
+	}
+	if err != nil {
+		return err
+	}
+	g.tx.Do(rejectSQL, ":n", t.n, ":now", g.millis())
+	g.log(t.n, LogVerify, cmp.Or(reason, "a person rejected the work"))
+	return g.tx.Err()
+}
+
+const (
+	queueSQL = `
+SELECT ` + mergeColumns + ` FROM merges INDEXED BY merges_open WHERE target = :target AND state IN ('testing', 'green', 'landing') ORDER BY n;`
+	queuesSQL   = `SELECT ` + mergeColumns + ` FROM merges INDEXED BY merges_open WHERE state IN ('testing', 'green', 'landing') ORDER BY n;`
+	mergesSQL   = `SELECT ` + mergeColumns + ` FROM merges WHERE state = :state ORDER BY n;`
+	toReviewSQL = `SELECT ` + mergeColumns + ` FROM merges` + toReview + ` ORDER BY n;`
+	mergesOfSQL = `SELECT ` + mergeColumns + ` FROM merges WHERE task = :task ORDER BY n;`
+	// What an attempt entered is the work that later ones only verify.
+	resumedSQL = `
+SELECT ` + mergeColumns + ` FROM merges WHERE task = :task
+    AND (SELECT a.n FROM attempts a WHERE a.id = merges.attempt) >= (SELECT a.n FROM attempts a WHERE a.id = :attempt) ORDER BY n DESC LIMIT 1;`
+)
+
+// Queue lists the open entries of a target in the order in which they land.
+func (g *Graph) Queue(target string) ([]Merge, error) {
+	return db.All(g.tx, queueSQL, scanMerge, ":target", target)
+}
+
+// Queues lists the open entries of all targets, oldest first.
+func (g *Graph) Queues() ([]Merge, error) { return db.All(g.tx, queuesSQL, scanMerge) }
+
+// Unlanded lists the entries that were about to land when somebody last looked: recovery asks the
+// target what became of them.
+func (g *Graph) Unlanded() ([]Merge, error) { return g.MergesIn(MergeLanding) }
+
+// MergesIn lists the entries in one state, oldest first.
+func (g *Graph) MergesIn(s MergeState) ([]Merge, error) {
+	return db.All(g.tx, mergesSQL, scanMerge, ":state", string(s))
+}
+
+// MergesOf lists the entries of a task, oldest first.
+func (g *Graph) MergesOf(t Task) ([]Merge, error) {
+	return db.All(g.tx, mergesOfSQL, scanMerge, ":task", t.N)
+}
+
+const landedSQL = `
+SELECT ` + mergeColumns + ` FROM merges
+WHERE attempt IN (SELECT a.id FROM attempts a WHERE a.run = (SELECT r.n FROM runs r WHERE r.id = :run)) AND state = 'landed' ORDER BY n;`
+
+// Work says where the work of a run ended up. Its target is that of what landed. Kept are the refs of all
+// work that did not land, by attempt; the last one of each task counts. What waits for review is not among them.
+func (g *Graph) Work(run string, kept map[string]string) (w event.Work, err error) {
+	landed, _ := db.All(g.tx, landedSQL, scanMerge, ":run", run) // the first error of the database is that of all that follow
+	for _, m := range landed {
+		w.Target, w.From, w.To, w.Commits = m.Target, cmp.Or(w.From, m.Onto), m.Candidate, w.Commits+1
+	}
+	var left []Attempt
+	for id := range kept {
+		a, err := g.Attempt(id)
+		if err == nil && a.Run == run {
+			left = append(left, a)
+		}
+	}
+	slices.SortFunc(left, func(a, b Attempt) int { return cmp.Or(a.StartedAt.Compare(b.StartedAt), cmp.Compare(a.ID, b.ID)) })
+	held, _ := g.ToReview()
+	for _, a := range left {
+		if slices.ContainsFunc(held, func(m Merge) bool { return m.Attempt == a.ID }) {
+			w.Review = append(w.Review, event.Kept{Task: a.Task, Ref: kept[a.ID]})
+			continue
+		}
+		w.Kept = append(slices.DeleteFunc(w.Kept, func(k event.Kept) bool { return k.Task == a.Task }), event.Kept{Task: a.Task, Ref: kept[a.ID]})
+	}
+	return w, g.tx.Err()
+}
+
+// ToReview lists the work that waits for a person, oldest first.
+func (g *Graph) ToReview() ([]Merge, error) { return db.All(g.tx, toReviewSQL, scanMerge) }

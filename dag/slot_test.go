@@ -1,0 +1,110 @@
+package dag_test
+
+import (
+	"testing"
+
+	"ralph/dag"
+	"ralph/event"
+	"ralph/internal/testing/check"
+)
+
+func TestAClaimTakesTheLowestFreeSlotOrThatOfItsLastAttempt(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.plan("a", "b", "c", "d")
+	opts := dag.ClaimOptions{Slots: 3}
+	a, b, c := w.take("a", opts), w.take("b", opts), w.take("c", opts)
+	check.Equal(t, "slots", []int{1, 2, 3}, []int{a.Slot, b.Slot, c.Slot})
+	d, ok := w.next(opts)
+	check.That(t, !ok, "%s was claimed without a slot", d.Task.Title)
+	refused := get(w, func(g *dag.Graph) (dag.Refused, error) { opts.Run = w.run; return g.Refused(opts) })
+	check.Equal(t, "why", dag.Refused{Busy: true}, refused)
+	w.update(func(g *dag.Graph) error { return g.Release(c, dag.Release{}) })
+	w.update(func(g *dag.Graph) error { return g.Release(a, dag.Release{}) })
+	c = w.take("c", dag.ClaimOptions{Scope: dag.Scope{Task: w.id("c")}, Slots: 3})
+	check.Equal(t, "the slot that it had", 3, c.Slot)
+	w.update(func(g *dag.Graph) error { return g.Complete(c, "passed") })
+	w.plan("new prio -1")
+	check.Equal(t, "the slot of one that is new", 1, w.take("new", opts).Slot)
+	check.Equal(t, "the slot of one that had another's", 3, w.take("a", opts).Slot)
+	check.Equal(t, "on record", 3, get(w, func(g *dag.Graph) (dag.Attempt, error) { return g.Attempt(c.Attempt) }).Slot)
+	check.Equal(t, "without slots", 0, w.take("d", dag.ClaimOptions{}).Slot)
+	w.sound()
+}
+
+// TestAnAgentThatIsStillAtWorkKeepsItsSlotAndItsLocks takes tasks away from agents, which are at work until they
+// were told.
+func TestAnAgentThatIsStillAtWorkKeepsItsSlotAndItsLocks(t *testing.T) {
+	t.Parallel()
+	gone := map[string]func(*world, dag.Claim){
+		"it was stopped": func(w *world, c dag.Claim) { w.abandon(c) },
+		"its run died":   func(w *world, c dag.Claim) { w.update(func(g *dag.Graph) error { return g.Left(c.Attempt) }) },
+		"its run was closed": func(w *world, _ dag.Claim) {
+			w.update(func(g *dag.Graph) error { _, err := g.Died(w.run.ID, "gone"); return err })
+		},
+		"its run ended by then": func(w *world, _ dag.Claim) {
+			w.update(func(g *dag.Graph) error { return g.EndRun(w.run.ID, event.OutcomeStopped, "", 1) })
+		},
+	}
+	taken := map[string]func(*world){
+		"reset":      func(w *world) { w.update(func(g *dag.Graph) error { return g.Reset(w.id("a")) }) },
+		"tree reset": func(w *world) { w.update(func(g *dag.Graph) error { _, err := g.ResetTree(w.id("a")); return err }) },
+		"done":       func(w *world) { w.update(func(g *dag.Graph) error { return g.Finish(w.id("a")) }) },
+		"deleted":    func(w *world) { w.update(func(g *dag.Graph) error { return g.Delete(w.id("a")) }) },
+		"reset, deleted": func(w *world) {
+			w.update(func(g *dag.Graph) error { return cmpErr(g.Reset(w.id("a")), g.Delete(w.id("a"))) })
+		},
+	}
+	for how, take := range taken {
+		for end, leave := range gone {
+			t.Run(how+", "+end, func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t)
+				w.add(dag.NewTask{Title: "a", Locks: []string{"gpu"}})
+				c := w.take("a", dag.ClaimOptions{Slots: 1})
+				holds := func() (list []string) {
+					for _, s := range get(w, (*dag.Graph).Slots) {
+						list = append(list, s.Attempt)
+					}
+					for _, l := range get(w, (*dag.Graph).Locks) {
+						list = append(list, l.Name+" "+l.Attempt)
+					}
+					return list
+				}
+				take(w)
+				check.Equal(t, "while it is at work", []string{c.Attempt, "gpu " + c.Attempt}, holds())
+				w.sound()
+				leave(w, c)
+				check.Equal(t, "when it is gone", []string{""}, holds())
+				w.sound()
+			})
+		}
+	}
+}
+
+func cmpErr(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func TestWhatIsKnownOfASlot(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.plan("a")
+	made := dag.Slot{N: 1, Path: "/slots/1", Setup: "sum", Size: 7}
+	w.update(func(g *dag.Graph) error { return g.NoteSlot(made) })
+	c := w.take("a", dag.ClaimOptions{Slots: 1})
+	made.Attempt, made.UsedAt = c.Attempt, w.clock()
+	check.Equal(t, "slots", []dag.Slot{made}, get(w, (*dag.Graph).Slots))
+	w.refused(dag.ErrNotFound, func(g *dag.Graph) error { return g.ForgetSlot(1) })
+	made.Setup = ""
+	w.update(func(g *dag.Graph) error { return g.NoteSlot(made) })
+	check.Equal(t, "slots", []dag.Slot{made}, get(w, (*dag.Graph).Slots))
+	w.update(func(g *dag.Graph) error { return g.Complete(c, "passed") })
+	w.update(func(g *dag.Graph) error { return g.ForgetSlot(1) })
+	check.Equal(t, "slots", []dag.Slot(nil), get(w, (*dag.Graph).Slots))
+}

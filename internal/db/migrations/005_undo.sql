@@ -1,0 +1,6 @@
+-- Tasks that take back the work of others, which are open again when that lands.
+CREATE TABLE undoes (
+    task   INTEGER PRIMARY KEY REFERENCES tasks (n) ON DELETE CASCADE,
+    undone INTEGER NOT NULL REFERENCES tasks (n) ON DELETE CASCADE
+) STRICT;
+CREATE INDEX undoes_undone ON undoes (undone);

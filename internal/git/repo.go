@@ -1,0 +1,199 @@
+package git
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+)
+
+// repoTimeout is how long one git command of a Repo may take: it may write every file.
+const repoTimeout = 10 * time.Minute
+
+// Repo is the repository of a project, for whoever adds to it: objects, refs, and working
+// trees that ralph makes. Its configuration counts, filters included, but no hooks run.
+type Repo struct {
+	dir    string // the working tree of the project, or a bare repository
+	own    string // the git folder of that working tree
+	common string // the git folder that holds objects and refs
+	env    []string
+}
+
+// OpenRepo finds the repository that dir lies in. The error is ErrUnknown where there is
+// none that git accepts.
+func OpenRepo(ctx context.Context, dir string) (*Repo, error) {
+	cmd := command(ctx, dir, "rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir")
+	env := slices.DeleteFunc(cmd.Environ(), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		return slices.Contains([]string{"GIT_DIR", "GIT_COMMON_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE", "GIT_PREFIX"}, name)
+	})
+	cmd.Env = env
+	var complaint bytes.Buffer
+	cmd.Stderr = &complaint
+	out, err := cmd.Output()
+	lines := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
+	if err != nil || len(lines) != 2 {
+		return nil, fmt.Errorf("%s: %w (%s)", dir, ErrUnknown, lastLine(complaint.String()))
+	}
+	top := repository(dir)
+	if top == "" { // bare
+		top = lines[0]
+	}
+	return &Repo{dir: top, own: lines[0], common: lines[1], env: append(env, "GIT_TERMINAL_PROMPT=0", "LC_ALL=C")}, nil
+}
+
+// Dir is the top of the project's working tree.
+func (r *Repo) Dir() string { return r.dir }
+
+// Common is the git folder that holds objects and refs.
+func (r *Repo) Common() string { return r.common }
+
+// Own is the git folder of the project's working tree: its index, HEAD, and what is sparse.
+func (r *Repo) Own() string { return r.own }
+
+// Call says how git is run, besides its arguments. The zero Call looks at objects and refs.
+type Call struct {
+	WorkTree string // a folder of files; needs Index
+	Index    string // the index of that folder, outside of it
+	Own      string // the git folder of a working tree, if that is a person's and its own index counts
+	Hooks    string // a folder with hooks to run; none otherwise
+	Env      []string
+	In       io.Reader
+
+	// Outlive keeps git running when we are killed or ctx ends. It is for steps that
+	// must not stop halfway; it inherits Holds, such as a locked file, as descriptor 3.
+	Outlive bool
+	Holds   *os.File
+}
+
+// ownIndex are settings under which an index of ours can be relied on, whoever wrote the
+// files: a change cannot be hidden, no git runs in a repository inside, and no part of the
+// index is in the project's git folder.
+var ownIndex = []string{
+	"-c", "core.trustctime=true", "-c", "core.checkStat=default", "-c", "core.ignoreStat=false", "-c", "core.splitIndex=false",
+	"-c", "core.safecrlf=false", "-c", "submodule.recurse=false",
+}
+
+// Git runs git on the repository and returns what it printed.
+func (r *Repo) Git(ctx context.Context, c Call, args ...string) (string, error) {
+	if c.Outlive {
+		return r.outlive(c, args)
+	}
+	ctx, cancel := context.WithTimeout(ctx, repoTimeout)
+	defer cancel()
+	cmd := r.command(ctx, c, args)
+	var out, complaint bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &complaint
+	err := cmd.Run()
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		err = cause
+	}
+	if err != nil {
+		return out.String(), &CommandError{Verb: args[0], Err: err, Stderr: complaint.String()}
+	}
+	return out.String(), nil
+}
+
+func (r *Repo) command(ctx context.Context, c Call, args []string) *exec.Cmd {
+	settings := []string{
+		"-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + cmp.Or(c.Hooks, os.DevNull), "-c", "gc.auto=0",
+		"-c", "core.quotePath=false", "-c", "core.bare=false",
+	}
+	dir, env := r.common, append(slices.Clone(r.env), "GIT_DIR="+cmp.Or(c.Own, r.common))
+	if c.WorkTree != "" {
+		dir = c.WorkTree
+		env = append(env, "GIT_WORK_TREE="+c.WorkTree)
+	}
+	if c.Index != "" {
+		settings = append(settings, ownIndex...)
+		env = append(env, "GIT_INDEX_FILE="+c.Index)
+	}
+	cmd := command(ctx, dir, append(settings, args...)...)
+	cmd.Env, cmd.Stdin = slices.Concat(env, c.Env), c.In
+	return cmd
+}
+
+// outlive runs git in a session of its own, out of reach of signals to ours. Its output
+// goes to a file: a pipe would kill git at its first word after our end.
+func (r *Repo) outlive(c Call, args []string) (string, error) {
+	said, err := os.CreateTemp("", "ralph-git-")
+	if err != nil {
+		return "", err
+	}
+	_ = os.Remove(said.Name()) // nobody would after our end; not all systems can while it is open
+	defer func() { said.Close(); _ = os.Remove(said.Name()) }()
+	cmd := r.command(context.Background(), c, args)
+	cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = said, said, ownSession()
+	if c.Holds != nil && inherits {
+		cmd.ExtraFiles = []*os.File{c.Holds}
+	}
+	err = cmd.Run()
+	text, rerr := io.ReadAll(io.NewSectionReader(said, 0, 1<<30))
+	if err != nil {
+		return "", &CommandError{Verb: args[0], Err: err, Stderr: string(text)}
+	}
+	return string(text), rerr
+}
+
+// CommandError is a git command that did not succeed.
+type CommandError struct {
+	Verb   string
+	Err    error
+	Stderr string
+}
+
+func (e *CommandError) Error() string {
+	return fmt.Sprintf("git %s: %v: %s", e.Verb, e.Err, lastLine(e.Stderr))
+}
+
+func (e *CommandError) Unwrap() error { return e.Err }
+
+// Status is the exit status of a command, or -1 if it did not end by itself.
+func (e *CommandError) Status() int {
+	var exit interface{ ExitCode() int }
+	if errors.As(e.Err, &exit) {
+		return exit.ExitCode()
+	}
+	return -1
+}
+
+// Line is Git for what prints one line.
+func (r *Repo) Line(ctx context.Context, args ...string) (string, error) {
+	out, err := r.Git(ctx, Call{}, args...)
+	return strings.TrimSuffix(out, "\n"), err
+}
+
+// Commit is the commit that a name stands for, or "" if there is none.
+func (r *Repo) Commit(ctx context.Context, name string) (string, error) {
+	id, err := r.Line(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
+	var failed *CommandError
+	if errors.As(err, &failed) && failed.Status() == 1 {
+		return "", nil
+	}
+	return id, err
+}
+
+// CommitTree makes a commit of a tree. Where git knows nobody, ralph is its author.
+func (r *Repo) CommitTree(ctx context.Context, tree, message string, parents ...string) (string, error) {
+	args := []string{"commit-tree", "-F", "-"}
+	for _, parent := range parents {
+		args = append(args, "-p", parent)
+	}
+	args = append(args, tree)
+	id, err := r.Git(ctx, Call{In: strings.NewReader(message)}, args...)
+	if err != nil {
+		if _, unknown := r.Line(ctx, "var", "GIT_COMMITTER_IDENT"); unknown == nil {
+			return "", err
+		}
+		env := []string{"GIT_AUTHOR_NAME=ralph", "GIT_AUTHOR_EMAIL=ralph@localhost", "GIT_COMMITTER_NAME=ralph", "GIT_COMMITTER_EMAIL=ralph@localhost"}
+		id, err = r.Git(ctx, Call{In: strings.NewReader(message), Env: env}, args...)
+	}
+	return strings.TrimSuffix(id, "\n"), err
+}

@@ -1,0 +1,87 @@
+package render
+
+import (
+	"fmt"
+	"strings"
+
+	"ralph/event"
+	"ralph/internal/human"
+	"ralph/internal/seq"
+)
+
+// Bounds of what is named of work that did not land.
+const (
+	maxKept  = 5
+	shortIDs = 7 // of commits, as git shortens them
+)
+
+// Branch is a ref as people call it.
+func Branch(ref string) string { return Line(strings.TrimPrefix(ref, "refs/heads/")) }
+
+// Commit is the ID of a commit as people see it.
+func Commit(id string) string { return Line(id[:min(len(id), shortIDs)]) }
+
+// Lanes says where the agents of a run work, and where their work lands.
+func Lanes(s event.Setup) string {
+	where := "1, in a slot"
+	if s.Jobs > 1 {
+		where = fmt.Sprintf("%d at once, each in a slot", s.Jobs)
+	}
+	return where + "; work lands on " + Branch(s.Target)
+}
+
+func target(e event.Event) string {
+	if e.Merge == nil {
+		return "the target"
+	}
+	return Branch(e.Merge.Target)
+}
+
+func landed(e event.Event) string {
+	s := "landed on " + target(e)
+	if e.Merge != nil {
+		s += human.Lead(" as ", Commit(e.Merge.Commit))
+	}
+	return s
+}
+
+// Landed says where the work of a run ended up, in a line for what landed and one for what did not.
+func Landed(w *event.Work) []string {
+	if w == nil {
+		return nil
+	}
+	lines := []string{"nothing landed on " + Branch(w.Target)}
+	if w.Commits > 0 {
+		lines[0] = Branch(w.Target) + " has " + human.Count(w.Commits, "new commit")
+	}
+	if tasks := seq.Map(w.Review, func(k event.Kept) string { return Line(k.Task) }); len(tasks) > 0 {
+		lines = append(lines, "to review before it lands: the work of "+human.List(tasks, maxKept))
+	}
+	if tasks := seq.Map(w.Kept, func(k event.Kept) string { return Line(k.Task) }); len(tasks) > 0 {
+		lines = append(lines, "kept aside, not landed: the work of "+human.List(tasks, maxKept))
+	}
+	return lines
+}
+
+// Looks are the commands that show where the work of a run ended up.
+func Looks(w *event.Work) []Step {
+	if w == nil {
+		return nil
+	}
+	var steps []Step
+	if w.Commits > 0 {
+		steps = append(steps, Step{"git log " + Commit(w.From) + ".." + Commit(w.To), "see what landed on " + Branch(w.Target)})
+	}
+	if len(w.Review) == 1 {
+		steps = append(steps, Step{"ralph review " + Line(w.Review[0].Task), "see the work that waits for review, and how to accept or reject it"})
+	} else if len(w.Review) > 1 {
+		steps = append(steps, Step{"ralph review", "list the work that waits for review"})
+	}
+	for i, k := range w.Kept {
+		if i == maxKept {
+			return append(steps, Step{"git for-each-ref refs/ralph/work", "list all work that did not land"})
+		}
+		steps = append(steps, Step{"git show " + Line(k.Ref), "see the work of " + Line(k.Task) + ", which did not land"})
+	}
+	return steps
+}

@@ -1,0 +1,360 @@
+package slot
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"ralph/internal/testing/check"
+)
+
+// TestWorkIsKept as one commit, whatever the agent did to its files.
+func TestWorkIsKept(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	first := r.commit(".gitignore", "ignored\n", "a", "a", "dir/x", "x", "dir/y", "y", "file", "f", "gone", "g", "mode", "m", "same", "s", "link", "was a file")
+	p := open(t, r, nil)
+	s, at := take(t, p, 1, first)
+	w := keep(t, s, first)
+	check.Equal(t, "the commit, with nothing changed", first, w.Commit)
+	at.sh(`echo 2 >> a; rm -r dir; echo now a file > dir; rm file; mkdir file; echo in > file/in; rm gone; chmod +x mode; touch same
+		rm link; ln -s a link; echo u > 'ünï
+code'; echo i > ignored; mkdir .ralph; echo r > .ralph/x; ln -s /etc out; mkfifo pipe; echo l > LINK`)
+	w = keep(t, s, first)
+	check.Equal(t, "what could not be kept", []Left(nil), w.Left)
+	check.Equal(t, "the parent", first, r.git("rev-parse", w.Commit+"^"))
+	check.Equal(t, "the message and its author", "kept Ann", r.git("log", "-1", "--format=%s %an", w.Commit))
+	check.Equal(t, "changes", []string{
+		`A	"\303\274n\303\257\ncode"`, "A\tLINK", "M\ta", "A\tdir", "D\tdir/x", "D\tdir/y", "D\tfile", "A\tfile/in", "D\tgone", "T\tlink", "M\tmode", "A\tout",
+	}, files(r.git("-c", "core.quotePath=true", "diff", "--no-renames", "--name-status", first, w.Commit)), ignoreOrder)
+	check.Equal(t, "an agent's index is left alone", true, strings.Contains(at.git("status", "--porcelain"), "?? LINK"))
+	again := keep(t, s, first)
+	check.Equal(t, "the same files once more", w.Tree, again.Tree)
+	// and back: the tree of the work is what the next attempt begins with
+	s, at = take(t, p, 2, w.Commit)
+	wantClean(t, at, w.Commit)
+	check.Equal(t, "the work elsewhere", w.Commit, keep(t, s, w.Commit).Commit)
+}
+
+// TestAChangeCannotBeHidden from ralph by what git offers for that.
+func TestAChangeCannotBeHidden(t *testing.T) {
+	t.Parallel()
+	for name, hide := range map[string]string{
+		"assumed to be unchanged":      "git update-index --assume-unchanged a; printf A > a",
+		"left out of the checkout":     "git update-index --skip-worktree a; printf A > a",
+		"ignored by the slot's git":    "echo a > .git/info/exclude; git rm -q --cached a; printf A > a",
+		"an index of the agent's":      "printf A > a; git add a; git commit -qm own; echo damaged > .git/index; : > .git/index.lock",
+		"a filter of the agent's":      "printf A > a; git config filter.f.clean 'echo a'; echo '* filter=f' > .git/info/attributes",
+		"settings that cannot be read": "printf A > a; echo '[' > .git/config",
+		"no .git at all":               "rm -rf .git; printf A > a",
+		"a .git that is elsewhere":     "rm -rf .git; git init -q ../other; ln -s ../../other/.git .git; printf A > a",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRepo(t)
+			first := r.commit("a", "a", "b", "b")
+			s, at := take(t, open(t, r, nil), 1, first)
+			at.sh(hide)
+			w := keep(t, s, first)
+			check.Equal(t, "changes", "M\ta", r.git("diff", "--name-status", first, w.Commit))
+			check.Equal(t, "the file", "A", r.git("show", w.Commit+":a"))
+		})
+	}
+}
+
+// TestAChangeIsSeenByMoreThanSizeAndTime, although the user's git goes by these.
+func TestAChangeIsSeenByMoreThanSizeAndTime(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	r.git("config", "core.trustctime", "false")
+	r.git("config", "core.checkStat", "minimal")
+	first := r.commit("a", "a")
+	s, at := take(t, open(t, r, nil), 1, first)
+	for _, text := range []string{"1", "2"} {
+		// Git remembers whole seconds of when a file was changed in any way, so another one has to begin.
+		at.sh("now=$(date +%s); while [ $(date +%s) = $now ]; do :; done; printf " + text + " > a; touch -d @1000000000 a")
+		check.Equal(t, "the file", text, r.git("show", keep(t, s, first).Commit+":a"))
+	}
+}
+
+// TestARepositoryThatAnAgentMadeIsKeptAsFiles: git would keep the name of its commit only.
+func TestARepositoryThatAnAgentMadeIsKeptAsFiles(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	first := r.commit("a", "a", "sub/x", "x")
+	p := open(t, r, nil)
+	s, at := take(t, p, 1, first)
+	at.sh(`git init -q inner; cd inner; echo f > file; echo skip > .gitignore; echo s > skip; git init -q deep; echo d > deep/d; git init -q empty
+		git add file; git -c user.name=x -c user.email=x commit -qm inner; cd ..; git init -q sub; echo y > sub/y`)
+	w := keep(t, s, first)
+	check.Equal(t, "left out", []Left(nil), w.Left)
+	check.Equal(t, "repositories", []string{"inner", "inner/deep", "inner/empty"}, w.Nested)
+	check.Equal(t, "changes", []string{"inner/.gitignore", "inner/deep/d", "inner/file", "sub/y"}, files(r.git("diff", "--name-only", first, w.Commit)))
+	check.That(t, !strings.Contains(r.git("ls-tree", "-r", w.Commit), gitlink), "there is a gitlink")
+	_, at = take(t, p, 1, w.Commit)
+	check.That(t, !at.has("inner/.git") && at.has("inner/file"), "the repository is still there, or its files are not")
+}
+
+// TestWhatCannotBeKept does not cost the rest.
+func TestWhatCannotBeKept(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	first := r.commit("a", "a", "utf16", "x", "z", "z")
+	p := open(t, r, func(o *Options) { o.MaxFile = 1 << 20 })
+	s, at := take(t, p, 1, first)
+	at.write("a", "changed", ".gitattributes", "utf16 working-tree-encoding=UTF-16\n", "utf16", "odd", "z", "changed", "n1", "1", "n2", "2")
+	at.sh("truncate -s 1T huge; echo secret > secret; chmod 0 secret")
+	want := []string{"huge", "utf16"}
+	if os.Getuid() != 0 {
+		want = []string{"huge", "secret", "utf16"}
+	}
+	w := keep(t, s, first)
+	var left []string
+	for _, l := range w.Left {
+		check.That(t, l.Why != "", "%s is left out without a reason", l.Path)
+		left = append(left, l.Path)
+	}
+	check.Equal(t, "left out", want, sorted(left...))
+	check.Equal(t, "a, n1 and z", "changed1changed", r.git("show", w.Commit+":a")+r.git("show", w.Commit+":n1")+r.git("show", w.Commit+":z"))
+	check.Equal(t, "what is left out is as it was", "x", r.git("show", w.Commit+":utf16"))
+}
+
+// TestAFolderThatCannotBeRead is not taken for removed, and the next attempt has it again.
+func TestAFolderThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	if os.Getuid() == 0 {
+		t.Skip("root can read everything")
+	}
+	r := newRepo(t)
+	first := r.commit(".gitignore", "cache\n", "a", "a", "dir/sub/x", "x")
+	p := open(t, r, nil)
+	s, at := take(t, p, 1, first)
+	at.sh("echo b > a; mkdir -p cache new/deep; echo warm > cache/c; echo n > new/deep/n; chmod 0 dir; chmod a-w new/deep new")
+	w := keep(t, s, first)
+	check.Equal(t, "changes", []string{"a", "new/deep/n"}, files(r.git("diff", "--name-only", first, w.Commit)))
+	check.That(t, len(w.Left) == 1 && w.Left[0].Path == "dir/sub/x", "left out: %v, want dir/sub/x", w.Left)
+	_, at = take(t, p, 1, first)
+	wantClean(t, at, first)
+	check.Equal(t, "files", "xwarm\n", at.text("dir/sub/x")+at.text("cache/c"))
+}
+
+// TestASubmoduleIsNotChanged: its commit would exist in the slot only, and no git of ralph's
+// runs in it.
+func TestASubmoduleIsNotChanged(t *testing.T) {
+	t.Parallel()
+	lib, r := newRepo(t), newRepo(t)
+	lib.commit("l", "l")
+	r.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", lib.dir, "sub")
+	first := r.commit("a", "a")
+	r.git("config", "submodule.recurse", "true")
+	setup := 0
+	p := open(t, r, nil)
+	s, _ := take(t, p, 1, first)
+	check.Equal(t, "a submodule that is not set up", first, keep(t, s, first).Commit)
+	p.o.Setup = func(ctx ctx, s *Slot) error {
+		setup++
+		repo{t, s.Top()}.sh("git config -f .git/modules/sub/config --unset core.fsmonitor || true") // it may run there, not elsewhere
+		repo{t, s.Top()}.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "update", "--init")
+		return nil
+	}
+	s, at := take(t, p, 1, first)
+	check.Equal(t, "its file", "l", at.text("sub/l"))
+	wantClean(t, at, first)
+	take(t, p, 1, first)
+	check.Equal(t, "runs of setup", 1, setup)
+	wantClean(t, at, first)
+	check.Equal(t, "git in the submodule still works", "", at.git("-C", "sub", "status", "--porcelain"))
+
+	trap := newTrap(t)
+	at.sh("cd sub; git config core.fsmonitor " + trap.path + "; echo changed > l; cd ..; echo b > a")
+	trap.reset()
+	w := keep(t, s, first)
+	check.Equal(t, "left out, when it is only dirty", []Left{{"sub", whySubmodule}}, w.Left)
+	check.Equal(t, "changes", []string{"a"}, files(r.git("diff", "--name-only", first, w.Commit)))
+	at.sh("cd sub; git -c core.fsmonitor=false -c user.name=x -c user.email=x commit -qam moved")
+	trap.reset()
+	w = keep(t, s, first)
+	check.Equal(t, "left out", []Left{{"sub", whySubmodule}}, w.Left)
+	check.Equal(t, "changes", []string{"a"}, files(r.git("diff", "--name-only", first, w.Commit)))
+	take(t, p, 1, first)
+	trap.check()
+	check.Equal(t, "runs of setup, after the submodule was moved", 2, setup)
+	wantClean(t, at, first)
+
+	lib.commit("l", "l2")
+	r.git("-C", "sub", "pull", "-q")
+	second := r.commit()
+	s, at = take(t, p, 1, second)
+	check.Equal(t, "the submodule follows the commit", "l2", at.text("sub/l"))
+	w = keep(t, s, second)
+	check.Equal(t, "nothing is taken for work", second, w.Commit)
+	check.Equal(t, "left out", []Left(nil), w.Left)
+	at.sh("rm -rf sub; echo file > sub; rm .gitmodules")
+	w = keep(t, s, second)
+	check.Equal(t, "changes", "D\t.gitmodules", r.git("diff", "--name-status", second, w.Commit))
+}
+
+// TestShow sets the files in the middle of an attempt; what git in the slot has besides stays.
+func TestShow(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	first := r.commit("a", "1\n", "b", "b\n")
+	second := r.commit("a", "2\n")
+	for name, damage := range map[string]string{
+		"as usual":                 "true",
+		"in the middle of a merge": "git checkout -qb mine; echo x > b; git commit -qam x; git checkout -q main; echo y > b; git commit -qam y; git merge mine || true",
+		"with an index.lock":       ": > .git/index.lock",
+		"with HEAD as a pipe":      "rm .git/HEAD; mkfifo .git/HEAD",
+		"with refs out of it":      "rm -r .git/refs; ln -s /tmp .git/refs",
+		"without .git":             "rm -r .git",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, at := take(t, open(t, r, func(o *Options) { o.Dir, o.State = t.TempDir(), t.TempDir() }), 1, first)
+			at.sh("echo stashed > a; git stash -q; echo left > new; " + damage)
+			check.OK(t, s.Show(t.Context(), second, second))
+			wantClean(t, at, second)
+			check.Equal(t, "a", "2\n", at.text("a"))
+			at.git("commit", "-q", "--allow-empty", "-m", "own")
+			check.Equal(t, "the parent of the agent's next commit", second, at.git("show", "-s", "--format=%P"))
+			if name == "as usual" {
+				check.Equal(t, "the stash", "stashed", at.git("show", "stash@{0}:a"))
+			}
+		})
+	}
+}
+
+// TestShowLeavesFilesThatAreRight untouched: builds go by their times.
+func TestShowLeavesFilesThatAreRight(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	first := r.commit("a", "1", "b", "b")
+	s, at := take(t, open(t, r, nil), 1, first)
+	at.write("a", "2")
+	before, err := os.Stat(filepath.Join(at.dir, "a"))
+	check.OK(t, err)
+	w := keep(t, s, first)
+	check.OK(t, s.Show(t.Context(), w.Commit, w.Commit))
+	after, err := os.Stat(filepath.Join(at.dir, "a"))
+	check.OK(t, err)
+	check.That(t, os.SameFile(before, after) && before.ModTime().Equal(after.ModTime()), "the file was written again")
+}
+
+// TestConflict: the slot shows what the merge comes to, and git in it says where it failed.
+func TestConflict(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	base := r.commit("a", "1\n", "b", "b\n", "c", "c\n")
+	s, at := take(t, open(t, r, nil), 1, base)
+	at.write("a", "mine\n", "new", "n\n")
+	at.sh("rm c")
+	w := keep(t, s, base)
+	onto := r.commit("a", "theirs\n", "b", "other\n", "c", "changed\n")
+	got, err := s.Conflict(t.Context(), onto, w.Commit)
+	check.OK(t, err)
+	check.Equal(t, "paths in conflict", []string{"a", "c"}, got.Paths)
+	check.Contains(t, "a", "<<<<<<< "+onto+"\ntheirs\n=======\nmine\n>>>>>>> "+w.Commit, at.text("a"))
+	check.Equal(t, "git status", []string{"## main", "UU a", "UD c", "A  new"}, files(at.git("status", "--porcelain", "--branch")), ignoreOrder)
+	check.Equal(t, "what merges", "other\nn\n", at.text("b")+at.text("new"))
+	check.Equal(t, "nothing was resolved", got.Tree, keep(t, s, onto).Tree)
+	at.sh("printf 'both\\n' > a; rm c; git add -A; git commit -qm 'resolve it'")
+	said, err := s.Message(t.Context())
+	check.OK(t, err)
+	check.Equal(t, "the message", "resolve it", said)
+	w = keep(t, s, onto)
+	check.Equal(t, "changes", []string{"M\ta", "D\tc", "A\tnew"}, files(r.git("diff", "--name-status", onto, w.Commit)))
+	got, err = s.Conflict(t.Context(), onto, w.Commit)
+	check.OK(t, err)
+	check.Equal(t, "paths in conflict, of what merges", 0, len(got.Paths))
+}
+
+// TestMessage: what an agent wrote into its own commits, read by the project's git.
+func TestMessage(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	first := r.commit("a", "1\n", "b", "1\n")
+	p := open(t, r, nil)
+	s, at := take(t, p, 1, first)
+	message := func() string {
+		t.Helper()
+		said, err := s.Message(t.Context())
+		check.OK(t, err)
+		return said
+	}
+	check.Equal(t, "without a commit", "", message())
+	at.sh("echo 2 > a; git commit -qam 'First: ä\n\nbody'; git checkout -qb own; echo 3 > a; git commit -qam second; git pack-refs --all; git gc -q")
+	check.Equal(t, "two commits", "First: ä\n\nbody\n\nsecond", message())
+	r.git("config", "log.showSignature", "true")
+	at.sh(`git cat-file commit HEAD | sed '/^$/{s/.*/gpgsig -----BEGIN PGP SIGNATURE-----\n x\n/;:a;n;ba}' > signed; git update-ref HEAD $(git hash-object -t commit -w signed)`)
+	check.Equal(t, "a signed commit", "First: ä\n\nbody\n\nsecond", message())
+	at.sh("git checkout -q --detach; git commit -q --allow-empty -m " + strings.Repeat("long", 10000))
+	check.That(t, len(message()) < 5000, "a long message is not cut")
+	check.OK(t, s.Show(t.Context(), first, first))
+	check.Equal(t, "after the files were set", "", message())
+	for name, do := range map[string]string{
+		"no .git":              "rmdir .git",
+		"a link":               "rmdir .git; git init -q ../evil; ln -s ../../evil/.git .git",
+		"a pipe":               "mkfifo .git/HEAD",
+		"a ref elsewhere":      "echo ref: ../../../../../etc/passwd > .git/HEAD",
+		"an option for an ID":  "echo --output=/tmp/x > .git/HEAD",
+		"objects elsewhere":    "git init -q ../other; cd ../other; git -c user.name=x -c user.email=x commit -q --allow-empty -m not-yours; cd -; git -C ../other rev-parse HEAD > .git/HEAD; ln -s ../../../other/.git/objects .git/objects",
+		"a ref that is a link": "echo ref: refs/heads/x > .git/HEAD; mkdir -p .git/refs/heads; ln -s /etc/passwd .git/refs/heads/x",
+	} {
+		at.sh("rm -rf .git; mkdir .git; " + do)
+		check.Equal(t, name, "", message())
+	}
+	at.sh("rm -rf .git; mkdir -p .git/objects; echo " + strings.Repeat("1", 40) + " > .git/HEAD")
+	_, err := s.Message(t.Context())
+	check.That(t, err != nil, "a commit that does not exist has a message")
+}
+
+// TestATornSlotHasNoWork: ralph died while it changed the files.
+func TestATornSlotHasNoWork(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	first := r.commit("a", "1\n")
+	p := open(t, r, nil)
+	s, at := take(t, p, 1, first)
+	at.write("a", "2\n")
+	left, err := p.At(1)
+	check.OK(t, err)
+	check.That(t, keep(t, left, first).Commit != first, "what a dead ralph's agent left is not kept")
+	check.OK(t, s.begin())
+	_, err = s.Keep(t.Context(), first, "x")
+	check.That(t, errors.Is(err, ErrTorn), "got %v, want ErrTorn", err)
+	_, err = p.At(1)
+	check.That(t, errors.Is(err, ErrTorn), "got %v, want ErrTorn", err)
+}
+
+// TestWhatIsBelowTheWorkIsKnownAfterACrash: whatever the slot showed last, what is kept of it
+// changes what the attempt has changed, and no merge that nobody finished is taken for work.
+func TestWhatIsBelowTheWorkIsKnownAfterACrash(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	base := r.commit("a", "1\n", "b", "b\n")
+	p := open(t, r, nil)
+	s, at := take(t, p, 1, base)
+	at.write("a", "work\n")
+	w := keep(t, s, base)
+	onto := r.commit("b", "landed\n")
+	r.write("a", "work\n")
+	candidate := r.commit()
+	r.git("reset", "-q", "--hard", onto)
+	check.OK(t, s.Show(t.Context(), onto, candidate))
+	at.write("new", "repaired\n")
+	found, err := p.At(1)
+	check.OK(t, err)
+	check.Equal(t, "below a candidate", onto, found.Base())
+	check.Equal(t, "the work", "M\ta\nA\tnew", r.git("diff", "--name-status", onto, keep(t, found, found.Base()).Commit))
+	other := r.commit("a", "other\n")
+	_, err = s.Conflict(t.Context(), other, w.Commit)
+	check.OK(t, err)
+	found, err = p.At(1)
+	check.OK(t, err)
+	check.Equal(t, "in conflict", []string{"a"}, found.Unresolved())
+	at.write("a", "both\n")
+	check.Equal(t, "in conflict after it was resolved", []string{}, found.Unresolved())
+	check.Equal(t, "below the merge", other, found.Base())
+}

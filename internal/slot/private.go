@@ -1,0 +1,289 @@
+package slot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"ralph/internal/git"
+)
+
+// projectFile is where ralph finds the project when it is run in a slot.
+const projectFile = "ralph-project"
+
+// private puts a new .git into the slot. It is written as files, so that no git ever starts
+// from what an agent left, and complete before it takes the place of the old one. What
+// submodules have there stays: setting them up again can take long.
+func (s *Slot) private(ctx context.Context, commit string) error {
+	fresh := filepath.Join(s.p.o.Dir, ".git-"+strconv.Itoa(s.n))
+	old := filepath.Join(s.Top(), ".git")
+	if err := errors.Join(os.RemoveAll(fresh), os.MkdirAll(filepath.Join(fresh, "objects", "pack"), 0o700)); err != nil {
+		return err
+	}
+	modules := false
+	if isDir(old) && isDir(filepath.Join(old, "modules")) {
+		if err := os.Rename(filepath.Join(old, "modules"), filepath.Join(fresh, "modules")); err != nil {
+			return err
+		}
+		modules = true
+	}
+	root, err := os.OpenRoot(fresh)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if err := s.fillGit(ctx, root, modules); err != nil {
+		return err
+	}
+	if err := errors.Join(s.pointIn(root, commit, s.index()), removeAll(old)); err != nil {
+		return err
+	}
+	return os.Rename(fresh, old)
+}
+
+// fillGit writes what does not depend on the commit.
+func (s *Slot) fillGit(ctx context.Context, root *os.Root, modules bool) error {
+	repo := s.p.o.Repo
+	config, err := s.config(ctx)
+	if err != nil {
+		return err
+	}
+	if modules { // the project may not have set them up
+		config += "[submodule]\n\tactive = .\n"
+	}
+	refs, err := repo.Git(ctx, git.Call{}, "for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/notes", "refs/remotes", "refs/tags")
+	if err != nil {
+		return err
+	}
+	files := map[string]string{
+		"config": config, "packed-refs": "# pack-refs with: sorted \n" + refs,
+		"objects/info/alternates": filepath.Join(repo.Common(), "objects") + "\n",
+		projectFile:               s.p.o.Project + "\n",
+	}
+	for name, from := range map[string]string{"shallow": repo.Common(), "info/exclude": repo.Common(), "info/attributes": repo.Common(), "info/sparse-checkout": repo.Own()} {
+		text, err := os.ReadFile(filepath.Join(from, filepath.FromSlash(name)))
+		if err == nil {
+			files[name] = string(text)
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	for name, text := range files {
+		if err := put(root, name, []byte(text), time.Time{}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// point tells the git of the slot what is checked out now. Paths in conflict have stages, as
+// update-index takes them.
+func (s *Slot) point(ctx context.Context, head string, stages []string) error {
+	at := filepath.Join(s.Top(), ".git")
+	if !isDir(at) {
+		return fmt.Errorf("%s is no folder", at)
+	}
+	root, err := os.OpenRoot(at)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if len(stages) == 0 {
+		return s.pointIn(root, head, s.index())
+	}
+	temp, err := os.MkdirTemp(s.note(""), "tmp-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(temp) }() // Take removes what stays
+	theirs := filepath.Join(temp, "index")
+	if err := copyIndex(s.index(), theirs); err != nil {
+		return err
+	}
+	call := git.Call{WorkTree: s.Top(), Index: theirs, Own: s.p.o.Repo.Own(), In: nulled(stages)}
+	if _, err := s.p.o.Repo.Git(ctx, call, "update-index", "-z", "--index-info"); err != nil {
+		return err
+	}
+	return s.pointIn(root, head, theirs)
+}
+
+// unfinished is what git has of something that it was in the middle of.
+var unfinished = []string{
+	"index.lock", "HEAD.lock", "MERGE_HEAD", "MERGE_MSG", "MERGE_MODE", "CHERRY_PICK_HEAD", "REVERT_HEAD", "AUTO_MERGE",
+	"rebase-merge", "rebase-apply", "sequencer",
+}
+
+// pointIn checks out a branch, not a bare commit: agents run "git checkout main" and hooks ask
+// for the branch, and a private one with the target's name gives both what they have in place.
+func (s *Slot) pointIn(root *os.Root, commit, index string) error {
+	for _, name := range unfinished {
+		if err := root.RemoveAll(name); err != nil {
+			return err
+		}
+	}
+	branch := "refs/heads/" + s.p.o.Branch
+	err := errors.Join(put(root, "HEAD", []byte("ref: "+branch+"\n"), time.Time{}), put(root, branch, []byte(commit+"\n"), time.Time{}))
+	if err != nil {
+		return err
+	}
+	data, at, err := readIndex(index)
+	if err != nil {
+		return err
+	}
+	return put(root, "index", data, at)
+}
+
+// put writes a file of a .git anew, whatever an agent has put in its place.
+func put(root *os.Root, name string, data []byte, at time.Time) error {
+	if err := root.RemoveAll(name); err != nil {
+		return err
+	}
+	if err := root.MkdirAll(path.Dir(name), 0o700); err != nil {
+		return err
+	}
+	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Close()); err == nil && !at.IsZero() {
+		err = root.Chtimes(name, at, at)
+	}
+	return err
+}
+
+// dropped are the sections of a configuration that slots do not get: an agent has nothing to
+// push to and no password to do it with. The keys belong to the place of the working tree.
+var (
+	dropped     = []string{"branch", "credential", "http", "include", "includeif", "remote", "sendemail", "url"}
+	droppedKeys = []string{
+		"core.bare", "core.fsmonitor", "core.hookspath", "core.worktree",
+		"extensions.refstorage", "extensions.relativeworktrees", "extensions.worktreeconfig",
+	}
+)
+
+// config is the project's configuration for the slot: of the repository, and of everywhere who
+// the user is, which may depend on the folder. Hooks are those of the project.
+func (s *Slot) config(ctx context.Context) (string, error) {
+	repo := s.p.o.Repo
+	out, err := repo.Git(ctx, git.Call{Own: repo.Own()}, "config", "--list", "--includes", "--show-scope", "-z")
+	if err != nil {
+		return "", err
+	}
+	var text strings.Builder
+	hooks := filepath.Join(repo.Common(), "hooks")
+	var promisors []string
+	user := map[string]string{}
+	for pair := range slices.Chunk(strings.Split(strings.TrimSuffix(out, "\x00"), "\x00"), 2) {
+		if len(pair) < 2 || pair[0] == "command" {
+			continue
+		}
+		key, value, valued := strings.Cut(pair[1], "\n")
+		section, _, _ := strings.Cut(key, ".")
+		switch {
+		case key == "core.hookspath":
+			if hooks = value; !filepath.IsAbs(value) && !strings.HasPrefix(value, "~") {
+				hooks = filepath.Join(repo.Dir(), value)
+			}
+		case section == "user":
+			user[key] = value // the last one counts
+		case pair[0] != "local" && pair[0] != "worktree":
+		case section == "remote" && (strings.HasSuffix(key, ".promisor") || strings.HasSuffix(key, ".partialclonefilter")):
+			name := strings.TrimPrefix(key[:strings.LastIndex(key, ".")], "remote.")
+			if !slices.Contains(promisors, name) {
+				promisors = append(promisors, name)
+			}
+			setting(&text, key, value, valued)
+		case !slices.Contains(dropped, section) && !slices.Contains(droppedKeys, key):
+			setting(&text, key, value, valued)
+		}
+	}
+	setting(&text, "core.hookspath", hooks, true)
+	for key, value := range user {
+		setting(&text, key, value, true)
+	}
+	// In a partial clone git has to ask for what it does not have; it still cannot push.
+	for _, name := range promisors {
+		url, err := repo.Line(ctx, "ls-remote", "--get-url", name)
+		if err != nil {
+			return "", err
+		}
+		if !strings.Contains(url, ":") && !filepath.IsAbs(url) {
+			url = filepath.Join(repo.Dir(), url)
+		}
+		setting(&text, "remote."+name+".url", url, true)
+		setting(&text, "remote."+name+".pushurl", "a-slot-does-not-push", true)
+	}
+	return text.String(), nil
+}
+
+// setting writes one entry of a configuration.
+func setting(to io.Writer, key, value string, valued bool) {
+	first, last := strings.Index(key, "."), strings.LastIndex(key, ".")
+	fmt.Fprintf(to, "[%s", key[:first])
+	if first < last {
+		fmt.Fprintf(to, ` "%s"`, strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(key[first+1:last]))
+	}
+	fmt.Fprintf(to, "]\n\t%s", key[last+1:])
+	if valued {
+		fmt.Fprintf(to, ` = "%s"`, strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`, "\b", `\b`).Replace(value))
+	}
+	fmt.Fprintln(to)
+}
+
+// head is the commit that the git of the slot has checked out, read without asking it, or "".
+func (s *Slot) head() string {
+	at := filepath.Join(s.Top(), ".git")
+	if !isDir(at) {
+		return ""
+	}
+	root, err := os.OpenRoot(at)
+	if err != nil {
+		return ""
+	}
+	defer root.Close()
+	id := strings.TrimSpace(read(root, "HEAD"))
+	if ref, is := strings.CutPrefix(id, "ref: "); is {
+		if id = strings.TrimSpace(read(root, ref)); id == "" {
+			before, _, _ := strings.Cut("\n"+read(root, "packed-refs"), " "+ref+"\n")
+			id = before[strings.LastIndexByte(before, '\n')+1:]
+		}
+	}
+	if len(id) < 40 || strings.Trim(id, "0123456789abcdef") != "" {
+		return ""
+	}
+	return id
+}
+
+// read is the text of a file that an agent may have written, "" if it is none.
+func read(root *os.Root, name string) string {
+	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe would hold us up
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	data, err := io.ReadAll(io.LimitReader(f, 16<<20))
+	if err != nil {
+		return ""
+	}
+	return string(data)
+}
+
+func isDir(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.IsDir()
+}

@@ -1,0 +1,213 @@
+package slot
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"ralph/internal/git"
+)
+
+// includeFile names ignored files of a project that its copies need, in the syntax of .gitignore.
+const includeFile = ".worktreeinclude"
+
+// maxThere is how many names are looked for to see whether a slot is still set up.
+const maxThere = 1000
+
+// SetupError says that Setup failed: no slot can be used before somebody has looked.
+type SetupError struct{ Err error }
+
+func (e *SetupError) Error() string { return "set up: " + e.Err.Error() }
+
+func (e *SetupError) Unwrap() error { return e.Err }
+
+// setUp copies what slots get of the project and runs Setup, if the slot is new, if something
+// has changed that they depend on, or if what they brought is gone.
+func (s *Slot) setUp(ctx context.Context, head, tree string) error {
+	key, err := s.setupKey(ctx)
+	if err != nil {
+		return err
+	}
+	if s.made.Setup == key && s.isThere() {
+		return s.copyIn(s.made.Copied)
+	}
+	if s.made.Copied, err = s.toCopy(ctx); err == nil {
+		err = s.copyIn(s.made.Copied)
+	}
+	if err == nil && s.p.o.Setup != nil {
+		if err = s.p.o.Setup(ctx, s); err != nil {
+			return &SetupError{err}
+		}
+		// What it changed of the commit's own files is not the work of an agent.
+		if err = s.files(ctx, tree); err == nil {
+			err = s.point(ctx, head, nil)
+		}
+	}
+	if err == nil && (s.p.o.Setup != nil || len(s.made.Copied) > 0) {
+		s.made.There, err = s.ignored(ctx)
+	}
+	s.made.Setup, s.made.Size = key, s.size()
+	return err
+}
+
+// setupKey changes when Setup has to run again, or files are to be copied again.
+func (s *Slot) setupKey(ctx context.Context) (string, error) {
+	include, _ := os.ReadFile(filepath.Join(s.p.o.Project, includeFile)) // there need be none
+	sum := sha256.New()
+	fmt.Fprintf(sum, "%q %q %q %q %v\n", s.p.o.Copy, s.p.o.SetupOn, include, s.p.o.SetupIs, s.p.o.Setup == nil)
+	var specs []string
+	for _, name := range s.p.o.SetupOn {
+		specs = append(specs, ":(top,glob)"+path.Join(s.p.o.Sub, name))
+	}
+	_, err := os.Lstat(filepath.Join(s.Top(), ".gitmodules"))
+	submodules := err == nil
+	if len(specs) > 0 || submodules {
+		args := []string{"ls-files", "-sz", "--"}
+		if !submodules {
+			args = append(args, specs...)
+		}
+		out, err := s.p.o.Repo.Git(ctx, git.Call{WorkTree: s.Top(), Index: s.index(), Own: s.p.o.Repo.Own()}, args...)
+		if err != nil {
+			return "", err
+		}
+		for _, entry := range split(out) {
+			if !submodules || strings.HasPrefix(entry, gitlink) {
+				fmt.Fprintln(sum, entry)
+			}
+		}
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+// isThere says that nobody has removed what the slot was set up with.
+func (s *Slot) isThere() bool {
+	return !slices.ContainsFunc(s.made.There, func(name string) bool {
+		_, err := os.Lstat(filepath.Join(s.Top(), filepath.FromSlash(name)))
+		return err != nil
+	})
+}
+
+// ignored lists what git ignores in the slot: whole folders where it can.
+func (s *Slot) ignored(ctx context.Context) ([]string, error) {
+	out, err := s.p.o.Repo.Git(ctx, git.Call{WorkTree: s.Top(), Index: s.index(), Own: s.p.o.Repo.Own()},
+		"ls-files", "-oiz", "--directory", "--exclude-standard")
+	list := split(out)
+	return list[:min(len(list), maxThere)], err
+}
+
+// toCopy lists the files and folders of the project that slots get too. Those that git would
+// not ignore in the slot are left out: they would become part of the work.
+func (s *Slot) toCopy(ctx context.Context) ([]string, error) {
+	o := s.p.o
+	if _, err := os.Stat(filepath.Join(o.Project, includeFile)); err != nil && len(o.Copy) == 0 {
+		return nil, nil
+	}
+	args := []string{"ls-files", "-oiz", "--directory", "--exclude-per-directory=" + includeFile}
+	for _, pattern := range o.Copy {
+		if strings.HasPrefix(pattern, "/") {
+			pattern = path.Join("/", o.Sub, pattern)
+		}
+		args = append(args, "--exclude="+pattern)
+	}
+	if args = append(args, "--"); o.Sub != "" {
+		args = append(args, ":(top,literal)"+o.Sub)
+	}
+	theirs := git.Call{WorkTree: o.Repo.Dir(), Index: filepath.Join(o.Repo.Own(), "index"), Own: o.Repo.Own()}
+	out, err := o.Repo.Git(ctx, theirs, args...)
+	names := split(out)
+	if err != nil || len(names) == 0 {
+		return nil, err
+	}
+	// Git lists a folder too of which it lists what is in it.
+	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		return strings.HasSuffix(name, "/") && slices.ContainsFunc(names, func(other string) bool {
+			return other != name && strings.HasPrefix(other, name)
+		})
+	})
+	out, err = o.Repo.Git(ctx, git.Call{WorkTree: s.Top(), Index: s.index(), Own: o.Repo.Own(), In: nulled(names)}, "check-ignore", "-z", "--stdin")
+	var none *git.CommandError
+	if errors.As(err, &none) && none.Status() == 1 {
+		return nil, nil
+	}
+	return slices.DeleteFunc(split(out), func(name string) bool { return git.Within(name, []string{s.ralph()}) }), err
+}
+
+// copyIn copies files that differ from the project's, and folders that are missing. An agent
+// may have put links in the way: none is followed out of the slot.
+func (s *Slot) copyIn(names []string) error {
+	if len(names) == 0 {
+		return nil
+	}
+	root, err := os.OpenRoot(s.Top())
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for _, name := range names {
+		if _, err := root.Lstat(strings.TrimSuffix(name, "/")); err == nil && strings.HasSuffix(name, "/") {
+			continue
+		}
+		from := filepath.Join(s.p.o.Repo.Dir(), filepath.FromSlash(name))
+		err := filepath.WalkDir(from, func(at string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			rel, err := filepath.Rel(s.p.o.Repo.Dir(), at)
+			if err != nil {
+				return err
+			}
+			return copyFile(root, rel, at)
+		})
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // the project may not have it any more
+			return fmt.Errorf("copy %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// copyFile copies a file or a link, with its time, by which it is known to be the same.
+func copyFile(root *os.Root, name, from string) error {
+	info, err := os.Lstat(from)
+	if err != nil {
+		return err
+	}
+	link := info.Mode().Type() == fs.ModeSymlink
+	if was, err := root.Lstat(name); !link && !info.Mode().IsRegular() ||
+		!link && err == nil && was.Mode() == info.Mode() && was.Size() == info.Size() && was.ModTime().Equal(info.ModTime()) {
+		return nil
+	}
+	for dir := filepath.Dir(name); dir != "."; dir = filepath.Dir(dir) {
+		if at, err := root.Lstat(dir); err == nil && !at.IsDir() { // git lists nothing beyond a link, so it is an agent's
+			if err := root.Remove(dir); err != nil {
+				return err
+			}
+		}
+	}
+	if err := errors.Join(root.MkdirAll(filepath.Dir(name), 0o700), root.RemoveAll(name)); err != nil {
+		return err
+	}
+	if link {
+		target, err := os.Readlink(from)
+		return errors.Join(err, root.Symlink(target, name))
+	}
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, info.Mode().Perm())
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close(), root.Chtimes(name, info.ModTime(), info.ModTime()))
+}

@@ -1,0 +1,353 @@
+// Package slot keeps the folders in which parallel agents work: each has the files of a
+// commit and a private .git that borrows the project's objects. It never runs git with what
+// an agent wrote into a slot, and never decides which slot is free.
+package slot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"ralph/internal/disk"
+	"ralph/internal/git"
+	"ralph/internal/testing/failpoint"
+)
+
+// Options say where slots are and what is put into them.
+type Options struct {
+	Repo    *git.Repo
+	Dir     string // holds one folder per slot; agents may write in these, not beside them
+	State   string // what ralph knows about each slot, out of agents' reach
+	Project string // the root of the project
+	Sub     string // the project's folder within its repository, "" for all of it
+	Name    string // of the project, for the names of containers
+	Branch  string // the branch that agents find checked out: the target's
+
+	// Copy names ignored files of the project that slots get too, as .gitignore does; its
+	// file .worktreeinclude does the same.
+	Copy []string
+	// Setup prepares a new slot, confined by whoever gives it; it runs again if SetupIs (its
+	// command) or one of the files SetupOn of the project has changed.
+	Setup   func(context.Context, *Slot) error
+	SetupIs string
+	SetupOn []string
+
+	MinFree int64 // bytes that have to stay free
+	MaxFile int64 // no larger file is kept; 0 means 512 MiB
+}
+
+const maxFile = 512 << 20
+
+var (
+	// ErrFull says that there is no space for another slot.
+	ErrFull = errors.New("the disk is nearly full")
+	// ErrTorn says that ralph died while it was changing the files of a slot: they are nobody's work.
+	ErrTorn = errors.New("the slot was being changed when ralph died")
+)
+
+// Pool is the slots of a project.
+type Pool struct{ o Options }
+
+// Open returns the slots of a project. It makes none.
+func Open(o Options) *Pool {
+	if o.MaxFile == 0 {
+		o.MaxFile = maxFile
+	}
+	if o.Sub = filepath.ToSlash(o.Sub); o.Sub == "." {
+		o.Sub = ""
+	}
+	o.Branch = strings.TrimPrefix(o.Branch, "refs/heads/")
+	if o.Branch == "" || !filepath.IsLocal(o.Branch) {
+		o.Branch = "main"
+	}
+	return &Pool{o}
+}
+
+// Slot is one folder. It belongs to one attempt, and its methods to one goroutine, at a time.
+type Slot struct {
+	p    *Pool
+	n    int
+	made made
+}
+
+func (p *Pool) slot(n int) *Slot { return &Slot{p: p, n: n} }
+
+// N is the number of the slot, from 1.
+func (s *Slot) N() int { return s.n }
+
+// Top is the slot's folder: all of the repository.
+func (s *Slot) Top() string { return filepath.Join(s.p.o.Dir, strconv.Itoa(s.n)) }
+
+// Dir is the folder to work in: the project's place in the repository.
+func (s *Slot) Dir() string { return filepath.Join(s.Top(), filepath.FromSlash(s.p.o.Sub)) }
+
+// Env is what programs in the slot are told, so that ports and containers of one slot are not
+// those of another, and git does not take a repository above for the slot's if its own is gone.
+func (s *Slot) Env() []string {
+	name := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '-'
+	}, strings.ToLower(s.p.o.Name))
+	return []string{
+		"RALPH_SLOT=" + strconv.Itoa(s.n), "RALPH_PROJECT=" + s.p.o.Project,
+		"COMPOSE_PROJECT_NAME=" + strings.TrimLeft(name+"-slot", "-") + strconv.Itoa(s.n),
+		"GIT_CEILING_DIRECTORIES=" + s.p.o.Dir,
+	}
+}
+
+// Take makes slot n ready for an attempt that begins at a commit: at base, or at work on it.
+// Ignored files stay as the last attempt left them, so that caches are warm. A slot that is
+// missing, damaged or half made is made anew; what is in the way of that is for Sweep to remove.
+func (p *Pool) Take(ctx context.Context, n int, base, commit string) (*Slot, error) {
+	s := p.slot(n)
+	id, err := p.o.Repo.Commit(ctx, commit)
+	if err == nil && id == "" {
+		err = fmt.Errorf("there is no commit %s", commit)
+	}
+	if err == nil {
+		err = s.take(ctx, base, id)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("take slot %d: %w", n, err)
+	}
+	return s, nil
+}
+
+func (s *Slot) take(ctx context.Context, base, commit string) error {
+	whole := s.load() == nil
+	if err := s.begin(); err != nil {
+		return err
+	}
+	err := ErrTorn
+	if whole {
+		if err = s.files(ctx, commit); err == nil {
+			err = s.private(ctx, commit)
+		}
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err != nil {
+		if err := s.make(ctx, commit); err != nil {
+			return err
+		}
+	}
+	if err := s.setUp(ctx, commit, commit); err != nil {
+		return err
+	}
+	return s.finish(base, commit, nil)
+}
+
+// make fills a new folder and puts it in the place of the old one. A git that a dead ralph
+// has left running stays in the folder that it began in.
+func (s *Slot) make(ctx context.Context, commit string) error {
+	if room, err := s.p.Room(); err == nil && room.Full {
+		return ErrFull
+	}
+	fresh := filepath.Join(s.p.o.Dir, ".new-"+strconv.Itoa(s.n))
+	if err := s.p.discard(fresh); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(fresh, 0o700); err != nil {
+		return err
+	}
+	if err := os.Remove(s.index()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	err := s.withIndex(ctx, fresh, func(g gitIn) error {
+		_, err := g(nil, "read-tree", "--reset", "-u", commit)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	failpoint.Hit("K15")
+	if err := s.p.discard(s.Top()); err != nil {
+		return err
+	}
+	if err := os.Rename(fresh, s.Top()); err != nil {
+		return err
+	}
+	s.made = made{}
+	return s.private(ctx, commit)
+}
+
+// At returns slot n as it is: for what an attempt has left there whose ralph died. The error is
+// fs.ErrNotExist if there is no such slot, and ErrTorn if its files are nobody's work.
+func (p *Pool) At(n int) (*Slot, error) {
+	s := p.slot(n)
+	return s, s.load()
+}
+
+// Show sets the files to a commit, as Take does, in the middle of an attempt: what the agent
+// stashed, and its own commits, stay in the private .git.
+func (s *Slot) Show(ctx context.Context, base, commit string) error {
+	return s.show(ctx, base, commit, commit, nil, nil)
+}
+
+// show sets the files to a tree, of which the agent is told that head is checked out.
+func (s *Slot) show(ctx context.Context, base, head, tree string, stages, conflicts []string) error {
+	err := s.begin()
+	if err == nil {
+		err = s.files(ctx, tree)
+	}
+	if err == nil {
+		if err = s.point(ctx, head, stages); err != nil { // the agent has broken its .git
+			err = errors.Join(s.private(ctx, head), s.point(ctx, head, stages))
+		}
+	}
+	if err == nil && stages == nil {
+		err = s.setUp(ctx, head, tree)
+	}
+	if err == nil {
+		err = s.finish(base, head, conflicts)
+	}
+	if err != nil {
+		return fmt.Errorf("show %s in slot %d: %w", tree, s.n, err)
+	}
+	return nil
+}
+
+// Info is what is known of a slot.
+type Info struct {
+	N    int
+	Path string
+	Size int64
+	Used time.Time // when its files were last set
+}
+
+// List is the slots there are, by number.
+func (p *Pool) List() ([]Info, error) {
+	entries, err := os.ReadDir(p.o.Dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var list []Info
+	for _, e := range entries {
+		n, err := strconv.Atoi(e.Name())
+		if err != nil || n < 1 {
+			continue
+		}
+		s := p.slot(n)
+		_ = s.load() // one that is half made is listed too
+		info := Info{N: n, Path: s.Top(), Size: s.made.Size}
+		if at, err := os.Stat(s.note("made.json")); err == nil {
+			info.Used = at.ModTime()
+		}
+		list = append(list, info)
+	}
+	slices.SortFunc(list, func(a, b Info) int { return a.N - b.N })
+	return list, nil
+}
+
+// Remove takes slot n away. Its files are gone from their place at once; Sweep removes them.
+func (p *Pool) Remove(n int) error {
+	s := p.slot(n)
+	return errors.Join(p.discard(s.Top()), os.RemoveAll(s.note("")))
+}
+
+// discard renames a file or folder so that Sweep finds it: to remove many files takes long.
+func (p *Pool) discard(path string) error {
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil && info.IsDir() {
+		err = os.Chmod(path, 0o700) // a folder that cannot be written cannot be moved either
+	}
+	if err != nil {
+		return err
+	}
+	hole, err := os.MkdirTemp(p.o.Dir, ".old-")
+	if err != nil {
+		return err
+	}
+	return os.Rename(path, filepath.Join(hole, "it"))
+}
+
+// Sweep removes what is no slot any more, also what a dead ralph has left.
+func (p *Pool) Sweep() error {
+	var errs []error
+	for _, path := range p.Discarded() {
+		errs = append(errs, removeAll(path))
+	}
+	return errors.Join(errs...)
+}
+
+// Discarded lists the folders that Sweep removes.
+func (p *Pool) Discarded() []string {
+	entries, _ := os.ReadDir(p.o.Dir) // without it there are none
+	var list []string
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), ".old-") {
+			list = append(list, filepath.Join(p.o.Dir, e.Name()))
+		}
+	}
+	return list
+}
+
+// removeAll removes folders too that were made read-only, as caches of modules are.
+func removeAll(path string) error {
+	if os.RemoveAll(path) == nil {
+		return nil
+	}
+	return errors.Join(writable(path), os.RemoveAll(path))
+}
+
+// writable makes all folders below writable for us.
+func writable(path string) error {
+	return filepath.WalkDir(path, func(path string, d fs.DirEntry, err error) error {
+		if d == nil || !d.IsDir() || err != nil { // an error comes after the folder itself
+			return err
+		}
+		info, err := d.Info()
+		if err != nil || info.Mode().Perm()&0o700 == 0o700 {
+			return err
+		}
+		return os.Chmod(path, info.Mode().Perm()|0o700)
+	})
+}
+
+// Room is the space for slots.
+type Room struct {
+	disk.Space
+	Need int64 // what another slot takes, as far as is known
+	Low  bool  // people should be warned
+	Full bool  // no slot is to be made, and no task to be claimed
+}
+
+// Room looks at the file system that slots are on.
+func (p *Pool) Room() (Room, error) {
+	dir := p.o.Dir
+	for {
+		if _, err := os.Stat(dir); err == nil || dir == filepath.Dir(dir) {
+			break
+		}
+		dir = filepath.Dir(dir)
+	}
+	space, err := disk.Of(dir)
+	if err != nil {
+		return Room{}, fmt.Errorf("space for slots: %w", err)
+	}
+	list, err := p.List()
+	r := Room{Space: space}
+	for _, info := range list {
+		r.Need = max(r.Need, info.Size)
+	}
+	r.judge(p.o.MinFree)
+	return r, err
+}
+
+func (r *Room) judge(minFree int64) {
+	r.Full = r.Used() >= 95 || r.Free < minFree+r.Need
+	r.Low = r.Full || r.Used() >= 80
+}

@@ -1,0 +1,208 @@
+package slot
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"ralph/internal/atomicfile"
+	"ralph/internal/git"
+)
+
+// made is what is kept about a slot, beside ralph's own index of its files.
+type made struct {
+	Commit    string   // what is checked out
+	Base      string   // what is below the work in it
+	Conflicts []string // files that were shown with conflict markers
+	Setup     string   // what it was set up for
+	Copied    []string // files of the project, from the top of the repository
+	There     []string // what was ignored and there when it was set up
+	Size      int64
+}
+
+func (s *Slot) note(name string) string {
+	return filepath.Join(s.p.o.State, strconv.Itoa(s.n), name)
+}
+
+func (s *Slot) index() string { return s.note("index") }
+
+// load reads what is kept, and says whether the slot is whole.
+func (s *Slot) load() error {
+	info, err := os.Lstat(s.Top())
+	if err != nil {
+		return err
+	}
+	data, err := os.ReadFile(s.note("made.json"))
+	if err == nil {
+		err = json.Unmarshal(data, &s.made)
+	}
+	if _, torn := os.Lstat(s.note("busy")); err != nil || !info.IsDir() || torn == nil {
+		return ErrTorn
+	}
+	return nil
+}
+
+// begin says that the files are being changed, until finish: who dies between leaves a slot
+// that is made anew (K15).
+func (s *Slot) begin() error {
+	if err := os.MkdirAll(s.note(""), 0o700); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(s.p.o.Dir, 0o700); err != nil {
+		return err
+	}
+	left, _ := filepath.Glob(s.note("tmp-*")) // the pattern is good
+	for _, path := range left {
+		_ = os.RemoveAll(path) // a git of a dead ralph may still write there
+	}
+	return os.WriteFile(s.note("busy"), nil, 0o600)
+}
+
+func (s *Slot) finish(base, commit string, conflicts []string) error {
+	s.made.Base, s.made.Commit, s.made.Conflicts = base, commit, conflicts
+	data, err := json.Marshal(s.made)
+	if err == nil {
+		err = atomicfile.Write(s.note("made.json"), data)
+	}
+	if err == nil {
+		err = os.Remove(s.note("busy"))
+	}
+	return err
+}
+
+// gitIn runs git on files and an index of ours; in is what it reads.
+type gitIn func(in io.Reader, args ...string) (string, error)
+
+// withIndex runs git on the files in dir with a copy of our index, which takes the place of
+// the old one if all went well. So nobody waits for the lock of a git that was killed.
+func (s *Slot) withIndex(ctx context.Context, dir string, do func(gitIn) error) error {
+	temp, err := os.MkdirTemp(s.note(""), "tmp-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(temp) }() // Take removes what stays
+	index := filepath.Join(temp, "index")
+	if err := copyIndex(s.index(), index); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	call := git.Call{WorkTree: dir, Index: index, Own: s.p.o.Repo.Own(), Env: []string{"GIT_LITERAL_PATHSPECS=1"}}
+	err = do(func(in io.Reader, args ...string) (string, error) {
+		c := call
+		c.In = in
+		return s.p.o.Repo.Git(ctx, c, args...)
+	})
+	if err == nil {
+		err = os.Rename(index, s.index())
+	}
+	return err
+}
+
+// copyIndex copies an index with its time, by which git knows what may have changed since.
+func copyIndex(from, to string) error {
+	data, at, err := readIndex(from)
+	if err != nil {
+		return err
+	}
+	return errors.Join(os.WriteFile(to, data, 0o600), os.Chtimes(to, at, at))
+}
+
+func readIndex(path string) ([]byte, time.Time, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	data, err := os.ReadFile(path)
+	return data, info.ModTime(), err
+}
+
+// files sets the working files to a commit or a tree: what was changed is set back, what is
+// neither part of it nor ignored is removed.
+func (s *Slot) files(ctx context.Context, tree string) error {
+	err := s.withIndex(ctx, s.Top(), func(g gitIn) error {
+		set := func() error {
+			if _, err := g(nil, "read-tree", "--reset", "-u", tree); err != nil {
+				return err
+			}
+			_, err := g(nil, "clean", "-ffdq")
+			return err
+		}
+		if err := set(); err != nil { // a folder may have been made read-only
+			if err = errors.Join(writable(s.Top()), set()); err != nil {
+				return err
+			}
+		}
+		list, err := g(nil, "ls-tree", "-rdz", tree)
+		if err != nil {
+			return err
+		}
+		return s.folders(g, split(list))
+	})
+	if err != nil || s.p.o.Sub == "" {
+		return err
+	}
+	root, err := os.OpenRoot(s.Top())
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return root.MkdirAll(filepath.FromSlash(s.p.o.Sub), 0o700)
+}
+
+// folders removes what git never looks at in its own folders: a repository that an agent made
+// in one, and a submodule that is not at its commit, which the next agent would be blamed for.
+func (s *Slot) folders(g gitIn, list []string) error {
+	root, err := os.OpenRoot(s.Top())
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	var links []string
+	for _, entry := range list {
+		mode, name, _ := strings.Cut(entry, "\t")
+		if strings.HasPrefix(mode, gitlink) {
+			links = append(links, name)
+		} else if _, err := root.Lstat(name + "/.git"); err == nil {
+			if err := removeAll(filepath.Join(s.Top(), name, ".git")); err != nil {
+				return err
+			}
+		}
+	}
+	if len(links) == 0 {
+		return nil
+	}
+	out, err := g(nil, append([]string{"ls-files", "-zm", "--"}, links...)...)
+	for _, name := range split(out) {
+		s.made.Setup = "" // it may be able to bring the submodule back
+		err = errors.Join(err, removeAll(filepath.Join(s.Top(), name)), root.Mkdir(name, 0o700))
+	}
+	return err
+}
+
+func split(list string) []string {
+	return strings.FieldsFunc(list, func(r rune) bool { return r == 0 })
+}
+
+func nulled(names []string) io.Reader {
+	return strings.NewReader(strings.Join(names, "\x00") + "\x00")
+}
+
+// size is what the slot takes on the disk. What cannot be read does not count.
+func (s *Slot) size() (total int64) {
+	_ = filepath.WalkDir(s.Top(), func(_ string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return nil //nolint:nilerr // as said
+		}
+		if info, err := d.Info(); err == nil {
+			total += (info.Size() + 4095) &^ 4095
+		}
+		return nil
+	})
+	return total
+}

@@ -1,0 +1,495 @@
+package merge
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"ralph/internal/testing/check"
+)
+
+func (r repo) land(onto, candidate string) error {
+	return Land(r.t.Context(), r.Repo, main, onto, candidate)
+}
+
+func TestLandingMovesTheTargetAndItsFiles(t *testing.T) {
+	t.Parallel()
+	for _, format := range []string{"sha1", "sha256"} {
+		r := newRepo(t, "--object-format="+format)
+		base := r.head()
+		work := r.on(base, func() {
+			r.write("new/c", "c", "a.txt", "changed\n")
+			r.git("rm", "-q", "sub/b.txt")
+		})
+		r.write("other", "o")
+		onto := r.commit()
+		next := r.build(onto, base, work).Candidate
+		_, err := Prove(t.Context(), r.Repo, base, work, onto, next)
+		check.OK(t, err)
+		for range 2 { // landing again does nothing
+			check.OK(t, r.land(onto, next))
+			r.wantClean(next)
+		}
+		r.write("more", "m")
+		later := r.commit()
+		check.OK(t, r.land(onto, next)) // it is below
+		r.wantClean(later)
+		check.Contains(t, "reflog", "ralph: land", r.git("reflog"))
+		check.OK(t, r.land(later, later))
+	}
+}
+
+// TestUnrelatedChangesStay, staged and unstaged ones and untracked files.
+func TestUnrelatedChangesStay(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	base := r.head()
+	next := r.with(base, "new", "n")
+	r.write("a.txt", "staged\n")
+	r.git("add", "a.txt")
+	r.write("sub/b.txt", "unstaged\n", "untracked", "u")
+	before := r.git("status", "--porcelain")
+	check.OK(t, r.land(base, next))
+	check.Equal(t, "status", before, r.git("status", "--porcelain"))
+	check.Equal(t, "new file", "n", r.read("new"))
+	check.Equal(t, "head", next, r.head())
+	check.Equal(t, "touched", "", r.git("diff", "HEAD", "--", "new"))
+}
+
+// TestAFileThatWasOnlyTouchedIsNotInTheWay: its content is what counts.
+func TestAFileThatWasOnlyTouchedIsNotInTheWay(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	base := r.head()
+	next := r.with(base, "a.txt", "changed\n")
+	check.OK(t, os.Chtimes(filepath.Join(r.dir, "a.txt"), zeroTime, zeroTime))
+	check.OK(t, r.land(base, next))
+	r.wantClean(next)
+}
+
+func TestFilesInTheWayBlock(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		candidate, person func(r repo)
+		want              []string
+	}{
+		"changed": {
+			candidate: func(r repo) { r.write("a.txt", "x\n", "sub/b.txt", "y\n") },
+			person:    func(r repo) { r.write("a.txt", "mine\n") },
+			want:      []string{"a.txt"},
+		},
+		"staged": {
+			candidate: func(r repo) { r.write("a.txt", "x\n") },
+			person:    func(r repo) { r.write("a.txt", "mine\n"); r.git("add", "a.txt") },
+			want:      []string{"a.txt"},
+		},
+		"staged and taken back": {
+			candidate: func(r repo) { r.write("a.txt", "x\n") },
+			person: func(r repo) {
+				was := r.read("a.txt")
+				r.write("a.txt", "mine\n")
+				r.git("add", "a.txt")
+				r.write("a.txt", was)
+			},
+			want: []string{"a.txt"},
+		},
+		"deleted": {
+			candidate: func(r repo) { r.write("a.txt", "x\n") },
+			person:    func(r repo) { r.git("rm", "-q", "a.txt") },
+			want:      []string{"a.txt"},
+		},
+		"changed and to be deleted": {
+			candidate: func(r repo) { r.git("rm", "-q", "a.txt") },
+			person:    func(r repo) { r.write("a.txt", "mine\n") },
+			want:      []string{"a.txt"},
+		},
+		"untracked": {
+			candidate: func(r repo) { r.write("new ü\n", "x\n", "new2", "y") },
+			person:    func(r repo) { r.write("new ü\n", "mine", "new2", "mine too") },
+			want:      []string{"new ü\n", "new2"},
+		},
+		"untracked and the same": {
+			candidate: func(r repo) { r.write("new", "x\n") },
+			person:    func(r repo) { r.write("new", "x\n") },
+			want:      []string{"new"},
+		},
+		"ignored": {
+			candidate: func(r repo) { r.write(".env", "x\n") },
+			person: func(r repo) {
+				r.write(".git/info/exclude", ".env\n", ".env", "KEY=mine\n")
+			},
+			want: []string{".env"},
+		},
+		"a file where a folder comes": {
+			candidate: func(r repo) { r.write("new/x", "x\n") },
+			person:    func(r repo) { r.write("new", "mine") },
+			want:      []string{"new"},
+		},
+		"a link where a folder comes": {
+			candidate: func(r repo) { r.write("new/b.txt", "x\n") },
+			person:    func(r repo) { check.OK(r.t, os.Symlink("sub", filepath.Join(r.dir, "new"))) },
+			want:      []string{"new/b.txt"},
+		},
+		"a folder where a file comes": {
+			candidate: func(r repo) {
+				r.git("rm", "-q", "sub/b.txt")
+				r.write("sub", "a file")
+			},
+			person: func(r repo) { r.write("sub/mine", "mine", "sub/too", "mine") },
+			want:   []string{"sub/mine", "sub/too"},
+		},
+		"an unresolved merge": {
+			candidate: func(r repo) { r.write("new", "n") },
+			person: func(r repo) {
+				onto := r.head()
+				mine := r.with(onto+"^", "a.txt", "other\n")
+				_, err := r.run("merge", mine)
+				check.That(r.t, err != nil, "there is no conflict")
+			},
+			want: []string{"a.txt"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRepo(t)
+			r.write("a.txt", "line\n")
+			base := r.commit()
+			next := r.on(base, func() { c.candidate(r) })
+			c.person(r)
+			before := r.everything()
+			err := r.land(base, next)
+			var blocked *BlockedError
+			if !errors.As(err, &blocked) {
+				t.Fatalf("got %v, want a BlockedError", err)
+			}
+			check.Equal(t, "files", &BlockedError{Dir: r.dir, Files: c.want}, blocked)
+			check.Equal(t, "everything", before, r.everything())
+			r.wantUnlocked()
+		})
+	}
+}
+
+// everything is all that a person can see of their files.
+func (r repo) everything() string {
+	r.t.Helper()
+	var b strings.Builder
+	check.OK(r.t, filepath.WalkDir(r.dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || path == filepath.Join(r.dir, ".git") {
+			if err == nil {
+				err = filepath.SkipDir
+			}
+			return err
+		}
+		text, _ := os.ReadFile(path)
+		info, err := d.Info()
+		b.WriteString(path + " " + info.Mode().String() + " " + string(text) + "\n")
+		return err
+	}))
+	return b.String() + r.git("ls-files", "-s") + "\n" + r.git("for-each-ref") + "\n" + r.git("symbolic-ref", "HEAD")
+}
+
+func TestATargetThatMovedOrIsGone(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	base := r.head()
+	next := r.with(base, "new", "n")
+	r.write("mine", "m")
+	mine := r.commit()
+	err := r.land(base, next)
+	check.That(t, errors.Is(err, ErrMoved), "got %v, want ErrMoved", err)
+	r.wantClean(mine)
+	err = Land(t.Context(), r.Repo, "refs/heads/none", base, next)
+	check.That(t, errors.Is(err, ErrDeleted), "got %v, want ErrDeleted", err)
+	check.Equal(t, "branches", "main", r.git("branch", "--format=%(refname:short)"))
+}
+
+func TestSomebodyElsesLock(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	base := r.head()
+	next := r.with(base, "a.txt", "x\n")
+	for _, name := range []string{"index.lock", "HEAD.lock", "refs/heads/main.lock"} {
+		at := filepath.Join(r.dir, ".git", name)
+		check.OK(t, os.WriteFile(at, nil, 0o644))
+		// so that the index has to be written
+		check.OK(t, os.Chtimes(filepath.Join(r.dir, "a.txt"), zeroTime, zeroTime))
+		err := r.land(base, next)
+		check.That(t, errors.Is(err, ErrLocked), "%s: got %v, want ErrLocked", name, err)
+		check.OK(t, os.Remove(at))
+		r.wantClean(base)
+	}
+	check.OK(t, r.land(base, next))
+	r.wantClean(next)
+}
+
+// TestWhoeverHasTheTargetCheckedOutFollows, and nobody else.
+func TestWhoeverHasTheTargetCheckedOutFollows(t *testing.T) {
+	t.Parallel()
+	prepare := func(t *testing.T) (r repo, base, next string) {
+		r = newRepo(t)
+		base = r.head()
+		return r, base, r.with(base, "a.txt", "x\n", "new", "n")
+	}
+	t.Run("nobody: detached", func(t *testing.T) {
+		t.Parallel()
+		r, base, next := prepare(t)
+		r.git("checkout", "-q", "--detach")
+		r.write("a.txt", "mine")
+		check.OK(t, r.land(base, next))
+		check.Equal(t, "target", next, r.git("rev-parse", main))
+		check.Equal(t, "mine", "mine", r.read("a.txt"))
+		check.Equal(t, "head", base, r.head())
+	})
+	t.Run("nobody: another branch", func(t *testing.T) {
+		t.Parallel()
+		r, base, next := prepare(t)
+		r.git("checkout", "-q", "-b", "other")
+		check.OK(t, r.land(base, next))
+		check.Equal(t, "target", next, r.git("rev-parse", main))
+		check.Equal(t, "status", "", r.git("status", "--porcelain"))
+	})
+	t.Run("nobody: bare", func(t *testing.T) {
+		t.Parallel()
+		r, base, next := prepare(t)
+		bare := r
+		bare.dir = filepath.Join(t.TempDir(), "bare.git")
+		r.git("clone", "-q", "--bare", r.dir, bare.dir)
+		r.git("push", "-q", bare.dir, next+":refs/heads/keep")
+		bare = bare.open()
+		check.OK(t, bare.land(base, next))
+		check.Equal(t, "target", next, bare.git("rev-parse", main))
+		_, err := os.Lstat(filepath.Join(bare.dir, "new"))
+		check.That(t, err != nil, "files appear in a bare repository")
+		bare.wantUnlocked()
+	})
+	t.Run("a linked working tree", func(t *testing.T) {
+		t.Parallel()
+		r, base, next := prepare(t)
+		r.git("checkout", "-q", "-b", "other")
+		linked := r
+		linked.dir = filepath.Join(t.TempDir(), "linked")
+		r.git("worktree", "add", "-q", linked.dir, "main")
+		check.OK(t, r.land(base, next)) // the project is the main one
+		linked.wantClean(next)
+		check.Equal(t, "status", "", r.git("status", "--porcelain"))
+		after := r.with(next, "more", "m")
+		linked = linked.open()
+		linked.write("more", "mine")
+		var blocked *BlockedError
+		err := linked.land(next, after)
+		check.That(t, errors.As(err, &blocked) && blocked.Dir == linked.dir, "got %v, want %s to block", err, linked.dir)
+		check.OK(t, os.Remove(filepath.Join(linked.dir, "more")))
+		check.OK(t, linked.land(next, after)) // the project is the linked one
+		linked.wantClean(after)
+		check.OK(t, os.RemoveAll(linked.dir))
+		last := r.with(after, "last", "l")
+		check.OK(t, r.land(after, last)) // it was deleted and not pruned
+		check.Equal(t, "target", last, r.git("rev-parse", main))
+	})
+	t.Run("a sparse checkout in a subfolder", func(t *testing.T) {
+		t.Parallel()
+		r := newRepo(t)
+		r.write("far/c.txt", "c\n")
+		base := r.commit()
+		next := r.with(base, "far/c.txt", "changed\n", "far/d.txt", "d\n", "sub/b.txt", "changed\n")
+		r.git("sparse-checkout", "set", "sub")
+		top := r.dir
+		r.dir = filepath.Join(top, "sub")
+		r = r.open()
+		r.dir = top
+		check.OK(t, r.land(base, next))
+		r.wantClean(next)
+		check.Equal(t, "changed", "changed\n", r.read("sub/b.txt"))
+		_, err := os.Lstat(filepath.Join(r.dir, "far"))
+		check.That(t, err != nil, "files appear outside of the sparse checkout")
+	})
+	t.Run("a git folder elsewhere", func(t *testing.T) {
+		t.Parallel()
+		r, base, next := prepare(t)
+		r.git("init", "-q", "--separate-git-dir", filepath.Join(t.TempDir(), "elsewhere"))
+		r = r.open()
+		check.OK(t, r.land(base, next))
+		r.wantClean(next)
+	})
+	t.Run("two", func(t *testing.T) {
+		t.Parallel()
+		r, base, next := prepare(t)
+		r.git("worktree", "add", "-q", "--force", filepath.Join(t.TempDir(), "linked"), "main")
+		err := r.land(base, next)
+		check.Err(t, "two", "is checked out in "+r.dir+" too", err)
+		r.wantClean(base)
+	})
+	t.Run("a rebase in progress", func(t *testing.T) {
+		t.Parallel()
+		r, base, _ := prepare(t)
+		mine := r.with(base, "a.txt", "mine\n")
+		r.write("a.txt", "yours\n")
+		tip := r.commit()
+		next := r.with(tip, "new", "n")
+		_, err := r.run("rebase", "-q", mine)
+		check.That(t, err != nil, "there is no conflict")
+		check.Err(t, "rebase", "a rebase of the target is in progress", r.land(tip, next))
+		r.git("rebase", "--abort")
+		check.OK(t, r.land(tip, next))
+		r.wantClean(next)
+	})
+}
+
+// TestAPersonCannotCommitBetweenTheFilesAndTheTarget: their commit would have the files of the candidate.
+func TestAPersonCannotCommitBetweenTheFilesAndTheTarget(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	base := r.head()
+	next := r.with(base, "new.slow", "n")
+	tried := filepath.Join(t.TempDir(), "tried")
+	r.write("mine", "m")
+	r.git("add", "mine")
+	// A filter runs while the files are written.
+	r.git("config", "filter.slow.smudge", "git commit -q -m mine >'"+tried+"' 2>&1; git switch -q -c other >>'"+tried+"' 2>&1; cat")
+	r.write(".git/info/attributes", "*.slow filter=slow\n")
+	check.OK(t, r.land(base, next))
+	said, err := os.ReadFile(tried)
+	check.OK(t, err)
+	check.Contains(t, "commit", "index.lock': File exists", string(said))
+	check.Equal(t, "target", next, r.git("rev-parse", main))
+	check.Equal(t, "status", "A  mine", r.git("status", "--porcelain"))
+	check.Equal(t, "branch", main, r.git("symbolic-ref", "HEAD"))
+}
+
+// TestALandingThatBreaksOffIsTakenBack, as on a full disk, or when the system kills git.
+func TestALandingThatBreaksOffIsTakenBack(t *testing.T) {
+	t.Parallel()
+	for filter, want := range map[string]string{"false": "smudge filter slow failed", "kill -9 $PPID": "update-ref"} {
+		r := newRepo(t)
+		r.write("run", "x")
+		base := r.commit()
+		next := r.on(base, func() {
+			r.write("a.txt", "changed\n", "new", "n", "zz.slow", "z")
+			r.git("rm", "-q", "run")
+		})
+		r.git("config", "filter.slow.smudge", filter)
+		r.git("config", "filter.slow.clean", "cat")
+		r.git("config", "filter.slow.required", "true")
+		r.write(".git/info/attributes", "*.slow filter=slow\n", "untracked", "u")
+		before := r.everything()
+		check.Err(t, filter, want, r.land(base, next))
+		check.Equal(t, filter, before, r.everything())
+		r.wantUnlocked()
+		r.git("config", "filter.slow.smudge", "cat")
+		check.OK(t, r.land(base, next))
+		check.Equal(t, filter, "?? untracked", r.git("status", "--porcelain"))
+	}
+}
+
+// TestNoHookNoLanding: without the hook the target would move and leave its files behind.
+func TestNoHookNoLanding(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	base := r.head()
+	next := r.with(base, "new", "n")
+	at := filepath.Join(r.dir, ".git/ralph/hooks/reference-transaction")
+	r.write(".git/ralph/hooks/reference-transaction", hook)
+	check.OK(t, os.Chmod(at, 0o644))
+	err := r.land(base, next)
+	check.That(t, err != nil, "got no error")
+	r.wantClean(base)
+}
+
+// TestAFileThatGitWasToldNotToLookAtBlocks, too.
+func TestAFileThatGitWasToldNotToLookAtBlocks(t *testing.T) {
+	t.Parallel()
+	for _, flag := range []string{"--skip-worktree", "--assume-unchanged"} {
+		r := newRepo(t)
+		base := r.head()
+		next := r.with(base, "a.txt", "new\n", "new", "n")
+		r.git("update-index", flag, "a.txt")
+		r.write("a.txt", "mine\n")
+		before := r.everything()
+		err := r.land(base, next)
+		var blocked *BlockedError
+		check.That(t, errors.As(err, &blocked) && strings.Contains(err.Error(), "'a.txt'"), "%s: got %v, want a BlockedError that names a.txt", flag, err)
+		check.Equal(t, flag, before, r.everything())
+	}
+}
+
+// TestOneOfManyLands: the others see that the target has moved.
+func TestOneOfManyLands(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	base := r.head()
+	const n = 6
+	errs := make(chan error, n)
+	var list []string
+	for i := range n {
+		list = append(list, r.with(base, "new", strings.Repeat("n", i+1)))
+	}
+	for _, next := range list {
+		go func() { errs <- r.land(base, next) }()
+	}
+	landed := 0
+	for range n {
+		err := <-errs
+		if err == nil {
+			landed++
+		}
+		check.That(t, err == nil || errors.Is(err, ErrMoved), "got %v, want ErrMoved", err)
+	}
+	check.Equal(t, "landed", 1, landed)
+	r.wantClean(r.head())
+}
+
+// TestALandingIsNotStoppedHalfway by the end of its context, once it has begun.
+func TestALandingIsNotStoppedHalfway(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	base := r.head()
+	next := r.with(base, "a.txt", "new\n")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	err := Land(ctx, r.Repo, main, base, next)
+	check.That(t, errors.Is(err, context.Canceled), "got %v, want context.Canceled", err)
+	r.wantClean(base)
+	list, err := r.Worktrees(t.Context())
+	check.OK(t, err)
+	call := list[0].Call()
+	for _, outlive := range []bool{false, true} {
+		call.Outlive = outlive
+		_, err = r.Git(ctx, call, "status")
+		check.That(t, errors.Is(err, context.Canceled) != outlive, "outlive %v: got %v", outlive, err)
+	}
+}
+
+// TestWhatChangesAtTheLastMomentCounts: git looks again with the locks in its hands.
+func TestWhatChangesAtTheLastMomentCounts(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		person func(r repo)
+		want   error
+	}{
+		"a commit":       {func(r repo) { r.write("mine", "m"); r.commit() }, ErrMoved},
+		"another branch": {func(r repo) { r.git("switch", "-q", "-c", "other") }, errChanged},
+		"a deletion":     {func(r repo) { r.git("switch", "-q", "-c", "other"); r.git("branch", "-q", "-D", "main") }, ErrDeleted},
+	} {
+		r := newRepo(t)
+		base := r.head()
+		next := r.with(base, "new", "n")
+		l := &landing{repo: r.Repo, target: main, onto: base, candidate: next}
+		check.OK(t, l.begin(t.Context()))
+		w, err := l.checkout(t.Context())
+		check.OK(t, err)
+		check.OK(t, l.install(t.Context(), w))
+		c.person(r)
+		before := r.everything()
+		err = l.fastForward(t.Context(), w)
+		if err == nil {
+			t.Fatalf("%s: the target has moved", name)
+		}
+		_, err = l.explain(t.Context(), w, err)
+		l.end()
+		check.That(t, errors.Is(err, c.want), "%s: got %v, want %v", name, err, c.want)
+		check.Equal(t, name, before, r.everything())
+	}
+}

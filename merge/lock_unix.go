@@ -1,0 +1,20 @@
+//go:build unix
+
+package merge
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// lock waits for the file. All processes that inherited it share the lock.
+func lock(f *os.File) error {
+	for {
+		if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); !errors.Is(err, syscall.EINTR) {
+			return err
+		}
+	}
+}
+
+func unlock(f *os.File) { _ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN) }

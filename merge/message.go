@@ -1,0 +1,66 @@
+package merge
+
+import (
+	"cmp"
+	"strings"
+	"unicode"
+
+	"ralph/internal/plain"
+)
+
+// Message is what the commit of a task says. All of it is text of agents or people.
+type Message struct {
+	Title, Body          string
+	Task, Attempt, Patch string
+	Agent, Model         string
+}
+
+// String is the whole message. Nothing but Message itself writes its trailers: a line of the
+// body that looks like one is quoted.
+func (m Message) String() string {
+	var b strings.Builder
+	b.WriteString(cmp.Or(oneLine(m.Title), oneLine(m.Task), "Untitled") + "\n")
+	blank := true
+	for line := range strings.SplitSeq(strings.Trim(clean(m.Body), "\n"), "\n") {
+		line = strings.TrimRightFunc(line, unicode.IsSpace)
+		if line == "" {
+			blank = true
+			continue
+		}
+		if blank {
+			b.WriteByte('\n')
+			blank = false
+		}
+		if lower := strings.ToLower(line); strings.HasPrefix(lower, "ralph-") || strings.HasPrefix(lower, "assisted-by") || strings.HasPrefix(line, "---") {
+			b.WriteString("> ")
+		}
+		b.WriteString(line + "\n")
+	}
+	b.WriteByte('\n')
+	agent := oneLine(m.Agent)
+	if model := oneLine(m.Model); agent != "" && model != "" {
+		agent += " (" + model + ")"
+	}
+	for _, t := range [][2]string{{"Ralph-Task", m.Task}, {"Ralph-Attempt", m.Attempt}, {"Ralph-Patch", m.Patch}, {"Assisted-by", agent}} {
+		if value := oneLine(t[1]); value != "" {
+			b.WriteString(t[0] + ": " + value + "\n")
+		}
+	}
+	return strings.TrimRight(b.String(), "\n") + "\n"
+}
+
+// clean ends lines with newlines only and drops what a terminal would act on and nobody sees.
+func clean(text string) string {
+	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\ufffd"), "\r\n", "\n")
+	return strings.Map(func(r rune) rune {
+		switch {
+		case plain.IsLineEnd(r):
+			return '\n'
+		case r != '\t' && unicode.IsControl(r) || plain.IsInvisible(r):
+			return -1
+		}
+		return r
+	}, text)
+}
+
+func oneLine(text string) string { return strings.Join(strings.Fields(clean(text)), " ") }

@@ -1,0 +1,66 @@
+package merge
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"strings"
+
+	"ralph/internal/git"
+)
+
+// Refs keeps what nothing else refers to yet from git's garbage collection.
+const Refs = "refs/ralph/"
+
+// WorkRef names what an attempt left.
+func WorkRef(task, attempt string) string { return Refs + "work/" + task + "/" + attempt }
+
+// StashRef names what an attempt left that no later one goes on with.
+func StashRef(task, attempt string) string { return Refs + "stash/" + task + "/" + attempt }
+
+// CandidateRef names the candidate of an entry of the queue.
+func CandidateRef(n int64) string { return fmt.Sprintf("%scandidate/%d", Refs, n) }
+
+// Ref is a name of a commit.
+type Ref struct{ Name, Commit string }
+
+// SetRefs sets all of these or none. A commit of "" deletes the name, if it exists.
+func SetRefs(ctx context.Context, r *git.Repo, refs ...Ref) error {
+	var in strings.Builder
+	for _, ref := range refs {
+		if !strings.HasPrefix(ref.Name, Refs) {
+			return fmt.Errorf("set ref %s: it is not below %s", ref.Name, Refs)
+		}
+		if ref.Commit == "" {
+			fmt.Fprintf(&in, "delete %s\x00\x00", ref.Name)
+		} else {
+			fmt.Fprintf(&in, "update %s\x00%s\x00\x00", ref.Name, ref.Commit)
+		}
+	}
+	_, err := r.Git(ctx, git.Call{In: strings.NewReader(in.String()), Outlive: true}, "update-ref", "--no-deref", "-z", "--stdin")
+	return err
+}
+
+// ListRefs lists the refs below a folder of Refs, such as "work/t-1", or all for "".
+func ListRefs(ctx context.Context, r *git.Repo, under string) ([]Ref, error) {
+	out, err := r.Git(ctx, git.Call{}, "for-each-ref", "--format=%(refname) %(objectname)", strings.TrimSuffix(Refs+under, "/"))
+	if err != nil {
+		return nil, err
+	}
+	var list []Ref
+	for line := range strings.Lines(out) {
+		name, commit, _ := strings.Cut(strings.TrimSpace(line), " ")
+		list = append(list, Ref{Name: name, Commit: commit})
+	}
+	return list, nil
+}
+
+// Kept lists the refs of work that did not land, by attempt.
+func Kept(ctx context.Context, r *git.Repo) (map[string]string, error) {
+	refs, err := ListRefs(ctx, r, "work")
+	kept := make(map[string]string, len(refs))
+	for _, ref := range refs {
+		kept[path.Base(ref.Name)] = ref.Name
+	}
+	return kept, err
+}

@@ -1,0 +1,42 @@
+package merge
+
+import (
+	"context"
+
+	"ralph/internal/git"
+)
+
+// Movement is what happened to a target since it was last looked at.
+type Movement string
+
+// A target is Rewritten if the last tip is not in its history any more.
+const (
+	Same      Movement = "same"
+	Moved     Movement = "moved" // by fast-forward
+	Rewritten Movement = "rewritten"
+	Deleted   Movement = "deleted"
+)
+
+// Watch compares a target with the last tip seen, which is "" at the first look.
+func Watch(ctx context.Context, r *git.Repo, target, last string) (tip string, m Movement, err error) {
+	tip, err = r.Commit(ctx, target)
+	switch {
+	case err != nil:
+		return "", "", err
+	case tip == "":
+		return "", Deleted, nil
+	case tip == last || last == "":
+		return tip, Same, nil
+	}
+	known, err := r.Commit(ctx, last)
+	if err != nil {
+		return "", "", err
+	}
+	if known == "" { // it is not in a history if it does not even exist
+		return tip, Rewritten, nil
+	}
+	if below, err := isAncestor(ctx, r, last, tip); err != nil || below {
+		return tip, Moved, err
+	}
+	return tip, Rewritten, nil
+}
