@@ -335,7 +335,6 @@ SELECT ` + mergeColumns + ` FROM merges INDEXED BY merges_open WHERE target = :t
 	queuesSQL   = `SELECT ` + mergeColumns + ` FROM merges INDEXED BY merges_open WHERE state IN ('testing', 'green', 'landing') ORDER BY n;`
 	mergesSQL   = `SELECT ` + mergeColumns + ` FROM merges WHERE state = :state ORDER BY n;`
 	toReviewSQL = `SELECT ` + mergeColumns + ` FROM merges` + toReview + ` ORDER BY n;`
-	mergesOfSQL = `SELECT ` + mergeColumns + ` FROM merges WHERE task = :task ORDER BY n;`
 	// What an attempt entered is the work that later ones only verify.
 	resumedSQL = `
 SELECT ` + mergeColumns + ` FROM merges WHERE task = :task
@@ -357,11 +356,6 @@ func (g *Graph) Unlanded() ([]Merge, error) { return g.MergesIn(MergeLanding) }
 // MergesIn lists the entries in one state, oldest first.
 func (g *Graph) MergesIn(s MergeState) ([]Merge, error) {
 	return db.All(g.tx, mergesSQL, scanMerge, ":state", string(s))
-}
-
-// MergesOf lists the entries of a task, oldest first.
-func (g *Graph) MergesOf(t Task) ([]Merge, error) {
-	return db.All(g.tx, mergesOfSQL, scanMerge, ":task", t.N)
 }
 
 const landedSQL = `

@@ -54,7 +54,7 @@ func TestQueryPlans(t *testing.T) {
 		"entries in a state":    {mergesSQL, []string{"SEARCH merges USING INDEX merges_state (state=?)"}, 0},
 		"what is to review":     {toReviewSQL, []string{"SEARCH merges USING INDEX merges_state (state=?)"}, 0},
 		"what a task has held":  {heldOfSQL, []string{"SEARCH merges USING INDEX merges_task (task=?)"}, 0},
-		"entries of a task":     {mergesOfSQL, []string{"SEARCH merges USING INDEX merges_task (task=?)"}, 0},
+		"what a task landed":    {landedOfSQL, []string{"SEARCH merges USING INDEX merges_task (task=?)"}, 0},
 		"resumed work":          {resumedSQL, []string{"SEARCH merges USING INDEX merges_task (task=?)"}, 0},
 		"enter":                 {enterSQL, []string{"SEARCH m USING INDEX merges_task (task=?)"}, 0},
 		"is something open":     {openMergeSQL, []string{"SEARCH merges USING INDEX merges_task (task=?)"}, 0},

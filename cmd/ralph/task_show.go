@@ -70,12 +70,7 @@ func findWork(ctx context.Context, s *session, g *dag.Graph, t dag.Task, attempt
 	if !slices.ContainsFunc(attempts, func(at dag.Attempt) bool { return at.Slot > 0 }) {
 		return landed, "", nil
 	}
-	merges, err := g.MergesOf(t)
-	for _, m := range merges {
-		if m.State == dag.MergeLanded {
-			landed = m
-		}
-	}
+	landed, err = g.LandedWork(t)
 	refs := keptWork(ctx, s.project.Root)
 	for _, at := range attempts {
 		kept = cmp.Or(refs[at.ID], kept)
