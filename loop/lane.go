@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -24,7 +25,7 @@ type Landing struct {
 	Repo   *git.Repo // nil: they do
 	Slots  *slot.Pool
 	Target string // a full ref name
-	Window int    // how many candidates are tested at once
+	Window int    // how many candidates are tested at once; 0 means as many as keep the processors busy
 	Review bool   // a person looks at all work before it lands
 	// Gates runs gates in a slot.
 	Gates func(attempt.Place) (verify.Gates, error)
@@ -62,6 +63,7 @@ type lane struct {
 	reclaim func(context.Context) (int, error)                       // takes back the tasks of dead runs
 	unland  func(ctx context.Context, repo *git.Repo, n int64) error // says what became of an entry whose claim is lost
 	tip     *tip
+	demand  *attempt.Demand
 	claim   dag.Claim
 	slot    *slot.Slot
 	gates   verify.Gates
@@ -229,7 +231,7 @@ func (r *Runner) newLane(ctx context.Context, claim dag.Claim, j *attempt.Job) (
 	if to.Repo == nil {
 		return nil, nil
 	}
-	l := &lane{shared: r.shared, signal: &r.signal, tip: &r.tip, claim: claim, reclaim: r.reclaim, unland: r.recoverer().Unland}
+	l := &lane{shared: r.shared, signal: &r.signal, tip: &r.tip, demand: r.worker.Demand, claim: claim, reclaim: r.reclaim, unland: r.recoverer().Unland}
 	start, err := l.tip.look(ctx, to)
 	if err != nil {
 		return nil, err
@@ -375,7 +377,7 @@ func (l *lane) next(ctx context.Context) (merge.Action, error) {
 			ahead = append(ahead, merge.Entry{Onto: m.Onto, Candidate: m.Candidate, State: stateOf(m)})
 		}
 	}
-	step := merge.Next(merge.Entry{Onto: l.entry.Onto, Candidate: l.entry.Candidate, State: l.state}, tip, ahead, to.Window)
+	step := merge.Next(merge.Entry{Onto: l.entry.Onto, Candidate: l.entry.Candidate, State: l.state}, tip, ahead, l.window())
 	switch step.Do {
 	case merge.DoWait:
 		if err = l.unblock(ctx, queue); err == nil {
@@ -385,6 +387,15 @@ func (l *lane) next(ctx context.Context) (merge.Action, error) {
 		err = l.build(ctx, step.Onto)
 	}
 	return step.Do, err
+}
+
+// window is how many candidates are tested at once.
+func (l *lane) window() int {
+	if n := l.opts.Landing.Window; n > 0 {
+		return n
+	}
+	wall, cpu := l.demand.Last()
+	return merge.Window(runtime.GOMAXPROCS(0), wall, cpu)
 }
 
 // unblock takes back what dead runs left, if the attempts of other runs are ahead in the queue:

@@ -105,7 +105,7 @@ func newRunner(opts Options) *Runner {
 	}
 	r.claimer = claimer{shared: s, signal: &r.signal, spending: &r.spending, over: r.over, end: r.end, reclaim: r.reclaim}
 	r.worker = attempt.Worker{
-		Open: r.sessions.Open, Warm: r.warm, Cool: opts.Agents.Cool, Gates: opts.Verify.GateRunner, Withheld: opts.Verify.Withheld, Baselines: &attempt.Baselines{},
+		Open: r.sessions.Open, Warm: r.warm, Cool: opts.Agents.Cool, Gates: opts.Verify.GateRunner, Withheld: opts.Verify.Withheld, Baselines: &attempt.Baselines{}, Demand: &attempt.Demand{},
 		Documents: opts.Prompt.Context, Sources: r.opts.sources, Prices: opts.Agents.Prices, Objects: opts.Place.Objects, OwnFiles: r.own,
 		Redact: opts.Host.Redact, Observe: r.bus.emit, WarnOnce: r.bus.warnOnce, Poll: opts.Workers.Poll, Now: opts.Host.Now,
 	}

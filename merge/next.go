@@ -44,7 +44,7 @@ type Step struct {
 }
 
 // Next is the whole policy of the queue. ahead has the open entries that came before me, in
-// order; window limits how many are tested at once, 0 does not.
+// order; window is how many are tested at once.
 //
 // A candidate may lie on the tip, or on that of an entry ahead which may still land. Every other
 // one is out of date, whether somebody committed to the target, or an entry ahead was dropped,
@@ -67,7 +67,7 @@ func Next(me Entry, tip string, ahead []Entry, window int) Step {
 			bases = append(bases, e.Candidate)
 		} // what is red, or conflicts, will not land there
 	}
-	full := window > 0 && untested >= window
+	full := untested >= window
 	switch {
 	case tip == "": // nothing can land
 		return Step{Do: DoWait}

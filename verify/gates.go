@@ -37,6 +37,8 @@ type Result struct {
 
 	Failures string // the lines that seem to name a failure, sorted, numbers left out
 	Killed   bool   // it did not come to an end by itself
+
+	CPU time.Duration `json:"-"` // what it took of the processors, 0 if that is not known
 }
 
 // tailSize is how much of a gate's output travels into a prompt.
@@ -76,7 +78,10 @@ func (g Gates) Run(ctx context.Context, command string, log io.Writer) (Result, 
 	if err := <-drained; err != nil {
 		return Result{}, fmt.Errorf("gate %q: keep its output: %w", command, err)
 	}
-	res := Result{Command: command, Passed: exit.Ok() && !timedOut, Exit: exit.String(), Tail: tail.String(), Killed: timedOut || exit.Signal != ""}
+	res := Result{
+		Command: command, Passed: exit.Ok() && !timedOut, Exit: exit.String(), Tail: tail.String(),
+		Killed: timedOut || exit.Signal != "", CPU: p.CPU(),
+	}
 	if !res.Passed {
 		res.Failures = failures.String()
 	}

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -45,6 +46,9 @@ func testConfiner(data []byte, cmd *Command) error {
 	cmd.Env = append(cmd.Env, "CONFINED="+string(data))
 	return nil
 }
+
+// busy is the processor time that a busy process takes.
+const busy = 50 * time.Millisecond
 
 // play is the test binary being an agent, something an agent left behind, or a
 // ralph. Every process reports its pid on stdout and then holds stdout open, so a
@@ -100,6 +104,15 @@ func play(role string, args []string) {
 		again("sleep", &syscall.SysProcAttr{Setsid: true}, "left")
 		io.Copy(io.Discard, os.Stdin)
 		os.Exit(7)
+	case "busy": // lets an orphan take processor time
+		again("daemon-busy", &syscall.SysProcAttr{Setsid: true})
+		io.Copy(io.Discard, os.Stdin)
+	case "daemon-busy":
+		var used syscall.Rusage
+		for used.Utime.Nano()+used.Stime.Nano() < int64(busy) {
+			must(syscall.Getrusage(syscall.RUSAGE_SELF, &used))
+		}
+		report("busy")
 	case "ralph-sweeps": // carries the marker that it sweeps
 		_, err := Sweep("sweeper")
 		must(err)

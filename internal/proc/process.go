@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"slices"
 	"strconv"
 	"time"
@@ -82,6 +83,21 @@ func (p *Process) Exit() Exit {
 func (p *Process) Wait() (Exit, error) {
 	<-p.done
 	return p.exit, p.err
+}
+
+// CPU is the processor time that the tree took, with that of its helper, or 0 where the system
+// does not say. It is valid once Done is closed.
+func (p *Process) CPU() time.Duration {
+	<-p.done
+	return p.cpu
+}
+
+// cpuOf is the processor time of a process and of all that it has waited for.
+func cpuOf(state *os.ProcessState) time.Duration {
+	if state == nil || runtime.GOOS == "windows" { // there it is of one process
+		return 0
+	}
+	return state.UserTime() + state.SystemTime()
 }
 
 // Terminate asks the process and its group to end, waits for the grace, and

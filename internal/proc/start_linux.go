@@ -29,8 +29,9 @@ type Process struct {
 	control *os.File // held open for as long as the tree may live
 
 	exited, done chan struct{}
-	exit         Exit  // valid after exited
-	err          error // valid after done
+	exit         Exit          // valid after exited
+	err          error         // valid after done
+	cpu          time.Duration // valid after done
 }
 
 // Start starts a process below a helper of its own. It returns when the process
@@ -136,6 +137,7 @@ func (p *Process) watch(status *os.File, lines *bufio.Reader) {
 	}
 	status.Close()
 	_ = p.helper.Wait()
+	p.cpu = cpuOf(p.helper.ProcessState)
 	p.release()
 	if !clean {
 		if left := killOrphans(p.helper.Process.Pid, p.marker); len(left) > 0 {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"syscall"
+	"time"
 )
 
 // Process is a started process and its group. What leaves the group is not
@@ -20,6 +21,7 @@ type Process struct {
 	exited, done chan struct{}
 	exit         Exit
 	err          error
+	cpu          time.Duration
 }
 
 // Start starts a process in a group of its own.
@@ -55,7 +57,7 @@ func Start(spec Spec) (*Process, error) {
 
 func (p *Process) watch() {
 	p.cmd.Wait()
-	p.exit = exitOf(p.cmd)
+	p.exit, p.cpu = exitOf(p.cmd), cpuOf(p.cmd.ProcessState)
 	close(p.exited)
 	if !p.linger {
 		killGroup(p.cmd.Process)

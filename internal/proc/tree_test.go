@@ -50,6 +50,15 @@ func TestTreeEndsWithItsRoot(t *testing.T) {
 	s.wantGone(t)
 }
 
+func TestCPUIsThatOfTheWholeTree(t *testing.T) {
+	t.Parallel()
+	s := start(t, "busy", 0, nil)
+	_, err := s.out.ReadString('\n')
+	check.OK(t, err)
+	s.in.Close()
+	check.That(t, s.CPU() >= busy, "got %s, want %s at least", s.CPU(), busy)
+}
+
 func TestLingeringTreeEndsWhenKilled(t *testing.T) {
 	t.Parallel()
 	s := start(t, "leave", 1, func(spec *Spec) { spec.Linger = true })

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"ralph/acp"
 	"ralph/dag"
@@ -39,8 +40,9 @@ type attempt struct {
 	seen Seen
 	use  AgentUse
 
-	drifted   int // earlier attempts that ended for drift
-	verifiers int // sessions that were opened for a verdict
+	drifted   int           // earlier attempts that ended for drift
+	verifiers int           // sessions that were opened for a verdict
+	cpu       time.Duration // of the gates that were run
 }
 
 // Run makes one try at a task. When it returns, nothing of its agent is left. The error is

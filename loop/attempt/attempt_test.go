@@ -96,7 +96,7 @@ func machine(t *testing.T, turns ...func(dir string) string) (Worker, *scripted)
 		Documents: func(dag.Task) Sources { return Sources{} },
 		Sources:   func(string, dag.Task, []string) Sources { return Sources{} }, OwnFiles: func(context.Context) []string { return nil },
 		Observe: func(event.Event) {}, WarnOnce: func(_, text string) { t.Log(text) },
-		Gates: verify.Gates{Env: os.Environ()}, Baselines: &Baselines{}, Objects: t.TempDir(), Poll: time.Millisecond, Now: time.Now,
+		Gates: verify.Gates{Env: os.Environ()}, Baselines: &Baselines{}, Demand: &Demand{}, Objects: t.TempDir(), Poll: time.Millisecond, Now: time.Now,
 	}, s
 }
 

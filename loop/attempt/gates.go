@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"ralph/dag"
 	"ralph/event"
@@ -104,7 +105,12 @@ func (a *attempt) baseline(ctx context.Context) error {
 	})
 	log := filepath.Join(filepath.Dir(a.job.Place.Folder), "baseline.log")
 	results, err := a.Baselines.of(a.evidence.before.Head, a.ports.Lane == nil, unknown, func(command string) (verify.Result, error) {
-		res, err := a.gate(ctx, command, "before the work", log)
+		var res verify.Result
+		var err error
+		a.Demand.measure(a.Now, func() (time.Duration, bool) {
+			res, err = a.gate(ctx, command, "before the work", log)
+			return res.CPU, res.CPU > 0
+		})
 		if err == nil {
 			a.gateEnded(verify.Check{Result: res}, "before the work")
 		}
@@ -179,6 +185,7 @@ func (a *attempt) gate(ctx context.Context, command, why, path string) (verify.R
 	}
 	runner.Dir, runner.Owner, runner.Redact = a.job.Place.Dir, a.job.Run.Owner, a.Redact // what a gate leaves running dies with the run's
 	res, err := runner.Run(ctx, command, log)
+	a.cpu += res.CPU
 	if err == nil && !res.Passed && len(a.Withheld) > 0 {
 		a.WarnOnce("withheld", "gates run without variables whose names look like secrets: "+strings.Join(a.Withheld, ", ")+
 			`; if a gate needs one, name it in [verify] env_allow in .ralph.toml`)

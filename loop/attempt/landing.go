@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"ralph/event"
 	"ralph/internal/git"
@@ -58,7 +59,12 @@ func (a *attempt) queue(ctx context.Context) policy.Decision {
 			return a.decide()
 		}
 		w.Accepted = c.Accepted || passed != "" && passed == c.Patch
-		d := a.check(ctx, a.evidence.shown, nil)
+		var d policy.Decision
+		a.cpu = 0
+		a.Demand.measure(a.Now, func() (time.Duration, bool) {
+			d = a.check(ctx, a.evidence.shown, nil)
+			return a.cpu, a.ended == policy.Running && w.CheckErr == nil && (a.cpu > 0 || len(w.Gates) == 0)
+		})
 		if w.Verdict != nil && w.Verdict.Pass {
 			passed = c.Patch
 		}

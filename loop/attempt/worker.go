@@ -46,7 +46,7 @@ type Opening struct {
 }
 
 // Worker is what a machine brings. One value serves all attempts of a process; it has no
-// state of its own but Baselines.
+// state of its own but Baselines and Demand.
 type Worker struct {
 	Open      func(context.Context, Opening) (Session, error)
 	Warm      func(context.Context, Opening) // a session like this is likely to be opened soon
@@ -54,6 +54,7 @@ type Worker struct {
 	Gates     verify.Gates                   // Dir and Owner come from the job
 	Withheld  []string                       // names of variables that gates are not given
 	Baselines *Baselines
+	Demand    *Demand
 	Documents func(dag.Task) Sources                                 // the documents of a task alone
 	Sources   func(dir string, t dag.Task, changed []string) Sources // with knowledge and skills
 	Prices    budget.Prices
