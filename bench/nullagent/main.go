@@ -16,7 +16,8 @@ import (
 
 func main() {
 	const chunk = 32 << 10 // as much as it says in one message
-	change := flag.String("change", "", "write this file in each turn")
+	change := flag.String("change", "", "write this file in each turn; TASK in its name is the task's ID")
+	wait := flag.Duration("wait", 0, "wait so long in each turn")
 	say := flag.Int("say", 0, "say so many megabytes in each turn")
 	flag.Parse()
 	in := bufio.NewReaderSize(os.Stdin, 64<<10)
@@ -44,14 +45,20 @@ func main() {
 		case "session/new":
 			result = map[string]any{"sessionId": "s"}
 		case "session/prompt":
+			text := request.Params.Prompt[0].Text
+			found := task.FindStringSubmatch(text)
+			time.Sleep(*wait)
 			if *change != "" {
-				check(os.WriteFile(*change, fmt.Appendln(nil, time.Now().UnixNano()), 0o600))
+				name := *change
+				if found != nil {
+					name = strings.ReplaceAll(name, "TASK", found[1])
+				}
+				check(os.WriteFile(name, fmt.Appendln(nil, time.Now().UnixNano()), 0o600))
 			}
 			for range *say << 20 / chunk {
 				update(strings.Repeat("words of a line that is said. \n", chunk/31))
 			}
-			text := request.Params.Prompt[0].Text
-			if found := task.FindStringSubmatch(text); strings.Contains(text, "verify-pass") {
+			if strings.Contains(text, "verify-pass") {
 				update("\n<verify-pass/>\n")
 			} else if found != nil {
 				update("\n<task-done>" + found[1] + "</task-done>\n")
