@@ -83,7 +83,7 @@ func (l *landing) move(ctx context.Context) (done bool, err error) {
 		return false, err
 	}
 	if w.Dir != "" {
-		changes, err := l.changes(ctx)
+		changes, err := l.repo.DiffTrees(ctx, l.onto, l.candidate)
 		if err != nil {
 			return false, err
 		}
@@ -124,7 +124,7 @@ func (l *landing) look(ctx context.Context) (done bool, err error) {
 	case tip == l.onto:
 		return l.onto == l.candidate, nil
 	}
-	if done, err = isAncestor(ctx, l.repo, l.candidate, tip); done || err != nil {
+	if done, err = l.repo.IsAncestor(ctx, l.candidate, tip); done || err != nil {
 		return done, err
 	}
 	return false, fmt.Errorf("%w: to %.10s", ErrMoved, tip)
@@ -230,7 +230,7 @@ func (l *landing) explain(ctx context.Context, w git.Worktree, cause error) (don
 	case strings.Contains(said, "ralph: switched away"):
 		return false, errChanged
 	case w.Dir != "" && refused: // it was changed a moment ago
-		changes, err := l.changes(ctx)
+		changes, err := l.repo.DiffTrees(ctx, l.onto, l.candidate)
 		if err != nil {
 			return false, err
 		}
@@ -268,39 +268,9 @@ func isLocked(err error) bool {
 	return errors.As(err, &failed) && strings.Contains(failed.Stderr, ".lock': File exists")
 }
 
-// change is a path that differs between onto and candidate. A mode of "" means that it is not there.
-type change struct {
-	path     string
-	was, now entry
-}
-
-type entry struct{ mode, id string }
-
-func (l *landing) changes(ctx context.Context) ([]change, error) {
-	out, err := l.repo.Git(ctx, git.Call{}, "diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", l.onto, l.candidate)
-	if err != nil {
-		return nil, err
-	}
-	side := func(mode, id string) entry {
-		if mode == "000000" {
-			return entry{}
-		}
-		return entry{mode, id}
-	}
-	var list []change
-	for pair := range slices.Chunk(fields(out), 2) {
-		raw := strings.Fields(strings.TrimPrefix(pair[0], ":"))
-		if len(pair) < 2 || len(raw) < 4 {
-			return nil, fmt.Errorf("git diff-tree says %q", pair)
-		}
-		list = append(list, change{path: pair[1], was: side(raw[0], raw[2]), now: side(raw[1], raw[3])})
-	}
-	return list, nil
-}
-
 // inTheWay lists the files of a working tree that are not as in onto where the candidate
 // changes them. git would overwrite some of them: ignored ones.
-func inTheWay(ctx context.Context, r *git.Repo, w git.Worktree, onto string, changes []change) ([]string, error) {
+func inTheWay(ctx context.Context, r *git.Repo, w git.Worktree, onto string, changes []git.Diff) ([]string, error) {
 	files, err := differing(ctx, r, w, onto, changes)
 	if err != nil || len(files) == 0 {
 		return nil, err
@@ -312,7 +282,7 @@ func inTheWay(ctx context.Context, r *git.Repo, w git.Worktree, onto string, cha
 	return differing(ctx, r, w, onto, changes)
 }
 
-func differing(ctx context.Context, r *git.Repo, w git.Worktree, onto string, changes []change) ([]string, error) {
+func differing(ctx context.Context, r *git.Repo, w git.Worktree, onto string, changes []git.Diff) ([]string, error) {
 	var files []string
 	dirty := map[string]bool{}
 	for _, args := range [][]string{{"diff-files", "--name-status", "-z"}, {"diff-index", "--cached", "--name-status", "--no-renames", "-z", onto}} {
@@ -320,7 +290,7 @@ func differing(ctx context.Context, r *git.Repo, w git.Worktree, onto string, ch
 		if err != nil {
 			return nil, err
 		}
-		for pair := range slices.Chunk(fields(out), 2) {
+		for pair := range slices.Chunk(git.Split(out), 2) {
 			dirty[pair[1]] = true
 			if pair[0] == "U" { // git does not even begin while a merge is unresolved
 				files = append(files, pair[1])
@@ -329,16 +299,16 @@ func differing(ctx context.Context, r *git.Repo, w git.Worktree, onto string, ch
 	}
 	going := map[string]bool{}
 	for _, c := range changes {
-		going[c.path] = c.now.mode == ""
+		going[c.Path] = c.Now.Mode == git.Nothing
 	}
 	for _, c := range changes {
-		if dirty[c.path] {
-			files = append(files, c.path)
+		if dirty[c.Path] {
+			files = append(files, c.Path)
 		}
-		if c.was.mode != "" {
+		if c.Was.Mode != git.Nothing {
 			continue
 		}
-		at, info := c.path, os.FileInfo(nil)
+		at, info := c.Path, os.FileInfo(nil)
 		for at != "." { // itself, or what is there instead of a folder above it
 			if found, err := os.Lstat(filepath.Join(w.Dir, filepath.FromSlash(at))); err == nil {
 				info = found
@@ -347,7 +317,7 @@ func differing(ctx context.Context, r *git.Repo, w git.Worktree, onto string, ch
 			at = filepath.ToSlash(filepath.Dir(filepath.FromSlash(at)))
 		}
 		switch {
-		case info == nil || info.IsDir() && at != c.path || going[at] || dirty[c.path]:
+		case info == nil || info.IsDir() && at != c.Path || going[at] || dirty[c.Path]:
 		case !info.IsDir():
 			files = append(files, at)
 		default: // a folder becomes a file
@@ -355,17 +325,9 @@ func differing(ctx context.Context, r *git.Repo, w git.Worktree, onto string, ch
 			if err != nil {
 				return nil, err
 			}
-			files = append(files, fields(out)...)
+			files = append(files, git.Split(out)...)
 		}
 	}
 	slices.Sort(files)
 	return slices.Compact(files), nil
-}
-
-// fields takes apart what git prints with -z.
-func fields(out string) []string {
-	if out == "" {
-		return nil
-	}
-	return strings.Split(strings.TrimSuffix(out, "\x00"), "\x00")
 }

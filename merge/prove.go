@@ -47,7 +47,7 @@ func Prove(ctx context.Context, r *git.Repo, base, work, onto, candidate string)
 	if err != nil {
 		return Proof{}, err
 	}
-	if !again.Empty {
+	if again.Candidate != candidate {
 		return Proof{}, fmt.Errorf("%w: %.10s on %.10s", ErrUnproven, work, onto)
 	}
 	return Proof{Patch: want, By: "merge"}, nil

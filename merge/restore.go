@@ -19,7 +19,7 @@ import (
 // landing; anything else is a person's. What is committed there since, or on a branch that was
 // checked out since, is left alone.
 func (l *landing) restore(ctx context.Context, w git.Worktree) (restored, kept []string, err error) {
-	changes, err := l.changes(ctx)
+	changes, err := l.repo.DiffTrees(ctx, l.onto, l.candidate)
 	if err != nil {
 		return restored, kept, err
 	}
@@ -27,53 +27,57 @@ func (l *landing) restore(ctx context.Context, w git.Worktree) (restored, kept [
 	if err != nil {
 		return restored, kept, err
 	}
-	committed := fields(out)
-	changes = slices.DeleteFunc(changes, func(c change) bool { return slices.Contains(committed, c.path) })
+	committed := git.Split(out)
+	changes = slices.DeleteFunc(changes, func(c git.Diff) bool { return slices.Contains(committed, c.Path) })
 	index, sparse, err := l.index(ctx, w)
 	if err != nil {
 		return restored, kept, err
 	}
-	changes = slices.DeleteFunc(changes, func(c change) bool {
-		return sparse[c.path] || c.was.mode == gitlink || c.now.mode == gitlink
+	changes = slices.DeleteFunc(changes, func(c git.Diff) bool {
+		return sparse[c.Path] || c.Was.Mode == git.Gitlink || c.Now.Mode == git.Gitlink
 	})
-	asWas, err := l.same(ctx, w, changes, func(c change) entry { return c.was })
+	asWas, err := l.same(ctx, w, changes, func(c git.Diff) git.Entry { return c.Was })
 	if err != nil {
 		return restored, kept, err
 	}
-	asNow, err := l.same(ctx, w, changes, func(c change) entry { return c.now })
+	asNow, err := l.same(ctx, w, changes, func(c git.Diff) git.Entry { return c.Now })
 	if err != nil {
 		return restored, kept, err
 	}
 	var reset, again strings.Builder
 	// What was added goes first: it may stand where a file or a folder was.
-	slices.SortStableFunc(changes, func(a, b change) int { return cmp.Compare(min(len(a.was.mode), 1), min(len(b.was.mode), 1)) })
+	slices.SortStableFunc(changes, func(a, b git.Diff) int { return cmp.Compare(min(a.Was.Mode, "1"), min(b.Was.Mode, "1")) })
 	for _, c := range changes {
-		staged, isNew := index[c.path], c.was.mode == ""
-		theirs := staged != c.was && staged != c.now
-		if !theirs && staged != c.was {
-			reset.WriteString(cmp.Or(c.was, entry{"0", strings.Repeat("0", len(c.now.id))}).line(c.path))
+		staged, found := index[c.Path]
+		isNew := c.Was.Mode == git.Nothing
+		if !found {
+			staged = git.Entry{Mode: git.Nothing, ID: strings.Repeat("0", len(c.Was.ID))}
 		}
-		at := filepath.Join(w.Dir, filepath.FromSlash(c.path))
+		theirs := staged != c.Was && staged != c.Now
+		if !theirs && staged != c.Was {
+			reset.WriteString(c.Was.Line(c.Path) + "\x00")
+		}
+		at := filepath.Join(w.Dir, filepath.FromSlash(c.Path))
 		if !isNew {
 			removeFolders(at)
 		}
 		info, missing := os.Lstat(at)
-		elsewhere := replaced(w.Dir, c.path)
+		elsewhere := replaced(w.Dir, c.Path)
 		switch {
 		case theirs:
-			kept = append(kept, c.path)
-		case asWas[c.path] || isNew && (missing != nil || info.IsDir() || elsewhere):
+			kept = append(kept, c.Path)
+		case asWas[c.Path] || isNew && (missing != nil || info.IsDir() || elsewhere):
 		case elsewhere:
-			kept = append(kept, c.path)
-		case asNow[c.path] || missing != nil || l.begun(ctx, w, c): // a file is removed before it is written
-			restored = append(restored, c.path)
+			kept = append(kept, c.Path)
+		case asNow[c.Path] || missing != nil || l.begun(ctx, w, c): // a file is removed before it is written
+			restored = append(restored, c.Path)
 			if !isNew {
-				again.WriteString(c.path + "\x00")
-			} else if err := remove(w.Dir, c.path); err != nil {
+				again.WriteString(c.Path + "\x00")
+			} else if err := remove(w.Dir, c.Path); err != nil {
 				return restored, kept, err
 			}
 		default:
-			kept = append(kept, c.path)
+			kept = append(kept, c.Path)
 		}
 	}
 	if reset.Len() > 0 {
@@ -85,27 +89,24 @@ func (l *landing) restore(ctx context.Context, w git.Worktree) (restored, kept [
 	return restored, kept, err
 }
 
-const (
-	gitlink = "160000"
-	symlink = "120000"
-)
+const symlink = "120000"
 
 // index is what is staged in w, and which paths of it are not checked out.
-func (l *landing) index(ctx context.Context, w git.Worktree) (staged map[string]entry, sparse map[string]bool, err error) {
+func (l *landing) index(ctx context.Context, w git.Worktree) (staged map[string]git.Entry, sparse map[string]bool, err error) {
 	out, err := l.repo.Git(ctx, w.Call(), "ls-files", "-s", "-t", "-z")
 	if err != nil {
 		return nil, nil, err
 	}
-	staged, sparse = map[string]entry{}, map[string]bool{}
-	for _, line := range fields(out) {
+	staged, sparse = map[string]git.Entry{}, map[string]bool{}
+	for _, line := range git.Split(out) {
 		meta, path, _ := strings.Cut(line, "\t") // tag, mode, ID, stage
 		part := strings.Fields(meta)
 		if len(part) != 4 {
 			return nil, nil, fmt.Errorf("git ls-files says %q", line)
 		}
-		staged[path], sparse[path] = entry{part[1], part[2]}, part[0] == "S"
+		staged[path], sparse[path] = git.Entry{Mode: part[1], ID: part[2]}, part[0] == "S"
 		if part[3] != "0" {
-			staged[path] = entry{mode: "unmerged"}
+			staged[path] = git.Entry{Mode: "unmerged"}
 		}
 	}
 	return staged, sparse, nil
@@ -113,13 +114,13 @@ func (l *landing) index(ctx context.Context, w git.Worktree) (staged map[string]
 
 // same tells which paths of w are as the commit has them that a change is from, or to. Git
 // compares, as links, modes and filters make it difficult.
-func (l *landing) same(ctx context.Context, w git.Worktree, changes []change, side func(change) entry) (map[string]bool, error) {
+func (l *landing) same(ctx context.Context, w git.Worktree, changes []git.Diff, side func(git.Diff) git.Entry) (map[string]bool, error) {
 	same := map[string]bool{}
 	var in strings.Builder
 	for _, c := range changes {
-		if e := side(c); e.mode != "" {
-			same[c.path] = true
-			in.WriteString(e.line(c.path))
+		if e := side(c); e.Mode != git.Nothing {
+			same[c.Path] = true
+			in.WriteString(e.Line(c.Path) + "\x00")
 		}
 	}
 	dir, err := os.MkdirTemp("", "ralph-index-")
@@ -134,24 +135,21 @@ func (l *landing) same(ctx context.Context, w git.Worktree, changes []change, si
 	}
 	_, _ = l.repo.Git(ctx, call, "update-index", "-q", "--refresh") // which says that some differ
 	out, err := l.repo.Git(ctx, call, "diff-files", "--name-only", "-z")
-	for _, path := range fields(out) {
+	for _, path := range git.Split(out) {
 		delete(same, path)
 	}
 	return same, err
 }
 
-// line is an entry as git update-index reads it.
-func (e entry) line(path string) string { return e.mode + " " + e.id + "\t" + path + "\x00" }
-
 // begun says that a file has the beginning of what the candidate has there.
-func (l *landing) begun(ctx context.Context, w git.Worktree, c change) bool {
-	at := filepath.Join(w.Dir, filepath.FromSlash(c.path))
+func (l *landing) begun(ctx context.Context, w git.Worktree, c git.Diff) bool {
+	at := filepath.Join(w.Dir, filepath.FromSlash(c.Path))
 	info, err := os.Lstat(at)
-	if err != nil || !info.Mode().IsRegular() || c.now.mode == "" || c.now.mode == symlink {
+	if err != nil || !info.Mode().IsRegular() || c.Now.Mode == git.Nothing || c.Now.Mode == symlink {
 		return false
 	}
 	text, err := os.ReadFile(at)
-	now, gerr := l.repo.Git(ctx, w.Call(), "cat-file", "--filters", "--path="+c.path, c.now.id)
+	now, gerr := l.repo.Git(ctx, w.Call(), "cat-file", "--filters", "--path="+c.Path, c.Now.ID)
 	return err == nil && gerr == nil && strings.HasPrefix(now, string(text))
 }
 

@@ -14,7 +14,7 @@ func CommitOf(ctx context.Context, r *git.Repo, branch, attempt string) (string,
 
 // Revert takes the changes of a commit back, on top of another one.
 func Revert(ctx context.Context, r *git.Repo, onto, commit string) (Built, error) {
-	before, err := commitTree(ctx, r, commit+"^^{tree}", commit, "Revert", nil)
+	before, err := r.CommitTree(ctx, commit+"^^{tree}", "Revert", commit)
 	if err != nil {
 		return Built{}, err
 	}

@@ -62,7 +62,7 @@ func (l *landing) unfinish(ctx context.Context) (left Left, began bool, err erro
 	}
 	tip, err := l.repo.Commit(ctx, l.target)
 	if err == nil && tip != "" {
-		left.Landed, err = isAncestor(ctx, l.repo, l.candidate, tip)
+		left.Landed, err = l.repo.IsAncestor(ctx, l.candidate, tip)
 	}
 	if err == nil && !left.Landed && w.Dir != "" {
 		left.Restored, left.Kept, err = l.restore(ctx, w)

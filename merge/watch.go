@@ -35,7 +35,7 @@ func Watch(ctx context.Context, r *git.Repo, target, last string) (tip string, m
 	if known == "" { // it is not in a history if it does not even exist
 		return tip, Rewritten, nil
 	}
-	if below, err := isAncestor(ctx, r, last, tip); err != nil || below {
+	if below, err := r.IsAncestor(ctx, last, tip); err != nil || below {
 		return tip, Moved, err
 	}
 	return tip, Rewritten, nil

@@ -143,7 +143,7 @@ func tryUndo(ctx context.Context, repo *git.Repo, undo []dag.Merge) (commits []s
 		switch {
 		case err != nil:
 			return nil, err
-		case commit == "" || built.Empty:
+		case commit == "" || built.Candidate == tip:
 			return nil, hint(fmt.Errorf("%w: no change of %s is on %s", dag.ErrRefused, m.Task, render.Branch(target)), "to open the task again: ralph task reset %s", m.Task)
 		case len(built.Files) > 0:
 			return nil, hint(fmt.Errorf("%w: what landed on %s since conflicts with undoing %s: %s", dag.ErrRefused, render.Branch(target), m.Task, human.List(built.Files, 5)),

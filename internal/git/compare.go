@@ -215,8 +215,8 @@ func Files(ctx context.Context, dir, objects, tree string) ([]string, error) {
 	return names, err
 }
 
-// split takes apart what git prints with -z.
-func split(out []byte) []string {
+// Split takes apart what git prints with -z.
+func Split[T string | []byte](out T) []string {
 	if len(out) == 0 {
 		return nil
 	}

@@ -1,6 +1,6 @@
 // Package git asks the git program about a working tree, and keeps what it looked
-// like. It never changes one, nor the repository that it belongs to, but for Stash,
-// which is asked for by name.
+// like. It never changes one, nor the repository that it belongs to, but for Stash and Repo,
+// which are asked for by name.
 package git
 
 import (
@@ -58,7 +58,7 @@ func Look(ctx context.Context, dir string, only ...string) State {
 	}
 	s := State{Known: true}
 	words := map[byte]int{'#': 3, '1': 9, '2': 10, 'u': 11} // of a line, else 2; the last is a name, or what is asked
-	fields := split(out)
+	fields := Split(out)
 	for i := 0; i < len(fields); i++ {
 		line := strings.SplitN(fields[i], " ", cmp.Or(words[fields[i][0]], 2))
 		switch last := line[len(line)-1]; {
@@ -210,7 +210,7 @@ func withoutFilters(ctx context.Context, dir string) []string {
 	cmd := command(ctx, dir, "config", "--show-scope", "--includes", "--name-only", "-z", "--get-regexp", `^filter\.`)
 	cmd.Env = env
 	out, _ := cmd.Output() // an error says that there are none
-	for pair := range slices.Chunk(split(out), 2) {
+	for pair := range slices.Chunk(Split(out), 2) {
 		if len(pair) < 2 || pair[0] != "local" && pair[0] != "worktree" {
 			continue
 		}
@@ -295,7 +295,7 @@ type Stashed struct{ Name, Message string }
 func Stashes(ctx context.Context, dir, prefix string) []Stashed {
 	out, _ := run(ctx, dir, nil, "stash", "list", "-z", "--format=%gd %gs") // where git cannot say there are none
 	var list []Stashed
-	for _, entry := range split(out) {
+	for _, entry := range Split(out) {
 		name, message, _ := strings.Cut(entry, " ")
 		_, message, _ = strings.Cut(message, ": ") // "On main"
 		if strings.HasPrefix(message, prefix) {

@@ -117,7 +117,7 @@ func (s *store) enter(ctx context.Context, w *walk, env, repositories []string) 
 			_ = s.take(ctx, whole, []string{name})
 			continue
 		}
-		for _, entry := range split(list) {
+		for _, entry := range Split(list) {
 			if mode, path, is := strings.Cut(entry, "\t"); is {
 				fmt.Fprintf(&entries, "%s\t%s%s/%s\x00", mode, prefix, name, path)
 			}

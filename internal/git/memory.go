@@ -113,7 +113,7 @@ func (s *store) changed(ctx context.Context, w *walk, env, exclude []string) (na
 	}
 	var differ []string // from what is committed, at least
 	rules := theirs != was.Theirs
-	for _, entry := range split(out) {
+	for _, entry := range Split(out) {
 		name := strings.TrimPrefix(entry[3:], s.prefix())
 		if strings.HasSuffix(name, "/") {
 			return nil, false, nil

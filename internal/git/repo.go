@@ -157,11 +157,18 @@ func (e *CommandError) Unwrap() error { return e.Err }
 
 // Status is the exit status of a command, or -1 if it did not end by itself.
 func (e *CommandError) Status() int {
-	var exit interface{ ExitCode() int }
-	if errors.As(e.Err, &exit) {
+	if exit := new(exec.ExitError); errors.As(e.Err, &exit) {
 		return exit.ExitCode()
 	}
 	return -1
+}
+
+// Status is the exit status of the git command that err is about, 0 if it is about none.
+func Status(err error) int {
+	if failed := new(CommandError); errors.As(err, &failed) {
+		return failed.Status()
+	}
+	return 0
 }
 
 // Line is Git for what prints one line.
@@ -173,27 +180,8 @@ func (r *Repo) Line(ctx context.Context, args ...string) (string, error) {
 // Commit is the commit that a name stands for, or "" if there is none.
 func (r *Repo) Commit(ctx context.Context, name string) (string, error) {
 	id, err := r.Line(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
-	var failed *CommandError
-	if errors.As(err, &failed) && failed.Status() == 1 {
+	if Status(err) == 1 {
 		return "", nil
 	}
 	return id, err
-}
-
-// CommitTree makes a commit of a tree. Where git knows nobody, ralph is its author.
-func (r *Repo) CommitTree(ctx context.Context, tree, message string, parents ...string) (string, error) {
-	args := []string{"commit-tree", "-F", "-"}
-	for _, parent := range parents {
-		args = append(args, "-p", parent)
-	}
-	args = append(args, tree)
-	id, err := r.Git(ctx, Call{In: strings.NewReader(message)}, args...)
-	if err != nil {
-		if _, unknown := r.Line(ctx, "var", "GIT_COMMITTER_IDENT"); unknown == nil {
-			return "", err
-		}
-		env := []string{"GIT_AUTHOR_NAME=ralph", "GIT_AUTHOR_EMAIL=ralph@localhost", "GIT_COMMITTER_NAME=ralph", "GIT_COMMITTER_EMAIL=ralph@localhost"}
-		id, err = r.Git(ctx, Call{In: strings.NewReader(message), Env: env}, args...)
-	}
-	return strings.TrimSuffix(id, "\n"), err
 }

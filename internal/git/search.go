@@ -54,7 +54,7 @@ func ignoredFolders(ctx context.Context, dir, name string) map[string]bool {
 	at := filepath.Join(dir, filepath.FromSlash(name))
 	out, _ := run(ctx, at, nil, "ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
 	folders := map[string]bool{}
-	for _, entry := range split(out) {
+	for _, entry := range Split(out) {
 		if folder, is := strings.CutSuffix(entry, "/"); is {
 			folders[path.Join(name, folder)] = true
 		}

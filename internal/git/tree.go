@@ -164,7 +164,7 @@ func (s *store) names(ctx context.Context, w *walk, env []string) (names, reposi
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, name := range split(out) {
+	for _, name := range Split(out) {
 		if folder, is := strings.CutSuffix(name, "/"); is {
 			repositories = append(repositories, folder)
 		} else {
@@ -188,7 +188,7 @@ func (s *store) names(ctx context.Context, w *walk, env []string) (names, reposi
 func (s *store) tracked(ctx context.Context, w *walk, options ...string) []string {
 	out, err := s.git(ctx, []string{"GIT_DIR=" + s.theirs}, nil, slices.Concat([]string{"ls-files", "-z", "--cached", "--stage"}, options, []string{"--", "."})...)
 	w.dated = w.dated && err == nil
-	return split(out)
+	return Split(out)
 }
 
 // take brings names in an index up to date. Git takes none if one cannot be taken.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 )
 
@@ -59,16 +58,4 @@ func (r *Repo) Worktrees(ctx context.Context) ([]Worktree, error) {
 		list = append(list, w)
 	}
 	return list, nil
-}
-
-// Identity is the environment in which git can commit. Where git knows no name and address,
-// it is called ralph, and missing is true.
-func (r *Repo) Identity(ctx context.Context) (env []string, missing bool) {
-	for _, role := range []string{"AUTHOR", "COMMITTER"} {
-		if _, err := r.Line(ctx, "var", "GIT_"+role+"_IDENT"); err != nil {
-			missing = true
-			env = slices.Concat(env, []string{"GIT_" + role + "_NAME=ralph", "GIT_" + role + "_EMAIL=ralph@localhost"})
-		}
-	}
-	return env, missing
 }

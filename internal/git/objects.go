@@ -1,0 +1,104 @@
+package git
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// Lines are what git reads with -z.
+func Lines(list []string) io.Reader {
+	return strings.NewReader(strings.Join(list, "\x00") + "\x00")
+}
+
+// Gitlink is the mode by which a tree names a commit of another repository.
+const Gitlink = "160000"
+
+// Entry is what a tree has at a path, as git update-index reads it too. Where there is
+// nothing, the mode is Nothing.
+type Entry struct{ Mode, ID string }
+
+// Nothing is the mode of what does not exist.
+const Nothing = "000000"
+
+// Line is an entry for git update-index --index-info.
+func (e Entry) Line(path string) string { return e.Mode + " " + e.ID + "\t" + path }
+
+// Diff is a path at which two trees differ.
+type Diff struct {
+	Path     string
+	Was, Now Entry
+}
+
+// DiffTrees lists the paths at which two trees, or commits, differ.
+func (r *Repo) DiffTrees(ctx context.Context, from, to string) ([]Diff, error) {
+	out, err := r.Git(ctx, Call{}, "diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", from, to)
+	if err != nil {
+		return nil, err
+	}
+	var list []Diff
+	for pair := range slices.Chunk(Split(out), 2) {
+		raw := strings.Fields(strings.TrimPrefix(pair[0], ":")) // modes, IDs, letter
+		if len(pair) < 2 || len(raw) < 4 {
+			return nil, fmt.Errorf("git diff-tree says %q", pair)
+		}
+		list = append(list, Diff{pair[1], Entry{raw[0], raw[2]}, Entry{raw[1], raw[3]}})
+	}
+	return list, nil
+}
+
+// IsAncestor says whether a commit is in the history of another.
+func (r *Repo) IsAncestor(ctx context.Context, commit, of string) (bool, error) {
+	_, err := r.Git(ctx, Call{}, "merge-base", "--is-ancestor", commit, of)
+	if Status(err) == 1 {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Merge merges the changes from base to work, whose parent it is, into onto, without touching a
+// file. The tree has markers where they conflict; stages are then the entries of these files in an
+// index. Attributes that choose how to merge, such as merge=union, are those of the project's files.
+func (r *Repo) Merge(ctx context.Context, base, onto, work string) (tree string, stages []string, err error) {
+	ours := onto
+	if related, err := r.IsAncestor(ctx, base, onto); err != nil {
+		return "", nil, err
+	} else if !related {
+		// Git would go back to what both have in common, and bring back with the work
+		// all that the new history has left out.
+		if ours, err = r.CommitTree(ctx, onto+"^{tree}", "graft", base); err != nil {
+			return "", nil, err
+		}
+	}
+	out, err := r.Git(ctx, Call{WorkTree: r.dir}, "merge-tree", "--write-tree", "-z", "--no-messages", ours, work)
+	list := Split(out)
+	if err != nil && (Status(err) != 1 || len(list) < 2) || len(list) == 0 {
+		return "", nil, fmt.Errorf("merge %.10s: git names no files: %w", work, cmp.Or(err, io.ErrUnexpectedEOF))
+	}
+	return list[0], list[1:], nil
+}
+
+// CommitTree makes a commit of a tree. author is for its environment; it is git's own
+// identity otherwise, or ralph where git knows nobody.
+func (r *Repo) CommitTree(ctx context.Context, tree, message, parent string, author ...string) (string, error) {
+	commit := func(env ...string) (string, error) {
+		id, err := r.Git(ctx, Call{In: strings.NewReader(message), Env: append(env, author...)}, "commit-tree", "-F", "-", "-p", parent, tree)
+		return strings.TrimSuffix(id, "\n"), err
+	}
+	id, err := commit()
+	if err != nil && r.Nameless(ctx) {
+		return commit("GIT_AUTHOR_NAME=ralph", "GIT_AUTHOR_EMAIL=ralph@localhost", "GIT_COMMITTER_NAME=ralph", "GIT_COMMITTER_EMAIL=ralph@localhost")
+	}
+	return id, err
+}
+
+// Nameless says that git knows no name or address to commit with.
+func (r *Repo) Nameless(ctx context.Context) bool {
+	return slices.ContainsFunc([]string{"GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"}, func(name string) bool {
+		_, err := r.Line(ctx, "var", name)
+		return Status(err) > 0
+	})
+}
