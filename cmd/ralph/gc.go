@@ -74,7 +74,11 @@ func runGC(ctx context.Context, a *app, s *session, o gcOptions) error {
 }
 
 func collector(a *app, s *session) gc.Collector {
-	return gc.Collector{Project: s.project, DB: s.db, Store: s.store, Life: life, Temps: append(sandbox.UselessTemps(s.project.Root), openPool(a, s).Discarded()...), Now: a.now}
+	temps := sandbox.UselessTemps(s.project.Root)
+	if pool, err := slotPool(a, s); err == nil {
+		temps = append(temps, pool.Discarded()...)
+	}
+	return gc.Collector{Project: s.project, DB: s.db, Store: s.store, Life: life, Temps: temps, Now: a.now}
 }
 
 // collectAfter collects after a run is over and reported, so that it delays nothing. It

@@ -218,13 +218,7 @@ func interruptible(parent context.Context, a *app, taken <-chan struct{}, patien
 }
 
 // takeSignals lets a command deal with signals itself.
-func (a *app) takeSignals() {
-	select {
-	case <-a.taken: // by an earlier run of the same command
-	default:
-		close(a.taken)
-	}
-}
+func (a *app) takeSignals() { close(a.taken) }
 
 var versionCommand = command{
 	name: "version", short: "print the version", flags: []flagSpec{jsonFlag},

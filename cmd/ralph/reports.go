@@ -16,7 +16,6 @@ import (
 	"ralph/internal/db"
 	"ralph/internal/redact"
 	"ralph/loop"
-	"ralph/merge"
 	"ralph/report"
 )
 
@@ -84,12 +83,9 @@ func (w *reports) ended(ctx context.Context, a *app, opts loop.Options, out even
 	if w == nil || w.junit == "" && w.summary == "" && w.github == nil {
 		return nil // a report of everything in scope costs much, and nobody would read it
 	}
-	var kept map[string]string
-	if repo := opts.Landing.Repo; repo != nil {
-		kept, _ = merge.Kept(context.WithoutCancel(ctx), repo) // as in keptWork
-	}
-	r, err := report.Load(context.WithoutCancel(ctx), opts.Graph.Store, report.Options{
-		Root: opts.Place.Dir, Runs: opts.Place.Runs, Run: out.Run, Life: life, Now: a.now, Zone: time.Local, Kept: kept,
+	ctx = context.WithoutCancel(ctx)
+	r, err := report.Load(ctx, opts.Graph.Store, report.Options{
+		Root: opts.Place.Dir, Runs: opts.Place.Runs, Run: out.Run, Life: life, Now: a.now, Zone: time.Local, Kept: keptWork(ctx, opts.Place.Dir),
 	})
 	if err != nil {
 		r = report.Bare(out, opts.Graph.Scope, a.now())

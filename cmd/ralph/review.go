@@ -2,13 +2,16 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"ralph/dag"
 	"ralph/internal/git"
 	"ralph/internal/jsonval"
 	"ralph/internal/render"
+	"ralph/internal/seq"
 	"ralph/internal/term"
 )
 
@@ -26,11 +29,8 @@ type held struct {
 	attempt dag.Attempt
 }
 
-func (h held) Object() jsonval.Object {
-	gates := make([]jsonval.Object, len(h.attempt.Gates))
-	for i, gate := range h.attempt.Gates {
-		gates[i] = jsonval.Object{"command", gate.Command, "passed", gate.Passed}
-	}
+func (h held) object() jsonval.Object {
+	gates := seq.Map(h.attempt.Gates, func(g dag.GateRecord) jsonval.Object { return jsonval.Object{"command", g.Command, "passed", g.Passed} })
 	return jsonval.Object{
 		"task", h.Task, "title", h.Title, "attempt", h.Attempt, "target", h.Target, "base", h.Base, "commit", h.Work, "at", h.At,
 		"gates", gates, "verdict", null(h.attempt.Verdict),
@@ -41,52 +41,33 @@ func runReview(ctx context.Context, a *app, s *session, o plainOptions) error {
 	var list []held
 	err := s.store.View(ctx, func(g *dag.Graph) error {
 		waiting, err := g.ToReview()
-		if err != nil {
-			return err
-		}
-		only := ""
 		if len(o.Args) > 0 {
 			t, err := resolveTask(g, o.Args[0])
 			if err != nil {
 				return err
 			}
-			only = t.ID
-		}
-		for _, m := range waiting {
-			if only == "" || m.Task == only {
-				attempt, err := g.Attempt(m.Attempt)
-				if err != nil {
-					return err
-				}
-				list = append(list, held{m, attempt})
+			if waiting = slices.DeleteFunc(waiting, func(m dag.Merge) bool { return m.Task != t.ID }); len(waiting) == 0 {
+				return hint(fmt.Errorf("%w: no work of %s waits for review", dag.ErrRefused, t.ID), "see what does with: ralph review")
 			}
 		}
-		if only != "" && len(list) == 0 {
-			return hint(fmt.Errorf("%w: no work of %s waits for review", dag.ErrRefused, only), "see what does with: ralph review")
-		}
-		return nil
+		list = seq.Map(waiting, func(m dag.Merge) held {
+			at, aerr := g.Attempt(m.Attempt)
+			err = errors.Join(err, aerr)
+			return held{m, at}
+		})
+		return err
 	})
 	switch {
 	case err != nil:
 		return err
-	case o.JSON:
-		objects := make([]jsonval.Object, len(list))
-		for i, h := range list {
-			objects[i] = h.Object()
-		}
-		return a.printJSON(objects)
-	case len(o.Args) > 0:
+	case len(o.Args) > 0 && !o.JSON:
 		return showHeld(ctx, a, s, list[0])
-	case len(list) == 0:
-		a.note("nothing waits for review")
-		return nil
+	case len(list) > 0 && !o.JSON:
+		a.note("see one with: ralph review ID; then: ralph task accept ID, or: ralph task reject ID -m WHY")
 	}
-	var b strings.Builder
-	for _, h := range list {
-		fmt.Fprintf(&b, "%s  %s  %s\n", a.palette().Cyan(h.Task), render.Branch(h.Target), term.Line(h.Title))
-	}
-	a.note("see one with: ralph review ID; then: ralph task accept ID, or: ralph task reject ID -m WHY")
-	return written(fmt.Fprint(a.stdout, a.redact.Text(b.String())))
+	return printList(a, list, o.JSON, held.object, "nothing waits for review", nil, func(h held) []term.Cell {
+		return []term.Cell{{Text: h.Task, Paint: a.palette().Cyan}, {Text: render.Branch(h.Target)}, {Text: h.Title}}
+	})
 }
 
 // showHeld shows what a person needs to decide.
@@ -123,47 +104,11 @@ as is work that a run left finished when it died. What no longer passes, or conf
 
 // mergeFlags are those of a run that make sense where no agent works.
 func mergeFlags() []flagSpec {
-	var flags []flagSpec
-	for _, f := range runCommand.flags {
-		switch f.name {
-		case "feature", "task", "jobs", "target", "push", "sandbox", "events", "log-file", "log-format", "json":
-			flags = append(flags, f)
-		}
-	}
-	return flags
+	kept := []string{"feature", "task", "jobs", "target", "push", "sandbox", "events", "log-file", "log-format", "json"}
+	return slices.DeleteFunc(slices.Clone(runCommand.flags), func(f flagSpec) bool { return !slices.Contains(kept, f.name) })
 }
 
 func runMerge(ctx context.Context, a *app, o runOptions) error {
 	o.finished = true
-	if o.Target == nil {
-		target, err := acceptedFor(ctx, a)
-		if err != nil {
-			return err
-		}
-		o.Target = target
-	}
 	return runRun(ctx, a, o)
-}
-
-// acceptedFor is the branch that accepted work was tested on; nil if there is none, which leaves the one that is checked out.
-func acceptedFor(ctx context.Context, a *app) (target *string, err error) {
-	s, err := a.open(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer s.Close()
-	err = s.store.View(ctx, func(g *dag.Graph) error {
-		list, err := g.MergesIn(dag.MergeHeld)
-		for _, m := range list {
-			switch {
-			case !m.Accepted:
-			case target == nil:
-				target = &m.Target
-			case *target != m.Target:
-				return hint(usagef("accepted work is for several branches, such as %s and %s", render.Branch(*target), render.Branch(m.Target)), "name one: --target BRANCH")
-			}
-		}
-		return err
-	})
-	return target, err
 }

@@ -128,11 +128,9 @@ func runOpened(ctx context.Context, a *app, o runOptions, reports *reports) erro
 	if err := adviseRun(ctx, a, s, o.runOutput, opts); err != nil {
 		return err
 	}
-	remote := or(o.Push, s.config.Merge.Push)
-	if remote != "" && opts.Landing.Repo != nil {
-		if remote, err = findRemote(ctx, opts.Landing.Repo, remote, opts.Landing.Target); err != nil {
-			return err
-		}
+	remote, err := prepareLanding(ctx, opts.Landing, or(o.Push, s.config.Merge.Push))
+	if err != nil {
+		return err
 	}
 	x := &execution{
 		app: a, opts: opts, json: o.JSON, output: o.runOutput, session: s, reports: reports,

@@ -22,14 +22,9 @@ type accounts struct {
 func (a *app) accounts(config project.Loaded, more ...string) accounts {
 	found := accounts{agents.Limits{Dir: filepath.Join(a.stateHome(), "ralph", "limits")}, map[string]string{}}
 	finder := a.finder(config)
-	for _, name := range slices.Concat(slices.Sorted(maps.Keys(config.Agents)), more) {
-		if p, err := finder.Preset(name); err == nil {
+	for _, name := range append(finder.Names(), more...) {
+		if p, err := finder.Preset(name); err == nil && p.Channel != agents.NoModel {
 			found.of[name] = finder.Account(p)
-		}
-	}
-	for _, p := range agents.All() {
-		if _, configured := found.of[p.Name]; !configured && p.Channel != agents.NoModel {
-			found.of[p.Name] = finder.Account(p)
 		}
 	}
 	return found
@@ -48,11 +43,10 @@ func (l accounts) Limits(now time.Time) (list []dag.AgentLimit) {
 
 // Limit tells the other projects.
 func (l accounts) Limit(now time.Time, limit dag.AgentLimit) error {
-	account, known := l.of[limit.Agent]
-	if !known {
-		return nil
+	if account := l.of[limit.Agent]; account != "" {
+		return l.shared.Set(account, agents.Limited{Until: limit.Until, Reason: limit.Reason, At: now})
 	}
-	return l.shared.Set(account, agents.Limited{Until: limit.Until, Reason: limit.Reason, At: now})
+	return nil
 }
 
 // lift forgets all limits.
@@ -63,27 +57,18 @@ func (l accounts) lift() (err error) {
 	return err
 }
 
-// startEvery is how far the starts of an agent are apart that has a provider which ralph knows.
-const startEvery = time.Second
-
-// agentGates are what agents may do at once.
+// agentGates are what agents may do at once. Starts of one that has a provider which ralph knows are a second apart.
 func agentGates(finder agents.Finder, config project.Loaded) map[string]dag.AgentGate {
 	gates := map[string]dag.AgentGate{"": {OneFirst: true}}
-	add := func(name string) {
+	for _, name := range finder.Names() {
 		p, err := finder.Preset(name)
 		gate := dag.AgentGate{AtOnce: config.Agents[name].AtOnce, OneFirst: true}
 		if every := config.Agents[name].StartEvery; every != nil {
 			gate.StartEvery = every.Std()
 		} else if err == nil && !p.Unknown && p.Channel != agents.NoModel {
-			gate.StartEvery = startEvery
+			gate.StartEvery = time.Second
 		}
 		gates[name] = gate
-	}
-	for name := range config.Agents {
-		add(name)
-	}
-	for _, p := range agents.All() {
-		add(p.Name)
 	}
 	return gates
 }

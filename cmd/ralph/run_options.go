@@ -64,7 +64,7 @@ func loopOptions(ctx context.Context, a *app, s *session, given runOptions, cont
 	if err := setLimits(given, s.config, a.now(), &opts); err != nil {
 		return opts, err
 	}
-	if err := setLanding(ctx, s, given, &opts); err != nil {
+	if err := setLanding(ctx, a, s, given, &opts); err != nil {
 		return opts, err
 	}
 	if opts.Models.Strategy, opts.Models.Model, err = chooseStrategy(given, s.config); err != nil {
@@ -122,11 +122,6 @@ func loopOptions(ctx context.Context, a *app, s *session, given runOptions, cont
 	if opts.Landing.Repo != nil {
 		if err := openSlots(a, s, o, &opts); err != nil {
 			return opts, err
-		}
-		if !given.DryRun {
-			if err := makeTarget(ctx, opts.Landing.Repo, opts.Landing.Target); err != nil {
-				return opts, err
-			}
 		}
 	}
 	for _, glob := range opts.Verify.Protect {

@@ -1,9 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,28 +34,11 @@ The slot of a task that is running, or whose run died, is not removed.`,
 	},
 }
 
-// slotsDir is where the slots of the project are.
-func slotsDir(a *app, s *session) string {
-	dir := s.config.Parallel.Dir
-	if dir == "" {
-		return filepath.Join(a.stateHome(), "ralph", "slots", slotsName(s.project.Root))
-	}
-	if home, ok := strings.CutPrefix(dir, "~/"); ok {
-		dir = filepath.Join(a.getenv("HOME"), home)
-	}
-	return dir
+// slotPool is the slots of the project as folders.
+func slotPool(a *app, s *session) (*slot.Pool, error) {
+	o, err := slotOptions(a, s)
+	return slot.Open(o), err
 }
-
-// openPool is the slots of the project as folders: to work in them takes a repository, too.
-func openPool(a *app, s *session) *slot.Pool {
-	dir := slotsDir(a, s)
-	if !filepath.IsAbs(dir) {
-		dir = "" // no run makes slots there
-	}
-	return slot.Open(slot.Options{Dir: dir, State: slotsState(s)})
-}
-
-func slotsState(s *session) string { return filepath.Join(s.project.State(), "slots") }
 
 // usedSlot is a slot, and who uses it.
 type usedSlot struct {
@@ -66,29 +50,29 @@ func (u usedSlot) object() jsonval.Object {
 	return jsonval.Object{"n", u.N, "path", u.Path, "bytes", u.Size, "used_at", u.Used, "task", null(u.by.Task), "attempt", null(u.by.ID)}
 }
 
-func listSlots(pool *slot.Pool, g *dag.Graph) ([]usedSlot, error) {
+// listSlots lists the slots in the order of their numbers.
+func listSlots(a *app, s *session, g *dag.Graph) (*slot.Pool, []usedSlot, error) {
+	pool, err := slotPool(a, s)
+	if err != nil {
+		return nil, nil, err
+	}
 	list, err := pool.List()
-	if err != nil {
-		return nil, err
-	}
-	slots, err := g.Slots()
-	if err != nil {
-		return nil, err
-	}
-	by := map[int]dag.Attempt{}
-	for _, s := range slots {
-		if s.Attempt != "" {
-			if by[s.N], err = g.Attempt(s.Attempt); err != nil {
-				return nil, err
+	slots, derr := g.Slots()
+	used := seq.Map(list, func(i slot.Info) usedSlot {
+		u := usedSlot{Info: i}
+		for _, in := range slots {
+			if in.N == i.N && in.Attempt != "" {
+				u.by, _ = g.Attempt(in.Attempt) // the first error of the database is that of the transaction
 			}
 		}
-	}
-	return seq.Map(list, func(i slot.Info) usedSlot { return usedSlot{i, by[i.N]} }), nil
+		return u
+	})
+	return pool, used, cmp.Or(err, derr)
 }
 
 func runSlotsList(ctx context.Context, a *app, s *session, o plainOptions) error {
 	var list []usedSlot
-	err := s.store.View(ctx, func(g *dag.Graph) (err error) { list, err = listSlots(openPool(a, s), g); return err })
+	err := s.store.View(ctx, func(g *dag.Graph) (err error) { _, list, err = listSlots(a, s, g); return err })
 	if err != nil {
 		return err
 	}
@@ -99,22 +83,19 @@ func runSlotsList(ctx context.Context, a *app, s *session, o plainOptions) error
 }
 
 func runSlotsRemove(ctx context.Context, a *app, s *session, o plainOptions) error {
-	var wanted []int
-	for _, arg := range o.Args {
-		n, err := strconv.Atoi(arg)
-		if err != nil || n < 1 {
-			return usagef("%q is not the number of a slot", arg)
-		}
-		wanted = append(wanted, n)
-	}
-	pool, removed, kept := openPool(a, s), []string{}, 0
+	var pool *slot.Pool
+	var removed, kept []string
 	// A claim takes a slot in a transaction, so none is taken meanwhile. To remove one is to rename it.
-	err := s.store.Update(ctx, func(g *dag.Graph) error {
-		list, err := listSlots(pool, g)
-		if err != nil {
+	err := s.store.Update(ctx, func(g *dag.Graph) (err error) {
+		var list []usedSlot
+		if pool, list, err = listSlots(a, s, g); err != nil {
 			return err
 		}
-		for _, n := range wanted {
+		for _, arg := range o.Args {
+			n, err := strconv.Atoi(arg)
+			if err != nil || n < 1 {
+				return usagef("%q is not the number of a slot", arg)
+			}
 			i := slices.IndexFunc(list, func(u usedSlot) bool { return u.N == n })
 			switch {
 			case i < 0:
@@ -124,27 +105,20 @@ func runSlotsRemove(ctx context.Context, a *app, s *session, o plainOptions) err
 			}
 		}
 		for _, u := range list {
+			name := strconv.Itoa(u.N)
 			switch {
-			case len(wanted) > 0 && !slices.Contains(wanted, u.N):
+			case len(o.Args) > 0 && !slices.Contains(o.Args, name):
 			case u.by.ID != "":
-				kept++
+				kept = append(kept, name)
 			default:
-				if err := pool.Remove(u.N); err != nil {
-					return err
-				}
-				_ = g.ForgetSlot(u.N) // the database need not know it
-				removed = append(removed, strconv.Itoa(u.N))
+				removed, err = append(removed, name), errors.Join(err, pool.Remove(u.N))
 			}
 		}
-		return g.Tx().Err()
+		return err
 	})
 	if err != nil {
 		return err
 	}
-	text := "removed no slot"
-	if len(removed) > 0 {
-		text = "removed slot " + strings.Join(removed, ", ")
-	}
-	a.note("%s%s", text, human.Lead("; in use: ", human.Some(kept, "slot")))
+	a.note("removed: %s%s", cmp.Or(human.Lead("slot ", strings.Join(removed, ", ")), "no slot"), human.Lead("; in use: slot ", strings.Join(kept, ", ")))
 	return pool.Sweep()
 }

@@ -34,7 +34,7 @@ type Description struct {
 // configured in a way that makes no sense is left out: a run says what is wrong with it.
 func (f Finder) List() []Description {
 	presets := map[string]Preset{}
-	for _, name := range f.names() {
+	for _, name := range f.Names() {
 		if p, err := f.Preset(name); err == nil {
 			presets[name] = p
 		}

@@ -87,12 +87,13 @@ func (f Finder) Find(given string) (Agent, error) {
 		return Agent{preset, argv}, nil
 	}
 	if _, configured := f.Config.Agents[given]; !configured && preset.Unknown {
-		return Agent{Preset: preset}, &UnknownError{Name: given, Known: f.names()}
+		return Agent{Preset: preset}, &UnknownError{Name: given, Known: f.Names()}
 	}
 	return Agent{Preset: preset}, fmt.Errorf("%w: %w", ErrUnavailable, err)
 }
 
-func (f Finder) names() []string {
+// Names lists the agents of the configuration, then the built-in ones.
+func (f Finder) Names() []string {
 	names := sorted(f.Config.Agents)
 	for _, p := range All() {
 		names = append(names, p.Name)

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"ralph/internal/agents"
+	"ralph/internal/git"
+	"ralph/internal/project"
+	"ralph/internal/sandbox"
+	"ralph/internal/slot"
+	"ralph/loop"
+	"ralph/loop/attempt"
+	"ralph/loop/recovery"
+	"ralph/merge"
+	"ralph/verify"
+)
+
+// slotOptions say where the slots of the project are, and what is in them. To work in them takes a repository, too.
+func slotOptions(a *app, s *session) (slot.Options, error) {
+	p, root := s.config.Parallel, s.project.Root
+	dir := p.Dir
+	if home, ok := strings.CutPrefix(dir, "~/"); ok {
+		dir = filepath.Join(a.getenv("HOME"), home)
+	} else if dir == "" {
+		sum := sha256.Sum256([]byte(root))
+		dir = filepath.Join(a.stateHome(), "ralph", "slots", fmt.Sprintf("%s-%x", filepath.Base(root), sum[:4]))
+	}
+	if !filepath.IsAbs(dir) {
+		return slot.Options{}, fmt.Errorf("%w: parallel.dir: %q is not an absolute path", project.ErrConfig, p.Dir)
+	}
+	return slot.Options{
+		Dir: dir, State: filepath.Join(s.project.State(), "slots"), Project: root, Name: filepath.Base(root),
+		Copy: p.Copy, SetupIs: p.Setup, SetupOn: p.SetupOn, MinFree: int64(p.MinFreeGiB * (1 << 30)),
+	}, nil
+}
+
+// slotsIn adds the repository that slots are copies of.
+func slotsIn(a *app, s *session, repo *git.Repo) (slot.Options, error) {
+	o, err := slotOptions(a, s)
+	if in, rerr := filepath.Rel(repo.Dir(), o.Dir); err == nil && s.config.Parallel.Dir != "" && rerr == nil && filepath.IsLocal(in) {
+		return o, fmt.Errorf("%w: parallel.dir: %q is in the repository", project.ErrConfig, o.Dir)
+	}
+	if err == nil {
+		o.Repo = repo
+		o.Sub, err = filepath.Rel(repo.Dir(), s.project.Root)
+	}
+	return o, err
+}
+
+// findParallel finds where agents of earlier runs worked side by side.
+func findParallel(a *app, s *session) func(context.Context) (recovery.Parallel, error) {
+	return func(ctx context.Context) (recovery.Parallel, error) {
+		repo, err := git.OpenRepo(ctx, s.project.Root)
+		if err != nil {
+			return recovery.Parallel{}, err
+		}
+		o, err := slotsIn(a, s, repo)
+		return recovery.Parallel{Repo: repo, Slots: slot.Open(o)}, err
+	}
+}
+
+// site is a slot as a place for agents and gates.
+type site struct {
+	opener *agents.Opener
+	gates  *sandbox.Confinement
+}
+
+// sites finds or makes the site of each slot.
+func sites(o *agents.Opener, gateEnv []string) func(dir string) (site, error) {
+	var mu sync.Mutex
+	at := map[string]site{}
+	return func(dir string) (site, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if found, is := at[dir]; is {
+			return found, nil
+		}
+		confiner, err := o.Sandbox.In(dir)
+		if err != nil {
+			return site{}, err
+		}
+		gates, err := confiner.ForWork(sandbox.Process{Env: gateEnv})
+		if err == nil {
+			at[dir] = site{o.In(dir, confiner), gates}
+		}
+		return at[dir], err
+	}
+}
+
+// openSlots has agents and gates work in slots.
+func openSlots(a *app, s *session, o *agents.Opener, opts *loop.Options) error {
+	slots, err := slotsIn(a, s, opts.Landing.Repo)
+	if err != nil {
+		return err
+	}
+	runner := opts.Verify.GateRunner
+	in := sites(o, runner.Env)
+	gates := func(p attempt.Place) (verify.Gates, error) {
+		at, err := in(p.Dir)
+		if err != nil {
+			return runner, err
+		}
+		r := runner
+		r.Confine, r.Env = at.gates.Spec, slices.Concat(runner.Env, at.gates.Env, p.Env)
+		return r, nil
+	}
+	slots.Branch = opts.Landing.Target
+	if slots.SetupIs != "" {
+		slots.Setup = func(ctx context.Context, at *slot.Slot) error {
+			r, err := gates(attempt.Place{Dir: at.Dir(), Env: at.Env()})
+			if err != nil {
+				return err
+			}
+			r.Dir, r.Timeout, r.Redact = at.Dir(), s.config.Parallel.SetupTimeout.Std(), opts.Host.Redact
+			return setUp(ctx, r, slots.SetupIs, filepath.Join(slots.State, fmt.Sprintf("setup-%d.log", at.N())))
+		}
+	}
+	opts.Landing.Slots, opts.Landing.Gates, opts.Agents.Warm = slot.Open(slots), gates, nil
+	opts.Agents.Open = func(ctx context.Context, op attempt.Opening) (attempt.Session, error) {
+		at, err := in(op.Place.Dir)
+		if err != nil {
+			return nil, err
+		}
+		return openAttempt(at.opener)(ctx, op)
+	}
+	return nil
+}
+
+// setUp runs the command that makes a slot ready. All it prints is in log.
+func setUp(ctx context.Context, runner verify.Gates, command, log string) error {
+	f, err := os.OpenFile(log, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	res, err := runner.Run(ctx, command, f)
+	if err = errors.Join(err, f.Close()); err == nil && !res.Passed {
+		err = fmt.Errorf("%q in parallel.setup: %s; all it printed is in %s", command, res.Exit, log)
+	}
+	return err
+}
+
+// keptWork lists the refs of work that did not land, by attempt. Nothing fails where git has none.
+func keptWork(ctx context.Context, root string) map[string]string {
+	repo, err := git.OpenRepo(ctx, root)
+	if err != nil {
+		return nil
+	}
+	kept, _ := merge.Kept(ctx, repo)
+	return kept
+}
