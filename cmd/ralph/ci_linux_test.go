@@ -77,6 +77,12 @@ func outcomes() map[string]func(t *testing.T, status int) {
 			p.write("go", "")
 			r.wait(status)
 		},
+		"6 complete": func(t *testing.T, status int) {
+			p := newPlace(t, fakeagent.Script{})
+			p.shell("git init -q -b main && git add -A && git -c user.name=a -c user.email=a@example.com commit -qm base && git remote add origin ./gone")
+			p.want(0, "task", "add", "one", "-d", "```sh\necho one > one\n```")
+			p.want(status, "run", "--agent", "shell", "--target", "main", "--push")
+		},
 		"70 error": func(t *testing.T, status int) {
 			p := newPlace(t, waits())
 			p.plan("one")

@@ -104,7 +104,7 @@ mount -t tmpfs -o "size=$0" tmpfs small && touch mounted && cd small || exit 99
 
 func TestFullDiskLosesNothing(t *testing.T) {
 	t.Parallel()
-	read := onSmallDisk(t, "700k", `
+	read := onSmallDisk(t, "900k", `
 ../ralph init || exit 98
 ../ralph task add kept || exit 97
 fill
