@@ -2,9 +2,13 @@ package merge
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"path"
+	"path/filepath"
 	"strings"
+	"time"
 
 	"ralph/internal/git"
 )
@@ -37,8 +41,43 @@ func SetRefs(ctx context.Context, r *git.Repo, refs ...Ref) error {
 			fmt.Fprintf(&in, "update %s\x00%s\x00\x00", ref.Name, ref.Commit)
 		}
 	}
-	_, err := r.Git(ctx, git.Call{In: strings.NewReader(in.String()), Outlive: true}, "update-ref", "--no-deref", "-z", "--stdin")
-	return err
+	return Patiently(ctx, func() error {
+		_, err := r.Git(ctx, git.Call{In: strings.NewReader(in.String()), Outlive: true}, "update-ref", "--no-deref", "-z", "--stdin")
+		if !isLocked(err) {
+			return err
+		}
+		if _, err := removeLocks(r, git.Worktree{}, refLocks(r)); err != nil {
+			return err
+		}
+		return fmt.Errorf("%w: %w", ErrLocked, err)
+	})
+}
+
+// refLocks are the lock files that a git which sets refs of ours can have left.
+func refLocks(r *git.Repo) []string {
+	files := []string{filepath.Join(r.Common(), "packed-refs.lock")}
+	_ = filepath.WalkDir(filepath.Join(r.Common(), filepath.FromSlash(Refs)), func(path string, _ fs.DirEntry, err error) error {
+		if err == nil && strings.HasSuffix(path, ".lock") {
+			files = append(files, path)
+		}
+		return nil
+	})
+	return files
+}
+
+// Patiently does something again for some seconds as long as it fails with ErrLocked.
+func Patiently(ctx context.Context, do func() error) error {
+	for tries := 1; ; tries++ {
+		err := do()
+		if !errors.Is(err, ErrLocked) || tries == 100 {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
 }
 
 // ListRefs lists the refs below a folder of Refs, such as "work/t-1", or all for "".

@@ -72,14 +72,7 @@ func (l *landing) unfinish(ctx context.Context) (left Left, began bool, err erro
 
 // unlock removes the lock files of git that the landing can have left.
 func (l *landing) unlock(w git.Worktree, began bool) (removed []string, err error) {
-	common := l.repo.Common()
-	var files []string
-	_ = filepath.WalkDir(filepath.Join(common, "refs", "ralph"), func(path string, _ fs.DirEntry, err error) error {
-		if err == nil && strings.HasSuffix(path, ".lock") {
-			files = append(files, path)
-		}
-		return nil
-	})
+	common, files := l.repo.Common(), refLocks(l.repo)
 	if began {
 		// Others lock the target with another commit in it, and HEAD with a branch in it.
 		own, branch := common, filepath.Join(common, filepath.FromSlash(l.target)+".lock")
@@ -94,6 +87,11 @@ func (l *landing) unlock(w git.Worktree, began bool) (removed []string, err erro
 			files = append(files, filepath.Join(own, "HEAD.lock"))
 		}
 	}
+	return removeLocks(l.repo, w, files)
+}
+
+// removeLocks removes lock files of git that nobody holds. The error is ErrLocked if somebody may.
+func removeLocks(r *git.Repo, w git.Worktree, files []string) (removed []string, err error) {
 	files = slices.DeleteFunc(files, func(path string) bool {
 		_, err := os.Lstat(path)
 		return err != nil
@@ -101,7 +99,7 @@ func (l *landing) unlock(w git.Worktree, began bool) (removed []string, err erro
 	if len(files) == 0 {
 		return nil, nil
 	}
-	dirs := []string{common, l.repo.Dir()}
+	dirs := []string{r.Common(), r.Dir()}
 	if w.Dir != "" {
 		dirs = append(dirs, w.Dir)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -157,20 +158,25 @@ func (p *place) wantOnTarget(tasks int) {
 	p.wantNobodyLanding()
 }
 
-// wantNobodyLanding wants the queue empty and every slot free.
+// wantNobodyLanding wants the queue empty, every slot free and no lock held.
 func (p *place) wantNobodyLanding() {
+	p.Helper()
+	p.view(func(g *dag.Graph) error {
+		queue, err := g.Queues()
+		check.That(p, len(queue) == 0, "still in the queue: %+v", queue)
+		slots, serr := g.Slots()
+		check.That(p, !slices.ContainsFunc(slots, func(s dag.Slot) bool { return s.Attempt != "" }), "slots: %+v", slots)
+		locks, lerr := g.Locks()
+		check.That(p, len(locks) == 0, "locks: %+v", locks)
+		return errors.Join(err, serr, lerr)
+	})
+}
+
+// view looks into the database.
+func (p *place) view(do func(*dag.Graph) error) {
 	p.Helper()
 	file, err := db.Open(p.Context(), filepath.Join(p.dir, ".ralph/progress.db"), db.Options{})
 	check.OK(p, err)
 	defer file.Close()
-	check.OK(p, dag.New(file, dag.Options{}).View(p.Context(), func(g *dag.Graph) error {
-		queue, err := g.Queue("refs/heads/main")
-		check.That(p, len(queue) == 0, "still in the queue: %+v", queue)
-		slots, serr := g.Slots()
-		check.That(p, !slices.ContainsFunc(slots, func(s dag.Slot) bool { return s.Attempt != "" }), "slots: %+v", slots)
-		if err == nil {
-			err = serr
-		}
-		return err
-	}))
+	check.OK(p, dag.New(file, dag.Options{}).View(p.Context(), do))
 }

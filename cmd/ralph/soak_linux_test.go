@@ -16,13 +16,13 @@ import (
 	"ralph/internal/testing/check"
 )
 
-// soakKills is how many random kills there are; .ci/run sets RALPH_SOAK to 200, and
-// `just soak N` to N.
-func soakKills(t *testing.T) int {
+// soakKills is how many random kills there are: those that an ordinary run of the tests
+// does, or RALPH_SOAK, which .ci/run and the recipes of the justfile set.
+func soakKills(t *testing.T, ordinary int) int {
 	t.Helper()
 	text := os.Getenv("RALPH_SOAK")
 	if text == "" {
-		return 40
+		return ordinary
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 {
@@ -50,7 +50,7 @@ func TestSoak(t *testing.T) {
 		t.Skip("the program is killed here, not raced; the plain run does this")
 	}
 	t.Parallel()
-	s := &soak{left: soakKills(t)}
+	s := &soak{left: soakKills(t, 40)}
 	total := s.left
 	const lanes = 3
 	t.Run("lanes", func(t *testing.T) {
@@ -109,29 +109,6 @@ func (s *soak) lane(t *testing.T, number int) {
 		runs.Wait()
 	}
 	s.count(t, p)
-}
-
-// TestSoakInSlots kills runs whose agents work in slots at random times, at times with the git
-// processes that they have started. In the end each task's change is on the target once.
-func TestSoakInSlots(t *testing.T) {
-	if raced {
-		t.Skip("the program is killed here, not raced; the plain run does this")
-	}
-	t.Parallel()
-	s := &soak{left: (soakKills(t) + 3) / 4}
-	p := newSlots(t, "max_attempts = 1000", "[recovery]", "max_interruptions = 1000000000")
-	random := rand.New(rand.NewPCG(uint64(os.Getpid()), 4))
-	for s.take(1) {
-		if p.tasks < 4 || s.open(p) < 4 {
-			p.plan(slices.Repeat([]string{"task"}, 8)...)
-		}
-		s.kill(p, p.start("run", "--jobs", "4"), death{
-			after: time.Duration(random.IntN(1500)) * time.Millisecond, helpers: random.IntN(3) == 0, working: random.IntN(2) == 0, size: p.booked(),
-		})
-	}
-	p.want(0, "run", "--jobs", "4")
-	t.Logf("%d kills, %d of them with helpers and git processes, %d tasks", s.kills, s.helpers, p.tasks)
-	p.wantOnTarget(p.tasks)
 }
 
 // take reserves kills.

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"ralph/dag"
 	"ralph/event"
@@ -55,28 +54,16 @@ func (r Recoverer) landings(ctx context.Context, f *found, rec *Recovery) error 
 	return nil
 }
 
-// A git process may hold a lock that is in the way for so many times that long.
-const (
-	lockTries = 100
-	lockPause = 100 * time.Millisecond
-)
-
 // unfinish asks the target. Where there is no repository any more, nothing has landed in it.
-func (r Recoverer) unfinish(ctx context.Context, repo *git.Repo, m dag.Merge) (merge.Left, error) {
+func (r Recoverer) unfinish(ctx context.Context, repo *git.Repo, m dag.Merge) (left merge.Left, err error) {
 	if repo == nil {
-		return merge.Left{}, nil
+		return left, nil
 	}
-	for tries := 1; ; tries++ {
-		left, err := merge.Unfinish(ctx, repo, m.Target, m.Onto, m.Candidate)
-		if !errors.Is(err, merge.ErrLocked) || tries == lockTries {
-			return left, err
-		}
-		select {
-		case <-ctx.Done():
-			return left, context.Cause(ctx)
-		case <-time.After(lockPause):
-		}
-	}
+	err = merge.Patiently(ctx, func() error {
+		left, err = merge.Unfinish(ctx, repo, m.Target, m.Onto, m.Candidate)
+		return err
+	})
+	return left, err
 }
 
 // settle stores what became of one entry, in the caller's transaction. If the work has landed and
