@@ -3,8 +3,10 @@ package merge
 import (
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 
+	"ralph/internal/git"
 	"ralph/internal/testing/check"
 )
 
@@ -27,5 +29,32 @@ func TestLocksThatAKilledGitLeft(t *testing.T) {
 	for _, at := range locks {
 		_, err := os.Lstat(at)
 		check.That(t, os.IsNotExist(err), "%s is still there", at)
+	}
+}
+
+// TestNoLockOfALiveGitIsRemoved, not even of one that began while we were looking for who
+// holds the one before.
+func TestNoLockOfALiveGitIsRemoved(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	var people sync.WaitGroup
+	for range 3 { // each in the way of the others
+		people.Go(func() {
+			for range 30 {
+				_, _ = r.run("commit", "-q", "--allow-empty", "-m", "mine")
+			}
+		})
+	}
+	over := make(chan struct{})
+	go func() { people.Wait(); close(over) }()
+	lock := filepath.Join(r.dir, ".git/index.lock")
+	for {
+		select {
+		case <-over:
+			return
+		default:
+		}
+		removed, _ := removeLocks(r.Repo, git.Worktree{}, []string{lock})
+		check.That(t, len(removed) == 0, "removed %v", removed)
 	}
 }

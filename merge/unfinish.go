@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -92,13 +93,16 @@ func (l *landing) unlock(w git.Worktree, began bool) (removed []string, err erro
 
 // removeLocks removes lock files of git that nobody holds. The error is ErrLocked if somebody may.
 func removeLocks(r *git.Repo, w git.Worktree, files []string) (removed []string, err error) {
-	files = slices.DeleteFunc(files, func(path string) bool {
-		_, err := os.Lstat(path)
-		return err != nil
-	})
-	if len(files) == 0 {
+	found := map[string]fs.FileInfo{}
+	for _, path := range files {
+		if info, err := os.Lstat(path); err == nil {
+			found[path] = info
+		}
+	}
+	if len(found) == 0 {
 		return nil, nil
 	}
+	files = slices.Sorted(maps.Keys(found))
 	dirs := []string{r.Common(), r.Dir()}
 	if w.Dir != "" {
 		dirs = append(dirs, w.Dir)
@@ -107,6 +111,10 @@ func removeLocks(r *git.Repo, w git.Worktree, files []string) (removed []string,
 		return nil, fmt.Errorf("%w: %s (%s)", ErrLocked, strings.Join(files, ", "), holder)
 	}
 	for _, path := range files {
+		now, err := os.Lstat(path)
+		if err != nil || !os.SameFile(now, found[path]) || !now.ModTime().Equal(found[path].ModTime()) {
+			continue // whoever had it let go of it meanwhile, and another git may have come
+		}
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return removed, err
 		}

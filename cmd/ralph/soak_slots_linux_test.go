@@ -132,68 +132,99 @@ func (s *slotSoak) round() {
 	if n := 1 + s.random.IntN(2); len(s.runs) < n {
 		s.runs = append(s.runs, s.start("run", "--target", "main", "--jobs", strconv.Itoa(8/n)))
 	}
-	r := s.runs[s.random.IntN(len(s.runs))]
-	what, after := s.random.IntN(6), time.Duration(s.random.IntN(1200))*time.Millisecond
-	dead := make(chan string)
-	go func() { dead <- r.strike(what, after) }()
+	blow := strike{
+		run: s.runs[s.random.IntN(len(s.runs))], after: time.Duration(s.random.IntN(1200)) * time.Millisecond, landing: s.random.IntN(2) == 0,
+		victim: []string{theGit, theHelper, theRun, theRun, theFamily, theFamily}[s.random.IntN(6)],
+	}
+	dead := make(chan bool)
+	go func() { dead <- blow.fall() }()
 	for {
 		select {
-		case what := <-dead:
-			if what != "" {
-				s.killed[what]++
+		case hit := <-dead:
+			if hit {
+				s.killed[blow.String()]++
 			}
 			return
-		case <-time.After(time.Duration(s.person.random.IntN(100)) * time.Millisecond):
+		case <-time.After(time.Duration(s.person.random.IntN(200)) * time.Millisecond):
 			s.person.act()
 		}
 	}
 }
 
-// strike kills one process of a run, or several at once, as the kernel would, and says what it was.
-// It is "" if the run has ended before, or had no such process.
-func (r *running) strike(what int, after time.Duration) string {
-	timer := time.NewTimer(after)
+// strike is how processes of a run are killed, as the kernel would.
+type strike struct {
+	run     *running
+	after   time.Duration
+	landing bool // not before git moves the target
+	victim  string
+}
+
+const (
+	theGit    = "a git process"
+	theHelper = "a helper"
+	theRun    = "a run"
+	theFamily = "a run, its helpers and git"
+)
+
+func (s strike) String() string {
+	if s.landing {
+		return s.victim + ", landing"
+	}
+	return s.victim
+}
+
+// fall kills, unless there was nothing to kill.
+func (s strike) fall() bool {
+	r, pid := s.run, s.run.cmd.Process.Pid
+	timer := time.NewTimer(s.after)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 	case <-r.ended:
-		return ""
+		return false
 	}
-	pid := r.cmd.Process.Pid
-	switch what {
-	case 0: // one git process; most live for a few milliseconds
-		for deadline := time.Now().Add(time.Second); time.Now().Before(deadline) && !r.over(); {
-			for _, child := range childrenOf(pid) {
-				if nameOf(child) == "git" && syscall.Kill(child, syscall.SIGKILL) == nil {
-					return "git"
-				}
-			}
+	var victims []int
+	for deadline := time.Now().Add(2 * time.Second); len(victims) == 0; { // most of them live for some milliseconds
+		if r.over() || time.Now().After(deadline) {
+			return false
 		}
-		return ""
-	case 1:
-		for _, child := range childrenOf(pid) {
-			if nameOf(child) != "git" && syscall.Kill(child, syscall.SIGKILL) == nil {
-				return "helper"
-			}
-		}
-		return ""
-	case 2, 3:
-		if r.killWithHelpers() > 0 {
-			return "run with helpers and git"
-		}
-	default:
+		victims = s.victims(pid)
+	}
+	if s.victim == theFamily { // first what it would mend
+		_ = r.cmd.Process.Signal(syscall.SIGSTOP)
+		victims = append(s.victims(pid), childrenOf(pid)...)
+	}
+	for _, victim := range victims {
+		_ = syscall.Kill(victim, syscall.SIGKILL)
+	}
+	if s.victim == theRun || s.victim == theFamily {
 		_ = r.cmd.Process.Kill()
 		<-r.ended
+		return r.cmd.ProcessState.ExitCode() == -1
 	}
-	if r.cmd.ProcessState.ExitCode() != -1 {
-		return ""
-	}
-	return "run"
+	return true
 }
 
-func nameOf(pid int) string {
-	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
-	return strings.TrimSpace(string(text))
+// victims are the processes to kill, or, if it is the run alone, those that have to be there.
+func (s strike) victims(pid int) (list []int) {
+	for _, child := range childrenOf(pid) {
+		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", child))
+		name, _, _ := strings.Cut(string(line), "\x00")
+		isGit := filepath.Base(name) == "git"
+		switch {
+		case s.landing && !strings.Contains(string(line), "ralph: land"):
+		case s.victim == theRun:
+			return []int{pid}
+		case s.landing: // or what its hook started
+			return slices.Concat(childrenOf(child), []int{child})[:1]
+		case s.victim == theFamily || isGit == (s.victim == theGit):
+			return []int{child}
+		}
+	}
+	if s.victim == theRun && !s.landing {
+		return []int{pid}
+	}
+	return list
 }
 
 // finish lets a run do all that is left.
@@ -232,16 +263,16 @@ func (s *slotSoak) wantWhole() {
 	shared := strings.Split(strings.TrimSpace(s.read(sharedFile)), "\n")
 	check.Equal(s, "lines that are in "+sharedFile+" twice", []string(nil), doubled(shared))
 	s.view(func(g *dag.Graph) error {
+		merges, err := g.MergesIn(dag.MergeLanded)
+		check.OK(s, err)
 		for n := 1; n <= s.tasks; n++ {
 			id := number(n)
 			t, err := g.Task(id)
 			check.OK(s, err)
 			check.Equal(s, "status of "+id, dag.Done, t.Status)
-			merges, err := g.MergesOf(t)
-			check.OK(s, err)
 			landed, since := 0, 0
 			for _, m := range merges {
-				if m.State != dag.MergeLanded {
+				if m.Task != id {
 					continue
 				}
 				landed++
@@ -291,24 +322,22 @@ func (p *person) String() string {
 
 // act does one thing.
 func (p *person) act() {
-	switch p.random.IntN(8) {
-	case 0:
+	switch p.random.IntN(12) {
+	case 0, 1:
 		p.edit("person.txt")
 		p.commit()
-	case 1:
+	case 2:
 		p.edit(sharedFile)
 		p.inTheWay++
-	case 2:
-		p.commit()
-	case 3:
-		p.edit(fmt.Sprintf("mine-%d.txt", p.random.IntN(5)))
-	case 4: // where a task is about to put its file
+	case 3: // where a task is about to put its file
 		p.edit(number(p.tasks-p.random.IntN(8)) + ".txt")
 		p.inTheWay++
+	case 4:
+		p.edit(fmt.Sprintf("mine-%d.txt", p.random.IntN(5)))
 	case 5:
-		p.makeWay()
-	case 6, 7:
 		p.reset()
+	default:
+		p.makeWay()
 	}
 }
 
