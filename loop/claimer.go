@@ -153,7 +153,7 @@ func (c *claimer) look(ctx context.Context, running int) (l look, err error) {
 		if err != nil || l.ok {
 			return err
 		}
-		if end := resolved(tally, running); end.kind != "" {
+		if end := resolved(tally, running); end.kind != "" && !c.opts.Graph.Finished {
 			l.end, near = end, nil
 		}
 		return nil
@@ -191,12 +191,12 @@ func (c *claimer) look(ctx context.Context, running int) (l look, err error) {
 		if n, err := c.reclaim(ctx); err != nil || n > 0 { // whoever has it may have died
 			return look{again: true}, err
 		}
-	case limit != nil:
-		l.until, l.limit, l.end = until, limit, c.waitForLimit(*limit)
-	case !until.IsZero() && !c.opts.Graph.Finished:
-		l.until = until
 	case c.opts.Graph.Finished:
 		l.end = c.merged()
+	case limit != nil:
+		l.until, l.limit, l.end = until, limit, c.waitForLimit(*limit)
+	case !until.IsZero():
+		l.until = until
 	case refused.Skipped && len(who.spent) > 0: // only money can keep them back now
 		l.end = ending{kind: event.OutcomeLimit, reason: who.spent[0].Text}
 	default:
@@ -326,7 +326,7 @@ func (c *claimer) merged() ending {
 	_, tasks := c.ledger.resolved()
 	var left []string
 	for _, t := range tasks {
-		if t.Status != dag.Done {
+		if t.Status == dag.Pending {
 			left = append(left, t.ID)
 		}
 	}

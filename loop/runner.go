@@ -160,14 +160,14 @@ func (r *Runner) Run(ctx context.Context) (event.Result, error) {
 func (r *Runner) outcome(ctx context.Context, end ending) (event.Result, error) {
 	out := event.Result{Outcome: end.kind, Reason: end.reason, Run: r.run.ID, Duration: r.opts.Host.Now().Sub(r.spending.began)}
 	err := r.opts.Graph.Store.View(ctx, func(g *dag.Graph) error {
-		t, err := g.Tally(r.opts.Graph.Scope)
+		counts, err := r.count(g)
 		if errors.Is(err, dag.ErrNotFound) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		out.Counts = countsOf(t)
+		out.Counts = counts
 		used, err := g.UsageOfRun(r.run.ID)
 		out.Usage = used.Usage
 		from := r.opts.Graph.Continues

@@ -165,15 +165,30 @@ func (r *Runner) emitClaimed(ctx context.Context, j attempt.Job) {
 
 func (r *Runner) counts(ctx context.Context) *event.Counts {
 	var c event.Counts
-	err := r.opts.Graph.Store.View(ctx, func(g *dag.Graph) error {
-		t, err := g.Tally(r.opts.Graph.Scope)
-		c = countsOf(t)
-		return err
-	})
-	if err != nil {
+	err := r.opts.Graph.Store.View(ctx, func(g *dag.Graph) (err error) { c, err = r.count(g); return err })
+	if err != nil || r.opts.Graph.Finished && c.Total == 0 { // nothing was taken yet
 		return nil
 	}
 	return &c
+}
+
+// count counts what is in scope; of a run that is only to land what is finished, the tasks that it took.
+func (r *Runner) count(g *dag.Graph) (c event.Counts, err error) {
+	t, err := g.Tally(r.opts.Graph.Scope)
+	if !r.opts.Graph.Finished {
+		return countsOf(t), err
+	}
+	_, tasks := r.ledger.resolved()
+	for _, task := range tasks {
+		switch task.Status {
+		case dag.Done:
+			c.Done++
+		case dag.Failed:
+			c.Failed++
+		}
+	}
+	c.Total, c.Remaining = len(tasks), len(tasks)-c.Done-c.Failed
+	return c, err
 }
 
 // settle stores what came of an attempt, counts it, and wakes who waits for that.

@@ -94,11 +94,11 @@ func showHeld(ctx context.Context, a *app, s *session, h held) error {
 }
 
 var mergeCommand = command{
-	name: "merge", short: "land work that is finished or accepted, and start no agent",
+	name: "merge", args: "[TASK]", short: "land work that is finished or accepted, and start no agent",
 	long: `Work that ralph task accept let land is rebuilt on the target as it is now, tested by its gates again, and landed,
 as is work that a run left finished when it died. What no longer passes, or conflicts, goes back to an agent.`,
-	flags: mergeFlags(), example: "ralph task accept 1f0c\nralph merge --push",
-	exits: "1 tasks failed, 2 some of it could not land, 4 a limit or stopped, 6 what landed was not pushed,\n" + interrupted,
+	flags: mergeFlags(), example: "ralph task accept 1f0c\nralph merge --push\nralph merge 1f0c",
+	exits: "1 a task failed, 2 some of it could not land, 3 not found, 4 a limit or stopped, 6 what landed was not pushed,\n" + interrupted,
 	run:   action(runMerge),
 }
 

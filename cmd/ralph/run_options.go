@@ -307,6 +307,9 @@ func setup(opts loop.Options, chosen agents.Preset, sandbox *sandbox.Confiner) e
 	if s.Target != "" {
 		s.Sandbox = sandbox.InSlots()
 	}
+	if opts.Graph.Finished {
+		s.Scope += ", only what is finished"
+	}
 	if opts.Graph.Continues != nil {
 		s.Scope += ", continuing " + opts.Graph.Continues.ID
 	}

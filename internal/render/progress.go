@@ -30,17 +30,18 @@ type progress struct {
 
 // attempt is what is remembered of a running one.
 type attempt struct {
-	title   string
-	began   time.Time
-	prompts int
-	tools   int
-	used    event.Usage // so far
-	tokens  int64       // the same, or what the context holds if that is more
-	speech  speech
-	refused *event.Event    // the last gate that failed, if it was shown
-	folded  bool            // it was shown in a part of a log that is folded
-	held    *event.Event    // a gate that failed and is not shown yet
-	calls   map[string]call // by ID
+	title     string
+	began     time.Time
+	prompts   int
+	tools     int
+	conflicts int
+	used      event.Usage // so far
+	tokens    int64       // the same, or what the context holds if that is more
+	speech    speech
+	refused   *event.Event    // the last gate that failed, if it was shown
+	folded    bool            // it was shown in a part of a log that is folded
+	held      *event.Event    // a gate that failed and is not shown yet
+	calls     map[string]call // by ID
 }
 
 type call struct {

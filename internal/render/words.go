@@ -70,7 +70,8 @@ func (c *Console) describe(e event.Event, a *attempt) []said {
 	case event.MergeRebuilt:
 		return one(said{text: target(e) + " has moved: the work is tested again", detail: true})
 	case event.MergeConflict:
-		return one(said{sign: "!", text: with("conflicts with "+target(e), e.Reason)})
+		a.conflicts++
+		return one(said{sign: "!", text: with("conflicts with "+target(e), e.Reason), detail: a.conflicts > 1})
 	case event.MergeWaiting:
 		return one(said{sign: "◷", text: with("waits to land", e.Reason)})
 	case event.MergeHeld:

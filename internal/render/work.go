@@ -45,7 +45,7 @@ func landed(e event.Event) string {
 	return s
 }
 
-// Landed says where the work of a run ended up, in a line for what landed and one for what did not.
+// Landed says where the work of a run ended up, in a line for each place.
 func Landed(w *event.Work) []string {
 	if w == nil {
 		return nil
@@ -54,21 +54,18 @@ func Landed(w *event.Work) []string {
 	if w.Commits > 0 {
 		lines[0] = Branch(w.Target) + " has " + human.Count(w.Commits, "new commit")
 	}
-	if tasks := seq.Map(w.Review, func(k event.Kept) string { return Line(k.Task) }); len(tasks) > 0 {
-		lines = append(lines, "to review before it lands: the work of "+human.List(tasks, maxKept))
-	}
-	if tasks := seq.Map(w.Kept, func(k event.Kept) string { return Line(k.Task) }); len(tasks) > 0 {
-		lines = append(lines, "kept aside, not landed: the work of "+human.List(tasks, maxKept))
-	}
-	return lines
+	name := func(k event.Kept) string { return Line(k.Task) }
+	return append(lines, human.Parts(
+		human.Lead("to review before it lands: the work of ", human.List(seq.Map(w.Review, name), maxKept)),
+		human.Lead("kept aside, not landed: the work of ", human.List(seq.Map(w.Kept, name), maxKept)),
+	)...)
 }
 
 // Looks are the commands that show where the work of a run ended up.
-func Looks(w *event.Work) []Step {
+func Looks(w *event.Work) (steps []Step) {
 	if w == nil {
 		return nil
 	}
-	var steps []Step
 	if w.Commits > 0 {
 		steps = append(steps, Step{"git log " + Commit(w.From) + ".." + Commit(w.To), "see what landed on " + Branch(w.Target)})
 	}
@@ -77,11 +74,11 @@ func Looks(w *event.Work) []Step {
 	} else if len(w.Review) > 1 {
 		steps = append(steps, Step{"ralph review", "list the work that waits for review"})
 	}
-	for i, k := range w.Kept {
-		if i == maxKept {
-			return append(steps, Step{"git for-each-ref refs/ralph/work", "list all work that did not land"})
-		}
+	for _, k := range w.Kept[:min(len(w.Kept), maxKept)] {
 		steps = append(steps, Step{"git show " + Line(k.Ref), "see the work of " + Line(k.Task) + ", which did not land"})
+	}
+	if len(w.Kept) > maxKept {
+		steps = append(steps, Step{"git for-each-ref refs/ralph/work", "list all work that did not land"})
 	}
 	return steps
 }

@@ -111,6 +111,10 @@ func (m *model) attemptTitle() string {
 // them, the last line counts the rest.
 func (m *model) attemptLines(height int) []string {
 	var lines []string
+	width := 1 // of the numbers of slots
+	for _, a := range m.snap.attempts {
+		width = max(width, len(strconv.Itoa(a.Slot)))
+	}
 	for i, a := range m.snap.attempts {
 		if rest := len(m.snap.attempts) - i; len(lines) == height-1 && rest > 1 {
 			return append(lines, m.palette.Dim(fmt.Sprintf("  and %d more", rest)))
@@ -122,7 +126,7 @@ func (m *model) attemptLines(height int) []string {
 		}
 		sign := "●"
 		if a.Slot > 0 {
-			sign = strconv.Itoa(a.Slot)
+			sign = fmt.Sprintf("%*d", width, a.Slot)
 		}
 		lines = append(lines, ends(m.marker(a.Task)+m.palette.Cyan(sign+" ")+title, m.palette.Dim(right), m.width))
 	}

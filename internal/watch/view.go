@@ -89,7 +89,7 @@ func (m *model) shape() shape {
 	s := shape{beside: m.width >= wide}
 	free := max(m.height-headLines-footLines, 0)
 	if n := len(m.snap.attempts); n > 0 {
-		s.attempts = min(n, max(free/4, 1)) + 1 // and the rule above
+		s.attempts = min(n, max(free/2-2, 1)) + 1 // and the rule above
 	}
 	free = max(free-s.attempts-1, 0) // the rule above the tree
 	switch {
