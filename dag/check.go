@@ -78,13 +78,12 @@ WHERE m.state IN ('testing', 'green') AND (t.n IS NULL OR coalesce(a.ended_at, a
 	strayMergesSQL = `SELECT m.n, m.task_id, m.state` + strayMerges + `;`
 	dropStraysSQL  = `
 UPDATE merges SET state = 'dropped', ended_at = :now, reason = 'nobody had it' WHERE n IN (SELECT m.n` + strayMerges + `);`
-	isHeld       = `EXISTS (SELECT 1 FROM merges m WHERE m.task = tasks.n AND m.state = 'held' AND NOT m.accepted)`
-	misheldSQL   = `SELECT id, review FROM tasks WHERE review <> ` + isHeld + `;`
-	reholdSQL    = `UPDATE tasks SET review = ` + isHeld + ` WHERE review <> ` + isHeld + `;`
-	orphan       = ` WHERE attempt IS NOT NULL AND NOT EXISTS (SELECT 1 FROM attempts a JOIN runs r ON r.n = a.run WHERE a.id = attempt AND r.ended_at IS NULL)`
-	orphansSQL   = `SELECT 'slot ' || n, attempt FROM slots` + orphan + ` UNION ALL SELECT 'the lock ' || name, attempt FROM locks` + orphan + `;`
-	freeSlotsSQL = `UPDATE slots SET attempt = NULL` + orphan + `;`
-	unlockSQL    = `DELETE FROM locks` + orphan + `;`
+	isHeld     = `EXISTS (SELECT 1 FROM merges m WHERE m.task = tasks.n AND m.state = 'held' AND NOT m.accepted)`
+	misheldSQL = `SELECT id, review FROM tasks WHERE review <> ` + isHeld + `;`
+	reholdSQL  = `UPDATE tasks SET review = ` + isHeld + ` WHERE review <> ` + isHeld + `;`
+	orphan     = ` FROM locks WHERE NOT EXISTS (SELECT 1 FROM attempts a JOIN runs r ON r.n = a.run WHERE a.id = attempt AND r.ended_at IS NULL)`
+	orphansSQL = `SELECT name, attempt` + orphan + `;`
+	unlockSQL  = `DELETE` + orphan + `;`
 
 	allNumbersSQL    = `SELECT n FROM tasks ORDER BY n;`
 	orphanFeatureSQL = `
@@ -126,7 +125,7 @@ func (g *Graph) Verify() ([]Fault, error) {
 	return faults, g.tx.Err()
 }
 
-// verifyQueue looks at what attempts hold: entries of the queue, slots and locks.
+// verifyQueue looks at what attempts hold: entries of the queue and locks.
 func (g *Graph) verifyQueue() []Fault {
 	strays, _ := db.All(g.tx, strayMergesSQL, func(r *db.Row) Fault {
 		n, id, state := r.Int(), r.Text(), r.Text()
@@ -136,7 +135,7 @@ func (g *Graph) verifyQueue() []Fault {
 		return Fault{Task: r.Text(), Text: fmt.Sprintf("review is %d, which is not what the queue says", r.Int())}
 	})
 	orphans, _ := db.All(g.tx, orphansSQL, func(r *db.Row) Fault {
-		return Fault{Text: r.Text() + " is taken by " + r.Text() + ", whose run has ended"}
+		return Fault{Text: fmt.Sprintf("the lock %s is held by %s, whose run has ended", r.Text(), r.Text())}
 	})
 	return slices.Concat(strays, misheld, orphans)
 }
@@ -149,7 +148,7 @@ func (g *Graph) Recompute() (tasks, counts int, err error) {
 		counts += len(wrong)
 	}
 	g.tx.Do(dropStraysSQL, ":now", g.millis())
-	for _, statement := range []string{freeSlotsSQL, unlockSQL, forgetCountsSQL, storeCountsSQL, placeAttemptsSQL, forgetSumsSQL, storeSumsSQL} {
+	for _, statement := range []string{unlockSQL, forgetCountsSQL, storeCountsSQL, placeAttemptsSQL, forgetSumsSQL, storeSumsSQL} {
 		g.tx.Do(statement)
 	}
 	g.tx.Do(reholdSQL)

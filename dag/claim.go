@@ -80,7 +80,7 @@ func (g *Graph) Claim(opts ClaimOptions) (Claim, bool, error) {
 	if err != nil {
 		return Claim{}, false, err
 	}
-	c := Claim{Task: t, Owner: t.Owner, Generation: t.Generation, Slot: g.slotFor(t, p.slots)}
+	c := Claim{Task: t, Owner: t.Owner, Generation: t.Generation, Slot: p.slotFor(t)}
 	if c.Attempt, err = g.beginAttempt(opts, t, c.Slot); err != nil {
 		return Claim{}, false, err
 	}

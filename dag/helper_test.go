@@ -322,7 +322,7 @@ func (w *world) dump() map[string][]string {
 			"tasks": "SELECT * FROM tasks;", "dependencies": "SELECT * FROM dependencies;",
 			"features": "SELECT * FROM features;", "runs": "SELECT * FROM runs;",
 			"attempts": "SELECT * FROM attempts;", "task_logs": "SELECT * FROM task_logs;",
-			"merges": "SELECT * FROM merges;", "slots": "SELECT * FROM slots;", "locks": "SELECT * FROM locks;",
+			"merges": "SELECT * FROM merges;", "locks": "SELECT * FROM locks;",
 		} {
 			for r := range g.Tx().Rows(query) {
 				var b strings.Builder

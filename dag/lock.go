@@ -12,9 +12,10 @@ import (
 )
 
 // Names of locks with a meaning: a path excludes those that contain it and those that it
-// contains; an agent's is its place among those at work, and no task's to ask for.
+// contains. A slot, and an agent's place among those at work, are no task's to ask for.
 const (
 	pathLock  = "path:"
+	slotLock  = "slot:"
 	agentLock = "agent:"
 )
 
@@ -33,8 +34,8 @@ func cleanLocks(names []string) ([]string, error) {
 	return clean(names, func(name string) (string, error) {
 		p, isPath := strings.CutPrefix(name, pathLock)
 		switch {
-		case strings.HasPrefix(name, agentLock):
-			return "", fmt.Errorf("%w: the lock %q is of an agent: its at_once says how many work at once", ErrRefused, name)
+		case strings.HasPrefix(name, agentLock), strings.HasPrefix(name, slotLock):
+			return "", fmt.Errorf("%w: the lock %q is one that ralph takes itself", ErrRefused, name)
 		case isPath:
 			p, err := cleanPath(p)
 			return pathLock + p, err
@@ -98,21 +99,37 @@ func lockNames(locks, paths []string) []string {
 	return slices.Compact(names)
 }
 
-// overlap says that one of two paths contains the other.
-func overlap(a, b string) bool { return contains(a, b) || contains(b, a) }
+// excludes says that two locks are one, or that one of two paths contains the other.
+func excludes(a, b string) bool {
+	dir, isPath := strings.CutPrefix(a, pathLock)
+	other, alsoPath := strings.CutPrefix(b, pathLock)
+	return a == b || isPath && alsoPath && (contains(dir, other) || contains(other, dir))
+}
 
-func contains(dir, p string) bool { return dir == "." || dir == p || strings.HasPrefix(p, dir+"/") }
+func contains(dir, p string) bool { return dir == "." || strings.HasPrefix(p, dir+"/") }
 
-// LockHolder is who holds a lock.
+// LockHolder is who has a lock. Without an attempt the task is the first that waits for it.
 type LockHolder struct{ Name, Attempt, Task string }
 
+// String names the lock and who has it.
+func (l LockHolder) String() string {
+	name, how := "lock "+l.Name, "held by"
+	if agent, is := strings.CutPrefix(l.Name, agentLock); is {
+		name = "a place of " + agent
+	}
+	if l.Attempt == "" {
+		how = "reserved for"
+	}
+	return fmt.Sprintf("%s, %s %s", name, how, l.Task)
+}
+
 const (
-	locksSQL     = `SELECT l.name, l.attempt, a.task_id FROM locks l JOIN attempts a ON a.id = l.attempt ORDER BY l.name, a.n;`
-	takeLockSQL  = `INSERT INTO locks (name, attempt) VALUES (:name, :attempt);`
-	heldLocksSQL = `SELECT name, count(*) FROM locks GROUP BY name;`
+	locksSQL     = `SELECT name, attempt, task_id FROM locks ORDER BY name, attempt;`
+	takeLockSQL  = `INSERT INTO locks (name, attempt, task_id) VALUES (:name, :attempt, :task);`
+	freeLocksSQL = `DELETE FROM locks WHERE attempt = :id;`
 )
 
-// Locks lists the locks that are held, with the places of agents, as "agent:NAME".
+// Locks lists what is held, with slots, as "slot:N", and the places of agents, as "agent:NAME".
 func (g *Graph) Locks() ([]LockHolder, error) {
 	return db.All(g.tx, locksSQL, func(r *db.Row) LockHolder { return LockHolder{r.Text(), r.Text(), r.Text()} })
 }
@@ -126,3 +143,15 @@ func (g *Graph) AddLocks(id string, names ...string) error {
 	all := slices.Concat(t.Locks, names)
 	return g.Edit(id, Edit{Locks: &all})
 }
+
+const (
+	inSlotsSQL  = attemptSelect + `WHERE a.id IN (SELECT l.attempt FROM locks l WHERE l.name GLOB 'slot:*') ORDER BY a.slot;`
+	anySlotSQL  = `SELECT count(*) FROM (SELECT 1 FROM attempts INDEXED BY attempts_slot WHERE slot IS NOT NULL LIMIT 1);`
+	lastSlotSQL = `SELECT slot FROM attempts WHERE task = :task AND slot IS NOT NULL ORDER BY n DESC LIMIT 1;`
+)
+
+// InSlots lists the attempts that have a slot, by slot. The agent of one that has ended may still be at work.
+func (g *Graph) InSlots() ([]Attempt, error) { return db.All(g.tx, inSlotsSQL, scanAttempt) }
+
+// UsesSlots says whether there ever was an attempt in a slot.
+func (g *Graph) UsesSlots() bool { return g.number(anySlotSQL) > 0 }

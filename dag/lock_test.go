@@ -27,6 +27,7 @@ func TestLocksAndPathsAreStoredInOneForm(t *testing.T) {
 		{Locks: []string{"a\nb"}},
 		{Locks: []string{"a\xff"}},
 		{Locks: []string{"agent:claude"}},
+		{Locks: []string{"slot:1"}},
 		{Locks: []string{"path:"}},
 		{Locks: []string{"path:/etc"}},
 		{Locks: []string{"path:../x"}},
@@ -83,7 +84,8 @@ func TestTasksOfWhichOneKeepsTheOtherFromRunning(t *testing.T) {
 		check.That(t, ok == test.both, "%s: side by side is %v", name, ok)
 		if !ok {
 			opts.Run = w.run
-			check.Equal(t, name, dag.Refused{Busy: true}, get(w, func(g *dag.Graph) (dag.Refused, error) { return g.Refused(opts) }))
+			refused := get(w, func(g *dag.Graph) (dag.Refused, error) { return g.Refused(opts) })
+			check.That(t, refused.Busy && refused.Task == w.id("b") && refused.Lock.Attempt == c.Attempt && refused.Lock.Task == w.id("a"), "%s: got %+v", name, refused)
 			w.update(func(g *dag.Graph) error { return g.Complete(c, "passed") })
 			w.take("b", opts)
 		}

@@ -28,11 +28,6 @@ const (
 	MergeDropped MergeState = "dropped"
 )
 
-// MergeStates lists them in the order in which work goes through them.
-func MergeStates() []MergeState {
-	return []MergeState{MergeTesting, MergeGreen, MergeHeld, MergeLanding, MergeLanded, MergeDropped}
-}
-
 // MergeMove is one allowed change of an entry's state. By is the name of the verb.
 type MergeMove struct {
 	From, To MergeState
@@ -46,10 +41,10 @@ func MergeMoves() []MergeMove {
 		{MergeTesting, MergeTesting, "built"},
 		{MergeGreen, MergeTesting, "built"},
 		{MergeLanding, MergeTesting, "built"},
-		{MergeTesting, MergeTesting, "tested"},
 		{MergeTesting, MergeGreen, "tested"},
 		{MergeGreen, MergeHeld, "hold"},
 		{MergeGreen, MergeLanding, "landing"},
+		{MergeLanding, MergeLanding, "landing"},
 		{MergeLanding, MergeLanded, "landed"},
 		{MergeTesting, MergeDropped, "drop"},
 		{MergeGreen, MergeDropped, "drop"},
@@ -104,15 +99,15 @@ func scanMerge(r *db.Row) Merge {
 }
 
 const (
-	openMergeSQL = `SELECT count(*) FROM merges WHERE task = :task AND state IN ('testing', 'green', 'landing');`
-	reenterSQL   = `
-UPDATE merges SET state = 'dropped', ended_at = :now, reason = 'it entered the queue again' WHERE task = :task AND state = 'held';`
 	// What a person accepted stays accepted, however often it has to enter the queue.
 	enterSQL = `
 INSERT INTO merges (task, task_id, attempt, target, base, work, patch, at, state, accepted)
 VALUES (:task, :task_id, :attempt, :target, :base, :work, :patch, :now, 'testing',
     EXISTS (SELECT 1 FROM merges m WHERE m.task = :task AND m.patch = :patch AND m.accepted))
 RETURNING ` + mergeColumns + `;`
+	openMergeSQL = `SELECT count(*) FROM merges WHERE task = :task AND state IN ('testing', 'green', 'landing');`
+	reenterSQL   = `
+UPDATE merges SET state = 'dropped', ended_at = :now, reason = 'it entered the queue again' WHERE task = :task AND state = 'held';`
 )
 
 // Enter puts the work of a claimed task at the end of its target's queue. A task has one open entry.
@@ -130,106 +125,35 @@ func (g *Graph) Enter(c Claim, m NewMerge) (Merge, error) {
 	return entered, cmp.Or(err, g.tx.Err())
 }
 
-const (
-	mergeSQL    = `SELECT ` + mergeColumns + ` FROM merges WHERE n = :n;`
-	stateSQL    = `UPDATE merges SET state = :state, ended_at = :ended, reason = :reason WHERE n = :n;`
-	builtSQL    = `UPDATE merges SET onto = :onto, candidate = :candidate WHERE n = :n;`
-	busySQL     = `SELECT count(*) FROM merges INDEXED BY merges_landing WHERE target = :target AND state = 'landing';`
-	acceptedSQL = `UPDATE merges SET accepted = 1 WHERE n = :n;`
-)
-
-// Merge returns one entry.
-func (g *Graph) Merge(n int64) (Merge, error) {
-	found, err := db.All(g.tx, mergeSQL, scanMerge, ":n", n)
-	return only(found, err, fmt.Sprint("entry ", n, " of the queue"))
-}
-
-// turn changes the state of an entry, if the table of moves has it.
-func (g *Graph) turn(m Merge, to MergeState, by, reason string) error {
-	if !slices.Contains(MergeMoves(), MergeMove{m.State, to, by}) {
-		return fmt.Errorf("%w: entry %d of the queue, of %s, is %s", ErrRefused, m.N, m.Task, m.State)
-	}
-	var ended any
-	if to == MergeLanded || to == MergeDropped {
-		ended = g.millis()
-	}
-	return g.tx.Exec(stateSQL, ":n", m.N, ":state", string(to), ":ended", ended, ":reason", db.OrNull(g.said(reason)))
-}
-
-// ours is an entry of a claimed task, or ErrLost.
-func (g *Graph) ours(c Claim, n int64) (node, Merge, error) {
-	t, err := g.held(c)
-	if err != nil {
-		return t, Merge{}, err
-	}
-	m, err := g.Merge(n)
-	if err == nil && m.Task != t.id {
-		err = fmt.Errorf("%w: entry %d of the queue is of %s, not of %s", ErrRefused, n, m.Task, t.id)
-	}
-	return t, m, err
-}
-
 // Built stores what is to be tested, and that it was not yet.
 func (g *Graph) Built(c Claim, n int64, onto, candidate string) error {
-	_, m, err := g.ours(c, n)
-	if err == nil {
-		err = g.turn(m, MergeTesting, "built", "")
-	}
+	_, err := g.turn(c, n, MergeTesting, "built", "")
 	if err != nil {
 		return err
 	}
 	return g.tx.Exec(builtSQL, ":n", n, ":onto", onto, ":candidate", candidate)
 }
 
-// Tested stores how its candidate was found. One that is red stays in the queue: the fault may be
-// that of an entry before it.
-func (g *Graph) Tested(c Claim, n int64, green bool) error {
-	_, m, err := g.ours(c, n)
-	switch {
-	case err != nil:
-		return err
-	case m.Candidate == "":
-		return fmt.Errorf("%w: entry %d of the queue was not built", ErrRefused, n)
-	case green:
-		return g.turn(m, MergeGreen, "tested", "")
-	}
-	return g.turn(m, MergeTesting, "tested", "")
+// Tested says that its candidate is green.
+func (g *Graph) Tested(c Claim, n int64) error {
+	_, err := g.turn(c, n, MergeGreen, "tested", "")
+	return err
 }
 
-// Landing says that the target is about to be moved to the candidate. With ErrLanding another
-// entry of the target came first.
-func (g *Graph) Landing(c Claim, n int64) error {
-	_, m, err := g.ours(c, n)
-	switch {
-	case err != nil:
-		return err
-	case m.State == MergeGreen && g.number(busySQL, ":target", m.Target) > 0:
-		return fmt.Errorf("%s: %w", m.Target, ErrLanding)
-	}
-	return g.turn(m, MergeLanding, "landing", "")
-}
-
-const obstructedSQL = `UPDATE merges SET reason = :reason WHERE n = :n AND state = 'landing';`
-
-// Obstructed stores what is in the way of an entry that is landing.
-func (g *Graph) Obstructed(c Claim, n int64, reason string) error {
-	_, m, err := g.ours(c, n)
-	if err != nil {
-		return err
-	}
-	return g.tx.Exec(obstructedSQL, ":n", m.N, ":reason", db.OrNull(g.said(reason)))
+// Landing says that the target is about to be moved to the candidate, and, said again, what is in the
+// way of that. With ErrLanding another entry of the target came first.
+func (g *Graph) Landing(c Claim, n int64, obstacle string) error {
+	_, err := g.turn(c, n, MergeLanding, "landing", obstacle)
+	return err
 }
 
 // Landed says that the target was moved, and completes the task. What it took back is open again.
 func (g *Graph) Landed(c Claim, n int64, verification string) error {
-	t, m, err := g.ours(c, n)
+	t, err := g.turn(c, n, MergeLanded, "landed", "")
 	if err == nil {
-		err = g.turn(m, MergeLanded, "landed", "")
+		err = g.Complete(c, verification)
 	}
 	if err != nil {
-		return err
-	}
-	if err := g.Complete(c, verification); err != nil {
 		return err
 	}
 	return g.reopenUndone(t)
@@ -237,11 +161,8 @@ func (g *Graph) Landed(c Claim, n int64, verification string) error {
 
 // Drop takes an entry out of the queue. The task stays claimed, and may enter again.
 func (g *Graph) Drop(c Claim, n int64, reason string) error {
-	_, m, err := g.ours(c, n)
-	if err != nil {
-		return err
-	}
-	return g.turn(m, MergeDropped, "drop", reason)
+	_, err := g.turn(c, n, MergeDropped, "drop", reason)
+	return err
 }
 
 // SettleLanding says what became of an entry that was landing when its claim was lost. While somebody
@@ -255,12 +176,50 @@ func (g *Graph) SettleLanding(n int64, landed bool, reason string) error {
 	switch {
 	case err != nil:
 		return err
-	case m.State != MergeLanding || a.EndedAt.IsZero() && m.Title != "":
-		return fmt.Errorf("%w: entry %d of the queue, of %s, is %s, and its attempt has the task", ErrRefused, n, m.Task, m.State)
+	case a.EndedAt.IsZero() && m.Title != "":
+		return fmt.Errorf("%w: entry %d of the queue is of %s, which is at work on it", ErrRefused, n, m.Attempt)
 	case landed:
-		return g.turn(m, MergeLanded, "landed", reason)
+		return g.step(m, MergeLanded, "landed", reason)
 	}
-	return g.turn(m, MergeDropped, "drop", reason)
+	return g.step(m, MergeDropped, "drop", reason)
+}
+
+// turn changes the state of an entry whose task is claimed, which it returns.
+func (g *Graph) turn(c Claim, n int64, to MergeState, by, reason string) (node, error) {
+	t, err := g.held(c)
+	if err != nil {
+		return t, err
+	}
+	m, err := g.Merge(n)
+	switch {
+	case err != nil:
+		return t, err
+	case m.Task != t.id:
+		return t, fmt.Errorf("%w: entry %d of the queue is of %s, not of %s", ErrRefused, n, m.Task, t.id)
+	case to == MergeGreen && m.Candidate == "":
+		return t, fmt.Errorf("%w: entry %d of the queue was not built", ErrRefused, n)
+	}
+	return t, g.step(m, to, by, reason)
+}
+
+const (
+	mergeSQL = `SELECT ` + mergeColumns + ` FROM merges WHERE n = :n;`
+	builtSQL = `UPDATE merges SET onto = :onto, candidate = :candidate WHERE n = :n;`
+	// One entry of a target can be landing: it is ignored if another is.
+	stateSQL = `UPDATE OR IGNORE merges SET state = :state, ended_at = :ended, reason = :reason WHERE n = :n;`
+)
+
+// step changes the state of an entry, if the table of moves has it.
+func (g *Graph) step(m Merge, to MergeState, by, reason string) error {
+	if !slices.Contains(MergeMoves(), MergeMove{m.State, to, by}) {
+		return fmt.Errorf("%w: entry %d of the queue, of %s, is %s", ErrRefused, m.N, m.Task, m.State)
+	}
+	var ended any
+	if to == MergeLanded || to == MergeDropped {
+		ended = g.millis()
+	}
+	return g.change(fmt.Errorf("%s: %w", m.Target, ErrLanding), stateSQL,
+		":n", m.N, ":state", string(to), ":ended", ended, ":reason", db.OrNull(g.said(reason)))
 }
 
 const reviewSQL = `UPDATE tasks SET unverified = :attempt, review = 1 WHERE n = :n;`
@@ -268,12 +227,9 @@ const reviewSQL = `UPDATE tasks SET unverified = :attempt, review = 1 WHERE n = 
 // Hold ends a claim with the work green and a person to accept it. The task is pending, and out of
 // the queue of claims until then.
 func (g *Graph) Hold(c Claim, n int64) error {
-	t, m, err := g.ours(c, n)
+	g.tx.Do(unverifiedSQL, ":n", c.Task.N, ":attempt", nil) // before it is held: this drops what is
+	t, err := g.turn(c, n, MergeHeld, "hold", "")
 	if err != nil {
-		return err
-	}
-	g.tx.Do(unverifiedSQL, ":n", t.n, ":attempt", nil) // before it is held: this drops what is
-	if err := g.turn(m, MergeHeld, "hold", ""); err != nil {
 		return err
 	}
 	if err := g.settle(t, c, Pending, ByRelease, event.AttemptReleased, "its work waits for review"); err != nil {
@@ -282,26 +238,28 @@ func (g *Graph) Hold(c Claim, n int64) error {
 	return g.tx.Exec(reviewSQL, ":n", t.n, ":attempt", cmp.Or(c.Resumed.ID, c.Attempt))
 }
 
-const toReview = ` WHERE state = 'held' AND NOT accepted`
+const (
+	acceptedSQL = `UPDATE merges SET accepted = 1 WHERE n = :n;`
+	acceptSQL   = `UPDATE tasks SET review = 0, updated_at = :now WHERE n = :n;`
+	rejectSQL   = `UPDATE tasks SET unverified = NULL, verification = 'failed', updated_at = :now WHERE n = :n;`
+)
 
-// awaiting is the held work of a task, and the task.
+// awaiting is the work of a task that a person is to review, and the task.
 func (g *Graph) awaiting(id string) (node, Merge, error) {
 	t, err := g.nodeByID(id)
 	if err != nil {
 		return t, Merge{}, err
 	}
-	m, err := db.One(g.tx, heldOfSQL, scanMerge, ":task", t.n)
-	if err == nil && m.N == 0 {
+	held, err := g.ToReview()
+	i := slices.IndexFunc(held, func(m Merge) bool { return m.Task == t.id })
+	if err == nil && i < 0 {
 		err = fmt.Errorf("%w: no work of %s waits for review", ErrRefused, t.id)
 	}
-	return t, m, err
+	if err != nil {
+		return t, Merge{}, err
+	}
+	return t, held[i], nil
 }
-
-const (
-	heldOfSQL = `SELECT ` + mergeColumns + ` FROM merges` + toReview + ` AND task = :task;`
-	acceptSQL = `UPDATE tasks SET review = 0, updated_at = :now WHERE n = :n;`
-	rejectSQL = `UPDATE tasks SET unverified = NULL, verification = 'failed', updated_at = :now WHERE n = :n;`
-)
 
 // Accept is a person's word that held work may land. The next claim takes it, and needs no agent.
 func (g *Graph) Accept(id string) error {
@@ -319,7 +277,7 @@ func (g *Graph) Accept(id string) error {
 func (g *Graph) Reject(id, reason string) error {
 	t, m, err := g.awaiting(id)
 	if err == nil {
-		err = g.turn(m, MergeDropped, "reject", cmp.Or(reason, "rejected by hand"))
+		err = g.step(m, MergeDropped, "reject", cmp.Or(reason, "rejected by hand"))
 	}
 	if err != nil {
 		return err
@@ -331,62 +289,57 @@ func (g *Graph) Reject(id, reason string) error {
 
 const (
 	queueSQL = `
-SELECT ` + mergeColumns + ` FROM merges INDEXED BY merges_open WHERE target = :target AND state IN ('testing', 'green', 'landing') ORDER BY n;`
-	queuesSQL   = `SELECT ` + mergeColumns + ` FROM merges INDEXED BY merges_open WHERE state IN ('testing', 'green', 'landing') ORDER BY n;`
-	mergesSQL   = `SELECT ` + mergeColumns + ` FROM merges WHERE state = :state ORDER BY n;`
-	toReviewSQL = `SELECT ` + mergeColumns + ` FROM merges` + toReview + ` ORDER BY n;`
+SELECT ` + mergeColumns + ` FROM merges WHERE state IN ('testing', 'green', 'landing') AND (:target = '' OR target = :target) ORDER BY n;`
+	mergesSQL = `SELECT ` + mergeColumns + ` FROM merges WHERE state = :state ORDER BY n;`
 	// What an attempt entered is the work that later ones only verify.
 	resumedSQL = `
 SELECT ` + mergeColumns + ` FROM merges WHERE task = :task
     AND (SELECT a.n FROM attempts a WHERE a.id = merges.attempt) >= (SELECT a.n FROM attempts a WHERE a.id = :attempt) ORDER BY n DESC LIMIT 1;`
+	landedInSQL = `
+SELECT ` + mergeColumns + ` FROM merges INDEXED BY merges_attempt
+WHERE attempt IN (SELECT a.id FROM attempts a WHERE a.run = (SELECT r.n FROM runs r WHERE r.id = :run)) AND state = 'landed' ORDER BY n;`
 )
 
-// Queue lists the open entries of a target in the order in which they land.
+// Merge returns one entry.
+func (g *Graph) Merge(n int64) (Merge, error) {
+	found, err := db.All(g.tx, mergeSQL, scanMerge, ":n", n)
+	return only(found, err, fmt.Sprint("entry ", n, " of the queue"))
+}
+
+// Queue lists the open entries of a target, or of all if it is "", in the order in which they land.
 func (g *Graph) Queue(target string) ([]Merge, error) {
 	return db.All(g.tx, queueSQL, scanMerge, ":target", target)
 }
-
-// Queues lists the open entries of all targets, oldest first.
-func (g *Graph) Queues() ([]Merge, error) { return db.All(g.tx, queuesSQL, scanMerge) }
-
-// Unlanded lists the entries that were about to land when somebody last looked: recovery asks the
-// target what became of them.
-func (g *Graph) Unlanded() ([]Merge, error) { return g.MergesIn(MergeLanding) }
 
 // MergesIn lists the entries in one state, oldest first.
 func (g *Graph) MergesIn(s MergeState) ([]Merge, error) {
 	return db.All(g.tx, mergesSQL, scanMerge, ":state", string(s))
 }
 
-const landedSQL = `
-SELECT ` + mergeColumns + ` FROM merges
-WHERE attempt IN (SELECT a.id FROM attempts a WHERE a.run = (SELECT r.n FROM runs r WHERE r.id = :run)) AND state = 'landed' ORDER BY n;`
+// ToReview lists the work that waits for a person, oldest first.
+func (g *Graph) ToReview() ([]Merge, error) {
+	held, err := g.MergesIn(MergeHeld)
+	return slices.DeleteFunc(held, func(m Merge) bool { return m.Accepted }), err
+}
 
 // Work says where the work of a run ended up. Its target is that of what landed. Kept are the refs of all
 // work that did not land, by attempt; the last one of each task counts. What waits for review is not among them.
 func (g *Graph) Work(run string, kept map[string]string) (w event.Work, err error) {
-	landed, _ := db.All(g.tx, landedSQL, scanMerge, ":run", run) // the first error of the database is that of all that follow
+	landed, _ := db.All(g.tx, landedInSQL, scanMerge, ":run", run) // the first error of the database is that of all that follow
 	for _, m := range landed {
 		w.Target, w.From, w.To, w.Commits = m.Target, cmp.Or(w.From, m.Onto), m.Candidate, w.Commits+1
 	}
-	var left []Attempt
-	for id := range kept {
-		a, err := g.Attempt(id)
-		if err == nil && a.Run == run {
-			left = append(left, a)
-		}
-	}
-	slices.SortFunc(left, func(a, b Attempt) int { return cmp.Or(a.StartedAt.Compare(b.StartedAt), cmp.Compare(a.ID, b.ID)) })
 	held, _ := g.ToReview()
-	for _, a := range left {
-		if slices.ContainsFunc(held, func(m Merge) bool { return m.Attempt == a.ID }) {
-			w.Review = append(w.Review, event.Kept{Task: a.Task, Ref: kept[a.ID]})
-			continue
+	attempts, err := g.Receipts(ReceiptFilter{Run: run})
+	for _, a := range attempts {
+		k := event.Kept{Task: a.Task, Ref: kept[a.ID]}
+		switch {
+		case k.Ref == "":
+		case slices.ContainsFunc(held, func(m Merge) bool { return m.Attempt == a.ID }):
+			w.Review = append(w.Review, k)
+		default:
+			w.Kept = append(slices.DeleteFunc(w.Kept, func(old event.Kept) bool { return old.Task == k.Task }), k)
 		}
-		w.Kept = append(slices.DeleteFunc(w.Kept, func(k event.Kept) bool { return k.Task == a.Task }), event.Kept{Task: a.Task, Ref: kept[a.ID]})
 	}
-	return w, g.tx.Err()
+	return w, err
 }
-
-// ToReview lists the work that waits for a person, oldest first.
-func (g *Graph) ToReview() ([]Merge, error) { return db.All(g.tx, toReviewSQL, scanMerge) }

@@ -146,29 +146,24 @@ func (x *machine) built(rt *rapid.T) {
 		dag.MergeTesting, dag.MergeGreen, dag.MergeLanding)
 }
 
-func (x *machine) tested(green bool) func(*rapid.T) {
-	return func(rt *rapid.T) {
-		x.to(rt, func(g *dag.Graph, c dag.Claim, n int64) error { return g.Tested(c, n, green) },
-			func(_ *modelTask, e *modelEntry) error {
-				if !e.built {
-					return dag.ErrRefused
-				}
-				if green {
-					e.State = dag.MergeGreen
-				}
-				return nil
-			}, dag.MergeTesting)
-	}
+func (x *machine) tested(rt *rapid.T) {
+	x.to(rt, (*dag.Graph).Tested, func(_ *modelTask, e *modelEntry) error {
+		if !e.built {
+			return dag.ErrRefused
+		}
+		e.State = dag.MergeGreen
+		return nil
+	}, dag.MergeTesting)
 }
 
 func (x *machine) landing(rt *rapid.T) {
-	x.to(rt, (*dag.Graph).Landing, func(_ *modelTask, e *modelEntry) error {
-		if slices.ContainsFunc(x.m.entries, func(e modelEntry) bool { return e.State == dag.MergeLanding }) {
+	x.to(rt, func(g *dag.Graph, c dag.Claim, n int64) error { return g.Landing(c, n, "") }, func(_ *modelTask, e *modelEntry) error {
+		if slices.ContainsFunc(x.m.entries, func(other modelEntry) bool { return other.State == dag.MergeLanding && other.N != e.N }) {
 			return dag.ErrLanding
 		}
 		e.State = dag.MergeLanding
 		return nil
-	}, dag.MergeGreen)
+	}, dag.MergeGreen, dag.MergeLanding)
 }
 
 func (x *machine) landed(rt *rapid.T) {
@@ -225,9 +220,13 @@ func (x *machine) compareQueue(rt *rapid.T) {
 		rt.Fatalf("the queue (-model +file):\n%s", diff)
 	}
 	free := x.m.freeSlots(3)
-	for _, s := range get(x.w, (*dag.Graph).Slots) {
-		if (s.Attempt == "") != slices.Contains(free, s.N) {
-			rt.Fatalf("slot %d has %q, but in the model %v are free", s.N, s.Attempt, free)
+	var taken []int
+	for _, a := range get(x.w, (*dag.Graph).InSlots) {
+		taken = append(taken, a.Slot)
+	}
+	for n := 1; n <= 3; n++ {
+		if slices.Contains(taken, n) == slices.Contains(free, n) {
+			rt.Fatalf("%v are taken, but in the model %v are free", taken, free)
 		}
 	}
 	for _, m := range get(x.w, (*dag.Graph).ToReview) {

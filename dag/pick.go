@@ -6,57 +6,47 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"ralph/internal/db"
 )
 
-// Each variant is a constant statement with a fixed index: a single one with
-// optional conditions made the planner scan. They are read until a task can be had, which
-// most often is the first one: the cost of a claim must not grow with the number of tasks.
-// queue is 0 for ready tasks and 1 for those that only a failed ancestor keeps back.
+// Each is a constant statement with a fixed index: a single one with optional conditions made
+// the planner scan. They are read until a task can be had, which most often is the first one:
+// the cost of a claim must not grow with the number of tasks. queue is 0 for ready tasks and
+// 1 for those that only a failed ancestor keeps back.
 const (
-	candidate = `SELECT priority, n, id, feature, agent, lockset, locks, paths, unverified IS NOT NULL`
+	candidate = `SELECT t.n, id, feature, agent, t.lockset, locks, paths, unverified IS NOT NULL, priority FROM `
+	inOrder   = ` ORDER BY priority, t.n;`
 
-	inAll     = candidate + ` FROM tasks INDEXED BY queue_all WHERE unverified IS NULL AND queue = `
-	inFeature = candidate + ` FROM tasks INDEXED BY queue_feature WHERE unverified IS NULL AND feature = +:feature AND queue = `
-	inOrder   = ` ORDER BY priority, n;`
-
-	pickAllSQL              = inAll + `0` + inOrder
-	pickAllKeepGoingSQL     = inAll + `0 UNION ALL ` + inAll + `1` + inOrder
-	pickFeatureSQL          = inFeature + `0` + inOrder
-	pickFeatureKeepGoingSQL = inFeature + `0 UNION ALL ` + inFeature + `1` + inOrder
+	inAll          = candidate + `tasks t INDEXED BY queue_all WHERE unverified IS NULL AND queue = `
+	inFeature      = candidate + `tasks t INDEXED BY queue_feature WHERE unverified IS NULL AND feature = +:feature AND queue = `
+	readAllSQL     = inAll + `0 UNION ALL ` + inAll + `1 AND :doomed` + inOrder
+	readFeatureSQL = inFeature + `0 UNION ALL ` + inFeature + `1 AND :doomed` + inOrder
 
 	// Work that only has to be verified comes first. There is little of it.
-	finishedAllSQL     = candidate + ` FROM tasks INDEXED BY queue_finished WHERE unverified IS NOT NULL AND queue <= :doomed` + inOrder
-	finishedFeatureSQL = candidate + ` FROM tasks INDEXED BY queue_finished WHERE unverified IS NOT NULL AND queue <= :doomed AND feature = :feature` + inOrder
+	readFinishedSQL = candidate + `tasks t INDEXED BY queue_finished
+WHERE unverified IS NOT NULL AND queue <= :doomed AND (:feature = 0 OR feature = :feature)` + inOrder
 
 	// A subtree is walked: its cost grows with the subtree, not with the graph. The
 	// cross join keeps the planner from walking everything that is ready instead.
-	below = subtree + `
-SELECT priority, t.n, id, feature, agent, lockset, locks, paths, unverified IS NOT NULL FROM sub CROSS JOIN tasks t ON t.n = sub.n
-WHERE (t.queue = 0 OR t.queue = :doomed) AND (unverified IS NOT NULL) = `
-	pickTreeSQL     = below + `0 ORDER BY priority, t.n;`
-	finishedTreeSQL = below + `1 ORDER BY priority, t.n;`
+	readTreeSQL = subtree + candidate + `sub CROSS JOIN tasks t ON t.n = sub.n
+WHERE t.queue = 0 OR t.queue = :doomed ORDER BY unverified IS NULL, priority, t.n;`
 
 	// The first task of each lockset: what can be had is among them, however many of the same
-	// locks stand before it. It finds each lockset by one look at the index.
-	headsSQL = `
-WITH RECURSIVE s (lockset) AS (
-    SELECT ''
+	// locks stand before it. It finds each by one look at the index.
+	readHeadsSQL = `
+WITH RECURSIVE head (lockset, n) AS (
+    SELECT '', 0
     UNION ALL
-    SELECT (SELECT o.lockset FROM tasks o INDEXED BY queue_locks WHERE o.queue IS NOT NULL AND o.lockset > s.lockset ORDER BY o.lockset LIMIT 1)
-    FROM s WHERE s.lockset IS NOT NULL
-)
-SELECT priority, t.n, id, feature, agent, t.lockset, locks, paths, 0
-FROM s CROSS JOIN (VALUES (0), (1)) q CROSS JOIN tasks t
-WHERE q.column1 <= :doomed AND t.n = (
-    SELECT h.n FROM tasks h INDEXED BY queue_locks
-    WHERE h.lockset = s.lockset AND h.queue = q.column1 AND h.unverified IS NULL AND (:feature = 0 OR h.feature = :feature)
-        AND (h.feature IS NULL OR h.feature NOT IN (SELECT value FROM json_each(:features))) AND h.id NOT IN (SELECT value FROM json_each(:tasks))
-    ORDER BY h.priority, h.n LIMIT 1)
-ORDER BY priority, t.n;`
+    SELECT h.lockset, h.n FROM head CROSS JOIN tasks h ON h.n = (
+        SELECT o.n FROM tasks o INDEXED BY queue_locks
+        WHERE o.lockset > head.lockset AND o.queue <= :doomed AND o.unverified IS NULL AND (:feature = 0 OR o.feature = :feature)
+            AND (o.feature IS NULL OR o.feature NOT IN (SELECT value FROM json_each(:features))) AND o.id NOT IN (SELECT value FROM json_each(:tasks))
+        ORDER BY o.lockset, o.priority, o.n LIMIT 1)
+) ` + candidate + `head CROSS JOIN tasks t ON t.n = head.n` + inOrder
 
 	// so many tasks are looked at one by one before only the first of each lockset is
 	patience = 32
@@ -75,23 +65,26 @@ type Refused struct {
 // Refused says why a claim that found nothing left tasks alone that are ready.
 func (g *Graph) Refused(opts ClaimOptions) (Refused, error) {
 	p, err := g.pick(opts)
-	switch {
-	case err != nil:
-		return Refused{}, err
-	case p.why.Task == "":
-		return p.why, nil
-	}
-	held, err := g.Locks()
-	wanted := p.why.Lock.Name
-	for _, l := range held {
-		dir, isPath := strings.CutPrefix(wanted, pathLock)
-		other, alsoPath := strings.CutPrefix(l.Name, pathLock)
-		if l.Name == wanted || isPath && alsoPath && overlap(dir, other) {
-			p.why.Lock = l
-			break
-		}
-	}
 	return p.why, err
+}
+
+// Waits says what a task that is ready waits for: what others have, or came first for.
+func (g *Graph) Waits(t Task, opts ClaimOptions) ([]Reason, error) {
+	p, err := g.pick(opts) // for what it reserves
+	if err != nil || p.found.n == t.N {
+		return nil, err
+	}
+	p.held = slices.DeleteFunc(p.held, func(l LockHolder) bool { return l.Attempt == "" && l.Task == t.ID })
+	lock, until := p.obstacle(waiting{
+		id: t.ID, agent: cmp.Or(t.Agent, opts.Skip.Agent), locks: lockNames(t.Locks, t.Paths), finished: t.Unverified != "",
+	})
+	switch {
+	case lock.Name != "":
+		return []Reason{{Kind: "lock", Task: lock.Task, Text: "it waits for " + lock.String()}}, g.tx.Err()
+	case !until.IsZero():
+		return []Reason{{Kind: "wait", Text: "its agent is not to start before", Until: until}}, g.tx.Err()
+	}
+	return nil, g.tx.Err()
 }
 
 // waiting is a task that could be claimed if nothing else is against it.
@@ -107,84 +100,82 @@ type waiting struct {
 type picker struct {
 	g        *Graph
 	opts     ClaimOptions
-	args     []any
-	feature  int64
 	features []int64 // to be skipped
 
-	slots    []int           // that are free
-	held     map[string]int  // locks that are held, and by how many; nil before it is needed
-	reserved []string        // locks of the first task that could not be had: nobody after it gets them
+	held     []LockHolder    // last those that are reserved for the first task that could not be had: nobody after it gets them
+	reserved bool            // there are some
 	refused  map[string]bool // locksets that cannot be had
+	slots    []int           // that are free
 	found    waiting
 	why      Refused
 }
 
-func (g *Graph) pick(opts ClaimOptions) (*picker, error) {
-	p := &picker{g: g, opts: opts, refused: map[string]bool{}, features: []int64{}}
+func (g *Graph) pick(opts ClaimOptions) (p *picker, err error) {
+	p = &picker{g: g, opts: opts, refused: map[string]bool{}, features: make([]int64, len(opts.Skip.Features))}
 	if opts.Scope.Task != "" && opts.Scope.Feature != "" {
-		return nil, fmt.Errorf("%w: a scope is a task or a feature, not both", ErrRefused)
+		return p, fmt.Errorf("%w: a scope is a task or a feature, not both", ErrRefused)
 	}
-	for _, name := range opts.Skip.Features {
-		n, err := g.featureNumber(name)
-		if err != nil {
-			return nil, err
-		}
-		p.features = append(p.features, n)
-	}
-	finished, others := finishedAllSQL, pickAllSQL
-	if opts.KeepGoing {
-		others = pickAllKeepGoingSQL
-	}
-	switch {
-	case opts.Scope.Task != "":
-		t, err := g.nodeByID(opts.Scope.Task)
-		if err != nil {
-			return p, g.tx.Err() // a task that is gone has nothing to claim
-		}
-		finished, others, p.args = finishedTreeSQL, pickTreeSQL, []any{":n", t.n}
-	case opts.Scope.Feature != "":
-		var err error
-		if p.feature, err = g.featureNumber(opts.Scope.Feature); err != nil {
-			return nil, err
-		}
-		finished, others, p.args = finishedFeatureSQL, pickFeatureSQL, []any{":feature", p.feature}
-		if opts.KeepGoing {
-			others = pickFeatureKeepGoingSQL
+	for i, name := range opts.Skip.Features {
+		if p.features[i], err = g.featureNumber(name); err != nil {
+			return p, err
 		}
 	}
-	if opts.Slots > 0 {
-		if p.slots = g.freeSlots(opts.Slots); len(p.slots) == 0 {
-			p.why.Busy = true
-			return p, g.tx.Err()
+	if p.held, err = g.Locks(); err != nil {
+		return p, err
+	}
+	for n := 1; n <= opts.Slots; n++ {
+		if by := p.taken(slotLock+strconv.Itoa(n), 1); by.Name == "" {
+			p.slots = append(p.slots, n)
 		}
 	}
-	p.search(finished, others)
-	return p, g.tx.Err()
+	if opts.Slots > 0 && len(p.slots) == 0 {
+		p.why.Busy = true
+		return p, nil
+	}
+	return p, cmp.Or(p.search(), g.tx.Err())
 }
 
-func (p *picker) search(finished, others string) {
-	doomed := append(slices.Clip(p.args), ":doomed", p.opts.KeepGoing)
-	p.first(p.g.tx.Rows(finished, doomed...), 0)
-	if p.found.n != 0 || p.opts.Finished {
-		return
+// search finds the first task in the scope that can be had.
+func (p *picker) search() error {
+	feature, err := p.g.featureNumber(p.opts.Scope.Feature)
+	if err != nil {
+		return err
 	}
-	args, limit := p.args, patience
+	rows := func(query string, more ...any) iter.Seq[*db.Row] {
+		return p.g.tx.Rows(query, append(more, ":doomed", p.opts.KeepGoing)...)
+	}
 	if p.opts.Scope.Task != "" {
-		args, limit = doomed, 0
+		if t, err := p.g.nodeByID(p.opts.Scope.Task); err == nil { // one that is gone has nothing to claim
+			p.first(rows(readTreeSQL, ":n", t.n), 0)
+		}
+		return nil
 	}
-	if !p.first(p.g.tx.Rows(others, args...), limit) {
+	p.first(rows(readFinishedSQL, ":feature", feature), 0)
+	if p.found.n != 0 || p.opts.Finished {
+		return nil
+	}
+	ready := rows(readAllSQL)
+	if feature != 0 {
+		ready = rows(readFeatureSQL, ":feature", feature)
+	}
+	if !p.first(ready, patience) {
 		features, err := json.Marshal(p.features)
-		p.g.tx.Fail(err)
-		p.first(p.g.tx.Rows(headsSQL, ":doomed", p.opts.KeepGoing, ":feature", p.feature,
-			":features", string(features), ":tasks", db.JSON(p.opts.Skip.Tasks)), 0)
+		p.first(rows(readHeadsSQL, ":feature", feature, ":features", string(features), ":tasks", db.JSON(p.opts.Skip.Tasks)), 0)
+		return err
 	}
+	return nil
 }
 
 // first finds the first task that can be had. It returns false if it gave up after so many.
 func (p *picker) first(rows iter.Seq[*db.Row], limit int) bool {
 	seen := 0
 	for r := range rows {
-		if w := p.read(r); p.available(w) {
+		w := waiting{n: r.Int64(), id: r.Text(), feature: r.Int64(), agent: cmp.Or(r.Text(), p.opts.Skip.Agent), lockset: r.Text()}
+		w.locks, w.finished = lockNames(db.List[string](r), db.List[string](r)), r.Bool()
+		if p.opts.Finished && !w.finished {
+			return true
+		}
+		if p.available(w) {
 			p.found = w
 			return true
 		}
@@ -195,127 +186,105 @@ func (p *picker) first(rows iter.Seq[*db.Row], limit int) bool {
 	return true
 }
 
-func (p *picker) read(r *db.Row) waiting {
-	_ = r.Int64() // the priority, by which they are in order
-	w := waiting{n: r.Int64(), id: r.Text(), feature: r.Int64(), agent: cmp.Or(r.Text(), p.opts.Skip.Agent), lockset: r.Text()}
-	w.locks, w.finished = lockNames(db.List[string](r), db.List[string](r)), r.Bool()
-	return w
-}
-
-// available says whether a claim may take the task now.
+// available says whether a claim may take the task now, and reserves the locks of the first that it may not.
 func (p *picker) available(w waiting) bool {
 	skip := p.opts.Skip
 	if slices.Contains(skip.Agents, w.agent) || slices.Contains(skip.Tasks, w.id) || slices.Contains(p.features, w.feature) {
 		p.why.Skipped = true
 		return false
 	}
-	key := fmt.Sprint(w.finished, w.lockset)
-	switch {
-	case p.refused[key]:
+	if p.refused[w.lockset] {
 		return false
-	case p.agentReady(w) && p.free(w):
-		return true
 	}
-	p.refused[key] = true
-	if p.reserved == nil {
-		p.reserved = w.locks
+	lock, until := p.obstacle(w)
+	switch {
+	case lock.Name != "":
+		p.why.Busy = true
+		if p.why.Task == "" {
+			p.why.Task, p.why.Lock = w.id, lock
+		}
+	case until.IsZero():
+		return true
+	case p.why.Until.IsZero() || until.Before(p.why.Until):
+		p.why.Until = until
+	}
+	p.refused[w.lockset] = true
+	if !p.reserved {
+		for _, name := range w.locks {
+			p.held, p.reserved = append(p.held, LockHolder{Name: name, Task: w.id}), true
+		}
 	}
 	return false
 }
 
-// agentReady says whether the agent of a task may start now. Work that is finished needs none.
-func (p *picker) agentReady(w waiting) bool {
-	gate, gated := p.gate(w.agent)
-	if !gated || w.finished {
-		return true
-	}
-	if next := p.g.nextStart(w.agent, gate); !next.IsZero() {
-		if p.why.Until.IsZero() || next.Before(p.why.Until) {
-			p.why.Until = next
+// obstacle is a lock that a task cannot have, or when its agent may start; zero if nothing is in its way.
+func (p *picker) obstacle(w waiting) (lock LockHolder, until time.Time) {
+	if gate, gated := p.gate(w); gated {
+		if until = p.g.nextStart(w.agent, gate); !until.IsZero() {
+			return lock, until
 		}
-		return false
+		if limit := p.g.atOnce(w.agent, gate); limit > 0 {
+			lock = p.taken(agentLock+w.agent, limit)
+		}
 	}
-	if limit := p.g.atOnce(w.agent, gate); limit > 0 && p.holders(agentLock+w.agent) >= limit {
-		p.wants(w, agentLock+w.agent)
-		return false
+	for _, name := range w.locks {
+		if lock.Name != "" {
+			break
+		}
+		limit := 1
+		if !strings.HasPrefix(name, pathLock) {
+			limit = max(p.opts.Locks[name], 1)
+		}
+		lock = p.taken(name, limit)
 	}
-	return true
+	return lock, until
 }
 
-func (p *picker) gate(agent string) (AgentGate, bool) {
-	gate, named := p.opts.Agents[agent]
+// gate is what the agent of a task may do. Work that is finished needs no agent.
+func (p *picker) gate(w waiting) (AgentGate, bool) {
+	gate, named := p.opts.Agents[w.agent]
 	if !named {
 		gate, named = p.opts.Agents[""]
 	}
-	return gate, named
+	return gate, named && !w.finished
 }
 
-// wants notes that a task waits for a lock.
-func (p *picker) wants(w waiting, name string) {
-	p.why.Busy = true
-	if p.why.Task == "" {
-		p.why.Task, p.why.Lock.Name = w.id, name
+// taken is who has a lock that so many may have, if none of them is left.
+func (p *picker) taken(name string, limit int) LockHolder {
+	for _, l := range p.held {
+		if excludes(l.Name, name) {
+			if limit--; limit == 0 {
+				return l
+			}
+		}
 	}
+	return LockHolder{}
 }
 
-// free says whether all of a task's locks can be taken.
-func (p *picker) free(w waiting) bool {
-	for _, name := range w.locks {
-		if !p.lockFree(name) {
-			p.wants(w, name)
-			return false
-		}
+// slotFor is the slot of the task's last attempt, whose folder its session knows, if that is free; 0 if none is to be taken.
+func (p *picker) slotFor(t Task) int {
+	if len(p.slots) == 0 {
+		return 0
 	}
-	return true
-}
-
-func (p *picker) lockFree(name string) bool {
-	dir, isPath := strings.CutPrefix(name, pathLock)
-	if !isPath {
-		taken := p.holders(name)
-		if slices.Contains(p.reserved, name) {
-			taken++
-		}
-		return taken < max(p.opts.Locks[name], 1)
+	if last := int(p.g.number(lastSlotSQL, ":task", t.N)); slices.Contains(p.slots, last) {
+		return last
 	}
-	p.holders(name)
-	taken := func(other string) bool {
-		other, isPath := strings.CutPrefix(other, pathLock)
-		return isPath && overlap(dir, other)
-	}
-	for other := range p.held {
-		if taken(other) {
-			return false
-		}
-	}
-	return !slices.ContainsFunc(p.reserved, taken)
-}
-
-// holders is how many hold a lock.
-func (p *picker) holders(name string) int {
-	if p.held == nil {
-		p.held = map[string]int{}
-		for r := range p.g.tx.Rows(heldLocksSQL) {
-			p.held[r.Text()] = r.Int()
-		}
-	}
-	return p.held[name]
+	return p.slots[0]
 }
 
 // take takes the slot and the locks of the task that was found, and its agent's start.
 func (p *picker) take(c Claim) {
-	g := p.g
+	g, names := p.g, slices.Clip(p.found.locks)
 	if c.Slot > 0 {
-		g.tx.Do(takeSlotSQL, ":n", c.Slot, ":attempt", c.Attempt, ":now", g.millis())
+		names = append(names, slotLock+strconv.Itoa(c.Slot))
 	}
-	names := p.found.locks
-	if gate, gated := p.gate(p.found.agent); gated && !p.found.finished {
-		names = append(slices.Clip(names), agentLock+p.found.agent)
+	if gate, gated := p.gate(p.found); gated {
+		names = append(names, agentLock+p.found.agent)
 		if gate.StartEvery > 0 {
 			g.tx.Do(startedSQL, ":agent", p.found.agent, ":next", g.now.Add(gate.StartEvery).UnixMilli())
 		}
 	}
 	for _, name := range names {
-		g.tx.Do(takeLockSQL, ":name", name, ":attempt", c.Attempt)
+		g.tx.Do(takeLockSQL, ":name", name, ":attempt", c.Attempt, ":task", c.Task.ID)
 	}
 }

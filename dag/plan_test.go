@@ -22,43 +22,41 @@ func TestQueryPlans(t *testing.T) {
 	t.Parallel()
 	below := []string{"SEARCH c USING COVERING INDEX tasks_parent (parent=?)"}
 	queueAll := "SEARCH tasks USING INDEX queue_all (queue=?)"
+	pickAll := "SEARCH t USING INDEX queue_all (queue=?)"
+	pickFeature := "SEARCH t USING INDEX queue_feature (feature=? AND queue=?)"
 	queueFeature := "SEARCH tasks USING INDEX queue_feature (feature=? AND queue=?)"
 	tests := map[string]struct {
 		statement string
 		want      []string
 		sorts     int
 	}{
-		"claim":                     {claimSQL, []string{byRow}, 0},
-		"pick, all":                 {pickAllSQL, []string{queueAll}, 0},
-		"pick, feature":             {pickFeatureSQL, []string{queueFeature}, 0},
-		"pick, all, keep going":     {pickAllKeepGoingSQL, []string{queueAll, queueAll}, 0},
-		"pick, feature, keep going": {pickFeatureKeepGoingSQL, []string{queueFeature, queueFeature}, 0},
+		"claim":         {claimSQL, []string{byRow}, 0},
+		"pick, all":     {readAllSQL, []string{pickAll, pickAll}, 0},
+		"pick, feature": {readFeatureSQL, []string{pickFeature, pickFeature}, 0},
 		// What is sorted are the ready tasks of the subtree, looked up one by one.
-		"pick, subtree": {pickTreeSQL, append(below, "SEARCH t USING INTEGER PRIMARY KEY (rowid=?)"), 1},
+		"pick, subtree": {readTreeSQL, append(below, "SEARCH t USING INTEGER PRIMARY KEY (rowid=?)"), 1},
 		// What is sorted are the first tasks of each lockset.
-		"pick, the first of each lockset": {headsSQL, []string{
+		"pick, the first of each lockset": {readHeadsSQL, []string{
 			"SEARCH o USING INDEX queue_locks (lockset>?)",
-			"SEARCH h USING INDEX queue_locks (lockset=? AND queue=?)", "SEARCH t USING INTEGER PRIMARY KEY (rowid=?)",
+			"SEARCH h USING INTEGER PRIMARY KEY (rowid=?)", "SEARCH t USING INTEGER PRIMARY KEY (rowid=?)",
 		}, 1},
 		// What is finished are a few tasks.
-		"pick what is finished, all":     {finishedAllSQL, []string{"SEARCH tasks USING INDEX queue_finished (queue<?)"}, 1},
-		"pick what is finished, feature": {finishedFeatureSQL, []string{"SEARCH tasks USING INDEX queue_finished (queue<?)"}, 1},
-		"pick what is finished, subtree": {finishedTreeSQL, append(below, "SEARCH t USING INTEGER PRIMARY KEY (rowid=?)"), 1},
-		"held locks":                     {heldLocksSQL, []string{"SCAN locks"}, 0}, // as many as agents are at work
-		"free a slot":                    {freeSlotSQL, []string{"SCAN slots"}, 0},
-		"free locks":                     {freeLocksSQL, []string{"SCAN locks"}, 0},
-		"the slot of a task":             {lastSlotSQL, []string{"SEARCH attempts USING INDEX attempts_task (task=?)"}, 0},
+		"pick what is finished": {readFinishedSQL, []string{"SEARCH t USING INDEX queue_finished (queue<?)"}, 1},
+		"held locks":            {locksSQL, []string{"SCAN locks"}, 0}, // as many as agents are at work
+		"free locks":            {freeLocksSQL, []string{"SCAN locks"}, 0},
+		"who has a slot":        {inSlotsSQL, []string{"SEARCH a USING INDEX sqlite_autoindex_attempts_1 (id=?)"}, 1},
+		"is there a slot":       {anySlotSQL, []string{"SEARCH attempts USING COVERING INDEX attempts_slot (slot>?)"}, 0},
+		"the slot of a task":    {lastSlotSQL, []string{"SEARCH attempts USING INDEX attempts_task (task=?)"}, 0},
 
-		"the queue of a target": {queueSQL, []string{"SEARCH merges USING INDEX merges_open (target=?)"}, 0},
-		"who is landing":        {busySQL, []string{"SEARCH merges USING COVERING INDEX merges_landing (target=?)"}, 0},
-		"entries in a state":    {mergesSQL, []string{"SEARCH merges USING INDEX merges_state (state=?)"}, 0},
-		"what is to review":     {toReviewSQL, []string{"SEARCH merges USING INDEX merges_state (state=?)"}, 0},
-		"what a task has held":  {heldOfSQL, []string{"SEARCH merges USING INDEX merges_task (task=?)"}, 0},
-		"what a task landed":    {landedOfSQL, []string{"SEARCH merges USING INDEX merges_task (task=?)"}, 0},
-		"resumed work":          {resumedSQL, []string{"SEARCH merges USING INDEX merges_task (task=?)"}, 0},
-		"enter":                 {enterSQL, []string{"SEARCH m USING INDEX merges_task (task=?)"}, 0},
-		"is something open":     {openMergeSQL, []string{"SEARCH merges USING INDEX merges_task (task=?)"}, 0},
-		"enter again":           {reenterSQL, []string{"SEARCH merges USING INDEX merges_task (task=?)"}, 0},
+		// What is sorted are the open entries.
+		"the queue":          {queueSQL, []string{"SEARCH merges USING INDEX merges_state (state=?)"}, 1},
+		"entries in a state": {mergesSQL, []string{"SEARCH merges USING INDEX merges_state (state=?)"}, 0},
+		"what landed":        {landedOfSQL, []string{"SEARCH merges USING INDEX merges_task (task=?)"}, 0},
+		"what a run landed":  {landedInSQL, []string{"SEARCH merges USING INDEX merges_attempt (attempt=?)"}, 1},
+		"resumed work":       {resumedSQL, []string{"SEARCH merges USING INDEX merges_task (task=?)"}, 0},
+		"enter":              {enterSQL, []string{"SEARCH m USING INDEX merges_task (task=?)"}, 0},
+		"is something open":  {openMergeSQL, []string{"SEARCH merges USING INDEX merges_task (task=?)"}, 0},
+		"enter again":        {reenterSQL, []string{"SEARCH merges USING INDEX merges_task (task=?)"}, 0},
 
 		"clear waits": {clearWaitsSQL, []string{"SEARCH tasks USING COVERING INDEX tasks_waiting (not_before>? AND not_before<?)"}, 0},
 

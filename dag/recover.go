@@ -40,10 +40,10 @@ WHERE t.leaving IS NOT NULL;`
 // not known to be gone, with the owners of their runs.
 func (g *Graph) Leaving() (map[string]string, error) { return g.pairs(leavingSQL) }
 
-// Left says that the agent of an attempt is gone whose task a person took away.
+// Left says that the agent of an attempt is gone whose task a person took away: its slot and its locks are free.
 func (g *Graph) Left(attempt string) error {
 	g.tx.Do(leftSQL, ":id", attempt)
-	return g.free(attempt)
+	return g.tx.Exec(freeLocksSQL, ":id", attempt)
 }
 
 // ReclaimOptions say how the task of a dead run is reclaimed.

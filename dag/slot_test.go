@@ -62,20 +62,13 @@ func TestAnAgentThatIsStillAtWorkKeepsItsSlotAndItsLocks(t *testing.T) {
 				w := newWorld(t)
 				w.add(dag.NewTask{Title: "a", Locks: []string{"gpu"}})
 				c := w.take("a", dag.ClaimOptions{Slots: 1})
-				holds := func() (list []string) {
-					for _, s := range get(w, (*dag.Graph).Slots) {
-						list = append(list, s.Attempt)
-					}
-					for _, l := range get(w, (*dag.Graph).Locks) {
-						list = append(list, l.Name+" "+l.Attempt)
-					}
-					return list
-				}
 				take(w)
-				check.Equal(t, "while it is at work", []string{c.Attempt, "gpu " + c.Attempt}, holds())
+				held := []dag.LockHolder{{Name: "gpu", Attempt: c.Attempt, Task: c.Task.ID}, {Name: "slot:1", Attempt: c.Attempt, Task: c.Task.ID}}
+				check.Equal(t, "while it is at work", held, get(w, (*dag.Graph).Locks))
+				check.Equal(t, "who has a slot", c.Attempt, get(w, (*dag.Graph).InSlots)[0].ID)
 				w.sound()
 				leave(w, c)
-				check.Equal(t, "when it is gone", []string{""}, holds())
+				check.Equal(t, "when it is gone", []dag.LockHolder(nil), get(w, (*dag.Graph).Locks))
 				w.sound()
 			})
 		}
@@ -89,22 +82,4 @@ func cmpErr(errs ...error) error {
 		}
 	}
 	return nil
-}
-
-func TestWhatIsKnownOfASlot(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.plan("a")
-	made := dag.Slot{N: 1, Path: "/slots/1", Setup: "sum", Size: 7}
-	w.update(func(g *dag.Graph) error { return g.NoteSlot(made) })
-	c := w.take("a", dag.ClaimOptions{Slots: 1})
-	made.Attempt, made.UsedAt = c.Attempt, w.clock()
-	check.Equal(t, "slots", []dag.Slot{made}, get(w, (*dag.Graph).Slots))
-	w.refused(dag.ErrNotFound, func(g *dag.Graph) error { return g.ForgetSlot(1) })
-	made.Setup = ""
-	w.update(func(g *dag.Graph) error { return g.NoteSlot(made) })
-	check.Equal(t, "slots", []dag.Slot{made}, get(w, (*dag.Graph).Slots))
-	w.update(func(g *dag.Graph) error { return g.Complete(c, "passed") })
-	w.update(func(g *dag.Graph) error { return g.ForgetSlot(1) })
-	check.Equal(t, "slots", []dag.Slot(nil), get(w, (*dag.Graph).Slots))
 }

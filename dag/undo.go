@@ -1,10 +1,6 @@
 package dag
 
-import (
-	"fmt"
-
-	"ralph/internal/db"
-)
+import "ralph/internal/db"
 
 const (
 	undoSQL   = `INSERT INTO undoes (task, undone) SELECT :task, n FROM tasks WHERE id = :undone;`
@@ -37,27 +33,13 @@ func (g *Graph) LandedAfter(t Task) ([]Merge, error) {
 	return db.All(g.tx, landedAfterSQL, scanMerge, ":task", t.N)
 }
 
-// AddUndo adds a task that takes back the work of others. When that lands, they are open again, in the
-// same transaction.
-func (g *Graph) AddUndo(t NewTask, undone ...string) (string, error) {
-	id, err := g.Add(t)
-	if err != nil {
-		return "", err
-	}
-	of, err := g.nodeByID(id)
-	for _, other := range undone {
-		g.tx.Do(undoSQL, ":task", of.n, ":undone", other)
-	}
-	return id, err
-}
-
 // reopenUndone opens the tasks again whose work was taken back by this one. Whoever opened one before
 // may be at work on it.
 func (g *Graph) reopenUndone(by node) error {
 	for _, n := range g.numbers(undoneSQL, ":task", by.n) {
 		if t := g.node(n); t.status == Done {
 			g.reset(t)
-			g.log(t.n, LogSystem, fmt.Sprintf("its work was taken back by %s", by.id))
+			g.log(t.n, LogSystem, "its work was taken back by "+by.id)
 		}
 	}
 	return g.tx.Err()

@@ -36,8 +36,8 @@ func TestVerifyFindsEveryKindOfFault(t *testing.T) {
 			"entry 1 of the queue is held, but nobody has it", true,
 		},
 		"a review of nothing":        {`UPDATE tasks SET review = 1 WHERE title = 'b';`, "review is 1, which is not what the queue says", true},
-		"a slot of nobody":           {`INSERT INTO slots (n, attempt) VALUES (2, 'a-0');`, "slot 2 is taken by a-0, whose run has ended", true},
-		"a lock of nobody":           {`INSERT INTO locks VALUES ('gpu', 'a-0');`, "the lock gpu is taken by a-0, whose run has ended", true},
+		"a slot of nobody":           {`INSERT INTO locks VALUES ('slot:2', 'a-0', 't-0');`, "the lock slot:2 is held by a-0, whose run has ended", true},
+		"a lock of nobody":           {`INSERT INTO locks VALUES ('gpu', 'a-0', 't-0');`, "the lock gpu is held by a-0, whose run has ended", true},
 		"a feature of its own":       {`UPDATE tasks SET feature = NULL WHERE title = 'a';`, "its feature differs", false},
 		"a group that is done early": {`UPDATE tasks SET status = 'done' WHERE title = 'waiting';`, "it is done, but its subtask", false},
 		"a cycle": {
@@ -67,7 +67,7 @@ func TestVerifyFindsEveryKindOfFault(t *testing.T) {
 			}
 			var mended [2]int
 			w.update(func(g *dag.Graph) (err error) { mended[0], mended[1], err = g.Recompute(); return err })
-			check.Equal(t, "mended tasks and counts", [2]int{strings.Count(test.damage, "UPDATE tasks"), len(regexp.MustCompile(` (counts|spent|attempts|merges|slots|locks) `).FindAllString(test.damage, -1))}, mended)
+			check.Equal(t, "mended tasks and counts", [2]int{strings.Count(test.damage, "UPDATE tasks"), len(regexp.MustCompile(` (counts|spent|attempts|merges|locks) `).FindAllString(test.damage, -1))}, mended)
 			w.sound()
 			check.Equal(t, "tasks", before["tasks"], w.dump()["tasks"])
 		})

@@ -250,14 +250,7 @@ func waitsFor(r dag.Refused) string {
 	if r.Task == "" {
 		return ""
 	}
-	name := "lock " + r.Lock.Name
-	if agent, is := strings.CutPrefix(r.Lock.Name, "agent:"); is {
-		name = "a place of " + agent
-	}
-	if r.Lock.Task == "" {
-		return r.Task + " waits for " + name
-	}
-	return fmt.Sprintf("%s waits for %s, held by %s", r.Task, name, r.Lock.Task)
+	return r.Task + " waits for " + r.Lock.String()
 }
 
 // applyControl looks at what people asked of the run.

@@ -129,7 +129,7 @@ func (l *lane) Tested(ctx context.Context, green bool) (again bool, err error) {
 		if !green {
 			return g.Built(l.claim, l.entry.N, l.entry.Onto, l.entry.Onto) // nothing of it is to be built on
 		}
-		return g.Tested(l.claim, l.entry.N, true)
+		return g.Tested(l.claim, l.entry.N)
 	})
 	if err != nil {
 		return false, err
@@ -160,7 +160,7 @@ func (l *lane) Land(ctx context.Context) (again bool, err error) {
 	}
 	for {
 		changed := l.signal.changed()
-		err := l.update(ctx, func(g *dag.Graph) error { return g.Landing(l.claim, e.N) })
+		err := l.update(ctx, func(g *dag.Graph) error { return g.Landing(l.claim, e.N, "") })
 		if err == nil {
 			break
 		}
@@ -193,7 +193,7 @@ func (l *lane) Land(ctx context.Context) (again bool, err error) {
 			return true, nil
 		case errors.As(err, &blocked) && said != blocked.Error():
 			said = blocked.Error()
-			if err := l.update(ctx, func(g *dag.Graph) error { return g.Obstructed(l.claim, e.N, said) }); err != nil {
+			if err := l.update(ctx, func(g *dag.Graph) error { return g.Landing(l.claim, e.N, said) }); err != nil {
 				return false, err
 			}
 			l.emit(event.MergeWaiting, said)

@@ -142,7 +142,7 @@ func LoadOverview(g *dag.Graph, opts OverviewOptions) (Overview, error) {
 		o.Features = append(o.Features, FeatureView{f, opts.Folder(f.Name)})
 	}
 	o.UsedUp, o.Runs = usedUp(g, features, opts), openRuns(g, opts.Life)
-	queue, _ := g.Queues()
+	queue, _ := g.Queue("")
 	o.Queue = seq.Map(queue, func(m dag.Merge) QueueView { return QueueView{m} })
 	return o, o.tasks(g, opts)
 }

@@ -118,7 +118,7 @@ func findTarget(ctx context.Context, s *session, repo *git.Repo, named *string) 
 		return "", hint(usagef("HEAD is detached, so work has no branch to land on"), "name one: --target BRANCH")
 	}
 	var landing []dag.Merge // by a run that is at work, or has died: then what is uncommitted may be no person's
-	err := s.store.View(ctx, func(g *dag.Graph) (err error) { landing, err = g.Unlanded(); return err })
+	err := s.store.View(ctx, func(g *dag.Graph) (err error) { landing, err = g.MergesIn(dag.MergeLanding); return err })
 	if err != nil || target != head || len(landing) > 0 {
 		return target, err
 	}

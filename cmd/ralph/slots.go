@@ -57,17 +57,12 @@ func listSlots(a *app, s *session, g *dag.Graph) (*slot.Pool, []usedSlot, error)
 		return nil, nil, err
 	}
 	list, err := pool.List()
-	slots, derr := g.Slots()
-	used := seq.Map(list, func(i slot.Info) usedSlot {
-		u := usedSlot{Info: i}
-		for _, in := range slots {
-			if in.N == i.N && in.Attempt != "" {
-				u.by, _ = g.Attempt(in.Attempt) // the first error of the database is that of the transaction
-			}
-		}
-		return u
-	})
-	return pool, used, cmp.Or(err, derr)
+	attempts, derr := g.InSlots()
+	by := map[int]dag.Attempt{}
+	for _, at := range attempts {
+		by[at.Slot] = at
+	}
+	return pool, seq.Map(list, func(i slot.Info) usedSlot { return usedSlot{i, by[i.N]} }), cmp.Or(err, derr)
 }
 
 func runSlotsList(ctx context.Context, a *app, s *session, o plainOptions) error {

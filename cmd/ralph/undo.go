@@ -112,7 +112,7 @@ func addUndo(ctx context.Context, a *app, o undoOptions) (id string, undo []dag.
 	script := "git revert --no-commit " + strings.Join(commits, " ") +
 		"\ngit -c core.hooksPath=/dev/null -c user.name=ralph -c user.email=ralph@localhost commit -q --no-gpg-sign -F - <<'END'\n" + says + "END" // its message is that of what lands
 	err = a.change(ctx, s, func(g *dag.Graph) error {
-		id, err = g.AddUndo(dag.NewTask{Title: title, Description: "```sh\n" + script + "\n```", Feature: t.Feature, Agent: "shell", MaxRetries: &never, AllowTampering: true}, tasksOfMerges(undo)...)
+		id, err = g.Add(dag.NewTask{Title: title, Description: "```sh\n" + script + "\n```", Feature: t.Feature, Agent: "shell", MaxRetries: &never, AllowTampering: true, Undoes: tasksOfMerges(undo)})
 		return err
 	})
 	return id, undo, err

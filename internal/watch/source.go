@@ -205,7 +205,7 @@ func look(g *dag.Graph, wanted string, life func(dag.Process) dag.Life) (s snaps
 		}
 	}
 	slices.SortStableFunc(s.attempts, func(a, b dag.Attempt) int { return a.Slot - b.Slot }) // a lane stays where it is
-	s.queue, _ = g.Queues()
+	s.queue, _ = g.Queue("")
 	if s.run.ID != "" {
 		s.spent, _ = g.RunUsage(s.run.ID)
 	}

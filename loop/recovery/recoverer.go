@@ -127,8 +127,7 @@ func (r Recoverer) find(ctx context.Context) (found, error) {
 		if err := r.unlanded(g, &f); err != nil {
 			return err
 		}
-		slots, _ := g.Slots() // the first error of the database is that of the transaction
-		parallel = len(slots)+len(f.landing) > 0
+		parallel = g.UsesSlots() || len(f.landing) > 0
 		open, err := g.OpenRuns()
 		f.runs = slices.DeleteFunc(open, func(run dag.Run) bool { return !r.Dead(run) })
 		return err
@@ -167,7 +166,7 @@ func (r Recoverer) over(run dag.Run) bool {
 
 // unlanded finds what dead runs were landing. A run that lives says itself what became of it.
 func (r Recoverer) unlanded(g *dag.Graph, f *found) error {
-	landing, err := g.Unlanded()
+	landing, err := g.MergesIn(dag.MergeLanding)
 	for _, m := range landing {
 		run, err := g.RunOf(m.Attempt)
 		if err != nil {

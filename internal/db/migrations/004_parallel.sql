@@ -1,4 +1,4 @@
--- Agents side by side: slots, the queue of work that is to land, and locks. The triggers release
+-- Agents side by side: the queue of work that is to land, and locks. The triggers release
 -- what an attempt holds, so that no statement can forget to, not even one of an older ralph that is at work.
 
 ALTER TABLE tasks ADD COLUMN locks  TEXT    NOT NULL DEFAULT '[]' CHECK (json_type(locks) = 'array');
@@ -24,7 +24,7 @@ ALTER TABLE tasks ADD COLUMN queue INTEGER GENERATED ALWAYS AS (
 
 CREATE INDEX queue_all      ON tasks (queue, priority, n) WHERE queue IS NOT NULL;
 CREATE INDEX queue_feature  ON tasks (feature, queue, priority, n) WHERE queue IS NOT NULL;
-CREATE INDEX queue_locks    ON tasks (lockset, queue, priority, n) WHERE queue IS NOT NULL;
+CREATE INDEX queue_locks    ON tasks (lockset, priority, n, queue) WHERE queue IS NOT NULL;
 CREATE INDEX queue_finished ON tasks (queue, priority, n) WHERE queue IS NOT NULL AND unverified IS NOT NULL;
 CREATE INDEX tasks_kept     ON tasks (queue) WHERE status IN ('pending', 'blocked') AND children = 0 AND queue IS NOT 0;
 
@@ -74,26 +74,20 @@ CREATE TABLE merges (
     CHECK ((ended_at IS NULL) = (state NOT IN ('landed', 'dropped')))
 ) STRICT;
 
-CREATE INDEX merges_open ON merges (target, n) WHERE state IN ('testing', 'green', 'landing');
 CREATE UNIQUE INDEX merges_landing ON merges (target) WHERE state = 'landing';
 CREATE INDEX merges_state   ON merges (state, n);
 CREATE INDEX merges_task    ON merges (task, n) WHERE task IS NOT NULL;
 CREATE INDEX merges_attempt ON merges (attempt, n);
 
-CREATE TABLE slots (
-    n       INTEGER PRIMARY KEY CHECK (n > 0),
-    path    TEXT    UNIQUE, -- NULL before its folder is made
-    attempt TEXT,           -- that works in it
-    setup   TEXT,           -- what it was set up for; NULL if that did not end
-    size    INTEGER,
-    used_at INTEGER
-) STRICT;
+-- The slot that it works in. It holds the lock "slot:N" as long as it uses it.
+ALTER TABLE attempts ADD COLUMN slot INTEGER CHECK (slot > 0);
+CREATE INDEX attempts_slot ON attempts (slot) WHERE slot IS NOT NULL;
 
-ALTER TABLE attempts ADD COLUMN slot INTEGER;
-
+-- What only so many may have at once: what tasks name, slots, and places of agents.
 CREATE TABLE locks (
     name    TEXT NOT NULL,
     attempt TEXT NOT NULL,
+    task_id TEXT NOT NULL, -- of the attempt: a claim reads all locks
     PRIMARY KEY (name, attempt)
 ) STRICT, WITHOUT ROWID;
 
@@ -110,16 +104,14 @@ CREATE TRIGGER merges_abandoned AFTER UPDATE OF ended_at ON attempts WHEN old.en
     WHERE attempt = new.id AND state IN ('testing', 'green');
 END;
 
--- Its slot and its locks are free then, unless a person took the task away: until the agent is gone, it still uses them.
+-- Its locks are free then, unless a person took the task away: until the agent is gone, it still uses what they stand for.
 CREATE TRIGGER attempts_over AFTER UPDATE OF ended_at ON attempts
 WHEN old.ended_at IS NULL AND new.ended_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM tasks WHERE leaving = new.id) BEGIN
-    UPDATE slots SET attempt = NULL WHERE attempt = new.id;
     DELETE FROM locks WHERE attempt = new.id;
 END;
 
 -- No run leaves anything behind, whatever became of its attempts and of their tasks.
 CREATE TRIGGER runs_over AFTER UPDATE OF ended_at ON runs WHEN new.ended_at IS NOT NULL BEGIN
-    UPDATE slots SET attempt = NULL WHERE attempt IS NOT NULL AND (SELECT run FROM attempts WHERE id = attempt) = new.n;
     DELETE FROM locks WHERE (SELECT run FROM attempts WHERE id = attempt) = new.n;
 END;
 
@@ -133,3 +125,11 @@ END;
 CREATE TRIGGER merges_orphaned AFTER UPDATE OF task ON merges WHEN new.task IS NULL AND new.state IN ('testing', 'green', 'held') BEGIN
     UPDATE merges SET state = 'dropped', ended_at = CAST(unixepoch('subsec') * 1000 AS INTEGER), reason = 'the task was deleted' WHERE n = new.n;
 END;
+
+-- Tasks that take back the work of others, which are open again when that lands.
+CREATE TABLE undoes (
+    task   INTEGER NOT NULL REFERENCES tasks (n) ON DELETE CASCADE,
+    undone INTEGER NOT NULL REFERENCES tasks (n) ON DELETE CASCADE,
+    PRIMARY KEY (task, undone)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX undoes_undone ON undoes (undone);
