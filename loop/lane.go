@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"ralph/dag"
 	"ralph/event"
@@ -33,15 +34,23 @@ type Landing struct {
 
 // tip is the end of the target as it was last seen.
 type tip struct {
-	mu   sync.Mutex
-	last string
+	begun atomic.Int64 // looks
+
+	mu     sync.Mutex
+	last   string
+	looked int64 // the look that saw it
 }
 
 // look returns where the target is. It is an error if that is not where it can have come to
-// by landing or by a person's commits.
+// by landing or by a person's commits. Workers that wake up together share a look that began after they asked.
 func (t *tip) look(ctx context.Context, to Landing) (string, error) {
+	asked := t.begun.Load()
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.looked > asked {
+		return t.last, nil
+	}
+	look := t.begun.Add(1)
 	now, how, err := merge.Watch(ctx, to.Repo, to.Target, t.last)
 	name := strings.TrimPrefix(to.Target, "refs/heads/")
 	switch {
@@ -52,7 +61,7 @@ func (t *tip) look(ctx context.Context, to Landing) (string, error) {
 	case how == merge.Rewritten:
 		return "", policy.Halted{Reason: fmt.Sprintf("the branch %s was rewritten: %.10s is not in its history any more; to go on with what it is now, run again", name, t.last)}
 	}
-	t.last = now
+	t.last, t.looked = now, look
 	return now, nil
 }
 
@@ -165,13 +174,6 @@ func (l *lane) Land(ctx context.Context) (again bool, err error) {
 			break
 		}
 		if !errors.Is(err, dag.ErrLanding) {
-			return false, err
-		}
-		queue, err := l.queue(ctx)
-		if err == nil {
-			err = l.unblock(ctx, queue)
-		}
-		if err != nil {
 			return false, err
 		}
 		if err := l.wait(ctx, changed); err != nil {
@@ -380,9 +382,7 @@ func (l *lane) next(ctx context.Context) (merge.Action, error) {
 	step := merge.Next(merge.Entry{Onto: l.entry.Onto, Candidate: l.entry.Candidate, State: l.state}, tip, ahead, l.window())
 	switch step.Do {
 	case merge.DoWait:
-		if err = l.unblock(ctx, queue); err == nil {
-			err = l.wait(ctx, changed)
-		}
+		err = l.wait(ctx, changed)
 	case merge.DoBuild:
 		err = l.build(ctx, step.Onto)
 	}
@@ -398,26 +398,28 @@ func (l *lane) window() int {
 	return merge.Window(runtime.GOMAXPROCS(0), wall, cpu)
 }
 
-// unblock takes back what dead runs left, if the attempts of other runs are ahead in the queue:
-// nobody could land after them.
-func (l *lane) unblock(ctx context.Context, queue []dag.Merge) error {
-	if !slices.ContainsFunc(queue, func(m dag.Merge) bool { return m.N != l.entry.N && !l.live.has(m.Attempt) }) {
-		return nil
-	}
-	_, err := l.reclaim(ctx)
-	return err
-}
-
 func (l *lane) queue(ctx context.Context) (queue []dag.Merge, err error) {
 	err = l.opts.Graph.Store.View(ctx, func(g *dag.Graph) error { queue, err = g.Queue(l.opts.Landing.Target); return err })
 	return queue, err
 }
 
 // wait waits until something changes that this process knows of, or for a moment: other runs
-// and people move the target, too.
+// and people move the target, too. If nothing has changed here, and attempts of other runs are in the queue, what dead
+// runs left is taken back: nobody could land after them.
 func (l *lane) wait(ctx context.Context, changed <-chan struct{}) error {
 	attempt.Pause(ctx, changed, l.opts.Host.Now().Add(l.opts.Workers.Poll), l.opts.Host.Now, l.opts.Workers.Poll)
-	return context.Cause(ctx)
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-changed:
+		return nil
+	default:
+	}
+	queue, err := l.queue(ctx)
+	if err == nil && slices.ContainsFunc(queue, func(m dag.Merge) bool { return !l.live.own(m.Attempt) }) {
+		_, err = l.reclaim(ctx)
+	}
+	return err
 }
 
 // stateOf is how far an entry of another worker has come.

@@ -13,6 +13,7 @@ import (
 type live struct {
 	mu       sync.Mutex
 	attempts map[string]*liveAttempt
+	begun    map[string]bool // with those that have ended
 }
 
 type liveAttempt struct {
@@ -24,14 +25,15 @@ type liveAttempt struct {
 func (l *live) add(attempt string, t dag.Task, began time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.begun[attempt] = true
 	l.attempts[attempt] = &liveAttempt{task: t, began: began, note: dag.Note{Usage: &event.Usage{}}}
 }
 
-// has says whether an attempt is one of this run.
-func (l *live) has(attempt string) bool {
+// own says whether an attempt is, or was, one of this run.
+func (l *live) own(attempt string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.attempts[attempt] != nil
+	return l.begun[attempt]
 }
 
 // used stores what an attempt has used in all.

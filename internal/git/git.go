@@ -152,9 +152,12 @@ func call(ctx context.Context, cmd *exec.Cmd) error {
 	return fmt.Errorf("%w: %s", cmp.Or(context.Cause(ctx), err), lastLine(complaint.String()))
 }
 
-// lastLine is where git says what was fatal.
+// lastLine is where git says what was fatal, unless advice follows.
 func lastLine(text string) string {
 	text = strings.ToValidUTF8(strings.TrimSpace(text), "?")
+	if i := strings.LastIndex("\n"+text, "\nfatal: "); i >= 0 {
+		text, _, _ = strings.Cut(text[i:], "\n")
+	}
 	return text[strings.LastIndexByte(text, '\n')+1:]
 }
 
