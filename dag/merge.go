@@ -327,7 +327,9 @@ func (g *Graph) ToReview() ([]Merge, error) {
 func (g *Graph) Work(run string, kept map[string]string) (w event.Work, err error) {
 	landed, _ := db.All(g.tx, landedInSQL, scanMerge, ":run", run) // the first error of the database is that of all that follow
 	for _, m := range landed {
-		w.Target, w.From, w.To, w.Commits = m.Target, cmp.Or(w.From, m.Onto), m.Candidate, w.Commits+1
+		if w.Target = m.Target; m.Candidate != m.Onto { // it changed something
+			w.From, w.To, w.Commits = cmp.Or(w.From, m.Onto), m.Candidate, w.Commits+1
+		}
 	}
 	held, _ := g.ToReview()
 	attempts, err := g.Receipts(ReceiptFilter{Run: run})

@@ -38,11 +38,14 @@ func target(e event.Event) string {
 }
 
 func landed(e event.Event) string {
-	s := "landed on " + target(e)
-	if e.Merge != nil {
-		s += human.Lead(" as ", Commit(e.Merge.Commit))
+	switch m := e.Merge; {
+	case m == nil:
+		return "landed"
+	case m.Commit == m.Onto:
+		return "changes nothing on " + Branch(m.Target)
+	default:
+		return "landed on " + Branch(m.Target) + " as " + Commit(m.Commit)
 	}
-	return s
 }
 
 // Landed says where the work of a run ended up, in a line for each place.
