@@ -18,6 +18,7 @@ func main() {
 	const chunk = 32 << 10 // as much as it says in one message
 	change := flag.String("change", "", "write this file in each turn; TASK in its name is the task's ID")
 	wait := flag.Duration("wait", 0, "wait so long in each turn")
+	gate := flag.String("gate", "", "read this pipe to its end in each turn")
 	say := flag.Int("say", 0, "say so many megabytes in each turn")
 	flag.Parse()
 	in := bufio.NewReaderSize(os.Stdin, 64<<10)
@@ -48,6 +49,10 @@ func main() {
 			text := request.Params.Prompt[0].Text
 			found := task.FindStringSubmatch(text)
 			time.Sleep(*wait)
+			if *gate != "" {
+				_, err := os.ReadFile(*gate)
+				check(err)
+			}
 			if *change != "" {
 				name := *change
 				if found != nil {
