@@ -33,7 +33,7 @@ func (b briefer) assign(claim dag.Claim, agent string, iteration int) attempt.Jo
 			ID: b.run.ID, Owner: b.run.Owner, Attempt: claim.Attempt, Iteration: iteration, Limit: o.Limits.Iterations,
 		},
 		Task:  t,
-		Place: attempt.Place{Dir: o.Place.Dir, Folder: filepath.Join(o.Place.Runs, b.run.ID, claim.Attempt)},
+		Place: attempt.Place{Dir: o.Place.Dir, Project: o.Place.Dir, Folder: filepath.Join(o.Place.Runs, b.run.ID, claim.Attempt)},
 		Agent: attempt.Assignment{
 			Name: agent, Verifier: o.Agents.Verifier,
 			Standing: b.ledger.standing(agent, t.ID), VerifierProven: b.ledger.standing(o.Agents.Verifier, "").Proven,

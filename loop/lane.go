@@ -84,6 +84,15 @@ type lane struct {
 	message merge.Message
 }
 
+// Shown is what the slot was last made to look like.
+func (l *lane) Shown() (git.State, string) {
+	head, tree := l.slot.Shown()
+	return git.State{Known: true, Branch: strings.TrimPrefix(l.opts.Landing.Target, "refs/heads/"), Head: head}, tree
+}
+
+// Tree is what is in the slot now.
+func (l *lane) Tree(ctx context.Context) (string, error) { return l.slot.Tree(ctx) }
+
 // Keep stores what is in the slot, but not a merge that nobody finished: the work as it was
 // before is kept already.
 func (l *lane) Keep(ctx context.Context) error {
@@ -481,7 +490,7 @@ func (l *lane) conflict(ctx context.Context, script bool) (c attempt.Candidate, 
 		l.files = nil
 		return c, l.slot.Show(ctx, onto, onto)
 	}
-	if _, err := l.slot.Conflict(ctx, onto, work); err != nil {
+	if err := l.slot.Conflict(ctx, base, onto, work); err != nil {
 		return c, err
 	}
 	since, err := l.opts.Landing.Repo.Line(ctx, append([]string{"log", "--no-show-signature", "--format=%s", base + ".." + onto, "--"}, l.files...)...)

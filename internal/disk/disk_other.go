@@ -4,5 +4,5 @@ package disk
 
 import "errors"
 
-// Of is the space of the file system that dir is on.
-func Of(string) (Space, error) { return Space{}, errors.New("not supported on this system") }
+// Free is how many bytes this user may still write on the file system that dir is on.
+func Free(string) (int64, error) { return 0, errors.New("not supported on this system") }

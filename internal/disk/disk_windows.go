@@ -2,13 +2,13 @@ package disk
 
 import "golang.org/x/sys/windows"
 
-// Of is the space of the volume that dir is on.
-func Of(dir string) (Space, error) {
+// Free is how many bytes this user may still write on the volume that dir is on.
+func Free(dir string) (int64, error) {
 	path, err := windows.UTF16PtrFromString(dir)
 	if err != nil {
-		return Space{}, err
+		return 0, err
 	}
-	var free, total uint64
-	err = windows.GetDiskFreeSpaceEx(path, &free, &total, nil)
-	return Space{Total: int64(total), Free: int64(free)}, err
+	var free uint64
+	err = windows.GetDiskFreeSpaceEx(path, &free, nil, nil)
+	return int64(free), err
 }

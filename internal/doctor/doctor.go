@@ -197,11 +197,11 @@ func (p Project) Disk(context.Context) []Finding {
 	var free [2]int64
 	var low []string
 	for i, dir := range []string{p.Root, os.TempDir()} {
-		space, err := disk.Of(dir)
-		if err != nil {
+		var err error
+		if free[i], err = disk.Free(dir); err != nil {
 			return []Finding{New("disk", Warning, fmt.Sprintf("cannot tell how much is free in %s: %v", dir, err), "")}
 		}
-		if free[i] = space.Free; free[i] < scarce {
+		if free[i] < scarce {
 			low = append(low, fmt.Sprintf("%s are left in %s", human.Bytes(free[i]), dir))
 		}
 	}

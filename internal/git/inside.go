@@ -102,7 +102,7 @@ func (s *store) enter(ctx context.Context, w *walk, env, repositories []string) 
 	}
 	index := strings.TrimPrefix(env[0], "GIT_INDEX_FILE=")
 	whole := []string{"GIT_INDEX_FILE=" + index + "-whole"}
-	if err := copyWithTime(index+"-whole", index); err != nil && exists(index) {
+	if err := CopyIndex(index+"-whole", index); err != nil && exists(index) {
 		return nil, err
 	}
 	prefix := s.prefix()

@@ -89,7 +89,7 @@ func (s *store) tree(ctx context.Context, exclude []string) (Taken, error) {
 // it, and returns where git finds that index.
 func (s *store) fill(ctx context.Context, w *walk, exclude []string) (env []string, err error) {
 	index := w.index(s.index())
-	if err := copyWithTime(index, s.index()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := CopyIndex(index, s.index()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	env = []string{"GIT_INDEX_FILE=" + index}
@@ -133,10 +133,10 @@ func (s *store) fill(ctx context.Context, w *walk, exclude []string) (env []stri
 	return s.enter(ctx, w, env, repositories)
 }
 
-// copyWithTime keeps the time of an index: git reads a file again if it changed
+// CopyIndex copies an index with its time: git reads a file again if it changed
 // in the moment when the index was written, which it knows by this time. Git replaces an
 // index and never writes into one, so a second name is as good as a copy, and costs nothing.
-func copyWithTime(to, from string) error {
+func CopyIndex(to, from string) error {
 	if os.Link(from, to) == nil {
 		return nil
 	}

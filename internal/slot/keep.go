@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -17,12 +16,6 @@ import (
 	"ralph/internal/git"
 )
 
-// gitlink is the mode by which a tree names a commit of another repository.
-const gitlink = "160000"
-
-// maxNested is how many repositories that an agent made are looked into.
-const maxNested = 100
-
 // messageTimeout bounds reading objects that an agent may have written.
 const messageTimeout = 30 * time.Second
 
@@ -30,8 +23,7 @@ const messageTimeout = 30 * time.Second
 type Work struct {
 	Commit string // the base itself if nothing has changed
 	Tree   string
-	Left   []Left   // changes that are not part of it
-	Nested []string // repositories that the agent made; their files are part of it
+	Left   []Left // changes that are not part of it
 }
 
 // Left is a change that could not be kept.
@@ -39,43 +31,66 @@ type Left struct{ Path, Why string }
 
 func (l Left) String() string { return l.Path + ": " + l.Why }
 
-const (
-	whySubmodule = "a submodule can only be changed in place: its commit would exist in this slot only"
-	whyLarge     = "the file is too large"
-	whyNested    = "there are too many repositories"
-)
+const whySubmodule = "a submodule can only be changed in place: its commit would exist in this slot only"
 
 // Keep makes a commit of the files as they are now: the whole work as one change of base. It
 // changes no file, so that an agent may be at work. What cannot be kept is listed and stays as
 // it was in base; the rest is never lost for it.
 func (s *Slot) Keep(ctx context.Context, base, message string) (Work, error) {
-	var w Work
-	err := s.load()
-	if err == nil {
-		err = s.withIndex(ctx, s.Top(), func(g gitIn) error { return s.tree(ctx, &w, g, base) })
-	}
-	if err == nil {
-		var was string
-		if was, err = s.p.o.Repo.Line(ctx, "rev-parse", "--verify", base+"^{tree}"); err == nil && was == w.Tree {
-			w.Commit = base
-			return w, nil
-		}
-	}
-	if err == nil {
-		w.Commit, err = s.p.o.Repo.CommitTree(ctx, w.Tree, message, base)
-	}
+	w, err := s.tree(ctx, base)
 	if err != nil {
 		return Work{}, fmt.Errorf("keep the work in slot %d: %w", s.n, err)
 	}
-	return w, nil
+	repo := s.p.o.Repo
+	was, err := repo.Line(ctx, "rev-parse", "--verify", base+"^{tree}")
+	if w.Commit = base; err == nil && was != w.Tree {
+		w.Commit, err = repo.CommitTree(ctx, w.Tree, message, base)
+	}
+	return w, err
+}
+
+// Shown is the commit that was last checked out, and the tree that the project's folder was
+// made to look like.
+func (s *Slot) Shown() (commit, tree string) { return s.made.Commit, s.made.Tree }
+
+// Tree is what the project's folder looks like now.
+func (s *Slot) Tree(ctx context.Context) (string, error) {
+	w, err := s.tree(ctx, "")
+	if err == nil {
+		w.Tree, err = s.within(ctx, w.Tree)
+	}
+	if err != nil {
+		return "", fmt.Errorf("look at slot %d: %w", s.n, err)
+	}
+	return w.Tree, nil
+}
+
+// tree makes a tree of the files. With a base, submodules stay as they are there.
+func (s *Slot) tree(ctx context.Context, base string) (w Work, err error) {
+	if err := s.load(); err != nil {
+		return w, err
+	}
+	err = s.withIndex(ctx, s.Top(), func(g gitIn) (err error) {
+		if err = s.add(ctx, &w, g); err == nil {
+			w.Tree, err = line(g(nil, "write-tree"))
+		}
+		if err != nil || base == "" {
+			return err
+		}
+		if err = s.restoreLinks(ctx, &w, g, base); err == nil {
+			err = s.dirtyLinks(ctx, &w, g)
+		}
+		return err
+	})
+	return w, err
 }
 
 // ralph is the folder of the project's state in the repository: no agent's work.
 func (s *Slot) ralph() string { return path.Join(s.p.o.Sub, ".ralph") }
 
-// tree makes a tree of the files. It is not "git add -A", which runs git in every submodule
+// add brings the index up to date. It is not "git add -A", which runs git in every submodule
 // and so whatever an agent has put into its configuration.
-func (s *Slot) tree(ctx context.Context, w *Work, g gitIn, base string) error {
+func (s *Slot) add(ctx context.Context, w *Work, g gitIn) error {
 	list, err := g(nil, "ls-files", "-zt", "--modified", "--deleted", "--others", "--exclude-standard")
 	if err != nil {
 		return err
@@ -83,21 +98,22 @@ func (s *Slot) tree(ctx context.Context, w *Work, g gitIn, base string) error {
 	var gone, there []string
 	folders := map[string]error{".": nil}
 	last := ""
-	for _, entry := range split(list) {
+	for _, entry := range git.Split(list) {
 		tag, name, _ := strings.Cut(entry, " ")
 		if name == last { // what is deleted is listed as modified, too
 			continue
 		}
 		last = name
+		var info fs.FileInfo
 		err := s.folder(folders, path.Dir(name))
 		if err == nil {
-			_, err = os.Lstat(filepath.Join(s.Top(), filepath.FromSlash(name)))
+			info, err = os.Lstat(s.at(name))
 		}
 		switch {
 		case git.Within(name, []string{s.ralph()}):
 		case errors.Is(err, fs.ErrPermission): // which git takes for removed
 			w.Left = append(w.Left, Left{name, err.Error()})
-		case tag == "R" || tag != "?" && (err != nil || s.isFolder(name)):
+		case tag == "R" || tag != "?" && (err != nil || info.IsDir()):
 			gone = append(gone, name) // a folder took its place, a link that of its folder, or it is a submodule
 		case tag == "?" && strings.HasSuffix(name, "/"):
 			there = append(there, s.nested(ctx, w, strings.TrimSuffix(name, "/"))...)
@@ -106,33 +122,23 @@ func (s *Slot) tree(ctx context.Context, w *Work, g gitIn, base string) error {
 		}
 	}
 	there = slices.DeleteFunc(there, func(name string) bool {
-		info, err := os.Lstat(filepath.Join(s.Top(), filepath.FromSlash(name)))
+		info, err := os.Lstat(s.at(name))
 		large := err == nil && info.Mode().IsRegular() && info.Size() > s.p.o.MaxFile
 		if large {
-			w.Left = append(w.Left, Left{name, whyLarge})
+			w.Left = append(w.Left, Left{name, "the file is too large"})
 		}
 		return large
 	})
 	if len(gone) > 0 { // first: a folder may have become a file
-		if _, err := g(nulled(gone), "update-index", "--force-remove", "-z", "--stdin"); err != nil {
+		if _, err := g(git.Lines(gone), "update-index", "--force-remove", "-z", "--stdin"); err != nil {
 			return err
 		}
 	}
-	if err := add(g, w, there); err != nil {
-		return err
-	}
-	if w.Tree, err = line(g(nil, "write-tree")); err == nil {
-		err = s.restoreLinks(w, g, base)
-	}
-	if err == nil {
-		err = s.dirtyLinks(ctx, w, g)
-	}
-	return err
+	return update(g, w, there)
 }
 
-func (s *Slot) isFolder(name string) bool {
-	return isDir(filepath.Join(s.Top(), filepath.FromSlash(name)))
-}
+// at is where a file of the repository is.
+func (s *Slot) at(name string) string { return filepath.Join(s.Top(), filepath.FromSlash(name)) }
 
 // folder says why a name is no folder of the slot: it may be beyond a link.
 func (s *Slot) folder(known map[string]error, name string) error {
@@ -140,7 +146,7 @@ func (s *Slot) folder(known map[string]error, name string) error {
 	if !looked {
 		if err = s.folder(known, path.Dir(name)); err == nil {
 			var info fs.FileInfo
-			if info, err = os.Lstat(filepath.Join(s.Top(), filepath.FromSlash(name))); err == nil && !info.IsDir() {
+			if info, err = os.Lstat(s.at(name)); err == nil && !info.IsDir() {
 				err = fs.ErrNotExist
 			}
 		}
@@ -149,37 +155,30 @@ func (s *Slot) folder(known map[string]error, name string) error {
 	return err
 }
 
-// add puts files into the index. One that git cannot read is found by halving.
-func add(g gitIn, w *Work, names []string) error {
+// update puts files into the index. One that git cannot read is found by halving.
+func update(g gitIn, w *Work, names []string) error {
 	if len(names) == 0 {
 		return nil
 	}
-	_, err := g(nulled(names), "update-index", "--add", "--remove", "--replace", "-z", "--stdin")
-	var failed *git.CommandError
+	_, err := g(git.Lines(names), "update-index", "--add", "--remove", "--replace", "-z", "--stdin")
 	switch {
-	case err == nil || !errors.As(err, &failed) || failed.Status() < 0:
+	case git.Status(err) <= 0:
 		return err
 	case len(names) == 1:
-		w.Left = append(w.Left, Left{names[0], strings.TrimSpace(failed.Stderr)})
+		w.Left = append(w.Left, Left{names[0], err.Error()})
 		return nil
 	}
-	return errors.Join(add(g, w, names[:len(names)/2]), add(g, w, names[len(names)/2:]))
+	return errors.Join(update(g, w, names[:len(names)/2]), update(g, w, names[len(names)/2:]))
 }
 
 // nested lists the files of a repository that the agent made, by its ignore rules. Git would
 // keep only the name of its commit, which nobody else has.
 func (s *Slot) nested(ctx context.Context, w *Work, dir string) (names []string) {
-	if len(w.Nested) >= maxNested {
-		w.Left = append(w.Left, Left{dir, whyNested})
-		return nil
-	}
-	w.Nested = append(w.Nested, dir)
-	call := git.Call{WorkTree: filepath.Join(s.Top(), filepath.FromSlash(dir)), Index: s.note("none"), Own: s.p.o.Repo.Own()} // an empty one
-	list, err := s.p.o.Repo.Git(ctx, call, "ls-files", "-z", "--others", "--exclude-standard")
+	list, err := s.p.o.Repo.Git(ctx, s.call(s.at(dir), s.note("none")), "ls-files", "-z", "--others", "--exclude-standard")
 	if err != nil {
 		w.Left = append(w.Left, Left{dir, err.Error()})
 	}
-	for _, name := range split(list) {
+	for _, name := range git.Split(list) {
 		name = dir + "/" + name
 		if inner, is := strings.CutSuffix(name, "/"); is {
 			names = append(names, s.nested(ctx, w, inner)...)
@@ -191,24 +190,22 @@ func (s *Slot) nested(ctx context.Context, w *Work, dir string) (names []string)
 }
 
 // restoreLinks sets submodules back to what base has.
-func (s *Slot) restoreLinks(w *Work, g gitIn, base string) error {
-	out, err := g(nil, "diff-tree", "-r", "-z", "--no-renames", base, w.Tree)
+func (s *Slot) restoreLinks(ctx context.Context, w *Work, g gitIn, base string) error {
+	diff, err := s.p.o.Repo.DiffTrees(ctx, base, w.Tree)
 	if err != nil {
 		return err
 	}
 	var entries []string
-	for pair := range slices.Chunk(split(out), 2) {
-		fields := strings.Fields(strings.TrimPrefix(pair[0], ":")) // modes, IDs, status
-		if len(pair) < 2 || len(fields) < 4 || fields[0] != gitlink && fields[1] != gitlink {
-			continue
+	for _, d := range diff {
+		if d.Was.Mode == git.Gitlink || d.Now.Mode == git.Gitlink {
+			entries = append(entries, d.Was.Line(d.Path))
+			w.Left = append(w.Left, Left{d.Path, whySubmodule})
 		}
-		entries = append(entries, fields[0]+" "+fields[2]+"\t"+pair[1])
-		w.Left = append(w.Left, Left{pair[1], whySubmodule})
 	}
 	if len(entries) == 0 {
 		return nil
 	}
-	if _, err := g(nulled(entries), "update-index", "--replace", "-z", "--index-info"); err != nil {
+	if _, err := g(git.Lines(entries), "update-index", "--replace", "-z", "--index-info"); err != nil {
 		return err
 	}
 	w.Tree, err = line(g(nil, "write-tree"))
@@ -218,7 +215,7 @@ func (s *Slot) restoreLinks(w *Work, g gitIn, base string) error {
 // dirtyLinks finds submodules with changes that were not even committed there: a gate would see
 // them, and they would not land. It goes by the submodule's own index, read as a file.
 func (s *Slot) dirtyLinks(ctx context.Context, w *Work, g gitIn) error {
-	if _, err := os.Lstat(filepath.Join(s.Top(), ".gitmodules")); err != nil {
+	if _, err := os.Lstat(s.at(".gitmodules")); err != nil {
 		return nil
 	}
 	list, err := g(nil, "ls-files", "-sz")
@@ -230,9 +227,9 @@ func (s *Slot) dirtyLinks(ctx context.Context, w *Work, g gitIn) error {
 		return err
 	}
 	defer root.Close()
-	for _, entry := range split(list) {
+	for _, entry := range git.Split(list) {
 		_, name, _ := strings.Cut(entry, "\t")
-		if !strings.HasPrefix(entry, gitlink) || slices.Contains(w.Left, Left{name, whySubmodule}) {
+		if !strings.HasPrefix(entry, git.Gitlink) || slices.Contains(w.Left, Left{name, whySubmodule}) {
 			continue
 		}
 		at := strings.TrimPrefix(strings.TrimSpace(read(root, name+"/.git")), "gitdir: ")
@@ -244,8 +241,7 @@ func (s *Slot) dirtyLinks(ctx context.Context, w *Work, g gitIn) error {
 		if err := os.WriteFile(index, []byte(data), 0o600); err != nil {
 			return err
 		}
-		call := git.Call{WorkTree: filepath.Join(s.Top(), filepath.FromSlash(name)), Index: index, Own: s.p.o.Repo.Own()}
-		changes, err := s.p.o.Repo.Git(ctx, call, "ls-files", "-zmo", "--exclude-standard")
+		changes, err := s.p.o.Repo.Git(ctx, s.call(s.at(name), index), "ls-files", "-zmo", "--exclude-standard")
 		if err != nil || changes != "" {
 			w.Left = append(w.Left, Left{name, whySubmodule})
 		}
@@ -255,35 +251,22 @@ func (s *Slot) dirtyLinks(ctx context.Context, w *Work, g gitIn) error {
 
 func line(out string, err error) (string, error) { return strings.TrimSuffix(out, "\n"), err }
 
-// Conflict is how two commits do not merge.
-type Conflict struct {
-	Tree  string   // the merge, with markers in files
-	Paths []string // in conflict; none if the commits do merge
-}
-
-// Conflict shows what comes of merging work into onto, with conflict markers: onto is checked
-// out, and git in the slot says which paths are unmerged.
-func (s *Slot) Conflict(ctx context.Context, onto, work string) (Conflict, error) {
-	out, err := s.p.o.Repo.Git(ctx, git.Call{}, "merge-tree", "--write-tree", "-z", "--no-messages", onto, work)
-	var failed *git.CommandError
-	if err != nil && (!errors.As(err, &failed) || failed.Status() != 1) {
-		return Conflict{}, fmt.Errorf("merge in slot %d: %w", s.n, err)
+// Conflict shows what comes of merging work, which is on base, into onto, with conflict markers:
+// onto is checked out, and git in the slot says which paths are unmerged.
+func (s *Slot) Conflict(ctx context.Context, base, onto, work string) error {
+	tree, unmerged, err := s.p.o.Repo.Merge(ctx, base, onto, work)
+	if err != nil {
+		return err
 	}
-	fields := split(out)
-	if len(fields) == 0 {
-		return Conflict{}, fmt.Errorf("merge in slot %d: %w", s.n, io.ErrUnexpectedEOF)
-	}
-	c := Conflict{Tree: fields[0]}
-	var stages []string
-	for _, entry := range fields[1:] { // mode, ID, stage, path
-		_, name, _ := strings.Cut(entry, "\t")
-		if !slices.Contains(c.Paths, name) {
-			c.Paths = append(c.Paths, name)
-			stages = append(stages, "0 "+strings.Repeat("0", len(c.Tree))+"\t"+name)
+	var stages, paths []string
+	for _, entry := range unmerged { // mode, ID, stage, path
+		if _, name, _ := strings.Cut(entry, "\t"); !slices.Contains(paths, name) {
+			paths = append(paths, name)
+			stages = append(stages, git.Entry{Mode: "0", ID: strings.Repeat("0", len(tree))}.Line(name))
 		}
 		stages = append(stages, entry)
 	}
-	return c, s.show(ctx, onto, onto, c.Tree, stages, c.Paths)
+	return s.show(ctx, onto, onto, tree, stages, paths)
 }
 
 // Base is the commit below the work in the slot.
@@ -293,7 +276,7 @@ func (s *Slot) Base() string { return s.made.Base }
 // slot is then a merge that nobody finished.
 func (s *Slot) Unresolved() []string {
 	return slices.DeleteFunc(slices.Clone(s.made.Conflicts), func(name string) bool {
-		text, err := os.ReadFile(filepath.Join(s.Top(), filepath.FromSlash(name)))
+		text, err := os.ReadFile(s.at(name))
 		return err != nil || !bytes.Contains(text, []byte("<<<<<<< ")) || !bytes.Contains(text, []byte(">>>>>>> "))
 	})
 }
@@ -318,7 +301,7 @@ func (s *Slot) Message(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("messages of slot %d: %w", s.n, err)
 	}
 	var messages []string
-	for _, message := range split(out) {
+	for _, message := range git.Split(out) {
 		if message = strings.TrimSpace(message); message != "" {
 			messages = append(messages, message)
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"ralph/internal/git"
 	"ralph/internal/testing/check"
 )
 
@@ -90,9 +91,8 @@ func TestARepositoryThatAnAgentMadeIsKeptAsFiles(t *testing.T) {
 		git add file; git -c user.name=x -c user.email=x commit -qm inner; cd ..; git init -q sub; echo y > sub/y`)
 	w := keep(t, s, first)
 	check.Equal(t, "left out", []Left(nil), w.Left)
-	check.Equal(t, "repositories", []string{"inner", "inner/deep", "inner/empty"}, w.Nested)
 	check.Equal(t, "changes", []string{"inner/.gitignore", "inner/deep/d", "inner/file", "sub/y"}, files(r.git("diff", "--name-only", first, w.Commit)))
-	check.That(t, !strings.Contains(r.git("ls-tree", "-r", w.Commit), gitlink), "there is a gitlink")
+	check.That(t, !strings.Contains(r.git("ls-tree", "-r", w.Commit), git.Gitlink), "there is a gitlink")
 	_, at = take(t, p, 1, w.Commit)
 	check.That(t, !at.has("inner/.git") && at.has("inner/file"), "the repository is still there, or its files are not")
 }
@@ -252,22 +252,22 @@ func TestConflict(t *testing.T) {
 	at.sh("rm c")
 	w := keep(t, s, base)
 	onto := r.commit("a", "theirs\n", "b", "other\n", "c", "changed\n")
-	got, err := s.Conflict(t.Context(), onto, w.Commit)
-	check.OK(t, err)
-	check.Equal(t, "paths in conflict", []string{"a", "c"}, got.Paths)
+	check.OK(t, s.Conflict(t.Context(), base, onto, w.Commit))
+	check.Equal(t, "paths in conflict", []string{"a", "c"}, s.made.Conflicts)
+	check.Equal(t, "paths with markers", []string{"a"}, s.Unresolved())
 	check.Contains(t, "a", "<<<<<<< "+onto+"\ntheirs\n=======\nmine\n>>>>>>> "+w.Commit, at.text("a"))
 	check.Equal(t, "git status", []string{"## main", "UU a", "UD c", "A  new"}, files(at.git("status", "--porcelain", "--branch")), ignoreOrder)
 	check.Equal(t, "what merges", "other\nn\n", at.text("b")+at.text("new"))
-	check.Equal(t, "nothing was resolved", got.Tree, keep(t, s, onto).Tree)
+	_, shown := s.Shown()
+	check.Equal(t, "nothing was resolved", shown, keep(t, s, onto).Tree)
 	at.sh("printf 'both\\n' > a; rm c; git add -A; git commit -qm 'resolve it'")
 	said, err := s.Message(t.Context())
 	check.OK(t, err)
 	check.Equal(t, "the message", "resolve it", said)
 	w = keep(t, s, onto)
 	check.Equal(t, "changes", []string{"M\ta", "D\tc", "A\tnew"}, files(r.git("diff", "--name-status", onto, w.Commit)))
-	got, err = s.Conflict(t.Context(), onto, w.Commit)
-	check.OK(t, err)
-	check.Equal(t, "paths in conflict, of what merges", 0, len(got.Paths))
+	check.OK(t, s.Conflict(t.Context(), onto, onto, w.Commit))
+	check.Equal(t, "paths in conflict, of what merges", 0, len(s.made.Conflicts))
 }
 
 // TestMessage: what an agent wrote into its own commits, read by the project's git.
@@ -349,8 +349,7 @@ func TestWhatIsBelowTheWorkIsKnownAfterACrash(t *testing.T) {
 	check.Equal(t, "below a candidate", onto, found.Base())
 	check.Equal(t, "the work", "M\ta\nA\tnew", r.git("diff", "--name-status", onto, keep(t, found, found.Base()).Commit))
 	other := r.commit("a", "other\n")
-	_, err = s.Conflict(t.Context(), other, w.Commit)
-	check.OK(t, err)
+	check.OK(t, s.Conflict(t.Context(), base, other, w.Commit))
 	found, err = p.At(1)
 	check.OK(t, err)
 	check.Equal(t, "in conflict", []string{"a"}, found.Unresolved())

@@ -202,9 +202,8 @@ func TestSHA256(t *testing.T) {
 	check.OK(t, err)
 	check.Equal(t, "the message", "own", said)
 	onto := r.commit("a", "3\n")
-	c, err := s.Conflict(t.Context(), onto, w.Commit)
-	check.OK(t, err)
-	check.Equal(t, "paths in conflict", []string{"a"}, c.Paths)
+	check.OK(t, s.Conflict(t.Context(), first, onto, w.Commit))
+	check.Equal(t, "paths in conflict", []string{"a"}, s.made.Conflicts)
 	check.Equal(t, "git status", "UU a", at.git("status", "--porcelain"))
 }
 

@@ -101,20 +101,12 @@ func (s *Slot) point(ctx context.Context, head string, stages []string) error {
 	if len(stages) == 0 {
 		return s.pointIn(root, head, s.index())
 	}
-	temp, err := os.MkdirTemp(s.note(""), "tmp-")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.RemoveAll(temp) }() // Take removes what stays
-	theirs := filepath.Join(temp, "index")
-	if err := copyIndex(s.index(), theirs); err != nil {
-		return err
-	}
-	call := git.Call{WorkTree: s.Top(), Index: theirs, Own: s.p.o.Repo.Own(), In: nulled(stages)}
-	if _, err := s.p.o.Repo.Git(ctx, call, "update-index", "-z", "--index-info"); err != nil {
-		return err
-	}
-	return s.pointIn(root, head, theirs)
+	return s.withCopy(ctx, s.Top(), func(g gitIn, index string) error {
+		if _, err := g(git.Lines(stages), "update-index", "-z", "--index-info"); err != nil {
+			return err
+		}
+		return s.pointIn(root, head, index)
+	})
 }
 
 // unfinished is what git has of something that it was in the middle of.
@@ -136,11 +128,15 @@ func (s *Slot) pointIn(root *os.Root, commit, index string) error {
 	if err != nil {
 		return err
 	}
-	data, at, err := readIndex(index)
+	info, err := os.Stat(index)
 	if err != nil {
 		return err
 	}
-	return put(root, "index", data, at)
+	data, err := os.ReadFile(index)
+	if err != nil {
+		return err
+	}
+	return put(root, "index", data, info.ModTime()) // by which git knows what may have changed since
 }
 
 // put writes a file of a .git anew, whatever an agent has put in its place.

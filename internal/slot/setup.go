@@ -75,12 +75,12 @@ func (s *Slot) setupKey(ctx context.Context) (string, error) {
 		if !submodules {
 			args = append(args, specs...)
 		}
-		out, err := s.p.o.Repo.Git(ctx, git.Call{WorkTree: s.Top(), Index: s.index(), Own: s.p.o.Repo.Own()}, args...)
+		out, err := s.p.o.Repo.Git(ctx, s.call(s.Top(), s.index()), args...)
 		if err != nil {
 			return "", err
 		}
-		for _, entry := range split(out) {
-			if !submodules || strings.HasPrefix(entry, gitlink) {
+		for _, entry := range git.Split(out) {
+			if !submodules || strings.HasPrefix(entry, git.Gitlink) {
 				fmt.Fprintln(sum, entry)
 			}
 		}
@@ -98,9 +98,8 @@ func (s *Slot) isThere() bool {
 
 // ignored lists what git ignores in the slot: whole folders where it can.
 func (s *Slot) ignored(ctx context.Context) ([]string, error) {
-	out, err := s.p.o.Repo.Git(ctx, git.Call{WorkTree: s.Top(), Index: s.index(), Own: s.p.o.Repo.Own()},
-		"ls-files", "-oiz", "--directory", "--exclude-standard")
-	list := split(out)
+	out, err := s.p.o.Repo.Git(ctx, s.call(s.Top(), s.index()), "ls-files", "-oiz", "--directory", "--exclude-standard")
+	list := git.Split(out)
 	return list[:min(len(list), maxThere)], err
 }
 
@@ -121,9 +120,8 @@ func (s *Slot) toCopy(ctx context.Context) ([]string, error) {
 	if args = append(args, "--"); o.Sub != "" {
 		args = append(args, ":(top,literal)"+o.Sub)
 	}
-	theirs := git.Call{WorkTree: o.Repo.Dir(), Index: filepath.Join(o.Repo.Own(), "index"), Own: o.Repo.Own()}
-	out, err := o.Repo.Git(ctx, theirs, args...)
-	names := split(out)
+	out, err := o.Repo.Git(ctx, s.call(o.Repo.Dir(), filepath.Join(o.Repo.Own(), "index")), args...)
+	names := git.Split(out)
 	if err != nil || len(names) == 0 {
 		return nil, err
 	}
@@ -133,12 +131,13 @@ func (s *Slot) toCopy(ctx context.Context) ([]string, error) {
 			return other != name && strings.HasPrefix(other, name)
 		})
 	})
-	out, err = o.Repo.Git(ctx, git.Call{WorkTree: s.Top(), Index: s.index(), Own: o.Repo.Own(), In: nulled(names)}, "check-ignore", "-z", "--stdin")
-	var none *git.CommandError
-	if errors.As(err, &none) && none.Status() == 1 {
+	call := s.call(s.Top(), s.index())
+	call.In = git.Lines(names)
+	out, err = o.Repo.Git(ctx, call, "check-ignore", "-z", "--stdin")
+	if git.Status(err) == 1 {
 		return nil, nil
 	}
-	return slices.DeleteFunc(split(out), func(name string) bool { return git.Within(name, []string{s.ralph()}) }), err
+	return slices.DeleteFunc(git.Split(out), func(name string) bool { return git.Within(name, []string{s.ralph()}) }), err
 }
 
 // copyIn copies files that differ from the project's, and folders that are missing. An agent

@@ -17,6 +17,7 @@ import (
 
 	"ralph/internal/disk"
 	"ralph/internal/git"
+	"ralph/internal/human"
 	"ralph/internal/testing/failpoint"
 )
 
@@ -43,8 +44,6 @@ type Options struct {
 	MaxFile int64 // no larger file is kept; 0 means 512 MiB
 }
 
-const maxFile = 512 << 20
-
 var (
 	// ErrFull says that there is no space for another slot.
 	ErrFull = errors.New("the disk is nearly full")
@@ -58,7 +57,7 @@ type Pool struct{ o Options }
 // Open returns the slots of a project. It makes none.
 func Open(o Options) *Pool {
 	if o.MaxFile == 0 {
-		o.MaxFile = maxFile
+		o.MaxFile = 512 << 20
 	}
 	if o.Sub = filepath.ToSlash(o.Sub); o.Sub == "." {
 		o.Sub = ""
@@ -109,26 +108,25 @@ func (s *Slot) Env() []string {
 // missing, damaged or half made is made anew; what is in the way of that is for Sweep to remove.
 func (p *Pool) Take(ctx context.Context, n int, base, commit string) (*Slot, error) {
 	s := p.slot(n)
-	id, err := p.o.Repo.Commit(ctx, commit)
-	if err == nil && id == "" {
-		err = fmt.Errorf("there is no commit %s", commit)
-	}
-	if err == nil {
-		err = s.take(ctx, base, id)
-	}
-	if err != nil {
+	if err := s.take(ctx, base, commit); err != nil {
 		return nil, fmt.Errorf("take slot %d: %w", n, err)
 	}
 	return s, nil
 }
 
 func (s *Slot) take(ctx context.Context, base, commit string) error {
-	whole := s.load() == nil
+	tree, err := s.within(ctx, commit)
+	if err != nil {
+		return err
+	}
+	err = s.load()
+	if room, err := s.p.Room(err != nil); err == nil && room.Full {
+		return fmt.Errorf("%w: %s", ErrFull, room)
+	}
 	if err := s.begin(); err != nil {
 		return err
 	}
-	err := ErrTorn
-	if whole {
+	if err == nil {
 		if err = s.files(ctx, commit); err == nil {
 			err = s.private(ctx, commit)
 		}
@@ -144,15 +142,12 @@ func (s *Slot) take(ctx context.Context, base, commit string) error {
 	if err := s.setUp(ctx, commit, commit); err != nil {
 		return err
 	}
-	return s.finish(base, commit, nil)
+	return s.finish(base, commit, tree, nil)
 }
 
 // make fills a new folder and puts it in the place of the old one. A git that a dead ralph
 // has left running stays in the folder that it began in.
 func (s *Slot) make(ctx context.Context, commit string) error {
-	if room, err := s.p.Room(); err == nil && room.Full {
-		return ErrFull
-	}
 	fresh := filepath.Join(s.p.o.Dir, ".new-"+strconv.Itoa(s.n))
 	if err := s.p.discard(fresh); err != nil {
 		return err
@@ -196,7 +191,10 @@ func (s *Slot) Show(ctx context.Context, base, commit string) error {
 
 // show sets the files to a tree, of which the agent is told that head is checked out.
 func (s *Slot) show(ctx context.Context, base, head, tree string, stages, conflicts []string) error {
-	err := s.begin()
+	own, err := s.within(ctx, tree)
+	if err == nil {
+		err = s.begin()
+	}
 	if err == nil {
 		err = s.files(ctx, tree)
 	}
@@ -209,7 +207,7 @@ func (s *Slot) show(ctx context.Context, base, head, tree string, stages, confli
 		err = s.setUp(ctx, head, tree)
 	}
 	if err == nil {
-		err = s.finish(base, head, conflicts)
+		err = s.finish(base, head, own, conflicts)
 	}
 	if err != nil {
 		return fmt.Errorf("show %s in slot %d: %w", tree, s.n, err)
@@ -319,14 +317,19 @@ func writable(path string) error {
 
 // Room is the space for slots.
 type Room struct {
-	disk.Space
-	Need int64 // what another slot takes, as far as is known
-	Low  bool  // people should be warned
-	Full bool  // no slot is to be made, and no task to be claimed
+	Free int64 // on the file system that they are on
+	Need int64 // what has to be free
+	Low  bool  // there is not twice as much: people should be warned
+	Full bool  // nothing new is to begin
 }
 
-// Room looks at the file system that slots are on.
-func (p *Pool) Room() (Room, error) {
+func (r Room) String() string {
+	return human.Bytes(r.Free) + " free, and " + human.Bytes(r.Need) + " have to be"
+}
+
+// Room looks at the file system that slots are on. What part of it is used does not count: 5 % of
+// a small disk are too little, and of a large one more than all slots ever take.
+func (p *Pool) Room(another bool) (Room, error) {
 	dir := p.o.Dir
 	for {
 		if _, err := os.Stat(dir); err == nil || dir == filepath.Dir(dir) {
@@ -334,20 +337,22 @@ func (p *Pool) Room() (Room, error) {
 		}
 		dir = filepath.Dir(dir)
 	}
-	space, err := disk.Of(dir)
+	free, err := disk.Free(dir)
 	if err != nil {
 		return Room{}, fmt.Errorf("space for slots: %w", err)
 	}
-	list, err := p.List()
-	r := Room{Space: space}
-	for _, info := range list {
-		r.Need = max(r.Need, info.Size)
+	r := Room{Free: free, Need: p.o.MinFree}
+	if another { // it will be as large as the largest
+		list, err := p.List()
+		if err != nil {
+			return Room{}, err
+		}
+		var largest int64
+		for _, info := range list {
+			largest = max(largest, info.Size)
+		}
+		r.Need += largest
 	}
-	r.judge(p.o.MinFree)
-	return r, err
-}
-
-func (r *Room) judge(minFree int64) {
-	r.Full = r.Used() >= 95 || r.Free < minFree+r.Need
-	r.Low = r.Full || r.Used() >= 80
+	r.Full, r.Low = r.Free < r.Need, r.Free < 2*r.Need
+	return r, nil
 }

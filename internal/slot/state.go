@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 
 	"ralph/internal/atomicfile"
 	"ralph/internal/git"
@@ -19,6 +18,7 @@ import (
 // made is what is kept about a slot, beside ralph's own index of its files.
 type made struct {
 	Commit    string   // what is checked out
+	Tree      string   // what the project's folder was made to look like
 	Base      string   // what is below the work in it
 	Conflicts []string // files that were shown with conflict markers
 	Setup     string   // what it was set up for
@@ -43,38 +43,53 @@ func (s *Slot) load() error {
 	if err == nil {
 		err = json.Unmarshal(data, &s.made)
 	}
-	if _, torn := os.Lstat(s.note("busy")); err != nil || !info.IsDir() || torn == nil {
+	if err != nil || !info.IsDir() {
 		return ErrTorn
 	}
 	return nil
 }
 
-// begin says that the files are being changed, until finish: who dies between leaves a slot
-// that is made anew (K15).
+// begin forgets that the slot is whole, until finish: who dies between leaves one that is
+// made anew (K15).
 func (s *Slot) begin() error {
-	if err := os.MkdirAll(s.note(""), 0o700); err != nil {
-		return err
-	}
-	if err := os.MkdirAll(s.p.o.Dir, 0o700); err != nil {
+	if err := errors.Join(os.MkdirAll(s.note(""), 0o700), os.MkdirAll(s.p.o.Dir, 0o700)); err != nil {
 		return err
 	}
 	left, _ := filepath.Glob(s.note("tmp-*")) // the pattern is good
 	for _, path := range left {
 		_ = os.RemoveAll(path) // a git of a dead ralph may still write there
 	}
-	return os.WriteFile(s.note("busy"), nil, 0o600)
+	if err := os.Remove(s.note("made.json")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
-func (s *Slot) finish(base, commit string, conflicts []string) error {
-	s.made.Base, s.made.Commit, s.made.Conflicts = base, commit, conflicts
+func (s *Slot) finish(base, commit, tree string, conflicts []string) error {
+	s.made.Base, s.made.Commit, s.made.Tree, s.made.Conflicts = base, commit, tree, conflicts
 	data, err := json.Marshal(s.made)
-	if err == nil {
-		err = atomicfile.Write(s.note("made.json"), data)
+	if err != nil {
+		return err
 	}
-	if err == nil {
-		err = os.Remove(s.note("busy"))
+	return atomicfile.Write(s.note("made.json"), data)
+}
+
+// within is the tree that the project's folder has in a commit or a tree of the repository.
+func (s *Slot) within(ctx context.Context, of string) (string, error) {
+	repo := s.p.o.Repo
+	if s.p.o.Sub == "" {
+		return repo.Line(ctx, "rev-parse", "--verify", of+"^{tree}")
 	}
-	return err
+	tree, err := repo.Line(ctx, "rev-parse", "--verify", "--quiet", of+":"+s.p.o.Sub)
+	if git.Status(err) == 1 { // it has no files
+		return repo.Line(ctx, "mktree")
+	}
+	return tree, err
+}
+
+// call is git on files of the slot, with an index of ours.
+func (s *Slot) call(dir, index string) git.Call {
+	return git.Call{WorkTree: dir, Index: index, Own: s.p.o.Repo.Own()}
 }
 
 // gitIn runs git on files and an index of ours; in is what it reads.
@@ -83,43 +98,31 @@ type gitIn func(in io.Reader, args ...string) (string, error)
 // withIndex runs git on the files in dir with a copy of our index, which takes the place of
 // the old one if all went well. So nobody waits for the lock of a git that was killed.
 func (s *Slot) withIndex(ctx context.Context, dir string, do func(gitIn) error) error {
+	return s.withCopy(ctx, dir, func(g gitIn, index string) error {
+		if err := do(g); err != nil {
+			return err
+		}
+		return os.Rename(index, s.index())
+	})
+}
+
+// withCopy is withIndex for an index that is not to be ours.
+func (s *Slot) withCopy(ctx context.Context, dir string, do func(g gitIn, index string) error) error {
 	temp, err := os.MkdirTemp(s.note(""), "tmp-")
 	if err != nil {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(temp) }() // Take removes what stays
 	index := filepath.Join(temp, "index")
-	if err := copyIndex(s.index(), index); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := git.CopyIndex(index, s.index()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	call := git.Call{WorkTree: dir, Index: index, Own: s.p.o.Repo.Own(), Env: []string{"GIT_LITERAL_PATHSPECS=1"}}
-	err = do(func(in io.Reader, args ...string) (string, error) {
-		c := call
-		c.In = in
-		return s.p.o.Repo.Git(ctx, c, args...)
-	})
-	if err == nil {
-		err = os.Rename(index, s.index())
-	}
-	return err
-}
-
-// copyIndex copies an index with its time, by which git knows what may have changed since.
-func copyIndex(from, to string) error {
-	data, at, err := readIndex(from)
-	if err != nil {
-		return err
-	}
-	return errors.Join(os.WriteFile(to, data, 0o600), os.Chtimes(to, at, at))
-}
-
-func readIndex(path string) ([]byte, time.Time, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, time.Time{}, err
-	}
-	data, err := os.ReadFile(path)
-	return data, info.ModTime(), err
+	call := s.call(dir, index)
+	call.Env = []string{"GIT_LITERAL_PATHSPECS=1"}
+	return do(func(in io.Reader, args ...string) (string, error) {
+		call.In = in
+		return s.p.o.Repo.Git(ctx, call, args...)
+	}, index)
 }
 
 // files sets the working files to a commit or a tree: what was changed is set back, what is
@@ -142,7 +145,7 @@ func (s *Slot) files(ctx context.Context, tree string) error {
 		if err != nil {
 			return err
 		}
-		return s.folders(g, split(list))
+		return s.folders(g, git.Split(list))
 	})
 	if err != nil || s.p.o.Sub == "" {
 		return err
@@ -166,7 +169,7 @@ func (s *Slot) folders(g gitIn, list []string) error {
 	var links []string
 	for _, entry := range list {
 		mode, name, _ := strings.Cut(entry, "\t")
-		if strings.HasPrefix(mode, gitlink) {
+		if strings.HasPrefix(mode, git.Gitlink) {
 			links = append(links, name)
 		} else if _, err := root.Lstat(name + "/.git"); err == nil {
 			if err := removeAll(filepath.Join(s.Top(), name, ".git")); err != nil {
@@ -178,19 +181,11 @@ func (s *Slot) folders(g gitIn, list []string) error {
 		return nil
 	}
 	out, err := g(nil, append([]string{"ls-files", "-zm", "--"}, links...)...)
-	for _, name := range split(out) {
+	for _, name := range git.Split(out) {
 		s.made.Setup = "" // it may be able to bring the submodule back
 		err = errors.Join(err, removeAll(filepath.Join(s.Top(), name)), root.Mkdir(name, 0o700))
 	}
 	return err
-}
-
-func split(list string) []string {
-	return strings.FieldsFunc(list, func(r rune) bool { return r == 0 })
-}
-
-func nulled(names []string) io.Reader {
-	return strings.NewReader(strings.Join(names, "\x00") + "\x00")
 }
 
 // size is what the slot takes on the disk. What cannot be read does not count.

@@ -6,11 +6,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
-	"ralph/internal/disk"
 	"ralph/internal/testing/check"
 )
 
@@ -78,8 +76,8 @@ func TestADamagedSlotIsMadeAnew(t *testing.T) {
 		"a git died with the index":     {damage: "mkdir state/1/tmp-1; cp state/1/index state/1/tmp-1/index.lock; : > state/1/index.lock"},
 		"what ralph knows is gone":      {damage: "rm -r state", cold: true},
 		"what ralph knows is damaged":   {damage: "echo { > state/1/made.json", cold: true},
-		"ralph died while it set files": {damage: ": > state/1/busy; rm slots/1/a/x", cold: true},
-		"ralph died while it was made":  {damage: "mkdir slots/.new-1 slots/.git-1; echo x > slots/.new-1/x; : > state/1/busy; rm -r slots/1", cold: true},
+		"ralph died while it set files": {damage: "rm state/1/made.json slots/1/a/x", cold: true},
+		"ralph died while it was made":  {damage: "mkdir slots/.new-1 slots/.git-1; echo x > slots/.new-1/x; rm -r state/1/made.json slots/1", cold: true},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -111,7 +109,7 @@ func TestTakeRefuses(t *testing.T) {
 	_, at := take(t, p, 1, first)
 	at.write("a", "changed")
 	_, err := p.Take(t.Context(), 1, strings.Repeat("1", 40), strings.Repeat("1", 40))
-	check.Err(t, "an unknown commit", "there is no commit 1111", err)
+	check.Err(t, "an unknown commit", "Needed a single revision", err)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("told to stop"))
 	_, err = p.Take(ctx, 1, first, first)
@@ -251,30 +249,23 @@ func TestListAndRemove(t *testing.T) {
 	check.Equal(t, "folders", 2, len(entries))
 }
 
-// TestRoom: when people are warned, and when nothing new begins.
+// TestRoom: nothing new begins if less would be left than has to stay, in a warm slot either.
 func TestRoom(t *testing.T) {
 	t.Parallel()
-	for name, test := range map[string]struct {
-		used, need, minFree int64
-		low, full           bool
-	}{
-		"plenty":                             {used: 79},
-		"80 % are used":                      {used: 80, low: true},
-		"almost too much":                    {used: 94, low: true},
-		"95 % are used":                      {used: 95, low: true, full: true},
-		"a slot would take what has to stay": {used: 50, need: 31, minFree: 20, low: true, full: true},
-		"a slot just fits":                   {used: 50, need: 30, minFree: 20},
-	} {
-		r := Room{Space: disk.Space{Total: 100, Free: 100 - test.used}, Need: test.need}
-		r.judge(test.minFree)
-		check.Equal(t, name, []bool{test.low, test.full}, []bool{r.Low, r.Full})
-	}
-	if runtime.GOOS == "windows" {
-		return
-	}
 	r := newRepo(t)
 	first := r.commit("a", "a")
-	p := open(t, r, func(o *Options) { o.MinFree = 1 << 60 })
-	_, err := p.Take(t.Context(), 1, first, first)
-	check.That(t, errors.Is(err, ErrFull), "got %v, want ErrFull", err)
+	p := open(t, r, nil)
+	take(t, p, 1, first)
+	room, err := p.Room(false)
+	check.OK(t, err)
+	check.That(t, room.Free > 0 && room.Need == 0 && !room.Full && !room.Low, "got %+v", room)
+	p.o.MinFree = room.Free * 3 / 4
+	room, err = p.Room(true)
+	check.OK(t, err)
+	check.That(t, room.Need > p.o.MinFree && !room.Full && room.Low, "got %+v", room)
+	p.o.MinFree = 1 << 60
+	for _, n := range []int{1, 2} {
+		_, err = p.Take(t.Context(), n, first, first)
+		check.That(t, errors.Is(err, ErrFull), "slot %d: got %v, want ErrFull", n, err)
+	}
 }

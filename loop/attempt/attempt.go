@@ -50,7 +50,7 @@ type attempt struct {
 func (w Worker) Run(ctx context.Context, j Job, p Ports) (Result, error) {
 	a := &attempt{
 		Worker: w, job: j, ports: p, watch: newWatch(j, w.Now),
-		meter: &meter{prices: w.Prices, report: p.Record.Used}, evidence: evidence{Worker: w, job: j, compared: map[[2]string]git.Difference{}},
+		meter: &meter{prices: w.Prices, report: p.Record.Used}, evidence: evidence{Worker: w, job: j, lane: p.Lane, compared: map[[2]string]git.Difference{}},
 		talk: conversation{scan: sigils.NewScanner(j.Task.ID)}, said: policy.Session{None: j.Finished != nil},
 	}
 	a.drifted, _ = Drifted(j.Task, j.History.Attempts)

@@ -121,7 +121,7 @@ func job(t *testing.T, s *scripted, gates ...string) (j Job) {
 	s.dir = dir
 	data, err := json.Marshal(Job{
 		Run: RunRef{ID: "r-1", Owner: "w-1", Attempt: "a-1", Iteration: 1}, Task: dag.Task{ID: "t-1", Title: "mine"},
-		Place: Place{Dir: dir, Folder: filepath.Join(t.TempDir(), "a-1")}, Agent: Assignment{Name: "scripted"},
+		Place: Place{Dir: dir, Project: dir, Folder: filepath.Join(t.TempDir(), "a-1")}, Agent: Assignment{Name: "scripted"},
 		Brief: prompt.Input{Task: prompt.Task{ID: "t-1", Title: "mine"}}, Verify: Verification{Gates: gates},
 		Rules: policy.Rules{MaxAttempts: 5, RepairRounds: 1},
 	})

@@ -17,6 +17,7 @@ import (
 type evidence struct {
 	Worker
 	job      Job
+	lane     Lane // as in Ports
 	before   git.State
 	tree     string            // what the attempt began with; empty where git cannot tell
 	heads    map[string]string // the commits that it began with
@@ -41,6 +42,22 @@ type search struct {
 
 // begin notes what the attempt finds, and learns what the task's first one found.
 func (e *evidence) begin(ctx context.Context) error {
+	if err := e.look(ctx); err != nil {
+		return err
+	}
+	e.base = Base{Tree: e.tree}
+	if stored := e.job.History.Base; stored != nil {
+		e.base = *stored
+	}
+	return e.dropMissing(ctx)
+}
+
+func (e *evidence) look(ctx context.Context) error {
+	if e.lane != nil { // the slot has just been made to look so
+		e.before, e.tree = e.lane.Shown()
+		e.taken.Tree = e.tree
+		return nil
+	}
 	dir := e.job.Place.Dir
 	taken, err := e.take(ctx)
 	switch {
@@ -54,11 +71,7 @@ func (e *evidence) begin(ctx context.Context) error {
 		e.tree, e.heads = taken.Tree, git.Heads(ctx, dir, taken.Inside...)
 	}
 	e.before = git.LookAt(context.WithoutCancel(ctx), dir, taken)
-	e.base = Base{Tree: e.tree}
-	if stored := e.job.History.Base; stored != nil {
-		e.base = *stored
-	}
-	return e.dropMissing(ctx)
+	return nil
 }
 
 // dropMissing forgets trees that are no longer stored: somebody emptied the folder, and
@@ -72,7 +85,7 @@ func (e *evidence) dropMissing(ctx context.Context) error {
 	if e.tree == "" || len(trees) == 0 {
 		return nil
 	}
-	missing, err := git.Missing(ctx, e.job.Place.Dir, e.Objects, trees)
+	missing, err := git.Missing(ctx, e.job.Place.Project, e.Objects, trees)
 	if err != nil || len(missing) == 0 {
 		return err
 	}
@@ -92,6 +105,13 @@ func (e *evidence) dropMissing(ctx context.Context) error {
 
 // take is the tree of the project as it is, without what ralph itself writes.
 func (e *evidence) take(ctx context.Context) (git.Taken, error) {
+	if e.lane != nil {
+		tree, err := e.lane.Tree(ctx)
+		if err == nil {
+			e.taken.Tree = tree
+		}
+		return git.Taken{Tree: tree}, err
+	}
 	taken, err := git.Take(ctx, e.job.Place.Dir, e.Objects, e.OwnFiles(ctx)...)
 	if err != nil {
 		return taken, err
@@ -142,7 +162,7 @@ func (e *evidence) difference(ctx context.Context, from, to string) (d git.Diffe
 	if e.job.Verify.AgentVerdict {
 		patch = maxPatch
 	}
-	if d, err = git.Compare(ctx, e.job.Place.Dir, e.Objects, from, to, patch); err != nil {
+	if d, err = git.Compare(ctx, e.job.Place.Project, e.Objects, from, to, patch); err != nil {
 		return d, err
 	}
 	if len(d.Changes) > 0 {
@@ -233,12 +253,12 @@ func (e *evidence) tampering(ctx context.Context, changes []git.Change, now stri
 	if last := e.searched; now == last.tree && slices.Equal(changes, last.changes) {
 		return last.found, nil
 	}
-	before, after, end := git.Contents(ctx, e.job.Place.Dir, e.Objects, changes, maxTestFile)
+	before, after, end := git.Contents(ctx, e.job.Place.Project, e.Objects, changes, maxTestFile)
 	defer end()
 	findings := tamper.Find(changes, before, after, e.job.Verify.Protect)
 	findings = append(findings, tamper.NeuteredGates(changes, before, after, e.job.Verify.Gates)...)
 	excluded, err := tamper.ExcludedTests(changes, before, after, func() ([]string, error) {
-		return git.Files(ctx, e.job.Place.Dir, e.Objects, e.base.Tree)
+		return git.Files(ctx, e.job.Place.Project, e.Objects, e.base.Tree)
 	})
 	if err != nil {
 		return nil, err

@@ -43,9 +43,10 @@ type RunRef struct {
 
 // Place is where an attempt works.
 type Place struct {
-	Dir    string
-	Folder string   // for its transcript and logs
-	Env    []string // variables that tell it from other places
+	Dir     string
+	Project string   // the project's own folder, where Dir is a slot
+	Folder  string   // for its transcript and logs
+	Env     []string // variables that tell it from other places
 }
 
 // Assignment is who works, and with which model.

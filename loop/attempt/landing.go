@@ -14,6 +14,10 @@ import (
 // Lane is the way of one attempt's work from its slot to the target. It is nil where an
 // attempt works in the project's own folder: then the work is done when it is verified.
 type Lane interface {
+	// Shown is what the slot was last made to look like. An agent may have changed it since.
+	Shown() (state git.State, tree string)
+	// Tree is what is in the slot now, of the same kind.
+	Tree(ctx context.Context) (string, error)
 	// Keep stores what is in the slot as a commit, so that the slot can be used for other work.
 	Keep(ctx context.Context) error
 	// Candidate enters what is in the slot into the merge queue, waits until it can be tested,
@@ -52,7 +56,7 @@ func (a *attempt) queue(ctx context.Context) policy.Decision {
 		c, err := a.ports.Lane.Candidate(ctx, Credit{Agent: a.use.Name, Model: a.use.Model, Note: a.talk.set.Journal, Script: a.evident()})
 		w.Conflict, w.With, w.Script = c.Conflict, c.With, a.evident()
 		if err == nil && len(c.Conflict) == 0 {
-			err = a.evidence.onto(ctx, c)
+			a.evidence.onto(c)
 		}
 		if err != nil || len(c.Conflict) > 0 {
 			w.Checked, w.CheckErr, a.ended = true, err, ended(ctx)
@@ -129,13 +133,9 @@ func (a *attempt) resolve(ctx context.Context) (string, error) {
 }
 
 // onto makes what is below a candidate the base that the work is compared with.
-func (e *evidence) onto(ctx context.Context, c Candidate) error {
-	taken, err := e.take(ctx)
-	if err != nil {
-		return err
-	}
-	e.landing, e.candidate, e.base.Tree, e.shown = c, c.Trees[1], c.Trees[0], taken
-	return nil
+func (e *evidence) onto(c Candidate) {
+	e.landing, e.candidate, e.base.Tree = c, c.Trees[1], c.Trees[0]
+	_, e.shown.Tree = e.lane.Shown()
 }
 
 // candidateChanges lists what a candidate changes, and what has changed in the slot since
