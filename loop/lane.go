@@ -173,7 +173,7 @@ func (l *lane) Reviewed() bool { return !l.opts.Landing.Review || l.entry.Accept
 // Land moves the target.
 func (l *lane) Land(ctx context.Context) (again bool, err error) {
 	to, e := l.opts.Landing, l.entry
-	if _, err := merge.Prove(ctx, to.Repo, e.Base, e.Work, e.Onto, e.Candidate); err != nil {
+	if err := merge.Prove(ctx, to.Repo, e.Base, e.Work, e.Onto, e.Candidate); err != nil {
 		return false, err
 	}
 	for {

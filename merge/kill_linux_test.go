@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -157,9 +156,7 @@ func TestAPersonsChangesAfterAPowerCutStay(t *testing.T) {
 	r.git("add", "staged")
 	check.OK(t, os.Remove(filepath.Join(r.dir, "gone")))
 	left := r.unfinish(base, next)
-	check.Equal(t, "kept", []string{"new2", "edited", "staged"}, left.Kept)
-	slices.Sort(left.Restored)
-	check.Equal(t, "restored", []string{"a.txt", "deleted", "folder", "folder/x", "gone", "link", "mode", "more/x", "new", "torn"}, left.Restored)
+	check.Equal(t, "kept", []string{"edited", "new2", "staged"}, left.Kept)
 	want := " M edited\nM  staged\n?? new2\n?? untracked"
 	check.Equal(t, "status", want, r.git("status", "--porcelain"))
 	check.Equal(t, "again", Left{}, r.unfinish(base, next))
@@ -185,7 +182,7 @@ func TestABranchThatIsCheckedOutAfterAPowerCutIsRestored(t *testing.T) {
 	r.dir = link
 	r = r.open()
 	left := r.unfinish(base, next)
-	check.Equal(t, "left", Left{Restored: []string{"new", "a.txt"}}, left)
+	check.Equal(t, "left", Left{}, left)
 	check.Equal(t, "status", "", r.git("status", "--porcelain"))
 	check.Equal(t, "mine", "new\n", r.read("sub/b.txt"))
 }
@@ -213,6 +210,9 @@ func TestALockOfALiveProcessStays(t *testing.T) {
 	next := r.with(base, "a.txt", "new\n", "zz.slow", "z\n")
 	r.killAt(base, next)
 	check.OK(t, os.Remove(filepath.Join(r.dir, ".git/index.lock")))
+	r.write(".git/refs/heads/main.lock", base+"\n") // as git commit does at its end, with HEAD.lock
+	_, err := Unfinish(t.Context(), r.Repo, main, base, next)
+	check.That(t, errors.Is(err, ErrLocked), "got %v, want ErrLocked", err)
 	for _, name := range []string{"HEAD.lock", "refs/heads/main.lock"} {
 		check.OK(t, os.Remove(filepath.Join(r.dir, ".git", name)))
 	}
@@ -222,7 +222,7 @@ func TestALockOfALiveProcessStays(t *testing.T) {
 	editor.Dir = r.dir
 	editor.Env = append(os.Environ(), "GIT_EDITOR=echo >'"+pipe+"'; cat '"+pipe+"' >/dev/null; false")
 	check.OK(t, editor.Start())
-	_, err := os.ReadFile(pipe) // it is open
+	_, err = os.ReadFile(pipe) // it is open
 	check.OK(t, err)
 	_, err = os.Lstat(filepath.Join(r.dir, ".git/index.lock"))
 	check.OK(t, err)
@@ -243,23 +243,19 @@ func TestNothingBeganNothingIsTouched(t *testing.T) {
 	base := r.head()
 	next := r.with(base, "new", "n", "a.txt", "")
 	r.write("new", "n", "a.txt", "") // as the candidate, but a person's
-	other := &landing{repo: r.Repo, target: main, candidate: base, torn: true}
-	check.OK(t, other.begin(t.Context()))
-	check.OK(t, other.note(r.dir))
+	other := &landing{repo: r.Repo, target: main, candidate: base, tree: git.Worktree{Dir: r.dir}}
+	_, err := other.begin(t.Context())
+	check.OK(t, err)
+	check.OK(t, other.note())
 	other.end()
 	lock := filepath.Join(r.dir, ".git/index.lock")
-	check.OK(t, os.WriteFile(lock, nil, 0o600))
+	check.OK(t, os.Symlink(next, lock))
 	check.Equal(t, "left", Left{}, r.unfinish(base, next))
 	check.OK(t, os.Remove(lock))
 	check.Equal(t, "status", " M a.txt\n?? new", r.git("status", "--porcelain"))
-	// what is left of a ref of ours goes
-	ours := filepath.Join(r.dir, ".git/refs/ralph/work/t-1/a-1.lock")
-	r.write(".git/refs/ralph/work/t-1/a-1.lock", "")
-	check.Equal(t, "left", Left{Unlocked: []string{ours}}, r.unfinish(base, next))
-	check.OK(t, other.begin(t.Context()))
-	defer other.end()
-	last, dir, err := other.noted()
-	check.That(t, dir == r.dir && last.candidate == base && err == nil, "the other is forgotten: %q, %v", dir, err)
+	last, err := other.begin(t.Context())
+	check.That(t, err == nil && last.tree.Dir == r.dir && last.candidate == base, "the other is forgotten: %+v, %v", last, err)
+	other.end()
 }
 
 // TestKilledLandings kills git, and ralph before it, at random moments. Then nothing of the person's
@@ -314,6 +310,8 @@ func TestKilledLandings(t *testing.T) {
 			}
 		}
 		r.kill(cmd, pid)
+		torn := r.git("status", "--porcelain") != want
+		locks := r.locks()
 		left := r.unfinish(base, next)
 		again := r.unfinish(base, next)
 		check.Equal(t, "again", Left{Landed: left.Landed}, again)
@@ -327,13 +325,13 @@ func TestKilledLandings(t *testing.T) {
 			check.OK(t, r.land(base, next))
 			r.git("update-ref", main, base) // back, for the next
 			r.git("read-tree", "-m", "-u", next, base)
-		case len(left.Restored) > 0:
+		case torn:
 			counts["restored"]++
 			check.Equal(t, "target", base, r.git("rev-parse", main))
 		default:
 			counts["nothing"]++
 		}
-		if len(left.Unlocked) > 0 {
+		if len(locks) > 0 {
 			counts["unlocked"]++
 		}
 		if t.Failed() {
@@ -353,7 +351,7 @@ func TestALandingThatEndedBetweenItsSteps(t *testing.T) {
 		moved bool // the target
 		want  Left
 	}{
-		"files and index new, target old": {want: Left{Restored: []string{"new", "a.txt", "sub/b.txt"}}},
+		"files and index new, target old": {want: Left{}},
 		"target new":                      {moved: true, want: Left{Landed: true}},
 	} {
 		r := newRepo(t, "--object-format=sha256")
@@ -362,9 +360,10 @@ func TestALandingThatEndedBetweenItsSteps(t *testing.T) {
 			r.write("a.txt", "changed\n", "new", "n\n")
 			r.git("rm", "-q", "sub/b.txt")
 		})
-		l := &landing{repo: r.Repo, target: main, onto: base, candidate: next, torn: true}
-		check.OK(t, l.begin(t.Context()))
-		check.OK(t, l.note(r.dir))
+		l := &landing{repo: r.Repo, target: main, onto: base, candidate: next, tree: git.Worktree{Dir: r.dir}}
+		_, err := l.begin(t.Context())
+		check.OK(t, err)
+		check.OK(t, l.note())
 		r.git("read-tree", "-m", "-u", base, next)
 		at := base
 		if c.moved {

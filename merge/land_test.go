@@ -27,8 +27,7 @@ func TestLandingMovesTheTargetAndItsFiles(t *testing.T) {
 		r.write("other", "o")
 		onto := r.commit()
 		next := r.build(onto, base, work).Candidate
-		_, err := Prove(t.Context(), r.Repo, base, work, onto, next)
-		check.OK(t, err)
+		check.OK(t, Prove(t.Context(), r.Repo, base, work, onto, next))
 		for range 2 { // landing again does nothing
 			check.OK(t, r.land(onto, next))
 			r.wantClean(next)
@@ -202,7 +201,7 @@ func TestATargetThatMovedOrIsGone(t *testing.T) {
 	check.That(t, errors.Is(err, ErrMoved), "got %v, want ErrMoved", err)
 	r.wantClean(mine)
 	err = Land(t.Context(), r.Repo, "refs/heads/none", base, next)
-	check.That(t, errors.Is(err, ErrDeleted), "got %v, want ErrDeleted", err)
+	check.That(t, errors.Is(err, ErrMoved), "got %v, want ErrMoved", err)
 	check.Equal(t, "branches", "main", r.git("branch", "--format=%(refname:short)"))
 }
 
@@ -384,8 +383,8 @@ func TestALandingThatBreaksOffIsTakenBack(t *testing.T) {
 	}
 }
 
-// TestNoHookNoLanding: without the hook the target would move and leave its files behind.
-func TestNoHookNoLanding(t *testing.T) {
+// TestFilesFollowWithoutTheHook, where git cannot run it.
+func TestFilesFollowWithoutTheHook(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t)
 	base := r.head()
@@ -393,9 +392,8 @@ func TestNoHookNoLanding(t *testing.T) {
 	at := filepath.Join(r.dir, ".git/ralph/hooks/reference-transaction")
 	r.write(".git/ralph/hooks/reference-transaction", hook)
 	check.OK(t, os.Chmod(at, 0o644))
-	err := r.land(base, next)
-	check.That(t, err != nil, "got no error")
-	r.wantClean(base)
+	check.OK(t, r.land(base, next))
+	r.wantClean(next)
 }
 
 // TestAFileThatGitWasToldNotToLookAtBlocks, too.
@@ -470,26 +468,47 @@ func TestWhatChangesAtTheLastMomentCounts(t *testing.T) {
 		want   error
 	}{
 		"a commit":       {func(r repo) { r.write("mine", "m"); r.commit() }, ErrMoved},
-		"another branch": {func(r repo) { r.git("switch", "-q", "-c", "other") }, errChanged},
-		"a deletion":     {func(r repo) { r.git("switch", "-q", "-c", "other"); r.git("branch", "-q", "-D", "main") }, ErrDeleted},
+		"another branch": {func(r repo) { r.git("switch", "-q", "-c", "other") }, ErrLocked},
+		"a deletion":     {func(r repo) { r.git("switch", "-q", "-c", "other"); r.git("branch", "-q", "-D", "main") }, ErrMoved},
 	} {
 		r := newRepo(t)
 		base := r.head()
 		next := r.with(base, "new", "n")
 		l := &landing{repo: r.Repo, target: main, onto: base, candidate: next}
-		check.OK(t, l.begin(t.Context()))
-		w, err := l.checkout(t.Context())
+		_, err := l.begin(t.Context())
 		check.OK(t, err)
-		check.OK(t, l.install(t.Context(), w))
+		check.OK(t, l.checkout(t.Context()))
 		c.person(r)
-		before := r.everything()
-		err = l.fastForward(t.Context(), w)
-		if err == nil {
-			t.Fatalf("%s: the target has moved", name)
-		}
-		_, err = l.explain(t.Context(), w, err)
+		before, err := l.copyIndex()
+		check.OK(t, err)
+		check.OK(t, l.install())
+		was := r.everything()
+		err = l.fastForward(t.Context(), before)
 		l.end()
 		check.That(t, errors.Is(err, c.want), "%s: got %v, want %v", name, err, c.want)
-		check.Equal(t, name, before, r.everything())
+		check.Equal(t, name, was, r.everything())
 	}
+}
+
+// TestWhatIsStagedAtTheLastMomentStays: the index was copied before.
+func TestWhatIsStagedAtTheLastMomentStays(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	base := r.head()
+	l := &landing{repo: r.Repo, target: main, onto: base, candidate: r.with(base, "new", "n")}
+	_, err := l.begin(t.Context())
+	check.OK(t, err)
+	check.OK(t, l.checkout(t.Context()))
+	before, err := l.copyIndex()
+	check.OK(t, err)
+	check.OK(t, l.install())
+	r.write("mine", "m")
+	r.git("add", "mine")
+	err = l.fastForward(t.Context(), before)
+	l.end()
+	check.That(t, errors.Is(err, ErrLocked), "got %v, want ErrLocked", err)
+	check.Equal(t, "status", "A  mine", r.git("status", "--porcelain"))
+	r.wantUnlocked()
+	check.OK(t, r.land(base, l.candidate))
+	check.Equal(t, "status", "A  mine", r.git("status", "--porcelain"))
 }

@@ -1,6 +1,7 @@
 package merge
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -14,43 +15,26 @@ import (
 // ErrUnproven says that a candidate is not known to contain the work that it was made of.
 var ErrUnproven = errors.New("the candidate does not contain the work")
 
-// Proof says why a candidate contains its work.
-type Proof struct {
-	Patch string // of the work
-	By    string // "patch": the candidate makes the same changes; "merge": merging the work again changes nothing
-}
-
-// Prove compares the changes from base to work with those from onto to candidate. The error is
-// ErrUnproven if nothing shows that they are the same.
-func Prove(ctx context.Context, r *git.Repo, base, work, onto, candidate string) (Proof, error) {
+// Prove compares the changes from base to work with those from onto to candidate: they are the
+// same, or merging the work into the candidate once more changes nothing. The error is ErrUnproven
+// otherwise.
+func Prove(ctx context.Context, r *git.Repo, base, work, onto, candidate string) error {
+	if candidate != onto {
+		if parents, err := r.Line(ctx, "rev-parse", candidate+"^@"); err != nil || parents != onto {
+			return cmp.Or(err, fmt.Errorf("%w: it is not one commit on %.10s", ErrUnproven, onto))
+		}
+	}
 	want, err := Patch(ctx, r, base, work)
 	if err != nil {
-		return Proof{}, err
+		return err
 	}
-	if candidate != onto {
-		parents, err := r.Line(ctx, "rev-parse", candidate+"^@")
-		if err != nil {
-			return Proof{}, err
-		}
-		if parents != onto {
-			return Proof{}, fmt.Errorf("%w: it is not one commit on %.10s", ErrUnproven, onto)
-		}
+	if got, err := Patch(ctx, r, onto, candidate); err != nil || got == want {
+		return err
 	}
-	got, err := Patch(ctx, r, onto, candidate)
-	if err != nil {
-		return Proof{}, err
+	if again, err := Build(ctx, r, candidate, base, work, "proof"); err != nil || again.Candidate == candidate {
+		return err
 	}
-	if got == want {
-		return Proof{Patch: want, By: "patch"}, nil
-	}
-	again, err := Build(ctx, r, candidate, base, work, "proof")
-	if err != nil {
-		return Proof{}, err
-	}
-	if again.Candidate != candidate {
-		return Proof{}, fmt.Errorf("%w: %.10s on %.10s", ErrUnproven, work, onto)
-	}
-	return Proof{Patch: want, By: "merge"}, nil
+	return fmt.Errorf("%w: %.10s on %.10s", ErrUnproven, work, onto)
 }
 
 // Patch identifies the changes between two commits: every byte, name and mode of them, but

@@ -8,21 +8,46 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+
+	"ralph/internal/git"
 )
 
 // begin waits until nobody moves the target. The file that is locked for that is held by the
-// git process too, so that it tells of one that has outlived its ralph. It says which
-// candidate is landing where, which is what Unfinish may touch.
-func (l *landing) begin(ctx context.Context) error {
-	dir := filepath.Join(l.repo.Common(), "ralph")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
+// git process too, so that it tells of one that has outlived its ralph. It says which candidate
+// is landing where: last is the landing that did not end, if there is one.
+func (l *landing) begin(ctx context.Context) (last *landing, err error) {
 	name := fmt.Sprintf("landing-%.8x", sha256.Sum256([]byte(l.target))) // which may be longer than a file name
+	if l.record, err = lockFile(ctx, l.repo, name); err != nil {
+		return nil, err
+	}
+	last = &landing{repo: l.repo, target: l.target, record: l.record}
+	text, err := io.ReadAll(io.NewSectionReader(l.record, 0, 1<<20))
+	if part := strings.SplitN(string(text), "\n", 3); err == nil && len(part) == 3 {
+		var list []git.Worktree
+		list, err = l.repo.Worktrees(ctx)
+		last.onto, last.candidate = part[0], part[1]
+		if i := slices.IndexFunc(list, func(w git.Worktree) bool { return w.Dir == part[2] }); i >= 0 {
+			last.tree = list[i]
+		}
+	}
+	if err != nil {
+		l.end()
+	}
+	return last, err
+}
+
+// lockFile waits for a file of ours in the repository. Every process that inherits it holds the
+// lock, too.
+func lockFile(ctx context.Context, r *git.Repo, name string) (*os.File, error) {
+	dir := filepath.Join(r.Common(), "ralph")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
 	f, err := os.OpenFile(filepath.Join(dir, name), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	locked := make(chan error, 1)
 	go func() { locked <- lock(f) }()
@@ -30,48 +55,28 @@ func (l *landing) begin(ctx context.Context) error {
 	case err = <-locked:
 	case <-ctx.Done():
 		go func() { <-locked; f.Close() }()
-		return context.Cause(ctx)
+		return nil, context.Cause(ctx)
 	}
 	if err != nil {
 		f.Close()
-		return err
+		return nil, err
 	}
-	l.record = f
-	return nil
+	return f, nil
 }
 
 // note is on disk before anything is moved, so that a power cut cannot undo it alone.
-func (l *landing) note(dir string) error {
-	text := l.onto + "\n" + l.candidate + "\n" + dir
+func (l *landing) note() error {
+	text := l.onto + "\n" + l.candidate + "\n" + l.tree.Dir
 	_, err := l.record.WriteAt([]byte(text), 0)
 	return errors.Join(err, l.record.Truncate(int64(len(text))), l.record.Sync())
 }
 
-// noted is the landing that was noted last and not ended, and its working tree, if any.
-func (l *landing) noted() (last landing, dir string, err error) {
-	text, err := io.ReadAll(io.NewSectionReader(l.record, 0, 1<<20))
-	part := strings.SplitN(string(text), "\n", 3)
-	if len(part) == 3 {
-		last, dir = *l, part[2]
-		last.onto, last.candidate = part[0], part[1]
-	}
-	return last, dir, err
-}
-
-// heal takes back what an earlier landing left.
-func (l *landing) heal(ctx context.Context) error {
-	last, _, err := l.noted()
-	if err == nil && last.candidate != "" {
-		_, _, err = last.unfinish(ctx)
-	}
-	return err
-}
+// forget says that nothing is left of the landing.
+func (l *landing) forget() { _ = l.record.Truncate(0) }
 
 // end lets others land, even if a filter has left a process running that holds the file.
 func (l *landing) end() {
-	if !l.torn {
-		_ = l.record.Truncate(0)
-	}
+	l.removeCopy()
 	unlock(l.record)
 	l.record.Close()
 }

@@ -2,13 +2,12 @@ package merge
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"ralph/internal/git"
 )
@@ -30,54 +29,51 @@ type Ref struct{ Name, Commit string }
 
 // SetRefs sets all of these or none. A commit of "" deletes the name, if it exists.
 func SetRefs(ctx context.Context, r *git.Repo, refs ...Ref) error {
-	var in strings.Builder
-	for _, ref := range refs {
-		if !strings.HasPrefix(ref.Name, Refs) {
-			return fmt.Errorf("set ref %s: it is not below %s", ref.Name, Refs)
-		}
-		if ref.Commit == "" {
-			fmt.Fprintf(&in, "delete %s\x00\x00", ref.Name)
-		} else {
-			fmt.Fprintf(&in, "update %s\x00%s\x00\x00", ref.Name, ref.Commit)
-		}
+	alone, err := lockFile(ctx, r, "refs")
+	if err != nil {
+		return err
 	}
-	return Patiently(ctx, func() error {
-		_, err := r.Git(ctx, git.Call{In: strings.NewReader(in.String()), Outlive: true}, "update-ref", "--no-deref", "-z", "--stdin")
-		if !isLocked(err) {
-			return err
-		}
-		if _, err := removeLocks(r, git.Worktree{}, refLocks(r)); err != nil {
-			return err
-		}
-		return fmt.Errorf("%w: %w", ErrLocked, err)
-	})
-}
-
-// refLocks are the lock files that a git which sets refs of ours can have left.
-func refLocks(r *git.Repo) []string {
-	files := []string{filepath.Join(r.Common(), "packed-refs.lock")}
-	_ = filepath.WalkDir(filepath.Join(r.Common(), filepath.FromSlash(Refs)), func(path string, _ fs.DirEntry, err error) error {
+	defer alone.Close()
+	at := func(name string) string { return filepath.Join(r.Common(), filepath.FromSlash(name)) }
+	// Nobody else is here, so that a lock was left by a git that was killed.
+	_ = filepath.WalkDir(at(Refs), func(path string, _ fs.DirEntry, err error) error {
 		if err == nil && strings.HasSuffix(path, ".lock") {
-			files = append(files, path)
+			_ = os.Remove(path)
 		}
 		return nil
 	})
-	return files
-}
-
-// Patiently does something again for some seconds as long as it fails with ErrLocked.
-func Patiently(ctx context.Context, do func() error) error {
-	for tries := 1; ; tries++ {
-		err := do()
-		if !errors.Is(err, ErrLocked) || tries == 100 {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return err
-		case <-time.After(100 * time.Millisecond):
+	var in strings.Builder
+	gone := map[string]bool{}
+	for _, ref := range refs {
+		switch {
+		case !strings.HasPrefix(ref.Name, Refs):
+			return fmt.Errorf("set ref %s: it is not below %s", ref.Name, Refs)
+		case ref.Commit != "":
+			fmt.Fprintf(&in, "update %s\x00%s\x00\x00", ref.Name, ref.Commit)
+		default:
+			// To delete a ref, git locks those of everybody, and would leave that if it was killed.
+			// It need not, unless somebody has packed ours with the others.
+			_, _ = os.Remove(at(ref.Name)), os.Remove(path.Dir(at(ref.Name)))
+			gone[ref.Name] = true
 		}
 	}
+	if len(gone) > 0 {
+		packed, err := ListRefs(ctx, r, "")
+		if err != nil {
+			return err
+		}
+		for _, ref := range packed {
+			if gone[ref.Name] {
+				fmt.Fprintf(&in, "delete %s\x00\x00", ref.Name)
+			}
+		}
+	}
+	if in.Len() == 0 {
+		return nil
+	}
+	call := git.Call{In: strings.NewReader(in.String()), Outlive: true, Holds: alone}
+	_, err = r.Git(ctx, call, "update-ref", "--no-deref", "-z", "--stdin")
+	return err
 }
 
 // ListRefs lists the refs below a folder of Refs, such as "work/t-1", or all for "".

@@ -123,10 +123,15 @@ func (r repo) wantClean(commit string) {
 
 func (r repo) wantUnlocked() {
 	r.t.Helper()
+	check.Equal(r.t, "locks", []string(nil), r.locks())
+}
+
+func (r repo) locks() (locks []string) {
 	for _, pattern := range []string{"*.lock", "refs/*/*.lock", "worktrees/*/*.lock"} {
 		found, _ := filepath.Glob(filepath.Join(r.Common(), pattern))
-		check.That(r.t, len(found) == 0, "locks are left: %v", found)
+		locks = append(locks, found...)
 	}
+	return locks
 }
 
 var zeroTime = time.Unix(1_000_000_000, 0)

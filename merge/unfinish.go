@@ -4,37 +4,33 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
+	"time"
 
 	"ralph/internal/git"
 )
 
 // Left is what was found of a landing that was interrupted.
 type Left struct {
-	Landed   bool     // the candidate is in the target
-	Restored []string // files that were put back as in onto
-	Kept     []string // files that differ from onto and from the candidate: a person's
-	Unlocked []string // lock files of git that nobody holds any more
+	Landed bool     // the candidate is in the target
+	Kept   []string // files that differ from onto and from the candidate: a person's
 }
 
 // Unfinish cleans up after a landing whose ralph died, and after a power cut. It waits for
 // one that is still in progress. A candidate that is not in the target is taken out of the
 // working tree that was to follow; a person's changes stay. Doing it again changes nothing.
-// The error is ErrLocked while a git process may hold a lock.
-func Unfinish(ctx context.Context, r *git.Repo, target, onto, candidate string) (Left, error) {
+// The error is ErrLocked while somebody else holds a lock of git.
+func Unfinish(ctx context.Context, r *git.Repo, target, onto, candidate string) (left Left, err error) {
 	l := &landing{repo: r, target: target, onto: onto, candidate: candidate}
-	var left Left
-	err := l.begin(ctx)
+	last, err := l.begin(ctx)
 	if err == nil {
-		var began bool
-		left, began, err = l.unfinish(ctx)
-		l.torn = err != nil || !began
-		l.end()
+		defer l.end()
+		if last.candidate == candidate {
+			left, err = last.takeBack(ctx)
+		} else {
+			left.Landed, err = l.landed(ctx)
+		}
 	}
 	if err != nil {
 		return left, fmt.Errorf("clean up the landing on %s: %w", target, err)
@@ -42,83 +38,57 @@ func Unfinish(ctx context.Context, r *git.Repo, target, onto, candidate string) 
 	return left, nil
 }
 
-func (l *landing) unfinish(ctx context.Context) (left Left, began bool, err error) {
-	last, dir, err := l.noted()
-	if err != nil {
-		return left, false, err
-	}
-	began = last.candidate == l.candidate
-	var w git.Worktree
-	if began && dir != "" {
-		list, err := l.repo.Worktrees(ctx)
-		if err != nil {
-			return left, began, err
+// Patiently does something again for some seconds as long as it fails with ErrLocked.
+func Patiently(ctx context.Context, do func() error) error {
+	for tries := 1; ; tries++ {
+		err := do()
+		if !errors.Is(err, ErrLocked) || tries == 100 {
+			return err
 		}
-		if i := slices.IndexFunc(list, func(w git.Worktree) bool { return w.Dir == dir }); i >= 0 {
-			w = list[i]
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(100 * time.Millisecond):
 		}
 	}
-	if left.Unlocked, err = l.unlock(w, began); err != nil {
-		return left, began, err
+}
+
+// takeBack makes the working tree as it was, unless the candidate has landed.
+func (l *landing) takeBack(ctx context.Context) (left Left, err error) {
+	if err := l.unlock(); err != nil {
+		return left, err
 	}
+	if left.Landed, err = l.landed(ctx); err == nil && !left.Landed && l.tree.Dir != "" {
+		left.Kept, err = l.restore(ctx)
+	}
+	if err == nil {
+		l.forget()
+	}
+	return left, err
+}
+
+func (l *landing) landed(ctx context.Context) (bool, error) {
 	tip, err := l.repo.Commit(ctx, l.target)
-	if err == nil && tip != "" {
-		left.Landed, err = l.repo.IsAncestor(ctx, l.candidate, tip)
+	if err != nil || tip == "" {
+		return false, err
 	}
-	if err == nil && !left.Landed && w.Dir != "" {
-		left.Restored, left.Kept, err = l.restore(ctx, w)
-	}
-	return left, began, err
+	return l.repo.IsAncestor(ctx, l.candidate, tip)
 }
 
-// unlock removes the lock files of git that the landing can have left.
-func (l *landing) unlock(w git.Worktree, began bool) (removed []string, err error) {
-	common, files := l.repo.Common(), refLocks(l.repo)
-	if began {
-		// Others lock the target with another commit in it, and HEAD with a branch in it.
-		own, branch := common, filepath.Join(common, filepath.FromSlash(l.target)+".lock")
-		if w.GitDir != "" {
-			own = w.GitDir
-			files = append(files, filepath.Join(own, "index.lock"))
-		}
-		if text, err := os.ReadFile(branch); err == nil && (len(text) == 0 || strings.TrimSpace(string(text)) == l.candidate) {
-			files = append(files, branch)
-		}
-		if info, err := os.Stat(filepath.Join(own, "HEAD.lock")); err == nil && info.Size() == 0 {
-			files = append(files, filepath.Join(own, "HEAD.lock"))
-		}
+// unlock removes the lock files of git that the landing can have left. A git that commits to
+// the target locks it with another commit in it, and then HEAD with nothing in it.
+func (l *landing) unlock() error {
+	l.unlockIndex()
+	branch := filepath.Join(l.repo.Common(), filepath.FromSlash(l.target)+".lock")
+	switch contents(branch) {
+	case "-":
+	case "", l.candidate:
+		_ = os.Remove(branch)
+	default:
+		return fmt.Errorf("%w: %s", ErrLocked, branch)
 	}
-	return removeLocks(l.repo, w, files)
-}
-
-// removeLocks removes lock files of git that nobody holds. The error is ErrLocked if somebody may.
-func removeLocks(r *git.Repo, w git.Worktree, files []string) (removed []string, err error) {
-	found := map[string]fs.FileInfo{}
-	for _, path := range files {
-		if info, err := os.Lstat(path); err == nil {
-			found[path] = info
-		}
+	if head := filepath.Join(l.tree.GitDir, "HEAD.lock"); l.tree.Dir != "" && contents(head) == "" {
+		_ = os.Remove(head)
 	}
-	if len(found) == 0 {
-		return nil, nil
-	}
-	files = slices.Sorted(maps.Keys(found))
-	dirs := []string{r.Common(), r.Dir()}
-	if w.Dir != "" {
-		dirs = append(dirs, w.Dir)
-	}
-	if holder := holder(files, dirs); holder != "" {
-		return nil, fmt.Errorf("%w: %s (%s)", ErrLocked, strings.Join(files, ", "), holder)
-	}
-	for _, path := range files {
-		now, err := os.Lstat(path)
-		if err != nil || !os.SameFile(now, found[path]) || !now.ModTime().Equal(found[path].ModTime()) {
-			continue // whoever had it let go of it meanwhile, and another git may have come
-		}
-		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return removed, err
-		}
-		removed = append(removed, path)
-	}
-	return removed, nil
+	return nil
 }

@@ -2,7 +2,6 @@ package git
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +11,7 @@ import (
 type Worktree struct {
 	Dir    string
 	GitDir string // has its index and its HEAD
+	Head   string // the commit
 	Branch string // the full name, "" when detached
 	Rebase string // the branch that a rebase in progress will move at its end
 }
@@ -32,6 +32,8 @@ func (r *Repo) Worktrees(ctx context.Context) ([]Worktree, error) {
 			switch key, value, _ := strings.Cut(line, " "); key {
 			case "worktree":
 				w.Dir = value
+			case "HEAD":
+				w.Head = value
 			case "branch":
 				w.Branch = value
 			}
@@ -39,17 +41,14 @@ func (r *Repo) Worktrees(ctx context.Context) ([]Worktree, error) {
 		if i == 0 && r.own == r.common { // git does not know where a separate git folder has its files
 			w.Dir = r.dir
 		}
+		if w.Dir, err = filepath.EvalSymlinks(w.Dir); err != nil { // it is known by this name, whatever way leads there
+			continue // gone
+		}
 		at := filepath.Join(w.Dir, ".git")
-		if _, err := os.Lstat(at); errors.Is(err, os.ErrNotExist) {
-			continue // bare, or the folder is gone
+		if _, err := os.Lstat(at); err != nil {
+			continue // bare
 		}
 		w.GitDir, _ = gitDirs(at)
-		// whatever way leads there, as the system names open files
-		for _, dir := range []*string{&w.Dir, &w.GitDir} {
-			if *dir, err = filepath.EvalSymlinks(*dir); err != nil {
-				return nil, err
-			}
-		}
 		for _, name := range []string{"rebase-merge", "rebase-apply"} {
 			if text, err := os.ReadFile(filepath.Join(w.GitDir, name, "head-name")); err == nil {
 				w.Rebase = strings.TrimSpace(string(text))

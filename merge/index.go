@@ -1,0 +1,102 @@
+package merge
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"ralph/internal/git"
+)
+
+// The index of a person's working tree is changed in a copy that takes its place, with git's
+// lock of it in our hands. What is in that lock tells it from the lock of a person's git, so that
+// one that was left can be removed, and only that.
+
+func (l *landing) index() string { return filepath.Join(l.tree.GitDir, "index") }
+
+func (l *landing) copied() string { return l.record.Name() + ".index" }
+
+// call is git in the working tree, with the copy.
+func (l *landing) call() git.Call {
+	call := l.tree.Call()
+	call.Index = l.copied()
+	return call
+}
+
+// copyIndex copies the index, with its time, by which git knows what may have changed since.
+func (l *landing) copyIndex() (os.FileInfo, error) {
+	l.removeCopy()
+	info, err := os.Stat(l.index())
+	if err != nil {
+		return nil, err
+	}
+	data, err := os.ReadFile(l.index())
+	if err == nil {
+		err = os.WriteFile(l.copied(), data, 0o600)
+	}
+	return info, errors.Join(err, os.Chtimes(l.copied(), info.ModTime(), info.ModTime()))
+}
+
+// removeCopy removes also the lock of a git that was killed.
+func (l *landing) removeCopy() {
+	_ = os.Remove(l.copied())
+	_ = os.Remove(l.copied() + ".lock")
+}
+
+// lockIndex locks the index, if it is still the same as before.
+func (l *landing) lockIndex(before os.FileInfo) error {
+	at := l.index() + ".lock"
+	err := os.Symlink(l.candidate, at) // it has its content at once
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		var f *os.File // a file system without links
+		if f, err = os.OpenFile(at, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600); err == nil {
+			_, err = f.WriteString(l.candidate)
+			err = errors.Join(err, f.Close())
+		}
+	}
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%w: %s", ErrLocked, at)
+	}
+	if now, serr := os.Stat(l.index()); err == nil && before != nil && (serr != nil || !os.SameFile(before, now) || !now.ModTime().Equal(before.ModTime())) {
+		l.unlockIndex()
+		return fmt.Errorf("%w: %s", ErrLocked, l.index())
+	}
+	return err
+}
+
+func (l *landing) unlockIndex() {
+	if l.tree.Dir != "" && contents(l.index()+".lock") == l.candidate {
+		_ = os.Remove(l.index() + ".lock")
+	}
+}
+
+// contents is what a lock says, "-" if there is none.
+func contents(path string) string {
+	if text, err := os.Readlink(path); err == nil {
+		return text
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return "-"
+	}
+	return strings.TrimSpace(string(text))
+}
+
+// withIndex changes the index, and perhaps files.
+func (l *landing) withIndex(do func(git.Call) error) error {
+	if err := l.lockIndex(nil); err != nil {
+		return err
+	}
+	defer l.unlockIndex()
+	_, err := l.copyIndex()
+	if err == nil {
+		err = do(l.call())
+	}
+	if err == nil {
+		err = os.Rename(l.copied(), l.index())
+	}
+	return err
+}
