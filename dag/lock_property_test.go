@@ -12,8 +12,9 @@ import (
 )
 
 // TestLocksNeverLetTooManyRunAndLetEveryTaskRun claims and settles tasks with random locks at random, and compares each
-// claim with a naive one. Nothing ever waits while nothing runs, so nobody waits in a circle; and in
-// the end every task has run.
+// claim with a naive one. Nothing ever waits while nothing runs, so nobody waits in a circle; what the first that
+// waits could have, nobody after it gets, so that it runs once those are through that ran before; and in the end
+// every task has run.
 func TestLocksNeverLetTooManyRunAndLetEveryTaskRun(t *testing.T) {
 	t.Parallel()
 	checkWorlds(t, func(rt *rapid.T, w *world) {
@@ -67,8 +68,9 @@ func (y *yard) settle(i int) {
 
 // claim claims a task, which must be the one that the naive rule says, and says whether there was one.
 func (y *yard) claim(rt *rapid.T) bool {
+	want, first := y.naive()
+	before := y.gettable(first)
 	c, ok := y.w.next(y.opts)
-	want := y.naive()
 	if ok != (want >= 0) || ok && c.Task.ID != y.waiting[want].ID {
 		rt.Fatalf("claimed %q, want %d of %v while %v run", c.Task.Title, want, y.waiting, y.running)
 	}
@@ -80,14 +82,36 @@ func (y *yard) claim(rt *rapid.T) bool {
 	}
 	y.running, y.waiting = append(y.running, c), slices.Delete(y.waiting, want, want+1)
 	y.check(rt)
+	if after := y.gettable(first); c.Task.ID != first.ID && !slices.Equal(before, after) {
+		rt.Fatalf("%q waits, and could have %v before %q was claimed, but now only %v", first.Title, before, c.Task.Title, after)
+	}
 	return true
 }
 
+// gettable is what a task could have beside those that run.
+func (y *yard) gettable(t dag.Task) (list []string) {
+	var running []dag.Task
+	for _, c := range y.running {
+		running = append(running, c.Task)
+	}
+	for _, name := range t.Locks {
+		if y.fits(append(slices.Clone(running), dag.Task{Locks: []string{name}})) {
+			list = append(list, name)
+		}
+	}
+	for _, glob := range t.Paths {
+		if y.fits(append(slices.Clone(running), dag.Task{Paths: []string{glob}})) {
+			list = append(list, glob)
+		}
+	}
+	return list
+}
+
 // naive is the first task, by priority and age, that can run beside those that run and beside the first before it that
-// cannot; -1 if there is none.
-func (y *yard) naive() int {
+// cannot, which it returns too; -1 if there is none.
+func (y *yard) naive() (next int, first dag.Task) {
 	if len(y.running) >= y.opts.Slots {
-		return -1
+		return -1, first
 	}
 	slices.SortStableFunc(y.waiting, func(a, b dag.Task) int { return int(a.Priority - b.Priority) })
 	var beside []dag.Task
@@ -97,13 +121,13 @@ func (y *yard) naive() int {
 	places, reserved := slices.Clone(beside), false
 	for i, t := range y.waiting {
 		if y.fits(append(slices.Clone(beside), t)) && y.placed(append(slices.Clone(places), t)) {
-			return i
+			return i, first
 		}
 		if !reserved && len(t.Locks)+len(t.Paths) > 0 {
-			beside, reserved = append(beside, t), true
+			beside, reserved, first = append(beside, t), true, t
 		}
 	}
-	return -1
+	return -1, first
 }
 
 // fits says that tasks may run side by side, but for their agents. One that waits may be among them, whose

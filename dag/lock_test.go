@@ -3,6 +3,7 @@ package dag_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -112,6 +113,39 @@ func TestAClaimTakesAllLocksOrNone(t *testing.T) {
 		{Name: "z", Attempt: get(w, func(g *dag.Graph) ([]dag.LockHolder, error) { return g.Locks() })[2].Attempt, Task: w.id("free")},
 	}, get(w, (*dag.Graph).Locks))
 	w.sound()
+}
+
+// TestWhyNamesWhatAReadyTaskWaitsFor asks about tasks while others run.
+func TestWhyNamesWhatAReadyTaskWaitsFor(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for title, task := range map[string]dag.NewTask{
+		"holder": {Locks: []string{"x", "two"}, Agent: "codex", Priority: -2}, "second": {Locks: []string{"two"}, Priority: -1},
+		"both": {Locks: []string{"a", "x"}}, "third": {Locks: []string{"two"}, Priority: 1}, "later": {Locks: []string{"a"}, Priority: 1},
+		"below": {Paths: []string{"src/*.go"}, Priority: 2}, "codex": {Agent: "codex", Priority: 3}, "free": {Locks: []string{"z"}, Priority: 4},
+		"path": {Locks: []string{"path:src"}, Priority: -3},
+	} {
+		task.Title = title
+		w.add(task)
+	}
+	opts := dag.ClaimOptions{Locks: map[string]int{"two": 2}, Agents: map[string]dag.AgentGate{"codex": {AtOnce: 1}}}
+	for _, title := range []string{"path", "holder", "second"} {
+		w.take(title, opts)
+	}
+	for title, want := range map[string]string{
+		"both": "it waits for lock x, held by holder", "third": "it waits for lock two, held by second", "later": "it waits for lock a, reserved for both",
+		"below": "it waits for lock path:src, held by path", "codex": "it waits for a place of codex, held by holder", "free": "",
+	} {
+		task := w.task(title)
+		got := ""
+		for _, r := range get(w, func(g *dag.Graph) ([]dag.Reason, error) {
+			return g.Explain(task, func(dag.Process) dag.Life { return dag.Alive }, opts)
+		}) {
+			check.Equal(t, "kind", "lock", r.Kind)
+			got += strings.ReplaceAll(r.Text, r.Task, w.task(r.Task).Title)
+		}
+		check.Equal(t, title, want, got)
+	}
 }
 
 // What cannot be had stands before what can, in numbers: only the first of each lockset is looked at.

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"ralph/dag"
+	"ralph/event"
 	"ralph/internal/testing/check"
 )
 
@@ -321,6 +322,56 @@ func TestHeldWorkIsDroppedByWhatChangesItsTask(t *testing.T) {
 			w.sound()
 		})
 	}
+}
+
+// TestWorkSaysWhereTheWorkOfARunEndedUp has work that landed, that is held, that was kept aside twice, and that of another run.
+func TestWorkSaysWhereTheWorkOfARunEndedUp(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.plan("landed", "landed2", "held", "kept", "accepted", "nothing", "other")
+	kept := map[string]string{}
+	for title, state := range map[string]dag.MergeState{"landed": dag.MergeLanded, "landed2": dag.MergeLanded, "held": dag.MergeHeld, "accepted": dag.MergeHeld} {
+		c, _ := w.put(title, state)
+		if state == dag.MergeHeld { // the ref of what landed is gone
+			kept[c.Attempt] = "refs/" + title
+		}
+	}
+	w.update(func(g *dag.Graph) error { return g.Accept(w.id("accepted")) })
+	for _, ref := range []string{"refs/first", "refs/last"} {
+		c := w.claim("kept")
+		w.update(func(g *dag.Graph) error { return g.Release(c, dag.Release{}) })
+		kept[c.Attempt] = ref
+	}
+	w.spoil("nothing")
+	ours := w.run
+	w.update(func(g *dag.Graph) (err error) { w.run, err = g.StartRun(dag.Scope{}, dag.Process{}); return err })
+	c := w.claim("other")
+	kept[c.Attempt], kept["a-gone"] = "refs/other", "refs/gone"
+	got := get(w, func(g *dag.Graph) (event.Work, error) { return g.Work(ours.ID, kept) })
+	slices.SortFunc(got.Kept, func(a, b event.Kept) int { return strings.Compare(a.Ref, b.Ref) })
+	check.Equal(t, "work", event.Work{
+		Target: "main", From: "onto", To: "candidate", Commits: 2, Review: []event.Kept{{Task: w.id("held"), Ref: "refs/held"}},
+		Kept: []event.Kept{{Task: w.id("accepted"), Ref: "refs/accepted"}, {Task: w.id("kept"), Ref: "refs/last"}},
+	}, got)
+}
+
+// TestAnEntryThatIsLandingSaysWhatIsInItsWay until it is built again.
+func TestAnEntryThatIsLandingSaysWhatIsInItsWay(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.plan("a", "b")
+	c, n := w.put("a", dag.MergeGreen)
+	other, _ := w.put("b", dag.MergeGreen)
+	check.Equal(t, "before", "waits to land", w.merge(n).String())
+	w.update(func(g *dag.Graph) error { return g.Landing(c, n, "") })
+	check.Equal(t, "while it lands", "landing", w.merge(n).String())
+	w.refused(dag.ErrRefused, func(g *dag.Graph) error { return g.Landing(other, n, "another's") })
+	w.update(func(g *dag.Graph) error { return g.Landing(c, n, "one.txt is in the way") })
+	m := w.merge(n)
+	check.Equal(t, "while it waits", [2]string{"one.txt is in the way", "waits to land"}, [2]string{m.Reason, m.String()})
+	w.update(func(g *dag.Graph) error { return g.Built(c, n, "tip", "next") })
+	check.Equal(t, "afterwards", "", w.merge(n).Reason)
+	w.sound()
 }
 
 // TestQueuePageAgreesWithTheCode compares the table of docs/state-machine.md with MergeMoves, both ways.

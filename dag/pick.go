@@ -68,21 +68,19 @@ func (g *Graph) Refused(opts ClaimOptions) (Refused, error) {
 	return p.why, err
 }
 
-// Waits says what a task that is ready waits for: what others have, or came first for.
-func (g *Graph) Waits(t Task, opts ClaimOptions) ([]Reason, error) {
+// waits says what a task that is ready waits for: a lock that another holds, or came first for, or its agent.
+func (g *Graph) waits(t Task, opts ClaimOptions) ([]Reason, error) {
 	p, err := g.pick(opts) // for what it reserves
 	if err != nil || p.found.n == t.N {
 		return nil, err
 	}
 	p.held = slices.DeleteFunc(p.held, func(l LockHolder) bool { return l.Attempt == "" && l.Task == t.ID })
-	lock, until := p.obstacle(waiting{
-		id: t.ID, agent: cmp.Or(t.Agent, opts.Skip.Agent), locks: lockNames(t.Locks, t.Paths), finished: t.Unverified != "",
-	})
+	lock, until := p.obstacle(waiting{agent: cmp.Or(t.Agent, opts.Skip.Agent), locks: lockNames(t.Locks, t.Paths), finished: t.Unverified != ""})
 	switch {
 	case lock.Name != "":
 		return []Reason{{Kind: "lock", Task: lock.Task, Text: "it waits for " + lock.String()}}, g.tx.Err()
 	case !until.IsZero():
-		return []Reason{{Kind: "wait", Text: "its agent is not to start before", Until: until}}, g.tx.Err()
+		return []Reason{{Kind: "wait", Text: "it waits for the next start of its agent"}}, g.tx.Err()
 	}
 	return nil, g.tx.Err()
 }

@@ -74,6 +74,32 @@ func TestVerifyFindsEveryKindOfFault(t *testing.T) {
 	}
 }
 
+// TestVerifyFindsFaultsOfTheQueue breaks what the queue says about work that is in it.
+func TestVerifyFindsFaultsOfTheQueue(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		state        dag.MergeState
+		damage, want string
+	}{
+		"held work that can be claimed": {dag.MergeHeld, `UPDATE tasks SET review = 0;`, "review is 0, which is not what the queue says"},
+		"held work that was forgotten":  {dag.MergeHeld, `UPDATE merges SET state = 'dropped', ended_at = 1;`, "review is 1, which is not what the queue says"},
+		"an entry after its attempt":    {dag.MergeLanded, `UPDATE merges SET state = 'green', ended_at = NULL;`, "entry 1 of the queue is green, but nobody has it"},
+		"an entry of no task":           {dag.MergeGreen, `UPDATE merges SET attempt = 'a-0';`, "entry 1 of the queue is green, but nobody has it"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.plan("a")
+			w.put("a", test.state)
+			w.sound()
+			w.update(func(g *dag.Graph) error { return g.Tx().Exec(test.damage) })
+			check.Contains(t, "faults", test.want, fmt.Sprint(get(w, (*dag.Graph).Verify)))
+			w.update(func(g *dag.Graph) error { _, _, err := g.Recompute(); return err })
+			w.sound()
+		})
+	}
+}
+
 func TestWhyTellsEverythingThatKeepsATaskBack(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -8,7 +8,7 @@ import (
 
 // Reason is one thing that keeps a task from running.
 type Reason struct {
-	Kind  string    // status, children, blocker, ancestor, leaving, paused, review, wait, claim, failed
+	Kind  string    // status, children, blocker, ancestor, leaving, paused, review, wait, lock, claim, failed
 	Task  string    // the other task, if there is one
 	Text  string    // a sentence
 	Until time.Time // zero unless it ends by itself
@@ -50,14 +50,18 @@ func (g *Graph) Why(t Task) ([]Reason, error) {
 const DiedText = "its run has died; the next run recovers it, or: ralph recover"
 
 // Explain lists everything that keeps a task from being done: what Why says and the failed
-// tasks behind it, or that the run that claimed it died.
-func (g *Graph) Explain(t Task, life func(Process) Life) ([]Reason, error) {
+// tasks behind it, or that the run that claimed it died; of a ready one, what a claim with those
+// options could not have.
+func (g *Graph) Explain(t Task, life func(Process) Life, opts ClaimOptions) ([]Reason, error) {
 	stale, err := g.Stale(life)
 	if err != nil {
 		return nil, err
 	}
 	if slices.ContainsFunc(stale, func(s Task) bool { return s.ID == t.ID }) {
 		return []Reason{{Kind: "claim", Text: DiedText}}, nil
+	}
+	if t.Ready(g.now) {
+		return g.waits(t, opts)
 	}
 	reasons, err := g.Why(t)
 	if err != nil {

@@ -89,6 +89,24 @@ func TestALandingOfADeadRunDoesNotHoldUpALiveOne(t *testing.T) {
 	}
 }
 
+// TestATaskThatIsResetWhileItLands: only the target knows whether its work is there.
+func TestATaskThatIsResetWhileItLands(t *testing.T) {
+	notRaced(t)
+	for _, which := range []string{"t-00000001", "--stale"} {
+		t.Run(which, func(t *testing.T) {
+			t.Parallel()
+			p := newSlots(t)
+			p.plan("its run dies")
+			p.dying("K22", "run", "--jobs", "2").wait(-1)
+			p.awaitGone()
+			check.Contains(t, "what it says", "t-00000001 was landing, and its work may be on main: the next run finds out, or: ralph recover", p.want(0, "task", "reset", which).stderr)
+			p.want(0, "recover")
+			p.wantNobodyLanding()
+			p.want(0, "doctor")
+		})
+	}
+}
+
 // TestWorkInTheSlotOfADeadAttempt is kept as [recovery] on_dirty says.
 func TestWorkInTheSlotOfADeadAttempt(t *testing.T) {
 	notRaced(t)

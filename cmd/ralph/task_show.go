@@ -149,8 +149,10 @@ var taskWhyCommand = command{
 	example: "ralph task why 1f0c", exits: "3 not found", run: onTask(runTaskWhy),
 }
 
-func runTaskWhy(a *app, _ *session, g *dag.Graph, t dag.Task, o plainOptions) error {
-	reasons, err := g.Explain(t, life)
+func runTaskWhy(a *app, s *session, g *dag.Graph, t dag.Task, o plainOptions) error {
+	reasons, err := g.Explain(t, life, dag.ClaimOptions{
+		KeepGoing: s.config.Run.KeepGoing, Skip: dag.Skip{Agent: s.config.Agent.Use}, Locks: s.config.Locks, Agents: agentGates(a.finder(s.config), s.config),
+	})
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"ralph/dag"
 	"ralph/internal/human"
+	"ralph/internal/render"
 	"ralph/internal/sandbox"
 	"ralph/loop/recovery"
 	"ralph/report"
@@ -92,7 +93,7 @@ func changeTasks(ctx context.Context, a *app, ids []string, name, word string, d
 				return fmt.Errorf("%s: %w", name, err)
 			}
 		}
-		return nil
+		return noteLanding(a, g)
 	})
 	if err != nil {
 		return err
@@ -101,6 +102,17 @@ func changeTasks(ctx context.Context, a *app, ids []string, name, word string, d
 		a.note("%s %s: %s", t.ID, word, t.Title)
 	}
 	return nil
+}
+
+// noteLanding says what becomes of work that was landing when its task was taken away.
+func noteLanding(a *app, g *dag.Graph) error {
+	landing, err := g.MergesIn(dag.MergeLanding)
+	for _, m := range landing {
+		if at, err := g.Attempt(m.Attempt); err != nil || !at.EndedAt.IsZero() {
+			a.note("%s was landing, and its work may be on %s: the next run finds out, or: ralph recover", m.Task, render.Branch(m.Target))
+		}
+	}
+	return err
 }
 
 func hintReset(err error, t dag.Task) error {
@@ -168,8 +180,10 @@ func runTaskReset(ctx context.Context, a *app, o taskStateOptions) (err error) {
 	case o.Stale:
 		what = "stale task"
 		err = a.update(ctx, func(s *session, g *dag.Graph) (err error) {
-			count, err = recovery.ResetStale(g, life, sandbox.Sweep(s.project.Root), a.now())
-			return err
+			if count, err = recovery.ResetStale(g, life, sandbox.Sweep(s.project.Root), a.now()); err != nil {
+				return err
+			}
+			return noteLanding(a, g)
 		})
 	case len(o.Args) == 0:
 		return hint(usagef("ID is missing"), "to reset everything that failed: ralph task reset --failed")

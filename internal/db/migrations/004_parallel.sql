@@ -90,6 +90,7 @@ CREATE TABLE locks (
     task_id TEXT NOT NULL, -- of the attempt: a claim reads all locks
     PRIMARY KEY (name, attempt)
 ) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX locks_slot ON locks (name) WHERE name GLOB 'slot:*';
 
 -- When each agent may start its next attempt.
 CREATE TABLE agent_starts (
