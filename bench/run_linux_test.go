@@ -242,8 +242,13 @@ func (h *harness) add(dir string, n int) {
 	for i := range n {
 		fmt.Fprintf(&plan, `{"title": "Step %d", "description": "What has to be done.", "kind": "check", "gates": ["true"]}`+"\n", i)
 	}
+	h.plan(dir, plan.String())
+}
+
+// plan adds tasks.
+func (h *harness) plan(dir, tasks string) {
 	cmd := exec.Command(h.ralph, "task", "import", "-")
-	cmd.Dir, cmd.Stdin = dir, strings.NewReader(plan.String())
+	cmd.Dir, cmd.Stdin = dir, strings.NewReader(tasks)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		h.b.Fatalf("%v: %s", err, out)
 	}
@@ -267,7 +272,7 @@ func (h *harness) cost(dir string, args ...string) (cost, string) {
 	begin := time.Now()
 	err := cmd.Run()
 	c := cost{wall: time.Since(begin)}
-	if err != nil && cmd.ProcessState.ExitCode() != limited {
+	if status := cmd.ProcessState.ExitCode(); err != nil && status != limited && status != failed {
 		h.b.Fatalf("%s: %v: %s", strings.Join(args, " "), err, out.String())
 	}
 	c = c.plus(costOf(cmd.ProcessState.SysUsage().(*syscall.Rusage)))
@@ -282,8 +287,11 @@ func (h *harness) cost(dir string, args ...string) (cost, string) {
 	}
 }
 
-// limited is the exit status of a run that did as many iterations as it may.
-const limited = 4
+// Exit statuses of a run that did as many iterations as it may, and of one with tasks that failed.
+const (
+	limited = 4
+	failed  = 1
+)
 
 func (h *harness) output(dir string, args ...string) string {
 	cmd := exec.CommandContext(h.b.Context(), args[0], args[1:]...)
