@@ -3,12 +3,14 @@ package main
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"ralph/dag"
 	"ralph/internal/db"
 	"ralph/internal/testing/check"
+	"ralph/internal/testing/fakeagent"
 )
 
 // crowd does one task of forty. The first eight read the same line, and write it only when all
@@ -86,4 +88,44 @@ func TestEightAgentsOnFortyTasks(t *testing.T) {
 		check.Equal(t, "the tree of "+m.Task, want, p.shell(`git -C "$1" write-tree`, replay))
 	}
 	check.That(t, len(patches) == tasks && len(ids) == tasks, "%d patches of %d tasks, want each of %d once", len(patches), len(ids), tasks)
+}
+
+// TestTroubleAmongEightAgents: one is rate-limited, one dies, two do what is red together only. All of it lands.
+func TestTroubleAmongEightAgents(t *testing.T) {
+	notRaced(t)
+	const tasks = 8
+	does := func(when fakeagent.When, steps ...step) fakeagent.Conversation {
+		return fakeagent.Conversation{When: when, Steps: steps}
+	}
+	own := step{Do: "file", Path: "{{task}}.txt", Text: "work"}
+	instead := func(of string) []step { return []step{{Do: "run", Argv: []string{"rm", of}}, own, saysDone()} }
+	p := newPlace(t, fakeagent.Script{Conversations: []fakeagent.Conversation{
+		does(fakeagent.When{Task: number(1), Attempt: 1}, step{Do: "error", Code: -32603, Text: "Rate limit reached for model. Please try again in 1s."}),
+		does(fakeagent.When{Task: number(2), Attempt: 1}, step{Do: "file", Path: "half.txt", Text: "half"}, step{Do: "exit", Code: 3}),
+		does(fakeagent.When{Task: number(3), Prompt: 1}, step{Do: "file", Path: "a.txt", Text: "work"}, saysDone()),
+		does(fakeagent.When{Task: number(4), Prompt: 1}, step{Do: "file", Path: "b.txt", Text: "work"}, saysDone()),
+		does(fakeagent.When{Task: number(3)}, instead("a.txt")...),
+		does(fakeagent.When{Task: number(4)}, instead("b.txt")...),
+		does(fakeagent.When{}, own, saysDone()),
+	}}, "[verify]", `commands = ["! { test -e a.txt && test -e b.txt; }"]`)
+	p.env = append(p.env, "RALPH_SANDBOX_MODE=off", "XDG_STATE_HOME="+t.TempDir())
+	p.repository()
+	p.append(".git/info/exclude", "/plan.jsonl\n/.local\n/.cache\n/.config\n")
+	p.plan(slices.Repeat([]string{"task"}, tasks)...)
+	p.want(0, "run", "--jobs", fmt.Sprint(tasks))
+	landed := strings.Fields(p.shell(`git log --format='%(trailers:key=Ralph-Task,valueonly)' main`))
+	slices.Sort(landed)
+	var want []string
+	for i := range tasks {
+		want = append(want, number(i+1))
+	}
+	check.Equal(t, "tasks on the target", want, landed)
+	for _, id := range append(want[4:], want[0], want[1]) {
+		p.holds(id+".txt", "work")
+	}
+	p.holds("half.txt", "half") // the next attempt goes on from what the dead one left
+	check.That(t, p.has("a.txt") != p.has("b.txt") && p.has(number(3)+".txt") == p.has("b.txt") && p.has(number(4)+".txt") == p.has("a.txt"), "of the two that are red together, the second is to be repaired")
+	p.wantNobodyLanding()
+	check.Equal(t, "refs that are left", "", p.shell(`git for-each-ref refs/ralph`))
+	p.want(0, "doctor")
 }
