@@ -316,6 +316,15 @@ func (g *Graph) MergesIn(s MergeState) ([]Merge, error) {
 	return db.All(g.tx, mergesSQL, scanMerge, ":state", string(s))
 }
 
+const elsewhereSQL = `
+SELECT id FROM tasks INDEXED BY queue_finished WHERE unverified IS NOT NULL AND queue <= 1
+    AND (SELECT m.target FROM merges m WHERE m.task = tasks.n ORDER BY m.n DESC LIMIT 1) <> :target;`
+
+// Elsewhere lists the tasks whose finished work is to land on another branch than this one.
+func (g *Graph) Elsewhere(target string) ([]string, error) {
+	return db.All(g.tx, elsewhereSQL, (*db.Row).Text, ":target", target)
+}
+
 // ToReview lists the work that waits for a person, oldest first.
 func (g *Graph) ToReview() ([]Merge, error) {
 	held, err := g.MergesIn(MergeHeld)

@@ -43,14 +43,15 @@ type assignment struct {
 // look is what a look at the scope came to: an assignment, an end, or until when to wait.
 type look struct {
 	assignment
-	ok     bool
-	end    ending
-	until  time.Time       // zero if no time is waited for
-	paused time.Time       // since when the project is paused; zero if it is not
-	limit  *dag.AgentLimit // that is waited for; nil if it is something else
-	again  bool            // something changed: look again
-	soon   bool            // what is waited for happens in a moment
-	busy   string          // what another run has that is waited for; "" if it is something else
+	ok        bool
+	end       ending
+	until     time.Time       // zero if no time is waited for
+	paused    time.Time       // since when the project is paused; zero if it is not
+	limit     *dag.AgentLimit // that is waited for; nil if it is something else
+	again     bool            // something changed: look again
+	soon      bool            // what is waited for happens in a moment
+	elsewhere []string        // tasks whose work lands on another branch
+	busy      string          // what another run has that is waited for; "" if it is something else
 }
 
 // next returns the next assignment, waiting for one if waiting can help. False means
@@ -200,7 +201,7 @@ func (c *claimer) look(ctx context.Context, running int) (l look, err error) {
 	case refused.Skipped && len(who.spent) > 0: // only money can keep them back now
 		l.end = ending{kind: event.OutcomeLimit, reason: who.spent[0].Text}
 	default:
-		return c.blocked(ctx, tally)
+		return c.blocked(ctx, tally, l.elsewhere)
 	}
 	return l, err
 }
@@ -220,6 +221,10 @@ func (c *claimer) claim(g *dag.Graph, running int, l *look) (who availability, n
 	if who, err = c.findAvailable(g); err != nil {
 		return who, near, refused, err
 	}
+	if l.elsewhere, err = g.Elsewhere(c.opts.Landing.Target); err != nil {
+		return who, near, refused, err
+	}
+	who.skip.Tasks = slices.Concat(who.skip.Tasks, l.elsewhere)
 	failpoint.Hit("K1")
 	l.iteration = c.ledger.nextNumber()
 	opts := dag.ClaimOptions{
@@ -270,7 +275,7 @@ func (c *claimer) applyControl(g *dag.Graph, l *look) error {
 
 // blocked ends a run that can do nothing more, unless it only waits for a run that
 // has died meanwhile.
-func (c *claimer) blocked(ctx context.Context, tally dag.Tally) (look, error) {
+func (c *claimer) blocked(ctx context.Context, tally dag.Tally, elsewhere []string) (look, error) {
 	reason := fmt.Sprintf("%d of %d tasks remain, and none of them can run", countsOf(tally).Remaining, tally.Total())
 	if countsOf(tally).Remaining == 0 {
 		n := tally.OpenGroups()
@@ -281,6 +286,9 @@ func (c *claimer) blocked(ctx context.Context, tally dag.Tally) (look, error) {
 	}
 	if n := c.toReview(ctx); n > 0 {
 		reason += fmt.Sprintf("; %d to review: ralph review", n)
+	}
+	if len(elsewhere) > 0 {
+		reason += "; finished, and lands on another branch with ralph merge: " + human.List(elsewhere, 5)
 	}
 	if others := tally.ByStatus[dag.InProgress]; others > 0 {
 		if n, err := c.reclaim(ctx); err != nil || n > 0 {

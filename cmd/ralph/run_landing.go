@@ -12,7 +12,6 @@ import (
 	"ralph/internal/git"
 	"ralph/internal/human"
 	"ralph/internal/render"
-	"ralph/internal/seq"
 	"ralph/loop"
 )
 
@@ -42,13 +41,7 @@ func setLanding(ctx context.Context, a *app, s *session, given runOptions, opts 
 	case here && jobs > 1 && !given.SharedFolder:
 		return hint(usagef("%d agents in one folder overwrite each other's work", jobs), "run one: --jobs 1; or accept that: --shared-folder")
 	}
-	accepted, err := acceptedWork(ctx, s)
-	switch {
-	case err != nil:
-		return err
-	case here && len(accepted) > 0: // it would be claimed first, and its files are not here
-		return hint(usagef("work that was accepted waits to land: %s", human.List(tasksOfMerges(accepted), 5)), "land it first: ralph merge; or let agents work in slots: --target BRANCH")
-	case here:
+	if here {
 		return nil
 	}
 	repo, err := openRepo(ctx, s.project.Root)
@@ -60,10 +53,9 @@ func setLanding(ctx context.Context, a *app, s *session, given runOptions, opts 
 	if err != nil {
 		return hint(usagef("agents work in slots only in a git repository: %v", err), "run one in this folder: --jobs 1; or several, which may overwrite each other's work: --shared-folder")
 	}
-	if given.finished && given.Target == nil && len(accepted) > 0 { // where it was tested
-		given.Target = &accepted[0].Target
-		if i := slices.IndexFunc(accepted, func(m dag.Merge) bool { return m.Target != *given.Target }); i > 0 {
-			return hint(usagef("accepted work is for several branches, such as %s and %s", render.Branch(*given.Target), render.Branch(accepted[i].Target)), "name one: --target BRANCH")
+	if given.finished && given.Target == nil {
+		if given.Target, err = acceptedFor(ctx, s); err != nil {
+			return err
 		}
 	}
 	opts.Landing = loop.Landing{Repo: repo, Window: s.config.Merge.Window, Review: review}
@@ -72,14 +64,20 @@ func setLanding(ctx context.Context, a *app, s *session, given runOptions, opts 
 	return err
 }
 
-// acceptedWork lists what a person let land that has not landed yet.
-func acceptedWork(ctx context.Context, s *session) (list []dag.Merge, err error) {
-	err = s.store.View(ctx, func(g *dag.Graph) error { list, err = g.MergesIn(dag.MergeHeld); return err })
-	return slices.DeleteFunc(list, func(m dag.Merge) bool { return !m.Accepted }), err
-}
-
-func tasksOfMerges(list []dag.Merge) []string {
-	return seq.Map(list, func(m dag.Merge) string { return m.Task })
+// acceptedFor is the branch for which work was accepted; nil if there is none, or no such work.
+func acceptedFor(ctx context.Context, s *session) (target *string, err error) {
+	var held []dag.Merge
+	err = s.store.View(ctx, func(g *dag.Graph) error { held, err = g.MergesIn(dag.MergeHeld); return err })
+	for _, m := range held {
+		switch {
+		case !m.Accepted:
+		case target != nil && *target != m.Target:
+			return nil, hint(usagef("accepted work is for several branches, such as %s and %s", render.Branch(*target), render.Branch(m.Target)), "name one: --target BRANCH")
+		default:
+			target = &m.Target
+		}
+	}
+	return target, err
 }
 
 // openRepo opens the repository of a project, if this git can merge without a working tree.

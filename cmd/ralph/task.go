@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -27,13 +28,15 @@ func resolveTask(g *dag.Graph, typed string) (dag.Task, error) {
 }
 
 // onTask makes a command of a function that reads the graph about the task whose ID is the argument.
-func onTask(run func(*app, *session, *dag.Graph, dag.Task, plainOptions) error) runner {
-	return onGraph(func(a *app, s *session, g *dag.Graph, o plainOptions) error {
-		t, err := resolveTask(g, o.Args[0])
-		if err != nil {
-			return err
-		}
-		return run(a, s, g, t, o)
+func onTask(run func(context.Context, *app, *session, *dag.Graph, dag.Task, plainOptions) error) runner {
+	return inProject(func(ctx context.Context, a *app, s *session, o plainOptions) error {
+		return s.store.View(ctx, func(g *dag.Graph) error {
+			t, err := resolveTask(g, o.Args[0])
+			if err != nil {
+				return err
+			}
+			return run(ctx, a, s, g, t, o)
+		})
 	})
 }
 

@@ -156,7 +156,7 @@ func changeDeps(name, words string, change func(g *dag.Graph, blocker, blocked s
 	})
 }
 
-func runDepsList(a *app, _ *session, g *dag.Graph, t dag.Task, o plainOptions) error {
+func runDepsList(_ context.Context, a *app, _ *session, g *dag.Graph, t dag.Task, o plainOptions) error {
 	blockers, _ := g.Blockers(t) // the first error of the database is also that of what follows
 	dependents, err := g.Dependents(t)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"ralph/dag"
 	"ralph/event"
+	"ralph/internal/human"
 	"ralph/internal/jsonval"
 	"ralph/internal/render"
 	"ralph/internal/term"
@@ -18,20 +19,10 @@ import (
 
 var taskShowCommand = command{
 	name: "show", args: "ID", short: "show everything about a task", flags: []flagSpec{jsonFlag},
-	example: "ralph task show t-1f0c9a3e", exits: "3 not found", run: inProject(runTaskShow),
+	example: "ralph task show t-1f0c9a3e", exits: "3 not found", run: onTask(runTaskShow),
 }
 
-func runTaskShow(ctx context.Context, a *app, s *session, o plainOptions) error {
-	return s.store.View(ctx, func(g *dag.Graph) error {
-		t, err := resolveTask(g, o.Args[0])
-		if err != nil {
-			return err
-		}
-		return showTask(ctx, a, s, g, t, o)
-	})
-}
-
-func showTask(ctx context.Context, a *app, s *session, g *dag.Graph, t dag.Task, o plainOptions) error {
+func runTaskShow(ctx context.Context, a *app, s *session, g *dag.Graph, t dag.Task, o plainOptions) error {
 	views, err := viewTasks(a, s, g, t)
 	if err != nil {
 		return err
@@ -41,22 +32,23 @@ func showTask(ctx context.Context, a *app, s *session, g *dag.Graph, t dag.Task,
 	if err != nil {
 		return err
 	}
-	landed, kept, err := findWork(ctx, s, g, t, attempts)
+	work, where, err := workOf(ctx, a, s, g, t, attempts)
 	if err != nil {
 		return err
 	}
 	if o.JSON {
 		used := usageOf(attempts)
-		return a.printJSON(append(views[0].Object(), "dependents", report.IDs(dependents), "history", report.ViewAttempts(s.project.Runs(), attempts),
+		return a.printJSON(slices.Concat(views[0].Object(), jsonval.Object{
+			"dependents", report.IDs(dependents), "history", report.ViewAttempts(s.project.Runs(), attempts),
 			"cost_usd", used.CostUSD, "cost_estimated", used.Estimated, "cost_unknown", used.Unknown,
-			"landed", landedJSON(landed), "kept", null(kept)))
+		}, where))
 	}
 	blockers, _ := g.Blockers(t)
 	children, err := g.ChildTasks(t)
 	if err != nil {
 		return err
 	}
-	text := taskText(a, t, views[0], report.CostOf(usageOf(attempts))) + workText(a, landed, kept) + taskSection(a, "Waits for", blockers) + taskSection(a, "Holds up", dependents) +
+	text := taskText(a, t, views[0], report.CostOf(usageOf(attempts))) + work + taskSection(a, "Waits for", blockers) + taskSection(a, "Holds up", dependents) +
 		taskSection(a, "Subtasks", children) + attemptsText(a.palette(), s.project.Runs(), attempts)
 	text = term.WrapLines(a.redact.Text(text), a.width)
 	if t.Description != "" {
@@ -65,34 +57,23 @@ func showTask(ctx context.Context, a *app, s *session, g *dag.Graph, t dag.Task,
 	return written(fmt.Fprint(a.stdout, text))
 }
 
-// findWork finds where the work of a task is that was done in slots: on a branch, or in a ref.
-func findWork(ctx context.Context, s *session, g *dag.Graph, t dag.Task, attempts []dag.Attempt) (landed dag.Merge, kept string, err error) {
-	if !slices.ContainsFunc(attempts, func(at dag.Attempt) bool { return at.Slot > 0 }) {
-		return landed, "", nil
+// workOf says where the work of a task is that was done in slots: on a branch, or in a ref.
+func workOf(ctx context.Context, a *app, s *session, g *dag.Graph, t dag.Task, attempts []dag.Attempt) (text string, object jsonval.Object, err error) {
+	var landed any
+	kept := ""
+	m, err := g.LandedWork(t)
+	if m.N > 0 {
+		landed = jsonval.Object{"target", m.Target, "commit", m.Candidate, "at", m.EndedAt}
+		text = a.fieldLines("landed", fmt.Sprintf("on %s; see it: git show %s", render.Branch(m.Target), render.Commit(m.Candidate)))
 	}
-	landed, err = g.LandedWork(t)
-	refs := keptWork(ctx, s.project.Root)
-	for _, at := range attempts {
-		kept = cmp.Or(refs[at.ID], kept)
+	if slices.ContainsFunc(attempts, func(at dag.Attempt) bool { return at.Slot > 0 }) {
+		refs := keptWork(ctx, s.project.Root)
+		for _, at := range attempts {
+			kept = cmp.Or(refs[at.ID], kept)
+		}
+		text += a.fieldLines("kept", human.Lead("not landed; see it: git show ", kept))
 	}
-	return landed, kept, err
-}
-
-func workText(a *app, landed dag.Merge, kept string) (text string) {
-	if landed.N > 0 {
-		text = a.fieldLines("landed", fmt.Sprintf("on %s; see it: git show %s", render.Branch(landed.Target), render.Commit(landed.Candidate)))
-	}
-	if kept != "" {
-		text += a.fieldLines("kept", "not landed; see it: git show "+kept)
-	}
-	return text
-}
-
-func landedJSON(m dag.Merge) any {
-	if m.N == 0 {
-		return nil
-	}
-	return jsonval.Object{"target", m.Target, "commit", m.Candidate, "at", m.EndedAt}
+	return text, jsonval.Object{"landed", landed, "kept", null(kept)}, err
 }
 
 // usageOf adds up what attempts used.
@@ -149,7 +130,7 @@ var taskWhyCommand = command{
 	example: "ralph task why 1f0c", exits: "3 not found", run: onTask(runTaskWhy),
 }
 
-func runTaskWhy(a *app, s *session, g *dag.Graph, t dag.Task, o plainOptions) error {
+func runTaskWhy(_ context.Context, a *app, s *session, g *dag.Graph, t dag.Task, o plainOptions) error {
 	reasons, err := g.Explain(t, life, dag.ClaimOptions{
 		KeepGoing: s.config.Run.KeepGoing, Skip: dag.Skip{Agent: s.config.Agent.Use}, Locks: s.config.Locks, Agents: agentGates(a.finder(s.config), s.config),
 	})

@@ -12,6 +12,7 @@ import (
 	"ralph/internal/git"
 	"ralph/internal/human"
 	"ralph/internal/render"
+	"ralph/internal/seq"
 	"ralph/merge"
 )
 
@@ -57,6 +58,10 @@ func runUndo(ctx context.Context, a *app, o undoOptions) error {
 		a.note("warning: %s is left over: %v", id, derr)
 	}
 	return err
+}
+
+func tasksOfMerges(list []dag.Merge) []string {
+	return seq.Map(list, func(m dag.Merge) string { return m.Task })
 }
 
 // addUndo adds a task that takes back what landed, newest first, after it has tried that.
