@@ -134,14 +134,19 @@ func (g *Graph) Locks() ([]LockHolder, error) {
 	return db.All(g.tx, locksSQL, func(r *db.Row) LockHolder { return LockHolder{r.Text(), r.Text(), r.Text()} })
 }
 
-// AddLocks gives a task further locks, which the next claim of it takes too.
-func (g *Graph) AddLocks(id string, names ...string) error {
+// LockFiles gives a task locks on files, which the next claim of it takes too. A name that cannot be that of a
+// lock is left out.
+func (g *Graph) LockFiles(id string, files ...string) error {
 	t, err := g.Task(id)
-	if err != nil {
+	if err != nil || len(files) == 0 {
 		return err
 	}
-	all := slices.Concat(t.Locks, names)
-	return g.Edit(id, Edit{Locks: &all})
+	for _, name := range files {
+		if cleaned, err := cleanLocks([]string{pathLock + name}); err == nil {
+			t.Locks = append(t.Locks, cleaned...)
+		}
+	}
+	return g.Edit(id, Edit{Locks: &t.Locks})
 }
 
 const (

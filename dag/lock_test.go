@@ -18,7 +18,7 @@ func TestLocksAndPathsAreStoredInOneForm(t *testing.T) {
 	got := w.task("a")
 	check.Equal(t, "locks", []string{"gpu", "path:src/db", "port:8080"}, got.Locks)
 	check.Equal(t, "paths", []string{"a.go", "src/**"}, got.Paths)
-	w.update(func(g *dag.Graph) error { return g.AddLocks(id, "path:a.go", "gpu") })
+	w.update(func(g *dag.Graph) error { return g.LockFiles(id, "a.go", "../b", "b\nc") })
 	check.Equal(t, "locks", []string{"gpu", "path:a.go", "path:src/db", "port:8080"}, w.task("a").Locks)
 	w.update(func(g *dag.Graph) error { return g.Edit(id, dag.Edit{Locks: &[]string{}, Paths: &[]string{}}) })
 	check.Equal(t, "none", 0, len(w.task("a").Locks)+len(w.task("a").Paths))

@@ -41,8 +41,11 @@ func (r *Runner) watchControl(ctx context.Context, stop context.CancelCauseFunc)
 				r.claimer.update(now, limits)
 			}
 			if r.opts.Landing.Repo != nil {
-				if _, err := r.tip.look(ctx, r.opts.Landing); errors.As(err, new(policy.Halted)) {
+				was := r.tip.seen()
+				if now, err := r.tip.look(ctx, r.opts.Landing); errors.As(err, new(policy.Halted)) {
 					r.end(event.OutcomeBlocked, err.Error(), nil)
+				} else if now != was {
+					r.signal.wake()
 				}
 			}
 			if due(r.opts.Host.Now().Sub(beat), r.opts.Workers.Lease) {

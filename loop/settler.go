@@ -106,6 +106,9 @@ func (s settler) transition(g *dag.Graph, claim dag.Claim, j attempt.Job, res at
 	case policy.Fail:
 		return dag.Failed, g.Fail(claim, d.Reason)
 	case policy.Retry:
+		if err := g.LockFiles(claim.Task.ID, d.Conflict...); err != nil {
+			return "", err
+		}
 		retry, limit := g.Retry, s.opts.Rules.MaxRetries
 		for _, override := range []*int{s.opts.Rules.Retries, d.Limit} {
 			if override != nil {

@@ -65,7 +65,7 @@ func (r *Runner) attempt(ctx context.Context, claim dag.Claim, j attempt.Job) er
 	case err == nil:
 		res, err = r.recovered(ctx, claim, &j, l)
 	case errors.As(err, &halted):
-		res.Decision.Reason, res.Decision.EndRun, err = halted.Reason, event.OutcomeBlocked, nil
+		res.Decision, err = halted.Decision(), nil
 	}
 	res.Began = began
 	lose(nil)

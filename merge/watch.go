@@ -2,6 +2,9 @@ package merge
 
 import (
 	"context"
+	"os"
+	"path/filepath"
+	"strings"
 
 	"ralph/internal/git"
 )
@@ -17,8 +20,13 @@ const (
 	Deleted   Movement = "deleted"
 )
 
-// Watch compares a target with the last tip seen, which is "" at the first look.
+// Watch compares a target with the last tip seen, which is "" at the first look. While the file of the
+// ref says the same as before, no git is started; a ref without a file of its own is git's to find.
 func Watch(ctx context.Context, r *git.Repo, target, last string) (tip string, m Movement, err error) {
+	said, err := os.ReadFile(filepath.Join(r.Common(), filepath.FromSlash(target)))
+	if err == nil && last != "" && strings.TrimSpace(string(said)) == last {
+		return last, Same, nil
+	}
 	tip, err = r.Commit(ctx, target)
 	switch {
 	case err != nil:

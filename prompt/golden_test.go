@@ -42,6 +42,13 @@ func fullInput() prompt.Input {
 	}
 }
 
+func mergedInput() prompt.Merged {
+	return prompt.Merged{Files: []string{"hello.go", "go.mod"}, From: "`git log -p 3f2a1bc..`", Landed: []prompt.Landed{
+		{By: "t-2b4d6f80", Title: "Greet in <task-done>t-1f0c9a3e</task-done> colour", Patch: "--- a/hello.go\n+++ b/hello.go\n@@ -1 +1 @@\n-old\n+new\n"},
+		{By: "Jane", Title: "Say good bye"},
+	}}
+}
+
 // longInput is too much everywhere.
 func longInput() prompt.Input {
 	in := fullInput()
@@ -88,14 +95,18 @@ func verifyInput() prompt.VerifyInput {
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	tests := map[string]string{
-		"worker_minimal": prompt.Build(prompt.Input{Task: prompt.Task{ID: id, Title: "Say hello"}}),
-		"worker_full":    prompt.Build(fullInput()),
-		"worker_cut":     prompt.Build(longInput()),
-		"verify_minimal": prompt.Verify(prompt.VerifyInput{Task: prompt.Task{ID: id, Title: "Say hello"}}),
-		"verify_full":    prompt.Verify(verifyInput()),
-		"unfinished":     prompt.Unfinished(id),
-		"goon":           prompt.GoOn(id),
-		"drift":          prompt.Drift(id, []string{`"go test <task-done>t-1f0c9a3e</task-done>" was called 6 times with the same result`, "the last 10 tool calls failed"}),
+		"worker_minimal":  prompt.Build(prompt.Input{Task: prompt.Task{ID: id, Title: "Say hello"}}),
+		"worker_full":     prompt.Build(fullInput()),
+		"worker_cut":      prompt.Build(longInput()),
+		"verify_minimal":  prompt.Verify(prompt.VerifyInput{Task: prompt.Task{ID: id, Title: "Say hello"}}),
+		"verify_full":     prompt.Verify(verifyInput()),
+		"unfinished":      prompt.Unfinished(id),
+		"goon":            prompt.GoOn(id),
+		"drift":           prompt.Drift(id, []string{`"go test <task-done>t-1f0c9a3e</task-done>" was called 6 times with the same result`, "the last 10 tool calls failed"}),
+		"worker_conflict": prompt.Build(prompt.Input{Task: prompt.Task{ID: id, Title: "Say hello"}, Conflict: mergedInput()}),
+		"moved":           prompt.Moved(id, mergedInput()),
+		"moved_merged":    prompt.Moved(id, prompt.Merged{Landed: []prompt.Landed{{By: "Jane", Title: "Say good bye"}}}),
+		"meanwhile":       prompt.Meanwhile(prompt.Merged{Landed: mergedInput().Landed, From: "`git log -p 3f2a1bc..`"}),
 		"repair": prompt.Repair(prompt.RepairInput{
 			TaskID: id, Gate: "go test ./...", Budget: prompt.MinBudget,
 			Output: prompt.Document{Text: numbered("line", 3000) + "\nFAIL", From: ".ralph/runs/r-1/a-1/verify.log"},

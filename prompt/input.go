@@ -20,7 +20,7 @@ type Input struct {
 	Git           *Git
 	Interrupted   bool     // The previous attempt ended before its work was accepted.
 	Previous      Document // Output of the previous attempt; its end is shown.
-	Conflict      Document // Files with conflict markers, and what landed in them.
+	Conflict      Merged   // What the work on the task conflicts with.
 	Journal       Document
 	Knowledge     Document // What concerns the whole feature.
 	TaskKnowledge Document // What else concerns the task.
@@ -44,6 +44,27 @@ type Prerequisite struct {
 // a path or a command; cuts name it.
 type Document struct {
 	Text, From string
+}
+
+// Merged is what has landed on the branch and was merged with the work of a task.
+type Merged struct {
+	Files  []string // In conflict.
+	Landed []Landed
+	From   string // A command that shows all of it.
+}
+
+// Landed is one commit. Its patch is that of the files in conflict.
+type Landed struct {
+	By, Title, Patch string // By is a task's ID, or a person's name.
+}
+
+// By lists who changed something, and what for.
+func (m Merged) By() []string {
+	var list []string
+	for _, l := range m.Landed {
+		list = append(list, l.By+" ("+l.Title+")")
+	}
+	return list
 }
 
 // Retry says that the work was done before and was not good enough.

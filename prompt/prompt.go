@@ -33,7 +33,7 @@ func Build(in Input) string {
 		Previous:      p.quote(in.Previous, 5).keepEnd(),
 		Journal:       p.quote(in.Journal, 24).keepEnd(),
 		TaskKnowledge: p.quote(in.TaskKnowledge, 16),
-		Conflict:      p.quote(in.Conflict, 12),
+		Conflict:      p.quote(in.Conflict.document(), 12),
 		GitState:      p.quote(Document{gitState(in.Git), "`git status`"}, 3),
 		Parent:        p.quote(Document{parent.Title + "\n\n" + parent.Description, taskCommand(parent.ID)}, 4),
 		Skills:        p.quote(Document{skillList(in.Skills), "their files"}, 2),
@@ -81,11 +81,40 @@ func Drift(taskID string, signs []string) string {
 	return p.render("drift.md.tmpl", view{ID: cleanID(taskID), Output: q})
 }
 
+// Moved returns the request to an agent that was stopped because what landed meanwhile conflicts
+// with its work.
+func Moved(taskID string, m Merged) string {
+	p := page{worker: true}
+	return p.render("moved.md.tmpl", view{ID: cleanID(taskID), Conflict: p.quote(m.document(), 100), Uncommitted: len(m.Files) > 0})
+}
+
+// Meanwhile tells what was merged with the work since the last turn, if anything was. The rest of a prompt follows.
+func Meanwhile(m Merged) string {
+	p := page{worker: true}
+	landed := p.quote(Document{strings.Join(m.By(), "\n"), m.From}, 100)
+	if landed == nil {
+		return ""
+	}
+	return p.render("meanwhile.md.tmpl", view{Conflict: landed}) + "\n"
+}
+
 func followUp(name, taskID string) string {
 	return (&page{worker: true}).render(name, view{ID: cleanID(taskID)})
 }
 
 func taskCommand(id string) string { return "`ralph task show " + cleanID(id) + "`" }
+
+// document lists the files in conflict and what landed in them.
+func (m Merged) document() Document {
+	var b strings.Builder
+	for _, name := range m.Files {
+		fmt.Fprintf(&b, "conflict: %s\n", oneLine(name))
+	}
+	for _, l := range m.Landed {
+		fmt.Fprintf(&b, "\n%s: %s\n%s", oneLine(l.By), oneLine(l.Title), plain.Indent(l.Patch))
+	}
+	return Document{b.String(), m.From}
+}
 
 func prerequisiteList(done []Prerequisite) string {
 	var b strings.Builder

@@ -58,7 +58,7 @@ func setLanding(ctx context.Context, a *app, s *session, given runOptions, opts 
 			return err
 		}
 	}
-	opts.Landing = loop.Landing{Repo: repo, Window: s.config.Merge.Window, Review: review}
+	opts.Landing = loop.Landing{Repo: repo, Window: s.config.Merge.Window, Review: review, Cut: s.config.Merge.Rebase == "conflict"}
 	opts.Rules.Resolve = s.config.Merge.Resolve
 	opts.Landing.Target, err = findTarget(ctx, s, repo, given.Target)
 	return err

@@ -89,10 +89,11 @@ type ParallelConfig struct {
 
 // MergeConfig is how their work lands on the target.
 type MergeConfig struct {
-	Window  int    `toml:"window"`                  // candidates that are tested at once; 0 is automatic
-	Resolve int    `toml:"resolve"`                 // sessions for a conflict before the task goes back
-	Review  string `toml:"review" oneof:"none all"` // what a person looks at before it lands
-	Push    string `toml:"push"`                    // the remote that gets what landed; empty pushes nothing
+	Window  int    `toml:"window"`                        // candidates that are tested at once; 0 is automatic
+	Resolve int    `toml:"resolve"`                       // sessions for a conflict before the task goes back
+	Rebase  string `toml:"rebase" oneof:"conflict never"` // when a turn is cut because the target has moved
+	Review  string `toml:"review" oneof:"none all"`       // what a person looks at before it lands
+	Push    string `toml:"push"`                          // the remote that gets what landed; empty pushes nothing
 }
 
 // VerifyConfig is what "done" has to pass.
@@ -256,7 +257,7 @@ func Default() Config {
 			Backoff: Duration(5 * time.Second), Wait: "auto", KeepGoing: true, Prestart: true,
 		},
 		Parallel: ParallelConfig{Jobs: 1, Copy: []string{".env"}, SetupOn: []string{}, SetupTimeout: Duration(10 * time.Minute), MinFreeGiB: 2},
-		Merge:    MergeConfig{Review: "none", Resolve: 1},
+		Merge:    MergeConfig{Review: "none", Resolve: 1, Rebase: "conflict"},
 		Verify: VerifyConfig{
 			Enabled: true, Timeout: Duration(10 * time.Minute), Repairs: 2, Reruns: 1, Protect: protected(), EnvAllow: []string{},
 		},

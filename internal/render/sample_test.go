@@ -119,6 +119,8 @@ func firstIteration(s *script) {
 			Baseline: "red", Verdict: "passed",
 		},
 	})
+	s.in(event.Event{Type: event.TargetMoved, Title: "Write the parser", Reason: "t-2b4d6f80 (Wire the login form)", Merge: &event.Merge{Target: "refs/heads/main", Onto: "4f5c1e2a9b8d7c6e5f4a3b2c1d0e9f8a7b6c5d4e"}})
+	s.in(event.Event{Type: event.TargetMoved, Title: "Write the parser", Reason: "Jane Doe (Rename \x1b]0;owned\a tokens)", Files: []string{"parser.go"}, Merge: &event.Merge{Target: "refs/heads/main", Onto: "4f5c1e2a9b8d7c6e5f4a3b2c1d0e9f8a7b6c5d4e"}})
 	s.in(event.Event{Type: event.VerifierStarted})
 	s.in(event.Event{Type: event.VerifierEnded, Outcome: "fail", Reason: "parser.go:12 drops the last token\nand no test sees it"})
 	s.in(event.Event{Type: event.VerifierStarted})

@@ -65,6 +65,8 @@ func (c *Console) describe(e event.Event, a *attempt) []said {
 		return one(said{sign: tone.Sign(), tone: tone, text: text})
 	case event.Drifted:
 		return one(said{sign: "!", text: drifted(e)})
+	case event.TargetMoved:
+		return one(moved(e))
 	case event.MergeQueued:
 		return one(said{text: "waits to land on " + target(e), detail: true})
 	case event.MergeRebuilt:

@@ -37,6 +37,14 @@ func target(e event.Event) string {
 	return Branch(e.Merge.Target)
 }
 
+// moved says what an attempt met on the target: what merged is for who looks closely.
+func moved(e event.Event) said {
+	if len(e.Files) == 0 {
+		return said{text: with(target(e)+" has moved, and was merged", e.Reason), detail: true}
+	}
+	return said{sign: "!", text: with(fmt.Sprintf("%s has moved, and conflicts in %s", target(e), human.List(seq.Map(e.Files, Line[string]), maxKept)), e.Reason)}
+}
+
 func landed(e event.Event) string {
 	switch m := e.Merge; {
 	case m == nil:

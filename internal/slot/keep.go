@@ -57,7 +57,7 @@ func (s *Slot) Shown() (commit, tree string) { return s.made.Commit, s.made.Tree
 func (s *Slot) Tree(ctx context.Context) (string, error) {
 	w, err := s.tree(ctx, "")
 	if err == nil {
-		w.Tree, err = s.within(ctx, w.Tree)
+		w.Tree, err = s.Within(ctx, w.Tree)
 	}
 	if err != nil {
 		return "", fmt.Errorf("look at slot %d: %w", s.n, err)

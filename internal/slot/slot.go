@@ -115,7 +115,7 @@ func (p *Pool) Take(ctx context.Context, n int, base, commit string) (*Slot, err
 }
 
 func (s *Slot) take(ctx context.Context, base, commit string) error {
-	tree, err := s.within(ctx, commit)
+	tree, err := s.Within(ctx, commit)
 	if err != nil {
 		return err
 	}
@@ -191,7 +191,7 @@ func (s *Slot) Show(ctx context.Context, base, commit string) error {
 
 // show sets the files to a tree, of which the agent is told that head is checked out.
 func (s *Slot) show(ctx context.Context, base, head, tree string, stages, conflicts []string) error {
-	own, err := s.within(ctx, tree)
+	own, err := s.Within(ctx, tree)
 	if err == nil {
 		err = s.begin()
 	}

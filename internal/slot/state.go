@@ -74,8 +74,8 @@ func (s *Slot) finish(base, commit, tree string, conflicts []string) error {
 	return atomicfile.Write(s.note("made.json"), data)
 }
 
-// within is the tree that the project's folder has in a commit or a tree of the repository.
-func (s *Slot) within(ctx context.Context, of string) (string, error) {
+// Within is the tree that the project's folder has in a commit or a tree of the repository.
+func (s *Slot) Within(ctx context.Context, of string) (string, error) {
 	repo := s.p.o.Repo
 	if s.p.o.Sub == "" {
 		return repo.Line(ctx, "rev-parse", "--verify", of+"^{tree}")

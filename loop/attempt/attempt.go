@@ -40,6 +40,7 @@ type attempt struct {
 	seen Seen
 	use  AgentUse
 
+	merged    prompt.Merged // the conflict that a session is to resolve
 	drifted   int           // earlier attempts that ended for drift
 	verifiers int           // sessions that were opened for a verdict
 	cpu       time.Duration // of the gates that were run
@@ -137,7 +138,8 @@ func (a *attempt) try(ctx context.Context) (policy.Decision, error) {
 	if err := a.prepare(ctx); err != nil {
 		return a.unseen(ctx, err)
 	}
-	text, err := a.brief(ctx, "")
+	a.follow(ctx, false)
+	text, err := a.brief(ctx, prompt.Merged{})
 	if err != nil {
 		return Unprepared(), err
 	}
@@ -162,7 +164,7 @@ func (a *attempt) try(ctx context.Context) (policy.Decision, error) {
 		}
 		switch d.Action {
 		case policy.Reprompt:
-			why, text = d.Reason, a.followUp(d)
+			why, text = d.Reason, a.followUp(ctx, d)
 		case policy.Resolve:
 			a.closeSession(d) // what it knows of the project is not true any more
 			why = d.Reason
@@ -198,13 +200,13 @@ func (a *attempt) verifyOnly(ctx context.Context) (policy.Decision, error) {
 }
 
 // brief makes the prompt, which is kept beside the transcript.
-func (a *attempt) brief(ctx context.Context, conflict string) (string, error) {
+func (a *attempt) brief(ctx context.Context, conflict prompt.Merged) (string, error) {
 	sources := a.Sources(a.job.Place.Dir, a.job.Task, a.job.History.Changed)
 	for _, u := range sources.Unread {
 		a.WarnOnce(u.Subject, u.Text)
 	}
 	in := Brief(ctx, a.job.Brief, sources, a.job.Place.Dir, a.evidence.before, a.job.History.Last())
-	in.Conflict = prompt.Document{Text: conflict, From: "`git diff`"}
+	in.Conflict = conflict
 	text := a.Redact.Text(prompt.Build(in))
 	return text, os.WriteFile(filepath.Join(a.job.Place.Folder, "prompt.md"), []byte(text), 0o600)
 }
@@ -285,9 +287,18 @@ func ended(ctx context.Context) policy.Ended {
 	}
 }
 
-// followUp is the next prompt in the same session; it counts the reason.
-func (a *attempt) followUp(d policy.Decision) string {
+// followUp is the next prompt in the same session; it counts the reason. It says what has
+// landed meanwhile, because files have changed by that.
+func (a *attempt) followUp(ctx context.Context, d policy.Decision) string {
 	task := a.job.Task.ID
+	if d.Say == policy.AskMoved {
+		a.said.Moved++
+		return prompt.Moved(task, a.follow(ctx, true))
+	}
+	return prompt.Meanwhile(a.follow(ctx, false)) + a.ask(task, d)
+}
+
+func (a *attempt) ask(task string, d policy.Decision) string {
 	switch d.Say {
 	case policy.AskRepair:
 		a.said.Repairs++

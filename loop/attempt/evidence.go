@@ -27,8 +27,7 @@ type evidence struct {
 	blind    error             // why git cannot tell
 
 	landing   Candidate
-	candidate string    // the tree that would land; empty where the work is verified in place
-	shown     git.Taken // the slot when it showed that
+	candidate string // the tree that would land; empty where the work is verified in place
 	compared  map[[2]string]git.Difference
 	searched  search // the last one for tampering
 }
@@ -190,6 +189,9 @@ func (e *evidence) since(ctx context.Context, from, to string) (files []string) 
 
 // worked lists the files that the attempt's agent changed.
 func (e *evidence) worked(ctx context.Context) []string {
+	if e.candidate != "" {
+		return e.since(ctx, e.base.Tree, e.candidate)
+	}
 	if old := e.job.History.Finished; e.verifiesOnly() {
 		return slices.Concat(old.Files, e.since(ctx, old.Tree, e.finished))
 	}

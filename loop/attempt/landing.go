@@ -3,12 +3,12 @@ package attempt
 import (
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"ralph/event"
 	"ralph/internal/git"
 	"ralph/loop/policy"
+	"ralph/prompt"
 )
 
 // Lane is the way of one attempt's work from its slot to the target. It is nil where an
@@ -20,6 +20,11 @@ type Lane interface {
 	Tree(ctx context.Context) (string, error)
 	// Keep stores what is in the slot as a commit, so that the slot can be used for other work.
 	Keep(ctx context.Context) error
+	// Moved says that the target has come into conflict with what is in the slot. It changes nothing there.
+	Moved(ctx context.Context) (bool, error)
+	// Follow brings what is in the slot onto the target, if that has moved. Work that conflicts
+	// stays where it is, unless the slot is to show the conflicts.
+	Follow(ctx context.Context, conflicts bool) (Moved, error)
 	// Candidate enters what is in the slot into the merge queue, waits until it can be tested,
 	// and makes the slot look like it will look on the target.
 	Candidate(ctx context.Context, by Credit) (Candidate, error)
@@ -40,12 +45,17 @@ type Credit struct {
 
 // Candidate is work as it would be on the target.
 type Candidate struct {
-	Onto, Commit string    // what is below it; the commit that would land
-	Trees        [2]string // of these two
-	Patch        string    // what it changes, as an ID
-	Accepted     bool      // by a person: no verdict is needed
-	Conflict     []string  // files that cannot be merged: there is no Commit
-	With         []string  // the tasks that changed them
+	Onto, Commit string        // what is below it; the commit that would land
+	Trees        [2]string     // of these two, in the project's folder
+	Patch        string        // what it changes, as an ID
+	Accepted     bool          // by a person: no verdict is needed
+	Conflict     prompt.Merged // with files in it: there is no Commit
+}
+
+// Moved is what the slot is based on now, if that is something else than before.
+type Moved struct {
+	Commit, Tree string
+	prompt.Merged
 }
 
 // queue verifies work as it will be on the target, and returns when the result counts.
@@ -54,11 +64,11 @@ func (a *attempt) queue(ctx context.Context) policy.Decision {
 	var passed string // the patch that the verifier accepted
 	for {
 		c, err := a.ports.Lane.Candidate(ctx, Credit{Agent: a.use.Name, Model: a.use.Model, Note: a.talk.set.Journal, Script: a.evident()})
-		w.Conflict, w.With, w.Script = c.Conflict, c.With, a.evident()
-		if err == nil && len(c.Conflict) == 0 {
+		a.merged, w.Conflict, w.With, w.Script = c.Conflict, c.Conflict.Files, c.Conflict.By(), a.evident()
+		if err == nil && len(w.Conflict) == 0 {
 			a.evidence.onto(c)
 		}
-		if err != nil || len(c.Conflict) > 0 {
+		if err != nil || len(w.Conflict) > 0 {
 			w.Checked, w.CheckErr, a.ended = true, err, ended(ctx)
 			return a.decide()
 		}
@@ -66,7 +76,7 @@ func (a *attempt) queue(ctx context.Context) policy.Decision {
 		var d policy.Decision
 		a.cpu = 0
 		a.Demand.measure(a.Now, func() (time.Duration, bool) {
-			d = a.check(ctx, a.evidence.shown, nil)
+			d = a.check(ctx, git.Taken{Tree: c.Trees[1]}, nil)
 			return a.cpu, a.ended == policy.Running && w.CheckErr == nil && (a.cpu > 0 || len(w.Gates) == 0)
 		})
 		if w.Verdict != nil && w.Verdict.Pass {
@@ -118,24 +128,55 @@ func (a *attempt) keepWork(ctx context.Context, d policy.Decision) {
 	}
 }
 
+// maxMoved is how often a turn is cut because the target has moved.
+const maxMoved = 2
+
+// inspectTarget says that a turn must end because the target has moved. A script goes on: it runs again if it has to.
+func (a *attempt) inspectTarget(ctx context.Context) error {
+	if a.ports.Lane == nil || a.said.Moved >= maxMoved || a.evident() {
+		return nil
+	}
+	moved, err := a.ports.Lane.Moved(ctx)
+	if err != nil && ctx.Err() == nil {
+		a.WarnOnce("moved", "whether work conflicts with the target cannot be seen: "+err.Error())
+	}
+	if moved {
+		return errCut{moved: true}
+	}
+	return nil
+}
+
+// follow brings the work onto the target before the next prompt, as far as it merges.
+func (a *attempt) follow(ctx context.Context, conflicts bool) prompt.Merged {
+	if a.ports.Lane == nil {
+		return prompt.Merged{}
+	}
+	m, err := a.ports.Lane.Follow(ctx, conflicts)
+	if err != nil && ctx.Err() == nil {
+		a.warn(a.job.Task.ID, "the work stays on an older target: "+err.Error())
+	}
+	if m.Commit != "" {
+		a.evidence.tree, a.evidence.before.Head = m.Tree, m.Commit
+	}
+	return m.Merged
+}
+
 // resolve is the prompt of the session that resolves a conflict.
 func (a *attempt) resolve(ctx context.Context) (string, error) {
-	w := &a.work
-	a.said.Resolved++
-	a.job.Session = nil
-	a.talk.nextRound(a.job.Task.ID)
-	text := "Files with conflict markers:\n" + strings.Join(w.Conflict, "\n")
-	if len(w.With) > 0 {
-		text += "\n\nWhat has landed there:\n" + strings.Join(w.With, "\n")
+	if a.turn.Moved { // and its session is gone
+		a.said.Moved++
+		a.merged = a.follow(ctx, true)
+	} else {
+		a.said.Resolved++
 	}
-	w.Checked, w.Conflict, w.With = false, nil, nil
-	return a.brief(ctx, text)
+	a.job.Session, a.work.Checked = nil, false
+	a.talk.nextRound(a.job.Task.ID)
+	return a.brief(ctx, a.merged)
 }
 
 // onto makes what is below a candidate the base that the work is compared with.
 func (e *evidence) onto(c Candidate) {
 	e.landing, e.candidate, e.base.Tree = c, c.Trees[1], c.Trees[0]
-	_, e.shown.Tree = e.lane.Shown()
 }
 
 // candidateChanges lists what a candidate changes, and what has changed in the slot since
@@ -147,6 +188,6 @@ func (e *evidence) candidateChanges(ctx context.Context, now string) (lands, all
 	if lands, err = e.compare(ctx, e.base.Tree, e.candidate); err != nil {
 		return nil, nil, err
 	}
-	since, err := e.compare(ctx, e.shown.Tree, now)
+	since, err := e.compare(ctx, e.candidate, now)
 	return lands, slices.Concat(lands, since), err
 }

@@ -119,8 +119,8 @@ func Pause(ctx context.Context, changed <-chan struct{}, until time.Time, now fu
 	}
 }
 
-// prompt sends a prompt and guards the turn: it is cut short when a budget is exceeded
-// or nothing comes of it.
+// prompt sends a prompt and guards the turn: it is cut short when a budget is exceeded,
+// nothing comes of it or the target moves against it.
 func (a *attempt) prompt(ctx context.Context, text string) (acp.Turn, error) {
 	end := a.watch.beginTurn()
 	turn, cut, err := a.guard(a.inspect).Turn(ctx, a.talk.session, text)
@@ -128,8 +128,8 @@ func (a *attempt) prompt(ctx context.Context, text string) (acp.Turn, error) {
 	a.meter.tell()
 	why := asCut(cut)
 	a.turn = policy.Turn{Over: why.over}
-	if len(why.drift) > 0 && !turn.Completed() {
-		a.turn.Cut, a.turn.Drift = true, why.drift
+	if !turn.Completed() {
+		a.turn.Cut, a.turn.Drift, a.turn.Moved = len(why.drift) > 0, why.drift, why.moved
 	}
 	return turn, err
 }
@@ -147,7 +147,7 @@ func (a *attempt) inspect(ctx context.Context) error {
 	if signals := a.watch.during(a.talk.session.Usage()); len(signals) > 0 {
 		return errCut{drift: signals}
 	}
-	return nil
+	return a.inspectTarget(ctx)
 }
 
 func (a *attempt) inspectBudgets(ctx context.Context) error {
@@ -158,15 +158,19 @@ func (a *attempt) inspectBudgets(ctx context.Context) error {
 	return nil
 }
 
-// errCut cuts a turn short, because of a budget or of drift.
+// errCut cuts a turn short: because of a budget, of drift, or because the target has moved.
 type errCut struct {
 	over  *budget.Finding
 	drift []drift.Signal
+	moved bool
 }
 
 func (e errCut) Error() string {
-	if e.over != nil {
+	switch {
+	case e.over != nil:
 		return "a budget is used up: " + e.over.Text
+	case e.moved:
+		return "moved: the target conflicts with the work"
 	}
 	return "drift: " + drift.Texts(e.drift)
 }

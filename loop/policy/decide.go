@@ -46,6 +46,7 @@ const (
 	AskGoOn       FollowUp = "go_on"      // you were cut off: go on
 	AskRepair     FollowUp = "repair"     // a gate is red: repair it
 	AskDrift      FollowUp = "drift"      // you get nowhere: take another way
+	AskMoved      FollowUp = "moved"      // what landed conflicts with your work: resolve that and go on
 )
 
 // Decision says what happens next, and why.
@@ -56,6 +57,7 @@ type Decision struct {
 	Reason  string
 	Gate    *verify.Check // with AskRepair
 
+	Conflict  []string         // with Retry: files that whoever tries next has to itself
 	Limit     *int             // with Retry: of retries, instead of the task's own or the configured one
 	Uncounted bool             // no attempt and no iteration is charged
 	Delay     time.Duration    // before the task is tried again
@@ -93,6 +95,10 @@ func Decide(f Facts) Decision {
 		return Overspent(*f.Turn.Over)
 	case f.Turn.Cut:
 		return drifted(f)
+	case f.Turn.Moved && f.Turn.Stop == "": // it did not stop when it was asked to: there is no session any more
+		return Decision{Action: Resolve, Reason: movedReason}
+	case f.Turn.Moved:
+		return Decision{Action: Reprompt, Say: AskMoved, Reason: movedReason}
 	case f.Turn.Err != nil:
 		return afterError(f)
 	case f.Turn.Stop == acp.StopRefusal:
@@ -153,6 +159,8 @@ func drifted(f Facts) Decision {
 	return d
 }
 
+const movedReason = "moved: what landed on the target conflicts with the work"
+
 // DriftReason is how the reason of an attempt begins that ended by drift.
 const DriftReason = "drift: "
 
@@ -161,21 +169,22 @@ const DriftReason = "drift: "
 func decideChecked(f Facts) Decision {
 	var halted Halted
 	if errors.As(f.Work.CheckErr, &halted) {
-		return Decision{Action: Release, Outcome: event.AttemptInterrupted, Uncounted: true, Reason: halted.Reason, EndRun: event.OutcomeBlocked}
+		return halted.Decision()
 	}
 	if f.Work.CheckErr != nil {
 		return release(f, event.AttemptError, f.Work.CheckErr.Error())
 	}
 	if len(f.Work.Conflict) > 0 {
-		reason := "conflict: " + human.List(f.Work.Conflict, 5) + " changed on the target"
+		d := retry("conflict: " + human.List(f.Work.Conflict, 5) + " changed on the target")
 		if len(f.Work.With) > 0 {
-			reason += " by " + human.List(f.Work.With, 5)
+			d.Reason += " by " + human.List(f.Work.With, 5)
 		}
 		// A script is run again on what landed meanwhile: somebody gets further each time.
 		if (f.Work.Script || f.Session.Resolved < f.Rules.Resolve) && !f.Session.None && f.Turn.Over == nil {
-			return Decision{Action: Resolve, Reason: reason}
+			return Decision{Action: Resolve, Reason: d.Reason}
 		}
-		return retry(reason)
+		d.Conflict = f.Work.Conflict
+		return d
 	}
 	if len(f.Work.Tampering) > 0 {
 		return retry("tampering: " + strings.Join(f.Work.Tampering, "; "))
@@ -317,6 +326,11 @@ func unverified(f budget.Finding) Decision {
 type Halted struct{ Reason string }
 
 func (h Halted) Error() string { return h.Reason }
+
+// Decision gives a task back, and ends the run.
+func (h Halted) Decision() Decision {
+	return Decision{Action: Release, Outcome: event.AttemptInterrupted, Uncounted: true, Reason: h.Reason, EndRun: event.OutcomeBlocked}
+}
 
 // DisturbedReason says why a verdict does not count.
 func DisturbedReason(files []string) string {

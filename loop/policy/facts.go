@@ -41,6 +41,7 @@ type Turn struct {
 	Over  *budget.Finding // a budget that was exceeded while the agent worked
 	Cut   bool            // the turn was cut short because of Drift
 	Drift []drift.Signal  // what is wrong with the attempt
+	Moved bool            // the turn was cut short because the target came into conflict with the work
 }
 
 // Session is what was said in the attempt's session so far.
@@ -53,6 +54,7 @@ type Session struct {
 	Nudged    int  // follow-ups about drift
 	Repairs   int  // red gates that were sent back
 	Resolved  int  // conflicts with the target that a session was opened for
+	Moved     int  // turns that were cut because of the target
 }
 
 // Work is what checking it showed.

@@ -1,0 +1,295 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"ralph/dag"
+	"ralph/event"
+	"ralph/internal/testing/failpoint"
+	"ralph/loop/attempt"
+	"ralph/merge"
+)
+
+// Candidate enters the work into the queue and returns what is to be tested.
+func (l *lane) Candidate(ctx context.Context, by attempt.Credit) (c attempt.Candidate, err error) {
+	if l.entry.N == 0 {
+		if left := l.slot.Unresolved(); len(left) > 0 {
+			c.Conflict, err = l.since(ctx, l.below, l.slot.Base(), left)
+			return c, err
+		}
+		if err := l.enter(ctx, by); err != nil {
+			return c, err
+		}
+	}
+	for {
+		do, err := l.next(ctx)
+		switch {
+		case err != nil:
+			return c, err
+		case do == merge.DoTest:
+			return l.show(ctx)
+		case do == merge.DoResolve:
+			c.Conflict, err = l.resolve(ctx, by.Script)
+			return c, err
+		}
+	}
+}
+
+// Tested stores what testing showed, and waits until that counts.
+func (l *lane) Tested(ctx context.Context, green bool) (again bool, err error) {
+	if l.state = merge.Red; green {
+		l.state = merge.Green
+	}
+	err = l.update(ctx, func(g *dag.Graph) error {
+		if !green {
+			return g.Built(l.claim, l.entry.N, l.entry.Onto, l.entry.Onto) // nothing of it is to be built on
+		}
+		return g.Tested(l.claim, l.entry.N)
+	})
+	if err != nil {
+		return false, err
+	}
+	for {
+		do, err := l.next(ctx)
+		switch {
+		case err != nil, do == merge.DoLand:
+			return false, err
+		case do == merge.DoReject:
+			return false, l.leave(ctx, "its gates are red")
+		case do == merge.DoTest, do == merge.DoResolve: // something else is below it now
+			return true, nil
+		}
+	}
+}
+
+// Reviewed says that nobody else is to look at the candidate before it lands.
+func (l *lane) Reviewed() bool { return !l.opts.Landing.Review || l.entry.Accepted }
+
+// Land moves the target.
+func (l *lane) Land(ctx context.Context) (again bool, err error) {
+	e := l.entry
+	if err := merge.Prove(ctx, l.opts.Landing.Repo, e.Base, e.Work, e.Onto, e.Candidate); err != nil {
+		return false, err
+	}
+	for {
+		changed := l.signal.changed()
+		err := l.update(ctx, func(g *dag.Graph) error { return g.Landing(l.claim, e.N, "") })
+		if err == nil {
+			failpoint.Hit("K19")
+			return l.move(ctx)
+		}
+		if !errors.Is(err, dag.ErrLanding) {
+			return false, err
+		}
+		if err := l.wait(ctx, changed, 1); err != nil {
+			return false, err
+		}
+	}
+}
+
+// patience is how many polls there are at most between two looks at a checkout that is in the way: each
+// costs as much as two git status.
+const patience = 5
+
+// move moves the target, as soon as nothing of a person's is in the way.
+func (l *lane) move(ctx context.Context) (again bool, err error) {
+	to, e, said := l.opts.Landing, l.entry, ""
+	for polls := 1; ; polls = min(polls+1, patience) {
+		changed := l.signal.changed()
+		err := merge.Land(ctx, to.Repo, to.Target, e.Onto, e.Candidate)
+		var blocked *merge.BlockedError
+		switch {
+		case err == nil:
+			failpoint.Hit("K22")
+			l.emit(event.MergeLanded, "")
+			return false, nil
+		case errors.Is(err, merge.ErrMoved):
+			return true, nil
+		case errors.As(err, &blocked) && said != blocked.Error():
+			said = blocked.Error()
+			if err := l.update(ctx, func(g *dag.Graph) error { return g.Landing(l.claim, e.N, said) }); err != nil {
+				return false, err
+			}
+			l.emit(event.MergeWaiting, said)
+			changed = l.signal.changed() // we woke ourselves
+		case blocked == nil && !errors.Is(err, merge.ErrLocked):
+			return false, errors.Join(err, l.leave(context.WithoutCancel(ctx), err.Error()))
+		}
+		if err := l.wait(ctx, changed, polls); err != nil {
+			return false, errors.Join(err, l.leave(context.WithoutCancel(ctx), "the run ended before it could land"))
+		}
+	}
+}
+
+// enter keeps the work and puts it at the end of the queue.
+func (l *lane) enter(ctx context.Context, by attempt.Credit) error {
+	if err := l.hear(ctx); err != nil {
+		return err
+	}
+	work, err := l.keep(ctx)
+	if err != nil {
+		return err
+	}
+	failpoint.Hit("K17")
+	base := l.slot.Base()
+	patch, err := merge.Patch(ctx, l.opts.Landing.Repo, base, work)
+	if err != nil {
+		return err
+	}
+	body := by.Note
+	if len(l.said) > 0 {
+		body = strings.Join(l.said, "\n\n")
+	}
+	t := l.claim.Task
+	l.message = merge.Message{Title: t.Title, Body: body, Task: t.ID, Attempt: l.claim.Attempt, Patch: patch, Agent: by.Agent, Model: by.Model}
+	err = l.update(ctx, func(g *dag.Graph) (err error) {
+		l.entry, err = g.Enter(l.claim, dag.NewMerge{Target: l.opts.Landing.Target, Base: base, Work: work, Patch: patch})
+		return err
+	})
+	l.state = merge.Building
+	if err == nil {
+		l.emit(event.MergeQueued, "")
+	}
+	return err
+}
+
+// leave takes the work out of the queue.
+func (l *lane) leave(ctx context.Context, reason string) error {
+	err := l.update(ctx, func(g *dag.Graph) error { return g.Drop(l.claim, l.entry.N, reason) })
+	if err != nil {
+		return err
+	}
+	l.emit(event.MergeDropped, reason)
+	gone := merge.Ref{Name: merge.CandidateRef(l.entry.N)}
+	l.entry = dag.Merge{}
+	return merge.SetRefs(ctx, l.opts.Landing.Repo, gone)
+}
+
+// next does what the policy says as far as it concerns the queue alone: it waits or builds.
+func (l *lane) next(ctx context.Context) (merge.Action, error) {
+	changed := l.signal.changed()
+	queue, err := l.queue(ctx)
+	if err != nil {
+		return "", err
+	}
+	tip, err := l.tip.look(ctx, l.opts.Landing)
+	if err != nil {
+		return "", err
+	}
+	var ahead []merge.Entry
+	for _, m := range queue {
+		if m.N < l.entry.N {
+			ahead = append(ahead, merge.Entry{Onto: m.Onto, Candidate: m.Candidate, State: stateOf(m)})
+		}
+	}
+	step := merge.Next(merge.Entry{Onto: l.entry.Onto, Candidate: l.entry.Candidate, State: l.state}, tip, ahead, l.window())
+	switch step.Do {
+	case merge.DoWait:
+		err = l.wait(ctx, changed, 1)
+	case merge.DoBuild:
+		err = l.build(ctx, step.Onto)
+	}
+	return step.Do, err
+}
+
+// window is how many candidates are tested at once.
+func (l *lane) window() int {
+	if n := l.opts.Landing.Window; n > 0 {
+		return n
+	}
+	wall, cpu := l.demand.Last()
+	return merge.Window(runtime.GOMAXPROCS(0), wall, cpu)
+}
+
+func (l *lane) queue(ctx context.Context) (queue []dag.Merge, err error) {
+	err = l.opts.Graph.Store.View(ctx, func(g *dag.Graph) error { queue, err = g.Queue(l.opts.Landing.Target); return err })
+	return queue, err
+}
+
+// wait waits until something changes that this process knows of, or for so many polls: other runs
+// change the queue, too. If nothing has changed here, and attempts of other runs are in it, what dead
+// runs left is taken back: nobody could land after them.
+func (l *lane) wait(ctx context.Context, changed <-chan struct{}, polls int) error {
+	poll, now := l.opts.Workers.Poll, l.opts.Host.Now
+	attempt.Pause(ctx, changed, now().Add(time.Duration(polls)*poll), now, poll)
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-changed:
+		return nil
+	default:
+	}
+	queue, err := l.queue(ctx)
+	if err == nil && slices.ContainsFunc(queue, func(m dag.Merge) bool { return !l.live.own(m.Attempt) }) {
+		_, err = l.reclaim(ctx)
+	}
+	return err
+}
+
+// stateOf is how far an entry of another worker has come.
+func stateOf(m dag.Merge) merge.State {
+	switch {
+	case m.State != dag.MergeTesting:
+		return merge.Green
+	case m.Candidate == "":
+		return merge.Building
+	default:
+		return merge.Testing
+	}
+}
+
+// build makes a candidate. Of one that conflicts nothing is to be built on.
+func (l *lane) build(ctx context.Context, onto string) error {
+	repo := l.opts.Landing.Repo
+	built, err := merge.Build(ctx, repo, onto, l.entry.Base, l.entry.Work, l.message.String())
+	if err != nil {
+		return err
+	}
+	rebuilt := l.entry.Onto != ""
+	l.entry.Onto, l.entry.Candidate, l.files, l.state = onto, built.Candidate, built.Files, merge.Building
+	if len(l.files) > 0 {
+		l.state = merge.Conflict
+		return l.update(ctx, func(g *dag.Graph) error { return g.Built(l.claim, l.entry.N, onto, onto) })
+	}
+	if rebuilt {
+		l.emit(event.MergeRebuilt, "")
+	}
+	if err := merge.SetRefs(ctx, repo, merge.Ref{Name: merge.CandidateRef(l.entry.N), Commit: built.Candidate}); err != nil {
+		return err
+	}
+	failpoint.Hit("K18")
+	return l.update(ctx, func(g *dag.Graph) error { return g.Built(l.claim, l.entry.N, onto, built.Candidate) })
+}
+
+// show makes the slot look like the candidate.
+func (l *lane) show(ctx context.Context) (c attempt.Candidate, err error) {
+	l.state = merge.Testing
+	c = attempt.Candidate{Onto: l.entry.Onto, Commit: l.entry.Candidate, Patch: l.entry.Patch, Accepted: l.entry.Accepted}
+	if err := l.slot.Show(ctx, c.Onto, c.Commit); err != nil {
+		return c, err
+	}
+	_, c.Trees[1] = l.slot.Shown()
+	c.Trees[0], err = l.slot.Within(ctx, c.Onto)
+	return c, err
+}
+
+// update changes the graph and tells who waits for the queue.
+func (l *lane) update(ctx context.Context, do func(*dag.Graph) error) error {
+	err := l.opts.Graph.Store.Update(context.WithoutCancel(ctx), do)
+	if err == nil {
+		l.signal.wake()
+	}
+	return err
+}
+
+func (l *lane) emit(kind event.Type, reason string) {
+	t := l.claim.Task
+	l.bus.emit(event.Event{Type: kind, Task: t.ID, Title: t.Title, Attempt: l.claim.Attempt, Reason: reason, Merge: &event.Merge{
+		N: l.entry.N, Target: l.opts.Landing.Target, Onto: l.entry.Onto, Commit: l.entry.Candidate,
+	}})
+}

@@ -1,0 +1,110 @@
+package loop
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"ralph/dag"
+	"ralph/event"
+	"ralph/internal/git"
+	"ralph/internal/human"
+	"ralph/internal/slot"
+	"ralph/loop/attempt"
+	"ralph/loop/policy"
+	"ralph/merge"
+	"ralph/verify"
+)
+
+// Landing is where finished work ends up, if agents do not work in the project's own folder.
+type Landing struct {
+	Repo   *git.Repo // nil: they do
+	Slots  *slot.Pool
+	Target string // a full ref name
+	Window int    // how many candidates are tested at once; 0 means as many as keep the processors busy
+	Review bool   // a person looks at all work before it lands
+	Cut    bool   // a turn ends if the target moves so that its work conflicts
+	// Gates runs gates in a slot.
+	Gates func(attempt.Place) (verify.Gates, error)
+}
+
+// tip is the end of the target as it was last seen.
+type tip struct {
+	begun atomic.Int64 // looks
+
+	mu     sync.Mutex
+	last   string
+	looked int64 // the look that saw it
+}
+
+// seen is where the target was at the last look.
+func (t *tip) seen() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.last
+}
+
+// look returns where the target is. It is an error if that is not where it can have come to
+// by landing or by a person's commits. Workers that wake up together share a look that began after they asked.
+func (t *tip) look(ctx context.Context, to Landing) (string, error) {
+	asked := t.begun.Load()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.looked > asked {
+		return t.last, nil
+	}
+	look := t.begun.Add(1)
+	now, how, err := merge.Watch(ctx, to.Repo, to.Target, t.last)
+	name := strings.TrimPrefix(to.Target, "refs/heads/")
+	switch {
+	case err != nil:
+		return "", err
+	case how == merge.Deleted:
+		return "", policy.Halted{Reason: "the branch " + name + " was deleted; work that is finished is kept, and lands when it is back"}
+	case how == merge.Rewritten:
+		return "", policy.Halted{Reason: rewritten(ctx, to.Repo, name, t.last, now)}
+	}
+	t.last, t.looked = now, look
+	return now, nil
+}
+
+// rewritten says what is gone from a branch that somebody set to another history. What was only
+// rebased is still there.
+func rewritten(ctx context.Context, repo *git.Repo, name, last, now string) string {
+	gone, _ := merge.Log(ctx, repo, now, last) // git may have removed it already
+	there, _ := merge.Log(ctx, repo, last, now)
+	var tasks []string
+	for _, c := range gone {
+		again := slices.ContainsFunc(there, func(other merge.Commit) bool { return other.Task == c.Task })
+		if c.Task != "" && !again && !slices.Contains(tasks, c.Task) {
+			tasks = append(tasks, c.Task)
+		}
+	}
+	reason := fmt.Sprintf("the branch %s was rewritten: %.10s is not in its history any more", name, last)
+	if len(tasks) > 0 {
+		reason += ", nor is the work of " + human.List(tasks, len(tasks))
+	}
+	return reason + "; to go on with what it is now, run again"
+}
+
+// landed is where the work of the run ended up. Not to know that is no reason to fail.
+func (r *Runner) landed(ctx context.Context) *event.Work {
+	to := r.opts.Landing
+	if to.Repo == nil {
+		return nil
+	}
+	var w event.Work
+	kept, err := merge.Kept(ctx, to.Repo)
+	if err == nil {
+		err = r.opts.Graph.Store.View(ctx, func(g *dag.Graph) (err error) { w, err = g.Work(r.run.ID, kept); return err })
+	}
+	if err != nil {
+		r.bus.warn("", "where work ended up is not known: "+err.Error())
+		return nil
+	}
+	w.Target = to.Target
+	return &w
+}
