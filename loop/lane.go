@@ -281,7 +281,7 @@ func (l *lane) clear(ctx context.Context, status dag.Status) error {
 			return err
 		}
 	}
-	refs, err := merge.ListRefs(ctx, repo, "work/"+l.claim.Task.ID)
+	refs, err := merge.RefsOf(ctx, repo, l.claim.Task.ID)
 	if status != dag.Done {
 		refs = nil
 	}

@@ -194,13 +194,13 @@ func TestRefs(t *testing.T) {
 	work := r.with(head, "new", "n")
 	one, two := WorkRef("t-1", "a-1"), CandidateRef(7)
 	check.OK(t, SetRefs(t.Context(), r.Repo, Ref{one, work}, Ref{two, head}))
-	list := func(under string) []Ref {
+	list := func(under ...string) []Ref {
 		t.Helper()
-		refs, err := ListRefs(t.Context(), r.Repo, under)
+		refs, err := ListRefs(t.Context(), r.Repo, under...)
 		check.OK(t, err)
 		return refs
 	}
-	check.Equal(t, "all", []Ref{{"refs/ralph/candidate/7", head}, {"refs/ralph/work/t-1/a-1", work}}, list(""))
+	check.Equal(t, "all", []Ref{{"refs/ralph/candidate/7", head}, {"refs/ralph/work/t-1/a-1", work}}, list())
 	check.Equal(t, "of the task", []Ref{{one, work}}, list("work/t-1"))
 	check.Equal(t, "of another", []Ref(nil), list("work/t-"))
 	r.git("reflog", "expire", "--expire=now", "--all")
@@ -210,7 +210,7 @@ func TestRefs(t *testing.T) {
 	check.Err(t, "not a name", "update-ref", SetRefs(t.Context(), r.Repo, Ref{Refs + "work/a b", work}))
 	for range 2 {
 		check.OK(t, SetRefs(t.Context(), r.Repo, Ref{one, ""}, Ref{two, ""}))
-		check.Equal(t, "deleted", []Ref(nil), list(""))
+		check.Equal(t, "deleted", []Ref(nil), list())
 	}
 }
 

@@ -8,8 +8,11 @@ import (
 	"ralph/internal/plain"
 )
 
-// attemptTrailer names the attempt whose work a commit is.
-const attemptTrailer = "Ralph-Attempt"
+// Trailers that commits are found by: of the attempt, and of what it changed.
+const (
+	attemptTrailer = "Ralph-Attempt"
+	patchTrailer   = "Ralph-Patch"
+)
 
 // Message is what the commit of a task says. All of it is text of agents or people.
 type Message struct {
@@ -44,7 +47,7 @@ func (m Message) String() string {
 	if model := oneLine(m.Model); agent != "" && model != "" {
 		agent += " (" + model + ")"
 	}
-	for _, t := range [][2]string{{"Ralph-Task", m.Task}, {attemptTrailer, m.Attempt}, {"Ralph-Patch", m.Patch}, {"Assisted-by", agent}} {
+	for _, t := range [][2]string{{"Ralph-Task", m.Task}, {attemptTrailer, m.Attempt}, {patchTrailer, m.Patch}, {"Assisted-by", agent}} {
 		if value := oneLine(t[1]); value != "" {
 			b.WriteString(t[0] + ": " + value + "\n")
 		}

@@ -58,7 +58,7 @@ func SetRefs(ctx context.Context, r *git.Repo, refs ...Ref) error {
 		}
 	}
 	if len(gone) > 0 {
-		packed, err := ListRefs(ctx, r, "")
+		packed, err := ListRefs(ctx, r)
 		if err != nil {
 			return err
 		}
@@ -76,9 +76,21 @@ func SetRefs(ctx context.Context, r *git.Repo, refs ...Ref) error {
 	return err
 }
 
-// ListRefs lists the refs below a folder of Refs, such as "work/t-1", or all for "".
-func ListRefs(ctx context.Context, r *git.Repo, under string) ([]Ref, error) {
-	out, err := r.Git(ctx, git.Call{}, "for-each-ref", "--format=%(refname) %(objectname)", strings.TrimSuffix(Refs+under, "/"))
+// RefsOf lists what attempts on a task left.
+func RefsOf(ctx context.Context, r *git.Repo, task string) ([]Ref, error) {
+	return ListRefs(ctx, r, "work/"+task, "stash/"+task)
+}
+
+// ListRefs lists the refs below these folders of Refs, or all of them.
+func ListRefs(ctx context.Context, r *git.Repo, under ...string) ([]Ref, error) {
+	args := []string{"for-each-ref", "--format=%(refname) %(objectname)"}
+	for _, folder := range under {
+		args = append(args, Refs+folder)
+	}
+	if len(under) == 0 {
+		args = append(args, Refs)
+	}
+	out, err := r.Git(ctx, git.Call{}, args...)
 	if err != nil {
 		return nil, err
 	}

@@ -126,6 +126,12 @@ func TestWorkInTheSlotOfADeadAttempt(t *testing.T) {
 			ref := strings.TrimSpace(p.shell(`git for-each-ref --format='%(refname)' refs/ralph`))
 			check.That(t, strings.HasPrefix(ref, "refs/ralph/"+want.ref+"/t-00000001/"), "the work is at %q", ref)
 			check.Equal(t, "what the work changes", want.below, p.shell(`git diff-tree -r --name-only main $1`, ref))
+			if want.status == "failed" {
+				p.want(0, "task", "delete", "t-00000001")
+				p.plan("second")
+			}
+			p.want(0, "run", "--jobs", "2")
+			check.Equal(t, "refs of tasks that are done or deleted", "", p.shell(`git for-each-ref refs/ralph`))
 		})
 	}
 }

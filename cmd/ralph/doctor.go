@@ -68,6 +68,7 @@ func runDoctor(ctx context.Context, a *app, o doctorOptions) error {
 		{Waiting: "the search for leftovers", Run: func(ctx context.Context) []doctor.Finding { leftovers = p.Leftovers(ctx); return nil }},
 		{Run: agentsCheck(a, s, o.Timeout.Std()).Check},
 		{Waiting: "git", Run: p.Git},
+		{Waiting: "the history of what landed", Run: p.Landed},
 		{Waiting: "the sandbox to start", Run: func(context.Context) []doctor.Finding { return []doctor.Finding{checkSandbox(a, s, p)} }},
 		{Waiting: "the processes", Run: doctor.Processes},
 		{Waiting: "the disk", Run: p.Disk},

@@ -164,7 +164,7 @@ func (r Recoverer) keep(ctx context.Context, at Parallel, last dag.Attempt) (k k
 // clean removes the refs that nobody needs: of tasks that are done or gone, and of candidates that
 // are not to land any more.
 func (r Recoverer) clean(ctx context.Context, repo *git.Repo) error {
-	refs, err := merge.ListRefs(ctx, repo, "")
+	refs, err := merge.ListRefs(ctx, repo)
 	if err != nil || len(refs) == 0 {
 		return err
 	}
@@ -175,7 +175,7 @@ func (r Recoverer) clean(ctx context.Context, repo *git.Repo) error {
 			var needed bool
 			var err error
 			switch kind {
-			case "work":
+			case "work", "stash":
 				id, _, _ := strings.Cut(rest, "/")
 				var t dag.Task
 				t, err = g.Task(id)
