@@ -88,7 +88,7 @@ func runSlotsRemove(ctx context.Context, a *app, s *session, o plainOptions) err
 		}
 		for _, arg := range o.Args {
 			n, err := strconv.Atoi(arg)
-			if err != nil || n < 1 {
+			if err != nil || strconv.Itoa(n) != arg {
 				return usagef("%q is not the number of a slot", arg)
 			}
 			i := slices.IndexFunc(list, func(u usedSlot) bool { return u.N == n })
