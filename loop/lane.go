@@ -134,20 +134,24 @@ func (l *lane) Keep(ctx context.Context) error {
 	if len(l.slot.Unresolved()) > 0 {
 		return nil
 	}
-	_, err := l.keep(ctx)
+	_, left, err := l.keep(ctx)
+	for _, what := range left {
+		l.bus.warn(l.claim.Task.ID, "not kept: "+what)
+	}
 	return err
 }
 
-// keep stores what is in the slot as a commit, with a name unless it is what the slot began with.
-func (l *lane) keep(ctx context.Context) (work string, err error) {
+// keep stores what is in the slot as a commit, with a name unless it is what the slot began with. Left is what
+// cannot be part of it.
+func (l *lane) keep(ctx context.Context) (work string, left []string, err error) {
 	w, err := l.slot.Keep(ctx, l.slot.Base(), "Work on "+l.claim.Task.ID)
+	for _, what := range w.Left {
+		left = append(left, what.String())
+	}
 	if err != nil || w.Commit == l.slot.Base() {
-		return l.slot.Base(), err
+		return l.slot.Base(), left, err
 	}
-	for _, left := range w.Left {
-		l.bus.warn(l.claim.Task.ID, "not kept: "+left.String())
-	}
-	return w.Commit, merge.SetRefs(ctx, l.opts.Landing.Repo, merge.Ref{Name: merge.WorkRef(l.claim.Task.ID, l.claim.Attempt), Commit: w.Commit})
+	return w.Commit, left, merge.SetRefs(ctx, l.opts.Landing.Repo, merge.Ref{Name: merge.WorkRef(l.claim.Task.ID, l.claim.Attempt), Commit: w.Commit})
 }
 
 // Moved says that the target has moved so that what is in the slot conflicts with it, as it did not before.
@@ -180,7 +184,7 @@ func (l *lane) Follow(ctx context.Context, conflicts bool) (m attempt.Moved, err
 	}
 	work := ""
 	if err == nil {
-		work, err = l.keep(ctx)
+		work, _, err = l.keep(ctx)
 	}
 	if err != nil {
 		return m, err

@@ -12,6 +12,7 @@ import (
 	"ralph/event"
 	"ralph/internal/testing/failpoint"
 	"ralph/loop/attempt"
+	"ralph/loop/policy"
 	"ralph/merge"
 )
 
@@ -131,9 +132,12 @@ func (l *lane) enter(ctx context.Context, by attempt.Credit) error {
 	if err := l.hear(ctx); err != nil {
 		return err
 	}
-	work, err := l.keep(ctx)
+	work, left, err := l.keep(ctx)
 	if err != nil {
 		return err
+	}
+	if len(left) > 0 {
+		return policy.Refused{Reason: "incomplete: " + strings.Join(left, "; ")}
 	}
 	failpoint.Hit("K17")
 	base := l.slot.Base()

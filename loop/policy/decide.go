@@ -171,6 +171,10 @@ func decideChecked(f Facts) Decision {
 	if errors.As(f.Work.CheckErr, &halted) {
 		return halted.Decision()
 	}
+	var refused Refused
+	if errors.As(f.Work.CheckErr, &refused) {
+		return retry(refused.Reason)
+	}
 	if f.Work.CheckErr != nil {
 		return release(f, event.AttemptError, f.Work.CheckErr.Error())
 	}
@@ -331,6 +335,11 @@ func (h Halted) Error() string { return h.Reason }
 func (h Halted) Decision() Decision {
 	return Decision{Action: Release, Outcome: event.AttemptInterrupted, Uncounted: true, Reason: h.Reason, EndRun: event.OutcomeBlocked}
 }
+
+// Refused is work that cannot land as it is.
+type Refused struct{ Reason string }
+
+func (r Refused) Error() string { return r.Reason }
 
 // DisturbedReason says why a verdict does not count.
 func DisturbedReason(files []string) string {
