@@ -69,6 +69,9 @@ func (r *Runner) newLane(ctx context.Context, claim dag.Claim, j *attempt.Job) (
 			return nil, err
 		}
 	}
+	if room, err := to.Slots.Room(false); err == nil && room.Low {
+		r.bus.warnOnce("disk", "the disk that slots are on is nearly full: "+room.String())
+	}
 	if l.slot, err = to.Slots.Take(ctx, claim.Slot, base, start); err != nil {
 		return nil, err
 	}

@@ -202,6 +202,10 @@ func (r *Runner) settle(ctx context.Context, claim dag.Claim, j attempt.Job, res
 		}
 		res.Seen.Checked = false // what the next run would need is gone
 	}
+	if d := res.Decision; l != nil && l.slot != nil && l.slot.Gone() && (d.Action == policy.Fail || d.Action == policy.Retry) {
+		// It counts: an agent may have done that, and do it again.
+		res.Decision = policy.Decision{Action: policy.Release, Outcome: event.AttemptError, Reason: "its slot was deleted while the attempt worked"}
+	}
 	if d := res.Decision; d.EndRun != "" {
 		r.end(d.EndRun, d.Reason, nil) // before another worker can take what is given back
 	}

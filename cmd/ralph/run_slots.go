@@ -30,12 +30,13 @@ func slotOptions(a *app, s *session) (slot.Options, error) {
 	if home, ok := strings.CutPrefix(dir, "~/"); ok {
 		dir = filepath.Join(a.getenv("HOME"), home)
 	} else if dir == "" {
-		sum := sha256.Sum256([]byte(root))
-		dir = filepath.Join(a.stateHome(), "ralph", "slots", fmt.Sprintf("%s-%x", filepath.Base(root), sum[:4]))
+		dir = filepath.Join(a.stateHome(), "ralph", "slots")
 	}
 	if !filepath.IsAbs(dir) {
 		return slot.Options{}, fmt.Errorf("%w: parallel.dir: %q is not an absolute path", project.ErrConfig, p.Dir)
 	}
+	sum := sha256.Sum256([]byte(root)) // a user may configure one folder for all projects
+	dir = filepath.Join(dir, fmt.Sprintf("%s-%x", filepath.Base(root), sum[:4]))
 	return slot.Options{
 		Dir: dir, State: filepath.Join(s.project.State(), "slots"), Project: root, Name: filepath.Base(root),
 		Copy: p.Copy, SetupIs: p.Setup, SetupOn: p.SetupOn, MinFree: int64(p.MinFreeGiB * (1 << 30)),

@@ -73,9 +73,9 @@ func original(root string) string {
 	}
 }
 
-// copiedFrom is the project that a slot was made for, which its .git names, or nothing.
+// copiedFrom is the project that a slot was made for, which a file beside slots names, or nothing.
 func copiedFrom(top string) string {
-	text, err := os.ReadFile(filepath.Join(top, ".git", "ralph-project"))
+	text, err := os.ReadFile(filepath.Join(filepath.Dir(top), "ralph-project"))
 	from := strings.TrimSpace(string(text))
 	if err != nil || isProject(from) != nil {
 		return ""

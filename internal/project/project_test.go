@@ -48,7 +48,8 @@ func TestFindTakesTheNearestProjectAbove(t *testing.T) {
 
 func TestACopyInASlotIsTheProjectItself(t *testing.T) {
 	t.Parallel()
-	project, slot := t.TempDir(), t.TempDir()
+	project, slots := t.TempDir(), t.TempDir()
+	slot := filepath.Join(slots, "1")
 	inner := filepath.Join(project, "inner")
 	for _, dir := range []string{project, inner, slot, filepath.Join(slot, "inner"), filepath.Join(slot, "other")} {
 		write(t, filepath.Join(dir, ConfigName), "")
@@ -59,15 +60,16 @@ func TestACopyInASlotIsTheProjectItself(t *testing.T) {
 		{project, filepath.Join(slot, "other"), filepath.Join(slot, "other")}, // somebody made it there
 		{filepath.Join(project, "gone"), slot, slot},
 	} {
-		write(t, filepath.Join(slot, ".git", "ralph-project"), tc.from+"\n")
+		write(t, filepath.Join(slots, "ralph-project"), tc.from+"\n")
 		found, err1 := Find(tc.dir)
 		at, err2 := At(tc.dir)
 		check.OK(t, errors.Join(err1, err2))
 		check.Equal(t, "found in "+tc.dir, tc.want, found.Root)
 		check.Equal(t, "at "+tc.dir, tc.want, at.Root)
 	}
-	bare := t.TempDir()
-	write(t, filepath.Join(bare, ".git", "ralph-project"), project)
+	write(t, filepath.Join(slots, "ralph-project"), project)
+	bare := filepath.Join(slots, "2")
+	check.OK(t, os.Mkdir(bare, 0o700))
 	p, err := Find(bare)
 	check.That(t, err == nil && p.Root == project, "a slot without a configuration: got %v, %v", p, err)
 }

@@ -203,9 +203,7 @@ func TestParallelSlots(t *testing.T) {
 	}
 	all.Go(func() { _, _ = r.try("gc", "-q") })
 	all.Wait()
-	entries, err := os.ReadDir(p.o.Dir)
-	check.OK(t, err)
-	check.Equal(t, "folders", 6, len(entries))
+	wantFolders(t, p, 6)
 	check.Equal(t, "refs", "refs/heads/main", r.git("for-each-ref", "--format=%(refname)"))
 }
 

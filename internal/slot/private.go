@@ -18,9 +18,6 @@ import (
 	"ralph/internal/git"
 )
 
-// projectFile is where ralph finds the project when it is run in a slot.
-const projectFile = "ralph-project"
-
 // private puts a new .git into the slot. It is written as files, so that no git ever starts
 // from what an agent left, and complete before it takes the place of the old one. What
 // submodules have there stays: setting them up again can take long.
@@ -68,7 +65,6 @@ func (s *Slot) fillGit(ctx context.Context, root *os.Root, modules bool) error {
 	files := map[string]string{
 		"config": config, "packed-refs": "# pack-refs with: sorted \n" + refs,
 		"objects/info/alternates": filepath.Join(repo.Common(), "objects") + "\n",
-		projectFile:               s.p.o.Project + "\n",
 	}
 	for name, from := range map[string]string{"shallow": repo.Common(), "info/exclude": repo.Common(), "info/attributes": repo.Common(), "info/sparse-checkout": repo.Own()} {
 		text, err := os.ReadFile(filepath.Join(from, filepath.FromSlash(name)))

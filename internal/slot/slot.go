@@ -183,6 +183,12 @@ func (p *Pool) At(n int) (*Slot, error) {
 	return s, s.load()
 }
 
+// Gone says that somebody has deleted the slot's folder.
+func (s *Slot) Gone() bool {
+	_, err := os.Lstat(s.Top())
+	return errors.Is(err, fs.ErrNotExist)
+}
+
 // Show sets the files to a commit, as Take does, in the middle of an attempt: what the agent
 // stashed, and its own commits, stay in the private .git.
 func (s *Slot) Show(ctx context.Context, base, commit string) error {

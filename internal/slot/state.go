@@ -15,6 +15,9 @@ import (
 	"ralph/internal/git"
 )
 
+// projectFile is beside slots, where agents do not write.
+const projectFile = "ralph-project"
+
 // made is what is kept about a slot, beside ralph's own index of its files.
 type made struct {
 	Commit    string   // what is checked out
@@ -54,6 +57,13 @@ func (s *Slot) load() error {
 func (s *Slot) begin() error {
 	if err := errors.Join(os.MkdirAll(s.note(""), 0o700), os.MkdirAll(s.p.o.Dir, 0o700)); err != nil {
 		return err
+	}
+	// Ralph finds the project by this in a slot, whatever an agent removes there.
+	at, name := filepath.Join(s.p.o.Dir, projectFile), s.p.o.Project+"\n"
+	if was, err := os.ReadFile(at); err != nil || string(was) != name {
+		if err := atomicfile.Write(at, []byte(name)); err != nil {
+			return err
+		}
 	}
 	left, _ := filepath.Glob(s.note("tmp-*")) // the pattern is good
 	for _, path := range left {

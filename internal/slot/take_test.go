@@ -26,7 +26,7 @@ func TestASlotHasTheCommit(t *testing.T) {
 	s, at := take(t, p, 1, first)
 	check.Equal(t, "files", want, at.working())
 	wantClean(t, at, first)
-	check.Equal(t, "the project", r.dir+"\n", at.text(".git/"+projectFile))
+	check.Equal(t, "the project", r.dir+"\n", at.text("../"+projectFile))
 	check.Equal(t, "the folder", s.Top(), s.Dir())
 	info, err := os.Stat(filepath.Join(at.dir, "run.sh"))
 	check.OK(t, err)
@@ -244,9 +244,7 @@ func TestListAndRemove(t *testing.T) {
 	check.Equal(t, "slots", 2, len(list))
 	check.That(t, list[0].N == 1 && list[1].N == 2 && list[0].Size > 0 && !list[0].Used.IsZero(), "got %+v", list)
 	check.OK(t, p.Sweep())
-	entries, err := os.ReadDir(p.o.Dir)
-	check.OK(t, err)
-	check.Equal(t, "folders", 2, len(entries))
+	wantFolders(t, p, 2)
 }
 
 // TestRoom: nothing new begins if less would be left than has to stay, in a warm slot either.

@@ -158,6 +158,14 @@ func wantClean(t testing.TB, at repo, commit string) {
 	check.Equal(t, "HEAD", commit, at.git("rev-parse", "HEAD"))
 }
 
+// wantFolders: there are so many slots, and nothing but what names the project beside them.
+func wantFolders(t testing.TB, p *Pool, n int) {
+	t.Helper()
+	entries, err := os.ReadDir(p.o.Dir)
+	check.OK(t, err)
+	check.Equal(t, "files and folders", n+1, len(entries))
+}
+
 func sorted(list ...string) []string { return slices.Sorted(slices.Values(list)) }
 
 func files(text string) []string {
