@@ -25,8 +25,7 @@ import (
 type lane struct {
 	shared
 	signal  *signal
-	reclaim func(context.Context) (int, error)                       // takes back the tasks of dead runs
-	unland  func(ctx context.Context, repo *git.Repo, n int64) error // says what became of an entry whose claim is lost
+	reclaim func(context.Context) (int, error) // takes back the tasks of dead runs
 	tip     *tip
 	demand  *attempt.Demand
 	claim   dag.Claim
@@ -50,7 +49,7 @@ func (r *Runner) newLane(ctx context.Context, claim dag.Claim, j *attempt.Job) (
 	if to.Repo == nil {
 		return nil, elsewhere(claim, j)
 	}
-	l := &lane{shared: r.shared, signal: &r.signal, tip: &r.tip, demand: r.worker.Demand, claim: claim, reclaim: r.reclaim, unland: r.recoverer().Unland}
+	l := &lane{shared: r.shared, signal: &r.signal, tip: &r.tip, demand: r.worker.Demand, claim: claim, reclaim: r.reclaim}
 	base, err := l.tip.look(ctx, to)
 	if err != nil {
 		return nil, err
@@ -283,8 +282,8 @@ func (l *lane) since(ctx context.Context, base, onto string, files []string) (m 
 // landing, nobody has said yet what became of that.
 func (l *lane) clear(ctx context.Context, status dag.Status) error {
 	repo := l.opts.Landing.Repo
-	if l.entry.N > 0 {
-		if err := l.unland(ctx, repo, l.entry.N); err != nil {
+	if l.entry.N > 0 && status != dag.Done {
+		if _, err := l.reclaim(ctx); err != nil {
 			return err
 		}
 	}

@@ -29,7 +29,7 @@ func Unfinish(ctx context.Context, r *git.Repo, target, onto, candidate string) 
 		if last.candidate == candidate {
 			left, err = last.takeBack(ctx)
 		} else {
-			left.Landed, err = l.landed(ctx)
+			left.Landed, err = Has(ctx, l.repo, l.target, l.candidate)
 		}
 	}
 	if err != nil {
@@ -58,7 +58,7 @@ func (l *landing) takeBack(ctx context.Context) (left Left, err error) {
 	if err := l.unlock(); err != nil {
 		return left, err
 	}
-	if left.Landed, err = l.landed(ctx); err == nil && !left.Landed && l.tree.Dir != "" {
+	if left.Landed, err = Has(ctx, l.repo, l.target, l.candidate); err == nil && !left.Landed && l.tree.Dir != "" {
 		left.Kept, err = l.restore(ctx)
 	}
 	if err == nil {
@@ -67,12 +67,13 @@ func (l *landing) takeBack(ctx context.Context) (left Left, err error) {
 	return left, err
 }
 
-func (l *landing) landed(ctx context.Context) (bool, error) {
-	tip, err := l.repo.Commit(ctx, l.target)
+// Has says whether a target has a candidate in its history.
+func Has(ctx context.Context, r *git.Repo, target, candidate string) (bool, error) {
+	tip, err := r.Commit(ctx, target)
 	if err != nil || tip == "" {
 		return false, err
 	}
-	return l.repo.IsAncestor(ctx, l.candidate, tip)
+	return r.IsAncestor(ctx, candidate, tip)
 }
 
 // unlock removes the lock files of git that the landing can have left. A git that commits to

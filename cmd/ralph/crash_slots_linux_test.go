@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,41 +23,53 @@ func newSlots(t *testing.T, config ...string) *place {
 	t.Helper()
 	verify := false
 	p := newPlace(t, fakeagent.Script{Conversations: []fakeagent.Conversation{{When: fakeagent.When{Verify: &verify}, Steps: []step{
+		{Do: "run", Argv: []string{"sh", "-c", `ls {{task}}.txt >> "$FAKEAGENT_LEDGER/../wait-found"`}},
 		{Do: "file", Path: "{{task}}.txt", Text: "work"},
 		{Do: "mark", Text: "worked {{task}}"},
 		{Do: "run", Argv: []string{"sh", "-c", "while [ -e \"$FAKEAGENT_LEDGER/../wait-{{task}}\" ]; do sleep 0.01; done"}},
 		{Do: "say", Text: "<knowledge title=\"About {{task}}\" tags=\"crash\">\nIt can be mended.\n</knowledge>\n"},
 		saysDone(),
-	}}}}, append(config, "[verify]", `commands = ["test -f script.json"]`)...)
-	p.env = append(p.env, "RALPH_VERIFY_ENABLED=true", "RALPH_SANDBOX_MODE=off", "XDG_STATE_HOME="+t.TempDir()) // the ledger is not in a slot
+	}}}}, append(config, "[verify]", `commands = ["echo >> $GATES"]`)...)
+	p.env = append(p.env, "GATES="+filepath.Join(p.ledger, "gates"), "RALPH_VERIFY_ENABLED=true", "RALPH_SANDBOX_MODE=off", "XDG_STATE_HOME="+t.TempDir()) // the ledger is not in a slot
 	p.repository()
 	p.append(".git/info/exclude", "/plan.jsonl\n/wait-*\n/.local\n/.cache\n/.config\n")
 	return p
 }
 
-// slotCrashes is the matrix of runs in slots: what recovery made of a task at least, and what
-// a power cut would have left besides.
-var slotCrashes = map[string]struct{ point, action, torn string }{
-	"K15 making a slot":             {point: "K15", action: "released"},
-	"K16 in a turn":                 {point: "K16", action: "released"},
-	"K17 kept, not in the queue":    {point: "K17", action: "resumed"},
-	"K18 in the queue":              {point: "K18", action: "resumed"},
-	"K19 landing, nothing moved":    {point: "K19", action: "resumed"},
-	"K20 files half written":        {"K20", "resumed", `name=$(git diff-tree -r --name-only $1 $2); git show $2:$name | head -c 2 > $name; ln -s $2 .git/index.lock`},
-	"K21 files written, ref is old": {"K21", "resumed", `git read-tree -m -u $1 $2`},
-	"K22 landed, not settled":       {point: "K22", action: "landed"},
-	"K23 settled, refs are left":    {point: "K23"},
+// slotCrashes is the matrix of runs in slots.
+var slotCrashes = map[string]struct {
+	point, torn string // torn is what a power cut would have left besides
+	action      string // what recovery made of the task
+	status      string // of the task after it
+	refs        string // that are left then
+	queue       string // how its entries ended, in the end
+}{
+	"K15 making a slot":          {point: "K15", action: "released", status: "pending", queue: "landed"},
+	"K16 in a turn":              {point: "K16", action: "released", status: "pending", refs: "work", queue: "landed"},
+	"K17 kept, not in the queue": {point: "K17", action: "resumed", status: "pending", refs: "work", queue: "landed"},
+	"K18 in the queue":           {point: "K18", action: "resumed", status: "pending", refs: "work", queue: "dropped landed"},
+	"K19 landing, nothing moved": {point: "K19", action: "resumed", status: "pending", refs: "work", queue: "dropped landed"},
+	"K20 files half written": {
+		point: "K20", action: "resumed", status: "pending", refs: "work", queue: "dropped landed",
+		torn: `name=$(git diff-tree -r --name-only $1 $2); git show $2:$name | head -c 2 > $name; ln -s $2 .git/index.lock`,
+	},
+	"K21 files written, ref is old": {
+		point: "K21", action: "resumed", status: "pending", refs: "work", queue: "dropped landed",
+		torn: `git read-tree -m -u $1 $2`,
+	},
+	"K22 landed, not settled":    {point: "K22", action: "landed", status: "done", queue: "landed"},
+	"K23 settled, refs are left": {point: "K23", status: "done", queue: "landed"},
 }
 
-// TestCrashMatrixInSlots kills a run at every point between a slot and the target. The next
-// one finishes the work: each task's change is on the target once.
+// TestCrashMatrixInSlots kills a run at every point between a slot and the target. Recovery does what
+// it said it would, the checkout is clean then, and the next run finishes the work.
 func TestCrashMatrixInSlots(t *testing.T) {
 	notRaced(t)
 	for name, tt := range slotCrashes {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := newSlots(t)
-			p.plan("first", "second", "third")
+			p.plan("first")
 			p.dying(tt.point, "run", "--jobs", "2").wait(-1)
 			p.awaitGone()
 			if tt.torn != "" {
@@ -64,16 +78,77 @@ func TestCrashMatrixInSlots(t *testing.T) {
 				noted := strings.Split(p.read(".git/ralph/"+filepath.Base(files[0])), "\n")
 				p.shell(tt.torn, noted...)
 			}
+			gates := p.gates()
+			preview := p.recovered("--dry-run")
+			check.Equal(t, "what recovery would do", tt.action, preview)
+			check.Equal(t, "what recovery did", preview, p.recovered())
+			check.Equal(t, "gates that recovery ran", 0, p.gates()-gates)
+			p.wantStatus("t-00000001", tt.status)
+			p.wantClean()
+			check.Equal(t, "kinds of refs", tt.refs, strings.TrimSpace(p.shell(`git for-each-ref --format='%(refname)' refs/ralph | cut -d/ -f3`)))
+			p.plan("second", "third")
 			p.want(0, "run", "--jobs", "2")
-			p.wantLandedOnce(3, tt.action)
+			p.wantLandedOnce(3)
+			p.wantQueued("t-00000001", tt.queue)
 		})
 	}
+}
+
+// recovered is what `ralph recover` says of the only task.
+func (p *place) recovered(args ...string) string {
+	p.Helper()
+	var got struct{ Tasks []struct{ Action string } }
+	p.json(&got, append([]string{"recover"}, args...)...)
+	if len(got.Tasks) == 0 {
+		return ""
+	}
+	return got.Tasks[0].Action
+}
+
+// gates is how often gates ran.
+func (p *place) gates() int {
+	if !p.has("ledger/gates") {
+		return 0
+	}
+	return strings.Count(p.read("ledger/gates"), "\n")
+}
+
+// wantClean wants nothing in the checkout that is not committed, and no lock.
+func (p *place) wantClean() {
+	p.Helper()
+	check.Equal(p, "what is uncommitted", "", p.shell(`git status --porcelain -- . ":!.ralph"`))
+	check.Equal(p, "locks that are left", "", p.shell(`find .git -name '*.lock'`))
+}
+
+// wantQueued wants that the entries of a task ended so.
+func (p *place) wantQueued(task, want string) {
+	p.Helper()
+	p.view(func(g *dag.Graph) error {
+		entries := map[int64]string{}
+		for _, state := range []dag.MergeState{dag.MergeTesting, dag.MergeGreen, dag.MergeLanding, dag.MergeLanded, dag.MergeDropped} {
+			list, err := g.MergesIn(state)
+			if err != nil {
+				return err
+			}
+			for _, m := range list {
+				if m.Task == task {
+					entries[m.N] = string(m.State)
+				}
+			}
+		}
+		var got []string
+		for _, n := range slices.Sorted(maps.Keys(entries)) {
+			got = append(got, entries[n])
+		}
+		check.Equal(p, "entries of "+task, want, strings.Join(got, " "))
+		return nil
+	})
 }
 
 // TestALandingOfADeadRunDoesNotHoldUpALiveOne: it could never land otherwise.
 func TestALandingOfADeadRunDoesNotHoldUpALiveOne(t *testing.T) {
 	notRaced(t)
-	for point, action := range map[string]string{"K18": "resumed", "K19": "resumed", "K22": "landed"} {
+	for _, point := range []string{"K18", "K19", "K22"} {
 		t.Run(point, func(t *testing.T) {
 			t.Parallel()
 			p := newSlots(t)
@@ -84,36 +159,19 @@ func TestALandingOfADeadRunDoesNotHoldUpALiveOne(t *testing.T) {
 			p.dying(point, "run", "--jobs", "2").wait(-1)
 			p.shell("rm wait-t-00000001")
 			live.wait(0)
-			p.wantLandedOnce(2, action)
+			p.wantLandedOnce(2)
 		})
 	}
 }
 
-// TestATaskThatIsResetWhileItLands: only the target knows whether its work is there.
-func TestATaskThatIsResetWhileItLands(t *testing.T) {
-	notRaced(t)
-	for _, which := range []string{"t-00000001", "--stale"} {
-		t.Run(which, func(t *testing.T) {
-			t.Parallel()
-			p := newSlots(t)
-			p.plan("its run dies")
-			p.dying("K22", "run", "--jobs", "2").wait(-1)
-			p.awaitGone()
-			check.Contains(t, "what it says", "t-00000001 was landing, and its work may be on main: the next run finds out, or: ralph recover", p.want(0, "task", "reset", which).stderr)
-			p.want(0, "recover")
-			p.wantNobodyLanding()
-			p.want(0, "doctor")
-		})
-	}
-}
-
-// TestWorkInTheSlotOfADeadAttempt is kept as [recovery] on_dirty says.
+// TestWorkInTheSlotOfADeadAttempt is kept as [recovery] on_dirty says, and the next attempt
+// begins with it or without it.
 func TestWorkInTheSlotOfADeadAttempt(t *testing.T) {
 	notRaced(t)
-	for rule, want := range map[string]struct{ ref, status, below string }{
+	for rule, want := range map[string]struct{ ref, status, found string }{
 		"keep":  {"work", "pending", "t-00000001.txt\n"},
-		"stash": {"stash", "pending", "t-00000001.txt\n"},
-		"fail":  {"work", "failed", "t-00000001.txt\n"},
+		"stash": {"stash", "pending", ""},
+		"fail":  {"work", "failed", ""}, // it is another task
 	} {
 		t.Run(rule, func(t *testing.T) {
 			t.Parallel()
@@ -125,29 +183,98 @@ func TestWorkInTheSlotOfADeadAttempt(t *testing.T) {
 			p.wantStatus("t-00000001", want.status)
 			ref := strings.TrimSpace(p.shell(`git for-each-ref --format='%(refname)' refs/ralph`))
 			check.That(t, strings.HasPrefix(ref, "refs/ralph/"+want.ref+"/t-00000001/"), "the work is at %q", ref)
-			check.Equal(t, "what the work changes", want.below, p.shell(`git diff-tree -r --name-only main $1`, ref))
+			check.Equal(t, "what the work changes", "t-00000001.txt\n", p.shell(`git diff-tree -r --name-only main $1`, ref))
 			if want.status == "failed" {
 				p.want(0, "task", "delete", "t-00000001")
 				p.plan("second")
 			}
 			p.want(0, "run", "--jobs", "2")
+			check.Equal(t, "what the next agent found", want.found, p.read("wait-found"))
 			check.Equal(t, "refs of tasks that are done or deleted", "", p.shell(`git for-each-ref refs/ralph`))
 		})
 	}
 }
 
-// wantLandedOnce wants that so many tasks are done and landed once, and that recovery did what it
-// says to one of them at least.
-func (p *place) wantLandedOnce(tasks int, action string) {
+// TestATaskThatIsResetAfterItsRunDied is done again. Only the target knows whether its work is there.
+func TestATaskThatIsResetAfterItsRunDied(t *testing.T) {
+	notRaced(t)
+	for _, tt := range []struct{ point, reset, queue string }{
+		{"K19", "t-00000001", "dropped landed"},
+		{"K22", "t-00000001", "landed landed"},
+		{"K22", "--stale", "landed landed"},
+	} {
+		t.Run(tt.point+" "+tt.reset, func(t *testing.T) {
+			t.Parallel()
+			p := newSlots(t)
+			p.worksAnew()
+			p.plan("first")
+			p.dying(tt.point, "run", "--jobs", "2").wait(-1)
+			p.want(0, "task", "reset", tt.reset).inStderr("t-00000001 was landing, and its work may be on main: the next run finds out, or: ralph recover")
+			p.want(0, "run", "--jobs", "2")
+			p.wantStatus("t-00000001", "done")
+			p.wantQueued("t-00000001", tt.queue)
+			p.wantClean()
+			p.wantNobodyLanding()
+			p.want(0, "doctor")
+		})
+	}
+}
+
+// worksAnew has every session of an agent make another change.
+func (p *place) worksAnew() {
+	p.Helper()
+	p.write("script.json", strings.ReplaceAll(p.read("script.json"), `"work"`, `"work {{session}}"`))
+	p.shell(`git -c user.name=t -c user.email=t@localhost commit -qam session`)
+}
+
+// TestATaskThatIsResetWhileItLands is done again. Whether its work had landed or not, nobody waits for it.
+func TestATaskThatIsResetWhileItLands(t *testing.T) {
+	notRaced(t)
+	for name, tt := range map[string]struct {
+		before, await, after string
+		queue                string
+	}{
+		"it waits for a person": {
+			before: `echo mine > t-00000001.txt`, await: `grep -q merge_waiting .ralph/runs/*/events.jsonl`, queue: "dropped landed",
+			after: `until grep -q attempt_ended .ralph/runs/*/events.jsonl; do sleep 0.01; done; rm t-00000001.txt`,
+		},
+		"git is writing its files": { // in the person's folder, not in a slot
+			before: `git config filter.slow.smudge 'test $PWD != "'$PWD'" || { touch wait-writes; while ! test -e wait-no-more; do sleep 0.01; done; }; cat'
+				echo '*.txt filter=slow' > .git/info/attributes`,
+			await: `test -e wait-writes`, after: `touch wait-no-more`, queue: "landed landed",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newSlots(t)
+			p.worksAnew()
+			p.shell(tt.before)
+			p.plan("first")
+			run := p.start("run", "--jobs", "2")
+			eventually(t, tt.await, func() bool { return exec.Command("sh", "-c", "cd "+p.dir+" && "+tt.await).Run() == nil })
+			p.want(0, "task", "reset", "t-00000001")
+			p.shell(tt.after)
+			run.wait(0)
+			p.wantStatus("t-00000001", "done")
+			p.wantQueued("t-00000001", tt.queue)
+			p.wantClean()
+			p.wantNobodyLanding()
+			check.Equal(t, "refs that are left", "", p.shell(`git for-each-ref refs/ralph`))
+		})
+	}
+}
+
+// wantLandedOnce wants that so many tasks are done and landed once, and that no agent was asked again
+// to do what was finished.
+func (p *place) wantLandedOnce(tasks int) {
 	p.Helper()
 	p.wantOnTarget(tasks)
-	asked, claimed, actions := p.entered("prompted"), map[string]int{}, map[string]bool{}
+	asked, claimed := p.entered("prompted"), map[string]int{}
 	for _, e := range p.events() {
 		switch e.Type {
 		case event.TaskClaimed:
 			claimed[e.Task]++
 		case event.Recovered:
-			actions[e.Outcome] = true
 			if e.Outcome == "resumed" || e.Outcome == "landed" {
 				check.Equal(p, "prompts of "+e.Task+", whose work was finished", 1, asked[e.Task])
 			}
@@ -156,7 +283,6 @@ func (p *place) wantLandedOnce(tasks int, action string) {
 			}
 		}
 	}
-	check.That(p, action == "" || actions[action], "recovery: got %v, want %q among it", actions, action)
 }
 
 // wantOnTarget wants that so many tasks are done and each one's commit is on the target once,
@@ -176,7 +302,7 @@ func (p *place) wantOnTarget(tasks int) {
 	landed := strings.Fields(p.shell(`git log --format='%(trailers:key=Ralph-Task,valueonly)' main`))
 	slices.Sort(landed)
 	check.Equal(p, "tasks on the target", ids, landed)
-	check.Equal(p, "what is uncommitted", "", p.shell(`git status --porcelain -- . ":!.ralph"`))
+	p.wantClean()
 	check.Equal(p, "refs that are left", "", p.shell(`git for-each-ref refs/ralph`))
 	p.want(0, "doctor")
 	p.wantNobodyLanding()

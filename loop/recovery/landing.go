@@ -3,7 +3,6 @@ package recovery
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,21 +36,33 @@ func (r Recoverer) landings(ctx context.Context, f *found, rec *Recovery) error 
 		if err != nil {
 			return err
 		}
-		var task Reclaimed
-		err = r.Store.Update(ctx, func(g *dag.Graph) (err error) {
-			task, err = r.settle(g, m, left, f)
-			return err
-		})
+		err = r.Store.Update(ctx, func(g *dag.Graph) error { return r.settle(g, m, left, f) })
 		switch {
 		case errors.Is(err, dag.ErrLost), errors.Is(err, dag.ErrRefused): // another process was faster
 		case err != nil:
 			return err
-		case task.Task != "":
-			rec.Tasks = append(rec.Tasks, task)
-			f.tasks = slices.DeleteFunc(f.tasks, func(t dag.Task) bool { return t.ID == task.Task })
+		case left.Landed:
+			f.landed(m, rec)
 		}
 	}
 	return nil
+}
+
+// landed moves the task whose work has landed from what is to be reclaimed to what was recovered.
+func (f *found) landed(m dag.Merge, rec *Recovery) {
+	if i := f.holder(m); i >= 0 {
+		t := f.tasks[i]
+		rec.Tasks = append(rec.Tasks, Reclaimed{
+			Task: t.ID, Title: t.Title, Run: f.owner[t.Owner].ID, Attempt: m.Attempt, Phase: f.last[t.ID].Phase, Action: Landed,
+			Reason: "its run died after its work had landed; done",
+		})
+		f.tasks = slices.Delete(f.tasks, i, i+1)
+	}
+}
+
+// holder is the index of the task that is still claimed by the attempt which entered its work, or -1.
+func (f *found) holder(m dag.Merge) int {
+	return slices.IndexFunc(f.tasks, func(t dag.Task) bool { return t.ID == m.Task && f.last[t.ID].ID == m.Attempt })
 }
 
 // unfinish asks the target. Where there is no repository any more, nothing has landed in it.
@@ -68,31 +79,21 @@ func (r Recoverer) unfinish(ctx context.Context, repo *git.Repo, m dag.Merge) (l
 
 // settle stores what became of one entry, in the caller's transaction. If the work has landed and
 // its run still has the task, the task is done: all that its run had left to do is to store that.
-func (r Recoverer) settle(g *dag.Graph, m dag.Merge, left merge.Left, f *found) (Reclaimed, error) {
+func (r Recoverer) settle(g *dag.Graph, m dag.Merge, left merge.Left, f *found) error {
 	reason := "its run died before the target moved"
 	if len(left.Kept) > 0 {
 		reason += "; left alone, because somebody changed them: " + human.List(left.Kept, maxNamed)
 	}
-	a, err := g.Attempt(m.Attempt)
-	if err != nil {
-		return Reclaimed{}, err
-	}
-	i := slices.IndexFunc(f.tasks, func(t dag.Task) bool { return t.ID == m.Task })
+	i := f.holder(m)
 	switch {
-	case i < 0 || !a.EndedAt.IsZero():
-		if left.Landed {
-			reason = "it landed after its task was taken away"
-		}
-		return Reclaimed{}, g.SettleLanding(m.N, left.Landed, reason)
-	case !left.Landed:
-		return Reclaimed{}, g.Drop(f.tasks[i].Claim(), m.N, reason)
+	case i < 0 && left.Landed:
+		return g.SettleLanding(m.N, true, "it landed after its task was taken away")
+	case i < 0:
+		return g.SettleLanding(m.N, false, reason)
+	case left.Landed:
+		return r.complete(g, f.tasks[i], m, f.last[m.Task])
 	}
-	t := f.tasks[i]
-	done := Reclaimed{
-		Task: t.ID, Title: t.Title, Run: a.Run, Attempt: a.ID, Phase: a.Phase, Action: Landed,
-		Reason: "its run died after its work had landed; done",
-	}
-	return done, r.complete(g, t, m, a)
+	return g.Drop(f.tasks[i].Claim(), m.N, reason)
 }
 
 // complete settles a task as its run would have.
@@ -114,12 +115,9 @@ func (r Recoverer) complete(g *dag.Graph, t dag.Task, m dag.Merge, a dag.Attempt
 		return err
 	}
 	_ = g.CountRun(a.Run, true, dag.Done)
-	now := r.Now()
-	return journal.Add(g.Tx(), journal.Entry{
-		At: now, Run: a.Run, Attempt: a.ID, Iteration: a.Iteration, Task: t.ID, Feature: t.Feature, Title: t.Title,
-		Outcome: event.AttemptDone, Notes: said.Notes, Agent: a.Agent, Model: a.Model, ModelEffective: a.ModelEffective,
-		StopReason: a.StopReason, Duration: now.Sub(a.StartedAt), Usage: a.Usage, Files: a.Files,
-	})
+	e := entry(t, a, r.Now())
+	e.Outcome, e.Notes, e.StopReason = event.AttemptDone, said.Notes, a.StopReason
+	return journal.Add(g.Tx(), e)
 }
 
 // kept is what became of the changes in the slot of a dead attempt.
@@ -168,40 +166,29 @@ func (r Recoverer) clean(ctx context.Context, repo *git.Repo) error {
 	if err != nil || len(refs) == 0 {
 		return err
 	}
-	var gone []merge.Ref
 	err = r.Store.View(ctx, func(g *dag.Graph) error {
-		for _, ref := range refs {
-			kind, rest, _ := strings.Cut(strings.TrimPrefix(ref.Name, merge.Refs), "/")
-			var needed bool
-			var err error
-			switch kind {
-			case "work", "stash":
-				id, _, _ := strings.Cut(rest, "/")
-				var t dag.Task
-				t, err = g.Task(id)
-				needed = t.Status != dag.Done
-			case "candidate":
-				n, _ := strconv.ParseInt(rest, 10, 64) // nobody else writes there
-				var m dag.Merge
-				m, err = g.Merge(n)
-				needed = m.State != dag.MergeLanded && m.State != dag.MergeDropped
-			default:
-				continue
-			}
-			switch {
-			case errors.Is(err, dag.ErrNotFound), err == nil && !needed:
-				gone = append(gone, merge.Ref{Name: ref.Name})
-			case err != nil:
-				return err
-			}
-		}
-		return nil
+		refs = slices.DeleteFunc(refs, func(ref merge.Ref) bool { return needed(g, strings.Split(ref.Name, "/")) })
+		return g.Tx().Err()
 	})
-	if err != nil || len(gone) == 0 {
+	if err != nil || len(refs) == 0 {
 		return err
 	}
-	if err := merge.SetRefs(ctx, repo, gone...); err != nil {
-		return fmt.Errorf("remove refs: %w", err)
+	for i := range refs {
+		refs[i].Commit = ""
 	}
-	return nil
+	return merge.SetRefs(ctx, repo, refs...)
+}
+
+// needed says whether a ref is to stay: refs, ralph, what it is of, and its task or number.
+func needed(g *dag.Graph, ref []string) bool {
+	switch ref[2] {
+	case "work", "stash":
+		t, err := g.Task(ref[3])
+		return err == nil && t.Status != dag.Done
+	case "candidate":
+		n, _ := strconv.ParseInt(ref[3], 10, 64) // nobody else writes there
+		m, err := g.Merge(n)
+		return err == nil && m.State != dag.MergeLanded && m.State != dag.MergeDropped
+	}
+	return true
 }

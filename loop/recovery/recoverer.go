@@ -10,9 +10,9 @@ import (
 
 	"ralph/dag"
 	"ralph/event"
-	"ralph/internal/git"
 	"ralph/internal/testing/failpoint"
 	"ralph/journal"
+	"ralph/merge"
 )
 
 // Recoverer reclaims the tasks of dead runs. Store, Life and Now are needed.
@@ -38,7 +38,8 @@ type found struct {
 	runs  []dag.Run
 	tasks []dag.Task
 	owner map[string]dag.Run
-	gone  map[string]string // attempts whose tasks people took away, and their owners
+	last  map[string]dag.Attempt // at each of the tasks
+	gone  map[string]string      // attempts whose tasks people took away, and their owners
 
 	at      Parallel    // zero if no agent ever worked in a slot
 	landing []dag.Merge // what was landing
@@ -96,27 +97,33 @@ func (r Recoverer) Preview(ctx context.Context) (Recovery, error) {
 	for _, run := range f.runs {
 		rec.Runs = append(rec.Runs, run.ID)
 	}
-	err = r.Store.View(ctx, func(g *dag.Graph) error {
-		for _, t := range f.tasks {
-			last, err := lastAttempt(g, t)
-			if err != nil {
-				return err
-			}
-			task, _ := r.decide(t, last, f.owner[t.Owner])
-			rec.Tasks = append(rec.Tasks, task)
+	for _, m := range f.landing {
+		if f.at.Repo == nil {
+			break
 		}
-		return nil
-	})
-	return rec, err
+		has, err := merge.Has(ctx, f.at.Repo, m.Target, m.Candidate)
+		if err != nil {
+			return rec, err
+		}
+		if has {
+			f.landed(m, &rec)
+		}
+	}
+	for _, t := range f.tasks {
+		task, _ := r.decide(t, f)
+		rec.Tasks = append(rec.Tasks, task)
+	}
+	return rec, nil
 }
 
 func (r Recoverer) find(ctx context.Context) (found, error) {
-	f, parallel := found{owner: map[string]dag.Run{}}, false
+	f, parallel := found{owner: map[string]dag.Run{}, last: map[string]dag.Attempt{}}, false
 	err := r.Store.View(ctx, func(g *dag.Graph) (err error) {
 		if f.tasks, err = g.Stale(r.Life); err != nil {
 			return err
 		}
 		for _, t := range f.tasks {
+			f.last[t.ID], _ = lastAttempt(g, t) // the first error of the database is that of the transaction
 			if f.owner[t.Owner], err = g.Owner(t.Owner); err != nil {
 				return err
 			}
@@ -164,16 +171,17 @@ func (r Recoverer) over(run dag.Run) bool {
 	return !run.EndedAt.IsZero() || known == dag.Dead || known == dag.Unknown && r.Now().Sub(run.Heartbeat) > silence
 }
 
-// unlanded finds what dead runs were landing. A run that lives says itself what became of it.
+// unlanded finds what was landing when its run died, or when its run lost the task: nobody else says
+// what became of it.
 func (r Recoverer) unlanded(g *dag.Graph, f *found) error {
 	landing, err := g.MergesIn(dag.MergeLanding)
 	for _, m := range landing {
+		a, _ := g.Attempt(m.Attempt)
 		run, err := g.RunOf(m.Attempt)
 		if err != nil {
 			return err
 		}
-		stale := slices.ContainsFunc(f.tasks, func(t dag.Task) bool { return t.ID == m.Task && t.Owner == run.Owner })
-		if stale || r.over(run) {
+		if f.holder(m) >= 0 || !a.EndedAt.IsZero() || r.over(run) {
 			f.landing = append(f.landing, m)
 		}
 	}
@@ -218,7 +226,8 @@ func (f found) each(do func(owner string) (int, error)) (int, error) {
 }
 
 // decide says what becomes of a task, without doing it.
-func (r Recoverer) decide(t dag.Task, last dag.Attempt, run dag.Run) (Reclaimed, dag.ReclaimOptions) {
+func (r Recoverer) decide(t dag.Task, f found) (Reclaimed, dag.ReclaimOptions) {
+	last, run := f.last[t.ID], f.owner[t.Owner]
 	seen := slices.MaxFunc([]time.Time{run.Heartbeat, last.StartedAt, last.Heartbeat}, time.Time.Compare)
 	action, how := r.Rules.decide(t, last, seen, r.Now())
 	return Reclaimed{
@@ -236,15 +245,13 @@ func lastAttempt(g *dag.Graph, t dag.Task) (dag.Attempt, error) {
 
 // reclaim reclaims one task, in the caller's transaction.
 func (r Recoverer) reclaim(ctx context.Context, g *dag.Graph, t dag.Task, f found) (Reclaimed, error) {
-	if err := g.Holds(dag.Claim{Task: t, Owner: t.Owner, Generation: t.Generation}); err != nil {
+	if err := g.Holds(t.Claim()); err != nil {
 		return Reclaimed{}, err
 	}
-	last, err := lastAttempt(g, t)
-	if err != nil {
-		return Reclaimed{}, err
-	}
-	task, how := r.decide(t, last, f.owner[t.Owner])
+	last := f.last[t.ID]
+	task, how := r.decide(t, f)
 	var slot kept
+	var err error
 	if last.Slot > 0 && f.at.Repo != nil {
 		if slot, err = r.keep(ctx, f.at, last); err != nil {
 			return task, err
@@ -267,20 +274,6 @@ func (r Recoverer) reclaim(ctx context.Context, g *dag.Graph, t dag.Task, f foun
 		task.Reason = how.Reason
 	}
 	return task, Reclaim(g, t, how, r.Now())
-}
-
-// Unland says what became of an entry that was landing when a run that lives lost its claim.
-func (r Recoverer) Unland(ctx context.Context, repo *git.Repo, n int64) error {
-	var m dag.Merge
-	err := r.Store.View(ctx, func(g *dag.Graph) (err error) { m, err = g.Merge(n); return err })
-	if err != nil || m.State != dag.MergeLanding {
-		return err
-	}
-	left, err := r.unfinish(ctx, repo, m)
-	if err != nil {
-		return err
-	}
-	return r.Store.Update(ctx, func(g *dag.Graph) error { _, err := r.settle(g, m, left, &found{}); return err })
 }
 
 // alone reports whether only dead runs hold tasks.
@@ -319,11 +312,17 @@ func Reclaim(g *dag.Graph, t dag.Task, how dag.ReclaimOptions, now time.Time) er
 	if err := g.Reclaim(t, how); err != nil || last.ID == "" {
 		return err
 	}
-	return journal.Add(g.Tx(), journal.Entry{
-		At: now, Run: last.Run, Attempt: last.ID, Iteration: last.Iteration, Task: t.ID, Feature: t.Feature, Title: t.Title,
-		Outcome: event.AttemptInterrupted, Reason: how.Reason, Agent: last.Agent, Model: last.Model, ModelEffective: last.ModelEffective,
-		Duration: now.Sub(last.StartedAt), Usage: last.Usage, Files: last.Files,
-	})
+	e := entry(t, last, now)
+	e.Outcome, e.Reason = event.AttemptInterrupted, how.Reason
+	return journal.Add(g.Tx(), e)
+}
+
+// entry is what the journal has about any attempt.
+func entry(t dag.Task, a dag.Attempt, now time.Time) journal.Entry {
+	return journal.Entry{
+		At: now, Run: a.Run, Attempt: a.ID, Iteration: a.Iteration, Task: t.ID, Feature: t.Feature, Title: t.Title,
+		Agent: a.Agent, Model: a.Model, ModelEffective: a.ModelEffective, Duration: now.Sub(a.StartedAt), Usage: a.Usage, Files: a.Files,
+	}
 }
 
 // closeDeadRuns ends the records of the dead runs and adds the summary to the journal,
