@@ -202,6 +202,24 @@ func TestTheNextLandingHealsWhatIsTorn(t *testing.T) {
 	r.wantClean(other)
 }
 
+// TestAGitThatIsKilledBeforeItWritesFiles leaves no lock, as long as ralph lives.
+func TestAGitThatIsKilledBeforeItWritesFiles(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	base := r.head()
+	next := r.with(base, "a.txt", "new\n")
+	real, err := exec.LookPath("git")
+	check.OK(t, err)
+	bin := t.TempDir()
+	script := fmt.Sprintf("#!/bin/sh\ncase \"$*\" in *'ralph: land'*) cd %s/.git; : > HEAD.lock; echo %s > refs/heads/main.lock; kill -9 $$;; esac\nexec %s \"$@\"\n",
+		r.dir, next, real)
+	check.OK(t, os.WriteFile(filepath.Join(bin, "git"), []byte(script), 0o700))
+	check.That(t, r.process(base, next, "PATH="+bin+":"+os.Getenv("PATH")).Wait() != nil, "it landed")
+	r.wantUnlocked()
+	check.OK(t, r.land(base, next))
+	r.wantClean(next)
+}
+
 // TestALockOfALiveProcessStays, also one that it has closed, as git commit does while its editor is open.
 func TestALockOfALiveProcessStays(t *testing.T) {
 	t.Parallel()
