@@ -94,14 +94,18 @@ type cgoClaim struct {
 func (w *cgoWorker) claim() (c cgoClaim) {
 	now := standing().UnixMilli()
 	w.exec("clearWaitsSQL", ":now", now)
-	w.each("claimAllSQL", func(row cgoRow) {
+	w.each("locksSQL", func(cgoRow) {})
+	w.each("readFinishedSQL", func(cgoRow) { panic("nothing waits to be verified") }, ":doomed", int64(0), ":feature", int64(0))
+	var n int64
+	w.first("readAllSQL", func(row cgoRow) { n = row.number("n") }, ":doomed", int64(0))
+	w.each("claimSQL", func(row cgoRow) {
 		c = cgoClaim{n: row.number("n"), id: row.text("id"), generation: row.number("generation")}
-	}, ":owner", w.run.Owner, ":lease", standing().Add(time.Minute).UnixMilli(), ":now", now)
+	}, ":n", n, ":owner", w.run.Owner, ":lease", standing().Add(time.Minute).UnixMilli(), ":now", now)
 	if c.n == 0 {
 		panic("nothing to claim")
 	}
 	w.exec("beginAttemptSQL", ":id", w.newID("a-"), ":run", w.run.ID, ":task", c.n, ":task_id", c.id,
-		":iteration", int64(1), ":generation", c.generation, ":now", now)
+		":iteration", int64(1), ":generation", c.generation, ":slot", nil, ":now", now)
 	return c
 }
 
@@ -167,6 +171,15 @@ func (w *cgoWorker) exec(name string, pairs ...driver.Value) {
 }
 
 func (w *cgoWorker) each(name string, fn func(cgoRow), pairs ...driver.Value) {
+	w.rows(name, func(row cgoRow) bool { fn(row); return true }, pairs)
+}
+
+// first reads no more than one row.
+func (w *cgoWorker) first(name string, fn func(cgoRow), pairs ...driver.Value) {
+	w.rows(name, func(row cgoRow) bool { fn(row); return false }, pairs)
+}
+
+func (w *cgoWorker) rows(name string, fn func(cgoRow) bool, pairs []driver.Value) {
 	s := w.prepare(name, pairs)
 	rows := must(s.stmt.Query(s.args)) //nolint:staticcheck // the direct call is the fastest one
 	if s.row.values == nil {
@@ -179,7 +192,10 @@ func (w *cgoWorker) each(name string, fn func(cgoRow), pairs ...driver.Value) {
 			return
 		}
 		check(err)
-		fn(s.row)
+		if !fn(s.row) {
+			check(rows.Close())
+			return
+		}
 	}
 }
 
