@@ -404,7 +404,7 @@ func TestAFileThatGitWasToldNotToLookAtBlocks(t *testing.T) {
 		base := r.head()
 		next := r.with(base, "a.txt", "new\n", "new", "n")
 		r.git("update-index", flag, "a.txt")
-		r.write("a.txt", "mine\n")
+		r.write("a.txt", "ne") // as if git had begun to write it
 		before := r.everything()
 		err := r.land(base, next)
 		var blocked *BlockedError

@@ -48,15 +48,13 @@ func (l *landing) restore(ctx context.Context) (kept []string, err error) {
 		}
 		var reset, again []string
 		for _, c := range slices.Backward(changes) {
-			staged, is := index.at(c), files.at(c)
-			if staged == c.Now {
+			is := files.at(c)
+			if index.at(c) == c.Now {
 				reset = append(reset, c.Was.Line(c.Path))
 			}
 			_, missing := os.Lstat(l.at(c.Path))
 			isNew, replaced := c.Was.Mode == git.Nothing, l.replaced(c.Path)
 			switch {
-			case staged != c.Was && staged != c.Now:
-				kept = append(kept, c.Path)
 			case isNew && replaced:
 			case isNew && (missing != nil || is == c.Now || l.begun(ctx, c)):
 				err = l.remove(c.Path)
