@@ -135,13 +135,13 @@ func (r repo) kill(cmd *exec.Cmd, pid int) {
 func TestAPersonsChangesAfterAPowerCutStay(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t)
-	r.write("deleted", "d\n", "edited", "e\n", "folder", "a file\n", "torn", "t\n", "staged", "s\n", "mode", "m\n", "gone", "g\n")
+	r.write("deleted", "d\n", "edited", "e\n", "folder", "a file\n", "torn", "t\n", "staged", "s\n", "mode", "m\n", "gone", "g\n", "turned", "a file\n")
 	check.OK(t, os.Symlink("a.txt", filepath.Join(r.dir, "link")))
 	base := r.commit()
 	next := r.on(base, func() {
 		r.write("a.txt", "new\n", "edited", "new\n", "new", "n\n", "new2", "n\n", "more/x", "x\n", "torn", "new and long\n", "staged", "new\n", "gone", "new\n", "zz.slow", "z\n")
-		r.git("rm", "-q", "deleted", "folder")
-		r.write("folder/x", "x\n")
+		r.git("rm", "-q", "deleted", "folder", "turned")
+		r.write("folder/x", "x\n", "turned/x", "x\n")
 		check.OK(t, os.Chmod(filepath.Join(r.dir, "mode"), 0o755))
 		check.OK(t, os.Remove(filepath.Join(r.dir, "link")))
 		check.OK(t, os.Symlink("new", filepath.Join(r.dir, "link")))
@@ -150,15 +150,18 @@ func TestAPersonsChangesAfterAPowerCutStay(t *testing.T) {
 	check.Equal(t, "written", "new\n", r.read("a.txt"))
 	check.Equal(t, "written", "n\n", r.read("new"))
 	// the person goes on
-	r.write("edited", "mine\n", "new2", "mine\n", "untracked", "mine\n", "torn", "new an")
+	r.write("edited", "mine\n", "new2", "mine\n", "turned/mine", "mine\n", "untracked", "mine\n", "torn", "new an")
 	check.OK(t, os.Remove(filepath.Join(r.dir, ".git/index.lock")))
 	r.write("staged", "mine\n")
 	r.git("add", "staged")
 	check.OK(t, os.Remove(filepath.Join(r.dir, "gone")))
 	left := r.unfinish(base, next)
-	check.Equal(t, "kept", []string{"edited", "new2", "staged"}, left.Kept)
-	want := " M edited\nM  staged\n?? new2\n?? untracked"
+	check.Equal(t, "kept", []string{"edited", "new2", "staged", "turned"}, left.Kept)
+	want := " M edited\nM  staged\n D turned\n?? new2\n?? untracked"
 	check.Equal(t, "status", want, r.git("status", "--porcelain"))
+	_, err := os.Lstat(filepath.Join(r.dir, "more"))
+	check.That(t, os.IsNotExist(err), "an empty folder is left")
+	check.Equal(t, "mine", "mine\n", r.read("turned/mine"))
 	check.Equal(t, "again", Left{}, r.unfinish(base, next))
 	check.Equal(t, "status", want, r.git("status", "--porcelain"))
 	r.wantUnlocked()

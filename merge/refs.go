@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"ralph/internal/git"
@@ -76,38 +77,31 @@ func SetRefs(ctx context.Context, r *git.Repo, refs ...Ref) error {
 	return err
 }
 
-// RefsOf lists what attempts on a task left.
-func RefsOf(ctx context.Context, r *git.Repo, task string) ([]Ref, error) {
-	return ListRefs(ctx, r, "work/"+task, "stash/"+task)
-}
-
-// ListRefs lists the refs below these folders of Refs, or all of them.
-func ListRefs(ctx context.Context, r *git.Repo, under ...string) ([]Ref, error) {
-	args := []string{"for-each-ref", "--format=%(refname) %(objectname)"}
-	for _, folder := range under {
-		args = append(args, Refs+folder)
-	}
-	if len(under) == 0 {
-		args = append(args, Refs)
-	}
-	out, err := r.Git(ctx, git.Call{}, args...)
-	if err != nil {
-		return nil, err
-	}
+// ListRefs lists all refs of ours.
+func ListRefs(ctx context.Context, r *git.Repo) ([]Ref, error) {
+	out, err := r.Git(ctx, git.Call{}, "for-each-ref", "--format=%(refname) %(objectname)", Refs)
 	var list []Ref
 	for line := range strings.Lines(out) {
 		name, commit, _ := strings.Cut(strings.TrimSpace(line), " ")
 		list = append(list, Ref{Name: name, Commit: commit})
 	}
-	return list, nil
+	return list, err
+}
+
+// RefsOf lists what attempts on a task left.
+func RefsOf(ctx context.Context, r *git.Repo, task string) ([]Ref, error) {
+	list, err := ListRefs(ctx, r)
+	return slices.DeleteFunc(list, func(ref Ref) bool { return path.Base(path.Dir(ref.Name)) != task }), err
 }
 
 // Kept lists the refs of work that did not land, by attempt.
 func Kept(ctx context.Context, r *git.Repo) (map[string]string, error) {
-	refs, err := ListRefs(ctx, r, "work")
-	kept := make(map[string]string, len(refs))
+	refs, err := ListRefs(ctx, r)
+	kept := map[string]string{}
 	for _, ref := range refs {
-		kept[path.Base(ref.Name)] = ref.Name
+		if strings.HasPrefix(ref.Name, Refs+"work/") {
+			kept[path.Base(ref.Name)] = ref.Name
+		}
 	}
 	return kept, err
 }

@@ -52,14 +52,14 @@ func (l *landing) restore(ctx context.Context) (kept []string, err error) {
 			if index.at(c) == c.Now {
 				reset = append(reset, c.Was.Line(c.Path))
 			}
-			_, missing := os.Lstat(l.at(c.Path))
+			info, missing := os.Lstat(l.at(c.Path))
+			ours := missing != nil || !info.IsDir() && is != c.Was && (is == c.Now || l.begun(ctx, c)) // git removes a file before it writes it
 			isNew, replaced := c.Was.Mode == git.Nothing, l.replaced(c.Path)
 			switch {
-			case isNew && replaced:
-			case isNew && (missing != nil || is == c.Now || l.begun(ctx, c)):
+			case isNew && replaced, missing == nil && is == c.Was:
+			case isNew && ours:
 				err = l.remove(c.Path)
-			case missing == nil && is == c.Was:
-			case !replaced && (missing != nil || is == c.Now || l.begun(ctx, c)): // a file is removed before it is written
+			case ours && !replaced:
 				again = append(again, c.Path)
 			default:
 				kept = append(kept, c.Path)

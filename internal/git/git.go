@@ -283,7 +283,7 @@ func Stash(ctx context.Context, dir, message string, files []string) error {
 	if len(files) == 0 {
 		return errors.New("no files to stash")
 	}
-	out, err := run(ctx, dir, nulled(files),
+	out, err := run(ctx, dir, Lines(files),
 		"--literal-pathspecs", "stash", "push", "--include-untracked", "--message", message, "--pathspec-from-file=-", "--pathspec-file-nul")
 	if err != nil { // amid a merge git says on its output why
 		return fmt.Errorf("git stash: %w%s", err, lastLine(string(out)))

@@ -11,7 +11,11 @@ import (
 
 // Lines are what git reads with -z.
 func Lines(list []string) io.Reader {
-	return strings.NewReader(strings.Join(list, "\x00") + "\x00")
+	var b strings.Builder
+	for _, line := range list {
+		b.WriteString(line + "\x00")
+	}
+	return strings.NewReader(b.String())
 }
 
 // Gitlink is the mode by which a tree names a commit of another repository.

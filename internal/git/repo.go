@@ -155,20 +155,17 @@ func (e *CommandError) Error() string {
 
 func (e *CommandError) Unwrap() error { return e.Err }
 
-// Status is the exit status of a command, or -1 if it did not end by itself.
-func (e *CommandError) Status() int {
-	if exit := new(exec.ExitError); errors.As(e.Err, &exit) {
+// Status is the exit status of the git command that err is about: 0 if it is about none, -1 if
+// the command did not end by itself.
+func Status(err error) int {
+	exit := new(exec.ExitError)
+	switch {
+	case !errors.As(err, new(*CommandError)):
+		return 0
+	case errors.As(err, &exit):
 		return exit.ExitCode()
 	}
 	return -1
-}
-
-// Status is the exit status of the git command that err is about, 0 if it is about none.
-func Status(err error) int {
-	if failed := new(CommandError); errors.As(err, &failed) {
-		return failed.Status()
-	}
-	return 0
 }
 
 // Line is Git for what prints one line.

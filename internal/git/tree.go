@@ -204,7 +204,7 @@ func (s *store) take(ctx context.Context, env, names []string) error {
 }
 
 func (s *store) update(ctx context.Context, env, names []string, how ...string) error {
-	_, err := s.git(ctx, env, nulled(names), slices.Concat([]string{"update-index"}, how, []string{"-z", "--stdin"})...)
+	_, err := s.git(ctx, env, Lines(names), slices.Concat([]string{"update-index"}, how, []string{"-z", "--stdin"})...)
 	return err
 }
 
@@ -246,14 +246,6 @@ func (s *store) write(ctx context.Context, env []string) (string, error) {
 		}
 	}
 	return strings.TrimSpace(string(out)), err
-}
-
-func nulled(names []string) *strings.Reader {
-	var b strings.Builder
-	for _, name := range names {
-		b.WriteString(name + "\x00")
-	}
-	return strings.NewReader(b.String())
 }
 
 // LargeFile is the size above which a file is not copied into a tree: a data set or a
