@@ -133,7 +133,7 @@ func (l *lane) Tree(ctx context.Context) (string, error) { return l.slot.Tree(ct
 // Keep stores what is in the slot, but not a merge that nobody finished: the work as it was
 // before is kept already.
 func (l *lane) Keep(ctx context.Context) error {
-	if len(l.slot.Unresolved()) > 0 {
+	if len(l.slot.Unresolved(ctx)) > 0 {
 		return nil
 	}
 	_, left, err := l.keep(ctx)
@@ -160,7 +160,11 @@ func (l *lane) keep(ctx context.Context) (work string, left []string, err error)
 // As long as the target stays, nothing is looked at.
 func (l *lane) Moved(ctx context.Context) (bool, error) {
 	now := l.tip.seen()
-	if !l.opts.Landing.Cut || now == l.tried || len(l.slot.Unresolved()) > 0 {
+	if !l.opts.Landing.Cut || now == l.tried {
+		return false, nil
+	}
+	l.tried = now
+	if len(l.slot.Unresolved(ctx)) > 0 {
 		return false, nil
 	}
 	was, base := l.conflict, l.slot.Base()
@@ -172,7 +176,7 @@ func (l *lane) Moved(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	l.tried, l.conflict = now, len(built.Files) > 0
+	l.conflict = len(built.Files) > 0
 	return l.conflict && !was, nil
 }
 
@@ -181,7 +185,7 @@ func (l *lane) Moved(ctx context.Context) (bool, error) {
 func (l *lane) Follow(ctx context.Context, conflicts bool) (m attempt.Moved, err error) {
 	repo, base := l.opts.Landing.Repo, l.slot.Base()
 	now, err := l.tip.look(ctx, l.opts.Landing)
-	if errors.As(err, new(policy.Halted)) || now == base || len(l.slot.Unresolved()) > 0 {
+	if errors.As(err, new(policy.Halted)) || now == base || len(l.slot.Unresolved(ctx)) > 0 {
 		return m, nil // what halts the queue is said there
 	}
 	work := ""

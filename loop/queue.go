@@ -19,7 +19,7 @@ import (
 // Candidate enters the work into the queue and returns what is to be tested.
 func (l *lane) Candidate(ctx context.Context, by attempt.Credit) (c attempt.Candidate, err error) {
 	if l.entry.N == 0 {
-		if left := l.slot.Unresolved(); len(left) > 0 {
+		if left := l.slot.Unresolved(ctx); len(left) > 0 {
 			c.Conflict, err = l.since(ctx, l.below, l.slot.Base(), left)
 			return c, err
 		}

@@ -272,13 +272,45 @@ func (s *Slot) Conflict(ctx context.Context, base, onto, work string) error {
 // Base is the commit below the work in the slot.
 func (s *Slot) Base() string { return s.made.Base }
 
-// Unresolved lists the files in conflict that still have conflict markers: what is in the
-// slot is then a merge that nobody finished.
-func (s *Slot) Unresolved() []string {
+// Unresolved lists the files in conflict that nobody has decided about: what is in the slot is
+// then a merge that nobody finished. A file has its conflict markers still; one that was shown without,
+// because it was deleted or is not text, is there and unmerged in the agent's index.
+func (s *Slot) Unresolved(ctx context.Context) []string {
+	if len(s.made.Conflicts) == 0 {
+		return nil
+	}
+	unmerged := s.unmerged(ctx)
 	return slices.DeleteFunc(slices.Clone(s.made.Conflicts), func(name string) bool {
-		text, err := os.ReadFile(s.at(name))
-		return err != nil || !bytes.Contains(text, []byte("<<<<<<< ")) || !bytes.Contains(text, []byte(">>>>>>> "))
+		_, err := os.Lstat(s.at(name))
+		return !s.marked(name) && (err != nil || !slices.Contains(s.made.Unmarked, name) || !slices.Contains(unmerged, name))
 	})
+}
+
+func (s *Slot) marked(name string) bool {
+	text, err := os.ReadFile(s.at(name))
+	return err == nil && bytes.Contains(text, []byte("<<<<<<< ")) && bytes.Contains(text, []byte(">>>>>>> "))
+}
+
+// unmerged lists what the agent's index has as unmerged, as far as that can be read.
+func (s *Slot) unmerged(ctx context.Context) (names []string) {
+	root, err := os.OpenRoot(s.Top())
+	if err != nil {
+		return nil
+	}
+	defer root.Close()
+	index := s.note("agents")
+	if err := os.WriteFile(index, []byte(read(root, ".git/index")), 0o600); err != nil {
+		return nil
+	}
+	list, err := s.p.o.Repo.Git(ctx, s.call(s.Top(), index), "ls-files", "-uz")
+	if err != nil {
+		return nil
+	}
+	for _, entry := range git.Split(list) {
+		_, name, _ := strings.Cut(entry, "\t")
+		names = append(names, name)
+	}
+	return names
 }
 
 // Message is what the agent wrote into its own commits since the slot was last shown a commit,

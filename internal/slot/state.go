@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,7 +24,8 @@ type made struct {
 	Commit    string   // what is checked out
 	Tree      string   // what the project's folder was made to look like
 	Base      string   // what is below the work in it
-	Conflicts []string // files that were shown with conflict markers
+	Conflicts []string // files that were shown in conflict
+	Unmarked  []string // those of them that had no conflict markers
 	Setup     string   // what it was set up for
 	Copied    []string // files of the project, from the top of the repository
 	There     []string // what was ignored and there when it was set up
@@ -77,6 +79,7 @@ func (s *Slot) begin() error {
 
 func (s *Slot) finish(base, commit, tree string, conflicts []string) error {
 	s.made.Base, s.made.Commit, s.made.Tree, s.made.Conflicts = base, commit, tree, conflicts
+	s.made.Unmarked = slices.DeleteFunc(slices.Clone(conflicts), s.marked)
 	data, err := json.Marshal(s.made)
 	if err != nil {
 		return err

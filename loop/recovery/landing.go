@@ -141,7 +141,7 @@ func (r Recoverer) keep(ctx context.Context, at Parallel, last dag.Attempt) (k k
 		k.lost = was == ""
 		return k, nil //nolint:nilerr // then there is nothing of this attempt in it
 	}
-	if len(s.Unresolved()) > 0 { // the work before the merge is kept already
+	if len(s.Unresolved(ctx)) > 0 { // the work before the merge is kept already
 		return k, nil
 	}
 	w, err := s.Keep(ctx, s.Base(), "Work on "+last.Task)
