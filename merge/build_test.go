@@ -1,6 +1,7 @@
 package merge
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -179,12 +180,47 @@ func TestWatch(t *testing.T) {
 	r.write("new", "n")
 	second := r.commit()
 	look(first, Moved, second)
+	over, end := context.WithCancel(t.Context())
+	end() // git could not be started
+	tip, m, err := Watch(over, r.Repo, main, second)
+	check.OK(t, err)
+	check.Equal(t, "without git", [2]string{string(Same), second}, [2]string{string(m), tip})
+	r.git("pack-refs", "--all")
+	look(second, Same, second)
 	r.git("reset", "-q", "--hard", first)
 	look(second, Rewritten, first)
 	look(strings.Repeat("1", 40), Rewritten, first)
 	r.git("checkout", "-q", "--detach")
 	r.git("branch", "-q", "-D", "main")
 	look(first, Deleted, "")
+}
+
+// TestLog names who brought what to a branch, a task or a person.
+func TestLog(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	first := r.head()
+	r.write("a", "1\n", "b", "1\n")
+	r.git("add", "-A")
+	r.git("-c", "user.name=Jane", "commit", "-qm", "By hand")
+	r.write("a", "2\n")
+	r.git("commit", "-qam", Message{Title: "By an agent", Task: "t-1", Attempt: "a-1"}.String())
+	who := func(not, in string, files ...string) (list []string) {
+		t.Helper()
+		commits, err := Log(t.Context(), r.Repo, not, in, files...)
+		check.OK(t, err)
+		for _, c := range commits {
+			list = append(list, c.Who()+": "+c.Title)
+		}
+		return list
+	}
+	check.Equal(t, "all", []string{"t-1: By an agent", "Jane: By hand"}, who(first, "main"))
+	check.Equal(t, "of a file", []string{"Jane: By hand"}, who(first, "main", "b"))
+	check.Equal(t, "of a name that is a pattern", []string(nil), who(first, "main", "*"))
+	check.Equal(t, "the other way", []string(nil), who("main", first))
+	patch, err := Change(t.Context(), r.Repo, r.head(), "a")
+	check.OK(t, err)
+	check.Contains(t, "patch", "-1\n+2\n", patch)
 }
 
 func TestRefs(t *testing.T) {

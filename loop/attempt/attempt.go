@@ -293,6 +293,7 @@ func (a *attempt) followUp(ctx context.Context, d policy.Decision) string {
 	task := a.job.Task.ID
 	if d.Say == policy.AskMoved {
 		a.said.Moved++
+		a.talk.nextRound(task) // it spoke of other files
 		return prompt.Moved(task, a.follow(ctx, true))
 	}
 	return prompt.Meanwhile(a.follow(ctx, false)) + a.ask(task, d)

@@ -108,7 +108,7 @@ func (d decisions) check(t *testing.T) {
 		f := tt.facts
 		f.Rules.MaxAttempts, f.Rules.Backoff = cmp.Or(f.Rules.MaxAttempts, 5), cmp.Or(f.Rules.Backoff, 5*time.Second)
 		f.Rules.RepairRounds = cmp.Or(f.Rules.RepairRounds, 2)
-		if !f.Turn.Cut {
+		if !f.Turn.Cut && !f.Turn.Moved {
 			f.Turn.Stop = cmp.Or(f.Turn.Stop, acp.StopEnd)
 		}
 		check.Equal(t, name, tt.want, Decide(f))
@@ -318,5 +318,27 @@ func TestDecideAboutWorkThatWasChecked(t *testing.T) {
 		"a verifier that cannot be used ends the run":     {checked(Work{WantVerdict: true, VerifierErr: failing(acp.AuthRequired)}), unusable("auth required")},
 		"what cannot be checked is not the work's fault":  {checked(Work{CheckErr: noSh}), released("error", "no sh")},
 		"what can never be checked fails in the end":      {last(Work{CheckErr: noSh}), fails("error", "no result in 5 attempts; the last: no sh")},
+	}.check(t)
+}
+
+func TestDecideAboutConflictsWithTheTarget(t *testing.T) {
+	t.Parallel()
+	both := Work{Checked: true, Conflict: []string{"a.go", "b.go"}, With: []string{"t-2 (other)"}}
+	const reason = "conflict: a.go, b.go changed on the target by t-2 (other)"
+	again := Decision{Action: Retry, Outcome: "retried", Reason: reason, Conflict: both.Conflict}
+	resolve := Decision{Action: Resolve, Reason: reason}
+	script := both
+	script.Script = true
+	facts := func(w Work, s Session) Facts { return Facts{Work: w, Session: s, Rules: Rules{Resolve: 1}} }
+	cancelled := Turn{Moved: true, Stop: acp.StopCancelled, Err: failing(acp.Cancelled)}
+	decisions{
+		"a session resolves it":                       {facts(both, Session{}), resolve},
+		"only so many do, then the files are locked":  {facts(both, Session{Resolved: 1}), again},
+		"a script runs again, however often":          {facts(script, Session{Resolved: 9}), resolve},
+		"finished work of another run has no session": {facts(both, Session{None: true}), again},
+		"who may not spend any more does not resolve": {Facts{Work: both, Turn: Turn{Over: money}, Rules: Rules{Resolve: 1}}, again},
+		"a turn that is cut goes on in its session":   {Facts{Turn: cancelled}, Decision{Action: Reprompt, Say: AskMoved, Reason: movedReason}},
+		"or in a new one if the agent did not stop":   {Facts{Turn: Turn{Moved: true, Err: failing(acp.Cancelled)}}, Decision{Action: Resolve, Reason: movedReason}},
+		"a budget comes first":                        {Facts{Turn: Turn{Moved: true, Over: money, Err: failing(acp.Cancelled)}}, noMoney},
 	}.check(t)
 }
