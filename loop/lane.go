@@ -32,6 +32,7 @@ type lane struct {
 	slot    *slot.Slot
 	gates   verify.Gates
 	said    []string // the messages of the agent's own commits
+	work    string   // what was kept last
 
 	below    string // what the work in the slot lay on before it was last merged
 	tried    string // the tip that the work was last merged with, in earnest or not
@@ -153,7 +154,8 @@ func (l *lane) keep(ctx context.Context) (work string, left []string, err error)
 	if err != nil || w.Commit == l.slot.Base() {
 		return l.slot.Base(), left, err
 	}
-	return w.Commit, left, merge.SetRefs(ctx, l.opts.Landing.Repo, merge.Ref{Name: merge.WorkRef(l.claim.Task.ID, l.claim.Attempt), Commit: w.Commit})
+	l.work = w.Commit
+	return l.work, left, merge.SetRefs(ctx, l.opts.Landing.Repo, merge.Ref{Name: merge.WorkRef(l.claim.Task.ID, l.claim.Attempt), Commit: l.work})
 }
 
 // Moved says that the target has moved so that what is in the slot conflicts with it, as it did not before.

@@ -20,6 +20,7 @@ import (
 func (l *lane) Candidate(ctx context.Context, by attempt.Credit) (c attempt.Candidate, err error) {
 	if l.entry.N == 0 {
 		if left := l.slot.Unresolved(ctx); len(left) > 0 {
+			c.Commit = l.work
 			c.Conflict, err = l.since(ctx, l.below, l.slot.Base(), left)
 			return c, err
 		}
@@ -35,6 +36,7 @@ func (l *lane) Candidate(ctx context.Context, by attempt.Credit) (c attempt.Cand
 		case do == merge.DoTest:
 			return l.show(ctx)
 		case do == merge.DoResolve:
+			c.Commit = l.work
 			c.Conflict, err = l.resolve(ctx, by.Script)
 			return c, err
 		}

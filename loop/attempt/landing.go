@@ -49,7 +49,7 @@ type Candidate struct {
 	Trees        [2]string     // of these two, in the project's folder
 	Patch        string        // what it changes, as an ID
 	Accepted     bool          // by a person: no verdict is needed
-	Conflict     prompt.Merged // with files in it: there is no Commit
+	Conflict     prompt.Merged // with files in it: Commit is the work as it was, and cannot land
 }
 
 // Moved is what the slot is based on now, if that is something else than before.
@@ -64,7 +64,7 @@ func (a *attempt) queue(ctx context.Context) policy.Decision {
 	var passed string // the patch that the verifier accepted
 	for {
 		c, err := a.ports.Lane.Candidate(ctx, Credit{Agent: a.use.Name, Model: a.use.Model, Note: a.talk.set.Journal, Script: a.evident()})
-		a.merged, w.Conflict, w.With, w.Script = c.Conflict, c.Conflict.Files, c.Conflict.By(), a.evident()
+		a.merged, w.Conflict, w.With, w.Kept, w.Script = c.Conflict, c.Conflict.Files, c.Conflict.By(), c.Commit, a.evident()
 		if err == nil && len(w.Conflict) == 0 {
 			a.evidence.onto(c)
 		}

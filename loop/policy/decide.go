@@ -187,6 +187,9 @@ func decideChecked(f Facts) Decision {
 		if (f.Work.Script || f.Session.Resolved < f.Rules.Resolve) && !f.Session.None && f.Turn.Over == nil {
 			return Decision{Action: Resolve, Reason: d.Reason}
 		}
+		if f.Work.Kept != "" { // the next attempt begins without it
+			d.Reason += fmt.Sprintf("; what was done before is in commit %.10s", f.Work.Kept)
+		}
 		d.Conflict = f.Work.Conflict
 		return d
 	}

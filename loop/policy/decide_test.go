@@ -323,9 +323,9 @@ func TestDecideAboutWorkThatWasChecked(t *testing.T) {
 
 func TestDecideAboutConflictsWithTheTarget(t *testing.T) {
 	t.Parallel()
-	both := Work{Checked: true, Conflict: []string{"a.go", "b.go"}, With: []string{"t-2 (other)"}}
+	both := Work{Checked: true, Conflict: []string{"a.go", "b.go"}, With: []string{"t-2 (other)"}, Kept: "3f2a1bc0d9e8f7a6"}
 	const reason = "conflict: a.go, b.go changed on the target by t-2 (other)"
-	again := Decision{Action: Retry, Outcome: "retried", Reason: reason, Conflict: both.Conflict}
+	again := Decision{Action: Retry, Outcome: "retried", Reason: reason + "; what was done before is in commit 3f2a1bc0d9", Conflict: both.Conflict}
 	resolve := Decision{Action: Resolve, Reason: reason}
 	script := both
 	script.Script = true

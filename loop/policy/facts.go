@@ -65,6 +65,7 @@ type Work struct {
 	Tampering   []string // what checks the work and was changed by it
 	Conflict    []string // files that cannot be merged into the target
 	With        []string // the tasks that changed them there
+	Kept        string   // the commit that conflicts
 	Script      bool     // who works does the same again each time
 	Accepted    bool     // a verifier has accepted the same patch on another base
 	Unchanged   bool     // nothing differs from what was there before the task's first attempt
