@@ -62,6 +62,10 @@ explore CHECKS="2000":
 soak N="1000":
     RALPH_SOAK={{N}} go test ./cmd/ralph -run '^TestSoak$' -count=1 -v -timeout 0 | grep -v '^=== '
 
+# kill runs in slots, their helpers and git processes, N in all, while a person works there (about 1 a second)
+soak-parallel N="500":
+    RALPH_SOAK={{N}} go test ./cmd/ralph -run '^TestSoakInSlots$' -count=1 -v -timeout 0 | grep -v '^=== '
+
 # two runs side by side, and a person who works during verification, at each sandbox level: nothing is lost (minutes)
 trust:
     RALPH_TRUST=1 go test ./cmd/ralph -run 'SideBySideKeep|PersonWorksDuringVerification' -count=1 -v -timeout 30m

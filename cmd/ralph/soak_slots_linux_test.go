@@ -43,7 +43,6 @@ func TestSoakInSlots(t *testing.T) {
 	}
 	t.Logf("RALPH_SOAK_SEED=%d", seed)
 	s := newSlotSoak(t, seed)
-	defer func() { t.Logf("locks: %s", s.shell(`find .git -name '*.lock'`)) }()
 	defer func() { t.Logf("killed: %v; %d tasks; the person: %s", s.killed, s.tasks, &s.person) }()
 	for kills := soakKills(t, 10); s.sum() < kills; {
 		s.round()
@@ -283,7 +282,9 @@ func (s *slotSoak) wantWhole() {
 				}
 				s.shell(`git merge-base --is-ancestor $1 main`, m.Candidate)
 			}
-			check.Equal(s, "commits of "+id+" on the target", landed, trailers[id])
+			if check.Equal(s, "commits of "+id+" on the target", landed, trailers[id]); landed != trailers[id] {
+				s.Log(s.shell(`git log --format='%H %ci %(trailers:key=Ralph-Attempt)' --grep=$1 main; grep -h $1 .ralph/runs/*/events.jsonl | grep 'merge_\|recovered\|attempt_ended'`, id))
+			}
 			check.Equal(s, "landings of "+id+" since its last reset", 1, since)
 			if s.has(id + ".txt") {
 				check.Equal(s, "lines of "+id, 1, strings.Count(s.read(id+".txt"), id))
