@@ -37,6 +37,7 @@ const (
 	VerifierStarted Type = "judge_started"   // the verifier agent reviews the work
 	VerifierEnded   Type = "judge_ended"     // its verdict: pass, fail or none
 	Drifted         Type = "drift"           // an attempt makes no progress, and what is done about it
+	SlotSetup       Type = "slot_setup"      // a folder for an agent is made ready by the project's own command
 	TargetMoved     Type = "target_moved"    // what landed was merged with the work of an attempt
 	MergeQueued     Type = "merge_queued"    // finished work waits to land on the target
 	MergeRebuilt    Type = "merge_rebuilt"   // what it was to land on is gone: it is tested on something else

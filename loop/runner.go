@@ -85,8 +85,13 @@ func Start(ctx context.Context, opts Options) (*Runner, error) {
 	setup := opts.Host.Setup
 	r.bus.emit(event.Event{Type: event.RunStarted, Setup: &setup, PID: int(opts.Graph.Process.PID), Counts: r.counts(ctx)})
 	r.emitRecovery(recovered)
-	if opts.Landing.Repo != nil && opts.Landing.Repo.Nameless(ctx) {
-		r.bus.warn("", "git knows no name and address of yours, so what lands is committed by ralph; to change that: git config user.name NAME, git config user.email ADDRESS")
+	if opts.Landing.Repo != nil {
+		opts.Landing.Slots.OnSetup(func(n int) {
+			r.bus.emit(event.Event{Type: event.SlotSetup, Text: fmt.Sprintf("slot %d", n)})
+		})
+		if opts.Landing.Repo.Nameless(ctx) {
+			r.bus.warn("", "git knows no name and address of yours, so what lands is committed by ralph; to change that: git config user.name NAME, git config user.email ADDRESS")
+		}
 	}
 	if err := r.writeKnowledge(ctx); err != nil {
 		return nil, fmt.Errorf("write what was learned before: %w", err)

@@ -28,6 +28,7 @@ var messages = map[event.Type]struct {
 	event.VerifierStarted: {zerolog.DebugLevel, "verifier started"},
 	event.VerifierEnded:   {zerolog.InfoLevel, "verifier ended"},
 	event.Drifted:         {zerolog.WarnLevel, "drift"},
+	event.SlotSetup:       {zerolog.InfoLevel, "slot setup"},
 	event.TargetMoved:     {zerolog.InfoLevel, "target moved"},
 	event.MergeQueued:     {zerolog.DebugLevel, "work queued"},
 	event.MergeRebuilt:    {zerolog.DebugLevel, "work rebuilt"},

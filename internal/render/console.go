@@ -98,7 +98,7 @@ func (c *Console) wants(e event.Event) bool {
 	}
 	return e.Type == event.GateEnded && refused(e) || e.Type == event.TargetMoved && len(e.Files) > 0 || slices.Contains([]event.Type{
 		event.RunStarted, event.Recovered, event.RecoveryDone, event.TaskClaimed, event.AttemptEnded, event.Waiting, event.Warned, event.RunEnded,
-		event.MergeConflict, event.MergeWaiting, event.MergeHeld, event.MergeLanded,
+		event.SlotSetup, event.MergeConflict, event.MergeWaiting, event.MergeHeld, event.MergeLanded,
 	}, e.Type)
 }
 

@@ -88,6 +88,7 @@ func sampleRun() []event.Event {
 }
 
 func firstIteration(s *script) {
+	s.run(event.Event{Type: event.SlotSetup, Text: "slot 1"})
 	s.in(event.Event{
 		Type: event.TaskClaimed, Title: "Write the parser", Agent: "claude", Model: "sonnet", Reason: "the first try is cheap",
 		Counts: &event.Counts{Remaining: 3, Total: 3},

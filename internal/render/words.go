@@ -65,6 +65,8 @@ func (c *Console) describe(e event.Event, a *attempt) []said {
 		return one(said{sign: tone.Sign(), tone: tone, text: text})
 	case event.Drifted:
 		return one(said{sign: "!", text: drifted(e)})
+	case event.SlotSetup:
+		return one(said{text: with("setting up", e.Text)})
 	case event.TargetMoved:
 		return one(moved(e))
 	case event.MergeQueued:

@@ -44,6 +44,9 @@ func (s *Slot) setUp(ctx context.Context, head, tree string) error {
 		err = s.copyIn(s.made.Copied)
 	}
 	if err == nil && s.p.o.Setup != nil {
+		if s.p.setting != nil {
+			s.p.setting(s.n)
+		}
 		if err = s.p.o.Setup(ctx, s); err != nil {
 			return &SetupError{err}
 		}

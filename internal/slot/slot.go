@@ -52,7 +52,13 @@ var (
 )
 
 // Pool is the slots of a project.
-type Pool struct{ o Options }
+type Pool struct {
+	o       Options
+	setting func(n int)
+}
+
+// OnSetup has f told of each Setup before it runs: it may take minutes.
+func (p *Pool) OnSetup(f func(n int)) { p.setting = f }
 
 // Open returns the slots of a project. It makes none.
 func Open(o Options) *Pool {
@@ -66,7 +72,7 @@ func Open(o Options) *Pool {
 	if o.Branch == "" || !filepath.IsLocal(o.Branch) {
 		o.Branch = "main"
 	}
-	return &Pool{o}
+	return &Pool{o: o}
 }
 
 // Slot is one folder. It belongs to one attempt, and its methods to one goroutine, at a time.
