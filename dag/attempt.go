@@ -69,7 +69,14 @@ const endAttemptSQL = `
 UPDATE attempts SET phase = 'settled', ended_at = :now, outcome = :outcome, reason = :reason
 WHERE task = :task AND generation = :generation AND ended_at IS NULL;`
 
+const landingSQL = `SELECT count(*) FROM merges WHERE attempt = :attempt AND state = 'landing';`
+
+// endAttempt ends the attempt of a claim, but not before it is known what became of work that was
+// landing: given back, the task would be worked on twice.
 func (g *Graph) endAttempt(task int64, c Claim, outcome event.AttemptOutcome, reason string) error {
+	if g.number(landingSQL, ":attempt", c.Attempt) > 0 {
+		return fmt.Errorf("%w: work of %s may have landed: the next run finds out", ErrRefused, c.Task.ID)
+	}
 	return g.tx.Exec(endAttemptSQL, ":task", task, ":generation", c.Generation,
 		":outcome", string(outcome), ":reason", db.OrNull(g.said(reason)), ":now", g.millis())
 }

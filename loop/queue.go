@@ -121,12 +121,32 @@ func (l *lane) move(ctx context.Context) (again bool, err error) {
 			l.emit(event.MergeWaiting, said)
 			changed = l.signal.changed() // we woke ourselves
 		case blocked == nil && !errors.Is(err, merge.ErrLocked):
-			return false, errors.Join(err, l.leave(context.WithoutCancel(ctx), err.Error()))
+			return false, l.withdraw(ctx, err, err.Error())
 		}
 		if err := l.wait(ctx, changed, polls); err != nil {
-			return false, errors.Join(err, l.leave(context.WithoutCancel(ctx), "the run ended before it could land"))
+			return false, l.withdraw(ctx, err, "the run ended before it could land")
 		}
 	}
+}
+
+// withdraw takes work out of the queue that was landing, and returns why, unless it has landed after all: git may
+// have moved the target and failed then. If even that cannot be known, the entry stays for recovery.
+func (l *lane) withdraw(ctx context.Context, cause error, reason string) error {
+	to, e, ctx := l.opts.Landing, l.entry, context.WithoutCancel(ctx)
+	landed := false
+	err := merge.Patiently(ctx, func() error {
+		left, err := merge.Unfinish(ctx, to.Repo, to.Target, e.Onto, e.Candidate)
+		landed = left.Landed
+		return err
+	})
+	switch {
+	case err != nil:
+		return errors.Join(cause, err)
+	case landed:
+		l.emit(event.MergeLanded, "")
+		return nil
+	}
+	return errors.Join(cause, l.leave(ctx, reason))
 }
 
 // enter keeps the work and puts it at the end of the queue.
