@@ -105,23 +105,24 @@ func (l *lane) move(ctx context.Context) (again bool, err error) {
 	for polls := 1; ; polls = min(polls+1, patience) {
 		changed := l.signal.changed()
 		err := merge.Land(ctx, to.Repo, to.Target, e.Onto, e.Candidate)
-		var blocked *merge.BlockedError
-		switch {
-		case err == nil:
+		if err == nil {
 			failpoint.Hit("K22")
 			l.emit(event.MergeLanded, "")
 			return false, nil
-		case errors.Is(err, merge.ErrMoved):
-			return true, nil
-		case errors.As(err, &blocked) && said != blocked.Error():
-			said = blocked.Error()
+		}
+		blocked, reason := errors.As(err, new(*merge.BlockedError)), strings.TrimPrefix(err.Error(), "land on "+to.Target+": ")
+		switch {
+		case errors.Is(err, merge.ErrMoved): // it has not landed, and others may
+			return true, l.update(ctx, func(g *dag.Graph) error { return g.Built(l.claim, e.N, e.Onto, e.Onto) })
+		case !blocked && !errors.Is(err, merge.ErrLocked):
+			return false, l.withdraw(ctx, err, reason)
+		case said != reason && (blocked || polls > 1): // most locks are gone in a moment
+			said = reason
 			if err := l.update(ctx, func(g *dag.Graph) error { return g.Landing(l.claim, e.N, said) }); err != nil {
 				return false, err
 			}
 			l.emit(event.MergeWaiting, said)
 			changed = l.signal.changed() // we woke ourselves
-		case blocked == nil && !errors.Is(err, merge.ErrLocked):
-			return false, l.withdraw(ctx, err, err.Error())
 		}
 		if err := l.wait(ctx, changed, polls); err != nil {
 			return false, l.withdraw(ctx, err, "the run ended before it could land")

@@ -129,8 +129,11 @@ func (r *Repo) outlive(c Call, args []string) (string, error) {
 	}
 	_ = os.Remove(said.Name()) // nobody would after our end; not all systems can while it is open
 	defer func() { said.Close(); _ = os.Remove(said.Name()) }()
-	cmd := r.command(context.Background(), c, args)
+	ctx, cancel := context.WithTimeout(context.Background(), repoTimeout) // a filter may hang
+	defer cancel()
+	cmd := r.command(ctx, c, args)
 	cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = said, said, ownSession()
+	cmd.Cancel = func() error { return killSession(cmd.Process) }
 	if c.Holds != nil && inherits {
 		cmd.ExtraFiles = []*os.File{c.Holds}
 	}

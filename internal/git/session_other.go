@@ -2,9 +2,15 @@
 
 package git
 
-import "syscall"
+import (
+	"os"
+	"syscall"
+)
 
 // inherits says that a process can be given more open files than the usual three.
 const inherits = false
+
+// killSession ends a process.
+func killSession(p *os.Process) error { return p.Kill() }
 
 func ownSession() *syscall.SysProcAttr { return nil }

@@ -2,9 +2,15 @@
 
 package git
 
-import "syscall"
+import (
+	"os"
+	"syscall"
+)
 
 // inherits says that a process can be given more open files than the usual three.
 const inherits = true
+
+// killSession ends a process that has a session of its own, with all that it started there.
+func killSession(p *os.Process) error { return syscall.Kill(-p.Pid, syscall.SIGKILL) }
 
 func ownSession() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
