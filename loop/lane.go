@@ -111,8 +111,7 @@ func (l *lane) goOn(ctx context.Context, tip, base, work string, script bool) (s
 func (l *lane) earlier(ctx context.Context) (string, error) {
 	of := l.claim.Resumed.ID
 	if !l.claim.Resume {
-		var attempts []dag.Attempt
-		err := l.opts.Graph.Store.View(ctx, func(g *dag.Graph) (err error) { attempts, err = g.Attempts(l.claim.Task); return err })
+		attempts, err := l.attempts(ctx)
 		last := attempt.History{Attempts: attempts}.Last()
 		if err != nil || last.ID == "" || last.StartedAt.Before(l.claim.Task.StartedAt) {
 			return "", err
@@ -120,6 +119,12 @@ func (l *lane) earlier(ctx context.Context) (string, error) {
 		of = last.ID
 	}
 	return l.opts.Landing.Repo.Commit(ctx, merge.WorkRef(l.claim.Task.ID, of))
+}
+
+// attempts lists those at the task, oldest first.
+func (l *lane) attempts(ctx context.Context) (list []dag.Attempt, err error) {
+	err = l.opts.Graph.Store.View(ctx, func(g *dag.Graph) (err error) { list, err = g.Attempts(l.claim.Task); return err })
+	return list, err
 }
 
 // Shown is what the slot was last made to look like.
@@ -293,18 +298,21 @@ func (l *lane) clear(ctx context.Context, status dag.Status) error {
 			return err
 		}
 	}
-	refs, err := merge.RefsOf(ctx, repo, l.claim.Task.ID)
-	if status != dag.Done {
-		refs = nil
-	}
+	var refs []merge.Ref
 	if l.entry.N > 0 {
-		refs = append(refs, merge.Ref{Name: merge.CandidateRef(l.entry.N)})
+		refs = append(refs, merge.Ref{Name: merge.CandidateRef(l.claim.Attempt)})
 	}
-	if err != nil || len(refs) == 0 {
-		return err
+	if status == dag.Done {
+		attempts, err := l.attempts(ctx)
+		if err != nil {
+			return err
+		}
+		for _, a := range attempts {
+			refs = append(refs, merge.Ref{Name: merge.WorkRef(a.Task, a.ID)}, merge.Ref{Name: merge.StashRef(a.Task, a.ID)})
+		}
 	}
-	for i := range refs {
-		refs[i].Commit = ""
+	if len(refs) == 0 {
+		return nil
 	}
 	failpoint.Hit("K23")
 	return merge.SetRefs(ctx, repo, refs...)

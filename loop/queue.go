@@ -192,7 +192,7 @@ func (l *lane) leave(ctx context.Context, reason string) error {
 		return err
 	}
 	l.emit(event.MergeDropped, reason)
-	gone := merge.Ref{Name: merge.CandidateRef(l.entry.N)}
+	gone := merge.Ref{Name: merge.CandidateRef(l.claim.Attempt)}
 	l.entry = dag.Merge{}
 	return merge.SetRefs(ctx, l.opts.Landing.Repo, gone)
 }
@@ -286,7 +286,7 @@ func (l *lane) build(ctx context.Context, onto string) error {
 	if rebuilt {
 		l.emit(event.MergeRebuilt, "")
 	}
-	if err := merge.SetRefs(ctx, repo, merge.Ref{Name: merge.CandidateRef(l.entry.N), Commit: built.Candidate}); err != nil {
+	if err := merge.SetRefs(ctx, repo, merge.Ref{Name: merge.CandidateRef(l.claim.Attempt), Commit: built.Candidate}); err != nil {
 		return err
 	}
 	failpoint.Hit("K18")

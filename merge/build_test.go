@@ -228,7 +228,7 @@ func TestRefs(t *testing.T) {
 	r := newRepo(t)
 	head := r.head()
 	work := r.with(head, "new", "n")
-	one, two := WorkRef("t-1", "a-1"), CandidateRef(7)
+	one, two := WorkRef("t-1", "a-1"), CandidateRef("a-1")
 	check.OK(t, SetRefs(t.Context(), r.Repo, Ref{one, work}, Ref{two, head}))
 	list := func() []Ref {
 		t.Helper()
@@ -236,12 +236,10 @@ func TestRefs(t *testing.T) {
 		check.OK(t, err)
 		return refs
 	}
-	check.Equal(t, "all", []Ref{{"refs/ralph/candidate/7", head}, {"refs/ralph/work/t-1/a-1", work}}, list())
-	for task, want := range map[string][]Ref{"t-1": {{one, work}}, "t-": {}} {
-		got, err := RefsOf(t.Context(), r.Repo, task)
-		check.OK(t, err)
-		check.Equal(t, "of "+task, want, got)
-	}
+	check.Equal(t, "all", []Ref{{"refs/ralph/candidate/a-1", head}, {"refs/ralph/work/t-1/a-1", work}}, list())
+	kept, err := Kept(t.Context(), r.Repo)
+	check.OK(t, err)
+	check.Equal(t, "work", map[string]string{"a-1": one}, kept)
 	r.git("reflog", "expire", "--expire=now", "--all")
 	r.git("gc", "-q", "--prune=now")
 	check.Equal(t, "kept", "commit", r.git("cat-file", "-t", work))
@@ -257,7 +255,7 @@ func TestRefs(t *testing.T) {
 func TestLocksThatAKilledGitLeft(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t)
-	one, two := WorkRef("t-1", "a-1"), CandidateRef(7)
+	one, two := WorkRef("t-1", "a-1"), CandidateRef("a-1")
 	locks := func() string { return r.git("-c", "alias.locks=!find .git/refs/ralph -name '*.lock'", "locks") }
 	for range 2 {
 		r.write(".git/"+one+".lock", "", ".git/"+WorkRef("t-2", "a-2")+".lock", "")

@@ -7,13 +7,14 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"ralph/internal/git"
 )
 
-// Refs keeps what nothing else refers to yet from git's garbage collection.
+// Refs keeps what nothing else refers to yet from git's garbage collection. Each name ends with
+// an attempt, which tells whose it is: a repository may have several projects, in worktrees or
+// subfolders, with a database each, and their tasks may have the same IDs.
 const Refs = "refs/ralph/"
 
 // WorkRef names what an attempt left.
@@ -22,8 +23,8 @@ func WorkRef(task, attempt string) string { return Refs + "work/" + task + "/" +
 // StashRef names what an attempt left that no later one goes on with.
 func StashRef(task, attempt string) string { return Refs + "stash/" + task + "/" + attempt }
 
-// CandidateRef names the candidate of an entry of the queue.
-func CandidateRef(n int64) string { return fmt.Sprintf("%scandidate/%d", Refs, n) }
+// CandidateRef names the candidate that an attempt has in the queue.
+func CandidateRef(attempt string) string { return Refs + "candidate/" + attempt }
 
 // Ref is a name of a commit.
 type Ref struct{ Name, Commit string }
@@ -77,7 +78,16 @@ func SetRefs(ctx context.Context, r *git.Repo, refs ...Ref) error {
 	return err
 }
 
-// ListRefs lists all refs of ours.
+// Kind says what a ref is of: "work", "stash" or "candidate".
+func (r Ref) Kind() string {
+	kind, _, _ := strings.Cut(strings.TrimPrefix(r.Name, Refs), "/")
+	return kind
+}
+
+// Attempt is the attempt that a ref is of.
+func (r Ref) Attempt() string { return path.Base(r.Name) }
+
+// ListRefs lists the refs of all projects.
 func ListRefs(ctx context.Context, r *git.Repo) ([]Ref, error) {
 	out, err := r.Git(ctx, git.Call{}, "for-each-ref", "--format=%(refname) %(objectname)", Refs)
 	var list []Ref
@@ -88,19 +98,13 @@ func ListRefs(ctx context.Context, r *git.Repo) ([]Ref, error) {
 	return list, err
 }
 
-// RefsOf lists what attempts on a task left.
-func RefsOf(ctx context.Context, r *git.Repo, task string) ([]Ref, error) {
-	list, err := ListRefs(ctx, r)
-	return slices.DeleteFunc(list, func(ref Ref) bool { return path.Base(path.Dir(ref.Name)) != task }), err
-}
-
 // Kept lists the refs of work that did not land, by attempt.
 func Kept(ctx context.Context, r *git.Repo) (map[string]string, error) {
 	refs, err := ListRefs(ctx, r)
 	kept := map[string]string{}
 	for _, ref := range refs {
-		if strings.HasPrefix(ref.Name, Refs+"work/") {
-			kept[path.Base(ref.Name)] = ref.Name
+		if ref.Kind() == "work" {
+			kept[ref.Attempt()] = ref.Name
 		}
 	}
 	return kept, err

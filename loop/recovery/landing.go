@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strconv"
 	"strings"
 
 	"ralph/dag"
@@ -167,7 +166,7 @@ func (r Recoverer) clean(ctx context.Context, repo *git.Repo) error {
 		return err
 	}
 	err = r.Store.View(ctx, func(g *dag.Graph) error {
-		refs = slices.DeleteFunc(refs, func(ref merge.Ref) bool { return needed(g, strings.Split(ref.Name, "/")) })
+		refs = slices.DeleteFunc(refs, func(ref merge.Ref) bool { return needed(g, ref) })
 		return g.Tx().Err()
 	})
 	if err != nil || len(refs) == 0 {
@@ -179,16 +178,16 @@ func (r Recoverer) clean(ctx context.Context, repo *git.Repo) error {
 	return merge.SetRefs(ctx, repo, refs...)
 }
 
-// needed says whether a ref is to stay: refs, ralph, what it is of, and its task or number.
-func needed(g *dag.Graph, ref []string) bool {
-	switch ref[2] {
-	case "work", "stash":
-		t, err := g.Task(ref[3])
-		return err == nil && t.Status != dag.Done
-	case "candidate":
-		n, _ := strconv.ParseInt(ref[3], 10, 64) // nobody else writes there
-		m, err := g.Merge(n)
-		return err == nil && m.State != dag.MergeLanded && m.State != dag.MergeDropped
+// needed says whether a ref is to stay. What is of an attempt that we do not know is another
+// project's in the same repository.
+func needed(g *dag.Graph, ref merge.Ref) bool {
+	a, err := g.Attempt(ref.Attempt())
+	if err != nil {
+		return true
 	}
-	return true
+	if ref.Kind() == "candidate" {
+		return a.EndedAt.IsZero()
+	}
+	t, err := g.Task(a.Task)
+	return err == nil && t.Status != dag.Done
 }
