@@ -95,10 +95,18 @@ func (s *Slot) add(ctx context.Context, w *Work, g gitIn) error {
 	if err != nil {
 		return err
 	}
+	entries := git.Split(list)
+	// Git takes what an agent has added with force for tracked; what the project gave the slot is none of its work.
+	forced, _ := s.theirs(ctx, "", "--cached", "--ignored", "--exclude-standard") // an index that cannot be read has nothing
+	for _, name := range forced {
+		if !slices.ContainsFunc(s.made.Copied, func(copied string) bool { return git.Within(name, []string{strings.TrimSuffix(copied, "/")}) }) {
+			entries = append(entries, "+ "+name)
+		}
+	}
 	var gone, there []string
 	folders := map[string]error{".": nil}
 	last := ""
-	for _, entry := range git.Split(list) {
+	for _, entry := range entries {
 		tag, name, _ := strings.Cut(entry, " ")
 		if name == last { // what is deleted is listed as modified, too
 			continue
@@ -110,7 +118,7 @@ func (s *Slot) add(ctx context.Context, w *Work, g gitIn) error {
 			info, err = os.Lstat(s.at(name))
 		}
 		switch {
-		case git.Within(name, []string{s.ralph()}):
+		case git.Within(name, []string{s.ralph()}), tag == "+" && (err != nil || !info.Mode().IsRegular() && info.Mode().Type() != fs.ModeSymlink):
 		case errors.Is(err, fs.ErrPermission): // which git takes for removed
 			w.Left = append(w.Left, Left{name, err.Error()})
 		case tag == "R" || tag != "?" && (err != nil || info.IsDir()):
@@ -215,38 +223,44 @@ func (s *Slot) restoreLinks(ctx context.Context, w *Work, g gitIn, base string) 
 // dirtyLinks finds submodules with changes that were not even committed there: a gate would see
 // them, and they would not land. It goes by the submodule's own index, read as a file.
 func (s *Slot) dirtyLinks(ctx context.Context, w *Work, g gitIn) error {
-	if _, err := os.Lstat(s.at(".gitmodules")); err != nil {
+	if _, err := os.Lstat(s.at(".gitmodules")); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	list, err := g(nil, "ls-files", "-sz")
 	if err != nil {
 		return err
 	}
-	root, err := os.OpenRoot(s.Top())
-	if err != nil {
-		return err
-	}
-	defer root.Close()
 	for _, entry := range git.Split(list) {
 		_, name, _ := strings.Cut(entry, "\t")
 		if !strings.HasPrefix(entry, git.Gitlink) || slices.Contains(w.Left, Left{name, whySubmodule}) {
 			continue
 		}
-		at := strings.TrimPrefix(strings.TrimSpace(read(root, name+"/.git")), "gitdir: ")
-		data := read(root, path.Join(name, at, "index"))
-		if data == "" { // it is not set up
-			continue
-		}
-		index := s.note("submodule")
-		if err := os.WriteFile(index, []byte(data), 0o600); err != nil {
-			return err
-		}
-		changes, err := s.p.o.Repo.Git(ctx, s.call(s.at(name), index), "ls-files", "-zmo", "--exclude-standard")
-		if err != nil || changes != "" {
+		if changes, err := s.theirs(ctx, name, "--modified", "--others", "--exclude-standard"); err != nil || len(changes) > 0 {
 			w.Left = append(w.Left, Left{name, whySubmodule})
 		}
 	}
 	return nil
+}
+
+// theirs lists files by the index of the agent's git in a folder, if there is one. It is copied as a
+// file: no git ever starts from what an agent wrote.
+func (s *Slot) theirs(ctx context.Context, folder string, options ...string) ([]string, error) {
+	root, err := os.OpenRoot(s.Top())
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	at := path.Join(folder, ".git")
+	if elsewhere, is := strings.CutPrefix(strings.TrimSpace(read(root, at)), "gitdir: "); is {
+		at = path.Join(folder, elsewhere)
+	}
+	index := s.note("theirs")
+	defer func() { _ = os.Remove(index) }() // the next one takes its place
+	if found, err := copyOut(index, root, path.Join(at, "index")); !found {
+		return nil, err
+	}
+	out, err := s.p.o.Repo.Git(ctx, s.call(s.at(folder), index), append([]string{"ls-files", "-z"}, options...)...)
+	return git.Split(out), err
 }
 
 func line(out string, err error) (string, error) { return strings.TrimSuffix(out, "\n"), err }
@@ -279,38 +293,17 @@ func (s *Slot) Unresolved(ctx context.Context) []string {
 	if len(s.made.Conflicts) == 0 {
 		return nil
 	}
-	unmerged := s.unmerged(ctx)
+	unmerged, _ := s.theirs(ctx, "", "--unmerged") // as far as that can be read
 	return slices.DeleteFunc(slices.Clone(s.made.Conflicts), func(name string) bool {
 		_, err := os.Lstat(s.at(name))
-		return !s.marked(name) && (err != nil || !slices.Contains(s.made.Unmarked, name) || !slices.Contains(unmerged, name))
+		staged := !slices.ContainsFunc(unmerged, func(entry string) bool { return strings.HasSuffix(entry, "\t"+name) })
+		return !s.marked(name) && (err != nil || staged || !slices.Contains(s.made.Unmarked, name))
 	})
 }
 
 func (s *Slot) marked(name string) bool {
 	text, err := os.ReadFile(s.at(name))
 	return err == nil && bytes.Contains(text, []byte("<<<<<<< ")) && bytes.Contains(text, []byte(">>>>>>> "))
-}
-
-// unmerged lists what the agent's index has as unmerged, as far as that can be read.
-func (s *Slot) unmerged(ctx context.Context) (names []string) {
-	root, err := os.OpenRoot(s.Top())
-	if err != nil {
-		return nil
-	}
-	defer root.Close()
-	index := s.note("agents")
-	if err := os.WriteFile(index, []byte(read(root, ".git/index")), 0o600); err != nil {
-		return nil
-	}
-	list, err := s.p.o.Repo.Git(ctx, s.call(s.Top(), index), "ls-files", "-uz")
-	if err != nil {
-		return nil
-	}
-	for _, entry := range git.Split(list) {
-		_, name, _ := strings.Cut(entry, "\t")
-		names = append(names, name)
-	}
-	return names
 }
 
 // Message is what the agent wrote into its own commits since the slot was last shown a commit,

@@ -65,6 +65,44 @@ func TestAChangeCannotBeHidden(t *testing.T) {
 	}
 }
 
+// TestWhatAnAgentForcedIsKept although it is ignored: gates see it, so it has to land. A file that
+// the project gave the slot is none of its work.
+func TestWhatAnAgentForcedIsKept(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	first := r.commit(".gitignore", "lib/\n*.o\n.env\n", "a", "a")
+	r.git("config", "core.splitIndex", "true")
+	r.write(".env", "secret")
+	p := open(t, r, func(o *Options) { o.Copy = []string{".env"} })
+	s, at := take(t, p, 1, first)
+	at.write("src/lib/util.py", "u", "src/lib/cache", "c", "lib/later", "l", "gone.o", "g", "pipe.o", "p", "real/x.o", "x", "folder.o", "f", ".ralph/x.o", "r")
+	at.sh(`git add -f src/lib/util.py gone.o pipe.o real/x.o folder.o .env .ralph/x.o; git commit -qm forced; git add -f lib/later
+		rm gone.o pipe.o; mkfifo pipe.o; mv real elsewhere; ln -s elsewhere real; rm folder.o; mkdir folder.o; echo x > folder.o/x`)
+	tree, err := s.Tree(t.Context())
+	check.OK(t, err)
+	w := keep(t, s, first)
+	check.Equal(t, "left out", []Left(nil), w.Left)
+	check.Equal(t, "changes", []string{"lib/later", "real", "src/lib/util.py"}, files(r.git("diff", "--name-only", first, w.Commit)))
+	check.Equal(t, "the tree without a base", w.Tree, tree)
+	at.sh("rm -r .git; echo 2 > src/lib/util.py")
+	check.Equal(t, "what was kept once", "2", r.git("show", keep(t, s, first).Commit+":src/lib/util.py"))
+	_, at = take(t, p, 1, first)
+	check.That(t, !at.has("src/lib/util.py") && at.has("src/lib/cache"), "the next attempt has what was forced, or not what was only ignored")
+}
+
+// TestAnIndexOfAnAgentLeadsNowhere: its names are no more than names.
+func TestAnIndexOfAnAgentLeadsNowhere(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	first := r.commit(".gitignore", "*.o\n", "a", "a")
+	s, at := take(t, open(t, r, nil), 1, first)
+	at.write("../out.o", "out", ".git/in.o", "in", "aaaaaaaa.o", "1", "bbbbbbbbb.o", "2", "good.o", "3")
+	// Git writes no such names, so they are put in the place of others that are as long.
+	at.sh("git add -f *.o; sed -i 's#aaaaaaaa.o#../out.o\\x00\\x00#; s#bbbbbbbbb.o#.git/in.o\\x00\\x00#' .git/index")
+	w := keep(t, s, first)
+	check.Equal(t, "changes", "good.o", r.git("diff", "--name-only", first, w.Commit))
+}
+
 // TestAChangeIsSeenByMoreThanSizeAndTime, although the user's git goes by these.
 func TestAChangeIsSeenByMoreThanSizeAndTime(t *testing.T) {
 	t.Parallel()

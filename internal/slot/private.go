@@ -159,7 +159,7 @@ func put(root *os.Root, name string, data []byte, at time.Time) error {
 var (
 	dropped     = []string{"branch", "credential", "http", "include", "includeif", "remote", "sendemail", "url"}
 	droppedKeys = []string{
-		"core.bare", "core.fsmonitor", "core.hookspath", "core.worktree",
+		"core.bare", "core.fsmonitor", "core.hookspath", "core.splitindex", "core.worktree",
 		"extensions.refstorage", "extensions.relativeworktrees", "extensions.worktreeconfig",
 	}
 )
@@ -201,6 +201,7 @@ func (s *Slot) config(ctx context.Context) (string, error) {
 		}
 	}
 	setting(&text, "core.hookspath", hooks, true)
+	setting(&text, "core.splitindex", "false", true) // see theirs, which takes one file
 	for key, value := range user {
 		setting(&text, key, value, true)
 	}
@@ -257,22 +258,57 @@ func (s *Slot) head() string {
 	return id
 }
 
-// read is the text of a file that an agent may have written, "" if it is none.
+// An agent's files are read up to a size. The index of a million files has 100 MiB.
+const (
+	maxRead  = 16 << 20
+	maxIndex = 512 << 20
+)
+
+// openTheirs opens a file that an agent may have written: nothing out of the slot, and nothing
+// that would hold us up, as a pipe does.
+func openTheirs(root *os.Root, name string) (*os.File, fs.FileInfo, error) {
+	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fs.ErrInvalid
+	}
+	if err != nil {
+		f.Close()
+	}
+	return f, info, err
+}
+
+// read is the text of a file of an agent's, "" if it is none.
 func read(root *os.Root, name string) string {
-	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe would hold us up
+	f, _, err := openTheirs(root, name)
 	if err != nil {
 		return ""
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() {
-		return ""
-	}
-	data, err := io.ReadAll(io.LimitReader(f, 16<<20))
+	data, err := io.ReadAll(io.LimitReader(f, maxRead))
 	if err != nil {
 		return ""
 	}
 	return string(data)
+}
+
+// copyOut copies an index of an agent's, with its time: see git.CopyIndex.
+func copyOut(to string, root *os.Root, name string) (found bool, err error) {
+	f, info, err := openTheirs(root, name)
+	if err != nil {
+		return false, nil // as when there is none
+	}
+	defer f.Close()
+	out, err := os.Create(to)
+	if err != nil {
+		return false, err
+	}
+	_, err = io.Copy(out, io.LimitReader(f, maxIndex))
+	err = errors.Join(err, out.Close(), os.Chtimes(to, info.ModTime(), info.ModTime()))
+	return err == nil, err
 }
 
 func isDir(path string) bool {
