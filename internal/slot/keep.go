@@ -1,7 +1,6 @@
 package slot
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -280,6 +279,7 @@ func (s *Slot) Conflict(ctx context.Context, base, onto, work string) error {
 		}
 		stages = append(stages, entry)
 	}
+	s.made.Mark = "> " + work
 	return s.show(ctx, onto, onto, tree, stages, paths)
 }
 
@@ -301,9 +301,15 @@ func (s *Slot) Unresolved(ctx context.Context) []string {
 	})
 }
 
+// marked says that a file has a conflict marker of the merge that was shown, which names the
+// work. Others may be part of its text.
 func (s *Slot) marked(name string) bool {
-	text, err := os.ReadFile(s.at(name))
-	return err == nil && bytes.Contains(text, []byte("<<<<<<< ")) && bytes.Contains(text, []byte(">>>>>>> "))
+	root, err := os.OpenRoot(s.Top())
+	if err != nil {
+		return false
+	}
+	defer root.Close()
+	return strings.Contains(read(root, name), s.made.Mark)
 }
 
 // Message is what the agent wrote into its own commits since the slot was last shown a commit,

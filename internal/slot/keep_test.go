@@ -311,6 +311,39 @@ func TestConflict(t *testing.T) {
 	check.Equal(t, "paths in conflict, of what merges", 0, len(s.made.Conflicts))
 }
 
+// TestMarkersThatAreText are no conflict: a file may have had some before.
+func TestMarkersThatAreText(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	const text = "<<<<<<< ours\nx\n=======\ny\n>>>>>>> theirs\n"
+	base := r.commit("a", text+"1\n", "b", text)
+	s, at := take(t, open(t, r, nil), 1, base)
+	at.write("a", text+"mine\n")
+	at.sh("rm b")
+	w := keep(t, s, base)
+	onto := r.commit("a", text+"theirs\n", "b", text+"changed\n")
+	check.OK(t, s.Conflict(t.Context(), base, onto, w.Commit))
+	at.sh("git add a")
+	check.Equal(t, "staged as it was shown", []string{"a", "b"}, s.Unresolved(t.Context()))
+	at.write("a", text+"both\n")
+	at.sh("git add b")
+	check.Equal(t, "resolved", []string{}, s.Unresolved(t.Context()))
+}
+
+// TestAConflictThatCannotBeRead holds nobody up.
+func TestAConflictThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	base := r.commit("a", "1\n", "b", "1\n")
+	s, at := take(t, open(t, r, nil), 1, base)
+	at.write("a", "mine\n", "b", "mine\n")
+	w := keep(t, s, base)
+	onto := r.commit("a", "theirs\n", "b", "theirs\n")
+	check.OK(t, s.Conflict(t.Context(), base, onto, w.Commit))
+	at.sh("rm a b; mkfifo a; ln -s /dev/zero b")
+	check.Equal(t, "unresolved", []string{}, s.Unresolved(t.Context()))
+}
+
 // TestMessage: what an agent wrote into its own commits, read by the project's git.
 func TestMessage(t *testing.T) {
 	t.Parallel()

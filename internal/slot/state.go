@@ -25,6 +25,7 @@ type made struct {
 	Tree      string   // what the project's folder was made to look like
 	Base      string   // what is below the work in it
 	Conflicts []string // files that were shown in conflict
+	Mark      string   // what conflict markers in them have
 	Unmarked  []string // those of them that had no conflict markers
 	Setup     string   // what it was set up for
 	Copied    []string // files of the project, from the top of the repository
