@@ -50,6 +50,7 @@ func (r *Runner) newLane(ctx context.Context, claim dag.Claim, j *attempt.Job) (
 	if to.Repo == nil {
 		return nil, elsewhere(claim, j)
 	}
+	failpoint.Hit("K3")
 	l := &lane{shared: r.shared, signal: &r.signal, tip: &r.tip, demand: r.worker.Demand, claim: claim, reclaim: r.reclaim}
 	base, err := l.tip.look(ctx, to)
 	if err != nil {
@@ -72,7 +73,7 @@ func (r *Runner) newLane(ctx context.Context, claim dag.Claim, j *attempt.Job) (
 	if room, err := to.Slots.Room(false); err == nil && room.Low {
 		r.bus.warnOnce("disk", "the disk that slots are on is nearly full: "+room.String())
 	}
-	if l.slot, err = to.Slots.Take(ctx, claim.Slot, base, start); err != nil {
+	if l.slot, err = to.Slots.Take(ctx, claim.Slot, claim.Attempt, base, start); err != nil {
 		return nil, err
 	}
 	l.tried, j.Place.Dir, j.Place.Env = base, l.slot.Dir(), l.slot.Env()

@@ -280,6 +280,21 @@ func TestATaskThatIsResetWhileItLands(t *testing.T) {
 	}
 }
 
+// TestARunThatDiesBeforeItTakesASlot leaves the work of the attempt before it there, which is not its own.
+func TestARunThatDiesBeforeItTakesASlot(t *testing.T) {
+	notRaced(t)
+	p := newSlots(t)
+	p.plan("first")
+	p.want(2, "run", "--jobs", "2", "--review")
+	p.plan("second")
+	p.dying("K3", "run", "--jobs", "2").wait(-1)
+	p.awaitGone()
+	p.want(0, "recover")
+	check.Equal(t, "whose work is kept", "t-00000001\n", p.shell(`git for-each-ref --format='%(refname)' refs/ralph | cut -d/ -f4`))
+	p.want(2, "run", "--jobs", "2")
+	check.Equal(t, "what the second changed", "t-00000002.txt\n", p.shell(`git diff-tree -r --name-only main^ main`))
+}
+
 // wantLandedOnce wants that so many tasks are done and landed once, and that no agent was asked again
 // to do what was finished.
 func (p *place) wantLandedOnce(tasks int) {

@@ -112,7 +112,7 @@ CFG
 	trap.check()
 	plant()
 	trap.reset()
-	_, err = p.Take(t.Context(), 1, first, first)
+	_, err = p.Take(t.Context(), 1, "a-1", first, first)
 	check.OK(t, err)
 	trap.check()
 	wantClean(t, at, first)
@@ -183,7 +183,7 @@ func TestParallelSlots(t *testing.T) {
 	for n := 1; n <= 6; n++ {
 		all.Go(func() {
 			for range 3 {
-				s, err := p.Take(t.Context(), n, first, first)
+				s, err := p.Take(t.Context(), n, "a-1", first, first)
 				if err != nil {
 					t.Error(err)
 					return

@@ -42,7 +42,7 @@ func child(args []string) error {
 	}
 	beside := filepath.Dir(project)
 	p := Open(Options{Repo: r, Dir: filepath.Join(beside, "slots"), State: filepath.Join(beside, "state"), Project: project, Branch: "main"})
-	s, err := p.Take(ctx, 1, first, first)
+	s, err := p.Take(ctx, 1, "a-1", first, first)
 	if err != nil {
 		return err
 	}

@@ -251,7 +251,7 @@ func TestTheEnvironmentOfAHook(t *testing.T) {
 	check.OK(t, err)
 	beside := filepath.Dir(r.dir)
 	p := Open(Options{Repo: repository, Dir: filepath.Join(beside, "slots"), State: filepath.Join(beside, "state"), Project: r.dir})
-	s, err := p.Take(t.Context(), 1, first, first)
+	s, err := p.Take(t.Context(), 1, "a-1", first, first)
 	check.OK(t, err)
 	at := repo{t, s.Top()}
 	at.write("a", "2\n")

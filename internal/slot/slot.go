@@ -109,18 +109,18 @@ func (s *Slot) Env() []string {
 	}
 }
 
-// Take makes slot n ready for an attempt that begins at a commit: at base, or at work on it.
+// Take makes slot n ready for an attempt, which begins at a commit: at base, or at work on it.
 // Ignored files stay as the last attempt left them, so that caches are warm. A slot that is
 // missing, damaged or half made is made anew; what is in the way of that is for Sweep to remove.
-func (p *Pool) Take(ctx context.Context, n int, base, commit string) (*Slot, error) {
+func (p *Pool) Take(ctx context.Context, n int, attempt, base, commit string) (*Slot, error) {
 	s := p.slot(n)
-	if err := s.take(ctx, base, commit); err != nil {
+	if err := s.take(ctx, attempt, base, commit); err != nil {
 		return nil, fmt.Errorf("take slot %d: %w", n, err)
 	}
 	return s, nil
 }
 
-func (s *Slot) take(ctx context.Context, base, commit string) error {
+func (s *Slot) take(ctx context.Context, attempt, base, commit string) error {
 	tree, err := s.Within(ctx, commit)
 	if err != nil {
 		return err
@@ -148,6 +148,7 @@ func (s *Slot) take(ctx context.Context, base, commit string) error {
 	if err := s.setUp(ctx, commit, commit); err != nil {
 		return err
 	}
+	s.made.Attempt = attempt
 	return s.finish(base, commit, tree, nil)
 }
 
@@ -188,6 +189,9 @@ func (p *Pool) At(n int) (*Slot, error) {
 	s := p.slot(n)
 	return s, s.load()
 }
+
+// Attempt is whose work is in the slot.
+func (s *Slot) Attempt() string { return s.made.Attempt }
 
 // Gone says that somebody has deleted the slot's folder.
 func (s *Slot) Gone() bool {

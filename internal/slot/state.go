@@ -21,6 +21,7 @@ const projectFile = "ralph-project"
 
 // made is what is kept about a slot, beside ralph's own index of its files.
 type made struct {
+	Attempt   string   // that it was taken for
 	Commit    string   // what is checked out
 	Tree      string   // what the project's folder was made to look like
 	Base      string   // what is below the work in it

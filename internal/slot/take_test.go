@@ -108,11 +108,11 @@ func TestTakeRefuses(t *testing.T) {
 	p := open(t, r, nil)
 	_, at := take(t, p, 1, first)
 	at.write("a", "changed")
-	_, err := p.Take(t.Context(), 1, strings.Repeat("1", 40), strings.Repeat("1", 40))
+	_, err := p.Take(t.Context(), 1, "a-1", strings.Repeat("1", 40), strings.Repeat("1", 40))
 	check.Err(t, "an unknown commit", "Needed a single revision", err)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("told to stop"))
-	_, err = p.Take(ctx, 1, first, first)
+	_, err = p.Take(ctx, 1, "a-1", first, first)
 	check.Err(t, "a run that ends", "told to stop", err)
 	check.Equal(t, "the file", "changed", at.text("a"))
 }
@@ -201,7 +201,7 @@ func TestCopyingDoesNotFollowLinksOutOfTheSlot(t *testing.T) {
 	check.Equal(t, "copied", "secret", at.text("conf/.env"))
 	outside := repo{t, t.TempDir()}
 	at.sh("rm -r conf; ln -s " + outside.dir + " conf")
-	_, err := p.Take(t.Context(), 1, first, first)
+	_, err := p.Take(t.Context(), 1, "a-1", first, first)
 	check.OK(t, err)
 	check.Equal(t, "files outside", map[string]string{}, outside.all())
 	check.Equal(t, "copied", "secret", at.working()["conf/.env"])
@@ -214,7 +214,7 @@ func TestASetupThatFails(t *testing.T) {
 	first := r.commit("a", "a")
 	fail := errors.New("npm is broken")
 	p := open(t, r, func(o *Options) { o.Setup = func(context.Context, *Slot) error { return fail } })
-	_, err := p.Take(t.Context(), 1, first, first)
+	_, err := p.Take(t.Context(), 1, "a-1", first, first)
 	check.Err(t, "Take", "set up: npm is broken", err)
 	_, err = p.At(1)
 	check.That(t, errors.Is(err, ErrTorn), "got %v, want ErrTorn", err)
@@ -263,7 +263,7 @@ func TestRoom(t *testing.T) {
 	check.That(t, room.Need > p.o.MinFree && !room.Full && room.Low, "got %+v", room)
 	p.o.MinFree = 1 << 60
 	for _, n := range []int{1, 2} {
-		_, err = p.Take(t.Context(), n, first, first)
+		_, err = p.Take(t.Context(), n, "a-1", first, first)
 		check.That(t, errors.Is(err, ErrFull), "slot %d: got %v, want ErrFull", n, err)
 	}
 }

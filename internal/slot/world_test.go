@@ -139,7 +139,7 @@ func open(t testing.TB, r repo, change func(*Options)) *Pool {
 // take takes a slot, and returns it as a repository to work in too.
 func take(t testing.TB, p *Pool, n int, commit string) (*Slot, repo) {
 	t.Helper()
-	s, err := p.Take(t.Context(), n, commit, commit)
+	s, err := p.Take(t.Context(), n, "a-1", commit, commit)
 	check.OK(t, err)
 	return s, repo{t, s.Top()}
 }

@@ -136,7 +136,7 @@ func (r Recoverer) keep(ctx context.Context, at Parallel, last dag.Attempt) (k k
 		return k, err
 	}
 	s, err := at.Slots.At(last.Slot)
-	if err != nil || s.Base() == "" { // torn, or gone
+	if err != nil || s.Attempt() != last.ID { // torn, gone, or not taken yet and still another's
 		k.lost = was == ""
 		return k, nil //nolint:nilerr // then there is nothing of this attempt in it
 	}
