@@ -2,7 +2,6 @@ package merge
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"ralph/internal/git"
@@ -17,28 +16,18 @@ type Built struct {
 // Build merges the changes from base to work, whose parent it is, onto a commit. It touches no
 // files and no refs.
 func Build(ctx context.Context, r *git.Repo, onto, base, work, message string) (Built, error) {
-	tree, stages, err := r.Merge(ctx, base, onto, work)
-	if err != nil || len(stages) > 0 {
-		return Built{Files: conflicts(stages)}, err
+	m, err := r.Merge(ctx, base, onto, work)
+	if err != nil || len(m.Files) > 0 {
+		return Built{Files: m.Files}, err
 	}
 	below, err := r.Line(ctx, "rev-parse", "--verify", onto+"^{tree}")
-	if err != nil || tree == below {
+	if err != nil || m.Tree == below {
 		return Built{Candidate: onto}, err
 	}
 	author, err := r.Line(ctx, "show", "-s", "--no-show-signature", "--encoding=UTF-8", "--date=raw", "--format=GIT_AUTHOR_NAME=%an%nGIT_AUTHOR_EMAIL=%ae%nGIT_AUTHOR_DATE=%ad", work)
 	if err != nil {
 		return Built{}, err
 	}
-	candidate, err := r.CommitTree(ctx, tree, message, onto, strings.Split(author, "\n")...)
+	candidate, err := r.CommitTree(ctx, m.Tree, message, onto, strings.Split(author, "\n")...)
 	return Built{Candidate: candidate}, err
-}
-
-// conflicts are the files that have stages.
-func conflicts(stages []string) (files []string) {
-	for _, entry := range stages {
-		_, name, _ := strings.Cut(entry, "\t")
-		files = append(files, name)
-	}
-	slices.Sort(files)
-	return slices.Compact(files)
 }

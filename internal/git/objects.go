@@ -63,26 +63,39 @@ func (r *Repo) IsAncestor(ctx context.Context, commit, of string) (bool, error) 
 	return err == nil, err
 }
 
+// Merged is what a merge comes to. The tree has markers in Files, those in conflict; Stages are their
+// entries in an index.
+type Merged struct {
+	Tree          string
+	Files, Stages []string
+}
+
 // Merge merges the changes from base to work, whose parent it is, into onto, without touching a
-// file. The tree has markers where they conflict; stages are then the entries of these files in an
-// index. Attributes that choose how to merge, such as merge=union, are those of the project's files.
-func (r *Repo) Merge(ctx context.Context, base, onto, work string) (tree string, stages []string, err error) {
+// file. Attributes that choose how to merge, such as merge=union, are those of the project's files.
+func (r *Repo) Merge(ctx context.Context, base, onto, work string) (m Merged, err error) {
 	ours := onto
 	if related, err := r.IsAncestor(ctx, base, onto); err != nil {
-		return "", nil, err
+		return m, err
 	} else if !related {
 		// Git would go back to what both have in common, and bring back with the work
 		// all that the new history has left out.
 		if ours, err = r.CommitTree(ctx, onto+"^{tree}", "graft", base); err != nil {
-			return "", nil, err
+			return m, err
 		}
 	}
 	out, err := r.Git(ctx, Call{WorkTree: r.dir}, "merge-tree", "--write-tree", "-z", "--no-messages", ours, work)
 	list := Split(out)
 	if err != nil && (Status(err) != 1 || len(list) < 2) || len(list) == 0 {
-		return "", nil, fmt.Errorf("merge %.10s: git names no files: %w", work, cmp.Or(err, io.ErrUnexpectedEOF))
+		return m, fmt.Errorf("merge %.10s: git names no files: %w", work, cmp.Or(err, io.ErrUnexpectedEOF))
 	}
-	return list[0], list[1:], nil
+	m.Tree, m.Stages = list[0], list[1:]
+	for _, entry := range m.Stages {
+		_, name, _ := strings.Cut(entry, "\t")
+		m.Files = append(m.Files, name)
+	}
+	slices.Sort(m.Files)
+	m.Files = slices.Compact(m.Files)
+	return m, nil
 }
 
 // CommitTree makes a commit of a tree. author is for its environment; it is git's own

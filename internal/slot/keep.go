@@ -267,20 +267,16 @@ func line(out string, err error) (string, error) { return strings.TrimSuffix(out
 // Conflict shows what comes of merging work, which is on base, into onto, with conflict markers:
 // onto is checked out, and git in the slot says which paths are unmerged.
 func (s *Slot) Conflict(ctx context.Context, base, onto, work string) error {
-	tree, unmerged, err := s.p.o.Repo.Merge(ctx, base, onto, work)
+	m, err := s.p.o.Repo.Merge(ctx, base, onto, work)
 	if err != nil {
 		return err
 	}
-	var stages, paths []string
-	for _, entry := range unmerged { // mode, ID, stage, path
-		if _, name, _ := strings.Cut(entry, "\t"); !slices.Contains(paths, name) {
-			paths = append(paths, name)
-			stages = append(stages, git.Entry{Mode: "0", ID: strings.Repeat("0", len(tree))}.Line(name))
-		}
-		stages = append(stages, entry)
+	var stages []string
+	for _, name := range m.Files {
+		stages = append(stages, git.Entry{Mode: "0", ID: strings.Repeat("0", len(m.Tree))}.Line(name))
 	}
 	s.made.Mark = "> " + work
-	return s.show(ctx, onto, onto, tree, stages, paths)
+	return s.show(ctx, onto, onto, m.Tree, append(stages, m.Stages...), m.Files)
 }
 
 // Base is the commit below the work in the slot.
