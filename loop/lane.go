@@ -108,18 +108,27 @@ func (l *lane) goOn(ctx context.Context, tip, base, work string, script bool) (s
 	return built.Candidate, nil
 }
 
-// earlier is the work that this attempt only has to land, or goes on with.
+// earlier is the work that this attempt only has to land, or goes on with: the last that was kept, as an
+// attempt may end before it has a slot.
 func (l *lane) earlier(ctx context.Context) (string, error) {
-	of := l.claim.Resumed.ID
-	if !l.claim.Resume {
-		attempts, err := l.attempts(ctx)
-		last := attempt.History{Attempts: attempts}.Last()
-		if err != nil || last.ID == "" || last.StartedAt.Before(l.claim.Task.StartedAt) {
-			return "", err
-		}
-		of = last.ID
+	repo := l.opts.Landing.Repo
+	if l.claim.Resume {
+		return repo.Commit(ctx, merge.WorkRef(l.claim.Task.ID, l.claim.Resumed.ID))
 	}
-	return l.opts.Landing.Repo.Commit(ctx, merge.WorkRef(l.claim.Task.ID, of))
+	attempts, err := l.attempts(ctx)
+	if err != nil {
+		return "", err
+	}
+	kept, err := merge.Kept(ctx, repo)
+	for _, a := range slices.Backward(attempts) {
+		if a.StartedAt.Before(l.claim.Task.StartedAt) { // then the task was reset
+			break
+		}
+		if ref := kept[a.ID]; ref != "" {
+			return repo.Commit(ctx, ref)
+		}
+	}
+	return "", err
 }
 
 // attempts lists those at the task, oldest first.
