@@ -146,10 +146,10 @@ func (l *lane) Shown() (git.State, string) {
 // Tree is what is in the slot now.
 func (l *lane) Tree(ctx context.Context) (string, error) { return l.slot.Tree(ctx) }
 
-// Keep stores what is in the slot, but not a merge that nobody finished: the work as it was
-// before is kept already.
+// Keep stores what is in the slot, but not a merge that nobody finished, and not what testing has left in it: the
+// work as it was before is kept already.
 func (l *lane) Keep(ctx context.Context) error {
-	if len(l.slot.Unresolved(ctx)) > 0 {
+	if l.entry.N > 0 || len(l.slot.Unresolved(ctx)) > 0 {
 		return nil
 	}
 	_, left, err := l.keep(ctx)

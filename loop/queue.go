@@ -43,6 +43,11 @@ func (l *lane) Candidate(ctx context.Context, by attempt.Credit) (c attempt.Cand
 	}
 }
 
+// Show makes the slot look like a commit, on the same base.
+func (l *lane) Show(ctx context.Context, commit string) error {
+	return l.slot.Show(ctx, l.slot.Base(), commit)
+}
+
 // Tested stores what testing showed, and waits until that counts.
 func (l *lane) Tested(ctx context.Context, green bool) (again bool, err error) {
 	if l.state = merge.Red; green {
@@ -63,7 +68,7 @@ func (l *lane) Tested(ctx context.Context, green bool) (again bool, err error) {
 		case err != nil, do == merge.DoLand:
 			return false, err
 		case do == merge.DoReject:
-			return false, l.leave(ctx, "its gates are red")
+			return false, l.giveBack(ctx, "it did not pass")
 		case do == merge.DoTest, do == merge.DoResolve: // something else is below it now
 			return true, nil
 		}
@@ -147,7 +152,7 @@ func (l *lane) withdraw(ctx context.Context, cause error, reason string) error {
 		l.emit(event.MergeLanded, "")
 		return nil
 	}
-	return errors.Join(cause, l.leave(ctx, reason))
+	return errors.Join(cause, l.giveBack(ctx, reason))
 }
 
 // enter keeps the work and puts it at the end of the queue.
@@ -195,6 +200,12 @@ func (l *lane) leave(ctx context.Context, reason string) error {
 	gone := merge.Ref{Name: merge.CandidateRef(l.claim.Attempt)}
 	l.entry = dag.Merge{}
 	return merge.SetRefs(ctx, l.opts.Landing.Repo, gone)
+}
+
+// giveBack takes work out of the queue and makes it what is in the slot: what gates and verifier left there is
+// nobody's work.
+func (l *lane) giveBack(ctx context.Context, reason string) error {
+	return errors.Join(l.Show(ctx, l.entry.Candidate), l.leave(ctx, reason))
 }
 
 // next does what the policy says as far as it concerns the queue alone: it waits or builds.

@@ -23,7 +23,7 @@ type Baselines struct {
 }
 
 type baseline struct {
-	mu      sync.Mutex
+	running sync.Mutex // held while gates run
 	results map[string]verify.Result
 }
 
@@ -41,21 +41,37 @@ func (b *Baselines) of(head string, forget bool, commands []string, run func(com
 		b.at[head] = at
 	}
 	b.mu.Unlock()
-	at.mu.Lock()
-	defer at.mu.Unlock()
+	at.running.Lock()
+	defer at.running.Unlock()
 	var list []verify.Result
 	for _, command := range commands {
+		b.mu.Lock()
 		res, known := at.results[command]
+		b.mu.Unlock()
 		if !known {
 			var err error
 			if res, err = run(command); err != nil {
 				return nil, err
 			}
+			b.mu.Lock()
 			at.results[command] = res
+			b.mu.Unlock()
 		}
 		list = append(list, res)
 	}
 	return list, nil
+}
+
+// known returns what a gate said, if it was run at that commit.
+func (b *Baselines) known(head, command string) *verify.Result {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if at := b.at[head]; at != nil {
+		if res, known := at.results[command]; known {
+			return &res
+		}
+	}
+	return nil
 }
 
 // settle says that what the gates said of accepted work is what the next task begins
@@ -73,15 +89,14 @@ func (b *Baselines) settle(accepted bool, head string, gates []verify.Check) {
 	}
 }
 
-// landed is settle for work that landed on a commit: what holds for the one below holds on.
+// landed is settle for work that landed on a commit: what holds for the one below holds on. It does
+// not wait for gates that run there, because nobody else can land meanwhile.
 func (b *Baselines) landed(onto, commit string, gates []verify.Check) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	at := &baseline{results: map[string]verify.Result{}}
 	if below := b.at[onto]; below != nil {
-		below.mu.Lock()
 		maps.Copy(at.results, below.results)
-		below.mu.Unlock()
 	}
 	at.learn(gates)
 	if b.at == nil {
@@ -103,12 +118,13 @@ func (a *attempt) baseline(ctx context.Context) error {
 		_, known := base.Gates[command]
 		return known
 	})
-	log := filepath.Join(filepath.Dir(a.job.Place.Folder), "baseline.log")
+	ran := false
 	results, err := a.Baselines.of(a.evidence.before.Head, a.ports.Lane == nil, unknown, func(command string) (verify.Result, error) {
 		var res verify.Result
+		ran = true
 		var err error
 		a.Demand.measure(a.Now, func() (time.Duration, bool) {
-			res, err = a.gate(ctx, command, "before the work", log)
+			res, err = a.gate(ctx, command, "before the work", a.baselineLog())
 			return res.CPU, res.CPU > 0
 		})
 		if err == nil {
@@ -116,6 +132,9 @@ func (a *attempt) baseline(ctx context.Context) error {
 		}
 		return res, err
 	})
+	if err == nil && ran && a.ports.Lane != nil {
+		err = a.ports.Lane.Show(ctx, a.evidence.before.Head) // without what gates left there
+	}
 	if err != nil {
 		return err
 	}
@@ -129,7 +148,33 @@ func (a *attempt) baseline(ctx context.Context) error {
 	return a.ports.Record.SetBase(ctx, *base)
 }
 
-// gates runs every gate of the task up to the first that fails.
+func (a *attempt) baselineLog() string {
+	return filepath.Join(filepath.Dir(a.job.Place.Folder), "baseline.log")
+}
+
+// below is what a gate says of the commit below the candidate. If nobody knows, the slot shows that commit
+// while the gate runs.
+func (a *attempt) below(ctx context.Context, command string) (*verify.Result, error) {
+	c := a.evidence.landing
+	results, err := a.Baselines.of(c.Onto, false, []string{command}, func(command string) (verify.Result, error) {
+		if err := a.ports.Lane.Show(ctx, c.Onto); err != nil {
+			return verify.Result{}, err
+		}
+		res, err := a.gate(ctx, command, "without the work", a.baselineLog())
+		if err == nil {
+			a.gateEnded(verify.Check{Result: res}, "without the work")
+			err = a.ports.Lane.Show(ctx, c.Commit)
+		}
+		return res, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &results[0], nil
+}
+
+// gates runs every gate of the task up to the first that fails. In the queue a red one is compared with what it
+// says of the commit below, where somebody may have repaired or broken it since the task began.
 func (a *attempt) gates(ctx context.Context) ([]verify.Check, error) {
 	var checks []verify.Check
 	log := filepath.Join(a.job.Place.Folder, "verify.log")
@@ -143,6 +188,10 @@ func (a *attempt) gates(ctx context.Context) ([]verify.Check, error) {
 			return checks, err
 		}
 		check.Result = res
+		compare := a.ports.Lane != nil && !check.Own
+		if compare && !res.Passed {
+			check.Before = a.Baselines.known(a.evidence.landing.Onto, command)
+		}
 		for range a.job.Verify.Reruns {
 			// What fails by chance must not cost an agent's turn; what was red
 			// before has not failed by chance.
@@ -154,6 +203,11 @@ func (a *attempt) gates(ctx context.Context) ([]verify.Check, error) {
 			}
 			if res.Passed {
 				check.Result, check.Flaky = res, true
+			}
+		}
+		if compare && !check.Passed && check.Before == nil {
+			if check.Before, err = a.below(ctx, command); err != nil {
+				return checks, err
 			}
 		}
 		a.gateEnded(check, "")

@@ -28,6 +28,8 @@ type Lane interface {
 	// Candidate enters what is in the slot into the merge queue, waits until it can be tested,
 	// and makes the slot look like it will look on the target.
 	Candidate(ctx context.Context, by Credit) (Candidate, error)
+	// Show makes the slot look like a commit: what began there, the candidate, or what is below it.
+	Show(ctx context.Context, commit string) error
 	// Tested stores what testing the candidate showed, and waits until that counts. Again
 	// means that what was below the candidate is gone: it is to be tested on something else.
 	Tested(ctx context.Context, green bool) (again bool, err error)
