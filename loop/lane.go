@@ -3,6 +3,7 @@ package loop
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -113,7 +114,13 @@ func (l *lane) goOn(ctx context.Context, tip, base, work string, script bool) (s
 func (l *lane) earlier(ctx context.Context) (string, error) {
 	repo := l.opts.Landing.Repo
 	if l.claim.Resume {
-		return repo.Commit(ctx, merge.WorkRef(l.claim.Task.ID, l.claim.Resumed.ID))
+		work, err := repo.Commit(ctx, merge.WorkRef(l.claim.Task.ID, l.claim.Resumed.ID))
+		if m := l.claim.Merge; work == "" && m.Work != m.Base && err == nil { // somebody removed the ref
+			if work, err = repo.Commit(ctx, m.Work); work == "" && err == nil {
+				err = policy.Halted{Reason: fmt.Sprintf("the work of %s is finished, but its commit %.10s is gone; to do it again: ralph task reset %[1]s", m.Task, m.Work)}
+			}
+		}
+		return work, err
 	}
 	attempts, err := l.attempts(ctx)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -107,10 +108,11 @@ func findTarget(ctx context.Context, s *session, repo *git.Repo, named *string) 
 	head = strings.TrimSpace(head)
 	target := head
 	if named != nil {
-		target = "refs/heads/" + strings.TrimPrefix(*named, "refs/heads/")
-		if _, err := repo.Line(ctx, "check-ref-format", target); err != nil || strings.HasPrefix(*named, "-") {
+		name, err := repo.Line(ctx, "check-ref-format", "--branch", strings.TrimPrefix(*named, "refs/heads/"))
+		if err != nil {
 			return "", usagef("--target: %q is no name of a branch", *named)
 		}
+		target = "refs/heads/" + name
 	}
 	if target == "" {
 		return "", hint(usagef("HEAD is detached, so work has no branch to land on"), "name one: --target BRANCH")
@@ -140,6 +142,13 @@ func prepareLanding(ctx context.Context, to loop.Landing, push string) (remote s
 	}
 	if remote, err = findRemote(ctx, to.Repo, push, to.Target); err != nil {
 		return "", err
+	}
+	for _, name := range []string{"objects", "refs"} {
+		f, err := os.CreateTemp(filepath.Join(to.Repo.Common(), name), "ralph-")
+		if err != nil {
+			return "", hint(usagef("git cannot store the work of agents: %v", err), "make that folder writable for you")
+		}
+		_ = errors.Join(f.Close(), os.Remove(f.Name()))
 	}
 	if at, err := to.Repo.Commit(ctx, to.Target); err != nil || at != "" {
 		return remote, err
