@@ -180,6 +180,19 @@ func TestALandingOfADeadRunDoesNotHoldUpALiveOne(t *testing.T) {
 	}
 }
 
+// TestRecoveryWaitsForAGitThatWorks: what it cannot see may have landed all the same.
+func TestRecoveryWaitsForAGitThatWorks(t *testing.T) {
+	notRaced(t)
+	p := newSlots(t)
+	p.plan("first")
+	p.dying("K22", "run", "--jobs", "2").wait(-1)
+	p.awaitGone()
+	p.shell(`echo '[' >> .git/config`)
+	p.want(70, "recover")
+	p.shell(`sed -i '$d' .git/config`)
+	check.Equal(t, "what recovery did", "landed", p.recovered())
+}
+
 // TestWorkInTheSlotOfADeadAttempt is kept as [recovery] on_dirty says, and the next attempt
 // begins with it or without it.
 func TestWorkInTheSlotOfADeadAttempt(t *testing.T) {

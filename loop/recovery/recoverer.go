@@ -10,6 +10,7 @@ import (
 
 	"ralph/dag"
 	"ralph/event"
+	"ralph/internal/git"
 	"ralph/internal/testing/failpoint"
 	"ralph/journal"
 	"ralph/merge"
@@ -140,10 +141,19 @@ func (r Recoverer) find(ctx context.Context) (found, error) {
 		return err
 	})
 	if err == nil && parallel && r.Parallel != nil {
-		// Without a repository nothing can have landed in it, and nothing be kept.
-		f.at, _ = r.Parallel(ctx)
+		f.at, err = r.Parallel(ctx)
+		// Without a repository nothing can have landed in it, and nothing be kept. One that git
+		// cannot open now may have both; only if nobody asks, that need not be known.
+		if !git.Inside(r.Dir) || !f.inSlots() {
+			err = nil
+		}
 	}
 	return f, err
+}
+
+// inSlots says that dead runs left something in slots, or landing.
+func (f found) inSlots() bool {
+	return len(f.landing) > 0 || slices.ContainsFunc(slices.Collect(maps.Values(f.last)), func(a dag.Attempt) bool { return a.Slot > 0 })
 }
 
 // silence is how long a run without a heartbeat counts as alive if its process is out of sight.
