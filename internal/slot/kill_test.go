@@ -6,12 +6,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"ralph/internal/git"
@@ -77,19 +79,25 @@ func TestRalphIsKilled(t *testing.T) {
 					slot.write("cache", "warm", "a", "changed\n", "left", "l\n")
 				}
 				bin := t.TempDir()
-				wrapper := "#!/bin/sh\necho x >> " + bin + "/calls\nif [ $(wc -l < " + bin + "/calls) -eq " + strconv.Itoa(at) + " ]; then kill -9 $PPID; fi\nexec " + real + " \"$@\"\n"
+				wrapper := "#!/bin/sh\necho x >> " + bin + "/calls\nif [ $(wc -l < " + bin + "/calls) -eq " + strconv.Itoa(at) + " ]; then exec 9> " + bin + "/lives; kill -9 $PPID; fi\nexec " + real + " \"$@\"\n"
 				program(t, filepath.Join(bin, "git"), wrapper)
+				r.sh("mkfifo " + bin + "/lives")
+				lives, err := os.OpenFile(filepath.Join(bin, "lives"), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+				check.OK(t, err)
+				defer lives.Close()
 				self, err := os.Executable()
 				check.OK(t, err)
 				cmd := exec.CommandContext(t.Context(), self)
 				cmd.Env = append(os.Environ(), childEnv+"="+strings.Join([]string{r.dir, first, second}, " "), "PATH="+bin+":"+os.Getenv("PATH"))
-				out, err := cmd.CombinedOutput() // it waits for the git that lives on, too
+				out, err := cmd.CombinedOutput()
 				var exit *exec.ExitError
 				if done = err == nil; done {
 					return
 				}
 				check.That(t, errors.As(err, &exit) && exit.ExitCode() == -1, "it was not killed: %v\n%s", err, out)
 				died++
+				_, err = io.Copy(io.Discard, lives) // until the git that lives on has ended
+				check.OK(t, err)
 				left, err := p.At(1)
 				switch {
 				case err == nil && left.made.Commit == first: // in the turn
