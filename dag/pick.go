@@ -55,7 +55,7 @@ WITH RECURSIVE head (lockset, n) AS (
 // Refused is why a claim left tasks alone that are ready.
 type Refused struct {
 	Skipped bool      // some were to be skipped
-	Busy    bool      // no slot is free, or locks or an agent's places are taken
+	Busy    bool      // locks or an agent's places are taken
 	Until   time.Time // when an agent may start again for which some wait; zero if none does
 
 	Task string     // the first that waits for a lock; "" if none does
@@ -98,12 +98,12 @@ type waiting struct {
 type picker struct {
 	g        *Graph
 	opts     ClaimOptions
-	features []int64 // to be skipped
+	features []int64  // to be skipped
+	undos    []string // tasks that take work back: only whoever asks for one by name gets it
 
 	held     []LockHolder    // last those that are reserved for the first task that could not be had: nobody after it gets them
 	reserved bool            // there are some
 	refused  map[string]bool // locksets that cannot be had
-	slots    []int           // that are free
 	found    waiting
 	why      Refused
 }
@@ -121,14 +121,14 @@ func (g *Graph) pick(opts ClaimOptions) (p *picker, err error) {
 	if p.held, err = g.Locks(); err != nil {
 		return p, err
 	}
-	for n := 1; n <= opts.Slots; n++ {
-		if by := p.taken(slotLock+strconv.Itoa(n), 1); by.Name == "" {
-			p.slots = append(p.slots, n)
-		}
+	undos, err := g.Undos()
+	if err != nil {
+		return p, err
 	}
-	if opts.Slots > 0 && len(p.slots) == 0 {
-		p.why.Busy = true
-		return p, nil
+	for _, u := range undos {
+		if u.Task != opts.Scope.Task {
+			p.undos = append(p.undos, u.Task)
+		}
 	}
 	return p, cmp.Or(p.search(), g.tx.Err())
 }
@@ -158,7 +158,7 @@ func (p *picker) search() error {
 	}
 	if !p.first(ready, patience) {
 		features, err := json.Marshal(p.features)
-		p.first(rows(readHeadsSQL, ":feature", feature, ":features", string(features), ":tasks", db.JSON(p.opts.Skip.Tasks)), 0)
+		p.first(rows(readHeadsSQL, ":feature", feature, ":features", string(features), ":tasks", db.JSON(slices.Concat(p.opts.Skip.Tasks, p.undos))), 0)
 		return err
 	}
 	return nil
@@ -191,7 +191,7 @@ func (p *picker) available(w waiting) bool {
 		p.why.Skipped = true
 		return false
 	}
-	if p.refused[w.lockset] {
+	if p.refused[w.lockset] || slices.Contains(p.undos, w.id) {
 		return false
 	}
 	lock, until := p.obstacle(w)
@@ -259,15 +259,21 @@ func (p *picker) taken(name string, limit int) LockHolder {
 	return LockHolder{}
 }
 
-// slotFor is the slot of the task's last attempt, whose folder its session knows, if that is free; 0 if none is to be taken.
+// slotFor is the slot of the task's last attempt, whose folder its session knows, or if that is taken the first that is
+// free; 0 if none is to be taken. A run has as many as it has workers, whoever else has some.
 func (p *picker) slotFor(t Task) int {
-	if len(p.slots) == 0 {
+	if !p.opts.Slots {
 		return 0
 	}
-	if last := int(p.g.number(lastSlotSQL, ":task", t.N)); slices.Contains(p.slots, last) {
+	free := func(n int) bool { return p.taken(slotLock+strconv.Itoa(n), 1).Name == "" }
+	if last := int(p.g.number(lastSlotSQL, ":task", t.N)); last > 0 && free(last) {
 		return last
 	}
-	return p.slots[0]
+	n := 1
+	for !free(n) {
+		n++
+	}
+	return n
 }
 
 // take takes the slot and the locks of the task that was found, and its agent's start.

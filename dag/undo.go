@@ -5,6 +5,7 @@ import "ralph/internal/db"
 const (
 	undoSQL   = `INSERT INTO undoes (task, undone) SELECT :task, n FROM tasks WHERE id = :undone;`
 	undoneSQL = `SELECT undone FROM undoes WHERE task = :task;`
+	undosSQL  = `SELECT t.id, d.id FROM undoes u JOIN tasks t ON t.n = u.task JOIN tasks d ON d.n = u.undone WHERE t.status <> 'done' ORDER BY u.task, u.undone;`
 
 	landedOfSQL = `SELECT ` + mergeColumns + ` FROM merges WHERE task = :task AND state = 'landed' ORDER BY n DESC LIMIT 1;`
 	// Whoever waits for a task waits for the groups that it is in, and so do the members of a group that waits.
@@ -19,6 +20,14 @@ SELECT ` + mergeColumns + ` FROM merges
 WHERE n IN (SELECT (SELECT max(m.n) FROM merges m WHERE m.task = d.n AND m.state = 'landed')
     FROM d JOIN tasks t ON t.n = d.n WHERE d.waits AND d.n <> :task AND t.status = 'done') ORDER BY n DESC;`
 )
+
+// Undo is a task that takes back the work of another.
+type Undo struct{ Task, Undone string }
+
+// Undos lists what is being taken back, or was when somebody gave up.
+func (g *Graph) Undos() ([]Undo, error) {
+	return db.All(g.tx, undosSQL, func(r *db.Row) Undo { return Undo{r.Text(), r.Text()} })
+}
 
 // LandedWork is the entry with which the work of a task landed that is done, or the zero one.
 func (g *Graph) LandedWork(t Task) (Merge, error) {

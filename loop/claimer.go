@@ -229,7 +229,7 @@ func (c *claimer) claim(g *dag.Graph, running int, l *look) (who availability, n
 	l.iteration = c.ledger.nextNumber()
 	opts := dag.ClaimOptions{
 		Run: *c.run, Scope: c.opts.Graph.Scope, KeepGoing: c.opts.Graph.KeepGoing, Lease: c.opts.Workers.Lease,
-		Iteration: l.iteration, Skip: who.skip, Slots: c.opts.slots(), Finished: c.opts.Graph.Finished,
+		Iteration: l.iteration, Skip: who.skip, Slots: c.opts.Landing.Repo != nil, Finished: c.opts.Graph.Finished,
 		Locks: c.opts.Workers.Locks, Agents: c.opts.Agents.Gates,
 	}
 	l.claim, l.ok, err = g.Claim(opts)
@@ -250,7 +250,7 @@ func (c *claimer) claim(g *dag.Graph, running int, l *look) (who availability, n
 	return who, near, refused, err
 }
 
-// waitsFor says which task waits for what another has; nothing if that is a slot or a start.
+// waitsFor says which task waits for what another has; nothing if that is a start.
 func waitsFor(r dag.Refused) string {
 	if r.Task == "" {
 		return ""
@@ -290,6 +290,9 @@ func (c *claimer) blocked(ctx context.Context, tally dag.Tally, elsewhere []stri
 	if len(elsewhere) > 0 {
 		reason += "; finished, and lands on another branch with ralph merge: " + human.List(elsewhere, 5)
 	}
+	if undone := c.undone(ctx); len(undone) > 0 {
+		reason += "; to undo what was not undone to the end: ralph undo " + human.List(undone, 5)
+	}
 	if others := tally.ByStatus[dag.InProgress]; others > 0 {
 		if n, err := c.reclaim(ctx); err != nil || n > 0 {
 			return look{again: true}, err
@@ -322,6 +325,18 @@ func (c *claimer) toReview(ctx context.Context) (n int) {
 	return n
 }
 
+// undone lists the tasks whose work somebody wanted to take back, as far as that is known.
+func (c *claimer) undone(ctx context.Context) (ids []string) {
+	_ = c.opts.Graph.Store.View(ctx, func(g *dag.Graph) error {
+		undos, err := g.Undos()
+		for _, u := range undos {
+			ids = append(ids, u.Undone)
+		}
+		return err
+	})
+	return ids
+}
+
 // merged ends a run that was only to land what is finished.
 func (c *claimer) merged() ending {
 	_, tasks := c.ledger.resolved()
@@ -332,7 +347,7 @@ func (c *claimer) merged() ending {
 		}
 	}
 	if len(left) > 0 {
-		return ending{kind: event.OutcomeBlocked, reason: "what did not land goes back to an agent: " + human.List(left, 5)}
+		return ending{kind: event.OutcomeBlocked, reason: "the next run gives these to an agent: " + human.List(left, 5)}
 	}
 	return ending{kind: event.OutcomeComplete}
 }

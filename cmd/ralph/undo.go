@@ -47,15 +47,29 @@ func runUndo(ctx context.Context, a *app, o undoOptions) error {
 		a.note("undone, and open again: %s", strings.Join(tasksOfMerges(undo), ", "))
 		return err
 	}
-	derr := a.update(context.WithoutCancel(ctx), func(_ *session, g *dag.Graph) error { // nobody needs it if it did not land
-		task, err := g.Task(id)
-		if err != nil || task.Status == dag.Done {
-			return err
-		}
-		return g.Delete(id)
-	})
+	derr := a.update(context.WithoutCancel(ctx), func(_ *session, g *dag.Graph) error { return dropUndo(g, tasksOfMerges(undo)) })
 	if derr != nil {
-		a.note("warning: %s is left over: %v", id, derr)
+		a.note("warning: %v", derr)
+	}
+	return err
+}
+
+// dropUndo deletes what was to take back the work of those tasks and did not. Who is in the middle of that may land it yet.
+func dropUndo(g *dag.Graph, undone []string) error {
+	undos, err := g.Undos()
+	for _, u := range undos {
+		t, terr := g.Task(u.Task)
+		switch {
+		case err != nil:
+			return err
+		case !slices.Contains(undone, u.Undone) || errors.Is(terr, dag.ErrNotFound): // or it was dropped for another of them
+		case terr != nil:
+			err = terr
+		case t.Status == dag.InProgress:
+			return fmt.Errorf("%w: %s takes back %s, and is in progress", dag.ErrRefused, u.Task, u.Undone)
+		default:
+			err = g.Delete(u.Task)
+		}
 	}
 	return err
 }
@@ -64,13 +78,19 @@ func tasksOfMerges(list []dag.Merge) []string {
 	return seq.Map(list, func(m dag.Merge) string { return m.Task })
 }
 
-// addUndo adds a task that takes back what landed, newest first, after it has tried that.
+// addUndo adds a task that takes back what landed, newest first, after it has tried that. Of one whose run died it
+// finds out first whether it landed.
 func addUndo(ctx context.Context, a *app, o undoOptions) (id string, undo []dag.Merge, err error) {
 	s, err := a.open(ctx)
 	if err != nil {
 		return "", nil, err
 	}
 	defer s.Close()
+	if rec, err := recoverer(ctx, a, s).Recover(ctx); err != nil {
+		return "", nil, fmt.Errorf("recover: %w", err)
+	} else if len(rec.Tasks) > 0 {
+		a.note("%s", rec.Summary())
+	}
 	var t dag.Task
 	var after []dag.Merge
 	err = s.store.View(ctx, func(g *dag.Graph) error {
@@ -97,7 +117,7 @@ func addUndo(ctx context.Context, a *app, o undoOptions) (id string, undo []dag.
 		undo = append(undo, after...)
 		slices.SortFunc(undo, func(x, y dag.Merge) int { return cmp.Compare(y.N, x.N) })
 	} else if len(after) > 0 {
-		a.note("stays, although it depends on it: %s; to undo it too: --dependents", human.List(tasksOfMerges(after), 5))
+		a.note("what depends on it stays: %s; to undo that too: --dependents", human.List(tasksOfMerges(after), 5))
 	}
 	repo, err := git.OpenRepo(ctx, s.project.Root)
 	if err != nil {
@@ -117,6 +137,9 @@ func addUndo(ctx context.Context, a *app, o undoOptions) (id string, undo []dag.
 	script := "git revert --no-commit " + strings.Join(commits, " ") +
 		"\ngit -c core.hooksPath=/dev/null -c user.name=ralph -c user.email=ralph@localhost commit -q --no-gpg-sign -F - <<'END'\n" + says + "END" // its message is that of what lands
 	err = a.change(ctx, s, func(g *dag.Graph) error {
+		if err := dropUndo(g, tasksOfMerges(undo)); err != nil {
+			return err
+		}
 		id, err = g.Add(dag.NewTask{Title: title, Description: "```sh\n" + script + "\n```", Feature: t.Feature, Agent: "shell", MaxRetries: &never, AllowTampering: true, Undoes: tasksOfMerges(undo)})
 		return err
 	})
