@@ -112,8 +112,8 @@ func TestAChangeIsSeenByMoreThanSizeAndTime(t *testing.T) {
 	first := r.commit("a", "a")
 	s, at := take(t, open(t, r, nil), 1, first)
 	for _, text := range []string{"1", "2"} {
-		// Git remembers whole seconds of when a file was changed in any way, so another one has to begin.
-		at.sh("now=$(date +%s); while [ $(date +%s) = $now ]; do :; done; printf " + text + " > a; touch -d @1000000000 a")
+		// Git remembers whole seconds of when a file was changed in any way, so another one has to begin, by the clock of the files.
+		at.sh("was=$(stat -c %Z a); while touch .git/clock; [ $(stat -c %Z .git/clock) = $was ]; do :; done; printf " + text + " > a; touch -d @1000000000 a")
 		check.Equal(t, "the file", text, r.git("show", keep(t, s, first).Commit+":a"))
 	}
 }
