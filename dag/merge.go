@@ -320,6 +320,14 @@ const elsewhereSQL = `
 SELECT id FROM tasks INDEXED BY queue_finished WHERE unverified IS NOT NULL AND queue <= 1
     AND (SELECT m.target FROM merges m WHERE m.task = tasks.n ORDER BY m.n DESC LIMIT 1) <> :target;`
 
+const finishedForSQL = `
+SELECT DISTINCT m.target FROM tasks INDEXED BY queue_finished
+    JOIN merges m ON m.n = (SELECT max(o.n) FROM merges o WHERE o.task = tasks.n)
+WHERE unverified IS NOT NULL AND queue <= 1 ORDER BY m.target;`
+
+// FinishedFor lists the branches that finished work is to land on, whether a person accepted it or its run died.
+func (g *Graph) FinishedFor() ([]string, error) { return db.All(g.tx, finishedForSQL, (*db.Row).Text) }
+
 // Elsewhere lists the tasks whose finished work is to land on another branch than this one.
 func (g *Graph) Elsewhere(target string) ([]string, error) {
 	return db.All(g.tx, elsewhereSQL, (*db.Row).Text, ":target", target)

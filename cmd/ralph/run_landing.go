@@ -55,7 +55,7 @@ func setLanding(ctx context.Context, a *app, s *session, given runOptions, opts 
 		return hint(usagef("agents work in slots only in a git repository: %v", err), "run one in this folder: --jobs 1; or several, which may overwrite each other's work: --shared-folder")
 	}
 	if given.finished && given.Target == nil {
-		if given.Target, err = acceptedFor(ctx, s); err != nil {
+		if given.Target, err = finishedFor(ctx, s); err != nil {
 			return err
 		}
 	}
@@ -65,18 +65,15 @@ func setLanding(ctx context.Context, a *app, s *session, given runOptions, opts 
 	return err
 }
 
-// acceptedFor is the branch for which work was accepted; nil if there is none, or no such work.
-func acceptedFor(ctx context.Context, s *session) (target *string, err error) {
-	var held []dag.Merge
-	err = s.store.View(ctx, func(g *dag.Graph) error { held, err = g.MergesIn(dag.MergeHeld); return err })
-	for _, m := range held {
-		switch {
-		case !m.Accepted:
-		case target != nil && *target != m.Target:
-			return nil, hint(usagef("accepted work is for several branches, such as %s and %s", render.Branch(*target), render.Branch(m.Target)), "name one: --target BRANCH")
-		default:
-			target = &m.Target
-		}
+// finishedFor is the branch for which work is finished; nil if there is none, or no such work.
+func finishedFor(ctx context.Context, s *session) (target *string, err error) {
+	var targets []string
+	err = s.store.View(ctx, func(g *dag.Graph) error { targets, err = g.FinishedFor(); return err })
+	switch {
+	case len(targets) > 1:
+		return nil, hint(usagef("finished work is for several branches, such as %s and %s", render.Branch(targets[0]), render.Branch(targets[1])), "name one: --target BRANCH")
+	case len(targets) == 1:
+		target = &targets[0]
 	}
 	return target, err
 }
