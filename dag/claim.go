@@ -52,7 +52,7 @@ type ClaimOptions struct {
 	Skip      Skip
 
 	Finished bool                 // take only work that is finished
-	Slots    int                  // take one of the first so many slots; 0 takes none
+	Slots    bool                 // take a slot
 	Locks    map[string]int       // how many may hold a lock at once, where that is not 1
 	Agents   map[string]AgentGate // how many attempts agents may make at once; "" is for those that are not named
 }

@@ -19,8 +19,8 @@ func TestLocksNeverLetTooManyRunAndLetEveryTaskRun(t *testing.T) {
 	t.Parallel()
 	checkWorlds(t, func(rt *rapid.T, w *world) {
 		w.t = rt
-		y := &yard{w: w, opts: dag.ClaimOptions{
-			Skip: dag.Skip{Agent: "claude"}, Locks: map[string]int{"gpu": 2, "net": 3}, Slots: rapid.IntRange(1, 5).Draw(rt, "slots"),
+		y := &yard{w: w, workers: rapid.IntRange(1, 5).Draw(rt, "workers"), opts: dag.ClaimOptions{
+			Skip: dag.Skip{Agent: "claude"}, Locks: map[string]int{"gpu": 2, "net": 3}, Slots: true,
 			Agents: map[string]dag.AgentGate{"claude": {AtOnce: rapid.IntRange(0, 4).Draw(rt, "at once")}, "codex": {AtOnce: 1}},
 		}}
 		for range rapid.IntRange(1, 60).Draw(rt, "tasks") {
@@ -29,7 +29,7 @@ func TestLocksNeverLetTooManyRunAndLetEveryTaskRun(t *testing.T) {
 		for len(y.waiting)+len(y.running) > 0 {
 			if rapid.IntRange(0, 2).Draw(rt, "what") == 0 && len(y.running) > 0 {
 				y.settle(rapid.IntRange(0, len(y.running)-1).Draw(rt, "which"))
-			} else if !y.claim(rt) {
+			} else if len(y.running) == y.workers || !y.claim(rt) {
 				y.settle(0)
 			}
 		}
@@ -40,6 +40,7 @@ func TestLocksNeverLetTooManyRunAndLetEveryTaskRun(t *testing.T) {
 // yard is the tasks that wait and run.
 type yard struct {
 	w       *world
+	workers int
 	opts    dag.ClaimOptions
 	waiting []dag.Task
 	running []dag.Claim
@@ -110,9 +111,6 @@ func (y *yard) gettable(t dag.Task) (list []string) {
 // naive is the first task, by priority and age, that can run beside those that run and beside the first before it that
 // cannot, which it returns too; -1 if there is none.
 func (y *yard) naive() (next int, first dag.Task) {
-	if len(y.running) >= y.opts.Slots {
-		return -1, first
-	}
 	slices.SortStableFunc(y.waiting, func(a, b dag.Task) int { return int(a.Priority - b.Priority) })
 	var beside []dag.Task
 	for _, c := range y.running {
@@ -188,7 +186,7 @@ func (y *yard) check(rt *rapid.T) {
 	slots := map[int]bool{}
 	for _, c := range y.running {
 		tasks = append(tasks, c.Task)
-		if !y.fits(tasks) || !y.placed(tasks) || slots[c.Slot] || c.Slot < 1 || c.Slot > y.opts.Slots {
+		if !y.fits(tasks) || !y.placed(tasks) || slots[c.Slot] || c.Slot < 1 || c.Slot > y.workers {
 			rt.Fatalf("%v must not run side by side", tasks)
 		}
 		slots[c.Slot] = true

@@ -29,7 +29,7 @@ func (w *world) enter(c dag.Claim, target string) (m dag.Merge) {
 // put claims a task and brings its work into a state.
 func (w *world) put(title string, state dag.MergeState) (dag.Claim, int64) {
 	w.t.Helper()
-	c := w.take(title, dag.ClaimOptions{Scope: dag.Scope{Task: w.id(title)}, Slots: 8})
+	c := w.take(title, dag.ClaimOptions{Scope: dag.Scope{Task: w.id(title)}, Slots: true})
 	n := w.enter(c, "main").N
 	steps := map[dag.MergeState][]string{
 		dag.MergeTesting: {"built"}, dag.MergeGreen: {"built", "tested"}, dag.MergeHeld: {"built", "tested", "hold"},

@@ -55,7 +55,7 @@ WITH RECURSIVE head (lockset, n) AS (
 // Refused is why a claim left tasks alone that are ready.
 type Refused struct {
 	Skipped bool      // some were to be skipped
-	Busy    bool      // no slot is free, or locks or an agent's places are taken
+	Busy    bool      // locks or an agent's places are taken
 	Until   time.Time // when an agent may start again for which some wait; zero if none does
 
 	Task string     // the first that waits for a lock; "" if none does
@@ -103,7 +103,6 @@ type picker struct {
 	held     []LockHolder    // last those that are reserved for the first task that could not be had: nobody after it gets them
 	reserved bool            // there are some
 	refused  map[string]bool // locksets that cannot be had
-	slots    []int           // that are free
 	found    waiting
 	why      Refused
 }
@@ -120,15 +119,6 @@ func (g *Graph) pick(opts ClaimOptions) (p *picker, err error) {
 	}
 	if p.held, err = g.Locks(); err != nil {
 		return p, err
-	}
-	for n := 1; n <= opts.Slots; n++ {
-		if by := p.taken(slotLock+strconv.Itoa(n), 1); by.Name == "" {
-			p.slots = append(p.slots, n)
-		}
-	}
-	if opts.Slots > 0 && len(p.slots) == 0 {
-		p.why.Busy = true
-		return p, nil
 	}
 	return p, cmp.Or(p.search(), g.tx.Err())
 }
@@ -259,15 +249,19 @@ func (p *picker) taken(name string, limit int) LockHolder {
 	return LockHolder{}
 }
 
-// slotFor is the slot of the task's last attempt, whose folder its session knows, if that is free; 0 if none is to be taken.
+// slotFor is the slot of the task's last attempt, whose folder its session knows, if that is free, or the lowest
+// that is; 0 if none is to be taken. Workers limit how many a run has: another one's do not count.
 func (p *picker) slotFor(t Task) int {
-	if len(p.slots) == 0 {
+	if !p.opts.Slots {
 		return 0
 	}
-	if last := int(p.g.number(lastSlotSQL, ":task", t.N)); slices.Contains(p.slots, last) {
-		return last
+	free := func(n int) bool { return p.taken(slotLock+strconv.Itoa(n), 1).Name == "" }
+	n := int(p.g.number(lastSlotSQL, ":task", t.N))
+	if n == 0 || !free(n) {
+		for n = 1; !free(n); n++ {
+		}
 	}
-	return p.slots[0]
+	return n
 }
 
 // take takes the slot and the locks of the task that was found, and its agent's start.

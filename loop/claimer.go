@@ -229,7 +229,7 @@ func (c *claimer) claim(g *dag.Graph, running int, l *look) (who availability, n
 	l.iteration = c.ledger.nextNumber()
 	opts := dag.ClaimOptions{
 		Run: *c.run, Scope: c.opts.Graph.Scope, KeepGoing: c.opts.Graph.KeepGoing, Lease: c.opts.Workers.Lease,
-		Iteration: l.iteration, Skip: who.skip, Slots: c.opts.slots(), Finished: c.opts.Graph.Finished,
+		Iteration: l.iteration, Skip: who.skip, Slots: c.opts.Landing.Repo != nil, Finished: c.opts.Graph.Finished,
 		Locks: c.opts.Workers.Locks, Agents: c.opts.Agents.Gates,
 	}
 	l.claim, l.ok, err = g.Claim(opts)
@@ -250,7 +250,7 @@ func (c *claimer) claim(g *dag.Graph, running int, l *look) (who availability, n
 	return who, near, refused, err
 }
 
-// waitsFor says which task waits for what another has; nothing if that is a slot or a start.
+// waitsFor says which task waits for what another has; nothing if that is a start.
 func waitsFor(r dag.Refused) string {
 	if r.Task == "" {
 		return ""
@@ -332,7 +332,7 @@ func (c *claimer) merged() ending {
 		}
 	}
 	if len(left) > 0 {
-		return ending{kind: event.OutcomeBlocked, reason: "what did not land goes back to an agent: " + human.List(left, 5)}
+		return ending{kind: event.OutcomeBlocked, reason: "the next run gives these to an agent: " + human.List(left, 5)}
 	}
 	return ending{kind: event.OutcomeComplete}
 }

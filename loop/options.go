@@ -180,11 +180,3 @@ func (o Options) withDefaults() Options {
 	w.Poll = min(cmp.Or(w.Poll, time.Second), w.Lease/3)
 	return o
 }
-
-// slots is how many folders agents work in, or 0 if that is the project's own.
-func (o *Options) slots() int {
-	if o.Landing.Repo == nil {
-		return 0
-	}
-	return o.Workers.Jobs
-}
