@@ -191,7 +191,7 @@ func (o *Opener) begin(ctx context.Context, s *Session, r Request) (err error) {
 		}
 	}()
 	if !r.Verifier {
-		if err := o.Sandbox.Watch(s.conf, r.Task, r.AllowTampering); err != nil {
+		if err := o.Sandbox.Watch(s.conf, r.Task, r.attempt(), r.AllowTampering); err != nil {
 			return errConfine(err)
 		}
 	}

@@ -50,7 +50,7 @@ type Confiner struct {
 	started    chan struct{}     // an agent was started, which is to be recorded
 
 	mu      sync.Mutex
-	first   map[string][]*Fingerprint // by task: what its first attempt found
+	first   map[string][]*Fingerprint // by task, in a copy by attempt: what its first session found
 	planted []Planted
 }
 
@@ -249,17 +249,20 @@ func (c *Confiner) ForWork(p Process) (*Confinement, error) {
 // Watch looks at what an agent must not write, before it is given a task. What an earlier
 // attempt of this run at the same task tampered with still counts. With allowed, nobody
 // is warned of tampering in later runs.
-func (c *Confiner) Watch(x *Confinement, task string, allowed bool) (err error) {
-	if task != "" && !allowed && c.place == c.opts.Project { // a copy is made again for the next task
+func (c *Confiner) Watch(x *Confinement, task, attempt string, allowed bool) (err error) {
+	since := task
+	if c.place != c.opts.Project {
+		since = attempt // a copy gets its git folder anew for each attempt
+	} else if task != "" && !allowed {
 		x.keep = func() error { return c.rememberPlanted(task, x.before) }
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if x.before = c.first[task]; x.before != nil && task != "" {
+	if x.before = c.first[since]; x.before != nil && task != "" {
 		return nil
 	}
 	if x.before, err = c.protection.Fingerprints(x.Level); err == nil {
-		c.first[task] = x.before
+		c.first[since] = x.before
 	}
 	return err
 }

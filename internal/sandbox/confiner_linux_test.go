@@ -67,7 +67,7 @@ func forTask(t *testing.T, c *Confiner, task string) *Confinement {
 	t.Helper()
 	x, err := c.ForWork(Process{Env: env(filepath.Dir(c.opts.Project.Root))})
 	check.OK(t, err)
-	check.OK(t, c.Watch(x, task, false))
+	check.OK(t, c.Watch(x, task, "a-1", false))
 	return x
 }
 

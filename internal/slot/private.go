@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -202,8 +203,8 @@ func (s *Slot) config(ctx context.Context) (string, error) {
 	}
 	setting(&text, "core.hookspath", hooks, true)
 	setting(&text, "core.splitindex", "false", true) // see theirs, which takes one file
-	for key, value := range user {
-		setting(&text, key, value, true)
+	for _, key := range slices.Sorted(maps.Keys(user)) {
+		setting(&text, key, user[key], true)
 	}
 	// In a partial clone git has to ask for what it does not have; it still cannot push.
 	for _, name := range promisors {
