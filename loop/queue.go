@@ -76,7 +76,7 @@ func (l *lane) Tested(ctx context.Context, green bool) (again bool, err error) {
 }
 
 // Reviewed says that nobody else is to look at the candidate before it lands.
-func (l *lane) Reviewed() bool { return !l.opts.Landing.Review || l.entry.Accepted }
+func (l *lane) Reviewed() bool { return !l.item(l.entry, l.state).Aside }
 
 // Land moves the target.
 func (l *lane) Land(ctx context.Context) (again bool, err error) {
@@ -222,10 +222,10 @@ func (l *lane) next(ctx context.Context) (merge.Action, error) {
 	var ahead []merge.Entry
 	for _, m := range queue {
 		if m.N < l.entry.N {
-			ahead = append(ahead, merge.Entry{Onto: m.Onto, Candidate: m.Candidate, State: stateOf(m)})
+			ahead = append(ahead, l.item(m, stateOf(m)))
 		}
 	}
-	step := merge.Next(merge.Entry{Onto: l.entry.Onto, Candidate: l.entry.Candidate, State: l.state}, tip, ahead, l.window())
+	step := merge.Next(l.item(l.entry, l.state), tip, ahead, l.window())
 	switch step.Do {
 	case merge.DoWait:
 		err = l.wait(ctx, changed, 1)
@@ -233,6 +233,11 @@ func (l *lane) next(ctx context.Context) (merge.Action, error) {
 		err = l.build(ctx, step.Onto)
 	}
 	return step.Do, err
+}
+
+// item is what the policy knows of an entry.
+func (l *lane) item(m dag.Merge, s merge.State) merge.Entry {
+	return merge.Entry{Onto: m.Onto, Candidate: m.Candidate, State: s, Aside: l.opts.Landing.Review && !m.Accepted}
 }
 
 // window is how many candidates are tested at once.

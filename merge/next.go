@@ -22,6 +22,7 @@ type Entry struct {
 	Onto      string // the commit below the candidate, "" before the first build
 	Candidate string // the work merged onto it
 	State     State
+	Aside     bool // a person is to look at it before it lands
 }
 
 // Action is what the owner of an entry does next.
@@ -50,7 +51,8 @@ type Step struct {
 // one is out of date, whether somebody committed to the target, or an entry ahead was dropped,
 // failed or was rebuilt. What an entry ahead breaks is no fault of mine, so red and conflicts
 // count on the tip only. Rebuilding goes in the order of the queue: whoever builds on a candidate
-// that is out of date has to build again.
+// that is out of date has to build again. Work that is to wait for a person lies on the tip, and
+// nothing lies on it: the others would have to be built again as soon as it waits.
 func Next(me Entry, tip string, ahead []Entry, window int) Step {
 	bases := []string{tip}
 	untested, outdated := 0, false
@@ -59,13 +61,19 @@ func Next(me Entry, tip string, ahead []Entry, window int) Step {
 		case e.Candidate == tip: // it has just landed
 		case e.outdated(bases):
 			untested++
-			outdated = true
-		case e.State == Building || e.State == Testing:
-			untested++
-			bases = append(bases, e.Candidate)
-		case e.State == Green:
-			bases = append(bases, e.Candidate)
-		} // what is red, or conflicts, will not land there
+			outdated = outdated || !e.Aside
+		case e.State == Red, e.State == Conflict: // it will not land there
+		default:
+			if e.State != Green {
+				untested++
+			}
+			if !e.Aside {
+				bases = append(bases, e.Candidate)
+			}
+		}
+	}
+	if me.Aside {
+		bases, outdated = bases[:1], false
 	}
 	full := untested >= window
 	switch {

@@ -18,6 +18,7 @@ func TestNext(t *testing.T) {
 	const tip = "T"
 	e := func(onto, candidate string, s State) Entry { return Entry{Onto: onto, Candidate: candidate, State: s} }
 	fresh := Entry{State: Building}
+	aside := func(e Entry) Entry { e.Aside = true; return e }
 	build := func(onto string) Step { return Step{Do: DoBuild, Onto: onto} }
 	do := func(a Action) Step { return Step{Do: a} }
 	for name, c := range map[string]struct {
@@ -58,6 +59,11 @@ func TestNext(t *testing.T) {
 		"work that is there already lands on its turn":   {me: e(tip, tip, Green), want: do(DoLand)},
 		"and what is behind it goes by the tip":          {me: e(tip, "c", Green), ahead: []Entry{e(tip, tip, Testing)}, want: do(DoLand)},
 		"a build that was interrupted starts again":      {me: e(tip, "", Building), want: build(tip)},
+		"what waits for a person lies on the tip":        {me: aside(fresh), ahead: []Entry{e(tip, "c1", Testing)}, want: build(tip)},
+		"and does not wait for what has to be built":     {me: aside(fresh), ahead: []Entry{fresh}, want: build(tip)},
+		"but is in the window":                           {me: aside(fresh), ahead: []Entry{aside(e(tip, "c1", Testing))}, window: 1, want: do(DoWait)},
+		"nothing lies on it":                             {me: fresh, ahead: []Entry{e(tip, "c1", Green), aside(e(tip, "c2", Green))}, want: build("c1")},
+		"nothing waits for it":                           {me: fresh, ahead: []Entry{aside(fresh)}, want: build(tip)},
 	} {
 		check.Equal(t, name, c.want, Next(c.me, tip, c.ahead, cmp.Or(c.window, 9)))
 	}
@@ -95,6 +101,10 @@ func newQueue(t *rapid.T) *queue {
 	}
 	q.window = rapid.SampledFrom([]int{1, 2, 3, 99}).Draw(t, "window")
 	return q
+}
+
+func arrives(t *rapid.T) Entry {
+	return Entry{State: Building, Aside: rapid.IntRange(0, 3).Draw(t, "aside") == 0}
 }
 
 func (q *queue) commit(onto string, works ...int) string {
@@ -153,7 +163,9 @@ func (q *queue) act(e *item) bool {
 		e.State = Testing
 		q.runs++
 	case DoLand: // compare and swap, then what is stored
-		if q.tip == e.Onto {
+		if e.Aside {
+			q.leave(e, "held")
+		} else if q.tip == e.Onto {
 			if !q.passed[e.Candidate] || q.red(e.Candidate) || q.parent[e.Candidate] != q.tip {
 				q.Fatalf("%v lands", e.Entry)
 			}
@@ -257,7 +269,7 @@ func TestOnlyTestedTreesLandAndEverythingThatCanDoes(t *testing.T) {
 					q.fights[pair] = rapid.IntRange(0, 19).Draw(t, "fights") == 0
 					q.breaks[pair] = rapid.IntRange(0, 19).Draw(t, "breaks") == 0
 				}
-				q.open = append(q.open, &item{Entry: Entry{State: Building}, work: works, next: Step{Do: DoWait}})
+				q.open = append(q.open, &item{Entry: arrives(t), work: works, next: Step{Do: DoWait}})
 			},
 			"decide": func(*rapid.T) { q.decide(one("who")) },
 			"act":    func(*rapid.T) { q.act(one("who")) },
@@ -287,9 +299,9 @@ func TestGatesRunOncePerTask(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		q := newQueue(t)
-		n := rapid.IntRange(1, 12).Draw(t, "n")
+		n, aside := rapid.IntRange(1, 12).Draw(t, "n"), rapid.Bool().Draw(t, "aside")
 		for work := 1; work <= n; work++ {
-			q.open = append(q.open, &item{Entry: Entry{State: Building}, work: work})
+			q.open = append(q.open, &item{Entry: Entry{State: Building, Aside: aside}, work: work})
 			if rapid.Bool().Draw(t, "step") {
 				e := q.open[rapid.IntRange(0, len(q.open)-1).Draw(t, "who")]
 				q.decide(e)
