@@ -25,15 +25,16 @@ import (
 // queue.go about the queue.
 type lane struct {
 	shared
-	signal  *signal
-	reclaim func(context.Context) (int, error) // takes back the tasks of dead runs
-	tip     *tip
-	demand  *attempt.Demand
-	claim   dag.Claim
-	slot    *slot.Slot
-	gates   verify.Gates
-	said    []string // the messages of the agent's own commits
-	work    string   // what was kept last
+	signal    *signal
+	reclaim   func(context.Context) (int, error) // takes back the tasks of dead runs
+	tip       *tip
+	resolving *resolving
+	demand    *attempt.Demand
+	claim     dag.Claim
+	slot      *slot.Slot
+	gates     verify.Gates
+	said      []string // the messages of the agent's own commits
+	work      string   // what was kept last
 
 	below    string // what the work in the slot lay on before it was last merged
 	tried    string // the tip that the work was last merged with, in earnest or not
@@ -52,7 +53,7 @@ func (r *Runner) newLane(ctx context.Context, claim dag.Claim, j *attempt.Job) (
 		return nil, elsewhere(claim, j)
 	}
 	failpoint.Hit("K3")
-	l := &lane{shared: r.shared, signal: &r.signal, tip: &r.tip, demand: r.worker.Demand, claim: claim, reclaim: r.reclaim}
+	l := &lane{shared: r.shared, signal: &r.signal, tip: &r.tip, resolving: &r.resolving, demand: r.worker.Demand, claim: claim, reclaim: r.reclaim}
 	base, err := l.tip.look(ctx, to)
 	if err != nil {
 		return nil, err

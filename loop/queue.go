@@ -231,6 +231,13 @@ func (l *lane) next(ctx context.Context) (merge.Action, error) {
 		err = l.wait(ctx, changed, 1)
 	case merge.DoBuild:
 		err = l.build(ctx, step.Onto)
+	case merge.DoResolve:
+		if !l.resolving.take(l.claim.Attempt, l.files...) {
+			return merge.DoWait, l.wait(ctx, changed, 1)
+		}
+		if now, err := l.tip.look(ctx, l.opts.Landing); now != tip { // who had them before has landed
+			return merge.DoWait, err
+		}
 	}
 	return step.Do, err
 }

@@ -21,15 +21,16 @@ import (
 // counters continue.
 type Runner struct {
 	shared
-	signal   signal
-	spending spending
-	claimer  claimer
-	sessions sessions
-	briefer  briefer
-	keeper   keeper
-	settler  settler
-	worker   attempt.Worker
-	tip      tip
+	signal    signal
+	spending  spending
+	claimer   claimer
+	sessions  sessions
+	briefer   briefer
+	keeper    keeper
+	settler   settler
+	worker    attempt.Worker
+	tip       tip
+	resolving resolving
 
 	writing sync.Mutex // one worker at a time writes knowledge
 
@@ -109,7 +110,7 @@ func newRunner(opts Options) *Runner {
 	}
 	r := &Runner{
 		shared: s, spending: spending{shared: s, began: opts.Host.Now()}, briefer: briefer{s}, keeper: keeper{s}, settler: settler{s},
-		sessions: sessions{opener: opts.Agents.Open, open: map[*listed]bool{}},
+		sessions: sessions{opener: opts.Agents.Open, open: map[*listed]bool{}}, resolving: resolving{files: map[string]string{}},
 	}
 	r.claimer = claimer{shared: s, signal: &r.signal, spending: &r.spending, over: r.over, end: r.end, reclaim: r.reclaim}
 	r.worker = attempt.Worker{

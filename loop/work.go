@@ -70,6 +70,7 @@ func (r *Runner) attempt(ctx context.Context, claim dag.Claim, j attempt.Job) er
 	res.Began = began
 	lose(nil)
 	<-kept
+	r.resolving.take(claim.Attempt) // nothing any more, before others are told
 	return errors.Join(err, r.settle(context.WithoutCancel(ctx), claim, j, res, l))
 }
 
