@@ -49,7 +49,7 @@ func adviseRun(ctx context.Context, a *app, s *session, output runOutput, opts l
 	if asks && opts.Host.Setup.Limits == budget.Unlimited {
 		a.note("hint: nothing limits what this run may spend; limit it with --max-cost, --limit or --max-duration, or [budget] in .ralph.toml")
 	}
-	if inCI(a) || !git.Inside(s.project.Root) {
+	if inCI(a) || git.Top(s.project.Root) == "" {
 		return nil
 	}
 	return mentionExport(ctx, a, s, opts.Graph.Scope)

@@ -72,7 +72,7 @@ func Look(ctx context.Context, dir string, only ...string) State {
 			s.Branch = last
 		}
 	}
-	relate(s.Uncommitted, repository(dir), dir)
+	relate(s.Uncommitted, Top(dir), dir)
 	slices.Sort(s.Uncommitted)
 	return s
 }
@@ -85,13 +85,10 @@ func Version(ctx context.Context) (string, error) {
 	return strings.TrimPrefix(strings.TrimSpace(string(out)), "git version "), err
 }
 
-// Inside says whether dir lies in a repository.
-func Inside(dir string) bool { return repository(dir) != "" }
-
-// repository is the top of the repository that dir lies in, or "". It is found
+// Top is the top of the repository that dir lies in, or "". It is found
 // without asking git: starting a program costs more than all else that an
 // iteration does.
-func repository(dir string) string {
+func Top(dir string) string {
 	for {
 		if isRepository(dir) {
 			return dir
@@ -128,7 +125,7 @@ func relate(names []string, top, dir string) {
 func run(ctx context.Context, dir string, in io.Reader, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	if !Inside(dir) { // starting git costs more than all else
+	if Top(dir) == "" { // starting git costs more than all else
 		return nil, ErrUnknown
 	}
 	// No hooks, no pager, no program that checks signatures, no lock on the index: an agent may be committing.
@@ -267,7 +264,7 @@ func head(dir string) (branch, id string) {
 // and the one that holds the repository's objects.
 func place(dir string) (top, own, common string) {
 	dir, _ = filepath.Abs(dir)
-	top = cmp.Or(repository(dir), dir)
+	top = cmp.Or(Top(dir), dir)
 	own, common = gitDirs(filepath.Join(top, ".git"))
 	return top, own, common
 }

@@ -42,7 +42,7 @@ func OpenRepo(ctx context.Context, dir string) (*Repo, error) {
 	if err != nil || len(lines) != 2 {
 		return nil, fmt.Errorf("%s: %w (%s)", dir, ErrUnknown, lastLine(complaint.String()))
 	}
-	top := repository(dir)
+	top := Top(dir)
 	if top == "" { // bare
 		top = lines[0]
 	}

@@ -83,7 +83,7 @@ type Places struct {
 // Find looks for the places of the tree that dir lies in. It reads what is on the
 // disk and does not ask git, which would run what is configured there.
 func Find(dir string) Places {
-	top := repository(dir)
+	top := Top(dir)
 	if top == "" {
 		return Places{}
 	}

@@ -50,7 +50,7 @@ func openStore(ctx context.Context, dir, objects string, trees ...string) (*stor
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		return nil, err
 	}
-	s := &store{dir: dir, top: repository(dir)}
+	s := &store{dir: dir, top: Top(dir)}
 	if s.path, err = filepath.Abs(objects); err != nil {
 		return nil, err
 	}

@@ -195,6 +195,11 @@ func isBadRule(rule string) bool {
 	return name == "" || strings.ContainsAny(name, "=! \t\n\x00") || strings.Contains(strings.TrimSuffix(name, "*"), "*")
 }
 
+// isOutside says that a pattern of .gitignore could only match elsewhere.
+func isOutside(pattern string) bool {
+	return slices.Contains(strings.Split(strings.TrimPrefix(pattern, "!"), "/"), "..")
+}
+
 // SandboxModes are the values of SandboxConfig.Mode.
 func SandboxModes() []string { return []string{"auto", "require", "off"} }
 
@@ -288,6 +293,9 @@ func (c Config) invalid() (key, why string) {
 		if i := slices.IndexFunc(rules, isBadRule); i >= 0 {
 			return key, fmt.Sprintf("%q is not a variable name; write NAME, PREFIX_* or, to withhold one, !NAME", rules[i])
 		}
+	}
+	if i := slices.IndexFunc(c.Parallel.Copy, isOutside); i >= 0 {
+		return "parallel.copy", fmt.Sprintf("%q leads out of the project", c.Parallel.Copy[i])
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Locks)) {
 		if c.Locks[name] < 1 {

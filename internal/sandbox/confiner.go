@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,6 +43,7 @@ type Confiner struct {
 
 	opts       Options
 	place      project.Project // where agents work
+	tree       string          // what they may write: that, or the whole copy of the repository that it is in
 	write      []string
 	hide       []string
 	temp       string // the folder of temporary folders
@@ -56,7 +58,7 @@ type Confiner struct {
 
 // New finds the best level at which the project's processes can be confined.
 func New(opts Options) (c *Confiner, err error) {
-	c = &Confiner{opts: opts, place: opts.Project, started: make(chan struct{}, 1), first: map[string][]*Fingerprint{}}
+	c = &Confiner{opts: opts, place: opts.Project, tree: opts.Project.Root, started: make(chan struct{}, 1), first: map[string][]*Fingerprint{}}
 	if c.write, err = c.paths("sandbox.write", opts.Write); err != nil {
 		return nil, err
 	}
@@ -111,11 +113,11 @@ func (c *Confiner) open() (err error) {
 	return nil
 }
 
-// In confines processes that work in another folder, a copy of the project, instead. The
-// project itself may only be read then.
+// In confines processes that work in another folder, a copy of the project, instead: all of the
+// repository there is theirs. The project itself may only be read then.
 func (c *Confiner) In(dir string) (in *Confiner, err error) {
 	in = &Confiner{
-		Work: c.Work, Verification: c.Verification, opts: c.opts, place: project.Project{Root: dir}, hide: c.hide, temp: c.temp,
+		Work: c.Work, Verification: c.Verification, opts: c.opts, place: project.Project{Root: dir}, tree: cmp.Or(git.Top(dir), dir), hide: c.hide, temp: c.temp,
 		started: c.started, first: map[string][]*Fingerprint{},
 	}
 	if in.write, err = in.paths("sandbox.write", c.opts.Write); err != nil {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"ralph/internal/git"
 	"ralph/internal/proc"
 )
 
@@ -26,7 +27,7 @@ type Process struct {
 // that.
 func (c *Confiner) profile(mode Mode, level Level, temp string, process Process) (p Profile, variables []string) {
 	p = Profile{
-		Level: level, Mode: mode, Project: c.place.Root, Temp: temp, Git: c.unmoved(),
+		Level: level, Mode: mode, Project: c.tree, Temp: temp, Git: c.unmoved(),
 		State:   slices.Concat(makeable(process.State), c.write),
 		Write:   slices.Clone(process.Write),
 		Protect: c.protection.ReadOnly(mode),
@@ -42,6 +43,9 @@ func (c *Confiner) profile(mode Mode, level Level, temp string, process Process)
 		p.Cache = outermost(caches, append(slices.Clone(p.State), p.Write...))
 	} else {
 		p.Write = append(p.Write, caches...)
+	}
+	if top := git.Top(c.tree); top != "" && top != c.tree { // the project is a mount of its own, at which git would stop
+		variables = append(variables, "GIT_DISCOVERY_ACROSS_FILESYSTEM=1")
 	}
 	return p, variables
 }

@@ -119,7 +119,7 @@ func TestAWorktreeCanBeCommitted(t *testing.T) {
 				check.That(t, err == nil, "%v: %s", err, out)
 			}
 			c.opts.Project.Root = filepath.Join(filepath.Dir(main), "tree")
-			c.place = c.opts.Project
+			c.place, c.tree = c.opts.Project, c.opts.Project.Root
 			c.findProtected()
 			x := forTask(t, c, "")
 			got := do(t, c, x, "echo x > new && git add new && git -c user.name=x -c user.email=x@y commit -qm message && git log --format=%s -1")

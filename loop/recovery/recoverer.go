@@ -144,7 +144,7 @@ func (r Recoverer) find(ctx context.Context) (found, error) {
 		f.at, err = r.Parallel(ctx)
 		// Without a repository nothing can have landed in it, and nothing be kept. One that git
 		// cannot open now may have both; only if nobody asks, that need not be known.
-		if !git.Inside(r.Dir) || !f.inSlots() {
+		if git.Top(r.Dir) == "" || !f.inSlots() {
 			err = nil
 		}
 	}
