@@ -13,6 +13,12 @@ func CommitOf(ctx context.Context, r *git.Repo, branch, attempt string) (string,
 	return r.Line(ctx, "log", "-1", "--no-show-signature", "--format=%H", "--grep=^"+attemptTrailer+": "+attempt+"$", branch, "--")
 }
 
+// Unpushed says whether work that landed on a branch is not on a remote yet, as far as is known here.
+func Unpushed(ctx context.Context, r *git.Repo, branch, remote string) (bool, error) {
+	commit, err := r.Line(ctx, "rev-list", "-n", "1", "--grep=^"+attemptTrailer+": ", branch, "--not", "--remotes="+remote, "--")
+	return commit != "", err
+}
+
 // Lost lists which of these commits are not in the history of a branch since another commit, neither
 // themselves nor by their patch, as after a rebase. If there is no such branch any more, any
 // other will do.

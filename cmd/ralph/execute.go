@@ -66,7 +66,7 @@ func (x *execution) do(ctx context.Context) error {
 	}
 	var unreported []error
 	if caught == nil {
-		unreported = append(unreported, x.push(ctx, out.Work))
+		unreported = append(unreported, x.push(ctx))
 	}
 	if x.json {
 		unreported = append(unreported, unwritten(report.Result(a.stdout, out)))

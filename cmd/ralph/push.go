@@ -7,10 +7,10 @@ import (
 	"os/exec"
 	"strings"
 
-	"ralph/event"
 	"ralph/internal/git"
 	"ralph/internal/seq"
 	"ralph/internal/term"
+	"ralph/merge"
 )
 
 // ownRemote has git choose where a branch is pushed to.
@@ -37,19 +37,23 @@ type unpushed struct{ error }
 
 func (e unpushed) Unwrap() error { return e.error }
 
-// push pushes what a run landed, as the user would: with their git, hooks and credentials.
-func (x *execution) push(ctx context.Context, work *event.Work) error {
-	a := x.app
-	if x.remote == "" || work == nil || work.Commits == 0 {
+// push pushes what landed, as the user would: with their git, hooks and credentials. What a run before this one
+// landed and did not push counts too; commits of people alone do not.
+func (x *execution) push(ctx context.Context) error {
+	a, to := x.app, x.opts.Landing
+	if x.remote == "" {
 		return nil
 	}
-	command := []string{"git", "push", x.remote, strings.TrimPrefix(work.Target, "refs/heads/")}
+	if left, err := merge.Unpushed(ctx, to.Repo, to.Target, x.remote); err != nil || !left {
+		return err
+	}
+	command := []string{"git", "push", x.remote, strings.TrimPrefix(to.Target, "refs/heads/")}
 	line := term.Line(strings.Join(seq.Map(command, shellQuote), " "))
 	a.note("%s", line)
 	ctx, stop := interruptible(ctx, a, nil, 0)
 	defer stop()
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
-	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = x.opts.Landing.Repo.Dir(), a.stdin, a.stderr, a.stderr
+	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = to.Repo.Dir(), a.stdin, a.stderr, a.stderr
 	if err := cmd.Run(); err != nil {
 		return unpushed{hint(fmt.Errorf("what landed was not pushed: %w", cmp.Or(context.Cause(ctx), err)), "push it with: %s", line)}
 	}
