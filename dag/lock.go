@@ -46,6 +46,9 @@ func cleanLocks(names []string) ([]string, error) {
 	})
 }
 
+// CheckLocks refuses what can be the name of no lock.
+func CheckLocks(names []string) error { _, err := cleanLocks(names); return err }
+
 // cleanPaths does that to globs. What ends in a slash is all below it.
 func cleanPaths(globs []string) ([]string, error) {
 	return clean(globs, func(glob string) (string, error) {

@@ -316,22 +316,13 @@ func (g *Graph) MergesIn(s MergeState) ([]Merge, error) {
 	return db.All(g.tx, mergesSQL, scanMerge, ":state", string(s))
 }
 
-const elsewhereSQL = `
-SELECT id FROM tasks INDEXED BY queue_finished WHERE unverified IS NOT NULL AND queue <= 1
-    AND (SELECT m.target FROM merges m WHERE m.task = tasks.n ORDER BY m.n DESC LIMIT 1) <> :target;`
+const finishedSQL = `
+SELECT ` + mergeColumns + ` FROM merges WHERE n IN (
+    SELECT (SELECT max(m.n) FROM merges m WHERE m.task = tasks.n) FROM tasks INDEXED BY queue_finished
+    WHERE unverified IS NOT NULL AND queue <= 1) ORDER BY n;`
 
-const finishedForSQL = `
-SELECT DISTINCT m.target FROM tasks INDEXED BY queue_finished
-    JOIN merges m ON m.n = (SELECT max(o.n) FROM merges o WHERE o.task = tasks.n)
-WHERE unverified IS NOT NULL AND queue <= 1 ORDER BY m.target;`
-
-// FinishedFor lists the branches that finished work is to land on, whether a person accepted it or its run died.
-func (g *Graph) FinishedFor() ([]string, error) { return db.All(g.tx, finishedForSQL, (*db.Row).Text) }
-
-// Elsewhere lists the tasks whose finished work is to land on another branch than this one.
-func (g *Graph) Elsewhere(target string) ([]string, error) {
-	return db.All(g.tx, elsewhereSQL, (*db.Row).Text, ":target", target)
-}
+// Finished lists the last entries of work that only has to land, whether a person accepted it or its run died.
+func (g *Graph) Finished() ([]Merge, error) { return db.All(g.tx, finishedSQL, scanMerge) }
 
 // ToReview lists the work that waits for a person, oldest first.
 func (g *Graph) ToReview() ([]Merge, error) {

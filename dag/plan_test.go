@@ -53,8 +53,7 @@ func TestQueryPlans(t *testing.T) {
 		"entries in a state": {mergesSQL, []string{"SEARCH merges USING INDEX merges_state (state=?)"}, 0},
 		"what landed":        {landedOfSQL, []string{"SEARCH merges USING INDEX merges_task (task=?)"}, 0},
 		"what a run landed":  {landedInSQL, []string{"SEARCH merges USING INDEX merges_attempt (attempt=?)"}, 1},
-		"for other branches": {elsewhereSQL, []string{"SEARCH tasks USING INDEX queue_finished (queue<?)", "SEARCH m USING INDEX merges_task (task=?)"}, 0},
-		"finished for":       {finishedForSQL, []string{"SEARCH tasks USING INDEX queue_finished (queue<?)", "SEARCH m USING INTEGER PRIMARY KEY (rowid=?)", "SEARCH o USING COVERING INDEX merges_task (task=?)"}, 1}, // there is little of it
+		"finished":           {finishedSQL, []string{"SEARCH tasks USING INDEX queue_finished (queue<?)"}, 0},
 		"resumed work":       {resumedSQL, []string{"SEARCH merges USING INDEX merges_task (task=?)"}, 0},
 		"enter":              {enterSQL, []string{"SEARCH m USING INDEX merges_task (task=?)"}, 0},
 		"is something open":  {openMergeSQL, []string{"SEARCH merges USING INDEX merges_task (task=?)"}, 0},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -50,7 +51,7 @@ type look struct {
 	limit     *dag.AgentLimit // that is waited for; nil if it is something else
 	again     bool            // something changed: look again
 	soon      bool            // what is waited for happens in a moment
-	elsewhere []string        // tasks whose work lands on another branch
+	elsewhere []dag.Merge     // finished work that lands on another branch
 	busy      string          // what another run has that is waited for; "" if it is something else
 }
 
@@ -193,7 +194,7 @@ func (c *claimer) look(ctx context.Context, running int) (l look, err error) {
 			return look{again: true}, err
 		}
 	case c.opts.Graph.Finished:
-		l.end = c.merged()
+		l.end = c.merged(l.elsewhere)
 	case limit != nil:
 		l.until, l.limit, l.end = until, limit, c.waitForLimit(*limit)
 	case !until.IsZero():
@@ -221,10 +222,14 @@ func (c *claimer) claim(g *dag.Graph, running int, l *look) (who availability, n
 	if who, err = c.findAvailable(g); err != nil {
 		return who, near, refused, err
 	}
-	if l.elsewhere, err = g.Elsewhere(c.opts.Landing.Target); err != nil {
+	finished, err := g.Finished()
+	if err != nil {
 		return who, near, refused, err
 	}
-	who.skip.Tasks = slices.Concat(who.skip.Tasks, l.elsewhere)
+	l.elsewhere = slices.DeleteFunc(finished, func(m dag.Merge) bool { return m.Target == c.opts.Landing.Target })
+	for _, m := range l.elsewhere {
+		who.skip.Tasks = append(who.skip.Tasks, m.Task)
+	}
 	failpoint.Hit("K1")
 	l.iteration = c.ledger.nextNumber()
 	opts := dag.ClaimOptions{
@@ -275,20 +280,11 @@ func (c *claimer) applyControl(g *dag.Graph, l *look) error {
 
 // blocked ends a run that can do nothing more, unless it only waits for a run that
 // has died meanwhile.
-func (c *claimer) blocked(ctx context.Context, tally dag.Tally, elsewhere []string) (look, error) {
+func (c *claimer) blocked(ctx context.Context, tally dag.Tally, elsewhere []dag.Merge) (look, error) {
 	reason := fmt.Sprintf("%d of %d tasks remain, and none of them can run", countsOf(tally).Remaining, tally.Total())
 	if countsOf(tally).Remaining == 0 {
 		n := tally.OpenGroups()
 		reason = fmt.Sprintf("all tasks are finished, but %s %s still blocked", human.Count(n, "group"), isAre(n))
-	}
-	if skipped := c.ledger.skips(); len(skipped) > 0 {
-		reason += "; finished but not verified, because project files kept changing: " + strings.Join(skipped, ", ")
-	}
-	if n := c.toReview(ctx); n > 0 {
-		reason += fmt.Sprintf("; %d to review: ralph review", n)
-	}
-	if len(elsewhere) > 0 {
-		reason += "; finished, and lands on another branch with ralph merge: " + human.List(elsewhere, 5)
 	}
 	if others := tally.ByStatus[dag.InProgress]; others > 0 {
 		if n, err := c.reclaim(ctx); err != nil || n > 0 {
@@ -300,6 +296,13 @@ func (c *claimer) blocked(ctx context.Context, tally dag.Tally, elsewhere []stri
 		}
 		reason += fmt.Sprintf(" here: %d %s held by another run that is at work, %s", others, isAre(others), strings.Join(holders, ", "))
 	}
+	if skipped := c.ledger.skips(); len(skipped) > 0 {
+		reason += "; finished but not verified, because project files kept changing: " + strings.Join(skipped, ", ")
+	}
+	if n := c.toReview(ctx); n > 0 {
+		reason += fmt.Sprintf("; %d to review: ralph review", n)
+	}
+	reason += human.Lead("; ", onOtherBranches(elsewhere))
 	var leaving map[string]string
 	err := c.opts.Graph.Store.View(ctx, func(g *dag.Graph) (err error) { leaving, err = g.Leaving(); return err })
 	if err != nil {
@@ -322,8 +325,22 @@ func (c *claimer) toReview(ctx context.Context) (n int) {
 	return n
 }
 
+// onOtherBranches says on which branches finished work lands, and how.
+func onOtherBranches(finished []dag.Merge) string {
+	tasks := map[string][]string{}
+	for _, m := range finished {
+		branch := strings.TrimPrefix(m.Target, "refs/heads/")
+		tasks[branch] = append(tasks[branch], m.Task)
+	}
+	var parts []string
+	for _, branch := range slices.Sorted(maps.Keys(tasks)) {
+		parts = append(parts, fmt.Sprintf("%s: finished, lands on %s with: ralph merge --target %[2]s", human.List(tasks[branch], 5), branch))
+	}
+	return strings.Join(parts, "; ")
+}
+
 // merged ends a run that was only to land what is finished.
-func (c *claimer) merged() ending {
+func (c *claimer) merged(elsewhere []dag.Merge) ending {
 	_, tasks := c.ledger.resolved()
 	var left []string
 	for _, t := range tasks {
@@ -334,7 +351,7 @@ func (c *claimer) merged() ending {
 	if len(left) > 0 {
 		return ending{kind: event.OutcomeBlocked, reason: "the next run gives these to an agent: " + human.List(left, 5)}
 	}
-	return ending{kind: event.OutcomeComplete}
+	return ending{kind: event.OutcomeComplete, reason: onOtherBranches(elsewhere)}
 }
 
 // holders are the runs that have claimed tasks in scope.

@@ -85,7 +85,7 @@ func rewritten(ctx context.Context, repo *git.Repo, name, last, now string) stri
 	}
 	reason := fmt.Sprintf("the branch %s was rewritten: %.10s is not in its history any more", name, last)
 	if len(tasks) > 0 {
-		reason += ", nor is the work of " + human.List(tasks, len(tasks))
+		reason += fmt.Sprintf(", nor is the work of %s; to do it again: ralph task reset %s", human.List(tasks, len(tasks)), strings.Join(tasks, " "))
 	}
 	return reason + "; to go on with what it is now, run again"
 }
@@ -106,5 +106,23 @@ func (r *Runner) landed(ctx context.Context) *event.Work {
 		return nil
 	}
 	w.Target = to.Target
+	r.recount(ctx, &w)
 	return &w
+}
+
+// recount leaves out what landed and is not on the target any more, because somebody has rewritten it. What git
+// cannot tell stays as it was recorded.
+func (r *Runner) recount(ctx context.Context, w *event.Work) {
+	repo := r.opts.Landing.Repo
+	tip, err := repo.Commit(ctx, w.Target)
+	if w.Commits == 0 || tip == "" || err != nil {
+		return
+	}
+	if there, err := repo.IsAncestor(ctx, w.To, tip); err != nil || there {
+		return
+	}
+	if list, err := merge.Log(ctx, repo, w.From, tip); err == nil {
+		list = slices.DeleteFunc(list, func(c merge.Commit) bool { return c.Task == "" })
+		w.To, w.Commits = tip, len(list)
+	}
 }

@@ -2,10 +2,14 @@ package merge
 
 import (
 	"context"
+	"regexp"
 	"strings"
 
 	"ralph/internal/git"
 )
+
+// aside is what git adds to the name of a file that it moves out of the way of a folder of the same name.
+var aside = regexp.MustCompile(`~[0-9a-f]{40,64}(_[0-9]+)?$`)
 
 // Built is what became of merging work onto a commit.
 type Built struct {
@@ -18,6 +22,9 @@ type Built struct {
 func Build(ctx context.Context, r *git.Repo, onto, base, work, message string) (Built, error) {
 	m, err := r.Merge(ctx, base, onto, work)
 	if err != nil || len(m.Files) > 0 {
+		for i, name := range m.Files {
+			m.Files[i] = aside.ReplaceAllString(name, "")
+		}
 		return Built{Files: m.Files}, err
 	}
 	below, err := r.Line(ctx, "rev-parse", "--verify", onto+"^{tree}")

@@ -49,6 +49,15 @@ func TestConflictsAreReportedByFile(t *testing.T) {
 	check.Equal(t, "candidate", "", b.Candidate)
 }
 
+func TestAFolderInTheWayOfAFileConflictsInThatName(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	base := r.head()
+	work := r.with(base, "new", "a file")
+	b := r.build(r.with(base, "new/inner", "in a folder"), base, work)
+	check.Equal(t, "files", []string{"new"}, b.Files)
+}
+
 // TestWorkOfAHistoryThatIsGoneBringsNothingBack: only its own changes count.
 func TestWorkOfAHistoryThatIsGoneBringsNothingBack(t *testing.T) {
 	t.Parallel()

@@ -93,9 +93,12 @@ func runRun(ctx context.Context, a *app, o runOptions) error {
 	return err
 }
 
+// runConns is how many connections the agents of a run share: each has one for milliseconds, and only one writes.
+const runConns = 8
+
 func runOpened(ctx context.Context, a *app, o runOptions, reports *reports) error {
 	a.log = a.logger()
-	s, err := a.openFor(ctx, db.Options{Conns: 2 + min(max(or(o.Jobs, 1), 1), 16), Walk: true})
+	s, err := a.openFor(ctx, db.Options{Conns: runConns, Walk: true})
 	if err != nil {
 		return err
 	}

@@ -24,6 +24,9 @@ import (
 // that there is no plan, that their own changes may be committed, that nothing limits
 // the cost, and that a plan exists on this machine only.
 func adviseRun(ctx context.Context, a *app, s *session, output runOutput, opts loop.Options) error {
+	if opts.Graph.Finished { // no agent begins anything
+		return nil
+	}
 	var tally dag.Tally
 	asks := false
 	err := s.store.View(ctx, func(g *dag.Graph) (err error) {

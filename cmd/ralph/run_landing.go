@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"ralph/internal/git"
 	"ralph/internal/human"
 	"ralph/internal/render"
+	"ralph/internal/seq"
 	"ralph/loop"
 )
 
@@ -68,7 +70,11 @@ func setLanding(ctx context.Context, a *app, s *session, given runOptions, opts 
 // finishedFor is the branch for which work is finished; nil if there is none, or no such work.
 func finishedFor(ctx context.Context, s *session) (target *string, err error) {
 	var targets []string
-	err = s.store.View(ctx, func(g *dag.Graph) error { targets, err = g.FinishedFor(); return err })
+	err = s.store.View(ctx, func(g *dag.Graph) error {
+		finished, err := g.Finished()
+		targets = slices.Compact(slices.Sorted(slices.Values(seq.Map(finished, func(m dag.Merge) string { return m.Target }))))
+		return err
+	})
 	switch {
 	case len(targets) > 1:
 		return nil, hint(usagef("finished work is for several branches, such as %s and %s", render.Branch(targets[0]), render.Branch(targets[1])), "name one: --target BRANCH")
@@ -110,13 +116,25 @@ func findTarget(ctx context.Context, s *session, repo *git.Repo, named *string) 
 			return "", usagef("--target: %q is no name of a branch", *named)
 		}
 		target = "refs/heads/" + name
+		switch at, err := repo.Commit(ctx, target); {
+		case err != nil:
+			return "", err
+		case name == "@":
+			return "", usagef("--target: %q is no name of a branch", name)
+		case at == "":
+			if remote, err := repo.Commit(ctx, "refs/remotes/"+name); err != nil || remote != "" {
+				_, local, _ := strings.Cut(name, "/")
+				return "", cmp.Or(err, hint(usagef("--target: %s is a branch of a remote, where only a push lands", name), "name one of your own: --target %s; --push sends it there", local))
+			}
+		}
 	}
 	if target == "" {
 		return "", hint(usagef("HEAD is detached, so work has no branch to land on"), "name one: --target BRANCH")
 	}
-	var landing []dag.Merge // by a run that is at work, or has died: then what is uncommitted may be no person's
-	err := s.store.View(ctx, func(g *dag.Graph) (err error) { landing, err = g.MergesIn(dag.MergeLanding); return err })
-	if err != nil || target != head || len(landing) > 0 {
+	if target != head {
+		return target, nil
+	}
+	if half, err := halfLanded(ctx, s, target); err != nil || half {
 		return target, err
 	}
 	dirty, err := repo.Git(ctx, git.Call{WorkTree: repo.Dir(), Index: filepath.Join(repo.Own(), "index"), Own: repo.Own()},
@@ -129,6 +147,21 @@ func findTarget(ctx context.Context, s *session, repo *git.Repo, named *string) 
 			"commit them, or let work land on another branch: --target ralph/%s", filepath.Base(repo.Dir()))
 	}
 	return target, err
+}
+
+// halfLanded says that work may be landing on a branch at this moment, or a run died while it was: then what is
+// uncommitted is no person's. Work that a person's changes keep from landing is no such thing.
+func halfLanded(ctx context.Context, s *session, target string) (half bool, err error) {
+	err = s.store.View(ctx, func(g *dag.Graph) error {
+		landing, err := g.MergesIn(dag.MergeLanding)
+		for _, m := range landing {
+			run, rerr := g.RunOf(m.Attempt)
+			half = half || m.Target == target && (m.Reason == "" || life(run.Process) != dag.Alive)
+			err = errors.Join(err, rerr)
+		}
+		return err
+	})
+	return half, err
 }
 
 // prepareLanding makes the target if there is no such branch, and finds the remote that it is pushed to. What is

@@ -307,13 +307,12 @@ func setup(opts loop.Options, chosen agents.Preset, sandbox *sandbox.Confiner) e
 	if s.Target != "" {
 		s.Sandbox = sandbox.InSlots()
 	}
-	if opts.Graph.Finished {
-		s.Scope += ", only what is finished"
-	}
 	if opts.Graph.Continues != nil {
 		s.Scope += ", continuing " + opts.Graph.Continues.ID
 	}
 	switch {
+	case opts.Graph.Finished:
+		s.Scope, s.Model = s.Scope+", only what is finished", ""
 	case chosen.Channel == agents.NoModel:
 		s.Model = "none needed"
 	case s.Model == "":
@@ -330,7 +329,11 @@ func setup(opts loop.Options, chosen agents.Preset, sandbox *sandbox.Confiner) e
 		parts = append(parts, "gates of the tasks")
 	}
 	if opts.Verify.AgentVerdict && (opts.Agents.Verifier != "" || !chosen.ExitStatus) {
-		parts = append(parts, "the verifier agent")
+		verifier := "the verifier agent"
+		if opts.Graph.Finished {
+			verifier += ", of what no person accepted"
+		}
+		parts = append(parts, verifier)
 	}
 	s.Verify = strings.Join(parts, "; ")
 	return s

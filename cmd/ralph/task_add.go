@@ -50,7 +50,7 @@ type taskAddOptions struct {
 
 func (o *taskAddOptions) parse(commandLine) error {
 	o.Title, o.Gates, o.Locks = o.Args[0], o.Gate, o.Lock
-	if err := checkPaths(o.Paths); err != nil {
+	if err := checkClaims(o.Locks, o.Paths); err != nil {
 		return err
 	}
 	if o.MaxRetries != nil && *o.MaxRetries < 0 {
@@ -59,8 +59,11 @@ func (o *taskAddOptions) parse(commandLine) error {
 	return checkChoice("kind", o.Kind, dag.Work, dag.Check)
 }
 
-// checkPaths refuses globs that could match nothing.
-func checkPaths(globs []string) error {
+// checkClaims refuses names that are no locks, and globs that could match nothing.
+func checkClaims(locks, globs []string) error {
+	if err := dag.CheckLocks(locks); err != nil {
+		return usagef("--lock: %v", err)
+	}
 	for _, glob := range globs {
 		if strings.HasPrefix(glob, "!") {
 			return usagef("--paths: %q takes something out; name what the task touches", glob)
@@ -151,10 +154,8 @@ func (o *taskUpdateOptions) parse(c commandLine) error {
 		return usagef("--max-retries is a number, or -1 for the configured one")
 	}
 	o.Gates, o.Locks, o.Paths = emptied(o.Gate), emptied(o.Lock), emptied(o.Paths)
-	if o.Paths != nil {
-		if err := checkPaths(*o.Paths); err != nil {
-			return err
-		}
+	if err := checkClaims(or(o.Locks, nil), or(o.Paths, nil)); err != nil {
+		return err
 	}
 	if o.Kind == nil {
 		return nil

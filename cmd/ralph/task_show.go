@@ -144,10 +144,15 @@ func runTaskWhy(_ context.Context, a *app, s *session, g *dag.Graph, t dag.Task,
 	p := a.palette()
 	state := stateCell(a, p, t)
 	text := fmt.Sprintf("%s  %s  %s\n", p.Cyan(t.ID), state.Paint(state.Text), term.Line(t.Title))
-	if t.AwaitsVerdict() {
-		text += "  " + unverifiedText + "\n"
+	finished, err := g.Finished()
+	if err != nil {
+		return err
 	}
-	if len(reasons) == 0 {
+	if i := slices.IndexFunc(finished, func(m dag.Merge) bool { return m.Task == t.ID }); i >= 0 {
+		text += fmt.Sprintf("  its work is finished, and lands on %s with: ralph merge --target %[1]s\n", render.Branch(finished[i].Target))
+	} else if t.AwaitsVerdict() {
+		text += "  " + unverifiedText + "\n"
+	} else if len(reasons) == 0 {
 		text += "  " + render.NothingHolds + "\n"
 	}
 	for _, r := range why.Reasons {

@@ -54,13 +54,19 @@ var taskStateCommands = []command{
 	{
 		name: "accept", args: "ID...", short: "let work that waits for review land: the next run, or ralph merge, lands it",
 		example: "ralph task accept 1f0c\nralph merge", exits: "1 refused (no work of it waits), 3 not found",
-		run: changes("accept", "accepted", func(g *dag.Graph, t dag.Task, _ taskStateOptions) error { return g.Accept(t.ID) }),
+		run: action(func(ctx context.Context, a *app, o plainOptions) error {
+			err := changeTasks(ctx, a, o.Args, "accept", "accepted", func(g *dag.Graph, t dag.Task) error { return g.Accept(t.ID) })
+			if err == nil {
+				a.note("it lands with: ralph merge, or with the next run on its branch")
+			}
+			return err
+		}),
 	},
 	{
 		name: "reject", args: "ID...", short: "send work that waits for review back to an agent",
 		flags:   []flagSpec{{name: "message", short: "m", usage: "`TEXT` that tells the next attempt why"}},
 		example: `ralph task reject 1f0c -m "keep the old format readable"`, exits: "1 refused (no work of it waits), 3 not found",
-		run: changes("reject", "rejected", func(g *dag.Graph, t dag.Task, o taskStateOptions) error { return g.Reject(t.ID, o.Message) }),
+		run: changes("reject", "rejected", rejectTask),
 	},
 	{
 		name: "delete", args: "ID...", short: "delete tasks; what waited for them no longer does", flags: []flagSpec{treeFlag},
@@ -128,6 +134,14 @@ func blockTask(g *dag.Graph, t dag.Task, o taskStateOptions) error {
 		return hint(err, "to stop after the current attempt: ralph pause %s; to end that first: ralph task reset %s", t.ID, t.ID)
 	}
 	return hintReset(err, t)
+}
+
+func rejectTask(g *dag.Graph, t dag.Task, o taskStateOptions) error {
+	err := g.Reject(t.ID, o.Message)
+	if t.AwaitsVerdict() {
+		return hint(err, "if you have accepted it, take that back with: ralph task reset %s", t.ID)
+	}
+	return err
 }
 
 func unblockTask(g *dag.Graph, t dag.Task, _ taskStateOptions) error {
