@@ -62,11 +62,11 @@ func (c *claimer) findAvailable(g *dag.Graph) (availability, error) {
 // limitsNow lists the limits that this project knows, after those were added that others met.
 func (c *claimer) limitsNow(g *dag.Graph) ([]dag.AgentLimit, error) {
 	limits, err := g.AgentLimits()
-	if err != nil || c.opts.Agents.Elsewhere == nil {
+	if err != nil || c.opts.Agents.OtherProjects == nil {
 		return limits, err
 	}
 	added := false
-	for _, l := range c.opts.Agents.Elsewhere.Limits(c.opts.Host.Now()) {
+	for _, l := range c.opts.Agents.OtherProjects.Limits(c.opts.Host.Now()) {
 		if slices.ContainsFunc(limits, func(own dag.AgentLimit) bool { return own.Agent == l.Agent && !own.Until.Before(l.Until) }) {
 			continue
 		}

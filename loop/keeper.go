@@ -4,13 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"os"
 	"path/filepath"
 	"reflect"
 	"time"
 
 	"ralph/dag"
 	"ralph/event"
+	"ralph/internal/atomicfile"
 	"ralph/loop/attempt"
 )
 
@@ -99,15 +99,7 @@ const finishedFile = "finished.json"
 
 // Finished stores what verification needs. It is in place whole or not at all.
 func (r recorder) Finished(_ context.Context, f attempt.Finished) error {
-	data, err := json.Marshal(f)
-	if err != nil {
-		return err
-	}
-	path := filepath.Join(r.folder, finishedFile)
-	if err := os.WriteFile(path+".tmp", data, 0o600); err != nil {
-		return err
-	}
-	return os.Rename(path+".tmp", path)
+	return atomicfile.WriteJSON(filepath.Join(r.folder, finishedFile), f)
 }
 
 func (r recorder) Used(u event.Usage, sessionUSD *float64) {

@@ -24,20 +24,15 @@ import (
 // lane takes the work of one attempt from its slot to the target. This file is about the slot,
 // queue.go about the queue.
 type lane struct {
-	shared
-	signal    *signal
-	reclaim   func(context.Context) (int, error) // takes back the tasks of dead runs
-	tip       *tip
-	resolving *resolving
-	demand    *attempt.Demand
-	claim     dag.Claim
-	slot      *slot.Slot
-	gates     verify.Gates
-	said      []string // the messages of the agent's own commits
-	work      string   // what was kept last
+	*Runner
+	claim dag.Claim
+	slot  *slot.Slot
+	gates verify.Gates
+	said  []string // the messages of the agent's own commits
+	work  string   // what was kept last
 
 	below    string // what the work in the slot lay on before it was last merged
-	tried    string // the tip that the work was last merged with, in earnest or not
+	tried    string // the tip that the work was last merged with, or only tried to
 	conflict bool   // that did not work
 
 	entry   dag.Merge   // zero outside the queue
@@ -53,7 +48,7 @@ func (r *Runner) newLane(ctx context.Context, claim dag.Claim, j *attempt.Job) (
 		return nil, elsewhere(claim, j)
 	}
 	failpoint.Hit("K3")
-	l := &lane{shared: r.shared, signal: &r.signal, tip: &r.tip, resolving: &r.resolving, demand: r.worker.Demand, claim: claim, reclaim: r.reclaim}
+	l := &lane{Runner: r, claim: claim}
 	base, err := l.tip.look(ctx, to)
 	if err != nil {
 		return nil, err
@@ -123,7 +118,8 @@ func (l *lane) earlier(ctx context.Context) (string, error) {
 		}
 		return work, err
 	}
-	attempts, err := l.attempts(ctx)
+	var attempts []dag.Attempt
+	err := l.opts.Graph.Store.View(ctx, func(g *dag.Graph) (err error) { attempts, err = g.Attempts(l.claim.Task); return err })
 	if err != nil {
 		return "", err
 	}
@@ -139,19 +135,11 @@ func (l *lane) earlier(ctx context.Context) (string, error) {
 	return "", err
 }
 
-// attempts lists those at the task, oldest first.
-func (l *lane) attempts(ctx context.Context) (list []dag.Attempt, err error) {
-	err = l.opts.Graph.Store.View(ctx, func(g *dag.Graph) (err error) { list, err = g.Attempts(l.claim.Task); return err })
-	return list, err
-}
-
-// Shown is what the slot was last made to look like.
 func (l *lane) Shown() (git.State, string) {
 	head, tree := l.slot.Shown()
 	return git.State{Known: true, Branch: strings.TrimPrefix(l.opts.Landing.Target, "refs/heads/"), Head: head}, tree
 }
 
-// Tree is what is in the slot now.
 func (l *lane) Tree(ctx context.Context) (string, error) { return l.slot.Tree(ctx) }
 
 // Keep stores what is in the slot, but not a merge that nobody finished, and not what testing has left in it: the
@@ -181,47 +169,36 @@ func (l *lane) keep(ctx context.Context) (work string, left []string, err error)
 	return l.work, left, merge.SetRefs(ctx, l.opts.Landing.Repo, merge.Ref{Name: merge.WorkRef(l.claim.Task.ID, l.claim.Attempt), Commit: l.work})
 }
 
-// Moved says that the target has moved so that what is in the slot conflicts with it, as it did not before.
-// As long as the target stays, nothing is looked at.
-func (l *lane) Moved(ctx context.Context) (bool, error) {
-	now := l.tip.seen()
-	if !l.opts.Landing.Cut || now == l.tried {
+// InConflict looks at nothing as long as the target stays, and says true once.
+func (l *lane) InConflict(ctx context.Context) (bool, error) {
+	now, was := l.tip.seen(), l.conflict
+	if !l.opts.Landing.Cut || now == l.tried || len(l.slot.Unresolved(ctx)) > 0 {
 		return false, nil
 	}
-	l.tried = now
-	if len(l.slot.Unresolved(ctx)) > 0 {
-		return false, nil
-	}
-	was, base := l.conflict, l.slot.Base()
-	w, err := l.slot.Keep(ctx, base, "Work on "+l.claim.Task.ID)
-	if err != nil {
-		return false, err
-	}
-	built, err := merge.Build(ctx, l.opts.Landing.Repo, now, base, w.Commit, "")
-	if err != nil {
-		return false, err
-	}
-	l.conflict = len(built.Files) > 0
-	return l.conflict && !was, nil
+	_, _, err := l.try(ctx, now)
+	return l.conflict && !was, err
 }
 
-// Follow brings what is in the slot onto the target, if that has moved. Where they conflict the work stays on
-// its base, or the slot shows the conflicts if that is wanted.
-func (l *lane) Follow(ctx context.Context, conflicts bool) (m attempt.Moved, err error) {
-	repo, base := l.opts.Landing.Repo, l.slot.Base()
+// try keeps what is in the slot and merges that with a commit, without showing it.
+func (l *lane) try(ctx context.Context, onto string) (work string, built merge.Built, err error) {
+	if work, _, err = l.keep(ctx); err == nil {
+		built, err = merge.Build(ctx, l.opts.Landing.Repo, onto, l.slot.Base(), work, "Work on "+l.claim.Task.ID)
+	}
+	l.tried, l.conflict = onto, len(built.Files) > 0
+	return work, built, err
+}
+
+func (l *lane) Follow(ctx context.Context, conflicts bool) (m attempt.Followed, err error) {
+	base := l.slot.Base()
 	now, err := l.tip.look(ctx, l.opts.Landing)
 	if errors.As(err, new(policy.Halted)) || now == base || len(l.slot.Unresolved(ctx)) > 0 {
 		return m, nil // what halts the queue is said there
 	}
-	work := ""
-	if err == nil {
-		work, _, err = l.keep(ctx)
-	}
 	if err != nil {
 		return m, err
 	}
-	built, err := merge.Build(ctx, repo, now, base, work, "Work on "+l.claim.Task.ID)
-	if l.tried, l.conflict = now, len(built.Files) > 0; err != nil || l.conflict && !conflicts {
+	work, built, err := l.try(ctx, now)
+	if err != nil || l.conflict && !conflicts {
 		return m, err
 	}
 	if m.Tree, err = l.slot.Within(ctx, now); err != nil {
@@ -310,28 +287,28 @@ func (l *lane) since(ctx context.Context, base, onto string, files []string) (m 
 // clear removes the refs of a task that is settled. If the task was taken away while it was
 // landing, nobody has said yet what became of that.
 func (l *lane) clear(ctx context.Context, status dag.Status) error {
-	repo := l.opts.Landing.Repo
-	if l.entry.N > 0 && status != dag.Done {
-		if _, err := l.reclaim(ctx); err != nil {
-			return err
-		}
-	}
-	var refs []merge.Ref
-	if l.entry.N > 0 {
-		refs = append(refs, merge.Ref{Name: merge.CandidateRef(l.claim.Attempt)})
-	}
-	if status == dag.Done {
-		attempts, err := l.attempts(ctx)
-		if err != nil {
-			return err
-		}
-		for _, a := range attempts {
-			refs = append(refs, merge.Ref{Name: merge.WorkRef(a.Task, a.ID)}, merge.Ref{Name: merge.StashRef(a.Task, a.ID)})
-		}
-	}
-	if len(refs) == 0 {
+	if l.entry.N == 0 && status != dag.Done {
 		return nil
 	}
+	refs := []merge.Ref{{Name: merge.CandidateRef(l.claim.Attempt)}}
+	landing := false
+	err := l.opts.Graph.Store.View(ctx, func(g *dag.Graph) error {
+		m, _ := g.Merge(l.entry.N) // there is none if it is outside the queue
+		landing = m.State == dag.MergeLanding
+		attempts, err := g.Attempts(l.claim.Task)
+		for _, a := range attempts {
+			if status == dag.Done {
+				refs = append(refs, merge.Ref{Name: merge.WorkRef(a.Task, a.ID)}, merge.Ref{Name: merge.StashRef(a.Task, a.ID)})
+			}
+		}
+		return err
+	})
+	if err == nil && landing {
+		_, err = l.reclaim(ctx)
+	}
+	if err != nil {
+		return err
+	}
 	failpoint.Hit("K23")
-	return merge.SetRefs(ctx, repo, refs...)
+	return merge.SetRefs(ctx, l.opts.Landing.Repo, refs...)
 }

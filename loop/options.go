@@ -95,7 +95,7 @@ type Agents struct {
 	Fallback      []string                 // who continues when the run's own agent is rate-limited
 	Rotate        []string                 // who take tasks in turn; none means the run's own agent
 	Gates         map[string]dag.AgentGate // what each may do at once; "" is for all others
-	Elsewhere     Elsewhere                // what runs of other projects know about limits; nil knows nothing
+	OtherProjects OtherProjects            // what runs of other projects know about limits; nil knows nothing
 	Verifier      string                   // who gives verdicts, if that is another than the one that works
 	Modelless     func(agent string) bool  // who works without a model; nil means nobody
 	ResumeSession bool                     // continue the session of an interrupted attempt
@@ -103,8 +103,8 @@ type Agents struct {
 	Drift         drift.Thresholds
 }
 
-// Elsewhere is where the runs of all projects tell each other about limits.
-type Elsewhere interface {
+// OtherProjects is where the runs of all projects tell each other about limits.
+type OtherProjects interface {
 	// Limits lists those that are not over, of agents that this run may use.
 	Limits(now time.Time) []dag.AgentLimit
 	Limit(now time.Time, l dag.AgentLimit) error

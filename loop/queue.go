@@ -16,7 +16,6 @@ import (
 	"ralph/merge"
 )
 
-// Candidate enters the work into the queue and returns what is to be tested.
 func (l *lane) Candidate(ctx context.Context, by attempt.Credit) (c attempt.Candidate, err error) {
 	if l.entry.N == 0 {
 		if left := l.slot.Unresolved(ctx); len(left) > 0 {
@@ -43,12 +42,10 @@ func (l *lane) Candidate(ctx context.Context, by attempt.Credit) (c attempt.Cand
 	}
 }
 
-// Show makes the slot look like a commit, on the same base.
 func (l *lane) Show(ctx context.Context, commit string) error {
 	return l.slot.Show(ctx, l.slot.Base(), commit)
 }
 
-// Tested stores what testing showed, and waits until that counts.
 func (l *lane) Tested(ctx context.Context, green bool) (again bool, err error) {
 	if l.state = merge.Red; green {
 		l.state = merge.Green
@@ -75,10 +72,8 @@ func (l *lane) Tested(ctx context.Context, green bool) (again bool, err error) {
 	}
 }
 
-// Reviewed says that nobody else is to look at the candidate before it lands.
 func (l *lane) Reviewed() bool { return !l.item(l.entry, l.state).Aside }
 
-// Land moves the target.
 func (l *lane) Land(ctx context.Context) (again bool, err error) {
 	e := l.entry
 	if err := merge.Prove(ctx, l.opts.Landing.Repo, e.Base, e.Work, e.Onto, e.Candidate); err != nil {
@@ -112,6 +107,7 @@ func (l *lane) move(ctx context.Context) (again bool, err error) {
 		err := merge.Land(ctx, to.Repo, to.Target, e.Onto, e.Candidate)
 		if err == nil {
 			failpoint.Hit("K22")
+			l.tip.moved(e.Candidate)
 			l.emit(event.MergeLanded, "")
 			return false, nil
 		}
@@ -165,7 +161,7 @@ func (l *lane) enter(ctx context.Context, by attempt.Credit) error {
 		return err
 	}
 	if len(left) > 0 {
-		return policy.Refused{Reason: "incomplete: " + strings.Join(left, "; ")}
+		return policy.Unlandable{Reason: "incomplete: " + strings.Join(left, "; ")}
 	}
 	failpoint.Hit("K17")
 	base := l.slot.Base()
@@ -252,7 +248,7 @@ func (l *lane) window() int {
 	if n := l.opts.Landing.Window; n > 0 {
 		return n
 	}
-	wall, cpu := l.demand.Last()
+	wall, cpu := l.worker.Demand.Last()
 	return merge.Window(runtime.GOMAXPROCS(0), wall, cpu)
 }
 

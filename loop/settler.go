@@ -171,9 +171,9 @@ func (s settler) holdBack(g *dag.Graph, j attempt.Job, res attempt.Result) (unti
 	if err := g.LimitAgent(limit); err != nil {
 		return until, agent, err
 	}
-	if to := s.opts.Agents.Elsewhere; to != nil {
+	if to := s.opts.Agents.OtherProjects; to != nil {
 		if err := to.Limit(now, limit); err != nil {
-			s.bus.warnOnce("elsewhere", "other projects do not learn of the limit: "+err.Error())
+			s.bus.warnOnce("limits", "other projects do not learn of the limit: "+err.Error())
 		}
 	}
 	limits, err := g.AgentLimits()

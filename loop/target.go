@@ -2,11 +2,11 @@ package loop
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"ralph/dag"
 	"ralph/event"
@@ -33,11 +33,8 @@ type Landing struct {
 
 // tip is the end of the target as it was last seen.
 type tip struct {
-	begun atomic.Int64 // looks
-
-	mu     sync.Mutex
-	last   string
-	looked int64 // the look that saw it
+	mu   sync.Mutex
+	last string
 }
 
 // seen is where the target was at the last look.
@@ -48,27 +45,29 @@ func (t *tip) seen() string {
 }
 
 // look returns where the target is. It is an error if that is not where it can have come to
-// by landing or by a person's commits. Workers that wake up together share a look that began after they asked.
+// by landing or by a person's commits.
 func (t *tip) look(ctx context.Context, to Landing) (string, error) {
-	asked := t.begun.Load()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.looked > asked {
-		return t.last, nil
-	}
-	look := t.begun.Add(1)
-	now, how, err := merge.Watch(ctx, to.Repo, to.Target, t.last)
+	now, err := merge.Watch(ctx, to.Repo, to.Target, t.last)
 	name := strings.TrimPrefix(to.Target, "refs/heads/")
 	switch {
+	case errors.Is(err, merge.ErrDeleted):
+		return "", policy.Halted{Reason: "the branch " + name + " was deleted; work that is finished is kept, and lands when it is back"}
+	case errors.Is(err, merge.ErrRewritten):
+		return "", policy.Halted{Reason: rewritten(ctx, to.Repo, name, t.last, now)}
 	case err != nil:
 		return "", err
-	case how == merge.Deleted:
-		return "", policy.Halted{Reason: "the branch " + name + " was deleted; work that is finished is kept, and lands when it is back"}
-	case how == merge.Rewritten:
-		return "", policy.Halted{Reason: rewritten(ctx, to.Repo, name, t.last, now)}
 	}
-	t.last, t.looked = now, look
+	t.last = now
 	return now, nil
+}
+
+// moved says where we moved the target: should somebody take that back before the next look, it is missed.
+func (t *tip) moved(to string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.last = to
 }
 
 // rewritten says what is gone from a branch that somebody set to another history. What was only

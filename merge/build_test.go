@@ -178,30 +178,30 @@ func TestWatch(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t)
 	first := r.head()
-	look := func(last string, want Movement, wantTip string) {
+	look := func(last string, want error, wantTip string) {
 		t.Helper()
-		tip, m, err := Watch(t.Context(), r.Repo, main, last)
-		check.OK(t, err)
-		check.Equal(t, "movement", [2]string{string(want), wantTip}, [2]string{string(m), tip})
+		tip, err := Watch(t.Context(), r.Repo, main, last)
+		check.That(t, errors.Is(err, want), "got %v, want %v", err, want)
+		check.Equal(t, "tip", wantTip, tip)
 	}
-	look("", Same, first)
-	look(first, Same, first)
+	look("", nil, first)
+	look(first, nil, first)
 	r.write("new", "n")
 	second := r.commit()
-	look(first, Moved, second)
+	look(first, nil, second)
 	over, end := context.WithCancel(t.Context())
 	end() // git could not be started
-	tip, m, err := Watch(over, r.Repo, main, second)
+	tip, err := Watch(over, r.Repo, main, second)
 	check.OK(t, err)
-	check.Equal(t, "without git", [2]string{string(Same), second}, [2]string{string(m), tip})
+	check.Equal(t, "without git", second, tip)
 	r.git("pack-refs", "--all")
-	look(second, Same, second)
+	look(second, nil, second)
 	r.git("reset", "-q", "--hard", first)
-	look(second, Rewritten, first)
-	look(strings.Repeat("1", 40), Rewritten, first)
+	look(second, ErrRewritten, first)
+	look(strings.Repeat("1", 40), ErrRewritten, first)
 	r.git("checkout", "-q", "--detach")
 	r.git("branch", "-q", "-D", "main")
-	look(first, Deleted, "")
+	look(first, ErrDeleted, "")
 }
 
 // TestLog names who brought what to a branch, a task or a person.

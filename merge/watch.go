@@ -2,6 +2,7 @@ package merge
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,42 +10,35 @@ import (
 	"ralph/internal/git"
 )
 
-// Movement is what happened to a target since it was last looked at.
-type Movement string
-
-// A target is Rewritten if the last tip is not in its history any more.
-const (
-	Same      Movement = "same"
-	Moved     Movement = "moved" // by fast-forward
-	Rewritten Movement = "rewritten"
-	Deleted   Movement = "deleted"
+// What can have happened to a target besides commits on top of it.
+var (
+	ErrDeleted   = errors.New("the branch is gone")
+	ErrRewritten = errors.New("the last tip is not in the history of the branch any more")
 )
 
 // Watch compares a target with the last tip seen, which is "" at the first look. While the file of the
 // ref says the same as before, no git is started; a ref without a file of its own is git's to find.
-func Watch(ctx context.Context, r *git.Repo, target, last string) (tip string, m Movement, err error) {
+func Watch(ctx context.Context, r *git.Repo, target, last string) (tip string, err error) {
 	said, err := os.ReadFile(filepath.Join(r.Common(), filepath.FromSlash(target)))
 	if err == nil && last != "" && strings.TrimSpace(string(said)) == last {
-		return last, Same, nil
+		return last, nil
 	}
 	tip, err = r.Commit(ctx, target)
 	switch {
 	case err != nil:
-		return "", "", err
+		return "", err
 	case tip == "":
-		return "", Deleted, nil
+		return "", ErrDeleted
 	case tip == last || last == "":
-		return tip, Same, nil
+		return tip, nil
 	}
 	known, err := r.Commit(ctx, last)
-	if err != nil {
-		return "", "", err
+	below := false
+	if known != "" { // what does not even exist is not in a history
+		below, err = r.IsAncestor(ctx, last, tip)
 	}
-	if known == "" { // it is not in a history if it does not even exist
-		return tip, Rewritten, nil
+	if err == nil && !below {
+		err = ErrRewritten
 	}
-	if below, err := r.IsAncestor(ctx, last, tip); err != nil || below {
-		return tip, Moved, err
-	}
-	return tip, Rewritten, nil
+	return tip, err
 }

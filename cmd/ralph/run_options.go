@@ -117,7 +117,7 @@ func loopOptions(ctx context.Context, a *app, s *session, given runOptions, cont
 			a.note("warning: agent.rotate: %v", errors.Join(unusable...))
 		}
 	}
-	opts.Agents.Gates, opts.Agents.Elsewhere = agentGates(o.Finder, s.config), a.accounts(s.config, o.Chosen.Name)
+	opts.Agents.Gates, opts.Agents.OtherProjects = agentGates(o.Finder, s.config), a.accounts(s.config, o.Chosen.Name)
 	opts.Verify.GateRunner.Env, opts.Verify.Withheld = agents.GateEnviron(s.config.Verify.EnvAllow, a.environ())
 	if opts.Landing.Repo != nil {
 		if err := openSlots(a, s, o, &opts); err != nil {

@@ -32,32 +32,23 @@ type baseline struct {
 // another commit is forgotten: somebody else moved the head.
 func (b *Baselines) of(head string, forget bool, commands []string, run func(command string) (verify.Result, error)) ([]verify.Result, error) {
 	b.mu.Lock()
-	at := b.at[head]
-	if at == nil {
-		at = &baseline{results: map[string]verify.Result{}}
-		if b.at == nil || forget {
-			b.at = map[string]*baseline{}
-		}
-		b.at[head] = at
-	}
+	at := b.commit(head, forget)
 	b.mu.Unlock()
 	at.running.Lock()
 	defer at.running.Unlock()
 	var list []verify.Result
 	for _, command := range commands {
-		b.mu.Lock()
-		res, known := at.results[command]
-		b.mu.Unlock()
-		if !known {
-			var err error
-			if res, err = run(command); err != nil {
+		res := b.known(head, command)
+		if res == nil {
+			said, err := run(command)
+			if err != nil {
 				return nil, err
 			}
 			b.mu.Lock()
-			at.results[command] = res
+			at.results[command], res = said, &said
 			b.mu.Unlock()
 		}
-		list = append(list, res)
+		list = append(list, *res)
 	}
 	return list, nil
 }
@@ -94,15 +85,22 @@ func (b *Baselines) settle(accepted bool, head string, gates []verify.Check) {
 func (b *Baselines) landed(onto, commit string, gates []verify.Check) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	at := &baseline{results: map[string]verify.Result{}}
+	at := b.commit(commit, false)
 	if below := b.at[onto]; below != nil {
 		maps.Copy(at.results, below.results)
 	}
 	at.learn(gates)
-	if b.at == nil {
+}
+
+// commit is what is known of one. The lock is held.
+func (b *Baselines) commit(head string, forget bool) *baseline {
+	if b.at == nil || forget && b.at[head] == nil {
 		b.at = map[string]*baseline{}
 	}
-	b.at[commit] = at
+	if b.at[head] == nil {
+		b.at[head] = &baseline{results: map[string]verify.Result{}}
+	}
+	return b.at[head]
 }
 
 func (b *baseline) learn(gates []verify.Check) {

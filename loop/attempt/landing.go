@@ -20,11 +20,11 @@ type Lane interface {
 	Tree(ctx context.Context) (string, error)
 	// Keep stores what is in the slot as a commit, so that the slot can be used for other work.
 	Keep(ctx context.Context) error
-	// Moved says that the target has come into conflict with what is in the slot. It changes nothing there.
-	Moved(ctx context.Context) (bool, error)
+	// InConflict says that the target has come into conflict with what is in the slot. It changes nothing there.
+	InConflict(ctx context.Context) (bool, error)
 	// Follow brings what is in the slot onto the target, if that has moved. Work that conflicts
 	// stays where it is, unless the slot is to show the conflicts.
-	Follow(ctx context.Context, conflicts bool) (Moved, error)
+	Follow(ctx context.Context, conflicts bool) (Followed, error)
 	// Candidate enters what is in the slot into the merge queue, waits until it can be tested,
 	// and makes the slot look like it will look on the target.
 	Candidate(ctx context.Context, by Credit) (Candidate, error)
@@ -54,8 +54,8 @@ type Candidate struct {
 	Conflict     prompt.Merged // with files in it: Commit is the work as it was, and cannot land
 }
 
-// Moved is what the slot is based on now, if that is something else than before.
-type Moved struct {
+// Followed is what the slot is based on now, if that is something else than before.
+type Followed struct {
 	Commit, Tree string
 	prompt.Merged
 }
@@ -138,11 +138,11 @@ func (a *attempt) inspectTarget(ctx context.Context) error {
 	if a.ports.Lane == nil || a.said.Moved >= maxMoved || a.evident() {
 		return nil
 	}
-	moved, err := a.ports.Lane.Moved(ctx)
+	conflict, err := a.ports.Lane.InConflict(ctx)
 	if err != nil && ctx.Err() == nil {
-		a.WarnOnce("moved", "whether work conflicts with the target cannot be seen: "+err.Error())
+		a.WarnOnce("target", "whether work conflicts with the target cannot be seen: "+err.Error())
 	}
-	if moved {
+	if conflict {
 		return errCut{moved: true}
 	}
 	return nil

@@ -171,9 +171,9 @@ func decideChecked(f Facts) Decision {
 	if errors.As(f.Work.CheckErr, &halted) {
 		return halted.Decision()
 	}
-	var refused Refused
-	if errors.As(f.Work.CheckErr, &refused) {
-		return retry(refused.Reason)
+	var unlandable Unlandable
+	if errors.As(f.Work.CheckErr, &unlandable) {
+		return retry(unlandable.Reason)
 	}
 	if f.Work.CheckErr != nil {
 		return release(f, event.AttemptError, f.Work.CheckErr.Error())
@@ -339,10 +339,10 @@ func (h Halted) Decision() Decision {
 	return Decision{Action: Release, Outcome: event.AttemptInterrupted, Uncounted: true, Reason: h.Reason, EndRun: event.OutcomeBlocked}
 }
 
-// Refused is work that cannot land as it is.
-type Refused struct{ Reason string }
+// Unlandable is work that cannot land as it is.
+type Unlandable struct{ Reason string }
 
-func (r Refused) Error() string { return r.Reason }
+func (u Unlandable) Error() string { return u.Reason }
 
 // DisturbedReason says why a verdict does not count.
 func DisturbedReason(files []string) string {
