@@ -44,8 +44,8 @@ type lane struct {
 // newLane prepares the slot of a claim. It is nil if agents work in the project's own folder.
 func (r *Runner) newLane(ctx context.Context, claim dag.Claim, j *attempt.Job) (*lane, error) {
 	to := r.opts.Landing
-	if to.Repo == nil {
-		return nil, elsewhere(claim, j)
+	if err := elsewhere(claim, j, to.Repo != nil); err != nil || to.Repo == nil {
+		return nil, err
 	}
 	failpoint.Hit("K3")
 	l := &lane{Runner: r, claim: claim}
@@ -78,11 +78,14 @@ func (r *Runner) newLane(ctx context.Context, claim dag.Claim, j *attempt.Job) (
 	return l, err
 }
 
-// elsewhere refuses to verify work in the project's own folder that was finished in a slot: the
-// folder does not have it.
-func elsewhere(claim dag.Claim, j *attempt.Job) error {
-	if j.Finished == nil || claim.Resumed.Slot == 0 {
+// elsewhere refuses to verify work in the project's own folder that was finished in a slot, or the other
+// way round: it is not there.
+func elsewhere(claim dag.Claim, j *attempt.Job, slots bool) error {
+	switch {
+	case j.Finished == nil, slots == (claim.Resumed.Slot > 0):
 		return nil
+	case slots:
+		return policy.Halted{Reason: "the work of " + claim.Task.ID + " is finished, but in this folder and not in a slot: have it verified with ralph run --in-place"}
 	}
 	return policy.Halted{Reason: "the work of " + claim.Task.ID + " is finished, but not in this folder: land it with ralph merge, or run in slots: --target BRANCH"}
 }

@@ -116,7 +116,10 @@ func (l *lane) move(ctx context.Context) (again bool, err error) {
 		case errors.Is(err, merge.ErrMoved): // it has not landed, and others may
 			return true, l.update(ctx, func(g *dag.Graph) error { return g.Built(l.claim, e.N, e.Onto, e.Onto) })
 		case !blocked && !errors.Is(err, merge.ErrLocked):
-			return false, l.withdraw(ctx, err, reason)
+			if err = l.withdraw(ctx, err, reason); err == nil {
+				l.bus.warn(l.claim.Task.ID, reason)
+			}
+			return false, err
 		case said != reason && (blocked || polls > 1): // most locks are gone in a moment
 			said = reason
 			if err := l.update(ctx, func(g *dag.Graph) error { return g.Landing(l.claim, e.N, said) }); err != nil {

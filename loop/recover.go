@@ -7,8 +7,8 @@ import (
 
 	"ralph/dag"
 	"ralph/event"
-	"ralph/internal/redact"
-	"ralph/knowledge"
+	"ralph/loop/attempt"
+	"ralph/loop/policy"
 	"ralph/loop/recovery"
 )
 
@@ -25,23 +25,25 @@ func (r *Runner) recoverer() recovery.Recoverer {
 	o := r.opts
 	return recovery.Recoverer{
 		Store: o.Graph.Store, Life: o.Recovery.Life, Sweep: o.Recovery.Sweep, Rules: o.Recovery.Rules, Now: o.Host.Now,
-		Dir: o.Place.Dir, Objects: o.Place.Objects, Parallel: o.Recovery.Parallel, Said: FinishedSaid(o.Place.Runs, o.Prompt.Knowledge != nil, o.Host.Redact, o.Host.Now),
+		Dir: o.Place.Dir, Objects: o.Place.Objects, Parallel: o.Recovery.Parallel, Complete: Completer(o),
 	}
 }
 
-// FinishedSaid reads what the agents of finished attempts said, as settling would have stored it.
-func FinishedSaid(runs string, learns bool, hide *redact.Redactor, now func() time.Time) func(dag.Task, dag.Attempt) recovery.Said {
-	return func(t dag.Task, a dag.Attempt) recovery.Said {
-		f, err := readFinished(runs, a)
-		if err != nil {
-			return recovery.Said{} // the work has landed all the same
+// Completer completes a task whose work has landed, in the place of the attempt that died then.
+func Completer(o *Options) func(*dag.Graph, dag.Task, dag.Merge, dag.Attempt) error {
+	return func(g *dag.Graph, t dag.Task, m dag.Merge, a dag.Attempt) error {
+		claim, finished := t.Claim(), a
+		claim.Attempt = a.ID
+		if t.Unverified != "" {
+			finished, _ = g.Attempt(t.Unverified) // the first error of the database is that of the transaction
 		}
-		said := recovery.Said{Notes: hide.Text(f.Set.Journal)}
-		if learns {
-			of := knowledge.Entry{Feature: t.Feature, CreatedAt: now().UTC(), Task: t.ID, Run: a.Run}
-			said.Knowledge, _ = learned(f.Set.Knowledge, event.AttemptDone, of) // what was read as JSON can be written so
-		}
-		return said
+		said, _ := readFinished(o.Place.Runs, finished) // without it the work has landed all the same
+		res := attempt.Recorded(a)
+		res.Decision, res.Said = policy.Decision{Action: policy.Complete, Outcome: event.AttemptDone}, said.Set
+		var j attempt.Job
+		j.Run.Iteration, j.Agent.Choice.Model = a.Iteration, a.Model
+		_, err := settler{shared{opts: o, run: &dag.Run{ID: a.Run}}}.record(g, claim, j, res, &lane{entry: m})
+		return err
 	}
 }
 

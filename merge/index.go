@@ -30,14 +30,10 @@ func (l *landing) call() git.Call {
 func (l *landing) copyIndex() (os.FileInfo, error) {
 	l.removeCopy()
 	info, err := os.Stat(l.index())
-	if err != nil {
-		return nil, err
-	}
-	data, err := os.ReadFile(l.index())
 	if err == nil {
-		err = os.WriteFile(l.copied(), data, 0o600)
+		err = git.CopyIndex(l.copied(), l.index())
 	}
-	return info, errors.Join(err, os.Chtimes(l.copied(), info.ModTime(), info.ModTime()))
+	return info, err
 }
 
 // removeCopy removes also the lock of a git that was killed.

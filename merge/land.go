@@ -36,9 +36,9 @@ func (e *BlockedError) Error() string {
 }
 
 // Land moves a target, a full ref name, from onto to candidate by fast-forward. The working tree
-// that has it checked out follows. If the target is there already, nothing happens. Errors
-// are ErrMoved, ErrLocked, a *BlockedError, or what git said; the target and all files are
-// then as they were.
+// that has it checked out follows. If the target is there already, nothing happens. With ErrMoved,
+// ErrLocked and a *BlockedError the target and all files are as they were. After any other error
+// Unfinish says whether the target has moved.
 func Land(ctx context.Context, r *git.Repo, target, onto, candidate string) error {
 	l := &landing{repo: r, target: target, onto: onto, candidate: candidate}
 	last, err := l.begin(ctx)
@@ -94,7 +94,6 @@ func (l *landing) move(ctx context.Context) error {
 		return err
 	}
 	failpoint.Hit("K20")
-	failpoint.Hit("K21")
 	return l.fastForward(ctx, before)
 }
 
@@ -172,19 +171,24 @@ func (l *landing) fastForward(ctx context.Context, before os.FileInfo) error {
 	said, err := l.repo.Git(ctx, call, "update-ref", "-m", "ralph: land", l.target, l.candidate, l.onto)
 	l.unlockIndex()
 	ctx = context.WithoutCancel(ctx)
-	switch {
-	case err != nil:
+	if err != nil {
 		return l.explain(ctx, err)
-	case strings.Contains(said, "ralph: writing"):
-	case l.tree.Dir != "" || l.checkout(ctx) == nil && l.tree.Dir != "":
-		// It was checked out just before it moved, or hooks cannot be run. Git refuses to overwrite changes.
-		_ = l.withIndex(func(call git.Call) error {
-			_, err := l.repo.Git(ctx, call, "read-tree", "-m", "-u", l.onto, l.candidate)
-			return err
-		})
 	}
 	l.forget()
-	return nil
+	if strings.Contains(said, "ralph: writing") || l.tree.Dir == "" && (l.checkout(ctx) != nil || l.tree.Dir == "") {
+		return nil
+	}
+	// It was checked out just before it moved, or hooks cannot be run. Git refuses to overwrite changes.
+	follow := []string{"read-tree", "-m", "-u", l.onto, l.candidate}
+	err = l.withIndex(func(call git.Call) error {
+		_, err := l.repo.Git(ctx, call, follow...)
+		return err
+	})
+	if err != nil { // not to be tried again: the target has moved
+		err = fmt.Errorf("it has landed, but the files in %s are still the old ones, and a commit of all of them would take it back (%v); to bring them up to date: git -C %[1]q %[3]s", //nolint:errorlint // so it is no ErrLocked
+			l.tree.Dir, err, strings.Join(follow, " "))
+	}
+	return err
 }
 
 // explain finds out why git did not move the target, and puts back the files of a

@@ -396,6 +396,28 @@ func TestFilesFollowWithoutTheHook(t *testing.T) {
 	r.wantClean(next)
 }
 
+// TestACheckoutThatCannotFollow is told how to, because the target has moved.
+func TestACheckoutThatCannotFollow(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	base := r.head()
+	next := r.with(base, "a.txt", "new\n", "new", "n")
+	r.write(".git/ralph/hooks/reference-transaction", hook)
+	check.OK(t, os.Chmod(filepath.Join(r.dir, ".git/ralph/hooks/reference-transaction"), 0o644))
+	r.git("update-index", "--assume-unchanged", "a.txt")
+	was := r.read("a.txt")
+	r.write("a.txt", "mine")
+	err := r.land(base, next)
+	check.Err(t, "land", "git -C \""+r.dir+"\" read-tree -m -u "+base+" "+next, err)
+	check.That(t, !errors.Is(err, ErrLocked) && !errors.Is(err, ErrMoved) && !errors.As(err, new(*BlockedError)), "got %v, of a kind that is tried again", err)
+	check.Equal(t, "left", Left{Landed: true}, r.unfinish(base, next))
+	check.Equal(t, "mine", "mine", r.read("a.txt"))
+	r.git("update-index", "--no-assume-unchanged", "a.txt")
+	r.write("a.txt", was)
+	r.git("read-tree", "-m", "-u", base, next)
+	r.wantClean(next)
+}
+
 // TestAFileThatGitWasToldNotToLookAtBlocks, too.
 func TestAFileThatGitWasToldNotToLookAtBlocks(t *testing.T) {
 	t.Parallel()

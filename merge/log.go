@@ -15,7 +15,7 @@ type Commit struct {
 	Author    string
 }
 
-// Who is who is to be asked about a commit: the task, or else its author.
+// Who names the task, or else the author, to ask about a commit.
 func (c Commit) Who() string { return cmp.Or(c.Task, c.Author) }
 
 // Log lists the commits that are in the history of one and not in that of another, the newest

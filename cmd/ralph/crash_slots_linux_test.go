@@ -49,12 +49,12 @@ var slotCrashes = map[string]struct {
 	"K17 kept, not in the queue": {point: "K17", action: "resumed", status: "pending", refs: "work", queue: "landed"},
 	"K18 in the queue":           {point: "K18", action: "resumed", status: "pending", refs: "work", queue: "dropped landed"},
 	"K19 landing, nothing moved": {point: "K19", action: "resumed", status: "pending", refs: "work", queue: "dropped landed"},
-	"K20 files half written": {
+	"K20 landing, files half written": {
 		point: "K20", action: "resumed", status: "pending", refs: "work", queue: "dropped landed",
 		torn: `name=$(git diff-tree -r --name-only $1 $2); git show $2:$name | head -c 2 > $name; ln -s $2 .git/index.lock`,
 	},
-	"K21 files written, ref is old": {
-		point: "K21", action: "resumed", status: "pending", refs: "work", queue: "dropped landed",
+	"K20 landing, files written": {
+		point: "K20", action: "resumed", status: "pending", refs: "work", queue: "dropped landed",
 		torn: `git read-tree -m -u $1 $2`,
 	},
 	"K22 landed, not settled":    {point: "K22", action: "landed", status: "done", queue: "landed"},
@@ -96,7 +96,7 @@ func TestWhatALandingLeftIsNoPersonsChange(t *testing.T) {
 	notRaced(t)
 	p := newSlots(t)
 	p.plan("first")
-	p.dying("K21", "run", "--jobs", "2").wait(-1)
+	p.dying("K20", "run", "--jobs", "2").wait(-1)
 	p.tear(`git read-tree -m -u $1 $2`)
 	p.want(0, "run", "--jobs", "2")
 	p.wantLandedOnce(1)
@@ -225,6 +225,36 @@ func TestWorkInTheSlotOfADeadAttempt(t *testing.T) {
 			check.Equal(t, "refs of tasks that are done or deleted", "", p.shell(`git for-each-ref refs/ralph`))
 		})
 	}
+}
+
+// TestRecoveryLocksNobodyOutWhileItKeepsWork: that may be many large files.
+func TestRecoveryLocksNobodyOutWhileItKeepsWork(t *testing.T) {
+	notRaced(t)
+	p := newSlots(t)
+	p.plan("first")
+	p.dying("K16", "run", "--jobs", "2").wait(-1)
+	p.awaitGone()
+	p.shell(`mkfifo wait-pipe && echo '*.txt filter=slow' > .git/info/attributes &&
+		git config filter.slow.clean "! mkdir $PWD/wait-once || { echo > $PWD/wait-pipe; cat $PWD/wait-pipe > /dev/null; }; cat"`)
+	recovery := p.start("recover")
+	p.shell(`cat wait-pipe`) // git reads the files
+	p.want(0, "task", "add", "second")
+	p.shell(`echo > wait-pipe`)
+	recovery.wait(0)
+	check.Contains(t, "refs", "refs/ralph/work/t-00000001/", p.shell(`git for-each-ref refs/ralph`))
+}
+
+// TestWorkThatWasFinishedInTheFolderIsNotVerifiedInASlot, which does not have it.
+func TestWorkThatWasFinishedInTheFolderIsNotVerifiedInASlot(t *testing.T) {
+	notRaced(t)
+	p := newSlots(t)
+	p.plan("first")
+	p.dying("K8", "run").wait(-1)
+	p.awaitGone()
+	p.want(2, "run", "--jobs", "2").inStderr("ralph run --in-place")
+	p.wantTask("t-00000001", "pending", 0)
+	p.want(0, "run", "--in-place")
+	p.wantVerified("t-00000001")
 }
 
 // TestATaskThatIsResetAfterItsRunDied is done again. Only the target knows whether its work is there.

@@ -132,6 +132,15 @@ type Seen struct {
 	VerifierAnswered bool
 }
 
+// Recorded is what is on record of an attempt that cannot say more.
+func Recorded(a dag.Attempt) Result {
+	accepted := a.Verdict != "" || slices.ContainsFunc(a.Gates, func(g dag.GateRecord) bool { return g.Passed })
+	return Result{
+		Seen: Seen{Passed: accepted}, Files: a.Files, Began: a.StartedAt,
+		Agent: AgentUse{Name: a.Agent, Model: a.ModelEffective, Stop: acp.StopReason(a.StopReason), Usage: a.Usage},
+	}
+}
+
 // AgentUse is who worked, and what the attempt's sessions used.
 type AgentUse struct {
 	Name       string

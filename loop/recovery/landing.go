@@ -7,11 +7,9 @@ import (
 	"strings"
 
 	"ralph/dag"
-	"ralph/event"
 	"ralph/internal/git"
 	"ralph/internal/human"
 	"ralph/internal/slot"
-	"ralph/journal"
 	"ralph/merge"
 )
 
@@ -19,12 +17,6 @@ import (
 type Parallel struct {
 	Repo  *git.Repo
 	Slots *slot.Pool
-}
-
-// Said is what the agent of a finished attempt left for people and for later agents.
-type Said struct {
-	Notes     string
-	Knowledge string // as it is stored
 }
 
 // landings says what became of the work that dead runs were landing. Until that is known, nobody
@@ -90,33 +82,9 @@ func (r Recoverer) settle(g *dag.Graph, m dag.Merge, left merge.Left, f *found) 
 	case i < 0:
 		return g.SettleLanding(m.N, false, reason)
 	case left.Landed:
-		return r.complete(g, f.tasks[i], m, f.last[m.Task])
+		return r.Complete(g, f.tasks[i], m, f.last[m.Task])
 	}
 	return g.Drop(f.tasks[i].Claim(), m.N, reason)
-}
-
-// complete settles a task as its run would have.
-func (r Recoverer) complete(g *dag.Graph, t dag.Task, m dag.Merge, a dag.Attempt) error {
-	finished := a
-	if t.Unverified != "" {
-		finished, _ = g.Attempt(t.Unverified) // the first error of the database is that of the transaction
-	}
-	var said Said
-	if r.Said != nil {
-		said = r.Said(t, finished)
-	}
-	verdict := "skipped"
-	if a.Verdict != "" || slices.ContainsFunc(a.Gates, func(c dag.GateRecord) bool { return c.Passed }) {
-		verdict = "passed"
-	}
-	_ = g.NoteAttempt(a.ID, dag.Note{Knowledge: said.Knowledge})
-	if err := g.Landed(t.Claim(), m.N, verdict); err != nil {
-		return err
-	}
-	_ = g.CountRun(a.Run, true, dag.Done)
-	e := entry(t, a, r.Now())
-	e.Outcome, e.Notes, e.StopReason = event.AttemptDone, said.Notes, a.StopReason
-	return journal.Add(g.Tx(), e)
 }
 
 // kept is what became of the changes in the slot of a dead attempt.
@@ -130,6 +98,9 @@ type kept struct {
 // look like something else. Finished work that is kept already stays as it is: since then,
 // gates have left their files there.
 func (r Recoverer) keep(ctx context.Context, at Parallel, last dag.Attempt) (k kept, err error) {
+	if last.Slot == 0 || at.Repo == nil {
+		return k, nil
+	}
 	ref := merge.WorkRef(last.Task, last.ID)
 	was, err := at.Repo.Commit(ctx, ref)
 	if err != nil || was != "" && Finished(last) {
@@ -146,6 +117,9 @@ func (r Recoverer) keep(ctx context.Context, at Parallel, last dag.Attempt) (k k
 	w, err := s.Keep(ctx, s.Base(), "Work on "+last.Task)
 	if err != nil || w.Commit == s.Base() {
 		return k, err
+	}
+	if now, err := at.Slots.At(last.Slot); err != nil || now.Attempt() != last.ID {
+		return k, nil //nolint:nilerr // another process was faster, and somebody works there by now
 	}
 	out, err := at.Repo.Git(ctx, git.Call{}, "diff-tree", "-r", "-z", "--name-only", "--no-renames", s.Base(), w.Commit)
 	if err != nil {

@@ -31,7 +31,8 @@ type Recoverer struct {
 
 	// Parallel finds where agents work side by side; it is asked only if some did. Nil finds nothing.
 	Parallel func(context.Context) (Parallel, error)
-	Said     func(dag.Task, dag.Attempt) Said // nil: nothing is known
+	// Complete stores that a task is done, whose attempt died when its work had landed. Needed with Parallel.
+	Complete func(*dag.Graph, dag.Task, dag.Merge, dag.Attempt) error
 }
 
 // found is what a look at the graph shows of dead runs.
@@ -64,8 +65,15 @@ func (r Recoverer) Recover(ctx context.Context) (Recovery, error) {
 	}
 	for _, t := range f.tasks {
 		var task Reclaimed
+		slot, kerr := r.keep(ctx, f.at, f.last[t.ID]) // it may take long, and nobody else takes the slot before the task is free
 		err := r.Store.Update(ctx, func(g *dag.Graph) (err error) {
-			task, err = r.reclaim(ctx, g, t, f)
+			if err := g.Holds(t.Claim()); err != nil {
+				return err
+			}
+			if kerr != nil {
+				return kerr
+			}
+			task, err = r.reclaim(ctx, g, t, f, slot)
 			failpoint.Hit("K14")
 			return err
 		})
@@ -176,9 +184,11 @@ func (r Recoverer) leaving(g *dag.Graph, f *found) error {
 }
 
 // over says that nothing of a run is at work any more.
-func (r Recoverer) over(run dag.Run) bool {
+func (r Recoverer) over(run dag.Run) bool { return !run.EndedAt.IsZero() || r.gone(run, silence) }
+
+func (r Recoverer) gone(run dag.Run, silence time.Duration) bool {
 	known := r.Life(run.Process)
-	return !run.EndedAt.IsZero() || known == dag.Dead || known == dag.Unknown && r.Now().Sub(run.Heartbeat) > silence
+	return known == dag.Dead || known == dag.Unknown && r.Now().Sub(run.Heartbeat) > silence
 }
 
 // unlanded finds what was landing when its run died, or when its run lost the task: nobody else says
@@ -200,16 +210,7 @@ func (r Recoverer) unlanded(g *dag.Graph, f *found) error {
 
 // Dead reports whether a run will not come back. Where nobody can look, only a very long
 // silence says so: its claims are given up sooner, by their leases.
-func (r Recoverer) Dead(run dag.Run) bool {
-	switch r.Life(run.Process) {
-	case dag.Dead:
-		return true
-	case dag.Alive:
-		return false
-	default:
-		return r.Now().Sub(run.Heartbeat) > max(r.Rules.MaxAge, 24*time.Hour)
-	}
-}
+func (r Recoverer) Dead(run dag.Run) bool { return r.gone(run, max(r.Rules.MaxAge, 24*time.Hour)) }
 
 // each calls do for every owner that is dead, and adds up what it found.
 func (f found) each(do func(owner string) (int, error)) (int, error) {
@@ -254,19 +255,9 @@ func lastAttempt(g *dag.Graph, t dag.Task) (dag.Attempt, error) {
 }
 
 // reclaim reclaims one task, in the caller's transaction.
-func (r Recoverer) reclaim(ctx context.Context, g *dag.Graph, t dag.Task, f found) (Reclaimed, error) {
-	if err := g.Holds(t.Claim()); err != nil {
-		return Reclaimed{}, err
-	}
+func (r Recoverer) reclaim(ctx context.Context, g *dag.Graph, t dag.Task, f found, slot kept) (Reclaimed, error) {
 	last := f.last[t.ID]
 	task, how := r.decide(t, f)
-	var slot kept
-	var err error
-	if last.Slot > 0 && f.at.Repo != nil {
-		if slot, err = r.keep(ctx, f.at, last); err != nil {
-			return task, err
-		}
-	}
 	if slot.lost && how.Unverified == last.ID {
 		task.Action, how.Unverified = Released, ""
 		how.Reason = "its run died " + during(last.Phase) + ", and its slot is gone; released"
