@@ -148,11 +148,14 @@ func runTaskWhy(_ context.Context, a *app, s *session, g *dag.Graph, t dag.Task,
 	if err != nil {
 		return err
 	}
-	if i := slices.IndexFunc(finished, func(m dag.Merge) bool { return m.Task == t.ID }); i >= 0 {
+	i := slices.IndexFunc(finished, func(m dag.Merge) bool { return m.Task == t.ID })
+	switch {
+	case i >= 0:
 		text += fmt.Sprintf("  its work is finished, and lands on %s with: ralph merge --target %[1]s\n", render.Branch(finished[i].Target))
-	} else if t.AwaitsVerdict() {
+	case t.AwaitsVerdict():
 		text += "  " + unverifiedText + "\n"
-	} else if len(reasons) == 0 {
+	}
+	if i < 0 && len(reasons) == 0 {
 		text += "  " + render.NothingHolds + "\n"
 	}
 	for _, r := range why.Reasons {
