@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -46,13 +47,20 @@ type look struct {
 	assignment
 	ok        bool
 	end       ending
-	until     time.Time       // zero if no time is waited for
-	paused    time.Time       // since when the project is paused; zero if it is not
-	limit     *dag.AgentLimit // that is waited for; nil if it is something else
-	again     bool            // something changed: look again
-	soon      bool            // what is waited for happens in a moment
-	elsewhere []dag.Merge     // finished work that lands on another branch
-	busy      string          // what another run has that is waited for; "" if it is something else
+	until     time.Time   // zero if no time is waited for
+	waits     event.Event // what for; without a reason if that happens in a moment
+	limited   bool        // by a provider
+	again     bool        // something changed: look again
+	elsewhere []dag.Merge // finished work that lands on another branch
+
+	who     availability
+	near    []budget.Finding
+	refused dag.Refused // why tasks are left alone that are ready
+}
+
+// waiting says what is waited for.
+func waiting(reason string, until *time.Time) event.Event {
+	return event.Event{Type: event.Waiting, Reason: reason, Until: until}
 }
 
 // next returns the next assignment, waiting for one if waiting can help. False means
@@ -60,7 +68,7 @@ type look struct {
 func (c *claimer) next(ctx context.Context) (assignment, bool) {
 	c.claiming.Lock()
 	defer c.claiming.Unlock()
-	var last look
+	var said event.Event
 	for {
 		changed := c.signal.changed() // before anything is looked at: a wake-up in between would be lost
 		running := c.ledger.inFlight()
@@ -86,17 +94,15 @@ func (c *claimer) next(ctx context.Context) (assignment, bool) {
 			return l.assignment, true
 		}
 		began := c.opts.Host.Now()
-		if running == 0 && !l.soon {
+		if running == 0 && l.waits.Reason != "" {
 			c.opts.Agents.Cool() // an agent that waits could do so for hours
-			c.emitWaiting(l, last)
-			last = l
+			if !reflect.DeepEqual(l.waits, said) {
+				c.bus.emit(l.waits)
+			}
+			said = l.waits
 		}
-		until := l.until
-		if end := c.opts.Limits.Budgets.Run.Until; !end.IsZero() && (until.IsZero() || end.Before(until)) {
-			until = end
-		}
-		attempt.Pause(ctx, changed, until, c.opts.Host.Now, c.opts.Workers.Poll)
-		if l.limit != nil && running == 0 {
+		attempt.Pause(ctx, changed, earlier(l.until, c.opts.Limits.Budgets.Run.Until), c.opts.Host.Now, c.opts.Workers.Poll)
+		if l.limited {
 			c.rested(ctx, began)
 		}
 	}
@@ -124,20 +130,12 @@ func (c *claimer) rested(ctx context.Context, began time.Time) {
 
 const pausedText = "the project is paused; continue with: ralph resume"
 
-// emitWaiting says what is waited for, once.
-func (c *claimer) emitWaiting(l, last look) {
-	switch {
-	case l.busy != "" && l.busy == last.busy:
-	case l.busy != "":
-		c.bus.emit(event.Event{Type: event.Waiting, Reason: l.busy})
-	case l.paused.Equal(last.paused) && l.until.Equal(last.until):
-	case !l.paused.IsZero():
-		c.bus.emit(event.Event{Type: event.Waiting, Reason: pausedText})
-	case l.limit != nil:
-		c.bus.emit(event.Event{Type: event.Waiting, Until: &l.until, Agent: l.limit.Agent, Reason: c.limited(*l.limit) + ": " + l.limit.Reason})
-	default:
-		c.bus.emit(event.Event{Type: event.Waiting, Until: &l.until, Reason: "every task that could run waits for a time"})
+// earlier is the earlier of two times, or the only one.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
 	}
+	return a
 }
 
 // look looks at the scope once. Completion comes before limits, and those before what
@@ -145,20 +143,15 @@ func (c *claimer) emitWaiting(l, last look) {
 // need not be counted.
 func (c *claimer) look(ctx context.Context, running int) (l look, err error) {
 	var tally dag.Tally
-	var who availability
-	var near []budget.Finding
-	var refused dag.Refused // why tasks are left alone that are ready
 	err = c.opts.Graph.Store.Update(ctx, func(g *dag.Graph) error {
-		if who, near, refused, err = c.claim(g, running, &l); err == nil && !l.ok {
-			tally, err = g.Tally(c.opts.Graph.Scope)
-		}
-		if err != nil || l.ok {
+		if err := c.claim(g, running, &l); err != nil || l.ok {
 			return err
 		}
-		if end := resolved(tally, running); end.kind != "" && !c.opts.Graph.Finished {
-			l.end, near = end, nil
+		tally, err = g.Tally(c.opts.Graph.Scope)
+		if end := resolved(tally, running); err == nil && end.kind != "" && !c.opts.Graph.Finished {
+			l.end, l.near = end, nil
 		}
-		return nil
+		return err
 	})
 	if errors.Is(err, dag.ErrNotFound) { // of whatever it was, nothing is kept; without its scope the run has no plan
 		scope := c.opts.Graph.Store.View(ctx, func(g *dag.Graph) error { _, err := g.Tally(c.opts.Graph.Scope); return err })
@@ -166,29 +159,30 @@ func (c *claimer) look(ctx context.Context, running int) (l look, err error) {
 			return look{end: ending{kind: event.OutcomeNoPlan, reason: scope.Error()}}, nil
 		}
 	}
-	c.spending.warnNear(near)
-	until := c.nextWait(tally)
-	limit := who.limitFor(refused.Skipped, until, tally.Limits)
+	c.spending.warnNear(l.near)
+	until, refused := tally.NextWait, l.refused
+	if c.opts.Graph.KeepGoing {
+		until = earlier(until, tally.NextDoomedWait)
+	}
+	limit := l.who.limitFor(refused.Skipped, until, tally.Limits)
 	if limit != nil {
 		until = limit.Until
 	}
-	busy := refused.Busy || !refused.Until.IsZero() // by another run, if nothing runs here
-	if !refused.Until.IsZero() && (until.IsZero() || refused.Until.Before(until)) {
-		until = refused.Until
-	}
 	switch {
 	case err != nil || l.ok:
-		c.warnSubstitute(who)
+		c.warnSubstitute(l.who)
 	case l.end.kind != "":
 	case running > 0:
-		l.until = until // and what is running may free something
+		l.until, l.waits = earlier(until, refused.Until), event.Event{} // and what is running may free something
 	case c.atLimit(running):
 		l.end = ending{kind: event.OutcomeLimit, reason: human.Count(c.opts.Limits.Iterations, "iteration")}
-	case !l.paused.IsZero():
-	case busy:
-		l.busy = waitsFor(refused)
-		if l.soon, l.until = l.busy == "", refused.Until; l.until.IsZero() {
+	case l.waits.Reason != "": // the project is paused
+	case refused.Busy || !refused.Until.IsZero(): // by another run, as nothing runs here
+		if l.until = refused.Until; l.until.IsZero() {
 			l.until = c.opts.Host.Now().Add(c.opts.Workers.Poll)
+		}
+		if refused.Task != "" { // otherwise only an agent's next start is waited for
+			l.waits = waiting(refused.Task+" waits for "+refused.Lock.String(), nil)
 		}
 		if n, err := c.reclaim(ctx); err != nil || n > 0 { // whoever has it may have died
 			return look{again: true}, err
@@ -196,11 +190,12 @@ func (c *claimer) look(ctx context.Context, running int) (l look, err error) {
 	case c.opts.Graph.Finished:
 		l.end = c.merged(l.elsewhere)
 	case limit != nil:
-		l.until, l.limit, l.end = until, limit, c.waitForLimit(*limit)
+		l.until, l.waits, l.end = until, waiting(c.limited(*limit)+": "+limit.Reason, &limit.Until), c.waitForLimit(*limit)
+		l.waits.Agent, l.limited = limit.Agent, true
 	case !until.IsZero():
-		l.until = until
-	case refused.Skipped && len(who.spent) > 0: // only money can keep them back now
-		l.end = ending{kind: event.OutcomeLimit, reason: who.spent[0].Text}
+		l.until, l.waits = until, waiting("every task that could run waits for a time", &until)
+	case refused.Skipped && len(l.who.spent) > 0: // only money can keep them back now
+		l.end = ending{kind: event.OutcomeLimit, reason: l.who.spent[0].Text}
 	default:
 		return c.blocked(ctx, tally, l.elsewhere)
 	}
@@ -208,24 +203,25 @@ func (c *claimer) look(ctx context.Context, running int) (l look, err error) {
 }
 
 // claim claims the next task, unless a limit or a person is against it.
-func (c *claimer) claim(g *dag.Graph, running int, l *look) (who availability, near []budget.Finding, refused dag.Refused, err error) {
+func (c *claimer) claim(g *dag.Graph, running int, l *look) (err error) {
 	if _, reason := c.over(); reason != "" {
 		l.end = ending{kind: event.OutcomeInterrupted, reason: reason}
-		return who, near, refused, nil
+		return nil
 	}
-	if l.end, near, err = c.spending.checkBudgets(g); err != nil || l.end.kind != "" || c.atLimit(running) {
-		return who, near, refused, err
+	if l.end, l.near, err = c.spending.checkBudgets(g); err != nil || l.end.kind != "" || c.atLimit(running) {
+		return err
 	}
-	if err := c.applyControl(g, l); err != nil || l.end.kind != "" || !l.paused.IsZero() {
-		return who, near, refused, err
+	if err := c.applyControl(g, l); err != nil || l.end.kind != "" || l.waits.Reason != "" {
+		return err
 	}
-	if who, err = c.findAvailable(g); err != nil {
-		return who, near, refused, err
+	if l.who, err = c.findAvailable(g); err != nil {
+		return err
 	}
 	finished, err := g.Finished()
 	if err != nil {
-		return who, near, refused, err
+		return err
 	}
+	who := &l.who
 	l.elsewhere = slices.DeleteFunc(finished, func(m dag.Merge) bool { return m.Target == c.opts.Landing.Target })
 	for _, m := range l.elsewhere {
 		who.skip.Tasks = append(who.skip.Tasks, m.Task)
@@ -246,21 +242,13 @@ func (c *claimer) claim(g *dag.Graph, running int, l *look) (who availability, n
 		l.claim, l.ok, err = g.Claim(opts)
 	}
 	if err == nil && !l.ok {
-		refused, err = g.Refused(opts)
+		l.refused, err = g.Refused(opts)
 	}
 	if l.ok {
 		l.agent = who.agent
 		failpoint.Hit("K2")
 	}
-	return who, near, refused, err
-}
-
-// waitsFor says which task waits for what another has; nothing if that is a start.
-func waitsFor(r dag.Refused) string {
-	if r.Task == "" {
-		return ""
-	}
-	return r.Task + " waits for " + r.Lock.String()
+	return err
 }
 
 // applyControl looks at what people asked of the run.
@@ -272,7 +260,10 @@ func (c *claimer) applyControl(g *dag.Graph, l *look) error {
 	c.mu.Lock()
 	c.control = control
 	c.mu.Unlock()
-	if l.paused = control.PausedAt; control.Stop != "" {
+	if !control.PausedAt.IsZero() {
+		l.waits = waiting(pausedText, nil)
+	}
+	if control.Stop != "" {
 		l.end = ending{kind: event.OutcomeStopped, reason: "stopped by: ralph stop"}
 	}
 	return nil
@@ -286,43 +277,39 @@ func (c *claimer) blocked(ctx context.Context, tally dag.Tally, elsewhere []dag.
 		n := tally.OpenGroups()
 		reason = fmt.Sprintf("all tasks are finished, but %s %s still blocked", human.Count(n, "group"), isAre(n))
 	}
-	if others := tally.ByStatus[dag.InProgress]; others > 0 {
+	others := tally.ByStatus[dag.InProgress]
+	if others > 0 {
 		if n, err := c.reclaim(ctx); err != nil || n > 0 {
 			return look{again: true}, err
 		}
-		holders, err := c.holders(ctx)
-		if err != nil {
-			return look{}, err
-		}
+	}
+	var held []dag.Merge
+	var leaving map[string]string
+	var holders []string
+	err := c.opts.Graph.Store.View(ctx, func(g *dag.Graph) (err error) {
+		held, _ = g.ToReview() // the first error of the database is that of all that follow
+		leaving, _ = g.Leaving()
+		holders, err = c.holders(g)
+		return err
+	})
+	if err != nil {
+		return look{}, err
+	}
+	if others > 0 {
 		reason += fmt.Sprintf(" here: %d %s held by another run that is at work, %s", others, isAre(others), strings.Join(holders, ", "))
 	}
 	if skipped := c.ledger.skips(); len(skipped) > 0 {
 		reason += "; finished but not verified, because project files kept changing: " + strings.Join(skipped, ", ")
 	}
-	if n := c.toReview(ctx); n > 0 {
-		reason += fmt.Sprintf("; %d to review: ralph review", n)
+	if len(held) > 0 {
+		reason += fmt.Sprintf("; %d to review: ralph review", len(held))
 	}
 	reason += human.Lead("; ", onOtherBranches(elsewhere))
-	var leaving map[string]string
-	err := c.opts.Graph.Store.View(ctx, func(g *dag.Graph) (err error) { leaving, err = g.Leaving(); return err })
-	if err != nil {
-		return look{}, err
-	}
 	if len(leaving) > 0 { // whoever is to stop an agent may have died
 		_, err := c.reclaim(ctx)
-		return look{soon: true, until: c.opts.Host.Now().Add(c.opts.Workers.Poll)}, err
+		return look{until: c.opts.Host.Now().Add(c.opts.Workers.Poll)}, err
 	}
 	return look{end: ending{kind: event.OutcomeBlocked, reason: reason}}, nil
-}
-
-// toReview counts the tasks whose work waits for a person, as far as that is known.
-func (c *claimer) toReview(ctx context.Context) (n int) {
-	_ = c.opts.Graph.Store.View(ctx, func(g *dag.Graph) error {
-		held, err := g.ToReview()
-		n = len(held)
-		return err
-	})
-	return n
 }
 
 // onOtherBranches says on which branches finished work lands, and how.
@@ -355,24 +342,21 @@ func (c *claimer) merged(elsewhere []dag.Merge) ending {
 }
 
 // holders are the runs that have claimed tasks in scope.
-func (c *claimer) holders(ctx context.Context) (runs []string, err error) {
+func (c *claimer) holders(g *dag.Graph) (runs []string, err error) {
 	scope := c.opts.Graph.Scope
-	err = c.opts.Graph.Store.View(ctx, func(g *dag.Graph) error {
-		tasks, err := g.List(dag.Filter{Statuses: []dag.Status{dag.InProgress}, Feature: scope.Feature})
-		if scope.Task != "" {
-			tasks, err = g.In(scope)
+	tasks, err := g.List(dag.Filter{Statuses: []dag.Status{dag.InProgress}, Feature: scope.Feature})
+	if scope.Task != "" {
+		tasks, err = g.In(scope)
+	}
+	for _, t := range tasks {
+		if t.Owner == "" {
+			continue
 		}
-		for _, t := range tasks {
-			if t.Owner == "" {
-				continue
-			}
-			run, oerr := g.Owner(t.Owner)
-			if err = errors.Join(err, oerr); !slices.Contains(runs, run.ID) {
-				runs = append(runs, run.ID)
-			}
+		run, oerr := g.Owner(t.Owner)
+		if err = errors.Join(err, oerr); !slices.Contains(runs, run.ID) {
+			runs = append(runs, run.ID)
 		}
-		return err
-	})
+	}
 	return runs, err
 }
 
@@ -396,14 +380,6 @@ func resolved(t dag.Tally, running int) ending {
 	default:
 		return ending{kind: event.OutcomeComplete}
 	}
-}
-
-func (c *claimer) nextWait(t dag.Tally) time.Time {
-	until := t.NextWait
-	if c.opts.Graph.KeepGoing && !t.NextDoomedWait.IsZero() && (until.IsZero() || t.NextDoomedWait.Before(until)) {
-		until = t.NextDoomedWait
-	}
-	return until
 }
 
 // follows says whether another task may be claimed after the one that is worked on, as
