@@ -134,19 +134,23 @@ func run(ctx context.Context, dir string, in io.Reader, args ...string) ([]byte,
 	cmd.Env = withoutFilters(ctx, dir)
 	var out bytes.Buffer
 	cmd.Stdin, cmd.Stdout = in, &out
-	err := call(ctx, cmd)
+	verb := slices.IndexFunc(args, func(arg string) bool { return !strings.HasPrefix(arg, "-") })
+	err := call(ctx, cmd, args[verb], nil)
 	return out.Bytes(), err
 }
 
-// call runs git, and says what was fatal.
-func call(ctx context.Context, cmd *exec.Cmd) error {
+// call runs git. The error is a CommandError with all that git said, which else goes to said.
+func call(ctx context.Context, cmd *exec.Cmd, verb string, said io.Writer) error {
 	var complaint bytes.Buffer
 	cmd.Stderr = &complaint
 	err := cmd.Run()
-	if err == nil {
-		return nil
+	if err != nil {
+		return &CommandError{Verb: verb, Err: cmp.Or(context.Cause(ctx), err), Stderr: complaint.String()}
 	}
-	return fmt.Errorf("%w: %s", cmp.Or(context.Cause(ctx), err), lastLine(complaint.String()))
+	if said != nil {
+		_, err = complaint.WriteTo(said)
+	}
+	return err
 }
 
 // lastLine is where git says what was fatal, unless advice follows.
@@ -283,7 +287,7 @@ func Stash(ctx context.Context, dir, message string, files []string) error {
 	out, err := run(ctx, dir, Lines(files),
 		"--literal-pathspecs", "stash", "push", "--include-untracked", "--message", message, "--pathspec-from-file=-", "--pathspec-file-nul")
 	if err != nil { // amid a merge git says on its output why
-		return fmt.Errorf("git stash: %w%s", err, lastLine(string(out)))
+		return fmt.Errorf("%w%s", err, lastLine(string(out)))
 	}
 	return nil
 }

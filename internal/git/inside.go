@@ -20,9 +20,6 @@ const (
 
 var errTooMany = errors.New("too many files")
 
-// gitlink is the mode of an entry that stands for a repository.
-const gitlink = "160000"
-
 // walk is one way through a folder and the repositories inside it.
 type walk struct {
 	temp                string // a folder for indexes
@@ -97,7 +94,7 @@ func (s *store) open(name string) (*store, error) {
 // enter adds what is in repositories to a copy of the index: git lists a folder as a
 // repository only as long as the index has no files of it.
 func (s *store) enter(ctx context.Context, w *walk, env, repositories []string) ([]string, error) {
-	if err := s.update(ctx, env, repositories, "--force-remove"); err != nil {
+	if err := s.files(ctx, env).Remove(repositories); err != nil {
 		return nil, err
 	}
 	index := strings.TrimPrefix(env[0], "GIT_INDEX_FILE=")
@@ -114,7 +111,7 @@ func (s *store) enter(ctx context.Context, w *walk, env, repositories []string) 
 		}
 		if err != nil {
 			// By its commit, then; one without has nothing to count by.
-			_ = s.take(ctx, whole, []string{name})
+			_, _ = s.git(ctx, whole, nil, "update-index", "--add", "--", name)
 			continue
 		}
 		for _, entry := range Split(list) {
@@ -136,13 +133,13 @@ func (s *store) prefix() string {
 }
 
 // list is what is in a repository inside, as git lists an index.
-func (s *store) list(ctx context.Context, w *walk, name string) ([]byte, error) {
+func (s *store) list(ctx context.Context, w *walk, name string) (string, error) {
 	if w.repositories--; w.repositories < 0 {
-		return nil, errTooMany
+		return "", errTooMany
 	}
 	in, err := s.open(name)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	w.taken.Inside = append(w.taken.Inside, in.inside)
 	was := *w
@@ -153,7 +150,7 @@ func (s *store) list(ctx context.Context, w *walk, name string) ([]byte, error) 
 		env, err = in.fill(ctx, w, nil)
 	}
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	return in.git(ctx, env, nil, "ls-files", "-z", "--stage")
 }

@@ -126,7 +126,7 @@ func (s *store) changed(ctx context.Context, w *walk, env, exclude []string) (na
 	if rules {
 		for _, entry := range s.tracked(ctx, w, "--ignored", "--exclude-per-directory=.gitignore", "--exclude-from="+filepath.Join(s.path, "info", "exclude")) {
 			mode, name, _ := strings.Cut(entry, "\t")
-			if strings.HasPrefix(mode, gitlink) && exists(filepath.Join(s.dir, name, ".git")) {
+			if strings.HasPrefix(mode, Gitlink) && exists(filepath.Join(s.dir, name, ".git")) {
 				return nil, false, nil
 			}
 			names = append(names, name)

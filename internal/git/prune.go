@@ -32,7 +32,7 @@ func Prune(ctx context.Context, dir, objects string, keep []string, since time.T
 		// and git keeps what was written since.
 		_, err = s.forget()
 	}
-	var list []byte
+	list := ""
 	if err == nil {
 		list, err = s.prune(ctx, keep, args)
 	}
@@ -40,7 +40,7 @@ func Prune(ctx context.Context, dir, objects string, keep []string, since time.T
 		return nil, fmt.Errorf("prune trees of %s: %w", dir, err)
 	}
 	var files []string
-	for line := range strings.Lines(string(list)) {
+	for line := range strings.Lines(list) {
 		if id, _, ok := strings.Cut(line, " "); ok && len(id) > 2 {
 			files = append(files, filepath.Join(s.path, "objects", id[:2], id[2:]))
 		}
@@ -49,10 +49,10 @@ func Prune(ctx context.Context, dir, objects string, keep []string, since time.T
 }
 
 // prune has git remove what belongs to none of the trees.
-func (s *store) prune(ctx context.Context, keep, args []string) ([]byte, error) {
+func (s *store) prune(ctx context.Context, keep, args []string) (string, error) {
 	ids, err := s.there(ctx, keep)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	var refs strings.Builder
 	refs.WriteString("# pack-refs with: sorted\n")
@@ -61,13 +61,13 @@ func (s *store) prune(ctx context.Context, keep, args []string) ([]byte, error) 
 	}
 	// What is committed is not ours, and need not be looked through.
 	if err := put(filepath.Join(s.path, "HEAD"), []byte(noHead)); err != nil {
-		return nil, err
+		return "", err
 	}
 	// Names are what git goes by, and there may be more than a command line holds. If
 	// we die here they keep too much, until the next time.
 	names := filepath.Join(s.path, "packed-refs")
 	if err := os.WriteFile(names, []byte(refs.String()), 0o600); err != nil {
-		return nil, err
+		return "", err
 	}
 	list, err := s.git(ctx, nil, nil, args...)
 	return list, errors.Join(err, os.Remove(names))
@@ -89,7 +89,7 @@ func Missing(ctx context.Context, dir, objects string, trees []string) ([]string
 // there are those of the trees that exist: somebody may have emptied the folder.
 func (s *store) there(ctx context.Context, trees []string) (ids []string, err error) {
 	list, err := s.git(ctx, nil, strings.NewReader(strings.Join(trees, "\n")+"\n"), "cat-file", "--batch-check=%(objectname) %(objecttype)")
-	for line := range strings.Lines(string(list)) {
+	for line := range strings.Lines(list) {
 		if id, ok := strings.CutSuffix(strings.TrimSpace(line), " tree"); ok {
 			ids = append(ids, id)
 		}

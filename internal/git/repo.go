@@ -66,6 +66,7 @@ type Call struct {
 	Hooks    string // a folder with hooks to run; none otherwise
 	Env      []string
 	In       io.Reader
+	Said     io.Writer // gets what git says of its success besides its output
 
 	// Outlive keeps git running when we are killed or ctx ends. It is for steps that
 	// must not stop halfway; it inherits Holds, such as a locked file, as descriptor 3.
@@ -89,16 +90,10 @@ func (r *Repo) Git(ctx context.Context, c Call, args ...string) (string, error) 
 	ctx, cancel := context.WithTimeout(ctx, repoTimeout)
 	defer cancel()
 	cmd := r.command(ctx, c, args)
-	var out, complaint bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &complaint
-	err := cmd.Run()
-	if cause := context.Cause(ctx); err != nil && cause != nil {
-		err = cause
-	}
-	if err != nil {
-		return out.String(), &CommandError{Verb: args[0], Err: err, Stderr: complaint.String()}
-	}
-	return out.String(), nil
+	var out strings.Builder
+	cmd.Stdout = &out
+	err := call(ctx, cmd, args[0], c.Said)
+	return out.String(), err
 }
 
 func (r *Repo) command(ctx context.Context, c Call, args []string) *exec.Cmd {

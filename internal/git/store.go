@@ -146,7 +146,7 @@ func (s *store) begin(ctx context.Context, last string) error {
 	defer func() { _ = os.RemoveAll(made.path) }() // nothing is there if it was moved
 	format := "sha1"
 	out, _ := made.git(ctx, nil, nil, "config", "--file", filepath.Join(s.common, "config"), "extensions.objectformat")
-	if strings.TrimSpace(string(out)) == "sha256" {
+	if strings.TrimSpace(out) == "sha256" {
 		format = "sha256"
 	}
 	if _, err := made.git(ctx, nil, nil, "init", "-q", "--template=", "--object-format="+format); err != nil {
@@ -200,27 +200,22 @@ func quote(path string) string {
 }
 
 // git runs git on our repository, in the folder that is asked about.
-func (s *store) git(ctx context.Context, env []string, in io.Reader, args ...string) ([]byte, error) {
-	var out bytes.Buffer
+func (s *store) git(ctx context.Context, env []string, in io.Reader, args ...string) (string, error) {
+	var out strings.Builder
 	err := s.stream(ctx, env, in, &out, args...)
-	return out.Bytes(), err
+	return out.String(), err
 }
 
 func (s *store) stream(ctx context.Context, env []string, in io.Reader, out io.Writer, args ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, treeTimeout)
 	defer cancel()
-	verb := args[0]
-	args = append([]string{
+	cmd := command(ctx, s.dir, append([]string{
 		"-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull,
 		"-c", "core.attributesFile=" + os.DevNull, "-c", "core.excludesFile=" + os.DevNull, "-c", "core.quotePath=false", "-c", "core.looseCompression=1", "-c", "gc.auto=0",
 		"-c", "core.untrackedCache=true", "-c", "status.showUntrackedFiles=all",
-	}, args...)
-	cmd := command(ctx, s.dir, args...)
+	}, args...)...)
 	cmd.Stdin, cmd.Stdout, cmd.Env = in, out, append(s.environment(cmd), env...)
-	if err := call(ctx, cmd); err != nil {
-		return fmt.Errorf("git %s: %w", verb, err)
-	}
-	return nil
+	return call(ctx, cmd, args[0], nil)
 }
 
 // index names the file in which we remember what files looked like when they were

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -109,13 +110,18 @@ func (s *store) fill(ctx context.Context, w *walk, exclude []string) (env []stri
 			return nil, errTooMany
 		}
 	}
-	names, large, missing := s.split(names)
-	w.memory.Missing = append(w.memory.Missing, missing...)
-	w.dated = w.dated && len(repositories)+len(large) == 0
-	if err := s.take(ctx, env, names); err != nil {
+	files := s.files(ctx, env)
+	up, err := files.Update(names)
+	if err != nil {
 		return nil, err
 	}
-	if err := s.describe(ctx, w, env, large); err != nil {
+	var unread []string
+	for _, l := range up.Left {
+		unread = append(unread, l.Path)
+	}
+	w.memory.Missing = append(w.memory.Missing, slices.DeleteFunc(append(up.Gone, unread...), func(name string) bool { return exists(files.at(name)) })...)
+	w.dated = w.dated && len(repositories)+len(up.Large) == 0
+	if err := errors.Join(files.Remove(unread), s.describe(ctx, w, env, up.Large)); err != nil {
 		return nil, err
 	}
 	if len(exclude) > 0 && !known { // an earlier tree may have had them
@@ -173,7 +179,7 @@ func (s *store) names(ctx context.Context, w *walk, env []string) (names, reposi
 	}
 	for _, entry := range s.tracked(ctx, w) {
 		mode, name, _ := strings.Cut(entry, "\t")
-		if !strings.HasPrefix(mode, gitlink) {
+		if !strings.HasPrefix(mode, Gitlink) {
 			names = append(names, name)
 		} else if exists(filepath.Join(s.dir, name, ".git")) {
 			repositories = append(repositories, name)
@@ -191,46 +197,9 @@ func (s *store) tracked(ctx context.Context, w *walk, options ...string) []strin
 	return Split(out)
 }
 
-// take brings names in an index up to date. Git takes none if one cannot be taken.
-func (s *store) take(ctx context.Context, env, names []string) error {
-	add := []string{"--add", "--remove"}
-	if s.update(ctx, env, names, add...) == nil {
-		return nil
-	}
-	if err := s.update(ctx, env, slices.DeleteFunc(slices.Clone(names), s.readable), "--force-remove"); err != nil {
-		return err
-	}
-	return s.update(ctx, env, slices.DeleteFunc(names, func(name string) bool { return !s.readable(name) }), add...)
-}
-
-func (s *store) update(ctx context.Context, env, names []string, how ...string) error {
-	_, err := s.git(ctx, env, Lines(names), slices.Concat([]string{"update-index"}, how, []string{"-z", "--stdin"})...)
-	return err
-}
-
-func (s *store) readable(name string) bool {
-	for up := filepath.Dir(name); up != "."; up = filepath.Dir(up) {
-		if info, err := os.Lstat(filepath.Join(s.dir, up)); err != nil || !info.IsDir() {
-			return false
-		}
-	}
-	path := filepath.Join(s.dir, name)
-	info, err := os.Lstat(path)
-	switch {
-	case err != nil:
-		return false
-	case info.Mode()&fs.ModeSymlink != 0:
-		return true
-	case info.IsDir(): // a repository, if it is anything
-		return exists(filepath.Join(path, ".git"))
-	case !info.Mode().IsRegular():
-		return false
-	}
-	f, err := os.Open(path)
-	if err == nil {
-		f.Close()
-	}
-	return err == nil
+// files are those of the folder with an index of ours.
+func (s *store) files(ctx context.Context, env []string) Folder {
+	return Folder{Dir: s.dir, Max: LargeFile, Git: func(in io.Reader, args ...string) (string, error) { return s.git(ctx, env, in, args...) }}
 }
 
 func (s *store) write(ctx context.Context, env []string) (string, error) {
@@ -245,62 +214,47 @@ func (s *store) write(ctx context.Context, env []string) (string, error) {
 			out, err = s.git(ctx, env, nil, "write-tree")
 		}
 	}
-	return strings.TrimSpace(string(out)), err
+	return strings.TrimSpace(out), err
 }
 
 // LargeFile is the size above which a file is not copied into a tree: a data set or a
 // disk image would fill the disk, and reading it again would hold up every attempt.
 const LargeFile = 50 << 20
 
-type large struct {
-	name string
-	info fs.FileInfo
-}
-
-func (s *store) split(names []string) (small []string, list []large, missing []string) {
-	for _, name := range names {
-		info, err := os.Lstat(filepath.Join(s.dir, filepath.FromSlash(name)))
-		if err != nil {
-			missing = append(missing, name)
-		}
-		if err == nil && info.Mode().IsRegular() && info.Size() > LargeFile {
-			list = append(list, large{name, info})
-		} else {
-			small = append(small, name)
-		}
-	}
-	return small, list, missing
-}
-
 // describe puts a text with size and time in the place of each large file.
-func (s *store) describe(ctx context.Context, w *walk, env []string, list []large) error {
+func (s *store) describe(ctx context.Context, w *walk, env, list []string) error {
 	if len(list) == 0 {
 		return nil
 	}
 	var paths, entries strings.Builder
-	for i, l := range list {
+	modes := make([]string, len(list))
+	for i, name := range list {
+		info, err := os.Lstat(filepath.Join(s.dir, filepath.FromSlash(name)))
+		if err != nil {
+			return err
+		}
+		modes[i] = "100644"
+		if info.Mode()&0o111 != 0 {
+			modes[i] = "100755"
+		}
 		at := filepath.Join(w.temp, fmt.Sprintf("large%d", i))
-		text := fmt.Sprintf("%d bytes, modified at %d\n", l.info.Size(), l.info.ModTime().UnixNano())
+		text := fmt.Sprintf("%d bytes, modified at %d\n", info.Size(), info.ModTime().UnixNano())
 		if err := os.WriteFile(at, []byte(text), 0o600); err != nil {
 			return err
 		}
 		fmt.Fprintln(&paths, at)
-		w.taken.Large = append(w.taken.Large, path.Join(s.inside, l.name))
+		w.taken.Large = append(w.taken.Large, path.Join(s.inside, name))
 	}
 	out, err := s.git(ctx, env, strings.NewReader(paths.String()), "hash-object", "-w", "--no-filters", "--stdin-paths")
 	if err != nil {
 		return err
 	}
-	ids := strings.Fields(string(out))
+	ids := strings.Fields(out)
 	if len(ids) != len(list) {
 		return fmt.Errorf("describe large files: git named %d of %d", len(ids), len(list))
 	}
-	for i, l := range list {
-		mode := "100644"
-		if l.info.Mode()&0o111 != 0 {
-			mode = "100755"
-		}
-		fmt.Fprintf(&entries, "%s %s\t%s%s\x00", mode, ids[i], s.prefix(), l.name)
+	for i, name := range list {
+		fmt.Fprintf(&entries, "%s %s\t%s%s\x00", modes[i], ids[i], s.prefix(), name)
 	}
 	_, err = s.git(ctx, env, strings.NewReader(entries.String()), "update-index", "-z", "--index-info")
 	return err

@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"ralph/internal/git"
 	"ralph/internal/testing/check"
 )
 
@@ -242,7 +243,7 @@ func TestAnythingThatAnAgentDoesIsKept(t *testing.T) {
 			}
 		}
 		w := keep(t, s, first)
-		check.Equal(rt, "left out", []Left(nil), w.Left)
+		check.Equal(rt, "left out", []git.Left(nil), w.Left)
 		at.git("add", "-A")
 		check.Equal(rt, "the tree", at.git("write-tree"), w.Tree)
 	})

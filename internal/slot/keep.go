@@ -22,13 +22,8 @@ const messageTimeout = 30 * time.Second
 type Work struct {
 	Commit string // the base itself if nothing has changed
 	Tree   string
-	Left   []Left // changes that are not part of it
+	Left   []git.Left // changes that are not part of it
 }
-
-// Left is a change that could not be kept.
-type Left struct{ Path, Why string }
-
-func (l Left) String() string { return l.Path + ": " + l.Why }
 
 const whySubmodule = "a submodule can only be changed in place: its commit would exist in this slot only"
 
@@ -87,103 +82,71 @@ func (s *Slot) tree(ctx context.Context, base string) (w Work, err error) {
 // ralph is the folder of the project's state in the repository: no agent's work.
 func (s *Slot) ralph() string { return path.Join(s.p.o.Sub, ".ralph") }
 
-// add brings the index up to date. It is not "git add -A", which runs git in every submodule
-// and so whatever an agent has put into its configuration.
+// add brings the index up to date.
 func (s *Slot) add(ctx context.Context, w *Work, g gitIn) error {
-	list, err := g(nil, "ls-files", "-zt", "--modified", "--deleted", "--others", "--exclude-standard")
+	s.said.Reset()
+	list, err := g(nil, "ls-files", "-zt", "--cached", "--modified", "--deleted", "--others", "--exclude-standard")
 	if err != nil {
 		return err
 	}
-	entries := git.Split(list)
-	// Git takes what an agent has added with force for tracked; what the project gave the slot is none of its work.
-	forced, _ := s.theirs(ctx, "", "--cached", "--ignored", "--exclude-standard") // an index that cannot be read has nothing
-	for _, name := range forced {
-		if !slices.ContainsFunc(s.made.Copied, func(copied string) bool { return git.Within(name, []string{strings.TrimSuffix(copied, "/")}) }) {
-			entries = append(entries, "+ "+name)
-		}
-	}
-	var gone, there []string
-	folders := map[string]error{".": nil}
-	last := ""
-	for _, entry := range entries {
+	var tracked, names []string
+	for _, entry := range git.Split(list) {
 		tag, name, _ := strings.Cut(entry, " ")
-		if name == last { // what is deleted is listed as modified, too
-			continue
-		}
-		last = name
-		var info fs.FileInfo
-		err := s.folder(folders, path.Dir(name))
-		if err == nil {
-			info, err = os.Lstat(s.at(name))
-		}
-		switch {
-		case git.Within(name, []string{s.ralph()}), tag == "+" && (err != nil || !info.Mode().IsRegular() && info.Mode().Type() != fs.ModeSymlink):
-		case errors.Is(err, fs.ErrPermission): // which git takes for removed
-			w.Left = append(w.Left, Left{name, err.Error()})
-		case tag == "R" || tag != "?" && (err != nil || info.IsDir()):
-			gone = append(gone, name) // a folder took its place, a link that of its folder, or it is a submodule
-		case tag == "?" && strings.HasSuffix(name, "/"):
-			there = append(there, s.nested(ctx, w, strings.TrimSuffix(name, "/"))...)
-		default:
-			there = append(there, name)
+		if folder, is := strings.CutSuffix(name, "/"); is {
+			names = append(names, s.nested(ctx, w, folder)...)
+		} else if strings.ContainsAny(tag, "?CR") { // other, changed, removed
+			names = append(names, name)
+		} else {
+			tracked = append(tracked, name)
 		}
 	}
-	there = slices.DeleteFunc(there, func(name string) bool {
-		info, err := os.Lstat(s.at(name))
-		large := err == nil && info.Mode().IsRegular() && info.Size() > s.p.o.MaxFile
-		if large {
-			w.Left = append(w.Left, Left{name, "the file is too large"})
+	added, dropped, err := s.decided(ctx, g, tracked)
+	if err != nil {
+		return err
+	}
+	files := git.Folder{Dir: s.Top(), Git: g, Max: s.p.o.MaxFile}
+	u, err := files.Update(slices.DeleteFunc(append(names, added...), func(name string) bool { return git.Within(name, []string{s.ralph()}) }))
+	w.Left = append(w.Left, u.Left...)
+	for _, name := range u.Large {
+		w.Left = append(w.Left, git.Left{Path: name, Why: "the file is too large"})
+	}
+	for _, l := range git.PassedOver(s.said.String()) {
+		if !slices.ContainsFunc(u.Left, func(file git.Left) bool { return git.Within(file.Path, []string{l.Path}) }) {
+			w.Left = append(w.Left, l)
 		}
-		return large
+	}
+	return errors.Join(err, files.Remove(dropped))
+}
+
+// decided lists what the agent's git tracks and ours does not, and what it does not track any more: that
+// decides about files that are ignored. What the project gave the slot is none of its work.
+func (s *Slot) decided(ctx context.Context, g gitIn, ours []string) (added, dropped []string, err error) {
+	theirs, err := s.theirs(ctx, "", "--cached")
+	if err != nil || slices.Equal(ours, theirs) {
+		return nil, nil, nil //nolint:nilerr // an index that cannot be read decides nothing
+	}
+	without := func(list, others []string) []string {
+		return slices.DeleteFunc(slices.Clone(list), func(name string) bool { _, is := slices.BinarySearch(others, name); return is })
+	}
+	added = slices.DeleteFunc(without(theirs, ours), func(name string) bool {
+		return slices.ContainsFunc(s.made.Copied, func(copied string) bool { return git.Within(name, []string{strings.TrimSuffix(copied, "/")}) })
 	})
-	if len(gone) > 0 { // first: a folder may have become a file
-		if _, err := g(git.Lines(gone), "update-index", "--force-remove", "-z", "--stdin"); err != nil {
-			return err
-		}
+	if len(without(ours, theirs)) == 0 {
+		return added, nil, nil
 	}
-	return update(g, w, there)
+	ignored, err := g(nil, "ls-files", "-z", "--cached", "--ignored", "--exclude-standard")
+	return added, without(git.Split(ignored), theirs), err
 }
 
 // at is where a file of the repository is.
 func (s *Slot) at(name string) string { return filepath.Join(s.Top(), filepath.FromSlash(name)) }
-
-// folder says why a name is no folder of the slot: it may be beyond a link.
-func (s *Slot) folder(known map[string]error, name string) error {
-	err, looked := known[name]
-	if !looked {
-		if err = s.folder(known, path.Dir(name)); err == nil {
-			var info fs.FileInfo
-			if info, err = os.Lstat(s.at(name)); err == nil && !info.IsDir() {
-				err = fs.ErrNotExist
-			}
-		}
-		known[name] = err
-	}
-	return err
-}
-
-// update puts files into the index. One that git cannot read is found by halving.
-func update(g gitIn, w *Work, names []string) error {
-	if len(names) == 0 {
-		return nil
-	}
-	_, err := g(git.Lines(names), "update-index", "--add", "--remove", "--replace", "-z", "--stdin")
-	switch {
-	case git.Status(err) <= 0:
-		return err
-	case len(names) == 1:
-		w.Left = append(w.Left, Left{names[0], err.Error()})
-		return nil
-	}
-	return errors.Join(update(g, w, names[:len(names)/2]), update(g, w, names[len(names)/2:]))
-}
 
 // nested lists the files of a repository that the agent made, by its ignore rules. Git would
 // keep only the name of its commit, which nobody else has.
 func (s *Slot) nested(ctx context.Context, w *Work, dir string) (names []string) {
 	list, err := s.p.o.Repo.Git(ctx, s.call(s.at(dir), s.note("none")), "ls-files", "-z", "--others", "--exclude-standard")
 	if err != nil {
-		w.Left = append(w.Left, Left{dir, err.Error()})
+		w.Left = append(w.Left, git.Left{Path: dir, Why: err.Error()})
 	}
 	for _, name := range git.Split(list) {
 		name = dir + "/" + name
@@ -206,7 +169,7 @@ func (s *Slot) restoreLinks(ctx context.Context, w *Work, g gitIn, base string) 
 	for _, d := range diff {
 		if d.Was.Mode == git.Gitlink || d.Now.Mode == git.Gitlink {
 			entries = append(entries, d.Was.Line(d.Path))
-			w.Left = append(w.Left, Left{d.Path, whySubmodule})
+			w.Left = append(w.Left, git.Left{Path: d.Path, Why: whySubmodule})
 		}
 	}
 	if len(entries) == 0 {
@@ -231,18 +194,19 @@ func (s *Slot) dirtyLinks(ctx context.Context, w *Work, g gitIn) error {
 	}
 	for _, entry := range git.Split(list) {
 		_, name, _ := strings.Cut(entry, "\t")
-		if !strings.HasPrefix(entry, git.Gitlink) || slices.Contains(w.Left, Left{name, whySubmodule}) {
+		if !strings.HasPrefix(entry, git.Gitlink) || slices.Contains(w.Left, git.Left{Path: name, Why: whySubmodule}) {
 			continue
 		}
-		if changes, err := s.theirs(ctx, name, "--modified", "--others", "--exclude-standard"); err != nil || len(changes) > 0 {
-			w.Left = append(w.Left, Left{name, whySubmodule})
+		changes, err := s.theirs(ctx, name, "--modified", "--others", "--exclude-standard")
+		if err != nil && !errors.Is(err, fs.ErrNotExist) || len(changes) > 0 {
+			w.Left = append(w.Left, git.Left{Path: name, Why: whySubmodule})
 		}
 	}
 	return nil
 }
 
-// theirs lists files by the index of the agent's git in a folder, if there is one. It is copied as a
-// file: no git ever starts from what an agent wrote.
+// theirs lists files by the index of the agent's git in a folder. It is copied as a file: no git ever starts
+// from what an agent wrote.
 func (s *Slot) theirs(ctx context.Context, folder string, options ...string) ([]string, error) {
 	root, err := os.OpenRoot(s.Top())
 	if err != nil {
@@ -255,7 +219,7 @@ func (s *Slot) theirs(ctx context.Context, folder string, options ...string) ([]
 	}
 	index := s.note("theirs")
 	defer func() { _ = os.Remove(index) }() // the next one takes its place
-	if found, err := copyOut(index, root, path.Join(at, "index")); !found {
+	if err := copyOut(index, root, path.Join(at, "index")); err != nil {
 		return nil, err
 	}
 	out, err := s.p.o.Repo.Git(ctx, s.call(s.at(folder), index), append([]string{"ls-files", "-z"}, options...)...)

@@ -24,7 +24,7 @@ func TestWorkIsKept(t *testing.T) {
 		rm link; ln -s a link; echo u > 'ünï
 code'; echo i > ignored; mkdir .ralph; echo r > .ralph/x; ln -s /etc out; mkfifo pipe; echo l > LINK`)
 	w = keep(t, s, first)
-	check.Equal(t, "what could not be kept", []Left(nil), w.Left)
+	check.Equal(t, "what could not be kept", []git.Left(nil), w.Left)
 	check.Equal(t, "the parent", first, r.git("rev-parse", w.Commit+"^"))
 	check.Equal(t, "the message and its author", "kept Ann", r.git("log", "-1", "--format=%s %an", w.Commit))
 	check.Equal(t, "changes", []string{
@@ -81,13 +81,30 @@ func TestWhatAnAgentForcedIsKept(t *testing.T) {
 	tree, err := s.Tree(t.Context())
 	check.OK(t, err)
 	w := keep(t, s, first)
-	check.Equal(t, "left out", []Left(nil), w.Left)
+	check.Equal(t, "left out", []git.Left(nil), w.Left)
 	check.Equal(t, "changes", []string{"lib/later", "real", "src/lib/util.py"}, files(r.git("diff", "--name-only", first, w.Commit)))
 	check.Equal(t, "the tree without a base", w.Tree, tree)
 	at.sh("rm -r .git; echo 2 > src/lib/util.py")
 	check.Equal(t, "what was kept once", "2", r.git("show", keep(t, s, first).Commit+":src/lib/util.py"))
 	_, at = take(t, p, 1, first)
 	check.That(t, !at.has("src/lib/util.py") && at.has("src/lib/cache"), "the next attempt has what was forced, or not what was only ignored")
+}
+
+// TestWhatAnAgentUntrackedIsGone if it is ignored, and only if its git says so.
+func TestWhatAnAgentUntrackedIsGone(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	r.commit(".gitignore", "*.o\n", "base.txt", "b", "a", "a", "kept.o", "k")
+	r.git("add", "-f", "kept.o")
+	first := r.commit()
+	s, at := take(t, open(t, r, nil), 1, first)
+	at.sh("mv .git/index index.o; echo damaged > .git/index")
+	check.Equal(t, "the work where no index can be read", first, keep(t, s, first).Commit)
+	at.sh("mv index.o .git/index; git rm -q --cached base.txt a; echo base.txt >> .gitignore; git add .gitignore; git commit -qm untracked")
+	w := keep(t, s, first)
+	check.Equal(t, "left out", []git.Left(nil), w.Left)
+	check.Equal(t, "changes", "M\t.gitignore\nD\tbase.txt", r.git("diff", "--name-status", first, w.Commit))
+	check.Equal(t, "the file", "b", at.text("base.txt"))
 }
 
 // TestAnIndexOfAnAgentLeadsNowhere: its names are no more than names.
@@ -128,7 +145,7 @@ func TestARepositoryThatAnAgentMadeIsKeptAsFiles(t *testing.T) {
 	at.sh(`git init -q inner; cd inner; echo f > file; echo skip > .gitignore; echo s > skip; git init -q deep; echo d > deep/d; git init -q empty
 		git add file; git -c user.name=x -c user.email=x commit -qm inner; cd ..; git init -q sub; echo y > sub/y`)
 	w := keep(t, s, first)
-	check.Equal(t, "left out", []Left(nil), w.Left)
+	check.Equal(t, "left out", []git.Left(nil), w.Left)
 	check.Equal(t, "changes", []string{"inner/.gitignore", "inner/deep/d", "inner/file", "sub/y"}, files(r.git("diff", "--name-only", first, w.Commit)))
 	check.That(t, !strings.Contains(r.git("ls-tree", "-r", w.Commit), git.Gitlink), "there is a gitlink")
 	_, at = take(t, p, 1, w.Commit)
@@ -143,10 +160,11 @@ func TestWhatCannotBeKept(t *testing.T) {
 	p := open(t, r, func(o *Options) { o.MaxFile = 1 << 20 })
 	s, at := take(t, p, 1, first)
 	at.write("a", "changed", ".gitattributes", "utf16 working-tree-encoding=UTF-16\n", "utf16", "odd", "z", "changed", "n1", "1", "n2", "2")
-	at.sh("truncate -s 1T huge; echo secret > secret; chmod 0 secret")
-	want := []string{"huge", "utf16"}
+	at.sh("truncate -s 1T huge; echo secret > secret; chmod 0 secret; mkdir -p x/.GIT new/deep; echo n > x/.GIT/config; echo n > git~1; echo n > new/deep/n; chmod 0 new/deep")
+	t.Cleanup(func() { _ = os.Chmod(filepath.Join(at.dir, "new/deep"), 0o700) })
+	want := []string{"git~1", "huge", "utf16", "x/.GIT/config"}
 	if os.Getuid() != 0 {
-		want = []string{"huge", "secret", "utf16"}
+		want = []string{"git~1", "huge", "new/deep", "secret", "utf16", "x/.GIT/config"}
 	}
 	w := keep(t, s, first)
 	var left []string
@@ -157,6 +175,18 @@ func TestWhatCannotBeKept(t *testing.T) {
 	check.Equal(t, "left out", want, sorted(left...))
 	check.Equal(t, "a, n1 and z", "changed1changed", r.git("show", w.Commit+":a")+r.git("show", w.Commit+":n1")+r.git("show", w.Commit+":z"))
 	check.Equal(t, "what is left out is as it was", "x", r.git("show", w.Commit+":utf16"))
+}
+
+// TestObjectsThatCannotBeWritten are nobody's fault but that of the repository.
+func TestObjectsThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	first := r.commit("a", "a")
+	s, at := take(t, open(t, r, nil), 1, first)
+	// For root nothing is read-only, so a file is where git would make a folder.
+	at.sh("cd '" + r.dir + "/.git/objects'; until echo x >> " + at.dir + "/a; f=$(git hash-object " + at.dir + "/a | cut -c1-2); [ ! -e $f ]; do :; done; touch $f")
+	w, err := s.Keep(t.Context(), first, "work")
+	check.That(t, err != nil && strings.Contains(err.Error(), "git cannot store files"), "got %+v, %v", w, err)
 }
 
 // TestAFolderThatCannotBeRead is not taken for removed, and the next attempt has it again.
@@ -209,12 +239,12 @@ func TestASubmoduleIsNotChanged(t *testing.T) {
 	at.sh("cd sub; git config core.fsmonitor " + trap.path + "; echo changed > l; cd ..; echo b > a")
 	trap.reset()
 	w := keep(t, s, first)
-	check.Equal(t, "left out, when it is only dirty", []Left{{"sub", whySubmodule}}, w.Left)
+	check.Equal(t, "left out, when it is only dirty", []git.Left{{Path: "sub", Why: whySubmodule}}, w.Left)
 	check.Equal(t, "changes", []string{"a"}, files(r.git("diff", "--name-only", first, w.Commit)))
 	at.sh("cd sub; git -c core.fsmonitor=false -c user.name=x -c user.email=x commit -qam moved")
 	trap.reset()
 	w = keep(t, s, first)
-	check.Equal(t, "left out", []Left{{"sub", whySubmodule}}, w.Left)
+	check.Equal(t, "left out", []git.Left{{Path: "sub", Why: whySubmodule}}, w.Left)
 	check.Equal(t, "changes", []string{"a"}, files(r.git("diff", "--name-only", first, w.Commit)))
 	take(t, p, 1, first)
 	trap.check()
@@ -228,7 +258,7 @@ func TestASubmoduleIsNotChanged(t *testing.T) {
 	check.Equal(t, "the submodule follows the commit", "l2", at.text("sub/l"))
 	w = keep(t, s, second)
 	check.Equal(t, "nothing is taken for work", second, w.Commit)
-	check.Equal(t, "left out", []Left(nil), w.Left)
+	check.Equal(t, "left out", []git.Left(nil), w.Left)
 	at.sh("rm -rf sub; echo file > sub; rm .gitmodules")
 	w = keep(t, s, second)
 	check.Equal(t, "changes", "D\t.gitmodules", r.git("diff", "--name-status", second, w.Commit))

@@ -167,7 +167,7 @@ func TestKindsOfRepositories(t *testing.T) {
 			test.check(t, at)
 			at.write("in/x", "worked\n", "in/new", "new\n")
 			w := keep(t, s, tip)
-			check.Equal(t, "left out", []Left(nil), w.Left)
+			check.Equal(t, "left out", []git.Left(nil), w.Left)
 			check.Contains(t, "changes", "A\tin/new\nM\tin/x", r.git("diff", "--name-status", tip, w.Commit))
 			check.Equal(t, "the text", "worked", r.git("show", w.Commit+":in/x"))
 			check.OK(t, s.Show(t.Context(), w.Commit, w.Commit))

@@ -297,19 +297,18 @@ func read(root *os.Root, name string) string {
 }
 
 // copyOut copies an index of an agent's, with its time: see git.CopyIndex.
-func copyOut(to string, root *os.Root, name string) (found bool, err error) {
+func copyOut(to string, root *os.Root, name string) error {
 	f, info, err := openTheirs(root, name)
 	if err != nil {
-		return false, nil // as when there is none
+		return err
 	}
 	defer f.Close()
 	out, err := os.Create(to)
 	if err != nil {
-		return false, err
+		return err
 	}
 	_, err = io.Copy(out, io.LimitReader(f, maxIndex))
-	err = errors.Join(err, out.Close(), os.Chtimes(to, info.ModTime(), info.ModTime()))
-	return err == nil, err
+	return errors.Join(err, out.Close(), os.Chtimes(to, info.ModTime(), info.ModTime()))
 }
 
 func isDir(path string) bool {

@@ -80,6 +80,7 @@ type Slot struct {
 	p    *Pool
 	n    int
 	made made
+	said strings.Builder // by git beside its output
 }
 
 func (p *Pool) slot(n int) *Slot { return &Slot{p: p, n: n} }

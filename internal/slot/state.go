@@ -133,7 +133,7 @@ func (s *Slot) withCopy(ctx context.Context, dir string, do func(g gitIn, index 
 		return err
 	}
 	call := s.call(dir, index)
-	call.Env = []string{"GIT_LITERAL_PATHSPECS=1"}
+	call.Env, call.Said = []string{"GIT_LITERAL_PATHSPECS=1"}, &s.said
 	return do(func(in io.Reader, args ...string) (string, error) {
 		call.In = in
 		return s.p.o.Repo.Git(ctx, call, args...)
@@ -173,8 +173,8 @@ func (s *Slot) files(ctx context.Context, tree string) error {
 	return root.MkdirAll(filepath.FromSlash(s.p.o.Sub), 0o700)
 }
 
-// folders removes what git never looks at in its own folders: a repository that an agent made
-// in one, and a submodule that is not at its commit, which the next agent would be blamed for.
+// folders sets back what git never looks at in its own folders: one that cannot be written, a repository that an
+// agent made in one, and a submodule that is not at its commit, which the next agent would be blamed for.
 func (s *Slot) folders(g gitIn, list []string) error {
 	root, err := os.OpenRoot(s.Top())
 	if err != nil {
@@ -184,6 +184,11 @@ func (s *Slot) folders(g gitIn, list []string) error {
 	var links []string
 	for _, entry := range list {
 		mode, name, _ := strings.Cut(entry, "\t")
+		if info, err := root.Lstat(name); err == nil && info.IsDir() && info.Mode().Perm()&0o700 != 0o700 {
+			if err := root.Chmod(name, info.Mode().Perm()|0o700); err != nil {
+				return err
+			}
+		}
 		if strings.HasPrefix(mode, git.Gitlink) {
 			links = append(links, name)
 		} else if _, err := root.Lstat(name + "/.git"); err == nil {

@@ -43,6 +43,18 @@ func TestASlotHasTheCommit(t *testing.T) {
 	wantClean(t, at, second)
 }
 
+// TestModesOfFoldersAreSetBack: git knows none, and a task must not leave the next one what that cannot remove.
+func TestModesOfFoldersAreSetBack(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	p := open(t, r, nil)
+	first := r.commit("a", "a")
+	s, at := take(t, p, 1, first)
+	at.sh("mkdir -p r/s; echo 1 > r/s/a; chmod 555 r/s r")
+	_, at = take(t, p, 1, keep(t, s, first).Commit)
+	check.Equal(t, "modes", "drwxr-xr-x drwxr-xr-x", at.sh("stat -c %A r r/s | xargs"))
+}
+
 // TestARepositoryThatAnAgentMadeInATrackedFolderIsGone: git passes over it.
 func TestARepositoryThatAnAgentMadeInATrackedFolderIsGone(t *testing.T) {
 	t.Parallel()
