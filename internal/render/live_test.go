@@ -95,8 +95,17 @@ func TestALogShowsASignOfLife(t *testing.T) {
 		out.Reset()
 		p.tick(begin.Add(215 * time.Second))
 		p.tick(begin.Add(230 * time.Second))
-		check.OK(t, p.Close())
 		check.Equal(t, "two tasks", "2026-01-02T03:07:40Z r-1 still running: 3m35s, 2 tasks, 1 tool call, $0.50 so far, 2 of 8 done\n", out.String())
+
+		send(231*time.Second, event.Event{Type: event.MergeWaiting, Reason: "a.txt is in the way", Merge: &event.Merge{N: 1}})
+		out.Reset()
+		p.tick(begin.Add(291 * time.Second))
+		send(292*time.Second, event.Event{Type: event.MergeLanded, Merge: &event.Merge{N: 1}})
+		p.tick(begin.Add(352 * time.Second))
+		check.OK(t, p.Close())
+		lines := strings.SplitAfter(out.String(), "\n")
+		check.Equal(t, "what waits", "2026-01-02T03:08:56Z r-1 still running: t-1 waits to land: a.txt is in the way, 4m51s, 2 tasks, 1 tool call, $0.50 so far, 2 of 8 done\n", lines[0])
+		check.Equal(t, "and then landed", "2026-01-02T03:09:57Z r-1 still running: 5m52s, 2 tasks, 1 tool call, $0.50 so far, 2 of 8 done\n", lines[len(lines)-2])
 	}
 }
 

@@ -37,6 +37,7 @@ type attempt struct {
 	conflicts int
 	used      event.Usage // so far
 	tokens    int64       // the same, or what the context holds if that is more
+	obstacle  string      // to its landing
 	speech    speech
 	refused   *event.Event    // the last gate that failed, if it was shown
 	folded    bool            // it was shown in a part of a log that is folded
@@ -74,6 +75,12 @@ func (p *progress) follow(e event.Event, at time.Time) *attempt {
 	if u := e.Usage; u != nil && e.Type != event.RunEnded {
 		a.used = *u
 		a.tokens = max(a.tokens, u.AllTokens(), u.Context)
+	}
+	if e.Merge != nil {
+		a.obstacle = ""
+	}
+	if e.Type == event.MergeWaiting {
+		a.obstacle = Line(e.Task) + " waits to land: " + Line(e.Reason)
 	}
 	if e.Type == event.AttemptEnded {
 		p.settle(e, a.title)
@@ -189,7 +196,7 @@ func (p *progress) soFar(now time.Time) string {
 		return ""
 	}
 	var began time.Time
-	tools, used, tokens := 0, p.used, p.used.AllTokens()
+	tools, used, tokens, obstacle := 0, p.used, p.used.AllTokens(), ""
 	for _, a := range p.attempts {
 		if began.IsZero() || a.began.Before(began) {
 			began = a.began
@@ -197,6 +204,7 @@ func (p *progress) soFar(now time.Time) string {
 		tools += a.tools
 		used = used.Add(a.used)
 		tokens += a.tokens
+		obstacle = cmp.Or(a.obstacle, obstacle)
 	}
 	tasks, cost := "", Cost(used)
 	if n := len(p.attempts); n > 1 {
@@ -208,7 +216,7 @@ func (p *progress) soFar(now time.Time) string {
 	if cost != "" {
 		cost += " so far"
 	}
-	return strings.Join(human.Parts(human.Span(now.Sub(began)), tasks, human.Count(tools, "tool call"), cost, share(p.counts)), ", ")
+	return strings.Join(human.Parts(obstacle, human.Span(now.Sub(began)), tasks, human.Count(tools, "tool call"), cost, share(p.counts)), ", ")
 }
 
 // share is how far the run is, if that is known.
