@@ -99,7 +99,7 @@ func (s *stage) open(ctx context.Context, op attempt.Opening) (attempt.Session, 
 		return nil, err
 	}
 	session, err := acp.Start(ctx, acp.Config{
-		Argv: []string{exe}, Dir: s.dir, Owner: op.Run.Owner, Model: op.Model,
+		Argv: []string{exe}, Dir: cmp.Or(op.Place.Dir, s.dir), Owner: op.Run.Owner, Model: op.Model,
 		Env:        append(os.Environ(), beEnv+"=1", fakeagent.ScriptEnv+"="+s.script.JSON(), fakeagent.LedgerEnv+"="+s.ledger),
 		Transcript: transcript, Folder: op.Folder, Observe: op.Observe, Now: s.now,
 		Started: func(id proc.Identity) error { return op.Started(cmp.Or(op.Task.Agent, op.Agent, "fake"), id) },

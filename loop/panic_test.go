@@ -3,18 +3,23 @@ package loop
 import (
 	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"ralph/acp"
 	"ralph/dag"
 	"ralph/event"
+	"ralph/internal/git"
 	"ralph/internal/redact"
+	"ralph/internal/slot"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 	"ralph/loop/attempt"
+	"ralph/verify"
 )
 
 // panicking is a session whose prompts panic.
@@ -123,4 +128,36 @@ func TestAPanicBeforeTheAgentKeepsItsStack(t *testing.T) {
 	stack, err := os.ReadFile(filepath.Join(s.opts.Place.Runs, r.ID(), first.ID, "panic.txt"))
 	check.That(t, err == nil && strings.Contains(string(stack), "a bug") && !strings.Contains(string(stack)+first.Reason, secret),
 		"got reason %q, stack %q, %v", first.Reason, stack, err)
+}
+
+// TestAPanicOverASlotEndsOneAttempt: the other worker lands its task, and the task is tried again and lands, too.
+func TestAPanicOverASlotEndsOneAttempt(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, say(fakeagent.Step{Do: "file", Path: "{{task}}.txt", Text: "work"}, done()))
+	for _, args := range []string{"init -q -b main", "commit -q --allow-empty -m first"} {
+		cmd := exec.CommandContext(t.Context(), "git", append([]string{"-c", "user.name=t", "-c", "user.email=t@localhost"}, strings.Fields(args)...)...)
+		cmd.Dir = s.dir
+		check.OK(t, cmd.Run())
+	}
+	repo, err := git.OpenRepo(t.Context(), s.dir)
+	check.OK(t, err)
+	var gates atomic.Int64
+	s.opts.Workers.Jobs, s.opts.Landing = 2, Landing{
+		Repo: repo, Target: "refs/heads/main",
+		Slots: slot.Open(slot.Options{Dir: t.TempDir(), State: t.TempDir(), Project: s.dir, Name: "p", Repo: repo, Sub: "."}),
+		Gates: func(attempt.Place) (verify.Gates, error) {
+			if gates.Add(1) == 1 {
+				panic("a bug")
+			}
+			return verify.Gates{}, nil
+		},
+	}
+	ids := s.add(t, dag.NewTask{Title: "one"}, dag.NewTask{Title: "other"})
+	out := s.run(t)
+	check.That(t, out.Outcome == event.OutcomeComplete && out.Work.Commits == 2, "got %s: %s", out.Outcome, out.Reason)
+	check.Equal(t, "attempts", 3, len(s.attempts(t, ids[0]))+len(s.attempts(t, ids[1])))
+	for _, id := range ids {
+		_, err := os.Stat(filepath.Join(s.dir, id+".txt"))
+		check.OK(t, err)
+	}
 }

@@ -58,15 +58,8 @@ func (r *Runner) attempt(ctx context.Context, claim dag.Claim, j attempt.Job) er
 	ctx, lose := context.WithCancelCause(ctx)
 	defer lose(nil)
 	kept := r.keeper.keep(ctx, claim, j.Agent.Name, lose)
-	l, err := r.newLane(ctx, claim, &j)
-	res := attempt.Result{Decision: attempt.Unprepared()}
-	var halted policy.Halted
-	switch {
-	case err == nil:
-		res, err = r.recovered(ctx, claim, &j, l)
-	case errors.As(err, &halted):
-		res.Decision, err = halted.Decision(), nil
-	}
+	var l *lane
+	res, err := r.recovered(ctx, claim, &j, &l)
 	res.Began = began
 	lose(nil)
 	<-kept
@@ -76,7 +69,7 @@ func (r *Runner) attempt(ctx context.Context, claim dag.Claim, j attempt.Job) er
 
 // recovered is try, but a panic ends this attempt only: its task is given back, and the
 // other workers continue. The second panic over one task ends the run.
-func (r *Runner) recovered(ctx context.Context, claim dag.Claim, j *attempt.Job, l *lane) (res attempt.Result, err error) {
+func (r *Runner) recovered(ctx context.Context, claim dag.Claim, j *attempt.Job, l **lane) (res attempt.Result, err error) {
 	defer func() {
 		p := recover()
 		if p == nil {
@@ -96,6 +89,9 @@ func (r *Runner) recovered(ctx context.Context, claim dag.Claim, j *attempt.Job,
 		if werr != nil {
 			r.bus.warn(j.Task.ID, "keeping the stack: "+werr.Error())
 		}
+		if *l != nil {
+			_ = (*l).Keep(context.WithoutCancel(ctx)) // the panic is what is reported
+		}
 		if r.ledger.panicked(j.Task.ID) > 1 {
 			bug := fmt.Errorf("attempt at %s panicked twice: %s", j.Task.ID, text)
 			r.end(event.OutcomeError, bug.Error(), bug)
@@ -112,13 +108,17 @@ func (r *Runner) finished(ctx context.Context, claim dag.Claim) bool {
 	return err == nil && slices.ContainsFunc(attempts, func(at dag.Attempt) bool { return at.ID == claim.Attempt && recovery.Finished(at) })
 }
 
-// try briefs an agent and lets it work. What it reads before, it reads after Ctrl-C too:
+// try prepares a slot, briefs an agent and lets it work. What it reads before, it reads after Ctrl-C too:
 // an interruption is for the attempt to notice, and no error.
-func (r *Runner) try(ctx context.Context, claim dag.Claim, j *attempt.Job, l *lane) (attempt.Result, error) {
+func (r *Runner) try(ctx context.Context, claim dag.Claim, j *attempt.Job, in **lane) (attempt.Result, error) {
 	var spent []budget.Finding
 	var share float64
-	var err error
-	if j.Finished == nil {
+	l, err := r.newLane(ctx, claim, j)
+	var halted policy.Halted
+	if *in = l; errors.As(err, &halted) {
+		return attempt.Result{Decision: halted.Decision()}, nil
+	}
+	if err == nil && j.Finished == nil {
 		spent, share, err = r.spending.over(context.WithoutCancel(ctx), j.Task)
 	}
 	if err == nil {
