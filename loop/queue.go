@@ -138,16 +138,11 @@ func (l *lane) move(ctx context.Context) (again bool, err error) {
 // have moved the target and failed then. If even that cannot be known, the entry stays for recovery.
 func (l *lane) withdraw(ctx context.Context, cause error, reason string) error {
 	to, e, ctx := l.opts.Landing, l.entry, context.WithoutCancel(ctx)
-	landed := false
-	err := merge.Patiently(ctx, func() error {
-		left, err := merge.Unfinish(ctx, to.Repo, to.Target, e.Onto, e.Candidate)
-		landed = left.Landed
-		return err
-	})
+	left, err := merge.Unfinish(ctx, to.Repo, to.Target, e.Onto, e.Candidate)
 	switch {
 	case err != nil:
 		return errors.Join(cause, err)
-	case landed:
+	case left.Landed:
 		l.emit(event.MergeLanded, "")
 		return nil
 	}

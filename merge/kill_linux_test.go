@@ -68,7 +68,7 @@ func gitOf(cmd *exec.Cmd) int {
 func (r repo) unfinish(onto, candidate string) Left {
 	r.t.Helper()
 	for {
-		left, err := Unfinish(r.t.Context(), r.Repo, main, onto, candidate)
+		left, err := unfinish(r.t.Context(), r.Repo, main, onto, candidate)
 		if !errors.Is(err, ErrLocked) {
 			check.OK(r.t, err)
 			return left
@@ -232,7 +232,7 @@ func TestALockOfALiveProcessStays(t *testing.T) {
 	r.killAt(base, next)
 	check.OK(t, os.Remove(filepath.Join(r.dir, ".git/index.lock")))
 	r.write(".git/refs/heads/main.lock", base+"\n") // as git commit does at its end, with HEAD.lock
-	_, err := Unfinish(t.Context(), r.Repo, main, base, next)
+	_, err := unfinish(t.Context(), r.Repo, main, base, next)
 	check.That(t, errors.Is(err, ErrLocked), "got %v, want ErrLocked", err)
 	for _, name := range []string{"HEAD.lock", "refs/heads/main.lock"} {
 		check.OK(t, os.Remove(filepath.Join(r.dir, ".git", name)))
@@ -247,7 +247,7 @@ func TestALockOfALiveProcessStays(t *testing.T) {
 	check.OK(t, err)
 	_, err = os.Lstat(filepath.Join(r.dir, ".git/index.lock"))
 	check.OK(t, err)
-	_, err = Unfinish(t.Context(), r.Repo, main, base, next)
+	_, err = unfinish(t.Context(), r.Repo, main, base, next)
 	check.That(t, errors.Is(err, ErrLocked), "got %v, want ErrLocked", err)
 	_, err = os.Lstat(filepath.Join(r.dir, ".git/index.lock"))
 	check.OK(t, err)

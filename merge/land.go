@@ -103,10 +103,7 @@ func (l *landing) look(ctx context.Context) (done bool, err error) {
 	if err != nil || tip == l.onto {
 		return l.onto == l.candidate, err
 	}
-	if tip != "" {
-		done, err = l.repo.IsAncestor(ctx, l.candidate, tip)
-	}
-	if !done && err == nil {
+	if done, err = Has(ctx, l.repo, l.target, l.candidate); !done && err == nil {
 		err = fmt.Errorf("%w: to %.10q", ErrMoved, tip)
 	}
 	return done, err

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode"
 
-	"ralph/internal/plain"
+	"ralph/internal/term"
 )
 
 // Trailers that commits are found by: of the attempt, and of what it changed.
@@ -27,7 +27,7 @@ func (m Message) String() string {
 	var b strings.Builder
 	b.WriteString(cmp.Or(oneLine(m.Title), oneLine(m.Task), "Untitled") + "\n")
 	blank := true
-	for line := range strings.SplitSeq(strings.Trim(clean(m.Body), "\n"), "\n") {
+	for line := range strings.SplitSeq(strings.Trim(term.Block(m.Body), "\n"), "\n") {
 		line = strings.TrimRightFunc(line, unicode.IsSpace)
 		if line == "" {
 			blank = true
@@ -55,18 +55,4 @@ func (m Message) String() string {
 	return strings.TrimRight(b.String(), "\n") + "\n"
 }
 
-// clean ends lines with newlines only and drops what a terminal would act on and nobody sees.
-func clean(text string) string {
-	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\ufffd"), "\r\n", "\n")
-	return strings.Map(func(r rune) rune {
-		switch {
-		case plain.IsLineEnd(r):
-			return '\n'
-		case r != '\t' && unicode.IsControl(r) || plain.IsInvisible(r):
-			return -1
-		}
-		return r
-	}, text)
-}
-
-func oneLine(text string) string { return strings.Join(strings.Fields(clean(text)), " ") }
+func oneLine(text string) string { return strings.Join(strings.Fields(term.Block(text)), " ") }

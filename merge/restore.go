@@ -28,8 +28,7 @@ func (l *landing) restore(ctx context.Context) (kept []string, err error) {
 		return nil, err
 	}
 	changes = slices.DeleteFunc(changes, func(c git.Diff) bool {
-		_, newer := committed[c.Path]
-		return newer || c.Was.Mode == git.Gitlink || c.Now.Mode == git.Gitlink
+		return committed(c) != c.Was || c.Was.Mode == git.Gitlink || c.Now.Mode == git.Gitlink
 	})
 	// What was there before goes first: a new file may stand where its folder was.
 	slices.SortStableFunc(changes, func(a, b git.Diff) int { return cmp.Compare(min(b.Was.Mode, "1"), min(a.Was.Mode, "1")) })
@@ -48,8 +47,8 @@ func (l *landing) restore(ctx context.Context) (kept []string, err error) {
 		}
 		var reset, again []string
 		for _, c := range slices.Backward(changes) {
-			is := files.at(c)
-			if index.at(c) == c.Now {
+			is := files(c)
+			if index(c) == c.Now {
 				reset = append(reset, c.Was.Line(c.Path))
 			}
 			info, missing := os.Lstat(l.at(c.Path))
@@ -82,28 +81,24 @@ func (l *landing) restore(ctx context.Context) (kept []string, err error) {
 	return kept, err
 }
 
-// since is what a tree has other than onto, by path.
-func (l *landing) since(ctx context.Context, tree string) (entries, error) {
+// since says what a tree has at the paths of changes of onto.
+func (l *landing) since(ctx context.Context, tree string) (func(git.Diff) git.Entry, error) {
 	list, err := l.repo.DiffTrees(ctx, l.onto, tree)
-	e := entries{}
+	now := map[string]git.Entry{}
 	for _, c := range list {
-		e[c.Path] = c.Now
+		now[c.Path] = c.Now
 	}
-	return e, err
+	return func(c git.Diff) git.Entry {
+		if e, changed := now[c.Path]; changed {
+			return e
+		}
+		return c.Was
+	}, err
 }
 
-type entries map[string]git.Entry
-
-func (e entries) at(c git.Diff) git.Entry {
-	if now, changed := e[c.Path]; changed {
-		return now
-	}
-	return c.Was
-}
-
-// files is what the working tree has at these paths other than onto. Git reads them, as links,
+// files says what the working tree has at these paths. Git reads them, as links,
 // modes and filters make it difficult.
-func (l *landing) files(ctx context.Context, changes []git.Diff) (entries, error) {
+func (l *landing) files(ctx context.Context, changes []git.Diff) (func(git.Diff) git.Entry, error) {
 	var list []string
 	for _, c := range changes {
 		info, err := os.Lstat(l.at(c.Path))

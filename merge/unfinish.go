@@ -20,8 +20,22 @@ type Left struct {
 // Unfinish cleans up after a landing whose ralph died, and after a power cut. It waits for
 // one that is still in progress. A candidate that is not in the target is taken out of the
 // working tree that was to follow; a person's changes stay. Doing it again changes nothing.
-// The error is ErrLocked while somebody else holds a lock of git.
+// While somebody else holds a lock of git it tries again for some seconds; the error is ErrLocked then.
 func Unfinish(ctx context.Context, r *git.Repo, target, onto, candidate string) (left Left, err error) {
+	for range 100 {
+		if left, err = unfinish(ctx, r, target, onto, candidate); !errors.Is(err, ErrLocked) {
+			break
+		}
+		select {
+		case <-ctx.Done():
+			return left, err
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	return left, err
+}
+
+func unfinish(ctx context.Context, r *git.Repo, target, onto, candidate string) (left Left, err error) {
 	l := &landing{repo: r, target: target, onto: onto, candidate: candidate}
 	last, err := l.begin(ctx)
 	if err == nil {
@@ -36,21 +50,6 @@ func Unfinish(ctx context.Context, r *git.Repo, target, onto, candidate string) 
 		return left, fmt.Errorf("clean up the landing on %s: %w", target, err)
 	}
 	return left, nil
-}
-
-// Patiently does something again for some seconds as long as it fails with ErrLocked.
-func Patiently(ctx context.Context, do func() error) error {
-	for tries := 1; ; tries++ {
-		err := do()
-		if !errors.Is(err, ErrLocked) || tries == 100 {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return err
-		case <-time.After(100 * time.Millisecond):
-		}
-	}
 }
 
 // takeBack makes the working tree as it was, unless the candidate has landed.

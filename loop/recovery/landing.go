@@ -19,72 +19,38 @@ type Parallel struct {
 	Slots *slot.Pool
 }
 
-// landings says what became of the work that dead runs were landing. Until that is known, nobody
+// settle says what became of work that was landing when its task was taken away. Until that is known, nobody
 // else can land.
-func (r Recoverer) landings(ctx context.Context, f *found, rec *Recovery) error {
-	for _, m := range f.landing {
-		left, err := r.unfinish(ctx, f.at.Repo, m)
-		if err != nil {
-			return err
-		}
-		err = r.Store.Update(ctx, func(g *dag.Graph) error { return r.settle(g, m, left, f) })
-		switch {
-		case errors.Is(err, dag.ErrLost), errors.Is(err, dag.ErrRefused): // another process was faster
-		case err != nil:
-			return err
-		case left.Landed:
-			f.landed(m, rec)
-		}
-	}
-	return nil
-}
-
-// landed moves the task whose work has landed from what is to be reclaimed to what was recovered.
-func (f *found) landed(m dag.Merge, rec *Recovery) {
-	if i := f.holder(m); i >= 0 {
-		t := f.tasks[i]
-		rec.Tasks = append(rec.Tasks, Reclaimed{
-			Task: t.ID, Title: t.Title, Run: f.owner[t.Owner].ID, Attempt: m.Attempt, Phase: f.last[t.ID].Phase, Action: Landed,
-			Reason: "its run died after its work had landed; done",
-		})
-		f.tasks = slices.Delete(f.tasks, i, i+1)
-	}
-}
-
-// holder is the index of the task that is still claimed by the attempt which entered its work, or -1.
-func (f *found) holder(m dag.Merge) int {
-	return slices.IndexFunc(f.tasks, func(t dag.Task) bool { return t.ID == m.Task && f.last[t.ID].ID == m.Attempt })
-}
-
-// unfinish asks the target. Where there is no repository any more, nothing has landed in it.
-func (r Recoverer) unfinish(ctx context.Context, repo *git.Repo, m dag.Merge) (left merge.Left, err error) {
-	if repo == nil {
-		return left, nil
-	}
-	err = merge.Patiently(ctx, func() error {
-		left, err = merge.Unfinish(ctx, repo, m.Target, m.Onto, m.Candidate)
+func (r Recoverer) settle(ctx context.Context, repo *git.Repo, m dag.Merge) error {
+	left, err := unfinish(ctx, repo, m)
+	if err != nil {
 		return err
-	})
-	return left, err
+	}
+	reason := whyDropped(left)
+	if left.Landed {
+		reason = "it landed after its task was taken away"
+	}
+	err = r.Store.Update(ctx, func(g *dag.Graph) error { return g.SettleLanding(m.N, left.Landed, reason) })
+	if errors.Is(err, dag.ErrRefused) { // another process was faster
+		return nil
+	}
+	return err
 }
 
-// settle stores what became of one entry, in the caller's transaction. If the work has landed and
-// its run still has the task, the task is done: all that its run had left to do is to store that.
-func (r Recoverer) settle(g *dag.Graph, m dag.Merge, left merge.Left, f *found) error {
+func whyDropped(left merge.Left) string {
 	reason := "its run died before the target moved"
 	if len(left.Kept) > 0 {
 		reason += "; left alone, because somebody changed them: " + human.List(left.Kept, maxNamed)
 	}
-	i := f.holder(m)
-	switch {
-	case i < 0 && left.Landed:
-		return g.SettleLanding(m.N, true, "it landed after its task was taken away")
-	case i < 0:
-		return g.SettleLanding(m.N, false, reason)
-	case left.Landed:
-		return r.Complete(g, f.tasks[i], m, f.last[m.Task])
+	return reason
+}
+
+// unfinish asks the target. Where there is no repository any more, nothing has landed in it.
+func unfinish(ctx context.Context, repo *git.Repo, m dag.Merge) (merge.Left, error) {
+	if repo == nil {
+		return merge.Left{}, nil
 	}
-	return g.Drop(f.tasks[i].Claim(), m.N, reason)
+	return merge.Unfinish(ctx, repo, m.Target, m.Onto, m.Candidate)
 }
 
 // kept is what became of the changes in the slot of a dead attempt.

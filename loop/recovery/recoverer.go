@@ -37,14 +37,19 @@ type Recoverer struct {
 
 // found is what a look at the graph shows of dead runs.
 type found struct {
-	runs  []dag.Run
-	tasks []dag.Task
-	owner map[string]dag.Run
-	last  map[string]dag.Attempt // at each of the tasks
-	gone  map[string]string      // attempts whose tasks people took away, and their owners
+	runs    []dag.Run
+	tasks   []stale
+	gone    map[string]string // attempts whose tasks people took away, and their owners
+	landing []dag.Merge       // what was landing, of tasks that were taken away
+	at      Parallel          // zero if no agent ever worked in a slot
+}
 
-	at      Parallel    // zero if no agent ever worked in a slot
-	landing []dag.Merge // what was landing
+// stale is a task that a dead run holds.
+type stale struct {
+	dag.Task
+	run   dag.Run
+	last  dag.Attempt
+	entry dag.Merge // zero unless it was landing
 }
 
 // Recover kills what is left of dead runs, then reclaims their tasks: fencing protects
@@ -60,23 +65,13 @@ func (r Recoverer) Recover(ctx context.Context) (Recovery, error) {
 		return rec, err
 	}
 	failpoint.Hit("K14")
-	if err := r.landings(ctx, &f, &rec); err != nil {
-		return rec, err
+	for _, m := range f.landing {
+		if err := r.settle(ctx, f.at.Repo, m); err != nil {
+			return rec, err
+		}
 	}
 	for _, t := range f.tasks {
-		var task Reclaimed
-		slot, kerr := r.keep(ctx, f.at, f.last[t.ID]) // it may take long, and nobody else takes the slot before the task is free
-		err := r.Store.Update(ctx, func(g *dag.Graph) (err error) {
-			if err := g.Holds(t.Claim()); err != nil {
-				return err
-			}
-			if kerr != nil {
-				return kerr
-			}
-			task, err = r.reclaim(ctx, g, t, f, slot)
-			failpoint.Hit("K14")
-			return err
-		})
+		task, err := r.take(ctx, t, f.at)
 		if errors.Is(err, dag.ErrLost) {
 			continue // another process was faster
 		}
@@ -106,36 +101,30 @@ func (r Recoverer) Preview(ctx context.Context) (Recovery, error) {
 	for _, run := range f.runs {
 		rec.Runs = append(rec.Runs, run.ID)
 	}
-	for _, m := range f.landing {
-		if f.at.Repo == nil {
-			break
-		}
-		has, err := merge.Has(ctx, f.at.Repo, m.Target, m.Candidate)
-		if err != nil {
-			return rec, err
-		}
-		if has {
-			f.landed(m, &rec)
-		}
-	}
 	for _, t := range f.tasks {
-		task, _ := r.decide(t, f)
+		landed := false
+		if t.entry.N > 0 && f.at.Repo != nil {
+			if landed, err = merge.Has(ctx, f.at.Repo, t.entry.Target, t.entry.Candidate); err != nil {
+				return rec, err
+			}
+		}
+		task, _ := r.decide(t, landed)
 		rec.Tasks = append(rec.Tasks, task)
 	}
 	return rec, nil
 }
 
 func (r Recoverer) find(ctx context.Context) (found, error) {
-	f, parallel := found{owner: map[string]dag.Run{}, last: map[string]dag.Attempt{}}, false
-	err := r.Store.View(ctx, func(g *dag.Graph) (err error) {
-		if f.tasks, err = g.Stale(r.Life); err != nil {
+	f, parallel := found{gone: map[string]string{}}, false
+	err := r.Store.View(ctx, func(g *dag.Graph) error {
+		tasks, err := g.Stale(r.Life)
+		if err != nil {
 			return err
 		}
-		for _, t := range f.tasks {
-			f.last[t.ID], _ = lastAttempt(g, t) // the first error of the database is that of the transaction
-			if f.owner[t.Owner], err = g.Owner(t.Owner); err != nil {
-				return err
-			}
+		for _, t := range tasks {
+			run, _ := g.Owner(t.Owner) // the first error of the database is that of the transaction
+			last, _ := lastAttempt(g, t)
+			f.tasks = append(f.tasks, stale{Task: t, run: run, last: last})
 		}
 		if err := r.leaving(g, &f); err != nil {
 			return err
@@ -143,7 +132,7 @@ func (r Recoverer) find(ctx context.Context) (found, error) {
 		if err := r.unlanded(g, &f); err != nil {
 			return err
 		}
-		parallel = g.UsesSlots() || len(f.landing) > 0
+		parallel = g.UsesSlots() || f.inSlots()
 		open, err := g.OpenRuns()
 		f.runs = slices.DeleteFunc(open, func(run dag.Run) bool { return !r.Dead(run) })
 		return err
@@ -161,7 +150,7 @@ func (r Recoverer) find(ctx context.Context) (found, error) {
 
 // inSlots says that dead runs left something in slots, or landing.
 func (f found) inSlots() bool {
-	return len(f.landing) > 0 || slices.ContainsFunc(slices.Collect(maps.Values(f.last)), func(a dag.Attempt) bool { return a.Slot > 0 })
+	return len(f.landing) > 0 || slices.ContainsFunc(f.tasks, func(t stale) bool { return t.last.Slot > 0 || t.entry.N > 0 })
 }
 
 // silence is how long a run without a heartbeat counts as alive if its process is out of sight.
@@ -170,7 +159,6 @@ const silence = 2 * time.Minute
 // leaving finds tasks that wait for the agent of a dead run to go.
 func (r Recoverer) leaving(g *dag.Graph, f *found) error {
 	leaving, err := g.Leaving()
-	f.gone = map[string]string{}
 	for attempt, owner := range leaving {
 		run, err := g.Owner(owner)
 		if err != nil {
@@ -196,12 +184,16 @@ func (r Recoverer) gone(run dag.Run, silence time.Duration) bool {
 func (r Recoverer) unlanded(g *dag.Graph, f *found) error {
 	landing, err := g.MergesIn(dag.MergeLanding)
 	for _, m := range landing {
+		if i := slices.IndexFunc(f.tasks, func(t stale) bool { return t.last.ID == m.Attempt }); i >= 0 {
+			f.tasks[i].entry = m
+			continue
+		}
 		a, _ := g.Attempt(m.Attempt)
 		run, err := g.RunOf(m.Attempt)
 		if err != nil {
 			return err
 		}
-		if f.holder(m) >= 0 || !a.EndedAt.IsZero() || r.over(run) {
+		if !a.EndedAt.IsZero() || r.over(run) {
 			f.landing = append(f.landing, m)
 		}
 	}
@@ -237,12 +229,14 @@ func (f found) each(do func(owner string) (int, error)) (int, error) {
 }
 
 // decide says what becomes of a task, without doing it.
-func (r Recoverer) decide(t dag.Task, f found) (Reclaimed, dag.ReclaimOptions) {
-	last, run := f.last[t.ID], f.owner[t.Owner]
-	seen := slices.MaxFunc([]time.Time{run.Heartbeat, last.StartedAt, last.Heartbeat}, time.Time.Compare)
-	action, how := r.Rules.decide(t, last, seen, r.Now())
+func (r Recoverer) decide(t stale, landed bool) (Reclaimed, dag.ReclaimOptions) {
+	seen := slices.MaxFunc([]time.Time{t.run.Heartbeat, t.last.StartedAt, t.last.Heartbeat}, time.Time.Compare)
+	action, how := r.Rules.decide(t.Task, t.last, seen, r.Now())
+	if landed {
+		action, how.Reason = Landed, "its run died after its work had landed; done"
+	}
 	return Reclaimed{
-		Task: t.ID, Title: t.Title, Run: run.ID, Attempt: last.ID, Phase: last.Phase, Action: action, Reason: how.Reason,
+		Task: t.ID, Title: t.Title, Run: t.run.ID, Attempt: t.last.ID, Phase: t.last.Phase, Action: action, Reason: how.Reason,
 	}, how
 }
 
@@ -254,27 +248,58 @@ func lastAttempt(g *dag.Graph, t dag.Task) (dag.Attempt, error) {
 	return attempts[len(attempts)-1], nil
 }
 
-// reclaim reclaims one task, in the caller's transaction.
-func (r Recoverer) reclaim(ctx context.Context, g *dag.Graph, t dag.Task, f found, slot kept) (Reclaimed, error) {
-	last := f.last[t.ID]
-	task, how := r.decide(t, f)
-	if slot.lost && how.Unverified == last.ID {
+// take reclaims one task, or completes it if its work has landed: all that its run had left to do was to store
+// that. Only the rest of it is in the transaction, because git may take long; the slot is nobody else's before.
+func (r Recoverer) take(ctx context.Context, t stale, at Parallel) (task Reclaimed, err error) {
+	var left merge.Left
+	if t.entry.N > 0 {
+		if left, err = unfinish(ctx, at.Repo, t.entry); err != nil {
+			return task, err
+		}
+	}
+	slot, kerr := r.keep(ctx, at, t.last)
+	err = r.Store.Update(ctx, func(g *dag.Graph) error {
+		if err := g.Holds(t.Claim()); err != nil {
+			return err
+		}
+		if left.Landed {
+			task, _ = r.decide(t, true)
+			return r.Complete(g, t.Task, t.entry, t.last)
+		}
+		if t.entry.N > 0 {
+			if err := g.Drop(t.Claim(), t.entry.N, whyDropped(left)); err != nil && !errors.Is(err, dag.ErrRefused) {
+				return err
+			}
+		}
+		if kerr != nil {
+			return kerr
+		}
+		task, err = r.reclaim(ctx, g, t, slot)
+		failpoint.Hit("K14")
+		return err
+	})
+	return task, err
+}
+
+// reclaim makes one task available again, in the caller's transaction.
+func (r Recoverer) reclaim(ctx context.Context, g *dag.Graph, t stale, slot kept) (Reclaimed, error) {
+	task, how := r.decide(t, false)
+	if slot.lost && how.Unverified == t.last.ID {
 		task.Action, how.Unverified = Released, ""
-		how.Reason = "its run died " + during(last.Phase) + ", and its slot is gone; released"
-		task.Reason = how.Reason
+		how.Reason = "its run died " + during(t.last.Phase) + ", and its slot is gone; released"
 	}
 	if how.Unverified == "" && !how.Fail { // finished work is about to be verified
-		note, fail, err := r.dirty(ctx, g, last, slot)
+		note, fail, err := r.dirty(ctx, g, t.last, slot)
 		if err != nil {
 			return task, err
 		}
 		if how.Reason += note; fail {
 			task.Action, how.Fail, how.Counted = Failed, true, true
-			how.Reason = fmt.Sprintf("its run died %s and %s", during(last.Phase), note)
+			how.Reason = fmt.Sprintf("its run died %s and %s", during(t.last.Phase), note)
 		}
-		task.Reason = how.Reason
 	}
-	return task, Reclaim(g, t, how, r.Now())
+	task.Reason = how.Reason
+	return task, Reclaim(g, t.Task, how, r.Now())
 }
 
 // alone reports whether only dead runs hold tasks.
