@@ -172,18 +172,31 @@ func (l *landing) fastForward(ctx context.Context, before os.FileInfo) error {
 		return l.explain(ctx, err)
 	}
 	l.forget()
-	if strings.Contains(said, "ralph: writing") || l.tree.Dir == "" && (l.checkout(ctx) != nil || l.tree.Dir == "") {
+	if strings.Contains(said, "ralph: writing") {
 		return nil
 	}
-	// It was checked out just before it moved, or hooks cannot be run. Git refuses to overwrite changes.
-	follow := []string{"read-tree", "-m", "-u", l.onto, l.candidate}
-	err = l.withIndex(func(call git.Call) error {
-		_, err := l.repo.Git(ctx, call, follow...)
-		return err
-	})
-	if err != nil { // not to be tried again: the target has moved
-		err = fmt.Errorf("it has landed, but the files in %s are still the old ones, and a commit of all of them would take it back (%v); to bring them up to date: git -C %[1]q %[3]s", //nolint:errorlint // so it is no ErrLocked
-			l.tree.Dir, err, strings.Join(follow, " "))
+	return l.follow(ctx)
+}
+
+// follow brings the files to a target that has moved without them: it was checked out just before, or hooks cannot
+// be run. Git refuses to overwrite changes.
+func (l *landing) follow(ctx context.Context) (err error) {
+	if l.tree.Dir == "" {
+		err = l.checkout(ctx)
+	}
+	if l.tree.Dir == "" { // nor does a rebase have its files
+		return nil
+	}
+	command := []string{"read-tree", "-m", "-u", l.onto, l.candidate}
+	if err == nil {
+		err = l.withIndex(func(call git.Call) error {
+			_, err := l.repo.Git(ctx, call, command...)
+			return err
+		})
+	}
+	if err != nil { // no ErrLocked: it is not to be tried again
+		err = fmt.Errorf("it has landed, but the files in %s are still the old ones, and a commit of all of them would take it back (%s); to bring them up to date: git -C %[1]q %[3]s",
+			l.tree.Dir, err.Error(), strings.Join(command, " "))
 	}
 	return err
 }
