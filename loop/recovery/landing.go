@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 
 	"ralph/dag"
 	"ralph/internal/git"
@@ -91,7 +90,7 @@ func (r Recoverer) keep(ctx context.Context, at Parallel, last dag.Attempt) (k k
 	if err != nil {
 		return k, err
 	}
-	k.files = strings.FieldsFunc(out, func(r rune) bool { return r == 0 })
+	k.files = git.Split(out)
 	if k.ref = ref; r.Rules.OnDirty == Stash && !Finished(last) {
 		k.ref = merge.StashRef(last.Task, last.ID)
 	}
