@@ -26,7 +26,6 @@ type NewTask struct {
 	MaxRetries  *int
 	Locks       []string // that a claim takes with it: a name, or path: and a path
 	Paths       []string // globs: what it will touch
-	Undoes      []string // IDs of tasks whose work it takes back, which are open again when that lands
 
 	AllowTampering bool
 }
@@ -66,9 +65,6 @@ func (g *Graph) Add(t NewTask) (string, error) {
 	n, id, err := g.insert(t, parent, feature)
 	if err != nil {
 		return "", err
-	}
-	for _, undone := range t.Undoes {
-		g.tx.Do(undoSQL, ":task", n, ":undone", undone)
 	}
 	g.addChildren(parent.N, 1, Pending)
 	for _, blocker := range t.After {

@@ -75,6 +75,9 @@ func (g *Graph) Claim(opts ClaimOptions) (Claim, bool, error) {
 	if err != nil || p.found.n == 0 {
 		return Claim{}, false, err
 	}
+	if !p.found.finished && g.dropUndo(p.found.n) {
+		return g.Claim(opts)
+	}
 	t, err := db.One(g.tx, claimSQL, g.scanTask, ":n", p.found.n, ":owner", opts.Run.Owner,
 		":lease", g.now.Add(opts.Lease).UnixMilli(), ":now", g.millis())
 	if err != nil {

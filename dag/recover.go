@@ -79,7 +79,11 @@ func (g *Graph) Reclaim(t Task, how ReclaimOptions) error {
 	g.log(n.n, kind, how.Reason)
 	g.move(n, to, by)
 	g.tx.Do(reclaimedSQL, ":n", n.n, ":counted", how.Counted, ":unverified", db.OrNull(how.Unverified))
-	return g.tx.Exec(diedSQL, ":n", n.n, ":generation", t.Generation, ":reason", db.OrNull(g.said(how.Reason)), ":now", g.millis())
+	g.tx.Do(diedSQL, ":n", n.n, ":generation", t.Generation, ":reason", db.OrNull(g.said(how.Reason)), ":now", g.millis())
+	if how.Unverified == "" {
+		g.dropUndo(n.n)
+	}
+	return g.tx.Err()
 }
 
 // Died ends the record of a run whose process is gone. Doing so twice changes nothing.

@@ -71,7 +71,11 @@ func (g *Graph) Fail(c Claim, reason string) error {
 		return err
 	}
 	g.log(t.n, LogFailure, reason)
-	return g.settle(t, c, Failed, ByFail, event.AttemptFailed, reason)
+	if err := g.settle(t, c, Failed, ByFail, event.AttemptFailed, reason); err != nil {
+		return err
+	}
+	g.dropUndo(t.n)
+	return g.tx.Err()
 }
 
 // Release is how a claim is given back without a result.
@@ -131,6 +135,9 @@ func (g *Graph) RetryAtMost(c Claim, reason string, limit int) (Status, error) {
 	now, err := g.Task(c.Task.ID)
 	if err != nil {
 		return "", err
+	}
+	if g.takesBack(t.n) {
+		limit = 0
 	}
 	if now.Retries >= limit {
 		g.tx.Do(verifiedSQL, ":verification", "failed", ":n", t.n)

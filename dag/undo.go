@@ -1,10 +1,18 @@
 package dag
 
-import "ralph/internal/db"
+import (
+	"fmt"
+
+	"ralph/event"
+	"ralph/internal/db"
+)
 
 const (
-	undoSQL   = `INSERT INTO undoes (task, undone) SELECT :task, n FROM tasks WHERE id = :undone;`
-	undoneSQL = `SELECT undone FROM undoes WHERE task = :task;`
+	undoing    = `SELECT t.id FROM undoes u JOIN tasks t ON t.n = u.task WHERE t.status <> 'done' AND u.undone = `
+	undoingSQL = undoing + `:undone;`
+	undoneSQL  = `SELECT undone FROM undoes WHERE task = :task;`
+	undoSQL    = `
+INSERT INTO undoes (task, undone) SELECT :task, n FROM tasks WHERE id = :undone AND status = 'done' AND NOT EXISTS (` + undoing + `tasks.n);`
 
 	landedOfSQL = `SELECT ` + mergeColumns + ` FROM merges WHERE task = :task AND state = 'landed' ORDER BY n DESC LIMIT 1;`
 	// Whoever waits for a task waits for the groups that it is in, and so do the members of a group that waits.
@@ -19,6 +27,64 @@ SELECT ` + mergeColumns + ` FROM merges
 WHERE n IN (SELECT (SELECT max(m.n) FROM merges m WHERE m.task = d.n AND m.state = 'landed')
     FROM d JOIN tasks t ON t.n = d.n WHERE d.waits AND d.n <> :task AND t.status = 'done') ORDER BY n DESC;`
 )
+
+// Undo stores a commit that takes back the work of tasks: as work of a task of its own which is finished, and which a
+// person wants to land. So whoever lands finished work next does so, and no agent is needed.
+func (g *Graph) Undo(t NewTask, m NewMerge, undone ...string) (Claim, error) {
+	t.Kind, t.AllowTampering = Check, true
+	id, err := g.Add(t)
+	if err != nil {
+		return Claim{}, err
+	}
+	scope := Scope{Task: id}
+	run, err := g.StartRun(scope, Process{})
+	if err != nil {
+		return Claim{}, err
+	}
+	c, _, err := g.Claim(ClaimOptions{Run: run, Scope: scope, Slots: true})
+	if err != nil {
+		return c, err
+	}
+	entered, err := g.Enter(c, m)
+	if err != nil {
+		return c, err
+	}
+	g.tx.Do(acceptedSQL, ":n", entered.N)
+	for _, other := range undone {
+		err := g.change(fmt.Errorf("%w: somebody else has undone %s, or is about to", ErrRefused, other), undoSQL, ":task", c.Task.N, ":undone", other)
+		if err != nil {
+			return c, err
+		}
+	}
+	if err := g.Release(c, Release{Reason: "it is to land", Uncounted: true, Finished: true}); err != nil {
+		return c, err
+	}
+	return c, g.EndRun(run.ID, event.OutcomeComplete, "", 0)
+}
+
+// Undoing is the task that is to take back the work of another, "" if there is none.
+func (g *Graph) Undoing(t Task) (string, error) {
+	return db.One(g.tx, undoingSQL, (*db.Row).Text, ":undone", t.N)
+}
+
+// Undone lists the tasks whose work a task takes back.
+func (g *Graph) Undone(t Task) (ids []string, err error) {
+	for _, n := range g.numbers(undoneSQL, ":task", t.N) {
+		ids = append(ids, g.node(n).id)
+	}
+	return ids, g.tx.Err()
+}
+
+// dropUndo deletes a task that was to take work back and cannot any more: there is nothing in it for an agent to do.
+func (g *Graph) dropUndo(n int64) bool {
+	undo := g.takesBack(n)
+	if undo {
+		g.deleteTree(g.node(n))
+	}
+	return undo
+}
+
+func (g *Graph) takesBack(n int64) bool { return len(g.numbers(undoneSQL, ":task", n)) > 0 }
 
 // LandedWork is the entry with which the work of a task landed that is done, or the zero one.
 func (g *Graph) LandedWork(t Task) (Merge, error) {

@@ -52,7 +52,11 @@ func (b briefer) assign(claim dag.Claim, agent string, iteration int) attempt.Jo
 func (b briefer) resume(claim dag.Claim, j *attempt.Job) {
 	old := claim.Resumed
 	f, err := readFinished(b.opts.Place.Runs, old)
-	if err != nil {
+	switch {
+	case err == nil:
+	case claim.Merge.Accepted: // what it is about is all that a commit has to say
+		f.Set.Journal = claim.Task.Description
+	default:
 		b.bus.warn(claim.Task.ID, "the finished work of "+old.ID+" cannot be verified alone, so the agent is run again: "+err.Error())
 		return
 	}

@@ -144,11 +144,11 @@ func earlier(a, b time.Time) time.Time {
 func (c *claimer) look(ctx context.Context, running int) (l look, err error) {
 	var tally dag.Tally
 	err = c.opts.Graph.Store.Update(ctx, func(g *dag.Graph) error {
-		if err := c.claim(g, running, &l); err != nil || l.ok {
+		if err := c.claim(g, running, &l); err != nil || l.ok || c.opts.Graph.Finished {
 			return err
 		}
 		tally, err = g.Tally(c.opts.Graph.Scope)
-		if end := resolved(tally, running); err == nil && end.kind != "" && !c.opts.Graph.Finished {
+		if end := resolved(tally, running); err == nil && end.kind != "" {
 			l.end, l.near = end, nil
 		}
 		return err

@@ -175,8 +175,8 @@ func (r *Runner) counts(ctx context.Context) *event.Counts {
 
 // count counts what is in scope; of a run that is only to land what is finished, the tasks that it took.
 func (r *Runner) count(g *dag.Graph) (c event.Counts, err error) {
-	t, err := g.Tally(r.opts.Graph.Scope)
 	if !r.opts.Graph.Finished {
+		t, err := g.Tally(r.opts.Graph.Scope)
 		return countsOf(t), err
 	}
 	_, tasks := r.ledger.resolved()
@@ -189,7 +189,7 @@ func (r *Runner) count(g *dag.Graph) (c event.Counts, err error) {
 		}
 	}
 	c.Total, c.Remaining = len(tasks), len(tasks)-c.Done-c.Failed
-	return c, err
+	return c, nil
 }
 
 // settle stores what came of an attempt, counts it, and wakes who waits for that.

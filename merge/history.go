@@ -7,12 +7,6 @@ import (
 	"ralph/internal/git"
 )
 
-// CommitOf finds the commit of an attempt in the history of a branch, "" if there is none: where the
-// history was rewritten since it landed, it is another one than that which landed.
-func CommitOf(ctx context.Context, r *git.Repo, branch, attempt string) (string, error) {
-	return r.Line(ctx, "log", "-1", "--no-show-signature", "--format=%H", "--grep=^"+attemptTrailer+": "+attempt+"$", branch, "--")
-}
-
 // Unpushed says whether work that landed on a branch is not on a remote yet, as far as is known here.
 func Unpushed(ctx context.Context, r *git.Repo, branch, remote string) (bool, error) {
 	commit, err := r.Line(ctx, "rev-list", "-n", "1", "--grep=^"+attemptTrailer+": ", branch, "--not", "--remotes="+remote, "--")
@@ -48,11 +42,18 @@ func Lost(ctx context.Context, r *git.Repo, branch, since string, patches map[st
 	return lost, nil
 }
 
-// Revert takes the changes of a commit back, on top of another one.
-func Revert(ctx context.Context, r *git.Repo, onto, commit string) (Built, error) {
+// Revert takes the work of an attempt back that is in the history of a branch, on top of another commit. It returns
+// the commit that had the work, "" if there is none: where the history was rewritten since it landed, it is
+// another one than that which landed.
+func Revert(ctx context.Context, r *git.Repo, branch, attempt, onto string) (string, Built, error) {
+	commit, err := r.Line(ctx, "log", "-1", "--no-show-signature", "--format=%H", "--grep=^"+attemptTrailer+": "+attempt+"$", branch, "--")
+	if err != nil || commit == "" {
+		return "", Built{}, err
+	}
 	before, err := r.CommitTree(ctx, commit+"^^{tree}", "Revert", commit)
 	if err != nil {
-		return Built{}, err
+		return "", Built{}, err
 	}
-	return Build(ctx, r, onto, commit, before, "Revert")
+	built, err := Build(ctx, r, onto, commit, before, "Revert")
+	return commit, built, err
 }

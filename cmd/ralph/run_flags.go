@@ -21,7 +21,6 @@ type runOptions struct {
 	MaxCost                                 *float64
 	MaxDuration, Until, Wait, ModelStrategy *string
 
-	undo     bool                                        // a person takes back work: nobody else reviews that
 	finished bool                                        // only land work that is finished
 	badAgent error                                       // what is wrong with the agent's flags: it is reported like every end of a run
 	settings map[string]string                           // flags that a run that continues this one has, too

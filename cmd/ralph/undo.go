@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -38,118 +37,118 @@ type undoOptions struct {
 }
 
 func runUndo(ctx context.Context, a *app, o undoOptions) error {
-	id, undo, err := addUndo(ctx, a, o)
+	id, target, err := storeUndo(ctx, a, o)
 	if err != nil {
 		return err
 	}
-	o.Args, o.Task, o.Target, o.Agent, o.undo = nil, &id, &undo[0].Target, "shell", true
-	if err = runRun(ctx, a, o.runOptions); err == nil || errors.As(err, new(unpushed)) {
-		a.note("undone, and open again: %s", strings.Join(tasksOfMerges(undo), ", "))
+	run := o.runOptions
+	run.Args, run.Task, run.Target, run.finished = nil, &id, &target, true
+	err = runRun(ctx, a, run)
+	var undone []string
+	terr := a.update(context.WithoutCancel(ctx), func(_ *session, g *dag.Graph) error {
+		t, err := g.Task(id)
+		switch {
+		case err == nil && t.Status == dag.Done:
+			undone, err = g.Undone(t)
+		case err == nil && t.Status == dag.Pending: // nobody has it
+			err = g.Delete(id)
+		}
+		return err
+	})
+	if len(undone) > 0 {
+		a.note("undone, and open again: %s", strings.Join(undone, ", "))
 		return err
 	}
-	derr := a.update(context.WithoutCancel(ctx), func(_ *session, g *dag.Graph) error { // nobody needs it if it did not land
-		task, err := g.Task(id)
-		if err != nil || task.Status == dag.Done {
+	a.note("nothing is undone: %s stays as it is", o.Args[0])
+	return cmp.Or(err, terr, fmt.Errorf("%w: another run is landing %s", dag.ErrRefused, id))
+}
+
+// storeUndo makes the commit that takes back what landed, and stores it as finished work of a task. If there is one
+// already, because another ralph undo has made it, it is that.
+func storeUndo(ctx context.Context, a *app, o undoOptions) (id, target string, err error) {
+	var t dag.Task
+	var undo, after []dag.Merge
+	var repo *git.Repo
+	err = a.view(ctx, func(s *session, g *dag.Graph) error {
+		if t, err = resolveTask(g, o.Args[0]); err != nil {
 			return err
 		}
-		return g.Delete(id)
+		own, _ := g.LandedWork(t) // the first error of the database is that of all that follow
+		after, _ = g.LandedAfter(t)
+		undone, _ := g.Undone(t)
+		undo, target = []dag.Merge{own}, own.Target
+		switch id, err = g.Undoing(t); {
+		case err != nil:
+			return err
+		case t.Status != dag.Done:
+			return fmt.Errorf("%w: %s is not done, so there is nothing to undo", dag.ErrRefused, t.ID)
+		case len(undone) > 0:
+			return hint(fmt.Errorf("%w: %s took work back, and what it undid is open: %s", dag.ErrRefused, t.ID, human.List(undone, 5)), "to do that again: ralph run %s", undone[0])
+		case own.N == 0:
+			return hint(fmt.Errorf("%w: no work of %s landed through the queue", dag.ErrRefused, t.ID), "to open it again: ralph task reset %s", t.ID)
+		}
+		repo, err = openRepo(ctx, s.project.Root)
+		return err
 	})
-	if derr != nil {
-		a.note("warning: %s is left over: %v", id, derr)
+	if err != nil || id != "" {
+		return id, target, err
 	}
-	return err
+	if o.Dependents {
+		undo = append(undo, after...)
+		slices.SortFunc(undo, func(x, y dag.Merge) int { return cmp.Compare(y.N, x.N) })
+	} else if len(after) > 0 {
+		a.note("what depends on it stays: %s; to undo that too: --dependents", human.List(tasksOfMerges(after), 5))
+	}
+	m, says, err := revert(ctx, repo, undo)
+	if err != nil {
+		return "", "", err
+	}
+	title := fmt.Sprintf("Revert %q", t.Title)
+	if n := len(undo) - 1; n > 0 {
+		title += " and " + human.Count(n, "dependent")
+	}
+	var c dag.Claim
+	err = a.update(ctx, func(_ *session, g *dag.Graph) error {
+		c, err = g.Undo(dag.NewTask{Title: title, Description: says, Feature: t.Feature}, m, tasksOfMerges(undo)...)
+		return err
+	})
+	if err == nil {
+		err = merge.SetRefs(ctx, repo, merge.Ref{Name: merge.WorkRef(c.Task.ID, c.Attempt), Commit: m.Work})
+	}
+	return c.Task.ID, target, err
 }
 
 func tasksOfMerges(list []dag.Merge) []string {
 	return seq.Map(list, func(m dag.Merge) string { return m.Task })
 }
 
-// addUndo adds a task that takes back what landed, newest first, after it has tried that.
-func addUndo(ctx context.Context, a *app, o undoOptions) (id string, undo []dag.Merge, err error) {
-	s, err := a.open(ctx)
-	if err != nil {
-		return "", nil, err
+// revert makes one commit on the tip that takes back landed work, and says of which commits.
+func revert(ctx context.Context, repo *git.Repo, undo []dag.Merge) (m dag.NewMerge, says string, err error) {
+	m.Target = undo[0].Target
+	branch := render.Branch(m.Target)
+	if m.Base, err = repo.Commit(ctx, m.Target); err != nil || m.Base == "" {
+		return m, "", cmp.Or(err, fmt.Errorf("%w: there is no branch %s any more", dag.ErrRefused, branch))
 	}
-	defer s.Close()
-	var t dag.Task
-	var after []dag.Merge
-	err = s.store.View(ctx, func(g *dag.Graph) error {
-		if t, err = resolveTask(g, o.Args[0]); err != nil {
-			return err
-		}
-		own, err := g.LandedWork(t)
-		if err != nil {
-			return err
-		}
-		switch after, err = g.LandedAfter(t); {
-		case t.Status != dag.Done:
-			return fmt.Errorf("%w: %s is not done, so there is nothing to undo", dag.ErrRefused, t.ID)
-		case own.N == 0:
-			return hint(fmt.Errorf("%w: no work of %s landed through the queue", dag.ErrRefused, t.ID), "to open it again: ralph task reset %s", t.ID)
-		}
-		undo = []dag.Merge{own}
-		return err
-	})
-	if err != nil {
-		return "", nil, err
-	}
-	if o.Dependents {
-		undo = append(undo, after...)
-		slices.SortFunc(undo, func(x, y dag.Merge) int { return cmp.Compare(y.N, x.N) })
-	} else if len(after) > 0 {
-		a.note("stays, although it depends on it: %s; to undo it too: --dependents", human.List(tasksOfMerges(after), 5))
-	}
-	repo, err := git.OpenRepo(ctx, s.project.Root)
-	if err != nil {
-		return "", nil, err
-	}
-	commits, err := tryUndo(ctx, repo, undo)
-	if err != nil {
-		return "", nil, err
-	}
-	never, title, says := 0, fmt.Sprintf("Revert %q", t.Title), ""
-	if n := len(undo) - 1; n > 0 {
-		title += " and " + human.Count(n, "dependent")
-	}
-	for i, m := range undo {
-		says += fmt.Sprintf("This reverts commit %s, the work of %s.\n", commits[i], m.Task)
-	}
-	script := "git revert --no-commit " + strings.Join(commits, " ") +
-		"\ngit -c core.hooksPath=/dev/null -c user.name=ralph -c user.email=ralph@localhost commit -q --no-gpg-sign -F - <<'END'\n" + says + "END" // its message is that of what lands
-	err = a.change(ctx, s, func(g *dag.Graph) error {
-		id, err = g.Add(dag.NewTask{Title: title, Description: "```sh\n" + script + "\n```", Feature: t.Feature, Agent: "shell", MaxRetries: &never, AllowTampering: true, Undoes: tasksOfMerges(undo)})
-		return err
-	})
-	return id, undo, err
-}
-
-// tryUndo finds the commits of landed work, and takes them back on the tip without keeping anything of that.
-func tryUndo(ctx context.Context, repo *git.Repo, undo []dag.Merge) (commits []string, err error) {
-	target := undo[0].Target
-	tip, err := repo.Commit(ctx, target)
-	if err != nil || tip == "" {
-		return nil, cmp.Or(err, fmt.Errorf("%w: there is no branch %s any more", dag.ErrRefused, render.Branch(target)))
-	}
-	for _, m := range undo {
-		if m.Target != target {
-			return nil, hint(fmt.Errorf("%w: %s landed on %s, and %s on %s", dag.ErrRefused, undo[0].Task, render.Branch(target), m.Task, render.Branch(m.Target)),
-				"undo them one after another: ralph undo %s", undo[0].Task)
-		}
-		commit, err := merge.CommitOf(ctx, repo, target, m.Attempt)
-		var built merge.Built
-		if err == nil && commit != "" {
-			built, err = merge.Revert(ctx, repo, tip, commit)
-		}
+	tip := m.Base
+	for _, landed := range undo {
+		commit, built, err := merge.Revert(ctx, repo, m.Target, landed.Attempt, tip)
 		switch {
 		case err != nil:
-			return nil, err
+			return m, "", err
+		case landed.Target != m.Target:
+			return m, "", hint(fmt.Errorf("%w: %s landed on %s, and %s on %s", dag.ErrRefused, undo[0].Task, branch, landed.Task, render.Branch(landed.Target)),
+				"undo them one after another: ralph undo %s", undo[0].Task)
 		case commit == "" || built.Candidate == tip:
-			return nil, hint(fmt.Errorf("%w: no change of %s is on %s", dag.ErrRefused, m.Task, render.Branch(target)), "to open the task again: ralph task reset %s", m.Task)
+			return m, "", hint(fmt.Errorf("%w: no change of %s is on %s", dag.ErrRefused, landed.Task, branch), "to open the task again: ralph task reset %s", landed.Task)
 		case len(built.Files) > 0:
-			return nil, hint(fmt.Errorf("%w: what landed on %s since conflicts with undoing %s: %s", dag.ErrRefused, render.Branch(target), m.Task, human.List(built.Files, 5)),
+			return m, "", hint(fmt.Errorf("%w: what landed on %s since conflicts with undoing %s: %s", dag.ErrRefused, branch, landed.Task, human.List(built.Files, 5)),
 				"undo what was built on it too, with --dependents, or by hand: git revert %s", render.Commit(commit))
 		}
-		commits, tip = append(commits, commit), built.Candidate
+		tip = built.Candidate
+		says += fmt.Sprintf("This reverts commit %s, the work of %s.\n", commit, landed.Task)
 	}
-	return commits, nil
+	if m.Work, err = repo.CommitTree(ctx, tip+"^{tree}", says, m.Base); err == nil {
+		m.Patch, err = merge.Patch(ctx, repo, m.Base, m.Work)
+	}
+	return m, says, err
 }

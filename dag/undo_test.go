@@ -1,0 +1,92 @@
+package dag_test
+
+import (
+	"errors"
+	"testing"
+
+	"ralph/dag"
+	"ralph/internal/testing/check"
+)
+
+// undo stores a commit that takes back the work of a task that is done, and returns the ID of its task.
+func (w *world) undo(title string) string {
+	w.t.Helper()
+	var c dag.Claim
+	of := w.id(title)
+	w.update(func(g *dag.Graph) (err error) {
+		c, err = g.Undo(dag.NewTask{Title: "Revert " + title}, dag.NewMerge{Target: "main", Base: "tip", Work: "revert", Patch: "back"}, of)
+		return err
+	})
+	return c.Task.ID
+}
+
+func TestTakingBackIsFinishedWorkThatSomebodyAccepted(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.plan("a")
+	w.put("a", dag.MergeLanded)
+	id, a := w.undo("a"), w.task("a")
+	undoing := func(g *dag.Graph) (string, error) { return g.Undoing(a) }
+	w.refused(dag.ErrRefused, func(g *dag.Graph) error { // one at a time
+		_, err := g.Undo(dag.NewTask{Title: "again"}, dag.NewMerge{Target: "main"}, a.ID)
+		return err
+	})
+	check.Equal(t, "locks", []dag.LockHolder(nil), get(w, (*dag.Graph).Locks))
+	c, ok := w.next(dag.ClaimOptions{Finished: true, Slots: true})
+	check.That(t, ok && c.Task.ID == id && c.Resume && c.Merge.Accepted && c.Merge.Work == "revert", "got %+v", c)
+	check.Equal(t, "while it is not done", id, get(w, undoing))
+
+	var m dag.Merge
+	w.update(func(g *dag.Graph) (err error) {
+		m, err = g.Enter(c, dag.NewMerge{Target: "main", Base: "tip", Work: "revert", Patch: "back"})
+		return err
+	})
+	check.That(t, m.Accepted, "it is to be reviewed")
+	for _, step := range []string{"built", "tested", "landing", "landed"} {
+		w.update(func(g *dag.Graph) error { return queueVerbs()[step](g, c, m.N) })
+	}
+	w.wantReady("a")
+	check.Equal(t, "afterwards", "", get(w, undoing))
+	check.Equal(t, "what it undid", []string{a.ID}, get(w, func(g *dag.Graph) ([]string, error) { return g.Undone(c.Task) }))
+	w.sound()
+}
+
+// TestATaskThatCannotTakeBackAnyMoreIsGone: there is nothing in it for an agent.
+func TestATaskThatCannotTakeBackAnyMoreIsGone(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(*dag.Graph, dag.Claim) error{
+		"failed":  func(g *dag.Graph, c dag.Claim) error { return g.Fail(c, "no") },
+		"retried": func(g *dag.Graph, c dag.Claim) error { _, err := g.RetryAtMost(c, "no", 3); return err },
+		"died":    func(g *dag.Graph, c dag.Claim) error { return g.Reclaim(must(g.Task(c.Task.ID)), dag.ReclaimOptions{}) },
+		"gave up": func(g *dag.Graph, c dag.Claim) error {
+			return g.Reclaim(must(g.Task(c.Task.ID)), dag.ReclaimOptions{Fail: true})
+		},
+		"reset": func(g *dag.Graph, c dag.Claim) error {
+			return cmpErr(g.Reset(c.Task.ID), g.AbandonAttempt(c.Attempt, "interrupted", ""))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.plan("a")
+			w.put("a", dag.MergeLanded)
+			id := w.undo("a")
+			c, _ := w.next(dag.ClaimOptions{Slots: true})
+			w.update(func(g *dag.Graph) error { return end(g, c) })
+			c, ok := w.next(dag.ClaimOptions{})
+			check.That(t, !ok, "an agent gets %s", c.Task.Title)
+			err := w.try(func(g *dag.Graph) error { _, err := g.Task(id); return err })
+			check.That(t, errors.Is(err, dag.ErrNotFound), "it is still there: %v", err)
+			w.wantStatuses(map[string]dag.Status{"a": dag.Done})
+			w.undo("a")
+			w.sound()
+		})
+	}
+}
+
+func must(t dag.Task, err error) dag.Task {
+	if err != nil {
+		panic(err)
+	}
+	return t
+}
