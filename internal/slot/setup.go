@@ -50,16 +50,21 @@ func (s *Slot) setUp(ctx context.Context, head, tree string) error {
 		if err = s.p.o.Setup(ctx, s); err != nil {
 			return &SetupError{err}
 		}
-		// What it changed of the commit's own files is not the work of an agent.
-		if err = s.files(ctx, tree); err == nil {
-			err = s.point(ctx, head, nil)
-		}
+		err = s.back(ctx, head, tree)
 	}
 	if err == nil && (s.p.o.Setup != nil || len(s.made.Copied) > 0) {
 		s.made.There, err = s.ignored(ctx)
 	}
 	s.made.Setup, s.made.Size = key, s.size()
 	return err
+}
+
+// back undoes what Setup changed of the commit's own files: it is not the work of an agent.
+func (s *Slot) back(ctx context.Context, head, tree string) error {
+	if err := s.files(ctx, tree); err != nil {
+		return err
+	}
+	return s.point(ctx, head, nil)
 }
 
 // setupKey changes when Setup has to run again, or files are to be copied again.

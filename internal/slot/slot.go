@@ -154,19 +154,23 @@ func (s *Slot) take(ctx context.Context, attempt, base, commit string) error {
 }
 
 // make fills a new folder and puts it in the place of the old one. A git that a dead ralph
-// has left running stays in the folder that it began in.
+// has left running knows that folder only, so no other ever has its name.
 func (s *Slot) make(ctx context.Context, commit string) error {
-	fresh := filepath.Join(s.p.o.Dir, ".new-"+strconv.Itoa(s.n))
-	if err := s.p.discard(fresh); err != nil {
-		return err
+	name := fmt.Sprintf(".new-%d-", s.n)
+	left, _ := filepath.Glob(filepath.Join(s.p.o.Dir, name+"*")) // the pattern is good
+	for _, path := range left {
+		if err := s.p.discard(path); err != nil {
+			return err
+		}
 	}
-	if err := os.MkdirAll(fresh, 0o700); err != nil {
+	fresh, err := os.MkdirTemp(s.p.o.Dir, name)
+	if err != nil {
 		return err
 	}
 	if err := os.Remove(s.index()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	err := s.withIndex(ctx, fresh, func(g gitIn) error {
+	err = s.withIndex(ctx, fresh, func(g gitIn) error {
 		_, err := g(nil, "read-tree", "--reset", "-u", commit)
 		return err
 	})
@@ -223,8 +227,8 @@ func (s *Slot) show(ctx context.Context, base, head, tree string, stages, confli
 	if err == nil && stages == nil {
 		err = s.setUp(ctx, head, tree)
 	}
-	if err == nil {
-		err = s.finish(base, head, own, conflicts)
+	if err == nil || errors.As(err, new(*SetupError)) && s.back(ctx, head, tree) == nil { // it is whole all the same
+		err = errors.Join(err, s.finish(base, head, own, conflicts))
 	}
 	if err != nil {
 		return fmt.Errorf("show %s in slot %d: %w", tree, s.n, err)

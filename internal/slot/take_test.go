@@ -89,7 +89,7 @@ func TestADamagedSlotIsMadeAnew(t *testing.T) {
 		"what ralph knows is gone":      {damage: "rm -r state", cold: true},
 		"what ralph knows is damaged":   {damage: "echo { > state/1/made.json", cold: true},
 		"ralph died while it set files": {damage: "rm state/1/made.json slots/1/a/x", cold: true},
-		"ralph died while it was made":  {damage: "mkdir slots/.new-1 slots/.git-1; echo x > slots/.new-1/x; rm -r state/1/made.json slots/1", cold: true},
+		"ralph died while it was made":  {damage: "mkdir slots/.new-1-1 slots/.git-1; echo x > slots/.new-1-1/x; rm -r state/1/made.json slots/1", cold: true},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -225,14 +225,24 @@ func TestASetupThatFails(t *testing.T) {
 	r := newRepo(t)
 	first := r.commit("a", "a")
 	fail := errors.New("npm is broken")
-	p := open(t, r, func(o *Options) { o.Setup = func(context.Context, *Slot) error { return fail } })
+	p := open(t, r, func(o *Options) {
+		o.Setup = func(_ context.Context, s *Slot) error {
+			return errors.Join(os.WriteFile(filepath.Join(s.Dir(), "half"), nil, 0o600), fail)
+		}
+	})
 	_, err := p.Take(t.Context(), 1, "a-1", first, first)
 	check.Err(t, "Take", "set up: npm is broken", err)
 	_, err = p.At(1)
 	check.That(t, errors.Is(err, ErrTorn), "got %v, want ErrTorn", err)
 	fail = nil
-	_, at := take(t, p, 1, first)
+	s, at := take(t, p, 1, first)
 	wantClean(t, at, first)
+	// In the middle of an attempt it costs nothing of what was shown.
+	second := r.commit("a", "b")
+	fail, p.o.SetupIs = errors.New("npm is broken again"), "npm ci --force"
+	check.Err(t, "Show", "npm is broken again", s.Show(t.Context(), first, second))
+	w := keep(t, s, first)
+	check.Equal(t, "the work", "M\ta", r.git("diff", "--name-status", first, w.Commit))
 }
 
 // TestListAndRemove: slots are known by their folders.
