@@ -3,9 +3,8 @@ package git
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
-	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -22,106 +21,71 @@ var errTooMany = errors.New("too many files")
 
 // walk is one way through a folder and the repositories inside it.
 type walk struct {
-	temp                string // a folder for indexes
+	temp                string // a folder of ours
 	repositories, files int    // that may still be looked at
 	taken               Taken
-	same                string      // the tree, if nothing has changed
-	dated               bool        // what is remembered can be relied on, and can be remembered
-	memory              memory      // to be kept
-	kept                [][2]string // indexes in temp, and where they are remembered
+	links               []string // repositories that count by their commits
+	same                string   // the tree, if nothing has changed
+	dated               bool     // what is remembered can be relied on, and can be remembered
+	memory              memory   // to be kept
 }
 
-// index is where the index that is remembered elsewhere is worked on.
-func (w *walk) index(remembered string) string {
-	path := filepath.Join(w.temp, fmt.Sprintf("index%d", len(w.kept)))
-	w.kept = append(w.kept, [2]string{path, remembered})
-	return path
-}
+// index is where the index is worked on.
+func (w *walk) index() string { return filepath.Join(w.temp, "index") }
 
-// remember puts the indexes in their places. Without files there is none.
-func (w *walk) remember() error {
-	w.memory.Index = mark(w.kept[0][0])
-	for _, k := range w.kept {
-		if mark(k[0]) == mark(k[1]) {
-			continue
-		}
-		if err := os.Rename(k[0], k[1]); err != nil && exists(k[0]) {
-			return err
-		}
-	}
-	return nil
-}
-
-// sort puts names in order. A folder of which git keeps files although a repository
-// was put into it stays a folder: what that repository knows of is added to them.
-func (s *store) sort(ctx context.Context, names, repositories []string) (files, inside []string) {
-	slices.Sort(names)
-	names = slices.Compact(names)
-	slices.Sort(repositories)
-	for _, name := range slices.Compact(repositories) {
-		i, listed := slices.BinarySearch(names, name)
-		if listed {
-			names = slices.Delete(names, i, i+1) // it was a file, or counted by its commit
-		}
-		if i, _ = slices.BinarySearch(names, name+"/"); i == len(names) || !strings.HasPrefix(names[i], name+"/") {
-			inside = append(inside, name)
-			continue
-		}
-		if in, err := s.open(name); err == nil {
-			if more, _, err := in.names(ctx, &walk{}, []string{"GIT_INDEX_FILE=" + filepath.Join(s.path, "none")}); err == nil {
-				for _, file := range more {
-					names = append(names, name+"/"+file)
-				}
-				slices.Sort(names)
-				names = slices.Compact(names)
+// withGit lists the folders of files that have a .git: git lists a folder as a repository only as long as the index
+// has no files of it.
+func (s *store) withGit(names []string) (found []string) {
+	looked := map[string]bool{".": true}
+	for _, name := range names {
+		for up := path.Dir(name); !looked[up]; up = path.Dir(up) {
+			if looked[up] = true; exists(filepath.Join(s.dir, filepath.FromSlash(up), ".git")) {
+				found = append(found, up)
 			}
 		}
 	}
-	return names, inside
+	return found
 }
 
-// open is the store for a repository inside. Its objects are not relied on: it may be
-// gone, or be an ordinary folder, when the tree is looked at.
-func (s *store) open(name string) (*store, error) {
-	dir := filepath.Join(s.dir, filepath.FromSlash(name))
-	in := &store{dir: dir, top: dir, path: s.path, inside: name}
-	if s.inside != "" {
-		in.inside = s.inside + "/" + name
-	}
-	return in, in.find()
-}
-
-// enter adds what is in repositories to a copy of the index: git lists a folder as a
-// repository only as long as the index has no files of it.
-func (s *store) enter(ctx context.Context, w *walk, env, repositories []string) ([]string, error) {
-	if err := s.files(ctx, env).Remove(repositories); err != nil {
-		return nil, err
-	}
-	index := strings.TrimPrefix(env[0], "GIT_INDEX_FILE=")
-	whole := []string{"GIT_INDEX_FILE=" + index + "-whole"}
-	if err := CopyIndex(index+"-whole", index); err != nil && exists(index) {
-		return nil, err
-	}
-	prefix := s.prefix()
-	var entries strings.Builder
-	for _, name := range repositories {
-		list, err := s.list(ctx, w, name)
+// enter adds what is in repositories inside, each by its own ignore rules. Where git keeps files of a folder although
+// a repository was put into it, it stays a folder: what that repository knows of is added.
+func (s *store) enter(ctx context.Context, w *walk, repositories []string, known map[string]bool, names, others []string) ([]string, error) {
+	slices.Sort(repositories)
+	for _, name := range slices.Compact(repositories) {
+		if !known[name] {
+			others = slices.DeleteFunc(others, func(file string) bool { return Within(file, []string{name}) })
+		}
+		was := len(w.taken.Inside)
+		more, err := s.list(ctx, w, name)
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		if err != nil {
-			// By its commit, then; one without has nothing to count by.
-			_, _ = s.git(ctx, whole, nil, "update-index", "--add", "--", name)
-			continue
+		if err != nil || known[name] {
+			w.taken.Inside = w.taken.Inside[:was]
 		}
-		for _, entry := range Split(list) {
-			if mode, path, is := strings.Cut(entry, "\t"); is {
-				fmt.Fprintf(&entries, "%s\t%s%s/%s\x00", mode, prefix, name, path)
-			}
+		if err != nil && !known[name] {
+			w.links = append(w.links, path.Join(s.inside, name))
+		}
+		for _, file := range more {
+			others = append(others, name+"/"+file)
 		}
 	}
-	_, err := s.git(ctx, whole, strings.NewReader(entries.String()), "update-index", "-z", "--index-info")
-	return whole, err
+	return append(names, others...), nil
+}
+
+// list is what is in a repository inside. Its objects are not relied on: it may be gone, or be an ordinary folder, when
+// the tree is looked at.
+func (s *store) list(ctx context.Context, w *walk, name string) ([]string, error) {
+	if w.repositories--; w.repositories < 0 {
+		return nil, errTooMany
+	}
+	dir := filepath.Join(s.dir, filepath.FromSlash(name))
+	in := &store{dir: dir, top: dir, path: s.path, inside: path.Join(s.inside, name)}
+	if err := in.find(); err != nil {
+		return nil, err
+	}
+	w.taken.Inside = append(w.taken.Inside, in.inside)
+	return in.names(ctx, w, []string{"GIT_INDEX_FILE=" + filepath.Join(s.path, "none")})
 }
 
 // prefix is where the folder is in its repository, as an index names it.
@@ -130,29 +94,6 @@ func (s *store) prefix() string {
 		return filepath.ToSlash(sub) + "/"
 	}
 	return ""
-}
-
-// list is what is in a repository inside, as git lists an index.
-func (s *store) list(ctx context.Context, w *walk, name string) (string, error) {
-	if w.repositories--; w.repositories < 0 {
-		return "", errTooMany
-	}
-	in, err := s.open(name)
-	if err != nil {
-		return "", err
-	}
-	w.taken.Inside = append(w.taken.Inside, in.inside)
-	was := *w
-	env, err := in.fill(ctx, w, nil)
-	if err != nil && !errors.Is(err, errTooMany) && ctx.Err() == nil && os.Remove(in.index()) == nil {
-		// What we remember may be damaged, as in Take. The index is worked on in another place.
-		w.repositories, w.files, w.taken = was.repositories, was.files, was.taken
-		env, err = in.fill(ctx, w, nil)
-	}
-	if err != nil {
-		return "", err
-	}
-	return in.git(ctx, env, nil, "ls-files", "-z", "--stage")
 }
 
 // Heads are the commits that are checked out in dir and in the repositories inside it.

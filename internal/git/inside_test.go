@@ -216,7 +216,7 @@ func TestALargeFileIsNotCopied(t *testing.T) {
 	r.grow("inside/huge", LargeFile+1)
 	taken, err := Take(t.Context(), r.dir, r.objects())
 	check.OK(t, err)
-	check.Equal(t, "large files", []string{"huge", "sub/huge", "inside/huge"}, taken.Large)
+	check.Equal(t, "large files", []string{"huge", "inside/huge", "sub/huge"}, taken.Large)
 	r.wantFiles(taken.Tree, "huge", "inside/file", "inside/huge", "not-yet", "small", "sub/also", "sub/huge")
 	text, err := r.show(taken.Tree, "huge", 1000)
 	check.That(t, err == nil && len(text) <= 100, "got %q, %v; want a short description", text, err)

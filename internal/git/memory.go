@@ -53,6 +53,18 @@ func mark(path string) string {
 	return fmt.Sprintf("%d %d %x", info.Size(), info.ModTime().UnixNano(), sum)
 }
 
+// keep puts the index in its place. Without files there is none.
+func (s *store) keep(w *walk) error {
+	w.memory.Index = mark(w.index())
+	if w.memory.Index == mark(s.index()) {
+		return nil
+	}
+	if err := os.Rename(w.index(), s.index()); err != nil && exists(w.index()) {
+		return err
+	}
+	return nil
+}
+
 // remember keeps of which tree the index is that was put in its place. Another worker may have
 // put its own there meanwhile.
 func (s *store) remember(w *walk, exclude []string, tree string) error {
@@ -82,18 +94,17 @@ func dated(folder string) bool {
 // changed lists what differs from the tree that the index is of, which is the same one if
 // there is nothing. It does not know if nothing is remembered, or if there are repositories.
 func (s *store) changed(ctx context.Context, w *walk, env, exclude []string) (names []string, known bool, err error) {
-	if s.inside != "" || !w.dated {
+	if !w.dated {
 		return nil, false, nil
 	}
 	theirs := mark(filepath.Join(s.theirs, "index"))
 	w.memory = memory{Theirs: theirs}
 	var was memory
-	index := strings.TrimPrefix(env[0], "GIT_INDEX_FILE=")
 	data, _ := os.ReadFile(s.remembered()) // what cannot be read names no index
 	if err := json.Unmarshal(data, &was); err != nil {
 		was.Index = ""
 	}
-	if was.Index == "" || was.Index != mark(index) || !slices.Equal(was.Exclude, exclude) {
+	if was.Index == "" || was.Index != mark(w.index()) || !slices.Equal(was.Exclude, exclude) {
 		return nil, false, nil
 	}
 	if w.memory.Uses = was.Uses + 1; was.Uses%usesPerNote != 0 {

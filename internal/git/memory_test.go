@@ -107,11 +107,11 @@ func TestTwoTreesAtOnceAreNotMixedUp(t *testing.T) {
 	check.OK(t, err)
 	own := []string{".state/objects"}
 	w := &walk{temp: t.TempDir(), dated: true}
-	env, err := s.fill(t.Context(), w, own)
-	check.OK(t, err)
+	env := []string{"GIT_INDEX_FILE=" + w.index()}
+	check.OK(t, s.fill(t.Context(), w, env, own))
 	id, err := s.write(t.Context(), env)
 	check.OK(t, err)
-	check.OK(t, w.remember())
+	check.OK(t, s.keep(w))
 	r.write("a.txt", "the other")
 	other := r.tree()
 	check.OK(t, s.remember(w, own, id))

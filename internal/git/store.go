@@ -176,15 +176,12 @@ func put(path string, data []byte) error {
 func (s *store) environment(cmd *exec.Cmd) []string {
 	var env []string
 	list := string(os.PathListSeparator)
-	alternates := ""
-	if s.inside == "" {
-		alternates = quote(filepath.Join(s.common, "objects"))
-	}
+	alternates := Quote(filepath.Join(s.common, "objects"))
 	for _, entry := range cmd.Environ() {
 		name, value, _ := strings.Cut(entry, "=")
 		switch {
 		case name == "GIT_ALTERNATE_OBJECT_DIRECTORIES" && value != "":
-			alternates = strings.TrimPrefix(alternates+list+value, list)
+			alternates += list + value
 		case name == "GIT_EXEC_PATH", !strings.HasPrefix(name, "GIT_"):
 			env = append(env, entry)
 		}
@@ -194,8 +191,8 @@ func (s *store) environment(cmd *exec.Cmd) []string {
 		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_ATTR_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0", "LC_ALL=C")
 }
 
-// quote protects a path that has the separator of a list in it.
-func quote(path string) string {
+// Quote protects a path that has the separator of a list in it.
+func Quote(path string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(filepath.ToSlash(path)) + `"`
 }
 
@@ -225,7 +222,7 @@ func (s *store) index() string {
 	return filepath.Join(s.path, fmt.Sprintf("index-%x", sum[:6]))
 }
 
-// forget removes all indexes, of repositories inside too, so that the next tree reads
+// forget removes all indexes, of other folders too, so that the next tree reads
 // every file again. It reports whether there was any.
 func (s *store) forget() (any bool, err error) {
 	indexes, _ := filepath.Glob(filepath.Join(s.path, "index-*"))

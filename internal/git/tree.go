@@ -69,74 +69,69 @@ func (s *store) tree(ctx context.Context, exclude []string) (Taken, error) {
 	}
 	defer func() { _ = os.RemoveAll(temp) }() // it is in a folder of ours
 	w := &walk{temp: temp, repositories: maxRepositories, files: maxInside, dated: dated(temp)}
-	env, err := s.fill(ctx, w, exclude)
-	if err != nil {
+	env := []string{"GIT_INDEX_FILE=" + w.index()}
+	if err := s.fill(ctx, w, env, exclude); err != nil {
 		return Taken{}, err
 	}
 	id := w.same
 	if id == "" {
-		if id, err = s.write(ctx, env); err != nil {
+		if id, err = s.write(ctx, env); err == nil {
+			err = s.files(ctx, env).Remove(w.links) // git would not look into them the next time
+		}
+		if err != nil {
 			return Taken{}, err
 		}
 	}
-	if err = w.remember(); err == nil {
+	if err = s.keep(w); err == nil {
 		err = s.remember(w, exclude, id)
 	}
 	w.taken.Tree = id
 	return w.taken, err
 }
 
-// fill brings an index up to date with what is in dir and in the repositories inside
-// it, and returns where git finds that index.
-func (s *store) fill(ctx context.Context, w *walk, exclude []string) (env []string, err error) {
-	index := w.index(s.index())
-	if err := CopyIndex(index, s.index()); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
+// fill brings an index up to date with what is in dir and in the repositories inside it.
+func (s *store) fill(ctx context.Context, w *walk, env, exclude []string) error {
+	if err := CopyIndex(w.index(), s.index()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
-	env = []string{"GIT_INDEX_FILE=" + index}
-	var repositories []string
 	names, known, err := s.changed(ctx, w, env, exclude)
 	if err == nil && !known {
-		names, repositories, err = s.names(ctx, w, env)
+		names, err = s.names(ctx, w, env)
 	}
 	left := func(name string) bool { return Within(name, exclude) }
-	names, repositories = slices.DeleteFunc(names, left), slices.DeleteFunc(repositories, left)
+	names, w.links = slices.DeleteFunc(names, left), slices.DeleteFunc(w.links, left)
+	w.taken.Inside = slices.DeleteFunc(w.taken.Inside, left)
 	if err != nil || known && len(names) == 0 {
-		return env, err
+		return err
 	}
 	w.same = ""
-	if s.inside != "" {
-		if w.files -= len(names); w.files < 0 {
-			return nil, errTooMany
-		}
-	}
 	files := s.files(ctx, env)
 	up, err := files.Update(names)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	var unread []string
 	for _, l := range up.Left {
 		unread = append(unread, l.Path)
 	}
 	w.memory.Missing = append(w.memory.Missing, slices.DeleteFunc(append(up.Gone, unread...), func(name string) bool { return exists(files.at(name)) })...)
-	w.dated = w.dated && len(repositories)+len(up.Large) == 0
+	w.dated = w.dated && len(w.taken.Inside)+len(w.links)+len(up.Large) == 0
 	if err := errors.Join(files.Remove(unread), s.describe(ctx, w, env, up.Large)); err != nil {
-		return nil, err
+		return err
 	}
-	if len(exclude) > 0 && !known { // an earlier tree may have had them
+	if out := append(slices.Clone(w.links), exclude...); len(out) > 0 && !known { // an earlier tree may have had them
 		args := []string{"rm", "--cached", "-r", "-f", "-q", "--ignore-unmatch", "--"}
-		for _, name := range exclude {
+		for _, name := range out {
 			args = append(args, ":(literal)"+name)
 		}
 		if _, err := s.git(ctx, env, nil, args...); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	if len(repositories) == 0 {
-		return env, nil
+	for _, name := range w.links { // by its commit; one without has nothing to count by
+		_, _ = s.git(ctx, env, nil, "update-index", "--add", "--", name)
 	}
-	return s.enter(ctx, w, env, repositories)
+	return nil
 }
 
 // CopyIndex copies an index with its time: git reads a file again if it changed
@@ -160,33 +155,45 @@ func CopyIndex(to, from string) error {
 	return os.Chtimes(to, info.ModTime(), info.ModTime())
 }
 
-// names lists what belongs into the tree, and the repositories inside dir.
-func (s *store) names(ctx context.Context, w *walk, env []string) (names, repositories []string, err error) {
-	args := []string{"ls-files", "-z", "--cached", "--others", "--exclude-standard"}
+// names lists what belongs into the tree, with what is in the repositories inside dir.
+func (s *store) names(ctx context.Context, w *walk, env []string) ([]string, error) {
+	args := []string{"ls-files", "-zt", "--cached", "--others", "--exclude-standard"}
 	if rules := filepath.Join(s.common, "info", "exclude"); s.inside != "" && exists(rules) {
 		args = append(args, "--exclude-from="+rules)
 	}
 	out, err := s.git(ctx, env, nil, append(args, "--", ".")...)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	for _, name := range Split(out) {
-		if folder, is := strings.CutSuffix(name, "/"); is {
+	var names, others, repositories []string
+	for _, entry := range Split(out) {
+		if folder, is := strings.CutSuffix(entry[2:], "/"); is {
 			repositories = append(repositories, folder)
+		} else if entry[0] == '?' {
+			others = append(others, entry[2:])
 		} else {
-			names = append(names, name)
+			names = append(names, entry[2:])
 		}
 	}
+	repositories = append(repositories, s.withGit(names)...)
+	known := map[string]bool{} // folders of which git keeps files
 	for _, entry := range s.tracked(ctx, w) {
 		mode, name, _ := strings.Cut(entry, "\t")
 		if !strings.HasPrefix(mode, Gitlink) {
 			names = append(names, name)
+			for up := path.Dir(name); !known[up]; up = path.Dir(up) {
+				known[up] = true
+			}
 		} else if exists(filepath.Join(s.dir, name, ".git")) {
 			repositories = append(repositories, name)
 		}
 	}
-	names, repositories = s.sort(ctx, names, repositories)
-	return names, repositories, nil
+	if s.inside != "" {
+		if w.files -= len(names) + len(others); w.files < 0 {
+			return nil, errTooMany
+		}
+	}
+	return s.enter(ctx, w, repositories, known, names, others)
 }
 
 // tracked lists what is in their index: a file may be tracked although it is ignored. One
@@ -243,7 +250,7 @@ func (s *store) describe(ctx context.Context, w *walk, env, list []string) error
 			return err
 		}
 		fmt.Fprintln(&paths, at)
-		w.taken.Large = append(w.taken.Large, path.Join(s.inside, name))
+		w.taken.Large = append(w.taken.Large, name)
 	}
 	out, err := s.git(ctx, env, strings.NewReader(paths.String()), "hash-object", "-w", "--no-filters", "--stdin-paths")
 	if err != nil {

@@ -284,7 +284,7 @@ func (s *Slot) Message(ctx context.Context) (string, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, messageTimeout)
 	defer cancel()
-	call := git.Call{Env: []string{"GIT_ALTERNATE_OBJECT_DIRECTORIES=" + quoted(objects)}}
+	call := git.Call{Env: []string{"GIT_ALTERNATE_OBJECT_DIRECTORIES=" + git.Quote(objects)}}
 	// 4,000 characters of each will do; git fills up what is shorter with blanks.
 	out, err := s.p.o.Repo.Git(ctx, call, "log", "-z", "--reverse", "--no-merges", "--max-count=100", "--encoding=UTF-8", "--no-show-signature", "--no-notes",
 		"--no-color", "--format=%<(4000,trunc)%B", s.made.Commit+".."+id)
@@ -298,9 +298,4 @@ func (s *Slot) Message(ctx context.Context) (string, error) {
 		}
 	}
 	return strings.Join(messages, "\n\n"), nil
-}
-
-// quoted is a path in a list of them, in which a colon ends one.
-func quoted(path string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(path) + `"`
 }
