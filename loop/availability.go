@@ -8,6 +8,7 @@ import (
 	"ralph/budget"
 	"ralph/dag"
 	"ralph/event"
+	"ralph/internal/seq"
 )
 
 // availability is who can work now.
@@ -40,9 +41,7 @@ func (c *claimer) findAvailable(g *dag.Graph) (availability, error) {
 	c.limits = limits
 	c.mu.Unlock()
 	out := availability{limits: limits, skip: dag.Skip{Agent: c.opts.Host.Setup.Agent, Tasks: c.ledger.skips()}}
-	for _, l := range limits {
-		out.skip.Agents = append(out.skip.Agents, l.Agent)
-	}
+	out.skip.Agents = seq.Map(limits, func(l dag.AgentLimit) string { return l.Agent })
 	for _, name := range c.candidates() {
 		switch {
 		case slices.Contains(out.skip.Agents, name):
@@ -53,9 +52,7 @@ func (c *claimer) findAvailable(g *dag.Graph) (availability, error) {
 		}
 	}
 	out.spent, err = c.spending.spentFeatures(g)
-	for _, f := range out.spent {
-		out.skip.Features = append(out.skip.Features, f.Name)
-	}
+	out.skip.Features = seq.Map(out.spent, func(f budget.Finding) string { return f.Name })
 	return out, err
 }
 

@@ -12,6 +12,7 @@ import (
 	"ralph/event"
 	"ralph/internal/git"
 	"ralph/internal/plain"
+	"ralph/internal/seq"
 	"ralph/internal/slot"
 	"ralph/internal/testing/failpoint"
 	"ralph/loop/attempt"
@@ -162,9 +163,7 @@ func (l *lane) Keep(ctx context.Context) error {
 // cannot be part of it.
 func (l *lane) keep(ctx context.Context) (work string, left []string, err error) {
 	w, err := l.slot.Keep(ctx, l.slot.Base(), "Work on "+l.claim.Task.ID)
-	for _, what := range w.Left {
-		left = append(left, what.String())
-	}
+	left = seq.Map(w.Left, git.Left.String)
 	if err != nil || w.Commit == l.slot.Base() {
 		return l.slot.Base(), left, err
 	}

@@ -13,7 +13,6 @@ import (
 type live struct {
 	mu       sync.Mutex
 	attempts map[string]*liveAttempt
-	begun    map[string]bool // with those that have ended
 }
 
 type liveAttempt struct {
@@ -25,15 +24,14 @@ type liveAttempt struct {
 func (l *live) add(attempt string, t dag.Task, began time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.begun[attempt] = true
 	l.attempts[attempt] = &liveAttempt{task: t, began: began, note: dag.Note{Usage: &event.Usage{}}}
 }
 
-// own says whether an attempt is, or was, one of this run.
+// own says whether an attempt is one of this run.
 func (l *live) own(attempt string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.begun[attempt]
+	return l.attempts[attempt] != nil
 }
 
 // used stores what an attempt has used in all.

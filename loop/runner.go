@@ -104,7 +104,7 @@ func Start(ctx context.Context, opts Options) (*Runner, error) {
 func newRunner(opts Options) *Runner {
 	opts = opts.withDefaults()
 	s := shared{
-		opts: &opts, run: &dag.Run{}, live: &live{attempts: map[string]*liveAttempt{}, begun: map[string]bool{}},
+		opts: &opts, run: &dag.Run{}, live: &live{attempts: map[string]*liveAttempt{}},
 		bus:    &bus{observe: opts.Host.Observe, redact: opts.Host.Redact, now: opts.Host.Now, warned: map[string]bool{}},
 		ledger: &ledger{agents: map[string]*agentRecord{}, empties: map[string]emptied{}, panics: map[string]int{}},
 	}

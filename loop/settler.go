@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"ralph/dag"
 	"ralph/event"
+	"ralph/internal/human"
 	"ralph/internal/redact"
 	"ralph/internal/testing/failpoint"
 	"ralph/journal"
@@ -77,17 +79,9 @@ func (s settler) record(g *dag.Graph, claim dag.Claim, j attempt.Job, res attemp
 	failpoint.Hit("K10")
 	return status, journal.Add(g.Tx(), redact.Deep(s.opts.Host.Redact, journal.Entry{
 		At: now, Run: s.run.ID, Attempt: claim.Attempt, Iteration: j.Run.Iteration, Task: t.ID, Feature: t.Feature,
-		Title: t.Title, Outcome: remembered(d, status), Reason: d.Reason, Notes: noted(res.Said.Journal, beyond(t, res)), Agent: res.Agent.Name, Model: j.Agent.Choice.Model,
+		Title: t.Title, Outcome: remembered(d, status), Reason: d.Reason, Notes: strings.Join(human.Parts(res.Said.Journal, beyond(t, res)), "\n\n"), Agent: res.Agent.Name, Model: j.Agent.Choice.Model,
 		ModelEffective: res.Agent.Model, StopReason: string(res.Agent.Stop), Duration: now.Sub(res.Began), Usage: res.Agent.Usage, Files: res.Files,
 	}))
-}
-
-// noted is what an agent noted, and what ralph adds to it.
-func noted(said, more string) string {
-	if said == "" || more == "" {
-		return said + more
-	}
-	return said + "\n\n" + more
 }
 
 func (s settler) transition(g *dag.Graph, claim dag.Claim, j attempt.Job, res attempt.Result, l *lane) (dag.Status, error) {

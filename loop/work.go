@@ -103,9 +103,9 @@ func (r *Runner) recovered(ctx context.Context, claim dag.Claim, j *attempt.Job,
 // finished reports whether the agent of an attempt has finished its work, as far as that is
 // recorded: the next attempt only verifies it.
 func (r *Runner) finished(ctx context.Context, claim dag.Claim) bool {
-	var attempts []dag.Attempt
-	err := r.opts.Graph.Store.View(context.WithoutCancel(ctx), func(g *dag.Graph) (err error) { attempts, err = g.Attempts(claim.Task); return err })
-	return err == nil && slices.ContainsFunc(attempts, func(at dag.Attempt) bool { return at.ID == claim.Attempt && recovery.Finished(at) })
+	var at dag.Attempt
+	err := r.opts.Graph.Store.View(context.WithoutCancel(ctx), func(g *dag.Graph) (err error) { at, err = g.Attempt(claim.Attempt); return err })
+	return err == nil && recovery.Finished(at)
 }
 
 // try prepares a slot, briefs an agent and lets it work. What it reads before, it reads after Ctrl-C too:

@@ -14,6 +14,7 @@ import (
 	"ralph/event"
 	"ralph/internal/drift"
 	"ralph/internal/git"
+	"ralph/internal/seq"
 	"ralph/internal/testing/failpoint"
 	"ralph/loop/policy"
 	"ralph/prompt"
@@ -93,8 +94,12 @@ func (a *attempt) result(ctx context.Context, d policy.Decision) Result {
 	if err := a.talk.close(); err != nil {
 		a.warn(a.job.Task.ID, "keeping the answer: "+err.Error())
 	}
-	if a.ports.Lane == nil {
-		a.Baselines.settle(d.Action == policy.Complete, git.Head(ctx, a.job.Place.Dir), a.work.Gates)
+	switch {
+	case a.ports.Lane != nil:
+	case d.Action == policy.Complete: // a head that we moved ourselves is no surprise
+		a.Baselines.landed(a.evidence.before.Head, git.Head(ctx, a.job.Place.Dir), a.work.Gates)
+	default:
+		a.Baselines.forget()
 	}
 	a.keepTree(ctx, d)
 	files := slices.Concat(a.talk.files, a.evidence.worked(ctx))
@@ -312,11 +317,7 @@ func (a *attempt) ask(task string, d policy.Decision) string {
 	case policy.AskDrift:
 		a.said.Nudged++
 		a.watch.forgive(a.talk.session.Usage())
-		signs := make([]string, len(a.turn.Drift))
-		for i, s := range a.turn.Drift {
-			signs[i] = s.Text
-		}
-		return prompt.Drift(task, signs)
+		return prompt.Drift(task, seq.Map(a.turn.Drift, func(s drift.Signal) string { return s.Text }))
 	case policy.AskGoOn:
 		a.said.GoneOn++
 		return prompt.GoOn(task)

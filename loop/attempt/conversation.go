@@ -5,8 +5,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"ralph/acp"
+	"ralph/internal/human"
 	"ralph/internal/redact"
 	"ralph/sigils"
 )
@@ -42,7 +44,7 @@ func (c *conversation) hear(turn acp.Turn, folder string, r *redact.Redactor) er
 	})
 	c.scan.Break()
 	set := c.scan.Set()
-	set.Journal = joinNotes(c.kept.Journal, set.Journal)
+	set.Journal = strings.Join(human.Parts(c.kept.Journal, set.Journal), "\n\n")
 	set.Knowledge = slices.Concat(c.kept.Knowledge, set.Knowledge)
 	set.NextModel = cmp.Or(set.NextModel, c.kept.NextModel)
 	c.set = redact.Deep(r, set)
@@ -61,13 +63,6 @@ func (c *conversation) keep(text string) {
 func (c *conversation) nextRound(task string) {
 	c.kept = sigils.Set{Journal: c.set.Journal, Knowledge: c.set.Knowledge, NextModel: c.set.NextModel}
 	c.scan = sigils.NewScanner(task)
-}
-
-func joinNotes(a, b string) string {
-	if a == "" || b == "" {
-		return a + b
-	}
-	return a + "\n\n" + b
 }
 
 // close ends the answer, and says why it is not whole.

@@ -10,6 +10,7 @@ import (
 	"ralph/dag"
 	"ralph/internal/git"
 	"ralph/internal/human"
+	"ralph/internal/seq"
 	"ralph/verify/tamper"
 )
 
@@ -181,10 +182,7 @@ func (e *evidence) since(ctx context.Context, from, to string) (files []string) 
 	if err != nil {
 		return nil // it is only for the record; verification compares, too
 	}
-	for _, c := range changes {
-		files = append(files, c.Path)
-	}
-	return files
+	return seq.Map(changes, func(c git.Change) string { return c.Path })
 }
 
 // worked lists the files that the attempt's agent changed.
@@ -265,9 +263,7 @@ func (e *evidence) tampering(ctx context.Context, changes []git.Change, now stri
 	if err != nil {
 		return nil, err
 	}
-	for _, finding := range append(findings, excluded...) {
-		list = append(list, finding.What)
-	}
+	list = seq.Map(append(findings, excluded...), func(f tamper.Finding) string { return f.What })
 	e.searched = search{now, changes, list}
 	return list, nil
 }

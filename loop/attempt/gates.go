@@ -65,23 +65,16 @@ func (b *Baselines) known(head, command string) *verify.Result {
 	return nil
 }
 
-// settle says that what the gates said of accepted work is what the next task begins
-// with, and that a head we moved ourselves is no surprise.
-func (b *Baselines) settle(accepted bool, head string, gates []verify.Check) {
+// forget forgets all: what work that was not accepted left behind is not the next task's fault.
+func (b *Baselines) forget() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	last := b.at
-	b.at = nil // what this work left behind is not the next task's fault
-	for _, at := range last {
-		if accepted {
-			at.learn(gates)
-			b.at = map[string]*baseline{head: at}
-		}
-	}
+	b.at = nil
 }
 
-// landed is settle for work that landed on a commit: what holds for the one below holds on. It does
-// not wait for gates that run there, because nobody else can land meanwhile.
+// landed says that what the gates said of accepted work is what the next task begins with, and that what
+// holds for the commit below holds on. It does not wait for gates that run there, because nobody else can
+// land meanwhile.
 func (b *Baselines) landed(onto, commit string, gates []verify.Check) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -89,7 +82,9 @@ func (b *Baselines) landed(onto, commit string, gates []verify.Check) {
 	if below := b.at[onto]; below != nil {
 		maps.Copy(at.results, below.results)
 	}
-	at.learn(gates)
+	for _, g := range gates {
+		at.results[g.Command] = g.Result
+	}
 }
 
 // commit is what is known of one. The lock is held.
@@ -101,12 +96,6 @@ func (b *Baselines) commit(head string, forget bool) *baseline {
 		b.at[head] = &baseline{results: map[string]verify.Result{}}
 	}
 	return b.at[head]
-}
-
-func (b *baseline) learn(gates []verify.Check) {
-	for _, g := range gates {
-		b.results[g.Command] = g.Result
-	}
 }
 
 // baseline records what the gates said before the task's work, as far as that is not known.
@@ -255,14 +244,6 @@ func (a *attempt) gateEnded(c verify.Check, why string) {
 		Command: c.Command, Passed: c.Passed, Exit: c.Exit, Baseline: r.Baseline, Verdict: r.Verdict,
 		Log: filepath.Join(a.job.Place.Folder, "verify.log"),
 	}})
-}
-
-func records(checks []verify.Check) []dag.GateRecord {
-	list := make([]dag.GateRecord, 0, len(checks))
-	for _, c := range checks {
-		list = append(list, record(c))
-	}
-	return list
 }
 
 func record(c verify.Check) dag.GateRecord {

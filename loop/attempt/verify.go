@@ -16,6 +16,7 @@ import (
 	"ralph/internal/git"
 	"ralph/internal/proc"
 	"ralph/internal/redact"
+	"ralph/internal/seq"
 	"ralph/internal/testing/failpoint"
 	"ralph/loop/policy"
 	"ralph/prompt"
@@ -58,7 +59,7 @@ func (a *attempt) check(ctx context.Context, taken git.Taken, err error) policy.
 	w.CheckErr = err
 	w.WantVerdict = a.wantsVerdict() && !w.Accepted
 	a.ended = ended(ctx)
-	a.note(ctx, dag.Note{Gates: records(w.Gates)})
+	a.note(ctx, dag.Note{Gates: seq.Map(w.Gates, record)})
 	d := a.decide()
 	if d.Action == policy.AskVerdict {
 		if w.VerifierOver = a.overspent(ctx); w.VerifierOver == nil {
@@ -115,9 +116,7 @@ func (a *attempt) examine(ctx context.Context, taken git.Taken, taking error) (s
 			if err != nil {
 				return "", err
 			}
-			for _, path := range touched {
-				w.Tampering = append(w.Tampering, "protected: "+path)
-			}
+			w.Tampering = seq.Map(touched, func(path string) string { return "protected: " + path })
 		}
 	}
 	if a.evidence.base.Tree == "" && a.evidence.blind != nil && !w.Evident {
@@ -220,9 +219,9 @@ func (a *attempt) askOnce(ctx context.Context, shown string) event.Event {
 			in.Diff.From += ", cut: look at the files for the rest"
 		}
 	}
-	for _, g := range w.Gates {
-		in.Gates = append(in.Gates, prompt.Gate{Name: g.Command, Passed: g.Passed, Output: g.Tail})
-	}
+	in.Gates = seq.Map(w.Gates, func(g verify.Check) prompt.Gate {
+		return prompt.Gate{Name: g.Command, Passed: g.Passed, Output: g.Tail}
+	})
 	a.tell(event.Event{Type: event.VerifierStarted})
 	verdict, err := a.verdict(ctx, prompt.Verify(in))
 	e := event.Event{Type: event.VerifierEnded, Outcome: string(event.VerdictPass), Reason: verdict.Reason}
