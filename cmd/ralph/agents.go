@@ -143,24 +143,23 @@ func newTrial(a *app, s *session, ag agents.Agent, timeout time.Duration) (*agen
 
 func printTrial(a *app, r agents.Report) error {
 	p := a.palette()
+	rows := [][2]string{{"agent", r.Agent}, {"started as", strings.Join(r.Start, " ")}, {"says it is", or(r.Says, "")}, {"credential", or(r.Credential, "")}}
+	for _, s := range r.Steps {
+		rows = append(rows, [2]string{s.Step, fmt.Sprintf("%.2f s", s.Seconds)})
+	}
+	rows = append(rows, [][2]string{
+		{"can", strings.Join(r.Capabilities, ", ")},
+		{"modes", inUse(or(r.Mode, ""), r.Modes)},
+		{"models", inUse(or(r.Model, ""), r.Models)},
+		{"logins", strings.Join(r.Logins, ", ")},
+		{"answer", term.Cut(term.Line(or(r.Answer, "")), maxAnswer)},
+	}...)
 	t := &term.Table{Width: a.width}
-	row := func(label, value string) {
-		if value != "" {
-			t.Add(term.Cell{Text: label, Paint: p.Dim}, term.Cell{Text: value})
+	for _, row := range rows {
+		if row[1] != "" {
+			t.Add(term.Cell{Text: row[0], Paint: p.Dim}, term.Cell{Text: row[1]})
 		}
 	}
-	row("agent", r.Agent)
-	row("started as", strings.Join(r.Start, " "))
-	row("says it is", or(r.Says, ""))
-	row("credential", or(r.Credential, ""))
-	for _, s := range r.Steps {
-		row(s.Step, fmt.Sprintf("%.2f s", s.Seconds))
-	}
-	row("can", strings.Join(r.Capabilities, ", "))
-	row("modes", inUse(or(r.Mode, ""), r.Modes))
-	row("models", inUse(or(r.Model, ""), r.Models))
-	row("logins", strings.Join(r.Logins, ", "))
-	row("answer", term.Cut(term.Line(or(r.Answer, "")), maxAnswer))
 	result := p.Green("usable")
 	if !r.OK {
 		result = p.Red("not usable")

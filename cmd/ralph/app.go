@@ -140,7 +140,8 @@ func (a *app) findProject() (project.Project, error) {
 	return p, err
 }
 
-// open finds the project, loads its configuration and opens its graph.
+// open finds the project, loads its configuration and opens its graph. With an error that is about the graph alone, the
+// session has the rest.
 func (a *app) open(ctx context.Context) (*session, error) { return a.openFor(ctx, db.Options{}) }
 
 func (a *app) openFor(ctx context.Context, opts db.Options) (*session, error) {
@@ -153,22 +154,23 @@ func (a *app) openFor(ctx context.Context, opts db.Options) (*session, error) {
 	if err != nil {
 		return nil, blame(p, err)
 	}
+	bare := &session{project: p, config: config}
 	if err := p.Ignore(); err != nil {
-		return nil, &db.Error{Path: p.State(), Kind: db.ReadOnly, Err: err}
+		return bare, &db.Error{Path: p.State(), Kind: db.ReadOnly, Err: err}
 	}
 	if _, err := os.Stat(p.DB()); errors.Is(err, fs.ErrNotExist) {
 		if err := db.NotRescued(p.DB(), p.Root); err != nil {
-			return nil, err
+			return bare, err
 		}
 	}
 	d, err := db.Open(ctx, p.DB(), opts)
 	if err != nil {
-		return nil, err
+		return bare, err
 	}
 	store := dag.New(d, dag.Options{Now: a.now, Redact: a.redact.Text, KeepGoing: config.Run.KeepGoing})
 	s := &session{project: p, config: config, db: d, store: store}
 	if err := s.refuseReplaced(ctx); err != nil {
-		return nil, errors.Join(err, s.Close())
+		return bare, errors.Join(err, s.Close())
 	}
 	log := a.logger()
 	log.Debug().Str("path", p.DB()).Dur("dur", a.now().Sub(begin)).Msg("project opened")
@@ -205,6 +207,12 @@ func (a *app) view(ctx context.Context, fn func(*session, *dag.Graph) error) err
 	}
 	defer s.Close()
 	return s.store.View(ctx, func(g *dag.Graph) error { return fn(s, g) })
+}
+
+// look reads one thing from the graph of a project that is open.
+func look[T any](ctx context.Context, s *session, read func(*dag.Graph) (T, error)) (found T, err error) {
+	err = s.store.View(ctx, func(g *dag.Graph) (err error) { found, err = read(g); return err })
+	return found, err
 }
 
 func (a *app) update(ctx context.Context, fn func(*session, *dag.Graph) error) error {

@@ -198,9 +198,9 @@ func (c command) checkArgs(ctx *cli.Context) error {
 
 // plainOptions are the flags that several commands share. They serve every command that has no others.
 type plainOptions struct {
-	Args              []string
-	Run               string
-	JSON, Yes, DryRun bool
+	Args                         []string
+	Run                          string
+	JSON, Yes, DryRun, Now, Keep bool
 }
 
 // action makes a command of a function and its options.

@@ -18,9 +18,7 @@ exit status 4. With --now its agents are stopped and their tasks released, as by
 	example: "ralph stop\nralph stop --now", run: action(runStop),
 }
 
-type stopOptions struct{ Now bool }
-
-func runStop(ctx context.Context, a *app, o stopOptions) error {
+func runStop(ctx context.Context, a *app, o plainOptions) error {
 	how, when := dag.StopAfterTask, "after its current task"
 	if o.Now {
 		how, when = dag.StopNow, "now"

@@ -27,9 +27,7 @@ var demoCommand = command{
 	example: "ralph demo", exits: "1 to 5 as for run: something is wrong with this machine", run: action(runDemo),
 }
 
-type demoOptions struct{ Keep bool }
-
-func runDemo(ctx context.Context, a *app, o demoOptions) (err error) {
+func runDemo(ctx context.Context, a *app, o plainOptions) (err error) {
 	dir, err := sandbox.MkdirTemp("", "ralph-demo-")
 	if err != nil {
 		return err

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,7 +10,6 @@ import (
 
 	"ralph/dag"
 	"ralph/internal/agents"
-	"ralph/internal/db"
 	"ralph/internal/doctor"
 	"ralph/internal/human"
 	"ralph/internal/project"
@@ -41,8 +39,8 @@ func runDoctor(ctx context.Context, a *app, o doctorOptions) error {
 	a.looks = true
 	var s *session
 	var err error
-	waitingFor(a, "the database to open", func() { s, err = openDamaged(ctx, a, o.Fix) })
-	if s == nil {
+	waitingFor(a, "the database to open", func() { s, err = a.open(ctx) })
+	if s == nil || err != nil && o.Fix { // without its database all the rest can be checked
 		return err
 	}
 	if s.store != nil {
@@ -112,24 +110,6 @@ func waitingFor(a *app, what string, do func()) {
 	do()
 	close(over)
 	<-ended
-}
-
-// openDamaged opens the project as far as possible: with a session and an error everything
-// but the database can be checked.
-func openDamaged(ctx context.Context, a *app, fix bool) (*session, error) {
-	s, err := a.open(ctx)
-	if err == nil || fix || !errors.As(err, new(*db.Error)) && !errors.Is(err, dag.ErrRefused) {
-		return s, err
-	}
-	p, perr := a.findProject()
-	if perr != nil {
-		return nil, perr
-	}
-	config, cerr := a.loadConfig(p.Config())
-	if cerr != nil {
-		return nil, cerr
-	}
-	return &session{project: p, config: config}, err
 }
 
 // printFindings prints a line per check, and below it what was found and what to do.

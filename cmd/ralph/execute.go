@@ -167,27 +167,22 @@ func (x *execution) askToGoOn(ctx context.Context, runner *loop.Runner) bool {
 	}
 	if tasks := runner.Interrupted(); len(tasks) > 0 {
 		guidance, ok := ask(fmt.Sprintf("\nGuidance for %s (Enter for none): ", strings.Join(tasks, ", ")))
-		if !ok {
+		switch {
+		case !ok:
 			return false
+		case guidance == "":
+			tasks = nil
 		}
-		if err := x.keepGuidance(ctx, tasks, guidance); err != nil {
+		err := x.opts.Graph.Store.Update(ctx, func(g *dag.Graph) (err error) {
+			for _, id := range tasks {
+				err = errors.Join(err, g.Log(id, dag.LogUser, guidance))
+			}
+			return err
+		})
+		if err != nil {
 			a.note("warning: the guidance could not be kept: %v", err)
 		}
 	}
 	answer, ok := ask("Go on? [y/N] ")
 	return ok && slices.Contains([]string{"y", "yes"}, strings.ToLower(answer))
-}
-
-func (x *execution) keepGuidance(ctx context.Context, tasks []string, guidance string) error {
-	if guidance == "" {
-		return nil
-	}
-	return x.opts.Graph.Store.Update(ctx, func(g *dag.Graph) error {
-		for _, id := range tasks {
-			if err := g.Log(id, dag.LogUser, guidance); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
 }

@@ -1,12 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
-	"slices"
 	"strings"
 
 	"ralph/dag"
@@ -99,6 +98,7 @@ func runFeatureShow(a *app, s *session, g *dag.Graph, o plainOptions) error {
 		return featureHint(a, s, o.Args[0], err)
 	}
 	used, _ := g.UsageOfFeature(f.Name, "") // the first error of the database is also that of what follows
+	tally, _ := g.Tally(dag.Scope{Feature: f.Name})
 	tasks, err := g.List(dag.Filter{Feature: f.Name})
 	if err != nil {
 		return err
@@ -108,27 +108,19 @@ func runFeatureShow(a *app, s *session, g *dag.Graph, o plainOptions) error {
 		return a.printJSON(append(viewFeature(s, f).Object(), "cost_usd", used.CostUSD, "cost_estimated", used.Estimated,
 			"cost_unknown", used.Unknown, "documents", p.Documents(), "proposed", p.Proposed()))
 	}
-	return printFeature(a, f, p, report.CostOf(used.Usage), tasks)
+	return printFeature(a, f, p, summary(tally), report.CostOf(used.Usage), tasks)
 }
 
-func printFeature(a *app, f dag.Feature, planner *features.Planner, cost report.Cost, tasks []dag.Task) error {
+func printFeature(a *app, f dag.Feature, planner *features.Planner, counts string, cost report.Cost, tasks []dag.Task) error {
 	p := a.palette()
 	line := func(text string) {
-		if text != "" {
-			fmt.Fprintf(a.stdout, "  %s\n", text)
-		}
+		fmt.Fprint(a.stdout, human.Lead("  ", text), strings.Repeat("\n", min(len(text), 1)))
 	}
 	fmt.Fprintf(a.stdout, "%s  %s  %s\n", p.Bold(f.Name), statePaint(p, string(f.Status))(string(f.Status)), p.Dim(f.ID))
 	line(progress(f))
-	line(byState(draw.Nodes(tasks, a.now())))
-	if words := cost.String(); words != "" {
-		line("cost " + words)
-	}
-	documents := "no documents"
-	if list := planner.Documents(); len(list) > 0 {
-		documents = strings.Join(list, ", ")
-	}
-	line(p.Dim(documents + " in " + planner.Folder()))
+	line(counts)
+	line(human.Lead("cost ", cost.String()))
+	line(p.Dim(cmp.Or(strings.Join(planner.Documents(), ", "), "no documents") + " in " + planner.Folder()))
 	if planner.Proposed() {
 		line(p.Yellow("proposed tasks wait for: ralph feature approve " + f.Name))
 	}
@@ -136,28 +128,6 @@ func printFeature(a *app, f dag.Feature, planner *features.Planner, cost report.
 		return nil
 	}
 	return written(fmt.Fprint(a.stdout, "\n"+draw.Tree(draw.Nodes(tasks, a.now()), treeStyle(a))))
-}
-
-// byState counts tasks by the words that the tree uses for them; groups are left out.
-func byState(nodes []draw.Node) string {
-	groups, count := map[string]bool{}, map[string]int{}
-	for _, n := range nodes {
-		groups[n.Parent] = true
-	}
-	for _, n := range nodes {
-		if !groups[n.ID] {
-			count[n.State]++
-		}
-	}
-	var parts []string
-	first := []string{"done", "running", "unverified", "ready", "waiting", "blocked", "failed"}
-	for _, state := range append(first, slices.Sorted(maps.Keys(count))...) {
-		if count[state] > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", count[state], state))
-		}
-		delete(count, state)
-	}
-	return strings.Join(parts, ", ")
 }
 
 type featureGateOptions struct {
@@ -203,8 +173,7 @@ func runFeatureGate(ctx context.Context, a *app, o featureGateOptions) error {
 
 func runFeatureDelete(ctx context.Context, a *app, s *session, o plainOptions) error {
 	name := o.Args[0]
-	var f dag.Feature
-	err := s.store.View(ctx, func(g *dag.Graph) (err error) { f, err = g.Feature(name); return err })
+	f, err := look(ctx, s, func(g *dag.Graph) (dag.Feature, error) { return g.Feature(name) })
 	if err != nil {
 		return err
 	}

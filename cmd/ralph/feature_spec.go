@@ -73,14 +73,11 @@ type plannedJSON struct {
 // printPlanned prints what was done, and the command to type next.
 func printPlanned(ctx context.Context, a *app, s *session, planned plannedJSON, feature string, json bool) error {
 	if json {
-		err := s.store.View(ctx, func(g *dag.Graph) error {
-			f, err := g.Feature(feature)
-			planned.Feature = viewFeature(s, f)
-			return err
-		})
+		f, err := look(ctx, s, func(g *dag.Graph) (dag.Feature, error) { return g.Feature(feature) })
 		if err != nil {
 			return err
 		}
+		planned.Feature = viewFeature(s, f)
 		return a.printJSON(planned)
 	}
 	for _, step := range planned.Steps {

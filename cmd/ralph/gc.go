@@ -9,6 +9,7 @@ import (
 	"ralph/internal/human"
 	"ralph/internal/project"
 	"ralph/internal/sandbox"
+	"ralph/internal/slot"
 	"ralph/internal/term"
 )
 
@@ -56,15 +57,14 @@ func runGC(ctx context.Context, a *app, s *session, o gcOptions) error {
 		a.note("%s freed", human.Bytes(r.Freed))
 		return nil
 	}
-	t := &term.Table{Width: a.width}
-	for _, l := range r.Removed {
+	err = printTable(a, nil, r.Removed, func(l gc.Leftover) []term.Cell {
 		text := human.Path(l.Path, s.project.Root)
 		if l.Path == s.project.Objects() {
 			text += ": trees that no work is compared with any more"
 		}
-		t.Add(term.Cell{Text: text}, term.Cell{Text: human.Bytes(l.Bytes)})
-	}
-	if _, err := fmt.Fprint(a.stdout, t); err != nil {
+		return []term.Cell{{Text: text}, {Text: human.Bytes(l.Bytes)}}
+	})
+	if err != nil {
 		return err
 	}
 	a.note("gc would remove %s", entries)
@@ -75,8 +75,8 @@ func runGC(ctx context.Context, a *app, s *session, o gcOptions) error {
 
 func collector(a *app, s *session) gc.Collector {
 	temps := sandbox.UselessTemps(s.project.Root)
-	if pool, err := slotPool(a, s); err == nil {
-		temps = append(temps, pool.Discarded()...)
+	if o, err := slotOptions(a, s, nil); err == nil {
+		temps = append(temps, slot.Open(o).Discarded()...)
 	}
 	return gc.Collector{Project: s.project, DB: s.db, Store: s.store, Life: life, Temps: temps, Now: a.now}
 }

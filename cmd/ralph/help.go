@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"ralph/internal/seq"
 )
 
 // help is what the command at the end of a path says of itself.
@@ -56,38 +58,41 @@ func flagsWord(flags []flagSpec) string {
 }
 
 func listCommands(commands []command) string {
-	text, group := "", ""
+	var rows []helpRow
 	for _, c := range commands {
-		if title := cmp.Or(c.group, "Commands"); title != group && !c.hidden {
-			text += strings.Repeat("\n", min(len(group), 1)) + title + ":\n"
-			group = title
-		}
 		if !c.hidden {
-			text += fmt.Sprintf("  %-12s%s\n", c.name, c.short)
+			rows = append(rows, helpRow{c.group, c.name, c.short})
 		}
 	}
-	return text
+	return listRows("Commands", 10, rows)
 }
 
-// listFlags says what each flag does, in two columns, below the title of its group. The last group has the flag
-// that every command has.
+// listFlags says what each flag does. The last group has the flag that every command has.
 func listFlags(title string, flags []flagSpec) string {
 	if !slices.ContainsFunc(flags, func(f flagSpec) bool { return f.name == helpFlag.name }) {
 		flags = append(slices.Clone(flags), helpFlag)
 	}
-	width := 0
-	for _, f := range flags {
-		names, _, _ := strings.Cut(f.build().String(), "\t")
-		width = max(width, len(names))
+	return listRows(title, 0, seq.Map(flags, func(f flagSpec) helpRow {
+		names, usage, _ := strings.Cut(f.build().String(), "\t")
+		return helpRow{f.group, names, usage}
+	}))
+}
+
+// helpRow is a command or a flag, and the group under which it is listed; "" is that of the one before.
+type helpRow struct{ group, name, text string }
+
+// listRows lists in two columns, below the title of each group.
+func listRows(title string, width int, rows []helpRow) string {
+	for _, r := range rows {
+		width = max(width, len(r.name))
 	}
 	text, above := "", ""
-	for _, f := range flags {
-		if title = cmp.Or(f.group, title); title != above {
+	for _, r := range rows {
+		if title = cmp.Or(r.group, title); title != above {
 			text += strings.Repeat("\n", min(len(above), 1)) + title + ":\n"
 			above = title
 		}
-		names, usage, _ := strings.Cut(f.build().String(), "\t")
-		text += fmt.Sprintf("  %-*s  %s\n", width, names, usage)
+		text += fmt.Sprintf("  %-*s  %s\n", width, r.name, r.text)
 	}
 	return text
 }

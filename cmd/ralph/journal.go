@@ -137,20 +137,12 @@ func outcomePaint(p term.Palette, outcome event.AttemptOutcome) func(string) str
 	return func(s string) string { return tone.Paint(p, s) }
 }
 
-type journalShowOptions struct {
-	plainOptions
-	n int64
-}
-
-func (o *journalShowOptions) parse(commandLine) (err error) {
-	if o.n, err = strconv.ParseInt(o.Args[0], 10, 64); err != nil {
+func runJournalShow(a *app, _ *session, g *dag.Graph, o plainOptions) error {
+	n, err := strconv.ParseInt(o.Args[0], 10, 64)
+	if err != nil {
 		return hint(usagef("%q is not the number of an entry", o.Args[0]), "see the numbers with: ralph journal list")
 	}
-	return nil
-}
-
-func runJournalShow(a *app, _ *session, g *dag.Graph, o journalShowOptions) error {
-	e, err := journal.Get(g.Tx(), o.n)
+	e, err := journal.Get(g.Tx(), n)
 	switch {
 	case err != nil:
 		return err

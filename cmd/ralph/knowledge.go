@@ -20,15 +20,15 @@ var knowledgeCommand = command{
 	sub: []command{
 		{
 			name: "list", bare: true, short: "list all entries", flags: []flagSpec{jsonFlag},
-			example: "ralph knowledge list", run: action(runKnowledgeList),
+			example: "ralph knowledge list", run: withEntries(runKnowledgeList),
 		},
 		{
 			name: "show", args: "TITLE", short: "show an entry, by its title or how it begins", flags: []flagSpec{jsonFlag},
-			example: "ralph knowledge show staging", exits: "3 not found", run: action(runKnowledgeShow),
+			example: "ralph knowledge show staging", exits: "3 not found", run: withEntries(runKnowledgeShow),
 		},
 		{
 			name: "search", args: "WORD...", short: "find entries by words of their titles, tags and texts", flags: []flagSpec{jsonFlag},
-			example: "ralph knowledge search staging server", run: action(runKnowledgeList),
+			example: "ralph knowledge search staging server", run: withEntries(runKnowledgeList),
 		},
 		{
 			name: "add", args: "TITLE", short: "add an entry, or update the one that says the same",
@@ -39,15 +39,15 @@ var knowledgeCommand = command{
 				jsonFlag,
 			},
 			example: `ralph knowledge add "Use the staging server" --tag deploy -d @note.md`, exits: "1 refused",
-			run: action(runKnowledgeAdd),
+			run: withEntries(runKnowledgeAdd),
 		},
 		{
 			name: "rm", args: "TITLE", short: "delete an entry's file",
-			example: "ralph knowledge rm staging", exits: "3 not found", run: action(runKnowledgeRm),
+			example: "ralph knowledge rm staging", exits: "3 not found", run: withEntries(runKnowledgeRm),
 		},
 		{
 			name: "lint", short: "find broken links, duplicates, oversized and unreadable entries", flags: []flagSpec{jsonFlag},
-			example: "ralph knowledge lint", exits: "1 something was found", run: action(runKnowledgeLint),
+			example: "ralph knowledge lint", exits: "1 something was found", run: withEntries(runKnowledgeLint),
 		},
 	},
 }
@@ -66,26 +66,24 @@ func knowledgeAsJSON(e knowledge.Entry) jsonval.Object {
 	}
 }
 
-// openKnowledge loads the project's entries and warns about those that cannot be read.
-func openKnowledge(a *app) (*knowledge.Store, []knowledge.Entry, error) {
-	p, err := a.findProject()
-	if err != nil {
-		return nil, nil, err
-	}
-	store := knowledge.Open(p.Root)
-	entries, warnings := store.Load()
-	for _, w := range warnings {
-		a.note("warning: %s", w)
-	}
-	return store, entries, nil
+// withEntries makes a command of a function that works with the project's entries, and warns about those that cannot be read.
+func withEntries[O any](run func(*app, *knowledge.Store, []knowledge.Entry, O) error) runner {
+	return action(func(_ context.Context, a *app, o O) error {
+		p, err := a.findProject()
+		if err != nil {
+			return err
+		}
+		store := knowledge.Open(p.Root)
+		entries, warnings := store.Load()
+		for _, w := range warnings {
+			a.note("warning: %s", w)
+		}
+		return run(a, store, entries, o)
+	})
 }
 
 // runKnowledgeList lists all entries, or those that match the words.
-func runKnowledgeList(_ context.Context, a *app, o plainOptions) error {
-	_, entries, err := openKnowledge(a)
-	if err != nil {
-		return err
-	}
+func runKnowledgeList(a *app, _ *knowledge.Store, entries []knowledge.Entry, o plainOptions) error {
 	none := "there are no entries yet; agents add them, and you can with: ralph knowledge add"
 	if len(o.Args) > 0 {
 		entries, none = knowledge.Search(entries, strings.Join(o.Args, " ")), "no entry matches"
@@ -96,11 +94,7 @@ func runKnowledgeList(_ context.Context, a *app, o plainOptions) error {
 	})
 }
 
-func runKnowledgeShow(_ context.Context, a *app, o plainOptions) error {
-	_, entries, err := openKnowledge(a)
-	if err != nil {
-		return err
-	}
+func runKnowledgeShow(a *app, _ *knowledge.Store, entries []knowledge.Entry, o plainOptions) error {
 	e, err := knowledge.Find(entries, o.Args[0])
 	if err != nil {
 		return err
@@ -119,17 +113,13 @@ type knowledgeAddOptions struct {
 	Feature, Description string // TEXT, @FILE or -
 }
 
-func runKnowledgeAdd(_ context.Context, a *app, o knowledgeAddOptions) error {
+func runKnowledgeAdd(a *app, store *knowledge.Store, _ []knowledge.Entry, o knowledgeAddOptions) error {
 	body, err := readText(a, o.Description)
 	if err != nil {
 		return err
 	}
 	if strings.TrimSpace(body) == "" {
 		return hint(usagef("the text is empty"), "give it with -d TEXT")
-	}
-	store, _, err := openKnowledge(a)
-	if err != nil {
-		return err
 	}
 	e := knowledge.Entry{Title: o.Args[0], Tags: o.Tag, Feature: o.Feature, Body: body, Kind: knowledge.Lesson, CreatedAt: a.now().UTC()}
 	r, err := store.Write(redact.Deep(a.redact, e))
@@ -151,11 +141,7 @@ func runKnowledgeAdd(_ context.Context, a *app, o knowledgeAddOptions) error {
 	return nil
 }
 
-func runKnowledgeRm(_ context.Context, a *app, o plainOptions) error {
-	store, _, err := openKnowledge(a)
-	if err != nil {
-		return err
-	}
+func runKnowledgeRm(a *app, store *knowledge.Store, _ []knowledge.Entry, o plainOptions) error {
 	e, err := store.Remove(o.Args[0])
 	if err != nil {
 		return err
@@ -164,13 +150,9 @@ func runKnowledgeRm(_ context.Context, a *app, o plainOptions) error {
 	return nil
 }
 
-func runKnowledgeLint(_ context.Context, a *app, o plainOptions) error {
-	p, err := a.findProject()
-	if err != nil {
-		return err
-	}
+func runKnowledgeLint(a *app, store *knowledge.Store, _ []knowledge.Entry, o plainOptions) (err error) {
 	list, text := []jsonval.Object{}, ""
-	for _, p := range knowledge.Open(p.Root).Lint() {
+	for _, p := range store.Lint() {
 		list = append(list, jsonval.Object{"file", p.File, "title", null(p.Title), "rule", p.Rule, "detail", p.Detail})
 		text += term.Line(fmt.Sprintf("%s: %s: %s", p.File, p.Rule, p.Detail)) + "\n"
 	}

@@ -33,11 +33,7 @@ type logsOptions struct {
 
 func runLogs(ctx context.Context, a *app, s *session, o logsOptions) error {
 	typed := strings.Join(o.Args, "")
-	var list []report.Log
-	err := s.store.View(ctx, func(g *dag.Graph) (err error) {
-		list, err = report.Logs(g, typed)
-		return err
-	})
+	list, err := look(ctx, s, func(g *dag.Graph) ([]report.Log, error) { return report.Logs(g, typed) })
 	if err != nil {
 		return err
 	}
@@ -75,8 +71,7 @@ func printLog(ctx context.Context, a *app, s *session, l report.Log, out *transc
 	}
 	r.Brief = func(attempt string) bool { return l.Ended[attempt] }
 	died := func() bool {
-		run := l.Run
-		err := s.store.View(ctx, func(g *dag.Graph) (err error) { run, err = g.ResolveRun(run.ID); return err })
+		run, err := look(ctx, s, func(g *dag.Graph) (dag.Run, error) { return g.ResolveRun(l.Run.ID) })
 		return life(l.Run.Process) == dag.Dead || err == nil && !run.EndedAt.IsZero()
 	}
 	unfinished, err := r.Follow(ctx, func() bool { return out.Err() != nil }, died)

@@ -55,23 +55,19 @@ func fromOS() system {
 		outIsTerm: term.IsTerminal(int(os.Stdout.Fd())),
 		errIsTerm: term.IsTerminal(int(os.Stderr.Fd())),
 	}
-	s.errWidth = func() int {
-		width, _, err := term.GetSize(int(os.Stderr.Fd()))
-		if err != nil {
-			return 0
-		}
-		return width
-	}
+	s.errWidth = func() int { return widthOf(os.Stderr) }
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	s.signals = signals
 	s.asks = s.errIsTerm && term.IsTerminal(int(os.Stdin.Fd()))
-	if s.outIsTerm {
-		if width, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil {
-			s.width = width
-		}
-	}
+	s.width = widthOf(os.Stdout)
 	return s
+}
+
+// widthOf is that of a terminal; 0 for what is none.
+func widthOf(f *os.File) int {
+	width, _, _ := term.GetSize(int(f.Fd())) // an error says the same
+	return width
 }
 
 // userConfig is where the user's own configuration is.

@@ -63,6 +63,7 @@ var manStatuses = [][2]string{
 	{"3", "not found; of a run: there is no task in scope"},
 	{"4", "a run reached a limit, or was stopped"},
 	{"5", "no usable agent"},
+	{"6", "a run did what it was to do, and what landed was not pushed"},
 	{"64", "a bad flag, a bad configuration, an ambiguous prefix, or not a project"},
 	{"70", "a bug, or the database failed in the middle"},
 	{"129, 130, 143", "interrupted by SIGHUP, by Ctrl-C, by SIGTERM"},

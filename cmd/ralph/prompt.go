@@ -2,8 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"os"
+	"io/fs"
 	"path/filepath"
 	"strings"
 
@@ -29,8 +30,7 @@ func runPrompt(ctx context.Context, a *app, o plainOptions) error {
 		return err
 	}
 	defer s.Close()
-	var t dag.Task
-	err = s.store.View(ctx, func(g *dag.Graph) (err error) { t, err = g.Resolve(o.Args[0]); return err })
+	t, err := look(ctx, s, func(g *dag.Graph) (dag.Task, error) { return g.Resolve(o.Args[0]) })
 	if err != nil {
 		return err
 	}
@@ -69,20 +69,12 @@ func promptContext(s *session) func(dag.Task) attempt.Sources {
 
 // document reads a text file, or says in its place why it cannot be shown.
 func document(root, path string) prompt.Document {
-	info, err := os.Stat(path)
-	if err != nil || !info.Mode().IsRegular() {
-		return prompt.Document{}
-	}
-	from := human.Path(path, root)
-	if info.Size() > features.MaxDocument {
-		return prompt.Document{Text: fmt.Sprintf("(not shown: the file has %d MB)", info.Size()>>20), From: from}
-	}
-	data, err := os.ReadFile(path)
+	text, err := features.ReadDocument(path)
 	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return prompt.Document{}
 	case err != nil:
-		return prompt.Document{Text: "(not shown: " + err.Error() + ")", From: from}
-	case strings.ContainsRune(string(data), 0):
-		return prompt.Document{Text: "(not shown: the file is not text)", From: from}
+		text = "(not shown: " + strings.TrimPrefix(err.Error(), features.ErrNoText.Error()+": ") + ")"
 	}
-	return prompt.Document{Text: strings.ToValidUTF8(string(data), "?"), From: from}
+	return prompt.Document{Text: text, From: human.Path(path, root)}
 }

@@ -87,8 +87,7 @@ func runReport(ctx context.Context, a *app, s *session, o reportOptions) error {
 
 // loadRun reads the run that was typed, or the last one.
 func loadRun(ctx context.Context, a *app, s *session, typed []string) (report.Run, error) {
-	var run dag.Run
-	err := s.store.View(ctx, func(g *dag.Graph) (err error) { run, err = g.RunOrLast(strings.Join(typed, "")); return err })
+	run, err := look(ctx, s, func(g *dag.Graph) (dag.Run, error) { return g.RunOrLast(strings.Join(typed, "")) })
 	if err != nil {
 		return report.Run{}, err
 	}

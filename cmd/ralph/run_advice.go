@@ -109,10 +109,8 @@ func noPlan(a *app, s *session) string {
 // mentionExport says of the features of a run that a clone would not have all of their
 // tasks.
 func mentionExport(ctx context.Context, a *app, s *session, scope dag.Scope) error {
-	var list []features.Unexported
-	err := s.store.View(ctx, func(g *dag.Graph) (err error) {
-		list, err = features.FindUnexported(g, scope, s.project.Feature)
-		return err
+	list, err := look(ctx, s, func(g *dag.Graph) ([]features.Unexported, error) {
+		return features.FindUnexported(g, scope, s.project.Feature)
 	})
 	for _, f := range list {
 		command := "ralph task export --feature " + f.Feature + " --save"

@@ -69,12 +69,8 @@ func setLanding(ctx context.Context, a *app, s *session, given runOptions, opts 
 
 // finishedFor is the branch for which work is finished; nil if there is none, or no such work.
 func finishedFor(ctx context.Context, s *session) (target *string, err error) {
-	var targets []string
-	err = s.store.View(ctx, func(g *dag.Graph) error {
-		finished, err := g.Finished()
-		targets = slices.Compact(slices.Sorted(slices.Values(seq.Map(finished, func(m dag.Merge) string { return m.Target }))))
-		return err
-	})
+	finished, err := look(ctx, s, (*dag.Graph).Finished)
+	targets := slices.Compact(slices.Sorted(slices.Values(seq.Map(finished, func(m dag.Merge) string { return m.Target }))))
 	switch {
 	case len(targets) > 1:
 		return nil, hint(usagef("finished work is for several branches, such as %s and %s", render.Branch(targets[0]), render.Branch(targets[1])), "name one: --target BRANCH")
@@ -112,16 +108,13 @@ func findTarget(ctx context.Context, s *session, repo *git.Repo, named *string) 
 	target := head
 	if named != nil {
 		name, err := repo.Line(ctx, "check-ref-format", "--branch", strings.TrimPrefix(*named, "refs/heads/"))
-		if err != nil {
+		if err != nil || name == "@" {
 			return "", usagef("--target: %q is no name of a branch", *named)
 		}
 		target = "refs/heads/" + name
-		switch at, err := repo.Commit(ctx, target); {
-		case err != nil:
+		if at, err := repo.Commit(ctx, target); err != nil {
 			return "", err
-		case name == "@":
-			return "", usagef("--target: %q is no name of a branch", name)
-		case at == "":
+		} else if at == "" {
 			if remote, err := repo.Commit(ctx, "refs/remotes/"+name); err != nil || remote != "" {
 				_, local, _ := strings.Cut(name, "/")
 				return "", cmp.Or(err, hint(usagef("--target: %s is a branch of a remote, where only a push lands", name), "name one of your own: --target %s; --push sends it there", local))

@@ -23,8 +23,9 @@ import (
 	"ralph/verify"
 )
 
-// slotOptions say where the slots of the project are, and what is in them. To work in them takes a repository, too.
-func slotOptions(a *app, s *session) (slot.Options, error) {
+// slotOptions say where the slots of the project are, and what is in them: copies of a repository. Without one, they can
+// be listed and removed.
+func slotOptions(a *app, s *session, repo *git.Repo) (slot.Options, error) {
 	p, root := s.config.Parallel, s.project.Root
 	dir := p.Dir
 	if home, ok := strings.CutPrefix(dir, "~/"); ok {
@@ -37,22 +38,18 @@ func slotOptions(a *app, s *session) (slot.Options, error) {
 	}
 	sum := sha256.Sum256([]byte(root)) // a user may configure one folder for all projects
 	dir = filepath.Join(dir, fmt.Sprintf("%s-%x", filepath.Base(root), sum[:4]))
-	return slot.Options{
+	o := slot.Options{
 		Dir: dir, State: filepath.Join(s.project.State(), "slots"), Project: root, Name: filepath.Base(root),
-		Copy: p.Copy, SetupIs: p.Setup, SetupOn: p.SetupOn, MinFree: int64(p.MinFreeGiB * (1 << 30)),
-	}, nil
-}
-
-// slotsIn adds the repository that slots are copies of.
-func slotsIn(a *app, s *session, repo *git.Repo) (slot.Options, error) {
-	o, err := slotOptions(a, s)
-	if in, rerr := filepath.Rel(repo.Dir(), o.Dir); err == nil && s.config.Parallel.Dir != "" && rerr == nil && filepath.IsLocal(in) {
-		return o, fmt.Errorf("%w: parallel.dir: %q is in the repository", project.ErrConfig, o.Dir)
+		Copy: p.Copy, SetupIs: p.Setup, SetupOn: p.SetupOn, MinFree: int64(p.MinFreeGiB * (1 << 30)), Repo: repo,
 	}
-	if err == nil {
-		o.Repo = repo
-		o.Sub, err = filepath.Rel(repo.Dir(), s.project.Root)
+	switch {
+	case repo == nil:
+		return o, nil
+	case p.Dir != "" && below(repo.Dir(), dir):
+		return o, fmt.Errorf("%w: parallel.dir: %q is in the repository", project.ErrConfig, dir)
 	}
+	var err error
+	o.Sub, err = filepath.Rel(repo.Dir(), root)
 	return o, err
 }
 
@@ -63,7 +60,7 @@ func findParallel(a *app, s *session) func(context.Context) (recovery.Parallel, 
 		if err != nil {
 			return recovery.Parallel{}, err
 		}
-		o, err := slotsIn(a, s, repo)
+		o, err := slotOptions(a, s, repo)
 		return recovery.Parallel{Repo: repo, Slots: slot.Open(o)}, err
 	}
 }
@@ -98,7 +95,7 @@ func sites(o *agents.Opener, gateEnv []string) func(dir string) (site, error) {
 
 // openSlots has agents and gates work in slots.
 func openSlots(a *app, s *session, o *agents.Opener, opts *loop.Options) error {
-	slots, err := slotsIn(a, s, opts.Landing.Repo)
+	slots, err := slotOptions(a, s, opts.Landing.Repo)
 	if err != nil {
 		return err
 	}

@@ -118,10 +118,7 @@ func unfinished(ctx context.Context, a *app, s *session, t runTarget) (run dag.R
 		}
 		scope = &found
 	}
-	err = s.store.View(ctx, func(g *dag.Graph) (err error) {
-		run, err = g.RunToContinue(typed, scope, life)
-		return err
-	})
+	run, err = look(ctx, s, func(g *dag.Graph) (dag.Run, error) { return g.RunToContinue(typed, scope, life) })
 	switch {
 	case errors.Is(err, dag.ErrRefused) && !errors.As(err, new(*dag.FinishedError)):
 		return run, err

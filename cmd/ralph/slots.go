@@ -23,7 +23,7 @@ var slotsCommand = command{
 	sub: []command{
 		{
 			name: "list", bare: true, short: "list slots: where they are, how large, and which task uses them",
-			flags: []flagSpec{jsonFlag}, example: "ralph slots list --json", run: inProject(runSlotsList),
+			flags: []flagSpec{jsonFlag}, example: "ralph slots list --json", run: onGraph(runSlotsList),
 		},
 		{
 			name: "remove", args: "[N...]", short: "remove slots, or all that no task uses; the next run makes new ones",
@@ -32,12 +32,6 @@ The slot of a task that is running, or whose run died, is not removed.`,
 			example: "ralph slots remove\nralph slots remove 3 4", exits: "1 in use, 3 not found", run: inProject(runSlotsRemove),
 		},
 	},
-}
-
-// slotPool is the slots of the project as folders.
-func slotPool(a *app, s *session) (*slot.Pool, error) {
-	o, err := slotOptions(a, s)
-	return slot.Open(o), err
 }
 
 // usedSlot is a slot, and who uses it.
@@ -52,10 +46,11 @@ func (u usedSlot) object() jsonval.Object {
 
 // listSlots lists the slots in the order of their numbers.
 func listSlots(a *app, s *session, g *dag.Graph) (*slot.Pool, []usedSlot, error) {
-	pool, err := slotPool(a, s)
+	o, err := slotOptions(a, s, nil)
 	if err != nil {
 		return nil, nil, err
 	}
+	pool := slot.Open(o)
 	list, err := pool.List()
 	attempts, derr := g.InSlots()
 	by := map[int]dag.Attempt{}
@@ -65,9 +60,8 @@ func listSlots(a *app, s *session, g *dag.Graph) (*slot.Pool, []usedSlot, error)
 	return pool, seq.Map(list, func(i slot.Info) usedSlot { return usedSlot{i, by[i.N]} }), cmp.Or(err, derr)
 }
 
-func runSlotsList(ctx context.Context, a *app, s *session, o plainOptions) error {
-	var list []usedSlot
-	err := s.store.View(ctx, func(g *dag.Graph) (err error) { _, list, err = listSlots(a, s, g); return err })
+func runSlotsList(a *app, s *session, g *dag.Graph, o plainOptions) error {
+	_, list, err := listSlots(a, s, g)
 	if err != nil {
 		return err
 	}
@@ -87,16 +81,14 @@ func runSlotsRemove(ctx context.Context, a *app, s *session, o plainOptions) err
 			return err
 		}
 		for _, arg := range o.Args {
-			n, err := strconv.Atoi(arg)
-			if err != nil || strconv.Itoa(n) != arg {
+			i := slices.IndexFunc(list, func(u usedSlot) bool { return strconv.Itoa(u.N) == arg })
+			switch n, err := strconv.Atoi(arg); {
+			case err != nil || strconv.Itoa(n) != arg:
 				return usagef("%q is not the number of a slot", arg)
-			}
-			i := slices.IndexFunc(list, func(u usedSlot) bool { return u.N == n })
-			switch {
 			case i < 0:
-				return fmt.Errorf("slot %d: %w", n, dag.ErrNotFound)
+				return fmt.Errorf("slot %s: %w", arg, dag.ErrNotFound)
 			case list[i].by.ID != "":
-				return hint(fmt.Errorf("%w: slot %d is in use by %s", dag.ErrRefused, n, list[i].by.Task), "if its run has died: ralph recover")
+				return hint(fmt.Errorf("%w: slot %s is in use by %s", dag.ErrRefused, arg, list[i].by.Task), "if its run has died: ralph recover")
 			}
 		}
 		for _, u := range list {

@@ -128,20 +128,15 @@ func writeQueue(b *strings.Builder, a *app, p term.Palette, queue []report.Queue
 
 func checkpointText(at dag.Attempt, now time.Time) string {
 	since := func(t time.Time) string { return human.Span(now.Sub(t).Round(time.Second)) }
-	parts := []string{at.Task + " " + string(at.Phase) + " for " + since(at.StartedAt), fmt.Sprintf("iteration %d", at.Iteration)}
+	slot, heartbeat := "", ""
 	if at.Slot > 0 {
-		parts = append(parts, fmt.Sprintf("slot %d", at.Slot))
-	}
-	if tokens := human.InOut(at.TokensIn, 0, at.TokensOut); tokens != "" {
-		parts = append(parts, tokens)
-	}
-	if cost := render.Cost(at.Usage); cost != "" {
-		parts = append(parts, cost)
+		slot = fmt.Sprintf("slot %d", at.Slot)
 	}
 	if !at.Heartbeat.IsZero() {
-		parts = append(parts, "heartbeat "+since(at.Heartbeat)+" ago")
+		heartbeat = "heartbeat " + since(at.Heartbeat) + " ago"
 	}
-	return strings.Join(parts, ", ")
+	return strings.Join(human.Parts(at.Task+" "+string(at.Phase)+" for "+since(at.StartedAt), fmt.Sprintf("iteration %d", at.Iteration), slot,
+		human.InOut(at.TokensIn, 0, at.TokensOut), render.Cost(at.Usage), heartbeat), ", ")
 }
 
 // shownReasons is how many reasons the status lists for a task.

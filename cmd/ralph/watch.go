@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"golang.org/x/term"
 
@@ -24,15 +25,12 @@ func runWatch(ctx context.Context, a *app, s *session, o plainOptions) error {
 	if err != nil {
 		return hint(err, "without one: ralph status, ralph logs -f")
 	}
-	var run dag.Run
-	if len(o.Args) > 0 {
-		err := s.store.View(ctx, func(g *dag.Graph) (err error) { run, err = g.RunOrLast(o.Args[0]); return err })
-		if err != nil {
-			return err
-		}
+	run, err := look(ctx, s, func(g *dag.Graph) (string, error) { return runID(g, strings.Join(o.Args, "")) })
+	if err != nil {
+		return err
 	}
 	return watch.Run(ctx, watch.Options{
-		Store: s.store, Version: s.db.Version, Intact: s.db.Intact, Life: life, Folder: s.project.Runs(), Name: filepath.Base(s.project.Root), Run: run.ID,
+		Store: s.store, Version: s.db.Version, Intact: s.db.Intact, Life: life, Folder: s.project.Runs(), Name: filepath.Base(s.project.Root), Run: run,
 		Palette: a.palette(), Now: a.now, In: in, Out: out, Environ: a.environ(), Redact: a.redact.Text,
 	})
 }
