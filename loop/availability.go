@@ -106,26 +106,24 @@ func (who availability) limitFor(held bool, next time.Time, waits []dag.AgentLim
 }
 
 // waitForLimit is why the run ends instead of waiting for a limit; nothing if it waits.
-func (c *claimer) waitForLimit(l dag.AgentLimit) ending {
+func (c *claimer) waitForLimit(who availability, l dag.AgentLimit) ending {
 	since := c.ledger.limitedFrom(c.opts.Host.Now())
 	switch rule := c.opts.Limits.Wait; {
 	case rule.Never:
-		return ending{kind: event.OutcomeLimit, reason: c.limitedUntil(l)}
+		return ending{kind: event.OutcomeLimit, reason: c.limitedUntil(who, l)}
 	case rule.Most > 0 && l.Until.Sub(since) > rule.Most:
-		return ending{kind: event.OutcomeLimit, reason: fmt.Sprintf("%s; that is longer than %s", c.limitedUntil(l), rule.Most)}
+		return ending{kind: event.OutcomeLimit, reason: fmt.Sprintf("%s; that is longer than %s", c.limitedUntil(who, l), rule.Most)}
 	}
 	return ending{}
 }
 
-func (c *claimer) limitedUntil(l dag.AgentLimit) string {
-	return fmt.Sprintf("%s until %s: %s", c.limited(l), c.clock(l.Until), l.Reason)
+func (c *claimer) limitedUntil(who availability, l dag.AgentLimit) string {
+	return fmt.Sprintf("%s until %s: %s", who.limited(l), c.clock(l.Until), l.Reason)
 }
 
 // limited says that an agent is rate-limited, or may be if only a task waits for it.
-func (c *claimer) limited(l dag.AgentLimit) string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if slices.Contains(c.limits, l) {
+func (who availability) limited(l dag.AgentLimit) string {
+	if slices.Contains(who.limits, l) {
 		return l.Agent + " is rate-limited"
 	}
 	return l.Agent + " may be rate-limited"

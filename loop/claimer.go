@@ -190,7 +190,7 @@ func (c *claimer) look(ctx context.Context, running int) (l look, err error) {
 	case c.opts.Graph.Finished:
 		l.end = c.merged(l.elsewhere)
 	case limit != nil:
-		l.until, l.waits, l.end = until, waiting(c.limited(*limit)+": "+limit.Reason, &limit.Until), c.waitForLimit(*limit)
+		l.until, l.waits, l.end = until, waiting(l.who.limited(*limit)+": "+limit.Reason, &limit.Until), c.waitForLimit(l.who, *limit)
 		l.waits.Agent, l.limited = limit.Agent, true
 	case !until.IsZero():
 		l.until, l.waits = until, waiting("every task that could run waits for a time", &until)

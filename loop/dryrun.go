@@ -94,7 +94,7 @@ func (c *claimer) previewSkip(who availability, t dag.Task) string {
 	}
 	agent := cmp.Or(t.Agent, who.skip.Agent)
 	if i := slices.IndexFunc(who.limits, func(l dag.AgentLimit) bool { return l.Agent == agent }); i >= 0 {
-		return c.limitedUntil(who.limits[i])
+		return c.limitedUntil(who, who.limits[i])
 	}
 	return ""
 }
