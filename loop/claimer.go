@@ -76,7 +76,11 @@ func (c *claimer) next(ctx context.Context) (assignment, bool) {
 			return assignment{}, false
 		}
 		if ctx.Err() != nil {
-			c.interrupt(context.Cause(ctx))
+			cause, kind := context.Cause(ctx), event.OutcomeInterrupted
+			if errors.Is(cause, errStopped) { // by ralph stop, not by a signal
+				kind = event.OutcomeStopped
+			}
+			c.end(kind, cause.Error(), nil)
 			return assignment{}, false
 		}
 		l, err := c.look(ctx, running)
@@ -106,15 +110,6 @@ func (c *claimer) next(ctx context.Context) (assignment, bool) {
 			c.rested(ctx, began)
 		}
 	}
-}
-
-// interrupt ends a run whose context is over: by a signal, or by ralph stop.
-func (c *claimer) interrupt(cause error) {
-	kind := event.OutcomeInterrupted
-	if errors.Is(cause, errStopped) {
-		kind = event.OutcomeStopped
-	}
-	c.end(kind, cause.Error(), nil)
 }
 
 // rested notes that the run did nothing since then but wait for a provider: that is
