@@ -127,42 +127,36 @@ func (g *Graph) Enter(c Claim, m NewMerge) (Merge, error) {
 
 // Built stores what is to be tested, and that it was not yet.
 func (g *Graph) Built(c Claim, n int64, onto, candidate string) error {
-	_, err := g.turn(c, n, MergeTesting, "built", "")
-	if err != nil {
+	if err := g.turn(c, n, MergeTesting, "built", ""); err != nil {
 		return err
 	}
 	return g.tx.Exec(builtSQL, ":n", n, ":onto", onto, ":candidate", candidate)
 }
 
 // Tested says that its candidate is green.
-func (g *Graph) Tested(c Claim, n int64) error {
-	_, err := g.turn(c, n, MergeGreen, "tested", "")
-	return err
-}
+func (g *Graph) Tested(c Claim, n int64) error { return g.turn(c, n, MergeGreen, "tested", "") }
 
 // Landing says that the target is about to be moved to the candidate, and, said again, what is in the
 // way of that. With ErrLanding another entry of the target came first.
 func (g *Graph) Landing(c Claim, n int64, obstacle string) error {
-	_, err := g.turn(c, n, MergeLanding, "landing", obstacle)
-	return err
+	return g.turn(c, n, MergeLanding, "landing", obstacle)
 }
 
 // Landed says that the target was moved, and completes the task. What it took back is open again.
 func (g *Graph) Landed(c Claim, n int64, verification string) error {
-	t, err := g.turn(c, n, MergeLanded, "landed", "")
+	err := g.turn(c, n, MergeLanded, "landed", "")
 	if err == nil {
 		err = g.Complete(c, verification)
 	}
 	if err != nil {
 		return err
 	}
-	return g.reopenUndone(t)
+	return g.reopenUndone(c.Task)
 }
 
 // Drop takes an entry out of the queue. The task stays claimed, and may enter again.
 func (g *Graph) Drop(c Claim, n int64, reason string) error {
-	_, err := g.turn(c, n, MergeDropped, "drop", reason)
-	return err
+	return g.turn(c, n, MergeDropped, "drop", reason)
 }
 
 // SettleLanding says what became of an entry that was landing when its claim was lost. While somebody
@@ -184,22 +178,21 @@ func (g *Graph) SettleLanding(n int64, landed bool, reason string) error {
 	return g.step(m, MergeDropped, "drop", reason)
 }
 
-// turn changes the state of an entry whose task is claimed, which it returns.
-func (g *Graph) turn(c Claim, n int64, to MergeState, by, reason string) (node, error) {
-	t, err := g.held(c)
-	if err != nil {
-		return t, err
+// turn changes the state of an entry whose task is claimed.
+func (g *Graph) turn(c Claim, n int64, to MergeState, by, reason string) error {
+	if err := g.Holds(c); err != nil {
+		return err
 	}
 	m, err := g.Merge(n)
 	switch {
 	case err != nil:
-		return t, err
-	case m.Task != t.id:
-		return t, fmt.Errorf("%w: entry %d of the queue is of %s, not of %s", ErrRefused, n, m.Task, t.id)
+		return err
+	case m.Task != c.Task.ID:
+		return fmt.Errorf("%w: entry %d of the queue is of %s, not of %s", ErrRefused, n, m.Task, c.Task.ID)
 	case to == MergeGreen && m.Candidate == "":
-		return t, fmt.Errorf("%w: entry %d of the queue was not built", ErrRefused, n)
+		return fmt.Errorf("%w: entry %d of the queue was not built", ErrRefused, n)
 	}
-	return t, g.step(m, to, by, reason)
+	return g.step(m, to, by, reason)
 }
 
 const (
@@ -228,14 +221,14 @@ const reviewSQL = `UPDATE tasks SET unverified = :attempt, review = 1 WHERE n = 
 // the queue of claims until then.
 func (g *Graph) Hold(c Claim, n int64) error {
 	g.tx.Do(unverifiedSQL, ":n", c.Task.N, ":attempt", nil) // before it is held: this drops what is
-	t, err := g.turn(c, n, MergeHeld, "hold", "")
+	err := g.turn(c, n, MergeHeld, "hold", "")
+	if err == nil {
+		err = g.settle(g.node(c.Task.N), c, Pending, ByRelease, event.AttemptReleased, "its work waits for review")
+	}
 	if err != nil {
 		return err
 	}
-	if err := g.settle(t, c, Pending, ByRelease, event.AttemptReleased, "its work waits for review"); err != nil {
-		return err
-	}
-	return g.tx.Exec(reviewSQL, ":n", t.n, ":attempt", cmp.Or(c.Resumed.ID, c.Attempt))
+	return g.tx.Exec(reviewSQL, ":n", c.Task.N, ":attempt", cmp.Or(c.Resumed.ID, c.Attempt))
 }
 
 const (

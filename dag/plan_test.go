@@ -55,7 +55,7 @@ func TestQueryPlans(t *testing.T) {
 		"what a run landed":  {landedInSQL, []string{"SEARCH merges USING INDEX merges_attempt (attempt=?)"}, 1},
 		"finished":           {finishedSQL, []string{"SEARCH tasks USING INDEX queue_finished (queue<?)"}, 0},
 		"who takes it back":  {undoingSQL, []string{"SEARCH u USING COVERING INDEX undoes_undone (undone=?)", "SEARCH t USING INTEGER PRIMARY KEY (rowid=?)"}, 0},
-		"what it takes back": {undoneSQL, []string{"SEARCH undoes USING PRIMARY KEY (task=?)"}, 0},
+		"what it takes back": {undoneSQL, []string{"SEARCH u USING PRIMARY KEY (task=?)", "SEARCH t USING INTEGER PRIMARY KEY (rowid=?)"}, 0},
 		"resumed work":       {resumedSQL, []string{"SEARCH merges USING INDEX merges_task (task=?)"}, 0},
 		"enter":              {enterSQL, []string{"SEARCH m USING INDEX merges_task (task=?)"}, 0},
 		"is something open":  {openMergeSQL, []string{"SEARCH merges USING INDEX merges_task (task=?)"}, 0},

@@ -10,7 +10,7 @@ import (
 const (
 	undoing    = `SELECT t.id FROM undoes u JOIN tasks t ON t.n = u.task WHERE t.status <> 'done' AND u.undone = `
 	undoingSQL = undoing + `:undone;`
-	undoneSQL  = `SELECT undone FROM undoes WHERE task = :task;`
+	undoneSQL  = `SELECT t.id FROM undoes u JOIN tasks t ON t.n = u.undone WHERE u.task = :task ORDER BY u.undone;`
 	undoSQL    = `
 INSERT INTO undoes (task, undone) SELECT :task, n FROM tasks WHERE id = :undone AND status = 'done' AND NOT EXISTS (` + undoing + `tasks.n);`
 
@@ -68,11 +68,8 @@ func (g *Graph) Undoing(t Task) (string, error) {
 }
 
 // Undone lists the tasks whose work a task takes back.
-func (g *Graph) Undone(t Task) (ids []string, err error) {
-	for _, n := range g.numbers(undoneSQL, ":task", t.N) {
-		ids = append(ids, g.node(n).id)
-	}
-	return ids, g.tx.Err()
+func (g *Graph) Undone(t Task) ([]string, error) {
+	return db.All(g.tx, undoneSQL, (*db.Row).Text, ":task", t.N)
 }
 
 // dropUndo deletes a task that was to take work back and cannot any more: there is nothing in it for an agent to do.
@@ -84,7 +81,10 @@ func (g *Graph) dropUndo(n int64) bool {
 	return undo
 }
 
-func (g *Graph) takesBack(n int64) bool { return len(g.numbers(undoneSQL, ":task", n)) > 0 }
+func (g *Graph) takesBack(n int64) bool {
+	undone, _ := g.Undone(Task{N: n})
+	return len(undone) > 0
+}
 
 // LandedWork is the entry with which the work of a task landed that is done, or the zero one.
 func (g *Graph) LandedWork(t Task) (Merge, error) {
@@ -101,11 +101,12 @@ func (g *Graph) LandedAfter(t Task) ([]Merge, error) {
 
 // reopenUndone opens the tasks again whose work was taken back by this one. Whoever opened one before
 // may be at work on it.
-func (g *Graph) reopenUndone(by node) error {
-	for _, n := range g.numbers(undoneSQL, ":task", by.n) {
-		if t := g.node(n); t.status == Done {
+func (g *Graph) reopenUndone(by Task) error {
+	undone, _ := g.Undone(by)
+	for _, id := range undone {
+		if t, err := g.nodeByID(id); err == nil && t.status == Done {
 			g.reset(t)
-			g.log(t.n, LogSystem, "its work was taken back by "+by.id)
+			g.log(t.n, LogSystem, "its work was taken back by "+by.ID)
 		}
 	}
 	return g.tx.Err()

