@@ -184,7 +184,7 @@ func (s *Slot) folders(g gitIn, list []string) error {
 	var links []string
 	for _, entry := range list {
 		mode, name, _ := strings.Cut(entry, "\t")
-		if info, err := root.Lstat(name); err == nil && info.IsDir() && info.Mode().Perm()&0o700 != 0o700 {
+		if info, err := os.Lstat(s.at(name)); err == nil && info.IsDir() && info.Mode().Perm()&0o700 != 0o700 {
 			if err := root.Chmod(name, info.Mode().Perm()|0o700); err != nil {
 				return err
 			}
