@@ -65,17 +65,6 @@ func gitOf(cmd *exec.Cmd) int {
 	}
 }
 
-func (r repo) unfinish(onto, candidate string) Left {
-	r.t.Helper()
-	for {
-		left, err := unfinish(r.t.Context(), r.Repo, main, onto, candidate)
-		if !errors.Is(err, ErrLocked) {
-			check.OK(r.t, err)
-			return left
-		}
-	}
-}
-
 // slow makes git wait for the pipe that it returns before it writes zz.slow.
 func (r repo) slow() (pipe string) {
 	r.t.Helper()

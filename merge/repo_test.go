@@ -2,6 +2,7 @@ package merge
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -135,3 +136,14 @@ func (r repo) locks() (locks []string) {
 }
 
 var zeroTime = time.Unix(1_000_000_000, 0)
+
+func (r repo) unfinish(onto, candidate string) Left {
+	r.t.Helper()
+	for {
+		left, err := unfinish(r.t.Context(), r.Repo, main, onto, candidate)
+		if !errors.Is(err, ErrLocked) {
+			check.OK(r.t, err)
+			return left
+		}
+	}
+}
