@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"ralph/internal/jsonval"
 	"ralph/internal/project"
@@ -86,7 +87,7 @@ func settingsText(rows []settingRow, p term.Palette, width int) string {
 	for _, r := range rows {
 		lines := []string{r.value}
 		if width > 0 {
-			lines = term.Wrap(strings.ReplaceAll(r.value, ",\"", ", \""), wide, "")
+			lines = pieces(r.value, wide)
 		}
 		for i, line := range lines {
 			if i > 0 {
@@ -98,6 +99,25 @@ func settingsText(rows []settingRow, p term.Palette, width int) string {
 		}
 	}
 	return b.String()
+}
+
+// pieces breaks a value into lines that fit, after a comma or a blank if there is one.
+func pieces(text string, width int) []string {
+	var lines []string
+	for term.Width(text) > width {
+		end, used := 0, 0
+		for i, r := range text {
+			if used += term.Width(string(r)); used > width && i > 0 {
+				break
+			}
+			end = i + utf8.RuneLen(r)
+		}
+		if at := strings.LastIndexAny(text[:end], ", "); at > 0 {
+			end = at + 1
+		}
+		lines, text = append(lines, text[:end]), text[end:]
+	}
+	return append(lines, text)
 }
 
 // suggestKey is the hint for an unknown key: the same name in another section, or the
