@@ -99,11 +99,12 @@ func scanMerge(r *db.Row) Merge {
 }
 
 const (
-	// What a person accepted stays accepted, however often it has to enter the queue.
+	// What a person accepted stays accepted, however often it has to enter the queue, until the task begins anew.
 	enterSQL = `
 INSERT INTO merges (task, task_id, attempt, target, base, work, patch, at, state, accepted)
 VALUES (:task, :task_id, :attempt, :target, :base, :work, :patch, :now, 'testing',
-    EXISTS (SELECT 1 FROM merges m WHERE m.task = :task AND m.patch = :patch AND m.accepted))
+    EXISTS (SELECT 1 FROM merges m WHERE m.task = :task AND m.patch = :patch AND m.accepted
+        AND m.at >= (SELECT t.started_at FROM tasks t WHERE t.n = :task)))
 RETURNING ` + mergeColumns + `;`
 	openMergeSQL = `SELECT count(*) FROM merges WHERE task = :task AND state IN ('testing', 'green', 'landing');`
 	reenterSQL   = `

@@ -266,6 +266,35 @@ func TestHeldWorkIsClaimedOnceAPersonHasAcceptedIt(t *testing.T) {
 	w.sound()
 }
 
+// A person who has a task done anew, or its work taken back, wants to see what comes of it, even if it is the same.
+func TestWorkThatIsDoneAnewIsToBeReviewedAnew(t *testing.T) {
+	t.Parallel()
+	for name, anew := range map[string]func(w *world){
+		"reset": func(w *world) { w.person((*dag.Graph).Reset, "a") },
+		"reset as group": func(w *world) {
+			w.person(func(g *dag.Graph, id string) error { _, err := g.ResetTree(id); return err }, "a")
+		},
+		"undone": func(w *world) {
+			w.put("a", dag.MergeLanded)
+			w.ids["Revert a"] = w.undo("a")
+			w.put("Revert a", dag.MergeLanded)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.plan("a")
+			w.put("a", dag.MergeHeld)
+			w.person((*dag.Graph).Accept, "a")
+			w.pass(time.Second)
+			anew(w)
+			w.pass(time.Second)
+			check.That(t, !w.enter(w.claim("a"), "main").Accepted, "what was accepted before lands at once")
+			w.sound()
+		})
+	}
+}
+
 // Work that was resumed after a crash is held as what it is, and what a person does concerns it.
 func TestResumedWorkIsHeldToo(t *testing.T) {
 	t.Parallel()
