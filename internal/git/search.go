@@ -114,6 +114,24 @@ func Find(dir string) Places {
 	return p
 }
 
+// Objects lists the folders that git reads objects from: those of the repository, and those
+// that it borrows from, as a clone with --shared does, and so on.
+func (p Places) Objects() []string {
+	var found []string
+	for _, dir := range p.Folders {
+		found = append(found, filepath.Join(dir, "objects"))
+	}
+	for i := 0; i < len(found); i++ {
+		for line := range strings.Lines(pointer(filepath.Join(found[i], "info", "alternates"))) {
+			name := strings.TrimRight(line, "\n")
+			if at := join(found[i], name); name != "" && name[0] != '#' && isDir(at) && !slices.Contains(found, at) {
+				found = append(found, at)
+			}
+		}
+	}
+	return found
+}
+
 // gitDirs follows what a .git may be: the folder itself, or a file that names it, as
 // in a worktree, which has its objects elsewhere, and in a submodule.
 func gitDirs(path string) (own, common string) {

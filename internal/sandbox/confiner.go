@@ -49,6 +49,7 @@ type Confiner struct {
 	temp       string // the folder of temporary folders
 	protection *Protection
 	git        map[string]string // git's folders, and where they really are
+	objects    []string          // the folders that git reads objects from, for which it is not enough to see the project
 	started    chan struct{}     // an agent was started, which is to be recorded
 
 	mu      sync.Mutex
@@ -86,6 +87,7 @@ func (c *Confiner) open() (err error) {
 		return err
 	}
 	c.findProtected()
+	c.objects = git.Find(c.opts.Project.Root).Objects()
 	if c.opts.Mode == "off" {
 		return nil
 	}
@@ -118,7 +120,7 @@ func (c *Confiner) open() (err error) {
 func (c *Confiner) In(dir string) (in *Confiner, err error) {
 	in = &Confiner{
 		Work: c.Work, Verification: c.Verification, opts: c.opts, place: project.Project{Root: dir}, tree: cmp.Or(git.Top(dir), dir), hide: c.hide, temp: c.temp,
-		started: c.started, first: map[string][]*Fingerprint{},
+		objects: c.objects, started: c.started, first: map[string][]*Fingerprint{},
 	}
 	if in.write, err = in.paths("sandbox.write", c.opts.Write); err != nil {
 		return nil, err

@@ -71,6 +71,7 @@ func (c *Confiner) readable(env, argv []string) (files, programs []string) {
 			}
 		}
 	}
+	files = append(files, c.objects...)
 	for _, path := range []string{c.opts.Reads, c.opts.Project.Root} { // a slot lies elsewhere
 		if path != "" {
 			files = append(files, path)

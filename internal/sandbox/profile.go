@@ -104,6 +104,10 @@ func (p Profile) layout() (layout, error) {
 	l.Overlay, l.ReadOnly, l.Hide, l.Scratch = resolve(p.Cache), resolve(p.Protect), resolve(p.Hide), p.Scratch
 	l.Empty, l.Read = emptied(project, found(p.Read), found(p.Programs))
 	git := resolve(p.Git)
+	// What is seen as part of a git folder must be written there, and not into a layer over it.
+	l.Read = slices.DeleteFunc(l.Read, func(path string) bool {
+		return slices.ContainsFunc(git, func(dir string) bool { return within(path, dir) })
+	})
 	switch {
 	case p.Mode == Work:
 		// A mount of its own cannot be renamed away, so neither the project nor
