@@ -148,15 +148,12 @@ func (l *lane) Tree(ctx context.Context) (string, error) { return l.slot.Tree(ct
 
 // Keep stores what is in the slot, but not a merge that nobody finished, and not what testing has left in it: the
 // work as it was before is kept already.
-func (l *lane) Keep(ctx context.Context) error {
+func (l *lane) Keep(ctx context.Context) (left []string, err error) {
 	if l.entry.N > 0 || len(l.slot.Unresolved(ctx)) > 0 {
-		return nil
+		return nil, nil
 	}
-	_, left, err := l.keep(ctx)
-	for _, what := range left {
-		l.bus.warn(l.claim.Task.ID, "not kept: "+what)
-	}
-	return err
+	_, left, err = l.keep(ctx)
+	return left, err
 }
 
 // keep stores what is in the slot as a commit, with a name unless it is what the slot began with. Left is what

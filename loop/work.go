@@ -90,7 +90,7 @@ func (r *Runner) recovered(ctx context.Context, claim dag.Claim, j *attempt.Job,
 			r.bus.warn(j.Task.ID, "keeping the stack: "+werr.Error())
 		}
 		if *l != nil {
-			_ = (*l).Keep(context.WithoutCancel(ctx)) // the panic is what is reported
+			_, _ = (*l).Keep(context.WithoutCancel(ctx)) // the panic is what is reported
 		}
 		if r.ledger.panicked(j.Task.ID) > 1 {
 			bug := fmt.Errorf("attempt at %s panicked twice: %s", j.Task.ID, text)

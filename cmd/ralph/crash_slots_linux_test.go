@@ -244,6 +244,20 @@ func TestRecoveryLocksNobodyOutWhileItKeepsWork(t *testing.T) {
 	check.Contains(t, "refs", "refs/ralph/work/t-00000001/", p.shell(`git for-each-ref refs/ralph`))
 }
 
+// TestWorkThatCouldNotBeKept is not taken for finished: the next attempt would find that it changes nothing.
+func TestWorkThatCouldNotBeKept(t *testing.T) {
+	notRaced(t)
+	p := newSlots(t)
+	p.plan("first")
+	p.shell(`mkdir -p .git/refs/ralph && echo > .git/refs/ralph/work`) // where git would make a folder
+	p.want(4, "run", "--jobs", "2", "--once")
+	p.shell(`rm .git/refs/ralph/work`)
+	p.want(0, "run", "--jobs", "2")
+	p.wantTask("t-00000001", "done", 2)
+	p.wantQueued("t-00000001", "landed")
+	p.holds("t-00000001.txt", "work")
+}
+
 // TestWorkThatWasFinishedInTheFolderIsNotVerifiedInASlot, which does not have it.
 func TestWorkThatWasFinishedInTheFolderIsNotVerifiedInASlot(t *testing.T) {
 	notRaced(t)

@@ -18,8 +18,9 @@ type Lane interface {
 	Shown() (state git.State, tree string)
 	// Tree is what is in the slot now, of the same kind.
 	Tree(ctx context.Context) (string, error)
-	// Keep stores what is in the slot as a commit, so that the slot can be used for other work.
-	Keep(ctx context.Context) error
+	// Keep stores what is in the slot as a commit, so that the slot can be used for other work. Left is what
+	// cannot be part of it.
+	Keep(ctx context.Context) (left []string, err error)
 	// InConflict says that the target has come into conflict with what is in the slot. It changes nothing there.
 	InConflict(ctx context.Context) (bool, error)
 	// Follow brings what is in the slot onto the target, if that has moved. Work that conflicts
@@ -125,7 +126,11 @@ func (a *attempt) keepWork(ctx context.Context, d policy.Decision) {
 	if a.ports.Lane == nil || d.Action == policy.Complete || d.Action == policy.Hold {
 		return
 	}
-	if err := a.ports.Lane.Keep(ctx); err != nil {
+	left, err := a.ports.Lane.Keep(ctx)
+	for _, what := range left {
+		a.warn(a.job.Task.ID, "not kept: "+what)
+	}
+	if err != nil {
 		a.warn(a.job.Task.ID, "keeping what the attempt left in its slot: "+err.Error())
 	}
 }

@@ -28,7 +28,9 @@ func (a *attempt) verify(ctx context.Context) policy.Decision {
 	a.work.Checked = true
 	taken, err := a.evidence.finish(ctx)
 	if a.job.Finished == nil {
-		a.keepFinished(ctx)
+		if err := a.keepFinished(ctx); err != nil {
+			return a.unkept(err)
+		}
 	}
 	failpoint.Hit("K8")
 	switch {
@@ -76,15 +78,30 @@ func (a *attempt) wantsVerdict() bool {
 	return !a.job.Verify.Skip && a.job.Verify.AgentVerdict && (a.job.Agent.Verifier != "" || !a.evident())
 }
 
-// keepFinished records what verification needs, before the attempt's phase says so.
-func (a *attempt) keepFinished(ctx context.Context) {
+// keepFinished records what verification needs, before the attempt's phase says so. In a slot that is the work
+// first of all: whoever finds the phase takes what is not kept for unchanged.
+func (a *attempt) keepFinished(ctx context.Context) error {
+	if a.ports.Lane != nil {
+		if _, err := a.ports.Lane.Keep(context.WithoutCancel(ctx)); err != nil {
+			return err
+		}
+	}
 	f := Finished{Set: a.talk.set, Stop: string(a.use.Stop), Evident: a.evident()}
 	if err := a.ports.Record.Finished(ctx, f); err != nil {
 		a.warn(a.job.Task.ID, "keeping what is to be verified: "+err.Error())
-		return
+		return nil
 	}
 	used := a.meter.tell()
 	a.note(ctx, dag.Note{Phase: dag.Answered, StopReason: string(a.use.Stop), TreeAfter: a.evidence.finished, Usage: &used})
+	return nil
+}
+
+// unkept decides about work that could not be kept: it is not finished, and an agent does it again.
+func (a *attempt) unkept(err error) policy.Decision {
+	a.work.CheckErr, a.work.Checked = err, a.ended == policy.Running
+	d := a.decide()
+	a.work.Checked, a.evidence.finished = false, ""
+	return d
 }
 
 // finishedMeanwhile says that the agent was done, and its turn at an end, when the run
