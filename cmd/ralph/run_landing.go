@@ -5,8 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -63,14 +63,37 @@ func setLanding(ctx context.Context, a *app, s *session, given runOptions, opts 
 	}
 	opts.Landing = loop.Landing{Repo: repo, Window: s.config.Merge.Window, Review: review, Cut: s.config.Merge.Rebase == "conflict"}
 	opts.Rules.Resolve = s.config.Merge.Resolve
-	opts.Landing.Target, err = findTarget(ctx, s, repo, given.Target)
+	target, err := findTarget(ctx, s, repo, given.Target)
+	if err == nil && given.finished {
+		err = refuseMistyped(ctx, s, repo, target)
+	}
+	opts.Landing.Target = target
+	return err
+}
+
+// finishedTargets are the branches for which work is finished.
+func finishedTargets(ctx context.Context, s *session) ([]string, error) {
+	finished, err := look(ctx, s, (*dag.Graph).Finished)
+	return slices.Compact(slices.Sorted(slices.Values(seq.Map(finished, func(m dag.Merge) string { return m.Target })))), err
+}
+
+// refuseMistyped refuses a branch that does not exist if nothing would land there.
+func refuseMistyped(ctx context.Context, s *session, repo *git.Repo, target string) error {
+	at, err := repo.Commit(ctx, target)
+	targets, terr := finishedTargets(ctx, s)
+	if at != "" || err != nil || terr != nil || slices.Contains(targets, target) {
+		return cmp.Or(err, terr)
+	}
+	err = usagef("--target: there is no branch %s, and no finished work for it", render.Branch(target))
+	if len(targets) > 0 {
+		return hint(err, "finished work is for %s", human.List(seq.Map(targets, render.Branch), 5))
+	}
 	return err
 }
 
 // finishedFor is the branch for which work is finished; nil if there is none, or no such work.
 func finishedFor(ctx context.Context, s *session) (target *string, err error) {
-	finished, err := look(ctx, s, (*dag.Graph).Finished)
-	targets := slices.Compact(slices.Sorted(slices.Values(seq.Map(finished, func(m dag.Merge) string { return m.Target }))))
+	targets, err := finishedTargets(ctx, s)
 	switch {
 	case len(targets) > 1:
 		return nil, hint(usagef("finished work is for several branches, such as %s and %s", render.Branch(targets[0]), render.Branch(targets[1])), "name one: --target BRANCH")
@@ -94,6 +117,9 @@ func openRepo(ctx context.Context, root string) (*git.Repo, error) {
 	return repo, nil
 }
 
+// otherName matches what git would make a branch of, and reads as something else: a commit's ID, a ref, or a HEAD of its own.
+var otherName = regexp.MustCompile(`^([0-9a-fA-F]{40}|[0-9a-fA-F]{64}|refs/.*|[A-Z_]+_HEAD)$`)
+
 // findTarget is the branch that work lands on: the one that was named, which may not exist yet, or the one that is checked out.
 func findTarget(ctx context.Context, s *session, repo *git.Repo, named *string) (string, error) {
 	if repo.Dir() == repo.Own() {
@@ -115,6 +141,9 @@ func findTarget(ctx context.Context, s *session, repo *git.Repo, named *string) 
 		if at, err := repo.Commit(ctx, target); err != nil {
 			return "", err
 		} else if at == "" {
+			if otherName.MatchString(name) {
+				return "", hint(usagef("--target: %q is no name of a branch", *named), "name a branch; to make one there: git branch NAME %s", name)
+			}
 			if remote, err := repo.Commit(ctx, "refs/remotes/"+name); err != nil || remote != "" {
 				_, local, _ := strings.Cut(name, "/")
 				return "", cmp.Or(err, hint(usagef("--target: %s is a branch of a remote, where only a push lands", name), "name one of your own: --target %s; --push sends it there", local))
@@ -166,12 +195,8 @@ func prepareLanding(ctx context.Context, to loop.Landing, push string) (remote s
 	if remote, err = findRemote(ctx, to.Repo, push, to.Target); err != nil {
 		return "", err
 	}
-	for _, name := range []string{"objects", "refs"} {
-		f, err := os.CreateTemp(filepath.Join(to.Repo.Common(), name), "ralph-")
-		if err != nil {
-			return "", hint(usagef("git cannot store the work of agents: %v", err), "make that folder writable for you")
-		}
-		_ = errors.Join(f.Close(), os.Remove(f.Name()))
+	if err := to.Repo.Writable(); err != nil {
+		return "", hint(usagef("git cannot store the work of agents: %v", err), "make that folder writable for you")
 	}
 	if at, err := to.Repo.Commit(ctx, to.Target); err != nil || at != "" {
 		return remote, err
@@ -181,7 +206,8 @@ func prepareLanding(ctx context.Context, to loop.Landing, push string) (remote s
 		_, err = to.Repo.Line(ctx, "update-ref", to.Target, strings.TrimSpace(head), strings.Repeat("0", len(head)-1))
 	}
 	if err != nil {
-		return "", usagef("--target: %v", err)
+		why := err.Error() // the last part of what git says is the cause
+		return "", usagef("--target: git cannot make the branch %s: %s", render.Branch(to.Target), strings.TrimSpace(why[strings.LastIndex(why, ": ")+1:]))
 	}
 	return remote, nil
 }

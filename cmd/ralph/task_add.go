@@ -50,6 +50,9 @@ type taskAddOptions struct {
 
 func (o *taskAddOptions) parse(commandLine) error {
 	o.Title, o.Gates, o.Locks = o.Args[0], o.Gate, o.Lock
+	if strings.TrimSpace(o.Title) == "" {
+		return usagef("a title must not be empty")
+	}
 	if err := checkClaims(o.Locks, o.Paths); err != nil {
 		return err
 	}

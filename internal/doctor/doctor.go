@@ -153,7 +153,7 @@ func (p Project) deadRuns(ctx context.Context) (Finding, error) {
 	return New("dead runs", Problem, "something is left of them", "ralph recover", details...), nil
 }
 
-// Git says whether ralph can tell what agents change.
+// Git says whether ralph can tell what agents change, and store their work.
 func (p Project) Git(ctx context.Context) []Finding {
 	level, fix := Warning, ""
 	text, err := git.Version(ctx)
@@ -173,6 +173,11 @@ func (p Project) Git(ctx context.Context) []Finding {
 		text, fix = text+"; it cannot read the repository", "see what it says: git status"
 	default:
 		text, fix = text+"; the project is in no repository", `git init && git add -A && git commit -m "begin"`
+	}
+	if repo, err := git.OpenRepo(ctx, p.Root); err == nil && state.Known {
+		if err := repo.Writable(); err != nil {
+			return []Finding{New("git", Warning, fmt.Sprintf("%s; it cannot store the work of agents: %v", text, err), "make that folder writable for you")}
+		}
 	}
 	if level == Warning {
 		text += ": ralph cannot tell whether an agent changed anything"

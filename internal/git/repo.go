@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -57,6 +58,18 @@ func (r *Repo) Common() string { return r.common }
 
 // Own is the git folder of the project's working tree: its index, HEAD, and what is sparse.
 func (r *Repo) Own() string { return r.own }
+
+// Writable says why nothing can be stored, if so.
+func (r *Repo) Writable() error {
+	for _, name := range []string{"objects", "refs"} {
+		f, err := os.CreateTemp(filepath.Join(r.common, name), "ralph-")
+		if err != nil {
+			return err
+		}
+		_ = errors.Join(f.Close(), os.Remove(f.Name()))
+	}
+	return nil
+}
 
 // Call says how git is run, besides its arguments. The zero Call looks at objects and refs.
 type Call struct {
