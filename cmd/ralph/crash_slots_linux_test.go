@@ -271,6 +271,31 @@ func TestWorkThatWasFinishedInTheFolderIsNotVerifiedInASlot(t *testing.T) {
 	p.wantVerified("t-00000001")
 }
 
+// TestWorkThatIsToBeReviewedIsHeldAfterItsRunDied, by ralph merge as well: nobody has looked at it.
+func TestWorkThatIsToBeReviewedIsHeldAfterItsRunDied(t *testing.T) {
+	notRaced(t)
+	for name, tt := range map[string]struct{ config, flags []string }{
+		"configured": {config: []string{"[merge]", `review = "all"`}},
+		"asked for":  {flags: []string{"--review"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newSlots(t, tt.config...)
+			p.plan("first")
+			p.dying("K18", append([]string{"run", "--jobs", "2"}, tt.flags...)...).wait(-1)
+			p.awaitGone()
+			p.want(2, append([]string{"merge"}, tt.flags...)...).inStderr("to review before it lands: the work of t-00000001")
+			p.wantStatus("t-00000001", "pending")
+			p.want(0, "task", "accept", "t-00000001")
+			p.want(0, "merge")
+			p.wantStatus("t-00000001", "done")
+			p.wantQueued("t-00000001", "dropped dropped landed")
+			p.want(0, "undo", "t-00000001") // a person wants it
+			p.wantStatus("t-00000001", "pending")
+		})
+	}
+}
+
 // TestATaskThatIsResetAfterItsRunDied is done again. Only the target knows whether its work is there.
 func TestATaskThatIsResetAfterItsRunDied(t *testing.T) {
 	notRaced(t)

@@ -96,8 +96,8 @@ func showHeld(ctx context.Context, a *app, s *session, h held) error {
 var mergeCommand = command{
 	name: "merge", args: "[TASK]", short: "land work that is finished or accepted; no agent works on it",
 	long: `Work that ralph task accept let land is rebuilt on the target as it is now, tested by its gates again, and landed,
-as is work that a run left finished when it died, which the verifier sees first. What no longer passes, or
-conflicts, is for the next run to give to an agent.`,
+as is work that a run left finished when it died, which the verifier sees first, and with --review or
+merge.review you. The next run gives what no longer passes, or conflicts, to an agent.`,
 	flags: mergeFlags(), example: "ralph task accept 1f0c\nralph merge --push\nralph merge 1f0c",
 	exits: "1 a task failed, 2 some of it could not land, 3 not found, 4 a limit or stopped, 6 what landed was not pushed,\n" + interrupted,
 	run:   action(runMerge),
@@ -105,7 +105,7 @@ conflicts, is for the next run to give to an agent.`,
 
 // mergeFlags are those of a run that make sense where no agent works.
 func mergeFlags() []flagSpec {
-	kept := []string{"feature", "task", "jobs", "target", "push", "sandbox", "events", "log-file", "log-format", "json"}
+	kept := []string{"feature", "task", "jobs", "target", "review", "push", "sandbox", "events", "log-file", "log-format", "json"}
 	return slices.DeleteFunc(slices.Clone(runCommand.flags), func(f flagSpec) bool { return !slices.Contains(kept, f.name) })
 }
 

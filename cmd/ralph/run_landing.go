@@ -28,7 +28,7 @@ type placeOptions struct {
 
 // setLanding lets agents work in slots, if several do, a target was named, or a person looks at work before it lands.
 func setLanding(ctx context.Context, a *app, s *session, given runOptions, opts *loop.Options) error {
-	here, review := given.InPlace || given.SharedFolder, or(given.Review, s.config.Merge.Review == "all") && !given.finished
+	here, review := given.InPlace || given.SharedFolder, or(given.Review, s.config.Merge.Review == "all")
 	if given.InPlace && !given.SharedFolder && given.Jobs == nil {
 		opts.Workers.Jobs = 1 // what is configured is meant for slots
 	}

@@ -28,7 +28,9 @@ reverts the work of all of them, so that all are undone or none is.`,
 
 // undoFlags are those of a run that make sense for one commit.
 func undoFlags() []flagSpec {
-	return slices.DeleteFunc(mergeFlags(), func(f flagSpec) bool { return slices.Contains([]string{"feature", "task", "jobs", "target"}, f.name) })
+	return slices.DeleteFunc(mergeFlags(), func(f flagSpec) bool {
+		return slices.Contains([]string{"feature", "task", "jobs", "target", "review"}, f.name)
+	})
 }
 
 type undoOptions struct {
