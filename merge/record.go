@@ -19,7 +19,7 @@ import (
 // is landing where: last is the landing that did not end, if there is one.
 func (l *landing) begin(ctx context.Context) (last *landing, err error) {
 	name := fmt.Sprintf("landing-%.8x", sha256.Sum256([]byte(l.target))) // which may be longer than a file name
-	if l.record, err = lockFile(ctx, l.repo, name); err != nil {
+	if l.record, err = Lock(ctx, l.repo, name); err != nil {
 		return nil, err
 	}
 	last = &landing{repo: l.repo, target: l.target, record: l.record}
@@ -38,9 +38,9 @@ func (l *landing) begin(ctx context.Context) (last *landing, err error) {
 	return last, err
 }
 
-// lockFile waits for a file of ours in the repository. Every process that inherits it holds the
-// lock, too.
-func lockFile(ctx context.Context, r *git.Repo, name string) (*os.File, error) {
+// Lock waits until nobody else has the lock of this name in the repository, and has it until the file is closed.
+// Every process that inherits the file has it, too.
+func Lock(ctx context.Context, r *git.Repo, name string) (*os.File, error) {
 	dir := filepath.Join(r.Common(), "ralph")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err

@@ -31,7 +31,7 @@ type Ref struct{ Name, Commit string }
 
 // SetRefs sets all of these or none. A commit of "" deletes the name, if it exists.
 func SetRefs(ctx context.Context, r *git.Repo, refs ...Ref) error {
-	alone, err := lockFile(ctx, r, "refs")
+	alone, err := Lock(ctx, r, "refs")
 	if err != nil {
 		return err
 	}

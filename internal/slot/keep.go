@@ -217,8 +217,12 @@ func (s *Slot) theirs(ctx context.Context, folder string, options ...string) ([]
 	if elsewhere, is := strings.CutPrefix(strings.TrimSpace(read(root, at)), "gitdir: "); is {
 		at = path.Join(folder, elsewhere)
 	}
-	index := s.note("theirs")
-	defer func() { _ = os.Remove(index) }() // the next one takes its place
+	temp, err := os.MkdirTemp(s.note(""), "tmp-") // of our own, as git takes an index that is gone for an empty one
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(temp) }() // Take removes what stays
+	index := filepath.Join(temp, "index")
 	if err := copyOut(index, root, path.Join(at, "index")); err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"ralph/internal/git"
@@ -88,6 +89,43 @@ func TestWhatAnAgentForcedIsKept(t *testing.T) {
 	check.Equal(t, "what was kept once", "2", r.git("show", keep(t, s, first).Commit+":src/lib/util.py"))
 	_, at = take(t, p, 1, first)
 	check.That(t, !at.has("src/lib/util.py") && at.has("src/lib/cache"), "the next attempt has what was forced, or not what was only ignored")
+}
+
+// TestWorkIsKeptByTwoAtOnce, which are recoveries of one dead run: the work is the same for both.
+func TestWorkIsKeptByTwoAtOnce(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	r.commit("tracked.o", "t")
+	first := r.commit(".gitignore", "*.o\n")
+	p := open(t, r, nil)
+	_, at := take(t, p, 1, first)
+	at.write("forced.o", "f")
+	at.git("add", "-f", "forced.o")
+	const keepers, times = 4, 5
+	var keeping sync.WaitGroup
+	kept := make(chan string, keepers*times)
+	for range keepers {
+		keeping.Go(func() {
+			for range times {
+				s, err := p.At(1)
+				var w Work
+				if err == nil {
+					w, err = s.Keep(t.Context(), first, "kept")
+				}
+				if err != nil {
+					t.Error(err)
+				}
+				kept <- w.Commit
+			}
+		})
+	}
+	keeping.Wait()
+	close(kept)
+	changes := map[string]bool{}
+	for commit := range kept {
+		changes[r.git("diff", "--name-status", first, commit)] = true
+	}
+	check.Equal(t, "changes", map[string]bool{"A\tforced.o": true}, changes)
 }
 
 // TestWhatAnAgentUntrackedIsGone if it is ignored, and only if its git says so.

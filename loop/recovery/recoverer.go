@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"time"
 
 	"ralph/dag"
@@ -249,8 +250,19 @@ func lastAttempt(g *dag.Graph, t dag.Task) (dag.Attempt, error) {
 }
 
 // take reclaims one task, or completes it if its work has landed: all that its run had left to do was to store
-// that. Only the rest of it is in the transaction, because git may take long; the slot is nobody else's before.
+// that. Only the rest of it is in the transaction, because git may take long. Two who do so are kept apart before:
+// once the task is released, somebody else may be at work in its slot.
 func (r Recoverer) take(ctx context.Context, t stale, at Parallel) (task Reclaimed, err error) {
+	if t.last.Slot > 0 && at.Repo != nil {
+		alone, err := merge.Lock(ctx, at.Repo, "slot-"+strconv.Itoa(t.last.Slot))
+		if err != nil {
+			return task, err
+		}
+		defer alone.Close()
+		if err := r.Store.View(ctx, func(g *dag.Graph) error { return g.Holds(t.Claim()) }); err != nil {
+			return task, err
+		}
+	}
 	var left merge.Left
 	if t.entry.N > 0 {
 		if left, err = unfinish(ctx, at.Repo, t.entry); err != nil {

@@ -1,6 +1,9 @@
 package recovery_test
 
 import (
+	"context"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -8,34 +11,17 @@ import (
 
 	"ralph/dag"
 	"ralph/internal/db"
+	"ralph/internal/git"
+	"ralph/internal/slot"
 	"ralph/internal/testing/check"
 	"ralph/loop/recovery"
+	"ralph/merge"
 )
 
 // TestRecoveringTwiceIsTheSameAsOnce recovers in several processes at once.
 func TestRecoveringTwiceIsTheSameAsOnce(t *testing.T) {
 	t.Parallel()
-	file, err := db.Open(t.Context(), filepath.Join(t.TempDir(), "progress.db"), db.Options{})
-	check.OK(t, err)
-	t.Cleanup(func() { file.Close() })
-	store := dag.New(file, dag.Options{})
-	var task dag.Task
-	err = store.Update(t.Context(), func(g *dag.Graph) error {
-		id, err := g.Add(dag.NewTask{Title: "mine"})
-		if err != nil {
-			return err
-		}
-		if task, err = g.Task(id); err != nil {
-			return err
-		}
-		run, err := g.StartRun(dag.Scope{}, dag.Process{PID: 1, Start: 1, BootID: "elsewhere"})
-		if err != nil {
-			return err
-		}
-		_, _, err = g.Claim(dag.ClaimOptions{Run: run, Lease: -1, Iteration: 1})
-		return err
-	})
-	check.OK(t, err)
+	store, task, _ := died(t, dag.ClaimOptions{})
 	const recoverers = 4
 	var looked, recovering sync.WaitGroup
 	looked.Add(recoverers)
@@ -63,7 +49,7 @@ func TestRecoveringTwiceIsTheSameAsOnce(t *testing.T) {
 		tasks += len(rec.Tasks)
 	}
 	check.That(t, tasks == 1, "got %d recoveries, want 1", tasks)
-	err = store.View(t.Context(), func(g *dag.Graph) error {
+	err := store.View(t.Context(), func(g *dag.Graph) error {
 		got, err := g.Attempts(task)
 		check.That(t, len(got) == 1 && got[0].Outcome == "interrupted", "got %+v, want one interrupted attempt", got)
 		return err
@@ -71,4 +57,88 @@ func TestRecoveringTwiceIsTheSameAsOnce(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
+}
+
+// died is a graph with one task, whose run is dead.
+func died(t *testing.T, opts dag.ClaimOptions) (store *dag.Store, task dag.Task, claim dag.Claim) {
+	t.Helper()
+	file, err := db.Open(t.Context(), filepath.Join(t.TempDir(), "progress.db"), db.Options{})
+	check.OK(t, err)
+	t.Cleanup(func() { file.Close() })
+	store = dag.New(file, dag.Options{})
+	check.OK(t, store.Update(t.Context(), func(g *dag.Graph) error {
+		id, err := g.Add(dag.NewTask{Title: "mine"})
+		if err != nil {
+			return err
+		}
+		if task, err = g.Task(id); err != nil {
+			return err
+		}
+		if opts.Run, err = g.StartRun(dag.Scope{}, dag.Process{PID: 1, Start: 1, BootID: "elsewhere"}); err != nil {
+			return err
+		}
+		opts.Lease, opts.Iteration = -1, 1
+		claim, _, err = g.Claim(opts)
+		return err
+	}))
+	return store, task, claim
+}
+
+// TestARecoveryThatIsLateLeavesTheSlotAlone: another one has released the task meanwhile, so that the next attempt may
+// be at work in it.
+func TestARecoveryThatIsLateLeavesTheSlotAlone(t *testing.T) {
+	t.Parallel()
+	store, _, claim := died(t, dag.ClaimOptions{Slots: true})
+	dir := t.TempDir()
+	sh := exec.CommandContext(t.Context(), "sh", "-ec", `git init -q -b main; git config user.name A; git config user.email a@localhost
+		echo a > a; git add a; git commit -qm first`)
+	sh.Dir = dir
+	said, err := sh.CombinedOutput()
+	check.That(t, err == nil, "%v: %s", err, said)
+	repo, err := git.OpenRepo(t.Context(), dir)
+	check.OK(t, err)
+	first, err := repo.Commit(t.Context(), "HEAD")
+	check.OK(t, err)
+	state := t.TempDir()
+	slots := slot.Open(slot.Options{Dir: t.TempDir(), State: state, Project: dir, Name: "p", Repo: repo})
+	s, err := slots.Take(t.Context(), claim.Slot, claim.Attempt, first, first)
+	check.OK(t, err)
+	check.OK(t, os.WriteFile(filepath.Join(s.Top(), "a"), []byte("changed"), 0o600))
+	index := func() os.FileInfo {
+		info, err := os.Stat(filepath.Join(state, "1", "index"))
+		check.OK(t, err)
+		return info
+	}
+	alone, err := merge.Lock(t.Context(), repo, "slot-1") // as the other one has
+	check.OK(t, err)
+	defer alone.Close()
+	looked, ended := make(chan bool), make(chan error, 1)
+	r := recovery.Recoverer{
+		Store: store, Now: time.Now, Dir: dir,
+		Life:  func(dag.Process) dag.Life { return dag.Dead },
+		Sweep: func(string) (int, error) { close(looked); return 0, nil },
+		Parallel: func(context.Context) (recovery.Parallel, error) {
+			return recovery.Parallel{Repo: repo, Slots: slots}, nil
+		},
+	}
+	var rec recovery.Recovery
+	go func() {
+		var err error
+		rec, err = r.Recover(t.Context())
+		ended <- err
+	}()
+	<-looked
+	_, err = s.Tree(t.Context()) // a look at the files, which takes as long as one by the recovery would
+	check.OK(t, err)
+	before := index()
+	check.OK(t, store.Update(t.Context(), func(g *dag.Graph) error {
+		return recovery.Reclaim(g, claim.Task, dag.ReclaimOptions{Reason: "released"}, time.Now())
+	}))
+	check.OK(t, alone.Close())
+	check.OK(t, <-ended)
+	check.That(t, len(rec.Tasks) == 0, "the late one has recovered %+v", rec.Tasks)
+	check.That(t, os.SameFile(before, index()), "the slot's index was replaced")
+	refs, err := merge.ListRefs(t.Context(), repo)
+	check.OK(t, err)
+	check.That(t, len(refs) == 0, "got %v, want no refs", refs)
 }
