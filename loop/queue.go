@@ -3,6 +3,7 @@ package loop
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"runtime"
 	"slices"
 	"strings"
@@ -116,6 +117,9 @@ func (l *lane) move(ctx context.Context) (again bool, err error) {
 		case errors.Is(err, merge.ErrMoved): // it has not landed, and others may
 			return true, l.update(ctx, func(g *dag.Graph) error { return g.Built(l.claim, e.N, e.Onto, e.Onto) })
 		case !blocked && !errors.Is(err, merge.ErrLocked):
+			if errors.Is(err, fs.ErrPermission) { // nobody else's work could land either
+				err = policy.Halted{Reason: "nothing can land on " + strings.TrimPrefix(to.Target, "refs/heads/") + ": " + reason}
+			}
 			if err = l.withdraw(ctx, err, reason); err == nil {
 				l.bus.warn(l.claim.Task.ID, reason)
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -38,7 +39,7 @@ func (e *BlockedError) Error() string {
 // Land moves a target, a full ref name, from onto to candidate by fast-forward. The working tree
 // that has it checked out follows. If the target is there already, nothing happens. With ErrMoved,
 // ErrLocked and a *BlockedError the target and all files are as they were. After any other error
-// Unfinish says whether the target has moved.
+// Unfinish says whether the target has moved; it is fs.ErrPermission if a person has to let us write first.
 func Land(ctx context.Context, r *git.Repo, target, onto, candidate string) error {
 	l := &landing{repo: r, target: target, onto: onto, candidate: candidate}
 	last, err := l.begin(ctx)
@@ -228,6 +229,9 @@ func (l *landing) explain(ctx context.Context, cause error) error {
 	}
 	if has(".lock': File exists") {
 		return fmt.Errorf("%w: %w", ErrLocked, cause)
+	}
+	if has("Permission denied") || has("Read-only file system") {
+		return fmt.Errorf("%w: %w", fs.ErrPermission, cause)
 	}
 	return cause
 }

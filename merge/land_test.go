@@ -3,6 +3,7 @@ package merge
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -380,6 +381,25 @@ func TestALandingThatBreaksOffIsTakenBack(t *testing.T) {
 		r.git("config", "filter.slow.smudge", "cat")
 		check.OK(t, r.land(base, next))
 		check.Equal(t, filter, "?? untracked", r.git("status", "--porcelain"))
+	}
+}
+
+// TestWhatCannotBeWritten is for a person to change: nothing else could land either.
+func TestWhatCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	if os.Getuid() == 0 {
+		t.Skip("root can write everything")
+	}
+	for _, name := range []string{".git/refs/heads", "."} {
+		r := newRepo(t)
+		base := r.head()
+		next := r.with(base, "new.txt", "new\n")
+		at := filepath.Join(r.dir, name)
+		check.OK(t, os.Chmod(at, 0o500))
+		err := r.land(base, next)
+		check.OK(t, os.Chmod(at, 0o700))
+		check.That(t, errors.Is(err, fs.ErrPermission), "%s: got %v, want fs.ErrPermission", name, err)
+		r.wantClean(base)
 	}
 }
 
