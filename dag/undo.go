@@ -16,16 +16,19 @@ INSERT INTO undoes (task, undone) SELECT :task, n FROM tasks WHERE id = :undone 
 
 	landedOfSQL = `SELECT ` + mergeColumns + ` FROM merges WHERE task = :task AND state = 'landed' ORDER BY n DESC LIMIT 1;`
 	// Whoever waits for a task waits for the groups that it is in, and so do the members of a group that waits.
-	landedAfterSQL = `
+	after = `
 WITH RECURSIVE d (n, waits) AS (
     SELECT :task, 0
     UNION SELECT x.blocked, 1 FROM d JOIN dependencies x ON x.blocker = d.n
     UNION SELECT c.n, 1 FROM d JOIN tasks c ON c.parent = d.n WHERE d.waits
     UNION SELECT t.parent, 0 FROM d JOIN tasks t ON t.n = d.n WHERE t.parent IS NOT NULL
-)
+) `
+	landedAfterSQL = after + `
 SELECT ` + mergeColumns + ` FROM merges
 WHERE n IN (SELECT (SELECT max(m.n) FROM merges m WHERE m.task = d.n AND m.state = 'landed')
     FROM d JOIN tasks t ON t.n = d.n WHERE d.waits AND d.n <> :task AND t.status = 'done') ORDER BY n DESC;`
+	atWorkAfterSQL = after + `
+SELECT t.id FROM d JOIN tasks t ON t.n = d.n WHERE d.waits AND t.children = 0 AND t.status = 'in_progress' ORDER BY t.n;`
 )
 
 // Undo stores a commit that takes back the work of tasks: as work of a task of its own which is finished, and which a
@@ -51,7 +54,14 @@ func (g *Graph) Undo(t NewTask, m NewMerge, undone ...string) (Claim, error) {
 	}
 	g.tx.Do(acceptedSQL, ":n", entered.N)
 	for _, other := range undone {
-		err := g.change(fmt.Errorf("%w: somebody else has undone %s, or is about to", ErrRefused, other), undoSQL, ":task", c.Task.N, ":undone", other)
+		t, err := g.nodeByID(other)
+		if err != nil {
+			return c, err
+		}
+		if atWork, _ := db.All(g.tx, atWorkAfterSQL, (*db.Row).Text, ":task", t.n); len(atWork) > 0 {
+			return c, fmt.Errorf("%w: %s depends on %s and is in progress; wait until it has ended, or reset it", ErrRefused, atWork[0], other)
+		}
+		err = g.change(fmt.Errorf("%w: somebody else has undone %s, or is about to", ErrRefused, other), undoSQL, ":task", c.Task.N, ":undone", other)
 		if err != nil {
 			return c, err
 		}

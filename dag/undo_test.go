@@ -51,6 +51,29 @@ func TestTakingBackIsFinishedWorkThatSomebodyAccepted(t *testing.T) {
 	w.sound()
 }
 
+func TestWorkIsNotTakenBackUnderAnAgentThatBuildsOnIt(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.plan("a", "b after a", "c after b")
+	w.put("a", dag.MergeLanded)
+	w.put("b", dag.MergeLanded)
+	c := w.claim("c")
+	undo := func(titles ...string) func(g *dag.Graph) error {
+		return func(g *dag.Graph) error {
+			_, err := g.Undo(dag.NewTask{Title: "Revert"}, dag.NewMerge{Target: "main"}, titles...)
+			return err
+		}
+	}
+	a, b := w.id("a"), w.id("b")
+	for _, list := range [][]string{{a}, {b}, {b, a}} {
+		err := w.refused(dag.ErrRefused, undo(list...))
+		check.Err(t, "undo", c.Task.ID, err)
+	}
+	w.update(func(g *dag.Graph) error { return g.Release(c, dag.Release{}) })
+	w.update(undo(b, a))
+	w.sound()
+}
+
 // TestATaskThatCannotTakeBackAnyMoreIsGone: there is nothing in it for an agent.
 func TestATaskThatCannotTakeBackAnyMoreIsGone(t *testing.T) {
 	t.Parallel()

@@ -63,7 +63,7 @@ func setLanding(ctx context.Context, a *app, s *session, given runOptions, opts 
 	}
 	opts.Landing = loop.Landing{Repo: repo, Window: s.config.Merge.Window, Review: review, Cut: s.config.Merge.Rebase == "conflict"}
 	opts.Rules.Resolve = s.config.Merge.Resolve
-	target, err := findTarget(ctx, s, repo, given.Target)
+	target, err := findTarget(ctx, s, repo, given.Target, given.finished)
 	if err == nil && given.finished {
 		err = refuseMistyped(ctx, s, repo, target)
 	}
@@ -121,7 +121,8 @@ func openRepo(ctx context.Context, root string) (*git.Repo, error) {
 var otherName = regexp.MustCompile(`^([0-9a-fA-F]{40}|[0-9a-fA-F]{64}|refs/.*|[A-Z_]+_HEAD)$`)
 
 // findTarget is the branch that work lands on: the one that was named, which may not exist yet, or the one that is checked out.
-func findTarget(ctx context.Context, s *session, repo *git.Repo, named *string) (string, error) {
+// Uncommitted changes do not matter to work that is finished: no agent builds on it without them, and landing spares them.
+func findTarget(ctx context.Context, s *session, repo *git.Repo, named *string, finished bool) (string, error) {
 	if repo.Dir() == repo.Own() {
 		return "", hint(usagef("%s is a bare repository, and its files are nowhere", repo.Dir()), "clone it and run there")
 	}
@@ -153,7 +154,7 @@ func findTarget(ctx context.Context, s *session, repo *git.Repo, named *string) 
 	if target == "" {
 		return "", hint(usagef("HEAD is detached, so work has no branch to land on"), "name one: --target BRANCH")
 	}
-	if target != head {
+	if target != head || finished {
 		return target, nil
 	}
 	if half, err := halfLanded(ctx, s, target); err != nil || half {

@@ -3,9 +3,11 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"ralph/dag"
 	"ralph/internal/git"
@@ -46,7 +48,14 @@ func runUndo(ctx context.Context, a *app, o undoOptions) error {
 	run := o.runOptions
 	run.Args, run.Task, run.Target, run.finished = nil, &id, &target, true
 	err = runRun(ctx, a, run)
+	ended := err == nil || errors.As(err, new(runEnded))
+	if ended {
+		if werr := awaitLanding(ctx, a, id); werr != nil {
+			return werr
+		}
+	}
 	var undone []string
+	taken := false
 	terr := a.update(context.WithoutCancel(ctx), func(_ *session, g *dag.Graph) error {
 		t, err := g.Task(id)
 		switch {
@@ -55,14 +64,54 @@ func runUndo(ctx context.Context, a *app, o undoOptions) error {
 		case err == nil && t.Status == dag.Pending: // nobody has it
 			err = g.Delete(id)
 		}
+		taken = t.Status == dag.InProgress
 		return err
 	})
-	if len(undone) > 0 {
+	if errors.Is(terr, dag.ErrNotFound) { // its gates are red
+		terr = nil
+	}
+	switch {
+	case terr != nil:
+		return cmp.Or(err, terr)
+	case len(undone) > 0:
 		a.note("undone, and open again: %s", strings.Join(undone, ", "))
+		if ended { // perhaps by another run
+			err = nil
+		}
 		return err
+	case taken:
+		return hint(cmp.Or(err, fmt.Errorf("%w: the run that was landing %s died", dag.ErrRefused, id)), "land it: ralph merge; or give it up: ralph task delete %s", id)
 	}
 	a.note("nothing is undone: %s stays as it is", o.Args[0])
-	return cmp.Or(err, terr, fmt.Errorf("%w: another run is landing %s", dag.ErrRefused, id))
+	return cmp.Or(err, fmt.Errorf("%w: another run could not land %s", dag.ErrRefused, id))
+}
+
+// awaitLanding waits as long as another run that lives has a task: it found the finished work first.
+func awaitLanding(ctx context.Context, a *app, id string) error {
+	ctx, stop := interruptible(ctx, a, nil, 0)
+	defer stop()
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	for said := false; ; said = true {
+		taken := false
+		err := a.view(ctx, func(_ *session, g *dag.Graph) error {
+			stale, err := g.Stale(life)
+			t, _ := g.Task(id) // it may be gone
+			taken = t.Status == dag.InProgress && !slices.ContainsFunc(stale, func(s dag.Task) bool { return s.ID == id })
+			return err
+		})
+		if err != nil || !taken {
+			return err
+		}
+		if !said {
+			a.note("another run lands %s; Ctrl-C does not wait for it", id)
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-ticker.C:
+		}
+	}
 }
 
 // storeUndo makes the commit that takes back what landed, and stores it as finished work of a task. If there is one
@@ -89,19 +138,23 @@ func storeUndo(ctx context.Context, a *app, o undoOptions) (id, target string, e
 		case own.N == 0:
 			return hint(fmt.Errorf("%w: no work of %s landed through the queue", dag.ErrRefused, t.ID), "to open it again: ralph task reset %s", t.ID)
 		}
+		if o.Dependents {
+			undo = append(undo, after...)
+			slices.SortFunc(undo, func(x, y dag.Merge) int { return cmp.Compare(y.N, x.N) })
+		}
+		if id != "" {
+			return sameUndo(g, id, tasksOfMerges(undo))
+		}
 		repo, err = openRepo(ctx, s.project.Root)
 		return err
 	})
 	if err != nil || id != "" {
 		return id, target, err
 	}
-	if o.Dependents {
-		undo = append(undo, after...)
-		slices.SortFunc(undo, func(x, y dag.Merge) int { return cmp.Compare(y.N, x.N) })
-	} else if len(after) > 0 {
+	if !o.Dependents && len(after) > 0 {
 		a.note("what depends on it stays: %s; to undo that too: --dependents", human.List(tasksOfMerges(after), 5))
 	}
-	m, says, err := revert(ctx, repo, undo)
+	m, says, err := revert(ctx, repo, undo, len(after) > 0 && !o.Dependents)
 	if err != nil {
 		return "", "", err
 	}
@@ -120,12 +173,24 @@ func storeUndo(ctx context.Context, a *app, o undoOptions) (id, target string, e
 	return c.Task.ID, target, err
 }
 
+// sameUndo refuses an undo that is stored already if it takes back other tasks than these.
+func sameUndo(g *dag.Graph, id string, want []string) error {
+	t, _ := g.Task(id) // the first error of the database is that of all that follow
+	undoes, err := g.Undone(t)
+	slices.Sort(want)
+	if slices.Sort(undoes); err != nil || slices.Equal(undoes, want) {
+		return err
+	}
+	return hint(fmt.Errorf("%w: %s is to land already, and takes back %s", dag.ErrRefused, id, human.List(undoes, 5)),
+		"land it first: ralph merge; or give it up: ralph task delete %s", id)
+}
+
 func tasksOfMerges(list []dag.Merge) []string {
 	return seq.Map(list, func(m dag.Merge) string { return m.Task })
 }
 
-// revert makes one commit on the tip that takes back landed work, and says of which commits.
-func revert(ctx context.Context, repo *git.Repo, undo []dag.Merge) (m dag.NewMerge, says string, err error) {
+// revert makes one commit on the tip that takes back landed work, and says of which commits. More depends on it and landed.
+func revert(ctx context.Context, repo *git.Repo, undo []dag.Merge, more bool) (m dag.NewMerge, says string, err error) {
 	m.Target = undo[0].Target
 	branch := render.Branch(m.Target)
 	if m.Base, err = repo.Commit(ctx, m.Target); err != nil || m.Base == "" {
@@ -143,8 +208,12 @@ func revert(ctx context.Context, repo *git.Repo, undo []dag.Merge) (m dag.NewMer
 		case commit == "" || built.Candidate == tip:
 			return m, "", hint(fmt.Errorf("%w: no change of %s is on %s", dag.ErrRefused, landed.Task, branch), "to open the task again: ralph task reset %s", landed.Task)
 		case len(built.Files) > 0:
+			advice := "undo it by hand: git revert %s"
+			if more {
+				advice = "undo what was built on it too, with --dependents, or by hand: git revert %s"
+			}
 			return m, "", hint(fmt.Errorf("%w: what landed on %s since conflicts with undoing %s: %s", dag.ErrRefused, branch, landed.Task, human.List(built.Files, 5)),
-				"undo what was built on it too, with --dependents, or by hand: git revert %s", render.Commit(commit))
+				advice, render.Commit(commit))
 		}
 		tip = built.Candidate
 		says += fmt.Sprintf("This reverts commit %s, the work of %s.\n", commit, landed.Task)
