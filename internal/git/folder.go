@@ -33,8 +33,9 @@ type Left struct{ Path, Why string }
 func (l Left) String() string { return l.Path + ": " + l.Why }
 
 // Update makes the index have these files as they are, and not what is gone. Other files that cannot be taken
-// stay in it as they were.
+// stay in it as they were. A name that leads out of the folder is none of its files.
 func (f Folder) Update(names []string) (u Updated, err error) {
+	names = slices.DeleteFunc(names, outside)
 	slices.Sort(names)
 	var there []string
 	folders := map[string]error{".": nil}
@@ -60,6 +61,9 @@ func (f Folder) Update(names []string) (u Updated, err error) {
 	}
 	return u, err
 }
+
+// outside says that a name, which may be from anybody's index, leads out of the folder.
+func outside(name string) bool { return !filepath.IsLocal(filepath.FromSlash(name)) }
 
 // Remove takes files out of the index.
 func (f Folder) Remove(names []string) error {

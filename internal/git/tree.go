@@ -201,7 +201,10 @@ func (s *store) names(ctx context.Context, w *walk, env []string) ([]string, err
 func (s *store) tracked(ctx context.Context, w *walk, options ...string) []string {
 	out, err := s.git(ctx, []string{"GIT_DIR=" + s.theirs}, nil, slices.Concat([]string{"ls-files", "-z", "--cached", "--stage"}, options, []string{"--", "."})...)
 	w.dated = w.dated && err == nil
-	return Split(out)
+	return slices.DeleteFunc(Split(out), func(entry string) bool {
+		_, name, _ := strings.Cut(entry, "\t")
+		return outside(name)
+	})
 }
 
 // files are those of the folder with an index of ours.

@@ -1,6 +1,7 @@
 package git
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
@@ -139,6 +140,30 @@ func TestATreeCannotBeBlinded(t *testing.T) {
 func (r repo) learn() {
 	r.t.Helper()
 	check.OK(r.t, Rules(r.t.Context(), r.dir, r.objects()))
+}
+
+// TestAnIndexLeadsNowhere: the names in it are no more than names.
+func TestAnIndexLeadsNowhere(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	outer := repo{t, filepath.Dir(r.dir)}
+	beside := outer.within("beside", "b.txt")
+	commit := beside.git("rev-parse", "HEAD")
+	r.write(".gitignore", "*.o\n", "aaaaaa.o", "1", "good.o", "2")
+	r.git("add", "-A", "-f")
+	r.git("update-index", "--add", "--cacheinfo", "160000,"+commit+",aaabeside")
+	// Git writes no such names, so they are put in the place of others that are as long.
+	index := filepath.Join(r.dir, ".git", "index")
+	data, err := os.ReadFile(index)
+	check.OK(t, err)
+	data = bytes.Replace(data, []byte("aaaaaa.o"), []byte("/abcde.o"), 1)
+	data = bytes.Replace(data, []byte("aaabeside"), []byte("../beside"), 1)
+	check.OK(t, os.WriteFile(index, data, 0o600))
+	check.Equal(t, "the names", ".gitignore\n/abcde.o\n../beside\ngood.o", r.git("ls-files"))
+	taken, err := Take(t.Context(), r.dir, r.objects())
+	check.OK(t, err)
+	check.That(t, len(taken.Inside) == 0, "got %q inside, want nothing", taken.Inside)
+	r.wantFiles(taken.Tree, ".gitignore", "good.o")
 }
 
 // TestRulesThatWereAddedMeanwhileHideNothing: an agent can write those that are not

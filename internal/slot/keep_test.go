@@ -151,9 +151,9 @@ func TestAnIndexOfAnAgentLeadsNowhere(t *testing.T) {
 	r := newRepo(t)
 	first := r.commit(".gitignore", "*.o\n", "a", "a")
 	s, at := take(t, open(t, r, nil), 1, first)
-	at.write("../out.o", "out", ".git/in.o", "in", "aaaaaaaa.o", "1", "bbbbbbbbb.o", "2", "good.o", "3")
+	at.write("../out.o", "out", ".git/in.o", "in", "aaaaaaaa.o", "1", "bbbbbbbbb.o", "2", "cccccc.o", "3", "good.o", "4")
 	// Git writes no such names, so they are put in the place of others that are as long.
-	at.sh("git add -f *.o; sed -i 's#aaaaaaaa.o#../out.o\\x00\\x00#; s#bbbbbbbbb.o#.git/in.o\\x00\\x00#' .git/index")
+	at.sh("git add -f *.o; sed -i 's#aaaaaaaa.o#../out.o\\x00\\x00#; s#bbbbbbbbb.o#.git/in.o\\x00\\x00#; s#cccccc.o#/out2.o\\x00#' .git/index")
 	w := keep(t, s, first)
 	check.Equal(t, "changes", "good.o", r.git("diff", "--name-only", first, w.Commit))
 }
