@@ -285,10 +285,9 @@ const (
 	queueSQL = `
 SELECT ` + mergeColumns + ` FROM merges WHERE state IN ('testing', 'green', 'landing') AND (:target = '' OR target = :target) ORDER BY n;`
 	mergesSQL = `SELECT ` + mergeColumns + ` FROM merges WHERE state = :state ORDER BY n;`
-	// What an attempt entered is the work that later ones only verify.
-	resumedSQL = `
-SELECT ` + mergeColumns + ` FROM merges WHERE task = :task
-    AND (SELECT a.n FROM attempts a WHERE a.id = merges.attempt) >= (SELECT a.n FROM attempts a WHERE a.id = :attempt) ORDER BY n DESC LIMIT 1;`
+	// What an attempt entered is the work that later ones only verify. Entries before it are of other work.
+	since       = ` AND (SELECT a.n FROM attempts a WHERE a.id = merges.attempt) >= (SELECT a.n FROM attempts a WHERE a.id = `
+	resumedSQL  = `SELECT ` + mergeColumns + ` FROM merges WHERE task = :task` + since + `:attempt) ORDER BY n DESC LIMIT 1;`
 	landedInSQL = `
 SELECT ` + mergeColumns + ` FROM merges INDEXED BY merges_attempt
 WHERE attempt IN (SELECT a.id FROM attempts a WHERE a.run = (SELECT r.n FROM runs r WHERE r.id = :run)) AND state = 'landed' ORDER BY n;`
@@ -312,7 +311,7 @@ func (g *Graph) MergesIn(s MergeState) ([]Merge, error) {
 
 const finishedSQL = `
 SELECT ` + mergeColumns + ` FROM merges WHERE n IN (
-    SELECT (SELECT max(m.n) FROM merges m WHERE m.task = tasks.n) FROM tasks INDEXED BY queue_finished
+    SELECT (SELECT max(merges.n) FROM merges WHERE merges.task = tasks.n` + since + `tasks.unverified)) FROM tasks INDEXED BY queue_finished
     WHERE unverified IS NOT NULL AND queue <= 1) ORDER BY n;`
 
 // Finished lists the last entries of work that only has to land, whether a person accepted it or its run died.

@@ -263,12 +263,14 @@ func TestWorkThatWasFinishedInTheFolderIsNotVerifiedInASlot(t *testing.T) {
 	notRaced(t)
 	p := newSlots(t)
 	p.plan("first")
+	p.want(2, "run", "--review")
+	p.want(0, "task", "reject", "t-00000001") // an earlier try in a slot does not matter
 	p.dying("K8", "run").wait(-1)
 	p.awaitGone()
 	p.want(2, "run", "--jobs", "2").inStderr("ralph run --in-place")
-	p.wantTask("t-00000001", "pending", 0)
+	p.wantTask("t-00000001", "pending", 1)
 	p.want(0, "run", "--in-place")
-	p.wantVerified("t-00000001")
+	p.wantTask("t-00000001", "done", 2)
 }
 
 // TestWorkThatIsToBeReviewedIsHeldAfterItsRunDied, by ralph merge as well: nobody has looked at it.
