@@ -286,7 +286,7 @@ func (l *lane) since(ctx context.Context, base, onto string, files []string) (m 
 // clear removes the refs of a task that is settled. If the task was taken away while it was
 // landing, nobody has said yet what became of that.
 func (l *lane) clear(ctx context.Context, status dag.Status) error {
-	if l.entry.N == 0 && status != dag.Done {
+	if l.entry.N == 0 && status != dag.Done && status != event.TaskDeleted {
 		return nil
 	}
 	refs := []merge.Ref{{Name: merge.CandidateRef(l.claim.Attempt)}}
@@ -307,6 +307,17 @@ func (l *lane) clear(ctx context.Context, status dag.Status) error {
 	}
 	if err != nil {
 		return err
+	}
+	if status == event.TaskDeleted { // its attempts do not name it any more
+		kept, err := merge.ListRefs(ctx, l.opts.Landing.Repo)
+		if err != nil {
+			return err
+		}
+		for _, ref := range kept {
+			if strings.HasPrefix(ref.Name, merge.WorkRef(l.claim.Task.ID, "")) {
+				refs = append(refs, merge.Ref{Name: ref.Name})
+			}
+		}
 	}
 	failpoint.Hit("K23")
 	return merge.SetRefs(ctx, l.opts.Landing.Repo, refs...)

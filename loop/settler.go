@@ -68,6 +68,9 @@ func (s settler) record(g *dag.Graph, claim dag.Claim, j attempt.Job, res attemp
 	if err != nil {
 		return "", err
 	}
+	if _, err := g.Task(t.ID); errors.Is(err, dag.ErrNotFound) { // one that was to take work back
+		status = event.TaskDeleted
+	}
 	if err := g.CountRun(s.run.ID, !d.Uncounted, status); err != nil {
 		return "", err
 	}
@@ -212,7 +215,7 @@ func explainLoss(g *dag.Graph, claim dag.Claim, d policy.Decision) (policy.Decis
 
 // remembered is the journal's word for it: a retry that was the last is a failure.
 func remembered(d policy.Decision, status dag.Status) event.AttemptOutcome {
-	if d.Action == policy.Retry && status == dag.Failed {
+	if d.Action == policy.Retry && (status == dag.Failed || status == event.TaskDeleted) {
 		return event.AttemptFailed
 	}
 	return d.Outcome

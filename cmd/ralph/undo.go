@@ -83,7 +83,7 @@ func runUndo(ctx context.Context, a *app, o undoOptions) error {
 		return hint(cmp.Or(err, fmt.Errorf("%w: the run that was landing %s died", dag.ErrRefused, id)), "land it: ralph merge; or give it up: ralph task delete %s", id)
 	}
 	a.note("nothing is undone: %s stays as it is", o.Args[0])
-	return cmp.Or(err, fmt.Errorf("%w: another run could not land %s", dag.ErrRefused, id))
+	return cmp.Or(err, fmt.Errorf("%w: the revert did not land", dag.ErrRefused))
 }
 
 // awaitLanding waits as long as another run that lives has a task: it found the finished work first.
