@@ -100,12 +100,8 @@ func (s *Slot) add(ctx context.Context, w *Work, g gitIn) error {
 			tracked = append(tracked, name)
 		}
 	}
-	added, dropped, err := s.decided(ctx, g, tracked)
-	if err != nil {
-		return err
-	}
 	files := git.Folder{Dir: s.Top(), Git: g, Max: s.p.o.MaxFile}
-	u, err := files.Update(slices.DeleteFunc(append(names, added...), func(name string) bool { return git.Within(name, []string{s.ralph()}) }))
+	u, err := files.Update(slices.DeleteFunc(append(names, s.forced(ctx, tracked)...), func(name string) bool { return git.Within(name, []string{s.ralph()}) }))
 	w.Left = append(w.Left, u.Left...)
 	for _, name := range u.Large {
 		w.Left = append(w.Left, git.Left{Path: name, Why: "the file is too large"})
@@ -115,27 +111,17 @@ func (s *Slot) add(ctx context.Context, w *Work, g gitIn) error {
 			w.Left = append(w.Left, l)
 		}
 	}
-	return errors.Join(err, files.Remove(dropped))
+	return err
 }
 
-// decided lists what the agent's git tracks and ours does not, and what it does not track any more: that
-// decides about files that are ignored. What the project gave the slot is none of its work.
-func (s *Slot) decided(ctx context.Context, g gitIn, ours []string) (added, dropped []string, err error) {
-	theirs, err := s.theirs(ctx, "", "--cached")
-	if err != nil || slices.Equal(ours, theirs) {
-		return nil, nil, nil //nolint:nilerr // an index that cannot be read decides nothing
-	}
-	without := func(list, others []string) []string {
-		return slices.DeleteFunc(slices.Clone(list), func(name string) bool { _, is := slices.BinarySearch(others, name); return is })
-	}
-	added = slices.DeleteFunc(without(theirs, ours), func(name string) bool {
-		return slices.ContainsFunc(s.made.Copied, func(copied string) bool { return git.Within(name, []string{strings.TrimSuffix(copied, "/")}) })
+// forced lists what the agent's git tracks and ours does not, so that it is ignored. What the agent's git does not track
+// decides nothing: an index that was made anew has no file that is ignored. What the project gave the slot is none of its work.
+func (s *Slot) forced(ctx context.Context, ours []string) []string {
+	theirs, _ := s.theirs(ctx, "", "--cached") // one that cannot be read decides nothing
+	return slices.DeleteFunc(theirs, func(name string) bool {
+		_, is := slices.BinarySearch(ours, name)
+		return is || slices.ContainsFunc(s.made.Copied, func(copied string) bool { return git.Within(name, []string{strings.TrimSuffix(copied, "/")}) })
 	})
-	if len(without(ours, theirs)) == 0 {
-		return added, nil, nil
-	}
-	ignored, err := g(nil, "ls-files", "-z", "--cached", "--ignored", "--exclude-standard")
-	return added, without(git.Split(ignored), theirs), err
 }
 
 // at is where a file of the repository is.

@@ -128,21 +128,20 @@ func TestWorkIsKeptByTwoAtOnce(t *testing.T) {
 	check.Equal(t, "changes", map[string]bool{"A\tforced.o": true}, changes)
 }
 
-// TestWhatAnAgentUntrackedIsGone if it is ignored, and only if its git says so.
-func TestWhatAnAgentUntrackedIsGone(t *testing.T) {
+// TestATrackedFileStaysUntilItIsDeleted, also one that is ignored: an agent that makes its index anew decides nothing about it,
+// and gates see it still.
+func TestATrackedFileStaysUntilItIsDeleted(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t)
-	r.commit(".gitignore", "*.o\n", "base.txt", "b", "a", "a", "kept.o", "k")
-	r.git("add", "-f", "kept.o")
-	first := r.commit()
+	r.commit("tracked.o", "t", "deleted.o", "d", "a", "a")
+	first := r.commit(".gitignore", "*.o\n")
 	s, at := take(t, open(t, r, nil), 1, first)
-	at.sh("mv .git/index index.o; echo damaged > .git/index")
+	at.sh("echo damaged > .git/index")
 	check.Equal(t, "the work where no index can be read", first, keep(t, s, first).Commit)
-	at.sh("mv index.o .git/index; git rm -q --cached base.txt a; echo base.txt >> .gitignore; git add .gitignore; git commit -qm untracked")
+	at.sh("rm .git/index; git add -A; git commit -qm repaired; rm deleted.o; git rm -q --cached a; echo a >> .gitignore")
 	w := keep(t, s, first)
 	check.Equal(t, "left out", []git.Left(nil), w.Left)
-	check.Equal(t, "changes", "M\t.gitignore\nD\tbase.txt", r.git("diff", "--name-status", first, w.Commit))
-	check.Equal(t, "the file", "b", at.text("base.txt"))
+	check.Equal(t, "changes", "M\t.gitignore\nD\tdeleted.o", r.git("diff", "--name-status", first, w.Commit))
 }
 
 // TestAnIndexOfAnAgentLeadsNowhere: its names are no more than names.
