@@ -50,9 +50,14 @@ func (s *store) withGit(names []string) (found []string) {
 // enter adds what is in repositories inside, each by its own ignore rules. Where git keeps files of a folder although
 // a repository was put into it, it stays a folder: what that repository knows of is added.
 func (s *store) enter(ctx context.Context, w *walk, repositories []string, known map[string]bool, names, others []string) ([]string, error) {
+	var whole []string // with the repositories in them
 	slices.Sort(repositories)
 	for _, name := range slices.Compact(repositories) {
+		if Within(name, whole) {
+			continue
+		}
 		if !known[name] {
+			whole = append(whole, name)
 			others = slices.DeleteFunc(others, func(file string) bool { return Within(file, []string{name}) })
 		}
 		was := len(w.taken.Inside)

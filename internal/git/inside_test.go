@@ -127,6 +127,36 @@ func TestTooManyRepositoriesInsideCountByTheirCommits(t *testing.T) {
 	r.wantChanges(taken.Tree, r.tree(), Change{Path: filepath.Base(last.dir), Kind: Modified})
 }
 
+// TestARepositoryInOneIsLookedAtOnce, also when git knows its files from the last time: how much is looked at is bounded.
+func TestARepositoryInOneIsLookedAtOnce(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	r.commit("top.txt")
+	r.within("n", "x", "y").within("deep/m", "z").write("new", "untracked")
+	for _, time := range []string{"first", "second"} {
+		s, err := openStore(t.Context(), r.dir, r.objects())
+		check.OK(t, err)
+		w := &walk{temp: t.TempDir(), repositories: maxRepositories, files: maxInside}
+		check.OK(t, s.fill(t.Context(), w, []string{"GIT_INDEX_FILE=" + w.index()}, []string{".state"}))
+		check.Equal(t, "repositories at the "+time+" time", []string{"n", "n/deep/m"}, w.taken.Inside)
+		check.Equal(t, "how many", 2, maxRepositories-w.repositories)
+		check.Equal(t, "files in them", 4, maxInside-w.files)
+		r.tree()
+	}
+}
+
+// TestARepositoryAroundASubmoduleHidesNothing: git keeps the submodule, whatever the rules of that repository are.
+func TestARepositoryAroundASubmoduleHidesNothing(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	r.within("lib/module", "x")
+	r.git("add", "lib/module")
+	r.git("commit", "-qm", "module")
+	before := r.tree()
+	r.init("lib").write(".git/info/exclude", "module\n", "module/new", "x")
+	r.wantChanges(before, r.tree(), Change{Path: "lib/module/new", Kind: Added})
+}
+
 func TestCommitsInsideAreSeen(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t)

@@ -176,20 +176,22 @@ func (s *store) names(ctx context.Context, w *walk, env []string) ([]string, err
 		}
 	}
 	repositories = append(repositories, s.withGit(names)...)
-	known := map[string]bool{} // folders of which git keeps files
+	known := map[string]bool{} // folders of which git keeps files or submodules
 	for _, entry := range s.tracked(ctx, w) {
 		mode, name, _ := strings.Cut(entry, "\t")
 		if !strings.HasPrefix(mode, Gitlink) {
 			names = append(names, name)
-			for up := path.Dir(name); !known[up]; up = path.Dir(up) {
-				known[up] = true
-			}
 		} else if exists(filepath.Join(s.dir, name, ".git")) {
 			repositories = append(repositories, name)
 		}
+		for up := path.Dir(name); !known[up]; up = path.Dir(up) {
+			known[up] = true
+		}
 	}
 	if s.inside != "" {
-		if w.files -= len(names) + len(others); w.files < 0 {
+		all := slices.Concat(names, others) // most files are both, as our index is empty here
+		slices.Sort(all)
+		if w.files -= len(slices.Compact(all)); w.files < 0 {
 			return nil, errTooMany
 		}
 	}
