@@ -258,6 +258,19 @@ func TestWorkThatCouldNotBeKept(t *testing.T) {
 	p.holds("t-00000001.txt", "work")
 }
 
+// TestRecoveryDoesNotWaitForAPipe that an agent left where git reads rules: the slot is made anew.
+func TestRecoveryDoesNotWaitForAPipe(t *testing.T) {
+	notRaced(t)
+	p := newSlots(t)
+	p.plan("first")
+	p.dying("K16", "run", "--jobs", "2").wait(-1)
+	p.awaitGone()
+	p.shell(`mkfifo "$(dirname "$(find "$XDG_STATE_HOME" -path '*/1/.git')")/.gitignore"`)
+	p.want(0, "recover").inStdout("what it left cannot be kept: ", "/.gitignore is no regular file")
+	p.want(0, "run", "--jobs", "2")
+	p.wantStatus("t-00000001", "done")
+}
+
 // TestWorkThatWasFinishedInTheFolderIsNotVerifiedInASlot, which does not have it.
 func TestWorkThatWasFinishedInTheFolderIsNotVerifiedInASlot(t *testing.T) {
 	notRaced(t)

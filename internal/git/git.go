@@ -143,7 +143,7 @@ func run(ctx context.Context, dir string, in io.Reader, args ...string) ([]byte,
 func call(ctx context.Context, cmd *exec.Cmd, verb string, said io.Writer) error {
 	var complaint bytes.Buffer
 	cmd.Stderr = &complaint
-	err := cmd.Run()
+	err := watch(cmd)
 	if err != nil {
 		return &CommandError{Verb: verb, Err: cmp.Or(context.Cause(ctx), err), Stderr: complaint.String()}
 	}

@@ -145,7 +145,7 @@ func (r *Repo) outlive(c Call, args []string) (string, error) {
 	if c.Holds != nil && inherits {
 		cmd.ExtraFiles = []*os.File{c.Holds}
 	}
-	err = cmd.Run()
+	err = watch(cmd)
 	text, rerr := io.ReadAll(io.NewSectionReader(said, 0, 1<<30))
 	if err != nil {
 		return "", &CommandError{Verb: args[0], Err: err, Stderr: string(text)}
@@ -161,7 +161,7 @@ type CommandError struct {
 }
 
 func (e *CommandError) Error() string {
-	return fmt.Sprintf("git %s: %v: %s", e.Verb, e.Err, lastLine(e.Stderr))
+	return strings.TrimSuffix(fmt.Sprintf("git %s: %v: %s", e.Verb, e.Err, lastLine(e.Stderr)), ": ")
 }
 
 func (e *CommandError) Unwrap() error { return e.Err }

@@ -155,7 +155,9 @@ func (s *Slot) files(ctx context.Context, tree string) error {
 			_, err := g(nil, "clean", "-ffdq")
 			return err
 		}
-		if err := set(); err != nil { // a folder may have been made read-only
+		if err := set(); errors.Is(err, git.ErrWaits) {
+			return err
+		} else if err != nil { // a folder may have been made read-only
 			if err = errors.Join(writable(s.Top()), set()); err != nil {
 				return err
 			}

@@ -108,6 +108,7 @@ func TestADamagedSlotIsMadeAnew(t *testing.T) {
 		"what ralph knows is gone":      {damage: "rm -r state", cold: true},
 		"what ralph knows is damaged":   {damage: "echo { > state/1/made.json", cold: true},
 		"ralph died while it set files": {damage: "rm state/1/made.json slots/1/a/x", cold: true},
+		"git would wait for a pipe":     {damage: "mkdir slots/1/c; mkfifo slots/1/c/.gitignore", cold: true},
 		"ralph died while it was made":  {damage: "mkdir slots/.new-1-1 slots/.git-1; echo x > slots/.new-1-1/x; rm -r state/1/made.json slots/1", cold: true},
 	}
 	for name, test := range tests {

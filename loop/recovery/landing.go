@@ -57,6 +57,7 @@ type kept struct {
 	files []string // that it had changed
 	ref   string   // of the commit that has them; "" if there is none
 	lost  bool     // the slot is not as the attempt left it, and no commit has its work
+	note  string   // for people
 }
 
 // keep makes a commit of what a dead attempt left in its slot: the next attempt makes the slot
@@ -80,6 +81,9 @@ func (r Recoverer) keep(ctx context.Context, at Parallel, last dag.Attempt) (k k
 		return k, nil
 	}
 	w, err := s.Keep(ctx, s.Base(), "Work on "+last.Task)
+	if errors.Is(err, git.ErrWaits) { // it must not keep everybody from working; the slot is made anew
+		return kept{lost: was == "", note: "; what it left cannot be kept: " + err.Error()}, nil
+	}
 	if err != nil || w.Commit == s.Base() {
 		return k, err
 	}

@@ -310,6 +310,7 @@ func (r Recoverer) reclaim(ctx context.Context, g *dag.Graph, t stale, slot kept
 			how.Reason = fmt.Sprintf("its run died %s and %s", during(t.last.Phase), note)
 		}
 	}
+	how.Reason += slot.note
 	task.Reason = how.Reason
 	return task, Reclaim(g, t.Task, how, r.Now())
 }
