@@ -174,7 +174,15 @@ func (g *Graph) SettleLanding(n int64, landed bool, reason string) error {
 	case a.EndedAt.IsZero() && m.Title != "":
 		return fmt.Errorf("%w: entry %d of the queue is of %s, which is at work on it", ErrRefused, n, m.Attempt)
 	case landed:
-		return g.step(m, MergeLanded, "landed", reason)
+		if err := g.step(m, MergeLanded, "landed", reason); err != nil || m.Title == "" {
+			return err
+		}
+		t, err := g.Task(m.Task)
+		if err == nil {
+			err = g.reopenUndone(t)
+			g.dropUndo(t.N) // it would land once more
+		}
+		return err
 	}
 	return g.step(m, MergeDropped, "drop", reason)
 }

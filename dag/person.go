@@ -48,7 +48,7 @@ const blockedByHand = "blocked by hand"
 // Block keeps a task, and all that lies below it, from being run until Unblock
 // or Reset.
 func (g *Graph) Block(id, reason string) error {
-	t, err := g.nodeByID(id)
+	t, err := g.takeable(id)
 	if err != nil || t.status == Blocked {
 		return err
 	}
@@ -86,7 +86,7 @@ UPDATE tasks SET retries = 0, attempts = 0, interruptions = 0, verification = NU
 // Of a group only the group itself is reopened, which is refused when nothing
 // below it could run then; ResetTree takes all that lies below it too.
 func (g *Graph) Reset(id string) error {
-	t, err := g.nodeByID(id)
+	t, err := g.takeable(id)
 	if err != nil {
 		return err
 	}

@@ -69,6 +69,9 @@ func (t Task) Claim() Claim { return Claim{Task: t, Owner: t.Owner, Generation: 
 // Reclaim makes a stale task available again. Doing so twice is refused with ErrLost.
 func (g *Graph) Reclaim(t Task, how ReclaimOptions) error {
 	n, err := g.held(t.Claim())
+	if err == nil && how.Unverified == "" {
+		_, err = g.takeable(t.ID)
+	}
 	if err != nil {
 		return err
 	}

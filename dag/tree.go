@@ -28,13 +28,12 @@ func (g *Graph) Delete(id string) error {
 	if t.children > 1 {
 		return fmt.Errorf("%w: %s has %d subtasks", ErrRefused, t.id, t.children)
 	}
-	g.deleteTree(t)
-	return g.tx.Err()
+	return g.DeleteTree(id)
 }
 
 // DeleteTree removes a task with all that lies below it.
 func (g *Graph) DeleteTree(id string) error {
-	t, err := g.nodeByID(id)
+	t, err := g.takeable(id)
 	if err != nil {
 		return err
 	}
@@ -164,7 +163,7 @@ INSERT INTO task_logs (task, kind, at, text) SELECT n, 'system', :now, 'reset by
 // ResetTree resets a task and all that lies below it at once, and reopens its
 // ancestors. It returns how many tasks that were.
 func (g *Graph) ResetTree(id string) (int, error) {
-	t, err := g.nodeByID(id)
+	t, err := g.takeable(id)
 	if err != nil {
 		return 0, err
 	}

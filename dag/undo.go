@@ -11,7 +11,10 @@ const (
 	undoing    = `SELECT t.id FROM undoes u JOIN tasks t ON t.n = u.task WHERE t.status <> 'done' AND u.undone = `
 	undoingSQL = undoing + `:undone;`
 	undoneSQL  = `SELECT t.id FROM undoes u JOIN tasks t ON t.n = u.undone WHERE u.task = :task ORDER BY u.undone;`
-	undoSQL    = `
+	// at and below a task, those that take work back and may be on their target
+	landingUndoSQL = subtree + `
+SELECT m.task_id FROM sub JOIN merges m ON m.task = sub.n WHERE m.state = 'landing' AND EXISTS (SELECT 1 FROM undoes u WHERE u.task = sub.n) LIMIT 1;`
+	undoSQL = `
 INSERT INTO undoes (task, undone) SELECT :task, n FROM tasks WHERE id = :undone AND status = 'done' AND NOT EXISTS (` + undoing + `tasks.n);`
 
 	landedOfSQL = `SELECT ` + mergeColumns + ` FROM merges WHERE task = :task AND state = 'landed' ORDER BY n DESC LIMIT 1;`
@@ -89,6 +92,20 @@ func (g *Graph) dropUndo(n int64) bool {
 		g.deleteTree(g.node(n))
 	}
 	return undo
+}
+
+// takeable is a task that a person may take away from its run. A revert that is landing may not be: whoever settles
+// that has to know which tasks are open again.
+func (g *Graph) takeable(id string) (node, error) {
+	t, err := g.nodeByID(id)
+	if err != nil {
+		return t, err
+	}
+	revert, err := db.One(g.tx, landingUndoSQL, (*db.Row).Text, ":n", t.n)
+	if err == nil && revert != "" {
+		err = fmt.Errorf("%w: %s is landing; wait until it has, or, if its run died, see whether it had: ralph recover", ErrRefused, revert)
+	}
+	return t, err
 }
 
 func (g *Graph) takesBack(n int64) bool {

@@ -109,6 +109,54 @@ func TestATaskThatCannotTakeBackAnyMoreIsGone(t *testing.T) {
 	}
 }
 
+// landRevert brings a commit that takes back the work of a task to where its target may have moved.
+func (w *world) landRevert(title string) (id string, c dag.Claim, n int64) {
+	w.t.Helper()
+	id = w.undo(title)
+	c, _ = w.next(dag.ClaimOptions{Finished: true, Slots: true})
+	n = w.enter(c, "main").N
+	for _, step := range []string{"built", "tested", "landing"} {
+		w.update(func(g *dag.Graph) error { return queueVerbs()[step](g, c, n) })
+	}
+	return id, c, n
+}
+
+// TestARevertThatMayHaveLandedStaysUntilThatIsKnown: its task says what is open again then.
+func TestARevertThatMayHaveLandedStaysUntilThatIsKnown(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.plan("a")
+	w.put("a", dag.MergeLanded)
+	id, c, n := w.landRevert("a")
+	for _, verb := range []func(*dag.Graph) error{
+		func(g *dag.Graph) error { return g.Delete(id) },
+		func(g *dag.Graph) error { return g.DeleteTree(id) },
+		func(g *dag.Graph) error { return g.Reset(id) },
+		func(g *dag.Graph) error { _, err := g.ResetTree(id); return err },
+		func(g *dag.Graph) error { return g.Block(id, "") },
+		func(g *dag.Graph) error { return g.Reclaim(must(g.Task(id)), dag.ReclaimOptions{}) },
+	} {
+		check.Err(t, "take it away", "ralph recover", w.refused(dag.ErrRefused, verb))
+	}
+	w.update(func(g *dag.Graph) error { return g.Drop(c, n, "the target did not move") })
+	w.update(func(g *dag.Graph) error { return g.Delete(id) })
+	w.sound()
+}
+
+func TestWhatALandedRevertUndidIsOpenEvenIfItsClaimWasLost(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.plan("a")
+	w.put("a", dag.MergeLanded)
+	id, c, n := w.landRevert("a")
+	w.abandon(c)
+	w.update(func(g *dag.Graph) error { return g.SettleLanding(n, true, "") })
+	w.wantReady("a")
+	err := w.try(func(g *dag.Graph) error { _, err := g.Task(id); return err })
+	check.That(t, errors.Is(err, dag.ErrNotFound), "it would land once more: %v", err)
+	w.sound()
+}
+
 func must(t dag.Task, err error) dag.Task {
 	if err != nil {
 		panic(err)
