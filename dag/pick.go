@@ -48,6 +48,10 @@ WITH RECURSIVE head (lockset, n) AS (
         ORDER BY o.lockset, o.priority, o.n LIMIT 1)
 ) ` + candidate + `head CROSS JOIN tasks t ON t.n = head.n` + inOrder
 
+	// What a person accepted needs no agent; other finished work may need the verifier.
+	acceptedWorkSQL = `
+SELECT accepted FROM merges WHERE task = :task` + since + `(SELECT t.unverified FROM tasks t WHERE t.n = :task)) ORDER BY n DESC LIMIT 1;`
+
 	// so many tasks are looked at one by one before only the first of each lockset is
 	patience = 32
 )
@@ -55,6 +59,7 @@ WITH RECURSIVE head (lockset, n) AS (
 // Refused is why a claim left tasks alone that are ready.
 type Refused struct {
 	Skipped bool      // some were to be skipped
+	Limited bool      // of those, some because of their agent
 	Busy    bool      // locks or an agent's places are taken
 	Until   time.Time // when an agent may start again for which some wait; zero if none does
 
@@ -177,7 +182,8 @@ func (p *picker) first(rows iter.Seq[*db.Row], limit int) bool {
 // available says whether a claim may take the task now, and reserves the locks of the first that it may not.
 func (p *picker) available(w waiting) bool {
 	skip := p.opts.Skip
-	if slices.Contains(skip.Agents, w.agent) || slices.Contains(skip.Tasks, w.id) || slices.Contains(p.features, w.feature) {
+	limited := slices.Contains(skip.Agents, w.agent) && !(w.finished && p.g.number(acceptedWorkSQL, ":task", w.n) > 0)
+	if p.why.Limited = p.why.Limited || limited; limited || slices.Contains(skip.Tasks, w.id) || slices.Contains(p.features, w.feature) {
 		p.why.Skipped = true
 		return false
 	}

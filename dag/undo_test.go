@@ -157,6 +157,25 @@ func TestWhatALandedRevertUndidIsOpenEvenIfItsClaimWasLost(t *testing.T) {
 	w.sound()
 }
 
+// TestARateLimitKeepsOnlyBackWhatMayNeedAnAgent: what died while it was verified may need a verifier.
+func TestARateLimitKeepsOnlyBackWhatMayNeedAnAgent(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.plan("a", "b")
+	c, _ := w.put("a", dag.MergeGreen)
+	w.reclaim("a", dag.ReclaimOptions{Unverified: c.Attempt})
+	w.put("b", dag.MergeHeld)
+	limited := dag.ClaimOptions{Finished: true, Skip: dag.Skip{Agent: "fake", Agents: []string{"fake"}}}
+	_, ok := w.next(limited)
+	check.That(t, !ok, "got work that may need an agent")
+	refused := get(w, func(g *dag.Graph) (dag.Refused, error) { return g.Refused(limited) })
+	check.That(t, refused.Limited, "got %+v", refused)
+	w.person((*dag.Graph).Accept, "b")
+	c, _ = w.next(limited)
+	check.Equal(t, "claimed", "b", c.Task.Title)
+	w.sound()
+}
+
 func must(t dag.Task, err error) dag.Task {
 	if err != nil {
 		panic(err)

@@ -182,7 +182,7 @@ func (c *claimer) look(ctx context.Context, running int) (l look, err error) {
 		if n, err := c.reclaim(ctx); err != nil || n > 0 { // whoever has it may have died
 			return look{again: true}, err
 		}
-	case c.opts.Graph.Finished:
+	case c.opts.Graph.Finished && !refused.Limited:
 		l.end = c.merged(l.elsewhere)
 	case limit != nil:
 		l.until, l.waits, l.end = until, waiting(l.who.limited(*limit)+": "+limit.Reason, &limit.Until), c.waitForLimit(l.who, *limit)
