@@ -143,6 +143,10 @@ func (c *claimer) look(ctx context.Context, running int) (l look, err error) {
 			return err
 		}
 		tally, err = g.Tally(c.opts.Graph.Scope)
+		if errors.Is(err, dag.ErrNotFound) { // the claim found nothing to do in a revert that was reset, and removed it
+			l.end = ending{kind: event.OutcomeNoPlan, reason: err.Error()}
+			return nil
+		}
 		if end := resolved(tally, running); err == nil && end.kind != "" {
 			l.end, l.near = end, nil
 		}

@@ -334,7 +334,7 @@ func ResetStale(g *dag.Graph, life func(dag.Process) dag.Life, sweep func(owner 
 		if err == nil {
 			err = g.Reset(t.ID)
 		}
-		if err != nil {
+		if err != nil && !errors.Is(err, dag.ErrNotFound) { // a revert is gone by now
 			return 0, fmt.Errorf("reset %s: %w", t.ID, err)
 		}
 	}
