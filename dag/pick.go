@@ -182,7 +182,7 @@ func (p *picker) first(rows iter.Seq[*db.Row], limit int) bool {
 // available says whether a claim may take the task now, and reserves the locks of the first that it may not.
 func (p *picker) available(w waiting) bool {
 	skip := p.opts.Skip
-	limited := slices.Contains(skip.Agents, w.agent) && !(w.finished && p.g.number(acceptedWorkSQL, ":task", w.n) > 0)
+	limited := slices.Contains(skip.Agents, w.agent) && (!w.finished || p.g.number(acceptedWorkSQL, ":task", w.n) == 0)
 	if p.why.Limited = p.why.Limited || limited; limited || slices.Contains(skip.Tasks, w.id) || slices.Contains(p.features, w.feature) {
 		p.why.Skipped = true
 		return false
