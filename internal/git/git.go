@@ -286,10 +286,10 @@ func Stash(ctx context.Context, dir, message string, files []string) error {
 	}
 	out, err := run(ctx, dir, Lines(files),
 		"--literal-pathspecs", "stash", "push", "--include-untracked", "--message", message, "--pathspec-from-file=-", "--pathspec-file-nul")
-	if err != nil { // amid a merge git says on its output why
-		return fmt.Errorf("%w%s", err, lastLine(string(out)))
+	if why := lastLine(string(out)); err != nil && why != "" { // amid a merge it is there
+		err = fmt.Errorf("%w: %s", err, why)
 	}
-	return nil
+	return err
 }
 
 // Stashed is an entry of git's stash.
