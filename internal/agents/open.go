@@ -202,6 +202,10 @@ func (o *Opener) begin(ctx context.Context, s *Session, r Request) (err error) {
 	cfg := o.config(s, r)
 	if s.Session == nil {
 		s.Session, err = acp.Start(ctx, cfg)
+		var failed *acp.Error
+		if errors.Is(err, proc.ErrHelperEnded) && errors.As(err, &failed) {
+			failed.Kind = acp.Died // that is no fault of the agent, and may be over when it is tried again
+		}
 	} else {
 		err = s.Begin(ctx, cfg)
 	}

@@ -16,6 +16,10 @@ import (
 // ErrNotFound says that the command to start does not exist.
 var ErrNotFound = errors.New("executable not found")
 
+// ErrHelperEnded is a helper that broke or was killed. While developing it is most
+// likely a main that does not call RunHelper.
+var ErrHelperEnded = errors.New("ralph's helper process ended before the program started; the machine may be out of processes (ulimit -u) or memory")
+
 // Spec says what to start and how.
 type Spec struct {
 	Argv []string // the command and its arguments; no shell looks at them

@@ -68,7 +68,7 @@ func Start(spec Spec) (*Process, error) {
 	lines := bufio.NewReader(h.status)
 	pid, err := readStarted(lines)
 	if err != nil {
-		if end := h.dismiss(); errors.Is(err, errHelperEnded) {
+		if end := h.dismiss(); errors.Is(err, ErrHelperEnded) {
 			err = fmt.Errorf("%w (%s)", err, end)
 		}
 		return nil, fmt.Errorf("start process %s: %w", spec.Argv[0], err)
@@ -84,14 +84,10 @@ func Start(spec Spec) (*Process, error) {
 	return p, nil
 }
 
-// errHelperEnded is a helper that broke or was killed. While developing it is most
-// likely a main that does not call RunHelper.
-var errHelperEnded = errors.New("ralph's helper process ended before the program started; the machine may be out of processes (ulimit -u) or memory")
-
 func readStarted(lines *bufio.Reader) (pid int, err error) {
 	line, err := lines.ReadString('\n')
 	if err != nil {
-		return 0, errHelperEnded
+		return 0, ErrHelperEnded
 	}
 	word, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 	switch word {
@@ -99,7 +95,7 @@ func readStarted(lines *bufio.Reader) (pid int, err error) {
 		return strconv.Atoi(rest)
 	case sayRefused:
 	default:
-		return 0, fmt.Errorf("%w: %s", errHelperEnded, strings.TrimSpace(line))
+		return 0, fmt.Errorf("%w: %s", ErrHelperEnded, strings.TrimSpace(line))
 	}
 	number, text, _ := strings.Cut(rest, " ")
 	errno, _ := strconv.Atoi(number)

@@ -220,6 +220,7 @@ func TestAHelperThatEndsIsReported(t *testing.T) {
 	const want = "start process /proc/self/exe: ralph's helper process ended before the program started; " +
 		"the machine may be out of processes (ulimit -u) or memory (signal: killed)"
 	check.Equal(t, "error", want, fmt.Sprint(err))
+	check.That(t, errors.Is(err, ErrHelperEnded), "nobody can tell it from a program that cannot be run")
 }
 
 func TestAHelperThatStaysIsReported(t *testing.T) {
