@@ -95,9 +95,9 @@ func showHeld(ctx context.Context, a *app, s *session, h held) error {
 
 var mergeCommand = command{
 	name: "merge", args: "[TASK]", short: "land work that is finished or accepted; no agent works on it",
-	long: `Work that ralph task accept let land is rebuilt on the target as it is now, tested by its gates again, and landed,
-as is work that a run left finished when it died, which the verifier sees first, and with --review or
-merge.review you. The next run gives what no longer passes, or conflicts, to an agent.`,
+	long: `Work that ralph task accept let land is rebuilt on the target as it is now, tested by its gates again, and landed.
+So is work that a run left finished when it died, after the verifier has looked at it; with --review, or merge.review,
+it waits for you. The next run gives what no longer passes, or conflicts, to an agent.`,
 	flags: mergeFlags(), example: "ralph task accept 1f0c\nralph merge --push\nralph merge 1f0c",
 	exits: "1 a task failed, 2 some of it could not land, 3 not found, 4 a limit or stopped, 6 what landed was not pushed,\n" + interrupted,
 	run:   action(runMerge),
