@@ -1,7 +1,7 @@
 package fakeagent
 
 import (
-	"bufio"
+	"bytes"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
@@ -26,26 +26,21 @@ type Entry struct {
 	Env     map[string]string `json:"env,omitempty"` // RALPH_* as the agent was given them
 }
 
-// ReadLedger is every entry so far, in order; none if there is no ledger yet.
-func ReadLedger(dir string) ([]Entry, error) {
-	f, err := os.Open(filepath.Join(dir, "ledger.jsonl"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	} else if err != nil {
+// ReadLedger is every entry so far, in order; none if there is no ledger yet. An entry that is being written is not
+// there yet: a reader may see half of a write that crosses a page.
+func ReadLedger(dir string) (out []Entry, err error) {
+	data, err := os.ReadFile(filepath.Join(dir, "ledger.jsonl"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	defer f.Close()
-	var out []Entry
-	lines := bufio.NewScanner(f)
-	lines.Buffer(nil, 1<<26)
-	for lines.Scan() {
+	for line := range bytes.Lines(data[:bytes.LastIndexByte(data, '\n')+1]) {
 		var e Entry
-		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
+		if err := json.Unmarshal(line, &e); err != nil {
 			return out, err
 		}
 		out = append(out, e)
 	}
-	return out, lines.Err()
+	return out, nil
 }
 
 var self = rand.Text()
