@@ -102,11 +102,37 @@ func (r *Repo) Git(ctx context.Context, c Call, args ...string) (string, error) 
 	}
 	ctx, cancel := context.WithTimeout(ctx, repoTimeout)
 	defer cancel()
-	cmd := r.command(ctx, c, args)
-	var out strings.Builder
-	cmd.Stdout = &out
-	err := call(ctx, cmd, args[0], c.Said)
-	return out.String(), err
+	for try := 1; ; try++ {
+		cmd := r.command(ctx, c, args)
+		var out strings.Builder
+		cmd.Stdout = &out
+		err := call(ctx, cmd, args[0], c.Said)
+		if try == storing || !swept(err) || !rewind(c.In) {
+			return out.String(), err
+		}
+	}
+}
+
+// storing is how often git is run that cannot store an object because somebody else's git gc removes the folder for
+// it, which is empty, between the two steps in which git makes the folder and writes into it.
+const storing = 20
+
+func swept(err error) bool {
+	failed := new(CommandError)
+	return errors.As(err, &failed) && strings.Contains(failed.Stderr, "unable to create temporary file: No such file or directory")
+}
+
+// rewind has a command read its input once more.
+func rewind(in io.Reader) bool {
+	if in == nil {
+		return true
+	}
+	again, can := in.(io.Seeker)
+	if can {
+		_, err := again.Seek(0, io.SeekStart)
+		can = err == nil
+	}
+	return can
 }
 
 func (r *Repo) command(ctx context.Context, c Call, args []string) *exec.Cmd {

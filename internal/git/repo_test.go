@@ -1,0 +1,41 @@
+package git
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"ralph/internal/testing/check"
+)
+
+// TestObjectsAreStoredWhileFoldersAreSwept, as git gc does it: it removes the folders of objects that are empty.
+func TestObjectsAreStoredWhileFoldersAreSwept(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	r.commit("a", "a")
+	repo, err := OpenRepo(t.Context(), r.dir)
+	check.OK(t, err)
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+				_ = os.Remove(filepath.Join(repo.Common(), "objects", fmt.Sprintf("%02x", i%256))) // fails if there is something in it
+			}
+		}
+	}()
+	defer func() { close(stop); <-stopped }()
+	for i := range 60 {
+		text := fmt.Sprint(i)
+		id, err := repo.Git(t.Context(), Call{In: strings.NewReader(text)}, "hash-object", "-w", "--stdin")
+		check.OK(t, err)
+		kept, err := repo.Git(t.Context(), Call{}, "cat-file", "blob", strings.TrimSpace(id))
+		check.OK(t, err)
+		check.Equal(t, "kept", text, kept)
+	}
+}
