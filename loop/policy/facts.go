@@ -61,15 +61,16 @@ type Session struct {
 type Work struct {
 	Checked     bool // the work was checked: what follows counts
 	Gates       []verify.Check
-	CheckErr    error    // what kept the work from being checked
-	Tampering   []string // what checks the work and was changed by it
-	Conflict    []string // files that cannot be merged into the target
-	With        []string // the tasks that changed them there
-	Kept        string   // the commit that conflicts
-	Script      bool     // who works does the same again each time
-	Accepted    bool     // a verifier has accepted the same patch on another base
-	Unchanged   bool     // nothing differs from what was there before the task's first attempt
-	Evident     bool     // it needs no change to be done: a check, or an exit status said so
+	CheckErr    error         // what kept the work from being checked
+	Tampering   []string      // what checks the work and was changed by it
+	Conflict    []string      // files that cannot be merged into the target
+	With        []string      // the tasks that changed them there
+	Kept        string        // the commit that conflicts
+	Script      bool          // who works does the same again each time
+	Accepted    bool          // a verifier has accepted the same patch on another base
+	Unchanged   bool          // nothing differs from what was there before the task's first attempt
+	Evident     bool          // it needs no change to be done: a check, or an exit status said so
+	Doubt       *verify.Doubt // what the work did to what checks it; nil if nothing
 	WantVerdict bool
 	Verdict     *verify.Verdict
 
