@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"strconv"
 	"strings"
 	"time"
@@ -32,8 +33,6 @@ type Change struct {
 	Path string // with slashes; where it is, or where it was if it was deleted
 	Old  string // where it was, if it was renamed
 	Kind Kind
-
-	was, is string // the objects
 }
 
 // Difference is what differs between two trees: the files by name, and as much of a patch for
@@ -72,7 +71,7 @@ func Compare(ctx context.Context, dir, objects, from, to string, patch int) (d D
 		if len(words) != 5 {
 			return d, fmt.Errorf("compare trees of %s: git said %q", dir, first)
 		}
-		c := Change{Path: next(), Kind: Modified, was: words[2], is: words[3]}
+		c := Change{Path: next(), Kind: Modified}
 		switch letter := words[4][0]; {
 		case letter == 'A':
 			c.Kind = Added
@@ -80,7 +79,7 @@ func Compare(ctx context.Context, dir, objects, from, to string, patch int) (d D
 			c.Kind = Deleted
 		case letter == 'R':
 			c.Path, c.Old, c.Kind = next(), c.Path, Renamed
-		case letter == 'M' && c.was == c.is:
+		case letter == 'M' && words[2] == words[3]:
 			c.Kind = Mode
 		}
 		d.Changes = append(d.Changes, c)
@@ -104,22 +103,21 @@ func Compare(ctx context.Context, dir, objects, from, to string, patch int) (d D
 // ErrTooLarge says that a file is larger than was asked for.
 var ErrTooLarge = errors.New("the file is too large")
 
-// Contents reads what files were before and after changes that Compare listed, at most limit
-// bytes of each: a larger one is refused with ErrTooLarge. What changes do not name is refused,
-// and so is what is no file. All are read by one git process, which end ends.
-func Contents(ctx context.Context, dir, objects string, changes []Change, limit int) (before, after func(path string) ([]byte, error), end func()) {
+// Contents reads files of two trees that Take returned for the same dir and objects, at most limit
+// bytes of each: a larger one is refused with ErrTooLarge, as is what is no file, and a path that the
+// tree does not have with fs.ErrNotExist. All are read by one git process, which the first asks for and end ends.
+func Contents(ctx context.Context, dir, objects, from, to string, limit int) (before, after func(path string) ([]byte, error), end func()) {
 	b := &batch{}
-	was, is := map[string]string{}, map[string]string{}
-	for _, c := range changes {
-		was[cmp.Or(c.Old, c.Path)], is[c.Path] = c.was, c.is
-	}
-	of := func(ids map[string]string) func(string) ([]byte, error) {
+	of := func(tree string) func(string) ([]byte, error) {
 		return func(path string) (data []byte, err error) {
-			if b.asked == nil {
-				err = b.start(ctx, dir, objects)
+			switch {
+			case path == "." || !fs.ValidPath(path): // git would take it for one of the folder that it runs in
+				err = fs.ErrNotExist
+			case b.asked == nil:
+				err = b.start(ctx, dir, objects, tree)
 			}
 			if err == nil {
-				data, err = b.read(cmp.Or(ids[path], "none"), limit)
+				data, err = b.read(tree+":"+path, limit)
 			}
 			if err != nil {
 				return nil, fmt.Errorf("read %q: %w", path, err)
@@ -127,7 +125,7 @@ func Contents(ctx context.Context, dir, objects string, changes []Change, limit 
 			return data, nil
 		}
 	}
-	return of(was), of(is), b.end
+	return of(from), of(to), b.end
 }
 
 // batch is a git process that reads objects.
@@ -136,8 +134,8 @@ type batch struct {
 	said  *bufio.Reader
 }
 
-func (b *batch) start(ctx context.Context, dir, objects string) error {
-	s, err := openStore(ctx, dir, objects)
+func (b *batch) start(ctx context.Context, dir, objects, tree string) error {
+	s, err := openStore(ctx, dir, objects, tree)
 	if err != nil {
 		return err
 	}
@@ -148,7 +146,7 @@ func (b *batch) start(ctx context.Context, dir, objects string) error {
 		// Of an object whose size is forged git writes less than it said, and waits.
 		ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 		defer cancel()
-		err := s.stream(ctx, nil, in, out, "cat-file", "--batch")
+		err := s.stream(ctx, nil, in, out, "cat-file", "--batch", "-z")
 		_ = in.Close()
 		_ = out.CloseWithError(err)
 	}()
@@ -163,16 +161,22 @@ func (b *batch) end() {
 	}
 }
 
-func (b *batch) read(id string, limit int) ([]byte, error) {
-	fmt.Fprintln(b.asked, id) // what went wrong is read below
+func (b *batch) read(name string, limit int) ([]byte, error) {
+	fmt.Fprintf(b.asked, "%s\x00", name) // what went wrong is read below
 	line, err := b.said.ReadString('\n')
+	words := strings.Fields(line)
+	missing := len(words) != 3 || !isID(words[0])
+	for range strings.Count(name, "\n") { // git repeats the name of what is missing
+		if missing && err == nil {
+			_, err = b.said.ReadString('\n')
+		}
+	}
 	if err != nil {
 		b.end() // one damaged object ends it, and must not hide the others
 		return nil, err
 	}
-	words := strings.Fields(line)
-	if len(words) != 3 {
-		return nil, errors.New("there is no such file")
+	if missing {
+		return nil, fs.ErrNotExist
 	}
 	size, err := strconv.Atoi(words[2])
 	if err == nil && (words[1] != "blob" || size > limit) {
@@ -189,8 +193,8 @@ func (b *batch) read(id string, limit int) ([]byte, error) {
 	}
 	// Objects are read from the repository, too, where an agent can put one under
 	// the name of another. Git would not notice.
-	if data = data[:size]; blobID(len(id), data) != id {
-		return nil, fmt.Errorf("object %.10s is not what its name says; run git fsck", id)
+	if data = data[:size]; blobID(len(words[0]), data) != words[0] {
+		return nil, fmt.Errorf("object %.10s is not what its name says; run git fsck", words[0])
 	}
 	return data, nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/zlib"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,7 +24,7 @@ func (r repo) patch(from, to string, limit int) (string, bool) {
 
 func (r repo) show(tree, path string, limit int) (string, error) {
 	r.t.Helper()
-	_, after, end := Contents(r.t.Context(), r.dir, r.objects(), r.compare(emptyTrees[len(tree)/64], tree), limit)
+	_, after, end := Contents(r.t.Context(), r.dir, r.objects(), tree, tree, limit)
 	defer end()
 	data, err := after(path)
 	return string(data), err
@@ -106,10 +107,16 @@ func TestContentsAreThoseOfTheTrees(t *testing.T) {
 	}
 	_, err = r.show(tree, odd, 4)
 	check.That(t, errors.Is(err, ErrTooLarge), "got %v, want ErrTooLarge", err)
-	for name, path := range map[string]string{"no such file": "none", "a folder": "sub", "an empty name": "", "a name outside": "../" + odd} {
-		got, err := r.show(tree, path, 100)
-		check.That(t, err != nil, "%s: got %q and no error", name, got)
+	read, _, end := Contents(t.Context(), r.dir, r.objects(), tree, tree, 100)
+	defer end()
+	for _, path := range []string{"none", "no\n\nne", "", ".", "./sub/empty", "../" + odd} {
+		got, err := read(path)
+		check.That(t, errors.Is(err, fs.ErrNotExist), "%q: got %q and %v, want fs.ErrNotExist", path, got, err)
 	}
+	_, err = read("sub")
+	check.That(t, err != nil && !errors.Is(err, fs.ErrNotExist), "a folder: got %v", err)
+	got2, err := read(odd)
+	check.That(t, err == nil && string(got2) == "a\r\nb\x00", "after those that are missing: got %q, %v", got2, err)
 }
 
 // TestOneFileThatCannotBeReadHidesNoOther: a large one, or a damaged object, at which
@@ -126,7 +133,7 @@ func TestOneFileThatCannotBeReadHidesNoOther(t *testing.T) {
 	at := filepath.Join(r.objects(), "objects", id[:2], id[2:])
 	check.OK(t, os.Chmod(at, 0o600))
 	check.OK(t, os.WriteFile(at, []byte("damaged"), 0o600))
-	before, after, end := Contents(t.Context(), r.dir, r.objects(), r.compare(from, to), 10)
+	before, after, end := Contents(t.Context(), r.dir, r.objects(), from, to, 10)
 	defer end()
 	for range 2 {
 		_, err := after("b")

@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp/cmpopts"
-
 	"ralph/internal/testing/check"
 )
 
@@ -33,7 +31,7 @@ func (r repo) compare(from, to string) []Change {
 
 func (r repo) wantChanges(from, to string, want ...Change) {
 	r.t.Helper()
-	check.Equal(r.t, "changes", want, r.compare(from, to), cmpopts.IgnoreUnexported(Change{}))
+	check.Equal(r.t, "changes", want, r.compare(from, to))
 }
 
 func (r repo) files(tree string) []string {

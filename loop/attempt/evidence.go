@@ -253,7 +253,7 @@ func (e *evidence) tampering(ctx context.Context, changes []git.Change, now stri
 	if last := e.searched; now == last.tree && slices.Equal(changes, last.changes) {
 		return last.found, nil
 	}
-	before, after, end := git.Contents(ctx, e.job.Place.Project, e.Objects, changes, maxTestFile)
+	before, after, end := git.Contents(ctx, e.job.Place.Project, e.Objects, e.base.Tree, now, maxTestFile)
 	defer end()
 	findings := tamper.Find(changes, before, after, e.job.Verify.Protect)
 	findings = append(findings, tamper.NeuteredGates(changes, before, after, e.job.Verify.Gates)...)

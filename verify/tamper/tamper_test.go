@@ -234,7 +234,7 @@ func TestTamperingIsSeenInARealRepository(t *testing.T) {
 
 	d, err := git.Compare(t.Context(), dir, objects, before, after, 0)
 	check.OK(t, err)
-	was, is, end := git.Contents(t.Context(), dir, objects, d.Changes, 1<<20)
+	was, is, end := git.Contents(t.Context(), dir, objects, before, after, 1<<20)
 	defer end()
 	want := []Finding{
 		{".github/workflows/ci.yml", "protected file changed: .github/workflows/ci.yml"},
