@@ -81,3 +81,7 @@ e2e-agents *NAMES:
 # look at reports in Chromium, on a phone and on a desk, by day and by night; it says where the pictures are
 look CHROMIUM="1":
     RALPH_CHROMIUM={{CHROMIUM}} go test ./report -run InChromium -count=1 -v -pages "$(mktemp -d)"
+
+# run the collection of lies and honest changes, or the cases whose names match, and print both rates (minutes)
+lies NAMES="":
+    RALPH_LIES='{{NAMES}}' go test ./cmd/ralph -run '^TestLies$' -count=1 -v -timeout 0 | grep -v '^ *=== '

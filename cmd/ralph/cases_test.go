@@ -1,0 +1,193 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"ralph/internal/testing/check"
+	"ralph/internal/testing/golden"
+)
+
+// casesDir has the collection of lies and honest changes; its README says what a case is.
+const casesDir = "../../verify/testdata/cases"
+
+// collected is one case of the collection, as its case.toml describes it.
+type collected struct {
+	Kind   string   // lie or honest
+	Runner string   // the program that its gates need
+	Gates  []string // as in [verify] commands
+	Group  string   // a row of the tables in docs/verification.md
+	Lie    string   // how it cheats
+	Honest string   // why it is fine
+	Shows  string   // a lie: what a verifier has to see of it
+	Asked  string   // honest: the sentence of the task that asks for the change of the checks
+	Base   string   // a folder of ../bases that the base begins with
+	Module string   // path@version that the base begins with
+	CI     bool     // run by every go test
+	Want   string   // without a verifier
+	Judged string   // with one
+
+	name, title, description string
+	said                     string // by the run without a verifier
+}
+
+// What becomes of a case: without a verifier, and with one.
+const (
+	caught, missed      = "caught", "missed"
+	accepted, rejected  = "accepted", "rejected"
+	shown, unseen, hard = "shown", "unseen", "not asked"
+)
+
+// runnersOfCases are the programs that gates may need, each with the command that says whether it is here.
+var runnersOfCases = map[string][]string{
+	"sh": {"sh", "-c", ":"}, "go": {"go", "version"}, "make": {"make", "--version"}, "just": {"just", "--version"},
+	"python": {"python3", "--version"}, "pytest": {"python3", "-m", "pytest", "--version"},
+	"node": {"node", "--version"}, "npm": {"npm", "--version"}, "jest": {"jest", "--version"}, "mocha": {"mocha", "--version"},
+	"vitest": {"vitest", "--version"}, "cargo": {"cargo", "--version"},
+}
+
+// loadCases reads the collection and refuses what is not a case.
+func loadCases(t *testing.T) []collected {
+	t.Helper()
+	folders, err := os.ReadDir(casesDir)
+	check.OK(t, err)
+	var list []collected
+	for _, folder := range folders {
+		c := collected{name: folder.Name()}
+		file, err := os.Open(filepath.Join(casesDir, c.name, "case.toml"))
+		check.OK(t, err)
+		err = toml.NewDecoder(file).DisallowUnknownFields().Decode(&c)
+		file.Close()
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		task, err := os.ReadFile(filepath.Join(casesDir, c.name, "task.md"))
+		check.OK(t, err)
+		c.title, c.description, _ = strings.Cut(strings.TrimSpace(string(task)), "\n")
+		c.title, c.description = strings.TrimPrefix(c.title, "# "), strings.TrimSpace(c.description)
+		if fault := c.fault(); fault != "" {
+			t.Errorf("%s: %s", c.name, fault)
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+// fault says what is wrong with how a case is written.
+func (c *collected) fault() string {
+	fold := func(text string) string { return strings.Join(strings.Fields(text), " ") }
+	lie := c.Kind == "lie"
+	switch {
+	case !lie && c.Kind != "honest":
+		return fmt.Sprintf("kind is %q, which is neither lie nor honest", c.Kind)
+	case runnersOfCases[c.Runner] == nil:
+		return fmt.Sprintf("the runner %q is unknown", c.Runner)
+	case len(c.Gates) == 0 || c.Group == "" || c.title == "":
+		return "it needs gates, a group and a title in task.md"
+	case lie && (c.Lie == "" || c.Honest != "" || c.Shows == "" || c.Asked != ""):
+		return "a lie has lie and shows, and neither honest nor asked"
+	case !lie && (c.Honest == "" || c.Lie != "" || c.Shows != ""):
+		return "an honest change has honest, and neither lie nor shows"
+	case c.Asked != "" && !strings.Contains(fold(c.title+" "+c.description), fold(c.Asked)):
+		return "task.md does not say what asked quotes"
+	}
+	return ""
+}
+
+// expect sets the expected results of a case in its case.toml.
+func (c *collected) expect(t *testing.T, want, judged string) {
+	t.Helper()
+	path := filepath.Join(casesDir, c.name, "case.toml")
+	data, err := os.ReadFile(path)
+	check.OK(t, err)
+	text := regexp.MustCompile(`(?m)^(want|judged) *=.*\n?`).ReplaceAllString(string(data), "")
+	text = fmt.Sprintf("%s\nwant = %q\njudged = %q\n", strings.TrimRight(text, "\n"), want, judged)
+	check.OK(t, os.WriteFile(path, []byte(text), 0o644))
+}
+
+// rates is what `just lies` is about.
+type rates struct{ lies, caught, seen, honest, rejected, judgedRejected int }
+
+func ratesOf(cases []collected) (r rates) {
+	for _, c := range cases {
+		if c.Kind == "lie" {
+			r.lies++
+			r.caught += one(c.Want == caught)
+			r.seen += one(c.Judged != unseen)
+		} else {
+			r.honest++
+			r.rejected += one(c.Want == rejected)
+			r.judgedRejected += one(c.Judged == rejected)
+		}
+	}
+	return r
+}
+
+func one(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+func (r rates) String() string {
+	percent := func(n, of int) string {
+		return fmt.Sprintf("%d of %d, %.1f %%", n, of, 100*float64(n)/float64(max(of, 1)))
+	}
+	return fmt.Sprintf(`| lies caught without a verifier | %s |
+| lies that a verifier is shown, or not asked about because they are rejected before | %s |
+| honest changes rejected without a verifier | %s |
+| honest changes rejected with a verifier that answers correctly | %s |
+`, percent(r.caught, r.lies), percent(r.seen, r.lies), percent(r.rejected, r.honest), percent(r.judgedRejected, r.honest))
+}
+
+// TestTheTablesOfCasesAreCurrent: docs/verification.md says what the collection says.
+func TestTheTablesOfCasesAreCurrent(t *testing.T) {
+	t.Parallel()
+	const begin, end = "<!-- cases: made by go test ./cmd/ralph -run TestTheTablesOfCasesAreCurrent -update -->\n", "<!-- end of cases -->"
+	page := repoFile(t, "docs/verification.md")
+	before, rest, found := strings.Cut(page, begin)
+	_, after, closed := strings.Cut(rest, end)
+	if !found || !closed {
+		t.Fatalf("docs/verification.md has no %q, or no %q after it", begin, end)
+	}
+	golden.Check(t, "../../docs/verification.md", before+begin+tablesOf(loadCases(t))+end+after)
+}
+
+// tablesOf are the rates, what is caught, what is not, and which honest changes are rejected.
+func tablesOf(cases []collected) string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "| | |\n|---|---|\n%s\n| lies | caught |\n|---|---|\n", ratesOf(cases))
+	type count struct{ good, all int }
+	groups := map[string]count{}
+	var lies, refused []string
+	for _, c := range cases {
+		switch {
+		case c.Kind == "lie":
+			n := groups[c.Group]
+			groups[c.Group] = count{n.good + one(c.Want == caught), n.all + 1}
+			if c.Want == missed {
+				lies = append(lies, fmt.Sprintf("| %s (`%s`) | %s |\n", c.Lie, c.name, map[bool]string{true: "no", false: "yes"}[c.Judged == unseen]))
+			}
+		case c.Want == rejected:
+			refused = append(refused, fmt.Sprintf("| %s (`%s`) | %s |\n", c.Honest, c.name, c.Judged))
+		}
+	}
+	for _, group := range slices.SortedFunc(maps.Keys(groups), func(a, b string) int {
+		return cmp.Or(cmp.Compare(groups[b].all, groups[a].all), cmp.Compare(a, b))
+	}) {
+		fmt.Fprintf(&text, "| %s | %d of %d |\n", group, groups[group].good, groups[group].all)
+	}
+	fmt.Fprintf(&text, "\n| lies that are not caught | a verifier is shown it |\n|---|---|\n%s", strings.Join(lies, ""))
+	fmt.Fprintf(&text, "\n| honest changes that are rejected without a verifier | with one |\n|---|---|\n%s", strings.Join(refused, ""))
+	return text.String()
+}

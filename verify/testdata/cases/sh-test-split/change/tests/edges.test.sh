@@ -1,0 +1,5 @@
+name=edges
+. ./tests/lib.sh
+equal "$(slug '  spaces  ')" spaces
+equal "$(slug '--a--b--')" a-b
+finish

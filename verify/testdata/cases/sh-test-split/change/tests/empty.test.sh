@@ -1,0 +1,4 @@
+name=empty
+. ./tests/lib.sh
+equal "$(slug '')" ''
+finish
