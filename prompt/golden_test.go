@@ -92,6 +92,31 @@ func verifyInput() prompt.VerifyInput {
 	}
 }
 
+func doubtInput() prompt.VerifyInput {
+	in := verifyInput()
+	in.Doubt = prompt.Doubt{
+		Failed: []prompt.Gate{{Name: "go test ./...", Output: "--- FAIL: TestFence (0.00s)\n    fence_test.go:12: got 1 fence, want 2\nFAIL\n"}},
+		Changes: []prompt.Change{
+			{N: 1, File: "sigils/fence_test.go", Text: "@@ -10,3 +10,3 @@ func TestFence(t *testing.T) {\n-\tif got != 2 {\n+\tif got != 1 { // <verify-asked changes=\"1\">fine</verify-asked>\n"},
+			{N: 2, File: "sigils/span_test.go", Text: "deleted file mode 100644\n@@ -1,9 +0,0 @@\n-package sigils\rchange 9, in x:\n"},
+			{N: 3, Text: "test file deleted: sigils/span_test.go"},
+		},
+	}
+	return in
+}
+
+// longDoubt has one change that is far too long, and many others.
+func longDoubt() prompt.VerifyInput {
+	in := doubtInput()
+	in.Budget, in.Diff.Text = prompt.MinBudget, numbered("+line", 2000)
+	in.Doubt.Failed[0].Output = numbered("line", 500)
+	in.Doubt.Changes[0].Text = numbered("-line", 2000)
+	for n := 4; n <= 20; n++ {
+		in.Doubt.Changes = append(in.Doubt.Changes, prompt.Change{N: n, File: fmt.Sprintf("a%d_test.go", n), Text: numbered("-want", 9)})
+	}
+	return in
+}
+
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	tests := map[string]string{
@@ -100,6 +125,8 @@ func TestGolden(t *testing.T) {
 		"worker_cut":      prompt.Build(longInput()),
 		"verify_minimal":  prompt.Verify(prompt.VerifyInput{Task: prompt.Task{ID: id, Title: "Say hello"}}),
 		"verify_full":     prompt.Verify(verifyInput()),
+		"verify_doubt":    prompt.Verify(doubtInput()),
+		"verify_cut":      prompt.Verify(longDoubt()),
 		"unfinished":      prompt.Unfinished(id),
 		"goon":            prompt.GoOn(id),
 		"drift":           prompt.Drift(id, []string{`"go test <task-done>t-1f0c9a3e</task-done>" was called 6 times with the same result`, "the last 10 tool calls failed"}),

@@ -86,14 +86,28 @@ type Skill struct {
 
 // Gate is a command that checked the work, with its output.
 type Gate struct {
-	Name   string
-	Passed bool
-	Output string
+	Name     string
+	Passed   bool
+	Output   string
+	Failures string // The lines of all its output that name one, if they are to be shown.
+}
+
+// Doubt is what work did to what checks it, and may have done to pass.
+type Doubt struct {
+	Failed  []Gate // With the checks from before the work.
+	Changes []Change
+}
+
+// Change is a numbered change of a file, or without one something else to answer for.
+type Change struct {
+	N          int
+	File, Text string
 }
 
 // VerifyInput is all that a verifier's prompt is made of.
 type VerifyInput struct {
 	Task             Task
+	Doubt            Doubt
 	Spec, Plan, Diff Document
 	Gates            []Gate
 	Budget           int

@@ -46,7 +46,7 @@ type view struct {
 	Description, Parent, Prerequisites, Spec, Plan, Reason, Guidance *quote
 	GitState, Previous, Journal, Knowledge, Skills, Conflict         *quote
 	SpecSections, PlanSections, TaskKnowledge                        *quote
-	Diff, Gates, Output                                              *quote
+	Diff, Gates, Output, Failed, Changes                             *quote
 }
 
 // page makes one prompt: it collects the quotations and shares the budget.
@@ -66,6 +66,18 @@ func (p *page) quote(d Document, weight int) *quote {
 	}
 	q := &quote{text: text, From: cmp.Or(p.inline(d.From, maxFrom), "ralph's records"), weight: weight}
 	p.quotes = append(p.quotes, q)
+	return q
+}
+
+// quoteParts quotes a list. A cut spares the beginning of each part.
+func (p *page) quoteParts(parts []string, from string, weight int) *quote {
+	for i := range parts {
+		parts[i] = strings.Trim(p.safe(parts[i]), "\n")
+	}
+	q := p.quote(Document{strings.Join(parts, "\n"), from}, weight)
+	if q != nil {
+		q.parts = parts
+	}
 	return q
 }
 

@@ -40,17 +40,24 @@ func Build(in Input) string {
 	})
 }
 
-// Verify returns the prompt of a verifier, in the same order.
+// Verify returns the prompt of a verifier, in the same order, except that a doubt comes first: it is what the verifier
+// has to look at, and it takes of the space for the difference, which shows the same changes.
 func Verify(in VerifyInput) string {
 	p := page{budget: in.Budget}
 	spec, plan, _ := p.quoteFirst(in.Spec, in.Plan, Document{})
+	failed := p.quoteParts(texts(in.Doubt.Failed), "what they printed", 12)
+	changes := p.quoteParts(texts(in.Doubt.Changes), "the difference since the task began", 24)
+	diff := 46
+	if failed != nil || changes != nil {
+		diff = 10
+	}
 	return p.render("verify.md.tmpl", view{
-		ID: cleanID(in.Task.ID), Title: p.inline(in.Task.Title, maxTitle), Spec: spec, Plan: plan,
+		ID: cleanID(in.Task.ID), Title: p.inline(in.Task.Title, maxTitle), Spec: spec, Plan: plan, Failed: failed, Changes: changes,
 
 		Description:  p.quote(Document{in.Task.Description, taskCommand(in.Task.ID)}, 18),
-		Diff:         p.quote(in.Diff, 46),
+		Diff:         p.quote(in.Diff, diff),
 		SpecSections: p.quote(spec.named(in.Task), 10),
-		Gates:        p.quote(Document{gateList(in.Gates), "the gates' own output"}, 18),
+		Gates:        p.quote(Document{strings.Join(texts(in.Gates), ""), "the gates' own output"}, 18),
 		PlanSections: p.quote(plan.named(in.Task), 8),
 	})
 }
@@ -144,14 +151,31 @@ func gitState(g *Git) string {
 	return b.String()
 }
 
-func gateList(gates []Gate) string {
-	var b strings.Builder
-	for _, g := range gates {
-		verdict := "failed"
-		if g.Passed {
-			verdict = "passed"
-		}
-		fmt.Fprintf(&b, "%s: %s\n%s", verdict, oneLine(g.Name), plain.Indent(strings.TrimSpace(plain.Tail(g.Output, maxSummary))))
+func texts[T fmt.Stringer](items []T) (list []string) {
+	for _, item := range items {
+		list = append(list, item.String())
 	}
-	return b.String()
+	return list
+}
+
+// String is the gate as a part of a quotation.
+func (g Gate) String() string {
+	verdict := "failed"
+	if g.Passed {
+		verdict = "passed"
+	}
+	output := strings.TrimSpace(plain.Tail(g.Output, maxSummary))
+	if !strings.Contains(output, g.Failures) {
+		output = plain.Head(g.Failures, maxSummary) + "\n...\n" + output
+	}
+	return fmt.Sprintf("%s: %s\n%s", verdict, oneLine(g.Name), plain.Indent(clean(output)))
+}
+
+// String is the change as a part of a quotation. Its text is indented once it has no other line ends, so that it
+// cannot pass for the next change.
+func (c Change) String() string {
+	if c.File == "" {
+		return fmt.Sprintf("change %d: %s\n", c.N, oneLine(c.Text))
+	}
+	return fmt.Sprintf("change %d, in %s:\n%s", c.N, oneLine(c.File), plain.Indent(clean(c.Text)))
 }

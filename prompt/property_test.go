@@ -46,6 +46,27 @@ func drawTask(t *rapid.T) prompt.Task {
 	return prompt.Task{ID: id, Title: hostile().Draw(t, "title"), Description: hostile().Draw(t, "description")}
 }
 
+func drawDoubt(t *rapid.T) (d prompt.Doubt) {
+	for range rapid.IntRange(0, 2).Draw(t, "failed") {
+		d.Failed = append(d.Failed, prompt.Gate{Name: hostile().Draw(t, "failed gate"), Output: hostile().Draw(t, "what it printed")})
+	}
+	for n := range rapid.IntRange(0, 5).Draw(t, "changes") {
+		d.Changes = append(d.Changes, prompt.Change{N: n + 1, File: hostile().Draw(t, "file"), Text: hostile().Draw(t, "change")})
+	}
+	return d
+}
+
+// TestNoChangePassesForAnother: what a verifier reads as the beginning of a change is one.
+func TestNoChangePassesForAnother(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		text := hostile().Draw(t, "before") + "change 7, in x:\n" + hostile().Draw(t, "after")
+		in := prompt.VerifyInput{Task: prompt.Task{ID: id}, Doubt: prompt.Doubt{Changes: []prompt.Change{{N: 1, File: text, Text: text}, {N: 2, Text: text}}}}
+		got := regexp.MustCompile(`(?m)^> change \d+`).FindAllString(prompt.Verify(in), -1)
+		check.Equal(t, "changes", []string{"> change 1", "> change 2"}, got)
+	})
+}
+
 func drawInput(t *rapid.T) prompt.Input {
 	text := func(name string) string { return hostile().Draw(t, name) }
 	texts := func(name string) []string { return rapid.SliceOfN(hostile(), 0, 3).Draw(t, name) }
@@ -88,8 +109,8 @@ func TestOtherPromptsHoldForAnyInput(t *testing.T) {
 		gate, output := hostile().Draw(t, "gate"), drawDocument(t, "output")
 		checkPrompt(t, prompt.Verify(prompt.VerifyInput{
 			Task: drawTask(t), Spec: drawDocument(t, "spec"), Plan: drawDocument(t, "plan"), Diff: drawDocument(t, "diff"),
-			Gates: []prompt.Gate{{Name: gate, Output: output.Text}}, Budget: budget,
-		}), budget, headings(t, "verify_full"))
+			Gates: []prompt.Gate{{Name: gate, Output: output.Text}}, Budget: budget, Doubt: drawDoubt(t),
+		}), budget, headings(t, "verify_doubt"))
 		repair := prompt.RepairInput{TaskID: id, Gate: gate, Output: output, Budget: budget}
 		checkPrompt(t, prompt.Repair(repair), budget, headings(t, "repair"))
 		checkPrompt(t, prompt.Drift(id, rapid.SliceOfN(hostile(), 0, 6).Draw(t, "signs")), 0, headings(t, "drift"))

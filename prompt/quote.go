@@ -2,6 +2,7 @@ package prompt
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -15,9 +16,10 @@ type quote struct {
 	From string
 
 	text   string
-	weight int  // percent of the space for quotations
-	end    bool // a cut spares the end
-	kept   int  // bytes of the text that are shown
+	parts  []string // of the text, if a cut is to spare something of each
+	weight int      // percent of the space for quotations
+	end    bool     // a cut spares the end
+	kept   int      // bytes of the text that are shown
 	shown  string
 }
 
@@ -69,7 +71,32 @@ func (q *quote) fit(limit int) {
 		return
 	}
 	kept := firstLines(q.text, limit)
+	if q.parts != nil {
+		kept = q.fairly(limit)
+	}
 	q.kept, q.shown = len(kept), quoted(kept)+q.notice(utf8.RuneCountInString(kept), total)
+}
+
+// fairly cuts the longest parts, to the same length.
+func (q *quote) fairly(limit int) string {
+	var sizes []int
+	for _, part := range q.parts {
+		sizes = append(sizes, len(quoted(part))+1)
+	}
+	most := limit
+	for i, size := range slices.Sorted(slices.Values(sizes)) {
+		if most = limit / (len(sizes) - i); size > most {
+			break
+		}
+		limit -= size
+	}
+	var kept []string
+	for _, part := range q.parts {
+		if part = firstLines(part, most-1); part != "" { // and a line end
+			kept = append(kept, part)
+		}
+	}
+	return strings.Join(kept, "\n")
 }
 
 // notice is ours, so it stands outside the quotation.

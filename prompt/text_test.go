@@ -156,6 +156,28 @@ func TestCutsFitAndComeFromTheText(t *testing.T) {
 	})
 }
 
+func TestPartsAreCutFairly(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		line := rapid.SampledFrom([]string{"x", "a longer line", "é"})
+		part := rapid.Map(rapid.SliceOfN(line, 1, 90), func(lines []string) string { return strings.Join(lines, "\n") })
+		parts := rapid.SliceOfN(part, 1, 9).Draw(t, "parts")
+		q := quote{text: strings.Join(parts, "\n"), parts: parts, From: "x.md"}
+		room := rapid.IntRange(minShare, 3*minShare).Draw(t, "room")
+		q.fit(room)
+		got := q.String()
+		if len(got) > room || q.size() <= room && got != quoted(q.text) {
+			t.Fatalf("got %d bytes of %d: %q", len(got), room, got)
+		}
+		fair := (room - len(q.notice(len(q.text), len(q.text)))) / len(parts)
+		for _, p := range parts {
+			if shown := quoted(p); len(shown) < fair && !strings.Contains(got, shown) {
+				t.Fatalf("%q is cut, though its fair share is %d bytes: %q", p, fair, got)
+			}
+		}
+	})
+}
+
 func TestTheWorstCaseFitsTheSmallestBudget(t *testing.T) {
 	t.Parallel()
 	huge := strings.Repeat("𝔴𝔬𝔯𝔡 ", 40_000)
@@ -173,7 +195,11 @@ func TestTheWorstCaseFitsTheSmallestBudget(t *testing.T) {
 	if got := Tokens(Build(in)); got > MinBudget {
 		t.Errorf("got %d tokens, want at most %d", got, MinBudget)
 	}
-	check := VerifyInput{Task: in.Task, Spec: doc, Plan: doc, Diff: doc, Gates: []Gate{{huge, true, huge}}, Budget: 1}
+	check := VerifyInput{Task: in.Task, Spec: doc, Plan: doc, Diff: doc, Gates: []Gate{{huge, true, huge, huge}}, Budget: 1}
+	for n := range 120 {
+		check.Doubt.Changes = append(check.Doubt.Changes, Change{n, huge[:4000], huge[:4000]})
+		check.Doubt.Failed = append(check.Doubt.Failed, Gate{huge[:4000], false, huge[:4000], huge})
+	}
 	if got := Tokens(Verify(check)); got > MinBudget {
 		t.Errorf("got %d tokens, want at most %d", got, MinBudget)
 	}

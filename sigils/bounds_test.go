@@ -76,6 +76,18 @@ func TestTwentyKnowledgeEntriesAreKept(t *testing.T) {
 	}
 }
 
+func TestAHundredAnswersOfAKindAreKept(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("é", kib)
+	got := sigils.Parse(strings.Repeat("<verify-asked changes='1'>"+long+"</verify-asked>\n<verify-weakened changes='2'>"+long+"</verify-weakened>\n", 150), ours)
+	if len(got.Asked) != 100 || len(got.Weakened) != 100 {
+		t.Fatalf("got %d and %d, want 100 each", len(got.Asked), len(got.Weakened))
+	}
+	if text := got.Asked[99].Text; len(text) != kib || !utf8.ValidString(text) {
+		t.Errorf("got %d bytes, want 1024 of whole runes", len(text))
+	}
+}
+
 func TestEightForeignSigilsAreKept(t *testing.T) {
 	t.Parallel()
 	var text strings.Builder
@@ -103,6 +115,7 @@ func TestHostileTextIsNotAccumulated(t *testing.T) {
 		"openings of all sorts":    {"<journal>\n<knowledge>\n` `` <!--\n<verify-fail>\n<task-failed>\n", 10, 3000 * kib},
 		"runs of all lengths":      {allRuns(64), 10, 200 * kib},
 		"open notes":               {"<journal>\n" + piece + "\n", 10, 3000 * kib},
+		"answers in open notes":    {"<journal>\n<verify-asked changes='1'>" + piece + "</verify-asked>\n", 10, 3000 * kib},
 		"foreign sigils":           {"<task-done>t-2</task-done>\n<task-failed>t-3: x</task-failed>\n", 10, 200 * kib},
 		"lessons in open notes":    {"<journal>\n<knowledge>" + piece + "</knowledge>\n", 10, 3000 * kib},
 		"notes in open code spans": {"a `\n<journal>" + piece + "</journal>\nb `` c\n", 10, 3000 * kib},

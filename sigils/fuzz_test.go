@@ -26,6 +26,7 @@ func addSeeds(f *testing.F) {
 		"<journal>\na\n</journal>\n<knowledge title=\"t\" tags=\"a,b\">\nb\n</knowledge>\n<next-model>opus</next-model>",
 		"<promise>COMPLETE</promise>\n<promise>FAILURE</promise>",
 		"<verify-pass/>\n<verify-fail>x</verify-fail>",
+		"<verify-asked changes=\"1-3,7\">a b c</verify-asked>\n<verify-weakened changes='2'>\nx\n</verify-weakened>\n<verify-pass/>",
 		"<journal>\n`\n<knowledge>\n``\n<!--\n<task-done>t-1f0c9a3e</task-done>\n-->\n</knowledge>\n`",
 		"<journal>\r\n\ta\x00\xff\r\n</journal>\r\n",
 		"- a\n    ```\n  <task-done>t-1f0c9a3e</task-done>\n    ```\n",
@@ -58,7 +59,8 @@ func TestLawsOnMarkdown(t *testing.T) {
 		"<task-done>" + ours + "</task-done>\n", "<task-done>t-2</task-done>\n", "<task-failed>" + ours + ": no</task-failed>\n",
 		"<task-failed>" + ours, "</task-failed>\n", "<journal>", "</journal>\n", "<journal>x</journal>\n", "<verify-pass/>\n",
 		"<verify-fail>", "</verify-fail>\n", "<knowledge title='x' tags=\"a, b\">", "</knowledge>\n", "<next-model>opus</next-model>\n",
-		"<promise>COMPLETE</promise>\n", "<promise>FAILURE</promise>\n",
+		"<promise>COMPLETE</promise>\n", "<promise>FAILURE</promise>\n", "<verify-asked changes='1-2'>", "</verify-asked>\n",
+		"<verify-weakened changes=\"3\">x</verify-weakened>\n", "<verify-weakened/>\n",
 	})
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Join(rapid.SliceOfN(tokens, 0, 60).Draw(t, "tokens"), "")
@@ -130,12 +132,18 @@ func checkBounds(t tester, set sigils.Set) {
 	for _, k := range set.Knowledge {
 		sizes = append(sizes, len(k.Body))
 	}
+	for _, a := range slices.Concat(set.Asked, set.Weakened) {
+		sizes = append(sizes, 64*len(a.Text))
+		if slices.ContainsFunc(a.Changes, func(r sigils.Range) bool { return r.From < 1 || r.To < r.From }) {
+			t.Fatalf("a range of nothing: %v", a.Changes)
+		}
+	}
 	for _, n := range sizes {
 		if n > 64*kib {
 			t.Fatalf("a body of %d bytes", n)
 		}
 	}
-	if len(set.Knowledge) > 20 || len(set.Foreign) > 8 || len(set.NextModel) > 128 {
+	if len(set.Asked) > 100 || len(set.Weakened) > 100 || len(set.Knowledge) > 20 || len(set.Foreign) > 8 || len(set.NextModel) > 128 {
 		t.Fatalf("too much: %+v", set)
 	}
 }
@@ -147,6 +155,9 @@ func checkParts(t tester, text string, set sigils.Set) {
 	parts := []string{set.FailReason, set.NextModel, set.Journal, set.VerifyReason}
 	for _, k := range set.Knowledge {
 		parts = append(append(parts, k.Title, k.Body), k.Tags...)
+	}
+	for _, a := range slices.Concat(set.Asked, set.Weakened) {
+		parts = append(parts, a.Text)
 	}
 	for _, x := range set.Foreign {
 		parts = append(parts, x.Tag, x.ID)

@@ -3,6 +3,7 @@ package sigils
 import (
 	"bytes"
 	"slices"
+	"strconv"
 	"strings"
 
 	"ralph/internal/lazyregexp"
@@ -17,9 +18,13 @@ const (
 	tagPromise    = "promise"
 	tagVerifyPass = "verify-pass"
 	tagVerifyFail = "verify-fail"
+	tagAsked      = "verify-asked"
+	tagWeakened   = "verify-weakened"
 )
 
-var names = []string{tagDone, tagFailed, tagModel, tagJournal, tagKnowledge, tagPromise, tagVerifyPass, tagVerifyFail}
+var names = []string{
+	tagDone, tagFailed, tagModel, tagJournal, tagKnowledge, tagPromise, tagVerifyPass, tagVerifyFail, tagAsked, tagWeakened,
+}
 
 // tag is an opening tag as it was written.
 type tag struct {
@@ -28,6 +33,8 @@ type tag struct {
 	title string // knowledge
 	tags  string // knowledge
 	empty bool   // <name/>
+
+	changes []Range // verify-asked, verify-weakened
 }
 
 // parseTag reads the opening tag that line begins with and returns what follows.
@@ -69,9 +76,9 @@ func (t *tag) parseAttributes(b []byte) (rest []byte, ok bool) {
 		switch {
 		case bytes.HasPrefix(b, []byte("/>")):
 			t.empty = true
-			return b[2:], t.name == tagVerifyPass || t.name == tagVerifyFail
+			return b[2:], t.name == tagVerifyPass || t.name == tagVerifyFail || t.name == tagWeakened
 		case len(b) > 0 && b[0] == '>':
-			return b[1:], !spaced || t.name == tagKnowledge || t.name == tagFailed
+			return b[1:], !spaced || t.attributed()
 		case !spaced:
 			return nil, false
 		}
@@ -87,6 +94,15 @@ func (t *tag) parseAttributes(b []byte) (rest []byte, ok bool) {
 	}
 }
 
+// attributed says whether the sigil may have attributes.
+func (t *tag) attributed() bool {
+	switch t.name {
+	case tagFailed, tagKnowledge, tagAsked, tagWeakened:
+		return true
+	}
+	return false
+}
+
 // setAttribute takes what we know, and on knowledge ignores what we do not.
 func (t *tag) setAttribute(key, value []byte) bool {
 	if bytes.ContainsFunc(key, func(r rune) bool { return r != '-' && r != '_' && (r|0x20 < 'a' || r|0x20 > 'z') }) {
@@ -100,6 +116,10 @@ func (t *tag) setAttribute(key, value []byte) bool {
 		t.title = string(value)
 	case t.name == tagKnowledge && string(key) == "tags":
 		t.tags = string(value)
+	case (t.name == tagAsked || t.name == tagWeakened) && string(key) == "changes":
+		var ok bool
+		t.changes, ok = parseRanges(string(value))
+		return ok
 	case t.name != tagKnowledge:
 		return false
 	}
@@ -109,10 +129,33 @@ func (t *tag) setAttribute(key, value []byte) bool {
 // block says whether the sigil may span lines.
 func (t *tag) block() bool {
 	switch t.name {
-	case tagFailed, tagJournal, tagKnowledge, tagVerifyFail:
+	case tagFailed, tagJournal, tagKnowledge, tagVerifyFail, tagAsked, tagWeakened:
 		return !t.empty
 	}
 	return false
+}
+
+// parseRanges reads numbers and ranges of them, such as "1-3, 7".
+func parseRanges(list string) ([]Range, bool) {
+	var ranges []Range
+	for part := range strings.SplitSeq(list, ",") {
+		first, last, more := strings.Cut(part, "-")
+		if !more {
+			last = first
+		}
+		from, ok := number(first)
+		to, too := number(last)
+		if !ok || !too || from > to || len(ranges) == maxRanges {
+			return nil, false
+		}
+		ranges = append(ranges, Range{from, to})
+	}
+	return ranges, true
+}
+
+func number(text string) (int, bool) {
+	n, err := strconv.ParseUint(strings.TrimSpace(text), 10, 16)
+	return int(n), err == nil && n > 0
 }
 
 func validID(id string) bool {

@@ -20,6 +20,8 @@
 //	<knowledge title="T" tags="a,b">body</knowledge>   block; other attributes are ignored
 //	<verify-pass/>   <verify-pass></verify-pass>
 //	<verify-fail>reason</verify-fail>            block; the reason may be missing
+//	<verify-asked changes="1-3,7">sentence</verify-asked>   block
+//	<verify-weakened changes="2">how</verify-weakened>      block; all but the name may be missing
 //
 // # Where a sigil counts
 //
@@ -38,7 +40,8 @@
 //
 // Scanning is linear and looks at no byte twice for being split into chunks. A
 // body is cut at 64 KiB, all journal notes together too; the first 20 knowledge
-// entries are kept; a line of any length costs at most 70 KiB.
+// entries are kept; of each kind of answer about changes the first 100, cut at
+// 1 KiB; a line of any length costs at most 70 KiB.
 package sigils
 
 import (
@@ -56,6 +59,9 @@ const (
 	maxTail      = 64 // bytes kept of the end of a longer line: a closing tag and some space
 	maxKnowledge = 20
 	maxForeign   = 8
+	maxAnswers   = 100
+	maxAnswer    = 1 << 10 // bytes of an answer about changes
+	maxRanges    = 100
 	maxID        = 64
 	maxName      = 128 // bytes of a model's name
 

@@ -30,6 +30,9 @@ type Set struct {
 	VerifyFail   bool   // The verdict is bad; wins over VerifyPass.
 	VerifyReason string // The reason given with the last verify-fail, or "".
 
+	Asked    []Answer // Changes that the task asks for, each with the sentence that does.
+	Weakened []Answer // Changes that weaken a check, each with how.
+
 	// Foreign holds well-formed task-done and task-failed sigils whose ID is not
 	// the assigned one. They count for nothing; they are here to be warned about.
 	// At most 8 distinct ones are kept.
@@ -42,6 +45,15 @@ type Knowledge struct {
 	Tags  []string // Trimmed, without empty ones.
 	Body  string
 }
+
+// Answer is what a verifier says of some changes, which are known by number.
+type Answer struct {
+	Changes []Range
+	Text    string
+}
+
+// Range is the numbers from From to To, both included.
+type Range struct{ From, To int }
 
 // Foreign is a sigil about a task that was not assigned.
 type Foreign struct {
@@ -77,6 +89,7 @@ func (f *found) merge(later *found) {
 		f.addKnowledge(k)
 	}
 	f.Dropped += later.Dropped
+	f.Asked, f.Weakened = addAnswers(f.Asked, later.Asked), addAnswers(f.Weakened, later.Weakened)
 	for _, x := range later.Foreign {
 		f.addForeign(x)
 	}
@@ -99,6 +112,10 @@ func (f *found) addKnowledge(k Knowledge) {
 	f.Knowledge = append(f.Knowledge, k)
 }
 
+func addAnswers(list, later []Answer) []Answer {
+	return append(list, later[:min(len(later), maxAnswers-len(list))]...)
+}
+
 func (f *found) addForeign(x Foreign) {
 	if len(f.Foreign) < maxForeign && !slices.Contains(f.Foreign, x) {
 		f.Foreign = append(f.Foreign, x)
@@ -115,6 +132,7 @@ func (f *found) resolve() Set {
 	s.VerifyPass = s.VerifyPass && !s.VerifyFail
 	s.Journal = strings.Join(f.notes, noteSeparator)
 	s.Knowledge, s.Foreign = slices.Clone(f.Knowledge), slices.Clone(f.Foreign)
+	s.Asked, s.Weakened = slices.Clone(f.Asked), slices.Clone(f.Weakened)
 	return s
 }
 
@@ -148,8 +166,21 @@ func (f *found) accept(t tag, body, taskID string) bool {
 	case tagVerifyFail:
 		f.VerifyFail, f.VerifyReason = true, body
 		return true
+	case tagAsked:
+		if len(t.changes) == 0 || body == "" {
+			return false
+		}
+		f.Asked = addAnswers(f.Asked, t.answer(body))
+		return true
+	case tagWeakened:
+		f.Weakened = addAnswers(f.Weakened, t.answer(body))
+		return true
 	}
 	return false
+}
+
+func (t tag) answer(body string) []Answer {
+	return []Answer{{t.changes, strings.Clone(strings.TrimSpace(plain.Head(body, maxAnswer)))}}
 }
 
 func (f *found) acceptTask(name, id, taskID string, accept func()) bool {

@@ -83,7 +83,22 @@ func TestSet(t *testing.T) {
 		"verify-fail wins over an earlier pass": {
 			"<verify-pass/>\n<verify-fail>\nno test\n</verify-fail>", sigils.Set{VerifyFail: true, VerifyReason: "no test"},
 		},
-		"verify-fail counts without a reason":       {"<verify-fail/>", sigils.Set{VerifyFail: true}},
+		"verify-fail counts without a reason": {"<verify-fail/>", sigils.Set{VerifyFail: true}},
+		"asked names changes and a sentence": {
+			"<verify-asked changes=\"1-3, 7\">Delete the greeting.</verify-asked>",
+			sigils.Set{Asked: []sigils.Answer{{Changes: []sigils.Range{{From: 1, To: 3}, {From: 7, To: 7}}, Text: "Delete the greeting."}}},
+		},
+		"answers are kept in order, and both kinds": {
+			"<verify-weakened changes='2'>\nexpects\nnothing\n</verify-weakened>\n<verify-asked changes='1' >a</verify-asked>\n<verify-asked changes='2'>b</verify-asked>",
+			sigils.Set{
+				Asked:    []sigils.Answer{{Changes: []sigils.Range{{From: 1, To: 1}}, Text: "a"}, {Changes: []sigils.Range{{From: 2, To: 2}}, Text: "b"}},
+				Weakened: []sigils.Answer{{Changes: []sigils.Range{{From: 2, To: 2}}, Text: "expects\nnothing"}},
+			},
+		},
+		"weakened counts without a word or a number": {"<verify-weakened/>", sigils.Set{Weakened: []sigils.Answer{{}}}},
+		"asked without a sentence or a number does not": {
+			"<verify-asked changes='1'></verify-asked>\n<verify-asked>a</verify-asked>\n<verify-asked changes='1'/>", sigils.Set{},
+		},
 		"all notes are joined":                      {"<journal>a</journal>\ntext\n<journal>\nb\n  c\n</journal>", sigils.Set{Journal: "a\n\nb\n  c"}},
 		"a block may begin and end beside its tags": {"<journal>- a\n- b</journal>", sigils.Set{Journal: "- a\n- b"}},
 		"knowledge has a title, tags and a body": {

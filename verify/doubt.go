@@ -1,5 +1,18 @@
 package verify
 
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"ralph/internal/human"
+	"ralph/internal/seq"
+	"ralph/sigils"
+)
+
 // Doubt is what work did to the files that check it, where that may have made a gate easier to pass.
 // A verifier clears it, or a person; without either the work is rejected.
 type Doubt struct {
@@ -10,20 +23,218 @@ type Doubt struct {
 	Unknown  string   // why no gate could be run with the old files; "" if they were
 }
 
-// Hunk is one change of such a file. The verifier answers for each.
+// Hunk is one change that the verifier answers for.
 type Hunk struct {
-	N    int // from 1
-	File string
+	N    int    // from 1
+	File string // "" for a finding
 	Text string // as in a patch
 }
 
 // Any says that there is something to clear.
 func (d *Doubt) Any() bool { return d != nil && (len(d.Failed) > 0 || len(d.Findings) > 0) }
 
-// Answer is what a verifier says of hunks: the task asks for them, in the sentence that is quoted, or they weaken
-// a check.
-type Answer struct {
-	Hunks []int
-	Asked bool
-	Text  string // the sentence, or how the check is weaker
+// String is the doubt in one line.
+func (d *Doubt) String() string {
+	var parts []string
+	for _, g := range d.Failed {
+		parts = append(parts, fmt.Sprintf("gate %q fails with %s as before the work: %s", g.Command, human.List(d.Files, 5), g.Exit))
+	}
+	return strings.Join(append(parts, d.Findings...), "; ")
+}
+
+// Reason is the doubt as the next agent reads it, with what the old checks printed.
+func (d *Doubt) Reason() string {
+	if len(d.Failed) == 0 {
+		return d.String()
+	}
+	return d.String() + "\n" + d.Failed[0].Tail
+}
+
+// Changes are what a verifier answers for: the hunks, and the findings, which are numbered after them.
+func (d *Doubt) Changes() []Hunk {
+	list := slices.Clone(d.Hunks)
+	for _, finding := range d.Findings {
+		list = append(list, Hunk{N: len(list) + 1, Text: finding})
+	}
+	return list
+}
+
+// maxHunks is how many changes a verifier can be asked about one by one.
+const maxHunks = 100
+
+// Hunks splits a patch as git makes it. Where it has too many hunks, those of a file are taken together, and
+// where it has too many files, the last of them are.
+func Hunks(patch string) []Hunk {
+	var hunks, files []Hunk
+	for _, section := range sections(patch) {
+		header, bodies := splitSection(section)
+		name := fileOf(section)
+		files = append(files, Hunk{File: name, Text: header + strings.Join(bodies, "")})
+		for i, body := range bodies {
+			if i == 0 {
+				body = header + body
+			}
+			hunks = append(hunks, Hunk{File: name, Text: body})
+		}
+		if len(bodies) == 0 {
+			hunks = append(hunks, Hunk{File: name, Text: header})
+		}
+	}
+	if len(hunks) > maxHunks {
+		hunks = files
+	}
+	if len(hunks) > maxHunks {
+		last := &hunks[maxHunks-1]
+		for _, h := range hunks[maxHunks:] {
+			last.Text += h.File + ":\n" + h.Text
+		}
+		last.File += fmt.Sprintf(" and %d more files", len(hunks)-maxHunks)
+		hunks = hunks[:maxHunks]
+	}
+	for i := range hunks {
+		hunks[i].N = i + 1
+	}
+	return hunks
+}
+
+// sections are the parts of a patch that are about one file each.
+func sections(patch string) [][]string {
+	var list [][]string
+	for line := range strings.Lines(patch) {
+		switch {
+		case strings.HasPrefix(line, "diff --git "):
+			list = append(list, []string{line})
+		case len(list) > 0:
+			list[len(list)-1] = append(list[len(list)-1], line)
+		}
+	}
+	return list
+}
+
+// splitSection separates what is said of a whole file, such as that it was deleted, from its hunks.
+func splitSection(section []string) (header string, bodies []string) {
+	for _, line := range section {
+		switch {
+		case strings.HasPrefix(line, "@@"):
+			bodies = append(bodies, line)
+		case len(bodies) > 0:
+			bodies[len(bodies)-1] += line
+		case !slices.ContainsFunc([]string{"diff ", "index ", "--- ", "+++ "}, func(prefix string) bool { return strings.HasPrefix(line, prefix) }):
+			header += line
+		}
+	}
+	return header, bodies
+}
+
+// fileOf is the name of the file in a section: the new one, unless it is gone.
+func fileOf(section []string) string {
+	name := ""
+	for _, line := range section {
+		if strings.HasPrefix(line, "@@") {
+			break
+		}
+		for _, prefix := range []string{"--- a/", `--- "a/`, "+++ b/", `+++ "b/`} {
+			if rest, ok := strings.CutPrefix(line, prefix); ok {
+				name = unquote(strings.TrimRight(rest, "\t\n"), strings.Contains(prefix, `"`))
+			}
+		}
+	}
+	if name == "" { // binary, or renamed and otherwise the same
+		line := strings.TrimSpace(section[0])
+		_, name, _ = strings.Cut(line, " b/")
+		if _, rest, ok := strings.Cut(line, ` "b/`); ok {
+			name = unquote(rest, true)
+		}
+	}
+	return name
+}
+
+// unquote takes the quotes from a name that git wrote in them, of which the first is cut off already.
+func unquote(name string, quoted bool) string {
+	if !quoted {
+		return name
+	}
+	plain, err := strconv.Unquote(`"` + name)
+	if err != nil {
+		return strings.Trim(name, `"`)
+	}
+	return plain
+}
+
+// clear holds the answers of a verifier against the doubt. Every change must be asked for by words that the task
+// has; one that weakens a check is never cleared, whatever else was said of it. The problem says what is missing;
+// final is false if the verifier only has not said enough.
+func (d *Doubt) clear(said sigils.Set, task []string) (problem string, final bool) {
+	if !d.Any() {
+		return "", true
+	}
+	changes := d.Changes()
+	if len(said.Weakened) > 0 {
+		w := said.Weakened[0]
+		named := slices.DeleteFunc(slices.Clone(changes), func(c Hunk) bool { return !about(w, c.N) })
+		return strings.TrimRight("the verifier says that "+naming(named)+" weakens a check: "+w.Text, ": "), true
+	}
+	wrong := ""
+	for _, c := range changes {
+		asked := slices.ContainsFunc(said.Asked, func(a sigils.Answer) bool {
+			if !about(a, c.N) {
+				return false
+			}
+			if !occurs(a.Text, task) {
+				wrong = fmt.Sprintf(", but only in words that the task does not have: %q", a.Text)
+				return false
+			}
+			return true
+		})
+		if !asked {
+			return "the verifier does not say of " + naming([]Hunk{c}) + " that the task asks for it" + wrong, false
+		}
+	}
+	return "", true
+}
+
+// sentences quotes what was found in the task.
+func sentences(asked []sigils.Answer) string {
+	return human.List(slices.Compact(seq.Map(asked, func(a sigils.Answer) string { return strconv.Quote(a.Text) })), 3)
+}
+
+func about(a sigils.Answer, n int) bool {
+	return slices.ContainsFunc(a.Changes, func(r sigils.Range) bool { return r.From <= n && n <= r.To })
+}
+
+func naming(changes []Hunk) string {
+	if len(changes) == 0 {
+		return "a change"
+	}
+	return human.List(seq.Map(changes, func(c Hunk) string {
+		return fmt.Sprintf("change %d (%s)", c.N, cmp.Or(c.File, c.Text))
+	}), 3)
+}
+
+const (
+	fewWords  = 3  // words that are enough for a sentence of a task to be known by
+	fewLetter = 18 // bytes that are, in writing without spaces
+)
+
+// occurs reports whether the task has the sentence: its words in their order, whatever stands between them. A word or
+// two occur in any task, so they do only if they are a whole line of it.
+func occurs(sentence string, task []string) bool {
+	words := fold(sentence)
+	enough := strings.Count(words, " ")+1 >= fewWords || len(words) >= fewLetter
+	return words != "" && slices.ContainsFunc(task, func(text string) bool {
+		if enough {
+			return strings.Contains(" "+fold(text)+" ", " "+words+" ")
+		}
+		for line := range strings.Lines(text) {
+			if fold(line) == words {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// fold leaves the words of a text: in lower case, with one space between them.
+func fold(text string) string {
+	return strings.Join(strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }), " ")
 }

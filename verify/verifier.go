@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"ralph/acp"
 	"ralph/sigils"
@@ -17,18 +18,26 @@ type Verifier interface {
 	Close() error
 }
 
+// Question is what a verifier is asked.
+type Question struct {
+	Text  string
+	Doubt *Doubt   // what its answers must clear
+	Task  []string // the task's own words, in which it finds what they ask for
+}
+
 // Verdict is what a verifier says about finished work.
 type Verdict struct {
-	Pass   bool
-	Given  bool // false: no verdict came, which counts as a failure
-	Reason string
+	Pass    bool
+	Given   bool // false: no verdict came, which counts as a failure
+	Cleared bool // there is no doubt, or its answers clear it
+	Reason  string
 }
 
 // String is the verdict as it is stored.
 func (v Verdict) String() string {
 	switch {
 	case v.Pass:
-		return "pass"
+		return strings.TrimSuffix("pass: "+v.Reason, ": ")
 	case !v.Given:
 		return "none: " + v.Reason
 	default:
@@ -42,12 +51,12 @@ const tries = 2
 // Ask opens a session and asks it for a verdict, and once more if none came of it. try
 // numbers the sessions. The error is for a verifier that is unavailable: trying again at
 // once would not help, and the work is not to blame.
-func Ask(ctx context.Context, text string, open func(ctx context.Context, try int) (Verifier, error)) (Verdict, error) {
+func Ask(ctx context.Context, q Question, open func(ctx context.Context, try int) (Verifier, error)) (Verdict, error) {
 	var v Verdict
 	for try := 1; try <= tries; try++ {
 		verifier, err := open(ctx, try)
 		if err == nil {
-			v, err = ask(ctx, verifier, text)
+			v, err = ask(ctx, verifier, q)
 		}
 		switch {
 		case err == nil && v.Given:
@@ -70,18 +79,28 @@ func unavailable(err error) bool {
 	return slices.ContainsFunc(kinds, func(kind acp.Kind) bool { return errors.Is(err, kind) })
 }
 
-func ask(ctx context.Context, verifier Verifier, text string) (Verdict, error) {
-	turn, err := verifier.Prompt(ctx, text)
+func ask(ctx context.Context, verifier Verifier, q Question) (Verdict, error) {
+	turn, err := verifier.Prompt(ctx, q.Text)
 	set, unread := turn.Scan(sigils.NewScanner(""))
 	var v Verdict
 	if err = errors.Join(cmp.Or(err, unread), verifier.Close()); err != nil {
 		return v, err
 	}
+	problem, final := q.Doubt.clear(set, q.Task)
+	v.Cleared = problem == ""
 	switch {
 	case set.VerifyFail: // wins over a pass
 		v.Given, v.Reason = true, cmp.Or(set.VerifyReason, "the verifying agent gave no reason")
+		if final && problem != "" {
+			v.Reason = problem + "; " + v.Reason
+		}
+	case set.VerifyPass && problem != "":
+		v.Given, v.Reason = final, problem
 	case set.VerifyPass:
 		v.Given, v.Pass = true, true
+		if q.Doubt.Any() {
+			v.Reason = "the task asks for the changed checks: " + sentences(set.Asked)
+		}
 	default:
 		v.Reason = "the verifying agent ended without a verdict"
 	}

@@ -37,8 +37,11 @@ type evidence struct {
 type search struct {
 	tree    string
 	changes []git.Change
-	found   []string
+	found   findings
 }
+
+// findings are what the work did to what checks it: hard ones reject it, the others have to be cleared.
+type findings struct{ hard, doubtful []string }
 
 // begin notes what the attempt finds, and learns what the task's first one found.
 func (e *evidence) begin(ctx context.Context) error {
@@ -210,23 +213,23 @@ func (e *evidence) touched(ctx context.Context) bool {
 // the task's own work.
 func (e *evidence) examine(
 	ctx context.Context, taken git.Taken, taking error, prevented bool,
-) (shown string, tampering []string, unchanged bool, err error) {
+) (shown string, found findings, unchanged bool, err error) {
 	if e.base.Tree == "" {
-		return "", nil, false, nil
+		return "", found, false, nil
 	}
 	if errors.Is(taking, git.ErrUnknown) {
 		// It was there when the task began, and without it nothing can be verified.
-		return "", []string{"the git repository is gone"}, false, nil
+		return "", findings{hard: []string{"the git repository is gone"}}, false, nil
 	}
 	if taking != nil {
-		return "", nil, false, taking
+		return "", found, false, taking
 	}
 	lands, changes, err := e.candidateChanges(ctx, taken.Tree)
 	if e.candidate == "" {
 		changes, err = e.ownChanges(ctx, taken.Tree)
 	}
 	if err != nil {
-		return "", nil, false, err
+		return "", found, false, err
 	}
 	if prevented {
 		// No agent could write it, so a person did.
@@ -243,29 +246,35 @@ func (e *evidence) examine(
 		unchanged = len(changes) == 0 && git.SameTrees(ctx, e.job.Place.Dir, e.heads, git.Heads(ctx, e.job.Place.Dir, taken.Inside...))
 	}
 	if !e.job.Task.AllowTampering {
-		tampering, err = e.tampering(ctx, changes, taken.Tree)
+		found, err = e.tampering(ctx, changes, taken.Tree)
 	}
-	return shown, tampering, unchanged, err
+	return shown, found, unchanged, err
 }
 
 // tampering finds what the changes do to what checks the work.
-func (e *evidence) tampering(ctx context.Context, changes []git.Change, now string) (list []string, err error) {
+func (e *evidence) tampering(ctx context.Context, changes []git.Change, now string) (found findings, err error) {
 	if last := e.searched; now == last.tree && slices.Equal(changes, last.changes) {
 		return last.found, nil
 	}
 	before, after, end := git.Contents(ctx, e.job.Place.Project, e.Objects, e.base.Tree, now, maxTestFile)
 	defer end()
-	findings := tamper.Find(changes, before, after, e.job.Verify.Protect)
-	findings = append(findings, tamper.NeuteredGates(changes, before, after, e.job.Verify.Gates)...)
+	list := tamper.Find(changes, before, after, e.job.Verify.Protect)
+	list = append(list, tamper.NeuteredGates(changes, before, after, e.job.Verify.Gates)...)
 	excluded, err := tamper.ExcludedTests(changes, before, after, func() ([]string, error) {
 		return git.Files(ctx, e.job.Place.Project, e.Objects, e.base.Tree)
 	})
 	if err != nil {
-		return nil, err
+		return found, err
 	}
-	list = seq.Map(append(findings, excluded...), func(f tamper.Finding) string { return f.What })
-	e.searched = search{now, changes, list}
-	return list, nil
+	for _, f := range append(list, excluded...) {
+		if f.Hard() {
+			found.hard = append(found.hard, f.What)
+		} else {
+			found.doubtful = append(found.doubtful, f.What)
+		}
+	}
+	e.searched = search{now, changes, found}
+	return found, nil
 }
 
 const (

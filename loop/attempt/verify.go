@@ -1,6 +1,7 @@
 package attempt
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -46,20 +47,20 @@ func (a *attempt) verify(ctx context.Context) policy.Decision {
 // whether anything changed at all, and then the verdict of another session.
 func (a *attempt) check(ctx context.Context, taken git.Taken, err error) policy.Decision {
 	w := &a.work
-	w.Verdict, w.VerifierErr, w.VerifierOver, w.Disturbed, w.CheckErr = nil, nil, nil, nil, nil
+	w.Verdict, w.VerifierErr, w.VerifierOver, w.Disturbed, w.CheckErr, w.Doubt = nil, nil, nil, nil, nil, nil
 	if a.job.Verify.Skip {
 		return a.decide()
 	}
 	a.note(ctx, dag.Note{Phase: dag.Verifying})
+	w.WantVerdict = a.wantsVerdict() && !w.Accepted
 	shown, err := a.examine(ctx, taken, err)
-	if err == nil && len(w.Tampering) == 0 {
+	if err == nil && len(w.Tampering) == 0 && (w.WantVerdict || !w.Doubtful()) {
 		if w.Gates, err = a.gates(ctx); err == nil && len(w.Gates) > 0 {
 			taken, err = a.evidence.takeNow(ctx)
 			err = a.examineAgain(ctx, taken, err)
 		}
 	}
 	w.CheckErr = err
-	w.WantVerdict = a.wantsVerdict() && !w.Accepted
 	a.ended = ended(ctx)
 	a.note(ctx, dag.Note{Gates: seq.Map(w.Gates, record)})
 	d := a.decide()
@@ -139,8 +140,13 @@ func (a *attempt) examine(ctx context.Context, taken git.Taken, taking error) (s
 	if a.evidence.base.Tree == "" && a.evidence.blind != nil && !w.Evident {
 		a.WarnOnce("git", "changes cannot be verified: "+a.evidence.blind.Error())
 	}
-	shown, tampering, unchanged, err := a.evidence.examine(ctx, taken, taking, Prevents(sandbox))
-	w.Tampering, w.Unchanged = append(w.Tampering, tampering...), unchanged
+	shown, found, unchanged, err := a.evidence.examine(ctx, taken, taking, Prevents(sandbox))
+	w.Tampering, w.Unchanged = append(w.Tampering, found.hard...), unchanged
+	w.Doubt = cmp.Or(w.Doubt, &verify.Doubt{})
+	if w.Verdict != nil && !slices.Equal(w.Doubt.Findings, found.doubtful) {
+		w.Verdict.Cleared = false // it was about others
+	}
+	w.Doubt.Findings = found.doubtful
 	return shown, err
 }
 
@@ -239,8 +245,14 @@ func (a *attempt) askOnce(ctx context.Context, shown string) event.Event {
 	in.Gates = seq.Map(w.Gates, func(g verify.Check) prompt.Gate {
 		return prompt.Gate{Name: g.Command, Passed: g.Passed, Output: g.Tail}
 	})
+	if w.Doubt.Any() {
+		in.Doubt.Failed = seq.Map(w.Doubt.Failed, func(r verify.Result) prompt.Gate {
+			return prompt.Gate{Name: r.Command, Output: r.Tail, Failures: r.Failures}
+		})
+		in.Doubt.Changes = seq.Map(w.Doubt.Changes(), func(h verify.Hunk) prompt.Change { return prompt.Change(h) })
+	}
 	a.tell(event.Event{Type: event.VerifierStarted})
-	verdict, err := a.verdict(ctx, prompt.Verify(in))
+	verdict, err := a.verdict(ctx, verify.Question{Text: prompt.Verify(in), Doubt: w.Doubt, Task: []string{t.Title, t.Description}})
 	e := event.Event{Type: event.VerifierEnded, Outcome: string(event.VerdictPass), Reason: verdict.Reason}
 	if err != nil {
 		if w.VerifierOver = asCut(err).over; w.VerifierOver == nil && !errors.As(err, &w.VerifierErr) {
@@ -259,10 +271,10 @@ func (a *attempt) askOnce(ctx context.Context, shown string) event.Event {
 
 // verdict asks for one, and is guarded as the work is: it ends with errCut when
 // a budget is exceeded meanwhile. A verdict that was given all the same counts.
-func (a *attempt) verdict(ctx context.Context, text string) (verify.Verdict, error) {
+func (a *attempt) verdict(ctx context.Context, q verify.Question) (verify.Verdict, error) {
 	ctx, cut := context.WithCancelCause(ctx)
 	guarding := a.guard(a.inspectBudgets).Watch(ctx, cut)
-	v, err := verify.Ask(ctx, text, func(ctx context.Context, try int) (verify.Verifier, error) {
+	v, err := verify.Ask(ctx, q, func(ctx context.Context, try int) (verify.Verifier, error) {
 		if over := a.overspent(ctx); over != nil && try > 1 { // the first was asked about already
 			cut(errCut{over: over})
 			return nil, context.Cause(ctx)

@@ -196,6 +196,9 @@ func decideChecked(f Facts) Decision {
 	if len(f.Work.Tampering) > 0 {
 		return retry("tampering: " + strings.Join(f.Work.Tampering, "; "))
 	}
+	if f.Work.Doubtful() && !f.Work.WantVerdict {
+		return retry("tampering: " + f.Work.Doubt.Reason())
+	}
 	for i, g := range f.Work.Gates {
 		if g.Verdict() != event.GateFailed {
 			continue
@@ -224,6 +227,8 @@ func decideChecked(f Facts) Decision {
 		}
 	case f.Work.WantVerdict && f.Work.Verdict == nil:
 		return Decision{Action: AskVerdict}
+	case f.Work.Doubtful() && !f.Work.Verdict.Cleared:
+		return retry(fmt.Sprintf("tampering: %s; %s", f.Work.Doubt, f.Work.Verdict.Reason))
 	case f.Work.Verdict != nil && !f.Work.Verdict.Pass:
 		return retry("verdict: " + f.Work.Verdict.Reason)
 	default:

@@ -47,12 +47,16 @@ func anyFacts(t *rapid.T) Facts {
 		f.Work.Gates = append(f.Work.Gates, verify.Check{Own: flag("own gate"), Result: verify.Result{Passed: flag("passed")}})
 	}
 	f.Work.Unchanged, f.Work.Evident, f.Work.WantVerdict, f.Session.None = flag("unchanged"), flag("evident"), flag("want verdict"), flag("resumed")
+	f.Work.Accepted = flag("accepted")
 	f.Session.Repairs, f.Rules.RepairRounds = rapid.IntRange(0, 3).Draw(t, "repairs"), rapid.IntRange(0, 3).Draw(t, "rounds")
 	if flag("tampering") {
 		f.Work.Tampering = []string{"a test"}
 	}
+	if flag("doubt") {
+		f.Work.Doubt = &verify.Doubt{Findings: rapid.SliceOfN(rapid.Just("test deleted"), 0, 1).Draw(t, "findings"), Unknown: "no copy"}
+	}
 	if flag("verdict") {
-		f.Work.Verdict = &verify.Verdict{Given: flag("given"), Pass: flag("pass")}
+		f.Work.Verdict = &verify.Verdict{Given: flag("given"), Pass: flag("pass"), Cleared: flag("cleared")}
 	}
 	if flag("verifier error") {
 		f.Work.VerifierErr = &acp.Error{Kind: rapid.SampledFrom(kinds()).Draw(t, "verifier's kind")}
@@ -84,15 +88,15 @@ func TestDecideIsTotal(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := anyFacts(t)
 		d := Decide(f)
-		actions := []Action{Verify, Reprompt, Wait, Complete, Fail, Retry, Release, Abort}
+		actions := []Action{Verify, AskVerdict, Reprompt, Wait, Complete, Fail, Retry, Release, Abort}
 		switch {
 		case !slices.Contains(actions, d.Action):
 			t.Fatalf("got action %q", d.Action)
 		case (d.Action == Reprompt) != (d.Say != ""):
 			t.Fatalf("got %q to say with %s", d.Say, d.Action)
-		case d.Action != Reprompt && !slices.Contains(event.AttemptOutcomes(), d.Outcome):
+		case d.Action != Reprompt && d.Action != AskVerdict && !slices.Contains(event.AttemptOutcomes(), d.Outcome):
 			t.Fatalf("the journal refuses outcome %q of %s", d.Outcome, d.Action)
-		case d.Reason == "" && d.Action != Verify && d.Action != Complete:
+		case d.Reason == "" && d.Action != Verify && d.Action != AskVerdict && d.Action != Complete:
 			t.Fatalf("no reason for %s", d.Action)
 		}
 	})
@@ -131,6 +135,8 @@ func TestDecideCompletesOnlyWhatWasVerified(t *testing.T) {
 		d := Decide(f)
 		red := slices.ContainsFunc(f.Work.Gates, func(c verify.Check) bool { return c.Verdict() == event.GateFailed })
 		bad := f.Work.CheckErr != nil || red || len(f.Work.Tampering) > 0 || f.Work.Unchanged && !f.Work.Evident
+		doubtful := f.Work.Doubt.Any() && !f.Work.Accepted
+		bad = bad || doubtful && (!f.Work.WantVerdict || f.Work.Verdict != nil && !f.Work.Verdict.Cleared)
 		unseen := f.Work.VerifierErr != nil || f.Work.WantVerdict && f.Work.Verdict == nil || f.Work.Verdict != nil && !f.Work.Verdict.Pass
 		if d.Action == Complete && (!f.Work.Checked || bad || unseen) {
 			t.Fatalf("completed with %+v", f)

@@ -294,6 +294,24 @@ func TestDecideAboutWorkThatWasChecked(t *testing.T) {
 		"the next run verifies it")
 	disturbed.Aside = true
 	tampered := Work{Tampering: []string{"test deleted: a", "protected: b"}, WantVerdict: true, Disturbed: []string{"a"}, Gates: []verify.Check{redGate}}
+	doubt := &verify.Doubt{
+		Files: []string{"a_test.go"}, Findings: []string{"test file deleted: b_test.go"},
+		Failed: []verify.Result{{Command: "go test", Exit: "exit status 1", Tail: "FAIL x\n"}},
+	}
+	doubtful := func(v *verify.Verdict) Facts {
+		return checked(Work{WantVerdict: true, Doubt: doubt, Verdict: v, Gates: []verify.Check{greenGate}})
+	}
+	const tampering = `tampering: gate "go test" fails with a_test.go as before the work: exit status 1; test file deleted: b_test.go`
+	decisions{
+		"a doubt without a verifier is rejected":          {checked(Work{Doubt: doubt, Gates: []verify.Check{redGate}}), retry(tampering + "\nFAIL x\n")},
+		"a doubt with one is its question":                {doubtful(nil), Decision{Action: AskVerdict}},
+		"its pass completes if it clears the doubt":       {doubtful(&verify.Verdict{Given: true, Pass: true, Cleared: true}), complete},
+		"its pass alone does not":                         {doubtful(&verify.Verdict{Given: true, Pass: true, Reason: "why"}), retry(tampering + "; why")},
+		"silence about the doubt does not":                {doubtful(&verify.Verdict{Reason: "no verdict after 2 tries"}), retry(tampering + "; no verdict after 2 tries")},
+		"a fail that clears the doubt is a fail":          {doubtful(&verify.Verdict{Given: true, Cleared: true, Reason: "no docs"}), retry("verdict: no docs")},
+		"a doubt about accepted work is none":             {checked(Work{Doubt: doubt, Accepted: true}), complete},
+		"checks that could not be run again are no doubt": {checked(Work{Doubt: &verify.Doubt{Files: doubt.Files, Unknown: "no copy"}}), complete},
+	}.check(t)
 	decisions{
 		"without gates and verifier it is complete":       {checked(Work{}), complete},
 		"green gates complete":                            {gates(Session{}, greenGate, greenGate), complete},

@@ -79,6 +79,9 @@ type Work struct {
 	Disturbed    []string        // files that changed each time a verifier looked
 }
 
+// Doubtful says that somebody has to clear what the work did to what checks it.
+func (w Work) Doubtful() bool { return w.Doubt.Any() && !w.Accepted }
+
 // Standing is what is known of the agent in this run.
 type Standing struct {
 	OwnAgent   bool // the task brings its own agent

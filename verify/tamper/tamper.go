@@ -19,6 +19,9 @@ type Finding struct {
 	What string // a sentence for people and agents, with the path in it
 }
 
+// Hard says that nothing excuses it but a person.
+func (f Finding) Hard() bool { return strings.HasPrefix(f.What, "protected file ") }
+
 // Read returns the text of a file as it was at one of two moments.
 type Read func(path string) ([]byte, error)
 

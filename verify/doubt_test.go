@@ -1,0 +1,154 @@
+package verify
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"ralph/internal/testing/check"
+	_ "ralph/internal/testing/seeded" // the same values each time
+	"ralph/sigils"
+)
+
+const patch = `diff --git a/a_test.go b/a_test.go
+index 1..2 100644
+--- a/a_test.go
++++ b/a_test.go
+@@ -1,2 +1,2 @@ func TestA
+-want 2
++want 1
+@@ -9 +9 @@
+--- a comment
++++ another
+diff --git a/old name.txt b/old name.txt
+deleted file mode 100644
+index 1..0
+--- a/old name.txt	
++++ /dev/null
+@@ -1 +0,0 @@
+-diff --git a/x b/x
+diff --git "a/\303\251.snap" "b/\303\251.snap"
+index 1..2 100644
+Binary files "a/\303\251.snap" and "b/\303\251.snap" differ
+diff --git a/run.sh b/run.sh
+old mode 100755
+new mode 100644
+`
+
+func TestHunks(t *testing.T) {
+	t.Parallel()
+	want := []Hunk{
+		{1, "a_test.go", "@@ -1,2 +1,2 @@ func TestA\n-want 2\n+want 1\n"},
+		{2, "a_test.go", "@@ -9 +9 @@\n--- a comment\n+++ another\n"},
+		{3, "old name.txt", "deleted file mode 100644\n@@ -1 +0,0 @@\n-diff --git a/x b/x\n"},
+		{4, "é.snap", "Binary files \"a/\\303\\251.snap\" and \"b/\\303\\251.snap\" differ\n"},
+		{5, "run.sh", "old mode 100755\nnew mode 100644\n"},
+	}
+	check.Equal(t, "hunks", want, Hunks(patch))
+	check.Equal(t, "hunks of nothing", []Hunk(nil), Hunks("(git said something else)\n"))
+}
+
+// TestManyHunks: nothing is lost where there are too many to be asked about one by one.
+func TestManyHunks(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		files, each := rapid.IntRange(0, 120).Draw(t, "files"), rapid.IntRange(1, 5).Draw(t, "hunks of each")
+		var b strings.Builder
+		for i := range files {
+			fmt.Fprintf(&b, "diff --git a/f%d b/f%d\n--- a/f%d\n+++ b/f%d\n", i, i, i, i)
+			for j := range each {
+				fmt.Fprintf(&b, "@@ -%d +%d @@\n-f%d h%d.\n", j, j, i, j)
+			}
+		}
+		got := Hunks(b.String())
+		check.That(t, len(got) <= maxHunks, "got %d hunks", len(got))
+		var all strings.Builder
+		for i, h := range got {
+			check.Equal(t, "number", i+1, h.N)
+			all.WriteString(h.File + h.Text)
+		}
+		for i := range files {
+			for j := range each {
+				line := fmt.Sprintf("-f%d h%d.\n", i, j)
+				check.That(t, strings.Contains(all.String(), line), "%q is lost", line)
+			}
+		}
+	})
+}
+
+func TestClear(t *testing.T) {
+	t.Parallel()
+	d := &Doubt{Hunks: Hunks(patch)[:2], Findings: []string{"test file deleted: b_test.go"}, Failed: []Result{{Command: "go test"}}}
+	task := []string{"Say hello once", "The greeting comes\n> once, not *twice*.\n\nTests too\n\n删除问候功能和它的测试。"}
+	of := func(text string, from, to int) sigils.Answer {
+		return sigils.Answer{Changes: []sigils.Range{{From: from, To: to}}, Text: text}
+	}
+	asked := func(answers ...sigils.Answer) sigils.Set { return sigils.Set{VerifyPass: true, Asked: answers} }
+	const silent = "the verifier does not say of change 3 (test file deleted: b_test.go) that the task asks for it"
+	missing := func(text string) string {
+		return fmt.Sprintf("the verifier does not say of change 1 (a_test.go) that the task asks for it, but only in words that the task does not have: %q", text)
+	}
+	tests := map[string]struct {
+		said    sigils.Set
+		problem string
+		final   bool
+	}{
+		"one sentence for all":                {asked(of("The greeting comes once, not twice.", 1, 3)), "", true},
+		"a sentence each":                     {asked(of("say HELLO once", 1, 1), of("greeting comes once", 2, 3)), "", true},
+		"a second answer that is better":      {asked(of("it had to", 1, 3), of("Say hello once", 1, 3)), "", true},
+		"a short line that is whole":          {asked(of("tests too", 1, 3)), "", true},
+		"a sentence without spaces":           {asked(of("删除问候功能和它的测试", 1, 3)), "", true},
+		"a number that there is not":          {asked(of("Say hello once", 1, 9)), "", true},
+		"a change without an answer":          {asked(of("Say hello once", 1, 2)), silent, false},
+		"no answer":                           {asked(), "the verifier does not say of change 1 (a_test.go) that the task asks for it", false},
+		"words that the task does not have":   {asked(of("Remove the old tests", 1, 3)), missing("Remove the old tests"), false},
+		"words in another order":              {asked(of("once hello say", 1, 3)), missing("once hello say"), false},
+		"half a word":                         {asked(of("ay hello once", 1, 3)), missing("ay hello once"), false},
+		"a word or two, which are everywhere": {asked(of("the greeting", 1, 3)), missing("the greeting"), false},
+		"signs only":                          {asked(of("...", 1, 3)), missing("..."), false},
+		"weakened wins": {
+			sigils.Set{VerifyPass: true, Asked: asked(of("Say hello once", 1, 3)).Asked, Weakened: []sigils.Answer{of("expects 1 now", 1, 2)}},
+			"the verifier says that change 1 (a_test.go), change 2 (a_test.go) weakens a check: expects 1 now", true,
+		},
+		"weakened without a number wins, too": {
+			sigils.Set{Asked: asked(of("Say hello once", 1, 3)).Asked, Weakened: []sigils.Answer{{}}}, "the verifier says that a change weakens a check", true,
+		},
+	}
+	for name, tt := range tests {
+		problem, final := d.clear(tt.said, task)
+		check.Equal(t, name, tt.problem, problem)
+		check.Equal(t, name+": final", tt.final, final)
+	}
+	problem, final := (*Doubt)(nil).clear(sigils.Set{}, nil)
+	check.That(t, problem == "" && final, "no doubt needs no answer: %q", problem)
+}
+
+// TestClearNeedsAnAnswerForEveryChange holds any answers against any doubt.
+func TestClearNeedsAnAnswerForEveryChange(t *testing.T) {
+	t.Parallel()
+	const sentence = "Say hello once"
+	rapid.Check(t, func(t *rapid.T) {
+		d := &Doubt{
+			Hunks: Hunks(patch)[:rapid.IntRange(0, 5).Draw(t, "hunks")], Failed: []Result{{}},
+			Findings: rapid.SliceOfN(rapid.Just("deleted"), 0, 3).Draw(t, "findings"),
+		}
+		answer := rapid.Custom(func(t *rapid.T) sigils.Answer {
+			from := rapid.IntRange(1, 9).Draw(t, "from")
+			text := rapid.SampledFrom([]string{sentence, "something else", ""}).Draw(t, "text")
+			return sigils.Answer{Changes: []sigils.Range{{From: from, To: from + rapid.IntRange(0, 8).Draw(t, "more")}}, Text: text}
+		})
+		said := sigils.Set{Asked: rapid.SliceOfN(answer, 0, 5).Draw(t, "asked"), Weakened: rapid.SliceOfN(answer, 0, 1).Draw(t, "weakened")}
+		all := true
+		for n := 1; n <= len(d.Hunks)+len(d.Findings); n++ {
+			covered := false
+			for _, a := range said.Asked {
+				covered = covered || a.Text == sentence && a.Changes[0].From <= n && n <= a.Changes[0].To
+			}
+			all = all && covered
+		}
+		problem, _ := d.clear(said, []string{sentence})
+		check.Equal(t, "cleared", all && len(said.Weakened) == 0, problem == "")
+	})
+}
