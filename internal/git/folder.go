@@ -3,7 +3,6 @@ package git
 import (
 	"cmp"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -16,8 +15,8 @@ import (
 // "git add", which runs git in each repository inside, and so whatever is configured there.
 type Folder struct {
 	Dir string
-	Git func(in io.Reader, args ...string) (string, error) // on its files and the index
-	Max int64                                              // no larger file is read
+	Git Plumbing // on its files and the index
+	Max int64    // no larger file is read
 }
 
 // Updated is what did not become part of an index.

@@ -39,7 +39,11 @@ type Diff struct {
 
 // DiffTrees lists the paths at which two trees, or commits, differ.
 func (r *Repo) DiffTrees(ctx context.Context, from, to string) ([]Diff, error) {
-	out, err := r.Git(ctx, Call{}, "diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", from, to)
+	return diffTrees(func(in io.Reader, args ...string) (string, error) { return r.Git(ctx, Call{In: in}, args...) }, from, to)
+}
+
+func diffTrees(git Plumbing, from, to string) ([]Diff, error) {
+	out, err := git(nil, "diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", from, to)
 	if err != nil {
 		return nil, err
 	}

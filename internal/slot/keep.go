@@ -64,7 +64,7 @@ func (s *Slot) tree(ctx context.Context, base string) (w Work, err error) {
 	if err := s.load(); err != nil {
 		return w, err
 	}
-	err = s.withIndex(ctx, s.Top(), func(g gitIn) (err error) {
+	err = s.withIndex(ctx, s.Top(), func(g git.Plumbing) (err error) {
 		if err = s.add(ctx, &w, g); err == nil {
 			w.Tree, err = line(g(nil, "write-tree"))
 		}
@@ -83,7 +83,7 @@ func (s *Slot) tree(ctx context.Context, base string) (w Work, err error) {
 func (s *Slot) ralph() string { return path.Join(s.p.o.Sub, ".ralph") }
 
 // add brings the index up to date.
-func (s *Slot) add(ctx context.Context, w *Work, g gitIn) error {
+func (s *Slot) add(ctx context.Context, w *Work, g git.Plumbing) error {
 	s.said.Reset()
 	list, err := g(nil, "ls-files", "-zt", "--cached", "--modified", "--deleted", "--others", "--exclude-standard")
 	if err != nil {
@@ -146,7 +146,7 @@ func (s *Slot) nested(ctx context.Context, w *Work, dir string) (names []string)
 }
 
 // restoreLinks sets submodules back to what base has.
-func (s *Slot) restoreLinks(ctx context.Context, w *Work, g gitIn, base string) error {
+func (s *Slot) restoreLinks(ctx context.Context, w *Work, g git.Plumbing, base string) error {
 	diff, err := s.p.o.Repo.DiffTrees(ctx, base, w.Tree)
 	if err != nil {
 		return err
@@ -170,7 +170,7 @@ func (s *Slot) restoreLinks(ctx context.Context, w *Work, g gitIn, base string) 
 
 // dirtyLinks finds submodules with changes that were not even committed there: a gate would see
 // them, and they would not land. It goes by the submodule's own index, read as a file.
-func (s *Slot) dirtyLinks(ctx context.Context, w *Work, g gitIn) error {
+func (s *Slot) dirtyLinks(ctx context.Context, w *Work, g git.Plumbing) error {
 	if _, err := os.Lstat(s.at(".gitmodules")); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -98,7 +98,7 @@ func (s *Slot) point(ctx context.Context, head string, stages []string) error {
 	if len(stages) == 0 {
 		return s.pointIn(root, head, s.index())
 	}
-	return s.withCopy(ctx, s.Top(), func(g gitIn, index string) error {
+	return s.withCopy(ctx, s.Top(), func(g git.Plumbing, index string) error {
 		if _, err := g(git.Lines(stages), "update-index", "-z", "--index-info"); err != nil {
 			return err
 		}

@@ -170,7 +170,7 @@ func (s *Slot) make(ctx context.Context, commit string) error {
 	if err := os.Remove(s.index()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	err = s.withIndex(ctx, fresh, func(g gitIn) error {
+	err = s.withIndex(ctx, fresh, func(g git.Plumbing) error {
 		_, err := g(nil, "read-tree", "--reset", "-u", commit)
 		return err
 	})

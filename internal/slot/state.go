@@ -111,13 +111,10 @@ func (s *Slot) call(dir, index string) git.Call {
 	return git.Call{WorkTree: dir, Index: index, Own: s.p.o.Repo.Own()}
 }
 
-// gitIn runs git on files and an index of ours; in is what it reads.
-type gitIn func(in io.Reader, args ...string) (string, error)
-
 // withIndex runs git on the files in dir with a copy of our index, which takes the place of
 // the old one if all went well. So nobody waits for the lock of a git that was killed.
-func (s *Slot) withIndex(ctx context.Context, dir string, do func(gitIn) error) error {
-	return s.withCopy(ctx, dir, func(g gitIn, index string) error {
+func (s *Slot) withIndex(ctx context.Context, dir string, do func(git.Plumbing) error) error {
+	return s.withCopy(ctx, dir, func(g git.Plumbing, index string) error {
 		if err := do(g); err != nil {
 			return err
 		}
@@ -126,7 +123,7 @@ func (s *Slot) withIndex(ctx context.Context, dir string, do func(gitIn) error) 
 }
 
 // withCopy is withIndex for an index that is not to be ours.
-func (s *Slot) withCopy(ctx context.Context, dir string, do func(g gitIn, index string) error) error {
+func (s *Slot) withCopy(ctx context.Context, dir string, do func(g git.Plumbing, index string) error) error {
 	temp, err := os.MkdirTemp(s.note(""), "tmp-")
 	if err != nil {
 		return err
@@ -147,7 +144,7 @@ func (s *Slot) withCopy(ctx context.Context, dir string, do func(g gitIn, index 
 // files sets the working files to a commit or a tree: what was changed is set back, what is
 // neither part of it nor ignored is removed.
 func (s *Slot) files(ctx context.Context, tree string) error {
-	err := s.withIndex(ctx, s.Top(), func(g gitIn) error {
+	err := s.withIndex(ctx, s.Top(), func(g git.Plumbing) error {
 		set := func() error {
 			if _, err := g(nil, "read-tree", "--reset", "-u", tree); err != nil {
 				return err
@@ -181,7 +178,7 @@ func (s *Slot) files(ctx context.Context, tree string) error {
 
 // folders sets back what git never looks at in its own folders: one that cannot be written, a repository that an
 // agent made in one, and a submodule that is not at its commit, which the next agent would be blamed for.
-func (s *Slot) folders(g gitIn, list []string) error {
+func (s *Slot) folders(g git.Plumbing, list []string) error {
 	root, err := os.OpenRoot(s.Top())
 	if err != nil {
 		return err

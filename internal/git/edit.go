@@ -1,0 +1,166 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"ralph/internal/lazyregexp"
+)
+
+// Edit makes one file of a tree what another has, or something else.
+type Edit struct {
+	Path    string // with slashes
+	From    string // the file that the other tree has here is put there, with its mode
+	Content []byte // else this, in the mode that the file has, if it is not nil; else nothing is there
+}
+
+const symlink, executable = "120000", "100755" // modes
+
+// Plumbing runs git, with an index of its own.
+type Plumbing func(in io.Reader, args ...string) (string, error)
+
+// EditTree makes a tree, or a commit, into another tree. What edits put there is what base has. Where one is
+// about nothing, nothing is there.
+func EditTree(git Plumbing, base, tree string, edits []Edit) (string, error) {
+	was, err := entries(git, base)
+	if err != nil {
+		return "", err
+	}
+	is := was
+	if slices.ContainsFunc(edits, func(e Edit) bool { return e.Content != nil }) {
+		if is, err = entries(git, tree); err != nil {
+			return "", err
+		}
+	}
+	var gone, there []string
+	for _, e := range edits {
+		entry := was[e.From]
+		if e.From == "" && e.Content != nil {
+			if entry.Mode = "100644"; is[e.Path].Mode == executable {
+				entry.Mode = executable
+			}
+			if entry.ID, err = git(strings.NewReader(string(e.Content)), "hash-object", "-w", "--stdin"); err != nil {
+				return "", err
+			}
+			entry.ID = strings.TrimSpace(entry.ID)
+		}
+		if entry.Mode == "" {
+			gone = append(gone, e.Path)
+		} else {
+			there = append(there, entry.Line(e.Path))
+		}
+	}
+	if _, err = git(nil, "read-tree", tree); err == nil {
+		err = Folder{Git: git}.Remove(gone) // first: a folder may become a file
+	}
+	if err == nil && len(there) > 0 {
+		_, err = git(Lines(there), "update-index", "--replace", "-z", "--index-info")
+	}
+	if err != nil {
+		return "", err
+	}
+	id, err := git(nil, "write-tree") // which refuses what has no object
+	return strings.TrimSpace(id), err
+}
+
+// entries are what a tree has, by path.
+func entries(git Plumbing, tree string) (map[string]Entry, error) {
+	out, err := git(nil, "ls-tree", "-r", "-z", "--full-tree", tree)
+	at := map[string]Entry{}
+	for _, entry := range Split(out) {
+		words, name, _ := strings.Cut(entry, "\t")
+		if part := strings.Fields(words); len(part) == 3 { // mode, type, ID
+			at[name] = Entry{part[0], part[2]}
+		}
+	}
+	return at, err
+}
+
+// Edited is EditTree for trees that Take returned for the same dir and objects.
+func Edited(ctx context.Context, dir, objects, base, tree string, edits []Edit) (id string, err error) {
+	s, err := openStore(ctx, dir, objects, base, tree)
+	if err != nil {
+		return "", err
+	}
+	temp, err := os.MkdirTemp(s.path, "tree-")
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = os.RemoveAll(temp) }() // it is in a folder of ours
+	env := []string{"GIT_INDEX_FILE=" + filepath.Join(temp, "index")}
+	id, err = EditTree(func(in io.Reader, args ...string) (string, error) { return s.git(ctx, env, in, args...) }, base, tree, edits)
+	if err != nil {
+		return "", fmt.Errorf("put back files of %s: %w", dir, err)
+	}
+	return id, nil
+}
+
+// description is what Take puts in the place of a large file.
+var description = lazyregexp.New(`^\d+ bytes, modified at \d+\n$`)
+
+// Extract writes the files of a tree that differ from those of another into a folder, and lists those that it does
+// not have. Both are trees that Take or Edited returned. What they only describe, a large file or a repository that
+// counts by its commit, is an error.
+func Extract(ctx context.Context, dir, objects, from, to, folder string) (gone []string, err error) {
+	s, err := openStore(ctx, dir, objects, from, to)
+	if err != nil {
+		return nil, err
+	}
+	diffs, err := diffTrees(func(in io.Reader, args ...string) (string, error) { return s.git(ctx, nil, in, args...) }, from, to)
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	b := &batch{}
+	defer b.end()
+	for _, d := range diffs {
+		if d.Now.Mode == Nothing {
+			gone = append(gone, d.Path)
+			continue
+		}
+		if err := b.extract(ctx, dir, objects, root, d); err != nil {
+			return nil, fmt.Errorf("put back %s: %w", d.Path, err)
+		}
+	}
+	return gone, nil
+}
+
+// extract writes one file.
+func (b *batch) extract(ctx context.Context, dir, objects string, root *os.Root, d Diff) error {
+	if d.Now.Mode == Gitlink {
+		return errors.New("only its commit is known")
+	}
+	if b.asked == nil {
+		if err := b.start(ctx, dir, objects); err != nil {
+			return err
+		}
+	}
+	data, err := b.read(d.Now.ID, LargeFile)
+	if err != nil {
+		return err
+	}
+	if description().Match(data) {
+		return ErrTooLarge
+	}
+	name := filepath.FromSlash(d.Path)
+	if err := root.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return err
+	}
+	switch d.Now.Mode {
+	case symlink:
+		return root.Symlink(string(data), name)
+	case executable:
+		return root.WriteFile(name, data, 0o755)
+	}
+	return root.WriteFile(name, data, 0o644)
+}
