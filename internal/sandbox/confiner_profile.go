@@ -21,6 +21,7 @@ type Process struct {
 	State   []string // folders of its own; missing ones are made
 	Write   []string // more that it may write if it exists
 	Unknown bool     // nobody described the agent: it may also write the folder it lies in, see ownFolder
+	Edits   Edits
 }
 
 // profile is what a process of this project may do, and the variables that it needs for
@@ -32,6 +33,7 @@ func (c *Confiner) profile(mode Mode, level Level, temp string, process Process)
 		Write:   slices.Clone(process.Write),
 		Protect: c.protection.ReadOnly(mode),
 		Hide:    c.hide,
+		Edits:   process.Edits,
 	}
 	p.Read, p.Programs = c.readable(process.Env, process.Argv)
 	if process.Unknown {

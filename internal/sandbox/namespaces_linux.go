@@ -85,7 +85,11 @@ func (o order) prepare() ([]layer, error) {
 // empty folder and file that hide things, and /dev.
 func (o order) prepareStaged(ls *layers) {
 	for _, path := range o.Overlay {
-		ls.add(overlayLayer(path, o.Scratch))
+		var edits Edits
+		if path == o.Project {
+			edits = o.Edits
+		}
+		ls.add(overlayLayer(path, o.Scratch, edits))
 	}
 	for _, path := range o.Read {
 		ls.add(readLayer(path))

@@ -5,16 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"ralph/internal/copyfile"
 )
 
 // overlayLayer lays a folder under a throwaway one, on scratch, or in memory if scratch
 // is an overlay itself, as in a container. A file is replaced by a copy.
-func overlayLayer(path, scratch string) (layer, error) {
+func overlayLayer(path, scratch string, edits Edits) (layer, error) {
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {
 		if err == nil {
 			return copyLayer(path, cmp.Or(scratch, stage), info)
@@ -22,11 +25,11 @@ func overlayLayer(path, scratch string) (layer, error) {
 		return layer{}, err
 	}
 	if scratch != "" {
-		if l, err := overlay(path, scratch); err == nil {
+		if l, err := overlay(path, scratch, edits); err == nil {
 			return l, nil
 		}
 	}
-	l, err := overlay(path, stage)
+	l, err := overlay(path, stage, edits)
 	if err != nil {
 		return layer{}, fmt.Errorf("lay %s under an overlay: %w", path, err)
 	}
@@ -55,7 +58,7 @@ func copyLayer(path, scratch string, info os.FileInfo) (layer, error) {
 	return detach(out.Name(), path, rankOverlay, plain)
 }
 
-func overlay(path, scratch string) (layer, error) {
+func overlay(path, scratch string, edits Edits) (layer, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return layer{}, err
@@ -86,11 +89,49 @@ func overlay(path, scratch string) (layer, error) {
 	if err := unix.Mount("overlay", base+"/merged", "overlay", unix.MS_NOSUID|unix.MS_NODEV, options); err != nil {
 		return layer{}, err
 	}
+	if err := edits.make(base + "/merged"); err != nil {
+		_ = unix.Unmount(base+"/merged", unix.MNT_DETACH)
+		return layer{}, fmt.Errorf("change files in an overlay: %v", err) //nolint:errorlint // a file that is missing is no layer that is
+	}
 	l, err := detach(base+"/merged", path, rankOverlay, plain)
 	if err != nil {
 		return layer{}, err
 	}
 	return l, unix.Unmount(base+"/merged", unix.MNT_DETACH)
+}
+
+// make changes files in an overlay that is not in its place yet: nothing is mounted in it, so that all
+// of it is thrown away, and no link leads out of it.
+func (e Edits) make(dir string) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for _, name := range e.Remove {
+		name = filepath.FromSlash(name)
+		if err := root.RemoveAll(name); err != nil {
+			return fmt.Errorf("remove %s: %w", name, err)
+		}
+		for up := filepath.Dir(name); up != "."; up = filepath.Dir(up) { // git keeps no empty folder
+			if info, err := root.Lstat(up); err != nil || !info.IsDir() || root.Remove(up) != nil {
+				break
+			}
+		}
+	}
+	if e.Put == "" {
+		return nil
+	}
+	return filepath.WalkDir(e.Put, func(at string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		name, err := filepath.Rel(e.Put, at)
+		if err != nil {
+			return err
+		}
+		return copyfile.Into(root, name, at)
+	})
 }
 
 func copyAttributes(path string, info os.FileInfo) error {
@@ -113,7 +154,7 @@ func (ls *layers) private(path string, empty bool) {
 		ls.add(l, err)
 		return
 	}
-	l, err := overlay(path, stage)
+	l, err := overlay(path, stage, Edits{})
 	if errors.Is(err, unix.EINVAL) {
 		// Something is mounted in it, and what lies below a mount must not come to light.
 		ls.pieces(path)
@@ -140,7 +181,7 @@ func (ls *layers) pieces(path string) {
 				_ = os.Symlink(target, filepath.Join(at, entry.Name()))
 			}
 		case entry.IsDir():
-			if l, err := overlay(name, stage); err == nil && !isMount(name, info) {
+			if l, err := overlay(name, stage, Edits{}); err == nil && !isMount(name, info) {
 				ls.add(l, nil)
 			}
 		case entry.Type().IsRegular():
@@ -156,7 +197,7 @@ func (ls *layers) pieces(path string) {
 // folder, what is written is thrown away, or refused where there is no overlay.
 func readLayer(path string) (layer, error) {
 	if isDir(path) {
-		if l, err := overlay(path, stage); err == nil {
+		if l, err := overlay(path, stage, Edits{}); err == nil {
 			l.rank = rankRead
 			return l, nil
 		}

@@ -33,6 +33,15 @@ type Profile struct {
 	Protect  []string // is read-only inside all of these, see Protection
 	Hide     []string // cannot be read
 	Scratch  string   // an empty folder on a disk for what is thrown away, "" for memory; the caller removes it
+
+	// Edits are made to the project before the process starts, where that looks writable and stays the same.
+	Edits Edits
+}
+
+// Edits are files of the project that a process finds changed.
+type Edits struct {
+	Remove []string `json:"remove,omitempty"` // names below the project
+	Put    string   `json:"put,omitempty"`    // a folder with files that are put there, by the same names
 }
 
 // Mode is what the process is for.
@@ -67,6 +76,8 @@ type layout struct {
 	ReadOnly  []string `json:"read_only,omitempty"`
 	Hide      []string `json:"hide,omitempty"`
 	Temp      string   `json:"temp,omitempty"`
+	Project   string   `json:"project,omitempty"`
+	Edits     Edits    `json:"edits,omitzero"`
 	Scratch   string   `json:"scratch,omitempty"`
 	ProbeOnly bool     `json:"probe_only,omitempty"`
 }
@@ -96,6 +107,12 @@ func (p Profile) layout() (layout, error) {
 		return real
 	}
 	project := must(p.Project)
+	if edits := p.Edits; edits.Put != "" || len(edits.Remove) > 0 {
+		if p.Mode != Verify || p.Level != Namespaces {
+			return layout{}, errors.New("files can be changed only for a process that finds them in an overlay")
+		}
+		l.Project, l.Edits = project, edits
+	}
 	l.Level, l.Temp = p.Level, must(p.Temp)
 	for _, path := range p.State {
 		bad = errors.Join(bad, MakeFolder(path))

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -14,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"ralph/internal/copyfile"
 	"ralph/internal/git"
 )
 
@@ -172,49 +172,11 @@ func (s *Slot) copyIn(names []string) error {
 			if err != nil {
 				return err
 			}
-			return copyFile(root, rel, at)
+			return copyfile.Into(root, rel, at)
 		})
 		if err != nil && !errors.Is(err, fs.ErrNotExist) { // the project may not have it any more
 			return fmt.Errorf("copy %s: %w", name, err)
 		}
 	}
 	return nil
-}
-
-// copyFile copies a file or a link, with its time, by which it is known to be the same.
-func copyFile(root *os.Root, name, from string) error {
-	info, err := os.Lstat(from)
-	if err != nil {
-		return err
-	}
-	link := info.Mode().Type() == fs.ModeSymlink
-	if was, err := root.Lstat(name); !link && !info.Mode().IsRegular() ||
-		!link && err == nil && was.Mode() == info.Mode() && was.Size() == info.Size() && was.ModTime().Equal(info.ModTime()) {
-		return nil
-	}
-	for dir := filepath.Dir(name); dir != "."; dir = filepath.Dir(dir) {
-		if at, err := root.Lstat(dir); err == nil && !at.IsDir() { // git lists nothing beyond a link, so it is an agent's
-			if err := root.Remove(dir); err != nil {
-				return err
-			}
-		}
-	}
-	if err := errors.Join(root.MkdirAll(filepath.Dir(name), 0o700), root.RemoveAll(name)); err != nil {
-		return err
-	}
-	if link {
-		target, err := os.Readlink(from)
-		return errors.Join(err, root.Symlink(target, name))
-	}
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	out, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, info.Mode().Perm())
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Close(), root.Chtimes(name, info.ModTime(), info.ModTime()))
 }
