@@ -128,7 +128,13 @@ func Extract(ctx context.Context, dir, objects, from, to, folder string) (gone [
 			gone = append(gone, d.Path)
 			continue
 		}
-		if err := b.extract(ctx, dir, objects, root, d); err != nil {
+		if b.asked == nil {
+			err = b.start(ctx, dir, objects, to)
+		}
+		if err == nil {
+			err = b.extract(root, d)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("put back %s: %w", d.Path, err)
 		}
 	}
@@ -136,14 +142,9 @@ func Extract(ctx context.Context, dir, objects, from, to, folder string) (gone [
 }
 
 // extract writes one file.
-func (b *batch) extract(ctx context.Context, dir, objects string, root *os.Root, d Diff) error {
+func (b *batch) extract(root *os.Root, d Diff) error {
 	if d.Now.Mode == Gitlink {
 		return errors.New("only its commit is known")
-	}
-	if b.asked == nil {
-		if err := b.start(ctx, dir, objects); err != nil {
-			return err
-		}
 	}
 	data, err := b.read(d.Now.ID, LargeFile)
 	if err != nil {
