@@ -24,6 +24,7 @@ type Attempt struct {
 	EndedAt   time.Time // zero while it runs
 	Outcome   event.AttemptOutcome
 	Reason    string
+	Rejected  event.Rejection // why its work was not accepted; "" if it was, or was not called done
 
 	ModelEffective string // what the agent said it uses
 	Session        string
@@ -84,7 +85,7 @@ func (g *Graph) endAttempt(task int64, c Claim, outcome event.AttemptOutcome, re
 // scanAttempt reads these.
 const attemptColumns = `a.id, r.id, a.task_id, a.iteration, a.phase, a.agent, a.model, a.started_at, a.heartbeat_at, a.ended_at, a.outcome, a.reason,
     a.model_effective, a.session, a.sandbox, a.stop_reason, a.verdict, a.gates, a.files, a.base, a.tree, a.tree_after, a.transcript,
-    a.tokens_in, a.tokens_cached, a.tokens_out, a.cost_usd, a.cost_estimated, a.cost_unknown, a.session_usd, a.drift, r.pruned_at, a.slot`
+    a.tokens_in, a.tokens_cached, a.tokens_out, a.cost_usd, a.cost_estimated, a.cost_unknown, a.session_usd, a.drift, r.pruned_at, a.slot, a.rejected`
 
 const (
 	attemptSelect = `SELECT ` + attemptColumns + ` FROM attempts a JOIN runs r ON r.n = a.run `
@@ -113,7 +114,7 @@ func scanAttempt(r *db.Row) Attempt {
 		StartedAt: r.Time(), Heartbeat: r.Time(), EndedAt: r.Time(), Outcome: event.AttemptOutcome(r.Text()), Reason: r.Text(),
 		ModelEffective: r.Text(), Session: r.Text(), Sandbox: r.Text(), StopReason: r.Text(), Verdict: r.Text(), Gates: db.List[GateRecord](r),
 		Files: db.List[string](r), Base: r.Text(), Tree: r.Text(), TreeAfter: r.Text(), Transcript: r.Text(),
-		Usage: usageOf(r), SessionUSD: db.Optional(r, r.Float), Drift: db.List[string](r), PrunedAt: r.Time(), Slot: r.Int(),
+		Usage: usageOf(r), SessionUSD: db.Optional(r, r.Float), Drift: db.List[string](r), PrunedAt: r.Time(), Slot: r.Int(), Rejected: event.Rejection(r.Text()),
 	}
 }
 
@@ -149,6 +150,7 @@ type Note struct {
 	Drift          []string
 	Files          []string
 	Gates          []GateRecord
+	Rejected       event.Rejection
 	Base           string // the commit it began at
 	Tree           string // the tree it began with
 	TreeAfter      string // and ended with; Prompted takes it back
@@ -168,7 +170,7 @@ UPDATE attempts SET phase = coalesce(:phase, phase), agent = coalesce(:agent, ag
     cost_unknown = coalesce(:unknown, cost_unknown), shares = coalesce(:shares, shares),
     drift = coalesce(:drift, drift), files = coalesce(:files, files), base = coalesce(:base, base),
     tree = coalesce(:tree, tree), tree_after = iif(:phase = 'prompted', NULL, coalesce(:tree_after, tree_after)),
-    gates = coalesce(:gates, gates), transcript = coalesce(:transcript, transcript), knowledge = coalesce(:knowledge, knowledge)
+    gates = coalesce(:gates, gates), rejected = coalesce(:rejected, rejected), transcript = coalesce(:transcript, transcript), knowledge = coalesce(:knowledge, knowledge)
 WHERE id = :id;`
 
 // NoteAttempt stores what became known. It needs no claim: what an attempt cost
@@ -187,7 +189,7 @@ func (g *Graph) NoteAttempt(id string, n Note) error {
 		":tokens_out", out, ":cost", used.CostUSD, ":estimated", used.Estimated, ":unknown", unknown,
 		":shares", listOrNull(g, n.Shares, asIs), ":drift", listOrNull(g, n.Drift, g.said), ":files", listOrNull(g, n.Files, g.said),
 		":gates", listOrNull(g, n.Gates, g.said), ":base", db.OrNull(n.Base), ":tree", db.OrNull(n.Tree), ":tree_after", db.OrNull(n.TreeAfter),
-		":transcript", db.OrNull(n.Transcript), ":knowledge", db.OrNull(g.said(n.Knowledge)))
+		":rejected", db.OrNull(string(n.Rejected)), ":transcript", db.OrNull(n.Transcript), ":knowledge", db.OrNull(g.said(n.Knowledge)))
 }
 
 // listOrNull is a list as it is stored; nil leaves what is stored as it is.

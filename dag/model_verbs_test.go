@@ -166,7 +166,7 @@ func (m *model) finish(id string) error {
 	switch {
 	case t.status == dag.Done:
 		return nil
-	case len(m.children(id)) > 0, t.status == dag.Failed:
+	case len(m.children(id)) > 0:
 		return dag.ErrRefused
 	}
 	t.notBefore = m.now

@@ -62,6 +62,7 @@ func Transitions() []Transition {
 
 		{Pending, Done, ByDone},
 		{Blocked, Done, ByDone},
+		{Failed, Done, ByDone},
 		{InProgress, Done, ByDone},
 		{Pending, Failed, ByGiveUp},
 		{Blocked, Failed, ByGiveUp},

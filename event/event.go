@@ -82,8 +82,10 @@ type Event struct {
 	Setup    *Setup    `json:"setup,omitempty"`
 	Work     *Work     `json:"work,omitempty"`
 
-	Outcome  string     `json:"outcome,omitempty"` // read it with the method that its type calls for
-	Status   TaskStatus `json:"status,omitempty"`  // of the task, after attempt_ended
+	Outcome  string     `json:"outcome,omitempty"`  // read it with the method that its type calls for
+	Status   TaskStatus `json:"status,omitempty"`   // of the task, after attempt_ended
+	Rejected Rejection  `json:"rejected,omitempty"` // in attempt_ended
+	Command  string     `json:"command,omitempty"`  // that a person types about it
 	Reason   string     `json:"reason,omitempty"`
 	Until    *time.Time `json:"until,omitempty"`
 	Duration int64      `json:"duration_ms,omitempty"`

@@ -132,5 +132,7 @@ type Resolved struct {
 	Status   TaskStatus     `json:"status"`
 	Outcome  AttemptOutcome `json:"outcome"`
 	Reason   string         `json:"reason,omitempty"`
+	Rejected Rejection      `json:"rejected,omitempty"`
+	Command  string         `json:"command,omitempty"` // that a person types about a rejection
 	Attempts int            `json:"attempts"`
 }

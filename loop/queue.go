@@ -163,7 +163,7 @@ func (l *lane) enter(ctx context.Context, by attempt.Credit) error {
 		return err
 	}
 	if len(left) > 0 {
-		return policy.Unlandable{Reason: "incomplete: " + strings.Join(left, "; ")}
+		return policy.Unlandable{Reason: strings.Join(left, "; ")}
 	}
 	failpoint.Hit("K17")
 	base := l.slot.Base()

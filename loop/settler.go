@@ -52,7 +52,7 @@ func (s settler) record(g *dag.Graph, claim dag.Claim, j attempt.Job, res attemp
 	t, d, now := claim.Task, res.Decision, s.opts.Host.Now()
 	note := dag.Note{
 		Usage: &res.Agent.Usage, Shares: res.Agent.Shares, StopReason: string(res.Agent.Stop), SessionUSD: res.Agent.SessionUSD,
-		ModelEffective: res.Agent.Model, Files: res.Files,
+		ModelEffective: res.Agent.Model, Files: res.Files, Rejected: d.Rejected,
 	}
 	if s.opts.Prompt.Knowledge != nil {
 		var err error

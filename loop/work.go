@@ -244,6 +244,7 @@ func (r *Runner) account(j attempt.Job, res attempt.Result, status dag.Status) {
 	r.bus.emit(event.Event{
 		Type: event.AttemptEnded, Iteration: j.Run.Iteration, Task: t.ID, Attempt: j.Run.Attempt, Title: t.Title,
 		Agent: res.Agent.Name, Model: res.Agent.Model, Outcome: string(remembered(d, status)), Status: status, Reason: d.Reason,
+		Rejected: d.Rejected, Command: d.Rejected.Command(t.ID, status),
 		Duration: r.opts.Host.Now().Sub(res.Began).Milliseconds(), Files: res.Files, Usage: &res.Agent.Usage,
 	})
 	hint := res.Said.NextModel

@@ -49,7 +49,7 @@ func (s snapshot) failure(r *Run, t Task, links links) Failure {
 	text := s.failures[t.ID]
 	if n := len(t.Attempts); n > 0 {
 		last := r.Attempts[t.Attempts[n-1]]
-		f.Attempt = last.ID
+		f.Attempt, f.Rejected = last.ID, last.Rejected
 		if last.Reason != "" {
 			text = last.Reason
 		}
@@ -195,7 +195,7 @@ func (r Run) steps() []render.Step {
 }
 
 func (f Failure) failed() render.Failed {
-	return render.Failed{Task: f.Task, Reason: f.Reason, Ran: f.Attempt != ""}
+	return render.Failed{Task: f.Task, Reason: f.Reason, Rejected: f.Rejected, Ran: f.Attempt != ""}
 }
 
 // steps are for one failed task. What was put right since needs nothing.

@@ -254,7 +254,7 @@ func Bare(out event.Result, scope dag.Scope, at time.Time) Run {
 		if t.Status != dag.Failed {
 			continue
 		}
-		f := Failure{Task: t.ID, Title: render.Line(t.Title), Attempts: t.Attempts, Gate: gateInReason(t.Reason), Now: t.Status}
+		f := Failure{Task: t.ID, Title: render.Line(t.Title), Attempts: t.Attempts, Gate: gateInReason(t.Reason), Now: t.Status, Rejected: t.Rejected}
 		f.Reason, f.Detail = head(t.Reason)
 		f.Next = f.steps(r.ID)
 		r.Failures = append(r.Failures, f)

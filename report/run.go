@@ -117,7 +117,8 @@ type Failure struct {
 	Title    string
 	Gate     *event.Gate // that did not pass, if that is why
 	Reason   string      // one line
-	Detail   string      // the rest of it, such as the end of what the gate printed
+	Rejected event.Rejection
+	Detail   string // the rest of it, such as the end of what the gate printed
 	Attempts int
 	Attempt  string     // the last one in this run; "" if another run or a person failed it
 	Holds    int        // how many tasks wait for it

@@ -182,6 +182,7 @@ func ViewAttempts(runs string, attempts []dag.Attempt) []jsonval.Object {
 			"ended_at", at.EndedAt,
 			"outcome", null(at.Outcome),
 			"reason", null(at.Reason),
+			"rejected", null(at.Rejected),
 			"cost_usd", at.CostUSD,
 			"cost_estimated", at.Estimated,
 			"cost_unknown", at.Unknown,

@@ -39,7 +39,7 @@ func runTaskShow(ctx context.Context, a *app, s *session, g *dag.Graph, t dag.Ta
 	if o.JSON {
 		used := usageOf(attempts)
 		return a.printJSON(slices.Concat(views[0].Object(), jsonval.Object{
-			"dependents", report.IDs(dependents), "history", report.ViewAttempts(s.project.Runs(), attempts),
+			"dependents", report.IDs(dependents), "command", null(remedy(t, attempts).Command), "history", report.ViewAttempts(s.project.Runs(), attempts),
 			"cost_usd", used.CostUSD, "cost_estimated", used.Estimated, "cost_unknown", used.Unknown,
 		}, where))
 	}
@@ -48,7 +48,7 @@ func runTaskShow(ctx context.Context, a *app, s *session, g *dag.Graph, t dag.Ta
 	if err != nil {
 		return err
 	}
-	text := taskText(a, t, views[0], report.CostOf(usageOf(attempts))) + work + taskSection(a, "Waits for", blockers) + taskSection(a, "Holds up", dependents) +
+	text := taskText(a, t, views[0], report.CostOf(usageOf(attempts))) + remedyText(a, remedy(t, attempts)) + work + taskSection(a, "Waits for", blockers) + taskSection(a, "Holds up", dependents) +
 		taskSection(a, "Subtasks", children) + attemptsText(a.palette(), s.project.Runs(), attempts)
 	text = term.WrapLines(a.redact.Text(text), a.width)
 	if t.Description != "" {
@@ -74,6 +74,22 @@ func workOf(ctx context.Context, a *app, s *session, g *dag.Graph, t dag.Task, a
 		text += a.fieldLines("kept", human.Lead("not landed; see it: git show ", kept))
 	}
 	return text, jsonval.Object{"landed", landed, "kept", null(kept)}, err
+}
+
+// remedy is what a person may do about work that was rejected last.
+func remedy(t dag.Task, attempts []dag.Attempt) render.Step {
+	n := len(attempts)
+	if n == 0 || t.Unverified != "" || t.Status == dag.InProgress || attempts[n-1].StartedAt.Before(t.StartedAt) {
+		return render.Step{}
+	}
+	return render.Remedy(attempts[n-1].Rejected, t.ID, t.Status)
+}
+
+func remedyText(a *app, r render.Step) string {
+	if r.Command == "" {
+		return ""
+	}
+	return a.fieldLines("next", r.Command+": "+r.Why)
 }
 
 // usageOf adds up what attempts used.

@@ -21,8 +21,8 @@ var (
 var taskStateCommands = []command{
 	{
 		name: "done", args: "ID...", short: "mark tasks as done, without verification",
-		example: "ralph task done 1f0c", exits: "1 refused (a group, a failed task), 3 not found",
-		run: changes("done", "done", func(g *dag.Graph, t dag.Task, _ taskStateOptions) error { return hintReset(g.Finish(t.ID), t) }),
+		example: "ralph task done 1f0c", exits: "1 refused (a group), 3 not found",
+		run: changes("done", "done", func(g *dag.Graph, t dag.Task, _ taskStateOptions) error { return g.Finish(t.ID) }),
 	},
 	{
 		name: "fail", args: "ID...", short: "mark tasks as failed; their subtasks will not run", flags: []flagSpec{reasonFlag},

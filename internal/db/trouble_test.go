@@ -64,6 +64,7 @@ func TestMigrationsAreOnlyAppended(t *testing.T) {
 		"002_given_up.sql": "1892f0484360f0b9d8c9a450b8950d87bc65c0669f7dfad50d3bef7230416125",
 		"003_counts.sql":   "a906388ad1db612a1174c891cd546c299004b7e34ee9805f73a5192afb7a3171",
 		"004_parallel.sql": "b70aa48e4cbf959ffc25d891428a5dbbbf1a4a2e66c67377271f5ef914a60205",
+		"005_accept.sql":   "8409b9c952656f34ff54f41724129205e286dc8d0c6e17afc8a9169595b19238",
 	}
 	check.Equal(t, "sums of migrations (add one, and its sum here, instead of editing)", applied, fingerprint(t, "migrations"))
 }
@@ -78,7 +79,8 @@ func TestAnOlderFileIsCounted(t *testing.T) {
 	}
 }
 
-func countsAfter(t *testing.T, migrations []string) {
+// fileOf is a file in an older format.
+func fileOf(t *testing.T, migrations ...string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "progress.db")
 	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite|sqlite.OpenCreate)
@@ -89,19 +91,52 @@ func countsAfter(t *testing.T, migrations []string) {
 		check.OK(t, sqlitex.ExecuteScript(conn, string(script), nil))
 	}
 	check.OK(t, conn.Close())
-	raw(t, path, fmt.Sprintf(`INSERT INTO features (id, name, created_at, updated_at) VALUES ('f-1', 'f', 0, 0);
+	raw(t, path, fmt.Sprintf(`PRAGMA application_id = 0x524c5048; PRAGMA user_version = %d;`, len(migrations)))
+	return path
+}
+
+func countsAfter(t *testing.T, migrations []string) {
+	t.Helper()
+	path := fileOf(t, migrations...)
+	raw(t, path, `INSERT INTO features (id, name, created_at, updated_at) VALUES ('f-1', 'f', 0, 0);
 INSERT INTO tasks (id, title, status, feature, children, parent, created_at, updated_at) VALUES
     ('t-1', 'group', 'pending', 1, 2, NULL, 0, 0), ('t-2', 'ready', 'pending', 1, 0, 1, 0, 0),
-    ('t-3', 'done', 'done', 1, 0, 1, 0, 0), ('t-4', 'done', 'done', NULL, 0, NULL, 0, 0);
-PRAGMA application_id = 0x524c5048; PRAGMA user_version = %d;`, len(migrations)))
+    ('t-3', 'done', 'done', 1, 0, 1, 0, 0), ('t-4', 'done', 'done', NULL, 0, NULL, 0, 0);`)
 	var counts []string
-	err = open(t, path, db.Options{}).View(t.Context(), func(tx *db.Tx) (err error) {
+	err := open(t, path, db.Options{}).View(t.Context(), func(tx *db.Tx) (err error) {
 		counts, err = db.All(tx, `SELECT concat_ws(' ', feature, status, grouped, queue, tasks) FROM counts;`, (*db.Row).Text)
 		return err
 	})
 	check.OK(t, err)
 	check.Equal(t, "tasks in the queue", 1, ask(t, path, `SELECT count(*) FROM tasks INDEXED BY queue_locks WHERE queue = 0 AND lockset = char(10) || '[][]';`))
 	check.Equal(t, "counts", []string{"0 done 0 -1 2", "0 pending 0 0 1", "0 pending 1 -1 1", "1 done 0 -1 1", "1 pending 0 0 1", "1 pending 1 -1 1"}, counts)
+}
+
+// TestAnOlderFileSaysWhyWorkWasRejected: there only the text of the reason did.
+func TestAnOlderFileSaysWhyWorkWasRejected(t *testing.T) {
+	t.Parallel()
+	path := fileOf(t, "001_graph.sql", "002_given_up.sql", "003_counts.sql", "004_parallel.sql")
+	want := map[string]string{
+		"incomplete: sub is a repository of its own": "incomplete", "conflict: a.go changed on the target": "conflict",
+		"tampering: test deleted: a": "tampering", "gate \"make\": exit status 2\nretries: verdict: no": "gate",
+		"nothing changed: the task was called done": "unchanged", "verdict: no tests": "verdict",
+		"not verified after 2 of 2 retries: tampering: test deleted: a": "tampering", "the agent gave up": "",
+	}
+	insert := `INSERT INTO runs (id, owner, pid, pid_start, boot_id, pid_ns, started_at, heartbeat_at) VALUES ('r-1', 'o', 1, 1, '', '', 0, 0);`
+	for reason := range want {
+		insert += fmt.Sprintf(`INSERT INTO attempts (id, run, task_id, iteration, generation, started_at, ended_at, outcome, phase, reason)
+VALUES (hex(randomblob(4)), 1, 't-1', 1, 1, 0, 1, 'failed', 'settled', '%s');`, reason)
+	}
+	raw(t, path, insert)
+	got := map[string]string{}
+	check.OK(t, open(t, path, db.Options{}).View(t.Context(), func(tx *db.Tx) error {
+		for r := range tx.Rows(`SELECT reason, rejected FROM attempts;`) {
+			reason := r.Text()
+			got[reason] = r.Text()
+		}
+		return tx.Err()
+	}))
+	check.Equal(t, "rejections", want, got)
 }
 
 // TestARunOfAnOlderRalphGoesOnAfterAMigration gives a migrated file the statements by which ralph claimed and

@@ -340,4 +340,7 @@ func (c *Console) attemptEnded(e event.Event, a *attempt) {
 		c.line(Clip(line, c.all(e)))
 	}
 	c.complaint(e, evidence, term.GateLines)
+	if r := Remedy(e.Rejected, Line(e.Task), e.Status); r.Command != "" {
+		c.say(e, c.opts.Palette.Dim(indent)+c.opts.Palette.Cyan(r.Command)+c.opts.Palette.Dim(": "+r.Why))
+	}
 }

@@ -85,6 +85,9 @@ func (c *Console) failed() []string {
 			row = append(row, term.Cell{Text: f.Reason})
 		}
 		table.Add(row...)
+		if r := f.remedy(); r.Command != "" && !c.log {
+			table.Add(term.Cell{}, term.Cell{}, term.Cell{Text: r.Command, Paint: c.opts.Palette.Cyan})
+		}
 	}
 	lines := append([]string{"", c.opts.Palette.Bold("failed")}, rows(table.Indented())...)
 	if more := len(c.failures) - maxFailures; more > 0 {

@@ -124,6 +124,25 @@ func TestFooterKnowsWhatToDoNext(t *testing.T) {
 	golden.Check(t, "testdata/footer_outcomes.txt", b.String())
 }
 
+// TestEveryRejectionNamesItsCommand: in what is shown when it happens, in the list of what failed, and as what to do next.
+func TestEveryRejectionNamesItsCommand(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	for _, status := range []event.TaskStatus{event.TaskFailed, event.TaskPending} {
+		for _, r := range []event.Rejection{
+			event.RejectedTampering, event.RejectedGate, event.RejectedUnchanged, event.RejectedVerdict, event.RejectedConflict, event.RejectedIncomplete,
+		} {
+			s := newScript()
+			s.run(event.Event{Type: event.RunStarted, Setup: &event.Setup{Folder: ".ralph/runs/r-7d2e4f10"}})
+			s.run(event.Event{Type: event.AttemptEnded, Task: "t-1f0c9a3e", Title: "Write", Outcome: "retried", Status: status, Rejected: r, Reason: "why"})
+			s.run(event.Event{Type: event.RunEnded, Outcome: "complete"})
+			b.WriteString("== " + string(r) + ", " + string(status) + "\n" + rendered(t, NewTerminal, Options{Width: func() int { return 100 }}, s.events) + "\n")
+			check.Contains(t, "a log", r.Command("t-1f0c9a3e", status), rendered(t, NewPlain, Options{}, s.events))
+		}
+	}
+	golden.Check(t, "testdata/rejections.txt", b.String())
+}
+
 // TestFieldsThatTheLoopMayAddAreShown has what the type allows and the loop does
 // not say yet.
 func TestFieldsThatTheLoopMayAddAreShown(t *testing.T) {

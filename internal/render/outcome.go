@@ -168,10 +168,34 @@ type Step struct {
 
 // Failed is a task that failed and still has.
 type Failed struct {
-	Task   string
-	Title  string
-	Reason string
-	Ran    bool // there is something to read about it
+	Task     string
+	Title    string
+	Reason   string
+	Rejected event.Rejection
+	Ran      bool // there is something to read about it
+}
+
+// Remedy is what to do about rejected work: the one command that helps, and when it does.
+func Remedy(r event.Rejection, task string, status event.TaskStatus) Step {
+	s := Step{Command: r.Command(task, status)}
+	switch {
+	case s.Command == "":
+	case r == event.RejectedTampering:
+		s.Why = "if the task asks for that change: gates check the work, and no agent runs"
+	case r == event.RejectedVerdict:
+		s.Why = "if you have read the work and disagree: gates check it, and no agent runs"
+	case r == event.RejectedUnchanged:
+		s.Why = "if there is nothing left to do; if such a task never changes anything: ralph task update " + task + " --kind check"
+	case status != event.TaskFailed:
+		s.Why = "give the next attempt guidance"
+	case r == event.RejectedGate:
+		s.Why = "have it done again; if the gate was to blame and is repaired, ralph task accept " + task + " needs no agent"
+	case r == event.RejectedConflict:
+		s.Why = "have it done again on what has landed"
+	default:
+		s.Why = "have it done in this folder, where it need not be a commit"
+	}
+	return s
 }
 
 // Continue is the command that continues a run with its target, agent and limits; without
@@ -223,8 +247,8 @@ func afterFailures(run string, list []Failed, more bool) []Step {
 	for _, f := range list[:min(len(list), 1)] {
 		steps = append(steps, Step{"ralph logs " + f.Task, "what the agent did in the first that failed"})
 	}
-	if i := slices.IndexFunc(list, Failed.tampered); i >= 0 {
-		steps = append(steps, list[i].allow())
+	if i := slices.IndexFunc(list, Failed.settles); i >= 0 {
+		steps = append(steps, list[i].remedy())
 	}
 	if len(list) > 0 || more {
 		steps = append(steps, Step{"ralph task reset --failed && " + Continue(run), "let the failed tasks run again"})
@@ -238,15 +262,21 @@ func (f Failed) Next(run string) []Step {
 	if f.Ran {
 		steps = append(steps, Step{"ralph logs " + f.Task, "what the agent did"})
 	}
-	if f.tampered() {
-		steps = append(steps, f.allow())
+	if f.settles() {
+		return append(steps, f.remedy())
 	}
 	return append(steps, Step{"ralph task log " + f.Task + ` -m "TEXT"`, "give the next attempt guidance"},
 		Step{"ralph task reset " + f.Task + " && " + Continue(run), "let it run again"})
 }
 
-func (f Failed) tampered() bool { return strings.Contains(f.Reason, "tampering: ") }
+func (f Failed) remedy() Step { return Remedy(f.Rejected, f.Task, event.TaskFailed) }
 
-func (f Failed) allow() Step {
-	return Step{"ralph task update " + f.Task + " --allow-tampering", "if that is what the task is for"}
+// settles says that the remedy leaves nothing to do: another attempt would only cost more.
+func (f Failed) settles() bool {
+	switch f.Rejected {
+	case event.RejectedTampering, event.RejectedVerdict, event.RejectedUnchanged:
+		return true
+	case event.RejectedGate, event.RejectedConflict, event.RejectedIncomplete:
+	}
+	return false
 }

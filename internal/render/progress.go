@@ -94,7 +94,7 @@ func (p *progress) settle(e event.Event, title string) {
 	p.failures = slices.DeleteFunc(p.failures, func(f Failed) bool { return f.Task == Line(e.Task) })
 	if _, tone := Attempt(e.AttemptOutcome(), e.Status); tone == Bad {
 		reason, _ := First(e.Reason)
-		p.failures = append(p.failures, Failed{Task: Line(e.Task), Title: title, Reason: or(reason, "no reason given"), Ran: true})
+		p.failures = append(p.failures, Failed{Task: Line(e.Task), Title: title, Reason: or(reason, "no reason given"), Rejected: e.Rejected, Ran: true})
 	}
 }
 

@@ -175,7 +175,8 @@ func thirdIteration(s *script) {
 	})
 	s.in(event.Event{
 		Type: event.AttemptEnded, Outcome: "failed", Status: "failed", Duration: 20_000,
-		Reason: "gate \"go vet ./...\": exit status 1\nform.go:3:1: missing return\n",
-		Usage:  &event.Usage{TokensIn: 19_110, TokensOut: 1_000, CostUSD: usd(0.16), Estimated: true},
+		Reason:   "gate \"go vet ./...\": exit status 1\nform.go:3:1: missing return\n",
+		Rejected: event.RejectedGate, Command: event.RejectedGate.Command("t-2b4d6f80", event.TaskFailed),
+		Usage: &event.Usage{TokensIn: 19_110, TokensOut: 1_000, CostUSD: usd(0.16), Estimated: true},
 	})
 }

@@ -57,6 +57,8 @@ type Decision struct {
 	Reason  string
 	Gate    *verify.Check // with AskRepair
 
+	Rejected event.Rejection // with Retry: what kind of reason that is
+
 	Conflict  []string         // with Retry: files that whoever tries next has to itself
 	Limit     *int             // with Retry: of retries, instead of the task's own or the configured one
 	Uncounted bool             // no attempt and no iteration is charged
@@ -164,8 +166,7 @@ const movedReason = "moved: what landed on the target conflicts with the work"
 // DriftReason is how the reason of an attempt begins that ended by drift.
 const DriftReason = "drift: "
 
-// decideChecked decides about work that was checked: what cost nothing first. The first
-// word of a reason is its kind; the next agent gets it to read.
+// decideChecked decides about work that was checked: what cost nothing first. The next agent gets the reason to read.
 func decideChecked(f Facts) Decision {
 	var halted Halted
 	if errors.As(f.Work.CheckErr, &halted) {
@@ -173,13 +174,13 @@ func decideChecked(f Facts) Decision {
 	}
 	var unlandable Unlandable
 	if errors.As(f.Work.CheckErr, &unlandable) {
-		return retry(unlandable.Reason)
+		return reject(event.RejectedIncomplete, "incomplete: "+unlandable.Reason)
 	}
 	if f.Work.CheckErr != nil {
 		return release(f, event.AttemptError, f.Work.CheckErr.Error())
 	}
 	if len(f.Work.Conflict) > 0 {
-		d := retry("conflict: " + human.List(f.Work.Conflict, 5) + " changed on the target")
+		d := reject(event.RejectedConflict, "conflict: "+human.List(f.Work.Conflict, 5)+" changed on the target")
 		if len(f.Work.With) > 0 {
 			d.Reason += " by " + human.List(f.Work.With, 5)
 		}
@@ -194,10 +195,10 @@ func decideChecked(f Facts) Decision {
 		return d
 	}
 	if len(f.Work.Tampering) > 0 {
-		return retry("tampering: " + strings.Join(f.Work.Tampering, "; "))
+		return reject(event.RejectedTampering, "tampering: "+strings.Join(f.Work.Tampering, "; "))
 	}
 	if f.Work.Doubtful() && !f.Work.WantVerdict {
-		return retry("tampering: " + f.Work.Doubt.Reason())
+		return reject(event.RejectedTampering, "tampering: "+f.Work.Doubt.Reason())
 	}
 	for i, g := range f.Work.Gates {
 		if g.Verdict() != event.GateFailed {
@@ -207,11 +208,11 @@ func decideChecked(f Facts) Decision {
 		if f.Session.Repairs < f.Rules.RepairRounds && !f.Session.None && f.Turn.Over == nil {
 			return Decision{Action: Reprompt, Say: AskRepair, Reason: reason, Gate: &f.Work.Gates[i]}
 		}
-		return retry(reason + "\n" + g.Tail)
+		return reject(event.RejectedGate, reason+"\n"+g.Tail)
 	}
 	if f.Work.Unchanged && !f.Work.Evident && !slices.ContainsFunc(f.Work.Gates, verify.Check.TurnedGreen) {
-		return retry("nothing changed: the task was called done, but since its first attempt there is no commit, no difference " +
-			"in the files and no gate that turned green; if it needs no change: ralph task update ID --kind check")
+		return reject(event.RejectedUnchanged, "nothing changed: the task was called done, but since its first attempt there is no commit, no difference in the files "+
+			"and no gate that turned green")
 	}
 	switch {
 	case f.Work.VerifierOver != nil:
@@ -228,16 +229,16 @@ func decideChecked(f Facts) Decision {
 	case f.Work.WantVerdict && f.Work.Verdict == nil:
 		return Decision{Action: AskVerdict}
 	case f.Work.Doubtful() && !f.Work.Verdict.Cleared:
-		return retry(fmt.Sprintf("tampering: %s; %s", f.Work.Doubt, f.Work.Verdict.Reason))
+		return reject(event.RejectedTampering, fmt.Sprintf("tampering: %s; %s", f.Work.Doubt, f.Work.Verdict.Reason))
 	case f.Work.Verdict != nil && !f.Work.Verdict.Pass:
-		return retry("verdict: " + f.Work.Verdict.Reason)
+		return reject(event.RejectedVerdict, "verdict: "+f.Work.Verdict.Reason)
 	default:
 		return Decision{Action: Complete, Outcome: event.AttemptDone}
 	}
 }
 
-func retry(reason string) Decision {
-	return Decision{Action: Retry, Outcome: event.AttemptRetried, Reason: reason}
+func reject(as event.Rejection, reason string) Decision {
+	return Decision{Action: Retry, Outcome: event.AttemptRetried, Reason: reason, Rejected: as}
 }
 
 // afterError decides about a turn that did not end properly. What the agent said

@@ -98,6 +98,8 @@ func TestDecideIsTotal(t *testing.T) {
 			t.Fatalf("the journal refuses outcome %q of %s", d.Outcome, d.Action)
 		case d.Reason == "" && d.Action != Verify && d.Action != AskVerdict && d.Action != Complete:
 			t.Fatalf("no reason for %s", d.Action)
+		case (d.Action == Retry && f.Work.Checked) != (d.Rejected != ""):
+			t.Fatalf("got rejection %q of %s", d.Rejected, d.Action)
 		}
 	})
 }

@@ -47,8 +47,9 @@ const (
 	unsaid    = "it ended without saying how the task stands"
 	drifting  = `drift: "ls" was called 6 times with the same result`
 	redReason = `gate "make test": exit status 2`
-	unchanged = "nothing changed: the task was called done, but since its first attempt there is no commit, no difference " +
-		"in the files and no gate that turned green; if it needs no change: ralph task update ID --kind check"
+
+	unchanged = "nothing changed: the task was called done, but since its first attempt there is no commit, no difference in the files " +
+		"and no gate that turned green"
 )
 
 func failing(kind acp.Kind) *acp.Error { return &acp.Error{Kind: kind, Op: "session/prompt"} }
@@ -254,7 +255,7 @@ func TestDecideAboutBudgetsAndDrift(t *testing.T) {
 		"a turn that ended by itself is verified":          {over(money, nil, "", saysDone), verifyIt},
 		"and what it says has failed has failed":           {over(money, nil, "", sigils.Set{Failed: true, FailReason: "no"}), fails("failed", "no")},
 		"nothing more is said when the money is gone":      {over(money, nil, acp.StopMaxTokens, sigils.Set{}), noMoney},
-		"a red gate is not sent back then":                 {red, retry(redReason + "\nFAIL x\n")},
+		"a red gate is not sent back then":                 {red, reject(event.RejectedGate, redReason+"\nFAIL x\n")},
 		"a task that used up its own budget has failed":    {over(ownMoney, cancelled, "", sigils.Set{}), ownOver},
 		"the budget comes before drift":                    {Facts{Turn: Turn{Over: money, Cut: true, Drift: circles, Err: cancelled}}, noMoney},
 
@@ -288,7 +289,7 @@ func TestDecideAboutWorkThatWasChecked(t *testing.T) {
 	redBefore.Before, mended.Before = &verify.Result{Command: "make test", Exit: "exit status 2", Tail: "FAIL x\n"}, &verify.Result{}
 	worse, ownRed := redBefore, redBefore
 	worse.Failures, ownRed.Own = "FAIL y", true
-	red := retry(redReason + "\nFAIL x\n")
+	red := reject(event.RejectedGate, redReason+"\nFAIL x\n")
 	noSh := errors.New("no sh")
 	disturbed := interrupted("its work is finished but not verified, because project files changed while the verifier looked: a, b; " +
 		"the next run verifies it")
@@ -303,12 +304,12 @@ func TestDecideAboutWorkThatWasChecked(t *testing.T) {
 	}
 	const tampering = `tampering: gate "go test" fails with a_test.go as before the work: exit status 1; test file deleted: b_test.go`
 	decisions{
-		"a doubt without a verifier is rejected":          {checked(Work{Doubt: doubt, Gates: []verify.Check{redGate}}), retry(tampering + "\nFAIL x\n")},
+		"a doubt without a verifier is rejected":          {checked(Work{Doubt: doubt, Gates: []verify.Check{redGate}}), reject(event.RejectedTampering, tampering+"\nFAIL x\n")},
 		"a doubt with one is its question":                {doubtful(nil), Decision{Action: AskVerdict}},
 		"its pass completes if it clears the doubt":       {doubtful(&verify.Verdict{Given: true, Pass: true, Cleared: true}), complete},
-		"its pass alone does not":                         {doubtful(&verify.Verdict{Given: true, Pass: true, Reason: "why"}), retry(tampering + "; why")},
-		"silence about the doubt does not":                {doubtful(&verify.Verdict{Reason: "no verdict after 2 tries"}), retry(tampering + "; no verdict after 2 tries")},
-		"a fail that clears the doubt is a fail":          {doubtful(&verify.Verdict{Given: true, Cleared: true, Reason: "no docs"}), retry("verdict: no docs")},
+		"its pass alone does not":                         {doubtful(&verify.Verdict{Given: true, Pass: true, Reason: "why"}), reject(event.RejectedTampering, tampering+"; why")},
+		"silence about the doubt does not":                {doubtful(&verify.Verdict{Reason: "no verdict after 2 tries"}), reject(event.RejectedTampering, tampering+"; no verdict after 2 tries")},
+		"a fail that clears the doubt is a fail":          {doubtful(&verify.Verdict{Given: true, Cleared: true, Reason: "no docs"}), reject(event.RejectedVerdict, "verdict: no docs")},
 		"a doubt about accepted work is none":             {checked(Work{Doubt: doubt, Accepted: true}), complete},
 		"checks that could not be run again are no doubt": {checked(Work{Doubt: &verify.Doubt{Files: doubt.Files, Unknown: "no copy"}}), complete},
 	}.check(t)
@@ -322,15 +323,15 @@ func TestDecideAboutWorkThatWasChecked(t *testing.T) {
 		"a gate red before and not worse is excused":      {gates(Session{}, redBefore), complete},
 		"a gate red before that got worse is not":         {gates(Session{Repairs: 2}, worse), red},
 		"a task's own gate must be green":                 {gates(Session{Repairs: 2}, ownRed), red},
-		"tampering is not sent back, and comes first":     {checked(tampered), retry("tampering: test deleted: a; protected: b")},
-		"done without any change is rejected":             {checked(Work{Unchanged: true, WantVerdict: true}), retry(unchanged)},
-		"a green gate that always was is no evidence":     {checked(Work{Unchanged: true, Gates: []verify.Check{greenGate}}), retry(unchanged)},
+		"tampering is not sent back, and comes first":     {checked(tampered), reject(event.RejectedTampering, "tampering: test deleted: a; protected: b")},
+		"done without any change is rejected":             {checked(Work{Unchanged: true, WantVerdict: true}), reject(event.RejectedUnchanged, unchanged)},
+		"a green gate that always was is no evidence":     {checked(Work{Unchanged: true, Gates: []verify.Check{greenGate}}), reject(event.RejectedUnchanged, unchanged)},
 		"a gate that turned green is evidence":            {checked(Work{Unchanged: true, Gates: []verify.Check{mended}}), complete},
 		"a check needs no change":                         {checked(Work{Unchanged: true, Evident: true}), complete},
 		"a verifier is asked last":                        {checked(Work{WantVerdict: true, Gates: []verify.Check{greenGate}}), Decision{Action: AskVerdict}},
 		"its pass completes":                              {verdict(verify.Verdict{Given: true, Pass: true}), complete},
-		"its fail retries with its reason":                {verdict(verify.Verdict{Given: true, Reason: "no tests"}), retry("verdict: no tests")},
-		"its silence is a fail":                           {verdict(verify.Verdict{Reason: "no verdict after 2 tries"}), retry("verdict: no verdict after 2 tries")},
+		"its fail retries with its reason":                {verdict(verify.Verdict{Given: true, Reason: "no tests"}), reject(event.RejectedVerdict, "verdict: no tests")},
+		"its silence is a fail":                           {verdict(verify.Verdict{Reason: "no verdict after 2 tries"}), reject(event.RejectedVerdict, "verdict: no verdict after 2 tries")},
 		"files that change meanwhile wait for a next run": {last(Work{WantVerdict: true, Disturbed: []string{"a", "b"}}), disturbed},
 		"a verifier at its limit is waited for":           {checked(Work{WantVerdict: true, VerifierErr: failing(acp.RateLimited)}), rateLimited(30*time.Second, 0)},
 		"a verifier that cannot be used ends the run":     {checked(Work{WantVerdict: true, VerifierErr: failing(acp.AuthRequired)}), unusable("auth required")},
@@ -343,7 +344,7 @@ func TestDecideAboutConflictsWithTheTarget(t *testing.T) {
 	t.Parallel()
 	both := Work{Checked: true, Conflict: []string{"a.go", "b.go"}, With: []string{"t-2 (other)"}, Kept: "3f2a1bc0d9e8f7a6"}
 	const reason = "conflict: a.go, b.go changed on the target by t-2 (other)"
-	again := Decision{Action: Retry, Outcome: "retried", Reason: reason + "; what was done before is in commit 3f2a1bc0d9", Conflict: both.Conflict}
+	again := Decision{Action: Retry, Rejected: event.RejectedConflict, Outcome: "retried", Reason: reason + "; what was done before is in commit 3f2a1bc0d9", Conflict: both.Conflict}
 	resolve := Decision{Action: Resolve, Reason: reason}
 	script := both
 	script.Script = true
