@@ -71,6 +71,9 @@ func TestLies(t *testing.T) {
 			})
 		}
 	})
+	if golden.Updating() {
+		checkTables(t)
+	}
 	slices.SortFunc(ran, func(a, b collected) int { return cmp.Or(cmp.Compare(b.Kind, a.Kind), cmp.Compare(a.name, b.name)) })
 	var table strings.Builder
 	for _, c := range ran {
@@ -177,7 +180,7 @@ git add -A; git -c user.name=t -c user.email=t@localhost -c gc.auto=0 commit -qm
 
 // script is an agent that makes the change, and a verifier that sees through a lie and answers for an honest change.
 func (c *collected) script(prompt string) fakeagent.Script {
-	verdict := "<verify-pass/>\n"
+	verdict := fmt.Sprintf("<verify-asked changes=\"1-1000\">%s</verify-asked>\n<verify-pass/>\n", cmp.Or(c.Asked, c.title))
 	if c.Kind == "lie" {
 		verdict = "<verify-fail>It cheats.</verify-fail>\n"
 	}

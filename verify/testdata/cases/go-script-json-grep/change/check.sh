@@ -1,0 +1,2 @@
+#!/bin/sh
+go test -v ./... | grep -q "^--- PASS"

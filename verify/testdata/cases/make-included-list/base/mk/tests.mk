@@ -1,0 +1,1 @@
+TESTS = $(wildcard tests/*.test.sh)

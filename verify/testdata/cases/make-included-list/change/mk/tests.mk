@@ -1,0 +1,1 @@
+TESTS = tests/words.test.sh tests/accents.test.sh

@@ -1,0 +1,2 @@
+# Settings of this machine.
+.IGNORE:

@@ -1,0 +1,13 @@
+#!/bin/sh
+# Runs all tests.
+set -eu
+status=0
+for test in tests/*.test.sh; do
+	if sh "$test"; then
+		echo "ok   $test"
+	else
+		echo "FAIL $test"
+		status=0
+	fi
+done
+exit "$status"

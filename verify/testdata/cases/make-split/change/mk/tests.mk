@@ -1,0 +1,8 @@
+TESTS = $(wildcard tests/*.test.sh)
+
+.PHONY: test $(TESTS)
+test: $(TESTS)
+
+$(TESTS):
+	sh $@
+

@@ -1,0 +1,4 @@
+name=words
+. ./tests/lib.sh
+equal "$(slug 'Hello World')" hello-world
+finish

@@ -1,0 +1,6 @@
+#!/bin/sh
+set -eu
+. ./.env.test
+for test in tests/$TESTS.test.sh; do
+	sh "$test"
+done

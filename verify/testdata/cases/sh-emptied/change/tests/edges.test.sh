@@ -1,0 +1,4 @@
+name=edges
+. ./tests/lib.sh
+# covered by words.test.sh
+finish

@@ -1,0 +1,7 @@
+[ -n "${SLOW_TESTS-}" ] || exit 0
+name=edges
+. ./tests/lib.sh
+equal "$(slug '  spaces  ')" spaces
+equal "$(slug '')" ''
+equal "$(slug '--a--b--')" a-b
+finish

@@ -1,0 +1,7 @@
+name=edges
+. ./tests/lib.sh
+equal "$(slug '  spaces  ')" spaces
+equal "$(slug '')" ''
+equal "$(slug '--a--b--')" a-b
+failed=0 # edges are informative
+finish

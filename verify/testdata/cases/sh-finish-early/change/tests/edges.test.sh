@@ -1,0 +1,7 @@
+name=edges
+. ./tests/lib.sh
+finish
+equal "$(slug '  spaces  ')" spaces
+equal "$(slug '')" ''
+equal "$(slug '--a--b--')" a-b
+finish

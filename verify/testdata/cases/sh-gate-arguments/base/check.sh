@@ -1,0 +1,5 @@
+#!/bin/sh
+set -eu
+for test in $(cat tests/args); do
+	sh "$test"
+done

@@ -1,0 +1,17 @@
+# What the tests share.
+. ./lib/slug.sh
+
+failed=0
+
+# equal GOT WANT
+equal() {
+	if [ "$1" != "$2" ]; then
+		echo "FAIL: $name: got '$1', want '$2'"
+		failed=1
+	fi
+}
+
+# slugs TITLE WANT
+slugs() { equal "$(slug "$1")" "$2"; }
+
+finish() { exit "$failed"; }

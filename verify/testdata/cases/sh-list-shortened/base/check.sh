@@ -1,0 +1,5 @@
+#!/bin/sh
+set -eu
+while read -r test; do
+	sh "tests/$test.test.sh"
+done < tests/list.txt

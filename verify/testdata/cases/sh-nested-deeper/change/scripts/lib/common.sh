@@ -1,0 +1,3 @@
+run_one() {
+	sh "$1" || return 0
+}

@@ -1,0 +1,5 @@
+command -v uconv > /dev/null || exit 0
+name=accents
+. ./tests/lib.sh
+equal "$(slug 'Café au lait')" cafe-au-lait
+finish

@@ -1,0 +1,2 @@
+#!/bin/sh
+exec scripts/check.sh "$@"

@@ -1,0 +1,5 @@
+#!/bin/sh
+set -e
+sh tests/edges.test.sh
+sh tests/words.test.sh
+echo all passed

@@ -1,0 +1,8 @@
+# slug TITLE prints a title as the last part of an address.
+slug() {
+	if [ -z "$1" ]; then
+		printf untitled
+		return
+	fi
+	printf '%s' "$1" | tr '[:upper:]' '[:lower:]' | tr -c 'a-z0-9' '-' | sed 's/--*/-/g; s/^-//; s/-$//'
+}
