@@ -25,6 +25,7 @@ type Attempt struct {
 	Outcome   event.AttemptOutcome
 	Reason    string
 	Rejected  event.Rejection // why its work was not accepted; "" if it was, or was not called done
+	Accepted  Status          // of the task when a person accepted its work all the same; "" if nobody did
 
 	ModelEffective string // what the agent said it uses
 	Session        string
@@ -85,7 +86,7 @@ func (g *Graph) endAttempt(task int64, c Claim, outcome event.AttemptOutcome, re
 // scanAttempt reads these.
 const attemptColumns = `a.id, r.id, a.task_id, a.iteration, a.phase, a.agent, a.model, a.started_at, a.heartbeat_at, a.ended_at, a.outcome, a.reason,
     a.model_effective, a.session, a.sandbox, a.stop_reason, a.verdict, a.gates, a.files, a.base, a.tree, a.tree_after, a.transcript,
-    a.tokens_in, a.tokens_cached, a.tokens_out, a.cost_usd, a.cost_estimated, a.cost_unknown, a.session_usd, a.drift, r.pruned_at, a.slot, a.rejected`
+    a.tokens_in, a.tokens_cached, a.tokens_out, a.cost_usd, a.cost_estimated, a.cost_unknown, a.session_usd, a.drift, r.pruned_at, a.slot, a.rejected, a.accepted`
 
 const (
 	attemptSelect = `SELECT ` + attemptColumns + ` FROM attempts a JOIN runs r ON r.n = a.run `
@@ -114,7 +115,7 @@ func scanAttempt(r *db.Row) Attempt {
 		StartedAt: r.Time(), Heartbeat: r.Time(), EndedAt: r.Time(), Outcome: event.AttemptOutcome(r.Text()), Reason: r.Text(),
 		ModelEffective: r.Text(), Session: r.Text(), Sandbox: r.Text(), StopReason: r.Text(), Verdict: r.Text(), Gates: db.List[GateRecord](r),
 		Files: db.List[string](r), Base: r.Text(), Tree: r.Text(), TreeAfter: r.Text(), Transcript: r.Text(),
-		Usage: usageOf(r), SessionUSD: db.Optional(r, r.Float), Drift: db.List[string](r), PrunedAt: r.Time(), Slot: r.Int(), Rejected: event.Rejection(r.Text()),
+		Usage: usageOf(r), SessionUSD: db.Optional(r, r.Float), Drift: db.List[string](r), PrunedAt: r.Time(), Slot: r.Int(), Rejected: event.Rejection(r.Text()), Accepted: Status(r.Text()),
 	}
 }
 

@@ -264,14 +264,14 @@ func (g *Graph) awaiting(id string) (node, Merge, error) {
 }
 
 // Accept is a person's word that held work may land. The next claim takes it, and needs no agent.
-func (g *Graph) Accept(id string) error {
+func (g *Graph) Accept(id, why string) error {
 	t, m, err := g.awaiting(id)
 	if err != nil {
 		return err
 	}
 	g.tx.Do(acceptedSQL, ":n", m.N)
 	g.tx.Do(acceptSQL, ":n", t.n, ":now", g.millis())
-	g.log(t.n, LogSystem, "accepted by hand")
+	g.acceptedByHand(t.n, why)
 	return g.tx.Err()
 }
 

@@ -238,11 +238,11 @@ func TestHeldWorkIsClaimedOnceAPersonHasAcceptedIt(t *testing.T) {
 	w.wantReady("b")
 	check.Equal(t, "to review", []dag.Merge{w.merge(n)}, get(w, (*dag.Graph).ToReview))
 	check.Equal(t, "the queue", []string(nil), w.queue("main"))
-	w.refused(dag.ErrRefused, func(g *dag.Graph) error { return g.Accept(w.id("b")) })
+	w.refused(dag.ErrRefused, func(g *dag.Graph) error { return g.Accept(w.id("b"), "") })
 	w.sound()
 
-	w.update(func(g *dag.Graph) error { return g.Accept(w.id("a")) })
-	w.refused(dag.ErrRefused, func(g *dag.Graph) error { return g.Accept(w.id("a")) })
+	w.update(func(g *dag.Graph) error { return g.Accept(w.id("a"), "") })
+	w.refused(dag.ErrRefused, func(g *dag.Graph) error { return g.Accept(w.id("a"), "") })
 	check.Equal(t, "to review", 0, len(get(w, (*dag.Graph).ToReview)))
 	w.wantReady("a", "b")
 	again := w.take("a", dag.ClaimOptions{})
@@ -285,7 +285,7 @@ func TestWorkThatIsDoneAnewIsToBeReviewedAnew(t *testing.T) {
 			w := newWorld(t)
 			w.plan("a")
 			w.put("a", dag.MergeHeld)
-			w.person((*dag.Graph).Accept, "a")
+			w.person(accept, "a")
 			w.pass(time.Second)
 			anew(w)
 			w.pass(time.Second)
@@ -306,7 +306,7 @@ func TestResumedWorkIsHeldToo(t *testing.T) {
 	check.Equal(t, "unverified", first.Attempt, w.task("a").Unverified)
 	check.Equal(t, "state", dag.MergeHeld, w.merge(n).State)
 	w.sound()
-	w.update(func(g *dag.Graph) error { return g.Accept(w.id("a")) })
+	w.update(func(g *dag.Graph) error { return g.Accept(w.id("a"), "") })
 	again := w.claim("a")
 	check.That(t, again.Resumed.ID == first.Attempt && again.Merge.N == n, "got %+v", again)
 	check.That(t, w.enter(again, "main").Accepted, "what was accepted is to be reviewed again")
@@ -342,7 +342,7 @@ func TestHeldWorkIsDroppedByWhatChangesItsTask(t *testing.T) {
 		"block":         {func(w *world) { w.person(block, "a") }, true}, // takes nothing from finished work
 		"unblock":       {func(w *world) { w.person(block, "a"); w.person(unblock, "a") }, true},
 		"block above":   {func(w *world) { w.person(block, "group") }, true},
-		"accept, reset": {func(w *world) { w.person((*dag.Graph).Accept, "a"); w.person(reset, "a") }, false},
+		"accept, reset": {func(w *world) { w.person(accept, "a"); w.person(reset, "a") }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -370,7 +370,7 @@ func TestWorkSaysWhereTheWorkOfARunEndedUp(t *testing.T) {
 			kept[c.Attempt] = "refs/" + title
 		}
 	}
-	w.update(func(g *dag.Graph) error { return g.Accept(w.id("accepted")) })
+	w.update(func(g *dag.Graph) error { return g.Accept(w.id("accepted"), "") })
 	for _, ref := range []string{"refs/first", "refs/last"} {
 		c := w.claim("kept")
 		w.update(func(g *dag.Graph) error { return g.Release(c, dag.Release{}) })

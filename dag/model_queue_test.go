@@ -179,8 +179,9 @@ func (x *machine) drop(rt *rapid.T) {
 func (x *machine) hold(rt *rapid.T) {
 	x.to(rt, (*dag.Graph).Hold, func(t *modelTask, e *modelEntry) error {
 		x.m.leave(e.N)
+		i := slices.IndexFunc(x.claims, func(c heldClaim) bool { return c.serial == t.holder })
 		x.m.set(t, dag.Pending)
-		t.finished, t.review = true, true
+		t.finished, t.review, t.work = true, true, x.claims[i].work
 		return nil
 	}, dag.MergeGreen)
 }

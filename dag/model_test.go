@@ -18,7 +18,8 @@ type model struct {
 	features []string
 	created  int
 	claims   int
-	entries  []modelEntry // of the queue, in order
+	entries  []modelEntry       // of the queue, in order
+	accepted map[int]dag.Status // by a person, though rejected: the work of which claim, and what its task was
 }
 
 type modelTask struct {
@@ -37,21 +38,31 @@ type modelTask struct {
 	slot       int  // that the claim took
 	finished   bool // its work is only to be verified
 	review     bool // once a person has accepted it
+	work       int  // the claim that did what is finished
+	startedAt  time.Time
+	rejected   []rejected
+}
+
+// rejected is work that was not accepted.
+type rejected struct {
+	serial int // of the claim
+	at     time.Time
 }
 
 var errCycle = errors.New("the model sees a cycle")
 
 func newModel(now time.Time, features ...string) *model {
-	return &model{now: now, tasks: map[string]*modelTask{}, features: features}
+	return &model{now: now, tasks: map[string]*modelTask{}, features: features, accepted: map[int]dag.Status{}}
 }
 
 func (m *model) clone() *model {
 	c := *m
 	c.features, c.entries = slices.Clone(m.features), slices.Clone(m.entries)
+	c.accepted = maps.Clone(m.accepted)
 	c.tasks = make(map[string]*modelTask, len(m.tasks))
 	for id, t := range m.tasks {
 		copied := *t
-		copied.after = maps.Clone(t.after)
+		copied.after, copied.rejected = maps.Clone(t.after), slices.Clone(t.rejected)
 		c.tasks[id] = &copied
 	}
 	return &c

@@ -2,6 +2,7 @@ package dag_test
 
 import (
 	"slices"
+	"time"
 
 	"ralph/dag"
 )
@@ -113,7 +114,7 @@ func (m *model) reset(t *modelTask) {
 }
 
 func (m *model) wipe(t *modelTask) {
-	t.retries, t.notBefore, t.finished, t.review = 0, m.now, false, false
+	t.retries, t.notBefore, t.finished, t.review, t.startedAt = 0, m.now, false, false, time.Time{}
 }
 
 func (m *model) reopenAbove(t *modelTask) {
@@ -171,6 +172,31 @@ func (m *model) finish(id string) error {
 	}
 	t.notBefore = m.now
 	m.set(t, dag.Done)
+	return nil
+}
+
+// acceptRejected: a person says that the work which was rejected last is good.
+func (m *model) acceptRejected(id string) error {
+	t, last := m.tasks[id], 0
+	for _, r := range t.rejected {
+		if !t.startedAt.IsZero() && !r.at.Before(t.startedAt) {
+			last = r.serial
+		}
+	}
+	switch {
+	case len(m.children(id)) > 0, t.status != dag.Pending && t.status != dag.Failed, last == 0:
+		return dag.ErrRefused
+	case t.finished && t.work == last:
+		return nil
+	case t.finished:
+		return dag.ErrRefused
+	}
+	m.accepted[last] = t.status
+	if t.status == dag.Failed {
+		m.set(t, dag.Pending)
+		m.reopenAbove(t)
+	}
+	t.notBefore, t.finished, t.work = m.now, true, last
 	return nil
 }
 

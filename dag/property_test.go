@@ -25,7 +25,7 @@ func TestRandomOperationsAgreeWithTheModel(t *testing.T) {
 			"unlink":      x.unlink,
 			"claim":       x.claim,
 			"claim more":  x.claim,
-			"heartbeat":   func(rt *rapid.T) { x.settle(rt, returns()["heartbeat"], func(*modelTask) {}) },
+			"heartbeat":   func(rt *rapid.T) { x.settle(rt, returns()["heartbeat"], func(*modelTask, heldClaim) {}) },
 			"complete":    x.worker("complete", dag.Done),
 			"fail":        x.worker("fail", dag.Failed),
 			"release":     x.release,
@@ -53,7 +53,8 @@ func TestRandomOperationsAgreeWithTheModel(t *testing.T) {
 			"landed":         x.landed,
 			"drop":           x.drop,
 			"hold":           x.hold,
-			"accept":         x.byHand((*dag.Graph).Accept, (*model).accept),
+			"accept":         x.byHand(accept, (*model).accept),
+			"overrule":       x.byHand(acceptRejected, (*model).acceptRejected),
 			"reject":         x.byHand(func(g *dag.Graph, id string) error { return g.Reject(id, "no") }, (*model).reject),
 			"settle landing": x.settleLanding,
 		})
@@ -70,7 +71,10 @@ type machine struct {
 type heldClaim struct {
 	dag.Claim
 	serial int
-	entry  *int64 // the last that it entered
+	entry  *int64     // the last that it entered
+	work   int        // the claim that did the work which it has: its own, or one that was resumed
+	was    dag.Status // what the task was when a person accepted that
+	at     time.Time
 }
 
 func newMachine(rt *rapid.T, w *world) *machine {

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"ralph/dag"
+	"ralph/event"
 )
 
 func (x *machine) add(rt *rapid.T) {
@@ -95,7 +96,17 @@ func (x *machine) claim(rt *rapid.T) {
 	if c.Resume != t.finished || slots != slices.Contains(free, c.Slot) {
 		rt.Fatalf("claim: resume is %v, want %v; got slot %d of %v", c.Resume, t.finished, c.Slot, free)
 	}
-	x.claims = append(x.claims, heldClaim{c, x.m.claims, new(int64)})
+	held := heldClaim{Claim: c, serial: x.m.claims, entry: new(int64), work: x.m.claims, at: x.m.now}
+	if t.finished {
+		held.work, held.was = t.work, x.m.accepted[t.work]
+	}
+	if c.Resumed.Accepted != held.was {
+		rt.Fatalf("claim: the task was %q when its work was accepted, want %q", c.Resumed.Accepted, held.was)
+	}
+	if t.startedAt.IsZero() {
+		t.startedAt = x.m.now
+	}
+	x.claims = append(x.claims, held)
 	if len(x.claims) > 6 {
 		x.claims = x.claims[1:]
 	}
@@ -103,11 +114,13 @@ func (x *machine) claim(rt *rapid.T) {
 
 // worker is what a worker does with its claim, and the status that it leads to.
 func (x *machine) worker(verb string, to dag.Status) func(*rapid.T) {
-	return func(rt *rapid.T) { x.settle(rt, returns()[verb], func(t *modelTask) { x.m.set(t, to) }) }
+	return func(rt *rapid.T) {
+		x.settle(rt, returns()[verb], func(t *modelTask, _ heldClaim) { x.m.set(t, to) })
+	}
 }
 
 // settle does something with a claim, which may have been lost long ago.
-func (x *machine) settle(rt *rapid.T, real func(*dag.Graph, dag.Claim) error, naive func(*modelTask)) {
+func (x *machine) settle(rt *rapid.T, real func(*dag.Graph, dag.Claim) error, naive func(*modelTask, heldClaim)) {
 	if len(x.claims) == 0 {
 		rt.Skip("no claim yet")
 	}
@@ -118,7 +131,11 @@ func (x *machine) settle(rt *rapid.T, real func(*dag.Graph, dag.Claim) error, na
 		if t == nil || t.holder != c.serial {
 			return dag.ErrLost
 		}
-		naive(t)
+		naive(t, c)
+		landing := func(e modelEntry) bool { return e.holder == c.serial && e.State == dag.MergeLanding }
+		if t.holder != c.serial && slices.ContainsFunc(x.m.entries, landing) {
+			return dag.ErrRefused // nobody knows yet whether it has landed
+		}
 		return nil
 	}))
 }
@@ -128,9 +145,9 @@ func (x *machine) release(rt *rapid.T) {
 	if rapid.Bool().Draw(rt, "backoff") {
 		r.NotBefore = x.m.now.Add(time.Duration(rapid.IntRange(0, 5000).Draw(rt, "wait")) * time.Millisecond)
 	}
-	x.settle(rt, func(g *dag.Graph, c dag.Claim) error { return g.Release(c, r) }, func(t *modelTask) {
+	x.settle(rt, func(g *dag.Graph, c dag.Claim) error { return g.Release(c, r) }, func(t *modelTask, c heldClaim) {
 		x.m.set(t, dag.Pending)
-		t.notBefore, t.finished = r.NotBefore, r.Finished
+		t.notBefore, t.finished, t.work = r.NotBefore, r.Finished, c.work
 	})
 }
 
@@ -138,9 +155,18 @@ func (x *machine) retry(rt *rapid.T) {
 	limit := rapid.IntRange(0, 2).Draw(rt, "limit")
 	var got, want dag.Status
 	x.settle(rt, func(g *dag.Graph, c dag.Claim) (err error) {
+		if err := g.NoteAttempt(c.Attempt, dag.Note{Rejected: event.RejectedVerdict}); err != nil {
+			return err
+		}
 		got, err = g.Retry(c, "not good", limit)
 		return err
-	}, func(t *modelTask) {
+	}, func(t *modelTask, c heldClaim) {
+		t.rejected = append(t.rejected, rejected{c.serial, c.at})
+		if want = c.was; want != "" {
+			delete(x.m.accepted, c.work)
+			x.m.set(t, want)
+			return
+		}
 		want = dag.Pending
 		if t.maxRetries != nil {
 			limit = *t.maxRetries

@@ -115,8 +115,8 @@ func (g *Graph) Release(c Claim, r Release) error {
 const retrySQL = `UPDATE tasks SET retries = retries + 1, verification = 'failed' WHERE n = :n;`
 
 // Retry sends a task that did not pass back to pending, or, when its retries are
-// used up, fails it. The task's own limit wins over limit. It returns the status
-// that the task has now.
+// used up, fails it. The task's own limit wins over limit. What a person accepted
+// is what it was before. It returns the status that the task has now.
 func (g *Graph) Retry(c Claim, reason string, limit int) (Status, error) {
 	now, err := g.Task(c.Task.ID)
 	if err == nil && now.MaxRetries != nil {
@@ -130,6 +130,9 @@ func (g *Graph) RetryAtMost(c Claim, reason string, limit int) (Status, error) {
 	t, err := g.held(c)
 	if err != nil {
 		return "", err
+	}
+	if c.Resumed.Accepted != "" {
+		return g.takeBack(t, c, reason)
 	}
 	g.log(t.n, LogVerify, reason)
 	now, err := g.Task(c.Task.ID)

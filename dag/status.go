@@ -37,6 +37,7 @@ const (
 	ByReset    Trigger = "task reset"
 	ByBlock    Trigger = "task block"
 	ByUnblock  Trigger = "task unblock"
+	ByAccept   Trigger = "task accept"
 )
 
 // Transition is one allowed change of status.
@@ -73,6 +74,7 @@ func Transitions() []Transition {
 		{Blocked, Pending, ByReset},
 		{Pending, Blocked, ByBlock},
 		{Blocked, Pending, ByUnblock},
+		{Failed, Pending, ByAccept},
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"ralph/dag"
+	"ralph/event"
 	"ralph/internal/testing/check"
 )
 
@@ -35,6 +36,12 @@ func verbs() map[dag.Trigger]func(g *dag.Graph, w *world, id string, c dag.Claim
 		dag.ByComplete: worker("complete"), dag.ByFail: worker("fail"), dag.ByRelease: worker("release"), dag.ByRetry: worker("retry"),
 		dag.ByDone: person(finish), dag.ByGiveUp: person(giveUp), dag.ByReset: person(reset),
 		dag.ByBlock: person(block), dag.ByUnblock: person(unblock),
+		dag.ByAccept: func(g *dag.Graph, _ *world, id string, c dag.Claim) error {
+			if err := g.NoteAttempt(c.Attempt, dag.Note{Rejected: event.RejectedTampering}); err != nil {
+				return err
+			}
+			return acceptRejected(g, id)
+		},
 	}
 }
 
@@ -110,6 +117,7 @@ func repeats(at dag.Status, by dag.Trigger) bool {
 		{From: dag.Failed, By: dag.ByGiveUp},
 		{From: dag.Pending, By: dag.ByReset},
 		{From: dag.Blocked, By: dag.ByBlock},
+		{From: dag.Pending, By: dag.ByAccept}, // it is claimed without an agent now
 	}, dag.Transition{From: at, By: by})
 }
 
@@ -119,7 +127,7 @@ func TestTheGuardHoldsForEveryCombination(t *testing.T) {
 	t.Parallel()
 	triggers := []dag.Trigger{
 		dag.ByClaim, dag.ByComplete, dag.ByFail, dag.ByRelease, dag.ByRetry, dag.ByRollUp,
-		dag.ByDone, dag.ByGiveUp, dag.ByReset, dag.ByBlock, dag.ByUnblock,
+		dag.ByDone, dag.ByGiveUp, dag.ByReset, dag.ByBlock, dag.ByUnblock, dag.ByAccept,
 	}
 	w := newWorld(t)
 	for _, from := range dag.Statuses() {

@@ -170,7 +170,7 @@ func TestARateLimitKeepsOnlyBackWhatMayNeedAnAgent(t *testing.T) {
 	check.That(t, !ok, "got work that may need an agent")
 	refused := get(w, func(g *dag.Graph) (dag.Refused, error) { return g.Refused(limited) })
 	check.That(t, refused.Limited, "got %+v", refused)
-	w.person((*dag.Graph).Accept, "b")
+	w.person(accept, "b")
 	c, _ = w.next(limited)
 	check.Equal(t, "claimed", "b", c.Task.Title)
 	w.sound()

@@ -50,16 +50,18 @@ func (b briefer) assign(claim dag.Claim, agent string, iteration int) attempt.Jo
 
 // resume has the work verified that an earlier attempt finished, if that can be read.
 func (b briefer) resume(claim dag.Claim, j *attempt.Job) {
-	old := claim.Resumed
+	old, accepted := claim.Resumed, claim.Merge.Accepted || claim.Resumed.Accepted != ""
 	f, err := readFinished(b.opts.Place.Runs, old)
 	switch {
 	case err == nil:
-	case claim.Merge.Accepted: // what it is about is all that a commit has to say
+	case accepted: // what it is about is all that a commit has to say
 		f.Set.Journal = claim.Task.Description
 	default:
 		b.bus.warn(claim.Task.ID, "the finished work of "+old.ID+" cannot be verified alone, so the agent is run again: "+err.Error())
 		return
 	}
+	// A person has looked: what the checks find in it is excused.
+	j.Accepted, j.Task.AllowTampering = accepted, j.Task.AllowTampering || accepted
 	tier, _ := strategy.ParseTier(old.Model)
 	j.Finished, j.History.Finished, j.Agent.Choice = &f, old, strategy.Choice{Model: old.Model, Tier: tier}
 }

@@ -86,7 +86,7 @@ func elsewhere(claim dag.Claim, j *attempt.Job, slots bool) error {
 	case j.Finished == nil, slots == (claim.Resumed.Slot > 0):
 		return nil
 	case slots:
-		return policy.Halted{Reason: "the work of " + claim.Task.ID + " is finished, but in this folder and not in a slot: have it verified with ralph run --in-place"}
+		return policy.Halted{Reason: "the work of " + claim.Task.ID + " is finished, but in this folder and not in a slot: have it verified with ralph run " + claim.Task.ID + " --in-place"}
 	}
 	return policy.Halted{Reason: "the work of " + claim.Task.ID + " is finished, but not in this folder: land it with ralph merge, or run in slots: --target BRANCH"}
 }

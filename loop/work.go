@@ -160,6 +160,9 @@ func (r *Runner) emitClaimed(ctx context.Context, j attempt.Job) {
 	if j.Finished != nil {
 		e.Agent = cmp.Or(j.History.Finished.Agent, r.opts.Host.Setup.Agent)
 		e.Reason = "its work was finished by attempt " + j.History.Finished.ID + " and is only verified"
+		if j.Accepted {
+			e.Reason = "a person accepted the work of attempt " + j.History.Finished.ID + ": only gates check it"
+		}
 	}
 	r.bus.emit(e)
 }

@@ -4,9 +4,12 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"ralph/dag"
+	"ralph/event"
+	"ralph/internal/seq"
 	"ralph/report"
 	"ralph/verify/tamper"
 )
@@ -126,7 +129,8 @@ var taskUpdateCommand = command{
 	name: "update", args: "ID...", short: "change the text, the settings or the place of tasks",
 	long: `What is not given stays as it is. "none" as parent or feature removes the task from it; an empty
 agent, model or gate, or -1 retries, restore the configured value; an empty lock or paths removes all
-of them. Several tasks are changed together or, if one of them cannot be, not at all.`,
+of them. Several tasks are changed together or, if one of them cannot be, not at all. --allow-tampering
+accepts the work of a task that failed for that, as ralph task accept does.`,
 	flags: append([]flagSpec{
 		{name: "title", usage: "the new `TITLE`"},
 		{name: "parent", usage: "make it a subtask of `ID`, or of none"},
@@ -181,11 +185,16 @@ func runTaskUpdate(ctx context.Context, a *app, o taskUpdateOptions) (err error)
 		}
 	}
 	var after []report.TaskView
+	var accept []string
 	err = a.update(ctx, func(s *session, g *dag.Graph) error {
 		tasks, err := resolveTasks(g, o.Args)
 		if err != nil {
 			return err
 		}
+		accept = seq.Map(slices.DeleteFunc(slices.Clone(tasks), func(t dag.Task) bool {
+			at, err := g.RejectedWork(t)
+			return !or(o.AllowTampering, false) || err != nil || t.Status != dag.Failed || at.Rejected != event.RejectedTampering
+		}), func(t dag.Task) string { return t.ID })
 		for i, t := range tasks {
 			if err := o.apply(g, t.ID); err != nil {
 				return fmt.Errorf("update %s: %w", t.ID, err)
@@ -201,14 +210,18 @@ func runTaskUpdate(ctx context.Context, a *app, o taskUpdateOptions) (err error)
 	case err != nil:
 		return err
 	case o.JSON && len(o.Args) == 1:
-		return a.printJSON(after[0])
+		err = a.printJSON(after[0])
 	case o.JSON:
-		return a.printJSON(after)
+		err = a.printJSON(after)
+	default:
+		for _, t := range after {
+			a.note("%s updated: %s", t.ID, t.Title)
+		}
 	}
-	for _, t := range after {
-		a.note("%s updated: %s", t.ID, t.Title)
+	if err != nil || len(accept) == 0 {
+		return err
 	}
-	return nil
+	return acceptTasks(ctx, a, accept, "its work may change what checks it")
 }
 
 func (o taskUpdateOptions) apply(g *dag.Graph, id string) error {

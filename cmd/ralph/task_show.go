@@ -79,7 +79,7 @@ func workOf(ctx context.Context, a *app, s *session, g *dag.Graph, t dag.Task, a
 // remedy is what a person may do about work that was rejected last.
 func remedy(t dag.Task, attempts []dag.Attempt) render.Step {
 	n := len(attempts)
-	if n == 0 || t.Unverified != "" || t.Status == dag.InProgress || attempts[n-1].StartedAt.Before(t.StartedAt) {
+	if n == 0 || t.StartedAt.IsZero() || t.Unverified != "" || t.Status == dag.InProgress || attempts[n-1].StartedAt.Before(t.StartedAt) {
 		return render.Step{}
 	}
 	return render.Remedy(attempts[n-1].Rejected, t.ID, t.Status)

@@ -51,17 +51,7 @@ var taskStateCommands = []command{
 		example: "ralph task unblock 1f0c", exits: "1 refused (not blocked), 3 not found",
 		run: changes("unblock", "unblocked", unblockTask),
 	},
-	{
-		name: "accept", args: "ID...", short: "let work that waits for review land: the next run, or ralph merge, lands it",
-		example: "ralph task accept 1f0c\nralph merge", exits: "1 refused (no work of it waits), 3 not found",
-		run: action(func(ctx context.Context, a *app, o plainOptions) error {
-			err := changeTasks(ctx, a, o.Args, "accept", "accepted", func(g *dag.Graph, t dag.Task) error { return g.Accept(t.ID) })
-			if err == nil {
-				a.note("it lands with: ralph merge, or with the next run on its branch")
-			}
-			return err
-		}),
-	},
+	taskAcceptCommand,
 	{
 		name: "reject", args: "ID...", short: "send work that waits for review back to an agent",
 		flags:   []flagSpec{{name: "message", short: "m", usage: "`TEXT` that tells the next attempt why"}},

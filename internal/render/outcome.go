@@ -191,7 +191,7 @@ func Remedy(r event.Rejection, task string, status event.TaskStatus) Step {
 	case r == event.RejectedGate:
 		s.Why = "have it done again; if the gate was to blame and is repaired, ralph task accept " + task + " needs no agent"
 	case r == event.RejectedConflict:
-		s.Why = "have it done again on what has landed"
+		s.Why = "have it done again on what is there now"
 	default:
 		s.Why = "have it done in this folder, where it need not be a commit"
 	}

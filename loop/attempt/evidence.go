@@ -26,6 +26,7 @@ type evidence struct {
 	taken    git.Taken         // the tree that was taken last
 	finished string            // the tree when the agent said that it is done; empty until then
 	blind    error             // why git cannot tell
+	lost     bool              // the trees of the attempt whose work is only verified are not stored any more
 
 	landing   Candidate
 	candidate string // the tree that would land; empty where the work is verified in place
@@ -100,6 +101,7 @@ func (e *evidence) dropMissing(ctx context.Context) error {
 		e.base.Tree = e.tree
 	}
 	if gone(h.Finished) {
+		e.lost = true
 		h.Finished.Tree, h.Finished.TreeAfter = e.base.Tree, ""
 	}
 	h.Attempts = slices.DeleteFunc(slices.Clone(h.Attempts), gone)
@@ -295,6 +297,12 @@ func (e *evidence) ownChanges(ctx context.Context, now string) ([]git.Change, er
 	if err != nil || e.tree == e.base.Tree && !e.verifiesOnly() {
 		return all, err
 	}
+	own, err := e.own(ctx, now)
+	return slices.DeleteFunc(all, func(c git.Change) bool { return !own[c.Path] && (c.Old == "" || !own[c.Old]) }), err
+}
+
+// own are the files that changed while one of the task's attempts was under way.
+func (e *evidence) own(ctx context.Context, now string) (map[string]bool, error) {
 	own := map[string]bool{}
 	for _, span := range e.spans(now) {
 		changes, err := e.compare(ctx, span[0], span[1])
@@ -302,10 +310,37 @@ func (e *evidence) ownChanges(ctx context.Context, now string) ([]git.Change, er
 			return nil, err
 		}
 		for _, c := range changes {
-			own[c.Path], own[c.Old] = true, true
+			own[c.Path] = true
+			if c.Old != "" {
+				own[c.Old] = true
+			}
 		}
 	}
-	return slices.DeleteFunc(all, func(c git.Change) bool { return !own[c.Path] && (c.Old == "" || !own[c.Old]) }), nil
+	return own, nil
+}
+
+// stale says why work that a person accepted is not what is in the folder any more, "" if it is.
+func (e *evidence) stale(ctx context.Context, taken git.Taken, taking error) (string, error) {
+	switch {
+	case e.blind != nil:
+		e.WarnOnce("git", "whether files changed since the work was done cannot be seen: "+e.blind.Error())
+		return "", nil
+	case taking != nil:
+		return "", taking
+	case e.lost:
+		return "what the attempt left is gone from " + e.Objects + ", so nobody can tell what was accepted", nil
+	}
+	own, err := e.own(ctx, taken.Tree)
+	if err != nil {
+		return "", err
+	}
+	since, err := e.compare(ctx, e.finished, taken.Tree)
+	since = slices.DeleteFunc(since, func(c git.Change) bool { return !own[c.Path] && !own[c.Old] })
+	if err != nil || len(since) == 0 {
+		return "", err
+	}
+	files := seq.Map(since, func(c git.Change) string { return c.Path })
+	return human.List(files, 5) + " changed since this work was done", nil
 }
 
 // spans are the trees between which the task's attempts worked. Of one whose run
@@ -326,6 +361,9 @@ func (e *evidence) spans(now string) [][2]string {
 			spans = append(spans, [2]string{at.Tree, at.TreeAfter})
 		} else {
 			from = at.Tree
+		}
+		if at.ID == e.job.History.Finished.ID {
+			break // what came later is not what is verified
 		}
 	}
 	switch {

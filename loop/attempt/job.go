@@ -26,6 +26,7 @@ type Job struct {
 	Agent    Assignment
 	Session  *Earlier     // to continue; nil begins a new one
 	Finished *Finished    // set: verify this work, run no agent
+	Accepted bool         // a person accepted that work: only gates check it
 	Brief    prompt.Input // what graph and journal know; the attempt adds what it reads in Place.Dir
 	History  History
 	Verify   Verification

@@ -52,6 +52,12 @@ func (a *attempt) check(ctx context.Context, taken git.Taken, err error) policy.
 		return a.decide()
 	}
 	a.note(ctx, dag.Note{Phase: dag.Verifying})
+	if w.Stale = ""; a.job.Accepted && a.ports.Lane == nil {
+		if w.Stale, err = a.evidence.stale(ctx, taken, err); err != nil || w.Stale != "" {
+			w.CheckErr, a.ended = err, ended(ctx)
+			return a.decide()
+		}
+	}
 	w.WantVerdict = a.wantsVerdict() && !w.Accepted
 	shown, err := a.examine(ctx, taken, err)
 	if err == nil && len(w.Tampering) == 0 && (w.WantVerdict || !w.Doubtful()) {
@@ -76,7 +82,7 @@ func (a *attempt) check(ctx context.Context, taken git.Taken, err error) policy.
 
 // wantsVerdict says that work which passes its gates is judged by the verifier agent.
 func (a *attempt) wantsVerdict() bool {
-	return !a.job.Verify.Skip && a.job.Verify.AgentVerdict && (a.job.Agent.Verifier != "" || !a.evident())
+	return !a.job.Verify.Skip && !a.job.Accepted && a.job.Verify.AgentVerdict && (a.job.Agent.Verifier != "" || !a.evident())
 }
 
 // keepFinished records what verification needs, before the attempt's phase says so. In a slot that is the work
@@ -125,7 +131,7 @@ func (a *attempt) evident() bool {
 func (a *attempt) examine(ctx context.Context, taken git.Taken, taking error) (string, error) {
 	w := &a.work
 	w.Tampering, w.Unchanged = nil, false
-	w.Evident = a.job.Task.Kind == dag.Check || a.evident()
+	w.Evident = a.job.Task.Kind == dag.Check || a.job.Accepted || a.evident()
 	sandbox := ""
 	if s := a.talk.session; s != nil {
 		sandbox = s.Sandbox()

@@ -179,6 +179,9 @@ func decideChecked(f Facts) Decision {
 	if f.Work.CheckErr != nil {
 		return release(f, event.AttemptError, f.Work.CheckErr.Error())
 	}
+	if f.Work.Stale != "" {
+		return reject(event.RejectedConflict, "conflict: "+f.Work.Stale)
+	}
 	if len(f.Work.Conflict) > 0 {
 		d := reject(event.RejectedConflict, "conflict: "+human.List(f.Work.Conflict, 5)+" changed on the target")
 		if len(f.Work.With) > 0 {

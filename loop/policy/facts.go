@@ -67,6 +67,7 @@ type Work struct {
 	With        []string      // the tasks that changed them there
 	Kept        string        // the commit that conflicts
 	Script      bool          // who works does the same again each time
+	Stale       string        // why work that a person accepted cannot be checked as it was
 	Accepted    bool          // a verifier has accepted the same patch on another base
 	Unchanged   bool          // nothing differs from what was there before the task's first attempt
 	Evident     bool          // it needs no change to be done: a check, or an exit status said so

@@ -1,0 +1,117 @@
+package dag_test
+
+import (
+	"testing"
+
+	"ralph/dag"
+	"ralph/event"
+	"ralph/internal/testing/check"
+)
+
+func accept(g *dag.Graph, id string) error { return g.Accept(id, "") }
+
+// acceptRejected accepts the work of a task that was rejected last.
+func acceptRejected(g *dag.Graph, id string) error {
+	t, err := g.Task(id)
+	if err != nil {
+		return err
+	}
+	a, err := g.RejectedWork(t)
+	if err != nil {
+		return err
+	}
+	return g.AcceptRejected(id, a.ID, dag.NewMerge{}, "")
+}
+
+// reject ends a claim as a run does that finds fault with its work.
+func (w *world) reject(c dag.Claim, as event.Rejection, retries int) {
+	w.t.Helper()
+	w.update(func(g *dag.Graph) error {
+		if err := g.NoteAttempt(c.Attempt, dag.Note{Rejected: as}); err != nil {
+			return err
+		}
+		_, err := g.Retry(c, string(as), retries)
+		return err
+	})
+}
+
+func TestRejectedWorkThatAPersonAcceptsNeedsNoAgent(t *testing.T) {
+	t.Parallel()
+	for was, retries := range map[dag.Status]int{dag.Failed: 0, dag.Pending: 1} {
+		t.Run(string(was), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.plan("group", "a in group prio 9", "b", "after-a after a")
+			c := w.claim("a")
+			w.reject(c, event.RejectedTampering, retries)
+			before := w.task("a")
+			check.Equal(t, "status", was, before.Status)
+			w.update(func(g *dag.Graph) error { return g.AcceptRejected(before.ID, c.Attempt, dag.NewMerge{}, "it says so") })
+			check.Equal(t, "state", "unverified", w.task("a").State(w.clock()))
+			check.Equal(t, "the group", dag.Pending, w.task("group").Status)
+			w.sound()
+
+			// It comes before all others, survives the death of its run, and is what it was if it does not pass.
+			again, _ := w.next(dag.ClaimOptions{})
+			check.That(t, again.Resume && again.Resumed.ID == c.Attempt && again.Resumed.Accepted == was, "got %+v", again)
+			w.reclaim("a", dag.ReclaimOptions{Unverified: c.Attempt})
+			again = w.take("a", dag.ClaimOptions{Finished: true})
+			check.Equal(t, "accepted when it was", was, again.Resumed.Accepted)
+			w.reject(again, event.RejectedGate, 9)
+			after := w.task("a")
+			check.Equal(t, "afterwards", was, after.Status)
+			check.Equal(t, "retries and attempts", [2]int{before.Retries, before.Attempts}, [2]int{after.Retries, after.Attempts})
+			check.Equal(t, "unverified", "", after.Unverified)
+
+			w.update(func(g *dag.Graph) error { return acceptRejected(g, before.ID) })
+			again = w.take("a", dag.ClaimOptions{Finished: true})
+			w.update(func(g *dag.Graph) error { return g.Complete(again, "passed") })
+			w.wantReady("b", "after-a")
+			w.sound()
+		})
+	}
+}
+
+func TestWhatCannotBeAccepted(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.plan("new", "unchanged", "incomplete", "running", "reset", "blocked", "done", "group", "child in group")
+	for title, as := range map[string]event.Rejection{
+		"unchanged": event.RejectedUnchanged, "incomplete": event.RejectedIncomplete, "running": event.RejectedGate, "reset": event.RejectedGate,
+		"blocked": event.RejectedGate, "done": event.RejectedGate, "child": event.RejectedGate,
+	} {
+		w.reject(w.claim(title), as, 1)
+	}
+	w.claim("running")
+	w.person(reset, "reset")
+	w.person(block, "blocked")
+	w.person(finish, "done")
+	for title, why := range map[string]string{
+		"new": "no work of ", "unchanged": "changed nothing", "incomplete": "cannot be a commit", "running": "is in progress",
+		"reset": "no work of ", "blocked": "is blocked", "done": "is done", "group": "is a group",
+	} {
+		check.Err(t, title, why, w.refused(dag.ErrRefused, func(g *dag.Graph) error { return acceptRejected(g, w.id(title)) }))
+	}
+	w.sound()
+}
+
+// TestAcceptedWorkEntersTheQueueAsAccepted: with the commit that a person saw, whatever the entry before had.
+func TestAcceptedWorkEntersTheQueueAsAccepted(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.plan("a")
+	c, n := w.put("a", dag.MergeTesting)
+	w.reject(c, event.RejectedTampering, 0)
+	check.Equal(t, "the entry", dag.MergeDropped, w.merge(n).State)
+	kept := dag.NewMerge{Target: "main", Base: "tip", Work: "kept", Patch: "as kept"}
+	overrule := func(g *dag.Graph) error { return g.AcceptRejected(w.id("a"), c.Attempt, kept, "") }
+	w.update(overrule)
+	w.update(overrule) // two at once
+	finished := get(w, (*dag.Graph).Finished)
+	check.That(t, len(finished) == 1 && finished[0].Accepted && finished[0].Work == "kept", "got %+v", finished)
+	again := w.take("a", dag.ClaimOptions{Finished: true, Slots: true})
+	var m dag.Merge
+	w.update(func(g *dag.Graph) (err error) { m, err = g.Enter(again, kept); return err })
+	check.That(t, m.Accepted, "it is to be reviewed, and what was found counts")
+	w.sound()
+}
