@@ -15,6 +15,7 @@ import (
 	"ralph/budget"
 	"ralph/dag"
 	"ralph/event"
+	"ralph/internal/glob"
 	"ralph/internal/human"
 	"ralph/internal/slot"
 	"ralph/internal/testing/failpoint"
@@ -22,7 +23,6 @@ import (
 	"ralph/loop/policy"
 	"ralph/loop/recovery"
 	"ralph/strategy"
-	"ralph/verify/tamper"
 )
 
 // work is one worker: claim, attempt, again.
@@ -279,7 +279,7 @@ func (r *Runner) account(j attempt.Job, res attempt.Result, status dag.Status) {
 // beyond says that work touched more than its task says it does: it may have run beside another that touches the
 // same. That is no reason to refuse work which passes its gates.
 func beyond(t dag.Task, res attempt.Result) string {
-	more := tamper.Outside(res.Files, t.Paths)
+	more := glob.Outside(res.Files, t.Paths)
 	if len(more) == 0 {
 		return ""
 	}

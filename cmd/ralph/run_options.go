@@ -17,6 +17,7 @@ import (
 	"ralph/event"
 	"ralph/internal/agents"
 	"ralph/internal/drift"
+	"ralph/internal/glob"
 	"ralph/internal/proc"
 	"ralph/internal/project"
 	"ralph/internal/sandbox"
@@ -25,7 +26,6 @@ import (
 	"ralph/loop/policy"
 	"ralph/strategy"
 	"ralph/verify"
-	"ralph/verify/tamper"
 )
 
 // loopOptions turns flags and configuration into what a run works with.
@@ -124,8 +124,8 @@ func loopOptions(ctx context.Context, a *app, s *session, given runOptions, cont
 			return opts, err
 		}
 	}
-	for _, glob := range opts.Verify.Protect {
-		if err := tamper.ValidGlob(glob); err != nil {
+	for _, pattern := range opts.Verify.Protect {
+		if err := glob.Valid(pattern); err != nil {
 			return opts, fmt.Errorf("%w: verify.protect: %w", project.ErrConfig, err)
 		}
 	}

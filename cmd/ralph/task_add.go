@@ -9,9 +9,9 @@ import (
 
 	"ralph/dag"
 	"ralph/event"
+	"ralph/internal/glob"
 	"ralph/internal/seq"
 	"ralph/report"
-	"ralph/verify/tamper"
 )
 
 var taskAddCommand = command{
@@ -70,11 +70,11 @@ func checkClaims(locks, globs []string) error {
 	if err := dag.CheckLocks(locks); err != nil {
 		return usagef("--lock: %v", err)
 	}
-	for _, glob := range globs {
-		if strings.HasPrefix(glob, "!") {
-			return usagef("--paths: %q takes something out; name what the task touches", glob)
+	for _, pattern := range globs {
+		if strings.HasPrefix(pattern, "!") {
+			return usagef("--paths: %q takes something out; name what the task touches", pattern)
 		}
-		if err := tamper.ValidGlob(path.Clean(glob)); err != nil && path.Clean(glob) != "." {
+		if err := glob.Valid(path.Clean(pattern)); err != nil && path.Clean(pattern) != "." {
 			return usagef("--paths: %v", err)
 		}
 	}

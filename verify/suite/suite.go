@@ -2,7 +2,11 @@
 // the ones from before the work check it. It reads files through its caller and never runs anything.
 package suite
 
-import "ralph/internal/git"
+import (
+	"path"
+
+	"ralph/internal/glob"
+)
 
 // Kind is how a file checks the work. The zero Kind is a file that is part of the work.
 type Kind string
@@ -10,14 +14,14 @@ type Kind string
 // The kinds.
 const (
 	Test      Kind = "test"
-	Fixture   Kind = "fixture"  // beside tests: snapshots, data, helpers
-	Settings  Kind = "settings" // of a test runner
-	Script    Kind = "script"   // run by a gate
-	CI        Kind = "ci"
-	Protected Kind = "protected" // under [verify] protect
+	Fixture   Kind = "fixture"   // beside tests: snapshots, data, helpers
+	Settings  Kind = "settings"  // of what runs tests or checks code
+	Script    Kind = "script"    // run by a gate
+	Protected Kind = "protected" // under [verify] protect, as the configuration of CI is by default
 )
 
-// Read returns the text of a file in one of two trees. A path that is not in it is refused with fs.ErrNotExist.
+// Read returns the text of a file in one of two trees. A path that is not in it is refused with fs.ErrNotExist, what
+// is no file with git.ErrTooLarge.
 type Read func(path string) ([]byte, error)
 
 // Base is the project from before the work, and what checks it.
@@ -30,30 +34,31 @@ type Base struct {
 // Suite is what checks the work of a project.
 type Suite struct {
 	base Base
+	runs *followed
 }
 
 // Of finds what checks the work, in the files from before it. The error is for files that cannot be read.
-func Of(base Base) (*Suite, error) { return &Suite{base}, nil }
+func Of(base Base) (*Suite, error) {
+	runs, err := follow(base.Gates, base.Read)
+	return &Suite{base, runs}, err
+}
 
 // Kind says how a file checks the work. Of one that is partly work, such as package.json, it is Settings.
-func (s *Suite) Kind(path string) Kind { return "" }
-
-// Edit makes one file of a tree what it was before the work, or partly so.
-type Edit struct {
-	Path    string
-	From    string // the base's file of that path is put there, with its mode: Path itself, or where it was before it moved
-	Content []byte // else this, in the mode that it has, if it is not nil; else what is at Path is removed
+func (s *Suite) Kind(file string) Kind {
+	if glob.Match(s.base.Protect, file) {
+		return Protected
+	}
+	kind := byName(file)
+	if s.runs.scripts[file] && mixed(path.Base(file), nil) == nil {
+		return Script
+	}
+	for dir := path.Dir(file); kind == "" && dir != "."; dir = path.Dir(dir) {
+		if s.runs.scripts[dir] {
+			return Script
+		}
+	}
+	return kind
 }
 
-// Plan is how the files that check the work are made as they were before it.
-type Plan struct {
-	Changed []git.Change // those that the work changed, removed, or added as settings or scripts
-	Edits   []Edit       // to the tree of the work, removals first; includes the removal of new ones
-}
-
-// Plan says what to put back. Nothing is Changed if the old files need not be run.
-func (s *Suite) Plan(changes []git.Change, after Read) (Plan, error) { return Plan{}, nil }
-
-// Tells says that a gate can be expected to pass with the old files: what it runs was there before the
-// work, and there were tests, unless it was green without any.
-func (p Plan) Tells(gate string, green bool) bool { return true }
+// IsTest says by its name that a file holds tests.
+func IsTest(file string) bool { return byName(file) == Test }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"ralph/internal/git"
+	"ralph/internal/glob"
 	"ralph/internal/lazyregexp"
 )
 
@@ -142,7 +143,7 @@ func pytestExclusions(text string) (list []exclusion) {
 			file, _, _ := strings.Cut(value, "::")
 			if option == "ignore-glob" {
 				ok, _ := path.Match(file, name)
-				return name != "" && (ok || strings.Trim(file, "*") == "" || matches(strings.Split(file, "/"), strings.Split(name, "/")))
+				return name != "" && (ok || strings.Trim(file, "*") == "" || glob.Match([]string{file}, name))
 			}
 			return name == file || strings.HasPrefix(name, strings.TrimSuffix(file, "/")+"/")
 		}})

@@ -4,13 +4,13 @@ package tamper
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"path"
 	"slices"
 	"strings"
 
 	"ralph/internal/git"
+	"ralph/internal/glob"
 )
 
 // Finding is a change that makes a gate easier to pass instead of the work better.
@@ -26,7 +26,7 @@ func (f Finding) Hard() bool { return strings.HasPrefix(f.What, "protected file 
 type Read func(path string) ([]byte, error)
 
 // Find reports changes that delete tests, keep them from running, or touch what protect
-// names (see ValidGlob). Adding, editing, renaming and moving tests is ordinary work and
+// names (see package glob). Adding, editing, renaming and moving tests is ordinary work and
 // never reported; nor is a new test that is skipped.
 //
 // It knows the tests of Go, JavaScript and TypeScript, Python and Rust by patterns. It
@@ -62,13 +62,13 @@ func Find(changes []git.Change, before, after Read, protect []string) []Finding 
 
 func touched(c git.Change, protect []string) (Finding, bool) {
 	switch {
-	case protected(c.Path, protect):
+	case glob.Match(protect, c.Path):
 		verb := string(c.Kind)
 		if c.Kind == git.Modified || c.Kind == git.Mode {
 			verb = "changed"
 		}
 		return Finding{c.Path, fmt.Sprintf("protected file %s: %s", verb, plain(c.Path))}, true
-	case c.Old != "" && protected(c.Old, protect):
+	case c.Old != "" && glob.Match(protect, c.Old):
 		return Finding{c.Old, fmt.Sprintf("protected file renamed: %s -> %s", plain(c.Old), plain(c.Path))}, true
 	}
 	return Finding{}, false
@@ -210,79 +210,4 @@ func classify(file string) (lang language, named bool) {
 		return rust, len(folders) > 0 && folders[len(folders)-1] == "tests"
 	}
 	return none, false
-}
-
-// ValidGlob explains why a glob of `[verify] protect` cannot be used. In a glob, * and
-// ? and [a-z] match within a name, ** stands for any number of folders, a folder
-// means all that is in it, and ! in front takes out what an earlier glob took in.
-func ValidGlob(glob string) error {
-	pattern := strings.TrimSuffix(strings.TrimPrefix(glob, "!"), "/")
-	if pattern == "" {
-		return fmt.Errorf("glob %q names nothing", glob)
-	}
-	for segment := range strings.SplitSeq(pattern, "/") {
-		_, err := path.Match(segment, "")
-		switch {
-		case segment == "" || segment == "." || segment == "..":
-			err = errors.New(". and .. and empty names have no place in it")
-		case segment != "**" && strings.Contains(segment, "**"):
-			err = errors.New("** must stand alone between slashes")
-		case err != nil:
-			err = errors.New("a bracket is not closed, or a backslash ends it")
-		}
-		if err != nil {
-			return fmt.Errorf("glob %q: %w", glob, err)
-		}
-	}
-	return nil
-}
-
-// Outside lists the files that none of the globs takes in. Without globs there is nothing outside of them.
-func Outside(files, globs []string) (list []string) {
-	for _, name := range files {
-		if len(globs) > 0 && !slices.Contains(globs, ".") && !protected(name, globs) {
-			list = append(list, name)
-		}
-	}
-	return list
-}
-
-// protected reports whether the last glob that speaks of a file takes it in.
-func protected(name string, globs []string) bool {
-	is := false
-	segments := strings.Split(name, "/")
-	for _, glob := range globs {
-		pattern, not := strings.CutPrefix(glob, "!")
-		if is != !not && matches(strings.Split(strings.TrimSuffix(pattern, "/"), "/"), segments) {
-			is = !not
-		}
-	}
-	return is
-}
-
-// matches reports whether a pattern matches a path or a folder that it is in. To
-// go back to the last ** only is enough, and keeps a long pattern cheap.
-func matches(pattern, name []string) bool {
-	p, n, star, from := 0, 0, -1, 0
-	for n < len(name) {
-		switch {
-		case p == len(pattern):
-			return true // a folder
-		case pattern[p] == "**":
-			star, from = p, n
-			p++
-			continue
-		}
-		if ok, _ := path.Match(pattern[p], name[n]); ok {
-			p, n = p+1, n+1
-			continue
-		}
-		if star < 0 {
-			return false
-		}
-		from++
-		p, n = star+1, from
-	}
-	// What is left must need no name; a/** means what is in a, and not a.
-	return p == len(pattern)
 }

@@ -119,58 +119,6 @@ func TestProtectedFilesAreNotTouched(t *testing.T) {
 	})
 }
 
-func TestGlobsOfProtect(t *testing.T) {
-	t.Parallel()
-	tests := map[string]struct {
-		globs []string
-		yes   []string
-		no    []string
-	}{
-		"a name is at the top":          {[]string{"Makefile"}, []string{"Makefile"}, []string{"sub/Makefile", "Makefile2"}},
-		"a name anywhere":               {[]string{"**/Makefile"}, []string{"Makefile", "sub/Makefile", "a/b/Makefile"}, []string{"a/b/Makefile2"}},
-		"a folder is all that is in it": {[]string{"ci"}, []string{"ci/a", "ci/b/c", "ci"}, []string{"cia", "a/ci/b"}},
-		"a folder with a slash":         {[]string{"ci/"}, []string{"ci/a", "ci/b/c"}, []string{"cia"}},
-		"all below a folder":            {[]string{"ci/**"}, []string{"ci/a", "ci/b/c"}, []string{"ci", "cia"}},
-		"folders between":               {[]string{"a/**/z"}, []string{"a/z", "a/b/z", "a/b/c/z"}, []string{"a/b", "z", "b/a/z"}},
-		"two wide places":               {[]string{"**/a/**/z"}, []string{"a/z", "x/a/y/z", "a/b/a/z"}, []string{"x/b/z"}},
-		"within a name":                 {[]string{"*.y?ml", "[a-c]x"}, []string{"x.yaml", "bx"}, []string{"sub/x.yaml", "dx", "x.yml"}},
-		"taken out again":               {[]string{"ci/**", "!ci/docs/**", "ci/docs/x"}, []string{"ci/a", "ci/docs/x"}, []string{"ci/docs/y"}},
-		"everything":                    {[]string{"**"}, []string{"a", "a/b"}, nil},
-		"nothing":                       {nil, nil, []string{"a", ".ralph.toml"}},
-	}
-	for name, tt := range tests {
-		for _, glob := range tt.globs {
-			if err := ValidGlob(glob); err != nil {
-				t.Errorf("%s: %v", name, err)
-			}
-		}
-		for _, path := range tt.yes {
-			if !protected(path, tt.globs) {
-				t.Errorf("%s: %s is not protected by %q", name, path, tt.globs)
-			}
-		}
-		for _, path := range tt.no {
-			if protected(path, tt.globs) {
-				t.Errorf("%s: %s is protected by %q", name, path, tt.globs)
-			}
-		}
-	}
-}
-
-func TestGlobsThatCannotBeUsed(t *testing.T) {
-	t.Parallel()
-	for _, glob := range []string{"", "!", "/", "/etc", "a//b", "../x", "a/./b", "a/..", "[", "a/[b", `a\`, "a**", "**b/c"} {
-		if err := ValidGlob(glob); err == nil {
-			t.Errorf("%q is taken as valid", glob)
-		}
-	}
-	for _, glob := range theProtected() {
-		if err := ValidGlob(glob); err != nil {
-			t.Errorf("of our own: %v", err)
-		}
-	}
-}
-
 func TestATestFileThatCannotBeReadIsNotTakenForGood(t *testing.T) {
 	t.Parallel()
 	fails := func(string) ([]byte, error) { return nil, errors.New("too large") }

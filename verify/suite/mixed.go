@@ -1,0 +1,272 @@
+package suite
+
+import (
+	"bytes"
+	"encoding/json"
+	"path"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+	"golang.org/x/mod/modfile"
+
+	"ralph/internal/lazyregexp"
+)
+
+// merge makes the text of a file that is partly work: what is about checking comes from the base, which is empty for
+// a new file. It returns the work's own text if that is the same in both.
+type merge func(base, work []byte) ([]byte, error)
+
+// mixed returns how a file with that name is merged, or nil if it is not partly work. The gates use scripts of these
+// names.
+func mixed(name string, scripts map[string]bool) merge {
+	switch {
+	case name == "package.json":
+		return tables(scripts, readJSON, writeJSON, `jest mocha ava vitest c8 nyc tap babel eslintConfig eslintIgnore prettier stylelint xo standard
+			husky overrides resolutions pnpm workspaces nx wireit`)
+	case name == "composer.json":
+		return tables(nil, readJSON, writeJSON, `scripts autoload-dev`)
+	case name == "deno.json" || name == "deno.jsonc":
+		return tables(nil, readJSON, writeJSON, `tasks test lint exclude`)
+	case strings.HasPrefix(name, "tsconfig") && path.Ext(name) == ".json", name == "jsconfig.json":
+		return tables(nil, readJSON, writeJSON, `include exclude files ts-node compilerOptions.strict* compilerOptions.no* compilerOptions.allowUn*
+			compilerOptions.skip* compilerOptions.checkJs compilerOptions.alwaysStrict compilerOptions.exactOptionalPropertyTypes`)
+	case name == "pyproject.toml":
+		return tables(nil, readTOML, toml.Marshal, `tool.pytest* tool.tox tool.nox tool.coverage tool.ruff tool.mypy tool.*pyright tool.pylint
+			tool.flake8 tool.bandit tool.hatch.envs tool.pdm.scripts tool.poe tool.taskipy tool.uv.override-dependencies`)
+	case name == "Cargo.toml":
+		return tables(nil, readTOML, toml.Marshal, `test bench lib.test lib.doctest lib.harness package.autotests package.autobenches
+			package.metadata.nextest patch replace profile lints workspace.members workspace.exclude workspace.default-members workspace.lints`)
+	case name == "setup.cfg":
+		return mergeSections
+	case name == "go.mod":
+		return mergeModule
+	case builders[name]:
+		return mergeBuilder
+	}
+	return nil
+}
+
+// usual are scripts of a package.json that check the work, whoever runs them.
+var usual = lazyregexp.New(`^(?:pre|post)?(?:test|check|lint|ci|verify|vet|unit|e2e|spec|type-?check|cov|validate|format:check)`)
+
+// tables merges a file that is made of tables in tables, by the keys whose values come from the base. The last part
+// of a key may have a wildcard.
+func tables(scripts map[string]bool, read func([]byte) (map[string]any, error), write func(any) ([]byte, error), keys string) merge {
+	return func(base, work []byte) ([]byte, error) {
+		was, err := read(base)
+		if err != nil {
+			return nil, err
+		}
+		is, err := read(work)
+		if err != nil {
+			return nil, err
+		}
+		same, _ := read(work)
+		for _, key := range strings.Fields(keys) {
+			take(was, is, strings.Split(key, "."))
+		}
+		takeScripts(was, is, scripts)
+		takeLibraries(was, is)
+		if reflect.DeepEqual(is, same) {
+			return work, nil
+		}
+		return write(is)
+	}
+}
+
+// take puts the base's values for a key into a table, and takes out those that the base has not.
+func take(base, work map[string]any, key []string) {
+	if len(key) > 1 {
+		was, _ := base[key[0]].(map[string]any)
+		is, ok := work[key[0]].(map[string]any)
+		if !ok && was != nil {
+			is = map[string]any{}
+		}
+		if take(was, is, key[1:]); !ok && len(is) > 0 {
+			work[key[0]] = is
+		}
+		return
+	}
+	matches := func(name string) bool { ok, _ := path.Match(key[0], name); return ok }
+	for name := range work {
+		if _, was := base[name]; !was && matches(name) {
+			delete(work, name)
+		}
+	}
+	for name, value := range base {
+		if matches(name) {
+			work[name] = value
+		}
+	}
+}
+
+// takeScripts puts back the scripts of a package.json that check the work, and takes out what would be run before
+// or after those. Another new name is one that no check used.
+func takeScripts(base, work map[string]any, used map[string]bool) {
+	was, _ := base["scripts"].(map[string]any)
+	is, _ := work["scripts"].(map[string]any)
+	for name := range is {
+		before, isBefore := strings.CutPrefix(name, "pre")
+		after, isAfter := strings.CutPrefix(name, "post")
+		if was[name] == nil && (isBefore && was[before] != nil || isAfter && was[after] != nil) {
+			delete(is, name)
+		}
+	}
+	for name, text := range was {
+		if !used[name] && !usual().MatchString(name) {
+			continue
+		}
+		if is == nil {
+			is = map[string]any{}
+			work["scripts"] = is
+		}
+		is[name] = text
+	}
+}
+
+// takeLibraries puts back where libraries for tests come from that now come from a folder or an address.
+func takeLibraries(base, work map[string]any) {
+	for _, table := range []string{"dependencies", "devDependencies", "dev-dependencies"} {
+		was, _ := base[table].(map[string]any)
+		is, _ := work[table].(map[string]any)
+		for name, value := range is {
+			if old, had := was[name]; had && library().MatchString(name) && redirected(value) {
+				is[name] = old
+			}
+		}
+	}
+}
+
+func redirected(value any) bool {
+	switch v := value.(type) {
+	case string:
+		return strings.ContainsAny(v, ":/")
+	case map[string]any:
+		return v["path"] != nil || v["git"] != nil || v["package"] != nil
+	}
+	return false
+}
+
+func readTOML(text []byte) (m map[string]any, err error) {
+	err = toml.Unmarshal(text, &m)
+	if m == nil {
+		m = map[string]any{}
+	}
+	return m, err
+}
+
+func writeJSON(v any) ([]byte, error) { return json.MarshalIndent(v, "", "  ") }
+
+// readJSON reads what people write as JSON, with comments and commas before a bracket.
+func readJSON(text []byte) (m map[string]any, err error) {
+	m = map[string]any{}
+	text = bytes.TrimPrefix(text, []byte("\uFEFF"))
+	if len(bytes.TrimSpace(text)) == 0 {
+		return m, nil
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if err = d.Decode(&m); err != nil {
+		d = json.NewDecoder(bytes.NewReader(trailing().ReplaceAll(comments().ReplaceAll(text, []byte("$1")), []byte("$1$2"))))
+		d.UseNumber()
+		m = map[string]any{}
+		err = d.Decode(&m)
+	}
+	return m, err
+}
+
+var (
+	comments = lazyregexp.New(`(?s)("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/`)
+	trailing = lazyregexp.New(`(?s)("(?:[^"\\]|\\.)*")|,(\s*[}\]])`)
+)
+
+var checkSection = lazyregexp.New(`^\[(?:tool:pytest|pytest|tox|testenv|coverage|flake8|mypy|pycodestyle|pylint|pydocstyle|isort|aliases|nosetests|behave|bandit)\b`)
+
+// mergeSections merges a setup.cfg.
+func mergeSections(base, work []byte) ([]byte, error) {
+	split := func(text []byte) (checks, rest []byte) {
+		to := &rest
+		for line := range bytes.Lines(text) {
+			if line[0] == '[' {
+				to = &rest
+				if checkSection().Match(line) {
+					to = &checks
+				}
+			}
+			*to = append(*to, line...)
+		}
+		return checks, rest
+	}
+	was, _ := split(base)
+	is, rest := split(work)
+	if bytes.Equal(bytes.TrimSpace(was), bytes.TrimSpace(is)) {
+		return work, nil
+	}
+	return slices.Concat(bytes.TrimRight(rest, "\n"), []byte("\n"), was), nil
+}
+
+// mergeModule merges a go.mod: a directive may replace a library for tests, or leave folders out of ./...
+func mergeModule(base, work []byte) ([]byte, error) {
+	was, err := modfile.Parse("go.mod", base, nil)
+	if err != nil {
+		return nil, err
+	}
+	is, err := modfile.Parse("go.mod", work, nil)
+	if err != nil {
+		return nil, err
+	}
+	lines := func(f *modfile.File) (list []string) {
+		for _, r := range f.Replace {
+			list = append(list, "replace "+r.Old.String()+" "+r.New.String())
+		}
+		for _, i := range f.Ignore {
+			list = append(list, "ignore "+i.Path)
+		}
+		slices.Sort(list)
+		return list
+	}
+	if slices.Equal(lines(was), lines(is)) {
+		return work, nil
+	}
+	for _, r := range slices.Clone(is.Replace) {
+		err = is.DropReplace(r.Old.Path, r.Old.Version)
+	}
+	for _, i := range slices.Clone(is.Ignore) {
+		err = is.DropIgnore(i.Path)
+	}
+	for _, r := range was.Replace {
+		err = is.AddReplace(r.Old.Path, r.Old.Version, r.New.Path, r.New.Version)
+	}
+	for _, i := range was.Ignore {
+		err = is.AddIgnore(i.Path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return is.Format()
+}
+
+var aboutTests = lazyregexp.New(`(?i)test|spec\b|junit|surefire|failsafe|skip|exclude|ignore|coverage|jacoco|checkstyle|lint|verif`)
+
+// mergeBuilder takes the base's file whole if what changed speaks of tests, and the work's otherwise: it names
+// libraries and sources, too.
+func mergeBuilder(base, work []byte) ([]byte, error) {
+	if len(base) == 0 {
+		return work, nil
+	}
+	count := map[string]int{}
+	for line := range bytes.Lines(base) {
+		count[string(bytes.TrimSpace(line))]--
+	}
+	for line := range bytes.Lines(work) {
+		count[string(bytes.TrimSpace(line))]++
+	}
+	for line, n := range count {
+		if n != 0 && aboutTests().MatchString(line) {
+			return base, nil
+		}
+	}
+	return work, nil
+}

@@ -1,0 +1,276 @@
+package suite
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"ralph/internal/git"
+	"ralph/internal/lazyregexp"
+)
+
+// Edit makes one file of a tree what it was before the work, or partly so.
+type Edit struct {
+	Path    string
+	From    string // the base's file of that path is put there, with its mode: Path itself, or where it was before it moved
+	Content []byte // else this, in the mode that the file has, if it is not nil; else what is at Path is removed
+}
+
+// Plan is how the files that check the work are made as they were before it.
+type Plan struct {
+	Changed []git.Change // those that the work changed, removed, or added as settings or scripts
+	Edits   []Edit       // to the tree of the work, removals first; includes the removal of new ones
+
+	mute  map[string]bool // gates that run what the work added
+	fresh bool            // all of Changed is new, and there was no test before
+}
+
+// Tells says that a gate can be expected to pass with the old files: what it runs was there before the
+// work, and there were tests, unless it was green without any.
+func (p Plan) Tells(gate string, green bool) bool { return !p.mute[gate] && (green || !p.fresh) }
+
+// Plan says what to put back. Nothing is Changed if the old files need not be run. The error is for files that cannot
+// be read.
+func (s *Suite) Plan(changes []git.Change, after Read) (Plan, error) {
+	b := builder{Suite: s, after: after, added: map[string]bool{}, seen: map[string]bool{}, put: map[string]bool{}, moves: moves(changes, s.Kind)}
+	for _, c := range changes {
+		b.added[c.Path] = b.added[c.Path] || c.Kind == git.Added || c.Kind == git.Renamed
+	}
+	b.mute = s.muted(b.added)
+	for _, c := range changes {
+		if b.first(c) && b.edit(c) {
+			b.Changed = append(b.Changed, c)
+		}
+	}
+	if len(b.Changed) == 0 || b.err != nil {
+		return Plan{}, b.err
+	}
+	b.clear()
+	slices.SortFunc(b.Edits, func(x, y Edit) int {
+		return cmp.Or(cmp.Compare(x.rank(), y.rank()), strings.Compare(x.Path, y.Path))
+	})
+	isNew := func(c git.Change) bool { return c.Kind == git.Added }
+	if !slices.ContainsFunc(b.Changed, func(c git.Change) bool { return !isNew(c) }) {
+		files, err := s.base.Files()
+		if err != nil {
+			return Plan{}, err
+		}
+		b.fresh = !slices.ContainsFunc(files, IsTest)
+	}
+	return b.Plan, nil
+}
+
+func (e Edit) rank() int {
+	if e.From == "" && e.Content == nil {
+		return 0
+	}
+	return 1
+}
+
+// muted lists the gates that run something which the base does not have and the work adds: nobody can tell whether
+// they would pass without it.
+func (s *Suite) muted(added map[string]bool) map[string]bool {
+	mute := maps.Clone(s.runs.mute)
+	for gate, needs := range s.runs.needs {
+		mute[gate] = mute[gate] || slices.ContainsFunc(needs, func(file string) bool { return added[file] })
+	}
+	return mute
+}
+
+// builder makes a plan.
+type builder struct {
+	*Suite
+	Plan
+	after Read
+	added map[string]bool
+	seen  map[string]bool
+	put   map[string]bool   // paths at which something of the base is put
+	moves map[string]string // folders that moved with their tests
+	err   error
+}
+
+// first says that nothing is planned yet for the files of a change: the changes of a candidate, and those that were
+// made in its folder since, may name a file twice.
+func (b *builder) first(c git.Change) bool {
+	seen := b.seen[c.Path] || c.Old != "" && b.seen[c.Old]
+	b.seen[c.Path], b.seen[c.Old] = true, true
+	return !seen
+}
+
+// edit plans what is done about one change, and says whether the old files must be run because of it.
+func (b *builder) edit(c git.Change) (matters bool) {
+	switch c.Kind {
+	case git.Added:
+		return b.remove(c.Path)
+	case git.Deleted:
+		return b.restore(c.Path)
+	case git.Modified, git.Mode:
+		if merge := b.merging(c.Path); merge != nil {
+			return c.Kind == git.Modified && b.merge(c.Path, c.Path, merge)
+		}
+		return b.restore(c.Path)
+	case git.Renamed:
+		return b.rename(c)
+	}
+	return false
+}
+
+// merging returns how a file is merged that is partly work, or nil.
+func (b *builder) merging(file string) merge {
+	kind := b.Kind(file)
+	switch {
+	case kind == Protected:
+		return nil
+	case kind == "" && path.Ext(file) == ".rs":
+		return mergeRust
+	}
+	return mixed(path.Base(file), b.runs.words)
+}
+
+// remove takes away what is new. New tests alone do not matter, unless they could keep others from running.
+func (b *builder) remove(file string) (matters bool) {
+	if merge := b.merging(file); merge != nil {
+		switch dir := path.Dir(file); {
+		case path.Ext(file) == ".rs":
+			return false
+		case path.Base(file) == "go.mod" && dir != "." && b.had(dir): // it takes the folder out of ./...
+		default:
+			return b.merge("", file, merge)
+		}
+	}
+	kind := b.Kind(file)
+	switch {
+	case kind == "" && b.shadows(file), kind == Settings, kind == Script, kind == Protected:
+		matters = true
+	case kind == "":
+		return false
+	default:
+		text, err := b.after(file)
+		matters = err == nil && loud().Match(text)
+	}
+	b.Edits = append(b.Edits, Edit{Path: file})
+	return matters
+}
+
+// loud is what ends a test program, or keeps other tests from running.
+var loud = lazyregexp.New(`\bTestMain\(|\b_?[Ee]xit!?\b|\babort\(|\.only\b|\bonly:|\bf(?:it|describe|context)\(|load_tests|\bpytest_\w+|collect_ignore|` +
+	`\bmonkeypatch|\bautouse|\bfilter_run|\bfocus|func init\(|sys\.modules|\bkill\(|beforeAll|globalSetup|jest\.mock|prototype`)
+
+// shadows says that a new file is found before a program or a module that runs tests.
+func (b *builder) shadows(file string) bool {
+	onPath := slices.Contains([]string{"bin", ".bin", "shims"}, path.Base(path.Dir(file)))
+	return onPath && b.runs.words[path.Base(file)] || shadow().MatchString(file) && !b.had(path.Dir(file)+"/__init__.py")
+}
+
+// had says that the base has a file or a folder.
+func (b *builder) had(file string) bool {
+	_, err := b.base.Read(path.Clean(file))
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// restore puts back what was changed or removed. What is partly work, and is gone, was not wanted.
+func (b *builder) restore(file string) (matters bool) {
+	if kind := b.Kind(file); kind == "" || kind != Protected && mixed(path.Base(file), nil) != nil {
+		return false
+	}
+	b.putBack(file, file)
+	return true
+}
+
+func (b *builder) putBack(file, from string) {
+	b.put[file] = true
+	b.Edits = append(b.Edits, Edit{Path: file, From: from})
+}
+
+// merge puts back a part of a file, or all of it if it cannot be read.
+func (b *builder) merge(from, file string, merge merge) (matters bool) {
+	var base, text []byte
+	var err error
+	if from != "" {
+		base, err = b.base.Read(from)
+	}
+	work, failed := b.after(file)
+	if err = errors.Join(err, failed); err == nil {
+		text, err = merge(base, work)
+	} else if !errors.Is(err, git.ErrTooLarge) {
+		b.err = errors.Join(b.err, err)
+		return false
+	}
+	switch {
+	case err != nil && from == "":
+		b.Edits = append(b.Edits, Edit{Path: file})
+	case err != nil || bytes.Equal(text, base) && from != "":
+		b.putBack(file, from)
+	case bytes.Equal(text, work):
+		return false
+	default:
+		b.put[file] = true
+		b.Edits = append(b.Edits, Edit{Path: file, Content: text})
+	}
+	return true
+}
+
+// rename is a removal and an addition, unless the file moved with the folder that it is about.
+func (b *builder) rename(c git.Change) (matters bool) {
+	was, is := b.Kind(c.Old), b.Kind(c.Path)
+	if was == "" && is == "" {
+		if merge := b.merging(c.Path); merge != nil {
+			return b.merge(c.Old, c.Path, merge)
+		}
+		return false
+	}
+	if was != "" && was == is && was != Script && was != Protected && b.moves[path.Dir(c.Old)] == path.Dir(c.Path) {
+		if merge := b.merging(c.Path); merge != nil {
+			return b.merge(c.Old, c.Path, merge)
+		}
+		old, err := b.base.Read(c.Old)
+		now, err2 := b.after(c.Path)
+		if err == nil && err2 == nil && bytes.Equal(old, now) {
+			return false
+		}
+		b.putBack(c.Path, c.Old)
+		return true
+	}
+	restored := b.restore(c.Old)
+	return b.remove(c.Path) || restored
+}
+
+// moves lists folders of which the work moved files to another.
+func moves(changes []git.Change, kind func(string) Kind) map[string]string {
+	list := map[string]string{}
+	for _, c := range changes {
+		if c.Kind == git.Renamed && kind(c.Old) == "" && kind(c.Path) == "" && path.Dir(c.Old) != path.Dir(c.Path) {
+			list[path.Dir(c.Old)] = path.Dir(c.Path)
+		}
+	}
+	return list
+}
+
+// clear removes new files from where files of the base are put: in their folder's place, or below them.
+func (b *builder) clear() {
+	edited := map[string]bool{}
+	for _, e := range b.Edits {
+		edited[e.Path] = true
+	}
+	for file := range b.put {
+		for dir := path.Dir(file); dir != "."; dir = path.Dir(dir) {
+			if b.added[dir] && !edited[dir] {
+				edited[dir] = true
+				b.Edits = append(b.Edits, Edit{Path: dir})
+			}
+		}
+	}
+	for file := range b.added {
+		for dir := path.Dir(file); dir != "."; dir = path.Dir(dir) {
+			if b.put[dir] && !edited[file] {
+				edited[file] = true
+				b.Edits = append(b.Edits, Edit{Path: file})
+			}
+		}
+	}
+}

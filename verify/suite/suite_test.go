@@ -1,0 +1,470 @@
+package suite
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"ralph/internal/git"
+	"ralph/internal/testing/check"
+	_ "ralph/internal/testing/seeded"
+)
+
+// files are texts by path.
+type files map[string]string
+
+func (f files) read(path string) ([]byte, error) {
+	if text, ok := f[path]; ok {
+		return []byte(text), nil
+	}
+	for name := range f {
+		if strings.HasPrefix(name, path+"/") {
+			return nil, fmt.Errorf("a folder: %w", git.ErrTooLarge)
+		}
+	}
+	return nil, fs.ErrNotExist
+}
+
+// changes compares two trees as git does: a file whose text is in a new one was renamed.
+func changes(base, work files) (list []git.Change) {
+	taken := map[string]bool{}
+	for _, old := range slices.Sorted(maps.Keys(base)) {
+		text, still := work[old]
+		if still {
+			if text != base[old] {
+				list = append(list, git.Change{Path: old, Kind: git.Modified})
+			}
+			continue
+		}
+		c := git.Change{Path: old, Kind: git.Deleted}
+		for _, path := range slices.Sorted(maps.Keys(work)) {
+			if _, was := base[path]; !was && !taken[path] && similar(base[old], work[path]) {
+				taken[path], c = true, git.Change{Path: path, Old: old, Kind: git.Renamed}
+				break
+			}
+		}
+		list = append(list, c)
+	}
+	for _, path := range slices.Sorted(maps.Keys(work)) {
+		if _, was := base[path]; !was && !taken[path] {
+			list = append(list, git.Change{Path: path, Kind: git.Added})
+		}
+	}
+	return list
+}
+
+// similar goes by the first line, which is most of these files.
+func similar(a, b string) bool {
+	first, _, _ := strings.Cut(a, "\n")
+	return first != "" && strings.HasPrefix(b, first)
+}
+
+// apply makes the tree in which the old files check the work.
+func apply(base, work files, edits []Edit) files {
+	tree := maps.Clone(work)
+	for _, e := range edits {
+		switch {
+		case e.From != "":
+			tree[e.Path] = base[e.From]
+		case e.Content != nil:
+			tree[e.Path] = string(e.Content)
+		default:
+			delete(tree, e.Path)
+		}
+	}
+	return tree
+}
+
+func plan(t *testing.T, base, work files, protect []string, gates ...string) (Plan, files) {
+	t.Helper()
+	s, err := Of(Base{
+		Gates: gates, Protect: protect, Read: base.read,
+		Files: func() ([]string, error) { return slices.Sorted(maps.Keys(base)), nil },
+	})
+	check.OK(t, err)
+	p, err := s.Plan(changes(base, work), work.read)
+	check.OK(t, err)
+	return p, apply(base, work, p.Edits)
+}
+
+func TestFilesAreOfAKind(t *testing.T) {
+	t.Parallel()
+	base := files{
+		"Makefile":   "include mk/lint.mk\ntest: ## runs all\n\t@./scripts/unit.sh -v\nserve:\n\tgo run ./cmd/server\n",
+		"mk/lint.mk": "lint:\n\tpython3 tools/lint.py\n", "tools/lint.py": "import subprocess\nsubprocess.run(['tools/rules.json'])\n", "tools/rules.json": "{}",
+		"scripts/unit.sh": "#!/bin/sh\n. \"$(dirname \"$0\")/lib.sh\"\ngo test ./...\n", "scripts/lib.sh": "set -e\n", "scripts/release.sh": "git tag\n",
+		"cmd/server/main.go": "package main\n", "hello.sh": "echo hello\n", "all": "#!/bin/sh\nmake test\n",
+		"web/package.json": `{"scripts":{"test":"node scripts/run.js && jest"}}`, "web/scripts/run.js": "1",
+		"tools/gate/main.go": "package main\n", "app.py": "print(1)\n",
+	}
+	s, err := Of(Base{
+		Gates: []string{
+			"make test", "./all", "./hello.sh | grep -q hello", "cd web && npm test", "go run ./tools/gate", "grep -q x README.md", "python app.py --check",
+			"go test ./... && pytest -q",
+		},
+		Protect: []string{"locked/"}, Read: base.read,
+	})
+	check.OK(t, err)
+	want := map[Kind]string{
+		Test: `a_test.go pkg/x_test.go web/a.test.ts src/b.spec.js test/foo.js __tests__/x.tsx tests/test_a.py test_a.py app/tests.py a_test.py
+			tests/it.rs src/tests.rs src/test/java/FooTest.java FooTests.cs App.Tests/FooTests.cs spec/a_spec.rb test/a_test.rb tests/FooTest.php
+			t/basic.t tests/a.bats run_test.sh FooSpec.kt test/a_test.exs lib/a_test.dart e2e/login.cy.ts features/test_login.feature x_unittest.cc test/runtests.jl`,
+		Fixture: `testdata/a.txt pkg/testdata/x_test.go src/__snapshots__/a.snap tests/data.json test/fixtures/a.bin expected.txt out.golden tests/common/mod.rs
+			tests/helpers.py internal/testutil/assert.go src/test/resources/a.xml golden/a.json cassettes/x.yml`,
+		Settings: `conftest.py tests/conftest.py pytest.ini tox.ini .coveragerc jest.config.js jest.config.mts vitest.config.ts .mocharc.json karma.conf.js
+			babel.config.js .npmrc .cargo/config.toml .config/nextest.toml go.work .golangci.yml eslint.config.js ruff.toml mypy.ini sitecustomize.py
+			evil.pth .env .env.test .husky/pre-commit phpunit.xml .rspec spec/spec_helper.rb package.json web/package.json pyproject.toml setup.cfg Cargo.toml go.mod tsconfig.json
+			pom.xml __mocks__/fs.js tests/__init__.py cypress/support/e2e.js rust-toolchain.toml vendor/github.com/stretchr/testify/assert/assert.go`,
+		Script:    `Makefile GNUmakefile mk/lint.mk scripts/unit.sh scripts/lib.sh tools/lint.py tools/rules.json all web/scripts/run.js tools/gate/main.go`,
+		Protected: `locked/a locked/a_test.go`,
+		"": `main.go testing.go contest.go latest.py src/main/java/PodSpec.java cmd/server/main.go hello.sh app.py README.md config/app.toml locales/en.json
+			package-lock.json go.sum Cargo.lock docs/test_plan.md specs/openapi.yaml .env.example vendor/github.com/a/b/c_test.go node_modules/x/test/a.js
+			internal/testing/run.go scripts/release.sh .gitignore _old/a_test.go tests/README.md Dockerfile Gemfile`,
+	}
+	for kind, paths := range want {
+		for _, path := range strings.Fields(paths) {
+			check.Equal(t, path, kind, s.Kind(path))
+		}
+	}
+}
+
+func TestOldFilesArePutBack(t *testing.T) {
+	t.Parallel()
+	const goTest = "package a // tests\nfunc TestA(t *testing.T) { if f() != 1 { t.Fatal() } }\n"
+	tests := map[string]struct {
+		base, work files
+		gate       string
+		changed    string // paths of Changed
+		tree       files  // what differs from the work; "-" is not there
+	}{
+		"nothing changed":         {files{"a.go": "1"}, files{"a.go": "2"}, "go test ./...", "", nil},
+		"a test is new":           {files{"a.go": "1"}, files{"a.go": "2", "a_test.go": goTest}, "go test ./...", "", nil},
+		"a test is changed":       {files{"a_test.go": goTest}, files{"a_test.go": "package a\n"}, "go test ./...", "a_test.go", files{"a_test.go": goTest}},
+		"a test is deleted":       {files{"a_test.go": goTest}, files{}, "go test ./...", "a_test.go", files{"a_test.go": goTest}},
+		"a test is renamed":       {files{"a_test.go": goTest}, files{"b_test.go": goTest + "// more\n"}, "go test ./...", "b_test.go", files{"a_test.go": goTest, "b_test.go": "-"}},
+		"a test hides":            {files{"a_test.go": goTest}, files{"_a_test.go": goTest}, "go test ./...", "_a_test.go", files{"a_test.go": goTest}},
+		"a snapshot is changed":   {files{"__snapshots__/a.snap": "1"}, files{"__snapshots__/a.snap": "2"}, "npx jest", "__snapshots__/a.snap", files{"__snapshots__/a.snap": "1"}},
+		"settings are new":        {files{"test_a.py": "a"}, files{"test_a.py": "a", "conftest.py": "collect_ignore"}, "pytest", "conftest.py", files{"conftest.py": "-"}},
+		"a runner is shadowed":    {files{"test_a.py": "a"}, files{"test_a.py": "a", "pytest.py": "exit"}, "python -m pytest", "pytest.py", files{"pytest.py": "-"}},
+		"a program is shadowed":   {files{"a_test.go": "a"}, files{"a_test.go": "a", "bin/go": "exit"}, "go test ./...", "bin/go", files{"bin/go": "-"}},
+		"a Makefile is shadowed":  {files{"Makefile": "test:\n\tgo test\n"}, files{"Makefile": "test:\n\tgo test\n", "GNUmakefile": "test:\n"}, "make test", "GNUmakefile", files{"GNUmakefile": "-"}},
+		"a script is emptied":     {files{"check.sh": "go test"}, files{"check.sh": "exit 0"}, "./check.sh", "check.sh", files{"check.sh": "go test"}},
+		"a script runs a new one": {files{"check.sh": "[ -f ci/local.sh ] && . ci/local.sh; go test"}, files{"check.sh": "[ -f ci/local.sh ] && . ci/local.sh; go test", "ci/local.sh": "exit 0"}, "./check.sh", "ci/local.sh", files{"ci/local.sh": "-"}},
+		"a new test ends the run": {files{"a_test.go": "a"}, files{"a_test.go": "a", "main_test.go": "func TestMain(m *testing.M) { os.Exit(0) }"}, "go test", "main_test.go", files{"main_test.go": "-"}},
+		"a new test comes along":  {files{"a_test.go": goTest}, files{"a_test.go": "package a", "b_test.go": "package b"}, "go test", "a_test.go", files{"a_test.go": goTest, "b_test.go": "-"}},
+		"a folder is cut off":     {files{"a/a_test.go": goTest}, files{"a/a_test.go": goTest, "a/go.mod": "module a"}, "go test ./...", "a/go.mod", files{"a/go.mod": "-"}},
+		"a new module":            {files{"a/a_test.go": goTest}, files{"a/a_test.go": goTest, "b/go.mod": "module b"}, "go test ./...", "", nil},
+		"the work is a script":    {files{"hello.sh": "echo 1"}, files{"hello.sh": "echo 2"}, `[ "$(./hello.sh)" = 2 ]`, "", nil},
+		"the gate names the work": {files{"README.md": "1"}, files{"README.md": "hello"}, "grep -q hello README.md", "", nil},
+		"what tests is in the way": {
+			files{"tests/a": "1"}, files{"tests": "2"}, "true", "tests/a", files{"tests": "-", "tests/a": "1"},
+		},
+		"a folder is in the way": {
+			files{"conftest.py": "1"}, files{"conftest.py/x": "2"}, "pytest", "conftest.py", files{"conftest.py": "1", "conftest.py/x": "-"},
+		},
+		"a package moves with its tests": {
+			files{"a/a.go": "package a // code", "a/a_test.go": goTest},
+			files{"b/a.go": "package a // code, more", "b/a_test.go": "package a // tests\n"},
+			"go test ./...", "b/a_test.go",
+			files{"b/a_test.go": goTest},
+		},
+		"a package moves with its tests as they are": {
+			files{"a/a.go": "package a // code", "a/a_test.go": goTest}, files{"b/a.go": "package a // code", "b/a_test.go": goTest}, "go test ./...", "", nil,
+		},
+		"tests within a source of Rust": {
+			files{"src/lib.rs": "fn f() -> char { '{' }\n#[cfg(test)]\nmod tests {\n  #[test] fn a() { assert!(f(), \"}\"); }\n}\n"},
+			files{"src/lib.rs": "fn f() -> char { '}' }\n#[cfg(test)]\nmod tests {\n  #[test] #[ignore] fn a() { }\n}\nfn g() {}\n"},
+			"cargo test", "src/lib.rs",
+			files{"src/lib.rs": "fn f() -> char { '}' }\n#[cfg(test)]\nmod tests {\n  #[test] fn a() { assert!(f(), \"}\"); }\n}\nfn g() {}\n"},
+		},
+		"other lines of Rust":     {files{"src/lib.rs": "fn f() {}\n#[cfg(test)]\nmod tests { }\n"}, files{"src/lib.rs": "fn f() { 1 }\n#[cfg(test)]\nmod tests { }\n"}, "cargo test", "", nil},
+		"a build file, its tests": {files{"pom.xml": "<a>\n</a>"}, files{"pom.xml": "<a>\n<skipTests>true</skipTests>\n</a>"}, "mvn test", "pom.xml", files{"pom.xml": "<a>\n</a>"}},
+		"a build file, a library": {files{"pom.xml": "<a>\n</a>"}, files{"pom.xml": "<a>\n<dependency>x</dependency>\n</a>"}, "mvn test", "", nil},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, tree := plan(t, tt.base, tt.work, nil, tt.gate)
+			var changed []string
+			for _, c := range p.Changed {
+				changed = append(changed, c.Path)
+			}
+			check.Equal(t, "changed", tt.changed, strings.Join(changed, " "))
+			want := maps.Clone(tt.work)
+			for path, text := range tt.tree {
+				if want[path] = text; text == "-" {
+					delete(want, path)
+				}
+			}
+			check.Equal(t, "tree", want, tree)
+		})
+	}
+}
+
+func TestAFileThatIsPartlyWorkKeepsThatPart(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct{ file, base, work, want string }{
+		"a script of npm": {
+			"package.json", `{"scripts":{"test":"jest","start":"a"},"dependencies":{"a":"1"}}`,
+			`{"scripts":{"test":"true","start":"b","new":"c","pretest":"d"},"dependencies":{"a":"2","b":"1"},"jest":{"testPathIgnorePatterns":["x"]}}`,
+			`{"dependencies":{"a":"2","b":"1"},"scripts":{"new":"c","start":"b","test":"jest"}}`,
+		},
+		"a dependency":              {"package.json", `{"dependencies":{}}`, `{"dependencies":{"a":"1"}}`, ""},
+		"a runner from a folder":    {"package.json", `{"devDependencies":{"jest":"^29"}}`, `{"devDependencies":{"jest":"file:./fake"}}`, `{"devDependencies":{"jest":"^29"}}`},
+		"another version of it":     {"package.json", `{"devDependencies":{"jest":"^29"}}`, `{"devDependencies":{"jest":"^30"}}`, ""},
+		"what npm cannot read":      {"package.json", `{"scripts":{}}`, `{"scripts":`, `{"scripts":{}}`},
+		"pytest in a pyproject":     {"pyproject.toml", "[project]\nname = 'a'\n", "[project]\nname = 'b'\n[tool.pytest.ini_options]\naddopts = '-k nothing'\n", "[project]\nname = 'b'\n\n[tool]\n"},
+		"the rest of a pyproject":   {"pyproject.toml", "[tool.ruff]\na = 1\n", "[project]\nname = 'b'\n[tool.ruff]\na = 1\n", ""},
+		"a test of cargo":           {"Cargo.toml", "[package]\nname = 'a'\n", "[package]\nname = 'a'\nautotests = false\n[patch.crates-io]\nx = {path = 'x'}\n[dependencies]\ny = '1'\n", "[dependencies]\ny = '1'\n\n[package]\nname = 'a'\n"},
+		"a section of a setup.cfg":  {"setup.cfg", "[metadata]\nname = a\n[tool:pytest]\ntestpaths = tests\n", "[metadata]\nname = b\n[tool:pytest]\naddopts = --co\n", "[metadata]\nname = b\n[tool:pytest]\ntestpaths = tests\n"},
+		"a replaced module":         {"go.mod", "module a\n\ngo 1.22\n", "module a\n\ngo 1.22\n\nrequire b v1.0.0\n\nreplace github.com/stretchr/testify => ./fake\n", "module a\n\ngo 1.22\n\nrequire b v1.0.0\n"},
+		"a folder left out of a go": {"go.mod", "module a\n\ngo 1.25\n", "module a\n\ngo 1.25\n\nignore ./broken\n", "module a\n\ngo 1.25\n"},
+		"a required module":         {"go.mod", "module a\n", "module a\n\nrequire b v1.0.0\n", ""},
+		"how strict a compiler is":  {"tsconfig.json", `{"compilerOptions":{"strict":true, /* as ever */ "target":"es5",}}`, `{"compilerOptions":{"strict":false,"target":"es6"},"exclude":["**/*.test.ts"]}`, `{"compilerOptions":{"strict":true,"target":"es6"}}`},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, tree := plan(t, files{tt.file: tt.base, "a_test.go": ""}, files{tt.file: tt.work, "a_test.go": ""}, nil, "npm test")
+			if tt.want == "" {
+				check.Equal(t, "changed", 0, len(p.Changed))
+				return
+			}
+			check.That(t, len(p.Changed) == 1, "got %v", p.Changed)
+			got, err := tree.read(tt.file)
+			check.OK(t, err)
+			if strings.HasSuffix(tt.file, ".json") {
+				table, err := readJSON(got)
+				check.OK(t, err)
+				want, err := readJSON([]byte(tt.want))
+				check.OK(t, err)
+				check.Equal(t, "content", want, table)
+				return
+			}
+			check.Equal(t, "content", tt.want, string(got))
+		})
+	}
+}
+
+// TestAGateThatTheWorkMadePossibleTellsNothing about the old files: there was nothing to run.
+func TestAGateThatTheWorkMadePossibleTellsNothing(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		base, work files
+		gate       string
+		green      bool // before the work
+		want       bool
+	}{
+		"a changed test":            {files{"a_test.go": "1"}, files{"a_test.go": "2"}, "go test ./...", false, true},
+		"a new script":              {files{"a_test.go": "1"}, files{"a_test.go": "2", "check.sh": "go test"}, "./check.sh", false, false},
+		"a new Makefile":            {files{"a_test.go": "1"}, files{"a_test.go": "2", "Makefile": "test:\n"}, "make test", false, false},
+		"a new target":              {files{"a_test.go": "1", "Makefile": "all:\n"}, files{"a_test.go": "2", "Makefile": "test:\n"}, "make test", false, false},
+		"a target that was":         {files{"a_test.go": "1", "Makefile": "test:\n"}, files{"a_test.go": "2", "Makefile": "test: x\n"}, "make test", false, true},
+		"a target from outside":     {files{"a_test.go": "1", "Makefile": "include x.mk\n"}, files{"a_test.go": "2", "Makefile": "include x.mk\n"}, "make test", false, true},
+		"a new script of npm":       {files{"a.test.js": "1", "package.json": "{}"}, files{"a.test.js": "2", "package.json": `{"scripts":{"test":"jest"}}`}, "npm test", false, false},
+		"a built program":           {files{"a_test.go": "1"}, files{"a_test.go": "2"}, ".venv/bin/pytest", false, true},
+		"the first settings, red":   {files{"a.py": "1"}, files{"a.py": "2", "pytest.ini": "x", "test_a.py": "1"}, "pytest", false, false},
+		"the first settings, green": {files{"a.py": "1"}, files{"a.py": "2", "ruff.toml": "x"}, "ruff check", true, true},
+		"settings for old tests":    {files{"test_a.py": "1"}, files{"test_a.py": "1", "pytest.ini": "x"}, "pytest", false, true},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, _ := plan(t, tt.base, tt.work, nil, tt.gate)
+			check.That(t, len(p.Changed) > 0, "nothing changed")
+			check.Equal(t, "tells", tt.want, p.Tells(tt.gate, tt.green))
+		})
+	}
+}
+
+// TestWhatIsNoTextIsPutBack, too: nobody reads it.
+func TestWhatIsNoTextIsPutBack(t *testing.T) {
+	t.Parallel()
+	dir, objects := t.TempDir(), filepath.Join(t.TempDir(), "objects")
+	at := func(name string) string { return filepath.Join(dir, name) }
+	write := func(name, text string) {
+		t.Helper()
+		check.OK(t, os.MkdirAll(filepath.Dir(at(name)), 0o700))
+		check.OK(t, os.WriteFile(at(name), []byte(text), 0o700))
+	}
+	tree := func() string {
+		t.Helper()
+		taken, err := git.Take(t.Context(), dir, objects)
+		check.OK(t, err)
+		return taken.Tree
+	}
+	check.OK(t, exec.CommandContext(t.Context(), "git", "init", "-q", dir).Run())
+	write("check.sh", "scripts/a.sh\n")
+	write("scripts/real.sh", "go test\n")
+	write("tests/a.bin", "\x00\xff")
+	check.OK(t, os.Symlink("real.sh", at("scripts/a.sh")))
+	check.OK(t, exec.CommandContext(t.Context(), "git", "init", "-q", at("tests/sub")).Run())
+	write("tests/sub/x", "1")
+	base := tree()
+
+	check.OK(t, os.Chmod(at("check.sh"), 0o600))
+	check.OK(t, os.Remove(at("scripts/a.sh")))
+	write("scripts/a.sh", "exit 0\n")
+	write("scripts/real.sh", "exit 0\n")
+	write("tests/a.bin", "\x00\xfe")
+	write("tests/sub/x", "2")
+	write("main.go", "package main\n")
+	work := tree()
+
+	d, err := git.Compare(t.Context(), dir, objects, base, work, 0)
+	check.OK(t, err)
+	before, after, end := git.Contents(t.Context(), dir, objects, base, work, 1<<20)
+	defer end()
+	s, err := Of(Base{Gates: []string{"./check.sh"}, Read: before})
+	check.OK(t, err)
+	p, err := s.Plan(d.Changes, after)
+	check.OK(t, err)
+	var want []Edit
+	for _, name := range []string{"check.sh", "scripts/a.sh", "scripts/real.sh", "tests/a.bin", "tests/sub/x"} {
+		want = append(want, Edit{Path: name, From: name})
+	}
+	check.Equal(t, "edits", want, p.Edits)
+}
+
+func TestWhatCannotBeReadIsAnError(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("damaged")
+	read := func(string) ([]byte, error) { return nil, broken }
+	_, err := Of(Base{Gates: []string{"make test"}, Read: read})
+	check.That(t, errors.Is(err, broken), "got %v", err)
+	s, err := Of(Base{Gates: []string{"go test ./..."}, Read: read})
+	check.OK(t, err)
+	_, err = s.Plan([]git.Change{{Path: "package.json", Kind: git.Modified}}, read)
+	check.That(t, errors.Is(err, broken), "got %v", err)
+}
+
+// TestAGateThatNamesNoFileReadsNothing: most projects pay nothing for being asked.
+func TestAGateThatNamesNoFileReadsNothing(t *testing.T) {
+	t.Parallel()
+	read := func(path string) ([]byte, error) { t.Errorf("%s is read", path); return nil, fs.ErrNotExist }
+	s, err := Of(Base{Gates: []string{"go test ./...", "go vet ./...", "pytest -q", "cargo test", "test -f README.md"}, Read: read})
+	check.OK(t, err)
+	p, err := s.Plan([]git.Change{{Path: "main.go", Kind: git.Modified}, {Path: "a.py", Kind: git.Added}}, read)
+	check.That(t, err == nil && len(p.Changed)+len(p.Edits) == 0, "got %v, %v", p, err)
+}
+
+// TestTheOldFilesAreAllBack is what a plan is for, whatever the work did: every file that checked it is as it was, and
+// there is no other.
+func TestTheOldFilesAreAllBack(t *testing.T) {
+	t.Parallel()
+	names := []string{
+		"a.go", "a_test.go", "pkg/b.go", "pkg/b_test.go", "testdata/x", "testdata", "conftest.py", "conftest.py/x", "tests/test_a.py", "tests", "tests/data.json",
+		"check.sh", "ci/lib.sh", "GNUmakefile", "Makefile", "jest.config.js", "locked/a", "README.md", "bin/go",
+	}
+	texts := []string{"one\n", "two\n", "three\n", "one\nmore\n"}
+	tree := rapid.Custom(func(t *rapid.T) files {
+		f := files{}
+		for _, name := range names {
+			inTheWay := slices.ContainsFunc(slices.Collect(maps.Keys(f)), func(o string) bool { return strings.HasPrefix(name, o+"/") || strings.HasPrefix(o, name+"/") })
+			if text := rapid.SampledFrom(append(texts, "")).Draw(t, name); text != "" && !inTheWay {
+				f[name] = text
+			}
+		}
+		return f
+	})
+	rapid.Check(t, func(rt *rapid.T) {
+		base, work := tree.Draw(rt, "base"), tree.Draw(rt, "work")
+		if _, is := base["check.sh"]; is {
+			base["check.sh"] = "make -f Makefile test && . ci/lib.sh\n"
+		}
+		s, err := Of(Base{
+			Gates: []string{"./check.sh", "go test ./..."}, Protect: []string{"locked/"}, Read: base.read,
+			Files: func() ([]string, error) { return slices.Sorted(maps.Keys(base)), nil },
+		})
+		check.OK(t, err)
+		all := changes(base, work)
+		p, err := s.Plan(all, work.read)
+		check.OK(t, err)
+		if len(p.Changed) == 0 {
+			return
+		}
+		got := apply(base, work, p.Edits)
+		moved := map[string]string{}
+		for _, e := range p.Edits {
+			if e.From != "" && e.From != e.Path {
+				moved[e.From] = e.Path
+			}
+		}
+		for _, c := range all { // with its folder, as it was
+			if c.Kind == git.Renamed && base[c.Old] == work[c.Path] && got[c.Path] == work[c.Path] {
+				moved[c.Old] = c.Path
+			}
+		}
+		for name, text := range base {
+			at := name
+			if to := moved[name]; to != "" {
+				at = to
+			}
+			if s.Kind(name) != "" && got[at] != text {
+				rt.Fatalf("%s is %q, was %q; edits %+v", name, got[at], text, p.Edits)
+			}
+		}
+		for name := range got {
+			_, was := base[name]
+			if !was && s.Kind(name) != "" && !slices.Contains(slices.Collect(maps.Values(moved)), name) {
+				rt.Fatalf("%s is new; edits %+v", name, p.Edits)
+			}
+			if parts := strings.SplitAfter(name, "/"); len(parts) == 2 && got[strings.TrimSuffix(parts[0], "/")] != "" {
+				rt.Fatalf("%s is a folder and a file", parts[0])
+			}
+		}
+	})
+}
+
+// TestALargeProjectIsNotSlow: what is looked at grows with the change, and not with a Makefile or the project.
+func TestALargeProjectIsNotSlow(t *testing.T) {
+	t.Parallel()
+	var mk strings.Builder
+	for i := range 40_000 {
+		fmt.Fprintf(&mk, "t%d: scripts/s%d.sh $(X)\n\t@scripts/s%d.sh a b\n", i, i, i)
+	}
+	reads := 0
+	read := func(path string) ([]byte, error) {
+		if reads++; path == "Makefile" {
+			return []byte(mk.String()), nil
+		}
+		return nil, fs.ErrNotExist
+	}
+	s, err := Of(Base{Gates: []string{"make t1"}, Read: read})
+	check.OK(t, err)
+	check.That(t, reads <= maxReads, "%d files are read", reads)
+	check.Equal(t, "kind", Script, s.Kind("Makefile"))
+}
+
+func FuzzMixed(f *testing.F) {
+	f.Add("package.json", `{"scripts":{"test":"a"}}`, `{"scripts":null}`)
+	f.Add("pyproject.toml", "[tool.pytest]\na=1\n", "tool = 1\n")
+	f.Add("Cargo.toml", "lib = 1\n", "[lib]\ntest=false\n[[test]]\nname='a'\n")
+	f.Add("go.mod", "module a\nreplace b => c v1.0.0\n", "module a\n")
+	f.Add("setup.cfg", "[tool:pytest]\n", "[")
+	f.Add("tsconfig.json", "{// a\n}", `{"compilerOptions":[]}`)
+	f.Add("src/lib.rs", "#[cfg(test)] mod t { '{' }", "#[cfg(test)] mod t {")
+	f.Fuzz(func(t *testing.T, name, base, work string) {
+		merge := mixed(name, nil)
+		if merge == nil {
+			merge = mergeRust
+		}
+		text, err := merge([]byte(base), []byte(work))
+		if err != nil {
+			return
+		}
+		again, err := merge([]byte(base), text)
+		if name != "src/lib.rs" && (err != nil || string(again) != string(text)) {
+			t.Errorf("merged twice: %q, then %q, %v", text, again, err)
+		}
+	})
+}
