@@ -21,6 +21,7 @@ type followed struct {
 	words   map[string]bool // all that commands consist of
 	mute    map[string]bool // gates that run what the base does not have
 	needs   map[string][]string
+	entries []entry
 	err     error
 }
 
@@ -30,7 +31,7 @@ const (
 )
 
 func follow(gates []string, read Read) (*followed, error) {
-	f := &followed{read, 0, map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string][]string{}, nil}
+	f := &followed{read, 0, map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string][]string{}, nil, nil}
 	for _, gate := range gates {
 		f.direct(gate)
 		f.commands(gate, gate, "", 0)
@@ -59,7 +60,10 @@ var (
 	goal      = lazyregexp.New(`\b(?:g?make|just)\s+(?:-\w\s+)*([a-zA-Z][\w.-]*)|\b(?:npm|pnpm|yarn)\s+(?:run(?:-script)?\s+([\w:.-]+)|(test|t)\b)`)
 	folder    = lazyregexp.New(`(?:\bcd\s+|-C\s*|--(?:prefix|cwd|dir|directory)[ =])["']?([\w./-]+)`)
 	submodule = lazyregexp.New(`-m\s+([\w]+(?:\.\w+)+)`)
-	checks    = lazyregexp.New(`(?i)(?:^|[/_.-])(?:checks?|tests?|verify|verification|validate|lint|ci|gates?|tools?|scripts?|hack|xtask|build|dev|smoke|e2e|suite|qa|runner|run_?(?:all|tests?)?)(?:$|[/_.-])`)
+	document  = lazyregexp.New(`\bdoctest\s+(?:-\S+\s+)*(\S+\.\w+)`)
+	// list is a file that a script may read to know what to check, or how strictly.
+	list   = lazyregexp.New(`^(?:[\w./-]*/)?(?:\.[a-z][\w-]+|[\w-]+\.(?:txt|list|lst|cfg|conf|ini|rc|csv|tsv|baseline)|[\w-]*(?:ignore|allow|skip|exclude|baseline|threshold)[\w-]*)$`)
+	checks = lazyregexp.New(`(?i)(?:^|[/_.-])(?:checks?|tests?|verify|verification|validate|lint|ci|gates?|tools?|scripts?|hack|xtask|build|dev|smoke|e2e|suite|qa|runner|run_?(?:all|tests?)?)(?:$|[/_.-])`)
 )
 
 // starters read a file of their own, the first of these.
@@ -74,12 +78,16 @@ var starters = map[string][]string{
 // direct takes the program that a gate runs for a script, whatever its name, unless what it prints is checked: then it
 // may be the work.
 func (f *followed) direct(gate string) {
+	for _, m := range document().FindAllStringSubmatch(gate, -1) {
+		f.scripts[path.Clean(m[1])] = true
+	}
 	for _, part := range separator().Split(gate, -1) {
 		m := opening().FindStringSubmatch(strings.TrimSpace(part))
 		if m == nil || subject().MatchString(part) || !strings.ContainsAny(m[1], "/.") {
 			continue
 		}
 		file := path.Clean(m[1])
+		f.entries = append(f.entries, entry{file: file})
 		if text, there := f.text(file); there {
 			f.script(file, text, gate, 0)
 		} else {
@@ -118,7 +126,8 @@ func (f *followed) commands(text, gate, in string, depth int) {
 		switch {
 		case starts:
 			f.start(text, gate, dirs, names, depth)
-		case strings.Contains(word, ".mk"), strings.ContainsAny(word, "/.") && (checks().MatchString(word) || path.Ext(word) == ".sh" && depth > 0):
+		case strings.Contains(word, ".mk"), strings.ContainsAny(word, "/.") && (checks().MatchString(word) || path.Ext(word) == ".sh" && depth > 0),
+			depth > 0 && list().MatchString(word):
 			f.named(word, gate, dirs, last == "run", depth)
 		}
 		last = word
@@ -127,18 +136,27 @@ func (f *followed) commands(text, gate, in string, depth int) {
 
 // start follows what a program reads that runs other commands by name.
 func (f *followed) start(text, gate string, dirs, names []string, depth int) {
-	var missing []string
+	var missing, goals []string
+	for _, m := range goal().FindAllStringSubmatch(text, -1) {
+		if goals = append(goals, m[1]+m[2]+m[3]); m[3] != "" {
+			goals[len(goals)-1] = "test"
+		}
+	}
 	for _, dir := range dirs {
 		for _, name := range names {
 			file := path.Join(dir, name)
 			content, there := f.text(file)
+			for _, goal := range goals {
+				if depth == 0 {
+					f.entries = append(f.entries, entry{file, goal})
+				}
+			}
 			if !there {
 				missing = append(missing, file)
 				continue
 			}
-			for _, m := range goal().FindAllStringSubmatch(text, -1) {
-				f.mute[gate] = f.mute[gate] || depth == 0 && !defines(content, m[1]+m[2]+m[3])
-			}
+			undefined := func(goal string) bool { return !defines(content, goal) }
+			f.mute[gate] = f.mute[gate] || depth == 0 && slices.ContainsFunc(goals, undefined)
 			for _, other := range missing {
 				f.scripts[other] = f.scripts[other] || path.Dir(other) == path.Dir(file)
 			}
@@ -156,9 +174,6 @@ func (f *followed) start(text, gate string, dirs, names []string, depth int) {
 
 // defines says that a file has something to run by that name, or may have it from elsewhere.
 func defines(text, name string) bool {
-	if name == "t" {
-		name = "test"
-	}
 	return regexp.MustCompile(`(?m)^(?:[^\s#][^=\n]*)?\b`+regexp.QuoteMeta(name)+`\b[^=\n]*:|"`+regexp.QuoteMeta(name)+`"\s*:|^-?s?include|^import|^mod\b|%|\$\(eval`).MatchString(text) || text == ""
 }
 

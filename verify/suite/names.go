@@ -63,14 +63,16 @@ var (
 	testStem  = lazyregexp.New(`^(?:test[_-].+|tests?|.+[_.-](?:tests?|spec|specs|unittest|cy|e2e|SUITE))$`)
 	camelStem = lazyregexp.New(`[a-z0-9](?:Tests?|TestCase|IT)$|^Tests?[A-Z]`)
 	specStem  = lazyregexp.New(`[a-z0-9](?:Specs?|Suite)$`)
-	dataName  = lazyregexp.New(`(?i)^(?:expected|golden)\b|[._-](?:expected|golden|approved|snap|want)(?:\.\w+)?$`)
+	dataName  = lazyregexp.New(`(?i)^(?:expected|golden|test(?:ing)?[_-]?(?:utils?|helpers?|support|lib|kit))\b|[._-](?:expected|golden|approved|snap|want)(?:\.\w+)?$`)
 	helper    = lazyregexp.New(`(?i)helper|setup|util|common|support|mock|stub|fixture|config|^index$|^mod$`)
+	// asserting is how packages of Go are called that tests use.
+	asserting = lazyregexp.New(`(?:^|/)(?:\w*(?:check|assert|expect|must|require|verify|equal|compare|fake|stub|mock|harness)\w*)(?:/\w+)?\.go$`)
 	projectOf = lazyregexp.New(`[._-](?:Unit|Integration|Functional)?[Tt]ests?$`) // a folder
 
 	// library is a package that tests are written with, or run by.
 	library = lazyregexp.New(`^(?:@jest|@vitest|@playwright|@testing-library|@types|jest|ts-jest|babel-jest|vitest|mocha|chai|ava|sinon|jasmine|` +
 		`karma|tap|tape|c8|nyc|istanbul|cypress|playwright|supertest|eslint|typescript|ts-node|tsx|expect|uvu|qunit|testify|gomega|ginkgo|` +
-		`gotest\.tools|go-cmp|rapid|proptest|quickcheck|rstest|insta|phpunit|pest|rspec|minitest|pytest|junit)(?:[-_.].*)?$`)
+		`gotest\.tools|gocheck|go-cmp|asserts?|require|rapid|proptest|quickcheck|rstest|insta|phpunit|pest|rspec|minitest|pytest|junit)(?:[-_.].*)?$`)
 	// shadow is a module of Python that is found before the one of the same name that runs tests.
 	shadow = lazyregexp.New(`^(?:src/|lib/|tests?/)?(?:_?pytest|pytest_\w+|unittest2?|doctest|nose2?|hypothesis|pluggy|xdist|tox|nox|coverage)(?:\.py$|/.*\.py$)`)
 )

@@ -19,7 +19,7 @@ func modules(text string) (list []testMod) {
 	if !strings.Contains(text, "#[cfg(") {
 		return nil
 	}
-	code := maskRust(text)
+	code := MaskRust(text)
 	for at := 0; at < len(code); {
 		m := testModule().FindStringSubmatchIndex(code[at:])
 		if m == nil {
@@ -70,9 +70,9 @@ func mergeRust(base, work []byte) ([]byte, error) {
 	return []byte(out.String()), nil
 }
 
-// maskRust returns a text of Rust with the insides of comments, strings and characters blanked, byte for byte in place: a
+// MaskRust returns a text of Rust with the insides of comments, strings and characters blanked, byte for byte in place: a
 // bracket or an attribute in it is code. A quote may also begin a lifetime.
-func maskRust(text string) string {
+func MaskRust(text string) string {
 	return notCode().ReplaceAllStringFunc(text, func(s string) string { return strings.Repeat(" ", len(s)) })
 }
 

@@ -3,6 +3,7 @@
 package suite
 
 import (
+	"bytes"
 	"path"
 
 	"ralph/internal/glob"
@@ -55,6 +56,11 @@ func (s *Suite) Kind(file string) Kind {
 	for dir := path.Dir(file); kind == "" && dir != "."; dir = path.Dir(dir) {
 		if s.runs.scripts[dir] {
 			return Script
+		}
+	}
+	if kind == "" && asserting().MatchString(file) {
+		if text, err := s.base.Read(file); err == nil && bytes.Contains(text, []byte("\"testing\"\n")) {
+			return Fixture
 		}
 	}
 	return kind

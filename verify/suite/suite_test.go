@@ -104,11 +104,12 @@ func TestFilesAreOfAKind(t *testing.T) {
 		"scripts/unit.sh": "#!/bin/sh\n. \"$(dirname \"$0\")/lib.sh\"\ngo test ./...\n", "scripts/lib.sh": "set -e\n", "scripts/release.sh": "git tag\n",
 		"cmd/server/main.go": "package main\n", "hello.sh": "echo hello\n", "all": "#!/bin/sh\nmake test\n",
 		"web/package.json": `{"scripts":{"test":"node scripts/run.js && jest"}}`, "web/scripts/run.js": "1",
-		"tools/gate/main.go": "package main\n", "app.py": "print(1)\n",
+		"tools/gate/main.go": "package main\n", "app.py": "print(1)\n", "coverage.sh": "[ $n -ge $(cat .minimum) ] && [ -f .rc ] && . ./.rc\n", ".minimum": "80",
+		"internal/assert/assert.go": "package assert\n\nimport (\n\t\"testing\"\n)\n", "internal/checkout/cart.go": "package checkout\n",
 	}
 	s, err := Of(Base{
 		Gates: []string{
-			"make test", "./all", "./hello.sh | grep -q hello", "cd web && npm test", "go run ./tools/gate", "grep -q x README.md", "python app.py --check",
+			"make test", "./all", "./hello.sh | grep -q hello", "cd web && npm test", "go run ./tools/gate", "grep -q x README.md", "python app.py --check", "./coverage.sh", "python -m doctest GUIDE.md",
 			"go test ./... && pytest -q",
 		},
 		Protect: []string{"locked/"}, Read: base.read,
@@ -119,16 +120,16 @@ func TestFilesAreOfAKind(t *testing.T) {
 			tests/it.rs src/tests.rs src/test/java/FooTest.java FooTests.cs App.Tests/FooTests.cs spec/a_spec.rb test/a_test.rb tests/FooTest.php
 			t/basic.t tests/a.bats run_test.sh FooSpec.kt test/a_test.exs lib/a_test.dart e2e/login.cy.ts features/test_login.feature x_unittest.cc test/runtests.jl`,
 		Fixture: `testdata/a.txt pkg/testdata/x_test.go src/__snapshots__/a.snap tests/data.json test/fixtures/a.bin expected.txt out.golden tests/common/mod.rs
-			tests/helpers.py internal/testutil/assert.go src/test/resources/a.xml golden/a.json cassettes/x.yml`,
+			tests/helpers.py internal/testutil/assert.go internal/assert/assert.go testutil.go src/test/resources/a.xml golden/a.json cassettes/x.yml`,
 		Settings: `conftest.py tests/conftest.py pytest.ini tox.ini .coveragerc jest.config.js jest.config.mts vitest.config.ts .mocharc.json karma.conf.js
 			babel.config.js .npmrc .cargo/config.toml .config/nextest.toml go.work .golangci.yml eslint.config.js ruff.toml mypy.ini sitecustomize.py
 			evil.pth .env .env.test .husky/pre-commit phpunit.xml .rspec spec/spec_helper.rb package.json web/package.json pyproject.toml setup.cfg Cargo.toml go.mod tsconfig.json
 			pom.xml __mocks__/fs.js tests/__init__.py cypress/support/e2e.js rust-toolchain.toml vendor/github.com/stretchr/testify/assert/assert.go`,
-		Script:    `Makefile GNUmakefile mk/lint.mk scripts/unit.sh scripts/lib.sh tools/lint.py tools/rules.json all web/scripts/run.js tools/gate/main.go`,
+		Script:    `Makefile GNUmakefile mk/lint.mk scripts/unit.sh scripts/lib.sh tools/lint.py tools/rules.json all web/scripts/run.js tools/gate/main.go coverage.sh .minimum .rc GUIDE.md`,
 		Protected: `locked/a locked/a_test.go`,
 		"": `main.go testing.go contest.go latest.py src/main/java/PodSpec.java cmd/server/main.go hello.sh app.py README.md config/app.toml locales/en.json
 			package-lock.json go.sum Cargo.lock docs/test_plan.md specs/openapi.yaml .env.example vendor/github.com/a/b/c_test.go node_modules/x/test/a.js
-			internal/testing/run.go scripts/release.sh .gitignore _old/a_test.go tests/README.md Dockerfile Gemfile`,
+			internal/testing/run.go scripts/release.sh internal/checkout/cart.go .gitignore _old/a_test.go tests/README.md Dockerfile Gemfile`,
 	}
 	for kind, paths := range want {
 		for _, path := range strings.Fields(paths) {
@@ -333,6 +334,32 @@ func TestWhatIsNoTextIsPutBack(t *testing.T) {
 		want = append(want, Edit{Path: name, From: name})
 	}
 	check.Equal(t, "edits", want, p.Edits)
+}
+
+func TestAGateThatRunsNothingIsIdle(t *testing.T) {
+	t.Parallel()
+	const mk = "lint:\n\tgolint\ntest: # all\n\tgo test ./...\n"
+	tests := map[string]struct {
+		base, work files
+		gate, want string
+	}{
+		"an emptied script":    {files{"check.sh": "go test\n"}, files{"check.sh": "#!/bin/sh\nset -e\necho fine\n"}, "./check.sh", "check.sh"},
+		"a script that leaves": {files{"check.sh": "go test\n"}, files{"check.sh": "exit 0\ngo test\n"}, "sh check.sh", "check.sh"},
+		"a new script":         {files{}, files{"check.sh": "true\n"}, "./check.sh", "check.sh"},
+		"an emptied target":    {files{"Makefile": mk}, files{"Makefile": "lint:\n\tgolint\ntest:\n\t@echo fine\n"}, "make test", "Makefile (test)"},
+		"a new target":         {files{}, files{"Makefile": "test:\n\t@true\n"}, "make test", "Makefile (test)"},
+		"a target with a need": {files{"Makefile": mk}, files{"Makefile": "unit:\n\tgo test\ntest: unit\n\t@echo fine\n"}, "make test", ""},
+		"an emptied script of npm": {
+			files{"package.json": `{"scripts":{"test":"jest"}}`}, files{"package.json": `{"scripts":{"test":"echo no tests && exit 0"}}`}, "npm test", "package.json (test)",
+		},
+		"a script that works":   {files{"check.sh": "go test\n"}, files{"check.sh": "go vet\n"}, "./check.sh", ""},
+		"it never did anything": {files{"check.sh": "true\n"}, files{"check.sh": "echo\n"}, "./check.sh", ""},
+	}
+	for name, tt := range tests {
+		s, err := Of(Base{Gates: []string{tt.gate}, Read: tt.base.read})
+		check.OK(t, err)
+		check.Equal(t, name, tt.want, strings.Join(s.Idle(changes(tt.base, tt.work), tt.work.read), " "))
+	}
 }
 
 func TestWhatCannotBeReadIsAnError(t *testing.T) {
