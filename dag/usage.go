@@ -79,9 +79,11 @@ const (
 	underWay        = `SELECT (SELECT count(*) FROM attempts WHERE ended_at IS NULL AND `
 	failedSince     = `), count(DISTINCT a.task) FROM attempts a JOIN tasks t ON t.n = a.task WHERE t.status = 'failed' AND a.outcome = 'failed' AND a.ended_at > `
 	countFeatureSQL = underWay + `feature = :feature` + failedSince + `
-    coalesce((SELECT max(ended_at) FROM attempts WHERE feature = :feature AND outcome = 'done' AND ended_at > 0), 0) AND a.feature = :feature;`
+    max(coalesce((SELECT max(ended_at) FROM attempts WHERE feature = :feature AND outcome = 'done' AND ended_at > 0), 0),
+        coalesce((SELECT max(ended_at) FROM attempts WHERE feature = :feature AND outcome = 'already_done' AND ended_at > 0), 0)) AND a.feature = :feature;`
 	countSinceSQL = underWay + `+started_at >= :since` + failedSince + `
-    coalesce((SELECT max(ended_at) FROM attempts WHERE started_at >= :since AND outcome = 'done' AND ended_at >= :since), :since - 1) AND a.started_at >= :since;`
+    max(coalesce((SELECT max(ended_at) FROM attempts WHERE started_at >= :since AND outcome = 'done' AND ended_at >= :since), :since - 1),
+        coalesce((SELECT max(ended_at) FROM attempts WHERE started_at >= :since AND outcome = 'already_done' AND ended_at >= :since), 0)) AND a.started_at >= :since;`
 )
 
 // usageOfRuns adds planning, and counts what concerns more than one run: attempts that

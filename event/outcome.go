@@ -28,21 +28,22 @@ type AttemptOutcome string
 
 // The outcomes of an attempt.
 const (
-	AttemptDone        AttemptOutcome = "done"        // completed, and verified if that was asked for
-	AttemptFailed      AttemptOutcome = "failed"      // the agent gave up, or a limit of the task was reached
-	AttemptRetried     AttemptOutcome = "retried"     // verification sent it back
-	AttemptReleased    AttemptOutcome = "released"    // the turn ended without a verdict
-	AttemptTimeout     AttemptOutcome = "timeout"     // it was silent or busy for too long
-	AttemptRefused     AttemptOutcome = "refused"     // the model would not do it
-	AttemptError       AttemptOutcome = "error"       // the agent crashed or broke the protocol
-	AttemptLimited     AttemptOutcome = "limited"     // the provider's rate limit was reached
-	AttemptInterrupted AttemptOutcome = "interrupted" // a person or the machine stopped it
+	AttemptDone        AttemptOutcome = "done"         // completed, and verified if that was asked for
+	AttemptAlreadyDone AttemptOutcome = "already_done" // nothing was left to do, as the verifier found
+	AttemptFailed      AttemptOutcome = "failed"       // the agent gave up, or a limit of the task was reached
+	AttemptRetried     AttemptOutcome = "retried"      // verification sent it back
+	AttemptReleased    AttemptOutcome = "released"     // the turn ended without a verdict
+	AttemptTimeout     AttemptOutcome = "timeout"      // it was silent or busy for too long
+	AttemptRefused     AttemptOutcome = "refused"      // the model would not do it
+	AttemptError       AttemptOutcome = "error"        // the agent crashed or broke the protocol
+	AttemptLimited     AttemptOutcome = "limited"      // the provider's rate limit was reached
+	AttemptInterrupted AttemptOutcome = "interrupted"  // a person or the machine stopped it
 )
 
 // AttemptOutcomes lists them, the best first.
 func AttemptOutcomes() []AttemptOutcome {
 	return []AttemptOutcome{
-		AttemptDone, AttemptFailed, AttemptRetried, AttemptReleased, AttemptTimeout, AttemptRefused, AttemptError, AttemptLimited, AttemptInterrupted,
+		AttemptDone, AttemptAlreadyDone, AttemptFailed, AttemptRetried, AttemptReleased, AttemptTimeout, AttemptRefused, AttemptError, AttemptLimited, AttemptInterrupted,
 	}
 }
 
@@ -53,9 +54,20 @@ func (o AttemptOutcome) Trouble() bool {
 	switch o {
 	case AttemptFailed, AttemptRetried, AttemptTimeout, AttemptRefused, AttemptError:
 		return true
-	case AttemptDone, AttemptReleased, AttemptLimited, AttemptInterrupted:
+	case AttemptDone, AttemptAlreadyDone, AttemptReleased, AttemptLimited, AttemptInterrupted:
 	}
 	return false
+}
+
+// Done reports whether the task was done when the attempt ended.
+func (o AttemptOutcome) Done() bool { return o == AttemptDone || o == AttemptAlreadyDone }
+
+// Remembered is the outcome in the journal, which calls all that is done by one name.
+func (o AttemptOutcome) Remembered() AttemptOutcome {
+	if o.Done() {
+		return AttemptDone
+	}
+	return o
 }
 
 // GateVerdict is what a gate's result counts as.

@@ -18,6 +18,7 @@ import (
 	"ralph/journal"
 	"ralph/knowledge"
 	"ralph/loop/attempt"
+	"ralph/loop/policy"
 	"ralph/prompt"
 	"ralph/strategy"
 )
@@ -186,7 +187,7 @@ func gather(g *dag.Graph, opts Options, run string, t dag.Task, last dag.Attempt
 			}
 		}
 		reason, _ := g.LastFailure(t)
-		in.Retry = &prompt.Retry{Attempt: t.Retries, Max: limit, Reason: reason}
+		in.Retry = &prompt.Retry{Attempt: t.Retries, Max: limit, Reason: reason, Unchanged: strings.HasPrefix(reason, policy.Unchanged)}
 	}
 	logs, _ := g.Logs(t)
 	var said []string
@@ -215,7 +216,7 @@ const previousSize = 64 << 10
 
 // previous reads the end of what the last attempt said.
 func previous(folder string, last dag.Attempt) prompt.Document {
-	if last.ID == "" || folder == "" || last.Outcome == event.AttemptDone {
+	if last.ID == "" || folder == "" || last.Outcome.Done() {
 		return prompt.Document{}
 	}
 	path := filepath.Join(folder, last.Run, last.ID, "answer.md")

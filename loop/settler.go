@@ -65,6 +65,9 @@ func (s settler) record(g *dag.Graph, claim dag.Claim, j attempt.Job, res attemp
 		return "", err
 	}
 	status, err := s.transition(g, claim, j, res, l)
+	if err == nil && d.Outcome == event.AttemptAlreadyDone && status == dag.Done {
+		err = g.AlreadyDone(claim, d.Reason)
+	}
 	if err != nil {
 		return "", err
 	}
@@ -218,5 +221,5 @@ func remembered(d policy.Decision, status dag.Status) event.AttemptOutcome {
 	if d.Action == policy.Retry && (status == dag.Failed || status == event.TaskDeleted) {
 		return event.AttemptFailed
 	}
-	return d.Outcome
+	return d.Outcome.Remembered()
 }

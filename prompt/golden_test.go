@@ -120,12 +120,17 @@ func longDoubt() prompt.VerifyInput {
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	tests := map[string]string{
-		"worker_minimal":  prompt.Build(prompt.Input{Task: prompt.Task{ID: id, Title: "Say hello"}}),
-		"worker_full":     prompt.Build(fullInput()),
-		"worker_cut":      prompt.Build(longInput()),
-		"verify_minimal":  prompt.Verify(prompt.VerifyInput{Task: prompt.Task{ID: id, Title: "Say hello"}}),
-		"verify_full":     prompt.Verify(verifyInput()),
-		"verify_doubt":    prompt.Verify(doubtInput()),
+		"worker_minimal":   prompt.Build(prompt.Input{Task: prompt.Task{ID: id, Title: "Say hello"}}),
+		"worker_full":      prompt.Build(fullInput()),
+		"worker_cut":       prompt.Build(longInput()),
+		"verify_minimal":   prompt.Verify(prompt.VerifyInput{Task: prompt.Task{ID: id, Title: "Say hello"}}),
+		"verify_full":      prompt.Verify(verifyInput()),
+		"verify_doubt":     prompt.Verify(doubtInput()),
+		"verify_unchanged": prompt.Verify(prompt.VerifyInput{Task: prompt.Task{ID: id, Title: "Say hello"}, Unchanged: true}),
+		"verify_cosmetic":  prompt.Verify(prompt.VerifyInput{Task: prompt.Task{ID: id, Title: "Say hello"}, Cosmetic: true}),
+		"worker_unchanged": prompt.Build(prompt.Input{
+			Task: prompt.Task{ID: id, Title: "Say hello"}, Retry: &prompt.Retry{Attempt: 1, Max: 3, Reason: "nothing changed", Unchanged: true},
+		}),
 		"verify_cut":      prompt.Verify(longDoubt()),
 		"unfinished":      prompt.Unfinished(id),
 		"goon":            prompt.GoOn(id),

@@ -71,6 +71,7 @@ func (m Merged) By() []string {
 type Retry struct {
 	Attempt, Max int
 	Reason       string
+	Unchanged    bool // Because nothing changed.
 }
 
 // Git is the state of the working tree.
@@ -110,6 +111,8 @@ type VerifyInput struct {
 	Doubt            Doubt
 	Spec, Plan, Diff Document
 	Gates            []Gate
+	Unchanged        bool // Nothing changed: was the task fulfilled before?
+	Cosmetic         bool // Only white space and comments changed, and the gates passed before.
 	Budget           int
 }
 

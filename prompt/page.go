@@ -41,6 +41,7 @@ type view struct {
 	Instructions, Models string
 	Interrupted          bool
 	Uncommitted          bool
+	Unchanged, Cosmetic  bool
 	Retry                *Retry
 
 	Description, Parent, Prerequisites, Spec, Plan, Reason, Guidance *quote

@@ -53,6 +53,7 @@ func Verify(in VerifyInput) string {
 	}
 	return p.render("verify.md.tmpl", view{
 		ID: cleanID(in.Task.ID), Title: p.inline(in.Task.Title, maxTitle), Spec: spec, Plan: plan, Failed: failed, Changes: changes,
+		Unchanged: in.Unchanged, Cosmetic: in.Cosmetic,
 
 		Description:  p.quote(Document{in.Task.Description, taskCommand(in.Task.ID)}, 18),
 		Diff:         p.quote(in.Diff, diff),

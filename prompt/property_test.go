@@ -83,7 +83,7 @@ func drawInput(t *rapid.T) prompt.Input {
 	if rapid.Bool().Draw(t, "more") {
 		in.Parent = &prompt.Task{ID: text("parent id"), Title: text("parent"), Description: text("parent description")}
 		in.Prerequisites = []prompt.Prerequisite{{ID: text("done id"), Title: text("done"), Summary: text("summary")}}
-		in.Retry = &prompt.Retry{Attempt: rapid.Int().Draw(t, "attempt"), Max: rapid.Int().Draw(t, "max"), Reason: text("reason")}
+		in.Retry = &prompt.Retry{Attempt: rapid.Int().Draw(t, "attempt"), Max: rapid.Int().Draw(t, "max"), Reason: text("reason"), Unchanged: rapid.Bool().Draw(t, "unchanged")}
 		in.Git = &prompt.Git{Branch: text("branch"), Head: text("head"), Uncommitted: texts("uncommitted")}
 		in.Interrupted = rapid.Bool().Draw(t, "interrupted")
 		in.Skills = []prompt.Skill{{Name: text("skill"), Description: text("skill description"), Path: text("skill path")}}
@@ -110,7 +110,8 @@ func TestOtherPromptsHoldForAnyInput(t *testing.T) {
 		checkPrompt(t, prompt.Verify(prompt.VerifyInput{
 			Task: drawTask(t), Spec: drawDocument(t, "spec"), Plan: drawDocument(t, "plan"), Diff: drawDocument(t, "diff"),
 			Gates: []prompt.Gate{{Name: gate, Output: output.Text}}, Budget: budget, Doubt: drawDoubt(t),
-		}), budget, headings(t, "verify_doubt"))
+			Unchanged: rapid.Bool().Draw(t, "unchanged"), Cosmetic: rapid.Bool().Draw(t, "cosmetic"),
+		}), budget, append(headings(t, "verify_doubt"), "## Nothing Changed", "## Only White Space and Comments"))
 		repair := prompt.RepairInput{TaskID: id, Gate: gate, Output: output, Budget: budget}
 		checkPrompt(t, prompt.Repair(repair), budget, headings(t, "repair"))
 		checkPrompt(t, prompt.Drift(id, rapid.SliceOfN(hostile(), 0, 6).Draw(t, "signs")), 0, headings(t, "drift"))

@@ -58,7 +58,7 @@ func LineOf(run dag.Run, receipts []dag.Receipt, life func(dag.Process) dag.Life
 	l.Duration = max(end.Sub(run.StartedAt), 0)
 	last := map[string]event.AttemptOutcome{}
 	for _, r := range receipts {
-		last[r.Task] = r.Outcome
+		last[r.Task] = r.Outcome.Remembered()
 		l.Usage = l.Usage.plus(usageOf(r))
 	}
 	count := map[event.AttemptOutcome]int{}

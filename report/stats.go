@@ -104,7 +104,7 @@ func pace(key string, receipts []dag.Receipt) Pace {
 	took := make([]time.Duration, 0, len(receipts))
 	for _, r := range receipts {
 		took = append(took, max(r.EndedAt.Sub(r.StartedAt), 0))
-		if r.Outcome == event.AttemptDone {
+		if r.Outcome.Done() {
 			p.Done++
 		}
 	}

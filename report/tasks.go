@@ -56,7 +56,7 @@ func (s snapshot) tasks(r *Run) {
 
 func (s snapshot) verified(r *Run, attempts []int) bool {
 	for _, i := range attempts {
-		if r.Attempts[i].Outcome != event.AttemptDone {
+		if !r.Attempts[i].Outcome.Done() {
 			continue
 		}
 		if verified(s.receipts[i]) || len(r.Attempts[i].Gates) > 0 && refused(r.Attempts[i].Gates) == nil {
@@ -77,8 +77,8 @@ func (s snapshot) then(r *Run, t dag.Task, attempts []int) dag.Status {
 		switch {
 		case last.Status != "":
 			return last.Status
-		case last.Outcome == event.AttemptDone, last.Outcome == event.AttemptFailed:
-			return dag.Status(last.Outcome)
+		case last.Outcome.Done(), last.Outcome == event.AttemptFailed:
+			return dag.Status(last.Outcome.Remembered())
 		default:
 			return dag.Pending
 		}

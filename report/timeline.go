@@ -91,7 +91,7 @@ func barClass(a Attempt) string {
 	switch {
 	case !a.Ended():
 		return "running"
-	case a.Outcome == event.AttemptDone:
+	case a.Outcome.Done():
 		return "done"
 	case a.Status == dag.Failed, a.Outcome == event.AttemptFailed:
 		return "failed"

@@ -98,7 +98,7 @@ func Spend(receipts []dag.Receipt, key func(dag.Receipt) (key, title string)) []
 		s := &list[i]
 		s.Title = cmp.Or(title, s.Title)
 		s.Usage = s.Usage.plus(usageOf(r))
-		if r.Outcome == event.AttemptDone {
+		if r.Outcome.Done() {
 			s.Done++
 		}
 		if verified(r) {
@@ -148,7 +148,7 @@ func ModelOf(r dag.Receipt) string { return cmp.Or(r.ModelEffective, r.Model) }
 
 // verified says that an attempt got its task done and that this was checked.
 func verified(r dag.Receipt) bool {
-	if r.Outcome != event.AttemptDone {
+	if !r.Outcome.Done() {
 		return false
 	}
 	gates := gatesOf(r.GatesJSON)

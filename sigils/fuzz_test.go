@@ -61,6 +61,7 @@ func TestLawsOnMarkdown(t *testing.T) {
 		"<verify-fail>", "</verify-fail>\n", "<knowledge title='x' tags=\"a, b\">", "</knowledge>\n", "<next-model>opus</next-model>\n",
 		"<promise>COMPLETE</promise>\n", "<promise>FAILURE</promise>\n", "<verify-asked changes='1-2'>", "</verify-asked>\n",
 		"<verify-weakened changes=\"3\">x</verify-weakened>\n", "<verify-weakened/>\n",
+		"<verify-fulfilled>", "</verify-fulfilled>\n",
 	})
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Join(rapid.SliceOfN(tokens, 0, 60).Draw(t, "tokens"), "")
@@ -128,7 +129,7 @@ func checkHiding(t tester, text string) {
 
 func checkBounds(t tester, set sigils.Set) {
 	t.Helper()
-	sizes := []int{len(set.Journal), len(set.FailReason), len(set.VerifyReason)}
+	sizes := []int{len(set.Journal), len(set.FailReason), len(set.VerifyReason), len(set.Fulfilled)}
 	for _, k := range set.Knowledge {
 		sizes = append(sizes, len(k.Body))
 	}
@@ -152,7 +153,7 @@ func checkBounds(t tester, set sigils.Set) {
 // body as a whole need not occur.
 func checkParts(t tester, text string, set sigils.Set) {
 	t.Helper()
-	parts := []string{set.FailReason, set.NextModel, set.Journal, set.VerifyReason}
+	parts := []string{set.FailReason, set.NextModel, set.Journal, set.VerifyReason, set.Fulfilled}
 	for _, k := range set.Knowledge {
 		parts = append(append(parts, k.Title, k.Body), k.Tags...)
 	}

@@ -20,10 +20,11 @@ const (
 	tagVerifyFail = "verify-fail"
 	tagAsked      = "verify-asked"
 	tagWeakened   = "verify-weakened"
+	tagFulfilled  = "verify-fulfilled"
 )
 
 var names = []string{
-	tagDone, tagFailed, tagModel, tagJournal, tagKnowledge, tagPromise, tagVerifyPass, tagVerifyFail, tagAsked, tagWeakened,
+	tagDone, tagFailed, tagModel, tagJournal, tagKnowledge, tagPromise, tagVerifyPass, tagVerifyFail, tagAsked, tagWeakened, tagFulfilled,
 }
 
 // tag is an opening tag as it was written.
@@ -129,7 +130,7 @@ func (t *tag) setAttribute(key, value []byte) bool {
 // block says whether the sigil may span lines.
 func (t *tag) block() bool {
 	switch t.name {
-	case tagFailed, tagJournal, tagKnowledge, tagVerifyFail, tagAsked, tagWeakened:
+	case tagFailed, tagJournal, tagKnowledge, tagVerifyFail, tagAsked, tagWeakened, tagFulfilled:
 		return !t.empty
 	}
 	return false

@@ -20,6 +20,7 @@
 //	<knowledge title="T" tags="a,b">body</knowledge>   block; other attributes are ignored
 //	<verify-pass/>   <verify-pass></verify-pass>
 //	<verify-fail>reason</verify-fail>            block; the reason may be missing
+//	<verify-fulfilled>where</verify-fulfilled>   block
 //	<verify-asked changes="1-3,7">sentence</verify-asked>   block
 //	<verify-weakened changes="2">how</verify-weakened>      block; all but the name may be missing
 //

@@ -30,6 +30,8 @@ type Set struct {
 	VerifyFail   bool   // The verdict is bad; wins over VerifyPass.
 	VerifyReason string // The reason given with the last verify-fail, or "".
 
+	Fulfilled string // Where the task was fulfilled before the work, as the last verify-fulfilled says, or "".
+
 	Asked    []Answer // Changes that the task asks for, each with the sentence that does.
 	Weakened []Answer // Changes that weaken a check, each with how.
 
@@ -82,6 +84,7 @@ func (f *found) merge(later *found) {
 		f.VerifyFail, f.VerifyReason = true, later.VerifyReason
 	}
 	f.NextModel = cmp.Or(later.NextModel, f.NextModel)
+	f.Fulfilled = cmp.Or(later.Fulfilled, f.Fulfilled)
 	for _, note := range later.notes {
 		f.addNote(note)
 	}
@@ -166,6 +169,9 @@ func (f *found) accept(t tag, body, taskID string) bool {
 	case tagVerifyFail:
 		f.VerifyFail, f.VerifyReason = true, body
 		return true
+	case tagFulfilled:
+		f.Fulfilled = cmp.Or(body, f.Fulfilled)
+		return body != ""
 	case tagAsked:
 		if len(t.changes) == 0 || body == "" {
 			return false

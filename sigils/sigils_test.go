@@ -84,6 +84,7 @@ func TestSet(t *testing.T) {
 			"<verify-pass/>\n<verify-fail>\nno test\n</verify-fail>", sigils.Set{VerifyFail: true, VerifyReason: "no test"},
 		},
 		"verify-fail counts without a reason": {"<verify-fail/>", sigils.Set{VerifyFail: true}},
+		"fulfilled says where":                {"<verify-fulfilled>\nin a.go\n</verify-fulfilled>\n<verify-fulfilled></verify-fulfilled>", sigils.Set{Fulfilled: "in a.go"}},
 		"asked names changes and a sentence": {
 			"<verify-asked changes=\"1-3, 7\">Delete the greeting.</verify-asked>",
 			sigils.Set{Asked: []sigils.Answer{{Changes: []sigils.Range{{From: 1, To: 3}, {From: 7, To: 7}}, Text: "Delete the greeting."}}},

@@ -96,7 +96,7 @@ func costOptimized(in Input) (Tier, string) {
 		if tier, why := needed(a); tier != Haiku {
 			return Opus, why
 		}
-		if a.Outcome == event.AttemptDone && near {
+		if a.Outcome.Done() && near {
 			clean++
 		}
 		if mine && a.Outcome == event.AttemptReleased {

@@ -146,7 +146,7 @@ func (t *Tracer) attemptEnded(a *attempt, e event.Event) {
 	}
 	set(a.span, "ralph.outcome", e.Outcome, "ralph.status", string(e.Status), "ralph.agent", e.Agent, "gen_ai.response.model", e.Model)
 	setUsage(a.span, e.Usage)
-	t.end(a.span, e.At, e.AttemptOutcome() != event.AttemptDone, e.Reason)
+	t.end(a.span, e.At, !e.AttemptOutcome().Done(), e.Reason)
 	delete(t.attempts, e.Attempt)
 }
 

@@ -23,6 +23,8 @@ type Question struct {
 	Text  string
 	Doubt *Doubt   // what its answers must clear
 	Task  []string // the task's own words, in which it finds what they ask for
+
+	Unchanged bool // nothing changed: the question is whether the task was fulfilled before
 }
 
 // Verdict is what a verifier says about finished work.
@@ -31,6 +33,8 @@ type Verdict struct {
 	Given   bool // false: no verdict came, which counts as a failure
 	Cleared bool // there is no doubt, or its answers clear it
 	Reason  string
+
+	Fulfilled bool // the task was fulfilled before the work; the reason says where
 }
 
 // String is the verdict as it is stored.
@@ -94,6 +98,10 @@ func ask(ctx context.Context, verifier Verifier, q Question) (Verdict, error) {
 		if final && problem != "" {
 			v.Reason = problem + "; " + v.Reason
 		}
+	case q.Unchanged && set.Fulfilled != "":
+		v.Given, v.Pass, v.Fulfilled, v.Reason = true, true, true, set.Fulfilled
+	case q.Unchanged && set.VerifyPass:
+		v.Reason = "the verifying agent does not say where the task was fulfilled before the work"
 	case set.VerifyPass && problem != "":
 		v.Given, v.Reason = final, problem
 	case set.VerifyPass:

@@ -8,6 +8,7 @@ import (
 	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/human"
+	"ralph/internal/render"
 	"ralph/internal/seq"
 	"ralph/internal/term"
 	"ralph/report"
@@ -129,7 +130,7 @@ func statsText(a *app, s report.Stats) string {
 	var outcomes []string
 	for _, o := range event.AttemptOutcomes() {
 		if n := s.Outcomes[o]; n > 0 {
-			outcomes = append(outcomes, fmt.Sprintf("%d %s", n, o))
+			outcomes = append(outcomes, fmt.Sprintf("%d %s", n, render.OutcomeWord(o)))
 		}
 	}
 	fmt.Fprintf(&b, "%s\n", strings.Join(outcomes, ", "))

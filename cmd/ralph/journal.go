@@ -84,6 +84,7 @@ func (o *journalListOptions) parse(commandLine) error {
 	if o.Outcome != "" && !slices.Contains(event.AttemptOutcomes(), o.Outcome) {
 		return usagef("--outcome: unknown outcome %q", o.Outcome)
 	}
+	o.Outcome = o.Outcome.Remembered()
 	return checkLimit(o.Limit)
 }
 

@@ -193,7 +193,7 @@ func attemptsText(p term.Palette, runs string, attempts []dag.Attempt) string {
 	b.WriteString("\nAttempts\n")
 	for _, at := range attempts {
 		reason, _, _ := strings.Cut(at.Reason, "\n") // what its gate printed is in the evidence
-		fmt.Fprintf(&b, "  %s  %s  %s\n", at.ID, at.StartedAt.Local().Format(time.DateTime), term.Line(cmp.Or(string(at.Outcome), "-")+" "+reason))
+		fmt.Fprintf(&b, "  %s  %s  %s\n", at.ID, at.StartedAt.Local().Format(time.DateTime), term.Line(cmp.Or(render.OutcomeWord(at.Outcome), "-")+" "+reason))
 		more := func(name, text string) {
 			if text != "" {
 				fmt.Fprintf(&b, "    %s %s\n", p.Dim(fmt.Sprintf("%-8s", name)), term.Line(text))

@@ -72,16 +72,20 @@ func lookOrBad(failed int) Tone {
 	return Notable
 }
 
-// OutcomeWord is the outcome of a run in a list.
-func OutcomeWord(o event.RunOutcome) string { return strings.ReplaceAll(Line(o), "_", " ") }
+// OutcomeWord is the outcome of a run or an attempt in a list.
+func OutcomeWord[O event.RunOutcome | event.AttemptOutcome](o O) string {
+	return strings.ReplaceAll(Line(o), "_", " ")
+}
 
 // Attempt is how an attempt ended. The status of the task decides, if it is known: an
 // outcome may be final for the attempt and not for the task.
 func Attempt(o event.AttemptOutcome, status event.TaskStatus) (string, Tone) {
 	word := or(Line(o), string(event.AttemptReleased))
-	final := map[event.AttemptOutcome]event.TaskStatus{event.AttemptDone: event.TaskDone, event.AttemptFailed: event.TaskFailed}
+	final := map[event.AttemptOutcome]event.TaskStatus{event.AttemptDone: event.TaskDone, event.AttemptAlreadyDone: event.TaskDone, event.AttemptFailed: event.TaskFailed}
 	status = cmp.Or(status, final[o])
 	switch {
+	case status == event.TaskDone && o == event.AttemptAlreadyDone:
+		return "already done", Good
 	case status == event.TaskDone:
 		return "done", Good
 	case status == event.TaskFailed && o != event.AttemptFailed && o != "":

@@ -221,7 +221,7 @@ func (a *attempt) brief(ctx context.Context, conflict prompt.Merged) (string, er
 func Brief(ctx context.Context, in prompt.Input, s Sources, dir string, state git.State, last dag.Attempt) prompt.Input {
 	in.Spec, in.Plan, in.Instructions, in.Skills = s.Spec, s.Plan, s.Instructions, s.Skills
 	in.Knowledge, in.TaskKnowledge = s.Knowledge, s.TaskKnowledge
-	unfinished := last.ID != "" && last.Outcome != event.AttemptDone
+	unfinished := last.ID != "" && !last.Outcome.Done()
 	if state.Known {
 		in.Git = &prompt.Git{Branch: state.Branch, Head: state.Head, Uncommitted: slices.Clone(state.Uncommitted)}
 		if unfinished {

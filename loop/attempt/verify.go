@@ -231,8 +231,8 @@ func (a *attempt) disturbed(ctx context.Context, before, now string, since time.
 // maxPatch is how much of a difference is read; the prompt cuts further.
 const maxPatch = 256 << 10
 
-// askOnce has one verifier look, and returns the event that says what came of it.
-func (a *attempt) askOnce(ctx context.Context, shown string) event.Event {
+// question is what the verifier is asked about the work that a tree shows.
+func (a *attempt) question(ctx context.Context, shown string) verify.Question {
 	w, t := &a.work, a.job.Task
 	sources := a.Documents(t)
 	in := prompt.VerifyInput{
@@ -244,6 +244,7 @@ func (a *attempt) askOnce(ctx context.Context, shown string) event.Event {
 			d.Patch = "(" + err.Error() + ")"
 		}
 		in.Diff = prompt.Document{Text: d.Patch, From: "the difference since the task began"}
+		in.Cosmetic = !d.Cut && greenBefore(w.Gates) && verify.Cosmetic(d.Patch)
 		if d.Cut {
 			in.Diff.From += ", cut: look at the files for the rest"
 		}
@@ -251,14 +252,21 @@ func (a *attempt) askOnce(ctx context.Context, shown string) event.Event {
 	in.Gates = seq.Map(w.Gates, func(g verify.Check) prompt.Gate {
 		return prompt.Gate{Name: g.Command, Passed: g.Passed, Output: g.Tail}
 	})
+	in.Unchanged = w.Unproven()
 	if w.Doubt.Any() {
 		in.Doubt.Failed = seq.Map(w.Doubt.Failed, func(r verify.Result) prompt.Gate {
 			return prompt.Gate{Name: r.Command, Output: r.Tail, Failures: r.Failures}
 		})
 		in.Doubt.Changes = seq.Map(w.Doubt.Changes(), func(h verify.Hunk) prompt.Change { return prompt.Change(h) })
 	}
+	return verify.Question{Text: prompt.Verify(in), Doubt: w.Doubt, Task: []string{t.Title, t.Description}, Unchanged: in.Unchanged}
+}
+
+// askOnce has one verifier look, and returns the event that says what came of it.
+func (a *attempt) askOnce(ctx context.Context, shown string) event.Event {
+	w := &a.work
 	a.tell(event.Event{Type: event.VerifierStarted})
-	verdict, err := a.verdict(ctx, verify.Question{Text: prompt.Verify(in), Doubt: w.Doubt, Task: []string{t.Title, t.Description}})
+	verdict, err := a.verdict(ctx, a.question(ctx, shown))
 	e := event.Event{Type: event.VerifierEnded, Outcome: string(event.VerdictPass), Reason: verdict.Reason}
 	if err != nil {
 		if w.VerifierOver = asCut(err).over; w.VerifierOver == nil && !errors.As(err, &w.VerifierErr) {
@@ -273,6 +281,11 @@ func (a *attempt) askOnce(ctx context.Context, shown string) event.Event {
 		e.Outcome = string(event.VerdictFail)
 	}
 	return e
+}
+
+// greenBefore says that there are gates, and that all passed before the work.
+func greenBefore(gates []verify.Check) bool {
+	return len(gates) > 0 && !slices.ContainsFunc(gates, func(c verify.Check) bool { return c.Before == nil || !c.Before.Passed })
 }
 
 // verdict asks for one, and is guarded as the work is: it ends with errCut when

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -161,6 +160,12 @@ func drifted(f Facts) Decision {
 	return d
 }
 
+// Unchanged is how the reason of work begins that changed nothing.
+const Unchanged = "nothing changed: "
+
+const nothingChanged = Unchanged + "the task was called done, but since its first attempt there is no commit, no difference in the files " +
+	"and no gate that turned green"
+
 const movedReason = "moved: what landed on the target conflicts with the work"
 
 // DriftReason is how the reason of an attempt begins that ended by drift.
@@ -213,9 +218,8 @@ func decideChecked(f Facts) Decision {
 		}
 		return reject(event.RejectedGate, reason+"\n"+g.Tail)
 	}
-	if f.Work.Unchanged && !f.Work.Evident && !slices.ContainsFunc(f.Work.Gates, verify.Check.TurnedGreen) {
-		return reject(event.RejectedUnchanged, "nothing changed: the task was called done, but since its first attempt there is no commit, no difference in the files "+
-			"and no gate that turned green")
+	if f.Work.Unproven() && !f.Work.MayBeFulfilled() {
+		return reject(event.RejectedUnchanged, nothingChanged)
 	}
 	switch {
 	case f.Work.VerifierOver != nil:
@@ -233,8 +237,12 @@ func decideChecked(f Facts) Decision {
 		return Decision{Action: AskVerdict}
 	case f.Work.Doubtful() && !f.Work.Verdict.Cleared:
 		return reject(event.RejectedTampering, fmt.Sprintf("tampering: %s; %s", f.Work.Doubt, f.Work.Verdict.Reason))
+	case f.Work.Unproven() && !f.Work.Verdict.Fulfilled:
+		return reject(event.RejectedUnchanged, nothingChanged+"; the verifier says: "+f.Work.Verdict.Reason)
 	case f.Work.Verdict != nil && !f.Work.Verdict.Pass:
 		return reject(event.RejectedVerdict, "verdict: "+f.Work.Verdict.Reason)
+	case f.Work.Unproven():
+		return Decision{Action: Complete, Outcome: event.AttemptAlreadyDone, Reason: f.Work.Verdict.Reason}
 	default:
 		return Decision{Action: Complete, Outcome: event.AttemptDone}
 	}

@@ -56,7 +56,7 @@ func anyFacts(t *rapid.T) Facts {
 		f.Work.Doubt = &verify.Doubt{Findings: rapid.SliceOfN(rapid.Just("test deleted"), 0, 1).Draw(t, "findings"), Unknown: "no copy"}
 	}
 	if flag("verdict") {
-		f.Work.Verdict = &verify.Verdict{Given: flag("given"), Pass: flag("pass"), Cleared: flag("cleared")}
+		f.Work.Verdict = &verify.Verdict{Given: flag("given"), Pass: flag("pass"), Cleared: flag("cleared"), Fulfilled: flag("fulfilled")}
 	}
 	if flag("verifier error") {
 		f.Work.VerifierErr = &acp.Error{Kind: rapid.SampledFrom(kinds()).Draw(t, "verifier's kind")}
@@ -136,12 +136,17 @@ func TestDecideCompletesOnlyWhatWasVerified(t *testing.T) {
 		f := anyFacts(t)
 		d := Decide(f)
 		red := slices.ContainsFunc(f.Work.Gates, func(c verify.Check) bool { return c.Verdict() == event.GateFailed })
-		bad := f.Work.CheckErr != nil || red || len(f.Work.Tampering) > 0 || f.Work.Unchanged && !f.Work.Evident
+		bad := f.Work.CheckErr != nil || red || len(f.Work.Tampering) > 0
+		unproven := f.Work.Unchanged && !f.Work.Evident // no gate here was red before
+		bad = bad || unproven && (!f.Work.WantVerdict || f.Work.Verdict != nil && !f.Work.Verdict.Fulfilled)
 		doubtful := f.Work.Doubt.Any() && !f.Work.Accepted
 		bad = bad || doubtful && (!f.Work.WantVerdict || f.Work.Verdict != nil && !f.Work.Verdict.Cleared)
 		unseen := f.Work.VerifierErr != nil || f.Work.WantVerdict && f.Work.Verdict == nil || f.Work.Verdict != nil && !f.Work.Verdict.Pass
 		if d.Action == Complete && (!f.Work.Checked || bad || unseen) {
 			t.Fatalf("completed with %+v", f)
+		}
+		if (d.Outcome == event.AttemptAlreadyDone) != (d.Action == Complete && unproven) {
+			t.Fatalf("got %q with %+v", d.Outcome, f)
 		}
 		if d.Action == Verify && (!f.Turn.Sigils.Done || f.Turn.Err != nil) {
 			t.Fatalf("verified with %+v", f)

@@ -280,6 +280,8 @@ func TestDecideAboutWorkThatWasChecked(t *testing.T) {
 		return Facts{Turn: Turn{Sigils: saysDone}, Session: s, History: History{Attempts: 4}, Work: Work{Checked: true, Gates: list}}
 	}
 	verdict := func(v verify.Verdict) Facts { return checked(Work{WantVerdict: true, Verdict: &v}) }
+	nothing := func(v verify.Verdict) Facts { return checked(Work{Unchanged: true, WantVerdict: true, Verdict: &v}) }
+	already := Decision{Action: Complete, Outcome: "already_done", Reason: "in a.go"}
 	last := func(w Work) Facts {
 		f := checked(w)
 		f.History.Attempts = 4
@@ -324,7 +326,12 @@ func TestDecideAboutWorkThatWasChecked(t *testing.T) {
 		"a gate red before that got worse is not":         {gates(Session{Repairs: 2}, worse), red},
 		"a task's own gate must be green":                 {gates(Session{Repairs: 2}, ownRed), red},
 		"tampering is not sent back, and comes first":     {checked(tampered), reject(event.RejectedTampering, "tampering: test deleted: a; protected: b")},
-		"done without any change is rejected":             {checked(Work{Unchanged: true, WantVerdict: true}), reject(event.RejectedUnchanged, unchanged)},
+		"done without any change is rejected":             {checked(Work{Unchanged: true}), reject(event.RejectedUnchanged, unchanged)},
+		"with a verifier it is a question":                {checked(Work{Unchanged: true, WantVerdict: true, Gates: []verify.Check{greenGate}}), Decision{Action: AskVerdict}},
+		"but not while a gate is red, if only as before":  {checked(Work{Unchanged: true, WantVerdict: true, Gates: []verify.Check{redBefore}}), reject(event.RejectedUnchanged, unchanged)},
+		"what was fulfilled before is already done":       {nothing(verify.Verdict{Given: true, Pass: true, Fulfilled: true, Reason: "in a.go"}), already},
+		"a pass alone does not say so":                    {nothing(verify.Verdict{Given: true, Pass: true, Reason: "fine"}), reject(event.RejectedUnchanged, unchanged+"; the verifier says: fine")},
+		"nor does a fail":                                 {nothing(verify.Verdict{Given: true, Reason: "no tests"}), reject(event.RejectedUnchanged, unchanged+"; the verifier says: no tests")},
 		"a green gate that always was is no evidence":     {checked(Work{Unchanged: true, Gates: []verify.Check{greenGate}}), reject(event.RejectedUnchanged, unchanged)},
 		"a gate that turned green is evidence":            {checked(Work{Unchanged: true, Gates: []verify.Check{mended}}), complete},
 		"a check needs no change":                         {checked(Work{Unchanged: true, Evident: true}), complete},

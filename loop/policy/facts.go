@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"time"
 
 	"ralph/acp"
@@ -82,6 +83,16 @@ type Work struct {
 
 // Doubtful says that somebody has to clear what the work did to what checks it.
 func (w Work) Doubtful() bool { return w.Doubt.Any() && !w.Accepted }
+
+// Unproven says that nothing shows that anybody worked.
+func (w Work) Unproven() bool {
+	return w.Unchanged && !w.Evident && !slices.ContainsFunc(w.Gates, verify.Check.TurnedGreen)
+}
+
+// MayBeFulfilled says that a verifier can be asked whether there was nothing to do: every gate is green.
+func (w Work) MayBeFulfilled() bool {
+	return w.WantVerdict && !slices.ContainsFunc(w.Gates, func(c verify.Check) bool { return !c.Passed })
+}
 
 // Standing is what is known of the agent in this run.
 type Standing struct {
