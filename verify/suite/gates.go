@@ -126,8 +126,8 @@ func (f *followed) commands(text, gate, in string, depth int) {
 		switch {
 		case starts:
 			f.start(text, gate, dirs, names, depth)
-		case strings.Contains(word, ".mk"), strings.ContainsAny(word, "/.") && (checks().MatchString(word) || path.Ext(word) == ".sh" && depth > 0),
-			depth > 0 && list().MatchString(word):
+		case strings.Contains(word, ".mk"), strings.ContainsAny(word, "/.") && checks().MatchString(word), depth > 0 && list().MatchString(word),
+			in != "." && in != "" && path.Ext(word) == ".sh" && !strings.Contains(word, "/"): // beside the script
 			f.named(word, gate, dirs, last == "run", depth)
 		}
 		last = word

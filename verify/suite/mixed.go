@@ -126,13 +126,14 @@ func takeScripts(base, work map[string]any, used map[string]bool) {
 	}
 }
 
-// takeLibraries puts back where libraries for tests come from that now come from a folder or an address.
+// takeLibraries puts back where libraries for tests come from that now come from a folder or an address, and where the
+// tests find modules of the work.
 func takeLibraries(base, work map[string]any) {
-	for _, table := range []string{"dependencies", "devDependencies", "dev-dependencies"} {
+	for _, table := range []string{"dependencies", "devDependencies", "dev-dependencies", "imports"} {
 		was, _ := base[table].(map[string]any)
 		is, _ := work[table].(map[string]any)
 		for name, value := range is {
-			if old, had := was[name]; had && library().MatchString(name) && redirected(value) {
+			if old, had := was[name]; had && redirected(value) && (table != "dependencies" || library().MatchString(name)) {
 				is[name] = old
 			}
 		}

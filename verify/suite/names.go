@@ -73,8 +73,8 @@ var (
 	library = lazyregexp.New(`^(?:@jest|@vitest|@playwright|@testing-library|@types|jest|ts-jest|babel-jest|vitest|mocha|chai|ava|sinon|jasmine|` +
 		`karma|tap|tape|c8|nyc|istanbul|cypress|playwright|supertest|eslint|typescript|ts-node|tsx|expect|uvu|qunit|testify|gomega|ginkgo|` +
 		`gotest\.tools|gocheck|go-cmp|asserts?|require|rapid|proptest|quickcheck|rstest|insta|phpunit|pest|rspec|minitest|pytest|junit)(?:[-_.].*)?$`)
-	// shadow is a module of Python that is found before the one of the same name that runs tests.
-	shadow = lazyregexp.New(`^(?:src/|lib/|tests?/)?(?:_?pytest|pytest_\w+|unittest2?|doctest|nose2?|hypothesis|pluggy|xdist|tox|nox|coverage)(?:\.py$|/.*\.py$)`)
+	// shadow is a module of Python or Perl that is found before the one of the same name that runs tests.
+	shadow = lazyregexp.New(`^(?:src/|lib/|tests?/)?(?:_?pytest|pytest_\w+|unittest2?|doctest|nose2?|hypothesis|pluggy|xdist|tox|nox|coverage)(?:\.py$|/.*\.py$)|(?:^|/)Test/\w+\.pm$`)
 )
 
 // byName says how a file checks the work as far as its name tells.

@@ -159,7 +159,7 @@ func (b *builder) remove(file string) (matters bool) {
 
 // loud is what ends a test program, or keeps other tests from running.
 var loud = lazyregexp.New(`\bTestMain\(|\b_?[Ee]xit!?\b|\babort\(|\.only\b|\bonly:|\bf(?:it|describe|context)\(|load_tests|\bpytest_\w+|collect_ignore|` +
-	`\bmonkeypatch|\bautouse|\bfilter_run|\bfocus|func init\(|sys\.modules|\bkill\(|beforeAll|globalSetup|jest\.mock|prototype`)
+	`\bmonkeypatch|\bautouse|\bfilter_run|\bfocus|func init\(|sys\.modules|\bkill\(|beforeAll|globalSetup|jest\.mock|prototype|\bassert\.\w+\s*=[^=]|expect\.extend|\bglobal(?:This)?\.`)
 
 // shadows says that a new file is found before a program or a module that runs tests.
 func (b *builder) shadows(file string) bool {

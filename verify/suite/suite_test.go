@@ -101,7 +101,7 @@ func TestFilesAreOfAKind(t *testing.T) {
 	base := files{
 		"Makefile":   "include mk/lint.mk\ntest: ## runs all\n\t@./scripts/unit.sh -v\nserve:\n\tgo run ./cmd/server\n",
 		"mk/lint.mk": "lint:\n\tpython3 tools/lint.py\n", "tools/lint.py": "import subprocess\nsubprocess.run(['tools/rules.json'])\n", "tools/rules.json": "{}",
-		"scripts/unit.sh": "#!/bin/sh\n. \"$(dirname \"$0\")/lib.sh\"\ngo test ./...\n", "scripts/lib.sh": "set -e\n", "scripts/release.sh": "git tag\n",
+		"scripts/unit.sh": "#!/bin/sh\n. \"$(dirname \"$0\")/lib.sh\"\n. ./lib/slug.sh\ngo test ./...\n", "lib/slug.sh": "slug() { :; }\n", "scripts/lib.sh": "set -e\n", "scripts/release.sh": "git tag\n",
 		"cmd/server/main.go": "package main\n", "hello.sh": "echo hello\n", "all": "#!/bin/sh\nmake test\n",
 		"web/package.json": `{"scripts":{"test":"node scripts/run.js && jest"}}`, "web/scripts/run.js": "1",
 		"tools/gate/main.go": "package main\n", "app.py": "print(1)\n", "coverage.sh": "[ $n -ge $(cat .minimum) ] && [ -f .rc ] && . ./.rc\n", ".minimum": "80",
@@ -127,7 +127,7 @@ func TestFilesAreOfAKind(t *testing.T) {
 			pom.xml __mocks__/fs.js tests/__init__.py cypress/support/e2e.js rust-toolchain.toml vendor/github.com/stretchr/testify/assert/assert.go`,
 		Script:    `Makefile GNUmakefile mk/lint.mk scripts/unit.sh scripts/lib.sh tools/lint.py tools/rules.json all web/scripts/run.js tools/gate/main.go coverage.sh .minimum .rc GUIDE.md`,
 		Protected: `locked/a locked/a_test.go`,
-		"": `main.go testing.go contest.go latest.py src/main/java/PodSpec.java cmd/server/main.go hello.sh app.py README.md config/app.toml locales/en.json
+		"": `main.go testing.go contest.go latest.py src/main/java/PodSpec.java cmd/server/main.go hello.sh lib/slug.sh app.py README.md config/app.toml locales/en.json
 			package-lock.json go.sum Cargo.lock docs/test_plan.md specs/openapi.yaml .env.example vendor/github.com/a/b/c_test.go node_modules/x/test/a.js
 			internal/testing/run.go scripts/release.sh internal/checkout/cart.go .gitignore _old/a_test.go tests/README.md Dockerfile Gemfile`,
 	}
@@ -156,6 +156,7 @@ func TestOldFilesArePutBack(t *testing.T) {
 		"a snapshot is changed":   {files{"__snapshots__/a.snap": "1"}, files{"__snapshots__/a.snap": "2"}, "npx jest", "__snapshots__/a.snap", files{"__snapshots__/a.snap": "1"}},
 		"settings are new":        {files{"test_a.py": "a"}, files{"test_a.py": "a", "conftest.py": "collect_ignore"}, "pytest", "conftest.py", files{"conftest.py": "-"}},
 		"a runner is shadowed":    {files{"test_a.py": "a"}, files{"test_a.py": "a", "pytest.py": "exit"}, "python -m pytest", "pytest.py", files{"pytest.py": "-"}},
+		"a library is shadowed":   {files{"t/a.t": "a"}, files{"t/a.t": "a", "lib/Test/More.pm": "1"}, "prove -l t", "lib/Test/More.pm", files{"lib/Test/More.pm": "-"}},
 		"a program is shadowed":   {files{"a_test.go": "a"}, files{"a_test.go": "a", "bin/go": "exit"}, "go test ./...", "bin/go", files{"bin/go": "-"}},
 		"a Makefile is shadowed":  {files{"Makefile": "test:\n\tgo test\n"}, files{"Makefile": "test:\n\tgo test\n", "GNUmakefile": "test:\n"}, "make test", "GNUmakefile", files{"GNUmakefile": "-"}},
 		"a script is emptied":     {files{"check.sh": "go test"}, files{"check.sh": "exit 0"}, "./check.sh", "check.sh", files{"check.sh": "go test"}},
@@ -221,6 +222,8 @@ func TestAFileThatIsPartlyWorkKeepsThatPart(t *testing.T) {
 		},
 		"a dependency":              {"package.json", `{"dependencies":{}}`, `{"dependencies":{"a":"1"}}`, ""},
 		"a runner from a folder":    {"package.json", `{"devDependencies":{"jest":"^29"}}`, `{"devDependencies":{"jest":"file:./fake"}}`, `{"devDependencies":{"jest":"^29"}}`},
+		"a module from elsewhere":   {"package.json", `{"imports":{"#a":"./a.js"}}`, `{"imports":{"#a":"./b.js","#c":"./c.js"}}`, `{"imports":{"#a":"./a.js","#c":"./c.js"}}`},
+		"a crate from elsewhere":    {"Cargo.toml", "[dev-dependencies]\ncompare = {path = 'compare'}\n", "[dev-dependencies]\ncompare = {path = 'fake'}\n", "[dev-dependencies]\n[dev-dependencies.compare]\npath = 'compare'\n"},
 		"another version of it":     {"package.json", `{"devDependencies":{"jest":"^29"}}`, `{"devDependencies":{"jest":"^30"}}`, ""},
 		"what npm cannot read":      {"package.json", `{"scripts":{}}`, `{"scripts":`, `{"scripts":{}}`},
 		"pytest in a pyproject":     {"pyproject.toml", "[project]\nname = 'a'\n", "[project]\nname = 'b'\n[tool.pytest.ini_options]\naddopts = '-k nothing'\n", "[project]\nname = 'b'\n\n[tool]\n"},
