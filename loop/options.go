@@ -120,7 +120,8 @@ type Models struct {
 type Verify struct {
 	attempt.Verification // its gates are for every task, before the task's own
 	GateRunner           verify.Gates
-	Withheld             []string // names of variables that gates are not given, named when one fails
+	Copy                 attempt.Copy // of the project's own folder
+	Withheld             []string     // names of variables that gates are not given, named when one fails
 }
 
 // Prompt is what prompts are made of besides the graph.

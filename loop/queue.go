@@ -11,10 +11,12 @@ import (
 
 	"ralph/dag"
 	"ralph/event"
+	"ralph/internal/git"
 	"ralph/internal/testing/failpoint"
 	"ralph/loop/attempt"
 	"ralph/loop/policy"
 	"ralph/merge"
+	"ralph/verify"
 )
 
 func (l *lane) Candidate(ctx context.Context, by attempt.Credit) (c attempt.Candidate, err error) {
@@ -45,6 +47,20 @@ func (l *lane) Candidate(ctx context.Context, by attempt.Credit) (c attempt.Cand
 
 func (l *lane) Show(ctx context.Context, commit string) error {
 	return l.slot.Show(ctx, l.slot.Base(), commit)
+}
+
+// copy makes the slot look like the candidate with edits, until it ends.
+func (l *lane) copy(ctx context.Context, _, _ string, edits []git.Edit) (verify.Gates, func() error, error) {
+	commit, err := l.entry.Candidate, error(nil)
+	if len(edits) > 0 {
+		commit, err = l.slot.Edited(ctx, l.entry.Onto, commit, edits)
+	}
+	if err == nil {
+		err = l.Show(ctx, commit)
+	}
+	gates := l.gates
+	gates.Dir = l.slot.Dir()
+	return gates, func() error { return l.Show(ctx, l.entry.Candidate) }, err
 }
 
 func (l *lane) Tested(ctx context.Context, green bool) (again bool, err error) {

@@ -137,10 +137,10 @@ func (r *Runner) try(ctx context.Context, claim dag.Claim, j *attempt.Job, in **
 			over, _, err := r.spending.over(ctx, j.Task)
 			return over, err
 		},
-		Shared: r.folderShared,
+		Shared: r.folderShared, Copy: r.opts.Verify.Copy,
 	}
 	if l != nil {
-		ports.Lane, ports.Gates, ports.Shared = l, l.gates, func(context.Context, time.Time) bool { return false }
+		ports.Lane, ports.Gates, ports.Copy, ports.Shared = l, l.gates, l.copy, func(context.Context, time.Time) bool { return false }
 	}
 	return r.worker.Run(ctx, *j, ports)
 }

@@ -255,6 +255,51 @@ func TestCrashK14(t *testing.T) {
 	}
 }
 
+// TestKilledWhileTheOldTestsRun: neither they nor the copy that they ran in are left in the folder, in no repository and
+// in no temporary folder, and the next run verifies the same work again.
+func TestKilledWhileTheOldTestsRun(t *testing.T) {
+	notRaced(t)
+	for name, args := range map[string][]string{
+		"in an overlay, if there is one": {"run"},
+		"in a slot of the run":           {"run", "--sandbox", "off"},
+		"in the slot of the attempt":     {"run", "--target", "main"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t, say(step{Do: "file", Path: "work.txt", Text: "work"}, step{Do: "file", Path: "a_test.sh", Text: "test -e work.txt -o -e a_test.sh\n"}, saysDone()),
+				"[verify]", `commands = ["sh a_test.sh"]`)
+			temp := t.TempDir()
+			p.env = append(p.env, "TMPDIR="+temp, "XDG_STATE_HOME="+t.TempDir())
+			p.write("a_test.sh", "test -e a_test.sh\n")
+			p.repository()
+			p.append(".git/info/exclude", "/plan.jsonl\n/.local\n/.cache\n/.config\n")
+			p.plan("first")
+			objects := p.shell("git count-objects")
+			p.dying("K24", args...).wait(-1)
+			p.awaitGone()
+			if slices.Contains(args, "--target") {
+				check.Equal(t, "changed files", "", p.shell("git status --porcelain"))
+			} else {
+				check.Equal(t, "changed files", " M a_test.sh\n?? work.txt\n", p.shell("git status --porcelain"))
+				p.holds("a_test.sh", "-o -e")
+				check.Equal(t, "objects of the repository", objects, p.shell("git count-objects"))
+			}
+			p.want(0, args...)
+			check.Equal(t, "prompts", 1, p.entered("prompted")["t-00000001"])
+			old := 0
+			for _, e := range p.events() {
+				if e.Type == event.GateEnded && e.Reason == "with the old tests" && e.Gate.Passed {
+					old++
+				}
+			}
+			check.Equal(t, "runs of the old tests that ended", 1, old)
+			left, err := filepath.Glob(filepath.Join(temp, "ralph-*"))
+			check.That(t, err == nil && len(left) == 0, "left in the temporary folder: %v, %v", left, err)
+			check.Equal(t, "what is below refs/ralph", "", p.shell("git for-each-ref refs/ralph"))
+		})
+	}
+}
+
 // wantMended checks all that must hold after a crash and the next run.
 func (p *place) wantMended(tasks, prompts int, action string) {
 	p.Helper()

@@ -123,6 +123,8 @@ func loopOptions(ctx context.Context, a *app, s *session, given runOptions, cont
 		if err := openSlots(a, s, o, &opts); err != nil {
 			return opts, err
 		}
+	} else {
+		opts.Verify.Copy = (&copies{app: a, session: s, sandbox: o.Sandbox, runner: opts.Verify.GateRunner, redact: a.redact}).make
 	}
 	for _, pattern := range opts.Verify.Protect {
 		if err := glob.Valid(pattern); err != nil {

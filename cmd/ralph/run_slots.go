@@ -14,6 +14,7 @@ import (
 	"ralph/internal/agents"
 	"ralph/internal/git"
 	"ralph/internal/project"
+	"ralph/internal/redact"
 	"ralph/internal/sandbox"
 	"ralph/internal/slot"
 	"ralph/loop"
@@ -111,16 +112,9 @@ func openSlots(a *app, s *session, o *agents.Opener, opts *loop.Options) error {
 		return r, nil
 	}
 	slots.Branch = opts.Landing.Target
-	if slots.SetupIs != "" {
-		slots.Setup = func(ctx context.Context, at *slot.Slot) error {
-			r, err := gates(attempt.Place{Dir: at.Dir(), Env: at.Env()})
-			if err != nil {
-				return err
-			}
-			r.Dir, r.Timeout, r.Redact = at.Dir(), s.config.Parallel.SetupTimeout.Std(), opts.Host.Redact
-			return setUp(ctx, r, slots.SetupIs, filepath.Join(slots.State, fmt.Sprintf("setup-%d.log", at.N())))
-		}
-	}
+	setUpSlots(s, &slots, opts.Host.Redact, func(at *slot.Slot) (verify.Gates, error) {
+		return gates(attempt.Place{Dir: at.Dir(), Env: at.Env()})
+	})
 	opts.Landing.Slots, opts.Landing.Gates, opts.Agents.Warm = slot.Open(slots), gates, nil
 	opts.Agents.Open = func(ctx context.Context, op attempt.Opening) (attempt.Session, error) {
 		at, err := in(op.Place.Dir)
@@ -130,6 +124,22 @@ func openSlots(a *app, s *session, o *agents.Opener, opts *loop.Options) error {
 		return openAttempt(at.opener)(ctx, op)
 	}
 	return nil
+}
+
+// setUpSlots has the configured command make slots ready, run as gates are there.
+func setUpSlots(s *session, o *slot.Options, redact *redact.Redactor, gates func(*slot.Slot) (verify.Gates, error)) {
+	if o.SetupIs == "" {
+		return
+	}
+	state := o.State
+	o.Setup = func(ctx context.Context, at *slot.Slot) error {
+		r, err := gates(at)
+		if err != nil {
+			return err
+		}
+		r.Dir, r.Timeout, r.Redact = at.Dir(), s.config.Parallel.SetupTimeout.Std(), redact
+		return setUp(ctx, r, s.config.Parallel.Setup, filepath.Join(state, fmt.Sprintf("setup-%d.log", at.N())))
+	}
 }
 
 // setUp runs the command that makes a slot ready. All it prints is in log.

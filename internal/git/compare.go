@@ -44,8 +44,8 @@ type Difference struct {
 }
 
 // Compare says what differs between two trees that Take returned for the same dir and
-// objects, with at most so many bytes of a patch. One that cannot be made says why.
-func Compare(ctx context.Context, dir, objects, from, to string, patch int) (d Difference, err error) {
+// objects, or only in some files, with at most so many bytes of a patch. One that cannot be made says why.
+func Compare(ctx context.Context, dir, objects, from, to string, patch int, only ...string) (d Difference, err error) {
 	s, err := openStore(ctx, dir, objects, from, to)
 	if err != nil {
 		return d, err
@@ -54,9 +54,13 @@ func Compare(ctx context.Context, dir, objects, from, to string, patch int) (d D
 	if patch > 0 {
 		args = append(args, "-p")
 	}
+	args = append(args, from, to, "--")
+	for _, name := range only {
+		args = append(args, ":(top,literal)"+name)
+	}
 	read, write := io.Pipe()
 	defer func() { _ = read.Close() }() // which ends git if there is more
-	go func() { _ = write.CloseWithError(s.stream(ctx, nil, nil, write, append(args, from, to)...)) }()
+	go func() { _ = write.CloseWithError(s.stream(ctx, nil, nil, write, args...)) }()
 	said := bufio.NewReader(read)
 	var failed error
 	next := func() string {

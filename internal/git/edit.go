@@ -25,7 +25,7 @@ const symlink, executable = "120000", "100755" // modes
 // Plumbing runs git, with an index of its own.
 type Plumbing func(in io.Reader, args ...string) (string, error)
 
-// EditTree makes a tree, or a commit, into another tree. What edits put there is what base has. Where one is
+// EditTree makes a tree, or a commit, named by its ID, into another tree. What edits put there is what base has. Where one is
 // about nothing, nothing is there.
 func EditTree(git Plumbing, base, tree string, edits []Edit) (string, error) {
 	was, err := entries(git, base)
@@ -51,16 +51,13 @@ func EditTree(git Plumbing, base, tree string, edits []Edit) (string, error) {
 			entry.ID = strings.TrimSpace(entry.ID)
 		}
 		if entry.Mode == "" {
-			gone = append(gone, e.Path)
+			gone = append(gone, Entry{Mode: "0", ID: strings.Repeat("0", len(tree))}.Line(e.Path))
 		} else {
 			there = append(there, entry.Line(e.Path))
 		}
 	}
-	if _, err = git(nil, "read-tree", tree); err == nil {
-		err = Folder{Git: git}.Remove(gone) // first: a folder may become a file
-	}
-	if err == nil && len(there) > 0 {
-		_, err = git(Lines(there), "update-index", "--replace", "-z", "--index-info")
+	if _, err = git(nil, "read-tree", tree); err == nil { // what is gone first: a folder may become a file
+		_, err = git(Lines(append(gone, there...)), "update-index", "--replace", "-z", "--index-info")
 	}
 	if err != nil {
 		return "", err

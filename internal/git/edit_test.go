@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"ralph/internal/testing/check"
@@ -23,11 +24,16 @@ func (r repo) edited(base, tree string, edits ...Edit) (id, folder string, gone 
 
 func TestATreeIsEdited(t *testing.T) {
 	t.Parallel()
-	for _, format := range []string{"sha1", "sha256"} {
+	for _, format := range []string{"sha1", "sha256", "sha1 in a subfolder"} {
 		t.Run(format, func(t *testing.T) {
 			t.Parallel()
 			r := repo{t, t.TempDir()}
+			format, below := strings.CutSuffix(format, " in a subfolder")
 			r.git("init", "-q", "-b", "main", "--object-format="+format)
+			if below {
+				r.write("sub/src.txt", "", "outside_test.txt", "")
+				r.dir = filepath.Join(r.dir, "sub")
+			}
 			r.write("src.txt", "old", "a_test.txt", "old", "gone_test.txt", "old", "same_test.txt", "old", "odd\n\"na\\me\".txt", "old", "mixed.json", "old")
 			r.write("binary", "\x00\xff\n", "run.sh", "old", "tests/x.txt", "old", "flat", "old")
 			check.OK(t, os.Chmod(filepath.Join(r.dir, "run.sh"), 0o700))

@@ -106,7 +106,11 @@ func (r *Repo) Merge(ctx context.Context, base, onto, work string) (m Merged, er
 // identity otherwise, or ralph where git knows nobody.
 func (r *Repo) CommitTree(ctx context.Context, tree, message, parent string, author ...string) (string, error) {
 	commit := func(env ...string) (string, error) {
-		id, err := r.Git(ctx, Call{In: strings.NewReader(message), Env: append(env, author...)}, "commit-tree", "-F", "-", "-p", parent, tree)
+		args := []string{"commit-tree", "-F", "-", tree}
+		if parent != "" {
+			args = append(args, "-p", parent)
+		}
+		id, err := r.Git(ctx, Call{In: strings.NewReader(message), Env: append(env, author...)}, args...)
 		return strings.TrimSuffix(id, "\n"), err
 	}
 	id, err := commit()

@@ -25,6 +25,7 @@ type Repo struct {
 	own    string // the git folder of that working tree
 	common string // the git folder that holds objects and refs
 	env    []string
+	aside  []string // folders of objects besides its own
 }
 
 // OpenRepo finds the repository that dir lies in. The error is ErrUnknown where there is
@@ -58,6 +59,24 @@ func (r *Repo) Common() string { return r.common }
 
 // Own is the git folder of the project's working tree: its index, HEAD, and what is sparse.
 func (r *Repo) Own() string { return r.own }
+
+// Aside is the repository for whoever only tries something: new objects go to a folder elsewhere, which is made, and
+// those in others are read, too.
+func (r *Repo) Aside(objects string, others ...string) (*Repo, error) {
+	aside := *r
+	aside.aside = append([]string{objects}, others...)
+	read := append(slices.Clone(others), filepath.Join(r.common, "objects"))
+	for i := range read {
+		read[i] = Quote(read[i])
+	}
+	aside.env = append(slices.Clone(r.env), "GIT_OBJECT_DIRECTORY="+objects, "GIT_ALTERNATE_OBJECT_DIRECTORIES="+strings.Join(read, string(os.PathListSeparator)))
+	return &aside, os.MkdirAll(objects, 0o700) // without it git sees no repository
+}
+
+// Objects lists the folders that it reads objects from.
+func (r *Repo) Objects() []string {
+	return append(slices.Clone(r.aside), filepath.Join(r.common, "objects"))
+}
 
 // Writable says why nothing can be stored, if so.
 func (r *Repo) Writable() error {

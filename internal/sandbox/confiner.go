@@ -91,7 +91,7 @@ func (c *Confiner) open() (err error) {
 	if c.opts.Mode == "off" {
 		return nil
 	}
-	temp, err := c.newTemp()
+	temp, err := c.NewTemp()
 	if err != nil {
 		return err
 	}
@@ -286,7 +286,7 @@ func (c *Confiner) ForCopy(p Process, fill func(folder string) (remove []string,
 	if c.Verification.Level != Namespaces {
 		return nil, ErrNoOverlay
 	}
-	put, err := c.newTemp()
+	put, err := c.NewTemp()
 	if err == nil {
 		p.Edits.Put = put
 		p.Edits.Remove, err = fill(put)
@@ -323,7 +323,7 @@ func (c *Confiner) prepare(mode Mode, level Level, process Process) (*Confinemen
 		temps = 2
 	}
 	for range temps {
-		temp, err := c.newTemp()
+		temp, err := c.NewTemp()
 		if err != nil {
 			return nil, errors.Join(err, x.Close())
 		}

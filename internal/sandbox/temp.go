@@ -34,7 +34,8 @@ func MkdirTemp(parent, pattern string) (string, error) {
 	return dir, nil
 }
 
-func (c *Confiner) newTemp() (string, error) { return os.MkdirTemp(c.temp, "") }
+// NewTemp makes a folder that goes with the Confiner, also if this process is killed.
+func (c *Confiner) NewTemp() (string, error) { return os.MkdirTemp(c.temp, "") }
 
 // tempParent is where temporary folders of processes in a project are.
 func tempParent(root string) string {

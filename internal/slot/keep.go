@@ -43,6 +43,29 @@ func (s *Slot) Keep(ctx context.Context, base, message string) (Work, error) {
 	return w, err
 }
 
+// Edited makes a commit like another one, with edits to the project's files. They put back what base has.
+func (s *Slot) Edited(ctx context.Context, base, commit string, edits []git.Edit) (string, error) {
+	edits = slices.Clone(edits)
+	for i := range edits {
+		e := &edits[i]
+		if e.Path = path.Join(s.p.o.Sub, e.Path); e.From != "" {
+			e.From = path.Join(s.p.o.Sub, e.From)
+		}
+	}
+	id := ""
+	err := s.withCopy(ctx, s.Top(), func(g git.Plumbing, _ string) error {
+		tree, err := git.EditTree(g, base, commit, edits)
+		if err == nil {
+			id, err = s.p.o.Repo.CommitTree(ctx, tree, "The work with the tests from before it", base)
+		}
+		return err
+	})
+	if err != nil {
+		return "", fmt.Errorf("put back tests in slot %d: %w", s.n, err)
+	}
+	return id, nil
+}
+
 // Shown is the commit that was last checked out, and the tree that the project's folder was
 // made to look like.
 func (s *Slot) Shown() (commit, tree string) { return s.made.Commit, s.made.Tree }

@@ -65,7 +65,7 @@ func (s *Slot) fillGit(ctx context.Context, root *os.Root, modules bool) error {
 	}
 	files := map[string]string{
 		"config": config, "packed-refs": "# pack-refs with: sorted \n" + refs,
-		"objects/info/alternates": filepath.Join(repo.Common(), "objects") + "\n",
+		"objects/info/alternates": strings.Join(repo.Objects(), "\n") + "\n",
 	}
 	for name, from := range map[string]string{"shallow": repo.Common(), "info/exclude": repo.Common(), "info/attributes": repo.Common(), "info/sparse-checkout": repo.Own()} {
 		text, err := os.ReadFile(filepath.Join(from, filepath.FromSlash(name)))

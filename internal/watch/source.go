@@ -8,6 +8,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"ralph/dag"
@@ -136,7 +137,7 @@ func (s *source) happened(e event.Event) {
 	switch e.Type {
 	case event.GateStarted:
 		if e.Gate != nil {
-			set("gate " + e.Gate.Command)
+			set(strings.TrimSpace("gate " + e.Gate.Command + " " + e.Reason))
 		}
 	case event.VerifierStarted:
 		set("verifier")

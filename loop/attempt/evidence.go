@@ -27,6 +27,7 @@ type evidence struct {
 	finished string            // the tree when the agent said that it is done; empty until then
 	blind    error             // why git cannot tell
 	lost     bool              // the trees of the attempt whose work is only verified are not stored any more
+	baseless string            // that what the task began with is gone
 
 	landing   Candidate
 	candidate string // the tree that would land; empty where the work is verified in place
@@ -97,7 +98,8 @@ func (e *evidence) dropMissing(ctx context.Context) error {
 		return slices.Contains(missing, at.Tree) || slices.Contains(missing, at.TreeAfter)
 	}
 	if slices.Contains(missing, e.base.Tree) {
-		e.warn(e.job.Task.ID, "what the task began with is gone from "+e.Objects+": only changes from now on count")
+		e.baseless = "what the task began with is gone from " + e.Objects
+		e.warn(e.job.Task.ID, e.baseless+": only changes from now on count")
 		e.base.Tree = e.tree
 	}
 	if gone(h.Finished) {
@@ -226,21 +228,14 @@ func (e *evidence) examine(
 	if taking != nil {
 		return "", found, false, taking
 	}
-	lands, changes, err := e.candidateChanges(ctx, taken.Tree)
-	if e.candidate == "" {
-		changes, err = e.ownChanges(ctx, taken.Tree)
-	}
+	work, changes, err := e.changes(ctx, taken.Tree, prevented)
 	if err != nil {
 		return "", found, false, err
-	}
-	if prevented {
-		// No agent could write it, so a person did.
-		changes = slices.DeleteFunc(changes, func(c git.Change) bool { return c.Path == configuration })
 	}
 	shown = taken.Tree
 	switch {
 	case e.candidate != "":
-		shown, unchanged = e.candidate, len(lands) == 0
+		shown, unchanged = e.candidate, len(work) == 0
 	case e.verifiesOnly():
 		shown = e.finished
 		fallthrough
@@ -251,6 +246,20 @@ func (e *evidence) examine(
 		found, err = e.tampering(ctx, changes, taken.Tree)
 	}
 	return shown, found, unchanged, err
+}
+
+// changes lists what the work changed, and all that is searched for tampering.
+func (e *evidence) changes(ctx context.Context, now string, prevented bool) (work, all []git.Change, err error) {
+	if work, all, err = e.candidateChanges(ctx, now); e.candidate == "" {
+		work, err = e.ownChanges(ctx, now)
+		all = slices.Clone(work)
+	}
+	if prevented {
+		// No agent could write it, so a person did.
+		written := func(c git.Change) bool { return c.Path == configuration }
+		work, all = slices.DeleteFunc(work, written), slices.DeleteFunc(all, written)
+	}
+	return work, all, err
 }
 
 // tampering finds what the changes do to what checks the work.

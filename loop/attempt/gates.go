@@ -164,7 +164,7 @@ func (a *attempt) below(ctx context.Context, command string) (*verify.Result, er
 // says of the commit below, where somebody may have repaired or broken it since the task began.
 func (a *attempt) gates(ctx context.Context) ([]verify.Check, error) {
 	var checks []verify.Check
-	log := filepath.Join(a.job.Place.Folder, "verify.log")
+	log := a.verifyLog()
 	for i, command := range a.job.Verify.Gates {
 		check := verify.Check{Own: i >= a.job.Verify.Own}
 		if before, known := a.evidence.base.Gates[command]; known {
@@ -206,25 +206,38 @@ func (a *attempt) gates(ctx context.Context) ([]verify.Check, error) {
 	return checks, nil
 }
 
-// gate runs one gate once, with its whole output kept at the end of a file.
+// gate runs one gate once, where the work is.
 func (a *attempt) gate(ctx context.Context, command, why, path string) (verify.Result, error) {
+	runner := a.Gates
+	if a.ports.Lane != nil {
+		runner = a.ports.Gates
+	}
+	runner.Dir = a.job.Place.Dir
+	return a.gateIn(ctx, runner, command, why, path)
+}
+
+// gateIn runs one gate once, with its whole output kept at the end of a file.
+func (a *attempt) gateIn(ctx context.Context, runner verify.Gates, command, why, path string) (verify.Result, error) {
 	log, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return verify.Result{}, err
 	}
 	defer log.Close()
 	a.tell(event.Event{Type: event.GateStarted, Gate: &event.Gate{Command: command}, Reason: why})
-	if _, err := log.WriteString("$ " + a.Redact.Text(command) + "\n"); err != nil {
+	heading := ""
+	switch why {
+	case "":
+		failpoint.Hit("K9")
+	case withOldTests:
+		failpoint.Hit("K24")
+		fallthrough
+	case inACopy:
+		heading = "# " + why + ":\n"
+	}
+	if _, err := log.WriteString(heading + "$ " + a.Redact.Text(command) + "\n"); err != nil {
 		return verify.Result{}, err
 	}
-	if why == "" {
-		failpoint.Hit("K9")
-	}
-	runner := a.Gates
-	if a.ports.Lane != nil {
-		runner = a.ports.Gates
-	}
-	runner.Dir, runner.Owner, runner.Redact = a.job.Place.Dir, a.job.Run.Owner, a.Redact // what a gate leaves running dies with the run's
+	runner.Owner, runner.Redact = a.job.Run.Owner, a.Redact // what a gate leaves running dies with the run's
 	res, err := runner.Run(ctx, command, log)
 	a.cpu += res.CPU
 	if err == nil && !res.Passed && len(a.Withheld) > 0 {
@@ -237,12 +250,12 @@ func (a *attempt) gate(ctx context.Context, command, why, path string) (verify.R
 func (a *attempt) gateEnded(c verify.Check, why string) {
 	r := record(c)
 	output := ""
-	if !c.Passed && why == "" {
+	if !c.Passed && (why == "" || why == withOldTests) {
 		output = c.Tail
 	}
 	a.tell(event.Event{Type: event.GateEnded, Reason: why, Text: output, Gate: &event.Gate{
 		Command: c.Command, Passed: c.Passed, Exit: c.Exit, Baseline: r.Baseline, Verdict: r.Verdict,
-		Log: filepath.Join(a.job.Place.Folder, "verify.log"),
+		Log: a.verifyLog(),
 	}})
 }
 

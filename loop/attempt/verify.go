@@ -62,8 +62,7 @@ func (a *attempt) check(ctx context.Context, taken git.Taken, err error) policy.
 	shown, err := a.examine(ctx, taken, err)
 	if err == nil && len(w.Tampering) == 0 && (w.WantVerdict || !w.Doubtful()) {
 		if w.Gates, err = a.gates(ctx); err == nil && len(w.Gates) > 0 {
-			taken, err = a.evidence.takeNow(ctx)
-			err = a.examineAgain(ctx, taken, err)
+			taken, err = a.checkAgain(ctx)
 		}
 	}
 	w.CheckErr = err
@@ -78,6 +77,22 @@ func (a *attempt) check(ctx context.Context, taken git.Taken, err error) policy.
 		d = a.decide()
 	}
 	return d
+}
+
+// checkAgain looks at what is there after the gates, and has them check what they accept with the old tests. Where that
+// is done in a slot, it looks different afterwards.
+func (a *attempt) checkAgain(ctx context.Context) (git.Taken, error) {
+	taken, err := a.evidence.takeNow(ctx)
+	err = a.examineAgain(ctx, taken, err)
+	refused := func(c verify.Check) bool { return c.Verdict() == event.GateFailed }
+	if err != nil || len(a.work.Tampering) > 0 || slices.ContainsFunc(a.work.Gates, refused) || a.work.Doubtful() && !a.work.WantVerdict {
+		return taken, err
+	}
+	ran, err := a.oldTests(ctx, taken.Tree)
+	if err == nil && ran && a.ports.Lane != nil {
+		return a.evidence.takeNow(ctx)
+	}
+	return taken, err
 }
 
 // wantsVerdict says that work which passes its gates is judged by the verifier agent.
@@ -132,21 +147,17 @@ func (a *attempt) examine(ctx context.Context, taken git.Taken, taking error) (s
 	w := &a.work
 	w.Tampering, w.Unchanged = nil, false
 	w.Evident = a.job.Task.Kind == dag.Check || a.job.Accepted || a.evident()
-	sandbox := ""
-	if s := a.talk.session; s != nil {
-		sandbox = s.Sandbox()
-		if !a.job.Task.AllowTampering {
-			touched, err := s.Tampered()
-			if err != nil {
-				return "", err
-			}
-			w.Tampering = seq.Map(touched, func(path string) string { return "protected: " + path })
+	if s := a.talk.session; s != nil && !a.job.Task.AllowTampering {
+		touched, err := s.Tampered()
+		if err != nil {
+			return "", err
 		}
+		w.Tampering = seq.Map(touched, func(path string) string { return "protected: " + path })
 	}
 	if a.evidence.base.Tree == "" && a.evidence.blind != nil && !w.Evident {
-		a.WarnOnce("git", "changes cannot be verified: "+a.evidence.blind.Error())
+		a.WarnOnce("git", "changes cannot be verified, nor whether they weaken tests: "+a.evidence.blind.Error())
 	}
-	shown, found, unchanged, err := a.evidence.examine(ctx, taken, taking, Prevents(sandbox))
+	shown, found, unchanged, err := a.evidence.examine(ctx, taken, taking, a.prevented())
 	w.Tampering, w.Unchanged = append(w.Tampering, found.hard...), unchanged
 	w.Doubt = cmp.Or(w.Doubt, &verify.Doubt{})
 	if w.Verdict != nil && !slices.Equal(w.Doubt.Findings, found.doubtful) {
@@ -154,6 +165,11 @@ func (a *attempt) examine(ctx context.Context, taken git.Taken, taking error) (s
 	}
 	w.Doubt.Findings = found.doubtful
 	return shown, err
+}
+
+// prevented says that no agent could write ralph's own files.
+func (a *attempt) prevented() bool {
+	return a.talk.session != nil && Prevents(a.talk.session.Sandbox())
 }
 
 // examineAgain looks for tampering only: the agent lives on while the gates run, and

@@ -87,6 +87,7 @@ type Ports struct {
 	Budget func(context.Context) ([]budget.Finding, error)
 	Lane   Lane         // nil where the attempt works in the project's own folder
 	Gates  verify.Gates // instead of the worker's, where there is a lane
+	Copy   Copy         // nil if none can be made
 	// Shared reports whether other agents may have worked in Place.Dir since then.
 	Shared func(ctx context.Context, since time.Time) bool
 }
