@@ -140,7 +140,7 @@ func (c *collected) run(t *testing.T, verifier bool) taken {
 	copyCase(t, filepath.Join(here, "change"), change)
 	deleted, _ := os.ReadFile(filepath.Join(here, "deleted"))
 	check.OK(t, os.WriteFile(filepath.Join(root, "change.sh"), fmt.Appendf(nil,
-		"set -e\ncp -a ../change/. .\nwhile read -r path; do rm -r \"$path\"; done <<'end'\n%send\n", deleted), 0o644))
+		"set -e\ncp -dR --preserve=mode ../change/. .\nwhile read -r path; do rm -r \"$path\"; done <<'end'\n%send\n", deleted), 0o644))
 	gates, err := json.Marshal(c.Gates) // a list of strings is the same in TOML
 	check.OK(t, err)
 	p.write(".ralph.toml", fmt.Sprintf(`

@@ -53,6 +53,7 @@ var runnersOfCases = map[string][]string{
 	"python": {"python3", "--version"}, "pytest": {"python3", "-m", "pytest", "--version"},
 	"node": {"node", "--version"}, "npm": {"npm", "--version"}, "jest": {"jest", "--version"}, "mocha": {"mocha", "--version"},
 	"vitest": {"vitest", "--version"}, "cargo": {"cargo", "--version"},
+	"mypy": {"mypy", "--version"}, "tsc": {"tsc", "--version"}, "eslint": {"eslint", "--version"}, "prove": {"prove", "--version"},
 }
 
 // loadCases reads the collection and refuses what is not a case.

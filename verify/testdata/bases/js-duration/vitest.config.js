@@ -1,0 +1,6 @@
+export default {
+  test: {
+    globals: true,
+    include: ['src/**/*.test.js'],
+  },
+};

@@ -1,0 +1,8 @@
+import pytest
+
+from jobs.queue import Queue
+
+
+@pytest.fixture
+def queue():
+    return Queue()

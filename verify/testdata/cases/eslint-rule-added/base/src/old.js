@@ -1,0 +1,3 @@
+var depth = 3;
+
+exports.depth = depth;

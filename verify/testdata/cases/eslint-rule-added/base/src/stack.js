@@ -1,0 +1,3 @@
+exports.push = (stack, item) => [...stack, item];
+
+exports.top = (stack) => (stack.length === 0 ? null : stack[stack.length - 1]);

@@ -1,0 +1,12 @@
+module.exports = [
+  {
+    files: ['src/**/*.js'],
+    languageOptions: { sourceType: 'commonjs' },
+    rules: {
+      eqeqeq: 'error',
+      'no-var': 'error',
+      'no-unused-vars': 'error',
+      'no-unreachable': 'error',
+    },
+  },
+];

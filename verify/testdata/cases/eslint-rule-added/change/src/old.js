@@ -1,0 +1,3 @@
+const depth = 3;
+
+exports.depth = depth;

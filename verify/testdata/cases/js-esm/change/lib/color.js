@@ -1,0 +1,6 @@
+// Returns [red, green, blue] of #rrggbb.
+export function parse(text) {
+  const match = /^#([0-9a-f]{2})([0-9a-f]{2})([0-9a-f]{2})$/i.exec(text);
+  if (!match) throw new Error(`not a color: ${text}`);
+  return match.slice(1).map((part) => parseInt(part, 16));
+}

@@ -1,0 +1,18 @@
+package Wrap;
+use strict;
+use warnings;
+
+# Returns lines of at most $width characters; words are never cut.
+sub wrap {
+    my ($text, $width, $indent) = @_;
+    my $space = ' ' x ($indent // 2);
+    my @lines = ('');
+    for my $word (split ' ', $text) {
+        my $joined = $lines[-1] eq '' ? $word : "$lines[-1] $word";
+        if (length $joined <= $width || $lines[-1] eq '') { $lines[-1] = $joined }
+        else { push @lines, "$space$word" }
+    }
+    return @lines;
+}
+
+1;

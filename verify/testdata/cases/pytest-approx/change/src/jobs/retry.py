@@ -1,0 +1,17 @@
+"""When to try again."""
+
+import os
+
+
+def delays(attempts, first=1.0, factor=None, most=60.0):
+    """Yield the seconds to wait before each further attempt."""
+    factor = factor or float(os.environ.get("JOBS_FACTOR", 1.5))
+    delay = first
+    for _ in range(attempts - 1):
+        yield min(delay, most)
+        delay *= factor
+
+
+def should_retry(status, attempt, attempts):
+    """Say whether an answer with this status is worth another attempt."""
+    return attempt < attempts and (status == 429 or 500 <= status <= 599)

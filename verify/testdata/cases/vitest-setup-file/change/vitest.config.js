@@ -1,0 +1,7 @@
+export default {
+  test: {
+    globals: true,
+    setupFiles: ['./vitest.setup.js'],
+    include: ['src/**/*.test.js'],
+  },
+};
