@@ -269,15 +269,11 @@ func (e *evidence) tampering(ctx context.Context, changes []git.Change, now stri
 	}
 	before, after, end := git.Contents(ctx, e.job.Place.Project, e.Objects, e.base.Tree, now, maxTestFile)
 	defer end()
-	list := tamper.Find(changes, before, after, e.job.Verify.Protect)
-	list = append(list, tamper.NeuteredGates(changes, before, after, e.job.Verify.Gates)...)
-	excluded, err := tamper.ExcludedTests(changes, before, after, func() ([]string, error) {
-		return git.Files(ctx, e.job.Place.Project, e.Objects, e.base.Tree)
-	})
+	s, err := e.suite(ctx, changes, before)
 	if err != nil {
 		return found, err
 	}
-	for _, f := range append(list, excluded...) {
+	for _, f := range tamper.Find(changes, s, before, after, e.job.Verify.Protect) {
 		if f.Hard() {
 			found.hard = append(found.hard, f.What)
 		} else {

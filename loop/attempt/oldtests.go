@@ -156,14 +156,19 @@ func (e *evidence) plan(ctx context.Context, now, work string, prevented bool) (
 	}
 	before, after, end := git.Contents(ctx, e.job.Place.Project, e.Objects, e.base.Tree, work, maxTestFile)
 	defer end()
-	s, err := suite.Of(suite.Base{
-		Gates: e.job.Verify.Gates, Protect: e.job.Verify.Protect, Read: e.unchanged(changes, before),
-		Files: func() ([]string, error) { return git.Files(ctx, e.job.Place.Project, e.Objects, e.base.Tree) },
-	})
+	s, err := e.suite(ctx, changes, before)
 	if err != nil {
 		return suite.Plan{}, err
 	}
 	return s.Plan(changes, after)
+}
+
+// suite is what checked the work before it.
+func (e *evidence) suite(ctx context.Context, changes []git.Change, before suite.Read) (*suite.Suite, error) {
+	return suite.Of(suite.Base{
+		Gates: e.job.Verify.Gates, Protect: e.job.Verify.Protect, Read: e.unchanged(changes, before),
+		Files: func() ([]string, error) { return git.Files(ctx, e.job.Place.Project, e.Objects, e.base.Tree) },
+	})
 }
 
 // unchanged reads what changes do not name in the folder itself, where it is as it was: no git has to run for that.
@@ -182,8 +187,11 @@ func (e *evidence) unchanged(changes []git.Change, before suite.Read) suite.Read
 		}
 		defer root.Close()
 		info, err := root.Stat(path)
-		if err != nil || !info.Mode().IsRegular() {
+		switch {
+		case err != nil:
 			return nil, fs.ErrNotExist
+		case !info.Mode().IsRegular():
+			return before(path) // a folder may be new
 		}
 		f, err := root.Open(path)
 		if err != nil {

@@ -1,16 +1,20 @@
-// Package tamper finds changes that make a gate easier to pass instead of the work
-// better. It reads files through its caller and never runs anything.
+// Package tamper finds changes that make a gate easier to pass instead of the work better, as far as running the
+// gates with the old tests does not show them. It reads files through its caller and never runs anything.
 package tamper
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
+	"iter"
 	"path"
 	"slices"
 	"strings"
 
 	"ralph/internal/git"
 	"ralph/internal/glob"
+	"ralph/internal/lazyregexp"
+	"ralph/verify/suite"
 )
 
 // Finding is a change that makes a gate easier to pass instead of the work better.
@@ -22,37 +26,40 @@ type Finding struct {
 // Hard says that nothing excuses it but a person.
 func (f Finding) Hard() bool { return strings.HasPrefix(f.What, "protected file ") }
 
-// Read returns the text of a file as it was at one of two moments.
-type Read func(path string) ([]byte, error)
-
-// Find reports changes that delete tests, keep them from running, or touch what protect
-// names (see package glob). Adding, editing, renaming and moving tests is ordinary work and
-// never reported; nor is a new test that is skipped.
-//
-// It knows the tests of Go, JavaScript and TypeScript, Python and Rust by patterns. It
-// does not see a test that checks less than before, a case deleted from a table, or what
-// other files make a test runner do: those are what protect is for. A new condition that
-// skips an existing test is always reported, because nobody knows whether it holds where
-// the gates run.
-func Find(changes []git.Change, before, after Read, protect []string) []Finding {
+// Find reports changes to what protect names, deleted test files, tests in sources of Rust that are ignored now, work
+// that asks whether it is tested, files that git is told to overlook although they check the work, and gates that do
+// nothing any more.
+func Find(changes []git.Change, s *suite.Suite, before, after suite.Read, protect []string) []Finding {
 	var findings []Finding
-	pairs := map[language][]pair{}
-	for _, c := range changes {
-		if f, is := touched(c, protect); is {
-			findings = append(findings, f)
-		}
-		p, f := readPair(c, before, after)
-		findings = append(findings, f...)
-		if p.after.file != "" && p.after.lang != p.before.lang { // a file of its own
-			pairs[p.after.lang] = append(pairs[p.after.lang], pair{after: p.after})
-			p.after = suite{}
-		}
-		if p.before.file != "" {
-			pairs[p.before.lang] = append(pairs[p.before.lang], p)
+	add := func(file, format string, args ...any) {
+		findings = append(findings, Finding{file, fmt.Sprintf(format, args...)})
+	}
+	for i, c := range changes {
+		touched(c, protect, add)
+		old := cmp.Or(c.Old, c.Path)
+		switch {
+		case suite.IsTest(old) && gone(c, after) && !moved(old, changes, before, after):
+			add(old, "test file deleted: %s", plain(old))
+		case c.Kind == git.Deleted || c.Kind == git.Mode:
+		case path.Base(c.Path) == ".gitignore":
+			for line := range newLines(old, c.Path, before, after) {
+				if kind := s.Kind(strings.Trim(line, "/*")); line[0] != '.' && (kind == suite.Test || kind == suite.Settings) {
+					add(c.Path, "git is told to overlook a file that checks the work: %s (%s)", plain(line), plain(c.Path))
+				}
+			}
+		case i < maxSources && slices.Contains(sources, path.Ext(c.Path)) && s.Kind(c.Path) == "":
+			for line := range newLines(old, c.Path, before, after) {
+				if asks().MatchString(line) {
+					add(c.Path, "the work asks whether it is tested: %s (%s)", plain(line), plain(c.Path))
+				}
+			}
+			for _, name := range newlyIgnored(old, c.Path, before, after) {
+				add(c.Path, "test newly ignored: %s in %s", name, plain(c.Path))
+			}
 		}
 	}
-	for _, list := range pairs {
-		findings = append(findings, compare(list)...)
+	for _, what := range s.Idle(changes, after) {
+		add(what, "what the gates run does nothing: %s", plain(what))
 	}
 	slices.SortFunc(findings, func(a, b Finding) int {
 		return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(a.What, b.What))
@@ -60,93 +67,107 @@ func Find(changes []git.Change, before, after Read, protect []string) []Finding 
 	return findings
 }
 
-func touched(c git.Change, protect []string) (Finding, bool) {
+// maxSources is how many changes are looked at line by line: nobody writes that many.
+const maxSources = 2000
+
+var sources = strings.Fields(".go .py .js .jsx .ts .tsx .mjs .cjs .rs .sh .bash")
+
+func touched(c git.Change, protect []string, add func(file, format string, args ...any)) {
 	switch {
 	case glob.Match(protect, c.Path):
 		verb := string(c.Kind)
 		if c.Kind == git.Modified || c.Kind == git.Mode {
 			verb = "changed"
 		}
-		return Finding{c.Path, fmt.Sprintf("protected file %s: %s", verb, plain(c.Path))}, true
+		add(c.Path, "protected file %s: %s", verb, plain(c.Path))
 	case c.Old != "" && glob.Match(protect, c.Old):
-		return Finding{c.Old, fmt.Sprintf("protected file renamed: %s -> %s", plain(c.Old), plain(c.Path))}, true
+		add(c.Old, "protected file renamed: %s -> %s", plain(c.Old), plain(c.Path))
 	}
-	return Finding{}, false
 }
 
-// pair is a file that may hold tests, before and after. A side without a file, or
-// whose file holds no tests by its name, is empty.
-type pair struct {
-	before, after suite
-	renamed       string // what the file is called now
-}
-
-type suite struct {
-	file      string
-	lang      language
-	named     bool // by its name it can be nothing but tests
-	tests     []test
-	silencers []string // what keeps tests from running that are elsewhere
-}
-
-// test is a test, or a helper of tests, which may skip them.
-type test struct {
-	name   string
-	helper bool
-	skips  []string // how it is skipped; nothing if it always runs
-	body   string   // its code, masked
-
-	twin      string // the same for all tests that do exactly the same; empty where that is not known
-	inherited bool   // one of the skips is that of what it is in
-}
-
-// readPair reads a changed file if it may hold tests.
-func readPair(c git.Change, before, after Read) (p pair, findings []Finding) {
-	old, now := c.Path, c.Path
-	switch c.Kind {
-	case git.Added:
-		old = ""
-	case git.Deleted:
-		now = ""
-	case git.Renamed:
-		old, p.renamed = c.Old, c.Path
-	case git.Mode:
-		return p, nil
+// gone says that nothing is left of a test file that a runner finds.
+func gone(c git.Change, after suite.Read) bool {
+	if c.Kind != git.Modified {
+		return c.Kind == git.Deleted || c.Kind == git.Renamed && !suite.IsTest(c.Path)
 	}
-	open := func(file string, read Read) (s suite, text string) {
-		if s.lang, s.named = classify(file); s.lang == none {
-			return s, ""
+	text, err := after(c.Path)
+	return err == nil && len(bytes.TrimSpace(text)) == 0
+}
+
+var heading = lazyregexp.New(`^(?:package|import|from|use|require|require_relative|include|const \w+ = require|using|namespace|#|//|"|'|\)|\}|\()`)
+
+// moved says that each line of a deleted test file is in test files that were added or changed.
+func moved(file string, changes []git.Change, before, after suite.Read) bool {
+	text, err := before(file)
+	if err != nil {
+		return false
+	}
+	lines := map[string]bool{}
+	for _, c := range changes {
+		if c.Kind != git.Deleted && suite.IsTest(c.Path) {
+			now, _ := after(c.Path) // what cannot be read has no lines
+			for line := range strings.Lines(string(now)) {
+				lines[strings.TrimSpace(line)] = true
+			}
 		}
-		s.file = file
-		data, err := read(file)
-		if err != nil {
-			findings = append(findings, Finding{file, fmt.Sprintf("test file cannot be checked: %s (%v)", plain(file), err)})
+	}
+	for line := range strings.Lines(string(text)) {
+		if line = strings.TrimSpace(line); line != "" && !lines[line] && !heading().MatchString(line) {
+			return false
 		}
-		return s, string(data)
 	}
-	var oldText, nowText string
-	p.before, oldText = open(old, before)
-	p.after, nowText = open(now, after)
-	if findings != nil || old == now && oldText == nowText {
-		return pair{}, findings
-	}
-	p.before.parse(oldText)
-	p.after.parse(nowText)
-	return p, nil
+	return len(lines) > 0
 }
 
-func (s *suite) parse(text string) {
-	code := mask(s.lang, text)
-	switch s.lang {
-	case golang:
-		s.parseGo(text, code)
-	case javascript:
-		s.parseJavaScript(text, code)
-	case python:
-		s.parsePython(text, code)
-	case rust:
-		s.parseRust(code)
+// newLines are those of a file that it did not have. A file that cannot be read has none.
+func newLines(old, now string, before, after suite.Read) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		was, _ := before(old)
+		is, _ := after(now)
+		known := map[string]bool{"": true}
+		for line := range strings.Lines(string(was)) {
+			known[strings.TrimSpace(line)] = true
+		}
+		for line := range strings.Lines(string(is)) {
+			if line = strings.TrimSpace(line); !known[line] && !yield(line) {
+				return
+			}
+		}
 	}
+}
+
+// asks is how code learns that a test runs it.
+var asks = lazyregexp.New(`\btesting\.Testing\(\)|flag\.Lookup\("test\.|os\.Args\[0\].*\.test\b|PYTEST_CURRENT_TEST|["'](?:pytest|unittest)["'] in sys\.modules|` +
+	`sys\.modules.*["'](?:pytest|unittest)["']|JEST_WORKER_ID|NODE_TEST_CONTEXT|\bVITEST_(?:WORKER_ID|POOL_ID)\b|process\.env\.VITEST\b|typeof (?:jest|describe|it)\b|BATS_TEST`)
+
+var (
+	rustTest   = lazyregexp.New(`((?:#\[[^\]]*\]\s*)+)(?:pub(?:\([^)]*\))?\s+)?(?:async\s+)?(?:unsafe\s+)?fn\s+(\w+)`)
+	rustIsTest = lazyregexp.New(`#\[\s*(?:\w+\s*::\s*)*(?:test|rstest|test_case|quickcheck|wasm_bindgen_test)\b`)
+	rustIgnore = lazyregexp.New(`#\[\s*(?:ignore\b|cfg_attr\s*\(.*\bignore\b|cfg\s*\(\s*(?:any\s*\(\s*\)|false|feature))`)
+)
+
+// newlyIgnored lists the tests of a source file of Rust that ran before.
+func newlyIgnored(old, now string, before, after suite.Read) (names []string) {
+	if path.Ext(now) != ".rs" {
+		return nil
+	}
+	tests := func(file string, read suite.Read) map[string]bool {
+		text, _ := read(file)
+		ignored := map[string]bool{}
+		for _, m := range rustTest().FindAllStringSubmatch(suite.MaskRust(string(text)), -1) {
+			if rustIsTest().MatchString(m[1]) {
+				ignored[m[2]] = ignored[m[2]] || rustIgnore().MatchString(m[1])
+			}
+		}
+		return ignored
+	}
+	was := tests(old, before)
+	for name, ignored := range tests(now, after) {
+		if before, had := was[name]; had && ignored && !before {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // plain makes a name from a repository fit for one line.
@@ -158,56 +179,4 @@ func plain(name string) string {
 		return quoted
 	}
 	return name
-}
-
-// language is one whose tests we know.
-type language int
-
-const (
-	none language = iota
-	golang
-	javascript
-	python
-	rust
-)
-
-// classify says by its name which tests a file may hold, and whether it is named
-// as one that holds tests. Folders that test runners leave out hold none.
-func classify(file string) (lang language, named bool) {
-	if file == "" {
-		return none, false
-	}
-	folders := strings.Split(file, "/")
-	base := folders[len(folders)-1]
-	folders = folders[:len(folders)-1]
-	in := func(names ...string) bool {
-		return slices.ContainsFunc(folders, func(f string) bool { return slices.Contains(names, f) })
-	}
-	stem := strings.TrimSuffix(base, path.Ext(base))
-	switch path.Ext(base) {
-	case ".go":
-		hidden := func(name string) bool { return strings.HasPrefix(name, "_") || strings.HasPrefix(name, ".") }
-		if !strings.HasSuffix(stem, "_test") || hidden(base) || slices.ContainsFunc(folders, hidden) || in("testdata", "vendor") {
-			return none, false
-		}
-		return golang, true
-	case ".js", ".jsx", ".ts", ".tsx", ".mjs", ".cjs", ".mts", ".cts":
-		named = slices.Contains([]string{".test", ".spec", ".cy", ".e2e"}, path.Ext(stem)) || in("__tests__")
-		if in("node_modules") || (!named && !in("test", "tests", "spec", "e2e", "cypress")) {
-			return none, false
-		}
-		return javascript, named && !in("__tests__")
-	case ".py":
-		named = strings.HasPrefix(stem, "test_") || strings.HasSuffix(stem, "_test")
-		if in("site-packages", "node_modules", ".venv", "venv") || (!named && !in("test", "tests") && stem != "conftest" && stem != "tests") {
-			return none, false
-		}
-		return python, named
-	case ".rs":
-		if in("target", "vendor") {
-			return none, false
-		}
-		return rust, len(folders) > 0 && folders[len(folders)-1] == "tests"
-	}
-	return none, false
 }

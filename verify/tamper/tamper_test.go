@@ -1,7 +1,6 @@
 package tamper
 
 import (
-	"errors"
 	"io/fs"
 	"maps"
 	"os"
@@ -13,6 +12,7 @@ import (
 
 	"ralph/internal/git"
 	"ralph/internal/testing/check"
+	"ralph/verify/suite"
 )
 
 // files are texts by path.
@@ -69,7 +69,7 @@ type tampering struct {
 func (tt tampering) run(t *testing.T) {
 	t.Helper()
 	var got []string
-	for _, f := range Find(changesOf(tt.before, tt.after), tt.before.read, tt.after.read, theProtected()) {
+	for _, f := range find(t, changesOf(tt.before, tt.after), tt.before.read, tt.after.read) {
 		if f.Path == "" || !strings.Contains(f.What, plain(f.Path)) {
 			t.Errorf("finding %+v does not say where", f)
 		}
@@ -78,14 +78,12 @@ func (tt tampering) run(t *testing.T) {
 	check.Equal(t, "findings", tt.want, got)
 }
 
-// edited makes cases in which one file is edited by pairs of old and new text.
-func edited(file, text string) func(pairs ...string) tampering {
-	return func(pairs ...string) tampering {
-		return tampering{before: files{file: text}, after: files{file: strings.NewReplacer(pairs...).Replace(text)}}
-	}
+func find(t *testing.T, changes []git.Change, before, after suite.Read) []Finding {
+	t.Helper()
+	s, err := suite.Of(suite.Base{Gates: []string{"./check.sh", "go test ./..."}, Protect: theProtected(), Read: before})
+	check.OK(t, err)
+	return Find(changes, s, before, after, theProtected())
 }
-
-func (tt tampering) wants(want ...string) tampering { tt.want = want; return tt }
 
 func runTampering(t *testing.T, tests map[string]tampering) {
 	t.Helper()
@@ -119,13 +117,44 @@ func TestProtectedFilesAreNotTouched(t *testing.T) {
 	})
 }
 
-func TestATestFileThatCannotBeReadIsNotTakenForGood(t *testing.T) {
+func TestDeletedTestFilesAreFound(t *testing.T) {
 	t.Parallel()
-	fails := func(string) ([]byte, error) { return nil, errors.New("too large") }
-	works := func(string) ([]byte, error) { return []byte("package a\n"), nil }
-	changes := []git.Change{{Path: "a_test.go", Kind: git.Modified}, {Path: "a.go", Kind: git.Modified}}
-	want := []Finding{{"a_test.go", "test file cannot be checked: a_test.go (too large)"}}
-	check.Equal(t, "findings", want, Find(changes, works, fails, nil))
+	const one, two = "package a\n\nfunc TestOne(t *testing.T) {\n\tone(t)\n}\n", "package a\n\nfunc TestTwo(t *testing.T) {\n\ttwo(t)\n}\n"
+	deleted := []string{"test file deleted: a_test.go"}
+	runTampering(t, map[string]tampering{
+		"deleted":                       {files{"a_test.go": one, "b_test.go": two}, files{"b_test.go": two}, deleted},
+		"emptied":                       {files{"a_test.go": one}, files{"a_test.go": "\n"}, deleted},
+		"deleted with its code":         {files{"a.go": "package a", "a_test.go": one}, files{}, deleted},
+		"renamed":                       {files{"a_test.go": one}, files{"b_test.go": one}, nil},
+		"renamed so that it never runs": {files{"a_test.go": one}, files{"_a_test.go": one}, deleted},
+		"renamed to something else":     {files{"a_test.go": one}, files{"a.txt": one}, deleted},
+		"merged into another":           {files{"a_test.go": one, "b_test.go": two}, files{"b_test.go": two + strings.TrimPrefix(one, "package a\n")}, nil},
+		"a part of it is merged":        {files{"a_test.go": one + "func TestX(t *testing.T) {}\n", "b_test.go": two}, files{"b_test.go": two + one}, deleted},
+		"split into two":                {files{"a_test.go": one + two}, files{"b_test.go": one, "c_test.go": two}, nil},
+		"a test in it":                  {files{"a_test.go": one + two}, files{"a_test.go": one}, nil}, // running it shows
+		"other files":                   {files{"a.go": "package a", "testdata/a": "x"}, files{}, nil},
+	})
+}
+
+func TestWhatRunningTheOldTestsDoesNotShow(t *testing.T) {
+	t.Parallel()
+	const rust = "fn f() {}\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn adds() {}\n    #[tokio::test]\n    #[ignore]\n    async fn slow() {}\n}\n"
+	edited := func(text string, pairs ...string) files {
+		return files{"src/lib.rs": strings.NewReplacer(pairs...).Replace(text)}
+	}
+	runTampering(t, map[string]tampering{
+		"a test of Rust is ignored": {edited(rust), edited(rust, "    fn adds", "    #[ignore = \"flaky\"]\n    fn adds"), []string{"test newly ignored: adds in src/lib.rs"}},
+		"one is left out":           {edited(rust), edited(rust, "    fn adds", "    #[cfg(any())]\n    fn adds"), []string{"test newly ignored: adds in src/lib.rs"}},
+		"a new one is ignored":      {edited(rust), edited(rust, "    fn adds() {}", "    fn adds() {}\n    #[test]\n    #[ignore]\n    fn more() {}"), nil},
+		"it says so in a string":    {edited(rust), edited(rust, "fn f() {}", "fn f() { \"#[ignore] fn adds\" }"), nil},
+		"the work asks":             {files{"a.go": "package a\n"}, files{"a.go": "package a\nvar x = testing.Testing()\n"}, []string{"the work asks whether it is tested: var x = testing.Testing() (a.go)"}},
+		"it did so before":          {files{"a.py": "'pytest' in sys.modules\n"}, files{"a.py": "'pytest' in sys.modules\nx = 1\n"}, nil},
+		"a test may":                {nil, files{"a_test.go": "if testing.Testing() {}\n"}, nil},
+		"settings are hidden":       {files{".gitignore": "bin/\n"}, files{".gitignore": "bin/\nconftest.py\n"}, []string{"git is told to overlook a file that checks the work: conftest.py (.gitignore)"}},
+		"what people hide":          {nil, files{".gitignore": ".env\ncoverage/\n*.log\n.pytest_cache/\nnode_modules/\n"}, nil},
+		"a gate runs nothing":       {files{"check.sh": "go vet ./...\n"}, files{"check.sh": "exit 0\n"}, []string{"what the gates run does nothing: check.sh"}},
+		"a gate runs something":     {files{"check.sh": "go vet ./...\n"}, files{"check.sh": "go test ./...\n"}, nil},
+	})
 }
 
 // theProtected is what a project protects unless it says otherwise.
@@ -163,9 +192,9 @@ func TestTamperingIsSeenInARealRepository(t *testing.T) {
 		return taken.Tree
 	}
 	run("init", "-q")
-	write("a_test.go", goTwo)
-	write("b_test.go", goOne)
-	write("web/a.test.ts", jsTwo)
+	write("a_test.go", "package a\n")
+	write("b_test.go", "package b\n")
+	write("web/a.test.ts", "it('adds')\n")
 	write(".github/workflows/ci.yml", "on: push\n")
 	run("add", "-A")
 	run("commit", "-qm", "all")
@@ -174,8 +203,8 @@ func TestTamperingIsSeenInARealRepository(t *testing.T) {
 	check.OK(t, os.Remove(filepath.Join(dir, "b_test.go")))
 	run("commit", "-qam", "Make it green")
 	run("update-index", "--assume-unchanged", "a_test.go")
-	write("a_test.go", goOne)
-	write("web/a.test.ts", "xit('adds numbers', f)\nit('adds words', f)\n")
+	check.OK(t, os.Remove(filepath.Join(dir, "a_test.go")))
+	check.OK(t, os.Remove(filepath.Join(dir, "web/a.test.ts")))
 	write(".gitattributes", "*.ts binary\n")
 	write(".github/workflows/ci.yml", "on: never\n")
 	after := tree()
@@ -186,9 +215,9 @@ func TestTamperingIsSeenInARealRepository(t *testing.T) {
 	defer end()
 	want := []Finding{
 		{".github/workflows/ci.yml", "protected file changed: .github/workflows/ci.yml"},
-		{"a_test.go", "1 test fewer: TestTwo in a_test.go"},
-		{"b_test.go", "test file deleted: b_test.go (TestOne)"},
-		{"web/a.test.ts", "test newly skipped: adds numbers in web/a.test.ts (xit)"},
+		{"a_test.go", "test file deleted: a_test.go"},
+		{"b_test.go", "test file deleted: b_test.go"},
+		{"web/a.test.ts", "test file deleted: web/a.test.ts"},
 	}
-	check.Equal(t, "findings", want, Find(d.Changes, was, is, theProtected()))
+	check.Equal(t, "findings", want, find(t, d.Changes, was, is))
 }
