@@ -262,7 +262,7 @@ func TestKilledWhileTheOldTestsRun(t *testing.T) {
 	for name, args := range map[string][]string{
 		"in an overlay, if there is one": {"run"},
 		"in a slot of the run":           {"run", "--sandbox", "off"},
-		"in the slot of the attempt":     {"run", "--target", "main"},
+		"in the slot of the attempt":     {"run", "--sandbox", "off", "--target", "main"}, // the ledger of agents is not in a slot
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
