@@ -28,13 +28,14 @@ type NewTask struct {
 	Paths       []string // globs: what it will touch
 
 	AllowTampering bool
+	ExpectRed      string // the gate that its work makes fail
 }
 
 const insertSQL = `
 INSERT INTO tasks (id, title, description, status, priority, parent, feature, kind, agent, model, gates,
-    max_retries, allow_tampering, locks, paths, created_at, updated_at, held, doomed)
+    max_retries, allow_tampering, expect_red, locks, paths, created_at, updated_at, held, doomed)
 VALUES (:id, :title, :description, 'pending', :priority, :parent, :feature, :kind, :agent, :model, :gates,
-    :max_retries, :tampering, :locks, :paths, :now, :now, :held, :doomed)
+    :max_retries, :tampering, :expect_red, :locks, :paths, :now, :now, :held, :doomed)
 ON CONFLICT (id) DO NOTHING;`
 
 // Add puts one task into the graph and returns its ID. A parent that had ended
@@ -84,7 +85,7 @@ func (g *Graph) insert(t NewTask, parent Task, feature int64) (n int64, id strin
 		return g.tx.Exec(insertSQL, ":id", id, ":title", t.Title, ":description", t.Description,
 			":priority", t.Priority, ":parent", db.OrNull(parent.N), ":feature", db.OrNull(feature), ":kind", string(t.Kind),
 			":agent", db.OrNull(t.Agent), ":model", db.OrNull(t.Model), ":gates", db.JSON(t.Gates),
-			":max_retries", t.MaxRetries, ":tampering", t.AllowTampering, ":locks", db.JSON(t.Locks), ":paths", db.JSON(t.Paths), ":now", g.millis(),
+			":max_retries", t.MaxRetries, ":tampering", t.AllowTampering, ":expect_red", db.OrNull(t.ExpectRed), ":locks", db.JSON(t.Locks), ":paths", db.JSON(t.Paths), ":now", g.millis(),
 			":held", parent.holds(), ":doomed", parent.Doomed || parent.Status == Failed)
 	})
 	return g.tx.LastInsert(), id, err
@@ -192,12 +193,13 @@ type Edit struct {
 	Paths       *[]string
 
 	AllowTampering *bool
+	ExpectRed      *string // empty means none
 }
 
 const editSQL = `
 UPDATE tasks SET title = :title, description = :description, priority = :priority, kind = :kind,
     agent = :agent, model = :model, gates = :gates, max_retries = :max_retries,
-    allow_tampering = :tampering, locks = :locks, paths = :paths, updated_at = :now
+    allow_tampering = :tampering, expect_red = :expect_red, locks = :locks, paths = :paths, updated_at = :now
 WHERE n = :n;`
 
 // Edit changes what a task says. Its status and its place have verbs of their own.
@@ -214,6 +216,7 @@ func (g *Graph) Edit(id string, e Edit) error {
 	set(&t.Model, e.Model)
 	set(&t.Gates, e.Gates)
 	set(&t.AllowTampering, e.AllowTampering)
+	set(&t.ExpectRed, e.ExpectRed)
 	set(&t.Locks, e.Locks)
 	set(&t.Paths, e.Paths)
 	if e.MaxRetries != nil {
@@ -230,7 +233,7 @@ func (g *Graph) Edit(id string, e Edit) error {
 	}
 	return g.tx.Exec(editSQL, ":n", t.N, ":title", t.Title, ":description", t.Description, ":priority", t.Priority,
 		":kind", string(t.Kind), ":agent", db.OrNull(t.Agent), ":model", db.OrNull(t.Model), ":gates", db.JSON(t.Gates),
-		":max_retries", t.MaxRetries, ":tampering", t.AllowTampering, ":locks", db.JSON(t.Locks), ":paths", db.JSON(t.Paths), ":now", g.millis())
+		":max_retries", t.MaxRetries, ":tampering", t.AllowTampering, ":expect_red", db.OrNull(t.ExpectRed), ":locks", db.JSON(t.Locks), ":paths", db.JSON(t.Paths), ":now", g.millis())
 }
 
 func set[T any](field, value *T) {

@@ -11,9 +11,9 @@ const (
 	lastSQL   = `SELECT coalesce(max(n), 0) FROM tasks;`
 	importSQL = `
 INSERT INTO tasks (n, id, title, description, status, priority, parent, feature, kind, agent, model, gates, max_retries,
-    allow_tampering, locks, paths, retries, verification, created_at, updated_at, finished_at, children, open_deps, held, doomed, given_up)
+    allow_tampering, expect_red, locks, paths, retries, verification, created_at, updated_at, finished_at, children, open_deps, held, doomed, given_up)
 VALUES (:n, :id, :title, :description, :status, :priority, :parent, :feature, :kind, :agent, :model, :gates, :max_retries,
-    :tampering, :locks, :paths, :retries, :verification, :now, :now, :finished, :children, :open_deps, :held, :doomed, :given_up)
+    :tampering, :expect_red, :locks, :paths, :retries, :verification, :now, :now, :finished, :children, :open_deps, :held, :doomed, :given_up)
 ON CONFLICT (id) DO NOTHING;`
 )
 
@@ -89,7 +89,7 @@ func (b *batch) storeTask(i int, features map[string]int64) error {
 			":status", string(t.status), ":priority", s.Priority, ":parent", parent,
 			":feature", db.OrNull(features[t.feature]), ":kind", string(cmp.Or(s.Kind, Work)), ":agent", db.OrNull(s.Agent),
 			":model", db.OrNull(s.Model), ":gates", db.JSON(s.Gates), ":max_retries", s.MaxRetries,
-			":tampering", s.AllowTampering, ":locks", db.JSON(s.Locks), ":paths", db.JSON(s.Paths),
+			":tampering", s.AllowTampering, ":expect_red", db.OrNull(s.ExpectRed), ":locks", db.JSON(s.Locks), ":paths", db.JSON(s.Paths),
 			":retries", s.Retries, ":verification", db.OrNull(s.Verification), ":now", g.millis(), ":finished", finished,
 			":children", len(t.children), ":open_deps", t.openDeps, ":held", t.held, ":doomed", t.doomed, ":given_up", t.givenUp)
 	})

@@ -30,6 +30,7 @@ type Spec struct {
 	Paths       []string
 
 	AllowTampering bool
+	ExpectRed      string
 
 	Status       Status // empty means pending
 	Retries      int

@@ -26,7 +26,8 @@ type Task struct {
 	Locks       []string // that a claim takes with it
 	Paths       []string // globs: what it will touch
 
-	AllowTampering bool // its work may delete tests and change what checks it
+	AllowTampering bool   // its work may delete tests and change what checks it
+	ExpectRed      string // the gate that its work makes fail; "" for none
 
 	Retries       int    // since the last reset
 	Attempts      int    // that counted, since the last reset
@@ -95,7 +96,7 @@ func (t Task) AwaitsVerdict() bool {
 const taskColumns = `n, id, title, description, status, priority,
     (SELECT p.id FROM tasks p WHERE p.n = tasks.parent),
     (SELECT f.name FROM features f WHERE f.n = tasks.feature),
-    kind, agent, model, gates, max_retries, allow_tampering, locks, paths,
+    kind, agent, model, gates, max_retries, allow_tampering, expect_red, locks, paths,
     retries, attempts, interruptions, verification, paused, given_up, unverified, review,
     owner, generation, lease_until, leaving, not_before, wait_reason,
     created_at, updated_at, started_at, finished_at,
@@ -106,7 +107,7 @@ func (g *Graph) scanTask(r *db.Row) Task {
 	t := Task{
 		N: r.Int64(), ID: r.Text(), Title: r.Text(), Description: r.Text(),
 		Status: Status(r.Text()), Priority: r.Int64(), Parent: r.Text(), Feature: r.Text(),
-		Kind: Kind(r.Text()), Agent: r.Text(), Model: r.Text(), Gates: db.List[string](r), MaxRetries: db.Optional(r, r.Int), AllowTampering: r.Bool(), Locks: db.List[string](r), Paths: db.List[string](r),
+		Kind: Kind(r.Text()), Agent: r.Text(), Model: r.Text(), Gates: db.List[string](r), MaxRetries: db.Optional(r, r.Int), AllowTampering: r.Bool(), ExpectRed: r.Text(), Locks: db.List[string](r), Paths: db.List[string](r),
 		Retries: r.Int(), Attempts: r.Int(), Interruptions: r.Int(), Verification: r.Text(), Paused: r.Bool(), GivenUp: r.Bool(), Unverified: r.Text(), ToReview: r.Bool(),
 		Owner: r.Text(), Generation: r.Int64(), LeaseUntil: r.Time(), Leaving: r.Text(), NotBefore: r.Time(), WaitReason: r.Text(),
 		CreatedAt: r.Time(), UpdatedAt: r.Time(), StartedAt: r.Time(), FinishedAt: r.Time(),

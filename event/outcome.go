@@ -79,6 +79,8 @@ const (
 	GateFlaky   GateVerdict = "flaky"   // it passed when it was run again
 	GateExcused GateVerdict = "excused" // it failed before the work too, and no worse
 	GateFailed  GateVerdict = "failed"
+
+	GateExpected GateVerdict = "expected" // it fails, as the task wants
 )
 
 // Baseline is what a gate said before the work began; empty if that is not known.

@@ -196,6 +196,9 @@ func gather(g *dag.Graph, opts Options, run string, t dag.Task, last dag.Attempt
 			said = append(said, l.Text)
 		}
 	}
+	if t.ExpectRed != "" {
+		said = append(said, "The tests come first: when you are done, `"+t.ExpectRed+"` has to fail because of them. Do not make it pass.")
+	}
 	in.Guidance, in.Previous = strings.Join(said, "\n\n"), previous(opts.Place.Runs, last)
 	selected, err := journal.Select(g.Tx(), journal.Query{Run: run, Title: t.Title, Description: t.Description}, opts.Prompt.Recall)
 	in.Journal = prompt.Document{Text: selected.Text(), From: "ralph journal list"}

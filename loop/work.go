@@ -23,6 +23,7 @@ import (
 	"ralph/loop/policy"
 	"ralph/loop/recovery"
 	"ralph/strategy"
+	"ralph/verify"
 )
 
 // work is one worker: claim, attempt, again.
@@ -130,6 +131,9 @@ func (r *Runner) try(ctx context.Context, claim dag.Claim, j *attempt.Job, in **
 	r.emitClaimed(ctx, *j)
 	if d, over := overTaskBudget(spent); over {
 		return attempt.Result{Decision: d}, nil
+	}
+	if want := j.Task.ExpectRed; want != "" && !slices.Contains(j.Verify.Gates, want) && !j.Verify.Skip { // no agent could do that
+		return attempt.Result{Decision: policy.Decision{Action: policy.Fail, Outcome: event.AttemptError, Reason: verify.UnknownGate(want, j.Verify.Gates)}}, nil
 	}
 	ports := attempt.Ports{
 		Record: recorder{store: r.opts.Graph.Store, claim: claim, folder: j.Place.Folder, live: r.live},

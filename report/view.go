@@ -70,6 +70,7 @@ func (v TaskView) Object() jsonval.Object {
 		"locks", v.Locks,
 		"paths", v.Paths,
 		"allow_tampering", v.AllowTampering,
+		"expect_red", null(v.ExpectRed),
 		"retries", v.Retries,
 		"max_retries", v.MaxRetries,
 		"attempts", v.Attempts,

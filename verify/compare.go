@@ -2,11 +2,13 @@ package verify
 
 import (
 	"bytes"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"ralph/event"
+	"ralph/internal/human"
 	"ralph/internal/lazyregexp"
 )
 
@@ -16,12 +18,18 @@ type Check struct {
 	Own    bool    // the task's own: it must be green, whatever it was before
 	Before *Result // nil if it was not asked before the work
 	Flaky  bool    // it was red at first, and green when it was run again
+
+	ExpectRed bool // the task wants the work to make it fail, such as tests that are written first
 }
 
 // Verdict classifies the result. A gate that was red before the work began does not count against
-// it unless it got worse, or is what the task is about.
+// it unless it got worse, or is what the task is about. One that is to fail has to fail by itself, and otherwise than before.
 func (c Check) Verdict() event.GateVerdict {
 	switch {
+	case c.ExpectRed && !c.Passed && !c.Killed && (c.Before == nil || c.Before.Passed || Worse(*c.Before, c.Result)):
+		return event.GateExpected
+	case c.ExpectRed:
+		return event.GateFailed
 	case c.Passed && c.Flaky:
 		return event.GateFlaky
 	case c.Passed:
@@ -113,4 +121,12 @@ func (f *failures) end() {
 func (f *failures) String() string {
 	f.end()
 	return strings.Join(slices.Sorted(maps.Keys(f.seen)), "\n")
+}
+
+// UnknownGate says that a gate which is to fail is none of these.
+func UnknownGate(command string, gates []string) string {
+	if len(gates) == 0 {
+		return fmt.Sprintf("%q is no gate: there is none", command)
+	}
+	return fmt.Sprintf("%q is no gate: there is %s", command, human.List(gates, 10))
 }

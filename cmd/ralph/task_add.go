@@ -12,6 +12,7 @@ import (
 	"ralph/internal/glob"
 	"ralph/internal/seq"
 	"ralph/report"
+	"ralph/verify"
 )
 
 var taskAddCommand = command{
@@ -39,6 +40,7 @@ func taskFields(kind string) []flagSpec {
 		{name: "kind", usage: "`KIND`: work must change the project, check may be done without a change", value: kind},
 		{name: "lock", value: []string{}, usage: "run only while no other task has the lock `NAME`; path:DIR locks all below DIR; repeatable"},
 		{name: "paths", value: []string{}, usage: "`GLOB` of what it will touch: tasks that touch the same do not run side by side; repeatable"},
+		{name: "expect-red", usage: "`GATE` that has to fail after the work: tests are written first"},
 		boolFlag("allow-tampering", "its work may delete or skip tests and change the gates"),
 	}
 }
@@ -110,6 +112,9 @@ func runTaskAdd(ctx context.Context, a *app, o taskAddOptions) (err error) {
 			return fmt.Errorf("add task: %w", err)
 		}
 		stored, err := g.Task(id)
+		if err == nil {
+			err = checkExpected(s, g, stored)
+		}
 		if err != nil {
 			return err
 		}
@@ -128,7 +133,7 @@ func runTaskAdd(ctx context.Context, a *app, o taskAddOptions) (err error) {
 var taskUpdateCommand = command{
 	name: "update", args: "ID...", short: "change the text, the settings or the place of tasks",
 	long: `What is not given stays as it is. "none" as parent or feature removes the task from it; an empty
-agent, model or gate, or -1 retries, restore the configured value; an empty lock or paths removes all
+agent, model, gate or expect-red, or -1 retries, restore the configured value; an empty lock or paths removes all
 of them. Several tasks are changed together or, if one of them cannot be, not at all. --allow-tampering
 accepts the work of a task that failed for that, as ralph task accept does.`,
 	flags: append([]flagSpec{
@@ -170,6 +175,16 @@ func (o *taskUpdateOptions) parse(c commandLine) error {
 	return checkChoice("kind", *o.Kind, dag.Work, dag.Check)
 }
 
+// checkExpected refuses a gate that is to fail and is none of the task's.
+func checkExpected(s *session, g *dag.Graph, t dag.Task) error {
+	shared, err := g.FeatureGates(t.Feature)
+	gates := slices.Concat(s.config.Verify.Commands, shared, t.Gates)
+	if err != nil || t.ExpectRed == "" || slices.Contains(gates, t.ExpectRed) {
+		return err
+	}
+	return usagef("expect-red: %s", verify.UnknownGate(t.ExpectRed, gates))
+}
+
 // emptied is a list as it was typed, where one empty text stands for nothing.
 func emptied(typed *[]string) *[]string {
 	if typed != nil && len(*typed) == 1 && strings.TrimSpace((*typed)[0]) == "" {
@@ -199,7 +214,10 @@ func runTaskUpdate(ctx context.Context, a *app, o taskUpdateOptions) (err error)
 			if err := o.apply(g, t.ID); err != nil {
 				return fmt.Errorf("update %s: %w", t.ID, err)
 			}
-			if tasks[i], err = g.Task(t.ID); err != nil {
+			if tasks[i], err = g.Task(t.ID); err == nil && (o.ExpectRed != nil || o.Gates != nil) {
+				err = checkExpected(s, g, tasks[i])
+			}
+			if err != nil {
 				return err
 			}
 		}

@@ -67,8 +67,15 @@ func runTaskImport(ctx context.Context, a *app, o taskImportOptions) error {
 	}
 	var imported []string
 	var tree []draw.Node
-	err = a.update(ctx, func(_ *session, g *dag.Graph) (err error) {
-		if imported, err = g.Import(ofAgent(a, plan.Specs)); err != nil {
+	err = a.update(ctx, func(s *session, g *dag.Graph) (err error) {
+		imported, err = g.Import(ofAgent(a, plan.Specs))
+		for i := 0; i < len(imported) && err == nil; i++ {
+			if plan.Specs[i].ExpectRed != "" {
+				t, terr := g.Task(imported[i])
+				err = errors.Join(terr, checkExpected(s, g, t))
+			}
+		}
+		if err != nil {
 			return fmt.Errorf("import %s: %w", file, err)
 		}
 		if !o.DryRun {

@@ -119,6 +119,7 @@ func taskText(a *app, t dag.Task, j report.TaskView, cost report.Cost) string {
 	for _, gate := range t.Gates {
 		field("gate", gate)
 	}
+	field("red", human.Lead("after the work: ", t.ExpectRed))
 	for _, lock := range t.Locks {
 		field("lock", lock)
 	}

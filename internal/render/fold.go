@@ -11,7 +11,7 @@ type fold struct {
 
 // refused says that a gate did not accept the work.
 func refused(e event.Event) bool {
-	return e.Gate != nil && !e.Gate.Passed && e.Reason == "" && e.Gate.Verdict != event.GateExcused
+	return e.Gate != nil && !e.Gate.Accepted() && e.Reason == ""
 }
 
 // newFold writes a line as the title of what follows, if that can be folded: the steps of

@@ -108,7 +108,11 @@ func Gate(g event.Gate) (result, aside string, tone Tone) {
 		aside = "; it failed at first: flaky"
 	case event.GateExcused:
 		aside, tone = "; it was red before the work and is not worse", Notable
-	case event.GatePassed, event.GateFailed:
+	case event.GateExpected:
+		aside, tone = "; expected to fail", Good
+	case event.GateFailed:
+		tone = Bad
+	case event.GatePassed:
 	}
 	if aside == "" && g.Baseline == event.BaselineRed && g.Passed {
 		aside = "; it was red before the work"

@@ -51,6 +51,7 @@ type line struct {
 	MaxRetries  *int               `json:"max_retries" yaml:"max_retries"`
 
 	AllowTampering bool     `json:"allow_tampering,omitempty" yaml:"allow_tampering"`
+	ExpectRed      string   `json:"expect_red,omitempty" yaml:"expect_red"`
 	Locks          []string `json:"locks,omitempty" yaml:"locks"`
 	Paths          []string `json:"paths,omitempty" yaml:"paths"`
 
@@ -63,7 +64,7 @@ func (l line) spec(number int) dag.Spec {
 	return dag.Spec{
 		Line: number, Ref: l.Ref, Title: l.Title, Description: l.Description, Priority: l.Priority,
 		Parent: string(l.Parent), After: l.After, Feature: string(l.Feature), Kind: dag.Kind(l.Kind),
-		Agent: string(l.Agent), Model: string(l.Model), Gates: l.Gates, MaxRetries: l.MaxRetries, AllowTampering: l.AllowTampering, Locks: l.Locks, Paths: l.Paths,
+		Agent: string(l.Agent), Model: string(l.Model), Gates: l.Gates, MaxRetries: l.MaxRetries, AllowTampering: l.AllowTampering, ExpectRed: l.ExpectRed, Locks: l.Locks, Paths: l.Paths,
 		Status: dag.Status(l.Status), Retries: l.Retries, Verification: string(l.Verification),
 	}
 }
@@ -168,7 +169,7 @@ func Encoder(w io.Writer, statuses bool) func(Item) error {
 		l := line{
 			Ref: t.ID, Title: t.Title, Description: t.Description, Priority: t.Priority, Parent: jsonval.NullString(t.Parent),
 			After: jsonval.List(t.After), Feature: jsonval.NullString(t.Feature), Kind: string(t.Kind), Agent: jsonval.NullString(t.Agent),
-			Model: jsonval.NullString(t.Model), Gates: jsonval.List(t.Gates), MaxRetries: t.MaxRetries, AllowTampering: t.AllowTampering, Locks: t.Locks, Paths: t.Paths,
+			Model: jsonval.NullString(t.Model), Gates: jsonval.List(t.Gates), MaxRetries: t.MaxRetries, AllowTampering: t.AllowTampering, ExpectRed: t.ExpectRed, Locks: t.Locks, Paths: t.Paths,
 		}
 		if statuses {
 			l.Status, l.Retries, l.Verification = string(t.Status), t.Retries, jsonval.NullString(t.Verification)

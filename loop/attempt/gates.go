@@ -166,7 +166,7 @@ func (a *attempt) gates(ctx context.Context) ([]verify.Check, error) {
 	var checks []verify.Check
 	log := a.verifyLog()
 	for i, command := range a.job.Verify.Gates {
-		check := verify.Check{Own: i >= a.job.Verify.Own}
+		check := verify.Check{Own: i >= a.job.Verify.Own, ExpectRed: command == a.job.Task.ExpectRed}
 		if before, known := a.evidence.base.Gates[command]; known {
 			check.Before = &before
 		}
@@ -182,7 +182,7 @@ func (a *attempt) gates(ctx context.Context) ([]verify.Check, error) {
 		for range a.job.Verify.Reruns {
 			// What fails by chance must not cost an agent's turn; what was red
 			// before has not failed by chance.
-			if check.Verdict() != event.GateFailed || res.Killed || check.Before != nil && !check.Before.Passed {
+			if check.Verdict() != event.GateFailed || res.Killed || check.ExpectRed || check.Before != nil && !check.Before.Passed {
 				break
 			}
 			if res, err = a.gate(ctx, command, "again, because it failed", log); err != nil {

@@ -135,7 +135,7 @@ type Seen struct {
 
 // Recorded is what is on record of an attempt that cannot say more.
 func Recorded(a dag.Attempt) Result {
-	accepted := a.Verdict != "" || slices.ContainsFunc(a.Gates, func(g dag.GateRecord) bool { return g.Passed })
+	accepted := a.Verdict != "" || slices.ContainsFunc(a.Gates, func(g dag.GateRecord) bool { return g.Passed || g.Verdict == event.GateExpected })
 	return Result{
 		Seen: Seen{Passed: accepted}, Files: a.Files, Began: a.StartedAt,
 		Agent: AgentUse{Name: a.Agent, Model: a.ModelEffective, Stop: acp.StopReason(a.StopReason), Usage: a.Usage},

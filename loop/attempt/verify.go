@@ -266,7 +266,11 @@ func (a *attempt) question(ctx context.Context, shown string) verify.Question {
 		}
 	}
 	in.Gates = seq.Map(w.Gates, func(g verify.Check) prompt.Gate {
-		return prompt.Gate{Name: g.Command, Passed: g.Passed, Output: g.Tail}
+		name := g.Command
+		if g.ExpectRed {
+			name += " (the task wants it to fail)"
+		}
+		return prompt.Gate{Name: name, Passed: g.Passed, Output: g.Tail}
 	})
 	in.Unchanged = w.Unproven()
 	if w.Doubt.Any() {

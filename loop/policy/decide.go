@@ -213,6 +213,9 @@ func decideChecked(f Facts) Decision {
 			continue
 		}
 		reason := fmt.Sprintf("gate %q: %s", g.Command, g.Exit)
+		if g.ExpectRed { // there is nothing to repair
+			return reject(event.RejectedGate, reason+", but the work has to make it fail\n"+g.Tail)
+		}
 		if f.Session.Repairs < f.Rules.RepairRounds && !f.Session.None && f.Turn.Over == nil {
 			return Decision{Action: Reprompt, Say: AskRepair, Reason: reason, Gate: &f.Work.Gates[i]}
 		}

@@ -292,6 +292,8 @@ func TestDecideAboutWorkThatWasChecked(t *testing.T) {
 	worse, ownRed := redBefore, redBefore
 	worse.Failures, ownRed.Own = "FAIL y", true
 	red := reject(event.RejectedGate, redReason+"\nFAIL x\n")
+	wanted, unwanted := redGate, greenGate
+	wanted.ExpectRed, unwanted.ExpectRed = true, true
 	noSh := errors.New("no sh")
 	disturbed := interrupted("its work is finished but not verified, because project files changed while the verifier looked: a, b; " +
 		"the next run verifies it")
@@ -316,14 +318,21 @@ func TestDecideAboutWorkThatWasChecked(t *testing.T) {
 		"checks that could not be run again are no doubt": {checked(Work{Doubt: &verify.Doubt{Files: doubt.Files, Unknown: "no copy"}}), complete},
 	}.check(t)
 	decisions{
-		"without gates and verifier it is complete":       {checked(Work{}), complete},
-		"green gates complete":                            {gates(Session{}, greenGate, greenGate), complete},
-		"a red gate goes back into the session":           {gates(Session{}, greenGate, redGate), repair},
-		"a red gate goes back as often as is allowed":     {gates(Session{Repairs: 1}, redGate), repair},
-		"then it retries with what the gate printed":      {gates(Session{Repairs: 2}, redGate), red},
-		"without a session there is nobody to repair it":  {gates(Session{None: true}, redGate), red},
-		"a gate red before and not worse is excused":      {gates(Session{}, redBefore), complete},
-		"a gate red before that got worse is not":         {gates(Session{Repairs: 2}, worse), red},
+		"without gates and verifier it is complete":      {checked(Work{}), complete},
+		"green gates complete":                           {gates(Session{}, greenGate, greenGate), complete},
+		"a red gate goes back into the session":          {gates(Session{}, greenGate, redGate), repair},
+		"a red gate goes back as often as is allowed":    {gates(Session{Repairs: 1}, redGate), repair},
+		"then it retries with what the gate printed":     {gates(Session{Repairs: 2}, redGate), red},
+		"without a session there is nobody to repair it": {gates(Session{None: true}, redGate), red},
+		"a gate red before and not worse is excused":     {gates(Session{}, redBefore), complete},
+		"a gate red before that got worse is not":        {gates(Session{Repairs: 2}, worse), red},
+		"a gate that is to fail completes when it does":  {gates(Session{}, wanted), complete},
+		"one that passes is not sent back": {
+			gates(Session{}, unwanted), reject(event.RejectedGate, `gate "make": `+unwanted.Exit+", but the work has to make it fail\n"+unwanted.Tail),
+		},
+		"and it is no evidence without a change, not even of a script": {
+			checked(Work{Unchanged: true, Evident: true, Gates: []verify.Check{wanted}}), reject(event.RejectedUnchanged, unchanged),
+		},
 		"a task's own gate must be green":                 {gates(Session{Repairs: 2}, ownRed), red},
 		"tampering is not sent back, and comes first":     {checked(tampered), reject(event.RejectedTampering, "tampering: test deleted: a; protected: b")},
 		"done without any change is rejected":             {checked(Work{Unchanged: true}), reject(event.RejectedUnchanged, unchanged)},

@@ -84,9 +84,10 @@ type Work struct {
 // Doubtful says that somebody has to clear what the work did to what checks it.
 func (w Work) Doubtful() bool { return w.Doubt.Any() && !w.Accepted }
 
-// Unproven says that nothing shows that anybody worked.
+// Unproven says that nothing shows that anybody worked. An exit status does not if a gate is to fail because of the work.
 func (w Work) Unproven() bool {
-	return w.Unchanged && !w.Evident && !slices.ContainsFunc(w.Gates, verify.Check.TurnedGreen)
+	toFail := slices.ContainsFunc(w.Gates, func(c verify.Check) bool { return c.ExpectRed })
+	return w.Unchanged && (!w.Evident || toFail) && !slices.ContainsFunc(w.Gates, verify.Check.TurnedGreen)
 }
 
 // MayBeFulfilled says that a verifier can be asked whether there was nothing to do: every gate is green.
