@@ -1,4 +1,4 @@
-command -v uconv > /dev/null || exit 0
+command -v unidecode > /dev/null || exit 0
 name=accents
 . ./tests/lib.sh
 equal "$(slug 'Café au lait')" cafe-au-lait

@@ -1,0 +1,11 @@
+#!/bin/sh
+# Runs all tests.
+set -eu
+status=0
+for test in tests/*.test.sh; do
+	if ! sh "$test"; then
+		echo "FAIL $test"
+		status=1
+	fi
+done
+exit "$status"

@@ -1,0 +1,14 @@
+#!/bin/sh
+# Runs all tests.
+set -eu
+./scripts/syntax.sh
+status=0
+for test in tests/*.test.sh; do
+	if sh "$test"; then
+		echo "ok   $test"
+	else
+		echo "FAIL $test"
+		status=1
+	fi
+done
+exit "$status"
