@@ -81,6 +81,14 @@ func TestQueryPlans(t *testing.T) {
 		// What is sorted is what was done by hand since then.
 		"done by hand": {doneByHandSQL, []string{"SEARCH tasks USING INDEX tasks_by_hand (finished_at>?)"}, 1},
 
+		// What is sorted are the tasks, or the attempts, of a feature. This is asked when its last task is done.
+		"last review": {lastReviewSQL, []string{"SEARCH t USING INDEX tasks_feature (feature=?)", "SEARCH r USING INTEGER PRIMARY KEY (rowid=?)"}, 0},
+		"next round":  {nextRoundSQL, []string{"SEARCH t USING INDEX tasks_feature (feature=?)", "SEARCH r USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN"}, 0},
+		"is it one":   {focusSQL, []string{"SEARCH reviews USING INTEGER PRIMARY KEY (rowid=?)"}, 0},
+		"first tree":  {firstSQL, []string{"SEARCH t USING COVERING INDEX tasks_feature (feature=?)", "SEARCH a USING INDEX attempts_task (task=?)"}, 1},
+		"seen tree":   {seenSQL, []string{"SEARCH t USING COVERING INDEX tasks_feature (feature=?)", "SEARCH r USING INTEGER PRIMARY KEY (rowid=?)", "SEARCH a USING INDEX attempts_task (task=?)"}, 1},
+		"same title":  {likeSQL, []string{"SEARCH tasks USING INDEX tasks_feature (feature=?)"}, 0},
+
 		"look up by ID":     {byIDSQL, []string{"SEARCH tasks USING INDEX sqlite_autoindex_tasks_1 (id=?)"}, 0},
 		"look up by prefix": {byPrefixSQL, []string{"SEARCH tasks USING INDEX sqlite_autoindex_tasks_1 (id>? AND id<?)"}, 0},
 		"look at children": {childrenSQL, []string{

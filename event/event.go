@@ -91,6 +91,7 @@ type Event struct {
 	Duration int64      `json:"duration_ms,omitempty"`
 	Files    []string   `json:"files,omitempty"`
 	PID      int        `json:"pid,omitempty"`
+	Findings []Finding  `json:"findings,omitempty"`
 }
 
 // AttemptOutcome is the outcome in attempt_ended.
@@ -113,6 +114,15 @@ type Tool struct {
 	Status string `json:"status,omitempty"`
 	New    bool   `json:"new,omitempty"`
 	Error  string `json:"error,omitempty"`
+}
+
+// Finding is what a reviewer found in the whole change of a feature, and the task that it became or why it became none.
+type Finding struct {
+	File   string `json:"file"`
+	Line   int    `json:"line"`
+	Text   string `json:"text"`
+	Task   string `json:"task,omitempty"`
+	Reason string `json:"reason,omitempty"`
 }
 
 // Gate is a command that checks the work.

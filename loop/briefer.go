@@ -91,6 +91,12 @@ func (b briefer) complete(ctx context.Context, j *attempt.Job, share float64) er
 			}
 		}
 		j.History.Attempts, _ = g.Attempts(t)
+		if j.Review, _ = g.Review(t); j.Review != nil {
+			j.Drift.Unchanged, j.Drift.NoProgress = 0, 0 // it changes nothing
+			if j.Review.Tree != "" {
+				j.History.Base = &attempt.Base{Tree: j.Review.Tree}
+			}
+		}
 		shared, err := g.FeatureGates(t.Feature)
 		j.Verify.Gates = slices.Concat(b.opts.Verify.Gates, shared, t.Gates)
 		j.Verify.Own = len(j.Verify.Gates) - len(t.Gates)

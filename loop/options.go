@@ -122,7 +122,11 @@ type Verify struct {
 	GateRunner           verify.Gates
 	Copy                 attempt.Copy // of the project's own folder
 	Withheld             []string     // names of variables that gates are not given, named when one fails
+	Reviewers            []Reviewer
 }
+
+// Reviewer looks at the whole change of a feature, with one focus.
+type Reviewer struct{ Focus, Agent, Model string }
 
 // Prompt is what prompts are made of besides the graph.
 type Prompt struct {

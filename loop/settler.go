@@ -68,6 +68,9 @@ func (s settler) record(g *dag.Graph, claim dag.Claim, j attempt.Job, res attemp
 	if err == nil && d.Outcome == event.AttemptAlreadyDone && status == dag.Done {
 		err = g.AlreadyDone(claim, d.Reason)
 	}
+	if err == nil && status == dag.Done {
+		err = s.review(g, claim, j, res)
+	}
 	if err != nil {
 		return "", err
 	}
@@ -97,7 +100,7 @@ func (s settler) transition(g *dag.Graph, claim dag.Claim, j attempt.Job, res at
 		if res.Seen.Passed {
 			verdict = "passed"
 		}
-		if l != nil {
+		if l != nil && j.Review == nil {
 			return dag.Done, g.Landed(claim, l.entry.N, verdict)
 		}
 		return dag.Done, g.Complete(claim, verdict)

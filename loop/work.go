@@ -218,6 +218,11 @@ func (r *Runner) settle(ctx context.Context, claim dag.Claim, j attempt.Job, res
 		r.end(d.EndRun, d.Reason, nil) // before another worker can take what is given back
 	}
 	status, d, err := r.settler.settle(ctx, claim, j, res, l)
+	if j.Review != nil && status == dag.Done {
+		d.Reason = foundText(res)
+	} else {
+		res.Findings = nil
+	}
 	res.Decision = d
 	if err == nil && d.Action == policy.Hold {
 		l.emit(event.MergeHeld, "")
@@ -250,7 +255,7 @@ func (r *Runner) account(j attempt.Job, res attempt.Result, status dag.Status) {
 	}
 	r.bus.emit(event.Event{
 		Type: event.AttemptEnded, Iteration: j.Run.Iteration, Task: t.ID, Attempt: j.Run.Attempt, Title: t.Title,
-		Agent: res.Agent.Name, Model: res.Agent.Model, Outcome: string(remembered(d, status)), Status: status, Reason: d.Reason,
+		Agent: res.Agent.Name, Model: res.Agent.Model, Outcome: string(remembered(d, status)), Status: status, Reason: d.Reason, Findings: res.Findings,
 		Rejected: d.Rejected, Command: d.Rejected.Command(t.ID, status),
 		Duration: r.opts.Host.Now().Sub(res.Began).Milliseconds(), Files: res.Files, Usage: &res.Agent.Usage,
 	})

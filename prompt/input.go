@@ -116,6 +116,16 @@ type VerifyInput struct {
 	Budget           int
 }
 
+// ReviewerInput is all that the prompt of a reviewer is made of.
+type ReviewerInput struct {
+	Task, Feature string // the review's ID; a name
+	Focus         string
+	Spec, Plan    Document
+	Diff          []string // by file
+	From          string   // where the difference comes from
+	Budget        int
+}
+
 // RepairInput is the input of the prompt after a red gate.
 type RepairInput struct {
 	TaskID string

@@ -63,6 +63,18 @@ func Verify(in VerifyInput) string {
 	})
 }
 
+// Reviewer returns the prompt of a reviewer, in the same order.
+func Reviewer(in ReviewerInput) string {
+	p := page{budget: in.Budget}
+	spec, plan, _ := p.quoteFirst(in.Spec, in.Plan, Document{})
+	return p.render("reviewer.md.tmpl", view{
+		ID: cleanID(in.Task), Title: p.code(in.Feature), Spec: spec, Plan: plan,
+
+		Description: p.quoteOr(in.Focus, "everything", "`.ralph.toml`"),
+		Diff:        p.quoteParts(in.Diff, in.From, 90),
+	})
+}
+
 // Unfinished returns the question put to an agent that ended its turn without
 // saying how the task stands.
 func Unfinished(taskID string) string { return followUp("unfinished.md.tmpl", taskID) }

@@ -88,6 +88,17 @@ func TestAHundredAnswersOfAKindAreKept(t *testing.T) {
 	}
 }
 
+func TestTwentyFindingsAreKept(t *testing.T) {
+	t.Parallel()
+	got := sigils.Parse(strings.Repeat("<finding file='a.go' line='1'>"+strings.Repeat("é", 4*kib)+"</finding>\n", 10_000), ours)
+	if len(got.Findings) != 20 {
+		t.Fatalf("got %d, want 20", len(got.Findings))
+	}
+	if text := got.Findings[19].Text; len(text) != 4*kib || !utf8.ValidString(text) {
+		t.Errorf("got %d bytes, want 4096 of whole runes", len(text))
+	}
+}
+
 func TestEightForeignSigilsAreKept(t *testing.T) {
 	t.Parallel()
 	var text strings.Builder
@@ -116,6 +127,7 @@ func TestHostileTextIsNotAccumulated(t *testing.T) {
 		"runs of all lengths":      {allRuns(64), 10, 200 * kib},
 		"open notes":               {"<journal>\n" + piece + "\n", 10, 3000 * kib},
 		"answers in open notes":    {"<journal>\n<verify-asked changes='1'>" + piece + "</verify-asked>\n", 10, 3000 * kib},
+		"findings in open notes":   {"<journal>\n<finding file='a' line='1'>" + piece + "</finding>\n", 10, 3000 * kib},
 		"foreign sigils":           {"<task-done>t-2</task-done>\n<task-failed>t-3: x</task-failed>\n", 10, 200 * kib},
 		"lessons in open notes":    {"<journal>\n<knowledge>" + piece + "</knowledge>\n", 10, 3000 * kib},
 		"notes in open code spans": {"a `\n<journal>" + piece + "</journal>\nb `` c\n", 10, 3000 * kib},

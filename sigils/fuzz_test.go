@@ -26,6 +26,7 @@ func addSeeds(f *testing.F) {
 		"<journal>\na\n</journal>\n<knowledge title=\"t\" tags=\"a,b\">\nb\n</knowledge>\n<next-model>opus</next-model>",
 		"<promise>COMPLETE</promise>\n<promise>FAILURE</promise>",
 		"<verify-pass/>\n<verify-fail>x</verify-fail>",
+		"<finding file=\"a.go\" line=\"3\">x\ny</finding>\n<finding file='a' line='-1'>z</finding>",
 		"<verify-asked changes=\"1-3,7\">a b c</verify-asked>\n<verify-weakened changes='2'>\nx\n</verify-weakened>\n<verify-pass/>",
 		"<journal>\n`\n<knowledge>\n``\n<!--\n<task-done>t-1f0c9a3e</task-done>\n-->\n</knowledge>\n`",
 		"<journal>\r\n\ta\x00\xff\r\n</journal>\r\n",
@@ -62,6 +63,7 @@ func TestLawsOnMarkdown(t *testing.T) {
 		"<promise>COMPLETE</promise>\n", "<promise>FAILURE</promise>\n", "<verify-asked changes='1-2'>", "</verify-asked>\n",
 		"<verify-weakened changes=\"3\">x</verify-weakened>\n", "<verify-weakened/>\n",
 		"<verify-fulfilled>", "</verify-fulfilled>\n",
+		"<finding file='a' line=\"3\">", "</finding>\n", "<finding>x</finding>\n",
 	})
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Join(rapid.SliceOfN(tokens, 0, 60).Draw(t, "tokens"), "")
@@ -144,7 +146,7 @@ func checkBounds(t tester, set sigils.Set) {
 			t.Fatalf("a body of %d bytes", n)
 		}
 	}
-	if len(set.Asked) > 100 || len(set.Weakened) > 100 || len(set.Knowledge) > 20 || len(set.Foreign) > 8 || len(set.NextModel) > 128 {
+	if len(set.Asked) > 100 || len(set.Weakened) > 100 || len(set.Knowledge) > 20 || len(set.Findings) > 20 || len(set.Foreign) > 8 || len(set.NextModel) > 128 {
 		t.Fatalf("too much: %+v", set)
 	}
 }
@@ -159,6 +161,9 @@ func checkParts(t tester, text string, set sigils.Set) {
 	}
 	for _, a := range slices.Concat(set.Asked, set.Weakened) {
 		parts = append(parts, a.Text)
+	}
+	for _, f := range set.Findings {
+		parts = append(parts, f.File, f.Text)
 	}
 	for _, x := range set.Foreign {
 		parts = append(parts, x.Tag, x.ID)

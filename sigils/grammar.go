@@ -21,10 +21,11 @@ const (
 	tagAsked      = "verify-asked"
 	tagWeakened   = "verify-weakened"
 	tagFulfilled  = "verify-fulfilled"
+	tagFinding    = "finding"
 )
 
 var names = []string{
-	tagDone, tagFailed, tagModel, tagJournal, tagKnowledge, tagPromise, tagVerifyPass, tagVerifyFail, tagAsked, tagWeakened, tagFulfilled,
+	tagDone, tagFailed, tagModel, tagJournal, tagKnowledge, tagPromise, tagVerifyPass, tagVerifyFail, tagAsked, tagWeakened, tagFulfilled, tagFinding,
 }
 
 // tag is an opening tag as it was written.
@@ -33,6 +34,8 @@ type tag struct {
 	id    string // task-failed
 	title string // knowledge
 	tags  string // knowledge
+	file  string // finding
+	line  string // finding
 	empty bool   // <name/>
 
 	changes []Range // verify-asked, verify-weakened
@@ -98,13 +101,13 @@ func (t *tag) parseAttributes(b []byte) (rest []byte, ok bool) {
 // attributed says whether the sigil may have attributes.
 func (t *tag) attributed() bool {
 	switch t.name {
-	case tagFailed, tagKnowledge, tagAsked, tagWeakened:
+	case tagFailed, tagKnowledge, tagAsked, tagWeakened, tagFinding:
 		return true
 	}
 	return false
 }
 
-// setAttribute takes what we know, and on knowledge ignores what we do not.
+// setAttribute takes what we know, and on knowledge and findings ignores what we do not.
 func (t *tag) setAttribute(key, value []byte) bool {
 	if bytes.ContainsFunc(key, func(r rune) bool { return r != '-' && r != '_' && (r|0x20 < 'a' || r|0x20 > 'z') }) {
 		return false
@@ -121,7 +124,11 @@ func (t *tag) setAttribute(key, value []byte) bool {
 		var ok bool
 		t.changes, ok = parseRanges(string(value))
 		return ok
-	case t.name != tagKnowledge:
+	case t.name == tagFinding && string(key) == "file":
+		t.file = string(value)
+	case t.name == tagFinding && string(key) == "line":
+		t.line = string(value)
+	case t.name != tagKnowledge && t.name != tagFinding:
 		return false
 	}
 	return true
@@ -130,7 +137,7 @@ func (t *tag) setAttribute(key, value []byte) bool {
 // block says whether the sigil may span lines.
 func (t *tag) block() bool {
 	switch t.name {
-	case tagFailed, tagJournal, tagKnowledge, tagVerifyFail, tagAsked, tagWeakened, tagFulfilled:
+	case tagFailed, tagJournal, tagKnowledge, tagVerifyFail, tagAsked, tagWeakened, tagFulfilled, tagFinding:
 		return !t.empty
 	}
 	return false

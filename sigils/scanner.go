@@ -23,6 +23,7 @@
 //	<verify-fulfilled>where</verify-fulfilled>   block
 //	<verify-asked changes="1-3,7">sentence</verify-asked>   block
 //	<verify-weakened changes="2">how</verify-weakened>      block; all but the name may be missing
+//	<finding file="PATH" line="N">text</finding>   block; other attributes are ignored
 //
 // # Where a sigil counts
 //
@@ -42,7 +43,7 @@
 // Scanning is linear and looks at no byte twice for being split into chunks. A
 // body is cut at 64 KiB, all journal notes together too; the first 20 knowledge
 // entries are kept; of each kind of answer about changes the first 100, cut at
-// 1 KiB; a line of any length costs at most 70 KiB.
+// 1 KiB; the first 20 findings, cut at 4 KiB; a line of any length costs at most 70 KiB.
 package sigils
 
 import (
@@ -60,6 +61,8 @@ const (
 	maxTail      = 64 // bytes kept of the end of a longer line: a closing tag and some space
 	maxKnowledge = 20
 	maxForeign   = 8
+	maxFindings  = 20
+	maxFinding   = 4 << 10 // bytes of its text
 	maxAnswers   = 100
 	maxAnswer    = 1 << 10 // bytes of an answer about changes
 	maxRanges    = 100

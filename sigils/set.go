@@ -3,6 +3,7 @@ package sigils
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -35,6 +36,8 @@ type Set struct {
 	Asked    []Answer // Changes that the task asks for, each with the sentence that does.
 	Weakened []Answer // Changes that weaken a check, each with how.
 
+	Findings []Finding // The first 20 in order.
+
 	// Foreign holds well-formed task-done and task-failed sigils whose ID is not
 	// the assigned one. They count for nothing; they are here to be warned about.
 	// At most 8 distinct ones are kept.
@@ -56,6 +59,13 @@ type Answer struct {
 
 // Range is the numbers from From to To, both included.
 type Range struct{ From, To int }
+
+// Finding is what a reviewer has to say about a place.
+type Finding struct {
+	File string
+	Line int // 0 if none is named
+	Text string
+}
 
 // Foreign is a sigil about a task that was not assigned.
 type Foreign struct {
@@ -92,7 +102,8 @@ func (f *found) merge(later *found) {
 		f.addKnowledge(k)
 	}
 	f.Dropped += later.Dropped
-	f.Asked, f.Weakened = addAnswers(f.Asked, later.Asked), addAnswers(f.Weakened, later.Weakened)
+	f.Asked, f.Weakened = atMost(maxAnswers, f.Asked, later.Asked...), atMost(maxAnswers, f.Weakened, later.Weakened...)
+	f.Findings = atMost(maxFindings, f.Findings, later.Findings...)
 	for _, x := range later.Foreign {
 		f.addForeign(x)
 	}
@@ -115,8 +126,9 @@ func (f *found) addKnowledge(k Knowledge) {
 	f.Knowledge = append(f.Knowledge, k)
 }
 
-func addAnswers(list, later []Answer) []Answer {
-	return append(list, later[:min(len(later), maxAnswers-len(list))]...)
+// atMost appends as many as there is space for.
+func atMost[T any](most int, list []T, later ...T) []T {
+	return append(list, later[:min(len(later), most-len(list))]...)
 }
 
 func (f *found) addForeign(x Foreign) {
@@ -134,7 +146,7 @@ func (f *found) resolve() Set {
 	s.Complete = s.Complete && !s.Failure
 	s.VerifyPass = s.VerifyPass && !s.VerifyFail
 	s.Journal = strings.Join(f.notes, noteSeparator)
-	s.Knowledge, s.Foreign = slices.Clone(f.Knowledge), slices.Clone(f.Foreign)
+	s.Knowledge, s.Foreign, s.Findings = slices.Clone(f.Knowledge), slices.Clone(f.Foreign), slices.Clone(f.Findings)
 	s.Asked, s.Weakened = slices.Clone(f.Asked), slices.Clone(f.Weakened)
 	return s
 }
@@ -176,17 +188,24 @@ func (f *found) accept(t tag, body, taskID string) bool {
 		if len(t.changes) == 0 || body == "" {
 			return false
 		}
-		f.Asked = addAnswers(f.Asked, t.answer(body))
+		f.Asked = atMost(maxAnswers, f.Asked, t.answer(body))
 		return true
 	case tagWeakened:
-		f.Weakened = addAnswers(f.Weakened, t.answer(body))
+		f.Weakened = atMost(maxAnswers, f.Weakened, t.answer(body))
+		return true
+	case tagFinding:
+		if body == "" {
+			return false
+		}
+		line, _ := strconv.Atoi(strings.TrimSpace(t.line))
+		f.Findings = atMost(maxFindings, f.Findings, Finding{strings.TrimSpace(t.file), max(line, 0), plain.Head(body, maxFinding)})
 		return true
 	}
 	return false
 }
 
-func (t tag) answer(body string) []Answer {
-	return []Answer{{t.changes, strings.Clone(strings.TrimSpace(plain.Head(body, maxAnswer)))}}
+func (t tag) answer(body string) Answer {
+	return Answer{t.changes, strings.Clone(strings.TrimSpace(plain.Head(body, maxAnswer)))}
 }
 
 func (f *found) acceptTask(name, id, taskID string, accept func()) bool {

@@ -35,7 +35,12 @@ func TestSet(t *testing.T) {
 		"three spaces and trailing blanks pass": {"   <task-done> t-1f0c9a3e </task-done> \t\r\n", sigils.Set{Done: true}},
 		"a tool call is a line break":           {"Running it.\n|<task-done>t-1f0c9a3e</task-done>", sigils.Set{Done: true}},
 		"a tool call ends a sigil cut in two":   {"<task-done>t-1f0c\n|9a3e</task-done>", sigils.Set{}},
-		"failed counts without a reason":        {"<task-failed>t-1f0c9a3e</task-failed>", sigils.Set{Failed: true}},
+		"a finding names a place": {
+			"<finding file=\"a b.go\" line='12' severity=\"high\">\nIt leaks.\nAlways.\n</finding>\n<finding line='x'>Where?</finding>",
+			sigils.Set{Findings: []sigils.Finding{{File: "a b.go", Line: 12, Text: "It leaks.\nAlways."}, {Text: "Where?"}}},
+		},
+		"a finding of nothing is none":   {"<finding file='a.go' line='1'></finding>\n<finding file='a.go' line='1'/>", sigils.Set{}},
+		"failed counts without a reason": {"<task-failed>t-1f0c9a3e</task-failed>", sigils.Set{Failed: true}},
 		"failed takes a reason after a colon": {
 			"<task-failed>t-1f0c9a3e: no network</task-failed>",
 			sigils.Set{Failed: true, FailReason: "no network"},

@@ -65,7 +65,7 @@ func openAttempt(o *agents.Opener) func(context.Context, attempt.Opening) (attem
 func request(op attempt.Opening) agents.Request {
 	r := agents.Request{
 		Run: op.Run.ID, Owner: op.Run.Owner, Task: op.Task.ID, TaskAgent: op.Task.Agent, TaskModel: op.Task.Model, AllowTampering: op.Task.AllowTampering,
-		Iteration: op.Run.Iteration, Limit: op.Run.Limit, Model: op.Model, Folder: op.Folder, Substitute: op.Agent, Verifier: op.Verifier,
+		Iteration: op.Run.Iteration, Limit: op.Run.Limit, Model: op.Model, Folder: op.Folder, Substitute: op.Agent, Verifier: op.Verifier, Review: op.Review,
 		Env:     op.Place.Env,
 		Observe: op.Observe, Started: op.Started,
 	}

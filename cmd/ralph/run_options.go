@@ -131,6 +131,13 @@ func loopOptions(ctx context.Context, a *app, s *session, given runOptions, cont
 			return opts, fmt.Errorf("%w: verify.protect: %w", project.ErrConfig, err)
 		}
 	}
+	for _, r := range check.Reviewers {
+		if r = check.Reviewer(r); r.Agent == "" && o.Chosen.ExitStatus {
+			a.note("warning: nobody reviews features for %q: %s only runs scripts; name an agent in [[verify.reviewer]]", r.Focus, o.Chosen.Name)
+			continue
+		}
+		opts.Verify.Reviewers = append(opts.Verify.Reviewers, loop.Reviewer(r))
+	}
 	opts.Agents.Modelless = o.Modelless
 	opts.Verify.Opened = o.OpenedFolders()
 	opts.Host.Setup = setup(opts, o.Chosen.Preset, o.Sandbox)
@@ -336,6 +343,9 @@ func setup(opts loop.Options, chosen agents.Preset, sandbox *sandbox.Confiner) e
 			verifier += ", of what no person accepted"
 		}
 		parts = append(parts, verifier)
+	}
+	for _, r := range opts.Verify.Reviewers {
+		parts = append(parts, "a review of each feature: "+r.Focus)
 	}
 	s.Verify = strings.Join(parts, "; ")
 	return s

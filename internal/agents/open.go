@@ -68,6 +68,7 @@ type Request struct {
 	Env            []string // more variables
 	Substitute     string   // who works instead of the run's own agent; "" for that one
 	Verifier       bool     // it looks at the work and changes nothing
+	Review         bool     // it does so as the task's own agent
 	Resume         *acp.Earlier
 	ResumeAgent    string // the only one that knows the session to resume
 	Observe        func(acp.Event)
@@ -78,7 +79,7 @@ type Request struct {
 
 // attempt names the attempt that a session belongs to. A verifier's folder is in it.
 func (r Request) attempt() string {
-	if r.Verifier {
+	if r.Verifier && !r.Review {
 		return filepath.Base(filepath.Dir(r.Folder))
 	}
 	return filepath.Base(r.Folder)
@@ -116,7 +117,7 @@ func (o *Opener) agentFor(r *Request) (Agent, error) {
 	if name == "" && r.Substitute != "" {
 		name, of = r.Substitute, "agent.fallback"
 	}
-	if verify := o.Config.Verify; r.Verifier {
+	if verify := o.Config.Verify; r.Verifier && !r.Review {
 		if verify.Agent != "" {
 			name, of = verify.Agent, "verify.agent"
 			r.Model = "" // the other agent's names for models mean nothing to this one

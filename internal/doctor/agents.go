@@ -46,6 +46,12 @@ func (x Agents) Check(ctx context.Context) []Finding {
 		ag, err := x.Find(verify.Agent)
 		check("verify.agent", ag, err)
 	}
+	for _, r := range x.Config.Verify.Reviewers {
+		if r.Agent != "" {
+			ag, err := x.Find(r.Agent)
+			check("verify.reviewer", ag, err)
+		}
+	}
 	return findings
 }
 

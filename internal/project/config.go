@@ -107,6 +107,24 @@ type VerifyConfig struct {
 	Reruns   int      `toml:"reruns"`
 	Protect  []string `toml:"protect"`
 	EnvAllow []string `toml:"env_allow"` // variables that gates are given although they look like secrets
+
+	Reviewers []ReviewerConfig `toml:"reviewer"`
+}
+
+// ReviewerConfig is who looks at the whole change of a feature, and what for.
+type ReviewerConfig struct {
+	Focus string `toml:"focus"`
+	Agent string `toml:"agent"` // empty means the one that verifies
+	Model string `toml:"model"`
+}
+
+// Reviewer fills in what a reviewer takes from the verifier. The verifier's model means nothing to another agent.
+func (c VerifyConfig) Reviewer(r ReviewerConfig) ReviewerConfig {
+	if r.Agent == "" || r.Agent == c.Agent {
+		r.Model = cmp.Or(r.Model, c.Model)
+	}
+	r.Agent = cmp.Or(r.Agent, c.Agent)
+	return r
 }
 
 // JournalConfig is how much of what earlier iterations did a prompt may show.
@@ -316,6 +334,17 @@ func (c Config) invalid() (key, why string) {
 		if why := n.invalid(); why != "" {
 			return fmt.Sprintf("notify.%d", i+1), why
 		}
+	}
+	var focuses []string
+	for i, r := range c.Verify.Reviewers {
+		focus, key := strings.ToLower(strings.TrimSpace(r.Focus)), fmt.Sprintf("verify.reviewer.%d", i+1)
+		switch {
+		case focus == "":
+			return key, `it has no focus; say what it is to look for, like focus = "security"`
+		case slices.Contains(focuses, focus):
+			return key, fmt.Sprintf("there is another with the focus %q", r.Focus)
+		}
+		focuses = append(focuses, focus)
 	}
 	for _, pattern := range slices.Sorted(maps.Keys(c.Prices)) {
 		for name, amount := range c.Prices[pattern].amounts() {

@@ -66,8 +66,8 @@ func (l *Loaded) addFile(path string) error {
 	if bytes.HasPrefix(data, []byte{0xff, 0xfe}) || bytes.HasPrefix(data, []byte{0xfe, 0xff}) {
 		return fmt.Errorf("%w: %s:1: it is UTF-16; save it as UTF-8", ErrConfig, path)
 	}
-	before := l.Notify
-	l.Notify = nil
+	before, reviewers := l.Notify, l.Verify.Reviewers
+	l.Notify, l.Verify.Reviewers = nil, nil
 	dec := toml.NewDecoder(bytes.NewReader(data)).DisallowUnknownFields()
 	if err := dec.Decode(&l.Config); err != nil {
 		return explain(path, data, err)
@@ -79,6 +79,9 @@ func (l *Loaded) addFile(path string) error {
 		l.origins[fmt.Sprintf("notify.%d", len(before)+i+1)] = path
 	}
 	l.Notify = slices.Concat(before, l.Notify)
+	if l.Verify.Reviewers == nil {
+		l.Verify.Reviewers = reviewers
+	}
 	var given map[string]any
 	if err := toml.Unmarshal(data, &given); err != nil {
 		return explain(path, data, err)
@@ -114,7 +117,7 @@ func lineOf(data []byte, key string) int {
 	for i, text := range strings.Split(string(data), "\n") {
 		if header := strings.TrimSpace(text); strings.HasPrefix(header, "[") {
 			in = strings.NewReplacer(`"`, "", "'", "").Replace(strings.Trim(strings.SplitN(header, "]", 2)[0], "[ "))
-			if section == "notify" && in == section {
+			if in == section {
 				nth++
 			}
 			if in == key || fmt.Sprintf("%s.%d", in, nth) == key { // a table that is wrong as a whole

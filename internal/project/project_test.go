@@ -219,7 +219,7 @@ func TestCommentedDefaultsAreTheDefaults(t *testing.T) {
 	var lines []string
 	sample := false // what stands below is no default
 	for _, l := range strings.Split(configText(Found{}), "\n") {
-		sample = strings.HasPrefix(l, "# [[notify]]") || strings.HasPrefix(l, "# [agents.") || sample && l != ""
+		sample = strings.HasPrefix(l, "# [[") || strings.HasPrefix(l, "# [agents.") || sample && l != ""
 		if sample {
 			continue
 		}

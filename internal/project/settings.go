@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"ralph/internal/human"
 	"ralph/internal/seq"
 )
 
@@ -37,6 +38,9 @@ func (l Loaded) Settings() []Setting {
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.MCP)) {
 		list = append(list, Setting{Key: "mcp." + name, Value: cmp.Or(c.MCP[name].Command, c.MCP[name].URL)})
+	}
+	for _, r := range c.Verify.Reviewers {
+		list = append(list, Setting{Key: "verify.reviewer", Value: strings.Join(human.Parts(r.Focus, r.Agent, r.Model), ", ")})
 	}
 	for i, n := range c.Notify {
 		list = append(list, Setting{Key: fmt.Sprintf("notify.%d", i+1), Value: n.String()})

@@ -70,6 +70,13 @@ func sampleRun() []event.Event {
 	s.run(event.Event{Type: event.Warned, Task: "t-2b4d6f80", Text: "the model hint \"gpt-9\" is not one that claude offers; it was ignored"})
 	s.task = event.Event{Iteration: 3, Task: "t-2b4d6f80", Attempt: "a-77aa88bb"}
 	thirdIteration(s)
+	s.run(event.Event{
+		Type: event.AttemptEnded, Iteration: 4, Task: "t-3c5e7091", Attempt: "a-99ccddee", Title: "Review login: security", Outcome: "done", Status: "done", Duration: 9_000,
+		Reason: "2 findings: t-4d6f81a2; no task: form.go:99 (there is no line 99)",
+		Findings: []event.Finding{
+			{File: "form.go", Line: 3, Text: "The token is logged.", Task: "t-4d6f81a2"}, {File: "form.go", Line: 99, Text: "Unused.", Reason: "there is no line 99"},
+		},
+	})
 	s.run(event.Event{Type: event.RunInterrupted, Reason: "Ctrl-C"})
 	s.run(event.Event{
 		Type: event.RunEnded, Iteration: 3, Outcome: "interrupted", Reason: "Ctrl-C", Duration: 364_000,

@@ -45,6 +45,10 @@ type attempt struct {
 	drifted   int           // earlier attempts that ended for drift
 	verifiers int           // sessions that were opened for a verdict
 	cpu       time.Duration // of the gates that were run
+
+	began    time.Time // of a review
+	patches  []string  // what it looks at, by file
+	findings []event.Finding
 }
 
 // Run makes one try at a task. When it returns, nothing of its agent is left. The error is
@@ -54,6 +58,9 @@ func (w Worker) Run(ctx context.Context, j Job, p Ports) (Result, error) {
 		Worker: w, job: j, ports: p, watch: newWatch(j, w.Now),
 		meter: &meter{prices: w.Prices, report: p.Record.Used}, evidence: evidence{Worker: w, job: j, lane: p.Lane, compared: map[[2]string]git.Difference{}},
 		talk: conversation{scan: sigils.NewScanner(j.Task.ID)}, said: policy.Session{None: j.Finished != nil},
+	}
+	if j.Review != nil {
+		a.ports.Lane = nil // it has a slot, but nothing to land
 	}
 	a.drifted, _ = Drifted(j.Task, j.History.Attempts)
 	defer a.meter.abandon()
@@ -95,7 +102,7 @@ func (a *attempt) result(ctx context.Context, d policy.Decision) Result {
 		a.warn(a.job.Task.ID, "keeping the answer: "+err.Error())
 	}
 	switch {
-	case a.ports.Lane != nil:
+	case a.ports.Lane != nil, a.job.Review != nil:
 	case d.Action == policy.Complete: // a head that we moved ourselves is no surprise
 		a.Baselines.landed(a.evidence.before.Head, git.Head(ctx, a.job.Place.Dir), a.work.Gates)
 	default:
@@ -112,7 +119,7 @@ func (a *attempt) result(ctx context.Context, d policy.Decision) Result {
 	seen.Answered, seen.Empty, seen.Checked = a.said.Answered, a.turn.Empty, a.work.Checked
 	seen.Passed = a.work.Verdict != nil || slices.ContainsFunc(a.work.Gates, func(c verify.Check) bool { return c.Passed || c.Verdict() == event.GateExpected })
 	use.Usage, use.Shares = a.meter.tell(), a.meter.split(use.Name, cmp.Or(use.Model, a.job.Agent.Choice.Model))
-	return Result{Decision: d, Said: a.talk.set, Files: files, Seen: seen, Agent: use}
+	return Result{Decision: d, Said: a.talk.set, Files: files, Seen: seen, Agent: use, Findings: a.findings}
 }
 
 // keepTree notes what the attempt ended with, unless that was noted when its agent
@@ -144,6 +151,15 @@ func (a *attempt) try(ctx context.Context) (policy.Decision, error) {
 		return a.unseen(ctx, err)
 	}
 	a.follow(ctx, false)
+	if a.job.Review != nil {
+		why, err := a.nothingToReview(ctx)
+		switch {
+		case err != nil:
+			return a.unseen(ctx, err)
+		case why != "":
+			return policy.Decision{Action: policy.Complete, Outcome: event.AttemptDone, Reason: why}, nil
+		}
+	}
 	text, err := a.brief(ctx, prompt.Merged{})
 	if err != nil {
 		return Unprepared(), err
@@ -210,9 +226,15 @@ func (a *attempt) brief(ctx context.Context, conflict prompt.Merged) (string, er
 	for _, u := range sources.Unread {
 		a.WarnOnce(u.Subject, u.Text)
 	}
-	in := Brief(ctx, a.job.Brief, sources, a.job.Place.Dir, a.evidence.before, a.job.History.Last())
-	in.Conflict = conflict
-	text := a.Redact.Text(prompt.Build(in))
+	text := ""
+	if a.job.Review != nil {
+		text = a.reviewBrief(sources)
+	} else {
+		in := Brief(ctx, a.job.Brief, sources, a.job.Place.Dir, a.evidence.before, a.job.History.Last())
+		in.Conflict = conflict
+		text = prompt.Build(in)
+	}
+	text = a.Redact.Text(text)
 	return text, os.WriteFile(filepath.Join(a.job.Place.Folder, "prompt.md"), []byte(text), 0o600)
 }
 
@@ -235,7 +257,7 @@ func Brief(ctx context.Context, in prompt.Input, s Sources, dir string, state gi
 // prepare learns what there is before the agent begins. Where nothing is verified,
 // recovery still has to know what the attempt found.
 func (a *attempt) prepare(ctx context.Context) error {
-	if err := a.evidence.begin(ctx); err != nil || a.job.Verify.Skip {
+	if err := a.evidence.begin(ctx); err != nil || a.job.Verify.Skip || a.job.Review != nil {
 		return err
 	}
 	return a.baseline(ctx)

@@ -27,6 +27,7 @@ type Job struct {
 	Session  *Earlier     // to continue; nil begins a new one
 	Finished *Finished    // set: verify this work, run no agent
 	Accepted bool         // a person accepted that work: only gates check it
+	Review   *dag.Review  // set: look at the whole change of a feature, change nothing
 	Brief    prompt.Input // what graph and journal know; the attempt adds what it reads in Place.Dir
 	History  History
 	Verify   Verification
@@ -118,8 +119,9 @@ type Result struct {
 	Seen     Seen
 	Said     sigils.Set
 	Agent    AgentUse
-	Files    []string  // that it changed
-	Began    time.Time // when the task was claimed; the caller's to say
+	Files    []string        // that it changed
+	Findings []event.Finding // of a review
+	Began    time.Time       // when the task was claimed; the caller's to say
 }
 
 // Seen is what settling needs of the facts.

@@ -21,7 +21,7 @@ import (
 
 // open starts the agent. Its process is on record before anything is said to it.
 func (a *attempt) open(ctx context.Context) error {
-	op := a.opening(a.job.Place.Folder, false)
+	op := a.opening(a.job.Place.Folder, a.job.Review != nil)
 	op.Earlier = a.job.Session
 	op.Started = func(agent string, id proc.Identity) error {
 		failpoint.Hit("K4")
@@ -48,7 +48,7 @@ func (a *attempt) open(ctx context.Context) error {
 // opening is what every session of the attempt is opened with.
 func (a *attempt) opening(folder string, verifier bool) Opening {
 	op := Opening{
-		Run: a.job.Run, Task: a.job.Task, Place: a.job.Place, Model: a.job.Agent.Choice.Model, Folder: folder, Verifier: verifier, Observe: a.observe,
+		Run: a.job.Run, Task: a.job.Task, Place: a.job.Place, Model: a.job.Agent.Choice.Model, Folder: folder, Verifier: verifier, Review: a.job.Review != nil, Observe: a.observe,
 	}
 	if a.job.Agent.Standing.Substitute {
 		op.Agent = a.job.Agent.Name
@@ -66,7 +66,7 @@ func restarts() []time.Duration {
 // another try before the run does without it.
 func (a *attempt) start(ctx context.Context, op Opening) (Session, error) {
 	agent, proven := a.job.Agent.Name, a.job.Agent.Standing.Proven || a.said.Answered || a.seen.VerifierAnswered
-	if name := a.job.Agent.Verifier; op.Verifier && name != "" && name != agent {
+	if name := a.job.Agent.Verifier; op.Verifier && !op.Review && name != "" && name != agent {
 		agent, proven = name, a.job.Agent.VerifierProven || a.seen.VerifierAnswered
 	}
 	a.said.Restarted = false

@@ -37,6 +37,8 @@ func (a *attempt) verify(ctx context.Context) policy.Decision {
 	switch {
 	case a.ended == policy.Interrupted:
 		return a.decide()
+	case a.job.Review != nil && err == nil:
+		return a.reviewed(ctx, taken.Tree)
 	case a.ports.Lane != nil:
 		return a.queue(ctx)
 	}
@@ -97,7 +99,7 @@ func (a *attempt) checkAgain(ctx context.Context) (git.Taken, error) {
 
 // wantsVerdict says that work which passes its gates is judged by the verifier agent.
 func (a *attempt) wantsVerdict() bool {
-	return !a.job.Verify.Skip && !a.job.Accepted && a.job.Verify.AgentVerdict && (a.job.Agent.Verifier != "" || !a.evident())
+	return !a.job.Verify.Skip && !a.job.Accepted && a.job.Review == nil && a.job.Verify.AgentVerdict && (a.job.Agent.Verifier != "" || !a.evident())
 }
 
 // keepFinished records what verification needs, before the attempt's phase says so. In a slot that is the work

@@ -40,6 +40,7 @@ type Opening struct {
 	Folder   string // for its transcript
 	Agent    string // who works instead of the run's own agent; "" for that one
 	Verifier bool   // it verifies the work and changes nothing
+	Review   bool   // it does so as the task's own agent
 	Earlier  *Earlier
 	Observe  func(acp.Event)
 	Started  func(agent string, id proc.Identity) error

@@ -1,0 +1,112 @@
+package dag
+
+import (
+	"cmp"
+	"fmt"
+
+	"ralph/internal/db"
+)
+
+// Review is what a reviewer looks at: all that changed since a feature began.
+type Review struct {
+	Focus  string
+	Tree   string   // what the feature's first attempt began with; "" if nobody knows
+	Seen   string   // what the last review with this focus looked at; "" if there was none
+	Others []string // files that have changed since, but only for other features
+}
+
+// NewReview is a task in which a reviewer looks at a feature.
+type NewReview struct {
+	Focus string
+	NewTask
+}
+
+// maxRounds is how often reviewers look, unless there is other work than on what they found.
+const maxRounds = 2
+
+const (
+	lastReviewSQL = `
+SELECT r.round, t.created_at FROM tasks t JOIN reviews r ON r.task = t.n WHERE t.feature = :feature AND r.round > 0 ORDER BY t.n DESC LIMIT 1;`
+	nextRoundSQL = `
+SELECT CASE WHEN max(r.task IS NULL) THEN 1 WHEN count(*) > 0 THEN :round + 1 ELSE 0 END FROM tasks t LEFT JOIN reviews r ON r.task = t.n
+WHERE t.feature = :feature AND t.children = 0 AND t.finished_at > :since AND coalesce(r.round, 0) = 0;`
+	insertReviewSQL = `INSERT INTO reviews (task, focus, round) SELECT n, :focus, :round FROM tasks WHERE id = :id;`
+)
+
+// AddReviews adds reviews to a feature whose tasks are all done, if one was done since the last reviews. Where all of
+// those were about findings, there is a second round, and no third.
+func (g *Graph) AddReviews(feature string, reviews []NewReview) error {
+	f, err := g.Feature(feature)
+	if err != nil || f.Status != FeatureDone {
+		return err
+	}
+	var round int
+	var since int64
+	for r := range g.tx.Rows(lastReviewSQL, ":feature", f.N) {
+		round, since = r.Int(), r.Int64()
+	}
+	round = int(g.number(nextRoundSQL, ":feature", f.N, ":round", round, ":since", since))
+	if round == 0 || round > maxRounds {
+		return g.tx.Err()
+	}
+	for _, r := range reviews {
+		id, err := g.Add(r.NewTask)
+		if err != nil {
+			return err
+		}
+		g.tx.Do(insertReviewSQL, ":id", id, ":focus", r.Focus, ":round", round)
+	}
+	return g.tx.Err()
+}
+
+const likeSQL = `SELECT id FROM tasks WHERE feature = :feature AND title = :title AND status <> 'done' LIMIT 1;`
+
+// AddFinding adds the task that a finding becomes, and returns its ID. It is refused if one with the same title is open
+// in the feature.
+func (g *Graph) AddFinding(focus string, t NewTask) (string, error) {
+	feature, err := g.featureNumber(t.Feature)
+	if err != nil {
+		return "", err
+	}
+	if like, err := db.One(g.tx, likeSQL, (*db.Row).Text, ":feature", feature, ":title", t.Title); err != nil || like != "" {
+		return "", cmp.Or(err, fmt.Errorf("%w: %s says the same", ErrRefused, like))
+	}
+	id, err := g.Add(t)
+	if err != nil {
+		return "", err
+	}
+	return id, g.tx.Exec(insertReviewSQL, ":id", id, ":focus", focus, ":round", 0)
+}
+
+const (
+	focusSQL = `SELECT focus FROM reviews WHERE task = :task AND round > 0;`
+	firstSQL = `
+SELECT a.n, a.tree FROM tasks t JOIN attempts a ON a.task = t.n WHERE t.feature = :feature AND a.tree IS NOT NULL ORDER BY a.n LIMIT 1;`
+	seenSQL = `
+SELECT a.tree FROM tasks t JOIN reviews r ON r.task = t.n JOIN attempts a ON a.task = t.n
+WHERE t.feature = :feature AND t.n <> :task AND r.round > 0 AND r.focus = :focus AND a.outcome = 'done' ORDER BY a.n DESC LIMIT 1;`
+	othersSQL = `
+SELECT f.value FROM attempts a JOIN tasks t ON t.n = a.task, json_each(a.files) f WHERE a.n > :first AND t.feature IS NOT :feature
+EXCEPT
+SELECT f.value FROM tasks t JOIN attempts a ON a.task = t.n, json_each(a.files) f WHERE t.feature = :feature;`
+)
+
+// Review says what a task looks at; nil if it is no review.
+func (g *Graph) Review(t Task) (*Review, error) {
+	focus, err := db.One(g.tx, focusSQL, (*db.Row).Text, ":task", t.N)
+	if focus == "" {
+		return nil, err
+	}
+	r := Review{Focus: focus}
+	feature, err := g.featureNumber(t.Feature)
+	if err != nil || feature == 0 { // a person moved it
+		return &r, err
+	}
+	var first int64
+	for row := range g.tx.Rows(firstSQL, ":feature", feature) {
+		first, r.Tree = row.Int64(), row.Text()
+	}
+	r.Seen, _ = db.One(g.tx, seenSQL, (*db.Row).Text, ":feature", feature, ":task", t.N, ":focus", focus)
+	r.Others, err = db.All(g.tx, othersSQL, (*db.Row).Text, ":first", first, ":feature", feature)
+	return &r, err
+}

@@ -1,0 +1,124 @@
+package dag_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"ralph/dag"
+	"ralph/internal/testing/check"
+)
+
+// review asks for a review of feature f, and returns the titles of the tasks that were added for it.
+func (w *world) review() (titles []string) {
+	w.t.Helper()
+	before := get(w, func(g *dag.Graph) ([]dag.Task, error) { return g.List(dag.Filter{}) })
+	w.pass(time.Second)
+	w.update(func(g *dag.Graph) error {
+		return g.AddReviews("f", []dag.NewReview{
+			{Focus: "security", NewTask: dag.NewTask{Title: fmt.Sprintf("security %d", len(before)), Feature: "f", Kind: dag.Check}},
+			{Focus: "API", NewTask: dag.NewTask{Title: fmt.Sprintf("API %d", len(before)), Feature: "f", Kind: dag.Check}},
+		})
+	})
+	w.pass(time.Second)
+	for _, t := range get(w, func(g *dag.Graph) ([]dag.Task, error) { return g.List(dag.Filter{}) })[len(before):] {
+		titles = append(titles, t.Title)
+		w.ids[t.Title] = t.ID
+	}
+	return titles
+}
+
+func (w *world) finish(titles ...string) {
+	w.t.Helper()
+	for _, title := range titles {
+		w.work(title)
+	}
+}
+
+func (w *world) find(title string) error {
+	w.t.Helper()
+	return w.try(func(g *dag.Graph) error {
+		id, err := g.AddFinding("security", dag.NewTask{Title: title, Feature: "f"})
+		if err == nil {
+			w.ids[title] = id
+		}
+		return err
+	})
+}
+
+func TestAFeatureIsReviewedWhenAllOfItIsDone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.plan("a feature f", "b feature f", "other")
+	w.finish("a")
+	check.Equal(t, "before its last task", 0, len(w.review()))
+	w.finish("b")
+	first := w.review()
+	check.Equal(t, "reviewers", 2, len(first))
+	check.Equal(t, "while they look", 0, len(w.review()))
+	w.finish(first[0])
+	check.OK(t, w.find("a finding"))
+	w.finish("a finding")
+	check.Equal(t, "while one of them looks", 0, len(w.review()))
+	w.finish(first[1])
+	second := w.review()
+	check.Equal(t, "after work on a finding", 2, len(second))
+	check.OK(t, w.find("a finding"))
+	w.finish(append(second, "a finding")...)
+	check.Equal(t, "after two rounds", 0, len(w.review()))
+
+	w.plan("c feature f")
+	w.finish("c")
+	third := w.review()
+	check.Equal(t, "after other work", 2, len(third))
+	w.finish(third...)
+	check.Equal(t, "and nothing since", 0, len(w.review()))
+	w.update(func(g *dag.Graph) error { return g.Reset(w.id("a")) })
+	w.finish("a")
+	check.Equal(t, "after work that was done again", 2, len(w.review()))
+	w.sound()
+}
+
+func TestAFindingThatIsOpenIsNoSecondTask(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.plan("a feature f")
+	check.OK(t, w.find("the same"))
+	check.That(t, errors.Is(w.find("the same"), dag.ErrRefused), "a duplicate was added")
+	w.finish("the same")
+	check.OK(t, w.find("the same"))
+	w.sound()
+}
+
+func TestAReviewLooksAtWhatItsFeatureChanged(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.plan("early", "a feature f", "other", "b feature f")
+	work := func(title, tree string, files ...string) {
+		c := w.claim(title)
+		w.update(func(g *dag.Graph) error {
+			return errors.Join(g.NoteAttempt(c.Attempt, dag.Note{Tree: tree, Files: files}), g.Complete(c, "skipped"))
+		})
+	}
+	work("early", "t0", "early.go")
+	work("a", "t1", "a.go", "both.go")
+	work("other", "t2", "other.go", "both.go")
+	work("b", "t3", "b.go")
+	titles := w.review()
+	look := func(title string) *dag.Review {
+		task := w.task(title)
+		return get(w, func(g *dag.Graph) (*dag.Review, error) { return g.Review(task) })
+	}
+	check.Equal(t, "a review", &dag.Review{Focus: "security", Tree: "t1", Others: []string{"other.go"}}, look(titles[0]))
+	check.Equal(t, "another task", (*dag.Review)(nil), look("a"))
+	work(titles[0], "t4")
+	check.OK(t, w.find("a finding"))
+	check.Equal(t, "a finding", (*dag.Review)(nil), look("a finding"))
+	work("a finding", "t4")
+	work(titles[1], "t5")
+	again := w.review()
+	check.Equal(t, "the tree that was seen", []string{"t4", "t5"}, []string{look(again[0]).Seen, look(again[1]).Seen})
+	check.That(t, slices.Equal(look(again[1]).Others, []string{"other.go"}), "got %v", look(again[1]).Others)
+}

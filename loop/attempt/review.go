@@ -1,0 +1,108 @@
+package attempt
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"ralph/event"
+	"ralph/internal/git"
+	"ralph/internal/human"
+	"ralph/loop/policy"
+	"ralph/prompt"
+)
+
+const (
+	maxReviewed = 4 << 20 // how much of a difference is read; the prompt cuts further
+	maxCited    = 8 << 20 // how large a file may be that a finding cites
+)
+
+// nothingToReview says why nobody has to look at a feature. Otherwise it leaves what the feature has changed in a.patches.
+func (a *attempt) nothingToReview(ctx context.Context) (why string, err error) {
+	e := &a.evidence
+	switch {
+	case a.job.Verify.Skip:
+		return "nothing is verified in this run", nil
+	case e.blind != nil:
+		a.WarnOnce("git", "changes cannot be reviewed: "+e.blind.Error())
+		return "git cannot tell what changed", nil
+	case e.tree == a.job.Review.Seen:
+		return "nothing changed since the last review", nil
+	case e.tree == e.base.Tree:
+		return "the feature changed nothing", nil
+	}
+	d, err := git.Compare(ctx, a.job.Place.Project, a.Objects, e.base.Tree, e.tree, maxReviewed)
+	if err != nil {
+		return "", err
+	}
+	a.began = a.Now()
+	others := slices.Concat(a.job.Review.Others, a.OwnFiles(ctx))
+	left := []string{""}
+	for _, c := range d.Changes {
+		if git.Within(c.Path, others) {
+			left = append(left, "a/"+cmp.Or(c.Old, c.Path)+" b/"+c.Path)
+		}
+	}
+	for patch := range strings.SplitSeq("\n"+d.Patch, "\ndiff --git ") {
+		if header, _, _ := strings.Cut(patch, "\n"); !slices.Contains(left, header) {
+			a.patches = append(a.patches, "diff --git "+patch)
+		}
+	}
+	if len(a.patches) == 0 {
+		return "the feature changed nothing", nil
+	}
+	return "", nil
+}
+
+// reviewBrief is the prompt of a reviewer.
+func (a *attempt) reviewBrief(s Sources) string {
+	t := a.job.Task
+	return prompt.Reviewer(prompt.ReviewerInput{
+		Task: t.ID, Feature: t.Feature, Focus: a.job.Review.Focus, Spec: s.Spec, Plan: s.Plan,
+		Diff: a.patches, From: "the difference since the feature began",
+	})
+}
+
+// reviewed ends a review with its findings. One counts if it cites a line that is there.
+func (a *attempt) reviewed(ctx context.Context, tree string) policy.Decision {
+	if files := a.evidence.since(ctx, a.evidence.tree, tree); len(files) > 0 && !a.ports.Shared(ctx, a.began) {
+		a.warn(a.job.Task.ID, "files changed during the review, and nobody verified that: "+human.List(files, 5))
+	}
+	_, read, end := git.Contents(ctx, a.job.Place.Project, a.Objects, a.evidence.base.Tree, tree, maxCited)
+	defer end()
+	for _, f := range a.talk.set.Findings {
+		for _, dir := range []string{a.job.Place.Dir, a.job.Place.Project, "."} {
+			f.File = strings.TrimPrefix(f.File, dir+"/")
+		}
+		a.findings = append(a.findings, event.Finding{File: f.File, Line: f.Line, Text: f.Text, Reason: uncited(read, f.File, f.Line)})
+	}
+	if a.ended = ended(ctx); a.ended != policy.Running {
+		return a.decide()
+	}
+	return policy.Decision{Action: policy.Complete, Outcome: event.AttemptDone}
+}
+
+// uncited says why there is no such line.
+func uncited(read func(string) ([]byte, error), file string, line int) string {
+	data, err := read(file)
+	lines := bytes.Count(data, []byte("\n"))
+	if len(data) > 0 && data[len(data)-1] != '\n' {
+		lines++
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "there is no such file"
+	case err != nil:
+		return err.Error()
+	case bytes.IndexByte(data, 0) >= 0:
+		return "the file is binary"
+	case line < 1 || line > lines:
+		return fmt.Sprintf("there is no line %d", line)
+	}
+	return ""
+}

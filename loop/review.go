@@ -1,0 +1,85 @@
+package loop
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strings"
+
+	"ralph/dag"
+	"ralph/internal/human"
+	"ralph/internal/plain"
+	"ralph/internal/seq"
+	"ralph/loop/attempt"
+)
+
+// review stores what a review found, and has reviewers look at a feature whose last task is done.
+func (s settler) review(g *dag.Graph, claim dag.Claim, j attempt.Job, res attempt.Result) error {
+	if j.Review != nil {
+		if err := s.keepFindings(g, claim, *j.Review, res); err != nil {
+			return err
+		}
+	}
+	if j.Task.Feature == "" || s.opts.Verify.Skip || len(s.opts.Verify.Reviewers) == 0 {
+		return nil
+	}
+	return g.AddReviews(j.Task.Feature, seq.Map(s.opts.Verify.Reviewers, func(r Reviewer) dag.NewReview {
+		return dag.NewReview{Focus: r.Focus, NewTask: dag.NewTask{
+			Title: titled("Review "+j.Task.Feature, r.Focus), Feature: j.Task.Feature, Kind: dag.Check, Agent: r.Agent, Model: r.Model,
+			Description: "Look at the whole change of the feature " + j.Task.Feature + ", with this focus:\n\n" + r.Focus,
+		}}
+	}))
+}
+
+// keepFindings makes tasks of those that count. What became of each is noted in it, and with the review.
+func (s settler) keepFindings(g *dag.Graph, claim dag.Claim, r dag.Review, res attempt.Result) error {
+	t := claim.Task
+	for i := range res.Findings {
+		f := &res.Findings[i]
+		at := fmt.Sprintf("%s:%d", f.File, f.Line)
+		if f.Reason == "" {
+			id, err := g.AddFinding(r.Focus, dag.NewTask{
+				Title: titled(at, f.Text), Feature: t.Feature,
+				Description: fmt.Sprintf("The review %s of the feature found this at %s:\n\n%s", t.ID, at, f.Text),
+			})
+			if f.Task = id; errors.Is(err, dag.ErrRefused) {
+				f.Reason = strings.TrimPrefix(err.Error(), dag.ErrRefused.Error()+": ")
+			} else if err != nil {
+				return err
+			}
+		}
+		if f.Reason != "" {
+			if err := g.Log(t.ID, dag.LogSystem, fmt.Sprintf("no task: %s: %s\n\n%s", at, f.Reason, f.Text)); err != nil {
+				return err
+			}
+		}
+	}
+	return g.NoteAttempt(claim.Attempt, dag.Note{Verdict: foundText(res)})
+}
+
+// foundText says what a review found, and what became of that.
+func foundText(res attempt.Result) string {
+	var tasks, none []string
+	for _, f := range res.Findings {
+		if f.Task != "" {
+			tasks = append(tasks, f.Task)
+		} else {
+			none = append(none, fmt.Sprintf("%s:%d (%s)", f.File, f.Line, f.Reason))
+		}
+	}
+	if len(tasks)+len(none) == 0 {
+		return cmp.Or(res.Decision.Reason, "no findings")
+	}
+	return human.Count(len(res.Findings), "finding") + human.Lead(": ", human.List(tasks, maxNamed)) + human.Lead("; no task: ", human.List(none, maxNamed))
+}
+
+// maxNamed is how many findings are named in a line.
+const maxNamed = 5
+
+// maxTitle is how much of a finding or a focus a title shows.
+const maxTitle = 80
+
+// titled is one line that begins with those words.
+func titled(begin, text string) string {
+	return begin + ": " + plain.Cut(strings.Join(strings.Fields(text), " "), maxTitle)
+}
