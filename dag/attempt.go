@@ -53,6 +53,9 @@ type GateRecord struct {
 	Exit     string            `json:"exit"`
 	Baseline event.Baseline    `json:"baseline,omitempty"` // green or red before the work; empty if that is not known
 	Verdict  event.GateVerdict `json:"verdict"`            // passed, flaky, failed, or excused: it was red before and did not get worse
+
+	Tests       *int `json:"tests,omitempty"` // that passed, if the output says so
+	TestsBefore *int `json:"tests_before,omitempty"`
 }
 
 const beginAttemptSQL = `

@@ -134,6 +134,9 @@ type Gate struct {
 
 	Baseline Baseline    `json:"baseline,omitempty"`
 	Verdict  GateVerdict `json:"verdict,omitempty"`
+
+	Tests       *int `json:"tests,omitempty"` // that passed, if the output says so
+	TestsBefore *int `json:"tests_before,omitempty"`
 }
 
 // Accepted reports whether the gate let the work pass: one that was red before the work

@@ -10,6 +10,7 @@ const (
 	RejectedTampering  Rejection = "tampering"  // with what checks it
 	RejectedGate       Rejection = "gate"
 	RejectedUnchanged  Rejection = "unchanged"
+	RejectedUnproven   Rejection = "unproven" // every gate was red before it, too, and there is no verifier
 	RejectedVerdict    Rejection = "verdict"
 )
 
@@ -20,7 +21,7 @@ func (r Rejection) Command(task string, status TaskStatus) string {
 		return ""
 	}
 	switch r {
-	case RejectedTampering, RejectedVerdict:
+	case RejectedTampering, RejectedVerdict, RejectedUnproven:
 		return "ralph task accept " + task
 	case RejectedUnchanged:
 		return "ralph task done " + task

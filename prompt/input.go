@@ -90,6 +90,7 @@ type Gate struct {
 	Name     string
 	Passed   bool
 	Output   string
+	Tests    string // How many passed, in words; empty if it does not say.
 	Failures string // The lines of all its output that name one, if they are to be shown.
 }
 

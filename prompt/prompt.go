@@ -181,6 +181,9 @@ func (g Gate) String() string {
 	if !strings.Contains(output, g.Failures) {
 		output = plain.Head(g.Failures, maxSummary) + "\n...\n" + output
 	}
+	if g.Tests != "" {
+		verdict += " (" + g.Tests + ")"
+	}
 	return fmt.Sprintf("%s: %s\n%s", verdict, oneLine(g.Name), plain.Indent(clean(output)))
 }
 

@@ -126,6 +126,8 @@ func gateJSON(g event.Gate) jsonval.Object {
 		"exit", null(g.Exit),
 		"baseline", null(g.Baseline),
 		"verdict", null(g.Verdict),
+		"tests", g.Tests,
+		"tests_before", g.TestsBefore,
 	}
 }
 

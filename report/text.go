@@ -155,7 +155,7 @@ func (a Attempt) Words() string {
 }
 
 func gateWords(gates []event.Gate) string {
-	passed, excused := 0, ""
+	passed, excused, tests := 0, "", ""
 	if refused(gates) != nil {
 		return "a gate failed"
 	}
@@ -163,14 +163,15 @@ func gateWords(gates []event.Gate) string {
 		if g.Verdict != event.GateExcused {
 			passed++
 		}
+		tests += human.Lead("; ", human.Tests(g.Tests, g.TestsBefore))
 	}
 	if n := len(gates) - passed; n > 0 {
 		excused = human.Count(n, "gate") + " excused: red before the work, too"
 	}
 	if passed == 0 {
-		return excused
+		return excused + tests
 	}
-	return human.Count(passed, "gate") + " passed" + human.Lead(", ", excused)
+	return human.Count(passed, "gate") + " passed" + human.Lead(", ", excused) + tests
 }
 
 // head is the first line of foreign text that says something, and rest what follows.

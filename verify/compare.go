@@ -75,44 +75,62 @@ func marked(text []byte) bool {
 	return slices.ContainsFunc(marks, func(mark []byte) bool { return bytes.Contains(text, mark) })
 }
 
-// failures collects the lines that name one. Numbers differ from run to run and
-// say nothing, so they are left out.
-type failures struct {
+// lines cuts an output that arrives in pieces into lines.
+type lines struct {
+	most   int                     // bytes of a line that matter
+	wanted func(chunk []byte) bool // whether any line of it matters
+	each   func(line []byte)
+
 	line []byte // started, not ended
-	seen map[string]bool
 }
 
-func (f *failures) add(p []byte) {
-	if len(f.line) > 0 {
-		p = f.take(p)
+func (l *lines) add(p []byte) {
+	if len(l.line) > 0 {
+		p = l.take(p)
 	}
 	// A flood without anything of interest is not cut into lines.
-	if i := bytes.LastIndexByte(p, '\n'); i >= 0 && bytes.IndexByte(p, ':') < 0 && !marked(p) {
+	if i := bytes.LastIndexByte(p, '\n'); i >= 0 && !l.wanted(p) {
 		p = p[i+1:]
 	}
 	for len(p) > 0 {
-		p = f.take(p)
+		p = l.take(p)
 	}
 }
 
 // take takes in one line, or what there is of it, and returns the rest.
-func (f *failures) take(p []byte) []byte {
+func (l *lines) take(p []byte) []byte {
 	line, rest, ended := bytes.Cut(p, []byte("\n"))
-	f.line = append(f.line, line[:min(len(line), maxFailureLine-len(f.line))]...)
+	l.line = append(l.line, line[:min(len(line), l.most-len(l.line))]...)
 	if ended {
-		f.end()
+		l.end()
 	}
 	return rest
 }
 
-func (f *failures) end() {
-	line := f.line
-	f.line = f.line[:0]
+func (l *lines) end() {
+	l.each(l.line)
+	l.line = l.line[:0]
+}
+
+// failures collects the lines that name one. Numbers differ from run to run and
+// say nothing, so they are left out.
+type failures struct {
+	lines
+	seen map[string]bool
+}
+
+func newFailures() *failures {
+	f := &failures{seen: map[string]bool{}}
+	f.lines = lines{
+		most: maxFailureLine, each: f.collect,
+		wanted: func(chunk []byte) bool { return bytes.IndexByte(chunk, ':') >= 0 || marked(chunk) },
+	}
+	return f
+}
+
+func (f *failures) collect(line []byte) {
 	if len(f.seen) >= maxFailures || !marked(line) && !located().Match(line) {
 		return
-	}
-	if f.seen == nil {
-		f.seen = map[string]bool{}
 	}
 	text := strings.Join(strings.Fields(strings.ToValidUTF8(string(line), "?")), " ")
 	f.seen[numbers().ReplaceAllString(text, "#")] = true

@@ -38,6 +38,8 @@ type Result struct {
 	Failures string // the lines that seem to name a failure, sorted, numbers left out
 	Killed   bool   // it did not come to an end by itself
 
+	Tests *int `json:",omitempty"` // that passed, if it says so in a way that cannot be mistaken
+
 	CPU time.Duration `json:"-"` // what it took of the processors, 0 if that is not known
 }
 
@@ -64,9 +66,9 @@ func (g Gates) Run(ctx context.Context, command string, log io.Writer) (Result, 
 	if err != nil {
 		return Result{}, fmt.Errorf("gate %q: %w", command, err)
 	}
-	tail, failures := &tail{}, &failures{}
+	tail, failures, tests := &tail{}, newFailures(), newTests()
 	drained := make(chan error, 1)
-	go func() { drained <- drain(r, g.Redact.Stream(), log, tail, failures) }()
+	go func() { drained <- drain(r, g.Redact.Stream(), log, tail, failures, tests) }()
 	timedOut, err := g.await(ctx, p)
 	if err != nil {
 		return Result{}, fmt.Errorf("gate %q: %w", command, err)
@@ -80,7 +82,7 @@ func (g Gates) Run(ctx context.Context, command string, log io.Writer) (Result, 
 	}
 	res := Result{
 		Command: command, Passed: exit.Ok() && !timedOut, Exit: exit.String(), Tail: tail.String(),
-		Killed: timedOut || exit.Signal != "", CPU: p.CPU(),
+		Killed: timedOut || exit.Signal != "", CPU: p.CPU(), Tests: tests.number(),
 	}
 	if !res.Passed {
 		res.Failures = failures.String()
@@ -107,9 +109,9 @@ func (g Gates) await(ctx context.Context, p *proc.Process) (timedOut bool, err e
 	}
 }
 
-// drain copies to log until it has had enough, and to the tail for ever, so that
+// drain copies to log until it has had enough, and to the rest for ever, so that
 // the gate never blocks on its output.
-func drain(r io.Reader, clean *redact.Stream, log io.Writer, tail *tail, failures *failures) error {
+func drain(r io.Reader, clean *redact.Stream, log io.Writer, parts ...interface{ add(p []byte) }) error {
 	kept, buf := 0, make([]byte, 32<<10)
 	var failed error
 	for {
@@ -119,8 +121,9 @@ func drain(r io.Reader, clean *redact.Stream, log io.Writer, tail *tail, failure
 			text += clean.Flush()
 		}
 		said := []byte(text)
-		tail.add(said)
-		failures.add(said)
+		for _, part := range parts {
+			part.add(said)
+		}
 		if room := maxOutput - kept; len(said) > 0 && failed == nil && room > 0 {
 			var m int
 			m, failed = log.Write(said[:min(len(said), room)])

@@ -206,7 +206,7 @@ func TestAGateIsWorseWhenItNamesAnotherFailure(t *testing.T) {
 			t.Parallel()
 			for _, chunk := range []int{1, 3, 1 << 20} {
 				of := func(text string) Result {
-					var f failures
+					f := newFailures()
 					for len(text) > 0 {
 						n := min(chunk, len(text))
 						f.add([]byte(text[:n]))
@@ -225,7 +225,7 @@ func TestAGateIsWorseWhenItNamesAnotherFailure(t *testing.T) {
 // TestFailuresAreBounded, in number and in length.
 func TestFailuresAreBounded(t *testing.T) {
 	t.Parallel()
-	var f failures
+	f := newFailures()
 	letters := "abcdefghijklmnopqrstuvwxyz"
 	for i := range 2 * maxFailures {
 		f.add([]byte("FAIL " + string(letters[i%26]) + string(letters[i/26%26]) + string(letters[i/676]) + strings.Repeat("x", 10*maxFailureLine) + "\n"))

@@ -205,6 +205,7 @@ func attemptsText(p term.Palette, runs string, attempts []dag.Attempt) string {
 			if g.Baseline != "" {
 				text += ", " + string(g.Baseline) + " before the work"
 			}
+			text += human.Lead("; ", human.Tests(g.Tests, g.TestsBefore))
 			more("gate", text)
 		}
 		more("verdict", at.Verdict)

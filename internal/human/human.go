@@ -188,3 +188,14 @@ func List(items []string, most int) string {
 	}
 	return fmt.Sprintf("%s and %d more", strings.Join(items[:most], ", "), len(items)-most)
 }
+
+// Tests is how many tests passed, and how many did before the work, as far as that is known.
+func Tests(now, before *int) string {
+	switch {
+	case now == nil:
+		return ""
+	case before == nil || *before == *now:
+		return Count(*now, "test") + " passed"
+	}
+	return fmt.Sprintf("%s passed, %d before the work", Count(*now, "test"), *before)
+}

@@ -117,7 +117,7 @@ func Gate(g event.Gate) (result, aside string, tone Tone) {
 	if aside == "" && g.Baseline == event.BaselineRed && g.Passed {
 		aside = "; it was red before the work"
 	}
-	return result, aside, tone
+	return result, human.Lead("; ", human.Tests(g.Tests, g.TestsBefore)) + aside, tone
 }
 
 // Verdict is what the verifying agent said.
@@ -192,6 +192,8 @@ func Remedy(r event.Rejection, task string, status event.TaskStatus) Step {
 		s.Why = "if the task asks for that change: gates check the work, and no agent runs"
 	case r == event.RejectedVerdict:
 		s.Why = "if you have read the work and disagree: gates check it, and no agent runs"
+	case r == event.RejectedUnproven:
+		s.Why = "if you have read the work; next time give the task a gate that shows it, ralph task update " + task + " --gate COMMAND, or enable the verifier"
 	case r == event.RejectedUnchanged:
 		s.Why = "if there is nothing left to do; if such a task never changes anything: ralph task update " + task + " --kind check"
 	case status != event.TaskFailed:
@@ -282,7 +284,7 @@ func (f Failed) remedy() Step { return Remedy(f.Rejected, f.Task, event.TaskFail
 // settles says that the remedy leaves nothing to do: another attempt would only cost more.
 func (f Failed) settles() bool {
 	switch f.Rejected {
-	case event.RejectedTampering, event.RejectedVerdict, event.RejectedUnchanged:
+	case event.RejectedTampering, event.RejectedVerdict, event.RejectedUnchanged, event.RejectedUnproven:
 		return true
 	case event.RejectedGate, event.RejectedConflict, event.RejectedIncomplete:
 	}

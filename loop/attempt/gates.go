@@ -132,7 +132,21 @@ func (a *attempt) baseline(ctx context.Context) error {
 		res.Tail = "" // only the names of failures are compared
 		base.Gates[res.Command] = res
 	}
+	a.warnUnprovable()
 	return a.ports.Record.SetBase(ctx, *base)
+}
+
+// warnUnprovable says that no gate can show that the work is good, before anybody is paid for it.
+func (a *attempt) warnUnprovable() {
+	gates := a.job.Verify.Gates
+	red := func(command string) bool { return !a.evidence.base.Gates[command].Passed }
+	if len(gates) == 0 || a.job.Verify.Own < len(gates) || a.job.Verify.AgentVerdict || a.job.Task.Kind == dag.Check {
+		return
+	}
+	if !slices.ContainsFunc(gates, func(command string) bool { return !red(command) }) {
+		a.WarnOnce("unprovable", "every gate is red before the work, and there is no verifier: work that turns none of them green is kept, "+
+			"but is not done; repair them, give tasks a gate of their own (--gate), or set [verify] enabled = true")
+	}
 }
 
 func (a *attempt) baselineLog() string {
@@ -254,13 +268,16 @@ func (a *attempt) gateEnded(c verify.Check, why string) {
 		output = c.Tail
 	}
 	a.tell(event.Event{Type: event.GateEnded, Reason: why, Text: output, Gate: &event.Gate{
-		Command: c.Command, Passed: c.Passed, Exit: c.Exit, Baseline: r.Baseline, Verdict: r.Verdict,
+		Command: c.Command, Passed: c.Passed, Exit: c.Exit, Baseline: r.Baseline, Verdict: r.Verdict, Tests: r.Tests, TestsBefore: r.TestsBefore,
 		Log: a.verifyLog(),
 	}})
 }
 
 func record(c verify.Check) dag.GateRecord {
-	r := dag.GateRecord{Command: c.Command, Passed: c.Passed, Exit: c.Exit, Verdict: c.Verdict()}
+	r := dag.GateRecord{Command: c.Command, Passed: c.Passed, Exit: c.Exit, Verdict: c.Verdict(), Tests: c.Tests}
+	if c.Before != nil {
+		r.TestsBefore = c.Before.Tests
+	}
 	switch {
 	case c.Before == nil:
 	case c.Before.Passed:

@@ -15,6 +15,7 @@ import (
 	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/git"
+	"ralph/internal/human"
 	"ralph/internal/proc"
 	"ralph/internal/redact"
 	"ralph/internal/seq"
@@ -268,11 +269,11 @@ func (a *attempt) question(ctx context.Context, shown string) verify.Question {
 		}
 	}
 	in.Gates = seq.Map(w.Gates, func(g verify.Check) prompt.Gate {
-		name := g.Command
+		r, name := record(g), g.Command
 		if g.ExpectRed {
 			name += " (the task wants it to fail)"
 		}
-		return prompt.Gate{Name: name, Passed: g.Passed, Output: g.Tail}
+		return prompt.Gate{Name: name, Passed: g.Passed, Output: g.Tail, Tests: human.Tests(r.Tests, r.TestsBefore)}
 	})
 	in.Unchanged = w.Unproven()
 	if w.Doubt.Any() {

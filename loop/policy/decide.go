@@ -224,6 +224,11 @@ func decideChecked(f Facts) Decision {
 	if f.Work.Unproven() && !f.Work.MayBeFulfilled() {
 		return reject(event.RejectedUnchanged, nothingChanged)
 	}
+	if red := f.Work.Excused(); len(red) > 0 {
+		d := reject(event.RejectedUnproven, "unproven: its only evidence is what was red before the work and still is: "+human.List(red, 5))
+		d.Limit = new(int) // another attempt would find it so, too
+		return d
+	}
 	switch {
 	case f.Work.VerifierOver != nil:
 		return unverified(*f.Work.VerifierOver)

@@ -44,7 +44,11 @@ func anyFacts(t *rapid.T) Facts {
 		}
 	}
 	for range rapid.IntRange(0, 2).Draw(t, "gates") {
-		f.Work.Gates = append(f.Work.Gates, verify.Check{Own: flag("own gate"), Result: verify.Result{Passed: flag("passed")}})
+		c := verify.Check{Own: flag("own gate"), Result: verify.Result{Passed: flag("passed")}}
+		if flag("red before") {
+			c.Before = &verify.Result{}
+		}
+		f.Work.Gates = append(f.Work.Gates, c)
 	}
 	f.Work.Unchanged, f.Work.Evident, f.Work.WantVerdict, f.Session.None = flag("unchanged"), flag("evident"), flag("want verdict"), flag("resumed")
 	f.Work.Accepted = flag("accepted")
@@ -137,8 +141,13 @@ func TestDecideCompletesOnlyWhatWasVerified(t *testing.T) {
 		d := Decide(f)
 		red := slices.ContainsFunc(f.Work.Gates, func(c verify.Check) bool { return c.Verdict() == event.GateFailed })
 		bad := f.Work.CheckErr != nil || red || len(f.Work.Tampering) > 0
-		unproven := f.Work.Unchanged && !f.Work.Evident // no gate here was red before
-		bad = bad || unproven && (!f.Work.WantVerdict || f.Work.Verdict != nil && !f.Work.Verdict.Fulfilled)
+		passed, turned, excused := true, false, len(f.Work.Gates) > 0
+		for _, c := range f.Work.Gates {
+			passed, turned, excused = passed && c.Passed, turned || c.Passed && c.Before != nil, excused && !c.Passed && !c.Own && c.Before != nil
+		}
+		unproven := f.Work.Unchanged && !f.Work.Evident && !turned
+		bad = bad || unproven && (!f.Work.WantVerdict || !passed || f.Work.Verdict != nil && !f.Work.Verdict.Fulfilled)
+		bad = bad || excused && !f.Work.WantVerdict && !f.Work.Evident && !f.Work.Accepted
 		doubtful := f.Work.Doubt.Any() && !f.Work.Accepted
 		bad = bad || doubtful && (!f.Work.WantVerdict || f.Work.Verdict != nil && !f.Work.Verdict.Cleared)
 		unseen := f.Work.VerifierErr != nil || f.Work.WantVerdict && f.Work.Verdict == nil || f.Work.Verdict != nil && !f.Work.Verdict.Pass

@@ -282,6 +282,8 @@ func TestDecideAboutWorkThatWasChecked(t *testing.T) {
 	verdict := func(v verify.Verdict) Facts { return checked(Work{WantVerdict: true, Verdict: &v}) }
 	nothing := func(v verify.Verdict) Facts { return checked(Work{Unchanged: true, WantVerdict: true, Verdict: &v}) }
 	already := Decision{Action: Complete, Outcome: "already_done", Reason: "in a.go"}
+	unproven := reject(event.RejectedUnproven, `unproven: its only evidence is what was red before the work and still is: "make test", "make test"`)
+	unproven.Limit = new(int)
 	last := func(w Work) Facts {
 		f := checked(w)
 		f.History.Attempts = 4
@@ -324,7 +326,10 @@ func TestDecideAboutWorkThatWasChecked(t *testing.T) {
 		"a red gate goes back as often as is allowed":    {gates(Session{Repairs: 1}, redGate), repair},
 		"then it retries with what the gate printed":     {gates(Session{Repairs: 2}, redGate), red},
 		"without a session there is nobody to repair it": {gates(Session{None: true}, redGate), red},
-		"a gate red before and not worse is excused":     {gates(Session{}, redBefore), complete},
+		"a gate red before and not worse is excused":     {gates(Session{}, redBefore, greenGate), complete},
+		"but is no evidence by itself":                   {gates(Session{}, redBefore, redBefore), unproven},
+		"unless a check needs none":                      {checked(Work{Evident: true, Gates: []verify.Check{redBefore}}), complete},
+		"or a verifier vouches for it":                   {checked(Work{WantVerdict: true, Verdict: &verify.Verdict{Given: true, Pass: true}, Gates: []verify.Check{redBefore}}), complete},
 		"a gate red before that got worse is not":        {gates(Session{Repairs: 2}, worse), red},
 		"a gate that is to fail completes when it does":  {gates(Session{}, wanted), complete},
 		"one that passes is not sent back": {

@@ -2,11 +2,14 @@ package policy
 
 import (
 	"slices"
+	"strconv"
 	"time"
 
 	"ralph/acp"
 	"ralph/budget"
+	"ralph/event"
 	"ralph/internal/drift"
+	"ralph/internal/seq"
 	"ralph/sigils"
 	"ralph/verify"
 )
@@ -88,6 +91,14 @@ func (w Work) Doubtful() bool { return w.Doubt.Any() && !w.Accepted }
 func (w Work) Unproven() bool {
 	toFail := slices.ContainsFunc(w.Gates, func(c verify.Check) bool { return c.ExpectRed })
 	return w.Unchanged && (!w.Evident || toFail) && !slices.ContainsFunc(w.Gates, verify.Check.TurnedGreen)
+}
+
+// Excused are the gates if all were red before the work and are no worse, and nothing else vouches for it.
+func (w Work) Excused() []string {
+	if w.WantVerdict || w.Evident || w.Accepted || slices.ContainsFunc(w.Gates, func(c verify.Check) bool { return c.Verdict() != event.GateExcused }) {
+		return nil
+	}
+	return seq.Map(w.Gates, func(c verify.Check) string { return strconv.Quote(c.Command) })
 }
 
 // MayBeFulfilled says that a verifier can be asked whether there was nothing to do: every gate is green.
