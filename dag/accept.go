@@ -28,7 +28,7 @@ func (g *Graph) RejectedWork(t Task) (Attempt, error) {
 			last = i
 		}
 	}
-	why := ""
+	var why string
 	switch {
 	case t.Children > 0:
 		why = t.ID + " is a group"

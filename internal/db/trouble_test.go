@@ -66,6 +66,7 @@ func TestMigrationsAreOnlyAppended(t *testing.T) {
 		"004_parallel.sql": "b70aa48e4cbf959ffc25d891428a5dbbbf1a4a2e66c67377271f5ef914a60205",
 		"005_accept.sql":   "8409b9c952656f34ff54f41724129205e286dc8d0c6e17afc8a9169595b19238",
 		"006_reviews.sql":  "0310d3bfccfa9f91899bb6aaf6e52c65b383fbca9dbe40bc3fef1e0cd6e7ef8c",
+		"007_outcomes.sql": "a615c4f66c0c050cd701c298f5145534482cb682bc049da27d23a3785dace130",
 	}
 	check.Equal(t, "sums of migrations (add one, and its sum here, instead of editing)", applied, fingerprint(t, "migrations"))
 }

@@ -226,7 +226,7 @@ func (a *attempt) brief(ctx context.Context, conflict prompt.Merged) (string, er
 	for _, u := range sources.Unread {
 		a.WarnOnce(u.Subject, u.Text)
 	}
-	text := ""
+	var text string
 	if a.job.Review != nil {
 		text = a.reviewBrief(sources)
 	} else {

@@ -329,7 +329,7 @@ func (e *evidence) stale(ctx context.Context, taken git.Taken, taking error) (st
 	switch {
 	case e.blind != nil:
 		e.WarnOnce("git", "whether files changed since the work was done cannot be seen: "+e.blind.Error())
-		return "", nil
+		return "", nil //nolint:nilerr // no project has to be a repository
 	case taking != nil:
 		return "", taking
 	case e.lost:

@@ -30,7 +30,7 @@ func (a *attempt) nothingToReview(ctx context.Context) (why string, err error) {
 		return "nothing is verified in this run", nil
 	case e.blind != nil:
 		a.WarnOnce("git", "changes cannot be reviewed: "+e.blind.Error())
-		return "git cannot tell what changed", nil
+		return "git cannot tell what changed", nil //nolint:nilerr // no project has to be a repository
 	case e.tree == a.job.Review.Seen:
 		return "nothing changed since the last review", nil
 	case e.tree == e.base.Tree:
