@@ -89,6 +89,16 @@ func (g *Graph) acceptedByHand(n int64, why string) {
 	g.log(n, LogSystem, text)
 }
 
+const acceptedWorkSQL = `
+SELECT w.accepted IS NOT NULL OR (SELECT accepted FROM merges WHERE task = t.n` + since + `w.id) ORDER BY n DESC LIMIT 1)
+FROM tasks t JOIN attempts w ON w.id = t.unverified WHERE t.n = :task;`
+
+// AcceptedWork says that a person accepted the finished work of a task: it needs no agent, while other finished work may
+// need the verifier.
+func (g *Graph) AcceptedWork(t Task) (bool, error) { return g.acceptedWork(t.N), g.tx.Err() }
+
+func (g *Graph) acceptedWork(n int64) bool { return g.number(acceptedWorkSQL, ":task", n) > 0 }
+
 // takeBack makes a task what it was before a person accepted its work, which did not pass. That costs neither a retry
 // nor an attempt.
 func (g *Graph) takeBack(t node, c Claim, reason string) (Status, error) {

@@ -51,8 +51,9 @@ func TestRejectedWorkThatAPersonAcceptsNeedsNoAgent(t *testing.T) {
 			check.Equal(t, "the group", dag.Pending, w.task("group").Status)
 			w.sound()
 
-			// It comes before all others, survives the death of its run, and is what it was if it does not pass.
-			again, _ := w.next(dag.ClaimOptions{})
+			// It comes before all others, also while agents are rate-limited, survives the death of its run, and is what it
+			// was if it does not pass.
+			again, _ := w.next(dag.ClaimOptions{Skip: dag.Skip{Agent: "fake", Agents: []string{"fake"}}})
 			check.That(t, again.Resume && again.Resumed.ID == c.Attempt && again.Resumed.Accepted == was, "got %+v", again)
 			w.reclaim("a", dag.ReclaimOptions{Unverified: c.Attempt})
 			again = w.take("a", dag.ClaimOptions{Finished: true})

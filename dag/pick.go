@@ -48,10 +48,6 @@ WITH RECURSIVE head (lockset, n) AS (
         ORDER BY o.lockset, o.priority, o.n LIMIT 1)
 ) ` + candidate + `head CROSS JOIN tasks t ON t.n = head.n` + inOrder
 
-	// What a person accepted needs no agent; other finished work may need the verifier.
-	acceptedWorkSQL = `
-SELECT accepted FROM merges WHERE task = :task` + since + `(SELECT t.unverified FROM tasks t WHERE t.n = :task)) ORDER BY n DESC LIMIT 1;`
-
 	// so many tasks are looked at one by one before only the first of each lockset is
 	patience = 32
 )
@@ -182,7 +178,7 @@ func (p *picker) first(rows iter.Seq[*db.Row], limit int) bool {
 // available says whether a claim may take the task now, and reserves the locks of the first that it may not.
 func (p *picker) available(w waiting) bool {
 	skip := p.opts.Skip
-	limited := slices.Contains(skip.Agents, w.agent) && (!w.finished || p.g.number(acceptedWorkSQL, ":task", w.n) == 0)
+	limited := slices.Contains(skip.Agents, w.agent) && (!w.finished || !p.g.acceptedWork(w.n))
 	if p.why.Limited = p.why.Limited || limited; limited || slices.Contains(skip.Tasks, w.id) || slices.Contains(p.features, w.feature) {
 		p.why.Skipped = true
 		return false

@@ -51,6 +51,8 @@ type stale struct {
 	run   dag.Run
 	last  dag.Attempt
 	entry dag.Merge // zero unless it was landing
+
+	accepted bool // a person accepted the work that it was to check
 }
 
 // Recover kills what is left of dead runs, then reclaims their tasks: fencing protects
@@ -125,7 +127,8 @@ func (r Recoverer) find(ctx context.Context) (found, error) {
 		for _, t := range tasks {
 			run, _ := g.Owner(t.Owner) // the first error of the database is that of the transaction
 			last, _ := lastAttempt(g, t)
-			f.tasks = append(f.tasks, stale{Task: t, run: run, last: last})
+			accepted, _ := g.AcceptedWork(t)
+			f.tasks = append(f.tasks, stale{Task: t, run: run, last: last, accepted: accepted})
 		}
 		if err := r.leaving(g, &f); err != nil {
 			return err
@@ -232,7 +235,7 @@ func (f found) each(do func(owner string) (int, error)) (int, error) {
 // decide says what becomes of a task, without doing it.
 func (r Recoverer) decide(t stale, landed bool) (Reclaimed, dag.ReclaimOptions) {
 	seen := slices.MaxFunc([]time.Time{t.run.Heartbeat, t.last.StartedAt, t.last.Heartbeat}, time.Time.Compare)
-	action, how := r.Rules.decide(t.Task, t.last, seen, r.Now())
+	action, how := r.Rules.decide(t.Task, t.last, t.accepted, seen, r.Now())
 	if landed {
 		action, how.Reason = Landed, "its run died after its work had landed; done"
 	}

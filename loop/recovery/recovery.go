@@ -63,9 +63,9 @@ func (r Recovery) Summary() event.Recovery {
 	}}
 }
 
-// decide says what becomes of the task of a dead run. seen is when the run was last known
-// to live.
-func (rules Rules) decide(t dag.Task, last dag.Attempt, seen, now time.Time) (Action, dag.ReclaimOptions) {
+// decide says what becomes of the task of a dead run. seen is when the run was last known to live. What a person
+// accepted is never too old.
+func (rules Rules) decide(t dag.Task, last dag.Attempt, accepted bool, seen, now time.Time) (Action, dag.ReclaimOptions) {
 	finished := t.Unverified // it died while it verified an earlier attempt's work
 	if Finished(last) {
 		finished = cmp.Or(finished, last.ID)
@@ -73,7 +73,7 @@ func (rules Rules) decide(t dag.Task, last dag.Attempt, seen, now time.Time) (Ac
 	action, how := Released, dag.ReclaimOptions{Reason: "its run died " + during(last.Phase)}
 	age := now.Sub(seen)
 	switch {
-	case rules.MaxAge > 0 && age > rules.MaxAge:
+	case rules.MaxAge > 0 && age > rules.MaxAge && !accepted:
 		action = Abandoned
 		how.Reason += fmt.Sprintf(", %s ago: too old to resume, starting over", human.Span(age.Round(time.Second)))
 	case finished != "":

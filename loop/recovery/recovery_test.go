@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"ralph/dag"
+	"ralph/event"
 	"ralph/internal/db"
 	"ralph/internal/git"
 	"ralph/internal/slot"
@@ -141,4 +142,44 @@ func TestARecoveryThatIsLateLeavesTheSlotAlone(t *testing.T) {
 	refs, err := merge.ListRefs(t.Context(), repo)
 	check.OK(t, err)
 	check.That(t, len(refs) == 0, "got %v, want no refs", refs)
+}
+
+// TestAcceptedWorkIsNeverTooOld: a person has said that it is good, so no agent does it again, however long ago the run
+// died that was to check it.
+func TestAcceptedWorkIsNeverTooOld(t *testing.T) {
+	t.Parallel()
+	for name, accept := range map[string]bool{"accepted": true, "not accepted": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			store, task, claim := died(t, dag.ClaimOptions{})
+			check.OK(t, store.Update(t.Context(), func(g *dag.Graph) error {
+				err := g.NoteAttempt(claim.Attempt, dag.Note{Rejected: event.RejectedTampering})
+				if err == nil && accept {
+					_, err = g.Retry(claim, "tampering: a_test.go", 0)
+				} else if err == nil {
+					err = g.Release(claim, dag.Release{Outcome: event.AttemptInterrupted, Finished: true})
+				}
+				if err == nil && accept {
+					err = g.AcceptRejected(task.ID, claim.Attempt, dag.NewMerge{}, "")
+				}
+				if err != nil {
+					return err
+				}
+				run, err := g.RunOf(claim.Attempt)
+				if err == nil {
+					_, _, err = g.Claim(dag.ClaimOptions{Run: run, Lease: -1, Iteration: 2})
+				}
+				return err
+			}))
+			r := recovery.Recoverer{
+				Store: store, Now: func() time.Time { return time.Now().Add(48 * time.Hour) }, Rules: recovery.Rules{MaxAge: 24 * time.Hour},
+				Life: func(dag.Process) dag.Life { return dag.Dead },
+			}
+			want := map[bool]recovery.Action{true: recovery.Resumed, false: recovery.Abandoned}[accept]
+			preview, err := r.Preview(t.Context())
+			check.That(t, err == nil && len(preview.Tasks) == 1 && preview.Tasks[0].Action == want, "got %+v, %v", preview, err)
+			got, err := r.Recover(t.Context())
+			check.That(t, err == nil && len(got.Tasks) == 1 && got.Tasks[0].Action == want, "got %+v, %v", got, err)
+		})
+	}
 }
