@@ -58,6 +58,9 @@ func (l *lane) copy(ctx context.Context, _, _ string, edits []git.Edit) (verify.
 	if err == nil {
 		err = l.Show(ctx, commit)
 	}
+	if err == nil {
+		err = git.Later(l.slot.Dir(), edits)
+	}
 	gates := l.gates
 	gates.Dir = l.slot.Dir()
 	return gates, func() error { return l.Show(ctx, l.entry.Candidate) }, err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -36,10 +37,11 @@ func (c *copies) make(ctx context.Context, base, work string, edits []git.Edit) 
 		}
 	}
 	if c.sandbox.Verification.Level != sandbox.Namespaces {
-		return c.inSlot(ctx, tree)
+		return c.inSlot(ctx, tree, edits)
 	}
 	x, err := c.sandbox.ForCopy(sandbox.Process{Env: gates.Env}, func(folder string) ([]string, error) {
-		return git.Extract(ctx, root, objects, work, tree, folder)
+		gone, err := git.Extract(ctx, root, objects, work, tree, folder)
+		return gone, errors.Join(err, git.Later(folder, edits))
 	})
 	if err != nil {
 		return gates, end, err
@@ -49,7 +51,7 @@ func (c *copies) make(ctx context.Context, base, work string, edits []git.Edit) 
 }
 
 // inSlot shows a tree of the project in a slot that nobody else uses.
-func (c *copies) inSlot(ctx context.Context, tree string) (gates verify.Gates, end func() error, err error) {
+func (c *copies) inSlot(ctx context.Context, tree string, edits []git.Edit) (gates verify.Gates, end func() error, err error) {
 	c.using.Lock()
 	gates, end = c.runner, func() error { c.using.Unlock(); return nil }
 	if c.pool == nil {
@@ -60,6 +62,9 @@ func (c *copies) inSlot(ctx context.Context, tree string) (gates verify.Gates, e
 		c.pool = pool
 	}
 	at, err := c.pool.Try(ctx, git.Head(ctx, c.session.project.Root), tree)
+	if err == nil {
+		err = git.Later(at.Dir(), edits)
+	}
 	if err != nil {
 		return gates, end, err
 	}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"ralph/internal/testing/check"
 )
@@ -130,4 +131,22 @@ func TestALargeFileIsNotRestored(t *testing.T) {
 	check.OK(t, err)
 	_, err = Extract(t.Context(), r.dir, r.objects(), work, id, t.TempDir())
 	check.That(t, errors.Is(err, ErrTooLarge), "got %v, want %v", err, ErrTooLarge)
+}
+
+// TestWhatIsPutBackIsNewer than anything that was made of it, by whole seconds; links lead nowhere else.
+func TestWhatIsPutBackIsNewer(t *testing.T) {
+	t.Parallel()
+	folder, outside := t.TempDir(), t.TempDir()
+	now := time.Now()
+	for _, file := range []string{filepath.Join(folder, "put"), filepath.Join(folder, "other"), filepath.Join(outside, "file")} {
+		check.OK(t, os.WriteFile(file, nil, 0o600))
+		check.OK(t, os.Chtimes(file, now, now))
+	}
+	check.OK(t, os.Symlink(filepath.Join(outside, "file"), filepath.Join(folder, "link")))
+	check.OK(t, Later(folder, []Edit{{Path: "put", From: "put"}, {Path: "link", From: "link"}, {Path: "gone"}}))
+	for file, want := range map[string]bool{filepath.Join(folder, "put"): true, filepath.Join(folder, "other"): false, filepath.Join(outside, "file"): false} {
+		info, err := os.Stat(file)
+		check.OK(t, err)
+		check.That(t, info.ModTime().After(now.Add(time.Minute)) == want, "%s is from %s", file, info.ModTime())
+	}
 }
