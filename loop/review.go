@@ -20,13 +20,14 @@ func (s settler) review(g *dag.Graph, claim dag.Claim, j attempt.Job, res attemp
 			return err
 		}
 	}
-	if j.Task.Feature == "" || s.opts.Verify.Skip || len(s.opts.Verify.Reviewers) == 0 {
+	feature := claim.Task.Feature
+	if feature == "" || s.opts.Verify.Skip || len(s.opts.Verify.Reviewers) == 0 {
 		return nil
 	}
-	return g.AddReviews(j.Task.Feature, seq.Map(s.opts.Verify.Reviewers, func(r Reviewer) dag.NewReview {
+	return g.AddReviews(feature, seq.Map(s.opts.Verify.Reviewers, func(r Reviewer) dag.NewReview {
 		return dag.NewReview{Focus: r.Focus, NewTask: dag.NewTask{
-			Title: titled("Review "+j.Task.Feature, r.Focus), Feature: j.Task.Feature, Kind: dag.Check, Agent: r.Agent, Model: r.Model,
-			Description: "Look at the whole change of the feature " + j.Task.Feature + ", with this focus:\n\n" + r.Focus,
+			Title: titled("Review "+feature, r.Focus), Feature: feature, Kind: dag.Check, Agent: r.Agent, Model: r.Model,
+			Description: "Look at the whole change of the feature " + feature + ", with this focus:\n\n" + r.Focus,
 		}}
 	}))
 }
