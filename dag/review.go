@@ -78,6 +78,11 @@ func (g *Graph) AddFinding(focus string, t NewTask) (string, error) {
 	return id, g.tx.Exec(insertReviewSQL, ":id", id, ":focus", focus, ":round", 0)
 }
 
+const reviewsSQL = `SELECT t.id FROM reviews r JOIN tasks t ON t.n = r.task WHERE r.round > 0;`
+
+// Reviews lists the tasks that are reviews.
+func (g *Graph) Reviews() ([]string, error) { return db.All(g.tx, reviewsSQL, (*db.Row).Text) }
+
 const (
 	focusSQL = `SELECT focus FROM reviews WHERE task = :task AND round > 0;`
 	firstSQL = `

@@ -19,13 +19,19 @@ import (
 )
 
 // EachItem calls fn with the tasks of a feature, or all tasks for the empty name, as a task file
-// lists them, and with what each waits for that is not among them.
+// lists them, and with what each waits for that is not among them. Reviews are no part of a plan: runs add them.
 func EachItem(g *dag.Graph, feature string, fn func(item taskfile.Item, outside []string) error) error {
+	reviews, err := g.Reviews()
+	if err != nil {
+		return err
+	}
+	review := func(id string) bool { return slices.Contains(reviews, id) }
 	return g.Each(dag.Filter{Feature: feature}, func(t dag.Task) error {
 		after, outside, err := g.BlockerIDs(t)
-		if err != nil {
+		if err != nil || review(t.ID) {
 			return err
 		}
+		after, outside = slices.DeleteFunc(after, review), slices.DeleteFunc(outside, review)
 		if feature == "" {
 			outside = nil
 		}

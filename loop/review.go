@@ -2,6 +2,7 @@ package loop
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -11,7 +12,22 @@ import (
 	"ralph/internal/plain"
 	"ralph/internal/seq"
 	"ralph/loop/attempt"
+	"ralph/prompt"
 )
+
+// PromptOf is what the agent of a task would be told now.
+func PromptOf(ctx context.Context, opts Options, t dag.Task) (string, error) {
+	var r *dag.Review
+	err := opts.Graph.Store.View(ctx, func(g *dag.Graph) (err error) { r, err = g.Review(t); return err })
+	switch {
+	case err != nil:
+		return "", err
+	case r != nil:
+		return attempt.ReviewPrompt(ctx, opts.Place.Dir, opts.Place.Objects, t, *r, opts.Prompt.Context(t))
+	}
+	in, err := Gather(ctx, opts, "", t)
+	return prompt.Build(in), err
+}
 
 // review stores what a review found, and has reviewers look at a feature whose last task is done.
 func (s settler) review(g *dag.Graph, claim dag.Claim, j attempt.Job, res attempt.Result) error {
@@ -55,7 +71,7 @@ func (s settler) keepFindings(g *dag.Graph, claim dag.Claim, r dag.Review, res a
 			}
 		}
 	}
-	return g.NoteAttempt(claim.Attempt, dag.Note{Verdict: foundText(res)})
+	return g.NoteAttempt(claim.Attempt, dag.Note{Verdict: "review: " + foundText(res)})
 }
 
 // foundText says what a review found, and what became of that.

@@ -146,12 +146,16 @@ func (t texter) StepTable() string { return render.Steps(t.Next, t.p, t.o.Width)
 // Words says in one line what an attempt took and gave.
 func (a Attempt) Words() string {
 	verdict, _ := head(a.Verdict)
+	by := "verifier: "
+	if strings.HasPrefix(verdict, "review: ") {
+		by = ""
+	}
 	stopped := render.Line(a.StopReason)
 	if stopped == "end_turn" || stopped == "cancelled" { // that we did ourselves
 		stopped = ""
 	}
 	return strings.Join(human.Parts(strings.TrimSpace(render.Line(a.Agent)+" "+a.ModelWords()), a.Usage.TokenWords(), human.Some(len(a.Files), "file"),
-		gateWords(a.Gates), human.Lead("verifier: ", shorten(verdict, 80)), human.Lead("stopped by ", stopped)), ", ")
+		gateWords(a.Gates), human.Lead(by, shorten(verdict, 80)), human.Lead("stopped by ", stopped)), ", ")
 }
 
 func gateWords(gates []event.Gate) string {

@@ -36,13 +36,13 @@ func runPrompt(ctx context.Context, a *app, o plainOptions) error {
 	}
 	opts := loop.Options{
 		Graph: loop.Graph{Store: s.store}, Rules: loop.Rules{MaxRetries: s.config.Run.MaxRetries}, Host: loop.Host{Now: a.now},
-		Place: loop.Place{Dir: s.project.Root, Runs: s.project.Runs()}, Prompt: promptOptions(s),
+		Place: loop.Place{Dir: s.project.Root, Runs: s.project.Runs(), Objects: s.project.Objects()}, Prompt: promptOptions(s),
 	}
-	in, err := loop.Gather(ctx, opts, "", t)
+	text, err := loop.PromptOf(ctx, opts, t)
 	if err != nil {
 		return err
 	}
-	return written(fmt.Fprint(a.stdout, prompt.Build(in)))
+	return written(fmt.Fprint(a.stdout, text))
 }
 
 // promptOptions are what prompts are made of besides the graph.

@@ -228,7 +228,7 @@ func (a *attempt) brief(ctx context.Context, conflict prompt.Merged) (string, er
 	}
 	var text string
 	if a.job.Review != nil {
-		text = a.reviewBrief(sources)
+		text = reviewPrompt(a.job.Task, *a.job.Review, sources, a.patches)
 	} else {
 		in := Brief(ctx, a.job.Brief, sources, a.job.Place.Dir, a.evidence.before, a.job.History.Last())
 		in.Conflict = conflict

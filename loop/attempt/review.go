@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/git"
 	"ralph/internal/human"
@@ -36,12 +37,23 @@ func (a *attempt) nothingToReview(ctx context.Context) (why string, err error) {
 	case e.tree == e.base.Tree:
 		return "the feature changed nothing", nil
 	}
-	d, err := git.Compare(ctx, a.job.Place.Project, a.Objects, e.base.Tree, e.tree, maxReviewed)
-	if err != nil {
-		return "", err
-	}
 	a.began = a.Now()
 	others := slices.Concat(a.job.Review.Others, a.OwnFiles(ctx))
+	if a.patches, err = featurePatches(ctx, a.job.Place.Project, a.Objects, e.base.Tree, e.tree, others); err != nil {
+		return "", err
+	}
+	if len(a.patches) == 0 {
+		return "the feature changed nothing", nil
+	}
+	return "", nil
+}
+
+// featurePatches are what changed between two trees, by file, without what is others'.
+func featurePatches(ctx context.Context, dir, objects, from, to string, others []string) (patches []string, err error) {
+	d, err := git.Compare(ctx, dir, objects, from, to, maxReviewed)
+	if err != nil {
+		return nil, err
+	}
 	left := []string{""}
 	for _, c := range d.Changes {
 		if git.Within(c.Path, others) {
@@ -50,22 +62,26 @@ func (a *attempt) nothingToReview(ctx context.Context) (why string, err error) {
 	}
 	for patch := range strings.SplitSeq("\n"+d.Patch, "\ndiff --git ") {
 		if header, _, _ := strings.Cut(patch, "\n"); !slices.Contains(left, header) {
-			a.patches = append(a.patches, "diff --git "+patch)
+			patches = append(patches, "diff --git "+patch)
 		}
 	}
-	if len(a.patches) == 0 {
-		return "the feature changed nothing", nil
-	}
-	return "", nil
+	return patches, nil
 }
 
-// reviewBrief is the prompt of a reviewer.
-func (a *attempt) reviewBrief(s Sources) string {
-	t := a.job.Task
+func reviewPrompt(t dag.Task, r dag.Review, s Sources, patches []string) string {
 	return prompt.Reviewer(prompt.ReviewerInput{
-		Task: t.ID, Feature: t.Feature, Focus: a.job.Review.Focus, Spec: s.Spec, Plan: s.Plan,
-		Diff: a.patches, From: "the difference since the feature began",
+		Task: t.ID, Feature: t.Feature, Focus: r.Focus, Spec: s.Spec, Plan: s.Plan, Diff: patches, From: "the difference since the feature began",
 	})
+}
+
+// ReviewPrompt is what a reviewer of the folder would be told now.
+func ReviewPrompt(ctx context.Context, dir, objects string, t dag.Task, r dag.Review, s Sources) (string, error) {
+	taken, err := git.Take(ctx, dir, objects)
+	var patches []string
+	if err == nil && r.Tree != "" {
+		patches, err = featurePatches(ctx, dir, objects, r.Tree, taken.Tree, r.Others)
+	}
+	return reviewPrompt(t, r, s, patches), err
 }
 
 // reviewed ends a review with its findings. One counts if it cites a line that is there.
