@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 
 	"ralph/dag"
+	"ralph/event"
 	"ralph/internal/seq"
 	"ralph/merge"
 )
@@ -192,29 +194,40 @@ func atWorkHere(g *dag.Graph) (string, error) {
 	return "", err
 }
 
-// checkAccepted has accepted work checked by its gates, in this folder.
-func checkAccepted(ctx context.Context, a *app, ids []string) error {
+// checkAccepted has accepted work checked by its gates, in this folder. The error is about the first that did not pass.
+func checkAccepted(ctx context.Context, a *app, ids []string) (refused error) {
 	for _, id := range ids {
-		run := runOptions{finished: true, placeOptions: placeOptions{InPlace: true, Review: new(bool)}}
-		run.Task = &id
-		err := runRun(ctx, a, run)
-		if err != nil && !errors.As(err, new(runEnded)) {
+		err := checkOne(ctx, a, id)
+		if err != nil && !errors.Is(err, dag.ErrRefused) {
 			return err
 		}
-		if werr := awaitLanding(ctx, a, id); werr != nil { // another run found it first
-			return werr
-		}
-		var t dag.Task
-		if verr := a.view(ctx, func(_ *session, g *dag.Graph) (err error) { t, err = g.Task(id); return err }); verr != nil {
-			return verr
-		}
-		switch {
-		case t.Status == dag.Done:
-		case t.AwaitsVerdict():
-			return hint(fmt.Errorf("%w: %s is accepted, but was not checked", dag.ErrRefused, id), "see why: ralph task why %s; then type the same again", id)
-		default:
-			return hint(fmt.Errorf("%w: nothing has changed, and %s stays %s", dag.ErrRefused, id, t.Status), "see why: ralph task show %s", id)
-		}
+		refused = cmp.Or(refused, err)
 	}
-	return nil
+	return refused
+}
+
+func checkOne(ctx context.Context, a *app, id string) error {
+	run := runOptions{finished: true, placeOptions: placeOptions{InPlace: true, Review: new(bool)}}
+	run.Task = &id
+	if err := runRun(ctx, a, run); err != nil && !errors.As(err, new(runEnded)) {
+		return err
+	}
+	if err := awaitLanding(ctx, a, id); err != nil { // another run found it first
+		return err
+	}
+	return a.view(ctx, func(_ *session, g *dag.Graph) error {
+		t, err := g.Task(id)
+		if err != nil || t.Status == dag.Done {
+			return err
+		}
+		if t.AwaitsVerdict() {
+			return hint(fmt.Errorf("%w: %s is accepted, but was not checked", dag.ErrRefused, id), "see why: ralph task why %s; then type the same again", id)
+		}
+		stays := fmt.Errorf("%w: nothing has changed, and %s stays %s", dag.ErrRefused, id, t.Status)
+		attempts, err := g.Attempts(t)
+		if n := len(attempts); n > 0 && attempts[n-1].Rejected == event.RejectedConflict {
+			return hint(stays, "if the work is good as it is now: ralph task done %s", id)
+		}
+		return cmp.Or(err, hint(stays, "see why: ralph task show %s", id))
+	})
 }

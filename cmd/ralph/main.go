@@ -213,8 +213,14 @@ func interruptible(parent context.Context, a *app, taken <-chan struct{}, patien
 	return ctx, func() { close(done); cancel(nil) }
 }
 
-// takeSignals lets a command deal with signals itself.
-func (a *app) takeSignals() { close(a.taken) }
+// takeSignals lets a command deal with signals itself, from the first of its runs on.
+func (a *app) takeSignals() {
+	select {
+	case <-a.taken:
+	default:
+		close(a.taken)
+	}
+}
 
 var versionCommand = command{
 	name: "version", short: "print the version", flags: []flagSpec{jsonFlag},
