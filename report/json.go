@@ -2,6 +2,7 @@ package report
 
 import (
 	"io"
+	"slices"
 
 	"ralph/event"
 	"ralph/internal/human"
@@ -11,151 +12,80 @@ import (
 
 // The shapes of docs/json.md. Keys do not change once released; more may be added.
 
+var (
+	runBegin = jsonval.Fields[Run](`outcome reason? started_at ended_at duration_ms=Duration iterations together counts usage verified`)
+	runEnd   = jsonval.Fields[Run](`attempts failures waits`)
+	runLast  = jsonval.Fields[Run](`next warnings folder`)
+
+	taskBegin = jsonval.Fields[Task](`id title feature? parent? group status status_now=Now blockers=After`)
+)
+
 // MarshalJSON writes everything that is known, with foreign text as it was written.
 func (r Run) MarshalJSON() ([]byte, error) {
-	tasks := []jsonval.Object{}
-	for _, t := range r.Tasks {
-		tasks = append(tasks, jsonval.Object{
-			"id", t.ID,
-			"title", t.Title,
-			"feature", null(t.Feature),
-			"parent", null(t.Parent),
-			"group", t.Group,
-			"status", t.Status,
-			"status_now", t.Now,
-			"blockers", t.After,
-			"attempts", seq.Map(t.Attempts, func(i int) string { return r.Attempts[i].ID }),
-			"verified", t.Verified,
-		})
-	}
-	scope := jsonval.Object{"text", r.Scope, "target", null(r.Target)}
-	return jsonval.Object{
-		"run", r.ID,
-		"scope", scope,
-		"outcome", r.Outcome,
-		"reason", null(r.Reason),
-		"started_at", r.StartedAt,
-		"ended_at", r.EndedAt,
-		"duration_ms", r.Duration,
-		"iterations", r.Iterations,
-		"together", r.Together,
-		"counts", r.Counts,
-		"usage", r.Usage,
-		"verified", r.Verified,
-		"cost_per_verified_usd", r.perVerified(),
-		"models", r.Models,
-		"tasks", tasks,
-		"attempts", r.Attempts,
-		"failures", r.Failures,
-		"waits", r.Waits,
-		"work", work(r.Work),
-		"next", r.Next,
-		"warnings", r.Warnings,
-		"folder", r.Folder,
-	}.MarshalJSON()
+	tasks := seq.Map(r.Tasks, func(t Task) jsonval.Object {
+		return append(taskBegin(t), "attempts", seq.Map(t.Attempts, func(i int) string { return r.Attempts[i].ID }), "verified", t.Verified)
+	})
+	return slices.Concat(
+		jsonval.Object{"run", r.ID, "scope", jsonval.Object{"text", r.Scope, "target", null(r.Target)}}, runBegin(r),
+		jsonval.Object{"cost_per_verified_usd", r.perVerified(), "models", r.Models, "tasks", tasks}, runEnd(r),
+		jsonval.Object{"work", work(r.Work)}, runLast(r),
+	).MarshalJSON()
 }
 
+var togetherKeys = jsonval.Fields[Together](`continues iterations duration_ms=Duration usage`)
+
 // MarshalJSON writes the run with those that it continues.
-func (t Together) MarshalJSON() ([]byte, error) {
-	return jsonval.Object{
-		"continues", t.Continues,
-		"iterations", t.Iterations,
-		"duration_ms", t.Duration,
-		"usage", t.Usage,
-	}.MarshalJSON()
-}
+func (t Together) MarshalJSON() ([]byte, error) { return togetherKeys(t).MarshalJSON() }
+
+var (
+	attemptBegin = jsonval.Fields[Attempt](`id task title iteration nth agent? model? model_effective? sandbox? started_at ended_at
+		duration_ms=Duration outcome? status? reason? stop_reason? verdict?`)
+	attemptEnd = jsonval.Fields[Attempt](`drift files evidence`)
+)
 
 // MarshalJSON writes the attempt.
 func (a Attempt) MarshalJSON() ([]byte, error) {
-	in, cached, out := a.Usage.Counts()
-	return jsonval.Object{
-		"id", a.ID,
-		"task", a.Task,
-		"title", a.Title,
-		"iteration", a.Iteration,
-		"nth", a.Nth,
-		"agent", null(a.Agent),
-		"model", null(a.Model),
-		"model_effective", null(a.ModelEffective),
-		"sandbox", null(a.Sandbox),
-		"started_at", a.StartedAt,
-		"ended_at", a.EndedAt,
-		"duration_ms", a.Duration,
-		"outcome", null(a.Outcome),
-		"status", null(a.Status),
-		"reason", null(a.Reason),
-		"stop_reason", null(a.StopReason),
-		"verdict", null(a.Verdict),
-		"gates", seq.Map(a.Gates, gateJSON),
-		"notes", null(a.Notes),
-		"tokens_in", in,
-		"tokens_cached", cached,
-		"tokens_out", out,
-		"cost_usd", a.Usage.CostUSD,
-		"cost_estimated", a.Usage.Guessed > 0,
-		"cost_unknown", a.Usage.Silent > 0,
-		"drift", a.Drift,
-		"files", a.Files,
-		"evidence", a.Evidence,
-	}.MarshalJSON()
+	checked := jsonval.Object{"gates", seq.Map(a.Gates, gateKeys), "notes", null(a.Notes)}
+	return slices.Concat(attemptBegin(a), checked, Used(a.Usage.Usage), attemptEnd(a)).MarshalJSON()
 }
+
+// Used is what an attempt used, with null for what is unknown.
+func Used(u event.Usage) jsonval.Object {
+	in, cached, out := u.Counts()
+	return jsonval.Object{
+		"tokens_in", in, "tokens_cached", cached, "tokens_out", out, "cost_usd", u.CostUSD, "cost_estimated", u.Estimated, "cost_unknown", u.Unknown,
+	}
+}
+
+var (
+	failureBegin = jsonval.Fields[Failure](`task title reason`)
+	failureEnd   = jsonval.Fields[Failure](`detail? attempts attempt? holds next`)
+	gateKeys     = jsonval.Fields[event.Gate](`command passed exit? baseline? verdict? tests tests_before`)
+)
 
 // MarshalJSON writes the failure.
 func (f Failure) MarshalJSON() ([]byte, error) {
 	var gate any
 	if f.Gate != nil {
-		gate = gateJSON(*f.Gate)
+		gate = gateKeys(*f.Gate)
 	}
-	return jsonval.Object{
-		"task", f.Task,
-		"title", f.Title,
-		"reason", f.Reason,
-		"gate", gate,
-		"detail", null(f.Detail),
-		"attempts", f.Attempts,
-		"attempt", null(f.Attempt),
-		"holds", f.Holds,
-		"next", f.Next,
-	}.MarshalJSON()
-}
-
-func gateJSON(g event.Gate) jsonval.Object {
-	return jsonval.Object{
-		"command", g.Command,
-		"passed", g.Passed,
-		"exit", null(g.Exit),
-		"baseline", null(g.Baseline),
-		"verdict", null(g.Verdict),
-		"tests", g.Tests,
-		"tests_before", g.TestsBefore,
-	}
+	return slices.Concat(failureBegin(f), jsonval.Object{"gate", gate}, failureEnd(f)).MarshalJSON()
 }
 
 // MarshalJSON writes the usage with null for what is unknown.
 func (u Usage) MarshalJSON() ([]byte, error) {
 	in, cached, out := u.Counts()
 	return jsonval.Object{
-		"attempts", u.Attempts,
-		"tokens_in", in,
-		"tokens_cached", cached,
-		"tokens_out", out,
-		"cached_share", u.CachedShare(),
-		"cost_usd", u.CostUSD,
-		"cost_estimated_usd", human.Exact(u.EstimatedUSD),
-		"cost_unknown_attempts", u.Silent,
+		"attempts", u.Attempts, "tokens_in", in, "tokens_cached", cached, "tokens_out", out, "cached_share", u.CachedShare(),
+		"cost_usd", u.CostUSD, "cost_estimated_usd", human.Exact(u.EstimatedUSD), "cost_unknown_attempts", u.Silent,
 	}.MarshalJSON()
 }
 
+var spendingKeys = jsonval.Fields[Spending](`key title? done verified`)
+
 // MarshalJSON writes the spending with what one verified task cost.
 func (s Spending) MarshalJSON() ([]byte, error) {
-	return jsonval.Object{
-		"key", s.Key,
-		"title", null(s.Title),
-		"done", s.Done,
-		"verified", s.Verified,
-		"cost_per_verified_usd", s.PerVerified(),
-		"usage", s.Usage,
-	}.MarshalJSON()
+	return append(spendingKeys(s), "cost_per_verified_usd", s.PerVerified(), "usage", s.Usage).MarshalJSON()
 }
 
 // MarshalJSON writes null for what is unknown without an attempt.
@@ -164,14 +94,7 @@ func (p Pace) MarshalJSON() ([]byte, error) {
 	if p.Attempts > 0 {
 		success, p50, p95 = p.Share(), p.P50, p.P95
 	}
-	return jsonval.Object{
-		"key", p.Key,
-		"attempts", p.Attempts,
-		"done", p.Done,
-		"success", success,
-		"p50_ms", p50,
-		"p95_ms", p95,
-	}.MarshalJSON()
+	return jsonval.Object{"key", p.Key, "attempts", p.Attempts, "done", p.Done, "success", success, "p50_ms", p50, "p95_ms", p95}.MarshalJSON()
 }
 
 // Result writes what came of a run as one object on one line.
@@ -179,35 +102,20 @@ func Result(w io.Writer, out event.Result) error {
 	return jsonval.Encoder(w).Encode(ResultJSON(out))
 }
 
+const costKeys = ` cost_usd=Usage.CostUSD cost_estimated=Usage.Estimated cost_unknown=Usage.Unknown duration_ms=Duration `
+
+var (
+	resultKeys = jsonval.Fields[event.Result](`outcome reason? run iterations done=Counts.Done failed=Counts.Failed remaining=Counts.Remaining` + costKeys)
+	earlierRun = jsonval.Fields[event.Together](`continues iterations` + costKeys)
+)
+
 // ResultJSON is what ralph run --json prints when a run is over.
 func ResultJSON(out event.Result) jsonval.Object {
 	var together any
-	if t := out.Together; t != nil {
-		together = jsonval.Object{
-			"continues", t.Continues,
-			"iterations", t.Iterations,
-			"cost_usd", t.Usage.CostUSD,
-			"cost_estimated", t.Usage.Estimated,
-			"cost_unknown", t.Usage.Unknown,
-			"duration_ms", t.Duration,
-		}
+	if out.Together != nil {
+		together = earlierRun(*out.Together)
 	}
-	return jsonval.Object{
-		"outcome", out.Outcome,
-		"reason", null(out.Reason),
-		"run", out.Run,
-		"iterations", out.Iterations,
-		"done", out.Counts.Done,
-		"failed", out.Counts.Failed,
-		"remaining", out.Counts.Remaining,
-		"cost_usd", out.Usage.CostUSD,
-		"cost_estimated", out.Usage.Estimated,
-		"cost_unknown", out.Usage.Unknown,
-		"duration_ms", out.Duration,
-		"together", together,
-		"tasks", out.Tasks,
-		"work", work(out.Work),
-	}
+	return append(resultKeys(out), "together", together, "tasks", out.Tasks, "work", work(out.Work))
 }
 
 // work is null if agents worked in the project's own folder.

@@ -19,24 +19,11 @@ type Line struct {
 	Usage        Usage
 }
 
+var lineKeys = jsonval.Fields[Line](`id outcome reason? feature=Scope.Feature? task=Scope.Task? started_at ended_at duration_ms=Duration
+	iterations continues? done failed usage`)
+
 // MarshalJSON writes the line.
-func (l Line) MarshalJSON() ([]byte, error) {
-	return jsonval.Object{
-		"id", l.ID,
-		"outcome", l.Outcome,
-		"reason", null(l.Reason),
-		"feature", null(l.Scope.Feature),
-		"task", null(l.Scope.Task),
-		"started_at", l.StartedAt,
-		"ended_at", l.EndedAt,
-		"duration_ms", l.Duration,
-		"iterations", l.Iterations,
-		"continues", null(l.Continues),
-		"done", l.Done,
-		"failed", l.Failed,
-		"usage", l.Usage,
-	}.MarshalJSON()
-}
+func (l Line) MarshalJSON() ([]byte, error) { return lineKeys(l).MarshalJSON() }
 
 // Lines lists runs, the newest first; a limit of 0 means all of them.
 func Lines(g *dag.Graph, limit int, life func(dag.Process) dag.Life, now time.Time) ([]Line, error) {

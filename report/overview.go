@@ -56,61 +56,23 @@ type OpenRun struct {
 // QueueView is work that is to land.
 type QueueView struct{ dag.Merge }
 
+var queueKeys = jsonval.Fields[QueueView](`n task attempt target state onto? commit=Candidate? reason? queued_at=At`)
+
 // MarshalJSON writes the entry.
-func (q QueueView) MarshalJSON() ([]byte, error) {
-	return jsonval.Object{
-		"n", q.N,
-		"task", q.Task,
-		"attempt", q.Attempt,
-		"target", q.Target,
-		"state", q.State,
-		"onto", null(q.Onto),
-		"commit", null(q.Candidate),
-		"reason", null(q.Reason),
-		"queued_at", q.At,
-	}.MarshalJSON()
-}
+func (q QueueView) MarshalJSON() ([]byte, error) { return queueKeys(q).MarshalJSON() }
 
 // StateDied is the state of a run whose process is gone.
 const StateDied = "died"
 
-// MarshalJSON writes the run and how far its attempts have come.
+var (
+	openRunKeys     = jsonval.Fields[OpenRun](`id feature=Scope.Feature? task=Scope.Task? pid=Process.PID state started_at heartbeat_at=Heartbeat iterations`)
+	openAttemptKeys = jsonval.Fields[dag.Attempt](`id task phase iteration slot? agent? model? started_at heartbeat_at=Heartbeat`)
+)
+
+// MarshalJSON writes the run and how far its attempts have come. A slot of null is the project's own folder.
 func (r OpenRun) MarshalJSON() ([]byte, error) {
-	attempts := []jsonval.Object{}
-	for _, at := range r.Attempts {
-		in, _, out := at.Counts()
-		var slot any // null in the project's own folder
-		if at.Slot > 0 {
-			slot = at.Slot
-		}
-		attempts = append(attempts, jsonval.Object{
-			"id", at.ID,
-			"task", at.Task,
-			"phase", at.Phase,
-			"iteration", at.Iteration,
-			"slot", slot,
-			"agent", null(at.Agent),
-			"model", null(at.Model),
-			"started_at", at.StartedAt,
-			"heartbeat_at", at.Heartbeat,
-			"tokens_in", in,
-			"tokens_out", out,
-			"cost_usd", at.CostUSD,
-			"cost_estimated", at.Estimated,
-			"cost_unknown", at.Unknown,
-		})
-	}
-	return jsonval.Object{
-		"id", r.ID,
-		"feature", null(r.Scope.Feature),
-		"task", null(r.Scope.Task),
-		"pid", r.Process.PID,
-		"state", r.State,
-		"started_at", r.StartedAt,
-		"heartbeat_at", r.Heartbeat,
-		"iterations", r.Iterations,
-		"attempts", attempts,
-	}.MarshalJSON()
+	attempts := seq.Map(r.Attempts, func(at dag.Attempt) jsonval.Object { return append(openAttemptKeys(at), Used(at.Usage)...) })
+	return append(openRunKeys(r), "attempts", attempts).MarshalJSON()
 }
 
 // OverviewOptions are what an overview needs besides the graph.

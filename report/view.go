@@ -3,6 +3,7 @@ package report
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"ralph/dag"
@@ -50,42 +51,12 @@ type TaskView struct {
 // MarshalJSON writes the task.
 func (v TaskView) MarshalJSON() ([]byte, error) { return v.Object().MarshalJSON() }
 
+var taskKeys = jsonval.Fields[TaskView](`id title description status ready priority parent? feature? blockers children kind agent? model?
+	gates locks paths allow_tampering expect_red? retries max_retries attempts verification? unverified? claimed_by=Owner?
+	not_before paused last_failure? created_at updated_at started_at finished_at`)
+
 // Object is the task as it is printed.
-func (v TaskView) Object() jsonval.Object {
-	return jsonval.Object{
-		"id", v.ID,
-		"title", v.Title,
-		"description", v.Description,
-		"status", v.Status,
-		"ready", v.Ready,
-		"priority", v.Priority,
-		"parent", null(v.Parent),
-		"feature", null(v.Feature),
-		"blockers", v.Blockers,
-		"children", v.Children,
-		"kind", v.Kind,
-		"agent", null(v.Agent),
-		"model", null(v.Model),
-		"gates", v.Gates,
-		"locks", v.Locks,
-		"paths", v.Paths,
-		"allow_tampering", v.AllowTampering,
-		"expect_red", null(v.ExpectRed),
-		"retries", v.Retries,
-		"max_retries", v.MaxRetries,
-		"attempts", v.Attempts,
-		"verification", null(v.Verification),
-		"unverified", null(v.Unverified),
-		"claimed_by", null(v.Owner),
-		"not_before", v.NotBefore,
-		"paused", v.Paused,
-		"last_failure", null(v.LastFailure),
-		"created_at", v.CreatedAt,
-		"updated_at", v.UpdatedAt,
-		"started_at", v.StartedAt,
-		"finished_at", v.FinishedAt,
-	}
-}
+func (v TaskView) Object() jsonval.Object { return taskKeys(v) }
 
 // ViewTasks adds to tasks what their own rows do not hold. retries is what a task has that
 // sets none.
@@ -151,48 +122,25 @@ type WhyView struct {
 	Reasons []dag.Reason
 }
 
+var (
+	whyKeys    = jsonval.Fields[WhyView](`id status ready unverified?`)
+	reasonKeys = jsonval.Fields[dag.Reason](`kind task? text until`)
+)
+
 // MarshalJSON writes the task and the reasons.
 func (v WhyView) MarshalJSON() ([]byte, error) {
-	reasons := []jsonval.Object{}
-	for _, r := range v.Reasons {
-		reasons = append(reasons, jsonval.Object{
-			"kind", r.Kind,
-			"task", null(r.Task),
-			"text", r.Text,
-			"until", r.Until,
-		})
-	}
-	return jsonval.Object{
-		"id", v.ID,
-		"status", v.Status,
-		"ready", v.Ready,
-		"unverified", null(v.Unverified),
-		"reasons", reasons,
-	}.MarshalJSON()
+	return append(whyKeys(v), "reasons", seq.Map(v.Reasons, reasonKeys)).MarshalJSON()
 }
+
+var (
+	triedBegin = jsonval.Fields[dag.Attempt](`id run agent? model? started_at ended_at outcome? reason? rejected?`)
+	triedEnd   = jsonval.Fields[dag.Attempt](`sandbox? gates verdict?`)
+)
 
 // ViewAttempts are attempts with what verified them, as task show prints them; runs is the folder of all runs.
 func ViewAttempts(runs string, attempts []dag.Attempt) []jsonval.Object {
 	return seq.Map(attempts, func(at dag.Attempt) jsonval.Object {
-		return jsonval.Object{
-			"id", at.ID,
-			"run", at.Run,
-			"agent", null(at.Agent),
-			"model", null(at.Model),
-			"started_at", at.StartedAt,
-			"ended_at", at.EndedAt,
-			"outcome", null(at.Outcome),
-			"reason", null(at.Reason),
-			"rejected", null(at.Rejected),
-			"cost_usd", at.CostUSD,
-			"cost_estimated", at.Estimated,
-			"cost_unknown", at.Unknown,
-			"sandbox", null(at.Sandbox),
-			"gates", at.Gates,
-			"verdict", null(at.Verdict),
-			"evidence", EvidenceOf(runs, at),
-			"pruned_at", at.PrunedAt,
-		}
+		return slices.Concat(triedBegin(at), Used(at.Usage), triedEnd(at), jsonval.Object{"evidence", EvidenceOf(runs, at), "pruned_at", at.PrunedAt})
 	})
 }
 

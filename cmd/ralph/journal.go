@@ -45,33 +45,11 @@ var journalCommand = command{
 	},
 }
 
+var entryKeys = jsonval.Fields[journal.Entry](`n at run attempt? iteration task feature? title outcome reason? notes? agent? model?
+	model_effective? stop_reason? duration_ms=Duration`)
+
 func journalAsJSON(e journal.Entry) jsonval.Object {
-	in, cached, out := e.Counts()
-	return jsonval.Object{
-		"n", e.N,
-		"at", e.At,
-		"run", e.Run,
-		"attempt", null(e.Attempt),
-		"iteration", e.Iteration,
-		"task", e.Task,
-		"feature", null(e.Feature),
-		"title", e.Title,
-		"outcome", e.Outcome,
-		"reason", null(e.Reason),
-		"notes", null(e.Notes),
-		"agent", null(e.Agent),
-		"model", null(e.Model),
-		"model_effective", null(e.ModelEffective),
-		"stop_reason", null(e.StopReason),
-		"duration_ms", e.Duration,
-		"tokens_in", in,
-		"tokens_cached", cached,
-		"tokens_out", out,
-		"cost_usd", e.CostUSD,
-		"cost_estimated", e.Estimated,
-		"cost_unknown", e.Unknown,
-		"files", e.Files,
-	}
+	return append(append(entryKeys(e), report.Used(e.Usage)...), "files", e.Files)
 }
 
 type journalListOptions struct {

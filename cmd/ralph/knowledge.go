@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"ralph/dag"
@@ -52,18 +53,13 @@ var knowledgeCommand = command{
 	},
 }
 
+var (
+	lessonBegin = jsonval.Fields[knowledge.Entry](`title tags feature? kind body`)
+	lessonEnd   = jsonval.Fields[knowledge.Entry](`task? run? created_at`)
+)
+
 func knowledgeAsJSON(e knowledge.Entry) jsonval.Object {
-	return jsonval.Object{
-		"title", e.Title,
-		"tags", e.Tags,
-		"feature", null(e.Feature),
-		"kind", e.Kind,
-		"body", e.Body,
-		"file", path.Join(knowledge.Folder, e.File),
-		"task", null(e.Task),
-		"run", null(e.Run),
-		"created_at", e.CreatedAt,
-	}
+	return slices.Concat(lessonBegin(e), jsonval.Object{"file", path.Join(knowledge.Folder, e.File)}, lessonEnd(e))
 }
 
 // withEntries makes a command of a function that works with the project's entries, and warns about those that cannot be read.

@@ -11,6 +11,7 @@ import (
 	"ralph/internal/jsonval"
 	"ralph/internal/proc"
 	"ralph/internal/sandbox"
+	"ralph/internal/seq"
 	"ralph/internal/term"
 	"ralph/knowledge"
 	"ralph/loop"
@@ -77,14 +78,10 @@ func recoveryRules(s *session) recovery.Rules {
 	}
 }
 
+var reclaimedKeys = jsonval.Fields[recovery.Reclaimed](`id=Task title run attempt? phase? action reason`)
+
 func recoveryAsJSON(rec recovery.Recovery, dry bool) jsonval.Object {
-	tasks := []jsonval.Object{}
-	for _, t := range rec.Tasks {
-		tasks = append(tasks, jsonval.Object{
-			"id", t.Task, "title", t.Title, "run", t.Run, "attempt", null(t.Attempt), "phase", null(t.Phase), "action", t.Action, "reason", t.Reason,
-		})
-	}
-	n := rec.Summary()
+	tasks, n := seq.Map(rec.Tasks, reclaimedKeys), rec.Summary()
 	return jsonval.Object{
 		"dry_run", dry, "runs", rec.Runs, "released", n.Released, "resumed", n.Resumed, "abandoned", n.Abandoned,
 		"failed", n.Failed, "orphans", n.Orphans, "landed", n.Landed, "tasks", tasks,
