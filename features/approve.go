@@ -10,6 +10,7 @@ import (
 	"ralph/dag"
 	"ralph/internal/atomicfile"
 	"ralph/internal/human"
+	"ralph/internal/seq"
 	"ralph/internal/taskfile"
 )
 
@@ -74,10 +75,7 @@ func (p *Planner) waiting(ctx context.Context, wish Wish) (_ *Proposal, err erro
 	if err != nil || proposal == nil {
 		return nil, err
 	}
-	ids := make(map[string]bool, len(specs))
-	for _, s := range specs {
-		ids[s.Ref] = true
-	}
+	ids := seq.Set(specs, func(s dag.Spec) string { return s.Ref })
 	if proposal.Tasks, err = p.dryRun(ctx, proposal.Mode, specs, ids); err != nil {
 		return nil, err
 	}

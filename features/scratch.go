@@ -12,6 +12,7 @@ import (
 	"ralph/dag"
 	"ralph/internal/db"
 	"ralph/internal/project"
+	"ralph/internal/seq"
 	"ralph/internal/taskfile"
 )
 
@@ -30,10 +31,7 @@ func (p *Planner) makeScratch(ctx context.Context, work string, existing []taskf
 	if err != nil {
 		return err
 	}
-	inside := map[string]bool{}
-	for _, s := range specs {
-		inside[s.Ref] = true
-	}
+	inside := seq.Set(specs, func(s dag.Spec) string { return s.Ref })
 	for i := range specs {
 		specs[i].After = slices.DeleteFunc(specs[i].After, func(ref string) bool { return !inside[ref] })
 	}

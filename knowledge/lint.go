@@ -20,10 +20,7 @@ type Problem struct {
 func (s *Store) Lint() []Problem {
 	entries, warnings := s.Load()
 	problems := seq.Map(warnings, func(w Warning) Problem { return Problem{File: w.File, Rule: "unreadable", Detail: w.Why} })
-	titles := make(map[string]bool, len(entries))
-	for _, e := range entries {
-		titles[e.key] = true
-	}
+	titles := seq.Set(entries, func(e Entry) string { return e.key })
 	for _, e := range entries {
 		add := func(rule, format string, args ...any) {
 			problems = append(problems, Problem{path(e.File), e.Title, rule, fmt.Sprintf(format, args...)})

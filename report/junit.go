@@ -14,6 +14,7 @@ import (
 	"ralph/internal/human"
 	"ralph/internal/plain"
 	"ralph/internal/render"
+	"ralph/internal/seq"
 	"ralph/internal/term"
 )
 
@@ -93,13 +94,8 @@ func JUnit(w io.Writer, r Run) error {
 		Name: "ralph: " + r.Scope, Time: seconds(r.Duration), Timestamp: r.StartedAt.UTC().Format("2006-01-02T15:04:05"),
 		Properties: factsOf("run", r.ID, "outcome", render.Line(r.Outcome), "cost", r.Usage.CostWords(), "tokens", r.Usage.TokenWords()),
 	}
-	waits, failures := map[string]string{}, map[string]Failure{}
-	for _, w := range r.Waits {
-		waits[w.Task] = w.Why
-	}
-	for _, f := range r.Failures {
-		failures[f.Task] = f
-	}
+	waits := seq.Index(r.Waits, func(w Wait) string { return w.Task })
+	failures := seq.Index(r.Failures, func(f Failure) string { return f.Task })
 	for _, t := range r.Tasks {
 		if t.Group || !t.Ran() && (t.Status == dag.Done || t.Status == event.TaskDeleted) {
 			continue
@@ -141,7 +137,7 @@ func (r Run) junitRun() (c junitCase, red bool) {
 	return junitCase{Name: "ralph run", Class: "ralph", Time: seconds(r.Duration), Error: why}, r.Over() && !r.Green()
 }
 
-func (r Run) junitCase(t Task, waits map[string]string, failures map[string]Failure) junitCase {
+func (r Run) junitCase(t Task, waits map[string]Wait, failures map[string]Failure) junitCase {
 	c := junitCase{Name: fmt.Sprintf("%s (%s)", shorten(t.Title, junitMessage), t.ID), Class: r.class(t)}
 	c.Time = seconds(r.took(t))
 	var earlier []junitRerun
@@ -193,11 +189,11 @@ func junitFailure(t Task, failures map[string]Failure) *junitNote {
 	return &junitNote{Message: shorten(f.Reason, junitMessage), Type: kind, Text: lines(text)}
 }
 
-func whyNot(t Task, waits map[string]string) string {
+func whyNot(t Task, waits map[string]Wait) string {
 	if t.Status == event.TaskDeleted {
 		return "it was deleted"
 	}
-	return cmp.Or(waits[t.ID], "the run ended before it was its turn")
+	return cmp.Or(waits[t.ID].Why, "the run ended before it was its turn")
 }
 
 // class is the feature and the groups that a task is in, as tools expect packages.

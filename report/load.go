@@ -11,6 +11,7 @@ import (
 	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/render"
+	"ralph/internal/seq"
 	"ralph/journal"
 )
 
@@ -84,11 +85,7 @@ func look(g *dag.Graph, id string) (s snapshot, err error) {
 // journalOf is the journal of one run or of all, by attempt.
 func journalOf(g *dag.Graph, run string) map[string]journal.Entry {
 	list, _ := journal.List(g.Tx(), journal.Filter{Run: run})
-	entries := make(map[string]journal.Entry, len(list))
-	for _, e := range list {
-		entries[e.Attempt] = e
-	}
-	return entries
+	return seq.Index(list, func(e journal.Entry) string { return e.Attempt })
 }
 
 // lookBack follows the run to those that it continues.

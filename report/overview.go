@@ -150,11 +150,9 @@ func usedUp(g *dag.Graph, features []dag.Feature, opts OverviewOptions) []string
 		accounts = append(accounts, budget.Account{Scope: budget.Feature, Name: f.Name, Limits: opts.Feature, Used: budget.Settled(used)})
 	}
 	over, _ := budget.Check(opts.Now, accounts...)
-	list := []string{}
-	for _, f := range over {
-		list = append(list, fmt.Sprintf("%s; allow more with [budget.%s] in .ralph.toml", f.Text, f.Scope))
-	}
-	return list
+	return seq.Map(over, func(f budget.Finding) string {
+		return fmt.Sprintf("%s; allow more with [budget.%s] in .ralph.toml", f.Text, f.Scope)
+	})
 }
 
 func openRuns(g *dag.Graph, life func(dag.Process) dag.Life) []OpenRun {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"ralph/dag"
+	"ralph/internal/seq"
 )
 
 // picture is a part of the graph, ready to be drawn.
@@ -99,11 +100,7 @@ func leaves(children map[string][]string, id string, deep int) []string {
 	if len(children[id]) == 0 || deep > 100 {
 		return []string{id}
 	}
-	var list []string
-	for _, c := range children[id] {
-		list = append(list, leaves(children, c, deep+1)...)
-	}
-	return list
+	return slices.Concat(seq.Map(children[id], func(c string) []string { return leaves(children, c, deep+1) })...)
 }
 
 // draw makes a picture of the tasks that are chosen.
@@ -146,11 +143,7 @@ func (r Run) draw(f flow, chosen map[string]bool) picture {
 }
 
 func (r Run) all() map[string]bool {
-	chosen := map[string]bool{}
-	for _, t := range r.Tasks {
-		chosen[t.ID] = true
-	}
-	return chosen
+	return seq.Set(r.Tasks, func(t Task) string { return t.ID })
 }
 
 // focus chooses what people want to see first: what ran and what failed, with its
@@ -198,10 +191,7 @@ func (r Run) choose(tests ...func(Task) bool) map[string]bool {
 func (r Run) longest(n int) func(Task) bool {
 	ran := r.ran()
 	slices.SortStableFunc(ran, func(a, b Task) int { return cmp.Compare(r.took(b), r.took(a)) })
-	in := map[string]bool{}
-	for _, t := range ran[:min(n, len(ran))] {
-		in[t.ID] = true
-	}
+	in := seq.Set(ran[:min(n, len(ran))], func(t Task) string { return t.ID })
 	return func(t Task) bool { return in[t.ID] }
 }
 

@@ -7,6 +7,7 @@ import (
 	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/render"
+	"ralph/internal/seq"
 )
 
 // tasks makes the tasks of the report: those in scope, and those that the run
@@ -21,10 +22,7 @@ func (s snapshot) tasks(r *Run) {
 		by[a.Task] = append(by[a.Task], i)
 	}
 	list := s.scope
-	known := map[string]bool{}
-	for _, t := range list {
-		known[t.ID] = true
-	}
+	known := seq.Set(list, func(t dag.Task) string { return t.ID })
 	for _, a := range r.Attempts {
 		if t, ok := s.all[a.Task]; ok && !known[a.Task] {
 			known[a.Task], list = true, append(list, t)

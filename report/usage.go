@@ -11,6 +11,7 @@ import (
 	"ralph/event"
 	"ralph/internal/human"
 	"ralph/internal/jsonval"
+	"ralph/internal/seq"
 	"ralph/journal"
 )
 
@@ -114,11 +115,7 @@ func Spend(receipts []dag.Receipt, key func(dag.Receipt) (key, title string)) []
 // Split lists who used what, where an attempt was not one agent's alone: for headings
 // of agents and models.
 func Split(receipts []dag.Receipt) []dag.Receipt {
-	var list []dag.Receipt
-	for _, r := range receipts {
-		list = append(list, r.Split()...)
-	}
-	return list
+	return slices.Concat(seq.Map(receipts, dag.Receipt.Split)...)
 }
 
 // Total adds up everything.

@@ -9,6 +9,7 @@ import (
 	"ralph/internal/atomicfile"
 	"ralph/internal/human"
 	"ralph/internal/render/draw"
+	"ralph/internal/seq"
 	"ralph/internal/taskfile"
 	"ralph/internal/term"
 )
@@ -128,10 +129,7 @@ func showCommands(a *app, tasks []taskfile.Item) {
 }
 
 func proposedNodes(tasks []taskfile.Item) []draw.Node {
-	groups := map[string]bool{}
-	for _, t := range tasks {
-		groups[t.Parent] = true
-	}
+	groups := seq.Set(tasks, func(t taskfile.Item) string { return t.Parent })
 	nodes := make([]draw.Node, len(tasks))
 	for i, t := range tasks {
 		state := "new"

@@ -14,6 +14,7 @@ import (
 	"ralph/features"
 	"ralph/internal/git"
 	"ralph/internal/human"
+	"ralph/internal/seq"
 	"ralph/internal/term"
 	"ralph/loop"
 	"ralph/prompt"
@@ -93,10 +94,7 @@ func noPlan(a *app, s *session) string {
 	saved, _ := filepath.Glob(filepath.Join(s.project.Feature("*"), features.TasksFile)) // the pattern is valid
 	switch {
 	case len(saved) > 0:
-		var names []string
-		for _, path := range saved {
-			names = append(names, "ralph run --feature "+filepath.Base(filepath.Dir(path)))
-		}
+		names := seq.Map(saved, func(path string) string { return "ralph run --feature " + filepath.Base(filepath.Dir(path)) })
 		return "no tasks yet; this repository has a plan, which is imported by: " + strings.Join(names, ", ")
 	case inCI(a):
 		return "no tasks: the database is not in git, so a clone has only plans that were exported; where the plan is, " +

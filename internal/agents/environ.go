@@ -7,6 +7,7 @@ import (
 
 	"ralph/internal/proc"
 	"ralph/internal/redact"
+	"ralph/internal/seq"
 )
 
 // Environ returns the environment of an agent: the common variables and those that the
@@ -75,10 +76,7 @@ func Credentials(p Preset, environ []string) []string {
 // WithoutCredentials returns the environment for the user's own commands, such as
 // notifiers: all of it, but for what only agents are given.
 func WithoutCredentials(environ []string) []string {
-	var private []string
-	for _, p := range builtin() {
-		private = append(private, p.Pass...)
-	}
+	private := slices.Concat(seq.Map(builtin(), func(p Preset) []string { return p.Pass })...)
 	return slices.DeleteFunc(slices.Clone(environ), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
 		return listed(private, name) && !listed(common(), name)

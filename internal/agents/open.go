@@ -18,6 +18,7 @@ import (
 	"ralph/internal/proc"
 	"ralph/internal/project"
 	"ralph/internal/sandbox"
+	"ralph/internal/seq"
 )
 
 // Opener opens sessions with the agents of a run.
@@ -275,10 +276,7 @@ func (r Request) variables(model string) []string {
 // OpenedFolders lists, as names below the project, what any agent of this run may write
 // there while it verifies.
 func (o *Opener) OpenedFolders() []string {
-	var names []string
-	for _, preset := range append(All(), o.Chosen.Preset) {
-		names = append(names, o.Sandbox.Opened(preset.StateFolders(o.Environ))...)
-	}
+	names := slices.Concat(seq.Map(append(All(), o.Chosen.Preset), func(preset Preset) []string { return o.Sandbox.Opened(preset.StateFolders(o.Environ)) })...)
 	slices.Sort(names)
 	return slices.Compact(names)
 }
@@ -352,9 +350,5 @@ func loginHint(p Preset, methods []acp.AuthMethod) string {
 }
 
 func names(methods []acp.AuthMethod) []string {
-	list := []string{}
-	for _, m := range methods {
-		list = append(list, m.Name)
-	}
-	return list
+	return seq.Map(methods, func(m acp.AuthMethod) string { return m.Name })
 }

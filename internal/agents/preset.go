@@ -7,10 +7,12 @@ import (
 	"cmp"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"ralph/acp"
 	"ralph/internal/proc"
+	"ralph/internal/seq"
 )
 
 // Preset is one agent. A copy may be changed freely: whoever asks gets a new one.
@@ -108,10 +110,7 @@ func (p Preset) PossibleFolders(env []string) []string {
 	if !p.Unknown {
 		return nil
 	}
-	var list []string
-	for _, known := range programs() {
-		list = append(list, known.State...)
-	}
+	list := slices.Concat(seq.Map(programs(), func(known Preset) []string { return known.State })...)
 	if name := program(p.Command[0]); name != "" && name != "." && name != ".." && name != "/" {
 		_, families := readBuiltin()
 		list = append(append(list, "~/."+name), families["any"].stateOf(name)...)

@@ -19,6 +19,7 @@ import (
 	"ralph/internal/human"
 	"ralph/internal/proc"
 	"ralph/internal/project"
+	"ralph/internal/seq"
 	"ralph/loop/recovery"
 )
 
@@ -134,10 +135,7 @@ func (p Project) deadRuns(ctx context.Context) (Finding, error) {
 	if err != nil && !errors.Is(err, dag.ErrNotFound) { // another process was faster
 		return Finding{}, err
 	}
-	var details []string
-	for _, t := range rec.Tasks {
-		details = append(details, t.Task+": claimed by run "+t.Run+", which has died")
-	}
+	details := seq.Map(rec.Tasks, func(t recovery.Reclaimed) string { return t.Task + ": claimed by run " + t.Run + ", which has died" })
 	for _, run := range rec.Runs {
 		details = append(details, "run "+run+" has died and is not recorded as ended")
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"ralph/event"
+	"ralph/internal/seq"
 	"ralph/internal/term"
 )
 
@@ -74,9 +75,5 @@ func (m multi) Event(e event.Event) {
 
 // Close closes all of them, even if one fails.
 func (m multi) Close() error {
-	var errs []error
-	for _, s := range m {
-		errs = append(errs, s.Close())
-	}
-	return errors.Join(errs...)
+	return errors.Join(seq.Map(m, Sink.Close)...)
 }

@@ -8,6 +8,7 @@ import (
 
 	"ralph/event"
 	"ralph/internal/human"
+	"ralph/internal/seq"
 	"ralph/internal/term"
 )
 
@@ -43,11 +44,7 @@ func (c *Console) describe(e event.Event, a *attempt) []said {
 	case event.AgentStarted:
 		return one(said{text: started(e), detail: true})
 	case event.AgentPlan:
-		var list []said
-		for _, step := range e.Plan {
-			list = append(list, said{text: "plan: " + Line(step), detail: true})
-		}
-		return list
+		return seq.Map(e.Plan, func(step string) said { return said{text: "plan: " + Line(step), detail: true} })
 	case event.AgentUsage:
 		return one(said{text: "used " + or(strings.Join(Used(e.Usage), ", "), "nothing that is known"), detail: true})
 	case event.AgentAsked:

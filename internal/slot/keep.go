@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"ralph/internal/git"
+	"ralph/internal/seq"
 )
 
 // messageTimeout bounds reading objects that an agent may have written.
@@ -248,10 +249,7 @@ func (s *Slot) Conflict(ctx context.Context, base, onto, work string) error {
 	if err != nil {
 		return err
 	}
-	var stages []string
-	for _, name := range m.Files {
-		stages = append(stages, git.Entry{Mode: "0", ID: strings.Repeat("0", len(m.Tree))}.Line(name))
-	}
+	stages := seq.Map(m.Files, func(name string) string { return git.Entry{Mode: "0", ID: strings.Repeat("0", len(m.Tree))}.Line(name) })
 	s.made.Mark = "> " + work
 	return s.show(ctx, onto, onto, m.Tree, append(stages, m.Stages...), m.Files)
 }

@@ -15,6 +15,7 @@ import (
 
 	"ralph/internal/copyfile"
 	"ralph/internal/git"
+	"ralph/internal/seq"
 )
 
 // includeFile names ignored files of a project that its copies need, in the syntax of .gitignore.
@@ -72,10 +73,7 @@ func (s *Slot) setupKey(ctx context.Context) (string, error) {
 	include, _ := os.ReadFile(filepath.Join(s.p.o.Project, includeFile)) // there need be none
 	sum := sha256.New()
 	fmt.Fprintf(sum, "%q %q %q %q %v\n", s.p.o.Copy, s.p.o.SetupOn, include, s.p.o.SetupIs, s.p.o.Setup == nil)
-	var specs []string
-	for _, name := range s.p.o.SetupOn {
-		specs = append(specs, ":(top,glob)"+path.Join(s.p.o.Sub, name))
-	}
+	specs := seq.Map(s.p.o.SetupOn, func(name string) string { return ":(top,glob)" + path.Join(s.p.o.Sub, name) })
 	_, err := os.Lstat(filepath.Join(s.Top(), ".gitmodules"))
 	submodules := err == nil
 	if len(specs) > 0 || submodules {

@@ -18,6 +18,7 @@ import (
 	"ralph/internal/disk"
 	"ralph/internal/git"
 	"ralph/internal/human"
+	"ralph/internal/seq"
 	"ralph/internal/testing/failpoint"
 )
 
@@ -324,11 +325,7 @@ func (p *Pool) discard(path string) error {
 
 // Sweep removes what is no slot any more, also what a dead ralph has left.
 func (p *Pool) Sweep() error {
-	var errs []error
-	for _, path := range p.Discarded() {
-		errs = append(errs, removeAll(path))
-	}
-	return errors.Join(errs...)
+	return errors.Join(seq.Map(p.Discarded(), removeAll)...)
 }
 
 // Discarded lists the folders that Sweep removes.

@@ -12,6 +12,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"ralph/dag"
+	"ralph/internal/seq"
 	"ralph/internal/term"
 )
 
@@ -223,10 +224,7 @@ const deepest = 12
 // plant makes rows of tasks, which come oldest first. Groups that are done are folded
 // unless a person unfolded them.
 func plant(tasks []dag.Outline, folds map[string]bool) []row {
-	numbers := make(map[int64]bool, len(tasks))
-	for _, t := range tasks {
-		numbers[t.N] = true
-	}
+	numbers := seq.Set(tasks, func(t dag.Outline) int64 { return t.N })
 	children := map[int64][]int{}
 	for i, t := range tasks {
 		parent := t.Parent

@@ -6,6 +6,8 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+
+	"ralph/internal/seq"
 )
 
 // Node is one task to be drawn.
@@ -28,10 +30,7 @@ type forest struct {
 }
 
 func plant(nodes []Node) forest {
-	f := forest{nodes: make(map[string]Node, len(nodes)), children: map[string][]string{}}
-	for _, n := range nodes {
-		f.nodes[n.ID] = n
-	}
+	f := forest{nodes: seq.Index(nodes, func(n Node) string { return n.ID }), children: map[string][]string{}}
 	for _, n := range nodes {
 		if _, drawn := f.nodes[n.Parent]; drawn {
 			f.children[n.Parent] = append(f.children[n.Parent], n.ID)

@@ -42,10 +42,7 @@ func (t *treeWriter) node(id, lead, below string) {
 	n, s := t.nodes[id], t.style
 	tail, title := "", n.Title
 	if s.After && len(n.After) > 0 {
-		var labels []string
-		for _, id := range n.After {
-			labels = append(labels, cmp.Or(t.nodes[id].label(), id))
-		}
+		labels := seq.Map(n.After, func(id string) string { return cmp.Or(t.nodes[id].label(), id) })
 		tail = "  <- " + strings.Join(labels, ", ")
 	}
 	if s.Width > 0 {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"ralph/event"
+	"ralph/internal/seq"
 )
 
 // Kind says what a line is about.
@@ -277,9 +278,5 @@ func (j *joiner) flush(emit func(Line)) {
 
 // Close emits what is still held back of attempts that have not ended.
 func (r *Reader) Close() error {
-	var errs []error
-	for _, a := range slices.Clone(r.open) {
-		errs = append(errs, r.finish(a.attempt))
-	}
-	return errors.Join(errs...)
+	return errors.Join(seq.Map(slices.Clone(r.open), func(a *reading) error { return r.finish(a.attempt) })...)
 }
