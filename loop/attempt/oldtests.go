@@ -166,7 +166,7 @@ func (e *evidence) plan(ctx context.Context, now, work string, prevented bool) (
 // suite is what checked the work before it.
 func (e *evidence) suite(ctx context.Context, changes []git.Change, before suite.Read) (*suite.Suite, error) {
 	return suite.Of(suite.Base{
-		Gates: e.job.Verify.Gates, Protect: e.job.Verify.Protect, Read: e.unchanged(changes, before),
+		Gates: e.job.Verify.Gates, Protect: e.job.Verify.Protect, Task: e.job.Task.Title + "\n" + e.job.Task.Description, Read: e.unchanged(changes, before),
 		Files: func() ([]string, error) { return git.Files(ctx, e.job.Place.Project, e.Objects, e.base.Tree) },
 	})
 }

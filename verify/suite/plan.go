@@ -9,6 +9,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"ralph/internal/git"
 	"ralph/internal/lazyregexp"
@@ -38,6 +39,7 @@ func (p Plan) Tells(gate string, green bool) bool { return !p.mute[gate] && (gre
 // be read.
 func (s *Suite) Plan(changes []git.Change, after Read) (Plan, error) {
 	b := builder{Suite: s, after: after, added: map[string]bool{}, seen: map[string]bool{}, put: map[string]bool{}, moves: moves(changes, s.Kind)}
+	b.renamed = sync.OnceValue(func() []renaming { return b.renamings(changes) })
 	for _, c := range changes {
 		b.added[c.Path] = b.added[c.Path] || c.Kind == git.Added || c.Kind == git.Renamed
 	}
@@ -92,6 +94,8 @@ type builder struct {
 	put   map[string]bool   // paths at which something of the base is put
 	moves map[string]string // folders that moved with their tests
 	err   error
+
+	renamed func() []renaming
 }
 
 // first says that nothing is planned yet for the files of a change: the changes of a candidate, and those that were
@@ -178,13 +182,26 @@ func (b *builder) restore(file string) (matters bool) {
 	if kind := b.Kind(file); kind == "" || kind != Protected && mixed(path.Base(file), nil) != nil {
 		return false
 	}
-	b.putBack(file, file)
-	return true
+	return b.putBack(file, file)
 }
 
-func (b *builder) putBack(file, from string) {
+// putBack puts a file of the base somewhere, in the names that the work has now. That it is the work's own then says that
+// nothing else was changed in it.
+func (b *builder) putBack(file, from string) (matters bool) {
+	edit := Edit{Path: file, From: from}
+	if was, err := b.base.Read(from); err == nil && b.Kind(from) != Protected && len(b.renamed()) > 0 {
+		now, _ := b.after(file)
+		switch text := b.inNewNames(was, now); {
+		case bytes.Equal(text, was):
+		case bytes.Equal(text, now):
+			return false
+		default:
+			edit = Edit{Path: file, Content: text}
+		}
+	}
 	b.put[file] = true
-	b.Edits = append(b.Edits, Edit{Path: file, From: from})
+	b.Edits = append(b.Edits, edit)
+	return true
 }
 
 // merge puts back a part of a file, or all of it if it cannot be read.
@@ -196,6 +213,9 @@ func (b *builder) merge(from, file string, merge merge) (matters bool) {
 	}
 	work, failed := b.after(file)
 	if err = errors.Join(err, failed); err == nil {
+		if path.Ext(file) == ".rs" {
+			base = b.inNewNames(base, work)
+		}
 		text, err = merge(base, work)
 	} else if !errors.Is(err, git.ErrTooLarge) {
 		b.err = errors.Join(b.err, err)
@@ -205,7 +225,7 @@ func (b *builder) merge(from, file string, merge merge) (matters bool) {
 	case err != nil && from == "":
 		b.Edits = append(b.Edits, Edit{Path: file})
 	case err != nil || bytes.Equal(text, base) && from != "":
-		b.putBack(file, from)
+		return b.putBack(file, from)
 	case bytes.Equal(text, work):
 		return false
 	default:
@@ -233,8 +253,7 @@ func (b *builder) rename(c git.Change) (matters bool) {
 		if err == nil && err2 == nil && bytes.Equal(old, now) {
 			return false
 		}
-		b.putBack(c.Path, c.Old)
-		return true
+		return b.putBack(c.Path, c.Old)
 	}
 	restored := b.restore(c.Old)
 	return b.remove(c.Path) || restored

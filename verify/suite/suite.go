@@ -28,6 +28,7 @@ type Read func(path string) ([]byte, error)
 // Base is the project from before the work, and what checks it.
 type Base struct {
 	Gates, Protect []string
+	Task           string // what the work is to do, in the words of whoever asked for it
 	Read           Read
 	Files          func() ([]string, error) // all of it; asked for only where it matters
 }

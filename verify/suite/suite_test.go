@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -84,10 +85,10 @@ func apply(base, work files, edits []Edit) files {
 	return tree
 }
 
-func plan(t *testing.T, base, work files, protect []string, gates ...string) (Plan, files) {
+func plan(t *testing.T, base, work files, task string, gates ...string) (Plan, files) {
 	t.Helper()
 	s, err := Of(Base{
-		Gates: gates, Protect: protect, Read: base.read,
+		Gates: gates, Task: task, Read: base.read,
 		Files: func() ([]string, error) { return slices.Sorted(maps.Keys(base)), nil },
 	})
 	check.OK(t, err)
@@ -195,7 +196,7 @@ func TestOldFilesArePutBack(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p, tree := plan(t, tt.base, tt.work, nil, tt.gate)
+			p, tree := plan(t, tt.base, tt.work, "", tt.gate)
 			var changed []string
 			for _, c := range p.Changed {
 				changed = append(changed, c.Path)
@@ -208,6 +209,49 @@ func TestOldFilesArePutBack(t *testing.T) {
 				}
 			}
 			check.Equal(t, "tree", want, tree)
+		})
+	}
+}
+
+// TestOldTestsHaveTheNewNames of what the work renamed as its task says, and test the same.
+func TestOldTestsHaveTheNewNames(t *testing.T) {
+	t.Parallel()
+	code := files{"a.py": "def total(x):\n    return x\n", "test_a.py": "import a\nassert a.total(1) == 1\nassert a.total(2) == 2\n"}
+	with := func(texts ...string) files {
+		work := maps.Clone(code)
+		for i := 0; i < len(texts); i += 2 {
+			work[texts[i]] = texts[i+1]
+		}
+		return work
+	}
+	const product, renamed = "def sum_up(x):\n    return x\n", "import a\nassert a.sum_up(1) == 1\nassert a.sum_up(2) == 2\n"
+	const task = "Rename total to sum_up"
+	tests := map[string]struct {
+		base, work files
+		task       string
+		test       string // in the tree; "" if the old tests need not run
+	}{
+		"nothing else":             {code, with("a.py", product, "test_a.py", renamed), task, ""},
+		"and an assertion":         {code, with("a.py", product, "test_a.py", "import a\nassert a.sum_up(1) == 1\nassert a.sum_up(2)\n"), task, renamed},
+		"and a test is gone":       {code, with("a.py", product, "test_a.py", "import a\nassert a.sum_up(1) == 1\n"), task, renamed},
+		"the task does not say so": {code, with("a.py", product, "test_a.py", renamed), "Make total faster", code["test_a.py"]},
+		"the old one stays":        {code, with("a.py", product+"def total(x):\n    return 0\n", "test_a.py", renamed), task, code["test_a.py"]},
+		"the new one was there":    {with("a.py", code["a.py"]+"def sum_up(): pass\n"), with("a.py", product, "test_a.py", renamed), task, code["test_a.py"]},
+		"it is another function":   {code, with("a.py", "def sum_up(y):\n    return 1\n", "test_a.py", renamed), task, code["test_a.py"]},
+		"a line stays": {
+			with("test_a.py", "say('total')\n"+code["test_a.py"]), with("a.py", product, "test_a.py", "say('total')\n"+renamed), task, "",
+		},
+		"a file has the old name": {
+			with("a.py", "import x/total\n"+code["a.py"], "test_a.py", "import x/total\n"+code["test_a.py"]),
+			with("a.py", "import x/total\n"+product, "test_a.py", "import x/total\n"+renamed), task, "",
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, tree := plan(t, tt.base, tt.work, tt.task, "python3 test_a.py")
+			check.Equal(t, "runs the old tests", tt.test != "", len(p.Changed) > 0)
+			check.Equal(t, "old tests", cmp.Or(tt.test, tt.work["test_a.py"]), tree["test_a.py"])
 		})
 	}
 }
@@ -238,7 +282,7 @@ func TestAFileThatIsPartlyWorkKeepsThatPart(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p, tree := plan(t, files{tt.file: tt.base, "a_test.go": ""}, files{tt.file: tt.work, "a_test.go": ""}, nil, "npm test")
+			p, tree := plan(t, files{tt.file: tt.base, "a_test.go": ""}, files{tt.file: tt.work, "a_test.go": ""}, "", "npm test")
 			if tt.want == "" {
 				check.Equal(t, "changed", 0, len(p.Changed))
 				return
@@ -283,7 +327,7 @@ func TestAGateThatTheWorkMadePossibleTellsNothing(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p, _ := plan(t, tt.base, tt.work, nil, tt.gate)
+			p, _ := plan(t, tt.base, tt.work, "", tt.gate)
 			check.That(t, len(p.Changed) > 0, "nothing changed")
 			check.Equal(t, "tells", tt.want, p.Tells(tt.gate, tt.green))
 		})

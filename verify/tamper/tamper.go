@@ -27,8 +27,8 @@ type Finding struct {
 func (f Finding) Hard() bool { return strings.HasPrefix(f.What, "protected file ") }
 
 // Find reports changes to what protect names, deleted test files, tests in sources of Rust that are ignored now, work
-// that asks whether it is tested, files that git is told to overlook although they check the work, and gates that do
-// nothing any more.
+// that asks whether it is tested or replaces what its tests assert with, files that git is told to overlook although
+// they check the work, and gates that do nothing any more.
 func Find(changes []git.Change, s *suite.Suite, before, after suite.Read, protect []string) []Finding {
 	var findings []Finding
 	add := func(file, format string, args ...any) {
@@ -51,6 +51,8 @@ func Find(changes []git.Change, s *suite.Suite, before, after suite.Read, protec
 			for line := range newLines(old, c.Path, before, after) {
 				if asks().MatchString(line) {
 					add(c.Path, "the work asks whether it is tested: %s (%s)", plain(line), plain(c.Path))
+				} else if replaces().MatchString(line) {
+					add(c.Path, "the work replaces what its tests assert with: %s (%s)", plain(line), plain(c.Path))
 				}
 			}
 			for _, name := range newlyIgnored(old, c.Path, before, after) {
@@ -139,6 +141,9 @@ func newLines(old, now string, before, after suite.Read) iter.Seq[string] {
 // asks is how code learns that a test runs it.
 var asks = lazyregexp.New(`\btesting\.Testing\(\)|flag\.Lookup\("test\.|os\.Args\[0\].*\.test\b|PYTEST_CURRENT_TEST|["'](?:pytest|unittest)["'] in sys\.modules|` +
 	`sys\.modules.*["'](?:pytest|unittest)["']|JEST_WORKER_ID|NODE_TEST_CONTEXT|\bVITEST_(?:WORKER_ID|POOL_ID)\b|process\.env\.VITEST\b|typeof (?:jest|describe|it)\b|BATS_TEST`)
+
+// replaces is how code changes assertions that are not its own.
+var replaces = lazyregexp.New(`\bmacro_rules!\s*(?:debug_)?(?:assert|panic)(?:_\w+)?\b|\b(?:assert|chai|unittest|TestCase)(?:\.\w+)+\s*=[^=>]`)
 
 var (
 	rustTest   = lazyregexp.New(`((?:#\[[^\]]*\]\s*)+)(?:pub(?:\([^)]*\))?\s+)?(?:async\s+)?(?:unsafe\s+)?fn\s+(\w+)`)

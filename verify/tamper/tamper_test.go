@@ -150,6 +150,8 @@ func TestWhatRunningTheOldTestsDoesNotShow(t *testing.T) {
 		"the work asks":             {files{"a.go": "package a\n"}, files{"a.go": "package a\nvar x = testing.Testing()\n"}, []string{"the work asks whether it is tested: var x = testing.Testing() (a.go)"}},
 		"it did so before":          {files{"a.py": "'pytest' in sys.modules\n"}, files{"a.py": "'pytest' in sys.modules\nx = 1\n"}, nil},
 		"a test may":                {nil, files{"a_test.go": "if testing.Testing() {}\n"}, nil},
+		"assertions are replaced":   {files{"a.rs": ""}, files{"a.rs": "macro_rules! assert_eq {\n"}, []string{"the work replaces what its tests assert with: macro_rules! assert_eq { (a.rs)"}},
+		"a macro of its own":        {files{"a.rs": ""}, files{"a.rs": "macro_rules! my_assert {\nassert == 1\n"}, nil},
 		"settings are hidden":       {files{".gitignore": "bin/\n"}, files{".gitignore": "bin/\nconftest.py\n"}, []string{"git is told to overlook a file that checks the work: conftest.py (.gitignore)"}},
 		"what people hide":          {nil, files{".gitignore": ".env\ncoverage/\n*.log\n.pytest_cache/\nnode_modules/\n"}, nil},
 		"a gate runs nothing":       {files{"check.sh": "go vet ./...\n"}, files{"check.sh": "exit 0\n"}, []string{"what the gates run does nothing: check.sh"}},
