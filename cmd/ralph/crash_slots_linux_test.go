@@ -280,7 +280,7 @@ func TestWorkThatWasFinishedInTheFolderIsNotVerifiedInASlot(t *testing.T) {
 	p.want(0, "task", "reject", "t-00000001") // an earlier try in a slot does not matter
 	p.dying("K8", "run").wait(-1)
 	p.awaitGone()
-	p.want(2, "run", "--jobs", "2").inStderr("ralph run --in-place")
+	p.want(2, "run", "--jobs", "2").inStderr("ralph run t-00000001 --in-place")
 	p.wantTask("t-00000001", "pending", 1)
 	p.want(0, "run", "--in-place")
 	p.wantTask("t-00000001", "done", 2)

@@ -62,7 +62,10 @@ var (
 	submodule = lazyregexp.New(`-m\s+([\w]+(?:\.\w+)+)`)
 	document  = lazyregexp.New(`\bdoctest\s+(?:-\S+\s+)*(\S+\.\w+)`)
 	// list is a file that a script may read to know what to check, or how strictly.
-	list   = lazyregexp.New(`^(?:[\w./-]*/)?(?:\.[a-z][\w-]+|[\w-]+\.(?:txt|list|lst|cfg|conf|ini|rc|csv|tsv|baseline)|[\w-]*(?:ignore|allow|skip|exclude|baseline|threshold)[\w-]*)$`)
+	list = lazyregexp.New(`^(?:[\w./-]*/)?(?:\.[a-z][\w-]+|[\w-]+\.(?:list|lst|cfg|conf|ini|rc|env|baseline)|[\w-]*(?:ignore|allow|skip|exclude|baseline|threshold)[\w-]*)$`)
+	// looped are the words of a command that goes through a file: what a script does for each line is a check, while a
+	// file of which it checks the content is work.
+	looped = lazyregexp.New(`(?:\bdone|\bxargs\b[^\n|<]*)\s*<\s*(\S+)|\bin\s+\$\((?:cat|<)\s*([^\s)]+)|(\S+)\s*\|\s*(?:xargs|while)\b`)
 	checks = lazyregexp.New(`(?i)(?:^|[/_.-])(?:checks?|tests?|verify|verification|validate|lint|ci|gates?|tools?|scripts?|hack|xtask|build|dev|smoke|e2e|suite|qa|runner|run_?(?:all|tests?)?)(?:$|[/_.-])`)
 )
 
@@ -109,6 +112,10 @@ func (f *followed) commands(text, gate, in string, depth int) {
 	for _, m := range folder().FindAllStringSubmatch(text, 20) {
 		dirs = append(dirs, m[1])
 	}
+	loops := map[string]bool{}
+	for _, m := range looped().FindAllStringSubmatch(text, -1) {
+		loops[path.Clean(strings.Trim(m[1]+m[2]+m[3], `"'`))] = true
+	}
 	for _, m := range submodule().FindAllStringSubmatch(text, 20) {
 		text += " " + strings.ReplaceAll(m[1], ".", "/") + ".py"
 	}
@@ -126,7 +133,7 @@ func (f *followed) commands(text, gate, in string, depth int) {
 		switch {
 		case starts:
 			f.start(text, gate, dirs, names, depth)
-		case strings.Contains(word, ".mk"), strings.ContainsAny(word, "/.") && checks().MatchString(word), depth > 0 && list().MatchString(word),
+		case strings.Contains(word, ".mk"), strings.ContainsAny(word, "/.") && checks().MatchString(word), depth > 0 && (list().MatchString(word) || loops[path.Clean(word)]),
 			in != "." && in != "" && path.Ext(word) == ".sh" && !strings.Contains(word, "/"): // beside the script
 			f.named(word, gate, dirs, last == "run", depth)
 		}

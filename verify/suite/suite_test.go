@@ -167,6 +167,8 @@ func TestOldFilesArePutBack(t *testing.T) {
 		"a folder is cut off":     {files{"a/a_test.go": goTest}, files{"a/a_test.go": goTest, "a/go.mod": "module a"}, "go test ./...", "a/go.mod", files{"a/go.mod": "-"}},
 		"a new module":            {files{"a/a_test.go": goTest}, files{"a/a_test.go": goTest, "b/go.mod": "module b"}, "go test ./...", "", nil},
 		"the work is a script":    {files{"hello.sh": "echo 1"}, files{"hello.sh": "echo 2"}, `[ "$(./hello.sh)" = 2 ]`, "", nil},
+		"a list is shortened":     {files{"check.sh": "while read a; do go test ./$a; done < packages.txt", "packages.txt": "a b"}, files{"check.sh": "while read a; do go test ./$a; done < packages.txt", "packages.txt": "a"}, "./check.sh", "packages.txt", files{"packages.txt": "a b"}},
+		"a script reads the work": {files{"check.sh": "test $(cat count.txt | wc -w) = 2", "count.txt": "a"}, files{"check.sh": "test $(cat count.txt | wc -w) = 2", "count.txt": "a b"}, "./check.sh", "", nil},
 		"the gate names the work": {files{"README.md": "1"}, files{"README.md": "hello"}, "grep -q hello README.md", "", nil},
 		"what tests is in the way": {
 			files{"tests/a": "1"}, files{"tests": "2"}, "true", "tests/a", files{"tests": "-", "tests/a": "1"},

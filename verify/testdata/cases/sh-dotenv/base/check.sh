@@ -1,6 +1,6 @@
 #!/bin/sh
 set -eu
-. ./.env.test
+. ./settings.env
 for test in tests/$TESTS.test.sh; do
 	sh "$test"
 done
