@@ -39,7 +39,8 @@ type Claim struct {
 	Resumed Attempt
 	Merge   Merge // what that work was in the queue; zero if it never was
 
-	Slot int // that it took; 0 if it was to take none
+	Slot    int    // that it took; 0 if it was to take none
+	Already string // where its task was done before, if nothing was left to do
 }
 
 // ClaimOptions say who claims what.

@@ -86,7 +86,6 @@ func TestQueryPlans(t *testing.T) {
 		"next round":  {nextRoundSQL, []string{"SEARCH t USING INDEX tasks_feature (feature=?)", "SEARCH r USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN"}, 0},
 		"is it one":   {focusSQL, []string{"SEARCH reviews USING INTEGER PRIMARY KEY (rowid=?)"}, 0},
 		"first tree":  {firstSQL, []string{"SEARCH t USING COVERING INDEX tasks_feature (feature=?)", "SEARCH a USING INDEX attempts_task (task=?)"}, 1},
-		"seen tree":   {seenSQL, []string{"SEARCH t USING COVERING INDEX tasks_feature (feature=?)", "SEARCH r USING INTEGER PRIMARY KEY (rowid=?)", "SEARCH a USING INDEX attempts_task (task=?)"}, 1},
 		"same title":  {likeSQL, []string{"SEARCH tasks USING INDEX tasks_feature (feature=?)"}, 0},
 
 		"look up by ID":     {byIDSQL, []string{"SEARCH tasks USING INDEX sqlite_autoindex_tasks_1 (id=?)"}, 0},

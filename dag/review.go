@@ -11,7 +11,6 @@ import (
 type Review struct {
 	Focus  string
 	Tree   string   // what the feature's first attempt began with; "" if nobody knows
-	Seen   string   // what the last review with this focus looked at; "" if there was none
 	Others []string // files that have changed since, but only for other features
 }
 
@@ -29,12 +28,13 @@ const (
 SELECT r.round, t.created_at FROM tasks t JOIN reviews r ON r.task = t.n WHERE t.feature = :feature AND r.round > 0 ORDER BY t.n DESC LIMIT 1;`
 	nextRoundSQL = `
 SELECT CASE WHEN max(r.task IS NULL) THEN 1 WHEN count(*) > 0 THEN :round + 1 ELSE 0 END FROM tasks t LEFT JOIN reviews r ON r.task = t.n
-WHERE t.feature = :feature AND t.children = 0 AND t.finished_at > :since AND coalesce(r.round, 0) = 0;`
+WHERE t.feature = :feature AND t.finished_at > :since AND coalesce(r.round, 0) = 0
+    AND EXISTS (SELECT 1 FROM attempts a WHERE a.task = t.n AND a.files <> '[]');`
 	insertReviewSQL = `INSERT INTO reviews (task, focus, round) SELECT n, :focus, :round FROM tasks WHERE id = :id;`
 )
 
-// AddReviews adds reviews to a feature whose tasks are all done, if one was done since the last reviews. Where all of
-// those were about findings, there is a second round, and no third.
+// AddReviews adds reviews to a feature whose tasks are all done, if one that changed something was done since the last
+// reviews. Where all of those were about findings, there is a second round, and no third.
 func (g *Graph) AddReviews(feature string, reviews []NewReview) error {
 	f, err := g.Feature(feature)
 	if err != nil || f.Status != FeatureDone {
@@ -87,9 +87,6 @@ const (
 	focusSQL = `SELECT focus FROM reviews WHERE task = :task AND round > 0;`
 	firstSQL = `
 SELECT a.n, a.tree FROM tasks t JOIN attempts a ON a.task = t.n WHERE t.feature = :feature AND a.tree IS NOT NULL ORDER BY a.n LIMIT 1;`
-	seenSQL = `
-SELECT a.tree FROM tasks t JOIN reviews r ON r.task = t.n JOIN attempts a ON a.task = t.n
-WHERE t.feature = :feature AND t.n <> :task AND r.round > 0 AND r.focus = :focus AND a.outcome = 'done' ORDER BY a.n DESC LIMIT 1;`
 	othersSQL = `
 SELECT f.value FROM attempts a JOIN tasks t ON t.n = a.task, json_each(a.files) f WHERE a.n > :first AND t.feature IS NOT :feature
 EXCEPT
@@ -111,7 +108,6 @@ func (g *Graph) Review(t Task) (*Review, error) {
 	for row := range g.tx.Rows(firstSQL, ":feature", feature) {
 		first, r.Tree = row.Int64(), row.Text()
 	}
-	r.Seen, _ = db.One(g.tx, seenSQL, (*db.Row).Text, ":feature", feature, ":task", t.N, ":focus", focus)
 	r.Others, err = db.All(g.tx, othersSQL, (*db.Row).Text, ":first", first, ":feature", feature)
 	return &r, err
 }

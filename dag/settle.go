@@ -61,14 +61,11 @@ func (g *Graph) Complete(c Claim, verification string) error {
 		return err
 	}
 	g.tx.Do(verifiedSQL, ":verification", verification, ":n", t.n)
-	return g.settle(t, c, Done, ByComplete, event.AttemptDone, "")
-}
-
-const alreadyDoneSQL = `UPDATE attempts SET outcome = :outcome, reason = :reason WHERE id = :id;`
-
-// AlreadyDone says of the attempt that completed a task that nothing was left to do, and how that was seen.
-func (g *Graph) AlreadyDone(c Claim, reason string) error {
-	return g.tx.Exec(alreadyDoneSQL, ":outcome", string(event.AttemptAlreadyDone), ":reason", db.OrNull(g.said(reason)), ":id", c.Attempt)
+	outcome := event.AttemptDone
+	if c.Already != "" {
+		outcome = event.AttemptAlreadyDone
+	}
+	return g.settle(t, c, Done, ByComplete, outcome, c.Already)
 }
 
 // Fail ends a claim with the task failed for that reason.

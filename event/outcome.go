@@ -62,14 +62,6 @@ func (o AttemptOutcome) Trouble() bool {
 // Done reports whether the task was done when the attempt ended.
 func (o AttemptOutcome) Done() bool { return o == AttemptDone || o == AttemptAlreadyDone }
 
-// Remembered is the outcome in the journal, which calls all that is done by one name.
-func (o AttemptOutcome) Remembered() AttemptOutcome {
-	if o.Done() {
-		return AttemptDone
-	}
-	return o
-}
-
 // GateVerdict is what a gate's result counts as.
 type GateVerdict string
 

@@ -14,25 +14,28 @@ const (
 	RejectedVerdict    Rejection = "verdict"
 )
 
-// Command is what a person types about rejected work, by what became of its task; "" if there was no rejection, or if it
-// does not matter any more.
-func (r Rejection) Command(task string, status TaskStatus) string {
-	if r == "" || status == TaskDone || status == TaskDeleted {
-		return ""
-	}
-	switch r {
-	case RejectedTampering, RejectedVerdict, RejectedUnproven:
-		return "ralph task accept " + task
-	case RejectedUnchanged:
-		return "ralph task done " + task
-	case RejectedIncomplete, RejectedConflict, RejectedGate:
-	}
+// Remedy is what a person types about rejected work, and when that helps, by what became of its task. It is "" if there
+// was no rejection, or if it does not matter any more.
+func (r Rejection) Remedy(task string, status TaskStatus) (command, when string) {
+	accept, again := "ralph task accept "+task, "ralph task reset "+task
 	switch {
-	case status != TaskFailed: // the next attempt is told what is wrong
-		return "ralph task log " + task + ` -m "TEXT"`
-	case r == RejectedIncomplete:
-		return "ralph task reset " + task + " && ralph run " + task + " --in-place"
+	case r == "" || status == TaskDone || status == TaskDeleted:
+		return "", ""
+	case r == RejectedTampering:
+		return accept, "if the task asks for that change: gates check the work, and no agent runs"
+	case r == RejectedVerdict:
+		return accept, "if you have read the work and disagree: gates check it, and no agent runs"
+	case r == RejectedUnproven:
+		return accept, "if you have read the work; next time give the task a gate that shows it, ralph task update " + task + " --gate COMMAND, or enable the verifier"
+	case r == RejectedUnchanged:
+		return "ralph task done " + task, "if there is nothing left to do; if such a task never changes anything: ralph task update " + task + " --kind check"
+	case status != TaskFailed:
+		return "ralph task log " + task + ` -m "TEXT"`, "give the next attempt guidance"
+	case r == RejectedGate:
+		return again, "have it done again; if the gate was to blame and is repaired, ralph task accept " + task + " needs no agent"
+	case r == RejectedConflict:
+		return again, "have it done again on what is there now"
 	default:
-		return "ralph task reset " + task
+		return again + " && ralph run " + task + " --in-place", "have it done in this folder, where it need not be a commit"
 	}
 }

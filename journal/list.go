@@ -12,8 +12,8 @@ import (
 // Filter says which entries are wanted. The zero value means all.
 type Filter struct {
 	Run, Task, Feature string
-	Outcome            event.AttemptOutcome
-	Limit              int // the newest that many; 0 means all
+	Outcome            event.AttemptOutcome // what was done already is done, too
+	Limit              int                  // the newest that many; 0 means all
 }
 
 // columns are what scan reads, in its order.
@@ -27,7 +27,7 @@ const (
 	listRunSQL  = `SELECT ` + columns + ` FROM journal j WHERE run = :run` + listRest
 	listTaskSQL = `SELECT ` + columns + ` FROM journal j WHERE task = :task` + listRest
 	listRest    = ` AND (:run = '' OR run = :run) AND (:task = '' OR task = :task)
-    AND (:feature = '' OR feature = :feature) AND (:outcome = '' OR outcome = :outcome)
+    AND (:feature = '' OR feature = :feature) AND (:outcome = '' OR outcome = :outcome OR outcome = 'already_' || :outcome)
 ORDER BY n DESC LIMIT +:limit;`
 )
 

@@ -247,10 +247,8 @@ func (l *ledger) settleAgent(e entry) {
 // resolve keeps the last word on each task. The lock is held.
 func (l *ledger) resolve(e entry) {
 	t, d := e.job.Task, e.result.Decision
-	last := event.Resolved{
-		ID: t.ID, Title: t.Title, Status: e.status, Outcome: remembered(d, e.status), Reason: d.Reason, Attempts: 1,
-		Rejected: d.Rejected, Command: d.Rejected.Command(t.ID, e.status),
-	}
+	last := event.Resolved{ID: t.ID, Title: t.Title, Status: e.status, Outcome: remembered(d, e.status), Reason: d.Reason, Rejected: d.Rejected, Attempts: 1}
+	last.Command, _ = d.Rejected.Remedy(t.ID, e.status)
 	if i := slices.IndexFunc(l.tasks, func(t event.Resolved) bool { return t.ID == last.ID }); i >= 0 {
 		last.Attempts += l.tasks[i].Attempts
 		l.tasks[i] = last

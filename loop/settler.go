@@ -65,9 +65,6 @@ func (s settler) record(g *dag.Graph, claim dag.Claim, j attempt.Job, res attemp
 		return "", err
 	}
 	status, err := s.transition(g, claim, j, res, l)
-	if err == nil && d.Outcome == event.AttemptAlreadyDone && status == dag.Done {
-		err = g.AlreadyDone(claim, d.Reason)
-	}
 	if err == nil && status == dag.Done {
 		err = s.review(g, claim, j, res)
 	}
@@ -96,6 +93,9 @@ func (s settler) record(g *dag.Graph, claim dag.Claim, j attempt.Job, res attemp
 func (s settler) transition(g *dag.Graph, claim dag.Claim, j attempt.Job, res attempt.Result, l *lane) (dag.Status, error) {
 	switch d := res.Decision; d.Action {
 	case policy.Complete:
+		if d.Outcome == event.AttemptAlreadyDone {
+			claim.Already = d.Reason
+		}
 		verdict := "skipped"
 		if res.Seen.Passed {
 			verdict = "passed"
@@ -219,10 +219,10 @@ func explainLoss(g *dag.Graph, claim dag.Claim, d policy.Decision) (policy.Decis
 	return d, err
 }
 
-// remembered is the journal's word for it: a retry that was the last is a failure.
+// remembered is the outcome of an attempt for all who are told: a retry that was the last is a failure.
 func remembered(d policy.Decision, status dag.Status) event.AttemptOutcome {
 	if d.Action == policy.Retry && (status == dag.Failed || status == event.TaskDeleted) {
 		return event.AttemptFailed
 	}
-	return d.Outcome.Remembered()
+	return d.Outcome
 }

@@ -253,10 +253,11 @@ func (r *Runner) account(j attempt.Job, res attempt.Result, status dag.Status) {
 	if text := beyond(t, res); text != "" {
 		r.bus.warn(t.ID, text)
 	}
+	command, _ := d.Rejected.Remedy(t.ID, status)
 	r.bus.emit(event.Event{
 		Type: event.AttemptEnded, Iteration: j.Run.Iteration, Task: t.ID, Attempt: j.Run.Attempt, Title: t.Title,
 		Agent: res.Agent.Name, Model: res.Agent.Model, Outcome: string(remembered(d, status)), Status: status, Reason: d.Reason, Findings: res.Findings,
-		Rejected: d.Rejected, Command: d.Rejected.Command(t.ID, status),
+		Rejected: d.Rejected, Command: command,
 		Duration: r.opts.Host.Now().Sub(res.Began).Milliseconds(), Files: res.Files, Usage: &res.Agent.Usage,
 	})
 	hint := res.Said.NextModel

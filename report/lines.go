@@ -45,14 +45,16 @@ func LineOf(run dag.Run, receipts []dag.Receipt, life func(dag.Process) dag.Life
 	l.Duration = max(end.Sub(run.StartedAt), 0)
 	last := map[string]event.AttemptOutcome{}
 	for _, r := range receipts {
-		last[r.Task] = r.Outcome.Remembered()
+		last[r.Task] = r.Outcome
 		l.Usage = l.Usage.plus(usageOf(r))
 	}
-	count := map[event.AttemptOutcome]int{}
 	for _, outcome := range last {
-		count[outcome]++
+		if outcome.Done() {
+			l.Done++
+		} else if outcome == event.AttemptFailed {
+			l.Failed++
+		}
 	}
-	l.Done, l.Failed = count[event.AttemptDone], count[event.AttemptFailed]
 	return l
 }
 

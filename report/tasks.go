@@ -75,8 +75,10 @@ func (s snapshot) then(r *Run, t dag.Task, attempts []int) dag.Status {
 		switch {
 		case last.Status != "":
 			return last.Status
-		case last.Outcome.Done(), last.Outcome == event.AttemptFailed:
-			return dag.Status(last.Outcome.Remembered())
+		case last.Outcome.Done():
+			return dag.Done
+		case last.Outcome == event.AttemptFailed:
+			return dag.Failed
 		default:
 			return dag.Pending
 		}

@@ -4,7 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"unicode"
+
+	"ralph/internal/git"
 )
 
 // commentMarks are how lines begin that are comments, by how names of files end.
@@ -17,39 +18,28 @@ var commentMarks = map[string][]string{
 // instructions are what looks like a comment and is none.
 var instructions = []string{"#!", "//go:", "//+build"}
 
-// Cosmetic reports whether a patch changes only white space and lines that are comments. It does not see a comment
-// behind code or over several lines, and knows the comments of some languages only: it misses some patches, and is
+// Cosmetic reports whether changes are only to white space and lines that are comments. It does not see a comment
+// behind code or over several lines, and knows the comments of some languages only: it misses some, and is
 // never wrong about what is code.
-func Cosmetic(patch string) bool {
-	files := sections(patch)
-	return len(files) > 0 && !slices.ContainsFunc(files, func(section []string) bool {
-		_, hunks := splitSection(section)
-		removed, added := code(fileOf(section), hunks)
-		return len(hunks) == 0 || removed != added
+func Cosmetic(changes []git.Change) bool {
+	return len(changes) > 0 && !slices.ContainsFunc(changes, func(c git.Change) bool {
+		_, hunks := splitPatch(c.Patch)
+		return len(hunks) == 0 || code(c.Path, hunks, '-') != code(c.Path, hunks, '+')
 	})
 }
 
-// code is what a change removes and adds, without comments and white space.
-func code(name string, hunks []string) (removed, added string) {
+// code is what a change removes or adds, without comments and white space.
+func code(name string, hunks []string, sign byte) string {
+	var b strings.Builder
 	mark := commentMark(name)
-	for _, hunk := range hunks {
-		for line := range strings.Lines(hunk) {
-			text := strings.Map(func(r rune) rune {
-				if unicode.IsSpace(r) {
-					return -1
-				}
-				return r
-			}, line[1:])
-			switch {
-			case mark != "" && strings.HasPrefix(text, mark) && !slices.ContainsFunc(instructions, func(i string) bool { return strings.HasPrefix(text, i) }):
-			case line[0] == '-':
-				removed += text
-			case line[0] == '+':
-				added += text
-			}
+	for line := range strings.Lines(strings.Join(hunks, "")) {
+		text := strings.Join(strings.Fields(line[1:]), "")
+		comment := mark != "" && strings.HasPrefix(text, mark) && !slices.ContainsFunc(instructions, func(i string) bool { return strings.HasPrefix(text, i) })
+		if line[0] == sign && !comment {
+			b.WriteString(text)
 		}
 	}
-	return removed, added
+	return b.String()
 }
 
 func commentMark(name string) string {

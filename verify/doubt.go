@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode"
 
+	"ralph/internal/git"
 	"ralph/internal/human"
 	"ralph/internal/seq"
 	"ralph/sigils"
@@ -20,7 +21,6 @@ type Doubt struct {
 	Hunks    []Hunk   // of these, as the verifier is shown them
 	Failed   []Result // gates that fail with these files as they were before
 	Findings []string // what is doubtful although the old files pass, such as a deleted test file
-	Unknown  string   // why no gate could be run with the old files; "" if they were
 }
 
 // Hunk is one change that the verifier answers for.
@@ -62,22 +62,21 @@ func (d *Doubt) Changes() []Hunk {
 // maxHunks is how many changes a verifier can be asked about one by one.
 const maxHunks = 100
 
-// Hunks splits a patch as git makes it. Where it has too many hunks, those of a file are taken together, and
-// where it has too many files, the last of them are.
-func Hunks(patch string) []Hunk {
+// Hunks splits the patches of changes. Where there are too many hunks, those of a file are taken together, and
+// where there are too many files, the last of them are.
+func Hunks(changes []git.Change) []Hunk {
 	var hunks, files []Hunk
-	for _, section := range sections(patch) {
-		header, bodies := splitSection(section)
-		name := fileOf(section)
-		files = append(files, Hunk{File: name, Text: header + strings.Join(bodies, "")})
+	for _, c := range changes {
+		header, bodies := splitPatch(c.Patch)
+		files = append(files, Hunk{File: c.Path, Text: header + strings.Join(bodies, "")})
 		for i, body := range bodies {
 			if i == 0 {
 				body = header + body
 			}
-			hunks = append(hunks, Hunk{File: name, Text: body})
+			hunks = append(hunks, Hunk{File: c.Path, Text: body})
 		}
 		if len(bodies) == 0 {
-			hunks = append(hunks, Hunk{File: name, Text: header})
+			hunks = append(hunks, Hunk{File: c.Path, Text: header})
 		}
 	}
 	if len(hunks) > maxHunks {
@@ -97,23 +96,9 @@ func Hunks(patch string) []Hunk {
 	return hunks
 }
 
-// sections are the parts of a patch that are about one file each.
-func sections(patch string) [][]string {
-	var list [][]string
+// splitPatch separates what is said of a whole file, such as that it was deleted, from its hunks.
+func splitPatch(patch string) (header string, bodies []string) {
 	for line := range strings.Lines(patch) {
-		switch {
-		case strings.HasPrefix(line, "diff --git "):
-			list = append(list, []string{line})
-		case len(list) > 0:
-			list[len(list)-1] = append(list[len(list)-1], line)
-		}
-	}
-	return list
-}
-
-// splitSection separates what is said of a whole file, such as that it was deleted, from its hunks.
-func splitSection(section []string) (header string, bodies []string) {
-	for _, line := range section {
 		switch {
 		case strings.HasPrefix(line, "@@"):
 			bodies = append(bodies, line)
@@ -124,41 +109,6 @@ func splitSection(section []string) (header string, bodies []string) {
 		}
 	}
 	return header, bodies
-}
-
-// fileOf is the name of the file in a section: the new one, unless it is gone.
-func fileOf(section []string) string {
-	name := ""
-	for _, line := range section {
-		if strings.HasPrefix(line, "@@") {
-			break
-		}
-		for _, prefix := range []string{"--- a/", `--- "a/`, "+++ b/", `+++ "b/`} {
-			if rest, ok := strings.CutPrefix(line, prefix); ok {
-				name = unquote(strings.TrimRight(rest, "\t\n"), strings.Contains(prefix, `"`))
-			}
-		}
-	}
-	if name == "" { // binary, or renamed and otherwise the same
-		line := strings.TrimSpace(section[0])
-		_, name, _ = strings.Cut(line, " b/")
-		if _, rest, ok := strings.Cut(line, ` "b/`); ok {
-			name = unquote(rest, true)
-		}
-	}
-	return name
-}
-
-// unquote takes the quotes from a name that git wrote in them, of which the first is cut off already.
-func unquote(name string, quoted bool) string {
-	if !quoted {
-		return name
-	}
-	plain, err := strconv.Unquote(`"` + name)
-	if err != nil {
-		return strings.Trim(name, `"`)
-	}
-	return plain
 }
 
 // clear holds the answers of a verifier against the doubt. Every change must be asked for by words that the task

@@ -62,7 +62,6 @@ func (o *journalListOptions) parse(commandLine) error {
 	if o.Outcome != "" && !slices.Contains(event.AttemptOutcomes(), o.Outcome) {
 		return usagef("--outcome: unknown outcome %q", o.Outcome)
 	}
-	o.Outcome = o.Outcome.Remembered()
 	return checkLimit(o.Limit)
 }
 

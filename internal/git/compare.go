@@ -30,9 +30,10 @@ const (
 
 // Change is one file that differs between two trees.
 type Change struct {
-	Path string // with slashes; where it is, or where it was if it was deleted
-	Old  string // where it was, if it was renamed
-	Kind Kind
+	Path  string // with slashes; where it is, or where it was if it was deleted
+	Old   string // where it was, if it was renamed
+	Kind  Kind
+	Patch string // what the whole patch says of it
 }
 
 // Difference is what differs between two trees: the files by name, and as much of a patch for
@@ -44,8 +45,8 @@ type Difference struct {
 }
 
 // Compare says what differs between two trees that Take returned for the same dir and
-// objects, or only in some files, with at most so many bytes of a patch. One that cannot be made says why.
-func Compare(ctx context.Context, dir, objects, from, to string, patch int, only ...string) (d Difference, err error) {
+// objects, with at most so many bytes of a patch. One that cannot be made says why.
+func Compare(ctx context.Context, dir, objects, from, to string, patch int) (d Difference, err error) {
 	s, err := openStore(ctx, dir, objects, from, to)
 	if err != nil {
 		return d, err
@@ -54,13 +55,9 @@ func Compare(ctx context.Context, dir, objects, from, to string, patch int, only
 	if patch > 0 {
 		args = append(args, "-p")
 	}
-	args = append(args, from, to, "--")
-	for _, name := range only {
-		args = append(args, ":(top,literal)"+name)
-	}
 	read, write := io.Pipe()
 	defer func() { _ = read.Close() }() // which ends git if there is more
-	go func() { _ = write.CloseWithError(s.stream(ctx, nil, nil, write, args...)) }()
+	go func() { _ = write.CloseWithError(s.stream(ctx, nil, nil, write, append(args, from, to)...)) }()
 	said := bufio.NewReader(read)
 	var failed error
 	next := func() string {
@@ -101,7 +98,26 @@ func Compare(ctx context.Context, dir, objects, from, to string, patch int, only
 		text = fmt.Appendf(nil, "(%v)", err)
 	}
 	d.Patch = strings.ToValidUTF8(string(text), "?")
+	d.split()
 	return d, nil
+}
+
+// split gives each change its part of the patch. They are in the same order; a file that became a link, or the other way
+// round, has two parts that begin alike.
+func (d *Difference) split() {
+	n, last := -1, ""
+	for part := range strings.SplitSeq("\n"+d.Patch, "\ndiff --git ") {
+		header, _, ended := strings.Cut(part, "\n")
+		if header == "" { // before the first
+			continue
+		}
+		if header != last {
+			n, last = n+1, header
+		}
+		if ended && n < len(d.Changes) {
+			d.Changes[n].Patch += "diff --git " + strings.TrimSuffix(part, "\n") + "\n"
+		}
+	}
 }
 
 // ErrTooLarge says that a file is larger than was asked for.

@@ -196,3 +196,25 @@ func TestWhatWasUncommittedIsKeptByUs(t *testing.T) {
 	r.wantChanges(before, r.tree(), Change{Path: "a.txt", Kind: Modified}, Change{Path: "b.txt", Kind: Deleted})
 	r.wantText(before, "b.txt", "untracked")
 }
+
+// TestEachChangeHasItsPartOfThePatch: also one that git says in two parts, and names that it quotes.
+func TestEachChangeHasItsPartOfThePatch(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	r.write("a.txt", "one\n", "becomes a link", "diff --git a/x b/x\n", "gone", "x\n", "q\tü", "x\n", "renamed", "1\n2\n3\n4\n")
+	before := r.tree()
+	check.OK(t, errors.Join(os.Remove(filepath.Join(r.dir, "becomes a link")), os.Remove(filepath.Join(r.dir, "gone"))))
+	check.OK(t, errors.Join(os.Symlink("a.txt", filepath.Join(r.dir, "becomes a link")), os.Rename(filepath.Join(r.dir, "renamed"), filepath.Join(r.dir, "z b"))))
+	r.write("a.txt", "two\n", "q\tü", "y\n", "new", "y\n")
+	d, err := Compare(t.Context(), r.dir, r.objects(), before, r.tree(), 1<<20)
+	check.OK(t, err)
+	want := map[string]string{"a.txt": "+two\n", "becomes a link": "+a.txt\n", "gone": "-x\n", "q\tü": "+y\n", "new": "+y\n", "z b": "rename to z b\n"}
+	all := ""
+	for _, c := range d.Changes {
+		check.Contains(t, c.Path, want[c.Path], c.Patch)
+		all += c.Patch
+		delete(want, c.Path)
+	}
+	check.Equal(t, "missing", map[string]string{}, want)
+	check.Equal(t, "all of them", d.Patch, all)
+}

@@ -137,7 +137,7 @@ func TestEveryRejectionNamesItsCommand(t *testing.T) {
 			s.run(event.Event{Type: event.AttemptEnded, Task: "t-1f0c9a3e", Title: "Write", Outcome: "retried", Status: status, Rejected: r, Reason: "why"})
 			s.run(event.Event{Type: event.RunEnded, Outcome: "complete"})
 			b.WriteString("== " + string(r) + ", " + string(status) + "\n" + rendered(t, NewTerminal, Options{Width: func() int { return 100 }}, s.events) + "\n")
-			check.Contains(t, "a log", r.Command("t-1f0c9a3e", status), rendered(t, NewPlain, Options{}, s.events))
+			check.Contains(t, "a log", Remedy(r, "t-1f0c9a3e", status).Command, rendered(t, NewPlain, Options{}, s.events))
 		}
 	}
 	golden.Check(t, "testdata/rejections.txt", b.String())

@@ -184,27 +184,8 @@ type Failed struct {
 }
 
 // Remedy is what to do about rejected work: the one command that helps, and when it does.
-func Remedy(r event.Rejection, task string, status event.TaskStatus) Step {
-	s := Step{Command: r.Command(task, status)}
-	switch {
-	case s.Command == "":
-	case r == event.RejectedTampering:
-		s.Why = "if the task asks for that change: gates check the work, and no agent runs"
-	case r == event.RejectedVerdict:
-		s.Why = "if you have read the work and disagree: gates check it, and no agent runs"
-	case r == event.RejectedUnproven:
-		s.Why = "if you have read the work; next time give the task a gate that shows it, ralph task update " + task + " --gate COMMAND, or enable the verifier"
-	case r == event.RejectedUnchanged:
-		s.Why = "if there is nothing left to do; if such a task never changes anything: ralph task update " + task + " --kind check"
-	case status != event.TaskFailed:
-		s.Why = "give the next attempt guidance"
-	case r == event.RejectedGate:
-		s.Why = "have it done again; if the gate was to blame and is repaired, ralph task accept " + task + " needs no agent"
-	case r == event.RejectedConflict:
-		s.Why = "have it done again on what is there now"
-	default:
-		s.Why = "have it done in this folder, where it need not be a commit"
-	}
+func Remedy(r event.Rejection, task string, status event.TaskStatus) (s Step) {
+	s.Command, s.Why = r.Remedy(task, status)
 	return s
 }
 
@@ -283,10 +264,6 @@ func (f Failed) remedy() Step { return Remedy(f.Rejected, f.Task, event.TaskFail
 
 // settles says that the remedy leaves nothing to do: another attempt would only cost more.
 func (f Failed) settles() bool {
-	switch f.Rejected {
-	case event.RejectedTampering, event.RejectedVerdict, event.RejectedUnchanged, event.RejectedUnproven:
-		return true
-	case event.RejectedGate, event.RejectedConflict, event.RejectedIncomplete:
-	}
-	return false
+	command := f.remedy().Command
+	return command != "" && !strings.HasPrefix(command, "ralph task reset ")
 }

@@ -183,7 +183,7 @@ func thirdIteration(s *script) {
 	s.in(event.Event{
 		Type: event.AttemptEnded, Outcome: "failed", Status: "failed", Duration: 20_000,
 		Reason:   "gate \"go vet ./...\": exit status 1\nform.go:3:1: missing return\n",
-		Rejected: event.RejectedGate, Command: event.RejectedGate.Command("t-2b4d6f80", event.TaskFailed),
+		Rejected: event.RejectedGate, Command: Remedy(event.RejectedGate, "t-2b4d6f80", event.TaskFailed).Command,
 		Usage: &event.Usage{TokensIn: 19_110, TokensOut: 1_000, CostUSD: usd(0.16), Estimated: true},
 	})
 }

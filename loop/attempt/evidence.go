@@ -26,8 +26,6 @@ type evidence struct {
 	taken    git.Taken         // the tree that was taken last
 	finished string            // the tree when the agent said that it is done; empty until then
 	blind    error             // why git cannot tell
-	lost     bool              // the trees of the attempt whose work is only verified are not stored any more
-	baseless string            // that what the task began with is gone
 
 	landing   Candidate
 	candidate string // the tree that would land; empty where the work is verified in place
@@ -98,12 +96,10 @@ func (e *evidence) dropMissing(ctx context.Context) error {
 		return slices.Contains(missing, at.Tree) || slices.Contains(missing, at.TreeAfter)
 	}
 	if slices.Contains(missing, e.base.Tree) {
-		e.baseless = "what the task began with is gone from " + e.Objects
-		e.warn(e.job.Task.ID, e.baseless+": only changes from now on count")
+		e.warn(e.job.Task.ID, "what the task began with is gone from "+e.Objects+": only changes from now on count")
 		e.base.Tree = e.tree
 	}
 	if gone(h.Finished) {
-		e.lost = true
 		h.Finished.Tree, h.Finished.TreeAfter = e.base.Tree, ""
 	}
 	h.Attempts = slices.DeleteFunc(slices.Clone(h.Attempts), gone)
@@ -332,7 +328,7 @@ func (e *evidence) stale(ctx context.Context, taken git.Taken, taking error) (st
 		return "", nil //nolint:nilerr // no project has to be a repository
 	case taking != nil:
 		return "", taking
-	case e.lost:
+	case e.job.History.Finished.TreeAfter == "":
 		return "what the attempt left is gone from " + e.Objects + ", so nobody can tell what was accepted", nil
 	}
 	own, err := e.own(ctx, taken.Tree)

@@ -5,10 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"ralph/internal/git"
 	"ralph/internal/seq"
@@ -35,85 +35,56 @@ func (a *attempt) oldTests(ctx context.Context, now string) (ran bool, err error
 	}
 	work := cmp.Or(a.evidence.candidate, now)
 	plan, err := a.evidence.plan(ctx, now, work, a.prevented())
-	d := w.Doubt
-	if d.Unknown = a.evidence.baseless; err != nil || len(plan.Changed) == 0 {
+	if err != nil || len(plan.Changed) == 0 {
 		return false, err
 	}
-	d.Files = seq.Map(plan.Changed, func(c git.Change) string { return c.Path })
-	if ran, err = a.compareOld(ctx, plan, work); err != nil {
-		return ran, err
+	checks := slices.DeleteFunc(slices.Clone(w.Gates), func(g verify.Check) bool { return !plan.Tells(g.Command, g.Before != nil && g.Before.Passed) })
+	unknown := errors.New("no gate can be run with the files from before it")
+	if len(checks) > 0 {
+		w.Doubt.Failed, unknown, err = a.compareOld(ctx, plan, work, checks)
 	}
-	if d.Unknown != "" {
-		a.warn(a.job.Task.ID, "the work changes what checks it, and whether it passes without these changes is not known: "+d.Unknown)
+	if unknown != nil && err == nil {
+		a.warn(a.job.Task.ID, "the work changes what checks it, and whether it passes without these changes is not known: "+unknown.Error())
 	}
-	if len(d.Failed) > 0 && w.WantVerdict {
-		d.Hunks, err = a.evidence.hunks(ctx, work, plan.Changed)
+	if len(w.Doubt.Failed) > 0 {
+		w.Doubt.Files, w.Doubt.Hunks = seq.Map(plan.Changed, func(c git.Change) string { return c.Path }), verify.Hunks(plan.Changed)
 	}
-	return ran, err
+	return len(checks) > 0, err
 }
 
-// compareOld runs gates in a copy of the work, and adds to the Doubt what they say there.
-func (a *attempt) compareOld(ctx context.Context, plan suite.Plan, work string) (ran bool, err error) {
-	d := a.work.Doubt
-	var checks []verify.Check
-	for _, g := range a.work.Gates {
-		if plan.Tells(g.Command, g.Before != nil && g.Before.Passed) {
-			checks = append(checks, g)
-		} else if err := a.logLine("# " + withOldTests + " there is nothing to run: " + a.Redact.Text(g.Command) + "\n"); err != nil {
-			return false, err
-		}
-	}
-	if len(checks) == 0 {
-		d.Unknown = "no gate can be run with the files from before it"
-		return false, nil
-	}
+// compareOld runs gates in a copy of the work. Unknown is why that says nothing.
+func (a *attempt) compareOld(ctx context.Context, plan suite.Plan, work string, checks []verify.Check) (failed []verify.Result, unknown, err error) {
 	edits := seq.Map(plan.Edits, func(e suite.Edit) git.Edit { return git.Edit(e) })
-	bad, said, err := a.inCopy(ctx, work, edits, checks, withOldTests)
-	if err == nil && said != nil {
-		// The copy may be to blame.
-		var control *verify.Result
-		if _, control, err = a.inCopy(ctx, work, nil, []verify.Check{bad}, inACopy); err == nil && control == nil {
-			d.Failed = append(d.Failed, *said)
-		} else if err == nil {
-			d.Unknown = fmt.Sprintf("in a copy, gate %q fails with the new tests, too: %s", bad.Command, control.Exit)
-		}
+	said, unknown, err := a.inCopy(ctx, work, edits, checks, withOldTests)
+	if said == nil || unknown != nil || err != nil {
+		return nil, unknown, err
 	}
-	var no noCopy
-	if errors.As(err, &no) && ctx.Err() == nil {
-		d.Unknown, err = no.Error(), no.ending
+	// The copy may be to blame.
+	checks = slices.DeleteFunc(checks, func(c verify.Check) bool { return c.Command != said.Command })
+	control, unknown, err := a.inCopy(ctx, work, nil, checks, inACopy)
+	if control != nil {
+		unknown = fmt.Errorf("in a copy, gate %q fails with the new tests, too: %s", control.Command, control.Exit)
 	}
-	return true, err
+	if unknown != nil || err != nil {
+		return nil, unknown, err
+	}
+	return []verify.Result{*said}, nil, nil
 }
 
-// noCopy is a copy that cannot be made, or in which gates cannot be run.
-type noCopy struct {
-	error
-	ending error // of the copy
-}
-
-// inCopy runs gates in a copy of the work until one does not accept it. That one is returned with what it said.
-func (a *attempt) inCopy(ctx context.Context, work string, edits []git.Edit, checks []verify.Check, why string) (bad verify.Check, said *verify.Result, err error) {
+// inCopy runs gates in a copy of the work until one does not accept it, and returns what that said. Unknown is why the copy
+// cannot be made, or gates cannot be run there.
+func (a *attempt) inCopy(ctx context.Context, work string, edits []git.Edit, checks []verify.Check, why string) (said *verify.Result, unknown, err error) {
 	if a.ports.Copy == nil {
-		return bad, nil, noCopy{error: errors.New("there is no place for a copy of the work")}
+		return nil, errors.New("there is no place for a copy of the work"), nil
 	}
-	gates, end, err := a.ports.Copy(ctx, a.evidence.base.Tree, work, edits)
-	for _, c := range checks {
+	gates, end, unknown := a.ports.Copy(ctx, a.evidence.base.Tree, work, edits)
+	for i := 0; i < len(checks) && unknown == nil && said == nil; i++ {
 		var res verify.Result
-		if err == nil {
-			res, err = a.again(ctx, gates, c, why)
-		}
-		if err == nil && refuses(c, res) {
-			bad, said = c, &res
-		}
-		if err != nil || said != nil {
-			break
+		if res, unknown = a.again(ctx, gates, checks[i], why); unknown == nil && refuses(checks[i], res) {
+			said = &res
 		}
 	}
-	ending := end()
-	if err != nil {
-		return bad, nil, noCopy{err, ending}
-	}
-	return bad, said, ending
+	return said, unknown, cmp.Or(end(), context.Cause(ctx))
 }
 
 // again runs a gate in a copy, more than once if it fails: that may be by chance.
@@ -137,16 +108,6 @@ func refuses(c verify.Check, in verify.Result) bool {
 }
 
 func (a *attempt) verifyLog() string { return filepath.Join(a.job.Place.Folder, "verify.log") }
-
-// logLine adds to what gates printed.
-func (a *attempt) logLine(text string) error {
-	f, err := os.OpenFile(a.verifyLog(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(text)
-	return errors.Join(err, f.Close())
-}
 
 // plan says what of the work checks it, and what to put back.
 func (e *evidence) plan(ctx context.Context, now, work string, prevented bool) (suite.Plan, error) {
@@ -192,31 +153,9 @@ func (e *evidence) unchanged(changes []git.Change, before suite.Read) suite.Read
 			return nil, fs.ErrNotExist
 		case !info.Mode().IsRegular():
 			return before(path) // a folder may be new
+		case info.Size() > maxTestFile:
+			return nil, git.ErrTooLarge
 		}
-		f, err := root.Open(path)
-		if err != nil {
-			return nil, err
-		}
-		defer f.Close()
-		data, err := io.ReadAll(io.LimitReader(f, maxTestFile+1))
-		if err == nil && len(data) > maxTestFile {
-			err = git.ErrTooLarge
-		}
-		return data, err
+		return root.ReadFile(path)
 	}
-}
-
-// maxShown is how many files are shown to a verifier as they were changed: their names have to fit into a command line.
-const maxShown = 500
-
-// hunks are the changes to what checks the work.
-func (e *evidence) hunks(ctx context.Context, work string, changed []git.Change) ([]verify.Hunk, error) {
-	var names []string
-	for _, c := range changed[:min(len(changed), maxShown)] {
-		if names = append(names, c.Path); c.Old != "" {
-			names = append(names, c.Old)
-		}
-	}
-	d, err := git.Compare(ctx, e.job.Place.Project, e.Objects, e.base.Tree, work, maxPatch, names...)
-	return verify.Hunks(d.Patch), err
 }

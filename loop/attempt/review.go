@@ -18,10 +18,8 @@ import (
 	"ralph/prompt"
 )
 
-const (
-	maxReviewed = 4 << 20 // how much of a difference is read; the prompt cuts further
-	maxCited    = 8 << 20 // how large a file may be that a finding cites
-)
+// maxCited is how large a file may be that a finding cites.
+const maxCited = 8 << 20
 
 // nothingToReview says why nobody has to look at a feature. Otherwise it leaves what the feature has changed in a.patches.
 func (a *attempt) nothingToReview(ctx context.Context) (why string, err error) {
@@ -32,10 +30,6 @@ func (a *attempt) nothingToReview(ctx context.Context) (why string, err error) {
 	case e.blind != nil:
 		a.WarnOnce("git", "changes cannot be reviewed: "+e.blind.Error())
 		return "git cannot tell what changed", nil //nolint:nilerr // no project has to be a repository
-	case e.tree == a.job.Review.Seen:
-		return "nothing changed since the last review", nil
-	case e.tree == e.base.Tree:
-		return "the feature changed nothing", nil
 	}
 	a.began = a.Now()
 	others := slices.Concat(a.job.Review.Others, a.OwnFiles(ctx))
@@ -50,19 +44,13 @@ func (a *attempt) nothingToReview(ctx context.Context) (why string, err error) {
 
 // featurePatches are what changed between two trees, by file, without what is others'.
 func featurePatches(ctx context.Context, dir, objects, from, to string, others []string) (patches []string, err error) {
-	d, err := git.Compare(ctx, dir, objects, from, to, maxReviewed)
+	d, err := git.Compare(ctx, dir, objects, from, to, maxPatch)
 	if err != nil {
 		return nil, err
 	}
-	left := []string{""}
 	for _, c := range d.Changes {
-		if git.Within(c.Path, others) {
-			left = append(left, "a/"+cmp.Or(c.Old, c.Path)+" b/"+c.Path)
-		}
-	}
-	for patch := range strings.SplitSeq("\n"+d.Patch, "\ndiff --git ") {
-		if header, _, _ := strings.Cut(patch, "\n"); !slices.Contains(left, header) {
-			patches = append(patches, "diff --git "+patch)
+		if !git.Within(c.Path, others) {
+			patches = append(patches, cmp.Or(c.Patch, c.Path+" changed, too\n"))
 		}
 	}
 	return patches, nil

@@ -248,7 +248,7 @@ func (a *attempt) disturbed(ctx context.Context, before, now string, since time.
 }
 
 // maxPatch is how much of a difference is read; the prompt cuts further.
-const maxPatch = 256 << 10
+const maxPatch = 1 << 20
 
 // question is what the verifier is asked about the work that a tree shows.
 func (a *attempt) question(ctx context.Context, shown string) verify.Question {
@@ -263,7 +263,7 @@ func (a *attempt) question(ctx context.Context, shown string) verify.Question {
 			d.Patch = "(" + err.Error() + ")"
 		}
 		in.Diff = prompt.Document{Text: d.Patch, From: "the difference since the task began"}
-		in.Cosmetic = !d.Cut && greenBefore(w.Gates) && verify.Cosmetic(d.Patch)
+		in.Cosmetic = !d.Cut && greenBefore(w.Gates) && verify.Cosmetic(d.Changes)
 		if d.Cut {
 			in.Diff.From += ", cut: look at the files for the rest"
 		}

@@ -57,7 +57,7 @@ func anyFacts(t *rapid.T) Facts {
 		f.Work.Tampering = []string{"a test"}
 	}
 	if flag("doubt") {
-		f.Work.Doubt = &verify.Doubt{Findings: rapid.SliceOfN(rapid.Just("test deleted"), 0, 1).Draw(t, "findings"), Unknown: "no copy"}
+		f.Work.Doubt = &verify.Doubt{Findings: rapid.SliceOfN(rapid.Just("test deleted"), 0, 1).Draw(t, "findings")}
 	}
 	if flag("verdict") {
 		f.Work.Verdict = &verify.Verdict{Given: flag("given"), Pass: flag("pass"), Cleared: flag("cleared"), Fulfilled: flag("fulfilled")}

@@ -317,7 +317,7 @@ func TestDecideAboutWorkThatWasChecked(t *testing.T) {
 		"silence about the doubt does not":                {doubtful(&verify.Verdict{Reason: "no verdict after 2 tries"}), reject(event.RejectedTampering, tampering+"; no verdict after 2 tries")},
 		"a fail that clears the doubt is a fail":          {doubtful(&verify.Verdict{Given: true, Cleared: true, Reason: "no docs"}), reject(event.RejectedVerdict, "verdict: no docs")},
 		"a doubt about accepted work is none":             {checked(Work{Doubt: doubt, Accepted: true}), complete},
-		"checks that could not be run again are no doubt": {checked(Work{Doubt: &verify.Doubt{Files: doubt.Files, Unknown: "no copy"}}), complete},
+		"checks that could not be run again are no doubt": {checked(Work{Doubt: &verify.Doubt{Files: doubt.Files}}), complete},
 	}.check(t)
 	decisions{
 		"without gates and verifier it is complete":      {checked(Work{}), complete},
