@@ -57,8 +57,11 @@ var (
 		functional_tests functional-tests acceptance androidTest testFixtures testutil testutils testhelper testhelpers test_helpers
 		test-helpers test_utils test-utils testsupport testkit testcases regress`)
 	dataFolders = set(`
-		testdata test-data test_data __snapshots__ __fixtures__ fixtures golden goldens snapshots cassettes __image_snapshots__ baselines`)
+		testdata test-data test_data __snapshots__ __fixtures__ fixtures golden goldens snapshots cassettes __image_snapshots__ baselines baseline
+		expected expectations approved`)
 	elsewhere = set(`vendor node_modules third_party site-packages .venv venv`)
+	lockNames = set(`modules.txt package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml bun.lock go.sum Cargo.lock composer.lock
+		Gemfile.lock poetry.lock uv.lock Pipfile.lock vendor.json .gitmodules`)
 
 	testStem  = lazyregexp.New(`^(?:test[_-].+|tests?|.+[_.-](?:tests?|spec|specs|unittest|cy|e2e|SUITE))$`)
 	camelStem = lazyregexp.New(`[a-z0-9](?:Tests?|TestCase|IT)$|^Tests?[A-Z]`)
@@ -89,7 +92,8 @@ func byName(file string) Kind {
 	stem := strings.TrimSuffix(base, ext)
 	switch {
 	case in(elsewhere):
-		if slices.ContainsFunc(folders, library().MatchString) {
+		cache := func(f string) bool { return f[:1] == "." && f != ".bin" && f != ".venv" }
+		if slices.ContainsFunc(folders, library().MatchString) && !slices.ContainsFunc(folders, cache) {
 			return Settings
 		}
 		return ""
@@ -150,6 +154,6 @@ func inTests(folders []string, ext string) bool {
 		if f == "spec" || f == "specs" {
 			return codeExts[ext]
 		}
-		return testFolders[f] || projectOf().MatchString(f) || f == "t" && ext == ".t"
+		return testFolders[f] || projectOf().MatchString(f) || f == "t" && (ext == ".t" || folders[0] == f)
 	})
 }

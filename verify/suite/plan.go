@@ -39,9 +39,11 @@ func (p Plan) Tells(gate string, green bool) bool { return !p.mute[gate] && (gre
 // be read.
 func (s *Suite) Plan(changes []git.Change, after Read) (Plan, error) {
 	b := builder{Suite: s, after: after, added: map[string]bool{}, seen: map[string]bool{}, put: map[string]bool{}, moves: moves(changes, s.Kind)}
+	b.listed, b.beside = sync.OnceValues(s.base.Files), map[string]struct{ tests, sources []byte }{}
 	b.renamed = sync.OnceValue(func() []renaming { return b.renamings(changes) })
 	for _, c := range changes {
 		b.added[c.Path] = b.added[c.Path] || c.Kind == git.Added || c.Kind == git.Renamed
+		b.locked = b.locked || lockNames[path.Base(c.Path)]
 	}
 	b.mute = s.muted(b.added)
 	for _, c := range changes {
@@ -58,7 +60,7 @@ func (s *Suite) Plan(changes []git.Change, after Read) (Plan, error) {
 	})
 	isNew := func(c git.Change) bool { return c.Kind == git.Added }
 	if !slices.ContainsFunc(b.Changed, func(c git.Change) bool { return !isNew(c) }) {
-		files, err := s.base.Files()
+		files, err := b.listed()
 		if err != nil {
 			return Plan{}, err
 		}
@@ -95,8 +97,50 @@ type builder struct {
 	moves map[string]string // folders that moved with their tests
 	err   error
 
+	locked  bool // other versions of libraries are used
 	renamed func() []renaming
+	listed  func() ([]string, error)                   // the base's files
+	beside  map[string]struct{ tests, sources []byte } // what a folder has of code
 }
+
+// Kind is that of the suite. Among changes, code of others that was changed here may be what tests use, and so may data that
+// only tests name.
+func (b *builder) Kind(file string) Kind {
+	kind := b.Suite.Kind(file)
+	inElsewhere := slices.ContainsFunc(strings.Split(path.Dir(file), "/"), func(f string) bool { return elsewhere[f] })
+	if kind == "" && (inElsewhere && !b.locked || !inElsewhere && b.named(file)) {
+		return Fixture
+	}
+	return kind
+}
+
+// named says that tests name a file that lies beside them, and sources there do not.
+func (b *builder) named(file string) bool {
+	ext, dir, name := path.Ext(file), path.Dir(file), []byte(path.Base(file))
+	if ext == "" || ext == ".md" || codeExts[ext] || b.added[file] || mixed(string(name), nil) != nil {
+		return false
+	}
+	code, known := b.beside[dir]
+	if !known && len(b.beside) < maxFolders {
+		files, err := b.listed()
+		b.err = errors.Join(b.err, err)
+		for _, other := range files {
+			if path.Dir(other) == dir && codeExts[path.Ext(other)] {
+				text, _ := b.base.Read(other) // what cannot be read names nothing
+				to := &code.sources
+				if IsTest(other) {
+					to = &code.tests
+				}
+				*to = append(*to, text...)
+			}
+		}
+		b.beside[dir] = code
+	}
+	return bytes.Contains(code.tests, name) && !bytes.Contains(code.sources, name)
+}
+
+// maxFolders is how many folders with data are looked at: nobody changes that many by hand.
+const maxFolders = 20
 
 // first says that nothing is planned yet for the files of a change: the changes of a candidate, and those that were
 // made in its folder since, may name a file twice.

@@ -6,7 +6,7 @@ import (
 	"ralph/internal/lazyregexp"
 )
 
-var testModule = lazyregexp.New(`#\[cfg\(\s*(?:all\(\s*)?test\b[^\]]*\]\s*(?:#\[[^\]]*\]\s*)*(?:pub(?:\([^)]*\))?\s+)?mod\s+(\w+)\s*\{`)
+var testModule = lazyregexp.New(`#\[cfg\(\s*(?:all\(\s*)?test\b[^\]]*\]\s*(?:#\[[^\]]*\]\s*)*(?:pub(?:\([^)]*\))?\s+)?mod\s+(\w+)\s*[{;]`)
 
 // testMod is a module of tests within a source file of Rust.
 type testMod struct {
@@ -26,6 +26,9 @@ func modules(text string) (list []testMod) {
 			break
 		}
 		end, depth := at+m[1], 1
+		if code[end-1] == ';' { // it is in a file of its own
+			depth = 0
+		}
 		for ; end < len(code) && depth > 0; end++ {
 			switch code[end] {
 			case '{':

@@ -191,7 +191,36 @@ func TestOldFilesArePutBack(t *testing.T) {
 			"cargo test", "src/lib.rs",
 			files{"src/lib.rs": "fn f() -> char { '}' }\n#[cfg(test)]\nmod tests {\n  #[test] fn a() { assert!(f(), \"}\"); }\n}\nfn g() {}\n"},
 		},
-		"other lines of Rust":     {files{"src/lib.rs": "fn f() {}\n#[cfg(test)]\nmod tests { }\n"}, files{"src/lib.rs": "fn f() { 1 }\n#[cfg(test)]\nmod tests { }\n"}, "cargo test", "", nil},
+		"other lines of Rust": {files{"src/lib.rs": "fn f() {}\n#[cfg(test)]\nmod tests { }\n"}, files{"src/lib.rs": "fn f() { 1 }\n#[cfg(test)]\nmod tests { }\n"}, "cargo test", "", nil},
+		"tests of Rust move to a file": {
+			files{"src/lib.rs": "fn f() {}\n#[cfg(test)]\nmod tests { old }\n"},
+			files{"src/lib.rs": "fn f() {}\n#[cfg(test)]\nmod tests;\n", "src/tests.rs": "old"},
+			"cargo test", "src/lib.rs",
+			files{"src/lib.rs": "fn f() {}\n#[cfg(test)]\nmod tests { old }\n", "src/tests.rs": "-"},
+		},
+		"a test embeds data": {
+			files{"a.go": "package a", "a_test.go": "//go:embed a.json", "a.json": "1"},
+			files{"a.go": "package a", "a_test.go": "//go:embed a.json", "a.json": "2"},
+			"go test ./...", "a.json",
+			files{"a.json": "1"},
+		},
+		"a source embeds it, too": {
+			files{"a.go": "//go:embed a.json", "a_test.go": "//go:embed a.json", "a.json": "1"},
+			files{"a.go": "//go:embed a.json", "a_test.go": "//go:embed a.json", "a.json": "2"},
+			"go test ./...", "", nil,
+		},
+		"a library is changed here": {
+			files{"vendor/be/be.go": "1"}, files{"vendor/be/be.go": "2"}, "go test ./...", "vendor/be/be.go", files{"vendor/be/be.go": "1"},
+		},
+		"a library has another version": {
+			files{"vendor/be/be.go": "1", "vendor/modules.txt": "1"}, files{"vendor/be/be.go": "2", "vendor/modules.txt": "2"}, "go test ./...", "", nil,
+		},
+		"a script reads a list": {
+			files{"check.sh": "while read x; do run $x\ndone < names/ALL", "names/ALL": "a"},
+			files{"check.sh": "while read x; do run $x\ndone < names/ALL", "names/ALL": ""},
+			"./check.sh", "names/ALL",
+			files{"names/ALL": "a"},
+		},
 		"a build file, its tests": {files{"pom.xml": "<a>\n</a>"}, files{"pom.xml": "<a>\n<skipTests>true</skipTests>\n</a>"}, "mvn test", "pom.xml", files{"pom.xml": "<a>\n</a>"}},
 		"a build file, a library": {files{"pom.xml": "<a>\n</a>"}, files{"pom.xml": "<a>\n<dependency>x</dependency>\n</a>"}, "mvn test", "", nil},
 	}
