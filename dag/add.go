@@ -10,46 +10,14 @@ import (
 	"ralph/internal/db"
 )
 
-// NewTask is what Add needs to know. References are full IDs; use Resolve for
-// what people type.
-type NewTask struct {
-	Title       string
-	Description string
-	Priority    int64
-	Parent      string
-	Feature     string // a name; empty inherits the parent's
-	After       []string
-	Kind        Kind // empty means work
-	Agent       string
-	Model       string
-	Gates       []string
-	MaxRetries  *int
-	Locks       []string // that a claim takes with it: a name, or path: and a path
-	Paths       []string // globs: what it will touch
-
-	AllowTampering bool
-	ExpectRed      string // the gate that its work makes fail
-}
-
-const insertSQL = `
-INSERT INTO tasks (id, title, description, status, priority, parent, feature, kind, agent, model, gates,
-    max_retries, allow_tampering, expect_red, locks, paths, created_at, updated_at, held, doomed)
-VALUES (:id, :title, :description, 'pending', :priority, :parent, :feature, :kind, :agent, :model, :gates,
-    :max_retries, :tampering, :expect_red, :locks, :paths, :now, :now, :held, :doomed)
-ON CONFLICT (id) DO NOTHING;`
+// NewTask is a task that is added by itself: without a line or a status.
+type NewTask = Spec
 
 // Add puts one task into the graph and returns its ID. A parent that had ended
 // is open again; a parent in progress, an unknown reference, a feature that
 // differs from the parent's and a cycle are refused.
 func (g *Graph) Add(t NewTask) (string, error) {
-	t.Kind = cmp.Or(t.Kind, Work)
-	if err := checkTask(t.Title, t.Description, t.Gates, t.Kind); err != nil {
-		return "", err
-	}
-	if t.MaxRetries != nil && *t.MaxRetries < 0 {
-		return "", fmt.Errorf("%w: retries cannot be %d", ErrRefused, *t.MaxRetries)
-	}
-	if err := cleanClaims(&t.Locks, &t.Paths); err != nil {
+	if err := t.check(); err != nil {
 		return "", err
 	}
 	feature, err := g.featureNumber(t.Feature)
@@ -63,8 +31,8 @@ func (g *Graph) Add(t NewTask) (string, error) {
 		}
 		feature = g.number(featureNumberSQL, ":name", parent.Feature)
 	}
-	n, id, err := g.insert(t, parent, feature)
-	if err != nil {
+	added := planned{spec: &t, status: Pending, held: parent.holds(), doomed: parent.Doomed || parent.Status == Failed}
+	if err := g.insert(&added, parent.N, feature); err != nil {
 		return "", err
 	}
 	g.addChildren(parent.N, 1, Pending)
@@ -73,22 +41,11 @@ func (g *Graph) Add(t NewTask) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if err := g.link(b.N, n); err != nil {
+		if err := g.link(b.N, added.n); err != nil {
 			return "", err
 		}
 	}
-	return id, g.tx.Err()
-}
-
-func (g *Graph) insert(t NewTask, parent Task, feature int64) (n int64, id string, err error) {
-	id, err = g.withFreeID("t-", "", func(id string) error {
-		return g.tx.Exec(insertSQL, ":id", id, ":title", t.Title, ":description", t.Description,
-			":priority", t.Priority, ":parent", db.OrNull(parent.N), ":feature", db.OrNull(feature), ":kind", string(t.Kind),
-			":agent", db.OrNull(t.Agent), ":model", db.OrNull(t.Model), ":gates", db.JSON(t.Gates),
-			":max_retries", t.MaxRetries, ":tampering", t.AllowTampering, ":expect_red", db.OrNull(t.ExpectRed), ":locks", db.JSON(t.Locks), ":paths", db.JSON(t.Paths), ":now", g.millis(),
-			":held", parent.holds(), ":doomed", parent.Doomed || parent.Status == Failed)
-	})
-	return g.tx.LastInsert(), id, err
+	return added.id, g.tx.Err()
 }
 
 // withFreeID inserts a row, beginning with the ID that is wished for, if any. A random ID
@@ -139,16 +96,6 @@ const (
 
 // visible reports whether a terminal shows something for it.
 func visible(r rune) bool { return unicode.IsGraphic(r) && !unicode.IsSpace(r) }
-
-func checkTask(title, description string, gates []string, kind Kind) error {
-	if err := checkText(title, description, gates); err != nil {
-		return err
-	}
-	if kind != Work && kind != Check {
-		return fmt.Errorf("%w: a task's kind is work or check, not %q", ErrRefused, kind)
-	}
-	return nil
-}
 
 func checkText(title, description string, gates []string) error {
 	switch {
@@ -225,15 +172,13 @@ func (g *Graph) Edit(id string, e Edit) error {
 			t.MaxRetries = nil
 		}
 	}
-	if err := checkTask(t.Title, t.Description, t.Gates, t.Kind); err != nil {
-		return err
-	}
-	if err := cleanClaims(&t.Locks, &t.Paths); err != nil {
+	s := Spec{Title: t.Title, Description: t.Description, Gates: t.Gates, Kind: t.Kind, Locks: t.Locks, Paths: t.Paths}
+	if err := s.check(); err != nil {
 		return err
 	}
 	return g.tx.Exec(editSQL, ":n", t.N, ":title", t.Title, ":description", t.Description, ":priority", t.Priority,
 		":kind", string(t.Kind), ":agent", db.OrNull(t.Agent), ":model", db.OrNull(t.Model), ":gates", db.JSON(t.Gates),
-		":max_retries", t.MaxRetries, ":tampering", t.AllowTampering, ":expect_red", db.OrNull(t.ExpectRed), ":locks", db.JSON(t.Locks), ":paths", db.JSON(t.Paths), ":now", g.millis())
+		":max_retries", t.MaxRetries, ":tampering", t.AllowTampering, ":expect_red", db.OrNull(t.ExpectRed), ":locks", db.JSON(s.Locks), ":paths", db.JSON(s.Paths), ":now", g.millis())
 }
 
 func set[T any](field, value *T) {

@@ -9,7 +9,7 @@ import (
 
 const (
 	lastSQL   = `SELECT coalesce(max(n), 0) FROM tasks;`
-	importSQL = `
+	insertSQL = `
 INSERT INTO tasks (n, id, title, description, status, priority, parent, feature, kind, agent, model, gates, max_retries,
     allow_tampering, expect_red, locks, paths, retries, verification, created_at, updated_at, finished_at, children, open_deps, held, doomed, given_up)
 VALUES (:n, :id, :title, :description, :status, :priority, :parent, :feature, :kind, :agent, :model, :gates, :max_retries,
@@ -67,32 +67,35 @@ func (b *batch) storeFeatures() (map[string]int64, error) {
 }
 
 func (b *batch) storeTask(i int, features map[string]int64) error {
-	g, t := b.graph, &b.tasks[i]
-	s := t.spec
-	var parent, finished any
+	t, parent := &b.tasks[i], int64(0)
 	switch {
 	case t.parent >= 0:
 		parent = b.tasks[t.parent].n
 	case t.under != nil:
 		parent = t.under.N
 	}
+	return b.graph.insert(t, parent, features[t.feature])
+}
+
+// insert stores a task in its place, with a number and an ID if it has none.
+func (g *Graph) insert(t *planned, parent, feature int64) (err error) {
+	s, wish, finished := t.spec, "", any(nil)
 	if !isOpen(t.status) {
 		finished = g.millis()
 	}
-	wish := ""
 	if IsTaskID(s.Ref) {
 		wish = s.Ref
 	}
-	var err error
 	t.id, err = g.withFreeID("t-", wish, func(id string) error {
-		return g.tx.Exec(importSQL, ":n", t.n, ":id", id, ":title", s.Title, ":description", s.Description,
-			":status", string(t.status), ":priority", s.Priority, ":parent", parent,
-			":feature", db.OrNull(features[t.feature]), ":kind", string(cmp.Or(s.Kind, Work)), ":agent", db.OrNull(s.Agent),
+		return g.tx.Exec(insertSQL, ":n", db.OrNull(t.n), ":id", id, ":title", s.Title, ":description", s.Description,
+			":status", string(t.status), ":priority", s.Priority, ":parent", db.OrNull(parent),
+			":feature", db.OrNull(feature), ":kind", string(cmp.Or(s.Kind, Work)), ":agent", db.OrNull(s.Agent),
 			":model", db.OrNull(s.Model), ":gates", db.JSON(s.Gates), ":max_retries", s.MaxRetries,
 			":tampering", s.AllowTampering, ":expect_red", db.OrNull(s.ExpectRed), ":locks", db.JSON(s.Locks), ":paths", db.JSON(s.Paths),
 			":retries", s.Retries, ":verification", db.OrNull(s.Verification), ":now", g.millis(), ":finished", finished,
 			":children", len(t.children), ":open_deps", t.openDeps, ":held", t.held, ":doomed", t.doomed, ":given_up", t.givenUp)
 	})
+	t.n = g.tx.LastInsert()
 	return err
 }
 

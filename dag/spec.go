@@ -10,8 +10,8 @@ import (
 	"ralph/internal/lazyregexp"
 )
 
-// Spec is one task of a plan that is imported as a whole. References are refs of
-// the same plan or full IDs of tasks that exist.
+// Spec is a task that is to be added. References are full IDs of tasks that exist, use Resolve for what people
+// type, or in a plan that is imported as a whole refs of the same plan.
 type Spec struct {
 	Line        int // where it stands in its file, for errors
 	Ref         string
@@ -20,17 +20,17 @@ type Spec struct {
 	Priority    int64
 	Parent      string
 	After       []string
-	Feature     string // made when it does not exist
+	Feature     string // in a plan, made when it does not exist; empty inherits the parent's
 	Kind        Kind   // empty means work
 	Agent       string
 	Model       string
 	Gates       []string
 	MaxRetries  *int
-	Locks       []string
-	Paths       []string
+	Locks       []string // that a claim takes with it: a name, or path: and a path
+	Paths       []string // globs: what it will touch
 
 	AllowTampering bool
-	ExpectRed      string
+	ExpectRed      string // the gate that its work makes fail
 
 	Status       Status // empty means pending
 	Retries      int
@@ -99,15 +99,15 @@ func (s *Spec) check() error {
 	}
 	switch {
 	case s.Kind != "" && s.Kind != Work && s.Kind != Check:
-		return fmt.Errorf("kind is work or check, not %q", s.Kind)
+		return fmt.Errorf("%w: a task's kind is work or check, not %q", ErrRefused, s.Kind)
 	case s.Status != "" && !slices.Contains(Statuses(), s.Status):
-		return fmt.Errorf("status is pending, in_progress, done, failed or blocked, not %q", s.Status)
+		return fmt.Errorf("%w: status is pending, in_progress, done, failed or blocked, not %q", ErrRefused, s.Status)
 	case !slices.Contains([]string{"", "passed", "failed", "skipped"}, s.Verification):
-		return fmt.Errorf("verification is passed, failed or skipped, not %q", s.Verification)
+		return fmt.Errorf("%w: verification is passed, failed or skipped, not %q", ErrRefused, s.Verification)
 	case s.MaxRetries != nil && *s.MaxRetries < 0:
-		return fmt.Errorf("max_retries is %d; it cannot be negative", *s.MaxRetries)
+		return fmt.Errorf("%w: max_retries is %d; it cannot be negative", ErrRefused, *s.MaxRetries)
 	case s.Retries < 0:
-		return fmt.Errorf("retries is %d; it cannot be negative", s.Retries)
+		return fmt.Errorf("%w: retries is %d; it cannot be negative", ErrRefused, s.Retries)
 	case s.Feature != "":
 		return CheckFeatureName(s.Feature)
 	}

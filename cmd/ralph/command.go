@@ -236,6 +236,14 @@ func onGraph[O any](run func(*app, *session, *dag.Graph, O) error) runner {
 // commandLine is what was typed for a command.
 type commandLine struct{ *cli.Context }
 
+// Value is that of a flag of the command itself, not of one that its group has; nil if there is none.
+func (c commandLine) Value(flag string) any {
+	if slices.ContainsFunc(c.Command.Flags, func(f cli.Flag) bool { return f.Names()[0] == flag }) {
+		return c.Context.Value(flag)
+	}
+	return nil
+}
+
 // parseOptions fills a struct with what was typed, and then calls its method parse, if it has one, for the rest.
 func parseOptions(c commandLine, options any) error {
 	if err := parseFields(c, reflect.ValueOf(options).Elem()); err != nil {
