@@ -56,7 +56,7 @@ type Decision struct {
 	Reason  string
 	Gate    *verify.Check // with AskRepair
 
-	Rejected event.Rejection // with Retry: what kind of reason that is
+	Rejected event.Rejection // with Retry or Fail: what kind of reason that is, if the work was done
 
 	Conflict  []string         // with Retry: files that whoever tries next has to itself
 	Limit     *int             // with Retry: of retries, instead of the task's own or the configured one
@@ -108,7 +108,10 @@ func Decide(f Facts) Decision {
 		return Decision{Action: Verify, Outcome: event.AttemptDone}
 	case f.Turn.Sigils.Failed:
 		reason := cmp.Or(f.Turn.Sigils.FailReason, "the agent said that it cannot be done")
-		if f.History.Retries < f.Rules.RetryFailed {
+		switch {
+		case strings.HasPrefix(reason, fulfilled): // as the prompt has it say, and another attempt would, too
+			return Decision{Action: Fail, Outcome: event.AttemptFailed, Reason: reason, Rejected: event.RejectedUnchanged}
+		case f.History.Retries < f.Rules.RetryFailed:
 			return Decision{Action: Retry, Outcome: event.AttemptRetried, Reason: reason, Limit: &f.Rules.RetryFailed}
 		}
 		return Decision{Action: Fail, Outcome: event.AttemptFailed, Reason: reason}
@@ -162,6 +165,9 @@ func drifted(f Facts) Decision {
 
 // Unchanged is how the reason of work begins that changed nothing.
 const Unchanged = "nothing changed: "
+
+// fulfilled is how the reason of a failure begins where an agent finds nothing left to do.
+const fulfilled = "already fulfilled"
 
 const nothingChanged = Unchanged + "the task was called done, but since its first attempt there is no commit, no difference in the files " +
 	"and no gate that turned green"
