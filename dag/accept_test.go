@@ -2,6 +2,7 @@ package dag_test
 
 import (
 	"testing"
+	"time"
 
 	"ralph/dag"
 	"ralph/event"
@@ -114,5 +115,50 @@ func TestAcceptedWorkEntersTheQueueAsAccepted(t *testing.T) {
 	var m dag.Merge
 	w.update(func(g *dag.Graph) (err error) { m, err = g.Enter(again, kept); return err })
 	check.That(t, m.Accepted, "it is to be reviewed, and what was found counts")
+	w.sound()
+}
+
+// TestWhatCameAfterRejectedWorkCounts: a person accepts what was last rejected, and nothing that is over or newer.
+func TestWhatCameAfterRejectedWorkCounts(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.plan("later", "finished", "reset", "waits", "top", "group in top", "deep in group", "open in group", "failed in top")
+	first := map[string]dag.Claim{}
+	for _, title := range []string{"later", "finished", "reset", "waits", "deep", "open"} {
+		first[title] = w.claim(title)
+		retries := 1
+		if title == "deep" || title == "open" {
+			retries = 0
+		}
+		w.reject(first[title], event.RejectedTampering, retries)
+	}
+	w.reject(w.claim("later"), event.RejectedTampering, 9)
+	check.Err(t, "an earlier attempt", "is no longer the last attempt", w.refused(dag.ErrRefused, func(g *dag.Graph) error {
+		return g.AcceptRejected(w.id("later"), first["later"].Attempt, dag.NewMerge{}, "")
+	}))
+	release := func(title string, r dag.Release) {
+		c := w.claim(title)
+		r.Outcome = event.AttemptReleased
+		w.update(func(g *dag.Graph) error { return g.Release(c, r) })
+	}
+	release("finished", dag.Release{Finished: true})
+	check.Err(t, "later work", "is finished, and is verified next", w.refused(dag.ErrRefused, func(g *dag.Graph) error { return acceptRejected(g, w.id("finished")) }))
+	w.person(finish, "finished")
+	w.person(reset, "reset")
+	w.pass(time.Minute)
+	release("reset", dag.Release{})
+	check.Err(t, "what was reset", "no work of ", w.refused(dag.ErrRefused, func(g *dag.Graph) error { return acceptRejected(g, w.id("reset")) }))
+
+	// It waits for nothing, and all that contains it is open again, although another task in there failed.
+	w.person(reset, "open")
+	w.spoil("failed")
+	w.wantStatuses(map[string]dag.Status{"top": dag.Failed, "group": dag.Pending})
+	release("waits", dag.Release{NotBefore: w.clock().Add(time.Hour), Wait: "a rate limit"})
+	for _, title := range []string{"waits", "deep"} {
+		w.update(func(g *dag.Graph) error { return acceptRejected(g, w.id(title)) })
+		c := w.take(title, dag.ClaimOptions{Finished: true})
+		check.Equal(t, "resumed", first[title].Attempt, c.Resumed.ID)
+	}
+	check.Equal(t, "all that contains it", dag.Pending, w.task("top").Status)
 	w.sound()
 }
