@@ -2,18 +2,15 @@ package dag
 
 import (
 	"fmt"
+	"strings"
 
 	"ralph/event"
-	"ralph/internal/db"
 )
 
 const (
-	acceptRejectedSQL = `UPDATE tasks SET unverified = :attempt, not_before = 0, wait_reason = NULL, updated_at = :now WHERE n = :n;`
-	overruledSQL      = `UPDATE attempts SET accepted = :was WHERE id = :attempt;`
-	// The entry is over: the next claim enters the same patch again, and that is accepted then.
-	acceptWorkSQL = `
-INSERT INTO merges (task, task_id, attempt, target, base, work, patch, at, state, ended_at, accepted, reason)
-VALUES (:task, :task_id, :attempt, :target, :base, :work, :patch, :now, 'dropped', :now, 1, 'it is to enter the queue again');`
+	acceptSQL    = `UPDATE tasks SET unverified = :attempt, review = 0, not_before = 0, wait_reason = NULL, updated_at = :now WHERE n = :n;`
+	overruledSQL = `UPDATE attempts SET accepted = :was WHERE id = :attempt;`
+	acceptedSQL  = `UPDATE merges SET accepted = 1 WHERE n = (SELECT max(merges.n) FROM merges WHERE merges.task = :task` + since + `:attempt));`
 )
 
 // RejectedWork is the last attempt at a task whose work was rejected, if a person can still accept that.
@@ -48,45 +45,35 @@ func (g *Graph) RejectedWork(t Task) (Attempt, error) {
 	return Attempt{}, fmt.Errorf("%w: %s", ErrRefused, why)
 }
 
-// AcceptRejected is a person's word that the work of an attempt is good although it was rejected. The next claim takes
-// it and needs no agent. In slots the work is given as a commit.
-func (g *Graph) AcceptRejected(id, attempt string, m NewMerge, why string) error {
+// Accept is a person's word that the work of a task is good: what is held, or what was rejected last. The next claim takes
+// it, and needs no agent.
+func (g *Graph) Accept(id, why string) error {
 	t, err := g.Task(id)
 	if err != nil {
 		return err
 	}
-	a, err := g.RejectedWork(t)
-	switch {
-	case err != nil:
-		return err
-	case a.ID != attempt:
-		return fmt.Errorf("%w: %s is no longer the last attempt at %s", ErrRefused, attempt, t.ID)
-	case t.Unverified == a.ID: // somebody was faster
-		return nil
-	case t.Unverified != "":
-		return fmt.Errorf("%w: later work of %s is finished, and is verified next", ErrRefused, t.ID)
+	n, work := g.node(t.N), t.Unverified
+	if !t.ToReview {
+		if at, _ := g.Attempt(t.Unverified); at.Accepted != "" { // somebody was faster, or the run died that was to check it
+			return nil
+		}
+		a, err := g.RejectedWork(t)
+		if err == nil && t.Unverified != "" {
+			err = fmt.Errorf("%w: later work of %s is finished, and is verified next", ErrRefused, t.ID)
+		}
+		if err != nil {
+			return err
+		}
+		if work = a.ID; n.status == Failed {
+			g.move(n, Pending, ByAccept)
+			g.reopenAncestors(n.parent)
+		}
+		g.tx.Do(overruledSQL, ":attempt", work, ":was", string(n.status))
 	}
-	n := g.node(t.N)
-	if n.status == Failed {
-		g.move(n, Pending, ByAccept)
-		g.reopenAncestors(n.parent)
-	}
-	g.tx.Do(acceptRejectedSQL, ":n", n.n, ":attempt", a.ID, ":now", g.millis())
-	g.tx.Do(overruledSQL, ":attempt", a.ID, ":was", string(n.status))
-	if m.Work != "" {
-		g.tx.Do(acceptWorkSQL, ":task", n.n, ":task_id", n.id, ":attempt", a.ID, ":target", m.Target,
-			":base", m.Base, ":work", m.Work, ":patch", m.Patch, ":now", g.millis())
-	}
-	g.acceptedByHand(n.n, why)
+	g.tx.Do(acceptSQL, ":n", n.n, ":attempt", work, ":now", g.millis())
+	g.tx.Do(acceptedSQL, ":task", n.n, ":attempt", work)
+	g.log(n.n, LogSystem, strings.TrimSuffix("accepted by hand: "+why, ": "))
 	return g.tx.Err()
-}
-
-func (g *Graph) acceptedByHand(n int64, why string) {
-	text := "accepted by hand"
-	if why != "" {
-		text += ": " + why
-	}
-	g.log(n, LogSystem, text)
 }
 
 const acceptedWorkSQL = `
@@ -111,11 +98,4 @@ func (g *Graph) takeBack(t node, c Claim, reason string) (Status, error) {
 	g.tx.Do(verifiedSQL, ":verification", "failed", ":n", t.n)
 	g.move(t, was, by)
 	return was, g.endAttempt(t.n, c, outcome, reason)
-}
-
-const lastEntrySQL = `SELECT ` + mergeColumns + ` FROM merges WHERE task = :task ORDER BY n DESC LIMIT 1;`
-
-// LastEntry is the last entry of the queue with work of a task, or the zero one.
-func (g *Graph) LastEntry(t Task) (Merge, error) {
-	return db.One(g.tx, lastEntrySQL, scanMerge, ":task", t.N)
 }

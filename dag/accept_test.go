@@ -11,19 +11,6 @@ import (
 
 func accept(g *dag.Graph, id string) error { return g.Accept(id, "") }
 
-// acceptRejected accepts the work of a task that was rejected last.
-func acceptRejected(g *dag.Graph, id string) error {
-	t, err := g.Task(id)
-	if err != nil {
-		return err
-	}
-	a, err := g.RejectedWork(t)
-	if err != nil {
-		return err
-	}
-	return g.AcceptRejected(id, a.ID, dag.NewMerge{}, "")
-}
-
 // reject ends a claim as a run does that finds fault with its work.
 func (w *world) reject(c dag.Claim, as event.Rejection, retries int) {
 	w.t.Helper()
@@ -47,7 +34,7 @@ func TestRejectedWorkThatAPersonAcceptsNeedsNoAgent(t *testing.T) {
 			w.reject(c, event.RejectedTampering, retries)
 			before := w.task("a")
 			check.Equal(t, "status", was, before.Status)
-			w.update(func(g *dag.Graph) error { return g.AcceptRejected(before.ID, c.Attempt, dag.NewMerge{}, "it says so") })
+			w.update(func(g *dag.Graph) error { return g.Accept(before.ID, "it says so") })
 			check.Equal(t, "state", "unverified", w.task("a").State(w.clock()))
 			check.Equal(t, "the group", dag.Pending, w.task("group").Status)
 			w.sound()
@@ -65,7 +52,7 @@ func TestRejectedWorkThatAPersonAcceptsNeedsNoAgent(t *testing.T) {
 			check.Equal(t, "retries and attempts", [2]int{before.Retries, before.Attempts}, [2]int{after.Retries, after.Attempts})
 			check.Equal(t, "unverified", "", after.Unverified)
 
-			w.update(func(g *dag.Graph) error { return acceptRejected(g, before.ID) })
+			w.update(func(g *dag.Graph) error { return accept(g, before.ID) })
 			again = w.take("a", dag.ClaimOptions{Finished: true})
 			w.update(func(g *dag.Graph) error { return g.Complete(again, "passed") })
 			w.wantReady("b", "after-a")
@@ -92,12 +79,11 @@ func TestWhatCannotBeAccepted(t *testing.T) {
 		"new": "no work of ", "unchanged": "changed nothing", "incomplete": "cannot be a commit", "running": "is in progress",
 		"reset": "no work of ", "blocked": "is blocked", "done": "is done", "group": "is a group",
 	} {
-		check.Err(t, title, why, w.refused(dag.ErrRefused, func(g *dag.Graph) error { return acceptRejected(g, w.id(title)) }))
+		check.Err(t, title, why, w.refused(dag.ErrRefused, func(g *dag.Graph) error { return accept(g, w.id(title)) }))
 	}
 	w.sound()
 }
 
-// TestAcceptedWorkEntersTheQueueAsAccepted: with the commit that a person saw, whatever the entry before had.
 func TestAcceptedWorkEntersTheQueueAsAccepted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -105,15 +91,18 @@ func TestAcceptedWorkEntersTheQueueAsAccepted(t *testing.T) {
 	c, n := w.put("a", dag.MergeTesting)
 	w.reject(c, event.RejectedTampering, 0)
 	check.Equal(t, "the entry", dag.MergeDropped, w.merge(n).State)
-	kept := dag.NewMerge{Target: "main", Base: "tip", Work: "kept", Patch: "as kept"}
-	overrule := func(g *dag.Graph) error { return g.AcceptRejected(w.id("a"), c.Attempt, kept, "") }
-	w.update(overrule)
-	w.update(overrule) // two at once
+	w.person(accept, "a")
+	w.person(accept, "a") // two at once
 	finished := get(w, (*dag.Graph).Finished)
-	check.That(t, len(finished) == 1 && finished[0].Accepted && finished[0].Work == "kept", "got %+v", finished)
+	check.That(t, len(finished) == 1 && finished[0].Accepted && finished[0].N == n, "got %+v", finished)
 	again := w.take("a", dag.ClaimOptions{Finished: true, Slots: true})
+	w.person(accept, "a") // while it is checked, or after its run died
+	was := w.merge(n)
 	var m dag.Merge
-	w.update(func(g *dag.Graph) (err error) { m, err = g.Enter(again, kept); return err })
+	w.update(func(g *dag.Graph) (err error) {
+		m, err = g.Enter(again, dag.NewMerge{Target: was.Target, Base: "tip", Work: "on it", Patch: was.Patch})
+		return err
+	})
 	check.That(t, m.Accepted, "it is to be reviewed, and what was found counts")
 	w.sound()
 }

@@ -240,11 +240,7 @@ func (g *Graph) Hold(c Claim, n int64) error {
 	return g.tx.Exec(reviewSQL, ":n", c.Task.N, ":attempt", cmp.Or(c.Resumed.ID, c.Attempt))
 }
 
-const (
-	acceptedSQL = `UPDATE merges SET accepted = 1 WHERE n = :n;`
-	acceptSQL   = `UPDATE tasks SET review = 0, updated_at = :now WHERE n = :n;`
-	rejectSQL   = `UPDATE tasks SET unverified = NULL, verification = 'failed', updated_at = :now WHERE n = :n;`
-)
+const rejectSQL = `UPDATE tasks SET unverified = NULL, verification = 'failed', updated_at = :now WHERE n = :n;`
 
 // awaiting is the work of a task that a person is to review, and the task.
 func (g *Graph) awaiting(id string) (node, Merge, error) {
@@ -261,18 +257,6 @@ func (g *Graph) awaiting(id string) (node, Merge, error) {
 		return t, Merge{}, err
 	}
 	return t, held[i], nil
-}
-
-// Accept is a person's word that held work may land. The next claim takes it, and needs no agent.
-func (g *Graph) Accept(id, why string) error {
-	t, m, err := g.awaiting(id)
-	if err != nil {
-		return err
-	}
-	g.tx.Do(acceptedSQL, ":n", m.N)
-	g.tx.Do(acceptSQL, ":n", t.n, ":now", g.millis())
-	g.acceptedByHand(t.n, why)
-	return g.tx.Err()
 }
 
 // Reject is a person's word that held work may not land. The next attempt is told why.

@@ -61,19 +61,13 @@ func (m *model) freeSlots(of int) (free []int) {
 	return free
 }
 
-func (m *model) accept(id string) error {
+func (m *model) reject(id string) error {
 	t := m.tasks[id]
 	if !t.review {
 		return dag.ErrRefused
 	}
-	t.review = false
+	t.review, t.finished = false, false
 	return nil
-}
-
-func (m *model) reject(id string) error {
-	err := m.accept(id)
-	m.tasks[id].finished = m.tasks[id].finished && err != nil
-	return err
 }
 
 // abandon lets the agents go whose tasks were deleted.

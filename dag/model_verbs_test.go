@@ -175,20 +175,22 @@ func (m *model) finish(id string) error {
 	return nil
 }
 
-// acceptRejected: a person says that the work which was rejected last is good.
-func (m *model) acceptRejected(id string) error {
+// accept: a person says that the work is good which is held, or was rejected last.
+func (m *model) accept(id string) error {
 	t, last := m.tasks[id], 0
+	if t.review {
+		t.review = false
+		return nil
+	}
 	for _, r := range t.rejected {
 		if !t.startedAt.IsZero() && !r.at.Before(t.startedAt) {
 			last = r.serial
 		}
 	}
 	switch {
-	case len(m.children(id)) > 0, t.status != dag.Pending && t.status != dag.Failed, last == 0:
-		return dag.ErrRefused
-	case t.finished && t.work == last:
+	case t.finished && m.accepted[t.work] != "":
 		return nil
-	case t.finished:
+	case len(m.children(id)) > 0, t.status != dag.Pending && t.status != dag.Failed, last == 0, t.finished:
 		return dag.ErrRefused
 	}
 	m.accepted[last] = t.status

@@ -54,7 +54,6 @@ func TestQueryPlans(t *testing.T) {
 		"what landed":        {landedOfSQL, []string{"SEARCH merges USING INDEX merges_task (task=?)"}, 0},
 		"what a run landed":  {landedInSQL, []string{"SEARCH merges USING INDEX merges_attempt (attempt=?)"}, 1},
 		"finished":           {finishedSQL, []string{"SEARCH tasks USING INDEX queue_finished (queue<?)"}, 0},
-		"the last entry":     {lastEntrySQL, []string{"SEARCH merges USING INDEX merges_task (task=?)"}, 0},
 		"who takes it back":  {undoingSQL, []string{"SEARCH u USING COVERING INDEX undoes_undone (undone=?)", "SEARCH t USING INTEGER PRIMARY KEY (rowid=?)"}, 0},
 		"what it takes back": {undoneSQL, []string{"SEARCH u USING PRIMARY KEY (task=?)", "SEARCH t USING INTEGER PRIMARY KEY (rowid=?)"}, 0},
 		"resumed work":       {resumedSQL, []string{"SEARCH merges USING INDEX merges_task (task=?)"}, 0},

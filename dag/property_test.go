@@ -54,7 +54,6 @@ func TestRandomOperationsAgreeWithTheModel(t *testing.T) {
 			"drop":           x.drop,
 			"hold":           x.hold,
 			"accept":         x.byHand(accept, (*model).accept),
-			"overrule":       x.byHand(acceptRejected, (*model).acceptRejected),
 			"reject":         x.byHand(func(g *dag.Graph, id string) error { return g.Reject(id, "no") }, (*model).reject),
 			"settle landing": x.settleLanding,
 		})

@@ -40,7 +40,7 @@ func verbs() map[dag.Trigger]func(g *dag.Graph, w *world, id string, c dag.Claim
 			if err := g.NoteAttempt(c.Attempt, dag.Note{Rejected: event.RejectedTampering}); err != nil {
 				return err
 			}
-			return acceptRejected(g, id)
+			return accept(g, id)
 		},
 	}
 }

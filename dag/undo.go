@@ -51,11 +51,10 @@ func (g *Graph) Undo(t NewTask, m NewMerge, undone ...string) (Claim, error) {
 	if err != nil {
 		return c, err
 	}
-	entered, err := g.Enter(c, m)
-	if err != nil {
+	if _, err := g.Enter(c, m); err != nil {
 		return c, err
 	}
-	g.tx.Do(acceptedSQL, ":n", entered.N)
+	g.tx.Do(acceptedSQL, ":task", c.Task.N, ":attempt", c.Attempt)
 	for _, other := range undone {
 		t, err := g.nodeByID(other)
 		if err != nil {

@@ -28,17 +28,14 @@ var names = []string{
 	tagDone, tagFailed, tagModel, tagJournal, tagKnowledge, tagPromise, tagVerifyPass, tagVerifyFail, tagAsked, tagWeakened, tagFulfilled, tagFinding,
 }
 
+// attributes are those that we know, of the sigils that may have some.
+var attributes = map[string][]string{tagFailed: {"id"}, tagKnowledge: {"title", "tags"}, tagAsked: {"changes"}, tagWeakened: {"changes"}, tagFinding: {"file", "line"}}
+
 // tag is an opening tag as it was written.
 type tag struct {
 	name  string
-	id    string // task-failed
-	title string // knowledge
-	tags  string // knowledge
-	file  string // finding
-	line  string // finding
-	empty bool   // <name/>
-
-	changes []Range // verify-asked, verify-weakened
+	attr  map[string]string
+	empty bool // <name/>
 }
 
 // parseTag reads the opening tag that line begins with and returns what follows.
@@ -82,7 +79,7 @@ func (t *tag) parseAttributes(b []byte) (rest []byte, ok bool) {
 			t.empty = true
 			return b[2:], t.name == tagVerifyPass || t.name == tagVerifyFail || t.name == tagWeakened
 		case len(b) > 0 && b[0] == '>':
-			return b[1:], !spaced || t.attributed()
+			return b[1:], !spaced || attributes[t.name] != nil
 		case !spaced:
 			return nil, false
 		}
@@ -98,40 +95,20 @@ func (t *tag) parseAttributes(b []byte) (rest []byte, ok bool) {
 	}
 }
 
-// attributed says whether the sigil may have attributes.
-func (t *tag) attributed() bool {
-	switch t.name {
-	case tagFailed, tagKnowledge, tagAsked, tagWeakened, tagFinding:
-		return true
-	}
-	return false
-}
-
 // setAttribute takes what we know, and on knowledge and findings ignores what we do not.
 func (t *tag) setAttribute(key, value []byte) bool {
 	if bytes.ContainsFunc(key, func(r rune) bool { return r != '-' && r != '_' && (r|0x20 < 'a' || r|0x20 > 'z') }) {
 		return false
 	}
-	switch {
-	case t.name == tagFailed && string(key) == "id":
-		t.id = string(value)
-		return validID(t.id)
-	case t.name == tagKnowledge && string(key) == "title":
-		t.title = string(value)
-	case t.name == tagKnowledge && string(key) == "tags":
-		t.tags = string(value)
-	case (t.name == tagAsked || t.name == tagWeakened) && string(key) == "changes":
-		var ok bool
-		t.changes, ok = parseRanges(string(value))
-		return ok
-	case t.name == tagFinding && string(key) == "file":
-		t.file = string(value)
-	case t.name == tagFinding && string(key) == "line":
-		t.line = string(value)
-	case t.name != tagKnowledge && t.name != tagFinding:
-		return false
+	if !slices.Contains(attributes[t.name], string(key)) {
+		return t.name == tagKnowledge || t.name == tagFinding
 	}
-	return true
+	if t.attr == nil {
+		t.attr = map[string]string{}
+	}
+	t.attr[string(key)] = string(value)
+	_, ranges := parseRanges(string(value))
+	return (string(key) != "id" || validID(string(value))) && (string(key) != "changes" || ranges)
 }
 
 // block says whether the sigil may span lines.

@@ -185,7 +185,7 @@ func (f *found) accept(t tag, body, taskID string) bool {
 		f.Fulfilled = cmp.Or(body, f.Fulfilled)
 		return body != ""
 	case tagAsked:
-		if len(t.changes) == 0 || body == "" {
+		if t.attr["changes"] == "" || body == "" {
 			return false
 		}
 		f.Asked = atMost(maxAnswers, f.Asked, t.answer(body))
@@ -197,15 +197,16 @@ func (f *found) accept(t tag, body, taskID string) bool {
 		if body == "" {
 			return false
 		}
-		line, _ := strconv.Atoi(strings.TrimSpace(t.line))
-		f.Findings = atMost(maxFindings, f.Findings, Finding{strings.TrimSpace(t.file), max(line, 0), plain.Head(body, maxFinding)})
+		line, _ := strconv.Atoi(strings.TrimSpace(t.attr["line"]))
+		f.Findings = atMost(maxFindings, f.Findings, Finding{strings.TrimSpace(t.attr["file"]), max(line, 0), plain.Head(body, maxFinding)})
 		return true
 	}
 	return false
 }
 
 func (t tag) answer(body string) Answer {
-	return Answer{t.changes, strings.Clone(strings.TrimSpace(plain.Head(body, maxAnswer)))}
+	changes, _ := parseRanges(t.attr["changes"])
+	return Answer{changes, strings.Clone(strings.TrimSpace(plain.Head(body, maxAnswer)))}
 }
 
 func (f *found) acceptTask(name, id, taskID string, accept func()) bool {
@@ -221,7 +222,7 @@ func (f *found) acceptTask(name, id, taskID string, accept func()) bool {
 }
 
 func (f *found) acceptFailed(t tag, body, taskID string) bool {
-	id, reason := t.id, body
+	id, reason := t.attr["id"], body
 	if id == "" {
 		id, reason = splitReason(body)
 	}
@@ -242,13 +243,13 @@ func (f *found) acceptKnowledge(t tag, body string) bool {
 	if body == "" {
 		return false
 	}
-	k := Knowledge{Title: strings.TrimSpace(t.title), Body: body}
+	k := Knowledge{Title: strings.TrimSpace(t.attr["title"]), Body: body}
 	if k.Title == "" {
 		// A lesson without a title is still a lesson.
 		first, _, _ := strings.Cut(body, "\n")
 		k.Title = strings.TrimSpace(plain.Head(strings.TrimLeft(first, "# "), maxName))
 	}
-	for name := range strings.SplitSeq(t.tags, ",") {
+	for name := range strings.SplitSeq(t.attr["tags"], ",") {
 		if name = strings.TrimSpace(name); name != "" {
 			k.Tags = append(k.Tags, name)
 		}

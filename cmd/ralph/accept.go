@@ -24,18 +24,6 @@ changed its files since, the task stays what it was.`,
 	run:     action(runTaskAccept),
 }
 
-// acceptance is what a person accepts: the work of an attempt, or what waits for review.
-type acceptance struct {
-	task    dag.Task
-	held    bool
-	stored  bool // by a run that died while it checked the work
-	attempt dag.Attempt
-	merge   dag.NewMerge // of work that is in no folder
-}
-
-// here says that the work is in this folder.
-func (w acceptance) here() bool { return !w.held && w.attempt.Slot == 0 }
-
 func runTaskAccept(ctx context.Context, a *app, o taskStateOptions) error {
 	why, err := readText(a, o.Message)
 	if err != nil {
@@ -46,34 +34,20 @@ func runTaskAccept(ctx context.Context, a *app, o taskStateOptions) error {
 
 // acceptTasks accepts the work of all tasks that were named, or of none, and has checked what is in this folder.
 func acceptTasks(ctx context.Context, a *app, ids []string, why string) error {
-	var list []acceptance
-	root := ""
-	err := a.view(ctx, func(s *session, g *dag.Graph) error {
-		tasks, err := resolveTasks(g, ids)
-		for _, t := range tasks {
-			if err == nil {
-				var w acceptance
-				w, err = findAcceptable(g, t)
-				list = append(list, w)
-			}
-		}
-		root = s.project.Root
-		return err
-	})
-	for i := range list {
-		if w := &list[i]; err == nil && w.attempt.Slot > 0 {
-			err = w.findWork(ctx, root)
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("accept: %w", err)
-	}
+	var here, elsewhere []dag.Task
 	busy := ""
-	err = a.update(ctx, func(_ *session, g *dag.Graph) error {
-		for _, w := range list {
-			if err := w.store(g, why); err != nil {
-				return fmt.Errorf("accept: %w", err)
+	err := a.update(ctx, func(s *session, g *dag.Graph) error {
+		tasks, err := resolveTasks(g, ids)
+		for i := 0; i < len(tasks) && err == nil; i++ {
+			var in bool
+			if in, err = accept(ctx, s, g, tasks[i], why); in {
+				here = append(here, tasks[i])
+			} else {
+				elsewhere = append(elsewhere, tasks[i])
 			}
+		}
+		if err != nil {
+			return fmt.Errorf("accept: %w", err)
 		}
 		busy, err = atWorkHere(g)
 		return err
@@ -81,50 +55,53 @@ func acceptTasks(ctx context.Context, a *app, ids []string, why string) error {
 	if err != nil {
 		return err
 	}
-	for _, w := range list {
-		if w.here() && busy == "" {
-			a.note("%s: gates check its work, and no agent runs", w.task.ID)
-		} else {
-			a.note("%s accepted: %s", w.task.ID, w.task.Title)
-		}
+	for _, t := range elsewhere {
+		a.note("%s accepted: %s", t.ID, t.Title)
 	}
-	if slices.ContainsFunc(list, func(w acceptance) bool { return !w.here() }) {
+	if len(elsewhere) > 0 {
 		a.note("it lands with: ralph merge, or with the next run on its branch")
 	}
-	list = slices.DeleteFunc(list, func(w acceptance) bool { return !w.here() })
-	if busy != "" && len(list) > 0 {
-		a.note("%s works in this folder: that run checks it, or the next one, or: ralph task accept %s", busy, list[0].task.ID)
+	if busy != "" && len(here) > 0 {
+		a.note("%s works in this folder: that run checks it, or the next one, or: ralph task accept %s", busy, here[0].ID)
 		return nil
 	}
-	return checkAccepted(ctx, a, seq.Map(list, func(w acceptance) string { return w.task.ID }))
+	for _, t := range here {
+		a.note("%s: gates check its work, and no agent runs", t.ID)
+	}
+	return checkAccepted(ctx, a, seq.Map(here, func(t dag.Task) string { return t.ID }))
 }
 
-// findAcceptable finds the work of a task that a person may accept.
-func findAcceptable(g *dag.Graph, t dag.Task) (w acceptance, err error) {
-	w.task, w.held = t, t.ToReview
-	if w.held {
-		return w, nil
+// accept stores that a person accepts the work of a task, and says whether that is in this folder.
+func accept(ctx context.Context, s *session, g *dag.Graph, t dag.Task, why string) (here bool, err error) {
+	if err := g.Accept(t.ID, why); err != nil {
+		return false, hintAccept(err, g, t)
 	}
-	if t.Status == dag.InProgress && t.Unverified != "" {
-		stale, err := g.Stale(life)
-		died := slices.ContainsFunc(stale, func(s dag.Task) bool { return s.ID == t.ID })
-		if w.attempt, _ = g.Attempt(t.Unverified); err != nil || died && w.attempt.Accepted != "" {
-			w.stored = true
-			return w, err
+	if t, err = g.Task(t.ID); err != nil {
+		return false, err
+	}
+	work, err := g.Attempt(t.Unverified)
+	if err != nil || work.Slot == 0 {
+		return err == nil, err
+	}
+	repo, err := openRepo(ctx, s.project.Root)
+	if err != nil {
+		return false, err
+	}
+	entry := dag.Merge{}
+	finished, err := g.Finished()
+	if i := slices.IndexFunc(finished, func(m dag.Merge) bool { return m.Task == t.ID }); i >= 0 {
+		entry = finished[i]
+	}
+	ref, commit := merge.WorkRef(t.ID, work.ID), ""
+	for _, name := range []string{ref, entry.Work} { // somebody may have removed the ref
+		if commit == "" && err == nil && name != "" {
+			commit, err = repo.Commit(ctx, name)
 		}
 	}
-	if w.attempt, err = g.RejectedWork(t); err != nil {
-		return w, hintAccept(err, g, t)
+	if commit == "" && err == nil {
+		err = hint(fmt.Errorf("%w: the work of %s is gone: git has neither %s nor commit %.10s", dag.ErrRefused, t.ID, ref, entry.Work), "do it again: ralph task reset %s", t.ID)
 	}
-	if w.attempt.Slot == 0 {
-		return w, nil
-	}
-	last, err := g.LastEntry(t)
-	w.merge.Target, w.merge.Work = last.Target, last.Work
-	if err == nil && last.N == 0 {
-		err = hint(fmt.Errorf("%w: work of %s never came as far as to land", dag.ErrRefused, t.ID), "do it again: ralph task reset %s", t.ID)
-	}
-	return w, err
+	return false, err
 }
 
 // hintAccept says what helps where there is nothing to accept.
@@ -143,44 +120,6 @@ func hintAccept(err error, g *dag.Graph, t dag.Task) error {
 		return hint(err, "to mark it as done: ralph task done %s", t.ID)
 	}
 	return err
-}
-
-// findWork finds the commit that is the work of a slot.
-func (w *acceptance) findWork(ctx context.Context, root string) error {
-	repo, err := openRepo(ctx, root)
-	if err != nil {
-		return err
-	}
-	m := &w.merge
-	work, err := repo.Commit(ctx, merge.WorkRef(w.task.ID, w.attempt.ID))
-	if work == "" && err == nil { // somebody removed the ref
-		work, err = repo.Commit(ctx, m.Work)
-	}
-	if err == nil && work == "" {
-		return hint(fmt.Errorf("%w: the work of %s is gone: git has neither %s nor commit %.10s", dag.ErrRefused, w.task.ID,
-			merge.WorkRef(w.task.ID, w.attempt.ID), m.Work), "do it again: ralph task reset %s", w.task.ID)
-	}
-	if err == nil {
-		m.Work = work
-		m.Base, err = repo.Commit(ctx, work+"^")
-	}
-	if err == nil && m.Base == "" {
-		err = fmt.Errorf("%w: commit %.10s, the work of %s, lies on nothing", dag.ErrRefused, work, w.task.ID)
-	}
-	if err == nil {
-		m.Patch, err = merge.Patch(ctx, repo, m.Base, m.Work)
-	}
-	return err
-}
-
-func (w acceptance) store(g *dag.Graph, why string) error {
-	switch {
-	case w.held:
-		return g.Accept(w.task.ID, why)
-	case w.stored:
-		return nil
-	}
-	return g.AcceptRejected(w.task.ID, w.attempt.ID, w.merge, why)
 }
 
 // atWorkHere is a run that has an attempt in this folder at the moment: its gates and ours would test a mixture.
