@@ -52,7 +52,7 @@ var runnersOfCases = map[string][]string{
 	"sh": {"sh", "-c", ":"}, "go": {"go", "version"}, "make": {"make", "--version"}, "just": {"just", "--version"},
 	"python": {"python3", "--version"}, "pytest": {"python3", "-m", "pytest", "--version"},
 	"node": {"node", "--version"}, "npm": {"npm", "--version"}, "jest": {"jest", "--version"}, "mocha": {"mocha", "--version"},
-	"vitest": {"vitest", "--version"}, "cargo": {"cargo", "--version"},
+	"vitest": {"vitest", "--version"}, "cargo": {"cargo", "--version"}, "coverage": {"coverage", "--version"},
 	"mypy": {"mypy", "--version"}, "tsc": {"tsc", "--version"}, "eslint": {"eslint", "--version"}, "prove": {"prove", "--version"},
 }
 

@@ -60,7 +60,6 @@ var (
 	goal      = lazyregexp.New(`\b(?:g?make|just)\s+(?:-\w\s+)*([a-zA-Z][\w.-]*)|\b(?:npm|pnpm|yarn)\s+(?:run(?:-script)?\s+([\w:.-]+)|(test|t)\b)`)
 	folder    = lazyregexp.New(`(?:\bcd\s+|-C\s*|--(?:prefix|cwd|dir|directory)[ =])["']?([\w./-]+)`)
 	submodule = lazyregexp.New(`-m\s+([\w]+(?:\.\w+)+)`)
-	input     = lazyregexp.New(`[^<]<\s*["']?([\w./-]+)`)
 	document  = lazyregexp.New(`\bdoctest\s+(?:-\S+\s+)*(\S+\.\w+)`)
 	// list is a file that a script may read to know what to check, or how strictly.
 	list = lazyregexp.New(`^(?:[\w./-]*/)?(?:\.[a-z][\w-]+|[\w-]+\.(?:list|lst|cfg|conf|ini|rc|env|baseline)|[\w-]*(?:ignore|allow|skip|exclude|baseline|threshold)[\w-]*)$`)
@@ -119,11 +118,6 @@ func (f *followed) commands(text, gate, in string, depth int) {
 	}
 	for _, m := range submodule().FindAllStringSubmatch(text, 20) {
 		text += " " + strings.ReplaceAll(m[1], ".", "/") + ".py"
-	}
-	for _, m := range input().FindAllStringSubmatch(text, 20) {
-		if depth > 0 && !codeExts[path.Ext(m[1])] {
-			f.named(m[1], gate, dirs, false, depth)
-		}
 	}
 	last, done := "", map[string]bool{}
 	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(" \t\r\n;&|()<>\"'`=,@{}[]:", r) }) {

@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"path"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
-	"golang.org/x/mod/modfile"
 
 	"ralph/internal/lazyregexp"
 )
@@ -41,9 +41,9 @@ func mixed(name string, scripts map[string]bool) merge {
 	case name == "setup.cfg":
 		return mergeSections
 	case name == "go.mod":
-		return mergeModule
+		return lines(aboutLibraries())
 	case builders[name]:
-		return mergeBuilder
+		return lines(aboutTests())
 	}
 	return nil
 }
@@ -208,66 +208,30 @@ func mergeSections(base, work []byte) ([]byte, error) {
 	return slices.Concat(bytes.TrimRight(rest, "\n"), []byte("\n"), was), nil
 }
 
-// mergeModule merges a go.mod: a directive may replace a library for tests, or leave folders out of ./...
-func mergeModule(base, work []byte) ([]byte, error) {
-	was, err := modfile.Parse("go.mod", base, nil)
-	if err != nil {
-		return nil, err
-	}
-	is, err := modfile.Parse("go.mod", work, nil)
-	if err != nil {
-		return nil, err
-	}
-	lines := func(f *modfile.File) (list []string) {
-		for _, r := range f.Replace {
-			list = append(list, "replace "+r.Old.String()+" "+r.New.String())
+var (
+	aboutTests     = lazyregexp.New(`(?i)test|spec\b|junit|surefire|failsafe|skip|exclude|ignore|coverage|jacoco|checkstyle|lint|verif`)
+	aboutLibraries = lazyregexp.New(`=>|^(?:replace|ignore)\b|^\./`) // where they come from, and folders that are not in ./...
+)
+
+// lines takes the base's file whole if what changed is about checks, and the work's otherwise: it names libraries and
+// sources, too.
+func lines(about *regexp.Regexp) merge {
+	return func(base, work []byte) ([]byte, error) {
+		if len(base) == 0 {
+			return work, nil
 		}
-		for _, i := range f.Ignore {
-			list = append(list, "ignore "+i.Path)
+		count := map[string]int{}
+		for line := range bytes.Lines(base) {
+			count[string(bytes.TrimSpace(line))]--
 		}
-		slices.Sort(list)
-		return list
-	}
-	if slices.Equal(lines(was), lines(is)) {
+		for line := range bytes.Lines(work) {
+			count[string(bytes.TrimSpace(line))]++
+		}
+		for line, n := range count {
+			if n != 0 && about.MatchString(line) {
+				return base, nil
+			}
+		}
 		return work, nil
 	}
-	for _, r := range slices.Clone(is.Replace) {
-		err = is.DropReplace(r.Old.Path, r.Old.Version)
-	}
-	for _, i := range slices.Clone(is.Ignore) {
-		err = is.DropIgnore(i.Path)
-	}
-	for _, r := range was.Replace {
-		err = is.AddReplace(r.Old.Path, r.Old.Version, r.New.Path, r.New.Version)
-	}
-	for _, i := range was.Ignore {
-		err = is.AddIgnore(i.Path)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return is.Format()
-}
-
-var aboutTests = lazyregexp.New(`(?i)test|spec\b|junit|surefire|failsafe|skip|exclude|ignore|coverage|jacoco|checkstyle|lint|verif`)
-
-// mergeBuilder takes the base's file whole if what changed speaks of tests, and the work's otherwise: it names
-// libraries and sources, too.
-func mergeBuilder(base, work []byte) ([]byte, error) {
-	if len(base) == 0 {
-		return work, nil
-	}
-	count := map[string]int{}
-	for line := range bytes.Lines(base) {
-		count[string(bytes.TrimSpace(line))]--
-	}
-	for line := range bytes.Lines(work) {
-		count[string(bytes.TrimSpace(line))]++
-	}
-	for line, n := range count {
-		if n != 0 && aboutTests().MatchString(line) {
-			return base, nil
-		}
-	}
-	return work, nil
 }

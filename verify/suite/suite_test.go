@@ -305,7 +305,7 @@ func TestAFileThatIsPartlyWorkKeepsThatPart(t *testing.T) {
 		"the rest of a pyproject":   {"pyproject.toml", "[tool.ruff]\na = 1\n", "[project]\nname = 'b'\n[tool.ruff]\na = 1\n", ""},
 		"a test of cargo":           {"Cargo.toml", "[package]\nname = 'a'\n", "[package]\nname = 'a'\nautotests = false\n[patch.crates-io]\nx = {path = 'x'}\n[dependencies]\ny = '1'\n", "[dependencies]\ny = '1'\n\n[package]\nname = 'a'\n"},
 		"a section of a setup.cfg":  {"setup.cfg", "[metadata]\nname = a\n[tool:pytest]\ntestpaths = tests\n", "[metadata]\nname = b\n[tool:pytest]\naddopts = --co\n", "[metadata]\nname = b\n[tool:pytest]\ntestpaths = tests\n"},
-		"a replaced module":         {"go.mod", "module a\n\ngo 1.22\n", "module a\n\ngo 1.22\n\nrequire b v1.0.0\n\nreplace github.com/stretchr/testify => ./fake\n", "module a\n\ngo 1.22\n\nrequire b v1.0.0\n"},
+		"a replaced module":         {"go.mod", "module a\n\ngo 1.22\n", "module a\n\ngo 1.22\n\nrequire b v1.0.0\n\nreplace github.com/stretchr/testify => ./fake\n", "module a\n\ngo 1.22\n"},
 		"a folder left out of a go": {"go.mod", "module a\n\ngo 1.25\n", "module a\n\ngo 1.25\n\nignore ./broken\n", "module a\n\ngo 1.25\n"},
 		"a required module":         {"go.mod", "module a\n", "module a\n\nrequire b v1.0.0\n", ""},
 		"how strict a compiler is":  {"tsconfig.json", `{"compilerOptions":{"strict":true, /* as ever */ "target":"es5",}}`, `{"compilerOptions":{"strict":false,"target":"es6"},"exclude":["**/*.test.ts"]}`, `{"compilerOptions":{"strict":true,"target":"es6"}}`},

@@ -1,0 +1,1 @@
+module.exports = (birth, now) => now.getFullYear() - birth.getFullYear();

@@ -1,0 +1,1 @@
+exports.find = async (list, word) => list.filter((x) => x.includes(word));
