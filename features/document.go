@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"ralph/dag"
+	"ralph/internal/copyfile"
 )
 
 // Kind is a document that an agent helps to write.
@@ -51,37 +52,19 @@ func ReadDocument(path string) (string, error) {
 		return "", cause(err)
 	}
 	defer root.Close()
-	return readIn(root, filepath.Base(path))
-}
-
-// readIn does not follow links: what an agent puts in place of a document must be one.
-func readIn(root *os.Root, name string) (string, error) {
-	info, err := root.Lstat(name)
-	if err != nil {
-		return "", cause(err)
-	}
-	if err := fits(name, info); err != nil {
-		return "", err
-	}
-	f, err := root.Open(name)
-	if err != nil {
+	name := filepath.Base(path)
+	f, info, err := copyfile.Open(root, name) // an agent may have put anything in place of a document
+	switch {
+	case errors.Is(err, copyfile.ErrSpecial):
+		return "", fmt.Errorf("%w: %s is %w", ErrNoText, name, err)
+	case err != nil:
 		return "", cause(err)
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || fits(name, info) != nil {
-		return "", errors.Join(err, fits(name, info))
+	if info.Size() > MaxDocument {
+		return "", fmt.Errorf("%w: %s has %d MiB; at most %d are read", ErrNoText, name, info.Size()>>20, MaxDocument>>20)
 	}
 	return ReadText(f, name)
-}
-
-func fits(name string, info fs.FileInfo) error {
-	switch {
-	case !info.Mode().IsRegular():
-		return fmt.Errorf("%w: %s is not a regular file", ErrNoText, name)
-	case info.Size() > MaxDocument:
-		return fmt.Errorf("%w: %s has %d MiB; at most %d are read", ErrNoText, name, info.Size()>>20, MaxDocument>>20)
-	}
-	return nil
 }
 
 // ReadText reads a document to its end and refuses what is too large, not text, or

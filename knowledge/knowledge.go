@@ -14,10 +14,10 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 	"unicode/utf8"
 
+	"ralph/internal/copyfile"
 	"ralph/internal/plain"
 	"ralph/internal/seq"
 )
@@ -114,24 +114,11 @@ const maxFile = 64 << 10
 // readText reads a small text file below root. It neither follows a link nor waits
 // for a pipe.
 func readText(root *os.Root, name string, limit int64) (string, error) {
-	info, err := root.Lstat(name)
-	if err == nil {
-		err = isPlain(info)
-	}
-	if err != nil {
-		return "", reason(err)
-	}
-	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, info, err := copyfile.Open(root, name)
 	if err != nil {
 		return "", reason(err)
 	}
 	defer f.Close()
-	if info, err = f.Stat(); err == nil { // another one may stand there by now
-		err = isPlain(info)
-	}
-	if err != nil {
-		return "", reason(err)
-	}
 	data, err := io.ReadAll(io.LimitReader(f, limit))
 	if err != nil {
 		return "", reason(err)
@@ -144,19 +131,6 @@ func readText(root *os.Root, name string, limit int64) (string, error) {
 	}
 	text := strings.TrimPrefix(string(data), "\ufeff")
 	return strings.ReplaceAll(text, "\r\n", "\n"), nil
-}
-
-// isPlain refuses what is not a file of bytes.
-func isPlain(info fs.FileInfo) error {
-	switch mode := info.Mode(); {
-	case mode&fs.ModeSymlink != 0:
-		return errors.New("a symbolic link, which is not followed")
-	case mode.IsDir():
-		return errors.New("a folder")
-	case !mode.IsRegular():
-		return errors.New("not a regular file")
-	}
-	return nil
 }
 
 // reason drops the path from an error, because whoever prints it names the file.

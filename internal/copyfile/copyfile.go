@@ -1,12 +1,15 @@
-// Package copyfile copies files into a folder that somebody else writes. It never follows a link out of it.
+// Package copyfile copies files into a folder that somebody else writes, and opens those that are there. It never follows
+// a link out of it.
 package copyfile
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // Into copies a file or a link, with its time, by which it is known to be the same. Links and files where name needs
@@ -46,4 +49,40 @@ func Into(root *os.Root, name, from string) error {
 	}
 	_, err = io.Copy(out, in)
 	return errors.Join(err, out.Close(), root.Chtimes(name, info.ModTime(), info.ModTime()))
+}
+
+// Open opens a file that somebody else may have written, to be read: no link, and nothing that would hold us up, as a
+// pipe does.
+func Open(root *os.Root, name string) (f *os.File, info fs.FileInfo, err error) {
+	if info, err = root.Lstat(name); err == nil {
+		err = regular(info)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if f, err = root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0); err != nil {
+		return nil, nil, err
+	}
+	if info, err = f.Stat(); err == nil { // another one may stand there by now
+		err = regular(info)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, f.Close())
+	}
+	return f, info, nil
+}
+
+// ErrSpecial is what is not a file of bytes.
+var ErrSpecial = errors.New("not a regular file")
+
+func regular(info fs.FileInfo) error {
+	switch mode := info.Mode(); {
+	case mode.IsRegular():
+		return nil
+	case mode&fs.ModeSymlink != 0:
+		return fmt.Errorf("%w: a symbolic link, which is not followed", ErrSpecial)
+	case mode.IsDir():
+		return fmt.Errorf("%w: a folder", ErrSpecial)
+	}
+	return ErrSpecial
 }

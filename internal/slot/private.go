@@ -13,9 +13,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
+	"ralph/internal/copyfile"
 	"ralph/internal/git"
 )
 
@@ -265,26 +265,9 @@ const (
 	maxIndex = 512 << 20
 )
 
-// openTheirs opens a file that an agent may have written: nothing out of the slot, and nothing
-// that would hold us up, as a pipe does.
-func openTheirs(root *os.Root, name string) (*os.File, fs.FileInfo, error) {
-	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, nil, err
-	}
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = fs.ErrInvalid
-	}
-	if err != nil {
-		f.Close()
-	}
-	return f, info, err
-}
-
 // read is the text of a file of an agent's, "" if it is none.
 func read(root *os.Root, name string) string {
-	f, _, err := openTheirs(root, name)
+	f, _, err := copyfile.Open(root, name)
 	if err != nil {
 		return ""
 	}
@@ -298,7 +281,7 @@ func read(root *os.Root, name string) string {
 
 // copyOut copies an index of an agent's, with its time: see git.CopyIndex.
 func copyOut(to string, root *os.Root, name string) error {
-	f, info, err := openTheirs(root, name)
+	f, info, err := copyfile.Open(root, name)
 	if err != nil {
 		return err
 	}
