@@ -29,7 +29,7 @@ func TestRejectedWorkThatAPersonAcceptsNeedsNoAgent(t *testing.T) {
 		t.Run(string(was), func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			w.plan("group", "a in group prio 9", "b", "after-a after a")
+			w.plan("group feature f", "a in group prio 9 feature f", "b", "after-a after a")
 			c := w.claim("a")
 			w.reject(c, event.RejectedTampering, retries)
 			before := w.task("a")
@@ -39,9 +39,9 @@ func TestRejectedWorkThatAPersonAcceptsNeedsNoAgent(t *testing.T) {
 			check.Equal(t, "the group", dag.Pending, w.task("group").Status)
 			w.sound()
 
-			// It comes before all others, also while agents are rate-limited, survives the death of its run, and is what it
-			// was if it does not pass.
-			again, _ := w.next(dag.ClaimOptions{Skip: dag.Skip{Agent: "fake", Agents: []string{"fake"}}})
+			// It comes before all others, also while agents are rate-limited or budgets used up, survives the death of its
+			// run, and is what it was if it does not pass.
+			again, _ := w.next(dag.ClaimOptions{Skip: dag.Skip{Agent: "fake", Agents: []string{"fake"}, Features: []string{"f"}}})
 			check.That(t, again.Resume && again.Resumed.ID == c.Attempt && again.Resumed.Accepted == was, "got %+v", again)
 			w.reclaim("a", dag.ReclaimOptions{Unverified: c.Attempt})
 			again = w.take("a", dag.ClaimOptions{Finished: true})

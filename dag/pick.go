@@ -178,8 +178,11 @@ func (p *picker) first(rows iter.Seq[*db.Row], limit int) bool {
 // available says whether a claim may take the task now, and reserves the locks of the first that it may not.
 func (p *picker) available(w waiting) bool {
 	skip := p.opts.Skip
-	limited := slices.Contains(skip.Agents, w.agent) && (!w.finished || !p.g.acceptedWork(w.n))
-	if p.why.Limited = p.why.Limited || limited; limited || slices.Contains(skip.Tasks, w.id) || slices.Contains(p.features, w.feature) {
+	limited, spent := slices.Contains(skip.Agents, w.agent), slices.Contains(p.features, w.feature)
+	if (limited || spent) && w.finished && p.g.acceptedWork(w.n) { // it needs nobody
+		limited, spent = false, false
+	}
+	if p.why.Limited = p.why.Limited || limited; limited || spent || slices.Contains(skip.Tasks, w.id) {
 		p.why.Skipped = true
 		return false
 	}
