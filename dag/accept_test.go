@@ -122,21 +122,18 @@ func TestWhatCameAfterRejectedWorkCounts(t *testing.T) {
 		w.reject(first[title], event.RejectedTampering, retries)
 	}
 	w.reject(w.claim("later"), event.RejectedTampering, 9)
-	check.Err(t, "an earlier attempt", "is no longer the last attempt", w.refused(dag.ErrRefused, func(g *dag.Graph) error {
-		return g.AcceptRejected(w.id("later"), first["later"].Attempt, dag.NewMerge{}, "")
-	}))
 	release := func(title string, r dag.Release) {
 		c := w.claim(title)
 		r.Outcome = event.AttemptReleased
 		w.update(func(g *dag.Graph) error { return g.Release(c, r) })
 	}
 	release("finished", dag.Release{Finished: true})
-	check.Err(t, "later work", "is finished, and is verified next", w.refused(dag.ErrRefused, func(g *dag.Graph) error { return acceptRejected(g, w.id("finished")) }))
+	check.Err(t, "later work", "is finished, and is verified next", w.refused(dag.ErrRefused, func(g *dag.Graph) error { return accept(g, w.id("finished")) }))
 	w.person(finish, "finished")
 	w.person(reset, "reset")
 	w.pass(time.Minute)
 	release("reset", dag.Release{})
-	check.Err(t, "what was reset", "no work of ", w.refused(dag.ErrRefused, func(g *dag.Graph) error { return acceptRejected(g, w.id("reset")) }))
+	check.Err(t, "what was reset", "no work of ", w.refused(dag.ErrRefused, func(g *dag.Graph) error { return accept(g, w.id("reset")) }))
 
 	// It waits for nothing, and all that contains it is open again, although another task in there failed.
 	w.person(reset, "open")
@@ -144,7 +141,7 @@ func TestWhatCameAfterRejectedWorkCounts(t *testing.T) {
 	w.wantStatuses(map[string]dag.Status{"top": dag.Failed, "group": dag.Pending})
 	release("waits", dag.Release{NotBefore: w.clock().Add(time.Hour), Wait: "a rate limit"})
 	for _, title := range []string{"waits", "deep"} {
-		w.update(func(g *dag.Graph) error { return acceptRejected(g, w.id(title)) })
+		w.update(func(g *dag.Graph) error { return accept(g, w.id(title)) })
 		c := w.take(title, dag.ClaimOptions{Finished: true})
 		check.Equal(t, "resumed", first[title].Attempt, c.Resumed.ID)
 	}
