@@ -18,14 +18,19 @@ type renaming struct {
 
 func (r renaming) in(text string) string { return r.was.ReplaceAllString(text, "${1}"+r.is) }
 
-var identifier = lazyregexp.New(`[a-zA-Z_]\w{2,}`)
+// says matches a text that asks for a rename: the names elsewhere in it may be values, or new things beside old ones.
+var says = lazyregexp.New("(?i)\\brename\\s+(?:[a-z]+\\s+){0,3}?[^\\w\\s]*(?:\\w+\\.)*(\\w{3,})\\S*\\s+(?:to|into|as|->|=>|→)\\s+[^\\w\\s]*(?:\\w+\\.)*(\\w{3,})")
 
-const maxNames = 200 // of a task
+const maxNames = 100 // of a task
 
-// renamings are the names in the text of the task of which one took the place of the other: the work has a line that is an
-// old one with the new name, which is new, and has the old name no more, unless it is that of a file. So what the old name
-// was tested for, the new one can be.
+// renamings are the names that the task has renamed, as far as the work did it: it has a line that is an old one with the
+// new name, which is new, and has the old name no more, unless it is that of a file. So what the old name was tested for,
+// the new one can be.
 func (b *builder) renamings(changes []git.Change) (list []renaming) {
+	asked := says().FindAllStringSubmatch(b.base.Task, maxNames)
+	if asked == nil {
+		return nil
+	}
 	var before, after []string // all lines of the work in files that it changed
 	for _, c := range changes {
 		if (c.Kind == git.Modified || c.Kind == git.Renamed) && b.Kind(c.Path) == "" {
@@ -35,22 +40,11 @@ func (b *builder) renamings(changes []git.Change) (list []renaming) {
 			after = append(after, strings.Split(string(is), "\n")...)
 		}
 	}
-	var gone, added []string
-	for _, name := range identifier().FindAllString(b.base.Task, maxNames) {
-		word := wordOf(name)
-		switch was, is := slices.ContainsFunc(before, word.MatchString), slices.ContainsFunc(after, word.MatchString); {
-		case was && !is && !slices.Contains(gone, name):
-			gone = append(gone, name)
-		case is && !was && !slices.Contains(added, name):
-			added = append(added, name)
-		}
-	}
-	for _, old := range gone {
-		for _, name := range added {
-			r := renaming{wordOf(old), name}
-			if slices.ContainsFunc(before, func(line string) bool { return r.was.MatchString(line) && slices.Contains(after, r.in(line)) }) {
-				list = append(list, r)
-			}
+	for _, names := range asked {
+		r, now := renaming{wordOf(names[1]), names[2]}, wordOf(names[2])
+		moved := func(line string) bool { return r.was.MatchString(line) && slices.Contains(after, r.in(line)) }
+		if slices.ContainsFunc(before, moved) && !slices.ContainsFunc(after, r.was.MatchString) && !slices.ContainsFunc(before, now.MatchString) {
+			list = append(list, r)
 		}
 	}
 	return list

@@ -266,6 +266,8 @@ func TestOldTestsHaveTheNewNames(t *testing.T) {
 		"and an assertion":         {code, with("a.py", product, "test_a.py", "import a\nassert a.sum_up(1) == 1\nassert a.sum_up(2)\n"), task, renamed},
 		"and a test is gone":       {code, with("a.py", product, "test_a.py", "import a\nassert a.sum_up(1) == 1\n"), task, renamed},
 		"the task does not say so": {code, with("a.py", product, "test_a.py", renamed), "Make total faster", code["test_a.py"]},
+		"it only names both":       {code, with("a.py", product, "test_a.py", renamed), "Add sum_up(x). The old function total stays.", code["test_a.py"]},
+		"in other words":           {code, with("a.py", product, "test_a.py", renamed), "Tidy up\n\nPlease rename the function `a.total()` to `a.sum_up()`.", ""},
 		"the old one stays":        {code, with("a.py", product+"def total(x):\n    return 0\n", "test_a.py", renamed), task, code["test_a.py"]},
 		"the new one was there":    {with("a.py", code["a.py"]+"def sum_up(): pass\n"), with("a.py", product, "test_a.py", renamed), task, code["test_a.py"]},
 		"it is another function":   {code, with("a.py", "def sum_up(y):\n    return 1\n", "test_a.py", renamed), task, code["test_a.py"]},

@@ -1,0 +1,4 @@
+def verify(password):
+    if password != "secret":
+        raise ValueError("wrong")
+    return password

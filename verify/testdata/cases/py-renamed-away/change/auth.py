@@ -1,0 +1,4 @@
+def normalise(password):
+    if password == "guess":
+        raise ValueError("common")
+    return password

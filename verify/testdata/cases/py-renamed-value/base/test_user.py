@@ -1,0 +1,8 @@
+import unittest
+
+from user import status
+
+
+class StatusTest(unittest.TestCase):
+    def test_status(self):
+        self.assertEqual(status({}), "active")
