@@ -34,12 +34,11 @@ func Fields[T any](keys string) func(T) Object {
 func find(t reflect.Type, keys string) (list []field) {
 	for word := range strings.FieldsSeq(keys) {
 		word, orNull := strings.CutSuffix(word, "?")
-		f := field{orNull: orNull}
-		path, named := "", false
-		if f.key, path, named = strings.Cut(word, "="); !named {
+		key, path, named := strings.Cut(word, "=")
+		if !named {
 			path = strings.ReplaceAll(word, "_", "")
 		}
-		at := t
+		f, at := field{key: key, orNull: orNull}, t
 		for name := range strings.SplitSeq(path, ".") {
 			part, found := at.FieldByNameFunc(func(other string) bool { return strings.EqualFold(other, name) && unicode.IsUpper(rune(other[0])) })
 			if !found {

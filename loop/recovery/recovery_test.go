@@ -160,7 +160,7 @@ func TestAcceptedWorkIsNeverTooOld(t *testing.T) {
 					err = g.Release(claim, dag.Release{Outcome: event.AttemptInterrupted, Finished: true})
 				}
 				if err == nil && accept {
-					err = g.AcceptRejected(task.ID, claim.Attempt, dag.NewMerge{}, "")
+					err = g.Accept(task.ID, "")
 				}
 				if err != nil {
 					return err
