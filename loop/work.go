@@ -133,7 +133,7 @@ func (r *Runner) try(ctx context.Context, claim dag.Claim, j *attempt.Job, in **
 		return attempt.Result{Decision: d}, nil
 	}
 	if want := j.Task.ExpectRed; want != "" && !slices.Contains(j.Verify.Gates, want) && !j.Verify.Skip { // no agent could do that
-		return attempt.Result{Decision: policy.Decision{Action: policy.Fail, Outcome: event.AttemptError, Reason: verify.UnknownGate(want, j.Verify.Gates)}}, nil
+		return attempt.Result{Decision: policy.Decision{Action: policy.Fail, Outcome: event.AttemptError, Reason: fmt.Sprintf("expect-red: %s; name one with ralph task update %s --expect-red GATE", verify.UnknownGate(want, j.Verify.Gates), j.Task.ID)}}, nil
 	}
 	ports := attempt.Ports{
 		Record: recorder{store: r.opts.Graph.Store, claim: claim, folder: j.Place.Folder, live: r.live},

@@ -220,7 +220,11 @@ func decideChecked(f Facts) Decision {
 		}
 		reason := fmt.Sprintf("gate %q: %s", g.Command, g.Exit)
 		if g.ExpectRed { // there is nothing to repair
-			return reject(event.RejectedGate, reason+", but the work has to make it fail\n"+g.Tail)
+			but := ", but the work has to make it fail"
+			if !g.Passed && !g.Killed {
+				but = ", as before the work, which has to make it fail otherwise"
+			}
+			return reject(event.RejectedGate, reason+but+"\n"+g.Tail)
 		}
 		if f.Session.Repairs < f.Rules.RepairRounds && !f.Session.None && f.Turn.Over == nil {
 			return Decision{Action: Reprompt, Say: AskRepair, Reason: reason, Gate: &f.Work.Gates[i]}
