@@ -3,9 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"ralph/internal/jsonval"
 	"ralph/internal/project"
@@ -36,18 +38,19 @@ func runConfigShow(_ context.Context, a *app, o plainOptions) error {
 	if o.JSON {
 		return a.printJSON(loaded.Settings())
 	}
-	t, paint := &term.Table{Width: a.width, Wrap: true}, a.palette()
+	var rows []settingRow
 	for _, s := range loaded.Settings() {
 		value, err := jsonval.Marshal(s.Value)
 		if err != nil {
 			return fmt.Errorf("show %s: %w", s.Key, err)
 		}
+		row := settingRow{term.Line(s.Key), term.Line(string(value)), term.Line(s.Origin)}
 		if a.width > 0 {
-			s.Origin = shortPath(s.Origin, p.Root, a.getenv("HOME"))
+			row.origin = shortPath(row.origin, p.Root, a.getenv("HOME"))
 		}
-		t.Add(term.Cell{Text: s.Key, Paint: paint.Cyan}, term.Cell{Text: s.Origin, Paint: paint.Dim}, term.Cell{Text: string(value)})
+		rows = append(rows, row)
 	}
-	return written(fmt.Fprint(a.stdout, t))
+	return written(io.WriteString(a.stdout, settingsText(rows, a.palette(), a.width)))
 }
 
 // shortPath is a path as people write it, below the project or the home folder.
@@ -58,6 +61,63 @@ func shortPath(path, root, home string) string {
 		}
 	}
 	return path
+}
+
+type settingRow struct{ key, value, origin string }
+
+// usualValue is how wide a value is as a rule, and narrowest how wide it may be
+// everywhere.
+const (
+	usualValue = 24
+	narrowest  = 12
+)
+
+// settingsText aligns settings. On a terminal a long value is wrapped; elsewhere a setting is
+// one line that does not depend on the values of others.
+func settingsText(rows []settingRow, p term.Palette, width int) string {
+	keys, origins, values := 0, 0, 0
+	for _, r := range rows {
+		keys, origins, values = max(keys, term.Width(r.key)), max(origins, term.Width(r.origin)), max(values, term.Width(r.value))
+	}
+	wide := usualValue
+	if width > 0 {
+		wide = min(max(width-keys-origins-4, narrowest), values)
+	}
+	var b strings.Builder
+	for _, r := range rows {
+		lines := []string{r.value}
+		if width > 0 {
+			lines = pieces(r.value, wide)
+		}
+		for i, line := range lines {
+			if i > 0 {
+				fmt.Fprintf(&b, "%s  %s\n", strings.Repeat(" ", keys), strings.TrimRight(line, " "))
+				continue
+			}
+			pad := func(s string, to int) string { return strings.Repeat(" ", max(to-term.Width(s), 0)) }
+			fmt.Fprintf(&b, "%s%s  %s%s  %s\n", p.Cyan(r.key), pad(r.key, keys), line, pad(line, wide), p.Dim(r.origin))
+		}
+	}
+	return b.String()
+}
+
+// pieces breaks a value into lines that fit, after a comma or a blank if there is one.
+func pieces(text string, width int) []string {
+	var lines []string
+	for term.Width(text) > width {
+		end, used := 0, 0
+		for i, r := range text {
+			if used += term.Width(string(r)); used > width && i > 0 {
+				break
+			}
+			end = i + utf8.RuneLen(r)
+		}
+		if at := strings.LastIndexAny(text[:end], ", "); at > 0 {
+			end = at + 1
+		}
+		lines, text = append(lines, text[:end]), text[end:]
+	}
+	return append(lines, text)
 }
 
 // suggestKey is the hint for an unknown key: the same name in another section, or the
