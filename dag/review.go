@@ -29,7 +29,8 @@ SELECT r.round, t.created_at FROM tasks t JOIN reviews r ON r.task = t.n WHERE t
 	nextRoundSQL = `
 SELECT CASE WHEN max(r.task IS NULL) THEN 1 WHEN count(*) > 0 THEN :round + 1 ELSE 0 END FROM tasks t LEFT JOIN reviews r ON r.task = t.n
 WHERE t.feature = :feature AND t.finished_at > :since AND coalesce(r.round, 0) = 0
-    AND EXISTS (SELECT 1 FROM attempts a WHERE a.task = t.n AND a.files <> '[]');`
+    AND (EXISTS (SELECT 1 FROM attempts a WHERE a.task = t.n AND a.files <> '[]')
+        OR EXISTS (SELECT 1 FROM merges m WHERE m.task = t.n AND m.state = 'landed'));` // the files of an attempt that died are not stored
 	insertReviewSQL = `INSERT INTO reviews (task, focus, round) SELECT n, :focus, :round FROM tasks WHERE id = :id;`
 )
 
