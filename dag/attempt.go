@@ -95,13 +95,20 @@ const (
 	attemptSelect = `SELECT ` + attemptColumns + ` FROM attempts a JOIN runs r ON r.n = a.run `
 	attemptsSQL   = attemptSelect + `WHERE a.task = +:task ORDER BY a.n;`
 	attemptSQL    = attemptSelect + `WHERE a.id = :id;`
-	openSQL       = attemptSelect + `WHERE a.ended_at IS NULL ORDER BY a.n;`
+	tamperedSQL   = attemptSelect + `JOIN tasks t ON t.n = a.task
+WHERE a.rejected = 'tampering' AND a.slot IS NULL AND a.accepted IS NULL AND a.tree IS NOT NULL AND a.tree_after IS NOT NULL AND t.status <> 'done'
+ORDER BY a.n DESC LIMIT 20;`
+	openSQL = attemptSelect + `WHERE a.ended_at IS NULL ORDER BY a.n;`
 )
 
 // Attempts lists the attempts at a task, oldest first.
 func (g *Graph) Attempts(t Task) ([]Attempt, error) {
 	return db.All(g.tx, attemptsSQL, scanAttempt, ":task", t.N)
 }
+
+// Tampered lists the attempts that were rejected for what they did to tests, newest first, unless somebody accepted the work or
+// the task is done. Nothing takes their changes out of the project's own folder.
+func (g *Graph) Tampered() ([]Attempt, error) { return db.All(g.tx, tamperedSQL, scanAttempt) }
 
 // OpenAttempts lists those that have not ended, or whose run died, oldest first.
 func (g *Graph) OpenAttempts() ([]Attempt, error) { return db.All(g.tx, openSQL, scanAttempt) }

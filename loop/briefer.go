@@ -91,6 +91,9 @@ func (b briefer) complete(ctx context.Context, j *attempt.Job, share float64) er
 			}
 		}
 		j.History.Attempts, _ = g.Attempts(t)
+		if len(b.opts.Verify.Gates)+len(t.Gates) > 0 {
+			j.History.Tampered, _ = g.Tampered()
+		}
 		if j.Review, _ = g.Review(t); j.Review != nil {
 			j.Drift.Unchanged, j.Drift.NoProgress = 0, 0 // it changes nothing
 			if j.Review.Tree != "" {

@@ -65,6 +65,7 @@ func TestMigrationsAreOnlyAppended(t *testing.T) {
 		"003_counts.sql":       "a906388ad1db612a1174c891cd546c299004b7e34ee9805f73a5192afb7a3171",
 		"004_parallel.sql":     "b70aa48e4cbf959ffc25d891428a5dbbbf1a4a2e66c67377271f5ef914a60205",
 		"005_verification.sql": "06a7af3d01d173f38515d66336f3100366b16da35d2b6a98bf51f143ead7fb43",
+		"006_rejected.sql":     "2bfee6792d96b07f471a33c87fec203c75e0fac333357bf6146abaac04a9627e",
 	}
 	check.Equal(t, "sums of migrations (add one, and its sum here, instead of editing)", applied, fingerprint(t, "migrations"))
 }

@@ -81,7 +81,7 @@ func (e *evidence) look(ctx context.Context) error {
 // no task is to blame that nothing can be compared with them.
 func (e *evidence) dropMissing(ctx context.Context) error {
 	trees, h := []string{e.base.Tree}, &e.job.History
-	for _, at := range h.Attempts {
+	for _, at := range slices.Concat(h.Attempts, h.Tampered) {
 		trees = append(trees, at.Tree, at.TreeAfter)
 	}
 	trees = slices.DeleteFunc(trees, func(id string) bool { return id == "" || id == e.tree })
@@ -102,7 +102,7 @@ func (e *evidence) dropMissing(ctx context.Context) error {
 	if gone(h.Finished) {
 		h.Finished.Tree, h.Finished.TreeAfter = e.base.Tree, ""
 	}
-	h.Attempts = slices.DeleteFunc(slices.Clone(h.Attempts), gone)
+	h.Attempts, h.Tampered = slices.DeleteFunc(slices.Clone(h.Attempts), gone), slices.DeleteFunc(h.Tampered, gone)
 	return nil
 }
 

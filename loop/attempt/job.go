@@ -89,6 +89,7 @@ type History struct {
 	Base     *Base         // nil at the task's first attempt
 	Attempts []dag.Attempt // at the task, in order, with this one
 	Finished dag.Attempt   // the one whose work is only verified
+	Tampered []dag.Attempt // rejected for what they did to tests, which may still be in the folder; newest first
 	Changed  []string      // files that the run's last attempts changed
 }
 

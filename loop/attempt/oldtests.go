@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"ralph/internal/git"
+	"ralph/internal/human"
 	"ralph/internal/seq"
 	"ralph/verify"
 	"ralph/verify/suite"
@@ -35,17 +36,22 @@ func (a *attempt) oldTests(ctx context.Context, now string) (ran bool, err error
 		return false, nil
 	}
 	work := cmp.Or(a.evidence.candidate, now)
-	plan, changes, err := a.evidence.plan(ctx, now, work, a.prevented())
+	plan, err := a.evidence.plan(ctx, now, work, a.prevented())
 	if err != nil || len(plan.Changed) == 0 {
 		return false, err
+	}
+	why := "the work changes what checks it"
+	if len(plan.left) > 0 {
+		why = human.List(plan.left, 5) + ": still as work left it that was rejected for tampering"
+		a.warn(a.job.Task.ID, why+"; what was there before that checks this task, until somebody takes it out of the folder or accepts that work")
 	}
 	checks := slices.DeleteFunc(slices.Clone(w.Gates), func(g verify.Check) bool { return !plan.Tells(g.Command, g.Before != nil && g.Before.Passed) })
 	unknown := errors.New("no gate can be run with the files from before it")
 	if len(checks) > 0 {
-		w.Doubt.Failed, unknown, err = a.compareOld(ctx, plan, changes, work, checks)
+		w.Doubt.Failed, unknown, err = a.compareOld(ctx, plan, work, checks)
 	}
 	if unknown != nil && err == nil {
-		a.warn(a.job.Task.ID, "the work changes what checks it, and whether it passes without these changes is not known: "+unknown.Error())
+		a.warn(a.job.Task.ID, why+", and whether the work passes without these changes is not known: "+unknown.Error())
 	}
 	if len(w.Doubt.Failed) > 0 {
 		w.Doubt.Files, w.Doubt.Hunks = seq.Map(plan.Changed, func(c git.Change) string { return c.Path }), verify.Hunks(plan.Changed)
@@ -55,18 +61,19 @@ func (a *attempt) oldTests(ctx context.Context, now string) (ran bool, err error
 
 // compareOld runs gates in a copy of the work. Unknown is why that says nothing.
 func (a *attempt) compareOld(
-	ctx context.Context, plan suite.Plan, changes []git.Change, work string, checks []verify.Check,
+	ctx context.Context, plan oldPlan, work string, checks []verify.Check,
 ) (failed []verify.Result, unknown, err error) {
 	edits := seq.Map(plan.Edits, func(e suite.Edit) git.Edit { return git.Edit(e) })
-	said, unknown, err := a.inCopy(ctx, work, edits, checks, withOldTests)
+	said, unknown, err := a.inCopy(ctx, plan.base, work, edits, checks, withOldTests)
 	if said == nil || unknown != nil || err != nil {
 		return nil, unknown, err
 	}
 	// The copy may be to blame. New tests that fail there do not show that alone: they may do so on purpose.
 	checks = slices.DeleteFunc(checks, func(c verify.Check) bool { return c.Command != said.Command })
-	control, unknown, err := a.inCopy(ctx, work, nil, checks, inACopy)
-	if before := checks[0].Before; control != nil && err == nil && before != nil && before.Passed {
-		control, unknown, err = a.inCopy(ctx, work, undone(changes), checks, asBefore)
+	// Nor is this task to blame if what was left in the folder fails already.
+	control, unknown, err := a.inCopy(ctx, plan.base, work, nil, checks, inACopy)
+	if before := checks[0].Before; err == nil && (len(plan.left) > 0 || control != nil && before != nil && before.Passed) {
+		control, unknown, err = a.inCopy(ctx, plan.base, work, undone(plan.changes), checks, asBefore)
 	}
 	if control != nil {
 		unknown = fmt.Errorf("in a copy, gate %q fails without them, too: %s", control.Command, control.Exit)
@@ -90,11 +97,11 @@ func undone(changes []git.Change) (edits []git.Edit) {
 
 // inCopy runs gates in a copy of the work until one does not accept it, and returns what that said. Unknown is why the copy
 // cannot be made, or gates cannot be run there.
-func (a *attempt) inCopy(ctx context.Context, work string, edits []git.Edit, checks []verify.Check, why string) (said *verify.Result, unknown, err error) {
+func (a *attempt) inCopy(ctx context.Context, base, work string, edits []git.Edit, checks []verify.Check, why string) (said *verify.Result, unknown, err error) {
 	if a.ports.Copy == nil {
 		return nil, errors.New("there is no place for a copy of the work"), nil
 	}
-	gates, end, unknown := a.ports.Copy(ctx, a.evidence.base.Tree, work, edits)
+	gates, end, unknown := a.ports.Copy(ctx, base, work, edits)
 	for i := 0; i < len(checks) && unknown == nil && said == nil; i++ {
 		var res verify.Result
 		if res, unknown = a.again(ctx, gates, checks[i], why); unknown == nil && refuses(checks[i], res) {
@@ -126,19 +133,85 @@ func refuses(c verify.Check, in verify.Result) bool {
 
 func (a *attempt) verifyLog() string { return filepath.Join(a.job.Place.Folder, "verify.log") }
 
-// plan says what of the work checks it, and what to put back; and what the work changed.
-func (e *evidence) plan(ctx context.Context, now, work string, prevented bool) (plan suite.Plan, changes []git.Change, err error) {
-	changes, _, err = e.changes(ctx, now, prevented)
-	if err != nil || len(changes) == 0 {
-		return plan, changes, err
+// oldPlan says what of the work checks it, and what to put back.
+type oldPlan struct {
+	suite.Plan
+	base    string       // the tree that has it
+	changes []git.Change // from there to the work
+	left    []string     // the files among them that others left so
+}
+
+func (e *evidence) plan(ctx context.Context, now, work string, prevented bool) (p oldPlan, err error) {
+	if p.changes, _, err = e.changes(ctx, now, prevented); err != nil {
+		return p, err
 	}
-	before, after, end := git.Contents(ctx, e.job.Place.Project, e.Objects, e.base.Tree, work, maxTestFile)
+	left, err := e.beforeOthers(ctx, &p)
+	if err != nil || len(p.changes) == 0 && len(left) == 0 {
+		return p, err
+	}
+	if len(left) > 0 {
+		all, err := e.compare(ctx, p.base, work)
+		if err != nil {
+			return p, err
+		}
+		p.changes = slices.DeleteFunc(p.changes, func(c git.Change) bool { return left[c.Path] || left[c.Old] })
+		p.changes = append(p.changes, slices.DeleteFunc(slices.Clone(all), func(c git.Change) bool { return !left[c.Path] && !left[c.Old] })...)
+	}
+	before, after, end := git.Contents(ctx, e.job.Place.Project, e.Objects, p.base, work, maxTestFile)
 	defer end()
-	s, err := e.suite(ctx, changes, before)
+	s, err := e.suite(ctx, p.changes, before)
 	if err == nil {
-		plan, err = s.Plan(changes, after)
+		p.Plan, err = s.Plan(p.changes, after)
 	}
-	return plan, changes, err
+	for _, c := range p.Changed {
+		if left[c.Path] || left[c.Old] {
+			p.left = append(p.left, c.Path)
+		}
+	}
+	return p, err
+}
+
+// beforeOthers sets the base to what the task began with, but for files that are as rejected work left them: these are as they
+// were before that work, because nobody accepted how it changed what checks others. It returns these files.
+func (e *evidence) beforeOthers(ctx context.Context, p *oldPlan) (map[string]bool, error) {
+	p.base = e.base.Tree
+	left := map[string]bool{}
+	if e.lane != nil { // a slot has only what landed
+		return left, nil
+	}
+	for _, at := range e.job.History.Tampered { // newest first, so that what was there before the first of them is put back
+		changes, err := e.compare(ctx, at.Tree, at.TreeAfter)
+		since, err2 := e.compare(ctx, at.TreeAfter, p.base)
+		if err = errors.Join(err, err2); err != nil {
+			return nil, err
+		}
+		changed := map[string]bool{}
+		for _, c := range since {
+			changed[c.Path], changed[c.Old] = true, true
+		}
+		before, _, end := git.Contents(ctx, e.job.Place.Project, e.Objects, at.Tree, at.TreeAfter, maxTestFile)
+		s, err := e.suite(ctx, changes, before)
+		end()
+		if err != nil {
+			return nil, err
+		}
+		changes = slices.DeleteFunc(slices.Clone(changes), func(c git.Change) bool {
+			return changed[c.Path] || c.Old != "" && changed[c.Old] || s.Kind(c.Path) == "" && s.Kind(c.Old) == ""
+		})
+		if len(changes) == 0 {
+			continue
+		}
+		if p.base, err = git.Edited(ctx, e.job.Place.Project, e.Objects, at.Tree, p.base, undone(changes)); err != nil {
+			return nil, err
+		}
+		for _, c := range changes {
+			left[c.Path] = true
+			if c.Old != "" {
+				left[c.Old] = true
+			}
+		}
+	}
+	return left, nil
 }
 
 // suite is what checked the work before it.
