@@ -102,9 +102,16 @@ func Edited(ctx context.Context, dir, objects, base, tree string, edits []Edit) 
 // description is what Take puts in the place of a large file.
 var description = lazyregexp.New(`^\d+ bytes, modified at \d+\n$`)
 
+// Described is an error: files of which a tree has no content, but only the size or the commit.
+type Described []string
+
+func (d Described) Error() string {
+	return "only the size or the commit is known of " + strings.Join(d, ", ")
+}
+
 // Extract writes the files of a tree that differ from those of another into a folder, and lists those that it does
 // not have. Both are trees that Take or Edited returned. What they only describe, a large file or a repository that
-// counts by its commit, is an error.
+// counts by its commit, is Described.
 func Extract(ctx context.Context, dir, objects, from, to, folder string) (gone []string, err error) {
 	s, err := openStore(ctx, dir, objects, from, to)
 	if err != nil {
@@ -121,6 +128,7 @@ func Extract(ctx context.Context, dir, objects, from, to, folder string) (gone [
 	defer root.Close()
 	b := &batch{}
 	defer b.end()
+	var described Described
 	for _, d := range diffs {
 		if d.Now.Mode == Nothing {
 			gone = append(gone, d.Path)
@@ -132,24 +140,32 @@ func Extract(ctx context.Context, dir, objects, from, to, folder string) (gone [
 		if err == nil {
 			err = b.extract(root, d)
 		}
+		if errors.Is(err, errDescribed) {
+			described, err = append(described, d.Path), nil
+		}
 		if err != nil {
 			return nil, fmt.Errorf("put back %s: %w", d.Path, err)
 		}
 	}
+	if len(described) > 0 {
+		return nil, described
+	}
 	return gone, nil
 }
+
+var errDescribed = errors.New("there is no content")
 
 // extract writes one file.
 func (b *batch) extract(root *os.Root, d Diff) error {
 	if d.Now.Mode == Gitlink {
-		return errors.New("only its commit is known")
+		return errDescribed
 	}
 	data, err := b.read(d.Now.ID, LargeFile)
 	if err != nil {
 		return err
 	}
 	if description().Match(data) {
-		return ErrTooLarge
+		return errDescribed
 	}
 	name := filepath.FromSlash(d.Path)
 	if err := root.MkdirAll(filepath.Dir(name), 0o700); err != nil {

@@ -102,7 +102,7 @@ func TestFilesOfARepositoryInsideAreEdited(t *testing.T) {
 	id, err := Edited(t.Context(), r.dir, r.objects(), was, is, []Edit{{Path: "other", From: "other"}})
 	check.OK(t, err)
 	_, err = Extract(t.Context(), r.dir, r.objects(), is, id, t.TempDir())
-	check.That(t, err != nil, "got no error for a commit of another repository")
+	check.Equal(t, "what is not known", error(Described{"other"}), err)
 }
 
 func TestWhatIsGoneCannotBeRestored(t *testing.T) {
@@ -122,15 +122,16 @@ func TestWhatIsGoneCannotBeRestored(t *testing.T) {
 func TestALargeFileIsNotRestored(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t)
-	r.write("data", "")
+	r.write("data", "", "more", "")
 	check.OK(t, os.Truncate(filepath.Join(r.dir, "data"), LargeFile+1))
+	check.OK(t, os.Truncate(filepath.Join(r.dir, "more"), LargeFile+1))
 	base := r.tree()
-	r.write("data", "small")
+	r.write("data", "small", "more", "small")
 	work := r.tree()
-	id, err := Edited(t.Context(), r.dir, r.objects(), base, work, []Edit{{Path: "data", From: "data"}})
+	id, err := Edited(t.Context(), r.dir, r.objects(), base, work, []Edit{{Path: "data", From: "data"}, {Path: "more", From: "more"}})
 	check.OK(t, err)
 	_, err = Extract(t.Context(), r.dir, r.objects(), work, id, t.TempDir())
-	check.That(t, errors.Is(err, ErrTooLarge), "got %v, want %v", err, ErrTooLarge)
+	check.Equal(t, "what is not known", error(Described{"data", "more"}), err)
 }
 
 // TestWhatIsPutBackIsNewer than anything that was made of it, by whole seconds; links lead nowhere else.

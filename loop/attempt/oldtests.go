@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"ralph/internal/git"
 	"ralph/internal/human"
@@ -102,6 +103,14 @@ func (a *attempt) inCopy(ctx context.Context, base, work string, edits []git.Edi
 		return nil, errors.New("there is no place for a copy of the work"), nil
 	}
 	gates, end, unknown := a.ports.Copy(ctx, base, work, edits)
+	if kept := git.Described(nil); errors.As(unknown, &kept) { // it must not keep the others from being put back
+		a.WarnOnce("put back "+strings.Join(kept, " "), human.List(kept, 5)+": too large to be put back, or a repository of its own; the old tests run with what the work left there")
+		if err := end(); err != nil {
+			return nil, nil, err
+		}
+		edits = slices.DeleteFunc(slices.Clone(edits), func(e git.Edit) bool { return slices.Contains(kept, e.Path) })
+		gates, end, unknown = a.ports.Copy(ctx, base, work, edits)
+	}
 	for i := 0; i < len(checks) && unknown == nil && said == nil; i++ {
 		var res verify.Result
 		if res, unknown = a.again(ctx, gates, checks[i], why); unknown == nil && refuses(checks[i], res) {
