@@ -246,6 +246,9 @@ func (e *evidence) unchanged(changes []git.Change, before suite.Read) suite.Read
 			return nil, err
 		}
 		defer root.Close()
+		if target, err := root.Readlink(path); err == nil {
+			return []byte(target), nil // as git has it
+		}
 		info, err := root.Stat(path)
 		switch {
 		case err != nil:

@@ -102,6 +102,11 @@ func (f *followed) direct(gate string) {
 func (f *followed) script(file, text, gate string, depth int) {
 	if !f.scripts[file] && depth < maxDepth {
 		f.scripts[file] = true
+		if target := path.Join(path.Dir(file), text); text != "" && !strings.ContainsAny(text, " \n") { // a link, or the name of a program
+			if text, there := f.text(target); there {
+				f.script(target, text, gate, depth+1)
+			}
+		}
 		f.commands(comment().ReplaceAllString(text, ""), gate, path.Dir(file), depth+1)
 	}
 }

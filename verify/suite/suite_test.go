@@ -161,6 +161,7 @@ func TestOldFilesArePutBack(t *testing.T) {
 		"a program is shadowed":   {files{"a_test.go": "a"}, files{"a_test.go": "a", "bin/go": "exit"}, "go test ./...", "bin/go", files{"bin/go": "-"}},
 		"a Makefile is shadowed":  {files{"Makefile": "test:\n\tgo test\n"}, files{"Makefile": "test:\n\tgo test\n", "GNUmakefile": "test:\n"}, "make test", "GNUmakefile", files{"GNUmakefile": "-"}},
 		"a script is emptied":     {files{"check.sh": "go test"}, files{"check.sh": "exit 0"}, "./check.sh", "check.sh", files{"check.sh": "go test"}},
+		"a script is a link":      {files{"check.sh": "impl/all", "impl/all": "go test\n"}, files{"check.sh": "impl/all", "impl/all": "go vet\n"}, "./check.sh", "impl/all", files{"impl/all": "go test\n"}},
 		"a script runs a new one": {files{"check.sh": "[ -f ci/local.sh ] && . ci/local.sh; go test"}, files{"check.sh": "[ -f ci/local.sh ] && . ci/local.sh; go test", "ci/local.sh": "exit 0"}, "./check.sh", "ci/local.sh", files{"ci/local.sh": "-"}},
 		"a new test ends the run": {files{"a_test.go": "a"}, files{"a_test.go": "a", "main_test.go": "func TestMain(m *testing.M) { os.Exit(0) }"}, "go test", "main_test.go", files{"main_test.go": "-"}},
 		"a new test comes along":  {files{"a_test.go": goTest}, files{"a_test.go": "package a", "b_test.go": "package b"}, "go test", "a_test.go", files{"a_test.go": goTest, "b_test.go": "-"}},
