@@ -208,11 +208,24 @@ func (s *Slot) dirtyLinks(ctx context.Context, w *Work, g git.Plumbing) error {
 			continue
 		}
 		changes, err := s.theirs(ctx, name, "--modified", "--others", "--exclude-standard")
-		if err != nil && !errors.Is(err, fs.ErrNotExist) || len(changes) > 0 {
+		if err != nil && !errors.Is(err, fs.ErrNotExist) || len(changes) > 0 || s.stray(name) {
 			w.Left = append(w.Left, git.Left{Path: name, Why: whySubmodule})
 		}
 	}
 	return nil
+}
+
+// stray says that there are files in a submodule that is not set up: git looks at none of them.
+func (s *Slot) stray(name string) bool {
+	copied := func(file string) bool {
+		file = strings.TrimSuffix(file, "/")
+		return git.Within(name, []string{file}) || git.Within(file, []string{name})
+	}
+	if _, err := os.Lstat(s.at(name + "/.git")); err == nil || slices.ContainsFunc(s.made.Copied, copied) {
+		return false
+	}
+	files, err := os.ReadDir(s.at(name))
+	return err == nil && len(files) > 0
 }
 
 // theirs lists files by the index of the agent's git in a folder. It is copied as a file: no git ever starts

@@ -256,15 +256,20 @@ func TestASubmoduleIsNotChanged(t *testing.T) {
 	r.git("config", "submodule.recurse", "true")
 	setup := 0
 	p := open(t, r, nil)
-	s, _ := take(t, p, 1, first)
+	s, at := take(t, p, 1, first)
 	check.Equal(t, "a submodule that is not set up", first, keep(t, s, first).Commit)
+	at.write("sub/l", "a file that only this slot has")
+	check.Equal(t, "left out, where it was not set up", []git.Left{{Path: "sub", Why: whySubmodule}}, keep(t, s, first).Left)
+	_, at = take(t, p, 1, first)
+	wantClean(t, at, first)
+	check.Equal(t, "files in it for the next task", "", at.sh("ls sub"))
 	p.o.Setup = func(ctx ctx, s *Slot) error {
 		setup++
 		repo{t, s.Top()}.sh("git config -f .git/modules/sub/config --unset core.fsmonitor || true") // it may run there, not elsewhere
 		repo{t, s.Top()}.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "update", "--init")
 		return nil
 	}
-	s, at := take(t, p, 1, first)
+	s, at = take(t, p, 1, first)
 	check.Equal(t, "its file", "l", at.text("sub/l"))
 	wantClean(t, at, first)
 	take(t, p, 1, first)
