@@ -75,7 +75,7 @@ func statusText(a *app, o report.Overview) string {
 	writeHeld(&b, a, p, o)
 	if len(o.Failed) > 0 {
 		b.WriteString(taskSection(a, "Failed", o.Failed))
-		b.WriteString("  try again with: ralph task reset --failed\n")
+		b.WriteString("  what helps: ralph task show ID; to have all of them done again: ralph task reset --failed\n")
 	}
 	if len(o.Features) > 0 {
 		b.WriteString("\nFeatures\n")

@@ -230,6 +230,9 @@ func Next(run string, o event.RunOutcome, list []Failed, more bool) []Step {
 	return slices.Concat([]Step{status, doctor}, failures)
 }
 
+// maxRemedies is for how many failed tasks what helps is listed.
+const maxRemedies = 5
+
 func afterFailures(run string, list []Failed, more bool) []Step {
 	if len(list) == 1 && !more {
 		return list[0].Next(run)
@@ -238,10 +241,16 @@ func afterFailures(run string, list []Failed, more bool) []Step {
 	for _, f := range list[:min(len(list), 1)] {
 		steps = append(steps, Step{"ralph logs " + f.Task, "what the agent did in the first that failed"})
 	}
-	if i := slices.IndexFunc(list, Failed.settles); i >= 0 {
-		steps = append(steps, list[i].remedy())
+	rest := more
+	for i, f := range list {
+		if rest = rest || !f.settles(); f.settles() && i < maxRemedies {
+			steps = append(steps, f.remedy())
+		}
 	}
-	if len(list) > 0 || more {
+	if len(list) == 0 && more {
+		steps = append(steps, Step{"ralph task list --status failed", "which tasks failed; ralph task show ID says what helps"})
+	}
+	if rest || len(list) > maxRemedies {
 		steps = append(steps, Step{"ralph task reset --failed && " + Continue(run), "let the failed tasks run again"})
 	}
 	return steps
@@ -262,8 +271,8 @@ func (f Failed) Next(run string) []Step {
 
 func (f Failed) remedy() Step { return Remedy(f.Rejected, f.Task, event.TaskFailed) }
 
-// settles says that the remedy leaves nothing to do: another attempt would only cost more.
+// settles says that another attempt like the last would only cost more, and that the remedy is what helps.
 func (f Failed) settles() bool {
 	command := f.remedy().Command
-	return command != "" && !strings.HasPrefix(command, "ralph task reset ")
+	return command != "" && command != "ralph task reset "+f.Task
 }

@@ -1,0 +1,24 @@
+package render_test
+
+import (
+	"testing"
+
+	"ralph/event"
+	"ralph/internal/render"
+	"ralph/internal/testing/check"
+)
+
+// TestWhatHelpsIsSaidForEveryRejection: to run tasks again would have their work done, and paid for, twice.
+func TestWhatHelpsIsSaidForEveryRejection(t *testing.T) {
+	t.Parallel()
+	commands := func(list ...render.Failed) (all []string) {
+		for _, s := range render.Next("r-1", event.OutcomeComplete, list, false) {
+			all = append(all, s.Command)
+		}
+		return all
+	}
+	one, two := render.Failed{Task: "t-1", Rejected: event.RejectedTampering}, render.Failed{Task: "t-2", Rejected: event.RejectedIncomplete}
+	check.Equal(t, "of two", []string{"ralph logs t-1", "ralph task accept t-1", "ralph task reset t-2 && ralph run t-2 --in-place"}, commands(one, two))
+	check.Equal(t, "of two and another", []string{"ralph logs t-1", "ralph task accept t-1", "ralph task reset --failed && ralph run --continue r-1"},
+		commands(one, render.Failed{Task: "t-3", Rejected: event.RejectedGate}))
+}
