@@ -95,6 +95,7 @@ func (g *Graph) takeBack(t node, c Claim, reason string) (Status, error) {
 		by, kind, outcome = ByFail, LogFailure, event.AttemptFailed
 	}
 	g.log(t.n, kind, reason)
+	g.tx.Do(overruledSQL, ":attempt", c.Resumed.ID, ":was", nil)
 	g.tx.Do(verifiedSQL, ":verification", "failed", ":n", t.n)
 	g.move(t, was, by)
 	return was, g.endAttempt(t.n, c, outcome, reason)

@@ -148,3 +148,59 @@ func TestWhatCameAfterRejectedWorkCounts(t *testing.T) {
 	check.Equal(t, "all that contains it", dag.Pending, w.task("top").Status)
 	w.sound()
 }
+
+// TestRejectedWorkIsInTheFolderUntilSomebodyAcceptsIt: what an attempt did to tests may mislead other tasks, until it is accepted or
+// part of what was checked when its task was done.
+func TestRejectedWorkIsInTheFolderUntilSomebodyAcceptsIt(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	titles := []string{"failed", "retried", "accepted", "refused", "repaired", "by-hand", "reset", "deleted", "own", "own-again", "red", "slot", "no-tree", "no-end", "other"}
+	w.plan(titles...)
+	name := map[string]string{}
+	tamper := func(title string, slots bool, as event.Rejection, n dag.Note) {
+		c := w.take(title, dag.ClaimOptions{Scope: dag.Scope{Task: w.id(title)}, Slots: slots})
+		name[c.Attempt] = title
+		w.update(func(g *dag.Graph) error { return g.NoteAttempt(c.Attempt, n) })
+		w.reject(c, as, 1)
+	}
+	trees := dag.Note{Tree: "1", TreeAfter: "2"}
+	for _, title := range titles[:len(titles)-5] {
+		tamper(title, false, event.RejectedTampering, trees)
+	}
+	tamper("red", false, event.RejectedGate, trees)
+	tamper("slot", true, event.RejectedTampering, trees)
+	tamper("no-tree", false, event.RejectedTampering, dag.Note{TreeAfter: "2"})
+	tamper("no-end", false, event.RejectedTampering, dag.Note{Tree: "1"})
+
+	for _, title := range []string{"accepted", "refused"} {
+		w.update(func(g *dag.Graph) error { return accept(g, w.id(title)) })
+		c := w.take(title, dag.ClaimOptions{Finished: true})
+		if title == "refused" {
+			w.reject(c, event.RejectedGate, 9)
+			continue
+		}
+		w.update(func(g *dag.Graph) error { return g.Complete(c, "passed") })
+		w.person(reset, title)
+	}
+	w.work("repaired")
+	w.person(finish, "by-hand")
+	w.pass(time.Minute)
+	w.person(reset, "reset")
+	w.work("reset")
+	w.person(reset, "own-again")
+	w.claim("own-again")
+	w.claim("own")
+	deleted := w.id("deleted")
+	w.update(func(g *dag.Graph) error { return g.Delete(deleted) })
+
+	left := func(title string) (list []string) {
+		of := w.task(title)
+		for _, at := range get(w, func(g *dag.Graph) ([]dag.Attempt, error) { return g.Tampered(of) }) {
+			list = append(list, name[at.ID])
+		}
+		return list
+	}
+	check.Equal(t, "for another task", []string{"own-again", "own", "deleted", "reset", "refused", "retried", "failed"}, left("other"))
+	check.Equal(t, "for one with such attempts", []string{"own-again", "deleted", "reset", "refused", "retried", "failed"}, left("own"))
+	check.Equal(t, "for one that was reset", []string{"own-again", "own", "deleted", "reset", "refused", "retried", "failed"}, left("own-again"))
+}

@@ -95,8 +95,10 @@ const (
 	attemptSelect = `SELECT ` + attemptColumns + ` FROM attempts a JOIN runs r ON r.n = a.run `
 	attemptsSQL   = attemptSelect + `WHERE a.task = +:task ORDER BY a.n;`
 	attemptSQL    = attemptSelect + `WHERE a.id = :id;`
-	tamperedSQL   = attemptSelect + `JOIN tasks t ON t.n = a.task
-WHERE a.rejected = 'tampering' AND a.slot IS NULL AND a.accepted IS NULL AND a.tree IS NOT NULL AND a.tree_after IS NOT NULL AND t.status <> 'done'
+	// A task that is done was checked with all that its attempts did since it began.
+	tamperedSQL = attemptSelect + `LEFT JOIN tasks t ON t.n = a.task
+WHERE a.rejected = 'tampering' AND a.slot IS NULL AND a.accepted IS NULL AND a.tree IS NOT NULL AND a.tree_after IS NOT NULL
+    AND ((t.status = 'done' OR t.n = :task) AND a.started_at >= t.started_at) IS NOT TRUE
 ORDER BY a.n DESC LIMIT 20;`
 	openSQL = attemptSelect + `WHERE a.ended_at IS NULL ORDER BY a.n;`
 )
@@ -106,9 +108,11 @@ func (g *Graph) Attempts(t Task) ([]Attempt, error) {
 	return db.All(g.tx, attemptsSQL, scanAttempt, ":task", t.N)
 }
 
-// Tampered lists the attempts that were rejected for what they did to tests, newest first, unless somebody accepted the work or
-// the task is done. Nothing takes their changes out of the project's own folder.
-func (g *Graph) Tampered() ([]Attempt, error) { return db.All(g.tx, tamperedSQL, scanAttempt) }
+// Tampered lists the last attempts that were rejected for what they did to tests, newest first: what they changed in the project's own
+// folder may still be there when a task begins, and nobody accepted it. Its own attempts count if they are from before it was reset.
+func (g *Graph) Tampered(t Task) ([]Attempt, error) {
+	return db.All(g.tx, tamperedSQL, scanAttempt, ":task", t.N)
+}
 
 // OpenAttempts lists those that have not ended, or whose run died, oldest first.
 func (g *Graph) OpenAttempts() ([]Attempt, error) { return db.All(g.tx, openSQL, scanAttempt) }

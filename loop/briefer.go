@@ -91,9 +91,6 @@ func (b briefer) complete(ctx context.Context, j *attempt.Job, share float64) er
 			}
 		}
 		j.History.Attempts, _ = g.Attempts(t)
-		if len(b.opts.Verify.Gates)+len(t.Gates) > 0 {
-			j.History.Tampered, _ = g.Tampered()
-		}
 		if j.Review, _ = g.Review(t); j.Review != nil {
 			j.Drift.Unchanged, j.Drift.NoProgress = 0, 0 // it changes nothing
 			if j.Review.Tree != "" {
@@ -103,6 +100,9 @@ func (b briefer) complete(ctx context.Context, j *attempt.Job, share float64) er
 		shared, err := g.FeatureGates(t.Feature)
 		j.Verify.Gates = slices.Concat(b.opts.Verify.Gates, shared, t.Gates)
 		j.Verify.Own = len(j.Verify.Gates) - len(t.Gates)
+		if len(j.Verify.Gates) > 0 && err == nil {
+			j.History.Tampered, err = g.Tampered(t)
+		}
 		if j.Finished == nil {
 			j.Brief, err = gather(g, *b.opts, b.run.ID, t, j.History.Last())
 		}

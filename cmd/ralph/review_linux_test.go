@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -33,7 +34,8 @@ func newReviewed(t *testing.T, args []string) *place {
 // makes tasks of the same findings, once, and asks nobody again.
 func TestAKilledReviewIsNotPaidForTwice(t *testing.T) {
 	notRaced(t)
-	for place, args := range map[string][]string{"in this folder": {"run"}, "in slots": {"run", "--target", "main"}} {
+	slots := []string{"run", "--target", "main"}
+	for place, args := range map[string][]string{"in this folder": {"run"}, "in slots": slots, "in a slot that is gone": slots} {
 		for _, point := range []string{"K8", "K10", "K11"} {
 			t.Run(place+", "+point, func(t *testing.T) {
 				t.Parallel()
@@ -41,6 +43,14 @@ func TestAKilledReviewIsNotPaidForTwice(t *testing.T) {
 				p.dying(point, args...).wait(-1)
 				p.awaitGone()
 				check.Equal(t, "reviews", 1, p.entered("mark")["reviewed"])
+				if place == "in a slot that is gone" {
+					var slots []struct{ Path string }
+					p.json(&slots, "slots", "list")
+					check.That(t, len(slots) > 0, "no slots")
+					for _, s := range slots {
+						check.OK(t, os.RemoveAll(s.Path))
+					}
+				}
 				p.want(4, append(args, "--once")...) // the review, or, where that is stored, what it found
 				check.Equal(t, "reviews after the next run", 1, p.entered("mark")["reviewed"])
 				tasks := p.want(0, "task", "list", "--all").stdout
@@ -54,9 +64,17 @@ func TestAKilledReviewIsNotPaidForTwice(t *testing.T) {
 // TestAFeatureIsReviewedAlsoIfItsLastTaskWasSettledByRecovery, because its run died when the work had landed.
 func TestAFeatureIsReviewedAlsoIfItsLastTaskWasSettledByRecovery(t *testing.T) {
 	notRaced(t)
-	p := newReviewed(t, nil)
-	p.dying("K22", "run", "--target", "main").wait(-1)
-	p.awaitGone()
-	p.want(4, "run", "--target", "main", "--once")
-	check.Equal(t, "reviews", 1, p.entered("mark")["reviewed"])
+	for who, first := range map[string][]string{"the next run": nil, "ralph recover": {"recover"}} {
+		t.Run(who, func(t *testing.T) {
+			t.Parallel()
+			p := newReviewed(t, nil)
+			p.dying("K22", "run", "--target", "main").wait(-1)
+			p.awaitGone()
+			if first != nil {
+				p.want(0, first...)
+			}
+			p.want(4, "run", "--target", "main", "--once")
+			check.Equal(t, "reviews", 1, p.entered("mark")["reviewed"])
+		})
+	}
 }

@@ -131,13 +131,7 @@ func loopOptions(ctx context.Context, a *app, s *session, given runOptions, cont
 			return opts, fmt.Errorf("%w: verify.protect: %w", project.ErrConfig, err)
 		}
 	}
-	for _, r := range check.Reviewers {
-		if r = check.Reviewer(r); r.Agent == "" && o.Chosen.ExitStatus {
-			a.note("warning: nobody reviews features for %q: %s only runs scripts; name an agent in [[verify.reviewer]]", r.Focus, o.Chosen.Name)
-			continue
-		}
-		opts.Verify.Reviewers = append(opts.Verify.Reviewers, loop.Reviewer(r))
-	}
+	opts.Verify.Reviewers = reviewers(a, check, o.Chosen)
 	opts.Agents.Modelless = o.Modelless
 	opts.Verify.Opened = o.OpenedFolders()
 	opts.Host.Setup = setup(opts, o.Chosen.Preset, o.Sandbox)
@@ -349,6 +343,18 @@ func setup(opts loop.Options, chosen agents.Preset, sandbox *sandbox.Confiner) e
 	}
 	s.Verify = strings.Join(parts, "; ")
 	return s
+}
+
+// reviewers are those who look at features. One without an agent of its own has the chosen one.
+func reviewers(a *app, check project.VerifyConfig, chosen agents.Agent) (list []loop.Reviewer) {
+	for _, r := range check.Reviewers {
+		if r = check.Reviewer(r); r.Agent == "" && chosen.ExitStatus {
+			a.note("warning: nobody reviews features for %q: %s only runs scripts; name an agent in [[verify.reviewer]]", r.Focus, chosen.Name)
+			continue
+		}
+		list = append(list, loop.Reviewer(r))
+	}
+	return list
 }
 
 func jitter(d time.Duration) time.Duration {

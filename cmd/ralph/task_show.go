@@ -62,7 +62,7 @@ func workOf(ctx context.Context, a *app, s *session, g *dag.Graph, t dag.Task, a
 	var landed any
 	kept := ""
 	m, err := g.LandedWork(t)
-	if m.N > 0 {
+	if m.N > 0 && m.Candidate != m.Onto { // there was something to land
 		landed = jsonval.Object{"target", m.Target, "commit", m.Candidate, "at", m.EndedAt}
 		text = a.fieldLines("landed", fmt.Sprintf("on %s; see it: git show %s", render.Branch(m.Target), render.Commit(m.Candidate)))
 	}

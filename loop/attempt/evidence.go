@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"ralph/dag"
@@ -51,6 +52,9 @@ func (e *evidence) begin(ctx context.Context) error {
 	e.base = Base{Tree: e.tree}
 	if stored := e.job.History.Base; stored != nil {
 		e.base = *stored
+	}
+	if e.lane != nil {
+		e.job.History.Tampered = nil // a slot has only what landed
 	}
 	return e.dropMissing(ctx)
 }
@@ -265,7 +269,7 @@ func (e *evidence) tampering(ctx context.Context, changes []git.Change, now stri
 	}
 	before, after, end := git.Contents(ctx, e.job.Place.Project, e.Objects, e.base.Tree, now, maxTestFile)
 	defer end()
-	s, err := e.suite(ctx, changes, before)
+	s, err := e.suite(ctx, e.base.Tree, changes, before)
 	if err != nil {
 		return found, err
 	}
@@ -299,23 +303,34 @@ func (e *evidence) ownChanges(ctx context.Context, now string) ([]git.Change, er
 		return all, err
 	}
 	own, err := e.own(ctx, now)
-	return slices.DeleteFunc(all, func(c git.Change) bool { return !own[c.Path] && (c.Old == "" || !own[c.Old]) }), err
+	return slices.DeleteFunc(all, func(c git.Change) bool { return !own.has(c) }), err
 }
 
+// files is a set of paths.
+type files map[string]bool
+
+func filesOf(changes []git.Change) files {
+	f := files{}
+	for _, c := range changes {
+		f[c.Path] = true
+		if c.Old != "" {
+			f[c.Old] = true
+		}
+	}
+	return f
+}
+
+func (f files) has(c git.Change) bool { return f[c.Path] || f[c.Old] }
+
 // own are the files that changed while one of the task's attempts was under way.
-func (e *evidence) own(ctx context.Context, now string) (map[string]bool, error) {
-	own := map[string]bool{}
+func (e *evidence) own(ctx context.Context, now string) (files, error) {
+	own := files{}
 	for _, span := range e.spans(now) {
 		changes, err := e.compare(ctx, span[0], span[1])
 		if err != nil {
 			return nil, err
 		}
-		for _, c := range changes {
-			own[c.Path] = true
-			if c.Old != "" {
-				own[c.Old] = true
-			}
-		}
+		maps.Copy(own, filesOf(changes))
 	}
 	return own, nil
 }
@@ -336,7 +351,7 @@ func (e *evidence) stale(ctx context.Context, taken git.Taken, taking error) (st
 		return "", err
 	}
 	since, err := e.compare(ctx, e.finished, taken.Tree)
-	since = slices.DeleteFunc(since, func(c git.Change) bool { return !own[c.Path] && !own[c.Old] })
+	since = slices.DeleteFunc(since, func(c git.Change) bool { return !own.has(c) })
 	if err != nil || len(since) == 0 {
 		return "", err
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -64,17 +65,23 @@ func (a *attempt) oldTests(ctx context.Context, now string) (ran bool, err error
 func (a *attempt) compareOld(
 	ctx context.Context, plan oldPlan, work string, checks []verify.Check,
 ) (failed []verify.Result, unknown, err error) {
-	edits := seq.Map(plan.Edits, func(e suite.Edit) git.Edit { return git.Edit(e) })
-	said, unknown, err := a.inCopy(ctx, plan.base, work, edits, checks, withOldTests)
+	said, unknown, err := a.inCopy(ctx, plan.base, work, edits(plan.Plan), checks, withOldTests)
 	if said == nil || unknown != nil || err != nil {
 		return nil, unknown, err
 	}
-	// The copy may be to blame. New tests that fail there do not show that alone: they may do so on purpose.
+	// The copy may be to blame. New tests that fail there do not show that alone: they may do so on purpose. What it says of
+	// the project as it was before does, unless that was red already and does not say why.
 	checks = slices.DeleteFunc(checks, func(c verify.Check) bool { return c.Command != said.Command })
-	// Nor is this task to blame if what was left in the folder fails already.
 	control, unknown, err := a.inCopy(ctx, plan.base, work, nil, checks, inACopy)
-	if before := checks[0].Before; err == nil && (len(plan.left) > 0 || control != nil && before != nil && before.Passed) {
+	before, left := checks[0].Before, len(plan.left) > 0
+	if before != nil && !left {
+		checks[0].Result = *before
+	}
+	if err == nil && (left || control != nil && before != nil && (before.Passed || before.Failures != "")) {
 		control, unknown, err = a.inCopy(ctx, plan.base, work, undone(plan.changes), checks, asBefore)
+	}
+	if left && control != nil && verify.Worse(*control, *said) {
+		control = nil // others left it broken, and the work breaks more
 	}
 	if control != nil {
 		unknown = fmt.Errorf("in a copy, gate %q fails without them, too: %s", control.Command, control.Exit)
@@ -147,96 +154,85 @@ type oldPlan struct {
 	suite.Plan
 	base    string       // the tree that has it
 	changes []git.Change // from there to the work
-	left    []string     // the files among them that others left so
+	left    []string     // the files among them that rejected work left so
 }
 
 func (e *evidence) plan(ctx context.Context, now, work string, prevented bool) (p oldPlan, err error) {
-	if p.changes, _, err = e.changes(ctx, now, prevented); err != nil {
+	if p.changes, _, err = e.changes(ctx, now, prevented); err != nil || len(p.changes) == 0 {
 		return p, err
 	}
-	left, err := e.beforeOthers(ctx, &p)
-	if err != nil || len(p.changes) == 0 && len(left) == 0 {
-		return p, err
+	var left files
+	if p.base, left, err = e.beforeRejected(ctx); err == nil && len(left) > 0 {
+		concerned := filesOf(p.changes)
+		maps.Copy(concerned, left)
+		p.changes, err = e.compare(ctx, p.base, work)
+		p.changes = slices.DeleteFunc(p.changes, func(c git.Change) bool { return !concerned.has(c) })
 	}
-	if len(left) > 0 {
-		all, err := e.compare(ctx, p.base, work)
-		if err != nil {
-			return p, err
-		}
-		p.changes = slices.DeleteFunc(p.changes, func(c git.Change) bool { return left[c.Path] || left[c.Old] })
-		p.changes = append(p.changes, slices.DeleteFunc(slices.Clone(all), func(c git.Change) bool { return !left[c.Path] && !left[c.Old] })...)
-	}
-	before, after, end := git.Contents(ctx, e.job.Place.Project, e.Objects, p.base, work, maxTestFile)
-	defer end()
-	s, err := e.suite(ctx, p.changes, before)
 	if err == nil {
-		p.Plan, err = s.Plan(p.changes, after)
+		p.Plan, err = e.planOf(ctx, p.base, work, p.changes)
 	}
 	for _, c := range p.Changed {
-		if left[c.Path] || left[c.Old] {
+		if left.has(c) {
 			p.left = append(p.left, c.Path)
 		}
 	}
 	return p, err
 }
 
-// beforeOthers sets the base to what the task began with, but for files that are as rejected work left them: these are as they
-// were before that work, because nobody accepted how it changed what checks others. It returns these files.
-func (e *evidence) beforeOthers(ctx context.Context, p *oldPlan) (map[string]bool, error) {
-	p.base = e.base.Tree
-	left := map[string]bool{}
-	if e.lane != nil { // a slot has only what landed
-		return left, nil
-	}
+// beforeRejected is what the task began with, but for files that are still as rejected work left them: what of these checks work
+// is as before that, because nobody accepted it. It returns these files, too.
+func (e *evidence) beforeRejected(ctx context.Context) (base string, left files, err error) {
+	base, left = e.base.Tree, files{}
 	for _, at := range e.job.History.Tampered { // newest first, so that what was there before the first of them is put back
-		changes, err := e.compare(ctx, at.Tree, at.TreeAfter)
-		since, err2 := e.compare(ctx, at.TreeAfter, p.base)
-		if err = errors.Join(err, err2); err != nil {
-			return nil, err
-		}
-		changed := map[string]bool{}
-		for _, c := range since {
-			changed[c.Path], changed[c.Old] = true, true
-		}
-		before, _, end := git.Contents(ctx, e.job.Place.Project, e.Objects, at.Tree, at.TreeAfter, maxTestFile)
-		s, err := e.suite(ctx, changes, before)
-		end()
+		since, err := e.compare(ctx, at.TreeAfter, base)
 		if err != nil {
-			return nil, err
+			return "", nil, err
 		}
-		changes = slices.DeleteFunc(slices.Clone(changes), func(c git.Change) bool {
-			return changed[c.Path] || c.Old != "" && changed[c.Old] || s.Kind(c.Path) == "" && s.Kind(c.Old) == ""
-		})
-		if len(changes) == 0 {
-			continue
+		changes, err := e.compare(ctx, at.Tree, at.TreeAfter)
+		if err != nil {
+			return "", nil, err
 		}
-		if p.base, err = git.Edited(ctx, e.job.Place.Project, e.Objects, at.Tree, p.base, undone(changes)); err != nil {
-			return nil, err
+		changed := filesOf(since)
+		plan, err := e.planOf(ctx, at.Tree, at.TreeAfter, slices.DeleteFunc(changes, changed.has))
+		if err == nil && len(plan.Edits) > 0 {
+			base, err = git.Edited(ctx, e.job.Place.Project, e.Objects, at.Tree, base, edits(plan))
 		}
-		for _, c := range changes {
-			left[c.Path] = true
-			if c.Old != "" {
-				left[c.Old] = true
-			}
+		if err != nil {
+			return "", nil, err
+		}
+		for _, edit := range plan.Edits {
+			left[edit.Path] = true
 		}
 	}
-	return left, nil
+	return base, left, nil
 }
 
-// suite is what checked the work before it.
-func (e *evidence) suite(ctx context.Context, changes []git.Change, before suite.Read) (*suite.Suite, error) {
+// planOf says what of the changes between two trees checks work.
+func (e *evidence) planOf(ctx context.Context, from, to string, changes []git.Change) (suite.Plan, error) {
+	before, after, end := git.Contents(ctx, e.job.Place.Project, e.Objects, from, to, maxTestFile)
+	defer end()
+	s, err := e.suite(ctx, from, changes, before)
+	if err != nil {
+		return suite.Plan{}, err
+	}
+	return s.Plan(changes, after)
+}
+
+func edits(plan suite.Plan) []git.Edit {
+	return seq.Map(plan.Edits, func(e suite.Edit) git.Edit { return git.Edit(e) })
+}
+
+// suite is what checked the work before it: what a tree has.
+func (e *evidence) suite(ctx context.Context, tree string, changes []git.Change, before suite.Read) (*suite.Suite, error) {
 	return suite.Of(suite.Base{
 		Gates: e.job.Verify.Gates, Protect: e.job.Verify.Protect, Task: e.job.Task.Title + "\n" + e.job.Task.Description, Read: e.unchanged(changes, before),
-		Files: func() ([]string, error) { return git.Files(ctx, e.job.Place.Project, e.Objects, e.base.Tree) },
+		Files: func() ([]string, error) { return git.Files(ctx, e.job.Place.Project, e.Objects, tree) },
 	})
 }
 
 // unchanged reads what changes do not name in the folder itself, where it is as it was: no git has to run for that.
 func (e *evidence) unchanged(changes []git.Change, before suite.Read) suite.Read {
-	changed := map[string]bool{}
-	for _, c := range changes {
-		changed[c.Path], changed[c.Old] = true, true
-	}
+	changed := filesOf(changes)
 	return func(path string) ([]byte, error) {
 		if changed[path] {
 			return before(path)

@@ -299,7 +299,11 @@ func (r Recoverer) take(ctx context.Context, t stale, at Parallel) (task Reclaim
 // reclaim makes one task available again, in the caller's transaction.
 func (r Recoverer) reclaim(ctx context.Context, g *dag.Graph, t stale, slot kept) (Reclaimed, error) {
 	task, how := r.decide(t, false)
-	if slot.lost && how.Unverified == t.last.ID {
+	review, err := g.Review(t.Task)
+	if err != nil {
+		return task, err
+	}
+	if slot.lost && how.Unverified == t.last.ID && review == nil { // what a review found is not in its slot
 		task.Action, how.Unverified = Released, ""
 		how.Reason = "its run died " + during(t.last.Phase) + ", and its slot is gone; released"
 	}
