@@ -32,7 +32,7 @@ type Attempt struct {
 	SessionUSD     *float64 // what the session had cost by then, in all attempts
 	Sandbox        string   // the level that confined it
 	StopReason     string
-	Verdict        string // what the verifying agent said; empty if it was not asked
+	Verdict        string // what the verifying agent said, or in its place the task; empty if neither was asked
 	Gates          []GateRecord
 	Files          []string
 	Base           string // the commit it began at

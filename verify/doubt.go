@@ -21,6 +21,7 @@ type Doubt struct {
 	Hunks    []Hunk   // of these, as the verifier is shown them
 	Failed   []Result // gates that fail with these files as they were before
 	Findings []string // what is doubtful although the old files pass, such as a deleted test file
+	Asked    string   // which words of the task ask for all of that, if no verifier says so
 }
 
 // Hunk is one change that the verifier answers for.
@@ -143,9 +144,9 @@ func (d *Doubt) clear(said sigils.Set, task []string) (problem string, final boo
 	return "", true
 }
 
-// sentences quotes what was found in the task.
-func sentences(asked []sigils.Answer) string {
-	return human.List(slices.Compact(seq.Map(asked, func(a sigils.Answer) string { return strconv.Quote(a.Text) })), 3)
+// askedFor quotes what was found in the task.
+func askedFor(asked []sigils.Answer) string {
+	return "the task asks for the changed checks: " + human.List(slices.Compact(seq.Map(asked, func(a sigils.Answer) string { return strconv.Quote(a.Text) })), 3)
 }
 
 func about(a sigils.Answer, n int) bool {

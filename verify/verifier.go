@@ -107,7 +107,7 @@ func ask(ctx context.Context, verifier Verifier, q Question) (Verdict, error) {
 	case set.VerifyPass:
 		v.Given, v.Pass = true, true
 		if q.Doubt.Any() {
-			v.Reason = "the task asks for the changed checks: " + sentences(set.Asked)
+			v.Reason = askedFor(set.Asked)
 		}
 	default:
 		v.Reason = "the verifying agent ended without a verdict"

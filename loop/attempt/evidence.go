@@ -158,18 +158,15 @@ func (e *evidence) compare(ctx context.Context, from, to string) ([]git.Change, 
 	return slices.Clone(d.Changes), err
 }
 
-// difference asks git once, and for the patch that a verifier is shown at the same time. What ralph itself
+// difference asks git once, and for the patch at the same time, which a verifier may be shown. What ralph itself
 // writes is asked for after both trees were taken: another run may have begun to write its log between the two.
 func (e *evidence) difference(ctx context.Context, from, to string) (d git.Difference, err error) {
-	pair, patch := [2]string{from, to}, 0
+	pair := [2]string{from, to}
 	d, known := e.compared[pair]
 	if known || from == to {
 		return d, nil
 	}
-	if e.job.Verify.AgentVerdict {
-		patch = maxPatch
-	}
-	if d, err = git.Compare(ctx, e.job.Place.Project, e.Objects, from, to, patch); err != nil {
+	if d, err = git.Compare(ctx, e.job.Place.Project, e.Objects, from, to, maxPatch); err != nil {
 		return d, err
 	}
 	if len(d.Changes) > 0 {

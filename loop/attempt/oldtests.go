@@ -57,6 +57,9 @@ func (a *attempt) oldTests(ctx context.Context, now string) (ran bool, err error
 	}
 	if len(w.Doubt.Failed) > 0 {
 		w.Doubt.Files, w.Doubt.Hunks = seq.Map(plan.Changed, func(c git.Change) string { return c.Path }), verify.Hunks(plan.Changed)
+		if w.Doubt.Asked = ""; len(plan.left) == 0 { // what others left, nobody asked this task for
+			a.askTask()
+		}
 	}
 	return len(checks) > 0, err
 }

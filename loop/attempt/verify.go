@@ -70,7 +70,7 @@ func (a *attempt) check(ctx context.Context, taken git.Taken, err error) policy.
 	}
 	w.CheckErr = err
 	a.ended = ended(ctx)
-	a.note(ctx, dag.Note{Gates: seq.Map(w.Gates, record)})
+	a.note(ctx, dag.Note{Gates: seq.Map(w.Gates, record), Verdict: w.Doubt.Asked})
 	d := a.decide()
 	if d.Action == policy.AskVerdict {
 		if w.VerifierOver = a.overspent(ctx); w.VerifierOver == nil {
@@ -167,8 +167,18 @@ func (a *attempt) examine(ctx context.Context, taken git.Taken, taking error) (s
 		w.Verdict.Cleared = false // it was about others
 	}
 	w.Doubt.Findings = found.doubtful
+	a.askTask()
 	return shown, err
 }
+
+// askTask looks into the task for what the work did to what checks it, if no verifier does.
+func (a *attempt) askTask() {
+	if !a.work.WantVerdict {
+		a.work.Doubt.AskTask(ownWords(a.job.Task))
+	}
+}
+
+func ownWords(t dag.Task) []string { return []string{t.Title, t.Description} }
 
 // prevented says that no agent could write ralph's own files.
 func (a *attempt) prevented() bool {
@@ -282,7 +292,7 @@ func (a *attempt) question(ctx context.Context, shown string) verify.Question {
 		})
 		in.Doubt.Changes = seq.Map(w.Doubt.Changes(), func(h verify.Hunk) prompt.Change { return prompt.Change(h) })
 	}
-	return verify.Question{Text: prompt.Verify(in), Doubt: w.Doubt, Task: []string{t.Title, t.Description}, Unchanged: in.Unchanged}
+	return verify.Question{Text: prompt.Verify(in), Doubt: w.Doubt, Task: ownWords(t), Unchanged: in.Unchanged}
 }
 
 // askOnce has one verifier look, and returns the event that says what came of it.

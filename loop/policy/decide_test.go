@@ -316,6 +316,7 @@ func TestDecideAboutWorkThatWasChecked(t *testing.T) {
 		"its pass alone does not":                         {doubtful(&verify.Verdict{Given: true, Pass: true, Reason: "why"}), reject(event.RejectedTampering, tampering+"; why")},
 		"silence about the doubt does not":                {doubtful(&verify.Verdict{Reason: "no verdict after 2 tries"}), reject(event.RejectedTampering, tampering+"; no verdict after 2 tries")},
 		"a fail that clears the doubt is a fail":          {doubtful(&verify.Verdict{Given: true, Cleared: true, Reason: "no docs"}), reject(event.RejectedVerdict, "verdict: no docs")},
+		"a doubt that the task's own words clear is none": {checked(Work{Doubt: &verify.Doubt{Findings: []string{"test deleted"}, Asked: "the task asks"}}), complete},
 		"a doubt about accepted work is none":             {checked(Work{Doubt: doubt, Accepted: true}), complete},
 		"checks that could not be run again are no doubt": {checked(Work{Doubt: &verify.Doubt{Files: doubt.Files}}), complete},
 	}.check(t)

@@ -85,7 +85,7 @@ type Work struct {
 }
 
 // Doubtful says that somebody has to clear what the work did to what checks it.
-func (w Work) Doubtful() bool { return w.Doubt.Any() && !w.Accepted }
+func (w Work) Doubtful() bool { return w.Doubt.Any() && w.Doubt.Asked == "" && !w.Accepted }
 
 // Unproven says that nothing shows that anybody worked. An exit status does not if a gate is to fail because of the work.
 func (w Work) Unproven() bool {

@@ -1,0 +1,4 @@
+name=accents
+. ./tests/lib.sh
+equal "$(slug 'Café au lait')" cafe-au-lait
+finish
