@@ -28,7 +28,7 @@ func (r Rejection) Remedy(task string, status TaskStatus) (command, when string)
 	case r == RejectedUnproven:
 		return accept, "if you have read the work; next time give the task a gate that shows it, ralph task update " + task + " --gate COMMAND, or enable the verifier"
 	case r == RejectedUnchanged:
-		return "ralph task done " + task, "if there is nothing left to do; if such a task never changes anything: ralph task update " + task + " --kind check"
+		return "ralph task done " + task, "if there is nothing left to do; if it is to run again and need not change anything: ralph task update " + task + " --kind check"
 	case status != TaskFailed:
 		return "ralph task log " + task + ` -m "TEXT"`, "give the next attempt guidance"
 	case r == RejectedGate:

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"ralph/dag"
+	"ralph/event"
 	"ralph/internal/human"
 	"ralph/internal/plain"
 	"ralph/internal/seq"
@@ -53,7 +54,7 @@ func (s settler) keepFindings(g *dag.Graph, claim dag.Claim, r dag.Review, res a
 	t := claim.Task
 	for i := range res.Findings {
 		f := &res.Findings[i]
-		at := fmt.Sprintf("%s:%d", f.File, f.Line)
+		at := cited(*f)
 		if f.Reason == "" {
 			id, err := g.AddFinding(r.Focus, dag.NewTask{
 				Title: titled(at, f.Text), Feature: t.Feature,
@@ -74,6 +75,17 @@ func (s settler) keepFindings(g *dag.Graph, claim dag.Claim, r dag.Review, res a
 	return g.NoteAttempt(claim.Attempt, dag.Note{Verdict: "review: " + foundText(res)})
 }
 
+// cited is the place that a finding is about.
+func cited(f event.Finding) string {
+	switch {
+	case f.File == "":
+		return "a finding"
+	case f.Line < 1:
+		return f.File
+	}
+	return fmt.Sprintf("%s:%d", f.File, f.Line)
+}
+
 // foundText says what a review found, and what became of that.
 func foundText(res attempt.Result) string {
 	var tasks, none []string
@@ -81,7 +93,7 @@ func foundText(res attempt.Result) string {
 		if f.Task != "" {
 			tasks = append(tasks, f.Task)
 		} else {
-			none = append(none, fmt.Sprintf("%s:%d (%s)", f.File, f.Line, f.Reason))
+			none = append(none, cited(f)+" ("+f.Reason+")")
 		}
 	}
 	if len(tasks)+len(none) == 0 {

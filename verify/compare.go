@@ -144,7 +144,7 @@ func (f *failures) String() string {
 // UnknownGate says that a gate which is to fail is none of these.
 func UnknownGate(command string, gates []string) string {
 	if len(gates) == 0 {
-		return fmt.Sprintf("%q is no gate: there is none", command)
+		return fmt.Sprintf("%q is not a gate; there are none", command)
 	}
-	return fmt.Sprintf("%q is no gate: there is %s", command, human.List(gates, 10))
+	return fmt.Sprintf("%q is not a gate; the gates are: %s", command, human.List(gates, 10))
 }

@@ -131,7 +131,7 @@ func loopOptions(ctx context.Context, a *app, s *session, given runOptions, cont
 			return opts, fmt.Errorf("%w: verify.protect: %w", project.ErrConfig, err)
 		}
 	}
-	opts.Verify.Reviewers = reviewers(a, check, o.Chosen)
+	opts.Verify.Reviewers = reviewers(a, check, o.Finder, o.Chosen)
 	opts.Agents.Modelless = o.Modelless
 	opts.Verify.Opened = o.OpenedFolders()
 	opts.Host.Setup = setup(opts, o.Chosen.Preset, o.Sandbox)
@@ -346,10 +346,15 @@ func setup(opts loop.Options, chosen agents.Preset, sandbox *sandbox.Confiner) e
 }
 
 // reviewers are those who look at features. One without an agent of its own has the chosen one.
-func reviewers(a *app, check project.VerifyConfig, chosen agents.Agent) (list []loop.Reviewer) {
+func reviewers(a *app, check project.VerifyConfig, f agents.Finder, chosen agents.Agent) (list []loop.Reviewer) {
 	for _, r := range check.Reviewers {
-		if r = check.Reviewer(r); r.Agent == "" && chosen.ExitStatus {
-			a.note("warning: nobody reviews features for %q: %s only runs scripts; name an agent in [[verify.reviewer]]", r.Focus, chosen.Name)
+		r = check.Reviewer(r)
+		agent := chosen.Preset
+		if r.Agent != "" {
+			agent, _ = f.Preset(r.Agent) // an unknown one fails its own reviews
+		}
+		if agent.ExitStatus {
+			a.note("warning: nobody reviews features for %q: %s only runs scripts; name another agent in [[verify.reviewer]]", r.Focus, agent.Name)
 			continue
 		}
 		list = append(list, loop.Reviewer(r))

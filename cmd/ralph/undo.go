@@ -104,7 +104,7 @@ func awaitLanding(ctx context.Context, a *app, id string) error {
 			return err
 		}
 		if !said {
-			a.note("another run lands %s; Ctrl-C does not wait for it", id)
+			a.note("another run works on %s; Ctrl-C does not wait for it", id)
 		}
 		select {
 		case <-ctx.Done():

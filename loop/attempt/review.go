@@ -99,13 +99,17 @@ func uncited(read func(string) ([]byte, error), file string, line int) string {
 		lines++
 	}
 	switch {
+	case file == "":
+		return "it cites no file"
 	case errors.Is(err, fs.ErrNotExist):
 		return "there is no such file"
 	case err != nil:
 		return err.Error()
 	case bytes.IndexByte(data, 0) >= 0:
 		return "the file is binary"
-	case line < 1 || line > lines:
+	case line < 1:
+		return "it cites no line"
+	case line > lines:
 		return fmt.Sprintf("there is no line %d", line)
 	}
 	return ""
