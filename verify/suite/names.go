@@ -67,7 +67,7 @@ var (
 	camelStem = lazyregexp.New(`[a-z0-9](?:Tests?|TestCase|IT)$|^Tests?[A-Z]`)
 	specStem  = lazyregexp.New(`[a-z0-9](?:Specs?|Suite)$`)
 	dataName  = lazyregexp.New(`(?i)^(?:expected|golden|test(?:ing)?[_-]?(?:utils?|helpers?|support|lib|kit))\b|[._-](?:expected|golden|approved|snap|want)(?:\.\w+)?$`)
-	helper    = lazyregexp.New(`(?i)helper|setup|util|common|support|mock|stub|fixture|config|^index$|^mod$`)
+	helper    = lazyregexp.New(`(?i)helper|setup|util|common|support|mock|stub|fixture|config|^index$|^mod$|^lib$`)
 	// asserting is how packages of Go are called that tests use.
 	asserting = lazyregexp.New(`(?:^|/)(?:\w*(?:check|assert|expect|must|require|verify|equal|compare|fake|stub|mock|harness)\w*)(?:/\w+)?\.go$`)
 	projectOf = lazyregexp.New(`[._-](?:Unit|Integration|Functional)?[Tt]ests?$`) // a folder

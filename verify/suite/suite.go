@@ -5,6 +5,7 @@ package suite
 import (
 	"bytes"
 	"path"
+	"strings"
 
 	"ralph/internal/glob"
 )
@@ -65,6 +66,20 @@ func (s *Suite) Kind(file string) Kind {
 		}
 	}
 	return kind
+}
+
+// Tests says that a file holds tests: by its name, or because it is among tests and a gate runs it, or all that is called like it.
+func (s *Suite) Tests(file string) bool {
+	ext := path.Ext(file)
+	if IsTest(file) || !codeExts[ext] || !inTests(strings.Split(path.Dir(file), "/"), ext) || helper().MatchString(strings.TrimSuffix(path.Base(file), ext)) {
+		return IsTest(file)
+	}
+	for word := range s.runs.words {
+		if like, _ := path.Match(path.Clean(word), file); like {
+			return true
+		}
+	}
+	return s.runs.scripts[file]
 }
 
 // IsTest says by its name that a file holds tests.

@@ -38,7 +38,7 @@ func Find(changes []git.Change, s *suite.Suite, before, after suite.Read, protec
 		touched(c, protect, add)
 		old := cmp.Or(c.Old, c.Path)
 		switch {
-		case suite.IsTest(old) && gone(c, after) && !moved(old, changes, before, after):
+		case s.Tests(old) && gone(c, s, after) && !moved(old, changes, s, before, after):
 			add(old, "test file deleted: %s", plain(old))
 		case c.Kind == git.Deleted || c.Kind == git.Mode:
 		case path.Base(c.Path) == ".gitignore":
@@ -88,9 +88,9 @@ func touched(c git.Change, protect []string, add func(file, format string, args 
 }
 
 // gone says that nothing is left of a test file that a runner finds.
-func gone(c git.Change, after suite.Read) bool {
+func gone(c git.Change, s *suite.Suite, after suite.Read) bool {
 	if c.Kind != git.Modified {
-		return c.Kind == git.Deleted || c.Kind == git.Renamed && !suite.IsTest(c.Path)
+		return c.Kind == git.Deleted || c.Kind == git.Renamed && !s.Tests(c.Path)
 	}
 	text, err := after(c.Path)
 	return err == nil && len(bytes.TrimSpace(text)) == 0
@@ -99,14 +99,14 @@ func gone(c git.Change, after suite.Read) bool {
 var heading = lazyregexp.New(`^(?:package|import|from|use|require|require_relative|include|const \w+ = require|using|namespace|#|//|"|'|\)|\}|\()`)
 
 // moved says that each line of a deleted test file is in test files that were added or changed.
-func moved(file string, changes []git.Change, before, after suite.Read) bool {
+func moved(file string, changes []git.Change, s *suite.Suite, before, after suite.Read) bool {
 	text, err := before(file)
 	if err != nil {
 		return false
 	}
 	lines := map[string]bool{}
 	for _, c := range changes {
-		if c.Kind != git.Deleted && suite.IsTest(c.Path) {
+		if c.Kind != git.Deleted && s.Tests(c.Path) {
 			now, _ := after(c.Path) // what cannot be read has no lines
 			for line := range strings.Lines(string(now)) {
 				lines[strings.TrimSpace(line)] = true

@@ -120,6 +120,7 @@ func TestProtectedFilesAreNotTouched(t *testing.T) {
 func TestDeletedTestFilesAreFound(t *testing.T) {
 	t.Parallel()
 	const one, two = "package a\n\nfunc TestOne(t *testing.T) {\n\tone(t)\n}\n", "package a\n\nfunc TestTwo(t *testing.T) {\n\ttwo(t)\n}\n"
+	const all = "for t in tests/* ./t/*.sh; do sh $t; done"
 	deleted := []string{"test file deleted: a_test.go"}
 	runTampering(t, map[string]tampering{
 		"deleted":                       {files{"a_test.go": one, "b_test.go": two}, files{"b_test.go": two}, deleted},
@@ -132,6 +133,11 @@ func TestDeletedTestFilesAreFound(t *testing.T) {
 		"a part of it is merged":        {files{"a_test.go": one + "func TestX(t *testing.T) {}\n", "b_test.go": two}, files{"b_test.go": two + one}, deleted},
 		"split into two":                {files{"a_test.go": one + two}, files{"b_test.go": one, "c_test.go": two}, nil},
 		"a test in it":                  {files{"a_test.go": one + two}, files{"a_test.go": one}, nil}, // running it shows
+		"run by a gate":                 {files{"check.sh": all, "tests/a.sh": "a", "t/b.sh": "b"}, files{"check.sh": all}, []string{"test file deleted: t/b.sh", "test file deleted: tests/a.sh"}},
+		"run by a gate, renamed":        {files{"check.sh": all, "tests/a.sh": "a"}, files{"check.sh": all, "tests/b.sh": "a"}, nil},
+		"run by a gate, merged":         {files{"check.sh": all, "tests/a.sh": "a", "tests/b.sh": "b"}, files{"check.sh": all, "tests/b.sh": "b\na"}, nil},
+		"run by no gate":                {files{"check.sh": "ls", "tests/a.sh": "a"}, files{"check.sh": "ls"}, nil},
+		"a helper, or data":             {files{"check.sh": all, "tests/lib.sh": "a", "tests/util.sh": "b", "tests/a.txt": "c"}, files{"check.sh": all}, nil},
 		"other files":                   {files{"a.go": "package a", "testdata/a": "x"}, files{}, nil},
 	})
 }
