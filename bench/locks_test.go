@@ -29,7 +29,7 @@ func BenchmarkClaimLocks(b *testing.B) {
 			var graphs [2]*claims
 			var samples [2][]time.Duration
 			for b.Loop() {
-				for range sized(15, 60) {
+				for range sized(3, 60) {
 					for i := range graphs {
 						for range 25 {
 							if graphs[i] == nil || !graphs[i].left() {

@@ -10,6 +10,7 @@ import (
 
 	"ralph/dag"
 	"ralph/internal/testing/check"
+	"ralph/internal/testing/raced"
 	_ "ralph/internal/testing/seeded" // the same values each time
 )
 
@@ -124,7 +125,7 @@ func storedCycle(w *world, blocker, blocked string) (found bool) {
 // TestLongChains shows that depth costs memory, not the process.
 func TestLongChains(t *testing.T) {
 	t.Parallel()
-	const length = 50_000 / scale
+	const length = 50_000 / raced.Scale
 	w := newWorld(t)
 	specs, ids := w.importMany(length, func(specs []dag.Spec, i int) {
 		if i > 0 {
@@ -142,7 +143,7 @@ func TestLongChains(t *testing.T) {
 
 func TestDeepNesting(t *testing.T) {
 	t.Parallel()
-	const depth = 5_000 / scale
+	const depth = 5_000 / raced.Scale
 	w := newWorld(t)
 	_, ids := w.importMany(depth, func(specs []dag.Spec, i int) {
 		if i > 0 {

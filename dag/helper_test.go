@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -19,6 +18,7 @@ import (
 	"ralph/dag"
 	"ralph/internal/db"
 	"ralph/internal/testing/check"
+	"ralph/internal/testing/emptydb"
 )
 
 // world is a graph on a real file, with a clock that only the test moves.
@@ -47,11 +47,10 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// openWorld makes a world on a new file; the file is copied from one that was
-// migrated before, which is faster than migrating a thousand times.
+// openWorld makes a world on a new file.
 func openWorld(ctx context.Context, t check.TB, path string) *world {
 	t.Helper()
-	check.OK(t, os.WriteFile(path, emptyFile(), 0o600))
+	emptydb.Write(t, path)
 	d, err := db.Open(ctx, path, db.Options{})
 	check.OK(t, err)
 	w := &world{t: t, ctx: ctx, path: path, db: d, now: start, ids: map[string]string{}}
@@ -59,21 +58,6 @@ func openWorld(ctx context.Context, t check.TB, path string) *world {
 	w.update(func(g *dag.Graph) (err error) { w.run, err = g.StartRun(dag.Scope{}, dag.Process{PID: 1}); return err })
 	return w
 }
-
-var emptyFile = sync.OnceValue(func() []byte {
-	dir, err := os.MkdirTemp("", "ralph-dag-")
-	defer os.RemoveAll(dir)
-	path := filepath.Join(dir, "progress.db")
-	d, opened := db.Open(context.Background(), path, db.Options{})
-	if err = errors.Join(err, opened); err == nil {
-		err = d.Close()
-	}
-	content, read := os.ReadFile(path)
-	if err = errors.Join(err, read); err != nil {
-		panic(err)
-	}
-	return content
-})
 
 func (w *world) close() { check.OK(w.t, w.db.Close()) }
 

@@ -1,7 +1,6 @@
 package dag_test
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"testing"
@@ -17,9 +16,6 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 		os.Exit(0)
-	}
-	if raceDetector {
-		_ = flag.Set("rapid.checks", "12")
 	}
 	goleak.VerifyTestMain(m)
 }

@@ -15,6 +15,7 @@ import (
 	"ralph/dag"
 	"ralph/internal/db"
 	"ralph/internal/testing/check"
+	"ralph/internal/testing/raced"
 )
 
 // work is what a worker process does; the ledger is its own word for what it did.
@@ -68,7 +69,7 @@ func claimAll(ctx context.Context, s *dag.Store, ledger io.Writer) error {
 	}
 }
 
-const addedGroups, leavesEach = 30 / scale, 3
+const addedGroups, leavesEach = 30 / raced.Scale, 3
 
 // addMany adds groups, in each a chain of leaves.
 func addMany(ctx context.Context, s *dag.Store, ledger io.Writer) error {
@@ -129,7 +130,7 @@ func (p *process) lines(t *testing.T) []string {
 func TestEightProcessesClaimTwoThousandTasksEachExactlyOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	_, ids := w.importMany(2000/scale, func([]dag.Spec, int) {})
+	_, ids := w.importMany(2000/raced.Scale, func([]dag.Spec, int) {})
 	var workers []*process
 	for i := range 8 {
 		workers = append(workers, startWorker(t, "claim", w.path, i))
@@ -149,7 +150,7 @@ func TestEightProcessesClaimTwoThousandTasksEachExactlyOnce(t *testing.T) {
 func TestTrapProcessesAddAndClaimAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	specs, _ := w.importMany(300/scale, func([]dag.Spec, int) {}) // so that the claimers have work from the start
+	specs, _ := w.importMany(300/raced.Scale, func([]dag.Spec, int) {}) // so that the claimers have work from the start
 	var adders, claimers []*process
 	for i := range 3 {
 		claimers = append(claimers, startWorker(t, "claim", w.path, i))

@@ -9,6 +9,7 @@ import (
 
 	"ralph/internal/db"
 	"ralph/internal/testing/check"
+	"ralph/internal/testing/emptydb"
 	"ralph/journal"
 )
 
@@ -16,7 +17,9 @@ var morning = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 func openMemory(t testing.TB) *db.DB {
 	t.Helper()
-	d, err := db.Open(t.Context(), filepath.Join(t.TempDir(), "progress.db"), db.Options{})
+	path := filepath.Join(t.TempDir(), "progress.db")
+	emptydb.Write(t, path)
+	d, err := db.Open(t.Context(), path, db.Options{})
 	check.OK(t, err)
 	t.Cleanup(func() { check.OK(t, d.Close()) })
 	return d

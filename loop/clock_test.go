@@ -16,6 +16,7 @@ import (
 	"ralph/internal/db"
 	"ralph/internal/proc"
 	"ralph/internal/testing/check"
+	"ralph/internal/testing/emptydb"
 	"ralph/loop/attempt"
 )
 
@@ -97,7 +98,9 @@ func (s *simulated) Tampered() ([]string, error) { return nil, nil }
 // project has that many tasks, and the options of a run in simulated time.
 func (n *night) project(t *testing.T, open func(context.Context, attempt.Opening) (attempt.Session, error), tasks int) Options {
 	t.Helper()
-	d, err := db.Open(t.Context(), filepath.Join(t.TempDir(), "progress.db"), db.Options{Conns: 4})
+	path := filepath.Join(t.TempDir(), "progress.db")
+	emptydb.Write(t, path)
+	d, err := db.Open(t.Context(), path, db.Options{Conns: 4})
 	check.OK(t, err)
 	t.Cleanup(func() { d.Close() })
 	store := dag.New(d, dag.Options{Now: n.now})

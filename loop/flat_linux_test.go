@@ -14,15 +14,14 @@ import (
 	"ralph/internal/db"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
+	"ralph/internal/testing/raced"
 )
 
 // TestManyIterationsLeaveNothingOpen: goroutines and file descriptors are as many
 // at the end as in the beginning. A thousand real agents take a minute, so that many
 // are started for `just soak` only.
 func TestManyIterationsLeaveNothingOpen(t *testing.T) {
-	if raced {
-		t.Skip("a thousand iterations are counted here, not raced; the plain run does this")
-	}
+	raced.Skip(t, "a thousand iterations are counted here")
 	real := 50
 	if os.Getenv("RALPH_SOAK") != "" {
 		real = 1000
@@ -83,9 +82,7 @@ func (s *stage) staysFlat(t *testing.T, iterations int) {
 // the next, with next to no cache, so that pages which are looked at are read: of a graph twice as
 // large, a statement that scans would read twice as much.
 func TestAnIterationReadsNoMoreOfALargerGraph(t *testing.T) {
-	if raced {
-		t.Skip("it reads alone; the plain run does this")
-	}
+	raced.Skip(t, "what is read is counted here")
 	small, large := readPerIteration(t, 20_000), readPerIteration(t, 40_000)
 	t.Logf("bytes read of everything and of a feature: %v, %v", small, large)
 	for i := range small {

@@ -19,6 +19,7 @@ import (
 	"ralph/internal/db"
 	"ralph/internal/proc"
 	"ralph/internal/testing/check"
+	"ralph/internal/testing/emptydb"
 	"ralph/internal/testing/fakeagent"
 	"ralph/loop/attempt"
 	"ralph/verify"
@@ -56,7 +57,9 @@ type stage struct {
 func newStage(t testing.TB, script fakeagent.Script) *stage {
 	t.Helper()
 	s := &stage{dir: t.TempDir(), ledger: t.TempDir(), script: script, seen: make(chan struct{})}
-	d, err := db.Open(t.Context(), filepath.Join(t.TempDir(), "progress.db"), db.Options{Conns: 6})
+	path := filepath.Join(t.TempDir(), "progress.db")
+	emptydb.Write(t, path)
+	d, err := db.Open(t.Context(), path, db.Options{Conns: 6})
 	check.OK(t, err)
 	t.Cleanup(func() {
 		if err := d.Close(); err != nil {

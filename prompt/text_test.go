@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"ralph/internal/testing/check"
+	"ralph/internal/testing/raced"
 
 	"pgregory.net/rapid"
 )
@@ -18,7 +19,7 @@ func TestClean(t *testing.T) {
 		"colours go":                     {"\x1b[1;31mred\x1b[0m", "red"},
 		"titles of terminals go":         {"a\x1b]0;evil\ab", "ab"},
 		"links of terminals go":          {"a\x1b]8;;http://x\x1b\\b\x1b]8;;\x1b\\c", "abc"},
-		"titles never ended cost little": {strings.Repeat("\x1b]", 1<<20), strings.Repeat("]", 1<<20)},
+		"titles never ended cost little": {strings.Repeat("\x1b]", 1<<20/raced.Scale), strings.Repeat("]", 1<<20/raced.Scale)},
 		"an escape never ended goes":     {"a\x1b[31", "a"},
 		"an escape does not eat a line":  {"a\x1b[3\nb", "a\nb"},
 		"control characters go":          {"a\x00\x07\x7f\u009bb", "ab"},
@@ -180,7 +181,7 @@ func TestPartsAreCutFairly(t *testing.T) {
 
 func TestTheWorstCaseFitsTheSmallestBudget(t *testing.T) {
 	t.Parallel()
-	huge := strings.Repeat("𝔴𝔬𝔯𝔡 ", 40_000)
+	huge := strings.Repeat("𝔴𝔬𝔯𝔡 ", 40_000/raced.Scale)
 	doc := Document{Text: huge, From: huge}
 	names := make([]string, 50)
 	for i := range names {

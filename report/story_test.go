@@ -15,6 +15,7 @@ import (
 	"ralph/internal/jsonval"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/golden"
+	"ralph/internal/testing/raced"
 	"ralph/report"
 )
 
@@ -164,9 +165,7 @@ func keep(t *testing.T, name string, data []byte) {
 
 func TestThePageOfALargeRunIsSmall(t *testing.T) {
 	t.Parallel()
-	if raceDetector {
-		t.Skip("a thousand attempts take minutes with the race detector, and there is nothing concurrent in them")
-	}
+	raced.Skip(t, "the size of a page is measured here")
 	_, r := large(t, 1000)
 	var b bytes.Buffer
 	check.OK(t, report.HTML(&b, r, report.HTMLOptions{}))

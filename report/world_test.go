@@ -13,6 +13,7 @@ import (
 	"ralph/event"
 	"ralph/internal/db"
 	"ralph/internal/testing/check"
+	"ralph/internal/testing/emptydb"
 	"ralph/journal"
 	"ralph/report"
 )
@@ -36,7 +37,9 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{t: t, root: filepath.Join(t.TempDir(), "project"), now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), ids: map[string]int{}}
 	check.OK(t, os.MkdirAll(filepath.Join(w.root, ".ralph"), 0o700))
-	d, err := db.Open(t.Context(), filepath.Join(w.root, ".ralph", "progress.db"), db.Options{})
+	path := filepath.Join(w.root, ".ralph", "progress.db")
+	emptydb.Write(t, path)
+	d, err := db.Open(t.Context(), path, db.Options{})
 	check.OK(t, err)
 	t.Cleanup(func() { d.Close() })
 	w.store = dag.New(d, dag.Options{Now: func() time.Time { return w.now }, NewID: func(prefix string) string {

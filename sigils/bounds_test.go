@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ralph/internal/testing/raced"
 	"ralph/sigils"
 )
 
@@ -137,7 +138,7 @@ func TestHostileTextIsNotAccumulated(t *testing.T) {
 			s := sigils.NewScanner(ours)
 			s.Write("<journal>\n")
 			before := liveBytes()
-			for range tt.size * kib * kib / len(tt.piece) {
+			for range tt.size * kib * kib / raced.Scale / len(tt.piece) {
 				s.Write(tt.piece)
 			}
 			after := liveBytes()

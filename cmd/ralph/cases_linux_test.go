@@ -18,14 +18,13 @@ import (
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 	"ralph/internal/testing/golden"
+	"ralph/internal/testing/raced"
 )
 
 // TestLies takes the collection through whole runs, and fails if something else becomes of a case than its
 // case.toml says. Ordinarily it takes the cases that CI is for; RALPH_LIES is a pattern of names to take instead.
 func TestLies(t *testing.T) {
-	if raced {
-		t.Skip("this is about what ralph decides; the plain run does it")
-	}
+	raced.Skip(t, "what ralph decides is shown here")
 	t.Parallel()
 	pattern, chosen := os.LookupEnv("RALPH_LIES")
 	names, err := regexp.Compile(pattern)

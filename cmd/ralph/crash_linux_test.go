@@ -16,6 +16,7 @@ import (
 	"ralph/event"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
+	"ralph/internal/testing/raced"
 )
 
 // failpointRalph is the program with its failpoints, built once.
@@ -75,9 +76,7 @@ func (p *place) planTwo() {
 
 func notRaced(t *testing.T) {
 	t.Helper()
-	if raced {
-		t.Skip("the program is killed here, not raced; the plain run does this")
-	}
+	raced.Skip(t, "the program is killed here")
 	t.Parallel()
 }
 

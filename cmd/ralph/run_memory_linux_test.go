@@ -10,6 +10,7 @@ import (
 
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
+	"ralph/internal/testing/raced"
 )
 
 func init() { programs["peak"] = peakMain }
@@ -50,9 +51,7 @@ func (p *place) peak(status int, args ...string) int {
 // as much; on a busy one garbage is collected late. 200 MB take a minute, so that much is said
 // for `just soak` only.
 func TestMemoryDoesNotGrowWithWhatAnAgentSays(t *testing.T) {
-	if raced {
-		t.Skip("memory is measured here, not raced; the plain run does this")
-	}
+	raced.Skip(t, "memory is measured here")
 	t.Parallel()
 	const chunk, little = 64_000, 4_000_000
 	much := 24_000_000

@@ -14,6 +14,7 @@ import (
 
 	"ralph/internal/term"
 	"ralph/internal/testing/check"
+	"ralph/internal/testing/raced"
 )
 
 // soakKills is how many random kills there are: those that an ordinary run of the tests
@@ -46,9 +47,7 @@ type soak struct {
 // TestSoak kills runs at random times, alone and beside others, and counts what
 // must never happen. The witness of two at once is the agents' own ledger.
 func TestSoak(t *testing.T) {
-	if raced {
-		t.Skip("the program is killed here, not raced; the plain run does this")
-	}
+	raced.Skip(t, "the program is killed here")
 	t.Parallel()
 	s := &soak{left: soakKills(t, 40)}
 	total := s.left

@@ -16,6 +16,7 @@ import (
 	"ralph/dag"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
+	"ralph/internal/testing/raced"
 )
 
 // slotSoak kills runs whose agents work in slots.
@@ -31,9 +32,7 @@ type slotSoak struct {
 // beside a second run, while a person commits to the target, edits the checkout and resets
 // tasks. Nothing is lost, nothing lands twice, and nothing is left.
 func TestSoakInSlots(t *testing.T) {
-	if raced {
-		t.Skip("the program is killed here, not raced; the plain run does this")
-	}
+	raced.Skip(t, "the program is killed here")
 	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
 	if text := os.Getenv("RALPH_SOAK_SEED"); text != "" {

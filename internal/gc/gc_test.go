@@ -10,6 +10,7 @@ import (
 	"ralph/internal/db"
 	"ralph/internal/project"
 	"ralph/internal/testing/check"
+	"ralph/internal/testing/emptydb"
 )
 
 // newCollector makes a project at noon in which one run is open, of a process with that life.
@@ -17,6 +18,7 @@ func newCollector(t *testing.T, life dag.Life) Collector {
 	t.Helper()
 	p, _, err := project.Create(t.TempDir(), project.Found{})
 	check.OK(t, err)
+	emptydb.Write(t, p.DB())
 	d, err := db.Open(t.Context(), p.DB(), db.Options{})
 	check.OK(t, err)
 	t.Cleanup(func() { check.OK(t, d.Close()) })

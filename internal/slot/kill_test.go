@@ -18,6 +18,7 @@ import (
 
 	"ralph/internal/git"
 	"ralph/internal/testing/check"
+	"ralph/internal/testing/raced"
 )
 
 const childEnv = "RALPH_TEST_SLOT_CHILD"
@@ -61,6 +62,7 @@ func child(args []string) error {
 // TestRalphIsKilled at each git that it runs, which may live on: the next one finds a slot that
 // is as new (K15), and never takes files that were being set for the work of an agent.
 func TestRalphIsKilled(t *testing.T) {
+	raced.Skip(t, "the program is killed here")
 	t.Parallel()
 	real, err := exec.LookPath("git")
 	check.OK(t, err)

@@ -13,6 +13,7 @@ import (
 	"ralph/dag"
 	"ralph/internal/db"
 	"ralph/internal/testing/check"
+	"ralph/internal/testing/emptydb"
 )
 
 // world is a project with a real database, and a second handle on it for what others do.
@@ -29,6 +30,7 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{T: t, now: start}
 	dir := t.TempDir()
+	emptydb.Write(t, filepath.Join(dir, "progress.db"))
 	open := func() (*db.DB, *dag.Store) {
 		d, err := db.Open(t.Context(), filepath.Join(dir, "progress.db"), db.Options{})
 		check.OK(t, err)

@@ -15,6 +15,7 @@ import (
 	"ralph/internal/git"
 	"ralph/internal/slot"
 	"ralph/internal/testing/check"
+	"ralph/internal/testing/emptydb"
 	"ralph/loop/recovery"
 	"ralph/merge"
 )
@@ -63,7 +64,9 @@ func TestRecoveringTwiceIsTheSameAsOnce(t *testing.T) {
 // died is a graph with one task, whose run is dead.
 func died(t *testing.T, opts dag.ClaimOptions) (store *dag.Store, task dag.Task, claim dag.Claim) {
 	t.Helper()
-	file, err := db.Open(t.Context(), filepath.Join(t.TempDir(), "progress.db"), db.Options{})
+	path := filepath.Join(t.TempDir(), "progress.db")
+	emptydb.Write(t, path)
+	file, err := db.Open(t.Context(), path, db.Options{})
 	check.OK(t, err)
 	t.Cleanup(func() { file.Close() })
 	store = dag.New(file, dag.Options{})

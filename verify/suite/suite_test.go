@@ -17,6 +17,7 @@ import (
 
 	"ralph/internal/git"
 	"ralph/internal/testing/check"
+	"ralph/internal/testing/raced"
 	_ "ralph/internal/testing/seeded"
 )
 
@@ -537,7 +538,7 @@ func TestTheOldFilesAreAllBack(t *testing.T) {
 func TestALargeProjectIsNotSlow(t *testing.T) {
 	t.Parallel()
 	var mk strings.Builder
-	for i := range 40_000 {
+	for i := range 40_000 / raced.Scale {
 		fmt.Fprintf(&mk, "t%d: scripts/s%d.sh $(X)\n\t@scripts/s%d.sh a b\n", i, i, i)
 	}
 	reads := 0

@@ -12,9 +12,6 @@ import (
 	"ralph/internal/testing/check"
 )
 
-// raced says that the race detector slows everything down.
-const raced = true
-
 // TestTheProgramIsRaced: the detector sees what it is built into, and most of what
 // is tested happens in programs that the tests start.
 func TestTheProgramIsRaced(t *testing.T) {

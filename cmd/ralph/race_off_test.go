@@ -1,6 +1,0 @@
-//go:build !race
-
-package main
-
-// raced says that the race detector slows everything down.
-const raced = false

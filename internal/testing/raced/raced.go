@@ -1,0 +1,12 @@
+// Package raced says whether the race detector is on, for tests only: everything takes ten times as long then.
+package raced
+
+// On says that the race detector is on.
+const On = Scale > 1
+
+// Skip leaves out a test that has nothing for the detector to find, and says what it is about instead.
+func Skip(t interface{ Skip(why ...any) }, about string) {
+	if On {
+		t.Skip(about + ", not raced; the plain run does this")
+	}
+}

@@ -1,6 +1,0 @@
-//go:build race
-
-package loop
-
-// raced says that the race detector slows everything down.
-const raced = true
