@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -229,8 +230,35 @@ func edits(plan suite.Plan) []git.Edit {
 func (e *evidence) suite(ctx context.Context, tree string, changes []git.Change, before suite.Read) (*suite.Suite, error) {
 	return suite.Of(suite.Base{
 		Gates: e.job.Verify.Gates, Protect: e.job.Verify.Protect, Task: e.job.Task.Title + "\n" + e.job.Task.Description, Read: e.unchanged(changes, before),
-		Files: func() ([]string, error) { return git.Files(ctx, e.job.Place.Project, e.Objects, tree) },
+		Files:  func() ([]string, error) { return git.Files(ctx, e.job.Place.Project, e.Objects, tree) },
+		Beside: func(dir string) ([]string, error) { return e.beside(dir, changes) },
 	})
+}
+
+// beside lists the files that a folder had before changes. The others are still there: no git has to run for that.
+func (e *evidence) beside(dir string, changes []git.Change) (files []string, err error) {
+	added := map[string]bool{}
+	for _, c := range changes {
+		added[c.Path] = c.Kind == git.Added || c.Kind == git.Renamed
+		if was := cmp.Or(c.Old, c.Path); path.Dir(was) == dir && (c.Kind == git.Deleted || c.Kind == git.Renamed) {
+			files = append(files, was)
+		}
+	}
+	root, err := os.OpenRoot(e.job.Place.Dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	entries, err := fs.ReadDir(root.FS(), dir)
+	if errors.Is(err, fs.ErrNotExist) { // all of it is gone
+		err = nil
+	}
+	for _, entry := range entries {
+		if file := path.Join(dir, entry.Name()); entry.Type().IsRegular() && !added[file] {
+			files = append(files, file)
+		}
+	}
+	return files, err
 }
 
 // unchanged reads what changes do not name in the folder itself, where it is as it was: no git has to run for that.

@@ -39,7 +39,7 @@ func (p Plan) Tells(gate string, green bool) bool { return !p.mute[gate] && (gre
 // be read.
 func (s *Suite) Plan(changes []git.Change, after Read) (Plan, error) {
 	b := builder{Suite: s, after: after, added: map[string]bool{}, seen: map[string]bool{}, put: map[string]bool{}, moves: moves(changes, s.Kind)}
-	b.listed, b.beside = sync.OnceValues(s.base.Files), map[string]struct{ tests, sources []byte }{}
+	b.beside = map[string]struct{ tests, sources []byte }{}
 	b.renamed = sync.OnceValue(func() []renaming { return b.renamings(changes) })
 	for _, c := range changes {
 		b.added[c.Path] = b.added[c.Path] || c.Kind == git.Added || c.Kind == git.Renamed
@@ -60,7 +60,7 @@ func (s *Suite) Plan(changes []git.Change, after Read) (Plan, error) {
 	})
 	isNew := func(c git.Change) bool { return c.Kind == git.Added }
 	if !slices.ContainsFunc(b.Changed, func(c git.Change) bool { return !isNew(c) }) {
-		files, err := b.listed()
+		files, err := s.base.Files()
 		if err != nil {
 			return Plan{}, err
 		}
@@ -99,7 +99,6 @@ type builder struct {
 
 	locked  bool // other versions of libraries are used
 	renamed func() []renaming
-	listed  func() ([]string, error)                   // the base's files
 	beside  map[string]struct{ tests, sources []byte } // what a folder has of code
 }
 
@@ -122,10 +121,10 @@ func (b *builder) named(file string) bool {
 	}
 	code, known := b.beside[dir]
 	if !known && len(b.beside) < maxFolders {
-		files, err := b.listed()
+		files, err := b.base.Beside(dir)
 		b.err = errors.Join(b.err, err)
 		for _, other := range files {
-			if path.Dir(other) == dir && codeExts[path.Ext(other)] {
+			if codeExts[path.Ext(other)] {
 				text, _ := b.base.Read(other) // what cannot be read names nothing
 				to := &code.sources
 				if IsTest(other) {

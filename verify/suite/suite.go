@@ -31,7 +31,8 @@ type Base struct {
 	Gates, Protect []string
 	Task           string // what the work is to do, in the words of whoever asked for it
 	Read           Read
-	Files          func() ([]string, error) // all of it; asked for only where it matters
+	Files          func() ([]string, error)           // all of it; asked for only where it matters
+	Beside         func(dir string) ([]string, error) // the files of a folder
 }
 
 // Suite is what checks the work of a project.

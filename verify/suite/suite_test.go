@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -86,11 +87,18 @@ func apply(base, work files, edits []Edit) files {
 	return tree
 }
 
+func (f files) all() ([]string, error) { return slices.Sorted(maps.Keys(f)), nil }
+
+func (f files) beside(dir string) ([]string, error) {
+	all, _ := f.all()
+	return slices.DeleteFunc(all, func(file string) bool { return path.Dir(file) != dir }), nil
+}
+
 func plan(t *testing.T, base, work files, task string, gates ...string) (Plan, files) {
 	t.Helper()
 	s, err := Of(Base{
 		Gates: gates, Task: task, Read: base.read,
-		Files: func() ([]string, error) { return slices.Sorted(maps.Keys(base)), nil },
+		Files: base.all, Beside: base.beside,
 	})
 	check.OK(t, err)
 	p, err := s.Plan(changes(base, work), work.read)
@@ -492,7 +500,7 @@ func TestTheOldFilesAreAllBack(t *testing.T) {
 		}
 		s, err := Of(Base{
 			Gates: []string{"./check.sh", "go test ./..."}, Protect: []string{"locked/"}, Read: base.read,
-			Files: func() ([]string, error) { return slices.Sorted(maps.Keys(base)), nil },
+			Files: base.all, Beside: base.beside,
 		})
 		check.OK(t, err)
 		all := changes(base, work)
