@@ -18,6 +18,7 @@ import (
 // A verifier clears it, or a person; without either the work is rejected.
 type Doubt struct {
 	Files    []string // that check the work and were changed by it
+	New      []string // that it added to these
 	Hunks    []Hunk   // of these, as the verifier is shown them
 	Failed   []Result // gates that fail with these files as they were before
 	Findings []string // what is doubtful although the old files pass, such as a deleted test file
@@ -36,9 +37,15 @@ func (d *Doubt) Any() bool { return d != nil && (len(d.Failed) > 0 || len(d.Find
 
 // String is the doubt in one line.
 func (d *Doubt) String() string {
-	var parts []string
+	var parts, how []string
+	if len(d.Files) > 0 {
+		how = append(how, "with "+human.List(d.Files, 5)+" as before the work")
+	}
+	if len(d.New) > 0 {
+		how = append(how, "without "+human.List(d.New, 5)+" from the work")
+	}
 	for _, g := range d.Failed {
-		parts = append(parts, fmt.Sprintf("gate %q fails with %s as before the work: %s", g.Command, human.List(d.Files, 5), g.Exit))
+		parts = append(parts, fmt.Sprintf("gate %q fails %s: %s", g.Command, strings.Join(how, " and "), g.Exit))
 	}
 	return strings.Join(append(parts, d.Findings...), "; ")
 }

@@ -71,6 +71,18 @@ func TestManyHunks(t *testing.T) {
 	})
 }
 
+func TestDoubtSaysWithWhichFilesAGateFails(t *testing.T) {
+	t.Parallel()
+	failed := []Result{{Command: "make", Exit: "exit status 2"}}
+	for want, d := range map[string]Doubt{
+		`gate "make" fails with a_test.go as before the work: exit status 2`:                              {Files: []string{"a_test.go"}, Failed: failed},
+		`gate "make" fails without conftest.py from the work: exit status 2`:                              {New: []string{"conftest.py"}, Failed: failed},
+		`gate "make" fails with a.py as before the work and without b.py from the work: exit status 2; x`: {Files: []string{"a.py"}, New: []string{"b.py"}, Failed: failed, Findings: []string{"x"}},
+	} {
+		check.Equal(t, "doubt", want, d.String())
+	}
+}
+
 func TestClear(t *testing.T) {
 	t.Parallel()
 	d := &Doubt{Hunks: Hunks(changes)[:2], Findings: []string{"test file deleted: b_test.go"}, Failed: []Result{{Command: "go test"}}}

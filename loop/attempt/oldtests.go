@@ -57,7 +57,14 @@ func (a *attempt) oldTests(ctx context.Context, now string) (ran bool, err error
 		a.warn(a.job.Task.ID, why+", and whether the work passes without these changes is not known: "+unknown.Error())
 	}
 	if len(w.Doubt.Failed) > 0 {
-		w.Doubt.Files, w.Doubt.Hunks = seq.Map(plan.Changed, func(c git.Change) string { return c.Path }), verify.Hunks(plan.Changed)
+		w.Doubt.Files, w.Doubt.New, w.Doubt.Hunks = nil, nil, verify.Hunks(plan.Changed)
+		for _, c := range plan.Changed {
+			list := &w.Doubt.Files
+			if c.Kind == git.Added {
+				list = &w.Doubt.New
+			}
+			*list = append(*list, c.Path)
+		}
 		if w.Doubt.Asked = ""; len(plan.left) == 0 { // what others left, nobody asked this task for
 			a.askTask()
 		}

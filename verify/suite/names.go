@@ -92,8 +92,7 @@ func byName(file string) Kind {
 	stem := strings.TrimSuffix(base, ext)
 	switch {
 	case in(elsewhere):
-		cache := func(f string) bool { return f[:1] == "." && f != ".bin" && f != ".venv" }
-		if slices.ContainsFunc(folders, library().MatchString) && !slices.ContainsFunc(folders, cache) {
+		if slices.ContainsFunc(folders, library().MatchString) && !slices.ContainsFunc(folders, isCache) {
 			return Settings
 		}
 		return ""
@@ -109,6 +108,11 @@ func byName(file string) Kind {
 		return Fixture
 	}
 	return ""
+}
+
+// isCache says that what is in a folder of libraries is left there by tools.
+func isCache(folder string) bool {
+	return folder[:1] == "." && !slices.Contains([]string{".bin", ".venv", ".pnpm"}, folder)
 }
 
 func isSettings(folders []string, base, stem, ext string) bool {

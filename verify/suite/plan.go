@@ -106,8 +106,9 @@ type builder struct {
 // only tests name.
 func (b *builder) Kind(file string) Kind {
 	kind := b.Suite.Kind(file)
-	inElsewhere := slices.ContainsFunc(strings.Split(path.Dir(file), "/"), func(f string) bool { return elsewhere[f] })
-	if kind == "" && (inElsewhere && !b.locked || !inElsewhere && b.named(file)) {
+	folders := strings.Split(path.Dir(file), "/")
+	inElsewhere := slices.ContainsFunc(folders, func(f string) bool { return elsewhere[f] })
+	if kind == "" && (inElsewhere && !b.locked && !slices.ContainsFunc(folders, isCache) || !inElsewhere && b.named(file)) {
 		return Fixture
 	}
 	return kind

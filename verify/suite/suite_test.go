@@ -219,6 +219,12 @@ func TestOldFilesArePutBack(t *testing.T) {
 			files{"a.go": "//go:embed a.json", "a_test.go": "//go:embed a.json", "a.json": "2"},
 			"go test ./...", "", nil,
 		},
+		"what a tool leaves among libraries is no check": {
+			files{"node_modules/.vite/vitest/results.json": "1"}, files{"node_modules/.vite/vitest/results.json": "2"}, "npx vitest run", "", nil,
+		},
+		"a library where pnpm has it is": {
+			files{"node_modules/.pnpm/be/be.js": "1"}, files{"node_modules/.pnpm/be/be.js": "2"}, "npm test", "node_modules/.pnpm/be/be.js", files{"node_modules/.pnpm/be/be.js": "1"},
+		},
 		"a library is changed here": {
 			files{"vendor/be/be.go": "1"}, files{"vendor/be/be.go": "2"}, "go test ./...", "vendor/be/be.go", files{"vendor/be/be.go": "1"},
 		},
