@@ -147,7 +147,7 @@ func (t texter) StepTable() string { return render.Steps(t.Next, t.p, t.o.Width)
 func (a Attempt) Words() string {
 	verdict, _ := head(a.Verdict)
 	by := "verifier: "
-	if strings.HasPrefix(verdict, "review: ") || strings.HasPrefix(verdict, "the task asks ") {
+	if strings.HasPrefix(verdict, "review: ") || strings.HasPrefix(verdict, "the task asks ") || strings.HasPrefix(verdict, "accepted by ") {
 		by = ""
 	}
 	stopped := render.Line(a.StopReason)

@@ -70,7 +70,11 @@ func (a *attempt) check(ctx context.Context, taken git.Taken, err error) policy.
 	}
 	w.CheckErr = err
 	a.ended = ended(ctx)
-	a.note(ctx, dag.Note{Gates: seq.Map(w.Gates, record), Verdict: w.Doubt.Asked})
+	verdict := w.Doubt.Asked
+	if a.job.Accepted {
+		verdict = "accepted by a person"
+	}
+	a.note(ctx, dag.Note{Gates: seq.Map(w.Gates, record), Verdict: verdict})
 	d := a.decide()
 	if d.Action == policy.AskVerdict {
 		if w.VerifierOver = a.overspent(ctx); w.VerifierOver == nil {
