@@ -67,7 +67,7 @@ soak N="1000":
 
 # kill runs in slots, their helpers and git processes, N in all, while a person works there (about 1 a second)
 soak-parallel N="500":
-    RALPH_SOAK={{N}} go test ./cmd/ralph -run '^TestSoakInSlots$' -count=1 -v -timeout 0 | grep -v '^=== '
+    RALPH_SOAK_SLOTS={{N}} go test ./cmd/ralph -run '^TestSoakInSlots$' -count=1 -v -timeout 0 | grep -v '^=== '
 
 # two runs side by side, and a person who works during verification, at each sandbox level: nothing is lost (minutes)
 trust:

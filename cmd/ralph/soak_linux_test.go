@@ -18,16 +18,16 @@ import (
 )
 
 // soakKills is how many random kills there are: those that an ordinary run of the tests
-// does, or RALPH_SOAK, which .ci/run and the recipes of the justfile set.
-func soakKills(t *testing.T, ordinary int) int {
+// does, or what the variable says, which .ci/run and the recipes of the justfile set.
+func soakKills(t *testing.T, variable string, ordinary int) int {
 	t.Helper()
-	text := os.Getenv("RALPH_SOAK")
+	text := os.Getenv(variable)
 	if text == "" {
 		return ordinary
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 {
-		t.Fatalf("RALPH_SOAK is a number of kills, not %q", text)
+		t.Fatalf("%s is a number of kills, not %q", variable, text)
 	}
 	return n
 }
@@ -49,7 +49,7 @@ type soak struct {
 func TestSoak(t *testing.T) {
 	raced.Skip(t, "the program is killed here")
 	t.Parallel()
-	s := &soak{left: soakKills(t, 40)}
+	s := &soak{left: soakKills(t, "RALPH_SOAK", 40)}
 	total := s.left
 	const lanes = 3
 	t.Run("lanes", func(t *testing.T) {
