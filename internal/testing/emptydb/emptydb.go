@@ -25,7 +25,7 @@ var content = sync.OnceValues(func() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir)
+	defer os.RemoveAll(dir) //nolint:errcheck // a temporary folder of a test
 	path := filepath.Join(dir, "progress.db")
 	d, err := db.Open(context.Background(), path, db.Options{})
 	if err != nil {
