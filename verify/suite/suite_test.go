@@ -130,7 +130,8 @@ func TestFilesAreOfAKind(t *testing.T) {
 			tests/it.rs src/tests.rs src/test/java/FooTest.java FooTests.cs App.Tests/FooTests.cs spec/a_spec.rb test/a_test.rb tests/FooTest.php
 			t/basic.t tests/a.bats run_test.sh FooSpec.kt test/a_test.exs lib/a_test.dart e2e/login.cy.ts features/test_login.feature x_unittest.cc test/runtests.jl`,
 		Fixture: `testdata/a.txt pkg/testdata/x_test.go src/__snapshots__/a.snap tests/data.json test/fixtures/a.bin expected.txt out.golden tests/common/mod.rs
-			tests/helpers.py internal/testutil/assert.go internal/assert/assert.go testutil.go src/test/resources/a.xml golden/a.json cassettes/x.yml`,
+			tests/helpers.py internal/testutil/assert.go internal/assert/assert.go testutil.go src/test/resources/a.xml golden/a.json cassettes/x.yml api/expected/a.json
+			cases/one.expected out-expected.txt`,
 		Settings: `conftest.py tests/conftest.py pytest.ini tox.ini .coveragerc jest.config.js jest.config.mts vitest.config.ts .mocharc.json karma.conf.js
 			babel.config.js .npmrc .cargo/config.toml .config/nextest.toml go.work .golangci.yml eslint.config.js ruff.toml mypy.ini sitecustomize.py
 			evil.pth .env .env.test .husky/pre-commit phpunit.xml .rspec spec/spec_helper.rb package.json web/package.json pyproject.toml setup.cfg Cargo.toml go.mod tsconfig.json
