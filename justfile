@@ -69,6 +69,10 @@ soak N="1000":
 soak-parallel N="500":
     RALPH_SOAK_SLOTS={{N}} go test ./cmd/ralph -run '^TestSoakInSlots$' -count=1 -v -timeout 0 | grep -v '^=== '
 
+# kill runs at random times while agents ask and a person answers, N in all (about one in two seconds)
+soak-questions N="500":
+    RALPH_SOAK_QUESTIONS={{N}} go test ./cmd/ralph -run '^TestSoakQuestions$' -count=1 -v -timeout 0 | grep -v '^=== '
+
 # two runs side by side, and a person who works during verification, at each sandbox level: nothing is lost (minutes)
 trust:
     RALPH_TRUST=1 go test ./cmd/ralph -run 'SideBySideKeep|PersonWorksDuringVerification' -count=1 -v -timeout 30m

@@ -19,6 +19,9 @@ type ToolCall struct {
 	New    bool   // announced just now
 	Error  string // the beginning of what it said, when it failed
 	Paths  []string
+
+	Command string // that it runs, if the agent says
+
 	Input  string // a digest of what it was called with, empty if the agent does not say
 	Result string // a digest of what came of it, once it has ended
 }
@@ -35,14 +38,20 @@ type PlanEntry struct {
 // UsageSeen says that the session has used something; Session.Usage says what.
 type UsageSeen struct{ ContextUsed int64 }
 
-// Permission is a request that was answered by policy.
+// Permission is a call of the agent that was decided.
 type Permission struct {
 	Title  string
-	Answer string // the kind of the option chosen, or cancelled
+	Answer string // the kind of the option chosen, or cancelled; allowed or denied for what the agent wants from us
+	Kind   string // of the call; this and what follows is empty if nobody decides
+	Text   string // the command, the files, or the title
+	Decision
 }
 
 // FileWritten is a file that was written for the agent.
 type FileWritten struct{ Path string }
+
+// TerminalOpened is a command that is run for the agent.
+type TerminalOpened struct{ Command string }
 
 // Resumed says that the session is an earlier one.
 type Resumed struct{ Session string }
@@ -53,13 +62,14 @@ type Warned struct{ Text string }
 // Dropped says that so many events were not shown because showing was slow.
 type Dropped struct{ Events int }
 
-func (Text) isEvent()        {}
-func (Thought) isEvent()     {}
-func (ToolCall) isEvent()    {}
-func (Plan) isEvent()        {}
-func (UsageSeen) isEvent()   {}
-func (Permission) isEvent()  {}
-func (FileWritten) isEvent() {}
-func (Resumed) isEvent()     {}
-func (Warned) isEvent()      {}
-func (Dropped) isEvent()     {}
+func (Text) isEvent()           {}
+func (Thought) isEvent()        {}
+func (ToolCall) isEvent()       {}
+func (Plan) isEvent()           {}
+func (UsageSeen) isEvent()      {}
+func (Permission) isEvent()     {}
+func (FileWritten) isEvent()    {}
+func (TerminalOpened) isEvent() {}
+func (Resumed) isEvent()        {}
+func (Warned) isEvent()         {}
+func (Dropped) isEvent()        {}

@@ -4,9 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
-	"slices"
 
 	sdk "github.com/coder/acp-go-sdk"
 
@@ -51,19 +49,23 @@ func (s *Session) isOurs(id string) bool {
 func (s *Session) dispatch(ctx context.Context, method string, params json.RawMessage) (any, error) {
 	switch method {
 	case "fs/read_text_file":
-		return decodeAnd(params, s.readFile)
+		return serve(ctx, s, params, s.reading())
 	case "fs/write_text_file":
-		return decodeAnd(params, s.writeFile)
+		return serve(ctx, s, params, s.writing())
 	case "session/request_permission":
-		return decodeAnd(params, s.permit)
+		return decodeAnd(params, func(req permissionRequest) (any, error) { return s.permit(ctx, req), nil })
 	case "terminal/create":
-		return decodeAnd(params, s.createTerminal)
+		return serve(ctx, s, params, s.opening())
 	case "terminal/output":
-		return decodeAnd(params, s.terminalOutput)
+		return decodeAnd(params, func(req terminalID) (any, error) { return s.terminalOutput(ctx, req) })
 	case "terminal/wait_for_exit":
 		return decodeAnd(params, func(req terminalID) (any, error) {
-			exit, err := s.terminals.wait(ctx, req.ID, s.intake.yield)
-			return exitStatus(exit), err
+			term, err := s.terminals.wait(ctx, req.ID, s.intake.yield)
+			if err != nil {
+				return nil, err
+			}
+			s.afterTerminal(ctx, term)
+			return exitStatus(term.proc.Exit()), nil
 		})
 	case "terminal/kill":
 		return decodeAnd(params, func(req terminalID) (any, error) {
@@ -106,54 +108,6 @@ func decodeAnd[T any](params json.RawMessage, do func(T) (any, error)) (any, err
 	return do(req)
 }
 
-func (s *Session) readFile(req fileRequest) (any, error) {
-	text, err := s.files.read(req.Path, max(req.Line, 0), max(req.Limit, 0))
-	if errors.Is(err, fs.ErrNotExist) && s.traits().MissingIsEmpty {
-		text, err = "", nil
-	}
-	return map[string]string{"content": text}, err
-}
-
-func (s *Session) writeFile(req fileRequest) (any, error) {
-	if s.cfg.ReadOnly {
-		return nil, fmt.Errorf("write %s: %w", cut(req.Path, 200), errReadOnly)
-	}
-	if req.Content == nil {
-		return nil, paramsError{errors.New("content is missing")}
-	}
-	path, err := s.files.write(req.Path, *req.Content)
-	if err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	if s.turn != nil {
-		s.turn.touch(written{path: path})
-	}
-	s.mu.Unlock()
-	s.observer.push(FileWritten{Path: path})
-	return struct{}{}, nil
-}
-
-func (s *Session) createTerminal(req sdk.CreateTerminalRequest) (any, error) {
-	id, err := s.terminals.create(req)
-	return map[string]string{"terminalId": id}, err
-}
-
-func (s *Session) terminalOutput(req terminalID) (any, error) {
-	term, err := s.terminals.get(req.ID)
-	if err != nil {
-		return nil, err
-	}
-	result := map[string]any{}
-	select {
-	case <-term.proc.Exited():
-		result["exitStatus"] = exitStatus(term.proc.Exit())
-	default:
-	}
-	result["output"], result["truncated"] = term.output.text()
-	return result, nil
-}
-
 func exitStatus(exit proc.Exit) any {
 	if exit.Signal != "" {
 		return map[string]any{"exitCode": nil, "signal": exit.Signal}
@@ -169,41 +123,9 @@ func failureOf(method string, err error) *sdk.RequestError {
 		return sdk.NewMethodNotFound(cut(method, 100))
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, errNoTerminal):
 		return &sdk.RequestError{Code: codeNotFound, Message: "Resource not found", Data: data}
-	case errors.As(err, &params), errors.Is(err, errOutside), errors.Is(err, errProtected),
+	case errors.As(err, &params), errors.Is(err, errDenied), errors.Is(err, errOutside), errors.Is(err, errProtected),
 		errors.Is(err, errNotRegular), errors.Is(err, errTooLarge), errors.Is(err, errNotText):
 		return &sdk.RequestError{Code: -32602, Message: cut(err.Error(), 500), Data: data}
 	}
 	return &sdk.RequestError{Code: -32603, Message: cut(err.Error(), 500), Data: data}
-}
-
-type permissionRequest struct {
-	ToolCall struct {
-		Title string `json:"title"`
-	} `json:"toolCall"`
-	Options []permissionOption `json:"options"`
-}
-
-type permissionOption struct {
-	ID   string `json:"optionId"`
-	Kind string `json:"kind"`
-}
-
-// permit picks the option that allows the call, once rather than always, by its kind: its
-// position and ID mean nothing. Nobody is asked and nothing waits: the operating system
-// confines the process, or nothing does. Without a usable option the answer is that the
-// request was cancelled.
-func (s *Session) permit(req permissionRequest) (any, error) {
-	const cancelled = "cancelled"
-	answer, outcome := cancelled, map[string]string{"outcome": cancelled}
-	if s.cancelling.Load() {
-		req.Options = nil
-	}
-	for _, kind := range []string{"allow_always", "allow_once"} { // the last one wins
-		i := slices.IndexFunc(req.Options, func(o permissionOption) bool { return o.Kind == kind && o.ID != "" })
-		if i >= 0 {
-			answer, outcome = kind, map[string]string{"outcome": "selected", "optionId": req.Options[i].ID}
-		}
-	}
-	s.observer.push(Permission{Title: cut(s.hide.Text(req.ToolCall.Title), 300), Answer: answer})
-	return map[string]any{"outcome": outcome}, nil
 }

@@ -63,7 +63,7 @@ func (s *Session) converse(ctx context.Context, text string) (outcome, *Error) {
 		SessionId: sdk.SessionId(s.id),
 		Prompt:    []sdk.ContentBlock{sdk.TextBlock(s.hide.Text(text))},
 	})
-	l := limits{idle: newIdleWatch(s.cfg.IdleTimeout, s.intake.activity.Load), faults: s.faults}
+	l := limits{idle: newIdleWatch(s.cfg.IdleTimeout, s.activity), faults: s.faults}
 	if s.cfg.TurnTimeout > 0 {
 		l.turn = time.After(s.cfg.TurnTimeout)
 	}
@@ -113,6 +113,9 @@ func (s *Session) await(ctx context.Context, op string, answer <-chan outcome, l
 // not answer. Sending may block for ever if the agent does not read.
 func (s *Session) interrupt(ctx context.Context, answer <-chan outcome) outcome {
 	s.cancelling.Store(true)
+	s.mu.Lock()
+	close(s.turn.cancelled)
+	s.mu.Unlock()
 	live := context.WithoutCancel(ctx)
 	call := s.calls
 	go func() {

@@ -34,6 +34,7 @@ type Session struct {
 	calls     uint64
 	maxText   int // of a turn
 
+	deciding   chan struct{} // a place for each call that is being decided
 	cancelling atomic.Bool   // the turn is being cancelled
 	faults     chan *Error   // what ends a turn from inside; holds one
 	closing    sync.Once     // guards the end
@@ -74,7 +75,9 @@ func Launch(ctx context.Context, cfg Config) (*Session, error) {
 		hide:    cfg.Redact,
 		faults:  make(chan *Error, 1),
 		closed:  make(chan struct{}),
-		meter:   newMeter(cfg.UsageCumulative, 0),
+
+		deciding: make(chan struct{}, maxDeciding),
+		meter:    newMeter(cfg.UsageCumulative, 0),
 	}
 	files, err := openFiles(cfg.Dir, cfg.Protected, cfg.ProtectedNames, cfg.Hidden)
 	if err == nil && cfg.Reads != "" {
@@ -108,9 +111,12 @@ func Launch(ctx context.Context, cfg Config) (*Session, error) {
 }
 
 // Begin takes an agent that was launched to a session that can be prompted, with the
-// Model, Pick, Resume, Folder and Started of cfg. On an error nothing is left running.
+// Model, Pick, Resume, Folder, Decide, After and Started of cfg. On an error nothing is left running.
 func (s *Session) Begin(ctx context.Context, cfg Config) error {
 	s.cfg.Model, s.cfg.Pick, s.cfg.Resume, s.cfg.Folder, s.cfg.Started = cfg.Model, cfg.Pick, cfg.Resume, cfg.Folder, cfg.Started
+	s.mu.Lock() // an agent may ask before it has a session
+	s.cfg.Decide, s.cfg.After = cfg.Decide, cfg.After
+	s.mu.Unlock()
 	if err := s.record(); err != nil {
 		return err
 	}

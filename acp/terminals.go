@@ -51,17 +51,21 @@ type terminal struct {
 	proc   *proc.Process
 	output *ring
 	read   chan struct{} // closed at the end of the output
+
+	call    *Call // that opened it; nil if nobody looks at what came of it
+	after   sync.Once
+	instead *string // of the output
 }
 
 // create starts a command. What it leaves in the background lives until the
 // terminal is released.
-func (t *terminals) create(req sdk.CreateTerminalRequest) (string, error) {
+func (t *terminals) create(req sdk.CreateTerminalRequest, call *Call) (string, error) {
 	dir, err := t.dir(req.Cwd)
 	if err != nil {
 		return "", err
 	}
 	argv := append([]string{req.Command}, req.Args...)
-	if t.session.traits().TerminalShell && len(req.Args) == 0 && strings.ContainsAny(req.Command, " \t\n;|&<>$`\"'*?(){}") {
+	if t.forShell(req) {
 		argv = []string{"/bin/sh", "-c", req.Command}
 	}
 	env := slices.Clone(t.session.cfg.TerminalEnv)
@@ -86,8 +90,22 @@ func (t *terminals) create(req sdk.CreateTerminalRequest) (string, error) {
 		delete(t.open, id)
 		return "", fmt.Errorf("create terminal: %w", err)
 	}
+	term.call = call
 	t.open[id] = term
 	return id, nil
+}
+
+// forShell says that the command is a line for a shell.
+func (t *terminals) forShell(req sdk.CreateTerminalRequest) bool {
+	return t.session.traits().TerminalShell && len(req.Args) == 0 && strings.ContainsAny(req.Command, " \t\n;|&<>$`\"'*?(){}")
+}
+
+// line is the command as a shell reads it.
+func (t *terminals) line(req sdk.CreateTerminalRequest) string {
+	if t.forShell(req) {
+		return req.Command
+	}
+	return shellLine(append([]string{req.Command}, req.Args...))
 }
 
 // reserve takes an ID, so that the number of terminals is bounded also while
@@ -158,16 +176,16 @@ func (t *terminals) get(id string) (*terminal, error) {
 
 // wait waits for the command itself to end, or for the request to be given up.
 // yield is called around the waiting.
-func (t *terminals) wait(ctx context.Context, id string, yield func(func())) (proc.Exit, error) {
+func (t *terminals) wait(ctx context.Context, id string, yield func(func())) (*terminal, error) {
 	term, err := t.get(id)
 	if err != nil {
-		return proc.Exit{}, err
+		return nil, err
 	}
 	select {
 	case t.waits <- struct{}{}:
 		defer func() { <-t.waits }()
 	default:
-		return proc.Exit{}, errTooManyWaits
+		return nil, errTooManyWaits
 	}
 	yield(func() {
 		select {
@@ -177,10 +195,7 @@ func (t *terminals) wait(ctx context.Context, id string, yield func(func())) (pr
 			err = context.Cause(ctx)
 		}
 	})
-	if err != nil {
-		return proc.Exit{}, err
-	}
-	return term.proc.Exit(), nil
+	return term, err
 }
 
 // settle waits for what was written before the exit to be read. That is when

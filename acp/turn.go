@@ -61,7 +61,8 @@ func (t Turn) spoken() bool {
 
 type turn struct {
 	maxText   int
-	over      bool // it was answered
+	cancelled chan struct{} // closed when it is to end before its time
+	over      bool          // it was answered
 	said      *Speech
 	scan      *sigils.Scanner // knows whether the text stands in the middle of something
 	size      int
@@ -72,6 +73,7 @@ type turn struct {
 	tools  map[string]ToolCall
 	failed map[string]bool
 	files  map[written]struct{}
+	wanted map[string]Call // what announced calls are to do, if somebody decides about them
 }
 
 // written is a file and the call that says it writes it; empty if we wrote it.
@@ -79,7 +81,7 @@ type written struct{ path, call string }
 
 func newTurn(maxText int, said *Speech) *turn {
 	return &turn{
-		maxText: maxText, said: said, scan: sigils.NewScanner(""),
+		maxText: maxText, said: said, cancelled: make(chan struct{}), wanted: make(map[string]Call), scan: sigils.NewScanner(""),
 		tools: make(map[string]ToolCall), failed: make(map[string]bool), files: make(map[written]struct{}),
 	}
 }
@@ -159,6 +161,7 @@ func merge(old, call ToolCall) ToolCall {
 	call.Title = cmp.Or(call.Title, old.Title)
 	call.Kind = cmp.Or(call.Kind, old.Kind)
 	call.Status = cmp.Or(call.Status, old.Status)
+	call.Command = cmp.Or(call.Command, old.Command)
 	call.Input = cmp.Or(call.Input, old.Input)
 	call.Result = cmp.Or(call.Result, old.Result)
 	if call.Paths == nil {

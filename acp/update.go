@@ -7,7 +7,10 @@ import (
 	"strings"
 )
 
-const maxPaths = 64
+const (
+	maxPaths = 64
+	maxShown = 16 << 10 // of a command
+)
 
 // update is any session/update, read leniently: what is missing or of another
 // type is zero, and kinds we do not know are left out.
@@ -142,6 +145,12 @@ func (s *Session) onTool(u update) {
 		call.Error = cut(s.hide.Text(toolError(blocks, u.RawOutput)), 2000)
 	}
 	call.Input = digest(u.RawInput)
+	if len(u.RawInput) < maxShown { // what is longer is a file
+		call.Command = cut(s.hide.Text(s.want(u).Command), maxShown)
+	}
+	if s.cfg.Decide != nil && len(s.turn.wanted) < maxTools {
+		s.turn.wanted[u.ToolCallID] = s.want(u).or(s.turn.wanted[u.ToolCallID])
+	}
 	if ended(u.Status) {
 		call.Result = digest(u.Content, u.RawOutput)
 	}

@@ -72,7 +72,7 @@ func BenchmarkKnowledge(b *testing.B) {
 	}
 	all := func(s *knowledge.Store) {
 		entries, warnings := s.Load()
-		if len(entries) != files || len(warnings) > 0 || knowledge.Render(q.Match(entries), 2000) == "" {
+		if len(entries) != files || len(warnings) > 0 || knowledge.Render(q.Match(entries), 2000).Task == "" {
 			b.Fatalf("got %d entries and %d warnings, want %d and none", len(entries), len(warnings), files)
 		}
 	}

@@ -48,9 +48,9 @@ func (g *Graph) Add(t NewTask) (string, error) {
 	return added.id, g.tx.Err()
 }
 
-// withFreeID inserts a row, beginning with the ID that is wished for, if any. A random ID
+// WithFreeID inserts a row, beginning with the ID that is wished for, if any. A random ID
 // may be taken: at a million tasks some are.
-func (g *Graph) withFreeID(prefix, wish string, insert func(id string) error) (string, error) {
+func (g *Graph) WithFreeID(prefix, wish string, insert func(id string) error) (string, error) {
 	for range 100 {
 		id := cmp.Or(wish, g.newID(prefix))
 		if err := insert(id); err != nil || g.tx.Changes() == 1 {
@@ -176,6 +176,7 @@ func (g *Graph) Edit(id string, e Edit) error {
 	if err := s.check(); err != nil {
 		return err
 	}
+	g.auditTask(t.N, "edited")
 	return g.tx.Exec(editSQL, ":n", t.N, ":title", t.Title, ":description", t.Description, ":priority", t.Priority,
 		":kind", string(t.Kind), ":agent", db.OrNull(t.Agent), ":model", db.OrNull(t.Model), ":gates", db.JSON(t.Gates),
 		":max_retries", t.MaxRetries, ":tampering", t.AllowTampering, ":expect_red", db.OrNull(t.ExpectRed), ":locks", db.JSON(s.Locks), ":paths", db.JSON(s.Paths), ":now", g.millis())

@@ -64,7 +64,7 @@ VALUES (:id, (SELECT n FROM runs WHERE id = :run), :task, :task_id, :iteration, 
 ON CONFLICT (id) DO NOTHING;`
 
 func (g *Graph) beginAttempt(opts ClaimOptions, t Task, slot int) (string, error) {
-	return g.withFreeID("a-", "", func(id string) error {
+	return g.WithFreeID("a-", "", func(id string) error {
 		return g.tx.Exec(beginAttemptSQL, ":id", id, ":run", opts.Run.ID, ":task", t.N, ":task_id", t.ID,
 			":iteration", opts.Iteration, ":generation", t.Generation, ":slot", db.OrNull(slot), ":now", g.millis())
 	})

@@ -28,25 +28,26 @@ d (n, held, doomed) AS (
     SELECT c.n, d.held OR p.n IN waiting, d.doomed OR p.status = 'failed'
     FROM d JOIN tasks p ON p.n = d.n JOIN tasks c ON c.parent = p.n
 ),
-derived (n, children, open_deps, held, doomed) AS (
+derived (n, children, open_deps, held, doomed, asks) AS (
     SELECT d.n,
         (SELECT count(*) FROM tasks c WHERE c.parent = d.n),
         (SELECT count(*) FROM dependencies e JOIN tasks b ON b.n = e.blocker WHERE e.blocked = d.n AND b.status <> 'done'),
-        d.held, d.doomed
+        d.held, d.doomed,
+        (SELECT count(*) FROM requests q WHERE q.task = d.n AND q.state = 'open' AND q.parks)
     FROM d
 ) `
 
 const (
 	disagreeSQL = truth + `
-SELECT t.id, t.children, x.children, t.open_deps, x.open_deps, t.held, x.held, t.doomed, x.doomed
+SELECT t.id, t.children, x.children, t.open_deps, x.open_deps, t.held, x.held, t.doomed, x.doomed, t.asks, x.asks
 FROM derived x JOIN tasks t ON t.n = x.n
-WHERE t.children <> x.children OR t.open_deps <> x.open_deps OR t.held <> x.held OR t.doomed <> x.doomed
+WHERE t.children <> x.children OR t.open_deps <> x.open_deps OR t.held <> x.held OR t.doomed <> x.doomed OR t.asks <> x.asks
 ORDER BY t.n;`
 	recomputeSQL = truth + `
-UPDATE tasks SET children = x.children, open_deps = x.open_deps, held = x.held, doomed = x.doomed
+UPDATE tasks SET children = x.children, open_deps = x.open_deps, held = x.held, doomed = x.doomed, asks = x.asks
 FROM derived x
 WHERE tasks.n = +x.n AND (tasks.children <> x.children OR tasks.open_deps <> x.open_deps
-    OR tasks.held <> x.held OR tasks.doomed <> x.doomed);`
+    OR tasks.held <> x.held OR tasks.doomed <> x.doomed OR tasks.asks <> x.asks);`
 	// The counts must agree with what is stored, right or wrong: triggers change them with it.
 	countTasks = `
 SELECT 0 AS feature, status, children > 0 AS grouped, coalesce(queue, -1) AS queue, count(*) AS tasks FROM tasks GROUP BY 2, 3, 4
@@ -97,7 +98,7 @@ func (g *Graph) Verify() ([]Fault, error) {
 	var faults []Fault
 	for r := range g.tx.Rows(disagreeSQL) {
 		id := r.Text()
-		for _, name := range []string{"children", "open_deps", "held", "doomed"} {
+		for _, name := range []string{"children", "open_deps", "held", "doomed", "asks"} {
 			if is, should := r.Int(), r.Int(); is != should {
 				faults = append(faults, Fault{Task: id, Text: fmt.Sprintf("%s is %d and should be %d", name, is, should)})
 			}

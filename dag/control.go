@@ -21,13 +21,14 @@ const (
 type Control struct {
 	Stop     Stop
 	PausedAt time.Time // of the project; zero if it is not paused
+	Asking   int       // tasks that wait for an answer
 }
 
-const controlSQL = `SELECT (SELECT stop_requested FROM runs WHERE id = :run), paused_at FROM control;`
+const controlSQL = `SELECT (SELECT stop_requested FROM runs WHERE id = :run), paused_at, (` + asksAllSQL + `) FROM control;`
 
-// Control says what was asked of a run. It reads two rows: runs ask every second.
+// Control says what was asked of a run. It reads a few rows: runs ask every second.
 func (g *Graph) Control(run string) (Control, error) {
-	return db.One(g.tx, controlSQL, func(r *db.Row) Control { return Control{Stop: Stop(r.Text()), PausedAt: r.Time()} }, ":run", run)
+	return db.One(g.tx, controlSQL, func(r *db.Row) Control { return Control{Stop: Stop(r.Text()), PausedAt: r.Time(), Asking: r.Int()} }, ":run", run)
 }
 
 const stopSQL = `

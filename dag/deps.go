@@ -15,7 +15,21 @@ func (g *Graph) Link(blocker, blocked string) error {
 	if err != nil {
 		return err
 	}
+	g.auditTask(b.N, "waits for "+a.ID)
 	return g.link(a.N, b.N)
+}
+
+// MayWait refuses what Link would refuse, and changes nothing.
+func (g *Graph) MayWait(blocker, blocked string) error {
+	a, b, err := g.pair(blocker, blocked)
+	if err != nil {
+		return err
+	}
+	to := point{b.N, false}
+	if path := g.path(point{a.N, true}, to); path != nil {
+		return newCycleError(append([]point{to}, path...), g.nameOf)
+	}
+	return g.tx.Err()
 }
 
 const (
@@ -44,6 +58,7 @@ func (g *Graph) Unlink(blocker, blocked string) error {
 	if err := g.change(missing, unlinkSQL, ":blocker", a.N, ":blocked", b.N); err != nil {
 		return err
 	}
+	g.auditTask(b.N, "no longer waits for "+a.ID)
 	g.recountOne(a.N, b.N, -1)
 	return g.tx.Err()
 }

@@ -307,6 +307,7 @@ func (w *world) dump() map[string][]string {
 			"features": "SELECT * FROM features;", "runs": "SELECT * FROM runs;",
 			"attempts": "SELECT * FROM attempts;", "task_logs": "SELECT * FROM task_logs;",
 			"merges": "SELECT * FROM merges;", "locks": "SELECT * FROM locks;",
+			"requests": "SELECT * FROM requests;", "audit": "SELECT * FROM audit;",
 		} {
 			for r := range g.Tx().Rows(query) {
 				var b strings.Builder

@@ -19,7 +19,7 @@ const runByPrefixSQL = `SELECT ` + runColumns + ` FROM runs WHERE id >= :from AN
 // ResolveRun returns the one run whose ID begins with what was typed; the leading
 // "r-" may be left out. More than one is an error that lists some.
 func (g *Graph) ResolveRun(typed string) (Run, error) {
-	return resolve("run", "r-", typed, g.runs, runByPrefixSQL, func(r Run) string { return r.ID })
+	return ByPrefix("run", "r-", typed, g.runs, runByPrefixSQL, func(r Run) string { return r.ID })
 }
 
 // RunOrLast is ResolveRun, or the last run if nothing was typed.

@@ -86,7 +86,7 @@ func (g *Graph) insert(t *planned, parent, feature int64) (err error) {
 	if IsTaskID(s.Ref) {
 		wish = s.Ref
 	}
-	t.id, err = g.withFreeID("t-", wish, func(id string) error {
+	t.id, err = g.WithFreeID("t-", wish, func(id string) error {
 		return g.tx.Exec(insertSQL, ":n", db.OrNull(t.n), ":id", id, ":title", s.Title, ":description", s.Description,
 			":status", string(t.status), ":priority", s.Priority, ":parent", db.OrNull(parent),
 			":feature", db.OrNull(feature), ":kind", string(cmp.Or(s.Kind, Work)), ":agent", db.OrNull(s.Agent),

@@ -29,6 +29,7 @@ const logSQL = `INSERT INTO task_logs (task, kind, at, text) VALUES (:task, :kin
 
 func (g *Graph) log(n int64, kind LogKind, text string) {
 	g.tx.Do(logSQL, ":task", n, ":kind", string(kind), ":now", g.millis(), ":text", g.said(text))
+	g.auditTask(n, text)
 }
 
 // Log adds an entry to a task's history.

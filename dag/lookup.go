@@ -21,12 +21,12 @@ const byPrefixSQL = `SELECT ` + taskColumns + ` FROM tasks WHERE id >= :from AND
 // Resolve returns the one task whose ID begins with what was typed; the leading
 // "t-" may be left out. More than one is an error that lists some.
 func (g *Graph) Resolve(typed string) (Task, error) {
-	return resolve("task", "t-", typed, g.tasks, byPrefixSQL, func(t Task) string { return t.ID })
+	return ByPrefix("task", "t-", typed, g.tasks, byPrefixSQL, func(t Task) string { return t.ID })
 }
 
-// resolve finds the one thing whose ID begins with what was typed, with or without the
+// ByPrefix finds the one thing whose ID begins with what was typed, with or without the
 // prefix of its kind.
-func resolve[T any](kind, prefix, typed string, find func(string, ...any) ([]T, error), query string, id func(T) string) (T, error) {
+func ByPrefix[T any](kind, prefix, typed string, find func(string, ...any) ([]T, error), query string, id func(T) string) (T, error) {
 	var none T
 	from := prefix + strings.TrimPrefix(strings.ToLower(strings.TrimSpace(typed)), prefix)
 	if from == prefix {
@@ -111,7 +111,7 @@ WHERE queue <= :doomed AND unverified IS NOT NULL AND (:feature = 0 OR feature =
 	// dueSQL finds what waited for a time that has come; a claim clears the wait.
 	dueSQL = `SELECT id FROM tasks INDEXED BY tasks_waiting
 WHERE not_before > 0 AND not_before <= :now AND status = 'pending' AND children = 0 AND open_deps = 0
-  AND held = 0 AND paused = 0 AND leaving IS NULL AND review = 0 AND doomed <= :doomed;`
+  AND held = 0 AND paused = 0 AND leaving IS NULL AND review = 0 AND asks = 0 AND doomed <= :doomed;`
 )
 
 // List returns tasks oldest first, or, of the ready ones, in the order in which

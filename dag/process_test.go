@@ -35,6 +35,9 @@ func work(job, path, ledger string) error {
 	if job == "add" {
 		return addMany(ctx, s, out)
 	}
+	if strings.HasPrefix(job, "lock") {
+		return lockAll(ctx, s, filepath.Dir(path), job, out)
+	}
 	err = claimAll(ctx, s, out)
 	_, _ = io.Copy(io.Discard, os.Stdin) // until the adders, if there are any, are through
 	return errors.Join(err, claimAll(ctx, s, out))

@@ -77,6 +77,7 @@ type Outline struct {
 	Leaving    bool // the agent that had it is being stopped
 	Unverified bool // its work is finished and awaits its verdict
 	ToReview   bool // a person is to accept that work first
+	Asks       int  // its open questions
 	NotBefore  time.Time
 	WaitReason string
 }
@@ -84,11 +85,11 @@ type Outline struct {
 // Ready says whether a run would take the task at that time.
 func (o Outline) Ready(now time.Time) bool {
 	return o.Status == Pending && o.Children == 0 && o.OpenDeps == 0 && !o.Held && !o.Doomed &&
-		!o.Paused && !o.Leaving && !o.ToReview && !o.NotBefore.After(now)
+		!o.Paused && !o.Leaving && !o.ToReview && o.Asks == 0 && !o.NotBefore.After(now)
 }
 
 // A title of a megabyte is not needed on a screen.
-const outlineColumns = `n, parent, id, substr(title, 1, 500), status, children, open_deps, held, doomed, paused, leaving IS NOT NULL, unverified IS NOT NULL, review, not_before, wait_reason`
+const outlineColumns = `n, parent, id, substr(title, 1, 500), status, children, open_deps, held, doomed, paused, leaving IS NOT NULL, unverified IS NOT NULL, review, asks, not_before, wait_reason`
 
 const (
 	outlineAllSQL     = `SELECT ` + outlineColumns + ` FROM tasks ORDER BY n;`
@@ -102,7 +103,7 @@ func (g *Graph) Outline(scope Scope) ([]Outline, error) {
 	return listScope(g, scope, outlineAllSQL, outlineFeatureSQL, outlineTreeSQL, func(r *db.Row) Outline {
 		return Outline{
 			N: r.Int64(), Parent: r.Int64(), ID: r.Text(), Title: r.Text(), Status: Status(r.Text()), Children: r.Int(), OpenDeps: r.Int(),
-			Held: r.Bool(), Doomed: r.Bool() && !g.keeps, Paused: r.Bool(), Leaving: r.Bool(), Unverified: r.Bool(), ToReview: r.Bool(), NotBefore: r.Time(), WaitReason: r.Text(),
+			Held: r.Bool(), Doomed: r.Bool() && !g.keeps, Paused: r.Bool(), Leaving: r.Bool(), Unverified: r.Bool(), ToReview: r.Bool(), Asks: r.Int(), NotBefore: r.Time(), WaitReason: r.Text(),
 		}
 	})
 }

@@ -54,7 +54,8 @@ func (g *Graph) Holds(c Claim) error {
 
 const verifiedSQL = `UPDATE tasks SET verification = :verification WHERE n = :n;`
 
-// Complete ends a claim with the task done. The verification is passed or skipped.
+// Complete ends a claim with the task done, or open as a group of what its agents added below it. The verification is
+// passed or skipped.
 func (g *Graph) Complete(c Claim, verification string) error {
 	t, err := g.held(c)
 	if err != nil {
@@ -65,7 +66,10 @@ func (g *Graph) Complete(c Claim, verification string) error {
 	if c.Already != "" {
 		outcome = event.AttemptAlreadyDone
 	}
-	return g.settle(t, c, Done, ByComplete, outcome, c.Already)
+	if err := g.settle(t, c, Done, ByComplete, outcome, c.Already); err != nil {
+		return err
+	}
+	return g.group(c)
 }
 
 // Fail ends a claim with the task failed for that reason.

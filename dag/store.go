@@ -52,6 +52,7 @@ type settings struct {
 	newID func(prefix string) string
 	said  func(string) string // removes secrets from what agents, gates and people said
 	keeps bool                // what a failed ancestor keeps back is ready all the same
+	actor Actor
 }
 
 // New makes a Store on an open database, which stays the caller's to close.
@@ -76,6 +77,13 @@ func (s *Store) KeepingGoing(on bool) *Store {
 	return &other
 }
 
+// As is the same store for a person: what they change goes on record. A run has none.
+func (s *Store) As(actor Actor) *Store {
+	other := *s
+	other.actor = actor
+	return &other
+}
+
 // Update runs fn on the graph in one write transaction: all of it or nothing.
 func (s *Store) Update(ctx context.Context, fn func(*Graph) error) error {
 	return s.db.Update(ctx, func(tx *db.Tx) error { return fn(s.graph(tx)) })
@@ -96,6 +104,8 @@ type Graph struct {
 	tx  *db.Tx
 	now time.Time
 	settings
+
+	audited bool
 }
 
 // Tx is the transaction itself, for packages that must write together with ours.
@@ -103,6 +113,12 @@ func (g *Graph) Tx() *db.Tx { return g.tx }
 
 // KeepsGoing says that a failed task does not keep back the others of its group.
 func (g *Graph) KeepsGoing() bool { return g.keeps }
+
+// Now is when the transaction began.
+func (g *Graph) Now() time.Time { return g.now }
+
+// Redact removes secrets from what agents and people said.
+func (g *Graph) Redact(text string) string { return g.said(text) }
 
 func (g *Graph) millis() int64 { return g.now.UnixMilli() }
 

@@ -10,6 +10,7 @@ type Tally struct {
 	Ready    int          // claimable now
 	Waiting  int          // pending until a time that has not come
 	NextWait time.Time    // the first of those times
+	Asks     int          // waiting for an answer
 	Limits   []AgentLimit // those of them for which an agent may have met a limit
 
 	// The same for what a failed ancestor keeps back, unless a run keeps going.
@@ -41,7 +42,11 @@ const (
 	// A subtree has no counts of its own: like a claim in it, this costs a walk.
 	countsTreeSQL = subtree + `SELECT t.status, t.children > 0, coalesce(t.queue, -1), count(*) FROM sub JOIN tasks t ON t.n = sub.n GROUP BY 1, 2, 3;`
 
-	waits = ` not_before > 0 AND status = 'pending' AND children = 0 AND open_deps = 0 AND held = 0 AND paused = 0 AND leaving IS NULL AND review = 0`
+	waits = ` not_before > 0 AND status = 'pending' AND children = 0 AND open_deps = 0 AND held = 0 AND paused = 0 AND leaving IS NULL AND review = 0 AND asks = 0`
+
+	asksAllSQL     = `SELECT count(*) FROM tasks INDEXED BY tasks_asks WHERE asks > 0`
+	asksFeatureSQL = asksAllSQL + ` AND feature = +:feature`
+	asksTreeSQL    = subtree + `SELECT count(*) FROM tasks WHERE n IN (SELECT n FROM sub) AND asks > 0`
 
 	waitsAllSQL     = `SELECT not_before, doomed, wait_agent, wait_reason FROM tasks INDEXED BY tasks_waiting WHERE` + waits + `;`
 	waitsFeatureSQL = `SELECT not_before, doomed, wait_agent, wait_reason FROM tasks INDEXED BY tasks_waiting WHERE` + waits + ` AND feature = +:feature;`
@@ -50,12 +55,13 @@ const (
 
 // Tally counts a scope. Ready and Waiting leave out what a failed ancestor keeps back.
 func (g *Graph) Tally(scope Scope) (Tally, error) {
-	queries, args, err := scoped(g, scope, [2]string{countsAllSQL, waitsAllSQL},
-		[2]string{countsFeatureSQL, waitsFeatureSQL}, [2]string{countsTreeSQL, waitsTreeSQL})
+	queries, args, err := scoped(g, scope, [3]string{countsAllSQL, waitsAllSQL, asksAllSQL},
+		[3]string{countsFeatureSQL, waitsFeatureSQL, asksFeatureSQL}, [3]string{countsTreeSQL, waitsTreeSQL, asksTreeSQL})
 	if err != nil {
 		return Tally{}, err
 	}
 	t := g.count(queries[0], args...)
+	t.Asks = int(g.number(queries[2], args...))
 	for r := range g.tx.Rows(queries[1], args...) {
 		until, doomed := r.Time(), r.Bool() && !g.keeps
 		if l := (AgentLimit{Agent: r.Text(), Until: until, Reason: r.Text()}); l.Agent != "" && until.After(g.now) {

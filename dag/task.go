@@ -52,6 +52,7 @@ type Task struct {
 	OpenDeps int  // own blockers that are not done
 	Held     bool // an ancestor waits for a blocker, is blocked, paused or given up
 	Doomed   bool // an ancestor failed
+	Asks     int  // open questions of it: it waits for their answers
 }
 
 // holds says that it keeps back all below it, even in a run that keeps going after failures.
@@ -62,7 +63,7 @@ func (t Task) holds() bool {
 // Ready says whether a run would take the task at that time.
 func (t Task) Ready(now time.Time) bool {
 	return t.Status == Pending && t.Children == 0 && t.OpenDeps == 0 && !t.Held && !t.Doomed &&
-		!t.Paused && t.Leaving == "" && !t.ToReview && !t.NotBefore.After(now)
+		!t.Paused && t.Leaving == "" && !t.ToReview && t.Asks == 0 && !t.NotBefore.After(now)
 }
 
 // State is one word for where the task stands at that time: its status or, for a pending one,
@@ -73,6 +74,8 @@ func (t Task) State(now time.Time) string {
 		return "running"
 	case t.Status != Pending:
 		return string(t.Status)
+	case t.Asks > 0:
+		return "asks"
 	case t.ToReview:
 		return "to review"
 	case t.Ready(now) && t.Unverified != "":
@@ -100,7 +103,7 @@ const taskColumns = `n, id, title, description, status, priority,
     retries, attempts, interruptions, verification, paused, given_up, unverified, review,
     owner, generation, lease_until, leaving, not_before, wait_reason,
     created_at, updated_at, started_at, finished_at,
-    children, open_deps, held, doomed`
+    children, open_deps, held, doomed, asks`
 
 // scanTask reads a task. Failed ancestors do not matter to a graph that keeps going.
 func (g *Graph) scanTask(r *db.Row) Task {
@@ -111,7 +114,7 @@ func (g *Graph) scanTask(r *db.Row) Task {
 		Retries: r.Int(), Attempts: r.Int(), Interruptions: r.Int(), Verification: r.Text(), Paused: r.Bool(), GivenUp: r.Bool(), Unverified: r.Text(), ToReview: r.Bool(),
 		Owner: r.Text(), Generation: r.Int64(), LeaseUntil: r.Time(), Leaving: r.Text(), NotBefore: r.Time(), WaitReason: r.Text(),
 		CreatedAt: r.Time(), UpdatedAt: r.Time(), StartedAt: r.Time(), FinishedAt: r.Time(),
-		Children: r.Int(), OpenDeps: r.Int(), Held: r.Bool(), Doomed: r.Bool(),
+		Children: r.Int(), OpenDeps: r.Int(), Held: r.Bool(), Doomed: r.Bool(), Asks: r.Int(),
 	}
 	t.Doomed = t.Doomed && !g.keeps
 	return t

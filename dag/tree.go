@@ -37,6 +37,7 @@ func (g *Graph) DeleteTree(id string) error {
 	if err != nil {
 		return err
 	}
+	g.auditTask(t.n, "deleted")
 	g.deleteTree(t)
 	return g.tx.Err()
 }
@@ -114,6 +115,7 @@ func (g *Graph) Move(id, parentID string) error {
 	g.addChildren(p.n, 1, t.status)
 	g.tx.Do(flagRootSQL, ":n", t.n)
 	g.flagDescendants(t.n)
+	g.auditTask(t.n, "moved")
 	return g.tx.Err()
 }
 
@@ -172,6 +174,7 @@ func (g *Graph) ResetTree(id string) (int, error) {
 	count := g.tx.Changes()
 	g.tx.Do(resetAttemptsSQL, ":n", t.n, ":now", g.millis())
 	g.tx.Do(resetLogSQL, ":n", t.n, ":now", g.millis())
+	g.auditTask(t.n, "reset by hand, with all below it")
 	g.reopenAncestors(t.parent)
 	g.tx.Do(reflagSQL, ":n", t.n)
 	g.flagDescendants(held...)

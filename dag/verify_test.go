@@ -22,6 +22,7 @@ func TestVerifyFindsEveryKindOfFault(t *testing.T) {
 		"a wrong number of blockers": {`UPDATE tasks SET open_deps = 0 WHERE title = 'waiting';`, "open_deps is 0 and should be 1", true},
 		"a leaf that is not held":    {`UPDATE tasks SET held = 0 WHERE title = 'below';`, "held is 0 and should be 1", true},
 		"a leaf that is doomed":      {`UPDATE tasks SET doomed = 1 WHERE title = 'a';`, "doomed is 1 and should be 0", true},
+		"a question of nobody":       {`UPDATE tasks SET asks = 2 WHERE title = 'a';`, "asks is 2 and should be 0", true},
 		"a count that is too high":   {`UPDATE counts SET tasks = 7 WHERE feature = 0 AND queue = 0;`, "a count of pending tasks is 7 and should be 2", true},
 		"a count that is too low":    {`UPDATE counts SET tasks = 0 WHERE feature = 0 AND queue = 0;`, "a count of pending tasks is 0 and should be 2", true},
 		"a count that is missing":    {`DELETE FROM counts WHERE feature = 1 AND queue = 0;`, "a count of pending tasks is 0 and should be 2", true},

@@ -3,12 +3,15 @@ package dag
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
+
+	"ralph/internal/db"
 )
 
 // Reason is one thing that keeps a task from running.
 type Reason struct {
-	Kind  string    // status, children, blocker, ancestor, leaving, paused, review, wait, lock, claim, failed
+	Kind  string    // status, children, blocker, ancestor, leaving, paused, asks, review, wait, lock, claim, failed
 	Task  string    // the other task, if there is one
 	Text  string    // a sentence
 	Until time.Time // zero unless it ends by itself
@@ -28,6 +31,7 @@ func (g *Graph) Why(t Task) ([]Reason, error) {
 	default:
 		return reasons, nil
 	}
+	reasons = append(reasons, g.askReasons(t)...)
 	for at := t; ; {
 		reasons = append(reasons, g.blockerReasons(t, at)...)
 		if at.Parent == "" {
@@ -144,6 +148,21 @@ func ownReasons(t Task, now time.Time) []Reason {
 		}
 		add("wait", text, t.NotBefore)
 	}
+	return reasons
+}
+
+const openAsksSQL = `SELECT id, substr(text, 1, 200) FROM requests WHERE task = :task AND state = 'open' AND parks ORDER BY n;`
+
+// askReasons lists the questions whose answers the task waits for.
+func (g *Graph) askReasons(t Task) []Reason {
+	if t.Asks == 0 {
+		return nil
+	}
+	reasons, _ := db.All(g.tx, openAsksSQL, func(r *db.Row) Reason {
+		id := r.Text()
+		first, _, _ := strings.Cut(r.Text(), "\n")
+		return Reason{Kind: "asks", Text: fmt.Sprintf("it waits for an answer (ralph inbox answer %s): %s", id, first)}
+	}, ":task", t.N)
 	return reasons
 }
 

@@ -44,9 +44,9 @@ func TestAgents(t *testing.T) {
 			if !ok {
 				t.Fatalf("there are no settings for %s", p.agent)
 			}
-			bin, err := install(t.Context(), p)
+			bin, err := installed(t.Context(), p.pkg, set.Node)
 			if err != nil { // it says nothing about ralph
-				t.Skipf("SKIPPED: %s cannot be installed from npm: %v", p.pkg, err)
+				t.Skipf("SKIPPED: %v", err)
 			}
 			pl := newPlace(t, ralph, bin, p, set)
 			t.Run("takes a graph to its end", func(t *testing.T) { pl.takesAGraph(t) })
@@ -56,6 +56,11 @@ func TestAgents(t *testing.T) {
 			t.Run("takes a feature from an idea to its end", func(t *testing.T) { newPlace(t, ralph, bin, p, set).takesAFeature(t) })
 			t.Run("is known and answers", func(t *testing.T) { pl.answers(t, p.agent) })
 			t.Run("ticks off its plan before it is done", func(t *testing.T) { pl.ticksOff(t) })
+			t.Run("is held to the rules", func(t *testing.T) { newPlace(t, ralph, bin, p, set).obeys(t) })
+			t.Run("asks and reports by ralph's tools", func(t *testing.T) { newPlace(t, ralph, bin, p, set).asks(t, p.agent) })
+			t.Run("reaches its provider through a proxy", func(t *testing.T) {
+				newPlaceFor(t, ralph, bin, p, set, "https://"+strings.TrimSuffix(provider, ":443")).goesThrough(t, p.agent)
+			})
 			t.Run("refuses a task without a word", func(t *testing.T) { newPlace(t, ralph, bin, p, set).refuses(t) })
 			t.Run("continues after an interruption", func(t *testing.T) { pl.continues(t) })
 			t.Run("without a valid key", func(t *testing.T) { pl.fails(t, Fault{Status: 401, Times: -1}) })
@@ -67,6 +72,113 @@ func TestAgents(t *testing.T) {
 	if always && whole && ran == len(list) && !t.Failed() {
 		check(t, os.WriteFile("passed.txt", []byte(now+"\n"), 0o644))
 	}
+}
+
+// obeys has an agent try what a rule denies, by command and by file, and go on.
+func (p *place) obeys(t *testing.T) {
+	p.write(t, filepath.Join(p.dir, ".ralph.toml"), p.read(t, ".ralph.toml")+"[permissions]\ndeny = [\"execute:touch forbidden*\", \"write:**/secret.txt\"]\n")
+	secret := strings.TrimSpace(p.want(t, 0, "task", "add", "Keep a secret").stdout)
+	p.server.Play(func(pr Prompt) Answer {
+		switch {
+		case pr.Kind == Verify:
+			return Answer{Text: "I have looked at it.\n<verify-pass/>\n"}
+		case pr.Kind == Work && pr.Turn == 0 && pr.Task == secret:
+			return Answer{Text: "A file.", Write: &File{Path: filepath.Join(p.dir, "secret.txt"), Content: "x\n"}}
+		case pr.Task == secret:
+			return Answer{Text: "It may not be.\n<task-failed>" + pr.Task + ": it is denied</task-failed>\n"}
+		case pr.Kind == Work && pr.Try == 1 && pr.Turn == 0:
+			return Answer{Text: "First a file.", Shell: "echo allowed > allowed.txt"}
+		case pr.Kind == Work && pr.Try == 1 && pr.Turn == 1:
+			return Answer{Text: "Now the other.", Shell: "cd . && touch forbidden.txt"}
+		}
+		return Answer{Text: "All is well.\n<task-done>" + pr.Task + "</task-done>\n"}
+	})
+	task := strings.TrimSpace(p.want(t, 0, "task", "add", "Make two files").stdout)
+	out := p.want(t, 0, "run", task, "--idle-timeout", "2m")
+	if strings.Contains(out.stderr, "does not ask") != p.Unasked {
+		t.Errorf("got %s, want a warning: %v", out.stderr, p.Unasked)
+	}
+	if text := strings.TrimSpace(p.read(t, "allowed.txt")); text != "allowed" {
+		t.Errorf("allowed.txt: got %q", text)
+	}
+	if p.Unasked {
+		return
+	}
+	if isFile(filepath.Join(p.dir, "forbidden.txt")) {
+		t.Errorf("it did what is denied:\n%s", p.want(t, 0, "permissions", "log").stdout)
+	}
+	denied := list[[]struct{ Task, Kind, Text, Decision, Rule string }](t, p.want(t, 0, "permissions", "log", "--denied", "--json"))
+	if len(denied) == 0 || denied[0].Task != task || denied[0].Rule != "deny execute:touch forbidden*" || !strings.Contains(denied[0].Text, "touch forbidden.txt") {
+		t.Errorf("got %+v, want the call that was denied", denied)
+	}
+	p.want(t, 1, "run", secret, "--idle-timeout", "2m")
+	denied = list[[]struct{ Task, Kind, Text, Decision, Rule string }](t, p.want(t, 0, "permissions", "log", "--denied", "--json"))
+	t.Logf("denied: %+v", denied) // which of the two ways it is, a request or a call of ralph, is the agent's
+	if last := denied[len(denied)-1]; isFile(filepath.Join(p.dir, "secret.txt")) || last.Rule != "deny write:**/secret.txt" {
+		t.Errorf("got %+v, want the file that was denied", last)
+	}
+	p.wantScriptPlayed(t)
+}
+
+// asks has an agent ask a person and wait, and then report that it is done, both by tools of ralph. One that takes no
+// such tools is not told of them either.
+func (p *place) asks(t *testing.T, agent string) {
+	tools := p.describe(t, agent).Tools
+	p.server.Play(func(pr Prompt) Answer {
+		answered := strings.Contains(pr.Text, "ultramarine")
+		switch {
+		case !tools:
+			return Answer{Text: "Nothing is to do.\n<task-failed>" + pr.Task + ": nobody said which colour</task-failed>\n"}
+		case pr.Kind == Verify:
+			return Answer{Text: "I have looked at it.\n<verify-pass/>\n"}
+		case pr.Turn == 0 && !answered:
+			return Answer{Text: "I have to ask.", Own: &Own{"ask", object{"question": "Which colour?", "options": []string{"red", "ultramarine"}}}}
+		case !answered:
+			return Answer{Text: "I wait."}
+		case pr.Turn == 0:
+			return Answer{Text: "Now I know.", Shell: "echo ultramarine > colour.txt"}
+		case pr.Turn == 1:
+			return Answer{Text: "That is all.", Own: &Own{"report", object{"status": "done", "notes": "painted by tool"}}}
+		}
+		return Answer{Text: "I have reported it."}
+	})
+	task := strings.TrimSpace(p.want(t, 0, "task", "add", "Paint it").stdout)
+	if !tools {
+		p.want(t, 1, "run", "--idle-timeout", "2m")
+		if seen := p.server.Seen(); len(seen) == 0 || strings.Contains(seen[0].Text, "The MCP server `ralph`") {
+			t.Errorf("got %+v, want no word of tools", seen)
+		}
+		return
+	}
+	out := p.want(t, 2, "run", "--json", "--idle-timeout", "2m")
+	contains(t, out.stdout, `"outcome":"blocked"`)
+	p.wantScriptPlayed(t)
+	questions := list[[]struct{ ID, Task, Text string }](t, p.want(t, 0, "inbox", "--json"))
+	if len(questions) != 1 || questions[0].Task != task || questions[0].Text != "Which colour?" {
+		t.Fatalf("got %+v, want its question", questions)
+	}
+	p.want(t, 0, "inbox", "answer", questions[0].ID, "--option", "2")
+	out = p.want(t, 0, "run", "-v", "--idle-timeout", "2m")
+	if strings.Contains(out.stderr, "asked again") {
+		t.Errorf("its report was not read:\n%s", out.stderr)
+	}
+	if text := strings.TrimSpace(p.read(t, "colour.txt")); text != "ultramarine" {
+		t.Errorf("colour.txt: got %q", text)
+	}
+	contains(t, p.want(t, 0, "journal", "list", "--json", "--task", task).stdout, "painted by tool", `"outcome": "asked"`)
+	p.wantScriptPlayed(t)
+}
+
+// description is what ralph says of an agent that was only found by trying.
+type description struct {
+	Name         string
+	Tools, Proxy bool
+}
+
+func (p *place) describe(t *testing.T, agent string) description {
+	t.Helper()
+	all := list[[]description](t, p.want(t, 0, "agents", "--json"))
+	return all[slices.IndexFunc(all, func(d description) bool { return d.Name == agent })]
 }
 
 func (p *place) answers(t *testing.T, agent string) {

@@ -114,6 +114,9 @@ func writeResponses(w io.Writer, r request, text string, c *call) error {
 		items = append(items, object{
 			"id": newID("fc_"), "type": "function_call", "status": "completed", "call_id": newID("call_"), "name": c.name, "arguments": encode(c.args),
 		})
+		if c.namespace != "" {
+			items[1]["namespace"] = c.namespace
+		}
 	}
 	whole := object{
 		"id": newID("resp_"), "object": "response", "created_at": 0, "model": r.Model, "status": "completed", "output": items,

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -20,10 +21,27 @@ type place struct {
 	dir, home string
 	env       []string
 	server    *Server
+	url       string // under which the agent knows its model
 }
 
-// install gets a pinned agent from npm, once, and returns where its programs are.
-func install(ctx context.Context, p pin) (bin string, err error) {
+// installed gets packages from npm, and returns the part of a PATH where their programs are.
+func installed(ctx context.Context, packages ...string) (path string, err error) {
+	var list []string
+	for _, pkg := range packages {
+		if pkg == "" {
+			continue
+		}
+		bin, err := install(ctx, pkg)
+		if err != nil {
+			return "", fmt.Errorf("%s cannot be installed from npm: %w", pkg, err)
+		}
+		list = append(list, bin)
+	}
+	return strings.Join(list, string(os.PathListSeparator)), nil
+}
+
+// install gets a package from npm, once, and returns where its programs are.
+func install(ctx context.Context, pkg string) (bin string, err error) {
 	cache := os.Getenv("RALPH_E2E_CACHE")
 	if cache == "" {
 		user, err := os.UserCacheDir()
@@ -32,7 +50,7 @@ func install(ctx context.Context, p pin) (bin string, err error) {
 		}
 		cache = filepath.Join(user, "ralph-e2e")
 	}
-	dir := filepath.Join(cache, strings.NewReplacer("/", "_", "@", "_").Replace(p.pkg))
+	dir := filepath.Join(cache, strings.NewReplacer("/", "_", "@", "_").Replace(pkg))
 	bin, stamp := filepath.Join(dir, "node_modules", ".bin"), filepath.Join(dir, "complete")
 	if isFile(stamp) {
 		return bin, nil
@@ -43,7 +61,7 @@ func install(ctx context.Context, p pin) (bin string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "npm", "install", "--no-audit", "--no-fund", "--loglevel=error",
-		"--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--prefix", dir, p.pkg)
+		"--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--prefix", dir, pkg)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		first, _, _ := strings.Cut(string(out), "\n")
 		return "", fmt.Errorf("%w: %s", err, first)
@@ -54,7 +72,14 @@ func install(ctx context.Context, p pin) (bin string, err error) {
 // newPlace makes a project for an agent, as its user would set it up.
 func newPlace(t *testing.T, ralph, bin string, p pin, set setting) *place {
 	t.Helper()
+	return newPlaceFor(t, ralph, bin, p, set, "")
+}
+
+// newPlaceFor is a place whose agent knows its model under another address than that on loopback.
+func newPlaceFor(t *testing.T, ralph, bin string, p pin, set setting, url string) *place {
+	t.Helper()
 	pl := &place{setting: set, dir: t.TempDir(), home: t.TempDir(), server: newServer(func(Prompt) Answer { return Answer{Text: "OK"} })}
+	pl.url = cmp.Or(url, pl.server.URL)
 	t.Cleanup(pl.server.Close)
 	t.Cleanup(func() { pl.wantNothingLeft(t) })
 	for name, text := range set.Files {

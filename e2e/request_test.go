@@ -41,6 +41,8 @@ type tool struct {
 	Parameters schema `json:"parameters"`
 	Function   *tool  `json:"function"`
 	Functions  []tool `json:"functionDeclarations"`
+	Members    []tool `json:"tools"` // of a namespace
+	namespace  string
 }
 
 type schema struct {
@@ -67,6 +69,10 @@ func parse(body []byte) (request, error) {
 	for _, t := range r.Tools {
 		if t.Function != nil {
 			t = *t.Function
+		}
+		for _, m := range t.Members {
+			m.namespace = t.Name
+			t.Functions = append(t.Functions, m)
 		}
 		for _, t := range append(t.Functions, t) {
 			for _, other := range []schema{t.JSONSchema, t.Parameters} {
@@ -190,8 +196,8 @@ func (r request) prompt() Prompt {
 
 // call is a tool call in the agent's own terms.
 type call struct {
-	name string
-	args object
+	namespace, name string
+	args            object
 }
 
 // toolCall finds the tool that does what the answer wants. Agents differ in the
@@ -203,30 +209,45 @@ func toolCall(a Answer, tools []tool) (*call, error) {
 		}
 		return nil
 	}
+	var names []string
+	for _, t := range tools {
+		names = append(names, t.Name)
+	}
 	command := a.Shell
 	switch {
+	case a.Own != nil:
+		own := regexp.MustCompile(`ralph.*[^a-z]` + a.Own.Name + `$`) // agents put the name of the server before it, each in its own way
+		for _, t := range tools {
+			if own.MatchString(t.namespace + " " + t.Name) {
+				return &call{t.namespace, t.Name, a.Own.Args}, nil
+			}
+		}
+		if t := find("tool_call"); t != nil { // by which an agent calls those that it does not offer from the start
+			return &call{"", t.Name, object{"name": "mcp__ralph__" + a.Own.Name, "arguments": a.Own.Args}}, nil
+		}
+		return nil, fmt.Errorf("no tool is ralph's %s; there are: %s", a.Own.Name, strings.Join(names, ", "))
 	case a.Write != nil:
 		path, content := a.Write.Path, a.Write.Content
 		if t := find("write", "write_file", "create", "mcp__acp__write"); t != nil {
-			return &call{t.Name, t.Schema.fill(map[string]string{
+			return &call{"", t.Name, t.Schema.fill(map[string]string{
 				"file_path": path, "filepath": path, "path": path, "content": content, "file_text": content,
 			})}, nil
 		}
 		command = "cat > '" + path + "' <<'END-OF-FILE'\n" + content + "\nEND-OF-FILE"
+		if find("apply_patch") != nil { // which a command does, too
+			lines := "+" + strings.ReplaceAll(strings.TrimSuffix(content, "\n"), "\n", "\n+")
+			command = "apply_patch <<'END-OF-PATCH'\n*** Begin Patch\n*** Add File: " + path + "\n" + lines + "\n*** End Patch\nEND-OF-PATCH"
+		}
 	case a.Plan:
 		if t := find("todowrite", "todo_write", "update_plan", "write_todos", "write_tasks", "todolist", "settodolist"); t != nil {
-			return &call{t.Name, t.Schema.tickedOff()}, nil
+			return &call{"", t.Name, t.Schema.tickedOff()}, nil
 		}
 		command = "true"
 	case command == "":
 		return nil, nil
 	}
 	if t := find("bash", "exec_command", "shell_command", "shell", "run_shell_command", "execute_bash", "mcp__acp__bash"); t != nil {
-		return &call{t.Name, t.Schema.fill(map[string]string{"command": command, "cmd": command})}, nil
-	}
-	var names []string
-	for _, t := range tools {
-		names = append(names, t.Name)
+		return &call{"", t.Name, t.Schema.fill(map[string]string{"command": command, "cmd": command})}, nil
 	}
 	return nil, fmt.Errorf("no tool runs a command; there are: %s", strings.Join(names, ", "))
 }

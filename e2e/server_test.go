@@ -37,11 +37,18 @@ type Answer struct {
 	Text  string
 	Write *File // by the agent's own tool
 	Shell string
-	Plan  bool  // update the agent's to-do list, or do nothing if it has none
+	Plan  bool // update the agent's to-do list, or do nothing if it has none
+	Own   *Own
 	Fault Fault // happens first, so many times
 }
 
 type File struct{ Path, Content string }
+
+// Own is a call of one of ralph's own tools, whatever the agent calls it.
+type Own struct {
+	Name string
+	Args object
+}
 
 // Fault is a way to fail.
 type Fault struct {

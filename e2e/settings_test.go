@@ -54,6 +54,7 @@ func readPins(file, text string) ([]pin, error) {
 // own. In the values of Env and Files {{url}} is the provider's address, {{home}} the home
 // folder, and @NAME what is in the file settings/NAME.
 type setting struct {
+	Node    string // the npm package of the Node.js that the agent needs, if that on PATH may be too old
 	Env     map[string]string
 	Files   map[string]string // in the home folder
 	Models  map[string]string // tiers that the agent does not know by itself
@@ -62,6 +63,7 @@ type setting struct {
 	Silent  bool              // the agent tells nothing of what it used
 	Context bool              // the agent tells the size of its context only
 	Frail   bool              // the agent loses its way when an answer of its model breaks off
+	Unasked bool              // the agent does not ask before it acts
 	Forgets bool              // the agent does not know a session again whose first turn was cut short
 }
 
@@ -86,5 +88,5 @@ func (p *place) fill(t *testing.T, value string) string {
 		check(t, err)
 		value = string(data)
 	}
-	return strings.NewReplacer("{{url}}", p.server.URL, "{{home}}", p.home).Replace(value)
+	return strings.NewReplacer("{{url}}", p.url, "{{home}}", p.home).Replace(value)
 }

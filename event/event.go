@@ -20,23 +20,26 @@ type Type string
 // The events of a run, in the order in which they usually come.
 const (
 	RunStarted      Type = "run_started"
-	Recovered       Type = "recovered"       // a task was reclaimed from a dead run
-	RecoveryDone    Type = "recovery"        // recovery from dead runs is finished
-	TaskClaimed     Type = "task_claimed"    // an iteration begins
-	AgentStarted    Type = "agent_started"   // its process runs and a session is open
-	AgentResumed    Type = "agent_resumed"   // it continues the session of an interrupted attempt
-	AgentText       Type = "agent_text"      // a piece of what it says
-	AgentThought    Type = "agent_thought"   // a piece of what it thinks
-	AgentTool       Type = "agent_tool"      // a tool call began or changed
-	AgentPlan       Type = "agent_plan"      // what it means to do
-	AgentUsage      Type = "agent_usage"     // what it has used so far
-	AgentAsked      Type = "agent_asked"     // a permission was asked for and answered
+	Recovered       Type = "recovered"      // a task was reclaimed from a dead run
+	RecoveryDone    Type = "recovery"       // recovery from dead runs is finished
+	TaskClaimed     Type = "task_claimed"   // an iteration begins
+	AgentStarted    Type = "agent_started"  // its process runs and a session is open
+	AgentResumed    Type = "agent_resumed"  // it continues the session of an interrupted attempt
+	AgentText       Type = "agent_text"     // a piece of what it says
+	AgentThought    Type = "agent_thought"  // a piece of what it thinks
+	AgentTool       Type = "agent_tool"     // a tool call began or changed
+	AgentPlan       Type = "agent_plan"     // what it means to do
+	AgentUsage      Type = "agent_usage"    // what it has used so far
+	AgentAsked      Type = "agent_asked"    // a permission was asked for and answered
+	Asked           Type = "question_asked" // an agent asks a person
+	Answered        Type = "question_answered"
 	Prompted        Type = "prompted"        // a prompt was sent, the first or a follow-up
 	GateStarted     Type = "gate_started"    // ralph runs a command to check the work
 	GateEnded       Type = "gate_ended"      //
 	VerifierStarted Type = "judge_started"   // the verifier agent reviews the work
 	VerifierEnded   Type = "judge_ended"     // its verdict: pass, fail or none
 	Drifted         Type = "drift"           // an attempt makes no progress, and what is done about it
+	Anomaly         Type = "anomaly"         // an agent does what one at work does not do
 	SlotSetup       Type = "slot_setup"      // a folder for an agent is made ready by the project's own command
 	TargetMoved     Type = "target_moved"    // what landed was merged with the work of an attempt
 	MergeQueued     Type = "merge_queued"    // finished work waits to land on the target
@@ -47,6 +50,9 @@ const (
 	MergeLanded     Type = "merge_landed"    // it is on the target
 	MergeDropped    Type = "merge_dropped"   // it left the queue without landing
 	AttemptEnded    Type = "attempt_ended"   // the iteration is settled
+	TaskAdded       Type = "task_added"      // an agent added a task
+	LocksChanged    Type = "locks_changed"   // an agent took locks beside those of its task, or gave them back
+	Learned         Type = "learned"         // what an attempt wants later ones to know was written to a file
 	Waiting         Type = "waiting"         // nothing can be claimed until a time
 	Warned          Type = "warning"         // a person should look
 	RunInterrupted  Type = "run_interrupted" // by a signal
@@ -71,12 +77,15 @@ type Event struct {
 	Text  string `json:"text,omitempty"`
 
 	Tool   *Tool    `json:"tool,omitempty"`
+	Call   *Call    `json:"call,omitempty"`
 	Plan   []string `json:"plan,omitempty"`
+	Locks  []string `json:"locks,omitempty"` // that the attempt takes and gives back
 	Usage  *Usage   `json:"usage,omitempty"`
 	Gate   *Gate    `json:"gate,omitempty"`
 	Merge  *Merge   `json:"merge,omitempty"`
 	Counts *Counts  `json:"counts,omitempty"`
 
+	Question *Question `json:"question,omitempty"`
 	Together *Together `json:"together,omitempty"`
 	Recovery *Recovery `json:"recovery,omitempty"`
 	Setup    *Setup    `json:"setup,omitempty"`
@@ -93,6 +102,12 @@ type Event struct {
 	PID      int        `json:"pid,omitempty"`
 	Findings []Finding  `json:"findings,omitempty"`
 }
+
+// The outcomes of locks_changed.
+const (
+	LocksTaken    = "taken"
+	LocksReleased = "released"
+)
 
 // AttemptOutcome is the outcome in attempt_ended.
 func (e Event) AttemptOutcome() AttemptOutcome { return AttemptOutcome(e.Outcome) }
@@ -114,6 +129,23 @@ type Tool struct {
 	Status string `json:"status,omitempty"`
 	New    bool   `json:"new,omitempty"`
 	Error  string `json:"error,omitempty"`
+}
+
+// Question is a request that waits for a person, or did.
+type Question struct {
+	ID      string   `json:"id"`
+	Kind    string   `json:"kind"`
+	Options []string `json:"options,omitempty"`
+	Parks   bool     `json:"parks,omitempty"` // its task is not started while it is open
+}
+
+// Call is what an agent asked for, and who decided.
+type Call struct {
+	Kind    string `json:"kind"`
+	Text    string `json:"text"` // the command, the files, or the title
+	Allowed bool   `json:"allowed"`
+	Rule    string `json:"rule"`
+	By      string `json:"by"`
 }
 
 // Finding is what a reviewer found in the whole change of a feature, and the task that it became or why it became none.
@@ -186,6 +218,7 @@ type Counts struct {
 	Failed    int `json:"failed"`
 	Remaining int `json:"remaining"`
 	Total     int `json:"total"`
+	Asks      int `json:"asks,omitempty"` // of those that remain: waiting for an answer
 }
 
 // Recovery counts what dead runs had left, and what became of it.

@@ -22,6 +22,7 @@ func notices() []notice {
 		{"waiting", func(e Event) bool { return e.Type == Waiting }},
 		{"budget", ended(OutcomeLimit)},
 		{"needs_input", func(e Event) bool { return unavailable(e) || e.Type == AgentAsked && e.Outcome == "cancelled" }},
+		{"question", func(e Event) bool { return e.Type == Asked }},
 		{"recovered", func(e Event) bool { return e.Type == RecoveryDone && e.Recovery != nil && *e.Recovery != (Recovery{}) }},
 	}
 }

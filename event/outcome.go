@@ -38,13 +38,19 @@ const (
 	AttemptError       AttemptOutcome = "error"        // the agent crashed or broke the protocol
 	AttemptLimited     AttemptOutcome = "limited"      // the provider's rate limit was reached
 	AttemptInterrupted AttemptOutcome = "interrupted"  // a person or the machine stopped it
+	AttemptAsked       AttemptOutcome = "asked"        // it waits for an answer, and continues then
 )
 
 // AttemptOutcomes lists them, the best first.
 func AttemptOutcomes() []AttemptOutcome {
 	return []AttemptOutcome{
-		AttemptDone, AttemptAlreadyDone, AttemptFailed, AttemptRetried, AttemptReleased, AttemptTimeout, AttemptRefused, AttemptError, AttemptLimited, AttemptInterrupted,
+		AttemptDone, AttemptAlreadyDone, AttemptFailed, AttemptRetried, AttemptReleased, AttemptTimeout, AttemptRefused, AttemptError, AttemptLimited, AttemptInterrupted, AttemptAsked,
 	}
+}
+
+// Fruitless reports whether an outcome says nothing about the task: the attempt was cut off from outside, or waits for a person.
+func (o AttemptOutcome) Fruitless() bool {
+	return o == AttemptLimited || o == AttemptInterrupted || o == AttemptAsked
 }
 
 // Trouble reports whether an outcome says that the work itself went wrong. An interruption
@@ -54,7 +60,7 @@ func (o AttemptOutcome) Trouble() bool {
 	switch o {
 	case AttemptFailed, AttemptRetried, AttemptTimeout, AttemptRefused, AttemptError:
 		return true
-	case AttemptDone, AttemptAlreadyDone, AttemptReleased, AttemptLimited, AttemptInterrupted:
+	case AttemptDone, AttemptAlreadyDone, AttemptReleased, AttemptLimited, AttemptInterrupted, AttemptAsked:
 	}
 	return false
 }

@@ -162,6 +162,9 @@ func (p *Planner) Approve(ctx context.Context) (step Step, err error) {
 		kept += ", and written to " + step.Path
 	}
 	p.Note("%s", kept)
+	if p.Kept != nil {
+		p.Kept(ctx, step.Tasks)
+	}
 	return step, at.clear()
 }
 
@@ -188,7 +191,15 @@ func (p *Planner) importOnce(g *dag.Graph, mode Mode, specs []dag.Spec) ([]strin
 			return nil, fmt.Errorf("%w, which were added since these were proposed", ErrBuilt)
 		}
 	}
-	return p.importTasks(g, mode, specs)
+	ids, err := p.importTasks(g, mode, specs)
+	if err != nil {
+		return nil, err
+	}
+	kept := human.Count(len(ids), "task")
+	if p.Name != "" {
+		kept += " of " + p.Name
+	}
+	return ids, g.Audit("", "", kept)
 }
 
 func (p *Planner) importTasks(g *dag.Graph, mode Mode, specs []dag.Spec) ([]string, error) {

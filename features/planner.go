@@ -44,6 +44,8 @@ type Planner struct {
 	Ask func(ctx context.Context, question string) (string, error)
 	// Confirm shows proposed tasks and returns whether to keep them.
 	Confirm func(ctx context.Context, p *Proposal) (keep bool, err error)
+	// Kept is told of tasks that were kept; nil if nobody wants to know.
+	Kept func(ctx context.Context, ids []string)
 	// Show lets a person see a text.
 	Show func(title, text string)
 	// Note reports progress, Warn what a person should look at.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	"ralph/internal/lazyregexp"
 	"ralph/internal/plain"
@@ -15,12 +16,17 @@ type Query struct {
 	Title, Description string   // of the task
 	Feature            string   // its name
 	Paths              []string // recently changed
+
+	Uses map[string]Use // of entries, by their sums; what is not in it was never used
+	Now  time.Time
 }
 
 // Match is an entry that has to do with a task.
 type Match struct {
 	Entry
 	Score int
+
+	late int // 1 if it comes after all others, because nobody used it for long
 }
 
 // The points of a tag.
@@ -36,7 +42,7 @@ const (
 )
 
 // Match returns the entries, as Load returned them, that have at least one point,
-// best first, ties by title.
+// best first, ties by title. Those that nobody used for long come last, and those that have faded are left out.
 // Every tag of an entry gives its points, in all three ways; what links add is
 // said at bonus.
 func (q Query) Match(entries []Entry) []Match {
@@ -48,19 +54,25 @@ func (q Query) Match(entries []Entry) []Match {
 		}
 	}
 	gain := bonus(entries, func(i int) bool { return scores[i] > 0 })
-	var order []int
+	var found []Match
 	for i := range entries {
-		if scores[i] += gain[i]; scores[i] > 0 {
-			order = append(order, i)
+		if scores[i] += gain[i]; scores[i] == 0 {
+			continue
+		}
+		m, use := Match{Entry: entries[i], Score: scores[i]}, Use{}
+		if len(q.Uses) > 0 {
+			use = q.Uses[m.Sum()]
+		}
+		if m.unused(use, q.Now) {
+			m.late = 1
+		}
+		if !use.Faded(q.Now) {
+			found = append(found, m)
 		}
 	}
-	slices.SortFunc(order, func(i, j int) int {
-		return cmp.Or(cmp.Compare(scores[j], scores[i]), byTitle(&entries[i], &entries[j]))
+	slices.SortFunc(found, func(a, b Match) int {
+		return cmp.Or(cmp.Compare(a.late, b.late), cmp.Compare(b.Score, a.Score), byTitle(&a.Entry, &b.Entry))
 	})
-	found := make([]Match, len(order))
-	for n, i := range order {
-		found[n] = Match{Entry: entries[i], Score: scores[i]}
-	}
 	return found
 }
 

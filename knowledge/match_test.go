@@ -124,7 +124,7 @@ func TestRenderingIsDataWithProvenance(t *testing.T) {
 	} {
 		write(t, root, e)
 	}
-	got := knowledge.Render(knowledge.Query{Title: "wanted"}.Match(load(t, root)), 2000)
+	got := knowledge.Render(knowledge.Query{Title: "wanted"}.Match(load(t, root)), 2000).Task
 	check.Equal(t, "result", rendered, got)
 }
 
@@ -140,7 +140,7 @@ func TestNoBodyPosesAsAnEntry(t *testing.T) {
 	}
 	page := prompt.Build(prompt.Input{
 		Task:      prompt.Task{ID: "t-1", Title: "x"},
-		Knowledge: prompt.Document{Text: knowledge.Render(knowledge.Query{Title: "wanted"}.Match(load(t, root)), 2000), From: knowledge.Folder},
+		Knowledge: prompt.Document{Text: knowledge.Render(knowledge.Query{Title: "wanted"}.Match(load(t, root)), 2000).Task, From: knowledge.Folder},
 	})
 	for line := range strings.Lines(page) {
 		if strings.HasPrefix(strings.TrimPrefix(line, "> "), lie) {
@@ -161,7 +161,7 @@ func TestOverBudgetTheBestStayAndLongOnesAreCut(t *testing.T) {
 		files[fmt.Sprintf(".ralph/knowledge/%d.md", i)] = file(fmt.Sprint("Other ", i), "wanted", strings.Repeat("word ", 100))
 	}
 	matches := knowledge.Query{Title: "wanted go"}.Match(load(t, project(t, files)))
-	got := knowledge.Render(matches, 600)
+	got := knowledge.Render(matches, 600).Task
 	if !strings.HasPrefix(got, `"Best"`) || !strings.Contains(got, "[cut; all of it is in .ralph/knowledge/best.md]") ||
 		!strings.Contains(got, `"Other 0"`) || !strings.Contains(got, "[left out: ") || len(got) > 2400 {
 		t.Errorf("got %d bytes:\n%s", len(got), got)
@@ -180,7 +180,7 @@ func TestRenderingKeepsToItsBudget(t *testing.T) {
 			}})
 		}
 		tokens := rapid.SampledFrom([]int{0, 1, 20, 100, 300, 2000, 10_000}).Draw(t, "tokens")
-		if got := knowledge.Render(matches, tokens); len(got) > 4*tokens {
+		if got := knowledge.Render(matches, tokens).Task; len(got) > 4*tokens {
 			t.Fatalf("%d bytes, want at most %d", len(got), 4*tokens)
 		}
 	})
@@ -208,17 +208,16 @@ func TestWhatConcernsAFeatureIsTheSameForItsTasks(t *testing.T) {
 		}
 		return list
 	}
-	shared, first := parser.Brief(entries, 2000)
-	again, second := writer.Brief(entries, 2000)
-	check.Equal(t, "what both are told", shared, again)
-	check.Equal(t, "of the feature", []string{"Money", "Writer"}, titles(shared))
-	check.Equal(t, "for the parser", []string{"Parser", "Limits"}, titles(first))
-	check.Equal(t, "for the writer", []string{"Parser", "Limits"}, titles(second))
-	if shared, first = parser.Brief(entries, 0); shared+first != "" {
-		t.Errorf("got %q and %q within no budget", shared, first)
+	first, second := parser.Brief(entries, 2000), writer.Brief(entries, 2000)
+	check.Equal(t, "what both are told", first.Feature, second.Feature)
+	check.Equal(t, "of the feature", []string{"Money", "Writer"}, titles(first.Feature))
+	check.Equal(t, "for the parser", []string{"Parser", "Limits"}, titles(first.Task))
+	check.Equal(t, "for the writer", []string{"Parser", "Limits"}, titles(second.Task))
+	if told := parser.Brief(entries, 0); told.Feature+told.Task != "" || len(told.Entries) > 0 {
+		t.Errorf("got %+v within no budget", told)
 	}
-	if shared, _ = (knowledge.Query{Title: "parser"}).Brief(entries, 2000); shared != "" {
-		t.Errorf("got %q for no feature", shared)
+	if told := (knowledge.Query{Title: "parser"}).Brief(entries, 2000); told.Feature != "" {
+		t.Errorf("got %q for no feature", told.Feature)
 	}
 }
 
@@ -231,7 +230,8 @@ func TestAFeatureLeavesHalfToTheTask(t *testing.T) {
 		files[fmt.Sprintf(".ralph/knowledge/%d.md", i)] = file(fmt.Sprint("About ", i), "auth", strings.Repeat("word ", 100))
 	}
 	entries := load(t, project(t, files))
-	shared, own := knowledge.Query{Title: "wanted", Feature: "auth"}.Brief(entries, 1000)
+	told := knowledge.Query{Title: "wanted", Feature: "auth"}.Brief(entries, 1000)
+	shared, own := told.Feature, told.Task
 	if strings.Contains(shared, "Wanted") || !strings.Contains(shared, "About 0") || len(shared) > 2000 {
 		t.Errorf("got %d bytes for the feature:\n%s", len(shared), shared)
 	}

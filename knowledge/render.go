@@ -1,6 +1,7 @@
 package knowledge
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,34 +9,47 @@ import (
 
 	"ralph/internal/human"
 	"ralph/internal/plain"
+	"ralph/internal/seq"
 )
 
 const bytesPerToken = 4
 
+// Told is what an agent gets to read.
+type Told struct {
+	Feature, Task string
+	Entries       []string // their sums
+}
+
 // Brief tells an agent what has to do with its task, as Render does. What is tagged with
 // the feature comes apart, in at most half of the budget, and is the same for all its tasks.
-func (q Query) Brief(entries []Entry, tokens int) (feature, task string) {
+func (q Query) Brief(entries []Entry, tokens int) Told {
 	matches, tag := q.Match(entries), key(q.Feature)
 	shared := slices.DeleteFunc(slices.Clone(matches), func(m Match) bool { return tag == "" || !slices.Contains(m.tags, tag) })
-	slices.SortFunc(shared, func(a, b Match) int { return byTitle(&a.Entry, &b.Entry) })
+	slices.SortFunc(shared, func(a, b Match) int { return cmp.Or(cmp.Compare(a.late, b.late), byTitle(&a.Entry, &b.Entry)) })
 	half := tokens / 2 * bytesPerToken
 	feature, n := fill(shared, half, half)
 	rest := slices.DeleteFunc(matches, func(m Match) bool {
 		return slices.ContainsFunc(shared[:n], func(told Match) bool { return told.File == m.File })
 	})
-	return strings.TrimSpace(feature), Render(rest, tokens-len(feature)/bytesPerToken)
+	told := Render(rest, tokens-len(feature)/bytesPerToken)
+	told.Feature, told.Entries = strings.TrimSpace(feature), append(sums(shared[:n]), told.Entries...)
+	return told
 }
 
 // Render tells matches to an agent within a budget of tokens, at four bytes each. Each begins with a line of ours that says where it comes
 // from; what was written is indented below, so that no text can pose as another
 // entry. The best stay. It is data: prompt quotes it and makes sigils inert.
-func Render(matches []Match, tokens int) string {
+func Render(matches []Match, tokens int) Told {
 	budget := tokens * bytesPerToken
 	text, n := fill(matches, budget-len(leftOut(len(matches))), budget/2)
 	if 0 < n && n < len(matches) {
 		text += leftOut(len(matches) - n)
 	}
-	return strings.TrimSpace(text)
+	return Told{Task: strings.TrimSpace(text), Entries: sums(matches[:n])}
+}
+
+func sums(matches []Match) []string {
+	return seq.Map(matches, func(m Match) string { return m.Sum() })
 }
 
 // fill renders the first n matches, each in at most so many bytes.

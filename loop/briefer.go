@@ -13,6 +13,7 @@ import (
 
 	"ralph/dag"
 	"ralph/event"
+	"ralph/inbox"
 	"ralph/internal/git"
 	"ralph/internal/plain"
 	"ralph/journal"
@@ -31,7 +32,7 @@ func (b briefer) assign(claim dag.Claim, agent string, iteration int) attempt.Jo
 	o, t := b.opts, claim.Task
 	j := attempt.Job{
 		Run: attempt.RunRef{
-			ID: b.run.ID, Owner: b.run.Owner, Attempt: claim.Attempt, Iteration: iteration, Limit: o.Limits.Iterations,
+			ID: b.run.ID, Owner: b.run.Owner + "/" + claim.Attempt, Attempt: claim.Attempt, Iteration: iteration, Limit: o.Limits.Iterations,
 		},
 		Task:  t,
 		Place: attempt.Place{Dir: o.Place.Dir, Project: o.Place.Dir, Folder: filepath.Join(o.Place.Runs, b.run.ID, claim.Attempt)},
@@ -39,7 +40,7 @@ func (b briefer) assign(claim dag.Claim, agent string, iteration int) attempt.Jo
 			Name: agent, Verifier: o.Agents.Verifier,
 			Standing: b.ledger.standing(agent, t.ID), VerifierProven: b.ledger.standing(o.Agents.Verifier, "").Proven,
 		},
-		Verify: o.Verify.Verification, Rules: o.Rules.Rules, Drift: o.Agents.Drift,
+		Verify: o.Verify.Verification, Rules: o.Rules.Rules, Drift: o.Agents.Drift, Anomaly: o.Agents.Anomaly, Lessons: o.Prompt.Extract && o.Prompt.Knowledge != nil,
 	}
 	s := &j.Agent.Standing
 	s.Substitute, s.OwnAgent, s.OwnModel = t.Agent == "" && agent != o.Host.Setup.Agent, t.Agent != "", t.Model != ""
@@ -91,6 +92,7 @@ func (b briefer) complete(ctx context.Context, j *attempt.Job, share float64) er
 			}
 		}
 		j.History.Attempts, _ = g.Attempts(t)
+		j.History.Answers, _ = inbox.Answers(g, t.ID)
 		if j.Review, _ = g.Review(t); j.Review != nil {
 			j.Drift.Unchanged, j.Drift.NoProgress = 0, 0 // it changes nothing
 			if j.Review.Tree != "" {
@@ -148,19 +150,25 @@ func Gather(ctx context.Context, opts Options, run string, t dag.Task) (in promp
 	if state.Known && last.ID != "" {
 		state.Inside = git.Search(ctx, opts.Place.Dir, ".ralph")
 	}
-	return attempt.Brief(ctx, in, opts.sources(opts.Place.Dir, t, nil), opts.Place.Dir, state, last), nil
+	return attempt.Brief(ctx, in, opts.sources(ctx, opts.Place.Dir, t, nil, knowledge.Query.Brief), opts.Place.Dir, state, last), nil
 }
 
-// sources reads what the project's files say about a task.
-func (o *Options) sources(dir string, t dag.Task, changed []string) attempt.Sources {
+// sources reads what the project's files say about a task. Brief selects the knowledge.
+func (o *Options) sources(ctx context.Context, dir string, t dag.Task, changed []string, brief func(q knowledge.Query, entries []knowledge.Entry, tokens int) knowledge.Told) attempt.Sources {
 	s := o.Prompt.Context(t)
 	if o.Prompt.Knowledge == nil {
 		return s
 	}
-	q := knowledge.Query{Title: t.Title, Description: t.Description, Feature: t.Feature, Paths: changed}
+	q := knowledge.Query{Title: t.Title, Description: t.Description, Feature: t.Feature, Paths: changed, Now: o.Host.Now()}
 	entries, unread := o.Prompt.Knowledge.Load()
-	s.Knowledge.From, s.TaskKnowledge.From = knowledge.Folder, knowledge.Folder
-	s.Knowledge.Text, s.TaskKnowledge.Text = q.Brief(entries, o.Prompt.Tokens)
+	uses, err := KnowledgeUses(ctx, o.Graph.Store)
+	if err != nil {
+		s.Unread = append(s.Unread, attempt.Unread{Subject: "uses", Text: "how often knowledge was used is not known: " + err.Error()})
+	}
+	q.Uses = uses
+	told := brief(q, entries, o.Prompt.Tokens)
+	s.Knowledge, s.TaskKnowledge = prompt.Document{Text: told.Feature, From: knowledge.Folder}, prompt.Document{Text: told.Task, From: knowledge.Folder}
+	s.Told = told.Entries
 	skills, unusable := knowledge.Skills(dir, q)
 	for _, skill := range skills {
 		s.Skills = append(s.Skills, prompt.Skill{Name: skill.Name, Description: skill.Description, Path: skill.Path})
@@ -208,6 +216,9 @@ func gather(g *dag.Graph, opts Options, run string, t dag.Task, last dag.Attempt
 	if t.ExpectRed != "" {
 		said = append(said, "The tests come first: when you are done, `"+t.ExpectRed+"` has to fail because of them. Do not make it pass.")
 	}
+	answered, _ := inbox.Answers(g, t.ID)
+	unread, _ := inbox.Unread(g, t.ID, "")
+	in.Answers, in.Messages = answers(answered), attempt.Messages(unread)
 	in.Guidance, in.Previous = strings.Join(said, "\n\n"), previous(opts.Place.Runs, last)
 	selected, err := journal.Select(g.Tx(), journal.Query{Run: run, Title: t.Title, Description: t.Description}, opts.Prompt.Recall)
 	in.Journal = prompt.Document{Text: selected.Text(), From: "ralph journal list"}
@@ -242,12 +253,12 @@ func previous(folder string, last dag.Attempt) prompt.Document {
 	return prompt.Document{Text: strings.ToValidUTF8(text, "?"), From: path}
 }
 
-// earlierSession is that of the last attempt, if it was interrupted: whatever
+// earlierSession is that of the last attempt, if it was interrupted or ended with a question: whatever
 // else came of an attempt, its session has nothing to be continued. What was
 // before a person reset the task does not count.
 func earlierSession(t dag.Task, attempts []dag.Attempt) *attempt.Earlier {
 	last := attempt.History{Attempts: attempts}.Last()
-	if last.Outcome != event.AttemptInterrupted || last.Session == "" || last.StartedAt.Before(t.StartedAt) {
+	if last.Outcome != event.AttemptInterrupted && last.Outcome != event.AttemptAsked || last.Session == "" || last.StartedAt.Before(t.StartedAt) {
 		return nil
 	}
 	e := &attempt.Earlier{Agent: last.Agent, Session: last.Session}

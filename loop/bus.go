@@ -37,11 +37,16 @@ func (b *bus) warn(task, text string) {
 
 // warnOnce warns about a subject the first time in a run.
 func (b *bus) warnOnce(subject, text string) {
-	b.warning.Lock()
-	again := b.warned[subject]
-	b.warned[subject] = true
-	b.warning.Unlock()
-	if !again {
+	if b.first(subject) {
 		b.warn("", text)
 	}
+}
+
+// first says that a subject comes up for the first time in a run.
+func (b *bus) first(subject string) bool {
+	b.warning.Lock()
+	defer b.warning.Unlock()
+	again := b.warned[subject]
+	b.warned[subject] = true
+	return !again
 }

@@ -14,6 +14,7 @@ import (
 	"ralph/budget"
 	"ralph/dag"
 	"ralph/event"
+	"ralph/inbox"
 	"ralph/internal/human"
 	"ralph/internal/testing/failpoint"
 	"ralph/loop/attempt"
@@ -52,6 +53,8 @@ type look struct {
 	limited   bool        // by a provider
 	again     bool        // something changed: look again
 	elsewhere []dag.Merge // finished work that lands on another branch
+	expired   []inbox.Request
+	disowned  []inbox.Request
 
 	who     availability
 	near    []budget.Finding
@@ -158,6 +161,14 @@ func (c *claimer) look(ctx context.Context, running int) (l look, err error) {
 			return look{end: ending{kind: event.OutcomeNoPlan, reason: scope.Error()}}, nil
 		}
 	}
+	for _, r := range l.disowned {
+		c.bus.warn(r.Task, disowned(r))
+	}
+	for _, r := range l.expired {
+		if err == nil {
+			c.bus.emit(questionEvent(event.Answered, r, answer(r)))
+		}
+	}
 	c.spending.warnNear(l.near)
 	until, refused := tally.NextWait, l.refused
 	if c.opts.Graph.KeepGoing {
@@ -228,6 +239,9 @@ func (c *claimer) claim(g *dag.Graph, running int, l *look) (err error) {
 	for _, m := range l.elsewhere {
 		who.skip.Tasks = append(who.skip.Tasks, m.Task)
 	}
+	if l.expired, err = inbox.Expire(g); err != nil {
+		return err
+	}
 	failpoint.Hit("K1")
 	l.iteration = c.ledger.nextNumber()
 	opts := dag.ClaimOptions{
@@ -249,6 +263,10 @@ func (c *claimer) claim(g *dag.Graph, running int, l *look) (err error) {
 	if l.ok {
 		l.agent = who.agent
 		failpoint.Hit("K2")
+		var answered []inbox.Request
+		if answered, err = inbox.Answers(g, l.claim.Task.ID); err == nil {
+			l.disowned, err = c.opts.Inbox.disown(g, answered...)
+		}
 	}
 	return err
 }
@@ -300,11 +318,22 @@ func (c *claimer) blocked(ctx context.Context, tally dag.Tally, elsewhere []dag.
 	if others > 0 {
 		reason += fmt.Sprintf(" here: %d %s held by another run that is at work, %s", others, isAre(others), strings.Join(holders, ", "))
 	}
-	if skipped := c.ledger.skips(); len(skipped) > 0 {
+	skipped, keptBack := c.ledger.held()
+	if len(skipped) > 0 {
 		reason += "; finished but not verified, because project files kept changing: " + strings.Join(skipped, ", ")
+	}
+	if len(keptBack) > 0 {
+		reason += "; kept back by hooks on task.before: " + human.List(keptBack, 5)
 	}
 	if len(held) > 0 {
 		reason += fmt.Sprintf("; %d to review: ralph review", len(held))
+	}
+	switch tally.Asks {
+	case 0:
+	case 1:
+		reason += "; 1 waits for an answer: ralph inbox"
+	default:
+		reason += fmt.Sprintf("; %d wait for an answer: ralph inbox", tally.Asks)
 	}
 	reason += human.Lead("; ", onOtherBranches(elsewhere))
 	if len(leaving) > 0 { // whoever is to stop an agent may have died

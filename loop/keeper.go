@@ -6,10 +6,12 @@ import (
 	"errors"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"time"
 
 	"ralph/dag"
 	"ralph/event"
+	"ralph/inbox"
 	"ralph/internal/atomicfile"
 	"ralph/loop/attempt"
 )
@@ -19,7 +21,7 @@ type keeper struct{ shared }
 
 // keep looks often whether a claim is still ours, and renews its lease every third of its
 // life, and whenever the attempt has used more. It ends the attempt when the claim is
-// lost: a person reset, finished or deleted the task. The channel is closed when it has
+// lost, because a person reset, finished or deleted the task, and when a person stops it. The channel is closed when it has
 // stopped, at the end of ctx.
 func (k keeper) keep(ctx context.Context, claim dag.Claim, agent string, lose context.CancelCauseFunc) <-chan struct{} {
 	done := make(chan struct{})
@@ -36,8 +38,10 @@ func (k keeper) keep(ctx context.Context, claim dag.Claim, agent string, lose co
 				return
 			case <-ticker.C:
 			}
-			var err error
-			if note := k.live.note(claim.Attempt); due(now().Sub(tried), k.opts.Workers.Lease) || !reflect.DeepEqual(note, stored) {
+			var reopened []dag.Task
+			err := k.opts.Graph.Store.View(ctx, func(g *dag.Graph) (err error) { reopened, err = k.look(g, claim); return err })
+			k.notifyReopened(ctx, claim, reopened)
+			if note := k.live.note(claim.Attempt); err == nil && (due(now().Sub(tried), k.opts.Workers.Lease) || !reflect.DeepEqual(note, stored)) {
 				tried, stored = now(), note
 				err = k.opts.Graph.Store.Update(ctx, func(g *dag.Graph) error {
 					if err := g.Heartbeat(claim, k.opts.Workers.Lease); err != nil {
@@ -50,14 +54,15 @@ func (k keeper) keep(ctx context.Context, claim dag.Claim, agent string, lose co
 					}
 					return g.NoteAttempt(claim.Attempt, note)
 				})
-			} else {
-				err = k.opts.Graph.Store.View(ctx, func(g *dag.Graph) error { return g.Holds(claim) })
 			}
 			switch {
 			case err == nil:
 				last = now()
 			case errors.Is(err, dag.ErrLost):
 				lose(attempt.ErrLost)
+				return
+			case errors.Is(err, attempt.ErrStopped):
+				lose(attempt.ErrStopped)
 				return
 			case now().Sub(last) > k.opts.Workers.Lease && ctx.Err() == nil:
 				lose(attempt.ErrUnrenewed)
@@ -68,6 +73,22 @@ func (k keeper) keep(ctx context.Context, claim dag.Claim, agent string, lose co
 		}
 	}()
 	return done
+}
+
+// look says why an attempt has to end: its claim is lost, or a person stops it. Reopened are the tasks that its own task
+// waits for, though it has begun.
+func (k keeper) look(g *dag.Graph, claim dag.Claim) (reopened []dag.Task, err error) {
+	if err := g.Holds(claim); err != nil {
+		return nil, err
+	}
+	stop, err := inbox.Interrupted(g, claim)
+	if err == nil && stop.ID != "" {
+		return nil, attempt.ErrStopped
+	}
+	if t, terr := g.Task(claim.Task.ID); err == nil && terr == nil && t.OpenDeps > 0 {
+		reopened, err = g.Blockers(t)
+	}
+	return slices.DeleteFunc(reopened, func(t dag.Task) bool { return t.Status == dag.Done }), err
 }
 
 // due says that it is time for the next heartbeat. A clock that was set, or a

@@ -168,14 +168,18 @@ func (l *lane) keep(ctx context.Context) (work string, left []string, err error)
 	return l.work, left, merge.SetRefs(ctx, l.opts.Landing.Repo, merge.Ref{Name: merge.WorkRef(l.claim.Task.ID, l.claim.Attempt), Commit: l.work})
 }
 
-// InConflict looks at nothing as long as the target stays, and says true once.
+// InConflict looks at nothing as long as the target stays, and says true once. Where no turn is cut, the agent is told
+// that the target has moved.
 func (l *lane) InConflict(ctx context.Context) (bool, error) {
 	now, was := l.tip.seen(), l.conflict
-	if !l.opts.Landing.Cut || now == l.tried || len(l.slot.Unresolved(ctx)) > 0 {
+	if now == l.tried || len(l.slot.Unresolved(ctx)) > 0 {
 		return false, nil
 	}
-	_, _, err := l.try(ctx, now)
-	return l.conflict && !was, err
+	work, _, err := l.try(ctx, now)
+	if err != nil || l.conflict && !was && l.opts.Landing.Cut {
+		return l.conflict, err
+	}
+	return false, l.notifyMoved(ctx, now, work)
 }
 
 // try keeps what is in the slot and merges that with a commit, without showing it.
@@ -283,7 +287,7 @@ func (l *lane) since(ctx context.Context, base, onto string, files []string) (m 
 	return m, err
 }
 
-// clear removes the refs of a task that is settled. If the task was taken away while it was
+// clear removes the refs of a task whose work is settled. If the task was taken away while it was
 // landing, nobody has said yet what became of that.
 func (l *lane) clear(ctx context.Context, status dag.Status) error {
 	if l.entry.N == 0 && status != dag.Done && status != event.TaskDeleted {

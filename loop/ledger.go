@@ -28,6 +28,7 @@ type ledger struct {
 	limitedSince time.Time     // when the limit was met that is waited for
 
 	skipped     []string // tasks whose finished work could not be verified in this run
+	keptBack    []string // tasks that a hook does not let begin
 	interrupted []string // tasks that the last interruption took from an agent
 	tasks       []event.Resolved
 	agents      map[string]*agentRecord
@@ -122,7 +123,14 @@ func (l *ledger) limitedFrom(now time.Time) time.Time {
 func (l *ledger) skips() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return slices.Clone(l.skipped)
+	return slices.Concat(l.skipped, l.keptBack)
+}
+
+// held lists those of them whose work could not be verified, and those that a hook keeps back.
+func (l *ledger) held() (unverified, keptBack []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.skipped), slices.Clone(l.keptBack)
 }
 
 // usable are those of the agents that have not been dropped, each once.
@@ -199,10 +207,13 @@ func (l *ledger) settle(e entry) (silent int) {
 	if d.Action != policy.Wait && e.result.Seen.Opened {
 		l.limitedSince = time.Time{}
 	}
-	if d.Aside {
+	switch {
+	case d.Hooked:
+		l.keptBack = append(l.keptBack, task)
+	case d.Aside:
 		l.skipped = append(l.skipped, task)
 	}
-	if d.Outcome == event.AttemptInterrupted && d.Action == policy.Release {
+	if d.Outcome == event.AttemptInterrupted && d.Action == policy.Release && !d.Hooked && d.Reason != attempt.ErrStopped.Error() {
 		l.interrupted = append(l.interrupted, task)
 	}
 	l.silent = next(l.silent, d.NoAnswer)

@@ -101,8 +101,13 @@ func (s *stage) open(ctx context.Context, op attempt.Opening) (attempt.Session, 
 	if err != nil {
 		return nil, err
 	}
+	var resume *acp.Earlier
+	if e := op.Earlier; e != nil {
+		resume = &acp.Earlier{Session: e.Session, CostUSD: e.CostUSD}
+	}
 	session, err := acp.Start(ctx, acp.Config{
-		Argv: []string{exe}, Dir: cmp.Or(op.Place.Dir, s.dir), Owner: op.Run.Owner, Model: op.Model,
+		Resume: resume,
+		Argv:   []string{exe}, Dir: cmp.Or(op.Place.Dir, s.dir), Owner: op.Run.Owner, Model: op.Model,
 		Env:        append(os.Environ(), beEnv+"=1", fakeagent.ScriptEnv+"="+s.script.JSON(), fakeagent.LedgerEnv+"="+s.ledger),
 		Transcript: transcript, Folder: op.Folder, Observe: op.Observe, Now: s.now,
 		Started: func(id proc.Identity) error { return op.Started(cmp.Or(op.Task.Agent, op.Agent, "fake"), id) },

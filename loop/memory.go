@@ -10,6 +10,8 @@ import (
 	"ralph/event"
 	"ralph/journal"
 	"ralph/knowledge"
+	"ralph/loop/attempt"
+	"ralph/loop/policy"
 	"ralph/sigils"
 	"ralph/strategy"
 )
@@ -39,8 +41,8 @@ func learned(said []sigils.Knowledge, outcome event.AttemptOutcome, of knowledge
 
 // WriteKnowledge writes to files what settled attempts have learned, if that was not done
 // yet. Writing the same twice changes nothing, so a crash in the middle is repaired by doing
-// it again. What cannot be written stays stored, and warn, which may be nil, is called.
-func WriteKnowledge(ctx context.Context, store *dag.Store, known *knowledge.Store, warn func(task, text string)) error {
+// it again. What cannot be written stays stored. Report, which may be nil, is told of each entry and why it was not written.
+func WriteKnowledge(ctx context.Context, store *dag.Store, known *knowledge.Store, report func(attempt string, e knowledge.Entry, err error)) error {
 	var unwritten []dag.Unwritten
 	err := store.View(ctx, func(g *dag.Graph) (err error) { unwritten, err = g.Unwritten(); return err })
 	if err != nil {
@@ -51,7 +53,7 @@ func WriteKnowledge(ctx context.Context, store *dag.Store, known *knowledge.Stor
 		if err := json.Unmarshal([]byte(u.JSON), &entries); err != nil {
 			return fmt.Errorf("attempt %s: %w", u.Attempt, err)
 		}
-		if !writeEntries(known, entries, warn) {
+		if !writeEntries(known, u.Attempt, entries, report) {
 			continue // it is tried again after the next attempt
 		}
 		if err := store.Update(ctx, func(g *dag.Graph) error { return g.Written(u.Attempt) }); err != nil {
@@ -61,21 +63,29 @@ func WriteKnowledge(ctx context.Context, store *dag.Store, known *knowledge.Stor
 	return nil
 }
 
-func writeEntries(known *knowledge.Store, entries []knowledge.Entry, warn func(task, text string)) bool {
+func writeEntries(known *knowledge.Store, attempt string, entries []knowledge.Entry, report func(attempt string, e knowledge.Entry, err error)) bool {
 	for _, e := range entries {
 		_, err := known.Write(e)
-		text, invalid := "not written yet: ", errors.Is(err, knowledge.ErrInvalid)
-		if invalid {
-			text = "an entry was dropped: "
+		if report != nil {
+			report(attempt, e, err)
 		}
-		if err != nil && warn != nil {
-			warn(e.Task, text+err.Error())
-		}
-		if err != nil && !invalid {
+		if err != nil && !errors.Is(err, knowledge.ErrInvalid) {
 			return false
 		}
 	}
 	return true
+}
+
+// learnt reports an entry that was written, or why it was not.
+func (r *Runner) learnt(attempt string, e knowledge.Entry, err error) {
+	switch {
+	case err == nil:
+		r.bus.emit(event.Event{Type: event.Learned, Task: e.Task, Attempt: attempt, Text: e.Title})
+	case errors.Is(err, knowledge.ErrInvalid):
+		r.bus.warn(e.Task, "an entry was dropped: "+err.Error())
+	default:
+		r.bus.warn(e.Task, "not written yet: "+err.Error())
+	}
 }
 
 // writeKnowledge is for one worker at a time: of two, the later must not write what the
@@ -86,7 +96,33 @@ func (r *Runner) writeKnowledge(ctx context.Context) error {
 	}
 	r.writing.Lock()
 	defer r.writing.Unlock()
-	return WriteKnowledge(ctx, r.opts.Graph.Store, r.opts.Prompt.Knowledge, r.bus.warn)
+	return WriteKnowledge(ctx, r.opts.Graph.Store, r.opts.Prompt.Knowledge, r.learnt)
+}
+
+// KnowledgeUses are the uses of the project's entries, by their sums.
+func KnowledgeUses(ctx context.Context, store *dag.Store) (map[string]knowledge.Use, error) {
+	var stored map[string]dag.KnowledgeUse
+	err := store.View(ctx, func(g *dag.Graph) (err error) { stored, err = g.KnowledgeUses(); return err })
+	uses := make(map[string]knowledge.Use, len(stored))
+	for sum, u := range stored {
+		uses[sum] = knowledge.Use(u)
+	}
+	return uses, err
+}
+
+// countUses counts once what the prompt of an attempt had, when its work is accepted or not. What is only given back, or
+// waits for verification or for a person, says nothing about it yet.
+func countUses(g *dag.Graph, task string, res attempt.Result) error {
+	switch d := res.Decision; d.Action {
+	case policy.Complete, policy.Fail, policy.Retry:
+	case policy.Release:
+		if d.Uncounted || res.Seen.Checked {
+			return nil
+		}
+	default:
+		return nil
+	}
+	return g.UseKnowledge(res.Told, task, res.Decision.Action == policy.Complete)
 }
 
 // maxRemembered is how many earlier attempts in scope guide the choice of a model.

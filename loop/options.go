@@ -8,8 +8,12 @@ import (
 	"ralph/budget"
 	"ralph/dag"
 	"ralph/event"
+	"ralph/inbox"
 	"ralph/internal/drift"
+	"ralph/internal/hooks"
+	"ralph/internal/permission"
 	"ralph/internal/redact"
+	"ralph/internal/resource"
 	"ralph/journal"
 	"ralph/knowledge"
 	"ralph/loop/attempt"
@@ -33,6 +37,7 @@ type Options struct {
 	Place    Place
 	Landing  Landing
 	Recovery Recovery
+	Inbox    Inbox
 	Host     Host
 }
 
@@ -55,6 +60,8 @@ type Workers struct {
 	FailFast bool
 	Breaker  int            // attempts in a row without an answer that end the run
 	Locks    map[string]int // how many tasks may hold a lock at once, where that is not 1
+
+	Resources *resource.Limiter // what each attempt may use; nil limits nothing
 }
 
 // Limits are when the run ends although there is work.
@@ -90,17 +97,32 @@ type Rules struct {
 // Agents is who works. The run's own agent is the one in Host.Setup.
 type Agents struct {
 	Open          func(context.Context, attempt.Opening) (attempt.Session, error)
-	Warm          func(attempt.Opening)    // starts early what Open will be asked for; nil starts nothing
-	Cool          func()                   // ends what was started early and is not needed
-	Fallback      []string                 // who continues when the run's own agent is rate-limited
-	Rotate        []string                 // who take tasks in turn; none means the run's own agent
-	Gates         map[string]dag.AgentGate // what each may do at once; "" is for all others
-	OtherProjects OtherProjects            // what runs of other projects know about limits; nil knows nothing
-	Verifier      string                   // who gives verdicts, if that is another than the one that works
-	Modelless     func(agent string) bool  // who works without a model; nil means nobody
-	ResumeSession bool                     // continue the session of an interrupted attempt
+	Warm          func(attempt.Opening)      // starts early what Open will be asked for; nil starts nothing
+	Cool          func()                     // ends what was started early and is not needed
+	Fallback      []string                   // who continues when the run's own agent is rate-limited
+	Rotate        []string                   // who take tasks in turn; none means the run's own agent
+	Gates         map[string]dag.AgentGate   // what each may do at once; "" is for all others
+	OtherProjects OtherProjects              // what runs of other projects know about limits; nil knows nothing
+	Verifier      string                     // who gives verdicts, if that is another than the one that works
+	Modelless     func(agent string) bool    // who works without a model; nil means nobody
+	Tools         func(Caller) attempt.Tools // what agents can call; nil gives them nothing
+	Toolless      func(agent string) bool    // who cannot call them; nil means everybody
+	Permissions   *permission.Book           // what they may do, as far as they ask; nil means everything
+	ResumeSession bool                       // continue the session of an interrupted attempt
 	Prices        budget.Prices
 	Drift         drift.Thresholds
+	Anomaly       attempt.Anomaly
+}
+
+// tooled says that an agent is told about tools.
+func (a Agents) tooled(agent string) bool { return a.Toolless != nil && !a.Toolless(agent) }
+
+// Caller is the attempt whose agent calls tools.
+type Caller struct {
+	Claim dag.Claim
+	Warn  func(text string)
+	Wake  func() // there may be something to claim
+	Tell  func(event.Event)
 }
 
 // OtherProjects is where the runs of all projects tell each other about limits.
@@ -134,6 +156,7 @@ type Prompt struct {
 	Recall    journal.Options
 	Knowledge *knowledge.Store // nil means that nothing is looked up or written
 	Tokens    int              // of knowledge in a prompt
+	Extract   bool             // ask for lessons after work that took more than one try
 }
 
 // Place is where the run works.
@@ -153,6 +176,8 @@ type Recovery struct {
 	Sweep func(owner string) (killed int, err error) // kills what a dead run left running
 	// Parallel finds where agents worked side by side, also if they do not in this run.
 	Parallel func(context.Context) (recovery.Parallel, error)
+	// Calls finds the tool calls of an attempt that died; nil finds none.
+	Calls func(dag.Attempt) (began []string, cut []inbox.Cut, err error)
 }
 
 // Host is what the process gives to the run.
@@ -163,6 +188,7 @@ type Host struct {
 	Redact  *redact.Redactor // what leaves a run as text passes through it; nil hides nothing
 	Gone    func() bool      // the database was deleted or replaced; nil means no check
 	Check   func() error     // called after each attempt; an error ends the run. nil means no check
+	Hooks   *hooks.Set       // as they were configured when the run began; nil means none
 	Setup   event.Setup
 }
 

@@ -96,6 +96,9 @@ func (l *lane) Reviewed() bool { return !l.item(l.entry, l.state).Aside }
 
 func (l *lane) Land(ctx context.Context) (again bool, err error) {
 	e := l.entry
+	if err := l.mergeBefore(ctx); err != nil {
+		return false, err
+	}
 	if err := merge.Prove(ctx, l.opts.Landing.Repo, e.Base, e.Work, e.Onto, e.Candidate); err != nil {
 		return false, err
 	}

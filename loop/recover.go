@@ -25,7 +25,7 @@ func (r *Runner) recoverer() recovery.Recoverer {
 	o := r.opts
 	return recovery.Recoverer{
 		Store: o.Graph.Store, Life: o.Recovery.Life, Sweep: o.Recovery.Sweep, Rules: o.Recovery.Rules, Now: o.Host.Now,
-		Dir: o.Place.Dir, Objects: o.Place.Objects, Parallel: o.Recovery.Parallel, Complete: Completer(o),
+		Dir: o.Place.Dir, Objects: o.Place.Objects, Parallel: o.Recovery.Parallel, Complete: Completer(o), Calls: o.Recovery.Calls, Expire: o.Inbox.Expire,
 	}
 }
 
@@ -39,7 +39,7 @@ func Completer(o *Options) func(*dag.Graph, dag.Task, dag.Merge, dag.Attempt) er
 		}
 		said, _ := readFinished(o.Place.Runs, finished) // without it the work has landed all the same
 		res := attempt.Recorded(a)
-		res.Decision, res.Said = policy.Decision{Action: policy.Complete, Outcome: event.AttemptDone}, said.Set
+		res.Decision, res.Said, res.Told = policy.Decision{Action: policy.Complete, Outcome: event.AttemptDone}, said.Set, said.Told
 		var j attempt.Job
 		j.Run.Iteration, j.Agent.Choice.Model = a.Iteration, a.Model
 		_, err := settler{shared{opts: o, run: &dag.Run{ID: a.Run}}}.record(g, claim, j, res, &lane{entry: m})
@@ -60,6 +60,11 @@ func (r *Runner) reclaim(ctx context.Context) (int, error) {
 func (r *Runner) emitRecovery(rec recovery.Recovery) {
 	for _, t := range rec.Tasks {
 		r.bus.emit(event.Event{Type: event.Recovered, Task: t.Task, Title: t.Title, Attempt: t.Attempt, Outcome: string(t.Action), Reason: t.Reason})
+		for _, q := range t.Asked {
+			e := questionEvent(event.Asked, q, q.Text)
+			e.Title = t.Title
+			r.bus.emit(e)
+		}
 	}
 	sum := rec.Summary()
 	r.bus.emit(event.Event{Type: event.RecoveryDone, Recovery: &sum, Reason: sum.String()})

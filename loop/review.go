@@ -27,6 +27,7 @@ func PromptOf(ctx context.Context, opts Options, t dag.Task) (string, error) {
 		return attempt.ReviewPrompt(ctx, opts.Place.Dir, opts.Place.Objects, t, *r, opts.Prompt.Context(t))
 	}
 	in, err := Gather(ctx, opts, "", t)
+	in.Tools = opts.Agents.tooled(cmp.Or(t.Agent, opts.Host.Setup.Agent))
 	return prompt.Build(in), err
 }
 

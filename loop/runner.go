@@ -22,6 +22,7 @@ import (
 type Runner struct {
 	shared
 	signal    signal
+	tried     tried
 	spending  spending
 	claimer   claimer
 	sessions  sessions
@@ -37,6 +38,7 @@ type Runner struct {
 	mu       sync.Mutex
 	ending   *ending
 	draining string // why no further task begins; "" if tasks may
+	begun    bool   // hooks were asked whether it may
 }
 
 // shared is what the parts of a run share.
@@ -115,7 +117,7 @@ func newRunner(opts Options) *Runner {
 	r.claimer = claimer{shared: s, signal: &r.signal, spending: &r.spending, over: r.over, end: r.end, reclaim: r.reclaim}
 	r.worker = attempt.Worker{
 		Open: r.sessions.Open, Warm: r.warm, Cool: opts.Agents.Cool, Gates: opts.Verify.GateRunner, Withheld: opts.Verify.Withheld, Baselines: &attempt.Baselines{}, Demand: &attempt.Demand{},
-		Documents: opts.Prompt.Context, Sources: r.opts.sources, Prices: opts.Agents.Prices, Objects: opts.Place.Objects, OwnFiles: r.own,
+		Documents: opts.Prompt.Context, Sources: r.sources, Hooks: opts.Host.Hooks, Permissions: opts.Agents.Permissions, Resources: opts.Workers.Resources, Prices: opts.Agents.Prices, Objects: opts.Place.Objects, OwnFiles: r.own,
 		Redact: opts.Host.Redact, Observe: r.bus.emit, WarnOnce: r.bus.warnOnce, Poll: opts.Workers.Poll, Now: opts.Host.Now,
 	}
 	return r
@@ -147,6 +149,7 @@ func (r *Runner) Run(ctx context.Context) (event.Result, error) {
 	r.mu.Unlock()
 	ctx, stop := context.WithCancelCause(ctx)
 	attending := r.watchControl(ctx, stop)
+	r.runBefore(ctx)
 	var workers sync.WaitGroup
 	for range r.opts.Workers.Jobs {
 		workers.Go(func() { r.work(ctx) })
@@ -248,7 +251,7 @@ func (r *Runner) over() (ended bool, draining string) {
 }
 
 func countsOf(t dag.Tally) event.Counts {
-	c := event.Counts{Done: t.ByStatus[dag.Done], Failed: t.ByStatus[dag.Failed], Total: t.Total()}
+	c := event.Counts{Done: t.ByStatus[dag.Done], Failed: t.ByStatus[dag.Failed], Total: t.Total(), Asks: t.Asks}
 	c.Remaining = c.Total - c.Done - c.Failed
 	return c
 }

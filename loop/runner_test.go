@@ -177,3 +177,16 @@ func TestAHintStaysWithTheAgentThatGaveIt(t *testing.T) {
 		})
 	}
 }
+
+// TestOnlyAnInterruptionOfTheRunTakesTasks keeps tasks that a person stopped alone out of what Ctrl-C lists.
+func TestOnlyAnInterruptionOfTheRunTakesTasks(t *testing.T) {
+	t.Parallel()
+	l := ledger{agents: map[string]*agentRecord{}}
+	for id, reason := range map[string]string{"t-1": attempt.ErrStopped.Error(), "t-2": "interrupted"} {
+		var e entry
+		e.job.Task.ID = id
+		e.result.Decision = policy.Decision{Action: policy.Release, Outcome: event.AttemptInterrupted, Reason: reason, Uncounted: true}
+		l.settle(e)
+	}
+	check.Equal(t, "taken", []string{"t-2"}, l.interrupted)
+}

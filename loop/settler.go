@@ -9,6 +9,7 @@ import (
 
 	"ralph/dag"
 	"ralph/event"
+	"ralph/inbox"
 	"ralph/internal/human"
 	"ralph/internal/redact"
 	"ralph/internal/testing/failpoint"
@@ -64,6 +65,16 @@ func (s settler) record(g *dag.Graph, claim dag.Claim, j attempt.Job, res attemp
 	if err := g.NoteAttempt(claim.Attempt, note); err != nil {
 		return "", err
 	}
+	stop, err := inbox.Interrupted(g, claim)
+	if stop.ID != "" && err == nil {
+		err = inbox.Receive(g, claim.Attempt, stop.ID)
+	}
+	if err == nil {
+		err = countUses(g, t.ID, res)
+	}
+	if err != nil {
+		return "", err
+	}
 	status, err := s.transition(g, claim, j, res, l)
 	if err == nil && status == dag.Done {
 		err = s.review(g, claim, j, res)
@@ -71,8 +82,13 @@ func (s settler) record(g *dag.Graph, claim dag.Claim, j attempt.Job, res attemp
 	if err != nil {
 		return "", err
 	}
-	if _, err := g.Task(t.ID); errors.Is(err, dag.ErrNotFound) { // one that was to take work back
+	switch now, err := g.Task(t.ID); {
+	case errors.Is(err, dag.ErrNotFound): // one that was to take work back
 		status = event.TaskDeleted
+	case err != nil:
+		return "", err
+	default:
+		status = now.Status // one that was split is open until its subtasks are done
 	}
 	if err := g.CountRun(s.run.ID, !d.Uncounted, status); err != nil {
 		return "", err
@@ -85,7 +101,7 @@ func (s settler) record(g *dag.Graph, claim dag.Claim, j attempt.Job, res attemp
 	failpoint.Hit("K10")
 	return status, journal.Add(g.Tx(), redact.Deep(s.opts.Host.Redact, journal.Entry{
 		At: now, Run: s.run.ID, Attempt: claim.Attempt, Iteration: j.Run.Iteration, Task: t.ID, Feature: t.Feature,
-		Title: t.Title, Outcome: remembered(d, status), Reason: d.Reason, Notes: strings.Join(human.Parts(res.Said.Journal, beyond(t, res)), "\n\n"), Agent: res.Agent.Name, Model: j.Agent.Choice.Model,
+		Title: t.Title, Outcome: remembered(d, status), Reason: d.Reason, Notes: strings.Join(human.Parts(append([]string{res.Said.Journal, beyond(t, res)}, res.Unusual...)...), "\n\n"), Agent: res.Agent.Name, Model: j.Agent.Choice.Model,
 		ModelEffective: res.Agent.Model, StopReason: string(res.Agent.Stop), Duration: now.Sub(res.Began), Usage: res.Agent.Usage, Files: res.Files,
 	}))
 }
@@ -120,7 +136,7 @@ func (s settler) transition(g *dag.Graph, claim dag.Claim, j attempt.Job, res at
 		}
 		status, err := retry(claim, d.Reason, limit)
 		return status, err
-	case policy.Release, policy.Wait:
+	case policy.Release, policy.Wait, policy.Park:
 		// Finished work that could not be verified now needs no agent the next time.
 		rel := dag.Release{Outcome: d.Outcome, Reason: d.Reason, Uncounted: d.Uncounted, Finished: res.Seen.Checked}
 		switch {
@@ -133,7 +149,14 @@ func (s settler) transition(g *dag.Graph, claim dag.Claim, j attempt.Job, res at
 		case d.Delay > 0:
 			rel.NotBefore, rel.Wait = s.opts.Host.Now().Add(s.opts.Host.Jitter(d.Delay)), d.Reason
 		}
-		return dag.Pending, g.Release(claim, rel)
+		if d.Action == policy.Park {
+			failpoint.Hit("Q4")
+		}
+		err := g.Release(claim, rel)
+		if err == nil && d.BlockedOn != "" && g.MayWait(d.BlockedOn, claim.Task.ID) == nil { // else it was deleted, or waits for this one by now
+			err = g.Link(d.BlockedOn, claim.Task.ID)
+		}
+		return dag.Pending, err
 	default: // Abort: the task has moved on without us
 		if err := g.Holds(claim); err == nil { // or could have: nobody else will ever free it while we live
 			return dag.Pending, g.Release(claim, dag.Release{Outcome: d.Outcome, Reason: d.Reason, Uncounted: true, Finished: res.Seen.Checked})

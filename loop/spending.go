@@ -73,8 +73,12 @@ func (s *spending) usedBy(settled dag.Usage, mine func(dag.Task) bool) budget.Us
 // warnNear warns once of each limit that is nearly reached.
 func (s *spending) warnNear(findings []budget.Finding) {
 	for _, f := range findings {
-		s.bus.warnOnce("budget\x00"+f.Key(), fmt.Sprintf("%d %% of a budget is used up: %s", int(100*f.Share), f.Text))
+		s.bus.warnOnce("budget\x00"+f.Key(), nearText(f))
 	}
+}
+
+func nearText(f budget.Finding) string {
+	return fmt.Sprintf("%d %% of a budget is used up: %s", int(100*f.Share), f.Text)
 }
 
 // checkBudgets says why the run may begin nothing more. What is near is returned to be
@@ -137,18 +141,24 @@ func overTaskBudget(over []budget.Finding) (policy.Decision, bool) {
 	return policy.Overspent(over[i]), true
 }
 
-// over compares what was spent with all budgets that concern a task: which are exceeded,
-// and how much is used of what is used most.
-func (s *spending) over(ctx context.Context, t dag.Task) (over []budget.Finding, share float64, err error) {
+// found is how what was spent compares with the budgets that concern a task.
+type found struct {
+	over, near []budget.Finding
+	share      float64 // how much is used of what is used most
+}
+
+// compare compares what was spent with all budgets that concern a task.
+func (s *spending) compare(ctx context.Context, t dag.Task) (f found, err error) {
 	if s.opts.Limits.Budgets == (Budgets{}) {
-		return nil, 0, nil
+		return f, nil
 	}
 	var accounts []budget.Account
 	err = s.opts.Graph.Store.View(ctx, func(g *dag.Graph) (err error) { accounts, err = s.accounts(g, &t); return err })
 	if err != nil {
-		return nil, 0, err
+		return f, err
 	}
-	over, near := budget.Check(s.opts.Host.Now(), accounts...)
-	s.warnNear(near)
-	return over, budget.Share(s.opts.Host.Now(), accounts...), nil
+	f.over, f.near = budget.Check(s.opts.Host.Now(), accounts...)
+	f.share = budget.Share(s.opts.Host.Now(), accounts...)
+	s.warnNear(f.near)
+	return f, nil
 }

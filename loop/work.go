@@ -112,24 +112,27 @@ func (r *Runner) finished(ctx context.Context, claim dag.Claim) bool {
 // try prepares a slot, briefs an agent and lets it work. What it reads before, it reads after Ctrl-C too:
 // an interruption is for the attempt to notice, and no error.
 func (r *Runner) try(ctx context.Context, claim dag.Claim, j *attempt.Job, in **lane) (attempt.Result, error) {
-	var spent []budget.Finding
-	var share float64
+	var spent found
 	l, err := r.newLane(ctx, claim, j)
 	var halted policy.Halted
 	if *in = l; errors.As(err, &halted) {
 		return attempt.Result{Decision: halted.Decision()}, nil
 	}
 	if err == nil && j.Finished == nil {
-		spent, share, err = r.spending.over(context.WithoutCancel(ctx), j.Task)
+		spent, err = r.spending.compare(context.WithoutCancel(ctx), j.Task)
 	}
 	if err == nil {
-		err = r.briefer.complete(context.WithoutCancel(ctx), j, share)
+		err = r.briefer.complete(context.WithoutCancel(ctx), j, spent.share)
 	}
 	if err != nil {
 		return attempt.Result{Decision: attempt.Unprepared()}, err
 	}
+	keptBack := r.taskBefore(ctx, j)
 	r.emitClaimed(ctx, *j)
-	if d, over := overTaskBudget(spent); over {
+	if keptBack != "" {
+		return attempt.Result{Decision: policy.KeptBack(keptBack)}, nil
+	}
+	if d, over := overTaskBudget(spent.over); over {
 		return attempt.Result{Decision: d}, nil
 	}
 	if want := j.Task.ExpectRed; want != "" && !slices.Contains(j.Verify.Gates, want) && !j.Verify.Skip { // no agent could do that
@@ -138,10 +141,15 @@ func (r *Runner) try(ctx context.Context, claim dag.Claim, j *attempt.Job, in **
 	ports := attempt.Ports{
 		Record: recorder{store: r.opts.Graph.Store, claim: claim, folder: j.Place.Folder, live: r.live},
 		Budget: func(ctx context.Context) ([]budget.Finding, error) {
-			over, _, err := r.spending.over(ctx, j.Task)
-			return over, err
+			spent, err := r.spending.compare(ctx, j.Task)
+			r.notifyNear(ctx, claim, spent.near)
+			return spent.over, err
 		},
-		Shared: r.folderShared, Copy: r.opts.Verify.Copy,
+		Shared: r.folderShared, Copy: r.opts.Verify.Copy, Desk: newDesk(r.shared, claim, j.History.Answers),
+	}
+	if a := r.opts.Agents; a.Tools != nil && j.Finished == nil && j.Review == nil && a.tooled(j.Agent.Name) {
+		ports.Tools = a.Tools(Caller{Claim: claim, Warn: func(text string) { r.bus.warn(j.Task.ID, text) }, Wake: r.signal.wake, Tell: r.tellTool})
+		j.Brief.Tools = true
 	}
 	if l != nil {
 		ports.Lane, ports.Gates, ports.Copy, ports.Shared = l, l.gates, l.copy, func(context.Context, time.Time) bool { return false }
@@ -159,7 +167,7 @@ func (r *Runner) warm(ctx context.Context, op attempt.Opening) {
 func (r *Runner) emitClaimed(ctx context.Context, j attempt.Job) {
 	e := event.Event{
 		Type: event.TaskClaimed, Iteration: j.Run.Iteration, Task: j.Task.ID, Attempt: j.Run.Attempt, Title: j.Task.Title,
-		Agent: j.Agent.Name, Model: j.Agent.Choice.Model, Reason: why(j.Agent.Choice), Counts: r.counts(ctx),
+		Agent: j.Agent.Name, Model: j.Agent.Choice.Model, Reason: why(j.Agent.Choice), Counts: r.counts(ctx), Locks: j.Task.Locks,
 	}
 	if j.Finished != nil {
 		e.Agent = cmp.Or(j.History.Finished.Agent, r.opts.Host.Setup.Agent)
@@ -223,6 +231,10 @@ func (r *Runner) settle(ctx context.Context, claim dag.Claim, j attempt.Job, res
 	} else {
 		res.Findings = nil
 	}
+	work := status
+	if d.Action == policy.Complete && status == dag.Pending {
+		work, d.Reason = dag.Done, "the task is split: its subtasks are left"
+	}
 	res.Decision = d
 	if err == nil && d.Action == policy.Hold {
 		l.emit(event.MergeHeld, "")
@@ -232,7 +244,7 @@ func (r *Runner) settle(ctx context.Context, claim dag.Claim, j attempt.Job, res
 		r.warnDoneByHand(ctx, res)
 	}
 	if l != nil {
-		err = errors.Join(err, l.clear(ctx, status))
+		err = errors.Join(err, l.clear(ctx, work))
 	}
 	if r.opts.Host.Check != nil {
 		err = errors.Join(err, r.opts.Host.Check())
@@ -257,7 +269,7 @@ func (r *Runner) account(j attempt.Job, res attempt.Result, status dag.Status) {
 	r.bus.emit(event.Event{
 		Type: event.AttemptEnded, Iteration: j.Run.Iteration, Task: t.ID, Attempt: j.Run.Attempt, Title: t.Title,
 		Agent: res.Agent.Name, Model: res.Agent.Model, Outcome: string(remembered(d, status)), Status: status, Reason: d.Reason, Findings: res.Findings,
-		Rejected: d.Rejected, Command: command,
+		Rejected: d.Rejected, Command: command, Locks: slices.Concat(t.Locks, r.tried.end(j.Run.Attempt)),
 		Duration: r.opts.Host.Now().Sub(res.Began).Milliseconds(), Files: res.Files, Usage: &res.Agent.Usage,
 	})
 	hint := res.Said.NextModel

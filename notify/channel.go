@@ -1,12 +1,12 @@
 package notify
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -57,57 +57,21 @@ func (n *Notifier) command(line string) send {
 	}
 }
 
+// maxSaid is how much of what a command prints is looked at.
+const maxSaid = 4 << 10
+
 // run runs a command to its end, or ends it with everything that it started.
 func (n *Notifier) run(ctx context.Context, argv, env []string, input []byte) error {
-	in, feed, err := os.Pipe()
-	if err != nil {
-		return err
-	}
-	out, sink, err := os.Pipe()
-	if err != nil {
-		in.Close()
-		feed.Close()
-		return err
-	}
-	defer out.Close()
-	p, err := proc.Start(proc.Spec{Argv: argv, Dir: n.opts.Dir, Env: env, Stdin: in, Stdout: sink, Stderr: sink})
-	in.Close()
-	sink.Close()
-	if err != nil {
-		feed.Close()
-		return outbox.Never(err)
-	}
-	fed, said := make(chan struct{}), make(chan string, 1)
-	go func() {
-		defer close(fed)
-		_, _ = feed.Write(input) // a command need not read it
-		feed.Close()
-	}()
-	go func() { // it reads everything, or the command would wait
-		text, _ := io.ReadAll(io.LimitReader(out, 4<<10))
-		_, _ = io.Copy(io.Discard, out)
-		said <- line(string(text))
-	}()
-	var cause error
-	select {
-	case <-p.Done():
-	case <-ctx.Done():
-		cause = context.Cause(ctx)
-		if errors.Is(cause, context.DeadlineExceeded) {
-			cause = fmt.Errorf("it did not end within %s", n.opts.Timeout)
-		}
-		_ = p.Kill() // Wait reports what survives
-	}
-	exit, err := p.Wait()
-	<-fed
-	text := <-said
+	ran, err := proc.Run(ctx, proc.Spec{Argv: argv, Dir: n.opts.Dir, Env: env}, input, maxSaid)
 	switch {
-	case cause != nil:
-		return errors.Join(cause, err)
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("it did not end within %s", n.opts.Timeout)
+	case errors.Is(err, proc.ErrNotFound):
+		return outbox.Never(err)
 	case err != nil:
 		return err
-	case !exit.Ok():
-		return errors.New(strings.TrimSuffix(exit.String()+": "+text, ": "))
+	case !ran.Exit.Ok():
+		return errors.New(strings.TrimSuffix(ran.Exit.String()+": "+cmp.Or(line(string(ran.Stderr)), line(string(ran.Stdout))), ": "))
 	}
 	return nil
 }

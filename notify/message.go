@@ -63,6 +63,13 @@ func (n *news) of(e event.Event) (Message, bool) {
 	case event.AgentAsked:
 		m.Reason = "the agent asked for what nobody could answer: " + n.line(e.Text)
 		return n.write(m, "needs input", m.Reason, "next: ralph logs "+e.Task), needed
+	case event.Asked:
+		m.Reason = n.line(e.Text)
+		options := ""
+		if e.Question != nil {
+			options = n.line(strings.Join(e.Question.Options, ", "))
+		}
+		return n.write(m, "question of "+e.Task+human.Lead(": ", n.line(e.Title)), m.Reason, human.Lead("options: ", options), "next: "+e.Command), needed
 	case event.Recovered:
 		n.recovered = append(n.recovered, fmt.Sprintf("%s (%s): %s", n.line(e.Title), e.Task, m.Reason))
 	case event.RecoveryDone:

@@ -17,6 +17,8 @@ type Input struct {
 	Plan          Document
 	Retry         *Retry
 	Guidance      string // What the person who runs ralph wants said.
+	Answers       []Answered
+	Messages      []Message
 	Git           *Git
 	Interrupted   bool     // The previous attempt ended before its work was accepted.
 	Previous      Document // Output of the previous attempt; its end is shown.
@@ -26,6 +28,7 @@ type Input struct {
 	TaskKnowledge Document // What else concerns the task.
 	Instructions  []string // Names of files such as AGENTS.md.
 	Skills        []Skill
+	Tools         bool     // The agent has the tools of ralph.
 	Models        []string // What next-model may name; nil means opus, sonnet and haiku.
 	Budget        int      // In estimated tokens; 0 means DefaultBudget.
 }
@@ -38,6 +41,16 @@ type Task struct {
 // Prerequisite is a finished task that this one waited for.
 type Prerequisite struct {
 	ID, Title, Summary string
+}
+
+// Answered is what somebody answered to a question of the task.
+type Answered struct {
+	Question, Answer string
+}
+
+// Message is what a person, another task or the run has to say to the agent.
+type Message struct {
+	From, Text string
 }
 
 // Document is text from somewhere else. From says where all of it can be read, as
@@ -113,6 +126,7 @@ type VerifyInput struct {
 	Spec, Plan, Diff Document
 	Gates            []Gate
 	Unchanged        bool // Nothing changed: was the task fulfilled before?
+	Split            bool // Its subtasks are left.
 	Cosmetic         bool // Only white space and comments changed, and the gates passed before.
 	Budget           int
 }
@@ -125,6 +139,13 @@ type ReviewerInput struct {
 	Diff          []string // by file
 	From          string   // where the difference comes from
 	Budget        int
+}
+
+// LessonsInput is all that the prompt is made of which asks for lessons.
+type LessonsInput struct {
+	Task     Task
+	Troubles []string // why the work was not accepted at first
+	Diff     Document
 }
 
 // RepairInput is the input of the prompt after a red gate.

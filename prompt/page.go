@@ -39,15 +39,16 @@ var templateFiles embed.FS
 type view struct {
 	ID, Title            string
 	Instructions, Models string
-	Interrupted          bool
+	Interrupted, Tools   bool
 	Uncommitted          bool
 	Unchanged, Cosmetic  bool
+	Split                bool
 	Retry                *Retry
 
 	Description, Parent, Prerequisites, Spec, Plan, Reason, Guidance *quote
 	GitState, Previous, Journal, Knowledge, Skills, Conflict         *quote
 	SpecSections, PlanSections, TaskKnowledge                        *quote
-	Diff, Gates, Output, Failed, Changes                             *quote
+	Diff, Gates, Output, Failed, Changes, Answers, Messages          *quote
 }
 
 // page makes one prompt: it collects the quotations and shares the budget.
@@ -131,6 +132,9 @@ func (p *page) render(name string, v any) string {
 	p.share(p.limit() - len(execute(name, v)))
 	return execute(name, v)
 }
+
+// Room is how many bytes can be added to a prompt of the default size.
+func Room(text string) int { return max((&page{}).limit()-len(text), 0) }
 
 // limit is the size of the whole prompt in bytes.
 func (p *page) limit() int { return bytesPerToken * max(cmp.Or(p.budget, DefaultBudget), MinBudget) }

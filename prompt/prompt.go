@@ -21,11 +21,13 @@ func Build(in Input) string {
 	return p.render("worker.md.tmpl", view{
 		ID: id, Title: p.inline(in.Task.Title, maxTitle), Instructions: p.names(in.Instructions),
 		Models:      cmp.Or(p.names(in.Models), "`opus`, `sonnet`, `haiku`"),
-		Interrupted: in.Interrupted, Uncommitted: len(git.Uncommitted) > 0, Retry: in.Retry,
+		Interrupted: in.Interrupted, Tools: in.Tools, Uncommitted: len(git.Uncommitted) > 0, Retry: in.Retry,
 		Spec: spec, Plan: plan, Knowledge: known,
 
 		Description:   p.quote(Document{in.Task.Description, task}, 19),
 		Guidance:      p.quote(Document{in.Guidance, task}, 3),
+		Answers:       p.quote(Document{answerList(in.Answers), "`ralph inbox --all`"}, 6),
+		Messages:      p.quote(Document{messageList(in.Messages), "`ralph inbox --all`"}, 4),
 		Reason:        p.quote(Document{retry.Reason, "`ralph task log " + id + "`"}, 6),
 		SpecSections:  p.quote(spec.named(in.Task), 7),
 		PlanSections:  p.quote(plan.named(in.Task), 5),
@@ -53,7 +55,7 @@ func Verify(in VerifyInput) string {
 	}
 	return p.render("verify.md.tmpl", view{
 		ID: cleanID(in.Task.ID), Title: p.inline(in.Task.Title, maxTitle), Spec: spec, Plan: plan, Failed: failed, Changes: changes,
-		Unchanged: in.Unchanged, Cosmetic: in.Cosmetic,
+		Unchanged: in.Unchanged, Cosmetic: in.Cosmetic, Split: in.Split,
 
 		Description:  p.quote(Document{in.Task.Description, taskCommand(in.Task.ID)}, 18),
 		Diff:         p.quote(in.Diff, diff),
@@ -72,6 +74,21 @@ func Reviewer(in ReviewerInput) string {
 
 		Description: p.quoteOr(in.Focus, "everything", "`.ralph.toml`"),
 		Diff:        p.quoteParts(in.Diff, in.From, 90),
+	})
+}
+
+// lessonsBudget keeps the question small: it is one for the cheapest model.
+const lessonsBudget = 8000 // tokens
+
+// Lessons returns the question what later agents should know about work that took more than one try.
+func Lessons(in LessonsInput) string {
+	p := page{budget: lessonsBudget}
+	return p.render("lessons.md.tmpl", view{
+		ID: cleanID(in.Task.ID), Title: p.inline(in.Task.Title, maxTitle),
+
+		Description: p.quote(Document{in.Task.Description, taskCommand(in.Task.ID)}, 20),
+		Output:      p.quoteParts(in.Troubles, "the checks", 40),
+		Diff:        p.quote(in.Diff, 40),
 	})
 }
 
@@ -95,10 +112,15 @@ func Repair(in RepairInput) string {
 
 // Drift returns the request to an agent that makes no progress. The signs of that are
 // sentences of ralph's own, but they may name what the agent called.
-func Drift(taskID string, signs []string) string {
+func Drift(taskID string, signs []string) string { return stopped("drift.md.tmpl", taskID, signs) }
+
+// Unusual returns the request to an agent that did what work on a task rarely needs.
+func Unusual(taskID string, signs []string) string { return stopped("unusual.md.tmpl", taskID, signs) }
+
+func stopped(name, taskID string, signs []string) string {
 	p := page{worker: true}
 	q := p.quoteOr(strings.Join(signs, "\n"), "nothing comes of it", "ralph's records")
-	return p.render("drift.md.tmpl", view{ID: cleanID(taskID), Output: q})
+	return p.render(name, view{ID: cleanID(taskID), Output: q})
 }
 
 // Moved returns the request to an agent that was stopped because what landed meanwhile conflicts
@@ -118,6 +140,26 @@ func Meanwhile(m Merged) string {
 	return p.render("meanwhile.md.tmpl", view{Conflict: landed}) + "\n"
 }
 
+// Told tells what was said to the agent since its last turn, if anything was. The rest of a prompt follows.
+func Told(list []Message) string {
+	p := page{worker: true}
+	said := p.quote(Document{messageList(list), "`ralph inbox --all`"}, 100)
+	if said == nil {
+		return ""
+	}
+	return p.render("told.md.tmpl", view{Messages: said}) + "\n"
+}
+
+// Query returns the request to an agent to answer what a person asks.
+func Query(taskID string, m Message) string {
+	p := &page{worker: true}
+	asked := p.quote(Document{messageList([]Message{m}), "`ralph inbox --all`"}, 100)
+	return p.render("query.md.tmpl", view{ID: cleanID(taskID), Messages: asked})
+}
+
+// Heed returns the request to an agent that called its task done before it had read its messages. They come before it.
+func Heed(taskID string) string { return followUp("heed.md.tmpl", taskID) }
+
 func followUp(name, taskID string) string {
 	return (&page{worker: true}).render(name, view{ID: cleanID(taskID)})
 }
@@ -134,6 +176,22 @@ func (m Merged) document() Document {
 		fmt.Fprintf(&b, "\n%s: %s\n%s", oneLine(l.By), oneLine(l.Title), plain.Indent(l.Patch))
 	}
 	return Document{b.String(), m.From}
+}
+
+func answerList(list []Answered) string {
+	var b strings.Builder
+	for _, a := range list {
+		fmt.Fprintf(&b, "question:\n%sanswer:\n%s", plain.Indent(strings.TrimSpace(a.Question)), plain.Indent(strings.TrimSpace(a.Answer)))
+	}
+	return b.String()
+}
+
+func messageList(list []Message) string {
+	var b strings.Builder
+	for _, m := range list {
+		fmt.Fprintf(&b, "%s:\n%s", oneLine(m.From), plain.Indent(strings.TrimSpace(m.Text)))
+	}
+	return b.String()
 }
 
 func prerequisiteList(done []Prerequisite) string {

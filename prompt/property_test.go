@@ -110,10 +110,11 @@ func TestOtherPromptsHoldForAnyInput(t *testing.T) {
 		checkPrompt(t, prompt.Verify(prompt.VerifyInput{
 			Task: drawTask(t), Spec: drawDocument(t, "spec"), Plan: drawDocument(t, "plan"), Diff: drawDocument(t, "diff"),
 			Gates: []prompt.Gate{{Name: gate, Output: output.Text}}, Budget: budget, Doubt: drawDoubt(t),
-			Unchanged: rapid.Bool().Draw(t, "unchanged"), Cosmetic: rapid.Bool().Draw(t, "cosmetic"),
-		}), budget, append(headings(t, "verify_doubt"), "## Nothing Changed", "## Only White Space and Comments"))
+			Unchanged: rapid.Bool().Draw(t, "unchanged"), Cosmetic: rapid.Bool().Draw(t, "cosmetic"), Split: rapid.Bool().Draw(t, "split"),
+		}), budget, append(headings(t, "verify_doubt"), "## Nothing Changed", "## Only White Space and Comments", "## Split"))
 		repair := prompt.RepairInput{TaskID: id, Gate: gate, Output: output, Budget: budget}
 		checkPrompt(t, prompt.Repair(repair), budget, headings(t, "repair"))
+		checkPrompt(t, prompt.Unusual(id, rapid.SliceOfN(hostile(), 0, 6).Draw(t, "signs")), 0, headings(t, "unusual"))
 		checkPrompt(t, prompt.Drift(id, rapid.SliceOfN(hostile(), 0, 6).Draw(t, "signs")), 0, headings(t, "drift"))
 	})
 }

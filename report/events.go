@@ -61,6 +61,8 @@ func (t *events) add(e event.Event) {
 		t.attempts[e.Attempt] = a
 	case event.Warned:
 		t.warn(e.Text)
+	case event.Anomaly:
+		t.warn(e.Task + ": unusual: " + e.Reason)
 	case event.Drifted:
 		t.warn(e.Task + " makes no progress: " + e.Reason)
 	case event.RunEnded:

@@ -16,6 +16,9 @@ import (
 func (s snapshot) explain(r *Run) {
 	links := linksOf(r)
 	for _, t := range r.Tasks {
+		if s.all[t.ID].Asks > 0 {
+			r.Asks++
+		}
 		switch {
 		case t.Group:
 		case t.Status == dag.Failed:
@@ -97,6 +100,9 @@ func (s snapshot) wait(r *Run, t Task) (Wait, bool) {
 			w.For = append(w.For, parent.ID)
 			why = append(why, fmt.Sprintf("its group %s (%s) is %s", s.title(parent.ID), parent.ID, status))
 		}
+	}
+	if s.all[t.ID].Asks > 0 {
+		why = append(why, "waits for an answer: ralph inbox")
 	}
 	if until := s.all[t.ID].NotBefore; t.Now == dag.Pending && !until.IsZero() {
 		reason, _ := head(s.all[t.ID].WaitReason)
@@ -191,7 +197,7 @@ func (r Run) steps() []render.Step {
 			open = append(open, f.failed())
 		}
 	}
-	return append(render.Looks(r.Work), render.Next(r.ID, r.Outcome, open, false)...)
+	return append(render.Looks(r.Work), render.Next(r.ID, r.Outcome, r.Asks, open, false)...)
 }
 
 func (f Failure) failed() render.Failed {

@@ -6,6 +6,7 @@ import (
 
 	"ralph/budget"
 	"ralph/dag"
+	"ralph/inbox"
 	"ralph/internal/jsonval"
 	"ralph/internal/seq"
 )
@@ -31,6 +32,7 @@ type Overview struct {
 	Stale    []string           `json:"stale"` // claimed by a run that died
 	Next     []TaskView         `json:"next"`
 	Held     []WhyView          `json:"held"`
+	Asked    []jsonval.Object   `json:"questions"` // that wait for an answer, the oldest first
 	Features []FeatureView      `json:"features"`
 	Cost                        // of all runs, and of planning
 
@@ -104,6 +106,8 @@ func LoadOverview(g *dag.Graph, opts OverviewOptions) (Overview, error) {
 		o.Features = append(o.Features, FeatureView{f, opts.Folder(f.Name)})
 	}
 	o.UsedUp, o.Runs = usedUp(g, features, opts), openRuns(g, opts.Life)
+	asked, _ := inbox.Waiting(g)
+	o.Asked = seq.Map(asked, ViewRequest)
 	queue, _ := g.Queue("")
 	o.Queue = seq.Map(queue, func(m dag.Merge) QueueView { return QueueView{m} })
 	return o, o.tasks(g, opts)

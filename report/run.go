@@ -44,6 +44,7 @@ type Run struct {
 
 	Failures []Failure
 	Waits    []Wait
+	Asks     int // tasks that wait for an answer now
 	Next     []render.Step
 	Warnings []string // for a person to look at
 	Pruned   bool     // its own files were removed, as a person wanted

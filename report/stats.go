@@ -68,7 +68,7 @@ func StatsOf(receipts []dag.Receipt) Stats {
 				gates[g.Command].Flaky++
 			}
 		}
-		if r.Outcome != event.AttemptInterrupted && r.Outcome != event.AttemptLimited && r.Agent != "" {
+		if !r.Outcome.Fruitless() && r.Agent != "" {
 			counted = append(counted, r)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"ralph/dag"
 	"ralph/event"
+	"ralph/inbox"
 	"ralph/internal/jsonval"
 	"ralph/internal/render"
 	"ralph/internal/seq"
@@ -53,7 +54,7 @@ func (v TaskView) MarshalJSON() ([]byte, error) { return v.Object().MarshalJSON(
 
 var taskKeys = jsonval.Fields[TaskView](`id title description status ready priority parent? feature? blockers children kind agent? model?
 	gates locks paths allow_tampering expect_red? retries max_retries attempts verification? unverified? claimed_by=Owner?
-	not_before paused last_failure? created_at updated_at started_at finished_at`)
+	not_before paused asks last_failure? created_at updated_at started_at finished_at`)
 
 // Object is the task as it is printed.
 func (v TaskView) Object() jsonval.Object { return taskKeys(v) }
@@ -83,6 +84,10 @@ func ViewTasks(g *dag.Graph, retries int, now time.Time, tasks ...dag.Task) ([]T
 func IDs(tasks []dag.Task) []string {
 	return seq.Map(tasks, func(t dag.Task) string { return t.ID })
 }
+
+// ViewRequest is a question, a permission or a message, and its answer.
+var ViewRequest = jsonval.Fields[inbox.Request](`id kind state task? attempt? run? sender text options default? parks at expires_at?
+	answer? denied answered_at? answered_by? answered_via? reason? received_by? received_at?`)
 
 // FeatureView is a feature with its folder.
 type FeatureView struct {

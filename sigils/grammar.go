@@ -147,9 +147,9 @@ func validID(id string) bool {
 	return id != "" && len(id) <= maxID && isAlnum(rune(id[0])) && allOf(id, "-_.")
 }
 
-// validModel allows names as agents have them, such as vendor/name-1.5[1m], and
+// ValidModel allows names as agents have them, such as vendor/name-1.5[1m], and
 // nothing that a placeholder like a|b or {name} would need.
-func validModel(name string) bool {
+func ValidModel(name string) bool {
 	return name != "" && len(name) <= maxName && allOf(name, "._:/@[]-")
 }
 

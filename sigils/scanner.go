@@ -54,20 +54,22 @@ import (
 	"ralph/internal/plain"
 )
 
+// MaxKnowledge is how many entries are kept.
+const MaxKnowledge = 20
+
 const (
-	maxBody      = 64 << 10 // bytes of a body, and of all notes together
-	maxTag       = 4 << 10  // bytes of an opening tag with its attributes
-	maxLine      = maxBody + maxTag
-	maxTail      = 64 // bytes kept of the end of a longer line: a closing tag and some space
-	maxKnowledge = 20
-	maxForeign   = 8
-	maxFindings  = 20
-	maxFinding   = 4 << 10 // bytes of its text
-	maxAnswers   = 100
-	maxAnswer    = 1 << 10 // bytes of an answer about changes
-	maxRanges    = 100
-	maxID        = 64
-	maxName      = 128 // bytes of a model's name
+	maxBody     = 64 << 10 // bytes of a body, and of all notes together
+	maxTag      = 4 << 10  // bytes of an opening tag with its attributes
+	maxLine     = maxBody + maxTag
+	maxTail     = 64 // bytes kept of the end of a longer line: a closing tag and some space
+	maxForeign  = 8
+	maxFindings = 20
+	maxFinding  = 4 << 10 // bytes of its text
+	maxAnswers  = 100
+	maxAnswer   = 1 << 10 // bytes of an answer about changes
+	maxRanges   = 100
+	maxID       = 64
+	maxName     = 128 // bytes of a model's name
 
 	seam          = 0
 	noteSeparator = "\n\n"

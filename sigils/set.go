@@ -18,6 +18,10 @@ type Set struct {
 	Failed     bool   // The assigned task cannot be done.
 	FailReason string // The reason given with the last task-failed, or "".
 
+	BlockedOn string // The task that has to be done first, or ""; neither Done nor Failed is true then.
+	Split     bool   // The agent added subtasks: the task is done, except for those.
+	Closing   bool   // With Split: the task's own gates are for a last subtask.
+
 	NextModel string // The last model asked for, or "". It is not checked against any list.
 
 	Journal   string      // All notes in order, separated by blank lines.
@@ -119,7 +123,7 @@ func (f *found) addNote(note string) {
 }
 
 func (f *found) addKnowledge(k Knowledge) {
-	if len(f.Knowledge) == maxKnowledge {
+	if len(f.Knowledge) == MaxKnowledge {
 		f.Dropped++
 		return
 	}
@@ -151,6 +155,25 @@ func (f *found) resolve() Set {
 	return s
 }
 
+// Join adds what an agent reported by a tool to what it said. Both have the same weight; where they disagree, failed
+// wins.
+func (s Set) Join(r Set) Set {
+	f, later := found{Set: s}, found{Set: r}
+	f.addNote(s.Journal)
+	later.addNote(r.Journal)
+	f.merge(&later)
+	failed, reason := f.Failed, f.FailReason
+	out := f.resolve()
+	out.BlockedOn, out.Split, out.Closing = cmp.Or(r.BlockedOn, s.BlockedOn), s.Split || r.Split, s.Closing || r.Closing
+	switch {
+	case failed:
+		out.Done, out.Failed, out.FailReason, out.BlockedOn = false, true, reason, ""
+	case out.BlockedOn != "":
+		out.Done = false
+	}
+	return out
+}
+
 // accept adds one complete sigil and says whether it was well-formed. body is
 // what stood between the tags, untrimmed.
 func (f *found) accept(t tag, body, taskID string) bool {
@@ -161,7 +184,7 @@ func (f *found) accept(t tag, body, taskID string) bool {
 	case tagFailed:
 		return f.acceptFailed(t, body, taskID)
 	case tagModel:
-		if !validModel(body) {
+		if !ValidModel(body) {
 			return false
 		}
 		f.NextModel = body

@@ -107,7 +107,7 @@ func TestNextReactsToEveryOutcomeAndSignal(t *testing.T) {
 	}
 	neutral, moderate, severe := models{"sonnet", "haiku"}, models{"opus", "sonnet"}, models{"opus", "opus"}
 	outcomes := map[event.AttemptOutcome]models{
-		event.AttemptDone: neutral, event.AttemptAlreadyDone: neutral, event.AttemptReleased: neutral, event.AttemptInterrupted: neutral, event.AttemptLimited: neutral,
+		event.AttemptDone: neutral, event.AttemptAlreadyDone: neutral, event.AttemptReleased: neutral, event.AttemptInterrupted: neutral, event.AttemptLimited: neutral, event.AttemptAsked: neutral,
 		event.AttemptFailed: moderate, event.AttemptRetried: moderate, event.AttemptTimeout: moderate, event.AttemptRefused: moderate, event.AttemptError: moderate,
 	}
 	check.Equal(t, "rows", len(event.AttemptOutcomes()), len(outcomes))

@@ -7,11 +7,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"ralph/acp"
 	"ralph/dag"
 	"ralph/internal/agents"
+	"ralph/internal/credential"
 	"ralph/internal/human"
 	"ralph/internal/project"
 	"ralph/internal/sandbox"
@@ -51,9 +53,19 @@ func (a *app) opener(s *session) (*agents.Opener, error) {
 }
 
 // openAttempt opens the sessions of a run's attempts.
-func openAttempt(o *agents.Opener) func(context.Context, attempt.Opening) (attempt.Session, error) {
+func openAttempt(a *app, o *agents.Opener, values credential.Store) func(context.Context, attempt.Opening) (attempt.Session, error) {
 	return func(ctx context.Context, op attempt.Opening) (attempt.Session, error) {
-		s, err := o.Open(ctx, request(op))
+		r := request(op)
+		for _, c := range op.Credentials {
+			value, err := values.Get(c.ID)
+			if err != nil {
+				op.Observe(acp.Warned{Text: fmt.Sprintf("the credential %s cannot be read, so the agent does without: %v", c.Variable(), err)})
+				continue
+			}
+			a.redact.Add(value) // before anybody can print it
+			r.Env = append(slices.Clip(r.Env), c.Variable()+"="+value)
+		}
+		s, err := o.Open(ctx, r)
 		if err != nil {
 			return nil, err // not a nil session in an interface
 		}
@@ -67,7 +79,10 @@ func request(op attempt.Opening) agents.Request {
 		Run: op.Run.ID, Owner: op.Run.Owner, Task: op.Task.ID, TaskAgent: op.Task.Agent, TaskModel: op.Task.Model, AllowTampering: op.Task.AllowTampering,
 		Iteration: op.Run.Iteration, Limit: op.Run.Limit, Model: op.Model, Folder: op.Folder, Substitute: op.Agent, Verifier: op.Verifier, Review: op.Review,
 		Env:     op.Place.Env,
-		Observe: op.Observe, Started: op.Started,
+		Observe: op.Observe, Decide: op.Decide, After: op.After, Started: op.Started,
+	}
+	if op.Tools != nil {
+		r.Tools = op.Tools
 	}
 	if op.Earlier != nil {
 		r.ResumeAgent, r.Resume = op.Earlier.Agent, &acp.Earlier{Session: op.Earlier.Session, CostUSD: op.Earlier.CostUSD}
@@ -77,7 +92,10 @@ func request(op attempt.Opening) agents.Request {
 
 // confiner confines the processes of a project until the command ends.
 func (a *app) confiner(opts sandbox.Options, config project.SandboxConfig) (*sandbox.Confiner, error) {
-	opts.Write, opts.DenyRead = config.Write, config.DenyRead
+	opts.Write, opts.DenyRead, opts.Network = config.Write, config.DenyRead, config.Network
+	if dir := a.credentials(); opts.Mode != "off" && filepath.IsAbs(dir) && os.MkdirAll(dir, 0o700) == nil { // what is not there yet cannot be hidden
+		opts.DenyRead = append(slices.Clone(opts.DenyRead), dir)
+	}
 	opts.Environ, opts.Most, opts.UserConfig, opts.KeepDead = a.environ(), a.confinable, a.userConfig(), a.looks
 	c, err := sandbox.New(opts)
 	switch {

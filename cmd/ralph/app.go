@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+	"sync/atomic"
 
 	"github.com/rs/zerolog"
 	"github.com/urfave/cli/v2"
@@ -38,21 +40,26 @@ type app struct {
 
 	sandbox *sandbox.Confiner // of a run
 	atEnd   []func() error    // removes the temporary files of the command
-	stored  bool              // the graph was changed, even if a later step fails
+	opened  *session          // of a run in whose process the command is carried out; nil for all others
+	stored  atomic.Bool       // the graph was changed, even if a later step fails
 }
 
 func newApp(sys system) *app {
-	a := &app{
-		system: sys, raw: sys.stdout, exact: sys.stdout, log: zerolog.Nop(), redact: redact.New(),
-		taken: make(chan struct{}),
-	}
-	a.root = command{
+	return appOf(sys, command{
 		short: "run AI coding agents through a dependency graph of tasks", flags: globalFlags, sub: commands, exits: "1 refused, 3 not found",
 		example: "ralph init\nralph task add \"Write the parser\"\nralph status",
+	})
+}
+
+// appOf is an invocation with a tree of commands.
+func appOf(sys system, root command) *app {
+	a := &app{
+		system: sys, raw: sys.stdout, exact: sys.stdout, log: zerolog.Nop(), redact: redact.New(),
+		taken: make(chan struct{}), root: root,
 	}
 	a.cli = &cli.App{
 		Name: "ralph", HelpName: "ralph",
-		Flags: buildFlags(globalFlags), Commands: tree(a, commands...),
+		Flags: buildFlags(globalFlags), Commands: tree(a, root.sub...),
 		OnUsageError:   badUsage,
 		ExitErrHandler: func(*cli.Context, error) {}, // only run chooses the exit status
 		HideHelp:       true, HideVersion: true, DisableSliceFlagSeparator: true,
@@ -72,6 +79,7 @@ var globalFlags = []flagSpec{
 // globals are the flags that every command has, read once when a command begins.
 type globals struct {
 	command   string // that runs
+	typed     string // the same with its group: "task reset"
 	dir       string // of the project; empty is the nearest one above
 	color     string
 	quiet     bool
@@ -82,7 +90,7 @@ type globals struct {
 
 func (a *app) readGlobals(c *cli.Context) error {
 	a.globals = globals{
-		command: c.Command.Name, dir: c.String("project"), color: c.String("color"), quiet: c.Bool("quiet"), verbose: c.Bool("verbose"),
+		command: c.Command.Name, typed: strings.TrimPrefix(c.Command.HelpName, "ralph "), dir: c.String("project"), color: c.String("color"), quiet: c.Bool("quiet"), verbose: c.Bool("verbose"),
 		logFormat: c.String("log-format"), logFile: c.String("log-file"),
 	}
 	return checkChoice("color", a.color, "auto", "always", "never")
@@ -91,9 +99,9 @@ func (a *app) readGlobals(c *cli.Context) error {
 // commands are all that there are, in the order of the help.
 var commands = withBare(slices.Concat(
 	grouped("Plan", initCommand, taskCommand, featureCommand),
-	grouped("Run", runCommand, reviewCommand, mergeCommand, undoCommand, demoCommand, stopCommand, pauseCommand, resumeCommand, recoverCommand, promptCommand),
-	grouped("Inspect", statusCommand, watchCommand, reportCommand, runsCommand, logsCommand, costCommand, statsCommand, journalCommand, knowledgeCommand),
-	grouped("Maintain", agentsCommand, configCommand, doctorCommand, slotsCommand, gcCommand, completionCommand, manCommand, versionCommand),
+	grouped("Run", runCommand, inboxCommand, sendCommand, queryCommand, attachCommand, reviewCommand, mergeCommand, undoCommand, demoCommand, stopCommand, pauseCommand, resumeCommand, recoverCommand, promptCommand),
+	grouped("Inspect", statusCommand, watchCommand, reportCommand, runsCommand, logsCommand, costCommand, statsCommand, journalCommand, knowledgeCommand, permissionsCommand, auditCommand),
+	grouped("Maintain", agentsCommand, configCommand, doctorCommand, slotsCommand, gcCommand, mcpCommand, completionCommand, manCommand, versionCommand),
 	[]command{completeCommand, shellAgentCommand},
 ))
 
@@ -106,9 +114,16 @@ type session struct {
 	config  project.Loaded
 	store   *dag.Store
 	db      *db.DB
+	shared  bool // its owner closes it
 }
 
-func (s *session) Close() error { return s.db.Close() }
+// Close closes the database, unless it is a run's.
+func (s *session) Close() error {
+	if s.shared {
+		return nil
+	}
+	return s.db.Close()
+}
 
 // noFolder is the error of a working folder that was deleted under the shell.
 func noFolder(err error) error {
@@ -145,6 +160,9 @@ func (a *app) findProject() (project.Project, error) {
 func (a *app) open(ctx context.Context) (*session, error) { return a.openFor(ctx, db.Options{}) }
 
 func (a *app) openFor(ctx context.Context, opts db.Options) (*session, error) {
+	if a.opened != nil {
+		return a.opened, nil
+	}
 	begin := a.now()
 	p, err := a.findProject()
 	if err != nil {
@@ -232,9 +250,28 @@ func (a *app) change(ctx context.Context, s *session, fn func(*dag.Graph) error)
 	if err := a.refuseAgent(); err != nil {
 		return err
 	}
-	err := s.store.Update(ctx, fn)
-	a.stored = err == nil
+	err := changeAs(ctx, a, s, fn)
+	a.stored.Store(err == nil)
 	return err
+}
+
+// changeAs changes the graph by the word of who typed the command. It goes on record, if fn says nothing more exact about it.
+func changeAs(ctx context.Context, a *app, s *session, fn func(*dag.Graph) error) error {
+	return s.store.As(a.actor()).Update(ctx, func(g *dag.Graph) error {
+		err := fn(g)
+		if err == nil && !g.Audited() {
+			err = g.Audit("", "", "")
+		}
+		return err
+	})
+}
+
+// actor is the person who typed the command; an agent at work is none.
+func (a *app) actor() dag.Actor {
+	if a.getenv("RALPH_RUN") != "" || a.user == nil {
+		return dag.Actor{}
+	}
+	return dag.Actor{Who: a.user(), Via: "command line", Action: a.typed}
 }
 
 // refuseAgent refuses a command that agents may not run while they work.

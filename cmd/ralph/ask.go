@@ -61,6 +61,17 @@ func ask(ctx context.Context, a *app, question string) (string, error) {
 	}
 }
 
+// secret reads a line without showing it.
+func (a *app) secret(ctx context.Context, name string) (string, error) {
+	if !a.asks || a.password == nil {
+		return "", hint(usagef("nobody can type %s here", name), "write it to a file and use @FILE, or - for stdin")
+	}
+	fmt.Fprintf(a.stderr, "%s: ", term.Line(name))
+	text, err := a.password(ctx)
+	fmt.Fprintln(a.stderr)
+	return text, err
+}
+
 // yes asks and takes anything but a yes for a no.
 func yes(ctx context.Context, a *app, question string) (bool, error) {
 	fmt.Fprintf(a.stderr, "%s [y/N] ", term.Line(question))

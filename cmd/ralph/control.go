@@ -7,18 +7,26 @@ import (
 	"time"
 
 	"ralph/dag"
+	"ralph/inbox"
 )
 
 var stopCommand = command{
-	name: "stop", short: "stop the runs of this project after their current task",
+	name: "stop", args: "[TASK]", short: "stop the runs of this project after their current task, or the work on one task",
 	long: `Works from any shell. Every running run of this project is asked to stop, also on another machine that
 uses this database. It stops within a second or two, or when its current task is finished, with
-exit status 4. With --now its agents are stopped and their tasks released, as by Ctrl-C.`,
+exit status 4. With --now its agents are stopped and their tasks released, as by Ctrl-C.
+
+With TASK, only the agents at work on that task and on the tasks below it are stopped, at once; runs
+continue with the rest. Their attempts are not charged, and what they did so far is kept. The task is
+paused: it continues after ralph resume TASK.`,
 	flags:   []flagSpec{boolFlag("now", "do not wait for the current task")},
-	example: "ralph stop\nralph stop --now", run: action(runStop),
+	example: "ralph stop\nralph stop --now\nralph stop 1f0c", exits: "1 refused (a task that has ended), 3 not found", run: action(runStop),
 }
 
 func runStop(ctx context.Context, a *app, o plainOptions) error {
+	if len(o.Args) > 0 {
+		return stopTask(ctx, a, o.Args[0])
+	}
 	how, when := dag.StopAfterTask, "after its current task"
 	if o.Now {
 		how, when = dag.StopNow, "now"
@@ -38,6 +46,22 @@ func runStop(ctx context.Context, a *app, o plainOptions) error {
 		a.note("%s ends %s", run.ID, when)
 	}
 	return nil
+}
+
+// stopTask pauses a task and has its agents stopped.
+func stopTask(ctx context.Context, a *app, typed string) error {
+	var stopped []dag.Attempt
+	err := changeTask(ctx, a, typed, "stop", "stopped and paused", func(g *dag.Graph, t dag.Task) (err error) {
+		if err := g.Pause(t.ID); err != nil {
+			return err
+		}
+		stopped, err = inbox.Interrupt(g, t.ID)
+		return err
+	})
+	if err == nil && len(stopped) == 0 {
+		a.note("no agent was at work on it")
+	}
+	return err
 }
 
 var pauseCommand = command{

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"os"
@@ -61,6 +62,7 @@ func newCrash(t *testing.T) *place {
 	p := newPlace(t, worker(), "[verify]", `commands = ["echo gate >> ../gates.log"]`)
 	p.env = append(p.env, "RALPH_VERIFY_ENABLED=true") // another agent verifies, too
 	p.prestarts()
+	p.want(0, "knowledge", "add", "Known", "--tag", "first", "-d", "It was known before.")
 	p.repository()
 	p.append(".git/info/exclude", "/go-*\n")
 	return p
@@ -115,6 +117,47 @@ func TestCrashMatrix(t *testing.T) {
 			p.wantMended(2, tt.prompts, tt.action)
 		})
 	}
+}
+
+// TestLessonsAreAskedForOnce: a run is killed while it asks for lessons. The task is done without them, also if its agent has
+// to do it again.
+func TestLessonsAreAskedForOnce(t *testing.T) {
+	notRaced(t)
+	for name, again := range map[string]bool{"only verified": false, "done again": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			killedWhileLearning(t, again)
+		})
+	}
+}
+
+func killedWhileLearning(t *testing.T, again bool) {
+	t.Helper()
+	prompts := 2
+	steps := func(prompt int, when string, list ...step) fakeagent.Conversation {
+		return fakeagent.Conversation{When: fakeagent.When{Prompt: prompt, Contains: when}, Steps: list}
+	}
+	p := newPlace(t, fakeagent.Script{Conversations: []fakeagent.Conversation{
+		steps(0, "# Ralph: lessons", step{Do: "say", Text: "<knowledge title=\"Late\" tags=\"x\">y</knowledge>\n"}),
+		steps(1, "", step{Do: "file", Path: "value.txt", Text: "bad"}, saysDone()),
+		steps(2, "", step{Do: "file", Path: "value.txt", Text: "good"}, saysDone()),
+	}}, "[verify]", `commands = ["! grep -qs bad value.txt"]`, "[knowledge]", "extract = true")
+	p.repository()
+	p.plan("first")
+	p.dying("K25", "run").wait(-1)
+	p.awaitGone()
+	if again {
+		list, err := filepath.Glob(filepath.Join(p.dir, ".ralph/runs/*/*/finished.json"))
+		check.That(t, err == nil && len(list) == 1, "got %q, %v", list, err)
+		check.OK(t, os.Remove(list[0]))
+		prompts = 4
+	}
+	p.want(0, "run")
+	p.wantStatus("t-00000001", "done")
+	asked, err := filepath.Glob(filepath.Join(p.dir, ".ralph/runs/*/*/lessons"))
+	check.That(t, err == nil && len(asked) == 1, "got %q, %v; want that it was asked once", asked, err)
+	check.Equal(t, "prompts of the task", prompts, p.entered("prompted")["t-00000001"])
+	p.want(0, "knowledge", "list").inStderr("there are no entries yet")
 }
 
 // TestASecondPanicEndsTheRunAsABug: nothing of the agent lives, the task is free, and the
@@ -313,7 +356,10 @@ func (p *place) wantMended(tasks, prompts int, action string) {
 		p.holds(".ralph/knowledge/about-"+id+".md", "It can be mended.") // written once, whole
 	}
 	files, err := filepath.Glob(filepath.Join(p.dir, ".ralph/knowledge/*.md"))
-	check.That(p, err == nil && len(files) == tasks, "got %q, %v; want %d files", files, err, tasks)
+	check.That(p, err == nil && len(files) == tasks+1, "got %q, %v; want %d files", files, err, tasks+1)
+	var known struct{ Used, Done int }
+	check.OK(p, json.Unmarshal([]byte(p.want(0, "knowledge", "show", "Known", "--json").stdout), &known))
+	check.That(p, known.Used == 1 && known.Done == 1, "what the prompt of the first task had was counted %d times, %d as done; want 1 and 1", known.Used, known.Done)
 	got, summaries := "", 0
 	for _, e := range p.events() {
 		if e.Type == event.Recovered {

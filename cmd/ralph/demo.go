@@ -52,7 +52,7 @@ func runDemo(ctx context.Context, a *app, o plainOptions) (err error) {
 	// What this machine or user has configured must not change a demonstration.
 	getenv := a.getenv
 	a.getenv = func(name string) string {
-		if strings.HasPrefix(name, "RALPH_") || name == "HOME" || name == "XDG_CONFIG_HOME" {
+		if strings.HasPrefix(name, "RALPH_") || name == "HOME" || name == "XDG_CONFIG_HOME" || name == "XDG_STATE_HOME" {
 			return ""
 		}
 		return getenv(name)

@@ -185,10 +185,18 @@ func TestAgentsAreDocumented(t *testing.T) {
 	}
 }
 
+const asksIntro = `With a [rule](permissions.md) that denies or asks, or a hook on ` + "`tool.before`" + `, ralph starts each agent so that it asks; we saw each
+do so on 2026-11-17, unless it says "not known". Files and terminals that an agent wants from ralph are decided in any case.
+The last two columns were tried on the same day, too ([e2e](../e2e/README.md)): each agent asked a person and reported by a tool, and got an answer
+from a provider that only a proxy could reach.
+
+`
+
 // agentsPage is the part of the page that is made of presets.
 func agentsPage() string {
 	var b strings.Builder
-	var table strings.Builder
+	var table, asks strings.Builder
+	asks.WriteString("| name | asks | calls [ralph's tools](mcp.md) | obeys HTTPS_PROXY |\n|---|---|---|---|\n")
 	table.WriteString("| name | npm package | takes its model by | reports about its usage | credentials, the first that is set | keeps its state in |\n|---|---|---|---|---|---|\n")
 	for _, p := range agents.All() {
 		if len(p.Self) > 0 {
@@ -202,9 +210,12 @@ func agentsPage() string {
 		state := p.StateFolders([]string{"HOME=/~"})
 		slices.Sort(state)
 		fmt.Fprintf(&table, "| `%s` | %s | %s | %s | %s | %s |\n", p.Name, p.Package, p.ModelBy(), p.Reports, credentials, strings.ReplaceAll(strings.Join(state, ", "), "/~", "~"))
+		fmt.Fprintf(&asks, "| `%s` | %s | %s | %s |\n", p.Name, p.Asking.Words(), yesNo(!p.NoTools), yesNo(p.Proxy))
 	}
-	return "\n" + b.String() + "## How they differ\n\n" + table.String() + "\n"
+	return "\n" + b.String() + "## How they differ\n\n" + table.String() + "\n## Which agents ask\n\n" + asksIntro + asks.String() + "\n"
 }
+
+func yesNo(is bool) string { return map[bool]string{true: "yes", false: "no"}[is] }
 
 // TestTheManualIsDocumented writes docs/ralph.1 from what the commands say of themselves.
 func TestTheManualIsDocumented(t *testing.T) {

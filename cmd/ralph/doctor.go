@@ -65,6 +65,7 @@ func runDoctor(ctx context.Context, a *app, o doctorOptions) error {
 		{Waiting: "the database to be checked", Run: p.State},
 		{Waiting: "the search for leftovers", Run: func(ctx context.Context) []doctor.Finding { leftovers = p.Leftovers(ctx); return nil }},
 		{Run: agentsCheck(a, s, o.Timeout.Std()).Check},
+		{Run: p.People(s.config.Config)},
 		{Waiting: "git", Run: p.Git},
 		{Waiting: "the history of what landed", Run: p.Landed},
 		{Waiting: "the sandbox to start", Run: func(context.Context) []doctor.Finding { return []doctor.Finding{checkSandbox(a, s, p)} }},
@@ -150,5 +151,9 @@ func checkSandbox(a *app, s *session, p doctor.Project) doctor.Finding {
 	if err != nil {
 		return doctor.New("sandbox", doctor.Problem, err.Error(), cmp.Or(hintFor(err), "correct [sandbox] in the configuration: ralph config show"))
 	}
-	return p.Sandbox(s.config.Sandbox.Mode, c)
+	limits := ""
+	if l := limiter(s.config.Sandbox); l != nil {
+		limits = l.String()
+	}
+	return p.Sandbox(s.config.Sandbox.Mode, c, limits)
 }

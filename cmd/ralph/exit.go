@@ -69,13 +69,13 @@ func hint(err error, format string, args ...any) error {
 // fail prints an error in one line, with a hint in a second one if there is one,
 // and returns the exit status that scripts rely on.
 func (a *app) fail(err error) int {
-	if errors.As(err, new(caughtSignal)) || errors.As(err, new(runEnded)) { // the footer of a run says it
+	if errors.As(err, new(caughtSignal)) || errors.As(err, new(runEnded)) || errors.As(err, new(notAllowed)) { // it was printed
 		return exitStatus(err)
 	}
 	text := strings.ReplaceAll(err.Error(), dag.ErrRefused.Error()+": ", "")
 	a.complain("ralph: " + term.Line(text))
 	h := hintFor(err)
-	if h == "" && a.stored && errors.As(err, new(outputError)) {
+	if h == "" && a.stored.Load() && errors.As(err, new(outputError)) {
 		h = "it is done and stored, only the answer is missing: do not repeat it"
 	}
 	if h != "" {
@@ -88,11 +88,14 @@ func (a *app) fail(err error) int {
 func exitStatus(err error) int {
 	var caught caughtSignal
 	var ended runEnded
+	var refused notAllowed
 	switch {
 	case errors.As(err, &caught):
 		return caught.status()
 	case errors.As(err, &ended):
 		return outcomeStatus(ended.Result)
+	case errors.As(err, &refused):
+		return refused.status()
 	case errors.As(err, new(midRun)):
 		return exitBug
 	case errors.As(err, new(unpushed)):

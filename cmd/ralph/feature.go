@@ -186,7 +186,7 @@ func runFeatureDelete(ctx context.Context, a *app, s *session, o plainOptions) e
 	p := newPlanner(a, s, f.Name, plannerOptions{})
 	// The row goes first: a folder without a feature is only litter.
 	err = p.Drop(func() error {
-		return s.store.Update(ctx, func(g *dag.Graph) error { return g.DeleteFeature(f.Name) })
+		return changeAs(ctx, a, s, func(g *dag.Graph) error { return g.DeleteFeature(f.Name) })
 	})
 	if err != nil {
 		return fmt.Errorf("delete feature %s: %w", f.Name, err)

@@ -110,7 +110,7 @@ func runFeatureCreate(ctx context.Context, a *app, s *session, p *features.Plann
 	_, err := p.Enter(ctx)
 	if errors.Is(err, dag.ErrNotFound) {
 		var f dag.Feature
-		err = s.store.Update(ctx, func(g *dag.Graph) (err error) { f, err = p.Add(g); return err })
+		err = changeAs(ctx, a, s, func(g *dag.Graph) (err error) { f, err = p.Add(g); return err })
 		if err == nil && !o.JSON {
 			_, err = fmt.Fprintln(a.stdout, f.ID)
 		}

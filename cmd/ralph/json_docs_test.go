@@ -20,6 +20,7 @@ import (
 	"ralph/internal/db"
 	"ralph/internal/doctor"
 	"ralph/internal/jsonval"
+	"ralph/internal/permission"
 	"ralph/internal/render/transcript"
 	"ralph/internal/slot"
 	"ralph/internal/taskfile"
@@ -87,6 +88,18 @@ func TestJSONShapesAreDocumented(t *testing.T) {
 	doc.WriteString(sample(t, "ralph recover --json", recoveryAsJSON(sampleRecovery(), false)))
 	doc.WriteString(sample(t, "In runs of ralph status --json, while one is under way", sampleRun(b.now)))
 	doc.WriteString(sample(t, "ralph run --json (the last line of stdout, on one line)", sampleOutcome()))
+	doc.WriteString(sample(t, "ralph inbox list --json, and questions in ralph status and ralph task show", []jsonval.Object{report.ViewRequest(sampleRequest(b.now))}))
+	doc.WriteString(sample(t, "ralph inbox show Q --json", report.ViewRequest(sampleRequest(b.now))))
+	doc.WriteString(sample(t, "ralph query TASK --json", report.Progress{
+		Task: dag.Task{ID: design, Title: "Design it", Status: dag.InProgress}, Attempt: sampleAttempt(b.now), Prompts: 1, Calls: 3, Kinds: map[string]int{"edit": 1, "execute": 2},
+		Doing: "go test ./...", Files: []string{"form.go"}, Said: "Two tests still fail.\n", Context: 21000,
+	}.Object("")))
+	doc.WriteString(sample(t, "ralph audit --json", []jsonval.Object{auditAsJSON(sampleAudit(b.now))}))
+	doc.WriteString(sample(t, "ralph permissions log --json", []jsonval.Object{callAsJSON(event.Event{
+		At: b.now, Run: "r-7d2e4f10", Task: design, Attempt: "a-00000001", Agent: "claude", Reason: `"git push" matches the rule deny execute:git push*`,
+		Call: &event.Call{Kind: "execute", Text: "make && git push", Rule: "deny execute:git push*", By: "rules"},
+	})}))
+	doc.WriteString(sample(t, "ralph permissions check KIND TEXT --json", checkedAsJSON(permission.Decision{Answer: permission.Allow, Rule: "allow execute:go test *"})))
 	doc.WriteString(sample(t, "ralph review --json", []jsonval.Object{sampleHeld(b.now).object()}))
 	doc.WriteString(sample(t, "In history of ralph task show --json, an attempt", report.ViewAttempts("", []dag.Attempt{sampleAttempt(b.now)})))
 	for name, c := range visible("", newApp(system{}).cli.Commands) {

@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"ralph/dag"
 	"ralph/internal/human"
@@ -13,6 +14,7 @@ import (
 	"ralph/internal/redact"
 	"ralph/internal/term"
 	"ralph/knowledge"
+	"ralph/loop"
 )
 
 var knowledgeCommand = command{
@@ -56,50 +58,93 @@ var knowledgeCommand = command{
 var (
 	lessonBegin = jsonval.Fields[knowledge.Entry](`title tags feature? kind body`)
 	lessonEnd   = jsonval.Fields[knowledge.Entry](`task? run? created_at`)
+	lessonUse   = jsonval.Fields[knowledge.Use](`used done used_at=At?`)
 )
 
-func knowledgeAsJSON(e knowledge.Entry) jsonval.Object {
-	return slices.Concat(lessonBegin(e), jsonval.Object{"file", path.Join(knowledge.Folder, e.File)}, lessonEnd(e))
+// library is the project's entries, and how often each was used.
+type library struct {
+	*knowledge.Store
+	entries []knowledge.Entry
+	uses    map[string]knowledge.Use // nil if that is not known, as within a sandbox
+	now     time.Time
+}
+
+func (l library) asJSON(e knowledge.Entry) jsonval.Object {
+	used := jsonval.Object{"used", nil, "done", nil, "used_at", nil, "faded", nil}
+	if l.uses != nil {
+		u := l.uses[e.Sum()]
+		used = append(lessonUse(u), "faded", u.Faded(l.now))
+	}
+	return slices.Concat(lessonBegin(e), jsonval.Object{"file", path.Join(knowledge.Folder, e.File)}, lessonEnd(e), used)
+}
+
+// used says how often an entry was used, and with what result.
+func (l library) used(e knowledge.Entry) string {
+	u := l.uses[e.Sum()]
+	switch {
+	case u.Used == 0:
+		return ""
+	case u.Faded(l.now):
+		return fmt.Sprintf("used %d, done %d, faded", u.Used, u.Done)
+	}
+	return fmt.Sprintf("used %d, done %d", u.Used, u.Done)
 }
 
 // withEntries makes a command of a function that works with the project's entries, and warns about those that cannot be read.
-func withEntries[O any](run func(*app, *knowledge.Store, []knowledge.Entry, O) error) runner {
-	return action(func(_ context.Context, a *app, o O) error {
+func withEntries[O any](run func(*app, library, O) error) runner {
+	return action(func(ctx context.Context, a *app, o O) error {
 		p, err := a.findProject()
 		if err != nil {
 			return err
 		}
-		store := knowledge.Open(p.Root)
-		entries, warnings := store.Load()
+		l := library{Store: knowledge.Open(p.Root), now: a.now()}
+		entries, warnings := l.Load()
 		for _, w := range warnings {
 			a.note("warning: %s", w)
 		}
-		return run(a, store, entries, o)
+		if l.entries = entries; len(entries) > 0 {
+			l.uses = knowledgeUses(ctx, a)
+		}
+		return run(a, l, o)
 	})
 }
 
+// knowledgeUses are the counts, if they can be read: entries are files, and are of use without.
+func knowledgeUses(ctx context.Context, a *app) map[string]knowledge.Use {
+	s, err := a.open(ctx)
+	if err != nil {
+		return nil
+	}
+	defer s.Close()
+	uses, err := loop.KnowledgeUses(ctx, s.store)
+	if err != nil {
+		return nil
+	}
+	return uses
+}
+
 // runKnowledgeList lists all entries, or those that match the words.
-func runKnowledgeList(a *app, _ *knowledge.Store, entries []knowledge.Entry, o plainOptions) error {
-	none := "there are no entries yet; agents add them, and you can with: ralph knowledge add"
+func runKnowledgeList(a *app, l library, o plainOptions) error {
+	entries, none := l.entries, "there are no entries yet; agents add them, and you can with: ralph knowledge add"
 	if len(o.Args) > 0 {
 		entries, none = knowledge.Search(entries, strings.Join(o.Args, " ")), "no entry matches"
 	}
 	p := a.palette()
-	return printList(a, entries, o.JSON, knowledgeAsJSON, none, nil, func(e knowledge.Entry) []term.Cell {
-		return []term.Cell{{Text: e.Title, Paint: p.Bold}, {Text: string(e.Kind), Paint: p.Dim}, {Text: strings.Join(e.Tags, ", ")}}
+	return printList(a, entries, o.JSON, l.asJSON, none, nil, func(e knowledge.Entry) []term.Cell {
+		return []term.Cell{{Text: e.Title, Paint: p.Bold}, {Text: string(e.Kind), Paint: p.Dim}, {Text: strings.Join(e.Tags, ", ")}, {Text: l.used(e), Paint: p.Dim}}
 	})
 }
 
-func runKnowledgeShow(a *app, _ *knowledge.Store, entries []knowledge.Entry, o plainOptions) error {
-	e, err := knowledge.Find(entries, o.Args[0])
+func runKnowledgeShow(a *app, l library, o plainOptions) error {
+	e, err := knowledge.Find(l.entries, o.Args[0])
 	if err != nil {
 		return err
 	}
 	if o.JSON {
-		return a.printJSON(knowledgeAsJSON(e))
+		return a.printJSON(l.asJSON(e))
 	}
 	fields := a.fieldLines("kind", string(e.Kind), "tags", strings.Join(e.Tags, ", "), "feature", e.Feature,
-		"learned in", strings.TrimSpace(e.Task+" "+e.Run), "file", path.Join(knowledge.Folder, e.File), "created", stamp(e.CreatedAt))
+		"learned in", strings.TrimSpace(e.Task+" "+e.Run), "file", path.Join(knowledge.Folder, e.File), "created", stamp(e.CreatedAt), "used", strings.TrimPrefix(l.used(e), "used "))
 	return written(fmt.Fprintf(a.stdout, "%s\n%s\n%s\n", a.palette().Bold(term.Line(e.Title)), fields, strings.TrimSpace(term.Block(e.Body))))
 }
 
@@ -109,7 +154,7 @@ type knowledgeAddOptions struct {
 	Feature, Description string // TEXT, @FILE or -
 }
 
-func runKnowledgeAdd(a *app, store *knowledge.Store, _ []knowledge.Entry, o knowledgeAddOptions) error {
+func runKnowledgeAdd(a *app, l library, o knowledgeAddOptions) error {
 	body, err := readText(a, o.Description)
 	if err != nil {
 		return err
@@ -118,12 +163,12 @@ func runKnowledgeAdd(a *app, store *knowledge.Store, _ []knowledge.Entry, o know
 		return hint(usagef("the text is empty"), "give it with -d TEXT")
 	}
 	e := knowledge.Entry{Title: o.Args[0], Tags: o.Tag, Feature: o.Feature, Body: body, Kind: knowledge.Lesson, CreatedAt: a.now().UTC()}
-	r, err := store.Write(redact.Deep(a.redact, e))
+	r, err := l.Write(redact.Deep(a.redact, e))
 	if err != nil {
 		return fmt.Errorf("%w: %w", dag.ErrRefused, err)
 	}
 	if o.JSON {
-		return a.printJSON(knowledgeAsJSON(r.Entry))
+		return a.printJSON(l.asJSON(r.Entry))
 	}
 	if _, err := fmt.Fprintln(a.stdout, path.Join(knowledge.Folder, r.File)); err != nil {
 		return err
@@ -137,8 +182,8 @@ func runKnowledgeAdd(a *app, store *knowledge.Store, _ []knowledge.Entry, o know
 	return nil
 }
 
-func runKnowledgeRm(a *app, store *knowledge.Store, _ []knowledge.Entry, o plainOptions) error {
-	e, err := store.Remove(o.Args[0])
+func runKnowledgeRm(a *app, l library, o plainOptions) error {
+	e, err := l.Remove(o.Args[0])
 	if err != nil {
 		return err
 	}
@@ -146,9 +191,9 @@ func runKnowledgeRm(a *app, store *knowledge.Store, _ []knowledge.Entry, o plain
 	return nil
 }
 
-func runKnowledgeLint(a *app, store *knowledge.Store, _ []knowledge.Entry, o plainOptions) (err error) {
+func runKnowledgeLint(a *app, l library, o plainOptions) (err error) {
 	list, text := []jsonval.Object{}, ""
-	for _, p := range store.Lint() {
+	for _, p := range l.Lint() {
 		list = append(list, jsonval.Object{"file", p.File, "title", null(p.Title), "rule", p.Rule, "detail", p.Detail})
 		text += term.Line(fmt.Sprintf("%s: %s: %s", p.File, p.Rule, p.Detail)) + "\n"
 	}

@@ -76,6 +76,14 @@ var liveCommands = map[string]func(liveCall){
 		size := unix.Winsize{Col: uint16(c.number(1)), Row: uint16(c.number(2))}
 		c.ts.Check(unix.IoctlSetWinsize(int(c.program().master.Fd()), unix.TIOCSWINSZ, &size))
 	},
+	// silent NAME: wait until the terminal does not show what is typed; ! silent NAME: until it does
+	"silent": func(c liveCall) {
+		eventually(c, "what is typed is shown or not", func() bool {
+			state, err := unix.IoctlGetTermios(int(c.program().master.Fd()), unix.TCGETS)
+			c.ts.Check(err)
+			return state.Lflag&unix.ECHO != 0 == c.neg
+		})
+	},
 	// signal NAME INT
 	"signal": func(c liveCall) { c.program().signal(unix.SignalNum("SIG" + c.args[1])) },
 	// orphan NAME: kill it and the helpers between it and its agents, which live on

@@ -10,9 +10,11 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"os/user"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -45,7 +47,9 @@ type system struct {
 	signals   <-chan os.Signal
 	exit      func(status int)
 
-	confinable sandbox.Level // the best that may be used
+	confinable sandbox.Level                         // the best that may be used
+	password   func(context.Context) (string, error) // reads a line from the terminal without showing it
+	user       func() string                         // who runs the program; nil if nobody is to know
 }
 
 func fromOS() system {
@@ -61,7 +65,38 @@ func fromOS() system {
 	s.signals = signals
 	s.asks = s.errIsTerm && term.IsTerminal(int(os.Stdin.Fd()))
 	s.width = widthOf(os.Stdout)
+	s.user = userName
+	s.password = func(ctx context.Context) (string, error) { return readPassword(ctx, int(os.Stdin.Fd())) }
 	return s
+}
+
+// readPassword reads a line without showing it. Who interrupts it gets a terminal back that shows what is typed.
+func readPassword(ctx context.Context, fd int) (text string, err error) {
+	before, err := term.GetState(fd)
+	if err != nil {
+		return "", err
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		var line []byte
+		line, err = term.ReadPassword(fd)
+		text = string(line)
+	}()
+	select {
+	case <-done:
+		return text, err
+	case <-ctx.Done():
+		return "", errors.Join(context.Cause(ctx), term.Restore(fd, before))
+	}
+}
+
+// userName is the operating system's name for who runs the program, or its number.
+func userName() string {
+	if u, err := user.Current(); err == nil {
+		return u.Username
+	}
+	return "user " + strconv.Itoa(os.Getuid())
 }
 
 // widthOf is that of a terminal; 0 for what is none.

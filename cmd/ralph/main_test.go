@@ -1,8 +1,12 @@
 package main
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,7 +28,29 @@ func TestMain(m *testing.M) {
 }
 
 // programs are those that this binary can be.
-var programs = map[string]func(){"ralph": limitedMain, "fakeagent": fakeagent.Main}
+var programs = map[string]func(){"ralph": limitedMain, "fakeagent": fakeagent.Main, "fetch": fetch}
+
+// fetch prints what addresses answer, through the proxy that its environment names, also those of this machine.
+func fetch() {
+	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
+	if at := os.Getenv("HTTPS_PROXY"); at != "" {
+		proxy, err := url.Parse(at)
+		if err != nil || os.Getenv("http_proxy") != at || os.Getenv("NO_PROXY") != "localhost,127.0.0.1,::1" {
+			fmt.Println("a strange environment:", os.Environ())
+			return
+		}
+		transport.Proxy = http.ProxyURL(proxy)
+	}
+	for _, address := range os.Args[1:] {
+		res, err := (&http.Client{Transport: transport}).Get(address)
+		if err != nil {
+			fmt.Println("error:", err)
+			continue
+		}
+		body, err := io.ReadAll(res.Body)
+		fmt.Println(res.StatusCode, strings.TrimSpace(string(body)), err)
+	}
+}
 
 // confinableEnv names the best sandbox that the program under test may use, so that
 // a machine that has a better one can show what a worse one does.
@@ -82,6 +108,7 @@ func scriptParams(dir string) testscript.Params {
 			"status":  scriptStatus,
 			"capture": scriptCapture,
 			"append":  scriptAppend,
+			"asks":    scriptAsks,
 		},
 		Setup: func(env *testscript.Env) error {
 			// Its own, outside the project: what other tests kill leaves its temporary folders behind.

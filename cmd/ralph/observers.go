@@ -59,6 +59,9 @@ func (x *execution) observers() (render.Sink, error) {
 	if len(x.session.config.Notify) > 0 {
 		list = append(list, newNotifier(a, x.session))
 	}
+	if set := x.opts.Host.Hooks; set != nil {
+		list = append(list, set.Observe(a.signals))
+	}
 	return render.Multi(list...), nil
 }
 

@@ -215,10 +215,14 @@ func (p *place) json(into any, args ...string) {
 }
 
 // overview is what `ralph status --json` says.
-func (p *place) overview() (status report.Overview) {
+func (p *place) overview() report.Overview {
 	p.Helper()
+	var status struct {
+		report.Overview
+		Asked json.RawMessage `json:"questions"` // objects that only a list of keys and values makes
+	}
 	p.json(&status, "status")
-	return status
+	return status.Overview
 }
 
 // wantSound wants that doctor has nothing to complain of but the agent, which a test

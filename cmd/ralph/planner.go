@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"ralph/acp"
+	"ralph/dag"
 	"ralph/features"
 	"ralph/internal/agents"
 	"ralph/internal/proc"
@@ -156,7 +157,17 @@ func planning(run func(context.Context, *app, *session, *features.Planner, plann
 			return err
 		}
 		defer s.Close()
-		return run(ctx, a, s, newPlanner(a, s, strings.Join(o.Args, ""), o), o)
+		p := newPlanner(a, s, strings.Join(o.Args, ""), o)
+		p.Store = s.store.As(a.actor()) // who says yes to the tasks goes on record
+		p.Kept = func(ctx context.Context, ids []string) {
+			var tasks []dag.Task
+			err := s.store.View(ctx, func(g *dag.Graph) (err error) { tasks, err = observed(s, g, ids); return err })
+			if err != nil {
+				a.note("warning: hooks on new tasks are not run: %v", err)
+			}
+			observeCommand(ctx, a, s, "plan", tasks...)
+		}
+		return run(ctx, a, s, p, o)
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"ralph/dag"
+	"ralph/event"
 	"ralph/features"
 	"ralph/internal/db"
 	"ralph/internal/human"
@@ -34,8 +35,11 @@ func runPrompt(ctx context.Context, a *app, o plainOptions) error {
 	if err != nil {
 		return err
 	}
+	finder := a.finder(s.config)
+	chosen, _ := finder.Choose("") // the prompt of one that is not installed can be shown, too
 	opts := loop.Options{
-		Graph: loop.Graph{Store: s.store}, Rules: loop.Rules{MaxRetries: s.config.Run.MaxRetries}, Host: loop.Host{Now: a.now},
+		Graph: loop.Graph{Store: s.store}, Rules: loop.Rules{MaxRetries: s.config.Run.MaxRetries},
+		Host: loop.Host{Now: a.now, Setup: event.Setup{Agent: chosen.Name}}, Agents: loop.Agents{Toolless: finder.Toolless},
 		Place: loop.Place{Dir: s.project.Root, Runs: s.project.Runs(), Objects: s.project.Objects()}, Prompt: promptOptions(s),
 	}
 	text, err := loop.PromptOf(ctx, opts, t)
@@ -50,7 +54,7 @@ func promptOptions(s *session) loop.Prompt {
 	j := s.config.Journal
 	return loop.Prompt{
 		Context: promptContext(s), Recall: journal.Options{Recent: j.Recent, Matches: j.Matches, Tokens: j.Tokens},
-		Knowledge: knowledge.Open(s.project.Root), Tokens: s.config.Knowledge.Tokens,
+		Knowledge: knowledge.Open(s.project.Root), Tokens: s.config.Knowledge.Tokens, Extract: s.config.Knowledge.Extract,
 	}
 }
 

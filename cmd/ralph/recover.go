@@ -1,15 +1,20 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"ralph/dag"
+	"ralph/inbox"
 	"ralph/internal/db"
 	"ralph/internal/jsonval"
+	"ralph/internal/permission"
 	"ralph/internal/proc"
+	"ralph/internal/render/transcript"
 	"ralph/internal/sandbox"
 	"ralph/internal/seq"
 	"ralph/internal/term"
@@ -72,7 +77,33 @@ func recoverer(ctx context.Context, a *app, s *session) recovery.Recoverer {
 	return recovery.Recoverer{
 		Store: s.store, Life: life, Sweep: sandbox.Sweep(s.project.Root), Count: sandbox.Count(s.project.Root), Rules: recoveryRules(s), Now: a.now,
 		Dir: s.project.Root, Objects: s.project.Objects(), OwnFiles: loop.OwnFiles(ctx, s.store, ownFiles(a, s, runOutput{})),
-		Parallel: findParallel(a, s), Complete: loop.Completer(&o),
+		Parallel: findParallel(a, s), Complete: loop.Completer(&o), Calls: riskyCalls(a, s), Expire: s.config.Inbox.Expire.Std(),
+	}
+}
+
+// riskyCalls finds the tool calls of an attempt that may have done something which cannot be seen in the project's files.
+// A person is asked about those that a rule wants to be asked about.
+func riskyCalls(a *app, s *session) func(dag.Attempt) ([]string, []inbox.Cut, error) {
+	return func(at dag.Attempt) (began []string, cut []inbox.Cut, err error) {
+		all, err := transcript.Calls(at.Transcript)
+		if err != nil {
+			return nil, nil, err
+		}
+		book, err := newBook(a, s.project, s.config)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, c := range all {
+			if !slices.Contains([]string{"execute", "delete", "other", ""}, c.Kind) {
+				continue
+			}
+			began = append(began, c.Subject())
+			if !c.Over {
+				decided := book.Decide(permission.Call{Kind: cmp.Or(c.Kind, "other"), Command: c.Command, Paths: c.Paths, Text: c.Title})
+				cut = append(cut, inbox.Cut{Text: c.Subject(), Ask: decided.Answer == permission.Ask})
+			}
+		}
+		return began, cut, nil
 	}
 }
 

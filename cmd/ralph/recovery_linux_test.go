@@ -13,9 +13,149 @@ import (
 )
 
 // The seed's page on recovery, for ralph, has the agent's work as its first step and verification
-// as the second. Its R4 is here, R3 is K5 of the crash matrix, and the others are scripts:
-// recovery_r1 and so on, control_stop and signal_grace for R8, signal_slow for R9. R2, R6 and R10
-// are about approvals and adapters, which do not exist here.
+// as the second. Its R2, R4 and R10 are here, R3 is K5 of the crash matrix, and the others are scripts:
+// recovery_r1 and so on, control_stop and signal_grace for R8, signal_slow for R9. R6 is about adapters,
+// which do not exist here.
+
+// cutOff is an agent that is killed when it is at a call, and an agent after it. What comes after the call asks
+// ralph something, so that the call has arrived.
+func cutOff(at step, then ...step) fakeagent.Script {
+	at.Do = "tool"
+	return fakeagent.Script{Conversations: []fakeagent.Conversation{
+		{When: fakeagent.When{Attempt: 1}, Steps: []step{at, {Do: "read", Path: "script.json"}, {Do: "mark", Text: "at it"}, {Do: "hang"}}},
+		{Steps: append(then, saysDone())},
+	}}
+}
+
+// TestR4ACallThatMayHaveHappened when its run was killed is asked about if a rule asks about such calls, and what is
+// answered is done. Otherwise the next prompt names it.
+func TestR4ACallThatMayHaveHappened(t *testing.T) {
+	t.Parallel()
+	deploy := step{ID: "a", Text: "Deploy", Kind: "execute", Params: []byte(`{"command":["bash","-lc","terraform apply -auto-approve"]}`)}
+	const doubt = "it may or may not have happened: "
+	for name, tc := range map[string]struct {
+		call   step
+		answer []string // to the question; nil if nobody is asked
+		config string
+		status string
+		prompt string // is in the second one
+		absent string
+	}{
+		"retry":         {call: deploy, answer: []string{"retry"}, status: "done", prompt: "Do it again."},
+		"skip":          {call: deploy, answer: []string{"--option", "2"}, status: "done", prompt: "Treat it as done: do not do it again."},
+		"fail":          {call: deploy, answer: []string{"fail"}, status: "failed"},
+		"deny":          {call: deploy, answer: []string{"--deny"}, status: "failed"},
+		"in words":      {call: deploy, answer: []string{"Ask the server first"}, status: "done", prompt: "Ask the server first"},
+		"nobody":        {call: deploy, answer: []string{}, config: "[inbox]\nexpire = \"1ms\"", status: "failed"},
+		"deleted files": {call: step{ID: "a", Text: "Remove", Kind: "delete", Paths: []string{"data/all"}}, answer: []string{"skip"}, status: "done", prompt: "Remove data/all"},
+		"no rule":       {call: step{ID: "a", Text: "`make release`", Kind: "execute"}, status: "done", prompt: doubt + "make release"},
+		"another tool":  {call: step{ID: "a", Text: "Post a message", Kind: "other"}, status: "done", prompt: doubt + "Post a message"},
+		"it had ended":  {call: step{ID: "a", Text: "`terraform apply`", Kind: "execute", Status: "completed"}, status: "done", absent: doubt},
+		"it only reads": {call: step{ID: "a", Text: "Read", Kind: "read", Paths: []string{"x"}}, status: "done", absent: doubt},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t, cutOff(tc.call), tc.config, "[permissions]", `ask = ["execute:terraform apply*", "delete:data/**"]`)
+			p.plan("mine")
+			p.atWork("at it", "run").kill()
+			p.awaitGone()
+			if tc.answer != nil {
+				if len(tc.answer) > 0 {
+					p.want(exitBlocked, "run").inStderr("(retry, skip, fail); answer it: ralph inbox answer q-")
+					p.want(exitBlocked, "run") // nothing is asked twice
+					asked := p.asked()
+					check.Equal(t, "questions", 1, len(asked))
+					p.want(0, append([]string{"inbox", "answer", asked[0].ID}, tc.answer...)...)
+				} else {
+					p.want(0, "recover")
+				}
+			}
+			p.start("run").wait(map[bool]int{true: 0, false: 1}[tc.status == "done"])
+			p.wantStatus("t-00000001", tc.status)
+			if prompts := p.prompts(); tc.status == "done" {
+				check.Contains(t, "the second prompt", tc.prompt, prompts[1])
+				check.That(t, tc.absent == "" || !strings.Contains(prompts[1], tc.absent), "the second prompt has %q", tc.absent)
+			} else {
+				check.Equal(t, "prompts", 1, len(prompts))
+			}
+			p.want(0, "doctor")
+		})
+	}
+}
+
+// TestR4ACallIsRepeatedOnce: an attempt that was told to repeat a call, and died after it, leaves nothing to repeat. A call
+// that waited for a permission did not happen.
+func TestR4ACallIsRepeatedOnce(t *testing.T) {
+	t.Parallel()
+	apply := step{Do: "tool", ID: "a", Text: "`terraform apply`", Kind: "execute"}
+	done, again := apply, step{Do: "permission", ID: "b", Text: "`terraform apply`", Kind: "execute", Options: []fakeagent.Option{{ID: "y", Kind: "allow_once"}, {ID: "n", Kind: "reject_once"}}}
+	done.Status = "completed"
+	script := cutOff(apply)
+	script.Conversations = slices.Insert(script.Conversations, 1,
+		fakeagent.Conversation{When: fakeagent.When{Attempt: 2}, Steps: []step{{Do: "mark", Text: "told"}, {Do: "hang"}}},
+		fakeagent.Conversation{When: fakeagent.When{Attempt: 3}, Steps: []step{done, {Do: "read", Path: "script.json"}, {Do: "mark", Text: "repeated"}, {Do: "tool", ID: "b", Text: "`terraform apply`", Kind: "execute"}, again}},
+	)
+	p := newPlace(t, script, "[permissions]", `ask = ["execute:terraform apply*"]`)
+	p.plan("mine")
+	p.atWork("at it", "run").kill()
+	p.want(exitBlocked, "run")
+	p.want(0, "inbox", "answer", p.asked()[0].ID, "retry")
+	p.atWork("told", "run").kill() // before it began
+	p.env = append(slices.Clone(p.env), "RALPH_INBOX_WAIT=5m")
+	r := p.atWork("repeated", "run")
+	eventually(t, "it asks for a permission", func() bool { return len(p.asked()) == 2 })
+	r.kill()
+	p.want(0, "run")
+	p.wantStatus("t-00000001", "done")
+	for i, want := range []bool{false, true, true, false} {
+		check.Equal(t, fmt.Sprintf("prompt %d says to repeat it", i+1), want, strings.Contains(p.prompts()[i], "Do it again."))
+	}
+	check.Equal(t, "requests", 2, len(p.asked()))
+	p.wantSound()
+}
+
+// TestR2AnApprovalThatWasPending when its run was killed is still open, and counts for the agent that asks again.
+func TestR2AnApprovalThatWasPending(t *testing.T) {
+	t.Parallel()
+	ask := step{Do: "permission", Text: "`terraform apply`", Kind: "execute", Options: []fakeagent.Option{{ID: "y", Kind: "allow_once"}, {ID: "n", Kind: "reject_once"}}}
+	p := newPlace(t, say(ask, step{Do: "file", Path: "after.txt", Text: "x"}, saysDone()), "[permissions]", `ask = ["execute:terraform apply*"]`)
+	p.plan("mine")
+	p.env = append(slices.Clone(p.env), "RALPH_INBOX_WAIT=5m")
+	asked := func() bool { return len(p.asked()) == 1 && p.asked()[0].State == "open" }
+	first := p.start("run")
+	eventually(t, "it asks", asked)
+	first.kill()
+	p.awaitGone()
+	check.That(t, asked() && !p.has("after.txt"), "got %+v", p.asked())
+	second := p.start("run")
+	eventually(t, "it asks again", func() bool { return p.entered("prompted")["t-00000001"] == 2 })
+	p.want(0, "inbox", "answer", p.asked()[0].ID, "yes")
+	second.wait(0).inStderr("asks: May the agent execute: terraform apply")
+	p.wantStatus("t-00000001", "done")
+	check.Equal(t, "requests", 1, len(p.asked()))
+	p.want(0, "permissions", "log").inStdout("terraform apply")
+}
+
+// TestR10ACredentialThatWasPending when its run was killed is still asked for, and given to the agent after it.
+func TestR10ACredentialThatWasPending(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, fakeagent.Script{Conversations: []fakeagent.Conversation{
+		{When: fakeagent.When{Attempt: 1}, Steps: []step{
+			{Do: "mcp", Method: "ask", Params: []byte(`{"question":"to charge the card","credential":"STRIPE_API_KEY"}`)}, {Do: "mark", Text: "asked"}, {Do: "hang"},
+		}},
+		{Steps: []step{{Do: "run", Argv: []string{"sh", "-c", `test "$STRIPE_API_KEY" = sk-test-123456 && echo x > charged.txt`}}, saysDone()}},
+	}})
+	p.plan("mine")
+	p.write("key", "sk-test-123456\n")
+	p.atWork("asked", "run").kill()
+	p.want(exitBlocked, "run").inStderr("1 waits for an answer: ralph inbox")
+	asked := p.asked()
+	check.Equal(t, "requests", 1, len(asked))
+	p.want(0, "inbox", "answer", asked[0].ID, "--credential", "@key")
+	p.want(0, "run")
+	p.wantStatus("t-00000001", "done")
+	check.That(t, p.has("charged.txt"), "the agent did not get the credential")
+}
 
 // TestR4WorkThatWasCutOff is kept and in the next prompt, put into git's stash, or left to a
 // person, as the configuration says. What a person had not committed before stays in every

@@ -140,6 +140,7 @@ func runOpened(ctx context.Context, a *app, o runOptions, reports *reports) erro
 		grace: s.config.Run.Grace.Std(), flush: func() {}, remote: remote,
 	}
 	err = x.do(ctx)
+	sweepCredentials(context.WithoutCancel(ctx), a, s)
 	collectAfter(ctx, a, s, err)
 	return err
 }

@@ -17,7 +17,6 @@ import (
 	"ralph/internal/seq"
 	"ralph/internal/term"
 	"ralph/loop"
-	"ralph/prompt"
 	"ralph/strategy"
 )
 
@@ -152,11 +151,11 @@ func dryRun(ctx context.Context, a *app, opts loop.Options) error {
 	if first < 0 {
 		return nil
 	}
-	in, err := loop.Gather(ctx, opts, "", f.Tasks[first].Task)
+	text, err := loop.PromptOf(ctx, opts, f.Tasks[first].Task)
 	if err != nil {
 		return err
 	}
-	return written(fmt.Fprintf(a.stdout, "\nthe first prompt:\n\n%s", prompt.Build(in)))
+	return written(fmt.Fprintf(a.stdout, "\nthe first prompt:\n\n%s", text))
 }
 
 // printReady lists what would run, and then what would not although it is ready.

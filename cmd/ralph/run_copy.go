@@ -68,7 +68,7 @@ func (c *copies) inSlot(ctx context.Context, tree string, edits []git.Edit) (gat
 	if err != nil {
 		return gates, end, err
 	}
-	gates, err = c.runIn(at)
+	gates, err = c.runIn(at, false)
 	return gates, end, err
 }
 
@@ -87,19 +87,19 @@ func (c *copies) open(ctx context.Context) (*slot.Pool, error) {
 		return nil, err
 	}
 	o.Dir, o.State = filepath.Join(temp, "slots"), filepath.Join(temp, "state")
-	setUpSlots(c.session, &o, c.redact, c.runIn)
+	setUpSlots(c.session, &o, c.redact, func(at *slot.Slot) (verify.Gates, error) { return c.runIn(at, true) })
 	o.Repo, err = repo.Aside(filepath.Join(temp, "objects"), filepath.Join(c.session.project.Objects(), "objects"))
 	return slot.Open(o), err
 }
 
-// runIn runs gates in the slot.
-func (c *copies) runIn(at *slot.Slot) (verify.Gates, error) {
+// runIn runs gates in the slot, or, always with the network, what makes it ready.
+func (c *copies) runIn(at *slot.Slot, online bool) (verify.Gates, error) {
 	gates := c.runner
 	in, err := c.sandbox.In(at.Dir())
 	if err != nil {
 		return gates, err
 	}
-	x, err := in.ForWork(sandbox.Process{Env: gates.Env}) // its folders go with the run
+	x, err := in.ForWork(sandbox.Process{Env: gates.Env, Online: online}) // its folders go with the run
 	if err == nil {
 		gates.Dir, gates.Confine, gates.Env = at.Dir(), x.Spec, slices.Concat(gates.Env, x.Env, at.Env())
 	}

@@ -16,10 +16,13 @@ import (
 	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/agents"
+	"ralph/internal/anomaly"
 	"ralph/internal/drift"
 	"ralph/internal/glob"
+	"ralph/internal/hooks"
 	"ralph/internal/proc"
 	"ralph/internal/project"
+	"ralph/internal/resource"
 	"ralph/internal/sandbox"
 	"ralph/loop"
 	"ralph/loop/attempt"
@@ -44,7 +47,7 @@ func loopOptions(ctx context.Context, a *app, s *session, given runOptions, cont
 		}},
 		Prompt:   promptOptions(s),
 		Place:    loop.Place{Dir: s.project.Root, Runs: filepath.Join(s.project.State(), "runs"), Objects: s.project.Objects()},
-		Recovery: loop.Recovery{Rules: recoveryRules(s), Life: life, Sweep: sandbox.Sweep(s.project.Root), Parallel: findParallel(a, s)},
+		Recovery: loop.Recovery{Rules: recoveryRules(s), Life: life, Sweep: sandbox.Sweep(s.project.Root), Parallel: findParallel(a, s), Calls: riskyCalls(a, s)},
 		Host:     loop.Host{Now: a.now, Jitter: jitter, Redact: a.redact, Gone: s.db.Gone, Check: s.db.Guard(ctx, s.project.Root, a.now)},
 	}
 	opts.Place.OwnFiles = ownFiles(a, s, given.runOutput)
@@ -61,6 +64,7 @@ func loopOptions(ctx context.Context, a *app, s *session, given runOptions, cont
 	if err := overrideLimits(given, &opts); err != nil {
 		return opts, err
 	}
+	opts.Inbox = a.inboxRules(s.config)
 	if err := setLimits(given, s.config, a.now(), &opts); err != nil {
 		return opts, err
 	}
@@ -97,6 +101,11 @@ func loopOptions(ctx context.Context, a *app, s *session, given runOptions, cont
 		return opts, err
 	}
 	a.sandbox, o.History = o.Sandbox, s.project.ConfigHistory()
+	if len(o.Chosen.Argv) > 0 { // or none is needed
+		if err := o.Restrictable(o.Chosen.Preset, false); err != nil {
+			return opts, err
+		}
+	}
 	notePlanted(a, o.Sandbox, s.project)
 	noteConfigChanges(a, o.History)
 	if !given.DryRun {
@@ -104,8 +113,36 @@ func loopOptions(ctx context.Context, a *app, s *session, given runOptions, cont
 			a.note("warning: changes of %s since this run cannot be shown to the next: %v", project.ConfigName, err)
 		}
 	}
-	o.Prestart = run.Prestart && opts.Workers.Jobs == 1 // others may verify in the same folder
-	opts.Agents.Open, opts.Agents.Cool = openAttempt(o), o.Close
+	if opts.Host.Hooks, err = newHooks(a, s); err != nil {
+		return opts, err
+	}
+	loose := o.Sandbox.Work.Level != sandbox.Namespaces && opts.Landing.Repo == nil // agents can write what is in .ralph
+	if loose {
+		opts.Inbox.Genuine = a.proofsOf(s).Has
+	}
+	if given.DryRun {
+		opts.Agents.Permissions, err = newBook(a, s.project, s.config)
+	} else {
+		opts.Agents.Permissions, err = rules(a, s, loose)
+	}
+	if err != nil {
+		return opts, err
+	}
+	if o.Asks = opts.Agents.Permissions.Rules().Restrict() || opts.Host.Hooks.Has(hooks.ToolBefore); o.Asks && o.Chosen.Asking.Before == "" {
+		a.note("warning: %s may do what [permissions] denies, because it does not ask: see docs/permissions.md", o.Chosen.Name)
+	}
+	if o.Sandbox.Work.Level == sandbox.None {
+		opts.Inbox.NoCredentials = "credentials are only given to agents in a sandbox, and there is none: every process of the user could read them"
+	}
+	opts.Agents.Toolless = o.Toolless
+	if !given.DryRun {
+		sweepCredentials(ctx, a, s)
+		offerTools(a, s, o, &opts)
+	}
+	opts.Workers.Resources = limiter(s.config.Sandbox)
+	// Others may verify in the same folder; and what is started early belongs to no attempt that could be limited.
+	o.Prestart = run.Prestart && opts.Workers.Jobs == 1 && opts.Workers.Resources == nil
+	opts.Agents.Open, opts.Agents.Cool = openAttempt(a, o, a.credentialsOf(s)), o.Close
 	opts.Agents.Warm = func(op attempt.Opening) { o.Warm(request(op)) }
 	var unusable []error
 	opts.Agents.Fallback, unusable = o.Fallbacks(o.Chosen.Name)
@@ -197,6 +234,19 @@ func chooseStrategy(o runOptions, config project.Loaded) (strategy.Kind, string,
 	}
 }
 
+// inboxRules say how long agents wait for answers: unless that is configured, not at all where nobody sits. An agent that
+// waits is silent, and must not be taken for one that hangs.
+func (a *app) inboxRules(config project.Loaded) loop.Inbox {
+	rules := loop.Inbox{Wait: config.Inbox.Wait.Std(), Expire: config.Inbox.Expire.Std()}
+	if config.Origin("inbox.wait") == "default" && (!a.asks || inCI(a)) {
+		rules.Wait = 0
+	}
+	if idle := config.Run.IdleTimeout.Std(); idle > 0 {
+		rules.Wait = min(rules.Wait, idle/2)
+	}
+	return rules
+}
+
 // openerOptions choose an agent and how it is started.
 type openerOptions struct {
 	Agent, Model, Sandbox    string
@@ -282,6 +332,10 @@ func setLimits(o runOptions, config project.Loaded, now time.Time, opts *loop.Op
 		Iterations: d.Iterations, Tokens: d.Tokens, ToolFailures: d.ToolFailures, Repeats: d.Repeats,
 		Unchanged: d.Unchanged, NoProgress: d.NoProgress.Std(),
 	}
+	n := config.Anomaly
+	opts.Agents.Anomaly = attempt.Anomaly{Ask: n.Ask, Limits: anomaly.Limits{
+		WritesPerMinute: n.WritesPerMinute, DeletionsPerMinute: n.DeletionsPerMinute, Destructive: n.Destructive,
+	}}
 	opts.Agents.Prices = prices(config)
 	return nil
 }
@@ -301,6 +355,11 @@ func shared(b project.SharedBudget) budget.Limits {
 	}
 }
 
+// limiter is nil if attempts may use what there is.
+func limiter(c project.SandboxConfig) *resource.Limiter {
+	return resource.New(resource.Limits{Memory: int64(c.Memory), Processes: c.Processes})
+}
+
 // setup describes a run for its header.
 func setup(opts loop.Options, chosen agents.Preset, sandbox *sandbox.Confiner) event.Setup {
 	s := event.Setup{
@@ -309,6 +368,9 @@ func setup(opts loop.Options, chosen agents.Preset, sandbox *sandbox.Confiner) e
 	}
 	if s.Target != "" {
 		s.Sandbox = sandbox.InSlots()
+	}
+	if opts.Workers.Resources != nil {
+		s.Sandbox += "; " + opts.Workers.Resources.String()
 	}
 	if opts.Graph.Continues != nil {
 		s.Scope += ", continuing " + opts.Graph.Continues.ID

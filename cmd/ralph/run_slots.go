@@ -37,8 +37,7 @@ func slotOptions(a *app, s *session, repo *git.Repo) (slot.Options, error) {
 	if !filepath.IsAbs(dir) {
 		return slot.Options{}, fmt.Errorf("%w: parallel.dir: %q is not an absolute path", project.ErrConfig, p.Dir)
 	}
-	sum := sha256.Sum256([]byte(root)) // a user may configure one folder for all projects
-	dir = filepath.Join(dir, fmt.Sprintf("%s-%x", filepath.Base(root), sum[:4]))
+	dir = filepath.Join(dir, folderOf(root)) // a user may configure one folder for all projects
 	o := slot.Options{
 		Dir: dir, State: filepath.Join(s.project.State(), "slots"), Project: root, Name: filepath.Base(root),
 		Copy: p.Copy, SetupIs: p.Setup, SetupOn: p.SetupOn, MinFree: int64(p.MinFreeGiB * (1 << 30)), Repo: repo,
@@ -52,6 +51,12 @@ func slotOptions(a *app, s *session, repo *git.Repo) (slot.Options, error) {
 	var err error
 	o.Sub, err = filepath.Rel(repo.Dir(), root)
 	return o, err
+}
+
+// folderOf is the name of a project's folder among those of others.
+func folderOf(root string) string {
+	sum := sha256.Sum256([]byte(root))
+	return fmt.Sprintf("%s-%x", filepath.Base(root), sum[:4])
 }
 
 // findParallel finds where agents of earlier runs worked side by side.
@@ -70,6 +75,7 @@ func findParallel(a *app, s *session) func(context.Context) (recovery.Parallel, 
 type site struct {
 	opener *agents.Opener
 	gates  *sandbox.Confinement
+	setup  *sandbox.Confinement // the same, with the network: it installs what gates need
 }
 
 // sites finds or makes the site of each slot.
@@ -87,8 +93,12 @@ func sites(o *agents.Opener, gateEnv []string) func(dir string) (site, error) {
 			return site{}, err
 		}
 		gates, err := confiner.ForWork(sandbox.Process{Env: gateEnv})
+		if err != nil {
+			return site{}, err
+		}
+		setup, err := confiner.ForWork(sandbox.Process{Env: gateEnv, Online: true})
 		if err == nil {
-			at[dir] = site{o.In(dir, confiner), gates}
+			at[dir] = site{o.In(dir, confiner), gates, setup}
 		}
 		return at[dir], err
 	}
@@ -102,18 +112,21 @@ func openSlots(a *app, s *session, o *agents.Opener, opts *loop.Options) error {
 	}
 	runner := opts.Verify.GateRunner
 	in := sites(o, runner.Env)
-	gates := func(p attempt.Place) (verify.Gates, error) {
-		at, err := in(p.Dir)
-		if err != nil {
-			return runner, err
+	confined := func(of func(site) *sandbox.Confinement) func(attempt.Place) (verify.Gates, error) {
+		return func(p attempt.Place) (verify.Gates, error) {
+			at, err := in(p.Dir)
+			if err != nil {
+				return runner, err
+			}
+			r, x := runner, of(at)
+			r.Confine, r.Env = x.Spec, slices.Concat(runner.Env, x.Env, p.Env)
+			return r, nil
 		}
-		r := runner
-		r.Confine, r.Env = at.gates.Spec, slices.Concat(runner.Env, at.gates.Env, p.Env)
-		return r, nil
 	}
+	gates, forSetup := confined(func(at site) *sandbox.Confinement { return at.gates }), confined(func(at site) *sandbox.Confinement { return at.setup })
 	slots.Branch = opts.Landing.Target
 	setUpSlots(s, &slots, opts.Host.Redact, func(at *slot.Slot) (verify.Gates, error) {
-		return gates(attempt.Place{Dir: at.Dir(), Env: at.Env()})
+		return forSetup(attempt.Place{Dir: at.Dir(), Env: at.Env()})
 	})
 	opts.Landing.Slots, opts.Landing.Gates, opts.Agents.Warm = slot.Open(slots), gates, nil
 	opts.Agents.Open = func(ctx context.Context, op attempt.Opening) (attempt.Session, error) {
@@ -121,12 +134,12 @@ func openSlots(a *app, s *session, o *agents.Opener, opts *loop.Options) error {
 		if err != nil {
 			return nil, err
 		}
-		return openAttempt(at.opener)(ctx, op)
+		return openAttempt(a, at.opener, a.credentialsOf(s))(ctx, op)
 	}
 	return nil
 }
 
-// setUpSlots has the configured command make slots ready, run as gates are there.
+// setUpSlots has the configured command make slots ready, run as gates are there, but never without a network.
 func setUpSlots(s *session, o *slot.Options, redact *redact.Redactor, gates func(*slot.Slot) (verify.Gates, error)) {
 	if o.SetupIs == "" {
 		return

@@ -51,6 +51,9 @@ func statusText(a *app, o report.Overview) string {
 	if !o.Paused.IsZero() {
 		note("paused since %s; continue with: ralph resume", o.Paused.Local().Format(time.DateTime))
 	}
+	if n := len(o.Asked); n > 0 {
+		note("%s open; answer with: ralph inbox", human.Count(n, "question"))
+	}
 	for _, l := range o.Limits {
 		note("%s is rate-limited until %s: %s; try it earlier with: ralph resume", l.Agent, l.Until.Local().Format(time.DateTime), l.Reason)
 	}

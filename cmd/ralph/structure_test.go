@@ -83,7 +83,7 @@ func fieldCount(s *ast.StructType) (n int) {
 var frameFiles = []string{"command.go", "help.go", "args.go", "man.go", "completion.go"}
 
 // frameFuncs read what all commands have.
-var frameFuncs = []string{"readGlobals", "badUsage", "newApp"}
+var frameFuncs = []string{"readGlobals", "badUsage", "newApp", "appOf"}
 
 // TestAppKeepsStreamsAndFactoriesOnly counts the methods of app: what decides belongs to
 // a package, and what a command does is a function of its options.

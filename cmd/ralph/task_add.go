@@ -88,6 +88,8 @@ func runTaskAdd(ctx context.Context, a *app, o taskAddOptions) (err error) {
 		return err
 	}
 	var added []report.TaskView
+	var in *session
+	var task dag.Task
 	err = a.update(ctx, func(s *session, g *dag.Graph) error {
 		t := o.NewTask
 		if t.Feature, err = featureByName(g, t.Feature); err != nil {
@@ -118,12 +120,15 @@ func runTaskAdd(ctx context.Context, a *app, o taskAddOptions) (err error) {
 		if err != nil {
 			return err
 		}
+		_ = g.Audit(id, "", t.Title) // the transaction keeps its first error
+		in, task = s, stored
 		added, err = viewTasks(a, s, g, stored)
 		return err
 	})
 	if err != nil {
 		return err
 	}
+	observeCommand(ctx, a, in, "add", task)
 	if o.JSON {
 		return a.printJSON(added[0])
 	}

@@ -67,6 +67,8 @@ func runTaskImport(ctx context.Context, a *app, o taskImportOptions) error {
 	}
 	var imported []string
 	var tree []draw.Node
+	var in *session
+	var tasks []dag.Task
 	err = a.update(ctx, func(s *session, g *dag.Graph) (err error) {
 		imported, err = g.Import(ofAgent(a, plan.Specs))
 		for i := 0; i < len(imported) && err == nil; i++ {
@@ -79,7 +81,9 @@ func runTaskImport(ctx context.Context, a *app, o taskImportOptions) error {
 			return fmt.Errorf("import %s: %w", file, err)
 		}
 		if !o.DryRun {
-			return nil
+			in = s
+			tasks, err = observed(s, g, imported)
+			return err
 		}
 		if tree, err = plannedNodes(g, imported, plan.Specs, a.now()); err != nil {
 			return err
@@ -88,6 +92,9 @@ func runTaskImport(ctx context.Context, a *app, o taskImportOptions) error {
 	})
 	if err != nil && !errors.Is(err, errDryRun) {
 		return err
+	}
+	if in != nil {
+		observeCommand(ctx, a, in, "import", tasks...)
 	}
 	if n := plan.Copies(imported); n > 0 {
 		a.note("warning: the IDs of %s are in use here: they get new ones; if this plan was imported before, it is there twice now", human.Count(n, "task"))

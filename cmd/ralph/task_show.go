@@ -10,9 +10,11 @@ import (
 
 	"ralph/dag"
 	"ralph/event"
+	"ralph/inbox"
 	"ralph/internal/human"
 	"ralph/internal/jsonval"
 	"ralph/internal/render"
+	"ralph/internal/seq"
 	"ralph/internal/term"
 	"ralph/report"
 )
@@ -28,10 +30,12 @@ func runTaskShow(ctx context.Context, a *app, s *session, g *dag.Graph, t dag.Ta
 		return err
 	}
 	dependents, _ := g.Dependents(t) // the first error of the database is that of all that follow
-	attempts, err := g.Attempts(t)
+	attempts, _ := g.Attempts(t)
+	asked, err := inbox.Waiting(g)
 	if err != nil {
 		return err
 	}
+	asked = slices.DeleteFunc(asked, func(r inbox.Request) bool { return r.Task != t.ID })
 	work, where, err := workOf(ctx, a, s, g, t, attempts)
 	if err != nil {
 		return err
@@ -39,7 +43,7 @@ func runTaskShow(ctx context.Context, a *app, s *session, g *dag.Graph, t dag.Ta
 	if o.JSON {
 		used := usageOf(attempts)
 		return a.printJSON(slices.Concat(views[0].Object(), jsonval.Object{
-			"dependents", report.IDs(dependents), "command", null(remedy(t, attempts).Command), "history", report.ViewAttempts(s.project.Runs(), attempts),
+			"dependents", report.IDs(dependents), "command", null(remedy(t, attempts).Command), "questions", seq.Map(asked, report.ViewRequest), "history", report.ViewAttempts(s.project.Runs(), attempts),
 			"cost_usd", used.CostUSD, "cost_estimated", used.Estimated, "cost_unknown", used.Unknown,
 		}, where))
 	}
@@ -48,13 +52,22 @@ func runTaskShow(ctx context.Context, a *app, s *session, g *dag.Graph, t dag.Ta
 	if err != nil {
 		return err
 	}
-	text := taskText(a, t, views[0], report.CostOf(usageOf(attempts))) + remedyText(a, remedy(t, attempts)) + work + taskSection(a, "Waits for", blockers) + taskSection(a, "Holds up", dependents) +
+	text := taskText(a, t, views[0], report.CostOf(usageOf(attempts))) + questionsText(a, asked) + remedyText(a, remedy(t, attempts)) + work + taskSection(a, "Waits for", blockers) + taskSection(a, "Holds up", dependents) +
 		taskSection(a, "Subtasks", children) + attemptsText(a.palette(), s.project.Runs(), attempts)
 	text = term.WrapLines(a.redact.Text(text), a.width)
 	if t.Description != "" {
 		text += "\n" + term.Block(t.Description) + "\n"
 	}
 	return written(fmt.Fprint(a.stdout, text))
+}
+
+// questionsText names what a task asks, and how it is answered.
+func questionsText(a *app, asked []inbox.Request) (text string) {
+	for _, r := range asked {
+		first, _, _ := strings.Cut(r.Text, "\n")
+		text += a.fieldLines("asks", first+" (ralph inbox answer "+r.ID+")")
+	}
+	return text
 }
 
 // workOf says where the work of a task is that was done in slots: on a branch, or in a ref.
@@ -241,7 +254,7 @@ func stateCell(a *app, p term.Palette, t dag.Task) term.Cell {
 // statePaint is the colour of a word of dag.Task.State, and of the status of a feature.
 func statePaint(p term.Palette, state string) func(string) string {
 	paint, ok := map[string]func(string) string{
-		"done": p.Green, "failed": p.Red, "blocked": p.Yellow, "paused": p.Yellow, "running": p.Cyan, "ready": p.Bold, "unverified": p.Bold,
+		"done": p.Green, "failed": p.Red, "blocked": p.Yellow, "paused": p.Yellow, "asks": p.Yellow, "running": p.Cyan, "ready": p.Bold, "unverified": p.Bold,
 	}[state]
 	if !ok {
 		return p.Dim

@@ -80,7 +80,8 @@ func changes(name, word string, do func(*dag.Graph, dag.Task, taskStateOptions) 
 
 func changeTasks(ctx context.Context, a *app, ids []string, name, word string, do func(*dag.Graph, dag.Task) error) error {
 	var tasks []dag.Task
-	err := a.update(ctx, func(_ *session, g *dag.Graph) (err error) {
+	var in *session
+	err := a.update(ctx, func(s *session, g *dag.Graph) (err error) {
 		if tasks, err = resolveTasks(g, ids); err != nil {
 			return err
 		}
@@ -89,6 +90,7 @@ func changeTasks(ctx context.Context, a *app, ids []string, name, word string, d
 				return fmt.Errorf("%s: %w", name, err)
 			}
 		}
+		in = s
 		return noteLanding(a, g)
 	})
 	if err != nil {
@@ -97,6 +99,7 @@ func changeTasks(ctx context.Context, a *app, ids []string, name, word string, d
 	for _, t := range tasks {
 		a.note("%s %s: %s", t.ID, word, t.Title)
 	}
+	observeCommand(ctx, a, in, name, tasks...)
 	return nil
 }
 

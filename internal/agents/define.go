@@ -16,6 +16,7 @@ type Definition struct {
 
 	Like     *Preset // the agent that it is, with another account; nil for that of its name or command
 	Prestart *bool   // nil keeps that of the built-in agent, if the command is kept, too
+	Proxy    *bool   // nil keeps that of the built-in agent
 }
 
 // Define returns the agent that a definition describes, starting from the built-in agent
@@ -41,6 +42,9 @@ func Define(d Definition) (Preset, bool) {
 	}
 	if d.Prestart != nil {
 		p.Prestart = *d.Prestart
+	}
+	if d.Proxy != nil {
+		p.Proxy = *d.Proxy
 	}
 	for _, name := range sorted(d.Env) {
 		p.Set = append(p.Set, Variable{Name: name, Value: d.Env[name]})

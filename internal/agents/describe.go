@@ -26,6 +26,8 @@ type Description struct {
 	Set         []string            `json:"credentials_set"`
 	Env         []string            `json:"env"`
 	State       []string            `json:"state"`
+	Tools       bool                `json:"tools"` // it calls ralph's own
+	Proxy       bool                `json:"proxy"` // it was seen to obey HTTPS_PROXY
 
 	Source string `json:"-"` // built in, installed, by npx or no
 }
@@ -58,6 +60,7 @@ func (f Finder) describe(p Preset) Description {
 		Name: p.Name, Title: p.Title, Package: jsonval.Text(p.Package), ModelBy: p.ModelBy(), Tiers: p.Tiers, Reports: cmp.Or(p.Reports, "not known"),
 		Login: jsonval.Text(p.Login), Credentials: jsonval.List(p.Credentials), Set: jsonval.List(Credentials(p, env)),
 		Env: jsonval.List(slices.Concat(p.Pass, p.Allow)), State: jsonval.List(p.StateFolders(env)), Source: "no",
+		Tools: !p.NoTools, Proxy: p.Proxy,
 	}
 	if d.Tiers == nil {
 		d.Tiers = map[string][]string{}

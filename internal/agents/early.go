@@ -132,7 +132,7 @@ func (o *Opener) key(r Request, ag Agent) string {
 	program, _ := proc.Lookup(ag.Argv[0], o.Dir, env)
 	places := slices.Concat(process.State, process.Write, []string{program, o.Dir})
 	dots, _ := filepath.Glob(filepath.Join(o.Dir, ".[a-z]*"))
-	return fmt.Sprintf("%t %q %q %q %q", r.Verifier, ag.Argv, env, o.Sandbox.Outline(process, r.Verifier), settings(append(places, dots...)))
+	return fmt.Sprintf("%t %q %q %q %q %q", r.Verifier, r.Env, ag.Argv, env, o.Sandbox.Outline(process, r.Verifier), settings(append(places, dots...)))
 }
 
 // settings tells the versions of the files that agents keep credentials and settings in.

@@ -109,7 +109,7 @@ func (f Finder) Preset(given string) (Preset, error) {
 	command := ""
 	switch {
 	case configured:
-		def.Env, def.Models, def.Prestart, command = custom.Env, custom.Models, custom.Prestart, custom.Command
+		def.Env, def.Models, def.Prestart, def.Proxy, command = custom.Env, custom.Models, custom.Prestart, custom.Proxy, custom.Command
 		if custom.Like != "" {
 			base, err := f.like(given, custom.Like)
 			if err != nil {
@@ -160,6 +160,12 @@ func splitCommand(command string) ([]string, error) {
 func (f Finder) Modelless(name string) bool {
 	p, err := f.Preset(name)
 	return err == nil && p.Channel == NoModel
+}
+
+// Toolless reports whether an agent cannot call ralph's tools.
+func (f Finder) Toolless(name string) bool {
+	p, err := f.Preset(name)
+	return err == nil && p.NoTools
 }
 
 // Fallbacks lists the configured substitutes for an agent that can be started, and why

@@ -15,8 +15,11 @@ import (
 	"github.com/rs/zerolog"
 
 	"ralph/acp"
+	"ralph/internal/mcp"
 	"ralph/internal/proc"
 	"ralph/internal/project"
+	"ralph/internal/proxy"
+	"ralph/internal/redact"
 	"ralph/internal/sandbox"
 	"ralph/internal/seq"
 )
@@ -31,11 +34,13 @@ type Opener struct {
 	Reads   string // another folder that may be read through us
 
 	Servers     []acp.MCPServer
+	ToolFolders []string // where the sockets of ralph's own tools may be; none gives agents no tools
 	IdleTimeout time.Duration
 	TurnTimeout time.Duration
 	ModelNamed  bool // a person named the model
 	Version     string
 	Stepped     func(op string, took time.Duration)
+	Asks        bool // somebody has a say in what agents do: they are to ask
 	Prestart    bool // agents may be started before they have a task
 	Now         func() time.Time
 	Log         zerolog.Logger
@@ -49,9 +54,9 @@ type Opener struct {
 // In opens sessions in another folder, a copy of the project.
 func (o *Opener) In(dir string, c *sandbox.Confiner) *Opener {
 	return &Opener{
-		Finder: o.Finder, Chosen: o.Chosen, Sandbox: c, History: o.History, Dir: dir, Reads: o.Dir, Servers: o.Servers,
+		Finder: o.Finder, Chosen: o.Chosen, Sandbox: c, History: o.History, Dir: dir, Reads: o.Dir, Servers: o.Servers, ToolFolders: o.ToolFolders,
 		IdleTimeout: o.IdleTimeout, TurnTimeout: o.TurnTimeout, ModelNamed: o.ModelNamed, Version: o.Version, Stepped: o.Stepped,
-		Prestart: o.Prestart, Now: o.Now, Log: o.Log,
+		Asks: o.Asks, Prestart: o.Prestart, Now: o.Now, Log: o.Log,
 	}
 }
 
@@ -71,9 +76,12 @@ type Request struct {
 	Verifier       bool     // it looks at the work and changes nothing
 	Review         bool     // it does so as the task's own agent
 	Resume         *acp.Earlier
-	ResumeAgent    string // the only one that knows the session to resume
+	ResumeAgent    string     // the only one that knows the session to resume
+	Tools          mcp.Server // answers what the agent calls; nil if nobody does
 	Observe        func(acp.Event)
-	Started        func(agent string, id proc.Identity) error // may be nil
+	Decide         func(context.Context, acp.Call) acp.Decision          // may be nil
+	After          func(context.Context, acp.Call, string, bool) *string // may be nil
+	Started        func(agent string, id proc.Identity) error            // may be nil
 
 	early bool // the task is not known yet
 }
@@ -114,6 +122,17 @@ func (o *Opener) Open(ctx context.Context, r Request) (*Session, error) {
 
 // agentFor chooses who gets the session, and which model is asked for.
 func (o *Opener) agentFor(r *Request) (Agent, error) {
+	ag, err := o.requested(r)
+	if !r.Verifier {
+		ag.Set = slices.Concat(ag.ToolsSet, ag.Set)
+	}
+	if o.Asks {
+		ag.Set = slices.Concat(ag.Set, ag.Asking.Set)
+	}
+	return ag, err
+}
+
+func (o *Opener) requested(r *Request) (Agent, error) {
 	name, of := r.TaskAgent, r.Task
 	if name == "" && r.Substitute != "" {
 		name, of = r.Substitute, "agent.fallback"
@@ -147,28 +166,47 @@ func (o *Opener) modelName(p Preset, r Request, offered []string) string {
 	return Resolve(p, r.Model, offered)
 }
 
-func (p Preset) traits(env []string, level sandbox.Level) acp.Traits {
+func (o *Opener) traits(p Preset, env []string, level sandbox.Level) acp.Traits {
 	t := acp.Traits{
 		AuthMethod: AuthMethod(p, env), UsageCumulative: p.Cumulative,
 		MissingIsEmpty: p.MissingIsEmpty, TerminalShell: p.TerminalShell, ModelChannels: p.Channels(),
 	}
-	if level != sandbox.None {
+	switch {
+	case o.Asks && p.Asking.Before != "":
+		t.Modes = p.Asking.Modes
+	case level != sandbox.None:
 		t.Modes = p.Confined
 	}
 	return t
 }
 
+// argv is the command of an agent, with what makes it ask.
+func (o *Opener) argv(ag Agent, level sandbox.Level) []string {
+	switch {
+	case !o.Asks:
+		return ag.Argv
+	case level == sandbox.None:
+		return slices.Concat(ag.Argv, ag.Asking.Args)
+	}
+	return slices.Concat(ag.Argv, ag.Asking.Args, ag.Asking.ConfinedArgs)
+}
+
 // confine makes all that an agent needs before it can be started.
 func (o *Opener) confine(r Request, ag Agent) (s *Session, err error) {
-	s = &Session{agent: ag, preset: ag.Preset, unwatch: func() error { return nil }}
+	s = &Session{agent: ag, preset: ag.Preset, redact: o.Redact, unwatch: func() error { return nil }}
 	env, _ := o.environment(ag.Preset)
+	process := ag.process(env)
+	o.listen(s, r, &process)
+	if err := o.leadOut(s, r, &process); err != nil {
+		return nil, errConfine(errors.Join(err, s.closeTools()))
+	}
 	if r.Verifier {
-		s.conf, err = o.Sandbox.ForVerification(ag.process(env))
+		s.conf, err = o.Sandbox.ForVerification(process)
 	} else {
-		s.conf, err = o.Sandbox.ForWork(ag.process(env))
+		s.conf, err = o.Sandbox.ForWork(process)
 	}
 	if err != nil {
-		return nil, errConfine(err)
+		return nil, errConfine(errors.Join(err, s.closeTools(), s.closeProxy()))
 	}
 	for _, name := range []string{"transcript.jsonl", "agent.err"} {
 		f, err := os.OpenFile(filepath.Join(r.Folder, name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -201,6 +239,10 @@ func (o *Opener) begin(ctx context.Context, s *Session, r Request) (err error) {
 		s.unwatch = o.History.During(r.Task, r.attempt())
 	}
 	s.observe.Store(&r.Observe)
+	if s.tools != nil && r.Tools != nil {
+		o.Redact.Add(s.tools.Token()) // the transcript has all that the agent is told
+		s.tools.Serve(r.Tools)
+	}
 	cfg := o.config(s, r)
 	if s.Session == nil {
 		s.Session, err = acp.Start(ctx, cfg)
@@ -239,19 +281,19 @@ func (o *Opener) config(s *Session, r Request) acp.Config {
 	}
 	protected, hidden := o.Sandbox.Client()
 	return acp.Config{
-		Argv: ag.Argv, Dir: o.Dir, Reads: o.Reads, Owner: r.Owner, Version: o.Version,
+		Argv: o.argv(ag, conf.Level), Dir: o.Dir, Reads: o.Reads, Owner: r.Owner, Version: o.Version,
 		Env: append(slices.Clone(env), slices.Concat(r.variables(model), r.Env, conf.Env)...), Confine: conf.Spec,
-		Model: model, Pick: pick, Traits: ag.traits(env, conf.Level),
+		Model: model, Pick: pick, Traits: o.traits(ag.Preset, env, conf.Level),
 		Identify: func(who acp.Agent) acp.Traits {
 			s.preset = Identify(s.preset, who.Name)
-			return s.preset.traits(env, conf.Level)
+			return o.traits(s.preset, env, conf.Level)
 		},
-		MCP: o.Servers, Resume: resume, Protected: protected, Hidden: hidden,
+		MCP: o.servers(s, r), Resume: resume, Protected: protected, Hidden: hidden,
 		ProtectedNames: []string{".git"}, // a repository may be new; agents write it by running git
 		IdleTimeout:    o.IdleTimeout, TurnTimeout: o.TurnTimeout,
 		Transcript: s.files[0], Stderr: s.files[1], Folder: r.Folder, ReadOnly: r.Verifier,
 		TerminalEnv: append(terminals, slices.Concat(r.Env, conf.Env)...), Redact: o.Redact,
-		Observe: s.show, Stepped: o.Stepped,
+		Decide: r.Decide, After: r.After, Observe: s.show, Stepped: o.Stepped,
 		Started: func(id proc.Identity) error {
 			o.Sandbox.Started()
 			if r.Started == nil {
@@ -290,6 +332,9 @@ type Session struct {
 	files   []*os.File // transcript and stderr
 	conf    *sandbox.Confinement
 	unwatch func() error
+	tools   *mcp.Listener // nil if the agent gets none
+	proxy   *proxy.Proxy  // nil if it has the whole network, or none
+	redact  *redact.Redactor
 	observe atomic.Pointer[func(acp.Event)]
 }
 
@@ -324,7 +369,7 @@ func (s *Session) Close() (err error) {
 	for _, f := range s.files {
 		err = errors.Join(err, f.Close())
 	}
-	return errors.Join(err, s.unwatch(), s.conf.Close())
+	return errors.Join(err, s.closeTools(), s.closeProxy(), s.unwatch(), s.conf.Close())
 }
 
 func withLogin(err error, p Preset, methods []acp.AuthMethod) error {

@@ -59,11 +59,17 @@ type Preset struct {
 	// Confined names the modes of a session, best first, in which the agent leaves it
 	// to us to confine its commands: a sandbox in a sandbox starts nothing.
 	Confined       []string
+	Asking         Asking
 	MissingIsEmpty bool // it expects an empty text when it reads a missing file
 	TerminalShell  bool // it sends shell lines where the protocol has a program and its arguments
 	Cumulative     bool // the tokens in an answer are those of the session so far
 	ExitStatus     bool // its word about a task is an exit status, and so evidence by itself
-	Prestart       bool // starting it before it has a task saves at least half of the time until it has a session
+	NoTools        bool // it calls no tools of MCP servers that a session brings
+	// ToolsSet is added where the agent gets tools: without it, it starts no server. What it sets may also let it believe
+	// files of the project, so a verifier does without.
+	ToolsSet []Variable
+	Proxy    bool // seen to reach its provider only through HTTPS_PROXY if that is set
+	Prestart bool // starting it before it has a task saves at least half of the time until it has a session
 }
 
 // How an agent takes its model.
@@ -87,6 +93,30 @@ func (p Preset) Channels() []acp.ModelChannel {
 		return []acp.ModelChannel{}
 	}
 	return []acp.ModelChannel{p.Channel}
+}
+
+// Asking is how an agent is made to ask us before it acts.
+type Asking struct {
+	Before       string     // what it does, for people: "it writes a file"; empty if it never asks, or nobody knows
+	Not          string     // why it never does
+	Modes        []string   // of a session, best first
+	Set          []Variable // are added
+	Args         []string   // are added to its command
+	ConfinedArgs []string   // the same, where it leaves it to us to confine its commands
+	EndsTurn     bool       // after a rejection it ends its turn
+}
+
+// Words says when an agent asks.
+func (a Asking) Words() string {
+	switch {
+	case a.Not != "":
+		return "never: " + a.Not
+	case a.Before == "":
+		return "not known"
+	case a.EndsTurn:
+		return "before " + a.Before + "; a denial ends its turn"
+	}
+	return "before " + a.Before
 }
 
 // Auth is a method of authenticate and the variable that it reads.

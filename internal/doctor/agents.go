@@ -89,14 +89,14 @@ func (x Agents) check(ctx context.Context, key string, ag agents.Agent, err erro
 }
 
 // Sandbox says how well a run in the project would be confined, why not better, and
-// what that leaves open. mode is the configured one; c the best sandbox there is.
-func (p Project) Sandbox(mode string, c *sandbox.Confiner) Finding {
-	level := c.Work.Level.String()
+// what that leaves open. mode is the configured one; c the best sandbox there is; limits what attempts may use, in words.
+func (p Project) Sandbox(mode string, c *sandbox.Confiner, limits string) Finding {
+	level := strings.Join(human.Parts(c.Work.Level.String(), c.Network(), limits), "; ")
 	switch {
 	case len(c.Planted()) > 0:
 		return New("sandbox", Problem, level+"; an agent changed what it must not:", sandbox.PlantedFix(p.Project), seq.Map(c.Planted(), sandbox.Planted.String)...)
 	case mode == "off":
-		return New("sandbox", OK, "off, as configured, although there is "+level+"; not covered:", "", sandbox.None.Gaps()...)
+		return New("sandbox", OK, "off, as configured, although there is "+level+"; not covered:", "", append(human.Parts(c.Unrestricted()), sandbox.None.Gaps()...)...)
 	case mode == "require" && c.Lacking() != "":
 		return New("sandbox", Problem, level+`, and sandbox.mode is "require": no run starts here; not covered:`,
 			`allow one of them on this machine, or set sandbox.mode to "auto"`, c.Gaps()...)

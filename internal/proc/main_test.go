@@ -50,6 +50,19 @@ func testConfiner(data []byte, cmd *Command) error {
 // busy is the processor time that a busy process takes.
 const busy = 50 * time.Millisecond
 
+// shared is how much memory processes share.
+const shared = 64 << 20
+
+func useShared(fd int) {
+	held, err := unix.Mmap(fd, 0, shared, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	must(err)
+	for i := 0; i < len(held); i += os.Getpagesize() {
+		held[i] = 1
+	}
+	report("sharing")
+	hang()
+}
+
 // play is the test binary being an agent, something an agent left behind, or a
 // ralph. Every process reports its pid on stdout and then holds stdout open, so a
 // reader sees the end of the stream only when all of them are gone.
@@ -71,6 +84,20 @@ func play(role string, args []string) {
 		report(args[0])
 		hang()
 		runtime.KeepAlive(held)
+	case "sharing": // has memory that four others use, too
+		fd, err := unix.MemfdCreate("shared", 0)
+		must(err)
+		must(unix.Ftruncate(fd, shared))
+		for range 4 {
+			cmd := exec.Command("/proc/self/exe", strconv.Itoa(fd))
+			cmd.Env, cmd.Stdout = append(os.Environ(), roleEnv+"=shares"), os.Stdout
+			must(cmd.Start())
+		}
+		useShared(fd)
+	case "shares":
+		fd, err := strconv.Atoi(args[0])
+		must(err)
+		useShared(fd)
 	case "clean": // leaves its session, its parent and its environment
 		cmd := exec.Command("/proc/self/exe", "clean")
 		cmd.Env = []string{roleEnv + "=sleep"}

@@ -115,6 +115,12 @@ func (p *Process) Terminate(grace time.Duration) error {
 	return p.Kill()
 }
 
+// Usage is what processes use at one moment.
+type Usage struct {
+	Memory  int64 // bytes
+	Threads int   // of all of them, which is what limits of a system count
+}
+
 // MarkerEnv is the variable every started process carries; its value is
 // Spec.Owner, a slash and a token of that one process. Sweep looks for it.
 const MarkerEnv = "RALPH_PROC"

@@ -21,7 +21,7 @@ func Split(line string) ([]string, error) {
 		if err != nil {
 			return nil, splitError(line, err)
 		}
-		text, err := literal(word)
+		text, err := Literal(word)
 		if err != nil {
 			return nil, splitError(line, err)
 		}
@@ -42,7 +42,8 @@ func splitError(line string, err error) error {
 	return fmt.Errorf("split command %q: %w", line, err)
 }
 
-func literal(word *syntax.Word) (string, error) {
+// Literal is what a word is to the program that gets it. What a shell would replace is an error.
+func Literal(word *syntax.Word) (string, error) {
 	var b strings.Builder
 	for i, part := range word.Parts {
 		switch p := part.(type) {
@@ -52,6 +53,9 @@ func literal(word *syntax.Word) (string, error) {
 			}
 			b.WriteString(unescape(p.Value, ""))
 		case *syntax.SglQuoted:
+			if p.Dollar && strings.Contains(p.Value, `\`) {
+				return "", expansionError(p)
+			}
 			b.WriteString(p.Value)
 		case *syntax.DblQuoted:
 			for _, inner := range p.Parts {

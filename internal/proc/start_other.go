@@ -104,6 +104,12 @@ func Marked(string, ...Record) (int, error) { return 0, nil }
 // Take records nothing here, as nothing is swept.
 func Take(owner string) (Record, error) { return Record{Owner: owner}, nil }
 
+// Measures says that Measure works here.
+const Measures = false
+
+// Measure is not possible here: nothing says which processes belong together.
+func Measure(string, int64) (Usage, error) { return Usage{}, errors.ErrUnsupported }
+
 // OpenForWriting finds nothing here, as Sweep.
 func OpenForWriting() []string { return nil }
 

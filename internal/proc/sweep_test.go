@@ -100,9 +100,9 @@ func TestLiveness(t *testing.T) {
 
 func TestParseStatWithAnyName(t *testing.T) {
 	t.Parallel()
-	raw := "7 (a) S 9 (b) S 3 3 5 0 -1 4194304 1 0 0 0 0 0 0 0 20 0 1 0 12345 1 1 1\n"
+	raw := "7 (a) S 9 (b) S 3 3 5 0 -1 4194304 1 0 0 0 0 0 0 0 20 0 1 0 12345 1 2 1\n"
 	got, err := parseStat([]byte(raw))
-	if want := (stat{pid: 7, ppid: 3, session: 5, start: 12345, state: 'S'}); err != nil || got != want {
+	if want := (stat{pid: 7, ppid: 3, session: 5, start: 12345, state: 'S', threads: 1, resident: 2 * int64(os.Getpagesize())}); err != nil || got != want {
 		t.Errorf("got %+v, %v, want %+v", got, err, want)
 	}
 	for _, bad := range []string{"", "1", "1 (x)", "1 (x) S 1 2 3", "x (y) S a b c d e f g h i j k l m n o p q r s t u"} {

@@ -14,6 +14,8 @@ type stat struct {
 	pid, ppid, session int
 	start              uint64
 	state              byte
+	threads            int
+	resident           int64 // bytes in memory, those that it shares included
 }
 
 func (s stat) zombie() bool { return s.state == 'Z' || s.state == 'X' }
@@ -26,7 +28,7 @@ func readStat(pid int) (stat, error) {
 	return parseStat(raw)
 }
 
-// parseStat reads "pid (comm) state ppid pgrp session ... start ...". The name
+// parseStat reads "pid (comm) state ppid pgrp session ... threads ... start ... resident". The name
 // may contain anything, parentheses too, so the fields count from the last one.
 func parseStat(raw []byte) (stat, error) {
 	open, end := bytes.IndexByte(raw, '('), bytes.LastIndexByte(raw, ')')
@@ -34,17 +36,21 @@ func parseStat(raw []byte) (stat, error) {
 		return stat{}, fmt.Errorf("unreadable process status %q", raw)
 	}
 	fields := bytes.Fields(raw[end+1:])
-	if len(fields) < 20 {
+	if len(fields) < 22 {
 		return stat{}, fmt.Errorf("short process status %q", raw)
 	}
 	pid, err1 := strconv.Atoi(string(bytes.TrimSpace(raw[:open])))
 	ppid, err2 := strconv.Atoi(string(fields[1]))
 	session, err3 := strconv.Atoi(string(fields[3]))
-	start, err4 := strconv.ParseUint(string(fields[19]), 10, 64)
-	if err := errors.Join(err1, err2, err3, err4); err != nil {
+	threads, err4 := strconv.Atoi(string(fields[17]))
+	start, err5 := strconv.ParseUint(string(fields[19]), 10, 64)
+	pages, err6 := strconv.ParseInt(string(fields[21]), 10, 64)
+	if err := errors.Join(err1, err2, err3, err4, err5, err6); err != nil {
 		return stat{}, fmt.Errorf("unreadable process status: %w", err)
 	}
-	return stat{pid: pid, ppid: ppid, session: session, start: start, state: fields[0][0]}, nil
+	return stat{
+		pid: pid, ppid: ppid, session: session, start: start, state: fields[0][0], threads: threads, resident: pages * int64(os.Getpagesize()),
+	}, nil
 }
 
 type table map[int]stat

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"ralph/internal/human"
+	"ralph/internal/permission"
+	"ralph/internal/proxy"
 )
 
 // Config is everything that can be configured, after all layers are merged.
@@ -32,8 +34,13 @@ type Config struct {
 	Budget    BudgetConfig           `toml:"budget"`
 	Prices    map[string]PriceConfig `toml:"prices"`
 	Drift     DriftConfig            `toml:"drift"`
+	Anomaly   AnomalyConfig          `toml:"anomaly"`
 	MCP       map[string]MCPServer   `toml:"mcp"`
 	Notify    []Notify               `toml:"notify"` // of all files together
+	Hooks     []HookConfig           `toml:"hooks"`  // of all files together
+
+	Permissions PermissionsConfig `toml:"permissions"`
+	Inbox       InboxConfig       `toml:"inbox"`
 }
 
 // AgentConfig chooses the agent: by name, or by command.
@@ -56,6 +63,7 @@ type CustomAgent struct {
 	StartEvery *Duration `toml:"start_every"` // from one start to the next; nil is as ralph knows it
 
 	Prestart *bool `toml:"prestart"` // whether it may be started before it has a task; nil is as ralph knows it
+	Proxy    *bool `toml:"proxy"`    // whether it sends its requests through HTTPS_PROXY; nil is as ralph knows it
 }
 
 // RunConfig is how a run behaves.
@@ -63,6 +71,8 @@ type RunConfig struct {
 	Limit         int      `toml:"limit"`
 	MaxRetries    int      `toml:"max_retries"`
 	MaxAttempts   int      `toml:"max_attempts" least:"1"`
+	MaxSubtasks   int      `toml:"max_subtasks"` // that one attempt may add
+	MaxDepth      int      `toml:"max_depth"`    // of tasks that were added by tasks that were added
 	RetryFailed   int      `toml:"retry_failed"`
 	Breaker       int      `toml:"breaker" least:"1"`
 	ModelStrategy string   `toml:"model_strategy" oneof:"fixed cost-optimized escalate plan-then-execute"`
@@ -134,9 +144,10 @@ type JournalConfig struct {
 	Tokens  int `toml:"tokens"`
 }
 
-// KnowledgeConfig is how much of what the project has learned a prompt may show.
+// KnowledgeConfig is how much of what the project has learned a prompt may show, and whether agents are asked for more.
 type KnowledgeConfig struct {
-	Tokens int `toml:"tokens"`
+	Tokens  int  `toml:"tokens"`
+	Extract bool `toml:"extract"` // after work that took a retry or a repair
 }
 
 // RecoveryConfig is how a run continues after one that crashed.
@@ -158,6 +169,51 @@ type SandboxConfig struct {
 	Mode     string   `toml:"mode" oneof:"auto require off"`
 	Write    []string `toml:"write" env:"paths"`     // what may be written besides
 	DenyRead []string `toml:"deny_read" env:"paths"` // what cannot be read
+
+	Memory    Size `toml:"memory"`    // that an attempt may use; 0 means as much as there is
+	Processes int  `toml:"processes"` // that it may have at once, with their threads
+
+	Network NetworkConfig `toml:"network"`
+}
+
+// NetworkConfig says whose processes have a network.
+type NetworkConfig struct {
+	Agent    string `toml:"agent" oneof:"on off"`
+	Verifier string `toml:"verifier" oneof:"on off"`
+	Gates    string `toml:"gates" oneof:"on off"`
+
+	Hosts []string `toml:"hosts"` // that agents and verifiers may reach; none means all
+}
+
+func (c NetworkConfig) invalid() string {
+	_, err := proxy.Parse(c.Hosts)
+	switch {
+	case err != nil:
+		return err.Error()
+	case len(c.Hosts) > 0 && c.Agent == "off" && c.Verifier == "off":
+		return "nobody would use it: agent and verifier are off"
+	}
+	return ""
+}
+
+// InboxConfig says how long answers are waited for.
+type InboxConfig struct {
+	Wait   Duration `toml:"wait"`   // by an agent, in its turn; then its task is put aside
+	Expire Duration `toml:"expire"` // then the default answer holds; 0 means never
+}
+
+// PermissionsConfig are rules for what agents ask to do. Those of all files count together, so that no project
+// takes away what its user denies.
+type PermissionsConfig struct {
+	Default string   `toml:"default" oneof:"allow ask deny"`
+	Deny    []string `toml:"deny"`
+	Ask     []string `toml:"ask"`
+	Allow   []string `toml:"allow"`
+}
+
+// Lists are the rules as package permission reads them.
+func (c PermissionsConfig) Lists() permission.Lists {
+	return permission.Lists{Default: permission.Answer(c.Default), Deny: c.Deny, Ask: c.Ask, Allow: c.Allow}
 }
 
 // MCPServer is a server of tools that agents are given: a command, or an address.
@@ -224,9 +280,10 @@ func SandboxModes() []string { return []string{"auto", "require", "off"} }
 // Duration is a time.Duration written like "10m" or "2d12h".
 type Duration time.Duration
 
-type durationError struct{ text, why string }
+// valueError is a value that cannot be read, although it is of the right type.
+type valueError struct{ text, why string }
 
-func (e *durationError) Error() string { return strconv.Quote(e.text) + " " + e.why }
+func (e *valueError) Error() string { return strconv.Quote(e.text) + " " + e.why }
 
 // UnmarshalText reads what time.ParseDuration reads, and whole days before it, but
 // nothing negative.
@@ -234,9 +291,9 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	v, err := parseDuration(string(text))
 	switch {
 	case errors.Is(err, strconv.ErrRange):
-		return &durationError{string(text), "is too long"}
+		return &valueError{string(text), "is too long"}
 	case err != nil:
-		return &durationError{string(text), `is not a duration; write it like "90s", "10m" or "2d12h"`}
+		return &valueError{string(text), `is not a duration; write it like "90s", "10m" or "2d12h"`}
 	}
 	*d = Duration(v)
 	return nil
@@ -271,11 +328,50 @@ func (d Duration) Std() time.Duration { return time.Duration(d) }
 // String is how it is written in the file.
 func (d Duration) String() string { return human.Duration(time.Duration(d)) }
 
+// Size is a number of bytes, written like "512MiB" or "1.5GiB".
+type Size int64
+
+func sizeUnits() []string { return []string{"KiB", "MiB", "GiB", "TiB"} }
+
+// UnmarshalText reads a number and its unit. 0 needs none.
+func (s *Size) UnmarshalText(text []byte) error {
+	number, bytes := strings.TrimSpace(string(text)), 0.0
+	for i, unit := range sizeUnits() {
+		if before, ok := strings.CutSuffix(number, unit); ok {
+			number, bytes = strings.TrimSpace(before), float64(int64(1)<<(10*(i+1)))
+			break
+		}
+	}
+	n, err := strconv.ParseFloat(number, 64)
+	switch {
+	case err != nil, n < 0, n != 0 && bytes == 0:
+		return &valueError{string(text), `is not a size; write it like "512MiB" or "4GiB"`}
+	case n*bytes >= math.MaxInt64, math.IsNaN(n):
+		return &valueError{string(text), "is too large"}
+	}
+	*s = Size(n * bytes)
+	return nil
+}
+
+// String is how it is written in the file.
+func (s Size) String() string {
+	if s == 0 {
+		return "0"
+	}
+	units := sizeUnits()
+	for i := len(units); i > 0; i-- {
+		if bytes := Size(1) << (10 * i); s >= bytes && s%(bytes/1024) == 0 {
+			return strconv.FormatFloat(float64(s)/float64(bytes), 'f', -1, 64) + units[i-1]
+		}
+	}
+	return strconv.FormatFloat(float64(s)/1024, 'f', -1, 64) + "KiB"
+}
+
 // Default is the configuration without any file.
 func Default() Config {
 	return Config{
 		Run: RunConfig{
-			MaxRetries: 3, MaxAttempts: 5, Breaker: 3,
+			MaxRetries: 3, MaxAttempts: 5, MaxSubtasks: 20, MaxDepth: 3, Breaker: 3,
 			ModelStrategy: "cost-optimized", IdleTimeout: Duration(10 * time.Minute),
 			Backoff: Duration(5 * time.Second), Wait: "auto", KeepGoing: true, Prestart: true,
 		},
@@ -286,10 +382,14 @@ func Default() Config {
 		},
 		Journal:   JournalConfig{Recent: 5, Matches: 5, Tokens: 3000},
 		Knowledge: KnowledgeConfig{Tokens: 2000},
-		Sandbox:   SandboxConfig{Mode: "auto", Write: []string{}, DenyRead: []string{"~/.ssh"}},
+		Sandbox:   SandboxConfig{Mode: "auto", Write: []string{}, DenyRead: []string{"~/.ssh"}, Network: NetworkConfig{Agent: "on", Verifier: "on", Gates: "on", Hosts: []string{}}},
 		Recovery:  RecoveryConfig{ResumeSession: true, MaxAge: Duration(24 * time.Hour), MaxInterruptions: 20, OnDirty: "keep"},
 		GC:        GCConfig{Auto: true, OlderThan: Duration(90 * 24 * time.Hour)},
 		Drift:     defaultDrift(),
+		Anomaly:   defaultAnomaly(),
+
+		Permissions: PermissionsConfig{Default: string(permission.Allow)},
+		Inbox:       InboxConfig{Wait: Duration(5 * time.Minute), Expire: Duration(72 * time.Hour)},
 	}
 }
 
@@ -333,6 +433,17 @@ func (c Config) invalid() (key, why string) {
 	for i, n := range c.Notify {
 		if why := n.invalid(); why != "" {
 			return fmt.Sprintf("notify.%d", i+1), why
+		}
+	}
+	if why := c.Sandbox.Network.invalid(); why != "" {
+		return "sandbox.network.hosts", why
+	}
+	if key, why := c.Permissions.Lists().Invalid(); key != "" {
+		return "permissions." + key, why
+	}
+	for i, h := range c.Hooks {
+		if why := cmp.Or(h.Hook().Invalid(), field{at: &h.Timeout}.invalid()); why != "" {
+			return fmt.Sprintf("hooks.%d", i+1), why
 		}
 	}
 	var focuses []string

@@ -66,8 +66,10 @@ func (l *Loaded) addFile(path string) error {
 	if bytes.HasPrefix(data, []byte{0xff, 0xfe}) || bytes.HasPrefix(data, []byte{0xfe, 0xff}) {
 		return fmt.Errorf("%w: %s:1: it is UTF-16; save it as UTF-8", ErrConfig, path)
 	}
-	before, reviewers := l.Notify, l.Verify.Reviewers
-	l.Notify, l.Verify.Reviewers = nil, nil
+	notify, hooks, reviewers := l.Notify, l.Hooks, l.Verify.Reviewers
+	l.Notify, l.Hooks, l.Verify.Reviewers = nil, nil, nil
+	rules := l.Permissions
+	l.Permissions = PermissionsConfig{Default: rules.Default}
 	dec := toml.NewDecoder(bytes.NewReader(data)).DisallowUnknownFields()
 	if err := dec.Decode(&l.Config); err != nil {
 		return explain(path, data, err)
@@ -75,10 +77,10 @@ func (l *Loaded) addFile(path string) error {
 	if key, why := l.invalid(); key != "" {
 		return fmt.Errorf("%w: %s:%d: %s: %s", ErrConfig, path, lineOf(data, key), key, why)
 	}
-	for i := range l.Notify {
-		l.origins[fmt.Sprintf("notify.%d", len(before)+i+1)] = path
-	}
-	l.Notify = slices.Concat(before, l.Notify)
+	l.Notify = addAll(l, "notify", path, notify, l.Notify)
+	l.Hooks = addAll(l, "hooks", path, hooks, l.Hooks)
+	now := &l.Permissions
+	now.Deny, now.Ask, now.Allow = slices.Concat(rules.Deny, now.Deny), slices.Concat(rules.Ask, now.Ask), slices.Concat(rules.Allow, now.Allow)
 	if l.Verify.Reviewers == nil {
 		l.Verify.Reviewers = reviewers
 	}
@@ -88,12 +90,24 @@ func (l *Loaded) addFile(path string) error {
 	}
 	flat := leaves("", given)
 	for key := range flat {
+		if before := l.origins[key]; before != "" && strings.HasPrefix(key, "permissions.") && key != "permissions.default" {
+			l.origins[key] = before + ", " + path
+			continue
+		}
 		l.origins[key] = path
 	}
 	_, use := flat["agent.use"]
 	_, command := flat["agent.command"]
 	l.oneAgent(use && !command, command && !use)
 	return nil
+}
+
+// addAll adds the tables of a file to those of the files before.
+func addAll[T any](l *Loaded, key, path string, before, more []T) []T {
+	for i := range more {
+		l.origins[fmt.Sprintf("%s.%d", key, len(before)+i+1)] = path
+	}
+	return slices.Concat(before, more)
 }
 
 // oneAgent lets a layer that names the agent in one way undo the other way of the
@@ -191,7 +205,7 @@ func (e *UnknownKeyError) Unwrap() error { return ErrConfig }
 func explain(path string, data []byte, err error) error {
 	var unknown *toml.StrictMissingError
 	var wrong *toml.DecodeError
-	var duration *durationError
+	var value *valueError
 	switch {
 	case errors.As(err, &unknown) && len(unknown.Errors) > 0:
 		first := unknown.Errors[0]
@@ -200,8 +214,8 @@ func explain(path string, data []byte, err error) error {
 	case errors.As(err, &wrong):
 		row, _ := wrong.Position()
 		return fmt.Errorf("%w: %s:%d: %s", ErrConfig, path, row, mistyped(wrong))
-	case errors.As(err, &duration): // of a value without quotes, whose place the library does not report
-		return fmt.Errorf("%w: %s:%d: %w", ErrConfig, path, lineOfValue(data, duration.text), err)
+	case errors.As(err, &value): // of a value without quotes, whose place the library does not report
+		return fmt.Errorf("%w: %s:%d: %w", ErrConfig, path, lineOfValue(data, value.text), err)
 	default:
 		return fmt.Errorf("%w: %s: %w", ErrConfig, path, err)
 	}
@@ -230,6 +244,7 @@ func mistyped(err *toml.DecodeError) string {
 	wanted, ok := map[string]string{
 		"string": "a text in quotes", "bool": "true or false", "int": "a whole number", "int64": "a whole number",
 		"float64": "a number", "[]string": `a list of texts, like ["a", "b"]`, "project.Duration": `a duration, like "90s" or "2d12h"`,
+		"project.Size": `a size, like "512MiB" or "4GiB"`,
 	}[m[2]]
 	if !ok {
 		wanted = "a table of its own"

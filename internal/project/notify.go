@@ -7,11 +7,26 @@ import (
 	"strings"
 
 	"ralph/event"
+	"ralph/internal/hooks"
 )
 
 // TelemetryConfig is what is written for machines that watch.
 type TelemetryConfig struct {
 	Prometheus string `toml:"prometheus"`
+}
+
+// HookConfig is a command that a run calls at one of its points.
+type HookConfig struct {
+	On      string   `toml:"on"`
+	Match   string   `toml:"match"` // KIND:PATTERN, for tool calls
+	Run     string   `toml:"run"`
+	Timeout Duration `toml:"timeout"`
+	Must    bool     `toml:"must"`
+}
+
+// Hook is the hook as package hooks runs it.
+func (c HookConfig) Hook() hooks.Hook {
+	return hooks.Hook{On: hooks.Point(c.On), Match: c.Match, Run: c.Run, Timeout: c.Timeout.Std(), Must: c.Must}
 }
 
 // Notify is a target of notifications, by one or more channels.

@@ -119,6 +119,9 @@ func (p Project) State() string { return filepath.Join(p.Root, ".ralph") }
 // DB is the path of the database.
 func (p Project) DB() string { return filepath.Join(p.State(), "progress.db") }
 
+// Permissions is the path of the answers that people want remembered.
+func (p Project) Permissions() string { return filepath.Join(p.State(), "permissions.toml") }
+
 // Runs is the folder in which each run has one for its files.
 func (p Project) Runs() string { return filepath.Join(p.State(), "runs") }
 

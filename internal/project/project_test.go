@@ -225,7 +225,8 @@ func TestCommentedDefaultsAreTheDefaults(t *testing.T) {
 		}
 		if rest, ok := strings.CutPrefix(l, "# "); ok && strings.Contains(rest, " = ") && !strings.Contains(rest, `"my-`) &&
 			!strings.HasPrefix(rest, "env") && !strings.HasPrefix(rest, "models") && !strings.HasPrefix(rest, "commands") &&
-			!strings.HasPrefix(rest, "fallback") && !strings.HasPrefix(rest, "rotate") && !strings.HasPrefix(rest, "gpu") && !strings.HasPrefix(rest, `"`) {
+			!strings.HasPrefix(rest, "fallback") && !strings.HasPrefix(rest, "rotate") && !strings.HasPrefix(rest, "gpu") && !strings.HasPrefix(rest, "deny =") &&
+			!strings.HasPrefix(rest, "ask =") && !strings.HasPrefix(rest, "allow =") && !strings.HasPrefix(rest, `"`) {
 			l = rest
 		}
 		lines = append(lines, l)
@@ -297,4 +298,66 @@ func TestNotificationsAddUpAndTheirAddressesStayHidden(t *testing.T) {
 	bad := write(t, filepath.Join(dir, "bad.toml"), "\n[[notify]]\n")
 	_, err = Load(user, bad, environ(nil))
 	check.That(t, err != nil && strings.Contains(err.Error(), "bad.toml:2: notify.1: "), "got %v, want the line of the file that is wrong", err)
+}
+
+func TestHooksOfAllFilesCount(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	user := write(t, filepath.Join(dir, "user.toml"), "[[hooks]]\non = 'task.done'\nrun = 'true'\n")
+	proj := write(t, filepath.Join(dir, "project.toml"), "[[hooks]]\non = 'run.before'\nrun = './check.sh'\ntimeout = '5s'\nmust = true\n")
+	l, err := Load(user, proj, environ(nil))
+	check.OK(t, err)
+	check.Equal(t, "hooks", []HookConfig{{On: "task.done", Run: "true"}, {On: "run.before", Run: "./check.sh", Timeout: Duration(5 * time.Second), Must: true}}, l.Hooks)
+	check.Equal(t, "origin", user, l.Origin("hooks.1"))
+	check.Equal(t, "origin", proj, l.Origin("hooks.2"))
+	for text, want := range map[string]string{
+		"[[hooks]]\non = 'task.done'\nrun = 'x'\n[[hooks]]\non = 'task.over'\nrun = 'x'\n": `bad.toml:4: hooks.2: on: "task.over" is not one of run.before`,
+		"[[hooks]]\non = 'task.done'\nrun = 'x'\ntimeout = 30\n":                           "bad.toml:1: hooks.1: 30 has no unit",
+		"[[hooks]]\non = 'task.done'\nrun = 'x'\nenv = 'y'\n":                              "bad.toml:4: unknown key hooks.env",
+	} {
+		_, err := Load("", write(t, filepath.Join(dir, "bad.toml"), text), environ(nil))
+		check.Err(t, "load", want, err)
+	}
+}
+
+// Rules of all files count, and those that cannot be used are named with their file and key.
+func TestPermissionsOfAllFilesCount(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	user := write(t, filepath.Join(dir, "user.toml"), "[permissions]\ndefault = 'ask'\ndeny = ['execute:git push*']\n")
+	proj := write(t, filepath.Join(dir, "project.toml"), "[permissions]\ndeny = ['write:**/.env*']\nallow = ['read:**']\n")
+	l, err := Load(user, proj, environ(map[string]string{"RALPH_PERMISSIONS_DEFAULT": "deny"}))
+	check.OK(t, err)
+	check.Equal(t, "rules", PermissionsConfig{Default: "deny", Deny: []string{"execute:git push*", "write:**/.env*"}, Allow: []string{"read:**"}}, l.Permissions)
+	check.Equal(t, "origin", user+", "+proj, l.Origin("permissions.deny"))
+	check.Equal(t, "origin", proj, l.Origin("permissions.allow"))
+	for text, want := range map[string]string{
+		"[permissions]\ndefault = 'yes'":             `bad.toml:2: permissions.default: "yes" is not one of allow, ask, deny`,
+		"[permissions]\n\ndeny = []":                 "bad.toml:3: permissions.deny: it is empty",
+		"[permissions]\nask = ['read:**', '*']":      `bad.toml:2: permissions.ask: "*" matches every call`,
+		"[permissions]\nallow = ['run:make']":        `bad.toml:2: permissions.allow: "run:make": "run" is not one of read`,
+		"[permissions]\nallow = 'read:**'":           "bad.toml:2: permissions.allow: it is a list of texts",
+		"[permissions]\nallow = [7]":                 "bad.toml:2: ",
+		"[permissions]\nnever = ['execute:x']":       "bad.toml:2: unknown key permissions.never",
+		"[permissions]\ndeny = ['write:[a']":         "bad.toml:2: permissions.deny: \"write:[a\": a bracket",
+		"[permissions]\n# no rule\nask = ['write:']": "bad.toml:3: permissions.ask: \"write:\" has no pattern",
+	} {
+		_, err := Load("", write(t, filepath.Join(dir, "bad.toml"), text), environ(nil))
+		check.Err(t, "load", want, err)
+	}
+}
+
+func TestSizesAreReadAsTheyAreWritten(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]Size{"0": 0, "512MiB": 512 << 20, "1.5GiB": 3 << 29, "4 GiB": 4 << 30, "2TiB": 2 << 40, "1KiB": 1 << 10} {
+		var got Size
+		check.OK(t, got.UnmarshalText([]byte(text)))
+		check.Equal(t, text, want, got)
+		var again Size
+		check.OK(t, again.UnmarshalText([]byte(got.String())))
+		check.Equal(t, got.String(), got, again)
+	}
+	for _, bad := range []string{"", "4", "-1GiB", "4GB", "GiB", "4gib", "1e30TiB", "NaNGiB", "infGiB"} {
+		check.That(t, new(Size).UnmarshalText([]byte(bad)) != nil, "%q was read", bad)
+	}
 }

@@ -45,6 +45,9 @@ func (l Loaded) Settings() []Setting {
 	for i, n := range c.Notify {
 		list = append(list, Setting{Key: fmt.Sprintf("notify.%d", i+1), Value: n.String()})
 	}
+	for i, h := range c.Hooks {
+		list = append(list, Setting{Key: fmt.Sprintf("hooks.%d", i+1), Value: h.Hook().String()})
+	}
 	for i := range list {
 		list[i].Origin = l.Origin(list[i].Key)
 	}
@@ -68,7 +71,7 @@ func fieldsOf(prefix string, table reflect.Value) (list []field) {
 		tag, v := table.Type().Field(i).Tag, table.Field(i)
 		key := prefix + tag.Get("toml")
 		switch at := v.Addr().Interface().(type) {
-		case *string, *int, *int64, *float64, *bool, *Duration, *[]string:
+		case *string, *int, *int64, *float64, *bool, *Duration, *Size, *[]string:
 			list = append(list, field{key, at, tag})
 		default:
 			if v.Kind() == reflect.Struct { // the keys of maps are names that users chose
@@ -82,6 +85,8 @@ func fieldsOf(prefix string, table reflect.Value) (list []field) {
 func (f field) shown() any {
 	switch at := f.at.(type) {
 	case *Duration:
+		return at.String()
+	case *Size:
 		return at.String()
 	case *[]string:
 		return append([]string{}, *at...)
@@ -102,6 +107,8 @@ func (f field) set(text string) (err error) {
 	case *[]string:
 		*at = filepath.SplitList(text)
 	case *Duration:
+		return at.UnmarshalText([]byte(text))
+	case *Size:
 		return at.UnmarshalText([]byte(text))
 	case *bool:
 		if *at, err = strconv.ParseBool(text); err != nil {

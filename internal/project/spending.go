@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"ralph/internal/anomaly"
 	"ralph/internal/drift"
 )
 
@@ -45,6 +46,19 @@ type DriftConfig struct {
 	Repeats      int      `toml:"repeats"`
 	Unchanged    int      `toml:"unchanged"`
 	NoProgress   Duration `toml:"no_progress"`
+}
+
+// AnomalyConfig says what an agent does that one at work does not do.
+type AnomalyConfig struct {
+	WritesPerMinute    int  `toml:"writes_per_minute"`    // 0 means any number
+	DeletionsPerMinute int  `toml:"deletions_per_minute"` // 0 means any number
+	Destructive        bool `toml:"destructive"`          // commands that look like it
+	Ask                bool `toml:"ask"`                  // a person, too
+}
+
+func defaultAnomaly() AnomalyConfig {
+	d := anomaly.Default()
+	return AnomalyConfig{WritesPerMinute: d.WritesPerMinute, DeletionsPerMinute: d.DeletionsPerMinute, Destructive: d.Destructive}
 }
 
 // PriceConfig is what a model costs, in US dollars per million tokens.

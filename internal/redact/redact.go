@@ -49,6 +49,18 @@ func (r *Redactor) Add(values ...string) {
 	r.set.Store(newPatterns(slices.Compact(known)))
 }
 
+// Remove takes back a value that was added and is no secret any more.
+func (r *Redactor) Remove(value string) {
+	if r == nil {
+		return
+	}
+	r.adding.Lock()
+	defer r.adding.Unlock()
+	gone := forms(strings.TrimSpace(value))
+	known := slices.DeleteFunc(slices.Clone(r.known().all), func(form string) bool { return slices.Contains(gone, form) })
+	r.set.Store(newPatterns(known))
+}
+
 // AddEnviron makes the values of those variables secret whose names look like it.
 func (r *Redactor) AddEnviron(environ []string) {
 	var values []string

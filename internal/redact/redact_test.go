@@ -53,6 +53,16 @@ func TestTextHidesSecrets(t *testing.T) {
 	}
 }
 
+func TestAValueThatIsNoSecretAnyMore(t *testing.T) {
+	t.Parallel()
+	r := redact.New("stays&secret", "goes&public")
+	r.Remove("goes&public")
+	text := "stays&secret goes&public stays&amp;secret goes&amp;public"
+	if got, want := r.Text(text), "[redacted] goes&public [redacted] goes&amp;public"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestNilRedactorChangesNothing(t *testing.T) {
 	t.Parallel()
 	var r *redact.Redactor

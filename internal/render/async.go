@@ -118,7 +118,7 @@ func newQueue(size int) *queue {
 // utterance says that an event may be left out: an agent can make as many of
 // these as it likes.
 func utterance(e event.Event) bool {
-	return slices.Contains([]event.Type{
+	return (e.Call == nil || e.Call.Allowed) && slices.Contains([]event.Type{
 		event.AgentText, event.AgentThought, event.AgentTool, event.AgentPlan, event.AgentUsage, event.AgentAsked,
 	}, e.Type)
 }

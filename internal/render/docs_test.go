@@ -77,7 +77,7 @@ func TestEveryFieldIsDocumented(t *testing.T) {
 		want[e.Type] = slices.Compact(want[e.Type])
 	}
 	check.Equal(t, "fields of the sample run (-) and of the table (+)", want, documentedFields(t))
-	for _, of := range []any{event.Event{}, event.Tool{}, event.Gate{}, event.Usage{}, event.Counts{}, event.Setup{}, event.RecoveryCounts{}, event.Merge{}, event.Work{}, event.Finding{}} {
+	for _, of := range []any{event.Event{}, event.Tool{}, event.Gate{}, event.Usage{}, event.Counts{}, event.Setup{}, event.RecoveryCounts{}, event.Merge{}, event.Work{}, event.Finding{}, event.Call{}} {
 		for _, f := range reflect.VisibleFields(reflect.TypeOf(of)) {
 			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 			check.That(t, strings.Contains(doc, "\n| `"+name+"` |"), "field %s of %T is not in docs/events.md", name, of)

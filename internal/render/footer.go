@@ -97,7 +97,11 @@ func (c *Console) failed() []string {
 }
 
 func (c *Console) advice(e event.Event) []string {
-	steps := append(Looks(e.Work), Next(e.Run, e.RunOutcome(), c.failures, c.countFailed() > len(c.failures))...)
+	asks := 0
+	if e.Counts != nil {
+		asks = e.Counts.Asks
+	}
+	steps := append(Looks(e.Work), Next(e.Run, e.RunOutcome(), asks, c.failures, c.countFailed() > len(c.failures))...)
 	if len(steps) == 0 {
 		return nil
 	}

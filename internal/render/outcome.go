@@ -198,9 +198,18 @@ func Continue(run string) string {
 	return "ralph run --continue " + run
 }
 
-// Next chooses the commands to type after a run, by how it ended and by what failed. More
-// tasks may have failed than are listed.
-func Next(run string, o event.RunOutcome, list []Failed, more bool) []Step {
+// Next chooses the commands to type after a run, by how it ended, by how many tasks wait for an answer and by what failed.
+// More tasks may have failed than are listed.
+func Next(run string, o event.RunOutcome, asks int, list []Failed, more bool) []Step {
+	steps := next(run, o, list, more)
+	if asks == 0 {
+		return steps
+	}
+	why := "answer what agents ask: " + human.Count(asks, "task") + " " + map[bool]string{true: "waits", false: "wait"}[asks == 1] + " for it"
+	return slices.Concat([]Step{{"ralph inbox", why}}, steps)
+}
+
+func next(run string, o event.RunOutcome, list []Failed, more bool) []Step {
 	again := Step{Continue(run), "continue with the same flags and counters"}
 	status := Step{"ralph status", "what is done, what is next, what waits and why"}
 	doctor := Step{"ralph doctor", "check the project and its agents"}

@@ -61,6 +61,9 @@ func sampleRun() []event.Event {
 	s.run(event.Event{Type: event.RecoveryDone, Recovery: &sum, Reason: sum.String()})
 	s.task = event.Event{Iteration: 1, Task: "t-1f0c9a3e", Attempt: "a-5b1d0e77"}
 	firstIteration(s)
+	s.in(event.Event{Type: event.LocksChanged, Title: "Write the parser", Locks: []string{"port:8080"}, Outcome: event.LocksTaken})
+	s.run(event.Event{Type: event.TaskAdded, Task: "t-4d6f80a2", Attempt: "a-5b1d0e77", Title: "Document the parser"})
+	s.in(event.Event{Type: event.Learned, Text: "The parser keeps comments"})
 	s.task = event.Event{Iteration: 2, Task: "t-2b4d6f80", Attempt: "a-60c2d1f9"}
 	secondIteration(s)
 	until := s.at.Add(5 * time.Minute)
@@ -97,7 +100,7 @@ func sampleRun() []event.Event {
 func firstIteration(s *script) {
 	s.run(event.Event{Type: event.SlotSetup, Text: "slot 1"})
 	s.in(event.Event{
-		Type: event.TaskClaimed, Title: "Write the parser", Agent: "claude", Model: "sonnet", Reason: "the first try is cheap",
+		Type: event.TaskClaimed, Title: "Write the parser", Agent: "claude", Model: "sonnet", Reason: "the first try is cheap", Locks: []string{"db:test"},
 		Counts: &event.Counts{Remaining: 3, Total: 3},
 	})
 	s.in(event.Event{Type: event.AgentStarted, Agent: "claude", Model: "claude-sonnet-4-5"})
@@ -112,7 +115,18 @@ func firstIteration(s *script) {
 	s.in(event.Event{Type: event.AgentTool, Tool: &event.Tool{ID: "call-1", Title: "Read spec.md", Kind: "read", Status: "pending", New: true}})
 	s.in(event.Event{Type: event.AgentTool, Tool: &event.Tool{ID: "call-1", Status: "completed"}})
 	s.in(event.Event{Type: event.AgentPlan, Plan: []string{"completed: write the tests", "pending: write the parser"}})
-	s.in(event.Event{Type: event.AgentAsked, Text: "go test ./parser", Outcome: "allow_once"})
+	s.in(event.Event{
+		Type: event.AgentAsked, Agent: "claude", Text: "Push it", Outcome: "reject_once", Reason: `"git push" matches the rule deny execute:git push*`,
+		Call: &event.Call{Kind: "execute", Text: "make && git push", Rule: "deny execute:git push*", By: "rules"},
+	})
+	s.in(event.Event{
+		Type: event.Asked, Title: "Parser", Text: "Are tabs allowed?", Command: "ralph inbox answer q-3f2a1bc0",
+		Question: &event.Question{ID: "q-3f2a1bc0", Kind: "question", Options: []string{"yes", "no"}, Parks: true},
+	})
+	s.in(event.Event{
+		Type: event.Answered, Title: "Parser", Text: "no", Outcome: "answered",
+		Question: &event.Question{ID: "q-3f2a1bc0", Kind: "question", Options: []string{"yes", "no"}, Parks: true},
+	})
 	s.in(event.Event{Type: event.AgentTool, Tool: &event.Tool{ID: "call-2", Title: "go test ./parser", Kind: "execute", Status: "in_progress", New: true}})
 	s.in(event.Event{Type: event.AgentTool, Tool: &event.Tool{
 		ID: "call-2", Status: "failed",
@@ -145,7 +159,7 @@ func firstIteration(s *script) {
 	s.in(event.Event{Type: event.MergeLanded, Title: "Write the parser", Merge: &queued})
 	s.in(event.Event{
 		Type: event.AttemptEnded, Title: "Write the parser", Agent: "claude", Model: "claude-sonnet-4-5",
-		Outcome: "done", Status: "done", Duration: 80_250, Files: []string{"parser.go", "parser_test.go"},
+		Outcome: "done", Status: "done", Duration: 80_250, Files: []string{"parser.go", "parser_test.go"}, Locks: []string{"db:test"},
 		Usage: &event.Usage{TokensIn: 41_000, TokensCached: 36_000, TokensOut: 1_204, CostUSD: usd(0.21)},
 	})
 }
@@ -158,6 +172,7 @@ func secondIteration(s *script) {
 	s.in(event.Event{Type: event.Prompted})
 	s.in(event.Event{Type: event.AgentText, Text: "Let me think about that."})
 	s.in(event.Event{Type: event.Prompted, Reason: "it ended without saying how the task stands"})
+	s.in(event.Event{Type: event.Anomaly, Outcome: "destructive", Reason: "a command that looks destructive: git push --force"})
 	s.in(event.Event{Type: event.Drifted, Outcome: "nudge", Reason: "\"go test ./...\" was called 6 times with the same result"})
 	s.in(event.Event{Type: event.Prompted, Reason: "drift: \"go test ./...\" was called 6 times with the same result"})
 	s.in(event.Event{Type: event.Drifted, Outcome: "stronger", Reason: "the last 10 tool calls failed"})

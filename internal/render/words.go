@@ -48,7 +48,19 @@ func (c *Console) describe(e event.Event, a *attempt) []said {
 	case event.AgentUsage:
 		return one(said{text: "used " + or(strings.Join(Used(e.Usage), ", "), "nothing that is known"), detail: true})
 	case event.AgentAsked:
+		if e.Call != nil && !e.Call.Allowed {
+			return one(said{sign: "⊘", text: with("denied: "+Line(e.Call.Text)+inBrackets(Line(e.Call.Kind)), e.Reason)})
+		}
 		return one(said{text: asked(e), detail: true})
+	case event.Asked:
+		first, _ := First(e.Text) // a question may be long: the inbox has all of it
+		text := with("asks", term.Cut(first, 300))
+		if e.Question != nil && len(e.Question.Options) > 0 {
+			text += inBrackets(seq.Map(e.Question.Options, Line[string])...)
+		}
+		return one(said{sign: "?", text: text, aside: human.Lead("; answer it: ", Line(e.Command))})
+	case event.Answered:
+		return one(said{sign: "?", text: with("is answered", or(e.Text, e.Reason))})
 	case event.Prompted:
 		if a.prompts++; a.prompts == 1 {
 			return one(said{text: with("prompted", or(e.Reason, e.Text)), detail: true})
@@ -62,6 +74,14 @@ func (c *Console) describe(e event.Event, a *attempt) []said {
 		return one(said{sign: tone.Sign(), tone: tone, text: text})
 	case event.Drifted:
 		return one(said{sign: "!", text: drifted(e)})
+	case event.TaskAdded:
+		return one(said{text: with("added by an agent", e.Title), detail: true})
+	case event.LocksChanged:
+		return one(said{text: with("locks "+Line(e.Outcome), strings.Join(e.Locks, ", ")), detail: true})
+	case event.Learned:
+		return one(said{text: with("learned", e.Text), detail: true})
+	case event.Anomaly:
+		return one(said{sign: "!", text: with("unusual", e.Reason)})
 	case event.SlotSetup:
 		return one(said{text: with("setting up", e.Text)})
 	case event.TargetMoved:

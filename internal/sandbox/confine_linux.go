@@ -23,7 +23,7 @@ type order struct {
 func (l layout) encode() (data []byte, err error) {
 	o := order{layout: l}
 	if l.Level == Namespaces {
-		if o.Namespaces, err = namespaces(); err != nil {
+		if o.Namespaces, err = namespaces(l.Offline); err != nil {
 			return nil, err
 		}
 	}
@@ -63,6 +63,16 @@ func Confine(data []byte, cmd *proc.Command) error {
 			cmd.Env = setVariable(cmd.Env, name, o.Temp)
 		}
 	}
+	if o.Proxy != "" && !o.ProbeOnly {
+		variables, err := leadOut(o.Proxy)
+		if err != nil {
+			return fmt.Errorf("lead to the proxy: %w", err)
+		}
+		for _, entry := range variables {
+			name, value, _ := strings.Cut(entry, "=")
+			cmd.Env = setVariable(cmd.Env, name, value)
+		}
+	}
 	if err := dropCapabilities(); err != nil {
 		return fmt.Errorf("drop capabilities: %w", err)
 	}
@@ -77,9 +87,13 @@ func setVariable(env []string, name, value string) []string {
 	return append(env, name+"="+value)
 }
 
-// namespaces asks for a helper with all it needs to arrange its mounts.
-func namespaces() (*proc.Namespaces, error) {
+// namespaces asks for a helper with all it needs to arrange its mounts, and its network if that is its own.
+func namespaces(offline bool) (*proc.Namespaces, error) {
 	ns := &proc.Namespaces{Flags: unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC, Caps: setupCaps()}
+	if offline {
+		ns.Flags |= unix.CLONE_NEWNET
+		ns.Caps = append(ns.Caps, unix.CAP_NET_ADMIN)
+	}
 	if hasCaps(unix.CAP_SETUID, unix.CAP_SETGID, unix.CAP_SETFCAP) {
 		// Files keep all their owners; one id alone would turn the others into nobody.
 		var err1, err2 error

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"ralph/internal/git"
+	"ralph/internal/human"
 	"ralph/internal/proc"
 	"ralph/internal/project"
 )
@@ -28,6 +29,7 @@ type Options struct {
 	Project     project.Project
 	Write       []string // [sandbox] write
 	DenyRead    []string // [sandbox] deny_read
+	Network     project.NetworkConfig
 	Environ     []string
 	Most        Level  // the best level that may be used
 	UserConfig  string // the user's own configuration file
@@ -68,9 +70,7 @@ func New(opts Options) (c *Confiner, err error) {
 	}
 	parent := tempParent(opts.Project.Root)
 	if !opts.KeepDead {
-		for _, dir := range uselessIn(parent) {
-			_ = RemoveAll(dir)
-		}
+		ClearTemps(parent)
 	}
 	// Agents and gates need one without a sandbox, too.
 	if c.temp, err = MakeTemp(parent); err != nil {
@@ -102,6 +102,7 @@ func (c *Confiner) open() (err error) {
 	}
 	process := Process{Env: c.opts.Environ}
 	work, _ := c.profile(Work, c.opts.Most, temp, process)
+	work.Offline = len(c.offlines())+len(c.opts.Network.Hosts) > 0 // whoever it is
 	if c.Work, err = DetectFor(work); err == nil {
 		verification, _ := c.profile(Verify, c.Work.Level, temp, process)
 		c.Verification, err = DetectFor(verification)
@@ -138,6 +139,8 @@ func (c *Confiner) Lacking() string {
 	switch {
 	case c.Work.Level == None:
 		return "there is none: " + strings.Join(c.Work.Reasons, "; ")
+	case c.unenforced() != "":
+		return c.unenforced()
 	case c.Verification.Level < c.Work.Level:
 		return fmt.Sprintf("verifiers would get %s where agents get %s: %s", c.Verification.Level, c.Work.Level, strings.Join(c.Verification.Reasons, "; "))
 	}
@@ -157,6 +160,7 @@ func (c *Confiner) Gaps() []string {
 		open = append(open, "verification is confined less well, by "+c.Verification.Level.String())
 		add(c.Verification.Reasons)
 	}
+	open = append(open, human.Parts(c.unenforced())...)
 	return append(open, c.Work.Level.Gaps()...)
 }
 
@@ -214,7 +218,7 @@ func (c *Confiner) InSlots() string { return c.describe("their slot", "") }
 
 func (c *Confiner) describe(where, besides string) string {
 	if c.opts.Mode == "off" {
-		return "off: agents and gates run with your rights"
+		return "off: " + strings.Join(human.Parts("agents and gates run with your rights", c.unenforced()), "; ")
 	}
 	text := c.Work.Level.String() + map[Level]string{
 		None:       ": agents and gates run with your rights",
@@ -227,7 +231,7 @@ func (c *Confiner) describe(where, besides string) string {
 	if c.Verification.Level < c.Work.Level {
 		text += fmt.Sprintf("; verification: %s (%s)", c.Verification.Level, strings.Join(c.Verification.Reasons, "; "))
 	}
-	return text
+	return strings.Join(human.Parts(text, c.Network()), "; ")
 }
 
 // Client says what is never written on behalf of an agent, and what is not read.
@@ -310,7 +314,7 @@ func (c *Confiner) Outline(p Process, verifies bool) string {
 		mode, level = Verify, c.Verification.Level
 	}
 	profile, variables := c.profile(mode, level, c.temp, p)
-	return fmt.Sprintf("%q %q", profile, variables)
+	return fmt.Sprintf("%#v %q", profile, variables)
 }
 
 func (c *Confiner) prepare(mode Mode, level Level, process Process) (*Confinement, error) {

@@ -22,6 +22,8 @@ type Process struct {
 	Write   []string // more that it may write if it exists
 	Unknown bool     // nobody described the agent: it may also write the folder it lies in, see ownFolder
 	Edits   Edits
+	Proxy   string // a socket that is its only way to the network, see Confiner.Hosts
+	Online  bool   // it has the network, whatever [sandbox.network] says of gates
 }
 
 // profile is what a process of this project may do, and the variables that it needs for
@@ -34,6 +36,11 @@ func (c *Confiner) profile(mode Mode, level Level, temp string, process Process)
 		Protect: c.protection.ReadOnly(mode),
 		Hide:    c.hide,
 		Edits:   process.Edits,
+		Offline: level == Namespaces && (c.offline(mode, process) || process.Proxy != ""),
+		Proxy:   process.Proxy,
+	}
+	if process.Proxy != "" {
+		p.Write = append(p.Write, process.Proxy)
 	}
 	p.Read, p.Programs = c.readable(process.Env, process.Argv)
 	if process.Unknown {

@@ -74,7 +74,7 @@ func writeRule(path string) landlock.Rule {
 	if isDir(path) {
 		return landlock.RWDirs(path).WithRefer().WithResolveUnix().IgnoreIfMissing()
 	}
-	return landlock.RWFiles(path).WithIoctlDev().IgnoreIfMissing()
+	return landlock.RWFiles(path).WithIoctlDev().WithResolveUnix().IgnoreIfMissing()
 }
 
 // visible is what together makes up all below dir except what is hidden: dir

@@ -25,12 +25,12 @@ func (l Level) Gaps() []string {
 	switch l {
 	case Namespaces:
 		return []string{
-			"the network is not restricted: services that listen on it, also on this machine, can be reached",
+			"services that listen on the network, also on this machine, can be reached by whoever has it: see [sandbox.network]",
 			"what is not hidden can be read",
 			"the agent's own state folders, build caches at work and [sandbox] write folders are really written",
 			"hooks and configuration of repositories inside the project can be written if git ignores them or they are new; if they are moved away and recreated, that is found afterwards",
 			"sockets in the file system outside /run and /tmp can be connected to",
-			"cpu, memory and disk space are not limited",
+			"cpu and disk space are not limited",
 		}
 	case Landlock:
 		return []string{

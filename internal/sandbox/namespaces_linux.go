@@ -22,6 +22,11 @@ func (o order) enterNamespaces() error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("make mounts private: %w", err)
 	}
+	if o.Offline {
+		if err := raiseLoopback(); err != nil {
+			return fmt.Errorf("start the loopback interface: %w", err)
+		}
+	}
 	layers, err := o.prepare()
 	if err != nil {
 		return err
@@ -54,6 +59,21 @@ func (o order) enterNamespaces() error {
 	}
 	_, _ = unix.KeyctlJoinSessionKeyring("") // not ours; kernels without keys have none to lose
 	return scope()
+}
+
+// raiseLoopback lets the processes of a new network reach each other; nobody else is there.
+func raiseLoopback() error {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	lo, err := unix.NewIfreq("lo")
+	if err != nil {
+		return err
+	}
+	lo.SetUint16(unix.IFF_UP | unix.IFF_RUNNING)
+	return unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, lo)
 }
 
 // prepare makes all layers, detached, while the file system is still as it was.

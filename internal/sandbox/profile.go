@@ -32,6 +32,8 @@ type Profile struct {
 	Programs []string
 	Protect  []string // is read-only inside all of these, see Protection
 	Hide     []string // cannot be read
+	Offline  bool     // it has a network of its own with nothing on it; only under Namespaces
+	Proxy    string   // a socket to a proxy, the only way out of such a network; it is one of Write
 	Scratch  string   // an empty folder on a disk for what is thrown away, "" for memory; the caller removes it
 
 	// Edits are made to the project before the process starts, where that looks writable and stays the same.
@@ -79,6 +81,8 @@ type layout struct {
 	Project   string   `json:"project,omitempty"`
 	Edits     Edits    `json:"edits,omitzero"`
 	Scratch   string   `json:"scratch,omitempty"`
+	Offline   bool     `json:"offline,omitempty"`
+	Proxy     string   `json:"proxy,omitempty"`
 	ProbeOnly bool     `json:"probe_only,omitempty"`
 }
 
@@ -113,7 +117,10 @@ func (p Profile) layout() (layout, error) {
 		}
 		l.Project, l.Edits = project, edits
 	}
-	l.Level, l.Temp = p.Level, must(p.Temp)
+	l.Level, l.Temp, l.Offline = p.Level, must(p.Temp), p.Offline && p.Level == Namespaces
+	if l.Offline {
+		l.Proxy = p.Proxy
+	}
 	for _, path := range p.State {
 		bad = errors.Join(bad, MakeFolder(path))
 	}

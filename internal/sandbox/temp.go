@@ -80,6 +80,13 @@ func uselessIn(parent string) []string {
 	})
 }
 
+// ClearTemps removes what dead processes left in a folder of temporary folders.
+func ClearTemps(parent string) {
+	for _, dir := range uselessIn(parent) {
+		_ = RemoveAll(dir)
+	}
+}
+
 // origin names the boot and the pid namespace that a pid belongs to.
 func origin(id proc.Identity) string {
 	h := fnv.New32a()

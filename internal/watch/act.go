@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ralph/dag"
+	"ralph/inbox"
 	"ralph/internal/human"
 	"ralph/internal/seq"
 )
@@ -21,26 +22,35 @@ const (
 	skip  // a task, or take that back
 	retry // it as if it had never run
 	guide // its next agent
+	answer
 )
 
 type deed struct {
 	verb verb
 	task dag.Outline
 	text string
+
+	request string // that is answered
+	reply   inbox.Reply
 }
 
 type did struct {
-	text string
-	err  error
+	text    string
+	err     error
+	request string // that was answered
 }
 
 func act(ctx context.Context, opts Options, d deed) did {
+	if d.verb == answer {
+		text, err := opts.Answer(ctx, d.request, d.reply)
+		return did{text, err, d.request}
+	}
 	var said string
-	err := opts.Store.Update(ctx, func(g *dag.Graph) (err error) {
+	err := opts.Change(ctx, func(g *dag.Graph) (err error) {
 		said, err = d.do(g, opts)
 		return err
 	})
-	return did{said, err}
+	return did{text: said, err: err}
 }
 
 func (d deed) do(g *dag.Graph, opts Options) (string, error) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ralph/dag"
+	"ralph/inbox"
 	"ralph/internal/term"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/golden"
@@ -42,15 +43,35 @@ func TestFrames(t *testing.T) {
 			}
 			return newScreen(80, 24).give(news{snap: &snap, doing: map[string]string{}, warned: "landing waits: /src/shop has changes that landing would overwrite: README.md"})
 		},
-		"unfolded":   func() *screenOf { return working().press("home", "right") },
-		"reading":    func() *screenOf { return newScreen(80, 24) },
-		"empty":      func() *screenOf { return empty(80) },
-		"empty_wide": func() *screenOf { return empty(120) },
-		"help":       func() *screenOf { return working().press("?") },
-		"transcript": func() *screenOf { return working().press("enter", "up", "up") },
-		"guidance":   func() *screenOf { return working().press("g", "O", "p", "e", "n", " ", "i", "t") },
-		"question":   func() *screenOf { return working().press("x") },
-		"refused":    func() *screenOf { s := working(); s.Update(did{err: errors.New("t-1 is done")}); return s },
+		"unfolded":         func() *screenOf { return working().press("home", "right") },
+		"reading":          func() *screenOf { return newScreen(80, 24) },
+		"empty":            func() *screenOf { return empty(80) },
+		"empty_wide":       func() *screenOf { return empty(120) },
+		"help":             func() *screenOf { return working().press("?") },
+		"transcript":       func() *screenOf { return working().press("enter", "up", "up") },
+		"guidance":         func() *screenOf { return working().press("g", "O", "p", "e", "n", " ", "i", "t") },
+		"question":         func() *screenOf { return working().press("x") },
+		"refused":          func() *screenOf { s := working(); s.Update(did{err: errors.New("t-1 is done")}); return s },
+		"asks":             func() *screenOf { return asking(80, 24) },
+		"asks_40x12":       func() *screenOf { return asking(40, 12) },
+		"inbox":            func() *screenOf { return asking(80, 24).press("i") },
+		"inbox_120x40":     func() *screenOf { return asking(120, 40).press("i") },
+		"inbox_40x12":      func() *screenOf { return asking(40, 12).press("i", "pgdown") },
+		"inbox_option":     func() *screenOf { return asking(80, 24).press("i", "2") },
+		"inbox_text":       func() *screenOf { return asking(80, 24).press("i", "enter", "i", "n", " ", "q") },
+		"inbox_deny":       func() *screenOf { return asking(80, 24).press("i", "d", "n", "o") },
+		"inbox_credential": func() *screenOf { return asking(80, 24).press("i", "down", "enter", "s", "k", "-", "1") },
+		"inbox_permission": func() *screenOf { return asking(80, 24).press("i", "end") },
+		"inbox_elsewhere":  func() *screenOf { return asking(80, 24).press("i", "enter", "x").elsewhere() },
+		"inbox_hostile": func() *screenOf {
+			const evil = "\x1b[31mred\x1b[0m\x1b]0;title\a \u202eright to left \x1b[2J\r\n\tindented\xff"
+			snap := shop()
+			snap.questions = asked()[:1]
+			r := &snap.questions[0]
+			r.Text, r.Options, r.Default, r.State, r.Answer, r.AnsweredBy = evil, []string{evil, evil}, evil, inbox.Answered, evil, evil
+			return newScreen(80, 24).give(news{snap: &snap}).press("i")
+		},
+		"inbox_empty": func() *screenOf { return working().press("i") },
 		"warning": func() *screenOf {
 			return working().give(news{doing: map[string]string{}, warned: "the disk is nearly full"})
 		},

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ralph/dag"
+	"ralph/inbox"
 	"ralph/internal/human"
 	"ralph/internal/render"
 	"ralph/internal/term"
@@ -28,7 +29,7 @@ func (m *model) header() []string {
 	if total := m.snap.tally.Total(); total > 0 {
 		share = fmt.Sprintf("%d of %d done", m.snap.tally.ByStatus[dag.Done], total)
 	}
-	return []string{ends(first, share, m.width), ends(m.counts(), m.spent(), m.width)}
+	return []string{ends(first, m.badge()+share, m.width), ends(m.counts(), m.spent(), m.width)}
 }
 
 func (m *model) runWords() string {
@@ -203,6 +204,8 @@ func (m *model) face(t dag.Outline) face {
 			words = span(now.Sub(a.StartedAt))
 		}
 		return face{"●", words, p.Cyan}
+	case t.Asks > 0:
+		return face{"?", "asks", p.Yellow}
 	case t.Paused:
 		return face{"‖", "paused", p.Yellow}
 	case t.Leaving:
@@ -228,6 +231,9 @@ func plain(s string) string { return s }
 func (m *model) phase(a dag.Attempt) string {
 	if doing := m.doing[a.ID]; doing != "" {
 		return harmless(doing)
+	}
+	if slices.ContainsFunc(m.asksOf(a.Task), func(r inbox.Request) bool { return r.Attempt == a.ID }) {
+		return "asks"
 	}
 	for i, e := range m.snap.queue {
 		if e.Attempt == a.ID {

@@ -1,12 +1,14 @@
 package watch
 
 import (
+	"slices"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
 	"ralph/dag"
 	"ralph/event"
+	"ralph/inbox"
 	"ralph/internal/term"
 	_ "ralph/internal/testing/seeded" // property tests draw the same values each time
 )
@@ -105,6 +107,46 @@ func talk() *stream {
 		"          | cart_test.go:31: got 0 items, want 2",
 		"  says    The items are lost because the session is read before it is opened. I open it first, and I keep the order of the items, which a test wants.",
 	}}
+}
+
+// asked is what agents of the shop ask.
+func asked() []inbox.Request {
+	question := inbox.Request{
+		N: 1, ID: "q-3f2a1bc0", Kind: inbox.Question, Task: "t-00000005", Attempt: "a-00000001", At: start.Add(time.Minute), ExpiresAt: start.Add(72 * time.Hour), Parks: true, State: inbox.Open,
+		Text:    "Where is the cart kept?\nThe old shop kept it in the session, which the new one does not have, and nothing says what is to become of carts that exist.",
+		Options: []string{"in a cookie", "in the database", "nowhere: drop them"}, Default: "in a cookie",
+	}
+	credential := inbox.NewCredential("STRIPE_API_KEY", "to try a payment")
+	credential.N, credential.ID, credential.Task, credential.At, credential.State = 2, "q-3f2a1bc1", "t-00000008", start, inbox.Open
+	permission := inbox.Request{
+		N: 3, ID: "q-3f2a1bc2", Kind: inbox.Permission, Task: "t-00000008", At: start.Add(80 * time.Second), State: inbox.Open,
+		Text: "May the agent execute: rm -rf build", Options: []string{"yes", "no", "always", "never"},
+	}
+	return []inbox.Request{question, credential, permission}
+}
+
+// asking is the shop when agents ask.
+func asking(width, height int) *screenOf {
+	snap := shop()
+	snap.questions = asked()
+	snap.tasks[6].Asks = 1
+	return newScreen(width, height).at80().give(news{snap: &snap})
+}
+
+// without is the shop where a request is over, and not looked at.
+func (s *screenOf) without(id string) *screenOf {
+	snap := shop()
+	snap.questions = slices.DeleteFunc(asked(), func(r inbox.Request) bool { return r.ID == id })
+	return s.give(news{snap: &snap})
+}
+
+// elsewhere is the shop where somebody else has answered the first question.
+func (s *screenOf) elsewhere() *screenOf {
+	snap := shop()
+	snap.questions = asked()
+	r := &snap.questions[0]
+	r.State, r.Answer, r.AnsweredBy, r.AnsweredAt = inbox.Answered, "in a cookie", "ann", start
+	return s.give(news{snap: &snap})
 }
 
 func working() *screenOf { return newScreen(80, 24).at80() }

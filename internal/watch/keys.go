@@ -23,6 +23,8 @@ func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 		return m.answer(name)
 	case m.screen == writing:
 		return m.writeKey(k)
+	case m.screen == answering:
+		return m.paneKey(k)
 	case m.screen == help:
 		m.screen = overview
 		return nil
@@ -141,6 +143,8 @@ func (m *model) command(name string) tea.Cmd {
 	case "?":
 		m.screen = help
 		return nil
+	case "i":
+		return m.openPane()
 	case "p":
 		return m.do(deed{verb: pauseOrResume})
 	case "s":
@@ -225,7 +229,7 @@ func (m *model) readKey(name string) tea.Cmd {
 	return nil
 }
 
-// longest is how much guidance can be typed or pasted; more belongs into a file.
+// longest is how much can be typed or pasted; more belongs into a file.
 const longest = 4000
 
 func (m *model) writeKey(k tea.KeyPressMsg) tea.Cmd {
@@ -238,38 +242,51 @@ func (m *model) writeKey(k tea.KeyPressMsg) tea.Cmd {
 			return m.do(deed{verb: guide, task: m.guided, text: text})
 		}
 		m.notice = "no guidance given"
-	case "backspace":
-		if len(m.typed) > 0 {
-			m.typed = m.typed[:len(m.typed)-1]
-		}
-	case "ctrl+u":
-		m.typed = nil
 	default:
-		m.write(k.Text)
+		m.typed.key(k)
 	}
 	return nil
 }
 
+// input is a line that is being typed.
+type input []rune
+
+func (in *input) key(k tea.KeyPressMsg) {
+	switch k.String() {
+	case "backspace", "ctrl+h": // some terminals send the second
+		*in = (*in)[:max(len(*in)-1, 0)]
+	case "ctrl+u":
+		*in = nil
+	default:
+		in.write(k.Text)
+	}
+}
+
 // write adds what was typed or pasted, as one harmless line.
-func (m *model) write(text string) {
+func (in *input) write(text string) {
 	for _, r := range text {
 		if r == '\n' || r == '\r' || r == '\t' {
 			r = ' '
 		}
-		if s := string(r); (s == " " || harmless(s) != "") && len(m.typed) < longest {
-			m.typed = append(m.typed, r)
+		if s := string(r); (s == " " || harmless(s) != "") && len(*in) < longest {
+			*in = append(*in, r)
 		}
 	}
 }
 
-// guidance is where it is typed; the end of it is always seen.
-func (m *model) guidance() []string {
-	text := string(m.typed) + "▏"
-	if over := ansi.StringWidthWc(text) - max(m.width-2, 1); over > 0 {
+// show is as much of it as fits, with its end.
+func (in input) show(width int) string {
+	text := string(in) + "▏"
+	if over := ansi.StringWidthWc(text) - max(width, 1); over > 0 {
 		text = ansi.TruncateLeftWc(text, over+1, "…")
 	}
+	return text
+}
+
+// guidance is where it is typed.
+func (m *model) guidance() []string {
 	title := "Guidance for " + m.guided.ID + " " + harmless(m.guided.Title)
-	return []string{ends(m.palette.Yellow(title), m.palette.Dim("Enter sends, Esc does not"), m.width), "> " + text}
+	return []string{ends(m.palette.Yellow(title), m.palette.Dim("Enter sends, Esc does not"), m.width), "> " + m.typed.show(m.width-2)}
 }
 
 func (m *model) helpPage() []string {
@@ -296,6 +313,7 @@ func Keys() []Key {
 		{"f", "follow: always select a running task"},
 		{"enter", "the transcript of its last attempt"},
 		{},
+		{"i", "inbox: read and answer what agents ask"},
 		{"p", "pause: start no new task; again: resume"},
 		{"s", "stop after the current task"},
 		{"S", "stop now and release the running tasks"},

@@ -12,6 +12,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"ralph/dag"
+	"ralph/inbox"
 	"ralph/internal/seq"
 	"ralph/internal/term"
 )
@@ -47,7 +48,8 @@ type model struct {
 	scroll int         // lines above the end, in the transcript
 	ask    question    // that waits for y
 	guided dag.Outline // who is written to
-	typed  []rune
+	typed  input
+	pane   pane
 	notice string // what the last key came to
 	failed bool   // it did not work
 
@@ -68,6 +70,7 @@ const (
 	help
 	reading // the transcript
 	writing // guidance
+	answering
 )
 
 type question struct {
@@ -93,7 +96,7 @@ func (m *model) look() tea.Cmd {
 		return nil // what was just selected is asked for when it comes back
 	}
 	m.polling = true
-	w := wish{task: m.selected, reread: m.reread}
+	w := wish{task: m.selected, request: m.pane.id, reread: m.reread}
 	m.reread = false
 	return func() tea.Msg { return m.poll(w) }
 }
@@ -123,13 +126,17 @@ func (m *model) take(msg tea.Msg) tea.Cmd {
 		if m.acting--; m.leaving && m.acting == 0 {
 			return tea.Quit
 		}
+		m.answered(msg)
 		m.reread = true
 		return m.look()
 	case tea.KeyPressMsg:
 		return m.key(msg)
 	case tea.PasteMsg:
-		if m.screen == writing {
-			m.write(msg.Content)
+		switch {
+		case m.screen == writing:
+			m.typed.write(msg.Content)
+		case m.screen == answering && m.pane.typing:
+			m.paste(msg.Content)
 		}
 	}
 	return nil
@@ -146,6 +153,7 @@ func (m *model) learn(n news) tea.Cmd {
 			m.byID[t.ID] = i
 		}
 		m.regrow()
+		m.findRequest()
 	}
 	if n.detail != nil && n.detail.task == m.selected {
 		m.detail = *n.detail
@@ -157,7 +165,7 @@ func (m *model) learn(n news) tea.Cmd {
 		m.doing, m.warned = n.doing, n.warned
 	}
 	m.forget()
-	if n.err == nil && (n.task != m.selected || m.reread) {
+	if n.err == nil && (n.task != m.selected || n.request != m.pane.id || m.reread) {
 		return m.look() // the selection moved on meanwhile, or a deed was done
 	}
 	m.turn++
@@ -281,9 +289,11 @@ func window(top, selected, rows, height int) int {
 
 // Options are what a view takes from the outside world.
 type Options struct {
-	Store   *dag.Store
-	Version func(context.Context) (int64, error) // changes when somebody else changes the database
-	Intact  func() bool                          // the database is still where it was
+	Store   *dag.Store                                                                   // that is read
+	Change  func(context.Context, func(*dag.Graph) error) error                          // in the name of whoever looks
+	Answer  func(ctx context.Context, request string, reply inbox.Reply) (string, error) // the same; it says what came of it
+	Version func(context.Context) (int64, error)                                         // changes when somebody else changes the database
+	Intact  func() bool                                                                  // the database is still where it was
 	Life    func(dag.Process) dag.Life
 	Folder  string // that has a folder for each run
 	Name    string // of the project

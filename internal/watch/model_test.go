@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,6 +17,7 @@ import (
 
 	"ralph/dag"
 	"ralph/event"
+	"ralph/inbox"
 	"ralph/internal/testing/check"
 )
 
@@ -42,13 +44,28 @@ func TestKeysDoWhatTheySay(t *testing.T) {
 			[]string{"g", "q", "!", "backspace", " ", "p", "enter"},
 			[]deed{{verb: guide, task: mine, text: "q p"}},
 		},
-		"g and Esc says nothing":   {[]string{"g", "a", "esc", "enter", "q"}, nil},
-		"g and Enter says nothing": {[]string{"g", " ", "enter"}, nil},
-		"keys of another screen":   {[]string{"?", "p", "enter", "x", "p"}, nil},
+		"g and Esc says nothing":                 {[]string{"g", "a", "esc", "enter", "q"}, nil},
+		"g and Enter says nothing":               {[]string{"g", " ", "enter"}, nil},
+		"i, a number and Enter choose an option": {[]string{"i", "2", "enter"}, []deed{{verb: answer, request: "q-3f2a1bc0", reply: inbox.Reply{Option: 2}}}},
+		"i, Enter and words answer": {
+			[]string{"i", "enter", "q", "?", "2", "enter"},
+			[]deed{{verb: answer, request: "q-3f2a1bc0", reply: inbox.Reply{Text: "q?2"}}},
+		},
+		"i and d deny, with a reason or without one": {
+			[]string{"i", "d", "n", "o", "enter", "d", "backspace", "backspace", "enter"},
+			[]deed{
+				{verb: answer, request: "q-3f2a1bc0", reply: inbox.Reply{Text: "no", Denied: true}},
+				{verb: answer, request: "q-3f2a1bc0", reply: inbox.Reply{Denied: true}},
+			},
+		},
+		"a credential is given as it is typed": {[]string{"i", "down", "enter", "4", "enter"}, []deed{{verb: answer, request: "q-3f2a1bc1", reply: inbox.Reply{Text: "4"}}}},
+		"a permission":                         {[]string{"i", "end", "3", "enter"}, []deed{{verb: answer, request: "q-3f2a1bc2", reply: inbox.Reply{Option: 3}}}},
+		"i and Esc answer nothing":             {[]string{"i", "2", "esc", "enter", "enter", "esc", "q"}, nil},
+		"keys of another screen":               {[]string{"?", "p", "enter", "x", "p"}, nil},
 	}
 	for name, tt := range tests {
 		same := cmpopts.IgnoreFields(dag.Outline{}, "N", "Parent", "Title", "Status")
-		check.Equal(t, name, tt.want, working().press(tt.keys...).deeds, cmp.AllowUnexported(deed{}), same)
+		check.Equal(t, name, tt.want, asking(80, 24).press(tt.keys...).deeds, cmp.AllowUnexported(deed{}), same)
 	}
 }
 
@@ -64,6 +81,76 @@ func TestGuidanceGoesToWhomItWasMeantFor(t *testing.T) {
 	s.press("enter")
 	got := s.deeds[1].text
 	check.That(t, strings.HasPrefix(got, "two lines[31mxx") && len(got) <= longest, "got %d bytes: %.40q, want one bounded line", len(got), got)
+}
+
+// TestAnAnswerGoesToTheQuestionForWhichItWasTyped, whatever happens to the list meanwhile, and is not lost when it is refused.
+func TestAnAnswerGoesToTheQuestionForWhichItWasTyped(t *testing.T) {
+	t.Parallel()
+	s := asking(80, 24).press("i", "2")
+	s.without("q-3f2a1bc0").Update(tea.WindowSizeMsg{Width: 30, Height: 8})
+	s.press("enter")
+	check.Equal(t, "the question", "q-3f2a1bc0", s.deeds[0].request)
+
+	s = asking(80, 24).press("i", "enter", "o", "k", "enter")
+	s.Update(did{err: errors.New("a hook refused it"), request: "q-3f2a1bc0"})
+	check.Contains(t, "the screen", "a hook refused it", s.frame())
+	check.Contains(t, "what is typed on", "> ok▏", s.press("enter").frame())
+	s.press("enter")
+	s.Update(did{text: "answered", request: "q-3f2a1bc0"})
+	check.Equal(t, "the next one", "q-3f2a1bc1", s.pane.id)
+	check.That(t, len(s.pane.typed) == 0, "the answer is still there")
+
+	s = asking(80, 24).press("i").elsewhere()
+	check.Contains(t, "the screen", "q-3f2a1bc0 was answered already, by ann at ", s.frame())
+	check.That(t, s.press("2", "enter").deeds == nil && !s.pane.typing, "what is over can be answered")
+	check.Contains(t, "the badge", "? 2 questions", s.press("esc").frame())
+	check.That(t, !strings.Contains(s.press("i").frame(), "answered already"), "what is over is still there")
+}
+
+// TestACredentialIsNeverShown, neither while it is typed nor after it was refused.
+func TestACredentialIsNeverShown(t *testing.T) {
+	t.Parallel()
+	s := asking(80, 24).press("i", "down", "enter")
+	for _, r := range "s3cr3t" {
+		s.press(string(r))
+		check.That(t, !strings.Contains(s.frame(), "s3"), "it is shown:\n%s", s.frame())
+	}
+	s.Update(tea.PasteMsg{Content: "-pasted\n"})
+	s.press("enter")
+	check.Equal(t, "the value", "s3cr3t-pasted", s.deeds[0].reply.Text)
+	check.That(t, len(s.pane.typed) == 0, "it is kept")
+	s.press("enter")
+	s.Update(tea.PasteMsg{Content: "-----BEGIN\nKEY"})
+	check.Contains(t, "the screen", "several lines: ralph inbox answer q-3f2a1bc1 --credential @FILE", s.frame())
+	check.That(t, len(s.pane.typed) == 0, "half of it is kept")
+}
+
+// TestALongQuestionCanBeReadWhole, with its options, and another one begins at its top.
+func TestALongQuestionCanBeReadWhole(t *testing.T) {
+	t.Parallel()
+	snap := shop()
+	snap.questions = asked()
+	r := &snap.questions[0]
+	r.Text, r.Options = "", nil
+	for i := range inbox.MaxText / 12 {
+		r.Text += fmt.Sprintf("word%d\n", i)
+	}
+	for i := range inbox.MaxOptions {
+		r.Options = append(r.Options, fmt.Sprintf("choice%d", i))
+	}
+	s := newScreen(80, 24).give(news{snap: &snap}).press("i")
+	seen := map[string]bool{}
+	for range 200 {
+		for _, word := range strings.Fields(s.frame()) {
+			seen[word] = true
+		}
+		s.press("pgdown")
+	}
+	for _, word := range append(strings.Fields(r.Text), r.Options...) {
+		check.That(t, seen[word], "%s was never seen", word)
+	}
+	check.Contains(t, "option 20", "Option 20: choice19", s.press("2", "0").frame())
+	check.Contains(t, "another one", "to try a payment", s.press("esc", "down").frame())
 }
 
 // TestKeysThatCannotDoAnythingSayWhy, and nobody is asked about it first.
@@ -157,7 +244,7 @@ func TestWhatWasAskedForIsDoneBeforeTheViewEnds(t *testing.T) {
 func TestNothingLeavesTheScreen(t *testing.T) {
 	t.Parallel()
 	evil := []string{"plain", "\x1b[31mred\x1b[0m\x1b]0;title\a", "\u202eright to left\u2066", "日本語のとても長い題名", "a\tb\r\nc", strings.Repeat("long ", 200), "\xff\xfe", "👩‍👩‍👧‍👦 family 👍🏽 🇩🇪 ☎️", "Z\u0301\u0302\u0303algo", ""}
-	keys := []string{"up", "down", "left", "right", "enter", "esc", "tab", "home", "end", "pgup", "pgdown", "?", "g", "x", "r", "s", "p", "f", "P", "q", "y", "k", "日"}
+	keys := []string{"up", "down", "left", "right", "enter", "esc", "tab", "home", "end", "pgup", "pgdown", "?", "g", "x", "r", "s", "p", "f", "P", "q", "y", "k", "日", "i", "i", "2", "d"}
 	statuses := dag.Statuses()
 	rapid.Check(t, func(t *rapid.T) {
 		text := func(name string) string { return rapid.SampledFrom(evil).Draw(t, name) }
@@ -178,6 +265,13 @@ func TestNothingLeavesTheScreen(t *testing.T) {
 					if o.Status == dag.InProgress {
 						snap.attempts = append(snap.attempts, dag.Attempt{ID: "a-1", Task: o.ID, Agent: text("agent"), Model: text("model"), StartedAt: start})
 					}
+				}
+				for i := range rapid.IntRange(0, 5).Draw(t, "questions") {
+					snap.questions = append(snap.questions, inbox.Request{
+						N: int64(i), ID: fmt.Sprintf("q-%d", i), Task: "t-00000001", Kind: inbox.Question, Text: text("question"), Options: []string{text("option"), text("option")}, Parks: true,
+						State: rapid.SampledFrom([]inbox.State{inbox.Open, inbox.Answered, inbox.Withdrawn}).Draw(t, "of it"), Answer: text("answer"), AnsweredBy: text("who"), Reason: text("reason"),
+						Default: text("default"), ExpiresAt: start.Add(time.Hour),
+					})
 				}
 				snap.tally = dag.Tally{ByStatus: map[dag.Status]int{dag.Pending: len(snap.tasks)}}
 				s.give(news{snap: &snap, doing: map[string]string{"a-1": text("doing")}, warned: text("warning")})

@@ -118,6 +118,10 @@ func (m *model) ending() []string {
 	if m.detail.wish != "" {
 		lines = append(lines, m.label("note")+harmless(m.detail.wish))
 	}
+	for _, r := range m.asksOf(m.detail.task) {
+		first, _ := render.First(r.Text)
+		lines = append(lines, m.label("asks")+p.Yellow(steady(first))+p.Dim(" (i: answer it)"))
+	}
 	return lines
 }
 

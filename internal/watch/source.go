@@ -13,25 +13,28 @@ import (
 
 	"ralph/dag"
 	"ralph/event"
+	"ralph/inbox"
 	"ralph/internal/render/transcript"
 )
 
 type wish struct {
-	task   string // that is looked at
-	reread bool   // the database, whatever its version says
+	task    string // that is looked at
+	request string // the same
+	reread  bool   // the database, whatever its version says
 }
 
 // news is what became known. What is nil is as it was.
 type news struct {
-	at     time.Time
-	task   string // that was wished for
-	snap   *snapshot
-	detail *detail
-	stream *stream
-	doing  map[string]string // what is done in an attempt beside the agent's work: a gate, the verifier
-	warned string            // the newest warning of the run
-	err    error
-	took   time.Duration // reading the database
+	at      time.Time
+	task    string // that was wished for
+	request string // the same
+	snap    *snapshot
+	detail  *detail
+	stream  *stream
+	doing   map[string]string // what is done in an attempt beside the agent's work: a gate, the verifier
+	warned  string            // the newest warning of the run
+	err     error
+	took    time.Duration // reading the database
 }
 
 // refresh is how often the database is read again though nobody changed it: a run
@@ -44,6 +47,7 @@ type source struct {
 	version int64
 	read    time.Time // when the database was last read
 	task    string    // that was studied last
+	request string    // the same
 	attempt *dag.Attempt
 
 	run    string // whose events are followed
@@ -54,7 +58,7 @@ type source struct {
 }
 
 func (s *source) poll(ctx context.Context, w wish) news {
-	n := news{at: s.opts.Now(), task: w.task}
+	n := news{at: s.opts.Now(), task: w.task, request: w.request}
 	n.err = s.readDatabase(ctx, w, &n)
 	if s.events != nil {
 		n.err = cmp.Or(n.err, s.events.Poll())
@@ -76,13 +80,16 @@ func (s *source) readDatabase(ctx context.Context, w wish, n *news) error {
 	if err != nil {
 		return err
 	}
-	if !w.reread && version == s.version && w.task == s.task && n.at.Sub(s.read) < refresh {
+	if !w.reread && version == s.version && w.task == s.task && w.request == s.request && n.at.Sub(s.read) < refresh {
 		return nil
 	}
 	err = s.opts.Store.View(ctx, func(g *dag.Graph) error {
 		snap, err := look(g, s.opts.Run, s.opts.Life)
 		if err != nil {
 			return fmt.Errorf("read the graph: %w", err)
+		}
+		if snap.questions, err = questions(g, w.request); err != nil {
+			return fmt.Errorf("read the questions: %w", err)
 		}
 		n.snap = &snap
 		if w.task == "" {
@@ -98,7 +105,7 @@ func (s *source) readDatabase(ctx context.Context, w wish, n *news) error {
 	if err != nil {
 		return err
 	}
-	s.version, s.task, s.read, n.took = version, w.task, n.at, s.opts.Now().Sub(n.at)
+	s.version, s.task, s.request, s.read, n.took = version, w.task, w.request, n.at, s.opts.Now().Sub(n.at)
 	s.follow(n)
 	return nil
 }
@@ -162,6 +169,8 @@ type snapshot struct {
 	attempts []dag.Attempt // under way, of all runs
 	queue    []dag.Merge   // work that is to land, in its order
 	spent    dag.Usage     // by the run
+
+	questions []inbox.Request // that wait for an answer, and the one that is looked at
 }
 
 type state string
@@ -211,6 +220,21 @@ func look(g *dag.Graph, wanted string, life func(dag.Process) dag.Life) (s snaps
 		s.spent, _ = g.RunUsage(s.run.ID)
 	}
 	return s, g.Tx().Err()
+}
+
+// questions lists what waits for an answer, oldest first. The one that is looked at stays, so that whoever reads it learns
+// what became of it.
+func questions(g *dag.Graph, looked string) ([]inbox.Request, error) {
+	list, err := inbox.Waiting(g)
+	if err != nil || looked == "" || slices.ContainsFunc(list, func(r inbox.Request) bool { return r.ID == looked }) {
+		return list, err
+	}
+	r, err := inbox.Get(g, looked)
+	if errors.Is(err, dag.ErrNotFound) {
+		return list, nil
+	}
+	at, _ := slices.BinarySearchFunc(list, r.N, func(r inbox.Request, n int64) int { return cmp.Compare(r.N, n) })
+	return slices.Insert(list, at, r), err
 }
 
 func which(g *dag.Graph, wanted string, open []dag.Run) (dag.Run, error) {

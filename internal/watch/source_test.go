@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"ralph/dag"
+	"ralph/inbox"
 	"ralph/internal/db"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/emptydb"
@@ -40,7 +41,7 @@ func newWorld(t *testing.T) *world {
 	_, w.store = open()
 	mine, store := open()
 	w.opts = Options{
-		Store: store, Version: mine.Version, Intact: mine.Intact, Folder: filepath.Join(dir, "runs"), Now: func() time.Time { return w.now },
+		Store: store, Change: store.Update, Version: mine.Version, Intact: mine.Intact, Folder: filepath.Join(dir, "runs"), Now: func() time.Time { return w.now },
 		Life: func(dag.Process) dag.Life {
 			if w.dead {
 				return dag.Dead
@@ -125,6 +126,40 @@ func TestTheDatabaseIsReadWhenItChanged(t *testing.T) {
 	w.update(func(g *dag.Graph) error { return g.Delete(id) })
 	n = w.poll(wish{task: id})
 	check.That(t, n.snap != nil && len(n.snap.tasks) == 0 && n.detail == nil, "got %+v, %+v, want no task any more", n.snap, n.detail)
+}
+
+// TestWhatBecameOfAQuestionIsLearned by whoever looks at it; nobody else sees it any more.
+func TestWhatBecameOfAQuestionIsLearned(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.add("one")
+	c, _ := w.claim()
+	var asked []inbox.Request
+	w.update(func(g *dag.Graph) error {
+		for _, text := range []string{"first?", "second?", "third?"} {
+			r, err := inbox.Ask(g, c, inbox.Request{Kind: inbox.Question, Text: text, Parks: true})
+			if err != nil {
+				return err
+			}
+			asked = append(asked, r)
+		}
+		return nil
+	})
+	states := func(looked string) (list []inbox.State) {
+		t.Helper()
+		for _, r := range w.poll(wish{request: looked}).snap.questions {
+			list = append(list, r.State)
+		}
+		return list
+	}
+	second := asked[1].ID
+	check.Equal(t, "before", []inbox.State{inbox.Open, inbox.Open, inbox.Open}, states(""))
+	w.update(func(g *dag.Graph) error { _, err := inbox.Answer(g, second, inbox.Reply{Text: "yes"}); return err })
+	check.Equal(t, "for who looks at it", []inbox.State{inbox.Open, inbox.Answered, inbox.Open}, states(second))
+	check.Equal(t, "for who looks elsewhere", []inbox.State{inbox.Open, inbox.Open}, states(asked[0].ID))
+	w.update(func(g *dag.Graph) error { return g.Reset(c.Task.ID) })
+	check.Equal(t, "after the task was reset", []inbox.State{inbox.Withdrawn}, states(asked[0].ID))
+	check.Equal(t, "one that never was", []inbox.State(nil), states("q-none"))
 }
 
 // TestTheNewestAttemptIsFollowed from one attempt to the next, and in what ralph does.

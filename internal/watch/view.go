@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"slices"
 	"strings"
 
 	"ralph/internal/seq"
@@ -27,6 +28,8 @@ func (m *model) frame() string {
 		lines = m.helpPage()
 	case reading:
 		lines = m.transcriptPage()
+	case answering:
+		lines = m.answerPage()
 	default:
 		lines = m.overviewPage()
 	}
@@ -153,24 +156,31 @@ func (m *model) footer() []string {
 	case m.screen == writing:
 		return m.guidance()
 	}
-	said := ""
-	switch {
-	case m.failed:
-		said = p.Red(harmless(m.notice))
-	case m.notice != "":
-		said = p.Green(harmless(m.notice))
-	case m.err != nil:
-		said = p.Red(harmless(m.err.Error()))
-	case m.warned != "":
-		said = p.Yellow("warning: " + harmless(m.warned))
-	}
 	pause := "pause"
 	if !m.snap.paused.IsZero() {
 		pause = "resume"
 	}
-	return []string{said, m.keysLine([][2]string{
-		{"p", pause}, {"s", "stop"}, {"x", "skip"}, {"r", "retry"}, {"g", "guide"}, {"enter", "transcript"}, {"?", "help"}, {"q", "quit"},
-	})}
+	keys := [][2]string{{"p", pause}, {"s", "stop"}, {"x", "skip"}, {"r", "retry"}, {"g", "guide"}, {"enter", "transcript"}, {"?", "help"}, {"q", "quit"}}
+	if m.openQuestions() > 0 {
+		keys = slices.Concat([][2]string{{"i", "answer"}}, keys[:5], keys[6:]) // all of them do not fit
+	}
+	return []string{m.said(), m.keysLine(keys)}
+}
+
+// said is what the last key came to, or what a person should know.
+func (m *model) said() string {
+	p := m.palette
+	switch {
+	case m.failed:
+		return p.Red(harmless(m.notice))
+	case m.notice != "":
+		return p.Green(harmless(m.notice))
+	case m.err != nil:
+		return p.Red(harmless(m.err.Error()))
+	case m.warned != "":
+		return p.Yellow("warning: " + harmless(m.warned))
+	}
+	return ""
 }
 
 func (m *model) keysLine(keys [][2]string) string {

@@ -7,13 +7,17 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"ralph/acp"
 	"ralph/dag"
 	"ralph/event"
+	"ralph/inbox"
+	"ralph/internal/anomaly"
 	"ralph/internal/drift"
 	"ralph/internal/git"
+	"ralph/internal/resource"
 	"ralph/internal/seq"
 	"ralph/internal/testing/failpoint"
 	"ralph/loop/policy"
@@ -32,6 +36,7 @@ type attempt struct {
 	evidence evidence
 	meter    *meter
 	watch    *watch
+	group    *resource.Group // of all its processes
 
 	ended policy.Ended
 	turn  policy.Turn
@@ -41,14 +46,13 @@ type attempt struct {
 	seen Seen
 	use  AgentUse
 
+	planted   []string      // rules that the agent wrote
 	merged    prompt.Merged // the conflict that a session is to resolve
 	drifted   int           // earlier attempts that ended for drift
 	verifiers int           // sessions that were opened for a verdict
 	cpu       time.Duration // of the gates that were run
 
-	began    time.Time // of a review
-	patches  []string  // what it looks at, by file
-	findings []event.Finding
+	review review // if it is one
 }
 
 // Run makes one try at a task. When it returns, nothing of its agent is left. The error is
@@ -57,16 +61,22 @@ func (w Worker) Run(ctx context.Context, j Job, p Ports) (Result, error) {
 	a := &attempt{
 		Worker: w, job: j, ports: p, watch: newWatch(j, w.Now),
 		meter: &meter{prices: w.Prices, report: p.Record.Used}, evidence: evidence{Worker: w, job: j, lane: p.Lane, compared: map[[2]string]git.Difference{}},
-		talk: conversation{scan: sigils.NewScanner(j.Task.ID)}, said: policy.Session{None: j.Finished != nil},
+		talk: conversation{scan: sigils.NewScanner(j.Task.ID), tools: p.Tools}, said: policy.Session{None: j.Finished != nil},
 	}
 	if j.Review != nil {
 		a.ports.Lane = nil // it has a slot, but nothing to land
 	}
+	if p.Desk != nil && j.Review == nil {
+		a.talk.asks = &asking{Desk: p.Desk, now: w.Now}
+	}
 	a.drifted, _ = Drifted(j.Task, j.History.Attempts)
 	defer a.meter.abandon()
-	d, err := a.try(ctx)
-	if d.Action == policy.Abort {
-		d.Reason = context.Cause(ctx).Error()
+	limited, group := w.Resources.Begin(ctx, j.Run.Owner)
+	defer group.End()
+	a.group = group
+	d, err := a.try(limited)
+	if cause := context.Cause(ctx); d.Action == policy.Abort || errors.Is(cause, ErrStopped) && d.Outcome == event.AttemptInterrupted && !a.work.Checked {
+		d.Reason = cause.Error()
 	}
 	if ctx.Err() != nil {
 		failpoint.Hit("K13")
@@ -74,8 +84,10 @@ func (w Worker) Run(ctx context.Context, j Job, p Ports) (Result, error) {
 	if a.talk.session != nil {
 		a.warnTampering(d)
 	}
+	script := a.evident()
 	a.closeSession(d)
-	d = a.land(ctx, d)
+	d = a.land(limited, d)
+	a.learn(limited, d, script)
 	a.keepWork(context.WithoutCancel(ctx), d)
 	return a.result(context.WithoutCancel(ctx), d), err
 }
@@ -89,6 +101,13 @@ func (a *attempt) closeSession(d policy.Decision) {
 	a.talk.session = nil
 	if err := s.Close(); err != nil {
 		a.warn(a.job.Task.ID, "closing the agent: "+err.Error())
+	}
+	planted, err := a.Permissions.PutBack() // what it wrote in its last moment
+	if err != nil {
+		planted = append(planted, err.Error())
+	}
+	if len(planted) > 0 {
+		a.warn(a.job.Task.ID, "the agent changed what it must not: "+strings.Join(planted, ", "))
 	}
 	a.use.Model = cmp.Or(s.Model().Effective, a.use.Model) // it may have changed meanwhile
 	a.meter.close(s, s.worked && (d.Action != policy.Wait || a.said.Answered))
@@ -119,7 +138,7 @@ func (a *attempt) result(ctx context.Context, d policy.Decision) Result {
 	seen.Answered, seen.Empty, seen.Checked = a.said.Answered, a.turn.Empty, a.work.Checked
 	seen.Passed = a.work.Verdict != nil || slices.ContainsFunc(a.work.Gates, func(c verify.Check) bool { return c.Passed || c.Verdict() == event.GateExpected })
 	use.Usage, use.Shares = a.meter.tell(), a.meter.split(use.Name, cmp.Or(use.Model, a.job.Agent.Choice.Model))
-	return Result{Decision: d, Said: a.talk.set, Files: files, Seen: seen, Agent: use, Findings: a.findings}
+	return Result{Decision: d, Said: a.talk.set, Files: files, Seen: seen, Agent: use, Findings: a.review.findings, Unusual: a.watch.unusual(), Told: a.talk.told}
 }
 
 // keepTree notes what the attempt ended with, unless that was noted when its agent
@@ -177,6 +196,7 @@ func (a *attempt) try(ctx context.Context) (policy.Decision, error) {
 		turn, err := a.prompt(ctx, text)
 		failpoint.Hit("K7")
 		d := a.after(ctx, turn, err)
+		a.turnAfter(ctx, turn)
 		if d.Action == policy.Verify || a.finishedMeanwhile() {
 			d = a.verify(ctx)
 		}
@@ -185,7 +205,7 @@ func (a *attempt) try(ctx context.Context) (policy.Decision, error) {
 		}
 		switch d.Action {
 		case policy.Reprompt:
-			why, text = d.Reason, a.followUp(ctx, d)
+			why, text = d.Reason, a.promptBefore(ctx, a.withInjected(a.followUp(ctx, d), a.talk.injected.take()))
 		case policy.Resolve:
 			a.closeSession(d) // what it knows of the project is not true any more
 			why = d.Reason
@@ -209,7 +229,7 @@ func Unprepared() policy.Decision {
 // verifyOnly verifies what an earlier attempt finished. No agent is run again.
 func (a *attempt) verifyOnly(ctx context.Context) (policy.Decision, error) {
 	old, f := a.job.History.Finished, a.job.Finished
-	a.talk.set, a.use.Stop, a.use.Name, a.use.Model = f.Set, acp.StopReason(f.Stop), old.Agent, old.ModelEffective
+	a.talk.told, a.talk.set, a.use.Stop, a.use.Name, a.use.Model = f.Told, f.Set, acp.StopReason(f.Stop), old.Agent, old.ModelEffective
 	a.note(ctx, dag.Note{
 		Phase: dag.Answered, Agent: old.Agent, Model: old.Model, ModelEffective: old.ModelEffective,
 		Base: old.Base, Tree: old.Tree, TreeAfter: old.TreeAfter,
@@ -222,19 +242,19 @@ func (a *attempt) verifyOnly(ctx context.Context) (policy.Decision, error) {
 
 // brief makes the prompt, which is kept beside the transcript.
 func (a *attempt) brief(ctx context.Context, conflict prompt.Merged) (string, error) {
-	sources := a.Sources(a.job.Place.Dir, a.job.Task, a.job.History.Changed)
+	sources := a.Sources(ctx, a.job.Place.Dir, a.job.Task, a.job.History.Changed)
 	for _, u := range sources.Unread {
 		a.WarnOnce(u.Subject, u.Text)
 	}
 	var text string
 	if a.job.Review != nil {
-		text = reviewPrompt(a.job.Task, *a.job.Review, sources, a.patches)
+		text = reviewPrompt(a.job.Task, *a.job.Review, sources, a.review.patches)
 	} else {
 		in := Brief(ctx, a.job.Brief, sources, a.job.Place.Dir, a.evidence.before, a.job.History.Last())
-		in.Conflict = conflict
-		text = prompt.Build(in)
+		in.Conflict, in.Messages = conflict, a.mail(ctx)
+		text, a.talk.told = prompt.Build(in), sources.Told
 	}
-	text = a.Redact.Text(text)
+	text = a.promptBefore(ctx, a.Redact.Text(text))
 	return text, os.WriteFile(filepath.Join(a.job.Place.Folder, "prompt.md"), []byte(text), 0o600)
 }
 
@@ -265,7 +285,7 @@ func (a *attempt) prepare(ctx context.Context) error {
 
 // unseen decides about an attempt that did not come to its agent.
 func (a *attempt) unseen(ctx context.Context, err error) (policy.Decision, error) {
-	if a.ended = ended(ctx); a.ended != policy.Running {
+	if a.ended = a.endedBy(ctx); a.ended != policy.Running {
 		return a.decide(), nil
 	}
 	d := Unprepared()
@@ -275,11 +295,17 @@ func (a *attempt) unseen(ctx context.Context, err error) (policy.Decision, error
 
 // after takes in a turn and asks the policy.
 func (a *attempt) after(ctx context.Context, turn acp.Turn, err error) policy.Decision {
-	err = cmp.Or(err, a.talk.hear(turn, a.job.Place.Folder, a.Redact))
+	err = cmp.Or(err, a.talk.hear(context.WithoutCancel(ctx), turn, a.job.Place.Folder, a.Redact))
 	a.use.Stop = turn.Stop
 	t := &a.turn
 	t.Sigils, t.Stop, t.Empty, t.Err = a.talk.set, turn.Stop, turn.Empty(), nil
-	a.ended = ended(ctx)
+	t.Parked, _ = a.talk.asks.waiting()
+	a.reply(context.WithoutCancel(ctx), turn)
+	t.Queries = len(a.queries(context.WithoutCancel(ctx)))
+	if t.Unread = 0; t.Sigils.Done {
+		t.Unread = len(slices.DeleteFunc(a.unread(ctx), inbox.Request.IsNotice)) // no turn is paid for what the run has noticed
+	}
+	a.ended = a.endedBy(ctx)
 	if err != nil && !errors.As(err, &t.Err) {
 		t.Err = &acp.Error{Kind: acp.CannotStart, Op: "start", Text: err.Error(), Err: err}
 	}
@@ -297,14 +323,16 @@ func (a *attempt) after(ctx context.Context, turn acp.Turn, err error) policy.De
 // decide asks the policy about all that is known.
 func (a *attempt) decide() policy.Decision {
 	return policy.Decide(policy.Facts{
-		Ended: a.ended, Turn: a.turn, Session: a.said, Work: a.work, Agent: a.job.Agent.Standing, Rules: a.job.Rules,
+		Ended: a.ended, Limit: a.group.Reason(), Turn: a.turn, Session: a.said, Work: a.work, Agent: a.job.Agent.Standing, Rules: a.job.Rules,
 		History: policy.History{Attempts: a.job.Task.Attempts, Retries: a.job.Task.Retries, Drifted: a.drifted},
 	})
 }
 
-// ended says who ended an attempt from outside, if anybody did.
-func ended(ctx context.Context) policy.Ended {
+// endedBy says who ended an attempt from outside, if anybody did.
+func (a *attempt) endedBy(ctx context.Context) policy.Ended {
 	switch {
+	case a.group.Exceeded() != nil && (ctx.Err() == nil || overLimit(ctx)):
+		return policy.Exceeded
 	case ctx.Err() == nil:
 		return policy.Running
 	case errors.Is(context.Cause(ctx), ErrLost):
@@ -314,22 +342,32 @@ func ended(ctx context.Context) policy.Ended {
 	}
 }
 
+// overLimit says that a context ended because the attempt's processes used too much.
+func overLimit(ctx context.Context) bool {
+	var e *resource.Exceeded
+	return errors.As(context.Cause(ctx), &e)
+}
+
 // followUp is the next prompt in the same session; it counts the reason. It says what has
 // landed meanwhile, because files have changed by that.
 func (a *attempt) followUp(ctx context.Context, d policy.Decision) string {
 	task := a.job.Task.ID
-	if d.Say == policy.AskMoved {
+	switch d.Say {
+	case policy.AskQuery: // alone: what it is told besides would be part of the answer, and be heeded by nobody
+		return a.query(ctx, task)
+	case policy.AskMoved:
 		a.said.Moved++
 		a.talk.nextRound(task) // it spoke of other files
 		return prompt.Moved(task, a.follow(ctx, true))
 	}
-	return prompt.Meanwhile(a.follow(ctx, false)) + a.ask(task, d)
+	return prompt.Meanwhile(a.follow(ctx, false)) + prompt.Told(a.mail(ctx)) + a.ask(task, d)
 }
 
 func (a *attempt) ask(task string, d policy.Decision) string {
 	switch d.Say {
 	case policy.AskRepair:
 		a.said.Repairs++
+		a.talk.repaired = append(a.talk.repaired, d.Reason+"\n"+d.Gate.Tail)
 		a.work.Checked = false
 		a.talk.nextRound(task)
 		return prompt.Repair(prompt.RepairInput{
@@ -339,7 +377,15 @@ func (a *attempt) ask(task string, d policy.Decision) string {
 	case policy.AskDrift:
 		a.said.Nudged++
 		a.watch.forgive(a.talk.session.Usage())
-		return prompt.Drift(task, seq.Map(a.turn.Drift, func(s drift.Signal) string { return s.Text }))
+		say := prompt.Unusual
+		if slices.ContainsFunc(a.turn.Drift, func(s drift.Signal) bool { return !anomaly.Is(string(s.Kind)) }) {
+			say = prompt.Drift
+		}
+		return say(task, seq.Map(a.turn.Drift, func(s drift.Signal) string { return s.Text }))
+	case policy.AskHeed:
+		a.said.Heeded++
+		a.talk.nextRound(task)
+		return prompt.Heed(task)
 	case policy.AskGoOn:
 		a.said.GoneOn++
 		return prompt.GoOn(task)

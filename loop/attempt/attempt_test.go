@@ -94,7 +94,7 @@ func machine(t *testing.T, turns ...func(dir string) string) (Worker, *scripted)
 			return s, op.Started("scripted", proc.Identity{Pid: 1})
 		},
 		Documents: func(dag.Task) Sources { return Sources{} },
-		Sources:   func(string, dag.Task, []string) Sources { return Sources{} }, OwnFiles: func(context.Context) []string { return nil },
+		Sources:   func(context.Context, string, dag.Task, []string) Sources { return Sources{} }, OwnFiles: func(context.Context) []string { return nil },
 		Observe: func(event.Event) {}, WarnOnce: func(_, text string) { t.Log(text) },
 		Gates: verify.Gates{Env: os.Environ()}, Baselines: &Baselines{}, Demand: &Demand{}, Objects: t.TempDir(), Poll: time.Millisecond, Now: time.Now,
 	}, s

@@ -2,6 +2,7 @@ package attempt
 
 import (
 	"cmp"
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,11 +16,18 @@ import (
 
 // conversation is the session of the attempt's agent and what was said in it.
 type conversation struct {
-	session *metered // nil until it is open
-	scan    *sigils.Scanner
-	kept    sigils.Set // from earlier rounds, in which the task was called done too early
-	set     sigils.Set
-	files   []string
+	session  *metered // nil until it is open
+	scan     *sigils.Scanner
+	kept     sigils.Set // from earlier rounds, in which the task was called done too early
+	set      sigils.Set
+	files    []string
+	repaired []string // why gates refused the work in the session
+	told     []string // the knowledge that the prompt had
+	tools    Tools    // nil if the agent has none
+
+	asks     *asking  // what its tools ask; nil if nobody can be asked
+	query    string   // what a person asks, and the agent answers in its turn; "" if it is not asked
+	injected injected // by hooks, for the next prompt
 
 	answer *redact.Writer // to the file; nil until something was said
 	file   *os.File
@@ -28,7 +36,7 @@ type conversation struct {
 
 // hear takes in a turn. Sigils are found in the text as it came; what is for records and
 // prompts has no secrets. What was said is kept for the next attempt's prompt.
-func (c *conversation) hear(turn acp.Turn, folder string, r *redact.Redactor) error {
+func (c *conversation) hear(ctx context.Context, turn acp.Turn, folder string, r *redact.Redactor) error {
 	err := turn.Each(func(piece string, begins bool) {
 		if c.answer == nil {
 			c.file, c.lost = os.OpenFile(filepath.Join(folder, "answer.md"), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
@@ -44,6 +52,9 @@ func (c *conversation) hear(turn acp.Turn, folder string, r *redact.Redactor) er
 	})
 	c.scan.Break()
 	set := c.scan.Set()
+	if c.tools != nil {
+		set = set.Join(c.tools.Said(ctx))
+	}
 	set.Journal = strings.Join(human.Parts(c.kept.Journal, set.Journal), "\n\n")
 	set.Knowledge = slices.Concat(c.kept.Knowledge, set.Knowledge)
 	set.NextModel = cmp.Or(set.NextModel, c.kept.NextModel)
@@ -63,6 +74,9 @@ func (c *conversation) keep(text string) {
 func (c *conversation) nextRound(task string) {
 	c.kept = sigils.Set{Journal: c.set.Journal, Knowledge: c.set.Knowledge, NextModel: c.set.NextModel}
 	c.scan = sigils.NewScanner(task)
+	if c.tools != nil {
+		c.tools.Forget()
+	}
 }
 
 // close ends the answer, and says why it is not whole.

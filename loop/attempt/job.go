@@ -10,6 +10,8 @@ import (
 	"ralph/acp"
 	"ralph/dag"
 	"ralph/event"
+	"ralph/inbox"
+	"ralph/internal/anomaly"
 	"ralph/internal/drift"
 	"ralph/loop/policy"
 	"ralph/prompt"
@@ -33,11 +35,20 @@ type Job struct {
 	Verify   Verification
 	Rules    policy.Rules
 	Drift    drift.Thresholds
+	Anomaly  Anomaly
+	Lessons  bool // ask what later agents should know, if the work took more than one try
+}
+
+// Anomaly says what an agent does that one at work does not do, and whether a person is asked then.
+type Anomaly struct {
+	anomaly.Limits
+	Ask bool
 }
 
 // RunRef says of which run an attempt is a part.
 type RunRef struct {
-	ID, Owner string
+	ID        string
+	Owner     string // of the attempt's processes
 	Attempt   string
 	Iteration int
 	Limit     int // of iterations; 0 means none
@@ -74,6 +85,7 @@ type Finished struct {
 	Set     sigils.Set `json:"set"`
 	Stop    string     `json:"stop"`
 	Evident bool       `json:"evident"`
+	Told    []string   `json:"told,omitempty"` // the knowledge that the prompt had
 }
 
 // Base is where a task began: what was there before its first attempt. It is kept
@@ -91,6 +103,8 @@ type History struct {
 	Finished dag.Attempt   // the one whose work is only verified
 	Tampered []dag.Attempt // rejected for what they did to tests, which may still be in the folder; newest first
 	Changed  []string      // files that the run's last attempts changed
+
+	Answers []inbox.Request // to what the task asked since it was last reset
 }
 
 // Last is the last attempt that has ended.
@@ -122,6 +136,8 @@ type Result struct {
 	Agent    AgentUse
 	Files    []string        // that it changed
 	Findings []event.Finding // of a review
+	Unusual  []string        // what the agent did that one at work does not do
+	Told     []string        // the knowledge that its prompt had
 	Began    time.Time       // when the task was claimed; the caller's to say
 }
 

@@ -72,7 +72,7 @@ func (a *attempt) queue(ctx context.Context) policy.Decision {
 			a.evidence.onto(c)
 		}
 		if err != nil || len(w.Conflict) > 0 {
-			w.Checked, w.CheckErr, a.ended = true, err, ended(ctx)
+			w.Checked, w.CheckErr, a.ended = true, err, a.endedBy(ctx)
 			return a.decide()
 		}
 		w.Accepted = c.Accepted || passed != "" && passed == c.Patch
@@ -90,7 +90,7 @@ func (a *attempt) queue(ctx context.Context) policy.Decision {
 		}
 		again, err := a.ports.Lane.Tested(ctx, d.Action == policy.Complete)
 		if err != nil {
-			w.CheckErr, a.ended = err, ended(ctx)
+			w.CheckErr, a.ended = err, a.endedBy(ctx)
 			return a.decide()
 		}
 		if !again {
@@ -108,7 +108,7 @@ func (a *attempt) land(ctx context.Context, d policy.Decision) policy.Decision {
 		}
 		again, err := a.ports.Lane.Land(ctx)
 		if err != nil {
-			a.work.CheckErr, a.ended = err, ended(ctx)
+			a.work.CheckErr, a.ended = err, a.endedBy(ctx)
 			return a.decide()
 		}
 		if !again {
@@ -140,14 +140,14 @@ const maxMoved = 2
 
 // inspectTarget says that a turn must end because the target has moved. A script goes on: it runs again if it has to.
 func (a *attempt) inspectTarget(ctx context.Context) error {
-	if a.ports.Lane == nil || a.said.Moved >= maxMoved || a.evident() {
+	if a.ports.Lane == nil || a.evident() {
 		return nil
 	}
 	conflict, err := a.ports.Lane.InConflict(ctx)
 	if err != nil && ctx.Err() == nil {
 		a.WarnOnce("target", "whether work conflicts with the target cannot be seen: "+err.Error())
 	}
-	if conflict {
+	if conflict && a.said.Moved < maxMoved {
 		return errCut{moved: true}
 	}
 	return nil

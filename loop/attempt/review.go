@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"time"
 
 	"ralph/dag"
 	"ralph/event"
@@ -21,7 +22,14 @@ import (
 // maxCited is how large a file may be that a finding cites.
 const maxCited = 8 << 20
 
-// nothingToReview says why nobody has to look at a feature. Otherwise it leaves what the feature has changed in a.patches.
+// review is how far a review has come.
+type review struct {
+	began    time.Time
+	patches  []string // what it looks at, by file
+	findings []event.Finding
+}
+
+// nothingToReview says why nobody has to look at a feature. Otherwise it leaves what the feature has changed in a.review.patches.
 func (a *attempt) nothingToReview(ctx context.Context) (why string, err error) {
 	e := &a.evidence
 	switch {
@@ -31,12 +39,12 @@ func (a *attempt) nothingToReview(ctx context.Context) (why string, err error) {
 		a.WarnOnce("git", "changes cannot be reviewed: "+e.blind.Error())
 		return "git cannot tell what changed", nil //nolint:nilerr // no project has to be a repository
 	}
-	a.began = a.Now()
+	a.review.began = a.Now()
 	others := slices.Concat(a.job.Review.Others, a.OwnFiles(ctx))
-	if a.patches, err = featurePatches(ctx, a.job.Place.Project, a.Objects, e.base.Tree, e.tree, others); err != nil {
+	if a.review.patches, err = featurePatches(ctx, a.job.Place.Project, a.Objects, e.base.Tree, e.tree, others); err != nil {
 		return "", err
 	}
-	if len(a.patches) == 0 {
+	if len(a.review.patches) == 0 {
 		return "the feature changed nothing", nil
 	}
 	return "", nil
@@ -74,7 +82,7 @@ func ReviewPrompt(ctx context.Context, dir, objects string, t dag.Task, r dag.Re
 
 // reviewed ends a review with its findings. One counts if it cites a line that is there.
 func (a *attempt) reviewed(ctx context.Context, tree string) policy.Decision {
-	if files := a.evidence.since(ctx, a.evidence.tree, tree); len(files) > 0 && !a.ports.Shared(ctx, a.began) {
+	if files := a.evidence.since(ctx, a.evidence.tree, tree); len(files) > 0 && !a.ports.Shared(ctx, a.review.began) {
 		a.warn(a.job.Task.ID, "files changed during the review, and nobody verified that: "+human.List(files, 5))
 	}
 	_, read, end := git.Contents(ctx, a.job.Place.Project, a.Objects, a.evidence.base.Tree, tree, maxCited)
@@ -83,9 +91,9 @@ func (a *attempt) reviewed(ctx context.Context, tree string) policy.Decision {
 		for _, dir := range []string{a.job.Place.Dir, a.job.Place.Project, "."} {
 			f.File = strings.TrimPrefix(f.File, dir+"/")
 		}
-		a.findings = append(a.findings, event.Finding{File: f.File, Line: f.Line, Text: f.Text, Reason: uncited(read, f.File, f.Line)})
+		a.review.findings = append(a.review.findings, event.Finding{File: f.File, Line: f.Line, Text: f.Text, Reason: uncited(read, f.File, f.Line)})
 	}
-	if a.ended = ended(ctx); a.ended != policy.Running {
+	if a.ended = a.endedBy(ctx); a.ended != policy.Running {
 		return a.decide()
 	}
 	return policy.Decision{Action: policy.Complete, Outcome: event.AttemptDone}

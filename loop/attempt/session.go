@@ -12,6 +12,7 @@ import (
 	"ralph/budget"
 	"ralph/dag"
 	"ralph/event"
+	"ralph/inbox"
 	"ralph/internal/drift"
 	"ralph/internal/human"
 	"ralph/internal/proc"
@@ -23,6 +24,17 @@ import (
 func (a *attempt) open(ctx context.Context) error {
 	op := a.opening(a.job.Place.Folder, a.job.Review != nil)
 	op.Earlier = a.job.Session
+	for _, r := range a.job.History.Answers {
+		if r.Kind == inbox.Credential && r.State == inbox.Answered && !r.Denied && a.job.Review == nil {
+			op.Credentials = append(op.Credentials, r)
+		}
+	}
+	if a.job.Review == nil {
+		op.Tools = a.ports.Tools
+	}
+	if op.Tools != nil && op.Inbox != nil {
+		op.Tools.Reach(op.Inbox)
+	}
 	op.Started = func(agent string, id proc.Identity) error {
 		failpoint.Hit("K4")
 		a.use.Name = agent
@@ -50,6 +62,10 @@ func (a *attempt) opening(folder string, verifier bool) Opening {
 	op := Opening{
 		Run: a.job.Run, Task: a.job.Task, Place: a.job.Place, Model: a.job.Agent.Choice.Model, Folder: folder, Verifier: verifier, Review: a.job.Review != nil, Observe: a.observe,
 	}
+	if a.talk.asks != nil && !verifier {
+		op.Inbox = a.talk.asks
+	}
+	op.Decide, op.After = a.permit(op), a.afterCall(op)
 	if a.job.Agent.Standing.Substitute {
 		op.Agent = a.job.Agent.Name
 	}
@@ -70,7 +86,7 @@ func (a *attempt) start(ctx context.Context, op Opening) (Session, error) {
 		agent, proven = name, a.job.Agent.VerifierProven || a.seen.VerifierAnswered
 	}
 	a.said.Restarted = false
-	s, err := a.Open(ctx, op)
+	s, err := a.openLimited(ctx, op)
 	for i, wait := range restarts() {
 		if err == nil || ctx.Err() != nil || !passing(err) || !proven {
 			return s, err
@@ -78,7 +94,7 @@ func (a *attempt) start(ctx context.Context, op Opening) (Session, error) {
 		a.warn(a.job.Task.ID, fmt.Sprintf("%s could not be started: %v; retry %d of %d in %s", agent, err, i+1, len(restarts()), wait))
 		Pause(ctx, nil, a.Now().Add(wait), a.Now, a.Poll)
 		if ctx.Err() == nil {
-			s, err = a.Open(ctx, op)
+			s, err = a.openLimited(ctx, op)
 		}
 	}
 	if err == nil || ctx.Err() != nil {
@@ -86,6 +102,19 @@ func (a *attempt) start(ctx context.Context, op Opening) (Session, error) {
 	}
 	a.said.Restarted = true
 	return nil, &acp.Error{Kind: acp.CannotStart, Op: "start", Text: fmt.Sprintf("%d retries; the last: %v", len(restarts()), err), Err: err}
+}
+
+// openLimited opens a session that is killed if the attempt uses too much. Asking its agent to end would give it time to use more.
+func (a *attempt) openLimited(ctx context.Context, op Opening) (Session, error) {
+	s, err := a.Open(ctx, op)
+	if err == nil {
+		context.AfterFunc(ctx, func() {
+			if overLimit(ctx) {
+				_ = s.Kill() // closing it says what survives
+			}
+		})
+	}
+	return s, err
 }
 
 // passing says that an agent could not be started for a reason that may pass.
@@ -122,14 +151,19 @@ func Pause(ctx context.Context, changed <-chan struct{}, until time.Time, now fu
 // prompt sends a prompt and guards the turn: it is cut short when a budget is exceeded,
 // nothing comes of it or the target moves against it.
 func (a *attempt) prompt(ctx context.Context, text string) (acp.Turn, error) {
-	end := a.watch.beginTurn()
+	end, hooked := a.watch.beginTurn(), a.toolAfter(ctx)
 	turn, cut, err := a.guard(a.inspect).Turn(ctx, a.talk.session, text)
 	end()
+	hooked()
 	a.meter.tell()
 	why := asCut(cut)
 	a.turn = policy.Turn{Over: why.over}
 	if !turn.Completed() {
 		a.turn.Cut, a.turn.Drift, a.turn.Moved = len(why.drift) > 0, why.drift, why.moved
+		a.askAboutUnusual(ctx, why.drift)
+	} else if a.talk.asks != nil {
+		failpoint.Hit("Q5")
+		a.talk.asks.Received(context.WithoutCancel(ctx))
 	}
 	return turn, err
 }
@@ -142,6 +176,9 @@ func (a *attempt) guard(inspect func(context.Context) error) acp.Guard {
 // inspect says why a turn must end, or nil.
 func (a *attempt) inspect(ctx context.Context) error {
 	if err := a.inspectBudgets(ctx); err != nil {
+		return err
+	}
+	if err := a.inspectAnswers(); err != nil {
 		return err
 	}
 	if signals := a.watch.during(a.talk.session.Usage()); len(signals) > 0 {
@@ -158,17 +195,20 @@ func (a *attempt) inspectBudgets(ctx context.Context) error {
 	return nil
 }
 
-// errCut cuts a turn short: because of a budget, of drift, or because the target has moved.
+// errCut cuts a turn short: because of a budget, of drift, because the target has moved, or to wait for an answer.
 type errCut struct {
-	over  *budget.Finding
-	drift []drift.Signal
-	moved bool
+	over   *budget.Finding
+	drift  []drift.Signal
+	moved  bool
+	parked string
 }
 
 func (e errCut) Error() string {
 	switch {
 	case e.over != nil:
 		return "a budget is used up: " + e.over.Text
+	case e.parked != "":
+		return "it waits for the answer to " + e.parked
 	case e.moved:
 		return "moved: the target conflicts with the work"
 	}
@@ -197,7 +237,9 @@ func (a *attempt) overspent(ctx context.Context) *budget.Finding {
 
 // observe turns what a session reports into events of the run.
 func (a *attempt) observe(e acp.Event) {
-	a.watch.see(e)
+	for _, f := range a.watch.see(e) {
+		a.tell(event.Event{Type: event.Anomaly, Outcome: string(f.Kind), Reason: f.Text})
+	}
 	out := event.Event{}
 	switch e := e.(type) {
 	case acp.Text:
@@ -222,6 +264,9 @@ func (a *attempt) observe(e acp.Event) {
 		out.Type, out.Usage = event.AgentUsage, &used
 	case acp.Permission:
 		out.Type, out.Text, out.Outcome = event.AgentAsked, e.Title, e.Answer
+		if e.Rule != "" {
+			out.Agent, out.Reason, out.Call = a.job.Agent.Name, e.Reason, &event.Call{Kind: e.Kind, Text: e.Text, Allowed: e.Allow, Rule: e.Rule, By: e.By}
+		}
 	case acp.Resumed:
 		out.Type, out.Text = event.AgentResumed, e.Session
 	case acp.Warned:

@@ -57,19 +57,27 @@ func (a *attempt) check(ctx context.Context, taken git.Taken, err error) policy.
 	a.note(ctx, dag.Note{Phase: dag.Verifying})
 	if w.Stale = ""; a.job.Accepted && a.ports.Lane == nil {
 		if w.Stale, err = a.evidence.stale(ctx, taken, err); err != nil || w.Stale != "" {
-			w.CheckErr, a.ended = err, ended(ctx)
+			w.CheckErr, a.ended = err, a.endedBy(ctx)
 			return a.decide()
 		}
 	}
 	w.WantVerdict = a.wantsVerdict() && !w.Accepted
+	if red := a.verifyBefore(ctx); len(red) > 0 {
+		w.Gates, w.Tampering, w.Unchanged, a.ended = red, nil, false, a.endedBy(ctx)
+		a.note(ctx, dag.Note{Gates: seq.Map(w.Gates, record)})
+		return a.decide()
+	}
 	shown, err := a.examine(ctx, taken, err)
+	if a.talk.set.Split && (w.Unchanged || a.evidence.base.Tree == "") { // the work is its subtasks, and each is judged by itself
+		w.WantVerdict, w.Evident = false, true
+	}
 	if err == nil && len(w.Tampering) == 0 && (w.WantVerdict || !w.Doubtful()) {
 		if w.Gates, err = a.gates(ctx); err == nil && len(w.Gates) > 0 {
 			taken, err = a.checkAgain(ctx)
 		}
 	}
 	w.CheckErr = err
-	a.ended = ended(ctx)
+	a.ended = a.endedBy(ctx)
 	verdict := w.Doubt.Asked
 	if a.job.Accepted {
 		verdict = "accepted by a person"
@@ -79,8 +87,13 @@ func (a *attempt) check(ctx context.Context, taken git.Taken, err error) policy.
 	if d.Action == policy.AskVerdict {
 		if w.VerifierOver = a.overspent(ctx); w.VerifierOver == nil {
 			w.CheckErr = a.askVerdict(ctx, taken.Tree, shown)
-			a.ended = ended(ctx)
+			a.ended = a.endedBy(ctx)
 		}
+		d = a.decide()
+	}
+	if red := a.verifyAfter(ctx, d); len(red) > 0 {
+		w.Gates, a.ended = append(w.Gates, red...), a.endedBy(ctx)
+		a.note(ctx, dag.Note{Gates: seq.Map(w.Gates, record)})
 		d = a.decide()
 	}
 	return d
@@ -115,7 +128,7 @@ func (a *attempt) keepFinished(ctx context.Context) error {
 			return err
 		}
 	}
-	f := Finished{Set: a.talk.set, Stop: string(a.use.Stop), Evident: a.evident()}
+	f := Finished{Set: a.talk.set, Stop: string(a.use.Stop), Evident: a.evident(), Told: a.talk.told}
 	if err := a.ports.Record.Finished(ctx, f); err != nil {
 		a.warn(a.job.Task.ID, "keeping what is to be verified: "+err.Error())
 		return nil //nolint:nilerr // it can be verified now all the same
@@ -154,8 +167,8 @@ func (a *attempt) examine(ctx context.Context, taken git.Taken, taking error) (s
 	w := &a.work
 	w.Tampering, w.Unchanged = nil, false
 	w.Evident = a.job.Task.Kind == dag.Check || a.job.Accepted || a.evident()
-	if s := a.talk.session; s != nil && !a.job.Task.AllowTampering {
-		touched, err := s.Tampered()
+	if a.talk.session != nil && !a.job.Task.AllowTampering {
+		touched, err := a.tampered()
 		if err != nil {
 			return "", err
 		}
@@ -175,6 +188,15 @@ func (a *attempt) examine(ctx context.Context, taken git.Taken, taking error) (s
 	return shown, err
 }
 
+// tampered lists what the agent changed that no agent may change. Rules that it wrote are taken out again, and count
+// against it for as long as it works.
+func (a *attempt) tampered() ([]string, error) {
+	touched, err := a.talk.session.Tampered()
+	planted, perr := a.Permissions.PutBack()
+	a.planted = append(a.planted, planted...)
+	return slices.Concat(touched, a.planted), errors.Join(err, perr)
+}
+
 // askTask looks into the task for what the work did to what checks it, if no verifier does.
 func (a *attempt) askTask() {
 	if !a.work.WantVerdict {
@@ -192,9 +214,9 @@ func (a *attempt) prevented() bool {
 // examineAgain looks for tampering only: the agent lives on while the gates run, and
 // what gates leave behind is not the work's.
 func (a *attempt) examineAgain(ctx context.Context, taken git.Taken, taking error) error {
-	unchanged := a.work.Unchanged
+	unchanged, evident := a.work.Unchanged, a.work.Evident
 	_, err := a.examine(ctx, taken, taking)
-	a.work.Unchanged = unchanged
+	a.work.Unchanged, a.work.Evident = unchanged, evident
 	return err
 }
 
@@ -204,7 +226,7 @@ func (a *attempt) warnTampering(d policy.Decision) {
 	if a.work.Checked || a.job.Task.AllowTampering || d.Action == policy.Abort {
 		return
 	}
-	touched, err := a.talk.session.Tampered()
+	touched, err := a.tampered()
 	if err == nil && len(touched) > 0 {
 		a.warn(a.job.Task.ID, "the agent changed what it must not: "+strings.Join(touched, ", "))
 	}
@@ -270,6 +292,7 @@ func (a *attempt) question(ctx context.Context, shown string) verify.Question {
 	sources := a.Documents(t)
 	in := prompt.VerifyInput{
 		Task: prompt.Task{ID: t.ID, Title: t.Title, Description: t.Description}, Spec: sources.Spec, Plan: sources.Plan,
+		Split: a.talk.set.Split,
 	}
 	if shown != "" && a.evidence.base.Tree != "" {
 		d, err := a.evidence.difference(ctx, a.evidence.base.Tree, shown)
@@ -349,33 +372,51 @@ func (a *attempt) openVerifier(ctx context.Context) (verify.Verifier, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, err
 	}
-	name := ""
-	op := a.opening(folder, true)
-	op.Started = func(agent string, _ proc.Identity) error { name = agent; return nil }
-	s, err := a.start(ctx, op)
+	r, err := a.openReader(ctx, a.opening(folder, true), a.job.Agent.Verifier != "")
 	if err != nil {
 		return nil, err
 	}
-	m := &metered{Session: s, agent: name, asked: a.job.Agent.Choice.Model, another: a.job.Agent.Verifier != "", worked: true}
-	a.meter.add(m)
 	if a.verifiers == 1 { // if it disturbs this one, it does not disturb the next
 		next := a.opening(a.job.Place.Folder, false)
 		next.Task = dag.Task{} // whichever comes next
 		a.Warm(ctx, next)
 	}
-	return &verifier{metered: m, attempt: a}, nil
+	return verifier{r}, nil
 }
 
-// verifier is a session that gives a verdict.
-type verifier struct {
+// openReader opens a session that changes nothing. Another says that it is one with another agent than the attempt's.
+func (a *attempt) openReader(ctx context.Context, op Opening, another bool) (*reader, error) {
+	name := ""
+	op.Started = func(agent string, _ proc.Identity) error { name = agent; return nil }
+	s, err := a.start(ctx, op)
+	if err != nil {
+		return nil, err
+	}
+	m := &metered{Session: s, agent: name, asked: op.Model, another: another, worked: true}
+	a.meter.add(m)
+	return &reader{metered: m, attempt: a}, nil
+}
+
+// reader is a session that changes nothing.
+type reader struct {
 	*metered
 	attempt *attempt
 	refused bool // the provider was at its limit, so nothing was paid
 }
 
+// verifier is one that gives a verdict.
+type verifier struct{ *reader }
+
+func (v verifier) Prompt(ctx context.Context, text string) (acp.Turn, error) {
+	turn, err := v.reader.Prompt(ctx, text)
+	a := v.attempt
+	a.seen.VerifierAnswered = a.seen.VerifierAnswered || !turn.Empty()
+	return turn, err
+}
+
 // Prompt is the session's, but a turn that completed while it was being cut short is
 // whole. From now on it costs something, whether or not we live to record what.
-func (v *verifier) Prompt(ctx context.Context, text string) (acp.Turn, error) {
+func (v *reader) Prompt(ctx context.Context, text string) (acp.Turn, error) {
 	a := v.attempt
 	used := a.meter.tell()
 	a.note(ctx, dag.Note{Usage: &used})
@@ -383,13 +424,12 @@ func (v *verifier) Prompt(ctx context.Context, text string) (acp.Turn, error) {
 	if asCut(context.Cause(ctx)).over != nil && turn.Completed() {
 		err = nil
 	}
-	a.seen.VerifierAnswered = a.seen.VerifierAnswered || !turn.Empty()
 	v.refused = turn.Empty() && (errors.Is(err, acp.RateLimited) || errors.Is(err, acp.AuthRequired))
 	return turn, err
 }
 
 // Close is the session's, and keeps what it used.
-func (v *verifier) Close() error {
+func (v *reader) Close() error {
 	err := v.Session.Close()
 	v.attempt.meter.close(v.metered, !v.refused)
 	v.attempt.meter.tell()

@@ -1,6 +1,8 @@
 package attempt
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -8,7 +10,9 @@ import (
 	"ralph/acp"
 	"ralph/dag"
 	"ralph/event"
+	"ralph/internal/anomaly"
 	"ralph/internal/drift"
+	"ralph/internal/permission"
 	"ralph/loop/policy"
 	"ralph/strategy"
 )
@@ -25,11 +29,19 @@ type watch struct {
 	ended map[string]bool // calls of this turn that have ended
 	turn  bool            // the agent has a turn
 	spare int64           // tokens that were forgiven
+
+	detector anomaly.Detector
+	odd      []drift.Signal    // what it found in this turn
+	all      []string          // what it found
+	commands map[string]string // that it has seen, by call
+	written  map[string]int    // files that ralph wrote for calls that have not ended
+
+	called func(acp.ToolCall) // is told of calls that have ended; nil means nobody
 }
 
 // newWatch counts on from the earlier attempts at a task since it was last reset.
 func newWatch(j Job, now func() time.Time) *watch {
-	w := &watch{limits: j.Drift, now: now, news: make(chan struct{}, 1)}
+	w := &watch{limits: j.Drift, now: now, news: make(chan struct{}, 1), detector: anomaly.Detector{Limits: j.Anomaly.Limits, Paths: j.Task.Paths}}
 	w.stats.Iterations = 1
 	for _, at := range counted(j.Task, j.History.Attempts) {
 		w.stats.Iterations++
@@ -45,7 +57,7 @@ func newWatch(j Job, now func() time.Time) *watch {
 // counted are the attempts at a task since it was last reset that say something about it.
 func counted(t dag.Task, attempts []dag.Attempt) (list []dag.Attempt) {
 	for _, at := range attempts {
-		if !at.EndedAt.IsZero() && !at.StartedAt.Before(t.StartedAt) && at.Outcome != event.AttemptLimited && at.Outcome != event.AttemptInterrupted {
+		if !at.EndedAt.IsZero() && !at.StartedAt.Before(t.StartedAt) && !at.Outcome.Fruitless() {
 			list = append(list, at)
 		}
 	}
@@ -64,26 +76,73 @@ func Drifted(t dag.Task, attempts []dag.Attempt) (n int, above strategy.Tier) {
 	return n, above
 }
 
-// see takes in what a session reports. Of a verifier's only what it has used matters.
-func (w *watch) see(e acp.Event) {
+// see takes in what a session reports, and returns what is odd about it. Of a verifier's only what it has used matters.
+func (w *watch) see(e acp.Event) (odd []anomaly.Finding) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if _, usage := e.(acp.UsageSeen); !w.turn && !usage {
-		return
+		return nil
 	}
 	switch e := e.(type) {
 	case acp.ToolCall:
+		odd = w.oddCall(e)
 		w.tool(e)
 	case acp.FileWritten:
+		w.written[e.Path]++
+		odd = w.detector.See(permission.Call{Kind: permission.Write, Paths: []string{e.Path}}, w.now())
 		w.stats.Changed(w.now())
+	case acp.TerminalOpened:
+		if !slices.Contains(slices.Collect(maps.Values(w.commands)), e.Command) { // most agents report it, too
+			odd = w.oddCall(acp.ToolCall{ID: "terminal " + e.Command, Kind: permission.Terminal, Command: e.Command})
+		}
 	case acp.UsageSeen:
 	default:
-		return
+		return nil
+	}
+	for _, f := range odd {
+		if len(w.all) < maxUnusual {
+			w.all = append(w.all, f.Text)
+		}
+		w.odd = append(w.odd, drift.Signal{Kind: drift.Kind(f.Kind), Text: f.Text})
 	}
 	select {
 	case w.news <- struct{}{}:
 	default:
 	}
+	return odd
+}
+
+// oddCall looks at a command as soon as it is known, because it can still be stopped, and at files when they were changed.
+func (w *watch) oddCall(e acp.ToolCall) []anomaly.Finding {
+	t := toolOf(e)
+	if t.Command != "" && w.commands[e.ID] != t.Command && len(w.commands) < maxWatched {
+		w.commands[e.ID] = t.Command
+		return w.detector.See(permission.Call{Kind: t.Kind, Command: t.Command}, w.now())
+	}
+	if e.Status != "completed" || w.ended[e.ID] || len(w.ended) > maxWatched {
+		return nil
+	}
+	c := permission.Call{Kind: e.Kind}
+	for _, path := range e.Paths {
+		if w.written[path] > 0 { // it was counted
+			w.written[path]--
+		} else {
+			c.Paths = append(c.Paths, path)
+		}
+	}
+	if len(c.Paths) == 0 && len(e.Paths) > 0 {
+		return nil
+	}
+	return w.detector.See(c, w.now())
+}
+
+// maxUnusual is how much of it the journal tells.
+const maxUnusual = 10
+
+func (w *watch) unusual() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.all)
 }
 
 // maxWatched is how many calls are distinguished in one turn.
@@ -99,6 +158,9 @@ func (w *watch) tool(e acp.ToolCall) {
 		return
 	}
 	w.ended[e.ID] = true
+	if w.called != nil {
+		w.called(e)
+	}
 	now := w.now()
 	w.stats.Ended(drift.Call{Name: e.Title, Input: e.Input, Result: e.Result, Failed: e.Status == "failed"}, now)
 	if e.Status == "completed" && (e.Kind == "edit" || e.Kind == "delete" || e.Kind == "move") {
@@ -110,13 +172,21 @@ func (w *watch) tool(e acp.ToolCall) {
 func (w *watch) beginTurn() (end func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.turn, w.ended = true, map[string]bool{}
+	w.turn, w.ended, w.commands, w.written, w.odd = true, map[string]bool{}, map[string]string{}, map[string]int{}, nil
 	w.stats.Begin(w.now())
 	return func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.turn = false
 	}
+}
+
+// eachCall has a function told of each call that ends, until it is ended. The function must not wait.
+func (w *watch) eachCall(called func(acp.ToolCall)) (end func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.called = called
+	return func() { w.eachCall(nil) }
 }
 
 // during are the signs of drift in a turn. Iterations and changes count when the attempt
@@ -140,13 +210,13 @@ func (w *watch) check(used acp.Usage, adjust func(*drift.Stats)) []drift.Signal 
 	stats := w.stats
 	stats.Tokens = used.Input + used.Output - w.spare
 	adjust(&stats)
-	return drift.Check(stats, w.limits, w.now())
+	return slices.Concat(w.odd, drift.Check(stats, w.limits, w.now()))
 }
 
 // forgive starts over: the agent is not blamed again for what came before.
 func (w *watch) forgive(used acp.Usage) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.spare = used.Input + used.Output
+	w.spare, w.odd = used.Input+used.Output, nil
 	w.stats.Forgive(w.now())
 }

@@ -4,15 +4,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"ralph/acp"
 	"ralph/budget"
 	"ralph/dag"
 	"ralph/event"
+	"ralph/inbox"
+	"ralph/internal/hooks"
+	"ralph/internal/permission"
 	"ralph/internal/proc"
 	"ralph/internal/redact"
+	"ralph/internal/resource"
 	"ralph/prompt"
+	"ralph/sigils"
 	"ralph/verify"
 )
 
@@ -42,8 +48,14 @@ type Opening struct {
 	Verifier bool   // it verifies the work and changes nothing
 	Review   bool   // it does so as the task's own agent
 	Earlier  *Earlier
+	Inbox    Inbox                                                 // through which its tools ask; nil for a verifier
+	Tools    Tools                                                 // nil for none
+	Decide   func(context.Context, acp.Call) acp.Decision          // what becomes of what the agent asks for; nil allows it
+	After    func(context.Context, acp.Call, string, bool) *string // what it gets of files and terminals; nil leaves them
 	Observe  func(acp.Event)
 	Started  func(agent string, id proc.Identity) error
+
+	Credentials []inbox.Request // that its agent asked for and was given
 }
 
 // Worker is what a machine brings. One value serves all attempts of a process; it has no
@@ -56,16 +68,20 @@ type Worker struct {
 	Withheld  []string                       // names of variables that gates are not given
 	Baselines *Baselines
 	Demand    *Demand
-	Documents func(dag.Task) Sources                                 // the documents of a task alone
-	Sources   func(dir string, t dag.Task, changed []string) Sources // with knowledge and skills
+	Documents func(dag.Task) Sources                                                      // the documents of a task alone
+	Sources   func(ctx context.Context, dir string, t dag.Task, changed []string) Sources // with knowledge and skills
 	Prices    budget.Prices
 	Objects   string                         // a folder for the trees that the project is compared with
 	OwnFiles  func(context.Context) []string // files below Dir that ralph itself writes
-	Redact    *redact.Redactor
-	Observe   func(event.Event)
-	WarnOnce  func(subject, text string) // once for each subject
-	Poll      time.Duration
-	Now       func() time.Time
+	Hooks     *hooks.Set                     // nil means none
+
+	Permissions *permission.Book  // nil means that everything is allowed
+	Resources   *resource.Limiter // nil limits nothing
+	Redact      *redact.Redactor
+	Observe     func(event.Event)
+	WarnOnce    func(subject, text string) // once for each subject
+	Poll        time.Duration
+	Now         func() time.Time
 }
 
 // Sources are what a prompt takes from files, read for each attempt.
@@ -74,6 +90,7 @@ type Sources struct {
 	Instructions  []string // names of files such as AGENTS.md
 	Knowledge     prompt.Document
 	TaskKnowledge prompt.Document
+	Told          []string // the sums of what that is
 	Skills        []prompt.Skill
 	Unread        []Unread
 }
@@ -86,11 +103,50 @@ type Ports struct {
 	Record Recorder
 	// Budget finds the budgets that are exceeded.
 	Budget func(context.Context) ([]budget.Finding, error)
+	Tools  Tools        // nil if the agent gets none
 	Lane   Lane         // nil where the attempt works in the project's own folder
 	Gates  verify.Gates // instead of the worker's, where there is a lane
 	Copy   Copy         // nil if none can be made
+	Desk   Desk         // nil if nobody can be asked
 	// Shared reports whether other agents may have worked in Place.Dir since then.
 	Shared func(ctx context.Context, since time.Time) bool
+}
+
+// Inbox is how the tools of a session reach people and other agents. It serves many calls at once.
+type Inbox interface {
+	// Ask stores a request of the attempt and waits a while for the answer. What is still open then parks the task, if it is of
+	// that sort: the turn is cut a little later, and the answer is part of the next prompt. Otherwise it counts as denied.
+	Ask(ctx context.Context, r inbox.Request) (inbox.Request, error)
+	// Send tells the agent of a task something, or those of all tasks that were begun, if the ID is empty.
+	Send(ctx context.Context, task, text string) error
+	// Messages are those that the attempt's task has not received. They count as received when the turn ends.
+	Messages(ctx context.Context) ([]inbox.Request, error)
+}
+
+// Tools are what the agent can call in its turns.
+type Tools interface {
+	// Serve answers the calls on one connection. It is called from any goroutine.
+	Serve(ctx context.Context, conn io.ReadWriteCloser) error
+	// Said is what the agent reported by calls since the last Forget.
+	Said(ctx context.Context) sigils.Set
+	Forget()
+	// Reach lets the agent ask, from the next connection on.
+	Reach(i Inbox)
+}
+
+// Desk is the inbox with what the attempt itself needs of it.
+type Desk interface {
+	Inbox
+	// Queries are what people ask the agent and it has not answered.
+	Queries(ctx context.Context) []inbox.Request
+	// Reply is what it answers to one of them.
+	Reply(ctx context.Context, id, text string)
+	// Unread are the messages that nobody has given to the agent.
+	Unread(ctx context.Context) []inbox.Request
+	// Give says that requests are part of what the agent is told.
+	Give(list []inbox.Request)
+	// Received says that the agent has heard what was given to it.
+	Received(ctx context.Context)
 }
 
 // Recorder keeps what must outlive this process. It is called in order from the attempt's
@@ -110,6 +166,9 @@ var ErrLost = errors.New("the task was taken away")
 // ErrUnrenewed is the cause if another run may hold the task: where nobody can see that
 // we live, the lease decides.
 var ErrUnrenewed = fmt.Errorf("%w, or may be: the claim could not be renewed for longer than its lease", ErrLost)
+
+// ErrStopped is the cause if a person ended the attempt, and the task is still ours.
+var ErrStopped = errors.New("a person stopped it")
 
 func (w Worker) warn(task, text string) {
 	w.Observe(event.Event{Type: event.Warned, Task: task, Text: text})

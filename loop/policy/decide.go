@@ -33,6 +33,7 @@ const (
 	Fail       Action = "fail"        // the task has failed
 	Retry      Action = "retry"       // the work was not accepted
 	Release    Action = "release"     // give it back to be tried again
+	Park       Action = "park"        // give it back until a person has answered; costs nothing
 	Abort      Action = "abort"       // the claim is lost: nothing to settle
 )
 
@@ -45,6 +46,8 @@ const (
 	AskGoOn       FollowUp = "go_on"      // you were cut off: go on
 	AskRepair     FollowUp = "repair"     // a gate is red: repair it
 	AskDrift      FollowUp = "drift"      // you get nowhere: take another way
+	AskHeed       FollowUp = "heed"       // there are messages for you: do as they say
+	AskQuery      FollowUp = "query"      // a person asks you something: answer it
 	AskMoved      FollowUp = "moved"      // what landed conflicts with your work: resolve that and go on
 )
 
@@ -60,6 +63,7 @@ type Decision struct {
 
 	Conflict  []string         // with Retry: files that whoever tries next has to itself
 	Limit     *int             // with Retry: of retries, instead of the task's own or the configured one
+	BlockedOn string           // with Release: the task that has to be done first
 	Uncounted bool             // no attempt and no iteration is charged
 	Delay     time.Duration    // before the task is tried again
 	Until     time.Time        // the same as a moment, if a provider named one
@@ -67,6 +71,7 @@ type Decision struct {
 	Everyone  bool             // with Wait: the agent is rate-limited for any task
 	Drop      bool             // the agent cannot be used at all: not again in this run
 	Aside     bool             // the task is not claimed again in this run
+	Hooked    bool             // with Aside: because of a hook
 	Drifted   bool             // because of Turn.Drift
 	NoAnswer  bool             // counts for the circuit breaker
 	EndRun    event.RunOutcome // not empty: the run ends after settling
@@ -74,6 +79,8 @@ type Decision struct {
 
 const (
 	maxGoOn      = 3
+	maxHeeded    = 3
+	maxQueried   = 20
 	limitWait    = 30 * time.Second
 	maxLimitWait = 10 * time.Minute
 	maxBackoff   = 5 * time.Minute
@@ -88,12 +95,18 @@ func Decide(f Facts) Decision {
 		return Decision{Action: Release, Outcome: event.AttemptInterrupted, Reason: "its work is finished, and is verified the next time", Uncounted: true}
 	case f.Ended == Interrupted:
 		return Decision{Action: Release, Outcome: event.AttemptInterrupted, Reason: "interrupted", Uncounted: true}
+	case f.Ended == Exceeded && f.Work.Checked: // whoever works next gets that to read
+		return reject(event.RejectedGate, f.Limit)
+	case f.Ended == Exceeded:
+		return release(f, event.AttemptError, f.Limit)
 	case f.Work.Checked:
 		return decideChecked(f)
 	case f.Turn.Sigils.Failure:
 		return Decision{Action: Release, Outcome: event.AttemptFailed, Reason: "the agent promised FAILURE", EndRun: event.OutcomeFailure}
 	case f.Turn.Over != nil && (f.Turn.Err != nil || !f.Turn.Sigils.Done && !f.Turn.Sigils.Failed):
 		return Overspent(*f.Turn.Over)
+	case f.Turn.Parked != "" && (f.Turn.Err != nil || !f.Turn.Sigils.Done): // what went wrong meanwhile may have come of the cut
+		return Decision{Action: Park, Outcome: event.AttemptAsked, Reason: "it waits for the answer to " + f.Turn.Parked, Uncounted: true}
 	case f.Turn.Cut:
 		return drifted(f)
 	case f.Turn.Moved && f.Turn.Stop == "": // it did not stop when it was asked to: there is no session any more
@@ -104,6 +117,10 @@ func Decide(f Facts) Decision {
 		return afterError(f)
 	case f.Turn.Stop == acp.StopRefusal:
 		return Decision{Action: Fail, Outcome: event.AttemptRefused, Reason: "the model refused the task"}
+	case f.Turn.Queries > 0 && f.Session.Queried < maxQueried && f.Turn.Stop == acp.StopEnd && !f.Turn.Empty && f.Turn.Over == nil:
+		return Decision{Action: Reprompt, Say: AskQuery, Reason: "a person asks it something"}
+	case f.Turn.Sigils.Done && f.Turn.Unread > 0 && f.Session.Heeded < maxHeeded:
+		return Decision{Action: Reprompt, Say: AskHeed, Reason: "messages came while it worked"}
 	case f.Turn.Sigils.Done:
 		return Decision{Action: Verify, Outcome: event.AttemptDone}
 	case f.Turn.Sigils.Failed:
@@ -115,6 +132,10 @@ func Decide(f Facts) Decision {
 			return Decision{Action: Retry, Outcome: event.AttemptRetried, Reason: reason, Limit: &f.Rules.RetryFailed}
 		}
 		return Decision{Action: Fail, Outcome: event.AttemptFailed, Reason: reason}
+	case f.Turn.Sigils.BlockedOn != "":
+		d := release(f, event.AttemptReleased, "it waits for "+f.Turn.Sigils.BlockedOn+", as its agent reported")
+		d.Delay, d.BlockedOn = 0, f.Turn.Sigils.BlockedOn
+		return d
 	case len(f.Turn.Sigils.Foreign) > 0:
 		other := f.Turn.Sigils.Foreign[0]
 		return release(f, event.AttemptReleased, fmt.Sprintf("the agent spoke of another task: %s %s", other.Tag, other.ID))
@@ -186,6 +207,10 @@ func decideChecked(f Facts) Decision {
 	var unlandable Unlandable
 	if errors.As(f.Work.CheckErr, &unlandable) {
 		return reject(event.RejectedIncomplete, "incomplete: "+unlandable.Reason)
+	}
+	var refused Refused
+	if errors.As(f.Work.CheckErr, &refused) {
+		return reject(event.RejectedGate, refused.Reason)
 	}
 	if f.Work.CheckErr != nil {
 		return release(f, event.AttemptError, f.Work.CheckErr.Error())
@@ -378,6 +403,17 @@ func (h Halted) Decision() Decision {
 type Unlandable struct{ Reason string }
 
 func (u Unlandable) Error() string { return u.Reason }
+
+// Refused is work that a hook does not let land.
+type Refused struct{ Reason string }
+
+func (r Refused) Error() string { return r.Reason }
+
+// KeptBack decides about a task that a hook does not let begin. Nothing is charged, and this run does not try again: the
+// hook would most likely say the same for ever.
+func KeptBack(reason string) Decision {
+	return Decision{Action: Release, Outcome: event.AttemptInterrupted, Uncounted: true, Aside: true, Hooked: true, Reason: reason}
+}
 
 // DisturbedReason says why a verdict does not count.
 func DisturbedReason(files []string) string {

@@ -3,6 +3,7 @@ package policy
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -70,6 +71,11 @@ func anyFacts(t *rapid.T) Facts {
 	if flag("drift") || f.Turn.Cut {
 		f.Turn.Drift = []drift.Signal{{Kind: drift.Repeats, Text: "again and again"}}
 	}
+	if flag("parked") {
+		f.Turn.Parked = "q-1"
+	}
+	f.Turn.Unread, f.Session.Heeded = number(2, "unread"), number(4, "heeded")
+	f.Turn.Queries, f.Session.Queried = number(2, "queries"), number(maxQueried+1, "queried")
 	if flag("over") {
 		scope := rapid.SampledFrom([]budget.Scope{budget.Run, budget.Day, budget.Feature, budget.Task}).Draw(t, "scope")
 		f.Turn.Over = &budget.Finding{Scope: scope, What: budget.Cost, Text: "$2 of $1 spent"}
@@ -92,7 +98,7 @@ func TestDecideIsTotal(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := anyFacts(t)
 		d := Decide(f)
-		actions := []Action{Verify, AskVerdict, Reprompt, Wait, Complete, Fail, Retry, Release, Abort}
+		actions := []Action{Verify, AskVerdict, Reprompt, Wait, Complete, Fail, Retry, Release, Park, Abort}
 		switch {
 		case !slices.Contains(actions, d.Action):
 			t.Fatalf("got action %q", d.Action)
@@ -197,7 +203,7 @@ func TestDecideEndsEveryTask(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := anyFacts(t)
 		f.Ended, f.History.Attempts, f.Session.Asked, f.Session.GoneOn, f.Rules.MaxAttempts = Running, 0, 0, 0, 5
-		for range 5 * (maxGoOn + 3) {
+		for range 5*(maxGoOn+3) + maxQueried {
 			d := Decide(f)
 			switch {
 			case d.Uncounted, d.EndRun != "", d.Action == Complete, d.Action == Fail, d.Action == Retry, d.Action == Verify:
@@ -208,6 +214,10 @@ func TestDecideEndsEveryTask(t *testing.T) {
 				f.Session.Repairs++
 			case d.Say == AskDrift:
 				f.Session.Nudged++
+			case d.Say == AskHeed:
+				f.Session.Heeded++
+			case d.Say == AskQuery:
+				f.Session.Queried++
 			case d.Say == AskGoOn:
 				f.Session.GoneOn++
 			case d.Say == AskUnfinished:
@@ -217,5 +227,37 @@ func TestDecideEndsEveryTask(t *testing.T) {
 			}
 		}
 		t.Fatalf("still going on: %+v", Decide(f))
+	})
+}
+
+// TestDecideChargesWhoUsesTooMuch, with that as the reason, whatever else came of the turn or of a check.
+func TestDecideChargesWhoUsesTooMuch(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		f := anyFacts(t)
+		f.Ended, f.Limit = Exceeded, "resource: memory: too much"
+		d := Decide(f)
+		if d.Uncounted || d.NoAnswer || d.EndRun != "" || !strings.HasSuffix(d.Reason, f.Limit) {
+			t.Fatalf("got %+v, want it charged because of the limit", d)
+		}
+		if want := []Action{Release, Fail}; !f.Work.Checked && !slices.Contains(want, d.Action) || f.Work.Checked && d.Action != Retry {
+			t.Fatalf("got %+v with %+v", d, f)
+		}
+	})
+}
+
+// TestDecideParksWhoWaitsForAnAnswer: whatever else came of the turn, it costs nothing, unless the task is done or nobody may
+// decide about it.
+func TestDecideParksWhoWaitsForAnAnswer(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		f := anyFacts(t)
+		f.Ended, f.Turn.Parked, f.Work.Checked, f.Turn.Over, f.Turn.Sigils.Failure = Running, "q-1", false, nil, false
+		if f.Turn.Sigils.Done && f.Turn.Err == nil {
+			return
+		}
+		if d := Decide(f); d.Action != Park || d.Outcome != event.AttemptAsked || !d.Uncounted || d.Drop || d.NoAnswer || d.Reason != "it waits for the answer to q-1" {
+			t.Fatalf("got %+v, want it parked", d)
+		}
 	})
 }

@@ -165,6 +165,25 @@ func TestDecideAboutWhatTheAgentSays(t *testing.T) {
 	}.check(t)
 }
 
+func TestAnAgentIsAskedWhatPeopleAskBetweenItsTurns(t *testing.T) {
+	t.Parallel()
+	asks := func(change func(*Facts)) Facts {
+		f := Facts{Turn: Turn{Sigils: saysDone, Stop: acp.StopEnd, Queries: 1, Unread: 1}}
+		change(&f)
+		return f
+	}
+	query := Decision{Action: Reprompt, Say: AskQuery, Reason: "a person asks it something"}
+	heed := Decision{Action: Reprompt, Say: AskHeed, Reason: "messages came while it worked"}
+	decisions{
+		"before its messages and before verifying": {asks(func(*Facts) {}), query},
+		"before it is asked whether it is through": {asks(func(f *Facts) { f.Turn.Sigils = sigils.Set{} }), query},
+		"not without end":                          {asks(func(f *Facts) { f.Session.Queried = maxQueried }), heed},
+		"not when it was cut off":                  {asks(func(f *Facts) { f.Turn.Stop = acp.StopMaxTokens }), heed},
+		"not when a budget is used up":             {asks(func(f *Facts) { f.Turn.Over = &budget.Finding{} }), heed},
+		"not when the run is interrupted":          {asks(func(f *Facts) { f.Ended = Interrupted }), interrupted("interrupted")},
+	}.check(t)
+}
+
 func TestDecideAboutErrors(t *testing.T) {
 	t.Parallel()
 	failed := func(kind acp.Kind, silent bool) Facts { return Facts{Turn: Turn{Err: failing(kind), Empty: silent}} }

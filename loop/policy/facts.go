@@ -17,6 +17,7 @@ import (
 // Facts are all that a decision depends on.
 type Facts struct {
 	Ended   Ended
+	Limit   string // with Exceeded: which one
 	Turn    Turn
 	Session Session
 	Work    Work
@@ -33,6 +34,7 @@ const (
 	Running     Ended = ""
 	Interrupted Ended = "interrupted" // a person or a signal stopped the run
 	Lost        Ended = "lost"        // the task was taken away
+	Exceeded    Ended = "exceeded"    // its processes used more than they may
 )
 
 // Turn is the agent's last turn.
@@ -46,6 +48,10 @@ type Turn struct {
 	Cut   bool            // the turn was cut short because of Drift
 	Drift []drift.Signal  // what is wrong with the attempt
 	Moved bool            // the turn was cut short because the target came into conflict with the work
+
+	Parked  string // the question that the task waits for; "" if there is none
+	Unread  int    // messages that came while it worked
+	Queries int    // what people ask it
 }
 
 // Session is what was said in the attempt's session so far.
@@ -58,6 +64,8 @@ type Session struct {
 	Nudged    int  // follow-ups about drift
 	Repairs   int  // red gates that were sent back
 	Resolved  int  // conflicts with the target that a session was opened for
+	Heeded    int  // messages after it had called the task done
+	Queried   int  // what people asked it
 	Moved     int  // turns that were cut because of the target
 }
 

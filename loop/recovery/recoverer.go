@@ -11,7 +11,11 @@ import (
 
 	"ralph/dag"
 	"ralph/event"
+	"ralph/inbox"
 	"ralph/internal/git"
+	"ralph/internal/human"
+	"ralph/internal/plain"
+	"ralph/internal/seq"
 	"ralph/internal/testing/failpoint"
 	"ralph/journal"
 	"ralph/merge"
@@ -34,6 +38,11 @@ type Recoverer struct {
 	Parallel func(context.Context) (Parallel, error)
 	// Complete stores that a task is done, whose attempt died when its work had landed. Needed with Parallel.
 	Complete func(*dag.Graph, dag.Task, dag.Merge, dag.Attempt) error
+
+	// Calls finds the tool calls that cannot be repeated without a thought: those that an attempt began, and those of
+	// them that were under way when it died. Nil finds none.
+	Calls  func(dag.Attempt) (began []string, cut []inbox.Cut, err error)
+	Expire time.Duration // of what is asked about them; 0 means never
 }
 
 // found is what a look at the graph shows of dead runs.
@@ -273,6 +282,7 @@ func (r Recoverer) take(ctx context.Context, t stale, at Parallel) (task Reclaim
 		}
 	}
 	slot, kerr := r.keep(ctx, at, t.last)
+	calls := r.calls(t.last)
 	err = r.Store.Update(ctx, func(g *dag.Graph) error {
 		if err := g.Holds(t.Claim()); err != nil {
 			return err
@@ -289,7 +299,7 @@ func (r Recoverer) take(ctx context.Context, t stale, at Parallel) (task Reclaim
 		if kerr != nil {
 			return kerr
 		}
-		task, err = r.reclaim(ctx, g, t, slot)
+		task, err = r.reclaim(ctx, g, t, slot, calls)
 		failpoint.Hit("K14")
 		return err
 	})
@@ -297,7 +307,7 @@ func (r Recoverer) take(ctx context.Context, t stale, at Parallel) (task Reclaim
 }
 
 // reclaim makes one task available again, in the caller's transaction.
-func (r Recoverer) reclaim(ctx context.Context, g *dag.Graph, t stale, slot kept) (Reclaimed, error) {
+func (r Recoverer) reclaim(ctx context.Context, g *dag.Graph, t stale, slot kept, c calls) (Reclaimed, error) {
 	task, how := r.decide(t, false)
 	review, err := g.Review(t.Task)
 	if err != nil {
@@ -317,9 +327,64 @@ func (r Recoverer) reclaim(ctx context.Context, g *dag.Graph, t stale, slot kept
 			how.Reason = fmt.Sprintf("its run died %s and %s", during(t.last.Phase), note)
 		}
 	}
-	how.Reason += slot.note
+	how.Reason += slot.note + c.note
+	if how.Unverified == "" && !how.Fail && review == nil && len(c.cut) > 0 {
+		how.Reason += "; under way were " + human.List(seq.Map(c.cut, func(c inbox.Cut) string { return plain.Cut(c.Text, maxNamedCall) }), maxNamed)
+	}
 	task.Reason = how.Reason
-	return task, Reclaim(g, t.Task, how, r.Now())
+	if err := Reclaim(g, t.Task, how, r.Now()); err != nil || how.Unverified != "" || how.Fail || review != nil {
+		return task, err
+	}
+	task.Asked, err = r.record(g, t.last, c)
+	return task, err
+}
+
+// calls are what an attempt did that cannot be repeated without a thought.
+type calls struct {
+	began []string
+	cut   []inbox.Cut
+	note  string // for people
+}
+
+// maxCut is how many calls of one attempt are asked about or named, and maxNamedCall how much of each the report has.
+const (
+	maxCut       = 10
+	maxNamedCall = 80
+)
+
+func (r Recoverer) calls(last dag.Attempt) (c calls) {
+	if r.Calls == nil || last.Transcript == "" || Finished(last) {
+		return c
+	}
+	var err error
+	if c.began, c.cut, err = r.Calls(last); err != nil { // it must not keep everybody from working
+		c.note = "; what was under way could not be read: " + err.Error()
+	}
+	if more := len(c.cut) - maxCut; more > 0 {
+		c.cut = append(c.cut[:maxCut:maxCut], inbox.Cut{Text: "and " + human.Count(more, "other call")})
+	}
+	return c
+}
+
+// record has somebody told of the calls, in the transaction that gives the task back: once, whoever dies when.
+func (r Recoverer) record(g *dag.Graph, last dag.Attempt, c calls) (asked []inbox.Request, err error) {
+	if err := inbox.Repeated(g, last, c.began); err != nil {
+		return nil, err
+	}
+	var expires time.Time
+	if r.Expire > 0 {
+		expires = r.Now().Add(r.Expire)
+	}
+	for _, cut := range c.cut {
+		said, err := inbox.CutOff(g, last, cut, expires)
+		if err != nil {
+			return nil, err
+		}
+		if said.Parks {
+			asked = append(asked, said)
+		}
+	}
+	return asked, nil
 }
 
 // alone reports whether only dead runs hold tasks.

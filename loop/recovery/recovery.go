@@ -9,6 +9,7 @@ import (
 
 	"ralph/dag"
 	"ralph/event"
+	"ralph/inbox"
 	"ralph/internal/human"
 )
 
@@ -40,6 +41,8 @@ type Reclaimed struct {
 	Phase        dag.Phase // how far the attempt came
 	Action       Action
 	Reason       string // a sentence
+
+	Asked []inbox.Request // what a person is asked about it
 }
 
 // Recovery is what was found of dead runs, and what became of it.

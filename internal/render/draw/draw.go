@@ -85,6 +85,8 @@ func Mermaid(nodes []Node) string {
 			class = ":::" + n.State
 		case "unverified":
 			class = ":::ready"
+		case "asks":
+			class = ":::blocked" // a person can help
 		}
 		return fmt.Sprintf(`%s["%s"]%s`, n.ID, mermaidText(n.Title), class)
 	}
@@ -111,7 +113,7 @@ func DOT(nodes []Node) string {
 	var b strings.Builder
 	b.WriteString("digraph ralph {\n  rankdir=LR;\n  compound=true;\n  node [shape=box, style=\"rounded,filled\", fillcolor=white];\n")
 	colors := map[string]string{
-		"done": "palegreen", "failed": "lightpink", "blocked": "khaki", "running": "lightblue", "ready": "lightcyan", "unverified": "lightcyan",
+		"done": "palegreen", "failed": "lightpink", "blocked": "khaki", "asks": "khaki", "running": "lightblue", "ready": "lightcyan", "unverified": "lightcyan",
 	}
 	label := func(n Node) string { return dotQuote(n.ID + "\n" + n.Title) }
 	leaf := func(n Node) string {

@@ -14,6 +14,7 @@ type decoder struct {
 	asked     map[string]func(result json.RawMessage, l *Line) // requests of the agent, by ID: what our answer means
 	terminals map[string]string                                // what was last read from each
 	titles    map[string]string                                // of tool calls, by ID
+	context   int64                                            // tokens that the last request took
 }
 
 type wireLine struct {
@@ -44,7 +45,7 @@ func parse[T any](raw json.RawMessage) (v T) {
 // line returns what a line of the file says, or a Line without a kind.
 func (d *decoder) line(text []byte) (l Line) {
 	if d.sent == nil {
-		*d = decoder{map[string]string{}, map[string]func(json.RawMessage, *Line){}, map[string]string{}, map[string]string{}}
+		*d = decoder{sent: map[string]string{}, asked: map[string]func(json.RawMessage, *Line){}, terminals: map[string]string{}, titles: map[string]string{}}
 	}
 	w := parse[wireLine](text)
 	if w.Raw != "" {
@@ -100,6 +101,7 @@ func (d *decoder) update(params json.RawMessage) Line {
 			SessionUpdate, ToolCallID, Title, Kind, Status string
 			Content, RawInput                              json.RawMessage
 			Entries                                        []struct{ Content, Status string }
+			Used                                           int64
 		}
 	}](params).Update
 	switch u.SessionUpdate {
@@ -119,6 +121,8 @@ func (d *decoder) update(params json.RawMessage) Line {
 		}
 		t.Title = d.titles[t.ID]
 		return Line{Kind: ToolCall, Tool: t}
+	case "usage_update":
+		d.context = u.Used
 	case "plan":
 		var steps []string
 		for _, e := range u.Entries {

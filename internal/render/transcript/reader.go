@@ -199,6 +199,14 @@ func (r *Reader) reading(attempt string) *reading {
 	return nil
 }
 
+// Context is how many tokens the last request of an attempt took that has not ended, as far as its agent says so.
+func (r *Reader) Context(attempt string) int64 {
+	if a := r.reading(attempt); a != nil {
+		return a.decode.context
+	}
+	return 0
+}
+
 // finish emits the rest of an attempt.
 func (r *Reader) finish(attempt string) error {
 	a := r.reading(attempt)

@@ -105,6 +105,17 @@ func ReadEvents(path string, fn func(event.Event)) error {
 	return err
 }
 
+// ReadCalls calls fn with what agents of a run asked for and what was decided.
+func ReadCalls(path string, fn func(event.Event)) error {
+	t := &tail{path: path}
+	return t.poll(func(line []byte) {
+		var e event.Event
+		if bytes.Contains(line[:min(len(line), 200)], []byte(`"type":"agent_asked"`)) && json.Unmarshal(line, &e) == nil {
+			fn(e)
+		}
+	})
+}
+
 func (t *tail) feed(data []byte, fn func([]byte)) {
 	for {
 		end := bytes.IndexByte(data, '\n')

@@ -287,3 +287,52 @@ func TestEventsLeaveOutWhatAgentsSay(t *testing.T) {
 	check.OK(t, e.Poll())
 	check.Equal(t, "result", []event.Type{event.GateStarted, event.Warned}, got)
 }
+
+// What was begun in an attempt, and what of it was under way when the transcript ends.
+func TestCalls(t *testing.T) {
+	t.Parallel()
+	const (
+		session = `{"dir":"out","msg":{"id":2,"method":"session/new","params":{"cwd":"/work"}}}`
+		prompt  = `{"dir":"out","msg":{"id":3,"method":"session/prompt","params":{}}}`
+		ended   = `{"dir":"in","msg":{"id":3,"result":{"stopReason":"end_turn"}}}`
+		ask     = `{"dir":"in","msg":{"id":7,"method":"session/request_permission","params":{"toolCall":{"toolCallId":"a"},"options":[{"optionId":"y","kind":"allow_once"},{"optionId":"n","kind":"reject_once"}]}}}`
+	)
+	update := func(what, fields string) string {
+		return `{"dir":"in","msg":{"method":"session/update","params":{"update":{"sessionUpdate":"` + what + `","toolCallId":"a",` + fields + `}}}}`
+	}
+	answer := func(option string) string {
+		return `{"dir":"out","msg":{"id":7,"result":{"outcome":{"outcome":"selected","optionId":"` + option + `"}}}}`
+	}
+	make := update("tool_call", `"title":"Build","kind":"execute","rawInput":{"command":"make"}`)
+	under, over := Call{Kind: "execute", Title: "Build", Command: "make"}, Call{Kind: "execute", Title: "Build", Command: "make", Over: true}
+	for name, tc := range map[string]struct {
+		lines []string
+		want  []Call
+	}{
+		"nothing":           {nil, []Call{}},
+		"under way":         {[]string{make}, []Call{under}},
+		"reported later":    {[]string{update("tool_call", `"title":"x"`), update("tool_call_update", `"title":"Build","kind":"execute","rawInput":{"command":"make"}`)}, []Call{under}},
+		"completed":         {[]string{make, update("tool_call_update", `"status":"completed"`)}, []Call{over}},
+		"failed":            {[]string{make, update("tool_call_update", `"status":"failed"`)}, []Call{over}},
+		"its turn ended":    {[]string{make, ended}, []Call{over}},
+		"the next turn":     {[]string{make, ended, prompt, make}, []Call{over, under}},
+		"half a line":       {[]string{make, `{"dir":"in","msg":{"method":"session/upd`}, []Call{under}},
+		"no JSON":           {[]string{`"tool_call`, `[]`, `7`, make}, []Call{under}},
+		"waits":             {[]string{make, ask}, []Call{}},
+		"allowed":           {[]string{make, ask, answer("y")}, []Call{under}},
+		"refused":           {[]string{make, ask, answer("n")}, []Call{}},
+		"only a title":      {[]string{update("tool_call", "\"title\":\"`ls`\",\"kind\":\"execute\"")}, []Call{{Kind: "execute", Title: "`ls`", Command: "ls"}}},
+		"words":             {[]string{update("tool_call", `"kind":"execute","rawInput":{"command":["sh","-c","it's done"]}`)}, []Call{{Kind: "execute", Command: `sh -c 'it'\''s done'`}}},
+		"files":             {[]string{update("tool_call", `"kind":"delete","locations":[{"path":"/work/a/b"},{"path":"/etc/x"}]`)}, []Call{{Kind: "delete", Paths: []string{"a/b", "/etc/x"}}}},
+		"replayed sessions": {[]string{ended, make}, []Call{}},
+	} {
+		path := filepath.Join(t.TempDir(), "transcript.jsonl")
+		text := strings.Join(append([]string{session, prompt}, tc.lines...), "\n")
+		check.OK(t, os.WriteFile(path, []byte(text+"\n"), 0o600))
+		got, err := Calls(path)
+		check.OK(t, err)
+		check.Equal(t, name, tc.want, got)
+	}
+	got, err := Calls(filepath.Join(t.TempDir(), "missing"))
+	check.That(t, len(got) == 0 && err == nil, "got %v, %v", got, err)
+}

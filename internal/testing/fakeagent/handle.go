@@ -96,6 +96,7 @@ func (a *agent) begin(m incoming) {
 		a.book.add(Entry{Event: "mark", Session: a.session, Name: m.Method})
 	}
 	a.cwd = p.Cwd
+	_ = json.Unmarshal(p.McpServers, &a.servers) // only those that are commands are used
 	a.answer(m, a.newSession(p.SessionID == ""))
 }
 

@@ -71,6 +71,7 @@ type agent struct {
 	current map[string]string // the model and the mode of the session
 	authed  bool
 	cwd     string
+	servers []server // of the session, those that are commands
 
 	held map[string]*os.File // by task, for as long as this process lives
 

@@ -46,9 +46,16 @@ func (p *play) perform(s Step) {
 		p.terminal(s)
 	case "terminal_start": // and leave it running
 		p.result("terminal_start", p.wire.call("terminal/create", p.terminalParams(s)))
-	case "permission":
-		p.result("permission", p.wire.call("session/request_permission",
-			object{"sessionId": p.session, "toolCall": object{"toolCallId": "perm", "title": s.Text, "kind": s.Kind}, "options": s.Options}))
+	case "permission": // for the call ID with title Text, input Params and Paths
+		call := object{"toolCallId": cmp.Or(s.ID, "perm"), "title": s.Text, "kind": s.Kind}
+		if s.Params != nil {
+			call["rawInput"] = s.Params
+		}
+		for _, path := range s.Paths {
+			locations, _ := call["locations"].([]object)
+			call["locations"] = append(locations, object{"path": p.path(path)})
+		}
+		p.result("permission", p.wire.call("session/request_permission", object{"sessionId": p.session, "toolCall": call, "options": s.Options}))
 	case "request": // any method with any Params, waiting for the answer
 		p.result(s.Method, p.wire.call(s.Method, s.Params))
 	case "file": // written directly, not through the client
@@ -68,6 +75,8 @@ func (p *play) perform(s Step) {
 			p.last += err.Error()
 		}
 		p.book.add(Entry{Event: "result", Session: p.session, Task: p.prompt.task, Name: "run", Text: p.last})
+	case "mcp": // call a tool of an MCP server
+		p.call(s)
 	case "stderr": // Text, N times; -1 is for ever
 		for i := 0; i == 0 || i < s.N || s.N < 0; i++ {
 			_, _ = os.Stderr.WriteString(s.Text)

@@ -1,0 +1,292 @@
+package acp
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// Call is what an agent wants to do, as far as it says.
+type Call struct {
+	Kind    string   // of the tool; write and terminal are what it wants from us
+	Command string   // of an execute or a terminal, as a shell reads it
+	Paths   []string // with slashes; below Config.Dir if they lie in it, else absolute. A link is there with where it leads
+	Text    string   // the title that the agent gave it, or an address
+
+	Own *Own // of files and terminals that it wants from us
+}
+
+const (
+	kindRead     = "read"
+	kindWrite    = "write"
+	kindTerminal = "terminal"
+	kindExecute  = "execute"
+)
+
+// Subject is the call in a line, for people.
+func (c Call) Subject() string {
+	return cmp.Or(c.Command, strings.Join(c.Paths, ", "), c.Text)
+}
+
+// or fills in what another description of the same call says.
+func (c Call) or(other Call) Call {
+	c.Kind, c.Command, c.Text = cmp.Or(c.Kind, other.Kind), cmp.Or(c.Command, other.Command), cmp.Or(c.Text, other.Text)
+	if c.Paths == nil {
+		c.Paths = other.Paths
+	}
+	return c
+}
+
+// Decision is what becomes of a call.
+type Decision struct {
+	Allow  bool
+	Rule   string // that decided
+	Reason string // why not; the agent is told
+	By     string // who decided
+
+	Instead *Call   // one that Call.With made, to be done in its place
+	Result  *string // that the agent gets, without anything being done; only for an Own call
+}
+
+// maxDeciding is how many calls may wait for a decision at once. A person answers one at a time.
+const maxDeciding = 32
+
+var errDenied = errors.New("denied by ralph's rules")
+
+func (s *Session) announce(title, answer string, c Call, d Decision) {
+	d.Instead, d.Result = nil, nil // they are as long as files
+	s.observer.push(Permission{Title: cut(s.hide.Text(title), 300), Answer: answer, Kind: c.Kind, Text: cut(c.Subject(), 2000), Decision: d})
+}
+
+// decide asks Config.Decide, if there is one. The request gives its place back meanwhile: others are answered.
+func (s *Session) decide(ctx context.Context, c Call) (d Decision, decided bool) {
+	s.mu.Lock()
+	ask := s.cfg.Decide
+	s.mu.Unlock()
+	if ask == nil {
+		return Decision{}, false
+	}
+	select {
+	case s.deciding <- struct{}{}:
+		defer func() { <-s.deciding }()
+	default:
+		return Decision{Rule: "limit", By: "ralph", Reason: fmt.Sprintf("more than %d calls wait for a decision; try again after they are decided", maxDeciding)}, true
+	}
+	ctx, end := s.untilTurnEnds(ctx)
+	defer end()
+	s.intake.yield(func() { d = ask(ctx, c) })
+	if d.Allow && ctx.Err() != nil { // whoever would have refused may have been cut off
+		d = Decision{Rule: "cancelled", By: "ralph", Reason: "the turn was cancelled"}
+	}
+	return d, true
+}
+
+// untilTurnEnds ends a context when the turn is cancelled or the session closed.
+func (s *Session) untilTurnEnds(ctx context.Context) (context.Context, context.CancelFunc) {
+	var cancelled <-chan struct{}
+	s.mu.Lock()
+	if s.turn != nil {
+		cancelled = s.turn.cancelled
+	}
+	s.mu.Unlock()
+	ctx, end := context.WithCancel(ctx)
+	go func() {
+		select {
+		case <-cancelled:
+		case <-s.closed:
+		case <-ctx.Done():
+		}
+		end()
+	}()
+	return ctx, end
+}
+
+// activity is how much the agent did. While it waits for a decision it is not idle.
+func (s *Session) activity() int64 {
+	if len(s.deciding) > 0 {
+		return s.intake.activity.Add(1)
+	}
+	return s.intake.activity.Load()
+}
+
+type permissionRequest struct {
+	ToolCall struct {
+		Title string `json:"title"`
+		wanted
+	} `json:"toolCall"`
+	Options []permissionOption `json:"options"`
+}
+
+// wanted is what is read of a call only if somebody decides about it.
+type wanted struct {
+	ID        json.RawMessage `json:"toolCallId"`
+	Kind      json.RawMessage `json:"kind"`
+	RawInput  json.RawMessage `json:"rawInput"`
+	Locations json.RawMessage `json:"locations"`
+	Content   json.RawMessage `json:"content"`
+}
+
+type permissionOption struct {
+	ID   string `json:"optionId"`
+	Kind string `json:"kind"`
+}
+
+// permit picks an option by its kind, for this once rather than for always: its position and ID mean nothing.
+// Without a usable option the answer is that the request was cancelled.
+func (s *Session) permit(ctx context.Context, req permissionRequest) any {
+	const cancelled = "cancelled"
+	c := s.wantedBy(req)
+	d, decided := s.decide(ctx, c)
+	kinds := []string{"allow_always", "allow_once"} // the last one wins
+	if decided && !d.Allow {
+		kinds = []string{"reject_always", "reject_once"}
+	}
+	if s.cancelling.Load() {
+		req.Options = nil
+	}
+	answer, outcome := cancelled, map[string]string{"outcome": cancelled}
+	for _, kind := range kinds {
+		i := slices.IndexFunc(req.Options, func(o permissionOption) bool { return o.Kind == kind && o.ID != "" })
+		if i >= 0 {
+			answer, outcome = kind, map[string]string{"outcome": "selected", "optionId": req.Options[i].ID}
+		}
+	}
+	result := map[string]any{"outcome": outcome}
+	if !decided {
+		c = Call{}
+	} else { // nothing else in an answer says why
+		result["_meta"] = map[string]any{"ralph": map[string]string{"rule": d.Rule, "by": d.By, "reason": s.hide.Text(d.Reason)}}
+	}
+	s.announce(req.ToolCall.Title, answer, c, d)
+	return result
+}
+
+// wantedBy is the call that a request is about, with what was said when it was announced.
+func (s *Session) wantedBy(req permissionRequest) Call {
+	u := update{Title: req.ToolCall.Title, RawInput: req.ToolCall.RawInput, Content: req.ToolCall.Content}
+	lenient(req.ToolCall.ID, &u.ToolCallID)
+	lenient(req.ToolCall.Kind, &u.Kind)
+	lenient(req.ToolCall.Locations, &u.Locations)
+	var announced Call
+	s.mu.Lock()
+	if s.turn != nil {
+		announced = s.turn.wanted[u.ToolCallID]
+	}
+	s.mu.Unlock()
+	c := s.want(u).or(announced)
+	c.Paths = s.withLinks(c.Paths)
+	if c.Kind == "" && c.Command != "" {
+		c.Kind = kindExecute
+	}
+	if c.Kind == kindExecute && c.Command == "" { // some agents have it nowhere else
+		c.Command = strings.Trim(c.Text, "`")
+	}
+	return c
+}
+
+// want reads what a call is to do. Agents have different names for the same thing.
+func (s *Session) want(u update) Call {
+	c := Call{Kind: u.Kind, Text: u.Title}
+	var input map[string]json.RawMessage
+	lenient(u.RawInput, &input)
+	for name, value := range input {
+		var text string
+		var words []string
+		switch lenient(value, &text); strings.ToLower(strings.ReplaceAll(name, "_", "")) {
+		case "command", "cmd":
+			if lenient(value, &words); len(words) > 0 {
+				text = shellLine(words)
+			}
+			c.Command = text
+		case "path", "filepath", "filename", "file", "absolutepath", "notebookpath":
+			c.Paths = append(c.Paths, text)
+		case "url", "uri":
+			c.Text = cmp.Or(text, c.Text)
+		}
+	}
+	for _, l := range u.Locations[:min(len(u.Locations), maxPaths)] {
+		c.Paths = append(c.Paths, l.Path)
+	}
+	var blocks []block
+	lenient(u.Content, &blocks)
+	for _, b := range blocks[:min(len(blocks), maxPaths)] {
+		if b.Type == "diff" {
+			c.Paths = append(c.Paths, b.Path)
+		}
+	}
+	c.Paths = slices.DeleteFunc(c.Paths, func(path string) bool { return path == "" })
+	for i, path := range c.Paths {
+		c.Paths[i] = s.name(path)
+	}
+	slices.Sort(c.Paths)
+	c.Paths = slices.Compact(c.Paths)
+	return c
+}
+
+// name is a path as calls have it.
+func (s *Session) name(path string) string {
+	if rel, ok := s.files.relative(path); ok {
+		path = rel
+	} else if !filepath.IsAbs(path) {
+		path = filepath.Join(s.files.dirs[0], path)
+	}
+	return filepath.ToSlash(filepath.Clean(path))
+}
+
+// withLinks adds where paths lead if there are links in them.
+func (s *Session) withLinks(paths []string) []string {
+	for _, path := range paths {
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(s.files.dirs[0], path)
+		}
+		looks := maxLooks
+		if to := leads(path, &looks); looks >= 0 { // else nobody can write there
+			paths = append(paths, s.name(to))
+		}
+	}
+	slices.Sort(paths)
+	return slices.Compact(paths)
+}
+
+// maxLooks is at how many names of a path it is looked. There may be a circle of links.
+const maxLooks = 64
+
+// leads is where a path leads, also if there is nothing yet: it would be made there.
+func leads(path string, looks *int) string {
+	if *looks--; *looks < 0 {
+		return path
+	}
+	real, err := filepath.EvalSymlinks(path)
+	if err == nil || filepath.Dir(path) == path {
+		return cmp.Or(real, path)
+	}
+	folder := leads(filepath.Dir(path), looks)
+	target, err := os.Readlink(filepath.Join(folder, filepath.Base(path)))
+	switch {
+	case err != nil:
+		return filepath.Join(folder, filepath.Base(path))
+	case filepath.IsAbs(target):
+		return leads(target, looks)
+	}
+	return leads(filepath.Join(folder, target), looks)
+}
+
+// shellLine is a command with each word quoted where a shell would read it otherwise.
+func shellLine(words []string) string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		var err error
+		if quoted[i], err = syntax.Quote(w, syntax.LangBash); err != nil {
+			quoted[i] = w // no shell can be given it
+		}
+	}
+	return strings.Join(quoted, " ")
+}

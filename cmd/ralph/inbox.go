@@ -1,0 +1,422 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"ralph/dag"
+	"ralph/inbox"
+	"ralph/internal/credential"
+	"ralph/internal/human"
+	"ralph/internal/jsonval"
+	"ralph/internal/term"
+	"ralph/loop/attempt"
+	"ralph/report"
+)
+
+var inboxCommand = command{
+	name: "inbox", short: "answer what agents ask",
+	long: `An agent that asks a question does not hold up the run: its task waits for the answer, and the others go on. When the
+question is answered, its task is ready again, and the next run continues with it.`,
+	example: "ralph inbox\nralph inbox answer 3f2a \"use the staging server\"", exits: "1 refused, 3 not found",
+	sub: []command{
+		{
+			name: "list", bare: true, short: "list what waits for an answer, the oldest first",
+			flags: []flagSpec{
+				boolFlag("all", "also what was answered, expired or withdrawn, and messages"),
+				boolFlag("watch", "print new ones as they come, until Ctrl-C"),
+				{name: "limit", usage: "with --all: the newest `N`", value: 50},
+				jsonFlag,
+			},
+			example: "ralph inbox\nralph inbox --watch --json", exits: interrupted, run: inProject(runInbox),
+		},
+		{
+			name: "show", args: "Q", short: "show a request with its options", flags: []flagSpec{jsonFlag},
+			example: "ralph inbox show 3f2a", exits: "3 not found", run: onGraph(runInboxShow),
+		},
+		{
+			name: "answer", args: "Q [TEXT|-]", short: "answer a request; the first answer counts",
+			long: `TEXT may be @FILE, or - for stdin; on a terminal it is asked for if it is missing. The task continues in the
+next run, or in one that is running.`,
+			flags: []flagSpec{
+				{name: "option", usage: "choose option `N`", value: 0},
+				boolFlag("deny", "say no; TEXT says why"),
+				boolFlag("credential", "give the credential that is asked for: typed without echo, or TEXT is @FILE or -"),
+			},
+			example: "ralph inbox answer 3f2a \"use the staging server\"\nralph inbox answer 3f2a --option 2\nralph inbox answer 3f2a --deny\nralph inbox answer 3f2a --credential",
+			exits:   "1 refused (answered already, or the task was reset, done or deleted), 3 not found",
+			run:     inProject(runInboxAnswer),
+		},
+	},
+}
+
+var sendCommand = command{
+	name: "send", args: "[TASK] TEXT", short: "tell the agent of a task something", late: true,
+	long: `The agent that works on the task reads TEXT when its turn ends; otherwise it is part of the task's next prompt.
+TEXT may be @FILE, or - for stdin.`,
+	flags:   []flagSpec{boolFlag("all", "tell it all tasks that were begun and have not ended")},
+	example: "ralph send 1f0c \"the API moved to v2\"\nralph send --all \"the test server is down until noon\"",
+	exits:   "1 refused (the task is done, or a group), 3 not found", run: action(runSend),
+}
+
+var auditCommand = command{
+	name: "audit", short: "show what people changed, and who answered what",
+	flags:   []flagSpec{{name: "limit", usage: "the newest `N`", value: 50}, jsonFlag},
+	example: "ralph audit --json", run: onGraph(runAudit),
+}
+
+type inboxOptions struct {
+	All, Watch, JSON bool
+	Limit            int
+}
+
+func (o *inboxOptions) parse(commandLine) error {
+	if o.All && o.Watch {
+		return usagef("--all lists what is over, and --watch what comes")
+	}
+	return checkLimit(o.Limit)
+}
+
+func runInbox(ctx context.Context, a *app, s *session, o inboxOptions) error {
+	if o.Watch {
+		return watchInbox(ctx, a, s, o)
+	}
+	list, err := look(ctx, s, func(g *dag.Graph) ([]inbox.Request, error) {
+		if o.All {
+			return inbox.Last(g, o.Limit)
+		}
+		return inbox.Waiting(g)
+	})
+	if err != nil {
+		return err
+	}
+	if len(list) > 0 && !o.JSON && !o.All {
+		a.note("answer with: ralph inbox answer ID TEXT; see all of one with: ralph inbox show ID")
+	}
+	return printRequests(a, list, o)
+}
+
+func printRequests(a *app, list []inbox.Request, o inboxOptions) error {
+	p := a.palette()
+	return printList(a, list, o.JSON, report.ViewRequest, "nothing waits for an answer", nil, func(r inbox.Request) []term.Cell {
+		row := []term.Cell{
+			{Text: r.ID, Paint: p.Cyan},
+			{Text: stamp(r.At), Paint: p.Dim},
+			{Text: r.Task},
+			{Text: string(r.Kind)},
+		}
+		if o.All {
+			row = append(row, term.Cell{Text: string(r.State)})
+		}
+		text, _, _ := strings.Cut(r.Text, "\n")
+		if len(r.Options) > 0 {
+			text += " (" + strings.Join(r.Options, ", ") + ")"
+		}
+		return append(row, term.Cell{Text: text})
+	})
+}
+
+// watchInbox prints what comes. Where it begins, it prints what waits already.
+func watchInbox(ctx context.Context, a *app, s *session, o inboxOptions) error {
+	last := int64(0)
+	for {
+		version, err := s.db.Version(ctx)
+		if err != nil {
+			return interruptedOr(ctx, err)
+		}
+		list, err := look(ctx, s, inbox.Waiting)
+		if err != nil {
+			return interruptedOr(ctx, err)
+		}
+		for _, r := range list {
+			if r.N <= last {
+				continue
+			}
+			last = r.N
+			if o.JSON {
+				err = json.NewEncoder(a.stdout).Encode(report.ViewRequest(r))
+			} else {
+				err = printRequests(a, []inbox.Request{r}, o)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		for now := version; now == version; {
+			attempt.Pause(ctx, nil, a.now().Add(time.Second), a.now, 0)
+			if now, err = s.db.Version(ctx); err != nil {
+				return interruptedOr(ctx, err)
+			}
+		}
+	}
+}
+
+func interruptedOr(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+func runInboxShow(a *app, _ *session, g *dag.Graph, o plainOptions) error {
+	r, err := inbox.Resolve(g, o.Args[0])
+	switch {
+	case err != nil:
+		return err
+	case o.JSON:
+		return a.printJSON(report.ViewRequest(r))
+	}
+	p := a.palette()
+	text := fmt.Sprintf("%s  %s  %s\n", p.Cyan(r.ID), r.Kind, p.Bold(string(r.State)))
+	answer := r.Answer
+	if r.Denied {
+		answer = strings.TrimSuffix("denied: "+answer, ": ")
+	}
+	if r.Sender == r.Task {
+		r.Sender = "" // once is enough
+	}
+	text += a.fieldLines("task", r.Task, "attempt", r.Attempt, "run", r.Run, "from", r.Sender, "at", stamp(r.At), "expires", stamp(r.ExpiresAt),
+		"default", r.Default, "answer", answer, "answered", strings.Join(human.Parts(stamp(r.AnsweredAt), r.AnsweredBy, r.AnsweredVia), ", "),
+		"withdrawn", r.Reason, "received", strings.Join(human.Parts(stamp(r.ReceivedAt), r.ReceivedBy), ", "))
+	text += "\n" + term.Block(r.Text) + "\n"
+	if r.State == inbox.Open && r.Kind != inbox.Message {
+		how := map[bool]string{true: "TEXT, --option N"}[len(r.Options) > 0]
+		if r.Kind == inbox.Credential {
+			how = "--credential"
+		}
+		a.note("answer with: ralph inbox answer %s %s or --deny", r.ID, cmp.Or(how, "TEXT"))
+	}
+	return written(fmt.Fprint(a.stdout, text+optionsText(r)))
+}
+
+type inboxAnswerOptions struct {
+	Args   []string // the request, and the text
+	Option *int
+	Deny   bool
+
+	Credential bool
+}
+
+func (o *inboxAnswerOptions) parse(commandLine) error {
+	switch {
+	case o.Option != nil && (o.Deny || len(o.Args) > 1):
+		return usagef("--option is the whole answer: neither TEXT nor --deny goes with it")
+	case o.Credential && (o.Option != nil || o.Deny):
+		return usagef("--credential is the whole answer: neither --option nor --deny goes with it")
+	case o.Credential && len(o.Args) > 1 && o.Args[1] != "-" && !strings.HasPrefix(o.Args[1], "@"):
+		return hint(usagef("a credential on the command line is read by others"), "write it to a file and use @FILE, or - for stdin")
+	case o.Option != nil && *o.Option < 1:
+		return usagef("--option: options are numbered from 1")
+	}
+	return nil
+}
+
+func runInboxAnswer(ctx context.Context, a *app, s *session, o inboxAnswerOptions) error {
+	if err := a.refuseAgent(); err != nil {
+		return err
+	}
+	r, err := look(ctx, s, func(g *dag.Graph) (inbox.Request, error) { return inbox.Resolve(g, o.Args[0]) })
+	if err != nil {
+		return err
+	}
+	reply, err := o.reply(ctx, a, r)
+	if err != nil {
+		return err
+	}
+	notes, err := answerRequest(ctx, a, s, r, reply)
+	for _, text := range notes {
+		a.note("%s", text)
+	}
+	return err
+}
+
+// answerRequest gives what a person answers to a request: hooks may refuse or rewrite it, the first answer counts, and what
+// is to be remembered becomes a rule. It says what came of it, also of what an error kept from being whole.
+func answerRequest(ctx context.Context, a *app, s *session, r inbox.Request, reply inbox.Reply) (notes []string, err error) {
+	value, secret := "", r.Kind == inbox.Credential && !reply.Denied
+	if secret {
+		value, reply.Text = reply.Text, "" // nothing else may store it
+	} else if reply, notes, err = answerBefore(ctx, a, s, r, reply); err != nil {
+		return notes, err
+	}
+	err = a.change(ctx, s, func(g *dag.Graph) error {
+		if r, err = inbox.Answer(g, r.ID, reply); err != nil {
+			return hintOver(err)
+		}
+		if err := a.proofsOf(s).Add(r); err != nil {
+			return hint(fmt.Errorf("%w: nothing shows that a person answers: %w", dag.ErrRefused, err), "answer outside of any sandbox, with a HOME that can be written")
+		}
+		if !secret {
+			return nil
+		}
+		if err := a.credentialsOf(s).Put(r.ID, value); err != nil { // only of the answer that counts
+			return fmt.Errorf("%w: %w", dag.ErrRefused, err)
+		}
+		return nil
+	})
+	if err != nil {
+		return notes, err
+	}
+	text := r.ID + " answered"
+	if reply.Option > 0 {
+		text += ": " + r.Answer
+	}
+	if r.Parks {
+		text += "; " + r.Task + " continues, now or in the next run"
+	}
+	rule, err := remember(a, s, r)
+	return append(notes, human.Parts(text, rule)...), err
+}
+
+// reply is what was typed, or is asked for.
+func (o inboxAnswerOptions) reply(ctx context.Context, a *app, r inbox.Request) (inbox.Reply, error) {
+	switch {
+	case r.State == inbox.Open && r.Kind == inbox.Credential && !o.Credential && !o.Deny:
+		return inbox.Reply{}, hint(usagef("%s asks for a credential, which is not stored like other answers", r.ID), "ralph inbox answer %s --credential, or --deny", r.ID)
+	case o.Credential && r.Kind != inbox.Credential:
+		return inbox.Reply{}, usagef("%s asks for no credential", r.ID)
+	case o.Credential && r.State != inbox.Open:
+		return inbox.Reply{}, hintOver(&inbox.OverError{Request: r})
+	case o.Credential && len(o.Args) == 1:
+		text, err := a.secret(ctx, r.Variable())
+		return inbox.Reply{Text: text}, err
+	case o.Option != nil:
+		return inbox.Reply{Option: *o.Option}, nil
+	case len(o.Args) > 1:
+		text, err := readText(a, o.Args[1])
+		return inbox.Reply{Text: text, Denied: o.Deny}, err
+	case o.Deny:
+		return inbox.Reply{Denied: true}, nil
+	case r.State != inbox.Open:
+		return inbox.Reply{}, hintOver(&inbox.OverError{Request: r})
+	case !a.asks:
+		return inbox.Reply{}, hint(usagef("TEXT is missing"), "usage: ralph inbox answer %s TEXT, --option N or --deny", r.ID)
+	}
+	showText(a, r.ID+", "+string(r.Kind)+human.Lead(" of ", r.Task), r.Text+"\n"+optionsText(r))
+	text, err := ask(ctx, a, "Your answer"+map[bool]string{true: ", or the number of an option"}[len(r.Options) > 0])
+	return inbox.Typed(r, text), err
+}
+
+// optionsText lists the options of a request with their numbers.
+func optionsText(r inbox.Request) (text string) {
+	for i, option := range r.Options {
+		text += fmt.Sprintf("  %d  %s\n", i+1, term.Line(option))
+	}
+	return text
+}
+
+// credentials is where the values are that people gave to agents.
+func (a *app) credentials() string { return filepath.Join(a.stateHome(), "ralph", "credentials") }
+
+func (a *app) credentialsOf(s *session) credential.Store {
+	return credential.Store{Dir: filepath.Join(a.credentials(), folderOf(s.project.Root))}
+}
+
+// proofsOf is where it is noted that a person gave an answer.
+func (a *app) proofsOf(s *session) inbox.Proofs {
+	return inbox.Proofs{Path: filepath.Join(a.stateHome(), "ralph", "answers", folderOf(s.project.Root))}
+}
+
+// sweepCredentials removes the values of tasks that are over.
+func sweepCredentials(ctx context.Context, a *app, s *session) {
+	needed, err := look(ctx, s, inbox.Credentials)
+	if err == nil {
+		err = a.credentialsOf(s).Sweep(func(request string) bool { return slices.Contains(needed, request) })
+	}
+	if err != nil {
+		a.note("warning: credentials that nobody needs any more are still there: %v", err)
+	}
+}
+
+// hintOver says what can be done for a task whose question is over.
+func hintOver(err error) error {
+	var over *inbox.OverError
+	if !errors.As(err, &over) || over.Request.Task == "" {
+		return err
+	}
+	return hint(err, "tell its agent something with: ralph send %s TEXT", over.Request.Task)
+}
+
+type sendOptions struct {
+	Args []string
+	All  bool
+}
+
+func (o *sendOptions) parse(commandLine) error {
+	want, usage := 2, "ralph send TASK TEXT"
+	if o.All {
+		want, usage = 1, "ralph send --all TEXT"
+	}
+	if len(o.Args) != want {
+		return hint(usagef("%s expected, not %d", human.Count(want, "argument"), len(o.Args)), "usage: %s; quote TEXT if it contains spaces", usage)
+	}
+	return nil
+}
+
+func runSend(ctx context.Context, a *app, o sendOptions) error {
+	text, err := readText(a, o.Args[len(o.Args)-1])
+	if err != nil {
+		return err
+	}
+	var sent []inbox.Request
+	err = a.update(ctx, func(_ *session, g *dag.Graph) (err error) {
+		if o.All {
+			sent, err = inbox.SendAll(g, g.Actor().Who, text)
+			return err
+		}
+		t, err := resolveTask(g, o.Args[0])
+		if err != nil {
+			return err
+		}
+		m, err := inbox.Send(g, t.ID, g.Actor().Who, text)
+		sent = []inbox.Request{m}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("send: %w", err)
+	}
+	if len(sent) == 0 {
+		a.note("no task was begun that has not ended: nobody was told")
+	}
+	for _, m := range sent {
+		a.note("%s: sent to %s", m.ID, m.Task)
+	}
+	return nil
+}
+
+type auditOptions struct {
+	JSON  bool
+	Limit int
+}
+
+func (o *auditOptions) parse(commandLine) error { return checkLimit(o.Limit) }
+
+func auditAsJSON(e dag.AuditEntry) jsonval.Object {
+	return jsonval.Object{
+		"at", e.At, "who", e.Actor.Who, "via", e.Actor.Via, "action", e.Actor.Action, "task", null(e.Task), "request", null(e.Request), "text", e.Text,
+	}
+}
+
+func runAudit(a *app, _ *session, g *dag.Graph, o auditOptions) error {
+	list, err := g.Audits(o.Limit)
+	if err != nil {
+		return err
+	}
+	p := a.palette()
+	return printList(a, list, o.JSON, auditAsJSON, "nobody changed anything yet", nil, func(e dag.AuditEntry) []term.Cell {
+		return []term.Cell{
+			{Text: stamp(e.At), Paint: p.Dim},
+			{Text: e.Actor.Who},
+			{Text: e.Actor.Action},
+			{Text: strings.Join(human.Parts(e.Task, e.Request), " "), Paint: p.Cyan},
+			{Text: e.Text},
+		}
+	})
+}

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"ralph/dag"
+	"ralph/inbox"
+	"ralph/internal/db"
+)
+
+func sampleRequest(now time.Time) inbox.Request {
+	return inbox.Request{
+		ID: "q-3f2a1bc0", Kind: inbox.Question, Task: "t-00000002", Attempt: "a-00000001", Run: "r-00000001", Sender: "t-00000002",
+		Text: "Which colour?", Options: []string{"red", "blue"}, Default: "red", Parks: true, At: now, ExpiresAt: now.Add(72 * time.Hour),
+		State: inbox.Answered, Answer: "blue", AnsweredAt: now.Add(time.Hour), AnsweredBy: "ann", AnsweredVia: "command line",
+	}
+}
+
+func sampleAudit(now time.Time) dag.AuditEntry {
+	return dag.AuditEntry{
+		At: now, Actor: dag.Actor{Who: "ann", Via: "command line", Action: "inbox answer"}, Task: "t-00000002", Request: "q-3f2a1bc0", Text: "blue",
+	}
+}
+
+// scriptAsks lets a task ask, as if an agent had worked on it, and puts the request's ID into a variable:
+// asks VARIABLE TASK TEXT [OPTION...]. An option --credential=NAME makes it a request for one.
+func scriptAsks(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 3 {
+		ts.Fatalf("usage: asks VARIABLE TASK TEXT [OPTION...]")
+	}
+	ctx := context.Background()
+	d, err := db.Open(ctx, filepath.Join(ts.MkAbs("."), ".ralph", "progress.db"), db.Options{})
+	ts.Check(err)
+	var q inbox.Request
+	err = dag.New(d, dag.Options{}).Update(ctx, func(g *dag.Graph) error {
+		run, err := g.StartRun(dag.Scope{}, dag.Process{PID: 1})
+		if err != nil {
+			return err
+		}
+		c, ok, err := g.Claim(dag.ClaimOptions{Run: run, Scope: dag.Scope{Task: args[1]}, Lease: time.Minute})
+		if err != nil || !ok {
+			return errors.Join(err, errors.New(args[1]+" cannot be claimed"))
+		}
+		r := inbox.Request{Kind: inbox.Question, Text: args[2], Options: args[3:], Parks: true}
+		if name, is := strings.CutPrefix(args[len(args)-1], "--credential="); is {
+			r = inbox.NewCredential(name, args[2])
+		}
+		r.Run = run.ID
+		q, err = inbox.Ask(g, c, r)
+		if err != nil {
+			return err
+		}
+		return errors.Join(g.Release(c, dag.Release{Uncounted: true}), g.EndRun(run.ID, "blocked", "", 1))
+	})
+	ts.Check(errors.Join(err, d.Close()))
+	ts.Setenv(args[0], q.ID)
+}

@@ -1,0 +1,119 @@
+package inbox
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"ralph/dag"
+	"ralph/internal/db"
+)
+
+// Reply is what somebody answers: a text, the number of an option, or no.
+type Reply struct {
+	Text   string
+	Option int // from 1; 0 for none
+	Denied bool
+}
+
+// Typed is what a person means who typed text where the options stand with their numbers.
+func Typed(r Request, text string) Reply {
+	text = strings.TrimSpace(text)
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > len(r.Options) || slices.Contains(r.Options, text) {
+		return Reply{Text: text}
+	}
+	return Reply{Option: n}
+}
+
+// OverError says that a request is not open any more, and why. It is a dag.ErrRefused.
+type OverError struct{ Request Request }
+
+func (e *OverError) Error() string {
+	r := e.Request
+	when := r.AnsweredAt.Format("2006-01-02 15:04 MST")
+	switch r.State {
+	case Answered:
+		what := r.Answer
+		if r.Denied {
+			what = strings.TrimSuffix("denied: "+what, ": ")
+		}
+		if r.Kind == Credential && !r.Denied {
+			what = "with a credential"
+		}
+		return fmt.Sprintf("%s was answered already, by %s at %s: %s", r.ID, cmp.Or(r.AnsweredBy, "a run"), when, what)
+	case Expired:
+		return fmt.Sprintf("%s expired at %s: nobody had answered; the answer is now %s", r.ID, when, cmp.Or(r.Answer, "that nobody answered"))
+	case Withdrawn:
+		return fmt.Sprintf("%s was withdrawn at %s: %s (%s)", r.ID, when, r.Reason, r.Task)
+	case Received, Open:
+	}
+	return fmt.Sprintf("%s is a %s and cannot be answered", r.ID, r.Kind)
+}
+
+func (e *OverError) Unwrap() error { return dag.ErrRefused }
+
+const replySQL = `
+UPDATE requests SET state = 'answered', answer = :answer, denied = :denied, answered_at = :now, answered_by = :by, answered_via = :via
+WHERE id = :id AND state = 'open' AND kind NOT IN ('message', 'stop') RETURNING ` + columns + `;`
+
+// Answer answers a request in the name of the graph's actor. The first answer counts; later ones are refused with an
+// *OverError, and so are answers to what nobody needs an answer to any more.
+func Answer(g *dag.Graph, id string, a Reply) (Request, error) {
+	r, err := Get(g, id)
+	if err != nil {
+		return Request{}, err
+	}
+	text, err := a.text(r)
+	if err != nil {
+		return Request{}, err
+	}
+	actor := g.Actor()
+	done, err := db.One(g.Tx(), replySQL, scan, ":id", r.ID, ":answer", db.OrNull(g.Redact(text)), ":denied", a.Denied,
+		":now", g.Now().UnixMilli(), ":by", db.OrNull(actor.Who), ":via", db.OrNull(actor.Via))
+	switch {
+	case err != nil:
+		return Request{}, err
+	case done.ID == "":
+		return r, &OverError{r}
+	case a.Denied:
+		text = strings.TrimSuffix("denied: "+text, ": ")
+	}
+	if err := carryOut(g, done); err != nil {
+		return Request{}, err
+	}
+	return done, g.Audit(r.Task, r.ID, text)
+}
+
+// text is the answer in words.
+func (a Reply) text(r Request) (string, error) {
+	text := strings.TrimSpace(strings.ToValidUTF8(a.Text, "\uFFFD"))
+	switch {
+	case len(text) > MaxText:
+		return "", fmt.Errorf("%w: an answer has at most %d KiB", dag.ErrRefused, MaxText>>10)
+	case a.Option < 0 || a.Option > len(r.Options):
+		return "", fmt.Errorf("%w: %s has no option %d; it has %d", dag.ErrRefused, r.ID, a.Option, len(r.Options))
+	case a.Option > 0:
+		return r.Options[a.Option-1], nil
+	case text == "" && !a.Denied && r.Kind != Credential:
+		return "", fmt.Errorf("%w: the answer to %s is empty", dag.ErrRefused, r.ID)
+	}
+	return text, nil
+}
+
+const expireSQL = `
+UPDATE requests INDEXED BY requests_expires SET state = 'expired', answer = fallback, answered_at = :now
+WHERE state = 'open' AND expires_at IS NOT NULL AND expires_at <= :now RETURNING ` + columns + `;`
+
+// Expire ends what nobody answered in time, and lists it: the default is the answer then.
+func Expire(g *dag.Graph) ([]Request, error) {
+	over, err := db.All(g.Tx(), expireSQL, scan, ":now", g.Now().UnixMilli())
+	for _, r := range over {
+		if err := carryOut(g, r); err != nil {
+			return nil, err
+		}
+	}
+	return over, err
+}

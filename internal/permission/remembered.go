@@ -1,0 +1,268 @@
+package permission
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"ralph/internal/copyfile"
+)
+
+// Book is a project's rules: those of its configuration, and answers that people want remembered, in a file.
+type Book struct {
+	Path  string       // of the file; empty means that there is none
+	Guard string       // of the copy that counts while agents are at work who can write the file; empty means none
+	Warn  func(string) // of a file that has become useless meanwhile; may be nil
+
+	lists Lists
+
+	mu    sync.Mutex
+	rules *Rules
+	kept  []entry
+	seen  stamp
+	loose bool   // agents can write the file
+	copy  []byte // what the copy said last
+}
+
+// entry is a remembered answer, as the file has it.
+type entry struct {
+	Answer Remember  `toml:"answer"`
+	Rule   string    `toml:"rule"`
+	By     string    `toml:"by,omitempty"`
+	At     time.Time `toml:"at,omitempty"`
+}
+
+func (e entry) is(other entry) bool { return e.Answer == other.Answer && e.Rule == other.Rule }
+
+// Remember is an answer that is to count from now on.
+type Remember string
+
+// What is remembered.
+const (
+	Always Remember = "always"
+	Never  Remember = "never"
+)
+
+type stamp struct {
+	at   time.Time
+	size int64
+}
+
+// maxFile is more than a person answers in a life.
+const maxFile = 4 << 20
+
+// Open reads the remembered answers to go with lists. A file that cannot be used is an error that names the line.
+func (b *Book) Open(lists Lists) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.lists = lists
+	return b.load()
+}
+
+// Rules are those that count now.
+func (b *Book) Rules() *Rules {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.Path != "" {
+		if info, err := os.Stat(b.source()); err == nil && (stamp{info.ModTime(), info.Size()}) != b.seen {
+			if err := b.load(); err != nil && b.Warn != nil {
+				b.Warn(err.Error() + "; the rules before it still count")
+			}
+		}
+	}
+	return b.rules
+}
+
+// Decide says what the rules that count now say about a call.
+func (b *Book) Decide(c Call) Decision { return b.Rules().Decide(c) }
+
+// Add remembers an answer to what a decision asks about, in the file and here.
+func (b *Book) Add(d Decision, answer Remember, by string, at time.Time) error {
+	if len(d.open) == 0 {
+		return errors.New("no rule can say exactly this; write one into [permissions] of .ralph.toml")
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var add []entry
+	for _, rule := range d.open {
+		e := entry{answer, rule.String(), by, at.UTC().Truncate(time.Second)}
+		if !slices.ContainsFunc(append(b.kept, add...), e.is) {
+			add = append(add, e)
+		}
+	}
+	if err := b.append(add); err != nil {
+		return fmt.Errorf("remember %s: %w", answer, err)
+	}
+	return b.load()
+}
+
+const preface = `# What people answered with "always" or "never" when an agent asked. ralph appends to this file; change it
+# as you like. No agent in a sandbox can write it. docs/permissions.md says what a rule is.
+`
+
+// append adds to the file, and to the copy before it if there is one: what is in the copy alone is put back.
+func (b *Book) append(add []entry) error {
+	stored, _ := b.stored() // who cannot be read gets a rule twice
+	add = slices.DeleteFunc(slices.Clone(add), func(e entry) bool { return slices.ContainsFunc(stored, e.is) })
+	if len(add) == 0 {
+		return nil
+	}
+	text, err := toml.Marshal(struct {
+		Rule []entry `toml:"rule"`
+	}{add})
+	if err != nil {
+		return err
+	}
+	if source := b.source(); source != b.Path {
+		if err := appendTo(source, text); err != nil {
+			return err
+		}
+	}
+	return appendTo(b.Path, text)
+}
+
+// appendTo writes at the end, in one piece: what a person wrote stays as it is, and nobody's answer is lost when two
+// are given at once.
+func appendTo(path string, text []byte) error {
+	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("%s: %w", path, copyfile.ErrSpecial)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	info, err := f.Stat()
+	if err == nil {
+		if info.Size() == 0 {
+			text = append([]byte(preface), text...)
+		}
+		_, err = f.Write(append([]byte("\n"), text...))
+	}
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+func (b *Book) load() error {
+	list, err := b.stored()
+	if err != nil {
+		return err
+	}
+	return b.use(list)
+}
+
+// stored is what the file says now, or the copy that counts instead.
+func (b *Book) stored() ([]entry, error) {
+	data, seen, err := read(b.source())
+	if err != nil {
+		return nil, err
+	}
+	b.seen = seen
+	list, err := b.parse(data)
+	if err == nil {
+		b.copy = data
+	}
+	return list, err
+}
+
+func (b *Book) parse(data []byte) ([]entry, error) {
+	var file struct {
+		Rule []entry `toml:"rule"`
+	}
+	if err := toml.NewDecoder(bytes.NewReader(data)).DisallowUnknownFields().Decode(&file); err != nil {
+		return nil, b.explain(err)
+	}
+	for i, e := range file.Rule {
+		_, err := ParseRule(e.Rule)
+		if e.Answer != Always && e.Answer != Never {
+			err = fmt.Errorf("answer: %q is neither %q nor %q", e.Answer, Always, Never)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%w: %s:%d: rule %d: %w", ErrFile, b.Path, lineOf(data, i+1), i+1, err)
+		}
+	}
+	return file.Rule, nil
+}
+
+// ErrFile is a file of remembered answers that cannot be used.
+var ErrFile = errors.New("bad permissions")
+
+func (b *Book) explain(err error) error {
+	var unknown *toml.StrictMissingError
+	var wrong *toml.DecodeError
+	switch {
+	case errors.As(err, &unknown) && len(unknown.Errors) > 0:
+		row, _ := unknown.Errors[0].Position()
+		return fmt.Errorf("%w: %s:%d: unknown key %s", ErrFile, b.Path, row, strings.Join(unknown.Errors[0].Key(), "."))
+	case errors.As(err, &wrong):
+		row, _ := wrong.Position()
+		return fmt.Errorf("%w: %s:%d: %s", ErrFile, b.Path, row, strings.TrimPrefix(wrong.Error(), "toml: "))
+	}
+	return fmt.Errorf("%w: %s: %w", ErrFile, b.Path, err)
+}
+
+// lineOf is where the nth rule begins.
+func lineOf(data []byte, n int) int {
+	for i, line := range bytes.Split(data, []byte("\n")) {
+		if bytes.HasPrefix(bytes.TrimSpace(line), []byte("[[")) {
+			if n--; n == 0 {
+				return i + 1
+			}
+		}
+	}
+	return 1
+}
+
+func (b *Book) use(kept []entry) error {
+	var remembered Lists
+	for _, e := range kept {
+		if e.Answer == Always {
+			remembered.Allow = append(remembered.Allow, e.Rule)
+		} else {
+			remembered.Deny = append(remembered.Deny, e.Rule)
+		}
+	}
+	rules, err := New(b.lists, remembered)
+	if err == nil {
+		b.rules, b.kept = rules, kept
+	}
+	return err
+}
+
+// read reads a file that an agent may have put there, where no sandbox prevents that.
+func read(path string) (data []byte, seen stamp, err error) {
+	if path == "" {
+		return nil, stamp{}, nil
+	}
+	root, err := os.OpenRoot(filepath.Dir(path))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, stamp{}, nil
+	}
+	if err != nil {
+		return nil, stamp{}, fmt.Errorf("%w: %w", ErrFile, err)
+	}
+	defer root.Close()
+	f, info, err := copyfile.Open(root, filepath.Base(path))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, stamp{}, nil
+	}
+	if err == nil {
+		defer f.Close()
+		data, err = io.ReadAll(io.LimitReader(f, maxFile+1))
+	}
+	if err == nil && len(data) > maxFile {
+		err = fmt.Errorf("it is larger than %d bytes", maxFile)
+	}
+	if err != nil {
+		return nil, stamp{}, fmt.Errorf("%w: %s: %w", ErrFile, path, err)
+	}
+	return data, stamp{info.ModTime(), info.Size()}, nil
+}

@@ -1,0 +1,46 @@
+package attempt
+
+import (
+	"testing"
+	"time"
+
+	"ralph/acp"
+	"ralph/internal/anomaly"
+	"ralph/internal/testing/check"
+)
+
+// TestAWriteThatAnAgentAlsoReportsCountsOnce: some agents have ralph write a file, and report the call that did it.
+func TestAWriteThatAnAgentAlsoReportsCountsOnce(t *testing.T) {
+	t.Parallel()
+	w := newWatch(Job{Anomaly: Anomaly{Limits: anomaly.Limits{WritesPerMinute: 2}}}, func() time.Time { return time.Time{}.Add(time.Hour) })
+	defer w.beginTurn()()
+	for _, name := range []string{"a", "b"} {
+		for _, e := range []acp.Event{acp.FileWritten{Path: name}, acp.ToolCall{ID: name, Kind: "edit", Status: "completed", Paths: []string{name}}} {
+			check.Equal(t, "findings", 0, len(w.see(e)))
+		}
+	}
+	check.Equal(t, "findings of a third file", 1, len(w.see(acp.FileWritten{Path: "c"})))
+}
+
+// TestATerminalIsLookedAtLikeAReportedCommand: some agents report the command that ralph runs for them, others do not.
+func TestATerminalIsLookedAtLikeAReportedCommand(t *testing.T) {
+	t.Parallel()
+	const command = "git push --force"
+	terminal := acp.TerminalOpened{Command: command}
+	for name, tc := range map[string]struct {
+		events []acp.Event
+		want   int
+	}{
+		"alone":          {[]acp.Event{terminal}, 1},
+		"reported first": {[]acp.Event{acp.ToolCall{ID: "1", Kind: "execute", Command: command}, terminal}, 1},
+		"harmless":       {[]acp.Event{acp.TerminalOpened{Command: "ls"}}, 0},
+	} {
+		w := newWatch(Job{Anomaly: Anomaly{Limits: anomaly.Limits{Destructive: true}}}, func() time.Time { return time.Time{}.Add(time.Hour) })
+		end, got := w.beginTurn(), 0
+		for _, e := range tc.events {
+			got += len(w.see(e))
+		}
+		end()
+		check.Equal(t, name, tc.want, got)
+	}
+}

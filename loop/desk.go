@@ -1,0 +1,262 @@
+package loop
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"ralph/dag"
+	"ralph/event"
+	"ralph/inbox"
+	"ralph/internal/seq"
+	"ralph/internal/testing/failpoint"
+	"ralph/loop/attempt"
+	"ralph/prompt"
+)
+
+// Inbox is how a run deals with what agents ask.
+type Inbox struct {
+	Wait   time.Duration // how long an agent waits for an answer in its turn; 0: not at all
+	Expire time.Duration // after which the default answer holds; 0: never
+
+	NoCredentials string // why agents get none; "" if they do
+
+	// Genuine reports whether a person gave an answer, where an agent could write one into the database; nil: none can.
+	Genuine func(inbox.Request) bool
+}
+
+// disown withdraws what was answered by nobody.
+func (i Inbox) disown(g *dag.Graph, list ...inbox.Request) (bad []inbox.Request, err error) {
+	for _, r := range list {
+		if i.Genuine == nil || err != nil || r.State != inbox.Answered || i.Genuine(r) {
+			continue
+		}
+		r, err = inbox.Disown(g, r.ID)
+		bad = append(bad, r)
+	}
+	return bad, err
+}
+
+func disowned(r inbox.Request) string { return r.ID + " is withdrawn: " + r.Reason }
+
+// desk is where the agent of one attempt asks and is told something. Everything it does needs the claim.
+type desk struct {
+	shared
+	claim dag.Claim
+
+	mu    sync.Mutex
+	given []string // what the agent is told, and has not received
+	again []string // what was asked in an earlier run, too
+	sent  int
+}
+
+// maxSent is how many messages an attempt may send.
+const maxSent = 100
+
+// newDesk is told which answers are part of the first prompt.
+func newDesk(s shared, claim dag.Claim, answers []inbox.Request) *desk {
+	d := &desk{shared: s, claim: claim}
+	for _, r := range answers {
+		if r.ReceivedAt.IsZero() {
+			d.given = append(d.given, r.ID)
+		}
+	}
+	return d
+}
+
+func (d *desk) Ask(ctx context.Context, r inbox.Request) (inbox.Request, error) {
+	if why := d.opts.Inbox.NoCredentials; r.Kind == inbox.Credential && why != "" {
+		return r, fmt.Errorf("%w: %s", dag.ErrRefused, why)
+	}
+	failpoint.Hit("Q1")
+	fresh := false
+	err := d.opts.Graph.Store.Update(context.WithoutCancel(ctx), func(g *dag.Graph) (err error) {
+		if r.Run = d.run.ID; d.opts.Inbox.Expire > 0 {
+			r.ExpiresAt = g.Now().Add(d.opts.Inbox.Expire)
+		}
+		r, err = inbox.Ask(g, d.claim, r)
+		fresh = r.At.Equal(g.Now().Truncate(time.Millisecond))
+		return err
+	})
+	failpoint.Hit("Q2")
+	if err != nil {
+		if errors.Is(err, dag.ErrRefused) {
+			d.bus.warnOnce("asked\x00"+d.claim.Attempt, d.claim.Task.ID+": "+err.Error())
+		}
+		return r, err
+	}
+	if fresh || r.Run != d.run.ID && d.first(r.ID) { // people are told again of what a run that died has asked
+		d.bus.emit(d.about(event.Asked, r, r.Text))
+	}
+	return d.await(ctx, r)
+}
+
+// first says that a request was not asked before in this attempt.
+func (d *desk) first(id string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if slices.Contains(d.again, id) {
+		return false
+	}
+	d.again = append(d.again, id)
+	return true
+}
+
+// await waits a while for an answer. A credential is given to the next session: nobody can give it to this one.
+func (d *desk) await(ctx context.Context, r inbox.Request) (inbox.Request, error) {
+	now, until := d.opts.Host.Now, d.opts.Host.Now().Add(d.opts.Inbox.Wait)
+	for r.State == inbox.Open && r.Kind != inbox.Credential && now().Before(until) {
+		attempt.Pause(ctx, nil, earlier(until, now().Add(d.opts.Workers.Poll)), now, d.opts.Workers.Poll)
+		switch {
+		case ctx.Err() == nil:
+		case r.Parks: // clients of tools have limits of their own; whoever gave up must not go on with a guess
+			return r, nil
+		default:
+			return r, context.Cause(ctx)
+		}
+		err := d.opts.Graph.Store.View(context.WithoutCancel(ctx), func(g *dag.Graph) (err error) { r, err = inbox.Get(g, r.ID); return err })
+		if err != nil {
+			return r, err
+		}
+	}
+	if r.State == inbox.Answered && d.opts.Inbox.Genuine != nil {
+		var bad []inbox.Request
+		err := d.opts.Graph.Store.Update(ctx, func(g *dag.Graph) (err error) { bad, err = d.opts.Inbox.disown(g, r); return err })
+		if err != nil {
+			return r, err
+		}
+		for _, r = range bad {
+			d.bus.warn(d.claim.Task.ID, disowned(r))
+		}
+	}
+	if r.State != inbox.Open {
+		failpoint.Hit("Q3")
+		d.bus.emit(d.about(event.Answered, r, answer(r)))
+		d.Give([]inbox.Request{r})
+	}
+	return r, nil
+}
+
+func (d *desk) about(kind event.Type, r inbox.Request, text string) event.Event {
+	e := questionEvent(kind, r, text)
+	e.Title = d.claim.Task.Title
+	return e
+}
+
+func questionEvent(kind event.Type, r inbox.Request, text string) event.Event {
+	e := event.Event{
+		Type: kind, Task: r.Task, Attempt: r.Attempt, Text: text,
+		Question: &event.Question{ID: r.ID, Kind: string(r.Kind), Options: r.Options, Parks: r.Parks},
+	}
+	if kind == event.Asked {
+		e.Command = "ralph inbox answer " + r.ID
+	} else {
+		e.Outcome = string(r.State)
+	}
+	return e
+}
+
+func (d *desk) Send(ctx context.Context, task, text string) error {
+	d.mu.Lock()
+	d.sent++
+	refused := d.sent > maxSent
+	d.mu.Unlock()
+	if refused {
+		return fmt.Errorf("%w: an attempt may send %d messages, and this one has", dag.ErrRefused, maxSent)
+	}
+	return d.opts.Graph.Store.Update(ctx, func(g *dag.Graph) error {
+		err := g.Holds(d.claim)
+		switch {
+		case err != nil:
+		case task == "":
+			_, err = inbox.SendAll(g, d.claim.Task.ID, text)
+		default:
+			var t dag.Task
+			if t, err = g.Resolve(task); err == nil {
+				_, err = inbox.Send(g, t.ID, d.claim.Task.ID, text)
+			}
+		}
+		return err
+	})
+}
+
+func (d *desk) Messages(ctx context.Context) (list []inbox.Request, err error) {
+	err = d.opts.Graph.Store.View(ctx, func(g *dag.Graph) error {
+		list, err = inbox.Unread(g, d.claim.Task.ID, d.claim.Attempt)
+		return err
+	})
+	d.Give(list)
+	return list, err
+}
+
+func (d *desk) Unread(ctx context.Context) (list []inbox.Request) {
+	err := d.opts.Graph.Store.View(ctx, func(g *dag.Graph) (err error) {
+		list, err = inbox.Unread(g, d.claim.Task.ID, d.claim.Attempt)
+		return err
+	})
+	if err != nil {
+		d.bus.warnOnce("messages", "messages could not be read: "+err.Error())
+	}
+	return list
+}
+
+func (d *desk) Queries(ctx context.Context) (list []inbox.Request) {
+	err := d.opts.Graph.Store.View(ctx, func(g *dag.Graph) (err error) { list, err = inbox.Queries(g, d.claim.Task.ID); return err })
+	if err != nil {
+		d.bus.warnOnce("messages", "messages could not be read: "+err.Error())
+	}
+	return list
+}
+
+func (d *desk) Reply(ctx context.Context, id, text string) {
+	err := d.opts.Graph.Store.Update(ctx, func(g *dag.Graph) error {
+		_, err := inbox.Answer(g, id, inbox.Reply{Text: text})
+		return err
+	})
+	if err != nil && !errors.Is(err, dag.ErrRefused) { // somebody else may have answered
+		d.bus.warnOnce("messages", "what the agent answered could not be stored: "+err.Error())
+	}
+}
+
+func (d *desk) Give(list []inbox.Request) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.given = append(d.given, seq.Map(list, func(r inbox.Request) string { return r.ID })...)
+}
+
+func (d *desk) Received(ctx context.Context) {
+	d.mu.Lock()
+	given := d.given
+	d.given = nil
+	d.mu.Unlock()
+	if len(given) == 0 {
+		return
+	}
+	err := d.opts.Graph.Store.Update(ctx, func(g *dag.Graph) error { return inbox.Receive(g, d.claim.Attempt, given...) })
+	if err != nil { // the next attempt gets them, too
+		d.bus.warnOnce("messages", "that messages were received could not be stored: "+err.Error())
+	}
+}
+
+// answer is what an agent is told about a request that is over.
+func answer(r inbox.Request) string {
+	switch {
+	case r.Denied:
+		return strings.TrimSuffix("The answer is no: "+r.Answer, ": ")
+	case r.Kind == inbox.Credential && r.State == inbox.Answered:
+		return "It is in your environment, as " + r.Variable() + "."
+	case r.State == inbox.Withdrawn:
+		return "Nobody needs the answer any more: " + r.Reason
+	}
+	return cmp.Or(r.Told(), "Nobody answered in time: decide by yourself, and note in the journal what you assumed.")
+}
+
+// answers are what a task asked and was answered, as its prompts tell it.
+func answers(list []inbox.Request) []prompt.Answered {
+	return seq.Map(list, func(r inbox.Request) prompt.Answered { return prompt.Answered{Question: r.Text, Answer: answer(r)} })
+}

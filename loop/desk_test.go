@@ -1,0 +1,322 @@
+package loop
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"ralph/acp"
+	"ralph/dag"
+	"ralph/event"
+	"ralph/inbox"
+	"ralph/internal/testing/check"
+	"ralph/internal/testing/fakeagent"
+	"ralph/loop/attempt"
+)
+
+// withTool gives every session a tool that its agent calls once, while the first prompt of the attempt is answered.
+func (s *stage) withTool(call func(ctx context.Context, op attempt.Opening)) {
+	open := s.opts.Agents.Open
+	s.opts.Agents.Open = func(ctx context.Context, op attempt.Opening) (attempt.Session, error) {
+		session, err := open(ctx, op)
+		if err != nil {
+			return nil, err
+		}
+		return &toolSession{Session: session, call: func(ctx context.Context) { call(ctx, op) }}, nil
+	}
+}
+
+type toolSession struct {
+	attempt.Session
+	once sync.Once
+	call func(context.Context)
+}
+
+func (s *toolSession) Prompt(ctx context.Context, text string) (acp.Turn, error) {
+	called := make(chan struct{})
+	go func() {
+		defer close(called)
+		s.once.Do(func() { s.call(ctx) })
+	}()
+	turn, err := s.Session.Prompt(ctx, text)
+	<-called
+	return turn, err
+}
+
+// resumable is what an agent says that can continue a session.
+const resumable = `{"loadSession":true}`
+
+var colour = inbox.Request{Kind: inbox.Question, Text: "Which colour?", Options: []string{"red", "blue"}, Parks: true}
+
+// asker is a stage on which the tasks with that title ask, and then wait until they are cut short, unless they were answered
+// before; the others are done.
+func asker(t *testing.T, title string, ask inbox.Request) *stage {
+	t.Helper()
+	s := newStage(t, fakeagent.Script{Capabilities: json.RawMessage(resumable), Conversations: []fakeagent.Conversation{
+		{When: fakeagent.When{Contains: "The answer of a person"}, Steps: []fakeagent.Step{done()}},
+		{When: fakeagent.When{Contains: title}, Steps: []fakeagent.Step{{Do: "say", Text: "I asked.\n"}, {Do: "hang"}}},
+		{Steps: []fakeagent.Step{done()}},
+	}})
+	s.opts.Workers.Poll, s.opts.Agents.ResumeSession = 10*time.Millisecond, true
+	s.withTool(func(ctx context.Context, op attempt.Opening) {
+		var known []inbox.Request
+		s.update(t, func(g *dag.Graph) (err error) { known, err = inbox.Answers(g, op.Task.ID); return err })
+		if strings.Contains(op.Task.Title, title) && len(known) == 0 {
+			got, err := op.Inbox.Ask(ctx, ask)
+			check.That(t, err == nil && got.State == inbox.Open, "got %+v, %v; want a question that is open", got, err)
+		}
+	})
+	return s
+}
+
+func (s *stage) waiting(t *testing.T) []inbox.Request {
+	t.Helper()
+	var list []inbox.Request
+	s.update(t, func(g *dag.Graph) (err error) { list, err = inbox.Waiting(g); return err })
+	return list
+}
+
+func (s *stage) reply(t *testing.T, id, text string) {
+	t.Helper()
+	s.update(t, func(g *dag.Graph) error { _, err := inbox.Answer(g, id, inbox.Reply{Text: text}); return err })
+}
+
+func (s *stage) prompt(t *testing.T, a dag.Attempt) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(s.opts.Place.Runs, a.Run, a.ID, "prompt.md"))
+	check.OK(t, err)
+	return string(data)
+}
+
+// TestATaskThatAsksIsParkedAndContinuesWithTheAnswer, in its session, after two restarts; the others do not wait for it.
+func TestATaskThatAsksIsParkedAndContinuesWithTheAnswer(t *testing.T) {
+	t.Parallel()
+	s := asker(t, "paint", colour)
+	ids := s.add(t, dag.NewTask{Title: "paint"}, dag.NewTask{Title: "sweep"}, dag.NewTask{Title: "mow"})
+	out := s.run(t)
+	check.Equal(t, "outcome", event.OutcomeBlocked, out.Outcome)
+	check.Contains(t, "why", "1 of 3 tasks remain, and none of them can run; 1 waits for an answer: ralph inbox", out.Reason)
+	s.wantUncharged(t, ids[0])
+	check.Equal(t, "iterations", 2, out.Iterations)
+	check.Equal(t, "the others", []dag.Status{dag.Done, dag.Done}, []dag.Status{s.task(t, ids[1]).Status, s.task(t, ids[2]).Status})
+	first := s.attempts(t, ids[0])[0]
+	q := s.waiting(t)[0]
+	check.Equal(t, "attempt", [2]any{event.AttemptAsked, "it waits for the answer to " + q.ID}, [2]any{first.Outcome, first.Reason})
+	asked := s.await(t, ofType(event.Asked))
+	check.Equal(t, "event", [4]any{ids[0], "Which colour?", "ralph inbox answer " + q.ID, q.ID}, [4]any{asked.Task, asked.Text, asked.Command, asked.Question.ID})
+
+	check.Equal(t, "a restart without an answer", event.OutcomeBlocked, s.run(t).Outcome)
+	check.Equal(t, "attempts", 1, len(s.attempts(t, ids[0])))
+
+	s.reply(t, q.ID, "The answer of a person: blue")
+	check.Equal(t, "with the answer", event.OutcomeComplete, s.run(t).Outcome)
+	second := s.attempts(t, ids[0])[1]
+	check.Equal(t, "session", first.Session, second.Session)
+	check.Equal(t, "resumed", 1, len(s.all(ofType(event.AgentResumed))))
+	prompt := s.prompt(t, second)
+	check.Contains(t, "prompt", "Which colour?", prompt)
+	check.Contains(t, "prompt", "The answer of a person: blue", prompt)
+	s.update(t, func(g *dag.Graph) (err error) { q, err = inbox.Get(g, q.ID); return err })
+	check.Equal(t, "received by", second.ID, q.ReceivedBy)
+}
+
+// TestTwelveTasksOfWhichThreeAsk: nobody answers, and nine finish.
+func TestTwelveTasksOfWhichThreeAsk(t *testing.T) {
+	t.Parallel()
+	s := asker(t, "paint", colour)
+	s.opts.Workers.Jobs = 3
+	var tasks []dag.NewTask
+	for i := range 12 {
+		tasks = append(tasks, dag.NewTask{Title: fmt.Sprint([]string{"paint ", "sweep ", "mow ", "rake "}[i%4], i)})
+	}
+	s.add(t, tasks...)
+	out := s.run(t)
+	check.Equal(t, "outcome", event.OutcomeBlocked, out.Outcome)
+	check.Equal(t, "tasks", event.Counts{Done: 9, Remaining: 3, Total: 12, Asks: 3}, out.Counts)
+	check.Equal(t, "questions", 3, len(s.waiting(t)))
+}
+
+// TestAnAnswerInTimeIsTheResultOfTheTool, so that nothing is parked.
+func TestAnAnswerInTimeIsTheResultOfTheTool(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, fakeagent.Script{})
+	s.script = say(fakeagent.Step{Do: "await", Path: filepath.Join(s.dir, "answer")}, done())
+	s.opts.Workers.Poll, s.opts.Inbox.Wait = 10*time.Millisecond, time.Hour
+	s.withTool(func(ctx context.Context, op attempt.Opening) {
+		got, err := op.Inbox.Ask(ctx, colour)
+		check.OK(t, err)
+		s.write(t, "answer", got.Answer)
+	})
+	s.on(func(e event.Event) {
+		if e.Type == event.Asked {
+			go s.reply(t, e.Question.ID, "red")
+		}
+	})
+	ids := s.add(t, dag.NewTask{Title: "paint"})
+	check.Equal(t, "outcome", event.OutcomeComplete, s.run(t).Outcome)
+	check.Equal(t, "attempts", 1, len(s.attempts(t, ids[0])))
+	data, err := os.ReadFile(filepath.Join(s.dir, "answer"))
+	check.That(t, err == nil && string(data) == "red", "got %q, %v", data, err)
+	check.Equal(t, "answered", "red", s.await(t, ofType(event.Answered)).Text)
+}
+
+func TestNobodyAnswersUntilAQuestionExpires(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{"The answer of a person: red": "The answer of a person: red", "": "Nobody answered in time"} {
+		t.Run("default: "+name, func(t *testing.T) {
+			t.Parallel()
+			ask := colour
+			ask.Default = name
+			s := asker(t, "paint", ask)
+			s.script.Conversations[0].When.Contains = want
+			late := time.Duration(0)
+			s.clock = func() time.Time { return time.Now().Add(late) }
+			s.opts.Inbox.Expire, s.opts.Host.Now = 72*time.Hour, s.clock
+			id := s.add(t, dag.NewTask{Title: "paint"})[0]
+			check.Equal(t, "outcome", event.OutcomeBlocked, s.run(t).Outcome)
+			late = 71 * time.Hour
+			check.Equal(t, "before its time", event.OutcomeBlocked, s.run(t).Outcome)
+			late = 73 * time.Hour
+			check.Equal(t, "after it", event.OutcomeComplete, s.run(t).Outcome)
+			check.Contains(t, "prompt", want, s.prompt(t, s.attempts(t, id)[1]))
+			check.Equal(t, "event", string(inbox.Expired), s.await(t, ofType(event.Answered)).Outcome)
+		})
+	}
+}
+
+// TestAnAgentThatEndsItsTurnAfterAskingIsParked, whatever it says, unless it is done.
+func TestAnAgentThatEndsItsTurnAfterAskingIsParked(t *testing.T) {
+	t.Parallel()
+	failed := fakeagent.Step{Do: "say", Text: "<task-failed>{{task}}: I wait for an answer</task-failed>\n"}
+	for name, test := range map[string]struct {
+		step   fakeagent.Step
+		status dag.Status
+		state  inbox.State
+	}{
+		"says nothing": {fakeagent.Step{Do: "say", Text: "I wait.\n"}, dag.Pending, inbox.Open},
+		"says failed":  {failed, dag.Pending, inbox.Open},
+		"dies":         {fakeagent.Step{Do: "exit", Code: 1}, dag.Pending, inbox.Open},
+		"is done":      {done(), dag.Done, inbox.Withdrawn},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t, fakeagent.Script{})
+			s.script = say(fakeagent.Step{Do: "await", Path: filepath.Join(s.dir, "asked")}, test.step)
+			s.opts.Workers.Poll = time.Minute / 3 // nobody cuts it
+			var q inbox.Request
+			s.withTool(func(ctx context.Context, op attempt.Opening) {
+				var err error
+				q, err = op.Inbox.Ask(ctx, colour)
+				check.OK(t, err)
+				s.write(t, "asked", "")
+			})
+			id := s.add(t, dag.NewTask{Title: "paint"})[0]
+			s.run(t)
+			task := s.task(t, id)
+			s.update(t, func(g *dag.Graph) (err error) { q, err = inbox.Get(g, q.ID); return err })
+			check.Equal(t, "task and question", [2]any{test.status, test.state}, [2]any{task.Status, q.State})
+		})
+	}
+}
+
+// TestAnAgentThatGivesUpWaitingIsParked: its client has a time limit of its own, and the agent would go on with a guess.
+func TestAnAgentThatGivesUpWaitingIsParked(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, say(fakeagent.Step{Do: "hang"}))
+	s.opts.Workers.Poll, s.opts.Inbox.Wait = 10*time.Millisecond, time.Hour
+	run, stop := context.WithCancel(t.Context())
+	defer stop()
+	asked := make(chan struct{})
+	s.on(func(e event.Event) {
+		if e.Type == event.Asked {
+			close(asked)
+		}
+	})
+	s.withTool(func(ctx context.Context, op attempt.Opening) {
+		ctx, giveUp := context.WithCancel(ctx)
+		defer giveUp()
+		go func() { <-asked; giveUp() }()
+		if _, err := op.Inbox.Ask(ctx, colour); err != nil {
+			stop() // nobody would cut the turn
+		}
+	})
+	id := s.add(t, dag.NewTask{Title: "paint"})[0]
+	_, ended := s.begin(t, run)
+	<-ended
+	check.Equal(t, "attempt", event.AttemptAsked, s.attempts(t, id)[0].Outcome)
+	check.Equal(t, "questions", 1, len(s.waiting(t)))
+}
+
+// TestATaskThatIsTakenAwayAsksNothing: its agent still runs for a moment.
+func TestATaskThatIsTakenAwayAsksNothing(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, say(fakeagent.Step{Do: "hang"}))
+	s.opts.Workers.Poll = time.Minute / 3 // the run has not noticed
+	var err error
+	ctx, stop := context.WithCancel(t.Context())
+	s.withTool(func(ctx context.Context, op attempt.Opening) {
+		s.update(t, func(g *dag.Graph) error { return g.Finish(op.Task.ID) })
+		_, err = op.Inbox.Ask(ctx, colour)
+		stop()
+	})
+	s.add(t, dag.NewTask{Title: "paint"})
+	_, ended := s.begin(t, ctx)
+	<-ended
+	check.Err(t, "asking", "claim lost", err)
+	check.Equal(t, "questions", 0, len(s.waiting(t)))
+}
+
+// TestMessagesAreToldInPromptsUntilTheyAreReceived: an agent that dies has not received them.
+func TestMessagesAreToldInPromptsUntilTheyAreReceived(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, fakeagent.Script{Conversations: []fakeagent.Conversation{
+		{When: fakeagent.When{Attempt: 1}, Steps: []fakeagent.Step{{Do: "say", Text: "I begin"}, {Do: "exit", Code: 1}}},
+		{Steps: []fakeagent.Step{done()}},
+	}})
+	s.opts.Workers.Poll = 10 * time.Millisecond
+	id := s.add(t, dag.NewTask{Title: "paint"})[0]
+	send := func(text string) {
+		s.update(t, func(g *dag.Graph) error { _, err := inbox.Send(g, id, "ann", text); return err })
+	}
+	send("use two coats")
+	later := sync.OnceFunc(func() { send("and sand it before") })
+	s.withTool(func(_ context.Context, op attempt.Opening) {
+		if len(s.attempts(t, id)) == 2 {
+			later() // while the second works
+		}
+	})
+	check.Equal(t, "outcome", event.OutcomeComplete, s.run(t).Outcome)
+	attempts := s.attempts(t, id)
+	check.Equal(t, "attempts", 2, len(attempts))
+	for _, a := range attempts {
+		check.Contains(t, "prompt of "+a.ID, "use two coats", s.prompt(t, a))
+	}
+	prompts := s.all(ofType(event.Prompted))
+	check.Equal(t, "the last prompt", "messages came while it worked", prompts[len(prompts)-1].Reason)
+	var all []inbox.Request
+	s.update(t, func(g *dag.Graph) (err error) { all, err = inbox.Last(g, 0); return err })
+	for _, m := range all {
+		check.Equal(t, m.Text, [2]any{inbox.Received, attempts[1].ID}, [2]any{m.State, m.ReceivedBy})
+	}
+}
+
+// TestCredentialsAreRefusedWhereEveryProcessCouldReadThem, and so are names that would change how programs behave.
+func TestCredentialsAreRefusedWhereEveryProcessCouldReadThem(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, say(done()))
+	s.opts.Inbox.NoCredentials = "there is no sandbox"
+	var refused error
+	s.withTool(func(ctx context.Context, op attempt.Opening) {
+		_, refused = op.Inbox.Ask(ctx, inbox.NewCredential("API_KEY", "to log in"))
+	})
+	s.add(t, dag.NewTask{Title: "pay"})
+	s.run(t)
+	check.Err(t, "asking", "there is no sandbox", refused)
+	check.Equal(t, "questions", 0, len(s.waiting(t)))
+}
