@@ -208,7 +208,7 @@ func TestAnAgentThatEndsItsTurnAfterAskingIsParked(t *testing.T) {
 			t.Parallel()
 			s := newStage(t, fakeagent.Script{})
 			s.script = say(fakeagent.Step{Do: "await", Path: filepath.Join(s.dir, "asked")}, test.step)
-			s.opts.Workers.Poll = time.Minute / 3 // nobody cuts it
+			s.opts.Workers.Lease, s.opts.Workers.Poll = 3*time.Hour, time.Hour // nobody cuts it
 			var q inbox.Request
 			s.withTool(func(ctx context.Context, op attempt.Opening) {
 				var err error
@@ -257,7 +257,7 @@ func TestAnAgentThatGivesUpWaitingIsParked(t *testing.T) {
 func TestATaskThatIsTakenAwayAsksNothing(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, say(fakeagent.Step{Do: "hang"}))
-	s.opts.Workers.Poll = time.Minute / 3 // the run has not noticed
+	s.opts.Workers.Lease, s.opts.Workers.Poll = 3*time.Hour, time.Hour // the run has not noticed
 	var err error
 	ctx, stop := context.WithCancel(t.Context())
 	s.withTool(func(ctx context.Context, op attempt.Opening) {
