@@ -32,6 +32,7 @@ type order struct {
 	Dir     []byte   `json:"dir,omitempty"`
 	Linger  bool     `json:"linger,omitempty"`
 	Confine []byte   `json:"confine,omitempty"`
+	Cgroup  []byte   `json:"cgroup,omitempty"` // to begin in, if that is possible
 }
 
 func convert[To, From string | []byte](list []From) []To {

@@ -57,6 +57,11 @@ func (h *helper) run(confine Confiner) int {
 		Path: string(o.Path), Argv: convert[string](o.Argv), Env: convert[string](o.Env), Dir: string(o.Dir),
 		Sys: &syscall.SysProcAttr{Setpgid: true},
 	}
+	if len(o.Cgroup) > 0 {
+		if fd, err := unix.Open(string(o.Cgroup), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0); err == nil {
+			cmd.Sys.UseCgroupFD, cmd.Sys.CgroupFD = true, fd
+		}
+	}
 	if len(o.Confine) > 0 {
 		if confine == nil {
 			return h.refuse(syscall.ENOTSUP, errors.New("this program cannot confine processes"))
@@ -65,7 +70,12 @@ func (h *helper) run(confine Confiner) int {
 			return h.refuse(syscall.EPERM, fmt.Errorf("confine: %w", err))
 		}
 	}
-	pid, err := syscall.ForkExec(cmd.Path, cmd.Argv, &syscall.ProcAttr{Dir: cmd.Dir, Env: cmd.Env, Files: stdio, Sys: cmd.Sys})
+	attr := &syscall.ProcAttr{Dir: cmd.Dir, Env: cmd.Env, Files: stdio, Sys: cmd.Sys}
+	pid, err := syscall.ForkExec(cmd.Path, cmd.Argv, attr)
+	if err != nil && attr.Sys.UseCgroupFD { // the cgroup may be why
+		attr.Sys.UseCgroupFD = false
+		pid, err = syscall.ForkExec(cmd.Path, cmd.Argv, attr)
+	}
 	if err != nil {
 		return h.refuse(err, err)
 	}

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 )
 
@@ -119,6 +120,17 @@ func (p *Process) Terminate(grace time.Duration) error {
 type Usage struct {
 	Memory  int64 // bytes
 	Threads int   // of all of them, which is what limits of a system count
+}
+
+// places are the cgroups of owners.
+var places sync.Map
+
+// Into has what is started for an owner from now on begin in a cgroup, a folder of cgroup v2, if the system lets it; its
+// helpers do not. An empty one ends that.
+func Into(owner, cgroup string) {
+	if places.Delete(owner); cgroup != "" {
+		places.Store(owner, cgroup)
+	}
 }
 
 // MarkerEnv is the variable every started process carries; its value is

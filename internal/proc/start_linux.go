@@ -55,6 +55,9 @@ func Start(spec Spec) (*Process, error) {
 		Path: []byte(path), Argv: convert[[]byte](spec.Argv), Env: convert[[]byte](withMarker(spec.Env, p.marker)), Dir: []byte(spec.Dir),
 		Linger: spec.Linger, Confine: spec.Confine,
 	}
+	if cgroup, ok := places.Load(spec.Owner); ok {
+		o.Cgroup = []byte(cgroup.(string))
+	}
 	stdio := [3]*os.File{spec.Stdin, spec.Stdout, spec.Stderr}
 	ns := namespacesOf(spec.Confine)
 	h, err := startIdle(ns, ownerName(spec.Owner))

@@ -28,8 +28,9 @@ func (e *Exceeded) Error() string { return "resource: " + e.what + ": " + e.text
 
 // Limiter limits the attempts of a run. A nil Limiter limits nothing.
 type Limiter struct {
-	limits Limits
-	every  time.Duration
+	limits  Limits
+	every   time.Duration
+	cgroups cgroup // in which those of attempts are made
 }
 
 // New finds out how limits can be enforced. It is nil if there are none.
@@ -37,7 +38,7 @@ func New(limits Limits) *Limiter {
 	if !limits.Any() {
 		return nil
 	}
-	return &Limiter{limits: limits, every: time.Second}
+	return &Limiter{limits: limits, every: time.Second, cgroups: delegated(limits)}
 }
 
 // Enforced reports whether the limits hold on this system.
@@ -56,6 +57,9 @@ func (l *Limiter) String() string {
 	if !l.Enforced() {
 		return text + " not enforced on this system"
 	}
+	if l.cgroups != "" {
+		return text + ", enforced by cgroup"
+	}
 	return text + ", looked at every second"
 }
 
@@ -65,6 +69,7 @@ type Group struct {
 	owner   string
 	cancel  context.CancelCauseFunc
 	ended   sync.WaitGroup
+	cgroup  cgroup
 
 	mu       sync.Mutex
 	exceeded *Exceeded
@@ -75,22 +80,35 @@ type Group struct {
 func (l *Limiter) Begin(ctx context.Context, owner string) (context.Context, *Group) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	g := &Group{limiter: l, owner: owner, cancel: cancel}
+	if l != nil && l.cgroups != "" {
+		if made, err := l.cgroups.make(owner, l.limits); err == nil {
+			g.cgroup = made
+			proc.Into(owner, string(made))
+		} else {
+			made.remove() // looking has to be enough
+		}
+	}
 	if l != nil && l.Enforced() {
 		g.ended.Go(func() { g.watch(ctx) })
 	}
 	return ctx, g
 }
 
-// End ends the context.
+// End ends the context. All that was started has ended by then.
 func (g *Group) End() {
 	g.cancel(nil)
 	g.ended.Wait()
+	proc.Into(g.owner, "")
+	g.cgroup.remove()
 }
 
 // Exceeded is the limit that was exceeded, or nil.
 func (g *Group) Exceeded() *Exceeded {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if g.exceeded == nil { // the system ends processes before anybody looks
+		g.exceeded = g.counted()
+	}
 	return g.exceeded
 }
 
@@ -121,8 +139,22 @@ func (g *Group) watch(ctx context.Context) {
 	}
 }
 
+// counted is the limit that the system has enforced.
+func (g *Group) counted() *Exceeded {
+	switch {
+	case g.cgroup.happened("memory.events", "oom_kill") > 0:
+		return &Exceeded{"memory", "more was used together, and [sandbox] memory is " + human.Bytes(g.limiter.limits.Memory)}
+	case g.cgroup.happened("pids.events", "max") > 0:
+		return &Exceeded{"processes", fmt.Sprintf("more with their threads were to run at once, and [sandbox] processes is %d", g.limiter.limits.Processes)}
+	}
+	return nil
+}
+
 // look compares what the processes use now with what they may.
 func (g *Group) look() *Exceeded {
+	if e := g.counted(); e != nil {
+		return e
+	}
 	limits := g.limiter.limits
 	enough := limits.Memory
 	if enough == 0 {
