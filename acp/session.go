@@ -111,9 +111,9 @@ func Launch(ctx context.Context, cfg Config) (*Session, error) {
 }
 
 // Begin takes an agent that was launched to a session that can be prompted, with the
-// Model, Pick, Resume, Folder, Decide, After and Started of cfg. On an error nothing is left running.
+// Model, Pick, MCP, Resume, Folder, Decide, After and Started of cfg. On an error nothing is left running.
 func (s *Session) Begin(ctx context.Context, cfg Config) error {
-	s.cfg.Model, s.cfg.Pick, s.cfg.Resume, s.cfg.Folder, s.cfg.Started = cfg.Model, cfg.Pick, cfg.Resume, cfg.Folder, cfg.Started
+	s.cfg.Model, s.cfg.Pick, s.cfg.MCP, s.cfg.Resume, s.cfg.Folder, s.cfg.Started = cfg.Model, cfg.Pick, cfg.MCP, cfg.Resume, cfg.Folder, cfg.Started
 	s.mu.Lock() // an agent may ask before it has a session
 	s.cfg.Decide, s.cfg.After = cfg.Decide, cfg.After
 	s.mu.Unlock()

@@ -14,8 +14,10 @@ import (
 	"go.uber.org/goleak"
 
 	"ralph/acp"
+	"ralph/internal/mcp"
 	"ralph/internal/proc"
 	"ralph/internal/project"
+	"ralph/internal/redact"
 	"ralph/internal/sandbox"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
@@ -137,6 +139,24 @@ func TestAnAgentStartedEarlyIsTakenOnlyIfNothingChanged(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestAnAgentStartedEarlyGetsTools: those of its task, which is known only when it is taken.
+func TestAnAgentStartedEarlyGetsTools(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, false, "")
+	d.Redact, d.Self, d.ToolFolders = &redact.Redactor{}, "/bin/true", []string{d.ledger}
+	d.Warm(d.request())
+	<-d.spare.ready
+	r := d.request()
+	r.Tools = mcp.New(mcp.Options{Now: time.Now})
+	check.Equal(t, "started early", true, d.open(r))
+	entries, err := fakeagent.ReadLedger(d.ledger)
+	check.OK(t, err)
+	given := func(e fakeagent.Entry) bool {
+		return e.Event == "mark" && e.Name == "mcp" && strings.Contains(e.Text, mcp.SocketVariable)
+	}
+	check.That(t, slices.ContainsFunc(entries, given), "the session has no server of ralph's: %v", entries)
 }
 
 // TestAnAgentStartedEarlyMaySayMoreThanFitsIntoMemory: the folder of its beginning is gone
