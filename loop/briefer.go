@@ -253,12 +253,13 @@ func previous(folder string, last dag.Attempt) prompt.Document {
 	return prompt.Document{Text: strings.ToValidUTF8(text, "?"), From: path}
 }
 
-// earlierSession is that of the last attempt, if it was interrupted or ended with a question: whatever
-// else came of an attempt, its session has nothing to be continued. What was
-// before a person reset the task does not count.
+// earlierSession is that of the last attempt that had one, if it was interrupted or ended with a question: whatever
+// else came of an attempt, its session has nothing to be continued. One that was cut off before it had a session takes
+// nothing from that of the attempt before it. What was before a person reset the task does not count.
 func earlierSession(t dag.Task, attempts []dag.Attempt) *attempt.Earlier {
-	last := attempt.History{Attempts: attempts}.Last()
-	if last.Outcome != event.AttemptInterrupted && last.Outcome != event.AttemptAsked || last.Session == "" || last.StartedAt.Before(t.StartedAt) {
+	cutOff := func(at dag.Attempt) bool { return at.Session == "" && at.Outcome.Fruitless() }
+	last := attempt.History{Attempts: slices.DeleteFunc(slices.Clone(attempts), cutOff)}.Last()
+	if last.Outcome != event.AttemptInterrupted && last.Outcome != event.AttemptAsked || last.StartedAt.Before(t.StartedAt) {
 		return nil
 	}
 	e := &attempt.Earlier{Agent: last.Agent, Session: last.Session}

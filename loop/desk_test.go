@@ -126,6 +126,33 @@ func TestATaskThatAsksIsParkedAndContinuesWithTheAnswer(t *testing.T) {
 	check.Equal(t, "received by", second.ID, q.ReceivedBy)
 }
 
+// TestTheSessionThatAskedContinuesAfterAnAttemptWithoutOne: the run that had the answer was stopped before its agent was
+// started.
+func TestTheSessionThatAskedContinuesAfterAnAttemptWithoutOne(t *testing.T) {
+	t.Parallel()
+	s := asker(t, "paint", colour)
+	id := s.add(t, dag.NewTask{Title: "paint"})[0]
+	s.run(t)
+	s.reply(t, s.waiting(t)[0].ID, "The answer of a person: blue")
+
+	open := s.opts.Agents.Open
+	ctx, stop := context.WithCancel(t.Context())
+	s.opts.Agents.Open = func(ctx context.Context, _ attempt.Opening) (attempt.Session, error) {
+		stop()
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	_, ended := s.begin(t, ctx)
+	check.Equal(t, "stopped", event.OutcomeInterrupted, (<-ended).Outcome)
+
+	s.opts.Agents.Open = open
+	check.Equal(t, "outcome", event.OutcomeComplete, s.run(t).Outcome)
+	attempts := s.attempts(t, id)
+	check.Equal(t, "attempts", 3, len(attempts))
+	check.Equal(t, "sessions", [2]string{"", attempts[0].Session}, [2]string{attempts[1].Session, attempts[2].Session})
+	check.Contains(t, "prompt", "The answer of a person: blue", s.prompt(t, attempts[2]))
+}
+
 // TestTwelveTasksOfWhichThreeAsk: nobody answers, and nine finish.
 func TestTwelveTasksOfWhichThreeAsk(t *testing.T) {
 	t.Parallel()

@@ -133,6 +133,8 @@ func TestOnlyTheSessionOfAnInterruptedAttemptIsGoneOnWith(t *testing.T) {
 		"after an interruption":            {0, []dag.Attempt{try(1, "interrupted", "s", cost(0.5)), current}, earlier("s", 0.5)},
 		"after another result":             {0, []dag.Attempt{try(1, "interrupted", "s", nil), try(3, "released", "s2", nil), current}, nil},
 		"interrupted before a session":     {0, []dag.Attempt{try(1, "interrupted", "", nil), current}, nil},
+		"interrupted before the next one":  {0, []dag.Attempt{try(1, "asked", "s", cost(0.5)), try(3, "interrupted", "", nil), try(5, "limited", "", nil), current}, earlier("s", 0.5)},
+		"an error before the next one":     {0, []dag.Attempt{try(1, "asked", "s", nil), try(3, "error", "", nil), current}, nil},
 		"interrupted twice":                {0, []dag.Attempt{try(1, "interrupted", "s", cost(0.5)), try(3, "interrupted", "s", cost(0.75)), current}, earlier("s", 0.75)},
 		"killed when it was resumed":       {0, []dag.Attempt{try(1, "interrupted", "s", cost(0.5)), try(3, "interrupted", "s", nil), current}, earlier("s", 0.5)},
 		"reset by a person after it":       {50, []dag.Attempt{try(1, "interrupted", "s", nil), current}, nil},
