@@ -2,6 +2,7 @@ package inbox
 
 import (
 	"fmt"
+	"slices"
 
 	"ralph/dag"
 	"ralph/internal/db"
@@ -34,19 +35,22 @@ func Send(g *dag.Graph, task, sender, text string) (Request, error) {
 	return m, g.Audit(t.ID, m.ID, m.Text)
 }
 
-// SendAll tells it the agents of all tasks that were begun and have not ended, except the sender's own.
-func SendAll(g *dag.Graph, sender, text string) ([]Request, error) {
+// Begun lists the tasks that a message to everybody goes to: all that were begun and have not ended, except the sender's own.
+func Begun(g *dag.Graph, sender string) ([]string, error) {
 	ids, err := db.All(g.Tx(), begunSQL, (*db.Row).Text)
-	var sent []Request
-	for i := 0; err == nil && i < len(ids); i++ {
-		if ids[i] == sender {
-			continue
+	return slices.DeleteFunc(ids, func(id string) bool { return id == sender }), err
+}
+
+// SendEach tells it the agents of those tasks.
+func SendEach(g *dag.Graph, tasks []string, sender, text string) (sent []Request, err error) {
+	for _, task := range tasks {
+		m, err := Send(g, task, sender, text)
+		if err != nil {
+			return sent, err
 		}
-		var m Request
-		m, err = Send(g, ids[i], sender, text)
 		sent = append(sent, m)
 	}
-	return sent, err
+	return sent, nil
 }
 
 // Notice tells the agent of a claim what its run has noticed. No other attempt is told.

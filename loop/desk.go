@@ -55,8 +55,11 @@ type desk struct {
 	sent  int
 }
 
-// maxSent is how many messages an attempt may send.
+// maxSent is how many messages an attempt may send. One to everybody is one for each task.
 const maxSent = 100
+
+// errSent refuses more: each is stored, and read in a prompt.
+var errSent = fmt.Errorf("%w: an attempt may send %d messages, one for each task that gets it", dag.ErrRefused, maxSent)
 
 // newDesk is told which answers are part of the first prompt.
 func newDesk(s shared, claim dag.Claim, answers []inbox.Request) *desk {
@@ -162,27 +165,36 @@ func questionEvent(kind event.Type, r inbox.Request, text string) event.Event {
 }
 
 func (d *desk) Send(ctx context.Context, task, text string) error {
-	d.mu.Lock()
-	d.sent++
-	refused := d.sent > maxSent
-	d.mu.Unlock()
-	if refused {
-		return fmt.Errorf("%w: an attempt may send %d messages, and this one has", dag.ErrRefused, maxSent)
-	}
-	return d.opts.Graph.Store.Update(ctx, func(g *dag.Graph) error {
+	err := d.opts.Graph.Store.Update(ctx, func(g *dag.Graph) error {
 		err := g.Holds(d.claim)
-		switch {
-		case err != nil:
-		case task == "":
-			_, err = inbox.SendAll(g, d.claim.Task.ID, text)
-		default:
+		if err != nil {
+			return err
+		}
+		var to []string
+		if task == "" {
+			to, err = inbox.Begun(g, d.claim.Task.ID)
+		} else {
 			var t dag.Task
-			if t, err = g.Resolve(task); err == nil {
-				_, err = inbox.Send(g, t.ID, d.claim.Task.ID, text)
-			}
+			t, err = g.Resolve(task)
+			to = []string{t.ID}
+		}
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if err == nil && d.sent+len(to) > maxSent {
+			err = fmt.Errorf("%w; this one has sent %d, and this would be %d", errSent, d.sent, len(to))
+		}
+		if err == nil {
+			_, err = inbox.SendEach(g, to, d.claim.Task.ID, text)
+		}
+		if err == nil {
+			d.sent += len(to)
 		}
 		return err
 	})
+	if errors.Is(err, errSent) {
+		d.bus.warnOnce("sent\x00"+d.claim.Attempt, d.claim.Task.ID+": "+err.Error())
+	}
+	return err
 }
 
 func (d *desk) Messages(ctx context.Context) (list []inbox.Request, err error) {

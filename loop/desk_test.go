@@ -3,9 +3,11 @@ package loop
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -331,6 +333,40 @@ func TestMessagesAreToldInPromptsUntilTheyAreReceived(t *testing.T) {
 	for _, m := range all {
 		check.Equal(t, m.Text, [2]any{inbox.Received, attempts[1].ID}, [2]any{m.State, m.ReceivedBy})
 	}
+}
+
+// TestAFloodOfMessagesIsBounded by what is stored, and reported once: one to everybody is one for each task.
+func TestAFloodOfMessagesIsBounded(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, say(done()))
+	s.opts.Limits.Iterations = 1
+	ids := s.add(t, slices.Repeat([]dag.NewTask{{Title: "paint"}}, 41)...)
+	s.update(t, func(g *dag.Graph) error { // all of them were begun
+		run, err := g.StartRun(dag.Scope{}, dag.Process{PID: 1, Start: 1, BootID: "elsewhere"})
+		for _, id := range ids {
+			c, _, claimed := g.Claim(dag.ClaimOptions{Run: run, Scope: dag.Scope{Task: id}, Lease: time.Minute})
+			if err = errors.Join(err, claimed); err == nil {
+				err = g.Release(c, dag.Release{Uncounted: true})
+			}
+		}
+		return err
+	})
+	var sent []error
+	s.withTool(func(ctx context.Context, op attempt.Opening) {
+		for _, to := range []string{"", "", "", "", ids[1]} {
+			sent = append(sent, op.Inbox.Send(ctx, to, fmt.Sprint("message ", len(sent))))
+		}
+	})
+	s.run(t)
+	check.OK(t, errors.Join(sent[0], sent[1], sent[4]))
+	for _, err := range sent[2:4] {
+		check.Err(t, "too many", "an attempt may send 100 messages, one for each task that gets it; this one has sent 80, and this would be 40", err)
+	}
+	var stored []inbox.Request
+	s.update(t, func(g *dag.Graph) (err error) { stored, err = inbox.Last(g, 0); return err })
+	check.Equal(t, "stored", 81, len(stored))
+	warned := s.all(func(e event.Event) bool { return e.Type == event.Warned && strings.Contains(e.Text, "may send") })
+	check.Equal(t, "warnings", 1, len(warned))
 }
 
 // TestCredentialsAreRefusedWhereEveryProcessCouldReadThem, and so are names that would change how programs behave.

@@ -367,16 +367,17 @@ func runSend(ctx context.Context, a *app, o sendOptions) error {
 	}
 	var sent []inbox.Request
 	err = a.update(ctx, func(_ *session, g *dag.Graph) (err error) {
+		var to []string
 		if o.All {
-			sent, err = inbox.SendAll(g, g.Actor().Who, text)
-			return err
+			to, err = inbox.Begun(g, "")
+		} else {
+			var t dag.Task
+			t, err = resolveTask(g, o.Args[0])
+			to = []string{t.ID}
 		}
-		t, err := resolveTask(g, o.Args[0])
-		if err != nil {
-			return err
+		if err == nil {
+			sent, err = inbox.SendEach(g, to, g.Actor().Who, text)
 		}
-		m, err := inbox.Send(g, t.ID, g.Actor().Who, text)
-		sent = []inbox.Request{m}
 		return err
 	})
 	if err != nil {
