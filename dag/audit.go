@@ -2,7 +2,7 @@ package dag
 
 import (
 	"cmp"
-	"math"
+	"slices"
 	"time"
 
 	"ralph/internal/db"
@@ -27,8 +27,9 @@ type AuditEntry struct {
 const (
 	auditSQL = `
 INSERT INTO audit (at, who, via, action, task_id, request, text) VALUES (:now, :who, :via, :action, :task, :request, :text);`
-	auditsSQL = `SELECT at, who, via, action, task_id, request, text FROM audit WHERE n > (SELECT coalesce(max(n), 0) - :limit FROM audit) ORDER BY n;`
-	taskIDSQL = `SELECT id FROM tasks WHERE n = :n;`
+	auditsSQL     = `SELECT at, who, via, action, task_id, request, text FROM audit ORDER BY n DESC LIMIT +:limit;`
+	pruneAuditSQL = `DELETE FROM audit WHERE at < :others AND ` + EndedSQL + ` RETURNING n;`
+	taskIDSQL     = `SELECT id FROM tasks WHERE n = :n;`
 )
 
 // Actor is who changes the graph; without a name it is a run.
@@ -57,7 +58,15 @@ func (g *Graph) auditTask(n int64, text string) {
 
 // Audits lists the last changes that people made, oldest first; a limit of 0 is none.
 func (g *Graph) Audits(limit int) ([]AuditEntry, error) {
-	return db.All(g.tx, auditsSQL, func(r *db.Row) AuditEntry {
+	list, err := db.All(g.tx, auditsSQL, func(r *db.Row) AuditEntry {
 		return AuditEntry{At: r.Time(), Actor: Actor{Who: r.Text(), Via: r.Text(), Action: r.Text()}, Task: r.Text(), Request: r.Text(), Text: r.Text()}
-	}, ":limit", cmp.Or(limit, math.MaxInt32))
+	}, ":limit", cmp.Or(limit, -1))
+	slices.Reverse(list)
+	return list, err
+}
+
+// PruneAudit removes what people changed long ago, in tasks that ended long ago or in none, and says how much that was.
+func (g *Graph) PruneAudit(c Cutoffs) (int, error) {
+	gone, err := db.All(g.tx, pruneAuditSQL, (*db.Row).Int64, c.Args()...)
+	return len(gone), err
 }

@@ -95,6 +95,16 @@ func (g *Graph) OpenRuns() ([]Run, error) { return g.runs(openRunsSQL) }
 // attempt in it did not work, because that is what people look for longest.
 type Cutoffs struct{ Others, Failures time.Time }
 
+// Args are the parameters of statements that compare with them.
+func (c Cutoffs) Args() []any {
+	return []any{":others", c.Others.UnixMilli(), ":failures", c.Failures.UnixMilli()}
+}
+
+// EndedSQL holds of a row with a task_id if that is NULL, or if that task is gone or ended before the cutoffs: one that may
+// still run needs all that was said about it.
+const EndedSQL = `NOT EXISTS (SELECT 1 FROM tasks t
+    WHERE t.id = task_id AND (t.finished_at < iif(t.status = 'failed', :failures, :others)) IS NOT TRUE)`
+
 // A run that may still be continued keeps its files, and so does one with finished
 // work that is still to be verified, or with an attempt that has not ended.
 const prunableSQL = `
@@ -110,7 +120,7 @@ ORDER BY n;`
 
 // Prunable lists the runs whose files nobody needs any more, the oldest first.
 func (g *Graph) Prunable(c Cutoffs) ([]Run, error) {
-	return g.runs(prunableSQL, ":others", c.Others.UnixMilli(), ":failures", c.Failures.UnixMilli())
+	return g.runs(prunableSQL, c.Args()...)
 }
 
 const pruneSQL = `UPDATE runs SET pruned_at = :now WHERE id = :id AND ended_at IS NOT NULL AND pruned_at IS NULL;`

@@ -3,6 +3,7 @@ package inbox_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -275,4 +276,60 @@ func TestCredentialsAreNamedLikeCredentials(t *testing.T) {
 	check.Equal(t, "needed", []string{q.ID}, get(w, inbox.Credentials))
 	w.update(func(g *dag.Graph) error { return g.Complete(c, "passed") })
 	check.Equal(t, "needed when the task is done", []string(nil), get(w, inbox.Credentials))
+}
+
+// TestOnlyWhatIsLongOverIsPruned: a task that may still run needs all that it was told, and an open request somebody.
+func TestOnlyWhatIsLongOverIsPruned(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	day := 24 * time.Hour
+	tasks := map[string]string{} // by what becomes of them
+	for _, name := range []string{"done", "failed", "deleted", "pending", "done late"} {
+		tasks[name] = w.add(name)
+	}
+	asked := map[string]string{}
+	for name, task := range tasks {
+		c := w.claim(task)
+		q := w.ask(c, inbox.Request{Kind: inbox.Question, Text: "Which colour?", Parks: true})
+		asked[name] = q.ID
+		check.OK(t, w.answer(q.ID, inbox.Reply{Text: "blue"}))
+		if name == "done" {
+			asked["open"] = w.ask(c, inbox.Request{Kind: inbox.Permission, Text: "rm -r build"}).ID
+		}
+		w.release(c)
+	}
+	w.update(func(g *dag.Graph) error {
+		return errors.Join(g.Finish(tasks["done"]), g.GiveUp(tasks["failed"], "no"), g.Delete(tasks["deleted"]))
+	})
+	w.pass(10 * day)
+	w.update(func(g *dag.Graph) error { return g.Finish(tasks["done late"]) })
+	w.pass(day)
+
+	left := func(keep time.Duration) (names []string) {
+		w.update(func(g *dag.Graph) error {
+			cutoffs := dag.Cutoffs{Others: w.now.Add(-keep), Failures: w.now.Add(-3 * keep)}
+			_, err := inbox.Prune(g, cutoffs)
+			_, err2 := g.PruneAudit(cutoffs)
+			return errors.Join(err, err2)
+		})
+		all := get(w, func(g *dag.Graph) ([]inbox.Request, error) { return inbox.Last(g, 0) })
+		audit := get(w, func(g *dag.Graph) ([]dag.AuditEntry, error) { return g.Audits(0) })
+		for name, id := range asked {
+			stored := slices.ContainsFunc(all, func(r inbox.Request) bool { return r.ID == id })
+			audited := slices.ContainsFunc(audit, func(e dag.AuditEntry) bool { return e.Request == id })
+			if name != "open" { // which nobody answered
+				check.Equal(t, "its answer is on record: "+name, stored, audited)
+			}
+			if stored {
+				names = append(names, name)
+			}
+		}
+		slices.Sort(names)
+		return names
+	}
+	check.Equal(t, "of 11 days, after 12", []string{"deleted", "done", "done late", "failed", "open", "pending"}, left(12*day))
+	check.Equal(t, "after 7", []string{"done late", "failed", "open", "pending"}, left(7*day))
+	check.Equal(t, "after none", []string{"open", "pending"}, left(0))
+	check.Equal(t, "the last entry", 1, len(get(w, func(g *dag.Graph) ([]dag.AuditEntry, error) { return g.Audits(1) })))
+	w.sound()
 }

@@ -19,6 +19,7 @@ const (
 WHERE r.kind = 'credential' AND r.state = 'answered' AND NOT r.past AND t.status <> 'done';`
 	answersSQL = `SELECT ` + columns + ` FROM requests
 WHERE task = (SELECT n FROM tasks WHERE id = :task) AND state IN ('answered', 'expired') AND kind NOT IN ('message', 'query', 'permission') AND NOT past ORDER BY n;`
+	pruneSQL = `DELETE FROM requests WHERE state <> 'open' AND answered_at < :others AND ` + dag.EndedSQL + ` RETURNING n;`
 )
 
 // Get returns the request with that full ID.
@@ -54,4 +55,10 @@ func Answers(g *dag.Graph, task string) ([]Request, error) {
 // Credentials lists the answered requests whose values are still needed.
 func Credentials(g *dag.Graph) ([]string, error) {
 	return db.All(g.Tx(), credentialsSQL, (*db.Row).Text)
+}
+
+// Prune removes what is over for long, of tasks that ended long ago or are gone, and says how much that was.
+func Prune(g *dag.Graph, c dag.Cutoffs) (int, error) {
+	gone, err := db.All(g.Tx(), pruneSQL, (*db.Row).Int64, c.Args()...)
+	return len(gone), err
 }

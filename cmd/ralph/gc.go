@@ -15,11 +15,12 @@ import (
 
 var gcCommand = command{
 	name: "gc", short: "remove old data and give the space back; failures are kept three times as long",
-	long: `Removes old journal entries, the files of old runs (the database keeps what is known of a run,
-its cost too), abandoned planning, trees that no work is compared with any more, and what killed
-processes left, removed slots too. A run keeps its files while it is alive, while "ralph run --continue" would continue
-it, and while its work is still to be verified. Every run does the same when it ends, at most once a
-day, for what is older than gc.older_than (90d), unless gc.auto is false.`,
+	long: `Removes old journal entries, what was asked, answered, sent and changed by hand in tasks that ended
+long ago, the files of old runs (the database keeps what is known of a run, its cost too), abandoned
+planning, trees that no work is compared with any more, and what killed processes left, removed slots
+too. A run keeps its files while it is alive, while "ralph run --continue" would continue it, and while
+its work is still to be verified. Every run does the same when it ends, at most once a day, for what is
+older than gc.older_than (90d), unless gc.auto is false.`,
 	flags: []flagSpec{
 		{name: "older-than", usage: "remove what is older than `DURATION`: 720h, or 30d"},
 		boolFlag("dry-run", "list what would be removed, and remove nothing"),
@@ -46,6 +47,7 @@ func runGC(ctx context.Context, a *app, s *session, o gcOptions) error {
 		return fmt.Errorf("gc: %w", err)
 	}
 	entries := fmt.Sprintf("%s, %s among them", human.Count(r.Entries, "journal entry"), human.Count(r.Failures, "failure"))
+	talk := fmt.Sprintf("%s, %s", human.Count(r.Requests, "request"), human.Count(r.Audited, "audit entry"))
 	files := fmt.Sprintf("the files of %s, %s of planning, %s",
 		human.Count(len(r.Runs), "run"), human.Count(len(r.Planning), "step"), human.Count(r.Temps, "temporary file"))
 	switch {
@@ -53,6 +55,7 @@ func runGC(ctx context.Context, a *app, s *session, o gcOptions) error {
 		return a.printJSON(r)
 	case !o.DryRun:
 		a.note("removed: %s", entries)
+		a.note("removed: %s", talk)
 		a.note("removed: %s", files)
 		a.note("%s freed", human.Bytes(r.Freed))
 		return nil
@@ -68,6 +71,7 @@ func runGC(ctx context.Context, a *app, s *session, o gcOptions) error {
 		return err
 	}
 	a.note("gc would remove %s", entries)
+	a.note("gc would remove %s", talk)
 	a.note("gc would free %s: %s", human.Bytes(r.Freed), files)
 	a.note("not counted: the space that the database gives back")
 	return nil

@@ -1,5 +1,5 @@
-// Package gc removes what is old or was left by killed processes: journal entries, files of
-// runs, abandoned planning, trees, temporary files. It never removes what a live run, a
+// Package gc removes what is old or was left by killed processes: journal entries, questions and
+// messages, files of runs, abandoned planning, trees, temporary files. It never removes what a live run, a
 // continued run or a pending verification needs.
 package gc
 
@@ -14,6 +14,7 @@ import (
 
 	"ralph/dag"
 	"ralph/features"
+	"ralph/inbox"
 	"ralph/internal/db"
 	"ralph/internal/git"
 	"ralph/internal/human"
@@ -36,6 +37,8 @@ type Collector struct {
 type Result struct {
 	Entries  int      `json:"journal_entries"`
 	Failures int      `json:"journal_failures"`
+	Requests int      `json:"requests"` // questions and messages, with their answers
+	Audited  int      `json:"audit_entries"`
 	Runs     []string `json:"runs"`     // whose files are gone
 	Planning []string `json:"planning"` // steps that were abandoned
 	Temps    int      `json:"temporary_files"`
@@ -71,6 +74,8 @@ func (c Collector) Collect(ctx context.Context, keep time.Duration, dry bool) (R
 			return err
 		}
 		r.Entries, r.Failures = pruned.Entries, pruned.Failures
+		r.Requests, _ = inbox.Prune(g, cutoffs) // the first error of the database is that of the transaction
+		r.Audited, _ = g.PruneAudit(cutoffs)
 		old = c.oldRuns(g, cutoffs)
 		trees, _ = g.Trees()
 		if idle, err = c.idle(g); err == nil && dry {
