@@ -202,8 +202,9 @@ func (d *desk) Messages(ctx context.Context) (list []inbox.Request, err error) {
 		list, err = inbox.Unread(g, d.claim.Task.ID, d.claim.Attempt)
 		return err
 	})
-	d.Give(list)
-	return list, err
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.DeleteFunc(list, func(r inbox.Request) bool { return slices.Contains(d.given, r.ID) }), err
 }
 
 func (d *desk) Unread(ctx context.Context) (list []inbox.Request) {

@@ -315,9 +315,11 @@ func TestMessagesAreToldInPromptsUntilTheyAreReceived(t *testing.T) {
 	}
 	send("use two coats")
 	later := sync.OnceFunc(func() { send("and sand it before") })
-	s.withTool(func(_ context.Context, op attempt.Opening) {
+	s.withTool(func(ctx context.Context, op attempt.Opening) {
 		if len(s.attempts(t, id)) == 2 {
 			later() // while the second works
+			list, err := op.Inbox.Messages(ctx)
+			check.That(t, err == nil && len(list) == 1 && list[0].Text == "and sand it before", "got %+v, %v; want what the prompt does not have", list, err)
 		}
 	})
 	check.Equal(t, "outcome", event.OutcomeComplete, s.run(t).Outcome)

@@ -15,7 +15,9 @@ type Inbox interface {
 	Ask(ctx context.Context, r inbox.Request) (inbox.Request, error)
 	// Send tells the agent of a task something, or those of all tasks that were begun, if the ID is empty.
 	Send(ctx context.Context, task, text string) error
+	// Messages are those that the agent was not given, oldest first, and Give says which it is given now.
 	Messages(ctx context.Context) ([]inbox.Request, error)
+	Give(list []inbox.Request)
 }
 
 // Reach lets the agent ask from the next connection on.
@@ -78,14 +80,21 @@ func send(ctx context.Context, s *Session, in messageInput) (string, error) {
 	return "sent", s.reached().Send(ctx, strings.TrimSpace(in.To), in.Text)
 }
 
+// messages gives as many as an answer holds, at least one: what is cut off would count as received.
 func messages(ctx context.Context, s *Session, _ struct{}) (string, error) {
 	list, err := s.reached().Messages(ctx)
 	if err != nil || len(list) == 0 {
 		return "no message", err
 	}
-	var b strings.Builder
-	for _, m := range list {
-		fmt.Fprintf(&b, "from %s:\n%s\n\n", m.Sender, m.Text)
+	text, given := "", 0
+	for ; given < len(list); given++ {
+		next := fmt.Sprintf("from %s:\n%s\n\n", list[given].Sender, list[given].Text)
+		if more := fmt.Sprintf("(%d more: call again)", len(list)-given); given > 0 && len(text+next+more) > maxAnswer {
+			text += more
+			break
+		}
+		text += next
 	}
-	return b.String(), nil
+	s.reached().Give(list[:given])
+	return text, nil
 }

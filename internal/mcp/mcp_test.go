@@ -19,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"ralph/dag"
+	"ralph/inbox"
 	"ralph/internal/db"
 	"ralph/internal/mcp"
 	"ralph/internal/testing/check"
@@ -337,4 +338,56 @@ func TestAgentsThatLookToolsUpHaveReportFromTheStart(t *testing.T) {
 		}
 	}
 	check.Equal(t, "from the start", []string{"report"}, first)
+}
+
+// patient is an inbox in which nobody answers: a question waits until its caller gives up. What it gives is gone from it.
+type patient struct {
+	asked, gaveUp chan struct{}
+	mail          []inbox.Request
+}
+
+func (p *patient) Ask(ctx context.Context, r inbox.Request) (inbox.Request, error) {
+	close(p.asked)
+	<-ctx.Done()
+	close(p.gaveUp)
+	return r, nil
+}
+
+func (*patient) Send(context.Context, string, string) error { return nil }
+
+func (p *patient) Messages(context.Context) ([]inbox.Request, error) { return p.mail, nil }
+
+func (p *patient) Give(list []inbox.Request) { p.mail = p.mail[len(list):] }
+
+// TestNoMessageIsCutOff: those that do not fit into an answer are left for the next.
+func TestNoMessageIsCutOff(t *testing.T) {
+	t.Parallel()
+	k := newDesk(t)
+	p := &patient{}
+	for i := range 5 {
+		p.mail = append(p.mail, inbox.Request{Sender: "ann", Text: strings.Repeat("x", 6<<10) + fmt.Sprint(" end of ", i)})
+	}
+	k.session.Reach(p)
+	c := k.client()
+	for _, want := range [][]string{{"end of 0", "end of 1", "(3 more: call again)"}, {"end of 2", "end of 3", "(1 more: call again)"}, {"end of 4"}, {"no message"}} {
+		got := k.call(c, "messages", args{})
+		for _, part := range want {
+			check.Contains(t, "answer", part, got)
+		}
+	}
+}
+
+// TestACallThatItsClientCancelsIsGivenUp, so that its task is parked: whoever is told that the question stays open is gone.
+func TestACallThatItsClientCancelsIsGivenUp(t *testing.T) {
+	t.Parallel()
+	k := newDesk(t)
+	p := &patient{asked: make(chan struct{}), gaveUp: make(chan struct{})}
+	k.session.Reach(p)
+	c := k.client()
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { <-p.asked; cancel() }()
+	_, err := c.CallTool(ctx, &sdk.CallToolParams{Name: "ask", Arguments: args{"question": "Which colour?"}})
+	check.That(t, errors.Is(err, context.Canceled), "got %v", err)
+	<-p.gaveUp
+	check.Equal(t, "the next call", "noted", k.call(c, "report", args{"notes": "x"}))
 }

@@ -119,8 +119,10 @@ type Inbox interface {
 	Ask(ctx context.Context, r inbox.Request) (inbox.Request, error)
 	// Send tells the agent of a task something, or those of all tasks that were begun, if the ID is empty.
 	Send(ctx context.Context, task, text string) error
-	// Messages are those that the attempt's task has not received. They count as received when the turn ends.
+	// Messages are those that the attempt's task has not received and its agent was not given.
 	Messages(ctx context.Context) ([]inbox.Request, error)
+	// Give says that the agent is told messages or answers. They count as received when the turn ends.
+	Give(list []inbox.Request)
 }
 
 // Tools are what the agent can call in its turns.
@@ -141,10 +143,8 @@ type Desk interface {
 	Queries(ctx context.Context) []inbox.Request
 	// Reply is what it answers to one of them.
 	Reply(ctx context.Context, id, text string)
-	// Unread are the messages that nobody has given to the agent.
+	// Unread are the messages that the attempt's task has not received.
 	Unread(ctx context.Context) []inbox.Request
-	// Give says that requests are part of what the agent is told.
-	Give(list []inbox.Request)
 	// Received says that the agent has heard what was given to it.
 	Received(ctx context.Context)
 }
