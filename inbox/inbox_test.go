@@ -236,6 +236,11 @@ func TestWhatARunNoticesIsForOneAttempt(t *testing.T) {
 	check.Equal(t, "the first", [2]any{"the target has moved", true}, [2]any{strings.Join(told(first), "; "), interrupted(first)})
 	check.Equal(t, "what waits for a person", 0, len(get(w, inbox.Waiting)))
 	w.release(first)
+	states := map[inbox.Kind]inbox.State{}
+	for _, r := range get(w, func(g *dag.Graph) ([]inbox.Request, error) { return inbox.Last(g, 0) }) {
+		states[r.Kind] = r.State
+	}
+	check.Equal(t, "after its end", map[inbox.Kind]inbox.State{inbox.Message: inbox.Withdrawn, inbox.Stop: inbox.Received}, states)
 	check.Equal(t, "nobody is at work", 0, len(stop()))
 	second := w.claim(task)
 	check.Equal(t, "the second", [2]any{"", false}, [2]any{strings.Join(told(second), "; "), interrupted(second)})

@@ -14,7 +14,7 @@ const (
 WHERE task = (SELECT n FROM tasks WHERE id = :task) AND state = 'open' AND kind = :kind AND coalesce(attempt, :attempt) = :attempt ORDER BY n;`
 	receiveSQL = `
 UPDATE requests SET received_by = :attempt, received_at = :now, state = iif(state = 'open', 'received', state), answered_at = coalesce(answered_at, :now)
-WHERE id = :id AND received_at IS NULL AND (kind IN ('message', 'stop') AND state = 'open' OR state IN ('answered', 'expired'));`
+WHERE id = :id AND received_at IS NULL AND (kind = 'message' AND state = 'open' OR state IN ('answered', 'expired'));`
 )
 
 // Send tells the agent of a task something: the one that works on it, or the next one. A task that is done has none.

@@ -9,7 +9,6 @@ import (
 
 	"ralph/dag"
 	"ralph/event"
-	"ralph/inbox"
 	"ralph/internal/human"
 	"ralph/internal/redact"
 	"ralph/internal/testing/failpoint"
@@ -65,14 +64,7 @@ func (s settler) record(g *dag.Graph, claim dag.Claim, j attempt.Job, res attemp
 	if err := g.NoteAttempt(claim.Attempt, note); err != nil {
 		return "", err
 	}
-	stop, err := inbox.Interrupted(g, claim)
-	if stop.ID != "" && err == nil {
-		err = inbox.Receive(g, claim.Attempt, stop.ID)
-	}
-	if err == nil {
-		err = countUses(g, t.ID, res)
-	}
-	if err != nil {
+	if err := countUses(g, t.ID, res); err != nil {
 		return "", err
 	}
 	status, err := s.transition(g, claim, j, res, l)

@@ -121,6 +121,14 @@ CREATE TRIGGER requests_orphaned AFTER UPDATE OF task ON requests WHEN new.task 
     UPDATE requests SET state = 'withdrawn', answered_at = CAST(unixepoch('subsec') * 1000 AS INTEGER), reason = 'the task was deleted' WHERE n = new.n;
 END;
 
+-- What is for one attempt ends with it, however it ends: it was asked to stop, or the run told it something that nobody heard.
+CREATE TRIGGER requests_attempt AFTER UPDATE OF ended_at ON attempts WHEN old.ended_at IS NULL AND new.ended_at IS NOT NULL BEGIN
+    UPDATE requests SET state = 'received', answered_at = new.ended_at, received_by = new.id, received_at = new.ended_at
+    WHERE task = new.task AND state = 'open' AND kind = 'stop' AND attempt = new.id;
+    UPDATE requests SET state = 'withdrawn', answered_at = new.ended_at, reason = 'the attempt has ended'
+    WHERE task = new.task AND state = 'open' AND kind = 'message' AND attempt = new.id;
+END;
+
 -- An attempt that ended with a question is no failure: it is charged to no budget of attempts.
 DROP VIEW used;
 CREATE VIEW used AS
