@@ -9,6 +9,7 @@ import (
 
 	"ralph/internal/proc"
 	"ralph/internal/redact"
+	"ralph/internal/toolcall"
 )
 
 // Defaults for the limits of Config that are zero.
@@ -45,11 +46,11 @@ type Config struct {
 	// Decide says what becomes of a call of the agent: of each permission that it asks for, and of each file and
 	// terminal that it wants from us. It is called from several goroutines and may wait for a person, until ctx
 	// ends: the turn is being cancelled then, or the session is over. Nil allows everything.
-	Decide func(ctx context.Context, c Call) Decision
+	Decide func(ctx context.Context, c toolcall.Call) Decision
 
 	// After is called with what came of a file or a terminal that the agent wanted from us, of a terminal when its
 	// command has ended, and says what the agent gets instead, or nil. It is called as Decide is, and may be nil.
-	After func(ctx context.Context, c Call, result string, failed bool) *string
+	After func(ctx context.Context, c toolcall.Call, result string, failed bool) *string
 
 	HandshakeTimeout time.Duration // for the whole handshake; 0 means DefaultHandshakeTimeout
 	IdleTimeout      time.Duration // longest silence in a turn: no message, no terminal output; stderr does not count. 0 means no limit

@@ -9,41 +9,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
-	"mvdan.cc/sh/v3/syntax"
+	"ralph/internal/toolcall"
 )
-
-// Call is what an agent wants to do, as far as it says.
-type Call struct {
-	Kind    string   // of the tool; write and terminal are what it wants from us
-	Command string   // of an execute or a terminal, as a shell reads it
-	Paths   []string // with slashes; below Config.Dir if they lie in it, else absolute. A link is there with where it leads
-	Text    string   // the title that the agent gave it, or an address
-
-	Own *Own // of files and terminals that it wants from us
-}
-
-const (
-	kindRead     = "read"
-	kindWrite    = "write"
-	kindTerminal = "terminal"
-	kindExecute  = "execute"
-)
-
-// Subject is the call in a line, for people.
-func (c Call) Subject() string {
-	return cmp.Or(c.Command, strings.Join(c.Paths, ", "), c.Text)
-}
-
-// or fills in what another description of the same call says.
-func (c Call) or(other Call) Call {
-	c.Kind, c.Command, c.Text = cmp.Or(c.Kind, other.Kind), cmp.Or(c.Command, other.Command), cmp.Or(c.Text, other.Text)
-	if c.Paths == nil {
-		c.Paths = other.Paths
-	}
-	return c
-}
 
 // Decision is what becomes of a call.
 type Decision struct {
@@ -52,8 +20,8 @@ type Decision struct {
 	Reason string // why not; the agent is told
 	By     string // who decided
 
-	Instead *Call   // one that Call.With made, to be done in its place
-	Result  *string // that the agent gets, without anything being done; only for an Own call
+	Instead *toolcall.Call // one that its With made, to be done in its place
+	Result  *string        // that the agent gets, without anything being done; only for a call with an Input
 }
 
 // maxDeciding is how many calls may wait for a decision at once. A person answers one at a time.
@@ -61,13 +29,13 @@ const maxDeciding = 32
 
 var errDenied = errors.New("denied by ralph's rules")
 
-func (s *Session) announce(title, answer string, c Call, d Decision) {
+func (s *Session) announce(title, answer string, c toolcall.Call, d Decision) {
 	d.Instead, d.Result = nil, nil // they are as long as files
 	s.observer.push(Permission{Title: cut(s.hide.Text(title), 300), Answer: answer, Kind: c.Kind, Text: cut(c.Subject(), 2000), Decision: d})
 }
 
 // decide asks Config.Decide, if there is one. The request gives its place back meanwhile: others are answered.
-func (s *Session) decide(ctx context.Context, c Call) (d Decision, decided bool) {
+func (s *Session) decide(ctx context.Context, c toolcall.Call) (d Decision, decided bool) {
 	s.mu.Lock()
 	ask := s.cfg.Decide
 	s.mu.Unlock()
@@ -118,20 +86,8 @@ func (s *Session) activity() int64 {
 }
 
 type permissionRequest struct {
-	ToolCall struct {
-		Title string `json:"title"`
-		wanted
-	} `json:"toolCall"`
-	Options []permissionOption `json:"options"`
-}
-
-// wanted is what is read of a call only if somebody decides about it.
-type wanted struct {
-	ID        json.RawMessage `json:"toolCallId"`
-	Kind      json.RawMessage `json:"kind"`
-	RawInput  json.RawMessage `json:"rawInput"`
-	Locations json.RawMessage `json:"locations"`
-	Content   json.RawMessage `json:"content"`
+	ToolCall json.RawMessage    `json:"toolCall"`
+	Options  []permissionOption `json:"options"`
 }
 
 type permissionOption struct {
@@ -143,7 +99,9 @@ type permissionOption struct {
 // Without a usable option the answer is that the request was cancelled.
 func (s *Session) permit(ctx context.Context, req permissionRequest) any {
 	const cancelled = "cancelled"
-	c := s.wantedBy(req)
+	var u update
+	lenient(req.ToolCall, &u)
+	c := s.asked(u)
 	d, decided := s.decide(ctx, c)
 	kinds := []string{"allow_always", "allow_once"} // the last one wins
 	if decided && !d.Allow {
@@ -161,73 +119,24 @@ func (s *Session) permit(ctx context.Context, req permissionRequest) any {
 	}
 	result := map[string]any{"outcome": outcome}
 	if !decided {
-		c = Call{}
+		c = toolcall.Call{}
 	} else { // nothing else in an answer says why
 		result["_meta"] = map[string]any{"ralph": map[string]string{"rule": d.Rule, "by": d.By, "reason": s.hide.Text(d.Reason)}}
 	}
-	s.announce(req.ToolCall.Title, answer, c, d)
+	s.announce(u.Title, answer, c, d)
 	return result
 }
 
-// wantedBy is the call that a request is about, with what was said when it was announced.
-func (s *Session) wantedBy(req permissionRequest) Call {
-	u := update{Title: req.ToolCall.Title, RawInput: req.ToolCall.RawInput, Content: req.ToolCall.Content}
-	lenient(req.ToolCall.ID, &u.ToolCallID)
-	lenient(req.ToolCall.Kind, &u.Kind)
-	lenient(req.ToolCall.Locations, &u.Locations)
-	var announced Call
+// asked is the call that a request is about, with what was said when it was announced.
+func (s *Session) asked(u update) toolcall.Call {
+	var announced toolcall.Call
 	s.mu.Lock()
 	if s.turn != nil {
-		announced = s.turn.wanted[u.ToolCallID]
+		announced = s.turn.announced[u.ToolCallID]
 	}
 	s.mu.Unlock()
-	c := s.want(u).or(announced)
+	c := u.Call(s.name).Or(announced).Complete()
 	c.Paths = s.withLinks(c.Paths)
-	if c.Kind == "" && c.Command != "" {
-		c.Kind = kindExecute
-	}
-	if c.Kind == kindExecute && c.Command == "" { // some agents have it nowhere else
-		c.Command = strings.Trim(c.Text, "`")
-	}
-	return c
-}
-
-// want reads what a call is to do. Agents have different names for the same thing.
-func (s *Session) want(u update) Call {
-	c := Call{Kind: u.Kind, Text: u.Title}
-	var input map[string]json.RawMessage
-	lenient(u.RawInput, &input)
-	for name, value := range input {
-		var text string
-		var words []string
-		switch lenient(value, &text); strings.ToLower(strings.ReplaceAll(name, "_", "")) {
-		case "command", "cmd":
-			if lenient(value, &words); len(words) > 0 {
-				text = shellLine(words)
-			}
-			c.Command = text
-		case "path", "filepath", "filename", "file", "absolutepath", "notebookpath":
-			c.Paths = append(c.Paths, text)
-		case "url", "uri":
-			c.Text = cmp.Or(text, c.Text)
-		}
-	}
-	for _, l := range u.Locations[:min(len(u.Locations), maxPaths)] {
-		c.Paths = append(c.Paths, l.Path)
-	}
-	var blocks []block
-	lenient(u.Content, &blocks)
-	for _, b := range blocks[:min(len(blocks), maxPaths)] {
-		if b.Type == "diff" {
-			c.Paths = append(c.Paths, b.Path)
-		}
-	}
-	c.Paths = slices.DeleteFunc(c.Paths, func(path string) bool { return path == "" })
-	for i, path := range c.Paths {
-		c.Paths[i] = s.name(path)
-	}
-	slices.Sort(c.Paths)
-	c.Paths = slices.Compact(c.Paths)
 	return c
 }
 
@@ -277,16 +186,4 @@ func leads(path string, looks *int) string {
 		return leads(target, looks)
 	}
 	return leads(filepath.Join(folder, target), looks)
-}
-
-// shellLine is a command with each word quoted where a shell would read it otherwise.
-func shellLine(words []string) string {
-	quoted := make([]string, len(words))
-	for i, w := range words {
-		var err error
-		if quoted[i], err = syntax.Quote(w, syntax.LangBash); err != nil {
-			quoted[i] = w // no shell can be given it
-		}
-	}
-	return strings.Join(quoted, " ")
 }

@@ -14,6 +14,7 @@ import (
 
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
+	"ralph/internal/toolcall"
 )
 
 func options(kinds ...string) (list []fakeagent.Option) {
@@ -35,30 +36,30 @@ func TestCallsThatAreDecided(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		steps []step
-		want  Call // DIR stands for the project
+		want  toolcall.Call // DIR stands for the project
 	}{
-		"a command":            {ask(step{Text: "Run it", Kind: "execute", Params: []byte(`{"command":"git push"}`)}), Call{Kind: "execute", Command: "git push", Text: "Run it"}},
-		"a list of words":      {ask(step{Text: "x", Kind: "execute", Params: []byte(`{"command":["bash","-lc","git push"]}`)}), Call{Kind: "execute", Command: "bash -lc 'git push'", Text: "x"}},
-		"only a title":         {ask(step{Text: "git push", Kind: "execute"}), Call{Kind: "execute", Command: "git push", Text: "git push"}},
-		"a title in quotes":    {ask(step{Text: "`ls`", Kind: "execute"}), Call{Kind: "execute", Command: "ls", Text: "`ls`"}},
-		"a command of no kind": {ask(step{Text: "x", Params: []byte(`{"cmd":"ls"}`)}), Call{Kind: "execute", Command: "ls", Text: "x"}},
-		"a file":               {ask(step{Text: "Edit", Kind: "edit", Paths: []string{"a/../b.txt"}}), Call{Kind: "edit", Paths: []string{"b.txt"}, Text: "Edit"}},
-		"a file in the input":  {ask(step{Text: "Edit", Kind: "edit", Params: []byte(`{"file_path":"a/x.go","fileName":"/etc/hosts"}`)}), Call{Kind: "edit", Paths: []string{"/etc/hosts", "a/x.go"}, Text: "Edit"}},
-		"a link":               {ask(step{Text: "Edit", Kind: "edit", Paths: []string{"link"}}), Call{Kind: "edit", Paths: []string{".env", "link"}, Text: "Edit"}},
-		"outside":              {ask(step{Text: "Edit", Kind: "edit", Params: []byte(`{"path":"/etc/../etc/hosts"}`)}), Call{Kind: "edit", Paths: []string{"/etc/hosts"}, Text: "Edit"}},
-		"an address":           {ask(step{Text: "Fetch", Kind: "fetch", Params: []byte(`{"url":"https://example.com"}`)}), Call{Kind: "fetch", Text: "https://example.com"}},
-		"strange input":        {ask(step{Text: "x", Kind: "other", Params: []byte(`[{"command":7}]`)}), Call{Kind: "other", Text: "x"}},
+		"a command":            {ask(step{Text: "Run it", Kind: "execute", Params: []byte(`{"command":"git push"}`)}), toolcall.Call{Kind: "execute", Command: "git push", Text: "Run it"}},
+		"a list of words":      {ask(step{Text: "x", Kind: "execute", Params: []byte(`{"command":["bash","-lc","git push"]}`)}), toolcall.Call{Kind: "execute", Command: "bash -lc 'git push'", Text: "x"}},
+		"only a title":         {ask(step{Text: "git push", Kind: "execute"}), toolcall.Call{Kind: "execute", Command: "git push", Text: "git push"}},
+		"a title in quotes":    {ask(step{Text: "`ls`", Kind: "execute"}), toolcall.Call{Kind: "execute", Command: "ls", Text: "`ls`"}},
+		"a command of no kind": {ask(step{Text: "x", Params: []byte(`{"cmd":"ls"}`)}), toolcall.Call{Kind: "execute", Command: "ls", Text: "x"}},
+		"a file":               {ask(step{Text: "Edit", Kind: "edit", Paths: []string{"a/../b.txt"}}), toolcall.Call{Kind: "edit", Paths: []string{"b.txt"}, Text: "Edit"}},
+		"a file in the input":  {ask(step{Text: "Edit", Kind: "edit", Params: []byte(`{"file_path":"a/x.go","fileName":"/etc/hosts"}`)}), toolcall.Call{Kind: "edit", Paths: []string{"/etc/hosts", "a/x.go"}, Text: "Edit"}},
+		"a link":               {ask(step{Text: "Edit", Kind: "edit", Paths: []string{"link"}}), toolcall.Call{Kind: "edit", Paths: []string{".env", "link"}, Text: "Edit"}},
+		"outside":              {ask(step{Text: "Edit", Kind: "edit", Params: []byte(`{"path":"/etc/../etc/hosts"}`)}), toolcall.Call{Kind: "edit", Paths: []string{"/etc/hosts"}, Text: "Edit"}},
+		"an address":           {ask(step{Text: "Fetch", Kind: "fetch", Params: []byte(`{"url":"https://example.com"}`)}), toolcall.Call{Kind: "fetch", Text: "https://example.com"}},
+		"strange input":        {ask(step{Text: "x", Kind: "other", Params: []byte(`[{"command":7}]`)}), toolcall.Call{Kind: "other", Text: "x"}},
 		"what was announced": {
 			append([]step{{Do: "tool", ID: "t1", Text: "Run", Kind: "execute", Params: []byte(`{"command":"make"}`)}}, ask(step{ID: "t1", Text: "Run"})...),
-			Call{Kind: "execute", Command: "make", Text: "Run"},
+			toolcall.Call{Kind: "execute", Command: "make", Text: "Run"},
 		},
-		"to read a file of ours":     {[]step{{Do: "read", Path: "link"}}, Call{Kind: "read", Paths: []string{".env", "link"}, Text: "DIR/link"}},
-		"a file from us":             {[]step{{Do: "write", Path: "sub/new.txt", Text: "x"}}, Call{Kind: "write", Paths: []string{"sub/new.txt"}, Text: "DIR/sub/new.txt"}},
-		"a new file behind a link":   {[]step{{Do: "write", Path: "dangling", Text: "x"}}, Call{Kind: "write", Paths: []string{"dangling", "deep/new/.env"}, Text: "DIR/dangling"}},
-		"a circle of links":          {[]step{{Do: "write", Path: "circle", Text: "x"}}, Call{Kind: "write", Paths: []string{"circle"}, Text: "DIR/circle"}},
-		"a file behind a link":       {[]step{{Do: "write", Path: "link", Text: "x"}}, Call{Kind: "write", Paths: []string{".env", "link"}, Text: "DIR/link"}},
-		"a terminal":                 {[]step{{Do: "terminal", Argv: []string{"echo", "a b"}}}, Call{Kind: "terminal", Command: "echo 'a b'", Text: "echo 'a b'"}},
-		"a terminal with a long arg": {[]step{{Do: "terminal", Argv: []string{"echo", "x;y"}}}, Call{Kind: "terminal", Command: "echo 'x;y'", Text: "echo 'x;y'"}},
+		"to read a file of ours":     {[]step{{Do: "read", Path: "link"}}, toolcall.Call{Kind: "read", Paths: []string{".env", "link"}, Text: "DIR/link"}},
+		"a file from us":             {[]step{{Do: "write", Path: "sub/new.txt", Text: "x"}}, toolcall.Call{Kind: "write", Paths: []string{"sub/new.txt"}, Text: "DIR/sub/new.txt"}},
+		"a new file behind a link":   {[]step{{Do: "write", Path: "dangling", Text: "x"}}, toolcall.Call{Kind: "write", Paths: []string{"dangling", "deep/new/.env"}, Text: "DIR/dangling"}},
+		"a circle of links":          {[]step{{Do: "write", Path: "circle", Text: "x"}}, toolcall.Call{Kind: "write", Paths: []string{"circle"}, Text: "DIR/circle"}},
+		"a file behind a link":       {[]step{{Do: "write", Path: "link", Text: "x"}}, toolcall.Call{Kind: "write", Paths: []string{".env", "link"}, Text: "DIR/link"}},
+		"a terminal":                 {[]step{{Do: "terminal", Argv: []string{"echo", "a b"}}}, toolcall.Call{Kind: "terminal", Command: "echo 'a b'", Text: "echo 'a b'"}},
+		"a terminal with a long arg": {[]step{{Do: "terminal", Argv: []string{"echo", "x;y"}}}, toolcall.Call{Kind: "terminal", Command: "echo 'x;y'", Text: "echo 'x;y'"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -69,15 +70,15 @@ func TestCallsThatAreDecided(t *testing.T) {
 				check.OK(t, os.Symlink(target, filepath.Join(b.cfg.Dir, name)))
 			}
 			check.OK(t, os.WriteFile(filepath.Join(b.cfg.Dir, ".env"), nil, 0o600))
-			var got []Call
-			b.cfg.Decide = func(_ context.Context, c Call) Decision {
+			var got []toolcall.Call
+			b.cfg.Decide = func(_ context.Context, c toolcall.Call) Decision {
 				c.Text = strings.ReplaceAll(c.Text, b.cfg.Dir, "DIR")
-				c.Own = nil
+				c.Input, c.With = nil, nil
 				got = append(got, c)
 				return Decision{Allow: true}
 			}
 			b.must(t)
-			check.Equal(t, "calls", []Call{tc.want}, got)
+			check.Equal(t, "calls", []toolcall.Call{tc.want}, got)
 		})
 	}
 }
@@ -99,7 +100,7 @@ func TestCallsThatAreDenied(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t, say(tc.step, step{Do: "say", Text: "I go on."}))
-			b.cfg.Decide = func(context.Context, Call) Decision {
+			b.cfg.Decide = func(context.Context, toolcall.Call) Decision {
 				return Decision{Rule: "deny execute:*", By: "rules", Reason: "not on my watch"}
 			}
 			var seen []Permission
@@ -132,7 +133,7 @@ func TestCallsThatAreDoneOtherwise(t *testing.T) {
 		step   step
 		with   map[string]any
 		result *string
-		after  func(Call, string, bool) *string
+		after  func(toolcall.Call, string, bool) *string
 		asked  string // the subject of the call that is done
 		want   []string
 		files  map[string]string // "" means that there is none
@@ -149,16 +150,16 @@ func TestCallsThatAreDoneOtherwise(t *testing.T) {
 		"another folder":      {step: step{Do: "terminal", Argv: []string{"pwd"}, Path: "sub"}, with: map[string]any{"cwd": "/"}, asked: "pwd", want: []string{"outside the project"}},
 		"no folder":           {step: step{Do: "terminal", Argv: []string{"sh", "-c", "test -e open.txt && echo top"}, Path: "sub"}, with: map[string]any{"cwd": nil}, asked: "sh -c 'test -e open.txt && echo top'", want: []string{`"output":"top\n"`}},
 		"a terminal answered": {step: step{Do: "terminal", Argv: []string{"touch", "a.txt"}}, result: text("$(touch a.txt) 'x'"), want: []string{`"output":"$(touch a.txt) 'x'"`, `"exitCode":0`}, files: map[string]string{"a.txt": ""}},
-		"what was read": {step: step{Do: "read", Path: "secret.txt"}, asked: "secret.txt", want: []string{`{"content":"read: one\n false"}`}, after: func(c Call, result string, failed bool) *string {
+		"what was read": {step: step{Do: "read", Path: "secret.txt"}, asked: "secret.txt", want: []string{`{"content":"read: one\n false"}`}, after: func(c toolcall.Call, result string, failed bool) *string {
 			return text(fmt.Sprint(c.Kind, ": ", result, " ", failed))
 		}},
-		"what was printed": {step: step{Do: "terminal", Argv: []string{"sh", "-c", "echo x; exit 3"}}, asked: "sh -c 'echo x; exit 3'", want: []string{`"exitCode":3`, `"output":"terminal: x\n true","truncated":false`}, after: func(c Call, result string, failed bool) *string {
+		"what was printed": {step: step{Do: "terminal", Argv: []string{"sh", "-c", "echo x; exit 3"}}, asked: "sh -c 'echo x; exit 3'", want: []string{`"exitCode":3`, `"output":"terminal: x\n true","truncated":false`}, after: func(c toolcall.Call, result string, failed bool) *string {
 			return text(fmt.Sprint(c.Kind, ": ", result, " ", failed))
 		}},
-		"nothing was written": {step: step{Do: "write", Path: "a.txt", Text: "x"}, asked: "a.txt", want: []string{"{}"}, files: map[string]string{"a.txt": "x"}, after: func(c Call, _ string, _ bool) *string {
+		"nothing was written": {step: step{Do: "write", Path: "a.txt", Text: "x"}, asked: "a.txt", want: []string{"{}"}, files: map[string]string{"a.txt": "x"}, after: func(c toolcall.Call, _ string, _ bool) *string {
 			return text(c.Kind)
 		}},
-		"left alone": {step: step{Do: "read", Path: "secret.txt"}, asked: "secret.txt", want: []string{`{"content":"one\n"}`}, after: func(Call, string, bool) *string { return nil }},
+		"left alone": {step: step{Do: "read", Path: "secret.txt"}, asked: "secret.txt", want: []string{`{"content":"one\n"}`}, after: func(toolcall.Call, string, bool) *string { return nil }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -167,7 +168,7 @@ func TestCallsThatAreDoneOtherwise(t *testing.T) {
 			check.OK(t, os.Symlink(".env", filepath.Join(b.cfg.Dir, "link")))
 			check.OK(t, os.WriteFile(filepath.Join(b.cfg.Dir, "secret.txt"), []byte("one\n"), 0o600))
 			check.OK(t, os.WriteFile(filepath.Join(b.cfg.Dir, "open.txt"), []byte("one\ntwo\n"), 0o600))
-			b.cfg.Decide = func(_ context.Context, c Call) Decision {
+			b.cfg.Decide = func(_ context.Context, c toolcall.Call) Decision {
 				d := Decision{Allow: true, Rule: "hook", Result: tc.result}
 				if tc.with != nil {
 					made, err := c.With(tc.with)
@@ -177,7 +178,7 @@ func TestCallsThatAreDoneOtherwise(t *testing.T) {
 				return d
 			}
 			if tc.after != nil {
-				b.cfg.After = func(_ context.Context, c Call, result string, failed bool) *string {
+				b.cfg.After = func(_ context.Context, c toolcall.Call, result string, failed bool) *string {
 					return tc.after(c, result, failed)
 				}
 			}
@@ -205,9 +206,9 @@ func TestCallsThatAreDoneOtherwise(t *testing.T) {
 func TestInputThatMakesNoCall(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, say(step{Do: "write", Path: "a.txt", Text: "x"}, step{Do: "terminal", Argv: []string{"echo"}}))
-	b.cfg.Decide = func(_ context.Context, c Call) Decision {
+	b.cfg.Decide = func(_ context.Context, c toolcall.Call) Decision {
 		for _, input := range []map[string]any{{"content": nil}, {"content": 7}, {"path": []any{}}, {"command": 7}} {
-			if made, err := c.With(input); err == nil && len(input) == len(made.Own.Input) {
+			if made, err := c.With(input); err == nil && len(input) == len(made.Input) {
 				t.Errorf("%s: %v made %+v", c.Kind, input, made)
 			}
 		}
@@ -251,7 +252,7 @@ func TestDecisionsThatWait(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			waited := make(chan struct{})
 			var s *Session
-			b.cfg.Decide = func(ctx context.Context, _ Call) Decision {
+			b.cfg.Decide = func(ctx context.Context, _ toolcall.Call) Decision {
 				defer close(waited)
 				if before := s.activity(); s.activity() == before {
 					t.Error("an agent that waits for a decision counts as idle")
@@ -282,7 +283,7 @@ func TestTooManyDecisions(t *testing.T) {
 	var mu sync.Mutex
 	waiting, release := 0, make(chan struct{})
 	full := make(chan struct{})
-	s.cfg.Decide = func(context.Context, Call) Decision {
+	s.cfg.Decide = func(context.Context, toolcall.Call) Decision {
 		mu.Lock()
 		if waiting++; waiting == maxDeciding {
 			close(full)
@@ -295,13 +296,13 @@ func TestTooManyDecisions(t *testing.T) {
 	for range maxDeciding {
 		s.intake.slots <- struct{}{}
 		all.Go(func() {
-			d, _ := s.decide(t.Context(), Call{})
+			d, _ := s.decide(t.Context(), toolcall.Call{})
 			check.That(t, d.Allow, "got %+v", d)
 		})
 	}
 	<-full
 	s.intake.slots <- struct{}{}
-	d, _ := s.decide(t.Context(), Call{})
+	d, _ := s.decide(t.Context(), toolcall.Call{})
 	check.That(t, !d.Allow && strings.Contains(d.Reason, "more than 32 calls"), "got %+v", d)
 	close(release)
 	all.Wait()

@@ -30,15 +30,15 @@ func TestCallsDifferByInputAndResult(t *testing.T) {
 	mu.Lock()
 	defer mu.Unlock()
 	a := last["a"]
-	check.That(t, a.Input != "" && a.Result != "", "got no digests: %+v", a)
+	check.That(t, a.InputSum != "" && a.ResultSum != "", "got no digests: %+v", a)
 	for id, want := range map[string]struct{ input, result bool }{
 		"same": {true, true}, "other input": {false, true}, "other result": {true, false},
 	} {
-		if got := last[id]; (got.Input == a.Input) != want.input || (got.Result == a.Result) != want.result {
+		if got := last[id]; (got.InputSum == a.InputSum) != want.input || (got.ResultSum == a.ResultSum) != want.result {
 			t.Errorf("%s: got %+v beside %+v", id, got, a)
 		}
 	}
-	if got := last["unsaid"]; got.Input != "" || got.Result != "" {
+	if got := last["unsaid"]; got.InputSum != "" || got.ResultSum != "" {
 		t.Errorf("what is missing has a digest: %+v", got)
 	}
 }

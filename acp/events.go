@@ -1,5 +1,7 @@
 package acp
 
+import "ralph/internal/toolcall"
+
 // Event is something that happened in a session, for people to see. It is one
 // of the types below.
 type Event interface{ isEvent() }
@@ -12,18 +14,15 @@ type Thought struct{ Text string }
 
 // ToolCall is a call that was announced, or changed.
 type ToolCall struct {
-	ID     string
-	Title  string
-	Kind   string // read, edit, delete, move, search, execute, think, fetch, other
-	Status string // pending, in_progress, completed, failed
-	New    bool   // announced just now
-	Error  string // the beginning of what it said, when it failed
-	Paths  []string
+	ID    string
+	Title string
+	New   bool   // announced just now
+	Error string // the beginning of what it said, when it failed
 
-	Command string // that it runs, if the agent says
+	toolcall.Call // as far as the agent has said
 
-	Input  string // a digest of what it was called with, empty if the agent does not say
-	Result string // a digest of what came of it, once it has ended
+	InputSum  string // of what it was called with, empty if the agent does not say
+	ResultSum string // of what came of it, once it has ended
 }
 
 // Plan is the agent's list of things to do.

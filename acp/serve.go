@@ -9,29 +9,16 @@ import (
 	"maps"
 
 	sdk "github.com/coder/acp-go-sdk"
+
+	"ralph/internal/toolcall"
 )
-
-// Own is what we are to do for the agent. Whoever decides can have it done otherwise.
-type Own struct {
-	Input map[string]any // as the protocol has it
-
-	with func(input map[string]any) (Call, error)
-}
-
-// With is an Own call with some of its input replaced. What is null is left out.
-func (c Call) With(input map[string]any) (Call, error) {
-	merged := maps.Clone(c.Own.Input)
-	maps.Copy(merged, input)
-	maps.DeleteFunc(merged, func(_ string, value any) bool { return value == nil })
-	return c.Own.with(merged)
-}
 
 // service is something that we do for agents.
 type service[T any] struct {
-	check  func(T) error                        // refuses what is never done; nil refuses nothing
-	call   func(T) Call                         // is what is decided about
-	do     func(T, *Call) (any, *string, error) // with the text of the result, if it is known already. The call is nil if nobody wants to know what came of it
-	answer func(T, string) (any, error)         // has a text in the place of doing it
+	check  func(T) error                                 // refuses what is never done; nil refuses nothing
+	call   func(T) toolcall.Call                         // is what is decided about
+	do     func(T, *toolcall.Call) (any, *string, error) // with the text of the result, if it is known already. The call is nil if nobody wants to know what came of it
+	answer func(T, string) (any, error)                  // has a text in the place of doing it
 }
 
 // serve does it, if it may be done, as whoever decides wants it.
@@ -63,7 +50,7 @@ func serve[T any](ctx context.Context, s *Session, params json.RawMessage, sv se
 	}
 	if d.Instead != nil {
 		c = *d.Instead
-		if req, err = decoded[T](c.Own.Input); err != nil {
+		if req, err = decoded[T](c.Input); err != nil {
 			return nil, err
 		}
 	}
@@ -90,27 +77,33 @@ func serve[T any](ctx context.Context, s *Session, params json.RawMessage, sv se
 }
 
 // describe is a request as those who decide see it.
-func describe[T any](params json.RawMessage, sv service[T]) (Call, error) {
+func describe[T any](params json.RawMessage, sv service[T]) (toolcall.Call, error) {
 	var input map[string]any
 	if err := json.Unmarshal(params, &input); err != nil {
-		return Call{}, paramsError{err}
+		return toolcall.Call{}, paramsError{err}
 	}
 	delete(input, "sessionId")
 	delete(input, "_meta")
-	var with func(map[string]any) (Call, error)
-	with = func(input map[string]any) (Call, error) {
-		req, err := decoded[T](input)
-		if err == nil && sv.check != nil {
-			err = sv.check(req)
-		}
-		if err != nil {
-			return Call{}, err
-		}
-		c := sv.call(req)
-		c.Own = &Own{Input: input, with: with}
-		return c, nil
+	return sv.describe(input)
+}
+
+func (sv service[T]) describe(input map[string]any) (toolcall.Call, error) {
+	req, err := decoded[T](input)
+	if err == nil && sv.check != nil {
+		err = sv.check(req)
 	}
-	return with(input)
+	if err != nil {
+		return toolcall.Call{}, err
+	}
+	c := sv.call(req)
+	c.Input = input
+	c.With = func(changed map[string]any) (toolcall.Call, error) {
+		merged := maps.Clone(input)
+		maps.Copy(merged, changed)
+		maps.DeleteFunc(merged, func(_ string, value any) bool { return value == nil })
+		return sv.describe(merged)
+	}
+	return c, nil
 }
 
 func decoded[T any](input map[string]any) (req T, err error) {
@@ -125,7 +118,7 @@ func decoded[T any](input map[string]any) (req T, err error) {
 }
 
 // after asks Config.After, if there is one. The request has given its place back.
-func (s *Session) after(ctx context.Context, c Call, result string, failed bool) *string {
+func (s *Session) after(ctx context.Context, c toolcall.Call, result string, failed bool) *string {
 	s.mu.Lock()
 	ask := s.cfg.After
 	s.mu.Unlock()
@@ -146,8 +139,8 @@ func (s *Session) after(ctx context.Context, c Call, result string, failed bool)
 func (s *Session) reading() service[fileRequest] {
 	content := func(text string) any { return map[string]string{"content": text} }
 	return service[fileRequest]{
-		call: func(req fileRequest) Call { return s.fileCall(kindRead, req) },
-		do: func(req fileRequest, _ *Call) (any, *string, error) {
+		call: func(req fileRequest) toolcall.Call { return s.fileCall(toolcall.Read, req) },
+		do: func(req fileRequest, _ *toolcall.Call) (any, *string, error) {
 			text, err := s.files.read(req.Path, max(req.Line, 0), max(req.Limit, 0))
 			if errors.Is(err, fs.ErrNotExist) && s.traits().MissingIsEmpty {
 				text, err = "", nil
@@ -158,8 +151,8 @@ func (s *Session) reading() service[fileRequest] {
 	}
 }
 
-func (s *Session) fileCall(kind string, req fileRequest) Call {
-	return Call{Kind: kind, Paths: s.withLinks([]string{s.name(req.Path)}), Text: req.Path}
+func (s *Session) fileCall(kind string, req fileRequest) toolcall.Call {
+	return toolcall.Call{Kind: kind, Paths: s.withLinks([]string{s.name(req.Path)}), Text: req.Path}
 }
 
 func (s *Session) writing() service[fileRequest] {
@@ -173,8 +166,8 @@ func (s *Session) writing() service[fileRequest] {
 			}
 			return nil
 		},
-		call: func(req fileRequest) Call { return s.fileCall(kindWrite, req) },
-		do: func(req fileRequest, _ *Call) (any, *string, error) {
+		call: func(req fileRequest) toolcall.Call { return s.fileCall(toolcall.Write, req) },
+		do: func(req fileRequest, _ *toolcall.Call) (any, *string, error) {
 			path, err := s.files.write(req.Path, *req.Content)
 			if err != nil {
 				return nil, nil, err
@@ -192,16 +185,16 @@ func (s *Session) writing() service[fileRequest] {
 }
 
 func (s *Session) opening() service[sdk.CreateTerminalRequest] {
-	open := func(req sdk.CreateTerminalRequest, c *Call) (any, error) {
+	open := func(req sdk.CreateTerminalRequest, c *toolcall.Call) (any, error) {
 		id, err := s.terminals.create(req, c)
 		return map[string]string{"terminalId": id}, err
 	}
 	return service[sdk.CreateTerminalRequest]{
-		call: func(req sdk.CreateTerminalRequest) Call {
+		call: func(req sdk.CreateTerminalRequest) toolcall.Call {
 			command := s.terminals.line(req)
-			return Call{Kind: kindTerminal, Command: command, Text: command}
+			return toolcall.Call{Kind: toolcall.Terminal, Command: command, Text: command}
 		},
-		do: func(req sdk.CreateTerminalRequest, c *Call) (any, *string, error) {
+		do: func(req sdk.CreateTerminalRequest, c *toolcall.Call) (any, *string, error) {
 			s.observer.push(TerminalOpened{Command: s.terminals.line(req)})
 			result, err := open(req, c)
 			return result, nil, err

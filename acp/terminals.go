@@ -16,6 +16,7 @@ import (
 	sdk "github.com/coder/acp-go-sdk"
 
 	"ralph/internal/proc"
+	"ralph/internal/toolcall"
 )
 
 const (
@@ -52,14 +53,14 @@ type terminal struct {
 	output *ring
 	read   chan struct{} // closed at the end of the output
 
-	call    *Call // that opened it; nil if nobody looks at what came of it
+	call    *toolcall.Call // that opened it; nil if nobody looks at what came of it
 	after   sync.Once
 	instead *string // of the output
 }
 
 // create starts a command. What it leaves in the background lives until the
 // terminal is released.
-func (t *terminals) create(req sdk.CreateTerminalRequest, call *Call) (string, error) {
+func (t *terminals) create(req sdk.CreateTerminalRequest, call *toolcall.Call) (string, error) {
 	dir, err := t.dir(req.Cwd)
 	if err != nil {
 		return "", err
@@ -105,7 +106,7 @@ func (t *terminals) line(req sdk.CreateTerminalRequest) string {
 	if t.forShell(req) {
 		return req.Command
 	}
-	return shellLine(append([]string{req.Command}, req.Args...))
+	return toolcall.ShellLine(append([]string{req.Command}, req.Args...))
 }
 
 // reserve takes an ID, so that the number of terminals is bounded also while

@@ -3,9 +3,11 @@ package acp
 import (
 	"cmp"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
+	"ralph/internal/toolcall"
 	"ralph/sigils"
 )
 
@@ -73,7 +75,8 @@ type turn struct {
 	tools  map[string]ToolCall
 	failed map[string]bool
 	files  map[written]struct{}
-	wanted map[string]Call // what announced calls are to do, if somebody decides about them
+
+	announced map[string]toolcall.Call // what calls are to do, whole, if somebody decides about them
 }
 
 // written is a file and the call that says it writes it; empty if we wrote it.
@@ -81,7 +84,7 @@ type written struct{ path, call string }
 
 func newTurn(maxText int, said *Speech) *turn {
 	return &turn{
-		maxText: maxText, said: said, cancelled: make(chan struct{}), wanted: make(map[string]Call), scan: sigils.NewScanner(""),
+		maxText: maxText, said: said, cancelled: make(chan struct{}), announced: make(map[string]toolcall.Call), scan: sigils.NewScanner(""),
 		tools: make(map[string]ToolCall), failed: make(map[string]bool), files: make(map[written]struct{}),
 	}
 }
@@ -138,7 +141,7 @@ func (t *turn) tool(call ToolCall, announced bool, diffs []string) ToolCall {
 		t.calls++
 		call.New = true
 	}
-	if call.Status == "failed" && len(t.failed) < maxTools {
+	if call.Status == toolcall.Failed && len(t.failed) < maxTools {
 		t.failed[call.ID] = true
 	}
 	if known || !full {
@@ -146,33 +149,23 @@ func (t *turn) tool(call ToolCall, announced bool, diffs []string) ToolCall {
 		kept.New = false
 		t.tools[call.ID] = kept
 	}
-	if writes(call.Kind) {
+	if toolcall.Changes(call.Kind) {
 		diffs = append(diffs, call.Paths...)
 	}
 	for _, path := range diffs {
-		t.touch(written{path, call.ID})
+		if filepath.IsLocal(path) && path != "." {
+			t.touch(written{path, call.ID})
+		}
 	}
+	call.Call = call.Complete()
 	return call
 }
-
-func ended(status string) bool { return status == "completed" || status == "failed" }
 
 func merge(old, call ToolCall) ToolCall {
+	call.Call = call.Or(old.Call)
 	call.Title = cmp.Or(call.Title, old.Title)
-	call.Kind = cmp.Or(call.Kind, old.Kind)
-	call.Status = cmp.Or(call.Status, old.Status)
-	call.Command = cmp.Or(call.Command, old.Command)
-	call.Input = cmp.Or(call.Input, old.Input)
-	call.Result = cmp.Or(call.Result, old.Result)
-	if call.Paths == nil {
-		call.Paths = old.Paths
-	}
+	call.InputSum, call.ResultSum = cmp.Or(call.InputSum, old.InputSum), cmp.Or(call.ResultSum, old.ResultSum)
 	return call
-}
-
-// writes says whether a tool of this kind changes the files it names.
-func writes(kind string) bool {
-	return kind == "edit" || kind == "delete" || kind == "move"
 }
 
 func (t *turn) touch(w written) {

@@ -5,28 +5,27 @@ import (
 	"hash/fnv"
 	"strconv"
 	"strings"
+
+	"ralph/internal/toolcall"
 )
 
 const (
-	maxPaths = 64
 	maxShown = 16 << 10 // of a command
+	maxTitle = 300
 )
 
 // update is any session/update, read leniently: what is missing or of another
 // type is zero, and kinds we do not know are left out.
 type update struct {
-	What       string                  `json:"sessionUpdate"`
-	Content    json.RawMessage         `json:"content"`
-	MessageID  string                  `json:"messageId"`
-	ToolCallID string                  `json:"toolCallId"`
-	Title      string                  `json:"title"`
-	Kind       string                  `json:"kind"`
-	Status     string                  `json:"status"`
-	Locations  []struct{ Path string } `json:"locations"`
-	RawInput   json.RawMessage         `json:"rawInput"`
-	RawOutput  json.RawMessage         `json:"rawOutput"`
-	Entries    []PlanEntry             `json:"entries"`
-	Used       int64                   `json:"used"`
+	toolcall.Said // of a tool call; other updates have a content, too
+
+	What       string          `json:"sessionUpdate"`
+	MessageID  string          `json:"messageId"`
+	ToolCallID string          `json:"toolCallId"`
+	Status     string          `json:"status"`
+	RawOutput  json.RawMessage `json:"rawOutput"`
+	Entries    []PlanEntry     `json:"entries"`
+	Used       int64           `json:"used"`
 	Cost       *struct {
 		Amount   float64 `json:"amount"`
 		Currency string  `json:"currency"`
@@ -43,7 +42,6 @@ type updateParams struct {
 type block struct {
 	Type    string `json:"type"`
 	Text    string `json:"text"`
-	Path    string `json:"path"` // of a diff
 	Content *block `json:"content"`
 }
 
@@ -129,33 +127,27 @@ func (s *Session) onText(u update) {
 func (s *Session) onTool(u update) {
 	var blocks []block
 	lenient(u.Content, &blocks)
-	call := ToolCall{ID: u.ToolCallID, Title: cut(s.hide.Text(u.Title), 300), Kind: u.Kind, Status: u.Status}
-	for _, l := range u.Locations[:min(len(u.Locations), maxPaths)] {
-		if rel, ok := s.files.relative(l.Path); ok && rel != "." {
-			call.Paths = append(call.Paths, rel)
-		}
+	said := u.Said
+	if s.cfg.Decide == nil && len(said.RawInput) >= maxShown {
+		said.RawInput = nil // a file, most often
 	}
+	c := said.Call(s.name)
+	if s.cfg.Decide != nil && len(s.turn.announced) < maxTools {
+		s.turn.announced[u.ToolCallID] = c.Or(s.turn.announced[u.ToolCallID])
+	}
+	c.Status, c.Command, c.Text = u.Status, cut(s.hide.Text(c.Command), maxShown), cut(s.hide.Text(c.Text), maxShown)
 	var diffs []string
-	for _, b := range blocks {
-		if rel, ok := s.files.relative(b.Path); ok && b.Type == "diff" {
-			diffs = append(diffs, rel)
-		}
+	for _, path := range said.Diffs() {
+		diffs = append(diffs, s.name(path))
 	}
-	if u.Status == "failed" {
+	call := ToolCall{ID: u.ToolCallID, Title: cut(s.hide.Text(u.Title), maxTitle), Call: c, InputSum: digest(u.RawInput)}
+	if u.Status == toolcall.Failed {
 		call.Error = cut(s.hide.Text(toolError(blocks, u.RawOutput)), 2000)
 	}
-	call.Input = digest(u.RawInput)
-	if len(u.RawInput) < maxShown { // what is longer is a file
-		call.Command = cut(s.hide.Text(s.want(u).Command), maxShown)
+	if toolcall.Over(u.Status) {
+		call.ResultSum = digest(u.Content, u.RawOutput)
 	}
-	if s.cfg.Decide != nil && len(s.turn.wanted) < maxTools {
-		s.turn.wanted[u.ToolCallID] = s.want(u).or(s.turn.wanted[u.ToolCallID])
-	}
-	if ended(u.Status) {
-		call.Result = digest(u.Content, u.RawOutput)
-	}
-	call = s.turn.tool(call, u.What == "tool_call", diffs)
-	s.observer.push(call)
+	s.observer.push(s.turn.tool(call, u.What == "tool_call", diffs))
 }
 
 func chunkText(content json.RawMessage) string {

@@ -19,6 +19,7 @@ import (
 	"ralph/internal/project"
 	"ralph/internal/render/transcript"
 	"ralph/internal/term"
+	"ralph/internal/toolcall"
 	"ralph/loop/attempt"
 )
 
@@ -95,7 +96,7 @@ func remember(a *app, s *session, r inbox.Request) (string, error) {
 	if r.Kind != inbox.Permission || answer.Remember == "" {
 		return "", nil
 	}
-	var call permission.Call
+	var call toolcall.Call
 	book, err := newBook(a, s.project, s.config)
 	if err == nil {
 		err = json.Unmarshal([]byte(r.Detail), &call)
@@ -223,10 +224,10 @@ func runPermissionsCheck(_ context.Context, a *app, o permissionsCheckOptions) e
 	if err != nil {
 		return err
 	}
-	call := permission.Call{Kind: o.Args[0], Text: o.Args[1]}
-	if permission.IsCommand(call.Kind) {
+	call := toolcall.Call{Kind: o.Args[0], Text: o.Args[1]}
+	if toolcall.IsCommand(call.Kind) {
 		call.Command = call.Text
-	} else if permission.OfPaths(call.Kind) {
+	} else if toolcall.OfPaths(call.Kind) {
 		call.Paths = []string{filepath.ToSlash(call.Text)}
 	}
 	d := book.Decide(call)

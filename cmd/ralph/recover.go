@@ -18,6 +18,7 @@ import (
 	"ralph/internal/sandbox"
 	"ralph/internal/seq"
 	"ralph/internal/term"
+	"ralph/internal/toolcall"
 	"ralph/knowledge"
 	"ralph/loop"
 	"ralph/loop/recovery"
@@ -94,13 +95,13 @@ func riskyCalls(a *app, s *session) func(dag.Attempt) ([]string, []inbox.Cut, er
 			return nil, nil, err
 		}
 		for _, c := range all {
-			if !slices.Contains([]string{"execute", "delete", "other", ""}, c.Kind) {
+			if !slices.Contains([]string{toolcall.Execute, toolcall.Delete, toolcall.Other, ""}, c.Kind) {
 				continue
 			}
-			began = append(began, c.Subject())
+			text := cmp.Or(c.Command, strings.TrimSpace(c.Text+" "+strings.Join(c.Paths, ", ")))
+			began = append(began, text)
 			if !c.Over {
-				decided := book.Decide(permission.Call{Kind: cmp.Or(c.Kind, "other"), Command: c.Command, Paths: c.Paths, Text: c.Title})
-				cut = append(cut, inbox.Cut{Text: c.Subject(), Ask: decided.Answer == permission.Ask})
+				cut = append(cut, inbox.Cut{Text: text, Ask: book.Decide(c.Call).Answer == permission.Ask})
 			}
 		}
 		return began, cut, nil

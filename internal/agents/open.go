@@ -22,6 +22,7 @@ import (
 	"ralph/internal/redact"
 	"ralph/internal/sandbox"
 	"ralph/internal/seq"
+	"ralph/internal/toolcall"
 )
 
 // Opener opens sessions with the agents of a run.
@@ -79,9 +80,9 @@ type Request struct {
 	ResumeAgent    string     // the only one that knows the session to resume
 	Tools          mcp.Server // answers what the agent calls; nil if nobody does
 	Observe        func(acp.Event)
-	Decide         func(context.Context, acp.Call) acp.Decision          // may be nil
-	After          func(context.Context, acp.Call, string, bool) *string // may be nil
-	Started        func(agent string, id proc.Identity) error            // may be nil
+	Decide         func(context.Context, toolcall.Call) acp.Decision          // may be nil
+	After          func(context.Context, toolcall.Call, string, bool) *string // may be nil
+	Started        func(agent string, id proc.Identity) error                 // may be nil
 
 	early bool // the task is not known yet
 }

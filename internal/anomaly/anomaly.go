@@ -11,7 +11,7 @@ import (
 
 	"ralph/internal/glob"
 	"ralph/internal/human"
-	"ralph/internal/permission"
+	"ralph/internal/toolcall"
 )
 
 // Kind is a sort of anomaly.
@@ -63,13 +63,13 @@ const maxPaths = 5
 // See takes in a call that has begun, or a file that was written, and says what is odd about it.
 // A detector that has fired starts over; that of files outside the task's fires once, because a
 // task's files are a forecast and not a fence.
-func (d *Detector) See(c permission.Call, now time.Time) (found []Finding) {
-	changes := slices.Contains([]string{"edit", "delete", "move", permission.Write}, c.Kind)
+func (d *Detector) See(c toolcall.Call, now time.Time) (found []Finding) {
+	changes := toolcall.Changes(c.Kind)
 	count := max(len(c.Paths), 1)
-	if changes && c.Kind != "delete" && crowded(&d.writes, count, d.Limits.WritesPerMinute, now) {
+	if changes && c.Kind != toolcall.Delete && crowded(&d.writes, count, d.Limits.WritesPerMinute, now) {
 		found = append(found, Finding{Writes, fmt.Sprintf("more than %d writes in a minute", d.Limits.WritesPerMinute)})
 	}
-	if c.Kind == "delete" && crowded(&d.deletions, count, d.Limits.DeletionsPerMinute, now) {
+	if c.Kind == toolcall.Delete && crowded(&d.deletions, count, d.Limits.DeletionsPerMinute, now) {
 		found = append(found, Finding{Deletions, fmt.Sprintf("more than %d deletions in a minute", d.Limits.DeletionsPerMinute)})
 	}
 	if out := glob.Outside(c.Paths, d.Paths); changes && len(out) > 0 && !d.outside {

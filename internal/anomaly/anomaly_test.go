@@ -7,10 +7,10 @@ import (
 
 	"pgregory.net/rapid"
 
-	"ralph/internal/permission"
 	"ralph/internal/seq"
 	"ralph/internal/testing/check"
 	_ "ralph/internal/testing/seeded"
+	"ralph/internal/toolcall"
 )
 
 var began = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -36,13 +36,13 @@ func TestTooMuchInAMinute(t *testing.T) {
 		d := Detector{Limits: Limits{WritesPerMinute: 3, DeletionsPerMinute: 2}}
 		var got []Kind
 		for i := range tc.calls {
-			got = append(got, kinds(d.See(permission.Call{Kind: tc.kind, Paths: []string{"a"}}, began.Add(time.Duration(i)*tc.every)))...)
+			got = append(got, kinds(d.See(toolcall.Call{Kind: tc.kind, Paths: []string{"a"}}, began.Add(time.Duration(i)*tc.every)))...)
 		}
 		check.Equal(t, name, tc.want, got)
 	}
 	d := Detector{Limits: Limits{DeletionsPerMinute: 2}}
-	check.Equal(t, "many files in one call", []Kind{Deletions}, kinds(d.See(permission.Call{Kind: "delete", Paths: []string{"a", "b", "c"}}, began)))
-	check.Equal(t, "no limit", []Kind{}, kinds((&Detector{}).See(permission.Call{Kind: "delete", Paths: make([]string, 1000)}, began)))
+	check.Equal(t, "many files in one call", []Kind{Deletions}, kinds(d.See(toolcall.Call{Kind: "delete", Paths: []string{"a", "b", "c"}}, began)))
+	check.Equal(t, "no limit", []Kind{}, kinds((&Detector{}).See(toolcall.Call{Kind: "delete", Paths: make([]string, 1000)}, began)))
 }
 
 // TestTheWindowIsAMinute compares the detector with counting all that came before.
@@ -60,7 +60,7 @@ func TestTheWindowIsAMinute(t *testing.T) {
 					last++
 				}
 			}
-			fired := len(d.See(permission.Call{Kind: "edit", Paths: []string{"a"}}, now)) > 0
+			fired := len(d.See(toolcall.Call{Kind: "edit", Paths: []string{"a"}}, now)) > 0
 			check.Equal(t, "fired", last > limit, fired)
 			if fired {
 				since = nil
@@ -73,7 +73,7 @@ func TestFilesOutsideOfTheTask(t *testing.T) {
 	t.Parallel()
 	d := Detector{Paths: []string{"parser/**", "go.mod"}}
 	see := func(kind string, paths ...string) []Finding {
-		return d.See(permission.Call{Kind: kind, Paths: paths}, began)
+		return d.See(toolcall.Call{Kind: kind, Paths: paths}, began)
 	}
 	check.Equal(t, "inside", 0, len(see("edit", "parser/a.go", "go.mod")))
 	check.Equal(t, "reading", 0, len(see("read", "cmd/main.go")))
@@ -91,17 +91,17 @@ func TestCommandsThatLookDestructive(t *testing.T) {
 		`psql -c "DROP TABLE users"`, "sqlite3 app.db 'drop table users;'", "mysql shop -e 'TRUNCATE orders'",
 		"mkfs.ext4 /dev/sda1", "dd if=/dev/zero of=/dev/sda bs=1M", "terraform destroy -auto-approve",
 	} {
-		check.That(t, LooksDestructive(permission.Call{Kind: "execute", Command: command}), "%s does not", command)
-		check.That(t, LooksDestructive(permission.Call{Kind: permission.Terminal, Command: command}), "%s does not in a terminal", command)
+		check.That(t, LooksDestructive(toolcall.Call{Kind: "execute", Command: command}), "%s does not", command)
+		check.That(t, LooksDestructive(toolcall.Call{Kind: toolcall.Terminal, Command: command}), "%s does not in a terminal", command)
 	}
 	for _, command := range []string{
 		"rm -rf build", "rm -rf ./node_modules", "rm -rf /tmp/x", "rm a b", "git push origin main", "git reset --soft HEAD~1", "git push --follow-tags",
 		"dd if=a of=b", "dd if=/dev/zero of=/dev/null", "grep -r 'DROP TABLE' .", "go test ./...", "terraform plan", "", "psql -c 'select 1'", "git push -q -u origin feature",
 	} {
-		check.That(t, !LooksDestructive(permission.Call{Kind: "execute", Command: command}), "%s does", command)
+		check.That(t, !LooksDestructive(toolcall.Call{Kind: "execute", Command: command}), "%s does", command)
 	}
 	d := Detector{Limits: Default()}
-	check.Equal(t, "found", []Kind{Destructive}, kinds(d.See(permission.Call{Kind: "execute", Command: "rm -rf /"}, began)))
+	check.Equal(t, "found", []Kind{Destructive}, kinds(d.See(toolcall.Call{Kind: "execute", Command: "rm -rf /"}, began)))
 	d.Limits.Destructive = false
-	check.That(t, slices.Equal(nil, d.See(permission.Call{Kind: "execute", Command: "rm -rf /"}, began)), "it is turned off")
+	check.That(t, slices.Equal(nil, d.See(toolcall.Call{Kind: "execute", Command: "rm -rf /"}, began)), "it is turned off")
 }

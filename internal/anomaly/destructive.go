@@ -7,6 +7,7 @@ import (
 
 	"ralph/internal/permission"
 	"ralph/internal/seq"
+	"ralph/internal/toolcall"
 )
 
 // destructive are the commands that look destructive, in small letters: whole disks, homes and working trees, what others
@@ -36,7 +37,7 @@ var destructive = sync.OnceValue(func() []permission.Rule {
 
 // LooksDestructive says whether a command is one of those that are hard to undo. It is a guess by
 // the words of the command; what a script does is not known.
-func LooksDestructive(c permission.Call) bool {
+func LooksDestructive(c toolcall.Call) bool {
 	c.Command = strings.ToLower(c.Command)
 	return slices.ContainsFunc(destructive(), func(r permission.Rule) bool { return r.Matches(c) })
 }

@@ -11,6 +11,7 @@ import (
 	"ralph/event"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/golden"
+	"ralph/internal/toolcall"
 )
 
 const page = "../../docs/hooks.md"
@@ -29,8 +30,8 @@ func samples() map[Point]Payload {
 		RunBefore:         {Run: "r-7d1f", Agent: "claude"},
 		TaskBefore:        of(Payload{}),
 		PromptBefore:      of(Payload{Prompt: "# Ralph\n\nYou are operating in a ralph loop: ..."}),
-		ToolBefore:        of(Payload{Tool: &Tool{Kind: "execute", Command: "git push origin main", Text: "Push the branch"}}),
-		ToolAfter:         of(Payload{Tool: &Tool{Kind: "edit", Paths: []string{"parser.go"}, Text: "Edit parser.go", Status: "completed"}}),
+		ToolBefore:        of(Payload{Tool: &Tool{Call: toolcall.Call{Kind: "execute", Command: "git push origin main", Text: "Push the branch"}}}),
+		ToolAfter:         of(Payload{Tool: &Tool{Call: toolcall.Call{Kind: "edit", Paths: []string{"parser.go"}, Text: "Edit parser.go", Status: "completed"}}}),
 		TurnAfter:         of(Payload{Turn: &Turn{Stop: "end_turn", Text: "The parser is written, and its tests pass."}}),
 		VerifyBefore:      of(Payload{Work: &Work{Gates: []string{"go test ./..."}}}),
 		VerifyAfter:       of(Payload{Work: &Work{Gates: []string{"go test ./..."}, Accepted: &yes}}),

@@ -8,6 +8,7 @@ import (
 
 	"ralph/event"
 	"ralph/internal/testing/check"
+	"ralph/internal/toolcall"
 )
 
 // example is the path of a script in the folder hooks of the repository.
@@ -59,7 +60,7 @@ func TestTheExampleThatChecksCommitMessages(t *testing.T) {
 		`git log -m`:                                 false,
 		`git commit -q -m "fixes: almost that form"`: true,
 	} {
-		out := s.Run(t.Context(), Payload{Point: ToolBefore, Tool: &Tool{Kind: "execute", Command: command}})
+		out := s.Run(t.Context(), Payload{Point: ToolBefore, Tool: &Tool{Call: toolcall.Call{Kind: "execute", Command: command}}})
 		check.Equal(t, command, denied, out.Blocked())
 		if denied {
 			check.Contains(t, "reason", "The type is one of build chore ci docs feat fix", out.Reason)

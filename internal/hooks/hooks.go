@@ -15,6 +15,7 @@ import (
 	"ralph/internal/plain"
 	"ralph/internal/proc"
 	"ralph/internal/redact"
+	"ralph/internal/toolcall"
 )
 
 // Options are what a Set works with.
@@ -72,8 +73,8 @@ type Outcome struct {
 	By       string   // the hook that decided
 	Inject   string
 	Replace  *string
-	Call     *Tool   // instead of the one that was about to be made
-	Result   *string // of the call, which is then not made
+	Call     *toolcall.Call // instead of the one that was about to be made
+	Result   *string        // of the call, which is then not made
 	Model    string
 	Findings []Found
 
@@ -103,7 +104,7 @@ func (s *Set) Run(ctx context.Context, p Payload) (out Outcome) {
 		p.At = s.opts.Now().UTC()
 	}
 	for _, h := range s.hooks {
-		if h.On != p.Point || h.Match != "" && (p.Tool == nil || !h.rule.Matches(p.Tool.call())) {
+		if h.On != p.Point || h.Match != "" && (p.Tool == nil || !h.rule.Matches(p.Tool.Call)) {
 			continue
 		}
 		a, err := s.run(ctx, h, p)
@@ -141,7 +142,7 @@ func (p Payload) changed(a answer) (Payload, error) {
 		if err != nil {
 			return p, fmt.Errorf("the call cannot be made with what it replaces: %w", err)
 		}
-		p.Tool = &call
+		p.Tool = &Tool{Call: call}
 	case string:
 		switch {
 		case p.Answer != nil:
@@ -173,7 +174,7 @@ func (o *Outcome) take(h hook, a answer, next Payload) {
 	case string:
 		o.Replace = &to
 	case map[string]any:
-		o.Call, o.By = next.Tool, cmp.Or(o.By, h.name())
+		o.Call, o.By = &next.Tool.Call, cmp.Or(o.By, h.name())
 	}
 	if a.Result != nil {
 		o.Result, o.By = a.Result, h.name()

@@ -18,6 +18,7 @@ import (
 	"ralph/internal/proc"
 	"ralph/internal/redact"
 	"ralph/internal/testing/check"
+	"ralph/internal/toolcall"
 )
 
 func TestMain(m *testing.M) {
@@ -42,14 +43,14 @@ func setIn(t *testing.T, dir string, list ...Hook) *Set {
 
 // aCall is one of ralph's own, whose paths are in its input.
 func aCall(kind string, input map[string]any) *Tool {
-	t := &Tool{Kind: kind, Input: input, With: func(more map[string]any) (Tool, error) {
+	t := &Tool{Call: toolcall.Call{Kind: kind, Input: input, With: func(more map[string]any) (toolcall.Call, error) {
 		if more["path"] == "bad" {
-			return Tool{}, errors.New("no such file can be")
+			return toolcall.Call{}, errors.New("no such file can be")
 		}
 		merged := maps.Clone(input)
 		maps.Copy(merged, more)
-		return *aCall(kind, merged), nil
-	}}
+		return aCall(kind, merged).Call, nil
+	}}}
 	if path, ok := input["path"].(string); ok {
 		t.Paths = []string{path}
 	}
@@ -60,7 +61,7 @@ func aCall(kind string, input map[string]any) *Tool {
 func TestHooksReplaceCallsOneAfterTheOther(t *testing.T) {
 	t.Parallel()
 	before := func(match, run string) Hook { return Hook{On: ToolBefore, Match: match, Run: run} }
-	own, agents := aCall("write", map[string]any{"path": "a.txt", "content": "s3cr3t-value"}), &Tool{Kind: "execute", Command: "ls"}
+	own, agents := aCall("write", map[string]any{"path": "a.txt", "content": "s3cr3t-value"}), &Tool{Call: toolcall.Call{Kind: "execute", Command: "ls"}}
 	elsewhere := before("write:a.txt", `echo '{"replace":{"path":"b.txt"}}'`)
 	for name, tc := range map[string]struct {
 		hooks []Hook
@@ -179,13 +180,13 @@ func TestAHookGetsItsPayloadAndNoSecrets(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	w := setIn(t, dir, Hook{On: ToolBefore, Run: `cat > in.json; printf '%s|%s|%s|%s' "$RALPH_HOOK" "$RALPH_HOOK_TASK" "$RALPH_HOOK_DIR" "$RALPH_HOOK_TEXT" > env; pwd > where`})
-	w.Run(t.Context(), Payload{Point: ToolBefore, Task: "t-1", Dir: "/slot", Tool: &Tool{Kind: "execute", Command: "curl -H s3cr3t-value"}})
+	w.Run(t.Context(), Payload{Point: ToolBefore, Task: "t-1", Dir: "/slot", Tool: &Tool{Call: toolcall.Call{Kind: "execute", Command: "curl -H s3cr3t-value"}}})
 	data, err := os.ReadFile(filepath.Join(dir, "in.json"))
 	check.OK(t, err)
 	var got Payload
 	check.OK(t, json.Unmarshal(data, &got))
 	check.Equal(t, "payload", Payload{
-		V: 1, Point: ToolBefore, At: at, Project: dir, Task: "t-1", Dir: "/slot", Tool: &Tool{Kind: "execute", Command: "curl -H [redacted]"},
+		V: 1, Point: ToolBefore, At: at, Project: dir, Task: "t-1", Dir: "/slot", Tool: &Tool{Call: toolcall.Call{Kind: "execute", Command: "curl -H [redacted]"}},
 	}, got)
 	env, _ := os.ReadFile(filepath.Join(dir, "env"))
 	check.Equal(t, "environment", "tool.before|t-1|/slot|curl -H [redacted]", string(env))
@@ -206,7 +207,7 @@ func TestSeveralHooksOfOnePoint(t *testing.T) {
 	out := w.Run(t.Context(), Payload{Point: PromptBefore, Prompt: "zero"})
 	check.That(t, out.Replace != nil && *out.Replace == "two" && out.Inject == "a\n\nb", "got %+v", out)
 	tool := func(text string) Decision {
-		return w.Run(t.Context(), Payload{Point: ToolBefore, Tool: &Tool{Kind: "execute", Command: text}}).Decision
+		return w.Run(t.Context(), Payload{Point: ToolBefore, Tool: &Tool{Call: toolcall.Call{Kind: "execute", Command: text}}}).Decision
 	}
 	check.Equal(t, "of no rule", Allow, tool("go test"))
 	check.OK(t, os.Remove(filepath.Join(dir, "late")))

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"ralph/event"
-	"ralph/internal/permission"
+	"ralph/internal/toolcall"
 )
 
 // Version is the version of payloads. Fields may be added to a version; what exists keeps its
@@ -41,20 +41,8 @@ type Payload struct {
 
 // Tool is a call of an agent, as rules match it.
 type Tool struct {
-	Kind    string   `json:"kind"`              // of ACP, or write or terminal
-	Command string   `json:"command,omitempty"` // of an execute or a terminal
-	Paths   []string `json:"paths,omitempty"`
-	Text    string   `json:"text,omitempty"`   // what the agent calls it
-	Status  string   `json:"status,omitempty"` // after it has ended: completed or failed
-
-	Input  map[string]any `json:"input,omitempty"`  // of a file or terminal that the agent wants from ralph, as ACP has it
-	Result *string        `json:"result,omitempty"` // of such a call, after it
-
-	With func(input map[string]any) (Tool, error) `json:"-"` // is the call with some of its input replaced; nil if it has none
-}
-
-func (t Tool) call() permission.Call {
-	return permission.Call{Kind: t.Kind, Command: t.Command, Paths: t.Paths, Text: t.Text}
+	toolcall.Call
+	Result *string `json:"result,omitempty"` // after it, if it has an input
 }
 
 // Turn is what an agent did with a prompt.

@@ -9,6 +9,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"ralph/internal/proc"
+	"ralph/internal/toolcall"
 )
 
 // What a parser is given is bounded: it goes down once for each thing that another one is in, and for some
@@ -80,7 +81,7 @@ func (s *splitter) doubt(why string) { s.unclear = cmp.Or(s.unclear, why) }
 // statement adds a simple command, and the files that a command of any sort is redirected to.
 func (s *splitter) statement(stmt *syntax.Stmt, depth int) {
 	for _, file := range written(stmt.Redirs) {
-		s.list = append(s.list, part{forms: subjects(covers(Write), file), besides: true})
+		s.list = append(s.list, part{forms: subjects(covers(toolcall.Write), file), besides: true})
 	}
 	call, _ := stmt.Cmd.(*syntax.CallExpr)
 	if call == nil || len(call.Args) == 0 {

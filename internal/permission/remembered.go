@@ -16,6 +16,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"ralph/internal/copyfile"
+	"ralph/internal/toolcall"
 )
 
 // Book is a project's rules: those of its configuration, and answers that people want remembered, in a file.
@@ -84,7 +85,7 @@ func (b *Book) Rules() *Rules {
 }
 
 // Decide says what the rules that count now say about a call.
-func (b *Book) Decide(c Call) Decision { return b.Rules().Decide(c) }
+func (b *Book) Decide(c toolcall.Call) Decision { return b.Rules().Decide(c) }
 
 // Add remembers an answer to what a decision asks about, in the file and here.
 func (b *Book) Add(d Decision, answer Remember, by string, at time.Time) error {

@@ -13,54 +13,31 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"ralph/internal/seq"
-)
-
-// Call is what an agent wants to do.
-type Call struct {
-	Kind    string   // of the tool, or Write or Terminal; one that is not known counts as other
-	Command string   // of an execute or a terminal, as a shell reads it
-	Paths   []string // with slashes; below the project if they lie in it, else absolute
-	Text    string   // the title that the agent gave it, or an address; counts if it has neither of the others
-}
-
-// Kinds of calls that are no kinds of tools in ACP.
-const (
-	Write    = "write"    // whatever changes a file
-	Terminal = "terminal" // a command that ralph runs for the agent
+	"ralph/internal/toolcall"
 )
 
 // Kinds lists what a rule can be about.
 func Kinds() []string {
-	return []string{"read", "edit", "delete", "move", "search", execute, "think", "fetch", "switch_mode", other, Write, Terminal}
+	return []string{
+		toolcall.Read, toolcall.Edit, toolcall.Delete, toolcall.Move, toolcall.Search, toolcall.Execute, "think", "fetch", "switch_mode", toolcall.Other,
+		toolcall.Write, toolcall.Terminal,
+	}
 }
-
-const (
-	execute = "execute"
-	other   = "other"
-)
 
 // covers lists the kinds of rules that are about a call of a kind. The same thing has several names: an agent
 // edits a file with a tool of its own, or has ralph write it.
 func covers(kind string) []string {
 	switch {
-	case kind == Write || kind == "edit":
-		return []string{Write, "edit"}
-	case kind == "move":
-		return []string{kind, Write}
-	case kind == Terminal:
-		return []string{Terminal, execute}
+	case kind == toolcall.Write || kind == toolcall.Edit:
+		return []string{toolcall.Write, toolcall.Edit}
+	case kind == toolcall.Move:
+		return []string{kind, toolcall.Write}
+	case kind == toolcall.Terminal:
+		return []string{kind, toolcall.Execute}
 	case slices.Contains(Kinds(), kind):
 		return []string{kind}
 	}
-	return []string{other}
-}
-
-// IsCommand says that calls of a kind run a command.
-func IsCommand(kind string) bool { return kind == execute || kind == Terminal }
-
-// OfPaths says that patterns of a kind are about files.
-func OfPaths(kind string) bool {
-	return slices.Contains([]string{"read", "edit", "delete", "move", "search", Write}, kind)
+	return []string{toolcall.Other}
 }
 
 // Rule is KIND:PATTERN. For kinds of files the pattern is a glob as doublestar has it, for all others a text in
@@ -98,7 +75,7 @@ func ParseRule(text string) (Rule, error) {
 	case strings.ContainsAny(r.pattern, "\x00\n\r") || !utf8.ValidString(text):
 		return r, fmt.Errorf("%q has a line break or a NUL byte, or is not UTF-8", text)
 	}
-	if !OfPaths(r.kind) {
+	if !toolcall.OfPaths(r.kind) {
 		r.pieces = pieces(r.pattern)
 		return r, nil
 	}
@@ -110,7 +87,7 @@ func ParseRule(text string) (Rule, error) {
 }
 
 func everything(kind string) string {
-	if OfPaths(kind) {
+	if toolcall.OfPaths(kind) {
 		return "**"
 	}
 	return "*"
@@ -133,7 +110,7 @@ func badGlob(glob string) error {
 // exactly is the rule that matches a subject and nothing else.
 func exactly(kind, subject string) (Rule, error) {
 	special := `\*`
-	if OfPaths(kind) {
+	if toolcall.OfPaths(kind) {
 		special = `\*?[]{}`
 	}
 	var b strings.Builder
@@ -151,8 +128,8 @@ func exactly(kind, subject string) (Rule, error) {
 }
 
 // Matches reports whether the rule is about a call: about any part of it, if it is a command.
-func (r Rule) Matches(c Call) bool {
-	return slices.ContainsFunc(c.split(), r.touches)
+func (r Rule) Matches(c toolcall.Call) bool {
+	return slices.ContainsFunc(split(c), r.touches)
 }
 
 // touches reports whether the rule matches a part in any form: with the program in a wrapper like sudo
@@ -234,10 +211,10 @@ type part struct {
 
 func (p part) String() string { return p.forms[0].text }
 
-func (c Call) split() []part {
+func split(c toolcall.Call) []part {
 	kinds := covers(c.Kind)
 	switch {
-	case IsCommand(kinds[0]) && c.Command != "":
+	case toolcall.IsCommand(kinds[0]) && c.Command != "":
 		return splitCommand(kinds, c.Command)
 	case len(c.Paths) > 0:
 		return seq.Map(c.Paths, func(name string) part { return part{forms: subjects(kinds, path.Clean(name))} })

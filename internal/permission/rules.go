@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"ralph/internal/toolcall"
 )
 
 // Answer is what becomes of a call.
@@ -98,11 +100,11 @@ const (
 
 // Decide looks at each part of a call on its own: one that is denied denies all of it, and one that is asked
 // about makes a question of the whole.
-func (r *Rules) Decide(c Call) Decision {
+func (r *Rules) Decide(c toolcall.Call) Decision {
 	var all Decision
 	var open []Rule
 	unsaid := false // no rule can say what is asked about
-	for i, p := range c.split() {
+	for i, p := range split(c) {
 		d := r.weigh(p)
 		open, unsaid = append(open, d.open...), unsaid || d.Answer == Ask && d.open == nil
 		if i == 0 || severity(d.Answer) > severity(all.Answer) {

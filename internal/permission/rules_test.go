@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	_ "ralph/internal/testing/seeded" // the same values each time
+	"ralph/internal/toolcall"
 
 	"ralph/internal/testing/check"
 )
@@ -91,7 +92,7 @@ func TestCommands(t *testing.T) {
 		"a && && b":                       "ask unparsed",
 		"ls\x00; git push":                "ask unparsed",
 	} {
-		d := r.Decide(Call{Kind: "execute", Command: command})
+		d := r.Decide(toolcall.Call{Kind: "execute", Command: command})
 		check.Equal(t, command, want, string(d.Answer)+" "+d.Rule)
 		check.That(t, (d.Reason == "") == (d.Answer == Allow), "%s: reason %q", command, d.Reason)
 	}
@@ -103,25 +104,25 @@ func TestOtherCalls(t *testing.T) {
 	l.Deny = append(l.Deny, "terminal:make *", "fetch:*example.com*", "other:*deploy*")
 	r := rules(t, l)
 	for name, tc := range map[string]struct {
-		call Call
+		call toolcall.Call
 		want Answer
 	}{
-		"what ralph writes":            {Call{Kind: Write, Paths: []string{".env"}}, Deny},
-		"what an agent edits":          {Call{Kind: "edit", Paths: []string{"a/.env.local"}}, Deny},
-		"one of several":               {Call{Kind: "edit", Paths: []string{"a.go", "b/.env"}}, Deny},
-		"what it moves":                {Call{Kind: "move", Paths: []string{"x/.env"}}, Deny},
-		"outside":                      {Call{Kind: "edit", Paths: []string{"/home/x/.env"}}, Deny},
-		"with dots":                    {Call{Kind: "edit", Paths: []string{"a/../.env"}}, Deny},
-		"reading is not writing":       {Call{Kind: "read", Paths: []string{".env"}}, Allow},
-		"deleting":                     {Call{Kind: "delete", Paths: []string{"a"}}, Ask},
-		"deleting something":           {Call{Kind: "delete", Text: "Delete it"}, Ask},
-		"a terminal executes":          {Call{Kind: Terminal, Command: "git push"}, Deny},
-		"in a terminal only":           {Call{Kind: Terminal, Command: "make all"}, Deny},
-		"by itself it may":             {Call{Kind: "execute", Command: "make all"}, Allow},
-		"an address":                   {Call{Kind: "fetch", Text: "https://www.example.com/x"}, Deny},
-		"a tool of a server":           {Call{Kind: "other", Text: "mcp: deploy now"}, Deny},
-		"a kind that nobody knows":     {Call{Kind: "strange", Text: "deploy"}, Deny},
-		"a title, if there is no more": {Call{Kind: "execute", Text: "something"}, Allow},
+		"what ralph writes":            {toolcall.Call{Kind: toolcall.Write, Paths: []string{".env"}}, Deny},
+		"what an agent edits":          {toolcall.Call{Kind: "edit", Paths: []string{"a/.env.local"}}, Deny},
+		"one of several":               {toolcall.Call{Kind: "edit", Paths: []string{"a.go", "b/.env"}}, Deny},
+		"what it moves":                {toolcall.Call{Kind: "move", Paths: []string{"x/.env"}}, Deny},
+		"outside":                      {toolcall.Call{Kind: "edit", Paths: []string{"/home/x/.env"}}, Deny},
+		"with dots":                    {toolcall.Call{Kind: "edit", Paths: []string{"a/../.env"}}, Deny},
+		"reading is not writing":       {toolcall.Call{Kind: "read", Paths: []string{".env"}}, Allow},
+		"deleting":                     {toolcall.Call{Kind: "delete", Paths: []string{"a"}}, Ask},
+		"deleting something":           {toolcall.Call{Kind: "delete", Text: "Delete it"}, Ask},
+		"a terminal executes":          {toolcall.Call{Kind: toolcall.Terminal, Command: "git push"}, Deny},
+		"in a terminal only":           {toolcall.Call{Kind: toolcall.Terminal, Command: "make all"}, Deny},
+		"by itself it may":             {toolcall.Call{Kind: "execute", Command: "make all"}, Allow},
+		"an address":                   {toolcall.Call{Kind: "fetch", Text: "https://www.example.com/x"}, Deny},
+		"a tool of a server":           {toolcall.Call{Kind: "other", Text: "mcp: deploy now"}, Deny},
+		"a kind that nobody knows":     {toolcall.Call{Kind: "strange", Text: "deploy"}, Deny},
+		"a title, if there is no more": {toolcall.Call{Kind: "execute", Text: "something"}, Allow},
 	} {
 		check.Equal(t, name, tc.want, r.Decide(tc.call).Answer)
 	}
@@ -135,9 +136,9 @@ func TestTheDefault(t *testing.T) {
 		"go test": Allow, "go test && ls": Allow, "go test > out.txt": Allow, "go test; make": Deny, "xargs go test": Deny, "/usr/bin/ls": Allow,
 		"$X": Deny, "(": Ask,
 	} {
-		check.Equal(t, command, want, r.Decide(Call{Kind: "execute", Command: command}).Answer)
+		check.Equal(t, command, want, r.Decide(toolcall.Call{Kind: "execute", Command: command}).Answer)
 	}
-	check.Equal(t, "no rule", Deny, r.Decide(Call{Kind: "read", Paths: []string{"x"}}).Answer)
+	check.Equal(t, "no rule", Deny, r.Decide(toolcall.Call{Kind: "read", Paths: []string{"x"}}).Answer)
 	check.That(t, r.Restrict(), "a default that denies restricts")
 	check.That(t, !rules(t, Lists{Allow: []string{"read:**"}}).Restrict(), "allowing restricts nothing")
 }
@@ -146,8 +147,8 @@ func TestTheDefault(t *testing.T) {
 func TestCommandsWithoutRulesForThem(t *testing.T) {
 	t.Parallel()
 	r := rules(t, Lists{Deny: []string{"write:**/.env*"}})
-	check.Equal(t, "unclear", Allow, r.Decide(Call{Kind: "execute", Command: "$CC x.c"}).Answer)
-	check.Equal(t, "redirected", Deny, r.Decide(Call{Kind: "execute", Command: "$CC x.c > .env"}).Answer)
+	check.Equal(t, "unclear", Allow, r.Decide(toolcall.Call{Kind: "execute", Command: "$CC x.c"}).Answer)
+	check.Equal(t, "redirected", Deny, r.Decide(toolcall.Call{Kind: "execute", Command: "$CC x.c > .env"}).Answer)
 }
 
 func TestBadRules(t *testing.T) {
@@ -182,22 +183,24 @@ func TestRemembered(t *testing.T) {
 		return b
 	}
 	b, other := open(), open()
-	answer := func(b *Book, command string) Answer { return b.Decide(Call{Kind: "execute", Command: command}).Answer }
+	answer := func(b *Book, command string) Answer {
+		return b.Decide(toolcall.Call{Kind: "execute", Command: command}).Answer
+	}
 	at := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
-	ask := b.Decide(Call{Kind: "execute", Command: `make && rm "a*b\c" && rm x`})
+	ask := b.Decide(toolcall.Call{Kind: "execute", Command: `make && rm "a*b\c" && rm x`})
 	check.Equal(t, "before", Ask, ask.Answer)
 	check.OK(t, b.Add(ask, Always, "ann", at))
 	check.OK(t, b.Add(ask, Always, "ann", at)) // once
-	check.OK(t, other.Add(other.Decide(Call{Kind: "execute", Command: "rm y"}), Never, "bob", at))
-	check.OK(t, b.Add(b.Decide(Call{Kind: "edit", Paths: []string{"a/[x].lock"}}), Always, "ann", at))
+	check.OK(t, other.Add(other.Decide(toolcall.Call{Kind: "execute", Command: "rm y"}), Never, "bob", at))
+	check.OK(t, b.Add(b.Decide(toolcall.Call{Kind: "edit", Paths: []string{"a/[x].lock"}}), Always, "ann", at))
 	for _, b := range []*Book{b, other, open()} {
 		for command, want := range map[string]Answer{
 			"rm x": Allow, `rm 'a*b\c'`: Allow, "rm x && rm z": Ask, "rm axb": Ask, "rm y": Deny, "sudo rm y": Deny, "sudo rm x": Ask, "rm x; git push": Deny,
 		} {
 			check.Equal(t, command, want, answer(b, command))
 		}
-		check.Equal(t, "the file", Allow, b.Decide(Call{Kind: Write, Paths: []string{"a/[x].lock"}}).Answer)
-		check.Equal(t, "another file", Ask, b.Decide(Call{Kind: Write, Paths: []string{"a/x.lock"}}).Answer)
+		check.Equal(t, "the file", Allow, b.Decide(toolcall.Call{Kind: toolcall.Write, Paths: []string{"a/[x].lock"}}).Answer)
+		check.Equal(t, "another file", Ask, b.Decide(toolcall.Call{Kind: toolcall.Write, Paths: []string{"a/x.lock"}}).Answer)
 	}
 	text, err := os.ReadFile(path)
 	check.OK(t, err)
@@ -208,7 +211,7 @@ func TestRemembered(t *testing.T) {
 	check.OK(t, os.WriteFile(path, []byte("# by hand\n[[rule]]\nanswer = \"always\"\nrule = \"execute:rm z\""), 0o600))
 	check.Equal(t, "a person's rule", Allow, answer(b, "rm z"))
 	check.Equal(t, "a rule that a person removed", Ask, answer(b, "rm x"))
-	check.OK(t, b.Add(b.Decide(Call{Kind: "execute", Command: "rm x"}), Always, "ann", at))
+	check.OK(t, b.Add(b.Decide(toolcall.Call{Kind: "execute", Command: "rm x"}), Always, "ann", at))
 	text, err = os.ReadFile(path)
 	check.OK(t, err)
 	check.That(t, strings.HasPrefix(string(text), "# by hand\n") && answer(open(), "rm z") == Allow, "got %s", text)
@@ -237,7 +240,7 @@ func TestRulesThatAnAgentWrites(t *testing.T) {
 	answers := func(b *Book, want map[string]Answer) {
 		t.Helper()
 		for command, answer := range want {
-			check.Equal(t, command, answer, b.Decide(Call{Kind: "execute", Command: command}).Answer)
+			check.Equal(t, command, answer, b.Decide(toolcall.Call{Kind: "execute", Command: command}).Answer)
 		}
 	}
 	want := func(got []string, text string) {
@@ -250,8 +253,8 @@ func TestRulesThatAnAgentWrites(t *testing.T) {
 	check.Equal(t, "nothing was planted", 0, len(planted))
 	plant(rule("rm *"))
 	person, _ := open(false, false)
-	check.OK(t, person.Add(person.Decide(Call{Kind: "execute", Command: "rm c"}), Never, "ann", time.Time{}))
-	check.OK(t, b.Add(b.Decide(Call{Kind: "execute", Command: "rm b"}), Always, "ann", time.Time{}))
+	check.OK(t, person.Add(person.Decide(toolcall.Call{Kind: "execute", Command: "rm c"}), Never, "ann", time.Time{}))
+	check.OK(t, b.Add(b.Decide(toolcall.Call{Kind: "execute", Command: "rm b"}), Always, "ann", time.Time{}))
 	counts := map[string]Answer{"rm a": Allow, "rm b": Allow, "rm c": Deny, "rm x": Ask}
 	answers(b, counts)
 	answers(person, counts)
@@ -321,7 +324,7 @@ func TestFilesThatCannotBeUsed(t *testing.T) {
 		b := &Book{Path: path, Warn: func(s string) { told = append(told, s) }}
 		check.OK(t, b.Open(Lists{Deny: []string{"execute:x"}}))
 		check.OK(t, os.WriteFile(path, []byte(text), 0o600))
-		check.Equal(t, "with a file that broke", Deny, b.Decide(Call{Kind: "execute", Command: "x"}).Answer)
+		check.Equal(t, "with a file that broke", Deny, b.Decide(toolcall.Call{Kind: "execute", Command: "x"}).Answer)
 		check.That(t, len(told) == 1, "got %q", told)
 	}
 	dir := t.TempDir()
@@ -348,8 +351,8 @@ func TestHostileCommands(t *testing.T) {
 		"shells": strings.Repeat("env sh -c 'a' ", 2000),
 	} {
 		began := time.Now()
-		d := r.Decide(Call{Kind: "execute", Command: command})
-		r.Decide(Call{Kind: Write, Paths: []string{command}})
+		d := r.Decide(toolcall.Call{Kind: "execute", Command: command})
+		r.Decide(toolcall.Call{Kind: toolcall.Write, Paths: []string{command}})
 		t.Log(name, d.Answer, time.Since(began))
 	}
 }
@@ -375,12 +378,12 @@ func TestLaws(t *testing.T) {
 // laws hold for every command: what is denied stays so in any company, an answer that is remembered is one, and
 // two decisions are the same.
 func laws(t interface{ Fatalf(string, ...any) }, r *Rules, command string) {
-	call := Call{Kind: "execute", Command: command}
+	call := toolcall.Call{Kind: "execute", Command: command}
 	d := r.Decide(call)
 	if again := r.Decide(call); again.Answer != d.Answer || again.Rule != d.Rule {
 		t.Fatalf("%q: %+v, then %+v", command, d, again)
 	}
-	if got := r.Decide(Call{Kind: "execute", Command: "git push\n" + command}); got.Answer == Allow {
+	if got := r.Decide(toolcall.Call{Kind: "execute", Command: "git push\n" + command}); got.Answer == Allow {
 		t.Fatalf("%q: allowed after a command that is denied", command)
 	}
 	if d.Answer != Ask || len(d.open) == 0 {

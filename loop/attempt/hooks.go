@@ -108,7 +108,7 @@ func (a *attempt) toolAfter(ctx context.Context) (wait func()) {
 			return calls.Err()
 		},
 	})
-	end := a.watch.eachCall(func(e acp.ToolCall) { box.Put(toolOf(e)) })
+	end := a.watch.eachCall(func(e acp.ToolCall) { box.Put(hooks.Tool{Call: e.Call}) })
 	return func() {
 		end()
 		box.Close()
@@ -122,14 +122,6 @@ func (a *attempt) toolAfter(ctx context.Context) (wait func()) {
 			a.WarnOnce("tool.after", "hooks on tool.after were too slow for an agent: not every call was looked at")
 		}
 	}
-}
-
-func toolOf(e acp.ToolCall) hooks.Tool {
-	t := hooks.Tool{Kind: e.Kind, Command: e.Command, Text: e.Title, Paths: e.Paths, Status: e.Status}
-	if t.Kind == "execute" && t.Command == "" { // some agents have it nowhere else
-		t.Command = strings.Trim(e.Title, "`")
-	}
-	return t
 }
 
 // verifyBefore has hooks look at work before anything else checks it. What they find counts as a

@@ -12,6 +12,7 @@ import (
 	"ralph/inbox"
 	"ralph/internal/hooks"
 	"ralph/internal/permission"
+	"ralph/internal/toolcall"
 )
 
 // decides reports whether anybody has a say in what agents do. If not, they need not ask.
@@ -21,11 +22,11 @@ func (w Worker) decides() bool {
 
 // permit decides about a call of an agent: hooks first, then the rules, then a person. A hook cannot allow what a
 // rule denies.
-func (a *attempt) permit(op Opening) func(context.Context, acp.Call) acp.Decision {
+func (a *attempt) permit(op Opening) func(context.Context, toolcall.Call) acp.Decision {
 	if !a.decides() {
 		return nil
 	}
-	return func(ctx context.Context, c acp.Call) acp.Decision {
+	return func(ctx context.Context, c toolcall.Call) acp.Decision {
 		d := a.weigh(ctx, op.Inbox, c)
 		if !d.Allow && !op.Verifier { // most agents tell their model only that it was refused, and many end the turn
 			a.talk.injected.add(fmt.Sprintf("ralph denied a call (%s): %s. Do the task without it, and do not try to get around it.", cmp.Or(c.Kind, "other"), d.Reason))
@@ -34,28 +35,26 @@ func (a *attempt) permit(op Opening) func(context.Context, acp.Call) acp.Decisio
 	}
 }
 
-func (a *attempt) weigh(ctx context.Context, people Inbox, c acp.Call) acp.Decision {
-	var made acp.Call // the last that a hook has made of it
-	tool := asTool(c, &made)
-	hooked := a.hook(ctx, hooks.Payload{Point: hooks.ToolBefore, Tool: &tool})
+func (a *attempt) weigh(ctx context.Context, people Inbox, c toolcall.Call) acp.Decision {
+	hooked := a.hook(ctx, hooks.Payload{Point: hooks.ToolBefore, Tool: &hooks.Tool{Call: c}})
 	switch {
 	case hooked.Blocked():
 		return acp.Decision{Rule: "hook", By: hooked.By, Reason: hooked.Refusal()}
 	case hooked.Result != nil:
 		return acp.Decision{Allow: true, Rule: "hook", By: hooked.By, Reason: "the hook answers in the place of the call", Result: hooked.Result}
 	case hooked.Call != nil:
-		out := a.rule(ctx, people, made, hooked)
-		out.Instead = &made
+		out := a.rule(ctx, people, *hooked.Call, hooked)
+		out.Instead = hooked.Call
 		return out
 	}
 	return a.rule(ctx, people, c, hooked)
 }
 
 // rule decides about a call after the hooks, as they have left it.
-func (a *attempt) rule(ctx context.Context, people Inbox, c acp.Call, hooked hooks.Outcome) acp.Decision {
+func (a *attempt) rule(ctx context.Context, people Inbox, c toolcall.Call, hooked hooks.Outcome) acp.Decision {
 	d := permission.Decision{Answer: permission.Allow, Rule: permission.ByDefault}
 	if a.Permissions != nil {
-		d = a.Permissions.Decide(ruled(c))
+		d = a.Permissions.Decide(c)
 	}
 	by := "rules"
 	switch {
@@ -74,41 +73,17 @@ func (a *attempt) rule(ctx context.Context, people Inbox, c acp.Call, hooked hoo
 	return a.askPerson(ctx, people, c, d)
 }
 
-// ruled is a call as rules see it.
-func ruled(c acp.Call) permission.Call {
-	return permission.Call{Kind: c.Kind, Command: c.Command, Paths: c.Paths, Text: c.Text}
-}
-
-// asTool is a call as hooks see it. What they make of it is left in made.
-func asTool(c acp.Call, made *acp.Call) hooks.Tool {
-	t := hooks.Tool{Kind: c.Kind, Command: c.Command, Paths: c.Paths, Text: c.Text}
-	if c.Own == nil {
-		return t
-	}
-	t.Input = c.Own.Input
-	t.With = func(input map[string]any) (hooks.Tool, error) {
-		next, err := c.With(input)
-		if err != nil {
-			return t, err
-		}
-		*made = next
-		return asTool(next, made), nil
-	}
-	return t
-}
-
 // afterCall has hooks look at what came of a file or a terminal that ralph served, before the agent gets it.
-func (a *attempt) afterCall(op Opening) func(context.Context, acp.Call, string, bool) *string {
+func (a *attempt) afterCall(op Opening) func(context.Context, toolcall.Call, string, bool) *string {
 	if !a.Hooks.Has(hooks.ToolAfter) {
 		return nil
 	}
-	return func(ctx context.Context, c acp.Call, result string, failed bool) *string {
-		t := asTool(c, nil)
-		t.Result, t.Status = &result, "completed"
+	return func(ctx context.Context, c toolcall.Call, result string, failed bool) *string {
+		c.Status = toolcall.Completed
 		if failed {
-			t.Status = "failed"
+			c.Status = toolcall.Failed
 		}
-		out := a.hook(ctx, hooks.Payload{Point: hooks.ToolAfter, Tool: &t})
+		out := a.hook(ctx, hooks.Payload{Point: hooks.ToolAfter, Tool: &hooks.Tool{Call: c, Result: &result}})
 		if !op.Verifier {
 			a.talk.injected.add(out.Inject)
 		}
@@ -118,12 +93,13 @@ func (a *attempt) afterCall(op Opening) func(context.Context, acp.Call, string, 
 
 // askPerson asks in the inbox. Nobody is waited for beyond its patience: what is not answered by then is denied, and
 // can still be answered for the next time.
-func (a *attempt) askPerson(ctx context.Context, people Inbox, c acp.Call, d permission.Decision) acp.Decision {
+func (a *attempt) askPerson(ctx context.Context, people Inbox, c toolcall.Call, d permission.Decision) acp.Decision {
 	denied := acp.Decision{Rule: d.Rule, By: "ralph", Reason: d.Reason + "; nobody could be asked: a person can allow it with a rule in [permissions]"}
 	if people == nil {
 		return denied
 	}
-	detail, err := json.Marshal(ruled(c))
+	c.Input = nil // as long as a file, and rules do not look at it
+	detail, err := json.Marshal(c)
 	if err != nil {
 		return denied // text and lists can be written
 	}

@@ -12,7 +12,7 @@ import (
 	"ralph/event"
 	"ralph/internal/anomaly"
 	"ralph/internal/drift"
-	"ralph/internal/permission"
+	"ralph/internal/toolcall"
 	"ralph/loop/policy"
 	"ralph/strategy"
 )
@@ -89,11 +89,11 @@ func (w *watch) see(e acp.Event) (odd []anomaly.Finding) {
 		w.tool(e)
 	case acp.FileWritten:
 		w.written[e.Path]++
-		odd = w.detector.See(permission.Call{Kind: permission.Write, Paths: []string{e.Path}}, w.now())
+		odd = w.detector.See(toolcall.Call{Kind: toolcall.Write, Paths: []string{e.Path}}, w.now())
 		w.stats.Changed(w.now())
 	case acp.TerminalOpened:
 		if !slices.Contains(slices.Collect(maps.Values(w.commands)), e.Command) { // most agents report it, too
-			odd = w.oddCall(acp.ToolCall{ID: "terminal " + e.Command, Kind: permission.Terminal, Command: e.Command})
+			odd = w.oddCall(acp.ToolCall{ID: "terminal " + e.Command, Call: toolcall.Call{Kind: toolcall.Terminal, Command: e.Command}})
 		}
 	case acp.UsageSeen:
 	default:
@@ -114,15 +114,14 @@ func (w *watch) see(e acp.Event) (odd []anomaly.Finding) {
 
 // oddCall looks at a command as soon as it is known, because it can still be stopped, and at files when they were changed.
 func (w *watch) oddCall(e acp.ToolCall) []anomaly.Finding {
-	t := toolOf(e)
-	if t.Command != "" && w.commands[e.ID] != t.Command && len(w.commands) < maxWatched {
-		w.commands[e.ID] = t.Command
-		return w.detector.See(permission.Call{Kind: t.Kind, Command: t.Command}, w.now())
+	if e.Command != "" && w.commands[e.ID] != e.Command && len(w.commands) < maxWatched {
+		w.commands[e.ID] = e.Command
+		return w.detector.See(toolcall.Call{Kind: e.Kind, Command: e.Command}, w.now())
 	}
-	if e.Status != "completed" || w.ended[e.ID] || len(w.ended) > maxWatched {
+	if e.Status != toolcall.Completed || w.ended[e.ID] || len(w.ended) > maxWatched {
 		return nil
 	}
-	c := permission.Call{Kind: e.Kind}
+	c := toolcall.Call{Kind: e.Kind}
 	for _, path := range e.Paths {
 		if w.written[path] > 0 { // it was counted
 			w.written[path]--
@@ -153,8 +152,7 @@ func (w *watch) tool(e acp.ToolCall) {
 	if e.New {
 		w.stats.Started()
 	}
-	over := e.Status == "completed" || e.Status == "failed"
-	if !over || w.ended[e.ID] || len(w.ended) > maxWatched {
+	if !toolcall.Over(e.Status) || w.ended[e.ID] || len(w.ended) > maxWatched {
 		return
 	}
 	w.ended[e.ID] = true
@@ -162,8 +160,8 @@ func (w *watch) tool(e acp.ToolCall) {
 		w.called(e)
 	}
 	now := w.now()
-	w.stats.Ended(drift.Call{Name: e.Title, Input: e.Input, Result: e.Result, Failed: e.Status == "failed"}, now)
-	if e.Status == "completed" && (e.Kind == "edit" || e.Kind == "delete" || e.Kind == "move") {
+	w.stats.Ended(drift.Call{Name: e.Title, Input: e.InputSum, Result: e.ResultSum, Failed: e.Status == toolcall.Failed}, now)
+	if e.Status == toolcall.Completed && toolcall.Changes(e.Kind) {
 		w.stats.Changed(now)
 	}
 }

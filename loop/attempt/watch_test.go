@@ -7,6 +7,7 @@ import (
 	"ralph/acp"
 	"ralph/internal/anomaly"
 	"ralph/internal/testing/check"
+	"ralph/internal/toolcall"
 )
 
 // TestAWriteThatAnAgentAlsoReportsCountsOnce: some agents have ralph write a file, and report the call that did it.
@@ -15,7 +16,7 @@ func TestAWriteThatAnAgentAlsoReportsCountsOnce(t *testing.T) {
 	w := newWatch(Job{Anomaly: Anomaly{Limits: anomaly.Limits{WritesPerMinute: 2}}}, func() time.Time { return time.Time{}.Add(time.Hour) })
 	defer w.beginTurn()()
 	for _, name := range []string{"a", "b"} {
-		for _, e := range []acp.Event{acp.FileWritten{Path: name}, acp.ToolCall{ID: name, Kind: "edit", Status: "completed", Paths: []string{name}}} {
+		for _, e := range []acp.Event{acp.FileWritten{Path: name}, acp.ToolCall{ID: name, Call: toolcall.Call{Kind: "edit", Paths: []string{name}, Status: "completed"}}} {
 			check.Equal(t, "findings", 0, len(w.see(e)))
 		}
 	}
@@ -32,7 +33,7 @@ func TestATerminalIsLookedAtLikeAReportedCommand(t *testing.T) {
 		want   int
 	}{
 		"alone":          {[]acp.Event{terminal}, 1},
-		"reported first": {[]acp.Event{acp.ToolCall{ID: "1", Kind: "execute", Command: command}, terminal}, 1},
+		"reported first": {[]acp.Event{acp.ToolCall{ID: "1", Call: toolcall.Call{Kind: "execute", Command: command}}, terminal}, 1},
 		"harmless":       {[]acp.Event{acp.TerminalOpened{Command: "ls"}}, 0},
 	} {
 		w := newWatch(Job{Anomaly: Anomaly{Limits: anomaly.Limits{Destructive: true}}}, func() time.Time { return time.Time{}.Add(time.Hour) })

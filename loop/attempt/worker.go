@@ -17,6 +17,7 @@ import (
 	"ralph/internal/proc"
 	"ralph/internal/redact"
 	"ralph/internal/resource"
+	"ralph/internal/toolcall"
 	"ralph/prompt"
 	"ralph/sigils"
 	"ralph/verify"
@@ -48,10 +49,10 @@ type Opening struct {
 	Verifier bool   // it verifies the work and changes nothing
 	Review   bool   // it does so as the task's own agent
 	Earlier  *Earlier
-	Inbox    Inbox                                                 // through which its tools ask; nil for a verifier
-	Tools    Tools                                                 // nil for none
-	Decide   func(context.Context, acp.Call) acp.Decision          // what becomes of what the agent asks for; nil allows it
-	After    func(context.Context, acp.Call, string, bool) *string // what it gets of files and terminals; nil leaves them
+	Inbox    Inbox                                                      // through which its tools ask; nil for a verifier
+	Tools    Tools                                                      // nil for none
+	Decide   func(context.Context, toolcall.Call) acp.Decision          // what becomes of what the agent asks for; nil allows it
+	After    func(context.Context, toolcall.Call, string, bool) *string // what it gets of files and terminals; nil leaves them
 	Observe  func(acp.Event)
 	Started  func(agent string, id proc.Identity) error
 

@@ -4,24 +4,15 @@ import (
 	"bytes"
 	"encoding/json"
 	"path/filepath"
-	"slices"
 	"strings"
+
+	"ralph/internal/toolcall"
 )
 
 // Call is a tool call of an agent.
 type Call struct {
-	Kind, Title string
-	Command     string   // of an execute
-	Paths       []string // with slashes; below the session's folder if they lie in it
-	Over        bool     // it ended, or its turn did
-}
-
-// Subject is the call in a line, for people.
-func (c Call) Subject() string {
-	if c.Command != "" {
-		return c.Command
-	}
-	return strings.TrimSpace(c.Title + " " + strings.Join(c.Paths, ", "))
+	toolcall.Call
+	Over bool // it ended, or its turn did
 }
 
 // Calls reads the tool calls that were begun in an attempt, from its transcript.jsonl. Each message is there before
@@ -34,6 +25,7 @@ func Calls(path string) ([]Call, error) {
 	out := make([]Call, 0, len(c.order))
 	for _, at := range c.order {
 		if !at.waits {
+			at.Call.Call = at.Complete()
 			out = append(out, at.Call)
 		}
 	}
@@ -91,9 +83,8 @@ func (c *calls) endTurn() {
 func (c *calls) update(params json.RawMessage) {
 	u := parse[struct {
 		Update struct {
-			SessionUpdate, ToolCallID, Title, Kind, Status string
-			RawInput                                       json.RawMessage
-			Locations                                      []struct{ Path string }
+			toolcall.Said
+			SessionUpdate, ToolCallID, Status string
 		}
 	}](params).Update
 	if !strings.HasPrefix(u.SessionUpdate, "tool_call") || c.prompt == "" {
@@ -105,27 +96,16 @@ func (c *calls) update(params json.RawMessage) {
 		c.byID[u.ToolCallID] = at
 		c.order = append(c.order, at)
 	}
-	for _, field := range []struct {
-		to   *string
-		said string
-	}{{&at.Kind, u.Kind}, {&at.Title, u.Title}, {&at.Command, command(u.RawInput)}} {
-		if field.said != "" {
-			*field.to = field.said
-		}
+	at.Call.Call = u.Call(c.name).Or(at.Call.Call)
+	at.Over = at.Over || toolcall.Over(u.Status)
+}
+
+// name is a path as calls have it.
+func (c *calls) name(path string) string {
+	if rel, err := filepath.Rel(c.dir, path); err == nil && filepath.IsLocal(rel) {
+		path = rel
 	}
-	if at.Kind == "execute" && at.Command == "" { // some agents have it nowhere else
-		at.Command = strings.Trim(at.Title, "`")
-	}
-	for _, l := range u.Locations {
-		path := l.Path
-		if rel, err := filepath.Rel(c.dir, path); err == nil && filepath.IsLocal(rel) {
-			path = rel
-		}
-		if path = filepath.ToSlash(path); path != "" && !slices.Contains(at.Paths, path) {
-			at.Paths = append(at.Paths, path)
-		}
-	}
-	at.Over = at.Over || u.Status == "completed" || u.Status == "failed"
+	return filepath.ToSlash(path)
 }
 
 // permission keeps a call from counting until it was allowed.
@@ -147,23 +127,4 @@ func (c *calls) permission(id string, params json.RawMessage) {
 			}
 		}
 	}
-}
-
-// command is what a tool runs, as a shell reads it.
-func command(raw json.RawMessage) string {
-	in := parse[struct{ Command, Cmd json.RawMessage }](raw)
-	for _, value := range []json.RawMessage{in.Command, in.Cmd} {
-		if text := parse[string](value); text != "" {
-			return text
-		}
-		if words := parse[[]string](value); len(words) > 0 {
-			for i, w := range words {
-				if strings.ContainsAny(w, " \t\n'\"\\$`;&|<>*?()#~") {
-					words[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
-				}
-			}
-			return strings.Join(words, " ")
-		}
-	}
-	return ""
 }

@@ -20,6 +20,7 @@ import (
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/golden"
 	_ "ralph/internal/testing/seeded"
+	"ralph/internal/toolcall"
 )
 
 var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -304,27 +305,30 @@ func TestCalls(t *testing.T) {
 		return `{"dir":"out","msg":{"id":7,"result":{"outcome":{"outcome":"selected","optionId":"` + option + `"}}}}`
 	}
 	make := update("tool_call", `"title":"Build","kind":"execute","rawInput":{"command":"make"}`)
-	under, over := Call{Kind: "execute", Title: "Build", Command: "make"}, Call{Kind: "execute", Title: "Build", Command: "make", Over: true}
+	made := func(c toolcall.Call) Call { return Call{Call: c} }
+	under := made(toolcall.Call{Kind: "execute", Text: "Build", Command: "make"})
+	over := Call{Call: under.Call, Over: true}
 	for name, tc := range map[string]struct {
 		lines []string
 		want  []Call
 	}{
-		"nothing":           {nil, []Call{}},
-		"under way":         {[]string{make}, []Call{under}},
-		"reported later":    {[]string{update("tool_call", `"title":"x"`), update("tool_call_update", `"title":"Build","kind":"execute","rawInput":{"command":"make"}`)}, []Call{under}},
-		"completed":         {[]string{make, update("tool_call_update", `"status":"completed"`)}, []Call{over}},
-		"failed":            {[]string{make, update("tool_call_update", `"status":"failed"`)}, []Call{over}},
-		"its turn ended":    {[]string{make, ended}, []Call{over}},
-		"the next turn":     {[]string{make, ended, prompt, make}, []Call{over, under}},
-		"half a line":       {[]string{make, `{"dir":"in","msg":{"method":"session/upd`}, []Call{under}},
-		"no JSON":           {[]string{`"tool_call`, `[]`, `7`, make}, []Call{under}},
-		"waits":             {[]string{make, ask}, []Call{}},
-		"allowed":           {[]string{make, ask, answer("y")}, []Call{under}},
-		"refused":           {[]string{make, ask, answer("n")}, []Call{}},
-		"only a title":      {[]string{update("tool_call", "\"title\":\"`ls`\",\"kind\":\"execute\"")}, []Call{{Kind: "execute", Title: "`ls`", Command: "ls"}}},
-		"words":             {[]string{update("tool_call", `"kind":"execute","rawInput":{"command":["sh","-c","it's done"]}`)}, []Call{{Kind: "execute", Command: `sh -c 'it'\''s done'`}}},
-		"files":             {[]string{update("tool_call", `"kind":"delete","locations":[{"path":"/work/a/b"},{"path":"/etc/x"}]`)}, []Call{{Kind: "delete", Paths: []string{"a/b", "/etc/x"}}}},
-		"replayed sessions": {[]string{ended, make}, []Call{}},
+		"nothing":             {nil, []Call{}},
+		"under way":           {[]string{make}, []Call{under}},
+		"reported later":      {[]string{update("tool_call", `"title":"x"`), update("tool_call_update", `"title":"Build","kind":"execute","rawInput":{"command":"make"}`)}, []Call{under}},
+		"completed":           {[]string{make, update("tool_call_update", `"status":"completed"`)}, []Call{over}},
+		"failed":              {[]string{make, update("tool_call_update", `"status":"failed"`)}, []Call{over}},
+		"its turn ended":      {[]string{make, ended}, []Call{over}},
+		"the next turn":       {[]string{make, ended, prompt, make}, []Call{over, under}},
+		"half a line":         {[]string{make, `{"dir":"in","msg":{"method":"session/upd`}, []Call{under}},
+		"no JSON":             {[]string{`"tool_call`, `[]`, `7`, make}, []Call{under}},
+		"waits":               {[]string{make, ask}, []Call{}},
+		"allowed":             {[]string{make, ask, answer("y")}, []Call{under}},
+		"refused":             {[]string{make, ask, answer("n")}, []Call{}},
+		"only a title":        {[]string{update("tool_call", "\"title\":\"`ls`\",\"kind\":\"execute\"")}, []Call{made(toolcall.Call{Kind: "execute", Text: "`ls`", Command: "ls"})}},
+		"words":               {[]string{update("tool_call", `"kind":"execute","rawInput":{"command":["sh","-c","it's done"]}`)}, []Call{made(toolcall.Call{Kind: "execute", Command: `sh -c "it's done"`})}},
+		"files":               {[]string{update("tool_call", `"kind":"delete","locations":[{"path":"/work/a/b"},{"path":"/etc/x"}]`)}, []Call{made(toolcall.Call{Kind: "delete", Paths: []string{"/etc/x", "a/b"}})}},
+		"a file in the input": {[]string{update("tool_call", `"kind":"delete","rawInput":{"file_path":"/work/a/b"}`)}, []Call{made(toolcall.Call{Kind: "delete", Paths: []string{"a/b"}})}},
+		"replayed sessions":   {[]string{ended, make}, []Call{}},
 	} {
 		path := filepath.Join(t.TempDir(), "transcript.jsonl")
 		text := strings.Join(append([]string{session, prompt}, tc.lines...), "\n")
