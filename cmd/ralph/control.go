@@ -19,12 +19,15 @@ exit status 4. With --now its agents are stopped and their tasks released, as by
 With TASK, only the agents at work on that task and on the tasks below it are stopped, at once; runs
 continue with the rest. Their attempts are not charged, and what they did so far is kept. The task is
 paused: it continues after ralph resume TASK.`,
-	flags:   []flagSpec{boolFlag("now", "do not wait for the current task")},
+	flags:   []flagSpec{boolFlag("now", "do not wait for the current task"), {name: "run", usage: "only run `RUN`", shown: "all runs"}},
 	example: "ralph stop\nralph stop --now\nralph stop 1f0c", exits: "1 refused (a task that has ended), 3 not found", run: action(runStop),
 }
 
 func runStop(ctx context.Context, a *app, o plainOptions) error {
 	if len(o.Args) > 0 {
+		if o.Run != "" {
+			return usagef("a task is stopped whichever run has it: --run does not go with TASK")
+		}
 		return stopTask(ctx, a, o.Args[0])
 	}
 	how, when := dag.StopAfterTask, "after its current task"
@@ -33,7 +36,10 @@ func runStop(ctx context.Context, a *app, o plainOptions) error {
 	}
 	var asked []dag.Run
 	err := a.update(ctx, func(_ *session, g *dag.Graph) (err error) {
-		asked, err = g.StopRuns("", how, life)
+		run, err := runID(g, o.Run)
+		if err == nil {
+			asked, err = g.StopRuns(run, how, life)
+		}
 		return err
 	})
 	if err != nil {

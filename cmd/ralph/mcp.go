@@ -37,7 +37,7 @@ func runMCP(ctx context.Context, a *app, _ plainOptions) error {
 	if _, err := a.findProject(); err != nil {
 		return err
 	}
-	session := mcp.New(mcp.Options{Command: carryOut(a, nil), Version: buildVersion().Version, Now: a.now})
+	session := mcp.New(mcp.Options{Command: answering(a, nil), Version: buildVersion().Version, Now: a.now})
 	return session.Serve(ctx, stdio{a.stdin, a.raw})
 }
 
@@ -50,29 +50,42 @@ type stdio struct {
 // Close leaves both to the process.
 func (stdio) Close() error { return nil }
 
-// carryOut runs commands in this process, on a project that is open if one is given. What they print is what they
-// return, or with another status than 0 the error.
-func carryOut(a *app, opened *session) func(ctx context.Context, stdin string, args ...string) (string, error) {
+// carryOut runs a command in this process, on a project that is open if one is given. It returns what it prints and
+// what it says about that; with another status than 0 the latter is the error.
+func carryOut(ctx context.Context, a *app, opened *session, stdin string, args ...string) (printed, notes string, err error) {
+	var out, said bytes.Buffer
+	sys := a.system
+	sys.stdin, sys.stdout, sys.stderr, sys.signals = strings.NewReader(stdin), &out, &said, nil
+	sys.asks, sys.outIsTerm, sys.errIsTerm, sys.width, sys.errWidth = false, false, false, 0, func() int { return 0 }
+	inner := appOf(sys, a.root)
+	inner.redact = a.redact
+	if opened != nil {
+		shared := *opened
+		shared.shared, inner.opened = true, &shared
+	}
+	if a.dir != "" {
+		args = append([]string{"--project=" + a.dir}, args...)
+	}
+	argv, help, err := permute(inner.root, append([]string{"ralph"}, args...))
+	if err == nil && !help {
+		err = inner.cli.RunContext(ctx, argv)
+	}
+	inner.cleanUp()
+	if err != nil {
+		_ = inner.fail(err)
+	}
+	notes = a.redact.Text(strings.TrimPrefix(strings.TrimSpace(said.String()), "ralph: "))
+	if err != nil {
+		return "", "", errors.New(notes)
+	}
+	return a.redact.Text(strings.TrimSpace(out.String())), notes, nil
+}
+
+// answering is carryOut for those who want only what a command prints.
+func answering(a *app, opened *session) func(ctx context.Context, stdin string, args ...string) (string, error) {
 	return func(ctx context.Context, stdin string, args ...string) (string, error) {
-		var out, problem bytes.Buffer
-		sys := a.system
-		sys.stdin, sys.stdout, sys.stderr, sys.signals = strings.NewReader(stdin), &out, &problem, nil
-		sys.asks, sys.outIsTerm, sys.errIsTerm, sys.width, sys.errWidth = false, false, false, 0, func() int { return 0 }
-		inner := appOf(sys, a.root)
-		inner.redact, inner.opened = a.redact, opened
-		if a.dir != "" {
-			args = append([]string{"--project=" + a.dir}, args...)
-		}
-		argv, help, err := permute(inner.root, append([]string{"ralph"}, args...))
-		if err == nil && !help {
-			err = inner.cli.RunContext(ctx, argv)
-		}
-		inner.cleanUp()
-		if err != nil {
-			_ = inner.fail(err)
-			return "", errors.New(a.redact.Text(strings.TrimPrefix(strings.TrimSpace(problem.String()), "ralph: ")))
-		}
-		return a.redact.Text(strings.TrimSpace(out.String())), nil
+		printed, _, err := carryOut(ctx, a, opened, stdin, args...)
+		return printed, err
 	}
 }
 
@@ -84,9 +97,7 @@ func offerTools(a *app, s *session, o *agents.Opener, opts *loop.Options) {
 		opts.Agents.Toolless = nil
 		return
 	}
-	shared := *s
-	shared.shared = true
-	command := carryOut(a, &shared)
+	command := answering(a, s)
 	o.ToolFolders = []string{folder}
 	opts.Agents.Tools = func(c loop.Caller) attempt.Tools {
 		return runTools{mcp.New(mcp.Options{

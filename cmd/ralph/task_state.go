@@ -42,7 +42,8 @@ var taskStateCommands = []command{
 		run: action(runTaskReset),
 	},
 	{
-		name: "block", args: "ID...", short: "keep tasks, and their subtasks, from running until unblock or reset", flags: []flagSpec{reasonFlag},
+		name: "block", args: "ID...", short: "keep tasks, and their subtasks, from running until unblock or reset",
+		flags:   []flagSpec{reasonFlag, boolFlag("now", "end the agent that is at work on them")},
 		example: `ralph task block 1f0c -r "waits for the vendor"`, exits: "1 refused (not pending), 3 not found",
 		run: changes("block", "blocked", blockTask),
 	},
@@ -66,9 +67,9 @@ var taskStateCommands = []command{
 }
 
 type taskStateOptions struct {
-	Args                []string // IDs
-	Reason, Message     string
-	Tree, Failed, Stale bool
+	Args                     []string // IDs
+	Reason, Message          string
+	Now, Tree, Failed, Stale bool
 }
 
 // changes makes a command that does one thing to all tasks that were named, or to none.
@@ -122,9 +123,14 @@ func hintReset(err error, t dag.Task) error {
 }
 
 func blockTask(g *dag.Graph, t dag.Task, o taskStateOptions) error {
+	if t.Status == dag.InProgress && o.Now { // in one transaction: no run claims it in between
+		if err := g.Reset(t.ID); err != nil {
+			return err
+		}
+	}
 	err := g.Block(t.ID, o.Reason)
-	if t.Status == dag.InProgress {
-		return hint(err, "to stop after the current attempt: ralph pause %s; to end that first: ralph task reset %s", t.ID, t.ID)
+	if t.Status == dag.InProgress && !o.Now {
+		return hint(err, "to stop after the current attempt: ralph pause %s; to end that now: ralph task block --now %s", t.ID, t.ID)
 	}
 	return hintReset(err, t)
 }

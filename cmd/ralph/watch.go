@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,7 +10,6 @@ import (
 	"golang.org/x/term"
 
 	"ralph/dag"
-	"ralph/inbox"
 	"ralph/internal/watch"
 )
 
@@ -17,7 +17,7 @@ var watchCommand = command{
 	name: "watch", args: "[RUN]", short: "watch a run live, and steer it",
 	long: `Shows the graph, the running attempts and the output of the selected one until you press q; the run
 itself continues. It works from any terminal, for a run that is running or over. RUN is an ID; without
-one, the current run is shown, or the last. Press i to answer what agents ask, and ? for all keys: pause, stop, skip,
+one, the current run is shown, or the last. Press i to answer what agents ask, and ? for all keys: pause, stop, end, skip,
 retry, guide.`,
 	example: "ralph watch\nralph watch r-31aa8faf", exits: "3 no such run", run: inProject(runWatch),
 }
@@ -31,16 +31,16 @@ func runWatch(ctx context.Context, a *app, s *session, o plainOptions) error {
 	if err != nil {
 		return err
 	}
-	answer := func(ctx context.Context, request string, reply inbox.Reply) (string, error) {
-		r, err := look(ctx, s, func(g *dag.Graph) (inbox.Request, error) { return inbox.Get(g, request) })
+	command := func(ctx context.Context, stdin string, args ...string) (string, error) {
+		_, notes, err := carryOut(ctx, a, s, stdin, args...)
 		if err != nil {
-			return "", err
+			notes, _, _ = strings.Cut(err.Error(), "\nhint: ") // about commands
+			err = errors.New(strings.ReplaceAll(notes, "\n", "; "))
 		}
-		notes, err := answerRequest(ctx, a, s, r, reply)
-		return strings.Join(notes, "; "), err
+		return strings.ReplaceAll(notes, "\n", "; "), err
 	}
 	return watch.Run(ctx, watch.Options{
-		Store: s.store, Change: func(ctx context.Context, fn func(*dag.Graph) error) error { return a.change(ctx, s, fn) }, Answer: answer, Version: s.db.Version, Intact: s.db.Intact, Life: life, Folder: s.project.Runs(), Name: filepath.Base(s.project.Root), Run: run,
+		Store: s.store, Command: command, Version: s.db.Version, Intact: s.db.Intact, Life: life, Folder: s.project.Runs(), Name: filepath.Base(s.project.Root), Run: run,
 		Palette: a.palette(), Now: a.now, In: in, Out: out, Environ: a.environ(), Redact: a.redact.Text,
 	})
 }

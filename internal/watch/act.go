@@ -3,12 +3,11 @@ package watch
 import (
 	"context"
 	"errors"
+	"strconv"
 	"strings"
 
 	"ralph/dag"
 	"ralph/inbox"
-	"ralph/internal/human"
-	"ralph/internal/seq"
 )
 
 type verb int
@@ -19,6 +18,7 @@ const (
 	stopAfter
 	stopNow
 	hold  // one task, or let it go
+	end   // its agent
 	skip  // a task, or take that back
 	retry // it as if it had never run
 	guide // its next agent
@@ -31,6 +31,7 @@ type deed struct {
 	text string
 
 	request string // that is answered
+	secret  bool   // with a credential
 	reply   inbox.Reply
 }
 
@@ -40,58 +41,88 @@ type did struct {
 	request string // that was answered
 }
 
+// act does it by the command that a person would type: so hooks, the audit and what is refused are the same.
 func act(ctx context.Context, opts Options, d deed) did {
-	if d.verb == answer {
-		text, err := opts.Answer(ctx, d.request, d.reply)
-		return did{text, err, d.request}
-	}
-	var said string
-	err := opts.Change(ctx, func(g *dag.Graph) (err error) {
-		said, err = d.do(g, opts)
+	var args []string
+	stdin := d.reply.Text
+	err := opts.Store.View(ctx, func(g *dag.Graph) (err error) {
+		args, err = d.command(g, opts.Run)
 		return err
 	})
-	return did{text: said, err: err}
+	if err != nil {
+		return did{err: err, request: d.request}
+	}
+	if d.verb == guide {
+		stdin = strings.TrimSpace(d.text)
+	}
+	said, err := opts.Command(ctx, stdin, args...)
+	return did{said, err, d.request}
 }
 
-func (d deed) do(g *dag.Graph, opts Options) (string, error) {
-	id := d.task.ID
+// command goes by what is stored, not by what was on the screen. Texts are read from stdin.
+func (d deed) command(g *dag.Graph, run string) ([]string, error) {
 	switch d.verb {
 	case pauseOrResume:
-		return toggle(g)
-	case stopAfter:
-		return stop(g, opts, dag.StopAfterTask, "ends after its current task")
-	case stopNow:
-		return stop(g, opts, dag.StopNow, "ends now")
+		control, err := g.Control("")
+		if control.PausedAt.IsZero() {
+			return []string{"pause"}, err
+		}
+		return []string{"resume"}, err
+	case stopAfter, stopNow:
+		args := []string{"stop"}
+		if d.verb == stopNow {
+			args = append(args, "--now")
+		}
+		if run != "" {
+			args = append(args, "--run="+run)
+		}
+		return args, nil
+	case answer:
+		return d.answers(), nil
 	}
-	t, err := g.Task(id)
+	t, err := g.Task(d.task.ID)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	switch d.verb {
-	case skip:
-		return skipTask(g, t)
-	case retry:
-		return retryTask(g, t)
 	case hold:
 		if t.Paused {
-			return id + " resumed", g.Resume(id)
+			return []string{"resume", t.ID}, nil
 		}
-		return id + " paused, with all that lies below it", g.Pause(id)
+		return []string{"pause", t.ID}, nil
+	case end:
+		return []string{"stop", t.ID}, nil
+	case skip:
+		if t.Status == dag.Blocked {
+			return []string{"task", "unblock", t.ID}, nil
+		}
+		return []string{"task", "block", "--now", "--reason=skipped in ralph watch", t.ID}, nil
+	case retry:
+		if t.Children > 0 {
+			return []string{"task", "reset", "--failed", t.ID}, nil
+		}
+		return []string{"task", "reset", t.ID}, nil
 	default: // guide
-		return guideTask(g, t, strings.TrimSpace(d.text))
+		if why := unread(t.ID, t.Status, t.Children); why != "" {
+			return nil, errors.New(why)
+		}
+		return []string{"task", "log", "--message=-", t.ID}, nil
 	}
 }
 
-func guideTask(g *dag.Graph, t dag.Task, text string) (string, error) {
-	id := t.ID
-	if why := unread(t.ID, t.Status, t.Children); why != "" {
-		return "", errors.New(why)
+func (d deed) answers() []string {
+	args := []string{"inbox", "answer", d.request}
+	switch {
+	case d.reply.Option > 0:
+		return append(args, "--option="+strconv.Itoa(d.reply.Option))
+	case d.secret:
+		args = append(args, "--credential")
+	case d.reply.Denied && d.reply.Text == "":
+		return append(args, "--deny")
+	case d.reply.Denied:
+		args = append(args, "--deny")
 	}
-	said := "noted: the next attempt at " + id + " reads it"
-	if t.Status == dag.Failed {
-		said = "noted: the next attempt at " + id + " reads it; r retries it"
-	}
-	return said, g.Log(id, dag.LogUser, text)
+	return append(args, "-")
 }
 
 // unread says why no agent would ever read what is said to a task, if that is so.
@@ -104,46 +135,4 @@ func unread(id string, status dag.Status, children int) string {
 	default:
 		return ""
 	}
-}
-
-// toggle goes by what is stored, not by what was on the screen.
-func toggle(g *dag.Graph) (string, error) {
-	paused, err := g.PauseAll()
-	if err != nil || paused {
-		return "paused: running tasks continue, no new one starts", err
-	}
-	_, err = g.ResumeAll()
-	return "resumed", err
-}
-
-func stop(g *dag.Graph, opts Options, how dag.Stop, when string) (string, error) {
-	runs, err := g.StopRuns(opts.Run, how, opts.Life)
-	if len(runs) == 0 {
-		return "nothing is running", err
-	}
-	return strings.Join(seq.Map(runs, func(r dag.Run) string { return r.ID }), ", ") + " " + when, err
-}
-
-func skipTask(g *dag.Graph, t dag.Task) (string, error) {
-	id := t.ID
-	switch t.Status {
-	case dag.Blocked:
-		return id + " unblocked", g.Unblock(id)
-	case dag.InProgress: // it is taken away from its agent, which is ended by its run
-		if err := g.Reset(id); err != nil {
-			return "", err
-		}
-	}
-	return id + " skipped: blocked until x or ralph task unblock", g.Block(id, "skipped in ralph watch")
-}
-
-func retryTask(g *dag.Graph, t dag.Task) (string, error) {
-	if t.Children == 0 {
-		return t.ID + " reset", g.Reset(t.ID)
-	}
-	reset, err := g.ResetFailed(t.ID)
-	if len(reset) == 0 {
-		return "nothing failed in " + t.ID, err
-	}
-	return human.Count(len(reset), "failed task") + " reset", err
 }

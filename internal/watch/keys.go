@@ -159,6 +159,12 @@ func (m *model) command(name string) tea.Cmd {
 	switch name {
 	case "P":
 		return m.do(deed{verb: hold, task: t})
+	case "e":
+		if t.Status != dag.InProgress && t.Children == 0 {
+			m.notice = "no agent is at work on " + t.ID + "; P pauses it"
+			break
+		}
+		m.ask = question{"End its agent and pause it? " + title, deed{verb: end, task: t}}
 	case "x":
 		switch t.Status {
 		case dag.Blocked:
@@ -322,6 +328,7 @@ func Keys() []Key {
 		{"x", "skip the task: block it; again: unblock"},
 		{"r", "retry it from the beginning; in a group: all failed tasks"},
 		{"P", "pause or resume this task only"},
+		{"e", "end its agent and pause the task"},
 		{},
 		{"q, ctrl-c", "quit; the run continues"},
 	}

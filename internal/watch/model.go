@@ -12,7 +12,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"ralph/dag"
-	"ralph/inbox"
 	"ralph/internal/seq"
 	"ralph/internal/term"
 )
@@ -289,11 +288,10 @@ func window(top, selected, rows, height int) int {
 
 // Options are what a view takes from the outside world.
 type Options struct {
-	Store   *dag.Store                                                                   // that is read
-	Change  func(context.Context, func(*dag.Graph) error) error                          // in the name of whoever looks
-	Answer  func(ctx context.Context, request string, reply inbox.Reply) (string, error) // the same; it says what came of it
-	Version func(context.Context) (int64, error)                                         // changes when somebody else changes the database
-	Intact  func() bool                                                                  // the database is still where it was
+	Store   *dag.Store                                                                       // that is read
+	Command func(ctx context.Context, stdin string, args ...string) (said string, err error) // does what a key asks for, as if it were typed
+	Version func(context.Context) (int64, error)                                             // changes when somebody else changes the database
+	Intact  func() bool                                                                      // the database is still where it was
 	Life    func(dag.Process) dag.Life
 	Folder  string // that has a folder for each run
 	Name    string // of the project

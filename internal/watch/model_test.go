@@ -40,6 +40,9 @@ func TestKeysDoWhatTheySay(t *testing.T) {
 		"x lifts a block at once":     {[]string{"end", "up", "up", "up", "x"}, []deed{{verb: skip, task: dag.Outline{ID: "t-00000009"}}}},
 		"r and y retries":             {[]string{"r", "y"}, []deed{{verb: retry, task: mine}}},
 		"P holds a task":              {[]string{"P"}, []deed{{verb: hold, task: mine}}},
+		"e asks":                      {[]string{"e"}, nil},
+		"e and y ends its agent":      {[]string{"e", "y"}, []deed{{verb: end, task: mine}}},
+		"e where no agent is at work": {[]string{"end", "e", "y"}, nil},
 		"g says what is typed": {
 			[]string{"g", "q", "!", "backspace", " ", "p", "enter"},
 			[]deed{{verb: guide, task: mine, text: "q p"}},
@@ -58,7 +61,7 @@ func TestKeysDoWhatTheySay(t *testing.T) {
 				{verb: answer, request: "q-3f2a1bc0", reply: inbox.Reply{Denied: true}},
 			},
 		},
-		"a credential is given as it is typed": {[]string{"i", "down", "enter", "4", "enter"}, []deed{{verb: answer, request: "q-3f2a1bc1", reply: inbox.Reply{Text: "4"}}}},
+		"a credential is given as it is typed": {[]string{"i", "down", "enter", "4", "enter"}, []deed{{verb: answer, request: "q-3f2a1bc1", secret: true, reply: inbox.Reply{Text: "4"}}}},
 		"a permission":                         {[]string{"i", "end", "3", "enter"}, []deed{{verb: answer, request: "q-3f2a1bc2", reply: inbox.Reply{Option: 3}}}},
 		"i and Esc answer nothing":             {[]string{"i", "2", "esc", "enter", "enter", "esc", "q"}, nil},
 		"keys of another screen":               {[]string{"?", "p", "enter", "x", "p"}, nil},

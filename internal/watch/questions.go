@@ -168,7 +168,7 @@ func (m *model) replyKey(k tea.KeyPressMsg) tea.Cmd {
 		if p.typing = false; p.secret() {
 			p.typed = nil
 		}
-		return m.do(deed{verb: answer, request: p.of.ID, reply: reply})
+		return m.do(deed{verb: answer, request: p.of.ID, secret: p.secret(), reply: reply})
 	default:
 		p.typed.key(k)
 	}

@@ -3,6 +3,7 @@ package watch
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -41,7 +42,7 @@ func newWorld(t *testing.T) *world {
 	_, w.store = open()
 	mine, store := open()
 	w.opts = Options{
-		Store: store, Change: store.Update, Version: mine.Version, Intact: mine.Intact, Folder: filepath.Join(dir, "runs"), Now: func() time.Time { return w.now },
+		Store: store, Version: mine.Version, Intact: mine.Intact, Folder: filepath.Join(dir, "runs"), Now: func() time.Time { return w.now },
 		Life: func(dag.Process) dag.Life {
 			if w.dead {
 				return dag.Dead
@@ -89,15 +90,6 @@ func (w *world) status(id string) (t dag.Task) {
 	w.Helper()
 	check.OK(w, w.store.View(w.Context(), func(g *dag.Graph) (err error) { t, err = g.Task(id); return err }))
 	return t
-}
-
-// do says what a deed came to, or why it was refused.
-func (w *world) do(d deed) string {
-	got := act(w.Context(), w.opts, d)
-	if got.err != nil {
-		return "refused: " + got.err.Error()
-	}
-	return got.text
 }
 
 // TestTheDatabaseIsReadWhenItChanged, and now and then because a run may have died.
@@ -242,55 +234,51 @@ func TestALostDatabaseIsReported(t *testing.T) {
 	check.That(t, w.src.poll(ctx, wish{}).err != nil, "it cannot have been read")
 }
 
-// TestDeeds: what keys ask for happens in the database.
+// TestDeeds: keys are commands, by what is stored and not by what was on the screen.
 func TestDeeds(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id := w.add("one")
 	task := dag.Outline{ID: id}
-	do := func(d deed, want string) { t.Helper(); check.Contains(t, "what was done", want, w.do(d)) }
-	do(deed{verb: pauseOrResume}, "paused")
-	check.That(t, !w.poll(wish{}).snap.paused.IsZero(), "it is not paused")
-	do(deed{verb: pauseOrResume}, "resumed")
-	do(deed{verb: hold, task: task}, "paused")
-	check.That(t, w.status(id).Paused, "the task is not paused")
-	do(deed{verb: hold, task: task}, "resumed")
-	do(deed{verb: stopAfter}, "nothing is running")
-	c, run := w.claim()
-	do(deed{verb: stopAfter}, run.ID+" ends after its current task")
-	check.Equal(t, "state", stopping, w.poll(wish{reread: true}).snap.state)
-	do(deed{verb: stopNow}, run.ID+" ends now")
-	do(deed{verb: guide, task: task, text: " use the window \n"}, "noted")
-	check.Equal(t, "guidance", "use the window", w.poll(wish{task: id}).detail.wish)
-	do(deed{verb: skip, task: task}, "skipped") // it is taken from its agent
-	got := w.status(id)
-	check.That(t, got.Status == dag.Blocked && got.Leaving == c.Attempt, "got %s, leaving %q", got.Status, got.Leaving)
-	do(deed{verb: skip, task: task}, "unblocked")
-	w.update(func(g *dag.Graph) error { return g.GiveUp(id, "") })
-	do(deed{verb: guide, task: task, text: "again"}, "noted: the next attempt at "+id+" reads it; r retries it")
-	do(deed{verb: retry, task: task}, "reset")
-	check.Equal(t, "status", dag.Pending, w.status(id).Status)
-	w.update(func(g *dag.Graph) error { return g.Finish(id) })
-	do(deed{verb: guide, task: task, text: "too late"}, "refused: "+id+" is done: no agent would read it")
-	do(deed{verb: retry, task: dag.Outline{ID: "t-none"}}, "refused: ")
-}
-
-// TestRetryingAGroupRetriesWhatFailedInIt.
-func TestRetryingAGroupRetriesWhatFailedInIt(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
 	group := w.add("group")
-	var ids []string
-	for range 3 {
-		w.update(func(g *dag.Graph) error {
-			id, err := g.Add(dag.NewTask{Title: "below", Parent: group})
-			ids = append(ids, id)
-			return err
-		})
+	w.update(func(g *dag.Graph) error { _, err := g.Add(dag.NewTask{Title: "below", Parent: group}); return err })
+	var typed string
+	w.opts.Command = func(_ context.Context, stdin string, args ...string) (string, error) {
+		typed = strings.TrimSuffix(strings.Join(args, " ")+" < "+stdin, " < ")
+		return "said", nil
 	}
-	task := dag.Outline{ID: group, Children: 3}
-	for _, want := range []string{"nothing failed in " + group, "1 failed task reset"} {
-		check.Contains(t, "what was done", want, w.do(deed{verb: retry, task: task}))
-		w.update(func(g *dag.Graph) error { return g.GiveUp(ids[0], "") })
+	do := func(d deed, want string) {
+		t.Helper()
+		typed = ""
+		got := act(t.Context(), w.opts, d)
+		if got.err != nil {
+			typed = got.err.Error()
+		}
+		check.Equal(t, "command", want, typed)
 	}
+	do(deed{verb: pauseOrResume}, "pause")
+	w.update(func(g *dag.Graph) error { _, err := g.PauseAll(); return err })
+	do(deed{verb: pauseOrResume}, "resume")
+	do(deed{verb: hold, task: task}, "pause "+id)
+	w.update(func(g *dag.Graph) error { return g.Pause(id) })
+	do(deed{verb: hold, task: task}, "resume "+id)
+	do(deed{verb: stopAfter}, "stop")
+	w.opts.Run = "r-1"
+	do(deed{verb: stopNow}, "stop --now --run=r-1")
+	do(deed{verb: end, task: task}, "stop "+id)
+	do(deed{verb: guide, task: task, text: " -use @the window \n"}, "task log --message=- "+id+" < -use @the window")
+	do(deed{verb: guide, task: dag.Outline{ID: group}, text: "x"}, group+" is a group, which no agent works on: guide a task in it")
+	do(deed{verb: retry, task: task}, "task reset "+id)
+	do(deed{verb: retry, task: dag.Outline{ID: group}}, "task reset --failed "+group)
+	do(deed{verb: retry, task: dag.Outline{ID: "t-none"}}, "task t-none: not found")
+	do(deed{verb: skip, task: task}, "task block --now --reason=skipped in ralph watch "+id)
+	w.update(func(g *dag.Graph) error { return errors.Join(g.Resume(id), g.Block(id, "")) })
+	do(deed{verb: skip, task: task}, "task unblock "+id)
+	w.update(func(g *dag.Graph) error { return g.Finish(id) })
+	do(deed{verb: guide, task: task, text: "too late"}, id+" is done: no agent would read it; r resets it")
+	do(deed{verb: answer, request: "q-1", reply: inbox.Reply{Option: 2}}, "inbox answer q-1 --option=2")
+	do(deed{verb: answer, request: "q-1", reply: inbox.Reply{Text: "-"}}, "inbox answer q-1 - < -")
+	do(deed{verb: answer, request: "q-1", reply: inbox.Reply{Denied: true}}, "inbox answer q-1 --deny")
+	do(deed{verb: answer, request: "q-1", reply: inbox.Reply{Denied: true, Text: "old"}}, "inbox answer q-1 --deny - < old")
+	do(deed{verb: answer, request: "q-1", secret: true, reply: inbox.Reply{Text: "s3cret"}}, "inbox answer q-1 --credential - < s3cret")
 }
