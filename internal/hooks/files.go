@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"ralph/internal/proc"
 )
 
 // files are what a hook executes of the project, as it was when the run began: an agent that
@@ -19,29 +21,44 @@ type files map[string][sha256.Size]byte
 // known, and nothing runs.
 func filesOf(dir, line string) files {
 	found := files{}
+	list, _ := executables(line)
+	for _, e := range list {
+		path := e.path(dir)
+		within, err := filepath.Rel(dir, path)
+		if err == nil && filepath.IsLocal(within) {
+			if sum, err := digest(path); err == nil {
+				found[path] = sum
+			}
+		}
+	}
+	return found
+}
+
+// executable is a word of a command line that names what is executed.
+type executable struct {
+	name string
+	read bool // by an interpreter: it need not be executable
+}
+
+func (e executable) path(dir string) string {
+	if filepath.IsAbs(e.name) {
+		return e.name
+	}
+	return filepath.Join(dir, e.name)
+}
+
+func executables(line string) (list []executable, err error) {
 	parsed, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(strings.NewReader(line), "")
 	if err != nil {
-		return found
+		return nil, err
 	}
 	syntax.Walk(parsed, func(node syntax.Node) bool {
-		call, ok := node.(*syntax.CallExpr)
-		if !ok {
-			return true
-		}
-		for _, name := range executed(call.Args) {
-			if !filepath.IsAbs(name) {
-				name = filepath.Join(dir, name)
-			}
-			within, err := filepath.Rel(dir, name)
-			if err == nil && filepath.IsLocal(within) {
-				if sum, err := digest(name); err == nil {
-					found[name] = sum
-				}
-			}
+		if call, ok := node.(*syntax.CallExpr); ok {
+			list = append(list, executed(call.Args)...)
 		}
 		return true
 	})
-	return found
+	return list, nil
 }
 
 // interpreters run the file that is their first argument.
@@ -49,21 +66,33 @@ func interpreters() []string {
 	return []string{"sh", "bash", "dash", "zsh", "ksh", ".", "source", "exec", "env", "python", "python3", "node", "deno", "bun", "ruby", "perl"}
 }
 
-// executed are the words of a simple command that name what it executes.
-func executed(words []*syntax.Word) (names []string) {
+// executed are the words of a simple command that name what it executes, and those of the commands that a shell is given by -c.
+func executed(words []*syntax.Word) (list []executable) {
+	option := "" // the one before
 	for i, word := range words {
-		name := word.Lit()
+		name, err := proc.Literal(word)
 		switch {
-		case i == 0, !strings.HasPrefix(name, "-") && !strings.Contains(name, "="):
-			names = append(names, name)
-		default: // an option or a variable
+		case err != nil || name == "": // only the shell knows what it is, or nothing can be
+			return list
+		case strings.HasSuffix(option, "c"): // sh -ec 'commands'
+			inner, _ := executables(name) // what is none has no files
+			return append(list, inner...)
+		case i > 0 && (strings.HasPrefix(name, "-") || strings.Contains(name, "=")): // an option or a variable
+			if option = ""; !strings.HasPrefix(name, "--") && strings.HasPrefix(name, "-") {
+				option = name
+			}
+			continue
+		case strings.HasSuffix(option, "o"): // sh -euo pipefail
+			option = ""
 			continue
 		}
+		option = ""
+		list = append(list, executable{name, i > 0})
 		if !slices.Contains(interpreters(), filepath.Base(name)) {
-			break
+			return list
 		}
 	}
-	return names
+	return list
 }
 
 func digest(path string) (sum [sha256.Size]byte, err error) {
@@ -84,32 +113,21 @@ func (f files) unchanged(dir string) error {
 
 // Broken says which files a hook executes that are not there or cannot be executed.
 func (h Hook) Broken(dir string) (problems []string) {
-	parsed, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(strings.NewReader(h.Run), "")
+	list, err := executables(h.Run)
 	if err != nil {
 		return []string{err.Error()}
 	}
-	syntax.Walk(parsed, func(node syntax.Node) bool {
-		call, ok := node.(*syntax.CallExpr)
-		if !ok {
-			return true
+	for _, e := range list {
+		if !strings.Contains(e.name, "/") { // a program of the system, or nothing that can be told
+			continue
 		}
-		for i, name := range executed(call.Args) {
-			if !strings.Contains(name, "/") { // a program of the system, or nothing that can be told
-				continue
-			}
-			path := name
-			if !filepath.IsAbs(path) {
-				path = filepath.Join(dir, path)
-			}
-			info, err := os.Stat(path)
-			switch {
-			case err != nil:
-				problems = append(problems, name+" does not exist")
-			case i == 0 && info.Mode().Perm()&0o111 == 0:
-				problems = append(problems, name+" is not executable: chmod +x "+name)
-			}
+		info, err := os.Stat(e.path(dir))
+		switch {
+		case err != nil:
+			problems = append(problems, e.name+" does not exist")
+		case !e.read && info.Mode().Perm()&0o111 == 0:
+			problems = append(problems, e.name+" is not executable: chmod +x "+e.name)
 		}
-		return true
-	})
+	}
 	return problems
 }
