@@ -157,7 +157,7 @@ func (s *Session) withLinks(paths []string) []string {
 			path = filepath.Join(s.files.dirs[0], path)
 		}
 		looks := maxLooks
-		if to := leads(path, &looks); looks >= 0 { // else nobody can write there
+		if to := resolveLinks(path, &looks); looks >= 0 { // else nobody can write there
 			paths = append(paths, s.name(to))
 		}
 	}
@@ -168,8 +168,8 @@ func (s *Session) withLinks(paths []string) []string {
 // maxLooks is at how many names of a path it is looked. There may be a circle of links.
 const maxLooks = 64
 
-// leads is where a path leads, also if there is nothing yet: it would be made there.
-func leads(path string, looks *int) string {
+// resolveLinks is where a path leads, also if there is nothing yet: it would be made there.
+func resolveLinks(path string, looks *int) string {
 	if *looks--; *looks < 0 {
 		return path
 	}
@@ -177,13 +177,13 @@ func leads(path string, looks *int) string {
 	if err == nil || filepath.Dir(path) == path {
 		return cmp.Or(real, path)
 	}
-	folder := leads(filepath.Dir(path), looks)
+	folder := resolveLinks(filepath.Dir(path), looks)
 	target, err := os.Readlink(filepath.Join(folder, filepath.Base(path)))
 	switch {
 	case err != nil:
 		return filepath.Join(folder, filepath.Base(path))
 	case filepath.IsAbs(target):
-		return leads(target, looks)
+		return resolveLinks(target, looks)
 	}
-	return leads(filepath.Join(folder, target), looks)
+	return resolveLinks(filepath.Join(folder, target), looks)
 }

@@ -21,8 +21,8 @@ func (o *Opener) Restrictable(p Preset, verifies bool) error {
 		"if you know that it does, set proxy = true in [agents.%s]", project.ErrConfig, p.Name, p.Name)
 }
 
-// leadOut gives an agent a proxy to the hosts that it may reach.
-func (o *Opener) leadOut(s *Session, r Request, process *sandbox.Process) error {
+// startProxy gives an agent a proxy to the hosts that it may reach.
+func (o *Opener) startProxy(s *Session, r Request, process *sandbox.Process) error {
 	list := o.Sandbox.Hosts(r.Verifier)
 	if len(list) == 0 {
 		return nil

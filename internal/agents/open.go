@@ -198,7 +198,7 @@ func (o *Opener) confine(r Request, ag Agent) (s *Session, err error) {
 	env, _ := o.environment(ag.Preset)
 	process := ag.process(env)
 	o.listen(s, r, &process)
-	if err := o.leadOut(s, r, &process); err != nil {
+	if err := o.startProxy(s, r, &process); err != nil {
 		return nil, errConfine(errors.Join(err, s.closeTools()))
 	}
 	if r.Verifier {

@@ -105,7 +105,7 @@ func (r *Rules) Decide(c toolcall.Call) Decision {
 	var open []Rule
 	unsaid := false // no rule can say what is asked about
 	for i, p := range split(c) {
-		d := r.weigh(p)
+		d := r.decidePart(p)
 		open, unsaid = append(open, d.open...), unsaid || d.Answer == Ask && d.open == nil
 		if i == 0 || severity(d.Answer) > severity(all.Answer) {
 			all = d
@@ -119,7 +119,7 @@ func (r *Rules) Decide(c toolcall.Call) Decision {
 
 func severity(a Answer) int { return slices.Index([]Answer{Allow, Ask, Deny}, a) }
 
-func (r *Rules) weigh(p part) Decision {
+func (r *Rules) decidePart(p part) Decision {
 	touches := func(rule Rule) bool { return rule.touches(p) }
 	isAbout := func(rule Rule) bool { return rule.isAbout(p) }
 	for _, list := range []struct {
@@ -134,28 +134,28 @@ func (r *Rules) weigh(p part) Decision {
 		{"ask", Ask, r.ask, touches},
 		{"allow", Allow, r.allow, isAbout},
 	} {
-		if list.name == "ask" && p.unclear != "" && r.speakOf(p) {
-			return r.undecided(p, Ask, Unparsed, "it cannot be compared with the rules, because "+p.unclear)
+		if list.name == "ask" && p.unclear != "" && r.mentions(p) {
+			return decision(p, Ask, Unparsed, "it cannot be compared with the rules, because "+p.unclear)
 		}
 		if i := slices.IndexFunc(list.rules, list.match); i >= 0 {
-			return r.undecided(p, list.answer, list.name+" "+list.rules[i].String(), fmt.Sprintf("%q matches the rule %s %s", cut(p.String()), list.name, list.rules[i]))
+			return decision(p, list.answer, list.name+" "+list.rules[i].String(), fmt.Sprintf("%q matches the rule %s %s", cut(p.String()), list.name, list.rules[i]))
 		}
 	}
 	if p.besides {
 		return Decision{Answer: Allow, Rule: ByDefault}
 	}
-	return r.undecided(p, r.otherwise, ByDefault, fmt.Sprintf("no rule is about %q, and the default is %s", cut(p.String()), r.otherwise))
+	return decision(p, r.otherwise, ByDefault, fmt.Sprintf("no rule is about %q, and the default is %s", cut(p.String()), r.otherwise))
 }
 
-// speakOf reports whether any rule is about calls of this kind.
-func (r *Rules) speakOf(p part) bool {
+// mentions reports whether any rule is about calls of this kind.
+func (r *Rules) mentions(p part) bool {
 	return slices.ContainsFunc(slices.Concat(r.deny, r.ask, r.allow, r.never, r.always), func(rule Rule) bool {
 		return slices.Contains(p.forms[0].kinds, rule.kind)
 	})
 }
 
-// undecided is a decision about a part, with the rule that an answer to it could become.
-func (r *Rules) undecided(p part, answer Answer, rule, reason string) Decision {
+// decision is about a part of a call, with the rule that an answer to it could become.
+func decision(p part, answer Answer, rule, reason string) Decision {
 	d := Decision{Answer: answer, Rule: rule}
 	if answer != Allow {
 		d.Reason = reason

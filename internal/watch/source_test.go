@@ -86,12 +86,6 @@ func (w *world) claim() (c dag.Claim, run dag.Run) {
 	return c, run
 }
 
-func (w *world) status(id string) (t dag.Task) {
-	w.Helper()
-	check.OK(w, w.store.View(w.Context(), func(g *dag.Graph) (err error) { t, err = g.Task(id); return err }))
-	return t
-}
-
 // TestTheDatabaseIsReadWhenItChanged, and now and then because a run may have died.
 func TestTheDatabaseIsReadWhenItChanged(t *testing.T) {
 	t.Parallel()

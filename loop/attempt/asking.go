@@ -62,12 +62,12 @@ func (a *attempt) inspectAnswers() error {
 // askAboutUnusual asks a person about what an agent was stopped for, if that is configured. What is answered in time is
 // for the next prompt; otherwise the task waits for the answer.
 func (a *attempt) askAboutUnusual(ctx context.Context, signals []drift.Signal) {
-	odd := slices.DeleteFunc(slices.Clone(signals), func(s drift.Signal) bool { return !anomaly.Is(string(s.Kind)) })
-	if len(odd) == 0 || !a.job.Anomaly.Ask || a.talk.asks == nil {
+	anomalies := slices.DeleteFunc(slices.Clone(signals), func(s drift.Signal) bool { return !anomaly.Is(string(s.Kind)) })
+	if len(anomalies) == 0 || !a.job.Anomaly.Ask || a.talk.asks == nil {
 		return
 	}
 	r, err := a.talk.asks.Ask(ctx, inbox.Request{
-		Kind: inbox.Question, Text: "The agent was stopped for something unusual: " + drift.Texts(odd) + ". Is that what the task needs?",
+		Kind: inbox.Question, Text: "The agent was stopped for something unusual: " + drift.Texts(anomalies) + ". Is that what the task needs?",
 		Options: []string{"yes, go on with it", "no, do without it"}, Parks: true,
 	})
 	switch {

@@ -27,7 +27,7 @@ func (a *attempt) permit(op Opening) func(context.Context, toolcall.Call) acp.De
 		return nil
 	}
 	return func(ctx context.Context, c toolcall.Call) acp.Decision {
-		d := a.weigh(ctx, op.Inbox, c)
+		d := a.decideCall(ctx, op.Inbox, c)
 		if !d.Allow && !op.Verifier { // most agents tell their model only that it was refused, and many end the turn
 			a.talk.injected.add(fmt.Sprintf("ralph denied a call (%s): %s. Do the task without it, and do not try to get around it.", cmp.Or(c.Kind, "other"), d.Reason))
 		}
@@ -35,7 +35,7 @@ func (a *attempt) permit(op Opening) func(context.Context, toolcall.Call) acp.De
 	}
 }
 
-func (a *attempt) weigh(ctx context.Context, people Inbox, c toolcall.Call) acp.Decision {
+func (a *attempt) decideCall(ctx context.Context, people Inbox, c toolcall.Call) acp.Decision {
 	hooked := a.hook(ctx, hooks.Payload{Point: hooks.ToolBefore, Tool: &hooks.Tool{Call: c}})
 	switch {
 	case hooked.Blocked():

@@ -31,8 +31,8 @@ type watch struct {
 	spare int64           // tokens that were forgiven
 
 	detector anomaly.Detector
-	odd      []drift.Signal    // what it found in this turn
-	all      []string          // what it found
+	signals  []drift.Signal    // what it found in this turn
+	findings []string          // what it found in the attempt
 	commands map[string]string // that it has seen, by call
 	written  map[string]int    // files that ralph wrote for calls that have not ended
 
@@ -76,8 +76,8 @@ func Drifted(t dag.Task, attempts []dag.Attempt) (n int, above strategy.Tier) {
 	return n, above
 }
 
-// see takes in what a session reports, and returns what is odd about it. Of a verifier's only what it has used matters.
-func (w *watch) see(e acp.Event) (odd []anomaly.Finding) {
+// see takes in what a session reports, and returns the anomalies in it. Of a verifier's only what it has used matters.
+func (w *watch) see(e acp.Event) (found []anomaly.Finding) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if _, usage := e.(acp.UsageSeen); !w.turn && !usage {
@@ -85,35 +85,35 @@ func (w *watch) see(e acp.Event) (odd []anomaly.Finding) {
 	}
 	switch e := e.(type) {
 	case acp.ToolCall:
-		odd = w.oddCall(e)
+		found = w.checkCall(e)
 		w.tool(e)
 	case acp.FileWritten:
 		w.written[e.Path]++
-		odd = w.detector.See(toolcall.Call{Kind: toolcall.Write, Paths: []string{e.Path}}, w.now())
+		found = w.detector.See(toolcall.Call{Kind: toolcall.Write, Paths: []string{e.Path}}, w.now())
 		w.stats.Changed(w.now())
 	case acp.TerminalOpened:
 		if !slices.Contains(slices.Collect(maps.Values(w.commands)), e.Command) { // most agents report it, too
-			odd = w.oddCall(acp.ToolCall{ID: "terminal " + e.Command, Call: toolcall.Call{Kind: toolcall.Terminal, Command: e.Command}})
+			found = w.checkCall(acp.ToolCall{ID: "terminal " + e.Command, Call: toolcall.Call{Kind: toolcall.Terminal, Command: e.Command}})
 		}
 	case acp.UsageSeen:
 	default:
 		return nil
 	}
-	for _, f := range odd {
-		if len(w.all) < maxUnusual {
-			w.all = append(w.all, f.Text)
+	for _, f := range found {
+		if len(w.findings) < maxUnusual {
+			w.findings = append(w.findings, f.Text)
 		}
-		w.odd = append(w.odd, drift.Signal{Kind: drift.Kind(f.Kind), Text: f.Text})
+		w.signals = append(w.signals, drift.Signal{Kind: drift.Kind(f.Kind), Text: f.Text})
 	}
 	select {
 	case w.news <- struct{}{}:
 	default:
 	}
-	return odd
+	return found
 }
 
-// oddCall looks at a command as soon as it is known, because it can still be stopped, and at files when they were changed.
-func (w *watch) oddCall(e acp.ToolCall) []anomaly.Finding {
+// checkCall looks at a command as soon as it is known, because it can still be stopped, and at files when they were changed.
+func (w *watch) checkCall(e acp.ToolCall) []anomaly.Finding {
 	if e.Command != "" && w.commands[e.ID] != e.Command && len(w.commands) < maxWatched {
 		w.commands[e.ID] = e.Command
 		return w.detector.See(toolcall.Call{Kind: e.Kind, Command: e.Command}, w.now())
@@ -141,7 +141,7 @@ const maxUnusual = 10
 func (w *watch) unusual() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return slices.Clone(w.all)
+	return slices.Clone(w.findings)
 }
 
 // maxWatched is how many calls are distinguished in one turn.
@@ -170,7 +170,7 @@ func (w *watch) tool(e acp.ToolCall) {
 func (w *watch) beginTurn() (end func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.turn, w.ended, w.commands, w.written, w.odd = true, map[string]bool{}, map[string]string{}, map[string]int{}, nil
+	w.turn, w.ended, w.commands, w.written, w.signals = true, map[string]bool{}, map[string]string{}, map[string]int{}, nil
 	w.stats.Begin(w.now())
 	return func() {
 		w.mu.Lock()
@@ -208,13 +208,13 @@ func (w *watch) check(used acp.Usage, adjust func(*drift.Stats)) []drift.Signal 
 	stats := w.stats
 	stats.Tokens = used.Input + used.Output - w.spare
 	adjust(&stats)
-	return slices.Concat(w.odd, drift.Check(stats, w.limits, w.now()))
+	return slices.Concat(w.signals, drift.Check(stats, w.limits, w.now()))
 }
 
 // forgive starts over: the agent is not blamed again for what came before.
 func (w *watch) forgive(used acp.Usage) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.spare, w.odd = used.Input+used.Output, nil
+	w.spare, w.signals = used.Input+used.Output, nil
 	w.stats.Forgive(w.now())
 }
