@@ -2,6 +2,7 @@ package inbox
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -9,6 +10,7 @@ import (
 
 	"ralph/dag"
 	"ralph/internal/db"
+	"ralph/internal/trust"
 )
 
 // Reply is what somebody answers: a text, the number of an option, or no.
@@ -59,13 +61,33 @@ const replySQL = `
 UPDATE requests SET state = 'answered', answer = :answer, denied = :denied, answered_at = :now, answered_by = :by, answered_via = :via
 WHERE id = :id AND state = 'open' AND kind NOT IN ('message', 'stop') RETURNING ` + columns + `;`
 
-// Answer answers a request in the name of the graph's actor. The first answer counts; later ones are refused with an
-// *OverError, and so are answers to what nobody needs an answer to any more.
-func Answer(g *dag.Graph, id string, a Reply) (Request, error) {
+// Answer answers a request in the name of the graph's actor, who is a person. The first answer counts; later ones are refused
+// with an *OverError, and so are answers to what nobody needs an answer to any more.
+func Answer(g *dag.Graph, t trust.Folder, id string, a Reply) (Request, error) {
 	r, err := Get(g, id)
 	if err != nil {
 		return Request{}, err
 	}
+	done, err := reply(g, r, a)
+	if err == nil {
+		err = done.seal(t)
+	}
+	return done, err
+}
+
+// Respond is the answer of an agent to what a person asked it. It is that to nothing else, and nobody vouches for it.
+func Respond(g *dag.Graph, id, text string) error {
+	r, err := Get(g, id)
+	if err == nil && r.Kind != Query {
+		err = fmt.Errorf("%w: %s is a %s, and no agent answers it", dag.ErrRefused, id, r.Kind)
+	}
+	if err == nil {
+		_, err = reply(g, r, Reply{Text: text})
+	}
+	return err
+}
+
+func reply(g *dag.Graph, r Request, a Reply) (Request, error) {
 	text, err := a.text(r)
 	if err != nil {
 		return Request{}, err
@@ -108,10 +130,10 @@ UPDATE requests INDEXED BY requests_expires SET state = 'expired', answer = fall
 WHERE state = 'open' AND expires_at IS NOT NULL AND expires_at <= :now RETURNING ` + columns + `;`
 
 // Expire ends what nobody answered in time, and lists it: the default is the answer then.
-func Expire(g *dag.Graph) ([]Request, error) {
+func Expire(g *dag.Graph, t trust.Folder) ([]Request, error) {
 	over, err := db.All(g.Tx(), expireSQL, scan, ":now", g.Now().UnixMilli())
 	for _, r := range over {
-		if err := carryOut(g, r); err != nil {
+		if err := errors.Join(r.seal(t), carryOut(g, r)); err != nil {
 			return nil, err
 		}
 	}

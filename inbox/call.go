@@ -41,7 +41,7 @@ func CutOff(g *dag.Graph, last dag.Attempt, c Cut, expires time.Time) (Request, 
 
 // Repeated records that an attempt has begun what a person told it to do again, so that no later one does.
 func Repeated(g *dag.Graph, last dag.Attempt, began []string) error {
-	asked, err := Answers(g, last.Task)
+	asked, err := Settled(g, last.Task) // whoever answered: it has begun
 	for _, r := range asked {
 		about := func(call string) bool { return strings.Contains(r.Text, ": "+limited(call)+"\n") }
 		if r.choice() == Retry && slices.ContainsFunc(began, about) {

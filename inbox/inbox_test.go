@@ -32,7 +32,7 @@ func TestAQuestionKeepsItsTaskOutOfTheQueueUntilItIsAnswered(t *testing.T) {
 	check.OK(t, w.answer(q.ID, inbox.Reply{Option: 2}))
 	w.sound()
 	w.claim(task)
-	answers := get(w, func(g *dag.Graph) ([]inbox.Request, error) { return inbox.Answers(g, task) })
+	answers := get(w, func(g *dag.Graph) ([]inbox.Request, error) { return inbox.Answers(g, w.trust, task) })
 	q.State, q.Answer, q.AnsweredAt, q.AnsweredBy, q.AnsweredVia = inbox.Answered, "blue", start.Add(9*time.Hour), "ann", "test"
 	check.Equal(t, "answers", []inbox.Request{q}, answers)
 	audits := get(w, func(g *dag.Graph) ([]dag.AuditEntry, error) { return g.Audits(1) })
@@ -111,7 +111,7 @@ func TestAnswersAreForgottenWithTheResetOfTheirTask(t *testing.T) {
 	w.release(c)
 	check.OK(t, w.answer(q.ID, inbox.Reply{Text: "red"}))
 	answers := func() int {
-		return len(get(w, func(g *dag.Graph) ([]inbox.Request, error) { return inbox.Answers(g, task) }))
+		return len(get(w, func(g *dag.Graph) ([]inbox.Request, error) { return inbox.Answers(g, w.trust, task) }))
 	}
 	check.Equal(t, "answers", 1, answers())
 	w.update(func(g *dag.Graph) error { return g.Reset(task) })
@@ -129,7 +129,7 @@ func TestWhatNobodyAnswersExpiresToItsDefault(t *testing.T) {
 	asked := w.ask(c, q)
 	w.release(c)
 	expire := func() (n int) {
-		w.update(func(g *dag.Graph) error { list, err := inbox.Expire(g); n = len(list); return err })
+		w.update(func(g *dag.Graph) error { list, err := inbox.Expire(g, w.trust); n = len(list); return err })
 		return n
 	}
 	w.pass(time.Hour - time.Millisecond)

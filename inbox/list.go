@@ -45,9 +45,8 @@ func Last(g *dag.Graph, limit int) ([]Request, error) {
 	return db.All(g.Tx(), allSQL, scan, ":limit", cmp.Or(limit, -1))
 }
 
-// Answers lists what a task asked since its last reset and was answered, oldest first: all of its later attempts need it,
-// but what is to be done again is done by one of them.
-func Answers(g *dag.Graph, task string) ([]Request, error) {
+// Settled is what a task asked since its last reset and that has an answer, whoever gave it.
+func Settled(g *dag.Graph, task string) ([]Request, error) {
 	list, err := db.All(g.Tx(), answersSQL, scan, ":task", task)
 	return slices.DeleteFunc(list, func(r Request) bool { return r.choice() == Retry && !r.ReceivedAt.IsZero() }), err
 }

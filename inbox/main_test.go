@@ -20,6 +20,7 @@ import (
 	"ralph/internal/db"
 	"ralph/internal/testing/check"
 	_ "ralph/internal/testing/seeded"
+	"ralph/internal/trust"
 )
 
 // TestMain is also the main of processes that answer.
@@ -46,7 +47,7 @@ func answerIn(path, who string) error {
 	return dag.New(d, dag.Options{}).As(dag.Actor{Who: who, Via: "test"}).Update(ctx, func(g *dag.Graph) error {
 		list, err := inbox.Last(g, 1)
 		if err == nil {
-			_, err = inbox.Answer(g, list[0].ID, inbox.Reply{Text: "by " + who})
+			_, err = inbox.Answer(g, trustAt(path), list[0].ID, inbox.Reply{Text: "by " + who})
 		}
 		return err
 	})
@@ -59,6 +60,7 @@ type world struct {
 	path  string
 	store *dag.Store
 	run   dag.Run
+	trust trust.Folder
 	close func()
 
 	mu  sync.Mutex
@@ -80,7 +82,7 @@ func openWorld(ctx context.Context, t check.TB, path string) *world {
 	check.OK(t, os.WriteFile(path, emptyFile(), 0o600))
 	d, err := db.Open(ctx, path, db.Options{})
 	check.OK(t, err)
-	w := &world{t: t, ctx: ctx, path: path, now: start, close: func() { check.OK(t, d.Close()) }}
+	w := &world{t: t, ctx: ctx, path: path, trust: trustAt(path), now: start, close: func() { check.OK(t, d.Close()) }}
 	w.store = dag.New(d, dag.Options{
 		Now: func() time.Time { w.mu.Lock(); defer w.mu.Unlock(); return w.now },
 		NewID: func(prefix string) string {
@@ -94,6 +96,9 @@ func openWorld(ctx context.Context, t check.TB, path string) *world {
 	w.update(func(g *dag.Graph) (err error) { w.run, err = g.StartRun(dag.Scope{}, dag.Process{PID: 1}); return err })
 	return w
 }
+
+// trustAt is where the answers to the questions in a database are sealed.
+func trustAt(path string) trust.Folder { return trust.Folder{Dir: path + "-trust"} }
 
 // emptyFile is copied, which is faster than migrating each time.
 var emptyFile = sync.OnceValue(func() []byte {
@@ -156,7 +161,7 @@ func (w *world) ask(c dag.Claim, r inbox.Request) (got inbox.Request) {
 }
 
 func (w *world) answer(id string, a inbox.Reply) error {
-	return w.try(func(g *dag.Graph) error { _, err := inbox.Answer(g, id, a); return err })
+	return w.try(func(g *dag.Graph) error { _, err := inbox.Answer(g, w.trust, id, a); return err })
 }
 
 func (w *world) release(c dag.Claim) {

@@ -129,7 +129,7 @@ func (x *machine) answer(rt *rapid.T) {
 
 func (x *machine) expire(*rapid.T) {
 	x.w.pass(time.Minute)
-	x.w.update(func(g *dag.Graph) error { _, err := inbox.Expire(g); return err })
+	x.w.update(func(g *dag.Graph) error { _, err := inbox.Expire(g, x.w.trust); return err })
 	for _, r := range x.requests {
 		if r.state == inbox.Open && !r.expires.IsZero() {
 			r.state = inbox.Expired
@@ -191,7 +191,7 @@ func (x *machine) compare(rt *rapid.T) {
 		got := x.w.task(id)
 		ready := want.status == dag.Pending && x.parked(id) == 0
 		check.Equal(rt, id, [3]any{want.status, x.parked(id), ready}, [3]any{got.Status, got.Asks, got.Ready(x.w.now)})
-		answers := get(x.w, func(g *dag.Graph) ([]inbox.Request, error) { return inbox.Answers(g, id) })
+		answers := get(x.w, func(g *dag.Graph) ([]inbox.Request, error) { return inbox.Answers(g, x.w.trust, id) })
 		known := 0
 		for _, r := range x.requests {
 			if r.task == id && r.kind == inbox.Question && !r.past && (r.state == inbox.Answered || r.state == inbox.Expired) {

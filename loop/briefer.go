@@ -92,7 +92,7 @@ func (b briefer) complete(ctx context.Context, j *attempt.Job, share float64) er
 			}
 		}
 		j.History.Attempts, _ = g.Attempts(t)
-		j.History.Answers, _ = inbox.Answers(g, t.ID)
+		j.History.Answers, _ = inbox.Answers(g, b.opts.Inbox.Trust, t.ID)
 		if j.Review, _ = g.Review(t); j.Review != nil {
 			j.Drift.Unchanged, j.Drift.NoProgress = 0, 0 // it changes nothing
 			if j.Review.Tree != "" {
@@ -216,7 +216,7 @@ func gather(g *dag.Graph, opts Options, run string, t dag.Task, last dag.Attempt
 	if t.ExpectRed != "" {
 		said = append(said, "The tests come first: when you are done, `"+t.ExpectRed+"` has to fail because of them. Do not make it pass.")
 	}
-	answered, _ := inbox.Answers(g, t.ID)
+	answered, _ := inbox.Answers(g, opts.Inbox.Trust, t.ID)
 	unread, _ := inbox.Unread(g, t.ID, "")
 	in.Answers, in.Messages = answers(answered), attempt.Messages(unread)
 	in.Guidance, in.Previous = strings.Join(said, "\n\n"), previous(opts.Place.Runs, last)

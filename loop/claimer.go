@@ -239,7 +239,7 @@ func (c *claimer) claim(g *dag.Graph, running int, l *look) (err error) {
 	for _, m := range l.elsewhere {
 		who.skip.Tasks = append(who.skip.Tasks, m.Task)
 	}
-	if l.expired, err = inbox.Expire(g); err != nil {
+	if l.expired, err = inbox.Expire(g, c.opts.Inbox.Trust); err != nil {
 		return err
 	}
 	failpoint.Hit("K1")
@@ -263,9 +263,9 @@ func (c *claimer) claim(g *dag.Graph, running int, l *look) (err error) {
 	if l.ok {
 		l.agent = who.agent
 		failpoint.Hit("K2")
-		var answered []inbox.Request
-		if answered, err = inbox.Answers(g, l.claim.Task.ID); err == nil {
-			l.disowned, err = c.opts.Inbox.disown(g, answered...)
+		var settled []inbox.Request
+		if settled, err = inbox.Settled(g, l.claim.Task.ID); err == nil {
+			l.disowned, err = inbox.Disown(g, c.opts.Inbox.Trust, settled...)
 		}
 	}
 	return err

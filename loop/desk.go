@@ -15,6 +15,7 @@ import (
 	"ralph/inbox"
 	"ralph/internal/seq"
 	"ralph/internal/testing/failpoint"
+	"ralph/internal/trust"
 	"ralph/loop/attempt"
 	"ralph/prompt"
 )
@@ -24,22 +25,8 @@ type Inbox struct {
 	Wait   time.Duration // how long an agent waits for an answer in its turn; 0: not at all
 	Expire time.Duration // after which the default answer holds; 0: never
 
-	NoCredentials string // why agents get none; "" if they do
-
-	// Genuine reports whether a person gave an answer, where an agent could write one into the database; nil: none can.
-	Genuine func(inbox.Request) bool
-}
-
-// disown withdraws what was answered by nobody.
-func (i Inbox) disown(g *dag.Graph, list ...inbox.Request) (bad []inbox.Request, err error) {
-	for _, r := range list {
-		if i.Genuine == nil || err != nil || r.State != inbox.Answered || i.Genuine(r) {
-			continue
-		}
-		r, err = inbox.Disown(g, r.ID)
-		bad = append(bad, r)
-	}
-	return bad, err
+	NoCredentials string       // why agents get none; "" if they do
+	Trust         trust.Folder // has the seals of answers: what an agent wrote into the database has none
 }
 
 func disowned(r inbox.Request) string { return r.ID + " is withdrawn: " + r.Reason }
@@ -127,15 +114,15 @@ func (d *desk) await(ctx context.Context, r inbox.Request) (inbox.Request, error
 			return r, err
 		}
 	}
-	if r.State == inbox.Answered && d.opts.Inbox.Genuine != nil {
-		var bad []inbox.Request
-		err := d.opts.Graph.Store.Update(ctx, func(g *dag.Graph) (err error) { bad, err = d.opts.Inbox.disown(g, r); return err })
+	var bad []inbox.Request
+	if r.Forged(d.opts.Inbox.Trust) {
+		err := d.opts.Graph.Store.Update(ctx, func(g *dag.Graph) (err error) { bad, err = inbox.Disown(g, d.opts.Inbox.Trust, r); return err })
 		if err != nil {
 			return r, err
 		}
-		for _, r = range bad {
-			d.bus.warn(d.claim.Task.ID, disowned(r))
-		}
+	}
+	for _, r = range bad {
+		d.bus.warn(d.claim.Task.ID, disowned(r))
 	}
 	if r.State != inbox.Open {
 		failpoint.Hit("Q3")
@@ -228,8 +215,7 @@ func (d *desk) Queries(ctx context.Context) (list []inbox.Request) {
 
 func (d *desk) Reply(ctx context.Context, id, text string) {
 	err := d.opts.Graph.Store.Update(ctx, func(g *dag.Graph) error {
-		_, err := inbox.Answer(g, id, inbox.Reply{Text: text})
-		return err
+		return inbox.Respond(g, id, text)
 	})
 	if err != nil && !errors.Is(err, dag.ErrRefused) { // somebody else may have answered
 		d.bus.warnOnce("messages", "what the agent answered could not be stored: "+err.Error())

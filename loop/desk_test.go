@@ -68,7 +68,10 @@ func asker(t *testing.T, title string, ask inbox.Request) *stage {
 	s.opts.Workers.Poll, s.opts.Agents.ResumeSession = 10*time.Millisecond, true
 	s.withTool(func(ctx context.Context, op attempt.Opening) {
 		var known []inbox.Request
-		s.update(t, func(g *dag.Graph) (err error) { known, err = inbox.Answers(g, op.Task.ID); return err })
+		s.update(t, func(g *dag.Graph) (err error) {
+			known, err = inbox.Answers(g, s.opts.Inbox.Trust, op.Task.ID)
+			return err
+		})
 		if strings.Contains(op.Task.Title, title) && len(known) == 0 {
 			got, err := op.Inbox.Ask(ctx, ask)
 			check.That(t, err == nil && got.State == inbox.Open, "got %+v, %v; want a question that is open", got, err)
@@ -86,7 +89,10 @@ func (s *stage) waiting(t *testing.T) []inbox.Request {
 
 func (s *stage) reply(t *testing.T, id, text string) {
 	t.Helper()
-	s.update(t, func(g *dag.Graph) error { _, err := inbox.Answer(g, id, inbox.Reply{Text: text}); return err })
+	s.update(t, func(g *dag.Graph) error {
+		_, err := inbox.Answer(g, s.opts.Inbox.Trust, id, inbox.Reply{Text: text})
+		return err
+	})
 }
 
 func (s *stage) prompt(t *testing.T, a dag.Attempt) string {

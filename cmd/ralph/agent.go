@@ -93,8 +93,11 @@ func request(op attempt.Opening) agents.Request {
 // confiner confines the processes of a project until the command ends.
 func (a *app) confiner(opts sandbox.Options, config project.SandboxConfig) (*sandbox.Confiner, error) {
 	opts.Write, opts.DenyRead, opts.Network = config.Write, config.DenyRead, config.Network
-	if dir := a.credentials(); opts.Mode != "off" && filepath.IsAbs(dir) && os.MkdirAll(dir, 0o700) == nil { // what is not there yet cannot be hidden
-		opts.DenyRead = append(slices.Clone(opts.DenyRead), dir)
+	opts.DenyRead = slices.Clone(opts.DenyRead)
+	for _, dir := range []string{a.credentials(), trusts(a)} {
+		if opts.Mode != "off" && filepath.IsAbs(dir) && os.MkdirAll(dir, 0o700) == nil { // what is not there yet cannot be hidden
+			opts.DenyRead = append(opts.DenyRead, dir)
+		}
 	}
 	opts.Environ, opts.Most, opts.UserConfig, opts.KeepDead = a.environ(), a.confinable, a.userConfig(), a.looks
 	c, err := sandbox.New(opts)

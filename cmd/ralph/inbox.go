@@ -16,7 +16,9 @@ import (
 	"ralph/internal/credential"
 	"ralph/internal/human"
 	"ralph/internal/jsonval"
+	"ralph/internal/project"
 	"ralph/internal/term"
+	"ralph/internal/trust"
 	"ralph/loop/attempt"
 	"ralph/report"
 )
@@ -247,11 +249,12 @@ func answerRequest(ctx context.Context, a *app, s *session, r inbox.Request, rep
 		return notes, err
 	}
 	err = a.change(ctx, s, func(g *dag.Graph) error {
-		if r, err = inbox.Answer(g, r.ID, reply); err != nil {
-			return hintOver(err)
+		r, err = inbox.Answer(g, trustOf(a, s.project), r.ID, reply)
+		if errors.Is(err, trust.ErrFolder) {
+			return hint(err, "answer outside of any sandbox, with a HOME that can be written")
 		}
-		if err := a.proofsOf(s).Add(r); err != nil {
-			return hint(fmt.Errorf("%w: nothing shows that a person answers: %w", dag.ErrRefused, err), "answer outside of any sandbox, with a HOME that can be written")
+		if err != nil {
+			return hintOver(err)
 		}
 		if !secret {
 			return nil
@@ -319,9 +322,11 @@ func (a *app) credentialsOf(s *session) credential.Store {
 	return credential.Store{Dir: filepath.Join(a.credentials(), folderOf(s.project.Root))}
 }
 
-// proofsOf is where it is noted that a person gave an answer.
-func (a *app) proofsOf(s *session) inbox.Proofs {
-	return inbox.Proofs{Path: filepath.Join(a.stateHome(), "ralph", "answers", folderOf(s.project.Root))}
+// trusts is where everything lies that no agent may write, and trustOf what is about a project.
+func trusts(a *app) string { return filepath.Join(a.stateHome(), "ralph", "trust") }
+
+func trustOf(a *app, p project.Project) trust.Folder {
+	return trust.Folder{Dir: filepath.Join(trusts(a), folderOf(p.Root))}
 }
 
 // sweepCredentials removes the values of tasks that are over.

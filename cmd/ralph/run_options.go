@@ -117,9 +117,7 @@ func loopOptions(ctx context.Context, a *app, s *session, given runOptions, cont
 		return opts, err
 	}
 	loose := o.Sandbox.Work.Level != sandbox.Namespaces && opts.Landing.Repo == nil // agents can write what is in .ralph
-	if loose {
-		opts.Inbox.Genuine = a.proofsOf(s).Has
-	}
+	opts.Inbox.Trust = trustOf(a, s.project)
 	if given.DryRun {
 		opts.Agents.Permissions, err = newBook(a, s.project, s.config)
 	} else {

@@ -16,6 +16,7 @@ import (
 	"ralph/internal/db"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/emptydb"
+	"ralph/internal/trust"
 )
 
 // world is a project with a real database, and a second handle on it for what others do.
@@ -140,7 +141,10 @@ func TestWhatBecameOfAQuestionIsLearned(t *testing.T) {
 	}
 	second := asked[1].ID
 	check.Equal(t, "before", []inbox.State{inbox.Open, inbox.Open, inbox.Open}, states(""))
-	w.update(func(g *dag.Graph) error { _, err := inbox.Answer(g, second, inbox.Reply{Text: "yes"}); return err })
+	w.update(func(g *dag.Graph) error {
+		_, err := inbox.Answer(g, trust.Folder{Dir: t.TempDir()}, second, inbox.Reply{Text: "yes"})
+		return err
+	})
 	check.Equal(t, "for who looks at it", []inbox.State{inbox.Open, inbox.Answered, inbox.Open}, states(second))
 	check.Equal(t, "for who looks elsewhere", []inbox.State{inbox.Open, inbox.Open}, states(asked[0].ID))
 	w.update(func(g *dag.Graph) error { return g.Reset(c.Task.ID) })

@@ -1,0 +1,52 @@
+package inbox
+
+import (
+	"fmt"
+	"slices"
+
+	"ralph/dag"
+	"ralph/internal/db"
+	"ralph/internal/trust"
+)
+
+// seal seals what became of a request, before it is stored. An agent that can write the database can write an answer, but
+// not its seal.
+func (r Request) seal(t trust.Folder) error {
+	if err := t.Seal(r.said()...); err != nil {
+		return fmt.Errorf("%w: nothing would show that an agent did not answer %s itself: %w", dag.ErrRefused, r.ID, err)
+	}
+	return nil
+}
+
+// Forged reports whether a request has an answer that neither a person gave nor the time that ran out.
+func (r Request) Forged(t trust.Folder) bool {
+	return (r.State == Answered || r.State == Expired) && !t.Sealed(r.said()...)
+}
+
+// said is all that an answer depends on: it is one to this question only.
+func (r Request) said() []string {
+	return []string{"answer", r.ID, string(r.Kind), r.Task, r.Text, r.Detail, string(r.State), fmt.Sprint(r.Denied), r.Answer}
+}
+
+const disownSQL = `
+UPDATE requests SET state = 'withdrawn', answer = NULL, reason = :reason WHERE id = :id AND state IN ('answered', 'expired') RETURNING ` + columns + `;`
+
+// Disown withdraws those requests whose answers are forged, and lists them.
+func Disown(g *dag.Graph, t trust.Folder, list ...Request) (bad []Request, err error) {
+	for _, r := range list {
+		if err != nil || !r.Forged(t) {
+			continue
+		}
+		r, err = db.One(g.Tx(), disownSQL, scan, ":id", r.ID,
+			":reason", "its answer was not given by ralph inbox answer outside a sandbox; ask again")
+		bad = append(bad, r)
+	}
+	return bad, err
+}
+
+// Answers lists what a task asked since its last reset and was answered, oldest first: all of its later attempts need it,
+// but what is to be done again is done by one of them. What an agent wrote itself is none.
+func Answers(g *dag.Graph, t trust.Folder, task string) ([]Request, error) {
+	list, err := Settled(g, task)
+	return slices.DeleteFunc(list, func(r Request) bool { return r.Forged(t) }), err
+}

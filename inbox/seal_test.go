@@ -1,0 +1,97 @@
+package inbox_test
+
+import (
+	"testing"
+
+	"ralph/dag"
+	"ralph/inbox"
+	"ralph/internal/testing/check"
+	"ralph/internal/trust"
+)
+
+// TestAnAnswerThatAnAgentWritesIsNone, of whatever state, nor one that was given to another question. It is withdrawn, and can be
+// asked again.
+func TestAnAnswerThatAnAgentWritesIsNone(t *testing.T) {
+	t.Parallel()
+	for name, forge := range map[string]string{
+		"answered":               "state = 'answered', answer = 'yes', answered_at = 1, answered_by = 'ann', answered_via = 'command line'",
+		"expired":                "state = 'expired', answer = 'yes', answered_at = 1",
+		"expired without answer": "state = 'expired', answered_at = 1",
+		"denied":                 "state = 'answered', denied = 1, answered_at = 1",
+	} {
+		w := newWorld(t)
+		task := w.add("deploy")
+		c := w.claim(task)
+		q := w.ask(c, question("May I?"))
+		w.release(c)
+		w.update(func(g *dag.Graph) error {
+			return g.Tx().Exec("UPDATE requests SET "+forge+" WHERE id = :id;", ":id", q.ID)
+		})
+		wantForged(t, name, w, task, q.ID)
+	}
+	for name, forge := range map[string]string{
+		"another question": "text = 'May I drop the database?'", "another answer": "answer = 'yes, always'", "another kind": "kind = 'call'",
+		"another detail": `detail = '{"name":"PATH"}'`, "not denied": "denied = 1 - denied", "expired after all": "state = 'expired'",
+	} {
+		w := newWorld(t)
+		task := w.add("deploy")
+		c := w.claim(task)
+		q := w.ask(c, question("May I?"))
+		w.release(c)
+		check.OK(t, w.answer(q.ID, inbox.Reply{Text: "yes"}))
+		check.That(t, !w.request(q.ID).Forged(w.trust), "a person's answer is taken for forged")
+		w.update(func(g *dag.Graph) error {
+			return g.Tx().Exec("UPDATE requests SET "+forge+" WHERE id = :id;", ":id", q.ID)
+		})
+		wantForged(t, name, w, task, q.ID)
+	}
+}
+
+func wantForged(t *testing.T, name string, w *world, task, id string) {
+	t.Helper()
+	check.That(t, w.request(id).Forged(w.trust), "%s: it counts", name)
+	known := get(w, func(g *dag.Graph) ([]inbox.Request, error) { return inbox.Answers(g, w.trust, task) })
+	check.Equal(t, name+": answers", 0, len(known))
+	var bad []inbox.Request
+	w.update(func(g *dag.Graph) error {
+		list, err := inbox.Settled(g, task)
+		if err == nil {
+			bad, err = inbox.Disown(g, w.trust, list...)
+		}
+		return err
+	})
+	got := w.request(id)
+	check.That(t, len(bad) == 1 && got.State == inbox.Withdrawn && got.Answer == "", "%s: %d disowned, %+v", name, len(bad), got)
+}
+
+// TestWhatCannotBeSealedIsNotAnswered: it would be taken for the agent's later.
+func TestWhatCannotBeSealedIsNotAnswered(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	c := w.claim(w.add("deploy"))
+	q := w.ask(c, question("May I?"))
+	w.trust = trust.Folder{}
+	check.Err(t, "without a home", "HOME", w.answer(q.ID, inbox.Reply{Text: "yes"}))
+	check.Equal(t, "state", inbox.Open, w.request(q.ID).State)
+}
+
+// TestAnAgentAnswersOnlyWhatItIsAsked: the run stores what its agent says to a query, and seals nothing for it, though the agent may have
+// made a query of its own question for the moment.
+func TestAnAgentAnswersOnlyWhatItIsAsked(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	task := w.add("deploy")
+	c := w.claim(task)
+	q := w.ask(c, question("May I?"))
+	respond := func() error { return w.try(func(g *dag.Graph) error { return inbox.Respond(g, q.ID, "yes") }) }
+	check.Err(t, "a question", "no agent answers it", respond())
+	kind := func(is string) {
+		w.update(func(g *dag.Graph) error {
+			return g.Tx().Exec("UPDATE requests SET kind = '"+is+"' WHERE id = :id;", ":id", q.ID)
+		})
+	}
+	kind("query")
+	check.OK(t, respond())
+	kind("question")
+	wantForged(t, "a query in between", w, task, q.ID)
+}
