@@ -218,7 +218,7 @@ func gather(g *dag.Graph, opts Options, run string, t dag.Task, last dag.Attempt
 	}
 	answered, _ := inbox.Answers(g, opts.Inbox.Trust, t.ID)
 	unread, _ := inbox.Unread(g, t.ID, "")
-	in.Answers, in.Messages = answers(answered), attempt.Messages(unread)
+	in.Answers, in.Messages = opts.Inbox.answers(answered), attempt.Messages(unread)
 	in.Guidance, in.Previous = strings.Join(said, "\n\n"), previous(opts.Place.Runs, last)
 	selected, err := journal.Select(g.Tx(), journal.Query{Run: run, Title: t.Title, Description: t.Description}, opts.Prompt.Recall)
 	in.Journal = prompt.Document{Text: selected.Text(), From: "ralph journal list"}

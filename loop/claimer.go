@@ -166,7 +166,7 @@ func (c *claimer) look(ctx context.Context, running int) (l look, err error) {
 	}
 	for _, r := range l.expired {
 		if err == nil {
-			c.bus.emit(questionEvent(event.Answered, r, answer(r)))
+			c.bus.emit(questionEvent(event.Answered, r, c.opts.Inbox.answer(r)))
 		}
 	}
 	c.spending.warnNear(l.near)

@@ -126,7 +126,7 @@ func (d *desk) await(ctx context.Context, r inbox.Request) (inbox.Request, error
 	}
 	if r.State != inbox.Open {
 		failpoint.Hit("Q3")
-		d.bus.emit(d.about(event.Answered, r, answer(r)))
+		d.bus.emit(d.about(event.Answered, r, d.opts.Inbox.answer(r)))
 		d.Give([]inbox.Request{r})
 	}
 	return r, nil
@@ -243,10 +243,12 @@ func (d *desk) Received(ctx context.Context) {
 }
 
 // answer is what an agent is told about a request that is over.
-func answer(r inbox.Request) string {
+func (i Inbox) answer(r inbox.Request) string {
 	switch {
 	case r.Denied:
 		return strings.TrimSuffix("The answer is no: "+r.Answer, ": ")
+	case r.Kind == inbox.Credential && r.State == inbox.Answered && i.NoCredentials != "":
+		return "You do not get it now: " + i.NoCredentials + ". Do what can be done without it."
 	case r.Kind == inbox.Credential && r.State == inbox.Answered:
 		return "It is in your environment, as " + r.Variable() + "."
 	case r.State == inbox.Withdrawn:
@@ -256,6 +258,6 @@ func answer(r inbox.Request) string {
 }
 
 // answers are what a task asked and was answered, as its prompts tell it.
-func answers(list []inbox.Request) []prompt.Answered {
-	return seq.Map(list, func(r inbox.Request) prompt.Answered { return prompt.Answered{Question: r.Text, Answer: answer(r)} })
+func (i Inbox) answers(list []inbox.Request) []prompt.Answered {
+	return seq.Map(list, func(r inbox.Request) prompt.Answered { return prompt.Answered{Question: r.Text, Answer: i.answer(r)} })
 }

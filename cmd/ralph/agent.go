@@ -52,14 +52,20 @@ func (a *app) opener(s *session) (*agents.Opener, error) {
 	return o, err
 }
 
+// errUnconfined is why an agent gets no credential, also none that was given when its task ran in a sandbox.
+var errUnconfined = errors.New("credentials are only given to agents in a sandbox, and there is none: every process of the user could read them")
+
 // openAttempt opens the sessions of a run's attempts.
 func openAttempt(a *app, o *agents.Opener, values credential.Store) func(context.Context, attempt.Opening) (attempt.Session, error) {
 	return func(ctx context.Context, op attempt.Opening) (attempt.Session, error) {
 		r := request(op)
 		for _, c := range op.Credentials {
-			value, err := values.Get(c.ID)
+			value, err := "", errUnconfined
+			if o.Sandbox.Work.Level != sandbox.None {
+				value, err = values.Get(c.ID)
+			}
 			if err != nil {
-				op.Observe(acp.Warned{Text: fmt.Sprintf("the credential %s cannot be read, so the agent does without: %v", c.Variable(), err)})
+				op.Observe(acp.Warned{Text: fmt.Sprintf("the agent does without the credential %s: %v", c.Variable(), err)})
 				continue
 			}
 			a.redact.Add(value) // before anybody can print it

@@ -130,7 +130,7 @@ func loopOptions(ctx context.Context, a *app, s *session, given runOptions, cont
 		a.note("warning: %s may do what [permissions] denies, because it does not ask: see docs/permissions.md", o.Chosen.Name)
 	}
 	if o.Sandbox.Work.Level == sandbox.None {
-		opts.Inbox.NoCredentials = "credentials are only given to agents in a sandbox, and there is none: every process of the user could read them"
+		opts.Inbox.NoCredentials = errUnconfined.Error()
 	}
 	opts.Agents.Toolless = o.Toolless
 	if !given.DryRun {
