@@ -43,6 +43,9 @@ func self() string {
 
 // opener is one that has no agent and no sandbox yet.
 func (a *app) opener(s *session) (*agents.Opener, error) {
+	if err := confirmed(a, s.project); err != nil {
+		return nil, err
+	}
 	o := &agents.Opener{
 		Finder: a.finder(s.config), Dir: s.project.Root, Version: buildVersion().Version,
 		IdleTimeout: s.config.Run.IdleTimeout.Std(), TurnTimeout: s.config.Run.TurnTimeout.Std(), Now: a.now, Log: a.log,
@@ -129,10 +132,15 @@ func notePlanted(a *app, c *sandbox.Confiner, p project.Project) {
 // maxConfigLines is how many new lines of a configuration are shown.
 const maxConfigLines = 20
 
+// historyOf remembers who changed the configuration of a project.
+func historyOf(a *app, p project.Project) *project.ConfigHistory {
+	return p.ConfigHistory(trustOf(a, p).File("configuration.json"))
+}
+
 // noteConfigChanges says which lines of the configuration are new since the last run
 // and who wrote them. Nothing of it has been executed by then.
-func noteConfigChanges(a *app, history *project.ConfigHistory) {
-	for _, change := range history.Changes() {
+func noteConfigChanges(a *app, changes []project.ConfigChange) {
+	for _, change := range changes {
 		kind := ""
 		if change.ByAgent {
 			kind = "warning: "
@@ -147,11 +155,29 @@ func noteConfigChanges(a *app, history *project.ConfigHistory) {
 	}
 }
 
+// confirmed refuses a configuration that an agent may have changed, in a run that is over or at work: hooks and others of its
+// commands run outside every sandbox, and it says which sandbox there is. What people change when no such agent is at work is theirs.
+func confirmed(a *app, p project.Project) error {
+	if p.Root == "" {
+		var err error
+		if p, err = a.findProject(); err != nil {
+			return nil // and no configuration
+		}
+	}
+	changes := slices.DeleteFunc(historyOf(a, p).Changes(), func(c project.ConfigChange) bool { return !c.ByAgent })
+	if len(changes) == 0 {
+		return nil
+	}
+	noteConfigChanges(a, changes)
+	err := fmt.Errorf("%w: %s was changed while an agent worked that could write it, and nothing in it is executed until a person confirms it", project.ErrConfig, p.Config())
+	return hint(err, "undo the change, or look at it and type: ralph config trust")
+}
+
 // blame adds to the error of a configuration that cannot be used which attempts have
 // changed it: no run can begin and say so. What people wrote needs no such hint.
-func blame(p project.Project, err error) error {
+func blame(a *app, p project.Project, err error) error {
 	var parts []string
-	for _, change := range p.ConfigHistory().Changes() {
+	for _, change := range historyOf(a, p).Changes() {
 		if change.ByAgent {
 			parts = append(parts, change.String())
 		}

@@ -170,7 +170,7 @@ func (a *app) openFor(ctx context.Context, opts db.Options) (*session, error) {
 	}
 	config, err := a.loadConfig(p.Config())
 	if err != nil {
-		return nil, blame(p, err)
+		return nil, blame(a, p, err)
 	}
 	bare := &session{project: p, config: config}
 	if err := p.Ignore(); err != nil {

@@ -36,6 +36,7 @@ var audited = map[string][]string{
 	"feature gate":   {"feature create billing", "feature gate billing true"},
 	"feature delete": {"feature create billing", "feature delete billing --yes"},
 	"inbox answer":   {"inbox answer Q blue"},
+	"config trust":   {"config trust"},
 	"send":           {"send TASK hello"},
 	"stop":           {"stop TASK"},
 	"pause":          {"pause TASK"},

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"ralph/dag"
 	"ralph/internal/jsonval"
 	"ralph/internal/project"
 	"ralph/internal/term"
@@ -23,7 +24,21 @@ var configCommand = command{
 RALPH_SECTION_KEY in the environment (RALPH_RUN_LIMIT sets run.limit).`,
 		flags:   []flagSpec{jsonFlag},
 		example: "ralph config show", run: action(runConfigShow),
+	}, {
+		name: "trust", short: "confirm .ralph.toml as it is now",
+		long: `Nothing in .ralph.toml is executed if it was changed while an agent worked that could write it, until a person
+has looked at it and confirms it. What you change when no such agent is at work needs no confirmation.`,
+		example: "git diff .ralph.toml; ralph config trust", exits: "1 refused", run: action(runConfigTrust),
 	}},
+}
+
+func runConfigTrust(ctx context.Context, a *app, _ plainOptions) error {
+	return a.update(ctx, func(s *session, _ *dag.Graph) error {
+		if err := historyOf(a, s.project).Begin(); err != nil {
+			return fmt.Errorf("%w: %w", dag.ErrRefused, err)
+		}
+		return nil
+	})
 }
 
 func runConfigShow(_ context.Context, a *app, o plainOptions) error {

@@ -17,6 +17,9 @@ func newHooks(a *app, s *session) (*hooks.Set, error) {
 	if len(s.config.Hooks) == 0 {
 		return nil, nil
 	}
+	if err := confirmed(a, s.project); err != nil {
+		return nil, err
+	}
 	env, _ := agents.GateEnviron(nil, a.environ())
 	set, err := hooks.New(hooks.Options{
 		Hooks: seq.Map(s.config.Hooks, project.HookConfig.Hook), Dir: s.project.Root, Env: env, Redact: a.redact, Now: a.now,

@@ -319,14 +319,22 @@ func optionsText(r inbox.Request) (text string) {
 func (a *app) credentials() string { return filepath.Join(a.stateHome(), "ralph", "credentials") }
 
 func (a *app) credentialsOf(s *session) credential.Store {
-	return credential.Store{Dir: filepath.Join(a.credentials(), folderOf(s.project.Root))}
+	return credential.Store{Dir: filepath.Join(a.credentials(), folderOf(realPath(s.project.Root)))}
 }
 
 // trusts is where everything lies that no agent may write, and trustOf what is about a project.
 func trusts(a *app) string { return filepath.Join(a.stateHome(), "ralph", "trust") }
 
 func trustOf(a *app, p project.Project) trust.Folder {
-	return trust.Folder{Dir: filepath.Join(trusts(a), folderOf(p.Root))}
+	return trust.Folder{Dir: filepath.Join(trusts(a), folderOf(realPath(p.Root)))}
+}
+
+// realPath is where a folder is, however a shell got there.
+func realPath(dir string) string {
+	if path, err := filepath.EvalSymlinks(dir); err == nil {
+		return path
+	}
+	return dir
 }
 
 // sweepCredentials removes the values of tasks that are over.

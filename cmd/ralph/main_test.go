@@ -120,6 +120,7 @@ func scriptParams(dir string) testscript.Params {
 			env.Setenv("PROJECTS", projects)
 			env.Setenv("TMPDIR", temp)
 			env.Setenv("HOME", env.WorkDir)
+			env.Setenv("XDG_STATE_HOME", temp+"/state") // or it would be part of a project whose folder is the home
 			env.Setenv("NO_COLOR", "1")
 			env.Setenv("TZ", "UTC")
 			env.Setenv("RALPH_VERIFY_ENABLED", "false") // the scripts about verdicts switch it on

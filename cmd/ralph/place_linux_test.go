@@ -33,7 +33,7 @@ func newPlace(t *testing.T, script fakeagent.Script, config ...string) *place {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	check.OK(t, err)
-	p := &place{TB: t, dir: dir, env: append(os.Environ(), "HOME="+dir, "NO_COLOR=1", "RALPH_VERIFY_ENABLED=false", "TZ=UTC", "GORACE=atexit_sleep_ms=0")}
+	p := &place{TB: t, dir: dir, env: append(os.Environ(), "HOME="+dir, "XDG_STATE_HOME="+t.TempDir(), "NO_COLOR=1", "RALPH_VERIFY_ENABLED=false", "TZ=UTC", "GORACE=atexit_sleep_ms=0")}
 	p.furnish(script.JSON(), strings.Join(config, "\n"))
 	return p
 }

@@ -100,14 +100,14 @@ func loopOptions(ctx context.Context, a *app, s *session, given runOptions, cont
 	if o.Sandbox, err = a.confiner(sandbox.Options{Mode: mode, Project: s.project}, s.config.Sandbox); err != nil {
 		return opts, err
 	}
-	a.sandbox, o.History = o.Sandbox, s.project.ConfigHistory()
+	a.sandbox, o.History = o.Sandbox, historyOf(a, s.project)
 	if len(o.Chosen.Argv) > 0 { // or none is needed
 		if err := o.Restrictable(o.Chosen.Preset, false); err != nil {
 			return opts, err
 		}
 	}
 	notePlanted(a, o.Sandbox, s.project)
-	noteConfigChanges(a, o.History)
+	noteConfigChanges(a, o.History.Changes())
 	if !given.DryRun {
 		if err := o.History.Begin(); err != nil {
 			a.note("warning: changes of %s since this run cannot be shown to the next: %v", project.ConfigName, err)

@@ -54,8 +54,12 @@ type Opener struct {
 
 // In opens sessions in another folder, a copy of the project.
 func (o *Opener) In(dir string, c *sandbox.Confiner) *Opener {
+	history := o.History
+	if c.Work.Level != sandbox.None {
+		history = nil // the project's own configuration cannot be written from there
+	}
 	return &Opener{
-		Finder: o.Finder, Chosen: o.Chosen, Sandbox: c, History: o.History, Dir: dir, Reads: o.Dir, Servers: o.Servers, ToolFolders: o.ToolFolders,
+		Finder: o.Finder, Chosen: o.Chosen, Sandbox: c, History: history, Dir: dir, Reads: o.Dir, Servers: o.Servers, ToolFolders: o.ToolFolders,
 		IdleTimeout: o.IdleTimeout, TurnTimeout: o.TurnTimeout, ModelNamed: o.ModelNamed, Version: o.Version, Stepped: o.Stepped,
 		Asks: o.Asks, Prestart: o.Prestart, Now: o.Now, Log: o.Log,
 	}

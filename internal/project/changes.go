@@ -4,21 +4,22 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 
 	"ralph/internal/atomicfile"
 	"ralph/internal/human"
+	"ralph/internal/proc"
 	"ralph/internal/seq"
 )
 
-// ConfigHistory remembers which .ralph.toml the last run began with, and which attempts
-// have changed it since, so that the next run can say who wrote what it is about to
-// use. Lines are kept as sums, because a configuration may contain secrets.
+// ConfigHistory remembers which .ralph.toml the last run began with, or a person confirmed, and which attempts
+// have changed it since, so that nothing is executed that an agent wrote. Its file is where no agent in a sandbox can
+// write. Lines are kept as sums, because a configuration may contain secrets.
 type ConfigHistory struct {
 	file, config string
 
@@ -38,6 +39,9 @@ type configWriter struct {
 	Attempt string   `json:"attempt"`
 	Lines   []string `json:"lines,omitempty"` // that it added
 	Gone    []string `json:"gone,omitempty"`  // that it removed
+	Moved   bool     `json:"moved,omitempty"` // it changed their order only
+
+	Process proc.Identity `json:"process"` // the run's
 }
 
 func (w configWriter) is(other configWriter) bool {
@@ -46,9 +50,9 @@ func (w configWriter) is(other configWriter) bool {
 
 func (w configWriter) String() string { return fmt.Sprintf("%s, attempt %s", w.Task, w.Attempt) }
 
-// ConfigHistory returns the history of the project's configuration.
-func (p Project) ConfigHistory() *ConfigHistory {
-	return &ConfigHistory{file: filepath.Join(p.State(), "runs", "configuration.json"), config: p.Config()}
+// ConfigHistory returns the history of the project's configuration, which is in a file; "" means that there is none.
+func (p Project) ConfigHistory(file string) *ConfigHistory {
+	return &ConfigHistory{file: file, config: p.Config()}
 }
 
 // ConfigChange is what one writer changed since the last run.
@@ -57,6 +61,7 @@ type ConfigChange struct {
 	Writer  string // in words
 	Lines   []ConfigLine
 	removed int
+	moved   bool
 }
 
 // ConfigLine is a line of the configuration that is not empty.
@@ -74,6 +79,9 @@ func (c ConfigChange) String() string {
 	if c.removed > 0 {
 		parts = append(parts, human.Count(c.removed, "line")+" removed")
 	}
+	if c.moved {
+		parts = append(parts, "lines in another order")
+	}
 	return fmt.Sprintf("%s since the last run, written %s", strings.Join(parts, ", "), c.Writer)
 }
 
@@ -86,12 +94,18 @@ func (h *ConfigHistory) Changes() []ConfigChange {
 	return last.since(h.read())
 }
 
-// Begin makes the configuration as it is now that of this run.
+// Begin makes the configuration as it is now the one that counts: that of a run, or one that a person confirms. Attempts
+// of runs that are at work may still change it.
 func (h *ConfigHistory) Begin() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.record = configRecord{Lines: sumsOf(h.read())}
-	return h.write(h.record)
+	if h.file == "" {
+		return errors.New("neither HOME nor XDG_STATE_HOME is set")
+	}
+	h.record = configRecord{Lines: append([]string{}, sumsOf(h.read())...)}
+	now := h.record
+	now.Open = slices.DeleteFunc(h.stored().Open, func(w configWriter) bool { return proc.Liveness(w.Process) == proc.Dead })
+	return h.write(now)
 }
 
 // During watches what an attempt does to the configuration, until the function that it
@@ -100,6 +114,7 @@ func (h *ConfigHistory) During(task, attempt string) (end func() error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	who, before := configWriter{Task: task, Attempt: attempt}, sumsOf(h.read())
+	who.Process, _ = proc.Self() // of one that is not known it is not known that it is dead
 	h.record.Open, h.own = append(h.record.Open, who), append(h.own, who)
 	_ = h.save() // the next one may work
 	return sync.OnceValue(func() error {
@@ -110,7 +125,7 @@ func (h *ConfigHistory) During(task, attempt string) (end func() error) {
 		}
 		now := sumsOf(h.read())
 		who.Lines, who.Gone = without(now, before), without(before, now)
-		if len(who.Lines)+len(who.Gone) > 0 {
+		if who.Moved = len(who.Lines)+len(who.Gone) == 0; !slices.Equal(now, before) {
 			h.record.Written = append(h.record.Written, who)
 		}
 		return h.save()
@@ -126,10 +141,12 @@ func (h *ConfigHistory) stored() (r configRecord) {
 	return r
 }
 
-// save writes the whole record each time, because an agent may have removed it, and
-// keeps what another run wrote about its own attempts.
+// save keeps what another run wrote about its own attempts, and what a person has confirmed.
 func (h *ConfigHistory) save() error {
 	all, last := h.record, h.stored()
+	if last.Lines != nil {
+		all.Lines = last.Lines
+	}
 	mine := func(w configWriter) bool { return slices.ContainsFunc(h.own, w.is) }
 	all.Written = append(slices.DeleteFunc(last.Written, mine), all.Written...)
 	all.Open = append(slices.DeleteFunc(last.Open, mine), all.Open...)
@@ -137,8 +154,8 @@ func (h *ConfigHistory) save() error {
 }
 
 func (h *ConfigHistory) write(record configRecord) error {
-	if !exists(filepath.Dir(filepath.Dir(h.file))) {
-		return nil // somebody removed all of ralph's state, which others notice
+	if h.file == "" {
+		return nil // which Begin has said
 	}
 	return atomicfile.WriteJSON(h.file, record)
 }
@@ -202,6 +219,9 @@ func (r configRecord) since(now []ConfigLine) []ConfigChange {
 	}
 	for _, sum := range without(r.Lines, sumsOf(now)) {
 		by(func(w configWriter) bool { return slices.Contains(w.Gone, sum) }).removed++
+	}
+	if len(changes) == 0 && !slices.Equal(r.Lines, sumsOf(now)) {
+		by(func(w configWriter) bool { return w.Moved }).moved = true
 	}
 	return changes
 }

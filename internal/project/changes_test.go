@@ -20,9 +20,11 @@ func watched(t *testing.T, config string) (p Project, write func(string)) {
 	return p, write
 }
 
+func historyOf(p Project) string { return filepath.Join(p.Root, "elsewhere", "configuration.json") }
+
 func begun(t *testing.T, p Project) *ConfigHistory {
 	t.Helper()
-	h := p.ConfigHistory()
+	h := p.ConfigHistory(historyOf(p))
 	check.OK(t, h.Begin())
 	return h
 }
@@ -50,8 +52,6 @@ func TestConfigChangesNameWhoWrote(t *testing.T) {
 	check.OK(t, end())
 	write("b\nc\nc\n")
 	wantChanges(t, h, "2 new lines since the last run, written by t-1, attempt a-1", "1 line removed since the last run, written outside any attempt")
-	_, err := os.Stat(filepath.Join(p.State(), "runs", "configuration.json"))
-	check.OK(t, err)
 }
 
 // TestParallelRunsKeepEachOthersWriters: which of them saves last makes no difference.
@@ -64,4 +64,26 @@ func TestParallelRunsKeepEachOthersWriters(t *testing.T) {
 	check.OK(t, end())
 	check.OK(t, other.During("t-2", "a-2")())
 	wantChanges(t, other, "1 new line since the last run, written by t-1, attempt a-1")
+}
+
+// TestWhatAPersonConfirmsIsNoChange any more, also when a run that began before saves its own record; what an agent of it
+// changes afterwards is one, and so is another order of the same lines.
+func TestWhatAPersonConfirmsIsNoChange(t *testing.T) {
+	t.Parallel()
+	p, write := watched(t, "[a]\nx\n[b]\n")
+	h := begun(t, p)
+	end := h.During("t-1", "a-1")
+	write("[a]\n[b]\nx\n")
+	wantChanges(t, h, "lines in another order since the last run, written by t-1, attempt a-1, which did not end")
+	check.OK(t, begun(t, p).During("t-2", "a-2")())
+	wantChanges(t, h)
+	write("[a]\n[b]\nx\ny\n")
+	wantChanges(t, h, "1 new line since the last run, written by t-1, attempt a-1, which did not end")
+	check.OK(t, end())
+	wantChanges(t, h, "1 new line since the last run, written by t-1, attempt a-1")
+	check.OK(t, p.ConfigHistory(historyOf(p)).Begin())
+	check.OK(t, h.During("t-3", "a-3")())
+	wantChanges(t, h)
+	write("x\n[a]\n[b]\ny\n")
+	wantChanges(t, h, "lines in another order since the last run, written outside any attempt")
 }
