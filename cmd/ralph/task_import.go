@@ -29,9 +29,10 @@ var taskImportCommand = command{
 (each object on one line). ref is any name to refer to within the file; parent and after take
 refs or the IDs of tasks that exist. The order of the file is the order of creation.
 
-Or it is a plan of another kind: a Markdown checklist, the prd.json of other loops, the
-issues.jsonl of beads, or the output of "gh issue list --json number,title,body,state". Parts of
-such a plan that ralph has no place for are listed on stderr; docs/import.md has the rules.`,
+Or it is a plan of another kind: a Markdown checklist, the tasks.md of spec-kit, the prd.json of
+other loops, the tasks.json of Task Master, the issues.jsonl of beads, or the output of
+"gh issue list --json number,title,body,state". Parts of such a plan that ralph has no place for
+are listed on stderr; docs/import.md has the rules.`,
 	flags: []flagSpec{
 		{name: "format", usage: "`FORMAT`: " + human.Series(taskfile.Formats(), "or"), shown: "auto, from the text"},
 		boolFlag("dry-run", "check everything, show the tree, keep nothing"),
@@ -134,7 +135,7 @@ func parseFormat(typed taskfile.Format) (taskfile.Format, error) {
 	}
 	err := checkChoice("format", typed, append([]taskfile.Format{"auto"}, taskfile.Formats()...)...)
 	return typed, suggest(err, "did you mean: --format %s", typed, taskfile.Formats(), map[taskfile.Format]taskfile.Format{
-		"md": taskfile.Markdown, "gh": taskfile.GitHub, "bd": taskfile.Beads, "yml": taskfile.YAML, "json": taskfile.JSONL,
+		"md": taskfile.Markdown, "spec-kit": taskfile.SpecKit, "task-master": taskfile.TaskMaster, "gh": taskfile.GitHub, "bd": taskfile.Beads, "yml": taskfile.YAML, "json": taskfile.JSONL,
 	})
 }
 

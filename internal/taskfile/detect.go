@@ -82,6 +82,9 @@ func byKeys(keys map[string]json.RawMessage, list bool) (Format, error) {
 	if !list && slices.ContainsFunc(storyKeys, has) {
 		return PRD, nil
 	}
+	if !list && isTaskMaster(keys) {
+		return TaskMaster, nil
+	}
 	own := JSONL
 	if list {
 		own = YAML // of which a JSON array is a case
@@ -123,21 +126,38 @@ func byLines(text []byte) (Format, error) {
 	if len(text) > looked {
 		text = text[:bytes.LastIndexByte(text[:looked], '\n')+1]
 	}
-	boxes, top, yaml := false, false, false
+	boxes, top, yaml, steps := false, false, false, false
 	outsideCode(string(text), func(line string) {
 		line = strings.TrimRight(line, "\r\n")
 		_, rest := columns(line)
-		if _, ok := parseBox(rest); ok {
+		if b, ok := parseBox(rest); ok {
 			boxes, top = true, top || line[0] == rest[0]
+			steps = steps || stepPattern().MatchString(b.title)
 		}
 		yaml = yaml || ownItem().MatchString(line)
 	})
 	switch {
 	case top && yaml:
 		return Auto, &AmbiguousError{[]Format{YAML, Markdown}}
+	case boxes && !yaml && steps:
+		return SpecKit, nil
 	case boxes && !yaml:
 		return Markdown, nil
 	default:
 		return YAML, nil
 	}
+}
+
+// isTaskMaster says that an object has a list of tasks, or that all it has are objects with such lists: the tags of Task Master.
+func isTaskMaster(keys map[string]json.RawMessage) bool {
+	if list, ok := keys["tasks"]; ok {
+		return kindOf(list) == "a list"
+	}
+	for _, value := range keys {
+		var tag struct{ Tasks []json.RawMessage }
+		if json.Unmarshal(value, &tag) != nil || tag.Tasks == nil {
+			return false
+		}
+	}
+	return len(keys) > 0
 }

@@ -206,3 +206,23 @@ func TestMarkdown(t *testing.T) {
 		})
 	}
 }
+
+func TestTaskMasterErrorsSayWhere(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct{ text, want string }{
+		"no list":        {`{"tasks":3}`, "line 1: tasks is a number, not a list"},
+		"no id":          {"{\"tasks\":[\n{\"title\":\"A\"}]}", "line 2: no id"},
+		"not an object":  {"{\"tasks\":[\n7]}", "line 2: this is a number, not an object"},
+		"odd subtasks":   {`{"tasks":[{"id":1,"title":"A","subtasks":"b"}]}`, "line 1: subtasks is text, not a list"},
+		"a tag of none":  {"{\"a\":{\"tasks\":[]},\n\"b\":7}", "line 2: this is a number, not an object"},
+		"does not end":   {`{"tasks":[`, "not JSON"},
+		"too deep":       {`{"tasks":[` + strings.Repeat(`{"id":1,"title":"A","subtasks":[`, 200) + strings.Repeat("]}", 201), "nested more than 100 deep"},
+		"a list of tags": {`[]`, "this is a list, not an object"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := Read([]byte(tc.text), TaskMaster)
+			check.That(t, err != nil && strings.Contains(err.Error(), tc.want), "got %v, want %s", err, tc.want)
+		})
+	}
+}

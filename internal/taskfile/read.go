@@ -73,7 +73,9 @@ func read(data []byte, format Format) (Plan, error) {
 		return Plan{}, err
 	}
 	d := &draft{}
-	foreign, is := map[Format]func([]byte) error{Markdown: d.readMarkdown, PRD: d.readPRD, Beads: d.readBeads, GitHub: d.readGitHub}[format]
+	foreign, is := map[Format]func([]byte) error{
+		Markdown: d.readMarkdown, SpecKit: d.readSpecKit, PRD: d.readPRD, TaskMaster: d.readTaskMaster, Beads: d.readBeads, GitHub: d.readGitHub,
+	}[format]
 	if !is {
 		specs, err := Parse(data, format)
 		return Plan{Specs: specs}, err
@@ -89,7 +91,7 @@ func checkSize(size int, format Format) error {
 	switch format {
 	case JSONL:
 		return nil
-	case YAML, Markdown:
+	case YAML, Markdown, SpecKit:
 		limit = maxText
 	}
 	if size <= limit {

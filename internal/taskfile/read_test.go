@@ -22,6 +22,7 @@ func TestPlansOfOtherPrograms(t *testing.T) {
 	t.Parallel()
 	for name, format := range map[string]Format{
 		"checklist.md": Markdown, "prd.json": PRD, "prd-list.json": PRD, "issues.jsonl": Beads, "gh-issues.json": GitHub,
+		"taskmaster.json": TaskMaster, "taskmaster-old.json": TaskMaster, "speckit.md": SpecKit,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -23,17 +23,21 @@ type Format string
 
 // The formats. The first two are ralph's own; Auto looks at the text.
 const (
-	Auto     Format = ""
-	JSONL    Format = "jsonl"
-	YAML     Format = "yaml"
-	Markdown Format = "markdown"
-	PRD      Format = "prd"
-	Beads    Format = "beads"
-	GitHub   Format = "github"
+	Auto       Format = ""
+	JSONL      Format = "jsonl"
+	YAML       Format = "yaml"
+	Markdown   Format = "markdown"
+	SpecKit    Format = "speckit"
+	PRD        Format = "prd"
+	TaskMaster Format = "taskmaster"
+	Beads      Format = "beads"
+	GitHub     Format = "github"
 )
 
 // Formats lists the formats that Read knows.
-func Formats() []Format { return []Format{JSONL, YAML, Markdown, PRD, Beads, GitHub} }
+func Formats() []Format {
+	return []Format{JSONL, YAML, Markdown, SpecKit, PRD, TaskMaster, Beads, GitHub}
+}
 
 // line is one task in a file. Export writes the keys in this order.
 type line struct {
