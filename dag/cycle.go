@@ -18,8 +18,15 @@ type point struct {
 // being the reason why the task before cannot continue.
 type CycleError struct {
 	IDs   []string // the tasks on it, the first one again at the end
-	Steps []string // "waits for", "contains", "is part of": one less than IDs
+	Steps []string // how each leads to the next: one less than IDs
 }
+
+// The steps of a cycle.
+const (
+	StepWaits    = "waits for"
+	StepContains = "contains"
+	StepPartOf   = "is part of"
+)
 
 // maxNamed is how many tasks of a cycle are named: a line is for reading.
 const maxNamed = 12
@@ -168,10 +175,10 @@ func newCycleError(path []point, name func(n int64) string) *CycleError {
 func relation(from, to point) string {
 	switch {
 	case from.end && to.end:
-		return "contains"
+		return StepContains
 	case !from.end && !to.end:
-		return "is part of"
+		return StepPartOf
 	default:
-		return "waits for"
+		return StepWaits
 	}
 }

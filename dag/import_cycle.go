@@ -23,6 +23,30 @@ func (b *batch) refuseCycles([]Spec) error {
 	return PlanError{{Line: line, Err: newCycleError(path, b.nameOf)}}
 }
 
+// FindCycle looks for a deadlock among tasks that nobody has stored, or returns nil. What they name and is not among them
+// leads nowhere.
+func FindCycle(specs []Spec) *CycleError {
+	w, keys, order := newWeb(), make(map[string]int64, len(specs)), make([]int64, len(specs))
+	for i, s := range specs {
+		keys[s.Ref], order[i] = key(i), key(i)
+	}
+	for i, s := range specs {
+		if parent, ok := keys[s.Parent]; ok {
+			w.hang(key(i), parent)
+		}
+		for _, name := range s.After {
+			if blocker, ok := keys[name]; ok {
+				w.wait(key(i), blocker)
+			}
+		}
+	}
+	path := w.findCycle(order)
+	if path == nil {
+		return nil
+	}
+	return newCycleError(path, func(k int64) string { return specs[index(k)].name() })
+}
+
 // New tasks have no number yet: they go by negative keys.
 func key(i int) int64   { return -1 - int64(i) }
 func index(k int64) int { return int(-1 - k) }

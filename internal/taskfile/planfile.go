@@ -1,0 +1,221 @@
+package taskfile
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"ralph/dag"
+	"ralph/internal/jsonval"
+)
+
+// File is a plan as git carries it: JSON lines with the IDs of tasks. What only the file knows is kept when it is written again:
+// the order of its lines, keys of newer versions, how often each task was changed, and which tasks were deleted.
+type File struct{ lines []record }
+
+// record is one line: a task, or a tombstone, which has deleted_at.
+type record struct {
+	ref    string
+	fields map[string]json.RawMessage // compact
+	number int                        // of the line, for errors
+}
+
+// The keys that only files have.
+const (
+	keyRev     = "rev"        // counts the changes of a task: the later one wins where two sides changed the same
+	keyUpdated = "updated_at" // for people; a clock is no order between two machines
+	keyDeleted = "deleted_at"
+)
+
+var fileKeys = append(slices.Clone(ownKeys), keyRev, keyUpdated, keyDeleted)
+
+// ErrMarkers is a file in which git left both sides of a conflict.
+var ErrMarkers = errors.New("git left a conflict here")
+
+// ParseFile reads a plan file. Keys that it does not know are kept. What is wrong with its lines is a dag.PlanError.
+func ParseFile(data []byte) (File, error) {
+	if err := checkText(data); err != nil {
+		return File{}, err
+	}
+	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
+	var f File
+	var faults dag.PlanError
+	number, first := 0, map[string]int{}
+	for text := range bytes.Lines(data) {
+		number++
+		text = bytes.TrimSpace(text)
+		if len(text) == 0 {
+			continue
+		}
+		r, err := parseRecord(text)
+		if err == nil && first[r.ref] > 0 {
+			err = fmt.Errorf("ref %q is taken by line %d", r.ref, first[r.ref])
+		}
+		if err != nil {
+			faults = append(faults, dag.SpecError{Line: number, Err: err})
+			if errors.Is(err, ErrMarkers) {
+				return File{}, faults // all that follows is wrong too, and says nothing
+			}
+			continue
+		}
+		r.number, first[r.ref] = number, number
+		f.lines = append(f.lines, r)
+	}
+	if len(faults) > 0 {
+		return File{}, faults
+	}
+	return f, nil
+}
+
+func parseRecord(text []byte) (record, error) {
+	for _, marker := range []string{"<<<<<<<", "=======", ">>>>>>>", "|||||||"} {
+		if bytes.HasPrefix(text, []byte(marker)) {
+			return record{}, ErrMarkers
+		}
+	}
+	var r record
+	if err := json.Unmarshal(text, &r.fields); err != nil {
+		return r, explain(err)
+	}
+	var task line
+	var history struct {
+		Rev     int64  `json:"rev"`
+		Updated string `json:"updated_at"`
+		Deleted string `json:"deleted_at"`
+	}
+	if err := cmp.Or(json.Unmarshal(text, &task), json.Unmarshal(text, &history)); err != nil {
+		return r, explain(err)
+	}
+	switch r.ref = task.Ref; {
+	case r.ref == "":
+		return r, errors.New("no ref: a plan file names the ID of each task")
+	case history.Rev < 0:
+		return r, fmt.Errorf("rev is %d; it cannot be negative", history.Rev)
+	}
+	for key, raw := range r.fields {
+		r.fields[key] = canonical(raw)
+	}
+	return r, nil
+}
+
+// canonical writes a value as it would be written here, so that equal values are equal bytes.
+func canonical(raw json.RawMessage) json.RawMessage {
+	if !bytes.ContainsAny(raw, "\\{ \t.eE") || raw[0] == '"' && bytes.IndexByte(raw, '\\') < 0 {
+		return raw // one text without escapes, a whole number, or a short list: the most by far
+	}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var v any
+	if dec.Decode(&v) != nil {
+		return raw
+	}
+	return encoded(v)
+}
+
+func encoded(v any) json.RawMessage {
+	var b bytes.Buffer
+	if err := jsonval.Encoder(&b).Encode(v); err != nil {
+		return nil // of texts, numbers and lists: it cannot fail
+	}
+	return bytes.TrimSpace(b.Bytes())
+}
+
+// Bytes are the lines of the file: known keys in their order, then the others by name. Equal files have equal bytes.
+func (f File) Bytes() []byte {
+	var b bytes.Buffer
+	for _, r := range f.lines {
+		b.Write(r.bytes())
+		b.WriteByte('\n')
+	}
+	return b.Bytes()
+}
+
+func (r record) bytes() []byte {
+	keys := slices.DeleteFunc(slices.Clone(fileKeys), func(key string) bool { return r.fields[key] == nil })
+	for _, key := range slices.Sorted(maps.Keys(r.fields)) {
+		if !slices.Contains(fileKeys, key) {
+			keys = append(keys, key)
+		}
+	}
+	b := []byte{'{'}
+	for i, key := range keys {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(append(append(b, encoded(key)...), ':'), r.fields[key]...)
+	}
+	return append(b, '}')
+}
+
+func (r record) rev() (n int64) {
+	_ = json.Unmarshal(r.fields[keyRev], &n) // checked when it was read
+	return n
+}
+
+func (r record) dead() bool { return r.fields[keyDeleted] != nil }
+
+func (r record) equal(other record) bool {
+	return maps.EqualFunc(r.fields, other.fields, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) })
+}
+
+// text is a field that is text or null.
+func (r record) text(key string) (s string) {
+	_ = json.Unmarshal(r.fields[key], &s)
+	return s
+}
+
+func (r record) list(key string) (list []string) {
+	_ = json.Unmarshal(r.fields[key], &list)
+	return list
+}
+
+// set changes a field, of this version of the task only.
+func (r *record) set(key string, value any) {
+	r.fields = maps.Clone(r.fields)
+	r.fields[key] = encoded(value)
+}
+
+func (r *record) remove(key, item string) {
+	r.set(key, slices.DeleteFunc(r.list(key), func(s string) bool { return s == item }))
+}
+
+// specs are the tasks of the file that were not deleted.
+func (f File) specs() []dag.Spec {
+	var list []dag.Spec
+	for _, r := range f.lines {
+		if r.dead() {
+			continue
+		}
+		var l line
+		_ = json.Unmarshal(r.bytes(), &l) // checked when it was read
+		list = append(list, l.spec(r.number))
+	}
+	return list
+}
+
+// listKeys are those whose value is a set of texts.
+var listKeys = func() (keys []string) {
+	t := reflect.TypeFor[line]()
+	for i := range t.NumField() {
+		if t.Field(i).Type.Kind() == reflect.Slice {
+			name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+			keys = append(keys, name)
+		}
+	}
+	return keys
+}()
+
+// later says which of two versions of a task counts where both changed the same: the one that was changed more often, and
+// among equals the greater bytes, so that both sides of a merge decide alike.
+func (r record) later(other record) bool {
+	if order := cmp.Compare(r.rev(), other.rev()); order != 0 {
+		return order > 0
+	}
+	return bytes.Compare(r.bytes(), other.bytes()) > 0
+}
