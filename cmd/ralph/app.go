@@ -101,7 +101,7 @@ var commands = withBare(slices.Concat(
 	grouped("Plan", initCommand, taskCommand, featureCommand),
 	grouped("Run", runCommand, inboxCommand, sendCommand, queryCommand, attachCommand, reviewCommand, mergeCommand, undoCommand, demoCommand, stopCommand, pauseCommand, resumeCommand, recoverCommand, promptCommand),
 	grouped("Inspect", statusCommand, watchCommand, reportCommand, runsCommand, logsCommand, costCommand, statsCommand, journalCommand, knowledgeCommand, permissionsCommand, auditCommand),
-	grouped("Maintain", agentsCommand, configCommand, doctorCommand, slotsCommand, gcCommand, mcpCommand, completionCommand, manCommand, versionCommand),
+	grouped("Maintain", agentsCommand, configCommand, doctorCommand, slotsCommand, gcCommand, mcpCommand, mergeDriverCommand, completionCommand, manCommand, versionCommand),
 	[]command{completeCommand, shellAgentCommand},
 ))
 

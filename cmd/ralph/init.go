@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"syscall"
 
 	"ralph/dag"
+	"ralph/features"
 	"ralph/internal/agents"
 	"ralph/internal/db"
 	"ralph/internal/jsonval"
@@ -20,12 +22,17 @@ var initCommand = command{
 	name: "init", short: "make this folder a ralph project; running it again changes nothing",
 	long: `Writes .ralph.toml, .ralph/ and its ignore rules, with the test command and the agent that
 it finds here.`,
-	flags:   []flagSpec{jsonFlag},
-	example: "ralph init", exits: "1 refused (a folder that cannot be written, or inside another project)",
+	flags: []flagSpec{
+		boolFlag("git", "let git merge plan files by task: add a line to .gitattributes, and a setting to this clone"),
+		jsonFlag,
+	},
+	example: "ralph init\nralph init --git", exits: "1 refused (a folder that cannot be written, or inside another project)",
 	run: action(runInit),
 }
 
-func runInit(ctx context.Context, a *app, o plainOptions) error {
+type initOptions struct{ Git, JSON bool }
+
+func runInit(ctx context.Context, a *app, o initOptions) error {
 	dir, err := initDir(a)
 	if err != nil {
 		return err
@@ -50,19 +57,34 @@ func runInit(ctx context.Context, a *app, o plainOptions) error {
 	if err := d.Close(); err != nil {
 		return err
 	}
+	var driver []string
+	if o.Git {
+		if driver, err = features.Driver().Install(ctx, p.Root); err != nil {
+			return fmt.Errorf("let git merge plans: %w", err)
+		}
+	}
+	created := len(written) > 0
+	if slices.Contains(driver, "attribute") {
+		written = append(written, filepath.Join(p.Root, ".gitattributes"))
+	}
 	if o.JSON {
 		return a.printJSON(jsonval.Object{"root", p.Root, "written", written, "agent", null(found.Agent), "tests", null(found.Tests)})
 	}
-	if len(written) == 0 {
+	if created {
+		a.note("%s is now a ralph project", p.Root)
+		a.note("  agent: %s", cmp.Or(found.Agent, "none found on PATH; set one in "+project.ConfigName))
+		if found.Tests != "" {
+			a.note("  tests: %s", found.Tests)
+		}
+	} else if len(driver) == 0 {
 		a.note("%s is already a ralph project; nothing was changed", p.Root)
-		return nil
 	}
-	a.note("%s is now a ralph project", p.Root)
-	a.note("  agent: %s", cmp.Or(found.Agent, "none found on PATH; set one in "+project.ConfigName))
-	if found.Tests != "" {
-		a.note("  tests: %s", found.Tests)
+	if len(driver) > 0 {
+		a.note("git merges plan files by task; commit .gitattributes, and run this in every other clone: ralph init --git")
 	}
-	a.note(`next: ralph task add "TITLE"`)
+	if created {
+		a.note(`next: ralph task add "TITLE"`)
+	}
 	return nil
 }
 

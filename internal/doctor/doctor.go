@@ -180,7 +180,22 @@ func (p Project) Git(ctx context.Context) []Finding {
 	if level == Warning {
 		text += ": ralph cannot tell whether an agent changed anything"
 	}
-	return []Finding{New("git", level, text, fix)}
+	return append([]Finding{New("git", level, text, fix)}, p.plans(ctx)...)
+}
+
+// plans says whether git merges the plans that it carries, or leaves its markers in them.
+func (p Project) plans(ctx context.Context) []Finding {
+	if carried, err := git.Tracks(ctx, p.Root, ".ralph/**/"+features.TasksFile); err != nil || !carried {
+		return nil
+	}
+	parts, err := features.Driver().Missing(ctx, p.Root)
+	switch {
+	case err != nil:
+		return nil // what is wrong with git was said
+	case len(parts) > 0:
+		return []Finding{New("plans", Warning, "git merges plan files line by line, so that two people get conflicts", "ralph init --git")}
+	}
+	return []Finding{New("plans", OK, "git merges plan files by task", "")}
 }
 
 // Processes says whether anything can outlive an agent here.
