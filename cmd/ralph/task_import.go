@@ -193,19 +193,21 @@ func plannedNodes(g *dag.Graph, ids []string, specs []dag.Spec, now time.Time) (
 }
 
 var taskExportCommand = command{
-	name: "export", short: "write the plan as JSON lines; the same plan gives the same bytes",
+	name: "export", short: "write the plan as JSON lines, or as a checklist; the same plan gives the same bytes",
 	flags: []flagSpec{
+		{name: "format", usage: "`FORMAT`: jsonl or markdown", value: string(taskfile.JSONL)},
 		{name: "feature", usage: "only tasks of `FEATURE`"},
-		boolFlag("with-status", "also whether tasks are done, failed or blocked"),
+		boolFlag("with-status", "also whether tasks are done, failed or blocked; a checklist always says it"),
 		boolFlag("save", "write it to the feature's tasks.jsonl, with statuses, instead of stdout"),
 	},
-	example: "ralph task export > plan.jsonl\nralph task export --feature login --save", exits: "3 no such feature",
+	example: "ralph task export > plan.jsonl\nralph task export --feature login --save\nralph task export --format markdown > plan.md", exits: "3 no such feature",
 	stray: "write it to a file with: ralph task export > ARG",
 	run:   inProject(runTaskExport),
 }
 
 type taskExportOptions struct {
 	Feature          string
+	Format           taskfile.Format
 	WithStatus, Save bool
 }
 
@@ -213,7 +215,10 @@ func (o *taskExportOptions) parse(commandLine) error {
 	if o.Save && o.Feature == "" {
 		return usagef("--save is for one feature: name it with --feature")
 	}
-	return nil
+	if o.Save && o.Format != taskfile.JSONL {
+		return usagef("--save writes %s, which is JSON lines; leave --format out", features.TasksFile)
+	}
+	return checkChoice("format", o.Format, taskfile.JSONL, taskfile.Markdown)
 }
 
 func runTaskExport(ctx context.Context, a *app, s *session, o taskExportOptions) error {
@@ -224,6 +229,13 @@ func runTaskExport(ctx context.Context, a *app, s *session, o taskExportOptions)
 			return err
 		}
 		out := bufio.NewWriter(a.exact)
+		if o.Format == taskfile.Markdown {
+			items, _, err := features.Items(g, name)
+			if err == nil {
+				err = taskfile.WriteMarkdown(out, items)
+			}
+			return cmp.Or(err, out.Flush())
+		}
 		encode := taskfile.Encoder(out, o.WithStatus)
 		err = features.EachItem(g, name, func(item taskfile.Item, others []string) error {
 			if len(others) > 0 {
