@@ -154,6 +154,7 @@ func hintFor(err error) string {
 		return map[string]string{
 			"task":            "see the IDs with: ralph task list --all",
 			"run":             "see the IDs with: ralph runs list",
+			"request":         "see the IDs with: ralph inbox --all",
 			"run or task":     "see them with: ralph runs list, ralph task list --all",
 			"feature":         "see the names with: ralph feature list",
 			"feature or task": "see them with: ralph status",

@@ -48,7 +48,7 @@ question is answered, its task is ready again, and the next run continues with i
 			long: `TEXT may be @FILE, or - for stdin; on a terminal it is asked for if it is missing. The task continues in the
 next run, or in one that is running.`,
 			flags: []flagSpec{
-				{name: "option", usage: "choose option `N`", value: 0},
+				{name: "option", usage: "choose option `N`", value: 0, shown: "none"},
 				boolFlag("deny", "say no; TEXT says why"),
 				boolFlag("credential", "give the credential that is asked for: typed without echo, or TEXT is @FILE or -"),
 			},

@@ -45,7 +45,7 @@ that are remembered. A rule is a guard rail, not a sandbox.`,
 project, or the title. Nothing is run and nobody is asked.`,
 			flags:   []flagSpec{jsonFlag},
 			example: "ralph permissions check execute \"make && git push\"\nralph permissions check write .env",
-			exits:   "0 allowed, 1 denied, 2 a person would be asked", run: action(runPermissionsCheck),
+			exits:   "that is allowed, 1 denied, 2 a person would be asked", run: action(runPermissionsCheck),
 		},
 	},
 }
