@@ -52,7 +52,7 @@ func Items(g *dag.Graph, feature string) (items []taskfile.Item, outside map[str
 	return items, outside, err
 }
 
-// Lines writes tasks as the bytes of a task file, with their statuses.
+// Lines writes tasks as the bytes of a new task file, with their statuses.
 func Lines(items []taskfile.Item) ([]byte, error) {
 	var b bytes.Buffer
 	err := taskfile.Write(&b, items, true)
@@ -78,13 +78,34 @@ func (p *Planner) Save(ctx context.Context) (outside map[string][]string, err er
 	return outside, atomicfile.Write(p.Path(TasksFile), lines)
 }
 
+// lines are those of the feature's file as it is to be now, with what only the file knows.
 func (p *Planner) lines(g *dag.Graph) (lines []byte, outside map[string][]string, err error) {
 	items, outside, err := Items(g, p.Name)
 	if err != nil {
 		return nil, nil, err
 	}
-	lines, err = Lines(items)
-	return lines, outside, err
+	file, err := p.file()
+	if err != nil {
+		return nil, nil, err
+	}
+	return file.Update(items, p.Now()).Bytes(), outside, nil
+}
+
+// file reads the feature's file; it is empty if there is none.
+func (p *Planner) file() (taskfile.File, error) {
+	path := p.Path(TasksFile)
+	text, err := ReadDocument(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return taskfile.File{}, nil
+	}
+	var file taskfile.File
+	if err == nil {
+		file, err = taskfile.ParseFile([]byte(text))
+	}
+	if err != nil {
+		return file, fmt.Errorf("%s: %w", path, err)
+	}
+	return file, nil
 }
 
 // Load imports the graph of the feature from its file, statuses included, and returns how

@@ -248,7 +248,7 @@ func runTaskExport(ctx context.Context, a *app, s *session, o taskExportOptions)
 	if err != nil {
 		return err
 	}
-	d := features.Planner{Name: name, Project: s.project, Store: s.store}
+	d := features.Planner{Name: name, Project: s.project, Store: s.store, Now: a.now}
 	if o.Save { // the file by which a feature travels in git
 		if outside, err = d.Save(ctx); err != nil {
 			return fmt.Errorf("export feature %s: %w", name, err)

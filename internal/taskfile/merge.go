@@ -218,7 +218,7 @@ func (m *merger) breakCycles(f *File) {
 		at[r.ref] = i
 	}
 	for {
-		cycle := dag.FindCycle(f.specs())
+		cycle := dag.FindCycle(f.Specs())
 		if cycle == nil {
 			return
 		}

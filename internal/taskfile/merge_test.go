@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -62,7 +63,7 @@ func edit(t *rapid.T, side string, f File) File {
 			} else if list := f.lines[i].list("after"); !slices.Contains(list, other) {
 				changed(i, "after", append(list, other))
 			}
-			if dag.FindCycle(f.specs()) != nil {
+			if dag.FindCycle(f.Specs()) != nil {
 				f.lines[i] = before // ralph refuses it
 			}
 		}
@@ -86,7 +87,7 @@ func TestTwoClonesEndWithOnePlan(t *testing.T) {
 			if err != nil || string(merged.Bytes()) != string(other.Bytes()) || !slices.Equal(dropped, same) {
 				t.Fatalf("%v: one side has\n%s%v\nand the other\n%s%v", err, merged.Bytes(), dropped, other.Bytes(), same)
 			}
-			if cycle := dag.FindCycle(merged.specs()); cycle != nil {
+			if cycle := dag.FindCycle(merged.Specs()); cycle != nil {
 				t.Fatalf("%v in\n%s", cycle, merged.Bytes())
 			}
 			again := parsed(t, string(merged.Bytes()))
@@ -217,4 +218,34 @@ func BenchmarkMerge(b *testing.B) {
 		check.OK(b, err)
 		_ = merged.Bytes()
 	}
+}
+
+func TestUpdateKeepsWhatOnlyTheFileKnows(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	before := parsed(t, `{"ref":"t-00000003","title":"Three","mood":"good"}
+{"ref":"t-00000001","title":"One","priority":0,"rev":4,"mood":"bad"}
+{"ref":"t-00000002","title":"Two","rev":1}
+{"ref":"t-00000007","title":"Old","rev":2,"deleted_at":"2026-01-01T00:00:00Z"}
+{"ref":"t-00000008","title":"New","rev":2,"deleted_at":"2026-04-01T00:00:00Z"}
+{"ref":"t-00000009","title":"Back","rev":2,"deleted_at":"2026-04-01T00:00:00Z"}
+`)
+	task := func(id, title string) Item {
+		return Item{Task: dag.Task{ID: id, Title: title, Kind: dag.Work, Status: dag.Pending, UpdatedAt: now}}
+	}
+	items := []Item{task("t-00000001", "Uno"), task("t-00000003", "Three"), task("t-00000004", "Four"), task("t-00000009", "Back")}
+	const rest = `"description":"","priority":0,"parent":null,"after":[],"feature":null,"kind":"work","agent":null,"model":null,"gates":[],"max_retries":null,"status":"pending"`
+	want := `{"ref":"t-00000003","title":"Three","mood":"good"}
+{"ref":"t-00000001","title":"Uno",` + rest + `,"rev":5,"updated_at":"2026-05-01T12:00:00Z","mood":"bad"}
+{"ref":"t-00000002","title":"Two","rev":2,"deleted_at":"2026-05-01T12:00:00Z"}
+{"ref":"t-00000008","title":"New","rev":2,"deleted_at":"2026-04-01T00:00:00Z"}
+{"ref":"t-00000009","title":"Back",` + rest + `,"rev":3,"updated_at":"2026-05-01T12:00:00Z"}
+{"ref":"t-00000004","title":"Four",` + rest + `}
+`
+	after := before.Update(items, now)
+	check.Equal(t, "file", want, string(after.Bytes()))
+	check.Equal(t, "once more", want, string(after.Update(items, now).Bytes()))
+	specs, err := Parse([]byte(`{"ref":"a","title":"A","rev":3,"updated_at":"x"}`+"\n"+`{"ref":"b","deleted_at":"x"}`), JSONL)
+	check.OK(t, err)
+	check.Equal(t, "tasks that are imported", 1, len(specs))
 }

@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"ralph/dag"
 	"ralph/internal/jsonval"
@@ -32,8 +33,6 @@ const (
 	keyUpdated = "updated_at" // for people; a clock is no order between two machines
 	keyDeleted = "deleted_at"
 )
-
-var fileKeys = append(slices.Clone(ownKeys), keyRev, keyUpdated, keyDeleted)
 
 // ErrMarkers is a file in which git left both sides of a conflict.
 var ErrMarkers = errors.New("git left a conflict here")
@@ -84,19 +83,14 @@ func parseRecord(text []byte) (record, error) {
 		return r, explain(err)
 	}
 	var task line
-	var history struct {
-		Rev     int64  `json:"rev"`
-		Updated string `json:"updated_at"`
-		Deleted string `json:"deleted_at"`
-	}
-	if err := cmp.Or(json.Unmarshal(text, &task), json.Unmarshal(text, &history)); err != nil {
+	if err := json.Unmarshal(text, &task); err != nil {
 		return r, explain(err)
 	}
 	switch r.ref = task.Ref; {
 	case r.ref == "":
 		return r, errors.New("no ref: a plan file names the ID of each task")
-	case history.Rev < 0:
-		return r, fmt.Errorf("rev is %d; it cannot be negative", history.Rev)
+	case task.Rev < 0:
+		return r, fmt.Errorf("rev is %d; it cannot be negative", task.Rev)
 	}
 	for key, raw := range r.fields {
 		r.fields[key] = canonical(raw)
@@ -137,9 +131,9 @@ func (f File) Bytes() []byte {
 }
 
 func (r record) bytes() []byte {
-	keys := slices.DeleteFunc(slices.Clone(fileKeys), func(key string) bool { return r.fields[key] == nil })
+	keys := slices.DeleteFunc(slices.Clone(ownKeys), func(key string) bool { return r.fields[key] == nil })
 	for _, key := range slices.Sorted(maps.Keys(r.fields)) {
-		if !slices.Contains(fileKeys, key) {
+		if !slices.Contains(ownKeys, key) {
 			keys = append(keys, key)
 		}
 	}
@@ -185,8 +179,71 @@ func (r *record) remove(key, item string) {
 	r.set(key, slices.DeleteFunc(r.list(key), func(s string) bool { return s == item }))
 }
 
-// specs are the tasks of the file that were not deleted.
-func (f File) specs() []dag.Spec {
+// Update makes the file say what the tasks are now. Lines of tasks that did not change stay as they are, in their place; new
+// tasks come at the end; of one that is gone a tombstone stays for a while, because other branches still have it.
+func (f File) Update(items []Item, now time.Time) File {
+	var updated File
+	current := make(map[string]Item, len(items))
+	for _, item := range items {
+		current[item.ID] = item
+	}
+	for _, r := range f.lines {
+		item, live := current[r.ref]
+		switch {
+		case live:
+			updated.lines = append(updated.lines, r.update(item))
+			delete(current, r.ref)
+		case !r.dead():
+			r = record{ref: r.ref, fields: map[string]json.RawMessage{"ref": r.fields["ref"], "title": r.fields["title"], keyRev: r.fields[keyRev]}}
+			r.set(keyRev, r.rev()+1)
+			r.set(keyDeleted, now.UTC().Format(time.RFC3339))
+			updated.lines = append(updated.lines, r)
+		case !expired(r, now):
+			updated.lines = append(updated.lines, r)
+		}
+	}
+	for _, item := range items {
+		if _, added := current[item.ID]; added {
+			updated.lines = append(updated.lines, record{ref: item.ID}.update(item))
+		}
+	}
+	return updated
+}
+
+// keepTombstones is how long others have time to merge a deletion.
+const keepTombstones = 90 * 24 * time.Hour
+
+func expired(r record, now time.Time) bool {
+	at, err := time.Parse(time.RFC3339, r.text(keyDeleted))
+	return err == nil && now.Sub(at) > keepTombstones
+}
+
+// update is the line of a task as it is now, with what only the file knows of it.
+func (r record) update(item Item) record {
+	now := lineOf(item, true)
+	var before line
+	_ = json.Unmarshal(r.bytes(), &before) // checked when it was read
+	rev := before.Rev
+	before.Rev, before.Updated, before.After, before.Gates = 0, "", jsonval.List(before.After), jsonval.List(before.Gates)
+	before.Kind, before.Status = cmp.Or(before.Kind, string(dag.Work)), cmp.Or(before.Status, string(dag.Pending))
+	if before.Deleted == "" && bytes.Equal(encoded(before), encoded(now)) {
+		return r
+	}
+	if len(r.fields) > 0 {
+		now.Rev, now.Updated = rev+1, item.UpdatedAt.UTC().Format(time.RFC3339)
+	}
+	changed := record{ref: r.ref, number: r.number, fields: map[string]json.RawMessage{}}
+	_ = json.Unmarshal(encoded(now), &changed.fields) // it was just encoded
+	for key, raw := range r.fields {
+		if !slices.Contains(ownKeys, key) {
+			changed.fields[key] = raw
+		}
+	}
+	return changed
+}
+
+// Specs are the tasks of the file that were not deleted.
+func (f File) Specs() []dag.Spec {
 	var list []dag.Spec
 	for _, r := range f.lines {
 		if r.dead() {

@@ -62,6 +62,11 @@ type line struct {
 	Status       string             `json:"status,omitempty" yaml:"status"`
 	Retries      int                `json:"retries,omitempty" yaml:"retries"`
 	Verification jsonval.NullString `json:"verification,omitempty" yaml:"verification"`
+
+	// What only the file of a plan knows: how often the task was changed, when it was changed last, when it was deleted.
+	Rev     int64  `json:"rev,omitempty" yaml:"rev"`
+	Updated string `json:"updated_at,omitempty" yaml:"updated_at"`
+	Deleted string `json:"deleted_at,omitempty" yaml:"deleted_at"`
 }
 
 func (l line) spec(number int) dag.Spec {
@@ -109,7 +114,9 @@ func parseJSONL(data []byte) ([]dag.Spec, error) {
 			faults = append(faults, dag.SpecError{Line: number, Err: err})
 			continue
 		}
-		specs = append(specs, l.spec(number))
+		if l.Deleted == "" {
+			specs = append(specs, l.spec(number))
+		}
 	}
 	if len(faults) > 0 {
 		return nil, faults
@@ -169,20 +176,22 @@ func Write(w io.Writer, items []Item, statuses bool) error {
 // not travel.
 func Encoder(w io.Writer, statuses bool) func(Item) error {
 	enc := jsonval.Encoder(w)
-	return func(t Item) error {
-		l := line{
-			Ref: t.ID, Title: t.Title, Description: t.Description, Priority: t.Priority, Parent: jsonval.NullString(t.Parent),
-			After: jsonval.List(t.After), Feature: jsonval.NullString(t.Feature), Kind: string(t.Kind), Agent: jsonval.NullString(t.Agent),
-			Model: jsonval.NullString(t.Model), Gates: jsonval.List(t.Gates), MaxRetries: t.MaxRetries, AllowTampering: t.AllowTampering, ExpectRed: t.ExpectRed, Locks: t.Locks, Paths: t.Paths,
-		}
-		if statuses {
-			l.Status, l.Retries, l.Verification = string(t.Status), t.Retries, jsonval.NullString(t.Verification)
-			if t.Status == dag.InProgress {
-				l.Status = string(dag.Pending)
-			}
-		}
-		return enc.Encode(l)
+	return func(t Item) error { return enc.Encode(lineOf(t, statuses)) }
+}
+
+func lineOf(t Item, statuses bool) line {
+	l := line{
+		Ref: t.ID, Title: t.Title, Description: t.Description, Priority: t.Priority, Parent: jsonval.NullString(t.Parent),
+		After: jsonval.List(t.After), Feature: jsonval.NullString(t.Feature), Kind: string(t.Kind), Agent: jsonval.NullString(t.Agent),
+		Model: jsonval.NullString(t.Model), Gates: jsonval.List(t.Gates), MaxRetries: t.MaxRetries, AllowTampering: t.AllowTampering, ExpectRed: t.ExpectRed, Locks: t.Locks, Paths: t.Paths,
 	}
+	if statuses {
+		l.Status, l.Retries, l.Verification = string(t.Status), t.Retries, jsonval.NullString(t.Verification)
+		if t.Status == dag.InProgress {
+			l.Status = string(dag.Pending)
+		}
+	}
+	return l
 }
 
 // maxDepth is how deep a plan may nest. A task is two levels deep; the library
@@ -239,7 +248,9 @@ func parseYAML(data []byte) ([]dag.Spec, error) {
 				faults = append(faults, yamlFault(number, err))
 				continue
 			}
-			specs = append(specs, l.spec(number))
+			if l.Deleted == "" {
+				specs = append(specs, l.spec(number))
+			}
 		}
 	}
 	if len(faults) > 0 {
