@@ -6,29 +6,20 @@ import (
 	"fmt"
 	"io"
 	"strings"
-)
 
-// Decision is what a hook says about a tool call.
-type Decision string
-
-// The decisions, from the weakest.
-const (
-	Undecided Decision = ""
-	Allow     Decision = "allow"
-	Ask       Decision = "ask"
-	Deny      Decision = "deny"
+	"ralph/internal/permission"
 )
 
 // answer is what a hook may print.
 type answer struct {
-	Decision  Decision  `json:"decision"`
-	Reason    string    `json:"reason"`
-	Inject    string    `json:"inject"`
-	Replace   any       `json:"replace"` // a text, or the input of a call
-	Result    *string   `json:"result"`
-	Model     string    `json:"model"`
-	Finding   string    `json:"finding"`
-	Knowledge *[]string `json:"knowledge"`
+	Decision  permission.Answer `json:"decision"` // about a call; empty leaves it to others
+	Reason    string            `json:"reason"`
+	Inject    string            `json:"inject"`
+	Replace   any               `json:"replace"` // a text, or the input of a call
+	Result    *string           `json:"result"`
+	Model     string            `json:"model"`
+	Finding   string            `json:"finding"`
+	Knowledge *[]string         `json:"knowledge"`
 }
 
 // read reads what a hook printed with exit status 0. Only an object is an answer: anything else
@@ -84,9 +75,9 @@ func (s spec) check(a answer) error {
 		return fmt.Errorf("it replaces a text with %v; print a string", a.Replace)
 	}
 	switch a.Decision {
-	case Undecided:
-	case Allow, Deny, Ask:
-		if !s.allows(Decide) && (a.Decision == Ask || !s.allows(Block)) {
+	case "":
+	case permission.Allow, permission.Deny, permission.Ask:
+		if !s.allows(Decide) && (a.Decision == permission.Ask || !s.allows(Block)) {
 			return fmt.Errorf("it decides %s, but a hook on %s %s", a.Decision, s.point, s.does())
 		}
 	default:

@@ -68,9 +68,9 @@ func (s *Set) Has(p Point) bool {
 
 // Outcome is what the hooks of a point came to.
 type Outcome struct {
-	Decision Decision // Deny if one blocks
-	Reason   string   // of the decision
-	By       string   // the hook that decided
+	Decision permission.Answer // the strictest; Deny if one blocks, empty if none decides
+	Reason   string            // of the decision
+	By       string            // the hook that decided
 	Inject   string
 	Replace  *string
 	Call     *toolcall.Call // instead of the one that was about to be made
@@ -87,7 +87,7 @@ type Outcome struct {
 type Found struct{ By, Text string }
 
 // Blocked says that a hook is against what was about to happen.
-func (o Outcome) Blocked() bool { return o.Decision == Deny }
+func (o Outcome) Blocked() bool { return o.Decision == permission.Deny }
 
 // Refusal says who blocked, and why.
 func (o Outcome) Refusal() string { return fmt.Sprintf("hook %q: %s", o.By, o.Reason) }
@@ -121,7 +121,7 @@ func (s *Set) Run(ctx context.Context, p Payload) (out Outcome) {
 				out.Problems = append(out.Problems, fmt.Sprintf("hook %q on %s: %s", h.name(), h.On, text))
 				continue
 			}
-			a = answer{Decision: Deny, Reason: text + ", and it must succeed"}
+			a = answer{Decision: permission.Deny, Reason: text + ", and it must succeed"}
 		}
 		if out.take(h, a, next); out.Blocked() || out.Result != nil {
 			return out
@@ -162,8 +162,7 @@ func (p Payload) changed(a answer) (Payload, error) {
 
 // take adds what one hook answered, and what it made of the payload.
 func (o *Outcome) take(h hook, a answer, next Payload) {
-	stronger := map[Decision]int{Undecided: 0, Allow: 1, Ask: 2, Deny: 3}
-	if stronger[a.Decision] > stronger[o.Decision] {
+	if a.Decision.Stricter(o.Decision) {
 		o.Decision, o.Reason, o.By = a.Decision, a.Reason, h.name()
 	}
 	o.Inject = strings.Join(human.Parts(o.Inject, a.Inject), "\n\n")
@@ -219,7 +218,7 @@ func (s *Set) run(ctx context.Context, h hook, p Payload) (answer, error) {
 	if said == "" {
 		said = ran.Exit.String()
 	}
-	return answer{Decision: Deny, Reason: said}, nil
+	return answer{Decision: permission.Deny, Reason: said}, nil
 }
 
 // blocks is the exit status of a hook that blocks; its stderr is the reason.

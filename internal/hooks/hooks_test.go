@@ -15,6 +15,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"ralph/internal/permission"
 	"ralph/internal/proc"
 	"ralph/internal/redact"
 	"ralph/internal/testing/check"
@@ -104,7 +105,7 @@ func TestAHookMayDoWhatItsPointAllows(t *testing.T) {
 	}{
 		"exit status 2":    {"echo no >&2; exit 2", []Ability{Block}, func(o Outcome) bool { return o.Blocked() && o.Reason == "no" }},
 		"deny":             {`echo '{"decision":"deny","reason":"no"}'`, []Ability{Block, Decide}, func(o Outcome) bool { return o.Blocked() && o.Reason == "no" }},
-		"ask":              {`echo '{"decision":"ask"}'`, []Ability{Decide}, func(o Outcome) bool { return o.Decision == Ask }},
+		"ask":              {`echo '{"decision":"ask"}'`, []Ability{Decide}, func(o Outcome) bool { return o.Decision == permission.Ask }},
 		"inject":           {`echo '{"inject":"more"}'`, []Ability{Inject}, func(o Outcome) bool { return o.Inject == "more" }},
 		"replace":          {`case $RALPH_HOOK in tool.before) echo '{"replace":{}}';; *) echo '{"replace":""}';; esac`, []Ability{Replace}, func(o Outcome) bool { return o.Call != nil || o.Replace != nil && *o.Replace == "" }},
 		"result":           {`echo '{"result":"x"}'`, []Ability{Result}, func(o Outcome) bool { return o.Result != nil && *o.Result == "x" }},
@@ -206,16 +207,16 @@ func TestSeveralHooksOfOnePoint(t *testing.T) {
 	)
 	out := w.Run(t.Context(), Payload{Point: PromptBefore, Prompt: "zero"})
 	check.That(t, out.Replace != nil && *out.Replace == "two" && out.Inject == "a\n\nb", "got %+v", out)
-	tool := func(text string) Decision {
+	tool := func(text string) permission.Answer {
 		return w.Run(t.Context(), Payload{Point: ToolBefore, Tool: &Tool{Call: toolcall.Call{Kind: "execute", Command: text}}}).Decision
 	}
-	check.Equal(t, "of no rule", Allow, tool("go test"))
+	check.Equal(t, "of no rule", permission.Allow, tool("go test"))
 	check.OK(t, os.Remove(filepath.Join(dir, "late")))
-	check.Equal(t, "one of several commands", Ask, tool("cd sub && git push origin"))
+	check.Equal(t, "one of several commands", permission.Ask, tool("cd sub && git push origin"))
 	check.OK(t, os.Remove(filepath.Join(dir, "late")))
-	check.Equal(t, "ask wins over allow", Ask, tool("git push"))
+	check.Equal(t, "ask wins over allow", permission.Ask, tool("git push"))
 	check.OK(t, os.Remove(filepath.Join(dir, "late")))
-	check.Equal(t, "a block wins", Deny, tool("git push --force"))
+	check.Equal(t, "a block wins", permission.Deny, tool("git push --force"))
 	_, err := os.Stat(filepath.Join(dir, "late"))
 	check.That(t, errors.Is(err, os.ErrNotExist), "a hook ran after one that blocked")
 }

@@ -20,6 +20,12 @@ const (
 	Ask   Answer = "ask" // a person
 )
 
+// Stricter reports whether a allows less than b. No answer at all is the least strict.
+func (a Answer) Stricter(b Answer) bool {
+	order := []Answer{Allow, Ask, Deny}
+	return slices.Index(order, a) > slices.Index(order, b)
+}
+
 // Lists are rules as they are written, and what happens to a call that none of them is about.
 type Lists struct {
 	Default          Answer // empty means Allow
@@ -104,10 +110,10 @@ func (r *Rules) Decide(c toolcall.Call) Decision {
 	var all Decision
 	var open []Rule
 	unsaid := false // no rule can say what is asked about
-	for i, p := range split(c) {
+	for _, p := range split(c) {
 		d := r.decidePart(p)
 		open, unsaid = append(open, d.open...), unsaid || d.Answer == Ask && d.open == nil
-		if i == 0 || severity(d.Answer) > severity(all.Answer) {
+		if d.Answer.Stricter(all.Answer) {
 			all = d
 		}
 	}
@@ -116,8 +122,6 @@ func (r *Rules) Decide(c toolcall.Call) Decision {
 	}
 	return all
 }
-
-func severity(a Answer) int { return slices.Index([]Answer{Allow, Ask, Deny}, a) }
 
 func (r *Rules) decidePart(p part) Decision {
 	touches := func(rule Rule) bool { return rule.touches(p) }

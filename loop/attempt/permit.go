@@ -58,10 +58,10 @@ func (a *attempt) rule(ctx context.Context, people Inbox, c toolcall.Call, hooke
 	}
 	by := "rules"
 	switch {
-	case hooked.Decision == hooks.Ask && d.Answer == permission.Allow:
+	case hooked.Decision == permission.Ask && d.Answer == permission.Allow:
 		d = permission.Decision{Answer: permission.Ask, Rule: "hook", Reason: "a hook wants a person to decide: " + hooked.Refusal()}
 		by = hooked.By
-	case hooked.Decision == hooks.Allow && d.Answer == permission.Ask:
+	case hooked.Decision == permission.Allow && d.Answer == permission.Ask:
 		d, by = permission.Decision{Answer: permission.Allow, Rule: "hook"}, hooked.By
 	}
 	if hooked.Call != nil && d.Answer == permission.Allow {
