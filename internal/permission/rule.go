@@ -213,11 +213,18 @@ func (p part) String() string { return p.forms[0].text }
 
 func split(c toolcall.Call) []part {
 	kinds := covers(c.Kind)
-	switch {
-	case toolcall.IsCommand(kinds[0]) && c.Command != "":
+	if c.Command != "" && toolcall.IsCommand(c.Kind) {
 		return splitCommand(kinds, c.Command)
-	case len(c.Paths) > 0:
-		return seq.Map(c.Paths, func(name string) part { return part{forms: subjects(kinds, path.Clean(name))} })
 	}
-	return []part{{forms: subjects(kinds, c.Text)}}
+	parts := []part{{forms: subjects(kinds, c.Text)}}
+	if len(c.Paths) > 0 {
+		parts = seq.Map(c.Paths, func(name string) part { return part{forms: subjects(kinds, path.Clean(name))} })
+	}
+	if c.Command != "" { // an agent says that it reads, for one, and runs a command for that
+		for _, p := range splitCommand(covers(toolcall.Execute), c.Command) {
+			p.besides = true
+			parts = append(parts, p)
+		}
+	}
+	return parts
 }

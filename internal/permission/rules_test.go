@@ -122,6 +122,9 @@ func TestOtherCalls(t *testing.T) {
 		"an address":                   {toolcall.Call{Kind: "fetch", Text: "https://www.example.com/x"}, Deny},
 		"a tool of a server":           {toolcall.Call{Kind: "other", Text: "mcp: deploy now"}, Deny},
 		"a kind that nobody knows":     {toolcall.Call{Kind: "strange", Text: "deploy"}, Deny},
+		"a command that reads":         {toolcall.Call{Kind: "read", Command: "cat a", Paths: []string{"a"}}, Allow},
+		"a command that says it reads": {toolcall.Call{Kind: "read", Command: "cat a; git push", Paths: []string{"a"}}, Deny},
+		"a command of another tool":    {toolcall.Call{Kind: "other", Command: "rm -rf a", Text: "Clean"}, Ask},
 		"a title, if there is no more": {toolcall.Call{Kind: "execute", Text: "something"}, Allow},
 	} {
 		check.Equal(t, name, tc.want, r.Decide(tc.call).Answer)
@@ -138,6 +141,8 @@ func TestTheDefault(t *testing.T) {
 	} {
 		check.Equal(t, command, want, r.Decide(toolcall.Call{Kind: "execute", Command: command}).Answer)
 	}
+	reads := rules(t, Lists{Default: Deny, Allow: []string{"read:**"}})
+	check.Equal(t, "a command by which it reads", Allow, reads.Decide(toolcall.Call{Kind: "read", Command: "cat x", Paths: []string{"x"}}).Answer)
 	check.Equal(t, "no rule", Deny, r.Decide(toolcall.Call{Kind: "read", Paths: []string{"x"}}).Answer)
 	check.That(t, r.Restrict(), "a default that denies restricts")
 	check.That(t, !rules(t, Lists{Allow: []string{"read:**"}}).Restrict(), "allowing restricts nothing")

@@ -15,7 +15,7 @@ import (
 // Call is one of them.
 type Call struct {
 	Kind    string   `json:"kind"`              // of ACP, or Write or Terminal; one that is not known counts as Other
-	Command string   `json:"command,omitempty"` // of an execute or a terminal, as a shell reads it
+	Command string   `json:"command,omitempty"` // as a shell reads it; agents also say that a command reads or searches
 	Paths   []string `json:"paths,omitempty"`   // with slashes; below the agent's folder if they lie in it, else absolute
 	Text    string   `json:"text,omitempty"`    // an address, or the title that the agent gave it
 	Status  string   `json:"status,omitempty"`  // once it was made: pending, in_progress, completed, failed
@@ -82,8 +82,8 @@ func (c Call) Complete() Call {
 	switch {
 	case c.Kind == Execute && c.Command == "": // some agents have it nowhere else
 		c.Command = strings.Trim(c.Text, "`")
-	case OfPaths(c.Kind): // tools that edit files have commands of their own, like "insert"
-		c.Command = ""
+	case OfPaths(c.Kind) && slices.Contains([]string{"view", "create", "insert", "str_replace", "undo_edit", "delete", "rename"}, c.Command):
+		c.Command = "" // of a tool that edits files, and none that a shell runs
 	}
 	return c
 }

@@ -22,6 +22,7 @@ func TestWhatIsSaidOfACall(t *testing.T) {
 		"said later":       {[]string{`{"title":"Shell"}`, `{"kind":"execute","rawInput":{"command":"ls"}}`}, Call{Kind: "execute", Command: "ls", Text: "Shell"}},
 		"said before":      {[]string{`{"kind":"execute","rawInput":{"command":"ls"}}`, `{"title":"Done"}`}, Call{Kind: "execute", Command: "ls", Text: "Done"}},
 		"a tool's command": {[]string{`{"kind":"edit","rawInput":{"command":"insert","path":"a.go"}}`}, Call{Kind: "edit", Paths: []string{"in/a.go"}}},
+		"a command reads":  {[]string{`{"kind":"read","rawInput":{"command":"cat a","path":"a"}}`}, Call{Kind: "read", Command: "cat a", Paths: []string{"in/a"}}},
 		"an address":       {[]string{`{"kind":"fetch","title":"Fetch","rawInput":{"url":"https://example.com"}}`}, Call{Kind: "fetch", Text: "https://example.com"}},
 		"files": {
 			[]string{`{"kind":"edit","rawInput":{"file_path":"c"},"locations":[{"path":"b"},{"path":"a"}],"content":[{"type":"diff","path":"a"},{"type":"content","path":"x"}]}`},
