@@ -39,7 +39,13 @@ func serve[T any](ctx context.Context, s *Session, params json.RawMessage, sv se
 		result, _, err := sv.do(req, nil)
 		return result, err
 	}
-	c, err := describe(params, sv)
+	var input map[string]any
+	if err := json.Unmarshal(params, &input); err != nil {
+		return nil, paramsError{err}
+	}
+	delete(input, "sessionId")
+	delete(input, "_meta")
+	c, err := sv.describe(input)
 	if err != nil {
 		return nil, err
 	}
@@ -77,16 +83,6 @@ func serve[T any](ctx context.Context, s *Session, params json.RawMessage, sv se
 }
 
 // describe is a request as those who decide see it.
-func describe[T any](params json.RawMessage, sv service[T]) (toolcall.Call, error) {
-	var input map[string]any
-	if err := json.Unmarshal(params, &input); err != nil {
-		return toolcall.Call{}, paramsError{err}
-	}
-	delete(input, "sessionId")
-	delete(input, "_meta")
-	return sv.describe(input)
-}
-
 func (sv service[T]) describe(input map[string]any) (toolcall.Call, error) {
 	req, err := decoded[T](input)
 	if err == nil && sv.check != nil {
