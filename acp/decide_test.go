@@ -38,17 +38,13 @@ func TestCallsThatAreDecided(t *testing.T) {
 		steps []step
 		want  toolcall.Call // DIR stands for the project
 	}{
-		"a command":            {ask(step{Text: "Run it", Kind: "execute", Params: []byte(`{"command":"git push"}`)}), toolcall.Call{Kind: "execute", Command: "git push", Text: "Run it"}},
-		"a list of words":      {ask(step{Text: "x", Kind: "execute", Params: []byte(`{"command":["bash","-lc","git push"]}`)}), toolcall.Call{Kind: "execute", Command: "bash -lc 'git push'", Text: "x"}},
-		"only a title":         {ask(step{Text: "git push", Kind: "execute"}), toolcall.Call{Kind: "execute", Command: "git push", Text: "git push"}},
-		"a title in quotes":    {ask(step{Text: "`ls`", Kind: "execute"}), toolcall.Call{Kind: "execute", Command: "ls", Text: "`ls`"}},
-		"a command of no kind": {ask(step{Text: "x", Params: []byte(`{"cmd":"ls"}`)}), toolcall.Call{Kind: "execute", Command: "ls", Text: "x"}},
-		"a file":               {ask(step{Text: "Edit", Kind: "edit", Paths: []string{"a/../b.txt"}}), toolcall.Call{Kind: "edit", Paths: []string{"b.txt"}, Text: "Edit"}},
-		"a file in the input":  {ask(step{Text: "Edit", Kind: "edit", Params: []byte(`{"file_path":"a/x.go","fileName":"/etc/hosts"}`)}), toolcall.Call{Kind: "edit", Paths: []string{"/etc/hosts", "a/x.go"}, Text: "Edit"}},
-		"a link":               {ask(step{Text: "Edit", Kind: "edit", Paths: []string{"link"}}), toolcall.Call{Kind: "edit", Paths: []string{".env", "link"}, Text: "Edit"}},
-		"outside":              {ask(step{Text: "Edit", Kind: "edit", Params: []byte(`{"path":"/etc/../etc/hosts"}`)}), toolcall.Call{Kind: "edit", Paths: []string{"/etc/hosts"}, Text: "Edit"}},
-		"an address":           {ask(step{Text: "Fetch", Kind: "fetch", Params: []byte(`{"url":"https://example.com"}`)}), toolcall.Call{Kind: "fetch", Text: "https://example.com"}},
-		"strange input":        {ask(step{Text: "x", Kind: "other", Params: []byte(`[{"command":7}]`)}), toolcall.Call{Kind: "other", Text: "x"}},
+		"a command":           {ask(step{Text: "Run it", Kind: "execute", Params: []byte(`{"command":"git push"}`)}), toolcall.Call{Kind: "execute", Command: "git push", Text: "Run it"}},
+		"only a title":        {ask(step{Text: "git push", Kind: "execute"}), toolcall.Call{Kind: "execute", Command: "git push", Text: "git push"}},
+		"a file":              {ask(step{Text: "Edit", Kind: "edit", Paths: []string{"a/../b.txt"}}), toolcall.Call{Kind: "edit", Paths: []string{"b.txt"}, Text: "Edit"}},
+		"a file in the input": {ask(step{Text: "Edit", Kind: "edit", Params: []byte(`{"file_path":"a/x.go","fileName":"/etc/hosts"}`)}), toolcall.Call{Kind: "edit", Paths: []string{"/etc/hosts", "a/x.go"}, Text: "Edit"}},
+		"a link":              {ask(step{Text: "Edit", Kind: "edit", Paths: []string{"link"}}), toolcall.Call{Kind: "edit", Paths: []string{".env", "link"}, Text: "Edit"}},
+		"outside":             {ask(step{Text: "Edit", Kind: "edit", Params: []byte(`{"path":"/etc/../etc/hosts"}`)}), toolcall.Call{Kind: "edit", Paths: []string{"/etc/hosts"}, Text: "Edit"}},
+		"strange input":       {ask(step{Text: "x", Kind: "other", Params: []byte(`[{"command":7}]`)}), toolcall.Call{Kind: "other", Text: "x"}},
 		"what was announced": {
 			append([]step{{Do: "tool", ID: "t1", Text: "Run", Kind: "execute", Params: []byte(`{"command":"make"}`)}}, ask(step{ID: "t1", Text: "Run"})...),
 			toolcall.Call{Kind: "execute", Command: "make", Text: "Run"},

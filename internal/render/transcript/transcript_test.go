@@ -324,8 +324,6 @@ func TestCalls(t *testing.T) {
 		"waits":               {[]string{make, ask}, []Call{}},
 		"allowed":             {[]string{make, ask, answer("y")}, []Call{under}},
 		"refused":             {[]string{make, ask, answer("n")}, []Call{}},
-		"only a title":        {[]string{update("tool_call", "\"title\":\"`ls`\",\"kind\":\"execute\"")}, []Call{made(toolcall.Call{Kind: "execute", Text: "`ls`", Command: "ls"})}},
-		"words":               {[]string{update("tool_call", `"kind":"execute","rawInput":{"command":["sh","-c","it's done"]}`)}, []Call{made(toolcall.Call{Kind: "execute", Command: `sh -c "it's done"`})}},
 		"files":               {[]string{update("tool_call", `"kind":"delete","locations":[{"path":"/work/a/b"},{"path":"/etc/x"}]`)}, []Call{made(toolcall.Call{Kind: "delete", Paths: []string{"/etc/x", "a/b"}})}},
 		"a file in the input": {[]string{update("tool_call", `"kind":"delete","rawInput":{"file_path":"/work/a/b"}`)}, []Call{made(toolcall.Call{Kind: "delete", Paths: []string{"a/b"}})}},
 		"replayed sessions":   {[]string{ended, make}, []Call{}},
