@@ -90,11 +90,11 @@ func (c Call) Complete() Call {
 
 // Said is what an ACP message says about a call. Agents say it in several messages, so each is only a part.
 type Said struct {
-	Title     string                  `json:"title"`
-	Kind      string                  `json:"kind"`
-	Content   json.RawMessage         `json:"content"`
-	RawInput  json.RawMessage         `json:"rawInput"`
-	Locations []struct{ Path string } `json:"locations"`
+	Title     string          `json:"title"`
+	Kind      string          `json:"kind"`
+	Content   json.RawMessage `json:"content"`
+	RawInput  json.RawMessage `json:"rawInput"`
+	Locations json.RawMessage `json:"locations"`
 }
 
 // maxPaths is how many files of one list are looked at.
@@ -120,7 +120,8 @@ func (s Said) Call(name func(path string) string) Call {
 			c.Text = cmp.Or(text, c.Text)
 		}
 	}
-	for _, l := range s.Locations[:min(len(s.Locations), maxPaths)] {
+	locations := lenient[[]struct{ Path string }](s.Locations)
+	for _, l := range locations[:min(len(locations), maxPaths)] {
 		c.Paths = append(c.Paths, l.Path)
 	}
 	diffs := s.Diffs()

@@ -28,7 +28,7 @@ func TestWhatIsSaidOfACall(t *testing.T) {
 			[]string{`{"kind":"edit","rawInput":{"file_path":"c"},"locations":[{"path":"b"},{"path":"a"}],"content":[{"type":"diff","path":"a"},{"type":"content","path":"x"}]}`},
 			Call{Kind: "edit", Paths: []string{"in/a", "in/b", "in/c"}},
 		},
-		"of other types": {[]string{`{"kind":"other","title":"x","rawInput":[7],"content":"y"}`}, Call{Kind: "other", Text: "x"}},
+		"of other types": {[]string{`{"kind":"other","title":"x","rawInput":[7],"content":"y","locations":"z"}`}, Call{Kind: "other", Text: "x"}},
 	} {
 		var got Call
 		for _, text := range tc.said {

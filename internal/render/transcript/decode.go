@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"strings"
 	"time"
+
+	"ralph/internal/toolcall"
 )
 
 // decoder reads the lines of one attempt's transcript.jsonl, in order. What it does
@@ -98,10 +100,10 @@ type block struct{ Text string }
 func (d *decoder) update(params json.RawMessage) Line {
 	u := parse[struct {
 		Update struct {
-			SessionUpdate, ToolCallID, Title, Kind, Status string
-			Content, RawInput                              json.RawMessage
-			Entries                                        []struct{ Content, Status string }
-			Used                                           int64
+			toolcall.Said
+			SessionUpdate, ToolCallID, Status string
+			Entries                           []struct{ Content, Status string }
+			Used                              int64
 		}
 	}](params).Update
 	switch u.SessionUpdate {
@@ -114,7 +116,7 @@ func (d *decoder) update(params json.RawMessage) Line {
 			return l
 		}
 	case "tool_call", "tool_call_update":
-		t := &Tool{ID: u.ToolCallID, Title: u.Title, Kind: u.Kind, Status: u.Status, New: u.SessionUpdate == "tool_call", Input: inputText(u.RawInput)}
+		t := &Tool{ID: u.ToolCallID, Title: u.Title, Kind: u.Kind, Status: u.Status, New: u.SessionUpdate == "tool_call", Input: inputText(u.Said)}
 		t.Output, t.Files = d.toolContent(u.Content)
 		if t.Title != "" {
 			d.titles[t.ID] = t.Title
@@ -156,14 +158,12 @@ func (d *decoder) toolContent(raw json.RawMessage) (output string, files []strin
 }
 
 // inputText is the one thing in a tool's input that people want to see.
-func inputText(raw json.RawMessage) string {
-	in := parse[map[string]any](raw)
-	for _, key := range []string{"script", "command", "cmd", "file_path", "path", "pattern", "query", "url"} {
-		if s, ok := in[key].(string); ok && s != "" {
-			return s
-		}
-	}
-	return ""
+func inputText(s toolcall.Said) string {
+	of := toolcall.Said{Kind: s.Kind, RawInput: s.RawInput} // the title is shown anyway
+	in := parse[struct{ Script, Pattern, Query any }](s.RawInput)
+	text := func(v any) string { said, _ := v.(string); return said }
+	call := of.Call(func(path string) string { return path }).Complete()
+	return cmp.Or(text(in.Script), call.Subject(), text(in.Pattern), text(in.Query))
 }
 
 // request notes what the agent asks of us. Our answer then says how it ended.

@@ -338,3 +338,21 @@ func TestCalls(t *testing.T) {
 	got, err := Calls(filepath.Join(t.TempDir(), "missing"))
 	check.That(t, len(got) == 0 && err == nil, "got %v, %v", got, err)
 }
+
+// What people see of a tool's input is what rules compare, or else what it looks for.
+func TestTheInputOfATool(t *testing.T) {
+	t.Parallel()
+	for update, want := range map[string]string{
+		`"kind":"execute","rawInput":{"command":["bash","-lc","go test"]}`:        "bash -lc 'go test'",
+		`"kind":"edit","rawInput":{"command":"str_replace","path":"a.go"}`:        "a.go",
+		`"kind":"search","rawInput":{"pattern":"TODO","path":"src"}`:              "src",
+		`"kind":"search","rawInput":{"pattern":"TODO"}`:                           "TODO",
+		`"kind":"fetch","title":"Fetch","rawInput":{"url":"https://example.com"}`: "https://example.com",
+		`"kind":"other","rawInput":{"script":"make","command":"x"}`:               "make",
+		`"kind":"other","title":"Think","rawInput":[1],"locations":7`:             "",
+	} {
+		var d decoder
+		l := d.line([]byte(`{"dir":"in","msg":{"method":"session/update","params":{"update":{"sessionUpdate":"tool_call","toolCallId":"a",` + update + `}}}}`))
+		check.That(t, l.Tool != nil && l.Tool.Input == want, "%s: got %+v, want %q", update, l.Tool, want)
+	}
+}
