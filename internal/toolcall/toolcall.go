@@ -68,7 +68,7 @@ func (c Call) Subject() string {
 func (c Call) Or(other Call) Call {
 	c.Kind, c.Command, c.Text = cmp.Or(c.Kind, other.Kind), cmp.Or(c.Command, other.Command), cmp.Or(c.Text, other.Text)
 	c.Status = cmp.Or(c.Status, other.Status)
-	if c.Paths == nil {
+	if len(c.Paths) == 0 {
 		c.Paths = other.Paths
 	}
 	return c

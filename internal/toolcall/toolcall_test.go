@@ -28,6 +28,7 @@ func TestWhatIsSaidOfACall(t *testing.T) {
 			[]string{`{"kind":"edit","rawInput":{"file_path":"c"},"locations":[{"path":"b"},{"path":"a"}],"content":[{"type":"diff","path":"a"},{"type":"content","path":"x"}]}`},
 			Call{Kind: "edit", Paths: []string{"in/a", "in/b", "in/c"}},
 		},
+		"an empty file":  {[]string{`{"kind":"edit","locations":[{"path":"a"}]}`, `{"rawInput":{"path":""}}`}, Call{Kind: "edit", Paths: []string{"in/a"}}},
 		"of other types": {[]string{`{"kind":"other","title":"x","rawInput":[7],"content":"y","locations":"z"}`}, Call{Kind: "other", Text: "x"}},
 	} {
 		var got Call
