@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -25,16 +26,17 @@ RALPH_SECTION_KEY in the environment (RALPH_RUN_LIMIT sets run.limit).`,
 		flags:   []flagSpec{jsonFlag},
 		example: "ralph config show", run: action(runConfigShow),
 	}, {
-		name: "trust", short: "confirm .ralph.toml as it is now",
+		name: "trust", short: "confirm .ralph.toml and .ralph/permissions.toml as they are now",
 		long: `Nothing in .ralph.toml is executed if it was changed while an agent worked that could write it, until a person
-has looked at it and confirms it. What you change when no such agent is at work needs no confirmation.`,
+has looked at it and confirms it. What you change when no such agent is at work needs no confirmation. A .ralph/permissions.toml that
+is not the link that ralph made counts when it is confirmed.`,
 		example: "git diff .ralph.toml; ralph config trust", exits: "1 refused", run: action(runConfigTrust),
 	}},
 }
 
 func runConfigTrust(ctx context.Context, a *app, _ plainOptions) error {
 	return a.update(ctx, func(s *session, _ *dag.Graph) error {
-		if err := historyOf(a, s.project).Begin(); err != nil {
+		if err := errors.Join(historyOf(a, s.project).Begin(), bookOf(a, s.project).Adopt()); err != nil {
 			return fmt.Errorf("%w: %w", dag.ErrRefused, err)
 		}
 		return nil

@@ -57,11 +57,7 @@ func newBook(a *app, p project.Project, config project.Loaded) (*permission.Book
 }
 
 func bookOf(a *app, p project.Project) *permission.Book {
-	b := &permission.Book{Path: p.Permissions()}
-	if home := a.stateHome(); filepath.IsAbs(home) {
-		b.Guard = filepath.Join(home, "ralph", "permissions", folderOf(p.Root))
-	}
-	return b
+	return &permission.Book{Path: trustOf(a, p).File("permissions.toml"), Link: p.Permissions()}
 }
 
 func openBook(b *permission.Book, config project.Loaded) error {
@@ -71,23 +67,22 @@ func openBook(b *permission.Book, config project.Loaded) error {
 	return nil
 }
 
-// rules are for a run. If its agents can write the file of remembered answers, that is put back until the run ends.
+// rules are for a run. If its agents can write the link to the file of remembered answers, it is looked at after each of them.
 func rules(a *app, s *session, loose bool) (*permission.Book, error) {
 	b := bookOf(a, s.project)
 	b.Warn = func(text string) { a.note("warning: %s", text) }
-	a.atEnd = append(a.atEnd, b.Close)
-	planted, err := b.Protect(loose)
-	switch {
-	case errors.Is(err, permission.ErrFile):
-		return nil, fmt.Errorf("%w: %w", project.ErrConfig, err)
-	case err != nil:
-		a.note("warning: an agent could add to the answers that are remembered: %v", err)
-		b.Guard = ""
-	}
-	for _, text := range planted {
-		a.note("warning: since a run that was killed, %s", text)
+	noteStray(a, b)
+	if loose {
+		b.Watch()
 	}
 	return b, openBook(b, s.config)
+}
+
+// noteStray says that there are rules which do not count, because nobody knows whether a person wrote them.
+func noteStray(a *app, b *permission.Book) {
+	if b.Stray() {
+		a.note("warning: %s does not count, because an agent may have written it; if it is yours: ralph config trust", b.Link)
+	}
 }
 
 // remember adds the rule that a person's answer to an agent's call makes, and says so.
@@ -224,6 +219,7 @@ func runPermissionsCheck(_ context.Context, a *app, o permissionsCheckOptions) e
 	if err != nil {
 		return err
 	}
+	noteStray(a, book)
 	call := toolcall.Call{Kind: o.Args[0], Text: o.Args[1]}
 	if toolcall.IsCommand(call.Kind) {
 		call.Command = call.Text

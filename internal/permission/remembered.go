@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/pelletier/go-toml/v2"
@@ -19,11 +20,12 @@ import (
 	"ralph/internal/toolcall"
 )
 
-// Book is a project's rules: those of its configuration, and answers that people want remembered, in a file.
+// Book is a project's rules: those of its configuration, and answers that people want remembered, in a file. The file is where no agent in
+// a sandbox can write; people find it by a link in the project, where some agents can. What they put there does not count.
 type Book struct {
-	Path  string       // of the file; empty means that there is none
-	Guard string       // of the copy that counts while agents are at work who can write the file; empty means none
-	Warn  func(string) // of a file that has become useless meanwhile; may be nil
+	Path string       // of the file; empty means that there is none
+	Link string       // that leads to it; empty means none
+	Warn func(string) // of a file that has become useless meanwhile; may be nil
 
 	lists Lists
 
@@ -31,8 +33,8 @@ type Book struct {
 	rules *Rules
 	kept  []entry
 	seen  stamp
-	loose bool   // agents can write the file
-	copy  []byte // what the copy said last
+
+	watched bool // agents can write the link, and had not when the run began
 }
 
 // entry is a remembered answer, as the file has it.
@@ -67,6 +69,9 @@ func (b *Book) Open(lists Lists) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.lists = lists
+	if b.Path != "" && exists(b.Path) {
+		_ = b.link() // without it they count, too
+	}
 	return b.load()
 }
 
@@ -75,7 +80,7 @@ func (b *Book) Rules() *Rules {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.Path != "" {
-		if info, err := os.Stat(b.source()); err == nil && (stamp{info.ModTime(), info.Size()}) != b.seen {
+		if info, err := os.Stat(b.Path); err == nil && (stamp{info.ModTime(), info.Size()}) != b.seen {
 			if err := b.load(); err != nil && b.Warn != nil {
 				b.Warn(err.Error() + "; the rules before it still count")
 			}
@@ -101,7 +106,7 @@ func (b *Book) Add(d Decision, answer Remember, by string, at time.Time) error {
 			add = append(add, e)
 		}
 	}
-	if err := b.append(add); err != nil {
+	if err := errors.Join(b.append(add), b.link()); err != nil {
 		return fmt.Errorf("remember %s: %w", answer, err)
 	}
 	return b.load()
@@ -111,8 +116,10 @@ const preface = `# What people answered with "always" or "never" when an agent a
 # as you like. No agent in a sandbox can write it. docs/permissions.md says what a rule is.
 `
 
-// append adds to the file, and to the copy before it if there is one: what is in the copy alone is put back.
 func (b *Book) append(add []entry) error {
+	if b.Path == "" {
+		return errors.New("neither HOME nor XDG_STATE_HOME is set")
+	}
 	stored, _ := b.stored() // who cannot be read gets a rule twice
 	add = slices.DeleteFunc(slices.Clone(add), func(e entry) bool { return slices.ContainsFunc(stored, e.is) })
 	if len(add) == 0 {
@@ -124,10 +131,8 @@ func (b *Book) append(add []entry) error {
 	if err != nil {
 		return err
 	}
-	if source := b.source(); source != b.Path {
-		if err := appendTo(source, text); err != nil {
-			return err
-		}
+	if err := os.MkdirAll(filepath.Dir(b.Path), 0o700); err != nil {
+		return err
 	}
 	return appendTo(b.Path, text)
 }
@@ -135,14 +140,14 @@ func (b *Book) append(add []entry) error {
 // appendTo writes at the end, in one piece: what a person wrote stays as it is, and nobody's answer is lost when two
 // are given at once.
 func appendTo(path string, text []byte) error {
-	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
-		return fmt.Errorf("%s: %w", path, copyfile.ErrSpecial)
-	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0o600) // no pipe holds us up
 	if err != nil {
 		return err
 	}
 	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s: %w", path, copyfile.ErrSpecial)
+	}
 	if err == nil {
 		if info.Size() == 0 {
 			text = append([]byte(preface), text...)
@@ -160,26 +165,26 @@ func (b *Book) load() error {
 	return b.use(list)
 }
 
-// stored is what the file says now, or the copy that counts instead.
+// stored is what the file says now.
 func (b *Book) stored() ([]entry, error) {
-	data, seen, err := read(b.source())
+	data, seen, err := read(b.Path)
 	if err != nil {
 		return nil, err
 	}
 	b.seen = seen
-	list, err := b.parse(data)
-	if err == nil {
-		b.copy = data
+	name := b.Path
+	if exists(b.Link) && !b.Stray() {
+		name = b.Link // which people know
 	}
-	return list, err
+	return parse(data, name)
 }
 
-func (b *Book) parse(data []byte) ([]entry, error) {
+func parse(data []byte, name string) ([]entry, error) {
 	var file struct {
 		Rule []entry `toml:"rule"`
 	}
 	if err := toml.NewDecoder(bytes.NewReader(data)).DisallowUnknownFields().Decode(&file); err != nil {
-		return nil, b.explain(err)
+		return nil, explain(err, name)
 	}
 	for i, e := range file.Rule {
 		_, err := ParseRule(e.Rule)
@@ -187,7 +192,7 @@ func (b *Book) parse(data []byte) ([]entry, error) {
 			err = fmt.Errorf("answer: %q is neither %q nor %q", e.Answer, Always, Never)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%w: %s:%d: rule %d: %w", ErrFile, b.Path, lineOf(data, i+1), i+1, err)
+			return nil, fmt.Errorf("%w: %s:%d: rule %d: %w", ErrFile, name, lineOf(data, i+1), i+1, err)
 		}
 	}
 	return file.Rule, nil
@@ -196,18 +201,18 @@ func (b *Book) parse(data []byte) ([]entry, error) {
 // ErrFile is a file of remembered answers that cannot be used.
 var ErrFile = errors.New("bad permissions")
 
-func (b *Book) explain(err error) error {
+func explain(err error, name string) error {
 	var unknown *toml.StrictMissingError
 	var wrong *toml.DecodeError
 	switch {
 	case errors.As(err, &unknown) && len(unknown.Errors) > 0:
 		row, _ := unknown.Errors[0].Position()
-		return fmt.Errorf("%w: %s:%d: unknown key %s", ErrFile, b.Path, row, strings.Join(unknown.Errors[0].Key(), "."))
+		return fmt.Errorf("%w: %s:%d: unknown key %s", ErrFile, name, row, strings.Join(unknown.Errors[0].Key(), "."))
 	case errors.As(err, &wrong):
 		row, _ := wrong.Position()
-		return fmt.Errorf("%w: %s:%d: %s", ErrFile, b.Path, row, strings.TrimPrefix(wrong.Error(), "toml: "))
+		return fmt.Errorf("%w: %s:%d: %s", ErrFile, name, row, strings.TrimPrefix(wrong.Error(), "toml: "))
 	}
-	return fmt.Errorf("%w: %s: %w", ErrFile, b.Path, err)
+	return fmt.Errorf("%w: %s: %w", ErrFile, name, err)
 }
 
 // lineOf is where the nth rule begins.
@@ -238,7 +243,7 @@ func (b *Book) use(kept []entry) error {
 	return err
 }
 
-// read reads a file that an agent may have put there, where no sandbox prevents that.
+// read reads a file that may be anything: an agent may have put it there.
 func read(path string) (data []byte, seen stamp, err error) {
 	if path == "" {
 		return nil, stamp{}, nil

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -222,89 +223,78 @@ func TestRemembered(t *testing.T) {
 	check.That(t, strings.HasPrefix(string(text), "# by hand\n") && answer(open(), "rm z") == Allow, "got %s", text)
 }
 
-// While agents can write the file, a copy counts, with what people answer meanwhile; the file is put back.
+// TestRulesThatAnAgentWrites never count: the file that does is out of its reach, and all it can do is to put something else in
+// the place of the link. A person reads and edits the rules there, and can make others count.
 func TestRulesThatAnAgentWrites(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	path, guard := filepath.Join(dir, "permissions.toml"), filepath.Join(dir, "state", "copy")
-	open := func(protect, loose bool) (*Book, []string) {
-		b := &Book{Path: path, Guard: guard}
-		var planted []string
-		if protect {
-			var err error
-			planted, err = b.Protect(loose)
-			check.OK(t, err)
-		}
+	state := filepath.Join(dir, "state", "shop")
+	link := filepath.Join(dir, "permissions.toml")
+	open := func() *Book {
+		b := &Book{Path: filepath.Join(state, "permissions.toml"), Link: link}
 		check.OK(t, b.Open(Lists{Ask: []string{"execute:rm *"}}))
-		return b, planted
+		return b
 	}
-	plant := func(text string) { check.OK(t, os.WriteFile(path, []byte(text), 0o600)) }
-	rule := func(command string) string {
-		return "[[rule]]\nanswer = \"always\"\nrule = \"execute:" + command + "\"\n"
-	}
+	const planted = "[[rule]]\nanswer = \"always\"\nrule = \"execute:rm *\"\n"
 	answers := func(b *Book, want map[string]Answer) {
 		t.Helper()
 		for command, answer := range want {
 			check.Equal(t, command, answer, b.Decide(toolcall.Call{Kind: "execute", Command: command}).Answer)
 		}
 	}
-	want := func(got []string, text string) {
-		t.Helper()
-		check.That(t, len(got) == 1 && strings.Contains(got[0], text), "got %q, want %q", got, text)
-	}
-
-	plant("# by hand\n" + rule("rm a"))
-	b, planted := open(true, true)
-	check.Equal(t, "nothing was planted", 0, len(planted))
-	plant(rule("rm *"))
-	person, _ := open(false, false)
-	check.OK(t, person.Add(person.Decide(toolcall.Call{Kind: "execute", Command: "rm c"}), Never, "ann", time.Time{}))
+	b := open()
+	b.Watch()
 	check.OK(t, b.Add(b.Decide(toolcall.Call{Kind: "execute", Command: "rm b"}), Always, "ann", time.Time{}))
-	counts := map[string]Answer{"rm a": Allow, "rm b": Allow, "rm c": Deny, "rm x": Ask}
-	answers(b, counts)
-	answers(person, counts)
-	planted, err := b.PutBack()
-	check.OK(t, err)
-	want(planted, "always \"execute:rm *\"")
-	rejected, err := os.ReadFile(guard + ".rejected")
-	check.That(t, err == nil && strings.Contains(string(rejected), "rm *"), "got %q, %v", rejected, err)
-	text, err := os.ReadFile(path)
-	check.That(t, err == nil && strings.HasPrefix(string(text), "# by hand\n") && strings.Contains(string(text), "rm c"), "got %q, %v", text, err)
-	planted, err = b.PutBack()
-	check.That(t, err == nil && len(planted) == 0, "again: %q, %v", planted, err)
-
-	check.OK(t, os.Remove(path)) // rules that are missing come back, without a word
-	planted, err = b.PutBack()
-	check.That(t, err == nil && len(planted) == 0 && exists(path), "removed: %q, %v", planted, err)
+	check.OK(t, b.Add(b.Decide(toolcall.Call{Kind: "execute", Command: "rm c"}), Never, "ann", time.Time{}))
+	text, err := os.ReadFile(link)
+	check.That(t, err == nil && strings.Contains(string(text), "rm b"), "got %q, %v", text, err)
+	counts := map[string]Answer{"rm b": Allow, "rm c": Deny, "rm x": Ask}
 	for name, spoil := range map[string]func() error{
-		"a link": func() error { return os.Symlink("/etc/passwd", path) }, "a folder": func() error { return os.MkdirAll(filepath.Join(path, "x"), 0o700) },
-		"nonsense": func() error { return os.WriteFile(path, []byte("[[rule"), 0o600) },
+		"rules": func() error { return os.WriteFile(link, []byte(planted), 0o600) }, "nothing": func() error { return nil },
+		"a link":   func() error { return os.Symlink("/etc/passwd", link) },
+		"a folder": func() error { return os.MkdirAll(filepath.Join(link, "x"), 0o700) },
+		"a pipe":   func() error { return syscall.Mkfifo(link, 0o600) },
 	} {
-		check.OK(t, os.Remove(path))
+		check.OK(t, os.Remove(link))
 		check.OK(t, spoil())
-		planted, err = b.PutBack()
-		check.That(t, err == nil && len(planted) == 1, "%s: %q, %v", name, planted, err)
 		answers(b, counts)
+		answers(open(), counts)
+		check.Equal(t, name+" is found", name != "nothing", b.Stray())
+		found, err := b.Reject()
+		check.That(t, err == nil && (len(found) == 1) == (name != "nothing"), "%s: %q, %v", name, found, err)
+		if name == "nothing" {
+			check.OK(t, b.Add(b.Decide(toolcall.Call{Kind: "execute", Command: "rm d"}), Always, "ann", time.Time{})) // which makes it anew
+			counts["rm d"] = Allow
+		}
+		check.That(t, !b.Stray() && exists(link), "%s: the link is missing", name)
+		found, err = b.Reject()
+		check.That(t, err == nil && len(found) == 0, "%s, again: %q, %v", name, found, err)
 	}
 
-	plant(rule("rm *")) // and the run is killed
-	person, _ = open(false, false)
-	answers(person, counts)
-	next, planted := open(true, false)
-	want(planted, "rm *")
-	answers(next, counts)
-	check.That(t, !exists(guard), "the copy is left")
+	// A person's file is left alone, and counts when it is confirmed.
+	check.OK(t, os.Remove(link))
+	check.OK(t, os.WriteFile(link, []byte(planted), 0o600))
+	b = open()
+	b.Watch()
+	found, err := b.Reject()
+	check.That(t, err == nil && len(found) == 0 && b.Stray(), "a person's: %q, %v", found, err)
+	answers(b, counts)
+	check.OK(t, b.Adopt())
+	answers(open(), map[string]Answer{"rm x": Allow, "rm c": Allow})
+	check.OK(t, b.Adopt()) // once is enough
 
-	other, _ := open(true, true)
-	b, _ = open(true, true)
-	check.OK(t, other.Close())
-	answers(b, counts) // although the other run took the copy with it
-	plant(rule("rm *"))
-	check.OK(t, b.Close())
-	last, _ := open(false, false)
-	answers(last, counts)
-	plant(rule("rm *"))
-	answers(last, map[string]Answer{"rm x": Allow}) // a person's rule, when no agent is at work
+	// So does the link of a project that has moved, but no other.
+	moved := &Book{Path: filepath.Join(dir, "state", "moved", "permissions.toml"), Link: link}
+	check.That(t, moved.Stray(), "it is that of another project")
+	check.OK(t, moved.Adopt())
+	check.OK(t, moved.Open(Lists{Ask: []string{"execute:rm *"}}))
+	answers(moved, map[string]Answer{"rm x": Allow})
+	check.OK(t, os.Remove(link))
+	check.OK(t, os.Symlink("/etc/passwd", link))
+	check.Err(t, "any link", "where no rules are", moved.Adopt())
+	check.OK(t, os.Remove(link))
+	check.OK(t, os.WriteFile(link, []byte("[[rule"), 0o600))
+	check.Err(t, "nonsense", link+":1", moved.Adopt())
 }
 
 func TestFilesThatCannotBeUsed(t *testing.T) {

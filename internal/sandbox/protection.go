@@ -33,7 +33,7 @@ type guard struct {
 func Protect(ctx context.Context, p project.Project, more ...string) *Protection {
 	x := &Protection{}
 	// Ralph itself writes some of its state while an agent works, and people edit the documents.
-	x.add(guard{path: p.State(), skip: []string{"runs", "objects", "trees-*", "progress.db*", "last-gc", "knowledge", "features", "staging", "permissions.toml"}, firm: true})
+	x.add(guard{path: p.State(), skip: []string{"runs", "objects", "trees-*", "progress.db*", "last-gc", "knowledge", "features", "staging", "permissions.toml*"}, firm: true})
 	for _, path := range append([]string{p.Config()}, more...) {
 		x.add(guard{path: path, firm: true})
 	}

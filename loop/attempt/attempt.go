@@ -102,7 +102,7 @@ func (a *attempt) closeSession(d policy.Decision) {
 	if err := s.Close(); err != nil {
 		a.warn(a.job.Task.ID, "closing the agent: "+err.Error())
 	}
-	planted, err := a.Permissions.PutBack() // what it wrote in its last moment
+	planted, err := a.Permissions.Reject() // what it wrote in its last moment
 	if err != nil {
 		planted = append(planted, err.Error())
 	}

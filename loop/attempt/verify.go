@@ -188,11 +188,11 @@ func (a *attempt) examine(ctx context.Context, taken git.Taken, taking error) (s
 	return shown, err
 }
 
-// tampered lists what the agent changed that no agent may change. Rules that it wrote are taken out again, and count
+// tampered lists what the agent changed that no agent may change. Rules that it wrote never counted, and count
 // against it for as long as it works.
 func (a *attempt) tampered() ([]string, error) {
 	touched, err := a.talk.session.Tampered()
-	planted, perr := a.Permissions.PutBack()
+	planted, perr := a.Permissions.Reject()
 	a.planted = append(a.planted, planted...)
 	return slices.Concat(touched, a.planted), errors.Join(err, perr)
 }
