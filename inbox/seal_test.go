@@ -64,6 +64,24 @@ func wantForged(t *testing.T, name string, w *world, task, id string) {
 	check.That(t, len(bad) == 1 && got.State == inbox.Withdrawn && got.Answer == "", "%s: %d disowned, %+v", name, len(bad), got)
 }
 
+// TestAnAnswerIsOneToItsOwnTask: a row that an agent has moved to its own task would give it what another was given, as a credential.
+func TestAnAnswerIsOneToItsOwnTask(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	mine, other := w.add("mine"), w.add("other")
+	c := w.claim(other)
+	q := w.ask(c, inbox.NewCredential("API_KEY", "to log in"))
+	w.release(c)
+	check.OK(t, w.answer(q.ID, inbox.Reply{}))
+	w.update(func(g *dag.Graph) error {
+		return g.Tx().Exec("UPDATE requests SET task = (SELECT n FROM tasks WHERE id = :mine) WHERE id = :id;", ":mine", mine, ":id", q.ID)
+	})
+	known := get(w, func(g *dag.Graph) ([]inbox.Request, error) { return inbox.Answers(g, w.trust, mine) })
+	check.Equal(t, "answers", 0, len(known))
+	w.update(func(g *dag.Graph) error { return g.Tx().Exec("UPDATE requests SET task_id = :mine WHERE id = :id;", ":mine", mine, ":id", q.ID) })
+	wantForged(t, "all of it", w, mine, q.ID)
+}
+
 // TestWhatCannotBeSealedIsNotAnswered: it would be taken for the agent's later.
 func TestWhatCannotBeSealedIsNotAnswered(t *testing.T) {
 	t.Parallel()
