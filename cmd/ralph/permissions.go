@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -91,16 +90,16 @@ func remember(a *app, s *session, r inbox.Request) (string, error) {
 	if r.Kind != inbox.Permission || answer.Remember == "" {
 		return "", nil
 	}
-	var call toolcall.Call
-	book, err := newBook(a, s.project, s.config)
+	call, err := attempt.Asked(r)
+	var book *permission.Book
 	if err == nil {
-		err = json.Unmarshal([]byte(r.Detail), &call)
+		book, err = newBook(a, s.project, s.config)
 	}
 	if err == nil {
 		err = book.Add(book.Decide(call), answer.Remember, r.AnsweredBy, a.now())
 	}
 	if err != nil {
-		return "", fmt.Errorf("%s is answered, but it is not remembered: %w", r.ID, err)
+		return "", fmt.Errorf("%w: %s is answered, but it is not remembered: %w", dag.ErrRefused, r.ID, err)
 	}
 	return fmt.Sprintf("%s: %s from now on; see %s", r.ID, answer.Remember, s.project.Permissions()), nil
 }

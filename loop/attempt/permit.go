@@ -12,6 +12,7 @@ import (
 	"ralph/inbox"
 	"ralph/internal/hooks"
 	"ralph/internal/permission"
+	"ralph/internal/redact"
 	"ralph/internal/toolcall"
 )
 
@@ -98,18 +99,20 @@ func (a *attempt) askPerson(ctx context.Context, people Inbox, c toolcall.Call, 
 	if people == nil {
 		return denied
 	}
-	c.Input = nil // as long as a file, and rules do not look at it
-	detail, err := json.Marshal(c)
+	c.Input, c.With = nil, nil        // as long as a file, and rules do not look at it
+	shown := redact.Deep(a.Redact, c) // it is stored, and an agent that was given a credential may name it
+	text := askedText(shown)
+	detail, err := json.Marshal(shown)
 	if err != nil {
 		return denied // text and lists can be written
 	}
+	// A rule is about exactly the call, so a person has to see all of it, and no secret may be part of it.
+	rememberable := d.Rememberable() && text == askedText(c) && len(text) <= inbox.MaxText
 	options := []string{"yes", "no"}
-	if d.Rememberable() {
+	if rememberable {
 		options = append(options, string(permission.Always), string(permission.Never))
 	}
-	r, err := people.Ask(ctx, inbox.Request{
-		Kind: inbox.Permission, Text: fmt.Sprintf("May the agent %s: %s", cmp.Or(c.Kind, "do this"), c.Subject()), Options: options, Detail: string(detail),
-	})
+	r, err := people.Ask(ctx, inbox.Request{Kind: inbox.Permission, Text: text, Options: options, Detail: string(detail)})
 	switch {
 	case err != nil:
 		denied.Reason = d.Reason + "; a person could not be asked: " + err.Error()
@@ -122,7 +125,9 @@ func (a *attempt) askPerson(ctx context.Context, people Inbox, c toolcall.Call, 
 		return denied
 	}
 	answer := PermissionAnswer(r)
-	if answer.Remember != "" {
+	if answer.Remember != "" && !rememberable {
+		a.WarnOnce("permissions", fmt.Sprintf("the answer %q to %s counts only this once: the question does not show all of the call", answer.Remember, r.ID))
+	} else if answer.Remember != "" {
 		if err := a.Permissions.Add(d, answer.Remember, r.AnsweredBy, a.Now()); err != nil {
 			a.WarnOnce("permissions", fmt.Sprintf("the answer %q to %s counts only this once: %v", answer.Remember, r.ID, err))
 		}
@@ -132,6 +137,20 @@ func (a *attempt) askPerson(ctx context.Context, people Inbox, c toolcall.Call, 
 		out.Reason = strings.TrimSuffix(out.By+" said no: "+answer.Why, ": ")
 	}
 	return out
+}
+
+// askedText is how a person is asked about a call.
+func askedText(c toolcall.Call) string {
+	return fmt.Sprintf("May the agent %s: %s", cmp.Or(c.Kind, "do this"), c.Subject())
+}
+
+// Asked is the call that a person was asked about, for a rule: an agent that can write the database must not have the text show
+// another one.
+func Asked(r inbox.Request) (c toolcall.Call, err error) {
+	if err = json.Unmarshal([]byte(r.Detail), &c); err == nil && strings.TrimSpace(askedText(c)) != r.Text {
+		err = errors.New("the question does not show all of the call that a rule would be about")
+	}
+	return c, err
 }
 
 // Permitted is what a person says to a call.
