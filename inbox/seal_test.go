@@ -78,7 +78,9 @@ func TestAnAnswerIsOneToItsOwnTask(t *testing.T) {
 	})
 	known := get(w, func(g *dag.Graph) ([]inbox.Request, error) { return inbox.Answers(g, w.trust, mine) })
 	check.Equal(t, "answers", 0, len(known))
-	w.update(func(g *dag.Graph) error { return g.Tx().Exec("UPDATE requests SET task_id = :mine WHERE id = :id;", ":mine", mine, ":id", q.ID) })
+	w.update(func(g *dag.Graph) error {
+		return g.Tx().Exec("UPDATE requests SET task_id = :mine WHERE id = :id;", ":mine", mine, ":id", q.ID)
+	})
 	wantForged(t, "all of it", w, mine, q.ID)
 }
 
