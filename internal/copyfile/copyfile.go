@@ -72,6 +72,28 @@ func Open(root *os.Root, name string) (f *os.File, info fs.FileInfo, err error) 
 	return f, info, nil
 }
 
+// Read reads a file that somebody else may have replaced. A link is followed, but nothing is read that would hold us up, as a pipe
+// does, that never ends, as a device, or that has more than limit bytes.
+func Read(path string, limit int64) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err == nil {
+		err = regular(info)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	data, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(data)) > limit {
+		err = fmt.Errorf("%s: it has more than %d bytes", path, limit)
+	}
+	return data, err
+}
+
 // ErrSpecial is what is not a file of bytes.
 var ErrSpecial = errors.New("not a regular file")
 

@@ -10,6 +10,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"ralph/internal/copyfile"
 	"ralph/internal/proc"
 )
 
@@ -95,8 +96,11 @@ func executed(words []*syntax.Word) (list []executable) {
 	return list
 }
 
+// maxScript is far more than a script has; programs of a project may be larger, and are not looked at then.
+const maxScript = 64 << 20
+
 func digest(path string) (sum [sha256.Size]byte, err error) {
-	data, err := os.ReadFile(path)
+	data, err := copyfile.Read(path, maxScript)
 	return sha256.Sum256(data), err
 }
 

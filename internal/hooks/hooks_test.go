@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -233,6 +234,13 @@ func TestAHookWhoseFileChangedIsNotRun(t *testing.T) {
 	check.Contains(t, "reason", "check.sh has changed since the run began", out.Reason)
 	_, err := os.Stat(filepath.Join(dir, "ran"))
 	check.That(t, errors.Is(err, os.ErrNotExist), "the changed file ran")
+	for name, replace := range map[string]func() error{ // that would never be read to its end
+		"a pipe": func() error { return syscall.Mkfifo(script, 0o700) }, "a device": func() error { return os.Symlink("/dev/zero", script) },
+	} {
+		check.OK(t, os.Remove(script))
+		check.OK(t, replace())
+		check.Contains(t, name, "check.sh has changed since the run began", w.Run(t.Context(), Payload{Point: RunBefore}).Reason)
+	}
 }
 
 func TestWhatAHookExecutes(t *testing.T) {

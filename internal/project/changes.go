@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"ralph/internal/atomicfile"
+	"ralph/internal/copyfile"
 	"ralph/internal/human"
 	"ralph/internal/proc"
 	"ralph/internal/seq"
@@ -161,7 +162,7 @@ func (h *ConfigHistory) write(record configRecord) error {
 }
 
 func (h *ConfigHistory) read() []ConfigLine {
-	data, err := os.ReadFile(h.config)
+	data, err := copyfile.Read(h.config, maxConfig)
 	if err != nil {
 		return nil
 	}

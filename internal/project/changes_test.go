@@ -3,6 +3,7 @@ package project
 import (
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"ralph/internal/testing/check"
@@ -86,4 +87,18 @@ func TestWhatAPersonConfirmsIsNoChange(t *testing.T) {
 	wantChanges(t, h)
 	write("x\n[a]\n[b]\ny\n")
 	wantChanges(t, h, "lines in another order since the last run, written outside any attempt")
+}
+
+// TestAConfigurationThatIsAPipeHoldsNobodyUp: an agent may have put it there.
+func TestAConfigurationThatIsAPipeHoldsNobodyUp(t *testing.T) {
+	t.Parallel()
+	p, _ := watched(t, "a\n")
+	h := begun(t, p)
+	end := h.During("t-1", "a-1")
+	check.OK(t, os.Remove(p.Config()))
+	check.OK(t, syscall.Mkfifo(p.Config(), 0o600))
+	check.OK(t, end())
+	wantChanges(t, h, "1 line removed since the last run, written by t-1, attempt a-1")
+	_, err := Load("", p.Config(), func(string) string { return "" })
+	check.Err(t, "loading it", "not a regular file", err)
 }

@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
+
+	"ralph/internal/copyfile"
 )
 
 // ErrConfig is a configuration that cannot be used.
@@ -51,11 +53,14 @@ func Load(userFile, projectFile string, getenv func(string) string) (Loaded, err
 	return l, nil
 }
 
+// maxConfig is the size of a configuration, which an agent may have replaced.
+const maxConfig = 16 << 20
+
 func (l *Loaded) addFile(path string) error {
 	if path == "" {
 		return nil
 	}
-	data, err := os.ReadFile(path)
+	data, err := copyfile.Read(path, maxConfig)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
