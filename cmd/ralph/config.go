@@ -35,12 +35,16 @@ is not the link that ralph made counts when it is confirmed.`,
 }
 
 func runConfigTrust(ctx context.Context, a *app, _ plainOptions) error {
-	return a.update(ctx, func(s *session, _ *dag.Graph) error {
+	err := a.update(ctx, func(s *session, _ *dag.Graph) error {
 		if err := errors.Join(historyOf(a, s.project).Begin(), bookOf(a, s.project).Adopt()); err != nil {
 			return fmt.Errorf("%w: %w", dag.ErrRefused, err)
 		}
 		return nil
 	})
+	if err == nil {
+		a.note("%s and what is remembered of answers count as they are now", project.ConfigName)
+	}
+	return err
 }
 
 func runConfigShow(_ context.Context, a *app, o plainOptions) error {
