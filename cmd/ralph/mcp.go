@@ -23,7 +23,7 @@ var mcpCommand = command{
 	long: `An assistant that speaks MCP starts it, and calls its tools on stdin and stdout: add, list, show, change and
 search tasks, the journal and what the project has learned. They do what the commands of the same names do.
 ralph starts it itself for the agents of a run.`,
-	example: "claude mcp add ralph -- ralph mcp", exits: "1 refused (the run that started it has ended)",
+	example: "claude mcp add ralph -- ralph mcp", exits: "1 refused (the run that started it has ended, or what the client sends is no message)",
 	run: action(runMCP),
 }
 
@@ -38,7 +38,10 @@ func runMCP(ctx context.Context, a *app, _ plainOptions) error {
 		return err
 	}
 	session := mcp.New(mcp.Options{Command: answering(a, nil), Version: buildVersion().Version, Now: a.now})
-	return session.Serve(ctx, stdio{a.stdin, a.raw})
+	if err := session.Serve(ctx, stdio{a.stdin, a.raw}); err != nil {
+		return fmt.Errorf("mcp: %w: the client sent what is no message: %w", dag.ErrRefused, err)
+	}
+	return nil
 }
 
 // stdio is a connection on stdin and stdout.
