@@ -22,19 +22,27 @@ type Progress struct {
 	Files   []string       // that the agent said it changed
 	Said    string         // the end of what it said
 	Context int64          // tokens that its last request took, as far as it says so
+	Died    bool           // its run has died, and nobody has recovered it
 }
 
 // maxSaid is how much of what an agent said last is told.
 const maxSaid = 2 << 10
 
 // ProgressOf reads how a task stands; runs is the folder of all runs.
-func ProgressOf(g *dag.Graph, runs string, t dag.Task) (Progress, error) {
+func ProgressOf(g *dag.Graph, runs string, t dag.Task, life func(dag.Process) dag.Life) (Progress, error) {
 	p := Progress{Task: t, Kinds: map[string]int{}}
 	attempts, err := g.Attempts(t)
 	if err != nil || len(attempts) == 0 {
 		return p, err
 	}
 	p.Attempt = attempts[len(attempts)-1]
+	if p.Attempt.EndedAt.IsZero() {
+		run, err := g.RunOf(p.Attempt.ID)
+		if err != nil {
+			return p, err
+		}
+		p.Died = life(run.Process) == dag.Dead
+	}
 	r := &transcript.Reader{
 		Folder: filepath.Join(runs, p.Attempt.Run), Task: t.ID, Brief: func(attempt string) bool { return attempt != p.Attempt.ID }, Emit: p.see,
 	}
@@ -74,7 +82,7 @@ func (p Progress) Object(runs string) jsonval.Object {
 		attempt = ViewAttempts(runs, []dag.Attempt{p.Attempt})[0]
 	}
 	return jsonval.Object{
-		"task", p.Task.ID, "title", p.Task.Title, "status", p.Task.Status, "phase", jsonval.Text(p.Attempt.Phase), "prompts", p.Prompts, "calls", p.Calls, "kinds", p.Kinds, "last_call", p.Doing,
+		"task", p.Task.ID, "title", p.Task.Title, "status", p.Task.Status, "phase", jsonval.Text(p.Attempt.Phase), "died", p.Died, "prompts", p.Prompts, "calls", p.Calls, "kinds", p.Kinds, "last_call", p.Doing,
 		"files", jsonval.List(p.Files), "said", p.Said, "context_tokens", p.Context, "attempt", attempt,
 	}
 }

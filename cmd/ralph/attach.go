@@ -94,7 +94,10 @@ func (t *attached) follow(ctx context.Context) error {
 		case err != nil || t.out.Err() != nil || t.ended:
 			_ = r.Close() // what it says is printed, and only that
 			return cmp.Or(err, t.out.Err())
-		case over || died:
+		case died && !over:
+			t.a.note("%s: %s", t.task.ID, dag.DiedText)
+			return r.Close()
+		case over:
 			t.a.note("run %s has ended", t.run.ID)
 			return r.Close()
 		}

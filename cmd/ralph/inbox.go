@@ -229,14 +229,14 @@ func runInboxAnswer(ctx context.Context, a *app, s *session, o inboxAnswerOption
 		return err
 	}
 	reply, err := o.reply(ctx, a, r)
-	if err != nil {
-		return err
+	var notes []string
+	if err == nil {
+		notes, err = answerRequest(ctx, a, s, r, reply)
 	}
-	notes, err := answerRequest(ctx, a, s, r, reply)
 	for _, text := range notes {
 		a.note("%s", text)
 	}
-	return err
+	return hintOver(ctx, s, err)
 }
 
 // answerRequest gives what a person answers to a request: hooks may refuse or rewrite it, the first answer counts, and what
@@ -254,7 +254,7 @@ func answerRequest(ctx context.Context, a *app, s *session, r inbox.Request, rep
 			return hint(err, "answer outside of any sandbox, with a HOME that can be written")
 		}
 		if err != nil {
-			return hintOver(err)
+			return err
 		}
 		if !secret {
 			return nil
@@ -286,7 +286,7 @@ func (o inboxAnswerOptions) reply(ctx context.Context, a *app, r inbox.Request) 
 	case o.Credential && r.Kind != inbox.Credential:
 		return inbox.Reply{}, usagef("%s asks for no credential", r.ID)
 	case o.Credential && r.State != inbox.Open:
-		return inbox.Reply{}, hintOver(&inbox.OverError{Request: r})
+		return inbox.Reply{}, &inbox.OverError{Request: r}
 	case o.Credential && len(o.Args) == 1:
 		text, err := a.secret(ctx, r.Variable())
 		return inbox.Reply{Text: text}, err
@@ -298,7 +298,7 @@ func (o inboxAnswerOptions) reply(ctx context.Context, a *app, r inbox.Request) 
 	case o.Deny:
 		return inbox.Reply{Denied: true}, nil
 	case r.State != inbox.Open:
-		return inbox.Reply{}, hintOver(&inbox.OverError{Request: r})
+		return inbox.Reply{}, &inbox.OverError{Request: r}
 	case !a.asks:
 		return inbox.Reply{}, hint(usagef("TEXT is missing"), "usage: ralph inbox answer %s TEXT, --option N or --deny", r.ID)
 	}
@@ -349,12 +349,24 @@ func sweepCredentials(ctx context.Context, a *app, s *session) {
 }
 
 // hintOver says what can be done for a task whose question is over.
-func hintOver(err error) error {
+func hintOver(ctx context.Context, s *session, err error) error {
 	var over *inbox.OverError
-	if !errors.As(err, &over) || over.Request.Task == "" {
+	if !errors.As(err, &over) {
 		return err
 	}
-	return hint(err, "tell its agent something with: ralph send %s TEXT", over.Request.Task)
+	t, gone := look(ctx, s, func(g *dag.Graph) (dag.Task, error) { return g.Task(over.Request.Task) })
+	if gone != nil {
+		return err
+	}
+	return hintSend(err, "its agent", t)
+}
+
+// hintSend says how the agent of a task is told something all the same, if it may have one.
+func hintSend(err error, whom string, t dag.Task) error {
+	if err == nil || t.Status == dag.Done {
+		return err
+	}
+	return hint(err, "tell %s something with: ralph send %s TEXT", whom, t.ID)
 }
 
 type sendOptions struct {
@@ -401,6 +413,9 @@ func runSend(ctx context.Context, a *app, o sendOptions) error {
 	}
 	for _, m := range sent {
 		a.note("%s: sent to %s", m.ID, m.Task)
+	}
+	if len(text) > inbox.MaxText {
+		a.note("only the first %s of it", human.Bytes(inbox.MaxText))
 	}
 	return nil
 }

@@ -74,7 +74,7 @@ func runQuery(ctx context.Context, a *app, s *session, o queryOptions) error {
 		t, err := resolveTask(g, o.Args[0])
 		if err == nil {
 			q, err = inbox.Inquire(g, t.ID, g.Actor().Who, text)
-			err = hint(err, "tell the next one something with: ralph send %s TEXT", t.ID)
+			err = hintSend(err, "the next one", t)
 		}
 		if err == nil {
 			at, err = lastAttempt(g, t)
@@ -143,7 +143,7 @@ func progressOf(ctx context.Context, a *app, s *session, typed string) (report.P
 	p, err := look(ctx, s, func(g *dag.Graph) (p report.Progress, err error) {
 		t, err := resolveTask(g, typed)
 		if err == nil {
-			p, err = report.ProgressOf(g, s.project.Runs(), t)
+			p, err = report.ProgressOf(g, s.project.Runs(), t, life)
 		}
 		if err == nil && p.Attempt.Slot > 0 {
 			var slots []usedSlot
@@ -189,7 +189,10 @@ func progressText(a *app, p report.Progress) string {
 		return text + a.fieldLines("phase", "no agent has worked on it; see why with: ralph task why "+p.Task.ID)
 	}
 	phase := cmp.Or(phases[at.Phase], string(at.Phase))
-	if !at.EndedAt.IsZero() {
+	switch {
+	case p.Died:
+		phase = dag.DiedText
+	case !at.EndedAt.IsZero():
 		word, _ := render.Attempt(at.Outcome, p.Task.Status)
 		first, _ := render.First(at.Reason)
 		phase = strings.Join(human.Parts("no agent is at work on it; the last attempt: "+word, first), ", ")
