@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"ralph/inbox"
+	"ralph/internal/plain"
 )
 
 // Inbox is how an agent reaches people and other agents.
@@ -88,7 +89,7 @@ func messages(ctx context.Context, s *Session, _ struct{}) (string, error) {
 	}
 	text, given := "", 0
 	for ; given < len(list); given++ {
-		next := fmt.Sprintf("from %s:\n%s\n\n", list[given].Sender, list[given].Text)
+		next := fmt.Sprintf("from %s:\n%s\n", list[given].Sender, plain.Indent(list[given].Text)) // as prompts quote it: no text can look like the next sender
 		if more := fmt.Sprintf("(%d more: call again)", len(list)-given); given > 0 && len(text+next+more) > maxAnswer {
 			text += more
 			break
