@@ -127,7 +127,7 @@ func printRequests(a *app, list []inbox.Request, o inboxOptions) error {
 
 // watchInbox prints what comes. Where it begins, it prints what waits already.
 func watchInbox(ctx context.Context, a *app, s *session, o inboxOptions) error {
-	last := int64(0)
+	var known []inbox.Request
 	for {
 		version, err := s.db.Version(ctx)
 		if err != nil {
@@ -138,10 +138,9 @@ func watchInbox(ctx context.Context, a *app, s *session, o inboxOptions) error {
 			return interruptedOr(ctx, err)
 		}
 		for _, r := range list {
-			if r.N <= last {
+			if slices.ContainsFunc(known, func(k inbox.Request) bool { return k.ID == r.ID }) {
 				continue
 			}
-			last = r.N
 			if o.JSON {
 				err = json.NewEncoder(a.stdout).Encode(report.ViewRequest(r))
 			} else {
@@ -151,6 +150,7 @@ func watchInbox(ctx context.Context, a *app, s *session, o inboxOptions) error {
 				return err
 			}
 		}
+		known = list
 		for now := version; now == version; {
 			attempt.Pause(ctx, nil, a.now().Add(time.Second), a.now, 0)
 			if now, err = s.db.Version(ctx); err != nil {
