@@ -186,6 +186,9 @@ func (d *desk) Send(ctx context.Context, task, text string) error {
 
 func (d *desk) Messages(ctx context.Context) (list []inbox.Request, err error) {
 	err = d.opts.Graph.Store.View(ctx, func(g *dag.Graph) error {
+		if err := g.Holds(d.claim); err != nil {
+			return err
+		}
 		list, err = inbox.Unread(g, d.claim.Task.ID, d.claim.Attempt)
 		return err
 	})
@@ -236,8 +239,13 @@ func (d *desk) Received(ctx context.Context) {
 	if len(given) == 0 {
 		return
 	}
-	err := d.opts.Graph.Store.Update(ctx, func(g *dag.Graph) error { return inbox.Receive(g, d.claim.Attempt, given...) })
-	if err != nil { // the next attempt gets them, too
+	err := d.opts.Graph.Store.Update(ctx, func(g *dag.Graph) error {
+		if err := g.Holds(d.claim); err != nil {
+			return err
+		}
+		return inbox.Receive(g, d.claim.Attempt, given...)
+	})
+	if err != nil && !errors.Is(err, dag.ErrLost) { // the next attempt gets them, too
 		d.bus.warnOnce("messages", "that messages were received could not be stored: "+err.Error())
 	}
 }

@@ -288,23 +288,54 @@ func TestAnAgentThatGivesUpWaitingIsParked(t *testing.T) {
 	check.Equal(t, "questions", 1, len(s.waiting(t)))
 }
 
-// TestATaskThatIsTakenAwayAsksNothing: its agent still runs for a moment.
-func TestATaskThatIsTakenAwayAsksNothing(t *testing.T) {
+// TestAnAttemptThatLostItsTaskTalksToNobody: its agent still runs for a moment, and what is for the next one stays for it.
+func TestAnAttemptThatLostItsTaskTalksToNobody(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, say(fakeagent.Step{Do: "hang"}))
 	s.opts.Workers.Lease, s.opts.Workers.Poll = 3*time.Hour, time.Hour // the run has not noticed
-	var err error
+	var asked, sent, read error
 	ctx, stop := context.WithCancel(t.Context())
+	ids := s.add(t, dag.NewTask{Title: "paint"}, dag.NewTask{Title: "sweep"})
 	s.withTool(func(ctx context.Context, op attempt.Opening) {
-		s.update(t, func(g *dag.Graph) error { return g.Finish(op.Task.ID) })
-		_, err = op.Inbox.Ask(ctx, colour)
+		s.update(t, func(g *dag.Graph) error {
+			_, err := inbox.Send(g, ids[0], "ann", "use two coats")
+			return errors.Join(g.Reset(ids[0]), err)
+		})
+		_, asked = op.Inbox.Ask(ctx, colour)
+		sent = op.Inbox.Send(ctx, ids[1], "mind the paint")
+		_, read = op.Inbox.Messages(ctx)
 		stop()
 	})
-	s.add(t, dag.NewTask{Title: "paint"})
 	_, ended := s.begin(t, ctx)
 	<-ended
-	check.Err(t, "asking", "claim lost", err)
+	for what, err := range map[string]error{"asking": asked, "sending": sent, "reading": read} {
+		check.Err(t, what, "claim lost", err)
+	}
 	check.Equal(t, "questions", 0, len(s.waiting(t)))
+	var unread []inbox.Request
+	s.update(t, func(g *dag.Graph) (err error) { unread, err = inbox.Unread(g, ids[0], ""); return err })
+	check.Equal(t, "messages for the next", 1, len(unread))
+}
+
+// TestAMessageIsForTheAttemptThatHasTheTask, also if one that has lost it ends its turn properly.
+func TestAMessageIsForTheAttemptThatHasTheTask(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, fakeagent.Script{})
+	s.script.Conversations = []fakeagent.Conversation{
+		{When: fakeagent.When{Attempt: 1}, Steps: []fakeagent.Step{{Do: "await", Path: filepath.Join(s.dir, "reset")}, done()}},
+		{Steps: []fakeagent.Step{done()}},
+	}
+	id := s.add(t, dag.NewTask{Title: "paint"})[0]
+	s.update(t, func(g *dag.Graph) error { _, err := inbox.Send(g, id, "ann", "use two coats"); return err })
+	taken := sync.OnceFunc(func() {
+		s.update(t, func(g *dag.Graph) error { return g.Reset(id) })
+		s.write(t, "reset", "")
+	})
+	s.withTool(func(context.Context, attempt.Opening) { taken() })
+	check.Equal(t, "outcome", event.OutcomeComplete, s.run(t).Outcome)
+	attempts := s.attempts(t, id)
+	check.Equal(t, "attempts", 2, len(attempts))
+	check.Contains(t, "prompt", "use two coats", s.prompt(t, attempts[1]))
 }
 
 // TestMessagesAreToldInPromptsUntilTheyAreReceived: an agent that dies has not received them.
