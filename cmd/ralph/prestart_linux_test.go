@@ -2,6 +2,7 @@ package main
 
 import (
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -21,6 +22,8 @@ func newPrestart(t *testing.T, mode, hangs string) *place {
 	switch hangs {
 	case "worker":
 		script = say(step{Do: "hang"})
+	case "tools": // instead: they report by them, and say nothing
+		script = say(step{Do: "file", Path: "{{task}}.txt", Text: "x"}, step{Do: "mcp", Method: "report", Params: []byte(`{"status":"done"}`)})
 	case "verifier":
 		script.Conversations = []fakeagent.Conversation{{When: fakeagent.When{Verify: &verifies}, Steps: []step{{Do: "hang"}}}}
 	}
@@ -49,6 +52,20 @@ func (p *place) early() (early []string, tasks map[string][]string) {
 
 // prestarted are the sandbox modes, and who hangs while an agent that was started early waits.
 var prestarted = map[string]string{"auto": "verifier", "off": "worker"}
+
+// TestAnAgentThatWasStartedEarlyCallsTheToolsOfItsTask, from inside the sandbox that was made before anybody knew it.
+func TestAnAgentThatWasStartedEarlyCallsTheToolsOfItsTask(t *testing.T) {
+	t.Parallel()
+	p := newPrestart(t, "auto", "tools")
+	p.want(0, "run")
+	early, tasks := p.early()
+	check.That(t, len(early) > 0, "no agent was started early")
+	check.Equal(t, "its task", []string{"t-00000002"}, tasks[early[0]])
+	reported := func(e fakeagent.Entry) bool {
+		return e.Process == early[0] && e.Name == "mcp report" && strings.Contains(e.Text, "noted: it counts")
+	}
+	check.That(t, slices.ContainsFunc(p.entries(), reported), "it could not report: %v", p.entries())
+}
 
 // TestTheNextAgentIsStartedWhileAnotherWorks, and no process is given two tasks.
 func TestTheNextAgentIsStartedWhileAnotherWorks(t *testing.T) {
