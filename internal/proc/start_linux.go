@@ -77,6 +77,7 @@ func Start(spec Spec) (*Process, error) {
 		return nil, fmt.Errorf("start process %s: %w", spec.Argv[0], err)
 	}
 	p.helper, p.control = h.cmd, h.control
+	helpers.Store(h.cmd.Process.Pid, p.marker)
 	if ns != nil {
 		pid = h.cmd.Process.Pid
 	}
@@ -135,6 +136,7 @@ func (p *Process) watch(status *os.File, lines *bufio.Reader) {
 		}
 	}
 	status.Close()
+	helpers.Delete(p.helper.Process.Pid) // while nobody else can have its pid
 	_ = p.helper.Wait()
 	p.cpu = cpuOf(p.helper.ProcessState)
 	p.release()
