@@ -61,6 +61,9 @@ func TestAgents(t *testing.T) {
 			t.Run("reaches its provider through a proxy", func(t *testing.T) {
 				newPlaceFor(t, ralph, bin, p, set, "https://"+strings.TrimSuffix(provider, ":443")).goesThrough(t, p.agent)
 			})
+			t.Run("reaches only the hosts that are listed", func(t *testing.T) {
+				reachesOnly(t, p.agent, func(url string) *place { return newPlaceFor(t, ralph, bin, p, set, url) })
+			})
 			t.Run("refuses a task without a word", func(t *testing.T) { newPlace(t, ralph, bin, p, set).refuses(t) })
 			t.Run("continues after an interruption", func(t *testing.T) { pl.continues(t) })
 			t.Run("without a valid key", func(t *testing.T) { pl.fails(t, Fault{Status: 401, Times: -1}) })

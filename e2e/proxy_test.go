@@ -8,6 +8,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"fmt"
 	"io"
 	"math/big"
 	"net"
@@ -97,6 +98,65 @@ func (p *place) goesThrough(t *testing.T, agent string) {
 	if saw := via.saw(provider); saw != obeys || (out.status == 0) != obeys {
 		t.Errorf("got status %d, came to the proxy: %v, want %v\n%s", out.status, saw, obeys, out.stderr)
 	}
+}
+
+// reachesOnly has an agent work whose network is ralph's own proxy: it reaches its model, and its commands reach nothing that is not listed, by the
+// proxy or around it. The model has an address of this machine that is not on loopback, where no proxy is used.
+func reachesOnly(t *testing.T, agent string, newPlaceAt func(url string) *place) {
+	outer := outerAddress(t)
+	listen := func() net.Listener {
+		l, err := net.Listen("tcp", net.JoinHostPort(outer, "0"))
+		check(t, err)
+		return l
+	}
+	serve := func(l net.Listener, h http.Handler) {
+		s := &httptest.Server{Listener: l, Config: &http.Server{Handler: h, ReadHeaderTimeout: time.Minute}}
+		s.Start()
+		t.Cleanup(s.Close)
+	}
+	model, other, reached := listen(), listen(), make(chan string, 10)
+	serve(other, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { reached <- r.URL.Path }))
+	p := newPlaceAt("http://" + model.Addr().String())
+	serve(model, p.server.Config.Handler)
+	p.write(t, filepath.Join(p.dir, ".ralph.toml"), fmt.Sprintf("%s[sandbox.network]\nhosts = [%q]\n", p.read(t, ".ralph.toml"), model.Addr()))
+	p.server.Play(func(pr Prompt) Answer {
+		switch {
+		case pr.Kind == Verify:
+			return Answer{Text: "I have looked at it.\n<verify-pass/>\n"}
+		case pr.Turn == 0:
+			at := other.Addr().String()
+			return Answer{Text: "I look elsewhere.", Shell: fmt.Sprintf("curl -s -m 20 http://%s/by-proxy > got.txt; curl -s -m 20 --noproxy '*' http://%s/around; echo $? >> got.txt", at, at)}
+		}
+		return Answer{Text: "All is well.\n<task-done>" + pr.Task + "</task-done>\n"}
+	})
+	task := strings.TrimSpace(p.want(t, 0, "task", "add", "Look elsewhere").stdout)
+	if !p.describe(t, agent).Proxy {
+		p.want(t, 64, "run", task)
+		return
+	}
+	out := p.run(t, "ralph", "run", task, "--idle-timeout", "2m")
+	if strings.Contains(out.stderr, "a list of hosts needs namespaces") {
+		t.Skip("SKIPPED: there are no namespaces here")
+	}
+	got := p.read(t, "got.txt")
+	if out.status != 0 || !strings.Contains(out.stderr, "agents reach only "+model.Addr().String()) || !strings.Contains(got, "ralph's proxy refuses") || strings.HasSuffix(got, "\n0\n") || len(reached) > 0 {
+		t.Errorf("got status %d, %q, %d requests elsewhere\n%s", out.status, got, len(reached), out.stderr)
+	}
+	p.wantScriptPlayed(t)
+}
+
+// outerAddress is one of this machine beside loopback.
+func outerAddress(t *testing.T) string {
+	t.Helper()
+	list, err := net.InterfaceAddrs()
+	check(t, err)
+	for _, a := range list {
+		if n, ok := a.(*net.IPNet); ok && n.IP.To4() != nil && n.IP.IsGlobalUnicast() {
+			return n.IP.String()
+		}
+	}
+	t.Skip("SKIPPED: this machine has no address beside loopback")
+	return ""
 }
 
 // certificates are one that signs, and one of the provider that it has signed: not every agent takes one that is both.
