@@ -159,10 +159,10 @@ func noteConfigChanges(a *app, changes []project.ConfigChange) {
 // commands run outside every sandbox, and it says which sandbox there is. What people change when no such agent is at work is theirs.
 func confirmed(a *app, p project.Project) error {
 	if p.Root == "" {
-		var err error
-		if p, err = a.findProject(); err != nil {
-			return nil // and no configuration
-		}
+		p, _ = a.findProject() // where there is none, nothing was changed
+	}
+	if p.Root == "" {
+		return nil
 	}
 	changes := slices.DeleteFunc(historyOf(a, p).Changes(), func(c project.ConfigChange) bool { return !c.ByAgent })
 	if len(changes) == 0 {
