@@ -140,7 +140,7 @@ func (b *Book) append(add []entry) error {
 // appendTo writes at the end, in one piece: what a person wrote stays as it is, and nobody's answer is lost when two
 // are given at once.
 func appendTo(path string, text []byte) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0o600) // no pipe holds us up
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND|syscall.O_NONBLOCK, 0o600) // no pipe holds us up
 	if err != nil {
 		return err
 	}
