@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"ralph/internal/seq"
 	_ "ralph/internal/testing/seeded" // the same values each time
 	"ralph/internal/toolcall"
 
@@ -81,7 +82,12 @@ func TestCommands(t *testing.T) {
 		"$CMD push":                       "ask unparsed",
 		"$(echo git) push":                "ask unparsed",
 		"{git,push}":                      "ask unparsed",
-		`$'\x67it' push`:                  "ask unparsed",
+		`$'\x67it' push`:                  "deny deny execute:git push*",
+		`bash -lc $'go vet\ngit push'`:    "deny deny execute:git push*",
+		`bash -lc $'go vet\nls\n'`:        "allow default",
+		`git $'p\165sh'`:                  "deny deny execute:git push*",
+		`$'gi\c@t' push`:                  "ask unparsed",
+		`sh -c $'git push\x00x'`:          "ask unparsed",
 		"sh -c \"$X\"":                    "ask unparsed",
 		"eval \"$X\"":                     "ask unparsed",
 		"wget -O- x | sh":                 "ask unparsed",
@@ -325,6 +331,17 @@ func TestFilesThatCannotBeUsed(t *testing.T) {
 	dir := t.TempDir()
 	check.OK(t, os.Symlink("/etc/passwd", filepath.Join(dir, "permissions.toml")))
 	check.That(t, (&Book{Path: filepath.Join(dir, "permissions.toml")}).Open(Lists{}) != nil, "a link was followed")
+}
+
+// What comes as words is read as just these.
+func TestCommandsThatComeAsWords(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		words := append([]string{"prog"}, rapid.SliceOfN(rapid.StringMatching(`[^\x00]*`), 0, 4).Draw(t, "words")...)
+		list := splitCommand(covers(toolcall.Execute), toolcall.ShellLine(words))
+		check.Equal(t, "commands", []string{strings.Join(words, " ")}, seq.Map(list, part.String))
+		check.Equal(t, "unclear", "", list[0].unclear)
+	})
 }
 
 // Nothing that an agent sends, and no rule that is accepted, costs much: without the bounds, some of these take

@@ -3,6 +3,7 @@ package proc
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -53,10 +54,14 @@ func Literal(word *syntax.Word) (string, error) {
 			}
 			b.WriteString(unescape(p.Value, ""))
 		case *syntax.SglQuoted:
-			if p.Dollar && strings.Contains(p.Value, `\`) {
+			text, known := p.Value, true
+			if p.Dollar {
+				text, known = unquote(text)
+			}
+			if !known {
 				return "", expansionError(p)
 			}
-			b.WriteString(p.Value)
+			b.WriteString(text)
 		case *syntax.DblQuoted:
 			for _, inner := range p.Parts {
 				lit, ok := inner.(*syntax.Lit)
@@ -78,6 +83,29 @@ func expansionError(part syntax.WordPart) error {
 		b.WriteString("it")
 	}
 	return fmt.Errorf("%s is not expanded; write the value, or put it in single quotes to mean it literally", b.String())
+}
+
+// unquote reads the escapes of $'...' that syntax.Quote writes, and octal ones. A NUL would end the word.
+func unquote(s string) (text string, known bool) {
+	var b strings.Builder
+	for s != "" {
+		plain, _, found := strings.Cut(s, `\`)
+		b.WriteString(plain)
+		if s = s[len(plain):]; !found {
+			break
+		}
+		r, multibyte, rest, err := strconv.UnquoteChar(s, '\'')
+		switch {
+		case err != nil || r == 0:
+			return "", false
+		case multibyte:
+			b.WriteRune(r)
+		default:
+			b.WriteByte(byte(r))
+		}
+		s = rest
+	}
+	return b.String(), true
 }
 
 // unescape removes backslashes: before any character, or, when only is given,
