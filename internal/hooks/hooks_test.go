@@ -222,33 +222,58 @@ func TestSeveralHooksOfOnePoint(t *testing.T) {
 	check.That(t, errors.Is(err, os.ErrNotExist), "a hook ran after one that blocked")
 }
 
+// What an agent does to a file of the project that a hook executes keeps the hook from running.
 func TestAHookWhoseFileChangedIsNotRun(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	script := filepath.Join(dir, "check.sh")
-	check.OK(t, os.WriteFile(script, []byte("exit 0\n"), 0o700))
-	w := setIn(t, dir, Hook{On: RunBefore, Run: "sh ./check.sh --strict", Must: true})
-	check.Equal(t, "outcome", Outcome{}, w.Run(t.Context(), Payload{Point: RunBefore}))
-	check.OK(t, os.WriteFile(script, []byte("touch ran\n"), 0o700))
-	out := w.Run(t.Context(), Payload{Point: RunBefore})
-	check.Contains(t, "reason", "check.sh has changed since the run began", out.Reason)
-	_, err := os.Stat(filepath.Join(dir, "ran"))
-	check.That(t, errors.Is(err, os.ErrNotExist), "the changed file ran")
-	for name, replace := range map[string]func() error{ // that would never be read to its end
-		"a pipe": func() error { return exec.Command("mkfifo", script).Run() }, "a device": func() error { return os.Symlink("/dev/zero", script) },
+	write := func(name string) func(dir string) error {
+		return func(dir string) error {
+			return errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700), os.WriteFile(filepath.Join(dir, name), []byte("touch "+dir+"/ran\n"), 0o700))
+		}
+	}
+	for name, tc := range map[string]struct {
+		run, file string
+		change    func(dir string) error
+	}{
+		"changed": {"sh ./check.sh --strict", "check.sh", write("check.sh")},
+		"deleted": {"./check.sh || true", "check.sh", func(dir string) error { return os.Remove(filepath.Join(dir, "check.sh")) }},
+		"no file any more": {"sh check.sh", "check.sh", func(dir string) error {
+			return errors.Join(os.Remove(filepath.Join(dir, "check.sh")), os.Mkdir(filepath.Join(dir, "check.sh"), 0o700))
+		}},
+		"a pipe": {"sh check.sh", "check.sh", func(dir string) error { // never read to its end, and neither is the next
+			return errors.Join(os.Remove(filepath.Join(dir, "check.sh")), exec.Command("mkfifo", filepath.Join(dir, "check.sh")).Run())
+		}},
+		"a device": {"sh check.sh", "check.sh", func(dir string) error {
+			return errors.Join(os.Remove(filepath.Join(dir, "check.sh")), os.Symlink("/dev/zero", filepath.Join(dir, "check.sh")))
+		}},
+		"new":                 {"test ! -x local.sh || ./local.sh", "local.sh", write("local.sh")},
+		"new for a shell":     {"sh local.sh || true", "local.sh", write("local.sh")},
+		"in a folder":         {"cd tools && ./check.sh", "tools/check.sh", write("tools/check.sh")},
+		"in a folder below":   {"cd tools && cd more; sh -c './check.sh' || true", "tools/more/check.sh", write("tools/more/check.sh")},
+		"in a shell's folder": {"sh -c 'cd tools; ./check.sh'", "tools/check.sh", write("tools/check.sh")},
+		"in a new folder":     {"test ! -d new || cd new; ./check.sh", "new/check.sh", write("new/check.sh")},
+		"left for a folder":   {"test ! -d new || cd new; ./check.sh", "check.sh", write("check.sh")},
 	} {
-		check.OK(t, os.Remove(script))
-		check.OK(t, replace())
-		check.Contains(t, name, "check.sh has changed since the run began", w.Run(t.Context(), Payload{Point: RunBefore}).Reason)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			check.OK(t, os.MkdirAll(filepath.Join(dir, "tools/more"), 0o700))
+			for _, folder := range []string{"", "tools", "tools/more"} {
+				check.OK(t, os.WriteFile(filepath.Join(dir, folder, "check.sh"), []byte("#!/bin/sh\nexit 0\n"), 0o700))
+			}
+			w := setIn(t, dir, Hook{On: RunBefore, Run: tc.run, Must: true})
+			check.Equal(t, "outcome", Outcome{}, w.Run(t.Context(), Payload{Point: RunBefore}))
+			check.OK(t, tc.change(dir))
+			out := w.Run(t.Context(), Payload{Point: RunBefore})
+			check.Contains(t, "reason", tc.file+" has changed since the run began", out.Reason)
+			_, err := os.Stat(filepath.Join(dir, "ran"))
+			check.That(t, errors.Is(err, os.ErrNotExist), "the changed file ran")
+		})
 	}
 }
 
 func TestWhatAHookExecutes(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	for _, name := range []string{"check.sh", "data.txt", "out.txt", "lib.py"} {
-		check.OK(t, os.WriteFile(filepath.Join(dir, name), nil, 0o700))
-	}
+	const dir = "/project"
 	for line, want := range map[string][]string{
 		"./check.sh data.txt":                               {"check.sh"},
 		"sh -e check.sh data.txt >> out.txt":                {"check.sh"},
@@ -260,17 +285,40 @@ func TestWhatAHookExecutes(t *testing.T) {
 		"sh -ec './check.sh; sh lib.py' data.txt":           {"check.sh", "lib.py"},
 		"bash -euo pipefail check.sh data.txt":              {"check.sh"},
 		"bash -euo pipefail -c ./check.sh":                  {"check.sh"},
+		"cd tools && ./check.sh data.txt":                   {"check.sh", "tools/check.sh"},
+		"(cd tools && make) && cd ../lib && sh lib.py":      {"lib.py", "lib/lib.py", "tools/lib.py"},
+		"cd " + dir + "/tools; ../check.sh":                 {"check.sh"},
+		`cd "$X" || cd; cd -; ./check.sh`:                   {"check.sh"},
+		"make; env make; exec make":                         {}, // programs of the system
 		`sh "$FILE" data.txt; sh -c "$FILE"; "" data.txt`:   {},
 		"cat > out.txt":                                     {},
-		"../elsewhere.sh; sh missing.sh":                    {},
+		"../elsewhere.sh":                                   {},
 		"sh 'unfinished":                                    {},
 	} {
 		got := []string{}
 		for path := range filesOf(dir, line) {
-			got = append(got, filepath.Base(path))
+			name, err := filepath.Rel(dir, path)
+			check.OK(t, err)
+			got = append(got, name)
 		}
 		slices.Sort(got)
 		check.Equal(t, line, want, got)
+	}
+}
+
+func TestFilesOfHooksThatAreMissing(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	check.OK(t, os.Mkdir(filepath.Join(dir, "tools"), 0o700))
+	check.OK(t, os.WriteFile(filepath.Join(dir, "tools/check.sh"), nil, 0o600))
+	for line, want := range map[string][]string{
+		"cd tools && sh ./check.sh":  nil,
+		"cd tools && ./check.sh":     {"./check.sh is not executable: chmod +x ./check.sh"},
+		"cd tools && env ./check.sh": {"./check.sh is not executable: chmod +x ./check.sh"},
+		"cd tools && sh ./other.sh":  {"./other.sh does not exist"},
+		"make && sh tools/check.sh":  nil,
+	} {
+		check.Equal(t, line, want, Hook{Run: line}.Broken(dir))
 	}
 }
 
