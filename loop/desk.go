@@ -37,8 +37,8 @@ type desk struct {
 	claim dag.Claim
 
 	mu    sync.Mutex
-	given []string // what the agent is told, and has not received
-	again []string // what was asked in an earlier run, too
+	given []string             // what the agent is told, and has not received
+	asked map[string]time.Time // how long the answer to a request is waited for
 	sent  int
 }
 
@@ -50,7 +50,7 @@ var errSent = fmt.Errorf("%w: an attempt may send %d messages, one for each task
 
 // newDesk is told which answers are part of the first prompt.
 func newDesk(s shared, claim dag.Claim, answers []inbox.Request) *desk {
-	d := &desk{shared: s, claim: claim}
+	d := &desk{shared: s, claim: claim, asked: map[string]time.Time{}}
 	for _, r := range answers {
 		if r.ReceivedAt.IsZero() {
 			d.given = append(d.given, r.ID)
@@ -80,26 +80,28 @@ func (d *desk) Ask(ctx context.Context, r inbox.Request) (inbox.Request, error) 
 		}
 		return r, err
 	}
-	if fresh || r.Run != d.run.ID && d.first(r.ID) { // people are told again of what a run that died has asked
+	until, first := d.patience(r.ID)
+	if first && (fresh || r.Run != d.run.ID) { // people are told again of what a run that died has asked
 		d.bus.emit(d.about(event.Asked, r, r.Text))
 	}
-	return d.await(ctx, r)
+	return d.await(ctx, r, until)
 }
 
-// first says that a request was not asked before in this attempt.
-func (d *desk) first(id string) bool {
+// patience is how long the answer to a request is waited for: once in an attempt, however often its agent asks.
+func (d *desk) patience(id string) (until time.Time, first bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if slices.Contains(d.again, id) {
-		return false
+	until, asked := d.asked[id]
+	if !asked {
+		until = d.opts.Host.Now().Add(d.opts.Inbox.Wait)
+		d.asked[id] = until
 	}
-	d.again = append(d.again, id)
-	return true
+	return until, !asked
 }
 
-// await waits a while for an answer. A credential is given to the next session: nobody can give it to this one.
-func (d *desk) await(ctx context.Context, r inbox.Request) (inbox.Request, error) {
-	now, until := d.opts.Host.Now, d.opts.Host.Now().Add(d.opts.Inbox.Wait)
+// await waits for an answer. A credential is given to the next session: nobody can give it to this one.
+func (d *desk) await(ctx context.Context, r inbox.Request, until time.Time) (inbox.Request, error) {
+	now := d.opts.Host.Now
 	for r.State == inbox.Open && r.Kind != inbox.Credential && now().Before(until) {
 		attempt.Pause(ctx, nil, earlier(until, now().Add(d.opts.Workers.Poll)), now, d.opts.Workers.Poll)
 		switch {

@@ -288,6 +288,27 @@ func TestAnAgentThatGivesUpWaitingIsParked(t *testing.T) {
 	check.Equal(t, "questions", 1, len(s.waiting(t)))
 }
 
+// TestAPersonIsWaitedForOnce in an attempt: an agent that repeats a call would hold up its worker each time.
+func TestAPersonIsWaitedForOnce(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, fakeagent.Script{})
+	s.script = say(fakeagent.Step{Do: "await", Path: filepath.Join(s.dir, "asked")}, done())
+	s.opts.Workers.Poll, s.opts.Inbox.Wait = 10*time.Millisecond, 50*time.Millisecond
+	permission := inbox.Request{Kind: inbox.Permission, Text: "May the agent execute: rm -rf build", Options: []string{"yes", "no"}}
+	s.withTool(func(ctx context.Context, op attempt.Opening) {
+		defer s.write(t, "asked", "")
+		first, err := op.Inbox.Ask(ctx, permission)
+		check.OK(t, err)
+		over, cancel := context.WithCancel(ctx)
+		cancel() // only who waits notices
+		again, err := op.Inbox.Ask(over, permission)
+		check.OK(t, err)
+		check.Equal(t, "requests", []any{first.ID, inbox.Open}, []any{again.ID, again.State})
+	})
+	s.add(t, dag.NewTask{Title: "paint"})
+	check.Equal(t, "outcome", event.OutcomeComplete, s.run(t).Outcome)
+}
+
 // TestAnAttemptThatLostItsTaskTalksToNobody: its agent still runs for a moment, and what is for the next one stays for it.
 func TestAnAttemptThatLostItsTaskTalksToNobody(t *testing.T) {
 	t.Parallel()
