@@ -3,15 +3,14 @@ package hooks
 import (
 	"crypto/sha256"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"ralph/internal/copyfile"
 	"ralph/internal/proc"
 	"ralph/internal/seq"
 )
@@ -36,25 +35,17 @@ func filesOf(dir, line string) files {
 	return found
 }
 
-// maxScript is far more than a script has; of larger programs only the beginning is looked at.
+// maxScript is far more than a script has; programs of a project may be larger, and are not looked at then.
 const maxScript = 64 << 20
 
 // state is different for files that differ, and says so where there is none.
 func state(path string) string {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe would wait for whoever writes to it
+	data, err := copyfile.Read(path, maxScript)
 	if err != nil {
 		return err.Error()
 	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		return info.Mode().Type().String()
-	}
-	sum := sha256.New()
-	if _, err := io.Copy(sum, io.LimitReader(f, maxScript)); err != nil {
-		return err.Error()
-	}
-	return string(sum.Sum(nil))
+	sum := sha256.Sum256(data)
+	return string(sum[:])
 }
 
 // executable is a word of a command line that names what is executed.
