@@ -2,6 +2,7 @@ package shellagent
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -9,6 +10,8 @@ import (
 )
 
 const (
+	// invalidParams is how a client refuses what it could do.
+	invalidParams = -32602
 	// outputLimit is how much output the client keeps for us: every look at it
 	// goes into a transcript.
 	outputLimit = 64 << 10
@@ -47,10 +50,15 @@ func (t turn) run(ctx context.Context, prompt string) (acp.PromptResponse, error
 		a = say("The task " + job.task + " has no verify block; its exit status has already decided.\n\n<verify-pass/>")
 	default:
 		r, err := t.execute(ctx, job)
-		if err != nil {
+		var denied *acp.RequestError
+		switch {
+		case errors.As(err, &denied) && denied.Code == invalidParams: // by a rule of the project, for one
+			a = job.refuse(denied.Message)
+		case err != nil:
 			return stopped(ctx, err)
+		default:
+			a = job.verdict(r)
 		}
-		a = job.verdict(r)
 	}
 	if t.session.last = a; job.script != "" {
 		t.session.job = job
