@@ -127,7 +127,7 @@ func (s *Session) refuse(disconnect func(), why string) error {
 	s.mu.Unlock()
 	s.warn("its agent makes " + why + "; they are refused")
 	if over {
-		s.warn("its agent does not stop calling: its tools were taken away")
+		s.warn("its agent does not stop calling: it was disconnected from the tools")
 		disconnect()
 	}
 	return errors.New(why + ": wait before you call again")

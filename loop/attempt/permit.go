@@ -141,7 +141,11 @@ func (a *attempt) askPerson(ctx context.Context, people Inbox, c toolcall.Call, 
 
 // askedText is how a person is asked about a call.
 func askedText(c toolcall.Call) string {
-	return fmt.Sprintf("May the agent %s: %s", cmp.Or(c.Kind, "do this"), c.Subject())
+	what := cmp.Or(c.Kind, "do this")
+	if what == toolcall.Terminal {
+		what = "run"
+	}
+	return fmt.Sprintf("May the agent %s: %s", what, c.Subject())
 }
 
 // Asked is the call that a person was asked about, for a rule: an agent that can write the database must not have the text show
