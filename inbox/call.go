@@ -44,12 +44,15 @@ func Repeated(g *dag.Graph, last dag.Attempt, began []string) error {
 	asked, err := Settled(g, last.Task) // whoever answered: it has begun
 	for _, r := range asked {
 		about := func(call string) bool { return strings.Contains(r.Text, ": "+limited(call)+"\n") }
-		if r.choice() == Retry && slices.ContainsFunc(began, about) {
+		if r.Repeats() && slices.ContainsFunc(began, about) {
 			err = Receive(g, last.ID, r.ID)
 		}
 	}
 	return err
 }
+
+// Repeats says that the answer is to do a call again.
+func (r Request) Repeats() bool { return r.choice() == Retry }
 
 // choice is what was decided about a call, or "".
 func (r Request) choice() string {

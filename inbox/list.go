@@ -48,7 +48,7 @@ func Last(g *dag.Graph, limit int) ([]Request, error) {
 // Settled is what a task asked since its last reset and that has an answer, whoever gave it.
 func Settled(g *dag.Graph, task string) ([]Request, error) {
 	list, err := db.All(g.Tx(), answersSQL, scan, ":task", task)
-	return slices.DeleteFunc(list, func(r Request) bool { return r.choice() == Retry && !r.ReceivedAt.IsZero() }), err
+	return slices.DeleteFunc(list, func(r Request) bool { return r.Repeats() && !r.ReceivedAt.IsZero() }), err
 }
 
 // Credentials lists the answered requests whose values are still needed.

@@ -176,7 +176,7 @@ type Recovery struct {
 	Sweep func(owner string) (killed int, err error) // kills what a dead run left running
 	// Parallel finds where agents worked side by side, also if they do not in this run.
 	Parallel func(context.Context) (recovery.Parallel, error)
-	// Calls finds the tool calls of an attempt that died; nil finds none.
+	// Calls finds the tool calls of an attempt that is over; nil finds none.
 	Calls func(dag.Attempt) (began []string, cut []inbox.Cut, err error)
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"ralph/dag"
 	"ralph/event"
+	"ralph/inbox"
 	"ralph/internal/human"
 	"ralph/internal/redact"
 	"ralph/internal/testing/failpoint"
@@ -25,12 +26,16 @@ type settler struct{ shared }
 // together. It happens even after Ctrl-C. It returns the task's status, and the decision as
 // it was stored.
 func (s settler) settle(ctx context.Context, claim dag.Claim, j attempt.Job, res attempt.Result, l *lane) (status dag.Status, d policy.Decision, err error) {
+	began := s.began(ctx, claim, j)
 	store := func(d policy.Decision) (policy.Decision, error) {
 		err := s.opts.Graph.Store.Update(ctx, func(g *dag.Graph) (err error) {
 			s.live.remove(claim.Attempt)
 			if d, err = explainLoss(g, claim, d); err == nil {
 				res.Decision = d
 				status, err = s.record(g, claim, j, res, l)
+			}
+			if err == nil {
+				err = inbox.Repeated(g, dag.Attempt{ID: claim.Attempt, Task: claim.Task.ID}, began)
 			}
 			return err
 		})
@@ -45,6 +50,22 @@ func (s settler) settle(ctx context.Context, claim dag.Claim, j attempt.Job, res
 		return dag.InProgress, d, err
 	}
 	return status, d, nil
+}
+
+// began are the calls of an attempt that was told to do one again: if it has begun that, the next is not told so.
+func (s settler) began(ctx context.Context, claim dag.Claim, j attempt.Job) (calls []string) {
+	if s.opts.Recovery.Calls == nil || !slices.ContainsFunc(j.History.Answers, inbox.Request.Repeats) {
+		return nil
+	}
+	var at dag.Attempt
+	err := s.opts.Graph.Store.View(ctx, func(g *dag.Graph) (err error) { at, err = g.Attempt(claim.Attempt); return err })
+	if err == nil && at.Transcript != "" {
+		calls, _, err = s.opts.Recovery.Calls(at)
+	}
+	if err != nil {
+		s.bus.warn(claim.Task.ID, "the next attempt may repeat a call that this one has repeated: "+err.Error())
+	}
+	return calls
 }
 
 // record writes all that is known in one transaction and returns the task's status.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"ralph/internal/testing/check"
@@ -112,6 +113,44 @@ func TestR4ACallIsRepeatedOnce(t *testing.T) {
 	}
 	check.Equal(t, "requests", 2, len(p.asked()))
 	p.wantSound()
+}
+
+// TestR4ACallIsRepeatedOnceHoweverItsAttemptEnds: not only if its run dies.
+func TestR4ACallIsRepeatedOnceHoweverItsAttemptEnds(t *testing.T) {
+	t.Parallel()
+	apply := step{Do: "tool", ID: "a", Text: "`terraform apply`", Kind: "execute"}
+	done := apply
+	done.Status = "completed"
+	for name, tc := range map[string]struct {
+		last step
+		end  func(p *place, r *running)
+	}{
+		"interrupted": {step{Do: "hang"}, func(_ *place, r *running) { r.signal(syscall.SIGINT); r.wait(130) }},
+		"stopped": {step{Do: "hang"}, func(p *place, r *running) {
+			p.want(0, "stop", "t-00000001")
+			r.wait(exitBlocked)
+			p.want(0, "resume", "t-00000001")
+		}},
+		"its agent dies": {step{Do: "exit", Code: 1}, func(_ *place, r *running) { r.wait(0) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			script := cutOff(apply)
+			script.Conversations = slices.Insert(script.Conversations, 1,
+				fakeagent.Conversation{When: fakeagent.When{Attempt: 2}, Steps: []step{done, {Do: "read", Path: "script.json"}, {Do: "mark", Text: "repeated"}, tc.last}})
+			p := newPlace(t, script, "[permissions]", `ask = ["execute:terraform apply*"]`)
+			p.plan("mine")
+			p.atWork("at it", "run").kill()
+			p.want(exitBlocked, "run")
+			p.want(0, "inbox", "answer", p.asked()[0].ID, "retry")
+			tc.end(p, p.atWork("repeated", "run"))
+			p.want(0, "run")
+			p.wantStatus("t-00000001", "done")
+			for i, want := range []bool{false, true, false} {
+				check.Equal(t, fmt.Sprintf("prompt %d says to repeat it", i+1), want, strings.Contains(p.prompts()[i], "Do it again."))
+			}
+		})
+	}
 }
 
 // TestR2AnApprovalThatWasPending when its run was killed is still open, and counts for the agent that asks again.
