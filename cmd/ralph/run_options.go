@@ -126,8 +126,9 @@ func loopOptions(ctx context.Context, a *app, s *session, given runOptions, cont
 	if err != nil {
 		return opts, err
 	}
-	if o.Asks = opts.Agents.Permissions.Rules().Restrict() || opts.Host.Hooks.Has(hooks.ToolBefore); o.Asks && o.Chosen.Asking.Before == "" {
-		a.note("warning: %s may do what [permissions] denies, because it does not ask: see docs/permissions.md", o.Chosen.Name)
+	o.Asks = opts.Agents.Permissions.Rules().Restrict() || opts.Host.Hooks.Has(hooks.ToolBefore)
+	if warning := o.Unasked(o.Chosen); warning != "" {
+		a.note("warning: %s", warning)
 	}
 	if o.Sandbox.Work.Level == sandbox.None {
 		opts.Inbox.NoCredentials = errUnconfined.Error()

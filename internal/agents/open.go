@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -50,6 +51,9 @@ type Opener struct {
 	spare *spare         // an agent that waits; nil if none does
 	unfit atomic.Bool    // one that waited was of no use
 	going sync.WaitGroup // agents that were not needed, on their way out
+
+	first   *Opener  // the one that this is for another folder of; nil if it is that
+	unasked sync.Map // the names of agents of which Unasked has warned
 }
 
 // In opens sessions in another folder, a copy of the project.
@@ -61,8 +65,19 @@ func (o *Opener) In(dir string, c *sandbox.Confiner) *Opener {
 	return &Opener{
 		Finder: o.Finder, Chosen: o.Chosen, Sandbox: c, History: history, Dir: dir, Reads: o.Dir, Servers: o.Servers, ToolFolders: o.ToolFolders,
 		IdleTimeout: o.IdleTimeout, TurnTimeout: o.TurnTimeout, ModelNamed: o.ModelNamed, Version: o.Version, Stepped: o.Stepped,
-		Asks: o.Asks, Prestart: o.Prestart, Now: o.Now, Log: o.Log,
+		Asks: o.Asks, Prestart: o.Prestart, Now: o.Now, Log: o.Log, first: cmp.Or(o.first, o),
 	}
+}
+
+// Unasked warns, once in a run, of an agent that is to ask before it acts and does not. It is empty for all others.
+func (o *Opener) Unasked(ag Agent) string {
+	if !o.Asks || ag.Asking.Before != "" {
+		return ""
+	}
+	if _, again := cmp.Or(o.first, o).unasked.LoadOrStore(ag.Name, true); again {
+		return ""
+	}
+	return ag.Name + " may do what [permissions] denies, because it does not ask: see docs/permissions.md"
 }
 
 // Request is for one session.
@@ -244,6 +259,9 @@ func (o *Opener) begin(ctx context.Context, s *Session, r Request) (err error) {
 		s.unwatch = o.History.During(r.Task, r.attempt())
 	}
 	s.observe.Store(&r.Observe)
+	if warning := o.Unasked(s.agent); warning != "" {
+		s.show(acp.Warned{Text: warning})
+	}
 	if s.tools != nil && r.Tools != nil {
 		o.Redact.Add(s.tools.Token()) // the transcript has all that the agent is told
 		s.tools.Serve(r.Tools)
