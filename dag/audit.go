@@ -11,7 +11,7 @@ import (
 // Actor is a person who changes something, and from where.
 type Actor struct {
 	Who    string // an operating system's user, a name in a chat, a token's name; "" for a run
-	Via    string // "command line", for one
+	Via    string // "command line", or the command through which it was done: "mcp", "watch"
 	Action string // the command, as it is typed
 }
 

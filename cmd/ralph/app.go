@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,6 +42,7 @@ type app struct {
 	sandbox *sandbox.Confiner // of a run
 	atEnd   []func() error    // removes the temporary files of the command
 	opened  *session          // of a run in whose process the command is carried out; nil for all others
+	within  string            // the command that carries this one out: "mcp"; empty if a person typed it
 	stored  atomic.Bool       // the graph was changed, even if a later step fails
 }
 
@@ -266,12 +268,12 @@ func changeAs(ctx context.Context, a *app, s *session, fn func(*dag.Graph) error
 	})
 }
 
-// actor is the person who typed the command; an agent at work is none.
+// actor is the person who typed the command, or on whose behalf another one carries it out; an agent at work is none.
 func (a *app) actor() dag.Actor {
 	if a.getenv("RALPH_RUN") != "" || a.user == nil {
 		return dag.Actor{}
 	}
-	return dag.Actor{Who: a.user(), Via: "command line", Action: a.typed}
+	return dag.Actor{Who: a.user(), Via: cmp.Or(a.within, "command line"), Action: a.typed}
 }
 
 // refuseAgent refuses a command that agents may not run while they work.

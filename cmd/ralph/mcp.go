@@ -61,7 +61,7 @@ func carryOut(ctx context.Context, a *app, opened *session, stdin string, args .
 	sys.stdin, sys.stdout, sys.stderr, sys.signals = strings.NewReader(stdin), &out, &said, nil
 	sys.asks, sys.outIsTerm, sys.errIsTerm, sys.width, sys.errWidth = false, false, false, 0, func() int { return 0 }
 	inner := appOf(sys, a.root)
-	inner.redact = a.redact
+	inner.redact, inner.within = a.redact, a.typed
 	if opened != nil {
 		shared := *opened
 		shared.shared, inner.opened = true, &shared
