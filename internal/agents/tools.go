@@ -5,6 +5,7 @@ import (
 
 	"ralph/acp"
 	"ralph/internal/mcp"
+	"ralph/internal/proc"
 	"ralph/internal/sandbox"
 )
 
@@ -25,6 +26,7 @@ func (o *Opener) listen(s *Session, r Request, process *sandbox.Process) {
 		}
 		return
 	}
+	tools.Foreign = func(pid int) bool { return proc.Foreign(r.Owner, pid) } // of an agent that waits, it is who it is started for
 	s.tools = tools
 	process.Write = append(slices.Clip(process.Write), s.tools.Socket())
 	process.Argv = append(slices.Clip(process.Argv), o.Self) // the agent starts it

@@ -34,6 +34,10 @@ type Server interface {
 
 // Listener is the socket of one agent. Only who knows its token is answered.
 type Listener struct {
+	// Foreign says that a process is none of this agent's: it is not answered whatever it knows, since agents hand the
+	// token on where others can read it, on command lines for one. It may be nil, and is set before Serve.
+	Foreign func(pid int) bool
+
 	dir, token string
 	silence    time.Duration // for which a connection may say nothing before its token
 	socket     *net.UnixListener
@@ -123,7 +127,7 @@ func (l *Listener) answer(conn *net.UnixConn, server Server) {
 	tooLate := time.AfterFunc(l.silence, hangUp)
 	defer tooLate.Stop()
 	said := make([]byte, len(l.token)+1)
-	if !samePeer(conn) {
+	if pid, ok := peer(conn); !ok || l.Foreign != nil && l.Foreign(pid) {
 		return
 	}
 	if _, err := io.ReadFull(conn, said); err != nil || subtle.ConstantTimeCompare(said, []byte(l.token+"\n")) != 1 {

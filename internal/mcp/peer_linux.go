@@ -7,16 +7,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// samePeer says that the process at the other end is one of the same user.
-func samePeer(conn *net.UnixConn) bool {
+// peer is the process at the other end, as this one counts processes. It has to be of the same user.
+func peer(conn *net.UnixConn) (pid int, ok bool) {
 	raw, err := conn.SyscallConn()
 	if err != nil {
-		return false
+		return 0, false
 	}
-	same := false
 	err = raw.Control(func(fd uintptr) {
-		cred, err := unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
-		same = err == nil && int(cred.Uid) == os.Geteuid()
+		if cred, err := unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED); err == nil {
+			pid, ok = int(cred.Pid), int(cred.Uid) == os.Geteuid()
+		}
 	})
-	return err == nil && same
+	return pid, err == nil && ok
 }

@@ -110,6 +110,9 @@ const Measures = false
 // Measure is not possible here: nothing says which processes belong together.
 func Measure(string, int64) (Usage, error) { return Usage{}, errors.ErrUnsupported }
 
+// Foreign is never certain here: nothing says who started a process.
+func Foreign(string, int) bool { return false }
+
 // OpenForWriting finds nothing here, as Sweep.
 func OpenForWriting() []string { return nil }
 
