@@ -129,13 +129,22 @@ const expireSQL = `
 UPDATE requests INDEXED BY requests_expires SET state = 'expired', answer = fallback, answered_at = :now
 WHERE state = 'open' AND expires_at IS NOT NULL AND expires_at <= :now RETURNING ` + columns + `;`
 
-// Expire ends what nobody answered in time, and lists it: the default is the answer then.
-func Expire(g *dag.Graph, t trust.Folder) ([]Request, error) {
-	over, err := db.All(g.Tx(), expireSQL, scan, ":now", g.Now().UnixMilli())
-	for _, r := range over {
-		if err := errors.Join(r.seal(t), carryOut(g, r)); err != nil {
-			return nil, err
+// Expire ends what nobody answered in time, and lists it: the default is the answer then. What is not as it was asked is
+// withdrawn instead, and listed as bad.
+func Expire(g *dag.Graph, t trust.Folder) (over, bad []Request, err error) {
+	due, err := db.All(g.Tx(), expireSQL, scan, ":now", g.Now().UnixMilli())
+	for _, r := range due {
+		if !t.Sealed(r.asked()...) {
+			bad = append(bad, r)
+			continue
 		}
+		if err := errors.Join(r.seal(t), carryOut(g, r)); err != nil {
+			return nil, nil, err
+		}
+		over = append(over, r)
 	}
-	return over, err
+	if err == nil {
+		bad, err = Disown(g, t, bad...)
+	}
+	return over, bad, err
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ralph/dag"
+	"ralph/internal/trust"
 )
 
 // The answers to what is asked about a call that may have happened.
@@ -25,15 +26,15 @@ type Cut struct {
 // CutOff records a call of an attempt that died: nobody knows whether it happened. Either a person is asked what to
 // do about it, and the task waits, or its next attempt is told. What nobody answers until it expires fails the task:
 // to repeat the call and to leave it out may both be wrong, and this can be seen.
-func CutOff(g *dag.Graph, last dag.Attempt, c Cut, expires time.Time) (Request, error) {
+func CutOff(g *dag.Graph, t trust.Folder, last dag.Attempt, c Cut, expires time.Time) (Request, error) {
 	text := limited(c.Text)
 	if !c.Ask {
-		return add(g, Request{
+		return add(g, t, Request{
 			Kind: Message, Task: last.Task, Sender: "run",
 			Text: "The attempt before was cut off while this was under way, and it may or may not have happened: " + text + "\nFind out before you do it again.",
 		})
 	}
-	return add(g, Request{
+	return add(g, t, Request{
 		Kind: Call, Task: last.Task, Attempt: last.ID, Run: last.Run, Sender: "run", Options: []string{Retry, Skip, Fail}, Default: Fail, Parks: true, ExpiresAt: expires,
 		Text: fmt.Sprintf("The run died while the agent was doing this: %s\nIt may have happened: retry, skip or fail?", text),
 	})

@@ -94,7 +94,7 @@ func TestLateAnswersAreRefusedWithWhatBecameOfTheTask(t *testing.T) {
 				check.That(t, errors.Is(err, dag.ErrRefused), "got %v", err)
 				check.Err(t, "a late answer", test.want, err)
 				if running {
-					err = w.try(func(g *dag.Graph) error { _, err := inbox.Ask(g, c, question("Again?")); return err })
+					err = w.try(func(g *dag.Graph) error { _, err := inbox.Ask(g, w.trust, c, question("Again?")); return err })
 					check.That(t, errors.Is(err, dag.ErrLost), "got %v, want a lost claim", err)
 				}
 			})
@@ -129,7 +129,7 @@ func TestWhatNobodyAnswersExpiresToItsDefault(t *testing.T) {
 	asked := w.ask(c, q)
 	w.release(c)
 	expire := func() (n int) {
-		w.update(func(g *dag.Graph) error { list, err := inbox.Expire(g, w.trust); n = len(list); return err })
+		w.update(func(g *dag.Graph) error { list, _, err := inbox.Expire(g, w.trust); n = len(list); return err })
 		return n
 	}
 	w.pass(time.Hour - time.Millisecond)
@@ -153,7 +153,7 @@ func TestRequestsHaveLimits(t *testing.T) {
 	check.Equal(t, "no secrets", "log in with •••?", w.ask(c, question("log in with hunter2?\n")).Text)
 	refused := func(want string, r inbox.Request) {
 		t.Helper()
-		check.Err(t, want, want, w.try(func(g *dag.Graph) error { _, err := inbox.Ask(g, c, r); return err }))
+		check.Err(t, want, want, w.try(func(g *dag.Graph) error { _, err := inbox.Ask(g, w.trust, c, r); return err }))
 	}
 	refused("needs a text", question(" \n"))
 	refused("at most 20 options, not 21", question("?", strings.Split(strings.Repeat("o ", 21), " ")[:21]...))
@@ -272,7 +272,10 @@ func TestCredentialsAreNamedLikeCredentials(t *testing.T) {
 	w := newWorld(t)
 	c := w.claim(w.add("pay"))
 	for _, name := range []string{"", "A", "PATH", "LD_PRELOAD", "RALPH_RUN", "GIT_DIR", "NODE_OPTIONS", "api_key", "API KEY", "A=B", "X\x00Y", strings.Repeat("A", 101)} {
-		err := w.try(func(g *dag.Graph) error { _, err := inbox.Ask(g, c, inbox.NewCredential(name, "please")); return err })
+		err := w.try(func(g *dag.Graph) error {
+			_, err := inbox.Ask(g, w.trust, c, inbox.NewCredential(name, "please"))
+			return err
+		})
 		check.Err(t, name, "cannot be the name of a credential", err)
 	}
 	q := w.ask(c, inbox.NewCredential("STRIPE_API_KEY", "to charge the test card"))

@@ -156,7 +156,7 @@ func (w *world) tryClaim(task string) (c dag.Claim, ok bool) {
 
 func (w *world) ask(c dag.Claim, r inbox.Request) (got inbox.Request) {
 	w.t.Helper()
-	w.update(func(g *dag.Graph) (err error) { got, err = inbox.Ask(g, c, r); return err })
+	w.update(func(g *dag.Graph) (err error) { got, err = inbox.Ask(g, w.trust, c, r); return err })
 	return got
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"ralph/dag"
 	"ralph/internal/db"
+	"ralph/internal/trust"
 )
 
 const (
@@ -28,7 +29,7 @@ func Send(g *dag.Graph, task, sender, text string) (Request, error) {
 	case t.Children > 0:
 		return Request{}, fmt.Errorf("%w: %s is a group: nobody works on it; send it to one of its subtasks", dag.ErrRefused, t.ID)
 	}
-	m, err := add(g, Request{Kind: Message, Task: t.ID, Sender: sender, Text: text})
+	m, err := add(g, trust.Folder{}, Request{Kind: Message, Task: t.ID, Sender: sender, Text: text})
 	if err != nil {
 		return Request{}, err
 	}
@@ -58,7 +59,7 @@ func Notice(g *dag.Graph, c dag.Claim, text string) error {
 	if err := g.Holds(c); err != nil {
 		return err
 	}
-	_, err := add(g, Request{Kind: Message, Task: c.Task.ID, Attempt: c.Attempt, Sender: "run", Text: text})
+	_, err := add(g, trust.Folder{}, Request{Kind: Message, Task: c.Task.ID, Attempt: c.Attempt, Sender: "run", Text: text})
 	return err
 }
 
@@ -79,7 +80,7 @@ func Inquire(g *dag.Graph, task, sender, text string) (Request, error) {
 	case t.Status != dag.InProgress:
 		return Request{}, fmt.Errorf("%w: no agent is at work on %s", dag.ErrRefused, t.ID)
 	}
-	q, err := add(g, Request{Kind: Query, Task: t.ID, Sender: sender, Text: text})
+	q, err := add(g, trust.Folder{}, Request{Kind: Query, Task: t.ID, Sender: sender, Text: text})
 	if err != nil {
 		return Request{}, err
 	}

@@ -103,7 +103,7 @@ func (x *machine) ask(rt *rapid.T) {
 	}
 	if len(x.lost) > 0 && rapid.Bool().Draw(rt, "by one who lost its task") {
 		c := rapid.SampledFrom(x.lost).Draw(rt, "claim")
-		err := x.w.try(func(g *dag.Graph) error { _, err := inbox.Ask(g, c, r); return err })
+		err := x.w.try(func(g *dag.Graph) error { _, err := inbox.Ask(g, x.w.trust, c, r); return err })
 		check.That(rt, errors.Is(err, dag.ErrLost), "got %v, want a lost claim", err)
 		return
 	}
@@ -129,7 +129,7 @@ func (x *machine) answer(rt *rapid.T) {
 
 func (x *machine) expire(*rapid.T) {
 	x.w.pass(time.Minute)
-	x.w.update(func(g *dag.Graph) error { _, err := inbox.Expire(g, x.w.trust); return err })
+	x.w.update(func(g *dag.Graph) error { _, _, err := inbox.Expire(g, x.w.trust); return err })
 	for _, r := range x.requests {
 		if r.state == inbox.Open && !r.expires.IsZero() {
 			r.state = inbox.Expired

@@ -14,6 +14,7 @@ import (
 	"ralph/internal/human"
 	"ralph/internal/lazyregexp"
 	"ralph/internal/plain"
+	"ralph/internal/trust"
 )
 
 // Kind says what a request is.
@@ -137,7 +138,7 @@ func checkVariable(name string) error {
 
 // Ask stores what the agent of a claim asks. An agent that has lost its task is refused with dag.ErrLost. What is asked
 // again while nobody has answered is the same request. A text that is too long is cut, which it says.
-func Ask(g *dag.Graph, c dag.Claim, r Request) (Request, error) {
+func Ask(g *dag.Graph, t trust.Folder, c dag.Claim, r Request) (Request, error) {
 	if err := g.Holds(c); err != nil {
 		return Request{}, err
 	}
@@ -158,10 +159,10 @@ func Ask(g *dag.Graph, c dag.Claim, r Request) (Request, error) {
 	if asked >= limit {
 		return Request{}, fmt.Errorf("%w: an attempt may ask %d times, and this one has", dag.ErrRefused, limit)
 	}
-	return add(g, r)
+	return add(g, t, r)
 }
 
-func add(g *dag.Graph, r Request) (Request, error) {
+func add(g *dag.Graph, t trust.Folder, r Request) (Request, error) {
 	r.Text = g.Redact(limited(r.Text))
 	if r.Text == "" {
 		return Request{}, fmt.Errorf("%w: a %s needs a text", dag.ErrRefused, r.Kind)
@@ -179,13 +180,14 @@ func add(g *dag.Graph, r Request) (Request, error) {
 	if same, err := db.One(tx, sameSQL, scan, ":task", r.Task, ":kind", string(r.Kind), ":text", r.Text, ":sender", r.Sender, ":attempt", db.OrNull(r.Attempt)); err != nil || same.ID != "" {
 		return same, err
 	}
-	var expires any
-	if !r.ExpiresAt.IsZero() {
-		expires = r.ExpiresAt.UnixMilli()
-	}
+	r.Options, r.Default = options, g.Redact(limited(r.Default))
 	id, err := g.WithFreeID("q-", "", func(id string) error {
+		var expires any
+		if r.ID = id; !r.ExpiresAt.IsZero() && t.Seal(r.asked()...) == nil { // what cannot be sealed waits for a person
+			expires = r.ExpiresAt.UnixMilli()
+		}
 		return tx.Exec(insertSQL, ":id", id, ":kind", string(r.Kind), ":task", db.OrNull(r.Task), ":attempt", db.OrNull(r.Attempt),
-			":run", db.OrNull(r.Run), ":sender", r.Sender, ":text", r.Text, ":options", db.JSON(options), ":fallback", db.OrNull(g.Redact(limited(r.Default))),
+			":run", db.OrNull(r.Run), ":sender", r.Sender, ":text", r.Text, ":options", db.JSON(options), ":fallback", db.OrNull(r.Default),
 			":detail", db.OrNull(r.Detail), ":parks", r.Parks, ":now", g.Now().UnixMilli(), ":expires", expires)
 	})
 	if err != nil {

@@ -28,6 +28,12 @@ func (r Request) said() []string {
 	return []string{"answer", r.ID, string(r.Kind), r.Task, r.Text, r.Detail, string(r.State), fmt.Sprint(r.Denied), r.Answer}
 }
 
+// asked is all that becomes the answer when the time runs out. It is sealed when it is asked: an agent could otherwise
+// shorten the time, or write the default, and have the run itself answer.
+func (r Request) asked() []string {
+	return append([]string{"asked", r.ID, string(r.Kind), r.Task, r.Text, r.Detail, r.Default, fmt.Sprint(r.ExpiresAt.UnixMilli())}, r.Options...)
+}
+
 const disownSQL = `
 UPDATE requests SET state = 'withdrawn', answer = NULL, reason = :reason WHERE id = :id AND state IN ('answered', 'expired') RETURNING ` + columns + `;`
 

@@ -2,6 +2,7 @@ package inbox_test
 
 import (
 	"testing"
+	"time"
 
 	"ralph/dag"
 	"ralph/inbox"
@@ -45,6 +46,49 @@ func TestAnAnswerThatAnAgentWritesIsNone(t *testing.T) {
 		})
 		wantForged(t, name, w, task, q.ID)
 	}
+}
+
+// TestNoAgentHasItsQuestionExpire before its time, nor to an answer of its own: the run would seal it.
+func TestNoAgentHasItsQuestionExpire(t *testing.T) {
+	t.Parallel()
+	for name, forge := range map[string]string{
+		"none": "", "its time": "expires_at = 1", "its default": "fallback = 'yes, do it'", "its text": "text = 'May I drop the database?'",
+		"its kind": "kind = 'call'", "its options": `options = '["yes, do it"]'`, "its detail": `detail = '{"name":"PATH"}'`,
+	} {
+		w := newWorld(t)
+		task := w.add("deploy")
+		c := w.claim(task)
+		r := question("May I?", "yes", "no")
+		r.Default, r.ExpiresAt = "no", start.Add(time.Hour)
+		q := w.ask(c, r)
+		if forge != "" {
+			w.update(func(g *dag.Graph) error {
+				return g.Tx().Exec("UPDATE requests SET "+forge+" WHERE id = :id;", ":id", q.ID)
+			})
+			w.ask(c, r) // seals nothing that is there
+		}
+		w.release(c)
+		w.pass(2 * time.Hour)
+		var over, bad []inbox.Request
+		w.update(func(g *dag.Graph) (err error) { over, bad, err = inbox.Expire(g, w.trust); return err })
+		got := w.request(q.ID)
+		if forge == "" {
+			check.Equal(t, name, [3]any{1, 0, "no"}, [3]any{len(over), len(bad), got.Answer})
+			continue
+		}
+		check.That(t, len(bad) == 1 && got.State == inbox.Withdrawn && got.Answer == "", "%s: %d withdrawn, %+v", name, len(bad), got)
+	}
+}
+
+// TestWhatCannotBeSealedDoesNotExpire: nothing would show that its default is the one that was asked with.
+func TestWhatCannotBeSealedDoesNotExpire(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.trust = trust.Folder{}
+	r := question("May I?")
+	r.Default, r.ExpiresAt = "no", start.Add(time.Hour)
+	q := w.ask(w.claim(w.add("deploy")), r)
+	check.That(t, q.State == inbox.Open && q.ExpiresAt.IsZero(), "%+v", q)
 }
 
 func wantForged(t *testing.T, name string, w *world, task, id string) {

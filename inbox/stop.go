@@ -5,6 +5,7 @@ import (
 
 	"ralph/dag"
 	"ralph/internal/db"
+	"ralph/internal/trust"
 )
 
 const stoppedSQL = `SELECT ` + columns + ` FROM requests
@@ -24,7 +25,7 @@ func Interrupt(g *dag.Graph, task string) (stopped []dag.Attempt, err error) {
 			continue
 		}
 		stopped = append(stopped, at)
-		_, err = add(g, Request{Kind: Stop, Task: at.Task, Attempt: at.ID, Run: at.Run, Sender: g.Actor().Who, Text: "stop " + at.ID})
+		_, err = add(g, trust.Folder{}, Request{Kind: Stop, Task: at.Task, Attempt: at.ID, Run: at.Run, Sender: g.Actor().Who, Text: "stop " + at.ID})
 	}
 	return stopped, err
 }

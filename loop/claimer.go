@@ -239,7 +239,7 @@ func (c *claimer) claim(g *dag.Graph, running int, l *look) (err error) {
 	for _, m := range l.elsewhere {
 		who.skip.Tasks = append(who.skip.Tasks, m.Task)
 	}
-	if l.expired, err = inbox.Expire(g, c.opts.Inbox.Trust); err != nil {
+	if l.expired, l.disowned, err = inbox.Expire(g, c.opts.Inbox.Trust); err != nil {
 		return err
 	}
 	failpoint.Hit("K1")
@@ -265,7 +265,9 @@ func (c *claimer) claim(g *dag.Graph, running int, l *look) (err error) {
 		failpoint.Hit("K2")
 		var settled []inbox.Request
 		if settled, err = inbox.Settled(g, l.claim.Task.ID); err == nil {
-			l.disowned, err = inbox.Disown(g, c.opts.Inbox.Trust, settled...)
+			var bad []inbox.Request
+			bad, err = inbox.Disown(g, c.opts.Inbox.Trust, settled...)
+			l.disowned = append(l.disowned, bad...)
 		}
 	}
 	return err

@@ -69,7 +69,7 @@ func (d *desk) Ask(ctx context.Context, r inbox.Request) (inbox.Request, error) 
 		if r.Run = d.run.ID; d.opts.Inbox.Expire > 0 {
 			r.ExpiresAt = g.Now().Add(d.opts.Inbox.Expire)
 		}
-		r, err = inbox.Ask(g, d.claim, r)
+		r, err = inbox.Ask(g, d.opts.Inbox.Trust, d.claim, r)
 		fresh = r.At.Equal(g.Now().Truncate(time.Millisecond))
 		return err
 	})
@@ -263,6 +263,8 @@ func (i Inbox) answer(r inbox.Request) string {
 		return "It is in your environment, as " + r.Variable() + "."
 	case r.State == inbox.Withdrawn:
 		return "Nobody needs the answer any more: " + r.Reason
+	case r.State == inbox.Expired && r.Answer != "":
+		return "Nobody answered in time, so the default applies: " + r.Told()
 	}
 	return cmp.Or(r.Told(), "Nobody answered in time: decide by yourself, and note in the journal what you assumed.")
 }

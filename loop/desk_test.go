@@ -203,7 +203,7 @@ func TestAnAnswerInTimeIsTheResultOfTheTool(t *testing.T) {
 
 func TestNobodyAnswersUntilAQuestionExpires(t *testing.T) {
 	t.Parallel()
-	for name, want := range map[string]string{"The answer of a person: red": "The answer of a person: red", "": "Nobody answered in time"} {
+	for name, want := range map[string]string{"The answer of a person: red": "Nobody answered in time, so the default applies: The answer of a person: red", "": "Nobody answered in time"} {
 		t.Run("default: "+name, func(t *testing.T) {
 			t.Parallel()
 			ask := colour

@@ -25,7 +25,7 @@ func (r *Runner) recoverer() recovery.Recoverer {
 	o := r.opts
 	return recovery.Recoverer{
 		Store: o.Graph.Store, Life: o.Recovery.Life, Sweep: o.Recovery.Sweep, Rules: o.Recovery.Rules, Now: o.Host.Now,
-		Dir: o.Place.Dir, Objects: o.Place.Objects, Parallel: o.Recovery.Parallel, Complete: Completer(o), Calls: o.Recovery.Calls, Expire: o.Inbox.Expire,
+		Dir: o.Place.Dir, Objects: o.Place.Objects, Parallel: o.Recovery.Parallel, Complete: Completer(o), Calls: o.Recovery.Calls, Expire: o.Inbox.Expire, Trust: o.Inbox.Trust,
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"ralph/inbox"
 	"ralph/internal/db"
 	"ralph/internal/testing/check"
+	"ralph/internal/trust"
 )
 
 // audited are the commands by which a person changes the graph or answers, with what each needs before it: lines of
@@ -126,7 +127,7 @@ func questionOf(t *testing.T, b *bench, task string) (id string) {
 		if err != nil {
 			return err
 		}
-		q, err := inbox.Ask(g, c, inbox.Request{Kind: inbox.Question, Text: "Which?", Parks: true, Run: run.ID})
+		q, err := inbox.Ask(g, trust.Folder{}, c, inbox.Request{Kind: inbox.Question, Text: "Which?", Parks: true, Run: run.ID})
 		id = q.ID
 		return errors.Join(err, g.Release(c, dag.Release{Uncounted: true}), g.EndRun(run.ID, "blocked", "", 1))
 	}))

@@ -12,6 +12,7 @@ import (
 	"ralph/dag"
 	"ralph/inbox"
 	"ralph/internal/db"
+	"ralph/internal/trust"
 )
 
 func sampleRequest(now time.Time) inbox.Request {
@@ -52,7 +53,7 @@ func scriptAsks(ts *testscript.TestScript, neg bool, args []string) {
 			r = inbox.NewCredential(name, args[2])
 		}
 		r.Run = run.ID
-		q, err = inbox.Ask(g, c, r)
+		q, err = inbox.Ask(g, trust.Folder{}, c, r)
 		if err != nil {
 			return err
 		}

@@ -79,6 +79,7 @@ func recoverer(ctx context.Context, a *app, s *session) recovery.Recoverer {
 		Store: s.store, Life: life, Sweep: sandbox.Sweep(s.project.Root), Count: sandbox.Count(s.project.Root), Rules: recoveryRules(s), Now: a.now,
 		Dir: s.project.Root, Objects: s.project.Objects(), OwnFiles: loop.OwnFiles(ctx, s.store, ownFiles(a, s, runOutput{})),
 		Parallel: findParallel(a, s), Complete: loop.Completer(&o), Calls: riskyCalls(a, s), Expire: s.config.Inbox.Expire.Std(),
+		Trust: trustOf(a, s.project),
 	}
 }
 

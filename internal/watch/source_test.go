@@ -124,7 +124,7 @@ func TestWhatBecameOfAQuestionIsLearned(t *testing.T) {
 	var asked []inbox.Request
 	w.update(func(g *dag.Graph) error {
 		for _, text := range []string{"first?", "second?", "third?"} {
-			r, err := inbox.Ask(g, c, inbox.Request{Kind: inbox.Question, Text: text, Parks: true})
+			r, err := inbox.Ask(g, trust.Folder{}, c, inbox.Request{Kind: inbox.Question, Text: text, Parks: true})
 			if err != nil {
 				return err
 			}

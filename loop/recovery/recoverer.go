@@ -17,6 +17,7 @@ import (
 	"ralph/internal/plain"
 	"ralph/internal/seq"
 	"ralph/internal/testing/failpoint"
+	"ralph/internal/trust"
 	"ralph/journal"
 	"ralph/merge"
 )
@@ -43,6 +44,7 @@ type Recoverer struct {
 	// them that were under way when it died. Nil finds none.
 	Calls  func(dag.Attempt) (began []string, cut []inbox.Cut, err error)
 	Expire time.Duration // of what is asked about them; 0 means never
+	Trust  trust.Folder  // has the seals of what is asked
 }
 
 // found is what a look at the graph shows of dead runs.
@@ -376,7 +378,7 @@ func (r Recoverer) record(g *dag.Graph, last dag.Attempt, c calls) (asked []inbo
 		expires = r.Now().Add(r.Expire)
 	}
 	for _, cut := range c.cut {
-		said, err := inbox.CutOff(g, last, cut, expires)
+		said, err := inbox.CutOff(g, r.Trust, last, cut, expires)
 		if err != nil {
 			return nil, err
 		}
