@@ -130,7 +130,7 @@ UPDATE requests INDEXED BY requests_expires SET state = 'expired', answer = fall
 WHERE state = 'open' AND expires_at IS NOT NULL AND expires_at <= :now RETURNING ` + columns + `;`
 
 // Expire ends what nobody answered in time, and lists it: the default is the answer then. What is not as it was asked is
-// withdrawn instead, and listed as bad.
+// opened again instead, and listed as bad.
 func Expire(g *dag.Graph, t trust.Folder) (over, bad []Request, err error) {
 	due, err := db.All(g.Tx(), expireSQL, scan, ":now", g.Now().UnixMilli())
 	for _, r := range due {

@@ -35,17 +35,20 @@ func (r Request) asked() []string {
 }
 
 const disownSQL = `
-UPDATE requests SET state = 'withdrawn', answer = NULL, reason = :reason WHERE id = :id AND state IN ('answered', 'expired') RETURNING ` + columns + `;`
+UPDATE requests SET state = 'open', answer = NULL, denied = 0, answered_at = NULL, answered_by = NULL, answered_via = NULL, received_by = NULL, received_at = NULL,
+    fallback = NULL, expires_at = NULL
+WHERE id = :id AND state IN ('answered', 'expired') RETURNING ` + columns + `;`
 
-// Disown withdraws those requests whose answers are forged, and lists them.
+// Disown opens those requests again whose answers are forged, and lists them. They have no default any more and never expire:
+// who wrote the answer may have written these.
 func Disown(g *dag.Graph, t trust.Folder, list ...Request) (bad []Request, err error) {
 	for _, r := range list {
 		if err != nil || !r.Forged(t) {
 			continue
 		}
-		r, err = db.One(g.Tx(), disownSQL, scan, ":id", r.ID,
-			":reason", "its answer was not given by ralph inbox answer outside a sandbox; ask again")
-		bad = append(bad, r)
+		if r, err = db.One(g.Tx(), disownSQL, scan, ":id", r.ID); r.ID != "" {
+			bad = append(bad, r)
+		}
 	}
 	return bad, err
 }

@@ -10,7 +10,7 @@ import (
 	"ralph/internal/trust"
 )
 
-// TestAnAnswerThatAnAgentWritesIsNone, of whatever state, nor one that was given to another question. It is withdrawn, and can be
+// TestAnAnswerThatAnAgentWritesIsNone, of whatever state, nor one that was given to another question. A person is
 // asked again.
 func TestAnAnswerThatAnAgentWritesIsNone(t *testing.T) {
 	t.Parallel()
@@ -76,7 +76,7 @@ func TestNoAgentHasItsQuestionExpire(t *testing.T) {
 			check.Equal(t, name, [3]any{1, 0, "no"}, [3]any{len(over), len(bad), got.Answer})
 			continue
 		}
-		check.That(t, len(bad) == 1 && got.State == inbox.Withdrawn && got.Answer == "", "%s: %d withdrawn, %+v", name, len(bad), got)
+		check.That(t, len(bad) == 1 && got.State == inbox.Open && got.Answer == "", "%s: %d opened again, %+v", name, len(bad), got)
 	}
 }
 
@@ -105,7 +105,7 @@ func wantForged(t *testing.T, name string, w *world, task, id string) {
 		return err
 	})
 	got := w.request(id)
-	check.That(t, len(bad) == 1 && got.State == inbox.Withdrawn && got.Answer == "", "%s: %d disowned, %+v", name, len(bad), got)
+	check.That(t, len(bad) == 1 && got.State == inbox.Open && got.Answer == "" && !got.Denied, "%s: %d disowned, %+v", name, len(bad), got)
 }
 
 // TestAnAnswerIsOneToItsOwnTask: a row that an agent has moved to its own task would give it what another was given, as a credential.

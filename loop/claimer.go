@@ -54,7 +54,7 @@ type look struct {
 	again     bool        // something changed: look again
 	elsewhere []dag.Merge // finished work that lands on another branch
 	expired   []inbox.Request
-	disowned  []inbox.Request
+	disowned  []inbox.Request // that would have expired otherwise than they were asked
 
 	who     availability
 	near    []budget.Finding
@@ -161,8 +161,14 @@ func (c *claimer) look(ctx context.Context, running int) (l look, err error) {
 			return look{end: ending{kind: event.OutcomeNoPlan, reason: scope.Error()}}, nil
 		}
 	}
+	var bad forgedError
+	if errors.As(err, &bad) {
+		return look{again: true}, c.disown(ctx, bad)
+	}
 	for _, r := range l.disowned {
-		c.bus.warn(r.Task, disowned(r))
+		if err == nil {
+			c.bus.warn(r.Task, disowned(r))
+		}
 	}
 	for _, r := range l.expired {
 		if err == nil {
@@ -264,10 +270,27 @@ func (c *claimer) claim(g *dag.Graph, running int, l *look) (err error) {
 		l.agent = who.agent
 		failpoint.Hit("K2")
 		var settled []inbox.Request
-		if settled, err = inbox.Settled(g, l.claim.Task.ID); err == nil {
-			var bad []inbox.Request
-			bad, err = inbox.Disown(g, c.opts.Inbox.Trust, settled...)
-			l.disowned = append(l.disowned, bad...)
+		settled, err = inbox.Settled(g, l.claim.Task.ID)
+		if bad := slices.DeleteFunc(settled, func(r inbox.Request) bool { return !r.Forged(c.opts.Inbox.Trust) }); err == nil && len(bad) > 0 {
+			err = forgedError(bad)
+		}
+	}
+	return err
+}
+
+// forgedError undoes a claim of a task that waits for better answers than it has.
+type forgedError []inbox.Request
+
+func (e forgedError) Error() string { return disowned(e[0]) }
+
+func (c *claimer) disown(ctx context.Context, list []inbox.Request) error {
+	err := c.opts.Graph.Store.Update(ctx, func(g *dag.Graph) (err error) {
+		list, err = inbox.Disown(g, c.opts.Inbox.Trust, list...)
+		return err
+	})
+	for _, r := range list {
+		if err == nil {
+			c.bus.warn(r.Task, disowned(r))
 		}
 	}
 	return err

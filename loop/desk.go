@@ -29,7 +29,9 @@ type Inbox struct {
 	Trust         trust.Folder // has the seals of answers: what an agent wrote into the database has none
 }
 
-func disowned(r inbox.Request) string { return r.ID + " is withdrawn: " + r.Reason }
+func disowned(r inbox.Request) string {
+	return r.ID + " is open again: its answer was not given by ralph inbox answer outside a sandbox, or not for this folder; answer it again"
+}
 
 // desk is where the agent of one attempt asks and is told something. Everything it does needs the claim.
 type desk struct {

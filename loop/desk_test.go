@@ -17,6 +17,7 @@ import (
 	"ralph/dag"
 	"ralph/event"
 	"ralph/inbox"
+	"ralph/internal/seq"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 	"ralph/loop/attempt"
@@ -159,6 +160,26 @@ func TestTheSessionThatAskedContinuesAfterAnAttemptWithoutOne(t *testing.T) {
 	check.Equal(t, "attempts", 3, len(attempts))
 	check.Equal(t, "sessions", [2]string{"", attempts[0].Session}, [2]string{attempts[1].Session, attempts[2].Session})
 	check.Contains(t, "prompt", "The answer of a person: blue", s.prompt(t, attempts[2]))
+}
+
+// TestAnAnswerWithoutASealIsAskedForAgain before the task continues: the project was moved, or an agent wrote the answer.
+func TestAnAnswerWithoutASealIsAskedForAgain(t *testing.T) {
+	t.Parallel()
+	s := asker(t, "paint", colour)
+	ids := s.add(t, dag.NewTask{Title: "paint"}, dag.NewTask{Title: "sweep"})
+	check.Equal(t, "outcome", event.OutcomeBlocked, s.run(t).Outcome)
+	q := s.waiting(t)[0]
+	s.reply(t, q.ID, "The answer of a person: blue")
+	s.opts.Inbox.Trust.Dir = filepath.Join(s.dir, "moved")
+	check.Equal(t, "without a seal", event.OutcomeBlocked, s.run(t).Outcome)
+	check.Equal(t, "attempts", 1, len(s.attempts(t, ids[0])))
+	warned := seq.Map(s.all(ofType(event.Warned)), func(e event.Event) string { return e.Text })
+	check.Contains(t, "warnings", q.ID+" is open again: its answer was not given by ralph inbox answer", strings.Join(warned, "\n"))
+	again := s.waiting(t)
+	check.That(t, len(again) == 1 && again[0].ID == q.ID && again[0].Answer == "" && again[0].AnsweredAt.IsZero(), "got %+v", again)
+	s.reply(t, q.ID, "The answer of a person: red")
+	check.Equal(t, "with a seal", event.OutcomeComplete, s.run(t).Outcome)
+	check.Contains(t, "prompt", "The answer of a person: red", s.prompt(t, s.attempts(t, ids[0])[1]))
 }
 
 // TestTwelveTasksOfWhichThreeAsk: nobody answers, and nine finish.

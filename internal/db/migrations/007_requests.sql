@@ -102,6 +102,9 @@ END;
 CREATE TRIGGER asks_over AFTER UPDATE OF state ON requests WHEN old.parks AND old.state = 'open' AND new.state <> 'open' BEGIN
     UPDATE tasks SET asks = max(asks - 1, 0) WHERE n = new.task;
 END;
+CREATE TRIGGER asks_again AFTER UPDATE OF state ON requests WHEN new.parks AND old.state <> 'open' AND new.state = 'open' BEGIN
+    UPDATE tasks SET asks = asks + 1 WHERE n = new.task;
+END;
 CREATE TRIGGER asks_deleted AFTER DELETE ON requests WHEN old.parks AND old.state = 'open' BEGIN
     UPDATE tasks SET asks = max(asks - 1, 0) WHERE n = old.task;
 END;
