@@ -141,7 +141,8 @@ func TestReportIsWhatTheLastCallSays(t *testing.T) {
 	check.That(t, strings.HasPrefix(k.call(c, "report", args{"status": "fine"}), "error: status is"), "a status that is none")
 	check.That(t, strings.HasPrefix(k.call(c, "report", args{"blocked_on": "t-ffffffff"}), "error: task"), "an unknown task")
 	check.Equal(t, "itself", "error: a task cannot wait for itself", k.call(c, "report", args{"blocked_on": k.claim.Task.ID}))
-	check.That(t, strings.Contains(k.call(c, "report", args{"notes": strings.Repeat("n", 65<<10)}), "at most 64 KiB"), "long notes")
+	check.That(t, strings.Contains(k.call(c, "report", args{"status": "done", "notes": strings.Repeat("n", 65<<10)}), "at most 64 KiB"), "long notes")
+	check.That(t, !k.session.Said(t.Context()).Done, "a report that was refused counts")
 }
 
 func TestALostClaimRefusesEveryCall(t *testing.T) {

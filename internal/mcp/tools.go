@@ -128,13 +128,13 @@ func report(ctx context.Context, s *Session, in reportInput) (string, error) {
 		said.Done, said.Failed, said.FailReason, said.BlockedOn = kept.Done, kept.Failed, kept.FailReason, kept.BlockedOn
 	}
 	said.NextModel, said.Knowledge = cmp.Or(said.NextModel, kept.NextModel), kept.Knowledge
-	s.said = said
 	if notes := strings.TrimSpace(in.Notes); notes != "" {
 		if len(strings.Join(s.notes, "\n\n"))+len(notes) > maxNoted {
 			return "", fmt.Errorf("the notes of one attempt have at most %d KiB", maxNoted>>10)
 		}
 		s.notes = append(s.notes, notes)
 	}
+	s.said = said // of a report that was not refused
 	if status == "" {
 		return "noted", nil
 	}
