@@ -17,6 +17,7 @@ import (
 	"ralph/inbox"
 	"ralph/internal/human"
 	"ralph/internal/testing/failpoint"
+	"ralph/internal/trust"
 	"ralph/loop/attempt"
 )
 
@@ -30,6 +31,7 @@ type claimer struct {
 	reclaim  func(context.Context) (reclaimed int, err error) // takes back the tasks of dead runs
 
 	claiming sync.Mutex // one worker at a time looks for work
+	unsealed bool       // that nobody answered cannot be sealed here, so that what has expired stays open
 
 	mu      sync.Mutex
 	control dag.Control      // as the last look saw it
@@ -161,6 +163,11 @@ func (c *claimer) look(ctx context.Context, running int) (l look, err error) {
 			return look{end: ending{kind: event.OutcomeNoPlan, reason: scope.Error()}}, nil
 		}
 	}
+	if errors.Is(err, trust.ErrFolder) && !c.unsealed {
+		c.unsealed = true
+		c.bus.warn("", "no question expires in this run: "+err.Error())
+		return look{again: true}, nil
+	}
 	var bad forgedError
 	if errors.As(err, &bad) {
 		return look{again: true}, c.disown(ctx, bad)
@@ -245,7 +252,10 @@ func (c *claimer) claim(g *dag.Graph, running int, l *look) (err error) {
 	for _, m := range l.elsewhere {
 		who.skip.Tasks = append(who.skip.Tasks, m.Task)
 	}
-	if l.expired, l.disowned, err = inbox.Expire(g, c.opts.Inbox.Trust); err != nil {
+	if !c.unsealed {
+		l.expired, l.disowned, err = inbox.Expire(g, c.opts.Inbox.Trust)
+	}
+	if err != nil {
 		return err
 	}
 	failpoint.Hit("K1")

@@ -246,6 +246,31 @@ func TestNobodyAnswersUntilAQuestionExpires(t *testing.T) {
 	}
 }
 
+// TestWhatCannotExpireHoldsUpNobodyElse: without a folder for its seal, a question stays open, and the run says so once.
+func TestWhatCannotExpireHoldsUpNobodyElse(t *testing.T) {
+	t.Parallel()
+	s := asker(t, "paint", colour)
+	late := time.Duration(0)
+	s.clock = func() time.Time { return time.Now().Add(late) }
+	s.opts.Inbox.Expire, s.opts.Host.Now = 72*time.Hour, s.clock
+	s.add(t, dag.NewTask{Title: "paint"})
+	s.run(t)
+	sealed := s.opts.Inbox.Trust
+	late, s.opts.Inbox.Trust.Dir = 73*time.Hour, ""
+	s.add(t, dag.NewTask{Title: "sweep"}, dag.NewTask{Title: "mow"})
+	out := s.run(t)
+	check.Equal(t, "outcome", event.OutcomeBlocked, out.Outcome)
+	check.Equal(t, "tasks", event.Counts{Done: 2, Remaining: 1, Total: 3, Asks: 1}, out.Counts)
+	warned := s.all(func(e event.Event) bool {
+		return e.Type == event.Warned && strings.Contains(e.Text, "no question expires in this run") && strings.Contains(e.Text, "HOME")
+	})
+	check.Equal(t, "warnings", 1, len(warned))
+
+	s.opts.Inbox.Trust = sealed
+	s.script.Conversations[0].When.Contains = "Nobody answered in time"
+	check.Equal(t, "where it can", event.OutcomeComplete, s.run(t).Outcome)
+}
+
 // TestAnAgentThatEndsItsTurnAfterAskingIsParked, whatever it says, unless it is done.
 func TestAnAgentThatEndsItsTurnAfterAskingIsParked(t *testing.T) {
 	t.Parallel()
