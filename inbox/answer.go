@@ -133,6 +133,12 @@ WHERE state = 'open' AND expires_at IS NOT NULL AND expires_at <= :now RETURNING
 // opened again instead, and listed as bad.
 func Expire(g *dag.Graph, t trust.Folder) (over, bad []Request, err error) {
 	due, err := db.All(g.Tx(), expireSQL, scan, ":now", g.Now().UnixMilli())
+	if err == nil && len(due) > 0 {
+		err = t.Missing()
+	}
+	if err != nil {
+		return nil, nil, err
+	}
 	for _, r := range due {
 		if !t.Sealed(r.asked()...) {
 			bad = append(bad, r)
@@ -143,8 +149,6 @@ func Expire(g *dag.Graph, t trust.Folder) (over, bad []Request, err error) {
 		}
 		over = append(over, r)
 	}
-	if err == nil {
-		bad, err = Disown(g, t, bad...)
-	}
+	bad, err = Disown(g, t, bad...)
 	return over, bad, err
 }

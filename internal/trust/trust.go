@@ -27,14 +27,21 @@ func (f Folder) File(name string) string {
 	return filepath.Join(f.Dir, name)
 }
 
+// Missing is why there is no folder; nil if there is one, or can be. Without one nothing is sealed, and that says nothing.
+func (f Folder) Missing() error {
+	if f.File("") == "" {
+		return fmt.Errorf("%w: neither HOME nor XDG_STATE_HOME is set", ErrFolder)
+	}
+	return nil
+}
+
 // Seal notes that ralph itself, or a person by ralph, said this. It is called before what is sealed is stored: what cannot
 // be sealed is not said.
 func (f Folder) Seal(parts ...string) error {
-	path := f.File("seals")
-	if path == "" {
-		return fmt.Errorf("%w: neither HOME nor XDG_STATE_HOME is set", ErrFolder)
+	if err := f.Missing(); err != nil {
+		return err
 	}
-	err := os.MkdirAll(f.Dir, 0o700)
+	path, err := f.File("seals"), os.MkdirAll(f.Dir, 0o700)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrFolder, err)
 	}
