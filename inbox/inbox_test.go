@@ -119,6 +119,25 @@ func TestAnswersAreForgottenWithTheResetOfTheirTask(t *testing.T) {
 	check.Equal(t, "what is on record", inbox.Answered, w.request(q.ID).State)
 }
 
+// TestOnlyWhatAsksForTheSameIsTheSameRequest: the words may be equal, and what they are about another.
+func TestOnlyWhatAsksForTheSameIsTheSameRequest(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	c := w.claim(w.add("pay"))
+	may := func(detail string) inbox.Request {
+		return inbox.Request{Kind: inbox.Permission, Text: "May it?", Detail: detail}
+	}
+	for name, two := range map[string][2]inbox.Request{
+		"credentials": {inbox.NewCredential("STRIPE_API_KEY", "for the tests"), inbox.NewCredential("GITHUB_TOKEN", "for the tests")},
+		"options":     {question("Which?", "red", "blue"), question("Which?", "left", "right")},
+		"details":     {may(`{"subject":"rm a"}`), may(`{"subject":"rm b"}`)},
+	} {
+		first, second := w.ask(c, two[0]), w.ask(c, two[1])
+		check.That(t, first.ID != second.ID, "%s: one request for both: %+v", name, second)
+		check.Equal(t, name+": asked again", [2]string{first.ID, second.ID}, [2]string{w.ask(c, two[0]).ID, w.ask(c, two[1]).ID})
+	}
+}
+
 func TestWhatNobodyAnswersExpiresToItsDefault(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
