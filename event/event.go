@@ -137,6 +137,7 @@ type Question struct {
 	Kind    string   `json:"kind"`
 	Options []string `json:"options,omitempty"`
 	Parks   bool     `json:"parks,omitempty"` // its task is not started while it is open
+	Again   bool     `json:"again,omitempty"` // an earlier run asked the same, and it is still open
 }
 
 // Call is what an agent asked for, and who decided.

@@ -82,23 +82,22 @@ func (d *desk) Ask(ctx context.Context, r inbox.Request) (inbox.Request, error) 
 		}
 		return r, err
 	}
-	until, first := d.patience(r.ID)
-	if first && (fresh || r.Run != d.run.ID) { // people are told again of what a run that died has asked
-		d.bus.emit(d.about(event.Asked, r, r.Text))
+	if again := r.Run != d.run.ID; fresh || again && d.bus.first("again\x00"+r.ID) { // an earlier run may have died before it told people
+		e := d.about(event.Asked, r, r.Text)
+		e.Question.Again = again
+		d.bus.emit(e)
 	}
-	return d.await(ctx, r, until)
+	return d.await(ctx, r, d.patience(r.ID))
 }
 
 // patience is how long the answer to a request is waited for: once in an attempt, however often its agent asks.
-func (d *desk) patience(id string) (until time.Time, first bool) {
+func (d *desk) patience(id string) time.Time {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	until, asked := d.asked[id]
-	if !asked {
-		until = d.opts.Host.Now().Add(d.opts.Inbox.Wait)
-		d.asked[id] = until
+	if _, asked := d.asked[id]; !asked {
+		d.asked[id] = d.opts.Host.Now().Add(d.opts.Inbox.Wait)
 	}
-	return until, !asked
+	return d.asked[id]
 }
 
 // await waits for an answer. A credential is given to the next session: nobody can give it to this one.

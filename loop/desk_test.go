@@ -271,6 +271,27 @@ func TestWhatCannotExpireHoldsUpNobodyElse(t *testing.T) {
 	check.Equal(t, "where it can", event.OutcomeComplete, s.run(t).Outcome)
 }
 
+// TestWhatIsAskedAgainIsToldOnceInARun, and said to be asked again: what notifies people would do so at every retry.
+func TestWhatIsAskedAgainIsToldOnceInARun(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, say(fakeagent.Step{Do: "say", Text: "<task-failed>{{task}}: not allowed</task-failed>\n"}))
+	s.opts.Rules.RetryFailed, s.opts.Rules.MaxRetries, s.opts.Rules.MaxAttempts, s.opts.Workers.Breaker = 9, 9, 9, 9
+	s.withTool(func(ctx context.Context, op attempt.Opening) {
+		_, err := op.Inbox.Ask(ctx, inbox.Request{Kind: inbox.Permission, Text: "May the agent execute: make"})
+		check.OK(t, err)
+	})
+	id := s.add(t, dag.NewTask{Title: "build"})[0]
+	var again []bool
+	for _, s.opts.Limits.Iterations = range []int{2, 3} {
+		s.run(t)
+	}
+	for _, e := range s.all(ofType(event.Asked)) {
+		again = append(again, e.Question.Again)
+	}
+	check.Equal(t, "attempts", 5, len(s.attempts(t, id)))
+	check.Equal(t, "told, and whether again", []bool{false, true}, again)
+}
+
 // TestAnAgentThatEndsItsTurnAfterAskingIsParked, whatever it says, unless it is done.
 func TestAnAgentThatEndsItsTurnAfterAskingIsParked(t *testing.T) {
 	t.Parallel()

@@ -65,11 +65,14 @@ func (n *news) of(e event.Event) (Message, bool) {
 		return n.write(m, "needs input", m.Reason, "next: ralph logs "+e.Task), needed
 	case event.Asked:
 		m.Reason = n.line(e.Text)
-		options := ""
+		title, options := "question of ", ""
 		if e.Question != nil {
 			options = n.line(strings.Join(e.Question.Options, ", "))
+			if e.Question.Again {
+				title = "asked again by "
+			}
 		}
-		return n.write(m, "question of "+e.Task+human.Lead(": ", n.line(e.Title)), m.Reason, human.Lead("options: ", options), "next: "+e.Command), needed
+		return n.write(m, title+e.Task+human.Lead(": ", n.line(e.Title)), m.Reason, human.Lead("options: ", options), "next: "+e.Command), needed
 	case event.Recovered:
 		n.recovered = append(n.recovered, fmt.Sprintf("%s (%s): %s", n.line(e.Title), e.Task, m.Reason))
 	case event.RecoveryDone:

@@ -114,6 +114,16 @@ func TestMessages(t *testing.T) {
 			[]string{"needs_input"},
 			"ralph: shop: needs input\nthe agent asked for what nobody could answer: rm -rf\nnext: ralph logs t-1",
 		},
+		"a question": {
+			event.Event{Type: event.Asked, Task: "t-1", Title: "Parser", Text: "Tabs?", Command: "ralph inbox answer q-1", Question: &event.Question{Options: []string{"yes", "no"}}},
+			[]string{"question"},
+			"ralph: shop: question of t-1: Parser\nTabs?\noptions: yes, no\nnext: ralph inbox answer q-1",
+		},
+		"a question of an earlier run": {
+			event.Event{Type: event.Asked, Task: "t-1", Text: "Tabs?", Command: "ralph inbox answer q-1", Question: &event.Question{Again: true}},
+			[]string{"question"},
+			"ralph: shop: asked again by t-1\nTabs?\nnext: ralph inbox answer q-1",
+		},
 		"the policy answered": {event.Event{Type: event.AgentAsked, Outcome: "allow_once"}, nil, ""},
 		"text of an agent":    {event.Event{Type: event.AgentText, Text: "x"}, nil, ""},
 		"complete":            {ended(event.OutcomeComplete, event.Counts{Done: 3, Total: 3}), []string{"run_end"}, "ralph: shop: complete\nwhy\n3 done, 0 failed, 0 remaining of 3 tasks in 1m01s, $1.20\nnext: ralph report r-1"},

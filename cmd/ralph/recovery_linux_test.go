@@ -168,7 +168,7 @@ func TestR2AnApprovalThatWasPending(t *testing.T) {
 	check.That(t, asked() && !p.has("after.txt"), "got %+v", p.asked())
 	second := p.start("run")
 	eventually(t, "it asks again", func() bool {
-		return strings.Contains(second.stderr.String(), "asks: May the agent execute: terraform apply")
+		return strings.Contains(second.stderr.String(), "asks again: May the agent execute: terraform apply")
 	})
 	p.want(0, "inbox", "answer", p.asked()[0].ID, "yes")
 	second.wait(0)

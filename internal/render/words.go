@@ -54,7 +54,7 @@ func (c *Console) describe(e event.Event, a *attempt) []said {
 		return one(said{text: asked(e), detail: true})
 	case event.Asked:
 		first, _ := First(e.Text) // a question may be long: the inbox has all of it
-		text := with("asks", term.Cut(first, 300))
+		text := with(map[bool]string{false: "asks", true: "asks again"}[e.Question != nil && e.Question.Again], term.Cut(first, 300))
 		if e.Question != nil && len(e.Question.Options) > 0 {
 			text += inBrackets(seq.Map(e.Question.Options, Line[string])...)
 		}
