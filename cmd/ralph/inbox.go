@@ -337,11 +337,17 @@ func realPath(dir string) string {
 	return dir
 }
 
-// sweepCredentials removes the values of tasks that are over.
+// sweepCredentials removes the values of tasks that are over. The others are hidden in all that follows: whoever had one may
+// have written it where any task, gate or verifier reads it.
 func sweepCredentials(ctx context.Context, a *app, s *session) {
 	needed, err := look(ctx, s, inbox.Credentials)
 	if err == nil {
 		err = a.credentialsOf(s).Sweep(func(request string) bool { return slices.Contains(needed, request) })
+	}
+	for _, request := range needed {
+		if value, err := a.credentialsOf(s).Get(request); err == nil { // one that is gone reaches nobody
+			a.redact.Add(value)
+		}
 	}
 	if err != nil {
 		a.note("warning: credentials that nobody needs any more are still there: %v", err)
