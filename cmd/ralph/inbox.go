@@ -240,7 +240,7 @@ func runInboxAnswer(ctx context.Context, a *app, s *session, o inboxAnswerOption
 }
 
 // answerRequest gives what a person answers to a request: hooks may refuse or rewrite it, the first answer counts, and what
-// is to be remembered becomes a rule. It says what came of it, also of what an error kept from being whole.
+// is to be remembered becomes a rule, or it is not answered. It says what came of it.
 func answerRequest(ctx context.Context, a *app, s *session, r inbox.Request, reply inbox.Reply) (notes []string, err error) {
 	value, secret := "", r.Kind == inbox.Credential && !reply.Denied
 	if secret {
@@ -248,6 +248,7 @@ func answerRequest(ctx context.Context, a *app, s *session, r inbox.Request, rep
 	} else if reply, notes, err = answerBefore(ctx, a, s, r, reply); err != nil {
 		return notes, err
 	}
+	rule := ""
 	err = a.change(ctx, s, func(g *dag.Graph) error {
 		r, err = inbox.Answer(g, trustOf(a, s.project), r.ID, reply)
 		if errors.Is(err, trust.ErrFolder) {
@@ -256,8 +257,9 @@ func answerRequest(ctx context.Context, a *app, s *session, r inbox.Request, rep
 		if err != nil {
 			return err
 		}
-		if !secret {
-			return nil
+		if !secret { // before it is stored: an answer without its rule could not be given again
+			rule, err = remember(a, s, r)
+			return err
 		}
 		if err := a.credentialsOf(s).Put(r.ID, value); err != nil { // only of the answer that counts
 			return fmt.Errorf("%w: %w", dag.ErrRefused, err)
@@ -274,8 +276,7 @@ func answerRequest(ctx context.Context, a *app, s *session, r inbox.Request, rep
 	if r.Parks {
 		text += "; " + r.Task + " continues, now or in the next run"
 	}
-	rule, err := remember(a, s, r)
-	return append(notes, human.Parts(text, rule)...), err
+	return append(notes, human.Parts(text, rule)...), nil
 }
 
 // reply is what was typed, or is asked for.

@@ -99,7 +99,7 @@ func remember(a *app, s *session, r inbox.Request) (string, error) {
 		err = book.Add(book.Decide(call), answer.Remember, r.AnsweredBy, a.now())
 	}
 	if err != nil {
-		return "", fmt.Errorf("%w: %s is answered, but it is not remembered: %w", dag.ErrRefused, r.ID, err)
+		return "", fmt.Errorf("%w: %s is not answered, because it could not be remembered: %w", dag.ErrRefused, r.ID, err)
 	}
 	return fmt.Sprintf("%s: %s from now on; see %s", r.ID, answer.Remember, s.project.Permissions()), nil
 }
