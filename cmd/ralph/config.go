@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -29,18 +28,26 @@ RALPH_SECTION_KEY in the environment (RALPH_RUN_LIMIT sets run.limit).`,
 		name: "trust", short: "confirm .ralph.toml and .ralph/permissions.toml as they are now",
 		long: `Nothing in .ralph.toml is executed if it was changed while an agent worked that could write it, until a person
 has looked at it and confirms it. What you change when no such agent is at work needs no confirmation. A .ralph/permissions.toml that
-is not the link that ralph made counts when it is confirmed.`,
+is not the link that ralph made counts when it is confirmed; its rules are printed.`,
 		example: "git diff .ralph.toml; ralph config trust", exits: "1 refused", run: action(runConfigTrust),
 	}},
 }
 
 func runConfigTrust(ctx context.Context, a *app, _ plainOptions) error {
+	var adopted []string
 	err := a.update(ctx, func(s *session, _ *dag.Graph) error {
-		if err := errors.Join(historyOf(a, s.project).Begin(), bookOf(a, s.project).Adopt()); err != nil {
+		err := historyOf(a, s.project).Begin()
+		if err == nil {
+			adopted, err = bookOf(a, s.project).Adopt()
+		}
+		if err != nil {
 			return fmt.Errorf("%w: %w", dag.ErrRefused, err)
 		}
 		return nil
 	})
+	for _, text := range adopted {
+		a.note("%s", term.Line(text))
+	}
 	if err == nil {
 		a.note("%s and what is remembered of answers count as they are now", project.ConfigName)
 	}

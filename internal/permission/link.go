@@ -49,28 +49,34 @@ func (b *Book) Reject() (planted []string, err error) {
 }
 
 // Adopt makes what a person has put in the place of the link the rules of the project: a file, or the link of a project that has moved.
-func (b *Book) Adopt() error {
+// It lists them, one in a line after where they come from: no diff shows what an agent may have put there.
+func (b *Book) Adopt() (adopted []string, err error) {
 	if !b.Stray() {
-		return nil
+		return nil, nil
 	}
 	from := b.Link
 	if to, err := os.Readlink(b.Link); err == nil {
 		if filepath.Base(to) != filepath.Base(b.Path) || filepath.Dir(filepath.Dir(to)) != filepath.Dir(filepath.Dir(b.Path)) {
-			return fmt.Errorf("%w: %s leads to %s, where no rules are", ErrFile, b.Link, to)
+			return nil, fmt.Errorf("%w: %s leads to %s, where no rules are", ErrFile, b.Link, to)
 		}
 		from = to
 	}
 	data, _, err := read(from)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if _, err := parse(data, b.Link); err != nil {
-		return err
+	list, err := parse(data, b.Link)
+	if err != nil {
+		return nil, err
+	}
+	adopted = []string{fmt.Sprintf("rules from %s that count from now on: %d", from, len(list))}
+	for _, e := range list {
+		adopted = append(adopted, fmt.Sprintf("  %s %s", e.Answer, e.Rule))
 	}
 	if err := errors.Join(atomicfile.Write(b.Path, data), os.Remove(b.Link)); err != nil {
-		return err
+		return nil, err
 	}
-	return b.link()
+	return adopted, b.link()
 }
 
 func exists(path string) bool {

@@ -285,22 +285,28 @@ func TestRulesThatAnAgentWrites(t *testing.T) {
 	found, err := b.Reject()
 	check.That(t, err == nil && len(found) == 0 && b.Stray(), "a person's: %q, %v", found, err)
 	answers(b, counts)
-	check.OK(t, b.Adopt())
+	adopted, err := b.Adopt()
+	check.OK(t, err)
+	check.Equal(t, "shown", []string{"rules from " + link + " that count from now on: 1", "  always execute:rm *"}, adopted)
 	answers(open(), map[string]Answer{"rm x": Allow, "rm c": Allow})
-	check.OK(t, b.Adopt()) // once is enough
+	adopted, err = b.Adopt() // once is enough
+	check.That(t, err == nil && len(adopted) == 0, "again: %q, %v", adopted, err)
 
 	// So does the link of a project that has moved, but no other.
 	moved := &Book{Path: filepath.Join(dir, "state", "moved", "permissions.toml"), Link: link}
 	check.That(t, moved.Stray(), "it is that of another project")
-	check.OK(t, moved.Adopt())
+	adopted, err = moved.Adopt()
+	check.That(t, err == nil && len(adopted) == 2, "moved: %q, %v", adopted, err)
 	check.OK(t, moved.Open(Lists{Ask: []string{"execute:rm *"}}))
 	answers(moved, map[string]Answer{"rm x": Allow})
 	check.OK(t, os.Remove(link))
 	check.OK(t, os.Symlink("/etc/passwd", link))
-	check.Err(t, "any link", "where no rules are", moved.Adopt())
+	_, err = moved.Adopt()
+	check.Err(t, "any link", "where no rules are", err)
 	check.OK(t, os.Remove(link))
 	check.OK(t, os.WriteFile(link, []byte("[[rule"), 0o600))
-	check.Err(t, "nonsense", link+":1", moved.Adopt())
+	_, err = moved.Adopt()
+	check.Err(t, "nonsense", link+":1", err)
 }
 
 func TestFilesThatCannotBeUsed(t *testing.T) {
