@@ -129,7 +129,6 @@ func TestOnlyWhatAsksForTheSameIsTheSameRequest(t *testing.T) {
 	}
 	for name, two := range map[string][2]inbox.Request{
 		"credentials": {inbox.NewCredential("STRIPE_API_KEY", "for the tests"), inbox.NewCredential("GITHUB_TOKEN", "for the tests")},
-		"options":     {question("Which?", "red", "blue"), question("Which?", "left", "right")},
 		"details":     {may(`{"subject":"rm a"}`), may(`{"subject":"rm b"}`)},
 	} {
 		first, second := w.ask(c, two[0]), w.ask(c, two[1])

@@ -94,7 +94,7 @@ ON CONFLICT (id) DO NOTHING;`
 WHERE task = (SELECT n FROM tasks WHERE id = :task) AND attempt = :attempt AND parks = :parks AND kind <> 'message';`
 	sameSQL = `SELECT ` + columns + ` FROM requests
 WHERE task = (SELECT n FROM tasks WHERE id = :task) AND state = 'open' AND kind = :kind AND text = :text AND sender = :sender
-    AND detail IS :detail AND options = :options AND (kind <> 'message' OR attempt IS :attempt) ORDER BY n LIMIT 1;`
+    AND detail IS :detail AND (kind <> 'message' OR attempt IS :attempt) ORDER BY n LIMIT 1;`
 )
 
 func scan(r *db.Row) Request {
@@ -137,7 +137,7 @@ func checkVariable(name string) error {
 }
 
 // Ask stores what the agent of a claim asks. An agent that has lost its task is refused with dag.ErrLost. What is asked
-// again while nobody has answered, with the same options and detail, is the same request. A text that is too long is cut, which it says.
+// again while nobody has answered, about the same, is the same request. A text that is too long is cut, which it says.
 func Ask(g *dag.Graph, t trust.Folder, c dag.Claim, r Request) (Request, error) {
 	if err := g.Holds(c); err != nil {
 		return Request{}, err
@@ -178,7 +178,7 @@ func add(g *dag.Graph, t trust.Folder, r Request) (Request, error) {
 	}
 	tx := g.Tx()
 	if same, err := db.One(tx, sameSQL, scan, ":task", r.Task, ":kind", string(r.Kind), ":text", r.Text, ":sender", r.Sender, ":attempt", db.OrNull(r.Attempt),
-		":detail", db.OrNull(r.Detail), ":options", db.JSON(options)); err != nil || same.ID != "" {
+		":detail", db.OrNull(r.Detail)); err != nil || same.ID != "" {
 		return same, err
 	}
 	r.Options, r.Default = options, g.Redact(limited(r.Default))
