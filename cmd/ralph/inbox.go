@@ -341,10 +341,14 @@ func realPath(dir string) string {
 // sweepCredentials removes the values of tasks that are over. The others are hidden in all that follows: whoever had one may
 // have written it where any task, gate or verifier reads it.
 func sweepCredentials(ctx context.Context, a *app, s *session) {
-	needed, err := look(ctx, s, inbox.Credentials)
-	if err == nil {
-		err = a.credentialsOf(s).Sweep(func(request string) bool { return slices.Contains(needed, request) })
-	}
+	var needed []string
+	// Nobody gives one meanwhile: that is a change of the graph, too.
+	err := s.store.Update(ctx, func(g *dag.Graph) (err error) {
+		if needed, err = inbox.Credentials(g); err != nil {
+			return err
+		}
+		return a.credentialsOf(s).Sweep(func(request string) bool { return slices.Contains(needed, request) })
+	})
 	for _, request := range needed {
 		if value, err := a.credentialsOf(s).Get(request); err == nil { // one that is gone reaches nobody
 			a.redact.Add(value)
