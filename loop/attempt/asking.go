@@ -59,6 +59,12 @@ func (a *attempt) inspectAnswers() error {
 	return nil
 }
 
+// How a person is asked about an anomaly, and the answer after which it is none for this task.
+const (
+	unusualQuestion = "The agent was stopped for something unusual: "
+	needsUnusual    = "yes, go on with it"
+)
+
 // askAboutUnusual asks a person about what an agent was stopped for, if that is configured. What is answered in time is
 // for the next prompt; otherwise the task waits for the answer.
 func (a *attempt) askAboutUnusual(ctx context.Context, signals []drift.Signal) {
@@ -67,13 +73,14 @@ func (a *attempt) askAboutUnusual(ctx context.Context, signals []drift.Signal) {
 		return
 	}
 	r, err := a.talk.asks.Ask(ctx, inbox.Request{
-		Kind: inbox.Question, Text: "The agent was stopped for something unusual: " + drift.Texts(anomalies) + ". Is that what the task needs?",
-		Options: []string{"yes, go on with it", "no, do without it"}, Parks: true,
+		Kind: inbox.Question, Text: unusualQuestion + drift.Texts(anomalies) + ". Is that what the task needs?",
+		Options: []string{needsUnusual, "no, do without it"}, Parks: true,
 	})
 	switch {
 	case err != nil && ctx.Err() == nil:
 		a.warn(a.job.Task.ID, "a person could not be asked about something unusual: "+err.Error())
 	case r.State == inbox.Answered:
+		a.talk.approved = a.watch.approve(r) && len(anomalies) == len(signals)
 		a.talk.injected.add("A person was asked whether the task needs that, and says: " + r.Answer)
 	}
 }

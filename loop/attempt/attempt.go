@@ -375,8 +375,12 @@ func (a *attempt) ask(task string, d policy.Decision) string {
 			Output: prompt.Document{Text: d.Gate.Exit + "\n" + d.Gate.Tail, From: filepath.Join(a.job.Place.Folder, "verify.log")},
 		})
 	case policy.AskDrift:
-		a.said.Nudged++
 		a.watch.forgive(a.talk.session.Usage())
+		if a.talk.approved {
+			a.talk.approved = false
+			return prompt.GoOn(task)
+		}
+		a.said.Nudged++
 		say := prompt.Unusual
 		if slices.ContainsFunc(a.turn.Drift, func(s drift.Signal) bool { return !anomaly.Is(string(s.Kind)) }) {
 			say = prompt.Drift

@@ -28,6 +28,7 @@ type conversation struct {
 	asks     *asking  // what its tools ask; nil if nobody can be asked
 	query    string   // what a person asks, and the agent answers in its turn; "" if it is not asked
 	injected injected // by hooks, for the next prompt
+	approved bool     // a person says that what the turn was cut for is what the task needs
 
 	answer *redact.Writer // to the file; nil until something was said
 	file   *os.File

@@ -10,6 +10,7 @@ import (
 	"ralph/acp"
 	"ralph/dag"
 	"ralph/event"
+	"ralph/inbox"
 	"ralph/internal/anomaly"
 	"ralph/internal/drift"
 	"ralph/internal/toolcall"
@@ -33,6 +34,7 @@ type watch struct {
 	detector anomaly.Detector
 	signals  []drift.Signal    // what it found in this turn
 	findings []string          // what it found in the attempt
+	approved []string          // questions about anomalies to which a person said that they are what the task needs
 	commands map[string]string // that it has seen, by call
 	written  map[string]int    // files that ralph wrote for calls that have not ended
 
@@ -43,6 +45,9 @@ type watch struct {
 func newWatch(j Job, now func() time.Time) *watch {
 	w := &watch{limits: j.Drift, now: now, news: make(chan struct{}, 1), detector: anomaly.Detector{Limits: j.Anomaly.Limits, Paths: j.Task.Paths}}
 	w.stats.Iterations = 1
+	for _, r := range j.History.Answers {
+		w.approve(r)
+	}
 	for _, at := range counted(j.Task, j.History.Attempts) {
 		w.stats.Iterations++
 		if len(at.Files) == 0 {
@@ -52,6 +57,17 @@ func newWatch(j Job, now func() time.Time) *watch {
 		}
 	}
 	return w
+}
+
+// approve takes in an answer about something unusual, and says that a person wants it.
+func (w *watch) approve(r inbox.Request) bool {
+	if !strings.HasPrefix(r.Text, unusualQuestion) || r.Answer != needsUnusual {
+		return false
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.approved = append(w.approved, r.Text)
+	return true
 }
 
 // counted are the attempts at a task since it was last reset that say something about it.
@@ -99,6 +115,9 @@ func (w *watch) see(e acp.Event) (found []anomaly.Finding) {
 	default:
 		return nil
 	}
+	found = slices.DeleteFunc(found, func(f anomaly.Finding) bool {
+		return slices.ContainsFunc(w.approved, func(question string) bool { return strings.Contains(question, f.Text) })
+	})
 	for _, f := range found {
 		if len(w.findings) < maxUnusual {
 			w.findings = append(w.findings, f.Text)

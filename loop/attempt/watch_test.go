@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"ralph/acp"
+	"ralph/inbox"
 	"ralph/internal/anomaly"
 	"ralph/internal/testing/check"
 	"ralph/internal/toolcall"
@@ -43,5 +44,25 @@ func TestATerminalIsLookedAtLikeAReportedCommand(t *testing.T) {
 		}
 		end()
 		check.Equal(t, name, tc.want, got)
+	}
+}
+
+// TestWhatAPersonApprovedIsNotUnusual, for exactly that, and not if the answer was another.
+func TestWhatAPersonApprovedIsNotUnusual(t *testing.T) {
+	t.Parallel()
+	const command = "git push --force"
+	question := inbox.Request{Text: unusualQuestion + "a command that looks destructive: " + command + ". Is that what the task needs?"}
+	for answer, want := range map[string]int{needsUnusual: 1, "no, do without it": 2, "": 2} {
+		r := question
+		r.Answer = answer
+		job := Job{Anomaly: Anomaly{Limits: anomaly.Limits{Destructive: true}}}
+		job.History.Answers = []inbox.Request{{Text: "Which port?", Answer: needsUnusual}, r}
+		w := newWatch(job, func() time.Time { return time.Time{}.Add(time.Hour) })
+		end, got := w.beginTurn(), 0
+		for _, line := range []string{command, "git reset --hard"} {
+			got += len(w.see(acp.TerminalOpened{Command: line}))
+		}
+		end()
+		check.Equal(t, "findings after "+answer, want, got)
 	}
 }
