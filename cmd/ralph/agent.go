@@ -58,13 +58,24 @@ func (a *app) opener(s *session) (*agents.Opener, error) {
 // errUnconfined is why an agent gets no credential, also none that was given when its task ran in a sandbox.
 var errUnconfined = errors.New("credentials are only given to agents in a sandbox, and there is none: every process of the user could read them")
 
+// noCredentials is why agents get none, or nil.
+func noCredentials(c *sandbox.Confiner) error {
+	if c.Work.Level == sandbox.None {
+		return errUnconfined
+	}
+	if open := c.Exposed(); len(open) > 0 {
+		return fmt.Errorf("credentials are only given to agents that cannot read where they are stored, and these may write a folder that contains %s", open[0])
+	}
+	return nil
+}
+
 // openAttempt opens the sessions of a run's attempts.
 func openAttempt(a *app, o *agents.Opener, values credential.Store) func(context.Context, attempt.Opening) (attempt.Session, error) {
 	return func(ctx context.Context, op attempt.Opening) (attempt.Session, error) {
 		r := request(op)
 		for _, c := range op.Credentials {
-			value, err := "", errUnconfined
-			if o.Sandbox.Work.Level != sandbox.None {
+			value, err := "", noCredentials(o.Sandbox)
+			if err == nil {
 				value, err = values.Get(c.ID)
 			}
 			if err != nil {

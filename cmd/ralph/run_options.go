@@ -130,8 +130,8 @@ func loopOptions(ctx context.Context, a *app, s *session, given runOptions, cont
 	if warning := o.Unasked(o.Chosen); warning != "" {
 		a.note("warning: %s", warning)
 	}
-	if o.Sandbox.Work.Level == sandbox.None {
-		opts.Inbox.NoCredentials = errUnconfined.Error()
+	if err := noCredentials(o.Sandbox); err != nil {
+		opts.Inbox.NoCredentials = err.Error()
 	}
 	opts.Agents.Toolless = o.Toolless
 	if !given.DryRun {

@@ -14,6 +14,7 @@ import (
 	"ralph/internal/human"
 	"ralph/internal/proc"
 	"ralph/internal/project"
+	"ralph/internal/seq"
 )
 
 // ErrUnconfined means that processes cannot be confined as the user wants it;
@@ -161,7 +162,27 @@ func (c *Confiner) Gaps() []string {
 		add(c.Verification.Reasons)
 	}
 	open = append(open, human.Parts(c.unenforced())...)
+	for _, path := range c.Exposed() {
+		open = append(open, path+" is to be hidden, but lies in a folder that agents may write: they can read and write it")
+	}
 	return append(open, c.Work.Level.Gaps()...)
+}
+
+// Exposed lists what is to be hidden and is not: the rules of Landlock cannot take away what others allow.
+func (c *Confiner) Exposed() []string {
+	if c.Work.Level != Landlock {
+		return nil
+	}
+	real := func(path string) string {
+		if to, err := resolved(path); err == nil {
+			return to
+		}
+		return path
+	}
+	writable := seq.Map(append([]string{c.tree}, c.write...), real)
+	return slices.DeleteFunc(seq.Map(c.hide, real), func(path string) bool {
+		return !slices.ContainsFunc(writable, func(dir string) bool { return path == dir || within(path, dir) })
+	})
 }
 
 // findProtected looks for everything that no agent may write, and for git's folders.
