@@ -66,6 +66,19 @@ func (s *Set) Has(p Point) bool {
 	return s != nil && slices.ContainsFunc(s.hooks, func(h hook) bool { return h.On == p })
 }
 
+// Longest is how long the hooks of a point may take for one payload.
+func (s *Set) Longest(p Point) (all time.Duration) {
+	if s == nil {
+		return 0
+	}
+	for _, h := range s.hooks {
+		if h.On == p {
+			all += h.timeout()
+		}
+	}
+	return all
+}
+
 // Outcome is what the hooks of a point came to.
 type Outcome struct {
 	Decision permission.Answer // the strictest; Deny if one blocks, empty if none decides

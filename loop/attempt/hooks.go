@@ -112,8 +112,14 @@ func (a *attempt) toolAfter(ctx context.Context) (wait func()) {
 	return func() {
 		end()
 		box.Close()
+		// As long as one call may take, and not as many: a hook that never ends would hold up the run for hours.
+		over := time.NewTimer(a.Hooks.Longest(hooks.ToolAfter))
+		defer over.Stop()
 		select {
 		case <-box.Done():
+		case <-over.C:
+			box.Stop()
+			<-box.Done()
 		case <-ctx.Done():
 			box.Stop()
 			<-box.Done()
