@@ -270,8 +270,11 @@ func answerRequest(ctx context.Context, a *app, s *session, r inbox.Request, rep
 		return notes, err
 	}
 	text := r.ID + " answered"
-	if reply.Option > 0 {
+	switch {
+	case reply.Option > 0:
 		text += ": " + r.Answer
+	case r.Kind == inbox.Permission && !r.Denied && attempt.PermissionAnswer(r).Why != "": // for one, a mistyped yes
+		text += ": it counts as no, with that as the reason; only yes and always allow it"
 	}
 	if r.Parks {
 		text += "; " + r.Task + " continues, now or in the next run"
