@@ -4,10 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
-
-	"ralph/internal/db"
 )
 
 // NewTask is a task that is added by itself: without a line or a status.
@@ -45,6 +44,11 @@ func (g *Graph) Add(t NewTask) (string, error) {
 			return "", err
 		}
 	}
+	for _, other := range t.Related {
+		if err := g.Relate(added.id, other); err != nil {
+			return "", err
+		}
+	}
 	return added.id, g.tx.Err()
 }
 
@@ -76,7 +80,7 @@ func (g *Graph) adopt(parentID, feature string) (Task, error) {
 }
 
 const addChildrenSQL = `
-UPDATE tasks SET children = children + :count, not_before = 0, wait_reason = NULL, updated_at = :now WHERE n = :n;`
+UPDATE tasks SET children = children + :count, emptied = 0, not_before = 0, wait_reason = NULL, updated_at = :now WHERE n = :n;`
 
 // addChildren counts children of a parent, if there is one, that are already stored, one of
 // them with that status.
@@ -112,12 +116,16 @@ func checkText(title, description string, gates []string) error {
 	case strings.ContainsRune(title, 0) || strings.ContainsRune(description, 0):
 		return fmt.Errorf("%w: title and description must not contain NUL", ErrRefused)
 	}
-	for _, gate := range gates {
-		if strings.TrimSpace(gate) == "" {
-			return fmt.Errorf("%w: a gate must not be empty", ErrRefused)
+	return checkCommands("gate", gates)
+}
+
+func checkCommands(what string, commands []string) error {
+	for _, command := range commands {
+		if strings.TrimSpace(command) == "" {
+			return fmt.Errorf("%w: a %s must not be empty", ErrRefused, what)
 		}
-		if !utf8.ValidString(gate) || strings.ContainsRune(gate, 0) {
-			return fmt.Errorf("%w: a gate must be UTF-8 text without NUL", ErrRefused)
+		if !utf8.ValidString(command) || strings.ContainsRune(command, 0) {
+			return fmt.Errorf("%w: a %s must be UTF-8 text without NUL", ErrRefused, what)
 		}
 	}
 	return nil
@@ -138,16 +146,15 @@ type Edit struct {
 	MaxRetries  *int // below 0 means the configured number again
 	Locks       *[]string
 	Paths       *[]string
+	Tags        *[]string
+	OnFail      *OnFail
+	Timeout     *time.Duration // 0 means the configured one again
 
 	AllowTampering *bool
 	ExpectRed      *string // empty means none
 }
 
-const editSQL = `
-UPDATE tasks SET title = :title, description = :description, priority = :priority, kind = :kind,
-    agent = :agent, model = :model, gates = :gates, max_retries = :max_retries,
-    allow_tampering = :tampering, expect_red = :expect_red, locks = :locks, paths = :paths, updated_at = :now
-WHERE n = :n;`
+const editSQL = `UPDATE tasks SET ` + setDetails + `, updated_at = :now WHERE n = :n;`
 
 // Edit changes what a task says. Its status and its place have verbs of their own.
 func (g *Graph) Edit(id string, e Edit) error {
@@ -166,20 +173,27 @@ func (g *Graph) Edit(id string, e Edit) error {
 	set(&t.ExpectRed, e.ExpectRed)
 	set(&t.Locks, e.Locks)
 	set(&t.Paths, e.Paths)
+	set(&t.Tags, e.Tags)
+	set(&t.OnFail, e.OnFail)
+	set(&t.Timeout, e.Timeout)
 	if e.MaxRetries != nil {
 		t.MaxRetries = e.MaxRetries
 		if *e.MaxRetries < 0 {
 			t.MaxRetries = nil
 		}
 	}
-	s := Spec{Title: t.Title, Description: t.Description, Gates: t.Gates, Kind: t.Kind, Locks: t.Locks, Paths: t.Paths}
+	s := t.Spec()
+	s.Group = s.Group && e.Kind == nil // saying what a task is for makes it one
 	if err := s.check(); err != nil {
 		return err
 	}
 	g.auditTask(t.N, "edited")
-	return g.tx.Exec(editSQL, ":n", t.N, ":title", t.Title, ":description", t.Description, ":priority", t.Priority,
-		":kind", string(t.Kind), ":agent", db.OrNull(t.Agent), ":model", db.OrNull(t.Model), ":gates", db.JSON(t.Gates),
-		":max_retries", t.MaxRetries, ":tampering", t.AllowTampering, ":expect_red", db.OrNull(t.ExpectRed), ":locks", db.JSON(s.Locks), ":paths", db.JSON(s.Paths), ":now", g.millis())
+	g.tx.Do(editSQL, s.detailArgs(":n", t.N, ":now", g.millis())...)
+	g.recount(t.N, t.Satisfies)
+	if parent := g.node(t.N).parent; t.Status == Failed && parent != 0 {
+		g.catchUp(parent, Failed) // what a failure means may have changed
+	}
+	return g.tx.Err()
 }
 
 func set[T any](field, value *T) {

@@ -69,6 +69,7 @@ func (g *Graph) AddFrom(c Claim, a Addition, limits AdditionLimits) (string, err
 		}
 	}
 	t := a.NewTask
+	t.DiscoveredFrom = c.Task.ID
 	t.Parent, t.Feature = c.Task.Parent, c.Task.Feature
 	if a.Place != Beside && !slices.Contains(t.After, c.Task.ID) {
 		t.After = append(slices.Clip(t.After), c.Task.ID)

@@ -18,7 +18,7 @@ type Fault struct {
 const truth = `
 WITH RECURSIVE
 waiting (n) AS (
-    SELECT e.blocked FROM dependencies e JOIN tasks b ON b.n = e.blocker WHERE b.status <> 'done'
+    SELECT e.blocked FROM dependencies e JOIN tasks b ON b.n = e.blocker WHERE NOT b.satisfies
     UNION
     SELECT n FROM tasks WHERE status = 'blocked' OR paused OR given_up
 ),
@@ -31,7 +31,7 @@ d (n, held, doomed) AS (
 derived (n, children, open_deps, held, doomed, asks) AS (
     SELECT d.n,
         (SELECT count(*) FROM tasks c WHERE c.parent = d.n),
-        (SELECT count(*) FROM dependencies e JOIN tasks b ON b.n = e.blocker WHERE e.blocked = d.n AND b.status <> 'done'),
+        (SELECT count(*) FROM dependencies e JOIN tasks b ON b.n = e.blocker WHERE e.blocked = d.n AND NOT b.satisfies),
         d.held, d.doomed,
         (SELECT count(*) FROM requests q WHERE q.task = d.n AND q.state = 'open' AND q.parks)
     FROM d
@@ -90,7 +90,7 @@ UPDATE merges SET state = 'dropped', ended_at = :now, reason = 'nobody had it' W
 	orphanFeatureSQL = `
 SELECT c.id, p.id FROM tasks c JOIN tasks p ON p.n = c.parent WHERE c.feature IS NOT p.feature;`
 	falseDoneSQL = `
-SELECT DISTINCT p.id, c.id, c.status FROM tasks p JOIN tasks c ON c.parent = p.n WHERE p.status = 'done' AND c.status <> 'done';`
+SELECT DISTINCT p.id, c.id, c.status FROM tasks p JOIN tasks c ON c.parent = p.n WHERE p.status = 'done' AND c.status <> 'cancelled' AND NOT c.satisfies;`
 )
 
 // Verify compares everything that is derived with what it is derived from.

@@ -65,7 +65,7 @@ func (g *Graph) Unlink(blocker, blocked string) error {
 
 // recountOne accounts for one edge that came or went.
 func (g *Graph) recountOne(blocker, blocked int64, by int) {
-	if g.node(blocker).status == Done {
+	if g.node(blocker).satisfies {
 		return
 	}
 	g.tx.Do(openDepsSQL, ":by", by, ":n", blocked, ":now", g.millis())

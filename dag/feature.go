@@ -21,7 +21,7 @@ const (
 	FeaturePlanned FeatureStatus = "planned" // a plan, no tasks yet
 	FeatureReady   FeatureStatus = "ready"   // tasks, none of them started
 	FeatureRunning FeatureStatus = "running" // started, nothing failed, or an agent is at work
-	FeatureDone    FeatureStatus = "done"    // every task done
+	FeatureDone    FeatureStatus = "done"    // every task done or cancelled
 	FeatureFailed  FeatureStatus = "failed"  // a task failed and none is running
 )
 
@@ -47,7 +47,7 @@ func (f Feature) rollUp(stage FeatureStatus) FeatureStatus {
 		return stage
 	case f.Tasks[InProgress] > 0:
 		return FeatureRunning
-	case f.Tasks[Done] == f.Total() && f.Groups[Done] == sum(f.Groups):
+	case ended(f.Tasks) == f.Total() && ended(f.Groups) == sum(f.Groups):
 		return FeatureDone
 	case f.Tasks[Failed]+f.Groups[Failed] > 0:
 		return FeatureFailed

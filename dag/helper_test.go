@@ -256,6 +256,7 @@ var (
 	unblock   = (*dag.Graph).Unblock
 	remove    = (*dag.Graph).Delete
 	giveUp    = func(g *dag.Graph, id string) error { return g.GiveUp(id, "") }
+	cancel    = func(g *dag.Graph, id string) error { return g.Cancel(id, false, "") }
 	block     = func(g *dag.Graph, id string) error { return g.Block(id, "") }
 	resetTree = func(g *dag.Graph, id string) error { _, err := g.ResetTree(id); return err }
 )

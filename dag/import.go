@@ -2,6 +2,7 @@ package dag
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -34,6 +35,8 @@ type planned struct {
 	under    *Task // the parent, if it exists already
 	after    []int // indexes of blockers
 	afterOld []Task
+	related  []int // indexes
+	relOld   []Task
 	feature  string
 	children []int
 	status   Status
@@ -105,6 +108,16 @@ func (b *batch) link(i int, refs map[string]int) {
 			t.afterOld = append(t.afterOld, *old)
 		}
 	}
+	for _, name := range t.spec.Related {
+		switch ref, old := b.find(i, refs, "related", name); {
+		case ref == i:
+			b.fault(i, errors.New("a task cannot be related to itself"))
+		case ref >= 0:
+			t.related = append(t.related, ref)
+		case old != nil:
+			t.relOld = append(t.relOld, *old)
+		}
+	}
 }
 
 // find returns the index of a task of the plan, or -1 and one that exists; if there is
@@ -166,12 +179,12 @@ func (b *batch) rollUp([]Spec) error {
 	for i := range b.tasks {
 		t := &b.tasks[i]
 		for _, blocker := range t.after {
-			if b.tasks[blocker].status != Done {
+			if old := &b.tasks[blocker]; !old.spec.satisfies(old.status) {
 				t.openDeps++
 			}
 		}
 		for _, old := range t.afterOld {
-			if old.Status != Done {
+			if !old.Satisfies {
 				t.openDeps++
 			}
 		}
@@ -195,18 +208,26 @@ func (b *batch) statusOf(i int) Status {
 	if len(t.children) == 0 {
 		return t.status
 	}
-	open, failed := false, false
+	open, failed, ended, satisfied := false, false, Cancelled, true
 	for _, c := range t.children {
-		s := b.statusOf(c)
-		open, failed = open || isOpen(s), failed || s == Failed
-		if s != Done && t.status == Done {
+		s, child := b.statusOf(c), b.tasks[c].spec
+		goesOn := s == Failed && child.OnFail == Continue
+		open, failed = open || isOpen(s), failed || s == Failed && !goesOn
+		if s == Done || goesOn {
+			ended = Done
+		}
+		satisfied = satisfied && child.satisfies(s)
+		if t.status == Done && s != Cancelled && !child.satisfies(s) {
 			b.fault(i, fmt.Errorf("it is done, but its subtask on line %d is %s", b.tasks[c].spec.Line, s))
 			return t.status
 		}
 	}
+	if t.status == Cancelled {
+		t.status = Pending // unless that is what follows
+	}
 	switch {
 	case !open && !failed && t.status != Blocked:
-		t.status = Done
+		t.status, t.spec.Satisfied = ended, satisfied && ended == Cancelled
 	case !open && t.status == Pending:
 		t.status = Failed
 	}

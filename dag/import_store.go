@@ -1,7 +1,6 @@
 package dag
 
 import (
-	"cmp"
 	"errors"
 
 	"ralph/internal/db"
@@ -10,10 +9,10 @@ import (
 const (
 	lastSQL   = `SELECT coalesce(max(n), 0) FROM tasks;`
 	insertSQL = `
-INSERT INTO tasks (n, id, title, description, status, priority, parent, feature, kind, agent, model, gates, max_retries,
-    allow_tampering, expect_red, locks, paths, retries, verification, created_at, updated_at, finished_at, children, open_deps, held, doomed, given_up)
-VALUES (:n, :id, :title, :description, :status, :priority, :parent, :feature, :kind, :agent, :model, :gates, :max_retries,
-    :tampering, :expect_red, :locks, :paths, :retries, :verification, :now, :now, :finished, :children, :open_deps, :held, :doomed, :given_up)
+INSERT INTO tasks (n, id, status, parent, feature, ` + detailColumns + `,
+    retries, verification, satisfied, created_at, updated_at, finished_at, children, open_deps, held, doomed, given_up)
+VALUES (:n, :id, :status, :parent, :feature, ` + detailValues + `,
+    :retries, :verification, :satisfied, :now, :now, :finished, :children, :open_deps, :held, :doomed, :given_up)
 ON CONFLICT (id) DO NOTHING;`
 )
 
@@ -39,6 +38,12 @@ func (b *batch) store([]Spec) error {
 		}
 		for _, old := range t.afterOld {
 			b.graph.tx.Do(linkSQL, ":blocker", old.N, ":blocked", t.n)
+		}
+		for _, other := range t.related {
+			b.graph.tx.Do(relateSQL, ":a", t.n, ":b", b.tasks[other].n)
+		}
+		for _, old := range t.relOld {
+			b.graph.tx.Do(relateSQL, ":a", t.n, ":b", old.N)
 		}
 	}
 	b.growParents()
@@ -80,6 +85,7 @@ func (b *batch) storeTask(i int, features map[string]int64) error {
 // insert stores a task in its place, with a number and an ID if it has none.
 func (g *Graph) insert(t *planned, parent, feature int64) (err error) {
 	s, wish, finished := t.spec, "", any(nil)
+	s.Group = s.Group && len(t.children) == 0
 	if !isOpen(t.status) {
 		finished = g.millis()
 	}
@@ -87,13 +93,10 @@ func (g *Graph) insert(t *planned, parent, feature int64) (err error) {
 		wish = s.Ref
 	}
 	t.id, err = g.WithFreeID("t-", wish, func(id string) error {
-		return g.tx.Exec(insertSQL, ":n", db.OrNull(t.n), ":id", id, ":title", s.Title, ":description", s.Description,
-			":status", string(t.status), ":priority", s.Priority, ":parent", db.OrNull(parent),
-			":feature", db.OrNull(feature), ":kind", string(cmp.Or(s.Kind, Work)), ":agent", db.OrNull(s.Agent),
-			":model", db.OrNull(s.Model), ":gates", db.JSON(s.Gates), ":max_retries", s.MaxRetries,
-			":tampering", s.AllowTampering, ":expect_red", db.OrNull(s.ExpectRed), ":locks", db.JSON(s.Locks), ":paths", db.JSON(s.Paths),
-			":retries", s.Retries, ":verification", db.OrNull(s.Verification), ":now", g.millis(), ":finished", finished,
-			":children", len(t.children), ":open_deps", t.openDeps, ":held", t.held, ":doomed", t.doomed, ":given_up", t.givenUp)
+		return g.tx.Exec(insertSQL, s.detailArgs(":n", db.OrNull(t.n), ":id", id, ":status", string(t.status), ":parent", db.OrNull(parent),
+			":feature", db.OrNull(feature), ":retries", s.Retries, ":verification", db.OrNull(s.Verification), ":satisfied", s.Satisfied && t.status == Cancelled,
+			":now", g.millis(), ":finished", finished,
+			":children", len(t.children), ":open_deps", t.openDeps, ":held", t.held, ":doomed", t.doomed, ":given_up", t.givenUp)...)
 	})
 	t.n = g.tx.LastInsert()
 	return err

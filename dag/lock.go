@@ -21,6 +21,8 @@ const (
 
 const maxLock = 1 << 10
 
+const notALock = "neither a lock nor a path"
+
 // cleanClaims brings what a task says about locks and paths into the form in which it is stored.
 func cleanClaims(locks, paths *[]string) (err error) {
 	if *locks, err = cleanLocks(*locks); err == nil {
@@ -31,7 +33,7 @@ func cleanClaims(locks, paths *[]string) (err error) {
 
 // cleanLocks brings the names of locks into the one form and order in which they are stored.
 func cleanLocks(names []string) ([]string, error) {
-	return clean(names, func(name string) (string, error) {
+	return clean(names, notALock, func(name string) (string, error) {
 		p, isPath := strings.CutPrefix(name, pathLock)
 		switch {
 		case strings.HasPrefix(name, agentLock), strings.HasPrefix(name, slotLock):
@@ -51,7 +53,7 @@ func CheckLocks(names []string) error { _, err := cleanLocks(names); return err 
 
 // cleanPaths does that to globs. What ends in a slash is all below it.
 func cleanPaths(globs []string) ([]string, error) {
-	return clean(globs, func(glob string) (string, error) {
+	return clean(globs, notALock, func(glob string) (string, error) {
 		if strings.HasSuffix(glob, "/") {
 			glob += "**"
 		}
@@ -59,12 +61,13 @@ func cleanPaths(globs []string) ([]string, error) {
 	})
 }
 
-func clean(list []string, one func(string) (string, error)) ([]string, error) {
+// clean brings texts into one form and order; what they cannot be is for the error.
+func clean(list []string, what string, one func(string) (string, error)) ([]string, error) {
 	var cleaned []string
 	for _, text := range list {
 		text = strings.TrimSpace(text)
 		if text == "" || len(text) > maxLock || !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl) {
-			return nil, fmt.Errorf("%w: %q can be neither a lock nor a path", ErrRefused, text)
+			return nil, fmt.Errorf("%w: %q can be %s", ErrRefused, text, what)
 		}
 		text, err := one(text)
 		if err != nil {

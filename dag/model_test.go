@@ -34,6 +34,9 @@ type modelTask struct {
 	retries    int
 	maxRetries *int
 	givenUp    bool
+	emptied    bool // a group without children
+	satisfied  bool // it is cancelled, and nobody has to wait
+	goesOn     bool // who waits for it does not mind if it fails
 	holder     int  // which claim has it; 0 for none
 	slot       int  // that the claim took
 	finished   bool // its work is only to be verified
@@ -114,9 +117,15 @@ func (m *model) below(id string) []*modelTask {
 	return list
 }
 
+func (t *modelTask) satisfies() bool {
+	return t.status == dag.Done || t.status == dag.Cancelled && t.satisfied || t.status == dag.Failed && t.goesOn
+}
+
+func (t *modelTask) harms() bool { return t.status == dag.Failed && !t.goesOn }
+
 func (m *model) waits(t *modelTask) bool {
 	for blocker := range t.after {
-		if m.tasks[blocker].status != dag.Done {
+		if !m.tasks[blocker].satisfies() {
 			return true
 		}
 	}
@@ -136,7 +145,7 @@ func (m *model) doomed(t *modelTask) bool {
 }
 
 func (m *model) ready(t *modelTask, keepGoing bool) bool {
-	return t.status == dag.Pending && len(m.children(t.id)) == 0 && !m.waits(t) && !m.held(t) &&
+	return t.status == dag.Pending && len(m.children(t.id)) == 0 && !t.emptied && !m.waits(t) && !m.held(t) &&
 		(keepGoing || !m.doomed(t)) && !t.review && !t.notBefore.After(m.now)
 }
 
@@ -174,7 +183,7 @@ func (m *model) featureStatus(name string) dag.FeatureStatus {
 		return dag.FeatureDraft
 	case count[dag.InProgress] > 0:
 		return dag.FeatureRunning
-	case count[dag.Done] == total:
+	case count[dag.Done]+count[dag.Cancelled] == total:
 		return dag.FeatureDone
 	case count[dag.Failed] > 0:
 		return dag.FeatureFailed

@@ -9,7 +9,7 @@ import (
 
 // This file is the transitions of docs/state-machine.md on the model.
 
-func ended(s dag.Status) bool { return s == dag.Done || s == dag.Failed }
+func ended(s dag.Status) bool { return s == dag.Done || s == dag.Failed || s == dag.Cancelled }
 
 // set gives a task a status, ends its claim, and rolls up to its parent.
 func (m *model) set(t *modelTask, to dag.Status) {
@@ -19,16 +19,21 @@ func (m *model) set(t *modelTask, to dag.Status) {
 		t.finished, t.review = false, false
 	}
 	t.givenUp = t.givenUp && to == dag.Failed
+	t.satisfied = t.satisfied && to == dag.Cancelled
 	if p := m.tasks[t.parent]; p != nil {
 		switch {
 		case ended(from) && !ended(to):
 			m.opened(p)
-		case to == dag.Failed:
+		case to == dag.Failed && m.harmed(p):
 			m.spoiled(p)
 		default:
 			m.catchUp(p)
 		}
 	}
+}
+
+func (m *model) harmed(p *modelTask) bool {
+	return slices.ContainsFunc(m.children(p.id), (*modelTask).harms)
 }
 
 // opened: a child was reopened or added, so a parent that had ended is open again.
@@ -41,7 +46,7 @@ func (m *model) opened(p *modelTask) {
 // spoiled: a child failed, so its parent does, unless a person blocked it. A
 // parent that was done is open again first: a failed child was put below it.
 func (m *model) spoiled(p *modelTask) {
-	if p.status == dag.Done {
+	if p.status == dag.Done || p.status == dag.Cancelled {
 		m.set(p, dag.Pending)
 	}
 	if p.status == dag.Pending {
@@ -51,23 +56,67 @@ func (m *model) spoiled(p *modelTask) {
 
 // catchUp brings a parent in line with its children when none of them is news.
 func (m *model) catchUp(p *modelTask) {
-	open, failed, children := 0, 0, m.children(p.id)
+	children, to, satisfied := m.children(p.id), dag.Cancelled, true
 	for _, c := range children {
-		switch {
-		case c.status == dag.Failed:
-			failed++
-		case !ended(c.status):
-			open++
+		if !ended(c.status) {
+			return
 		}
+		if c.status == dag.Done || c.status == dag.Failed && c.goesOn {
+			to = dag.Done
+		}
+		satisfied = satisfied && (c.status != dag.Cancelled || c.satisfied)
 	}
 	switch {
-	case len(children) == 0 || open > 0:
-	case failed == 0 && (p.status == dag.Pending || p.status == dag.Failed):
-		m.set(p, dag.Done)
-	case failed > 0 && p.status == dag.Pending:
-		m.set(p, dag.Failed)
-	case failed > 0 && p.status == dag.Done:
-		m.spoiled(p)
+	case len(children) == 0 || p.status == dag.Blocked:
+	case m.harmed(p):
+		if p.status != dag.Failed {
+			m.spoiled(p)
+		}
+	case to == dag.Cancelled && p.status == dag.Cancelled:
+		m.satisfy(p, satisfied)
+	case to != p.status:
+		p.satisfied = satisfied && to == dag.Cancelled
+		m.set(p, to)
+	}
+}
+
+// satisfy says whether a task that is cancelled already counts as satisfied.
+func (m *model) satisfy(t *modelTask, satisfied bool) {
+	changed := t.satisfied != satisfied
+	t.satisfied = satisfied
+	if p := m.tasks[t.parent]; changed && p != nil {
+		m.catchUp(p)
+	}
+}
+
+func (m *model) cancel(id string, satisfied bool) error {
+	if m.tasks[id].status == dag.Done {
+		return dag.ErrRefused
+	}
+	for _, groups := range []bool{false, true} {
+		for _, t := range m.all() {
+			if (len(m.children(t.id)) > 0) != groups || !m.inScope(t, dag.Scope{Task: id}) {
+				continue
+			}
+			switch t.status {
+			case dag.Done:
+			case dag.Cancelled:
+				m.satisfy(t, satisfied)
+			default:
+				t.notBefore, t.satisfied = m.now, satisfied
+				m.set(t, dag.Cancelled)
+			}
+		}
+	}
+	return nil
+}
+
+// edited: what the failure of a task means, or what it is for.
+func (m *model) edited(id string, goesOn bool) {
+	t := m.tasks[id]
+	t.goesOn, t.emptied = goesOn, false
+	if p := m.tasks[t.parent]; p != nil && t.status == dag.Failed {
+		m.lifted(p, dag.Failed)
 	}
 }
 
@@ -77,11 +126,11 @@ func (m *model) joined(t *modelTask) {
 	if p == nil {
 		return
 	}
-	p.notBefore = m.now // a group waits for no time
+	p.notBefore, p.emptied = m.now, false // a group waits for no time
 	switch {
 	case !ended(t.status):
 		m.opened(p)
-	case t.status == dag.Failed:
+	case t.status == dag.Failed && m.harmed(p):
 		m.spoiled(p)
 	default:
 		m.catchUp(p)
@@ -93,12 +142,17 @@ func (m *model) left(p *modelTask, status dag.Status) {
 	if p == nil {
 		return
 	}
-	open, failed := false, false
-	for _, c := range m.children(p.id) {
-		open = open || !ended(c.status)
-		failed = failed || c.status == dag.Failed
+	if len(m.children(p.id)) == 0 {
+		p.emptied = true
+		return
 	}
-	if status == dag.Failed && p.status == dag.Failed && open && !failed {
+	m.lifted(p, status)
+}
+
+// lifted: a child with that status is gone, or no longer does harm.
+func (m *model) lifted(p *modelTask, status dag.Status) {
+	open := slices.ContainsFunc(m.children(p.id), func(c *modelTask) bool { return !ended(c.status) })
+	if status == dag.Failed && p.status == dag.Failed && open && !m.harmed(p) {
 		m.set(p, dag.Pending)
 		return
 	}
@@ -140,7 +194,7 @@ func (m *model) resetByHand(id string) error {
 func (m *model) resetTree(id string) int {
 	tree := m.below(id)
 	for _, t := range tree {
-		t.status, t.holder, t.slot, t.givenUp = dag.Pending, 0, 0, false
+		t.status, t.holder, t.slot, t.givenUp, t.satisfied = dag.Pending, 0, 0, false, false
 		m.wipe(t)
 	}
 	m.reopenAbove(m.tasks[id])
@@ -208,7 +262,7 @@ func (m *model) giveUp(id string) error {
 	case dag.Failed:
 		t.givenUp = true
 		return nil
-	case dag.Done:
+	case dag.Done, dag.Cancelled:
 		return dag.ErrRefused
 	}
 	t.notBefore, t.givenUp = m.now, true
@@ -302,7 +356,7 @@ func (m *model) importPlan(specs []dag.Spec, ids []string) error {
 	for i, s := range specs {
 		t := m.add(ids[i])
 		t.priority, t.retries, t.maxRetries = s.Priority, s.Retries, s.MaxRetries
-		t.status = s.Status
+		t.status, t.satisfied, t.goesOn, t.emptied = s.Status, s.Satisfied, s.OnFail == dag.Continue, s.Group
 		if t.status == "" || t.status == dag.InProgress { // a claim does not travel
 			t.status = dag.Pending
 		}
@@ -359,26 +413,36 @@ func (m *model) inherit(t *modelTask) error {
 // rollUpPlan works a new group's status out from its children's: what the plan
 // says holds, unless it cannot be so.
 func (m *model) rollUpPlan(t *modelTask) error {
-	allDone, allEnded := true, true
+	fine, allEnded, satisfied, to := true, true, true, dag.Cancelled
 	children := m.children(t.id)
 	for _, c := range children {
 		if err := m.rollUpPlan(c); err != nil {
 			return err
 		}
-		allDone = allDone && c.status == dag.Done
+		fine = fine && (c.satisfies() || c.status == dag.Cancelled)
 		allEnded = allEnded && ended(c.status)
+		satisfied = satisfied && c.satisfies()
+		if c.satisfies() && c.status != dag.Cancelled {
+			to = dag.Done
+		}
+	}
+	if len(children) == 0 {
+		return nil
+	}
+	t.emptied = false
+	if t.status == dag.Cancelled {
+		t.status = dag.Pending
 	}
 	switch {
-	case len(children) == 0:
-	case t.status == dag.Done && !allDone:
+	case t.status == dag.Done && !fine:
 		return dag.ErrRefused
-	case allDone && t.status != dag.Blocked:
-		t.status = dag.Done
+	case fine && t.status != dag.Blocked:
+		t.status, t.satisfied = to, to == dag.Cancelled && satisfied
 	case allEnded && t.status == dag.Pending:
 		t.status = dag.Failed
 	}
-	failed := slices.ContainsFunc(children, func(c *modelTask) bool { return c.status == dag.Failed })
-	t.givenUp = len(children) > 0 && t.status == dag.Failed && !failed
+	t.satisfied = t.satisfied && t.status == dag.Cancelled
+	t.givenUp = t.status == dag.Failed && !m.harmed(t)
 	return nil
 }
 
@@ -392,7 +456,7 @@ func (m *model) joinPlan(fresh []*modelTask, isNew map[string]bool) {
 			continue
 		}
 		seen[p.id] = true
-		p.notBefore = m.now
+		p.notBefore, p.emptied = m.now, false
 		open := false
 		for _, t := range fresh {
 			open = open || (t.parent == p.id && !ended(t.status))

@@ -16,9 +16,10 @@ type node struct {
 	openDeps   int
 	owner      string
 	generation int64
+	satisfies  bool // nobody has to wait for it
 }
 
-const nodeColumns = `n, parent, feature, id, status, children, open_deps, owner, generation`
+const nodeColumns = `n, parent, feature, id, status, children, open_deps, owner, generation, satisfies`
 
 const (
 	nodeSQL     = `SELECT ` + nodeColumns + ` FROM tasks WHERE n = :n;`
@@ -28,7 +29,7 @@ const (
 func scanNode(r *db.Row) node {
 	return node{
 		n: r.Int64(), parent: r.Int64(), feature: r.Int64(), id: r.Text(), status: Status(r.Text()),
-		children: r.Int(), openDeps: r.Int(), owner: r.Text(), generation: r.Int64(),
+		children: r.Int(), openDeps: r.Int(), owner: r.Text(), generation: r.Int64(), satisfies: r.Bool(),
 	}
 }
 
@@ -56,7 +57,7 @@ UPDATE tasks SET status = :to, owner = NULL, lease_until = NULL,
     generation = generation + :fence, updated_at = :now, finished_at = :finished,
     unverified = iif(:from IN ('pending', 'blocked') AND :to IN ('pending', 'blocked'), unverified, NULL),
     not_before = iif(:finished IS NULL, not_before, 0), wait_reason = iif(:finished IS NULL, wait_reason, NULL),
-    given_up = iif(:to = 'failed', given_up, 0)
+    given_up = iif(:to = 'failed', given_up, 0), satisfied = iif(:to = 'cancelled', satisfied, 0)
 WHERE n = :n AND status = :from AND generation = :generation;`
 
 // takenSQL ends the attempt of a task that was taken away. Its worker, if it still
@@ -85,8 +86,8 @@ func (g *Graph) move(t node, to Status, by Trigger) {
 	if fence {
 		g.tx.Do(takenSQL, ":n", t.n, ":now", g.millis(), ":reason", "taken away: "+string(by))
 	}
-	if (t.status == Done) != (to == Done) {
-		g.recountDependents(t.n, to == Done)
+	if !isOpen(t.status) || !isOpen(to) {
+		g.recount(t.n, t.satisfies)
 	}
 	if t.children > 0 && (stops(t.status) || stops(to)) {
 		g.flagDescendants(t.n)
@@ -102,12 +103,14 @@ UPDATE tasks SET open_deps = open_deps + :by
 FROM dependencies e WHERE e.blocker = +:n AND tasks.n = +e.blocked
 RETURNING tasks.n, children > 0 AND open_deps = (:by > 0);`
 
-// recountDependents recounts the open blockers of those who wait for the task, after it
-// became done or no longer is.
-func (g *Graph) recountDependents(n int64, done bool) {
-	by := 1
-	if done {
-		by = -1
+// recount recounts the open blockers of those who wait for the task, after it changed, if that is what changed.
+func (g *Graph) recount(n int64, satisfied bool) {
+	if g.node(n).satisfies == satisfied {
+		return
+	}
+	by := -1
+	if satisfied {
+		by = 1
 	}
 	g.flagDescendants(g.groups(dependentsSQL, ":by", by, ":n", n)...) // those that began or ceased to wait
 }

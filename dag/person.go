@@ -90,7 +90,7 @@ func (g *Graph) Reset(id string) error {
 	if err != nil {
 		return err
 	}
-	if open, _ := g.childrenOf(t.n); t.children > 0 && !open {
+	if t.children > 0 && !g.childrenOf(t.n).open {
 		return fmt.Errorf("%w: all subtasks of %s have ended, so it would end again at once; reset the whole tree instead", ErrRefused, t.id)
 	}
 	g.reset(t)
@@ -125,4 +125,47 @@ func (g *Graph) ResetFailed(id string) ([]string, error) {
 		}
 	}
 	return reset, g.tx.Err()
+}
+
+const (
+	satisfySQL = `UPDATE tasks SET satisfied = :satisfied WHERE n = :n;`
+	// Leaves first: the groups follow from them, unless a person blocked one or gave it up.
+	cancellableSQL = subtree + `SELECT t.n FROM sub JOIN tasks t ON t.n = sub.n WHERE t.status <> 'done' ORDER BY t.children > 0, t.n;`
+)
+
+// Cancel is a person's word that nobody will do a task, with all that is left below it. Who waits for it goes on if that counts as
+// satisfied, and keeps waiting if not.
+func (g *Graph) Cancel(id string, satisfied bool, reason string) error {
+	t, err := g.takeable(id)
+	if err != nil {
+		return err
+	}
+	if t.status == Done {
+		return fmt.Errorf("%w: %s is done: there is nothing to cancel", ErrRefused, t.id)
+	}
+	for _, n := range g.numbers(cancellableSQL, ":n", t.n) {
+		switch t := g.node(n); t.status {
+		case Done: // a group, by now
+		case Cancelled:
+			g.satisfy(t, satisfied)
+		default:
+			g.tx.Do(satisfySQL, ":n", n, ":satisfied", satisfied)
+			g.move(t, Cancelled, ByCancel)
+		}
+	}
+	text := "cancelled by hand"
+	if reason != "" {
+		text += ": " + reason
+	}
+	g.log(t.n, LogSystem, text)
+	return g.tx.Err()
+}
+
+// satisfy says whether a task that is cancelled already counts as satisfied.
+func (g *Graph) satisfy(t node, satisfied bool) {
+	g.tx.Do(satisfySQL, ":n", t.n, ":satisfied", satisfied)
+	g.recount(t.n, t.satisfies)
+	if g.node(t.n).satisfies != t.satisfies {
+		g.rollUp(t.parent, Cancelled, Cancelled)
+	}
 }

@@ -18,6 +18,7 @@ type seen struct {
 	Children, OpenDeps, Retries   int
 	Held, Doomed, Claimed, Future bool
 	Ready, Finished, ToReview     bool
+	Satisfies                     bool
 }
 
 func (x *machine) compare(rt *rapid.T) {
@@ -41,7 +42,7 @@ func (x *machine) compare(rt *rapid.T) {
 			}
 			got = append(got, seen{
 				t.ID, t.Parent, t.Feature, t.Status, t.Priority, t.Children, t.OpenDeps, t.Retries,
-				t.Held, t.Doomed, t.Owner != "", t.NotBefore.After(now), t.Ready(now), t.Unverified != "", t.ToReview,
+				t.Held, t.Doomed, t.Owner != "", t.NotBefore.After(now), t.Ready(now), t.Unverified != "", t.ToReview, t.Satisfies,
 			})
 		}
 		return nil
@@ -49,13 +50,13 @@ func (x *machine) compare(rt *rapid.T) {
 	for _, t := range x.m.all() {
 		open := 0
 		for b := range t.after {
-			if x.m.tasks[b].status != dag.Done {
+			if !x.m.tasks[b].satisfies() {
 				open++
 			}
 		}
 		want = append(want, seen{
 			t.id, t.parent, t.feature, t.status, t.priority, len(x.m.children(t.id)), open, t.retries,
-			x.m.held(t), x.m.doomed(t), t.holder != 0, t.notBefore.After(now), x.m.ready(t, false), t.finished, t.review,
+			x.m.held(t), x.m.doomed(t), t.holder != 0, t.notBefore.After(now), x.m.ready(t, false), t.finished, t.review, t.satisfies(),
 		})
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -42,6 +42,8 @@ func TestRandomOperationsAgreeWithTheModel(t *testing.T) {
 			"move":        x.move,
 			"set feature": x.setFeature,
 			"edit":        x.edit,
+			"edit more":   x.editMeaning,
+			"cancel":      x.cancel,
 			"import":      x.importPlan,
 			"time passes": x.pass,
 

@@ -258,12 +258,29 @@ func (x *machine) edit(rt *rapid.T) {
 	x.m.tasks[id].priority = priority
 }
 
+func (x *machine) editMeaning(rt *rapid.T) {
+	id, kind, onFail := x.some(rt, "task"), dag.Work, onFail(rt)
+	x.w.update(func(g *dag.Graph) error { return g.Edit(id, dag.Edit{Kind: &kind, OnFail: &onFail}) })
+	x.m.edited(id, onFail == dag.Continue)
+}
+
+func onFail(rt *rapid.T) dag.OnFail {
+	return rapid.SampledFrom([]dag.OnFail{"", "", dag.Continue}).Draw(rt, "on fail")
+}
+
+func (x *machine) cancel(rt *rapid.T) {
+	satisfied := rapid.Bool().Draw(rt, "satisfied")
+	x.byHand(func(g *dag.Graph, id string) error { return g.Cancel(id, satisfied, "") }, func(m *model, id string) error { return m.cancel(id, satisfied) })(rt)
+}
+
 func (x *machine) importPlan(rt *rapid.T) {
 	specs := make([]dag.Spec, rapid.IntRange(1, 4).Draw(rt, "specs"))
 	for i := range specs {
 		s := &specs[i]
 		s.Line, s.Ref, s.Title = i+1, fmt.Sprintf("ref%d", i), "imported"
 		s.Status = rapid.SampledFrom(append(dag.Statuses(), "", "", dag.Done)).Draw(rt, "status")
+		s.Satisfied = s.Status == dag.Cancelled && rapid.Bool().Draw(rt, "satisfied")
+		s.OnFail, s.Group = onFail(rt), rapid.IntRange(0, 5).Draw(rt, "group") == 0
 		s.Priority = rapid.Int64Range(-1, 1).Draw(rt, "priority")
 		s.Feature = rapid.SampledFrom([]string{"", "", "", "alpha", "gamma"}).Draw(rt, "feature")
 		s.Parent = x.reference(rt, "parent", len(specs))

@@ -1,18 +1,38 @@
 package dag
 
+import "ralph/internal/db"
+
 // childrenSQL looks at the children's statuses through the index alone: the cost
 // does not grow with their number. A list after IN would be built again each time.
 const childrenSQL = `SELECT
     EXISTS (SELECT 1 FROM tasks WHERE parent = :n AND status = 'pending')
     OR EXISTS (SELECT 1 FROM tasks WHERE parent = :n AND status = 'in_progress')
     OR EXISTS (SELECT 1 FROM tasks WHERE parent = :n AND status = 'blocked'),
-    EXISTS (SELECT 1 FROM tasks WHERE parent = :n AND status = 'failed');`
+    EXISTS (SELECT 1 FROM tasks WHERE parent = :n AND status = 'failed' AND on_fail IS NULL),
+    EXISTS (SELECT 1 FROM tasks WHERE parent = :n AND status = 'done')
+    OR EXISTS (SELECT 1 FROM tasks WHERE parent = :n AND status = 'failed' AND on_fail IS NOT NULL),
+    NOT EXISTS (SELECT 1 FROM tasks WHERE parent = :n AND status = 'cancelled' AND NOT satisfied);`
+
+// below says how the children of a task stand.
+type below struct {
+	open, failed bool // one is
+	done         bool // one is, or failed without harm
+	satisfied    bool // nobody has to wait for those that are cancelled
+}
+
+// ended is what a parent is whose children all ended without harm.
+func (b below) ended() Status {
+	if b.done {
+		return Done
+	}
+	return Cancelled
+}
 
 // rollUp brings a parent in line after one of its children went from one status
 // to another; from is empty for a child that is new to it. A parent of 0 is no
 // parent.
 //
-//   - all children done: the parent is done
+//   - all children done or cancelled: the parent is done, or cancelled if none is done
 //   - a child failed, or the last open one ended beside a failed one: it failed
 //   - a child was reopened or added: a finished parent is open again
 //
@@ -23,31 +43,34 @@ func (g *Graph) rollUp(parent int64, from, child Status) {
 		return
 	}
 	p := g.node(parent)
-	open, failed := g.childrenOf(parent)
+	b := g.childrenOf(parent)
 	reopened := isOpen(child) && (from == "" || !isOpen(from))
 	to := p.status
 	switch {
-	case !open && !failed && (p.status == Pending || p.status == Failed):
-		to = Done
-	case p.status == Pending && failed && (child == Failed || !open):
+	case !b.open && !b.failed && p.status != Blocked:
+		to = b.ended()
+	case p.status == Pending && b.failed && (child == Failed || !b.open):
 		to = Failed
-	case reopened && !isOpen(p.status), failed && p.status == Done:
+	case reopened && !isOpen(p.status), b.failed && (p.status == Done || p.status == Cancelled):
 		to = Pending
+	}
+	if to == Cancelled && p.status == Cancelled {
+		g.satisfy(p, b.satisfied)
+	} else if to == Cancelled {
+		g.tx.Do(satisfySQL, ":n", parent, ":satisfied", b.satisfied)
 	}
 	if to == p.status {
 		return
 	}
 	g.move(p, to, ByRollUp)
-	if failed && p.status == Done {
+	if b.failed && !isOpen(p.status) && to == Pending {
 		g.rollUp(parent, child, child) // a failed child came: it was open for a moment only
 	}
 }
 
-func (g *Graph) childrenOf(n int64) (open, failed bool) {
-	for r := range g.tx.Rows(childrenSQL, ":n", n) {
-		open, failed = r.Bool(), r.Bool()
-	}
-	return open, failed
+func (g *Graph) childrenOf(n int64) below {
+	b, _ := db.One(g.tx, childrenSQL, func(r *db.Row) below { return below{r.Bool(), r.Bool(), r.Bool(), r.Bool()} }, ":n", n)
+	return b
 }
 
 // reopenAncestors makes every finished ancestor pending, however far up, so that

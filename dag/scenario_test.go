@@ -197,7 +197,8 @@ func TestScenarios(t *testing.T) {
 			statuses done=pending
 			ready a more
 			move more group
-			ready done a more`,
+			statuses done=pending
+			ready a more`,
 
 		"a failed group stays failed while a task below it is released":           oneSpoiled + "claim b\n release b\n" + stillFailed,
 		"a failed group stays failed while a task below it is sent back":          oneSpoiled + "claim b\n retry b\n" + stillFailed,

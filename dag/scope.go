@@ -24,7 +24,7 @@ func (g *Graph) ResolveScope(typed string) (Scope, error) {
 }
 
 const (
-	withAgent     = ` agent IS NOT NULL AND children = 0 AND status NOT IN ('done', 'failed')`
+	withAgent     = ` agent IS NOT NULL AND children = 0 AND status NOT IN ('done', 'failed', 'cancelled')`
 	byAgent       = ` GROUP BY agent ORDER BY agent;`
 	agentsSQL     = `SELECT agent, count(*) FROM tasks INDEXED BY tasks_agent WHERE` + withAgent
 	agentsTreeSQL = subtree + `SELECT agent, count(*) FROM tasks WHERE n IN (SELECT n FROM sub) AND` + withAgent + byAgent
@@ -40,7 +40,7 @@ func (g *Graph) OwnAgents(scope Scope) (agents []string, others bool, err error)
 		return nil, false, err
 	}
 	t, err := g.Tally(scope)
-	open := t.Total() - t.ByStatus[Done] - t.ByStatus[Failed]
+	open := t.Open()
 	for r := range g.tx.Rows(query, args...) {
 		agents, open = append(agents, r.Text()), open-r.Int()
 	}
@@ -78,6 +78,7 @@ type Outline struct {
 	Unverified bool // its work is finished and awaits its verdict
 	ToReview   bool // a person is to accept that work first
 	Asks       int  // its open questions
+	Emptied    bool // a group that lost its last subtask
 	NotBefore  time.Time
 	WaitReason string
 }
@@ -85,11 +86,11 @@ type Outline struct {
 // Ready says whether a run would take the task at that time.
 func (o Outline) Ready(now time.Time) bool {
 	return o.Status == Pending && o.Children == 0 && o.OpenDeps == 0 && !o.Held && !o.Doomed &&
-		!o.Paused && !o.Leaving && !o.ToReview && o.Asks == 0 && !o.NotBefore.After(now)
+		!o.Emptied && !o.Paused && !o.Leaving && !o.ToReview && o.Asks == 0 && !o.NotBefore.After(now)
 }
 
 // A title of a megabyte is not needed on a screen.
-const outlineColumns = `n, parent, id, substr(title, 1, 500), status, children, open_deps, held, doomed, paused, leaving IS NOT NULL, unverified IS NOT NULL, review, asks, not_before, wait_reason`
+const outlineColumns = `n, parent, id, substr(title, 1, 500), status, children, open_deps, held, doomed, paused, leaving IS NOT NULL, unverified IS NOT NULL, review, asks, emptied, not_before, wait_reason`
 
 const (
 	outlineAllSQL     = `SELECT ` + outlineColumns + ` FROM tasks ORDER BY n;`
@@ -103,7 +104,7 @@ func (g *Graph) Outline(scope Scope) ([]Outline, error) {
 	return listScope(g, scope, outlineAllSQL, outlineFeatureSQL, outlineTreeSQL, func(r *db.Row) Outline {
 		return Outline{
 			N: r.Int64(), Parent: r.Int64(), ID: r.Text(), Title: r.Text(), Status: Status(r.Text()), Children: r.Int(), OpenDeps: r.Int(),
-			Held: r.Bool(), Doomed: r.Bool() && !g.keeps, Paused: r.Bool(), Leaving: r.Bool(), Unverified: r.Bool(), ToReview: r.Bool(), Asks: r.Int(), NotBefore: r.Time(), WaitReason: r.Text(),
+			Held: r.Bool(), Doomed: r.Bool() && !g.keeps, Paused: r.Bool(), Leaving: r.Bool(), Unverified: r.Bool(), ToReview: r.Bool(), Asks: r.Int(), Emptied: r.Bool(), NotBefore: r.Time(), WaitReason: r.Text(),
 		}
 	})
 }

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
+	"ralph/internal/human"
 	"ralph/internal/lazyregexp"
 )
 
@@ -28,6 +30,16 @@ type Spec struct {
 	MaxRetries  *int
 	Locks       []string // that a claim takes with it: a name, or path: and a path
 	Paths       []string // globs: what it will touch
+	Tags        []string
+	Related     []string      // references like After, without an order
+	Context     []string      // commands: what they print is part of the prompt of each attempt
+	Output      string        // the name under which tasks that wait for it get its result
+	Timeout     time.Duration // of an attempt; 0 means the configured one
+	OnFail      OnFail
+	Group       bool // it has no subtasks, and nobody works on it all the same
+
+	Origin         string // what it is called where it comes from
+	DiscoveredFrom string // the task whose agent found it
 
 	AllowTampering bool
 	ExpectRed      string // the gate that its work makes fail
@@ -35,6 +47,7 @@ type Spec struct {
 	Status       Status // empty means pending
 	Retries      int
 	Verification string
+	Satisfied    bool // of a cancelled task
 }
 
 // ErrUnknownRef is a reference that leads nowhere.
@@ -94,18 +107,28 @@ func (s *Spec) check() error {
 	if err := checkText(s.Title, s.Description, s.Gates); err != nil {
 		return err
 	}
-	if err := cleanClaims(&s.Locks, &s.Paths); err != nil {
+	if err := cmp.Or(cleanClaims(&s.Locks, &s.Paths), checkLabels(s.Output, s.Origin, s.DiscoveredFrom), checkCommands("context", s.Context)); err != nil {
+		return err
+	}
+	var err error
+	if s.Tags, err = cleanTags(s.Tags); err != nil {
 		return err
 	}
 	switch {
 	case s.Kind != "" && s.Kind != Work && s.Kind != Check:
 		return fmt.Errorf("%w: a task's kind is work or check, not %q", ErrRefused, s.Kind)
 	case s.Status != "" && !slices.Contains(Statuses(), s.Status):
-		return fmt.Errorf("%w: status is pending, in_progress, done, failed or blocked, not %q", ErrRefused, s.Status)
+		return fmt.Errorf("%w: status is %s, not %q", ErrRefused, human.Series(Statuses(), "or"), s.Status)
 	case !slices.Contains([]string{"", "passed", "failed", "skipped"}, s.Verification):
 		return fmt.Errorf("%w: verification is passed, failed or skipped, not %q", ErrRefused, s.Verification)
 	case s.MaxRetries != nil && *s.MaxRetries < 0:
 		return fmt.Errorf("%w: max_retries is %d; it cannot be negative", ErrRefused, *s.MaxRetries)
+	case s.Timeout < 0 || s.Timeout%time.Millisecond != 0:
+		return fmt.Errorf("%w: timeout is %s; it cannot be negative, nor have less than a millisecond", ErrRefused, s.Timeout)
+	case s.OnFail != "" && s.OnFail != Continue:
+		return fmt.Errorf("%w: on_fail is %s or nothing, not %q", ErrRefused, Continue, s.OnFail)
+	case s.Satisfied && s.Status != Cancelled:
+		return fmt.Errorf("%w: satisfied is for cancelled tasks", ErrRefused)
 	case s.Retries < 0:
 		return fmt.Errorf("%w: retries is %d; it cannot be negative", ErrRefused, s.Retries)
 	case s.Feature != "":

@@ -9,17 +9,18 @@ import (
 // Status is where a task stands.
 type Status = event.TaskStatus
 
-// The five statuses of a task.
+// The six statuses of a task.
 const (
 	Pending    = event.TaskPending
 	InProgress = event.TaskInProgress
 	Done       = event.TaskDone
 	Failed     = event.TaskFailed
 	Blocked    = event.TaskBlocked
+	Cancelled  = event.TaskCancelled
 )
 
 // Statuses lists them in the order people read them.
-func Statuses() []Status { return []Status{Pending, InProgress, Done, Failed, Blocked} }
+func Statuses() []Status { return []Status{Pending, InProgress, Done, Failed, Blocked, Cancelled} }
 
 // Trigger is who or what changes a status.
 type Trigger string
@@ -38,6 +39,7 @@ const (
 	ByBlock    Trigger = "task block"
 	ByUnblock  Trigger = "task unblock"
 	ByAccept   Trigger = "task accept"
+	ByCancel   Trigger = "task cancel"
 )
 
 // Transition is one allowed change of status.
@@ -60,6 +62,11 @@ func Transitions() []Transition {
 		{Pending, Failed, ByRollUp},
 		{Done, Pending, ByRollUp},
 		{Failed, Pending, ByRollUp},
+		{Pending, Cancelled, ByRollUp},
+		{Failed, Cancelled, ByRollUp},
+		{Done, Cancelled, ByRollUp},
+		{Cancelled, Done, ByRollUp},
+		{Cancelled, Pending, ByRollUp},
 
 		{Pending, Done, ByDone},
 		{Blocked, Done, ByDone},
@@ -75,6 +82,12 @@ func Transitions() []Transition {
 		{Pending, Blocked, ByBlock},
 		{Blocked, Pending, ByUnblock},
 		{Failed, Pending, ByAccept},
+		{Pending, Cancelled, ByCancel},
+		{Blocked, Cancelled, ByCancel},
+		{Failed, Cancelled, ByCancel},
+		{InProgress, Cancelled, ByCancel},
+		{Cancelled, Pending, ByReset},
+		{Cancelled, Done, ByDone},
 	}
 }
 
@@ -83,7 +96,7 @@ func allowed(from, to Status, by Trigger) bool {
 	return slices.Contains(Transitions(), Transition{from, to, by})
 }
 
-func isOpen(s Status) bool { return s != Done && s != Failed }
+func isOpen(s Status) bool { return s != Done && s != Failed && s != Cancelled }
 
 // Kind says what a task is for.
 type Kind string

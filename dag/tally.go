@@ -24,8 +24,23 @@ func (t Tally) Total() int { return sum(t.ByStatus) }
 // TotalGroups is the number of groups.
 func (t Tally) TotalGroups() int { return sum(t.Groups) }
 
-// OpenGroups is the number of groups that have neither succeeded nor failed.
-func (t Tally) OpenGroups() int { return t.TotalGroups() - t.Groups[Done] - t.Groups[Failed] }
+// Open is the number of tasks that are neither done, nor failed, nor cancelled.
+func (t Tally) Open() int { return openOf(t.ByStatus) }
+
+// OpenGroups is the same of groups.
+func (t Tally) OpenGroups() int { return openOf(t.Groups) }
+
+func openOf(counts map[Status]int) (total int) {
+	for status, n := range counts {
+		if isOpen(status) {
+			total += n
+		}
+	}
+	return total
+}
+
+// ended counts what needs no more work.
+func ended(counts map[Status]int) int { return counts[Done] + counts[Cancelled] }
 
 func sum(counts map[Status]int) int {
 	total := 0

@@ -25,6 +25,14 @@ type Task struct {
 	MaxRetries  *int     // nil means the configured number
 	Locks       []string // that a claim takes with it
 	Paths       []string // globs: what it will touch
+	Tags        []string
+	Context     []string      // commands: what they print is part of the prompt of each attempt
+	Output      string        // the name under which tasks that wait for it get its result; "" for none
+	Timeout     time.Duration // of an attempt; 0 means the configured one
+	OnFail      OnFail
+
+	Origin         string // what it is called where it comes from; "" if it was made here
+	DiscoveredFrom string // the task whose agent found it; "" for none
 
 	AllowTampering bool   // its work may delete tests and change what checks it
 	ExpectRed      string // the gate that its work makes fail; "" for none
@@ -35,6 +43,7 @@ type Task struct {
 	Verification  string // "", passed, failed or skipped
 	Paused        bool   // by a person, until resumed
 	GivenUp       bool   // a person marked it as failed
+	Satisfied     bool   // it is cancelled, and who waits for it need not
 	Unverified    string // the attempt whose finished work is only to be verified; "" for none
 	ToReview      bool   // a person is to accept that work first
 
@@ -48,11 +57,13 @@ type Task struct {
 	CreatedAt, UpdatedAt  time.Time
 	StartedAt, FinishedAt time.Time // zero if it did not happen
 
-	Children int  // direct ones
-	OpenDeps int  // own blockers that are not done
-	Held     bool // an ancestor waits for a blocker, is blocked, paused or given up
-	Doomed   bool // an ancestor failed
-	Asks     int  // open questions of it: it waits for their answers
+	Children  int  // direct ones
+	Emptied   bool // it is a group that lost its last subtask
+	Satisfies bool // nobody has to wait for it
+	OpenDeps  int  // own blockers that it still waits for
+	Held      bool // an ancestor waits for a blocker, is blocked, paused or given up
+	Doomed    bool // an ancestor failed
+	Asks      int  // open questions of it: it waits for their answers
 }
 
 // holds says that it keeps back all below it, even in a run that keeps going after failures.
@@ -62,7 +73,7 @@ func (t Task) holds() bool {
 
 // Ready says whether a run would take the task at that time.
 func (t Task) Ready(now time.Time) bool {
-	return t.Status == Pending && t.Children == 0 && t.OpenDeps == 0 && !t.Held && !t.Doomed &&
+	return t.Status == Pending && t.Children == 0 && !t.Emptied && t.OpenDeps == 0 && !t.Held && !t.Doomed &&
 		!t.Paused && t.Leaving == "" && !t.ToReview && t.Asks == 0 && !t.NotBefore.After(now)
 }
 
@@ -84,7 +95,7 @@ func (t Task) State(now time.Time) string {
 		return "ready"
 	case t.Paused:
 		return "paused"
-	case t.Children > 0:
+	case t.Children > 0 || t.Emptied:
 		return fmt.Sprintf("group of %d", t.Children)
 	}
 	return "waiting"
@@ -100,10 +111,11 @@ const taskColumns = `n, id, title, description, status, priority,
     (SELECT p.id FROM tasks p WHERE p.n = tasks.parent),
     (SELECT f.name FROM features f WHERE f.n = tasks.feature),
     kind, agent, model, gates, max_retries, allow_tampering, expect_red, locks, paths,
-    retries, attempts, interruptions, verification, paused, given_up, unverified, review,
+    tags, context, output, timeout, on_fail, origin, discovered_from,
+    retries, attempts, interruptions, verification, paused, given_up, satisfied, unverified, review,
     owner, generation, lease_until, leaving, not_before, wait_reason,
     created_at, updated_at, started_at, finished_at,
-    children, open_deps, held, doomed, asks`
+    children, emptied, satisfies, open_deps, held, doomed, asks`
 
 // scanTask reads a task. Failed ancestors do not matter to a graph that keeps going.
 func (g *Graph) scanTask(r *db.Row) Task {
@@ -111,10 +123,11 @@ func (g *Graph) scanTask(r *db.Row) Task {
 		N: r.Int64(), ID: r.Text(), Title: r.Text(), Description: r.Text(),
 		Status: Status(r.Text()), Priority: r.Int64(), Parent: r.Text(), Feature: r.Text(),
 		Kind: Kind(r.Text()), Agent: r.Text(), Model: r.Text(), Gates: db.List[string](r), MaxRetries: db.Optional(r, r.Int), AllowTampering: r.Bool(), ExpectRed: r.Text(), Locks: db.List[string](r), Paths: db.List[string](r),
-		Retries: r.Int(), Attempts: r.Int(), Interruptions: r.Int(), Verification: r.Text(), Paused: r.Bool(), GivenUp: r.Bool(), Unverified: r.Text(), ToReview: r.Bool(),
+		Tags: db.List[string](r), Context: db.List[string](r), Output: r.Text(), Timeout: time.Duration(r.Int64()) * time.Millisecond, OnFail: OnFail(r.Text()), Origin: r.Text(), DiscoveredFrom: r.Text(),
+		Retries: r.Int(), Attempts: r.Int(), Interruptions: r.Int(), Verification: r.Text(), Paused: r.Bool(), GivenUp: r.Bool(), Satisfied: r.Bool(), Unverified: r.Text(), ToReview: r.Bool(),
 		Owner: r.Text(), Generation: r.Int64(), LeaseUntil: r.Time(), Leaving: r.Text(), NotBefore: r.Time(), WaitReason: r.Text(),
 		CreatedAt: r.Time(), UpdatedAt: r.Time(), StartedAt: r.Time(), FinishedAt: r.Time(),
-		Children: r.Int(), OpenDeps: r.Int(), Held: r.Bool(), Doomed: r.Bool(), Asks: r.Int(),
+		Children: r.Int(), Emptied: r.Bool(), Satisfies: r.Bool(), OpenDeps: r.Int(), Held: r.Bool(), Doomed: r.Bool(), Asks: r.Int(),
 	}
 	t.Doomed = t.Doomed && !g.keeps
 	return t

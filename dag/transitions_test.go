@@ -35,7 +35,7 @@ func verbs() map[dag.Trigger]func(g *dag.Graph, w *world, id string, c dag.Claim
 		},
 		dag.ByComplete: worker("complete"), dag.ByFail: worker("fail"), dag.ByRelease: worker("release"), dag.ByRetry: worker("retry"),
 		dag.ByDone: person(finish), dag.ByGiveUp: person(giveUp), dag.ByReset: person(reset),
-		dag.ByBlock: person(block), dag.ByUnblock: person(unblock),
+		dag.ByBlock: person(block), dag.ByUnblock: person(unblock), dag.ByCancel: person(cancel),
 		dag.ByAccept: func(g *dag.Graph, _ *world, id string, c dag.Claim) error {
 			if err := g.NoteAttempt(c.Attempt, dag.Note{Rejected: event.RejectedTampering}); err != nil {
 				return err
@@ -58,8 +58,11 @@ func putLeaf(w *world, title string, s dag.Status) dag.Claim {
 	default:
 		w.update(func(g *dag.Graph) error { return g.Release(c, dag.Release{}) })
 	}
-	if s == dag.Blocked {
+	switch s {
+	case dag.Blocked:
 		w.person(block, title)
+	case dag.Cancelled:
+		w.person(cancel, title)
 	}
 	return c
 }
@@ -90,12 +93,15 @@ func TestExactlyTheListedTransitionsHappen(t *testing.T) {
 			}
 		}
 	}
-	w.plan("group", "one in group", "two in group")
+	w.plan("group", "one in group", "two in group", "three in group")
 	at := dag.Pending
 	for _, child := range []struct {
 		verb  func(*dag.Graph, string) error
 		title string
-	}{{finish, "one"}, {finish, "two"}, {reset, "one"}, {giveUp, "one"}, {reset, "one"}, {giveUp, "one"}, {remove, "one"}} {
+	}{
+		{cancel, "three"}, {finish, "one"}, {finish, "two"}, {reset, "one"}, {giveUp, "one"}, {reset, "one"}, {giveUp, "one"}, {cancel, "one"}, {remove, "two"},
+		{reset, "one"}, {cancel, "one"}, {finish, "one"}, {reset, "one"}, {giveUp, "one"}, {remove, "one"},
+	} {
 		w.person(child.verb, child.title)
 		if to := w.task("group").Status; to != at {
 			seen[dag.Transition{From: at, To: to, By: dag.ByRollUp}] = true
@@ -117,6 +123,7 @@ func repeats(at dag.Status, by dag.Trigger) bool {
 		{From: dag.Failed, By: dag.ByGiveUp},
 		{From: dag.Pending, By: dag.ByReset},
 		{From: dag.Blocked, By: dag.ByBlock},
+		{From: dag.Cancelled, By: dag.ByCancel},
 		{From: dag.Pending, By: dag.ByAccept}, // it is claimed without an agent now
 	}, dag.Transition{From: at, By: by})
 }
@@ -127,7 +134,7 @@ func TestTheGuardHoldsForEveryCombination(t *testing.T) {
 	t.Parallel()
 	triggers := []dag.Trigger{
 		dag.ByClaim, dag.ByComplete, dag.ByFail, dag.ByRelease, dag.ByRetry, dag.ByRollUp,
-		dag.ByDone, dag.ByGiveUp, dag.ByReset, dag.ByBlock, dag.ByUnblock, dag.ByAccept,
+		dag.ByDone, dag.ByGiveUp, dag.ByReset, dag.ByBlock, dag.ByUnblock, dag.ByAccept, dag.ByCancel,
 	}
 	w := newWorld(t)
 	for _, from := range dag.Statuses() {

@@ -72,6 +72,7 @@ func TestTrapEveryColumnOfAPlanSurvivesTheTable(t *testing.T) {
 					{
 						Line: 2, Ref: text, Title: text, Description: text, Priority: 1<<63 - 1, Parent: "t-deadbeef",
 						Kind: dag.Check, Agent: text + " agent", Model: text + " model", Gates: []string{text}, MaxRetries: &retries,
+						Tags: []string{"api", "q3"}, Context: []string{text}, Output: "plan", Timeout: 90 * time.Second, OnFail: dag.Continue, Origin: "github:o/r#1", DiscoveredFrom: "t-deadbeef",
 						Status: dag.Done, Retries: 2, Verification: "passed",
 					},
 					{Line: 3, Title: "last", Parent: "t-deadbeef", After: []string{text}, Feature: "MADE.now"},
@@ -87,6 +88,7 @@ func TestTrapEveryColumnOfAPlanSurvivesTheTable(t *testing.T) {
 					N: 2, ID: ids[1], Title: text, Description: text, Status: dag.Done, Priority: 1<<63 - 1,
 					Parent: "t-deadbeef", Feature: "made.now", Kind: dag.Check, Agent: text + " agent", Model: text + " model", Gates: []string{text},
 					MaxRetries: &retries, Retries: 2, Verification: "passed", CreatedAt: start, UpdatedAt: start, FinishedAt: start,
+					Satisfies: true, Tags: []string{"api", "q3"}, Context: []string{text}, Output: "plan", Timeout: 90 * time.Second, OnFail: dag.Continue, Origin: "github:o/r#1", DiscoveredFrom: "t-deadbeef",
 				},
 				{
 					N: 3, ID: ids[2], Title: "last", Status: dag.Pending, Parent: "t-deadbeef", Feature: "made.now",

@@ -47,10 +47,10 @@ const (
 UPDATE tasks SET open_deps = open_deps - d.c
 FROM (SELECT e.blocked, count(*) AS c
       FROM sub JOIN tasks b ON b.n = sub.n JOIN dependencies e ON e.blocker = b.n
-      WHERE b.status <> 'done' GROUP BY e.blocked) d
+      WHERE NOT b.satisfies GROUP BY e.blocked) d
 WHERE tasks.n = +d.blocked RETURNING tasks.n, children;`
 	deleteTreeSQL = subtree + `DELETE FROM tasks WHERE n IN (SELECT n FROM sub);`
-	dropChildSQL  = `UPDATE tasks SET children = children - 1, updated_at = :now WHERE n = :n;`
+	dropChildSQL  = `UPDATE tasks SET children = children - 1, emptied = (children = 1), updated_at = :now WHERE n = :n;`
 )
 
 func (g *Graph) deleteTree(t node) {
@@ -66,11 +66,15 @@ func (g *Graph) dropChild(parent int64, status Status) {
 		return
 	}
 	g.tx.Do(dropChildSQL, ":n", parent, ":now", g.millis())
-	p := g.node(parent)
-	if p.children == 0 {
-		return
+	if g.node(parent).children > 0 {
+		g.catchUp(parent, status)
 	}
-	if open, failed := g.childrenOf(parent); status == Failed && p.status == Failed && open && !failed {
+}
+
+// catchUp brings a parent in line after a child with that status left it, or no longer matters to it.
+func (g *Graph) catchUp(parent int64, status Status) {
+	p := g.node(parent)
+	if b := g.childrenOf(parent); status == Failed && p.status == Failed && b.open && !b.failed {
 		g.move(p, Pending, ByRollUp) // the reason for its failure is gone
 		return
 	}
@@ -146,13 +150,13 @@ const (
 UPDATE tasks SET open_deps = open_deps + d.c
 FROM (SELECT e.blocked, count(*) AS c
       FROM sub JOIN tasks b ON b.n = sub.n JOIN dependencies e ON e.blocker = b.n
-      WHERE b.status = 'done' GROUP BY e.blocked) d
+      WHERE b.satisfies GROUP BY e.blocked) d
 WHERE tasks.n = +d.blocked RETURNING tasks.n, children;`
 	resetTreeSQL = subtree + `
 UPDATE tasks SET leaving = iif(status = 'in_progress',
         (SELECT a.id FROM attempts a WHERE a.task = tasks.n AND a.ended_at IS NULL), leaving),
     generation = generation + (status = 'in_progress'), status = 'pending', owner = NULL, lease_until = NULL,
-    retries = 0, attempts = 0, interruptions = 0, verification = NULL, base = NULL, unverified = NULL, not_before = 0, wait_reason = NULL, given_up = 0,
+    retries = 0, attempts = 0, interruptions = 0, verification = NULL, base = NULL, unverified = NULL, not_before = 0, wait_reason = NULL, given_up = 0, satisfied = 0,
     started_at = NULL, finished_at = NULL, updated_at = :now
 WHERE n IN (SELECT n FROM sub);`
 	resetAttemptsSQL = subtree + `

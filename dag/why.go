@@ -82,11 +82,11 @@ const atFaultSQL = `
 WITH RECURSIVE w (n, whole) AS (
     SELECT :n, 1
     UNION
-    SELECT b.n, 1 FROM w JOIN dependencies d ON d.blocked = w.n JOIN tasks b ON b.n = d.blocker WHERE b.status <> 'done'
+    SELECT b.n, 1 FROM w JOIN dependencies d ON d.blocked = w.n JOIN tasks b ON b.n = d.blocker WHERE NOT b.satisfies
     UNION
     SELECT p.n, p.status = 'failed' AND :stops AND NOT p.given_up FROM w JOIN tasks c ON c.n = w.n JOIN tasks p ON p.n = c.parent
     UNION
-    SELECT c.n, 1 FROM w JOIN tasks c ON c.parent = w.n WHERE w.whole AND c.status <> 'done'
+    SELECT c.n, 1 FROM w JOIN tasks c ON c.parent = w.n WHERE w.whole AND NOT c.satisfies
 )
 SELECT ` + taskColumns + ` FROM tasks WHERE n IN (SELECT n FROM w) AND status = 'failed' AND (children = 0 OR given_up) ORDER BY n LIMIT +:limit;`
 
@@ -127,6 +127,8 @@ func ownReasons(t Task, now time.Time) []Reason {
 		reasons = append(reasons, Reason{Kind: kind, Text: text, Until: until})
 	}
 	switch {
+	case t.Emptied:
+		add("children", fmt.Sprintf("it is a group that lost its last subtask; make it a task with: ralph task update %s --kind work", t.ID), time.Time{})
 	case t.Children == 1:
 		add("children", "it is a group: its subtask runs, and it ends with it", time.Time{})
 	case t.Children > 1:
@@ -177,9 +179,14 @@ func (g *Graph) blockerReasons(t, at Task) (reasons []Reason) {
 	}
 	blockers, _ := g.Blockers(at)
 	for _, b := range blockers {
-		if b.Status != Done {
-			reasons = append(reasons, Reason{Kind: "blocker", Task: b.ID, Text: fmt.Sprintf("%s waits for %s (%s): %s", who, b.ID, b.Status, b.Title)})
+		if b.Satisfies {
+			continue
 		}
+		r := Reason{Kind: "blocker", Task: b.ID, Text: fmt.Sprintf("%s waits for %s (%s): %s", who, b.ID, b.Status, b.Title)}
+		if b.Status == Cancelled {
+			r.Text += fmt.Sprintf("; let it go on with: ralph task cancel %s --satisfied", b.ID)
+		}
+		reasons = append(reasons, r)
 	}
 	return reasons
 }

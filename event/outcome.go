@@ -120,7 +120,8 @@ const (
 	TaskDone       TaskStatus = "done"
 	TaskFailed     TaskStatus = "failed"
 	TaskBlocked    TaskStatus = "blocked"
-	TaskDeleted    TaskStatus = "deleted" // never stored: the task is gone
+	TaskCancelled  TaskStatus = "cancelled" // nobody will do it
+	TaskDeleted    TaskStatus = "deleted"   // never stored: the task is gone
 )
 
 // Result is what came of a run: itself, without those that it continues.

@@ -25,6 +25,10 @@ func EachItem(g *dag.Graph, feature string, fn func(item taskfile.Item, outside 
 	if err != nil {
 		return err
 	}
+	related, err := g.Relations(feature == "")
+	if err != nil {
+		return err
+	}
 	review := func(id string) bool { return slices.Contains(reviews, id) }
 	return g.Each(dag.Filter{Feature: feature}, func(t dag.Task) error {
 		after, outside, err := g.BlockerIDs(t)
@@ -35,7 +39,7 @@ func EachItem(g *dag.Graph, feature string, fn func(item taskfile.Item, outside 
 		if feature == "" {
 			outside = nil
 		}
-		return fn(taskfile.Item{Task: t, After: after}, outside)
+		return fn(taskfile.Item{Task: t, After: after, Related: related[t.ID]}, outside)
 	})
 }
 

@@ -67,7 +67,7 @@ func TestAFullDiskInTheMiddleOfARunLosesNothing(t *testing.T) {
 	}
 	s := newStage(t, say(fakeagent.Step{Do: "say", Text: "<journal>" + notes + "</journal>\n"}, done()))
 	path := filepath.Join(t.TempDir(), "full.db")
-	s.reopen(t, path, db.Options{MaxPages: 90})
+	s.reopen(t, path, db.Options{MaxPages: 110})
 	const tasks = 12
 	for range tasks {
 		s.add(t, dag.NewTask{Title: "x"})

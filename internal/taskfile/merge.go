@@ -113,7 +113,7 @@ func aliveFirst(a, b record) (alive, dead record) {
 }
 
 // together are keys that one side decides, with the status: half a result is none.
-var together = []string{"retries", "verification"}
+var together = []string{"satisfied", "retries", "verification"}
 
 // fields merges two versions of a task that differ from each other and from the base.
 func fields(base, a, b record) record {
@@ -206,6 +206,11 @@ func (m *merger) dropDead(f *File) {
 			if dead[id] {
 				r.remove("after", id)
 				m.dropped = append(m.dropped, fmt.Sprintf("%s does not wait for %s, which was deleted", r.ref, id))
+			}
+		}
+		for _, id := range r.list("related") {
+			if dead[id] {
+				r.remove("related", id)
 			}
 		}
 	}

@@ -89,6 +89,8 @@ func parseRecord(text []byte) (record, error) {
 	switch r.ref = task.Ref; {
 	case r.ref == "":
 		return r, errors.New("no ref: a plan file names the ID of each task")
+	case task.check() != nil:
+		return r, task.check()
 	case task.Rev < 0:
 		return r, fmt.Errorf("rev is %d; it cannot be negative", task.Rev)
 	}

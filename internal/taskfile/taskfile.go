@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
@@ -59,7 +60,18 @@ type line struct {
 	Locks          []string `json:"locks,omitempty" yaml:"locks"`
 	Paths          []string `json:"paths,omitempty" yaml:"paths"`
 
+	Tags           []string `json:"tags,omitempty" yaml:"tags"`
+	Related        []string `json:"related,omitempty" yaml:"related"`
+	Context        []string `json:"context,omitempty" yaml:"context"`
+	Output         string   `json:"output,omitempty" yaml:"output"`
+	Timeout        string   `json:"timeout,omitempty" yaml:"timeout"`
+	OnFail         string   `json:"on_fail,omitempty" yaml:"on_fail"`
+	Group          bool     `json:"group,omitempty" yaml:"group"`
+	Origin         string   `json:"origin,omitempty" yaml:"origin"`
+	DiscoveredFrom string   `json:"discovered_from,omitempty" yaml:"discovered_from"`
+
 	Status       string             `json:"status,omitempty" yaml:"status"`
+	Satisfied    bool               `json:"satisfied,omitempty" yaml:"satisfied"`
 	Retries      int                `json:"retries,omitempty" yaml:"retries"`
 	Verification jsonval.NullString `json:"verification,omitempty" yaml:"verification"`
 
@@ -70,12 +82,32 @@ type line struct {
 }
 
 func (l line) spec(number int) dag.Spec {
+	timeout, _ := l.timeout() // checked when it was read
 	return dag.Spec{
 		Line: number, Ref: l.Ref, Title: l.Title, Description: l.Description, Priority: l.Priority,
 		Parent: string(l.Parent), After: l.After, Feature: string(l.Feature), Kind: dag.Kind(l.Kind),
 		Agent: string(l.Agent), Model: string(l.Model), Gates: l.Gates, MaxRetries: l.MaxRetries, AllowTampering: l.AllowTampering, ExpectRed: l.ExpectRed, Locks: l.Locks, Paths: l.Paths,
-		Status: dag.Status(l.Status), Retries: l.Retries, Verification: string(l.Verification),
+		Tags: l.Tags, Related: l.Related, Context: l.Context, Output: l.Output, Timeout: timeout, OnFail: dag.OnFail(l.OnFail), Group: l.Group,
+		Origin: l.Origin, DiscoveredFrom: l.DiscoveredFrom,
+		Status: dag.Status(l.Status), Satisfied: l.Satisfied, Retries: l.Retries, Verification: string(l.Verification),
 	}
+}
+
+func (l line) timeout() (time.Duration, error) {
+	if l.Timeout == "" {
+		return 0, nil
+	}
+	d, err := time.ParseDuration(l.Timeout)
+	if err != nil || d <= 0 {
+		return 0, fmt.Errorf("timeout is %q; write it as 90s, 15m or 2h", l.Timeout)
+	}
+	return d, nil
+}
+
+// check refuses values that no task could have, whatever is around it.
+func (l line) check() error {
+	_, err := l.timeout()
+	return err
 }
 
 // Parse reads a plan in ralph's own format, which Auto tells apart by the first
@@ -134,7 +166,7 @@ func parseLine(text []byte) (line, error) {
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return l, errors.New("one object a line, and nothing after it")
 	}
-	return l, nil
+	return l, l.check()
 }
 
 // explain says in our words what the decoder found.
@@ -157,7 +189,8 @@ func explain(err error) error {
 // Item is a task to be written down, with the IDs of what it waits for.
 type Item struct {
 	dag.Task
-	After []string
+	After   []string
+	Related []string // the younger ones: a pair is written down once
 }
 
 // Write writes a plan as JSON lines, as Encoder does.
@@ -184,9 +217,13 @@ func lineOf(t Item, statuses bool) line {
 		Ref: t.ID, Title: t.Title, Description: t.Description, Priority: t.Priority, Parent: jsonval.NullString(t.Parent),
 		After: jsonval.List(t.After), Feature: jsonval.NullString(t.Feature), Kind: string(t.Kind), Agent: jsonval.NullString(t.Agent),
 		Model: jsonval.NullString(t.Model), Gates: jsonval.List(t.Gates), MaxRetries: t.MaxRetries, AllowTampering: t.AllowTampering, ExpectRed: t.ExpectRed, Locks: t.Locks, Paths: t.Paths,
+		Tags: t.Tags, Related: t.Related, Context: t.Context, Output: t.Output, OnFail: string(t.OnFail), Group: t.Emptied, Origin: t.Origin, DiscoveredFrom: t.DiscoveredFrom,
+	}
+	if t.Timeout > 0 {
+		l.Timeout = t.Timeout.String()
 	}
 	if statuses {
-		l.Status, l.Retries, l.Verification = string(t.Status), t.Retries, jsonval.NullString(t.Verification)
+		l.Status, l.Satisfied, l.Retries, l.Verification = string(t.Status), t.Satisfied, t.Retries, jsonval.NullString(t.Verification)
 		if t.Status == dag.InProgress {
 			l.Status = string(dag.Pending)
 		}
@@ -247,6 +284,9 @@ func parseYAML(data []byte) ([]dag.Spec, error) {
 			if err := yaml.NodeToValue(node, &l, yaml.Strict()); err != nil {
 				faults = append(faults, yamlFault(number, err))
 				continue
+			}
+			if err := l.check(); err != nil {
+				faults = append(faults, dag.SpecError{Line: number, Err: err})
 			}
 			if l.Deleted == "" {
 				specs = append(specs, l.spec(number))

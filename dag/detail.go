@@ -1,0 +1,71 @@
+package dag
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"ralph/internal/db"
+)
+
+// OnFail says what the failure of a task means to those that wait for it.
+type OnFail string
+
+// Continue lets them go on; nothing keeps them waiting.
+const Continue OnFail = "continue"
+
+// satisfies says that nobody has to wait for a task: what the column of that name says of one that is stored.
+func (s *Spec) satisfies(status Status) bool {
+	return status == Done || status == Cancelled && s.Satisfied || status == Failed && s.OnFail == Continue
+}
+
+// What a plan says about a task, in one place for all that store it: detailArgs are the values.
+const (
+	detailColumns = `title, description, priority, kind, agent, model, gates, max_retries, allow_tampering, expect_red, locks, paths,
+    tags, context, output, timeout, on_fail, emptied, origin, discovered_from`
+	detailValues = `:title, :description, :priority, :kind, :agent, :model, :gates, :max_retries, :tampering, :expect_red, :locks, :paths,
+    :tags, :context, :output, :timeout, :on_fail, :emptied, :origin, :discovered_from`
+	setDetails = `(` + detailColumns + `) = (` + detailValues + `)`
+)
+
+func (s *Spec) detailArgs(more ...any) []any {
+	return append(more, ":title", s.Title, ":description", s.Description, ":priority", s.Priority, ":kind", string(cmp.Or(s.Kind, Work)),
+		":agent", db.OrNull(s.Agent), ":model", db.OrNull(s.Model), ":gates", db.JSON(s.Gates), ":max_retries", s.MaxRetries,
+		":tampering", s.AllowTampering, ":expect_red", db.OrNull(s.ExpectRed), ":locks", db.JSON(s.Locks), ":paths", db.JSON(s.Paths),
+		":tags", db.JSON(s.Tags), ":context", db.JSON(s.Context), ":output", db.OrNull(s.Output), ":timeout", db.OrNull(s.Timeout.Milliseconds()),
+		":on_fail", db.OrNull(string(s.OnFail)), ":emptied", s.Group, ":origin", db.OrNull(s.Origin), ":discovered_from", db.OrNull(s.DiscoveredFrom))
+}
+
+// Spec is what a plan says about a task that exists, without its relations and its status.
+func (t Task) Spec() Spec {
+	return Spec{
+		Ref: t.ID, Title: t.Title, Description: t.Description, Priority: t.Priority, Kind: t.Kind, Agent: t.Agent, Model: t.Model,
+		Gates: t.Gates, MaxRetries: t.MaxRetries, AllowTampering: t.AllowTampering, ExpectRed: t.ExpectRed, Locks: t.Locks, Paths: t.Paths,
+		Tags: t.Tags, Context: t.Context, Output: t.Output, Timeout: t.Timeout, OnFail: t.OnFail, Group: t.Emptied, Origin: t.Origin, DiscoveredFrom: t.DiscoveredFrom,
+	}
+}
+
+// cleanTags brings tags into the one form and order in which they are stored.
+func cleanTags(tags []string) ([]string, error) {
+	return clean(tags, "no tag", func(tag string) (string, error) {
+		if strings.ContainsFunc(tag, unicode.IsSpace) || strings.Contains(tag, ",") {
+			return "", fmt.Errorf("%w: the tag %q has a space or a comma in it", ErrRefused, tag)
+		}
+		return tag, nil
+	})
+}
+
+// CheckTags refuses what can be no tag.
+func CheckTags(tags []string) error { _, err := cleanTags(tags); return err }
+
+// checkLabels refuses texts that cannot be shown on a line: names that others give.
+func checkLabels(labels ...string) error {
+	for _, text := range labels {
+		if len(text) > maxLock || !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl) {
+			return fmt.Errorf("%w: %q is too long or no text of one line", ErrRefused, text[:min(len(text), 80)])
+		}
+	}
+	return nil
+}

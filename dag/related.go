@@ -1,0 +1,62 @@
+package dag
+
+import (
+	"fmt"
+
+	"ralph/internal/db"
+)
+
+const (
+	relateSQL     = `INSERT INTO related (a, b) VALUES (min(:a, :b), max(:a, :b)) ON CONFLICT DO NOTHING;`
+	unrelateSQL   = `DELETE FROM related WHERE a = min(:a, :b) AND b = max(:a, :b);`
+	relatedSQL    = `SELECT ` + taskColumns + ` FROM tasks WHERE n IN (SELECT b FROM related WHERE a = :n UNION ALL SELECT a FROM related WHERE b = :n) ORDER BY n;`
+	allRelatedSQL = `SELECT a.id, b.id FROM related r JOIN tasks a ON a.n = r.a JOIN tasks b ON b.n = r.b WHERE :all OR a.feature IS b.feature ORDER BY r.a, r.b;`
+)
+
+// Relate says that two tasks have to do with each other. Neither waits for the other.
+func (g *Graph) Relate(a, b string) error {
+	x, y, err := g.pair(a, b)
+	if err != nil {
+		return err
+	}
+	if x.N == y.N {
+		return fmt.Errorf("%w: %s cannot be related to itself", ErrRefused, x.ID)
+	}
+	g.auditTask(x.N, "related to "+y.ID)
+	return g.tx.Exec(relateSQL, ":a", x.N, ":b", y.N)
+}
+
+// Unrelate takes that back; it is refused if they were not related.
+func (g *Graph) Unrelate(a, b string) error {
+	x, y, err := g.pair(a, b)
+	if err != nil {
+		return err
+	}
+	g.auditTask(x.N, "no longer related to "+y.ID)
+	return g.change(fmt.Errorf("relation: %w: %s and %s are not related", ErrNotFound, x.ID, y.ID), unrelateSQL, ":a", x.N, ":b", y.N)
+}
+
+// Related lists the tasks that have to do with one, oldest first.
+func (g *Graph) Related(t Task) ([]Task, error) { return g.tasks(relatedSQL, ":n", t.N) }
+
+// Relations are the pairs of related tasks, the older one first: all, or those of one feature.
+func (g *Graph) Relations(all bool) (map[string][]string, error) {
+	pairs := map[string][]string{}
+	for r := range g.tx.Rows(allRelatedSQL, ":all", all) {
+		a := r.Text()
+		pairs[a] = append(pairs[a], r.Text())
+	}
+	return pairs, g.tx.Err()
+}
+
+const byOriginSQL = `SELECT origin, id FROM tasks INDEXED BY tasks_origin WHERE origin IS NOT NULL;`
+
+// Origins maps what tasks are called where they come from to their IDs.
+func (g *Graph) Origins() (map[string]string, error) { return g.pairs(byOriginSQL) }
+
+const taggedSQL = `SELECT n FROM tasks INDEXED BY tasks_tagged WHERE tags <> '[]' AND EXISTS (SELECT 1 FROM json_each(tags) WHERE value = :tag);`
+
+// tagged lists the tasks with a tag.
+func (g *Graph) tagged(tag string) ([]int64, error) {
+	return db.All(g.tx, taggedSQL, (*db.Row).Int64, ":tag", tag)
+}
