@@ -54,11 +54,11 @@ func (g *Graph) OwnIterations(id string) (int, error) {
 }
 
 const lastRunSQL = `SELECT ` + runColumns + ` FROM runs
-WHERE scope_feature IS :feature AND scope_task IS :task ORDER BY n DESC LIMIT 1;`
+WHERE scope_feature IS :feature AND scope_task IS :task AND scope_tag IS :tag ORDER BY n DESC LIMIT 1;`
 
 // LastRun returns the latest run of exactly that scope.
 func (g *Graph) LastRun(scope Scope) (Run, error) {
-	runs, err := g.runs(lastRunSQL, ":feature", db.OrNull(scope.Feature), ":task", db.OrNull(scope.Task))
+	runs, err := g.runs(lastRunSQL, ":feature", db.OrNull(scope.Feature), ":task", db.OrNull(scope.Task), ":tag", db.OrNull(scope.Tag))
 	return only(runs, err, "an earlier run of that target")
 }
 

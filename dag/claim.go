@@ -6,11 +6,12 @@ import (
 	"ralph/internal/db"
 )
 
-// Scope is what a run may touch: a feature by name, a task with all below it by
-// ID, or, if both are empty, everything.
+// Scope is what a run may touch: a feature by name, a task by ID or those with a tag, with all below
+// them, or, if all is empty, everything.
 type Scope struct {
 	Feature string
 	Task    string
+	Tag     string
 }
 
 // String says what the scope is, in words.
@@ -20,6 +21,8 @@ func (s Scope) String() string {
 		return "task " + s.Task
 	case s.Feature != "":
 		return "feature " + s.Feature
+	case s.Tag != "":
+		return "tag " + s.Tag
 	default:
 		return "everything"
 	}

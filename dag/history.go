@@ -44,7 +44,7 @@ func (g *Graph) runs(query string, args ...any) ([]Run, error) {
 const (
 	inAllSQL     = `SELECT ` + taskColumns + ` FROM tasks ORDER BY n;`
 	inFeatureSQL = `SELECT ` + taskColumns + ` FROM tasks WHERE feature = :feature ORDER BY n;`
-	inTreeSQL    = subtree + `SELECT ` + taskColumns + ` FROM tasks WHERE n IN (SELECT n FROM sub) ORDER BY n;`
+	inTreeSQL    = trees + `SELECT ` + taskColumns + ` FROM tasks WHERE n IN (SELECT n FROM sub) ORDER BY n;`
 )
 
 // In lists the tasks of a scope, groups too, oldest first. A scope that is gone is

@@ -91,7 +91,8 @@ type Filter struct {
 	Ready    bool     // what a run would take now, beside the statuses
 	Statuses []Status // none means all, or with Ready none beside it
 	Feature  string   // a name
-	Limit    int      // 0 means no limit
+	Tag      string
+	Limit    int // 0 means no limit
 }
 
 const (
@@ -113,6 +114,8 @@ WHERE queue <= :doomed AND unverified IS NOT NULL AND (:feature = 0 OR feature =
 WHERE not_before > 0 AND not_before <= :now AND status = 'pending' AND children = 0 AND open_deps = 0
   AND held = 0 AND paused = 0 AND leaving IS NULL AND review = 0 AND asks = 0 AND doomed <= :doomed;`
 )
+
+func (f Filter) tagged(t Task) bool { return f.Tag == "" || slices.Contains(t.Tags, f.Tag) }
 
 // List returns tasks oldest first, or, of the ready ones, in the order in which
 // they would be claimed.
@@ -156,7 +159,7 @@ func (g *Graph) Each(f Filter, fn func(Task) error) error {
 	}
 	left := f.Limit
 	for t := range list {
-		if onlyReady && t.Status == Pending && !t.Ready(g.now) {
+		if onlyReady && t.Status == Pending && !t.Ready(g.now) || !f.tagged(t) {
 			continue
 		}
 		if err = fn(t); err != nil {
@@ -197,7 +200,11 @@ func (g *Graph) ready(f Filter, feature int64) ([]Task, error) {
 	}
 	list := slices.Collect(g.named(readyFinishedSQL, ":doomed", g.keeps, ":feature", feature))
 	for _, queue := range queues {
-		query, args := readySQL, []any{":limit", cmp.Or(f.Limit, -1), ":queue", queue}
+		limit := cmp.Or(f.Limit, -1)
+		if f.Tag != "" {
+			limit = -1
+		}
+		query, args := readySQL, []any{":limit", limit, ":queue", queue}
 		if feature != 0 {
 			query, args = readyFeatureSQL, append(args, ":feature", feature)
 		}
@@ -208,6 +215,7 @@ func (g *Graph) ready(f Filter, feature int64) ([]Task, error) {
 			list = append(list, t)
 		}
 	}
+	list = slices.DeleteFunc(list, func(t Task) bool { return !f.tagged(t) })
 	sortByClaim(list)
 	if f.Limit > 0 && len(list) > f.Limit {
 		list = list[:f.Limit]

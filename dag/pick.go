@@ -32,7 +32,7 @@ WHERE unverified IS NOT NULL AND queue <= :doomed AND (:feature = 0 OR feature =
 
 	// A subtree is walked: its cost grows with the subtree, not with the graph. The
 	// cross join keeps the planner from walking everything that is ready instead.
-	readTreeSQL = subtree + candidate + `sub CROSS JOIN tasks t ON t.n = sub.n
+	readTreeSQL = trees + candidate + `sub CROSS JOIN tasks t ON t.n = sub.n
 WHERE t.queue = 0 OR t.queue = :doomed ORDER BY unverified IS NULL, priority, t.n;`
 
 	// The first task of each lockset: what can be had is among them, however many of the same
@@ -110,8 +110,8 @@ type picker struct {
 
 func (g *Graph) pick(opts ClaimOptions) (p *picker, err error) {
 	p = &picker{g: g, opts: opts, refused: map[string]bool{}, features: make([]int64, len(opts.Skip.Features))}
-	if opts.Scope.Task != "" && opts.Scope.Feature != "" {
-		return p, fmt.Errorf("%w: a scope is a task or a feature, not both", ErrRefused)
+	if s := opts.Scope; s.Task != "" && s.Feature+s.Tag != "" || s.Feature != "" && s.Tag != "" {
+		return p, fmt.Errorf("%w: a scope is a task, a feature or a tag, not two of them", ErrRefused)
 	}
 	for i, name := range opts.Skip.Features {
 		if p.features[i], err = g.featureNumber(name); err != nil {
@@ -133,9 +133,9 @@ func (p *picker) search() error {
 	rows := func(query string, more ...any) iter.Seq[*db.Row] {
 		return p.g.tx.Rows(query, append(more, ":doomed", p.opts.KeepGoing)...)
 	}
-	if p.opts.Scope.Task != "" {
-		if t, err := p.g.nodeByID(p.opts.Scope.Task); err == nil { // one that is gone has nothing to claim
-			p.first(rows(readTreeSQL, ":n", t.n), 0)
+	if p.opts.Scope.Task != "" || p.opts.Scope.Tag != "" {
+		if roots, err := p.g.roots(p.opts.Scope); err == nil { // one that is gone has nothing to claim
+			p.first(rows(readTreeSQL, ":n", roots), 0)
 		}
 		return nil
 	}

@@ -1,10 +1,6 @@
 package dag
 
-import (
-	"fmt"
-
-	"ralph/internal/db"
-)
+import "fmt"
 
 const (
 	relateSQL     = `INSERT INTO related (a, b) VALUES (min(:a, :b), max(:a, :b)) ON CONFLICT DO NOTHING;`
@@ -53,10 +49,3 @@ const byOriginSQL = `SELECT origin, id FROM tasks INDEXED BY tasks_origin WHERE 
 
 // Origins maps what tasks are called where they come from to their IDs.
 func (g *Graph) Origins() (map[string]string, error) { return g.pairs(byOriginSQL) }
-
-const taggedSQL = `SELECT n FROM tasks INDEXED BY tasks_tagged WHERE tags <> '[]' AND EXISTS (SELECT 1 FROM json_each(tags) WHERE value = :tag);`
-
-// tagged lists the tasks with a tag.
-func (g *Graph) tagged(tag string) ([]int64, error) {
-	return db.All(g.tx, taggedSQL, (*db.Row).Int64, ":tag", tag)
-}

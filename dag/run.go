@@ -36,14 +36,14 @@ type Run struct {
 }
 
 const startRunSQL = `
-INSERT INTO runs (id, owner, scope_feature, scope_task, pid, pid_start, boot_id, pid_ns, started_at, heartbeat_at)
-VALUES (:id, :owner, :feature, :task, :pid, :start, :boot, :ns, :now, :now);`
+INSERT INTO runs (id, owner, scope_feature, scope_task, scope_tag, pid, pid_start, boot_id, pid_ns, started_at, heartbeat_at)
+VALUES (:id, :owner, :feature, :task, :tag, :pid, :start, :boot, :ns, :now, :now);`
 
 // StartRun records that a process begins to run a scope.
 func (g *Graph) StartRun(scope Scope, p Process) (Run, error) {
 	now := g.now.UTC().Truncate(time.Millisecond)
 	r := Run{ID: g.newID("r-"), Owner: g.newID("w-"), Scope: scope, Process: p, StartedAt: now, Heartbeat: now, Settings: "{}"}
-	err := g.tx.Exec(startRunSQL, ":id", r.ID, ":owner", r.Owner, ":feature", db.OrNull(scope.Feature), ":task", db.OrNull(scope.Task),
+	err := g.tx.Exec(startRunSQL, ":id", r.ID, ":owner", r.Owner, ":feature", db.OrNull(scope.Feature), ":task", db.OrNull(scope.Task), ":tag", db.OrNull(scope.Tag),
 		":pid", p.PID, ":start", p.Start, ":boot", p.BootID, ":ns", p.Namespace, ":now", g.millis())
 	return r, err
 }
@@ -58,12 +58,12 @@ func (g *Graph) EndRun(id string, outcome event.RunOutcome, reason string, itera
 		":id", id, ":outcome", string(outcome), ":reason", db.OrNull(g.said(reason)), ":iterations", iterations, ":now", g.millis())
 }
 
-const runColumns = `id, owner, scope_feature, scope_task, pid, pid_start, boot_id, pid_ns,
+const runColumns = `id, owner, scope_feature, scope_task, scope_tag, pid, pid_start, boot_id, pid_ns,
     started_at, heartbeat_at, ended_at, outcome, reason, iterations, failures, settings, continues, pruned_at`
 
 func scanRun(r *db.Row) Run {
 	return Run{
-		ID: r.Text(), Owner: r.Text(), Scope: Scope{Feature: r.Text(), Task: r.Text()},
+		ID: r.Text(), Owner: r.Text(), Scope: Scope{Feature: r.Text(), Task: r.Text(), Tag: r.Text()},
 		Process:   Process{PID: r.Int64(), Start: r.Int64(), BootID: r.Text(), Namespace: r.Text()},
 		StartedAt: r.Time(), Heartbeat: r.Time(), EndedAt: r.Time(), Outcome: event.RunOutcome(r.Text()), Reason: r.Text(),
 		Iterations: r.Int(), Failures: r.Int(), Settings: r.Text(), Continues: r.Text(), PrunedAt: r.Time(),
@@ -115,7 +115,7 @@ WHERE ended_at < CASE
     AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.run = r.n AND a.ended_at IS NULL)
     AND NOT EXISTS (SELECT 1 FROM tasks t JOIN attempts a ON a.id = t.unverified WHERE a.run = r.n)
     AND (outcome IN ('complete', 'no_plan') OR EXISTS (
-        SELECT 1 FROM runs l WHERE l.n > r.n AND l.scope_feature IS r.scope_feature AND l.scope_task IS r.scope_task))
+        SELECT 1 FROM runs l WHERE l.n > r.n AND l.scope_feature IS r.scope_feature AND l.scope_task IS r.scope_task AND l.scope_tag IS r.scope_tag))
 ORDER BY n;`
 
 // Prunable lists the runs whose files nobody needs any more, the oldest first.

@@ -27,7 +27,7 @@ const (
 	withAgent     = ` agent IS NOT NULL AND children = 0 AND status NOT IN ('done', 'failed', 'cancelled')`
 	byAgent       = ` GROUP BY agent ORDER BY agent;`
 	agentsSQL     = `SELECT agent, count(*) FROM tasks INDEXED BY tasks_agent WHERE` + withAgent
-	agentsTreeSQL = subtree + `SELECT agent, count(*) FROM tasks WHERE n IN (SELECT n FROM sub) AND` + withAgent + byAgent
+	agentsTreeSQL = trees + `SELECT agent, count(*) FROM tasks WHERE n IN (SELECT n FROM sub) AND` + withAgent + byAgent
 
 	agentsAllSQL     = agentsSQL + byAgent
 	agentsFeatureSQL = agentsSQL + ` AND feature = +:feature` + byAgent
@@ -50,17 +50,20 @@ func (g *Graph) OwnAgents(scope Scope) (agents []string, others bool, err error)
 // ReadyIn lists what is ready in a scope, in the order of claims.
 func (g *Graph) ReadyIn(scope Scope) ([]Task, error) {
 	ready, err := g.List(Filter{Ready: true, Feature: scope.Feature})
-	if err != nil || scope.Task == "" {
+	if err != nil || scope.Task == "" && scope.Tag == "" {
 		return ready, err
 	}
-	root, err := g.Task(scope.Task)
-	if err != nil {
-		return nil, err
+	if scope.Task != "" {
+		if _, err := g.Task(scope.Task); err != nil {
+			return nil, err
+		}
 	}
-	inside, err := g.Subtree(root)
-	return slices.DeleteFunc(ready, func(r Task) bool {
-		return !slices.ContainsFunc(inside, func(t Task) bool { return t.ID == r.ID })
-	}), err
+	list, err := g.Outline(scope)
+	inside := make(map[string]bool, len(list))
+	for _, t := range list {
+		inside[t.ID] = true
+	}
+	return slices.DeleteFunc(ready, func(r Task) bool { return !inside[r.ID] }), err
 }
 
 // Outline is what a picture of the graph needs of a task: little enough to be read
@@ -95,7 +98,7 @@ const outlineColumns = `n, parent, id, substr(title, 1, 500), status, children, 
 const (
 	outlineAllSQL     = `SELECT ` + outlineColumns + ` FROM tasks ORDER BY n;`
 	outlineFeatureSQL = `SELECT ` + outlineColumns + ` FROM tasks WHERE feature = :feature ORDER BY n;`
-	outlineTreeSQL    = subtree + `SELECT ` + outlineColumns + ` FROM tasks WHERE n IN (SELECT n FROM sub) ORDER BY n;`
+	outlineTreeSQL    = trees + `SELECT ` + outlineColumns + ` FROM tasks WHERE n IN (SELECT n FROM sub) ORDER BY n;`
 )
 
 // Outline lists the tasks of a scope, groups too, oldest first. A scope that is gone

@@ -1,6 +1,11 @@
 package dag
 
-import "time"
+import (
+	"fmt"
+	"time"
+
+	"ralph/internal/db"
+)
 
 // Tally counts the tasks of a scope and says why a run would stop or wait. Groups
 // are no tasks: nobody works on them.
@@ -55,17 +60,17 @@ const (
 	countsAllSQL     = countsColumns + `0;`
 	countsFeatureSQL = countsColumns + `:feature;`
 	// A subtree has no counts of its own: like a claim in it, this costs a walk.
-	countsTreeSQL = subtree + `SELECT t.status, t.children > 0, coalesce(t.queue, -1), count(*) FROM sub JOIN tasks t ON t.n = sub.n GROUP BY 1, 2, 3;`
+	countsTreeSQL = trees + `SELECT t.status, t.children > 0, coalesce(t.queue, -1), count(*) FROM sub JOIN tasks t ON t.n = sub.n GROUP BY 1, 2, 3;`
 
 	waits = ` not_before > 0 AND status = 'pending' AND children = 0 AND open_deps = 0 AND held = 0 AND paused = 0 AND leaving IS NULL AND review = 0 AND asks = 0`
 
 	asksAllSQL     = `SELECT count(*) FROM tasks INDEXED BY tasks_asks WHERE asks > 0`
 	asksFeatureSQL = asksAllSQL + ` AND feature = +:feature`
-	asksTreeSQL    = subtree + `SELECT count(*) FROM tasks WHERE n IN (SELECT n FROM sub) AND asks > 0`
+	asksTreeSQL    = trees + `SELECT count(*) FROM tasks WHERE n IN (SELECT n FROM sub) AND asks > 0`
 
 	waitsAllSQL     = `SELECT not_before, doomed, wait_agent, wait_reason FROM tasks INDEXED BY tasks_waiting WHERE` + waits + `;`
 	waitsFeatureSQL = `SELECT not_before, doomed, wait_agent, wait_reason FROM tasks INDEXED BY tasks_waiting WHERE` + waits + ` AND feature = +:feature;`
-	waitsTreeSQL    = subtree + `SELECT not_before, doomed, wait_agent, wait_reason FROM tasks WHERE n IN (SELECT n FROM sub) AND` + waits + `;`
+	waitsTreeSQL    = trees + `SELECT not_before, doomed, wait_agent, wait_reason FROM tasks WHERE n IN (SELECT n FROM sub) AND` + waits + `;`
 )
 
 // Tally counts a scope. Ready and Waiting leave out what a failed ancestor keeps back.
@@ -115,12 +120,24 @@ func (g *Graph) count(query string, args ...any) Tally {
 	return t
 }
 
+const taggedSQL = `
+SELECT json_group_array(n) FROM tasks INDEXED BY tasks_tagged WHERE tags <> '[]' AND EXISTS (SELECT 1 FROM json_each(tags) WHERE value = :tag);`
+
+// roots lists the tasks at whose top a scope begins, as trees takes them.
+func (g *Graph) roots(scope Scope) (string, error) {
+	if scope.Task != "" {
+		t, err := g.nodeByID(scope.Task)
+		return fmt.Sprint(t.n), err
+	}
+	return db.One(g.tx, taggedSQL, (*db.Row).Text, ":tag", scope.Tag)
+}
+
 // scoped chooses what serves a scope, and its arguments.
 func scoped[T any](g *Graph, scope Scope, all, feature, tree T) (T, []any, error) {
 	switch {
-	case scope.Task != "":
-		t, err := g.nodeByID(scope.Task)
-		return tree, []any{":n", t.n}, err
+	case scope.Task != "" || scope.Tag != "":
+		roots, err := g.roots(scope)
+		return tree, []any{":n", roots}, err
 	case scope.Feature != "":
 		n, err := g.featureNumber(scope.Feature)
 		return feature, []any{":feature", n}, err

@@ -15,6 +15,14 @@ WITH RECURSIVE sub (n) AS (
     SELECT c.n FROM sub JOIN tasks c ON c.parent = sub.n
 ) `
 
+// trees is the same with the rows at and below each of the list :n, which may be a single one.
+const trees = `
+WITH RECURSIVE sub (n) AS (
+    SELECT value FROM json_each(:n)
+    UNION
+    SELECT c.n FROM sub JOIN tasks c ON c.parent = sub.n
+) `
+
 // Delete removes a task without children. Its dependencies go with it, and what
 // waited for it no longer does; what it cost stays in the attempts.
 func (g *Graph) Delete(id string) error {

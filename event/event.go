@@ -217,6 +217,7 @@ type Together struct {
 type Counts struct {
 	Done      int `json:"done"`
 	Failed    int `json:"failed"`
+	Cancelled int `json:"cancelled,omitempty"`
 	Remaining int `json:"remaining"`
 	Total     int `json:"total"`
 	Asks      int `json:"asks,omitempty"` // of those that remain: waiting for an answer

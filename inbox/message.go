@@ -24,8 +24,8 @@ func Send(g *dag.Graph, task, sender, text string) (Request, error) {
 	switch {
 	case err != nil:
 		return Request{}, err
-	case t.Status == dag.Done:
-		return Request{}, fmt.Errorf("%w: %s is done: nobody would read it; ralph task reset %s lets it run again", dag.ErrRefused, t.ID, t.ID)
+	case t.Status == dag.Done || t.Status == dag.Cancelled:
+		return Request{}, fmt.Errorf("%w: %s is %s: nobody would read it; ralph task reset %s lets it run again", dag.ErrRefused, t.ID, t.Status, t.ID)
 	case t.Children > 0:
 		return Request{}, fmt.Errorf("%w: %s is a group: nobody works on it; send it to one of its subtasks", dag.ErrRefused, t.ID)
 	}

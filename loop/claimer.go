@@ -411,7 +411,7 @@ func (c *claimer) merged(elsewhere []dag.Merge) ending {
 func (c *claimer) holders(g *dag.Graph) (runs []string, err error) {
 	scope := c.opts.Graph.Scope
 	tasks, err := g.List(dag.Filter{Statuses: []dag.Status{dag.InProgress}, Feature: scope.Feature})
-	if scope.Task != "" {
+	if scope.Task != "" || scope.Tag != "" {
 		tasks, err = g.In(scope)
 	}
 	for _, t := range tasks {

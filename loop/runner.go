@@ -251,7 +251,7 @@ func (r *Runner) over() (ended bool, draining string) {
 }
 
 func countsOf(t dag.Tally) event.Counts {
-	c := event.Counts{Done: t.ByStatus[dag.Done], Failed: t.ByStatus[dag.Failed], Total: t.Total(), Asks: t.Asks}
-	c.Remaining = c.Total - c.Done - c.Failed
+	c := event.Counts{Done: t.ByStatus[dag.Done], Failed: t.ByStatus[dag.Failed], Cancelled: t.ByStatus[dag.Cancelled], Total: t.Total(), Asks: t.Asks}
+	c.Remaining = t.Open()
 	return c
 }

@@ -246,6 +246,8 @@ func explainLoss(g *dag.Graph, claim dag.Claim, d policy.Decision) (policy.Decis
 		d.Reason = "it was marked as done meanwhile"
 	case dag.Blocked:
 		d.Reason = "it was blocked meanwhile"
+	case dag.Cancelled:
+		d.Reason = "it was cancelled meanwhile"
 	case dag.Pending:
 		d.Reason = "it was reset meanwhile"
 	case dag.Failed:

@@ -169,7 +169,7 @@ func (l links) behind(r *Run, id string, keeps bool) int {
 	for len(queue) > 0 {
 		at := r.Task(queue[0])
 		queue = queue[1:]
-		if at.ID != id && !at.Group && at.Status != dag.Done && at.Status != dag.Failed {
+		if at.ID != id && !at.Group && at.Status != dag.Done && at.Status != dag.Failed && at.Status != dag.Cancelled {
 			count++
 		}
 		push(l.next[at.ID]...)

@@ -177,6 +177,7 @@ func (p *page) Parts() []part {
 		{Class: "done", Word: "done", N: p.Counts.Done},
 		{Class: "failed", Word: "failed", N: p.Counts.Failed},
 		{Class: "open", Word: "remaining", N: p.Counts.Remaining},
+		{Class: "old", Word: "cancelled", N: p.Counts.Cancelled},
 	} {
 		if c.N > 0 && p.Counts.Total > 0 {
 			c.X, c.Width = x, max(c.N*1000/p.Counts.Total, 4)

@@ -19,7 +19,7 @@ type Line struct {
 	Usage        Usage
 }
 
-var lineKeys = jsonval.Fields[Line](`id outcome reason? feature=Scope.Feature? task=Scope.Task? started_at ended_at duration_ms=Duration
+var lineKeys = jsonval.Fields[Line](`id outcome reason? feature=Scope.Feature? task=Scope.Task? tag=Scope.Tag? started_at ended_at duration_ms=Duration
 	iterations continues? done failed usage`)
 
 // MarshalJSON writes the line.

@@ -167,7 +167,7 @@ func (s snapshot) scopeWords() (words, target string) {
 	if t, ok := s.all[scope.Task]; ok {
 		words += ": " + render.Line(t.Title)
 	}
-	return words, cmp.Or(scope.Task, scope.Feature)
+	return words, cmp.Or(scope.Task, scope.Feature, scope.Tag)
 }
 
 // standing is how a run ended and when, or how it stands: one that died ended when it was last
@@ -231,6 +231,8 @@ func (r *Run) count(log events) {
 			r.Counts.Done++
 		case dag.Failed:
 			r.Counts.Failed++
+		case dag.Cancelled:
+			r.Counts.Cancelled++
 		case event.TaskDeleted:
 			continue
 		default:
@@ -244,7 +246,7 @@ func (r *Run) count(log events) {
 // known: it could not begin, or what it stored cannot be read.
 func Bare(out event.Result, scope dag.Scope, at time.Time) Run {
 	r := Run{
-		ID: out.Run, Scope: scope.String(), Target: cmp.Or(scope.Task, scope.Feature), Outcome: out.Outcome, Reason: out.Reason, Iterations: out.Iterations,
+		ID: out.Run, Scope: scope.String(), Target: cmp.Or(scope.Task, scope.Feature, scope.Tag), Outcome: out.Outcome, Reason: out.Reason, Iterations: out.Iterations,
 		Counts: out.Counts, StartedAt: at.Add(-out.Duration), EndedAt: at, Duration: out.Duration, Zone: time.UTC, index: map[string]int{},
 	}
 	for _, t := range out.Tasks {

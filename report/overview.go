@@ -67,7 +67,7 @@ func (q QueueView) MarshalJSON() ([]byte, error) { return queueKeys(q).MarshalJS
 const StateDied = "died"
 
 var (
-	openRunKeys     = jsonval.Fields[OpenRun](`id feature=Scope.Feature? task=Scope.Task? pid=Process.PID state started_at heartbeat_at=Heartbeat iterations`)
+	openRunKeys     = jsonval.Fields[OpenRun](`id feature=Scope.Feature? task=Scope.Task? tag=Scope.Tag? pid=Process.PID state started_at heartbeat_at=Heartbeat iterations`)
 	openAttemptKeys = jsonval.Fields[dag.Attempt](`id task phase iteration slot? agent? model? started_at heartbeat_at=Heartbeat`)
 )
 
@@ -147,7 +147,7 @@ func usedUp(g *dag.Graph, features []dag.Feature, opts OverviewOptions) []string
 		accounts = append(accounts, budget.Account{Scope: budget.Day, Limits: opts.Day, Used: budget.Settled(used)})
 	}
 	for _, f := range features {
-		if opts.Feature == (budget.Limits{}) || f.Tasks[dag.Done]+f.Tasks[dag.Failed] == f.Total() {
+		if opts.Feature == (budget.Limits{}) || f.Tasks[dag.Done]+f.Tasks[dag.Failed]+f.Tasks[dag.Cancelled] == f.Total() {
 			continue
 		}
 		used, _ := g.UsageOfFeature(f.Name, "")

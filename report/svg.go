@@ -217,6 +217,8 @@ func (r Run) state(t Task) state {
 		return state{"running", "running", "▶"}
 	case dag.Blocked:
 		return state{"blocked", "waiting", "◌"}
+	case dag.Cancelled:
+		return state{"cancelled", "old", "–"}
 	case event.TaskDeleted:
 		return state{"deleted since", "old", "–"}
 	}

@@ -105,7 +105,7 @@ func (r *Run) rollUp() {
 		status := dag.Done
 		for _, c := range children[id] {
 			switch settle(c, deep+1) {
-			case dag.Done, event.TaskDeleted:
+			case dag.Done, dag.Cancelled, event.TaskDeleted:
 			case dag.Failed:
 				status = dag.Failed
 			default:

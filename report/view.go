@@ -46,6 +46,7 @@ type TaskView struct {
 	Blockers    []string
 	Children    []string
 	MaxRetries  int
+	Related     []string
 	LastFailure string // "" once it was overcome; the history has it
 }
 
@@ -53,7 +54,7 @@ type TaskView struct {
 func (v TaskView) MarshalJSON() ([]byte, error) { return v.Object().MarshalJSON() }
 
 var taskKeys = jsonval.Fields[TaskView](`id title description status ready priority parent? feature? blockers children kind agent? model?
-	gates locks paths allow_tampering expect_red? retries max_retries attempts verification? unverified? claimed_by=Owner?
+	gates locks paths tags related context output? timeout_ms=Timeout? on_fail? origin? discovered_from? allow_tampering expect_red? satisfied retries max_retries attempts verification? unverified? claimed_by=Owner?
 	not_before paused asks last_failure? created_at updated_at started_at finished_at`)
 
 // Object is the task as it is printed.
@@ -69,7 +70,8 @@ func ViewTasks(g *dag.Graph, retries int, now time.Time, tasks ...dag.Task) ([]T
 		if t.Children > 0 {
 			children, _ = g.ChildTasks(t)
 		}
-		list[i] = TaskView{Task: t, Ready: t.Ready(now), Blockers: jsonval.List(blockers), Children: IDs(children), MaxRetries: retries}
+		related, _ := g.Related(t)
+		list[i] = TaskView{Task: t, Ready: t.Ready(now), Blockers: jsonval.List(blockers), Children: IDs(children), Related: IDs(related), MaxRetries: retries}
 		if t.MaxRetries != nil {
 			list[i].MaxRetries = *t.MaxRetries
 		}

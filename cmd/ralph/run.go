@@ -31,6 +31,7 @@ func runFlags(d project.Config) []flagSpec {
 		flagGroup("Scope",
 			flagSpec{name: "feature", usage: "run only tasks of `FEATURE`"},
 			flagSpec{name: "task", usage: "run only `TASK` and the tasks below it"},
+			flagSpec{name: "tag", usage: "run only tasks tagged `TAG` and those below them"},
 			boolFlag("continue", "continue an unfinished run with its target, flags and counters: the last one, the last one of TARGET, or the run whose ID is TARGET"),
 			flagSpec{name: "keep-going", short: "k", value: false, usage: "run the rest of a group in which a task failed", shown: or(d.Run.KeepGoing, "run.keep_going")},
 			boolFlag("fail-fast", "stop at the first failed task"),

@@ -43,7 +43,7 @@ func adviseRun(ctx context.Context, a *app, s *session, output runOutput, opts l
 	case tally.Total() == 0:
 		a.note("%s", noPlan(a, s))
 		return nil
-	case tally.ByStatus[dag.Done]+tally.ByStatus[dag.Failed] == tally.Total():
+	case tally.Open() == 0:
 		return nil
 	}
 	if asks {

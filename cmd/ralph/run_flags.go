@@ -29,11 +29,13 @@ type runOptions struct {
 
 // runTarget names what to work on.
 type runTarget struct {
-	Args          []string
-	Feature, Task *string
+	Args               []string
+	Feature, Task, Tag *string
 }
 
-func (t runTarget) given() bool { return len(t.Args) > 0 || t.Feature != nil || t.Task != nil }
+func (t runTarget) given() bool {
+	return len(t.Args) > 0 || t.Feature != nil || t.Task != nil || t.Tag != nil
+}
 
 func (t runTarget) arg() string { return strings.Join(t.Args[:min(len(t.Args), 1)], "") }
 

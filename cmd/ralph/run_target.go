@@ -14,7 +14,7 @@ import (
 // typedScope is the target as it was typed, for a run that ended before anybody
 // knew whether there is such a target.
 func (t runTarget) typedScope() dag.Scope {
-	scope := dag.Scope{Feature: or(t.Feature, ""), Task: or(t.Task, "")}
+	scope := dag.Scope{Feature: or(t.Feature, ""), Task: or(t.Task, ""), Tag: or(t.Tag, "")}
 	switch target := t.arg(); {
 	case strings.HasPrefix(target, "t-"):
 		scope.Task = target
@@ -27,14 +27,14 @@ func (t runTarget) typedScope() dag.Scope {
 // findScope finds what TARGET, --feature or --task mean.
 func findScope(ctx context.Context, a *app, s *session, t runTarget) (scope dag.Scope, err error) {
 	given := len(t.Args)
-	for _, flag := range []*string{t.Feature, t.Task} {
+	for _, flag := range []*string{t.Feature, t.Task, t.Tag} {
 		if flag != nil {
 			given++
 		}
 	}
 	switch {
 	case given > 1:
-		return scope, usagef("one target: TARGET, --feature or --task")
+		return scope, usagef("one target: TARGET, --feature, --task or --tag")
 	case len(t.Args) == 1 && t.arg() == "":
 		return scope, usagef("TARGET is empty")
 	}
@@ -47,6 +47,12 @@ func findScope(ctx context.Context, a *app, s *session, t runTarget) (scope dag.
 		case or(t.Feature, "") != "":
 			f, ferr := g.Feature(*t.Feature)
 			scope.Feature, err = f.Name, ferr
+		case or(t.Tag, "") != "":
+			scope.Tag = *t.Tag
+			tally, terr := g.Tally(scope)
+			if err = terr; err == nil && tally.Total() == 0 {
+				err = hint(fmt.Errorf("tag %q: %w: no task has it", scope.Tag, dag.ErrNotFound), "see tasks with their tags: ralph task list --json; add one with: ralph task update ID --tag %s", scope.Tag)
+			}
 		case t.arg() != "":
 			scope, err = g.ResolveScope(t.arg())
 		}
@@ -71,7 +77,7 @@ func needsAgent(ctx context.Context, s *session, scope dag.Scope) (needed bool) 
 // the database has none of its tasks: so that plan, commit, clone, run works.
 func importFeature(ctx context.Context, a *app, s *session, t runTarget) error {
 	typed := or(t.Feature, "")
-	if typed == "" && t.Task == nil && len(t.Args) == 1 {
+	if typed == "" && t.Task == nil && t.Tag == nil && len(t.Args) == 1 {
 		typed = t.arg()
 	}
 	if typed == "" {
@@ -109,8 +115,8 @@ func unfinished(ctx context.Context, a *app, s *session, t runTarget) (run dag.R
 	}
 	var scope *dag.Scope
 	switch {
-	case typed != "" && (t.Feature != nil || t.Task != nil):
-		return run, usagef("%s has its own target: it does not go with --feature or --task", typed)
+	case typed != "" && (t.Feature != nil || t.Task != nil || t.Tag != nil):
+		return run, usagef("%s has its own target: it does not go with --feature, --task or --tag", typed)
 	case typed == "" && t.given():
 		found, err := findScope(ctx, a, s, t)
 		if err != nil {

@@ -180,6 +180,7 @@ func summary(t dag.Tally) string {
 		{t.ByStatus[dag.Pending] - t.Ready, "waiting"},
 		{t.ByStatus[dag.Blocked], "blocked"},
 		{t.ByStatus[dag.Failed], "failed"},
+		{t.ByStatus[dag.Cancelled], "cancelled"},
 	} {
 		if c.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", c.n, c.word))

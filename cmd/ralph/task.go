@@ -14,7 +14,7 @@ var taskCommand = command{
 	example: `ralph task add "Write the parser"`, exits: "1 refused, 3 not found",
 	sub: slices.Concat([]command{
 		taskAddCommand, taskCreateCommand, taskImportCommand, taskExportCommand, taskListCommand, taskShowCommand, taskTreeCommand,
-		taskLogCommand, taskWhyCommand, taskGraphCommand, taskUpdateCommand, taskDepsCommand,
+		taskLogCommand, taskWhyCommand, taskGraphCommand, taskUpdateCommand, taskDepsCommand, taskRelateCommand, taskUnrelateCommand,
 	}, taskStateCommands),
 }
 

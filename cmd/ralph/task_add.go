@@ -40,6 +40,7 @@ func taskFields(kind string) []flagSpec {
 		{name: "kind", usage: "`KIND`: work must change the project, check may be done without a change", value: kind},
 		{name: "lock", value: []string{}, usage: "run only while no other task has the lock `NAME`; path:DIR locks all below DIR; repeatable"},
 		{name: "paths", value: []string{}, usage: "`GLOB` of what it will touch: tasks that touch the same do not run side by side; repeatable"},
+		{name: "tag", value: []string{}, usage: "give it the tag `TAG`; repeatable"},
 		{name: "expect-red", usage: "`GATE` that has to fail after the work: tests are written first"},
 		boolFlag("allow-tampering", "its work may delete or skip tests and change the gates"),
 	}
@@ -50,15 +51,16 @@ type taskAddOptions struct {
 	dag.NewTask // its description as TEXT, @FILE or -
 	Args        []string
 	Gate, Lock  []string
+	Tag         []string
 	JSON        bool
 }
 
 func (o *taskAddOptions) parse(commandLine) error {
-	o.Title, o.Gates, o.Locks = o.Args[0], o.Gate, o.Lock
+	o.Title, o.Gates, o.Locks, o.Tags = o.Args[0], o.Gate, o.Lock, o.Tag
 	if strings.TrimSpace(o.Title) == "" {
 		return usagef("a title must not be empty")
 	}
-	if err := checkClaims(o.Locks, o.Paths); err != nil {
+	if err := checkClaims(o.Locks, o.Paths, o.Tags); err != nil {
 		return err
 	}
 	if o.MaxRetries != nil && *o.MaxRetries < 0 {
@@ -67,10 +69,13 @@ func (o *taskAddOptions) parse(commandLine) error {
 	return checkChoice("kind", o.Kind, dag.Work, dag.Check)
 }
 
-// checkClaims refuses names that are no locks, and globs that could match nothing.
-func checkClaims(locks, globs []string) error {
+// checkClaims refuses names that are no locks or tags, and globs that could match nothing.
+func checkClaims(locks, globs, tags []string) error {
 	if err := dag.CheckLocks(locks); err != nil {
 		return usagef("--lock: %v", err)
+	}
+	if err := dag.CheckTags(tags); err != nil {
+		return usagef("--tag: %v", err)
 	}
 	for _, pattern := range globs {
 		if strings.HasPrefix(pattern, "!") {
@@ -138,8 +143,8 @@ func runTaskAdd(ctx context.Context, a *app, o taskAddOptions) (err error) {
 var taskUpdateCommand = command{
 	name: "update", args: "ID...", short: "change the text, the settings or the place of tasks",
 	long: `What is not given stays as it is. "none" as parent or feature removes the task from it; an empty
-agent, model, gate or expect-red, or -1 retries, restore the configured value; an empty lock or paths removes all
-of them. Several tasks are changed together or, if one of them cannot be, not at all. --allow-tampering
+agent, model, gate or expect-red, or -1 retries, restore the configured value; an empty lock, paths or tag removes all
+of them. A group that lost its last subtask is a task again once --kind says which. Several tasks are changed together or, if one of them cannot be, not at all. --allow-tampering
 accepts the work of a task that failed for that, as ralph task accept does.`,
 	flags: append([]flagSpec{
 		{name: "title", usage: "the new `TITLE`"},
@@ -156,7 +161,7 @@ ralph task update 1f0c 77aa --parent none`,
 type taskUpdateOptions struct {
 	dag.Edit        // its description as TEXT, @FILE or -
 	Args            []string
-	Gate, Lock      *[]string
+	Gate, Lock, Tag *[]string
 	Parent, Feature *string
 	JSON            bool
 }
@@ -170,8 +175,8 @@ func (o *taskUpdateOptions) parse(c commandLine) error {
 	case o.MaxRetries != nil && *o.MaxRetries < -1:
 		return usagef("--max-retries is a number, or -1 for the configured one")
 	}
-	o.Gates, o.Locks, o.Paths = emptied(o.Gate), emptied(o.Lock), emptied(o.Paths)
-	if err := checkClaims(or(o.Locks, nil), or(o.Paths, nil)); err != nil {
+	o.Gates, o.Locks, o.Paths, o.Tags = emptied(o.Gate), emptied(o.Lock), emptied(o.Paths), emptied(o.Tag)
+	if err := checkClaims(or(o.Locks, nil), or(o.Paths, nil), or(o.Tags, nil)); err != nil {
 		return err
 	}
 	if o.Kind == nil {

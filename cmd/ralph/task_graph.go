@@ -135,7 +135,25 @@ var taskDepsCommand = command{
 	},
 }
 
+var (
+	taskRelateCommand = command{
+		name: "relate", args: "ID OTHER", short: "say that two tasks have to do with each other; neither waits",
+		example: "ralph task relate 1f0c 77aa", exits: "1 refused, 3 not found",
+		run: changePair("relate", func(a, b string) string { return a + " is related to " + b }, (*dag.Graph).Relate),
+	}
+	taskUnrelateCommand = command{
+		name: "unrelate", args: "ID OTHER", short: "take back that two tasks are related",
+		example: "ralph task unrelate 1f0c 77aa", exits: "3 not found",
+		run: changePair("unrelate", func(a, b string) string { return a + " is no longer related to " + b }, (*dag.Graph).Unrelate),
+	}
+)
+
 func changeDeps(name, words string, change func(g *dag.Graph, blocker, blocked string) error) runner {
+	return changePair("deps "+name, func(blocker, blocked string) string { return blocked + " " + words + " " + blocker }, change)
+}
+
+// changePair makes a command that does something to two tasks, and says what.
+func changePair(name string, words func(a, b string) string, change func(g *dag.Graph, a, b string) error) runner {
 	return action(func(ctx context.Context, a *app, o plainOptions) error {
 		var pair [2]dag.Task
 		err := a.update(ctx, func(_ *session, g *dag.Graph) (err error) {
@@ -145,12 +163,12 @@ func changeDeps(name, words string, change func(g *dag.Graph, blocker, blocked s
 				}
 			}
 			if err := change(g, pair[0].ID, pair[1].ID); err != nil {
-				return fmt.Errorf("deps %s: %w", name, err)
+				return fmt.Errorf("%s: %w", name, err)
 			}
 			return nil
 		})
 		if err == nil {
-			a.note("%s %s %s", pair[1].ID, words, pair[0].ID)
+			a.note("%s", words(pair[0].ID, pair[1].ID))
 		}
 		return err
 	})

@@ -13,12 +13,13 @@ import (
 )
 
 var taskListCommand = command{
-	name: "list", bare: true, short: "list tasks; without flags, everything not done",
+	name: "list", bare: true, short: "list tasks; without flags, everything neither done nor cancelled",
 	flags: []flagSpec{
 		boolFlag("ready", "only what a run would start now, in that order"),
 		{name: "status", value: []string{}, usage: "only tasks with `STATUS`: " + strings.Join(statusWords(), ", ") + "; repeatable"},
 		{name: "feature", usage: "only tasks of `FEATURE`"},
-		boolFlag("all", "also what is done"),
+		{name: "tag", usage: "only tasks tagged `TAG`"},
+		boolFlag("all", "also what is done or cancelled"),
 		{name: "limit", shown: "all", value: 0, usage: "at most `N`"},
 		jsonFlag,
 	},
@@ -67,7 +68,7 @@ func parseStatus(text string) (dag.Status, error) {
 		return dag.Status(text), nil
 	}
 	err := usagef("no status %q: it is one of %s", text, strings.Join(names, ", "))
-	usual := map[string]string{"open": "pending", "todo": "pending", "running": "in_progress", "closed": "done"}
+	usual := map[string]string{"open": "pending", "todo": "pending", "running": "in_progress", "closed": "done", "canceled": "cancelled"}
 	return "", suggest(err, "did you mean: --status %s", text, names, usual)
 }
 
@@ -111,8 +112,8 @@ func noTasks(a *app, s *session, g *dag.Graph, f dag.Filter) error {
 		return err
 	case tally.Total() == 0:
 		a.note("%s", noPlan(a, s))
-	case tally.Total() == tally.ByStatus[dag.Done] && len(f.Statuses) > 0 && !slices.Contains(f.Statuses, dag.Done):
-		a.note("all tasks are done; see them with: ralph task list --all")
+	case tally.Total() == tally.ByStatus[dag.Done]+tally.ByStatus[dag.Cancelled] && len(f.Statuses) > 0 && !slices.Contains(f.Statuses, dag.Done):
+		a.note("nothing is left to do; see them with: ralph task list --all")
 	case f.Ready:
 		a.note("no task is ready; see what waits with: ralph status")
 	default:

@@ -88,7 +88,7 @@ func addLog(ctx context.Context, a *app, id, message string) error {
 	switch {
 	case t.Children > 0:
 		more = "; it is a group, and agents only read the messages of their own task"
-	case t.Status == dag.Done, t.Status == dag.Failed:
+	case t.Status == dag.Done, t.Status == dag.Failed, t.Status == dag.Cancelled:
 		more = fmt.Sprintf("; it is %s, so an agent only reads that after: ralph task reset %s", t.Status, t.ID)
 	case t.Status == dag.InProgress:
 		more = "; the agent that is working on it does not see that, the next one does"

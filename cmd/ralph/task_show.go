@@ -139,6 +139,20 @@ func taskText(a *app, t dag.Task, j report.TaskView, cost report.Cost) string {
 	for _, glob := range t.Paths {
 		field("paths", glob)
 	}
+	field("tags", strings.Join(t.Tags, ", "), "related", strings.Join(j.Related, ", "), "found by", t.DiscoveredFrom, "origin", t.Origin)
+	for _, command := range t.Context {
+		field("context", command)
+	}
+	field("output", t.Output)
+	if t.Timeout > 0 {
+		field("timeout", t.Timeout.String())
+	}
+	if t.OnFail == dag.Continue {
+		field("on fail", "tasks that wait for it go on")
+	}
+	if t.Satisfied {
+		field("satisfied", "tasks that wait for it go on")
+	}
 	field("retries", fmt.Sprintf("%d of %d", t.Retries, j.MaxRetries), "attempts", fmt.Sprint(t.Attempts), "verified", t.Verification)
 	if t.AwaitsVerdict() {
 		field("unverified", "since "+t.Unverified+": "+unverifiedText)

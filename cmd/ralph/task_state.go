@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"ralph/dag"
 	"ralph/internal/human"
@@ -52,6 +54,14 @@ var taskStateCommands = []command{
 		example: "ralph task unblock 1f0c", exits: "1 refused (not blocked), 3 not found",
 		run: changes("unblock", "unblocked", unblockTask),
 	},
+	{
+		name: "cancel", args: "ID...", short: "say that nobody will do tasks, nor what is left below them",
+		long: `Tasks that wait for a cancelled one keep waiting, unless it is cancelled with --satisfied; cancelling it again
+changes that. A run whose tasks are all done or cancelled is complete. ralph task reset takes it back.`,
+		flags:   []flagSpec{reasonFlag, boolFlag("satisfied", "let tasks that wait for them go on, as if they were done")},
+		example: `ralph task cancel 1f0c -r "the customer left"`, exits: "1 refused (a task that is done), 3 not found",
+		run: action(runTaskCancel),
+	},
 	taskAcceptCommand,
 	{
 		name: "reject", args: "ID...", short: "send work that waits for review back to an agent",
@@ -70,6 +80,7 @@ type taskStateOptions struct {
 	Args                     []string // IDs
 	Reason, Message          string
 	Now, Tree, Failed, Stale bool
+	Satisfied                bool
 }
 
 // changes makes a command that does one thing to all tasks that were named, or to none.
@@ -82,10 +93,12 @@ func changes(name, word string, do func(*dag.Graph, dag.Task, taskStateOptions) 
 func changeTasks(ctx context.Context, a *app, ids []string, name, word string, do func(*dag.Graph, dag.Task) error) error {
 	var tasks []dag.Task
 	var in *session
+	var emptied []string
 	err := a.update(ctx, func(s *session, g *dag.Graph) (err error) {
 		if tasks, err = resolveTasks(g, ids); err != nil {
 			return err
 		}
+		defer func() { emptied = emptiedGroups(g, tasks) }()
 		for _, t := range tasks {
 			if err := do(g, t); err != nil {
 				return fmt.Errorf("%s: %w", name, err)
@@ -100,8 +113,21 @@ func changeTasks(ctx context.Context, a *app, ids []string, name, word string, d
 	for _, t := range tasks {
 		a.note("%s %s: %s", t.ID, word, t.Title)
 	}
+	for _, id := range emptied {
+		a.note("%s has no subtask left and stays a group; make it a task with: ralph task update %s --kind work", id, id)
+	}
 	observeCommand(ctx, a, in, name, tasks...)
 	return nil
+}
+
+// emptiedGroups are the parents of tasks that lost their last subtask with them.
+func emptiedGroups(g *dag.Graph, tasks []dag.Task) (groups []string) {
+	for _, t := range tasks {
+		if p, err := g.Task(t.Parent); t.Parent != "" && err == nil && p.Emptied && !slices.Contains(groups, p.ID) {
+			groups = append(groups, p.ID)
+		}
+	}
+	return groups
 }
 
 // noteLanding says what becomes of work that was landing when its task was taken away.
@@ -116,7 +142,7 @@ func noteLanding(a *app, g *dag.Graph) error {
 }
 
 func hintReset(err error, t dag.Task) error {
-	if err != nil && (t.Status == dag.Done || t.Status == dag.Failed) {
+	if err != nil && (t.Status == dag.Done || t.Status == dag.Failed || t.Status == dag.Cancelled) {
 		return hint(err, "reopen it first with: ralph task reset %s", t.ID)
 	}
 	return err
@@ -141,6 +167,33 @@ func rejectTask(g *dag.Graph, t dag.Task, o taskStateOptions) error {
 		return hint(err, "if you have accepted it, take that back with: ralph task reset %s", t.ID)
 	}
 	return err
+}
+
+func runTaskCancel(ctx context.Context, a *app, o taskStateOptions) error {
+	kept := map[string][]string{}
+	err := changeTasks(ctx, a, o.Args, "cancel", "cancelled", func(g *dag.Graph, t dag.Task) error {
+		if err := g.Cancel(t.ID, o.Satisfied, o.Reason); err != nil {
+			return hintReset(err, t)
+		}
+		now, err := g.Task(t.ID)
+		if err != nil || now.Satisfies {
+			return err
+		}
+		waiting, err := g.Dependents(t)
+		for _, w := range waiting {
+			if w.Status == dag.Pending || w.Status == dag.Blocked {
+				kept[t.ID] = append(kept[t.ID], w.ID)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, id := range slices.Sorted(maps.Keys(kept)) {
+		a.note("%s keeps waiting for %s; let it go on with: ralph task cancel %s --satisfied", human.List(kept[id], 5), id, id)
+	}
+	return nil
 }
 
 func unblockTask(g *dag.Graph, t dag.Task, _ taskStateOptions) error {

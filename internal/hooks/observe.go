@@ -71,7 +71,7 @@ func attemptEnded(e event.Event) (at []Point) {
 		at = append(at, TaskDone)
 	case event.TaskFailed:
 		at = append(at, TaskFailed)
-	case event.TaskDeleted:
+	case event.TaskDeleted, event.TaskCancelled:
 		at = append(at, TaskCancelled)
 	}
 	return at
@@ -80,7 +80,7 @@ func attemptEnded(e event.Event) (at []Point) {
 // OfCommand maps the command by which a person changes a task to the point at which that is observed, or "".
 func OfCommand(name string) Point {
 	return map[string]Point{
-		"add": TaskCreated, "import": TaskCreated, "plan": TaskCreated, "pause": TaskPaused, "stop": TaskPaused, "resume": TaskResumed, "delete": TaskCancelled, "done": TaskDone, "fail": TaskFailed,
+		"add": TaskCreated, "import": TaskCreated, "plan": TaskCreated, "pause": TaskPaused, "stop": TaskPaused, "resume": TaskResumed, "delete": TaskCancelled, "cancel": TaskCancelled, "done": TaskDone, "fail": TaskFailed,
 	}[name]
 }
 

@@ -147,8 +147,8 @@ func blocker(g *dag.Graph, c dag.Claim, typed string) (string, error) {
 	switch {
 	case err != nil:
 		return "", err
-	case t.Status == dag.Done:
-		return "", fmt.Errorf("%s is done: nothing blocks you", t.ID)
+	case t.Satisfies:
+		return "", fmt.Errorf("%s is %s: nothing blocks you", t.ID, t.Status)
 	case t.ID == c.Task.ID:
 		return "", errors.New("a task cannot wait for itself")
 	}

@@ -134,7 +134,11 @@ func Verdict(v event.Verdict, reason string) (string, Tone) {
 
 // Counts is how far a run came.
 func Counts(c event.Counts) string {
-	return fmt.Sprintf("%d done, %d failed, %d remaining of %s", c.Done, c.Failed, c.Remaining, human.Count(c.Total, "task"))
+	cancelled := ""
+	if c.Cancelled > 0 {
+		cancelled = fmt.Sprintf("%d cancelled, ", c.Cancelled)
+	}
+	return fmt.Sprintf("%d done, %d failed, %s%d remaining of %s", c.Done, c.Failed, cancelled, c.Remaining, human.Count(c.Total, "task"))
 }
 
 // Took writes milliseconds as events carry them.

@@ -42,7 +42,7 @@ func (o object) bead(made map[string]time.Time) (dag.Spec, bool) {
 	if at, err := time.Parse(time.RFC3339, o.text("created_at")); err == nil {
 		made[s.Ref] = at
 	}
-	s.Title, s.Priority = o.text("title"), o.priority()
+	s.Title, s.Priority, s.Tags = o.text("title"), o.priority(), o.labels()
 	s.Description = paragraphs(
 		o.text("description"), section("Design", o.text("design")),
 		section("Acceptance criteria", bulletsUnlessOne(o.texts("acceptance_criteria"))),
@@ -65,7 +65,7 @@ func (o object) bead(made map[string]time.Time) (dag.Spec, bool) {
 	return s, true
 }
 
-// dependencies takes the two kinds of relations that a graph has.
+// dependencies takes the relations that a graph has.
 func (o object) dependencies(s *dag.Spec) {
 	raw := o.take("dependencies")
 	var list []json.RawMessage
@@ -90,6 +90,8 @@ func (o object) dependencies(s *dag.Spec) {
 			s.Parent = on
 		case kind == "parent-child":
 			o.draft.lose(o.line, "a second parent")
+		case (kind == "related" || kind == "relates-to" || kind == "discovered-from") && on != s.Ref:
+			s.Related = append(s.Related, on)
 		default:
 			o.draft.lose(o.line, "dependencies of type %s", plain.Cut(kind, 40))
 		}

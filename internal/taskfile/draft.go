@@ -58,7 +58,7 @@ func (d *draft) add(s dag.Spec) error {
 	return nil
 }
 
-func (d *draft) plan() (Plan, error) {
+func (d *draft) plan(format Format) (Plan, error) {
 	if len(d.faults) > 0 {
 		slices.SortStableFunc(d.faults, func(x, y dag.SpecError) int { return cmp.Compare(x.Line, y.Line) })
 		return Plan{}, d.faults
@@ -66,6 +66,7 @@ func (d *draft) plan() (Plan, error) {
 	f := d.family()
 	d.dropEdges(f)
 	d.settleGroups(f)
+	d.nameOrigins(format)
 	return Plan{Specs: d.specs, Unmapped: d.lost}, nil
 }
 
@@ -148,6 +149,13 @@ func (d *draft) dropEdges(f family) {
 		if len(s.After) == 0 {
 			s.After = nil
 		}
+		s.Related = slices.DeleteFunc(s.Related, func(name string) bool {
+			_, ok := f.byRef[name]
+			if !ok {
+				d.lose(s.Line, "related to %s, which is not in the file", name)
+			}
+			return !ok
+		})
 	}
 }
 
@@ -158,7 +166,7 @@ func (d *draft) settleGroups(f family) {
 	done = func(i int) bool {
 		s := &d.specs[i]
 		if len(f.children[i]) == 0 {
-			return s.Status == dag.Done
+			return s.Status == dag.Done || s.Status == dag.Cancelled
 		}
 		all := true
 		for _, c := range f.children[i] {

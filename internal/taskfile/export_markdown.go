@@ -25,7 +25,7 @@ func WriteMarkdown(w io.Writer, items []Item) error {
 	var write func(parent, indent string) error
 	write = func(parent, indent string) error {
 		for _, item := range children[parent] {
-			mark := map[dag.Status]string{dag.Done: "x", dag.Blocked: "-"}[item.Status]
+			mark := map[dag.Status]string{dag.Done: "x", dag.Blocked: "-", dag.Cancelled: "~"}[item.Status]
 			if mark == "" {
 				mark = " "
 			}

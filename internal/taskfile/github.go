@@ -37,7 +37,12 @@ func (o object) issue() (dag.Spec, bool) {
 		o.draft.lose(o.line, "pull requests")
 		return s, false
 	}
+	s.Tags = o.labels()
 	body, url := o.text("body"), o.text("url", "html_url")
+	if home, _, is := strings.Cut(url, "/issues/"); is && number != "" {
+		parts := strings.Split(home, "/")
+		s.Origin = strings.Join(parts[max(len(parts)-2, 0):], "/") + s.Ref
+	}
 	s.Description = paragraphs(body, origin(s.Ref, url))
 	state, closed := strings.ToLower(o.text("state")), o.yes("closed")
 	if state == "closed" || state == "" && closed {
@@ -45,7 +50,11 @@ func (o object) issue() (dag.Spec, bool) {
 	} else if state != "" && state != "open" {
 		o.draft.lose(o.line, "state %s: it is pending", plain.Cut(state, 40))
 	}
-	if reason := strings.ToLower(o.text("stateReason", "state_reason")); s.Status == dag.Done && reason != "" && reason != "completed" {
+	switch reason := strings.ToLower(o.text("stateReason", "state_reason")); {
+	case s.Status != dag.Done, reason == "", reason == "completed":
+	case reason == "not_planned", reason == "duplicate":
+		s.Status, s.Satisfied = dag.Cancelled, true // a closed issue blocks nothing there
+	default:
 		o.draft.lose(o.line, "closed as %s: it counts as done", plain.Cut(reason, 40))
 	}
 	for _, name := range dependencies(body, url) {

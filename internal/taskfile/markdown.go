@@ -128,6 +128,8 @@ func (c *checklist) task(number, indent int, b box) error {
 	case " ", "":
 	case "x", "X":
 		s.Status = dag.Done
+	case "~":
+		s.Status = dag.Cancelled
 	default:
 		s.Status = dag.Blocked
 		c.lose(number, "the box [%s]: it is blocked until somebody unblocks it", b.mark)

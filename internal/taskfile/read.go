@@ -83,7 +83,7 @@ func read(data []byte, format Format) (Plan, error) {
 	if err := foreign(data); err != nil {
 		return Plan{}, err
 	}
-	return d.plan()
+	return d.plan(format)
 }
 
 func checkSize(size int, format Format) error {

@@ -56,6 +56,13 @@ func told(p Plan) string {
 		if s.Status != "" {
 			fmt.Fprintf(&b, " is %s", s.Status)
 		}
+		fmt.Fprintf(&b, ", from %s", s.Origin)
+		for _, other := range s.Related {
+			fmt.Fprintf(&b, ", related to %s", other)
+		}
+		for _, tag := range s.Tags {
+			fmt.Fprintf(&b, ", tagged %s", tag)
+		}
 		if s.Parent != "" {
 			fmt.Fprintf(&b, ", part of %s", s.Parent)
 		}

@@ -83,7 +83,9 @@ func (d *draft) mastered(line int, raw json.RawMessage, parent, prefix string) e
 	case "", "pending":
 	case "done", "completed":
 		s.Status = dag.Done
-	case "blocked", "deferred", "cancelled":
+	case "cancelled":
+		s.Status = dag.Cancelled
+	case "blocked", "deferred":
 		s.Status = dag.Blocked
 		if status != "blocked" {
 			d.lose(line, "status %s: it is blocked until somebody unblocks it", status)

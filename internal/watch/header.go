@@ -34,7 +34,7 @@ func (m *model) header() []string {
 
 func (m *model) runWords() string {
 	p, r := m.palette, m.snap.run
-	scope := human.Lead(", feature ", harmless(r.Scope.Feature)) + human.Lead(", task ", harmless(r.Scope.Task)) +
+	scope := human.Lead(", feature ", harmless(r.Scope.Feature)) + human.Lead(", task ", harmless(r.Scope.Task)) + human.Lead(", tag ", harmless(r.Scope.Tag)) +
 		human.Lead(", and ", human.Some(m.snap.others, "more run"))
 	switch m.snap.state {
 	case running:
@@ -194,6 +194,8 @@ func (m *model) face(t dag.Outline) face {
 	switch now := m.at; {
 	case t.Status == dag.Done:
 		return face{"✓", "done", p.Green}
+	case t.Status == dag.Cancelled:
+		return face{"–", "cancelled", p.Dim}
 	case t.Status == dag.Failed:
 		return face{"✗", "failed", p.Red}
 	case t.Status == dag.Blocked:

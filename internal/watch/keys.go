@@ -171,7 +171,7 @@ func (m *model) command(name string) tea.Cmd {
 			return m.do(deed{verb: skip, task: t})
 		case dag.InProgress:
 			m.ask = question{"Skip it and end its agent? " + title, deed{verb: skip, task: t}}
-		case dag.Done, dag.Failed:
+		case dag.Done, dag.Failed, dag.Cancelled:
 			m.notice = t.ID + " is " + string(t.Status) + ": there is nothing to skip"
 		default:
 			m.ask = question{"Skip it? Tasks that depend on it keep waiting. " + title, deed{verb: skip, task: t}}

@@ -271,7 +271,7 @@ func folded(t dag.Outline, folds map[string]bool) bool {
 	if f, said := folds[t.ID]; said {
 		return f
 	}
-	return t.Status == dag.Done
+	return t.Status == dag.Done || t.Status == dag.Cancelled
 }
 
 // window says which rows to show so that the selected one is among them, moving as

@@ -34,7 +34,7 @@ func (m *model) treeLines(height, width int) []string {
 		switch {
 		case t.ID == m.selected:
 			title = m.palette.Bold(title)
-		case t.Status == dag.Done:
+		case t.Status == dag.Done || t.Status == dag.Cancelled:
 			title = m.palette.Dim(title)
 		}
 		if r.folded {

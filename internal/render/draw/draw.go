@@ -81,7 +81,7 @@ func Mermaid(nodes []Node) string {
 	leaf := func(n Node) string {
 		class := ""
 		switch n.State {
-		case "done", "failed", "blocked", "running", "ready":
+		case "done", "failed", "blocked", "running", "ready", "cancelled":
 			class = ":::" + n.State
 		case "unverified":
 			class = ":::ready"
@@ -98,6 +98,7 @@ func Mermaid(nodes []Node) string {
   classDef blocked fill:#f5e6a0,stroke:#8a7000,color:#000
   classDef running fill:#c0dcf8,stroke:#205090,color:#000
   classDef ready fill:#d8f4f4,stroke:#207070,color:#000
+  classDef cancelled fill:#e4e4e4,stroke:#707070,color:#606060
 `)
 	return b.String()
 }
@@ -113,7 +114,7 @@ func DOT(nodes []Node) string {
 	var b strings.Builder
 	b.WriteString("digraph ralph {\n  rankdir=LR;\n  compound=true;\n  node [shape=box, style=\"rounded,filled\", fillcolor=white];\n")
 	colors := map[string]string{
-		"done": "palegreen", "failed": "lightpink", "blocked": "khaki", "asks": "khaki", "running": "lightblue", "ready": "lightcyan", "unverified": "lightcyan",
+		"done": "palegreen", "failed": "lightpink", "blocked": "khaki", "asks": "khaki", "running": "lightblue", "ready": "lightcyan", "unverified": "lightcyan", "cancelled": "lightgray",
 	}
 	label := func(n Node) string { return dotQuote(n.ID + "\n" + n.Title) }
 	leaf := func(n Node) string {

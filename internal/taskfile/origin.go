@@ -1,0 +1,72 @@
+package taskfile
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"unicode"
+
+	"ralph/dag"
+)
+
+// nameOrigins gives each task the name by which a later import of the same file finds it again: its own in the other program, or,
+// where tasks have none, the titles that lead to it.
+func (d *draft) nameOrigins(format Format) {
+	byRef, used := d.byRef(), map[string]int{}
+	var path func(i, depth int) string
+	path = func(i, depth int) string {
+		s := d.specs[i]
+		if p, ok := byRef[s.Parent]; ok && depth < maxNested {
+			return path(p, depth+1) + "/" + oneLine(s.Title)
+		}
+		return oneLine(s.Title)
+	}
+	for i := range d.specs {
+		s := &d.specs[i]
+		name := s.Origin
+		if name == "" && (s.Ref == "" || s.Ref == lineRef(s.Line)) {
+			name = path(i, 0)
+		} else if name == "" {
+			name = s.Ref
+		}
+		if used[name]++; used[name] > 1 {
+			name = fmt.Sprintf("%s (%d)", name, used[name])
+		}
+		s.Origin = string(format) + ":" + shortened(name)
+	}
+}
+
+// shortened keeps a name short enough to be stored, and unlike others.
+func shortened(name string) string {
+	const limit = 200
+	name = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, name)
+	if len(name) <= limit {
+		return name
+	}
+	sum := sha256.Sum256([]byte(name))
+	return strings.ToValidUTF8(name[:limit-20], "") + " " + hex.EncodeToString(sum[:8])
+}
+
+// labels takes a list of labels, texts or objects with a name, as tags.
+func (o object) labels() (tags []string) {
+	for _, text := range o.texts("labels") {
+		if strings.HasPrefix(text, "{") {
+			if label, ok := o.draft.object(o.line, []byte(text)); ok {
+				text = label.text("name")
+			}
+		}
+		tag := strings.ReplaceAll(strings.ReplaceAll(oneLine(text), ",", "-"), " ", "-")
+		if tag == "" || dag.CheckTags([]string{tag}) != nil {
+			o.draft.lose(o.line, "labels")
+			continue
+		}
+		tags = append(tags, tag)
+	}
+	return tags
+}
