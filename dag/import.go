@@ -1,10 +1,8 @@
 package dag
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -57,13 +55,7 @@ func (b *batch) fault(i int, err error) {
 	b.faults = append(b.faults, SpecError{Line: b.tasks[i].spec.Line, Err: err})
 }
 
-func (b *batch) verdict() error {
-	if len(b.faults) > 0 {
-		slices.SortStableFunc(b.faults, func(x, y SpecError) int { return cmp.Compare(x.Line, y.Line) })
-		return b.faults
-	}
-	return nil
-}
+func (b *batch) verdict() error { return b.faults.verdict() }
 
 // resolve checks each task by itself and finds what it refers to.
 func (b *batch) resolve(specs []Spec) error {
@@ -208,30 +200,16 @@ func (b *batch) statusOf(i int) Status {
 	if len(t.children) == 0 {
 		return t.status
 	}
-	open, failed, ended, satisfied := false, false, Cancelled, true
+	all := below{satisfied: true}
 	for _, c := range t.children {
 		s, child := b.statusOf(c), b.tasks[c].spec
-		goesOn := s == Failed && child.OnFail == Continue
-		open, failed = open || isOpen(s), failed || s == Failed && !goesOn
-		if s == Done || goesOn {
-			ended = Done
-		}
-		satisfied = satisfied && child.satisfies(s)
+		all.add(s, child.OnFail == Continue, child.Satisfied)
 		if t.status == Done && s != Cancelled && !child.satisfies(s) {
 			b.fault(i, fmt.Errorf("it is done, but its subtask on line %d is %s", b.tasks[c].spec.Line, s))
 			return t.status
 		}
 	}
-	if t.status == Cancelled {
-		t.status = Pending // unless that is what follows
-	}
-	switch {
-	case !open && !failed && t.status != Blocked:
-		t.status, t.spec.Satisfied = ended, satisfied && ended == Cancelled
-	case !open && t.status == Pending:
-		t.status = Failed
-	}
-	t.givenUp = t.status == Failed && !failed
+	t.status, t.spec.Satisfied, t.givenUp = all.group(t.status)
 	return t.status
 }
 

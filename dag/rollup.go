@@ -28,6 +28,29 @@ func (b below) ended() Status {
 	return Cancelled
 }
 
+// add counts a child.
+func (b *below) add(s Status, goesOn, satisfied bool) {
+	b.open = b.open || isOpen(s)
+	b.failed = b.failed || s == Failed && !goesOn
+	b.done = b.done || s == Done || s == Failed && goesOn
+	b.satisfied = b.satisfied && (s != Cancelled || satisfied)
+}
+
+// group is what a group is that a plan calls that. One that failed although none of its children did was given up by
+// a person.
+func (b below) group(said Status) (status Status, satisfied, givenUp bool) {
+	if said == Cancelled {
+		said = Pending // unless that is what follows
+	}
+	switch {
+	case !b.open && !b.failed && said != Blocked:
+		said = b.ended()
+	case !b.open && said == Pending:
+		said = Failed
+	}
+	return said, said == Cancelled && b.satisfied, said == Failed && !b.failed
+}
+
 // rollUp brings a parent in line after one of its children went from one status
 // to another; from is empty for a child that is new to it. A parent of 0 is no
 // parent.

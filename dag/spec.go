@@ -86,6 +86,15 @@ func (e PlanError) Error() string {
 	return text + ")"
 }
 
+// verdict is nil if there is no fault.
+func (e PlanError) verdict() error {
+	if len(e) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(e, func(x, y SpecError) int { return cmp.Compare(x.Line, y.Line) })
+	return e
+}
+
 // Is makes every faulty plan a refusal.
 func (e PlanError) Is(target error) bool { return target == ErrRefused }
 
