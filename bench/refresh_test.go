@@ -1,0 +1,64 @@
+//go:build unix
+
+package bench
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"ralph/dag"
+	"ralph/internal/taskfile"
+)
+
+// BenchmarkRefresh measures a plan that is applied to the tasks that it was imported as, each of which it changes,
+// against the import.
+func BenchmarkRefresh(b *testing.B) {
+	const n = 10_000
+	specs := must(taskfile.Parse(planFile(n), taskfile.JSONL))
+	empty, first, ours := filepath.Join(b.TempDir(), "empty.db"), filepath.Join(b.TempDir(), "first.db"), filepath.Join(b.TempDir(), "ours.db")
+	check(open(b, empty, dag.Options{}).db.Close())
+	imported := func() {
+		copyFile(empty, first)
+		s := open(b, first, determined())
+		s.update(func(g *dag.Graph) error { _, err := g.Import(specs); return err })
+		check(s.db.Close())
+	}
+	imported()
+	s := open(b, first, dag.Options{})
+	var changed []dag.Spec
+	check(s.View(b.Context(), func(g *dag.Graph) error {
+		return g.Each(dag.Filter{}, func(t dag.Task) error {
+			after, _, err := g.BlockerIDs(t)
+			changed = append(changed, dag.Spec{
+				Ref: t.ID, Title: t.Title + " again", Description: t.Description, Priority: t.Priority + 1, Parent: t.Parent, After: after,
+				Feature: t.Feature, Kind: t.Kind, Gates: t.Gates, Status: t.Status,
+			})
+			return err
+		})
+	}))
+	check(s.db.Close())
+	apply := func(specs []dag.Spec, want int) func() {
+		return func() {
+			copyFile(first, ours)
+			s := open(b, ours, determined())
+			s.update(func(g *dag.Graph) error {
+				done, err := g.Apply(specs, nil)
+				if len(done.Changed) != want && err == nil {
+					err = fmt.Errorf("%d tasks changed, want %d", len(done.Changed), want)
+				}
+				return err
+			})
+			check(s.db.Close())
+		}
+	}
+	one := append([]dag.Spec{}, changed[0])
+	for b.Loop() {
+		costs := inTurns(sized(3, 5), here(imported), here(apply(changed, n)), here(apply(one, 1)))
+		t := newTable(b)
+		for i, what := range []string{"all", "one"} {
+			i++
+			t.row(fmt.Sprintf("%s of %d tasks changed by a file", what, n), show(costs[i].cpu), show(costs[0].cpu)+" first import", times(costs[i].cpu, costs[0].cpu), below(ratio(costs[i].cpu, costs[0].cpu), 2))
+		}
+	}
+}
