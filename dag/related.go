@@ -44,8 +44,3 @@ func (g *Graph) Relations(all bool) (map[string][]string, error) {
 	}
 	return pairs, g.tx.Err()
 }
-
-const byOriginSQL = `SELECT origin, id FROM tasks INDEXED BY tasks_origin WHERE origin IS NOT NULL;`
-
-// Origins maps what tasks are called where they come from to their IDs.
-func (g *Graph) Origins() (map[string]string, error) { return g.pairs(byOriginSQL) }

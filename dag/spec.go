@@ -112,6 +112,9 @@ func IsTaskID(s string) bool { return idPattern().MatchString(s) }
 
 var idPattern = lazyregexp.New(`^t-[0-9a-f]{8}$`)
 
+// Check refuses what no task can be, and brings the rest into the form in which it is stored.
+func (s *Spec) Check() error { return s.check() }
+
 func (s *Spec) check() error {
 	if err := checkText(s.Title, s.Description, s.Gates); err != nil {
 		return err

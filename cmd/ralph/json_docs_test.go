@@ -67,8 +67,8 @@ func TestJSONShapesAreDocumented(t *testing.T) {
 		fmt.Fprintf(&doc, "\n## ralph %s\n\n```json\n%s```\n", strings.Join(words, " "), out)
 	}
 	doc.WriteString(sample(t, "ralph task import FILE --json", importedJSON(false, taskfile.Plan{
-		Format: "beads", Unmapped: []taskfile.Unmapped{{What: "labels", Count: 7, Lines: []int{1, 2, 4, 5, 8}}},
-	}, []string{group, design})))
+		Format: "beads", Unmapped: []taskfile.Unmapped{{What: "assignee", Count: 7, Lines: []int{1, 2, 4, 5, 8}}},
+	}, features.Imported{IDs: []string{group, design}, Added: []string{group, design}})))
 	doc.WriteString(logSample(t, b.now))
 	doc.WriteString(sample(t, "ralph feature spec, plan, build, approve and create --json", samplePlanned()))
 	doc.WriteString(sample(t, "ralph task create --json", createdJSON(features.Step{

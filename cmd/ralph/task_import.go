@@ -32,23 +32,35 @@ refs or the IDs of tasks that exist. The order of the file is the order of creat
 Or it is a plan of another kind: a Markdown checklist, the tasks.md of spec-kit, the prd.json of
 other loops, the tasks.json of Task Master, the issues.jsonl of beads, or the output of
 "gh issue list --json number,title,body,state". Parts of such a plan that ralph has no place for
-are listed on stderr; docs/import.md has the rules.`,
+are listed on stderr; docs/import.md has the rules.
+
+--update imports such a file again: tasks are found by what they are called there, a number, an ID or the headings
+above them. What changed in the file since the last import changes here, except where you changed the same.`,
 	flags: []flagSpec{
+		{name: "feature", usage: "make the tasks part of `FEATURE`, which is made if it does not exist"},
+		{name: "parent", usage: "make the tasks subtasks of `ID`"},
+		boolFlag("update", "change tasks that were imported before instead of adding them again"),
 		{name: "format", usage: "`FORMAT`: " + human.Series(taskfile.Formats(), "or"), shown: "auto, from the text"},
 		boolFlag("dry-run", "check everything, show the tree, keep nothing"),
 		jsonFlag,
 	},
 	example: "ralph task import plan.jsonl --dry-run\nralph task import - < plan.yaml\n" +
-		"gh issue list --state all --limit 500 --json number,title,body,state | ralph task import -",
+		"gh issue list --state all --limit 500 --json number,title,body,state,url | ralph task import - --feature tracker --update",
 	exits: "1 refused (the error names the line), 3 not found", run: action(runTaskImport),
 }
 
 type taskImportOptions struct {
 	plainOptions
-	Format taskfile.Format
+	features.Place // its parent as it was typed
+	Format         taskfile.Format
 }
 
 func (o *taskImportOptions) parse(commandLine) (err error) {
+	if o.Feature != "" {
+		if err := dag.CheckFeatureName(o.Feature); err != nil {
+			return usagef("--feature: %v", err)
+		}
+	}
 	o.Format, err = parseFormat(o.Format)
 	return err
 }
@@ -66,15 +78,26 @@ func runTaskImport(ctx context.Context, a *app, o taskImportOptions) error {
 	if err != nil {
 		return err
 	}
-	var imported []string
+	var done features.Imported
 	var tree []draw.Node
 	var in *session
 	var tasks []dag.Task
 	err = a.update(ctx, func(s *session, g *dag.Graph) (err error) {
-		imported, err = g.Import(ofAgent(a, plan.Specs))
-		for i := 0; i < len(imported) && err == nil; i++ {
+		at := o.Place
+		if at.Parent != "" {
+			p, err := g.Resolve(at.Parent)
+			if err != nil {
+				return fmt.Errorf("parent: %w", err)
+			}
+			at.Parent = p.ID
+		}
+		if f, ferr := g.Feature(at.Feature); at.Feature != "" && ferr == nil {
+			at.Feature = f.Name
+		}
+		done, err = features.Import(g, ofAgent(a, plan.Specs), at)
+		for i := 0; i < len(done.IDs) && err == nil; i++ {
 			if plan.Specs[i].ExpectRed != "" {
-				t, terr := g.Task(imported[i])
+				t, terr := g.Task(done.IDs[i])
 				err = errors.Join(terr, checkExpected(s, g, t))
 			}
 		}
@@ -83,10 +106,10 @@ func runTaskImport(ctx context.Context, a *app, o taskImportOptions) error {
 		}
 		if !o.DryRun {
 			in = s
-			tasks, err = observed(s, g, imported)
+			tasks, err = observed(s, g, done.Added)
 			return err
 		}
-		if tree, err = plannedNodes(g, imported, plan.Specs, a.now()); err != nil {
+		if tree, err = plannedNodes(g, done.IDs, plan.Specs, a.now()); err != nil {
 			return err
 		}
 		return errDryRun
@@ -97,16 +120,23 @@ func runTaskImport(ctx context.Context, a *app, o taskImportOptions) error {
 	if in != nil {
 		observeCommand(ctx, a, in, "import", tasks...)
 	}
-	if n := plan.Copies(imported); n > 0 {
+	switch n := plan.Copies(done.IDs); {
+	case o.Update:
+	case done.Known > 0:
+		a.note("warning: an earlier import has %s of this file, so there are two of each now; to change the first ones instead, import with --update", human.Count(done.Known, "task"))
+	case n > 0:
 		a.note("warning: the IDs of %s are in use here: they get new ones; if this plan was imported before, it is there twice now", human.Count(n, "task"))
 	}
+	if len(done.Postponed) > 0 {
+		a.note("warning: an agent works on %s, so nothing changed there; import the file again when it is done", human.List(done.Postponed, 5))
+	}
 	if o.JSON {
-		return a.printJSON(importedJSON(o.DryRun, plan, imported))
+		return a.printJSON(importedJSON(o.DryRun, plan, done))
 	}
 	if o.DryRun {
 		err = drawLinked(a, tree)
 	} else {
-		_, err = fmt.Fprintln(a.stdout, strings.Join(imported, "\n"))
+		_, err = fmt.Fprintln(a.stdout, strings.Join(done.IDs, "\n"))
 	}
 	if err != nil {
 		return err
@@ -117,16 +147,25 @@ func runTaskImport(ctx context.Context, a *app, o taskImportOptions) error {
 	for _, u := range plan.Unmapped {
 		a.note("not imported: %s", u)
 	}
-	if o.DryRun {
+	added, changed := len(done.Added), len(done.Changed)
+	same := len(done.IDs) - added - changed
+	switch {
+	case o.Update && o.DryRun:
+		a.note("read as %s: %s would be added, %d changed, %d left as they are; nothing was changed", plan.Format, human.Count(added, "task"), changed, same)
+	case o.Update:
+		a.note("%s added, %d changed, %d left as they are", human.Count(added, "task"), changed, same)
+	case o.DryRun:
 		a.note("%s would be imported as %s; nothing was changed", human.Count(len(plan.Specs), "task"), plan.Format)
-	} else {
-		a.note("%s imported", human.Count(len(imported), "task"))
+	default:
+		a.note("%s imported", human.Count(added, "task"))
 	}
 	return nil
 }
 
-func importedJSON(dry bool, plan taskfile.Plan, ids []string) jsonval.Object {
-	return jsonval.Object{"dry_run", dry, "format", plan.Format, "tasks", ids, "unmapped", plan.Unmapped}
+func importedJSON(dry bool, plan taskfile.Plan, done features.Imported) jsonval.Object {
+	return jsonval.Object{
+		"dry_run", dry, "format", plan.Format, "tasks", done.IDs, "added", done.Added, "changed", done.Changed, "postponed", done.Postponed, "unmapped", plan.Unmapped,
+	}
 }
 
 func parseFormat(typed taskfile.Format) (taskfile.Format, error) {

@@ -4,6 +4,7 @@ package taskfile
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -213,20 +214,28 @@ func Encoder(w io.Writer, statuses bool) func(Item) error {
 }
 
 func lineOf(t Item, statuses bool) line {
-	l := line{
-		Ref: t.ID, Title: t.Title, Description: t.Description, Priority: t.Priority, Parent: jsonval.NullString(t.Parent),
-		After: jsonval.List(t.After), Feature: jsonval.NullString(t.Feature), Kind: string(t.Kind), Agent: jsonval.NullString(t.Agent),
-		Model: jsonval.NullString(t.Model), Gates: jsonval.List(t.Gates), MaxRetries: t.MaxRetries, AllowTampering: t.AllowTampering, ExpectRed: t.ExpectRed, Locks: t.Locks, Paths: t.Paths,
-		Tags: t.Tags, Related: t.Related, Context: t.Context, Output: t.Output, OnFail: string(t.OnFail), Group: t.Emptied, Origin: t.Origin, DiscoveredFrom: t.DiscoveredFrom,
-	}
-	if t.Timeout > 0 {
-		l.Timeout = t.Timeout.String()
-	}
+	s := t.Spec()
+	s.Parent, s.Feature, s.After, s.Related = t.Parent, t.Feature, t.After, t.Related
 	if statuses {
-		l.Status, l.Satisfied, l.Retries, l.Verification = string(t.Status), t.Satisfied, t.Retries, jsonval.NullString(t.Verification)
-		if t.Status == dag.InProgress {
-			l.Status = string(dag.Pending)
-		}
+		s.Status, s.Satisfied, s.Retries, s.Verification = t.Status, t.Satisfied, t.Retries, t.Verification
+	}
+	return written(s)
+}
+
+// written is a task as a line says it. Without a status, the line has none.
+func written(s dag.Spec) line {
+	l := line{
+		Ref: s.Ref, Title: s.Title, Description: s.Description, Priority: s.Priority, Parent: jsonval.NullString(s.Parent),
+		After: jsonval.List(s.After), Feature: jsonval.NullString(s.Feature), Kind: string(cmp.Or(s.Kind, dag.Work)), Agent: jsonval.NullString(s.Agent),
+		Model: jsonval.NullString(s.Model), Gates: jsonval.List(s.Gates), MaxRetries: s.MaxRetries, AllowTampering: s.AllowTampering, ExpectRed: s.ExpectRed, Locks: s.Locks, Paths: s.Paths,
+		Tags: s.Tags, Related: s.Related, Context: s.Context, Output: s.Output, OnFail: string(s.OnFail), Group: s.Group, Origin: s.Origin, DiscoveredFrom: s.DiscoveredFrom,
+		Status: string(s.Status), Satisfied: s.Satisfied, Retries: s.Retries, Verification: jsonval.NullString(s.Verification),
+	}
+	if s.Timeout > 0 {
+		l.Timeout = s.Timeout.String()
+	}
+	if s.Status == dag.InProgress {
+		l.Status = string(dag.Pending)
 	}
 	return l
 }

@@ -21,6 +21,12 @@ CREATE TABLE related (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX related_b ON related (b, a);
 
+-- What an import said of a task last: the next one of the same file changes only what is different from it.
+CREATE TABLE imported (
+    task INTEGER PRIMARY KEY REFERENCES tasks (n) ON DELETE CASCADE,
+    line TEXT    NOT NULL
+) STRICT;
+
 -- A run of the tasks with a tag.
 ALTER TABLE runs ADD COLUMN scope_tag TEXT;
 
