@@ -3,11 +3,11 @@ package features
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"ralph/dag"
-	"ralph/internal/seq"
 	"ralph/internal/taskfile"
 )
 
@@ -138,6 +138,10 @@ func refresh(g *dag.Graph, specs []dag.Spec, origins map[string]string) (done Im
 		}
 		done.IDs[i] = id
 	}
+	related, err := relations(g)
+	if err != nil {
+		return done, err
+	}
 	ids, lines := refsTo(specs, done.IDs), map[string]string{}
 	var plan []dag.Spec
 	for i, s := range specs {
@@ -150,7 +154,7 @@ func refresh(g *dag.Graph, specs []dag.Spec, origins map[string]string) (done Im
 			if berr == nil && before == line {
 				continue // the file says nothing new about it
 			}
-			said, err = refreshed(g, said, before)
+			said, err = refreshed(g, said, before, related)
 			if err = cmp.Or(berr, err); err != nil {
 				return done, err
 			}
@@ -173,16 +177,27 @@ func refresh(g *dag.Graph, specs []dag.Spec, origins map[string]string) (done Im
 	return done, nil
 }
 
+// relations lists for each task those that it is related to.
+func relations(g *dag.Graph) (map[string][]string, error) {
+	pairs, err := g.Relations(true)
+	both := maps.Clone(pairs)
+	for a, others := range pairs {
+		for _, b := range others {
+			both[b] = append(slices.Clip(both[b]), a)
+		}
+	}
+	return both, err
+}
+
 // refreshed is what a task that was imported before is to be.
-func refreshed(g *dag.Graph, said dag.Spec, before string) (dag.Spec, error) {
+func refreshed(g *dag.Graph, said dag.Spec, before string, related map[string][]string) (dag.Spec, error) {
 	t, err := g.Task(said.Ref)
 	if err != nil {
 		return said, err
 	}
-	after, _, _ := g.BlockerIDs(t) // the first error of the database is that of all that follow
-	related, err := g.Related(t)
+	after, _, err := g.BlockerIDs(t)
 	said.Feature = ""
-	now := taskfile.Item{Task: t, After: after, Related: seq.Map(related, func(t dag.Task) string { return t.ID })}
+	now := taskfile.Item{Task: t, After: after, Related: related[t.ID]}
 	now.Feature = ""
 	changed := taskfile.Refresh(before, now, said)
 	changed.Feature = t.Feature
