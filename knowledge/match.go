@@ -15,6 +15,7 @@ import (
 type Query struct {
 	Title, Description string   // of the task
 	Feature            string   // its name
+	Tags               []string
 	Paths              []string // recently changed
 
 	Uses map[string]Use // of entries, by their sums; what is not in it was never used
@@ -33,6 +34,7 @@ type Match struct {
 const (
 	pointsText    = 2 // it stands in the task's title or description
 	pointsFeature = 2 // it is the feature's name
+	pointsTag     = 2 // it is a tag of the task, too
 	pointsPath    = 1 // it stands in a path that changed
 )
 
@@ -43,7 +45,7 @@ const (
 
 // Match returns the entries, as Load returned them, that have at least one point,
 // best first, ties by title. Those that nobody used for long come last, and those that have faded are left out.
-// Every tag of an entry gives its points, in all three ways; what links add is
+// Every tag of an entry gives its points, in all four ways; what links add is
 // said at bonus.
 func (q Query) Match(entries []Entry) []Match {
 	points := q.points()
@@ -80,7 +82,7 @@ func (q Query) Match(entries []Entry) []Match {
 func (q Query) points() func(tag string) int {
 	task := newText(words(plain.Head(q.Title, maxQueryText)), words(plain.Head(q.Description, maxQueryText)))
 	paths := newText(seq.Map(q.Paths[:min(len(q.Paths), maxQueryPaths)], func(path string) []string { return pathWords(plain.Head(path, maxQueryText)) })...)
-	feature := key(q.Feature)
+	feature, tags := key(q.Feature), seq.Map(q.Tags, key)
 	known := map[string]int{}
 	return func(tag string) int {
 		sum, ok := known[tag]
@@ -92,6 +94,9 @@ func (q Query) points() func(tag string) int {
 		}
 		if tag == feature {
 			sum += pointsFeature
+		}
+		if slices.Contains(tags, tag) {
+			sum += pointsTag
 		}
 		if paths.holds(tag) {
 			sum += pointsPath

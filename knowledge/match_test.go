@@ -31,6 +31,7 @@ func TestTagsScore(t *testing.T) {
 		"2 for a word of the title":                {"lexer", knowledge.Query{Title: "Fix the Lexer."}, 2},
 		"2 for a word of the description":          {"lexer", knowledge.Query{Description: "in (lexer)"}, 2},
 		"2, not 4, for both":                       {"lexer", knowledge.Query{Title: "lexer", Description: "lexer lexer"}, 2},
+		"2 for a tag of the task":                  {"user-auth", knowledge.Query{Tags: []string{"api", "User_Auth"}}, 2},
 		"2 for the feature's name":                 {"user-auth", knowledge.Query{Feature: "User Auth"}, 2},
 		"1 for a word of a path":                   {"lexer", knowledge.Query{Paths: []string{"internal/lexer/scan.go", "lexer/x.go"}}, 1},
 		"1 for a part of a name in a path":         {"store", knowledge.Query{Paths: []string{"internal/userStore_test.go"}}, 1},

@@ -159,7 +159,7 @@ func (o *Options) sources(ctx context.Context, dir string, t dag.Task, changed [
 	if o.Prompt.Knowledge == nil {
 		return s
 	}
-	q := knowledge.Query{Title: t.Title, Description: t.Description, Feature: t.Feature, Paths: changed, Now: o.Host.Now()}
+	q := knowledge.Query{Title: t.Title, Description: t.Description, Feature: t.Feature, Tags: t.Tags, Paths: changed, Now: o.Host.Now()}
 	entries, unread := o.Prompt.Knowledge.Load()
 	uses, err := KnowledgeUses(ctx, o.Graph.Store)
 	if err != nil {
