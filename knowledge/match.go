@@ -13,8 +13,8 @@ import (
 
 // Query is what entries are matched against.
 type Query struct {
-	Title, Description string   // of the task
-	Feature            string   // its name
+	Title, Description string // of the task
+	Feature            string // its name
 	Tags               []string
 	Paths              []string // recently changed
 
