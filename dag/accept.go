@@ -39,6 +39,8 @@ func (g *Graph) RejectedWork(t Task) (Attempt, error) {
 		why = fmt.Sprintf("the last attempt at %s changed nothing, so there is no work to accept", t.ID)
 	case attempts[last].Rejected == event.RejectedIncomplete:
 		why = fmt.Sprintf("the work of %s cannot be a commit: %s", t.ID, attempts[last].Reason)
+	case attempts[last].Rejected == event.RejectedMissing:
+		why = fmt.Sprintf("%s has no work of its own; if the feature is good as it is: ralph task done %s", t.ID, t.ID)
 	default:
 		return attempts[last], nil
 	}

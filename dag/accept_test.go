@@ -64,9 +64,9 @@ func TestRejectedWorkThatAPersonAcceptsNeedsNoAgent(t *testing.T) {
 func TestWhatCannotBeAccepted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.plan("new", "unchanged", "incomplete", "running", "reset", "blocked", "done", "group", "child in group")
+	w.plan("new", "missing", "unchanged", "incomplete", "running", "reset", "blocked", "done", "group", "child in group")
 	for title, as := range map[string]event.Rejection{
-		"unchanged": event.RejectedUnchanged, "incomplete": event.RejectedIncomplete, "running": event.RejectedGate, "reset": event.RejectedGate,
+		"missing": event.RejectedMissing, "unchanged": event.RejectedUnchanged, "incomplete": event.RejectedIncomplete, "running": event.RejectedGate, "reset": event.RejectedGate,
 		"blocked": event.RejectedGate, "done": event.RejectedGate, "child": event.RejectedGate,
 	} {
 		w.reject(w.claim(title), as, 1)
@@ -76,7 +76,7 @@ func TestWhatCannotBeAccepted(t *testing.T) {
 	w.person(block, "blocked")
 	w.person(finish, "done")
 	for title, why := range map[string]string{
-		"new": "no work of ", "unchanged": "changed nothing", "incomplete": "cannot be a commit", "running": "is in progress",
+		"new": "no work of ", "missing": "if the feature is good as it is", "unchanged": "changed nothing", "incomplete": "cannot be a commit", "running": "is in progress",
 		"reset": "no work of ", "blocked": "is blocked", "done": "is done", "group": "is a group",
 	} {
 		check.Err(t, title, why, w.refused(dag.ErrRefused, func(g *dag.Graph) error { return accept(g, w.id(title)) }))

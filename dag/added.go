@@ -39,6 +39,8 @@ const (
 	addedCountSQL = `SELECT count(*) FROM added WHERE attempt = :attempt;`
 	addedSameSQL  = `SELECT t.id FROM added a JOIN tasks t ON t.n = a.task WHERE a.caller = :n AND t.title = :title AND t.status <> 'done' LIMIT 1;`
 	addedBelowSQL = `SELECT t.id, a.depth, a.closing FROM added a JOIN tasks t ON t.n = a.task WHERE a.caller = :n AND a.below = 1 ORDER BY a.task;`
+	// What comes of work on a finding is work on it, too: it must not have reviewers start over.
+	addedFoundSQL = `INSERT INTO reviews (task, focus, round) SELECT :task, focus, 0 FROM reviews WHERE task = :caller AND round = 0;`
 	attachedSQL   = `UPDATE added SET below = 0 WHERE caller = :n;`
 )
 
@@ -108,6 +110,7 @@ func (g *Graph) noteAdded(id string, c Claim, depth int64, below, closing bool) 
 	if err != nil {
 		return err
 	}
+	g.tx.Do(addedFoundSQL, ":task", t.n, ":caller", c.Task.N)
 	return g.tx.Exec(addedSQL, ":task", t.n, ":caller", c.Task.N, ":attempt", c.Attempt, ":depth", depth, ":below", below, ":closing", closing)
 }
 

@@ -88,6 +88,7 @@ func TestQueryPlans(t *testing.T) {
 		// What is sorted are the tasks, or the attempts, of a feature. This is asked when its last task is done.
 		"last review": {lastReviewSQL, []string{"SEARCH t USING INDEX tasks_feature (feature=?)", "SEARCH r USING INTEGER PRIMARY KEY (rowid=?)"}, 0},
 		"next round":  {nextRoundSQL, []string{"SEARCH t USING INDEX tasks_feature (feature=?)", "SEARCH r USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN"}, 0},
+		"unaccepted":  {unacceptedSQL, []string{"SEARCH t USING INDEX tasks_failed (status=?)", "SEARCH r USING INTEGER PRIMARY KEY (rowid=?)"}, 0},
 		"is it one":   {focusSQL, []string{"SEARCH reviews USING INTEGER PRIMARY KEY (rowid=?)"}, 0},
 		"first tree":  {firstSQL, []string{"SEARCH t USING COVERING INDEX tasks_feature (feature=?)", "SEARCH a USING INDEX attempts_task (task=?)"}, 1},
 		"same title":  {likeSQL, []string{"SEARCH tasks USING INDEX tasks_feature (feature=?)"}, 0},

@@ -9,10 +9,14 @@ import (
 
 // Review is what a reviewer looks at: all that changed since a feature began.
 type Review struct {
-	Focus  string
+	Focus  string   // "" for an acceptance, which asks whether the specification is fulfilled
+	Last   bool     // what an acceptance misses now becomes no task any more
 	Tree   string   // what the feature's first attempt began with; "" if nobody knows
 	Others []string // files that have changed since, but only for other features
 }
+
+// Acceptance says that the review is one of the specification.
+func (r *Review) Acceptance() bool { return r != nil && r.Focus == "" }
 
 // NewReview is a task in which a reviewer looks at a feature.
 type NewReview struct {
@@ -20,34 +24,53 @@ type NewReview struct {
 	NewTask
 }
 
-// maxRounds is how often reviewers look, unless there is other work than on what they found.
-const maxRounds = 2
+// maxRounds is how often reviewers look, unless there is other work than on what they found. An acceptance comes once
+// more: what the first two miss becomes tasks.
+const (
+	maxRounds      = 2
+	maxAcceptances = 3
+)
 
+// Acceptances are the reviews without a focus.
 const (
 	lastReviewSQL = `
-SELECT r.round, t.created_at FROM tasks t JOIN reviews r ON r.task = t.n WHERE t.feature = :feature AND r.round > 0 ORDER BY t.n DESC LIMIT 1;`
+SELECT r.round, t.created_at FROM tasks t JOIN reviews r ON r.task = t.n
+WHERE t.feature = :feature AND r.round > 0 AND (r.focus = '') = :acceptance ORDER BY t.n DESC LIMIT 1;`
+	// The files of an attempt that died are not stored. The first acceptance looks whether or not something changed, and
+	// so does one after work on what another missed: that may have been there before.
 	nextRoundSQL = `
 SELECT CASE WHEN max(r.task IS NULL) THEN 1 WHEN count(*) > 0 THEN :round + 1 ELSE 0 END FROM tasks t LEFT JOIN reviews r ON r.task = t.n
 WHERE t.feature = :feature AND t.finished_at > :since AND coalesce(r.round, 0) = 0
     AND (EXISTS (SELECT 1 FROM attempts a WHERE a.task = t.n AND a.files <> '[]')
-        OR EXISTS (SELECT 1 FROM merges m WHERE m.task = t.n AND m.state = 'landed'));` // the files of an attempt that died are not stored
+        OR EXISTS (SELECT 1 FROM merges m WHERE m.task = t.n AND m.state = 'landed')
+        OR :acceptance AND (:round = 0 OR r.focus = ''));`
 	insertReviewSQL = `INSERT INTO reviews (task, focus, round) SELECT n, :focus, :round FROM tasks WHERE id = :id;`
 )
 
 // AddReviews adds reviews to a feature whose tasks are all done, if one that changed something was done since the last
 // reviews. Where all of those were about findings, there is a second round, and no third.
 func (g *Graph) AddReviews(feature string, reviews []NewReview) error {
+	return g.addRound(feature, false, maxRounds, reviews)
+}
+
+// AddAcceptance adds the task in which a verifier compares a feature with its specification, after its tasks and all
+// reviews are done, and again after work on what it missed.
+func (g *Graph) AddAcceptance(t NewTask) error {
+	return g.addRound(t.Feature, true, maxAcceptances, []NewReview{{NewTask: t}})
+}
+
+func (g *Graph) addRound(feature string, acceptance bool, most int, reviews []NewReview) error {
 	f, err := g.Feature(feature)
 	if err != nil || f.Status != FeatureDone {
 		return err
 	}
 	var round int
 	var since int64
-	for r := range g.tx.Rows(lastReviewSQL, ":feature", f.N) {
+	for r := range g.tx.Rows(lastReviewSQL, ":feature", f.N, ":acceptance", acceptance) {
 		round, since = r.Int(), r.Int64()
 	}
-	round = int(g.number(nextRoundSQL, ":feature", f.N, ":round", round, ":since", since))
-	if round == 0 || round > maxRounds {
+	round = int(g.number(nextRoundSQL, ":feature", f.N, ":round", round, ":since", since, ":acceptance", acceptance))
+	if round == 0 || round > most {
 		return g.tx.Err()
 	}
 	for _, r := range reviews {
@@ -62,7 +85,7 @@ func (g *Graph) AddReviews(feature string, reviews []NewReview) error {
 
 const likeSQL = `SELECT id FROM tasks WHERE feature = :feature AND title = :title AND status <> 'done' LIMIT 1;`
 
-// AddFinding adds the task that a finding becomes, and returns its ID. It is refused if one with the same title is open
+// AddFinding adds the task that a finding becomes, and returns its ID; without a focus, it is one of an acceptance. It is refused if one with the same title is open
 // in the feature.
 func (g *Graph) AddFinding(focus string, t NewTask) (string, error) {
 	feature, err := g.featureNumber(t.Feature)
@@ -84,8 +107,23 @@ const reviewsSQL = `SELECT t.id FROM reviews r JOIN tasks t ON t.n = r.task WHER
 // Reviews lists the tasks that are reviews.
 func (g *Graph) Reviews() ([]string, error) { return db.All(g.tx, reviewsSQL, (*db.Row).Text) }
 
+const unacceptedSQL = `SELECT t.id FROM reviews r JOIN tasks t ON t.n = r.task WHERE r.round > 0 AND r.focus = '' AND t.status = 'failed';`
+
+// Unaccepted says of features in scope what their acceptances failed for, by the name of the feature.
+func (g *Graph) Unaccepted(scope Scope) (why map[string]string, err error) {
+	ids, err := db.All(g.tx, unacceptedSQL, (*db.Row).Text)
+	why = map[string]string{}
+	for _, id := range ids {
+		t, _ := g.Task(id) // the first error of the database is that of all that follow
+		if scope == (Scope{}) || scope.Task == id || scope.Task == "" && scope.Feature == t.Feature {
+			why[t.Feature], err = g.LastFailure(t)
+		}
+	}
+	return why, err
+}
+
 const (
-	focusSQL = `SELECT focus FROM reviews WHERE task = :task AND round > 0;`
+	focusSQL = `SELECT focus, round FROM reviews WHERE task = :task AND round > 0;`
 	firstSQL = `
 SELECT a.n, a.tree FROM tasks t JOIN attempts a ON a.task = t.n WHERE t.feature = :feature AND a.tree IS NOT NULL ORDER BY a.n LIMIT 1;`
 	othersSQL = `
@@ -96,19 +134,22 @@ SELECT f.value FROM tasks t JOIN attempts a ON a.task = t.n, json_each(a.files) 
 
 // Review says what a task looks at; nil if it is no review.
 func (g *Graph) Review(t Task) (*Review, error) {
-	focus, err := db.One(g.tx, focusSQL, (*db.Row).Text, ":task", t.N)
-	if focus == "" {
-		return nil, err
+	var r *Review
+	for row := range g.tx.Rows(focusSQL, ":task", t.N) {
+		r = &Review{Focus: row.Text()}
+		r.Last = r.Acceptance() && row.Int() >= maxAcceptances
 	}
-	r := Review{Focus: focus}
+	if r == nil {
+		return nil, g.tx.Err()
+	}
 	feature, err := g.featureNumber(t.Feature)
 	if err != nil || feature == 0 { // a person moved it
-		return &r, err
+		return r, err
 	}
 	var first int64
 	for row := range g.tx.Rows(firstSQL, ":feature", feature) {
 		first, r.Tree = row.Int64(), row.Text()
 	}
 	r.Others, err = db.All(g.tx, othersSQL, (*db.Row).Text, ":first", first, ":feature", feature)
-	return &r, err
+	return r, err
 }

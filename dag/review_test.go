@@ -121,3 +121,93 @@ func TestAReviewLooksAtWhatItsFeatureChanged(t *testing.T) {
 	check.OK(t, w.find("a finding"))
 	check.Equal(t, "a finding", (*dag.Review)(nil), look("a finding"))
 }
+
+// accept asks for an acceptance of feature f, and returns its title if one was added.
+func (w *world) accept() string {
+	w.t.Helper()
+	n := len(w.ids)
+	title := fmt.Sprintf("acceptance %d", n)
+	w.pass(time.Second)
+	w.update(func(g *dag.Graph) error {
+		return g.AddAcceptance(dag.NewTask{Title: title, Feature: "f", Kind: dag.Check})
+	})
+	w.pass(time.Second)
+	for _, t := range get(w, func(g *dag.Graph) ([]dag.Task, error) { return g.List(dag.Filter{}) }) {
+		if t.Title == title {
+			w.ids[title] = t.ID
+			return title
+		}
+	}
+	return ""
+}
+
+func (w *world) miss(title string) {
+	w.t.Helper()
+	w.update(func(g *dag.Graph) error {
+		id, err := g.AddFinding("", dag.NewTask{Title: title, Feature: "f"})
+		w.ids[title] = id
+		return err
+	})
+}
+
+// last says whether what an acceptance misses becomes no task.
+func (w *world) last(title string) bool {
+	w.t.Helper()
+	task := w.task(title)
+	r := get(w, func(g *dag.Graph) (*dag.Review, error) { return g.Review(task) })
+	check.That(w.t, r.Acceptance(), "%s is no acceptance", title)
+	return r.Last
+}
+
+func TestAFeatureIsAcceptedAfterItsReviewsInAtMostThreeLooks(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.plan("a feature f")
+	check.Equal(t, "before its last task", "", w.accept())
+	w.workOn("a", "t")
+	first := w.accept()
+	check.That(t, first != "", "no acceptance of work that changed nothing")
+	check.Equal(t, "the first is the last", false, w.last(first))
+	check.Equal(t, "while it looks", "", w.accept())
+	w.finish(first)
+	check.Equal(t, "when nothing was missed", "", w.accept())
+
+	w.plan("b feature f")
+	w.finish("b")
+	reviews := w.review()
+	check.Equal(t, "while reviewers look", "", w.accept())
+	w.finish(reviews...)
+	first = w.accept()
+	w.finish(first)
+	w.miss("missing")
+	w.workOn("missing", "t") // it was there before
+	check.Equal(t, "reviews of nothing", 0, len(w.review()))
+	second := w.accept()
+	check.Equal(t, "the second is the last", false, w.last(second))
+	w.finish(second)
+	w.miss("still missing")
+	c := w.claim("still missing")
+	w.addFrom(c, dag.Addition{NewTask: dag.NewTask{Title: "an agent's own"}, Place: dag.Beside})
+	w.update(func(g *dag.Graph) error { return g.Complete(c, "passed") })
+	w.finish("an agent's own")
+	w.finish(w.review()...)
+	third := w.accept()
+	check.Equal(t, "the third is the last", true, w.last(third))
+	c = w.claim(third)
+	w.update(func(g *dag.Graph) error { return g.Fail(c, "missing: a way out") })
+	for scope, want := range map[dag.Scope]map[string]string{
+		{}: {"f": "missing: a way out"}, {Feature: "f"}: {"f": "missing: a way out"}, {Feature: "g"}: {}, {Task: w.id("a")}: {},
+	} {
+		check.Equal(t, fmt.Sprint(scope), want, get(w, func(g *dag.Graph) (map[string]string, error) { return g.Unaccepted(scope) }))
+	}
+	w.person(finish, third)
+	w.miss("again")
+	w.finish("again")
+	check.Equal(t, "a fourth", "", w.accept())
+
+	w.plan("c feature f")
+	w.finish("c")
+	w.finish(w.review()...)
+	check.Equal(t, "after other work it starts over", false, w.last(w.accept()))
+	w.sound()
+}

@@ -149,8 +149,10 @@ type Call struct {
 	By      string `json:"by"`
 }
 
-// Finding is what a reviewer found in the whole change of a feature, and the task that it became or why it became none.
+// Finding is what a reviewer found in the whole change of a feature, or what a verifier missed there, and the task that it
+// became or why it became none.
 type Finding struct {
+	Title  string `json:"title,omitempty"` // of what is missing, which has no place
 	File   string `json:"file"`
 	Line   int    `json:"line"`
 	Text   string `json:"text"`

@@ -12,6 +12,7 @@ const (
 	RejectedUnchanged  Rejection = "unchanged"
 	RejectedUnproven   Rejection = "unproven" // every gate was red before it, too, and there is no verifier
 	RejectedVerdict    Rejection = "verdict"
+	RejectedMissing    Rejection = "missing" // of a whole feature: what its specification asks for is not there
 )
 
 // Remedy is what a person types about rejected work, and when that helps, by what became of its task. It is "" if there
@@ -27,6 +28,8 @@ func (r Rejection) Remedy(task string, status TaskStatus) (command, when string)
 		return accept, "if you have read the work and disagree: gates check it, and no agent runs"
 	case r == RejectedUnproven:
 		return accept, "if you have read the work; next time give the task a gate that shows it, ralph task update " + task + " --gate COMMAND, or enable the verifier"
+	case r == RejectedMissing:
+		return "ralph task done " + task, "if the feature is good as it is; to have it checked once more: " + again
 	case r == RejectedUnchanged:
 		return "ralph task done " + task, "if there is nothing left to do; if it is to run again and need not change anything: ralph task update " + task + " --kind check"
 	case status != TaskFailed:

@@ -145,6 +145,13 @@ type Verify struct {
 	Copy                 attempt.Copy // of the project's own folder
 	Withheld             []string     // names of variables that gates are not given, named when one fails
 	Reviewers            []Reviewer
+	Acceptor             *Acceptor // nil: nobody compares features with their specifications
+}
+
+// Acceptor compares features with their specifications.
+type Acceptor struct {
+	Agent, Model string
+	Specified    func(feature string) bool // it has a specification
 }
 
 // Reviewer looks at the whole change of a feature, with one focus.

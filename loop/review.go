@@ -38,8 +38,21 @@ func (s settler) review(g *dag.Graph, claim dag.Claim, j attempt.Job, res attemp
 			return err
 		}
 	}
-	feature := claim.Task.Feature
-	if feature == "" || s.opts.Verify.Skip || len(s.opts.Verify.Reviewers) == 0 {
+	feature, acceptor := claim.Task.Feature, s.opts.Verify.Acceptor
+	if feature == "" || s.opts.Verify.Skip {
+		return nil
+	}
+	if err := s.addReviews(g, feature); err != nil || acceptor == nil || !acceptor.Specified(feature) {
+		return err
+	}
+	return g.AddAcceptance(dag.NewTask{
+		Title: "Accept " + feature + ": its specification", Feature: feature, Kind: dag.Check, Agent: acceptor.Agent, Model: acceptor.Model,
+		Description: "Compare the feature " + feature + " with its specification, and list what is missing.",
+	})
+}
+
+func (s settler) addReviews(g *dag.Graph, feature string) error {
+	if len(s.opts.Verify.Reviewers) == 0 {
 		return nil
 	}
 	return g.AddReviews(feature, seq.Map(s.opts.Verify.Reviewers, func(r Reviewer) dag.NewReview {
@@ -50,6 +63,19 @@ func (s settler) review(g *dag.Graph, claim dag.Claim, j attempt.Job, res attemp
 	}))
 }
 
+// warnUnspecified says that nobody accepts a feature whose last task is done, because there is nothing to compare it with.
+func (r *Runner) warnUnspecified(ctx context.Context, feature string, status dag.Status) {
+	a := r.opts.Verify.Acceptor
+	if a == nil || feature == "" || status != dag.Done || r.opts.Verify.Skip || a.Specified(feature) {
+		return
+	}
+	var f dag.Feature
+	err := r.opts.Graph.Store.View(ctx, func(g *dag.Graph) (err error) { f, err = g.Feature(feature); return err })
+	if err == nil && f.Status == dag.FeatureDone { // else the next statement says what is wrong
+		r.bus.warnOnce("unspecified\x00"+feature, "nobody checks the feature "+feature+" as a whole, because it has no spec.md that can be read; write one with: ralph feature spec "+feature)
+	}
+}
+
 // keepFindings makes tasks of those that count. What became of each is noted in it, and with the review.
 func (s settler) keepFindings(g *dag.Graph, claim dag.Claim, r dag.Review, res attempt.Result) error {
 	t := claim.Task
@@ -57,10 +83,14 @@ func (s settler) keepFindings(g *dag.Graph, claim dag.Claim, r dag.Review, res a
 		f := &res.Findings[i]
 		at := cited(*f)
 		if f.Reason == "" {
-			id, err := g.AddFinding(r.Focus, dag.NewTask{
+			task := dag.NewTask{
 				Title: titled(at, f.Text), Feature: t.Feature,
 				Description: fmt.Sprintf("The review %s of the feature found this at %s:\n\n%s", t.ID, at, f.Text),
-			})
+			}
+			if r.Acceptance() {
+				task.Title, task.Description = at, fmt.Sprintf("The specification of the feature asks for this, and %s found that it is missing:\n\n%s", t.ID, f.Text)
+			}
+			id, err := g.AddFinding(r.Focus, task)
 			if f.Task = id; errors.Is(err, dag.ErrRefused) {
 				f.Reason = strings.TrimPrefix(err.Error(), dag.ErrRefused.Error()+": ")
 			} else if err != nil {
@@ -73,12 +103,18 @@ func (s settler) keepFindings(g *dag.Graph, claim dag.Claim, r dag.Review, res a
 			}
 		}
 	}
-	return g.NoteAttempt(claim.Attempt, dag.Note{Verdict: "review: " + foundText(res)})
+	kind := "review: "
+	if r.Acceptance() {
+		kind = "acceptance: "
+	}
+	return g.NoteAttempt(claim.Attempt, dag.Note{Verdict: kind + foundText(r, res)})
 }
 
 // cited is the place that a finding is about.
 func cited(f event.Finding) string {
 	switch {
+	case f.Title != "":
+		return f.Title
 	case f.File == "":
 		return "a finding"
 	case f.Line < 1:
@@ -88,7 +124,7 @@ func cited(f event.Finding) string {
 }
 
 // foundText says what a review found, and what became of that.
-func foundText(res attempt.Result) string {
+func foundText(r dag.Review, res attempt.Result) string {
 	var tasks, none []string
 	for _, f := range res.Findings {
 		if f.Task != "" {
@@ -97,10 +133,18 @@ func foundText(res attempt.Result) string {
 			none = append(none, cited(f)+" ("+f.Reason+")")
 		}
 	}
-	if len(tasks)+len(none) == 0 {
-		return cmp.Or(res.Decision.Reason, "no findings")
+	found := human.Count(len(res.Findings), "finding")
+	switch {
+	case res.Decision.Reason != "":
+		return res.Decision.Reason
+	case r.Acceptance() && len(res.Findings) == 0:
+		return "nothing is missing"
+	case len(res.Findings) == 0:
+		return "no findings"
+	case r.Acceptance():
+		found = fmt.Sprintf("%d missing", len(res.Findings))
 	}
-	return human.Count(len(res.Findings), "finding") + human.Lead(": ", human.List(tasks, maxNamed)) + human.Lead("; no task: ", human.List(none, maxNamed))
+	return found + human.Lead(": ", human.List(tasks, maxNamed)) + human.Lead("; no task: ", human.List(none, maxNamed))
 }
 
 // maxNamed is how many findings are named in a line.

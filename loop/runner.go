@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -180,6 +181,12 @@ func (r *Runner) outcome(ctx context.Context, end ending) (event.Result, error) 
 			return err
 		}
 		out.Counts = counts
+		if out.Outcome == event.OutcomeComplete && counts.Failed > 0 {
+			why, _ := g.Unaccepted(r.opts.Graph.Scope) // the first error of the database is that of what follows
+			for _, feature := range slices.Sorted(maps.Keys(why)) {
+				out.Reason += "; " + feature + ": " + why[feature]
+			}
+		}
 		used, err := g.UsageOfRun(r.run.ID)
 		out.Usage = used.Usage
 		from := r.opts.Graph.Continues

@@ -89,8 +89,12 @@ func (s settler) record(g *dag.Graph, claim dag.Claim, j attempt.Job, res attemp
 		return "", err
 	}
 	status, err := s.transition(g, claim, j, res, l)
-	if err == nil && status == dag.Done {
+	switch {
+	case err != nil:
+	case status == dag.Done:
 		err = s.review(g, claim, j, res)
+	case j.Review.Acceptance() && status == dag.Failed: // all of it can be looked up
+		err = s.keepFindings(g, claim, *j.Review, res)
 	}
 	if err != nil {
 		return "", err

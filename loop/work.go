@@ -226,9 +226,10 @@ func (r *Runner) settle(ctx context.Context, claim dag.Claim, j attempt.Job, res
 		r.end(d.EndRun, d.Reason, nil) // before another worker can take what is given back
 	}
 	status, d, err := r.settler.settle(ctx, claim, j, res, l)
-	if j.Review != nil && status == dag.Done {
-		d.Reason = foundText(res)
-	} else {
+	switch {
+	case j.Review != nil && status == dag.Done:
+		d.Reason = foundText(*j.Review, res)
+	case !j.Review.Acceptance() || status != dag.Failed:
 		res.Findings = nil
 	}
 	work := status
@@ -242,6 +243,7 @@ func (r *Runner) settle(ctx context.Context, claim dag.Claim, j attempt.Job, res
 	r.account(j, res, status)
 	if err == nil {
 		r.warnDoneByHand(ctx, res)
+		r.warnUnspecified(ctx, claim.Task.Feature, status)
 	}
 	if l != nil {
 		err = errors.Join(err, l.clear(ctx, work))

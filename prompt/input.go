@@ -134,7 +134,7 @@ type VerifyInput struct {
 // ReviewerInput is all that the prompt of a reviewer is made of.
 type ReviewerInput struct {
 	Task, Feature string // the review's ID; a name
-	Focus         string
+	Focus         string // "" asks whether the specification is fulfilled
 	Spec, Plan    Document
 	Diff          []string // by file
 	From          string   // where the difference comes from

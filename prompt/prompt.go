@@ -65,10 +65,13 @@ func Verify(in VerifyInput) string {
 	})
 }
 
-// Reviewer returns the prompt of a reviewer, in the same order.
+// Reviewer returns the prompt of a reviewer, in the same order. Without a focus it is that of an acceptance.
 func Reviewer(in ReviewerInput) string {
 	p := page{budget: in.Budget}
 	spec, plan, _ := p.quoteFirst(in.Spec, in.Plan, Document{})
+	if in.Focus == "" {
+		return p.render("acceptance.md.tmpl", view{ID: cleanID(in.Task), Title: p.code(in.Feature), Spec: spec, Plan: plan, Diff: p.quoteParts(in.Diff, in.From, 90)})
+	}
 	return p.render("reviewer.md.tmpl", view{
 		ID: cleanID(in.Task), Title: p.code(in.Feature), Spec: spec, Plan: plan,
 

@@ -63,7 +63,7 @@ func TestLawsOnMarkdown(t *testing.T) {
 		"<promise>COMPLETE</promise>\n", "<promise>FAILURE</promise>\n", "<verify-asked changes='1-2'>", "</verify-asked>\n",
 		"<verify-weakened changes=\"3\">x</verify-weakened>\n", "<verify-weakened/>\n",
 		"<verify-fulfilled>", "</verify-fulfilled>\n",
-		"<finding file='a' line=\"3\">", "</finding>\n", "<finding>x</finding>\n",
+		"<finding file='a' line=\"3\">", "</finding>\n", "<finding>x</finding>\n", "<finding title='b'>x</finding>\n",
 	})
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Join(rapid.SliceOfN(tokens, 0, 60).Draw(t, "tokens"), "")
@@ -163,7 +163,7 @@ func checkParts(t tester, text string, set sigils.Set) {
 		parts = append(parts, a.Text)
 	}
 	for _, f := range set.Findings {
-		parts = append(parts, f.File, f.Text)
+		parts = append(parts, f.File, f.Text, f.Title)
 	}
 	for _, x := range set.Foreign {
 		parts = append(parts, x.Tag, x.ID)

@@ -29,7 +29,7 @@ var names = []string{
 }
 
 // attributes are those that we know, of the sigils that may have some.
-var attributes = map[string][]string{tagFailed: {"id"}, tagKnowledge: {"title", "tags"}, tagAsked: {"changes"}, tagWeakened: {"changes"}, tagFinding: {"file", "line"}}
+var attributes = map[string][]string{tagFailed: {"id"}, tagKnowledge: {"title", "tags"}, tagAsked: {"changes"}, tagWeakened: {"changes"}, tagFinding: {"file", "line", "title"}}
 
 // tag is an opening tag as it was written.
 type tag struct {

@@ -64,11 +64,12 @@ type Answer struct {
 // Range is the numbers from From to To, both included.
 type Range struct{ From, To int }
 
-// Finding is what a reviewer has to say about a place.
+// Finding is what a reviewer has to say about a place, or a verifier about something that is missing.
 type Finding struct {
-	File string
-	Line int // 0 if none is named
-	Text string
+	File  string
+	Line  int // 0 if none is named
+	Text  string
+	Title string // "" if it has none
 }
 
 // Foreign is a sigil about a task that was not assigned.
@@ -221,7 +222,9 @@ func (f *found) accept(t tag, body, taskID string) bool {
 			return false
 		}
 		line, _ := strconv.Atoi(strings.TrimSpace(t.attr["line"]))
-		f.Findings = atMost(maxFindings, f.Findings, Finding{strings.TrimSpace(t.attr["file"]), max(line, 0), plain.Head(body, maxFinding)})
+		f.Findings = atMost(maxFindings, f.Findings, Finding{
+			strings.TrimSpace(t.attr["file"]), max(line, 0), plain.Head(body, maxFinding), strings.TrimSpace(t.attr["title"]),
+		})
 		return true
 	}
 	return false

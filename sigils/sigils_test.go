@@ -36,8 +36,8 @@ func TestSet(t *testing.T) {
 		"a tool call is a line break":           {"Running it.\n|<task-done>t-1f0c9a3e</task-done>", sigils.Set{Done: true}},
 		"a tool call ends a sigil cut in two":   {"<task-done>t-1f0c\n|9a3e</task-done>", sigils.Set{}},
 		"a finding names a place": {
-			"<finding file=\"a b.go\" line='12' severity=\"high\">\nIt leaks.\nAlways.\n</finding>\n<finding line='x'>Where?</finding>",
-			sigils.Set{Findings: []sigils.Finding{{File: "a b.go", Line: 12, Text: "It leaks.\nAlways."}, {Text: "Where?"}}},
+			"<finding file=\"a b.go\" line='12' severity=\"high\">\nIt leaks.\nAlways.\n</finding>\n<finding line='x'>Where?</finding>\n<finding title=' Log out '>It is not there.</finding>",
+			sigils.Set{Findings: []sigils.Finding{{File: "a b.go", Line: 12, Text: "It leaks.\nAlways."}, {Text: "Where?"}, {Text: "It is not there.", Title: "Log out"}}},
 		},
 		"a finding of nothing is none":   {"<finding file='a.go' line='1'></finding>\n<finding file='a.go' line='1'/>", sigils.Set{}},
 		"failed counts without a reason": {"<task-failed>t-1f0c9a3e</task-failed>", sigils.Set{Failed: true}},

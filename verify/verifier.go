@@ -25,6 +25,7 @@ type Question struct {
 	Task  []string // the task's own words, in which it finds what they ask for
 
 	Unchanged bool // nothing changed: the question is whether the task was fulfilled before
+	Whole     bool // it is about a whole specification: what is missing is listed, and wins over a pass
 }
 
 // Verdict is what a verifier says about finished work.
@@ -35,6 +36,8 @@ type Verdict struct {
 	Reason  string
 
 	Fulfilled bool // the task was fulfilled before the work; the reason says where
+
+	Findings []sigils.Finding // what is missing, in answer to a question about a whole specification
 }
 
 // String is the verdict as it is stored.
@@ -90,6 +93,9 @@ func ask(ctx context.Context, verifier Verifier, q Question) (Verdict, error) {
 	if err = errors.Join(cmp.Or(err, unread), verifier.Close()); err != nil {
 		return v, err
 	}
+	if q.Whole {
+		v.Findings = set.Findings
+	}
 	problem, final := q.Doubt.clear(set, q.Task)
 	v.Cleared = problem == ""
 	switch {
@@ -98,6 +104,8 @@ func ask(ctx context.Context, verifier Verifier, q Question) (Verdict, error) {
 		if final && problem != "" {
 			v.Reason = problem + "; " + v.Reason
 		}
+	case len(v.Findings) > 0:
+		v.Given, v.Reason = true, "it lists what is missing"
 	case q.Unchanged && set.Fulfilled != "":
 		v.Given, v.Pass, v.Fulfilled, v.Reason = true, true, true, set.Fulfilled
 	case q.Unchanged && set.VerifyPass:

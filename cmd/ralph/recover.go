@@ -70,10 +70,10 @@ func runRecover(ctx context.Context, a *app, o plainOptions) error {
 func recoverer(ctx context.Context, a *app, s *session) recovery.Recoverer {
 	var o loop.Options
 	o.Place.Runs, o.Prompt.Knowledge, o.Host.Redact, o.Host.Now = filepath.Join(s.project.State(), "runs"), knowledge.Open(s.project.Root), a.redact, a.now
-	if len(s.config.Verify.Reviewers) > 0 {
+	if check := s.config.Verify; len(check.Reviewers) > 0 || check.Feature {
 		finder := a.finder(s.config)
 		chosen, _ := finder.Choose("") // a run says so if there is none
-		o.Verify.Reviewers = reviewers(a, s.config.Verify, finder, chosen)
+		o.Verify.Reviewers, o.Verify.Acceptor = reviewers(a, check, finder, chosen), acceptor(a, s, finder, chosen)
 	}
 	return recovery.Recoverer{
 		Store: s.store, Life: life, Sweep: sandbox.Sweep(s.project.Root), Count: sandbox.Count(s.project.Root), Rules: recoveryRules(s), Now: a.now,

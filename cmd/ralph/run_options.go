@@ -15,6 +15,7 @@ import (
 	"ralph/budget"
 	"ralph/dag"
 	"ralph/event"
+	"ralph/features"
 	"ralph/internal/agents"
 	"ralph/internal/anomaly"
 	"ralph/internal/drift"
@@ -168,6 +169,7 @@ func loopOptions(ctx context.Context, a *app, s *session, given runOptions, cont
 		}
 	}
 	opts.Verify.Reviewers = reviewers(a, check, o.Finder, o.Chosen)
+	opts.Verify.Acceptor = acceptor(a, s, o.Finder, o.Chosen)
 	opts.Agents.Modelless = o.Modelless
 	opts.Verify.Opened = o.OpenedFolders()
 	opts.Host.Setup = setup(opts, o.Chosen.Preset, o.Sandbox)
@@ -402,6 +404,9 @@ func setup(opts loop.Options, chosen agents.Preset, sandbox *sandbox.Confiner) e
 	for _, r := range opts.Verify.Reviewers {
 		parts = append(parts, "a review of each feature: "+r.Focus)
 	}
+	if opts.Verify.Acceptor != nil {
+		parts = append(parts, "the specification of each feature")
+	}
 	s.Verify = strings.Join(parts, "; ")
 	return s
 }
@@ -421,6 +426,26 @@ func reviewers(a *app, check project.VerifyConfig, f agents.Finder, chosen agent
 		list = append(list, loop.Reviewer(r))
 	}
 	return list
+}
+
+// acceptor is who compares features with their specifications: the agent that verifies.
+func acceptor(a *app, s *session, f agents.Finder, chosen agents.Agent) *loop.Acceptor {
+	check := s.config.Verify
+	if !check.Feature {
+		return nil
+	}
+	r, agent := check.Reviewer(project.ReviewerConfig{}), chosen.Preset
+	if r.Agent != "" {
+		agent, _ = f.Preset(r.Agent) // an unknown one fails its own tasks
+	}
+	if agent.ExitStatus {
+		a.note("warning: nobody compares features with their specifications: %s only runs scripts; name another agent in [verify] agent", agent.Name)
+		return nil
+	}
+	return &loop.Acceptor{Agent: r.Agent, Model: r.Model, Specified: func(feature string) bool {
+		_, err := features.ReadDocument(filepath.Join(s.project.Feature(feature), features.Spec.File()))
+		return err == nil
+	}}
 }
 
 func jitter(d time.Duration) time.Duration {

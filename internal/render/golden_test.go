@@ -131,6 +131,7 @@ func TestEveryRejectionNamesItsCommand(t *testing.T) {
 	for _, status := range []event.TaskStatus{event.TaskFailed, event.TaskPending} {
 		for _, r := range []event.Rejection{
 			event.RejectedTampering, event.RejectedGate, event.RejectedUnchanged, event.RejectedVerdict, event.RejectedConflict, event.RejectedIncomplete,
+			event.RejectedMissing,
 		} {
 			s := newScript()
 			s.run(event.Event{Type: event.RunStarted, Setup: &event.Setup{Folder: ".ralph/runs/r-7d2e4f10"}})

@@ -177,6 +177,8 @@ func (a *attempt) try(ctx context.Context) (policy.Decision, error) {
 			return a.unseen(ctx, err)
 		case why != "":
 			return policy.Decision{Action: policy.Complete, Outcome: event.AttemptDone, Reason: why}, nil
+		case a.job.Review.Acceptance():
+			return a.accept(ctx)
 		}
 	}
 	text, err := a.brief(ctx, prompt.Merged{})

@@ -11,12 +11,17 @@ import (
 	"strings"
 	"time"
 
+	"ralph/acp"
 	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/git"
 	"ralph/internal/human"
+	"ralph/internal/plain"
+	"ralph/internal/seq"
 	"ralph/loop/policy"
 	"ralph/prompt"
+	"ralph/sigils"
+	"ralph/verify"
 )
 
 // maxCited is how large a file may be that a finding cites.
@@ -35,6 +40,10 @@ func (a *attempt) nothingToReview(ctx context.Context) (why string, err error) {
 	switch {
 	case a.job.Verify.Skip:
 		return "nothing is verified in this run", nil
+	case a.job.Review.Acceptance() && a.Documents(a.job.Task).Spec.Text == "":
+		return "the feature has no specification any more", nil
+	case e.blind != nil && a.job.Review.Acceptance(): // the project can be looked at all the same
+		return "", nil
 	case e.blind != nil:
 		a.WarnOnce("git", "changes cannot be reviewed: "+e.blind.Error())
 		return "git cannot tell what changed", nil //nolint:nilerr // no project has to be a repository
@@ -44,7 +53,7 @@ func (a *attempt) nothingToReview(ctx context.Context) (why string, err error) {
 	if a.review.patches, err = featurePatches(ctx, a.job.Place.Project, a.Objects, e.base.Tree, e.tree, others); err != nil {
 		return "", err
 	}
-	if len(a.review.patches) == 0 {
+	if len(a.review.patches) == 0 && !a.job.Review.Acceptance() {
 		return "the feature changed nothing", nil
 	}
 	return "", nil
@@ -82,9 +91,7 @@ func ReviewPrompt(ctx context.Context, dir, objects string, t dag.Task, r dag.Re
 
 // reviewed ends a review with its findings. One counts if it cites a line that is there.
 func (a *attempt) reviewed(ctx context.Context, tree string) policy.Decision {
-	if files := a.evidence.since(ctx, a.evidence.tree, tree); len(files) > 0 && !a.ports.Shared(ctx, a.review.began) {
-		a.warn(a.job.Task.ID, "files changed during the review, and nobody verified that: "+human.List(files, 5))
-	}
+	a.warnChanged(ctx, tree)
 	_, read, end := git.Contents(ctx, a.job.Place.Project, a.Objects, a.evidence.base.Tree, tree, maxCited)
 	defer end()
 	for _, f := range a.talk.set.Findings {
@@ -98,6 +105,73 @@ func (a *attempt) reviewed(ctx context.Context, tree string) policy.Decision {
 	}
 	return policy.Decision{Action: policy.Complete, Outcome: event.AttemptDone}
 }
+
+// warnChanged says which files changed while somebody looked who changes nothing.
+func (a *attempt) warnChanged(ctx context.Context, tree string) {
+	if files := a.evidence.since(ctx, a.evidence.tree, tree); len(files) > 0 && !a.ports.Shared(ctx, a.review.began) {
+		a.warn(a.job.Task.ID, "files changed during the review, and nobody verified that: "+human.List(files, 5))
+	}
+}
+
+// accept has a verifier compare a feature with its specification. What is missing are findings; when no more tasks are made of
+// them, the acceptance has failed.
+func (a *attempt) accept(ctx context.Context) (policy.Decision, error) {
+	text, err := a.brief(ctx, prompt.Merged{})
+	if err != nil {
+		return Unprepared(), err
+	}
+	a.note(ctx, dag.Note{Base: a.evidence.before.Head, Tree: a.evidence.tree})
+	a.tell(event.Event{Type: event.VerifierStarted})
+	verdict, err := a.verdict(ctx, verify.Question{Text: text, Whole: true})
+	a.said.Answered, a.ended = a.seen.VerifierAnswered, a.endedBy(ctx)
+	if taken, err := a.evidence.takeNow(context.WithoutCancel(ctx)); err == nil {
+		a.warnChanged(context.WithoutCancel(ctx), taken.Tree)
+	}
+	e := event.Event{Type: event.VerifierEnded, Outcome: string(event.VerdictPass), Reason: verdict.Reason}
+	var d policy.Decision
+	switch {
+	case err != nil || a.ended != policy.Running:
+		err = cmp.Or(err, context.Cause(ctx))
+		a.turn.Over = asCut(err).over
+		if !errors.As(err, &a.turn.Err) {
+			a.turn.Err = &acp.Error{Kind: acp.Cancelled, Op: "accept", Text: err.Error(), Err: err}
+		}
+		e.Outcome, e.Reason, d = string(event.VerdictNone), err.Error(), a.decide()
+	case !verdict.Given:
+		e.Outcome, d = string(event.VerdictNone), policy.Decision{Action: policy.Fail, Outcome: event.AttemptFailed, Reason: verdict.Reason}
+	case verdict.Pass:
+		a.work.Verdict, d = &verdict, policy.Decision{Action: policy.Complete, Outcome: event.AttemptDone}
+	default:
+		e.Outcome, d = string(event.VerdictFail), a.missing(verdict)
+	}
+	a.tell(e)
+	return d, nil
+}
+
+// missing decides about a feature that is not complete. A verdict that lists nothing is all that is known.
+func (a *attempt) missing(v verify.Verdict) policy.Decision {
+	if len(v.Findings) == 0 {
+		v.Findings = append(v.Findings, sigils.Finding{Text: v.Reason})
+	}
+	for _, f := range v.Findings {
+		title := plain.Cut(strings.Join(strings.Fields(cmp.Or(f.Title, f.Text)), " "), maxMissing)
+		a.review.findings = append(a.review.findings, event.Finding{Title: title, File: f.File, Line: f.Line, Text: f.Text})
+	}
+	if !a.job.Review.Last {
+		return policy.Decision{Action: policy.Complete, Outcome: event.AttemptDone}
+	}
+	for i := range a.review.findings {
+		a.review.findings[i].Reason = "two rounds did not help"
+	}
+	titles := seq.Map(a.review.findings, func(f event.Finding) string { return f.Title })
+	return policy.Decision{
+		Action: policy.Fail, Outcome: event.AttemptFailed, Rejected: event.RejectedMissing,
+		Reason: "missing after two rounds: " + strings.Join(titles, "; "),
+	}
+}
+
+// maxMissing is how much of what is missing a title shows.
+const maxMissing = 120
 
 // uncited says why there is no such line.
 func uncited(read func(string) ([]byte, error), file string, line int) string {

@@ -60,7 +60,7 @@ func (a *attempt) open(ctx context.Context) error {
 // opening is what every session of the attempt is opened with.
 func (a *attempt) opening(folder string, verifier bool) Opening {
 	op := Opening{
-		Run: a.job.Run, Task: a.job.Task, Place: a.job.Place, Model: a.job.Agent.Choice.Model, Folder: folder, Verifier: verifier, Review: a.job.Review != nil, Observe: a.observe,
+		Run: a.job.Run, Task: a.job.Task, Place: a.job.Place, Model: a.job.Agent.Choice.Model, Folder: folder, Verifier: verifier, Review: a.job.Review != nil && !a.job.Review.Acceptance(), Observe: a.observe,
 	}
 	if a.talk.asks != nil && !verifier {
 		op.Inbox = a.talk.asks

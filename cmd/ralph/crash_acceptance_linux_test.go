@@ -1,0 +1,42 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"ralph/internal/testing/check"
+	"ralph/internal/testing/fakeagent"
+)
+
+// TestAnAcceptanceOutlivesItsRun: a run is killed anywhere on the way from the last task of a feature to the acceptance that
+// fails. The next one goes on from there: each acceptance comes once, its tasks are made once, and there is no third round.
+func TestAnAcceptanceOutlivesItsRun(t *testing.T) {
+	notRaced(t)
+	verifies := true
+	script := fakeagent.Script{Conversations: []fakeagent.Conversation{
+		{When: fakeagent.When{Verify: &verifies}, Steps: []step{{Do: "say", Text: "<finding title=\"A way out\">There is none.</finding>\n<verify-fail>one</verify-fail>\n"}}},
+		{Steps: []step{{Do: "file", Path: "{{task}}.txt", Text: "work"}, saysDone()}},
+	}}
+	for name, args := range map[string][]string{"in place": {"run"}, "in slots": {"run", "--jobs", "2"}} {
+		// The task, an acceptance, a missing one, an acceptance, a missing one, the last acceptance.
+		for _, point := range []string{"K3:2", "K6:2", "K10:1", "K10:2", "K10:4", "K10:6", "K11:1", "K11:2", "K11:4", "K11:6"} {
+			t.Run(name+", "+point, func(t *testing.T) {
+				t.Parallel()
+				p := newPlace(t, script, "[verify]", "feature = true")
+				p.want(0, "feature", "create", "door", "--draft")
+				p.write(".ralph/features/door/spec.md", "There is a way out.\n")
+				p.repository()
+				p.imports(`{"ref":"t-00000001","title":"Build","feature":"door"}` + "\n")
+				p.dying(point, args...).wait(-1)
+				p.awaitGone()
+				p.want(1, args...)
+				out := p.want(0, "task", "list", "--all").stdout
+				for title, times := range map[string]int{"Build": 1, "Accept door": 3, "A way out": 2} {
+					check.Equal(t, title, times, strings.Count(out, title))
+				}
+				p.want(1, args...).inStderr("door: missing after two rounds: A way out") // and nothing more comes of it
+				check.Equal(t, "tasks later", out, p.want(0, "task", "list", "--all").stdout)
+			})
+		}
+	}
+}
