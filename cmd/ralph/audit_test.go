@@ -55,7 +55,7 @@ var auditedWhole = map[string][]string{
 // auditedElsewhere need an agent; a script looks at what they leave in the audit.
 var auditedElsewhere = map[string]string{
 	"task accept": "accept.txtar", "task reject": "review.txtar", "undo": "undo.txtar",
-	"feature build": "feature_build.txtar", "feature approve": "feature_build.txtar", "task create": "task_create.txtar",
+	"feature build": "feature_build.txtar", "feature approve": "feature_build.txtar", "feature run": "feature_direct.txtar", "task create": "task_create.txtar",
 }
 
 // unaudited change nothing of the graph by a person's word: they look, they have agents work, or they change files.

@@ -92,7 +92,7 @@ func (c *checklist) line(number, indent int, rest string) error {
 	if b, ok := parseBox(rest); ok {
 		return c.task(number, indent, b)
 	}
-	if level, title, ok := parseHeading(rest); ok && indent < 4 && !c.inside(indent) {
+	if level, title, ok := Heading(rest); ok && indent < 4 && !c.inside(indent) {
 		c.heading(number, level, title)
 		return nil
 	}
@@ -277,8 +277,8 @@ func (c *checklist) dropTitles() {
 	}
 }
 
-// parseHeading reads "## Title", with or without hashes at the end.
-func parseHeading(rest string) (level int, title string, ok bool) {
+// Heading reads "## Title", with or without hashes at the end.
+func Heading(rest string) (level int, title string, ok bool) {
 	text := strings.TrimLeft(rest, "#")
 	level = len(rest) - len(text)
 	if level < 1 || level > 6 || text != "" && text[0] != ' ' && text[0] != '\t' {

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"ralph/dag"
+	"ralph/features"
+	"ralph/internal/plain"
+	"ralph/internal/project"
+)
+
+var featureRunCommand = command{
+	name: "run", args: "NAME", short: "run the tasks of a feature, or its specification as a single task",
+	long: `The same as "ralph run --feature NAME". With --direct, the specification becomes one task first, "Implement NAME",
+without a plan and without an agent; doing that again makes no second one. Its gates are the success criteria that are
+commands. Criteria are what spec.md has below a heading "Success criteria", "Acceptance criteria" or "Acceptance".
+A command is
+
+- a line or an item of a list that is one code span and nothing else, or one that "passes" or "succeeds": - ` + "`go test ./...`" + ` passes
+- each line of a code block in no language or in sh, bash, shell, zsh or console; in a block with lines that begin
+  with "$ ", only those. A backslash at the end joins a line with the next.
+
+A single word that names a file, such as ` + "`README.md`" + `, is no command. All other criteria go into the description of the task.`,
+	flags: append(flagGroup("Scope", boolFlag("direct", "make the specification one task, and run it")), slices.DeleteFunc(runFlags(project.Default()), func(f flagSpec) bool {
+		return slices.Contains([]string{"feature", "task", "continue"}, f.name)
+	})...),
+	example: "ralph feature run login\nralph feature run login --direct --dry-run\nralph feature run login --direct --max-cost 5",
+	exits:   "1 tasks failed or refused (no spec.md, other tasks), 2 blocked, 3 no such feature, 4 a limit or stopped,\n5 no usable agent, 6 what landed was not pushed, " + interrupted,
+	run:     action(runFeatureRun),
+}
+
+type featureRunOptions struct {
+	runOptions
+	Direct bool
+}
+
+func runFeatureRun(ctx context.Context, a *app, o featureRunOptions) error {
+	name := o.Args[0]
+	o.Args, o.Feature = nil, &name
+	if o.Direct {
+		if shown, err := keepDirect(ctx, a, name, o.DryRun); err != nil || shown {
+			return err
+		}
+	}
+	return runRun(ctx, a, o.runOptions)
+}
+
+// keepDirect makes the specification of a feature one of its tasks, or with dry only shows that: then there is nothing to run.
+func keepDirect(ctx context.Context, a *app, name string, dry bool) (shown bool, err error) {
+	if err := a.refuseAgent(); err != nil {
+		return false, err
+	}
+	s, err := a.open(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer s.Close()
+	p := newPlanner(a, s, name, plannerOptions{})
+	p.Store = s.store.As(a.actor())
+	if err := p.LoadMissing(ctx); err != nil {
+		return false, err
+	}
+	if _, err := p.Enter(ctx); err != nil {
+		return false, makeIt(err, name)
+	}
+	t, err := p.Direct()
+	if errors.Is(err, features.ErrNoSpec) {
+		return false, hint(err, "write it with: ralph feature spec %s", p.Name)
+	}
+	if err != nil {
+		return false, err
+	}
+	kept, added, err := p.Keep(ctx, t, dry)
+	switch {
+	case errors.Is(err, features.ErrBuilt):
+		return false, hint(err, "run them with: ralph feature run %s", p.Name)
+	case err != nil:
+		return false, err
+	case !added:
+		a.note("%s %s is kept", kept.ID, kept.Title)
+		if kept.Status != dag.Done && (!slices.Equal(kept.Gates, t.Gates) || kept.Description != t.Description) {
+			a.note("warning: it has other success criteria than %s now; to take those: ralph task delete %s, and the same command again", features.Spec.File(), kept.ID)
+		}
+		return false, nil
+	}
+	return dry, printDirect(a, kept.ID, t, dry)
+}
+
+// printDirect says what became of each success criterion.
+func printDirect(a *app, id string, t features.DirectTask, dry bool) error {
+	if dry {
+		id = "(new)"
+	}
+	a.note("%s %s", id, t.Title)
+	for _, gate := range t.Gates {
+		a.note("gate: %s", gate)
+	}
+	if len(t.Gates) == 0 {
+		a.note("no gate: none of the success criteria in %s is a command", features.Spec.File())
+	}
+	if t.Others != "" {
+		a.note("in its description, because they are no commands: %s", plain.Cut(strings.Join(strings.Fields(t.Others), " "), 300))
+	}
+	if dry {
+		_, err := fmt.Fprintln(a.stdout, "nothing was done; without --dry-run this task is made and run")
+		return err
+	}
+	return nil
+}
