@@ -87,7 +87,7 @@ func TestJSONShapesAreDocumented(t *testing.T) {
 	doc.WriteString(sample(t, "ralph doctor --json", sampleFindings()))
 	doc.WriteString(sample(t, "ralph recover --json", recoveryAsJSON(sampleRecovery(), false)))
 	doc.WriteString(sample(t, "In runs of ralph status --json, while one is under way", sampleRun(b.now)))
-	doc.WriteString(sample(t, "ralph run --json (the last line of stdout, on one line)", sampleOutcome()))
+	doc.WriteString(sample(t, "ralph run --json (the last line of stdout, on one line), and `feature run`", sampleOutcome()))
 	doc.WriteString(sample(t, "ralph inbox list --json, and questions in ralph status and ralph task show", []jsonval.Object{report.ViewRequest(sampleRequest(b.now))}))
 	doc.WriteString(sample(t, "ralph inbox show Q --json", report.ViewRequest(sampleRequest(b.now))))
 	doc.WriteString(sample(t, "ralph query TASK --json", report.Progress{
