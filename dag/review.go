@@ -85,8 +85,8 @@ func (g *Graph) addRound(feature string, acceptance bool, most int, reviews []Ne
 
 const likeSQL = `SELECT id FROM tasks WHERE feature = :feature AND title = :title AND status <> 'done' LIMIT 1;`
 
-// AddFinding adds the task that a finding becomes, and returns its ID; without a focus, it is one of an acceptance. It is refused if one with the same title is open
-// in the feature.
+// AddFinding adds the task that a finding becomes, and returns its ID; without a focus, it is one of an acceptance. It is refused
+// if the feature has one with the same title that is not done.
 func (g *Graph) AddFinding(focus string, t NewTask) (string, error) {
 	feature, err := g.featureNumber(t.Feature)
 	if err != nil {

@@ -9,11 +9,13 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/git"
+	"ralph/internal/human"
 	"ralph/internal/redact"
 	"ralph/loop/attempt"
 )
@@ -184,7 +186,7 @@ func (r *Runner) outcome(ctx context.Context, end ending) (event.Result, error) 
 		if out.Outcome == event.OutcomeComplete && counts.Failed > 0 {
 			why, _ := g.Unaccepted(r.opts.Graph.Scope) // the first error of the database is that of what follows
 			for _, feature := range slices.Sorted(maps.Keys(why)) {
-				out.Reason += "; " + feature + ": " + why[feature]
+				out.Reason = strings.Join(human.Parts(out.Reason, feature+": "+why[feature]), "; ")
 			}
 		}
 		used, err := g.UsageOfRun(r.run.ID)

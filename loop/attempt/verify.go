@@ -372,13 +372,18 @@ func (a *attempt) openVerifier(ctx context.Context) (verify.Verifier, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, err
 	}
-	r, err := a.openReader(ctx, a.opening(folder, true), a.job.Agent.Verifier != "" && a.job.Agent.Verifier != a.job.Agent.Name)
+	r, err := a.openReader(ctx, a.opening(folder, true), a.job.Agent.Verifier != "")
 	if err != nil {
 		return nil, err
 	}
 	if a.job.Review.Acceptance() { // it is the attempt's own agent
 		a.seen.Opened, a.use.Name, a.use.Model, a.use.Sandbox = true, r.agent, r.Model().Effective, r.Sandbox()
-		a.note(ctx, dag.Note{Phase: dag.Prompted, Agent: a.use.Name, Model: r.asked, ModelEffective: a.use.Model, Sandbox: a.use.Sandbox})
+		asked := r.asked
+		if r.another { // that was asked for another one
+			asked = r.Model().Requested
+			a.use.Model = cmp.Or(a.use.Model, asked)
+		}
+		a.note(ctx, dag.Note{Phase: dag.Prompted, Agent: a.use.Name, Model: asked, ModelEffective: a.use.Model, Sandbox: a.use.Sandbox})
 	}
 	if a.verifiers == 1 { // if it disturbs this one, it does not disturb the next
 		next := a.opening(a.job.Place.Folder, false)
