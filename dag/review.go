@@ -115,7 +115,7 @@ func (g *Graph) Unaccepted(scope Scope) (why map[string]string, err error) {
 	why = map[string]string{}
 	for _, id := range ids {
 		t, _ := g.Task(id) // the first error of the database is that of all that follow
-		if scope == (Scope{}) || scope.Task == id || scope.Task == "" && scope.Feature == t.Feature {
+		if scope == (Scope{}) || scope.Task == id || scope.Feature != "" && scope.Feature == t.Feature {
 			why[t.Feature], err = g.LastFailure(t)
 		}
 	}

@@ -26,7 +26,7 @@ A command is
 
 A single word that names a file, such as ` + "`README.md`" + `, is no command. All other criteria go into the description of the task.`,
 	flags: append(flagGroup("Scope", boolFlag("direct", "make the specification one task, and run it")), slices.DeleteFunc(runFlags(project.Default()), func(f flagSpec) bool {
-		return slices.Contains([]string{"feature", "task", "continue"}, f.name)
+		return slices.Contains([]string{"feature", "task", "tag", "continue"}, f.name)
 	})...),
 	example: "ralph feature run login\nralph feature run login --direct --dry-run\nralph feature run login --direct --max-cost 5",
 	exits:   "1 tasks failed or refused (no spec.md, other tasks), 2 blocked, 3 no such feature, 4 a limit or stopped,\n5 no usable agent, 6 what landed was not pushed, " + interrupted,
