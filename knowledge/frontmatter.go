@@ -6,12 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goccy/go-yaml"
-	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
-
 	"ralph/internal/jsonval"
 	"ralph/internal/seq"
+	"ralph/internal/yamlfile"
 )
 
 const fence = "---"
@@ -66,49 +63,22 @@ func split(text string) (front, body string, err error) {
 	return "", "", fmt.Errorf("front matter without end within %d bytes", maxFront)
 }
 
-// decode reads YAML that somebody wrote. The library's panics are its own; text in
-// a file is no reason for ours.
-func decode(text string, into any) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("front matter: %v", p)
-		}
-	}()
-	file, err := parser.ParseBytes([]byte(text), 0)
-	if err != nil {
-		return plainError(err)
-	}
-	if len(file.Docs) == 0 || file.Docs[0].Body == nil {
+// decode reads YAML that somebody wrote.
+func decode(text string, into any) error {
+	docs, err := yamlfile.Parse([]byte(text))
+	switch {
+	case err != nil:
+	case len(docs) == 0:
 		return nil
+	case yamlfile.Alias(docs[0]) > 0:
+		err = errors.New("anchors and aliases are not read")
+	default:
+		err = yamlfile.Decode(docs[0], into)
 	}
-	var found aliases
-	ast.Walk(&found, file.Docs[0].Body)
-	if found {
-		return errors.New("front matter: anchors and aliases are not read")
-	}
-	if err := yaml.NodeToValue(file.Docs[0].Body, into); err != nil {
-		return plainError(err)
+	if err != nil {
+		return fmt.Errorf("front matter: %w", err)
 	}
 	return nil
-}
-
-// aliases is whether a tree has any. A few of them can stand for more text than
-// there is memory.
-type aliases bool
-
-// Visit looks at one node.
-func (a *aliases) Visit(node ast.Node) ast.Visitor {
-	switch node.Type() {
-	case ast.AliasType, ast.AnchorType:
-		*a = true
-	}
-	return a
-}
-
-// plain drops the picture that the library draws below its message.
-func plainError(err error) error {
-	first, _, _ := strings.Cut(err.Error(), "\n")
-	return errors.New("front matter: " + first)
 }
 
 func parse(text string) (Entry, error) {

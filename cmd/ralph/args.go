@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"ralph/internal/plain"
 	"ralph/internal/seq"
 )
 
@@ -201,7 +202,7 @@ func (p *permuter) unknownCommand(arg string) error {
 	}
 	where := strings.Join(p.path[1:], " ")
 	err := usagef("unknown command %q", strings.TrimSpace(where+" "+arg))
-	near := nearest(arg, slices.Concat(names, slices.Sorted(maps.Keys(usualNames)), inside))
+	near := plain.Nearest(arg, slices.Concat(names, slices.Sorted(maps.Keys(usualNames)), inside))
 	near = cmp.Or(find(p.at.sub, usualNames[near]), find(p.at.sub, near), find(p.at.sub, arg)) // the last: quoted as one word
 	switch {
 	case near != "":
@@ -236,7 +237,7 @@ func (p *permuter) unknownFlag(arg, name string) error {
 	if name == "version" {
 		return hint(err, "did you mean: ralph version")
 	}
-	if near := nearest(name, names); near != "" {
+	if near := plain.Nearest(name, names); near != "" {
 		return hint(err, "did you mean: --%s", near)
 	}
 	return hint(err, "see: %s --help", strings.Join(p.path, " "))
@@ -245,52 +246,9 @@ func (p *permuter) unknownFlag(arg, name string) error {
 // suggest hints at what was probably meant: what the usual name of other programs is called
 // here, or the nearest name.
 func suggest[T ~string](err error, format string, typed T, names []T, usual map[T]T) error {
-	near := cmp.Or(usual[typed], nearest(T(strings.ToLower(string(typed))), names))
+	near := cmp.Or(usual[typed], plain.Nearest(T(strings.ToLower(string(typed))), names))
 	if near == "" {
 		return err
 	}
 	return hint(err, format, near)
-}
-
-// nearest returns the name that is at most a third of its length away, or "".
-func nearest[T ~string](typed T, names []T) T {
-	if typed == "" {
-		return ""
-	}
-	best, distance := T(""), 1000
-	for _, name := range names {
-		if d := editDistance(string(typed), string(name)); d < distance {
-			best, distance = name, d
-		}
-	}
-	if distance > max(1, len(best)/3) {
-		return ""
-	}
-	return best
-}
-
-// editDistance counts insertions, deletions, replacements and swaps of
-// neighbours, which are what fingers do.
-func editDistance(a, b string) int {
-	d := make([][]int, len(a)+1)
-	for i := range d {
-		d[i] = make([]int, len(b)+1)
-		d[i][0] = i
-	}
-	for j := range d[0] {
-		d[0][j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			d[i][j] = min(d[i-1][j]+1, d[i][j-1]+1, d[i-1][j-1]+cost)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				d[i][j] = min(d[i][j], d[i-2][j-2]+1)
-			}
-		}
-	}
-	return d[len(a)][len(b)]
 }

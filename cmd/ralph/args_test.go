@@ -68,18 +68,6 @@ func TestPermute(t *testing.T) {
 	}
 }
 
-func TestNearest(t *testing.T) {
-	t.Parallel()
-	names := []string{"list", "show", "update", "unblock", "block"}
-	for typed, want := range map[string]string{
-		"lsit": "list", "lst": "list", "shwo": "show", "updaet": "update", "unblok": "unblock", "xyz": "", "": "",
-	} {
-		if got := nearest(typed, names); got != want {
-			t.Errorf("nearest(%q): got %q, want %q", typed, got, want)
-		}
-	}
-}
-
 func TestFlagsAreReadAsTheyWereWritten(t *testing.T) {
 	t.Parallel()
 	type leafOptions struct {

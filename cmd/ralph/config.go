@@ -11,6 +11,7 @@ import (
 
 	"ralph/dag"
 	"ralph/internal/jsonval"
+	"ralph/internal/plain"
 	"ralph/internal/project"
 	"ralph/internal/term"
 )
@@ -157,7 +158,7 @@ func suggestKey(typed string) string {
 		sections = append(sections, s.Key[:strings.LastIndex(s.Key, ".")])
 	}
 	name := typed[strings.LastIndex(typed, ".")+1:]
-	near := nearest(typed, append(keys, sections...))
+	near := plain.Nearest(typed, append(keys, sections...))
 	if at := slices.IndexFunc(keys, func(key string) bool { return strings.HasSuffix(key, "."+name) }); near == "" && at >= 0 {
 		near = keys[at]
 	}

@@ -13,6 +13,7 @@ import (
 	"ralph/event"
 	"ralph/internal/agents"
 	"ralph/internal/db"
+	"ralph/internal/plain"
 	"ralph/internal/project"
 	"ralph/internal/sandbox"
 	"ralph/internal/term"
@@ -160,7 +161,7 @@ func hintFor(err error) string {
 			"feature or task": "see them with: ralph status",
 		}[missing.Kind]
 	case errors.As(err, &unknownAgent):
-		if near := nearest(unknownAgent.Name, unknownAgent.Known); near != "" {
+		if near := plain.Nearest(unknownAgent.Name, unknownAgent.Known); near != "" {
 			return "did you mean: " + near
 		}
 		return "list the known ones with: ralph agents"
@@ -190,7 +191,7 @@ func hintFor(err error) string {
 
 // similarTo is the name that was probably meant, or "".
 func similarTo(missing *dag.MissingError) string {
-	return nearest(strings.ToLower(missing.Typed), missing.Known)
+	return plain.Nearest(strings.ToLower(missing.Typed), missing.Known)
 }
 
 // hints are for errors that say all by themselves, the most telling one first.
