@@ -158,6 +158,7 @@ func hintFor(err error) string {
 			"request":         "see the IDs with: ralph inbox --all",
 			"run or task":     "see them with: ralph runs list, ralph task list --all",
 			"feature":         "see the names with: ralph feature list",
+			"template":        "see the names with: ralph template list",
 			"feature or task": "see them with: ralph status",
 		}[missing.Kind]
 	case errors.As(err, &unknownAgent):

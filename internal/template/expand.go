@@ -1,0 +1,290 @@
+package template
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"strings"
+
+	"ralph/dag"
+	"ralph/internal/lazyregexp"
+	"ralph/internal/plain"
+)
+
+// featureName is the input that has the name of the feature for its value.
+const featureName = "feature"
+
+// Expand makes the tasks of an application: one for each step, and for a step with foreach one for each item below a group.
+// The same values always make the same tasks. Feature may be empty; it is also the value of an input of that name. Values
+// that do not fit are a VarError; what the values make wrong with a line is a dag.PlanError.
+func (t Template) Expand(feature string, vars []Var) ([]dag.Spec, error) {
+	if t.input(featureName) != nil && feature != "" {
+		vars = append(slices.DeleteFunc(slices.Clone(vars), func(v Var) bool { return v.Name == featureName }), Var{featureName, feature})
+	}
+	e, err := t.resolve(vars)
+	if err != nil {
+		return nil, err
+	}
+	x := expansion{Template: &t, environment: e, feature: feature, origin: t.origin(e, feature)}
+	var entry []string
+	for _, section := range t.sections() {
+		if entry, err = x.section(section, entry); err != nil {
+			return nil, err
+		}
+	}
+	return x.specs, nil
+}
+
+// origin is what the names of an application's tasks begin with: the template and the feature. Values of required inputs that
+// are no list tell applications apart too: two bugs are two bugs, but one more phase belongs to the phases before.
+func (t *Template) origin(e *environment, feature string) string {
+	var values []string
+	for _, in := range t.Inputs {
+		if in.Required && !in.List && in.Name != featureName {
+			values = append(values, fmt.Sprintf("%s=%q", in.Name, e.vars[in.Name].text))
+		}
+	}
+	prefix := "template:" + t.Name
+	if feature != "" {
+		prefix += ":" + feature
+	}
+	if len(values) > 0 {
+		prefix += "@" + digest(strings.Join(values, " "))
+	}
+	return prefix + "/"
+}
+
+func digest(s string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(s)))[:8] }
+
+// expansion is an application in the making.
+type expansion struct {
+	*Template
+	*environment
+	feature, origin string
+	specs           []dag.Spec
+}
+
+// section makes the tasks of some steps, the first of which wait for entry, and returns what has to be done for all to be.
+func (x *expansion) section(steps []step, entry []string) ([]string, error) {
+	index, last := map[string]int{}, map[int]bool{}
+	for i, s := range steps {
+		index[s.name], last[i] = i, true
+	}
+	for i := range steps {
+		for _, before := range waits(steps, i, index) {
+			delete(last, before)
+		}
+	}
+	made := make([][]string, len(steps)) // what to wait for to have waited for a step
+	known := make([]bool, len(steps))
+	var make1 func(i int) error
+	make1 = func(i int) error {
+		if known[i] {
+			return nil
+		}
+		var after []string
+		for _, before := range waits(steps, i, index) {
+			if err := make1(before); err != nil {
+				return err
+			}
+			after = append(after, made[before]...)
+		}
+		if after = compact(after); len(after) == 0 {
+			after = entry
+		}
+		ref, err := x.step(&steps[i], after)
+		if made[i], known[i] = after, true; ref != "" {
+			made[i] = []string{ref}
+		}
+		return err
+	}
+	var exit []string
+	for i := range steps {
+		if err := make1(i); err != nil {
+			return nil, err
+		}
+		if last[i] {
+			exit = append(exit, made[i]...)
+		}
+	}
+	if exit = compact(exit); len(exit) == 0 {
+		exit = entry
+	}
+	return exit, nil
+}
+
+// compact drops what is there twice, and keeps the order.
+func compact(list []string) (kept []string) {
+	for _, s := range list {
+		if !slices.Contains(kept, s) {
+			kept = append(kept, s)
+		}
+	}
+	return kept
+}
+
+// step makes the tasks of a step, and returns the ref of the one that stands for it; "" if it makes none.
+func (x *expansion) step(s *step, after []string) (string, error) {
+	if s.foreach == nil {
+		if holds, err := s.when.holds(x.environment); err != nil || !holds {
+			return "", err
+		}
+		spec, err := x.task(s)
+		if err != nil {
+			return "", err
+		}
+		spec.Ref, spec.After = s.name, after
+		return s.name, x.add(s, spec)
+	}
+	items, err := x.items(s)
+	if err != nil || len(items) == 0 {
+		return "", err
+	}
+	group := dag.Spec{Ref: s.name, Title: s.groupTitle(), After: after, OnFail: s.onFail}
+	if err := x.add(s, group); err != nil {
+		return "", err
+	}
+	defer func() { x.item = nil }()
+	before, taken := "", map[string]bool{}
+	for i := range items {
+		x.item = &items[i]
+		spec, err := x.task(s)
+		if err != nil {
+			return "", err
+		}
+		spec.Ref, spec.Parent = s.name+"/"+itemKey(items[i].name), s.name
+		if taken[spec.Ref] {
+			return "", at(s.foreach.line, fmt.Errorf("%q is in the list twice", cut(items[i].name)))
+		}
+		if taken[spec.Ref] = true; s.serial && before != "" {
+			spec.After = []string{before}
+		}
+		before = spec.Ref
+		if err := x.add(s, spec); err != nil {
+			return "", err
+		}
+	}
+	return s.name, nil
+}
+
+// items are those that a step is made for.
+func (x *expansion) items(s *step) ([]entry, error) {
+	all, err := x.entries(s.foreach.items)
+	if err != nil {
+		return nil, err
+	}
+	if s.foreach.input != "" {
+		all = x.vars[s.foreach.input].items
+	}
+	if len(all) > maxTasks {
+		return nil, at(s.foreach.line, fmt.Errorf("the list has %d entries; at most %d tasks are made", len(all), maxTasks))
+	}
+	defer func() { x.item = nil }()
+	var kept []entry
+	for i := range all {
+		x.item = &all[i]
+		holds, err := s.when.holds(x.environment)
+		if err != nil {
+			return nil, err
+		}
+		if holds {
+			kept = append(kept, all[i])
+		}
+	}
+	return kept, nil
+}
+
+var keyForm = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,59}$`)
+
+// itemKey is how the task of an item is known: by the item itself if it is a short word.
+func itemKey(name string) string {
+	if keyForm().MatchString(name) {
+		return name
+	}
+	return strings.Trim(slug(name)+"-"+digest(name), "-")
+}
+
+// groupTitle is what the tasks of a step have in common.
+func (s *step) groupTitle() string {
+	first, _ := firstLine(cmp.Or(s.title.outline(), s.body.outline()))
+	return plain.Cut(first, maxTitle)
+}
+
+// maxTitle is how much of a command its title shows.
+const maxTitle = 100
+
+// task fills in one task, without its place in the graph.
+func (x *expansion) task(s *step) (spec dag.Spec, err error) {
+	spec = dag.Spec{Kind: s.kind, MaxRetries: s.maxRetries, Output: s.output, Timeout: s.timeout, OnFail: s.onFail}
+	fill, command := func(t text) string { return x.keep(&err, x.fill, t) }, func(t text) string { return x.keep(&err, x.environment.command, t) }
+	given, about := fill(s.title), strings.TrimSpace(fill(s.description))
+	if s.shell {
+		script := command(s.body)
+		first, _ := firstLine(script)
+		spec.Title, spec.Description = orTitle(given, plain.Cut(first, maxTitle)), join(fenced(script), about)
+	} else {
+		body := strings.TrimSpace(fill(s.body))
+		first, rest := firstLine(body)
+		if given != "" {
+			first, rest = title(given), body
+		}
+		spec.Title, spec.Description = first, join(rest, about)
+		spec.Gates, spec.Context = x.commands(&err, x.gates, s.gates, nil), x.commands(&err, x.context, s.context, nil)
+	}
+	spec.Model, spec.Agent, spec.ExpectRed = title(fill(s.model)), title(fill(s.agent)), command(s.expectRed)
+	if s.shell {
+		spec.Gates = x.commands(&err, nil, s.gates, nil)
+	}
+	for _, gate := range []string{command(s.until), spec.ExpectRed} {
+		if gate != "" && !slices.Contains(spec.Gates, gate) {
+			spec.Gates = append(spec.Gates, gate)
+		}
+	}
+	return spec, err
+}
+
+// keep is what a text is filled in with. The first error stays.
+func (x *expansion) keep(first *error, fill func(text) (string, error), t text) string {
+	s, err := fill(t)
+	if *first == nil {
+		*first = err
+	}
+	return s
+}
+
+// commands fills in those of the template and of the step. One that nothing is left of is left out.
+func (x *expansion) commands(first *error, lists ...[]text) (commands []string) {
+	for _, t := range slices.Concat(lists...) {
+		if s := x.keep(first, x.environment.command, t); s != "" && !slices.Contains(commands, s) {
+			commands = append(commands, s)
+		}
+	}
+	return commands
+}
+
+// add takes a task in.
+func (x *expansion) add(s *step, spec dag.Spec) error {
+	if len(x.specs) == maxTasks {
+		return at(s.line, fmt.Errorf("that makes more than %d tasks", maxTasks))
+	}
+	if spec.Title == "" {
+		return at(s.line, fmt.Errorf("filled in, the title is empty"))
+	}
+	spec.Line, spec.Feature, spec.Origin = s.line, x.feature, x.origin+spec.Ref
+	x.specs = append(x.specs, spec)
+	return nil
+}
+
+func join(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "\n\n")
+}
+
+// fenced is a script as the shell agent finds it in a description, whatever marks the script has itself.
+func fenced(script string) string {
+	fence := "```"
+	for strings.Contains(script, fence) {
+		fence += "`"
+	}
+	return fence + "sh\n" + script + "\n" + fence
+}

@@ -1,0 +1,236 @@
+package template
+
+import (
+	"cmp"
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"ralph/dag"
+	"ralph/internal/atomicfile"
+	"ralph/internal/copyfile"
+)
+
+// Source is where a template comes from.
+type Source string
+
+// The sources, from the one that counts least.
+const (
+	BuiltIn Source = "built in"
+	User    Source = "user"
+	Project Source = "project"
+)
+
+// Folder is where the templates of a project are, from its root.
+const Folder = ".ralph/templates"
+
+//go:embed builtin/*.yaml
+var builtin embed.FS
+
+// Library finds templates by name. Those of the project hide those of the user, which hide those that are built in.
+type Library struct {
+	Root string // of the project
+	User string // the user's folder; "" for none
+}
+
+// File is a template that was found. Err says why it cannot be used.
+type File struct {
+	Name     string
+	Source   Source
+	Path     string // "" if it is built in
+	Text     []byte
+	Template Template
+	Err      error
+}
+
+// NameError says that no template can have such a name.
+type NameError struct{ Name string }
+
+func (e *NameError) Error() string {
+	return fmt.Sprintf("no template is called %q: a name has letters, digits, - and _, at most 64", cut(e.Name))
+}
+
+// CheckName refuses what is no name, such as a path.
+func CheckName(name string) error {
+	if !nameForm().MatchString(name) {
+		return &NameError{name}
+	}
+	return nil
+}
+
+// List returns every template that has a name of its own, sorted by name. A file that cannot be used is among them. The error
+// is that of a folder that cannot be read.
+func (l Library) List() ([]File, error) {
+	found := map[string]File{}
+	var errs []error
+	for _, source := range []Source{BuiltIn, User, Project} {
+		names, err := l.names(source)
+		if errs = append(errs, err); err != nil {
+			continue
+		}
+		for _, name := range names {
+			found[strings.TrimSuffix(strings.TrimSuffix(name, ".yaml"), ".yml")] = l.read(source, name)
+		}
+	}
+	var list []File
+	for name, f := range found {
+		if CheckName(name) == nil {
+			list = append(list, f)
+		}
+	}
+	slices.SortFunc(list, func(a, b File) int { return cmp.Compare(a.Name, b.Name) })
+	return list, errors.Join(errs...)
+}
+
+// Find returns the template of a name, checked. A missing one is a dag.MissingError.
+func (l Library) Find(name string) (File, error) {
+	if err := CheckName(name); err != nil {
+		return File{}, err
+	}
+	for _, source := range []Source{Project, User, BuiltIn} {
+		names, err := l.names(source)
+		if err != nil {
+			return File{}, err
+		}
+		for _, file := range []string{name + ".yaml", name + ".yml"} {
+			if slices.Contains(names, file) {
+				f := l.read(source, file)
+				return f, f.Err
+			}
+		}
+	}
+	list, _ := l.List() // what cannot be read was an error above
+	missing := &dag.MissingError{Kind: "template", Typed: name}
+	for _, f := range list {
+		missing.Known = append(missing.Known, f.Name)
+	}
+	return File{}, missing
+}
+
+// maxFiles is how many templates a folder may have.
+const maxFiles = 1000
+
+// names are the files of a folder that can be templates.
+func (l Library) names(source Source) (names []string, err error) {
+	var entries []fs.DirEntry
+	switch source {
+	case BuiltIn:
+		entries, err = builtin.ReadDir("builtin")
+	case User:
+		if l.User == "" {
+			return nil, nil
+		}
+		entries, err = os.ReadDir(l.User)
+	case Project:
+		entries, err = l.readProject()
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: templates of the %s: %w", dag.ErrRefused, source, err)
+	}
+	for _, e := range entries {
+		if ext := filepath.Ext(e.Name()); !e.IsDir() && (ext == ".yaml" || ext == ".yml") && len(names) < maxFiles {
+			names = append(names, e.Name())
+		}
+	}
+	return names, nil
+}
+
+// readProject lists the folder of the project, which must not lead out of it.
+func (l Library) readProject() ([]fs.DirEntry, error) {
+	root, err := os.OpenRoot(l.Root)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	dir, err := root.Open(Folder)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	return dir.ReadDir(-1)
+}
+
+// read reads and checks one file.
+func (l Library) read(source Source, name string) (f File) {
+	f = File{Name: strings.TrimSuffix(name, filepath.Ext(name)), Source: source}
+	switch source {
+	case BuiltIn:
+		f.Text, f.Err = builtin.ReadFile(path.Join("builtin", name))
+	case User: // they are the user's own, who may keep them elsewhere and link them
+		f.Path = filepath.Join(l.User, name)
+		f.Text, f.Err = copyfile.Read(f.Path, maxFile)
+	case Project:
+		f.Path = filepath.Join(l.Root, filepath.FromSlash(Folder), name)
+		f.Text, f.Err = l.fromProject(name)
+	}
+	if f.Err != nil {
+		f.Err = fmt.Errorf("template %s: %w: %w", cmp.Or(f.Path, f.Name), dag.ErrRefused, f.Err)
+		return f
+	}
+	if f.Template, f.Err = Parse(f.Text); f.Err == nil && f.Template.Name != "" && f.Template.Name != f.Name {
+		f.Err = fmt.Errorf("%w: its name is %s, but the file is called %s", dag.ErrRefused, cut(f.Template.Name), name)
+	}
+	if f.Template.Name = f.Name; f.Err != nil {
+		f.Err = fmt.Errorf("template %s: %w", cmp.Or(f.Path, f.Name), f.Err)
+	}
+	return f
+}
+
+// fromProject reads a file that an agent or a branch of somebody else may have put there.
+func (l Library) fromProject(name string) ([]byte, error) {
+	root, err := os.OpenRoot(l.Root)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	f, _, err := copyfile.Open(root, Folder+"/"+name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err == nil && len(data) > maxFile {
+		err = fmt.Errorf("it has more than %d KiB", maxFile>>10)
+	}
+	return data, err
+}
+
+//go:embed starter.yaml
+var starter string
+
+// Create writes a template for a person to change, and returns its path. What exists is not replaced.
+func (l Library) Create(name string) (string, error) {
+	if err := CheckName(name); err != nil {
+		return "", err
+	}
+	names, err := l.names(Project)
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(l.Root, filepath.FromSlash(Folder))
+	for _, file := range []string{name + ".yaml", name + ".yml"} {
+		if slices.Contains(names, file) {
+			return "", fmt.Errorf("%w: %s exists", dag.ErrRefused, filepath.Join(dir, file))
+		}
+	}
+	root, err := os.OpenRoot(l.Root)
+	if err != nil {
+		return "", err
+	}
+	defer root.Close()
+	if err := root.MkdirAll(Folder, 0o755); err != nil {
+		return "", fmt.Errorf("%w: %w", dag.ErrRefused, err)
+	}
+	path := filepath.Join(dir, name+".yaml")
+	return path, atomicfile.Write(path, []byte(strings.Replace(starter, "name: NAME", "name: "+name, 1)))
+}

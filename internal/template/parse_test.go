@@ -1,0 +1,111 @@
+package template
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"ralph/internal/testing/check"
+)
+
+func TestWhatIsWrongIsNamedWithItsLine(t *testing.T) {
+	t.Parallel()
+	bomb := "a: &a [x, x]\n"
+	for i := range 20 {
+		bomb += fmt.Sprintf("b%d: &b%d [*a, *a]\n", i, i)
+	}
+	for name, tc := range map[string]struct{ text, want string }{
+		"nothing":              {"", "line 1: there is nothing in it"},
+		"no object":            {"- a\n", "line 1: a template is a list, not keys with values"},
+		"no YAML":              {"steps:\n  - task: [\n", "not YAML: "},
+		"a key twice":          {"name: a\nname: b\n", `line 2: not YAML: mapping key "name" already defined`},
+		"two documents":        {"steps: [{task: a}]\n---\nsteps: []\n", "line 3: a file has one template; this is a second document"},
+		"a bomb":               {bomb, "line 1: anchors and aliases are not read"},
+		"nested":               {"steps: " + strings.Repeat("[", 10_000), "line 1: not YAML: nested more than 500 deep"},
+		"an unknown key":       {"name: a\nstepz:\n  - task: a\n", `line 2: unknown key "stepz" of a template; did you mean steps?`},
+		"an unknown step key":  {"steps:\n  - task: a\n    modle: b\n", `line 3: unknown key "modle" of a step; did you mean model?`},
+		"an unknown input key": {"inputs:\n  a:\n    needed: true\nsteps: [{task: a}]\n", `line 3: unknown key "needed" of input a; there are required, default, list and description`},
+		"a key that is a list": {"[a]: b\n", "line 1: "},
+		"no steps":             {"name: a\n", "line 1: it has no steps"},
+		"steps of a wrong type": {
+			"steps: 3\n", "line 1: steps is a number, not a list of steps",
+		},
+		"a step of a wrong type": {"steps:\n  - a\n", "line 2: a step is a text, not keys with values"},
+		"neither task nor shell": {"steps:\n  - title: a\n", "line 2: a step has either task"},
+		"both task and shell":    {"steps:\n  - task: a\n    shell: b\n", "line 2: a step has either task"},
+		"a task of a wrong type": {"steps:\n  - task: [a]\n", "line 2: task is a list, not a text"},
+		"an empty task":          {"steps:\n  - task: ' '\n", "line 2: task is empty"},
+		"a number of a wrong type": {
+			"steps:\n  - task: a\n    max_retries: many\n", "line 3: max_retries is a whole number from 0",
+		},
+		"a negative number":      {"steps:\n  - task: a\n    max_retries: -1\n", "line 3: max_retries is a whole number from 0"},
+		"yes as a text":          {"steps:\n  - task: a\n    foreach: [b]\n    serial: sure\n", "line 4: serial is a text; it can only be true or false"},
+		"serial without foreach": {"steps:\n  - task: a\n    serial: true\n", "line 3: serial is for a step with foreach"},
+		"a bad timeout":          {"steps:\n  - task: a\n    timeout: soon\n", `line 3: timeout is a time such as 90s, 10m or 2h, not "soon"`},
+		"a bad on_fail":          {"steps:\n  - task: a\n    on_fail: contiune\n", `line 3: on_fail is stop or continue, not "contiune"; did you mean continue?`},
+		"a bad output":           {"steps:\n  - task: a\n    output: a b\n", `line 3: an output cannot be called "a b"`},
+		"a bad step name":        {"steps:\n  - task: a\n    name: a/b\n", `line 3: a step cannot be called "a/b"`},
+		"a shell with a model":   {"steps:\n  - shell: a\n    model: opus\n", "line 3: a shell step has no model: no model is asked"},
+		"a tag":                  {"steps:\n  - task: !!binary aGk=\n", "line 2: task is a tag, not a text"},
+
+		"an unknown variable":        {"inputs: {phases: {list: true}}\nsteps:\n  - task: a\n    description: |\n      one\n      ${phase}\n", `line 6: unknown variable "phase"; did you mean phases?`},
+		"a shell variable":           {"steps:\n  - shell: echo ${HOME}\n", `line 2: unknown variable "HOME"; inputs declares them, and $${HOME} is the shell's own`},
+		"a shell expansion":          {"steps:\n  - shell: echo ${HOME:-x}\n", `line 2: ${HOME:-x} is no expression`},
+		"an open expression":         {"steps:\n  - shell: echo ${HOME\n", "line 2: ${ without }"},
+		"an item without foreach":    {"steps:\n  - task: a ${item}\n", "line 2: ${item} is only known in a step with foreach"},
+		"a field of an input":        {"inputs: {a: {}}\nsteps:\n  - task: ${a.b}\n", "line 3: ${a.b}: only ${item} has fields"},
+		"an unknown gate variable":   {"gates:\n  - a\n  - ${b}\nsteps: [{task: a}]\n", `line 3: unknown variable "b"`},
+		"a default that is unknown":  {"inputs:\n  a:\n    default: ${b}\nsteps: [{task: a}]\n", `line 3: unknown variable "b"`},
+		"a default of itself":        {"inputs:\n  a: {default: 'x${a}'}\nsteps: [{task: a}]\n", "line 2: the default of input a leads back to itself: a, a"},
+		"defaults in a circle":       {"inputs:\n  z: {default: '${a}'}\n  a: {default: '${b}'}\n  b: {default: '${a}'}\nsteps: [{task: a}]\n", "line 3: the default of input a leads back to itself: a, b, a"},
+		"a default list of itself":   {"inputs:\n  a: {list: true, default: ['${a}']}\nsteps: [{task: a}]\n", "line 2: the default of input a leads back to itself"},
+		"an input called item":       {"inputs: {item: {}}\nsteps: [{task: a}]\n", `line 1: an input cannot be called "item"`},
+		"required with a default":    {"inputs:\n  a:\n    required: true\n    default: b\nsteps: [{task: a}]\n", "line 4: input a is required and has a default"},
+		"a list for no list":         {"inputs:\n  a: {default: [b]}\nsteps: [{task: a}]\n", "line 2: the default is a list, and input a is none"},
+		"foreach over itself":        {"steps:\n  - task: a\n    foreach: ${item}\n", "line 3: foreach repeats the step for ${item}"},
+		"foreach over no list":       {"inputs: {a: {}}\nsteps:\n  - task: a\n    foreach: ${a}\n", "line 4: foreach needs a list, and input a is none"},
+		"foreach over something":     {"inputs: {a: {list: true}}\nsteps:\n  - task: a\n    foreach: x${a}\n", "line 4: foreach is one list"},
+		"foreach over the unknown":   {"steps:\n  - task: a\n    foreach: ${b}\n", `line 3: unknown variable "b"`},
+		"an entry without a name":    {"steps:\n  - task: a\n    foreach:\n      - {path: b}\n", "line 4: an entry of foreach with fields needs one called name"},
+		"an entry of a wrong type":   {"steps:\n  - task: a\n    foreach: [[b]]\n", "line 3: an entry of foreach is a list, not a text"},
+		"two steps with one name":    {"steps:\n  - task: Do it\n  - task: do it!\n", "line 3: the step is called do-it, like that on line 2; give it another name"},
+		"a name in another section":  {"before:\n  - {name: a, shell: b}\nafter:\n  - {name: a, shell: c}\n", "line 4: the step is called a, like that on line 2"},
+		"a step that has no name":    {"steps:\n  - task: 日本\n", "line 2: the step needs a name"},
+		"a step after itself":        {"steps:\n  - {name: a, task: x, after: a}\n", "line 2: the step waits for itself: a, which waits for a"},
+		"steps after each other":     {"steps:\n  - {name: a, task: x, after: [c]}\n  - {name: b, task: x}\n  - {name: c, task: x}\n", "line 2: the step waits for itself: a, which waits for c, which waits for b, which waits for a"},
+		"after an unknown step":      {"steps:\n  - {name: build, task: x}\n  - {name: b, task: x, after: [biuld]}\n", `line 3: after "biuld": there is no such step here; did you mean build?`},
+		"a condition of constants":   {"steps:\n  - task: a\n    when: b == c\n", "line 3: when compares nothing that varies"},
+		"a condition of three":       {"inputs: {a: {}}\nsteps:\n  - task: a\n    when: ${a} == b == c\n", "line 4: when is ${name}, ${name} == TEXT"},
+		"a condition with or":        {"inputs: {a: {}}\nsteps:\n  - task: a\n    when: ${a} or b\n", "line 4: when is ${name}, ${name} == TEXT"},
+		"a condition without an end": {"inputs: {a: {}}\nsteps:\n  - task: a\n    when: ${a} == 'b\n", "line 4: when: a quotation mark is not closed"},
+		"a condition of the unknown": {"steps:\n  - task: a\n    when: ${b} == c\n", `line 3: unknown variable "b"`},
+		"too large":                  {"description: " + strings.Repeat("a", maxFile), "a template has at most 256 KiB"},
+		"no text":                    {"name: \xff\n", "it is no text in UTF-8"},
+		"too many steps":             {"steps:\n" + strings.Repeat("  - task: a\n", maxSteps+1), "line 1: it has 201 steps; at most 200 are read"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := Parse([]byte(tc.text))
+			check.Err(t, "error", tc.want, err)
+		})
+	}
+}
+
+func TestAllFaultsAreNamed(t *testing.T) {
+	t.Parallel()
+	_, err := Parse([]byte("steps:\n  - task: do ${b}\n  - shell: a\n    when: ${c}\n"))
+	check.Err(t, "error", `(and 1 more, line 4)`, err)
+}
+
+func TestWhatIsBuiltInIsFine(t *testing.T) {
+	t.Parallel()
+	list, err := Library{Root: t.TempDir()}.List()
+	check.OK(t, err)
+	check.Equal(t, "how many", 4, len(list))
+	for _, f := range list {
+		check.OK(t, f.Err)
+		check.Equal(t, f.Name+" has a description", true, f.Template.Description != "")
+	}
+	_, err = Parse([]byte(strings.Replace(starter, "NAME", "x", 1)))
+	check.OK(t, err)
+}

@@ -1,0 +1,303 @@
+package template
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"ralph/dag"
+	"ralph/internal/human"
+	"ralph/internal/seq"
+)
+
+// Var is a value for an input, as somebody typed it.
+type Var struct{ Name, Value string }
+
+// VarError says that the values do not fit the inputs.
+type VarError struct{ Text, Hint string }
+
+func (e *VarError) Error() string { return e.Text }
+
+// value is what an input has: a text, or a list.
+type value struct {
+	text  string
+	list  bool
+	items []entry
+}
+
+// entry is an item that is filled in.
+type entry struct {
+	name   string // or all of it, if it has no fields
+	fields map[string]string
+}
+
+func (v value) String() string {
+	if !v.list {
+		return v.text
+	}
+	return strings.Join(v.names(), ", ")
+}
+
+func (v value) names() []string {
+	if !v.list {
+		return []string{v.text}
+	}
+	return seq.Map(v.items, func(e entry) string { return e.name })
+}
+
+// environment is what fills places in: the values of the inputs, and the item at hand.
+type environment struct {
+	vars  map[string]value
+	item  *entry
+	spent int // bytes so far
+}
+
+// resolve puts what was given beside the defaults. Which inputs lack a value is a VarError.
+func (t *Template) resolve(vars []Var) (*environment, error) {
+	given := map[string]*value{}
+	for _, v := range vars {
+		if err := t.give(given, v); err != nil {
+			return nil, err
+		}
+	}
+	var missing []string
+	for _, in := range t.Inputs {
+		if v := given[in.Name]; in.Required && (v == nil || v.String() == "") {
+			missing = append(missing, in.Name)
+		}
+	}
+	if len(missing) > 0 {
+		return nil, missingVars(missing)
+	}
+	e := &environment{vars: map[string]value{}}
+	for name, v := range given {
+		e.vars[name] = *v
+	}
+	for i := range t.Inputs {
+		if err := t.byDefault(e, &t.Inputs[i]); err != nil {
+			return nil, err
+		}
+	}
+	return e, nil
+}
+
+func missingVars(names []string) error {
+	flags := seq.Map(names, func(name string) string { return "--var " + name + "=..." })
+	return &VarError{"no value for " + human.Series(names, "and"), "give it with: " + strings.Join(flags, " ")}
+}
+
+// give takes one value in. Several for a list add up.
+func (t *Template) give(given map[string]*value, v Var) error {
+	in := t.input(v.Name)
+	names := seq.Map(t.Inputs, func(in Input) string { return in.Name })
+	switch {
+	case in == nil && len(names) == 0:
+		return &VarError{fmt.Sprintf("the template has no inputs, so there is no %q", cut(v.Name)), ""}
+	case in == nil:
+		return &VarError{fmt.Sprintf("the template has no input %q%s", cut(v.Name), meant(v.Name, names)), ""}
+	case len(v.Value) > maxText || !utf8.ValidString(v.Value) || strings.ContainsFunc(v.Value, isControl):
+		return &VarError{fmt.Sprintf("%s: a value is text of at most %d KiB", v.Name, maxText>>10), ""}
+	case !in.List && given[v.Name] != nil:
+		return &VarError{v.Name + " is given twice, and is no list", ""}
+	case !in.List:
+		given[v.Name] = &value{text: v.Value}
+		return nil
+	}
+	items, err := splitList(v.Value)
+	if err != nil {
+		return &VarError{v.Name + ": " + err.Error(), `a list is a,b,c or JSON: ["a","b"] or [{"name":"a"}]`}
+	}
+	before := given[v.Name]
+	if before == nil {
+		before = &value{list: true}
+		given[v.Name] = before
+	}
+	before.items = append(before.items, items...)
+	return nil
+}
+
+// isControl says that a character is no text; the ends of lines and tabs are.
+func isControl(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }
+
+// splitList reads a list as people type it: words with commas between them, or JSON.
+func splitList(s string) (items []entry, err error) {
+	s = strings.TrimSpace(s)
+	if !strings.HasPrefix(s, "[") {
+		for word := range strings.SplitSeq(s, ",") {
+			if word = strings.TrimSpace(word); word != "" {
+				items = append(items, entry{name: word})
+			}
+		}
+		return items, nil
+	}
+	var list []any
+	if err := json.Unmarshal([]byte(s), &list); err != nil {
+		return nil, fmt.Errorf("it begins like JSON and is none: %s", strings.TrimPrefix(err.Error(), "json: "))
+	}
+	for _, v := range list {
+		fields, isObject := v.(map[string]any)
+		if !isObject {
+			name, err := jsonText(v)
+			if err != nil || name == "" {
+				return nil, fmt.Errorf("an entry is a text or an object, not %v", v)
+			}
+			items = append(items, entry{name: name})
+			continue
+		}
+		e := entry{fields: map[string]string{}}
+		for key, v := range fields {
+			if e.fields[key], err = jsonText(v); err != nil {
+				return nil, fmt.Errorf("%s: %w", key, err)
+			}
+		}
+		if e.name = e.fields["name"]; e.name == "" {
+			return nil, fmt.Errorf("an entry with fields needs one called name, by which it is known")
+		}
+		items = append(items, e)
+	}
+	return items, nil
+}
+
+func jsonText(v any) (string, error) {
+	switch v := v.(type) {
+	case nil:
+		return "", nil
+	case string:
+		return v, nil
+	case float64, bool:
+		return fmt.Sprint(v), nil
+	}
+	return "", fmt.Errorf("a field is a text, not a list or an object")
+}
+
+// byDefault gives an input the value that its default has, after those of the inputs it names. The check has made sure
+// that this ends.
+func (t *Template) byDefault(e *environment, in *Input) error {
+	if _, has := e.vars[in.Name]; has {
+		return nil
+	}
+	for _, p := range in.places() {
+		if err := t.byDefault(e, t.input(p.name)); err != nil {
+			return err
+		}
+	}
+	v := value{list: in.List}
+	var err error
+	if v.items, err = e.entries(in.items); err != nil {
+		return err
+	}
+	if v.text, err = e.fill(in.value); err != nil {
+		return err
+	}
+	if in.List && v.items == nil {
+		if v.items, err = splitList(v.text); err != nil {
+			return at(in.line, err)
+		}
+	}
+	e.vars[in.Name] = v
+	return nil
+}
+
+func at(line int, err error) error { return dag.PlanError{{Line: line, Err: err}} }
+
+// entries fills in items that the template has.
+func (e *environment) entries(items []item) (list []entry, err error) {
+	for _, it := range items {
+		var filled entry
+		if filled.name, err = e.fill(it.text); err != nil {
+			return nil, err
+		}
+		if it.fields != nil {
+			filled.fields = map[string]string{}
+			for _, name := range slices.Sorted(maps.Keys(it.fields)) {
+				if filled.fields[name], err = e.fill(it.fields[name]); err != nil {
+					return nil, err
+				}
+			}
+			filled.name = filled.fields["name"]
+		}
+		if !hasText(filled.name) {
+			return nil, at(it.line, fmt.Errorf("an entry of the list is empty"))
+		}
+		list = append(list, filled)
+	}
+	return list, nil
+}
+
+// fill puts values into a text.
+func (e *environment) fill(t text) (string, error) {
+	var b strings.Builder
+	for _, p := range t.parts {
+		s := p.literal
+		if p.name != "" {
+			v, err := e.lookup(p)
+			if err != nil {
+				return "", err
+			}
+			s = v.String()
+		}
+		b.WriteString(s)
+		e.spent += len(s)
+		if b.Len() > maxText || e.spent > maxFilled {
+			return "", at(p.line, fmt.Errorf("filled in, this is too long: at most %d KiB a text, and %d MiB in all", maxText>>10, maxFilled>>20))
+		}
+	}
+	return b.String(), nil
+}
+
+// command is fill for what a shell runs: a value that has a line break would be a second command.
+func (e *environment) command(t text) (string, error) {
+	for _, p := range t.places() {
+		v, err := e.lookup(p)
+		if err != nil {
+			return "", err
+		}
+		if strings.ContainsFunc(v.String(), unicode.IsControl) {
+			return "", at(p.line, fmt.Errorf("the value of ${%s} has a line break, and this is a command", p.name))
+		}
+	}
+	s, err := e.fill(t)
+	return strings.TrimSpace(s), err
+}
+
+// values are the single values of a text that names a list, or the text.
+func (e *environment) values(t text) ([]string, error) {
+	if len(t.parts) == 1 && t.parts[0].name != "" {
+		v, err := e.lookup(t.parts[0])
+		return v.names(), err
+	}
+	s, err := e.fill(t)
+	return []string{s}, err
+}
+
+func (e *environment) lookup(p part) (value, error) {
+	if p.name != itemName {
+		return e.vars[p.name], nil
+	}
+	switch s, has := e.item.fields[p.field]; {
+	case p.field == "":
+		return value{text: e.item.name}, nil
+	case has:
+		return value{text: s}, nil
+	case e.item.fields == nil:
+		return value{}, at(p.line, fmt.Errorf("${item.%s}: %q is a text without fields", p.field, cut(e.item.name)))
+	}
+	return value{}, at(p.line, fmt.Errorf("%q has no field %s%s", cut(e.item.name), p.field, meant(p.field, slices.Sorted(maps.Keys(e.item.fields)))))
+}
+
+// title makes one line of a text.
+func title(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// firstLine splits a text into its first line that has something in it, and the rest.
+func firstLine(s string) (first, rest string) {
+	first, rest, _ = strings.Cut(strings.TrimSpace(s), "\n")
+	return title(first), strings.TrimSpace(rest)
+}
+
+// orTitle is the title of a step, or else what stands for one.
+func orTitle(given, otherwise string) string { return cmp.Or(title(given), otherwise) }
