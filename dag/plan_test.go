@@ -99,7 +99,12 @@ func TestQueryPlans(t *testing.T) {
 			"SEARCH tasks USING COVERING INDEX tasks_parent (parent=? AND status=?)",
 			"SEARCH tasks USING COVERING INDEX tasks_parent (parent=? AND status=?)",
 		}, 0},
-		"blockers":           {blockersSQL, []string{"SEARCH dependencies USING COVERING INDEX dependencies_blocked (blocked=?)", byRow}, 0},
+		"blockers": {blockersSQL, []string{"SEARCH dependencies USING COVERING INDEX dependencies_blocked (blocked=?)", byRow}, 0},
+		"outputs of what was before": {outputsSQL, []string{
+			"SEARCH t USING INTEGER PRIMARY KEY (rowid=?)", "SEARCH d USING COVERING INDEX dependencies_blocked (blocked=?)",
+			"SEARCH d USING COVERING INDEX dependencies_blocked (blocked=?)", "SEARCH c USING COVERING INDEX tasks_parent (parent=?)",
+			"SEARCH t USING INTEGER PRIMARY KEY (rowid=?)", "SEARCH d USING COVERING INDEX dependencies_blocked (blocked=?)", byRow,
+		}, 0},
 		"dependents":         {dependantsSQL, []string{"SEARCH dependencies USING PRIMARY KEY (blocker=?)", byRow}, 0},
 		"children":           {childTasksSQL, []string{"SEARCH tasks USING INDEX tasks_parent (parent=?)"}, 1},
 		"attempts of a task": {attemptsSQL, []string{"SEARCH a USING INDEX attempts_task (task=?)"}, 0},

@@ -100,7 +100,8 @@ func (b briefer) complete(ctx context.Context, j *attempt.Job, share float64) er
 			}
 		}
 		shared, err := g.FeatureGates(t.Feature)
-		j.Verify.Gates = slices.Concat(b.opts.Verify.Gates, shared, t.Gates)
+		others := slices.DeleteFunc(slices.Concat(b.opts.Verify.Gates, shared), func(gate string) bool { return slices.Contains(t.Gates, gate) })
+		j.Verify.Gates = append(others, t.Gates...) // what is among its own runs once
 		j.Verify.Own = len(j.Verify.Gates) - len(t.Gates)
 		if len(j.Verify.Gates) > 0 && err == nil {
 			j.History.Tampered, err = g.Tampered(t)
@@ -150,6 +151,9 @@ func Gather(ctx context.Context, opts Options, run string, t dag.Task) (in promp
 	if state.Known && last.ID != "" {
 		state.Inside = git.Search(ctx, opts.Place.Dir, ".ralph")
 	}
+	for _, command := range t.Context {
+		in.Printed = append(in.Printed, prompt.Printed{Command: command, Text: "(what it prints when an attempt begins)"})
+	}
 	return attempt.Brief(ctx, in, opts.sources(ctx, opts.Place.Dir, t, nil, knowledge.Query.Brief), opts.Place.Dir, state, last), nil
 }
 
@@ -182,7 +186,7 @@ func (o *Options) sources(ctx context.Context, dir string, t dag.Task, changed [
 // gather collects what graph and journal know about a task. The first error of the database is that of all that is read
 // after it.
 func gather(g *dag.Graph, opts Options, run string, t dag.Task, last dag.Attempt) (in prompt.Input, err error) {
-	in.Task = prompt.Task{ID: t.ID, Title: t.Title, Description: t.Description}
+	in.Task = prompt.Task{ID: t.ID, Title: t.Title, Description: t.Description, Output: t.Output}
 	if t.Parent != "" {
 		p, err := g.Task(t.Parent)
 		if err != nil {
@@ -196,6 +200,7 @@ func gather(g *dag.Graph, opts Options, run string, t dag.Task, last dag.Attempt
 			in.Prerequisites = append(in.Prerequisites, prompt.Prerequisite{ID: b.ID, Title: b.Title, Summary: summaryOf(g, b)})
 		}
 	}
+	in.Outputs = outputs(g, opts.Place.Runs, t)
 	if t.Retries > 0 {
 		limit := opts.Rules.MaxRetries
 		for _, override := range []*int{t.MaxRetries, opts.Rules.Retries} {
@@ -223,6 +228,28 @@ func gather(g *dag.Graph, opts Options, run string, t dag.Task, last dag.Attempt
 	selected, err := journal.Select(g.Tx(), journal.Query{Run: run, Title: t.Title, Description: t.Description}, opts.Prompt.Recall)
 	in.Journal = prompt.Document{Text: selected.Text(), From: "ralph journal list"}
 	return in, err
+}
+
+const (
+	maxOutputs = 20      // in a prompt
+	outputSize = 8 << 10 // of each
+)
+
+// outputs are what the agents of earlier tasks said at their end, where a later one is to know it.
+func outputs(g *dag.Graph, folder string, t dag.Task) (list []prompt.Output) {
+	tasks, _ := g.Outputs(t, maxOutputs) // the first error of the database is also that of what follows
+	for _, b := range tasks {
+		out := prompt.Output{Name: b.Output, ID: b.ID, Title: b.Title}
+		attempts, _ := g.Attempts(b)
+		for _, at := range attempts {
+			if at.Outcome.Done() {
+				out.Text, _ = plain.FileTail(filepath.Join(folder, at.Run, at.ID, "answer.md"), outputSize) // it may be gone by now
+			}
+		}
+		out.Text = cmp.Or(strings.TrimSpace(strings.ToValidUTF8(out.Text, "?")), summaryOf(g, b))
+		list = append(list, out)
+	}
+	return list
 }
 
 // summaryOf is what the agent that finished a task noted, or else its description.

@@ -13,6 +13,8 @@ type Input struct {
 	Task          Task
 	Parent        *Task
 	Prerequisites []Prerequisite
+	Outputs       []Output
+	Printed       []Printed // What the commands of the task say now.
 	Spec          Document
 	Plan          Document
 	Retry         *Retry
@@ -36,11 +38,22 @@ type Input struct {
 // Task is a task as people wrote it. ID is ralph's own.
 type Task struct {
 	ID, Title, Description string
+	Output                 string // The name under which others get its result; empty for none.
 }
 
 // Prerequisite is a finished task that this one waited for.
 type Prerequisite struct {
 	ID, Title, Summary string
+}
+
+// Output is what a finished task has for those that waited for it.
+type Output struct {
+	Name, ID, Title, Text string
+}
+
+// Printed is a command with its output.
+type Printed struct {
+	Command, Text string
 }
 
 // Answered is what somebody answered to a question of the task.

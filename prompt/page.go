@@ -26,7 +26,7 @@ const (
 	// firstShare is the percentage of a prompt that what comes first may take, without what
 	// the longest words of ours and the least of all other quotations need.
 	firstShare = 60
-	reserved   = 12_000 // bytes
+	reserved   = 13_000 // bytes
 
 	bytesPerToken = 4
 )
@@ -37,7 +37,7 @@ var templateFiles embed.FS
 // view is what the templates see. Foreign text reaches them as quotes or through
 // page.inline only.
 type view struct {
-	ID, Title            string
+	ID, Title, Result    string
 	Instructions, Models string
 	Interrupted, Tools   bool
 	Uncommitted          bool
@@ -47,7 +47,7 @@ type view struct {
 
 	Description, Parent, Prerequisites, Spec, Plan, Reason, Guidance *quote
 	GitState, Previous, Journal, Knowledge, Skills, Conflict         *quote
-	SpecSections, PlanSections, TaskKnowledge                        *quote
+	SpecSections, PlanSections, TaskKnowledge, Outputs, Printed      *quote
 	Diff, Gates, Output, Failed, Changes, Answers, Messages          *quote
 }
 
@@ -60,7 +60,7 @@ type page struct {
 
 // quote takes foreign text into the page. Text without a visible character gives
 // nil, which templates take for absent. The weight is its percentage of the space for
-// quotations; what others leave goes to the earliest ones.
+// quotations, less if there are more than a hundred together; what others leave goes to the earliest ones.
 func (p *page) quote(d Document, weight int) *quote {
 	text := strings.Trim(p.safe(d.Text), "\n")
 	if strings.TrimSpace(text) == "" {
@@ -140,14 +140,15 @@ func Room(text string) int { return max((&page{}).limit()-len(text), 0) }
 func (p *page) limit() int { return bytesPerToken * max(cmp.Or(p.budget, DefaultBudget), MinBudget) }
 
 func (p *page) share(limit int) {
-	share := make(map[*quote]int, len(p.quotes))
+	share, all := make(map[*quote]int, len(p.quotes)), 0
 	for _, q := range p.quotes {
 		share[q] = min(q.size(), minShare)
 		limit -= share[q]
+		all += q.weight
 	}
 	left := limit
 	for _, q := range p.quotes {
-		more := max(0, min(q.size()-share[q], limit*q.weight/100))
+		more := max(0, min(q.size()-share[q], limit*q.weight/max(100, all)))
 		share[q] += more
 		left -= more
 	}

@@ -20,6 +20,7 @@ func Build(in Input) string {
 	spec, plan, known := p.quoteFirst(in.Spec, in.Plan, in.Knowledge)
 	return p.render("worker.md.tmpl", view{
 		ID: id, Title: p.inline(in.Task.Title, maxTitle), Instructions: p.names(in.Instructions),
+		Result:      p.inlineCode(in.Task.Output, maxName),
 		Models:      cmp.Or(p.names(in.Models), "`opus`, `sonnet`, `haiku`"),
 		Interrupted: in.Interrupted, Tools: in.Tools, Uncommitted: len(git.Uncommitted) > 0, Retry: in.Retry,
 		Spec: spec, Plan: plan, Knowledge: known,
@@ -32,6 +33,8 @@ func Build(in Input) string {
 		SpecSections:  p.quote(spec.named(in.Task), 7),
 		PlanSections:  p.quote(plan.named(in.Task), 5),
 		Prerequisites: p.quote(Document{prerequisiteList(in.Prerequisites), "`ralph task show ID`, one each"}, 6),
+		Outputs:       p.quoteParts(texts(in.Outputs), "what those tasks said last", 6),
+		Printed:       p.quoteParts(texts(in.Printed), "the commands", 5),
 		Previous:      p.quote(in.Previous, 5).keepEnd(),
 		Journal:       p.quote(in.Journal, 24).keepEnd(),
 		TaskKnowledge: p.quote(in.TaskKnowledge, 16),
@@ -203,6 +206,16 @@ func prerequisiteList(done []Prerequisite) string {
 		fmt.Fprintf(&b, "%s: %s\n%s", d.ID, oneLine(d.Title), plain.Indent(strings.TrimSpace(plain.Head(d.Summary, maxSummary))))
 	}
 	return b.String()
+}
+
+// String is an output under its name.
+func (o Output) String() string {
+	return fmt.Sprintf("%s, of %s (%s):\n%s", oneLine(o.Name), o.ID, oneLine(o.Title), plain.Indent(strings.TrimSpace(o.Text)))
+}
+
+// String is a command above what it printed.
+func (c Printed) String() string {
+	return "$ " + oneLine(c.Command) + "\n" + plain.Indent(strings.TrimRight(c.Text, "\n"))
 }
 
 func skillList(skills []Skill) string {

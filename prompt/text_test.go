@@ -188,11 +188,14 @@ func TestTheWorstCaseFitsTheSmallestBudget(t *testing.T) {
 		names[i] = huge
 	}
 	in := Input{
-		Task: Task{ID: strings.Repeat("t", 500), Title: huge, Description: huge}, Parent: &Task{huge, huge, huge},
+		Task: Task{ID: strings.Repeat("t", 500), Title: huge, Description: huge}, Parent: &Task{huge, huge, huge, huge},
 		Prerequisites: []Prerequisite{{huge, huge, huge}}, Spec: doc, Plan: doc, Retry: &Retry{-1 << 62, -1 << 62, huge, true}, Guidance: huge,
 		Git: &Git{huge, huge, names}, Interrupted: true, Previous: doc, Journal: doc, Knowledge: doc, TaskKnowledge: doc, Instructions: names, Models: names,
 		Skills: []Skill{{huge, huge, huge}}, Budget: 1,
+		Outputs: []Output{{huge, huge, huge, huge}, {huge, huge, huge, huge}}, Printed: []Printed{{huge, huge}}, Answers: []Answered{{huge, huge}},
+		Messages: []Message{{huge, huge}}, Conflict: Merged{Files: names, Landed: []Landed{{huge, huge, huge}}, From: huge},
 	}
+	in.Task.Output = huge
 	if got := Tokens(Build(in)); got > MinBudget {
 		t.Errorf("got %d tokens, want at most %d", got, MinBudget)
 	}

@@ -104,6 +104,9 @@ func request(op attempt.Opening) agents.Request {
 	if op.Tools != nil {
 		r.Tools = op.Tools
 	}
+	if !op.Verifier {
+		r.Timeout = op.Task.Timeout
+	}
 	if op.Earlier != nil {
 		r.ResumeAgent, r.Resume = op.Earlier.Agent, &acp.Earlier{Session: op.Earlier.Session, CostUSD: op.Earlier.CostUSD}
 	}

@@ -89,12 +89,13 @@ type Request struct {
 	AllowTampering bool
 	Iteration      int
 	Limit          int
-	Model          string   // a tier, a name, or "" for the agent's own
-	Folder         string   // for the transcript
-	Env            []string // more variables
-	Substitute     string   // who works instead of the run's own agent; "" for that one
-	Verifier       bool     // it looks at the work and changes nothing
-	Review         bool     // it does so as the task's own agent
+	Model          string        // a tier, a name, or "" for the agent's own
+	Folder         string        // for the transcript
+	Env            []string      // more variables
+	Substitute     string        // who works instead of the run's own agent; "" for that one
+	Verifier       bool          // it looks at the work and changes nothing
+	Review         bool          // it does so as the task's own agent
+	Timeout        time.Duration // of a turn; 0 is the run's
 	Resume         *acp.Earlier
 	ResumeAgent    string     // the only one that knows the session to resume
 	Tools          mcp.Server // answers what the agent calls; nil if nobody does
@@ -313,7 +314,7 @@ func (o *Opener) config(s *Session, r Request) acp.Config {
 		},
 		MCP: o.servers(s, r), Resume: resume, Protected: protected, Hidden: hidden,
 		ProtectedNames: []string{".git"}, // a repository may be new; agents write it by running git
-		IdleTimeout:    o.IdleTimeout, TurnTimeout: o.TurnTimeout,
+		IdleTimeout:    o.IdleTimeout, TurnTimeout: cmp.Or(r.Timeout, o.TurnTimeout),
 		Transcript: s.files[0], Stderr: s.files[1], Folder: r.Folder, ReadOnly: r.Verifier,
 		TerminalEnv: append(terminals, slices.Concat(r.Env, conf.Env)...), Redact: o.Redact,
 		Decide: r.Decide, After: r.After, Observe: s.show, Stepped: o.Stepped,

@@ -12,6 +12,7 @@ import (
 type job struct {
 	task   string
 	verify bool
+	output bool // what the script prints is for other tasks
 	// shell is the program that runs the script. Both are empty when there is
 	// nothing to verify.
 	shell, script string
@@ -21,6 +22,8 @@ const (
 	heading = "Assigned Task"
 	// asksToVerify is what a prompt teaches only to a verifier.
 	asksToVerify = "<verify-pass/>"
+	// asksForOutput is what it says where other tasks wait for a result.
+	asksForOutput = "Tasks that wait for this one get what you say in your last message"
 	// asksToRepair is how a prompt begins that sends work back.
 	asksToRepair = "# Ralph: a check is red"
 )
@@ -35,7 +38,7 @@ func read(prompt string) (j job, problem string) {
 	if m := taskID().FindStringSubmatch(p.words); m != nil {
 		j.task = m[1]
 	}
-	j.verify = strings.Contains(p.elsewhere, asksToVerify)
+	j.verify, j.output = strings.Contains(p.elsewhere, asksToVerify), strings.Contains(p.words, asksForOutput)
 	b, found := p.find(j.runs)
 	switch {
 	case found && !b.closed:

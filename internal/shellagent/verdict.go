@@ -1,10 +1,12 @@
 package shellagent
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"unicode"
 
+	"ralph/internal/plain"
 	"ralph/internal/term"
 )
 
@@ -47,6 +49,8 @@ func (j job) verdict(r result) string {
 		script, good = "The verify block of "+j.task, "<verify-pass/>"
 	}
 	switch {
+	case r.ok() && j.output && !j.verify:
+		return say(script+" ended with exit status 0. It printed:", quotation(r.output), good)
 	case r.ok():
 		return say(script+" ended with exit status 0.", good)
 	case !j.verify && r.code != nil && *r.code == tryAgain:
@@ -75,6 +79,18 @@ func (j job) bad(reason string) string {
 // contains then ends before the sigil begins.
 func say(parts ...string) string {
 	return strings.Join(parts, "\n\n") + "\n"
+}
+
+// shared is how much of what a script printed is passed on.
+const shared = 6 << 10
+
+// quotation is the end of an output as a quotation, in which no sigil counts.
+func quotation(output string) string {
+	var b strings.Builder
+	for line := range strings.Lines(plain.Tail(output, shared)) {
+		b.WriteString("> " + term.Line(strings.ToValidUTF8(strings.TrimRight(line, " \r\n"), "?")) + "\n")
+	}
+	return cmp.Or(strings.TrimRight(b.String(), "\n"), "> (nothing)")
 }
 
 const (

@@ -253,7 +253,7 @@ func (a *attempt) brief(ctx context.Context, conflict prompt.Merged) (string, er
 		text = reviewPrompt(a.job.Task, *a.job.Review, sources, a.review.patches)
 	} else {
 		in := Brief(ctx, a.job.Brief, sources, a.job.Place.Dir, a.evidence.before, a.job.History.Last())
-		in.Conflict, in.Messages = conflict, a.mail(ctx)
+		in.Conflict, in.Messages, in.Printed = conflict, a.mail(ctx), a.printed(ctx)
 		text, a.talk.told = prompt.Build(in), sources.Told
 	}
 	text = a.promptBefore(ctx, a.Redact.Text(text))

@@ -225,12 +225,17 @@ func (a *attempt) gates(ctx context.Context) ([]verify.Check, error) {
 
 // gate runs one gate once, where the work is.
 func (a *attempt) gate(ctx context.Context, command, why, path string) (verify.Result, error) {
+	return a.gateIn(ctx, a.runner(), command, why, path)
+}
+
+// runner runs commands where the work is.
+func (a *attempt) runner() verify.Gates {
 	runner := a.Gates
 	if a.ports.Lane != nil {
 		runner = a.ports.Gates
 	}
 	runner.Dir = a.job.Place.Dir
-	return a.gateIn(ctx, runner, command, why, path)
+	return runner
 }
 
 // gateIn runs one gate once, with its whole output kept at the end of a file.
