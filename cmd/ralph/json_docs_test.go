@@ -24,6 +24,7 @@ import (
 	"ralph/internal/render/transcript"
 	"ralph/internal/slot"
 	"ralph/internal/taskfile"
+	"ralph/internal/template"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/golden"
 	"ralph/journal"
@@ -69,6 +70,11 @@ func TestJSONShapesAreDocumented(t *testing.T) {
 	doc.WriteString(sample(t, "ralph task import FILE --json", importedJSON(false, taskfile.Plan{
 		Format: "beads", Unmapped: []taskfile.Unmapped{{What: "assignee", Count: 7, Lines: []int{1, 2, 4, 5, 8}}},
 	}, features.Imported{IDs: []string{group, design}, Added: []string{group, design}})))
+	doc.WriteString(sample(t, "ralph template list --json", []jsonval.Object{templateJSON(sampleTemplate())}))
+	doc.WriteString(sample(t, "ralph template show NAME --json", append(templateJSON(sampleTemplate()), "text", "name: bug-fix\n...")))
+	doc.WriteString(sample(t, "ralph template apply NAME --json", appliedJSON("bug-fix", "login", false, template.Applied{
+		Specs: []dag.Spec{{Ref: "fix", Title: "Fix the bug: the total is wrong"}}, IDs: []string{design}, Found: []template.Found{{Ref: "reproduce", ID: group}},
+	})))
 	doc.WriteString(logSample(t, b.now))
 	doc.WriteString(sample(t, "ralph feature spec, plan, build, approve and create --json", samplePlanned()))
 	doc.WriteString(sample(t, "ralph task create --json", createdJSON(features.Step{
@@ -120,6 +126,13 @@ func sample(t *testing.T, title string, v any) string {
 	data, err := json.MarshalIndent(v, "", "  ")
 	check.OK(t, err)
 	return fmt.Sprintf("\n## %s\n\n```json\n%s\n```\n", title, data)
+}
+
+func sampleTemplate() template.File {
+	return template.File{Name: "bug-fix", Source: template.BuiltIn, Template: template.Template{
+		Description: "Fix a bug, beginning with a test that shows it",
+		Inputs:      []template.Input{{Name: "bug", Description: "what goes wrong, in a line", Required: true}},
+	}}
 }
 
 func sampleEntry(at time.Time) journal.Entry {

@@ -311,24 +311,23 @@ func runTemplateApply(ctx context.Context, a *app, o templateApplyOptions) error
 	return printApplied(a, o, made, tree)
 }
 
+// maxFound is how many tasks of an earlier application are named.
+const maxFound = 10
+
 func printApplied(a *app, o templateApplyOptions, made template.Applied, tree []draw.Node) (err error) {
 	if o.JSON {
-		tasks, found := []jsonval.Object{}, []jsonval.Object{}
-		for i, s := range made.Specs {
-			tasks = append(tasks, jsonval.Object{"id", made.IDs[i], "step", s.Ref, "title", s.Title})
-		}
-		for _, f := range made.Found {
-			found = append(found, jsonval.Object{"id", f.ID, "step", f.Ref})
-		}
-		return a.printJSON(jsonval.Object{"template", o.Args[0], "feature", null(o.Feature), "dry_run", o.DryRun, "tasks", tasks, "existing", found})
+		return a.printJSON(appliedJSON(o.Args[0], o.Feature, o.DryRun, made))
 	}
 	if o.DryRun {
 		err = drawLinked(a, tree)
 	} else if len(made.IDs) > 0 {
 		_, err = fmt.Fprintln(a.stdout, strings.Join(made.IDs, "\n"))
 	}
-	for _, f := range made.Found {
+	for _, f := range made.Found[:min(len(made.Found), maxFound)] {
 		a.note("%s is there already, as %s", f.Ref, f.ID)
+	}
+	if more := len(made.Found) - maxFound; more > 0 {
+		a.note("and %d more are there already", more)
 	}
 	if n := human.Count(len(made.IDs), "task"); o.DryRun {
 		a.note("%s would be added; nothing was changed", n)
@@ -336,4 +335,15 @@ func printApplied(a *app, o templateApplyOptions, made template.Applied, tree []
 		a.note("%s added", n)
 	}
 	return err
+}
+
+func appliedJSON(name, feature string, dry bool, made template.Applied) jsonval.Object {
+	tasks, found := []jsonval.Object{}, []jsonval.Object{}
+	for i, s := range made.Specs {
+		tasks = append(tasks, jsonval.Object{"id", made.IDs[i], "step", s.Ref, "title", s.Title})
+	}
+	for _, f := range made.Found {
+		found = append(found, jsonval.Object{"id", f.ID, "step", f.Ref})
+	}
+	return jsonval.Object{"template", name, "feature", null(feature), "dry_run", dry, "tasks", tasks, "existing", found}
 }

@@ -1,7 +1,6 @@
 package template
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"slices"
@@ -141,8 +140,11 @@ func (x *expansion) step(s *step, after []string) (string, error) {
 	if err != nil || len(items) == 0 {
 		return "", err
 	}
-	group := dag.Spec{Ref: s.name, Title: s.groupTitle(), After: after, OnFail: s.onFail}
-	if err := x.add(s, group); err != nil {
+	common, err := x.groupTitle(s)
+	if err != nil {
+		return "", err
+	}
+	if err := x.add(s, dag.Spec{Ref: s.name, Title: common, After: after, OnFail: s.onFail}); err != nil {
 		return "", err
 	}
 	defer func() { x.item = nil }()
@@ -206,9 +208,21 @@ func itemKey(name string) string {
 }
 
 // groupTitle is what the tasks of a step have in common.
-func (s *step) groupTitle() string {
-	first, _ := firstLine(cmp.Or(s.title.outline(), s.body.outline()))
-	return plain.Cut(first, maxTitle)
+func (x *expansion) groupTitle(s *step) (string, error) {
+	t := s.body
+	if !s.title.empty() {
+		t = s.title
+	}
+	common := text{line: t.line}
+	for _, p := range t.parts {
+		if p.name == itemName {
+			p = part{literal: "…", line: p.line}
+		}
+		common.parts = append(common.parts, p)
+	}
+	filled, err := x.fill(common)
+	first, _ := firstLine(filled)
+	return plain.Cut(first, maxTitle), err
 }
 
 // maxTitle is how much of a command its title shows.

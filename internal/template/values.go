@@ -87,7 +87,12 @@ func (t *Template) resolve(vars []Var) (*environment, error) {
 }
 
 func missingVars(names []string) error {
-	flags := seq.Map(names, func(name string) string { return "--var " + name + "=..." })
+	flags := seq.Map(names, func(name string) string {
+		if name == featureName {
+			return "--feature NAME"
+		}
+		return "--var " + name + "=VALUE"
+	})
 	return &VarError{"no value for " + human.Series(names, "and"), "give it with: " + strings.Join(flags, " ")}
 }
 
