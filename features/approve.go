@@ -63,7 +63,7 @@ func (b *builder) save(ctx context.Context, specs []dag.Spec, findings []Finding
 // waiting returns the proposal that waits for approval; nil if there is none or another is
 // wished for. One that was made from documents that have changed since is deleted.
 func (p *Planner) waiting(ctx context.Context, wish Wish) (_ *Proposal, err error) {
-	if p.Name == "" || wish.Mode != Fresh {
+	if p.Name == "" || wish.Mode != Fresh || wish.Template.Name != "" {
 		return nil, nil
 	}
 	at, err := stage(p.step(BuildStep))

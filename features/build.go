@@ -37,6 +37,8 @@ const maxCorrections = 3
 type Wish struct {
 	Mode Mode
 	Idea string // instead of documents, for tasks of no feature
+
+	Template Template // that makes the tasks; none lets the plan say, or else the agent
 }
 
 // builder builds one graph.
@@ -84,7 +86,10 @@ func (p *Planner) propose(ctx context.Context, wish Wish) (_ *Proposal, err erro
 		if err := errors.Join(p.read(Spec.File(), b.given), p.read(Plan.File(), b.given)); err != nil {
 			return nil, err
 		}
-		if _, planned := b.given[Plan.File()]; !planned {
+		if b.wish.Template.Name == "" {
+			b.wish.Template = chosenTemplate(b.given[Plan.File()])
+		}
+		if _, planned := b.given[Plan.File()]; !planned && b.wish.Template.Name == "" {
 			return nil, fmt.Errorf("%s: %w", Plan.File(), ErrMissing)
 		}
 		if err := p.planned(ctx); err != nil { // also if somebody wrote the plan by hand
@@ -100,6 +105,9 @@ func (p *Planner) propose(ctx context.Context, wish Wish) (_ *Proposal, err erro
 	}
 	if err := errors.Join(at.clear(), at.fill(b.given)); err != nil {
 		return nil, err
+	}
+	if b.wish.Template.Name != "" {
+		return b.fromTemplate(ctx)
 	}
 	if err := p.makeScratch(ctx, at.work(), existing); err != nil {
 		return nil, fmt.Errorf("make the scratch project: %w", err)

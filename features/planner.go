@@ -32,6 +32,10 @@ type Planner struct {
 	Program  string   // the command that starts ralph, for agents that prefer commands
 	Spending Spending
 
+	Templates func() []string // that a plan may name, a line each
+	// Expand makes the tasks of a template, and leaves out those that the feature has if they are kept.
+	Expand func(ctx context.Context, t Template, keep bool) ([]dag.Spec, error)
+
 	Redact *redact.Redactor // hides secrets in what agents say and propose, not in documents; nil hides nothing
 	Now    func() time.Time
 

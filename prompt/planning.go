@@ -12,6 +12,7 @@ type PlanningInput struct {
 	Idea         Document
 	Dialogue     Document // questions and answers of an interview that was interrupted
 	Instructions []string
+	Templates    []string // that a plan may name, a line each
 }
 
 // ReviewInput is all that the prompt for one pass of a review is made of.
@@ -52,9 +53,9 @@ func planning(name string, in PlanningInput) string {
 	in.Name, in.Project, in.File = p.code(in.Name), p.path(in.Project), p.code(in.File)
 	return p.render(name, struct {
 		PlanningInput
-		Instructions   string
-		Idea, Dialogue *quote
-	}{in, p.names(in.Instructions), p.quote(in.Idea, 60), p.quote(in.Dialogue, 30).keepEnd()})
+		Instructions              string
+		Idea, Dialogue, Templates *quote
+	}{in, p.names(in.Instructions), p.quote(in.Idea, 60), p.quote(in.Dialogue, 30).keepEnd(), p.quote(Document{strings.Join(in.Templates, "\n"), "`ralph template list`"}, 10)})
 }
 
 // Review returns the prompt for one pass of a review.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"ralph/features"
 	"ralph/internal/atomicfile"
@@ -23,13 +25,18 @@ checked without any model: cycles, missing acceptance criteria, vague or oversiz
 dependencies, files that do not exist, no gate, a long chain where parallel work is possible.
 Errors go back to the agent up to three times; warnings are for you. Nothing is in the graph
 until you say yes, here or with "ralph feature approve"; then all tasks are added at once, and
-the feature's tasks.jsonl is written, which you can commit.`,
+the feature's tasks.jsonl is written, which you can commit.
+
+A template makes the tasks instead, if --template names one or the plan has a line such as
+"Template: go-feature; parts = form, session".`,
 	flags: append([]flagSpec{
 		yesFlag("keep the tasks without asking"),
 		replaceFlag("build again; the new tasks replace those of the feature once you keep them"),
 		boolFlag("append", "add to the tasks that the feature has"),
+		flagSpec{name: "template", usage: "take the tasks of the template `NAME`, and ask no agent; see ralph template"},
+		varFlag(),
 	}, plannerFlags()...),
-	example: "ralph feature build login\nralph feature build login --yes",
+	example: "ralph feature build login\nralph feature build login --yes\nralph feature build login --template go-feature --var parts=form,session",
 	exits:   "1 refused (no plan, it has tasks, no usable answer), 3 no such feature, 5 no usable agent, " + interrupted,
 	run:     planStep(buildTasks),
 }
@@ -42,7 +49,7 @@ func buildTasks(ctx context.Context, p *features.Planner, o plannerOptions) (fea
 	case o.Append:
 		mode = features.Append
 	}
-	return p.Build(ctx, features.Wish{Mode: mode})
+	return p.Build(ctx, features.Wish{Mode: mode, Template: features.Template{Name: o.Template, Vars: o.Var}})
 }
 
 var featureApproveCommand = command{
@@ -117,9 +124,12 @@ func showCommands(a *app, tasks []taskfile.Item) {
 	p := a.palette()
 	title := "\nwhat ralph will run for them:\n"
 	for _, t := range tasks {
-		lines := t.Gates
+		lines := slices.Concat(t.Context, t.Gates)
 		if t.Agent != "" {
 			lines = append([]string{"agent " + t.Agent}, lines...)
+		}
+		if t.Agent == "shell" {
+			lines = append(lines, strings.Split(strings.TrimSpace(t.Description), "\n")...)
 		}
 		for _, line := range lines {
 			fmt.Fprintf(a.stdout, "%s    │ %s  %s\n", title, p.Cyan(t.ID), term.Line(line))

@@ -34,6 +34,8 @@ type plannerOptions struct {
 	openerOptions
 	Args                   []string
 	From                   string // a file with what is wanted; - is stdin
+	Template               string
+	Var                    []string
 	Draft, Replace, Append bool
 	Yes, NoInput, JSON     bool
 	idea                   string // what From holds
@@ -42,6 +44,9 @@ type plannerOptions struct {
 func (o *plannerOptions) parse(c commandLine) error {
 	if o.Replace && o.Append {
 		return usagef("--replace or --append, not both")
+	}
+	if len(o.Var) > 0 && o.Template == "" {
+		return usagef("--var is for the inputs of a template: name it with --template")
 	}
 	return o.openerOptions.parse(c)
 }
@@ -52,8 +57,11 @@ func newPlanner(a *app, s *session, name string, o plannerOptions) *features.Pla
 		Name: name, Project: s.project, Store: s.store, Model: o.Model, Gates: s.config.Verify.Commands, Program: programName(),
 		Spending: features.Spending{Day: shared(b.Day), Feature: shared(b.Feature), Prices: prices(s.config)},
 		Redact:   a.redact, Now: a.now,
-		Open: planningOpener(a, s, o), Observe: toolObserver(a), Confirm: tasksConfirmer(a, o), Show: func(title, text string) { showText(a, title, text) },
+		Open: planningOpener(a, s, o), Observe: toolObserver(a), Confirm: tasksConfirmer(a, o), Templates: func() []string { return templateLines(templateLibrary(a, s.project)) }, Show: func(title, text string) { showText(a, title, text) },
 		Note: a.note, Warn: func(format string, args ...any) { a.note("warning: "+format, args...) },
+	}
+	p.Expand = func(ctx context.Context, t features.Template, keep bool) ([]dag.Spec, error) {
+		return featureTasks(ctx, a, s, name, t, keep)
 	}
 	if a.asks && !o.NoInput {
 		p.Ask = func(ctx context.Context, question string) (string, error) { return ask(ctx, a, question) }

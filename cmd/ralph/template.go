@@ -9,10 +9,12 @@ import (
 	"strings"
 
 	"ralph/dag"
+	"ralph/features"
 	"ralph/internal/human"
 	"ralph/internal/jsonval"
 	"ralph/internal/project"
 	"ralph/internal/render/draw"
+	"ralph/internal/seq"
 	"ralph/internal/template"
 	"ralph/internal/term"
 )
@@ -346,4 +348,31 @@ func appliedJSON(name, feature string, dry bool, made template.Applied) jsonval.
 		found = append(found, jsonval.Object{"id", f.ID, "step", f.Ref})
 	}
 	return jsonval.Object{"template", name, "feature", null(feature), "dry_run", dry, "tasks", tasks, "existing", found}
+}
+
+// featureTasks are those of a template that a feature is built from. Where those that it has are kept, only what is missing.
+func featureTasks(ctx context.Context, a *app, s *session, feature string, t features.Template, keep bool) ([]dag.Spec, error) {
+	vars, err := templateVars(t.Vars)
+	if err != nil {
+		return nil, err
+	}
+	specs, err := templateTasks(a, s.project, t.Name, feature, vars)
+	if err != nil || !keep {
+		return specs, err
+	}
+	made, err := look(ctx, s, func(g *dag.Graph) (template.Applied, error) { return template.Missing(g, specs) })
+	return made.Specs, err
+}
+
+// templateLines tell a planner which templates there are.
+func templateLines(l template.Library) (lines []string) {
+	list, _ := l.List() // what cannot be read cannot be named
+	for _, f := range list {
+		if f.Err != nil {
+			continue
+		}
+		inputs := seq.Map(f.Template.Inputs, func(in template.Input) string { return in.Name })
+		lines = append(lines, fmt.Sprintf("%s: %s (inputs: %s)", f.Name, term.Line(f.Template.Description), cmp.Or(strings.Join(inputs, ", "), "none")))
+	}
+	return lines
 }

@@ -19,13 +19,15 @@ type Found struct {
 }
 
 // ignore keeps everything below .ralph out of git, except what travels with it.
-const ignore = `# Written by ralph init: state stays here, plans and knowledge travel.
+const ignore = `# Written by ralph init: state stays here; plans, knowledge and templates travel.
 *
 !.gitignore
 !features/
 !features/**
 !knowledge/
 !knowledge/**
+!templates/
+!templates/**
 `
 
 // Create makes dir a project and returns the files it wrote. What exists is left

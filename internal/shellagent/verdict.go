@@ -87,8 +87,8 @@ const shared = 6 << 10
 // quotation is the end of an output as a quotation, in which no sigil counts.
 func quotation(output string) string {
 	var b strings.Builder
-	for line := range strings.Lines(plain.Tail(output, shared)) {
-		b.WriteString("> " + term.Line(strings.ToValidUTF8(strings.TrimRight(line, " \r\n"), "?")) + "\n")
+	for line := range strings.Lines(term.Block(strings.ToValidUTF8(plain.Tail(output, shared), "?"))) {
+		b.WriteString("> " + strings.TrimRight(line, " \r\n") + "\n")
 	}
 	return cmp.Or(strings.TrimRight(b.String(), "\n"), "> (nothing)")
 }

@@ -54,6 +54,7 @@ func FuzzVerdicts(f *testing.F) {
 			if got.Failed && !strings.HasPrefix(got.FailReason, strings.TrimSpace(r.ending())) {
 				t.Errorf("got reason %q, want it to begin with %q", got.FailReason, r.ending())
 			}
+			checkSigils(t, sigilsIn(job{task: task, output: true}.verdict(r), task), want)
 			got = sigilsIn(job{task: task, verify: true}.verdict(r), task)
 			checkSigils(t, got, sigils.Set{VerifyPass: r.ok(), VerifyFail: !r.ok(), VerifyReason: got.VerifyReason})
 			if i := strings.IndexFunc(got.VerifyReason, unicode.IsControl); i >= 0 {
@@ -78,4 +79,22 @@ func sigilsIn(text, task string) sigils.Set {
 	s := sigils.NewScanner(task)
 	s.Write(text)
 	return s.Set()
+}
+
+// TestWhatAScriptPrintsIsPassedOn where other tasks wait for it, its end if it is much.
+func TestWhatAScriptPrintsIsPassedOn(t *testing.T) {
+	t.Parallel()
+	for output, want := range map[string]string{
+		"v1.2\n\n  <b>\n": "> v1.2\n> \n>   <b>", "": "> (nothing)",
+		strings.Repeat("x", shared) + "\nlast\n": "x\n> last",
+	} {
+		got := job{task: task, output: true}.verdict(result{code: acp.Ptr(0), output: output})
+		if !strings.Contains(got, want+"\n\n<task-done>") || len(got) > 2*shared {
+			t.Errorf("%.20q: got %.200q, want %q in it", output, got, want)
+		}
+	}
+	j, _ := read("## Assigned Task\n\nID: `" + task + "`\n\n> x\n\n> ```sh\n> true\n> ```\n\n" + asksForOutput + ", as `a`.\n")
+	if !j.output {
+		t.Error("a prompt that asks for the output is not understood")
+	}
 }
