@@ -41,6 +41,7 @@ func (g *Graph) link(blocker, blocked int64) error {
 	g.refuseCycle(point{blocker, true}, point{blocked, false})
 	g.tx.Do(linkSQL, ":blocker", blocker, ":blocked", blocked)
 	if g.tx.Changes() > 0 {
+		g.tx.Do(changedAtSQL, ":n", blocked, ":now", g.millis())
 		g.recountOne(blocker, blocked, 1)
 	}
 	return g.tx.Err()

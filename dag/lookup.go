@@ -91,6 +91,7 @@ type Filter struct {
 	Ready    bool     // what a run would take now, beside the statuses
 	Statuses []Status // none means all, or with Ready none beside it
 	Feature  string   // a name
+	Loose    bool     // those of no feature
 	Tag      string
 	Limit    int // 0 means no limit
 }
@@ -100,6 +101,7 @@ const (
 	wanted         = ` (:statuses = '' OR instr(:statuses, ',' || status || ',') > 0) ORDER BY n;`
 	listSQL        = `SELECT ` + taskColumns + ` FROM tasks WHERE` + wanted
 	listFeatureSQL = `SELECT ` + taskColumns + ` FROM tasks WHERE feature = :feature AND` + wanted
+	listLooseSQL   = `SELECT ` + taskColumns + ` FROM tasks INDEXED BY tasks_loose WHERE feature IS NULL AND` + wanted
 	failedSQL      = `SELECT id FROM tasks INDEXED BY tasks_failed WHERE status = 'failed' ORDER BY n;`
 	// keptSQL finds open leaves that are not in the queue, or only because an ancestor failed.
 	keptSQL = `SELECT id FROM tasks INDEXED BY tasks_kept
@@ -150,6 +152,8 @@ func (g *Graph) Each(f Filter, fn func(Task) error) error {
 	switch {
 	case feature != 0:
 		list = g.each(listFeatureSQL, ":statuses", statuses, ":feature", feature)
+	case f.Loose:
+		list = g.each(listLooseSQL, ":statuses", statuses)
 	case statuses == ","+string(Failed)+",":
 		list = g.named(failedSQL)
 	case statuses == ","+string(InProgress)+",":

@@ -6,7 +6,7 @@ const (
 	relateSQL     = `INSERT INTO related (a, b) VALUES (min(:a, :b), max(:a, :b)) ON CONFLICT DO NOTHING;`
 	unrelateSQL   = `DELETE FROM related WHERE a = min(:a, :b) AND b = max(:a, :b);`
 	relatedSQL    = `SELECT ` + taskColumns + ` FROM tasks WHERE n IN (SELECT b FROM related WHERE a = :n UNION ALL SELECT a FROM related WHERE b = :n) ORDER BY n;`
-	allRelatedSQL = `SELECT a.id, b.id FROM related r JOIN tasks a ON a.n = r.a JOIN tasks b ON b.n = r.b WHERE :all OR a.feature IS b.feature ORDER BY r.a, r.b;`
+	allRelatedSQL = `SELECT min(a.id, b.id) AS one, max(a.id, b.id) AS other FROM related r JOIN tasks a ON a.n = r.a JOIN tasks b ON b.n = r.b WHERE :all OR a.feature IS b.feature ORDER BY one, other;`
 )
 
 // Relate says that two tasks have to do with each other. Neither waits for the other.
@@ -35,7 +35,7 @@ func (g *Graph) Unrelate(a, b string) error {
 // Related lists the tasks that have to do with one, oldest first.
 func (g *Graph) Related(t Task) ([]Task, error) { return g.tasks(relatedSQL, ":n", t.N) }
 
-// Relations are the pairs of related tasks, the older one first: all, or those of one feature.
+// Relations are the pairs of related tasks, by ID, which is the same in every clone: all, or those of one feature.
 func (g *Graph) Relations(all bool) (map[string][]string, error) {
 	pairs := map[string][]string{}
 	for r := range g.tx.Rows(allRelatedSQL, ":all", all) {

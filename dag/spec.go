@@ -149,4 +149,22 @@ func (s *Spec) check() error {
 	return nil
 }
 
+// Normal is the same task as the database stores it and a plan says it: two that are alike in that are the same.
+func (s Spec) Normal() Spec {
+	s.Line = 0
+	for _, list := range []*[]string{&s.After, &s.Related, &s.Gates, &s.Locks, &s.Paths, &s.Tags, &s.Context} {
+		if len(*list) == 0 {
+			*list = nil
+		}
+	}
+	for _, set := range []*[]string{&s.After, &s.Related} {
+		*set = slices.Compact(slices.Sorted(slices.Values(*set)))
+	}
+	_ = s.check() // what is wrong with it is said elsewhere
+	if s.Kind = cmp.Or(s.Kind, Work); s.Status == "" || s.Status == InProgress {
+		s.Status = Pending
+	}
+	return s
+}
+
 func (s *Spec) name() string { return cmp.Or(s.Ref, fmt.Sprintf("line %d", s.Line)) }

@@ -10,6 +10,7 @@ import (
 	"ralph/dag"
 	"ralph/internal/atomicfile"
 	"ralph/internal/human"
+	"ralph/internal/plansync"
 	"ralph/internal/seq"
 	"ralph/internal/taskfile"
 )
@@ -140,23 +141,18 @@ func (p *Planner) Approve(ctx context.Context) (step Step, err error) {
 		return step, ErrNoProposal
 	}
 	step = newStep(BuildStep, DidApprove, p.Path(TasksFile))
-	var lines []byte
 	err = p.Store.Update(ctx, func(g *dag.Graph) error {
 		if step.Tasks, err = p.importOnce(g, proposal.Mode, specs); err != nil || p.Name == "" {
 			return err
 		}
-		if err := g.SetStage(p.Name, dag.FeaturePlanned); err != nil {
-			return err
-		}
-		lines, _, err = p.lines(g)
-		return err
+		return g.SetStage(p.Name, dag.FeaturePlanned)
 	})
 	if err != nil {
 		return step, err
 	}
 	kept := human.Count(len(step.Tasks), "task") + " kept"
 	if p.Name != "" {
-		if err := atomicfile.Write(step.Path, lines); err != nil {
+		if _, err := p.Plans.Save(ctx, p.Name); err != nil {
 			return step, err
 		}
 		kept += ", and written to " + step.Path
@@ -227,7 +223,7 @@ func (p *Planner) dryRun(ctx context.Context, mode Mode, specs []dag.Spec, only 
 				only[id] = true
 			}
 		}
-		if items, _, err = Items(g, p.Name); err != nil {
+		if items, _, err = plansync.Items(g, dag.Filter{Feature: p.Name}); err != nil {
 			return err
 		}
 		items = slices.DeleteFunc(items, func(item taskfile.Item) bool { return !only[item.ID] })

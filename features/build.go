@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"ralph/dag"
+	"ralph/internal/plansync"
 	"ralph/internal/redact"
 	"ralph/internal/taskfile"
 	"ralph/prompt"
@@ -126,7 +127,7 @@ func (b *builder) existing(ctx context.Context) (items []taskfile.Item, err erro
 		return nil, nil
 	}
 	err = b.Store.View(ctx, func(g *dag.Graph) error {
-		items, _, err = Items(g, b.Name)
+		items, _, err = plansync.Items(g, dag.Filter{Feature: b.Name})
 		return err
 	})
 	switch {

@@ -116,7 +116,7 @@ func (p *Planner) Create(ctx context.Context, r Request) (steps []Step, next str
 		p.Note("feature %s has %s, which are kept", p.Name, human.Count(tasks, "task"))
 		return steps, step.Next(p.Name), nil
 	case p.Saved():
-		if _, err = p.Load(ctx); err == nil {
+		if _, err = p.Plans.Load(ctx, p.Name); err == nil {
 			p.Note("%s exists and is kept", step.Path)
 		}
 	default:

@@ -14,6 +14,7 @@ import (
 
 	"ralph/dag"
 	"ralph/internal/copyfile"
+	"ralph/internal/plansync"
 )
 
 // Kind is a document that an agent helps to write.
@@ -37,7 +38,7 @@ func (k Kind) what() string {
 }
 
 // TasksFile is the graph of a feature as it travels in git.
-const TasksFile = "tasks.jsonl"
+const TasksFile = plansync.TasksFile
 
 // MaxDocument is the largest document that is read.
 const MaxDocument = 8 << 20

@@ -12,49 +12,9 @@ import (
 	"strings"
 
 	"ralph/dag"
-	"ralph/internal/atomicfile"
-	"ralph/internal/human"
 	"ralph/internal/project"
 	"ralph/internal/taskfile"
 )
-
-// EachItem calls fn with the tasks of a feature, or all tasks for the empty name, as a task file
-// lists them, and with what each waits for that is not among them. Reviews are no part of a plan: runs add them.
-func EachItem(g *dag.Graph, feature string, fn func(item taskfile.Item, outside []string) error) error {
-	reviews, err := g.Reviews()
-	if err != nil {
-		return err
-	}
-	related, err := g.Relations(feature == "")
-	if err != nil {
-		return err
-	}
-	review := func(id string) bool { return slices.Contains(reviews, id) }
-	return g.Each(dag.Filter{Feature: feature}, func(t dag.Task) error {
-		after, outside, err := g.BlockerIDs(t)
-		if err != nil || review(t.ID) {
-			return err
-		}
-		after, outside = slices.DeleteFunc(after, review), slices.DeleteFunc(outside, review)
-		if feature == "" {
-			outside = nil
-		}
-		return fn(taskfile.Item{Task: t, After: after, Related: related[t.ID]}, outside)
-	})
-}
-
-// Items are what EachItem lists. Outside maps tasks that wait for one that is not among them
-// to those that they wait for.
-func Items(g *dag.Graph, feature string) (items []taskfile.Item, outside map[string][]string, err error) {
-	outside = map[string][]string{}
-	err = EachItem(g, feature, func(item taskfile.Item, others []string) error {
-		if items = append(items, item); len(others) > 0 {
-			outside[item.ID] = others
-		}
-		return nil
-	})
-	return items, outside, err
-}
 
 // Lines writes tasks as the bytes of a new task file, with their statuses.
 func Lines(items []taskfile.Item) ([]byte, error) {
@@ -63,113 +23,10 @@ func Lines(items []taskfile.Item) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// ErrForeign is a task file that holds tasks of another feature.
-var ErrForeign = fmt.Errorf("%w: another feature's task", dag.ErrRefused)
-
 // Saved reports whether the graph of the feature is in its file, which git carries.
 func (p *Planner) Saved() bool {
 	info, err := os.Lstat(p.Path(TasksFile))
 	return err == nil && info.Mode().IsRegular()
-}
-
-// Save writes the graph of the feature to its file, with the current statuses.
-func (p *Planner) Save(ctx context.Context) (outside map[string][]string, err error) {
-	var lines []byte
-	err = p.Store.View(ctx, func(g *dag.Graph) (err error) { lines, outside, err = p.lines(g); return err })
-	if err != nil {
-		return nil, err
-	}
-	return outside, atomicfile.Write(p.Path(TasksFile), lines)
-}
-
-// lines are those of the feature's file as it is to be now, with what only the file knows.
-func (p *Planner) lines(g *dag.Graph) (lines []byte, outside map[string][]string, err error) {
-	items, outside, err := Items(g, p.Name)
-	if err != nil {
-		return nil, nil, err
-	}
-	file, err := p.file()
-	if err != nil {
-		return nil, nil, err
-	}
-	return file.Update(items, p.Now()).Bytes(), outside, nil
-}
-
-// file reads the feature's file; it is empty if there is none.
-func (p *Planner) file() (taskfile.File, error) {
-	path := p.Path(TasksFile)
-	text, err := ReadDocument(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return taskfile.File{}, nil
-	}
-	var file taskfile.File
-	if err == nil {
-		file, err = taskfile.ParseFile([]byte(text))
-	}
-	if err != nil {
-		return file, fmt.Errorf("%s: %w", path, err)
-	}
-	return file, nil
-}
-
-// Load imports the graph of the feature from its file, statuses included, and returns how
-// many tasks that were: none if the database has any, which are newer than any file.
-func (p *Planner) Load(ctx context.Context) (n int, err error) {
-	path := p.Path(TasksFile)
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("import %s: %w", path, err)
-		}
-	}()
-	text, err := ReadDocument(path)
-	if err != nil {
-		return 0, err
-	}
-	specs, err := parse(text)
-	if err != nil {
-		return 0, err
-	}
-	for i := range specs {
-		if s := &specs[i]; s.Feature == "" && s.Parent == "" {
-			s.Feature = p.Name
-		} else if s.Feature != "" && !strings.EqualFold(s.Feature, p.Name) {
-			return 0, fmt.Errorf("line %d: %w (%s)", s.Line, ErrForeign, s.Feature)
-		}
-	}
-	err = p.Store.Update(ctx, func(g *dag.Graph) error {
-		f, err := g.Feature(p.Name)
-		if errors.Is(err, dag.ErrNotFound) {
-			f, err = p.add(g)
-		}
-		if err != nil || f.Total() > 0 {
-			return err
-		}
-		_, err = g.Import(specs)
-		n = len(specs)
-		return err
-	})
-	if err == nil {
-		p.Note("%s imported from %s", human.Count(n, "task"), path)
-	}
-	return n, err
-}
-
-// LoadMissing loads the graph of a feature that a clone brought, of which the database has no
-// tasks yet. A name that is none is left to whoever looks for it.
-func (p *Planner) LoadMissing(ctx context.Context) error {
-	var f dag.Feature
-	err := p.Store.View(ctx, func(g *dag.Graph) (err error) { f, err = g.Feature(p.Name); return err })
-	switch {
-	case err == nil:
-		p.Name = f.Name
-	case !errors.Is(err, dag.ErrNotFound) || dag.CheckFeatureName(p.Name) != nil:
-		return nil //nolint:nilerr // whoever looks for the target words that better
-	}
-	if f.Total() > 0 || !p.Saved() {
-		return nil
-	}
-	_, err = p.Load(ctx)
-	return err
 }
 
 // Enter finds the feature by name or ID, and gives the planner its name. It adds one to the

@@ -14,6 +14,7 @@ import (
 	"ralph/acp"
 	"ralph/dag"
 	"ralph/internal/git"
+	"ralph/internal/plansync"
 	"ralph/internal/project"
 	"ralph/internal/redact"
 )
@@ -26,6 +27,7 @@ type Planner struct {
 	Name    string // of the feature; empty for tasks that belong to none
 	Project project.Project
 	Store   *dag.Store
+	Plans   *plansync.Sync
 
 	Model    string   // to ask the agent for; empty is its own
 	Gates    []string // what ralph runs after every task

@@ -11,6 +11,7 @@ import (
 
 	"ralph/dag"
 	"ralph/internal/db"
+	"ralph/internal/plansync"
 	"ralph/internal/project"
 	"ralph/internal/seq"
 	"ralph/internal/taskfile"
@@ -70,7 +71,7 @@ func (p *Planner) addedToScratch(ctx context.Context, work string) ([]byte, erro
 	}
 	var lines bytes.Buffer
 	err = p.inScratch(ctx, scratch, func(g *dag.Graph) error {
-		items, _, err := Items(g, "")
+		items, _, err := plansync.Items(g, dag.Filter{})
 		if err != nil {
 			return err
 		}

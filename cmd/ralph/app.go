@@ -20,6 +20,7 @@ import (
 	"ralph/dag"
 	"ralph/internal/agents"
 	"ralph/internal/db"
+	"ralph/internal/plansync"
 	"ralph/internal/project"
 	"ralph/internal/redact"
 	"ralph/internal/sandbox"
@@ -116,13 +117,20 @@ type session struct {
 	config  project.Loaded
 	store   *dag.Store
 	db      *db.DB
+	plans   *plansync.Sync
 	shared  bool // its owner closes it
+
+	unsynced error // why plan files could not be taken in, until somebody was told
+	warn     func(error)
 }
 
-// Close closes the database, unless it is a run's.
+// Close closes the database, unless it is a run's, and warns of plan files that nobody was told about.
 func (s *session) Close() error {
 	if s.shared {
 		return nil
+	}
+	if err := s.refuseUnsynced(); err != nil {
+		s.warn(err)
 	}
 	return s.db.Close()
 }
@@ -192,6 +200,8 @@ func (a *app) openFor(ctx context.Context, opts db.Options) (*session, error) {
 	if err := s.refuseReplaced(ctx); err != nil {
 		return bare, errors.Join(err, s.Close())
 	}
+	s.plans, s.warn = newPlans(a, s), func(err error) { warnUnsynced(a, err) }
+	takePlans(ctx, a, s)
 	log := a.logger()
 	log.Debug().Str("path", p.DB()).Dur("dur", a.now().Sub(begin)).Msg("project opened")
 	return s, nil
@@ -259,13 +269,20 @@ func (a *app) change(ctx context.Context, s *session, fn func(*dag.Graph) error)
 
 // changeAs changes the graph by the word of who typed the command. It goes on record, if fn says nothing more exact about it.
 func changeAs(ctx context.Context, a *app, s *session, fn func(*dag.Graph) error) error {
-	return s.store.As(a.actor()).Update(ctx, func(g *dag.Graph) error {
+	if err := s.refuseUnsynced(); err != nil {
+		return err
+	}
+	err := s.store.As(a.actor()).Update(ctx, func(g *dag.Graph) error {
 		err := fn(g)
 		if err == nil && !g.Audited() {
 			err = g.Audit("", "", "")
 		}
 		return err
 	})
+	if err == nil {
+		savePlans(ctx, a, s)
+	}
+	return err
 }
 
 // actor is the person who typed the command, or on whose behalf another one carries it out; an agent at work is none.

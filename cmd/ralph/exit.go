@@ -14,6 +14,7 @@ import (
 	"ralph/internal/agents"
 	"ralph/internal/db"
 	"ralph/internal/plain"
+	"ralph/internal/plansync"
 	"ralph/internal/project"
 	"ralph/internal/sandbox"
 	"ralph/internal/term"
@@ -144,9 +145,12 @@ func hintFor(err error) string {
 	var unknown *project.UnknownKeyError
 	var unknownAgent *agents.UnknownError
 	var missing *dag.MissingError
+	var plan *plansync.Error
 	switch {
 	case errors.As(err, &h):
 		return h.hint
+	case errors.As(err, &plan):
+		return planFileHint(plan)
 	case errors.As(err, new(midRun)):
 		return "the next run recovers a task that is still claimed"
 	case errors.As(err, &missing) && similarTo(missing) != "":

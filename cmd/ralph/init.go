@@ -50,6 +50,11 @@ func runInit(ctx context.Context, a *app, o initOptions) error {
 	case err != nil:
 		return &db.Error{Path: dir, Kind: db.ReadOnly, Err: err}
 	}
+	if admitted, err := p.Admit(); err != nil {
+		return &db.Error{Path: p.State(), Kind: db.ReadOnly, Err: err}
+	} else if admitted {
+		written = append(written, filepath.Join(p.State(), ".gitignore"))
+	}
 	d, err := db.Open(ctx, p.DB(), db.Options{})
 	if err != nil {
 		return err

@@ -104,6 +104,9 @@ func runOpened(ctx context.Context, a *app, o runOptions, reports *reports) erro
 		return err
 	}
 	defer s.Close()
+	if err := s.refuseUnsynced(); err != nil {
+		return err
+	}
 	if err := importFeature(ctx, a, s, o.runTarget); err != nil {
 		return err
 	}
@@ -141,6 +144,7 @@ func runOpened(ctx context.Context, a *app, o runOptions, reports *reports) erro
 		grace: s.config.Run.Grace.Std(), flush: func() {}, remote: remote,
 	}
 	err = x.do(ctx)
+	savePlans(ctx, a, s)
 	sweepCredentials(context.WithoutCancel(ctx), a, s)
 	collectAfter(ctx, a, s, err)
 	return err

@@ -83,7 +83,19 @@ func importFeature(ctx context.Context, a *app, s *session, t runTarget) error {
 	if typed == "" {
 		return nil
 	}
-	return newPlanner(a, s, typed, plannerOptions{}).LoadMissing(ctx)
+	name := typed
+	err := s.store.View(ctx, func(g *dag.Graph) error {
+		f, err := g.Feature(typed)
+		if err == nil {
+			name = f.Name
+		}
+		return err
+	})
+	if err != nil && (!errors.Is(err, dag.ErrNotFound) || dag.CheckFeatureName(name) != nil) {
+		return nil //nolint:nilerr // whoever looks for the target words that better
+	}
+	_, err = s.plans.Load(ctx, name)
+	return err
 }
 
 // continueRun finds the run that --continue means, and restores the flags that it had

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"ralph/features"
 	"ralph/internal/human"
 	"ralph/internal/jsonval"
+	"ralph/internal/plansync"
 	"ralph/internal/render/draw"
 	"ralph/internal/taskfile"
 	"ralph/internal/term"
@@ -237,9 +239,9 @@ var taskExportCommand = command{
 		{name: "format", usage: "`FORMAT`: jsonl or markdown", value: string(taskfile.JSONL)},
 		{name: "feature", usage: "only tasks of `FEATURE`"},
 		boolFlag("with-status", "also whether tasks are done, failed or blocked; a checklist always says it"),
-		boolFlag("save", "write it to the feature's tasks.jsonl, with statuses, instead of stdout"),
+		boolFlag("save", "write the tasks.jsonl of each feature, or of FEATURE, and of tasks of none, with statuses, instead of stdout"),
 	},
-	example: "ralph task export > plan.jsonl\nralph task export --feature login --save\nralph task export --format markdown > plan.md", exits: "3 no such feature",
+	example: "ralph task export > plan.jsonl\nralph task export --save\nralph task export --format markdown > plan.md", exits: "3 no such feature",
 	stray: "write it to a file with: ralph task export > ARG",
 	run:   inProject(runTaskExport),
 }
@@ -251,9 +253,6 @@ type taskExportOptions struct {
 }
 
 func (o *taskExportOptions) parse(commandLine) error {
-	if o.Save && o.Feature == "" {
-		return usagef("--save is for one feature: name it with --feature")
-	}
 	if o.Save && o.Format != taskfile.JSONL {
 		return usagef("--save writes %s, which is JSON lines; leave --format out", features.TasksFile)
 	}
@@ -269,14 +268,14 @@ func runTaskExport(ctx context.Context, a *app, s *session, o taskExportOptions)
 		}
 		out := bufio.NewWriter(a.exact)
 		if o.Format == taskfile.Markdown {
-			items, _, err := features.Items(g, name)
+			items, _, err := plansync.Items(g, dag.Filter{Feature: name})
 			if err == nil {
 				err = taskfile.WriteMarkdown(out, items)
 			}
 			return cmp.Or(err, out.Flush())
 		}
 		encode := taskfile.Encoder(out, o.WithStatus)
-		err = features.EachItem(g, name, func(item taskfile.Item, others []string) error {
+		err = plansync.EachItem(g, dag.Filter{Feature: name}, func(item taskfile.Item, others []string) error {
 			if len(others) > 0 {
 				outside[item.ID] = others
 			}
@@ -287,19 +286,56 @@ func runTaskExport(ctx context.Context, a *app, s *session, o taskExportOptions)
 	if err != nil {
 		return err
 	}
-	d := features.Planner{Name: name, Project: s.project, Store: s.store, Now: a.now}
-	if o.Save { // the file by which a feature travels in git
-		if outside, err = d.Save(ctx); err != nil {
-			return fmt.Errorf("export feature %s: %w", name, err)
-		}
+	if o.Save {
+		return savePlan(ctx, a, s, o.Feature, name)
 	}
 	for _, id := range slices.Sorted(maps.Keys(outside)) {
 		for _, blocker := range outside[id] {
 			a.note("warning: %s waits for %s, which is not exported: it must exist where this is imported", id, blocker)
 		}
 	}
-	if !o.Save {
-		return nil
+	return nil
+}
+
+// savePlan writes the files by which a plan travels in git: of one feature, or all.
+func savePlan(ctx context.Context, a *app, s *session, typed, feature string) error {
+	if err := s.refuseUnsynced(); err != nil {
+		return err
 	}
-	return written(fmt.Fprintln(a.stdout, d.Path(features.TasksFile)))
+	names := []string{feature}
+	if typed == "" {
+		err := s.store.View(ctx, func(g *dag.Graph) error {
+			list, err := g.Features()
+			for _, f := range list {
+				if f.Total() > 0 {
+					names = append(names, f.Name)
+				}
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for _, name := range names {
+		outside, err := s.plans.Save(ctx, name)
+		if err != nil {
+			return fmt.Errorf("export %s: %w", cmp.Or(name, "tasks of no feature"), err)
+		}
+		for _, id := range slices.Sorted(maps.Keys(outside)) {
+			for _, blocker := range outside[id] {
+				if typed != "" {
+					a.note("warning: %s waits for %s, which is not exported: it must exist where this is imported", id, blocker)
+				}
+			}
+		}
+		path := plansync.Path(s.project, name)
+		if _, err := os.Lstat(path); err != nil {
+			continue // there is no such task
+		}
+		if _, err := fmt.Fprintln(a.stdout, path); err != nil {
+			return unwritten(err)
+		}
+	}
+	return nil
 }

@@ -76,8 +76,12 @@ func addLine(path, line string) error {
 	return errors.Join(err, f.Close())
 }
 
-// Tracks says whether git carries a file that the pattern matches.
-func Tracks(ctx context.Context, dir, pattern string) (bool, error) {
-	names, err := run(ctx, dir, nil, "ls-files", "-z", "--", ":(glob)"+pattern)
+// Tracks says whether git carries a file that one of the patterns matches.
+func Tracks(ctx context.Context, dir string, patterns ...string) (bool, error) {
+	args := []string{"ls-files", "-z", "--"}
+	for _, p := range patterns {
+		args = append(args, ":(glob)"+p)
+	}
+	names, err := run(ctx, dir, nil, args...)
 	return len(names) > 0, err
 }

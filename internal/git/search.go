@@ -145,6 +145,16 @@ func gitDirs(path string) (own, common string) {
 	return own, own
 }
 
+// Index is the file in which git keeps what it carries of the working tree that dir lies in, or "".
+func Index(dir string) string {
+	top := Top(dir)
+	if top == "" {
+		return ""
+	}
+	own, _ := gitDirs(filepath.Join(top, ".git"))
+	return filepath.Join(own, "index")
+}
+
 // pointer is what a file says, as git reads it, or "".
 func pointer(file string) string {
 	raw, _ := os.ReadFile(file)

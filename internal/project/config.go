@@ -23,6 +23,7 @@ type Config struct {
 	Run       RunConfig              `toml:"run"`
 	Parallel  ParallelConfig         `toml:"parallel"`
 	Merge     MergeConfig            `toml:"merge"`
+	Git       GitConfig              `toml:"git"`
 	Locks     map[string]int         `toml:"locks"` // how many tasks may hold a lock at once
 	Verify    VerifyConfig           `toml:"verify"`
 	Journal   JournalConfig          `toml:"journal"`
@@ -104,6 +105,11 @@ type MergeConfig struct {
 	Rebase  string `toml:"rebase" oneof:"conflict never"` // when a turn is cut because the target has moved
 	Review  string `toml:"review" oneof:"none all"`       // what a person looks at before it lands
 	Push    string `toml:"push"`                          // the remote that gets what landed; empty pushes nothing
+}
+
+// GitConfig is how plans travel in git.
+type GitConfig struct {
+	Sync string `toml:"sync" oneof:"auto manual"` // plan files follow the database, and it follows them, where git carries them
 }
 
 // VerifyConfig is what "done" has to pass.
@@ -378,6 +384,7 @@ func Default() Config {
 		},
 		Parallel: ParallelConfig{Jobs: 1, Copy: []string{".env"}, SetupOn: []string{}, SetupTimeout: Duration(10 * time.Minute), MinFreeGiB: 2},
 		Merge:    MergeConfig{Review: "none", Resolve: 1, Rebase: "conflict"},
+		Git:      GitConfig{Sync: "auto"},
 		Verify: VerifyConfig{
 			Enabled: true, Timeout: Duration(10 * time.Minute), Repairs: 2, Reruns: 1, Protect: protected(), EnvAllow: []string{},
 		},

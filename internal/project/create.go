@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"ralph/event"
+	"ralph/internal/atomicfile"
 )
 
 // Found is what `ralph init` detected; empty means nothing.
@@ -19,15 +20,21 @@ type Found struct {
 }
 
 // ignore keeps everything below .ralph out of git, except what travels with it.
-const ignore = `# Written by ralph init: state stays here; plans, knowledge and templates travel.
+const ignore = `# Written by ralph init: state stays here; plans, knowledge, templates and prompts travel.
 *
 !.gitignore
+` + admitted
+
+// admitted are the lines that let what travels pass. Projects of older versions lack some.
+const admitted = `!tasks.jsonl
 !features/
 !features/**
 !knowledge/
 !knowledge/**
 !templates/
 !templates/**
+!prompts/
+!prompts/**
 `
 
 // Create makes dir a project and returns the files it wrote. What exists is left
@@ -59,6 +66,39 @@ func Create(dir string, found Found) (Project, []string, error) {
 }
 
 func (p Project) ignoreFile() string { return filepath.Join(p.State(), ".gitignore") }
+
+// Admit adds the lines to the ignore rules of an older version that let git carry what it did not know of, and says whether
+// any were missing. Rules that a person wrote instead are left as they are.
+func (p Project) Admit() (changed bool, err error) {
+	text, missing, err := p.unadmitted()
+	if err != nil || missing == "" {
+		return false, err
+	}
+	return true, atomicfile.Replace(p.ignoreFile(), []byte(text+missing))
+}
+
+// Unadmitted lists what git is kept from carrying by the ignore rules of an older version.
+func (p Project) Unadmitted() []string {
+	_, missing, _ := p.unadmitted() // a file that cannot be read ignores nothing
+	return strings.Fields(strings.ReplaceAll(missing, "!", ""))
+}
+
+func (p Project) unadmitted() (text, missing string, err error) {
+	data, err := os.ReadFile(p.ignoreFile())
+	text = string(data)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !strings.Contains(text, "\n*\n") {
+		return text, "", nil
+	}
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	for line := range strings.Lines(admitted) {
+		if !strings.Contains("\n"+text, "\n"+line) {
+			missing += line
+		}
+	}
+	return text, missing, err
+}
 
 // Ignore makes sure that the state of a project stays out of git, also if nobody
 // ran init: a .ralph.toml may have been written by hand.

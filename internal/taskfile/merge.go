@@ -14,9 +14,9 @@ import (
 // not matter. It says what it dropped, and refuses if both sides gave one ID to different tasks.
 func Merge(base, a, b File) (merged File, dropped []string, err error) {
 	switch {
-	case slices.EqualFunc(a.lines, base.lines, record.equal):
+	case a.Equal(base):
 		return b, nil, nil
-	case slices.EqualFunc(b.lines, base.lines, record.equal):
+	case b.Equal(base):
 		return a, nil, nil
 	}
 	m := merger{base: base.byRef(), sides: [2]map[string]record{a.byRef(), b.byRef()}}
@@ -190,6 +190,9 @@ func sets(base, earlier, later []string) []string {
 // dropDead drops relations to tasks that one side deleted while the other made them.
 func (m *merger) dropDead(f *File) {
 	dead := map[string]bool{}
+	for ref := range m.base {
+		dead[ref] = true // also one whose line is gone without a tombstone
+	}
 	for _, r := range f.lines {
 		dead[r.ref] = r.dead()
 	}

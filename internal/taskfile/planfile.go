@@ -226,9 +226,10 @@ func (r record) update(item Item) record {
 	var before line
 	_ = json.Unmarshal(r.bytes(), &before) // checked when it was read
 	rev := before.Rev
-	before.Rev, before.Updated, before.After, before.Gates = 0, "", jsonval.List(before.After), jsonval.List(before.Gates)
-	before.Kind, before.Status = cmp.Or(before.Kind, string(dag.Work)), cmp.Or(before.Status, string(dag.Pending))
-	if before.Deleted == "" && bytes.Equal(encoded(before), encoded(now)) {
+	if r.fields["feature"] == nil {
+		before.Feature = now.Feature // that of the file
+	}
+	if len(r.fields) > 0 && !r.dead() && reflect.DeepEqual(before.spec(0).Normal(), now.spec(0).Normal()) {
 		return r
 	}
 	if len(r.fields) > 0 {
@@ -242,6 +243,48 @@ func (r record) update(item Item) record {
 		}
 	}
 	return changed
+}
+
+// Only is the part of the file that is about some tasks.
+func (f File) Only(some func(ref string) bool) (part File) {
+	for _, r := range f.lines {
+		if some(r.ref) {
+			part.lines = append(part.lines, r)
+		}
+	}
+	return part
+}
+
+// With is the file with the lines of some tasks as they are in another, or without them if it has none.
+func (f File) With(other File, refs []string) (mixed File) {
+	theirs := other.byRef()
+	for _, r := range f.lines {
+		if slices.Contains(refs, r.ref) {
+			r = theirs[r.ref]
+		}
+		if r.ref != "" {
+			mixed.lines = append(mixed.lines, r)
+			delete(theirs, r.ref)
+		}
+	}
+	for _, r := range other.lines {
+		if _, left := theirs[r.ref]; left && slices.Contains(refs, r.ref) {
+			mixed.lines = append(mixed.lines, r)
+		}
+	}
+	return mixed
+}
+
+// Equal says that two files say the same.
+func (f File) Equal(other File) bool { return slices.EqualFunc(f.lines, other.lines, record.equal) }
+
+// Numbers says on which line of the text that was parsed each task stands.
+func (f File) Numbers() map[string]int {
+	numbers := make(map[string]int, len(f.lines))
+	for _, r := range f.lines {
+		numbers[r.ref] = r.number
+	}
+	return numbers
 }
 
 // Specs are the tasks of the file that were not deleted.

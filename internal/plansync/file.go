@@ -1,0 +1,106 @@
+package plansync
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"ralph/dag"
+	"ralph/internal/copyfile"
+	"ralph/internal/taskfile"
+)
+
+// file is a plan file on its way into the database and back.
+type file struct {
+	feature string // "" for tasks of none
+	path    string
+	key     string // the path below the project, with slashes
+	stamp   seal
+	row     row
+	text    string // "" if there is none, or nothing in it: that says nothing about tasks
+	loaded  bool
+
+	base, ours, theirs, merged taskfile.File
+}
+
+func (s *Sync) file(feature string) *file {
+	f := &file{feature: feature, path: Path(s.Project, feature)}
+	if rel, err := filepath.Rel(s.Project.Root, f.path); err == nil {
+		f.key = filepath.ToSlash(rel)
+	}
+	if info, err := os.Lstat(f.path); err == nil {
+		f.stamp = sealOf(info, s.Now())
+	}
+	return f
+}
+
+func (f *file) exists() bool { return f.stamp != seal{} }
+
+// maxFile is the largest plan that is read: a million tasks are smaller.
+const maxFile = 1 << 30
+
+// read reads the text once.
+func (f *file) read() (err error) {
+	if f.loaded {
+		return nil
+	}
+	f.loaded = true
+	defer func() {
+		if errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+		if err != nil {
+			err = &Error{f.path, err}
+		}
+	}()
+	root, err := os.OpenRoot(filepath.Dir(f.path))
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	r, info, err := copyfile.Open(root, filepath.Base(f.path)) // an agent may have put anything there
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	if info.Size() > maxFile {
+		return fmt.Errorf("%w: it has %d MiB; at most %d are read", dag.ErrRefused, info.Size()>>20, maxFile>>20)
+	}
+	data, err := io.ReadAll(io.LimitReader(r, maxFile))
+	if f.text = string(data); strings.TrimSpace(f.text) == "" {
+		f.text = ""
+	}
+	return err
+}
+
+// parse reads the file's own side, and refuses tasks that do not belong there.
+func (f *file) parse() (err error) {
+	if f.theirs, err = taskfile.ParseFile([]byte(f.text)); err != nil {
+		return &Error{f.path, err}
+	}
+	for _, s := range f.theirs.Specs() {
+		if s.Feature != "" && !strings.EqualFold(s.Feature, f.feature) {
+			return &Error{f.path, dag.PlanError{{Line: s.Line, Err: fmt.Errorf("%w (%s)", ErrForeign, s.Feature)}}}
+		}
+	}
+	return nil
+}
+
+// ErrForeign is a plan file that holds tasks of another feature.
+var ErrForeign = fmt.Errorf("%w: another feature's task", dag.ErrRefused)
+
+// specs are the tasks that the file is to have.
+func (f *file) specs() []dag.Spec {
+	specs, numbers := f.merged.Specs(), f.theirs.Numbers()
+	for i := range specs {
+		s := &specs[i]
+		if s.Line = numbers[s.Ref]; s.Parent == "" {
+			s.Feature = f.feature
+		}
+	}
+	return specs
+}

@@ -1,0 +1,59 @@
+package plansync
+
+import (
+	"errors"
+	"slices"
+
+	"ralph/dag"
+	"ralph/internal/taskfile"
+)
+
+// Part selects what the file of a feature holds, or that of tasks of none.
+func Part(feature string) dag.Filter { return dag.Filter{Feature: feature, Loose: feature == ""} }
+
+// EachItem calls fn with tasks as a plan file lists them, and with what each waits for that is not among them. Reviews
+// are no part of a plan: runs add them.
+func EachItem(g *dag.Graph, part dag.Filter, fn func(item taskfile.Item, outside []string) error) error {
+	reviews, err := g.Reviews()
+	if err != nil {
+		return err
+	}
+	all := part.Feature == "" && !part.Loose
+	related, err := g.Relations(all)
+	if err != nil {
+		return err
+	}
+	review := func(id string) bool { return slices.Contains(reviews, id) }
+	return g.Each(part, func(t dag.Task) error {
+		after, outside, err := g.BlockerIDs(t)
+		if err != nil || review(t.ID) {
+			return err
+		}
+		after, outside = slices.DeleteFunc(after, review), slices.DeleteFunc(outside, review)
+		if all {
+			outside = nil
+		}
+		return fn(taskfile.Item{Task: t, After: after, Related: related[t.ID]}, outside)
+	})
+}
+
+// Items are what EachItem lists. Outside maps tasks that wait for one that is not among them to those that they wait for.
+func Items(g *dag.Graph, part dag.Filter) (items []taskfile.Item, outside map[string][]string, err error) {
+	outside = map[string][]string{}
+	err = EachItem(g, part, func(item taskfile.Item, others []string) error {
+		if items = append(items, item); len(others) > 0 {
+			outside[item.ID] = others
+		}
+		return nil
+	})
+	return items, outside, err
+}
+
+// itemsOf are the tasks of a file; none if there is no such feature yet.
+func itemsOf(g *dag.Graph, feature string) ([]taskfile.Item, error) {
+	items, _, err := Items(g, Part(feature))
+	if errors.Is(err, dag.ErrNotFound) {
+		err = nil
+	}
+	return items, err
+}

@@ -1,0 +1,265 @@
+// Package plansync keeps the plan in the database and the plan files that git carries the same. It never stages or
+// commits anything, and a command that only reads never has it write a file.
+package plansync
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"ralph/dag"
+	"ralph/internal/git"
+	"ralph/internal/human"
+	"ralph/internal/project"
+	"ralph/internal/seq"
+)
+
+// TasksFile is the name of plan files: each feature's folder has one, and .ralph has one for tasks of no feature.
+const TasksFile = "tasks.jsonl"
+
+// Sync is the plan of a project, in its database and in its files.
+type Sync struct {
+	Project project.Project
+	Store   *dag.Store
+	Auto    bool // take in what git brings, and write what commands change, where git carries plans
+	Now     func() time.Time
+	Note    func(format string, args ...any)
+	Warn    func(format string, args ...any)
+}
+
+// Error is a plan file that cannot be taken in. Nothing was changed.
+type Error struct {
+	Path string
+	Err  error
+}
+
+func (e *Error) Error() string { return e.Path + ": " + e.Err.Error() }
+
+// Unwrap gives what is wrong without the path.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Is makes it a refusal.
+func (e *Error) Is(target error) bool { return target == dag.ErrRefused }
+
+// Path is where the plan of a feature is, or of tasks of none.
+func Path(p project.Project, feature string) string {
+	if feature == "" {
+		return filepath.Join(p.State(), TasksFile)
+	}
+	return filepath.Join(p.Feature(feature), TasksFile)
+}
+
+// In takes in what git or an editor changed in plan files since file and database last agreed. It writes no file.
+func (s *Sync) In(ctx context.Context) error {
+	if !s.Auto {
+		return nil
+	}
+	files, err := s.look(ctx)
+	if err != nil || len(files) == 0 {
+		return err
+	}
+	changed, err := s.changed(ctx, files)
+	if err != nil || len(changed) == 0 {
+		return err
+	}
+	return s.sync(ctx, changed, false)
+}
+
+// Out writes the plan files of features whose plan was changed, after it has taken in what is new in them.
+func (s *Sync) Out(ctx context.Context) error {
+	if !s.Auto {
+		return nil
+	}
+	files, err := s.look(ctx)
+	if err != nil || files == nil {
+		return err
+	}
+	var unsaved []string
+	err = s.Store.View(ctx, func(g *dag.Graph) (err error) { unsaved, err = unsavedIn(g); return err })
+	if err != nil || len(unsaved) == 0 {
+		return err
+	}
+	return s.sync(ctx, seq.Map(unsaved, s.file), true)
+}
+
+// Save makes the file of a feature and the database say the same, whatever Auto says. It returns what tasks wait for that
+// is not in the file.
+func (s *Sync) Save(ctx context.Context, feature string) (outside map[string][]string, err error) {
+	if err := s.sync(ctx, []*file{s.file(feature)}, true); err != nil {
+		return nil, err
+	}
+	err = s.Store.View(ctx, func(g *dag.Graph) (err error) { _, outside, err = Items(g, Part(feature)); return err })
+	return outside, err
+}
+
+// Load imports the file of a feature of which the database has no task yet, whatever Auto says, and says whether it did.
+func (s *Sync) Load(ctx context.Context, feature string) (bool, error) {
+	f := s.file(feature)
+	if !f.exists() {
+		return false, nil
+	}
+	tasks := 0
+	err := s.Store.View(ctx, func(g *dag.Graph) error {
+		found, err := g.Feature(feature)
+		tasks = found.Total()
+		if errors.Is(err, dag.ErrNotFound) {
+			return nil
+		}
+		return err
+	})
+	if err != nil || tasks > 0 {
+		return false, err
+	}
+	return true, s.sync(ctx, []*file{f}, false)
+}
+
+// Files lists the features that have a plan file, and "" for tasks of none.
+func Files(p project.Project) []string {
+	var list []string
+	if info, err := os.Lstat(Path(p, "")); err == nil && info.Mode().IsRegular() {
+		list = append(list, "")
+	}
+	entries, _ := os.ReadDir(filepath.Dir(p.Feature("x"))) // none is none
+	for _, e := range entries {
+		if e.IsDir() && dag.CheckFeatureName(e.Name()) == nil {
+			if info, err := os.Lstat(Path(p, e.Name())); err == nil && info.Mode().IsRegular() {
+				list = append(list, e.Name())
+			}
+		}
+	}
+	return list
+}
+
+// look finds the plan files there are; nil if git carries none of them.
+func (s *Sync) look(ctx context.Context) ([]*file, error) {
+	index := git.Index(s.Project.Root)
+	if index == "" {
+		return nil, nil
+	}
+	var rows map[string]row
+	if err := s.Store.View(ctx, func(g *dag.Graph) (err error) { rows, err = rowsOf(g); return err }); err != nil {
+		return nil, err
+	}
+	if !s.carried(ctx, index, rows[indexKey]) {
+		return nil, nil
+	}
+	files := []*file{}
+	for _, feature := range Files(s.Project) {
+		f := s.file(feature)
+		f.row = rows[f.key]
+		files = append(files, f)
+	}
+	return files, nil
+}
+
+// carried says whether git carries plans, which it knows from its index: git is asked again when that has changed.
+func (s *Sync) carried(ctx context.Context, index string, known row) bool {
+	info, err := os.Stat(index)
+	if err != nil {
+		return false // nothing was added yet
+	}
+	now := sealOf(info, s.Now())
+	if known.stamp == now && !known.stamp.Fresh {
+		return known.carried
+	}
+	carried, err := git.Tracks(ctx, s.Project.Root, ".ralph/features/**", ".ralph/"+TasksFile)
+	if err != nil {
+		return false
+	}
+	if known.stamp != now || known.carried != carried {
+		text := ""
+		if carried {
+			text = carriedText
+		}
+		// A project that cannot be written can be looked at all the same.
+		_ = s.Store.Update(ctx, func(g *dag.Graph) error { return setRow(g, indexKey, now, text) })
+	}
+	return carried
+}
+
+// changed lists the files that say something else than when they were last synced. Those that only look different are
+// remembered as they look now.
+func (s *Sync) changed(ctx context.Context, files []*file) (list []*file, err error) {
+	var same []*file
+	for _, f := range files {
+		if f.row.stamp == f.stamp && !f.row.stamp.Fresh {
+			continue
+		}
+		if err := f.read(); err != nil {
+			return nil, err
+		}
+		var base string
+		var known bool
+		err := s.Store.View(ctx, func(g *dag.Graph) (err error) { base, known, err = baseOf(g, f.key); return err })
+		switch {
+		case err != nil:
+			return nil, err
+		case f.text == "": // as if there were none
+		case !known || base != f.text:
+			list = append(list, f)
+		case f.row.stamp != f.stamp:
+			same = append(same, f)
+		}
+	}
+	if len(same) > 0 {
+		_ = s.Store.Update(ctx, func(g *dag.Graph) error {
+			for _, f := range same {
+				seen(g, f.key, f.stamp)
+			}
+			return nil
+		})
+	}
+	return list, nil
+}
+
+// sync brings files and database together, in one transaction: first the database takes in what is new in the files, then
+// the files are written. A process that is killed after that and before the commit leaves files that say what the
+// database says, and an older base, from which both have made the same changes.
+func (s *Sync) sync(ctx context.Context, files []*file, write bool) error {
+	var done Taken
+	err := s.Store.Update(ctx, func(g *dag.Graph) (err error) {
+		done, err = (&merging{s: s, g: g, files: files, write: write}).do()
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	done.say(s)
+	return nil
+}
+
+// Taken is what the database took in.
+type Taken struct {
+	dag.Applied
+	From    []string
+	Dropped []string
+}
+
+func (t Taken) say(s *Sync) {
+	count := func(list []string, what string) string {
+		if len(list) == 0 {
+			return ""
+		}
+		return fmt.Sprintf("%d %s", len(list), what)
+	}
+	from := human.List(t.From, 3)
+	parts := slices.DeleteFunc([]string{count(t.Added, "added"), count(t.Changed, "changed"), count(t.Deleted, "deleted")}, func(p string) bool { return p == "" })
+	switch {
+	case len(parts) == 1 && len(t.Added) > 0:
+		s.Note("%s imported from %s", human.Count(len(t.Added), "task"), from)
+	case len(parts) > 0:
+		s.Note("the plan follows %s: %s", from, strings.Join(parts, ", "))
+	}
+	for _, what := range t.Dropped {
+		s.Warn("%s: %s", from, what)
+	}
+	if n := len(t.Postponed); n > 0 {
+		s.Warn("%s: in progress; what %s says is taken in when it has ended", cmp.Or(human.List(t.Postponed, 3), "a task"), from)
+	}
+}
