@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"ralph/internal/agents"
 	"ralph/internal/doctor"
 	"ralph/internal/human"
+	"ralph/internal/plansync"
 	"ralph/internal/project"
 	"ralph/internal/sandbox"
 	"ralph/internal/term"
@@ -24,19 +26,23 @@ started and asked for its name; no model is called), git, the sandbox and the di
 worth knowing; a problem has to be fixed.`,
 	flags: []flagSpec{
 		boolFlag("fix", "recompute the derived columns"),
+		boolFlag("rebuild", "make a new database from the plan files, put the old one aside, and say what only that knows"),
 		{name: "timeout", usage: "wait at most `DURATION` for each agent to answer", value: "1m"},
 		jsonFlag,
 	},
-	example: "ralph doctor", exits: "1 there is a problem", run: action(runDoctor),
+	example: "ralph doctor\nralph doctor --rebuild", exits: "1 there is a problem", run: action(runDoctor),
 }
 
 type doctorOptions struct {
-	Fix, JSON bool
+	Fix, Rebuild, JSON bool
 	Timeout   project.Duration // of each agent
 }
 
 func runDoctor(ctx context.Context, a *app, o doctorOptions) error {
 	a.looks = true
+	if o.Rebuild {
+		return runRebuild(ctx, a, o)
+	}
 	var s *session
 	var err error
 	waitingFor(a, "the database to open", func() { s, err = a.open(ctx) })
@@ -92,6 +98,41 @@ func runDoctor(ctx context.Context, a *app, o doctorOptions) error {
 		err = fmt.Errorf("doctor: %w: there is a problem, see above", dag.ErrRefused)
 	}
 	return err
+}
+
+// runRebuild makes the database again. The old one need not be readable.
+func runRebuild(ctx context.Context, a *app, o doctorOptions) error {
+	if o.Fix {
+		return usagef("--rebuild makes all columns new: leave --fix out")
+	}
+	if err := a.refuseAgent(); err != nil {
+		return err
+	}
+	p, err := a.findProject()
+	if err != nil {
+		return err
+	}
+	r, err := plansync.Rebuild(ctx, p, dag.Options{Now: a.now, Redact: a.redact.Text}, life)
+	switch {
+	case errors.Is(err, plansync.ErrNoFiles):
+		return hint(err, "a plan is in files after: ralph task export --save; look for them where the plan was made, or in git's history")
+	case err != nil:
+		return fmt.Errorf("rebuild the database: %w", err)
+	case o.JSON:
+		return a.printJSON(r)
+	}
+	fmt.Fprintf(a.stdout, "%s from %s\n", human.Count(r.Tasks, "task"), human.Series(r.Files, "and"))
+	if r.Aside == "" {
+		return nil
+	}
+	fmt.Fprintf(a.stdout, "the old database is %s; only there:\n", r.Aside)
+	if len(r.Lost) == 0 {
+		r.Lost = []string{"nothing"}
+	}
+	for _, what := range r.Lost {
+		fmt.Fprintf(a.stdout, "- %s\n", term.Line(what))
+	}
+	return nil
 }
 
 // silence is how long a step may take before a person wants to know what it waits for.

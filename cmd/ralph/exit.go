@@ -176,8 +176,8 @@ func hintFor(err error) string {
 		return map[db.Kind]string{
 			db.Foreign:  "move that file away; ralph makes a new one",
 			db.Newer:    "use the ralph that wrote it, or a newer one",
-			db.Damaged:  "restore it from a backup, or move it away and import the plan again with: ralph task import",
-			db.Lost:     "restore it from a backup; or, to start over, remove what is left: rm " + shellQuote(file.Path) + "*",
+			db.Damaged:  "restore it from a backup; or make a new one from the plan files: ralph doctor --rebuild",
+			db.Lost:     "restore it from a backup, or make a new one from the plan files: ralph doctor --rebuild; or, to start over, remove what is left: rm " + shellQuote(file.Path) + "*",
 			db.ReadOnly: ".ralph must be a folder that this user can write, and progress.db a file in it",
 			db.Full:     "free some space and try again; nothing was changed",
 			db.Busy:     "try again; see who uses it with: ralph status",

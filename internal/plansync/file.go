@@ -23,6 +23,7 @@ type file struct {
 	row     row
 	text    string // "" if there is none, or nothing in it: that says nothing about tasks
 	loaded  bool
+	follows bool // where both know a task, the database is right
 
 	base, ours, theirs, merged taskfile.File
 }

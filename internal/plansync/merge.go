@@ -72,13 +72,12 @@ func (m *merging) merge(f *file) error {
 	if err != nil {
 		return err
 	}
-	if known {
-		if f.base, err = taskfile.ParseFile([]byte(base)); err != nil {
-			return &Error{f.path, fmt.Errorf("the copy in the database: %w", err)}
-		}
-	} else { // what is in both is newer in the database
-		has := seq.Set(items, func(item taskfile.Item) string { return item.ID })
-		f.base = f.theirs.Only(func(ref string) bool { return has[ref] })
+	if f.base, err = taskfile.ParseFile([]byte(base)); err != nil {
+		return &Error{f.path, fmt.Errorf("the copy in the database: %w", err)}
+	}
+	if !known || f.follows { // what is in both is newer in the database
+		has, had := seq.Set(items, func(item taskfile.Item) string { return item.ID }), f.base.Numbers()
+		f.base = f.theirs.Only(func(ref string) bool { _, was := had[ref]; return was || has[ref] })
 	}
 	f.ours = f.base.Update(items, m.s.Now())
 	if f.text == "" {

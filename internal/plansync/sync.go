@@ -88,10 +88,12 @@ func (s *Sync) Out(ctx context.Context) error {
 	return s.sync(ctx, seq.Map(unsaved, s.file), true)
 }
 
-// Save makes the file of a feature and the database say the same, whatever Auto says. It returns what tasks wait for that
-// is not in the file.
+// Save writes the file of a feature, whatever Auto says: it follows the database, which takes in no more than tasks that
+// are new to it. It returns what tasks wait for that is not in the file.
 func (s *Sync) Save(ctx context.Context, feature string) (outside map[string][]string, err error) {
-	if err := s.sync(ctx, []*file{s.file(feature)}, true); err != nil {
+	f := s.file(feature)
+	f.follows = true
+	if err := s.sync(ctx, []*file{f}, true); err != nil {
 		return nil, err
 	}
 	err = s.Store.View(ctx, func(g *dag.Graph) (err error) { _, outside, err = Items(g, Part(feature)); return err })
@@ -116,7 +118,10 @@ func (s *Sync) Load(ctx context.Context, feature string) (bool, error) {
 	if err != nil || tasks > 0 {
 		return false, err
 	}
-	return true, s.sync(ctx, []*file{f}, false)
+	if err := s.sync(ctx, []*file{f}, false); err != nil {
+		return false, fmt.Errorf("import %w", err)
+	}
+	return true, nil
 }
 
 // Files lists the features that have a plan file, and "" for tasks of none.
