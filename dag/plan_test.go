@@ -15,7 +15,8 @@ const (
 	byRow    = "SEARCH tasks USING INTEGER PRIMARY KEY (rowid=?)"
 	openOnly = "SCAN attempts USING INDEX attempts_open"
 	tampered = "SCAN a USING INDEX attempts_rejected"
-	asking   = "SCAN tasks USING INDEX tasks_asks" // only tasks that wait for an answer
+	asking   = "SCAN tasks USING INDEX tasks_asks"  // only tasks that wait for an answer
+	loose    = "SCAN tasks USING INDEX tasks_loose" // only tasks of no feature
 )
 
 // TestQueryPlans holds every statement whose cost is promised to its index. What
@@ -77,7 +78,7 @@ func TestQueryPlans(t *testing.T) {
 		"count asks, all":          {asksAllSQL, []string{asking}, 0},
 		"count waits, all":         {waitsAllSQL, []string{"SEARCH tasks USING INDEX tasks_waiting (not_before>?)"}, 0},
 		"what is claimed":          {claimedSQL, []string{"SEARCH tasks USING INDEX tasks_owner (owner>?)"}, 1},
-		"list what has no feature": {listLooseSQL, []string{"SCAN tasks USING INDEX tasks_loose"}, 0},
+		"list what has no feature": {listLooseSQL, []string{loose}, 0},
 		"list a feature":           {listFeatureSQL, []string{"SEARCH tasks USING INDEX tasks_feature (feature=?)"}, 0},
 		"why tasks failed":         {failuresSQL, []string{"SEARCH t USING INDEX tasks_failed (status=?)", "SEARCH l USING INDEX task_logs_task (task=? AND kind=?)"}, 1},
 		"agents of tasks":          {agentsAllSQL, []string{"SEARCH tasks USING INDEX tasks_agent (agent>?)"}, 0},
@@ -189,7 +190,7 @@ func TestQueryPlans(t *testing.T) {
 		}
 		sorts := 0
 		for _, step := range plan {
-			if step != openOnly && step != tampered && step != asking && scansTable.MatchString(step) {
+			if step != openOnly && step != tampered && step != asking && step != loose && scansTable.MatchString(step) {
 				t.Errorf("%s: it scans: %s", name, step)
 			}
 			if strings.Contains(step, "TEMP B-TREE") {

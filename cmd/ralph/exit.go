@@ -174,7 +174,7 @@ func hintFor(err error) string {
 		return suggestKey(unknown.Key)
 	case errors.As(err, &file):
 		return map[db.Kind]string{
-			db.Foreign:  "move that file away; ralph makes a new one",
+			db.Foreign:  "move that file away, and ralph makes a new one; or make it from the plan files: ralph doctor --rebuild",
 			db.Newer:    "use the ralph that wrote it, or a newer one",
 			db.Damaged:  "restore it from a backup; or make a new one from the plan files: ralph doctor --rebuild",
 			db.Lost:     "restore it from a backup, or make a new one from the plan files: ralph doctor --rebuild; or, to start over, remove what is left: rm " + shellQuote(file.Path) + "*",

@@ -14,6 +14,7 @@ import (
 	"ralph/features"
 	"ralph/internal/git"
 	"ralph/internal/human"
+	"ralph/internal/plansync"
 	"ralph/internal/seq"
 	"ralph/internal/term"
 	"ralph/loop"
@@ -90,14 +91,24 @@ func inCI(a *app) bool {
 // noPlan says where tasks come from if there are none. A clone has only those that
 // were exported.
 func noPlan(a *app, s *session) string {
-	saved, _ := filepath.Glob(filepath.Join(s.project.Feature("*"), features.TasksFile)) // the pattern is valid
+	saved := plansync.Files(s.project)
 	switch {
 	case len(saved) > 0:
-		names := seq.Map(saved, func(path string) string { return "ralph run --feature " + filepath.Base(filepath.Dir(path)) })
-		return "no tasks yet; this repository has a plan, which is imported by: " + strings.Join(names, ", ")
+		commands := seq.Map(saved, func(feature string) string {
+			if feature == "" {
+				return "ralph task import " + human.Path(plansync.Path(s.project, ""), s.project.Root)
+			}
+			return "ralph run --feature " + feature
+		})
+		slices.Sort(commands)
+		why := "git does not carry it"
+		if s.config.Git.Sync != "auto" {
+			why = "git.sync is " + s.config.Git.Sync
+		}
+		return "no tasks yet; this repository has a plan, but " + why + ": import it with: " + strings.Join(commands, ", or ")
 	case inCI(a):
 		return "no tasks: the database is not in git, so a clone has only plans that were exported; where the plan is, " +
-			"type: ralph task export --feature NAME --save, commit .ralph/features, and here: ralph run --feature NAME"
+			"type: ralph task export --save, commit .ralph, and clone again"
 	default:
 		return `no tasks yet; add one with: ralph task add "TITLE"`
 	}

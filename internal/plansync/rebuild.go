@@ -75,12 +75,12 @@ func (s *Sync) build(ctx context.Context, path string, opts dag.Options, files [
 
 // What only the database has, and how to count it.
 var contents = []struct{ what, query string }{
-	{"run", `SELECT count(*) FROM runs;`},
-	{"attempt", `SELECT count(*) FROM attempts;`},
-	{"entry of the journal", `SELECT count(*) FROM journal;`},
-	{"line of a task's log", `SELECT count(*) FROM task_logs;`},
-	{"request", `SELECT count(*) FROM requests;`},
-	{"record of the audit", `SELECT count(*) FROM audit;`},
+	{"runs", `SELECT count(*) FROM runs;`},
+	{"attempts", `SELECT count(*) FROM attempts;`},
+	{"entries of the journal", `SELECT count(*) FROM journal;`},
+	{"log lines of tasks", `SELECT count(*) FROM task_logs;`},
+	{"questions and messages", `SELECT count(*) FROM requests;`},
+	{"records of the audit", `SELECT count(*) FROM audit;`},
 }
 
 const spentSQL = `SELECT coalesce(sum(cost_usd), 0) FROM attempts;`
@@ -112,13 +112,13 @@ func inventory(ctx context.Context, path string, opts dag.Options, life func(dag
 		n, err := count(ctx, d, c.query, (*db.Row).Int)
 		switch {
 		case err != nil:
-			lost = append(lost, "each "+c.what+": how many cannot be read")
+			lost = append(lost, c.what+": cannot be read")
 		case n > 0:
-			lost = append(lost, human.Count(n, c.what))
+			lost = append(lost, fmt.Sprintf("%s: %d", c.what, n))
 		}
 	}
 	if usd, err := count(ctx, d, spentSQL, (*db.Row).Float); err == nil && usd > 0 {
-		lost = append(lost, "costs of "+human.Dollars(usd))
+		lost = append(lost, "costs: "+human.Dollars(usd))
 	}
 	return lost, nil
 }
