@@ -99,8 +99,21 @@ func TestExactlyTheListedTransitionsHappen(t *testing.T) {
 		verb  func(*dag.Graph, string) error
 		title string
 	}{
-		{cancel, "three"}, {finish, "one"}, {finish, "two"}, {reset, "one"}, {giveUp, "one"}, {reset, "one"}, {giveUp, "one"}, {cancel, "one"}, {remove, "two"},
-		{reset, "one"}, {cancel, "one"}, {finish, "one"}, {reset, "one"}, {giveUp, "one"}, {remove, "one"},
+		{cancel, "three"},
+		{finish, "one"},
+		{finish, "two"},
+		{reset, "one"},
+		{giveUp, "one"},
+		{reset, "one"},
+		{giveUp, "one"},
+		{cancel, "one"},
+		{remove, "two"},
+		{reset, "one"},
+		{cancel, "one"},
+		{finish, "one"},
+		{reset, "one"},
+		{giveUp, "one"},
+		{remove, "one"},
 	} {
 		w.person(child.verb, child.title)
 		if to := w.task("group").Status; to != at {

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"ralph/dag"
-	"ralph/internal/atomicfile"
 	"ralph/internal/lazyregexp"
 	"ralph/internal/plain"
 	"ralph/internal/taskfile"
@@ -45,7 +44,6 @@ func (p *Planner) Direct() (t DirectTask, err error) {
 // Keep adds the task, unless the feature has it: then it returns that one, and added is false. It refuses a feature that has other
 // tasks. The feature's file is written, too. With dry it changes nothing, and says what it would do.
 func (p *Planner) Keep(ctx context.Context, t DirectTask, dry bool) (kept dag.Task, added bool, err error) {
-	var lines []byte
 	err = p.Store.Update(ctx, func(g *dag.Graph) error {
 		tasks, err := g.List(dag.Filter{Feature: p.Name})
 		if err != nil {
@@ -66,13 +64,10 @@ func (p *Planner) Keep(ctx context.Context, t DirectTask, dry bool) (kept dag.Ta
 			return err
 		}
 		kept, _ = g.Task(id) // the first error of the database is that of what follows
-		if lines, _, err = p.lines(g); err != nil {
-			return err
-		}
 		return g.Audit(id, "", t.Title)
 	})
 	if err == nil && added && !dry {
-		err = atomicfile.Write(p.Path(TasksFile), lines)
+		_, err = p.Plans.Save(ctx, p.Name)
 	}
 	if err != nil {
 		return kept, added, fmt.Errorf("feature %s: %w", p.Name, err)
