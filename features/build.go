@@ -154,7 +154,7 @@ func (b *builder) converse(ctx context.Context, existing []taskfile.Item) (specs
 		fmt.Fprintf(&stay, "%s %s %s\n", t.ID, t.Status, t.Title)
 	}
 	text := prompt.Tasks(prompt.TasksInput{
-		Name: b.Name, Project: b.Project.Root, Program: b.Program, Gates: b.Gates,
+		Name: b.Name, Project: b.Project.Root, Program: b.Program, Gates: b.Gates, Sections: b.Sections,
 		Idea:     prompt.Document{Text: b.wish.Idea, From: "`idea.md` in your working folder"},
 		Existing: prompt.Document{Text: stay.String(), From: "`ralph task list --all` in your working folder"},
 	})

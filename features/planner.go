@@ -17,6 +17,7 @@ import (
 	"ralph/internal/plansync"
 	"ralph/internal/project"
 	"ralph/internal/redact"
+	"ralph/prompt"
 )
 
 // NoFeature is the name under which tasks of no feature are staged. No feature can have it.
@@ -32,6 +33,7 @@ type Planner struct {
 	Model    string   // to ask the agent for; empty is its own
 	Gates    []string // what ralph runs after every task
 	Program  string   // the command that starts ralph, for agents that prefer commands
+	Sections *prompt.Sections
 	Spending Spending
 
 	Templates func() []string // that a plan may name, a line each

@@ -284,6 +284,7 @@ func (a *author) opening() string {
 		Name: a.Name, Project: a.Project.Root, File: a.kind.File(), Interview: a.Ask != nil, Draft: a.text != "",
 		Idea:     prompt.Document{Text: a.state.Idea, From: "`idea.md` in your working folder"},
 		Dialogue: prompt.Document{Text: a.dialogue(), From: "an interview that was interrupted"}, Instructions: a.Project.Instructions(), Templates: a.Templates(),
+		Sections: a.Sections,
 	}
 	if a.kind == Spec {
 		return prompt.Spec(in)

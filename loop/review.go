@@ -16,19 +16,20 @@ import (
 	"ralph/prompt"
 )
 
-// PromptOf is what the agent of a task would be told now.
-func PromptOf(ctx context.Context, opts Options, t dag.Task) (string, error) {
+// PromptOf is what the agent of a task would be told now, and which prompt that is, as its sections name it.
+func PromptOf(ctx context.Context, opts Options, t dag.Task) (kind, text string, err error) {
 	var r *dag.Review
-	err := opts.Graph.Store.View(ctx, func(g *dag.Graph) (err error) { r, err = g.Review(t); return err })
+	err = opts.Graph.Store.View(ctx, func(g *dag.Graph) (err error) { r, err = g.Review(t); return err })
 	switch {
 	case err != nil:
-		return "", err
+		return "", "", err
 	case r != nil:
-		return attempt.ReviewPrompt(ctx, opts.Place.Dir, opts.Place.Objects, t, *r, opts.Prompt.Context(t))
+		text, err = attempt.ReviewPrompt(ctx, opts.Place.Dir, opts.Place.Objects, t, *r, opts.Prompt.Context(t))
+		return "reviewer", text, err
 	}
 	in, err := Gather(ctx, opts, "", t)
 	in.Tools = opts.Agents.tooled(cmp.Or(t.Agent, opts.Host.Setup.Agent))
-	return prompt.Build(in), err
+	return "worker", prompt.Build(in), err
 }
 
 // review stores what a review found, and has reviewers look at a feature whose last task is done.

@@ -2,7 +2,8 @@
 // of its verification, and the follow-ups in a running session.
 //
 // It never reads a file, a clock or the graph, and it never decides: facts come
-// in, text goes out. It cannot fail.
+// in, text goes out. It cannot fail, but
+// for a project's own words, which are refused when they are read.
 //
 // # Foreign text
 //
@@ -14,6 +15,11 @@
 // brackets for the case that an agent copies them. In prompts for workers the
 // words by which a verifier's prompt is known are broken with a non-breaking
 // hyphen.
+//
+// # Sections
+//
+// Some sections can be said in a project's own words: those in templates/sections, whose
+// file is their text. Sigils, quotations and what an agent must not do are in none of them.
 //
 // # Order
 //

@@ -32,7 +32,8 @@ type Input struct {
 	Skills        []Skill
 	Tools         bool     // The agent has the tools of ralph.
 	Models        []string // What next-model may name; nil means opus, sonnet and haiku.
-	Budget        int      // In estimated tokens; 0 means DefaultBudget.
+	Sections      *Sections
+	Budget        int // In estimated tokens; 0 means DefaultBudget.
 }
 
 // Task is a task as people wrote it. ID is ralph's own.
@@ -141,6 +142,7 @@ type VerifyInput struct {
 	Unchanged        bool // Nothing changed: was the task fulfilled before?
 	Split            bool // Its subtasks are left.
 	Cosmetic         bool // Only white space and comments changed, and the gates passed before.
+	Sections         *Sections
 	Budget           int
 }
 
@@ -151,6 +153,7 @@ type ReviewerInput struct {
 	Spec, Plan    Document
 	Diff          []string // by file
 	From          string   // where the difference comes from
+	Sections      *Sections
 	Budget        int
 }
 

@@ -31,13 +31,14 @@ const (
 	bytesPerToken = 4
 )
 
-//go:embed templates/*.tmpl
+//go:embed templates/*.tmpl templates/sections/*.md
 var templateFiles embed.FS
 
 // view is what the templates see. Foreign text reaches them as quotes or through
 // page.inline only.
 type view struct {
-	ID, Title, Result    string
+	ID, Title, Name      string
+	Result               string
 	Instructions, Models string
 	Interrupted, Tools   bool
 	Uncommitted          bool
@@ -53,9 +54,11 @@ type view struct {
 
 // page makes one prompt: it collects the quotations and shares the budget.
 type page struct {
-	budget int
-	worker bool
-	quotes []*quote
+	budget   int
+	worker   bool
+	sections *Sections
+	longer   int // bytes that a project's own words take more than ralph's
+	quotes   []*quote
 }
 
 // quote takes foreign text into the page. Text without a visible character gives
@@ -87,7 +90,7 @@ func (p *page) quoteParts(parts []string, from string, weight int) *quote {
 // depends on nothing else, so that all these prompts begin alike.
 func (p *page) quoteFirst(spec, plan, knowledge Document) (_, _, _ *quote) {
 	what, how, known := p.quote(spec, 55), p.quote(plan, 35), p.quote(knowledge, 10)
-	p.share((p.limit() - reserved) * firstShare / 100)
+	p.share((p.limit() - reserved - p.longer) * firstShare / 100)
 	p.quotes = nil
 	return what, how, known
 }
@@ -129,8 +132,8 @@ func (p *page) safe(text string) string {
 // render shares what our own words leave of the budget and fills the template.
 // Rendering with empty quotations first makes the measure exact.
 func (p *page) render(name string, v any) string {
-	p.share(p.limit() - len(execute(name, v)))
-	return execute(name, v)
+	p.share(p.limit() - len(p.execute(name, v)))
+	return p.execute(name, v)
 }
 
 // Room is how many bytes can be added to a prompt of the default size.
@@ -160,15 +163,22 @@ func (p *page) share(limit int) {
 	}
 }
 
+// builtin are the sections that can be replaced.
+var builtin = sync.OnceValue(readSections)
+
 // templates are parsed once, and only by commands that prompt an agent.
 var templates = sync.OnceValue(func() *template.Template {
-	return template.Must(template.ParseFS(templateFiles, "templates/*.tmpl"))
+	t := template.Must(template.ParseFS(templateFiles, "templates/*.tmpl"))
+	for name, text := range builtin() {
+		template.Must(t.New(name).Parse(strings.TrimSuffix(text, "\n")))
+	}
+	return t
 })
 
-func execute(name string, v any) string {
+func (p *page) execute(name string, v any) string {
 	var b strings.Builder
-	if err := templates().ExecuteTemplate(&b, name, v); err != nil {
-		panic(fmt.Sprintf("prompt: %v", err)) // the template is part of the program
+	if err := p.sections.set().ExecuteTemplate(&b, name, v); err != nil {
+		panic(fmt.Sprintf("prompt: %v", err)) // the template is part of the program, or was checked
 	}
 	return b.String()
 }

@@ -13,6 +13,7 @@ type PlanningInput struct {
 	Dialogue     Document // questions and answers of an interview that was interrupted
 	Instructions []string
 	Templates    []string // that a plan may name, a line each
+	Sections     *Sections
 }
 
 // ReviewInput is all that the prompt for one pass of a review is made of.
@@ -32,6 +33,7 @@ type TasksInput struct {
 	Gates    []string
 	Idea     Document
 	Existing Document // tasks that are kept
+	Sections *Sections
 }
 
 // AnswerInput is what a person said in an interview.
@@ -43,15 +45,15 @@ type AnswerInput struct {
 }
 
 // Spec returns the prompt that asks for a specification.
-func Spec(in PlanningInput) string { return planning("spec.md.tmpl", in) }
+func Spec(in PlanningInput) string { return planning("spec", in) }
 
 // Plan returns the prompt that asks for a plan.
-func Plan(in PlanningInput) string { return planning("plan.md.tmpl", in) }
+func Plan(in PlanningInput) string { return planning("plan", in) }
 
 func planning(name string, in PlanningInput) string {
-	p := page{worker: true}
+	p := page{worker: true, sections: in.Sections, longer: in.Sections.longer(name)}
 	in.Name, in.Project, in.File = p.code(in.Name), p.path(in.Project), p.code(in.File)
-	return p.render(name, struct {
+	return p.render(name+".md.tmpl", struct {
 		PlanningInput
 		Instructions              string
 		Idea, Dialogue, Templates *quote
@@ -67,7 +69,7 @@ func Review(in ReviewInput) string {
 
 // Tasks returns the prompt that asks for a graph of tasks.
 func Tasks(in TasksInput) string {
-	p := page{worker: true}
+	p := page{worker: true, sections: in.Sections, longer: in.Sections.longer("tasks")}
 	in.Name, in.Project, in.Program = p.code(in.Name), p.path(in.Project), p.path(in.Program)
 	return p.render("tasks.md.tmpl", struct {
 		TasksInput

@@ -14,7 +14,7 @@ import (
 // weights of the journal and the knowledge cover what their packages render (3,000 and
 // 2,000 tokens) at the default budget.
 func Build(in Input) string {
-	p := page{budget: in.Budget, worker: true}
+	p := page{budget: in.Budget, worker: true, sections: in.Sections, longer: in.Sections.longer("worker")}
 	id, task := cleanID(in.Task.ID), taskCommand(in.Task.ID)
 	retry, parent, git := cmp.Or(in.Retry, &Retry{}), cmp.Or(in.Parent, &Task{}), cmp.Or(in.Git, &Git{})
 	spec, plan, known := p.quoteFirst(in.Spec, in.Plan, in.Knowledge)
@@ -48,7 +48,7 @@ func Build(in Input) string {
 // Verify returns the prompt of a verifier, in the same order, except that a doubt comes first: it is what the verifier
 // has to look at, and it takes of the space for the difference, which shows the same changes.
 func Verify(in VerifyInput) string {
-	p := page{budget: in.Budget}
+	p := page{budget: in.Budget, sections: in.Sections, longer: in.Sections.longer("verifier")}
 	spec, plan, _ := p.quoteFirst(in.Spec, in.Plan, Document{})
 	failed := p.quoteParts(texts(in.Doubt.Failed), "what they printed", 12)
 	changes := p.quoteParts(texts(in.Doubt.Changes), "the difference since the task began", 24)
@@ -70,13 +70,13 @@ func Verify(in VerifyInput) string {
 
 // Reviewer returns the prompt of a reviewer, in the same order. Without a focus it is that of an acceptance.
 func Reviewer(in ReviewerInput) string {
-	p := page{budget: in.Budget}
+	p := page{budget: in.Budget, sections: in.Sections, longer: in.Sections.longer("reviewer")}
 	spec, plan, _ := p.quoteFirst(in.Spec, in.Plan, Document{})
 	if in.Focus == "" {
 		return p.render("acceptance.md.tmpl", view{ID: cleanID(in.Task), Title: p.code(in.Feature), Spec: spec, Plan: plan, Diff: p.quoteParts(in.Diff, in.From, 90)})
 	}
 	return p.render("reviewer.md.tmpl", view{
-		ID: cleanID(in.Task), Title: p.code(in.Feature), Spec: spec, Plan: plan,
+		ID: cleanID(in.Task), Name: p.code(in.Feature), Spec: spec, Plan: plan,
 
 		Description: p.quoteOr(in.Focus, "everything", "`.ralph.toml`"),
 		Diff:        p.quoteParts(in.Diff, in.From, 90),

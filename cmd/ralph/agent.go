@@ -17,6 +17,7 @@ import (
 	"ralph/internal/human"
 	"ralph/internal/project"
 	"ralph/internal/sandbox"
+	"ralph/internal/seq"
 	"ralph/internal/shellagent"
 	"ralph/loop/attempt"
 )
@@ -159,17 +160,17 @@ func noteConfigChanges(a *app, changes []project.ConfigChange) {
 		if change.ByAgent {
 			kind = "warning: "
 		}
-		a.note("%s%s: %s", kind, project.ConfigName, change)
+		a.note("%s%s: %s", kind, change.File, change)
 		for _, line := range change.Lines[:min(len(change.Lines), maxConfigLines)] {
-			a.note("%s:%d: %s", project.ConfigName, line.Number, line.Text)
+			a.note("%s:%d: %s", change.File, line.Number, line.Text)
 		}
 		if more := len(change.Lines) - maxConfigLines; more > 0 {
-			a.note("%s: and %s", project.ConfigName, human.Count(more, "more line"))
+			a.note("%s: and %s", change.File, human.Count(more, "more line"))
 		}
 	}
 }
 
-// confirmed refuses a configuration that an agent may have changed, in a run that is over or at work: hooks and others of its
+// confirmed refuses a configuration and words in prompts that an agent may have changed, in a run that is over or at work: hooks and others of its
 // commands run outside every sandbox, and it says which sandbox there is. What people change when no such agent is at work is theirs.
 func confirmed(a *app, p project.Project) error {
 	if p.Root == "" {
@@ -183,7 +184,10 @@ func confirmed(a *app, p project.Project) error {
 		return nil
 	}
 	noteConfigChanges(a, changes)
-	err := fmt.Errorf("%w: %s was changed while an agent worked that could write it, and nothing in it is executed until a person confirms it", project.ErrConfig, p.Config())
+	paths := seq.Map(changes, func(c project.ConfigChange) string { return filepath.Join(p.Root, filepath.FromSlash(c.File)) })
+	slices.Sort(paths)
+	err := fmt.Errorf("%w: %s was changed while an agent worked that could write it, and nothing in it is executed until a person confirms it",
+		project.ErrConfig, human.Series(slices.Compact(paths), "and"))
 	return hint(err, "undo the change, or look at it and type: ralph config trust")
 }
 
@@ -193,13 +197,13 @@ func blame(a *app, p project.Project, err error) error {
 	var parts []string
 	for _, change := range historyOf(a, p).Changes() {
 		if change.ByAgent {
-			parts = append(parts, change.String())
+			parts = append(parts, change.File+": "+change.String())
 		}
 	}
 	if len(parts) == 0 {
 		return err
 	}
-	return hint(err, "%s: %s", project.ConfigName, strings.Join(parts, "; "))
+	return hint(err, "%s", strings.Join(parts, "; "))
 }
 
 // shellAgentCommand is the built-in agent: ralph starts itself with this name.

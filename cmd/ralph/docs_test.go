@@ -11,12 +11,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/urfave/cli/v2"
 
 	"ralph/internal/agents"
 	"ralph/internal/taskfile"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/golden"
+	"ralph/prompt"
 )
 
 // TestCommandsAreDocumented writes docs/cli.md from the help of every command.
@@ -245,4 +247,19 @@ func TestTheManualIsDocumented(t *testing.T) {
 			t.Errorf("%v: %s", err, complaints.String())
 		}
 	}
+}
+
+// TestSectionsAreDocumented: docs/prompts.md has a row for each section of prompts, with its values.
+func TestSectionsAreDocumented(t *testing.T) {
+	t.Parallel()
+	table := between(t, "docs/prompts.md", "\n## Sections\n", "\n## ")
+	var found []string
+	for _, row := range regexp.MustCompile("(?m)^\\| `([a-z]+[.][a-z]+)` \\| .* \\|(.*)\\|$").FindAllStringSubmatch(table, -1) {
+		found = append(found, row[1])
+		values := strings.FieldsFunc(row[2], func(r rune) bool { return strings.ContainsRune(" `,", r) })
+		slices.Sort(values)
+		check.Equal(t, row[1], prompt.SectionValues(row[1]), values, cmpopts.EquateEmpty())
+	}
+	slices.Sort(found)
+	check.Equal(t, "sections", prompt.SectionNames(), found)
 }

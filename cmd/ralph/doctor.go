@@ -16,6 +16,7 @@ import (
 	"ralph/internal/plansync"
 	"ralph/internal/project"
 	"ralph/internal/sandbox"
+	"ralph/internal/seq"
 	"ralph/internal/term"
 )
 
@@ -35,7 +36,7 @@ worth knowing; a problem has to be fixed.`,
 
 type doctorOptions struct {
 	Fix, Rebuild, JSON bool
-	Timeout   project.Duration // of each agent
+	Timeout            project.Duration // of each agent
 }
 
 func runDoctor(ctx context.Context, a *app, o doctorOptions) error {
@@ -72,6 +73,7 @@ func runDoctor(ctx context.Context, a *app, o doctorOptions) error {
 		{Waiting: "the search for leftovers", Run: func(ctx context.Context) []doctor.Finding { leftovers = p.Leftovers(ctx); return nil }},
 		{Run: agentsCheck(a, s, o.Timeout.Std()).Check},
 		{Run: p.People(s.config.Config)},
+		{Run: func(context.Context) []doctor.Finding { return checkPrompts(s.project) }},
 		{Waiting: "git", Run: p.Git},
 		{Waiting: "the history of what landed", Run: p.Landed},
 		{Waiting: "the sandbox to start", Run: func(context.Context) []doctor.Finding { return []doctor.Finding{checkSandbox(a, s, p)} }},
@@ -197,4 +199,18 @@ func checkSandbox(a *app, s *session, p doctor.Project) doctor.Finding {
 		limits = l.String()
 	}
 	return p.Sandbox(s.config.Sandbox.Mode, c, limits)
+}
+
+// checkPrompts checks what the project says in prompts, as a run does before it begins.
+func checkPrompts(p project.Project) []doctor.Finding {
+	_, used, faulty := readSections(p)
+	text := human.Count(used, "section") + " of the project's own"
+	switch {
+	case len(faulty) > 0:
+		found := seq.Map(faulty, func(err error) string { return err.Error() + human.Lead("; ", hintFor(err)) })
+		return []doctor.Finding{doctor.New("prompts", doctor.Problem, text+"; others cannot be used, and no run begins", "correct or remove what is listed; see docs/prompts.md", found...)}
+	case used > 0:
+		return []doctor.Finding{doctor.New("prompts", doctor.OK, text, "")}
+	}
+	return nil
 }

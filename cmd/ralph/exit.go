@@ -20,6 +20,7 @@ import (
 	"ralph/internal/term"
 	"ralph/journal"
 	"ralph/knowledge"
+	"ralph/prompt"
 )
 
 // Exit statuses, as docs/cli.md promises them.
@@ -102,7 +103,7 @@ func exitStatus(err error) int {
 		return exitBug
 	case errors.As(err, new(unpushed)):
 		return exitUnpushed
-	case errors.As(err, new(usageError)), errors.As(err, new(*agents.DefinitionError)),
+	case errors.As(err, new(usageError)), errors.As(err, new(*agents.DefinitionError)), errors.As(err, new(*prompt.SectionError)),
 		errors.Is(err, dag.ErrAmbiguous), errors.As(err, new(*knowledge.AmbiguousError)),
 		errors.Is(err, project.ErrNone), errors.Is(err, project.ErrConfig),
 		errors.Is(err, sandbox.ErrUnconfined), errors.Is(err, sandbox.ErrNoTemp):
@@ -146,6 +147,7 @@ func hintFor(err error) string {
 	var unknownAgent *agents.UnknownError
 	var missing *dag.MissingError
 	var plan *plansync.Error
+	var section *prompt.SectionError
 	switch {
 	case errors.As(err, &h):
 		return h.hint
@@ -172,6 +174,11 @@ func hintFor(err error) string {
 		return "list the known ones with: ralph agents"
 	case errors.As(err, &unknown):
 		return suggestKey(unknown.Key)
+	case errors.As(err, &section):
+		if near := nearest(strings.ToLower(section.Name), prompt.SectionNames()); near != "" && section.Fixed == "" {
+			return "did you mean: " + near
+		}
+		return "what can be changed: " + strings.Join(prompt.SectionNames(), ", ")
 	case errors.As(err, &file):
 		return map[db.Kind]string{
 			db.Foreign:  "move that file away, and ralph makes a new one; or make it from the plan files: ralph doctor --rebuild",

@@ -21,6 +21,7 @@ import (
 	"ralph/internal/doctor"
 	"ralph/internal/jsonval"
 	"ralph/internal/permission"
+	"ralph/internal/project"
 	"ralph/internal/render/transcript"
 	"ralph/internal/slot"
 	"ralph/internal/taskfile"
@@ -75,6 +76,11 @@ func TestJSONShapesAreDocumented(t *testing.T) {
 	doc.WriteString(sample(t, "ralph template apply NAME --json", appliedJSON("bug-fix", "login", false, template.Applied{
 		Specs: []dag.Spec{{Ref: "fix", Title: "Fix the bug: the total is wrong"}}, IDs: []string{design}, Found: []template.Found{{Ref: "reproduce", ID: group}},
 	})))
+	ours := project.PromptName("worker.rules")
+	doc.WriteString(sample(t, "ralph prompt ID --json", promptJSON{
+		Task: design, Prompt: "# Ralph\n\nYou are operating in a ralph loop: ...", Sections: []sectionJSON{{"worker.role", nil}, {"worker.rules", &ours}},
+	}))
+	doc.WriteString(sample(t, "ralph prompt --eject --json", ejectedJSON{Files: []string{ours}}))
 	doc.WriteString(logSample(t, b.now))
 	doc.WriteString(sample(t, "ralph feature spec, plan, build, approve and create --json", samplePlanned()))
 	doc.WriteString(sample(t, "ralph task create --json", createdJSON(features.Step{

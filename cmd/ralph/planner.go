@@ -170,6 +170,9 @@ func planning(run func(context.Context, *app, *session, *features.Planner, plann
 		}
 		defer savePlans(ctx, a, s)
 		p := newPlanner(a, s, strings.Join(o.Args, ""), o)
+		if p.Sections, err = ownSections(a, s.project); err != nil {
+			return err
+		}
 		p.Store = s.store.As(a.actor()) // who says yes to the tasks goes on record
 		p.Kept = func(ctx context.Context, ids []string) {
 			var tasks []dag.Task

@@ -162,7 +162,7 @@ func dryRun(ctx context.Context, a *app, opts loop.Options) error {
 	if first < 0 {
 		return nil
 	}
-	text, err := loop.PromptOf(ctx, opts, f.Tasks[first].Task)
+	_, text, err := loop.PromptOf(ctx, opts, f.Tasks[first].Task)
 	if err != nil {
 		return err
 	}

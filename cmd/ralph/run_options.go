@@ -35,6 +35,10 @@ import (
 // loopOptions turns flags and configuration into what a run works with.
 func loopOptions(ctx context.Context, a *app, s *session, given runOptions, continues *dag.Run) (loop.Options, error) {
 	run, check := s.config.Run, s.config.Verify
+	sections, err := ownSections(a, s.project)
+	if err != nil {
+		return loop.Options{}, err
+	}
 	opts := loop.Options{
 		Graph:   loop.Graph{KeepGoing: given.keepsGoing(s.config), Finished: given.finished},
 		Workers: loop.Workers{Jobs: or(given.Jobs, s.config.Parallel.Jobs), FailFast: given.FailFast, Breaker: run.Breaker, Locks: s.config.Locks},
@@ -46,14 +50,13 @@ func loopOptions(ctx context.Context, a *app, s *session, given runOptions, cont
 		Verify: loop.Verify{GateRunner: verify.Gates{Timeout: check.Timeout.Std()}, Verification: attempt.Verification{
 			Skip: given.NoVerify, Gates: check.Commands, AgentVerdict: check.Enabled, Reruns: check.Reruns, Protect: check.Protect,
 		}},
-		Prompt:   promptOptions(s),
+		Prompt:   loopPrompt(s, sections),
 		Place:    loop.Place{Dir: s.project.Root, Runs: filepath.Join(s.project.State(), "runs"), Objects: s.project.Objects()},
 		Recovery: loop.Recovery{Rules: recoveryRules(s), Life: life, Sweep: sandbox.Sweep(s.project.Root), Parallel: findParallel(a, s), Calls: riskyCalls(a, s)},
 		Host:     loop.Host{Now: a.now, Jitter: jitter, Redact: a.redact, Gone: s.db.Gone, Check: s.db.Guard(ctx, s.project.Root, a.now)},
 	}
 	opts.Place.OwnFiles = ownFiles(a, s, given.runOutput)
 	opts.Graph.Store = s.store.KeepingGoing(opts.Graph.KeepGoing)
-	var err error
 	if opts.Graph.Settings, err = storedSettings(given.settings, opts.Place.OwnFiles(nil)); err != nil {
 		return opts, err
 	}

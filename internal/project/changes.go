@@ -18,11 +18,12 @@ import (
 	"ralph/internal/seq"
 )
 
-// ConfigHistory remembers which .ralph.toml the last run began with, or a person confirmed, and which attempts
-// have changed it since, so that nothing is executed that an agent wrote. Its file is where no agent in a sandbox can
-// write. Lines are kept as sums, because a configuration may contain secrets.
+// ConfigHistory remembers which .ralph.toml and which words of the project in prompts the last run began with, or a person
+// confirmed, and which attempts have changed them since, so that nothing is executed or said to agents that an agent wrote.
+// Its file is where no agent in a sandbox can write. Lines are kept as sums, because a configuration may contain secrets.
 type ConfigHistory struct {
-	file, config string
+	file    string
+	project Project
 
 	mu     sync.Mutex
 	record configRecord
@@ -53,11 +54,12 @@ func (w configWriter) String() string { return fmt.Sprintf("%s, attempt %s", w.T
 
 // ConfigHistory returns the history of the project's configuration, which is in a file; "" means that there is none.
 func (p Project) ConfigHistory(file string) *ConfigHistory {
-	return &ConfigHistory{file: file, config: p.Config()}
+	return &ConfigHistory{file: file, project: p}
 }
 
-// ConfigChange is what one writer changed since the last run.
+// ConfigChange is what one writer changed in a file since the last run.
 type ConfigChange struct {
+	File    string // below the project's root, with slashes
 	ByAgent bool   // an attempt wrote it
 	Writer  string // in words
 	Lines   []ConfigLine
@@ -65,11 +67,11 @@ type ConfigChange struct {
 	moved   bool
 }
 
-// ConfigLine is a line of the configuration that is not empty.
+// ConfigLine is a line that is not empty.
 type ConfigLine struct {
 	Number int
 	Text   string
-	sum    string
+	sum    string // and its file, if that is not the configuration
 }
 
 func (c ConfigChange) String() string {
@@ -161,19 +163,34 @@ func (h *ConfigHistory) write(record configRecord) error {
 	return atomicfile.WriteJSON(h.file, record)
 }
 
-func (h *ConfigHistory) read() []ConfigLine {
-	data, err := copyfile.Read(h.config, maxConfig)
-	if err != nil {
-		return nil
+// read lists the lines of all files. One that cannot be read has none, and is refused where it is used.
+func (h *ConfigHistory) read() (list []ConfigLine) {
+	if data, err := copyfile.Read(h.project.Config(), maxConfig); err == nil {
+		list = linesOf("", string(data))
 	}
-	var out []ConfigLine
-	for i, text := range strings.Split(string(data), "\n") {
+	files, _ := h.project.PromptFiles()
+	for _, f := range files {
+		list = append(list, linesOf(f.Name+":", f.Text)...)
+	}
+	return list
+}
+
+func linesOf(file, content string) (list []ConfigLine) {
+	for i, text := range strings.Split(content, "\n") {
 		if text = strings.TrimSpace(text); text != "" {
 			sum := sha256.Sum256([]byte(text))
-			out = append(out, ConfigLine{i + 1, text, hex.EncodeToString(sum[:8])})
+			list = append(list, ConfigLine{i + 1, text, file + hex.EncodeToString(sum[:8])})
 		}
 	}
-	return out
+	return list
+}
+
+// fileOf is the file of a line.
+func fileOf(sum string) string {
+	if i := strings.LastIndex(sum, ":"); i >= 0 {
+		return sum[:i]
+	}
+	return ConfigName
 }
 
 func sumsOf(lines []ConfigLine) []string {
@@ -197,14 +214,15 @@ func without(list, other []string) []string {
 
 func (r configRecord) since(now []ConfigLine) []ConfigChange {
 	var changes []ConfigChange
-	by := func(wrote func(configWriter) bool) *ConfigChange {
+	by := func(sum string, wrote func(configWriter) bool) *ConfigChange {
 		found := r.unfinished()
 		for _, w := range r.Written {
 			if wrote(w) {
 				found = ConfigChange{ByAgent: true, Writer: "by " + w.String()}
 			}
 		}
-		i := slices.IndexFunc(changes, func(c ConfigChange) bool { return c.Writer == found.Writer })
+		found.File = fileOf(sum)
+		i := slices.IndexFunc(changes, func(c ConfigChange) bool { return c.Writer == found.Writer && c.File == found.File })
 		if i < 0 {
 			i, changes = len(changes), append(changes, found)
 		}
@@ -214,15 +232,17 @@ func (r configRecord) since(now []ConfigLine) []ConfigChange {
 	for _, line := range now {
 		if i := slices.Index(fresh, line.sum); i >= 0 {
 			fresh = slices.Delete(fresh, i, i+1)
-			c := by(func(w configWriter) bool { return slices.Contains(w.Lines, line.sum) })
+			c := by(line.sum, func(w configWriter) bool { return slices.Contains(w.Lines, line.sum) })
 			c.Lines = append(c.Lines, line)
 		}
 	}
 	for _, sum := range without(r.Lines, sumsOf(now)) {
-		by(func(w configWriter) bool { return slices.Contains(w.Gone, sum) }).removed++
+		by(sum, func(w configWriter) bool { return slices.Contains(w.Gone, sum) }).removed++
 	}
-	if len(changes) == 0 && !slices.Equal(r.Lines, sumsOf(now)) {
-		by(func(w configWriter) bool { return w.Moved }).moved = true
+	for i, sum := range sumsOf(now) {
+		if len(changes) == 0 && r.Lines[i] != sum { // the same lines in another order
+			by(sum, func(w configWriter) bool { return w.Moved }).moved = true
+		}
 	}
 	return changes
 }

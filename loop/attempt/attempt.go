@@ -264,7 +264,7 @@ func (a *attempt) brief(ctx context.Context, conflict prompt.Merged) (string, er
 // an attempt that did not finish left behind is the next one's to look at.
 func Brief(ctx context.Context, in prompt.Input, s Sources, dir string, state git.State, last dag.Attempt) prompt.Input {
 	in.Spec, in.Plan, in.Instructions, in.Skills = s.Spec, s.Plan, s.Instructions, s.Skills
-	in.Knowledge, in.TaskKnowledge = s.Knowledge, s.TaskKnowledge
+	in.Knowledge, in.TaskKnowledge, in.Sections = s.Knowledge, s.TaskKnowledge, s.Sections
 	unfinished := last.ID != "" && !last.Outcome.Done()
 	if state.Known {
 		in.Git = &prompt.Git{Branch: state.Branch, Head: state.Head, Uncommitted: slices.Clone(state.Uncommitted)}

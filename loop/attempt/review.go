@@ -76,6 +76,7 @@ func featurePatches(ctx context.Context, dir, objects, from, to string, others [
 func reviewPrompt(t dag.Task, r dag.Review, s Sources, patches []string) string {
 	return prompt.Reviewer(prompt.ReviewerInput{
 		Task: t.ID, Feature: t.Feature, Focus: r.Focus, Spec: s.Spec, Plan: s.Plan, Diff: patches, From: "the difference since the feature began",
+		Sections: s.Sections,
 	})
 }
 

@@ -292,7 +292,7 @@ func (a *attempt) question(ctx context.Context, shown string) verify.Question {
 	sources := a.Documents(t)
 	in := prompt.VerifyInput{
 		Task: prompt.Task{ID: t.ID, Title: t.Title, Description: t.Description}, Spec: sources.Spec, Plan: sources.Plan,
-		Split: a.talk.set.Split,
+		Split: a.talk.set.Split, Sections: sources.Sections,
 	}
 	if shown != "" && a.evidence.base.Tree != "" {
 		d, err := a.evidence.difference(ctx, a.evidence.base.Tree, shown)

@@ -89,6 +89,7 @@ type Worker struct {
 type Sources struct {
 	Spec, Plan    prompt.Document
 	Instructions  []string // names of files such as AGENTS.md
+	Sections      *prompt.Sections
 	Knowledge     prompt.Document
 	TaskKnowledge prompt.Document
 	Told          []string // the sums of what that is
