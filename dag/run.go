@@ -1,6 +1,7 @@
 package dag
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -33,6 +34,12 @@ type Run struct {
 	Settings   string    // JSON: how it was started
 	Continues  string    // the run whose counters it took over
 	PrunedAt   time.Time // when its files were removed; zero if they were not
+}
+
+// Follows says that it waits for further tasks when none can run.
+func (r Run) Follows() bool {
+	var given struct{ Follow string }
+	return json.Unmarshal([]byte(r.Settings), &given) == nil && given.Follow == "true"
 }
 
 const startRunSQL = `

@@ -152,7 +152,7 @@ func (c *claimer) look(ctx context.Context, running int) (l look, err error) {
 			l.end = ending{kind: event.OutcomeNoPlan, reason: err.Error()}
 			return nil
 		}
-		if end := resolved(tally, running); err == nil && end.kind != "" {
+		if end := resolved(tally, running); err == nil && end.kind != "" && !c.opts.Graph.Follow {
 			l.end, l.near = end, nil
 		}
 		return err
@@ -197,12 +197,15 @@ func (c *claimer) look(ctx context.Context, running int) (l look, err error) {
 	case l.end.kind != "":
 	case running > 0:
 		l.until, l.waits = earlier(until, refused.Until), event.Event{} // and what is running may free something
+		if c.opts.Graph.Follow {
+			l.until = earlier(l.until, c.soon())
+		}
 	case c.atLimit(running):
 		l.end = ending{kind: event.OutcomeLimit, reason: human.Count(c.opts.Limits.Iterations, "iteration")}
 	case l.waits.Reason != "": // the project is paused
 	case refused.Busy || !refused.Until.IsZero(): // by another run, as nothing runs here
 		if l.until = refused.Until; l.until.IsZero() {
-			l.until = c.opts.Host.Now().Add(c.opts.Workers.Poll)
+			l.until = c.soon()
 		}
 		if refused.Task != "" { // otherwise only an agent's next start is waited for
 			l.waits = waiting(refused.Task+" waits for "+refused.Lock.String(), nil)
@@ -219,11 +222,32 @@ func (c *claimer) look(ctx context.Context, running int) (l look, err error) {
 		l.until, l.waits = until, waiting("every task that could run waits for a time", &until)
 	case refused.Skipped && len(l.who.spent) > 0: // only money can keep them back now
 		l.end = ending{kind: event.OutcomeLimit, reason: l.who.spent[0].Text}
+	case c.opts.Graph.Follow && resolved(tally, running).kind != "":
+		return c.follow(nothingLeft)
 	default:
-		return c.blocked(ctx, tally, l.elsewhere)
+		l, err = c.blocked(ctx, tally, l.elsewhere)
+		if c.opts.Graph.Follow && err == nil && l.end.kind != "" {
+			return c.follow(l.end.reason)
+		}
 	}
 	return l, err
 }
+
+const nothingLeft = "no task is left; add one with: ralph task add, or end the run with: ralph stop"
+
+// follow waits for what other processes do to the plan, because there is nothing to do. While it waits it looks at the database
+// as it does where another run has what it needs, so that it would not notice that the file is another one by now.
+func (c *claimer) follow(reason string) (look, error) {
+	if check := c.opts.Host.Check; check != nil {
+		if err := check(); err != nil {
+			return look{}, err
+		}
+	}
+	return look{until: c.soon(), waits: waiting(reason, nil)}, nil
+}
+
+// soon is when a look that nothing wakes is due again.
+func (c *claimer) soon() time.Time { return c.opts.Host.Now().Add(c.opts.Workers.Poll) }
 
 // claim claims the next task, unless a limit or a person is against it.
 func (c *claimer) claim(g *dag.Graph, running int, l *look) (err error) {
@@ -373,7 +397,7 @@ func (c *claimer) blocked(ctx context.Context, tally dag.Tally, elsewhere []dag.
 	reason += human.Lead("; ", onOtherBranches(elsewhere))
 	if len(leaving) > 0 { // whoever is to stop an agent may have died
 		_, err := c.reclaim(ctx)
-		return look{until: c.opts.Host.Now().Add(c.opts.Workers.Poll)}, err
+		return look{until: c.soon()}, err
 	}
 	return look{end: ending{kind: event.OutcomeBlocked, reason: reason}}, nil
 }

@@ -47,6 +47,7 @@ type Graph struct {
 	Scope     dag.Scope
 	KeepGoing bool
 	Finished  bool     // only land work that is finished
+	Follow    bool     // wait for further tasks when none can run
 	Continues *dag.Run // whose counters are taken over; nil begins at 0
 	Settings  string   // JSON: how it was started, for the record
 	Process   dag.Process

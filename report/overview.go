@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"ralph/budget"
@@ -63,8 +64,11 @@ var queueKeys = jsonval.Fields[QueueView](`n task attempt target state onto? com
 // MarshalJSON writes the entry.
 func (q QueueView) MarshalJSON() ([]byte, error) { return queueKeys(q).MarshalJSON() }
 
-// StateDied is the state of a run whose process is gone.
-const StateDied = "died"
+// What is said of runs that do not simply run.
+const (
+	StateDied    = "died"    // its process is gone
+	StateWaiting = "waiting" // it follows the plan, and nothing can run
+)
 
 var (
 	openRunKeys     = jsonval.Fields[OpenRun](`id feature=Scope.Feature? task=Scope.Task? tag=Scope.Tag? pid=Process.PID state started_at heartbeat_at=Heartbeat iterations`)
@@ -177,6 +181,8 @@ func openRuns(g *dag.Graph, life func(dag.Process) dag.Life) []OpenRun {
 			open.State = "stopping"
 		case known == dag.Unknown:
 			open.State = "unknown"
+		case run.Follows() && !slices.ContainsFunc(attempts, func(at dag.Attempt) bool { return at.Run == run.ID }):
+			open.State = StateWaiting
 		}
 		for _, at := range attempts {
 			if at.Run == run.ID {

@@ -20,7 +20,7 @@ whether to go on. The second kills it at once. Without a terminal, each task has
 starts and one when it ends; -v prints every step, and -q a heartbeat each minute. In GitHub Actions
 the log is folded, and the step summary and an annotation for each failed task are always written.`,
 	flags:   runFlags(project.Default()),
-	example: "ralph run --feature login --limit 20\nralph run 1f0c --agent claude --model opus\nralph run --continue",
+	example: "ralph run --feature login --limit 20\nralph run 1f0c --agent claude --model opus\nralph run --continue\nralph run --follow --max-cost 20",
 	exits:   "1 tasks failed, 2 blocked, 3 no task in scope, 4 a limit or stopped, 5 no usable agent,\n6 what landed was not pushed, " + interrupted,
 	late:    true, run: action(runRun),
 }
@@ -35,6 +35,7 @@ func runFlags(d project.Config) []flagSpec {
 			boolFlag("continue", "continue an unfinished run with its target, flags and counters: the last one, the last one of TARGET, or the run whose ID is TARGET"),
 			flagSpec{name: "keep-going", short: "k", value: false, usage: "run the rest of a group in which a task failed", shown: or(d.Run.KeepGoing, "run.keep_going")},
 			boolFlag("fail-fast", "stop at the first failed task"),
+			boolFlag("follow", "when nothing can run, wait for tasks that are added, until ralph stop, a signal or a limit"),
 			boolFlag("dry-run", "show what would run, with which model and prompt"),
 		),
 		flagGroup("Limits",

@@ -41,6 +41,7 @@ func adviseRun(ctx context.Context, a *app, s *session, output runOutput, opts l
 		return nil
 	case err != nil:
 		return err
+	case opts.Graph.Follow: // what comes is not known yet
 	case tally.Total() == 0:
 		a.note("%s", noPlan(a, s))
 		return nil

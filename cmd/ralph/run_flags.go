@@ -14,6 +14,7 @@ type runOptions struct {
 	runOutput
 	placeOptions
 	Continue, Once, DryRun, FailFast, NoVerify, JSON bool
+	Follow                                           bool
 
 	KeepGoing                               *bool
 	Jobs, Limit, MaxRetries, MaxFailures    *int

@@ -40,7 +40,7 @@ func loopOptions(ctx context.Context, a *app, s *session, given runOptions, cont
 		return loop.Options{}, err
 	}
 	opts := loop.Options{
-		Graph:   loop.Graph{KeepGoing: given.keepsGoing(s.config), Finished: given.finished},
+		Graph:   loop.Graph{KeepGoing: given.keepsGoing(s.config), Finished: given.finished, Follow: given.Follow},
 		Workers: loop.Workers{Jobs: or(given.Jobs, s.config.Parallel.Jobs), FailFast: given.FailFast, Breaker: run.Breaker, Locks: s.config.Locks},
 		Limits:  loop.Limits{Iterations: run.Limit},
 		Rules: loop.Rules{MaxRetries: run.MaxRetries, Rules: policy.Rules{
@@ -93,7 +93,7 @@ func loopOptions(ctx context.Context, a *app, s *session, given runOptions, cont
 	o.Chosen, err = o.Choose(given.Agent)
 	if errors.Is(err, agents.ErrUnavailable) {
 		shownOnly := given.DryRun && !errors.As(err, new(*agents.UnknownError))
-		if shownOnly || given.finished || !needsAgent(ctx, s, opts.Graph.Scope) {
+		if shownOnly || given.finished || !given.Follow && !needsAgent(ctx, s, opts.Graph.Scope) {
 			o.Chosen, err = agents.Agent{Preset: agents.Preset{Name: absent(o.Chosen)}}, nil
 		}
 	}

@@ -29,9 +29,11 @@ func runStatus(a *app, s *session, g *dag.Graph, opts plainOptions) error {
 	case opts.JSON:
 		return a.printJSON(o)
 	}
-	text := noPlan(a, s) + "\n"
-	if o.Total > 0 {
-		text = a.redact.Text(statusText(a, o))
+	text := a.redact.Text(statusText(a, o))
+	if o.Total == 0 {
+		var runs strings.Builder
+		writeRuns(&runs, a, a.palette(), o.Runs) // one that follows waits for the first task
+		text = noPlan(a, s) + "\n" + runs.String()
 	}
 	return written(fmt.Fprint(a.stdout, term.WrapLines(text, a.width)))
 }
@@ -101,8 +103,11 @@ func writeRuns(b *strings.Builder, a *app, p term.Palette, runs []report.OpenRun
 	b.WriteString("\nRuns\n")
 	for _, r := range runs {
 		state, next := r.State, ""
-		if state == report.StateDied {
+		switch state {
+		case report.StateDied:
 			state, next = p.Yellow("has died"), "; continue it: "+render.Continue(r.ID)+"; or only free its tasks: ralph recover"
+		case report.StateWaiting:
+			state = "waiting for tasks"
 		}
 		fmt.Fprintf(b, "  %s  %s, %s, %s%s\n", p.Cyan(r.ID), state, term.Line(r.Scope.String()), human.Count(r.Iterations, "iteration"), next)
 		for _, at := range r.Attempts {

@@ -81,6 +81,9 @@ func TestFrames(t *testing.T) {
 		"paused": func() *screenOf {
 			return with(func(s *snapshot) { s.paused = start.Add(time.Minute) })
 		},
+		"follows": func() *screenOf {
+			return with(func(s *snapshot) { s.run.Settings, s.attempts = `{"follow":"true"}`, nil })
+		},
 		"stopping": func() *screenOf { return with(func(s *snapshot) { s.state, s.others = stopping, 1 }) },
 		"died": func() *screenOf {
 			return with(func(s *snapshot) { s.state, s.run.Scope = died, dag.Scope{Feature: "cart"} })

@@ -38,7 +38,11 @@ func (m *model) runWords() string {
 		human.Lead(", and ", human.Some(m.snap.others, "more run"))
 	switch m.snap.state {
 	case running:
-		return p.Green("running") + " " + span(m.at.Sub(r.StartedAt)) + scope
+		words := "running"
+		if r.Follows() && !slices.ContainsFunc(m.snap.attempts, func(a dag.Attempt) bool { return a.Run == r.ID }) {
+			words = "waiting for tasks"
+		}
+		return p.Green(words) + " " + span(m.at.Sub(r.StartedAt)) + scope
 	case stopping:
 		return p.Yellow("stopping") + " " + span(m.at.Sub(r.StartedAt)) + scope
 	case died:
