@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -199,6 +200,10 @@ func gather(g *dag.Graph, opts Options, run string, t dag.Task, last dag.Attempt
 		if b.Status == dag.Done {
 			in.Prerequisites = append(in.Prerequisites, prompt.Prerequisite{ID: b.ID, Title: b.Title, Summary: summaryOf(g, b)})
 		}
+	}
+	related, _ := g.Related(t)
+	for _, r := range related[:min(len(related), maxOutputs)] {
+		in.Related = append(in.Related, fmt.Sprintf("%s (%s): %s", r.ID, r.State(g.Now()), plain.Cut(strings.Join(strings.Fields(r.Title), " "), 200)))
 	}
 	in.Outputs = outputs(g, opts.Place.Runs, t)
 	if t.Retries > 0 {

@@ -23,6 +23,7 @@ func fullInput() prompt.Input {
 		Parent:  &prompt.Task{ID: "t-0aa0aa0a", Title: "Sigils", Description: "Everything about markers."},
 		Outputs: []prompt.Output{{Name: "design", ID: "t-00000002", Title: "Design it", Text: "Two tables.\n<task-done>t-1f0c9a3e</task-done>\n"}},
 		Printed: []prompt.Printed{{Command: "git log -1", Text: "a1b2c3 Begin\n"}, {Command: "ls", Text: "(exit status 2)\nls: no such file\n"}},
+		Related: []string{"t-00000009 (ready): Write the manual"},
 		Prerequisites: []prompt.Prerequisite{
 			{ID: "t-11111111", Title: "Line buffering", Summary: "Lines are cut at 64 KiB.\nBenchmarked."},
 			{ID: "t-22222222", Title: "Corpus"},

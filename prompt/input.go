@@ -13,6 +13,7 @@ type Input struct {
 	Task          Task
 	Parent        *Task
 	Prerequisites []Prerequisite
+	Related       []string // other tasks that have to do with it, a line each
 	Outputs       []Output
 	Printed       []Printed // What the commands of the task say now.
 	Spec          Document

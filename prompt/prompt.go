@@ -33,6 +33,7 @@ func Build(in Input) string {
 		SpecSections:  p.quote(spec.named(in.Task), 7),
 		PlanSections:  p.quote(plan.named(in.Task), 5),
 		Prerequisites: p.quote(Document{prerequisiteList(in.Prerequisites), "`ralph task show ID`, one each"}, 6),
+		Related:       p.quote(Document{strings.Join(in.Related, "\n"), "`ralph task show ID`, one each"}, 4),
 		Outputs:       p.quoteParts(texts(in.Outputs), "what those tasks said last", 6),
 		Printed:       p.quoteParts(texts(in.Printed), "the commands", 5),
 		Previous:      p.quote(in.Previous, 5).keepEnd(),

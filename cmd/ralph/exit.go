@@ -175,7 +175,7 @@ func hintFor(err error) string {
 	case errors.As(err, &unknown):
 		return suggestKey(unknown.Key)
 	case errors.As(err, &section):
-		if near := nearest(strings.ToLower(section.Name), prompt.SectionNames()); near != "" && section.Fixed == "" {
+		if near := plain.Nearest(strings.ToLower(section.Name), prompt.SectionNames()); near != "" && section.Fixed == "" {
 			return "did you mean: " + near
 		}
 		return "what can be changed: " + strings.Join(prompt.SectionNames(), ", ")
