@@ -189,7 +189,10 @@ func (p Project) plans(ctx context.Context) []Finding {
 		return nil
 	}
 	parts, err := features.Driver().Missing(ctx, p.Root)
+	ignored := p.Unadmitted()
 	switch {
+	case len(ignored) > 0:
+		return []Finding{New("plans", Warning, ".ralph/.gitignore is of an older version, and keeps git from carrying all of a plan", "ralph init", ignored...)}
 	case err != nil:
 		return nil // what is wrong with git was said
 	case len(parts) > 0:
