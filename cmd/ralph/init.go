@@ -50,9 +50,12 @@ func runInit(ctx context.Context, a *app, o initOptions) error {
 	case err != nil:
 		return &db.Error{Path: dir, Kind: db.ReadOnly, Err: err}
 	}
-	if admitted, err := p.Admit(); err != nil {
+	created := len(written) > 0
+	admitted, err := p.Admit()
+	if err != nil {
 		return &db.Error{Path: p.State(), Kind: db.ReadOnly, Err: err}
-	} else if admitted {
+	}
+	if admitted {
 		written = append(written, filepath.Join(p.State(), ".gitignore"))
 	}
 	d, err := db.Open(ctx, p.DB(), db.Options{})
@@ -68,7 +71,6 @@ func runInit(ctx context.Context, a *app, o initOptions) error {
 			return fmt.Errorf("let git merge plans: %w", err)
 		}
 	}
-	created := len(written) > 0
 	if slices.Contains(driver, "attribute") {
 		written = append(written, filepath.Join(p.Root, ".gitattributes"))
 	}
@@ -81,6 +83,8 @@ func runInit(ctx context.Context, a *app, o initOptions) error {
 		if found.Tests != "" {
 			a.note("  tests: %s", found.Tests)
 		}
+	} else if admitted {
+		a.note("git may carry all of the plan now; commit .ralph/.gitignore")
 	} else if len(driver) == 0 {
 		a.note("%s is already a ralph project; nothing was changed", p.Root)
 	}
