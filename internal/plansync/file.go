@@ -20,11 +20,13 @@ type file struct {
 	path    string
 	key     string // the path below the project, with slashes
 	stamp   seal
+	regular bool // there is a file, and no link or other thing in its place
 	row     row
 	text    string // "" if there is none, or nothing in it: that says nothing about tasks
 	loaded  bool
 	follows bool // where both know a task, the database is right
 
+	items                      []taskfile.Item // of the database
 	base, ours, theirs, merged taskfile.File
 }
 
@@ -34,12 +36,10 @@ func (s *Sync) file(feature string) *file {
 		f.key = filepath.ToSlash(rel)
 	}
 	if info, err := os.Lstat(f.path); err == nil {
-		f.stamp = sealOf(info, s.Now())
+		f.stamp, f.regular = sealOf(info, s.Now()), info.Mode().IsRegular()
 	}
 	return f
 }
-
-func (f *file) exists() bool { return f.stamp != seal{} }
 
 // maxFile is the largest plan that is read: a million tasks are smaller.
 const maxFile = 1 << 30
@@ -78,11 +78,8 @@ func (f *file) read() (err error) {
 	return err
 }
 
-// parse reads the file's own side, and refuses tasks that do not belong there.
-func (f *file) parse() (err error) {
-	if f.theirs, err = taskfile.ParseFile([]byte(f.text)); err != nil {
-		return &Error{f.path, err}
-	}
+// refuseForeign refuses tasks that do not belong in the file.
+func (f *file) refuseForeign() error {
 	for _, s := range f.theirs.Specs() {
 		if s.Feature != "" && !strings.EqualFold(s.Feature, f.feature) {
 			return &Error{f.path, dag.PlanError{{Line: s.Line, Err: fmt.Errorf("%w (%s)", ErrForeign, s.Feature)}}}

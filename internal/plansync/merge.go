@@ -61,8 +61,9 @@ func (m *merging) merge(f *file) error {
 	if err := f.read(); err != nil {
 		return err
 	}
-	if err := f.parse(); err != nil {
-		return err
+	var err error
+	if f.theirs, err = taskfile.ParseFile([]byte(f.text)); err != nil {
+		return &Error{f.path, err}
 	}
 	items, err := itemsOf(m.g, f.feature)
 	if err != nil {
@@ -72,14 +73,19 @@ func (m *merging) merge(f *file) error {
 	if err != nil {
 		return err
 	}
-	if f.base, err = taskfile.ParseFile([]byte(base)); err != nil {
-		return &Error{f.path, fmt.Errorf("the copy in the database: %w", err)}
+	if f.base = f.theirs; base != f.text {
+		if err := f.refuseForeign(); err != nil {
+			return err
+		}
+		if f.base, err = taskfile.ParseFile([]byte(base)); err != nil {
+			return &Error{f.path, fmt.Errorf("the copy in the database: %w", err)}
+		}
 	}
 	if !known || f.follows { // what is in both is newer in the database
 		has, had := seq.Set(items, func(item taskfile.Item) string { return item.ID }), f.base.Numbers()
 		f.base = f.theirs.Only(func(ref string) bool { _, was := had[ref]; return was || has[ref] })
 	}
-	f.ours = f.base.Update(items, m.s.Now())
+	f.items, f.ours = items, f.base.Update(items, m.s.Now())
 	if f.text == "" {
 		f.merged = f.ours
 		return nil
@@ -182,11 +188,14 @@ func (m *merging) refuseTaken(f *file, s dag.Spec) error {
 
 // settle writes the file, if it may and has to, and stores that both agree.
 func (m *merging) settle(f *file) error {
-	items, err := itemsOf(m.g, f.feature)
-	if err != nil {
-		return err
+	items, final := f.items, f.merged
+	if len(m.taken.From) > 0 { // the database has changed
+		var err error
+		if items, err = itemsOf(m.g, f.feature); err != nil {
+			return err
+		}
+		final = f.merged.Update(items, m.s.Now())
 	}
-	final := f.merged.Update(items, m.s.Now())
 	was, is := f.base.Numbers(), f.merged.Numbers()
 	postponed := slices.DeleteFunc(slices.Clone(m.taken.Postponed), func(ref string) bool {
 		_, before := was[ref]

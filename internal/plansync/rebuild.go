@@ -13,6 +13,7 @@ import (
 	"ralph/internal/db"
 	"ralph/internal/human"
 	"ralph/internal/project"
+	"ralph/internal/seq"
 )
 
 // ErrNoFiles means that no file has a plan of which a database could be made.
@@ -30,11 +31,8 @@ type Rebuilt struct {
 // with it, and changes nothing if a file cannot be taken in.
 func Rebuild(ctx context.Context, p project.Project, opts dag.Options, life func(dag.Process) dag.Life) (r Rebuilt, err error) {
 	s := Sync{Project: p, Now: opts.Now, Note: func(string, ...any) {}, Warn: func(string, ...any) {}}
-	var files []*file
-	for _, feature := range Files(p) {
-		f := s.file(feature)
-		files, r.Files = append(files, f), append(r.Files, f.path)
-	}
+	files := s.files()
+	r.Files = seq.Map(files, func(f *file) string { return f.path })
 	if len(files) == 0 {
 		return r, ErrNoFiles
 	}

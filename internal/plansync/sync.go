@@ -103,7 +103,7 @@ func (s *Sync) Save(ctx context.Context, feature string) (outside map[string][]s
 // Load imports the file of a feature of which the database has no task yet, whatever Auto says, and says whether it did.
 func (s *Sync) Load(ctx context.Context, feature string) (bool, error) {
 	f := s.file(feature)
-	if !f.exists() {
+	if !f.regular {
 		return false, nil
 	}
 	tasks := 0
@@ -126,19 +126,20 @@ func (s *Sync) Load(ctx context.Context, feature string) (bool, error) {
 
 // Files lists the features that have a plan file, and "" for tasks of none.
 func Files(p project.Project) []string {
-	var list []string
-	if info, err := os.Lstat(Path(p, "")); err == nil && info.Mode().IsRegular() {
-		list = append(list, "")
-	}
-	entries, _ := os.ReadDir(filepath.Dir(p.Feature("x"))) // none is none
+	s := Sync{Project: p, Now: func() time.Time { return time.Time{} }}
+	return seq.Map(s.files(), func(f *file) string { return f.feature })
+}
+
+// files are the plan files there are: it takes one look at each.
+func (s *Sync) files() []*file {
+	names := []string{""}
+	entries, _ := os.ReadDir(filepath.Dir(s.Project.Feature("x"))) // none is none
 	for _, e := range entries {
 		if e.IsDir() && dag.CheckFeatureName(e.Name()) == nil {
-			if info, err := os.Lstat(Path(p, e.Name())); err == nil && info.Mode().IsRegular() {
-				list = append(list, e.Name())
-			}
+			names = append(names, e.Name())
 		}
 	}
-	return list
+	return slices.DeleteFunc(seq.Map(names, s.file), func(f *file) bool { return !f.regular })
 }
 
 // look finds the plan files there are; nil if git carries none of them.
@@ -154,13 +155,11 @@ func (s *Sync) look(ctx context.Context) ([]*file, error) {
 	if !s.carried(ctx, index, rows[indexKey]) {
 		return nil, nil
 	}
-	files := []*file{}
-	for _, feature := range Files(s.Project) {
-		f := s.file(feature)
+	files := s.files()
+	for _, f := range files {
 		f.row = rows[f.key]
-		files = append(files, f)
 	}
-	return files, nil
+	return append([]*file{}, files...), nil // not nil: git carries plans
 }
 
 // carried says whether git carries plans, which it knows from its index: git is asked again when that has changed.

@@ -25,6 +25,7 @@ type record struct {
 	ref    string
 	fields map[string]json.RawMessage // compact
 	number int                        // of the line, for errors
+	raw    []byte                     // the line as it was read; nil if it was changed since
 }
 
 // The keys that only files have.
@@ -63,7 +64,7 @@ func ParseFile(data []byte) (File, error) {
 			}
 			continue
 		}
-		r.number, first[r.ref] = number, number
+		r.number, r.raw, first[r.ref] = number, text, number
 		f.lines = append(f.lines, r)
 	}
 	if len(faults) > 0 {
@@ -173,7 +174,7 @@ func (r record) list(key string) (list []string) {
 
 // set changes a field, of this version of the task only.
 func (r *record) set(key string, value any) {
-	r.fields = maps.Clone(r.fields)
+	r.fields, r.raw = maps.Clone(r.fields), nil
 	r.fields[key] = encoded(value)
 }
 
@@ -223,6 +224,12 @@ func expired(r record, now time.Time) bool {
 // update is the line of a task as it is now, with what only the file knows of it.
 func (r record) update(item Item) record {
 	now := lineOf(item, true)
+	if same := now; r.raw != nil { // most lines were written here, and nothing has changed
+		same.Rev, same.Updated = r.rev(), r.text(keyUpdated)
+		if bytes.Equal(encoded(same), r.raw) {
+			return r
+		}
+	}
 	var before line
 	_ = json.Unmarshal(r.bytes(), &before) // checked when it was read
 	rev := before.Rev
