@@ -14,7 +14,7 @@ import (
 // newPlans keeps the plan of an open project and its files the same.
 func newPlans(a *app, s *session) *plansync.Sync {
 	return &plansync.Sync{
-		Project: s.project, Store: s.store, Auto: s.config.Git.Sync == "auto", Now: a.now,
+		Project: s.project, Store: s.store, Auto: s.config.Git.Sync == "auto", Now: a.now, Life: life,
 		Note: a.note, Warn: func(format string, args ...any) { a.note("warning: "+format, args...) },
 	}
 }

@@ -90,7 +90,7 @@ func inventory(ctx context.Context, path string, opts dag.Options, life func(dag
 	}
 	d, err := db.Open(ctx, path, db.Options{})
 	if err != nil {
-		return []string{"it cannot be read: " + err.Error()}, nil //nolint:nilerr // that is why it is made again
+		return []string{"it cannot be read: " + err.Error()}, nil // that is why it is made again
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
 	store := dag.New(d, opts)

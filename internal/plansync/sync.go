@@ -29,6 +29,7 @@ type Sync struct {
 	Store   *dag.Store
 	Auto    bool // take in what git brings, and write what commands change, where git carries plans
 	Now     func() time.Time
+	Life    func(dag.Process) dag.Life // whether a run lives
 	Note    func(format string, args ...any)
 	Warn    func(format string, args ...any)
 }
@@ -65,7 +66,7 @@ func (s *Sync) In(ctx context.Context) error {
 		return err
 	}
 	changed, err := s.changed(ctx, files)
-	if err != nil || len(changed) == 0 {
+	if err != nil || len(changed) == 0 || s.atWork(ctx) {
 		return err
 	}
 	return s.sync(ctx, changed, false)
@@ -82,10 +83,25 @@ func (s *Sync) Out(ctx context.Context) error {
 	}
 	var unsaved []string
 	err = s.Store.View(ctx, func(g *dag.Graph) (err error) { unsaved, err = unsavedIn(g); return err })
-	if err != nil || len(unsaved) == 0 {
+	if err != nil || len(unsaved) == 0 || s.atWork(ctx) {
 		return err
 	}
 	return s.sync(ctx, seq.Map(unsaved, s.file), true)
+}
+
+// atWork says that an agent works in the project's own folder. What git shows there is the agent's doing, perhaps for a moment
+// only, and a file that ralph writes would be in its way: both sides wait. Agents in slots have folders of their own.
+func (s *Sync) atWork(ctx context.Context) (busy bool) {
+	_ = s.Store.View(ctx, func(g *dag.Graph) error { // an error comes up wherever else the database is used
+		open, err := g.OpenAttempts()
+		for _, at := range open {
+			if run, rerr := g.RunOf(at.ID); rerr == nil && at.Slot == 0 && run.EndedAt.IsZero() && s.Life(run.Process) == dag.Alive {
+				busy = true
+			}
+		}
+		return err
+	})
+	return busy
 }
 
 // Save writes the file of a feature, whatever Auto says: it follows the database, which takes in no more than tasks that

@@ -33,6 +33,7 @@ type clone struct {
 	said []string
 	now  time.Time
 	db   *db.DB
+	life dag.Life
 }
 
 func newClone(ctx context.Context, t check.TB, dir string) *clone {
@@ -45,7 +46,7 @@ func newClone(ctx context.Context, t check.TB, dir string) *clone {
 	check.OK(t, err)
 	c.db = d
 	note := func(format string, args ...any) { c.said = append(c.said, fmt.Sprintf(format, args...)) }
-	c.Sync = &Sync{Project: p, Store: dag.New(d, dag.Options{Now: func() time.Time { return c.now }}), Auto: true, Now: func() time.Time { return c.now }, Note: note, Warn: note}
+	c.Sync = &Sync{Project: p, Store: dag.New(d, dag.Options{Now: func() time.Time { return c.now }}), Auto: true, Now: func() time.Time { return c.now }, Life: func(dag.Process) dag.Life { return c.life }, Note: note, Warn: note}
 	return c
 }
 
@@ -301,6 +302,30 @@ func TestWhereGitCarriesNoPlanNothingHappens(t *testing.T) {
 	git("add", "-f", ".ralph/features")
 	check.OK(t, c.Out(t.Context()))
 	check.Equal(t, "written", true, strings.Contains(c.text(), "one"))
+
+	// While an agent works in this folder, git there is its own.
+	var claim dag.Claim
+	c.update(func(g *dag.Graph) (err error) {
+		run, err := g.StartRun(dag.Scope{}, dag.Process{PID: 1})
+		if err == nil {
+			claim, _, err = g.Claim(dag.ClaimOptions{Run: run, Lease: time.Hour})
+		}
+		return err
+	})
+	stashed := c.text()
+	check.OK(t, os.WriteFile(Path(c.Project, ""), []byte(strings.Replace(stashed, `"title":"one"`, `"title":"there"`, 1)), 0o600))
+	c.life = dag.Alive
+	check.OK(t, c.In(t.Context()))
+	c.add(dag.Spec{Ref: two, Title: "new"})
+	check.OK(t, c.Out(t.Context()))
+	check.Equal(t, "file", false, strings.Contains(c.text(), "new"))
+	c.update(func(g *dag.Graph) error { return g.Release(claim, dag.Release{}) })
+	check.Equal(t, "task", "one pending 0[]", c.titles()[one])
+	check.OK(t, c.In(t.Context()))
+	check.OK(t, c.Out(t.Context()))
+	check.Equal(t, "task", "there pending 0[]", c.titles()[one])
+	check.Equal(t, "file", true, strings.Contains(c.text(), "new"))
+
 	c.Auto = false
 	c.title(one, "two")
 	check.OK(t, c.Out(t.Context()))
