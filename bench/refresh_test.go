@@ -5,14 +5,16 @@ package bench
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"ralph/dag"
+	"ralph/internal/refresh"
 	"ralph/internal/taskfile"
 )
 
 // BenchmarkRefresh measures a plan that is applied to the tasks that it was imported as, each of which it changes,
-// against the import.
+// and a list of issues that is imported again, against their first imports.
 func BenchmarkRefresh(b *testing.B) {
 	const n = 10_000
 	specs := must(taskfile.Parse(planFile(n), taskfile.JSONL))
@@ -53,12 +55,51 @@ func BenchmarkRefresh(b *testing.B) {
 		}
 	}
 	one := append([]dag.Spec{}, changed[0])
+	issues := make([]dag.Spec, n) // as a tracker has them
+	for i, s := range specs {
+		issues[i] = s
+		issues[i].Ref, issues[i].Origin = fmt.Sprint("#", i), fmt.Sprint("github:octo/app#", i)
+		issues[i].Parent, issues[i].After = "", nil
+	}
+	again := slices.Clone(issues)
+	for i := range again {
+		again[i].Title += " again"
+	}
+	tracked := func() {
+		copyFile(empty, first)
+		s := open(b, first, dag.Options{})
+		s.update(func(g *dag.Graph) error {
+			_, err := refresh.Import(g, slices.Clone(issues), refresh.Place{})
+			return err
+		})
+		check(s.db.Close())
+	}
+	refreshed := func(specs []dag.Spec, want int) func() {
+		return func() {
+			copyFile(first, ours)
+			s := open(b, ours, dag.Options{})
+			s.update(func(g *dag.Graph) error {
+				done, err := refresh.Import(g, slices.Clone(specs), refresh.Place{Update: true})
+				if len(done.Changed) != want && err == nil {
+					err = fmt.Errorf("%d tasks changed, want %d", len(done.Changed), want)
+				}
+				return err
+			})
+			check(s.db.Close())
+		}
+	}
 	for b.Loop() {
 		costs := inTurns(sized(3, 5), here(imported), here(apply(changed, n)), here(apply(one, 1)))
 		t := newTable(b)
 		for i, what := range []string{"all", "one"} {
 			i++
 			t.row(fmt.Sprintf("%s of %d tasks changed by a file", what, n), show(costs[i].cpu), show(costs[0].cpu)+" first import", times(costs[i].cpu, costs[0].cpu), below(ratio(costs[i].cpu, costs[0].cpu), 2))
+		}
+		tracked()
+		costs = inTurns(sized(3, 5), here(tracked), here(refreshed(again, n)), here(refreshed(issues, 0)))
+		for i, what := range []string{"all", "none"} {
+			i++
+			t.row(fmt.Sprintf("%d issues imported again, %s changed", n, what), show(costs[i].cpu), show(costs[0].cpu)+" first import", times(costs[i].cpu, costs[0].cpu), below(ratio(costs[i].cpu, costs[0].cpu), 2))
 		}
 	}
 }

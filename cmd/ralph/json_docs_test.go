@@ -22,6 +22,7 @@ import (
 	"ralph/internal/jsonval"
 	"ralph/internal/permission"
 	"ralph/internal/project"
+	"ralph/internal/refresh"
 	"ralph/internal/render/transcript"
 	"ralph/internal/slot"
 	"ralph/internal/taskfile"
@@ -70,7 +71,7 @@ func TestJSONShapesAreDocumented(t *testing.T) {
 	}
 	doc.WriteString(sample(t, "ralph task import FILE --json", importedJSON(false, taskfile.Plan{
 		Format: "beads", Unmapped: []taskfile.Unmapped{{What: "assignee", Count: 7, Lines: []int{1, 2, 4, 5, 8}}},
-	}, features.Imported{IDs: []string{group, design}, Added: []string{group, design}})))
+	}, refresh.Imported{IDs: []string{group, design}, Added: []string{group, design}})))
 	doc.WriteString(sample(t, "ralph template list --json", []jsonval.Object{templateJSON(sampleTemplate())}))
 	doc.WriteString(sample(t, "ralph template show NAME --json", append(templateJSON(sampleTemplate()), "text", "name: bug-fix\n...")))
 	doc.WriteString(sample(t, "ralph template apply NAME --json", appliedJSON("bug-fix", "login", false, template.Applied{

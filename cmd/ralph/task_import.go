@@ -17,6 +17,7 @@ import (
 	"ralph/internal/human"
 	"ralph/internal/jsonval"
 	"ralph/internal/plansync"
+	"ralph/internal/refresh"
 	"ralph/internal/render/draw"
 	"ralph/internal/taskfile"
 	"ralph/internal/term"
@@ -53,8 +54,8 @@ above them. What changed in the file since the last import changes here, except 
 
 type taskImportOptions struct {
 	plainOptions
-	features.Place // its parent as it was typed
-	Format         taskfile.Format
+	refresh.Place // its parent as it was typed
+	Format        taskfile.Format
 }
 
 func (o *taskImportOptions) parse(commandLine) (err error) {
@@ -80,7 +81,7 @@ func runTaskImport(ctx context.Context, a *app, o taskImportOptions) error {
 	if err != nil {
 		return err
 	}
-	var done features.Imported
+	var done refresh.Imported
 	var tree []draw.Node
 	var in *session
 	var tasks []dag.Task
@@ -96,7 +97,7 @@ func runTaskImport(ctx context.Context, a *app, o taskImportOptions) error {
 		if f, ferr := g.Feature(at.Feature); at.Feature != "" && ferr == nil {
 			at.Feature = f.Name
 		}
-		done, err = features.Import(g, ofAgent(a, plan.Specs), at)
+		done, err = refresh.Import(g, ofAgent(a, plan.Specs), at)
 		for i := 0; i < len(done.IDs) && err == nil; i++ {
 			if plan.Specs[i].ExpectRed != "" {
 				t, terr := g.Task(done.IDs[i])
@@ -164,7 +165,7 @@ func runTaskImport(ctx context.Context, a *app, o taskImportOptions) error {
 	return nil
 }
 
-func importedJSON(dry bool, plan taskfile.Plan, done features.Imported) jsonval.Object {
+func importedJSON(dry bool, plan taskfile.Plan, done refresh.Imported) jsonval.Object {
 	return jsonval.Object{
 		"dry_run", dry, "format", plan.Format, "tasks", done.IDs, "added", done.Added, "changed", done.Changed, "postponed", done.Postponed, "unmapped", plan.Unmapped,
 	}

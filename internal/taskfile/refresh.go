@@ -12,10 +12,14 @@ func Line(s dag.Spec) string { return string(encoded(written(s))) }
 // Refresh says what a task is to be whose file is imported again: field by field, what changed in the file since the line that was
 // remembered counts, except where a person changed the same here. Where nothing was remembered, the file counts, but opens nothing.
 func Refresh(remembered string, now Item, file dag.Spec) dag.Spec {
-	ours, theirs := recordOf(lineOf(now, true)), recordOf(written(file))
+	here := lineOf(now, true)
+	if remembered == string(encoded(here)) {
+		return file // nobody changed anything here
+	}
+	ours, theirs := recordOf(here), recordOf(written(file))
 	base := record{ref: ours.ref, fields: map[string]json.RawMessage{}}
 	if remembered == "" || json.Unmarshal([]byte(remembered), &base.fields) != nil {
-		base = recordOf(lineOf(now, true))
+		base = recordOf(here)
 		if file.Status != dag.Done && file.Status != dag.Cancelled {
 			base.set("status", file.Status)
 		}

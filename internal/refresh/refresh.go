@@ -1,4 +1,5 @@
-package features
+// Package refresh imports the tasks of a file, and imports them again when the file has changed.
+package refresh
 
 import (
 	"cmp"
