@@ -102,7 +102,7 @@ func (b briefer) complete(ctx context.Context, j *attempt.Job, share float64) er
 		}
 		shared, err := g.FeatureGates(t.Feature)
 		others := slices.DeleteFunc(slices.Concat(b.opts.Verify.Gates, shared), func(gate string) bool { return slices.Contains(t.Gates, gate) })
-		j.Verify.Gates = append(others, t.Gates...) // what is among its own runs once
+		j.Verify.Gates = slices.Concat(others, t.Gates) // what is among its own runs once
 		j.Verify.Own = len(j.Verify.Gates) - len(t.Gates)
 		if len(j.Verify.Gates) > 0 && err == nil {
 			j.History.Tampered, err = g.Tampered(t)

@@ -13,9 +13,11 @@ import (
 
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/urfave/cli/v2"
+	"mvdan.cc/sh/v3/shell"
 
 	"ralph/internal/agents"
 	"ralph/internal/taskfile"
+	"ralph/internal/template"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/golden"
 	"ralph/prompt"
@@ -262,4 +264,29 @@ func TestSectionsAreDocumented(t *testing.T) {
 	}
 	slices.Sort(found)
 	check.Equal(t, "sections", prompt.SectionNames(), found)
+}
+
+// TestTheTemplatesPageIsTrue applies the templates of the page by its commands.
+func TestTheTemplatesPageIsTrue(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	folder := filepath.Join(b.dir, filepath.FromSlash(template.Folder))
+	check.OK(t, os.MkdirAll(folder, 0o700))
+	for _, text := range blocks(t, "docs/templates.md", "yaml") {
+		parsed, err := template.Parse([]byte(text))
+		check.OK(t, err)
+		check.OK(t, os.WriteFile(filepath.Join(folder, parsed.Name+".yaml"), []byte(text), 0o600))
+	}
+	check.Contains(t, "the script", blocks(t, "docs/templates.md", "yaml")[0], repoFile(t, "cmd/ralph/testdata/script/template_hello.txtar"))
+	shown := ""
+	for _, script := range blocks(t, "docs/templates.md", "sh") {
+		for line := range strings.Lines(script) {
+			args, err := shell.Fields(line, nil)
+			check.OK(t, err)
+			if args[1] == "template" { // a script runs what they make
+				shown += b.run(0, args[1:]...)
+			}
+		}
+	}
+	check.Contains(t, "the dry run", blocks(t, "docs/templates.md", "text")[0], shown)
 }

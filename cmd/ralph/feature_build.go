@@ -33,7 +33,7 @@ A template makes the tasks instead, if --template names one or the plan has a li
 		yesFlag("keep the tasks without asking"),
 		replaceFlag("build again; the new tasks replace those of the feature once you keep them"),
 		boolFlag("append", "add to the tasks that the feature has"),
-		flagSpec{name: "template", usage: "take the tasks of the template `NAME`, and ask no agent; see ralph template"},
+		{name: "template", usage: "take the tasks of the template `NAME`, and ask no agent; see ralph template"},
 		varFlag(),
 	}, plannerFlags()...),
 	example: "ralph feature build login\nralph feature build login --yes\nralph feature build login --template go-feature --var parts=form,session",

@@ -231,7 +231,7 @@ const maxTitle = 100
 // task fills in one task, without its place in the graph.
 func (x *expansion) task(s *step) (spec dag.Spec, err error) {
 	spec = dag.Spec{Kind: s.kind, MaxRetries: s.maxRetries, Output: s.output, Timeout: s.timeout, OnFail: s.onFail}
-	fill, command := func(t text) string { return x.keep(&err, x.fill, t) }, func(t text) string { return x.keep(&err, x.environment.command, t) }
+	fill, command := func(t text) string { return x.keep(&err, x.fill, t) }, func(t text) string { return x.keep(&err, x.command, t) }
 	given, about := fill(s.title), strings.TrimSpace(fill(s.description))
 	if s.shell {
 		script := command(s.body)
@@ -270,7 +270,7 @@ func (x *expansion) keep(first *error, fill func(text) (string, error), t text) 
 // commands fills in those of the template and of the step. One that nothing is left of is left out.
 func (x *expansion) commands(first *error, lists ...[]text) (commands []string) {
 	for _, t := range slices.Concat(lists...) {
-		if s := x.keep(first, x.environment.command, t); s != "" && !slices.Contains(commands, s) {
+		if s := x.keep(first, x.command, t); s != "" && !slices.Contains(commands, s) {
 			commands = append(commands, s)
 		}
 	}

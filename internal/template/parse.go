@@ -108,7 +108,7 @@ func (r *reader) input(name string, f field) Input {
 		in.items = r.items(list, "default")
 		var shown []string
 		for _, it := range in.items {
-			shown = append(shown, (cmp.Or(it.fields["name"].source(), it.text.source())))
+			shown = append(shown, cmp.Or(it.fields["name"].source(), it.text.source()))
 		}
 		in.Default = strings.Join(shown, ",")
 	case isList:

@@ -23,7 +23,7 @@ func TestWhatIsWrongIsNamedWithItsLine(t *testing.T) {
 		"a bomb":               {bomb, "line 1: anchors and aliases are not read"},
 		"nested":               {"steps: " + strings.Repeat("[", 10_000), "line 1: not YAML: nested more than 500 deep"},
 		"an unknown key":       {"name: a\nstepz:\n  - task: a\n", `line 2: unknown key "stepz" of a template; did you mean steps?`},
-		"an unknown step key":  {"steps:\n  - task: a\n    modle: b\n", `line 3: unknown key "modle" of a step; did you mean model?`},
+		"an unknown step key":  {"steps:\n  - task: a\n    modell: b\n", `line 3: unknown key "modell" of a step; did you mean model?`},
 		"an unknown input key": {"inputs:\n  a:\n    needed: true\nsteps: [{task: a}]\n", `line 3: unknown key "needed" of input a; there are required, default, list and description`},
 		"a key that is a list": {"[a]: b\n", "line 1: "},
 		"no steps":             {"name: a\n", "line 1: it has no steps"},

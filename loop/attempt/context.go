@@ -18,7 +18,7 @@ const contextTime = time.Minute
 func (a *attempt) printed(ctx context.Context) (list []prompt.Printed) {
 	runner := a.runner()
 	runner.Owner, runner.Redact, runner.Timeout = a.job.Run.Owner, a.Redact, contextTime
-	var log io.Writer = io.Discard
+	log := io.Discard
 	if len(a.job.Task.Context) > 0 {
 		if f, err := os.OpenFile(filepath.Join(a.job.Place.Folder, "context.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600); err == nil {
 			defer f.Close()
