@@ -77,15 +77,16 @@ func runInit(ctx context.Context, a *app, o initOptions) error {
 	if o.JSON {
 		return a.printJSON(jsonval.Object{"root", p.Root, "written", written, "agent", null(found.Agent), "tests", null(found.Tests)})
 	}
-	if created {
+	switch {
+	case created:
 		a.note("%s is now a ralph project", p.Root)
 		a.note("  agent: %s", cmp.Or(found.Agent, "none found on PATH; set one in "+project.ConfigName))
 		if found.Tests != "" {
 			a.note("  tests: %s", found.Tests)
 		}
-	} else if admitted {
+	case admitted:
 		a.note("git may carry all of the plan now; commit .ralph/.gitignore")
-	} else if len(driver) == 0 {
+	case len(driver) == 0:
 		a.note("%s is already a ralph project; nothing was changed", p.Root)
 	}
 	if len(driver) > 0 {

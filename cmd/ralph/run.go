@@ -108,7 +108,7 @@ func runOpened(ctx context.Context, a *app, o runOptions, reports *reports) erro
 	if err := s.refuseUnsynced(); err != nil {
 		return err
 	}
-	if err := importFeature(ctx, a, s, o.runTarget); err != nil {
+	if err := importFeature(ctx, s, o.runTarget); err != nil {
 		return err
 	}
 	o, continues, err := continueRun(ctx, a, s, o)

@@ -75,7 +75,7 @@ func needsAgent(ctx context.Context, s *session, scope dag.Scope) (needed bool) 
 
 // importFeature imports the graph of the feature that a run is for, if git brought it and
 // the database has none of its tasks: so that plan, commit, clone, run works.
-func importFeature(ctx context.Context, a *app, s *session, t runTarget) error {
+func importFeature(ctx context.Context, s *session, t runTarget) error {
 	typed := or(t.Feature, "")
 	if typed == "" && t.Task == nil && t.Tag == nil && len(t.Args) == 1 {
 		typed = t.arg()
