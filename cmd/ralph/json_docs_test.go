@@ -21,6 +21,7 @@ import (
 	"ralph/internal/doctor"
 	"ralph/internal/jsonval"
 	"ralph/internal/permission"
+	"ralph/internal/plansync"
 	"ralph/internal/project"
 	"ralph/internal/refresh"
 	"ralph/internal/render/transcript"
@@ -113,6 +114,10 @@ func TestJSONShapesAreDocumented(t *testing.T) {
 		Call: &event.Call{Kind: "execute", Text: "make && git push", Rule: "deny execute:git push*", By: "rules"},
 	})}))
 	doc.WriteString(sample(t, "ralph permissions check KIND TEXT --json", checkedAsJSON(permission.Decision{Answer: permission.Allow, Rule: "allow execute:go test *"})))
+	doc.WriteString(sample(t, "ralph doctor --rebuild --json", plansync.Rebuilt{
+		Tasks: 3, Files: []string{"/src/.ralph/features/login/tasks.jsonl"}, Aside: "/src/.ralph/progress.db-before-rebuild-20260102-030405",
+		Lost: []string{"runs: 2", "attempts: 5", "costs: $0.41"},
+	}))
 	doc.WriteString(sample(t, "ralph review --json", []jsonval.Object{sampleHeld(b.now).object()}))
 	doc.WriteString(sample(t, "In history of ralph task show --json, an attempt", report.ViewAttempts("", []dag.Attempt{sampleAttempt(b.now)})))
 	for name, c := range visible("", newApp(system{}).cli.Commands) {

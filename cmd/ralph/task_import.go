@@ -240,7 +240,7 @@ var taskExportCommand = command{
 		{name: "format", usage: "`FORMAT`: jsonl or markdown", value: string(taskfile.JSONL)},
 		{name: "feature", usage: "only tasks of `FEATURE`"},
 		boolFlag("with-status", "also whether tasks are done, failed or blocked; a checklist always says it"),
-		boolFlag("save", "write the tasks.jsonl of each feature, or of FEATURE, and of tasks of none, with statuses, instead of stdout"),
+		boolFlag("save", "write the tasks.jsonl of FEATURE, or without one of every feature and of tasks of none, with statuses, instead of stdout"),
 	},
 	example: "ralph task export > plan.jsonl\nralph task export --save\nralph task export --format markdown > plan.md", exits: "3 no such feature",
 	stray: "write it to a file with: ralph task export > ARG",

@@ -85,8 +85,9 @@ const spentSQL = `SELECT coalesce(sum(cost_usd), 0) FROM attempts;`
 
 // inventory says what an old database knows beside its plan, as far as it can be read, and refuses if a run is alive.
 func inventory(ctx context.Context, path string, opts dag.Options, life func(dag.Process) dag.Life) (lost []string, err error) {
+	lost = []string{}
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return lost, nil
 	}
 	d, err := db.Open(ctx, path, db.Options{})
 	if err != nil {
