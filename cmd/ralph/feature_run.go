@@ -61,7 +61,7 @@ func keepDirect(ctx context.Context, a *app, name string, dry bool) (shown bool,
 	defer s.Close()
 	p := newPlanner(a, s, name, plannerOptions{})
 	p.Store = s.store.As(a.actor())
-	if err := importFeature(ctx, a, s, runTarget{Feature: &name}); err != nil {
+	if err := importFeature(ctx, s, runTarget{Feature: &name}); err != nil {
 		return false, err
 	}
 	if _, err := p.Enter(ctx); err != nil {
