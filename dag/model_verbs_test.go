@@ -66,6 +66,9 @@ func (m *model) catchUp(p *modelTask) {
 		}
 		satisfied = satisfied && (c.status != dag.Cancelled || c.satisfied)
 	}
+	if !satisfied {
+		to = dag.Cancelled
+	}
 	switch {
 	case len(children) == 0 || p.status == dag.Blocked:
 	case m.harmed(p):
@@ -428,6 +431,9 @@ func (m *model) rollUpPlan(t *modelTask) error {
 	}
 	if len(children) == 0 {
 		return nil
+	}
+	if slices.ContainsFunc(children, func(c *modelTask) bool { return c.status == dag.Cancelled && !c.satisfied }) {
+		to = dag.Cancelled
 	}
 	t.emptied = false
 	if t.status == dag.Cancelled {

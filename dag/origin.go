@@ -3,7 +3,7 @@ package dag
 import "ralph/internal/db"
 
 const (
-	byOriginSQL    = `SELECT origin, id FROM tasks INDEXED BY tasks_origin WHERE origin IS NOT NULL;`
+	byOriginSQL    = `SELECT origin, id FROM tasks INDEXED BY tasks_origin WHERE origin IS NOT NULL ORDER BY n DESC;` // the oldest counts
 	importedSQL    = `SELECT line FROM imported WHERE task = (SELECT n FROM tasks WHERE id = :id);`
 	setImportedSQL = `INSERT INTO imported (task, line) SELECT n, :line FROM tasks WHERE id = :id ON CONFLICT DO UPDATE SET line = excluded.line;`
 )

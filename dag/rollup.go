@@ -20,9 +20,10 @@ type below struct {
 	satisfied    bool // nobody has to wait for those that are cancelled
 }
 
-// ended is what a parent is whose children all ended without harm.
+// ended is what a parent is whose children all ended without harm. Who waits for it waits for all that is below it, so one
+// with a child that is cancelled, and not satisfied, is not done.
 func (b below) ended() Status {
-	if b.done {
+	if b.done && b.satisfied {
 		return Done
 	}
 	return Cancelled
@@ -55,7 +56,7 @@ func (b below) group(said Status) (status Status, satisfied, givenUp bool) {
 // to another; from is empty for a child that is new to it. A parent of 0 is no
 // parent.
 //
-//   - all children done or cancelled: the parent is done, or cancelled if none is done
+//   - all children done or cancelled: the parent is done, or cancelled if none is done or one that is cancelled is not satisfied
 //   - a child failed, or the last open one ended beside a failed one: it failed
 //   - a child was reopened or added: a finished parent is open again
 //

@@ -93,13 +93,13 @@ func TestExactlyTheListedTransitionsHappen(t *testing.T) {
 			}
 		}
 	}
-	w.plan("group", "one in group", "two in group", "three in group")
+	w.plan("group", "one in group", "two in group", "stray")
+	join := func(g *dag.Graph, id string) error { return g.Move(id, w.id("group")) }
 	at := dag.Pending
 	for _, child := range []struct {
 		verb  func(*dag.Graph, string) error
 		title string
 	}{
-		{cancel, "three"},
 		{finish, "one"},
 		{finish, "two"},
 		{reset, "one"},
@@ -107,13 +107,14 @@ func TestExactlyTheListedTransitionsHappen(t *testing.T) {
 		{reset, "one"},
 		{giveUp, "one"},
 		{cancel, "one"},
-		{remove, "two"},
+		{finish, "one"},
 		{reset, "one"},
 		{cancel, "one"},
-		{finish, "one"},
 		{reset, "one"},
 		{giveUp, "one"},
 		{remove, "one"},
+		{cancel, "stray"},
+		{join, "stray"},
 	} {
 		w.person(child.verb, child.title)
 		if to := w.task("group").Status; to != at {

@@ -130,6 +130,9 @@ func runTaskImport(ctx context.Context, a *app, o taskImportOptions) error {
 	case n > 0:
 		a.note("warning: the IDs of %s are in use here: they get new ones; if this plan was imported before, it is there twice now", human.Count(n, "task"))
 	}
+	if len(done.Unknown) > 0 {
+		a.note("warning: this database does not know what an earlier import said of %s, so they stay as they are; the next import changes what changes from now on", human.Count(len(done.Unknown), "task"))
+	}
 	if len(done.Postponed) > 0 {
 		a.note("warning: an agent works on %s, so nothing changed there; import the file again when it is done", human.List(done.Postponed, 5))
 	}

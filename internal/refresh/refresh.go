@@ -2,7 +2,6 @@
 package refresh
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -23,6 +22,7 @@ type Place struct {
 type Imported struct {
 	IDs            []string // one for each task of the file, in its order
 	Added, Changed []string
+	Unknown        []string // nothing is remembered of what a file said of them: they stay as they are, this time
 	Postponed      []string // in progress: the next import changes them
 	Known          int      // tasks that were imported before, and were added again
 }
@@ -32,7 +32,7 @@ func Import(g *dag.Graph, specs []dag.Spec, at Place) (Imported, error) {
 	if err := at.put(specs); err != nil {
 		return Imported{}, err
 	}
-	origins, err := g.Origins()
+	origins, err := at.origins(g)
 	if err != nil {
 		return Imported{}, err
 	}
@@ -51,7 +51,7 @@ func Import(g *dag.Graph, specs []dag.Spec, at Place) (Imported, error) {
 	done.Added = done.IDs
 	ids := refsTo(specs, done.IDs)
 	for i, s := range specs {
-		if s.Origin == "" {
+		if s.Origin == "" || dag.IsTaskID(s.Ref) { // what ralph has exported is not the word of another program
 			continue
 		}
 		if err := g.SetImported(done.IDs[i], taskfile.Line(ids.resolve(s))); err != nil {
@@ -59,6 +59,26 @@ func Import(g *dag.Graph, specs []dag.Spec, at Place) (Imported, error) {
 		}
 	}
 	return done, nil
+}
+
+// origins maps what tasks in that place are called in files to their IDs. Elsewhere the same name is another task: every story.json
+// begins with the same number.
+func (p Place) origins(g *dag.Graph) (map[string]string, error) {
+	all, err := g.Origins()
+	if err != nil || p.Feature == "" && p.Parent == "" {
+		return all, err
+	}
+	inside, err := g.In(dag.Scope{Feature: p.Feature})
+	if p.Parent != "" {
+		inside, err = g.In(dag.Scope{Task: p.Parent})
+	}
+	here := map[string]string{}
+	for _, t := range slices.Backward(inside) { // the oldest counts
+		if t.Origin != "" {
+			here[t.Origin] = t.ID
+		}
+	}
+	return here, err
 }
 
 // put gives the tasks at the top of a file their feature and their parent.
@@ -152,11 +172,18 @@ func refresh(g *dag.Graph, specs []dag.Spec, origins map[string]string) (done Im
 		said.Feature = s.Feature
 		if known[i] {
 			before, berr := g.Imported(said.Ref)
-			if berr == nil && before == line {
-				continue // the file says nothing new about it
+			if berr != nil {
+				return done, berr
 			}
-			said, err = refreshed(g, said, before, related)
-			if err = cmp.Or(berr, err); err != nil {
+			switch before {
+			case line:
+				continue // the file says nothing new about it
+			case "":
+				// Who knows which of the two changed it? From now on we do.
+				done.Unknown, lines[said.Ref] = append(done.Unknown, said.Ref), line
+				continue
+			}
+			if said, err = refreshed(g, said, before, related); err != nil {
 				return done, err
 			}
 		}

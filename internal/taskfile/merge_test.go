@@ -138,11 +138,11 @@ func TestMerge(t *testing.T) {
 		},
 		"both add":            {one, one + two, one + `{"ref":"t-3","title":"Three"}`, one + two + `{"ref":"t-3","title":"Three"}`},
 		"deleted":             {one + two, one, one + two, one},
-		"deleted and changed": {one, `{"ref":"t-1","deleted_at":"x","rev":2}`, `{"ref":"t-1","title":"1","rev":2}`, `{"ref":"t-1","title":"1","rev":2}`},
-		"deleted later":       {one, `{"ref":"t-1","deleted_at":"x","rev":3}`, `{"ref":"t-1","title":"1","rev":2}`, `{"ref":"t-1","rev":3,"deleted_at":"x"}`},
+		"deleted and changed": {one, `{"ref":"t-1","deleted_at":"2026-11-01T00:00:00Z","rev":2}`, `{"ref":"t-1","title":"1","rev":2}`, `{"ref":"t-1","title":"1","rev":2}`},
+		"deleted later":       {one, `{"ref":"t-1","deleted_at":"2026-11-01T00:00:00Z","rev":3}`, `{"ref":"t-1","title":"1","rev":2}`, `{"ref":"t-1","rev":3,"deleted_at":"2026-11-01T00:00:00Z"}`},
 		"waits for a deleted one": {
-			one + two, `{"ref":"t-1","rev":2,"deleted_at":"x"}` + "\n" + two, one + `{"ref":"t-2","title":"Two","parent":"t-1","after":["t-1"],"rev":2}`,
-			`{"ref":"t-1","rev":2,"deleted_at":"x"}` + "\n" + `{"ref":"t-2","title":"Two","parent":null,"after":[],"rev":2}` +
+			one + two, `{"ref":"t-1","rev":2,"deleted_at":"2026-11-01T00:00:00Z"}` + "\n" + two, one + `{"ref":"t-2","title":"Two","parent":"t-1","after":["t-1"],"rev":2}`,
+			`{"ref":"t-1","rev":2,"deleted_at":"2026-11-01T00:00:00Z"}` + "\n" + `{"ref":"t-2","title":"Two","parent":null,"after":[],"rev":2}` +
 				"\n! t-2 is no part of t-1, which was deleted\n! t-2 does not wait for t-1, which was deleted",
 		},
 		"a cycle that only the merge makes": {
@@ -178,15 +178,18 @@ func TestPlanFilesThatAreWrongNameTheLine(t *testing.T) {
 	t.Parallel()
 	const good = `{"ref":"t-1","title":"One"}` + "\n"
 	for name, tc := range map[string]struct{ text, want string }{
-		"no JSON":     {good + "oops\n", "line 2: not JSON"},
-		"no object":   {good + "\n[1]\n", "line 3: a task is an object, not a array"},
-		"no ref":      {`{"title":"One"}`, "line 1: no ref"},
-		"twice":       {good + good, `line 2: ref "t-1" is taken by line 1`},
-		"a wrong key": {`{"ref":"t-1","after":"t-2"}`, "line 1: after cannot be a string"},
-		"rev":         {`{"ref":"t-1","rev":-1}`, "line 1: rev is -1"},
-		"a conflict":  {"<<<<<<< ours\n" + good + "=======\n" + good + ">>>>>>> theirs\n", "line 1: git left a conflict here"},
-		"UTF-16":      {"\xff\xfe", "UTF-16"},
-		"NUL":         {good + "\x00", "line 2: not text"},
+		"no JSON":       {good + "oops\n", "line 2: not JSON"},
+		"no object":     {good + "\n[1]\n", "line 3: a task is an object, not a list"},
+		"no ref":        {`{"title":"One"}`, "line 1: no ref"},
+		"twice":         {good + good, `line 2: ref "t-1" is taken by line 1`},
+		"a wrong key":   {`{"ref":"t-1","after":"t-2"}`, "line 1: after cannot be a text"},
+		"rev":           {`{"ref":"t-1","rev":-1}`, "line 1: rev is -1"},
+		"another case":  {`{"ref":"t-00000001","Title":"x"}`, `line 1: the key "Title" is written "title"`},
+		"rev too large": {`{"ref":"t-00000001","title":"x","rev":9223372036854775807}`, "line 1: rev is 9223372036854775807; it counts changes, from 0 to"},
+		"no time":       {`{"ref":"t-00000001","title":"x","deleted_at":"yesterday"}`, `line 1: deleted_at is "yesterday"; it is a time`},
+		"a conflict":    {"<<<<<<< ours\n" + good + "=======\n" + good + ">>>>>>> theirs\n", "line 1: git left a conflict here"},
+		"UTF-16":        {"\xff\xfe", "UTF-16"},
+		"NUL":           {good + "\x00", "line 2: not text"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -245,7 +248,7 @@ func TestUpdateKeepsWhatOnlyTheFileKnows(t *testing.T) {
 	after := before.Update(items, now)
 	check.Equal(t, "file", want, string(after.Bytes()))
 	check.Equal(t, "once more", want, string(after.Update(items, now).Bytes()))
-	specs, err := Parse([]byte(`{"ref":"a","title":"A","rev":3,"updated_at":"x"}`+"\n"+`{"ref":"b","deleted_at":"x"}`), JSONL)
+	specs, err := Parse([]byte(`{"ref":"a","title":"A","rev":3,"updated_at":"x"}`+"\n"+`{"ref":"b","deleted_at":"2026-11-01T00:00:00Z"}`), JSONL)
 	check.OK(t, err)
 	check.Equal(t, "tasks that are imported", 1, len(specs))
 }

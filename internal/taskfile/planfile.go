@@ -14,6 +14,7 @@ import (
 
 	"ralph/dag"
 	"ralph/internal/jsonval"
+	"ralph/internal/plain"
 )
 
 // File is a plan as git carries it: JSON lines with the IDs of tasks. What only the file knows is kept when it is written again:
@@ -92,10 +93,17 @@ func parseRecord(text []byte) (record, error) {
 		return r, errors.New("no ref: a plan file names the ID of each task")
 	case task.check() != nil:
 		return r, task.check()
-	case task.Rev < 0:
-		return r, fmt.Errorf("rev is %d; it cannot be negative", task.Rev)
+	case task.Rev < 0 || task.Rev > maxRev:
+		return r, fmt.Errorf("rev is %d; it counts changes, from 0 to %d", task.Rev, int64(maxRev))
+	case string(r.fields[keyDeleted]) == "null":
+		delete(r.fields, keyDeleted)
+	case r.dead() && expiry(r).IsZero():
+		return r, fmt.Errorf("deleted_at is %s; it is a time such as 2026-01-02T03:04:05Z", plain.Cut(string(r.fields[keyDeleted]), 40))
 	}
 	for key, raw := range r.fields {
+		if i := slices.IndexFunc(ownKeys, func(own string) bool { return strings.EqualFold(own, key) }); i >= 0 && !slices.Contains(ownKeys, key) {
+			return r, fmt.Errorf("the key %q is written %q", key, ownKeys[i])
+		}
 		r.fields[key] = canonical(raw)
 	}
 	return r, nil
@@ -155,6 +163,11 @@ func (r record) rev() (n int64) {
 	return n
 }
 
+// maxRev is more than anybody can count to, and leaves room.
+const maxRev = 1 << 50
+
+func next(rev int64) int64 { return min(rev+1, maxRev) }
+
 func (r record) dead() bool { return r.fields[keyDeleted] != nil }
 
 func (r record) equal(other record) bool {
@@ -198,7 +211,7 @@ func (f File) Update(items []Item, now time.Time) File {
 			delete(current, r.ref)
 		case !r.dead():
 			r = record{ref: r.ref, fields: map[string]json.RawMessage{"ref": r.fields["ref"], "title": r.fields["title"], keyRev: r.fields[keyRev]}}
-			r.set(keyRev, r.rev()+1)
+			r.set(keyRev, next(r.rev()))
 			r.set(keyDeleted, now.UTC().Format(time.RFC3339))
 			updated.lines = append(updated.lines, r)
 		case !expired(r, now):
@@ -216,9 +229,15 @@ func (f File) Update(items []Item, now time.Time) File {
 // keepTombstones is how long others have time to merge a deletion.
 const keepTombstones = 90 * 24 * time.Hour
 
-func expired(r record, now time.Time) bool {
+func expired(r record, now time.Time) bool { return now.After(expiry(r)) }
+
+// expiry is when nobody needs a tombstone any longer, or zero if it does not say when the task was deleted.
+func expiry(r record) time.Time {
 	at, err := time.Parse(time.RFC3339, r.text(keyDeleted))
-	return err == nil && now.Sub(at) > keepTombstones
+	if err != nil {
+		return time.Time{}
+	}
+	return at.Add(keepTombstones)
 }
 
 // update is the line of a task as it is now, with what only the file knows of it.
@@ -240,7 +259,7 @@ func (r record) update(item Item) record {
 		return r
 	}
 	if len(r.fields) > 0 {
-		now.Rev, now.Updated = rev+1, item.UpdatedAt.UTC().Format(time.RFC3339)
+		now.Rev, now.Updated = next(rev), item.UpdatedAt.UTC().Format(time.RFC3339)
 	}
 	changed := record{ref: r.ref, number: r.number, fields: map[string]json.RawMessage{}}
 	_ = json.Unmarshal(encoded(now), &changed.fields) // it was just encoded

@@ -10,7 +10,7 @@ import (
 func Line(s dag.Spec) string { return string(encoded(written(s))) }
 
 // Refresh says what a task is to be whose file is imported again: field by field, what changed in the file since the line that was
-// remembered counts, except where a person changed the same here. Where nothing was remembered, the file counts, but opens nothing.
+// remembered counts, except where a person changed the same here.
 func Refresh(remembered string, now Item, file dag.Spec) dag.Spec {
 	here := lineOf(now, true)
 	if remembered == string(encoded(here)) {
@@ -18,13 +18,8 @@ func Refresh(remembered string, now Item, file dag.Spec) dag.Spec {
 	}
 	ours, theirs := recordOf(here), recordOf(written(file))
 	base := record{ref: ours.ref, fields: map[string]json.RawMessage{}}
-	if remembered == "" || json.Unmarshal([]byte(remembered), &base.fields) != nil {
-		base = recordOf(here)
-		if file.Status != dag.Done && file.Status != dag.Cancelled {
-			base.set("status", file.Status)
-		}
-	}
-	ours.set(keyRev, 1) // in doubt, a person counts
+	_ = json.Unmarshal([]byte(remembered), &base.fields) // it was encoded by us
+	ours.set(keyRev, 1)                                  // in doubt, a person counts
 	merged := fields(base, ours, theirs)
 	var l line
 	_ = json.Unmarshal(merged.bytes(), &l) // it was just encoded

@@ -175,9 +175,9 @@ func explain(err error) error {
 	var kind *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &kind) && kind.Field == "":
-		return fmt.Errorf("a task is an object, not a %s", kind.Value)
+		return fmt.Errorf("a task is an object, not %s", valueWords(kind.Value))
 	case errors.As(err, &kind):
-		return fmt.Errorf("%s cannot be a %s", kind.Field, kind.Value)
+		return fmt.Errorf("%s cannot be %s", kind.Field, valueWords(kind.Value))
 	case strings.HasPrefix(err.Error(), "json: unknown field "):
 		return fmt.Errorf("unknown key %s", strings.TrimPrefix(err.Error(), "json: unknown field "))
 	case errors.Is(err, io.ErrUnexpectedEOF):
@@ -185,6 +185,25 @@ func explain(err error) error {
 	default:
 		return fmt.Errorf("not JSON: %s", strings.TrimPrefix(err.Error(), "json: "))
 	}
+}
+
+// valueWords says in our words what the decoder calls a value: "array", "number 1.5".
+func valueWords(v string) string {
+	name, number, _ := strings.Cut(v, " ")
+	switch name {
+	case "array":
+		return "a list"
+	case "string":
+		return "a text"
+	case "bool":
+		return "true or false"
+	case "object":
+		return "an object"
+	}
+	if number != "" {
+		return "the number " + number
+	}
+	return "a " + name
 }
 
 // Item is a task to be written down, with the IDs of what it waits for.

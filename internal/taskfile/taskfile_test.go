@@ -56,7 +56,7 @@ func TestParseErrorsNameTheLine(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct{ text, want string }{
 		"an unknown key":              {"{\"title\":\"a\"}\n{\"titel\":\"b\"}", `line 2: unknown key "titel"`},
-		"a wrong type":                {`{"title":"a","priority":"high"}`, "line 1: priority cannot be a string"},
+		"a wrong type":                {`{"title":"a","priority":"high"}`, "line 1: priority cannot be a text"},
 		"no object":                   {"{\"title\":\"a\"}\n17", "line 2: a task is an object, not a number"},
 		"half an object":              {`{"title":`, "line 1: not JSON: the object does not end on this line"},
 		"two objects on a line":       {`{"title":"a"}{"title":"b"}`, "line 1: one object a line, and nothing after it"},
