@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -175,17 +176,7 @@ func runTaskCancel(ctx context.Context, a *app, o taskStateOptions) error {
 		if err := g.Cancel(t.ID, o.Satisfied, o.Reason); err != nil {
 			return hintReset(err, t)
 		}
-		now, err := g.Task(t.ID)
-		if err != nil || now.Satisfies {
-			return err
-		}
-		waiting, err := g.Dependents(t)
-		for _, w := range waiting {
-			if w.Status == dag.Pending || w.Status == dag.Blocked {
-				kept[t.ID] = append(kept[t.ID], w.ID)
-			}
-		}
-		return err
+		return keptWaiting(g, t.ID, kept)
 	})
 	if err != nil {
 		return err
@@ -194,6 +185,32 @@ func runTaskCancel(ctx context.Context, a *app, o taskStateOptions) error {
 		a.note("%s keeps waiting for %s; let it go on with: ralph task cancel %s --satisfied", human.List(kept[id], 5), id, id)
 	}
 	return nil
+}
+
+// keptWaiting finds what waits for a task that is cancelled, for one below it, or for a group that is cancelled with it.
+func keptWaiting(g *dag.Graph, id string, kept map[string][]string) error {
+	t, err := g.Task(id)
+	if err != nil {
+		return err
+	}
+	cancelled, err := g.Subtree(t)
+	for up := t.Parent; up != "" && err == nil; {
+		if t, err = g.Task(up); err == nil {
+			cancelled, up = append(cancelled, t), t.Parent
+		}
+	}
+	for _, c := range cancelled {
+		if c.Status != dag.Cancelled || c.Satisfies || kept[c.ID] != nil {
+			continue
+		}
+		waiting, _ := g.Dependents(c) // the first error of the database is that of the transaction
+		for _, w := range waiting {
+			if w.Status == dag.Pending || w.Status == dag.Blocked {
+				kept[c.ID] = append(kept[c.ID], w.ID)
+			}
+		}
+	}
+	return cmp.Or(err, g.Tx().Err())
 }
 
 func unblockTask(g *dag.Graph, t dag.Task, _ taskStateOptions) error {
