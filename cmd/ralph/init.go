@@ -68,7 +68,7 @@ func runInit(ctx context.Context, a *app, o initOptions) error {
 	var driver []string
 	if o.Git {
 		if driver, err = features.Driver().Install(ctx, p.Root); err != nil {
-			return fmt.Errorf("let git merge plans: %w", err)
+			return fmt.Errorf("%w: let git merge plans: %w", dag.ErrRefused, err)
 		}
 	}
 	if slices.Contains(driver, "attribute") {

@@ -185,7 +185,7 @@ func (p Project) Git(ctx context.Context) []Finding {
 
 // plans says whether git merges the plans that it carries, or leaves its markers in them.
 func (p Project) plans(ctx context.Context) []Finding {
-	if carried, err := git.Tracks(ctx, p.Root, ".ralph/**/"+features.TasksFile); err != nil || !carried {
+	if carried, _, err := git.Tracked(ctx, p.Root, features.Driver().Pattern); err != nil || len(carried) == 0 {
 		return nil
 	}
 	parts, err := features.Driver().Missing(ctx, p.Root)
@@ -196,7 +196,7 @@ func (p Project) plans(ctx context.Context) []Finding {
 	case err != nil:
 		return nil // what is wrong with git was said
 	case len(parts) > 0:
-		return []Finding{New("plans", Warning, "git merges plan files line by line, so that two people get conflicts", "ralph init --git")}
+		return []Finding{New("plans", Warning, "git does not merge plan files by task here, so that two people get conflicts", "ralph init --git")}
 	}
 	return []Finding{New("plans", OK, "git merges plan files by task", "")}
 }

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,18 +23,35 @@ type Driver struct {
 
 // Missing says what of the driver git does not know in a folder: "attribute", "command" or both.
 func (d Driver) Missing(ctx context.Context, dir string) (parts []string, err error) {
-	attribute, err := run(ctx, dir, nil, "check-attr", "merge", "--", d.Example)
+	names, _, err := Tracked(ctx, dir, d.Pattern)
 	if err != nil {
 		return nil, err
 	}
-	if !strings.HasSuffix(strings.TrimSpace(string(attribute)), ": merge: "+d.Name) {
-		parts = append(parts, "attribute")
+	attributes, err := run(ctx, dir, nil, append([]string{"check-attr", "merge", "--", d.Example}, names...)...)
+	if err != nil {
+		return nil, err
+	}
+	for line := range strings.Lines(string(attributes)) {
+		if !strings.HasSuffix(strings.TrimSpace(line), ": merge: "+d.Name) {
+			parts = append(parts, "attribute")
+			break
+		}
 	}
 	// Not having it is an error to git, too.
-	if command, _ := run(ctx, dir, nil, "config", "--get", d.key("driver")); len(bytes.TrimSpace(command)) == 0 {
+	if command, _ := run(ctx, dir, nil, "config", "--get", d.key("driver")); !startable(string(command)) {
 		parts = append(parts, "command")
 	}
 	return parts, nil
+}
+
+// startable says that the program of a command can be found.
+func startable(command string) bool {
+	words := strings.Fields(command)
+	if len(words) < 2 { // one that takes no file merges nothing
+		return false
+	}
+	_, err := exec.LookPath(strings.Trim(words[0], `'"`))
+	return err == nil
 }
 
 // Install adds what is missing: a line of .gitattributes, which is to be committed, and a setting of this clone, which git
@@ -61,6 +80,9 @@ func (d Driver) key(name string) string { return "merge." + d.Name + "." + name 
 
 // addLine adds a line to a file of a person, which is otherwise left as it is.
 func addLine(path, line string) error {
+	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is not a regular file", path) // git does not follow a link there, either
+	}
 	text, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
@@ -76,12 +98,21 @@ func addLine(path, line string) error {
 	return errors.Join(err, f.Close())
 }
 
-// Tracks says whether git carries a file that one of the patterns matches.
-func Tracks(ctx context.Context, dir string, patterns ...string) (bool, error) {
-	args := []string{"ls-files", "-z", "--"}
+// Tracked lists the files that git carries and one of the patterns matches, and those of them of which a merge left several versions.
+func Tracked(ctx context.Context, dir string, patterns ...string) (names, unmerged []string, err error) {
+	args := []string{"ls-files", "-z", "--stage", "--"}
 	for _, p := range patterns {
 		args = append(args, ":(glob)"+p)
 	}
-	names, err := run(ctx, dir, nil, args...)
-	return len(names) > 0, err
+	out, err := run(ctx, dir, nil, args...)
+	for entry := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+		about, name, ok := strings.Cut(entry, "\t")
+		if !ok || slices.Contains(names, name) {
+			continue
+		}
+		if names = append(names, name); !strings.HasSuffix(about, " 0") {
+			unmerged = append(unmerged, name)
+		}
+	}
+	return names, unmerged, err
 }

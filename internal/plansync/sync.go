@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,6 +19,7 @@ import (
 	"ralph/internal/human"
 	"ralph/internal/project"
 	"ralph/internal/seq"
+	"ralph/internal/taskfile"
 )
 
 // TasksFile is the name of plan files: each feature's folder has one, and .ralph has one for tasks of no feature.
@@ -168,8 +170,8 @@ func (s *Sync) look(ctx context.Context) ([]*file, error) {
 	if err := s.Store.View(ctx, func(g *dag.Graph) (err error) { rows, err = rowsOf(g); return err }); err != nil {
 		return nil, err
 	}
-	if !s.carried(ctx, index, rows[indexKey]) {
-		return nil, nil
+	if carried, err := s.carried(ctx, index, rows[indexKey]); err != nil || !carried {
+		return nil, err
 	}
 	files := s.files()
 	for _, f := range files {
@@ -179,19 +181,25 @@ func (s *Sync) look(ctx context.Context) ([]*file, error) {
 }
 
 // carried says whether git carries plans, which it knows from its index: git is asked again when that has changed.
-func (s *Sync) carried(ctx context.Context, index string, known row) bool {
+func (s *Sync) carried(ctx context.Context, index string, known row) (bool, error) {
 	info, err := os.Stat(index)
 	if err != nil {
-		return false // nothing was added yet
+		return false, nil //nolint:nilerr // nothing was added yet
 	}
 	now := sealOf(info, s.Now())
 	if known.stamp == now && !known.stamp.Fresh {
-		return known.carried
+		return known.carried, nil
 	}
-	carried, err := git.Tracks(ctx, s.Project.Root, ".ralph/features/**", ".ralph/"+TasksFile)
+	names, unmerged, err := git.Tracked(ctx, s.Project.Root, ".ralph/features/**", ".ralph/"+TasksFile)
 	if err != nil {
-		return false
+		return false, nil //nolint:nilerr // what is wrong with git is for doctor to say
 	}
+	for _, name := range unmerged {
+		if path.Base(name) == TasksFile { // it may look whole: what the other side changed is only in the index
+			return false, &Error{Path: name, Err: taskfile.ErrMarkers}
+		}
+	}
+	carried := len(names) > 0
 	if known.stamp != now || known.carried != carried {
 		text := ""
 		if carried {
@@ -200,7 +208,7 @@ func (s *Sync) carried(ctx context.Context, index string, known row) bool {
 		// A project that cannot be written can be looked at all the same.
 		_ = s.Store.Update(ctx, func(g *dag.Graph) error { return setRow(g, indexKey, now, text) })
 	}
-	return carried
+	return carried, nil
 }
 
 // changed lists the files that say something else than when they were last synced. Those that only look different are
