@@ -13,10 +13,10 @@ import (
 // Merge merges two versions of a plan file that come from the base, task by task and field by field. The order of the two does
 // not matter. It says what it dropped, and refuses if both sides gave one ID to different tasks.
 func Merge(base, a, b File) (merged File, dropped []string, err error) {
-	switch {
-	case a.Equal(base):
+	switch { // an empty file says nothing: a plan whose tasks were deleted has their tombstones
+	case len(a.lines) == 0 || a.Equal(base):
 		return b, nil, nil
-	case b.Equal(base):
+	case len(b.lines) == 0 || b.Equal(base):
 		return a, nil, nil
 	}
 	m := merger{base: base.byRef(), sides: [2]map[string]record{a.byRef(), b.byRef()}}

@@ -138,6 +138,7 @@ func TestMerge(t *testing.T) {
 		},
 		"both add":            {one, one + two, one + `{"ref":"t-3","title":"Three"}`, one + two + `{"ref":"t-3","title":"Three"}`},
 		"deleted":             {one + two, one, one + two, one},
+		"an emptied file":     {one + two, "", `{"ref":"t-1","title":"1","rev":2}` + "\n" + two, `{"ref":"t-1","title":"1","rev":2}` + "\n" + two},
 		"deleted and changed": {one, `{"ref":"t-1","deleted_at":"2026-11-01T00:00:00Z","rev":2}`, `{"ref":"t-1","title":"1","rev":2}`, `{"ref":"t-1","title":"1","rev":2}`},
 		"deleted later":       {one, `{"ref":"t-1","deleted_at":"2026-11-01T00:00:00Z","rev":3}`, `{"ref":"t-1","title":"1","rev":2}`, `{"ref":"t-1","rev":3,"deleted_at":"2026-11-01T00:00:00Z"}`},
 		"waits for a deleted one": {
