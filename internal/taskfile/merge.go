@@ -221,12 +221,15 @@ func (m *merger) dropDead(f *File) {
 
 // breakCycles drops what only the merge brought together: of each cycle, the newest edge that the base does not have.
 func (m *merger) breakCycles(f *File) {
-	at := map[string]int{}
+	at, specs, spec := map[string]int{}, f.Specs(), map[string]*dag.Spec{}
 	for i, r := range f.lines {
 		at[r.ref] = i
 	}
+	for i := range specs {
+		spec[specs[i].Ref] = &specs[i]
+	}
 	for {
-		cycle := dag.FindCycle(f.Specs())
+		cycle := dag.FindCycle(specs)
 		if cycle == nil {
 			return
 		}
@@ -246,9 +249,11 @@ func (m *merger) breakCycles(f *File) {
 				before = parent
 			}
 			r.set("parent", before)
+			spec[newest.of].Parent = m.base[newest.of].text("parent")
 			m.dropped = append(m.dropped, fmt.Sprintf("%s is not made a part of %s", newest.of, newest.to))
 		} else {
 			r.remove("after", newest.to)
+			spec[newest.of].After = r.list("after")
 			m.dropped = append(m.dropped, fmt.Sprintf("%s does not wait for %s", newest.of, newest.to))
 		}
 	}
