@@ -25,6 +25,9 @@ func PromptOf(ctx context.Context, opts Options, t dag.Task) (kind, text string,
 		return "", "", err
 	case r != nil:
 		text, err = attempt.ReviewPrompt(ctx, opts.Place.Dir, opts.Place.Objects, t, *r, opts.Prompt.Context(t))
+		if r.Acceptance() {
+			return "acceptance", text, err
+		}
 		return "reviewer", text, err
 	}
 	in, err := Gather(ctx, opts, "", t)

@@ -85,8 +85,12 @@ func (s *Sync) Out(ctx context.Context) error {
 	}
 	var unsaved []string
 	err = s.Store.View(ctx, func(g *dag.Graph) (err error) { unsaved, err = unsavedIn(g); return err })
-	if err != nil || len(unsaved) == 0 || s.atWork(ctx) {
+	switch {
+	case err != nil || len(unsaved) == 0:
 		return err
+	case s.atWork(ctx):
+		s.Note("an agent works in this folder: %s is written when its run ends", human.List(seq.Map(unsaved, func(name string) string { return s.file(name).key }), 3))
+		return nil
 	}
 	return s.sync(ctx, seq.Map(unsaved, s.file), true)
 }
