@@ -1,6 +1,12 @@
 package dag
 
-import "ralph/internal/db"
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+
+	"ralph/internal/db"
+)
 
 const (
 	byOriginSQL    = `SELECT origin, id FROM tasks INDEXED BY tasks_origin WHERE origin IS NOT NULL ORDER BY n DESC;` // the oldest counts
@@ -21,12 +27,18 @@ func (g *Graph) SetImported(id, line string) error {
 	return g.tx.Exec(setImportedSQL, ":id", id, ":line", line)
 }
 
-// FreeID is an ID that no task has.
-func (g *Graph) FreeID() (string, error) {
-	for {
-		id := g.newID("t-")
-		if taken, err := db.All(g.tx, nodeByIDSQL, scanNode, ":id", id); err != nil || len(taken) == 0 {
-			return id, err
+// StableIDs makes IDs that no task has, each once. Of the same names it is the same, as long as that is free: what two people import or
+// make from a template, each in a clone of their own, is one task when their plans are merged.
+func (g *Graph) StableIDs() func(names ...string) (string, error) {
+	used := map[string]bool{}
+	return func(names ...string) (string, error) {
+		sum := sha256.Sum256([]byte(strings.Join(names, "\x00")))
+		for id := "t-" + hex.EncodeToString(sum[:4]); ; id = g.newID("t-") {
+			taken, err := db.All(g.tx, nodeByIDSQL, scanNode, ":id", id)
+			if err != nil || len(taken) == 0 && !used[id] {
+				used[id] = true
+				return id, err
+			}
 		}
 	}
 }

@@ -113,7 +113,7 @@ func noTasks(a *app, s *session, g *dag.Graph, f dag.Filter) error {
 	case tally.Total() == 0:
 		a.note("%s", noPlan(a, s))
 	case tally.Total() == tally.ByStatus[dag.Done]+tally.ByStatus[dag.Cancelled] && len(f.Statuses) > 0 && !slices.Contains(f.Statuses, dag.Done):
-		a.note("nothing is left to do; see them with: ralph task list --all")
+		a.note("nothing is left to do; see the tasks with: ralph task list --all")
 	case f.Ready:
 		a.note("no task is ready; see what waits with: ralph status")
 	default:

@@ -37,7 +37,7 @@ func Import(g *dag.Graph, specs []dag.Spec, at Place) (Imported, error) {
 		return Imported{}, err
 	}
 	if at.Update {
-		return refresh(g, specs, origins)
+		return at.refresh(g, specs, origins)
 	}
 	var done Imported
 	for _, s := range specs {
@@ -142,9 +142,10 @@ func (n names) all(refs []string) []string {
 }
 
 // refresh changes the tasks that a file names and the graph knows, and adds the others.
-func refresh(g *dag.Graph, specs []dag.Spec, origins map[string]string) (done Imported, err error) {
+func (p Place) refresh(g *dag.Graph, specs []dag.Spec, origins map[string]string) (done Imported, err error) {
 	known := make([]bool, len(specs))
 	done.IDs = make([]string, len(specs))
+	newID := g.StableIDs()
 	for i, s := range specs {
 		id := origins[s.Origin]
 		if s.Origin == "" || id == "" {
@@ -153,7 +154,11 @@ func refresh(g *dag.Graph, specs []dag.Spec, origins map[string]string) (done Im
 			}
 		}
 		if known[i] = id != ""; !known[i] {
-			if id, err = g.FreeID(); err != nil {
+			name := s.Origin
+			if name == "" {
+				name = fmt.Sprintf("%s %d", s.Title, i)
+			}
+			if id, err = newID(strings.ToLower(p.Feature), p.Parent, name); err != nil {
 				return done, err
 			}
 		}

@@ -46,7 +46,7 @@ func (t *Template) origin(e *environment, feature string) string {
 	}
 	prefix := "template:" + t.Name
 	if feature != "" {
-		prefix += ":" + feature
+		prefix += ":" + strings.ToLower(feature) // as the graph tells them apart
 	}
 	if len(values) > 0 {
 		prefix += "@" + digest(strings.Join(values, " "))
