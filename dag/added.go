@@ -39,8 +39,6 @@ const (
 	addedCountSQL = `SELECT count(*) FROM added WHERE attempt = :attempt;`
 	addedSameSQL  = `SELECT t.id FROM added a JOIN tasks t ON t.n = a.task WHERE a.caller = :n AND t.title = :title AND t.status <> 'done' LIMIT 1;`
 	addedBelowSQL = `SELECT t.id, a.depth, a.closing FROM added a JOIN tasks t ON t.n = a.task WHERE a.caller = :n AND a.below = 1 ORDER BY a.task;`
-	// What comes of work on a finding is work on it, too: it must not have reviewers start over.
-	addedFoundSQL = `INSERT INTO reviews (task, focus, round) SELECT :task, focus, 0 FROM reviews WHERE task = :caller AND round = 0;`
 	attachedSQL   = `UPDATE added SET below = 0 WHERE caller = :n;`
 )
 
@@ -110,8 +108,28 @@ func (g *Graph) noteAdded(id string, c Claim, depth int64, below, closing bool) 
 	if err != nil {
 		return err
 	}
-	g.tx.Do(addedFoundSQL, ":task", t.n, ":caller", c.Task.N)
 	return g.tx.Exec(addedSQL, ":task", t.n, ":caller", c.Task.N, ":attempt", c.Attempt, ":depth", depth, ":below", below, ":closing", closing)
+}
+
+const (
+	// An agent that was started before it had a task does not know which it is. If the run has several, one that must not
+	// start rounds over is the safe guess.
+	discovererSQL = `
+SELECT t.id FROM runs r JOIN tasks t ON t.owner = r.owner WHERE r.id = :run AND t.status = 'in_progress'
+ORDER BY t.id = :task DESC, EXISTS (SELECT 1 FROM reviews f WHERE f.task = t.n) DESC, t.n LIMIT 1;`
+	discoverSQL = `UPDATE tasks SET discovered_from = :by WHERE id = :id;`
+)
+
+// Discover says of tasks that an agent of a run added them by a command while it worked on a task, if it says which.
+func (g *Graph) Discover(run, task string, ids ...string) error {
+	by, err := db.One(g.tx, discovererSQL, (*db.Row).Text, ":run", run, ":task", task)
+	if err != nil || by == "" {
+		return err
+	}
+	for _, id := range ids {
+		g.tx.Do(discoverSQL, ":by", by, ":id", id)
+	}
+	return g.tx.Err()
 }
 
 // Split says that a claimed task is to become a group, and whether its work is to be finished after its subtasks.

@@ -89,11 +89,14 @@ func TestQueryPlans(t *testing.T) {
 
 		// What is sorted are the tasks, or the attempts, of a feature. This is asked when its last task is done.
 		"last review": {lastReviewSQL, []string{"SEARCH t USING INDEX tasks_feature (feature=?)", "SEARCH r USING INTEGER PRIMARY KEY (rowid=?)"}, 0},
-		"next round":  {nextRoundSQL, []string{"SEARCH t USING INDEX tasks_feature (feature=?)", "SEARCH r USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN"}, 0},
-		"unaccepted":  {unacceptedSQL, []string{"SEARCH t USING INDEX tasks_failed (status=?)", "SEARCH r USING INTEGER PRIMARY KEY (rowid=?)"}, 0},
-		"is it one":   {focusSQL, []string{"SEARCH reviews USING INTEGER PRIMARY KEY (rowid=?)"}, 0},
-		"first tree":  {firstSQL, []string{"SEARCH t USING COVERING INDEX tasks_feature (feature=?)", "SEARCH a USING INDEX attempts_task (task=?)"}, 1},
-		"same title":  {likeSQL, []string{"SEARCH tasks USING INDEX tasks_feature (feature=?)"}, 0},
+		"next round":  {nextRoundSQL, []string{"SEARCH t USING INDEX tasks_feature (feature=?)", "SEARCH o USING COVERING INDEX sqlite_autoindex_tasks_1 (id=?)", "SEARCH r USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN"}, 1},
+		// What is sorted are the tasks that a run works on.
+		"who added it": {discovererSQL, []string{"SEARCH r USING INDEX sqlite_autoindex_runs_1 (id=?)", "SEARCH t USING INDEX tasks_owner (owner=?)"}, 1},
+		"note that":    {discoverSQL, []string{"SEARCH tasks USING INDEX sqlite_autoindex_tasks_1 (id=?)"}, 0},
+		"unaccepted":   {unacceptedSQL, []string{"SEARCH t USING INDEX tasks_failed (status=?)", "SEARCH r USING INTEGER PRIMARY KEY (rowid=?)"}, 0},
+		"is it one":    {focusSQL, []string{"SEARCH reviews USING INTEGER PRIMARY KEY (rowid=?)"}, 0},
+		"first tree":   {firstSQL, []string{"SEARCH t USING COVERING INDEX tasks_feature (feature=?)", "SEARCH a USING INDEX attempts_task (task=?)"}, 1},
+		"same title":   {likeSQL, []string{"SEARCH tasks USING INDEX tasks_feature (feature=?)"}, 0},
 
 		"look up by ID":     {byIDSQL, []string{"SEARCH tasks USING INDEX sqlite_autoindex_tasks_1 (id=?)"}, 0},
 		"look up by prefix": {byPrefixSQL, []string{"SEARCH tasks USING INDEX sqlite_autoindex_tasks_1 (id>? AND id<?)"}, 0},

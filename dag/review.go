@@ -38,12 +38,18 @@ SELECT r.round, t.created_at FROM tasks t JOIN reviews r ON r.task = t.n
 WHERE t.feature = :feature AND r.round > 0 AND (r.focus = '') = :acceptance ORDER BY t.n DESC LIMIT 1;`
 	// The files of an attempt that died are not stored. The first acceptance looks whether or not something changed, and
 	// so does one after work on what another missed: that may have been there before.
+	// What comes of work on a finding is work on it, too, however an agent adds it: it must not have reviewers start over.
 	nextRoundSQL = `
-SELECT CASE WHEN max(r.task IS NULL) THEN 1 WHEN count(*) > 0 THEN :round + 1 ELSE 0 END FROM tasks t LEFT JOIN reviews r ON r.task = t.n
-WHERE t.feature = :feature AND t.finished_at > :since AND coalesce(r.round, 0) = 0
-    AND (EXISTS (SELECT 1 FROM attempts a WHERE a.task = t.n AND a.files <> '[]')
-        OR EXISTS (SELECT 1 FROM merges m WHERE m.task = t.n AND m.state = 'landed')
-        OR :acceptance AND (:round = 0 OR r.focus = ''));`
+WITH up (task, n) AS (
+    SELECT n, n FROM tasks t WHERE feature = :feature AND finished_at > :since AND NOT EXISTS (SELECT 1 FROM reviews r WHERE r.task = t.n AND r.round > 0)
+    UNION SELECT up.task, t.parent FROM up JOIN tasks t ON t.n = up.n WHERE t.parent IS NOT NULL
+    UNION SELECT up.task, o.n FROM up JOIN tasks t ON t.n = up.n JOIN tasks o ON o.id = t.discovered_from
+    UNION SELECT up.task, a.caller FROM up JOIN added a ON a.task = up.n WHERE a.caller IS NOT NULL
+), found (task, focus) AS (SELECT up.task, min(r.focus) FROM up LEFT JOIN reviews r ON r.task = up.n GROUP BY up.task)
+SELECT CASE WHEN max(focus IS NULL) THEN 1 WHEN count(*) > 0 THEN :round + 1 ELSE 0 END FROM found JOIN tasks t ON t.n = found.task
+WHERE EXISTS (SELECT 1 FROM attempts a WHERE a.task = t.n AND a.files <> '[]')
+    OR EXISTS (SELECT 1 FROM merges m WHERE m.task = t.n AND m.state = 'landed')
+    OR :acceptance AND (:round = 0 OR focus = '');`
 	insertReviewSQL = `INSERT INTO reviews (task, focus, round) SELECT n, :focus, :round FROM tasks WHERE id = :id;`
 )
 

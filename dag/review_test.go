@@ -211,3 +211,66 @@ func TestAFeatureIsAcceptedAfterItsReviewsInAtMostThreeLooks(t *testing.T) {
 	check.Equal(t, "after other work it starts over", false, w.last(w.accept()))
 	w.sound()
 }
+
+// Whatever way an agent adds tasks while it works on a finding, they are work on it.
+func TestWhatComesOfFindingsDoesNotStartOver(t *testing.T) {
+	t.Parallel()
+	ways := map[string]func(w *world, c dag.Claim, title string){
+		"a tool": func(w *world, c dag.Claim, title string) {
+			w.addFrom(c, dag.Addition{NewTask: dag.NewTask{Title: title}, Place: dag.Beside})
+		},
+		"a command": func(w *world, c dag.Claim, title string) {
+			w.addDiscovered(c, "", dag.NewTask{Title: title, Feature: "f"})
+		},
+		"a command that says which task": func(w *world, c dag.Claim, title string) {
+			w.addDiscovered(c, c.Task.ID, dag.NewTask{Title: title, Feature: "f", DiscoveredFrom: w.id("a")})
+		},
+	}
+	for name, add := range ways {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.plan("a feature f")
+			w.finish("a")
+			for i := range 6 {
+				look := w.accept()
+				if look == "" {
+					check.Equal(t, "looks", 3, i)
+					return
+				}
+				check.Equal(t, fmt.Sprint("the last of look ", i), i == 2, w.last(look))
+				w.finish(look)
+				missing := fmt.Sprint("missing ", i)
+				w.miss(missing)
+				c, extra := w.claim(missing), fmt.Sprint("extra ", i)
+				add(w, c, extra)
+				w.update(func(g *dag.Graph) error { return g.Complete(c, "passed") })
+				c = w.claim(extra)
+				add(w, c, extra+" more")
+				w.update(func(g *dag.Graph) error { return g.Complete(c, "passed") })
+				w.finish(extra + " more")
+				w.update(func(g *dag.Graph) (err error) { // a subtask of what was missing
+					w.ids[extra+" below"], err = g.Add(dag.NewTask{Title: extra + " below", Parent: w.id(missing)})
+					return err
+				})
+				w.finish(extra + " below")
+			}
+			t.Error("there is no end")
+		})
+	}
+}
+
+// addDiscovered adds a task as the command of an agent at work does.
+func (w *world) addDiscovered(c dag.Claim, said string, n dag.NewTask) {
+	w.t.Helper()
+	w.update(func(g *dag.Graph) error {
+		id, err := g.Add(n)
+		if err != nil {
+			return err
+		}
+		w.ids[n.Title] = id
+		run, err := g.Owner(c.Task.Owner)
+		return errors.Join(err, g.Discover(run.ID, said, id))
+	})
+	check.Equal(w.t, "found by", c.Task.ID, w.task(n.Title).DiscoveredFrom)
+}

@@ -118,6 +118,9 @@ func runTaskAdd(ctx context.Context, a *app, o taskAddOptions) (err error) {
 		if err != nil {
 			return fmt.Errorf("add task: %w", err)
 		}
+		if err := discover(a, g, id); err != nil {
+			return err
+		}
 		stored, err := g.Task(id)
 		if err == nil {
 			err = checkExpected(s, g, stored)
@@ -138,6 +141,15 @@ func runTaskAdd(ctx context.Context, a *app, o taskAddOptions) (err error) {
 		return a.printJSON(added[0])
 	}
 	return written(fmt.Fprintln(a.stdout, added[0].ID))
+}
+
+// discover notes who added tasks, if an agent did.
+func discover(a *app, g *dag.Graph, ids ...string) error {
+	run := a.getenv("RALPH_RUN")
+	if run == "" {
+		return nil
+	}
+	return g.Discover(run, a.getenv("RALPH_TASK"), ids...)
 }
 
 var taskUpdateCommand = command{

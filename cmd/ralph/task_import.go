@@ -104,6 +104,9 @@ func runTaskImport(ctx context.Context, a *app, o taskImportOptions) error {
 				err = errors.Join(terr, checkExpected(s, g, t))
 			}
 		}
+		if err == nil {
+			err = discover(a, g, done.Added...)
+		}
 		if err != nil {
 			return fmt.Errorf("import %s: %w", file, err)
 		}
