@@ -21,7 +21,7 @@ const (
 	FeaturePlanned FeatureStatus = "planned" // a plan, no tasks yet
 	FeatureReady   FeatureStatus = "ready"   // tasks, none of them started
 	FeatureRunning FeatureStatus = "running" // started, nothing failed, or an agent is at work
-	FeatureDone    FeatureStatus = "done"    // every task done or cancelled
+	FeatureDone    FeatureStatus = "done"    // every task done or cancelled, or failed where that stops nobody
 	FeatureFailed  FeatureStatus = "failed"  // a task failed and none is running
 )
 
@@ -40,14 +40,14 @@ type Feature struct {
 // Total is the number of tasks.
 func (f Feature) Total() int { return sum(f.Tasks) }
 
-// rollUp looks at groups too: one that is kept back keeps back its feature.
-func (f Feature) rollUp(stage FeatureStatus) FeatureStatus {
+// rollUp looks at groups too: one that is kept back keeps back its feature. Excused are those that failed, and nobody has to wait for.
+func (f Feature) rollUp(stage FeatureStatus, excused Tally) FeatureStatus {
 	switch {
 	case f.Total() == 0:
 		return stage
 	case f.Tasks[InProgress] > 0:
 		return FeatureRunning
-	case ended(f.Tasks) == f.Total() && ended(f.Groups) == sum(f.Groups):
+	case ended(f.Tasks)+sum(excused.ByStatus) == f.Total() && ended(f.Groups)+sum(excused.Groups) == sum(f.Groups):
 		return FeatureDone
 	case f.Tasks[Failed]+f.Groups[Failed] > 0:
 		return FeatureFailed
@@ -93,6 +93,7 @@ const (
 	featuresSQL      = `SELECT n, id, name, stage, created_at, updated_at FROM features ORDER BY n;`
 	featureSQL       = `SELECT n, id, name, stage, created_at, updated_at FROM features WHERE name = :typed OR id = :typed;`
 	featureFromSQL   = `SELECT n, id, name, stage, created_at, updated_at FROM features WHERE id >= :from AND id < :to ORDER BY id LIMIT 4;`
+	excusedSQL       = `SELECT status, children > 0, -1, count(*) FROM tasks WHERE feature = :feature AND status = 'failed' AND satisfies GROUP BY children > 0;`
 	featureNamesSQL  = `SELECT name FROM features ORDER BY n;`
 	featureNumberSQL = `SELECT n FROM features WHERE name = :name;`
 )
@@ -125,7 +126,11 @@ func (g *Graph) features(query string, args ...any) ([]Feature, error) {
 		f := &list[i]
 		t := g.count(countsFeatureSQL, ":feature", f.N)
 		f.Tasks, f.Groups = t.ByStatus, t.Groups
-		f.Status = f.rollUp(f.Status)
+		var excused Tally
+		if f.Tasks[Failed]+f.Groups[Failed] > 0 {
+			excused = g.count(excusedSQL, ":feature", f.N)
+		}
+		f.Status = f.rollUp(f.Status, excused)
 	}
 	return list, g.tx.Err()
 }

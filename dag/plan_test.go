@@ -78,6 +78,7 @@ func TestQueryPlans(t *testing.T) {
 		"count asks, all":          {asksAllSQL, []string{asking}, 0},
 		"count waits, all":         {waitsAllSQL, []string{"SEARCH tasks USING INDEX tasks_waiting (not_before>?)"}, 0},
 		"what is claimed":          {claimedSQL, []string{"SEARCH tasks USING INDEX tasks_owner (owner>?)"}, 1},
+		"failed, and excused":      {excusedSQL, []string{"SEARCH tasks USING INDEX tasks_status (feature=? AND status=?)"}, 1},
 		"list what has no feature": {listLooseSQL, []string{loose}, 0},
 		"list a feature":           {listFeatureSQL, []string{"SEARCH tasks USING INDEX tasks_feature (feature=?)"}, 0},
 		"why tasks failed":         {failuresSQL, []string{"SEARCH t USING INDEX tasks_failed (status=?)", "SEARCH l USING INDEX task_logs_task (task=? AND kind=?)"}, 1},

@@ -37,7 +37,8 @@ const (
 SELECT r.round, t.created_at FROM tasks t JOIN reviews r ON r.task = t.n
 WHERE t.feature = :feature AND r.round > 0 AND (r.focus = '') = :acceptance ORDER BY t.n DESC LIMIT 1;`
 	// The files of an attempt that died are not stored. The first acceptance looks whether or not something changed, and
-	// so does one after work on what another missed: that may have been there before.
+	// so does one after work on what another missed: that may have been there before. What a person did has no attempt; what
+	// a plan file brought as done was looked at where that was done.
 	// What comes of work on a finding is work on it, too, however an agent adds it: it must not have reviewers start over.
 	nextRoundSQL = `
 WITH up (task, n) AS (
@@ -49,26 +50,27 @@ WITH up (task, n) AS (
 SELECT CASE WHEN max(focus IS NULL) THEN 1 WHEN count(*) > 0 THEN :round + 1 ELSE 0 END FROM found JOIN tasks t ON t.n = found.task
 WHERE EXISTS (SELECT 1 FROM attempts a WHERE a.task = t.n AND a.files <> '[]')
     OR EXISTS (SELECT 1 FROM merges m WHERE m.task = t.n AND m.state = 'landed')
-    OR :acceptance AND (:round = 0 OR focus = '');`
+    OR :acceptance AND CASE WHEN EXISTS (SELECT 1 FROM attempts a WHERE a.task = t.n) THEN :round = 0 OR focus = ''
+        ELSE t.children = 0 AND t.finished_at > t.created_at AND (:round = 0 OR t.status = 'done') END;`
 	insertReviewSQL = `INSERT INTO reviews (task, focus, round) SELECT n, :focus, :round FROM tasks WHERE id = :id;`
 )
 
 // AddReviews adds reviews to a feature whose tasks are all done, if one that changed something was done since the last
-// reviews. Where all of those were about findings, there is a second round, and no third.
-func (g *Graph) AddReviews(feature string, reviews []NewReview) error {
+// reviews, and says whether it did. Where all of those were about findings, there is a second round, and no third.
+func (g *Graph) AddReviews(feature string, reviews []NewReview) (added bool, err error) {
 	return g.addRound(feature, false, maxRounds, reviews)
 }
 
 // AddAcceptance adds the task in which a verifier compares a feature with its specification, after its tasks and all
-// reviews are done, and again after work on what it missed.
-func (g *Graph) AddAcceptance(t NewTask) error {
+// reviews are done, and again after work on what it missed. It says whether it did.
+func (g *Graph) AddAcceptance(t NewTask) (added bool, err error) {
 	return g.addRound(t.Feature, true, maxAcceptances, []NewReview{{NewTask: t}})
 }
 
-func (g *Graph) addRound(feature string, acceptance bool, most int, reviews []NewReview) error {
+func (g *Graph) addRound(feature string, acceptance bool, most int, reviews []NewReview) (added bool, err error) {
 	f, err := g.Feature(feature)
-	if err != nil || f.Status != FeatureDone {
-		return err
+	if err != nil || f.Status != FeatureDone || f.Tasks[Done] == 0 {
+		return false, err
 	}
 	var round int
 	var since int64
@@ -77,16 +79,16 @@ func (g *Graph) addRound(feature string, acceptance bool, most int, reviews []Ne
 	}
 	round = int(g.number(nextRoundSQL, ":feature", f.N, ":round", round, ":since", since, ":acceptance", acceptance))
 	if round == 0 || round > most {
-		return g.tx.Err()
+		return false, g.tx.Err()
 	}
 	for _, r := range reviews {
 		id, err := g.Add(r.NewTask)
 		if err != nil {
-			return err
+			return false, err
 		}
 		g.tx.Do(insertReviewSQL, ":id", id, ":focus", r.Focus, ":round", round)
 	}
-	return g.tx.Err()
+	return len(reviews) > 0, g.tx.Err()
 }
 
 const likeSQL = `SELECT id FROM tasks WHERE feature = :feature AND title = :title AND status <> 'done' LIMIT 1;`

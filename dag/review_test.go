@@ -16,10 +16,11 @@ func (w *world) review() (titles []string) {
 	before := get(w, func(g *dag.Graph) ([]dag.Task, error) { return g.List(dag.Filter{}) })
 	w.pass(time.Second)
 	w.update(func(g *dag.Graph) error {
-		return g.AddReviews("f", []dag.NewReview{
+		_, err := g.AddReviews("f", []dag.NewReview{
 			{Focus: "security", NewTask: dag.NewTask{Title: fmt.Sprintf("security %d", len(before)), Feature: "f", Kind: dag.Check}},
 			{Focus: "API", NewTask: dag.NewTask{Title: fmt.Sprintf("API %d", len(before)), Feature: "f", Kind: dag.Check}},
 		})
+		return err
 	})
 	w.pass(time.Second)
 	for _, t := range get(w, func(g *dag.Graph) ([]dag.Task, error) { return g.List(dag.Filter{}) })[len(before):] {
@@ -129,7 +130,8 @@ func (w *world) accept() string {
 	title := fmt.Sprintf("acceptance %d", n)
 	w.pass(time.Second)
 	w.update(func(g *dag.Graph) error {
-		return g.AddAcceptance(dag.NewTask{Title: title, Feature: "f", Kind: dag.Check})
+		_, err := g.AddAcceptance(dag.NewTask{Title: title, Feature: "f", Kind: dag.Check})
+		return err
 	})
 	w.pass(time.Second)
 	for _, t := range get(w, func(g *dag.Graph) ([]dag.Task, error) { return g.List(dag.Filter{}) }) {

@@ -147,6 +147,11 @@ func (c *claimer) look(ctx context.Context, running int) (l look, err error) {
 		if err := c.claim(g, running, &l); err != nil || l.ok || c.opts.Graph.Finished {
 			return err
 		}
+		if running == 0 { // nothing else can be done now
+			if l.again, err = c.addDueLooks(g); err != nil || l.again {
+				return err
+			}
+		}
 		tally, err = g.Tally(c.opts.Graph.Scope)
 		if errors.Is(err, dag.ErrNotFound) { // the claim found nothing to do in a revert that was reset, and removed it
 			l.end = ending{kind: event.OutcomeNoPlan, reason: err.Error()}
@@ -194,7 +199,7 @@ func (c *claimer) look(ctx context.Context, running int) (l look, err error) {
 	switch {
 	case err != nil || l.ok:
 		c.warnSubstitute(l.who)
-	case l.end.kind != "":
+	case l.again || l.end.kind != "":
 	case running > 0:
 		l.until, l.waits = earlier(until, refused.Until), event.Event{} // and what is running may free something
 		if c.opts.Graph.Follow {

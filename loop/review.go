@@ -42,12 +42,19 @@ func (s settler) review(g *dag.Graph, claim dag.Claim, j attempt.Job, res attemp
 			return err
 		}
 	}
-	feature, acceptor := claim.Task.Feature, s.opts.Verify.Acceptor
+	_, err := s.addLooks(g, claim.Task.Feature)
+	return err
+}
+
+// addLooks has reviewers look at a feature whose tasks have all ended, and after them whoever compares it with its specification. It
+// says whether somebody is to look. Asked again, it adds nothing.
+func (s shared) addLooks(g *dag.Graph, feature string) (added bool, err error) {
+	acceptor := s.opts.Verify.Acceptor
 	if feature == "" || s.opts.Verify.Skip {
-		return nil
+		return false, nil
 	}
-	if err := s.addReviews(g, feature); err != nil || acceptor == nil || !acceptor.Specified(feature) {
-		return err
+	if added, err = s.addReviews(g, feature); err != nil || added || acceptor == nil || !acceptor.Specified(feature) {
+		return added, err
 	}
 	return g.AddAcceptance(dag.NewTask{
 		Title: "Accept " + feature + ": its specification", Feature: feature, Kind: dag.Check, Agent: acceptor.Agent, Model: acceptor.Model,
@@ -55,9 +62,30 @@ func (s settler) review(g *dag.Graph, claim dag.Claim, j attempt.Job, res attemp
 	})
 }
 
-func (s settler) addReviews(g *dag.Graph, feature string) error {
+// addDueLooks does so with each feature of the run's scope, because the last of its tasks may have ended without an attempt: people
+// cancel tasks and do them, plan files bring them as done.
+func (s shared) addDueLooks(g *dag.Graph) (added bool, err error) {
+	scope := s.opts.Graph.Scope
+	if s.opts.Verify.Acceptor == nil || s.opts.Verify.Skip || s.opts.Graph.Finished || scope.Task != "" || scope.Tag != "" {
+		return false, nil
+	}
+	features, err := g.Features()
+	for _, f := range features {
+		if f.Status != dag.FeatureDone || scope.Feature != "" && scope.Feature != f.Name {
+			continue
+		}
+		one, err := s.addLooks(g, f.Name)
+		if err != nil {
+			return false, err
+		}
+		added = added || one
+	}
+	return added, err
+}
+
+func (s shared) addReviews(g *dag.Graph, feature string) (added bool, err error) {
 	if len(s.opts.Verify.Reviewers) == 0 {
-		return nil
+		return false, nil
 	}
 	return g.AddReviews(feature, seq.Map(s.opts.Verify.Reviewers, func(r Reviewer) dag.NewReview {
 		return dag.NewReview{Focus: r.Focus, NewTask: dag.NewTask{

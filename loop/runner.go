@@ -79,7 +79,11 @@ func Start(ctx context.Context, opts Options) (*Runner, error) {
 		if err := g.DescribeRun(r.run, opts.Graph.Settings, opts.Graph.Continues); err != nil {
 			return err
 		}
-		return r.carryOver(g)
+		if err := r.carryOver(g); err != nil {
+			return err
+		}
+		_, err = r.addDueLooks(g)
+		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("start a run: %w", err)
