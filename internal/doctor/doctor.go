@@ -192,7 +192,7 @@ func (p Project) plans(ctx context.Context) []Finding {
 	ignored := p.Unadmitted()
 	switch {
 	case len(ignored) > 0:
-		return []Finding{New("plans", Warning, ".ralph/.gitignore is of an older version, and keeps git from carrying all of a plan", "ralph init", ignored...)}
+		return []Finding{New("plans", Warning, ".ralph/.gitignore is of an older version: git misses parts of a plan, or takes what killed commands left", "ralph init", ignored...)}
 	case err != nil:
 		return nil // what is wrong with git was said
 	case len(parts) > 0:

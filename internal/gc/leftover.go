@@ -59,6 +59,8 @@ func (c Collector) Temporaries() []Leftover {
 	places := [][2]string{ // a folder, and a prefix of names
 		{p.Root, ".ralph-report-"},
 		{p.Runs(), ".tmp-"},
+		{p.State(), ".tmp-"},
+		{filepath.Join(p.State(), "templates"), ".tmp-"},
 		{p.State(), "trees-"},
 		{p.State(), filepath.Base(p.DB()) + db.NewSuffix},
 		{p.Objects(), "tree-"},

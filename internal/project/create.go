@@ -23,7 +23,7 @@ type Found struct {
 const ignore = `# Written by ralph init: state stays here; plans, knowledge, templates and prompts travel.
 *
 !.gitignore
-` + admitted
+` + admitted + temporary
 
 // admitted are the lines that let what travels pass. Projects of older versions lack some.
 const admitted = `!tasks.jsonl
@@ -36,6 +36,10 @@ const admitted = `!tasks.jsonl
 !prompts/
 !prompts/**
 `
+
+// temporary are the files that atomicfile renames once they are complete: a killed process leaves them where files travel. The last
+// rule that matches counts, so this one follows the others.
+const temporary = ".tmp-*\n"
 
 // Create makes dir a project and returns the files it wrote. What exists is left
 // as it is, so that creating twice changes nothing.
@@ -67,8 +71,8 @@ func Create(dir string, found Found) (Project, []string, error) {
 
 func (p Project) ignoreFile() string { return filepath.Join(p.State(), ".gitignore") }
 
-// Admit adds the lines to the ignore rules of an older version that let git carry what it did not know of, and says whether
-// any were missing. Rules that a person wrote instead are left as they are.
+// Admit adds the lines that the ignore rules of an older version lack, so that git carries what it did not know of and leaves out what
+// killed processes left, and says whether any were missing. Rules that a person wrote instead are left as they are.
 func (p Project) Admit() (changed bool, err error) {
 	text, missing, err := p.unadmitted()
 	if err != nil || missing == "" {
@@ -77,7 +81,7 @@ func (p Project) Admit() (changed bool, err error) {
 	return true, atomicfile.Replace(p.ignoreFile(), []byte(text+missing))
 }
 
-// Unadmitted lists what git is kept from carrying by the ignore rules of an older version.
+// Unadmitted lists what the ignore rules of an older version do not speak of.
 func (p Project) Unadmitted() []string {
 	_, missing, _ := p.unadmitted() // a file that cannot be read ignores nothing
 	return strings.Fields(strings.ReplaceAll(missing, "!", ""))
@@ -96,6 +100,9 @@ func (p Project) unadmitted() (text, missing string, err error) {
 		if !strings.Contains("\n"+text, "\n"+line) {
 			missing += line
 		}
+	}
+	if missing != "" || !strings.Contains("\n"+text, "\n"+temporary) {
+		missing += temporary
 	}
 	return text, missing, err
 }
