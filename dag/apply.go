@@ -15,6 +15,9 @@ type Applied struct {
 	// Postponed are those that are in progress or belong to one that is: they are as they were, and applying the
 	// same plan again when it has ended brings them in line.
 	Postponed []string
+	// Kept are those that were to be deleted and have work or a question that somebody has to look at, and what those belong
+	// to. They stay until that is over.
+	Kept []string
 }
 
 // Apply makes tasks what a plan says that they are, or, with a PlanError, changes nothing. Refs are the IDs of tasks:
@@ -24,7 +27,7 @@ func (g *Graph) Apply(specs []Spec, deleted []string) (Applied, error) {
 	a := &applying{graph: g, byID: map[string]*applied{}, byN: map[int64]*applied{}}
 	a.load()
 	for _, step := range []func(){
-		func() { a.match(specs, deleted) }, a.postpone, a.link, a.place, a.refuseCycles,
+		func() { a.match(specs, deleted) }, a.keep, a.postpone, a.link, a.place, a.refuseCycles,
 	} {
 		step()
 		if err := cmp.Or(g.tx.Err(), a.faults.verdict()); err != nil {
@@ -37,8 +40,10 @@ func (g *Graph) Apply(specs []Spec, deleted []string) (Applied, error) {
 		}
 	}
 	a.store()
-	slices.Sort(a.done.Postponed)
-	a.done.Postponed = slices.Compact(a.done.Postponed)
+	for _, list := range []*[]string{&a.done.Postponed, &a.done.Kept} {
+		slices.Sort(*list)
+		*list = slices.Compact(*list)
+	}
 	return a.done, g.tx.Err()
 }
 
@@ -48,7 +53,9 @@ type applied struct {
 	id       string
 	spec     *Spec // nil if the plan does not name it
 	added    bool
+	known    bool // it was here before, and was put away
 	deleted  bool
+	open     bool // there is work or a question of it that somebody has to look at
 	is       placed
 	parent   *applied
 	children []*applied
@@ -85,7 +92,13 @@ func (a *applying) fault(s *Spec, format string, args ...any) {
 }
 
 const (
-	skeletonSQL = `SELECT n, id, parent, feature, status, given_up, satisfied, on_fail IS NOT NULL FROM tasks ORDER BY n;`
+	skeletonSQL = `
+SELECT n, id, parent, feature, status, given_up, satisfied, on_fail IS NOT NULL, unverified IS NOT NULL OR leaving IS NOT NULL OR review FROM tasks ORDER BY n;`
+	// What is to land, or asks, or is about to be taken back.
+	businessSQL = `
+SELECT task FROM merges WHERE state IN ('testing', 'green', 'held', 'landing') AND task IS NOT NULL
+UNION SELECT task FROM requests WHERE state = 'open' AND task IS NOT NULL
+UNION SELECT u.undone FROM undoes u JOIN tasks t ON t.n = u.task WHERE t.status <> 'done';`
 	// Runs add reviews; no plan has them, nor what waits for them.
 	plannedEdgesSQL = `SELECT blocked, blocker FROM dependencies WHERE blocker NOT IN (SELECT task FROM reviews WHERE round > 0);`
 )
@@ -95,8 +108,11 @@ func (a *applying) load() {
 	for r := range a.graph.tx.Rows(skeletonSQL) {
 		t := &applied{n: r.Int64(), id: r.Text(), is: placed{parent: r.Int64(), feature: r.Int64()}}
 		t.is.standing = standing{Status(r.Text()), r.Bool(), r.Bool(), r.Bool()}
-		t.standing, t.feature = t.is.standing, t.is.feature
+		t.standing, t.feature, t.open = t.is.standing, t.is.feature, r.Bool()
 		a.tasks, a.byID[t.id], a.byN[t.n] = append(a.tasks, t), t, t
+	}
+	for r := range a.graph.tx.Rows(businessSQL) {
+		a.byN[r.Int64()].open = true
 	}
 	for r := range a.graph.tx.Rows(plannedEdgesSQL) {
 		t := a.byN[r.Int64()]
@@ -129,9 +145,28 @@ func (a *applying) match(specs []Spec, deleted []string) {
 		case t != nil:
 			t.spec, t.deleted = s, false
 		default:
-			last++
-			t = &applied{n: last, id: s.Ref, spec: s, added: true}
+			t = &applied{n: a.graph.number(goneSQL, ":id", s.Ref), id: s.Ref, spec: s, added: true}
+			if t.known = t.n > 0; !t.known || a.byN[t.n] != nil {
+				for last++; a.byN[last] != nil; last++ {
+				}
+				t.n = last
+			}
 			a.tasks, a.byID[t.id], a.byN[t.n] = append(a.tasks, t), t, t
+		}
+	}
+}
+
+// keep takes back the deletion of tasks that somebody has to look at, and of what they are a part of.
+func (a *applying) keep() {
+	for _, t := range a.tasks {
+		if !t.deleted || !t.open || t.is.status == InProgress {
+			continue
+		}
+		for up := t; up != nil; up = a.byN[up.is.parent] {
+			if up.deleted {
+				up.deleted = false
+				a.done.Kept = append(a.done.Kept, up.id)
+			}
 		}
 	}
 }

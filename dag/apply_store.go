@@ -30,6 +30,8 @@ func (a *applying) store() {
 	for _, t := range a.tasks {
 		switch {
 		case t.deleted:
+			tx.Do(putAwaySQL, ":n", t.n)
+			a.graph.auditTask(t.n, "deleted")
 			a.done.Deleted = append(a.done.Deleted, t.id)
 		case t.added:
 			p := planned{spec: t.spec, n: t.n, status: t.status, givenUp: t.givenUp, children: make([]int, len(t.children))}
@@ -53,6 +55,7 @@ func (a *applying) store() {
 			tx.Do(deleteTaskSQL, ":n", t.n)
 		}
 	}
+	a.giveBack()
 	tx.Do(recomputeSQL)
 }
 

@@ -197,7 +197,7 @@ func (m *merging) settle(f *file) error {
 		final = f.merged.Update(items, m.s.Now())
 	}
 	was, is := f.base.Numbers(), f.merged.Numbers()
-	postponed := slices.DeleteFunc(slices.Clone(m.taken.Postponed), func(ref string) bool {
+	postponed := slices.DeleteFunc(slices.Concat(m.taken.Postponed, m.taken.Kept), func(ref string) bool {
 		_, before := was[ref]
 		_, now := is[ref]
 		return !before && !now

@@ -291,6 +291,9 @@ func (t Taken) say(s *Sync) {
 	for _, what := range t.Dropped {
 		s.Warn("%s: %s", from, what)
 	}
+	if len(t.Kept) > 0 {
+		s.Warn("%s: not in %s, and stays: there is work to check, to review or to land, or a question; it goes when that is over", human.List(t.Kept, 3), from)
+	}
 	if n := len(t.Postponed); n > 0 {
 		s.Warn("%s: in progress; what %s says is taken in when it has ended", cmp.Or(human.List(t.Postponed, 3), "a task"), from)
 	}

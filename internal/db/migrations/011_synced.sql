@@ -44,3 +44,11 @@ END;
 
 -- Tasks of no feature have a file of their own.
 CREATE INDEX tasks_loose ON tasks (n) WHERE feature IS NULL;
+
+-- What only the database knew of tasks whose line is gone from their file. It is given back with the line, which
+-- another branch may have.
+CREATE TABLE gone (
+    id     TEXT    PRIMARY KEY,
+    n      INTEGER NOT NULL, -- which it gets again unless another task has it
+    record TEXT    NOT NULL CHECK (json_type(record) = 'object')
+) STRICT;
