@@ -33,6 +33,15 @@ func (m *merging) do() (Taken, error) {
 	if err == nil {
 		err = m.apply()
 	}
+	if mendable(err) {
+		mended, merr := m.mend()
+		switch {
+		case merr != nil:
+			err = merr
+		case mended:
+			err = m.apply()
+		}
+	}
 	if err != nil {
 		return Taken{}, err
 	}
@@ -112,6 +121,46 @@ func (m *merging) newFeatures() (list []string, err error) {
 		}
 	}
 	return list, nil
+}
+
+// mendable says that files which make sense alone may not do so together.
+func mendable(err error) bool {
+	var faults dag.PlanError
+	return errors.As(err, &faults) && slices.ContainsFunc(faults, func(f dag.SpecError) bool {
+		return errors.Is(f.Err, dag.ErrUnknownRef) || errors.As(f.Err, new(*dag.CycleError))
+	})
+}
+
+// mend makes all files there are fit together, and says whether that changed anything.
+func (m *merging) mend() (changed bool, err error) {
+	if m.s.Auto {
+		for _, f := range m.s.files() {
+			if err := m.involve(f); err != nil {
+				return false, err
+			}
+		}
+	}
+	for _, f := range m.files {
+		if dag.FindCycle(f.theirs.Specs()) != nil {
+			return false, nil // it makes no sense alone
+		}
+	}
+	mended, dropped := taskfile.Mend(seq.Map(m.files, func(f *file) taskfile.File { return f.base }), seq.Map(m.files, func(f *file) taskfile.File { return f.merged }))
+	for i, f := range m.files {
+		f.mended = !mended[i].Equal(f.merged)
+		changed, f.merged = changed || f.mended, mended[i]
+	}
+	m.taken.From, m.taken.Dropped = nil, append(m.taken.Dropped, dropped...)
+	return changed, nil
+}
+
+// involve merges one more file.
+func (m *merging) involve(f *file) error {
+	if slices.ContainsFunc(m.files, func(other *file) bool { return other.key == f.key }) {
+		return nil
+	}
+	m.files = append(m.files, f)
+	return m.merge(f)
 }
 
 // apply makes the database what the files and it say together.
@@ -235,6 +284,8 @@ func (m *merging) settle(f *file) error {
 	}
 	if m.write || f.theirs.Update(items, m.s.Now()).Equal(f.theirs) {
 		saved(m.g, f.feature)
+	} else if f.mended {
+		unsaved(m.g, f.feature)
 	}
 	return setRow(m.g, f.key, f.stamp, text)
 }

@@ -37,9 +37,10 @@ const (
 	setSQL  = `
 INSERT INTO synced (path, size, mtime, inode, fresh, base) VALUES (:path, :size, :mtime, :inode, :fresh, :base)
 ON CONFLICT (path) DO UPDATE SET size = :size, mtime = :mtime, inode = :inode, fresh = :fresh, base = :base;`
-	seenSQL    = `UPDATE synced SET size = :size, mtime = :mtime, inode = :inode, fresh = :fresh WHERE path = :path;`
-	unsavedSQL = `SELECT u.feature, coalesce(f.name, '') FROM unsaved u LEFT JOIN features f ON f.n = u.feature ORDER BY u.feature;`
-	savedSQL   = `DELETE FROM unsaved WHERE feature = coalesce((SELECT n FROM features WHERE name = :name), 0) OR feature > 0 AND feature NOT IN (SELECT n FROM features);`
+	seenSQL       = `UPDATE synced SET size = :size, mtime = :mtime, inode = :inode, fresh = :fresh WHERE path = :path;`
+	unsavedSQL    = `SELECT u.feature, coalesce(f.name, '') FROM unsaved u LEFT JOIN features f ON f.n = u.feature ORDER BY u.feature;`
+	setUnsavedSQL = `INSERT INTO unsaved VALUES (coalesce((SELECT n FROM features WHERE name = :name), 0)) ON CONFLICT DO NOTHING;`
+	savedSQL      = `DELETE FROM unsaved WHERE feature = coalesce((SELECT n FROM features WHERE name = :name), 0) OR feature > 0 AND feature NOT IN (SELECT n FROM features);`
 )
 
 func rowsOf(g *dag.Graph) (map[string]row, error) {
@@ -74,6 +75,9 @@ func unsavedIn(g *dag.Graph) (list []string, err error) {
 	}
 	return list, g.Tx().Err()
 }
+
+// unsaved says that the plan of a feature, or of tasks of none, differs from its file.
+func unsaved(g *dag.Graph, feature string) { g.Tx().Do(setUnsavedSQL, ":name", feature) }
 
 // saved says that the plan of a feature, or of tasks of none, is in its file.
 func saved(g *dag.Graph, feature string) { g.Tx().Do(savedSQL, ":name", feature) }

@@ -34,6 +34,26 @@ func Merge(base, a, b File) (merged File, dropped []string, err error) {
 	return merged, m.dropped, nil
 }
 
+// Mend makes several files of one plan fit together, as Merge does within one: git merges each alone. It drops relations to
+// tasks that any of them says are deleted, and, of cycles, the newest edge that no base has.
+func Mend(bases, files []File) (mended []File, dropped []string) {
+	m := merger{base: map[string]record{}}
+	for _, f := range bases {
+		maps.Copy(m.base, f.byRef())
+	}
+	var all File
+	for _, f := range files {
+		all.lines = append(all.lines, f.lines...)
+	}
+	m.dropDead(&all)
+	m.breakCycles(&all)
+	for _, f := range files {
+		n := len(f.lines)
+		mended, all.lines = append(mended, File{all.lines[:n:n]}), all.lines[n:]
+	}
+	return mended, m.dropped
+}
+
 func (f File) byRef() map[string]record {
 	all := make(map[string]record, len(f.lines))
 	for _, r := range f.lines {
@@ -194,7 +214,12 @@ func (m *merger) dropDead(f *File) {
 		dead[ref] = true // also one whose line is gone without a tombstone
 	}
 	for _, r := range f.lines {
-		dead[r.ref] = r.dead()
+		dead[r.ref] = true
+	}
+	for _, r := range f.lines {
+		if !r.dead() { // of several files, one may have it and another its tombstone
+			dead[r.ref] = false
+		}
 	}
 	for i := range f.lines {
 		r := &f.lines[i]
@@ -223,7 +248,9 @@ func (m *merger) dropDead(f *File) {
 func (m *merger) breakCycles(f *File) {
 	at, specs, spec := map[string]int{}, f.Specs(), map[string]*dag.Spec{}
 	for i, r := range f.lines {
-		at[r.ref] = i
+		if !r.dead() {
+			at[r.ref] = i
+		}
 	}
 	for i := range specs {
 		spec[specs[i].Ref] = &specs[i]
