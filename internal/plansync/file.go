@@ -24,7 +24,7 @@ type file struct {
 	row     row
 	text    string // "" if there is none, or nothing in it: that says nothing about tasks
 	loaded  bool
-	mended  bool // the database has less than the file, and may not have changed
+	mended  bool // it may differ from the database, which may not have changed
 	follows bool // where both know a task, the database is right
 
 	items                      []taskfile.Item // of the database

@@ -21,13 +21,23 @@ type merging struct {
 	files []*file
 	write bool
 	taken Taken
+	moved map[string]bool // from one file to another
 }
 
 func (m *merging) do() (Taken, error) {
 	for _, f := range m.files {
+		if err := m.load(f); err != nil {
+			return Taken{}, err
+		}
+	}
+	m.carry()
+	for _, f := range m.files {
 		if err := m.merge(f); err != nil {
 			return Taken{}, err
 		}
+	}
+	if err := m.move(); err != nil {
+		return Taken{}, err
 	}
 	fresh, err := m.newFeatures()
 	if err == nil {
@@ -61,8 +71,8 @@ func (m *merging) do() (Taken, error) {
 	return m.taken, nil
 }
 
-// merge works out what a file and the database are to say together.
-func (m *merging) merge(f *file) error {
+// load works out what a file and the database say, and what both come from.
+func (m *merging) load(f *file) error {
 	f.loaded = false // another process may have been here since
 	if info, err := os.Lstat(f.path); err == nil {
 		f.stamp = sealOf(info, m.s.Now())
@@ -95,6 +105,11 @@ func (m *merging) merge(f *file) error {
 		f.base = f.theirs.Only(func(ref string) bool { _, was := had[ref]; return was || has[ref] })
 	}
 	f.items, f.ours = items, f.base.Update(items, m.s.Now())
+	return nil
+}
+
+// merge works out what a file and the database are to say together.
+func (m *merging) merge(f *file) error {
 	if f.text == "" {
 		f.merged = f.ours
 		return nil
@@ -147,8 +162,8 @@ func (m *merging) mend() (changed bool, err error) {
 	}
 	mended, dropped := taskfile.Mend(seq.Map(m.files, func(f *file) taskfile.File { return f.base }), seq.Map(m.files, func(f *file) taskfile.File { return f.merged }))
 	for i, f := range m.files {
-		f.mended = !mended[i].Equal(f.merged)
-		changed, f.merged = changed || f.mended, mended[i]
+		differs := !mended[i].Equal(f.merged)
+		changed, f.mended, f.merged = changed || differs, f.mended || differs, mended[i]
 	}
 	m.taken.From, m.taken.Dropped = nil, append(m.taken.Dropped, dropped...)
 	return changed, nil
@@ -160,6 +175,9 @@ func (m *merging) involve(f *file) error {
 		return nil
 	}
 	m.files = append(m.files, f)
+	if err := m.load(f); err != nil {
+		return err
+	}
 	return m.merge(f)
 }
 
@@ -178,10 +196,13 @@ func (m *merging) apply() error {
 			if other := in[s.Ref]; other != nil {
 				return &Error{f.path, dag.PlanError{{Line: s.Line, Err: fmt.Errorf("%w: %s is also in %s: give one of them another ref, or remove it", dag.ErrRefused, s.Ref, other.path)}}}
 			}
-			if _, own := known[s.Ref]; !own {
+			if _, own := known[s.Ref]; !own && !m.moved[s.Ref] {
 				if err := m.refuseTaken(f, s); err != nil {
 					return err
 				}
+			}
+			if m.moved[s.Parent] {
+				s.Feature = "" // a new part of what was moved goes with it
 			}
 			in[s.Ref], live[s.Ref] = f, true
 			specs, at = append(specs, s), append(at, f)

@@ -1,0 +1,117 @@
+package taskfile
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
+
+// Sides are what two say about a file, what both come from, and what they say together.
+type Sides struct{ Base, Ours, Theirs, Merged File }
+
+// live is the line of a task that is not deleted.
+func (f File) live(ref string) (record, bool) {
+	for _, r := range f.lines {
+		if r.ref == ref {
+			return r, !r.dead()
+		}
+	}
+	return record{}, false
+}
+
+// Has says whether the file has a task that is not deleted.
+func (f File) Has(ref string) bool { _, has := f.live(ref); return has }
+
+// SameTask says that the lines which two files have of an ID are of one task: a person who copies a line and changes it
+// has another in mind, and a line that was moved counts that.
+func SameTask(ref string, from, to File) bool {
+	a, _ := from.live(ref)
+	b, _ := to.live(ref)
+	return a.text("title") == b.text("title") || min(a.rev(), b.rev()) > 0
+}
+
+// Left says that a task was moved away from this file, as far as either side knows.
+func (s Sides) Left(ref string) bool {
+	dead := func(f File) bool { r, live := f.live(ref); return !live && r.ref != "" }
+	return !s.Merged.Has(ref) || dead(s.Base) || dead(s.Ours)
+}
+
+// Carry gives a line that is new here, because its task was moved, what only the file that it comes from knows: how often it
+// was changed, which the move does once more, and keys of newer versions.
+func (f File) Carry(ref string, from File) File {
+	old, _ := from.live(ref)
+	f.lines = slices.Clone(f.lines)
+	for i := range f.lines {
+		r := &f.lines[i]
+		if r.ref != ref || r.dead() {
+			continue
+		}
+		for key, raw := range old.fields {
+			if !slices.Contains(ownKeys, key) {
+				r.set(key, raw)
+			}
+		}
+		r.set(keyRev, max(r.rev(), old.rev()+1))
+	}
+	return f
+}
+
+// Move merges the two lines of a task that was moved from one file to another, and leaves a tombstone in the first. Where
+// nobody can say who changed what, the line that was changed more often counts, and it says what is dropped.
+func Move(ref, feature string, from, to Sides, now time.Time) (left, arrived File, dropped []string) {
+	base, was := from.Base.live(ref)
+	there, _ := to.Merged.live(ref)
+	here, changed := from.Merged.live(ref)
+	if !changed {
+		here, changed = from.Ours.live(ref)
+	}
+	merged := there
+	switch {
+	case changed && was && !here.equal(base):
+		merged = fields(base, here, there)
+	case from.Theirs.Has(ref) && from.Merged.Has(ref):
+		merged, dropped = placed(ref, feature, here, there)
+	}
+	arrived.lines = slices.Clone(to.Merged.lines)
+	for i := range arrived.lines {
+		if arrived.lines[i].ref == ref {
+			merged.number = arrived.lines[i].number
+			arrived.lines[i] = merged
+		}
+	}
+	left = from.Merged
+	if r, _ := from.Ours.live(ref); r.dead() {
+		return left.With(from.Ours, []string{ref}), arrived, dropped
+	}
+	if left.Has(ref) {
+		gone := left.Only(func(other string) bool { return other == ref }).Update(nil, now)
+		left = left.With(gone, []string{ref})
+	}
+	return left, arrived, dropped
+}
+
+// placed is the line of a task that was changed more often, in the place that the other gave it.
+func placed(ref, feature string, here, there record) (merged record, dropped []string) {
+	winner, loser := here, there
+	if here.rev() < there.rev() {
+		winner, loser = there, here
+	}
+	merged = record{ref: ref, fields: maps.Clone(winner.fields)}
+	place := []string{"feature", "parent"}
+	for _, key := range place {
+		delete(merged.fields, key)
+		if raw := there.fields[key]; raw != nil {
+			merged.fields[key] = raw
+		}
+	}
+	merged.set(keyRev, winner.rev()+1)
+	for _, key := range ownKeys {
+		other := loser.fields[key]
+		if other != nil && !bytes.Equal(other, winner.fields[key]) && !slices.Contains(append(place, keyRev, keyUpdated), key) {
+			dropped = append(dropped, fmt.Sprintf("%s was moved to %s and changed elsewhere: its %s %s is dropped", ref, feature, key, other))
+		}
+	}
+	return merged, dropped
+}
