@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"ralph/dag"
@@ -191,7 +190,7 @@ func runFeatureDelete(ctx context.Context, a *app, s *session, o plainOptions) e
 	if err != nil {
 		return fmt.Errorf("delete feature %s: %w", f.Name, err)
 	}
-	if err := os.RemoveAll(p.Folder()); err != nil {
+	if err := s.plans.Remove(ctx, f.Name); err != nil {
 		return err
 	}
 	a.note("feature %s deleted, %s", f.Name, with)

@@ -146,10 +146,14 @@ func (s *Sync) Load(ctx context.Context, feature string) (bool, error) {
 	return true, nil
 }
 
-// Files lists the features that have a plan file, and "" for tasks of none.
+// Files lists the features that have a plan file, and "" for tasks of none. A file that only says what was deleted is no plan.
 func Files(p project.Project) []string {
 	s := Sync{Project: p, Now: func() time.Time { return time.Time{} }}
-	return seq.Map(s.files(), func(f *file) string { return f.feature })
+	plans := slices.DeleteFunc(s.files(), func(f *file) bool {
+		plan, err := f.plan()
+		return err == nil && len(plan.Bytes()) > 0 && len(plan.Specs()) == 0
+	})
+	return seq.Map(plans, func(f *file) string { return f.feature })
 }
 
 // files are the plan files there are: it takes one look at each.
