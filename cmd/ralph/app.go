@@ -245,7 +245,19 @@ func look[T any](ctx context.Context, s *session, read func(*dag.Graph) (T, erro
 	return found, err
 }
 
+// update is for what changes the plan: it is refused if a plan file cannot be taken in.
 func (a *app) update(ctx context.Context, fn func(*session, *dag.Graph) error) error {
+	return inOpened(ctx, a, change, fn)
+}
+
+// record is for what is no part of the plan: control of runs, answers, messages, and what happened. It works whatever plan files
+// say, because a run has to be stopped also in the middle of a merge in git.
+func (a *app) record(ctx context.Context, fn func(*session, *dag.Graph) error) error {
+	return inOpened(ctx, a, recordIn, fn)
+}
+
+// inOpened opens the project and stores what fn does.
+func inOpened(ctx context.Context, a *app, store func(context.Context, *app, *session, func(*dag.Graph) error) error, fn func(*session, *dag.Graph) error) error {
 	if err := a.refuseAgent(); err != nil { // in its sandbox the database could not be opened
 		return err
 	}
@@ -254,24 +266,37 @@ func (a *app) update(ctx context.Context, fn func(*session, *dag.Graph) error) e
 		return err
 	}
 	defer s.Close()
-	return a.change(ctx, s, func(g *dag.Graph) error { return fn(s, g) })
+	return store(ctx, a, s, func(g *dag.Graph) error { return fn(s, g) })
 }
 
 // change is update for a project that is open already.
-func (a *app) change(ctx context.Context, s *session, fn func(*dag.Graph) error) error {
+func change(ctx context.Context, a *app, s *session, fn func(*dag.Graph) error) error {
+	if err := cmp.Or(a.refuseAgent(), s.refuseUnsynced()); err != nil {
+		return err
+	}
+	return recordIn(ctx, a, s, fn)
+}
+
+// recordIn is record for a project that is open already.
+func recordIn(ctx context.Context, a *app, s *session, fn func(*dag.Graph) error) error {
 	if err := a.refuseAgent(); err != nil {
 		return err
 	}
-	err := changeAs(ctx, a, s, fn)
+	err := storeAs(ctx, a, s, fn)
 	a.stored.Store(err == nil)
 	return err
 }
 
-// changeAs changes the graph by the word of who typed the command. It goes on record, if fn says nothing more exact about it.
+// changeAs changes the plan by the word of who typed the command, even if that is an agent.
 func changeAs(ctx context.Context, a *app, s *session, fn func(*dag.Graph) error) error {
 	if err := s.refuseUnsynced(); err != nil {
 		return err
 	}
+	return storeAs(ctx, a, s, fn)
+}
+
+// storeAs changes the graph by the word of who typed the command. It goes on record, if fn says nothing more exact about it.
+func storeAs(ctx context.Context, a *app, s *session, fn func(*dag.Graph) error) error {
 	err := s.store.As(a.actor()).Update(ctx, func(g *dag.Graph) error {
 		err := fn(g)
 		if err == nil && !g.Audited() {

@@ -177,7 +177,7 @@ func (t *attached) act(ctx context.Context, line string) (leave bool) {
 	case "/pause":
 		err = runPause(ctx, t.a, plainOptions{Args: []string{id}})
 	case "/retry":
-		err = t.a.change(ctx, t.s, func(g *dag.Graph) error {
+		err = recordIn(ctx, t.a, t.s, func(g *dag.Graph) error {
 			_, err := inbox.Interrupt(g, id)
 			return err
 		})
@@ -194,7 +194,7 @@ func (t *attached) act(ctx context.Context, line string) (leave bool) {
 			t.a.note("%s is none of /stop, /pause, /retry, /context and /detach", line)
 			return false
 		}
-		err = t.a.change(ctx, t.s, func(g *dag.Graph) error {
+		err = recordIn(ctx, t.a, t.s, func(g *dag.Graph) error {
 			_, err := inbox.Send(g, id, g.Actor().Who, line)
 			return err
 		})

@@ -36,7 +36,7 @@ is not the link that ralph made counts when it is confirmed; its rules are print
 
 func runConfigTrust(ctx context.Context, a *app, _ plainOptions) error {
 	var adopted []string
-	err := a.update(ctx, func(s *session, _ *dag.Graph) error {
+	err := a.record(ctx, func(s *session, _ *dag.Graph) error {
 		err := historyOf(a, s.project).Begin()
 		if err == nil {
 			adopted, err = bookOf(a, s.project).Adopt()

@@ -35,7 +35,7 @@ func runStop(ctx context.Context, a *app, o plainOptions) error {
 		how, when = dag.StopNow, "now"
 	}
 	var asked []dag.Run
-	err := a.update(ctx, func(_ *session, g *dag.Graph) (err error) {
+	err := a.record(ctx, func(_ *session, g *dag.Graph) (err error) {
 		run, err := runID(g, o.Run)
 		if err == nil {
 			asked, err = g.StopRuns(run, how, life)
@@ -84,7 +84,7 @@ func runPause(ctx context.Context, a *app, o plainOptions) error {
 		return changeTask(ctx, a, o.Args[0], "pause", "paused", func(g *dag.Graph, t dag.Task) error { return g.Pause(t.ID) })
 	}
 	changed := false
-	err := a.update(ctx, func(_ *session, g *dag.Graph) (err error) { changed, err = g.PauseAll(); return err })
+	err := a.record(ctx, func(_ *session, g *dag.Graph) (err error) { changed, err = g.PauseAll(); return err })
 	switch {
 	case err != nil:
 		return fmt.Errorf("pause: %w", err)
@@ -111,7 +111,7 @@ func runResume(ctx context.Context, a *app, o plainOptions) error {
 		})
 	}
 	text := ""
-	err := a.update(ctx, func(s *session, g *dag.Graph) error {
+	err := a.record(ctx, func(s *session, g *dag.Graph) error {
 		changed, err := g.ResumeAll()
 		limits, lerr := g.AgentLimits()
 		if err := errors.Join(err, lerr); err != nil {
@@ -133,13 +133,13 @@ func runResume(ctx context.Context, a *app, o plainOptions) error {
 	return nil
 }
 
-// changeTask does something to the task that was typed. An empty TASK, such as "$ID" in a script, is one that does
+// changeTask does something to the task that was typed that is no part of the plan. An empty TASK, such as "$ID" in a script, is one that does
 // not exist: it must not stand for the project.
 func changeTask(ctx context.Context, a *app, typed, name, word string, do func(*dag.Graph, dag.Task) error) error {
 	if typed == "" {
 		return &dag.MissingError{Kind: "task"}
 	}
-	return changeTasks(ctx, a, []string{typed}, name, word, do)
+	return changeTasks(ctx, a, a.record, []string{typed}, name, word, do)
 }
 
 // hintPaused says what else may hold a task that is not paused itself.

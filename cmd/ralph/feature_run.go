@@ -54,13 +54,15 @@ func keepDirect(ctx context.Context, a *app, name string, dry bool) (shown bool,
 	if err := a.refuseAgent(); err != nil {
 		return false, err
 	}
-	s, err := a.open(ctx)
-	if err != nil {
-		return false, err
-	}
-	defer s.Close()
-	p := newPlanner(a, s, name, plannerOptions{})
-	p.Store = s.store.As(a.actor())
+	err = inPlan(ctx, a, name, plannerOptions{}, func(s *session, p *features.Planner) (err error) {
+		shown, err = direct(ctx, a, s, p, dry)
+		return err
+	})
+	return shown, err
+}
+
+func direct(ctx context.Context, a *app, s *session, p *features.Planner, dry bool) (shown bool, err error) {
+	name := p.Name
 	if err := importFeature(ctx, s, runTarget{Feature: &name}); err != nil {
 		return false, err
 	}

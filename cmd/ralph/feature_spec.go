@@ -132,7 +132,7 @@ func runFeatureCreate(ctx context.Context, a *app, s *session, p *features.Plann
 // createDraft makes a row and a folder.
 func createDraft(ctx context.Context, a *app, s *session, p *features.Planner, json bool) error {
 	var f dag.Feature
-	err := a.change(ctx, s, func(g *dag.Graph) (err error) { f, err = p.Add(g); return err })
+	err := change(ctx, a, s, func(g *dag.Graph) (err error) { f, err = p.Add(g); return err })
 	switch {
 	case err != nil:
 		return err

@@ -249,7 +249,7 @@ func answerRequest(ctx context.Context, a *app, s *session, r inbox.Request, rep
 		return notes, err
 	}
 	rule := ""
-	err = a.change(ctx, s, func(g *dag.Graph) error {
+	err = recordIn(ctx, a, s, func(g *dag.Graph) error {
 		r, err = inbox.Answer(g, trustOf(a, s.project), r.ID, reply)
 		if errors.Is(err, trust.ErrFolder) {
 			return hint(err, "answer outside of any sandbox, with a HOME that can be written")
@@ -405,7 +405,7 @@ func runSend(ctx context.Context, a *app, o sendOptions) error {
 		return err
 	}
 	var sent []inbox.Request
-	err = a.update(ctx, func(_ *session, g *dag.Graph) (err error) {
+	err = a.record(ctx, func(_ *session, g *dag.Graph) (err error) {
 		var to []string
 		if o.All {
 			to, err = inbox.Begun(g, "")

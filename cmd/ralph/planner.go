@@ -160,30 +160,38 @@ func planning(run func(context.Context, *app, *session, *features.Planner, plann
 				return err
 			}
 		}
-		s, err := a.open(ctx)
-		if err != nil {
-			return err
-		}
-		defer s.Close()
-		if err := s.refuseUnsynced(); err != nil {
-			return err
-		}
-		defer savePlans(ctx, a, s)
-		p := newPlanner(a, s, strings.Join(o.Args, ""), o)
-		if p.Sections, err = ownSections(a, s.project); err != nil {
-			return err
-		}
-		p.Store = s.store.As(a.actor()) // who says yes to the tasks goes on record
-		p.Kept = func(ctx context.Context, ids []string) {
-			var tasks []dag.Task
-			err := s.store.View(ctx, func(g *dag.Graph) (err error) { tasks, err = observed(s, g, ids); return err })
-			if err != nil {
-				a.note("warning: hooks on new tasks are not run: %v", err)
+		return inPlan(ctx, a, strings.Join(o.Args, ""), o, func(s *session, p *features.Planner) (err error) {
+			if p.Sections, err = ownSections(a, s.project); err != nil {
+				return err
 			}
-			observeCommand(ctx, a, s, "plan", tasks...)
-		}
-		return run(ctx, a, s, p, o)
+			p.Kept = func(ctx context.Context, ids []string) {
+				var tasks []dag.Task
+				err := s.store.View(ctx, func(g *dag.Graph) (err error) { tasks, err = observed(s, g, ids); return err })
+				if err != nil {
+					a.note("warning: hooks on new tasks are not run: %v", err)
+				}
+				observeCommand(ctx, a, s, "plan", tasks...)
+			}
+			return run(ctx, a, s, p, o)
+		})
 	})
+}
+
+// inPlan opens the project for somebody who plans a feature: it is refused if a plan file cannot be taken in, and plan files
+// follow what becomes of it.
+func inPlan(ctx context.Context, a *app, name string, o plannerOptions, do func(*session, *features.Planner) error) error {
+	s, err := a.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if err := s.refuseUnsynced(); err != nil {
+		return err
+	}
+	defer savePlans(ctx, a, s)
+	p := newPlanner(a, s, name, o)
+	p.Store = s.store.As(a.actor()) // who says yes to the tasks goes on record
+	return do(s, p)
 }
 
 // planStep makes a command of one step of planning a feature, and prints what it did.

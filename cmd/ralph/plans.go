@@ -30,7 +30,7 @@ func takePlans(ctx context.Context, a *app, s *session) {
 // savePlans writes plan files after a change. The change is stored: what goes wrong now is only a warning, and the next
 // command tries again.
 func savePlans(ctx context.Context, a *app, s *session) {
-	if a.getenv("RALPH_RUN") != "" || s.plans == nil {
+	if a.getenv("RALPH_RUN") != "" || s.plans == nil || s.unsynced != nil { // which is said when the project is closed
 		return
 	}
 	if err := s.plans.Out(context.WithoutCancel(ctx)); err != nil {

@@ -70,7 +70,7 @@ func runQuery(ctx context.Context, a *app, s *session, o queryOptions) error {
 	}
 	var q inbox.Request
 	var at dag.Attempt
-	err = a.change(ctx, s, func(g *dag.Graph) error {
+	err = recordIn(ctx, a, s, func(g *dag.Graph) error {
 		t, err := resolveTask(g, o.Args[0])
 		if err == nil {
 			q, err = inbox.Inquire(g, t.ID, g.Actor().Who, text)

@@ -75,7 +75,7 @@ func addLog(ctx context.Context, a *app, id, message string) error {
 		return usagef("the message is empty")
 	}
 	var t dag.Task
-	err = a.update(ctx, func(_ *session, g *dag.Graph) (err error) {
+	err = a.record(ctx, func(_ *session, g *dag.Graph) (err error) {
 		if t, err = resolveTask(g, id); err != nil {
 			return err
 		}

@@ -87,15 +87,15 @@ type taskStateOptions struct {
 // changes makes a command that does one thing to all tasks that were named, or to none.
 func changes(name, word string, do func(*dag.Graph, dag.Task, taskStateOptions) error) runner {
 	return action(func(ctx context.Context, a *app, o taskStateOptions) error {
-		return changeTasks(ctx, a, o.Args, name, word, func(g *dag.Graph, t dag.Task) error { return do(g, t, o) })
+		return changeTasks(ctx, a, a.update, o.Args, name, word, func(g *dag.Graph, t dag.Task) error { return do(g, t, o) })
 	})
 }
 
-func changeTasks(ctx context.Context, a *app, ids []string, name, word string, do func(*dag.Graph, dag.Task) error) error {
+func changeTasks(ctx context.Context, a *app, store func(context.Context, func(*session, *dag.Graph) error) error, ids []string, name, word string, do func(*dag.Graph, dag.Task) error) error {
 	var tasks []dag.Task
 	var in *session
 	var emptied []string
-	err := a.update(ctx, func(s *session, g *dag.Graph) (err error) {
+	err := store(ctx, func(s *session, g *dag.Graph) (err error) {
 		if tasks, err = resolveTasks(g, ids); err != nil {
 			return err
 		}
@@ -172,7 +172,7 @@ func rejectTask(g *dag.Graph, t dag.Task, o taskStateOptions) error {
 
 func runTaskCancel(ctx context.Context, a *app, o taskStateOptions) error {
 	kept := map[string][]string{}
-	err := changeTasks(ctx, a, o.Args, "cancel", "cancelled", func(g *dag.Graph, t dag.Task) error {
+	err := changeTasks(ctx, a, a.update, o.Args, "cancel", "cancelled", func(g *dag.Graph, t dag.Task) error {
 		if err := g.Cancel(t.ID, o.Satisfied, o.Reason); err != nil {
 			return hintReset(err, t)
 		}
@@ -271,7 +271,7 @@ func runTaskReset(ctx context.Context, a *app, o taskStateOptions) (err error) {
 	case len(o.Args) == 0:
 		return hint(usagef("ID is missing"), "to reset everything that failed: ralph task reset --failed")
 	default:
-		return changeTasks(ctx, a, o.Args, "reset", "reset", func(g *dag.Graph, t dag.Task) error { return resetTask(g, t, o) })
+		return changeTasks(ctx, a, a.update, o.Args, "reset", "reset", func(g *dag.Graph, t dag.Task) error { return resetTask(g, t, o) })
 	}
 	if err == nil {
 		a.note("%s reset", human.Count(count, what))

@@ -56,7 +56,7 @@ func runUndo(ctx context.Context, a *app, o undoOptions) error {
 	}
 	var undone []string
 	taken := false
-	terr := a.update(context.WithoutCancel(ctx), func(_ *session, g *dag.Graph) error {
+	terr := a.record(context.WithoutCancel(ctx), func(_ *session, g *dag.Graph) error {
 		t, err := g.Task(id)
 		switch {
 		case err == nil && t.Status == dag.Done:
