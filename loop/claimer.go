@@ -203,6 +203,7 @@ func (c *claimer) look(ctx context.Context, running int) (l look, err error) {
 	case running > 0:
 		l.until, l.waits = earlier(until, refused.Until), event.Event{} // and what is running may free something
 		if c.opts.Graph.Follow {
+			c.takePlans(ctx, false)
 			l.until = earlier(l.until, c.soon())
 		}
 	case c.atLimit(running):
@@ -228,11 +229,11 @@ func (c *claimer) look(ctx context.Context, running int) (l look, err error) {
 	case refused.Skipped && len(l.who.spent) > 0: // only money can keep them back now
 		l.end = ending{kind: event.OutcomeLimit, reason: l.who.spent[0].Text}
 	case c.opts.Graph.Follow && resolved(tally, running).kind != "":
-		return c.follow(nothingLeft)
+		return c.follow(ctx, nothingLeft)
 	default:
 		l, err = c.blocked(ctx, tally, l.elsewhere)
 		if c.opts.Graph.Follow && err == nil && l.end.kind != "" {
-			return c.follow(l.end.reason)
+			return c.follow(ctx, l.end.reason)
 		}
 	}
 	return l, err
@@ -242,13 +243,24 @@ const nothingLeft = "no task is left; add one with: ralph task add, or end the r
 
 // follow waits for what other processes do to the plan, because there is nothing to do. While it waits it looks at the database
 // as it does where another run has what it needs, so that it would not notice that the file is another one by now.
-func (c *claimer) follow(reason string) (look, error) {
+func (c *claimer) follow(ctx context.Context, reason string) (look, error) {
 	if check := c.opts.Host.Check; check != nil {
 		if err := check(); err != nil {
 			return look{}, err
 		}
 	}
+	c.takePlans(ctx, true)
 	return look{until: c.soon(), waits: waiting(reason, nil)}, nil
+}
+
+// takePlans lets a run that waits for tasks see those that git brings: no command may come by for days.
+func (c *claimer) takePlans(ctx context.Context, idle bool) {
+	if c.opts.Host.Plans == nil {
+		return
+	}
+	for _, text := range c.opts.Host.Plans(ctx, idle) {
+		c.bus.warnOnce(text, text)
+	}
 }
 
 // soon is when a look that nothing wakes is due again.

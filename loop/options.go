@@ -196,8 +196,11 @@ type Host struct {
 	Redact  *redact.Redactor // what leaves a run as text passes through it; nil hides nothing
 	Gone    func() bool      // the database was deleted or replaced; nil means no check
 	Check   func() error     // called after each attempt; an error ends the run. nil means no check
-	Hooks   *hooks.Set       // as they were configured when the run began; nil means none
-	Setup   event.Setup
+	// Plans takes in what git brought into plan files, and when the run is idle writes them, too; it says what people should
+	// know. A run that waits for tasks calls it at each look. nil means no plan files
+	Plans func(ctx context.Context, idle bool) (warnings []string)
+	Hooks *hooks.Set // as they were configured when the run began; nil means none
+	Setup event.Setup
 }
 
 // withDefaults fills in what was left out.

@@ -3,9 +3,13 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
 	"strings"
 
 	"ralph/dag"
+	"ralph/internal/git"
+	"ralph/internal/human"
 	"ralph/internal/plansync"
 	"ralph/internal/taskfile"
 	"ralph/internal/term"
@@ -38,6 +42,32 @@ func savePlans(ctx context.Context, a *app, s *session) {
 	}
 }
 
+// followPlans keeps the plan of a run that waits for tasks and its files the same. What is wrong with a file ends nothing: the
+// run goes on with the plan as it was.
+func followPlans(a *app, s *session) func(ctx context.Context, idle bool) []string {
+	return func(ctx context.Context, idle bool) (warnings []string) {
+		if _, err := os.Lstat(git.Index(s.project.Root) + ".lock"); err == nil {
+			return nil // git is at work, and may have written half of a file
+		}
+		plans, log := *s.plans, a.logger()
+		plans.Note = func(format string, args ...any) { log.Info().Msgf(format, args...) }
+		plans.Warn = func(format string, args ...any) { warnings = append(warnings, fmt.Sprintf(format, args...)) }
+		err := plans.In(ctx)
+		if err == nil && idle {
+			err = plans.Out(ctx)
+		}
+		if err != nil && ctx.Err() == nil {
+			warnings = append(warnings, unsyncedText(err)+human.Lead("; ", hintFor(err)))
+		}
+		return warnings
+	}
+}
+
+// unsyncedText says why a plan file cannot be taken in to people who are not refused because of it.
+func unsyncedText(err error) string {
+	return term.Line(strings.ReplaceAll(err.Error(), dag.ErrRefused.Error()+": ", ""))
+}
+
 // refuseUnsynced refuses to change or run a plan that disagrees with its file.
 func (s *session) refuseUnsynced() error {
 	err := s.unsynced
@@ -47,7 +77,7 @@ func (s *session) refuseUnsynced() error {
 
 // warnUnsynced tells a person who only looks at a plan that it is not what its file says.
 func warnUnsynced(a *app, err error) {
-	a.note("warning: %s", term.Line(strings.ReplaceAll(err.Error(), dag.ErrRefused.Error()+": ", "")))
+	a.note("warning: %s", unsyncedText(err))
 	if h := hintFor(err); h != "" {
 		a.note("hint: %s", term.Line(h))
 	}

@@ -55,6 +55,9 @@ func loopOptions(ctx context.Context, a *app, s *session, given runOptions, cont
 		Recovery: loop.Recovery{Rules: recoveryRules(s), Life: life, Sweep: sandbox.Sweep(s.project.Root), Parallel: findParallel(a, s), Calls: riskyCalls(a, s)},
 		Host:     loop.Host{Now: a.now, Jitter: jitter, Redact: a.redact, Gone: s.db.Gone, Check: s.db.Guard(ctx, s.project.Root, a.now)},
 	}
+	if given.Follow {
+		opts.Host.Plans = followPlans(a, s)
+	}
 	opts.Place.OwnFiles = ownFiles(a, s, given.runOutput)
 	opts.Graph.Store = s.store.KeepingGoing(opts.Graph.KeepGoing)
 	if opts.Graph.Settings, err = storedSettings(given.settings, opts.Place.OwnFiles(nil)); err != nil {
