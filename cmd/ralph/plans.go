@@ -18,7 +18,7 @@ import (
 // newPlans keeps the plan of an open project and its files the same.
 func newPlans(a *app, s *session) *plansync.Sync {
 	return &plansync.Sync{
-		Project: s.project, Store: s.store, Auto: s.config.Git.Sync == "auto", Now: a.now, Life: life,
+		Project: s.project, Store: s.store, Auto: s.config.Git.Sync == "auto", Now: a.now, Life: life, Writer: historyOf(a, s.project).PlanWriter,
 		Note: a.note, Warn: func(format string, args ...any) { a.note("warning: "+format, args...) },
 	}
 }
@@ -87,6 +87,9 @@ func warnUnsynced(a *app, err error) {
 func planFileHint(err *plansync.Error) string {
 	if errors.Is(err, taskfile.ErrMarkers) {
 		return "let git merge it by task: ralph init --git && git checkout -m -- " + err.Path + "; or edit the file"
+	}
+	if errors.As(err, new(*plansync.AgentError)) {
+		return "undo it: git checkout -- " + err.Path + "; or look at it, git diff " + err.Path + ", and type: ralph config trust"
 	}
 	return "correct that in the file, or take it as it was committed: git checkout -- " + err.Path
 }

@@ -31,7 +31,8 @@ type Sync struct {
 	Store   *dag.Store
 	Auto    bool // take in what git brings, and write what commands change, where git carries plans
 	Now     func() time.Time
-	Life    func(dag.Process) dag.Life // whether a run lives
+	Life    func(dag.Process) dag.Life     // whether a run lives
+	Writer  func(file, text string) string // which agent left a file with that text; empty or nil if none did
 	Note    func(format string, args ...any)
 	Warn    func(format string, args ...any)
 }
@@ -258,6 +259,9 @@ func (s *Sync) changed(ctx context.Context, files []*file) (list []*file, err er
 // the files are written. A process that is killed after that and before the commit leaves files that say what the
 // database says, and an older base, from which both have made the same changes.
 func (s *Sync) sync(ctx context.Context, files []*file, write bool) error {
+	if err := s.refuseAgents(ctx, files); err != nil {
+		return err
+	}
 	var done Taken
 	err := s.Store.Update(ctx, func(g *dag.Graph) (err error) {
 		done, err = (&merging{s: s, g: g, files: files, write: write}).do()
@@ -267,6 +271,37 @@ func (s *Sync) sync(ctx context.Context, files []*file, write bool) error {
 		return err
 	}
 	done.say(s)
+	return nil
+}
+
+// AgentError is a plan file that an agent changed while it worked in the project's folder: gates in it are commands, so a person has
+// to look at it.
+type AgentError struct{ Writer string }
+
+func (e *AgentError) Error() string {
+	return "it was changed while " + e.Writer + ", was at work, and is not taken in until a person confirms it"
+}
+
+// refuseAgents refuses files that an agent has changed. What ralph wrote is what both last agreed on.
+func (s *Sync) refuseAgents(ctx context.Context, files []*file) error {
+	for _, f := range files {
+		if s.Writer == nil {
+			break
+		}
+		if err := f.read(); err != nil {
+			return err
+		}
+		var base string
+		if err := s.Store.View(ctx, func(g *dag.Graph) (err error) { base, _, err = baseOf(g, f.key); return err }); err != nil {
+			return err
+		}
+		if f.text == "" || f.text == base {
+			continue
+		}
+		if who := s.Writer(f.key, f.text); who != "" {
+			return &Error{f.path, &AgentError{who}}
+		}
+	}
 	return nil
 }
 

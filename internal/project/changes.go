@@ -6,7 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -42,6 +45,10 @@ type configWriter struct {
 	Lines   []string `json:"lines,omitempty"` // that it added
 	Gone    []string `json:"gone,omitempty"`  // that it removed
 	Moved   bool     `json:"moved,omitempty"` // it changed their order only
+
+	// Sums of plan files that it changed. They are not lines of the configuration: ralph itself writes plan files, and what it wrote
+	// needs no confirmation.
+	Plans map[string]string `json:"plans,omitempty"`
 
 	Process proc.Identity `json:"process"` // the run's
 }
@@ -116,7 +123,7 @@ func (h *ConfigHistory) Begin() error {
 func (h *ConfigHistory) During(task, attempt string) (end func() error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	who, before := configWriter{Task: task, Attempt: attempt}, sumsOf(h.read())
+	who, before, plans := configWriter{Task: task, Attempt: attempt}, sumsOf(h.read()), h.plans()
 	who.Process, _ = proc.Self() // of one that is not known it is not known that it is dead
 	h.record.Open, h.own = append(h.record.Open, who), append(h.own, who)
 	_ = h.save() // the next one may work
@@ -128,11 +135,52 @@ func (h *ConfigHistory) During(task, attempt string) (end func() error) {
 		}
 		now := sumsOf(h.read())
 		who.Lines, who.Gone = without(now, before), without(before, now)
-		if who.Moved = len(who.Lines)+len(who.Gone) == 0; !slices.Equal(now, before) {
+		who.Plans = h.plans()
+		maps.DeleteFunc(who.Plans, func(file, sum string) bool { return plans[file] == sum })
+		if who.Moved = len(who.Lines)+len(who.Gone) == 0 && !slices.Equal(now, before); !slices.Equal(now, before) || len(who.Plans) > 0 {
 			h.record.Written = append(h.record.Written, who)
 		}
 		return h.save()
 	})
+}
+
+// PlanWriter says which attempt left a plan file as it is now, in words; empty if none did. After a run that was killed it may have been any
+// of its attempts. Where the file is below the project's root, with slashes.
+func (h *ConfigHistory) PlanWriter(file, text string) string {
+	last := h.stored()
+	for _, w := range last.Written {
+		if w.Plans[file] == planSum(text) {
+			return w.String()
+		}
+	}
+	last.Open = slices.DeleteFunc(last.Open, func(w configWriter) bool { return proc.Liveness(w.Process) != proc.Dead })
+	if change := last.unfinished(); change.ByAgent {
+		return strings.TrimPrefix(change.Writer, "by ")
+	}
+	return ""
+}
+
+// plans are the sums of all plan files.
+func (h *ConfigHistory) plans() map[string]string {
+	sums := map[string]string{}
+	for _, pattern := range []string{"tasks.jsonl", "features/*/tasks.jsonl"} {
+		found, _ := fs.Glob(os.DirFS(h.project.State()), pattern) // one that cannot be read has none
+		for _, name := range found {
+			path := filepath.Join(h.project.State(), filepath.FromSlash(name))
+			data, err := copyfile.Read(path, maxPlan)
+			if rel, rerr := filepath.Rel(h.project.Root, path); err == nil && rerr == nil {
+				sums[filepath.ToSlash(rel)] = planSum(string(data))
+			}
+		}
+	}
+	return sums
+}
+
+const maxPlan = 1 << 30 // no larger one is taken in
+
+func planSum(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
 }
 
 // stored is the record as any run saved it last. Without one it has no Lines.

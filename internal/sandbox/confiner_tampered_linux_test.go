@@ -28,6 +28,7 @@ func TestTamperingIsPreventedOrFound(t *testing.T) {
 		"a file of ralph's":  {"echo x > .ralph/planted", ".ralph/planted: added", false},
 		"what ralph writes":  {"echo x > .ralph/runs/y; echo x > .ralph/progress.db-wal", "", false},
 		"what people edit":   {"echo x > .ralph/features/spec.md", "", false},
+		"a plan":             {"mkdir -p .ralph/features/login && echo x > .ralph/features/login/tasks.jsonl", ".ralph/features/login/tasks.jsonl: added", false},
 		"the ignored worlds": {"mkdir -p node_modules && echo x > node_modules/x", "", false},
 
 		"inside: a hook":                  {"echo x > inside/.git/hooks/post-checkout", "inside/.git/hooks/post-checkout: added", false},

@@ -18,7 +18,7 @@ func (l Level) String() string {
 
 // unseen is what changes all the time while an agent works, by ralph itself or by a
 // person, so that it does not show that the agent did it.
-const unseen = "the database, runs, objects, features, their staging and knowledge below .ralph, and repositories inside that are ignored or new"
+const unseen = "the database, runs, objects, documents of features, their staging and knowledge below .ralph, and repositories inside that are ignored or new"
 
 // Gaps says, in sentences for a person, what the level does not cover.
 func (l Level) Gaps() []string {

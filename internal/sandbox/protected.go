@@ -78,6 +78,9 @@ func (f *Fingerprint) take() (map[string]string, error) {
 				}
 				return nil
 			}
+			if f.only != nil && !slices.ContainsFunc(f.only, func(pattern string) bool { ok, _ := path.Match(pattern, filepath.ToSlash(name)); return ok }) {
+				return nil
+			}
 			switch sum, err := sumOf(at); {
 			case err == nil:
 				sums[at] = sum

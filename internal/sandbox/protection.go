@@ -24,6 +24,7 @@ type guard struct {
 	path  string
 	names []string // in path; "." is the path itself
 	skip  []string // patterns below path that others write meanwhile
+	only  []string // patterns of the files below path that count; nil counts all
 	mayGo bool     // removing all of path is allowed
 	firm  bool     // the sandbox can prevent every change: it exists and cannot be moved away with its folder
 }
@@ -34,6 +35,8 @@ func Protect(ctx context.Context, p project.Project, more ...string) *Protection
 	x := &Protection{}
 	// Ralph itself writes some of its state while an agent works, and people edit the documents.
 	x.add(guard{path: p.State(), skip: []string{"runs", "objects", "trees-*", "progress.db*", "last-gc", "knowledge", "features", "staging", "permissions.toml*"}, firm: true})
+	// Plan files say which commands run. Nobody else writes those of a folder in which an agent works.
+	x.add(guard{path: filepath.Dir(p.Feature("x")), only: []string{"*/tasks.jsonl"}, firm: true})
 	for _, path := range append([]string{p.Config()}, more...) {
 		x.add(guard{path: path, firm: true})
 	}
@@ -91,7 +94,7 @@ func (x *Protection) add(g guard) {
 			}
 			info, err := os.Lstat(step)
 			firm := g.firm && err == nil && info.Mode()&os.ModeSymlink == 0 && !otherNames(info)
-			x.guards = append(x.guards, guard{path: step, names: []string{"."}, skip: g.skip, mayGo: g.mayGo, firm: firm})
+			x.guards = append(x.guards, guard{path: step, names: []string{"."}, skip: g.skip, only: g.only, mayGo: g.mayGo, firm: firm})
 		}
 	}
 }
