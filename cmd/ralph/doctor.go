@@ -28,6 +28,7 @@ worth knowing; a problem has to be fixed.`,
 	flags: []flagSpec{
 		boolFlag("fix", "recompute the derived columns"),
 		boolFlag("rebuild", "make a new database from the plan files, put the old one aside, and say what only that knows"),
+		yesFlag("with --rebuild, go on although a part of the plan is only in the old database"),
 		{name: "timeout", usage: "wait at most `DURATION` for each agent to answer", value: "1m"},
 		jsonFlag,
 	},
@@ -35,8 +36,8 @@ worth knowing; a problem has to be fixed.`,
 }
 
 type doctorOptions struct {
-	Fix, Rebuild, JSON bool
-	Timeout            project.Duration // of each agent
+	Fix, Rebuild, Yes, JSON bool
+	Timeout                 project.Duration // of each agent
 }
 
 func runDoctor(ctx context.Context, a *app, o doctorOptions) error {
@@ -114,10 +115,12 @@ func runRebuild(ctx context.Context, a *app, o doctorOptions) error {
 	if err != nil {
 		return err
 	}
-	r, err := plansync.Rebuild(ctx, p, dag.Options{Now: a.now, Redact: a.redact.Text}, life)
+	r, err := plansync.Rebuild(ctx, p, dag.Options{Now: a.now, Redact: a.redact.Text}, life, o.Yes)
 	switch {
 	case errors.Is(err, plansync.ErrNoFiles):
 		return hint(err, "a plan is in files after: ralph task export --save; look for them where the plan was made, or in git's history")
+	case errors.As(err, new(*plansync.LossError)):
+		return hint(fmt.Errorf("rebuild the database: %w", err), "write it to files first: ralph task export --save; or go on without it: ralph doctor --rebuild --yes")
 	case err != nil:
 		return fmt.Errorf("rebuild the database: %w", err)
 	case o.JSON:

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"ralph/dag"
@@ -14,6 +15,7 @@ import (
 	"ralph/internal/human"
 	"ralph/internal/project"
 	"ralph/internal/seq"
+	"ralph/internal/taskfile"
 )
 
 // ErrNoFiles means that no file has a plan of which a database could be made.
@@ -28,8 +30,8 @@ type Rebuilt struct {
 }
 
 // Rebuild makes a new database of the plan files, and puts the old one aside, whatever it is. It refuses while a run works
-// with it, and changes nothing if a file cannot be taken in.
-func Rebuild(ctx context.Context, p project.Project, opts dag.Options, life func(dag.Process) dag.Life) (r Rebuilt, err error) {
+// with it, and without yes if a part of the plan is only in the old database, and changes nothing if a file cannot be taken in.
+func Rebuild(ctx context.Context, p project.Project, opts dag.Options, life func(dag.Process) dag.Life, yes bool) (r Rebuilt, err error) {
 	s := Sync{Project: p, Now: opts.Now, Note: func(string, ...any) {}, Warn: func(string, ...any) {}}
 	files := s.files()
 	r.Files = seq.Map(files, func(f *file) string { return f.path })
@@ -42,12 +44,20 @@ func Rebuild(ctx context.Context, p project.Project, opts dag.Options, life func
 	}
 	defer os.RemoveAll(folder) //nolint:errcheck // what is left is found by ralph doctor
 	fresh := filepath.Join(folder, filepath.Base(p.DB()))
-	if r.Tasks, err = s.build(ctx, fresh, opts, files); err != nil {
+	made, err := s.build(ctx, fresh, opts, files)
+	if err != nil {
 		return r, err
 	}
-	if r.Lost, err = inventory(ctx, p.DB(), opts, life); err != nil {
+	r.Tasks = len(made.tasks)
+	old, lost, err := inventory(ctx, p.DB(), opts, life)
+	if err != nil {
 		return r, err
 	}
+	missing := old.without(made)
+	if len(missing) > 0 && !yes {
+		return r, &LossError{missing}
+	}
+	r.Lost = append(missing, lost...)
 	if r.Aside, err = putAside(p.DB(), opts.Now()); err != nil {
 		return r, err
 	}
@@ -55,20 +65,70 @@ func Rebuild(ctx context.Context, p project.Project, opts dag.Options, life func
 }
 
 // build makes a database at path that has what the files say.
-func (s *Sync) build(ctx context.Context, path string, opts dag.Options, files []*file) (tasks int, err error) {
+func (s *Sync) build(ctx context.Context, path string, opts dag.Options, files []*file) (made outline, err error) {
 	d, err := db.Open(ctx, path, db.Options{})
 	if err != nil {
-		return 0, err
+		return made, err
 	}
 	s.Store = dag.New(d, opts)
 	if err = s.sync(ctx, files, false); err == nil {
-		err = s.Store.View(ctx, func(g *dag.Graph) error {
-			t, err := g.Tally(dag.Scope{})
-			tasks = t.Total()
-			return err
-		})
+		err = s.Store.View(ctx, func(g *dag.Graph) (err error) { made, err = outlineOf(g); return err })
 	}
-	return tasks, errors.Join(err, d.Close()) // closing it brings its log into the file
+	return made, errors.Join(err, d.Close()) // closing it brings its log into the file
+}
+
+// LossError refuses to make a database that has less of the plan than the old one.
+type LossError struct{ Missing []string }
+
+func (e *LossError) Error() string {
+	return "only the old database has: " + human.List(e.Missing, 10)
+}
+
+// Is makes it a refusal.
+func (e *LossError) Is(target error) bool { return target == dag.ErrRefused }
+
+// outline is what two databases are compared by.
+type outline struct {
+	features []string
+	tasks    []dag.Task
+}
+
+func outlineOf(g *dag.Graph) (o outline, err error) {
+	list, err := g.Features()
+	if err != nil {
+		return o, err
+	}
+	o.features = seq.Map(list, func(f dag.Feature) string { return f.Name })
+	err = EachItem(g, dag.Filter{}, func(item taskfile.Item, _ []string) error {
+		o.tasks = append(o.tasks, item.Task)
+		return nil
+	})
+	return o, err
+}
+
+// without lists what another one lacks.
+func (o outline) without(other outline) (list []string) {
+	for _, name := range o.features {
+		if !slices.Contains(other.features, name) {
+			list = append(list, "feature "+name)
+		}
+	}
+	has := map[string]dag.Status{}
+	for _, t := range other.tasks {
+		has[t.ID] = t.Status
+	}
+	for _, t := range o.tasks {
+		if t.Status == dag.InProgress { // no run is alive, so it is to be done
+			t.Status = dag.Pending
+		}
+		switch status, ok := has[t.ID]; {
+		case !ok:
+			list = append(list, t.ID+" "+t.Title)
+		case status != t.Status:
+			list = append(list, fmt.Sprintf("%s is %s, and %s in its file", t.ID, t.Status, status))
+		}
+	}
+	return list
 }
 
 // What only the database has, and how to count it.
@@ -84,14 +144,14 @@ var contents = []struct{ what, query string }{
 const spentSQL = `SELECT coalesce(sum(cost_usd), 0) FROM attempts;`
 
 // inventory says what an old database knows beside its plan, as far as it can be read, and refuses if a run is alive.
-func inventory(ctx context.Context, path string, opts dag.Options, life func(dag.Process) dag.Life) (lost []string, err error) {
+func inventory(ctx context.Context, path string, opts dag.Options, life func(dag.Process) dag.Life) (plan outline, lost []string, err error) {
 	lost = []string{}
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
-		return lost, nil
+		return plan, lost, nil
 	}
 	d, err := db.Open(ctx, path, db.Options{})
 	if err != nil {
-		return []string{"it cannot be read: " + err.Error()}, nil // that is why it is made again
+		return plan, []string{"it cannot be read: " + err.Error()}, nil // that is why it is made again
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
 	store := dag.New(d, opts)
@@ -102,10 +162,13 @@ func inventory(ctx context.Context, path string, opts dag.Options, life func(dag
 				return fmt.Errorf("%w: run %s is under way", dag.ErrRefused, run.ID)
 			}
 		}
+		if plan, err = outlineOf(g); err != nil {
+			lost = append(lost, "its plan cannot be read: "+err.Error())
+		}
 		return nil // what cannot be read says nothing
 	})
 	if errors.Is(err, dag.ErrRefused) {
-		return nil, err
+		return plan, nil, err
 	}
 	for _, c := range contents {
 		n, err := count(ctx, d, c.query, (*db.Row).Int)
@@ -119,7 +182,7 @@ func inventory(ctx context.Context, path string, opts dag.Options, life func(dag
 	if usd, err := count(ctx, d, spentSQL, (*db.Row).Float); err == nil && usd > 0 {
 		lost = append(lost, "costs: "+human.Dollars(usd))
 	}
-	return lost, nil
+	return plan, lost, nil
 }
 
 func count[T any](ctx context.Context, d *db.DB, query string, read func(*db.Row) T) (n T, err error) {

@@ -22,14 +22,14 @@ func TestNoRebuildUnderARun(t *testing.T) {
 	life := dag.Alive
 	opts := dag.Options{Now: c.Now}
 	alive := func(dag.Process) dag.Life { return life }
-	if _, err := Rebuild(t.Context(), c.Project, opts, alive); !errors.Is(err, dag.ErrRefused) {
+	if _, err := Rebuild(t.Context(), c.Project, opts, alive, false); !errors.Is(err, dag.ErrRefused) {
 		t.Errorf("got %v, want a refusal", err)
 	}
 	after, err := os.ReadDir(c.Project.State())
 	check.OK(t, err)
 	check.Equal(t, "files", len(before), len(after))
 	life = dag.Dead
-	r, err := Rebuild(t.Context(), c.Project, opts, alive)
+	r, err := Rebuild(t.Context(), c.Project, opts, alive, false)
 	check.OK(t, err)
 	check.Equal(t, "tasks", 1, r.Tasks)
 	check.Equal(t, "lost", []string{"runs: 1"}, r.Lost)
