@@ -75,6 +75,7 @@ func runDoctor(ctx context.Context, a *app, o doctorOptions) error {
 		{Run: agentsCheck(a, s, o.Timeout.Std()).Check},
 		{Run: p.People(s.config.Config)},
 		{Run: func(context.Context) []doctor.Finding { return checkPrompts(s.project) }},
+		{Run: func(context.Context) []doctor.Finding { return checkPlans(s.project) }},
 		{Waiting: "git", Run: p.Git},
 		{Waiting: "the history of what landed", Run: p.Landed},
 		{Waiting: "the sandbox to start", Run: func(context.Context) []doctor.Finding { return []doctor.Finding{checkSandbox(a, s, p)} }},
@@ -202,6 +203,16 @@ func checkSandbox(a *app, s *session, p doctor.Project) doctor.Finding {
 		limits = l.String()
 	}
 	return p.Sandbox(s.config.Sandbox.Mode, c, limits)
+}
+
+// checkPlans checks the files by which plans travel in git.
+func checkPlans(p project.Project) []doctor.Finding {
+	faulty := plansync.Faults(p)
+	if len(faulty) == 0 {
+		return nil
+	}
+	found := seq.Map(faulty, func(err error) string { return unsyncedText(err) + human.Lead("; ", hintFor(err)) })
+	return []doctor.Finding{doctor.New("plans", doctor.Problem, human.Count(len(faulty), "plan file")+" cannot be read: no plan is changed or run", "correct what is listed", found...)}
 }
 
 // checkPrompts checks what the project says in prompts, as a run does before it begins.

@@ -94,6 +94,8 @@ func inCI(a *app) bool {
 func noPlan(a *app, s *session) string {
 	saved := plansync.Files(s.project)
 	switch {
+	case s.unsynced != nil:
+		return "no tasks yet; this repository has a plan, which cannot be taken in"
 	case len(saved) > 0:
 		commands := seq.Map(saved, func(feature string) string {
 			if feature == "" {

@@ -59,7 +59,11 @@ func (f *file) read() (err error) {
 			err = &Error{f.path, err}
 		}
 	}()
-	root, err := os.OpenRoot(filepath.Dir(f.path))
+	folder := filepath.Dir(f.path)
+	if info, err := os.Lstat(folder); f.feature != "" && err == nil && !info.IsDir() { // it may lead out of the project
+		return fmt.Errorf("%w: %s is no folder but a link or a file", dag.ErrRefused, folder)
+	}
+	root, err := os.OpenRoot(folder)
 	if err != nil {
 		return err
 	}

@@ -157,16 +157,39 @@ func Files(p project.Project) []string {
 	return seq.Map(plans, func(f *file) string { return f.feature })
 }
 
-// files are the plan files there are: it takes one look at each.
-func (s *Sync) files() []*file {
+// Faults lists the plan files that can be neither taken in nor written, and why.
+func Faults(p project.Project) (faulty []error) {
+	s := Sync{Project: p, Now: func() time.Time { return time.Time{} }}
+	for _, name := range s.features() {
+		f := s.file(name)
+		err := f.read()
+		if err == nil {
+			if _, perr := taskfile.ParseFile([]byte(f.text)); perr != nil {
+				err = &Error{f.path, perr}
+			}
+		}
+		if err != nil {
+			faulty = append(faulty, err)
+		}
+	}
+	return faulty
+}
+
+// features are those that have a folder, or something in its place, and "" for tasks of none.
+func (s *Sync) features() []string {
 	names := []string{""}
 	entries, _ := os.ReadDir(filepath.Dir(s.Project.Feature("x"))) // none is none
 	for _, e := range entries {
-		if e.IsDir() && dag.CheckFeatureName(e.Name()) == nil {
+		if (e.IsDir() || e.Type()&os.ModeSymlink != 0) && dag.CheckFeatureName(e.Name()) == nil {
 			names = append(names, e.Name())
 		}
 	}
-	return slices.DeleteFunc(seq.Map(names, s.file), func(f *file) bool { return !f.regular })
+	return names
+}
+
+// files are the plan files there are: it takes one look at each.
+func (s *Sync) files() []*file {
+	return slices.DeleteFunc(seq.Map(s.features(), s.file), func(f *file) bool { return !f.regular })
 }
 
 // look finds the plan files there are; nil if git carries none of them.
