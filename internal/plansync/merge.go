@@ -155,10 +155,8 @@ func (m *merging) mend() (changed bool, err error) {
 			}
 		}
 	}
-	for _, f := range m.files {
-		if dag.FindCycle(f.theirs.Specs()) != nil {
-			return false, nil // it makes no sense alone
-		}
+	if slices.ContainsFunc(m.files, func(f *file) bool { return dag.FindCycle(f.theirs.Specs()) != nil }) {
+		return false, nil // a file that makes no sense alone
 	}
 	mended, dropped := taskfile.Mend(seq.Map(m.files, func(f *file) taskfile.File { return f.base }), seq.Map(m.files, func(f *file) taskfile.File { return f.merged }))
 	for i, f := range m.files {

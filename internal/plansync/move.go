@@ -41,7 +41,7 @@ func (m *merging) carry() {
 // move merges the lines of tasks that somebody moved from one file to another: git merges each file alone.
 func (m *merging) move() error {
 	m.moved = map[string]bool{}
-	for i := 0; i < len(m.files); i++ { // it grows
+	for i := 0; i < len(m.files); i++ { //nolint:intrange // the list grows
 		f := m.files[i]
 		own := refs(f.ours)
 		for _, s := range f.merged.Specs() {
