@@ -57,7 +57,7 @@ func Rebuild(ctx context.Context, p project.Project, opts dag.Options, life func
 	if len(missing) > 0 && !yes {
 		return r, &LossError{missing}
 	}
-	r.Lost = append(missing, lost...)
+	r.Lost = slices.Concat(missing, lost)
 	if r.Aside, err = putAside(p.DB(), opts.Now()); err != nil {
 		return r, err
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 
@@ -31,7 +32,29 @@ func Merge(base, a, b File) (merged File, dropped []string, err error) {
 	}
 	m.dropDead(&merged)
 	m.breakCycles(&merged)
+	m.keepGroups(&merged)
 	return merged, m.dropped, nil
+}
+
+// keepGroups says of groups that have subtasks on both sides, and lost the last one only by the merge, that they are groups: nobody
+// wrote them as work.
+func (m *merger) keepGroups(f *File) {
+	ours, theirs, has := parents(maps.Values(m.sides[0])), parents(maps.Values(m.sides[1])), parents(slices.Values(f.lines))
+	for i := range f.lines {
+		if r := &f.lines[i]; !r.dead() && ours[r.ref] && theirs[r.ref] && !has[r.ref] {
+			r.set("group", true)
+		}
+	}
+}
+
+func parents(lines iter.Seq[record]) map[string]bool {
+	all := map[string]bool{}
+	for r := range lines {
+		if !r.dead() {
+			all[r.text("parent")] = true
+		}
+	}
+	return all
 }
 
 // Mend makes several files of one plan fit together, as Merge does within one: git merges each alone. It drops relations to
