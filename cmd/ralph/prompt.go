@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"ralph/dag"
@@ -137,8 +138,8 @@ func ejectPrompts(a *app, o promptOptions) error {
 			files = append(files, file)
 		}
 	}
-	if len(files) > 0 && p.IgnoresPrompts() {
-		a.note("warning: .ralph/.gitignore keeps them out of git; to share them, add the lines !prompts/ and !prompts/** to it")
+	if len(files) > 0 && slices.Contains(p.Unadmitted(), "prompts/") {
+		a.note("warning: .ralph/.gitignore keeps them out of git; to share them: ralph init")
 	}
 	if o.JSON {
 		return a.printJSON(ejectedJSON{Files: files})

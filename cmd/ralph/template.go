@@ -224,7 +224,7 @@ makes nothing twice, and one more item makes one more task. The feature is made 
 	},
 	example: "ralph template apply go-feature --feature login --var parts=form,session --dry-run\n" +
 		"ralph template apply bug-fix --var bug=\"The total is wrong\" --var test=\"go test ./...\"",
-	exits: "1 refused (the error names file and line), 3 not found, 64 also if a value is missing", run: action(runTemplateApply),
+	exits: "1 refused (the error names file and line), 3 not found", run: action(runTemplateApply),
 }
 
 type templateApplyOptions struct {

@@ -90,7 +90,7 @@ func (p Project) Unadmitted() []string {
 func (p Project) unadmitted() (text, missing string, err error) {
 	data, err := os.ReadFile(p.ignoreFile())
 	text = string(data)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && !strings.Contains(text, "\n*\n") {
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !strings.Contains("\n"+text, "\n*\n") {
 		return text, "", nil
 	}
 	if text != "" && !strings.HasSuffix(text, "\n") {

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"ralph/internal/copyfile"
@@ -138,11 +137,4 @@ func (p Project) WritePrompt(section, text string) error {
 		return fmt.Errorf("%s: %w", PromptName(section), bare(err))
 	}
 	return nil
-}
-
-// IgnoresPrompts says that the ignore rules of .ralph are from before prompts were let through.
-func (p Project) IgnoresPrompts() bool {
-	data, err := copyfile.Read(p.ignoreFile(), maxPromptFile)
-	lines := strings.Fields(string(data))
-	return err == nil && slices.Contains(lines, "*") && !slices.Contains(lines, "!prompts/")
 }
