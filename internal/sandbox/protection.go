@@ -35,8 +35,9 @@ func Protect(ctx context.Context, p project.Project, more ...string) *Protection
 	x := &Protection{}
 	// Ralph itself writes some of its state while an agent works, and people edit the documents.
 	x.add(guard{path: p.State(), skip: []string{"runs", "objects", "trees-*", "progress.db*", "last-gc", "knowledge", "features", "staging", "permissions.toml*"}, firm: true})
-	// Plan files say which commands run. Nobody else writes those of a folder in which an agent works.
-	x.add(guard{path: filepath.Dir(p.Feature("x")), only: []string{"*/tasks.jsonl"}, firm: true})
+	// Plan files say which commands run. Nobody else writes those of a folder in which an agent works; the documents beside them
+	// may be open to it.
+	x.add(guard{path: filepath.Dir(p.Feature("x")), only: []string{"*/tasks.jsonl"}})
 	for _, path := range append([]string{p.Config()}, more...) {
 		x.add(guard{path: path, firm: true})
 	}
@@ -123,6 +124,10 @@ func (x *Protection) ReadOnly(mode Mode) []string {
 		if mode == Verify && (g.mayGo || g.names[0] != ".") {
 			continue // it is thrown away anyway
 		}
+		if g.only != nil {
+			out = append(out, g.files()...)
+			continue
+		}
 		for _, name := range g.names {
 			path := filepath.Join(g.path, name)
 			if name == "hooks" {
@@ -139,6 +144,19 @@ func (x *Protection) ReadOnly(mode Mode) []string {
 		}
 	}
 	return out
+}
+
+// files lists those that count, as far as they exist.
+func (g guard) files() (list []string) {
+	for _, pattern := range g.only {
+		found, _ := filepath.Glob(filepath.Join(g.path, pattern)) // the pattern is ours
+		for _, path := range found {
+			if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
+				list = append(list, path)
+			}
+		}
+	}
+	return list
 }
 
 // Paths lists what is never written on behalf of an agent, with all that is in it.
