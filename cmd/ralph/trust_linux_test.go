@@ -123,7 +123,7 @@ func TestTwoRunsSideBySideKeepAllFiles(t *testing.T) {
 func TestAPersonWorksDuringVerification(t *testing.T) {
 	t.Parallel()
 	tasks := trusting(2, 12)
-	const look = `f=signals/{{task}}-$$; touch $f.looks; until test -e $f.seen; do sleep 0.01; done`
+	const look = `f=signals/{{task}}-$$; rm -f $f.seen; touch $f.looks; until test -e $f.seen; do sleep 0.01; done`
 	atEachLevel(t, func(t *testing.T, env string) {
 		p := trustPlace(t, env, tasks, step{Do: "run", Argv: []string{"sh", "-c", look}})
 		want := map[string]string{"notes.txt": "by hand\n"}
