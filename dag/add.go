@@ -147,6 +147,7 @@ type Edit struct {
 	Locks       *[]string
 	Paths       *[]string
 	Tags        *[]string
+	Proves      *[]string
 	OnFail      *OnFail
 	Timeout     *time.Duration // 0 means the configured one again
 
@@ -174,6 +175,7 @@ func (g *Graph) Edit(id string, e Edit) error {
 	set(&t.Locks, e.Locks)
 	set(&t.Paths, e.Paths)
 	set(&t.Tags, e.Tags)
+	set(&t.Proves, e.Proves)
 	set(&t.OnFail, e.OnFail)
 	set(&t.Timeout, e.Timeout)
 	if e.MaxRetries != nil {

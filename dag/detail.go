@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"ralph/internal/db"
+	"ralph/internal/lazyregexp"
 )
 
 // OnFail says what the failure of a task means to those that wait for it.
@@ -24,9 +25,9 @@ func (s *Spec) satisfies(status Status) bool {
 // What a plan says about a task, in one place for all that store it: detailArgs are the values.
 const (
 	detailColumns = `title, description, priority, kind, agent, model, gates, max_retries, allow_tampering, expect_red, locks, paths,
-    tags, context, output, timeout, on_fail, emptied, origin, discovered_from`
+    tags, context, output, timeout, on_fail, emptied, origin, discovered_from, proves`
 	detailValues = `:title, :description, :priority, :kind, :agent, :model, :gates, :max_retries, :tampering, :expect_red, :locks, :paths,
-    :tags, :context, :output, :timeout, :on_fail, :emptied, :origin, :discovered_from`
+    :tags, :context, :output, :timeout, :on_fail, :emptied, :origin, :discovered_from, :proves`
 	setDetails = `(` + detailColumns + `) = (` + detailValues + `)`
 )
 
@@ -35,7 +36,7 @@ func (s *Spec) detailArgs(more ...any) []any {
 		":agent", db.OrNull(s.Agent), ":model", db.OrNull(s.Model), ":gates", db.JSON(s.Gates), ":max_retries", s.MaxRetries,
 		":tampering", s.AllowTampering, ":expect_red", db.OrNull(s.ExpectRed), ":locks", db.JSON(s.Locks), ":paths", db.JSON(s.Paths),
 		":tags", db.JSON(s.Tags), ":context", db.JSON(s.Context), ":output", db.OrNull(s.Output), ":timeout", db.OrNull(s.Timeout.Milliseconds()),
-		":on_fail", db.OrNull(string(s.OnFail)), ":emptied", s.Group, ":origin", db.OrNull(s.Origin), ":discovered_from", db.OrNull(s.DiscoveredFrom))
+		":on_fail", db.OrNull(string(s.OnFail)), ":emptied", s.Group, ":origin", db.OrNull(s.Origin), ":discovered_from", db.OrNull(s.DiscoveredFrom), ":proves", db.JSON(s.Proves))
 }
 
 // Spec is what a plan says about a task that exists, without its relations and its status.
@@ -43,7 +44,7 @@ func (t Task) Spec() Spec {
 	return Spec{
 		Ref: t.ID, Title: t.Title, Description: t.Description, Priority: t.Priority, Kind: t.Kind, Agent: t.Agent, Model: t.Model,
 		Gates: t.Gates, MaxRetries: t.MaxRetries, AllowTampering: t.AllowTampering, ExpectRed: t.ExpectRed, Locks: t.Locks, Paths: t.Paths,
-		Tags: t.Tags, Context: t.Context, Output: t.Output, Timeout: t.Timeout, OnFail: t.OnFail, Group: t.Emptied, Origin: t.Origin, DiscoveredFrom: t.DiscoveredFrom,
+		Tags: t.Tags, Context: t.Context, Output: t.Output, Timeout: t.Timeout, OnFail: t.OnFail, Group: t.Emptied, Origin: t.Origin, DiscoveredFrom: t.DiscoveredFrom, Proves: t.Proves,
 	}
 }
 
@@ -59,6 +60,24 @@ func cleanTags(tags []string) ([]string, error) {
 
 // CheckTags refuses what can be no tag.
 func CheckTags(tags []string) error { _, err := cleanTags(tags); return err }
+
+// cleanProves brings the IDs of criteria into the one form and order in which they are stored.
+func cleanProves(ids []string) ([]string, error) {
+	return clean(ids, "no criterion", func(id string) (string, error) {
+		if id = strings.ToUpper(id); !IsCriterion(id) {
+			return "", fmt.Errorf("%w: %q is no criterion; they are called C1, C2 and so on", ErrRefused, id)
+		}
+		return id, nil
+	})
+}
+
+// CheckProves refuses what can be no criterion.
+func CheckProves(ids []string) error { _, err := cleanProves(ids); return err }
+
+// IsCriterion says that a text has the form of a criterion's ID.
+func IsCriterion(id string) bool { return criterionPattern().MatchString(id) }
+
+var criterionPattern = lazyregexp.New(`^C[1-9][0-9]{0,4}$`)
 
 // checkLabels refuses texts that cannot be shown on a line: names that others give.
 func checkLabels(labels ...string) error {

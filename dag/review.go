@@ -155,9 +155,15 @@ func (g *Graph) Review(t Task) (*Review, error) {
 		return r, err
 	}
 	var first int64
-	for row := range g.tx.Rows(firstSQL, ":feature", feature) {
-		first, r.Tree = row.Int64(), row.Text()
-	}
+	first, r.Tree = g.firstAttempt(feature)
 	r.Others, err = db.All(g.tx, othersSQL, (*db.Row).Text, ":first", first, ":feature", feature)
 	return r, err
+}
+
+// firstAttempt is that of a feature, and the tree that it began with. The transaction keeps an error.
+func (g *Graph) firstAttempt(feature int64) (n int64, tree string) {
+	for row := range g.tx.Rows(firstSQL, ":feature", feature) {
+		n, tree = row.Int64(), row.Text()
+	}
+	return n, tree
 }

@@ -31,6 +31,7 @@ type Spec struct {
 	Locks       []string // that a claim takes with it: a name, or path: and a path
 	Paths       []string // globs: what it will touch
 	Tags        []string
+	Proves      []string      // success criteria of its feature's specification
 	Related     []string      // references like After, without an order
 	Context     []string      // commands: what they print is part of the prompt of each attempt
 	Output      string        // the name under which tasks that wait for it get its result
@@ -126,6 +127,9 @@ func (s *Spec) check() error {
 	if s.Tags, err = cleanTags(s.Tags); err != nil {
 		return err
 	}
+	if s.Proves, err = cleanProves(s.Proves); err != nil {
+		return err
+	}
 	switch {
 	case s.Kind != "" && s.Kind != Work && s.Kind != Check:
 		return fmt.Errorf("%w: a task's kind is work or check, not %q", ErrRefused, s.Kind)
@@ -152,7 +156,7 @@ func (s *Spec) check() error {
 // Normal is the same task as the database stores it and a plan says it: two that are alike in that are the same.
 func (s Spec) Normal() Spec {
 	s.Line = 0
-	for _, list := range []*[]string{&s.After, &s.Related, &s.Gates, &s.Locks, &s.Paths, &s.Tags, &s.Context} {
+	for _, list := range []*[]string{&s.After, &s.Related, &s.Gates, &s.Locks, &s.Paths, &s.Tags, &s.Proves, &s.Context} {
 		if len(*list) == 0 {
 			*list = nil
 		}

@@ -26,6 +26,7 @@ type Task struct {
 	Locks       []string // that a claim takes with it
 	Paths       []string // globs: what it will touch
 	Tags        []string
+	Proves      []string      // success criteria of its feature's specification
 	Context     []string      // commands: what they print is part of the prompt of each attempt
 	Output      string        // the name under which tasks that wait for it get its result; "" for none
 	Timeout     time.Duration // of an attempt; 0 means the configured one
@@ -111,7 +112,7 @@ const taskColumns = `n, id, title, description, status, priority,
     (SELECT p.id FROM tasks p WHERE p.n = tasks.parent),
     (SELECT f.name FROM features f WHERE f.n = tasks.feature),
     kind, agent, model, gates, max_retries, allow_tampering, expect_red, locks, paths,
-    tags, context, output, timeout, on_fail, origin, discovered_from,
+    tags, context, output, timeout, on_fail, origin, discovered_from, proves,
     retries, attempts, interruptions, verification, paused, given_up, satisfied, unverified, review,
     owner, generation, lease_until, leaving, not_before, wait_reason,
     created_at, updated_at, started_at, finished_at,
@@ -123,7 +124,7 @@ func (g *Graph) scanTask(r *db.Row) Task {
 		N: r.Int64(), ID: r.Text(), Title: r.Text(), Description: r.Text(),
 		Status: Status(r.Text()), Priority: r.Int64(), Parent: r.Text(), Feature: r.Text(),
 		Kind: Kind(r.Text()), Agent: r.Text(), Model: r.Text(), Gates: db.List[string](r), MaxRetries: db.Optional(r, r.Int), AllowTampering: r.Bool(), ExpectRed: r.Text(), Locks: db.List[string](r), Paths: db.List[string](r),
-		Tags: db.List[string](r), Context: db.List[string](r), Output: r.Text(), Timeout: time.Duration(r.Int64()) * time.Millisecond, OnFail: OnFail(r.Text()), Origin: r.Text(), DiscoveredFrom: r.Text(),
+		Tags: db.List[string](r), Context: db.List[string](r), Output: r.Text(), Timeout: time.Duration(r.Int64()) * time.Millisecond, OnFail: OnFail(r.Text()), Origin: r.Text(), DiscoveredFrom: r.Text(), Proves: db.List[string](r),
 		Retries: r.Int(), Attempts: r.Int(), Interruptions: r.Int(), Verification: r.Text(), Paused: r.Bool(), GivenUp: r.Bool(), Satisfied: r.Bool(), Unverified: r.Text(), ToReview: r.Bool(),
 		Owner: r.Text(), Generation: r.Int64(), LeaseUntil: r.Time(), Leaving: r.Text(), NotBefore: r.Time(), WaitReason: r.Text(),
 		CreatedAt: r.Time(), UpdatedAt: r.Time(), StartedAt: r.Time(), FinishedAt: r.Time(),

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"ralph/dag"
@@ -13,6 +14,7 @@ import (
 	"ralph/internal/redact"
 	"ralph/internal/taskfile"
 	"ralph/prompt"
+	"ralph/proof"
 )
 
 // Mode says what happens to tasks that a feature has already.
@@ -48,6 +50,7 @@ type builder struct {
 	at    *staging
 	wish  Wish
 	given map[string]string
+	stay  []taskfile.Item // tasks that exist and stay
 }
 
 // Build has the agent turn the plan into tasks, or finds those that it proposed before, and
@@ -153,8 +156,10 @@ func (b *builder) converse(ctx context.Context, existing []taskfile.Item) (specs
 	for _, t := range existing {
 		fmt.Fprintf(&stay, "%s %s %s\n", t.ID, t.Status, t.Title)
 	}
+	b.stay = existing
 	text := prompt.Tasks(prompt.TasksInput{
-		Name: b.Name, Project: b.Project.Root, Program: b.Program, Gates: b.Gates, Sections: b.Sections,
+		Criteria: len(b.ground().Criteria) > 0,
+		Name:     b.Name, Project: b.Project.Root, Program: b.Program, Gates: b.Gates, Sections: b.Sections,
 		Idea:     prompt.Document{Text: b.wish.Idea, From: "`idea.md` in your working folder"},
 		Existing: prompt.Document{Text: stay.String(), From: "`ralph task list --all` in your working folder"},
 	})
@@ -169,12 +174,13 @@ func (b *builder) converse(ctx context.Context, existing []taskfile.Item) (specs
 			return nil, nil, err
 		}
 		specs, findings, err = b.check(ctx, answer, said)
-		if err != nil || !Faulty(findings) {
+		remind := round == 0 && slices.ContainsFunc(findings, func(f Finding) bool { return f.Rule == unproven })
+		if err != nil || !Faulty(findings) && !remind {
 			return specs, findings, err
 		}
 		var faults []string
 		for _, f := range findings {
-			if f.Level == Fault {
+			if f.Level == Fault || f.Rule == unproven {
 				faults = append(faults, f.String())
 			}
 		}
@@ -200,13 +206,22 @@ func (b *builder) check(ctx context.Context, answer *answers, said string) ([]da
 		return nil, faultsOf(where, err), nil
 	}
 	specs = redact.Deep(b.Redact, specs)
-	findings := append(b.adopt(specs, where), Lint(specs, Ground{Gates: b.Gates, Exists: b.exists})...)
+	findings := append(b.adopt(specs, where), Lint(specs, b.ground())...)
 	if _, err := b.dryRun(ctx, b.wish.Mode, specs, nil); errors.Is(err, dag.ErrRefused) {
 		findings = append(faultsOf(where, err), findings...)
 	} else if err != nil {
 		return nil, nil, err
 	}
 	return specs, findings, nil
+}
+
+// ground is what the plan is held against.
+func (b *builder) ground() Ground {
+	g := Ground{Gates: b.Gates, Exists: b.exists, Criteria: proof.Criteria(b.given[Spec.File()])}
+	for _, t := range b.stay {
+		g.Proven = append(g.Proven, t.Proves...)
+	}
+	return g
 }
 
 // adopt makes the tasks those of the feature; another feature's name is a fault.

@@ -8,6 +8,8 @@ import (
 
 	"ralph/dag"
 	"ralph/internal/lazyregexp"
+	"ralph/internal/plain"
+	"ralph/proof"
 )
 
 // Level says what a finding means.
@@ -33,6 +35,9 @@ func (f Finding) String() string { return f.Text + " [" + f.Rule + "]" }
 type Ground struct {
 	Gates  []string               // what ralph runs after every task anyway
 	Exists func(path string) bool // in the project
+
+	Criteria []proof.Criterion // of the specification
+	Proven   []string          // criteria that tasks prove which stay
 }
 
 // The sizes beyond which a task is more than one sitting of work.
@@ -72,6 +77,7 @@ func Lint(specs []dag.Spec, on Ground) []Finding {
 		l.task(s)
 	}
 	l.files(specs)
+	l.proven(specs)
 	l.gates(specs)
 	l.chain(specs)
 	if leaves := l.leaves(specs); len(leaves) > manyTasks {
@@ -265,7 +271,6 @@ func mentions(text, ref string) bool {
 var (
 	inCode   = lazyregexp.New("`([^`\n]+)`")
 	pathLike = lazyregexp.New(`^\.?/?[\w.@-]+(/[\w.@-]+)*$`)
-	ending   = lazyregexp.New(`\.[A-Za-z][A-Za-z0-9]{0,5}$`)
 	bareFile = lazyregexp.New(`(^|[\s(])((?:[\w@-][\w.@-]*/)+[\w@-][\w.@-]*\.[A-Za-z][A-Za-z0-9]{0,5})\b`)
 	creates  = lazyregexp.New(`(?i)\b(create[sd]?|creating|add(s|ed|ing)?|new|writes?|writing|generate[sd]?|introduce[sd]?|into a|make[s]?|output)\b`)
 )
@@ -281,7 +286,7 @@ func pathsIn(text string) []string {
 		}
 	}
 	for _, m := range inCode().FindAllStringSubmatch(text, -1) {
-		if pathLike().MatchString(m[1]) && ending().MatchString(m[1]) && !isSymbol(m[1]) {
+		if pathLike().MatchString(m[1]) && plain.HasEnding(m[1]) && !isSymbol(m[1]) {
 			note(m[1])
 		}
 	}

@@ -76,6 +76,9 @@ func (p *Planner) Write(ctx context.Context, r Request) (step Step, err error) {
 	defer func() { err = errors.Join(err, at.close()) }()
 	a := &author{Planner: p, kind: r.Kind, at: at, given: map[string]string{}}
 	if r.Kind == Plan {
+		if err := p.numberSpec(ctx); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return step, err
+		}
 		if err := p.read(Spec.File(), a.given); err != nil {
 			return step, err
 		}
@@ -194,6 +197,9 @@ func (a *author) accept(text string) error {
 func (a *author) finish(ctx context.Context) error {
 	path := a.Path(a.kind.File())
 	now, err := fingerprint(path)
+	if err == nil && a.kind == Spec {
+		a.text, err = a.number(context.WithoutCancel(ctx), a.text)
+	}
 	if err != nil {
 		return err
 	}

@@ -22,6 +22,7 @@ import (
 	"ralph/loop/attempt"
 	"ralph/loop/policy"
 	"ralph/prompt"
+	"ralph/proof"
 	"ralph/strategy"
 )
 
@@ -100,6 +101,10 @@ func (b briefer) complete(ctx context.Context, j *attempt.Job, share float64) er
 				j.History.Base = &attempt.Base{Tree: j.Review.Tree}
 			}
 		}
+		if len(t.Proves) > 0 {
+			j.Proof.Criteria = criteria(*b.opts, t)
+			j.Proof.Tree, _ = g.FeatureTree(t.Feature)
+		}
 		shared, err := g.FeatureGates(t.Feature)
 		others := slices.DeleteFunc(slices.Concat(b.opts.Verify.Gates, shared), func(gate string) bool { return slices.Contains(t.Gates, gate) })
 		j.Verify.Gates = slices.Concat(others, t.Gates) // what is among its own runs once
@@ -132,6 +137,14 @@ func (b briefer) complete(ctx context.Context, j *attempt.Job, share float64) er
 	}
 	j.Agent.Choice = choice
 	return nil
+}
+
+// criteria are those of its feature's specification that a task says it proves.
+func criteria(o Options, t dag.Task) []proof.Criterion {
+	if len(t.Proves) == 0 {
+		return nil
+	}
+	return proof.Of(t, proof.Criteria(o.Prompt.Context(t).Spec.Text))
 }
 
 // Gather collects all that the prompt of a task is made of, within a run or, with
@@ -188,6 +201,7 @@ func (o *Options) sources(ctx context.Context, dir string, t dag.Task, changed [
 // after it.
 func gather(g *dag.Graph, opts Options, run string, t dag.Task, last dag.Attempt) (in prompt.Input, err error) {
 	in.Task = prompt.Task{ID: t.ID, Title: t.Title, Description: t.Description, Output: t.Output}
+	in.Proves = proof.Lines(criteria(opts, t))
 	if t.Parent != "" {
 		p, err := g.Task(t.Parent)
 		if err != nil {

@@ -116,6 +116,10 @@ func (r recorder) SetBase(ctx context.Context, base attempt.Base) error {
 	return r.store.Update(ctx, func(g *dag.Graph) error { return g.SetBase(r.claim, string(b)) })
 }
 
+func (r recorder) Proofs(ctx context.Context, proofs []dag.Proof) error {
+	return r.store.Update(ctx, func(g *dag.Graph) error { return g.SetProofs(r.claim, proofs) })
+}
+
 const finishedFile = "finished.json"
 
 // Finished stores what verification needs. It is in place whole or not at all.

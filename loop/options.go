@@ -146,7 +146,9 @@ type Verify struct {
 	Copy                 attempt.Copy // of the project's own folder
 	Withheld             []string     // names of variables that gates are not given, named when one fails
 	Reviewers            []Reviewer
-	Acceptor             *Acceptor // nil: nobody compares features with their specifications
+	// Unproven lists the success criteria in scope that nothing shows to be met; the run fails because of them. nil asks nobody.
+	Unproven func(g *dag.Graph) ([]string, error)
+	Acceptor *Acceptor // nil: nobody compares features with their specifications
 }
 
 // Acceptor compares features with their specifications.

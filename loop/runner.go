@@ -193,6 +193,11 @@ func (r *Runner) outcome(ctx context.Context, end ending) (event.Result, error) 
 				out.Reason = strings.Join(human.Parts(out.Reason, feature+": "+why[feature]), "; ")
 			}
 		}
+		if out.Outcome == event.OutcomeComplete && r.opts.Verify.Unproven != nil {
+			if list, _ := r.opts.Verify.Unproven(g); len(list) > 0 {
+				out.Outcome, out.Reason = event.OutcomeFailure, strings.Join(human.Parts(out.Reason, "not proven: "+strings.Join(list, "; ")), "; ")
+			}
+		}
 		used, err := g.UsageOfRun(r.run.ID)
 		out.Usage = used.Usage
 		from := r.opts.Graph.Continues

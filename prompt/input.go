@@ -13,6 +13,7 @@ type Input struct {
 	Task          Task
 	Parent        *Task
 	Prerequisites []Prerequisite
+	Proves        []string // Success criteria that the work is to prove, each with its ID in front.
 	Related       []string // other tasks that have to do with it, a line each
 	Outputs       []Output
 	Printed       []Printed // What the commands of the task say now.
@@ -140,9 +141,10 @@ type VerifyInput struct {
 	Doubt            Doubt
 	Spec, Plan, Diff Document
 	Gates            []Gate
-	Unchanged        bool // Nothing changed: was the task fulfilled before?
-	Split            bool // Its subtasks are left.
-	Cosmetic         bool // Only white space and comments changed, and the gates passed before.
+	Unchanged        bool     // Nothing changed: was the task fulfilled before?
+	Split            bool     // Its subtasks are left.
+	Proves           []string // As in Input.
+	Cosmetic         bool     // Only white space and comments changed, and the gates passed before.
 	Sections         *Sections
 	Budget           int
 }

@@ -33,6 +33,7 @@ type TasksInput struct {
 	Gates    []string
 	Idea     Document
 	Existing Document // tasks that are kept
+	Criteria bool     // the specification has some
 	Sections *Sections
 }
 

@@ -26,6 +26,7 @@ func Build(in Input) string {
 		Spec: spec, Plan: plan, Knowledge: known,
 
 		Description:   p.quote(Document{in.Task.Description, task}, 19),
+		Criteria:      p.criteria(in.Proves),
 		Guidance:      p.quote(Document{in.Guidance, task}, 3),
 		Answers:       p.quote(Document{answerList(in.Answers), "`ralph inbox --all`"}, 6),
 		Messages:      p.quote(Document{messageList(in.Messages), "`ralph inbox --all`"}, 4),
@@ -61,12 +62,18 @@ func Verify(in VerifyInput) string {
 		ID: cleanID(in.Task.ID), Title: p.inline(in.Task.Title, maxTitle), Spec: spec, Plan: plan, Failed: failed, Changes: changes,
 		Unchanged: in.Unchanged, Cosmetic: in.Cosmetic, Split: in.Split,
 
+		Criteria:     p.criteria(in.Proves),
 		Description:  p.quote(Document{in.Task.Description, taskCommand(in.Task.ID)}, 18),
 		Diff:         p.quote(in.Diff, diff),
 		SpecSections: p.quote(spec.named(in.Task), 10),
 		Gates:        p.quote(Document{strings.Join(texts(in.Gates), ""), "the gates' own output"}, 18),
 		PlanSections: p.quote(plan.named(in.Task), 8),
 	})
+}
+
+// criteria quotes the criteria that the work is to prove.
+func (p *page) criteria(proves []string) *quote {
+	return p.quote(Document{strings.Join(proves, "\n"), "the specification"}, 5)
 }
 
 // Reviewer returns the prompt of a reviewer, in the same order. Without a focus it is that of an acceptance.

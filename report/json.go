@@ -14,7 +14,7 @@ import (
 
 var (
 	runBegin = jsonval.Fields[Run](`outcome reason? started_at ended_at duration_ms=Duration iterations together counts usage verified`)
-	runEnd   = jsonval.Fields[Run](`attempts failures waits`)
+	runEnd   = jsonval.Fields[Run](`criteria attempts failures waits`)
 	runLast  = jsonval.Fields[Run](`next warnings folder`)
 
 	taskBegin = jsonval.Fields[Task](`id title feature? parent? group status status_now=Now blockers=After`)

@@ -22,8 +22,9 @@ type Options struct {
 	Run  string                     // a full ID
 	Life func(dag.Process) dag.Life // whether a process lives; nil means that nobody knows
 	Now  func() time.Time
-	Zone *time.Location    // in which people read times
-	Kept map[string]string // the refs of work that did not land, by attempt
+	Zone *time.Location              // in which people read times
+	Kept map[string]string           // the refs of work that did not land, by attempt
+	Spec func(feature string) string // the specification of a feature; nil if nobody can read any
 }
 
 // Load reads one run. The graph is read in one snapshot; files are read afterwards,
@@ -33,6 +34,7 @@ func Load(ctx context.Context, store *dag.Store, opts Options) (Run, error) {
 	err := store.View(ctx, func(g *dag.Graph) (err error) {
 		s, err = look(g, opts.Run)
 		if err == nil {
+			s.criteria = criteriaOf(g, s.scope, opts.Spec)
 			s.work, err = g.Work(s.run.ID, opts.Kept)
 		}
 		return err
@@ -57,6 +59,7 @@ type snapshot struct {
 	earlier  []dag.Receipt            // of the runs that it continues
 	before   time.Duration            // that those took
 	work     event.Work
+	criteria []Criteria
 	keeps    bool // a failed task does not keep back the rest of its group
 }
 
@@ -122,6 +125,7 @@ func (s snapshot) assemble(opts Options) Run {
 		index: map[string]int{},
 	}
 	r.Scope, r.Target = s.scopeWords()
+	r.Criteria = s.criteria
 	r.Outcome, s.end = standing(s.run, s.receipts, opts.Life, opts.Now())
 	r.Duration = max(s.end.Sub(r.StartedAt), 0)
 	log := readEvents(filepath.Join(r.Folder, "events.jsonl"))

@@ -42,6 +42,7 @@ type Run struct {
 
 	Work *event.Work // where it ended up; nil if agents worked in the project's own folder
 
+	Criteria []Criteria // of the features in scope, as they stand now
 	Failures []Failure
 	Waits    []Wait
 	Asks     int // tasks that wait for an answer now

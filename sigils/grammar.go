@@ -22,14 +22,15 @@ const (
 	tagWeakened   = "verify-weakened"
 	tagFulfilled  = "verify-fulfilled"
 	tagFinding    = "finding"
+	tagProven     = "verify-proven"
 )
 
 var names = []string{
-	tagDone, tagFailed, tagModel, tagJournal, tagKnowledge, tagPromise, tagVerifyPass, tagVerifyFail, tagAsked, tagWeakened, tagFulfilled, tagFinding,
+	tagDone, tagFailed, tagModel, tagJournal, tagKnowledge, tagPromise, tagVerifyPass, tagVerifyFail, tagAsked, tagWeakened, tagFulfilled, tagFinding, tagProven,
 }
 
 // attributes are those that we know, of the sigils that may have some.
-var attributes = map[string][]string{tagFailed: {"id"}, tagKnowledge: {"title", "tags"}, tagAsked: {"changes"}, tagWeakened: {"changes"}, tagFinding: {"file", "line", "title"}}
+var attributes = map[string][]string{tagFailed: {"id"}, tagKnowledge: {"title", "tags"}, tagAsked: {"changes"}, tagWeakened: {"changes"}, tagFinding: {"file", "line", "title"}, tagProven: {"criterion"}}
 
 // tag is an opening tag as it was written.
 type tag struct {
@@ -114,7 +115,7 @@ func (t *tag) setAttribute(key, value []byte) bool {
 // block says whether the sigil may span lines.
 func (t *tag) block() bool {
 	switch t.name {
-	case tagFailed, tagJournal, tagKnowledge, tagVerifyFail, tagAsked, tagWeakened, tagFulfilled, tagFinding:
+	case tagFailed, tagJournal, tagKnowledge, tagVerifyFail, tagAsked, tagWeakened, tagFulfilled, tagFinding, tagProven:
 		return !t.empty
 	}
 	return false

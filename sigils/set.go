@@ -41,6 +41,7 @@ type Set struct {
 	Weakened []Answer // Changes that weaken a check, each with how.
 
 	Findings []Finding // The first 20 in order.
+	Proven   []Proven  // The first 100 criteria that are met, in order.
 
 	// Foreign holds well-formed task-done and task-failed sigils whose ID is not
 	// the assigned one. They count for nothing; they are here to be warned about.
@@ -71,6 +72,9 @@ type Finding struct {
 	Text  string
 	Title string // "" if it has none
 }
+
+// Proven is what a verifier says about a criterion that is met.
+type Proven struct{ Criterion, Text string }
 
 // Foreign is a sigil about a task that was not assigned.
 type Foreign struct {
@@ -109,6 +113,7 @@ func (f *found) merge(later *found) {
 	f.Dropped += later.Dropped
 	f.Asked, f.Weakened = atMost(maxAnswers, f.Asked, later.Asked...), atMost(maxAnswers, f.Weakened, later.Weakened...)
 	f.Findings = atMost(maxFindings, f.Findings, later.Findings...)
+	f.Proven = atMost(maxAnswers, f.Proven, later.Proven...)
 	for _, x := range later.Foreign {
 		f.addForeign(x)
 	}
@@ -152,6 +157,7 @@ func (f *found) resolve() Set {
 	s.VerifyPass = s.VerifyPass && !s.VerifyFail
 	s.Journal = strings.Join(f.notes, noteSeparator)
 	s.Knowledge, s.Foreign, s.Findings = slices.Clone(f.Knowledge), slices.Clone(f.Foreign), slices.Clone(f.Findings)
+	s.Proven = slices.Clone(f.Proven)
 	s.Asked, s.Weakened = slices.Clone(f.Asked), slices.Clone(f.Weakened)
 	return s
 }
@@ -225,6 +231,13 @@ func (f *found) accept(t tag, body, taskID string) bool {
 		f.Findings = atMost(maxFindings, f.Findings, Finding{
 			strings.TrimSpace(t.attr["file"]), max(line, 0), plain.Head(body, maxFinding), strings.TrimSpace(t.attr["title"]),
 		})
+		return true
+	case tagProven:
+		id := strings.ToUpper(strings.TrimSpace(t.attr["criterion"]))
+		if id == "" || body == "" {
+			return false
+		}
+		f.Proven = atMost(maxAnswers, f.Proven, Proven{strings.Clone(id), strings.Clone(strings.TrimSpace(plain.Head(body, maxAnswer)))})
 		return true
 	}
 	return false

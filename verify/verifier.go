@@ -38,6 +38,7 @@ type Verdict struct {
 	Fulfilled bool // the task was fulfilled before the work; the reason says where
 
 	Findings []sigils.Finding // what is missing, in answer to a question about a whole specification
+	Proven   []sigils.Proven  // criteria that are met; they count with a pass
 }
 
 // String is the verdict as it is stored.
@@ -93,6 +94,7 @@ func ask(ctx context.Context, verifier Verifier, q Question) (Verdict, error) {
 	if err = errors.Join(cmp.Or(err, unread), verifier.Close()); err != nil {
 		return v, err
 	}
+	v.Proven = set.Proven
 	if q.Whole {
 		v.Findings = set.Findings
 	}

@@ -20,7 +20,7 @@ var featureCommand = command{
 	name: "feature", short: "plan a feature with an agent, from an idea to tasks; or group tasks under a name",
 	example: "ralph feature create login --from idea.md\nralph task add \"Form\" --feature login", exits: "1 refused, 3 not found, 5 no usable agent",
 	sub: []command{
-		featureCreateCommand, featureSpecCommand, featurePlanCommand, featureBuildCommand, featureApproveCommand, featureRunCommand,
+		featureCreateCommand, featureSpecCommand, featurePlanCommand, featureBuildCommand, featureApproveCommand, featureRunCommand, featureProofCommand, featureProveCommand,
 		{
 			name: "list", bare: true, short: "list features with their progress", flags: []flagSpec{jsonFlag},
 			example: "ralph feature list", run: onGraph(runFeatureList),

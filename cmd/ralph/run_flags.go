@@ -14,7 +14,7 @@ type runOptions struct {
 	runOutput
 	placeOptions
 	Continue, Once, DryRun, FailFast, NoVerify, JSON bool
-	Follow                                           bool
+	Follow, RequireProof                             bool
 
 	KeepGoing                               *bool
 	Jobs, Limit, MaxRetries, MaxFailures    *int

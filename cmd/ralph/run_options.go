@@ -176,6 +176,9 @@ func loopOptions(ctx context.Context, a *app, s *session, given runOptions, cont
 	}
 	opts.Verify.Reviewers = reviewers(a, check, o.Finder, o.Chosen)
 	opts.Verify.Acceptor = acceptor(a, s, o.Finder, o.Chosen)
+	if given.RequireProof {
+		opts.Verify.Unproven = func(g *dag.Graph) ([]string, error) { return s.unproven(g, opts.Graph.Scope) }
+	}
 	opts.Agents.Modelless = o.Modelless
 	opts.Verify.Opened = o.OpenedFolders()
 	opts.Host.Setup = setup(opts, o.Chosen.Preset, o.Sandbox)
@@ -409,6 +412,9 @@ func setup(opts loop.Options, chosen agents.Preset, sandbox *sandbox.Confiner) e
 	}
 	for _, r := range opts.Verify.Reviewers {
 		parts = append(parts, "a review of each feature: "+r.Focus)
+	}
+	if opts.Verify.Unproven != nil {
+		parts = append(parts, "proof of each success criterion")
 	}
 	if opts.Verify.Acceptor != nil {
 		parts = append(parts, "the specification of each feature")

@@ -41,6 +41,7 @@ func taskFields(kind string) []flagSpec {
 		{name: "lock", value: []string{}, usage: "run only while no other task has the lock `NAME`; path:DIR locks all below DIR; repeatable"},
 		{name: "paths", value: []string{}, usage: "`GLOB` of what it will touch: tasks that touch the same do not run side by side; repeatable"},
 		{name: "tag", value: []string{}, usage: "give it the tag `TAG`; repeatable"},
+		{name: "proves", value: []string{}, usage: "`CRITERION` of the specification that its tests prove, such as C3; repeatable"},
 		{name: "expect-red", usage: "`GATE` that has to fail after the work: tests are written first"},
 		boolFlag("allow-tampering", "its work may delete or skip tests and change the gates"),
 	}
@@ -60,7 +61,7 @@ func (o *taskAddOptions) parse(commandLine) error {
 	if strings.TrimSpace(o.Title) == "" {
 		return usagef("a title must not be empty")
 	}
-	if err := checkClaims(o.Locks, o.Paths, o.Tags); err != nil {
+	if err := checkClaims(o.Locks, o.Paths, o.Tags, o.Proves); err != nil {
 		return err
 	}
 	if o.MaxRetries != nil && *o.MaxRetries < 0 {
@@ -70,12 +71,15 @@ func (o *taskAddOptions) parse(commandLine) error {
 }
 
 // checkClaims refuses names that are no locks or tags, and globs that could match nothing.
-func checkClaims(locks, globs, tags []string) error {
+func checkClaims(locks, globs, tags, proves []string) error {
 	if err := dag.CheckLocks(locks); err != nil {
 		return usagef("--lock: %v", err)
 	}
 	if err := dag.CheckTags(tags); err != nil {
 		return usagef("--tag: %v", err)
+	}
+	if err := dag.CheckProves(proves); err != nil {
+		return usagef("--proves: %v", err)
 	}
 	for _, pattern := range globs {
 		if strings.HasPrefix(pattern, "!") {
@@ -187,8 +191,8 @@ func (o *taskUpdateOptions) parse(c commandLine) error {
 	case o.MaxRetries != nil && *o.MaxRetries < -1:
 		return usagef("--max-retries is a number, or -1 for the configured one")
 	}
-	o.Gates, o.Locks, o.Paths, o.Tags = emptied(o.Gate), emptied(o.Lock), emptied(o.Paths), emptied(o.Tag)
-	if err := checkClaims(or(o.Locks, nil), or(o.Paths, nil), or(o.Tags, nil)); err != nil {
+	o.Gates, o.Locks, o.Paths, o.Tags, o.Proves = emptied(o.Gate), emptied(o.Lock), emptied(o.Paths), emptied(o.Tag), emptied(o.Proves)
+	if err := checkClaims(or(o.Locks, nil), or(o.Paths, nil), or(o.Tags, nil), or(o.Proves, nil)); err != nil {
 		return err
 	}
 	if o.Kind == nil {

@@ -139,7 +139,7 @@ func taskText(a *app, t dag.Task, j report.TaskView, cost report.Cost) string {
 	for _, glob := range t.Paths {
 		field("paths", glob)
 	}
-	field("tags", strings.Join(t.Tags, ", "), "related", strings.Join(j.Related, ", "), "found by", t.DiscoveredFrom, "origin", t.Origin)
+	field("tags", strings.Join(t.Tags, ", "), "proves", strings.Join(t.Proves, ", "), "related", strings.Join(j.Related, ", "), "found by", t.DiscoveredFrom, "origin", t.Origin)
 	for _, command := range t.Context {
 		field("context", command)
 	}

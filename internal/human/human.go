@@ -127,6 +127,8 @@ func Count(n int, word string) string {
 	}
 	stem, isY := strings.CutSuffix(word, "y")
 	switch {
+	case word == "criterion":
+		word = "criteria"
 	case isY && !strings.ContainsAny(stem[max(len(stem)-1, 0):], "aeiou"):
 		word = stem + "ies"
 	case strings.HasSuffix(word, "s"):

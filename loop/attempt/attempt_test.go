@@ -31,6 +31,7 @@ func TestMain(m *testing.M) {
 
 // memory is a recorder without a database.
 type memory struct {
+	proofs   []dag.Proof
 	mu       sync.Mutex
 	phases   []dag.Phase
 	attempt  dag.Attempt
@@ -46,9 +47,10 @@ func (m *memory) Note(_ context.Context, n dag.Note) error {
 	m.attempt.Tree, m.attempt.TreeAfter = cmp.Or(n.Tree, m.attempt.Tree), cmp.Or(n.TreeAfter, m.attempt.TreeAfter)
 	return nil
 }
-func (m *memory) SetBase(_ context.Context, b Base) error      { m.base = b; return nil }
-func (m *memory) Finished(_ context.Context, f Finished) error { m.finished = &f; return nil }
-func (m *memory) Used(u event.Usage, _ *float64)               { m.mu.Lock(); defer m.mu.Unlock(); m.used = u }
+func (m *memory) SetBase(_ context.Context, b Base) error       { m.base = b; return nil }
+func (m *memory) Finished(_ context.Context, f Finished) error  { m.finished = &f; return nil }
+func (m *memory) Used(u event.Usage, _ *float64)                { m.mu.Lock(); defer m.mu.Unlock(); m.used = u }
+func (m *memory) Proofs(_ context.Context, p []dag.Proof) error { m.proofs = p; return nil }
 
 // scripted is a session in this process.
 type scripted struct {

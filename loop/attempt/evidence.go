@@ -24,6 +24,7 @@ type evidence struct {
 	tree     string            // what the attempt began with; empty where git cannot tell
 	heads    map[string]string // the commits that it began with
 	base     Base              // what the task began with
+	began    string            // what the feature began with, or the task, if it is the first
 	taken    git.Taken         // the tree that was taken last
 	finished string            // the tree when the agent said that it is done; empty until then
 	blind    error             // why git cannot tell
@@ -56,6 +57,7 @@ func (e *evidence) begin(ctx context.Context) error {
 	if e.lane != nil {
 		e.job.History.Tampered = nil // a slot has only what landed
 	}
+	e.began = cmp.Or(e.job.Proof.Tree, e.base.Tree)
 	return e.dropMissing(ctx)
 }
 

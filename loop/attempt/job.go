@@ -32,6 +32,7 @@ type Job struct {
 	Review   *dag.Review  // set: look at the whole change of a feature, change nothing
 	Brief    prompt.Input // what graph and journal know; the attempt adds what it reads in Place.Dir
 	History  History
+	Proof    Proving
 	Verify   Verification
 	Rules    policy.Rules
 	Drift    drift.Thresholds

@@ -142,6 +142,9 @@ func (a *attempt) accept(ctx context.Context) (policy.Decision, error) {
 		e.Outcome, d = string(event.VerdictNone), policy.Decision{Action: policy.Fail, Outcome: event.AttemptFailed, Reason: verdict.Reason}
 	case verdict.Pass:
 		a.work.Verdict, d = &verdict, policy.Decision{Action: policy.Complete, Outcome: event.AttemptDone}
+		if err := a.acceptedCriteria(ctx, verdict); err != nil {
+			a.warn(a.job.Task.ID, "keeping which criteria are met: "+err.Error())
+		}
 	default:
 		e.Outcome, d = string(event.VerdictFail), a.missing(verdict)
 	}

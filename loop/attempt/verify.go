@@ -22,6 +22,7 @@ import (
 	"ralph/internal/testing/failpoint"
 	"ralph/loop/policy"
 	"ralph/prompt"
+	"ralph/proof"
 	"ralph/verify"
 )
 
@@ -94,6 +95,10 @@ func (a *attempt) check(ctx context.Context, taken git.Taken, err error) policy.
 	if red := a.verifyAfter(ctx, d); len(red) > 0 {
 		w.Gates, a.ended = append(w.Gates, red...), a.endedBy(ctx)
 		a.note(ctx, dag.Note{Gates: seq.Map(w.Gates, record)})
+		d = a.decide()
+	}
+	if d.Action == policy.Complete {
+		w.CheckErr, a.ended = a.prove(ctx, taken), a.endedBy(ctx)
 		d = a.decide()
 	}
 	return d
@@ -292,7 +297,7 @@ func (a *attempt) question(ctx context.Context, shown string) verify.Question {
 	sources := a.Documents(t)
 	in := prompt.VerifyInput{
 		Task: prompt.Task{ID: t.ID, Title: t.Title, Description: t.Description}, Spec: sources.Spec, Plan: sources.Plan,
-		Split: a.talk.set.Split, Sections: sources.Sections,
+		Split: a.talk.set.Split, Proves: proof.Lines(a.job.Proof.Criteria), Sections: sources.Sections,
 	}
 	if shown != "" && a.evidence.base.Tree != "" {
 		d, err := a.evidence.difference(ctx, a.evidence.base.Tree, shown)

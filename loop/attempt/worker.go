@@ -158,6 +158,8 @@ type Recorder interface {
 	SetBase(ctx context.Context, b Base) error
 	// Finished is called before the phase "answered" is noted.
 	Finished(ctx context.Context, f Finished) error
+	// Proofs keeps what the work shows of criteria, in the place of what earlier attempts at the task did.
+	Proofs(ctx context.Context, proofs []dag.Proof) error
 	// Used is called with the totals whenever they may have changed, from any goroutine.
 	Used(u event.Usage, sessionUSD *float64)
 }

@@ -18,6 +18,7 @@ type followed struct {
 	read    Read
 	reads   int
 	scripts map[string]bool // those that were there, and what would be run instead of one
+	own     map[string]bool // those that a gate names itself
 	words   map[string]bool // all that commands consist of
 	mute    map[string]bool // gates that run what the base does not have
 	needs   map[string][]string
@@ -31,7 +32,7 @@ const (
 )
 
 func follow(gates []string, read Read) (*followed, error) {
-	f := &followed{read, 0, map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string][]string{}, nil, nil}
+	f := &followed{read: read, scripts: map[string]bool{}, own: map[string]bool{}, words: map[string]bool{}, mute: map[string]bool{}, needs: map[string][]string{}}
 	for _, gate := range gates {
 		f.direct(gate)
 		f.commands(gate, gate, "", 0)
@@ -100,6 +101,7 @@ func (f *followed) direct(gate string) {
 }
 
 func (f *followed) script(file, text, gate string, depth int) {
+	f.own[file] = f.own[file] || depth == 0
 	if !f.scripts[file] && depth < maxDepth {
 		f.scripts[file] = true
 		if target := path.Join(path.Dir(file), text); text != "" && !strings.ContainsAny(text, " \n") { // a link, or the name of a program

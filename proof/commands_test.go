@@ -1,4 +1,4 @@
-package features
+package proof
 
 import (
 	"testing"
@@ -6,7 +6,7 @@ import (
 	"ralph/internal/testing/check"
 )
 
-func TestCriteria(t *testing.T) {
+func TestCommands(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		spec     string
@@ -30,7 +30,7 @@ func TestCriteria(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			commands, others := Criteria(tt.spec)
+			commands, others := Commands(tt.spec)
 			check.Equal(t, "commands", tt.commands, commands)
 			check.Equal(t, "others", tt.others, others)
 		})

@@ -1,0 +1,170 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"ralph/dag"
+	"ralph/features"
+	"ralph/internal/git"
+	"ralph/internal/jsonval"
+	"ralph/internal/seq"
+	"ralph/proof"
+	"ralph/report"
+)
+
+var featureProofCommand = command{
+	name: "proof", args: "NAME", short: "show what proves each success criterion of a feature's specification",
+	long: `Criteria are the items below a heading "Success criteria", "Acceptance criteria" or "Acceptance" of spec.md; each has an ID,
+C1, C2 and so on. A criterion is proven by a test: a gate of a task that says it proves the criterion, which passes with
+its work and was seen to fail three times on what the feature began with, with the tests of the work. Or a verifier, or a
+person, says that it is met.`,
+	flags:   []flagSpec{jsonFlag},
+	example: "ralph feature proof login\nralph task add \"Lock accounts\" --feature login --proves C3 --gate \"go test ./login\"",
+	exits:   "3 not found", run: inProject(runFeatureProof),
+}
+
+var featureProveCommand = command{
+	name: "prove", args: "NAME CRITERION", short: "say that a success criterion is met, or take that back",
+	flags: []flagSpec{
+		{name: "message", short: "m", usage: "`TEXT`, @FILE, or - for stdin, that says what shows it"},
+		boolFlag("withdraw", "take back what people said of the criterion"),
+	},
+	example: "ralph feature prove login C3 -m \"tried it with a slow network\"\nralph feature prove login C3 --withdraw",
+	exits:   "1 refused, 3 not found", run: action(runFeatureProve),
+}
+
+func runFeatureProof(ctx context.Context, a *app, s *session, o plainOptions) error {
+	var rows []proof.Row
+	name := o.Args[0]
+	_, err := look(ctx, s, func(g *dag.Graph) (dag.Feature, error) {
+		f, err := g.Feature(name)
+		if err != nil {
+			return f, featureHint(a, s, name, err)
+		}
+		name = f.Name
+		rows, err = s.proofs(g, name)
+		return f, err
+	})
+	if err != nil {
+		return err
+	}
+	if o.JSON {
+		err = a.printJSON(jsonval.Object{"feature", name, "proven", len(proof.Unproven(rows)) == 0, "criteria", jsonval.List(rows)})
+	} else if len(rows) > 0 {
+		_, err = fmt.Fprintf(a.stdout, "%s%s\n", report.CriteriaTable(rows, a.palette(), a.width), proof.Summary(rows))
+	}
+	switch {
+	case err != nil:
+		return unwritten(err)
+	case len(rows) == 0:
+		a.note("%s has no success criteria: write them as a list below a heading \"Success criteria\"", filepath.Join(s.project.Feature(name), features.Spec.File()))
+	}
+	return nil
+}
+
+// spec is the text of a feature's specification; "" if it has none that can be read.
+func (s *session) spec(feature string) string {
+	text, _ := features.ReadDocument(filepath.Join(s.project.Feature(feature), features.Spec.File())) // then there are no criteria
+	return text
+}
+
+// proofs hold the criteria of a feature against what was seen of them.
+func (s *session) proofs(g *dag.Graph, feature string) ([]proof.Row, error) {
+	tasks, _ := g.List(dag.Filter{Feature: feature}) // the first error of the database is that of what follows
+	proofs, err := g.Proofs(feature)
+	return proof.Table(s.spec(feature), tasks, proofs), err
+}
+
+// unproven lists the criteria in scope that nothing shows to be met, by feature. In the scope of a task or a tag these are the ones that
+// its tasks are to prove.
+func (s *session) unproven(g *dag.Graph, scope dag.Scope) (list []string, err error) {
+	all, err := g.Features()
+	if err != nil {
+		return nil, err
+	}
+	var only []dag.Task
+	if scope.Task != "" || scope.Tag != "" {
+		if only, err = g.In(scope); err != nil {
+			return nil, err
+		}
+	}
+	for _, f := range all {
+		if scope.Feature != "" && scope.Feature != f.Name {
+			continue
+		}
+		rows, err := s.proofs(g, f.Name)
+		if err != nil {
+			return nil, err
+		}
+		rows = slices.DeleteFunc(proof.Unproven(rows), func(r proof.Row) bool {
+			return only != nil && !slices.ContainsFunc(only, func(t dag.Task) bool { return slices.Contains(r.Tasks, t.ID) })
+		})
+		if len(rows) > 0 {
+			names := seq.Map(rows, func(r proof.Row) string { return cmp.Or(r.ID, "a criterion without an ID") })
+			list = append(list, f.Name+" "+strings.Join(names, ", ")+" (ralph feature proof "+f.Name+")")
+		}
+	}
+	return list, nil
+}
+
+type featureProveOptions struct {
+	Args     []string
+	Message  string
+	Withdraw bool
+}
+
+func (o *featureProveOptions) parse(commandLine) error {
+	if err := dag.CheckProves(o.Args[1:2]); err != nil {
+		return usagef("%v", err)
+	}
+	if o.Withdraw && o.Message != "" {
+		return usagef("--withdraw goes with no message")
+	}
+	return nil
+}
+
+func runFeatureProve(ctx context.Context, a *app, o featureProveOptions) error {
+	why, err := readText(a, o.Message)
+	if err != nil {
+		return err
+	}
+	name, id := o.Args[0], strings.ToUpper(o.Args[1])
+	err = a.update(ctx, func(s *session, g *dag.Graph) error {
+		f, err := g.Feature(name)
+		if err != nil {
+			return featureHint(a, s, name, err)
+		}
+		name = f.Name
+		criteria := proof.Criteria(s.spec(name))
+		i := slices.IndexFunc(criteria, func(c proof.Criterion) bool { return c.ID == id })
+		if i < 0 && !o.Withdraw {
+			err := fmt.Errorf("%s: criterion %s: %w", name, id, dag.ErrNotFound)
+			return hint(err, "%s", cmp.Or(strings.Join(proof.Lines(criteria), "; "), "the specification has no success criteria: write them as a list below a heading \"Success criteria\""))
+		}
+		if o.Withdraw {
+			had, err := g.WithdrawProof(name, id)
+			if err == nil && !had {
+				err = fmt.Errorf("%w: nobody said that %s is met", dag.ErrRefused, id)
+			}
+			return errors.Join(err, g.Audit("", "", name+" "+id+" withdrawn"))
+		}
+		return g.Prove(name, dag.Proof{
+			Criterion: id, Text: criteria[i].Text, Author: g.Actor().Who, Shown: why, Commit: git.Head(ctx, s.project.Root),
+		})
+	})
+	if err != nil {
+		return err
+	}
+	if o.Withdraw {
+		a.note("%s %s: what people said of it is taken back", name, id)
+		return nil
+	}
+	a.note("%s %s is proven, as you say", name, id)
+	return nil
+}

@@ -1,0 +1,116 @@
+package proof
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"ralph/dag"
+	"ralph/internal/human"
+)
+
+// Row is what is known of one criterion.
+type Row struct {
+	Criterion
+	Proven bool       `json:"proven"`
+	Proof  *dag.Proof `json:"proof"`         // nil if it is not proven
+	Tasks  []string   `json:"tasks"`         // that say they prove it
+	Why    string     `json:"why,omitempty"` // it is not proven
+}
+
+// Words say what shows that the criterion is met, or why nothing does.
+func (r Row) Words() string {
+	if !r.Proven {
+		return r.Why
+	}
+	p := r.Proof
+	switch p.Kind {
+	case dag.ProofTest:
+		return "test: " + p.Gate + human.Lead(", which fails without the work: ", p.Shown)
+	case dag.ProofVerdict:
+		return "verdict of " + p.Author + ": " + p.Shown
+	default:
+		return p.Author + " says so" + human.Lead(": ", p.Shown)
+	}
+}
+
+// At says where that was seen: the task and the commit.
+func (r Row) At() string {
+	if !r.Proven {
+		return ""
+	}
+	return strings.Join(human.Parts(r.Proof.Task, r.Proof.Commit[:min(len(r.Proof.Commit), 7)]), " ")
+}
+
+// Table holds the criteria of a specification against what was seen of them. The words of a criterion count: one that was
+// rewritten since is to be proven again. A test says more than a verdict does, and the newest of the same kind counts.
+func Table(spec string, tasks []dag.Task, proofs []dag.Proof) (rows []Row) {
+	for _, c := range Criteria(spec) {
+		r := Row{Criterion: c, Tasks: []string{}}
+		r.Commands = append([]string{}, c.Commands...)
+		open := []string{}
+		for _, t := range tasks {
+			if c.ID == "" || !slices.Contains(t.Proves, c.ID) {
+				continue
+			}
+			if r.Tasks = append(r.Tasks, t.ID); t.Status != dag.Done {
+				open = append(open, t.ID)
+			}
+		}
+		var missed, other *dag.Proof
+		for i := range proofs {
+			switch p := &proofs[i]; {
+			case p.Criterion != c.ID || c.ID == "":
+			case p.Text != c.Text:
+				other = p
+			case !p.Standing:
+			case p.Kind == dag.ProofNone:
+				missed = p
+			case r.Proof == nil || p.Kind == dag.ProofTest || r.Proof.Kind != dag.ProofTest:
+				r.Proof = p
+			}
+		}
+		if r.Proven = r.Proof != nil; !r.Proven {
+			r.Why = why(r, open, missed, other)
+		}
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+func why(r Row, open []string, missed, other *dag.Proof) string {
+	switch {
+	case r.ID == "":
+		return "it has no ID: write C1, C2 and so on in front of criteria"
+	case len(open) > 0:
+		return human.List(open, 5) + " is not done"
+	case missed != nil:
+		return missed.Task + ": " + missed.Shown
+	case other != nil:
+		return fmt.Sprintf("it said something else when it was proven (%s)", other.At.UTC().Format("2006-01-02"))
+	case len(r.Tasks) > 0:
+		return human.List(r.Tasks, 5) + " was done before anything looked for a proof"
+	}
+	return "no task proves it"
+}
+
+// Unproven lists the criteria that nothing shows to be met.
+func Unproven(rows []Row) (list []Row) {
+	return slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return r.Proven })
+}
+
+// Summary says in a few words how many are proven, and which are not.
+func Summary(rows []Row) string {
+	left := Unproven(rows)
+	text := fmt.Sprintf("%d of %s proven", len(rows)-len(left), human.Count(len(rows), "criterion"))
+	if len(left) > 0 {
+		names := make([]string, len(left))
+		for i, r := range left {
+			if names[i] = r.ID; r.ID == "" {
+				names[i] = "one without an ID"
+			}
+		}
+		text += "; not proven: " + strings.Join(slices.Compact(names), ", ")
+	}
+	return text
+}

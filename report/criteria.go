@@ -1,0 +1,58 @@
+package report
+
+import (
+	"ralph/dag"
+	"ralph/internal/term"
+	"ralph/proof"
+)
+
+// Criteria are the success criteria of a feature, and what shows that each is met.
+type Criteria struct {
+	Feature string      `json:"feature"`
+	Rows    []proof.Row `json:"rows"`
+}
+
+// Summary says in a few words how many are proven.
+func (c Criteria) Summary() string { return proof.Summary(c.Rows) }
+
+// criteriaOf reads those of the features that tasks belong to.
+func criteriaOf(g *dag.Graph, tasks []dag.Task, spec func(feature string) string) (list []Criteria) {
+	list = []Criteria{}
+	by := map[string][]dag.Task{}
+	var order []string
+	for _, t := range tasks {
+		if t.Feature != "" && by[t.Feature] == nil {
+			order = append(order, t.Feature)
+		}
+		by[t.Feature] = append(by[t.Feature], t)
+	}
+	if spec == nil {
+		return list
+	}
+	for _, feature := range order {
+		proofs, _ := g.Proofs(feature) // the first error of the database is that of the transaction
+		if rows := proof.Table(spec(feature), by[feature], proofs); len(rows) > 0 {
+			list = append(list, Criteria{feature, rows})
+		}
+	}
+	return list
+}
+
+// CriteriaTable has the criteria of a feature; what is not proven is red.
+func CriteriaTable(rows []proof.Row, p term.Palette, width int) *term.Table {
+	table := &term.Table{Width: width, Wrap: true}
+	for _, r := range rows {
+		sign, paint := "✓", p.Green
+		if !r.Proven {
+			sign, paint = "✗", p.Red
+		}
+		table.Add(term.Cell{Text: sign, Paint: paint}, term.Cell{Text: r.ID, Paint: p.Bold}, term.Cell{Text: term.Cut(r.Text, 60)},
+			term.Cell{Text: r.Words(), Paint: paint}, term.Cell{Text: r.At(), Paint: p.Dim})
+	}
+	return table
+}
+
+// CriteriaTable has the criteria of one feature.
+func (t texter) CriteriaTable(c Criteria) string {
+	return CriteriaTable(c.Rows, t.p, t.o.Width).Indented()
+}
