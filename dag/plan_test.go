@@ -96,6 +96,9 @@ func TestQueryPlans(t *testing.T) {
 		"note that":    {discoverSQL, []string{"SEARCH tasks USING INDEX sqlite_autoindex_tasks_1 (id=?)"}, 0},
 		"unaccepted":   {unacceptedSQL, []string{"SEARCH t USING INDEX tasks_failed (status=?)", "SEARCH r USING INTEGER PRIMARY KEY (rowid=?)"}, 0},
 		"is it one":    {focusSQL, []string{"SEARCH reviews USING INTEGER PRIMARY KEY (rowid=?)"}, 0},
+		"proofs":       {proofsSQL, []string{"SEARCH p USING INDEX proofs_feature (feature=?)", "SEARCH t USING INDEX sqlite_autoindex_tasks_1 (id=?) LEFT-JOIN", "SEARCH a USING INDEX attempts_task (task=?)"}, 0},
+		"drop proofs":  {dropProofsSQL, []string{"SEARCH proofs USING INDEX proofs_feature (feature=?)"}, 0},
+		"withdraw":     {withdrawSQL, []string{"SEARCH proofs USING INDEX proofs_feature (feature=? AND criterion=?)"}, 0},
 		"first tree":   {firstSQL, []string{"SEARCH t USING COVERING INDEX tasks_feature (feature=?)", "SEARCH a USING INDEX attempts_task (task=?)"}, 1},
 		"same title":   {likeSQL, []string{"SEARCH tasks USING INDEX tasks_feature (feature=?)"}, 0},
 

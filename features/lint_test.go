@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"ralph/dag"
+	"ralph/proof"
 )
 
 const good = "In `go.mod`. \n\nAcceptance:\n- it works"
@@ -39,6 +40,7 @@ func TestLint(t *testing.T) {
 	tests := map[string]struct {
 		specs []dag.Spec
 		gates []string
+		spec  string
 		want  []string // level rule, and a part of the text
 	}{
 		"nothing is wrong":                     {specs: one(nil)},
@@ -78,6 +80,9 @@ func TestLint(t *testing.T) {
 			return other
 		}()...)},
 		"the same title twice": {specs: []dag.Spec{spec("thing", nil), spec("other", func(s *dag.Spec) { s.Title = "do THING well" })}, want: []string{"warning duplicate other has the title of thing"}},
+		"criteria that no task proves": {specs: one(func(s *dag.Spec) { s.Proves = []string{"C1"} }), spec: "# Acceptance\n- C1: one\n- C2: two\n- three\n", want: []string{"warning unproven no task proves C2: two"}},
+		"a criterion that is none":     {specs: one(func(s *dag.Spec) { s.Proves = []string{"C1", "C3"} }), spec: "# Acceptance\n- C1: one\n", want: []string{"error proves thing proves C3, which is no criterion"}},
+		"a task that stays proves it":  {specs: one(nil), spec: "# Acceptance\n- C7: one\n"},
 		"a status":             {specs: one(func(s *dag.Spec) { s.Status = dag.Done }), want: []string{"error status thing is done already"}},
 		"allowed tampering":    {specs: one(func(s *dag.Spec) { s.AllowTampering = true }), want: []string{"error tampering thing allows what nobody but a person may allow"}},
 		"a cycle ends":         {specs: []dag.Spec{spec("thing", func(s *dag.Spec) { s.After = []string{"other"} }), spec("other", func(s *dag.Spec) { s.After = []string{"thing"} })}},
@@ -85,7 +90,7 @@ func TestLint(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := Lint(tt.specs, Ground{Gates: tt.gates, Exists: func(path string) bool { return path == "go.mod" }})
+			got := Lint(tt.specs, Ground{Gates: tt.gates, Criteria: proof.Criteria(tt.spec), Proven: []string{"C7"}, Exists: func(path string) bool { return path == "go.mod" }})
 			if len(got) != len(tt.want) {
 				t.Fatalf("got %v, want %q", got, tt.want)
 			}

@@ -31,7 +31,7 @@ func planningPrompts() map[string]string {
 			Focus: "Completeness", Asks: "what is missing?", Pass: 1, Passes: 5,
 		}),
 		"planning_tasks": prompt.Tasks(prompt.TasksInput{
-			Name: "hello", Project: "/home/you/project", Program: "ralph", Gates: []string{"go test ./..."},
+			Name: "hello", Project: "/home/you/project", Program: "ralph", Gates: []string{"go test ./..."}, Criteria: true,
 			Existing: prompt.Document{Text: "t-11111111 done Write it\n", From: "`ralph task list`"},
 		}),
 		"planning_tasks_alone": prompt.Tasks(prompt.TasksInput{

@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"ralph/internal/testing/check"
+	_ "ralph/internal/testing/seeded" // the same values each time
 )
 
 func TestCriteria(t *testing.T) {

@@ -1,0 +1,54 @@
+package proof
+
+import (
+	"testing"
+	"time"
+
+	"ralph/dag"
+	"ralph/internal/testing/check"
+)
+
+func TestTable(t *testing.T) {
+	t.Parallel()
+	spec := "## Success criteria\n- C1: one\n"
+	seen := func(kind dag.ProofKind, change func(*dag.Proof)) dag.Proof {
+		p := dag.Proof{Criterion: "C1", Text: "one", Kind: kind, Task: "t-1", Shown: "shown", Author: "ann", Gate: "make", Commit: "0123456789", Standing: true, At: time.Unix(0, 0)}
+		if change != nil {
+			change(&p)
+		}
+		return p
+	}
+	done := dag.Task{ID: "t-1", Status: dag.Done, Proves: []string{"C1"}}
+	open := dag.Task{ID: "t-2", Status: dag.Pending, Proves: []string{"C1"}}
+	for name, tt := range map[string]struct {
+		tasks  []dag.Task
+		proofs []dag.Proof
+		words  string
+		proven bool
+	}{
+		"nobody":           {nil, nil, "no task proves it", false},
+		"not yet":          {[]dag.Task{open}, nil, "t-2 is not done", false},
+		"done before":      {[]dag.Task{done}, nil, "t-1 was done before anything looked for a proof", false},
+		"a test":           {[]dag.Task{done}, []dag.Proof{seen(dag.ProofTest, nil)}, "test: make, which fails without the work: shown", true},
+		"a verdict":        {[]dag.Task{done}, []dag.Proof{seen(dag.ProofVerdict, nil)}, "verdict of ann: shown", true},
+		"a person":         {nil, []dag.Proof{seen(dag.ProofPerson, nil)}, "ann says so: shown", true},
+		"a test says more": {nil, []dag.Proof{seen(dag.ProofTest, nil), seen(dag.ProofPerson, nil)}, "test: make, which fails without the work: shown", true},
+		"the newest":       {nil, []dag.Proof{seen(dag.ProofVerdict, nil), seen(dag.ProofPerson, nil)}, "ann says so: shown", true},
+		"none":             {[]dag.Task{done}, []dag.Proof{seen(dag.ProofNone, nil)}, "t-1: shown", false},
+		"none, and a word": {[]dag.Task{done}, []dag.Proof{seen(dag.ProofPerson, nil), seen(dag.ProofNone, nil)}, "ann says so: shown", true},
+		"other words":      {[]dag.Task{done}, []dag.Proof{seen(dag.ProofTest, func(p *dag.Proof) { p.Text = "two" })}, "it said something else when it was proven (1970-01-01)", false},
+		"undone since":     {[]dag.Task{open}, []dag.Proof{seen(dag.ProofTest, func(p *dag.Proof) { p.Standing = false })}, "t-2 is not done", false},
+		"another one":      {nil, []dag.Proof{seen(dag.ProofTest, func(p *dag.Proof) { p.Criterion = "C2" })}, "no task proves it", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rows := Table(spec, tt.tasks, tt.proofs)
+			check.Equal(t, "criteria", 1, len(rows))
+			check.Equal(t, "proven", tt.proven, rows[0].Proven)
+			check.Equal(t, "words", tt.words, rows[0].Words())
+		})
+	}
+	rows := Table("## Acceptance\n- C1: one\n- two\n- C3: three\n", nil, []dag.Proof{seen(dag.ProofTest, nil)})
+	check.Equal(t, "summary", "1 of 3 criteria proven; not proven: one without an ID, C3", Summary(rows))
+	check.Equal(t, "where", "t-1 0123456", rows[0].At())
+}
