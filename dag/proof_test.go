@@ -44,7 +44,9 @@ func TestAProofStandsWhileItsTaskIsDone(t *testing.T) {
 	prove(third, "at last")
 	w.update(func(g *dag.Graph) error { return g.Complete(third, "passed") })
 	check.Equal(t, "when it was shown anew", []string{"C1 test at last"}, standing())
-	w.update(func(g *dag.Graph) error { return g.Prove("f", dag.Proof{Criterion: "C2", Text: "two", Author: "ann", Shown: "seen"}) })
+	w.update(func(g *dag.Graph) error {
+		return g.Prove("f", dag.Proof{Criterion: "C2", Text: "two", Author: "ann", Shown: "seen"})
+	})
 	check.Equal(t, "with a person's word", []string{"C1 test at last", "C2 person seen"}, standing())
 	had := false
 	w.update(func(g *dag.Graph) (err error) { had, err = g.WithdrawProof("f", "C2"); return err })

@@ -79,13 +79,13 @@ func TestLint(t *testing.T) {
 			}
 			return other
 		}()...)},
-		"the same title twice": {specs: []dag.Spec{spec("thing", nil), spec("other", func(s *dag.Spec) { s.Title = "do THING well" })}, want: []string{"warning duplicate other has the title of thing"}},
+		"the same title twice":         {specs: []dag.Spec{spec("thing", nil), spec("other", func(s *dag.Spec) { s.Title = "do THING well" })}, want: []string{"warning duplicate other has the title of thing"}},
 		"criteria that no task proves": {specs: one(func(s *dag.Spec) { s.Proves = []string{"C1"} }), spec: "# Acceptance\n- C1: one\n- C2: two\n- three\n", want: []string{"warning unproven no task proves C2: two"}},
 		"a criterion that is none":     {specs: one(func(s *dag.Spec) { s.Proves = []string{"C1", "C3"} }), spec: "# Acceptance\n- C1: one\n", want: []string{"error proves thing proves C3, which is no criterion"}},
 		"a task that stays proves it":  {specs: one(nil), spec: "# Acceptance\n- C7: one\n"},
-		"a status":             {specs: one(func(s *dag.Spec) { s.Status = dag.Done }), want: []string{"error status thing is done already"}},
-		"allowed tampering":    {specs: one(func(s *dag.Spec) { s.AllowTampering = true }), want: []string{"error tampering thing allows what nobody but a person may allow"}},
-		"a cycle ends":         {specs: []dag.Spec{spec("thing", func(s *dag.Spec) { s.After = []string{"other"} }), spec("other", func(s *dag.Spec) { s.After = []string{"thing"} })}},
+		"a status":                     {specs: one(func(s *dag.Spec) { s.Status = dag.Done }), want: []string{"error status thing is done already"}},
+		"allowed tampering":            {specs: one(func(s *dag.Spec) { s.AllowTampering = true }), want: []string{"error tampering thing allows what nobody but a person may allow"}},
+		"a cycle ends":                 {specs: []dag.Spec{spec("thing", func(s *dag.Spec) { s.After = []string{"other"} }), spec("other", func(s *dag.Spec) { s.After = []string{"thing"} })}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

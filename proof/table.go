@@ -83,7 +83,7 @@ func why(r Row, open []string, missed, other *dag.Proof) string {
 	case r.ID == "":
 		return "it has no ID: write C1, C2 and so on in front of criteria"
 	case len(open) > 0:
-		return human.List(open, 5) + " is not done"
+		return "it waits for " + human.List(open, 5)
 	case missed != nil:
 		return missed.Task + ": " + missed.Shown
 	case other != nil:

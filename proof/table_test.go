@@ -27,7 +27,7 @@ func TestTable(t *testing.T) {
 		proven bool
 	}{
 		"nobody":           {nil, nil, "no task proves it", false},
-		"not yet":          {[]dag.Task{open}, nil, "t-2 is not done", false},
+		"not yet":          {[]dag.Task{open}, nil, "it waits for t-2", false},
 		"done before":      {[]dag.Task{done}, nil, "t-1 was done before anything looked for a proof", false},
 		"a test":           {[]dag.Task{done}, []dag.Proof{seen(dag.ProofTest, nil)}, "test: make, which fails without the work: shown", true},
 		"a verdict":        {[]dag.Task{done}, []dag.Proof{seen(dag.ProofVerdict, nil)}, "verdict of ann: shown", true},
@@ -37,7 +37,7 @@ func TestTable(t *testing.T) {
 		"none":             {[]dag.Task{done}, []dag.Proof{seen(dag.ProofNone, nil)}, "t-1: shown", false},
 		"none, and a word": {[]dag.Task{done}, []dag.Proof{seen(dag.ProofPerson, nil), seen(dag.ProofNone, nil)}, "ann says so: shown", true},
 		"other words":      {[]dag.Task{done}, []dag.Proof{seen(dag.ProofTest, func(p *dag.Proof) { p.Text = "two" })}, "it said something else when it was proven (1970-01-01)", false},
-		"undone since":     {[]dag.Task{open}, []dag.Proof{seen(dag.ProofTest, func(p *dag.Proof) { p.Standing = false })}, "t-2 is not done", false},
+		"undone since":     {[]dag.Task{open}, []dag.Proof{seen(dag.ProofTest, func(p *dag.Proof) { p.Standing = false })}, "it waits for t-2", false},
 		"another one":      {nil, []dag.Proof{seen(dag.ProofTest, func(p *dag.Proof) { p.Criterion = "C2" })}, "no task proves it", false},
 	} {
 		t.Run(name, func(t *testing.T) {

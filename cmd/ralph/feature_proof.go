@@ -55,7 +55,7 @@ func runFeatureProof(ctx context.Context, a *app, s *session, o plainOptions) er
 		return err
 	}
 	if o.JSON {
-		err = a.printJSON(jsonval.Object{"feature", name, "proven", len(proof.Unproven(rows)) == 0, "criteria", jsonval.List(rows)})
+		err = a.printJSON(proofJSON(name, rows))
 	} else if len(rows) > 0 {
 		_, err = fmt.Fprintf(a.stdout, "%s%s\n", report.CriteriaTable(rows, a.palette(), a.width), proof.Summary(rows))
 	}
@@ -66,6 +66,10 @@ func runFeatureProof(ctx context.Context, a *app, s *session, o plainOptions) er
 		a.note("%s has no success criteria: write them as a list below a heading \"Success criteria\"", filepath.Join(s.project.Feature(name), features.Spec.File()))
 	}
 	return nil
+}
+
+func proofJSON(feature string, rows []proof.Row) jsonval.Object {
+	return jsonval.Object{"feature", feature, "proven", len(proof.Unproven(rows)) == 0, "criteria", jsonval.List(rows)}
 }
 
 // spec is the text of a feature's specification; "" if it has none that can be read.

@@ -32,6 +32,7 @@ import (
 	"ralph/internal/testing/golden"
 	"ralph/journal"
 	"ralph/loop/recovery"
+	"ralph/proof"
 	"ralph/report"
 )
 
@@ -73,6 +74,10 @@ func TestJSONShapesAreDocumented(t *testing.T) {
 	doc.WriteString(sample(t, "ralph task import FILE --json", importedJSON(false, taskfile.Plan{
 		Format: "beads", Unmapped: []taskfile.Unmapped{{What: "assignee", Count: 7, Lines: []int{1, 2, 4, 5, 8}}},
 	}, refresh.Imported{IDs: []string{group, design}, Added: []string{group, design}})))
+	doc.WriteString(sample(t, "ralph feature proof NAME --json", proofJSON("login", proof.Table("## Success criteria\n- C1: `go test ./login` passes\n- C2: it is pretty\n", nil, []dag.Proof{{
+		Criterion: "C1", Text: "`go test ./login` passes", Kind: dag.ProofTest, Task: design, Attempt: "a-31aa8faf", Gate: "go test ./login", Shown: "--- FAIL: TestLogin",
+		Base: strings.Repeat("1", 40), Commit: strings.Repeat("2", 40), At: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Standing: true,
+	}}))))
 	doc.WriteString(sample(t, "ralph template list --json", []jsonval.Object{templateJSON(sampleTemplate())}))
 	doc.WriteString(sample(t, "ralph template show NAME --json", append(templateJSON(sampleTemplate()), "text", "name: bug-fix\n...")))
 	doc.WriteString(sample(t, "ralph template apply NAME --json", appliedJSON("bug-fix", "login", false, template.Applied{

@@ -136,8 +136,8 @@ type failure struct {
 	unproven string // why that shows nothing; "" if it does
 }
 
-// failing runs gates on what the feature began with, with the tests of the work, and with the scripts that gates name. The error is
-// for what must end the attempt.
+// failing runs gates on what the feature began with, with the tests of this task. What others of the feature have tested meanwhile is not
+// there: it would fail, too. The error is for what must end the attempt.
 func (a *attempt) failing(ctx context.Context, work string, gates []string, scripts bool) (seen map[string]failure, err error) {
 	seen = map[string]failure{}
 	all := func(why string) map[string]failure {
@@ -156,7 +156,11 @@ func (a *attempt) failing(ctx context.Context, work string, gates []string, scri
 	if gone, err := git.Missing(ctx, a.job.Place.Project, a.Objects, []string{base}); err != nil || len(gone) > 0 {
 		return all("what the feature began with is gone from " + a.Objects), context.Cause(ctx)
 	}
-	edits, err := a.evidence.withoutWork(ctx, base, work, scripts)
+	mine, _, err := a.evidence.changes(ctx, work, a.prevented())
+	var edits []git.Edit
+	if err == nil {
+		edits, err = a.evidence.withoutWork(ctx, base, work, suite.Tested{Mine: func(file string) bool { return filesOf(mine)[file] }, Scripts: scripts})
+	}
 	if err != nil {
 		return all("the tests of the work cannot be told from it: " + err.Error()), context.Cause(ctx)
 	}
@@ -228,7 +232,7 @@ func firstFailure(r verify.Result) string {
 
 // withoutWork makes a tree of the work what an earlier one was, but for what checks it. The edits carry what they put there, because
 // the copy may be made of another base.
-func (e *evidence) withoutWork(ctx context.Context, base, work string, scripts bool) (edits []git.Edit, err error) {
+func (e *evidence) withoutWork(ctx context.Context, base, work string, of suite.Tested) (edits []git.Edit, err error) {
 	changes, err := e.compare(ctx, base, work)
 	if err != nil {
 		return nil, err
@@ -246,7 +250,7 @@ func (e *evidence) withoutWork(ctx context.Context, base, work string, scripts b
 	if err != nil {
 		return nil, err
 	}
-	planned, err := s.Without(changes, before, scripts)
+	planned, err := s.Without(changes, before, of)
 	if err != nil {
 		return nil, err
 	}

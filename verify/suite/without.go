@@ -6,13 +6,18 @@ import (
 	"ralph/internal/git"
 )
 
+// Tested says what of the work is to be tested on what was there before it.
+type Tested struct {
+	Mine    func(file string) bool // the tests that are; others that were written since are not there
+	Scripts bool                   // gates are no part of the work: scripts that they name stay
+}
+
 // Without says how a tree is made what it was before the work, but for what checks it: so one sees what the new tests say
 // of the old code. The suite is that of the work, before reads what was there earlier. What is partly work, such as the
-// versions of libraries, stays as it is: a test that only lacks a library shows nothing. So do scripts that a gate names itself, unless
-// the gates are what the work is for.
-func (s *Suite) Without(changes []git.Change, before Read, scripts bool) (edits []Edit, err error) {
+// versions of libraries, stays as it is: a test that only lacks a library shows nothing.
+func (s *Suite) Without(changes []git.Change, before Read, of Tested) (edits []Edit, err error) {
 	for _, c := range changes {
-		if s.stays(c.Path, scripts) || c.Old != "" && s.stays(c.Old, scripts) {
+		if s.stays(c.Path, of) || c.Old != "" && s.stays(c.Old, of) {
 			continue
 		}
 		if path.Ext(c.Path) == ".rs" && c.Kind == git.Modified {
@@ -32,15 +37,20 @@ func (s *Suite) Without(changes []git.Change, before Read, scripts bool) (edits 
 }
 
 // stays says that a file checks the work, or is partly what does.
-func (s *Suite) stays(file string, scripts bool) bool {
+func (s *Suite) stays(file string, of Tested) bool {
 	if mixed(path.Base(file), s.runs.words) != nil {
 		return true
 	}
 	switch kind := s.Kind(file); kind {
 	case "":
 		return false
+	case Test:
+		return of.Mine(file)
 	case Script: // what a test runs is most often what it tests
-		return IsTest(file) || scripts && s.runs.own[file]
+		if IsTest(file) {
+			return of.Mine(file)
+		}
+		return of.Scripts && s.runs.own[file]
 	default:
 		return true
 	}

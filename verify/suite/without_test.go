@@ -28,12 +28,12 @@ func TestWithoutTheWork(t *testing.T) {
 	changes := []git.Change{
 		{Path: "a.go", Kind: git.Modified}, {Path: "b.go", Kind: git.Added}, {Path: "a_test.go", Kind: git.Added}, {Path: "go.mod", Kind: git.Modified},
 		{Path: "testdata/x", Kind: git.Added}, {Path: "lib.rs", Kind: git.Modified}, {Path: "check.sh", Kind: git.Added}, {Path: "run/app.sh", Kind: git.Added},
-		{Path: "new.go", Old: "old.go", Kind: git.Renamed}, {Path: "gone.go", Kind: git.Deleted},
+		{Path: "new.go", Old: "old.go", Kind: git.Renamed}, {Path: "gone.go", Kind: git.Deleted}, {Path: "other_test.go", Kind: git.Added},
 	}
 	s, err := suite.Of(suite.Base{Gates: []string{"sh check.sh"}, Read: reading(after)})
 	check.OK(t, err)
 	undone := func(scripts bool) (list []string) {
-		edits, err := s.Without(changes, reading(before), scripts)
+		edits, err := s.Without(changes, reading(before), suite.Tested{Mine: func(file string) bool { return file != "other_test.go" }, Scripts: scripts})
 		check.OK(t, err)
 		for _, e := range edits {
 			what := e.From
@@ -45,6 +45,6 @@ func TestWithoutTheWork(t *testing.T) {
 		return list
 	}
 	code := "lib.rs: fn a() {}\n\n#[cfg(test)]\nmod tests {\n}\n"
-	check.Equal(t, "with what gates name", []string{"a.go: a.go", "b.go: b.go", code, "run/app.sh: run/app.sh", "new.go: new.go", "old.go: old.go", "gone.go: gone.go"}, undone(true))
-	check.Equal(t, "without", []string{"a.go: a.go", "b.go: b.go", code, "check.sh: check.sh", "run/app.sh: run/app.sh", "new.go: new.go", "old.go: old.go", "gone.go: gone.go"}, undone(false))
+	check.Equal(t, "with what gates name", []string{"a.go: a.go", "b.go: b.go", code, "run/app.sh: run/app.sh", "new.go: new.go", "old.go: old.go", "gone.go: gone.go", "other_test.go: other_test.go"}, undone(true))
+	check.Equal(t, "without", []string{"a.go: a.go", "b.go: b.go", code, "check.sh: check.sh", "run/app.sh: run/app.sh", "new.go: new.go", "old.go: old.go", "gone.go: gone.go", "other_test.go: other_test.go"}, undone(false))
 }
