@@ -13,6 +13,7 @@ import (
 	"ralph/internal/jsonval"
 	"ralph/internal/render/draw"
 	"ralph/internal/term"
+	"ralph/proof"
 	"ralph/report"
 )
 
@@ -107,10 +108,14 @@ func runFeatureShow(a *app, s *session, g *dag.Graph, o plainOptions) error {
 		return a.printJSON(append(viewFeature(s, f).Object(), "cost_usd", used.CostUSD, "cost_estimated", used.Estimated,
 			"cost_unknown", used.Unknown, "documents", p.Documents(), "proposed", p.Proposed()))
 	}
-	return printFeature(a, f, p, summary(tally), report.CostOf(used.Usage), tasks)
+	rows, err := s.proofs(g, f.Name)
+	if err != nil {
+		return err
+	}
+	return printFeature(a, f, p, summary(tally), report.CostOf(used.Usage), rows, tasks)
 }
 
-func printFeature(a *app, f dag.Feature, planner *features.Planner, counts string, cost report.Cost, tasks []dag.Task) error {
+func printFeature(a *app, f dag.Feature, planner *features.Planner, counts string, cost report.Cost, criteria []proof.Row, tasks []dag.Task) error {
 	p := a.palette()
 	line := func(text string) {
 		fmt.Fprint(a.stdout, human.Lead("  ", text), strings.Repeat("\n", min(len(text), 1)))
@@ -119,6 +124,9 @@ func printFeature(a *app, f dag.Feature, planner *features.Planner, counts strin
 	line(progress(f))
 	line(counts)
 	line(human.Lead("cost ", cost.String()))
+	if len(criteria) > 0 {
+		line(proof.Summary(criteria))
+	}
 	line(p.Dim(cmp.Or(strings.Join(planner.Documents(), ", "), "no documents") + " in " + planner.Folder()))
 	if planner.Proposed() {
 		line(p.Yellow("proposed tasks wait for: ralph feature approve " + f.Name))
