@@ -26,9 +26,17 @@ func TestWithoutTheWork(t *testing.T) {
 		}
 	}
 	changes := []git.Change{
-		{Path: "a.go", Kind: git.Modified}, {Path: "b.go", Kind: git.Added}, {Path: "a_test.go", Kind: git.Added}, {Path: "go.mod", Kind: git.Modified},
-		{Path: "testdata/x", Kind: git.Added}, {Path: "lib.rs", Kind: git.Modified}, {Path: "check.sh", Kind: git.Added}, {Path: "run/app.sh", Kind: git.Added},
-		{Path: "new.go", Old: "old.go", Kind: git.Renamed}, {Path: "gone.go", Kind: git.Deleted}, {Path: "other_test.go", Kind: git.Added},
+		{Path: "a.go", Kind: git.Modified},
+		{Path: "b.go", Kind: git.Added},
+		{Path: "a_test.go", Kind: git.Added},
+		{Path: "go.mod", Kind: git.Modified},
+		{Path: "testdata/x", Kind: git.Added},
+		{Path: "lib.rs", Kind: git.Modified},
+		{Path: "check.sh", Kind: git.Added},
+		{Path: "run/app.sh", Kind: git.Added},
+		{Path: "new.go", Old: "old.go", Kind: git.Renamed},
+		{Path: "gone.go", Kind: git.Deleted},
+		{Path: "other_test.go", Kind: git.Added},
 	}
 	s, err := suite.Of(suite.Base{Gates: []string{"sh check.sh"}, Read: reading(after)})
 	check.OK(t, err)
