@@ -30,7 +30,7 @@ func (a *applying) store() {
 	for _, t := range a.tasks {
 		switch {
 		case t.deleted:
-			tx.Do(putAwaySQL, ":n", t.n)
+			tx.Do(putAwaySQL, ":n", t.n, ":now", a.graph.millis())
 			a.graph.auditTask(t.n, "deleted")
 			a.done.Deleted = append(a.done.Deleted, t.id)
 		case t.added:

@@ -1,13 +1,17 @@
 package dag
 
-import "ralph/internal/db"
+import (
+	"time"
+
+	"ralph/internal/db"
+)
 
 // A plan file may lack a task for a moment: another branch is checked out, or a stash has it. What only the database
 // knows of the task is put away then, and is given back when the task is.
 
 const (
 	putAwaySQL = `
-INSERT INTO gone (id, n, record) SELECT id, n, json_object('ended', status NOT IN ('pending', 'blocked', 'in_progress'),
+INSERT INTO gone (id, n, record) SELECT id, n, json_object('gone_at', :now, 'ended', status NOT IN ('pending', 'blocked', 'in_progress'),
     'attempts', attempts, 'interruptions', interruptions, 'base', base, 'generation', generation, 'paused', paused,
     'not_before', not_before, 'wait_reason', wait_reason, 'wait_agent', wait_agent,
     'created_at', created_at, 'updated_at', updated_at, 'started_at', started_at, 'finished_at', finished_at,
@@ -16,9 +20,9 @@ INSERT INTO gone (id, n, record) SELECT id, n, json_object('ended', status NOT I
     'review', json((SELECT json_object('focus', focus, 'round', round) FROM reviews WHERE task = tasks.n)),
     'imported', (SELECT line FROM imported WHERE task = tasks.n),
     'added', json((SELECT json_group_array(json_object('task', t.id, 'caller', c.id, 'attempt', a.attempt, 'depth', a.depth, 'below', a.below, 'closing', a.closing))
-        FROM added a JOIN tasks t ON t.n = a.task LEFT JOIN tasks c ON c.n = a.caller WHERE tasks.n IN (a.task, a.caller))),
+        FROM added a JOIN tasks t ON t.n = a.task LEFT JOIN tasks c ON c.n = a.caller WHERE a.task = tasks.n OR a.caller = tasks.n)),
     'undoes', json((SELECT json_group_array(json_object('task', t.id, 'undone', x.id))
-        FROM undoes u JOIN tasks t ON t.n = u.task JOIN tasks x ON x.n = u.undone WHERE tasks.n IN (u.task, u.undone))))
+        FROM undoes u JOIN tasks t ON t.n = u.task JOIN tasks x ON x.n = u.undone WHERE u.task = tasks.n OR u.undone = tasks.n)))
 FROM tasks WHERE n = :n
 ON CONFLICT (id) DO UPDATE SET n = excluded.n, record = excluded.record;`
 
@@ -62,6 +66,19 @@ UPDATE requests SET task = t.n FROM tasks t
 WHERE requests.task IS NULL AND requests.task_id = t.id AND t.id IN (SELECT value FROM json_each(:ids));`
 	forgetGoneSQL = `DELETE FROM gone WHERE id IN (SELECT value FROM json_each(:ids));`
 )
+
+// KeepDeleted is how long what is left of a deleted task is kept: its line in a plan file, so that others have time to merge the
+// deletion, and its record here, because they may bring the task back until then.
+const KeepDeleted = 90 * 24 * time.Hour
+
+// A record of an older version does not say when the task went.
+const pruneGoneSQL = `DELETE FROM gone WHERE coalesce(record ->> 'gone_at', record ->> 'updated_at') < :before RETURNING 1;`
+
+// PruneGone forgets tasks that went long ago and did not come back, and says how many.
+func (g *Graph) PruneGone() (int, error) {
+	gone, err := db.All(g.tx, pruneGoneSQL, (*db.Row).Int, ":before", g.millis()-KeepDeleted.Milliseconds())
+	return len(gone), err
+}
 
 // giveBack gives tasks that were put away, and exist again, what only the database knew of them.
 func (a *applying) giveBack() {

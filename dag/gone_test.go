@@ -3,6 +3,7 @@ package dag_test
 import (
 	"maps"
 	"testing"
+	"time"
 
 	"ralph/dag"
 	"ralph/internal/testing/check"
@@ -64,6 +65,31 @@ func TestWhatIsDeletedAndComesBackIsAsItWas(t *testing.T) {
 		check.Equal(t, table, before[table], after[table])
 	}
 	check.Equal(t, "gone", 0, len(after["gone"]))
+}
+
+// TestWhatIsGoneForLongIsForgotten keeps what a deleted task was for as long as its line in a plan file says that it was deleted.
+func TestWhatIsGoneForLongIsForgotten(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	plan := []dag.Spec{{Line: 1, Ref: "t-00000001", Title: "one"}, {Line: 2, Ref: "t-00000002", Title: "two"}, {Line: 3, Ref: "t-00000003", Title: "three"}}
+	w.update(func(g *dag.Graph) error { _, err := g.Import(plan); return err })
+	prune := func() (n int) {
+		w.update(func(g *dag.Graph) (err error) { n, err = g.PruneGone(); return err })
+		return n
+	}
+	w.pass(dag.KeepDeleted) // how old a task was does not count
+	applied(w, nil, []string{"t-00000001"})
+	w.pass(dag.KeepDeleted)
+	applied(w, nil, []string{"t-00000002"})
+	check.Equal(t, "after 90 days", 0, prune())
+	w.pass(time.Millisecond)
+	check.Equal(t, "a moment later", 1, prune())
+	check.Equal(t, "again", 0, prune())
+	w.update(func(g *dag.Graph) error { // by a version that did not store when
+		return g.Tx().Exec(`UPDATE gone SET record = json_remove(record, '$.gone_at');`)
+	})
+	check.Equal(t, "of an older version", 1, prune())
+	w.sound()
 }
 
 // TestApplyKeepsWhatSomebodyHasToLookAt shows that no plan deletes tasks with work or a question that is open, until that is over.

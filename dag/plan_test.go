@@ -156,6 +156,18 @@ func TestQueryPlans(t *testing.T) {
 			"SEARCH t USING INTEGER PRIMARY KEY (rowid=?)", "SEARCH d USING COVERING INDEX dependencies_blocked (blocked=?)", "SEARCH b USING INTEGER PRIMARY KEY (rowid=?)",
 		}, 0},
 
+		// What is scanned are the tasks that went in the last 90 days.
+		"what went long ago":    {pruneGoneSQL, []string{"SCAN gone"}, 0},
+		"was it here":           {goneSQL, []string{"SEARCH gone USING INDEX sqlite_autoindex_gone_1 (id=?)"}, 0},
+		"give it back":          {giveBackSQL, []string{"SEARCH gone USING INDEX sqlite_autoindex_gone_1 (id=?)", byRow, byRow}, 0},
+		"give its log back":     {logsBackSQL, []string{"SEARCH gone USING INDEX sqlite_autoindex_gone_1 (id=?)"}, 1},
+		"give its review back":  {reviewBackSQL, []string{"SEARCH gone USING INDEX sqlite_autoindex_gone_1 (id=?)"}, 0},
+		"give its import back":  {importedBackSQL, []string{"SEARCH gone USING INDEX sqlite_autoindex_gone_1 (id=?)"}, 0},
+		"give its adder back":   {addedBackSQL, []string{"SEARCH gone USING INDEX sqlite_autoindex_gone_1 (id=?)"}, 0},
+		"give its undoing back": {undoesBackSQL, []string{"SEARCH gone USING INDEX sqlite_autoindex_gone_1 (id=?)"}, 0},
+		"put it away":           {putAwaySQL, []string{byRow}, 1},
+		"it is back":            {forgetGoneSQL, []string{"SEARCH gone USING COVERING INDEX sqlite_autoindex_gone_1 (id=?)"}, 0},
+
 		"carry flags down":             {flagSQL, []string{"SEARCH c USING INDEX tasks_parent (parent=?)", byRow}, 0},
 		"carry flags down, whole tree": {reflagSQL, append(below, byRow), 0},
 		"reset a tree":                 {resetTreeSQL, append(below, byRow), 0},

@@ -19,7 +19,8 @@ var gcCommand = command{
 long ago, the files of old runs (the database keeps what is known of a run, its cost too), abandoned
 planning, trees that no work is compared with any more, and what killed processes left, removed slots
 too. A run keeps its files while it is alive, while "ralph run --continue" would continue it, and while
-its work is still to be verified. Every run does the same when it ends, at most once a day, for what is
+its work is still to be verified. What is known of tasks that vanished from a plan file is kept for 90
+days, in case they come back. Every run does the same when it ends, at most once a day, for what is
 older than gc.older_than (90d), unless gc.auto is false.`,
 	flags: []flagSpec{
 		{name: "older-than", usage: "remove what is older than `DURATION`: 720h, or 30d"},
@@ -47,7 +48,7 @@ func runGC(ctx context.Context, a *app, s *session, o gcOptions) error {
 		return fmt.Errorf("gc: %w", err)
 	}
 	entries := fmt.Sprintf("%s, %s among them", human.Count(r.Entries, "journal entry"), human.Count(r.Failures, "failure"))
-	talk := fmt.Sprintf("%s, %s", human.Count(r.Requests, "request"), human.Count(r.Audited, "audit entry"))
+	talk := fmt.Sprintf("%s, %s, %s", human.Count(r.Requests, "request"), human.Count(r.Audited, "audit entry"), human.Count(r.Deleted, "deleted task"))
 	files := fmt.Sprintf("the files of %s, %s of planning, %s",
 		human.Count(len(r.Runs), "run"), human.Count(len(r.Planning), "step"), human.Count(r.Temps, "temporary file"))
 	switch {

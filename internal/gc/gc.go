@@ -39,8 +39,9 @@ type Result struct {
 	Failures int      `json:"journal_failures"`
 	Requests int      `json:"requests"` // questions and messages, with their answers
 	Audited  int      `json:"audit_entries"`
-	Runs     []string `json:"runs"`     // whose files are gone
-	Planning []string `json:"planning"` // steps that were abandoned
+	Deleted  int      `json:"deleted_tasks"` // of which something was kept in case they come back
+	Runs     []string `json:"runs"`          // whose files are gone
+	Planning []string `json:"planning"`      // steps that were abandoned
 	Temps    int      `json:"temporary_files"`
 	Freed    int64    `json:"freed_bytes"`
 	DryRun   bool     `json:"dry_run"`
@@ -76,6 +77,7 @@ func (c Collector) Collect(ctx context.Context, keep time.Duration, dry bool) (R
 		r.Entries, r.Failures = pruned.Entries, pruned.Failures
 		r.Requests, _ = inbox.Prune(g, cutoffs) // the first error of the database is that of the transaction
 		r.Audited, _ = g.PruneAudit(cutoffs)
+		r.Deleted, _ = g.PruneGone()
 		old = c.oldRuns(g, cutoffs)
 		trees, _ = g.Trees()
 		if idle, err = c.idle(g); err == nil && dry {

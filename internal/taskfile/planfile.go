@@ -226,9 +226,6 @@ func (f File) Update(items []Item, now time.Time) File {
 	return updated
 }
 
-// keepTombstones is how long others have time to merge a deletion.
-const keepTombstones = 90 * 24 * time.Hour
-
 func expired(r record, now time.Time) bool { return now.After(expiry(r)) }
 
 // expiry is when nobody needs a tombstone any longer, or zero if it does not say when the task was deleted.
@@ -237,7 +234,7 @@ func expiry(r record) time.Time {
 	if err != nil {
 		return time.Time{}
 	}
-	return at.Add(keepTombstones)
+	return at.Add(dag.KeepDeleted)
 }
 
 // update is the line of a task as it is now, with what only the file knows of it.
