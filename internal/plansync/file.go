@@ -25,7 +25,7 @@ type file struct {
 	text    string // "" if there is none, or nothing in it: that says nothing about tasks
 	loaded  bool
 	mended  bool // it may differ from the database, which may not have changed
-	follows bool // where both know a task, the database is right
+	asked   bool // a person has it written: a line that it lacks is written again, and deletes nothing
 
 	items                      []taskfile.Item // of the database
 	base, ours, theirs, merged taskfile.File

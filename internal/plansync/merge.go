@@ -100,9 +100,12 @@ func (m *merging) load(f *file) error {
 			return &Error{f.path, fmt.Errorf("the copy in the database: %w", err)}
 		}
 	}
-	if !known || f.follows { // what is in both is newer in the database
+	if !known { // what is in both is newer in the database
 		has, had := seq.Set(items, func(item taskfile.Item) string { return item.ID }), f.base.Numbers()
 		f.base = f.theirs.Only(func(ref string) bool { _, was := had[ref]; return was || has[ref] })
+	}
+	if f.asked {
+		f.theirs = f.theirs.And(f.base)
 	}
 	f.items, f.ours = items, f.base.Update(items, m.s.Now())
 	return nil

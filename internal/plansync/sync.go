@@ -111,11 +111,11 @@ func (s *Sync) atWork(ctx context.Context) (busy bool) {
 	return busy
 }
 
-// Save writes the file of a feature, whatever Auto says: it follows the database, which takes in no more than tasks that
-// are new to it. It returns what tasks wait for that is not in the file.
+// Save writes the file of a feature, whatever Auto says, after it has taken in what is new in it. Only a line that says so deletes a
+// task: without Auto, nobody knows which branch the file was on before. It returns what tasks wait for that is not in the file.
 func (s *Sync) Save(ctx context.Context, feature string) (outside map[string][]string, err error) {
 	f := s.file(feature)
-	f.follows = true
+	f.asked = true
 	if err := s.sync(ctx, []*file{f}, true); err != nil {
 		return nil, err
 	}

@@ -298,6 +298,18 @@ func (f File) With(other File, refs []string) (mixed File) {
 	return mixed
 }
 
+// And is the file with the lines that only another one has.
+func (f File) And(other File) File {
+	has := f.byRef()
+	f.lines = slices.Clone(f.lines)
+	for _, r := range other.lines {
+		if _, known := has[r.ref]; !known {
+			f.lines = append(f.lines, r)
+		}
+	}
+	return f
+}
+
 // Equal says that two files say the same.
 func (f File) Equal(other File) bool { return slices.EqualFunc(f.lines, other.lines, record.equal) }
 
