@@ -31,7 +31,7 @@ func (m *merging) carry() {
 			}
 			for _, from := range m.files {
 				if from != to && from.base.Has(s.Ref) && !from.ours.Has(s.Ref) {
-					to.ours = to.ours.Carry(s.Ref, from.base)
+					to.ours = to.ours.Carry(s.Ref, from.base, from.feature)
 				}
 			}
 		}
@@ -41,6 +41,7 @@ func (m *merging) carry() {
 // move merges the lines of tasks that somebody moved from one file to another: git merges each file alone.
 func (m *merging) move() error {
 	m.moved = map[string]bool{}
+	fresh := map[string]*file{}         // the files of tasks that the database does not know
 	for i := 0; i < len(m.files); i++ { //nolint:intrange // the list grows
 		f := m.files[i]
 		own := refs(f.ours)
@@ -52,12 +53,15 @@ func (m *merging) move() error {
 			if err != nil {
 				return err
 			}
+			if from == nil {
+				from, fresh[s.Ref] = fresh[s.Ref], f
+			}
 			if from == nil || from.merged.Has(s.Ref) && !taskfile.SameTask(s.Ref, from.merged, f.merged) {
 				continue
 			}
 			to := f
-			if from.merged.Has(s.Ref) && to.sides().Left(s.Ref) { // it was moved here, and changed there
-				from, to = to, from
+			if from.merged.Has(s.Ref) && (to.sides().Left(s.Ref) || taskfile.Belongs(s.Ref, from.feature, from.sides(), to.feature, to.sides())) {
+				from, to = to, from // it was moved here, and changed or moved there
 			}
 			var dropped []string
 			from.merged, to.merged, dropped = taskfile.Move(s.Ref, to.feature, from.sides(), to.sides(), m.s.Now())

@@ -2,6 +2,7 @@ package taskfile
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -39,8 +40,8 @@ func (s Sides) Left(ref string) bool {
 }
 
 // Carry gives a line that is new here, because its task was moved, what only the file that it comes from knows: how often it
-// was changed, which the move does once more, and keys of newer versions.
-func (f File) Carry(ref string, from File) File {
+// was changed, which the move does once more, and keys of newer versions. It also says from which feature's file it comes.
+func (f File) Carry(ref string, from File, feature string) File {
 	old, _ := from.live(ref)
 	f.lines = slices.Clone(f.lines)
 	for i := range f.lines {
@@ -54,8 +55,32 @@ func (f File) Carry(ref string, from File) File {
 			}
 		}
 		r.set(keyRev, max(r.rev(), old.rev()+1))
+		r.set(keyMoved, cmp.Or(feature, noFeature))
 	}
 	return f
+}
+
+const noFeature = "none" // no feature may have that name
+
+// Belongs says of a task that two files have whether it belongs in the first. In a clone that knows it there, that is so if it was moved
+// there by one, and elsewhere by another. A clone that knows neither has only the lines. Where two were moved, or none, the one counts that was changed
+// more often, and among equals the name, so that every clone decides alike.
+func Belongs(ref, in string, a Sides, or string, b Sides) bool {
+	x, _ := a.Merged.live(ref)
+	y, _ := b.Merged.live(ref)
+	if a.Ours.Has(ref) && x.text(keyMoved) == "" {
+		return false
+	}
+	moved := func(r record, from string) int {
+		switch r.text(keyMoved) {
+		case cmp.Or(from, noFeature):
+			return 2
+		case "":
+			return 0
+		}
+		return 1
+	}
+	return cmp.Or(cmp.Compare(moved(x, or), moved(y, in)), cmp.Compare(x.rev(), y.rev()), cmp.Compare(in, or)) > 0
 }
 
 // Move merges the two lines of a task that was moved from one file to another, and leaves a tombstone in the first. Where
@@ -69,7 +94,7 @@ func Move(ref, feature string, from, to Sides, now time.Time) (left, arrived Fil
 	}
 	merged := there
 	switch {
-	case changed && was && !here.equal(base):
+	case changed && was && !here.equal(base) && there.rev() > base.rev(): // else it was moved before the base was written
 		merged = fields(base, here, there)
 	case from.Theirs.Has(ref) && from.Merged.Has(ref):
 		merged, dropped = placed(ref, feature, here, there)
@@ -99,7 +124,7 @@ func placed(ref, feature string, here, there record) (merged record, dropped []s
 		winner, loser = there, here
 	}
 	merged = record{ref: ref, fields: maps.Clone(winner.fields)}
-	place := []string{"feature", "parent"}
+	place := []string{"feature", "parent", keyMoved}
 	for _, key := range place {
 		delete(merged.fields, key)
 		if raw := there.fields[key]; raw != nil {

@@ -33,6 +33,7 @@ type record struct {
 const (
 	keyRev     = "rev"        // counts the changes of a task: the later one wins where two sides changed the same
 	keyUpdated = "updated_at" // for people; a clock is no order between two machines
+	keyMoved   = "moved_from" // the feature in whose file it was before, or "none": it belongs here if both have it
 	keyDeleted = "deleted_at"
 )
 
@@ -241,7 +242,7 @@ func expiry(r record) time.Time {
 func (r record) update(item Item) record {
 	now := lineOf(item, true)
 	if same := now; r.raw != nil { // most lines were written here, and nothing has changed
-		same.Rev, same.Updated = r.rev(), r.text(keyUpdated)
+		same.Rev, same.Updated, same.MovedFrom = r.rev(), r.text(keyUpdated), r.text(keyMoved)
 		if bytes.Equal(encoded(same), r.raw) {
 			return r
 		}
@@ -256,7 +257,7 @@ func (r record) update(item Item) record {
 		return r
 	}
 	if len(r.fields) > 0 {
-		now.Rev, now.Updated = next(rev), item.UpdatedAt.UTC().Format(time.RFC3339)
+		now.Rev, now.MovedFrom, now.Updated = next(rev), before.MovedFrom, item.UpdatedAt.UTC().Format(time.RFC3339)
 	}
 	changed := record{ref: r.ref, number: r.number, fields: map[string]json.RawMessage{}}
 	_ = json.Unmarshal(encoded(now), &changed.fields) // it was just encoded

@@ -77,10 +77,12 @@ type line struct {
 	Retries      int                `json:"retries,omitempty" yaml:"retries"`
 	Verification jsonval.NullString `json:"verification,omitempty" yaml:"verification"`
 
-	// What only the file of a plan knows: how often the task was changed, when it was changed last, when it was deleted.
-	Rev     int64  `json:"rev,omitempty" yaml:"rev"`
-	Updated string `json:"updated_at,omitempty" yaml:"updated_at"`
-	Deleted string `json:"deleted_at,omitempty" yaml:"deleted_at"`
+	// What only the file of a plan knows: how often the task was changed, when it was changed last, from which feature's file it
+	// came, when it was deleted.
+	Rev       int64  `json:"rev,omitempty" yaml:"rev"`
+	Updated   string `json:"updated_at,omitempty" yaml:"updated_at"`
+	MovedFrom string `json:"moved_from,omitempty" yaml:"moved_from"`
+	Deleted   string `json:"deleted_at,omitempty" yaml:"deleted_at"`
 }
 
 func (l line) spec(number int) dag.Spec {
