@@ -30,6 +30,7 @@ func EachItem(g *dag.Graph, part dag.Filter, fn func(item taskfile.Item, outside
 			return err
 		}
 		after, outside = slices.DeleteFunc(after, review), slices.DeleteFunc(outside, review)
+		slices.Sort(after) // when a clone got to know of a task is its own affair
 		if all {
 			outside = nil
 		}
