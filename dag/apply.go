@@ -61,6 +61,8 @@ type applied struct {
 	children []*applied
 	feature  int64
 	after    []*applied
+	related  []string
+	told     bool // the plan names it, and so says what it is related to, also if it is in progress
 	standing
 }
 
@@ -143,9 +145,9 @@ func (a *applying) match(specs []Spec, deleted []string) {
 		case t != nil && t.spec != nil:
 			a.fault(s, "ref %q is taken by line %d", s.Ref, t.spec.Line)
 		case t != nil:
-			t.spec, t.deleted = s, false
+			t.spec, t.deleted, t.related, t.told = s, false, s.Related, true
 		default:
-			t = &applied{n: a.graph.number(goneSQL, ":id", s.Ref), id: s.Ref, spec: s, added: true}
+			t = &applied{n: a.graph.number(goneSQL, ":id", s.Ref), id: s.Ref, spec: s, added: true, related: s.Related, told: true}
 			if t.known = t.n > 0; !t.known || a.byN[t.n] != nil {
 				for last++; a.byN[last] != nil; last++ {
 				}
@@ -194,7 +196,7 @@ func (a *applying) postpone() {
 	for again := true; again; {
 		again = false
 		for _, t := range a.tasks {
-			if t.spec == nil || !slices.ContainsFunc(slices.Concat([]string{t.spec.Parent}, t.spec.After, t.spec.Related), func(ref string) bool { return a.lacks(t, ref) }) {
+			if t.spec == nil || !slices.ContainsFunc(append([]string{t.spec.Parent}, t.spec.After...), func(ref string) bool { return a.lacks(t, ref) }) {
 				continue
 			}
 			postpone(t)
@@ -267,8 +269,11 @@ func (a *applying) link() {
 				}
 			}
 			for _, ref := range t.spec.Related {
-				if a.find(t.spec, "related", ref) == t {
+				switch { // one that is not here may come with another file
+				case ref == t.id:
 					a.fault(t.spec, "%w: a task cannot be related to itself", ErrRefused)
+				case !IsTaskID(ref):
+					a.fault(t.spec, "related %q %w", ref, ErrUnknownRef)
 				}
 			}
 		}

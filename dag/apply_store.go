@@ -119,25 +119,48 @@ func (s *Spec) columns(more ...any) []any {
 	return s.detailArgs(append(more, ":retries", s.Retries, ":verification", db.OrNull(s.Verification))...)
 }
 
-const relatedPairsSQL = `SELECT a, b FROM related;`
+const (
+	relatedPairsSQL = `SELECT a, b FROM related;`
+	addUnmetSQL     = `INSERT INTO unmet (task, other) VALUES (:task, :other);`
+	metSQL          = `DELETE FROM unmet WHERE task = :task AND other = :other;`
+)
 
-// relateAll brings relations in line. The plan of a feature says nothing about those to tasks of another.
+// relateAll brings relations in line. The line of the smaller ID tells of them, whatever feature the other task is of. Those to tasks that
+// are not here are remembered: their lines stay as they are until the task comes, or comes back.
 func (a *applying) relateAll() {
-	wanted := map[[2]int64]bool{}
-	for _, t := range a.tasks {
-		if t.spec == nil || t.deleted {
-			continue
-		}
-		for _, ref := range t.spec.Related {
-			other := a.byID[ref]
+	wanted, missing := map[[2]int64]bool{}, map[Unmet]bool{}
+	relate := func(t *applied, ref string) {
+		switch other := a.byID[ref]; {
+		case other == nil || other.deleted:
+			missing[Unmet{t.n, t.id, ref}] = true
+		default:
 			wanted[[2]int64{min(t.n, other.n), max(t.n, other.n)}] = true
+		}
+	}
+	for _, t := range a.tasks {
+		for _, ref := range t.related {
+			if !t.deleted && ref != t.id && IsTaskID(ref) {
+				relate(t, ref)
+			}
+		}
+	}
+	known, _ := a.graph.Unmet() // the transaction keeps its first error
+	for _, u := range known {
+		if t := a.byN[u.N]; !t.told && !t.deleted {
+			relate(t, u.Other)
 		}
 	}
 	var gone [][2]int64
 	for r := range a.graph.tx.Rows(relatedPairsSQL) {
 		pair := [2]int64{r.Int64(), r.Int64()}
-		x, y := a.byN[pair[0]], a.byN[pair[1]]
-		if !wanted[pair] && x.spec != nil && y.spec != nil && x.feature == y.feature {
+		owner, other := a.byN[pair[0]], a.byN[pair[1]]
+		if owner.id > other.id {
+			owner, other = other, owner
+		}
+		switch {
+		case other.deleted && !owner.deleted && !owner.told:
+			relate(owner, other.id)
+		case !wanted[pair] && owner.told:
 			gone = append(gone, pair)
 		}
 		delete(wanted, pair)
@@ -149,6 +172,15 @@ func (a *applying) relateAll() {
 	for pair := range wanted {
 		a.graph.tx.Do(relateSQL, ":a", pair[0], ":b", pair[1])
 		a.touch(pair)
+	}
+	for _, u := range known {
+		if !missing[u] {
+			a.graph.tx.Do(metSQL, ":task", u.N, ":other", u.Other)
+		}
+		delete(missing, u)
+	}
+	for u := range missing {
+		a.graph.tx.Do(addUnmetSQL, ":task", u.N, ":other", u.Other)
 	}
 }
 

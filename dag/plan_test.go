@@ -156,6 +156,8 @@ func TestQueryPlans(t *testing.T) {
 			"SEARCH t USING INTEGER PRIMARY KEY (rowid=?)", "SEARCH d USING COVERING INDEX dependencies_blocked (blocked=?)", "SEARCH b USING INTEGER PRIMARY KEY (rowid=?)",
 		}, 0},
 
+		// What is scanned are the relations to tasks that are not here.
+		"what is not here": {unmetSQL, []string{"SCAN u", "SEARCH t USING INTEGER PRIMARY KEY (rowid=?)"}, 0},
 		// What is scanned are the tasks that went in the last 90 days.
 		"what went long ago":    {pruneGoneSQL, []string{"SCAN gone"}, 0},
 		"was it here":           {goneSQL, []string{"SEARCH gone USING INDEX sqlite_autoindex_gone_1 (id=?)"}, 0},

@@ -1,6 +1,10 @@
 package dag
 
-import "fmt"
+import (
+	"fmt"
+
+	"ralph/internal/db"
+)
 
 const (
 	relateSQL     = `INSERT INTO related (a, b) VALUES (min(:a, :b), max(:a, :b)) ON CONFLICT DO NOTHING;`
@@ -35,7 +39,7 @@ func (g *Graph) Unrelate(a, b string) error {
 // Related lists the tasks that have to do with one, oldest first.
 func (g *Graph) Related(t Task) ([]Task, error) { return g.tasks(relatedSQL, ":n", t.N) }
 
-// Relations are the pairs of related tasks, by ID, which is the same in every clone: all, or those of one feature.
+// Relations are the pairs of related tasks, by the smaller ID, which is the same in every clone: all, or those of one feature.
 func (g *Graph) Relations(all bool) (map[string][]string, error) {
 	pairs := map[string][]string{}
 	for r := range g.tx.Rows(allRelatedSQL, ":all", all) {
@@ -43,4 +47,17 @@ func (g *Graph) Relations(all bool) (map[string][]string, error) {
 		pairs[a] = append(pairs[a], r.Text())
 	}
 	return pairs, g.tx.Err()
+}
+
+// Unmet is a relation that a plan tells to a task which is not here.
+type Unmet struct {
+	N         int64 // of the task that is here
+	ID, Other string
+}
+
+const unmetSQL = `SELECT u.task, t.id, u.other FROM unmet u JOIN tasks t ON t.n = u.task ORDER BY u.task, u.other;`
+
+// Unmet lists the relations to tasks that are not here.
+func (g *Graph) Unmet() ([]Unmet, error) {
+	return db.All(g.tx, unmetSQL, func(r *db.Row) Unmet { return Unmet{r.Int64(), r.Text(), r.Text()} })
 }

@@ -14,12 +14,15 @@ func Part(feature string) dag.Filter { return dag.Filter{Feature: feature, Loose
 // EachItem calls fn with tasks as a plan file lists them, and with what each waits for that is not among them. Reviews
 // are no part of a plan: runs add them.
 func EachItem(g *dag.Graph, part dag.Filter, fn func(item taskfile.Item, outside []string) error) error {
-	reviews, err := g.Reviews()
+	related, err := g.Relations(part.Feature == "" && !part.Loose)
 	if err != nil {
 		return err
 	}
-	all := part.Feature == "" && !part.Loose
-	related, err := g.Relations(all)
+	return eachItem(g, part, related, fn)
+}
+
+func eachItem(g *dag.Graph, part dag.Filter, related map[string][]string, fn func(item taskfile.Item, outside []string) error) error {
+	reviews, err := g.Reviews()
 	if err != nil {
 		return err
 	}
@@ -31,7 +34,7 @@ func EachItem(g *dag.Graph, part dag.Filter, fn func(item taskfile.Item, outside
 		}
 		after, outside = slices.DeleteFunc(after, review), slices.DeleteFunc(outside, review)
 		slices.Sort(after) // when a clone got to know of a task is its own affair
-		if all {
+		if part.Feature == "" && !part.Loose {
 			outside = nil
 		}
 		return fn(taskfile.Item{Task: t, After: after, Related: related[t.ID]}, outside)
@@ -50,9 +53,21 @@ func Items(g *dag.Graph, part dag.Filter) (items []taskfile.Item, outside map[st
 	return items, outside, err
 }
 
-// itemsOf are the tasks of a file; none if there is no such feature yet.
-func itemsOf(g *dag.Graph, feature string) ([]taskfile.Item, error) {
-	items, _, err := Items(g, Part(feature))
+// itemsOf are the tasks of a file, with relations to tasks of other files; none if there is no such feature yet.
+func itemsOf(g *dag.Graph, feature string) (items []taskfile.Item, err error) {
+	related, err := g.Relations(true)
+	if err != nil {
+		return nil, err
+	}
+	unmet, err := g.Unmet()
+	if err != nil {
+		return nil, err
+	}
+	for _, u := range unmet {
+		related[u.ID] = append(related[u.ID], u.Other)
+		slices.Sort(related[u.ID])
+	}
+	err = eachItem(g, Part(feature), related, func(item taskfile.Item, _ []string) error { items = append(items, item); return nil })
 	if errors.Is(err, dag.ErrNotFound) {
 		err = nil
 	}

@@ -19,6 +19,7 @@ import (
 	"ralph/dag"
 	"ralph/internal/db"
 	"ralph/internal/project"
+	"ralph/internal/seq"
 	"ralph/internal/taskfile"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/emptydb"
@@ -94,7 +95,12 @@ func (c *clone) titles() map[string]string {
 			after, _, err := g.BlockerIDs(t)
 			slices.Sort(after)
 			all[t.ID] = fmt.Sprint(t.Title, " ", t.Status, " ", t.Priority, t.Parent, after)
-			return err
+			related, rerr := g.Related(t)
+			if ids := seq.Map(related, func(t dag.Task) string { return t.ID }); len(ids) > 0 {
+				slices.Sort(ids)
+				all[t.ID] += fmt.Sprint(" related", ids)
+			}
+			return errors.Join(err, rerr)
 		}))
 	}))
 	return all
@@ -255,7 +261,7 @@ func edit(rt *rapid.T, c *clone, id string) {
 	title := rapid.SampledFrom([]string{"a", "b"}).Draw(rt, "title")
 	c.now = c.now.Add(time.Minute)
 	_ = c.Store.Update(c.ctx, func(g *dag.Graph) error {
-		switch rapid.IntRange(0, 7).Draw(rt, "what") {
+		switch rapid.IntRange(0, 9).Draw(rt, "what") {
 		case 0:
 			return g.Edit(at, dag.Edit{Title: &title})
 		case 1:
@@ -270,6 +276,10 @@ func edit(rt *rapid.T, c *clone, id string) {
 			return g.Block(at, "")
 		case 6:
 			return g.GiveUp(at, "")
+		case 7:
+			return g.Relate(at, other)
+		case 8:
+			return g.Unrelate(at, other)
 		default:
 			return g.Reset(at)
 		}

@@ -213,7 +213,7 @@ func valueWords(v string) string {
 type Item struct {
 	dag.Task
 	After   []string
-	Related []string // the younger ones: a pair is written down once
+	Related []string // those with greater IDs: a pair is written down once
 }
 
 // Write writes a plan as JSON lines, as Encoder does.
