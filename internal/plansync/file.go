@@ -90,8 +90,14 @@ func (f *file) refuseForeign() error {
 			return &Error{f.path, dag.PlanError{{Line: s.Line, Err: fmt.Errorf("%w (%s)", ErrForeign, s.Feature)}}}
 		}
 	}
+	if f.feature == "" && f.theirs.Has(taskfile.FeatureRef) {
+		return &Error{f.path, dag.PlanError{{Line: f.theirs.Numbers()[taskfile.FeatureRef], Err: errFeature}}}
+	}
 	return nil
 }
+
+// errFeature is a file of tasks of no feature that has something to say about one.
+var errFeature = fmt.Errorf("%w: the gates of a feature stand in its own file", dag.ErrRefused)
 
 // ErrForeign is a plan file that holds tasks of another feature.
 var ErrForeign = fmt.Errorf("%w: another feature's task", dag.ErrRefused)

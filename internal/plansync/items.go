@@ -1,6 +1,7 @@
 package plansync
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 
@@ -53,7 +54,7 @@ func Items(g *dag.Graph, part dag.Filter) (items []taskfile.Item, outside map[st
 	return items, outside, err
 }
 
-// itemsOf are the tasks of a file, with relations to tasks of other files; none if there is no such feature yet.
+// itemsOf are the tasks of a file, with relations to tasks of other files, and the gates of its feature; none if there is no such feature yet.
 func itemsOf(g *dag.Graph, feature string) (items []taskfile.Item, err error) {
 	related, err := g.Relations(true)
 	if err != nil {
@@ -69,7 +70,12 @@ func itemsOf(g *dag.Graph, feature string) (items []taskfile.Item, err error) {
 	}
 	err = eachItem(g, Part(feature), related, func(item taskfile.Item, _ []string) error { items = append(items, item); return nil })
 	if errors.Is(err, dag.ErrNotFound) {
-		err = nil
+		return nil, nil
+	}
+	gates, gerr := g.FeatureGates(feature)
+	if err = cmp.Or(err, gerr); err == nil && len(gates) > 0 {
+		f, ferr := g.Feature(feature)
+		items, err = append(items, taskfile.Item{Task: dag.Task{ID: taskfile.FeatureRef, Gates: gates, UpdatedAt: f.UpdatedAt}}), ferr
 	}
 	return items, err
 }

@@ -166,7 +166,7 @@ func (m *merging) mend() (changed bool, err error) {
 		differs := !mended[i].Equal(f.merged)
 		changed, f.mended, f.merged = changed || differs, f.mended || differs, mended[i]
 	}
-	m.taken.From, m.taken.Dropped = nil, append(m.taken.Dropped, dropped...)
+	m.taken.From, m.taken.Gates, m.taken.Dropped = nil, nil, append(m.taken.Dropped, dropped...)
 	return changed, nil
 }
 
@@ -242,7 +242,35 @@ func (m *merging) apply() error {
 		}
 		return &Error{first.path, own}
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return m.setGates()
+}
+
+// setGates gives features the gates that their files say.
+func (m *merging) setGates() error {
+	for _, f := range m.files {
+		gates := f.merged.Gates()
+		if slices.Equal(gates, f.ours.Gates()) {
+			continue
+		}
+		_, err := m.g.Feature(f.feature)
+		if errors.Is(err, dag.ErrNotFound) { // it has no task
+			_, err = m.g.AddFeature(f.feature)
+		}
+		if err == nil {
+			err = m.g.SetFeatureGates(f.feature, gates)
+		}
+		if errors.Is(err, dag.ErrRefused) {
+			return &Error{f.path, dag.PlanError{{Line: f.theirs.Numbers()[taskfile.FeatureRef], Err: err}}}
+		}
+		if err != nil {
+			return err
+		}
+		m.taken.Gates = append(m.taken.Gates, f.feature)
+	}
+	return nil
 }
 
 // refuseTaken refuses an ID that is another task's here. One that is the same task in another feature was moved.

@@ -90,6 +90,7 @@ func (e *LossError) Is(target error) bool { return target == dag.ErrRefused }
 // outline is what two databases are compared by.
 type outline struct {
 	features []string
+	gates    map[string][]string
 	tasks    []dag.Task
 }
 
@@ -98,7 +99,12 @@ func outlineOf(g *dag.Graph) (o outline, err error) {
 	if err != nil {
 		return o, err
 	}
-	o.features = seq.Map(list, func(f dag.Feature) string { return f.Name })
+	o.features, o.gates = seq.Map(list, func(f dag.Feature) string { return f.Name }), map[string][]string{}
+	for _, name := range o.features {
+		if o.gates[name], err = g.FeatureGates(name); err != nil {
+			return o, err
+		}
+	}
 	err = EachItem(g, dag.Filter{}, func(item taskfile.Item, _ []string) error {
 		o.tasks = append(o.tasks, item.Task)
 		return nil
@@ -111,6 +117,8 @@ func (o outline) without(other outline) (list []string) {
 	for _, name := range o.features {
 		if !slices.Contains(other.features, name) {
 			list = append(list, "feature "+name)
+		} else if len(o.gates[name]) > 0 && !slices.Equal(o.gates[name], other.gates[name]) {
+			list = append(list, "the gates of feature "+name)
 		}
 	}
 	has := map[string]dag.Status{}

@@ -332,6 +332,7 @@ func (s *Sync) refuseAgents(ctx context.Context, files []*file) error {
 type Taken struct {
 	dag.Applied
 	From    []string
+	Gates   []string // features that have others now
 	Dropped []string
 }
 
@@ -349,6 +350,9 @@ func (t Taken) say(s *Sync) {
 		s.Note("%s imported from %s", human.Count(len(t.Added), "task"), from)
 	case len(parts) > 0:
 		s.Note("the plan follows %s: %s", from, strings.Join(parts, ", "))
+	}
+	if len(t.Gates) > 0 {
+		s.Note("the gates of %s follow %s", human.List(t.Gates, 3), from)
 	}
 	for _, what := range t.Dropped {
 		s.Warn("%s: %s", from, what)

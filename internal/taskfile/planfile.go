@@ -21,7 +21,11 @@ import (
 // the order of its lines, keys of newer versions, how often each task was changed, and which tasks were deleted.
 type File struct{ lines []record }
 
-// record is one line: a task, or a tombstone, which has deleted_at.
+// FeatureRef is the ref of a record that is about the feature itself: which gates it has. Its ID would not do, because each
+// clone has its own. An older version refuses the file: it must not run tasks without the gates.
+const FeatureRef = "feature"
+
+// record is one line: a task, or the feature; or a tombstone, which has deleted_at.
 type record struct {
 	ref    string
 	fields map[string]json.RawMessage // compact
@@ -211,7 +215,12 @@ func (f File) Update(items []Item, now time.Time) File {
 			updated.lines = append(updated.lines, r.update(item))
 			delete(current, r.ref)
 		case !r.dead():
-			r = record{ref: r.ref, fields: map[string]json.RawMessage{"ref": r.fields["ref"], "title": r.fields["title"], keyRev: r.fields[keyRev]}}
+			old := r
+			r = record{ref: r.ref, fields: map[string]json.RawMessage{"ref": old.fields["ref"]}}
+			if title := old.fields["title"]; title != nil {
+				r.fields["title"] = title
+			}
+			r.fields[keyRev] = old.fields[keyRev]
 			r.set(keyRev, next(r.rev()))
 			r.set(keyDeleted, now.UTC().Format(time.RFC3339))
 			updated.lines = append(updated.lines, r)
@@ -240,6 +249,9 @@ func expiry(r record) time.Time {
 
 // update is the line of a task as it is now, with what only the file knows of it.
 func (r record) update(item Item) record {
+	if item.ID == FeatureRef {
+		return r.updateFeature(item)
+	}
 	now := lineOf(item, true)
 	if same := now; r.raw != nil { // most lines were written here, and nothing has changed
 		same.Rev, same.Updated, same.MovedFrom = r.rev(), r.text(keyUpdated), r.text(keyMoved)
@@ -267,6 +279,26 @@ func (r record) update(item Item) record {
 		}
 	}
 	return changed
+}
+
+func (r record) updateFeature(item Item) record {
+	if len(r.fields) == 0 {
+		return record{ref: r.ref, fields: map[string]json.RawMessage{"ref": encoded(r.ref), "gates": encoded(item.Gates)}}
+	}
+	if !r.dead() && slices.Equal(r.list("gates"), item.Gates) {
+		return r
+	}
+	r.set("gates", item.Gates)
+	r.set(keyRev, next(r.rev()))
+	r.set(keyUpdated, item.UpdatedAt.UTC().Format(time.RFC3339))
+	delete(r.fields, keyDeleted)
+	return r
+}
+
+// Gates are those of the feature.
+func (f File) Gates() []string {
+	r, _ := f.live(FeatureRef)
+	return r.list("gates")
 }
 
 // Only is the part of the file that is about some tasks.
@@ -327,7 +359,7 @@ func (f File) Numbers() map[string]int {
 func (f File) Specs() []dag.Spec {
 	var list []dag.Spec
 	for _, r := range f.lines {
-		if r.dead() {
+		if r.dead() || r.ref == FeatureRef {
 			continue
 		}
 		var l line

@@ -97,6 +97,9 @@ func (l line) spec(number int) dag.Spec {
 	}
 }
 
+// isTask says that the line is a task, and not what else the file of a feature has.
+func (l line) isTask() bool { return l.Deleted == "" && (l.Ref != FeatureRef || l.Title != "") }
+
 func (l line) timeout() (time.Duration, error) {
 	if l.Timeout == "" {
 		return 0, nil
@@ -150,7 +153,7 @@ func parseJSONL(data []byte) ([]dag.Spec, error) {
 			faults = append(faults, dag.SpecError{Line: number, Err: err})
 			continue
 		}
-		if l.Deleted == "" {
+		if l.isTask() {
 			specs = append(specs, l.spec(number))
 		}
 	}
@@ -209,7 +212,7 @@ func valueWords(v string) string {
 	return "a " + name
 }
 
-// Item is a task to be written down, with the IDs of what it waits for.
+// Item is a task to be written down, with the IDs of what it waits for; or the gates of the feature, as FeatureRef.
 type Item struct {
 	dag.Task
 	After   []string
@@ -284,7 +287,7 @@ func parseYAML(data []byte) ([]dag.Spec, error) {
 			if err := l.check(); err != nil {
 				faults = append(faults, dag.SpecError{Line: number, Err: err})
 			}
-			if l.Deleted == "" {
+			if l.isTask() {
 				specs = append(specs, l.spec(number))
 			}
 		}
