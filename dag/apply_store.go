@@ -56,6 +56,7 @@ func (a *applying) store() {
 		}
 	}
 	a.giveBack()
+	a.accept()
 	tx.Do(recomputeSQL)
 }
 

@@ -157,6 +157,8 @@ func TestQueryPlans(t *testing.T) {
 		}, 0},
 
 		// What is scanned are the relations to tasks that are not here.
+		"it is here now":   {metSQL, []string{"SEARCH unmet USING PRIMARY KEY (task=? AND other=?)"}, 0},
+		"acceptances":      {acceptancesSQL, []string{"SCAN v", "SEARCH t USING INTEGER PRIMARY KEY (rowid=?)"}, 0}, // as many as reviews
 		"what is not here": {unmetSQL, []string{"SCAN u", "SEARCH t USING INTEGER PRIMARY KEY (rowid=?)"}, 0},
 		// What is scanned are the tasks that went in the last 90 days.
 		"what went long ago":    {pruneGoneSQL, []string{"SCAN gone"}, 0},

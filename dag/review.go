@@ -115,6 +115,50 @@ const reviewsSQL = `SELECT t.id FROM reviews r JOIN tasks t ON t.n = r.task WHER
 // Reviews lists the tasks that are reviews.
 func (g *Graph) Reviews() ([]string, error) { return db.All(g.tx, reviewsSQL, (*db.Row).Text) }
 
+// Acceptance is what a plan file says of one: which round it is, or 0 for what one missed, and why it failed.
+type Acceptance struct {
+	Round   int
+	Missing string
+}
+
+const (
+	acceptancesSQL = `SELECT v.task, t.id, v.round, t.status FROM reviews v JOIN tasks t ON t.n = v.task WHERE v.focus = '';`
+	// One that was put away has its row again.
+	acceptanceSQL = `INSERT INTO reviews (task, focus, round) VALUES (:task, '', :round) ON CONFLICT (task) DO UPDATE SET focus = '', round = :round WHERE (focus, round) <> ('', :round);`
+)
+
+// Acceptances are the acceptances of features, and the tasks of what they missed, by ID.
+func (g *Graph) Acceptances() (map[string]Acceptance, error) {
+	all, failed := map[string]Acceptance{}, map[string]int64{}
+	for r := range g.tx.Rows(acceptancesSQL) {
+		n, id, round := r.Int64(), r.Text(), r.Int()
+		if all[id] = (Acceptance{Round: round}); round > 0 && Status(r.Text()) == Failed {
+			failed[id] = n
+		}
+	}
+	for id, n := range failed {
+		why, err := g.LastFailure(Task{N: n})
+		if err != nil {
+			return nil, err
+		}
+		all[id] = Acceptance{all[id].Round, why}
+	}
+	return all, g.tx.Err()
+}
+
+// accept stores what a plan says of acceptances.
+func (a *applying) accept() {
+	for _, t := range a.tasks {
+		if t.deleted || t.spec == nil || t.spec.Acceptance == nil {
+			continue
+		}
+		a.graph.tx.Do(acceptanceSQL, ":task", t.n, ":round", *t.spec.Acceptance)
+		if why, _ := a.graph.LastFailure(Task{N: t.n}); t.status == Failed && t.spec.Missing != "" && why != t.spec.Missing { // the transaction keeps its first error
+			a.graph.log(t.n, LogFailure, t.spec.Missing)
+		}
+	}
+}
+
 const unacceptedSQL = `SELECT t.id FROM reviews r JOIN tasks t ON t.n = r.task WHERE r.round > 0 AND r.focus = '' AND t.status = 'failed';`
 
 // Unaccepted says of features in scope what their acceptances failed for, by the name of the feature.

@@ -49,6 +49,10 @@ type Spec struct {
 	Retries      int
 	Verification string
 	Satisfied    bool // of a cancelled task
+
+	// What plan files say of acceptances: which round it is, or 0 for what one missed, and what it failed for.
+	Acceptance *int
+	Missing    string
 }
 
 // ErrUnknownRef is a reference that leads nowhere.
@@ -145,6 +149,10 @@ func (s *Spec) check() error {
 		return fmt.Errorf("%w: on_fail is %s or nothing, not %q", ErrRefused, Continue, s.OnFail)
 	case s.Satisfied && s.Status != Cancelled:
 		return fmt.Errorf("%w: satisfied is for cancelled tasks", ErrRefused)
+	case s.Acceptance != nil && (*s.Acceptance < 0 || *s.Acceptance > maxAcceptances):
+		return fmt.Errorf("%w: acceptance is %d; there are %d rounds, and 0 is what one of them missed", ErrRefused, *s.Acceptance, maxAcceptances)
+	case strings.ContainsRune(s.Missing, 0):
+		return fmt.Errorf("%w: missing must not contain NUL", ErrRefused)
 	case s.Retries < 0:
 		return fmt.Errorf("%w: retries is %d; it cannot be negative", ErrRefused, s.Retries)
 	case s.Feature != "":

@@ -12,17 +12,18 @@ import (
 // Part selects what the file of a feature holds, or that of tasks of none.
 func Part(feature string) dag.Filter { return dag.Filter{Feature: feature, Loose: feature == ""} }
 
-// EachItem calls fn with tasks as a plan file lists them, and with what each waits for that is not among them. Reviews
-// are no part of a plan: runs add them.
+// EachItem calls fn with tasks as an export lists them, and with what each waits for that is not among them. Reviews
+// are no part of it: runs add them.
 func EachItem(g *dag.Graph, part dag.Filter, fn func(item taskfile.Item, outside []string) error) error {
 	related, err := g.Relations(part.Feature == "" && !part.Loose)
 	if err != nil {
 		return err
 	}
-	return eachItem(g, part, related, fn)
+	return eachItem(g, part, related, nil, fn)
 }
 
-func eachItem(g *dag.Graph, part dag.Filter, related map[string][]string, fn func(item taskfile.Item, outside []string) error) error {
+// eachItem also lists acceptances that it is given.
+func eachItem(g *dag.Graph, part dag.Filter, related map[string][]string, acceptances map[string]dag.Acceptance, fn func(item taskfile.Item, outside []string) error) error {
 	reviews, err := g.Reviews()
 	if err != nil {
 		return err
@@ -30,7 +31,11 @@ func eachItem(g *dag.Graph, part dag.Filter, related map[string][]string, fn fun
 	review := func(id string) bool { return slices.Contains(reviews, id) }
 	return g.Each(part, func(t dag.Task) error {
 		after, outside, err := g.BlockerIDs(t)
-		if err != nil || review(t.ID) {
+		item := taskfile.Item{Task: t, Related: related[t.ID]}
+		if accepts, ok := acceptances[t.ID]; ok {
+			item.Acceptance = &accepts
+		}
+		if err != nil || item.Acceptance == nil && review(t.ID) {
 			return err
 		}
 		after, outside = slices.DeleteFunc(after, review), slices.DeleteFunc(outside, review)
@@ -38,7 +43,8 @@ func eachItem(g *dag.Graph, part dag.Filter, related map[string][]string, fn fun
 		if part.Feature == "" && !part.Loose {
 			outside = nil
 		}
-		return fn(taskfile.Item{Task: t, After: after, Related: related[t.ID]}, outside)
+		item.After = after
+		return fn(item, outside)
 	})
 }
 
@@ -54,7 +60,8 @@ func Items(g *dag.Graph, part dag.Filter) (items []taskfile.Item, outside map[st
 	return items, outside, err
 }
 
-// itemsOf are the tasks of a file, with relations to tasks of other files, and the gates of its feature; none if there is no such feature yet.
+// itemsOf are the tasks of a file, with acceptances and relations to tasks of other files, and the gates of its feature; none if there is no
+// such feature yet.
 func itemsOf(g *dag.Graph, feature string) (items []taskfile.Item, err error) {
 	related, err := g.Relations(true)
 	if err != nil {
@@ -68,7 +75,11 @@ func itemsOf(g *dag.Graph, feature string) (items []taskfile.Item, err error) {
 		related[u.ID] = append(related[u.ID], u.Other)
 		slices.Sort(related[u.ID])
 	}
-	err = eachItem(g, Part(feature), related, func(item taskfile.Item, _ []string) error { items = append(items, item); return nil })
+	acceptances, err := g.Acceptances()
+	if err != nil {
+		return nil, err
+	}
+	err = eachItem(g, Part(feature), related, acceptances, func(item taskfile.Item, _ []string) error { items = append(items, item); return nil })
 	if errors.Is(err, dag.ErrNotFound) {
 		return nil, nil
 	}

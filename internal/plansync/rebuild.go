@@ -105,7 +105,11 @@ func outlineOf(g *dag.Graph) (o outline, err error) {
 			return o, err
 		}
 	}
-	err = EachItem(g, dag.Filter{}, func(item taskfile.Item, _ []string) error {
+	acceptances, err := g.Acceptances()
+	if err != nil {
+		return o, err
+	}
+	err = eachItem(g, dag.Filter{}, nil, acceptances, func(item taskfile.Item, _ []string) error {
 		o.tasks = append(o.tasks, item.Task)
 		return nil
 	})

@@ -156,7 +156,7 @@ func aliveFirst(a, b record) (alive, dead record) {
 }
 
 // together are keys that one side decides, with the status: half a result is none.
-var together = []string{"satisfied", "retries", "verification"}
+var together = []string{"satisfied", "retries", "verification", "missing"}
 
 // fields merges two versions of a task that differ from each other and from the base.
 func fields(base, a, b record) record {

@@ -77,6 +77,10 @@ type line struct {
 	Retries      int                `json:"retries,omitempty" yaml:"retries"`
 	Verification jsonval.NullString `json:"verification,omitempty" yaml:"verification"`
 
+	// What only plan files say, of acceptances: which round it is, or 0 for what one missed, and what it failed for.
+	Acceptance *int   `json:"acceptance,omitempty" yaml:"acceptance"`
+	Missing    string `json:"missing,omitempty" yaml:"missing"`
+
 	// What only the file of a plan knows: how often the task was changed, when it was changed last, from which feature's file it
 	// came, when it was deleted.
 	Rev       int64  `json:"rev,omitempty" yaml:"rev"`
@@ -94,11 +98,14 @@ func (l line) spec(number int) dag.Spec {
 		Tags: l.Tags, Proves: l.Proves, Related: l.Related, Context: l.Context, Output: l.Output, Timeout: timeout, OnFail: dag.OnFail(l.OnFail), Group: l.Group,
 		Origin: l.Origin, DiscoveredFrom: l.DiscoveredFrom,
 		Status: dag.Status(l.Status), Satisfied: l.Satisfied, Retries: l.Retries, Verification: string(l.Verification),
+		Acceptance: l.Acceptance, Missing: l.Missing,
 	}
 }
 
-// isTask says that the line is a task, and not what else the file of a feature has.
-func (l line) isTask() bool { return l.Deleted == "" && (l.Ref != FeatureRef || l.Title != "") }
+// isTask says that the line is a task, and not what else the file of a feature has. Acceptances are added by runs.
+func (l line) isTask() bool {
+	return l.Deleted == "" && (l.Ref != FeatureRef || l.Title != "") && (l.Acceptance == nil || *l.Acceptance == 0)
+}
 
 func (l line) timeout() (time.Duration, error) {
 	if l.Timeout == "" {
@@ -217,6 +224,8 @@ type Item struct {
 	dag.Task
 	After   []string
 	Related []string // those with greater IDs: a pair is written down once
+
+	Acceptance *dag.Acceptance // nil if it has to do with none
 }
 
 // Write writes a plan as JSON lines, as Encoder does.
@@ -244,6 +253,9 @@ func lineOf(t Item, statuses bool) line {
 	if statuses {
 		s.Status, s.Satisfied, s.Retries, s.Verification = t.Status, t.Satisfied, t.Retries, t.Verification
 	}
+	if t.Acceptance != nil {
+		s.Acceptance, s.Missing = &t.Acceptance.Round, t.Acceptance.Missing
+	}
 	return written(s)
 }
 
@@ -255,6 +267,7 @@ func written(s dag.Spec) line {
 		Model: jsonval.NullString(s.Model), Gates: jsonval.List(s.Gates), MaxRetries: s.MaxRetries, AllowTampering: s.AllowTampering, ExpectRed: s.ExpectRed, Locks: s.Locks, Paths: s.Paths,
 		Tags: s.Tags, Proves: s.Proves, Related: s.Related, Context: s.Context, Output: s.Output, OnFail: string(s.OnFail), Group: s.Group, Origin: s.Origin, DiscoveredFrom: s.DiscoveredFrom,
 		Status: string(s.Status), Satisfied: s.Satisfied, Retries: s.Retries, Verification: jsonval.NullString(s.Verification),
+		Acceptance: s.Acceptance, Missing: s.Missing,
 	}
 	if s.Timeout > 0 {
 		l.Timeout = s.Timeout.String()

@@ -5,7 +5,7 @@ CREATE TABLE unmet (
     PRIMARY KEY (task, other)
 ) STRICT, WITHOUT ROWID;
 
--- The file of a feature has its gates, too, and the acceptances of it.
+-- The file of a feature has its gates, too.
 CREATE TRIGGER unsaved_gates AFTER UPDATE OF gates ON features WHEN old.gates <> new.gates BEGIN
     INSERT INTO unsaved VALUES (new.n) ON CONFLICT DO NOTHING;
 END;
@@ -14,5 +14,5 @@ END;
 INSERT INTO unsaved
 SELECT n FROM features WHERE gates <> '[]'
 UNION SELECT coalesce(t.feature, 0) FROM related r JOIN tasks t ON t.n IN (r.a, r.b)
-UNION SELECT t.feature FROM reviews r JOIN tasks t ON t.n = r.task WHERE r.focus = '' AND r.round > 0 AND t.feature IS NOT NULL
+UNION SELECT t.feature FROM reviews r JOIN tasks t ON t.n = r.task WHERE r.focus = '' AND t.feature IS NOT NULL
 ON CONFLICT DO NOTHING;
