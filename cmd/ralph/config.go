@@ -26,8 +26,8 @@ RALPH_SECTION_KEY in the environment (RALPH_RUN_LIMIT sets run.limit).`,
 		flags:   []flagSpec{jsonFlag},
 		example: "ralph config show", run: action(runConfigShow),
 	}, {
-		name: "trust", short: "confirm .ralph.toml, .ralph/prompts, plan files and .ralph/permissions.toml as they are now",
-		long: `Nothing in .ralph.toml, .ralph/prompts and plan files (tasks.jsonl) is used if it was changed while an agent worked that could write it, until a
+		name: "trust", short: "confirm .ralph.toml, prompts, templates, plan files and .ralph/permissions.toml as they are now",
+		long: `Nothing in .ralph.toml, .ralph/prompts, .ralph/templates and plan files (tasks.jsonl) is used if it was changed while an agent worked that could write it, until a
 person has looked at it and confirms it. What you change when no such agent is at work needs no confirmation. A .ralph/permissions.toml that
 is not the link that ralph made counts when it is confirmed; its rules are printed.`,
 		example: "git diff .ralph.toml; ralph config trust", exits: "1 refused", run: action(runConfigTrust),
@@ -50,7 +50,7 @@ func runConfigTrust(ctx context.Context, a *app, _ plainOptions) error {
 		a.note("%s", term.Line(text))
 	}
 	if err == nil {
-		a.note("%s, .ralph/prompts, plan files and what is remembered of answers count as they are now", project.ConfigName)
+		a.note("%s, .ralph/prompts, .ralph/templates, plan files and what is remembered of answers count as they are now", project.ConfigName)
 	}
 	return err
 }

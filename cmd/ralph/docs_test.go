@@ -16,6 +16,7 @@ import (
 	"mvdan.cc/sh/v3/shell"
 
 	"ralph/internal/agents"
+	"ralph/internal/project"
 	"ralph/internal/taskfile"
 	"ralph/internal/template"
 	"ralph/internal/testing/check"
@@ -270,7 +271,7 @@ func TestSectionsAreDocumented(t *testing.T) {
 func TestTheTemplatesPageIsTrue(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	folder := filepath.Join(b.dir, filepath.FromSlash(template.Folder))
+	folder := filepath.Join(b.dir, filepath.FromSlash(project.TemplateFolder))
 	check.OK(t, os.MkdirAll(folder, 0o700))
 	for _, text := range blocks(t, "docs/templates.md", "yaml") {
 		parsed, err := template.Parse([]byte(text))

@@ -252,6 +252,9 @@ func (o *templateApplyOptions) parse(commandLine) (err error) {
 
 // templateTasks fills a template in.
 func templateTasks(a *app, p project.Project, name, feature string, vars []template.Var) ([]dag.Spec, error) {
+	if err := confirmed(a, p); err != nil { // its commands run as gates
+		return nil, err
+	}
 	f, err := findTemplate(templateLibrary(a, p), name)
 	if err != nil {
 		return nil, err

@@ -21,7 +21,7 @@ import (
 	"ralph/internal/seq"
 )
 
-// ConfigHistory remembers which .ralph.toml and which words of the project in prompts the last run began with, or a person
+// ConfigHistory remembers which .ralph.toml, which templates and which words of the project in prompts the last run began with, or a person
 // confirmed, and which attempts have changed them since, so that nothing is executed or said to agents that an agent wrote.
 // Its file is where no agent in a sandbox can write. Lines are kept as sums, because a configuration may contain secrets.
 type ConfigHistory struct {
@@ -220,17 +220,41 @@ func (h *ConfigHistory) read() (list []ConfigLine) {
 	for _, f := range files {
 		list = append(list, linesOf(f.Name+":", f.Text)...)
 	}
+	names, _ := h.project.TemplateNames()
+	for _, name := range names {
+		if data, err := h.project.ReadTemplate(name); err == nil {
+			list = append(list, exactLinesOf(TemplateFolder+"/"+name+":", string(data))...)
+		}
+	}
 	return list
 }
 
 func linesOf(file, content string) (list []ConfigLine) {
 	for i, text := range strings.Split(content, "\n") {
 		if text = strings.TrimSpace(text); text != "" {
-			sum := sha256.Sum256([]byte(text))
-			list = append(list, ConfigLine{i + 1, text, file + hex.EncodeToString(sum[:8])})
+			list = append(list, ConfigLine{i + 1, text, file + lineSum(text)})
 		}
 	}
 	return list
+}
+
+// exactLinesOf is for files in which blanks mean something, such as YAML with scripts in it: a line goes with its indentation and with the
+// empty lines above it.
+func exactLinesOf(file, content string) (list []ConfigLine) {
+	above := ""
+	for i, line := range strings.Split(content, "\n") {
+		above += line + "\n"
+		if text := strings.TrimSpace(line); text != "" {
+			list = append(list, ConfigLine{i + 1, text, file + lineSum(above)})
+			above = ""
+		}
+	}
+	return list
+}
+
+func lineSum(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:8])
 }
 
 // fileOf is the file of a line.

@@ -5,7 +5,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -16,6 +15,7 @@ import (
 	"ralph/dag"
 	"ralph/internal/atomicfile"
 	"ralph/internal/copyfile"
+	"ralph/internal/project"
 )
 
 // Source is where a template comes from.
@@ -27,9 +27,6 @@ const (
 	User    Source = "user"
 	Project Source = "project"
 )
-
-// Folder is where the templates of a project are, from its root.
-const Folder = ".ralph/templates"
 
 //go:embed builtin/*.yaml
 var builtin embed.FS
@@ -114,22 +111,21 @@ func (l Library) Find(name string) (File, error) {
 	return File{}, missing
 }
 
-// maxFiles is how many templates a folder may have.
-const maxFiles = 1000
-
 // names are the files of a folder that can be templates.
 func (l Library) names(source Source) (names []string, err error) {
 	var entries []fs.DirEntry
 	switch source {
 	case BuiltIn:
 		entries, err = builtin.ReadDir("builtin")
+		names = project.Templates(entries)
 	case User:
 		if l.User == "" {
 			return nil, nil
 		}
 		entries, err = os.ReadDir(l.User)
+		names = project.Templates(entries)
 	case Project:
-		entries, err = l.readProject()
+		names, err = project.Project{Root: l.Root}.TemplateNames()
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -137,27 +133,7 @@ func (l Library) names(source Source) (names []string, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: templates of the %s: %w", dag.ErrRefused, source, err)
 	}
-	for _, e := range entries {
-		if ext := filepath.Ext(e.Name()); !e.IsDir() && (ext == ".yaml" || ext == ".yml") && len(names) < maxFiles {
-			names = append(names, e.Name())
-		}
-	}
 	return names, nil
-}
-
-// readProject lists the folder of the project, which must not lead out of it.
-func (l Library) readProject() ([]fs.DirEntry, error) {
-	root, err := os.OpenRoot(l.Root)
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
-	dir, err := root.Open(Folder)
-	if err != nil {
-		return nil, err
-	}
-	defer dir.Close()
-	return dir.ReadDir(-1)
 }
 
 // read reads and checks one file.
@@ -168,10 +144,10 @@ func (l Library) read(source Source, name string) (f File) {
 		f.Text, f.Err = builtin.ReadFile(path.Join("builtin", name))
 	case User: // they are the user's own, who may keep them elsewhere and link them
 		f.Path = filepath.Join(l.User, name)
-		f.Text, f.Err = copyfile.Read(f.Path, maxFile)
+		f.Text, f.Err = copyfile.Read(f.Path, project.MaxTemplate)
 	case Project:
-		f.Path = filepath.Join(l.Root, filepath.FromSlash(Folder), name)
-		f.Text, f.Err = l.fromProject(name)
+		f.Path = filepath.Join(l.Root, filepath.FromSlash(project.TemplateFolder), name)
+		f.Text, f.Err = project.Project{Root: l.Root}.ReadTemplate(name)
 	}
 	if f.Err != nil {
 		f.Err = fmt.Errorf("template %s: %w: %w", cmp.Or(f.Path, f.Name), dag.ErrRefused, f.Err)
@@ -186,25 +162,6 @@ func (l Library) read(source Source, name string) (f File) {
 	return f
 }
 
-// fromProject reads a file that an agent or a branch of somebody else may have put there.
-func (l Library) fromProject(name string) ([]byte, error) {
-	root, err := os.OpenRoot(l.Root)
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
-	f, _, err := copyfile.Open(root, Folder+"/"+name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err == nil && len(data) > maxFile {
-		err = fmt.Errorf("it has more than %d KiB", maxFile>>10)
-	}
-	return data, err
-}
-
 //go:embed starter.yaml
 var starter string
 
@@ -217,7 +174,7 @@ func (l Library) Create(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	dir := filepath.Join(l.Root, filepath.FromSlash(Folder))
+	dir := filepath.Join(l.Root, filepath.FromSlash(project.TemplateFolder))
 	for _, file := range []string{name + ".yaml", name + ".yml"} {
 		if slices.Contains(names, file) {
 			return "", fmt.Errorf("%w: %s exists", dag.ErrRefused, filepath.Join(dir, file))
@@ -228,7 +185,7 @@ func (l Library) Create(name string) (string, error) {
 		return "", err
 	}
 	defer root.Close()
-	if err := root.MkdirAll(Folder, 0o755); err != nil {
+	if err := root.MkdirAll(project.TemplateFolder, 0o755); err != nil {
 		return "", fmt.Errorf("%w: %w", dag.ErrRefused, err)
 	}
 	path := filepath.Join(dir, name+".yaml")

@@ -23,8 +23,8 @@ import (
 func Parse(data []byte) (Template, error) {
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	switch {
-	case len(data) > maxFile:
-		return Template{}, fmt.Errorf("%w: a template has at most %d KiB", dag.ErrRefused, maxFile>>10)
+	case len(data) > project.MaxTemplate:
+		return Template{}, fmt.Errorf("%w: a template has at most %d KiB", dag.ErrRefused, project.MaxTemplate>>10)
 	case !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0:
 		return Template{}, fmt.Errorf("%w: it is no text in UTF-8", dag.ErrRefused)
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"ralph/internal/project"
 	"ralph/internal/testing/check"
 )
 
@@ -79,7 +80,7 @@ func TestWhatIsWrongIsNamedWithItsLine(t *testing.T) {
 		"a condition with or":        {"inputs: {a: {}}\nsteps:\n  - task: a\n    when: ${a} or b\n", "line 4: when is ${name}, ${name} == TEXT"},
 		"a condition without an end": {"inputs: {a: {}}\nsteps:\n  - task: a\n    when: ${a} == 'b\n", "line 4: when: a quotation mark is not closed"},
 		"a condition of the unknown": {"steps:\n  - task: a\n    when: ${b} == c\n", `line 3: unknown variable "b"`},
-		"too large":                  {"description: " + strings.Repeat("a", maxFile), "a template has at most 256 KiB"},
+		"too large":                  {"description: " + strings.Repeat("a", project.MaxTemplate), "a template has at most 256 KiB"},
 		"no text":                    {"name: \xff\n", "it is no text in UTF-8"},
 		"too many steps":             {"steps:\n" + strings.Repeat("  - task: a\n", maxSteps+1), "line 1: it has 201 steps; at most 200 are read"},
 	} {

@@ -10,7 +10,6 @@ import (
 
 // The limits. A template is a page that a person writes, and each of its tasks is work that somebody pays for.
 const (
-	maxFile   = 256 << 10
 	maxInputs = 100
 	maxSteps  = 200
 	maxFaults = 50
