@@ -128,6 +128,8 @@ func (s *sessionWithFile) Sandbox() string             { return "none" }
 func (s *sessionWithFile) Evident() bool               { return false }
 func (s *sessionWithFile) Tampered() ([]string, error) { return nil, nil }
 
+func (s *sessionWithFile) Renew() error { return nil }
+
 func (s *sessionWithFile) Close() error {
 	return errors.Join(s.Session.Close(), s.file.Close())
 }

@@ -379,6 +379,9 @@ func (s *Session) Sandbox() string { return s.conf.Level.String() }
 // prevent it. It may be called at any time.
 func (s *Session) Tampered() ([]string, error) { return s.conf.Tampered() }
 
+// Renew has what is in the session's copy of the project now count as untouched, after ralph itself wrote there.
+func (s *Session) Renew() error { return s.conf.Renew() }
+
 // Prompt says how to log in where an agent notices only now that nobody has.
 func (s *Session) Prompt(ctx context.Context, text string) (acp.Turn, error) {
 	turn, err := s.Session.Prompt(ctx, text)

@@ -288,6 +288,9 @@ func (c *Confiner) Watch(x *Confinement, task, attempt string, allowed bool) (er
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if x.before = c.first[since]; x.before != nil && task != "" {
+		if c.place != c.opts.Project {
+			return x.Renew() // who asked for another session has had ralph write there
+		}
 		return nil
 	}
 	if x.before, err = c.protection.Fingerprints(x.Level); err == nil {
@@ -376,6 +379,20 @@ func (x *Confinement) Tampered() ([]string, error) {
 	}
 	slices.Sort(out)
 	return slices.Compact(out), err
+}
+
+// Renew has what is in a copy of the project now count as untouched, after ralph itself checked something out there. What was
+// tampered with before is what Tampered said before that.
+func (x *Confinement) Renew() (bad error) {
+	for _, f := range x.before {
+		if f.ours {
+			sums, err := f.take()
+			if bad = errors.Join(bad, err); err == nil {
+				f.sums = sums
+			}
+		}
+	}
+	return bad
 }
 
 // changesSince lists what differs from fingerprints.

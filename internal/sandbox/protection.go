@@ -26,6 +26,7 @@ type guard struct {
 	skip  []string // patterns below path that others write meanwhile
 	only  []string // patterns of the files below path that count; nil counts all
 	mayGo bool     // removing all of path is allowed
+	ours  bool     // part of the project: in a copy of it, git's checkouts write it
 	firm  bool     // the sandbox can prevent every change: it exists and cannot be moved away with its folder
 }
 
@@ -34,12 +35,12 @@ type guard struct {
 func Protect(ctx context.Context, p project.Project, more ...string) *Protection {
 	x := &Protection{}
 	// Ralph itself writes some of its state while an agent works, and people edit the documents.
-	x.add(guard{path: p.State(), skip: []string{"runs", "objects", "trees-*", "progress.db*", "last-gc", "knowledge", "features", "staging", "permissions.toml*"}, firm: true})
+	x.add(guard{path: p.State(), skip: []string{"runs", "objects", "trees-*", "progress.db*", "last-gc", "knowledge", "features", "staging", "permissions.toml*"}, ours: true, firm: true})
 	// Plan files say which commands run. Nobody else writes those of a folder in which an agent works; the documents beside them
 	// may be open to it.
-	x.add(guard{path: filepath.Dir(p.Feature("x")), only: []string{"*/tasks.jsonl"}})
+	x.add(guard{path: filepath.Dir(p.Feature("x")), only: []string{"*/tasks.jsonl"}, ours: true})
 	for _, path := range append([]string{p.Config()}, more...) {
-		x.add(guard{path: path, firm: true})
+		x.add(guard{path: path, ours: true, firm: true})
 	}
 	x.addGit(git.Find(p.Root), false)
 	for _, name := range git.Search(ctx, p.Root, filepath.Base(p.State())) {
@@ -95,7 +96,7 @@ func (x *Protection) add(g guard) {
 			}
 			info, err := os.Lstat(step)
 			firm := g.firm && err == nil && info.Mode()&os.ModeSymlink == 0 && !otherNames(info)
-			x.guards = append(x.guards, guard{path: step, names: []string{"."}, skip: g.skip, only: g.only, mayGo: g.mayGo, firm: firm})
+			x.guards = append(x.guards, guard{path: step, names: []string{"."}, skip: g.skip, only: g.only, mayGo: g.mayGo, ours: g.ours, firm: firm})
 		}
 	}
 }

@@ -46,7 +46,7 @@ type attempt struct {
 	seen Seen
 	use  AgentUse
 
-	planted   []string      // rules that the agent wrote
+	planted   []string      // rules that the agent wrote, and in a slot what else it must not write
 	merged    prompt.Merged // the conflict that a session is to resolve
 	drifted   int           // earlier attempts that ended for drift
 	verifiers int           // sessions that were opened for a verdict
@@ -102,6 +102,7 @@ func (a *attempt) closeSession(d policy.Decision) {
 	if err := s.Close(); err != nil {
 		a.warn(a.job.Task.ID, "closing the agent: "+err.Error())
 	}
+	a.keepTouched(s)
 	planted, err := a.Permissions.Reject() // what it wrote in its last moment
 	if err != nil {
 		planted = append(planted, err.Error())

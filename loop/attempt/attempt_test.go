@@ -78,6 +78,8 @@ func (s *scripted) Sandbox() string             { return "none" }
 func (s *scripted) Evident() bool               { return false }
 func (s *scripted) Tampered() ([]string, error) { return nil, nil }
 
+func (s *scripted) Renew() error { return nil }
+
 func (s *scripted) Usage() acp.Usage { return acp.Usage{Input: 10, Output: 1, CostUSD: s.SessionUSD()} }
 
 func (s *scripted) SessionUSD() *float64 {

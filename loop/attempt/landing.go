@@ -66,7 +66,11 @@ func (a *attempt) queue(ctx context.Context) policy.Decision {
 	w := &a.work
 	var passed string // the patch that the verifier accepted
 	for {
-		c, err := a.ports.Lane.Candidate(ctx, Credit{Agent: a.use.Name, Model: a.use.Model, Note: a.talk.set.Journal, Script: a.evident()})
+		var c Candidate
+		var err error
+		a.intoSlot(func() {
+			c, err = a.ports.Lane.Candidate(ctx, Credit{Agent: a.use.Name, Model: a.use.Model, Note: a.talk.set.Journal, Script: a.evident()})
+		})
 		a.merged, w.Conflict, w.With, w.Kept, w.Script = c.Conflict, c.Conflict.Files, c.Conflict.By(), c.Commit, a.evident()
 		if err == nil && len(w.Conflict) == 0 {
 			a.evidence.onto(c)
@@ -158,7 +162,9 @@ func (a *attempt) follow(ctx context.Context, conflicts bool) prompt.Merged {
 	if a.ports.Lane == nil {
 		return prompt.Merged{}
 	}
-	m, err := a.ports.Lane.Follow(ctx, conflicts)
+	var m Followed
+	var err error
+	a.intoSlot(func() { m, err = a.ports.Lane.Follow(ctx, conflicts) })
 	if err != nil && ctx.Err() == nil {
 		a.warn(a.job.Task.ID, "the work stays on an older target: "+err.Error())
 	}

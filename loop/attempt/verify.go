@@ -199,7 +199,33 @@ func (a *attempt) tampered() ([]string, error) {
 	touched, err := a.talk.session.Tampered()
 	planted, perr := a.Permissions.Reject()
 	a.planted = append(a.planted, planted...)
-	return slices.Concat(touched, a.planted), errors.Join(err, perr)
+	all := slices.Concat(touched, a.planted)
+	slices.Sort(all)
+	return slices.Compact(all), errors.Join(err, perr)
+}
+
+// keepTouched remembers what the agent changed in its slot that no agent may change: it is not there any more once ralph checks something
+// out. In the project's own folder nobody puts it back.
+func (a *attempt) keepTouched(s *metered) {
+	if a.ports.Lane == nil || s == nil {
+		return
+	}
+	touched, err := s.Tampered()
+	if err != nil {
+		a.warn(a.job.Task.ID, "looking for what the agent must not change: "+err.Error())
+	}
+	a.planted = append(a.planted, touched...)
+}
+
+// intoSlot does what makes the slot of an agent look different, which is none of the agent's doing.
+func (a *attempt) intoSlot(write func()) {
+	a.keepTouched(a.talk.session)
+	write()
+	if s := a.talk.session; s != nil {
+		if err := s.Renew(); err != nil {
+			a.warn(a.job.Task.ID, "looking at what the agent must not change: "+err.Error())
+		}
+	}
 }
 
 // askTask looks into the task for what the work did to what checks it, if no verifier does.
