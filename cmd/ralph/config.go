@@ -26,9 +26,10 @@ RALPH_SECTION_KEY in the environment (RALPH_RUN_LIMIT sets run.limit).`,
 		flags:   []flagSpec{jsonFlag},
 		example: "ralph config show", run: action(runConfigShow),
 	}, {
-		name: "trust", short: "confirm .ralph.toml, prompts, templates, plan files and .ralph/permissions.toml as they are now",
-		long: `Nothing in .ralph.toml, .ralph/prompts, .ralph/templates and plan files (tasks.jsonl) is used if it was changed while an agent worked that could write it, until a
-person has looked at it and confirms it. What you change when no such agent is at work needs no confirmation. A .ralph/permissions.toml that
+		name: "trust", short: "confirm .ralph.toml, prompts, templates, plans, specifications and .ralph/permissions.toml as they are",
+		long: `Nothing in .ralph.toml, .ralph/prompts, .ralph/templates and plan files (tasks.jsonl) is used if it was changed while an agent worked
+that could write it, until a person has looked at it and confirms it; nor is a feature accepted by such a spec.md. What you change
+when no such agent is at work needs no confirmation. A .ralph/permissions.toml that
 is not the link that ralph made counts when it is confirmed; its rules are printed.`,
 		example: "git diff .ralph.toml; ralph config trust", exits: "1 refused", run: action(runConfigTrust),
 	}},
@@ -37,7 +38,7 @@ is not the link that ralph made counts when it is confirmed; its rules are print
 func runConfigTrust(ctx context.Context, a *app, _ plainOptions) error {
 	var adopted []string
 	err := a.record(ctx, func(s *session, _ *dag.Graph) error {
-		err := historyOf(a, s.project).Begin()
+		err := historyOf(a, s.project).Confirm()
 		if err == nil {
 			adopted, err = bookOf(a, s.project).Adopt()
 		}
@@ -50,7 +51,7 @@ func runConfigTrust(ctx context.Context, a *app, _ plainOptions) error {
 		a.note("%s", term.Line(text))
 	}
 	if err == nil {
-		a.note("%s, .ralph/prompts, .ralph/templates, plan files and what is remembered of answers count as they are now", project.ConfigName)
+		a.note("%s, .ralph/prompts, .ralph/templates, plan files, specifications and what is remembered of answers count as they are now", project.ConfigName)
 	}
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -76,7 +77,13 @@ func direct(ctx context.Context, a *app, s *session, p *features.Planner, dry bo
 	if err != nil {
 		return false, err
 	}
-	kept, added, err := p.Keep(ctx, t, dry)
+	by := specWriter(a, s, name)
+	kept, added, err := p.Keep(ctx, t, dry || by != "")
+	if added && by != "" && !dry {
+		err := fmt.Errorf("%w: %s was changed while %s, was at work, which could write it, and its commands would run as gates",
+			dag.ErrRefused, filepath.Join(s.project.Feature(name), features.Spec.File()), by)
+		return false, hint(err, "look at it with --dry-run; undo the change, or type: ralph config trust")
+	}
 	switch {
 	case errors.Is(err, features.ErrBuilt):
 		return false, hint(err, "run them with: ralph feature run %s", p.Name)

@@ -78,7 +78,7 @@ func runPrompt(ctx context.Context, a *app, o promptOptions) error {
 	opts := loop.Options{
 		Graph: loop.Graph{Store: s.store}, Rules: loop.Rules{MaxRetries: s.config.Run.MaxRetries},
 		Host: loop.Host{Now: a.now, Setup: event.Setup{Agent: chosen.Name}}, Agents: loop.Agents{Toolless: finder.Toolless},
-		Place: loop.Place{Dir: s.project.Root, Runs: s.project.Runs(), Objects: s.project.Objects()}, Prompt: loopPrompt(s, sections),
+		Place: loop.Place{Dir: s.project.Root, Runs: s.project.Runs(), Objects: s.project.Objects()}, Prompt: loopPrompt(a, s, sections),
 	}
 	kind, text, err := loop.PromptOf(ctx, opts, t)
 	if err != nil {
@@ -181,21 +181,21 @@ func readSections(p project.Project) (sections *prompt.Sections, used int, fault
 }
 
 // loopPrompt is what prompts are made of besides the graph.
-func loopPrompt(s *session, sections *prompt.Sections) loop.Prompt {
+func loopPrompt(a *app, s *session, sections *prompt.Sections) loop.Prompt {
 	j := s.config.Journal
 	return loop.Prompt{
-		Context: promptContext(s, sections), Recall: journal.Options{Recent: j.Recent, Matches: j.Matches, Tokens: j.Tokens},
+		Context: promptContext(a, s, sections), Recall: journal.Options{Recent: j.Recent, Matches: j.Matches, Tokens: j.Tokens},
 		Knowledge: knowledge.Open(s.project.Root), Tokens: s.config.Knowledge.Tokens, Extract: s.config.Knowledge.Extract,
 	}
 }
 
 // promptContext reads the documents of a task's feature each time that it is called.
-func promptContext(s *session, sections *prompt.Sections) func(dag.Task) attempt.Sources {
+func promptContext(a *app, s *session, sections *prompt.Sections) func(dag.Task) attempt.Sources {
 	return func(t dag.Task) (c attempt.Sources) {
 		c.Sections = sections
 		if t.Feature != "" {
 			folder := s.project.Feature(t.Feature)
-			c.Spec = document(s.project.Root, filepath.Join(folder, "spec.md"))
+			c.Spec, c.SpecBy = document(s.project.Root, filepath.Join(folder, "spec.md")), specWriter(a, s, t.Feature)
 			c.Plan = document(s.project.Root, filepath.Join(folder, "plan.md"))
 		}
 		c.Instructions = s.project.Instructions()

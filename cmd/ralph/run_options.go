@@ -50,7 +50,7 @@ func loopOptions(ctx context.Context, a *app, s *session, given runOptions, cont
 		Verify: loop.Verify{GateRunner: verify.Gates{Timeout: check.Timeout.Std()}, Verification: attempt.Verification{
 			Skip: given.NoVerify, Gates: check.Commands, AgentVerdict: check.Enabled, Reruns: check.Reruns, Protect: check.Protect,
 		}},
-		Prompt:   loopPrompt(s, sections),
+		Prompt:   loopPrompt(a, s, sections),
 		Place:    loop.Place{Dir: s.project.Root, Runs: filepath.Join(s.project.State(), "runs"), Objects: s.project.Objects()},
 		Recovery: loop.Recovery{Rules: recoveryRules(s), Life: life, Sweep: sandbox.Sweep(s.project.Root), Parallel: findParallel(a, s), Calls: riskyCalls(a, s)},
 		Host:     loop.Host{Now: a.now, Jitter: jitter, Redact: a.redact, Gone: s.db.Gone, Check: s.db.Guard(ctx, s.project.Root, a.now)},
@@ -456,7 +456,7 @@ func acceptor(a *app, s *session, f agents.Finder, chosen agents.Agent) *loop.Ac
 	}
 	return &loop.Acceptor{Agent: r.Agent, Model: r.Model, Specified: func(feature string) bool {
 		_, err := features.ReadDocument(filepath.Join(s.project.Feature(feature), features.Spec.File()))
-		return err == nil
+		return err == nil || specWriter(a, s, feature) != "" // one that an agent may have removed is missed
 	}}
 }
 

@@ -37,6 +37,9 @@ type configRecord struct {
 	Lines   []string       `json:"lines"`   // of the configuration that the last run began with
 	Written []configWriter `json:"written"` // attempts that changed it, in order
 	Open    []configWriter `json:"open"`    // attempts that had not ended
+
+	// Sums of specifications that a person confirmed.
+	Specs map[string]string `json:"specs,omitempty"`
 }
 
 type configWriter struct {
@@ -49,6 +52,10 @@ type configWriter struct {
 	// Sums of plan files that it changed. They are not lines of the configuration: ralph itself writes plan files, and what it wrote
 	// needs no confirmation.
 	Plans map[string]string `json:"plans,omitempty"`
+
+	// The same of specifications; while it is at work, all of them as it found them. People edit them meanwhile, so they fail no attempt.
+	// Nil in records of an older ralph.
+	Specs map[string]string `json:"specs"`
 
 	Process proc.Identity `json:"process"` // the run's
 }
@@ -104,17 +111,32 @@ func (h *ConfigHistory) Changes() []ConfigChange {
 	return last.since(h.read())
 }
 
-// Begin makes the configuration as it is now the one that counts: that of a run, or one that a person confirms. Attempts
-// of runs that are at work may still change it.
-func (h *ConfigHistory) Begin() error {
+// Begin makes the configuration as it is now the one that counts: that of a run. Attempts of runs that are at work may still change
+// it. Which specifications need a person is not forgotten: they keep no run from beginning.
+func (h *ConfigHistory) Begin() error { return h.begin(false) }
+
+// Confirm makes the configuration and the specifications as they are now those that count: a person has looked at them.
+func (h *ConfigHistory) Confirm() error { return h.begin(true) }
+
+func (h *ConfigHistory) begin(confirmed bool) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.file == "" {
 		return errors.New("neither HOME nor XDG_STATE_HOME is set")
 	}
 	h.record = configRecord{Lines: append([]string{}, sumsOf(h.read())...)}
-	now := h.record
-	now.Open = slices.DeleteFunc(h.stored().Open, func(w configWriter) bool { return proc.Liveness(w.Process) == proc.Dead })
+	now, last, specs := h.record, h.stored(), h.sums(specPattern)
+	if now.Specs = last.Specs; confirmed {
+		now.Specs = map[string]string{}
+	}
+	for file := range last.specFiles(specs) {
+		if confirmed {
+			now.Specs[file] = specs[file] // also that there is none
+		} else if w := last.specWriter(file, specs[file]); w != nil {
+			now.Written = append(now.Written, configWriter{Task: w.Task, Attempt: w.Attempt, Specs: map[string]string{file: specs[file]}})
+		}
+	}
+	now.Open = slices.DeleteFunc(last.Open, func(w configWriter) bool { return proc.Liveness(w.Process) == proc.Dead })
 	return h.write(now)
 }
 
@@ -123,7 +145,7 @@ func (h *ConfigHistory) Begin() error {
 func (h *ConfigHistory) During(task, attempt string) (end func() error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	who, before, plans := configWriter{Task: task, Attempt: attempt}, sumsOf(h.read()), h.plans()
+	who, before, plans := configWriter{Task: task, Attempt: attempt, Specs: h.sums(specPattern)}, sumsOf(h.read()), h.sums(planPatterns...)
 	who.Process, _ = proc.Self() // of one that is not known it is not known that it is dead
 	h.record.Open, h.own = append(h.record.Open, who), append(h.own, who)
 	_ = h.save() // the next one may work
@@ -135,9 +157,9 @@ func (h *ConfigHistory) During(task, attempt string) (end func() error) {
 		}
 		now := sumsOf(h.read())
 		who.Lines, who.Gone = without(now, before), without(before, now)
-		who.Plans = h.plans()
-		maps.DeleteFunc(who.Plans, func(file, sum string) bool { return plans[file] == sum })
-		if who.Moved = len(who.Lines)+len(who.Gone) == 0 && !slices.Equal(now, before); !slices.Equal(now, before) || len(who.Plans) > 0 {
+		who.Plans, who.Specs = changed(plans, h.sums(planPatterns...)), changed(who.Specs, h.sums(specPattern))
+		maps.DeleteFunc(who.Plans, func(_, sum string) bool { return sum == "" }) // a plan file that is gone says nothing
+		if who.Moved = len(who.Lines)+len(who.Gone) == 0 && !slices.Equal(now, before); !slices.Equal(now, before) || len(who.Plans)+len(who.Specs) > 0 {
 			h.record.Written = append(h.record.Written, who)
 		}
 		return h.save()
@@ -160,10 +182,15 @@ func (h *ConfigHistory) PlanWriter(file, text string) string {
 	return ""
 }
 
-// plans are the sums of all plan files.
-func (h *ConfigHistory) plans() map[string]string {
+// The files below .ralph of which the sum of each counts, not its lines.
+var planPatterns = []string{"tasks.jsonl", "features/*/tasks.jsonl"}
+
+const specPattern = "features/*/spec.md"
+
+// sums are those of all files that match, by their names below the project's root.
+func (h *ConfigHistory) sums(patterns ...string) map[string]string {
 	sums := map[string]string{}
-	for _, pattern := range []string{"tasks.jsonl", "features/*/tasks.jsonl"} {
+	for _, pattern := range patterns {
 		found, _ := fs.Glob(os.DirFS(h.project.State()), pattern) // one that cannot be read has none
 		for _, name := range found {
 			path := filepath.Join(h.project.State(), filepath.FromSlash(name))
@@ -174,6 +201,22 @@ func (h *ConfigHistory) plans() map[string]string {
 		}
 	}
 	return sums
+}
+
+// changed is what became of files that are not as they were; the sum of one that is gone is empty.
+func changed(before, now map[string]string) map[string]string {
+	diff := map[string]string{}
+	for file, sum := range now {
+		if before[file] != sum {
+			diff[file] = sum
+		}
+	}
+	for file := range before {
+		if _, is := now[file]; !is {
+			diff[file] = ""
+		}
+	}
+	return diff
 }
 
 const maxPlan = 1 << 30 // no larger one is taken in
@@ -198,6 +241,7 @@ func (h *ConfigHistory) save() error {
 	if last.Lines != nil {
 		all.Lines = last.Lines
 	}
+	all.Specs = last.Specs
 	mine := func(w configWriter) bool { return slices.ContainsFunc(h.own, w.is) }
 	all.Written = append(slices.DeleteFunc(last.Written, mine), all.Written...)
 	all.Open = append(slices.DeleteFunc(last.Open, mine), all.Open...)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -172,6 +173,9 @@ func (a *attempt) try(ctx context.Context) (policy.Decision, error) {
 	}
 	a.follow(ctx, false)
 	if a.job.Review != nil {
+		if a.job.Review.Acceptance() && a.unconfirmed() != "" {
+			return policy.Decision{Action: policy.Fail, Outcome: event.AttemptFailed, Reason: a.unconfirmed()}, nil
+		}
 		why, err := a.nothingToReview(ctx)
 		switch {
 		case err != nil:
@@ -248,6 +252,9 @@ func (a *attempt) brief(ctx context.Context, conflict prompt.Merged) (string, er
 	sources := a.Sources(ctx, a.job.Place.Dir, a.job.Task, a.job.History.Changed)
 	for _, u := range sources.Unread {
 		a.WarnOnce(u.Subject, u.Text)
+	}
+	if by := sources.SpecBy; by != "" {
+		a.WarnOnce("spec\x00"+a.job.Task.Feature, fmt.Sprintf("agents are told a spec.md of %s that was changed while %s, was at work, which could write it; look at it", a.job.Task.Feature, by))
 	}
 	var text string
 	if a.job.Review != nil {

@@ -59,6 +59,17 @@ func (a *attempt) nothingToReview(ctx context.Context) (why string, err error) {
 	return "", nil
 }
 
+// unconfirmed says why a feature cannot be compared with its specification: an agent that could write that may have done so. Whether it
+// was the agent or a person meanwhile is for a person to say.
+func (a *attempt) unconfirmed() string {
+	by := a.Documents(a.job.Task).SpecBy
+	if by == "" || a.job.Verify.Skip {
+		return ""
+	}
+	return fmt.Sprintf("spec.md of %s was changed while %s, was at work, which could write it; look at it, and if it is as you want it: ralph config trust, and ralph task reset %s",
+		a.job.Task.Feature, by, a.job.Task.ID)
+}
+
 // featurePatches are what changed between two trees, by file, without what is others'.
 func featurePatches(ctx context.Context, dir, objects, from, to string, others []string) (patches []string, err error) {
 	d, err := git.Compare(ctx, dir, objects, from, to, maxPatch)

@@ -90,6 +90,7 @@ type Worker struct {
 // Sources are what a prompt takes from files, read for each attempt.
 type Sources struct {
 	Spec, Plan    prompt.Document
+	SpecBy        string   // which attempt may have left the specification so, without a person's consent
 	Instructions  []string // names of files such as AGENTS.md
 	Sections      *prompt.Sections
 	Knowledge     prompt.Document
