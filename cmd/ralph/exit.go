@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
-	"unicode"
 
 	"ralph/dag"
 	"ralph/event"
@@ -184,14 +183,14 @@ func hintFor(err error) string {
 			db.Foreign:  "move that file away, and ralph makes a new one; or make it from the plan files: ralph doctor --rebuild",
 			db.Newer:    "use the ralph that wrote it, or a newer one",
 			db.Damaged:  "restore it from a backup; or make a new one from the plan files: ralph doctor --rebuild",
-			db.Lost:     "restore it from a backup, or make a new one from the plan files: ralph doctor --rebuild; or, to start over, remove what is left: rm " + shellQuote(file.Path) + "*",
+			db.Lost:     "restore it from a backup, or make a new one from the plan files: ralph doctor --rebuild; or, to start over, remove what is left: rm " + plain.ShellQuote(file.Path) + "*",
 			db.ReadOnly: ".ralph must be a folder that this user can write, and progress.db a file in it",
 			db.Full:     "free some space and try again; nothing was changed",
 			db.Busy:     "try again; see who uses it with: ralph status",
-			db.Replaced: "put it back with: " + restoreCommand(file.Saved) + "; or start over and remove it: rm " + shellQuote(file.Saved),
+			db.Replaced: "put it back with: " + restoreCommand(file.Saved) + "; or start over and remove it: rm " + plain.ShellQuote(file.Saved),
 		}[file.Kind]
 	case errors.Is(err, sandbox.ErrNoTemp) && !errors.Is(err, syscall.ENOSPC):
-		return "create " + shellQuote(os.TempDir()) + ", or set TMPDIR to a folder that exists and that you can write to"
+		return "create " + plain.ShellQuote(os.TempDir()) + ", or set TMPDIR to a folder that exists and that you can write to"
 	}
 	for _, known := range hints {
 		if errors.Is(err, known.err) {
@@ -225,15 +224,5 @@ var hints = []struct {
 // belong to it.
 func restoreCommand(saved string) string {
 	return fmt.Sprintf("cd %s && mkdir -p .ralph && rm -f .ralph/progress.db* && mv %s .ralph/progress.db",
-		shellQuote(filepath.Dir(saved)), filepath.Base(saved))
-}
-
-// shellQuote is for a command that a person copies.
-func shellQuote(text string) string {
-	if strings.ContainsFunc(text, func(r rune) bool {
-		return !strings.ContainsRune("/._-+=:,@%", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r)
-	}) {
-		return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
-	}
-	return text
+		plain.ShellQuote(filepath.Dir(saved)), filepath.Base(saved))
 }

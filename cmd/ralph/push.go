@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"ralph/internal/git"
+	"ralph/internal/plain"
 	"ralph/internal/seq"
 	"ralph/internal/term"
 	"ralph/merge"
@@ -48,7 +49,7 @@ func (x *execution) push(ctx context.Context) error {
 		return err
 	}
 	command := []string{"git", "push", x.remote, strings.TrimPrefix(to.Target, "refs/heads/")}
-	line := term.Line(strings.Join(seq.Map(command, shellQuote), " "))
+	line := term.Line(strings.Join(seq.Map(command, plain.ShellQuote), " "))
 	a.note("%s", line)
 	ctx, stop := interruptible(ctx, a, nil, 0)
 	defer stop()

@@ -15,11 +15,17 @@ func (r *reader) check(t *Template) {
 		for _, p := range in.places() {
 			r.known(t, p, false)
 		}
+		for _, value := range in.texts() {
+			r.filters(value, true) // it may be a command
+		}
 	}
 	r.defaults(t)
 	for _, list := range [][]text{t.gates, t.context} {
 		for _, p := range places(list) {
 			r.known(t, p, false)
+		}
+		for _, command := range list {
+			r.filters(command, true)
 		}
 	}
 	taken := map[string]int{}
@@ -46,7 +52,17 @@ func (r *reader) step1(t *Template, s *step) {
 	for _, p := range places(append(texts, s.context...)) {
 		r.known(t, p, s.foreach != nil)
 	}
+	for _, command := range slices.Concat([]text{s.until, s.expectRed}, s.gates, s.context) {
+		r.filters(command, true)
+	}
+	r.filters(s.body, s.shell)
+	for _, words := range []text{s.title, s.description, s.model, s.agent} {
+		r.filters(words, false)
+	}
 	if c := s.when; c != nil {
+		for _, words := range append([]text{c.left}, c.right...) {
+			r.filters(words, false)
+		}
 		for _, p := range append(c.left.places(), places(c.right)...) {
 			r.known(t, p, s.foreach != nil)
 		}
@@ -68,6 +84,9 @@ func (r *reader) step1(t *Template, s *step) {
 		for _, p := range it.places() {
 			r.known(t, p, false)
 		}
+		for _, value := range it.texts() {
+			r.filters(value, true)
+		}
 	}
 }
 
@@ -86,19 +105,24 @@ func (r *reader) known(t *Template, p part, repeated bool) {
 	}
 }
 
-func (it item) places() (list []part) {
-	list = it.text.places()
+func (it item) places() []part { return places(it.texts()) }
+
+func (it item) texts() (list []text) {
+	list = append(list, it.text)
 	for _, name := range slices.Sorted(maps.Keys(it.fields)) {
-		list = append(list, it.fields[name].places()...)
+		list = append(list, it.fields[name])
 	}
 	return list
 }
 
 // places are those of the default.
-func (in *Input) places() []part {
-	list := in.value.places()
+func (in *Input) places() []part { return places(in.texts()) }
+
+// texts are those of the default.
+func (in *Input) texts() (list []text) {
+	list = append(list, in.value)
 	for _, it := range in.items {
-		list = append(list, it.places()...)
+		list = append(list, it.texts()...)
 	}
 	return list
 }

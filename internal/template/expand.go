@@ -232,13 +232,14 @@ const maxTitle = 100
 func (x *expansion) task(s *step) (spec dag.Spec, err error) {
 	spec = dag.Spec{Kind: s.kind, MaxRetries: s.maxRetries, Output: s.output, Timeout: s.timeout, OnFail: s.onFail}
 	fill, command := func(t text) string { return x.keep(&err, x.fill, t) }, func(t text) string { return x.keep(&err, x.command, t) }
-	given, about := fill(s.title), strings.TrimSpace(fill(s.description))
+	prose := func(t text) string { return x.keep(&err, x.prose, t) }
+	given, about := fill(s.title), prose(s.description)
 	if s.shell {
 		script := command(s.body)
 		first, _ := firstLine(script)
 		spec.Title, spec.Description = orTitle(given, plain.Cut(first, maxTitle)), join(fenced(script), about)
 	} else {
-		body := strings.TrimSpace(fill(s.body))
+		body := prose(s.body)
 		first, rest := firstLine(body)
 		if given != "" {
 			first, rest = title(given), body

@@ -12,19 +12,25 @@ type text struct {
 	parts []part
 }
 
-// part is a literal, or a place: ${name} or ${item.field}.
+// part is a literal, or a place: ${name}, ${item.field} or ${name|filter}.
 type part struct {
 	literal     string
 	name, field string // of a place
+	filter      string
 	line        int
 }
+
+// place is what is in the braces, without a filter.
+func (p part) place() string { return strings.TrimSuffix(p.name+"."+p.field, ".") }
+
+func (p part) String() string { return "${" + strings.TrimSuffix(p.place()+"|"+p.filter, "|") + "}" }
 
 // itemName is what a step that is repeated calls the item it is made for.
 const itemName = "item"
 
 var (
 	inputName = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_-]*$`)
-	placeText = lazyregexp.New(`^([A-Za-z_][A-Za-z0-9_-]*)(?:\.([A-Za-z_][A-Za-z0-9_-]*))?$`)
+	placeText = lazyregexp.New(`^([A-Za-z_][A-Za-z0-9_-]*)(?:\.([A-Za-z_][A-Za-z0-9_-]*))?(?: *\| *(quote|raw))?$`)
 )
 
 // parseText finds the places of a text that begins on a line. $${ stands for ${ itself.
@@ -55,9 +61,9 @@ func (r *reader) parseText(source string, line int) text {
 			r.fault(line, "${ without }; write $${ for the two characters themselves")
 			return t
 		case m == nil:
-			r.fault(line, "${%s} is no expression: there are only ${name} and ${item.field}; write $${%s} for the shell's own", cut(name), cut(name))
+			r.fault(line, "${%s} is no expression: there are only ${name}, ${item.field} and, in commands, ${name|quote} and ${name|raw}; write $${%s} for the shell's own", cut(name), cut(name))
 		default:
-			t.parts = append(t.parts, part{name: m[1], field: m[2], line: line})
+			t.parts = append(t.parts, part{name: m[1], field: m[2], filter: m[3], line: line})
 		}
 		source = after
 	}

@@ -12,6 +12,7 @@ import (
 
 	"ralph/dag"
 	"ralph/internal/human"
+	"ralph/internal/plain"
 	"ralph/internal/seq"
 )
 
@@ -28,12 +29,14 @@ type value struct {
 	text  string
 	list  bool
 	items []entry
+	loose string // the input whose value a default puts into it, though that means more to a shell than a word
 }
 
 // entry is an item that is filled in.
 type entry struct {
 	name   string // or all of it, if it has no fields
 	fields map[string]string
+	loose  map[string]string // by field, "" for one without: as for a value
 }
 
 func (v value) String() string {
@@ -199,10 +202,17 @@ func (t *Template) byDefault(e *environment, in *Input) error {
 	if v.text, err = e.fill(in.value); err != nil {
 		return err
 	}
+	v.loose = e.loose(in.value)
 	if in.List && v.items == nil {
 		if v.items, err = splitList(v.text); err != nil {
 			return at(in.line, err)
 		}
+		for i := range v.items {
+			v.items[i].loose = map[string]string{"": v.loose}
+		}
+	}
+	for _, it := range v.items {
+		v.loose = cmp.Or(v.loose, it.loose[""])
 	}
 	e.vars[in.Name] = v
 	return nil
@@ -213,7 +223,7 @@ func at(line int, err error) error { return dag.PlanError{{Line: line, Err: err}
 // entries fills in items that the template has.
 func (e *environment) entries(items []item) (list []entry, err error) {
 	for _, it := range items {
-		var filled entry
+		filled := entry{loose: map[string]string{"": e.loose(it.text)}}
 		if filled.name, err = e.fill(it.text); err != nil {
 			return nil, err
 		}
@@ -223,8 +233,9 @@ func (e *environment) entries(items []item) (list []entry, err error) {
 				if filled.fields[name], err = e.fill(it.fields[name]); err != nil {
 					return nil, err
 				}
+				filled.loose[name] = e.loose(it.fields[name])
 			}
-			filled.name = filled.fields["name"]
+			filled.name, filled.loose[""] = filled.fields["name"], filled.loose["name"]
 		}
 		if !hasText(filled.name) {
 			return nil, at(it.line, fmt.Errorf("an entry of the list is empty"))
@@ -244,7 +255,7 @@ func (e *environment) fill(t text) (string, error) {
 			if err != nil {
 				return "", err
 			}
-			s = v.String()
+			s = p.filtered(v)
 		}
 		b.WriteString(s)
 		e.spent += len(s)
@@ -255,19 +266,43 @@ func (e *environment) fill(t text) (string, error) {
 	return b.String(), nil
 }
 
-// command is fill for what a shell runs: a value that has a line break would be a second command.
-func (e *environment) command(t text) (string, error) {
-	for _, p := range t.places() {
+// command is fill for what a shell runs: a value must not become more of it than its place says.
+func (e *environment) command(t text) (string, error) { return e.fillFor(t, true) }
+
+// prose is fill for what an agent reads. The shell agent runs code blocks in it.
+func (e *environment) prose(t text) (string, error) { return e.fillFor(t, false) }
+
+func (e *environment) fillFor(t text, command bool) (string, error) {
+	uses := t.uses(command)
+	for i, p := range t.parts {
+		if p.name == "" || uses[i] == inText {
+			continue
+		}
 		v, err := e.lookup(p)
 		if err != nil {
 			return "", err
 		}
-		if strings.ContainsFunc(v.String(), unicode.IsControl) {
-			return "", at(p.line, fmt.Errorf("the value of ${%s} has a line break, and this is a command", p.name))
+		if err := shellValue(p, v, uses[i]); err != nil {
+			return "", at(p.line, err)
 		}
 	}
 	s, err := e.fill(t)
 	return strings.TrimSpace(s), err
+}
+
+// loose is the input whose value a text puts beside something else, though that means more to a shell than a word.
+func (e *environment) loose(t text) string {
+	for _, p := range t.places() {
+		v, err := e.lookup(p)
+		switch {
+		case err != nil || p.filter != "":
+		case len(t.parts) == 1:
+			return v.loose
+		case strings.ContainsFunc(v.String(), func(r rune) bool { return r != ' ' && !plain.ShellWord(r) }):
+			return p.name
+		}
+	}
+	return ""
 }
 
 // values are the single values of a text that names a list, or the text.
@@ -286,9 +321,9 @@ func (e *environment) lookup(p part) (value, error) {
 	}
 	switch s, has := e.item.fields[p.field]; {
 	case p.field == "":
-		return value{text: e.item.name}, nil
+		return value{text: e.item.name, loose: e.item.loose[""]}, nil
 	case has:
-		return value{text: s}, nil
+		return value{text: s, loose: e.item.loose[p.field]}, nil
 	case e.item.fields == nil:
 		return value{}, at(p.line, fmt.Errorf("${item.%s}: %q is a text without fields", p.field, cut(e.item.name)))
 	}
