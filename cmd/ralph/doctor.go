@@ -207,12 +207,17 @@ func checkSandbox(a *app, s *session, p doctor.Project) doctor.Finding {
 
 // checkPlans checks the files by which plans travel in git.
 func checkPlans(p project.Project) []doctor.Finding {
+	var list []doctor.Finding
+	if ignored := plansync.Ignored(p); len(ignored) > 0 {
+		list = append(list, doctor.New("folders", doctor.Warning, "no feature of its own: "+human.Count(len(ignored), "folder")+" in .ralph/features",
+			"rename or remove what is listed", seq.Map(ignored, unsyncedText)...))
+	}
 	faulty := plansync.Faults(p)
 	if len(faulty) == 0 {
-		return nil
+		return list
 	}
 	found := seq.Map(faulty, func(err error) string { return unsyncedText(err) + human.Lead("; ", hintFor(err)) })
-	return []doctor.Finding{doctor.New("plans", doctor.Problem, human.Count(len(faulty), "plan file")+" cannot be read: no plan is changed or run", "correct what is listed", found...)}
+	return append(list, doctor.New("plans", doctor.Problem, human.Count(len(faulty), "plan file")+" cannot be read: no plan is changed or run", "correct what is listed", found...))
 }
 
 // checkPrompts checks what the project says in prompts, as a run does before it begins.

@@ -38,6 +38,9 @@ func Rebuild(ctx context.Context, p project.Project, opts dag.Options, life func
 	if len(files) == 0 {
 		return r, ErrNoFiles
 	}
+	if err := s.refuseSameNames(files); err != nil {
+		return r, err
+	}
 	folder, err := os.MkdirTemp(p.State(), filepath.Base(p.DB())+db.NewSuffix+"*")
 	if err != nil {
 		return r, err

@@ -129,6 +129,9 @@ func (s *Sync) Load(ctx context.Context, feature string) (bool, error) {
 	if !f.regular {
 		return false, nil
 	}
+	if err := s.refuseSameNames(s.files()); err != nil {
+		return false, err
+	}
 	tasks := 0
 	err := s.Store.View(ctx, func(g *dag.Graph) error {
 		found, err := g.Feature(feature)
@@ -160,6 +163,9 @@ func Files(p project.Project) []string {
 // Faults lists the plan files that can be neither taken in nor written, and why.
 func Faults(p project.Project) (faulty []error) {
 	s := Sync{Project: p, Now: func() time.Time { return time.Time{} }}
+	if err := s.refuseSameNames(s.files()); err != nil {
+		faulty = append(faulty, err)
+	}
 	for _, name := range s.features() {
 		f := s.file(name)
 		err := f.read()
@@ -206,6 +212,9 @@ func (s *Sync) look(ctx context.Context) ([]*file, error) {
 		return nil, err
 	}
 	files := s.files()
+	if err := s.refuseSameNames(files); err != nil {
+		return nil, err
+	}
 	for _, f := range files {
 		f.row = rows[f.key]
 	}
