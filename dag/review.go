@@ -67,19 +67,39 @@ func (g *Graph) AddAcceptance(t NewTask) (added bool, err error) {
 	return g.addRound(t.Feature, true, maxAcceptances, []NewReview{{NewTask: t}})
 }
 
-func (g *Graph) addRound(feature string, acceptance bool, most int, reviews []NewReview) (added bool, err error) {
+// ReviewsDue says that AddReviews would add something.
+func (g *Graph) ReviewsDue(feature string) (bool, error) {
+	round, err := g.nextRound(feature, false, maxRounds)
+	return round > 0, err
+}
+
+// AcceptanceDue says that AddAcceptance would add something.
+func (g *Graph) AcceptanceDue(feature string) (bool, error) {
+	round, err := g.nextRound(feature, true, maxAcceptances)
+	return round > 0, err
+}
+
+// nextRound is the round of reviews that is due; 0 if none is.
+func (g *Graph) nextRound(feature string, acceptance bool, most int) (round int, err error) {
 	f, err := g.Feature(feature)
 	if err != nil || f.Status != FeatureDone || f.Tasks[Done] == 0 {
-		return false, err
+		return 0, err
 	}
-	var round int
 	var since int64
 	for r := range g.tx.Rows(lastReviewSQL, ":feature", f.N, ":acceptance", acceptance) {
 		round, since = r.Int(), r.Int64()
 	}
 	round = int(g.number(nextRoundSQL, ":feature", f.N, ":round", round, ":since", since, ":acceptance", acceptance))
-	if round == 0 || round > most {
-		return false, g.tx.Err()
+	if round > most {
+		round = 0
+	}
+	return round, g.tx.Err()
+}
+
+func (g *Graph) addRound(feature string, acceptance bool, most int, reviews []NewReview) (added bool, err error) {
+	round, err := g.nextRound(feature, acceptance, most)
+	if err != nil || round == 0 {
+		return false, err
 	}
 	for _, r := range reviews {
 		id, err := g.Add(r.NewTask)

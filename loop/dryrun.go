@@ -15,6 +15,7 @@ type DryRun struct {
 	Tally dag.Tally
 	End   string // why it would begin nothing at all; "" if it would
 	Tasks []PlannedTask
+	Looks []string // titles of the reviews and acceptances of finished features that it would add
 }
 
 // PlannedTask is a task that is ready, and what would become of it in its turn.
@@ -46,6 +47,9 @@ func Preview(ctx context.Context, opts Options, ready []dag.Task) (f DryRun, err
 			return err
 		}
 		if f.End, err = r.claimer.previewEnd(g, f.Tally); err != nil {
+			return err
+		}
+		if f.Looks, err = r.dueLooks(g); err != nil {
 			return err
 		}
 		who, err := r.claimer.findAvailable(g)

@@ -57,24 +57,19 @@ func (s shared) addLooks(g *dag.Graph, feature string) (added bool, err error) {
 		return added, err
 	}
 	return g.AddAcceptance(dag.NewTask{
-		Title: "Accept " + feature + ": its specification", Feature: feature, Kind: dag.Check, Agent: acceptor.Agent, Model: acceptor.Model,
+		Title: acceptanceTitle(feature), Feature: feature, Kind: dag.Check, Agent: acceptor.Agent, Model: acceptor.Model,
 		Description: "Compare the feature " + feature + " with its specification, and list what is missing.",
 	})
 }
 
+func acceptanceTitle(feature string) string { return "Accept " + feature + ": its specification" }
+
 // addDueLooks does so with each feature of the run's scope, because the last of its tasks may have ended without an attempt: people
 // cancel tasks and do them, plan files bring them as done.
 func (s shared) addDueLooks(g *dag.Graph) (added bool, err error) {
-	scope := s.opts.Graph.Scope
-	if s.opts.Verify.Acceptor == nil || s.opts.Verify.Skip || s.opts.Graph.Finished || scope.Task != "" || scope.Tag != "" {
-		return false, nil
-	}
-	features, err := g.Features()
-	for _, f := range features {
-		if f.Status != dag.FeatureDone || scope.Feature != "" && scope.Feature != f.Name {
-			continue
-		}
-		one, err := s.addLooks(g, f.Name)
+	features, err := s.finished(g)
+	for _, name := range features {
+		one, err := s.addLooks(g, name)
 		if err != nil {
 			return false, err
 		}
@@ -83,13 +78,49 @@ func (s shared) addDueLooks(g *dag.Graph) (added bool, err error) {
 	return added, err
 }
 
+// finished lists the features at which somebody may have to look before anything else.
+func (s shared) finished(g *dag.Graph) (names []string, err error) {
+	scope := s.opts.Graph.Scope
+	if s.opts.Verify.Acceptor == nil || s.opts.Verify.Skip || s.opts.Graph.Finished || scope.Task != "" || scope.Tag != "" {
+		return nil, nil
+	}
+	features, err := g.Features()
+	for _, f := range features {
+		if f.Status == dag.FeatureDone && (scope.Feature == "" || scope.Feature == f.Name) {
+			names = append(names, f.Name)
+		}
+	}
+	return names, err
+}
+
+// dueLooks are the titles of what addDueLooks would add.
+func (s shared) dueLooks(g *dag.Graph) (titles []string, err error) {
+	features, err := s.finished(g)
+	for _, name := range features {
+		if reviews, err := g.ReviewsDue(name); err != nil {
+			return nil, err
+		} else if reviews && len(s.opts.Verify.Reviewers) > 0 {
+			titles = append(titles, seq.Map(s.opts.Verify.Reviewers, func(r Reviewer) string { return reviewTitle(name, r) })...)
+			continue
+		}
+		if due, err := g.AcceptanceDue(name); err != nil {
+			return nil, err
+		} else if due && s.opts.Verify.Acceptor.Specified(name) {
+			titles = append(titles, acceptanceTitle(name))
+		}
+	}
+	return titles, err
+}
+
+func reviewTitle(feature string, r Reviewer) string { return titled("Review "+feature, r.Focus) }
+
 func (s shared) addReviews(g *dag.Graph, feature string) (added bool, err error) {
 	if len(s.opts.Verify.Reviewers) == 0 {
 		return false, nil
 	}
 	return g.AddReviews(feature, seq.Map(s.opts.Verify.Reviewers, func(r Reviewer) dag.NewReview {
 		return dag.NewReview{Focus: r.Focus, NewTask: dag.NewTask{
-			Title: titled("Review "+feature, r.Focus), Feature: feature, Kind: dag.Check, Agent: r.Agent, Model: r.Model,
+			Title: reviewTitle(feature, r), Feature: feature, Kind: dag.Check, Agent: r.Agent, Model: r.Model,
 			Description: "Look at the whole change of the feature " + feature + ", with this focus:\n\n" + r.Focus,
 		}}
 	}))

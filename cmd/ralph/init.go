@@ -14,6 +14,7 @@ import (
 	"ralph/features"
 	"ralph/internal/agents"
 	"ralph/internal/db"
+	"ralph/internal/git"
 	"ralph/internal/jsonval"
 	"ralph/internal/project"
 )
@@ -67,7 +68,11 @@ func runInit(ctx context.Context, a *app, o initOptions) error {
 	}
 	var driver []string
 	if o.Git {
-		if driver, err = features.Driver().Install(ctx, p.Root); err != nil {
+		driver, err = features.Driver().Install(ctx, p.Root)
+		if errors.Is(err, git.ErrUnknown) {
+			return hint(fmt.Errorf("%w: %s is in no git repository, so there is nothing that merges plans", dag.ErrRefused, p.Root), "make one with: git init; then the same command again")
+		}
+		if err != nil {
 			return fmt.Errorf("%w: let git merge plans: %w", dag.ErrRefused, err)
 		}
 	}

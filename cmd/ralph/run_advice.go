@@ -154,13 +154,16 @@ func dryRun(ctx context.Context, a *app, opts loop.Options) error {
 		nothing = "would start nothing: " + term.Line(f.End)
 	case f.Tally.Total() == 0:
 		nothing = "there is no task in scope; a run would end with status 3"
-	case len(f.Tasks) == 0:
+	case len(f.Tasks)+len(f.Looks) == 0:
 		nothing = "nothing is ready; see what waits with: ralph status"
 	}
 	if nothing != "" {
 		return written(fmt.Fprintln(a.stdout, nothing))
 	}
 	printReady(a, opts, f.Tasks)
+	if len(f.Looks) > 0 {
+		fmt.Fprintf(a.stdout, "would be added, because all tasks of their features have ended:\n%s", strings.Join(seq.Map(f.Looks, func(title string) string { return "  " + term.Line(title) + "\n" }), ""))
+	}
 	first := slices.IndexFunc(f.Tasks, loop.PlannedTask.Worked)
 	if first < 0 {
 		return nil

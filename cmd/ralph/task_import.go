@@ -14,11 +14,13 @@ import (
 
 	"ralph/dag"
 	"ralph/features"
+	"ralph/internal/git"
 	"ralph/internal/human"
 	"ralph/internal/jsonval"
 	"ralph/internal/plansync"
 	"ralph/internal/refresh"
 	"ralph/internal/render/draw"
+	"ralph/internal/seq"
 	"ralph/internal/taskfile"
 	"ralph/internal/term"
 )
@@ -324,6 +326,7 @@ func savePlan(ctx context.Context, a *app, s *session, typed, feature string) er
 			return err
 		}
 	}
+	var saved []string
 	for _, name := range names {
 		outside, err := s.plans.Save(ctx, name)
 		if err != nil {
@@ -340,8 +343,17 @@ func savePlan(ctx context.Context, a *app, s *session, typed, feature string) er
 		if _, err := os.Lstat(path); err != nil {
 			continue // there is no such task
 		}
+		saved = append(saved, path)
 		if _, err := fmt.Fprintln(a.stdout, path); err != nil {
 			return unwritten(err)
+		}
+	}
+	if ignored := git.Ignored(ctx, s.project.Root, saved...); len(ignored) > 0 {
+		a.note("warning: git ignores %s, so no clone gets what was written", human.List(seq.Map(ignored, func(path string) string { return human.Path(path, s.project.Root) }), 3))
+		if len(s.project.Unadmitted()) > 0 {
+			a.note("hint: let git carry it: ralph init")
+		} else {
+			a.note("hint: see which rule that is: git check-ignore -v %s", human.Path(ignored[0], s.project.Root))
 		}
 	}
 	return nil
