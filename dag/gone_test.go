@@ -28,7 +28,7 @@ func TestWhatIsDeletedAndComesBackIsAsItWas(t *testing.T) {
 		}
 		for _, query := range []string{
 			`INSERT INTO reviews SELECT n, 'tests', 0 FROM tasks WHERE id = 't-00000002';`,
-			`INSERT INTO imported SELECT n, '{}' FROM tasks WHERE id = 't-00000002';`,
+			`INSERT INTO imported (task, line) SELECT n, '{}' FROM tasks WHERE id = 't-00000002';`,
 			`INSERT INTO added SELECT n, (SELECT n FROM tasks WHERE id = 't-00000002'), 'a-1', 1, 0, 1 FROM tasks WHERE id = 't-00000003';`,
 			`INSERT INTO undoes SELECT n, (SELECT n FROM tasks WHERE id = 't-00000002') FROM tasks WHERE id = 't-00000001';`,
 			`INSERT INTO merges (task, task_id, attempt, target, base, work, patch, at, ended_at, state) SELECT n, id, 'a-1', 'main', 'x', 'y', 'z', 1, 2, 'landed' FROM tasks WHERE id = 't-00000002';`,

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -99,6 +100,7 @@ func runTaskImport(ctx context.Context, a *app, o taskImportOptions) error {
 		if f, ferr := g.Feature(at.Feature); at.Feature != "" && ferr == nil {
 			at.Feature = f.Name
 		}
+		at.File, at.Exists = importedFrom(a, s, file)
 		done, err = refresh.Import(g, ofAgent(a, plan.Specs), at)
 		for i := 0; i < len(done.IDs) && err == nil; i++ {
 			if plan.Specs[i].ExpectRed != "" {
@@ -171,6 +173,28 @@ func runTaskImport(ctx context.Context, a *app, o taskImportOptions) error {
 		a.note("%s imported", human.Count(added, "task"))
 	}
 	return nil
+}
+
+// importedFrom names a file as the database does, below the project if it is there, and says which such files there are.
+func importedFrom(a *app, s *session, file string) (name string, exists func(string) bool) {
+	exists = func(name string) bool {
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(s.project.Root, filepath.FromSlash(name))
+		}
+		_, err := os.Lstat(name)
+		return err == nil
+	}
+	wd, err := a.getwd()
+	if file == "-" || err != nil && !filepath.IsAbs(file) {
+		return "", exists
+	}
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(wd, file)
+	}
+	if rel, err := filepath.Rel(s.project.Root, file); err == nil && filepath.IsLocal(rel) {
+		file = rel
+	}
+	return filepath.ToSlash(file), exists
 }
 
 func importedJSON(dry bool, plan taskfile.Plan, done refresh.Imported) jsonval.Object {

@@ -60,19 +60,20 @@ func TestADiskThatIsFullFromTheBeginning(t *testing.T) {
 func TestMigrationsAreOnlyAppended(t *testing.T) {
 	t.Parallel()
 	applied := map[string]string{
-		"001_graph.sql":        "35fe6c3ea59bb5fc102fa6c5e9d500d1dd9fbb21ebcc178473df6b47a96dcb59",
-		"002_given_up.sql":     "1892f0484360f0b9d8c9a450b8950d87bc65c0669f7dfad50d3bef7230416125",
-		"003_counts.sql":       "a906388ad1db612a1174c891cd546c299004b7e34ee9805f73a5192afb7a3171",
-		"004_parallel.sql":     "b70aa48e4cbf959ffc25d891428a5dbbbf1a4a2e66c67377271f5ef914a60205",
-		"005_verification.sql": "06a7af3d01d173f38515d66336f3100366b16da35d2b6a98bf51f143ead7fb43",
-		"006_rejected.sql":     "2bfee6792d96b07f471a33c87fec203c75e0fac333357bf6146abaac04a9627e",
-		"007_requests.sql":     "75310fe966b19a54684e4d197a320816bc00fbf1495d2487f26c4492b5aebb9a",
-		"008_added.sql":        "293e3ae1fdf1b004aa29391d5e1107d84413ee5e7b6ddc12c901aa821d5cdacd",
-		"009_knowledge.sql":    "007a2c71a451bfbb7de5a8ac8e7218102491eec576630f1def057ed85f869724",
-		"010_plans.sql":        "bcf91d4ec9d4d0db76a847186710b70667ca0d33f6444d1d91839004fc25104a",
-		"011_synced.sql":       "8924947601a58275005bf6e9da0daf3ff338f9ed2591ccbc7ebe82959baf1819",
-		"012_proofs.sql":       "200ae7bfd7130f5a4761e732905bb23c5ac8015104b5c58519d020c31c87b825",
-		"013_travel.sql":       "554b397d17a6764017beccf46d9ec4c6ccd3c13d944ec5c0658d2503118808ce",
+		"001_graph.sql":         "35fe6c3ea59bb5fc102fa6c5e9d500d1dd9fbb21ebcc178473df6b47a96dcb59",
+		"002_given_up.sql":      "1892f0484360f0b9d8c9a450b8950d87bc65c0669f7dfad50d3bef7230416125",
+		"003_counts.sql":        "a906388ad1db612a1174c891cd546c299004b7e34ee9805f73a5192afb7a3171",
+		"004_parallel.sql":      "b70aa48e4cbf959ffc25d891428a5dbbbf1a4a2e66c67377271f5ef914a60205",
+		"005_verification.sql":  "06a7af3d01d173f38515d66336f3100366b16da35d2b6a98bf51f143ead7fb43",
+		"006_rejected.sql":      "2bfee6792d96b07f471a33c87fec203c75e0fac333357bf6146abaac04a9627e",
+		"007_requests.sql":      "75310fe966b19a54684e4d197a320816bc00fbf1495d2487f26c4492b5aebb9a",
+		"008_added.sql":         "293e3ae1fdf1b004aa29391d5e1107d84413ee5e7b6ddc12c901aa821d5cdacd",
+		"009_knowledge.sql":     "007a2c71a451bfbb7de5a8ac8e7218102491eec576630f1def057ed85f869724",
+		"010_plans.sql":         "bcf91d4ec9d4d0db76a847186710b70667ca0d33f6444d1d91839004fc25104a",
+		"011_synced.sql":        "8924947601a58275005bf6e9da0daf3ff338f9ed2591ccbc7ebe82959baf1819",
+		"012_proofs.sql":        "200ae7bfd7130f5a4761e732905bb23c5ac8015104b5c58519d020c31c87b825",
+		"013_travel.sql":        "554b397d17a6764017beccf46d9ec4c6ccd3c13d944ec5c0658d2503118808ce",
+		"014_imported_file.sql": "06742c1f5dfc9b77539040e123042e0d7f396af86a29ce93601a41f5bb88e843",
 	}
 	check.Equal(t, "sums of migrations (add one, and its sum here, instead of editing)", applied, fingerprint(t, "migrations"))
 }

@@ -16,6 +16,9 @@ type Place struct {
 	Feature string
 	Parent  string // the ID of a task
 	Update  bool   // change those that were imported before, instead of adding them again
+
+	File   string            // where they come from; "" if that has no name
+	Exists func(string) bool // says of such a file whether it is still there
 }
 
 // Imported is what became of the tasks of a file, by their IDs.
@@ -54,7 +57,7 @@ func Import(g *dag.Graph, specs []dag.Spec, at Place) (Imported, error) {
 		if s.Origin == "" || dag.IsTaskID(s.Ref) { // what ralph has exported is not the word of another program
 			continue
 		}
-		if err := g.SetImported(done.IDs[i], taskfile.Line(ids.resolve(s))); err != nil {
+		if err := g.SetImported(done.IDs[i], taskfile.Line(ids.resolve(s)), at.File); err != nil {
 			return done, err
 		}
 	}
@@ -64,9 +67,8 @@ func Import(g *dag.Graph, specs []dag.Spec, at Place) (Imported, error) {
 // origins maps what tasks in that place are called in files to their IDs. Elsewhere the same name is another task: every story.json
 // begins with the same number.
 func (p Place) origins(g *dag.Graph) (map[string]string, error) {
-	all, err := g.Origins()
-	if err != nil || p.Feature == "" && p.Parent == "" {
-		return all, err
+	if p.Feature == "" && p.Parent == "" {
+		return p.ofFile(g)
 	}
 	inside, err := g.In(dag.Scope{Feature: p.Feature})
 	if p.Parent != "" {
@@ -79,6 +81,23 @@ func (p Place) origins(g *dag.Graph) (map[string]string, error) {
 		}
 	}
 	return here, err
+}
+
+// ofFile does so with tasks that come from the same file. Another is taken for the same if nobody knows which it was, if it is gone, as one
+// that was renamed is, and where names are unique in all files.
+func (p Place) ofFile(g *dag.Graph) (map[string]string, error) {
+	list, err := g.ComeFrom()
+	same, like := map[string]string{}, map[string]string{}
+	for _, t := range slices.Backward(list) { // the oldest counts
+		switch {
+		case p.File != "" && t.File == p.File:
+			same[t.Origin] = t.ID
+		case p.File == "" || t.File == "" || taskfile.Unique(t.Origin) || p.Exists != nil && !p.Exists(t.File):
+			like[t.Origin] = t.ID
+		}
+	}
+	maps.Copy(like, same)
+	return like, err
 }
 
 // put gives the tasks at the top of a file their feature and their parent.
@@ -181,8 +200,9 @@ func (p Place) refresh(g *dag.Graph, specs []dag.Spec, origins map[string]string
 				return done, berr
 			}
 			switch before {
-			case line:
-				continue // the file says nothing new about it
+			case line: // the file says nothing new about it
+				lines[said.Ref] = line
+				continue
 			case "":
 				// Who knows which of the two changed it? From now on we do.
 				done.Unknown, lines[said.Ref] = append(done.Unknown, said.Ref), line
@@ -203,7 +223,7 @@ func (p Place) refresh(g *dag.Graph, specs []dag.Spec, origins map[string]string
 		if slices.Contains(done.Postponed, id) {
 			continue // the next import changes it
 		}
-		if err := g.SetImported(id, line); err != nil {
+		if err := g.SetImported(id, line, p.File); err != nil {
 			return done, err
 		}
 	}

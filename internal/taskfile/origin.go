@@ -37,6 +37,12 @@ func (d *draft) nameOrigins(format Format) {
 	}
 }
 
+// Unique says that no other task of the same program has that origin, whichever file it is in: issues have a repository, and IDs of beads
+// are random.
+func Unique(origin string) bool {
+	return strings.HasPrefix(origin, string(GitHub)+":") || strings.HasPrefix(origin, string(Beads)+":")
+}
+
 // shortened keeps a name short enough to be stored, and unlike others.
 func shortened(name string) string {
 	const limit = 200
