@@ -74,6 +74,7 @@ func itemsOf(g *dag.Graph, feature string) (items []taskfile.Item, err error) {
 	for _, u := range unmet {
 		related[u.ID] = append(related[u.ID], u.Other)
 		slices.Sort(related[u.ID])
+		related[u.ID] = slices.Compact(related[u.ID]) // a person may have related it meanwhile
 	}
 	acceptances, err := g.Acceptances()
 	if err != nil {
