@@ -2,16 +2,11 @@ package project
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"maps"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
-	"ralph/internal/human"
 	"ralph/internal/permission"
 	"ralph/internal/proxy"
 )
@@ -284,96 +279,6 @@ func isOutside(pattern string) bool {
 // SandboxModes are the values of SandboxConfig.Mode.
 func SandboxModes() []string { return []string{"auto", "require", "off"} }
 
-// Duration is a time.Duration written like "10m" or "2d12h".
-type Duration time.Duration
-
-// valueError is a value that cannot be read, although it is of the right type.
-type valueError struct{ text, why string }
-
-func (e *valueError) Error() string { return strconv.Quote(e.text) + " " + e.why }
-
-// UnmarshalText reads what time.ParseDuration reads, and whole days before it, but
-// nothing negative.
-func (d *Duration) UnmarshalText(text []byte) error {
-	v, err := parseDuration(string(text))
-	switch {
-	case errors.Is(err, strconv.ErrRange):
-		return &valueError{string(text), "is too long"}
-	case err != nil:
-		return &valueError{string(text), `is not a duration; write it like "90s", "10m" or "2d12h"`}
-	}
-	*d = Duration(v)
-	return nil
-}
-
-// parseDuration takes a day for 24 hours, whatever the clock does in it.
-func parseDuration(text string) (time.Duration, error) {
-	const day = 24 * time.Hour
-	var days uint64
-	if before, after, has := strings.Cut(text, "d"); has {
-		var err error
-		if days, err = strconv.ParseUint(before, 10, 64); err != nil {
-			return 0, err
-		}
-		text = cmp.Or(after, "0s")
-	}
-	rest, err := time.ParseDuration(text)
-	switch {
-	case err != nil:
-		return 0, err
-	case rest < 0:
-		return 0, strconv.ErrSyntax
-	case days > uint64((math.MaxInt64-rest)/day):
-		return 0, strconv.ErrRange
-	}
-	return time.Duration(days)*day + rest, nil
-}
-
-// Std is the standard library's type.
-func (d Duration) Std() time.Duration { return time.Duration(d) }
-
-// String is how it is written in the file.
-func (d Duration) String() string { return human.Duration(time.Duration(d)) }
-
-// Size is a number of bytes, written like "512MiB" or "1.5GiB".
-type Size int64
-
-func sizeUnits() []string { return []string{"KiB", "MiB", "GiB", "TiB"} }
-
-// UnmarshalText reads a number and its unit. 0 needs none.
-func (s *Size) UnmarshalText(text []byte) error {
-	number, bytes := strings.TrimSpace(string(text)), 0.0
-	for i, unit := range sizeUnits() {
-		if before, ok := strings.CutSuffix(number, unit); ok {
-			number, bytes = strings.TrimSpace(before), float64(int64(1)<<(10*(i+1)))
-			break
-		}
-	}
-	n, err := strconv.ParseFloat(number, 64)
-	switch {
-	case err != nil, n < 0, n != 0 && bytes == 0:
-		return &valueError{string(text), `is not a size; write it like "512MiB" or "4GiB"`}
-	case n*bytes >= math.MaxInt64, math.IsNaN(n):
-		return &valueError{string(text), "is too large"}
-	}
-	*s = Size(n * bytes)
-	return nil
-}
-
-// String is how it is written in the file.
-func (s Size) String() string {
-	if s == 0 {
-		return "0"
-	}
-	units := sizeUnits()
-	for i := len(units); i > 0; i-- {
-		if bytes := Size(1) << (10 * i); s >= bytes && s%(bytes/1024) == 0 {
-			return strconv.FormatFloat(float64(s)/float64(bytes), 'f', -1, 64) + units[i-1]
-		}
-	}
-	return strconv.FormatFloat(float64(s)/1024, 'f', -1, 64) + "KiB"
-}
-
 // Default is the configuration without any file.
 func Default() Config {
 	return Config{
@@ -407,76 +312,4 @@ func protected() []string {
 		".ralph.toml", ".github/workflows/**", ".github/actions/**", ".gitlab-ci.yml", ".circleci/**", "Jenkinsfile",
 		"azure-pipelines.yml", "bitbucket-pipelines.yml", ".travis.yml", ".buildkite/**", ".drone.yml", ".woodpecker/**", ".ci/**",
 	}
-}
-
-func (c Config) invalid() (key, why string) {
-	for _, f := range c.fields() {
-		if why := f.invalid(); why != "" {
-			return f.key, why
-		}
-	}
-	for key, rules := range map[string][]string{"agent.env_allow": c.Agent.EnvAllow, "verify.env_allow": c.Verify.EnvAllow} {
-		if i := slices.IndexFunc(rules, isBadRule); i >= 0 {
-			return key, fmt.Sprintf("%q is not a variable name; write NAME, PREFIX_* or, to withhold one, !NAME", rules[i])
-		}
-	}
-	if i := slices.IndexFunc(c.Parallel.Copy, isOutside); i >= 0 {
-		return "parallel.copy", fmt.Sprintf("%q leads out of the project", c.Parallel.Copy[i])
-	}
-	for _, name := range slices.Sorted(maps.Keys(c.Locks)) {
-		if c.Locks[name] < 1 {
-			return "locks." + name, fmt.Sprintf("%d is too small; the least is 1", c.Locks[name])
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(c.Agents)) {
-		if key, why := c.Agents[name].invalid(); why != "" {
-			return "agents." + name + "." + key, why
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(c.MCP)) {
-		if why := c.MCP[name].invalid(); why != "" {
-			return "mcp." + name, why
-		}
-	}
-	for i, n := range c.Notify {
-		if why := n.invalid(); why != "" {
-			return fmt.Sprintf("notify.%d", i+1), why
-		}
-	}
-	if why := c.Sandbox.Network.invalid(); why != "" {
-		return "sandbox.network.hosts", why
-	}
-	if key, why := c.Permissions.Lists().Invalid(); key != "" {
-		return "permissions." + key, why
-	}
-	for i, h := range c.Hooks {
-		if why := cmp.Or(h.Hook().Invalid(), field{at: &h.Timeout}.invalid()); why != "" {
-			return fmt.Sprintf("hooks.%d", i+1), why
-		}
-	}
-	var focuses []string
-	for i, r := range c.Verify.Reviewers {
-		focus, key := strings.ToLower(strings.TrimSpace(r.Focus)), fmt.Sprintf("verify.reviewer.%d", i+1)
-		switch {
-		case focus == "":
-			return key, `it has no focus; say what it is to look for, like focus = "security"`
-		case slices.Contains(focuses, focus):
-			return key, fmt.Sprintf("there is another with the focus %q", r.Focus)
-		}
-		focuses = append(focuses, focus)
-	}
-	for _, pattern := range slices.Sorted(maps.Keys(c.Prices)) {
-		for name, amount := range c.Prices[pattern].amounts() {
-			if why := badAmount(amount); why != "" {
-				return "prices." + pattern + "." + name, why
-			}
-		}
-	}
-	if _, err := ParseUntil(c.Budget.Until, time.Time{}); err != nil {
-		return "budget.until", err.Error()
-	}
-	if _, err := ParseWait(c.Run.Wait); err != nil {
-		return "run.wait", err.Error()
-	}
-	return "", ""
 }
