@@ -1,6 +1,7 @@
 package dag
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -48,11 +49,14 @@ func (g *Graph) RejectedWork(t Task) (Attempt, error) {
 }
 
 // Accept is a person's word that the work of a task is good: what is held, or what was rejected last. The next claim takes
-// it, and needs no agent.
+// it, and needs no agent. Of work that has landed it is only noted.
 func (g *Graph) Accept(id, why string) error {
 	t, err := g.Task(id)
 	if err != nil {
 		return err
+	}
+	if landed, err := g.LandedWork(t); err != nil || landed.N > 0 {
+		return cmp.Or(err, g.acceptLanded(t, landed, why))
 	}
 	n, work := g.node(t.N), t.Unverified
 	if !t.ToReview {

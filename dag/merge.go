@@ -9,6 +9,7 @@ import (
 
 	"ralph/event"
 	"ralph/internal/db"
+	"ralph/risk"
 )
 
 // ErrLanding says that another entry of the target is landing: a moment later this one may.
@@ -70,6 +71,11 @@ type Merge struct {
 	State     MergeState
 	At        time.Time
 	EndedAt   time.Time // zero unless it landed or was dropped
+
+	Rated      bool // its risk is known
+	Risk       risk.Score
+	ReviewedAt time.Time // when a person looked at it after it had landed; zero if nobody did
+	ReviewedBy string
 }
 
 // String says how far an entry has come.
@@ -89,22 +95,25 @@ func (m Merge) String() string {
 type NewMerge struct{ Target, Base, Work, Patch string }
 
 const mergeColumns = `n, task_id, (SELECT t.title FROM tasks t WHERE t.n = merges.task), attempt, target, base, work, patch,
-    onto, candidate, accepted, reason, state, at, ended_at`
+    onto, candidate, accepted, reason, state, at, ended_at, risk IS NOT NULL, coalesce(risk, 0), factors, reviewed_at, reviewed_by`
 
 func scanMerge(r *db.Row) Merge {
 	return Merge{
 		N: r.Int64(), Task: r.Text(), Title: r.Text(), Attempt: r.Text(), Target: r.Text(), Base: r.Text(), Work: r.Text(), Patch: r.Text(),
 		Onto: r.Text(), Candidate: r.Text(), Accepted: r.Bool(), Reason: r.Text(), State: MergeState(r.Text()), At: r.Time(), EndedAt: r.Time(),
+		Rated: r.Bool(), Risk: risk.Score{Risk: r.Float(), Factors: db.List[risk.Factor](r)}, ReviewedAt: r.Time(), ReviewedBy: r.Text(),
 	}
 }
 
 const (
 	// What a person accepted stays accepted, however often it has to enter the queue, until the task begins anew.
 	enterSQL = `
-INSERT INTO merges (task, task_id, attempt, target, base, work, patch, at, state, accepted)
+INSERT INTO merges (task, task_id, attempt, target, base, work, patch, at, state, accepted, risk, factors)
 VALUES (:task, :task_id, :attempt, :target, :base, :work, :patch, :now, 'testing',
     EXISTS (SELECT 1 FROM merges m WHERE m.task = :task AND m.patch = :patch AND m.accepted
-        AND m.at >= (SELECT t.started_at FROM tasks t WHERE t.n = :task)))
+        AND m.at >= (SELECT t.started_at FROM tasks t WHERE t.n = :task)),
+    (SELECT m.risk FROM merges m WHERE m.task = :task AND m.patch = :patch AND m.risk IS NOT NULL ORDER BY m.n DESC LIMIT 1),
+    (SELECT m.factors FROM merges m WHERE m.task = :task AND m.patch = :patch AND m.risk IS NOT NULL ORDER BY m.n DESC LIMIT 1))
 RETURNING ` + mergeColumns + `;`
 	openMergeSQL = `SELECT count(*) FROM merges WHERE task = :task AND state IN ('testing', 'green', 'landing');`
 	reenterSQL   = `

@@ -17,6 +17,8 @@ const (
 	tampered = "SCAN a USING INDEX attempts_rejected"
 	asking   = "SCAN tasks USING INDEX tasks_asks"  // only tasks that wait for an answer
 	loose    = "SCAN tasks USING INDEX tasks_loose" // only tasks of no feature
+	refused  = "SCAN attempts USING INDEX attempts_refused"
+	unseen   = "SCAN merges USING INDEX merges_unreviewed" // only what landed and nobody looked at
 )
 
 // TestQueryPlans holds every statement whose cost is promised to its index. What
@@ -65,6 +67,20 @@ func TestQueryPlans(t *testing.T) {
 		"enter":              {enterSQL, []string{"SEARCH m USING INDEX merges_task (task=?)"}, 0},
 		"is something open":  {openMergeSQL, []string{"SEARCH merges USING INDEX merges_task (task=?)"}, 0},
 		"enter again":        {reenterSQL, []string{"SEARCH merges USING INDEX merges_task (task=?)"}, 0},
+
+		"rate":         {rateSQL, []string{"SEARCH merges USING INTEGER PRIMARY KEY (rowid=?)", "SEARCH u USING PRIMARY KEY (task=?)"}, 0},
+		"past risks":   {risksSQL, []string{"SEARCH merges USING INDEX merges_state (state=?)"}, 0},
+		"refused work": {refusedSQL, []string{refused}, 0},
+		"work taken back": {takenBackSQL, []string{
+			"SCAN u USING COVERING INDEX undoes_undone", "SEARCH r USING INTEGER PRIMARY KEY (rowid=?)", "SEARCH m USING INDEX merges_task (task=? AND n<?)", "SEARCH x USING INDEX merges_task (task=?)",
+		}, 0}, // as many as were undone
+		"not looked at": {unreviewedSQL, []string{
+			unseen, "SEARCH t USING INTEGER PRIMARY KEY (rowid=?)", "SEARCH l USING INDEX merges_task (task=? AND n>?)",
+		}, 0},
+		"landed since a time": {landedSinceSQL, []string{"SEARCH merges USING INDEX merges_state (state=?)"}, 0},
+		"say undone":          {sayUndoneSQL, []string{"SEARCH undoes USING PRIMARY KEY (task=? AND undone=?)"}, 0},
+		"said undone":         {undoneSaysSQL, []string{"SEARCH undoes USING PRIMARY KEY (task=? AND undone=?)"}, 0},
+		"mark as looked at":   {reviewedSQL, []string{"SEARCH merges USING INTEGER PRIMARY KEY (rowid=?)"}, 0},
 
 		"clear waits": {clearWaitsSQL, []string{"SEARCH tasks USING COVERING INDEX tasks_waiting (not_before>? AND not_before<?)"}, 0},
 
@@ -213,7 +229,7 @@ func TestQueryPlans(t *testing.T) {
 		}
 		sorts := 0
 		for _, step := range plan {
-			if step != openOnly && step != tampered && step != asking && step != loose && scansTable.MatchString(step) {
+			if !slices.Contains([]string{openOnly, tampered, asking, loose, refused, unseen}, step) && scansTable.MatchString(step) {
 				t.Errorf("%s: it scans: %s", name, step)
 			}
 			if strings.Contains(step, "TEMP B-TREE") {

@@ -133,6 +133,9 @@ func (g *Graph) reopenUndone(by Task) error {
 		if t, err := g.nodeByID(id); err == nil && t.status == Done {
 			g.reset(t)
 			g.log(t.n, LogSystem, "its work was taken back by "+by.ID)
+			if says, _ := db.One(g.tx, undoneSaysSQL, (*db.Row).Text, ":task", by.N, ":undone", t.n); says != "" {
+				g.log(t.n, LogUser, says)
+			}
 		}
 	}
 	return g.tx.Err()

@@ -16,6 +16,7 @@ import (
 	"ralph/loop/attempt"
 	"ralph/loop/policy"
 	"ralph/merge"
+	"ralph/risk"
 	"ralph/verify"
 )
 
@@ -66,15 +67,24 @@ func (l *lane) copy(ctx context.Context, _, _ string, edits []git.Edit) (verify.
 	return gates, func() error { return l.Show(ctx, l.entry.Candidate) }, err
 }
 
-func (l *lane) Tested(ctx context.Context, green bool) (again bool, err error) {
+func (l *lane) Tested(ctx context.Context, green bool, seen risk.Facts) (again bool, err error) {
+	score, rated := risk.Score{}, false
 	if l.state = merge.Red; green {
 		l.state = merge.Green
+		score, rated = l.rate(ctx, seen)
 	}
 	err = l.update(ctx, func(g *dag.Graph) error {
 		if !green {
 			return g.Built(l.claim, l.entry.N, l.entry.Onto, l.entry.Onto) // nothing of it is to be built on
 		}
-		return g.Tested(l.claim, l.entry.N)
+		if rated {
+			if err := g.Rate(l.claim, l.entry.N, score); err != nil {
+				return err
+			}
+		}
+		stored, err := g.Merge(l.entry.N)
+		l.entry.Rated, l.entry.Risk = stored.Rated, stored.Risk
+		return errors.Join(err, g.Tested(l.claim, l.entry.N))
 	})
 	if err != nil {
 		return false, err
@@ -264,7 +274,7 @@ func (l *lane) next(ctx context.Context) (merge.Action, error) {
 
 // item is what the policy knows of an entry.
 func (l *lane) item(m dag.Merge, s merge.State) merge.Entry {
-	return merge.Entry{Onto: m.Onto, Candidate: m.Candidate, State: s, Aside: l.opts.Landing.Review && !m.Accepted}
+	return merge.Entry{Onto: m.Onto, Candidate: m.Candidate, State: s, Aside: l.opts.Landing.aside(m)}
 }
 
 // window is how many candidates are tested at once.

@@ -21,12 +21,14 @@ import (
 
 // Landing is where finished work ends up, if agents do not work in the project's own folder.
 type Landing struct {
-	Repo   *git.Repo // nil: they do
-	Slots  *slot.Pool
-	Target string // a full ref name
-	Window int    // how many candidates are tested at once; 0 means as many as keep the processors busy
-	Review bool   // a person looks at all work before it lands
-	Cut    bool   // a turn ends if the target moves so that its work conflicts
+	Repo    *git.Repo // nil: they do
+	Slots   *slot.Pool
+	Target  string   // a full ref name
+	Window  int      // how many candidates are tested at once; 0 means as many as keep the processors busy
+	Review  bool     // a person looks at all work before it lands
+	Above   *float64 // or at what is riskier than that; nil: at none
+	Protect []string // globs: what decides whether work is accepted, here and in CI
+	Cut     bool     // a turn ends if the target moves so that its work conflicts
 	// Gates runs gates in a slot.
 	Gates func(attempt.Place) (verify.Gates, error)
 }

@@ -3,6 +3,7 @@ package merge
 import (
 	"cmp"
 	"context"
+	"strconv"
 	"strings"
 
 	"ralph/internal/git"
@@ -36,4 +37,38 @@ func Log(ctx context.Context, r *git.Repo, not, in string, files ...string) ([]C
 func Change(ctx context.Context, r *git.Repo, commit string, files ...string) (string, error) {
 	args := []string{"show", "--no-show-signature", "--no-ext-diff", "--no-textconv", "--no-color", "--format=", "-p", commit, "--"}
 	return r.Git(ctx, git.Call{Env: []string{"GIT_LITERAL_PATHSPECS=1"}}, append(args, files...)...)
+}
+
+// recent is how many commits say who changes a file. More cost more than they tell.
+const recent = 500
+
+// Authors says how many have changed each file in the last commits of a history: people, and agents by what they are called.
+// The names begin at dir, a folder of the working tree; files outside of it are left out.
+func Authors(ctx context.Context, r *git.Repo, tip, dir string) (map[string]int, error) {
+	args := []string{
+		"log", "-z", "--no-show-signature", "--encoding=UTF-8", "--no-renames", "--no-merges", "--name-only", "-n", strconv.Itoa(recent),
+		"--format=%x01%an%x01%(trailers:key=Assisted-by,valueonly,separator=%x20)", tip, "--",
+	}
+	out, err := r.Git(ctx, git.Call{}, args...)
+	who, by := "", map[string]map[string]bool{}
+	for field := range strings.SplitSeq(out, "\x00") {
+		field = strings.TrimPrefix(field, "\n") // between what is said of a commit and its files
+		if said := strings.Split(field, "\x01"); len(said) == 3 {
+			who = cmp.Or(strings.TrimSpace(said[2]), said[1])
+			continue
+		}
+		name, within := r.Within(dir, field)
+		if field == "" || !within {
+			continue
+		}
+		if by[name] == nil {
+			by[name] = map[string]bool{}
+		}
+		by[name][who] = true
+	}
+	counts := make(map[string]int, len(by))
+	for name, authors := range by {
+		counts[name] = len(authors)
+	}
+	return counts, err
 }

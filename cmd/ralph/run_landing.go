@@ -16,6 +16,7 @@ import (
 	"ralph/internal/render"
 	"ralph/internal/seq"
 	"ralph/loop"
+	"ralph/risk"
 )
 
 // placeOptions say where agents work, and where their work ends up.
@@ -29,17 +30,18 @@ type placeOptions struct {
 // setLanding lets agents work in slots, if several do, a target was named, or a person looks at work before it lands.
 func setLanding(ctx context.Context, a *app, s *session, given runOptions, opts *loop.Options) error {
 	here, review := given.InPlace || given.SharedFolder, or(given.Review, s.config.Merge.Review == "all")
+	risky := given.Review == nil && s.config.Merge.Review == "risky"
 	if given.InPlace && !given.SharedFolder && given.Jobs == nil {
 		opts.Workers.Jobs = 1 // what is configured is meant for slots
 	}
 	jobs := opts.Workers.Jobs
-	here = here || jobs == 1 && given.Target == nil && !review && !given.finished
+	here = here || jobs == 1 && given.Target == nil && !review && !risky && !given.finished
 	switch {
 	case here && given.Target != nil:
 		return usagef("--target goes with slots: leave out --in-place and --shared-folder")
 	case here && given.Push != nil:
 		return hint(usagef("--push goes with slots: in this folder ralph commits nothing"), "let work land on a branch: --target BRANCH")
-	case here && review:
+	case here && (review || risky):
 		return hint(usagef("work can be reviewed before it lands only if agents work in slots"), "leave out --in-place and --shared-folder, or do without a review: --review=false")
 	case here && jobs > 1 && !given.SharedFolder:
 		return hint(usagef("%d agents in one folder overwrite each other's work", jobs), "run one: --jobs 1; or accept that: --shared-folder")
@@ -48,7 +50,7 @@ func setLanding(ctx context.Context, a *app, s *session, given runOptions, opts 
 		return nil
 	}
 	repo, err := openRepo(ctx, s.project.Root)
-	if errors.Is(err, git.ErrUnknown) && given.Jobs == nil && given.Target == nil && !review && !given.finished {
+	if errors.Is(err, git.ErrUnknown) && given.Jobs == nil && given.Target == nil && !review && !risky && !given.finished {
 		opts.Workers.Jobs = 1
 		a.note("one agent works in this folder: for %d, as configured, it has to be a git repository", jobs)
 		return nil
@@ -61,7 +63,14 @@ func setLanding(ctx context.Context, a *app, s *session, given runOptions, opts 
 			return err
 		}
 	}
-	opts.Landing = loop.Landing{Repo: repo, Window: s.config.Merge.Window, Review: review, Cut: s.config.Merge.Rebase == "conflict"}
+	opts.Landing = loop.Landing{
+		Repo: repo, Window: s.config.Merge.Window, Review: review, Cut: s.config.Merge.Rebase == "conflict", Protect: s.config.Verify.Deciding(),
+	}
+	if risky {
+		if opts.Landing.Above, err = riskAbove(ctx, s); err != nil {
+			return err
+		}
+	}
 	opts.Rules.Resolve = s.config.Merge.Resolve
 	target, err := findTarget(ctx, s, repo, given.Target, given.finished)
 	if err == nil && given.finished {
@@ -69,6 +78,16 @@ func setLanding(ctx context.Context, a *app, s *session, given runOptions, opts 
 	}
 	opts.Landing.Target = target
 	return err
+}
+
+// riskAbove is what a person looks at before it lands: what is riskier than is configured, or than four fifths of what landed.
+func riskAbove(ctx context.Context, s *session) (*float64, error) {
+	if above := s.config.Merge.Risk; above > 0 {
+		return &above, nil
+	}
+	past, err := look(ctx, s, (*dag.Graph).Risks)
+	above := risk.Threshold(past)
+	return &above, err
 }
 
 // finishedTargets are the branches for which work is finished.

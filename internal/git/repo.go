@@ -238,3 +238,10 @@ func (r *Repo) Commit(ctx context.Context, name string) (string, error) {
 	}
 	return id, err
 }
+
+// Within is the name, from dir on, of a file that git names from the top of the working tree on. False means that it lies outside.
+func (r *Repo) Within(dir, name string) (string, bool) {
+	names := []string{name}
+	relate(names, r.dir, dir)
+	return names[0], filepath.IsLocal(filepath.FromSlash(names[0]))
+}

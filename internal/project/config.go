@@ -95,11 +95,12 @@ type ParallelConfig struct {
 
 // MergeConfig is how their work lands on the target.
 type MergeConfig struct {
-	Window  int    `toml:"window"`                        // candidates that are tested at once; 0 is automatic
-	Resolve int    `toml:"resolve"`                       // sessions for a conflict before the task goes back
-	Rebase  string `toml:"rebase" oneof:"conflict never"` // when a turn is cut because the target has moved
-	Review  string `toml:"review" oneof:"none all"`       // what a person looks at before it lands
-	Push    string `toml:"push"`                          // the remote that gets what landed; empty pushes nothing
+	Window  int     `toml:"window"`                        // candidates that are tested at once; 0 is automatic
+	Resolve int     `toml:"resolve"`                       // sessions for a conflict before the task goes back
+	Rebase  string  `toml:"rebase" oneof:"conflict never"` // when a turn is cut because the target has moved
+	Review  string  `toml:"review" oneof:"none risky all"` // what a person looks at before it lands
+	Risk    float64 `toml:"risk"`                          // with risky: what is above that; 0 is above the riskiest fifth of past work
+	Push    string  `toml:"push"`                          // the remote that gets what landed; empty pushes nothing
 }
 
 // GitConfig is how plans travel in git.
@@ -305,6 +306,9 @@ func Default() Config {
 		Inbox:       InboxConfig{Wait: Duration(5 * time.Minute), Expire: Duration(72 * time.Hour)},
 	}
 }
+
+// Deciding are the files that decide whether work is accepted: what is protected, and the configuration of CI also where that is not.
+func (c VerifyConfig) Deciding() []string { return slices.Concat(c.Protect, protected()) }
 
 // protected are the files that decide whether work is accepted, here and in CI.
 func protected() []string {

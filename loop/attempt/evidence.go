@@ -33,6 +33,7 @@ type evidence struct {
 	candidate string // the tree that would land; empty where the work is verified in place
 	compared  map[[2]string]git.Difference
 	searched  search // the last one for tampering
+	oldRan    bool   // the checks from before the work said something of it
 }
 
 // search is what was found in the changes that led to a tree.

@@ -9,6 +9,7 @@ import (
 	"ralph/internal/git"
 	"ralph/loop/policy"
 	"ralph/prompt"
+	"ralph/risk"
 )
 
 // Lane is the way of one attempt's work from its slot to the target. It is nil where an
@@ -32,8 +33,9 @@ type Lane interface {
 	// Show makes the slot look like a commit: what began there, the candidate, or what is below it.
 	Show(ctx context.Context, commit string) error
 	// Tested stores what testing the candidate showed, and waits until that counts. Again
-	// means that what was below the candidate is gone: it is to be tested on something else.
-	Tested(ctx context.Context, green bool) (again bool, err error)
+	// means that what was below the candidate is gone, or that it is too risky to land on what has not landed: it is to be
+	// tested on something else.
+	Tested(ctx context.Context, green bool, seen risk.Facts) (again bool, err error)
 	// Reviewed says that nobody else is to look at the candidate before it lands.
 	Reviewed() bool
 	// Land moves the target to the candidate. Again means what it means for Tested.
@@ -92,7 +94,11 @@ func (a *attempt) queue(ctx context.Context) policy.Decision {
 		if a.ended != policy.Running || w.CheckErr != nil {
 			return d
 		}
-		again, err := a.ports.Lane.Tested(ctx, d.Action == policy.Complete)
+		green, seen := d.Action == policy.Complete, risk.Facts{}
+		if green {
+			seen = a.facts(ctx)
+		}
+		again, err := a.ports.Lane.Tested(ctx, green, seen)
 		if err != nil {
 			w.CheckErr, a.ended = err, a.endedBy(ctx)
 			return a.decide()

@@ -69,6 +69,7 @@ func (a *attempt) oldTests(ctx context.Context, now string) (ran bool, err error
 			a.askTask()
 		}
 	}
+	a.evidence.oldRan = len(checks) > 0 && unknown == nil
 	return len(checks) > 0, err
 }
 

@@ -51,7 +51,7 @@ func (a *attempt) verify(ctx context.Context) policy.Decision {
 // whether anything changed at all, and then the verdict of another session.
 func (a *attempt) check(ctx context.Context, taken git.Taken, err error) policy.Decision {
 	w := &a.work
-	w.Verdict, w.VerifierErr, w.VerifierOver, w.Disturbed, w.CheckErr, w.Doubt = nil, nil, nil, nil, nil, nil
+	w.Verdict, w.VerifierErr, w.VerifierOver, w.Disturbed, w.CheckErr, w.Doubt, a.evidence.oldRan = nil, nil, nil, nil, nil, nil, false
 	if a.job.Verify.Skip {
 		return a.decide()
 	}

@@ -1,0 +1,128 @@
+package dag_test
+
+import (
+	"testing"
+	"time"
+
+	"ralph/dag"
+	"ralph/internal/testing/check"
+	"ralph/risk"
+)
+
+func titlesOfMerges(list []dag.Merge) (titles []string) {
+	for _, m := range list {
+		titles = append(titles, m.Title)
+	}
+	return titles
+}
+
+func (w *world) unreviewed() []string {
+	w.t.Helper()
+	return titlesOfMerges(get(w, (*dag.Graph).Unreviewed))
+}
+
+// TestLandedWorkIsReviewedUntilAPersonAcceptsIt: each piece has its own mark, so that nobody has to begin again.
+func TestLandedWorkIsReviewedUntilAPersonAcceptsIt(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.plan("a", "b", "c", "held", "accepted")
+	w.put("a", dag.MergeLanded)
+	w.put("b", dag.MergeLanded)
+	w.put("c", dag.MergeLanded)
+	w.put("held", dag.MergeHeld)
+	check.Equal(t, "what nobody looked at", []string{"a", "b", "c"}, w.unreviewed())
+	accept := func(title string) { w.update(func(g *dag.Graph) error { return g.Accept(w.id(title), "fine") }) }
+	accept("b")
+	check.Equal(t, "after one was accepted", []string{"a", "c"}, w.unreviewed())
+	check.Equal(t, "its status", dag.Done, w.task("b").Status)
+	b := w.task("b")
+	landed := func() dag.Merge {
+		return get(w, func(g *dag.Graph) (dag.Merge, error) { return g.LandedWork(b) })
+	}
+	first := landed()
+	check.That(t, !first.ReviewedAt.IsZero() && first.ReviewedBy != "", "nobody is on record: %+v", first)
+	w.pass(time.Hour)
+	accept("b") // somebody was faster
+	check.Equal(t, "after it was accepted again", first, landed())
+	w.person(reset, "a") // somebody opens it
+	check.Equal(t, "after one was opened", []string{"c"}, w.unreviewed())
+	since := func(at time.Time) []string {
+		return titlesOfMerges(get(w, func(g *dag.Graph) ([]dag.Merge, error) { return g.LandedSince(at) }))
+	}
+	check.Equal(t, "since the start", []string{"b", "c"}, since(start))
+	check.Equal(t, "since now", []string(nil), since(start.Add(time.Hour)))
+	w.sound()
+}
+
+// TestAcceptedWorkKeepsItsRisk: nothing examines it again, and what was found in it still counts.
+func TestAcceptedWorkKeepsItsRisk(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.plan("a")
+	high := risk.Of(risk.Facts{Doubts: []string{"a deleted test"}})
+	low := risk.Of(risk.Facts{Lines: 3})
+	c := w.claim("a")
+	n := w.enter(c, "main").N
+	rate := func(c dag.Claim, n int64, s risk.Score) {
+		w.update(func(g *dag.Graph) error { return g.Rate(c, n, s) })
+	}
+	check.That(t, !w.merge(n).Rated, "it is rated before anybody did")
+	rate(c, n, low)
+	rate(c, n, high) // it was rebuilt and tested again
+	check.Equal(t, "the risk", high, w.merge(n).Risk)
+	for _, step := range []string{"built", "tested", "hold"} {
+		w.update(func(g *dag.Graph) error { return queueVerbs()[step](g, c, n) })
+	}
+	w.update(func(g *dag.Graph) error { return g.Accept(w.id("a"), "") })
+	c = w.claim("a")
+	n = w.enter(c, "main").N
+	rate(c, n, low)
+	check.Equal(t, "the risk of what was accepted", high, w.merge(n).Risk)
+	check.Equal(t, "past risks before it lands", []float64(nil), get(w, (*dag.Graph).Risks))
+	for _, step := range []string{"built", "tested", "landing", "landed"} {
+		w.update(func(g *dag.Graph) error { return queueVerbs()[step](g, c, n) })
+	}
+	check.Equal(t, "past risks", []float64{high.Risk}, get(w, (*dag.Graph).Risks))
+	check.Equal(t, "what nobody looked at", []string(nil), w.unreviewed())
+	w.refused(dag.ErrLost, func(g *dag.Graph) error { return g.Rate(c, n, low) })
+}
+
+// TestFailedWorkIsWhatWasRejectedOrTakenBack, and what landed again after that is not.
+func TestFailedWorkIsWhatWasRejectedOrTakenBack(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.plan("a", "b")
+	c := w.claim("a")
+	w.update(func(g *dag.Graph) error { return g.NoteAttempt(c.Attempt, dag.Note{Files: []string{"a.go"}}) })
+	w.update(func(g *dag.Graph) error { _, err := g.Retry(c, "no", 3); return err })
+	landed, _ := w.put("b", dag.MergeLanded)
+	w.update(func(g *dag.Graph) error { return g.NoteAttempt(landed.Attempt, dag.Note{Files: []string{"b.go"}}) })
+	failed := func() []dag.FailedWork { return get(w, (*dag.Graph).FailedWork) }
+	want := []dag.FailedWork{{Task: w.id("a"), Files: []string{"a.go"}}}
+	check.Equal(t, "failed work", want, failed())
+
+	var undo dag.Claim
+	w.update(func(g *dag.Graph) (err error) {
+		undo, err = g.Undo(dag.NewTask{Title: "Revert b"}, dag.NewMerge{Target: "main", Base: "base", Work: "revert", Patch: "revert"}, w.id("b"))
+		if err == nil {
+			err = g.SayUndone(undo.Task.ID, w.id("b"), "keep the old format")
+		}
+		return err
+	})
+	w.refused(dag.ErrRefused, func(g *dag.Graph) error { return g.SayUndone(undo.Task.ID, w.id("a"), "no") })
+	check.Equal(t, "failed work before the revert lands", want, failed())
+	w.ids["Revert b"] = undo.Task.ID
+	w.put("Revert b", dag.MergeLanded)
+	want = append(want, dag.FailedWork{Task: w.id("b"), Files: []string{"b.go"}})
+	check.Equal(t, "failed work after it", want, failed())
+	said, b := "", w.task("b")
+	for _, l := range get(w, func(g *dag.Graph) ([]dag.LogEntry, error) { return g.Logs(b) }) {
+		if l.Kind == dag.LogUser {
+			said += l.Text
+		}
+	}
+	check.Equal(t, "what the next attempt is told", "keep the old format", said)
+	w.put("b", dag.MergeLanded)
+	check.Equal(t, "failed work after it landed again", want, failed())
+	check.Equal(t, "what nobody looked at", []string{"b"}, w.unreviewed())
+}

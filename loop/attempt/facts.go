@@ -1,0 +1,71 @@
+package attempt
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"ralph/event"
+	"ralph/internal/git"
+	"ralph/internal/seq"
+	"ralph/risk"
+)
+
+// What the checks from before the work said of it, as it is kept.
+const (
+	oldPassed  = "passed"
+	oldFailed  = "failed, and that was cleared"
+	oldUnknown = "not run"
+)
+
+// facts are what checking a candidate showed that tells how risky it is. What cannot be seen adds nothing.
+func (a *attempt) facts(ctx context.Context) (f risk.Facts) {
+	changes, err := a.evidence.compare(ctx, a.evidence.base.Tree, a.evidence.candidate)
+	if err != nil || len(changes) == 0 {
+		return f
+	}
+	f.Files = seq.Map(changes, func(c git.Change) string { return c.Path })
+	for _, c := range changes {
+		f.Lines += changedLines(c.Patch)
+	}
+	if plan, err := a.evidence.plan(ctx, a.evidence.candidate, a.evidence.candidate, a.prevented()); err == nil && len(plan.Changed) > 0 {
+		f.Checks, f.Old = seq.Map(plan.Changed, func(c git.Change) string { return c.Path }), oldUnknown
+	}
+	w := &a.work
+	switch {
+	case f.Old == "" || !a.evidence.oldRan:
+	case len(w.Doubt.Failed) > 0:
+		f.Old = oldFailed
+	default:
+		f.Old = oldPassed
+	}
+	if w.Doubt.Any() {
+		f.Doubts = append(f.Doubts, w.Doubt.String())
+	}
+	for _, g := range w.Gates {
+		switch g.Verdict() {
+		case event.GateFlaky:
+			f.Doubts = append(f.Doubts, fmt.Sprintf("gate %q is flaky", g.Command))
+		case event.GateExcused:
+			f.Doubts = append(f.Doubts, fmt.Sprintf("gate %q was red before the work", g.Command))
+		case event.GatePassed, event.GateFailed, event.GateExpected:
+		}
+	}
+	return f
+}
+
+// changedLines counts what a patch adds and removes.
+func changedLines(patch string) (n int) {
+	hunk := false // a line of a header may begin like one that was added
+	for line := range strings.Lines(patch) {
+		switch {
+		case strings.HasPrefix(line, "diff --git "):
+			hunk = false
+		case strings.HasPrefix(line, "@@"):
+			hunk = true
+		case hunk && (line[0] == '+' || line[0] == '-'):
+			n++
+		}
+	}
+	return n
+}

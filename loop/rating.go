@@ -1,0 +1,80 @@
+package loop
+
+import (
+	"context"
+	"slices"
+
+	"ralph/dag"
+	"ralph/event"
+	"ralph/internal/glob"
+	"ralph/merge"
+	"ralph/risk"
+)
+
+// Before is what was known about a project before a piece of work, as far as it tells how risky that is.
+type Before struct {
+	Attempts []dag.Attempt    // at its task, in order
+	Failed   []dag.FailedWork // by anybody
+	Authors  map[string]int   // of each file
+	Protect  []string         // globs: what decides whether work is accepted, here and in CI
+}
+
+// Measure adds what was known before to what was seen of a task's work.
+func Measure(f risk.Facts, t dag.Task, b Before) risk.Facts {
+	for _, name := range f.Files {
+		if glob.Match(b.Protect, name) {
+			f.Protected = append(f.Protected, name)
+		}
+		f.Authors = max(f.Authors, b.Authors[name])
+	}
+	f.Checks = slices.DeleteFunc(slices.Clone(f.Checks), func(name string) bool { return slices.Contains(f.Protected, name) })
+	for _, a := range b.Attempts {
+		if a.StartedAt.Before(t.StartedAt) { // then the task was reset
+			continue
+		}
+		if a.Outcome == event.AttemptRetried || a.Outcome == event.AttemptFailed {
+			f.Retries++
+		}
+		switch a.Rejected {
+		case event.RejectedVerdict, event.RejectedTampering, event.RejectedUnproven:
+			f.Doubts = append(f.Doubts, "an earlier attempt was rejected ("+string(a.Rejected)+")")
+		}
+	}
+	for _, other := range b.Failed {
+		shared := func(name string) bool { return slices.Contains(other.Files, name) }
+		if other.Task != t.ID && slices.ContainsFunc(f.Files, shared) {
+			f.Failures++
+		}
+	}
+	f.Unproven += unproven(t)
+	return f
+}
+
+// unproven is how many success criteria of a task's feature nothing proves yet. Nobody counts them so far: this is the place.
+func unproven(dag.Task) int { return 0 }
+
+// rate says how risky work is that was tested, and whether there is any. What cannot be known adds no risk.
+func (l *lane) rate(ctx context.Context, seen risk.Facts) (risk.Score, bool) {
+	if len(seen.Files) == 0 {
+		return risk.Score{}, false
+	}
+	to, t := l.opts.Landing, l.claim.Task
+	before := Before{Protect: to.Protect}
+	err := l.opts.Graph.Store.View(ctx, func(g *dag.Graph) (err error) {
+		before.Attempts, _ = g.Attempts(t) // the first error of the database is that of all that follow
+		before.Failed, err = g.FailedWork()
+		return err
+	})
+	if err == nil {
+		before.Authors, err = merge.Authors(ctx, to.Repo, l.entry.Onto, l.opts.Place.Dir)
+	}
+	if err != nil && ctx.Err() == nil {
+		l.bus.warnOnce("risk", "how risky work is cannot be measured completely: "+err.Error())
+	}
+	return risk.Of(Measure(seen, t, before)), true
+}
+
+// aside says that a person is to look at an entry before it lands.
+func (to Landing) aside(m dag.Merge) bool {
+	return !m.Accepted && (to.Review || to.Above != nil && m.Rated && m.Risk.Risk > *to.Above)
+}

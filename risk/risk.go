@@ -1,0 +1,155 @@
+// Package risk measures how much a piece of finished work deserves a person's look: facts in, a score and its reasons
+// out. It never looks at files, git or the database.
+package risk
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"ralph/internal/human"
+)
+
+// Facts are what is known of one piece of work. The zero Facts have no risk.
+type Facts struct {
+	Files     []string `json:"files,omitempty"`     // that it changes
+	Lines     int      `json:"lines,omitempty"`     // added and removed; of binary files none
+	Protected []string `json:"protected,omitempty"` // files that decide what is accepted, here or in CI
+	Checks    []string `json:"checks,omitempty"`    // other files that check work: tests, fixtures, settings, scripts
+	Old       string   `json:"old,omitempty"`       // what the checks from before the work say of it, if they were run
+	Retries   int      `json:"retries,omitempty"`   // earlier attempts at the task whose work was not accepted
+	Doubts    []string `json:"doubts,omitempty"`    // of the verifier, of the old checks, and gates that say little
+	Authors   int      `json:"authors,omitempty"`   // of the file that has most, people and agents, lately
+	Failures  int      `json:"failures,omitempty"`  // other work on one of its files that was rejected or taken back
+	Unproven  int      `json:"unproven,omitempty"`  // success criteria of its feature that nothing proves yet
+}
+
+// Name is what a factor is about.
+type Name string
+
+// The factors.
+const (
+	Protected Name = "protected"
+	Checks    Name = "checks"
+	Retries   Name = "retries"
+	Doubts    Name = "doubts"
+	Size      Name = "size"
+	Authors   Name = "authors"
+	Failures  Name = "failures"
+	Unproven  Name = "unproven"
+)
+
+// Factor is one reason for a score.
+type Factor struct {
+	Name  Name    `json:"factor"`
+	Share float64 `json:"share"` // of the score
+	What  string  `json:"what"`  // in words
+}
+
+// Score is how risky work is, from 0 to 1, and why: the largest share first. The shares add up to it.
+type Score struct {
+	Risk    float64
+	Factors []Factor
+}
+
+// measure is how much one factor can add, and how much of it adds half of that.
+type measure struct {
+	name Name
+	most float64 // below 1, so that no factor hides the others
+	half float64
+	of   func(Facts) (amount float64, what string)
+}
+
+// perFile is how many lines a changed file counts for besides its own: many small changes are harder to read than one large.
+const perFile = 10
+
+var measures = []measure{
+	{Protected, 0.75, 0.25, func(f Facts) (float64, string) {
+		return float64(len(f.Protected)), "changes what is protected or CI: " + human.List(f.Protected, 3)
+	}},
+	{Checks, 0.5, 1, func(f Facts) (float64, string) {
+		return float64(len(f.Checks)), "changes what checks it: " + human.List(f.Checks, 3) + human.Lead("; the old checks: ", f.Old)
+	}},
+	{Retries, 0.4, 1, func(f Facts) (float64, string) {
+		return float64(f.Retries), "took " + human.Count(f.Retries+1, "attempt")
+	}},
+	{Doubts, 0.6, 0.5, func(f Facts) (float64, string) {
+		return float64(len(f.Doubts)), "in doubt: " + human.List(f.Doubts, 2)
+	}},
+	{Size, 0.5, 400, func(f Facts) (float64, string) {
+		return float64(f.Lines) + perFile*float64(len(f.Files)), human.Count(f.Lines, "line") + " in " + human.Count(len(f.Files), "file")
+	}},
+	{Authors, 0.2, 3, func(f Facts) (float64, string) {
+		return float64(f.Authors) - 1, fmt.Sprintf("one of its files was changed by %d authors lately", f.Authors)
+	}},
+	{Failures, 0.4, 2, func(f Facts) (float64, string) {
+		return float64(f.Failures), human.Count(f.Failures, "other piece") + " of work on its files failed"
+	}},
+	{Unproven, 0.4, 1, func(f Facts) (float64, string) {
+		return float64(f.Unproven), fmt.Sprintf("unproven success criteria of its feature: %d", f.Unproven)
+	}},
+}
+
+// Of is the whole formula. Each factor is most × n / (n + half), which more of it raises and never past most. They are
+// put together as if each were a chance that something is wrong: 1 − ∏(1 − factor). So each raises the score, whatever
+// the others are, and none takes it past 1. A factor's share goes by its part of the logarithm.
+func Of(f Facts) Score {
+	var s Score
+	sum := 0.0
+	for _, m := range measures {
+		n, what := m.of(f)
+		if n <= 0 {
+			continue
+		}
+		part := -math.Log1p(-m.most * n / (n + m.half))
+		sum += part
+		s.Factors = append(s.Factors, Factor{Name: m.name, Share: part, What: what})
+	}
+	s.Risk = -math.Expm1(-sum)
+	for i := range s.Factors {
+		s.Factors[i].Share *= s.Risk / sum
+	}
+	slices.SortStableFunc(s.Factors, func(x, y Factor) int { return cmp.Compare(y.Share, x.Share) })
+	return s
+}
+
+// Bounds of what is said of a score.
+const (
+	small = 0.05 // a share that is not worth a word
+	words = 3    // factors that are said
+)
+
+// String says what makes work risky, in words.
+func (s Score) String() string {
+	var said []string
+	for _, f := range s.Factors {
+		if f.Share >= small && len(said) < words {
+			said = append(said, f.What)
+		}
+	}
+	if i := slices.IndexFunc(s.Factors, func(f Factor) bool { return f.Name == Size }); len(said) == 0 && i >= 0 {
+		return "nothing stands out, " + s.Factors[i].What
+	}
+	if len(said) == 0 {
+		return "nothing stands out"
+	}
+	return strings.Join(said, "; ")
+}
+
+// Where a person begins to look unless somebody says otherwise.
+const (
+	Half = 0.5 // without enough past work to compare with
+	few  = 10  // past work that is not enough
+	of   = 5   // one piece in so many is looked at
+)
+
+// Threshold is the risk above which the riskiest fifth of past work lies, or Half if there is little of it.
+func Threshold(past []float64) float64 {
+	if len(past) < few {
+		return Half
+	}
+	sorted := slices.Sorted(slices.Values(past))
+	return sorted[len(sorted)-1-len(sorted)/of]
+}

@@ -1,0 +1,153 @@
+package risk_test
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"ralph/internal/testing/check"
+	_ "ralph/internal/testing/seeded"
+	"ralph/risk"
+)
+
+// more has a way for each factor to have more of it.
+func more() map[risk.Name]func(*risk.Facts) {
+	name := func(n int) string { return fmt.Sprintf("f%d", n) }
+	return map[risk.Name]func(*risk.Facts){
+		risk.Protected: func(f *risk.Facts) { f.Protected = append(f.Protected, name(len(f.Protected))) },
+		risk.Checks:    func(f *risk.Facts) { f.Checks = append(f.Checks, name(len(f.Checks))) },
+		risk.Retries:   func(f *risk.Facts) { f.Retries++ },
+		risk.Doubts:    func(f *risk.Facts) { f.Doubts = append(f.Doubts, name(len(f.Doubts))) },
+		risk.Size:      func(f *risk.Facts) { f.Lines++ },
+		risk.Authors:   func(f *risk.Facts) { f.Authors = max(f.Authors, 1) + 1 },
+		risk.Failures:  func(f *risk.Facts) { f.Failures++ },
+		risk.Unproven:  func(f *risk.Facts) { f.Unproven++ },
+	}
+}
+
+// TestEachFactorAloneRaisesTheScore, is its only reason, and says so in words.
+func TestEachFactorAloneRaisesTheScore(t *testing.T) {
+	t.Parallel()
+	check.Equal(t, "the risk of nothing", risk.Score{}, risk.Of(risk.Facts{}))
+	said := map[risk.Name]string{
+		risk.Protected: "changes what is protected or CI: f0",
+		risk.Checks:    "changes what checks it: f0",
+		risk.Retries:   "took 2 attempts",
+		risk.Doubts:    "in doubt: f0",
+		risk.Size:      "nothing stands out, 1 line in 0 files",
+		risk.Authors:   "one of its files was changed by 2 authors lately",
+		risk.Failures:  "1 other piece of work on its files failed",
+		risk.Unproven:  "unproven success criteria of its feature: 1",
+	}
+	for name, add := range more() {
+		var f risk.Facts
+		add(&f)
+		s := risk.Of(f)
+		check.That(t, s.Risk > 0, "%s: the risk is %v", name, s.Risk)
+		check.That(t, len(s.Factors) == 1 && s.Factors[0].Name == name, "%s: the factors are %v", name, s.Factors)
+		check.Equal(t, "what is said of "+string(name), said[name], s.String())
+	}
+}
+
+// TestWhatIsHeldWithoutHistory pins what the weights are chosen for.
+func TestWhatIsHeldWithoutHistory(t *testing.T) {
+	t.Parallel()
+	files := []string{"a.go", "b.go", "c.go"}
+	tests := map[string]struct {
+		facts risk.Facts
+		held  bool
+	}{
+		"a small change":                        {risk.Facts{Files: files, Lines: 40, Authors: 2}, false},
+		"a large change alone":                  {risk.Facts{Files: files, Lines: 100000}, false},
+		"one protected file":                    {risk.Facts{Files: files[:1], Lines: 1, Protected: files[:1]}, true},
+		"one test changed":                      {risk.Facts{Files: files, Lines: 40, Checks: files[:1]}, false},
+		"a test changed, and a doubt about it":  {risk.Facts{Files: files, Lines: 40, Checks: files[:1], Doubts: files[:1]}, true},
+		"two retries":                           {risk.Facts{Files: files, Lines: 40, Retries: 2}, false},
+		"a retry in files that often fail":      {risk.Facts{Files: files, Lines: 300, Retries: 1, Failures: 4, Authors: 4}, true},
+		"a large change with unproven criteria": {risk.Facts{Files: files, Lines: 800, Unproven: 3}, true},
+	}
+	for name, tt := range tests {
+		s := risk.Of(tt.facts)
+		check.That(t, s.Risk > risk.Half == tt.held, "%s: %v", name, s)
+	}
+}
+
+func drawFacts(t *rapid.T) risk.Facts {
+	list := rapid.SliceOfN(rapid.StringMatching(`[a-z]{1,3}`), 0, 5)
+	some := rapid.OneOf(rapid.IntRange(0, 9), rapid.IntRange(0, math.MaxInt32), rapid.IntRange(-3, 0))
+	return risk.Facts{
+		Files: list.Draw(t, "files"), Lines: some.Draw(t, "lines"), Protected: list.Draw(t, "protected"), Checks: list.Draw(t, "checks"),
+		Retries: some.Draw(t, "retries"), Doubts: list.Draw(t, "doubts"), Authors: some.Draw(t, "authors"), Failures: some.Draw(t, "failures"),
+		Unproven: some.Draw(t, "unproven"),
+	}
+}
+
+// TestARiskIsBoundedAndItsSharesAddUp whatever the facts are.
+func TestARiskIsBoundedAndItsSharesAddUp(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		s := risk.Of(drawFacts(t))
+		sum := 0.0
+		for _, f := range s.Factors {
+			sum += f.Share
+			if !(f.Share > 0) || f.What == "" {
+				t.Fatalf("a factor without a share, or a word: %v", f)
+			}
+		}
+		if !(s.Risk >= 0) || s.Risk >= 1 || math.Abs(sum-s.Risk) > 1e-9 {
+			t.Fatalf("the risk is %v, and the shares add up to %v", s.Risk, sum)
+		}
+		if !slices.IsSortedFunc(s.Factors, func(x, y risk.Factor) int { return cmp.Compare(y.Share, x.Share) }) {
+			t.Fatalf("the largest share is not first: %v", s.Factors)
+		}
+	})
+}
+
+// TestMoreOfAFactorIsNeverLessRisk, and is more where it can still be seen in a number.
+func TestMoreOfAFactorIsNeverLessRisk(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		f := drawFacts(t)
+		before := risk.Of(f).Risk
+		name := rapid.SampledFrom(slices.Sorted(mapsKeys(more()))).Draw(t, "factor")
+		more()[name](&f)
+		if after := risk.Of(f).Risk; after < before {
+			t.Fatalf("with more %s the risk falls from %v to %v", name, before, after)
+		}
+	})
+}
+
+func mapsKeys[V any](m map[risk.Name]V) func(func(risk.Name) bool) {
+	return func(yield func(risk.Name) bool) {
+		for name := range m {
+			if !yield(name) {
+				return
+			}
+		}
+	}
+}
+
+// TestAtMostAFifthOfPastWorkIsAboveTheThreshold, and without equal scores just a fifth.
+func TestAtMostAFifthOfPastWorkIsAboveTheThreshold(t *testing.T) {
+	t.Parallel()
+	check.Equal(t, "without history", risk.Half, risk.Threshold(nil))
+	check.Equal(t, "with little of it", risk.Half, risk.Threshold(make([]float64, 9)))
+	check.Equal(t, "of ten", 0.7, risk.Threshold([]float64{0.9, 0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8}))
+	rapid.Check(t, func(t *rapid.T) {
+		past := rapid.SliceOfN(rapid.Float64Range(0, 1), 10, 60).Draw(t, "past")
+		at, above, distinct := risk.Threshold(past), 0, map[float64]bool{}
+		for _, r := range past {
+			distinct[r] = true
+			if r > at {
+				above++
+			}
+		}
+		if most := len(past) / 5; above > most || len(distinct) == len(past) && above != most {
+			t.Fatalf("%d of %d are above %v", above, len(past), at)
+		}
+	})
+}
