@@ -72,3 +72,50 @@ func Authors(ctx context.Context, r *git.Repo, tip, dir string) (map[string]int,
 	}
 	return counts, err
 }
+
+// Size is what a commit changes, as far as it can be counted: binary files have no lines.
+type Size struct {
+	Files []string // from dir on, those outside of it left out
+	Lines int
+}
+
+// Sizes counts what each of these commits changes, in one call. Commits that are gone are left out.
+func Sizes(ctx context.Context, r *git.Repo, dir string, commits []string) (map[string]Size, error) {
+	there, err := Existing(ctx, r, commits)
+	if err != nil || len(there) == 0 {
+		return nil, err
+	}
+	in := strings.NewReader(strings.Join(there, "\n") + "\n")
+	out, err := r.Git(ctx, git.Call{In: in}, "diff-tree", "--stdin", "-r", "-z", "--root", "--numstat", "--no-renames", "--no-ext-diff", "--no-textconv")
+	sizes, of := map[string]Size{}, ""
+	for field := range strings.SplitSeq(out, "\x00") {
+		columns := strings.SplitN(field, "\t", 3)
+		if len(columns) < 3 {
+			of = field
+			continue
+		}
+		s := sizes[of]
+		added, _ := strconv.Atoi(columns[0]) // "-" for a binary file
+		removed, _ := strconv.Atoi(columns[1])
+		s.Lines += added + removed
+		if name, within := r.Within(dir, columns[2]); within {
+			s.Files = append(s.Files, name)
+		}
+		sizes[of] = s
+	}
+	return sizes, err
+}
+
+// Existing are those of these commits that git still has.
+func Existing(ctx context.Context, r *git.Repo, commits []string) (there []string, err error) {
+	if len(commits) == 0 {
+		return nil, nil
+	}
+	out, err := r.Git(ctx, git.Call{In: strings.NewReader(strings.Join(commits, "\n") + "\n")}, "cat-file", "--batch-check=%(objectname) %(objecttype)")
+	for line := range strings.Lines(out) {
+		if id, kind, _ := strings.Cut(strings.TrimSpace(line), " "); kind == "commit" {
+			there = append(there, id)
+		}
+	}
+	return there, err
+}

@@ -67,10 +67,10 @@ const perFile = 10
 
 var measures = []measure{
 	{Protected, 0.75, 0.25, func(f Facts) (float64, string) {
-		return float64(len(f.Protected)), "changes what is protected or CI: " + human.List(f.Protected, 3)
+		return float64(len(f.Protected)), "changes protected or CI files: " + human.List(f.Protected, 3)
 	}},
 	{Checks, 0.5, 1, func(f Facts) (float64, string) {
-		return float64(len(f.Checks)), "changes what checks it: " + human.List(f.Checks, 3) + human.Lead("; the old checks: ", f.Old)
+		return float64(len(f.Checks)), "changes files that check it: " + human.List(f.Checks, 3) + human.Lead("; the old ones: ", f.Old)
 	}},
 	{Retries, 0.4, 1, func(f Facts) (float64, string) {
 		return float64(f.Retries), "took " + human.Count(f.Retries+1, "attempt")

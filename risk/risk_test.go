@@ -34,8 +34,8 @@ func TestEachFactorAloneRaisesTheScore(t *testing.T) {
 	t.Parallel()
 	check.Equal(t, "the risk of nothing", risk.Score{}, risk.Of(risk.Facts{}))
 	said := map[risk.Name]string{
-		risk.Protected: "changes what is protected or CI: f0",
-		risk.Checks:    "changes what checks it: f0",
+		risk.Protected: "changes protected or CI files: f0",
+		risk.Checks:    "changes files that check it: f0",
 		risk.Retries:   "took 2 attempts",
 		risk.Doubts:    "in doubt: f0",
 		risk.Size:      "nothing stands out, 1 line in 0 files",

@@ -14,10 +14,11 @@ import (
 )
 
 var taskAcceptCommand = command{
-	name: "accept", args: "ID...", short: "accept work that was rejected, or that waits for review; no agent works on it",
+	name: "accept", args: "ID...", short: "accept work that was rejected, that waits for review, or that landed; no agent works on it",
 	long: `Gates check the work once more; what else was found in it is excused. Work of a slot lands with ralph merge, or
 with the next run on its branch. Work in this folder is checked at once and done; if a gate fails, or if somebody
-changed its files since, the task stays what it was.`,
+changed its files since, the task stays what it was. Of work that has landed, it is noted who looked at it, and
+ralph review --morning does not list it any more.`,
 	flags:   []flagSpec{{name: "message", short: "m", usage: "`TEXT`, @FILE, or - for stdin, that says why"}},
 	example: "ralph task accept 1f0c -m \"the task asks for that\"\nralph merge",
 	exits:   "1 refused (there is no such work) or a gate failed, 3 not found, " + interrupted,
@@ -34,15 +35,18 @@ func runTaskAccept(ctx context.Context, a *app, o taskStateOptions) error {
 
 // acceptTasks accepts the work of all tasks that were named, or of none, and has checked what is in this folder.
 func acceptTasks(ctx context.Context, a *app, ids []string, why string) error {
-	var here, elsewhere []dag.Task
+	var here, elsewhere, landed []dag.Task
 	busy := ""
 	err := a.update(ctx, func(s *session, g *dag.Graph) error {
 		tasks, err := resolveTasks(g, ids)
 		for i := 0; i < len(tasks) && err == nil; i++ {
 			var in bool
-			if in, err = accept(ctx, s, g, tasks[i], why); in {
+			switch in, err = accept(ctx, s, g, tasks[i], why); {
+			case in:
 				here = append(here, tasks[i])
-			} else {
+			case tasks[i].Status == dag.Done:
+				landed = append(landed, tasks[i])
+			default:
 				elsewhere = append(elsewhere, tasks[i])
 			}
 		}
@@ -55,7 +59,7 @@ func acceptTasks(ctx context.Context, a *app, ids []string, why string) error {
 	if err != nil {
 		return err
 	}
-	for _, t := range elsewhere {
+	for _, t := range slices.Concat(landed, elsewhere) {
 		a.note("%s accepted: %s", t.ID, t.Title)
 	}
 	if len(elsewhere) > 0 {
@@ -76,7 +80,7 @@ func accept(ctx context.Context, s *session, g *dag.Graph, t dag.Task, why strin
 	if err := g.Accept(t.ID, why); err != nil {
 		return false, hintAccept(err, g, t)
 	}
-	if t, err = g.Task(t.ID); err != nil {
+	if t, err = g.Task(t.ID); err != nil || t.Status == dag.Done { // it has landed
 		return false, err
 	}
 	work, err := g.Attempt(t.Unverified)

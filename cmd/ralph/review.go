@@ -9,18 +9,42 @@ import (
 
 	"ralph/dag"
 	"ralph/internal/git"
+	"ralph/internal/human"
 	"ralph/internal/jsonval"
+	"ralph/internal/project"
 	"ralph/internal/render"
 	"ralph/internal/seq"
 	"ralph/internal/term"
 )
 
 var reviewCommand = command{
-	name: "review", args: "[TASK]", short: "show work that waits for a person before it lands",
+	name: "review", args: "[TASK]", short: "show work that waits for a person before it lands, or that landed",
 	long: `Without TASK, lists what waits. With it, shows the patch, and what gates and verifier said.
-ralph task accept lets it land, and ralph task reject sends it back to an agent.`,
-	flags: []flagSpec{jsonFlag}, example: "ralph run --jobs 4 --review\nralph review\nralph review 1f0c", exits: "1 nothing of TASK waits, 3 not found",
-	run: inProject(runReview),
+ralph task accept lets it land, and ralph task reject sends it back to an agent.
+
+With --morning, what landed is listed, too, until somebody accepts it: the riskiest first. On a terminal you go through
+it and accept, undo or send back each; what you decide is stored at once, and the next time begins with what is left.`,
+	flags: []flagSpec{
+		boolFlag("morning", "also what landed and nobody looked at, the riskiest first; on a terminal, one by one"),
+		{name: "since", usage: "with --morning: what landed in the last `DURATION`, 12h or 7d, also if somebody looked at it"},
+		jsonFlag,
+	},
+	example: "ralph run --jobs 4 --review\nralph review\nralph review 1f0c\nralph review --morning\nralph review --morning --since 24h --json",
+	exits:   "1 nothing of TASK waits, 3 not found, " + interrupted,
+	run:     inProject(runReview),
+}
+
+type reviewOptions struct {
+	Args          []string // a task
+	Morning, JSON bool
+	Since         *project.Duration
+}
+
+func (o *reviewOptions) parse(commandLine) error {
+	if o.Since != nil && !o.Morning {
+		return usagef("--since goes with --morning")
+	}
+	return nil
 }
 
 // held is work that waits for review, and the attempt that did it.
@@ -37,7 +61,10 @@ func (h held) object() jsonval.Object {
 	}
 }
 
-func runReview(ctx context.Context, a *app, s *session, o plainOptions) error {
+func runReview(ctx context.Context, a *app, s *session, o reviewOptions) error {
+	if o.Morning {
+		return runMorning(ctx, a, s, o)
+	}
 	var list []held
 	err := s.store.View(ctx, func(g *dag.Graph) error {
 		waiting, err := g.ToReview()
@@ -76,7 +103,7 @@ func showHeld(ctx context.Context, a *app, s *session, h held) error {
 	if err != nil {
 		return err
 	}
-	patch, err := repo.Git(ctx, git.Call{}, "diff-tree", "-p", "--stat", "--no-color", "--no-ext-diff", "--no-textconv", h.Base, h.Work)
+	patch, err := patchOf(ctx, repo, h.Base, h.Work, "--stat", "-p")
 	if err != nil {
 		return err
 	}
@@ -88,9 +115,23 @@ func showHeld(ctx context.Context, a *app, s *session, h held) error {
 		b.WriteString(a.fieldLines("gate", string(gate.Verdict)+": "+gate.Command))
 	}
 	b.WriteString(a.fieldLines("verdict", h.attempt.Verdict))
-	fmt.Fprintf(&b, "\n%s\n", strings.TrimSuffix(term.Block(patch), "\n"))
+	fmt.Fprintf(&b, "\n%s\n", strings.TrimSuffix(patch, "\n"))
 	a.note("accept it with: ralph task accept %s; or: ralph task reject %s -m WHY", h.Task, h.Task)
 	return written(fmt.Fprint(a.stdout, a.redact.Text(b.String())))
+}
+
+// maxDiff is how much of a patch is shown. Who wants more has git.
+const maxDiff = 256 << 10
+
+// patchOf is the patch between two commits, its statistics, or both, fit for a terminal, and bounded.
+func patchOf(ctx context.Context, repo *git.Repo, base, work string, what ...string) (string, error) {
+	args := append([]string{"diff-tree", "-r", "--no-color", "--no-ext-diff", "--no-textconv"}, what...)
+	text, cut, err := repo.Head(ctx, maxDiff, append(args, base, work)...)
+	text = term.Block(text)
+	if cut {
+		text += fmt.Sprintf("... only the first %s; all of it: git diff %.10s %.10s\n", human.Bytes(maxDiff), base, work)
+	}
+	return text, err
 }
 
 var mergeCommand = command{

@@ -228,12 +228,7 @@ func attemptsText(p term.Palette, runs string, attempts []dag.Attempt) string {
 			}
 		}
 		for _, g := range at.Gates {
-			text := fmt.Sprintf("%s: %s (%s)", g.Verdict, g.Command, g.Exit)
-			if g.Baseline != "" {
-				text += ", " + string(g.Baseline) + " before the work"
-			}
-			text += human.Lead("; ", human.Tests(g.Tests, g.TestsBefore))
-			more("gate", text)
+			more("gate", gateText(g))
 		}
 		more("verdict", at.Verdict)
 		more("sandbox", at.Sandbox)
@@ -245,6 +240,15 @@ func attemptsText(p term.Palette, runs string, attempts []dag.Attempt) string {
 		}
 	}
 	return b.String()
+}
+
+// gateText is what a gate said.
+func gateText(g dag.GateRecord) string {
+	text := fmt.Sprintf("%s: %s (%s)", g.Verdict, g.Command, g.Exit)
+	if g.Baseline != "" {
+		text += ", " + string(g.Baseline) + " before the work"
+	}
+	return text + human.Lead("; ", human.Tests(g.Tests, g.TestsBefore))
 }
 
 // taskSection lists tasks below a title, after an empty line; no tasks give no text.

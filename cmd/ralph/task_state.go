@@ -167,6 +167,9 @@ func rejectTask(g *dag.Graph, t dag.Task, o taskStateOptions) error {
 	if t.AwaitsVerdict() {
 		return hint(err, "if you have accepted it, take that back with: ralph task reset %s", t.ID)
 	}
+	if landed, _ := g.LandedWork(t); landed.N > 0 {
+		return hint(err, "its work has landed; take that back, and tell the next attempt why: ralph undo %s -m WHY", t.ID)
+	}
 	return err
 }
 

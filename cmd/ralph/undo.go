@@ -22,8 +22,9 @@ var undoCommand = command{
 	long: `A commit that reverts the task's commit goes through the queue like other work: gates test it, and it lands on the same
 branch. If it conflicts with what landed since, or a gate is red, nothing changes. With --dependents, one commit
 reverts the work of all of them, so that all are undone or none is.`,
-	flags:   append(undoFlags(), boolFlag("dependents", "take back what depends on it, too")),
-	example: "ralph undo 1f0c\nralph undo 1f0c --dependents",
+	flags: append(undoFlags(), boolFlag("dependents", "take back what depends on it, too"),
+		flagSpec{name: "message", short: "m", usage: "`TEXT`, @FILE, or - for stdin, that tells the next attempt at TASK why"}),
+	example: "ralph undo 1f0c\nralph undo 1f0c -m \"keep the old format readable\"\nralph undo 1f0c --dependents",
 	exits:   "1 refused (it did not land, a conflict) or a gate is red, 3 not found, 6 what landed was not pushed,\n" + interrupted,
 	run:     action(runUndo),
 }
@@ -38,9 +39,17 @@ func undoFlags() []flagSpec {
 type undoOptions struct {
 	runOptions
 	Dependents bool
+	Message    string
 }
 
-func runUndo(ctx context.Context, a *app, o undoOptions) error {
+func runUndo(ctx context.Context, a *app, o undoOptions) (err error) {
+	if o.Message, err = readText(a, o.Message); err != nil {
+		return err
+	}
+	return undoTask(ctx, a, o)
+}
+
+func undoTask(ctx context.Context, a *app, o undoOptions) error {
 	id, target, err := storeUndo(ctx, a, o)
 	if err != nil {
 		return err
@@ -148,13 +157,22 @@ func storeUndo(ctx context.Context, a *app, o undoOptions) (id, target string, e
 		repo, err = openRepo(ctx, s.project.Root)
 		return err
 	})
+	says := func(g *dag.Graph) error { // with the revert, whoever lands it
+		if o.Message == "" {
+			return nil
+		}
+		return g.SayUndone(id, t.ID, o.Message)
+	}
+	if err == nil && id != "" && o.Message != "" {
+		err = a.update(ctx, func(_ *session, g *dag.Graph) error { return says(g) })
+	}
 	if err != nil || id != "" {
 		return id, target, err
 	}
 	if !o.Dependents && len(after) > 0 {
 		a.note("what depends on it stays: %s; to undo that too: --dependents", human.List(tasksOfMerges(after), 5))
 	}
-	m, says, err := revert(ctx, repo, undo, len(after) > 0 && !o.Dependents)
+	m, body, err := revert(ctx, repo, undo, len(after) > 0 && !o.Dependents)
 	if err != nil {
 		return "", "", err
 	}
@@ -164,8 +182,11 @@ func storeUndo(ctx context.Context, a *app, o undoOptions) (id, target string, e
 	}
 	var c dag.Claim
 	err = a.update(ctx, func(_ *session, g *dag.Graph) error {
-		c, err = g.Undo(dag.NewTask{Title: title, Description: says, Feature: t.Feature}, m, tasksOfMerges(undo)...)
-		return err
+		if c, err = g.Undo(dag.NewTask{Title: title, Description: body, Feature: t.Feature}, m, tasksOfMerges(undo)...); err != nil {
+			return err
+		}
+		id = c.Task.ID
+		return says(g)
 	})
 	if err == nil {
 		err = merge.SetRefs(ctx, repo, merge.Ref{Name: merge.WorkRef(c.Task.ID, c.Attempt), Commit: m.Work})

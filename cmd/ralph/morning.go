@@ -1,0 +1,305 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"ralph/dag"
+	"ralph/internal/git"
+	"ralph/internal/human"
+	"ralph/internal/jsonval"
+	"ralph/internal/render"
+	"ralph/internal/seq"
+	"ralph/internal/term"
+	"ralph/loop"
+	"ralph/merge"
+	"ralph/report"
+	"ralph/risk"
+	"ralph/verify/suite"
+)
+
+// looked is work that a person looks at: it has landed, or is held.
+type looked struct {
+	held
+	task dag.Task
+	gone string // why its commit cannot be shown; "" if it can
+}
+
+func (l looked) landed() bool { return l.State == dag.MergeLanded }
+
+// commits are what the work lies on, and the work: as it landed, or as it was kept.
+func (l looked) commits() (below, work string) {
+	if l.landed() {
+		return l.Onto, l.Candidate
+	}
+	return l.Base, l.Work
+}
+
+// sentence says what the task did, and what makes that risky.
+func (l looked) sentence() string { return term.Line(l.Title) + ": " + l.Risk.String() }
+
+// commands are what a person types about it: to accept it, to take it back, and to send it back with a message.
+func (l looked) commands() (accept, undo, back string) {
+	if l.landed() {
+		return "ralph task accept " + l.Task, "ralph undo " + l.Task, "ralph undo " + l.Task + " -m WHY"
+	}
+	return "ralph task accept " + l.Task, "", "ralph task reject " + l.Task + " -m WHY"
+}
+
+func (l looked) object(runs string) jsonval.Object {
+	_, work := l.commits()
+	accept, undo, back := l.commands()
+	factors := seq.Map(l.Risk.Factors, func(f risk.Factor) jsonval.Object {
+		return jsonval.Object{"factor", f.Name, "share", thousandths(f.Share), "what", f.What}
+	})
+	return jsonval.Object{
+		"task", l.Task, "title", l.Title, "state", l.State, "risk", thousandths(l.Risk.Risk), "sentence", l.sentence(), "factors", factors,
+		"target", l.Target, "commit", work, "gone", null(l.gone), "at", l.when(), "attempt", l.Attempt, "agent", null(l.attempt.Agent),
+		"gates", slices.Concat([]dag.GateRecord{}, l.attempt.Gates), "verdict", null(l.attempt.Verdict), "evidence", append([]string{}, report.EvidenceOf(runs, l.attempt)...),
+		"reviewed_at", l.ReviewedAt, "reviewed_by", null(l.ReviewedBy),
+		"commands", jsonval.Object{"accept", accept, "undo", null(undo), "send_back", back},
+	}
+}
+
+// when it landed, or was held.
+func (l looked) when() time.Time {
+	if l.landed() {
+		return l.EndedAt
+	}
+	return l.At
+}
+
+// thousandths is a number as people compare it.
+func thousandths(v float64) float64 { return math.Round(v*1000) / 1000 }
+
+func runMorning(ctx context.Context, a *app, s *session, o reviewOptions) error {
+	list, err := loadMorning(ctx, a, s, o)
+	if err != nil {
+		return err
+	}
+	switch {
+	case len(o.Args) > 0 && !o.JSON:
+		return written(fmt.Fprint(a.stdout, a.redact.Text(lookedText(a, s, list[0])+patchText(ctx, s, list[0], "--stat", "-p"))))
+	case a.asks && !o.JSON && len(list) > 0:
+		return askMorning(ctx, a, s, list)
+	case len(list) > 0 && !o.JSON:
+		a.note("see one with: ralph review --morning ID; accept it: ralph task accept ID; take back what landed: ralph undo ID, with -m WHY for the next attempt; send back what is held: ralph task reject ID -m WHY")
+	}
+	p := a.palette()
+	asJSON := func(l looked) jsonval.Object { return l.object(s.project.Runs()) }
+	return printList(a, list, o.JSON, asJSON, "nothing landed that nobody has looked at, and nothing is held", nil, func(l looked) []term.Cell {
+		return []term.Cell{
+			{Text: fmt.Sprintf("%.2f", l.Risk.Risk), Paint: riskPaint(p, l.Risk.Risk)}, {Text: l.Task, Paint: p.Cyan}, {Text: string(l.State)}, {Text: l.sentence()},
+		}
+	})
+}
+
+func riskPaint(p term.Palette, r float64) func(string) string {
+	switch {
+	case r > risk.Half:
+		return p.Red
+	case r > risk.Half/2:
+		return p.Yellow
+	}
+	return p.Dim
+}
+
+// loadMorning lists what a person looks at, the riskiest first: what is held, and what landed and nobody has accepted, or since a
+// time. With a task it is only that.
+func loadMorning(ctx context.Context, a *app, s *session, o reviewOptions) (list []looked, err error) {
+	var failed []dag.FailedWork
+	err = s.store.View(ctx, func(g *dag.Graph) error {
+		held, _ := g.ToReview() // the first error of the database is that of all that follow
+		landed, err := g.Unreviewed()
+		if o.Since != nil && err == nil {
+			landed, err = g.LandedSince(a.now().Add(-o.Since.Std()))
+		}
+		if len(o.Args) > 0 && err == nil {
+			held, landed, err = onlyOf(g, o.Args[0], held)
+		}
+		if err != nil {
+			return err
+		}
+		for _, m := range slices.Concat(held, landed) {
+			l := looked{}
+			l.Merge = m
+			l.attempt, _ = g.Attempt(m.Attempt) // without it there is less to show
+			if l.task, err = g.Task(m.Task); err != nil {
+				return err
+			}
+			list = append(list, l)
+		}
+		failed, err = g.FailedWork()
+		return err
+	})
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	repo, err := git.OpenRepo(ctx, s.project.Root)
+	if err == nil {
+		err = findGone(ctx, repo, list)
+	}
+	if err == nil {
+		err = rateOld(ctx, s, repo, list, failed)
+	}
+	if err != nil && ctx.Err() == nil { // what is stored can be shown without git
+		a.note("warning: what landed cannot be compared with the repository: %v", err)
+		for i := range list {
+			list[i].gone = cmp.Or(list[i].gone, "git cannot show it")
+		}
+		err = nil
+	}
+	slices.SortStableFunc(list, func(x, y looked) int { return cmp.Compare(y.Risk.Risk, x.Risk.Risk) })
+	return list, cmp.Or(err, context.Cause(ctx))
+}
+
+// onlyOf is the work of one task that is held, or has landed, whoever has looked at that.
+func onlyOf(g *dag.Graph, typed string, all []dag.Merge) (held, landed []dag.Merge, err error) {
+	t, err := resolveTask(g, typed)
+	if err != nil {
+		return nil, nil, err
+	}
+	held = slices.DeleteFunc(all, func(m dag.Merge) bool { return m.Task != t.ID })
+	m, err := g.LandedWork(t)
+	if m.N > 0 {
+		landed = append(landed, m)
+	}
+	if len(held)+len(landed) == 0 && err == nil {
+		err = hint(fmt.Errorf("%w: no work of %s has landed or waits for review", dag.ErrRefused, t.ID), "see what has with: ralph review --morning")
+	}
+	return held, landed, err
+}
+
+// findGone says of which work the commit is not there any more: somebody rewrote or deleted its branch.
+func findGone(ctx context.Context, repo *git.Repo, list []looked) error {
+	there, err := merge.Existing(ctx, repo, seq.Map(list, func(l looked) string { _, work := l.commits(); return work }))
+	if err != nil {
+		return err
+	}
+	exists := map[string]bool{}
+	for _, id := range there {
+		exists[id] = true
+	}
+	targets := map[string]map[string]string{} // the patches of commits, by branch
+	first := map[string]string{}              // what the first of them lies on
+	for i := range list {
+		l := &list[i]
+		_, work := l.commits()
+		switch {
+		case !exists[work]:
+			l.gone = fmt.Sprintf("git does not have its commit %.10s any more", work)
+		case l.landed() && targets[l.Target] == nil:
+			targets[l.Target], first[l.Target] = map[string]string{work: l.Patch}, l.Onto
+		case l.landed():
+			targets[l.Target][work] = l.Patch
+		}
+	}
+	for target, patches := range targets {
+		lost, err := merge.Lost(ctx, repo, target, first[target], patches)
+		if err != nil {
+			return err
+		}
+		for i := range list {
+			if _, work := list[i].commits(); list[i].Target == target && slices.Contains(lost, work) {
+				list[i].gone = render.Branch(target) + " does not have it any more: somebody rewrote or deleted the branch"
+			}
+		}
+	}
+	return nil
+}
+
+// rateOld measures what nobody did when it landed, such as work from before ralph could: as far as that can be known now.
+func rateOld(ctx context.Context, s *session, repo *git.Repo, list []looked, failed []dag.FailedWork) error {
+	old := slices.DeleteFunc(seq.Map(list, func(l looked) string {
+		if _, work := l.commits(); !l.Rated {
+			return work
+		}
+		return ""
+	}), func(commit string) bool { return commit == "" })
+	if len(old) == 0 {
+		return nil
+	}
+	sizes, err := merge.Sizes(ctx, repo, s.project.Root, old)
+	if err != nil {
+		return err
+	}
+	authors, err := merge.Authors(ctx, repo, "HEAD", s.project.Root)
+	if err != nil && git.Status(err) == 0 {
+		return err
+	}
+	return s.store.View(ctx, func(g *dag.Graph) error {
+		for i := range list {
+			l := &list[i]
+			if l.Rated {
+				continue
+			}
+			_, work := l.commits()
+			f := risk.Facts{Files: sizes[work].Files, Lines: sizes[work].Lines}
+			for _, name := range f.Files {
+				if suite.IsTest(name) {
+					f.Checks = append(f.Checks, name)
+				}
+			}
+			attempts, err := g.Attempts(l.task)
+			if err != nil {
+				return err
+			}
+			l.Risk = risk.Of(loop.Measure(f, l.task, loop.Before{Attempts: attempts, Failed: failed, Authors: authors, Protect: s.config.Verify.Deciding()}))
+		}
+		return nil
+	})
+}
+
+// lookedText is what a person needs to decide, besides the patch: the sentence, what was measured, and the evidence.
+func lookedText(a *app, s *session, l looked) string {
+	p := a.palette()
+	_, work := l.commits()
+	var b strings.Builder
+	for i, line := range term.Wrap(l.Task+"  "+l.sentence(), a.width, "            ") {
+		if i == 0 {
+			line = p.Cyan(l.Task) + p.Bold(strings.TrimPrefix(line, l.Task))
+		}
+		b.WriteString(line + "\n")
+	}
+	b.WriteString(a.fieldLines("risk", fmt.Sprintf("%.2f", l.Risk.Risk)))
+	for _, f := range l.Risk.Factors {
+		b.WriteString(a.fieldLines("", fmt.Sprintf("%.2f %s", f.Share, f.What)))
+	}
+	state := "held for " + render.Branch(l.Target)
+	if l.landed() {
+		state = "landed on " + render.Branch(l.Target)
+	}
+	by := strings.Join(human.Parts(l.attempt.Agent, cmp.Or(l.attempt.ModelEffective, l.attempt.Model)), ", ")
+	b.WriteString(a.fieldLines("state", state+", "+stamp(l.when()), "commit", work, "gone", l.gone, "attempt", l.Attempt+human.Lead(" by ", by)))
+	for _, gate := range l.attempt.Gates {
+		b.WriteString(a.fieldLines("gate", gateText(gate)))
+	}
+	b.WriteString(a.fieldLines("verdict", l.attempt.Verdict))
+	for _, path := range report.EvidenceOf(s.project.Runs(), l.attempt) {
+		b.WriteString(a.fieldLines("evidence", human.Path(path, s.project.Root)))
+	}
+	if !l.attempt.PrunedAt.IsZero() {
+		b.WriteString(a.fieldLines("evidence", prunedText(l.attempt.PrunedAt)))
+	}
+	b.WriteString(a.fieldLines("looked at", strings.Join(human.Parts(stamp(l.ReviewedAt), l.ReviewedBy), ", ")))
+	return b.String()
+}
+
+// patchText is the patch of work, its statistics, or both, after an empty line; or why there is none.
+func patchText(ctx context.Context, s *session, l looked, what ...string) string {
+	below, work := l.commits()
+	repo, err := git.OpenRepo(ctx, s.project.Root)
+	patch := ""
+	if err == nil {
+		patch, err = patchOf(ctx, repo, below, work, what...)
+	}
+	if err != nil {
+		patch = fmt.Sprintf("git cannot show the patch: %v\n", err)
+	}
+	return "\n" + patch
+}

@@ -1,0 +1,241 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"ralph/dag"
+	"ralph/internal/human"
+	"ralph/internal/seq"
+)
+
+// morning is a person who goes through work, the riskiest first. What they decide is stored at once, so that whoever ends it in
+// the middle, or whatever does, loses nothing.
+type morning struct {
+	a    *app
+	s    *session
+	list []looked
+
+	accepted, undone, back, others int
+}
+
+func askMorning(ctx context.Context, a *app, s *session, list []looked) error {
+	a.takeSignals() // undoing is a run, which does that anyway; each question has its own
+	m := &morning{a: a, s: s, list: list}
+	landed := len(slices.DeleteFunc(slices.Clone(list), func(l looked) bool { return !l.landed() }))
+	a.note("%s to look at, the riskiest first: %d landed, %d held", human.Count(len(list), "task"), landed, len(list)-landed)
+	for i, l := range list {
+		if done, err := m.look(ctx, i, l); err != nil || done {
+			m.sum()
+			return err
+		}
+	}
+	m.sum()
+	return nil
+}
+
+// sum says what was done, and what comes next.
+func (m *morning) sum() {
+	left := len(m.list) - m.accepted - m.undone - m.back - m.others
+	var parts []string
+	for i, n := range []int{m.accepted, m.undone, m.back, m.others, left} {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, []string{"accepted", "taken back", "sent back", "decided by others", "left for the next ralph review --morning"}[i]))
+		}
+	}
+	m.a.note("%s", strings.Join(parts, ", "))
+}
+
+// pageLines is how much of a patch is shown at once.
+const pageLines = 40
+
+// look shows one piece of work and asks until something is decided about it. Done means that the person leaves.
+func (m *morning) look(ctx context.Context, i int, l looked) (done bool, err error) {
+	a := m.a
+	if changed, err := m.changed(ctx, l); err != nil || changed != "" {
+		if err == nil {
+			a.note("%s: %s", l.Task, changed)
+			m.others++
+		}
+		return false, err
+	}
+	fmt.Fprintf(a.stderr, "\n%s\n%s", a.stderrPalette().Dim(fmt.Sprintf("── %d of %d ──", i+1, len(m.list))), lookedText(a, m.s, l)+patchText(ctx, m.s, l, "--stat", "--stat-count=30"))
+	var patch []string // what is left of it to show
+	shown := false
+	for {
+		keys := m.keys(l, shown, len(patch))
+		answer, end, err := m.ask(ctx, keys)
+		if err != nil || end {
+			return true, err
+		}
+		switch act := m.pick(answer, l); act {
+		case "diff":
+			if !shown {
+				patch, shown = strings.SplitAfter(strings.TrimSuffix(patchText(ctx, m.s, l, "-p"), "\n")+"\n", "\n"), true
+			}
+			page := patch[:min(len(patch), pageLines)]
+			patch = patch[len(page):]
+			fmt.Fprint(a.stderr, strings.Join(page, ""))
+		case "next":
+			return false, nil
+		case "quit":
+			return true, nil
+		case "rest":
+			return true, m.acceptRest(ctx, i)
+		case "":
+			a.note("type a letter: %s", keys)
+		default:
+			decided, err := m.decide(ctx, act, l)
+			if decided || err != nil {
+				return false, err
+			}
+		}
+	}
+}
+
+// keys are what can be typed about work.
+func (m *morning) keys(l looked, shown bool, left int) string {
+	list := []string{"[a]ccept"}
+	if l.landed() && l.gone == "" {
+		list = append(list, "[u]ndo")
+	}
+	if l.gone == "" {
+		list = append(list, "[s]end back")
+	}
+	switch {
+	case !shown:
+		list = append(list, "[d]iff")
+	case left > 1:
+		list = append(list, fmt.Sprintf("[d]iff: %d more lines", left-1))
+	}
+	return strings.Join(append(list, "[n]ext", "accept the [r]est", "[q]uit"), ", ")
+}
+
+// pick is what an answer means: "" if nothing, or nothing that can be done with this work.
+func (m *morning) pick(answer string, l looked) string {
+	answer = strings.ToLower(strings.TrimSpace(answer))
+	if answer == "" {
+		return "next"
+	}
+	for _, act := range []string{"accept", "undo", "send back", "diff", "next", "rest", "quit"} {
+		if strings.HasPrefix(act, answer) {
+			if act == "undo" && (!l.landed() || l.gone != "") || act == "send back" && l.gone != "" {
+				return ""
+			}
+			return act
+		}
+	}
+	return ""
+}
+
+// ask puts a question on one line. A signal ends it, and with it the review.
+func (m *morning) ask(ctx context.Context, keys string) (answer string, end bool, err error) {
+	ctx, stop := interruptible(ctx, m.a, nil, noticeTimeout)
+	defer stop()
+	m.a.complain(keys)
+	fmt.Fprint(m.a.stderr, "> ")
+	answer, end, err = readLine(ctx, m.a)
+	if end {
+		fmt.Fprintln(m.a.stderr)
+	}
+	return answer, end && strings.TrimSpace(answer) == "", err
+}
+
+// decide does what a person decided. What was refused is said, and asked about again.
+func (m *morning) decide(ctx context.Context, act string, l looked) (decided bool, err error) {
+	a, count := m.a, &m.accepted
+	message := ""
+	if act == "send back" {
+		asking, stop := interruptible(ctx, a, nil, noticeTimeout)
+		message, err = ask(asking, a, "What should the next attempt know")
+		stop()
+		if err != nil {
+			return false, err
+		}
+		if message == "" {
+			a.note("nothing was said, so nothing is sent back")
+			return false, nil
+		}
+	}
+	if changed, err := m.changed(ctx, l); err != nil || changed != "" { // while they read
+		if err == nil {
+			a.note("%s: %s", l.Task, changed)
+			m.others++
+		}
+		return err == nil, err
+	}
+	switch {
+	case act == "accept":
+		err = acceptTasks(ctx, a, []string{l.Task}, "")
+	case l.landed():
+		count = &m.undone
+		if message != "" {
+			count = &m.back
+		}
+		o := undoOptions{Message: message}
+		o.Args = []string{l.Task}
+		err = undoTask(ctx, a, o)
+	default:
+		count = &m.back
+		o := taskStateOptions{Message: message}
+		err = changeTasks(ctx, a, a.update, []string{l.Task}, "reject", "rejected", func(g *dag.Graph, t dag.Task) error { return rejectTask(g, t, o) })
+	}
+	switch {
+	case errors.As(err, new(caughtSignal)):
+		return false, err
+	case err != nil:
+		a.fail(err)
+		return false, nil
+	}
+	*count++
+	return true, nil
+}
+
+// acceptRest accepts what landed from here on. What is held would land: that is decided one by one.
+func (m *morning) acceptRest(ctx context.Context, from int) error {
+	rest := slices.DeleteFunc(slices.Clone(m.list[from:]), func(l looked) bool { return !l.landed() })
+	ids := slices.DeleteFunc(seq.Map(rest, func(l looked) string {
+		if changed, err := m.changed(ctx, l); changed != "" || err != nil {
+			return ""
+		}
+		return l.Task
+	}), func(id string) bool { return id == "" })
+	if len(ids) == 0 {
+		m.a.note("nothing is left that landed")
+		return nil
+	}
+	if err := acceptTasks(ctx, m.a, ids, "with the rest"); err != nil {
+		return err
+	}
+	m.accepted += len(ids)
+	return nil
+}
+
+// changed says what somebody else has done to work since it was listed, or "".
+func (m *morning) changed(ctx context.Context, l looked) (what string, err error) {
+	err = m.s.store.View(ctx, func(g *dag.Graph) error {
+		t, err := g.Task(l.Task)
+		if errors.Is(err, dag.ErrNotFound) {
+			what = "its task was deleted meanwhile"
+			return nil
+		}
+		undoing, _ := g.Undoing(t) // the first error of the database is that of all that follow
+		now, err := g.Merge(l.N)
+		switch {
+		case err != nil:
+		case l.landed() && t.Status != dag.Done:
+			what = "it was taken back or opened again meanwhile"
+		case l.landed() && undoing != "":
+			what = "it is being taken back by " + undoing
+		case l.landed() && !now.ReviewedAt.Equal(l.ReviewedAt):
+			what = now.ReviewedBy + " accepted it meanwhile"
+		case !l.landed() && (now.State != dag.MergeHeld || now.Accepted):
+			what = "somebody decided about it meanwhile: it is " + now.String()
+		}
+		return err
+	})
+	return what, err
+}
