@@ -278,7 +278,11 @@ func (g *Graph) Reject(id, reason string) error {
 		return err
 	}
 	g.tx.Do(rejectSQL, ":n", t.n, ":now", g.millis())
-	g.log(t.n, LogVerify, cmp.Or(reason, "a person rejected the work"))
+	if reason == "" {
+		g.log(t.n, LogVerify, "a person rejected the work")
+	} else {
+		g.log(t.n, LogUser, reason) // which every later prompt has
+	}
 	return g.tx.Err()
 }
 

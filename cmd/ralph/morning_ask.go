@@ -86,7 +86,7 @@ func (m *morning) look(ctx context.Context, i int, l looked) (done bool, err err
 		case "rest":
 			return true, m.acceptRest(ctx, i)
 		case "":
-			a.note("type a letter: %s", keys)
+			a.note("type one of the letters in brackets")
 		default:
 			decided, err := m.decide(ctx, act, l)
 			if decided || err != nil {
