@@ -34,6 +34,7 @@ import (
 	"ralph/loop/recovery"
 	"ralph/proof"
 	"ralph/report"
+	"ralph/risk"
 )
 
 // TestJSONShapesAreDocumented writes docs/json.md from what the commands print.
@@ -124,6 +125,7 @@ func TestJSONShapesAreDocumented(t *testing.T) {
 		Lost: []string{"runs: 2", "attempts: 5", "costs: $0.41"},
 	}))
 	doc.WriteString(sample(t, "ralph review --json", []jsonval.Object{sampleHeld(b.now).object()}))
+	doc.WriteString(sample(t, "ralph review --morning --json", []jsonval.Object{sampleLooked(b.now).object("")}))
 	doc.WriteString(sample(t, "In history of ralph task show --json, an attempt", report.ViewAttempts("", []dag.Attempt{sampleAttempt(b.now)})))
 	for name, c := range visible("", newApp(system{}).cli.Commands) {
 		takesJSON := slices.ContainsFunc(c.Flags, func(f cli.Flag) bool { return f.Names()[0] == "json" })
@@ -168,6 +170,16 @@ func sampleHeld(at time.Time) held {
 		dag.Merge{Task: "t-00000001", Title: "Build it", Attempt: "a-00000001", Target: "refs/heads/main", Base: "4f5c1e2a", Work: "3f2a1bc0", At: at},
 		dag.Attempt{Gates: []dag.GateRecord{{Command: "go test ./...", Passed: true}}},
 	}
+}
+
+func sampleLooked(at time.Time) looked {
+	return looked{held: held{
+		dag.Merge{
+			Task: "t-00000001", Title: "Build it", Attempt: "a-00000001", Target: "refs/heads/main", Onto: "4f5c1e2a", Candidate: "3f2a1bc0",
+			State: dag.MergeLanded, EndedAt: at, Risk: risk.Of(risk.Facts{Files: []string{"form.go", ".github/workflows/ci.yml"}, Lines: 40, Protected: []string{".github/workflows/ci.yml"}}),
+		},
+		dag.Attempt{Agent: "claude", Gates: []dag.GateRecord{{Command: "go test ./...", Passed: true, Exit: "exit status 0", Verdict: event.GatePassed}}},
+	}}
 }
 
 func sampleRecovery() recovery.Recovery {
