@@ -20,12 +20,12 @@ import (
 
 // bench is a project to run commands in, inside this process.
 type bench struct {
-	t   *testing.T
+	t   testing.TB
 	dir string
 	now time.Time
 }
 
-func newBench(t *testing.T) *bench {
+func newBench(t testing.TB) *bench {
 	t.Helper()
 	b := &bench{t: t, dir: t.TempDir(), now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 	b.run(0, "init")
