@@ -2,9 +2,13 @@ package risk_test
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
+	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -113,22 +117,12 @@ func TestMoreOfAFactorIsNeverLessRisk(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := drawFacts(t)
 		before := risk.Of(f).Risk
-		name := rapid.SampledFrom(slices.Sorted(mapsKeys(more()))).Draw(t, "factor")
+		name := rapid.SampledFrom(slices.Sorted(maps.Keys(more()))).Draw(t, "factor")
 		more()[name](&f)
 		if after := risk.Of(f).Risk; after < before {
 			t.Fatalf("with more %s the risk falls from %v to %v", name, before, after)
 		}
 	})
-}
-
-func mapsKeys[V any](m map[risk.Name]V) func(func(risk.Name) bool) {
-	return func(yield func(risk.Name) bool) {
-		for name := range m {
-			if !yield(name) {
-				return
-			}
-		}
-	}
 }
 
 // TestAtMostAFifthOfPastWorkIsAboveTheThreshold, and without equal scores just a fifth.
@@ -150,4 +144,38 @@ func TestAtMostAFifthOfPastWorkIsAboveTheThreshold(t *testing.T) {
 			t.Fatalf("%d of %d are above %v", above, len(past), at)
 		}
 	})
+}
+
+// TestTheOrderOfARecordedRun: testdata/run.json has what a run of twelve tasks of the shell agent measured, in the order in
+// which its work landed.
+func TestTheOrderOfARecordedRun(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile("testdata/run.json")
+	check.OK(t, err)
+	type work struct {
+		Title string
+		Facts risk.Facts
+	}
+	var run []work
+	check.OK(t, json.Unmarshal(data, &run))
+	slices.SortStableFunc(run, func(x, y work) int { return cmp.Compare(risk.Of(y.Facts).Risk, risk.Of(x.Facts).Risk) })
+	var got strings.Builder
+	for _, w := range run {
+		s := risk.Of(w.Facts)
+		fmt.Fprintf(&got, "%.2f  %s: %s\n", s.Risk, w.Title, s)
+	}
+	want := `0.61  Change the pipeline: changes protected or CI files: .github/workflows/ci.yml
+0.45  Import the vendored tables: 3200 lines in 8 files
+0.31  Tidy what failed before: 1 other piece of work on its files failed; 93 lines in 3 files; one of its files was changed by 4 authors lately
+0.30  Drop the old test of main: changes files that check it: tests/main.test.sh; the old ones: passed
+0.28  Rename the main loop: took 2 attempts; one of its files was changed by 3 authors lately
+0.26  Test that main has a first line: changes files that check it: tests/main.test.sh; the old ones: passed
+0.23  Mend a typo: 1 other piece of work on its files failed; one of its files was changed by 4 authors lately
+0.20  Parse dates: 240 lines in 2 files
+0.01  Say hello: nothing stands out, 1 line in 1 file
+0.01  Check the units: nothing stands out, 1 line in 1 file
+0.01  Add tests of dates: nothing stands out, 1 line in 1 file
+0.01  Draw a logo: nothing stands out, 0 lines in 1 file
+`
+	check.Equal(t, "the order", want, got.String())
 }
