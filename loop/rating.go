@@ -2,10 +2,13 @@ package loop
 
 import (
 	"context"
+	"maps"
 	"slices"
+	"sync"
 
 	"ralph/dag"
 	"ralph/event"
+	"ralph/internal/git"
 	"ralph/internal/glob"
 	"ralph/merge"
 	"ralph/risk"
@@ -15,8 +18,8 @@ import (
 type Before struct {
 	Attempts []dag.Attempt    // at its task, in order
 	Failed   []dag.FailedWork // by anybody
-	Authors  map[string]int   // of each file
-	Protect  []string         // globs: what decides whether work is accepted, here and in CI
+	Authors  merge.Authors
+	Protect  []string // globs: what decides whether work is accepted, here and in CI
 }
 
 // Measure adds what was known before to what was seen of a task's work.
@@ -25,7 +28,7 @@ func Measure(f risk.Facts, t dag.Task, b Before) risk.Facts {
 		if glob.Match(b.Protect, name) {
 			f.Protected = append(f.Protected, name)
 		}
-		f.Authors = max(f.Authors, b.Authors[name])
+		f.Authors = max(f.Authors, len(b.Authors[name]))
 	}
 	f.Checks = slices.DeleteFunc(slices.Clone(f.Checks), func(name string) bool { return slices.Contains(f.Protected, name) })
 	for _, a := range b.Attempts {
@@ -66,12 +69,38 @@ func (l *lane) rate(ctx context.Context, seen risk.Facts) (risk.Score, bool) {
 		return err
 	})
 	if err == nil {
-		before.Authors, err = merge.Authors(ctx, to.Repo, l.entry.Onto, l.opts.Place.Dir)
+		before.Authors, err = l.authors.of(ctx, to.Repo, l.entry.Onto, l.opts.Place.Dir, seen.Files)
 	}
 	if err != nil && ctx.Err() == nil {
 		l.bus.warnOnce("risk", "how risky work is cannot be measured completely: "+err.Error())
 	}
 	return risk.Of(Measure(seen, t, before)), true
+}
+
+// authors remembers who changed which files: git is asked for what has landed since, and not for all of it each time.
+type authors struct {
+	mu  sync.Mutex
+	tip string // up to which they are known
+	by  merge.Authors
+}
+
+// of says who changed these files, before a commit.
+func (a *authors) of(ctx context.Context, repo *git.Repo, tip, dir string, files []string) (merge.Authors, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.by == nil {
+		a.by = merge.Authors{}
+	}
+	if err := a.by.Read(ctx, repo, a.tip, tip, dir); err != nil {
+		a.tip = "" // it may be that which is gone
+		return nil, err
+	}
+	a.tip = tip
+	found := merge.Authors{}
+	for _, name := range files {
+		found[name] = maps.Clone(a.by[name])
+	}
+	return found, nil
 }
 
 // aside says that a person is to look at an entry before it lands.

@@ -35,6 +35,7 @@ type Runner struct {
 	worker    attempt.Worker
 	tip       tip
 	resolving resolving
+	authors   authors
 
 	writing sync.Mutex // one worker at a time writes knowledge
 

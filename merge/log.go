@@ -42,15 +42,21 @@ func Change(ctx context.Context, r *git.Repo, commit string, files ...string) (s
 // recent is how many commits say who changes a file. More cost more than they tell.
 const recent = 500
 
-// Authors says how many have changed each file in the last commits of a history: people, and agents by what they are called.
-// The names begin at dir, a folder of the working tree; files outside of it are left out.
-func Authors(ctx context.Context, r *git.Repo, tip, dir string) (map[string]int, error) {
+// Authors has who changed each file lately: people, and agents by what they are called.
+type Authors map[string]map[string]bool
+
+// Read adds who made the last commits that are in the history of tip, and not in that of another commit, unless that is "".
+// The names of files begin at dir, a folder of the working tree; files outside of it are left out.
+func (a Authors) Read(ctx context.Context, r *git.Repo, not, tip, dir string) error {
 	args := []string{
 		"log", "-z", "--no-show-signature", "--encoding=UTF-8", "--no-renames", "--no-merges", "--name-only", "-n", strconv.Itoa(recent),
-		"--format=%x01%an%x01%(trailers:key=Assisted-by,valueonly,separator=%x20)", tip, "--",
+		"--format=%x01%an%x01%(trailers:key=Assisted-by,valueonly,separator=%x20)", tip,
 	}
-	out, err := r.Git(ctx, git.Call{}, args...)
-	who, by := "", map[string]map[string]bool{}
+	if not != "" {
+		args = append(args, "^"+not)
+	}
+	out, err := r.Git(ctx, git.Call{}, append(args, "--")...)
+	who := ""
 	for field := range strings.SplitSeq(out, "\x00") {
 		field = strings.TrimPrefix(field, "\n") // between what is said of a commit and its files
 		if said := strings.Split(field, "\x01"); len(said) == 3 {
@@ -61,16 +67,12 @@ func Authors(ctx context.Context, r *git.Repo, tip, dir string) (map[string]int,
 		if field == "" || !within {
 			continue
 		}
-		if by[name] == nil {
-			by[name] = map[string]bool{}
+		if a[name] == nil {
+			a[name] = map[string]bool{}
 		}
-		by[name][who] = true
+		a[name][who] = true
 	}
-	counts := make(map[string]int, len(by))
-	for name, authors := range by {
-		counts[name] = len(authors)
-	}
-	return counts, err
+	return err
 }
 
 // Size is what a commit changes, as far as it can be counted: binary files have no lines.

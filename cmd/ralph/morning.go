@@ -228,9 +228,12 @@ func rateOld(ctx context.Context, s *session, repo *git.Repo, list []looked, fai
 	if err != nil {
 		return err
 	}
-	authors, err := merge.Authors(ctx, repo, "HEAD", s.project.Root)
-	if err != nil && git.Status(err) == 0 {
-		return err
+	authors := merge.Authors{}
+	newest := slices.MaxFunc(list, func(x, y looked) int { return cmp.Compare(x.N, y.N) })
+	if _, tip := newest.commits(); newest.gone == "" {
+		if err := authors.Read(ctx, repo, "", tip, s.project.Root); err != nil {
+			return err
+		}
 	}
 	return s.store.View(ctx, func(g *dag.Graph) error {
 		for i := range list {
