@@ -21,7 +21,7 @@ INSERT INTO gone (id, n, record) SELECT id, n, json_object('gone_at', :now, 'end
     'imported', (SELECT line FROM imported WHERE task = tasks.n),
     'added', json((SELECT json_group_array(json_object('task', t.id, 'caller', c.id, 'attempt', a.attempt, 'depth', a.depth, 'below', a.below, 'closing', a.closing))
         FROM added a JOIN tasks t ON t.n = a.task LEFT JOIN tasks c ON c.n = a.caller WHERE a.task = tasks.n OR a.caller = tasks.n)),
-    'undoes', json((SELECT json_group_array(json_object('task', t.id, 'undone', x.id))
+    'undoes', json((SELECT json_group_array(json_object('task', t.id, 'undone', x.id, 'message', u.message))
         FROM undoes u JOIN tasks t ON t.n = u.task JOIN tasks x ON x.n = u.undone WHERE u.task = tasks.n OR u.undone = tasks.n)))
 FROM tasks WHERE n = :n
 ON CONFLICT (id) DO UPDATE SET n = excluded.n, record = excluded.record;`
@@ -50,7 +50,7 @@ SELECT t.n, c.n, value ->> 'attempt', value ->> 'depth', value ->> 'below', valu
 FROM gone, json_each(record, '$.added') JOIN tasks t ON t.id = value ->> 'task' LEFT JOIN tasks c ON c.id = value ->> 'caller'
 WHERE gone.id = :id AND (c.n IS NOT NULL OR value ->> 'caller' IS NULL) ON CONFLICT DO NOTHING;`
 	undoesBackSQL = `
-INSERT INTO undoes (task, undone) SELECT t.n, x.n
+INSERT INTO undoes (task, undone, message) SELECT t.n, x.n, value ->> 'message'
 FROM gone, json_each(record, '$.undoes') JOIN tasks t ON t.id = value ->> 'task' JOIN tasks x ON x.id = value ->> 'undone'
 WHERE gone.id = :id ON CONFLICT DO NOTHING;`
 

@@ -30,7 +30,7 @@ func TestWhatIsDeletedAndComesBackIsAsItWas(t *testing.T) {
 			`INSERT INTO reviews SELECT n, 'tests', 0 FROM tasks WHERE id = 't-00000002';`,
 			`INSERT INTO imported (task, line) SELECT n, '{}' FROM tasks WHERE id = 't-00000002';`,
 			`INSERT INTO added SELECT n, (SELECT n FROM tasks WHERE id = 't-00000002'), 'a-1', 1, 0, 1 FROM tasks WHERE id = 't-00000003';`,
-			`INSERT INTO undoes SELECT n, (SELECT n FROM tasks WHERE id = 't-00000002') FROM tasks WHERE id = 't-00000001';`,
+			`INSERT INTO undoes (task, undone) SELECT n, (SELECT n FROM tasks WHERE id = 't-00000002') FROM tasks WHERE id = 't-00000001';`,
 			`INSERT INTO merges (task, task_id, attempt, target, base, work, patch, at, ended_at, state) SELECT n, id, 'a-1', 'main', 'x', 'y', 'z', 1, 2, 'landed' FROM tasks WHERE id = 't-00000002';`,
 			`INSERT INTO requests (id, kind, task, task_id, sender, text, at, state, answered_at) SELECT 'q-1', 'question', n, id, 'agent', 'Why?', 1, 'answered', 2 FROM tasks WHERE id = 't-00000002';`,
 		} {
@@ -108,7 +108,7 @@ func TestApplyKeepsWhatSomebodyHasToLookAt(t *testing.T) {
 		},
 		"an agent that is leaving": {`UPDATE tasks SET leaving = 'a-1' WHERE id = 't-00000002';`, `UPDATE tasks SET leaving = NULL;`},
 		"work that is taken back": {
-			`INSERT INTO undoes SELECT (SELECT n FROM tasks WHERE id = 't-00000003'), n FROM tasks WHERE id = 't-00000002';`, `DELETE FROM undoes;`,
+			`INSERT INTO undoes (task, undone) SELECT (SELECT n FROM tasks WHERE id = 't-00000003'), n FROM tasks WHERE id = 't-00000002';`, `DELETE FROM undoes;`,
 		},
 	} {
 		w := newWorld(t)

@@ -322,7 +322,9 @@ func TestRejectedWorkIsDoneAgain(t *testing.T) {
 	m := w.merge(n)
 	check.That(t, m.State == dag.MergeDropped && m.Reason == "too long", "got %+v", m)
 	task := w.task("a")
-	check.Equal(t, "what the next attempt is told", "too long", get(w, func(g *dag.Graph) (string, error) { return g.LastFailure(task) }))
+	logs := get(w, func(g *dag.Graph) ([]dag.LogEntry, error) { return g.Logs(task) })
+	last := logs[len(logs)-1]
+	check.That(t, last.Kind == dag.LogUser && last.Text == "too long", "the next attempt is told %+v", last)
 	check.That(t, !w.claim("a").Resume, "rejected work is resumed")
 	w.sound()
 }

@@ -38,8 +38,7 @@ func Measure(f risk.Facts, t dag.Task, b Before) risk.Facts {
 		if a.Outcome == event.AttemptRetried || a.Outcome == event.AttemptFailed {
 			f.Retries++
 		}
-		switch a.Rejected {
-		case event.RejectedVerdict, event.RejectedTampering, event.RejectedUnproven:
+		if slices.Contains([]event.Rejection{event.RejectedVerdict, event.RejectedTampering, event.RejectedUnproven}, a.Rejected) {
 			f.Doubts = append(f.Doubts, "an earlier attempt was rejected ("+string(a.Rejected)+")")
 		}
 	}

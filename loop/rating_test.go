@@ -31,8 +31,10 @@ func TestMeasureAddsWhatWasKnownBefore(t *testing.T) {
 			tried(3*time.Hour, "", ""), // this one
 		},
 		Failed: []dag.FailedWork{
-			{Task: "t-2", Files: []string{"b.go", "a.go", "x_test.go"}}, {Task: "t-2", Files: []string{"a.go"}},
-			{Task: "t-3", Files: []string{"b.go"}}, {Task: "t-1", Files: []string{"a.go"}},
+			{Task: "t-2", Files: []string{"b.go", "a.go", "x_test.go"}},
+			{Task: "t-2", Files: []string{"a.go"}},
+			{Task: "t-3", Files: []string{"b.go"}},
+			{Task: "t-1", Files: []string{"a.go"}},
 		},
 	}
 	want := risk.Facts{

@@ -28,6 +28,8 @@ func TestNext(t *testing.T) {
 		want   Step
 	}{
 		"the first builds on the tip":                    {me: fresh, want: build(tip)},
+		"one that turned out risky goes to the tip":      {me: aside(e("c1", "c2", Green)), ahead: []Entry{e(tip, "c1", Green)}, want: build(tip)},
+		"and nothing stays on it":                        {me: e("c1", "c2", Green), ahead: []Entry{aside(e(tip, "c1", Green))}, want: build(tip)},
 		"the next builds on the one ahead":               {me: fresh, ahead: []Entry{e(tip, "c1", Testing)}, want: build("c1")},
 		"on the last one ahead":                          {me: fresh, ahead: []Entry{e(tip, "c1", Green), e("c1", "c2", Building)}, want: build("c2")},
 		"not on one that is red":                         {me: fresh, ahead: []Entry{e(tip, "c1", Testing), e("c1", "c2", Red)}, want: build("c1")},
@@ -82,6 +84,7 @@ type queue struct {
 	open   []*item
 	ended  map[int]string
 	bad    map[int]bool    // red by itself
+	risky  map[int]bool    // a person is to look at it, which is known when it was tested
 	fights map[[2]int]bool // conflicts with an earlier one
 	breaks map[[2]int]bool // red together with another
 	names  int
@@ -97,7 +100,7 @@ type item struct {
 func newQueue(t *rapid.T) *queue {
 	q := &queue{
 		T: t, tip: "root", parent: map[string]string{}, has: map[string][]int{}, passed: map[string]bool{}, ended: map[int]string{},
-		bad: map[int]bool{}, fights: map[[2]int]bool{}, breaks: map[[2]int]bool{},
+		bad: map[int]bool{}, risky: map[int]bool{}, fights: map[[2]int]bool{}, breaks: map[[2]int]bool{},
 	}
 	q.window = rapid.SampledFrom([]int{1, 2, 3, 99}).Draw(t, "window")
 	return q
@@ -204,6 +207,7 @@ func (q *queue) finish(e *item) bool {
 	e.State, e.next = Red, Step{Do: DoWait}
 	if !q.red(e.Candidate) {
 		e.State, q.passed[e.Candidate] = Green, true
+		e.Aside = e.Aside || q.risky[e.work] // which nobody knew before
 	}
 	return true
 }
@@ -264,6 +268,7 @@ func TestOnlyTestedTreesLandAndEverythingThatCanDoes(t *testing.T) {
 			"arrive": func(t *rapid.T) {
 				works++
 				q.bad[works] = rapid.IntRange(0, 9).Draw(t, "bad") == 0
+				q.risky[works] = rapid.IntRange(0, 4).Draw(t, "risky") == 0
 				for other := 1; other < works; other++ {
 					pair := [2]int{other, works}
 					q.fights[pair] = rapid.IntRange(0, 19).Draw(t, "fights") == 0

@@ -62,7 +62,8 @@ func (l looked) object(runs string) jsonval.Object {
 		"target", l.Target, "commit", work, "gone", null(l.gone), "at", l.when(), "attempt", l.Attempt, "agent", null(l.attempt.Agent),
 		"gates", slices.Concat([]dag.GateRecord{}, l.attempt.Gates), "verdict", null(l.attempt.Verdict), "evidence", append([]string{}, report.EvidenceOf(runs, l.attempt)...),
 		"reviewed_at", l.ReviewedAt, "reviewed_by", null(l.ReviewedBy),
-		"commands", jsonval.Object{"accept", accept, "undo", null(undo), "send_back", back},
+		"commands",
+		jsonval.Object{"accept", accept, "undo", null(undo), "send_back", back},
 	}
 }
 
