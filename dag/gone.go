@@ -18,7 +18,7 @@ INSERT INTO gone (id, n, record) SELECT id, n, json_object('gone_at', :now, 'end
     'logs', json((SELECT json_group_array(json_object('attempt', attempt, 'kind', kind, 'at', at, 'text', text))
         FROM (SELECT * FROM task_logs WHERE task = +tasks.n ORDER BY n))),
     'review', json((SELECT json_object('focus', focus, 'round', round) FROM reviews WHERE task = tasks.n)),
-    'imported', (SELECT line FROM imported WHERE task = tasks.n),
+    'imported', (SELECT line FROM imported WHERE task = tasks.n), 'imported_file', (SELECT file FROM imported WHERE task = tasks.n),
     'added', json((SELECT json_group_array(json_object('task', t.id, 'caller', c.id, 'attempt', a.attempt, 'depth', a.depth, 'below', a.below, 'closing', a.closing))
         FROM added a JOIN tasks t ON t.n = a.task LEFT JOIN tasks c ON c.n = a.caller WHERE a.task = tasks.n OR a.caller = tasks.n)),
     'undoes', json((SELECT json_group_array(json_object('task', t.id, 'undone', x.id, 'message', u.message))
@@ -43,7 +43,7 @@ SELECT :n, value ->> 'attempt', value ->> 'kind', value ->> 'at', value ->> 'tex
 	reviewBackSQL = `
 INSERT INTO reviews (task, focus, round) SELECT :n, record ->> '$.review.focus', record ->> '$.review.round' FROM gone WHERE id = :id AND record -> 'review' <> 'null';`
 	importedBackSQL = `
-INSERT INTO imported (task, line) SELECT :n, record ->> 'imported' FROM gone WHERE id = :id AND record ->> 'imported' IS NOT NULL;`
+INSERT INTO imported (task, line, file) SELECT :n, record ->> 'imported', record ->> 'imported_file' FROM gone WHERE id = :id AND record ->> 'imported' IS NOT NULL;`
 	addedBackSQL = `
 INSERT INTO added (task, caller, attempt, depth, below, closing)
 SELECT t.n, c.n, value ->> 'attempt', value ->> 'depth', value ->> 'below', value ->> 'closing'
