@@ -41,11 +41,7 @@ func (l *landing) begin(ctx context.Context) (last *landing, err error) {
 // Lock waits until nobody else has the lock of this name in the repository, and has it until the file is closed.
 // Every process that inherits the file has it, too.
 func Lock(ctx context.Context, r *git.Repo, name string) (*os.File, error) {
-	dir := filepath.Join(r.Common(), "ralph")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, err
-	}
-	f, err := os.OpenFile(filepath.Join(dir, name), os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := openLock(r, name)
 	if err != nil {
 		return nil, err
 	}
@@ -62,6 +58,27 @@ func Lock(ctx context.Context, r *git.Repo, name string) (*os.File, error) {
 		return nil, err
 	}
 	return f, nil
+}
+
+// TryLock is Lock, but does not wait: without the lock it returns nil.
+func TryLock(r *git.Repo, name string) (*os.File, error) {
+	f, err := openLock(r, name)
+	if err != nil {
+		return nil, err
+	}
+	if !tryLock(f) {
+		f.Close()
+		return nil, nil
+	}
+	return f, nil
+}
+
+func openLock(r *git.Repo, name string) (*os.File, error) {
+	dir := filepath.Join(r.Common(), "ralph")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	return os.OpenFile(filepath.Join(dir, name), os.O_RDWR|os.O_CREATE, 0o600)
 }
 
 // note is on disk before anything is moved, so that a power cut cannot undo it alone.

@@ -54,7 +54,7 @@ var auditedWhole = map[string][]string{
 
 // auditedElsewhere need an agent; a script looks at what they leave in the audit.
 var auditedElsewhere = map[string]string{
-	"task accept": "accept.txtar", "task reject": "review.txtar", "undo": "undo.txtar", "feature prove": "proof.txtar",
+	"task accept": "accept.txtar", "task reject": "review.txtar", "undo": "undo.txtar", "feature prove": "proof.txtar", "pr": "pr.txtar",
 	"template apply": "template.txtar", "feature build": "feature_build.txtar", "feature approve": "feature_build.txtar", "feature run": "feature_direct.txtar", "task create": "task_create.txtar",
 }
 

@@ -12,6 +12,7 @@ import (
 	"ralph/event"
 	"ralph/internal/agents"
 	"ralph/internal/db"
+	"ralph/internal/forge"
 	"ralph/internal/plain"
 	"ralph/internal/plansync"
 	"ralph/internal/project"
@@ -109,7 +110,7 @@ func exitStatus(err error) int {
 		return exitUsage
 	case errors.Is(err, dag.ErrRefused), errors.As(err, new(*db.Error)), errors.As(err, new(outputError)):
 		return exitRefused
-	case errors.Is(err, agents.ErrUnavailable):
+	case errors.Is(err, agents.ErrUnavailable), errors.As(err, new(*forge.Error)):
 		return exitUnavailable
 	case errors.Is(err, dag.ErrNotFound), errors.Is(err, journal.ErrNotFound), errors.Is(err, knowledge.ErrNotFound):
 		return exitNotFound
@@ -147,11 +148,14 @@ func hintFor(err error) string {
 	var missing *dag.MissingError
 	var plan *plansync.Error
 	var section *prompt.SectionError
+	var unusable *forge.Error
 	switch {
 	case errors.As(err, &h):
 		return h.hint
 	case errors.As(err, &plan):
 		return planFileHint(plan)
+	case errors.As(err, &unusable):
+		return forgeHint(unusable)
 	case errors.As(err, new(midRun)):
 		return "the next run recovers a task that is still claimed"
 	case errors.As(err, &missing) && similarTo(missing) != "":

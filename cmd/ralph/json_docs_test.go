@@ -19,6 +19,7 @@ import (
 	"ralph/internal/agents"
 	"ralph/internal/db"
 	"ralph/internal/doctor"
+	"ralph/internal/forge"
 	"ralph/internal/jsonval"
 	"ralph/internal/permission"
 	"ralph/internal/plansync"
@@ -33,6 +34,7 @@ import (
 	"ralph/journal"
 	"ralph/loop/recovery"
 	"ralph/proof"
+	"ralph/pullrequest"
 	"ralph/report"
 	"ralph/risk"
 )
@@ -94,6 +96,7 @@ func TestJSONShapesAreDocumented(t *testing.T) {
 	doc.WriteString(sample(t, "ralph task create --json", createdJSON(features.Step{
 		Did: features.DidApprove, Tasks: []string{"t-00000001"}, Warnings: samplePlanned().Steps[1].Warnings,
 	})))
+	doc.WriteString(sample(t, "ralph pr --json", samplePull(design).object("open")))
 	doc.WriteString(sample(t, "ralph slots list --json", []jsonval.Object{usedSlot{
 		slot.Info{N: 1, Path: "/home/me/.local/state/ralph/slots/shop-2e4c98d7/1", Size: 86016, Used: b.now}, dag.Attempt{ID: "a-00000001", Task: design},
 	}.object()}))
@@ -217,6 +220,17 @@ func sampleAttempt(at time.Time) dag.Attempt {
 		ID: "a-00000001", Run: "r-00000001", Agent: "claude", Model: "sonnet", StartedAt: at, EndedAt: at.Add(90 * time.Second), Usage: event.Usage{CostUSD: &cost},
 		Outcome: "retried", Reason: "gate \"go test ./...\": exit status 1", Sandbox: "namespaces", Verdict: "failed",
 		Gates: []dag.GateRecord{{Command: "go test ./...", Exit: "exit status 1", Baseline: "green", Verdict: "failed"}},
+	}
+}
+
+func samplePull(task string) *pull {
+	return &pull{
+		feature: "login", did: "updated", others: 1,
+		branchState: branchState{remote: "origin", target: "refs/heads/ralph/login", base: "main", tip: "3f2a1bc"},
+		request:     pullrequest.Request{Number: 8, URL: "https://github.com/acme/app/pull/8", Round: 1},
+		checks:      forge.Checks{List: []forge.Check{{Name: "CI / test", State: forge.Failed, URL: "https://github.com/acme/app/actions/runs/1/job/3"}}},
+		added:       []pullrequest.Added{{Finding: pullrequest.Finding{Title: `Make the check "CI / test" pass`}, Task: task}},
+		open:        []dag.Task{{ID: task}},
 	}
 }
 

@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 }
 
 // programs are those that this binary can be.
-var programs = map[string]func(){"ralph": limitedMain, "fakeagent": fakeagent.Main, "fetch": fetch}
+var programs = map[string]func(){"ralph": limitedMain, "fakeagent": fakeagent.Main, "fetch": fetch, "gh": ghStandIn}
 
 // fetch prints what addresses answer, through the proxy that its environment names, also those of this machine.
 func fetch() {

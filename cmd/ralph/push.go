@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"os/exec"
 	"strings"
 
@@ -28,7 +29,7 @@ func findRemote(ctx context.Context, repo *git.Repo, named, target string) (stri
 		return named, nil // nothing, or an address
 	}
 	if _, err := repo.Line(ctx, "config", "--get", "remote."+named+".url"); err != nil {
-		return "", hint(usagef("--push: there is no remote %q", named), "see the remotes with: git remote -v")
+		return "", hint(usagef("there is no remote %q", named), "see the remotes with: git remote -v")
 	}
 	return named, nil
 }
@@ -41,22 +42,32 @@ func (e unpushed) Unwrap() error { return e.error }
 // push pushes what landed, as the user would: with their git, hooks and credentials. What a run before this one
 // landed and did not push counts too; commits of people alone do not.
 func (x *execution) push(ctx context.Context) error {
-	a, to := x.app, x.opts.Landing
+	to := x.opts.Landing
 	if x.remote == "" {
 		return nil
 	}
 	if left, err := merge.Unpushed(ctx, to.Repo, to.Target, x.remote); err != nil || !left {
 		return err
 	}
-	command := []string{"git", "push", x.remote, strings.TrimPrefix(to.Target, "refs/heads/")}
+	ctx, stop := interruptible(ctx, x.app, nil, 0)
+	defer stop()
+	return pushBranch(ctx, x.app, to.Repo, x.remote, to.Target)
+}
+
+// pushBranch is the one place where ralph pushes. It never forces: what a remote has and we do not is somebody's work.
+func pushBranch(ctx context.Context, a *app, repo *git.Repo, remote, target string) error {
+	command := []string{"git", "push", remote, strings.TrimPrefix(target, "refs/heads/")}
 	line := term.Line(strings.Join(seq.Map(command, plain.ShellQuote), " "))
 	a.note("%s", line)
-	ctx, stop := interruptible(ctx, a, nil, 0)
-	defer stop()
-	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
-	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = to.Repo.Dir(), a.stdin, a.stderr, a.stderr
-	if err := cmd.Run(); err != nil {
+	if err := userGit(ctx, a, repo, a.stderr, command[1:]...); err != nil {
 		return unpushed{hint(fmt.Errorf("what landed was not pushed: %w", cmp.Or(context.Cause(ctx), err)), "push it with: %s", line)}
 	}
 	return nil
+}
+
+// userGit runs git as the user would. They see what it says, and it may ask them.
+func userGit(ctx context.Context, a *app, repo *git.Repo, stdout io.Writer, args ...string) error {
+	cmd := exec.CommandContext(ctx, "git", args...)
+	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = repo.Dir(), a.stdin, stdout, a.stderr
+	return cmd.Run()
 }

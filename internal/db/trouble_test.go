@@ -75,6 +75,7 @@ func TestMigrationsAreOnlyAppended(t *testing.T) {
 		"013_travel.sql":        "554b397d17a6764017beccf46d9ec4c6ccd3c13d944ec5c0658d2503118808ce",
 		"014_imported_file.sql": "06742c1f5dfc9b77539040e123042e0d7f396af86a29ce93601a41f5bb88e843",
 		"015_risk.sql":          "d38479ec56cf812466898ebfd57ee7938d1c2cfc36f88f1dfd43f920b7e24191",
+		"016_pull_requests.sql": "808c4e8a2160fc68eb3e121e2513d2af40439c9f830f920f6e898465bfa993ea",
 	}
 	check.Equal(t, "sums of migrations (add one, and its sum here, instead of editing)", applied, fingerprint(t, "migrations"))
 }

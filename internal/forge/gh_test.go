@@ -53,7 +53,9 @@ func TestGhReadsChecks(t *testing.T) {
 		{Name: "CI / lint", State: forge.Passed, URL: "https://github.com/acme/app/actions/runs/1/job/2", ID: "https://github.com/acme/app/actions/runs/1/job/2"},
 		{Name: "CI / test", State: forge.Failed, URL: "https://github.com/acme/app/actions/runs/1/job/3", ID: "https://github.com/acme/app/actions/runs/1/job/3"},
 		{Name: "other", State: forge.Pending, URL: "https://ci.example.com/9", ID: "https://ci.example.com/9"},
-		{Name: "deploy", State: forge.Passed}, {Name: "slow", State: forge.Cancelled}, {Name: "odd", State: forge.Pending},
+		{Name: "deploy", State: forge.Passed},
+		{Name: "slow", State: forge.Cancelled},
+		{Name: "odd", State: forge.Pending},
 	}}
 	for _, exit := range []int{0, 1, 8} { // versions differ
 		got, err := newStandIn(t, forge.GitHub, long, view, answer{To: "pr checks 8", Stdout: list, Exit: exit}).Checks(t.Context(), 8)

@@ -36,8 +36,12 @@ func TestGlabReadsJobs(t *testing.T) {
 	jobs := answer{To: "pipelines/9/jobs", Stdout: `[{"id":1,"name":"lint","status":"success","web_url":"u1"},{"id":2,"name":"test","status":"failed","web_url":"u2"}]
 [{"id":3,"name":"flaky","status":"failed","allow_failure":true},{"id":4,"name":"deploy","status":"manual"},{"id":5,"name":"docs","status":"created"},{"id":6,"name":"x","status":"canceled"}]`}
 	want := []forge.Check{
-		{Name: "lint", State: forge.Passed, URL: "u1", ID: "1"}, {Name: "test", State: forge.Failed, URL: "u2", ID: "2"}, {Name: "flaky", State: forge.Passed, ID: "3"},
-		{Name: "deploy", State: forge.Passed, ID: "4"}, {Name: "docs", State: forge.Pending, ID: "5"}, {Name: "x", State: forge.Cancelled, ID: "6"},
+		{Name: "lint", State: forge.Passed, URL: "u1", ID: "1"},
+		{Name: "test", State: forge.Failed, URL: "u2", ID: "2"},
+		{Name: "flaky", State: forge.Passed, ID: "3"},
+		{Name: "deploy", State: forge.Passed, ID: "4"},
+		{Name: "docs", State: forge.Pending, ID: "5"},
+		{Name: "x", State: forge.Cancelled, ID: "6"},
 	}
 	pending := []forge.Check{{Name: "pipeline", State: forge.Pending, URL: "https://example.com/acme/tools/app/-/merge_requests/4"}}
 	for pipeline, want := range map[string][]forge.Check{

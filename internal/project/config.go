@@ -19,6 +19,7 @@ type Config struct {
 	Parallel  ParallelConfig         `toml:"parallel"`
 	Merge     MergeConfig            `toml:"merge"`
 	Git       GitConfig              `toml:"git"`
+	PR        PRConfig               `toml:"pr"`
 	Locks     map[string]int         `toml:"locks"` // how many tasks may hold a lock at once
 	Verify    VerifyConfig           `toml:"verify"`
 	Journal   JournalConfig          `toml:"journal"`
@@ -106,6 +107,17 @@ type MergeConfig struct {
 // GitConfig is how plans travel in git.
 type GitConfig struct {
 	Sync string `toml:"sync" oneof:"auto manual"` // plan files follow the database, and it follows them, where git carries them
+}
+
+// PRConfig is how pull requests are made, and whose comments count.
+type PRConfig struct {
+	Forge     string   `toml:"forge" oneof:"auto gh glab command"`
+	Command   string   `toml:"command"` // in place of gh and glab
+	Base      string   `toml:"base"`    // the branch that it is to be merged into; empty is the remote's default
+	Reviewers []string `toml:"reviewers"`
+	Timeout   Duration `toml:"timeout"` // of each call of a program
+	Poll      Duration `toml:"poll"`    // from one look at the checks to the next
+	Wait      Duration `toml:"wait"`    // for checks to end; 0 means any time
 }
 
 // VerifyConfig is what "done" has to pass.
@@ -291,6 +303,7 @@ func Default() Config {
 		Parallel: ParallelConfig{Jobs: 1, Copy: []string{".env"}, SetupOn: []string{}, SetupTimeout: Duration(10 * time.Minute), MinFreeGiB: 2},
 		Merge:    MergeConfig{Review: "none", Resolve: 1, Rebase: "conflict"},
 		Git:      GitConfig{Sync: "auto"},
+		PR:       PRConfig{Forge: "auto", Reviewers: []string{}, Timeout: Duration(time.Minute), Poll: Duration(30 * time.Second), Wait: Duration(2 * time.Hour)},
 		Verify: VerifyConfig{
 			Enabled: true, Timeout: Duration(10 * time.Minute), Repairs: 2, Reruns: 1, Protect: protected(), EnvAllow: []string{},
 		},

@@ -4,10 +4,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode"
 
 	"ralph/dag"
+	"ralph/internal/lazyregexp"
 )
 
 // nameOrigins gives each task the name by which a later import of the same file finds it again: its own in the other program, or,
@@ -41,6 +43,19 @@ func (d *draft) nameOrigins(format Format) {
 // are random.
 func Unique(origin string) bool {
 	return strings.HasPrefix(origin, string(GitHub)+":") || strings.HasPrefix(origin, string(Beads)+":")
+}
+
+var issueOrigin = lazyregexp.New(`^` + string(GitHub) + `:([\w.-]+(?:/[\w.-]+)+)#(\d{1,9})$`)
+
+// IssueOf is the issue that a task comes from: its repository, OWNER/NAME, and its number, which is 0 for all other origins. An issue
+// that was imported without its address has no repository, so nobody knows where it is.
+func IssueOf(origin string) (repository string, number int) {
+	m := issueOrigin().FindStringSubmatch(origin)
+	if m == nil {
+		return "", 0
+	}
+	number, _ = strconv.Atoi(m[2]) // it has at most nine digits
+	return m[1], number
 }
 
 // shortened keeps a name short enough to be stored, and unlike others.

@@ -1,0 +1,29 @@
+package pullrequest
+
+import (
+	"strings"
+)
+
+// marker is in everything that ralph writes on a forge.
+const marker = "<!-- ralph"
+
+const (
+	bodyBegin = marker + ": what follows is replaced by ralph pr -->"
+	bodyEnd   = marker + ": end -->"
+)
+
+// Body puts a report into the description of a pull request. What people wrote around it stays.
+func Body(before, report string) string {
+	ours := bodyBegin + "\n" + strings.TrimSpace(report) + "\n" + bodyEnd
+	head, rest, begun := strings.Cut(before, bodyBegin)
+	_, tail, ended := strings.Cut(rest, bodyEnd)
+	switch {
+	case begun && ended:
+		return head + ours + tail
+	case begun: // the end is gone: so is what was ours
+		return head + ours
+	case strings.TrimSpace(before) == "":
+		return ours
+	}
+	return strings.TrimRight(before, "\n") + "\n\n" + ours
+}
