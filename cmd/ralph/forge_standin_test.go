@@ -15,7 +15,8 @@ import (
 // ghStandIn is gh for scripts: it replays answers of GitHub from the folder in FORGE, and remembers there what it was asked. The
 // branch itself is in the repository REMOTE. Files that a script may put there:
 //
-//	trouble  EXIT TEXT: every call fails so; "hangs ARGS": calls with these arguments never end
+//	trouble  EXIT TEXT: every call fails so; "hangs ARGS": calls with these arguments never end; "loses ARGS": they do what they are
+//	         asked, and fail
 //	garbage  what every call prints
 //	needed   a file without which the check "CI / test" of a commit is red
 //	checks, lines, reviews, talk, log, issue5   what gh prints
@@ -28,18 +29,21 @@ func ghStandIn() {
 		os.Exit(99)
 	}
 	fmt.Fprintln(log, g.args)
-	if exit, text, is := strings.Cut(g.file("trouble", ""), " "); is {
-		if exit != "hangs" {
-			fmt.Fprintln(os.Stderr, text)
-			os.Exit(int(exit[0] - '0'))
-		}
-		if strings.Contains(g.args, strings.TrimSpace(text)) {
-			g.answer(string(in)) // it is done, and nobody is told
-			g.write("hanging", "yes")
-			ended := make(chan os.Signal, 1)
-			signal.Notify(ended, os.Interrupt)
-			<-ended
-		}
+	kind, text, _ := strings.Cut(strings.TrimSpace(g.file("trouble", "")), " ")
+	switch meant := strings.Contains(g.args, text); {
+	case kind == "hangs" && meant:
+		g.answer(string(in)) // it is done, and nobody is told
+		g.write("hanging", "yes")
+		ended := make(chan os.Signal, 1)
+		signal.Notify(ended, os.Interrupt)
+		<-ended
+	case kind == "loses" && meant:
+		g.answer(string(in))
+		fmt.Fprintln(os.Stderr, "connection reset by peer")
+		os.Exit(1)
+	case kind != "" && kind != "hangs" && kind != "loses":
+		fmt.Fprintln(os.Stderr, text)
+		os.Exit(int(kind[0] - '0'))
 	}
 	if garbage := g.file("garbage", ""); garbage != "" {
 		fmt.Print(garbage)
@@ -96,8 +100,12 @@ func (g ghState) answer(in string) string {
 		return g.url() + "\n"
 	case "pr view":
 		head, _ := g.git("rev-parse", g.file("head", ""))
-		return fmt.Sprintf(`{"headRefOid":%q}`+"\n", g.file("commit", head))
+		return fmt.Sprintf(`{"headRefOid":%q}`+"\n", strings.TrimSpace(g.file("commit", head)))
 	case "pr checks":
+		if none := g.file("none", ""); none != "" {
+			fmt.Fprintf(os.Stderr, "no checks reported on the '%s' branch\n", g.file("head", ""))
+			os.Exit(1)
+		}
 		return g.checks()
 	case "run view":
 		return g.file("log", "")

@@ -67,9 +67,7 @@ func runPR(ctx context.Context, a *app, o prOptions) error {
 		if err != nil || ended.runs == "" {
 			return err
 		}
-		run := o.runOptions
-		run.Args, run.Feature, run.Target, run.Follow, run.JSON = nil, &ended.feature, &ended.runs, false, false
-		if err := runRun(ctx, a, run); err != nil && !resolved(err) {
+		if err := runRun(ctx, a, ended.run(o)); err != nil && !resolved(err) {
 			return err
 		}
 	}
@@ -83,6 +81,19 @@ func resolved(err error) bool {
 
 // next is what follows a look: a run of the feature that lands on a branch, or nothing.
 type next struct{ feature, runs string }
+
+// run is that run. One that continues it has the same flags of a run, and none of a pull request.
+func (n next) run(o prOptions) runOptions {
+	run := o.runOptions
+	run.Args, run.Feature, run.Target, run.Follow, run.JSON = nil, &n.feature, &n.runs, false, false
+	run.settings = map[string]string{"target": n.runs}
+	for _, f := range prRunFlags() {
+		if value, given := o.settings[f.name]; given {
+			run.settings[f.name] = value
+		}
+	}
+	return run
+}
 
 // lookOnce pushes, opens or updates the pull request, and makes tasks of what it finds there.
 func lookOnce(ctx context.Context, a *app, o prOptions) (next, error) {

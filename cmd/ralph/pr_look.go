@@ -194,7 +194,10 @@ const appear = time.Minute
 // await waits until all checks of what was pushed have ended. What is green has to be so twice: further checks may be on their way.
 func (p *pull) await(ctx context.Context) (forge.Checks, error) {
 	c, a := p.session.config.PR, p.app
-	begin, said, greens := a.now(), "", 0
+	begin, said, greens, late := a.now(), "", 0, appear
+	if limit := c.Wait.Std(); limit > 0 {
+		late = min(late, limit)
+	}
 	for {
 		checks, err := p.forge.Checks(ctx, p.request.Number)
 		p.checks = checks
@@ -206,13 +209,13 @@ func (p *pull) await(ctx context.Context) (forge.Checks, error) {
 		case err != nil:
 			return checks, err
 		case checks.Commit != "" && checks.Commit != p.tip:
-			if passed > appear {
+			if passed >= late {
 				return checks, hint(fmt.Errorf("%w: pull request %d is at %.12s, and %.12s was pushed: did somebody push meanwhile?", dag.ErrRefused, p.request.Number, checks.Commit, p.tip),
 					"look: git fetch %s %s", plain.ShellQuote(p.remote), p.branch())
 			}
 			waits = fmt.Sprintf("waiting until pull request %d shows what was pushed", p.request.Number)
 		case len(checks.List) == 0:
-			if passed >= min(appear, c.Wait.Std()) {
+			if passed >= late {
 				return checks, nil
 			}
 			waits = "waiting for the first check"

@@ -103,7 +103,7 @@ type Home struct{ Host, Path string }
 
 // HomeOf reads the address of a remote: https://HOST/PATH.git, ssh://git@HOST:PORT/PATH or git@HOST:PATH.
 func HomeOf(remote string) Home {
-	rest := remote
+	var rest string
 	if scheme, after, is := strings.Cut(remote, "://"); is {
 		if scheme != "https" && scheme != "http" && scheme != "ssh" && scheme != "git" {
 			return Home{}
