@@ -42,7 +42,9 @@ func scanRequest(r *db.Row) Request {
 
 // Of is the pull request of a feature. Its number is 0 if there is none.
 func Of(g *dag.Graph, feature string) (Request, error) {
-	return db.One(g.Tx(), requestSQL, scanRequest, ":feature", feature)
+	r, err := db.One(g.Tx(), requestSQL, scanRequest, ":feature", feature)
+	r.Feature = feature
+	return r, err
 }
 
 // Other is the pull request that another feature has for a branch. A forge has one for each branch.

@@ -28,8 +28,8 @@ for the checks, runs those tasks and pushes, until all is green and nothing is o
 	flags: slices.Concat(
 		flagGroup("Pull request",
 			flagSpec{name: "base", usage: "merge it into `BRANCH`", shown: "the remote's default branch, or pr.base"},
-			flagSpec{name: "target", usage: "the `BRANCH` that has the work", shown: "the one it landed on, or the one that is checked out"},
-			flagSpec{name: "remote", usage: "push to `REMOTE`", shown: "the one that git would push to"},
+			flagSpec{name: "target", usage: "the `BRANCH` that has the work", shown: "the one it landed on, that of the last time, or the one that is checked out"},
+			flagSpec{name: "remote", usage: "push to `REMOTE`", shown: "that of the last time, or the one that git would push to"},
 			flagSpec{name: "title", usage: "its `TITLE`", shown: "the feature's name"},
 			boolFlag("draft", "open it as a draft"),
 			boolFlag("follow", "wait for the checks, run the tasks that come of them, and push, until all is green"),
@@ -159,14 +159,14 @@ func newPull(ctx context.Context, a *app, s *session, o prOptions) (*pull, error
 		return nil, err
 	}
 	p := &pull{app: a, session: s, feature: feature, title: o.Title, draft: o.Draft}
-	if p.branchState, err = findBranch(ctx, a, s, feature, o); err != nil {
+	if p.request, err = look(ctx, s, func(g *dag.Graph) (pullrequest.Request, error) { return pullrequest.Of(g, feature) }); err != nil {
+		return nil, err
+	}
+	if p.branchState, err = findBranch(ctx, a, s, p.request, o); err != nil {
 		return nil, err
 	}
 	p.home = forge.HomeOf(p.address)
 	err = s.store.View(ctx, func(g *dag.Graph) error {
-		if p.request, err = pullrequest.Of(g, feature); err != nil {
-			return err
-		}
 		other, err := pullrequest.Other(g, feature, p.remote, p.branch())
 		if err == nil && other.Number != 0 {
 			err = hint(fmt.Errorf("%w: %s has pull request %d already, which is that of %s", dag.ErrRefused, p.branch(), other.Number, other.Feature),

@@ -16,6 +16,7 @@ import (
 	"ralph/internal/proc"
 	"ralph/internal/render"
 	"ralph/internal/seq"
+	"ralph/pullrequest"
 )
 
 // branchState is a branch and what a remote has of it.
@@ -39,8 +40,10 @@ func installed(a *app, dir, program string) bool {
 	return err == nil
 }
 
-// findBranch finds the branch of a feature's work and what the remote has of it. What cannot be pushed without force is refused.
-func findBranch(ctx context.Context, a *app, s *session, feature string, o prOptions) (b branchState, err error) {
+// findBranch finds the branch of a feature's work and what the remote has of it: those that are named, or else where the work landed and
+// those of the last time. What cannot be pushed without force is refused.
+func findBranch(ctx context.Context, a *app, s *session, last pullrequest.Request, o prOptions) (b branchState, err error) {
+	feature := last.Feature
 	if b.repo, err = openRepo(ctx, s.project.Root); err != nil {
 		return b, hint(usagef("a pull request needs a git repository: %v", err), "make one with: git init")
 	}
@@ -49,6 +52,9 @@ func findBranch(ctx context.Context, a *app, s *session, feature string, o prOpt
 		if named, err = landedOn(ctx, s, feature); err != nil {
 			return b, err
 		}
+		if named == nil && last.Branch != "" {
+			named = &last.Branch
+		}
 	}
 	if b.target, err = findTarget(ctx, s, b.repo, named, true); err != nil {
 		return b, err
@@ -56,7 +62,7 @@ func findBranch(ctx context.Context, a *app, s *session, feature string, o prOpt
 	if b.tip, err = b.repo.Commit(ctx, b.target); err != nil || b.tip == "" {
 		return b, cmp.Or(err, hint(usagef("there is no branch %s", b.branch()), "let work land there: ralph run --feature %s --target %s", feature, b.branch()))
 	}
-	if b.remote, err = findRemote(ctx, b.repo, cmp.Or(o.Remote, ownRemote), b.target); err != nil {
+	if b.remote, err = findRemote(ctx, b.repo, cmp.Or(o.Remote, last.Remote, ownRemote), b.target); err != nil {
 		return b, hint(err, "add one: git remote add origin URL; or name another: --remote NAME")
 	}
 	b.address = b.remote
