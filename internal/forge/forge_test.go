@@ -21,6 +21,7 @@ func TestRemotesSayWhereTheyAre(t *testing.T) {
 		"https://user:token@GitHub.com/acme/app":   {Host: "github.com", Path: "acme/app"},
 		"git@gitlab.com:acme/tools/app.git":        {Host: "gitlab.com", Path: "acme/tools/app"},
 		"ssh://git@git.example.com:2222/acme/app/": {Host: "git.example.com", Path: "acme/app"},
+
 		"../remote.git":            {},
 		"/srv/git/app.git":         {},
 		`C:\git\app.git`:           {},
