@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -62,8 +63,14 @@ func runPR(ctx context.Context, a *app, o prOptions) error {
 		return err
 	}
 	a.takeSignals() // each look and each run deals with them
+	var lock *os.File
+	defer func() {
+		if lock != nil {
+			lock.Close()
+		}
+	}()
 	for {
-		ended, err := lookOnce(ctx, a, o)
+		ended, err := lookOnce(ctx, a, o, &lock)
 		if err != nil || ended.runs == "" {
 			return err
 		}
@@ -95,8 +102,9 @@ func (n next) run(o prOptions) runOptions {
 	return run
 }
 
-// lookOnce pushes, opens or updates the pull request, and makes tasks of what it finds there.
-func lookOnce(ctx context.Context, a *app, o prOptions) (next, error) {
+// lookOnce pushes, opens or updates the pull request, and makes tasks of what it finds there. The first look takes the lock, which keeps
+// others away until the command ends.
+func lookOnce(ctx context.Context, a *app, o prOptions, lock **os.File) (next, error) {
 	ctx, stop := interruptible(ctx, a, nil, 0)
 	defer stop()
 	s, err := a.open(ctx)
@@ -114,14 +122,14 @@ func lookOnce(ctx context.Context, a *app, o prOptions) (next, error) {
 	if o.DryRun {
 		return next{}, p.dryRun(ctx)
 	}
-	lock, err := merge.TryLock(p.repo, "pr-"+p.feature)
-	if err != nil {
-		return next{}, err
+	if *lock == nil {
+		if *lock, err = merge.TryLock(p.repo, "pr-"+p.feature); err != nil {
+			return next{}, err
+		}
 	}
-	if lock == nil {
+	if *lock == nil {
 		return next{}, hint(fmt.Errorf("%w: another ralph pr is at work on %s", dag.ErrRefused, p.feature), "wait until it has ended")
 	}
-	defer lock.Close()
 	if err := p.publish(ctx, o.Follow); err != nil {
 		return next{}, err
 	}

@@ -226,3 +226,18 @@ func TestTaskMasterErrorsSayWhere(t *testing.T) {
 		})
 	}
 }
+
+// TestIssuesAreKnownByTheirOrigin: only one with its repository can be found again on a forge.
+func TestIssuesAreKnownByTheirOrigin(t *testing.T) {
+	t.Parallel()
+	plan, err := Read([]byte(`[{"number":5,"title":"a","body":"","url":"https://github.com/acme/app/issues/5"},{"number":6,"title":"b","body":""}]`), GitHub)
+	check.OK(t, err)
+	for i, want := range []string{"acme/app 5", " 0"} {
+		repository, number := IssueOf(plan.Specs[i].Origin)
+		check.Equal(t, plan.Specs[i].Origin, want, fmt.Sprint(repository, " ", number))
+	}
+	for _, other := range []string{"", "beads:bd-1", "github:#5", "github:a/b#0x5", "pull request 8, comment 1", "markdown:acme/app#5"} {
+		_, number := IssueOf(other)
+		check.Equal(t, other, 0, number)
+	}
+}
