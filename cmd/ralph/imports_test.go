@@ -76,7 +76,7 @@ func TestLibrariesStayBehindTheirPackage(t *testing.T) {
 		"github.com/charmbracelet/":   {"internal/watch"},
 		"ralph/cmd/ralph":             {},
 	}
-	pure := []string{"event", "internal/drift", "internal/human", "internal/ratelimit", "sigils", "prompt", "strategy"}
+	pure := []string{"event", "forecast", "internal/drift", "internal/human", "internal/ratelimit", "sigils", "prompt", "strategy"}
 	for path, imports := range goList(t) {
 		for _, other := range imports {
 			for library, owners := range rules {
