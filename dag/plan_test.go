@@ -84,6 +84,15 @@ func TestQueryPlans(t *testing.T) {
 
 		"clear waits": {clearWaitsSQL, []string{"SEARCH tasks USING COVERING INDEX tasks_waiting (not_before>? AND not_before<?)"}, 0},
 
+		// A forecast reads the last attempts, and all that is open in its scope: of everything that is a walk through all tasks, once.
+		"attempts for a forecast":      {pastAttemptsSQL, []string{"SEARCH a USING INTEGER PRIMARY KEY (rowid>?)", "SEARCH t USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN"}, 0},
+		"open tasks of a feature":      {nodesFeatureSQL, []string{"SEARCH t USING INDEX tasks_feature (feature=?)", "SEARCH c USING INDEX tasks_parent (parent=? AND status=?)"}, 0},
+		"open tasks of a subtree":      {nodesTreeSQL, append(below, "SEARCH t USING INTEGER PRIMARY KEY (rowid=?)"), 1},
+		"what a feature's tasks need":  {waitsForFeatureSQL, []string{"SEARCH t USING INDEX tasks_feature (feature=?)", "SEARCH d USING COVERING INDEX dependencies_blocked (blocked=?)"}, 0},
+		"what those of a subtree need": {waitsForTreeSQL, append(below, "SEARCH d USING COVERING INDEX dependencies_blocked (blocked=?)"), 0},
+		"keep a forecast":              {keepForecastSQL, []string{"SEARCH runs USING COVERING INDEX sqlite_autoindex_runs_1 (id=?)"}, 0},
+		"a kept forecast":              {forecastSQL, []string{"SEARCH forecasts USING INTEGER PRIMARY KEY (rowid=?)"}, 0},
+
 		"ready, all":               {readySQL, []string{queueAll}, 0},
 		"ready, feature":           {readyFeatureSQL, []string{queueFeature}, 0},
 		"ready, finished":          {readyFinishedSQL, []string{"SEARCH tasks USING INDEX queue_finished (queue<?)"}, 0},

@@ -31,8 +31,10 @@ type Node struct {
 	Group   bool
 	Stuck   bool // it cannot begin, nor what is below it: it waits for a person, or for what is not in the graph
 	Failed  bool // of a group: it has failed already, although tasks in it are open
-	Spoiled bool // of a group: a task in it failed or was cancelled, so it cannot be done
 	Excused bool // who waits for it goes on if it fails
+
+	HasFailed    bool // of a group: a task in it has failed, so the group fails when the last one ends
+	HasCancelled bool // of a group: a task in it was cancelled, so the group is not done then
 
 	First     bool // it comes before all others: it is at work, or only has to be verified
 	Priority  int

@@ -28,18 +28,19 @@ func but(n forecast.Node, changes ...change) forecast.Node {
 	return n
 }
 
-func in(group int) change          { return func(n *forecast.Node) { n.Parent = group } }
-func priority(p int) change        { return func(n *forecast.Node) { n.Priority = p } }
-func id(text string) change        { return func(n *forecast.Node) { n.ID = text } }
-func locked(locks ...int) change   { return func(n *forecast.Node) { n.Locks = locks } }
-func notBefore(after int) change   { return func(n *forecast.Node) { n.NotBefore = minutes(after) } }
-func failing(n *forecast.Node)     { n.Kind = "fails" }
-func excused(n *forecast.Node)     { n.Excused = true }
-func group(n *forecast.Node)       { n.Group = true }
-func stuck(n *forecast.Node)       { n.Stuck = true }
-func spoiled(n *forecast.Node)     { n.Spoiled = true }
-func failedGroup(n *forecast.Node) { n.Group, n.Failed = true, true }
-func first(n *forecast.Node)       { n.First = true }
+func in(group int) change           { return func(n *forecast.Node) { n.Parent = group } }
+func priority(p int) change         { return func(n *forecast.Node) { n.Priority = p } }
+func id(text string) change         { return func(n *forecast.Node) { n.ID = text } }
+func locked(locks ...int) change    { return func(n *forecast.Node) { n.Locks = locks } }
+func notBefore(after int) change    { return func(n *forecast.Node) { n.NotBefore = minutes(after) } }
+func failing(n *forecast.Node)      { n.Kind = "fails" }
+func excused(n *forecast.Node)      { n.Excused = true }
+func group(n *forecast.Node)        { n.Group = true }
+func stuck(n *forecast.Node)        { n.Stuck = true }
+func hasFailed(n *forecast.Node)    { n.HasFailed = true }
+func hasCancelled(n *forecast.Node) { n.HasCancelled = true }
+func failedGroup(n *forecast.Node)  { n.Group, n.Failed = true, true }
+func first(n *forecast.Node)        { n.First = true }
 
 // TestTheGraphIsRunAsARunDoes holds the simulation to the rules of the state machine, with tasks that take 5 minutes each.
 func TestTheGraphIsRunAsARunDoes(t *testing.T) {
@@ -69,7 +70,11 @@ func TestTheGraphIsRunAsARunDoes(t *testing.T) {
 		"an excused group":                  {nodes: []forecast.Node{but(node(), group, excused), but(node(), in(0), failing), node(0)}, workers: 1, minutes: 10, done: 1},
 		"a group that failed before":        {nodes: []forecast.Node{but(node(), failedGroup), but(node(), in(0)), node(0)}, workers: 1, minutes: 5, done: 1, out: 1},
 		"and is not worked on":              {nodes: []forecast.Node{but(node(), failedGroup), but(node(), in(0)), node()}, workers: 1, stops: true, minutes: 5, done: 1, out: 1},
-		"a group with a cancelled task":     {nodes: []forecast.Node{but(node(), group, spoiled), but(node(), in(0)), node(0)}, workers: 1, minutes: 5, done: 1, out: 1},
+		"a group with a cancelled task":     {nodes: []forecast.Node{but(node(), group, hasCancelled), but(node(), in(0)), node(0)}, workers: 1, minutes: 5, done: 1, out: 1},
+		"which nothing excuses":             {nodes: []forecast.Node{but(node(), group, hasCancelled, excused), but(node(), in(0)), node(0)}, workers: 1, minutes: 5, done: 1, out: 1},
+		"a group in such a group":           {nodes: []forecast.Node{but(node(), group), but(node(), group, in(0), hasCancelled), but(node(), in(1)), node(0)}, workers: 1, minutes: 5, done: 1, out: 1},
+		"a group with a failed task":        {nodes: []forecast.Node{but(node(), group, hasFailed), but(node(), in(0)), node(0)}, workers: 1, minutes: 5, done: 1, out: 1},
+		"which is excused":                  {nodes: []forecast.Node{but(node(), group, hasFailed, excused), but(node(), in(0)), node(0)}, workers: 1, minutes: 10, done: 2},
 		"what waits for a person":           {nodes: []forecast.Node{but(node(), stuck), node(0), node()}, workers: 1, minutes: 5, done: 1, out: 2},
 		"a blocked group":                   {nodes: []forecast.Node{but(node(), group, stuck), but(node(), in(0)), node()}, workers: 1, minutes: 5, done: 1, out: 1},
 		"a task that waits for a time":      {nodes: []forecast.Node{but(node(), notBefore(7)), node()}, workers: 1, minutes: 12, done: 2},

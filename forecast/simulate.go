@@ -37,7 +37,8 @@ type state struct {
 	waits []int   // what a node waits for
 	open  []int   // what is open in a group
 	over  []bool  // nodes that have ended
-	bad   []bool  // groups that have failed
+	bad   []bool  // nodes that have failed
+	cut   []bool  // groups in which something was cancelled
 	held  []int   // locks
 	ready []queue // by their locks
 }
@@ -52,7 +53,7 @@ type outcome struct {
 func newSimulation(in Input) *simulation {
 	n := len(in.Nodes)
 	s := &simulation{in: in, next: make([][]int, n), children: make([][]int, n), set: make([]int, n), place: make([]int, n), sets: [][]int{nil}}
-	s.first = state{waits: make([]int, n), open: make([]int, n), over: make([]bool, n), bad: make([]bool, n), held: make([]int, len(in.Locks))}
+	s.first = state{waits: make([]int, n), open: make([]int, n), over: make([]bool, n), bad: make([]bool, n), cut: make([]bool, n), held: make([]int, len(in.Locks))}
 	sets := map[string]int{"[]": 0}
 	for i, node := range in.Nodes {
 		for _, b := range node.After {
@@ -69,7 +70,7 @@ func newSimulation(in Input) *simulation {
 				s.first.open[node.Parent]++
 			}
 		}
-		s.first.over[i], s.first.bad[i] = node.Failed, node.Failed
+		s.first.over[i], s.first.bad[i], s.first.cut[i] = node.Failed, node.Failed, node.HasCancelled
 		locks := fmt.Sprint(node.Locks)
 		if _, known := sets[locks]; !known {
 			sets[locks] = len(s.sets)
@@ -162,7 +163,7 @@ func (s *simulation) run(samples []sample, ends []time.Duration) outcome {
 
 func (s *simulation) copy(from state) {
 	s.waits, s.open, s.held = append(s.waits[:0], from.waits...), append(s.open[:0], from.open...), append(s.held[:0], from.held...)
-	s.over, s.bad = append(s.over[:0], from.over...), append(s.bad[:0], from.bad...)
+	s.over, s.bad, s.cut = append(s.over[:0], from.over...), append(s.bad[:0], from.bad...), append(s.cut[:0], from.cut...)
 	s.running = s.running[:0]
 	if s.ready == nil {
 		s.ready = make([]queue, len(from.ready))
@@ -214,32 +215,53 @@ func (s *simulation) settle(n int) {
 	if !sample.failed {
 		s.ends[i] = s.now
 	}
-	s.stopped = s.stopped || sample.failed && s.in.FailFast
-	s.end(n, !sample.failed)
+	if !sample.failed {
+		s.end(n, done)
+		return
+	}
+	s.stopped = s.in.FailFast
+	s.end(n, failed)
 }
+
+// result is how a node ends.
+type result int
+
+const (
+	done result = iota
+	failed
+	cancelled // nobody has to do it, and nobody who waits for it goes on
+)
 
 // end tells of the end of a node those that wait for it, and its group: that fails with the first task that fails in it, and is done
 // with the last one.
-func (s *simulation) end(n int, ok bool) {
+func (s *simulation) end(n int, how result) {
 	if s.over[n] {
 		return
 	}
-	s.over[n], s.bad[n] = true, !ok
 	node := &s.in.Nodes[n]
-	if ok = ok || node.Excused; ok {
+	s.over[n], s.bad[n] = true, how == failed
+	if how == failed && node.Excused {
+		how = done
+	}
+	if how == done {
 		for _, next := range s.next[n] {
 			s.release(next)
 		}
 	}
 	p := node.Parent
+	if p < 0 {
+		return
+	}
+	group := s.in.Nodes[p]
+	s.cut[p] = s.cut[p] || how == cancelled
+	s.open[p]--
 	switch {
-	case p < 0:
-	case !ok:
-		s.end(p, false)
-	default:
-		if s.open[p]--; s.open[p] == 0 {
-			s.end(p, !s.in.Nodes[p].Spoiled)
-		}
+	case how == failed, s.open[p] == 0 && group.HasFailed:
+		s.end(p, failed)
+	case s.open[p] == 0 && s.cut[p]:
+		s.end(p, cancelled)
+	case s.open[p] == 0:
+		s.end(p, done)
 	}
 }
 
