@@ -169,6 +169,7 @@ type Forecast struct {
 	Cost             *forecast.Money // nil if it was not known of all tasks
 	Until            time.Time       // when the run was to stop; zero for never
 	DoneP50, DoneP90 int
+	Waited           time.Duration // by the run, for rate limits, of which a forecast knows nothing
 }
 
 const (
@@ -176,7 +177,8 @@ const (
 INSERT INTO forecasts (run, tasks, past, took_p50, took_p90, cost_p50, cost_p90, until_at, done_p50, done_p90)
 SELECT n, :tasks, :past, :took50, :took90, :cost50, :cost90, :until, :done50, :done90 FROM runs WHERE id = :run ON CONFLICT DO NOTHING;`
 	forecastSQL = `
-SELECT tasks, past, took_p50, took_p90, cost_p50, cost_p90, until_at, done_p50, done_p90 FROM forecasts WHERE run = (SELECT n FROM runs WHERE id = :run);`
+SELECT f.tasks, f.past, f.took_p50, f.took_p90, f.cost_p50, f.cost_p90, f.until_at, f.done_p50, f.done_p90, r.waited
+FROM runs r CROSS JOIN forecasts f ON f.run = r.n WHERE r.id = :run;`
 )
 
 // KeepForecast stores what was forecast of a run, for its report. The first one stays.
@@ -199,7 +201,7 @@ func (g *Graph) ForecastOf(run string) (*Forecast, error) {
 		if cost50, cost90 := db.Optional(r, r.Float), db.Optional(r, r.Float); cost50 != nil && cost90 != nil {
 			f.Cost = &forecast.Money{P50: *cost50, P90: *cost90}
 		}
-		f.Until, f.DoneP50, f.DoneP90 = r.Time(), r.Int(), r.Int()
+		f.Until, f.DoneP50, f.DoneP90, f.Waited = r.Time(), r.Int(), r.Int(), r.Duration()
 		return f
 	}, ":run", run)
 	if err != nil || len(list) == 0 {

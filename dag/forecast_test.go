@@ -171,6 +171,8 @@ func TestAForecastOfARunIsKept(t *testing.T) {
 	}
 	w.update(func(g *dag.Graph) error { return g.KeepForecast(w.run.ID, want) })
 	w.update(func(g *dag.Graph) error { return g.KeepForecast(w.run.ID, dag.Forecast{Tasks: 1, Past: 1}) })
+	w.update(func(g *dag.Graph) error { return g.Waited(w.run.ID, time.Minute) })
+	want.Waited = time.Minute
 	check.Equal(t, "the first one", &want, read(w.run.ID))
 	w.update(func(g *dag.Graph) (err error) { w.run, err = g.StartRun(dag.Scope{}, dag.Process{PID: 1}); return err })
 	bare := dag.Forecast{Tasks: 1, Past: 1}

@@ -91,7 +91,7 @@ func TestQueryPlans(t *testing.T) {
 		"what a feature's tasks need":  {waitsForFeatureSQL, []string{"SEARCH t USING INDEX tasks_feature (feature=?)", "SEARCH d USING COVERING INDEX dependencies_blocked (blocked=?)"}, 0},
 		"what those of a subtree need": {waitsForTreeSQL, append(below, "SEARCH d USING COVERING INDEX dependencies_blocked (blocked=?)"), 0},
 		"keep a forecast":              {keepForecastSQL, []string{"SEARCH runs USING COVERING INDEX sqlite_autoindex_runs_1 (id=?)"}, 0},
-		"a kept forecast":              {forecastSQL, []string{"SEARCH forecasts USING INTEGER PRIMARY KEY (rowid=?)"}, 0},
+		"a kept forecast":              {forecastSQL, []string{"SEARCH r USING INDEX sqlite_autoindex_runs_1 (id=?)", "SEARCH f USING INTEGER PRIMARY KEY (rowid=?)"}, 0},
 
 		"ready, all":               {readySQL, []string{queueAll}, 0},
 		"ready, feature":           {readyFeatureSQL, []string{queueFeature}, 0},

@@ -32,8 +32,8 @@ var levels = []struct {
 const (
 	// Few is how many past tasks a group needs to stand for others: with fewer a wider one does.
 	Few = 5
-	// enough is from how many on p90 means something: one of them lies beyond it.
-	enough = 10
+	// Enough is from how many on p90 means something: one of them lies beyond it.
+	Enough = 10
 )
 
 // Basis is how many open tasks have their forecast from past ones of a level.
@@ -151,7 +151,7 @@ func (ps *pools) basis() (list []Basis, sparse bool) {
 			if b.Tasks += p.tasks; b.Past == 0 || len(p.past) < b.Past {
 				b.Past = len(p.past)
 			}
-			sparse = sparse || len(p.past) < enough
+			sparse = sparse || len(p.past) < Enough
 		}
 		if b.Tasks > 0 {
 			list = append(list, b)

@@ -8,6 +8,7 @@ import (
 	"ralph/budget"
 	"ralph/dag"
 	"ralph/event"
+	"ralph/internal/human"
 	"ralph/internal/seq"
 )
 
@@ -129,16 +130,4 @@ func (who availability) limited(l dag.AgentLimit) string {
 	return l.Agent + " may be rate-limited"
 }
 
-// clock writes a moment as short as it is clear.
-func (c *claimer) clock(t time.Time) string {
-	now := c.opts.Host.Now()
-	t = t.In(now.Location())
-	switch {
-	case t.Sub(now) < time.Minute:
-		return t.Format(time.TimeOnly)
-	case t.YearDay() == now.YearDay() && t.Year() == now.Year():
-		return t.Format("15:04")
-	default:
-		return t.Format("Mon 2 Jan 15:04")
-	}
-}
+func (c *claimer) clock(t time.Time) string { return human.Moment(t, c.opts.Host.Now()) }

@@ -154,7 +154,7 @@ func (p *page) Facts() []fact {
 		cost += ": no agent reported its cost"
 	}
 	facts := factsOf("took", human.Span(p.Duration), "cost", cost, "tokens", p.Usage.TokenWords(), "attempts", fmt.Sprint(len(p.Attempts)),
-		"verified", p.verifiedWords(), "began", p.when(p.StartedAt), "scope", short(p.Scope), "continues", p.Together.words(),
+		"forecast", p.Forecast.words(), "verified", p.verifiedWords(), "began", p.when(p.StartedAt), "scope", short(p.Scope), "continues", p.Together.words(),
 		"work", strings.Join(render.Landed(p.Work), "; "))
 	if p.Setup != nil {
 		level, covers, _ := strings.Cut(render.Line(p.Setup.Sandbox), ": ")

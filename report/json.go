@@ -28,7 +28,7 @@ func (r Run) MarshalJSON() ([]byte, error) {
 	return slices.Concat(
 		jsonval.Object{"run", r.ID, "scope", jsonval.Object{"text", r.Scope, "target", null(r.Target)}}, runBegin(r),
 		jsonval.Object{"cost_per_verified_usd", r.perVerified(), "models", r.Models, "tasks", tasks}, runEnd(r),
-		jsonval.Object{"work", work(r.Work)}, runLast(r),
+		jsonval.Object{"work", work(r.Work), "forecast", r.Forecast}, runLast(r),
 	).MarshalJSON()
 }
 

@@ -60,6 +60,7 @@ type snapshot struct {
 	before   time.Duration            // that those took
 	work     event.Work
 	criteria []Criteria
+	forecast *dag.Forecast
 	keeps    bool // a failed task does not keep back the rest of its group
 }
 
@@ -82,6 +83,7 @@ func look(g *dag.Graph, id string) (s snapshot, err error) {
 	s.edges, _ = g.Edges()
 	s.failures, _ = g.Failures()
 	s.journal = journalOf(g, s.run.ID)
+	s.forecast, _ = g.ForecastOf(s.run.ID)
 	return s, s.lookBack(g)
 }
 
@@ -146,6 +148,7 @@ func (s snapshot) assemble(opts Options) Run {
 	r.Models = Spend(Split(s.receipts), headings[ByModel])
 	r.Usage = Total(r.Models).Usage
 	r.Together = s.together(r)
+	r.Forecast = s.accuracy(r)
 	s.explain(&r)
 	return r
 }

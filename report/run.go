@@ -42,6 +42,8 @@ type Run struct {
 
 	Work *event.Work // where it ended up; nil if agents worked in the project's own folder
 
+	Forecast *Accuracy // of when it would end, made when it began; nil if there was none
+
 	Criteria []Criteria // of the features in scope, as they stand now
 	Failures []Failure
 	Waits    []Wait

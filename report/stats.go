@@ -2,13 +2,13 @@ package report
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"strings"
 	"time"
 
 	"ralph/dag"
 	"ralph/event"
+	"ralph/forecast"
 )
 
 // Pace is how long attempts took, and how many of them succeeded.
@@ -109,16 +109,6 @@ func pace(key string, receipts []dag.Receipt) Pace {
 		}
 	}
 	slices.Sort(took)
-	p.P50, p.P95 = percentile(took, 50), percentile(took, 95)
+	p.P50, p.P95 = forecast.Percentile(took, 50), forecast.Percentile(took, 95)
 	return p
-}
-
-// percentile is the smallest value that so many of a hundred do not exceed: always
-// one that occurred.
-func percentile(sorted []time.Duration, of float64) time.Duration {
-	if len(sorted) == 0 {
-		return 0
-	}
-	rank := int(math.Ceil(of / 100 * float64(len(sorted))))
-	return sorted[min(max(rank, 1), len(sorted))-1]
 }

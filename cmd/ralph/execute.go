@@ -55,7 +55,9 @@ func (x *execution) do(ctx context.Context) error {
 		return err
 	}
 	defer a.sandbox.RecordProcesses(runner.Owner())()
+	forecast := x.keepForecast(ctx, runner.ID())
 	out, caught, err := x.rounds(ctx, runner)
+	forecast()
 	if ferr := runner.Finish(ctx, out); err == nil {
 		err = ferr
 	}

@@ -127,6 +127,8 @@ func TestJSONShapesAreDocumented(t *testing.T) {
 		Tasks: 3, Files: []string{"/src/.ralph/features/login/tasks.jsonl"}, Aside: "/src/.ralph/progress.db-before-rebuild-20260102-030405",
 		Lost: []string{"runs: 2", "attempts: 5", "costs: $0.41"},
 	}))
+	doc.WriteString(sample(t, "ralph forecast --json", sampleForecast(b.now)))
+	doc.WriteString(sample(t, "forecast in ralph report --json, if there was one when the run began", sampleAccuracy(b.now)))
 	doc.WriteString(sample(t, "ralph review --json", []jsonval.Object{sampleHeld(b.now).object()}))
 	doc.WriteString(sample(t, "ralph review --morning --json", []jsonval.Object{sampleLooked(b.now).object("")}))
 	doc.WriteString(sample(t, "In history of ralph task show --json, an attempt", report.ViewAttempts("", []dag.Attempt{sampleAttempt(b.now)})))

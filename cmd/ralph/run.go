@@ -36,7 +36,7 @@ func runFlags(d project.Config) []flagSpec {
 			flagSpec{name: "keep-going", short: "k", value: false, usage: "run the rest of a group in which a task failed", shown: or(d.Run.KeepGoing, "run.keep_going")},
 			boolFlag("fail-fast", "stop at the first failed task"),
 			boolFlag("follow", "when nothing can run, wait for tasks that are added, until ralph stop, a signal or a limit"),
-			boolFlag("dry-run", "show what would run, with which model and prompt"),
+			boolFlag("dry-run", "show what would run, with which model and prompt, and what to expect of it"),
 		),
 		flagGroup("Limits",
 			flagSpec{name: "limit", value: 0, usage: "run at most `N` iterations; 0 means no limit", shown: or(d.Run.Limit, "run.limit")},

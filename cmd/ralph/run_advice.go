@@ -160,6 +160,9 @@ func dryRun(ctx context.Context, a *app, opts loop.Options) error {
 	if nothing != "" {
 		return written(fmt.Fprintln(a.stdout, nothing))
 	}
+	if outlook, err := foresee(ctx, opts); err == nil { // or there are too many tasks
+		fmt.Fprint(a.stdout, "what to expect:\n"+a.fieldLines(outlook.Fields()...)+"\n")
+	}
 	printReady(a, opts, f.Tasks)
 	if len(f.Looks) > 0 {
 		fmt.Fprintf(a.stdout, "would be added, because all tasks of their features have ended:\n%s", strings.Join(seq.Map(f.Looks, func(title string) string { return "  " + term.Line(title) + "\n" }), ""))

@@ -30,6 +30,19 @@ func Span(d time.Duration) string {
 	}
 }
 
+// Moment writes a time as short as it is clear from now on: with seconds if it comes at once, with the day if it is another one.
+func Moment(t, now time.Time) string {
+	t = t.In(now.Location())
+	switch {
+	case t.Sub(now) < time.Minute:
+		return t.Format(time.TimeOnly)
+	case t.YearDay() == now.YearDay() && t.Year() == now.Year():
+		return t.Format("15:04")
+	default:
+		return t.Format("Mon 2 Jan 15:04")
+	}
+}
+
 // Duration is a duration as a person configures it: without the units that are zero.
 func Duration(d time.Duration) string {
 	s := d.String()
