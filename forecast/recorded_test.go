@@ -27,14 +27,15 @@ type recorded struct {
 	After [][]int
 	Took  int64    `json:"took_ms"`
 	Cost  *float64 `json:"cost_usd"`
+	Above bool     // it took longer than p90, as one of ten does
 }
 
-// TestRecordedRuns forecasts runs from what came before them: the results lie below p90, and p50 is off by less than half.
+// TestRecordedRuns forecasts runs from what came before them: all but an unlucky one lie below p90, with p50 off by less than half.
 func TestRecordedRuns(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/runs/*.json")
 	check.OK(t, err)
-	check.Equal(t, "recorded runs", 3, len(files))
+	check.Equal(t, "recorded runs", 4, len(files))
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		check.OK(t, err)
@@ -56,6 +57,10 @@ func TestRecordedRuns(t *testing.T) {
 		within := func(what string, actual, p50, p90 float64) {
 			check.That(t, actual <= p90, "%s: %s %v is above p90 of %v", file, what, actual, p90)
 			check.That(t, actual > p50/2 && actual < p50*3/2, "%s: %s %v is far from p50 of %v", file, what, actual, p50)
+		}
+		if run.Above {
+			check.That(t, took > out.Took.P90 && took < 2*out.Took.P50, "%s: it is no longer above p90: %v, %v", file, took, out.Took)
+			continue
 		}
 		within("time", took.Seconds(), out.Took.P50.Seconds(), out.Took.P90.Seconds())
 		if run.Cost != nil {

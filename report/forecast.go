@@ -161,7 +161,8 @@ func (f Forecast) Moment(d time.Duration) string { return human.Moment(f.At.Add(
 // MarshalJSON writes null for what is not known.
 func (f Forecast) MarshalJSON() ([]byte, error) {
 	o := jsonval.Object{
-		"at", f.At, "scope", jsonval.Object{"text", f.Scope.String(), "target", null(cmp.Or(f.Scope.Task, f.Scope.Feature, f.Scope.Tag))},
+		"at", f.At, "scope",
+		jsonval.Object{"text", f.Scope.String(), "target", null(cmp.Or(f.Scope.Task, f.Scope.Feature, f.Scope.Tag))},
 		"jobs", f.Workers, "until", f.Until, "tasks", f.Tasks, "left_out", f.LeftOut, "past_tasks", f.Past, "past_attempts", f.Attempts, "why", null(f.Unknown()),
 	}
 	if !f.Known() {
