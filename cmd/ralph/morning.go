@@ -86,7 +86,7 @@ func runMorning(ctx context.Context, a *app, s *session, o reviewOptions) error 
 	switch {
 	case len(o.Args) > 0 && !o.JSON:
 		return written(fmt.Fprint(a.stdout, a.redact.Text(lookedText(a, s, list[0])+patchText(ctx, s, list[0], "--stat", "-p"))))
-	case a.asks && !o.JSON && len(list) > 0:
+	case a.asks && a.outIsTerm && !o.JSON && len(list) > 0:
 		return askMorning(ctx, a, s, list)
 	case len(list) > 0 && !o.JSON:
 		a.note("see one with: ralph review --morning ID; accept it: ralph task accept ID; take back what landed: ralph undo ID, with -m WHY for the next attempt; send back what is held: ralph task reject ID -m WHY")
