@@ -19,7 +19,8 @@ type Before struct {
 	Attempts []dag.Attempt    // at its task, in order
 	Failed   []dag.FailedWork // by anybody
 	Authors  merge.Authors
-	Protect  []string // globs: what decides whether work is accepted, here and in CI
+	Proofs   []dag.Proof // what was seen of the criteria of its feature
+	Protect  []string    // globs: what decides whether work is accepted, here and in CI
 }
 
 // Measure adds what was known before to what was seen of a task's work.
@@ -48,12 +49,13 @@ func Measure(f risk.Facts, t dag.Task, b Before) risk.Facts {
 			f.Failures++
 		}
 	}
-	f.Unproven += unproven(t)
+	for _, p := range b.Proofs {
+		if p.Task == t.ID && p.Kind == dag.ProofNone {
+			f.Unproven++
+		}
+	}
 	return f
 }
-
-// unproven is how many success criteria of a task's feature nothing proves yet. Nobody counts them so far: this is the place.
-func unproven(dag.Task) int { return 0 }
 
 // rate says how risky work is that was tested, and whether there is any. What cannot be known adds no risk.
 func (l *lane) rate(ctx context.Context, seen risk.Facts) (risk.Score, bool) {
@@ -64,6 +66,9 @@ func (l *lane) rate(ctx context.Context, seen risk.Facts) (risk.Score, bool) {
 	before := Before{Protect: to.Protect}
 	err := l.opts.Graph.Store.View(ctx, func(g *dag.Graph) (err error) {
 		before.Attempts, _ = g.Attempts(t) // the first error of the database is that of all that follow
+		if len(t.Proves) > 0 {
+			before.Proofs, _ = g.Proofs(t.Feature)
+		}
 		before.Failed, err = g.FailedWork()
 		return err
 	})

@@ -17,9 +17,7 @@ type Feature struct {
 	Tasks []FeatureTask // in the order of their creation, without groups
 	Usage Usage
 
-	// Criteria is Markdown about the success criteria of the specification and what proves each. It stands above the tasks;
-	// whoever knows the proofs fills it in.
-	Criteria string
+	Criteria []Criteria // of its specification, and what proves each; empty if there are none
 }
 
 // FeatureTask is one of its tasks, with the evidence for its work.
@@ -30,13 +28,14 @@ type FeatureTask struct {
 	Verdict          string // of the verifier, or of a person
 }
 
-// LoadFeature reads what became of a feature.
-func LoadFeature(g *dag.Graph, name string, now time.Time) (Feature, error) {
+// LoadFeature reads what became of a feature. Spec reads its specification.
+func LoadFeature(g *dag.Graph, name string, spec func(feature string) string, now time.Time) (Feature, error) {
 	f := Feature{Name: name}
 	tasks, err := g.List(dag.Filter{Feature: name})
 	if err != nil {
 		return f, err
 	}
+	f.Criteria = criteriaOf(g, tasks, spec)
 	for _, t := range tasks {
 		if t.Children > 0 || t.Emptied {
 			continue
@@ -78,8 +77,12 @@ const maxBody = 60_000
 func (f Feature) Markdown() (string, error) {
 	for rows := markdownRows; ; rows /= 2 {
 		text, err := f.markdown(rows)
-		if err != nil || len(text) <= maxBody || rows == 0 {
+		if err != nil || len(text) <= maxBody {
 			return text, err
+		}
+		if rows == 0 {
+			const cut = "\nThe rest has no space here.\n"
+			return text[:strings.LastIndexByte(text[:maxBody-len(cut)], '\n')+1] + cut, nil
 		}
 	}
 }
@@ -90,7 +93,7 @@ func (f Feature) markdown(rows int) (string, error) {
 	t, err := template.New("feature").Funcs(template.FuncMap{
 		"mark": mark, "shorten": shorten, "plural": human.Count, "commit": render.Commit,
 		"evidence": func(t FeatureTask) string { return strings.Join(human.Parts(t.Gates, shorten(t.Verdict, 120)), "; ") },
-	}).Parse(pageFeature)
+	}).Parse(pageFeature + pageCriteria)
 	if err != nil {
 		return "", err
 	}

@@ -6,20 +6,21 @@ import (
 	"testing"
 
 	"ralph/internal/testing/check"
+	"ralph/proof"
 	"ralph/report"
 )
 
 // TestAFeatureOnAPage: what others wrote is no markup, and the page that shows it takes it.
 func TestAFeatureOnAPage(t *testing.T) {
 	t.Parallel()
-	f := report.Feature{Name: "login", Criteria: "**C1** is proven.", Tasks: []report.FeatureTask{
+	f := report.Feature{Name: "login", Criteria: []report.Criteria{{Feature: "login", Rows: proof.Table("# Acceptance\n- C1: <b>one</b>\n", nil, nil)}}, Tasks: []report.FeatureTask{
 		{ID: "t-00000001", Title: "Say | <b>hello</b> to @ann\n# again", State: "done", Commit: "3f2a1bc0123456789", Gates: "2 gates passed", Verdict: "passed"},
 		{ID: "t-00000002", Title: "Next", State: "ready"},
 	}}
 	text, err := f.Markdown()
 	check.OK(t, err)
 	check.Contains(t, "text", "1 of 2 tasks done", text)
-	check.Contains(t, "text", "\n**C1** is proven.\n", text)
+	check.Contains(t, "text", "| ✗ | **C1** &lt;b&gt;one&lt;/b&gt; | **not proven:** no task proves it |  |\n", text)
 	check.Contains(t, "text", "| `t-00000001` | Say \\| &lt;b&gt;hello&lt;/b&gt; to @\u200bann \\# again | done | 2 gates passed; passed | 3f2a1bc |", text)
 	check.Contains(t, "text", "| `t-00000002` | Next | ready |  |  |\n", text)
 
@@ -31,4 +32,9 @@ func TestAFeatureOnAPage(t *testing.T) {
 	check.That(t, len(text) <= 60_000, "it has %d bytes", len(text))
 	check.Contains(t, "text", "2001 of 2002 tasks done", text)
 	check.Contains(t, "text", "more tasks\n", text)
+
+	f.Criteria[0].Rows = proof.Table("# Acceptance\n"+strings.Repeat("- one\n", 5000), nil, nil)
+	text, err = f.Markdown()
+	check.OK(t, err)
+	check.That(t, len(text) <= 60_000, "it has %d bytes", len(text))
 }

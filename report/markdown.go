@@ -16,6 +16,9 @@ import (
 //go:embed page/markdown.tmpl
 var pageMarkdown string
 
+//go:embed page/criteria.tmpl
+var pageCriteria string
+
 // Bounds of Markdown: pages that show it refuse what is too large.
 const (
 	markdownDetail   = 4 << 10
@@ -55,7 +58,7 @@ func (d document) write(w io.Writer, name string) error {
 		"detail": func(s string) string {
 			return ending(strings.Join(term.MarkedTail(s, term.GateLines), "\n"), markdownDetail)
 		},
-	}).Parse(pageMarkdown)).ExecuteTemplate(w, name, d)
+	}).Parse(pageMarkdown+pageCriteria)).ExecuteTemplate(w, name, d)
 }
 
 func minus(a, b int) int { return a - b }

@@ -23,7 +23,7 @@ type Facts struct {
 	Doubts    []string `json:"doubts,omitempty"`    // of the verifier, of the old checks, and gates that say little
 	Authors   int      `json:"authors,omitempty"`   // of the file that has most, people and agents, lately
 	Failures  int      `json:"failures,omitempty"`  // other work on one of its files that was rejected or taken back
-	Unproven  int      `json:"unproven,omitempty"`  // success criteria of its feature that nothing proves yet
+	Unproven  int      `json:"unproven,omitempty"`  // success criteria that it was to prove, and does not
 }
 
 // Name is what a factor is about.
@@ -88,7 +88,7 @@ var measures = []measure{
 		return float64(f.Failures), human.Count(f.Failures, "other piece") + " of work on its files failed"
 	}},
 	{Unproven, 0.4, 1, func(f Facts) (float64, string) {
-		return float64(f.Unproven), fmt.Sprintf("unproven success criteria of its feature: %d", f.Unproven)
+		return float64(f.Unproven), "leaves " + human.Count(f.Unproven, "criterion") + " unproven"
 	}},
 }
 

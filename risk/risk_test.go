@@ -45,7 +45,7 @@ func TestEachFactorAloneRaisesTheScore(t *testing.T) {
 		risk.Size:      "nothing stands out, 1 line in 0 files",
 		risk.Authors:   "one of its files was changed by 2 authors lately",
 		risk.Failures:  "1 other piece of work on its files failed",
-		risk.Unproven:  "unproven success criteria of its feature: 1",
+		risk.Unproven:  "leaves 1 criterion unproven",
 	}
 	for name, add := range more() {
 		var f risk.Facts

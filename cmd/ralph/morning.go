@@ -253,7 +253,13 @@ func rateOld(ctx context.Context, s *session, repo *git.Repo, list []looked, fai
 			if err != nil {
 				return err
 			}
-			l.Risk = risk.Of(loop.Measure(f, l.task, loop.Before{Attempts: attempts, Failed: failed, Authors: authors, Protect: s.config.Verify.Deciding()}))
+			var proofs []dag.Proof
+			if len(l.task.Proves) > 0 {
+				if proofs, err = g.Proofs(l.task.Feature); err != nil {
+					return err
+				}
+			}
+			l.Risk = risk.Of(loop.Measure(f, l.task, loop.Before{Attempts: attempts, Proofs: proofs, Failed: failed, Authors: authors, Protect: s.config.Verify.Deciding()}))
 		}
 		return nil
 	})
