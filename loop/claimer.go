@@ -3,11 +3,8 @@ package loop
 import (
 	"context"
 	"errors"
-	"fmt"
-	"maps"
 	"reflect"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -239,30 +236,6 @@ func (c *claimer) look(ctx context.Context, running int) (l look, err error) {
 	return l, err
 }
 
-const nothingLeft = "no task is left; add one with: ralph task add, or end the run with: ralph stop"
-
-// follow waits for what other processes do to the plan, because there is nothing to do. While it waits it looks at the database
-// as it does where another run has what it needs, so that it would not notice that the file is another one by now.
-func (c *claimer) follow(ctx context.Context, reason string) (look, error) {
-	if check := c.opts.Host.Check; check != nil {
-		if err := check(); err != nil {
-			return look{}, err
-		}
-	}
-	c.takePlans(ctx, true)
-	return look{until: c.soon(), waits: waiting(reason, nil)}, nil
-}
-
-// takePlans lets a run that waits for tasks see those that git brings: no command may come by for days.
-func (c *claimer) takePlans(ctx context.Context, idle bool) {
-	if c.opts.Host.Plans == nil {
-		return
-	}
-	for _, text := range c.opts.Host.Plans(ctx, idle) {
-		c.bus.warnOnce(text, text)
-	}
-}
-
 // soon is when a look that nothing wakes is due again.
 func (c *claimer) soon() time.Time { return c.opts.Host.Now().Add(c.opts.Workers.Poll) }
 
@@ -363,144 +336,6 @@ func (c *claimer) applyControl(g *dag.Graph, l *look) error {
 		l.end = ending{kind: event.OutcomeStopped, reason: "stopped by: ralph stop"}
 	}
 	return nil
-}
-
-// blocked ends a run that can do nothing more, unless it only waits for a run that
-// has died meanwhile.
-func (c *claimer) blocked(ctx context.Context, tally dag.Tally, elsewhere []dag.Merge) (look, error) {
-	reason := fmt.Sprintf("%d of %d tasks remain, and none of them can run", countsOf(tally).Remaining, tally.Total())
-	if countsOf(tally).Remaining == 0 {
-		n := tally.OpenGroups()
-		reason = fmt.Sprintf("all tasks are finished, but %s %s still blocked", human.Count(n, "group"), isAre(n))
-	}
-	others := tally.ByStatus[dag.InProgress]
-	if others > 0 {
-		if n, err := c.reclaim(ctx); err != nil || n > 0 {
-			return look{again: true}, err
-		}
-	}
-	var held []dag.Merge
-	var leaving map[string]string
-	var holders []string
-	err := c.opts.Graph.Store.View(ctx, func(g *dag.Graph) (err error) {
-		held, _ = g.ToReview() // the first error of the database is that of all that follow
-		leaving, _ = g.Leaving()
-		holders, err = c.holders(g)
-		return err
-	})
-	if err != nil {
-		return look{}, err
-	}
-	if others > 0 {
-		reason += fmt.Sprintf(" here: %d %s held by another run that is at work, %s", others, isAre(others), strings.Join(holders, ", "))
-	}
-	skipped, keptBack := c.ledger.held()
-	if len(skipped) > 0 {
-		reason += "; finished but not verified, because project files kept changing: " + strings.Join(skipped, ", ")
-	}
-	if len(keptBack) > 0 {
-		reason += "; kept back by hooks on task.before: " + human.List(keptBack, 5)
-	}
-	if len(held) > 0 {
-		reason += fmt.Sprintf("; %d to review: ralph review", len(held))
-	}
-	switch tally.Asks {
-	case 0:
-	case 1:
-		reason += "; 1 waits for an answer: ralph inbox"
-	default:
-		reason += fmt.Sprintf("; %d wait for an answer: ralph inbox", tally.Asks)
-	}
-	reason += human.Lead("; ", onOtherBranches(elsewhere))
-	if len(leaving) > 0 { // whoever is to stop an agent may have died
-		_, err := c.reclaim(ctx)
-		return look{until: c.soon()}, err
-	}
-	return look{end: ending{kind: event.OutcomeBlocked, reason: reason}}, nil
-}
-
-// onOtherBranches says on which branches finished work lands, and how.
-func onOtherBranches(finished []dag.Merge) string {
-	tasks := map[string][]string{}
-	for _, m := range finished {
-		branch := strings.TrimPrefix(m.Target, "refs/heads/")
-		tasks[branch] = append(tasks[branch], m.Task)
-	}
-	var parts []string
-	for _, branch := range slices.Sorted(maps.Keys(tasks)) {
-		parts = append(parts, fmt.Sprintf("%s: finished, lands on %s with: ralph merge --target %[2]s", human.List(tasks[branch], 5), branch))
-	}
-	return strings.Join(parts, "; ")
-}
-
-// merged ends a run that was only to land what is finished.
-func (c *claimer) merged(elsewhere []dag.Merge) ending {
-	_, tasks := c.ledger.resolved()
-	var left []string
-	for _, t := range tasks {
-		if t.Status == dag.Pending {
-			left = append(left, t.ID)
-		}
-	}
-	if len(left) > 0 {
-		return ending{kind: event.OutcomeBlocked, reason: "the next run gives these to an agent: " + human.List(left, 5)}
-	}
-	return ending{kind: event.OutcomeComplete, reason: onOtherBranches(elsewhere)}
-}
-
-// holders are the runs that have claimed tasks in scope.
-func (c *claimer) holders(g *dag.Graph) (runs []string, err error) {
-	scope := c.opts.Graph.Scope
-	tasks, err := g.List(dag.Filter{Statuses: []dag.Status{dag.InProgress}, Feature: scope.Feature})
-	if scope.Task != "" || scope.Tag != "" {
-		tasks, err = g.In(scope)
-	}
-	for _, t := range tasks {
-		if t.Owner == "" {
-			continue
-		}
-		run, oerr := g.Owner(t.Owner)
-		if err = errors.Join(err, oerr); !slices.Contains(runs, run.ID) {
-			runs = append(runs, run.ID)
-		}
-	}
-	return runs, err
-}
-
-func isAre(n int) string {
-	if n == 1 {
-		return "is"
-	}
-	return "are"
-}
-
-// resolved says whether there is anything left to do.
-func resolved(t dag.Tally, running int) ending {
-	c := countsOf(t)
-	switch {
-	case t.Total() == 0:
-		return ending{kind: event.OutcomeNoPlan, reason: "there is no task in scope"}
-	case c.Remaining > 0 || running > 0 || t.OpenGroups() > 0: // blocked speaks of groups
-		return ending{}
-	case c.Failed > 0:
-		return ending{kind: event.OutcomeComplete, reason: fmt.Sprintf("%d of %d tasks failed", c.Failed, c.Total)}
-	default:
-		return ending{kind: event.OutcomeComplete}
-	}
-}
-
-// follows says whether another task may be claimed after the one that is worked on, as
-// far as that is known by now.
-func (c *claimer) follows(ctx context.Context) (more bool) {
-	err := c.opts.Graph.Store.View(ctx, func(g *dag.Graph) error {
-		control, err := g.Control(c.run.ID)
-		over, _, berr := c.spending.checkBudgets(g)
-		tally, terr := g.Tally(c.opts.Graph.Scope)
-		more = tally.ByStatus[dag.Pending] > 0 && over.kind == "" && control.Stop == "" && control.PausedAt.IsZero()
-		return errors.Join(err, berr, terr)
-	})
-	_, draining := c.over()
-	return more && err == nil && draining == "" && !c.atLimit(c.ledger.inFlight())
 }
 
 // atLimit says that no further iteration may begin: what runs now counts too.

@@ -1,0 +1,138 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"ralph/dag"
+	"ralph/event"
+	"ralph/internal/human"
+)
+
+// blocked ends a run that can do nothing more, unless it only waits for a run that
+// has died meanwhile.
+func (c *claimer) blocked(ctx context.Context, tally dag.Tally, elsewhere []dag.Merge) (look, error) {
+	reason := fmt.Sprintf("%d of %d tasks remain, and none of them can run", countsOf(tally).Remaining, tally.Total())
+	if countsOf(tally).Remaining == 0 {
+		n := tally.OpenGroups()
+		reason = fmt.Sprintf("all tasks are finished, but %s %s still blocked", human.Count(n, "group"), isAre(n))
+	}
+	others := tally.ByStatus[dag.InProgress]
+	if others > 0 {
+		if n, err := c.reclaim(ctx); err != nil || n > 0 {
+			return look{again: true}, err
+		}
+	}
+	var held []dag.Merge
+	var leaving map[string]string
+	var holders []string
+	err := c.opts.Graph.Store.View(ctx, func(g *dag.Graph) (err error) {
+		held, _ = g.ToReview() // the first error of the database is that of all that follow
+		leaving, _ = g.Leaving()
+		holders, err = c.holders(g)
+		return err
+	})
+	if err != nil {
+		return look{}, err
+	}
+	if others > 0 {
+		reason += fmt.Sprintf(" here: %d %s held by another run that is at work, %s", others, isAre(others), strings.Join(holders, ", "))
+	}
+	skipped, keptBack := c.ledger.held()
+	if len(skipped) > 0 {
+		reason += "; finished but not verified, because project files kept changing: " + strings.Join(skipped, ", ")
+	}
+	if len(keptBack) > 0 {
+		reason += "; kept back by hooks on task.before: " + human.List(keptBack, 5)
+	}
+	if len(held) > 0 {
+		reason += fmt.Sprintf("; %d to review: ralph review", len(held))
+	}
+	switch tally.Asks {
+	case 0:
+	case 1:
+		reason += "; 1 waits for an answer: ralph inbox"
+	default:
+		reason += fmt.Sprintf("; %d wait for an answer: ralph inbox", tally.Asks)
+	}
+	reason += human.Lead("; ", onOtherBranches(elsewhere))
+	if len(leaving) > 0 { // whoever is to stop an agent may have died
+		_, err := c.reclaim(ctx)
+		return look{until: c.soon()}, err
+	}
+	return look{end: ending{kind: event.OutcomeBlocked, reason: reason}}, nil
+}
+
+// onOtherBranches says on which branches finished work lands, and how.
+func onOtherBranches(finished []dag.Merge) string {
+	tasks := map[string][]string{}
+	for _, m := range finished {
+		branch := strings.TrimPrefix(m.Target, "refs/heads/")
+		tasks[branch] = append(tasks[branch], m.Task)
+	}
+	var parts []string
+	for _, branch := range slices.Sorted(maps.Keys(tasks)) {
+		parts = append(parts, fmt.Sprintf("%s: finished, lands on %s with: ralph merge --target %[2]s", human.List(tasks[branch], 5), branch))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// merged ends a run that was only to land what is finished.
+func (c *claimer) merged(elsewhere []dag.Merge) ending {
+	_, tasks := c.ledger.resolved()
+	var left []string
+	for _, t := range tasks {
+		if t.Status == dag.Pending {
+			left = append(left, t.ID)
+		}
+	}
+	if len(left) > 0 {
+		return ending{kind: event.OutcomeBlocked, reason: "the next run gives these to an agent: " + human.List(left, 5)}
+	}
+	return ending{kind: event.OutcomeComplete, reason: onOtherBranches(elsewhere)}
+}
+
+// holders are the runs that have claimed tasks in scope.
+func (c *claimer) holders(g *dag.Graph) (runs []string, err error) {
+	scope := c.opts.Graph.Scope
+	tasks, err := g.List(dag.Filter{Statuses: []dag.Status{dag.InProgress}, Feature: scope.Feature})
+	if scope.Task != "" || scope.Tag != "" {
+		tasks, err = g.In(scope)
+	}
+	for _, t := range tasks {
+		if t.Owner == "" {
+			continue
+		}
+		run, oerr := g.Owner(t.Owner)
+		if err = errors.Join(err, oerr); !slices.Contains(runs, run.ID) {
+			runs = append(runs, run.ID)
+		}
+	}
+	return runs, err
+}
+
+func isAre(n int) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
+}
+
+// resolved says whether there is anything left to do.
+func resolved(t dag.Tally, running int) ending {
+	c := countsOf(t)
+	switch {
+	case t.Total() == 0:
+		return ending{kind: event.OutcomeNoPlan, reason: "there is no task in scope"}
+	case c.Remaining > 0 || running > 0 || t.OpenGroups() > 0: // blocked speaks of groups
+		return ending{}
+	case c.Failed > 0:
+		return ending{kind: event.OutcomeComplete, reason: fmt.Sprintf("%d of %d tasks failed", c.Failed, c.Total)}
+	default:
+		return ending{kind: event.OutcomeComplete}
+	}
+}
