@@ -2,6 +2,7 @@ package loop
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -67,7 +68,13 @@ func TestAFullDiskInTheMiddleOfARunLosesNothing(t *testing.T) {
 	}
 	s := newStage(t, say(fakeagent.Step{Do: "say", Text: "<journal>" + notes + "</journal>\n"}, done()))
 	path := filepath.Join(t.TempDir(), "full.db")
-	s.reopen(t, path, db.Options{MaxPages: 110})
+	made, err := db.Open(t.Context(), path, db.Options{})
+	check.OK(t, err)
+	check.OK(t, made.Close())
+	empty, err := os.Stat(path)
+	check.OK(t, err)
+	const page, room = 4096, 30
+	s.reopen(t, path, db.Options{MaxPages: int(empty.Size()/page) + room})
 	const tasks = 12
 	for range tasks {
 		s.add(t, dag.NewTask{Title: "x"})
