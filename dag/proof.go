@@ -40,9 +40,9 @@ INSERT INTO proofs (feature, criterion, text, kind, task, attempt, author, gate,
 VALUES (:feature, :criterion, :text, :kind, :task, :attempt, :author, :gate, :shown, :base, :commit, :now);`
 	dropProofsSQL = `DELETE FROM proofs WHERE feature = :feature AND task = :task;`
 	withdrawSQL   = `DELETE FROM proofs WHERE feature = :feature AND criterion = :criterion AND kind = 'person' RETURNING n;`
-	// Of a task, what its last attempt showed: what an earlier one did is not there any more.
+	// Of a task, what its last attempt showed, if it was done by that: work that did not land shows nothing.
 	proofsSQL = `
-SELECT p.criterion, p.text, p.kind, p.task, p.attempt, p.author, p.gate, p.shown, p.base, p.at_commit, p.at, p.task = '' OR t.status IS 'done' AND p.attempt = (SELECT a.id FROM attempts a WHERE a.task = t.n ORDER BY a.n DESC LIMIT 1)
+SELECT p.criterion, p.text, p.kind, p.task, p.attempt, p.author, p.gate, p.shown, p.base, p.at_commit, p.at, p.task = '' OR t.status IS 'done' AND p.attempt = (SELECT a.id FROM attempts a WHERE a.task = t.n AND a.outcome IN ('done', 'already_done') ORDER BY a.n DESC LIMIT 1)
 FROM proofs p LEFT JOIN tasks t ON t.id = p.task WHERE p.feature = :feature ORDER BY p.criterion, p.n;`
 )
 

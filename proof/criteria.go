@@ -17,13 +17,15 @@ import (
 type Criterion struct {
 	ID       string   `json:"id"`       // C1, C2 and so on; "" if nobody gave it one, or an earlier one has it
 	Text     string   `json:"text"`     // in one line, without the ID
+	Taken    string   `json:"-"`        // the ID that an earlier one has, too
 	Commands []string `json:"commands"` // where the criterion is commands that have to succeed
 }
 
 var (
 	heading = lazyregexp.New(`(?i)^(?:\d+[.)]?\s+)?(?:success criteri(?:a|on)|acceptance(?: criteri(?:a|on))?):?$`)
 	item    = lazyregexp.New(`^( {0,3})((?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s+)?)(\S.*)$`)
-	named   = lazyregexp.New(`^(?:(?:\*\*|__)(C[1-9][0-9]{0,4})(?:[:.]?(?:\*\*|__)[:.]?)|\[(C[1-9][0-9]{0,4})\]:?|(C[1-9][0-9]{0,4})(?:[:.)]|\s+[-–—]))\s+`)
+	nested  = lazyregexp.New(`^( *)((?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s+)?)(\S.*)$`)
+	named   = lazyregexp.New(`(?i)^(?:(?:\*\*|__)(C[1-9][0-9]{0,4})(?:[:.]?(?:\*\*|__)[:.]?)|\[(C[1-9][0-9]{0,4})\]:?|(C[1-9][0-9]{0,4})(?:\s?[:.)]|\s+[-–—]))\s+`)
 )
 
 // line is one of a specification.
@@ -84,8 +86,16 @@ func places(lines []line) (list []place) {
 			continue
 		}
 		p := place{first: i, last: i}
-		if m := item().FindStringSubmatch(l.text); m != nil && (indent < 0 || len(m[1]) <= indent) {
-			indent = len(m[1])
+		m := item().FindStringSubmatch(l.text)
+		if m == nil { // below another item, but with an ID of its own
+			if deep := nested().FindStringSubmatch(l.text); deep != nil && named().MatchString(deep[3]) {
+				m = deep
+			}
+		}
+		if m != nil && (indent < 0 || len(m[1]) <= indent || named().MatchString(m[3])) {
+			if indent < 0 || len(m[1]) <= indent {
+				indent = len(m[1])
+			}
 			p.at = len(m[1]) + len(m[2])
 		} else if m == nil && strings.TrimSpace(l.text) != "" && !strings.HasPrefix(l.text, " ") && isCommandLine(l.text) {
 			indent = -1
@@ -98,7 +108,7 @@ func places(lines []line) (list []place) {
 		}
 		open, p.body = true, p.at
 		if m := named().FindStringSubmatch(l.text[p.at:]); m != nil {
-			p.id, p.body = m[1]+m[2]+m[3], p.at+len(m[0])
+			p.id, p.body = strings.ToUpper(m[1]+m[2]+m[3]), p.at+len(m[0])
 		}
 		list = append(list, p)
 	}
@@ -111,8 +121,8 @@ func Criteria(spec string) (list []Criterion) {
 	seen := map[string]bool{}
 	for _, p := range places(lines) {
 		c := Criterion{Commands: commandsOf(lines, p)}
-		if !seen[p.id] {
-			c.ID = p.id
+		if c.ID = p.id; seen[p.id] {
+			c.ID, c.Taken = "", p.id
 		}
 		seen[p.id] = true
 		words := strings.Fields(lines[p.first].text[p.body:])

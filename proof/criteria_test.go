@@ -19,7 +19,8 @@ func TestCriteria(t *testing.T) {
 		"none":        {"# Login\n\n- C1: elsewhere\n", nil},
 		"ways to say": {"## Success criteria\n- C1: one\n* **C2** two\n+ **C3:** three\n4. [C4] four\n- [ ] C5. five\n- C6 - six\n", []Criterion{{ID: "C1", Text: "one"}, {ID: "C2", Text: "two"}, {ID: "C3", Text: "three"}, {ID: "C4", Text: "four"}, {ID: "C5", Text: "five"}, {ID: "C6", Text: "six"}}},
 		"no ID":       {"## Acceptance\n- C is a language\n- C1 is not an ID\n", []Criterion{{Text: "C is a language"}, {Text: "C1 is not an ID"}}},
-		"the same ID": {"## Acceptance\n- C1: one\n- C1: two\n", []Criterion{{ID: "C1", Text: "one"}, {Text: "two"}}},
+		"the same ID": {"## Acceptance\n- C1: one\n- C1: two\n", []Criterion{{ID: "C1", Text: "one"}, {Text: "two", Taken: "C1"}}},
+		"below others":   {"## Acceptance\n- C1: one\n  - c2 : two\n    - more\n- three\n", []Criterion{{ID: "C1", Text: "one"}, {ID: "C2", Text: "two - more"}, {Text: "three"}}},
 		"more lines":  {"## Acceptance\n\nThis is an introduction.\n\n- C1: one\n  and more\nand lazily more\n\n  - below it\n\nNot a part of it.\n- C2: two\n", []Criterion{{ID: "C1", Text: "one and more and lazily more - below it"}, {ID: "C2", Text: "two"}}},
 		"commands": {"## Acceptance\n- C1: `make a` passes\n- C2: all of these:\n  ```sh\n  make b\n  make c\n  ```\nC3: `make d`\n", []Criterion{
 			{ID: "C1", Text: "`make a` passes", Commands: []string{"make a"}},

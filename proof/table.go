@@ -75,13 +75,30 @@ func Table(spec string, tasks []dag.Task, proofs []dag.Proof) (rows []Row) {
 		}
 		rows = append(rows, r)
 	}
-	return rows
+	return append(rows, missing(rows, tasks, proofs)...)
+}
+
+// missing are criteria that tasks are to prove, and that are none: somebody mistyped an ID, or took the specification away. One that
+// was looked at once is not missed: whoever took it out of the specification did not want it any more.
+func missing(rows []Row, tasks []dag.Task, proofs []dag.Proof) (list []Row) {
+	for _, t := range tasks {
+		for _, id := range t.Proves {
+			known := slices.ContainsFunc(rows, func(r Row) bool { return r.ID == id }) || slices.ContainsFunc(list, func(r Row) bool { return r.ID == id })
+			looked := slices.ContainsFunc(proofs, func(p dag.Proof) bool { return p.Criterion == id })
+			if !known && !(looked && len(rows) > 0) && t.Status != dag.Cancelled {
+				list = append(list, Row{Criterion: Criterion{ID: id, Commands: []string{}}, Tasks: []string{t.ID}, Why: "the specification has no such criterion, and " + t.ID + " is to prove it"})
+			}
+		}
+	}
+	return list
 }
 
 func why(r Row, open []string, missed, other *dag.Proof) string {
 	switch {
+	case r.Taken != "":
+		return "it has the ID of an earlier criterion: " + r.Taken
 	case r.ID == "":
-		return "it has no ID: write C1, C2 and so on in front of criteria"
+		return "it has no ID: write C1, C2 and so on in front of criteria, each with a colon"
 	case len(open) > 0:
 		return "it waits for " + human.List(open, 5)
 	case missed != nil:

@@ -48,6 +48,10 @@ func TestTable(t *testing.T) {
 			check.Equal(t, "words", tt.words, rows[0].Words())
 		})
 	}
+	lost := Table("no heading", []dag.Task{done}, []dag.Proof{seen(dag.ProofTest, nil)})
+	check.Equal(t, "a specification without it", "C1 the specification has no such criterion, and t-1 is to prove it", lost[0].ID+" "+lost[0].Words())
+	check.Equal(t, "a criterion that was taken out", 1, len(Table("## Acceptance\n- C2: two\n", []dag.Task{done}, []dag.Proof{seen(dag.ProofTest, nil)})))
+	check.Equal(t, "one that never was", 2, len(Table("## Acceptance\n- C2: two\n", []dag.Task{done}, nil)))
 	rows := Table("## Acceptance\n- C1: one\n- two\n- C3: three\n", nil, []dag.Proof{seen(dag.ProofTest, nil)})
 	check.Equal(t, "summary", "1 of 3 criteria proven; not proven: one without an ID, C3", Summary(rows))
 	check.Equal(t, "where", "t-1 0123456", rows[0].At())

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -63,18 +64,23 @@ func runFeatureProof(ctx context.Context, a *app, s *session, o plainOptions) er
 	case err != nil:
 		return unwritten(err)
 	case len(rows) == 0:
-		a.note("%s has no success criteria: write them as a list below a heading \"Success criteria\"", filepath.Join(s.project.Feature(name), features.Spec.File()))
+		a.note("%s has no success criteria: %s", name, s.noCriteria(name))
 	}
 	return nil
 }
 
 func proofJSON(feature string, rows []proof.Row) jsonval.Object {
-	return jsonval.Object{"feature", feature, "proven", len(proof.Unproven(rows)) == 0, "criteria", jsonval.List(rows)}
+	return jsonval.Object{"feature", feature, "proven", len(rows) > 0 && len(proof.Unproven(rows)) == 0, "criteria", jsonval.List(rows)}
+}
+
+// specFile is where the specification of a feature is.
+func (s *session) specFile(feature string) string {
+	return filepath.Join(s.project.Feature(feature), features.Spec.File())
 }
 
 // spec is the text of a feature's specification; "" if it has none that can be read.
 func (s *session) spec(feature string) string {
-	text, _ := features.ReadDocument(filepath.Join(s.project.Feature(feature), features.Spec.File())) // then there are no criteria
+	text, _ := features.ReadDocument(s.specFile(feature)) // criteria that tasks are to prove are missed then
 	return text
 }
 
@@ -83,6 +89,18 @@ func (s *session) proofs(g *dag.Graph, feature string) ([]proof.Row, error) {
 	tasks, _ := g.List(dag.Filter{Feature: feature}) // the first error of the database is that of what follows
 	proofs, err := g.Proofs(feature)
 	return proof.Table(s.spec(feature), tasks, proofs), err
+}
+
+// noCriteria says why a feature has none.
+func (s *session) noCriteria(feature string) string {
+	_, err := features.ReadDocument(s.specFile(feature))
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return "it has no " + features.Spec.File()
+	case err != nil:
+		return err.Error()
+	}
+	return "its " + features.Spec.File() + " has none: write them as a list below a heading \"Success criteria\""
 }
 
 // unproven lists the criteria in scope that nothing shows to be met, by feature. In the scope of a task or a tag these are the ones that
@@ -105,6 +123,9 @@ func (s *session) unproven(g *dag.Graph, scope dag.Scope) (list []string, err er
 		rows, err := s.proofs(g, f.Name)
 		if err != nil {
 			return nil, err
+		}
+		if len(rows) == 0 && scope.Feature != "" {
+			list = append(list, f.Name+" has no success criteria: "+s.noCriteria(f.Name))
 		}
 		rows = slices.DeleteFunc(proof.Unproven(rows), func(r proof.Row) bool {
 			return only != nil && !slices.ContainsFunc(only, func(t dag.Task) bool { return slices.Contains(r.Tasks, t.ID) })
@@ -149,7 +170,10 @@ func runFeatureProve(ctx context.Context, a *app, o featureProveOptions) error {
 		i := slices.IndexFunc(criteria, func(c proof.Criterion) bool { return c.ID == id })
 		if i < 0 && !o.Withdraw {
 			err := fmt.Errorf("%s: criterion %s: %w", name, id, dag.ErrNotFound)
-			return hint(err, "%s", cmp.Or(strings.Join(proof.Lines(criteria), "; "), "the specification has no success criteria: write them as a list below a heading \"Success criteria\""))
+			if len(criteria) == 0 {
+				return hint(err, "%s", s.noCriteria(name))
+			}
+			return hint(err, "see them: ralph feature proof %s", name)
 		}
 		if o.Withdraw {
 			had, err := g.WithdrawProof(name, id)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path"
@@ -11,6 +12,7 @@ import (
 	"ralph/event"
 	"ralph/internal/glob"
 	"ralph/internal/seq"
+	"ralph/proof"
 	"ralph/report"
 	"ralph/verify"
 )
@@ -127,7 +129,7 @@ func runTaskAdd(ctx context.Context, a *app, o taskAddOptions) (err error) {
 		}
 		stored, err := g.Task(id)
 		if err == nil {
-			err = checkExpected(s, g, stored)
+			err = cmp.Or(checkExpected(s, g, stored), checkCriteria(a, s, stored))
 		}
 		if err != nil {
 			return err
@@ -211,6 +213,20 @@ func checkExpected(s *session, g *dag.Graph, t dag.Task) error {
 	return usagef("expect-red: %s", verify.UnknownGate(t.ExpectRed, gates))
 }
 
+// checkCriteria warns of criteria that a task is to prove and that its specification does not have, or not yet.
+func checkCriteria(a *app, s *session, t dag.Task) error {
+	if len(t.Proves) == 0 {
+		return nil
+	}
+	if t.Feature == "" {
+		return usagef("--proves: the task belongs to no feature, so there is no specification")
+	}
+	if unknown := proof.Unknown(t.Proves, proof.Criteria(s.spec(t.Feature))); len(unknown) > 0 {
+		a.note("warning: the specification of %s has no criterion %s; see: ralph feature proof %s", t.Feature, strings.Join(unknown, ", "), t.Feature)
+	}
+	return nil
+}
+
 // emptied is a list as it was typed, where one empty text stands for nothing.
 func emptied(typed *[]string) *[]string {
 	if typed != nil && len(*typed) == 1 && strings.TrimSpace((*typed)[0]) == "" {
@@ -242,6 +258,9 @@ func runTaskUpdate(ctx context.Context, a *app, o taskUpdateOptions) (err error)
 			}
 			if tasks[i], err = g.Task(t.ID); err == nil && (o.ExpectRed != nil || o.Gates != nil) {
 				err = checkExpected(s, g, tasks[i])
+			}
+			if err == nil && o.Proves != nil {
+				err = checkCriteria(a, s, tasks[i])
 			}
 			if err != nil {
 				return err

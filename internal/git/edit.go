@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,7 +19,8 @@ import (
 type Edit struct {
 	Path    string // with slashes
 	From    string // the file that the other tree has here is put there, with its mode
-	Content []byte // else this, in the mode that the file has, if it is not nil; else nothing is there
+	Content []byte // else this, if it is not nil; else nothing is there
+	Mode    string // of Content; empty means that which the file has, or that of an ordinary one
 }
 
 const symlink, executable = "120000", "100755" // modes
@@ -43,7 +45,7 @@ func EditTree(git Plumbing, base, tree string, edits []Edit) (string, error) {
 	for _, e := range edits {
 		entry := was[e.From]
 		if e.From == "" && e.Content != nil {
-			if entry.Mode = "100644"; is[e.Path].Mode == executable {
+			if entry.Mode = cmp.Or(e.Mode, "100644"); e.Mode == "" && is[e.Path].Mode == executable {
 				entry.Mode = executable
 			}
 			if entry.ID, err = git(strings.NewReader(string(e.Content)), "hash-object", "-w", "--stdin"); err != nil {
@@ -78,6 +80,20 @@ func entries(git Plumbing, tree string) (map[string]Entry, error) {
 		}
 	}
 	return at, err
+}
+
+// Modes are those of the files of a tree that Take returned, by path.
+func Modes(ctx context.Context, dir, objects, tree string) (map[string]string, error) {
+	s, err := openStore(ctx, dir, objects, tree)
+	if err != nil {
+		return nil, err
+	}
+	at, err := entries(func(in io.Reader, args ...string) (string, error) { return s.git(ctx, nil, in, args...) }, tree)
+	modes := make(map[string]string, len(at))
+	for path, entry := range at {
+		modes[path] = entry.Mode
+	}
+	return modes, err
 }
 
 // Edited is EditTree for trees that Take returned for the same dir and objects.

@@ -237,7 +237,7 @@ func (e *evidence) planOf(ctx context.Context, from, to string, changes []git.Ch
 }
 
 func edits(plan suite.Plan) []git.Edit {
-	return seq.Map(plan.Edits, func(e suite.Edit) git.Edit { return git.Edit(e) })
+	return seq.Map(plan.Edits, func(e suite.Edit) git.Edit { return git.Edit{Path: e.Path, From: e.From, Content: e.Content} })
 }
 
 // suite is what checked the work before it: what a tree has.

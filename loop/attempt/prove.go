@@ -6,15 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
-	"path"
 	"slices"
 	"strings"
 
 	"ralph/dag"
 	"ralph/internal/git"
 	"ralph/internal/plain"
-	"ralph/internal/seq"
 	"ralph/proof"
 	"ralph/sigils"
 	"ralph/verify"
@@ -28,7 +25,8 @@ type Proving struct {
 }
 
 const (
-	asTheFeatureBegan = "on what the feature began with, with the tests of the work"
+	asTheFeatureBegan       = "on what the feature began with"
+	asTheFeatureBeganTested = "on what the feature began with, with the tests of the task"
 
 	baseRuns = 3 // on what the feature began with: what fails by chance shows nothing
 	maxShown = 200
@@ -48,24 +46,32 @@ func (a *attempt) prove(ctx context.Context, taken git.Taken) error {
 		}
 	}
 	candidates := func(c proof.Criterion) []string { return provedBy(c, a.work.Gates) }
-	work, seen := cmp.Or(a.evidence.candidate, taken.Tree), map[string]failure{}
-	for _, commands := range []bool{true, false} { // where the criterion is a command, that is all there is to test
-		of := slices.DeleteFunc(slices.Clone(p.Criteria), func(c proof.Criterion) bool { return len(c.Commands) > 0 != commands })
-		gates := slices.Compact(slices.Sorted(slices.Values(slices.Concat(seq.Map(of, candidates)...))))
-		gates = slices.DeleteFunc(gates, func(gate string) bool { _, known := seen[gate]; return known })
-		one, err := a.failing(ctx, work, gates, !commands)
-		if err != nil {
-			return err
+	var gates, tests []string
+	for _, c := range p.Criteria {
+		for _, gate := range candidates(c) {
+			if !slices.Contains(gates, gate) {
+				gates = append(gates, gate)
+			}
+			if len(c.Commands) == 0 {
+				tests = append(tests, gate)
+			}
 		}
-		maps.Copy(seen, one)
+	}
+	seen, err := a.failing(ctx, cmp.Or(a.evidence.candidate, taken.Tree), gates, tests)
+	if err != nil {
+		return err
 	}
 	var proofs []dag.Proof
 	for _, c := range p.Criteria {
-		one := dag.Proof{Criterion: c.ID, Text: c.Text, Kind: dag.ProofNone, Base: a.evidence.began, Commit: commit}
+		one := dag.Proof{Criterion: c.ID, Text: c.Text, Kind: dag.ProofNone, Commit: commit}
 		gates := candidates(c)
 		for _, gate := range gates {
-			if s := seen[gate]; s.unproven == "" {
-				one.Kind, one.Gate, one.Shown = dag.ProofTest, gate, s.shown
+			s := seen.tested[gate]
+			if plain := seen.plain[gate]; len(c.Commands) > 0 && plain.unproven == "" {
+				s = plain
+			}
+			if s.unproven == "" {
+				one.Kind, one.Gate, one.Shown, one.Base = dag.ProofTest, gate, s.shown, s.base
 				break
 			} else if one.Shown == "" {
 				one.Gate, one.Shown = gate, s.unproven
@@ -130,19 +136,26 @@ func provedBy(c proof.Criterion, checks []verify.Check) []string {
 	return commands(func(verify.Check) bool { return true })
 }
 
-// failure is what a gate said of what the feature began with.
+// failure is what a gate said without the work.
 type failure struct {
 	shown    string // what failed
+	base     string // the tree on which it did
 	unproven string // why that shows nothing; "" if it does
 }
 
-// failing runs gates on what the feature began with, with the tests of this task. What others of the feature have tested meanwhile is not
-// there: it would fail, too. The error is for what must end the attempt.
-func (a *attempt) failing(ctx context.Context, work string, gates []string, scripts bool) (seen map[string]failure, err error) {
-	seen = map[string]failure{}
-	all := func(why string) map[string]failure {
+// failures are what gates said without the work, by command.
+type failures struct {
+	plain  map[string]failure // without the tests of the task, too
+	tested map[string]failure // because of them
+}
+
+// failing runs gates without the work. Tests are those that have to fail because of the task's own tests, and not for another reason. The
+// error is for what must end the attempt.
+func (a *attempt) failing(ctx context.Context, work string, gates, tests []string) (seen failures, err error) {
+	seen = failures{map[string]failure{}, map[string]failure{}}
+	all := func(why string) failures {
 		for _, gate := range gates {
-			seen[gate] = failure{unproven: why}
+			seen.plain[gate], seen.tested[gate] = failure{unproven: why}, failure{unproven: why}
 		}
 		return seen
 	}
@@ -156,47 +169,91 @@ func (a *attempt) failing(ctx context.Context, work string, gates []string, scri
 	if gone, err := git.Missing(ctx, a.job.Place.Project, a.Objects, []string{base}); err != nil || len(gone) > 0 {
 		return all("what the feature began with is gone from " + a.Objects), context.Cause(ctx)
 	}
-	mine, _, err := a.evidence.changes(ctx, work, a.prevented())
-	var edits []git.Edit
-	if err == nil {
-		edits, err = a.evidence.withoutWork(ctx, base, work, suite.Tested{Mine: func(file string) bool { return filesOf(mine)[file] }, Scripts: scripts})
-	}
+	old, err := a.evidence.withoutWork(ctx, base, work, a.prevented())
 	if err != nil {
 		return all("the tests of the work cannot be told from it: " + err.Error()), context.Cause(ctx)
 	}
-	if len(edits) == 0 {
-		return all("the feature has changed nothing but tests"), nil
-	}
-	red, err := a.inCopyOf(ctx, work, edits, gates, baseRuns, asTheFeatureBegan)
+	plain, err := a.inCopyOf(ctx, work, old.all, gates, baseRuns, asTheFeatureBegan)
 	if err != nil {
-		return nil, err
+		return seen, err
 	}
-	var failed []string
+	var left []string
 	for _, gate := range gates {
-		switch r := red[gate]; {
-		case r.unknown != nil:
-			seen[gate] = failure{unproven: "it cannot be run without the work: " + r.unknown.Error()}
-		case r.passed && r.runs == 1:
-			seen[gate] = failure{unproven: fmt.Sprintf("gate %q passes without the work, too", gate)}
-		case r.passed:
-			seen[gate] = failure{unproven: fmt.Sprintf("gate %q is flaky: without the work it failed, and passed in run %d", gate, r.runs)}
-		case r.last.Killed:
-			seen[gate] = failure{unproven: fmt.Sprintf("gate %q did not end without the work: %s", gate, r.last.Exit)}
-		default:
-			seen[gate], failed = failure{shown: firstFailure(r.last)}, append(failed, gate)
+		seen.plain[gate], seen.tested[gate] = plain[gate].failure(gate, base), failure{unproven: "the task changes no test"}
+		if seen.plain[gate].unproven != "" || slices.Contains(tests, gate) {
+			left = append(left, gate)
 		}
 	}
-	if a.ports.Lane != nil || len(failed) == 0 { // in a slot the gates have just passed
-		return seen, nil
-	}
-	// The copy may be to blame.
-	control, err := a.inCopyOf(ctx, work, nil, failed, 1, inACopy)
-	for _, gate := range failed {
-		if c := control[gate]; c.unknown != nil || !c.passed {
-			seen[gate] = failure{unproven: fmt.Sprintf("gate %q fails in any copy of the project", gate)}
+	settle := func(gate string, f failure) {
+		seen.tested[gate] = f
+		if f.unproven == "" {
+			left = slices.DeleteFunc(left, func(g string) bool { return g == gate })
 		}
 	}
-	return seen, err
+	if old.tests && len(left) > 0 {
+		tested, err := a.inCopyOf(ctx, work, old.code, left, baseRuns, asTheFeatureBeganTested)
+		if err != nil {
+			return seen, err
+		}
+		for gate, r := range tested {
+			f := r.failure(gate, base)
+			if without := plain[gate]; f.unproven == "" && !without.passed && !old.lacks(gate) && !verify.Worse(without.last, r.last) {
+				f.unproven = fmt.Sprintf("gate %q fails without the tests of the task, too, and with them it names no other failure", gate)
+			}
+			settle(gate, f)
+		}
+	}
+	if !old.tests {
+		if err := a.turned(ctx, work, left, settle); err != nil {
+			return seen, err
+		}
+	}
+	return seen, a.blameCopy(ctx, work, seen)
+}
+
+// turned looks at gates that were red before a task that changes no test: tests that somebody wrote first are proof if its work makes them
+// pass. They have to name what failed: a gate may also be red because what it runs is not there.
+func (a *attempt) turned(ctx context.Context, work string, gates []string, settle func(string, failure)) error {
+	gates = slices.DeleteFunc(slices.Clone(gates), func(gate string) bool {
+		return !slices.ContainsFunc(a.work.Gates, func(c verify.Check) bool { return c.Command == gate && c.TurnedGreen() })
+	})
+	if len(gates) == 0 {
+		return nil
+	}
+	mine, _, err := a.evidence.changes(ctx, work, a.prevented())
+	if err != nil {
+		return context.Cause(ctx)
+	}
+	before, err := a.inCopyOf(ctx, work, undone(mine), gates, baseRuns, asBefore)
+	for gate, r := range before {
+		f := r.failure(gate, a.evidence.base.Tree)
+		if f.unproven == "" && r.last.Failures == "" {
+			f.unproven = fmt.Sprintf("the task changes no test, and gate %q did not say what failed before it", gate)
+		}
+		settle(gate, f)
+	}
+	return err
+}
+
+// blameCopy takes back what fails in a copy of the work as well. In a slot the gates have just passed.
+func (a *attempt) blameCopy(ctx context.Context, work string, seen failures) error {
+	var gates []string
+	for gate, f := range seen.tested {
+		if f.unproven == "" || seen.plain[gate].unproven == "" {
+			gates = append(gates, gate)
+		}
+	}
+	if a.ports.Lane != nil || len(gates) == 0 {
+		return nil
+	}
+	control, err := a.inCopyOf(ctx, work, nil, gates, 1, inACopy)
+	for gate, r := range control {
+		if r.unknown != nil || !r.passed {
+			why := failure{unproven: fmt.Sprintf("gate %q fails in any copy of the project", gate)}
+			seen.plain[gate], seen.tested[gate] = why, why
+		}
+	}
+	return err
 }
 
 // ran is what came of the runs of one gate in a copy.
@@ -207,13 +264,28 @@ type ran struct {
 	unknown error
 }
 
-// inCopyOf runs gates in a copy of the work, each so often unless it passes.
+// failure says whether the runs show that a gate fails there.
+func (r ran) failure(gate, base string) failure {
+	switch {
+	case r.unknown != nil:
+		return failure{unproven: "it cannot be run without the work: " + r.unknown.Error()}
+	case r.passed && r.runs == 1:
+		return failure{unproven: fmt.Sprintf("gate %q passes without the work, too", gate)}
+	case r.passed:
+		return failure{unproven: fmt.Sprintf("gate %q is flaky: without the work it failed, and passed in run %d", gate, r.runs)}
+	case r.last.Killed:
+		return failure{unproven: fmt.Sprintf("gate %q did not end without the work: %s", gate, r.last.Exit)}
+	}
+	return failure{shown: firstFailure(r.last), base: base}
+}
+
+// inCopyOf runs gates in a copy of the work, each so often unless it passes or does not end.
 func (a *attempt) inCopyOf(ctx context.Context, work string, edits []git.Edit, gates []string, most int, why string) (map[string]ran, error) {
 	came := map[string]ran{}
 	runner, end, unknown := a.copyOf(ctx, a.evidence.base.Tree, work, edits)
 	for _, gate := range gates {
 		r := ran{unknown: unknown}
-		for r.unknown == nil && !r.passed && r.runs < most {
+		for r.unknown == nil && !r.passed && !r.last.Killed && r.runs < most {
 			r.last, r.unknown = a.gateIn(ctx, runner, gate, why, a.verifyLog())
 			if r.runs, r.passed = r.runs+1, r.last.Passed; r.unknown == nil {
 				a.gateEnded(verify.Check{Result: r.last}, why)
@@ -224,52 +296,81 @@ func (a *attempt) inCopyOf(ctx context.Context, work string, edits []git.Edit, g
 	return came, cmp.Or(end(), context.Cause(ctx))
 }
 
-// firstFailure names what failed, in a line.
+// firstFailure names what failed, in a line that says something.
 func firstFailure(r verify.Result) string {
-	first, _, _ := strings.Cut(r.Failures, "\n")
-	return plain.Cut(cmp.Or(strings.TrimSpace(first), r.Exit), maxShown)
+	const telling = 12 // letters, at least
+	for line := range strings.SplitSeq(r.Failures, "\n") {
+		if line = strings.TrimSpace(line); len(line) >= telling {
+			return plain.Cut(line, maxShown)
+		}
+	}
+	return r.Exit
 }
 
-// withoutWork makes a tree of the work what an earlier one was, but for what checks it. The edits carry what they put there, because
-// the copy may be made of another base.
-func (e *evidence) withoutWork(ctx context.Context, base, work string, of suite.Tested) (edits []git.Edit, err error) {
+// before is how a tree of the work is made what an earlier one was.
+type before struct {
+	all, code []git.Edit             // in everything; but for the task's own tests
+	tests     bool                   // there are some
+	lacks     func(gate string) bool // it runs what was not there
+}
+
+// withoutWork says how a tree of the work is made what the feature began with. The edits carry what they put there, because the copy may
+// be made of another base.
+func (e *evidence) withoutWork(ctx context.Context, base, work string, prevented bool) (b before, err error) {
+	mine, _, err := e.changes(ctx, work, prevented)
+	if err != nil {
+		return b, err
+	}
 	changes, err := e.compare(ctx, base, work)
 	if err != nil {
-		return nil, err
+		return b, err
 	}
-	before, after, end := git.Contents(ctx, e.job.Place.Project, e.Objects, base, work, maxTestFile)
+	modes, err := git.Modes(ctx, e.job.Place.Project, e.Objects, base)
+	if err != nil {
+		return b, err
+	}
+	was, is, end := git.Contents(ctx, e.job.Place.Project, e.Objects, base, work, maxTestFile)
 	defer end()
-	files := func() ([]string, error) { return git.Files(ctx, e.job.Place.Project, e.Objects, work) }
-	s, err := suite.Of(suite.Base{
-		Gates: e.job.Verify.Gates, Protect: e.job.Verify.Protect, Read: after, Files: files,
-		Beside: func(dir string) ([]string, error) {
-			list, err := files()
-			return slices.DeleteFunc(list, func(file string) bool { return path.Dir(file) != dir }), err
-		},
-	})
-	if err != nil {
-		return nil, err
+	of := func(read suite.Read) (*suite.Suite, error) {
+		return suite.Of(suite.Base{Gates: e.job.Verify.Gates, Protect: e.job.Verify.Protect, Read: read})
 	}
-	planned, err := s.Without(changes, before, of)
+	now, err := of(is)
 	if err != nil {
-		return nil, err
+		return b, err
 	}
-	for _, edit := range planned {
-		if edit.From != "" {
-			text, err := before(edit.From)
+	then, err := of(was)
+	if err != nil {
+		return b, err
+	}
+	b.lacks = func(gate string) bool { return then.Lacks(gate, changes) }
+	code, tests, err := now.Without(changes, was, func(file string) bool { return filesOf(mine)[file] })
+	if err != nil {
+		return b, err
+	}
+	everything, _, err := now.Without(changes, was, func(string) bool { return false })
+	b.tests, b.code, b.all = tests, carried(code, was, modes), carried(everything, was, modes)
+	return b, err
+}
+
+// carried are edits that need no base. What is too large to be read stays as the work has it: then a test is less likely to fail.
+func carried(planned []suite.Edit, was suite.Read, modes map[string]string) (edits []git.Edit) {
+	for _, p := range planned {
+		edit := git.Edit{Path: p.Path, Content: p.Content, Mode: modes[p.Path]}
+		if p.From != "" {
+			text, err := was(p.From)
 			switch {
 			case errors.Is(err, fs.ErrNotExist):
-			case err != nil: // too large to be looked at: it stays as the work has it
+				edit.Mode = ""
+			case err != nil:
 				continue
 			default:
-				edit.Content = append([]byte{}, text...)
+				edit.Content, edit.Mode = append([]byte{}, text...), modes[p.From]
 			}
-			edit.From = ""
 		}
-		edits = append(edits, git.Edit(edit))
+		edits = append(edits, edit)
 	}
 	slices.SortStableFunc(edits, func(x, y git.Edit) int { // removals first: a folder may become a file
-		return cmp.Compare(min(len(x.Content), 1), min(len(y.Content), 1))
+		return cmp.Compare(min(len(x.Mode), 1), min(len(y.Mode), 1))
 	})
-	return edits, nil
+	return edits
 }

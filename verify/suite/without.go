@@ -6,26 +6,22 @@ import (
 	"ralph/internal/git"
 )
 
-// Tested says what of the work is to be tested on what was there before it.
-type Tested struct {
-	Mine    func(file string) bool // the tests that are; others that were written since are not there
-	Scripts bool                   // gates are no part of the work: scripts that they name stay
-}
-
-// Without says how a tree is made what it was before the work, but for what checks it: so one sees what the new tests say
-// of the old code. The suite is that of the work, before reads what was there earlier. What is partly work, such as the
-// versions of libraries, stays as it is: a test that only lacks a library shows nothing.
-func (s *Suite) Without(changes []git.Change, before Read, of Tested) (edits []Edit, err error) {
+// Without says how a tree is made what it was before the work, but for those of mine that check it: so one sees what the new tests
+// say of the old code. The suite is that of the work, before reads what was there earlier. What others wrote meanwhile goes,
+// tests as well: they would fail for want of their own code. Of mine, what is partly work stays, such as the versions of libraries: a
+// test that only lacks a library shows nothing. Kept says that something stays.
+func (s *Suite) Without(changes []git.Change, before Read, mine func(file string) bool) (edits []Edit, kept bool, err error) {
 	for _, c := range changes {
-		if s.stays(c.Path, of) || c.Old != "" && s.stays(c.Old, of) {
+		if mine(c.Path) && s.stays(c.Path) || c.Old != "" && mine(c.Old) && s.stays(c.Old) {
+			kept = kept || c.Kind != git.Deleted
 			continue
 		}
-		if path.Ext(c.Path) == ".rs" && c.Kind == git.Modified {
-			edit, err := s.oldCode(c.Path, before)
+		if mine(c.Path) && path.Ext(c.Path) == ".rs" && c.Kind == git.Modified {
+			edit, tests, err := s.oldCode(c.Path, before)
 			if err != nil {
-				return nil, err
+				return nil, false, err
 			}
-			edits = append(edits, edit)
+			edits, kept = append(edits, edit), kept || tests
 			continue
 		}
 		edits = append(edits, Edit{Path: c.Path, From: c.Path}) // where nothing was, nothing is
@@ -33,39 +29,44 @@ func (s *Suite) Without(changes []git.Change, before Read, of Tested) (edits []E
 			edits = append(edits, Edit{Path: c.Old, From: c.Old})
 		}
 	}
-	return edits, nil
+	return edits, kept, nil
 }
 
 // stays says that a file checks the work, or is partly what does.
-func (s *Suite) stays(file string, of Tested) bool {
+func (s *Suite) stays(file string) bool {
 	if mixed(path.Base(file), s.runs.words) != nil {
 		return true
 	}
 	switch kind := s.Kind(file); kind {
 	case "":
 		return false
-	case Test:
-		return of.Mine(file)
 	case Script: // what a test runs is most often what it tests
-		if IsTest(file) {
-			return of.Mine(file)
-		}
-		return of.Scripts && s.runs.own[file]
+		return IsTest(file) || s.runs.own[file]
 	default:
 		return true
 	}
 }
 
 // oldCode is a source file from before the work, with the tests that the work has in it.
-func (s *Suite) oldCode(file string, before Read) (Edit, error) {
+func (s *Suite) oldCode(file string, before Read) (edit Edit, tests bool, err error) {
+	edit = Edit{Path: file, From: file}
 	was, err := before(file)
 	if err != nil {
-		return Edit{Path: file, From: file}, nil //nolint:nilerr // too large for tests
+		return edit, false, nil //nolint:nilerr // too large for tests
 	}
 	is, err := s.base.Read(file)
-	if err != nil {
-		return Edit{Path: file, From: file}, nil //nolint:nilerr // too large for tests
+	if err != nil || len(modules(string(is))) == 0 {
+		return edit, false, nil //nolint:nilerr // too large for tests
 	}
 	text, err := mergeRust(is, was)
-	return Edit{Path: file, Content: text}, err
+	return Edit{Path: file, Content: text}, true, err
+}
+
+// Lacks says that a gate runs what the base does not have, and the work adds: it fails there whatever the code is.
+func (s *Suite) Lacks(gate string, changes []git.Change) bool {
+	added := map[string]bool{}
+	for _, c := range changes {
+		added[c.Path] = added[c.Path] || c.Kind == git.Added || c.Kind == git.Renamed
+	}
+	return s.muted(added)[gate]
 }

@@ -40,9 +40,10 @@ func TestWithoutTheWork(t *testing.T) {
 	}
 	s, err := suite.Of(suite.Base{Gates: []string{"sh check.sh"}, Read: reading(after)})
 	check.OK(t, err)
-	undone := func(scripts bool) (list []string) {
-		edits, err := s.Without(changes, reading(before), suite.Tested{Mine: func(file string) bool { return file != "other_test.go" }, Scripts: scripts})
+	undone := func(mine bool) (list []string) {
+		edits, tests, err := s.Without(changes, reading(before), func(file string) bool { return mine && file != "other_test.go" })
 		check.OK(t, err)
+		check.Equal(t, "tests stay", mine, tests)
 		for _, e := range edits {
 			what := e.From
 			if e.Content != nil {
@@ -53,6 +54,15 @@ func TestWithoutTheWork(t *testing.T) {
 		return list
 	}
 	code := "lib.rs: fn a() {}\n\n#[cfg(test)]\nmod tests {\n}\n"
-	check.Equal(t, "with what gates name", []string{"a.go: a.go", "b.go: b.go", code, "run/app.sh: run/app.sh", "new.go: new.go", "old.go: old.go", "gone.go: gone.go", "other_test.go: other_test.go"}, undone(true))
-	check.Equal(t, "without", []string{"a.go: a.go", "b.go: b.go", code, "check.sh: check.sh", "run/app.sh: run/app.sh", "new.go: new.go", "old.go: old.go", "gone.go: gone.go", "other_test.go: other_test.go"}, undone(false))
+	check.Equal(t, "with my tests", []string{
+		"a.go: a.go", "b.go: b.go", code, "run/app.sh: run/app.sh", "new.go: new.go", "old.go: old.go", "gone.go: gone.go", "other_test.go: other_test.go",
+	}, undone(true))
+	check.Equal(t, "without", []string{
+		"a.go: a.go", "b.go: b.go", "a_test.go: a_test.go", "go.mod: go.mod", "testdata/x: testdata/x", "lib.rs: lib.rs", "check.sh: check.sh", "run/app.sh: run/app.sh",
+		"new.go: new.go", "old.go: old.go", "gone.go: gone.go", "other_test.go: other_test.go",
+	}, undone(false))
+	was, err := suite.Of(suite.Base{Gates: []string{"sh check.sh", "go test"}, Read: reading(before)})
+	check.OK(t, err)
+	check.Equal(t, "a script that was not there", true, was.Lacks("sh check.sh", changes))
+	check.Equal(t, "no script", false, was.Lacks("go test", changes))
 }

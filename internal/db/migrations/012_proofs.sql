@@ -8,7 +8,8 @@ AFTER UPDATE OF title, description, status, priority, parent, kind, agent, model
     INSERT INTO unsaved VALUES (coalesce(new.feature, 0)) ON CONFLICT DO NOTHING;
 END;
 
--- What shows that a criterion is met. The newest of a criterion counts, and that of a task only while the task is done.
+-- What shows that a criterion is met. The newest of a criterion counts, and that of a task only while the task is done by the attempt
+-- that showed it.
 CREATE TABLE proofs (
     n         INTEGER PRIMARY KEY,
     feature   INTEGER NOT NULL REFERENCES features (n) ON DELETE CASCADE,
@@ -25,3 +26,9 @@ CREATE TABLE proofs (
     at        INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX proofs_feature ON proofs (feature, criterion, n);
+CREATE INDEX proofs_task    ON proofs (task) WHERE task <> '';
+
+-- What a task showed is gone with its work: whoever says that it is done shows nothing.
+CREATE TRIGGER proofs_reopened AFTER UPDATE OF status ON tasks WHEN old.status = 'done' AND new.status <> 'done' BEGIN
+    DELETE FROM proofs WHERE task = old.id AND task <> '';
+END;
