@@ -1,0 +1,3 @@
+module ralph/derby
+
+go 1.26
