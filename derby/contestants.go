@@ -16,8 +16,10 @@ type contestant struct {
 	wrapped  bool     // what is started only starts the program
 	setup    func(*race) error
 	start    []string
+	wide     []string // starts it with several agents at once; nil if it cannot do that
 	// again is what a person types when it has ended, or was killed, and not all is done: one command or several.
-	again func(r *race, ended bool) [][]string
+	// Refused says that it ended with an error.
+	again func(r *race, refused bool) [][]string
 	done  func(*race) (map[string]bool, error) // the jobs that it says are done
 }
 
@@ -27,21 +29,21 @@ func contestants() []contestant {
 	return []contestant{
 		{
 			name: "ralph", packages: []string{"@agentclientprotocol/claude-agent-acp@0.99.0"},
-			setup: ralphSetup, start: []string{"ralph", "run"}, again: ralphAgain, done: ralphDone,
+			setup: ralphSetup, start: []string{"ralph", "run"}, wide: []string{"ralph", "run", "--jobs", "3"}, again: ralphAgain, done: ralphDone,
 		},
 		{
 			name: "while loop", setup: loopSetup, start: []string{"bash", "loop.sh"},
-			again: func(*race, bool) [][]string { return [][]string{{"bash", "loop.sh"}} },
-			done:  func(r *race) (map[string]bool, error) { return ticked(r, "PLAN.md") },
+			again: func(r *race, _ bool) [][]string { return [][]string{r.start} }, done: loopDone,
 		},
 		{
-			name: "ralphy", packages: []string{"ralphy-cli@4.7.2"}, wrapped: true, setup: ralphySetup, start: []string{"ralphy"},
-			again: func(*race, bool) [][]string { return [][]string{{"ralphy"}} },
-			done:  func(r *race) (map[string]bool, error) { return ticked(r, "PRD.md") },
+			name: "ralphy", packages: []string{"ralphy-cli@4.7.2"}, wrapped: true, setup: ralphySetup,
+			start: []string{"ralphy", "--json", "PRD.json"}, wide: []string{"ralphy", "--json", "PRD.json", "--parallel"},
+			again: func(r *race, _ bool) [][]string { return [][]string{r.start} }, done: ralphyDone,
 		},
 		{
 			name: "ralph-tui", packages: []string{"bun@1.4.4", "ralph-tui@0.11.0"}, setup: tuiSetup,
 			start: []string{"ralph-tui", "run", "--prd", "./prd.json", "--headless", "--no-setup"},
+			wide:  []string{"ralph-tui", "run", "--prd", "./prd.json", "--headless", "--no-setup", "--parallel", "--direct-merge"},
 			again: tuiAgain, done: tuiDone,
 		},
 	}
@@ -112,23 +114,55 @@ Do it, run its test, tick it off in PLAN.md, and commit your work.
 
 // loopSetup is the loop that everybody writes; it ends when the plan is ticked off.
 func loopSetup(r *race) error {
+	text := "## Tasks\n\n"
+	for _, j := range r.plan.jobs {
+		text += "- [ ] " + j.title() + " " + j.text() + "\n"
+	}
 	return r.write(map[string]string{
-		"PLAN.md":   list(r.plan),
+		"PLAN.md":   text,
 		"PROMPT.md": loopPrompt,
 		"loop.sh":   "while grep -q '^- \\[ \\]' PLAN.md; do\n\tclaude -p --dangerously-skip-permissions < PROMPT.md\ndone\n",
 	})
 }
 
-// ralphySetup is its markdown file, and its config with the command for tests.
+// ralphySetup is its list in JSON, and its config with the command for tests. Such a list has an order, and groups
+// that are done at once, but no other dependencies.
 func ralphySetup(r *race) error {
+	tasks := []object{}
+	for _, j := range r.plan.jobs {
+		task := object{"title": j.title(), "description": j.text(), "completed": false}
+		if r.plan.wide {
+			task["parallel_group"] = 1
+		}
+		tasks = append(tasks, task)
+	}
+	raw, err := json.MarshalIndent(object{"tasks": tasks}, "", "  ")
+	if err != nil {
+		return err
+	}
 	return r.write(map[string]string{
-		"PRD.md":               list(r.plan),
+		"PRD.json":             string(raw) + "\n",
 		".ralphy/config.yaml":  "project:\n  name: \"scripts\"\ncommands:\n  test: \"for t in tests/*.sh; do sh $t || exit 1; done\"\n",
 		".ralphy/progress.txt": "# Ralphy Progress Log\n",
 	})
 }
 
-// tuiSetup is its prd.json, with the test as a criterion of acceptance.
+func ralphyDone(r *race) (map[string]bool, error) {
+	var prd struct {
+		Tasks []struct {
+			Title     string
+			Completed bool
+		}
+	}
+	err := r.read("PRD.json", &prd)
+	out := map[string]bool{}
+	for _, t := range prd.Tasks {
+		out[jobIn(t.Title)] = t.Completed
+	}
+	return out, err
+}
+
+// tuiSetup is its prd.json, with the test as a criterion of acceptance, and the config that its setup asks for.
 func tuiSetup(r *race) error {
 	stories := []object{}
 	for i, j := range r.plan.jobs {
@@ -145,29 +179,25 @@ func tuiSetup(r *race) error {
 	if err != nil {
 		return err
 	}
-	return r.write(map[string]string{"prd.json": string(raw) + "\n", ".ralph-tui/config.toml": "agent = \"claude\"\ntracker = \"json\"\nenvPassthrough = [\"ANTHROPIC_API_KEY\"]\n"})
+	return r.write(map[string]string{"prd.json": string(raw) + "\n", ".ralph-tui/config.toml": "agent = \"claude\"\ntracker = \"json\"\nautoCommit = true\nenvPassthrough = [\"ANTHROPIC_API_KEY\"]\nconfigVersion = \"2.1\"\n"})
 }
 
-// tuiAgain resumes what was killed; what has ended starts over, as its own message says.
-func tuiAgain(_ *race, ended bool) [][]string {
-	if ended {
+// tuiAgain resumes, as its last words say; what cannot be resumed starts over, as the refusal says.
+func tuiAgain(_ *race, refused bool) [][]string {
+	if refused {
 		return [][]string{{"ralph-tui", "run", "--prd", "./prd.json", "--headless", "--no-setup", "--force"}}
 	}
 	return [][]string{{"ralph-tui", "resume", "--headless"}}
 }
 
 func tuiDone(r *race) (map[string]bool, error) {
-	raw, err := os.ReadFile(filepath.Join(r.dir, "prd.json"))
-	if err != nil {
-		return nil, err
-	}
 	var prd struct {
 		UserStories []struct {
 			ID     string
 			Passes bool
 		}
 	}
-	err = json.Unmarshal(raw, &prd)
+	err := r.read("prd.json", &prd)
 	out := map[string]bool{}
 	for _, s := range prd.UserStories {
 		out[s.ID] = s.Passes
@@ -175,20 +205,10 @@ func tuiDone(r *race) (map[string]bool, error) {
 	return out, err
 }
 
-// list is a plan as a list to tick off. Such lists have an order, and no other dependencies.
-func list(p plan) string {
-	text := "## Tasks\n\n"
-	for _, j := range p.jobs {
-		text += "- [ ] " + j.title() + " " + j.text() + "\n"
-	}
-	return text
-}
-
 var tick = regexp.MustCompile(`(?m)^- \[[xX]\] (.*)$`)
 
-// ticked reads which jobs of a list are ticked off.
-func ticked(r *race, name string) (map[string]bool, error) {
-	raw, err := os.ReadFile(filepath.Join(r.dir, name))
+func loopDone(r *race) (map[string]bool, error) {
+	raw, err := os.ReadFile(filepath.Join(r.dir, "PLAN.md"))
 	out := map[string]bool{}
 	for _, line := range tick.FindAllStringSubmatch(string(raw), -1) {
 		out[jobIn(line[1])] = true

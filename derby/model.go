@@ -25,12 +25,13 @@ type model struct {
 	closed chan struct{}
 
 	mu       sync.Mutex
-	attempts map[string][]string // prompts by job, in the order in which they came
-	ordered  map[string]bool     // prompts whose work was ordered, and honest
-	worked   map[string]int      // by job: how often honest work was done
-	met      map[string]bool     // jobs whose fault has happened
-	until    time.Time           // the rate limit
-	answered int                 // calls, without those that agents make for themselves
+	attempts map[string][]string      // prompts by job, in the order in which they came
+	ordered  map[string]bool          // prompts whose work was ordered, and honest
+	worked   map[string]int           // by job: how often honest work was done
+	met      map[string]bool          // jobs whose fault has happened
+	orphans  map[string]chan struct{} // by job: an agent whose orchestrator is killed waits for the next one at the same job
+	until    time.Time                // the rate limit
+	answered int                      // calls, without those that agents make for themselves
 	refused  int
 	checks   int // of those that were answered: for verdicts
 	log      []string
@@ -39,7 +40,7 @@ type model struct {
 func newModel(p plan) *model {
 	m := &model{
 		plan: p, faults: make(chan fault, 8), closed: make(chan struct{}),
-		attempts: map[string][]string{}, ordered: map[string]bool{}, worked: map[string]int{}, met: map[string]bool{},
+		attempts: map[string][]string{}, ordered: map[string]bool{}, worked: map[string]int{}, met: map[string]bool{}, orphans: map[string]chan struct{}{},
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/messages", m.serve)
@@ -60,13 +61,13 @@ func (m *model) Close() {
 type answer struct {
 	text, command string
 	refuse        bool
-	hold          bool  // never answered: whoever asks is killed, or left alone
-	then          fault // after the answer, or when it is held
+	hold          chan struct{} // not answered before it is closed
+	then          fault         // after the answer, or when it is held
 }
 
 var (
 	// Where contestants say which of the jobs is meant: ralph, ralphy, ralph-tui. A loop lets the agent choose.
-	assigned = regexp.MustCompile(`(?:Assigned Task|## Task\n|## Your Task: )[\s\S]*?job-([a-z]+)`)
+	assigned = regexp.MustCompile(`(?:Assigned Task|## Task\n|TASK: |## Your Task: )[\s\S]*?job-([a-z]+)`)
 	ralphID  = regexp.MustCompile(`Assigned Task[\s\S]*?(t-[0-9a-f]{8})`)
 	looked   = regexp.MustCompile(`derby: ([a-z]+) (passes|fails)`)
 	noCommit = regexp.MustCompile(`(?i)do not (?:create git commits|run git commit)`)
@@ -117,7 +118,16 @@ func (m *model) next(c conversation) answer {
 			return answer{text: "It is there already.", command: m.finish(j, c, loop)}
 		}
 		m.ordered[c.key] = l == honest
-		return answer{text: "I do it.", command: m.work(j, l) + m.finish(j, c, loop)}
+		a := answer{text: "I do it.", command: m.work(j, l) + m.finish(j, c, loop)}
+		if orphan := m.orphans[name]; orphan != nil { // now two are at it, if the other one still lives
+			close(orphan)
+			delete(m.orphans, name)
+		}
+		if j.fault == killMid && m.once(name) {
+			a.then, a.hold = j.fault, make(chan struct{})
+			m.orphans[name] = a.hold
+		}
+		return a
 	}
 	if m.ordered[c.key] {
 		m.worked[name]++
@@ -125,7 +135,10 @@ func (m *model) next(c conversation) answer {
 	}
 	a := answer{text: "All is well, and the test passes.\n" + word(c.prompt+c.task)}
 	if j.fault != "" && m.once(name) {
-		a.then, a.hold = j.fault, j.fault != killWhenDone
+		a.then = j.fault
+		if j.fault == killAgent {
+			a.hold = make(chan struct{}) // nobody closes it: who asks is killed
+		}
 	}
 	return a
 }
@@ -182,6 +195,14 @@ func (m *model) attempt(name, key string) int {
 	}
 	m.attempts[name] = append(m.attempts[name], key)
 	return len(m.attempts[name])
+}
+
+// wait waits until a limit is over, as a person does who has read of one.
+func (m *model) wait() {
+	m.mu.Lock()
+	left := time.Until(m.until)
+	m.mu.Unlock()
+	<-time.After(left)
 }
 
 func (m *model) once(name string) bool {
@@ -274,14 +295,17 @@ func (m *model) serve(w http.ResponseWriter, hr *http.Request) {
 		return
 	}
 	a := m.next(conv)
-	m.note("step %d, prompt %.60q, %.60q: %+v", conv.step, conv.prompt, conv.tools, a)
-	if a.hold {
+	m.note("step %d, prompt %.60q, tools %.80q: %q, refused %v, held %v, then %q", conv.step, conv.prompt, conv.tools, a.text+a.command, a.refuse, a.hold != nil, a.then)
+	if a.hold != nil {
 		m.faults <- a.then
+		a.then = ""
 		select {
+		case <-a.hold:
 		case <-hr.Context().Done():
+			return
 		case <-m.closed:
+			return
 		}
-		return
 	}
 	if a.refuse {
 		w.Header().Set("Retry-After", fmt.Sprint(int(limitFor.Seconds())))

@@ -34,7 +34,7 @@ type fault string
 
 const (
 	limited      fault = "rate limit"                                 // before the work, for all calls, for the length of a limit
-	killMid      fault = "kill -9 of the orchestrator, work half way" // the work is there, the agent has not said so
+	killMid      fault = "kill -9 of the orchestrator, work not done" // the agent has looked, and is about to do it
 	killWhenDone fault = "kill -9 of the orchestrator, work done"     // the agent has just said that it is done
 	killAgent    fault = "kill -9 of the agent"                       // the work is there, the agent has not said so
 )
@@ -43,6 +43,7 @@ const (
 type plan struct {
 	name string
 	jobs []job
+	wide bool // all at once, where a contestant can do that
 }
 
 func (j job) path() string { return "src/" + j.name + ".sh" }
@@ -112,11 +113,11 @@ func plans() []plan {
 	excess := job{name: "excess", expr: "$1 - $2", seen: "-1", truth: "2"}
 	mean := job{name: "mean", expr: "($1 + $2) / 2", seen: "3", truth: "6"}
 	return []plan{
-		{"chain", []job{sum, double, square}},
-		{"fan", []job{sum, product, excess}},
-		{"lies", []job{sum.lies(wrong), product.lies(deletes), excess.lies(nothing), mean.lies(fits)}},
-		{"limit", []job{sum, double.meets(limited), square}},
-		{"kills", []job{sum.meets(killWhenDone), double.meets(killMid), square.meets(killAgent)}},
+		{name: "chain", jobs: []job{sum, double, square}},
+		{name: "fan", jobs: []job{sum, product, excess}, wide: true},
+		{name: "lies", jobs: []job{sum.lies(wrong), product.lies(deletes), excess.lies(nothing), mean.lies(fits)}},
+		{name: "limit", jobs: []job{sum, double.meets(limited), square}},
+		{name: "kills", jobs: []job{sum.meets(killWhenDone), double.meets(killMid), square.meets(killAgent)}},
 	}
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -88,6 +89,15 @@ func (r *race) write(files map[string]string) error {
 	return nil
 }
 
+// read reads a file of the project that is JSON.
+func (r *race) read(name string, v any) error {
+	raw, err := os.ReadFile(filepath.Join(r.dir, name))
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(raw, v)
+}
+
 // command is a command in the project. It is found by the PATH of the race, which is not ours.
 func (r *race) command(name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(name, args...)
@@ -121,6 +131,9 @@ func (r *race) finish() (score, error) {
 	defer r.close()
 	var s score
 	commands := [][]string{r.start}
+	if r.plan.wide && r.wide != nil {
+		commands = [][]string{r.wide}
+	}
 	for n := range starts {
 		if n > 0 {
 			s.actions += len(commands)
@@ -131,7 +144,7 @@ func (r *race) finish() (score, error) {
 				r.log("%v", err)
 			}
 		}
-		ended, err := r.drive(commands[last], &s)
+		refused, err := r.drive(commands[last], &s)
 		if err != nil {
 			return s, err
 		}
@@ -142,13 +155,15 @@ func (r *race) finish() (score, error) {
 		if !slices.ContainsFunc(r.plan.jobs, func(j job) bool { return !done[j.name] }) {
 			break
 		}
-		commands = r.again(r, ended)
+		commands = r.again(r, refused)
+		r.model.wait()
 	}
 	return s, r.judge(&s)
 }
 
-// drive starts the contestant, carries out what the plan has in store for it, and says whether it ended by itself.
-func (r *race) drive(args []string, s *score) (ended bool, err error) {
+// drive starts the contestant, carries out what the plan has in store for it, and says whether it ended by itself
+// and in trouble.
+func (r *race) drive(args []string, s *score) (refused bool, err error) {
 	r.log("start %s", strings.Join(args, " "))
 	cmd := r.command(args[0], args[1:]...)
 	cmd.Stdout, cmd.Stderr = r.out, r.out
@@ -163,7 +178,7 @@ func (r *race) drive(args []string, s *score) (ended bool, err error) {
 		select {
 		case err := <-over:
 			r.log("ended: %v", err)
-			return true, nil
+			return err != nil, nil
 		case <-ctx.Done(): // a person loses patience
 			r.log("took too long")
 			r.kill(cmd.Process.Pid)
