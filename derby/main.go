@@ -3,20 +3,22 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"time"
 )
 
 func main() {
-	only := flag.String("only", "", "run only the contestants and plans whose `names` are listed, with commas")
-	keep := flag.String("keep", "", "keep projects and logs in this `folder`")
+	only := flag.String("only", "", "run only those CONTESTANT/PLAN that this `expression` matches")
+	keep := flag.String("keep", "", "keep projects and logs in this `folder`, which is new")
 	flag.Parse()
 	if err := derby(*only, *keep); err != nil {
 		fmt.Fprintln(os.Stderr, "derby:", err)
@@ -25,43 +27,41 @@ func main() {
 }
 
 func derby(only, keep string) error {
-	if err := missing(); err != nil {
+	match, err := regexp.Compile(only)
+	if err := errors.Join(err, missing()); err != nil {
 		return err
 	}
 	began := time.Now()
 	if keep == "" {
-		dir, err := os.MkdirTemp("", "derby-")
-		if err != nil {
+		if keep, err = os.MkdirTemp("", "derby-"); err != nil {
 			return err
 		}
-		defer os.RemoveAll(dir)
-		keep = dir
+		defer os.RemoveAll(keep)
 	}
-	ralph := filepath.Join(keep, "bin", "ralph")
-	build := exec.Command("go", "build", "-o", ralph, "./cmd/ralph")
-	build.Dir = ".."
-	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off")
+	if keep, err = filepath.Abs(keep); err != nil {
+		return err
+	}
+	bin := filepath.Join(keep, "bin")
+	build := exec.Command("go", "build", "-o", filepath.Join(bin, "ralph"), "./cmd/ralph")
+	build.Dir, build.Env = "..", append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off")
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("build ralph: %w\n%s", err, out)
 	}
 	var rows []row
 	for _, c := range contestants() {
-		if !chosen(only, c.name, names(contestants(), func(c contestant) string { return c.name })) {
-			continue
-		}
-		bin, err := install(append([]string{agentPackage}, c.packages...))
+		path, err := install(append([]string{agentPackage}, c.packages...))
 		if err != nil {
 			fmt.Printf("%s does not take part: %v\n", c.name, err)
 			continue
 		}
 		for _, p := range plans() {
-			if !chosen(only, p.name, names(plans(), func(p plan) string { return p.name })) {
+			if !match.MatchString(c.name + "/" + p.name) {
 				continue
 			}
 			start := time.Now()
-			r, err := newRace(c, p, bin+string(os.PathListSeparator)+filepath.Dir(ralph), filepath.Join(keep, strings.ReplaceAll(c.name, " ", "-"), p.name))
+			r, err := newRace(c, p, path+string(os.PathListSeparator)+bin, filepath.Join(keep, c.name, p.name))
 			if err != nil {
-				return fmt.Errorf("%s, %s: set up: %w", c.name, p.name, err)
+				return fmt.Errorf("set up %s for %s: %w", c.name, p.name, err)
 			}
 			s, err := r.finish()
 			if err != nil {
@@ -71,7 +71,7 @@ func derby(only, keep string) error {
 			fmt.Fprintf(os.Stderr, "%s, %s: %s\n", c.name, p.name, time.Since(start).Round(time.Second))
 		}
 	}
-	fmt.Printf("\n%s, %s, %d cores, %s\n\n%s", began.Format(time.DateOnly), agentPackage, runtime.NumCPU(), time.Since(began).Round(time.Second), table(rows))
+	fmt.Printf("\n%s, %d cores, %s\n\n%s", began.Format(time.DateOnly), runtime.NumCPU(), time.Since(began).Round(time.Second), table(rows))
 	return nil
 }
 
@@ -92,38 +92,10 @@ func missing() error {
 	return nil
 }
 
-func names[T any](list []T, name func(T) string) []string {
-	var out []string
-	for _, v := range list {
-		out = append(out, name(v))
-	}
-	return out
-}
-
-// chosen says whether a name is listed, or none of its kind is.
-func chosen(only, name string, kind []string) bool {
-	any := false
-	for word := range strings.SplitSeq(only, ",") {
-		if word == name {
-			return true
-		}
-		for _, k := range kind {
-			any = any || k == word
-		}
-	}
-	return !any
-}
-
 // install gets packages from npm, once, into the cache that the tests with real agents use, and returns a PATH.
 func install(packages []string) (string, error) {
-	cache := os.Getenv("RALPH_E2E_CACHE")
-	if cache == "" {
-		user, err := os.UserCacheDir()
-		if err != nil {
-			return "", err
-		}
-		cache = filepath.Join(user, "ralph-e2e")
-	}
+	user, err := os.UserCacheDir()
+	cache := cmp.Or(os.Getenv("RALPH_E2E_CACHE"), filepath.Join(user, "ralph-e2e"))
 	var path []string
 	for _, pkg := range packages {
 		dir := filepath.Join(cache, strings.NewReplacer("/", "_", "@", "_").Replace(pkg))
@@ -139,5 +111,42 @@ func install(packages []string) (string, error) {
 			return "", err
 		}
 	}
-	return strings.Join(path, string(os.PathListSeparator)), nil
+	return strings.Join(path, string(os.PathListSeparator)), err
+}
+
+// row is a race that is over.
+type row struct {
+	contestant, plan string
+	score
+}
+
+// table is Markdown: a row a race, and one for all races of a contestant.
+func table(rows []row) string {
+	text := "| contestant | plan | false dones | not done | lost work | survivors | wasted calls | human actions |\n|---|---|---|---|---|---|---|---|\n"
+	var all score
+	for i, r := range rows {
+		text += r.line(r.contestant, r.plan)
+		all.add(r.score)
+		if i == len(rows)-1 || rows[i+1].contestant != r.contestant {
+			text += all.line("**"+r.contestant+"**", "**all**")
+			all = score{}
+		}
+	}
+	return text
+}
+
+func (s score) line(contestant, plan string) string {
+	survivors, wasted := "n/a", fmt.Sprint(s.wasted)
+	if s.killed {
+		survivors = fmt.Sprint(s.survivors)
+	}
+	if s.checks > 0 {
+		wasted += fmt.Sprintf(" (%d verify)", s.checks)
+	}
+	return fmt.Sprintf("| %s | %s | %d | %d | %d | %s | %s | %d |\n", contestant, plan, s.falseDone, s.notDone, s.lost, survivors, wasted, s.actions)
+}
+
+func (s *score) add(o score) {
+	s.falseDone, s.notDone, s.lost, s.survivors = s.falseDone+o.falseDone, s.notDone+o.notDone, s.lost+o.lost, s.survivors+o.survivors
+	s.wasted, s.checks, s.actions, s.killed = s.wasted+o.wasted, s.checks+o.checks, s.actions+o.actions, s.killed || o.killed
 }

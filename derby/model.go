@@ -8,44 +8,40 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 )
-
-// limitFor is how long a rate limit lasts.
-const limitFor = 12 * time.Second
 
 // model is a language model on loopback that speaks Anthropic Messages, does the jobs of a plan, lies and
 // fails as the plan says, and counts. It knows contestants by their prompts only, and answers all by one rule.
 type model struct {
 	*httptest.Server
 	plan   plan
-	faults chan fault // those that the derby has to carry out
+	limit  time.Duration // how long a rate limit lasts
+	faults chan fault    // those that the derby has to carry out
 	closed chan struct{}
 
-	mu       sync.Mutex
-	attempts map[string][]string      // prompts by job, in the order in which they came
-	ordered  map[string]bool          // prompts whose work was ordered, and honest
-	worked   map[string]int           // by job: how often honest work was done
-	met      map[string]bool          // jobs whose fault has happened
-	orphans  map[string]chan struct{} // by job: an agent whose orchestrator is killed waits for the next one at the same job
-	until    time.Time                // the rate limit
-	answered int                      // calls, without those that agents make for themselves
-	refused  int
-	checks   int // of those that were answered: for verdicts
-	log      []string
+	mu                        sync.Mutex
+	attempts                  map[string][]string      // prompts by job, in the order in which they came
+	ordered                   map[string]bool          // prompts whose work was ordered, and honest
+	worked                    map[string]int           // by job: how often honest work was done
+	met                       map[string]bool          // jobs whose fault has happened
+	orphans                   map[string]chan struct{} // by job: an agent whose orchestrator is killed waits for the next one at it
+	until                     time.Time                // the rate limit
+	answered, refused, checks int                      // calls, without those that agents make for themselves; checks are for verdicts
+	puzzled, log              []string                 // prompts that the script has no answer to; everything
 }
 
 func newModel(p plan) *model {
 	m := &model{
-		plan: p, faults: make(chan fault, 8), closed: make(chan struct{}),
-		attempts: map[string][]string{}, ordered: map[string]bool{}, worked: map[string]int{}, met: map[string]bool{}, orphans: map[string]chan struct{}{},
+		plan: p, limit: 12 * time.Second, faults: make(chan fault, 8), closed: make(chan struct{}), attempts: map[string][]string{},
+		ordered: map[string]bool{}, worked: map[string]int{}, met: map[string]bool{}, orphans: map[string]chan struct{}{},
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/messages", m.serve)
 	mux.HandleFunc("POST /v1/messages/count_tokens", func(w http.ResponseWriter, _ *http.Request) { reply(w, 200, object{"input_tokens": 1000}) })
-	mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, _ *http.Request) { reply(w, 200, object{"data": []any{}}) })
 	m.Server = httptest.NewServer(mux)
 	return m
 }
@@ -66,11 +62,12 @@ type answer struct {
 }
 
 var (
-	// Where contestants say which of the jobs is meant: ralph, ralphy, ralph-tui. A loop lets the agent choose.
+	// Where contestants say which of the jobs is meant: ralph, ralphy (twice), ralph-tui. A loop lets the agent choose.
 	assigned = regexp.MustCompile(`(?:Assigned Task|## Task\n|TASK: |## Your Task: )[\s\S]*?job-([a-z]+)`)
 	ralphID  = regexp.MustCompile(`Assigned Task[\s\S]*?(t-[0-9a-f]{8})`)
 	looked   = regexp.MustCompile(`derby: ([a-z]+) (passes|fails)`)
 	noCommit = regexp.MustCompile(`(?i)do not (?:create git commits|run git commit)`)
+	reminder = regexp.MustCompile(`(?s)<system-reminder>.*?</system-reminder>`)
 )
 
 // next decides on an answer. It is one rule for all: look whether the work is there, do it if not, say so.
@@ -86,55 +83,30 @@ func (m *model) next(c conversation) answer {
 		m.checks++
 		return answer{text: "I have looked at it.\n<verify-pass/>\n"}
 	}
-	name, passes := "", false
-	if found := assigned.FindStringSubmatch(c.task); found != nil {
-		name = found[1]
-	}
-	if found := looked.FindStringSubmatch(c.tools); found != nil {
-		name, passes = found[1], found[2] == "passes"
-	}
-	j, known := m.plan.find(name)
-	loop := strings.Contains(c.prompt, "PLAN.md") && !assigned.MatchString(c.task)
+	told, seen := assigned.FindStringSubmatch(c.task), looked.FindStringSubmatch(c.tools)
 	switch {
-	case c.step == 0 && loop:
-		return answer{text: "Let me see what is next.", command: `n=$(sed -n 's/^- \[ \].*job-\([a-z]*\).*/\1/p' PLAN.md | head -n 1); ` + look("$n")}
-	case c.step == 0 && known:
-		return answer{text: "Let me see.", command: look(name)}
-	case !known:
+	case c.step == 0 && told != nil:
+		return answer{text: "Let me see.", command: look(told[1])}
+	case c.step == 0 && strings.Contains(c.prompt, "PLAN.md"):
+		return answer{text: "Let me see.", command: `n=$(sed -n 's/^- \[ \].*job-\([a-z]*\).*/\1/p' PLAN.md | head -n 1); ` + look("$n")}
+	case seen == nil:
+		seen = []string{"", "", ""}
+	}
+	i := slices.IndexFunc(m.plan.jobs, func(j job) bool { return j.name == seen[1] })
+	if i < 0 {
+		m.puzzled = append(m.puzzled, c.prompt)
 		return answer{text: "OK"}
 	}
-	n := m.attempt(name, c.key)
-	l := j.lie
-	if n > 1 {
-		l = honest
-	}
+	j := m.plan.jobs[i]
 	if c.step == 1 {
-		if j.fault == limited && m.once(name) {
-			m.until = time.Now().Add(limitFor)
-			m.answered, m.refused = m.answered-1, m.refused+1
-			return answer{refuse: true}
-		}
-		if passes {
-			return answer{text: "It is there already.", command: m.finish(j, c, loop)}
-		}
-		m.ordered[c.key] = l == honest
-		a := answer{text: "I do it.", command: m.work(j, l) + m.finish(j, c, loop)}
-		if orphan := m.orphans[name]; orphan != nil { // now two are at it, if the other one still lives
-			close(orphan)
-			delete(m.orphans, name)
-		}
-		if j.fault == killMid && m.once(name) {
-			a.then, a.hold = j.fault, make(chan struct{})
-			m.orphans[name] = a.hold
-		}
-		return a
+		return m.work(j, c, seen[2] == "passes", told == nil)
 	}
 	if m.ordered[c.key] {
-		m.worked[name]++
+		m.worked[j.name]++
 		delete(m.ordered, c.key)
 	}
 	a := answer{text: "All is well, and the test passes.\n" + word(c.prompt+c.task)}
-	if j.fault != "" && m.once(name) {
+	if j.fault != "" && m.once(j) {
 		a.then = j.fault
 		if j.fault == killAgent {
 			a.hold = make(chan struct{}) // nobody closes it: who asks is killed
@@ -143,36 +115,45 @@ func (m *model) next(c conversation) answer {
 	return a
 }
 
+// work orders what a job takes, and what the prompt asks for: to tick it off, to commit it.
+func (m *model) work(j job, c conversation, passes, tick bool) answer {
+	if j.fault == limited && m.once(j) {
+		m.until = time.Now().Add(m.limit)
+		m.answered, m.refused = m.answered-1, m.refused+1
+		return answer{refuse: true}
+	}
+	if !slices.Contains(m.attempts[j.name], c.key) {
+		m.attempts[j.name] = append(m.attempts[j.name], c.key)
+	}
+	a := answer{text: "It is there already."}
+	if !passes {
+		l := honest
+		if c.key == m.attempts[j.name][0] {
+			l = j.lie
+		}
+		m.ordered[c.key] = l == honest
+		a = answer{text: "I do it.", command: j.work(l)}
+	}
+	if orphan := m.orphans[j.name]; orphan != nil { // now two are at it, if the other one still lives
+		close(orphan)
+		delete(m.orphans, j.name)
+	}
+	if j.fault == killMid && m.once(j) {
+		a.then, a.hold = j.fault, make(chan struct{})
+		m.orphans[j.name] = a.hold
+	}
+	if tick {
+		a.command += "sed -i '/job-" + j.name + ")/s/\\[ \\]/[x]/' PLAN.md\n"
+	}
+	if asked := c.prompt + c.task; strings.Contains(strings.ToLower(asked), "commit") && !noCommit.MatchString(asked) {
+		a.command += "git add -A src tests $(ls PLAN.md 2>/dev/null); git commit -qm '" + j.title() + "'\n"
+	}
+	a.command += "true"
+	return a
+}
+
 func look(name string) string {
 	return `if sh "tests/` + name + `.sh" >/dev/null 2>&1; then echo "derby: ` + name + ` passes"; else echo "derby: ` + name + ` fails"; fi`
-}
-
-// work is the command that does a job, or what a lie makes of it.
-func (m *model) work(j job, l lie) string {
-	var lines []string
-	if text := j.source(l); text != "" {
-		lines = append(lines, "mkdir -p src && cat > "+j.path()+" <<'END'\n"+text+"END")
-	}
-	switch l {
-	case deletes:
-		lines = append(lines, "rm -f "+j.test())
-	case honest:
-		lines = append(lines, "test -e "+j.test()+" || git checkout -q begin -- "+j.test())
-	}
-	return strings.Join(append(lines, ""), "\n")
-}
-
-// finish does with finished work what the prompt asks for: tick it off, commit it.
-func (m *model) finish(j job, c conversation, loop bool) string {
-	command := "true"
-	if loop {
-		command = "sed -i '/job-" + j.name + ")/s/\\[ \\]/[x]/' PLAN.md"
-	}
-	asked := c.prompt + c.task
-	if strings.Contains(strings.ToLower(asked), "commit") && !noCommit.MatchString(asked) {
-		command += "; git add -A src tests $(ls PLAN.md 2>/dev/null); git commit -qm '" + j.title() + "' || true"
-	}
-	return command
 }
 
 // word is how a prompt wants to be told that the work is done.
@@ -186,15 +167,10 @@ func word(prompt string) string {
 	return ""
 }
 
-// attempt says which of the prompts for a job this is, from 1.
-func (m *model) attempt(name, key string) int {
-	for i, k := range m.attempts[name] {
-		if k == key {
-			return i + 1
-		}
-	}
-	m.attempts[name] = append(m.attempts[name], key)
-	return len(m.attempts[name])
+func (m *model) once(j job) bool {
+	met := m.met[j.name]
+	m.met[j.name] = true
+	return !met
 }
 
 // wait waits until a limit is over, as a person does who has read of one.
@@ -205,60 +181,45 @@ func (m *model) wait() {
 	<-time.After(left)
 }
 
-func (m *model) once(name string) bool {
-	met := m.met[name]
-	m.met[name] = true
-	return !met
+// call is what an agent asks.
+type call struct {
+	Model    string
+	Stream   bool
+	Messages []struct {
+		Role    string
+		Content json.RawMessage // a string, or blocks
+	}
+	Metadata struct {
+		User string `json:"user_id"` // Claude Code puts its session in here
+	}
+	Tools []struct{ Name string }
 }
 
 // conversation is a call, as the script sees it.
 type conversation struct {
 	key    string // the session and which prompt in it
 	prompt string // the last one
-	task   string // the last one that assigns a job; if there is none, the last one
+	task   string // the last one that assigns a job; if there is none, the first one
 	tools  string // what tools said since
 	step   int    // how many tools were called since
 }
-
-type block struct {
-	Type    string          `json:"type"`
-	Text    string          `json:"text"`
-	Content json.RawMessage `json:"content"`
-}
-
-type call struct {
-	Model    string `json:"model"`
-	Stream   bool   `json:"stream"`
-	Messages []struct {
-		Role    string          `json:"role"`
-		Content json.RawMessage `json:"content"`
-	} `json:"messages"`
-	Metadata struct {
-		User string `json:"user_id"` // Claude Code puts its session in here
-	} `json:"metadata"`
-	Tools []struct {
-		Name string `json:"name"`
-	} `json:"tools"`
-}
-
-var reminder = regexp.MustCompile(`(?s)<system-reminder>.*?</system-reminder>`)
 
 // read finds the prompt in a call: what a user says beside the results of tools and what the agent reminds itself of.
 func (c call) read() conversation {
 	var out conversation
 	prompts := 0
 	for _, msg := range c.Messages {
-		var list []block
-		if json.Unmarshal(msg.Content, &list) != nil {
-			var text string
-			_ = json.Unmarshal(msg.Content, &text) // neither of the two is nothing
-			list = []block{{Type: "text", Text: text}}
+		var blocks []struct {
+			Type, Text string
+			Content    json.RawMessage
 		}
 		said, results := "", ""
-		for _, b := range list {
+		_ = json.Unmarshal(msg.Content, &said) // it has blocks if it is no string
+		_ = json.Unmarshal(msg.Content, &blocks)
+		for _, b := range blocks {
 			switch b.Type {
 			case "text":
-				said += reminder.ReplaceAllString(b.Text, "")
+				said += b.Text
 			case "tool_result":
 				results += string(b.Content) + "\n"
 			case "tool_use":
@@ -266,6 +227,7 @@ func (c call) read() conversation {
 			}
 		}
 		out.tools += results
+		said = reminder.ReplaceAllString(said, "")
 		if msg.Role == "user" && results == "" && strings.TrimSpace(said) != "" {
 			prompts++
 			out.prompt, out.tools, out.step = said, "", 0
@@ -283,8 +245,7 @@ func (m *model) serve(w http.ResponseWriter, hr *http.Request) {
 	if err := json.NewDecoder(hr.Body).Decode(&c); err != nil {
 		return // a client that is gone
 	}
-	conv := c.read()
-	bash := ""
+	conv, bash := c.read(), ""
 	for _, t := range c.Tools {
 		if strings.HasSuffix(strings.ToLower(t.Name), "bash") {
 			bash = t.Name
@@ -295,7 +256,10 @@ func (m *model) serve(w http.ResponseWriter, hr *http.Request) {
 		return
 	}
 	a := m.next(conv)
-	m.note("step %d, prompt %.60q, tools %.80q: %q, refused %v, held %v, then %q", conv.step, conv.prompt, conv.tools, a.text+a.command, a.refuse, a.hold != nil, a.then)
+	m.mu.Lock()
+	m.log = append(m.log, fmt.Sprintf("%s step %d, prompt %.60q, tools %.80q: %q, refused %v, held %v, then %q",
+		time.Now().Format("15:04:05.000"), conv.step, conv.prompt, conv.tools, a.text+a.command, a.refuse, a.hold != nil, a.then))
+	m.mu.Unlock()
 	if a.hold != nil {
 		m.faults <- a.then
 		a.then = ""
@@ -308,7 +272,7 @@ func (m *model) serve(w http.ResponseWriter, hr *http.Request) {
 		}
 	}
 	if a.refuse {
-		w.Header().Set("Retry-After", fmt.Sprint(int(limitFor.Seconds())))
+		w.Header().Set("Retry-After", fmt.Sprint(int(m.limit.Seconds())))
 		w.Header().Set("X-Should-Retry", "false") // the agent is to tell, and not to wait for it itself
 		reply(w, 429, object{"type": "error", "error": object{"type": "rate_limit_error", "message": "This request would exceed your rate limit. Try again later."}})
 		return
@@ -319,57 +283,47 @@ func (m *model) serve(w http.ResponseWriter, hr *http.Request) {
 	}
 }
 
-func (m *model) note(format string, args ...any) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.log = append(m.log, time.Now().Format("15:04:05.000 ")+fmt.Sprintf(format, args...))
-}
-
 type object = map[string]any
 
 func reply(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v) // a client that is gone wants no answer
+	_, _ = io.WriteString(w, encode(v)) // a client that is gone wants no answer
 }
 
 // write says an answer as Anthropic does, streaming or not.
 func write(w http.ResponseWriter, c call, a answer, bash string) {
-	usage := object{"input_tokens": 1000, "output_tokens": 50}
-	head := object{"id": "msg_" + rand.Text(), "type": "message", "role": "assistant", "model": c.Model, "stop_sequence": nil, "usage": usage}
-	stop := "end_turn"
+	head := object{
+		"id": "msg_" + rand.Text(), "type": "message", "role": "assistant", "model": c.Model,
+		"stop_reason": "end_turn", "stop_sequence": nil, "usage": object{"input_tokens": 1000, "output_tokens": 50},
+	}
 	blocks := []object{{"type": "text", "text": a.text}}
 	args := object{"command": a.command, "description": "Work on the job"}
 	if a.command != "" {
-		stop = "tool_use"
+		head["stop_reason"] = "tool_use"
 		blocks = append(blocks, object{"type": "tool_use", "id": "toolu_" + rand.Text(), "name": bash, "input": args})
 	}
 	if !c.Stream {
-		head["content"], head["stop_reason"] = blocks, stop
+		head["content"] = blocks
 		reply(w, 200, head)
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	send := func(kind string, data object) {
 		data["type"] = kind
-		raw, _ := json.Marshal(data)                                           // maps of strings and numbers
-		_, _ = io.WriteString(w, "event: "+kind+"\ndata: "+string(raw)+"\n\n") // a client that is gone wants no answer
+		_, _ = io.WriteString(w, "event: "+kind+"\ndata: "+encode(data)+"\n\n") // a client that is gone wants no answer
 	}
+	last := object{"delta": object{"stop_reason": head["stop_reason"], "stop_sequence": nil}, "usage": head["usage"]}
 	head["content"], head["stop_reason"] = []object{}, nil
 	send("message_start", object{"message": head})
-	deltas := []object{{"type": "text_delta", "text": a.text}}
-	blocks[0]["text"] = ""
-	if a.command != "" {
-		raw, _ := json.Marshal(args)
-		blocks[1]["input"] = object{}
-		deltas = append(deltas, object{"type": "input_json_delta", "partial_json": string(raw)})
-	}
+	deltas := []object{{"type": "text_delta", "text": a.text}, {"type": "input_json_delta", "partial_json": encode(args)}}
+	blocks[0]["text"], blocks[len(blocks)-1]["input"] = "", object{}
 	for i, b := range blocks {
 		send("content_block_start", object{"index": i, "content_block": b})
 		send("content_block_delta", object{"index": i, "delta": deltas[i]})
 		send("content_block_stop", object{"index": i})
 	}
-	send("message_delta", object{"delta": object{"stop_reason": stop, "stop_sequence": nil}, "usage": usage})
+	send("message_delta", last)
 	send("message_stop", object{})
 	w.(http.Flusher).Flush()
 }

@@ -10,12 +10,12 @@ import (
 // job is one task: a shell script of two numbers, with a test that contestants see and an oracle that they do not.
 type job struct {
 	name  string
-	after string // the job that has to be done before, if any
-	expr  string // what the script prints, of $1 and $2
-	seen  string // what it prints for 3 and 4, as the test in the project says
-	truth string // what it prints for 7 and 5, as only the oracle knows
-	lie   lie    // of the first attempt; later ones are honest
-	fault fault  // happens once
+	after []string // the jobs that have to be done before
+	expr  string   // what the script prints, of $1 and $2
+	seen  string   // what it prints for 3 and 4, as the test in the project says
+	truth string   // what it prints for 7 and 5, as only the oracle knows
+	lie   lie      // of the first attempt; later ones are honest
+	fault fault    // happens once
 }
 
 // lie is what an agent does instead of the work before it says that it is done.
@@ -46,11 +46,28 @@ type plan struct {
 	wide bool // all at once, where a contestant can do that
 }
 
-func (j job) path() string { return "src/" + j.name + ".sh" }
-func (j job) test() string { return "tests/" + j.name + ".sh" }
+// plans are the five of the derby.
+func plans() []plan {
+	sum := job{name: "sum", expr: "$1 + $2", seen: "7", truth: "12", after: []string{}}
+	double := job{name: "double", expr: "2 * $(sh src/sum.sh $1 $2)", seen: "14", truth: "24", after: []string{"sum"}}
+	square := job{name: "square", expr: "$(sh src/double.sh $1 $2) * $(sh src/double.sh $1 $2)", seen: "196", truth: "576", after: []string{"double"}}
+	product := job{name: "product", expr: "$1 * $2", seen: "12", truth: "35", after: []string{}}
+	excess := job{name: "excess", expr: "$1 - $2", seen: "-1", truth: "2", after: []string{}}
+	mean := job{name: "mean", expr: "($1 + $2) / 2", seen: "3", truth: "6", after: []string{}}
+	return []plan{
+		{name: "chain", jobs: []job{sum, double, square}},
+		{name: "fan", jobs: []job{sum, product, excess}, wide: true},
+		{name: "lies", jobs: []job{sum.lies(wrong), product.lies(deletes), excess.lies(nothing), mean.lies(fits)}},
+		{name: "limit", jobs: []job{sum, double.meets(limited), square}},
+		{name: "kills", jobs: []job{sum.meets(killWhenDone), double.meets(killMid), square.meets(killAgent)}},
+	}
+}
 
-// title names the job, and text says all that an agent is told.
-func (j job) title() string { return "Write " + j.path() + " (job-" + j.name + ")" }
+func (j job) lies(l lie) job    { j.lie = l; return j }
+func (j job) meets(f fault) job { j.fault = f; return j }
+func (j job) path() string      { return "src/" + j.name + ".sh" }
+func (j job) test() string      { return "tests/" + j.name + ".sh" }
+func (j job) title() string     { return "Write " + j.path() + " (job-" + j.name + ")" }
 func (j job) text() string {
 	return "It prints " + j.expr + " for the two numbers that it is given. `sh " + j.test() + "` has to pass."
 }
@@ -62,31 +79,30 @@ func (j job) source(l lie) string {
 		return "echo 0\n"
 	case fits:
 		return "echo " + j.seen + "\n"
-	case nothing:
-		return ""
 	}
 	return "echo $((" + j.expr + "))\n"
 }
 
-// find is the job of that name.
-func (p plan) find(name string) (job, bool) {
-	for _, j := range p.jobs {
-		if j.name == name {
-			return j, true
-		}
+// work is the command that does a job, or what a lie makes of it.
+func (j job) work(l lie) string {
+	write := "mkdir -p src && cat > " + j.path() + " <<'END'\n" + j.source(l) + "END\n"
+	switch l {
+	case nothing:
+		return ""
+	case deletes:
+		return write + "rm -f " + j.test() + "\n"
 	}
-	return job{}, false
+	return write + "test -e " + j.test() + " || git checkout -q begin -- " + j.test() + "\n"
 }
 
 // write makes the project that every contestant starts with.
 func (p plan) write(dir string) error {
 	for _, j := range p.jobs {
-		text := "[ \"$(sh " + j.path() + " 3 4)\" = " + j.seen + " ]\n"
-		if err := writeFile(filepath.Join(dir, j.test()), text); err != nil {
+		if err := writeFile(filepath.Join(dir, j.test()), "[ \"$(sh "+j.path()+" 3 4)\" = "+j.seen+" ]\n"); err != nil {
 			return err
 		}
 	}
-	return writeFile(filepath.Join(dir, "README.md"), "Small scripts in src, each with a test in tests.\n")
+	return nil
 }
 
 // oracle says whether a job is really done in a folder, with numbers that no contestant saw.
@@ -103,23 +119,3 @@ func writeFile(path, text string) error {
 	}
 	return os.WriteFile(path, []byte(text), 0o644)
 }
-
-// plans are the five of the derby.
-func plans() []plan {
-	sum := job{name: "sum", expr: "$1 + $2", seen: "7", truth: "12"}
-	double := job{name: "double", expr: "2 * $(sh src/sum.sh $1 $2)", seen: "14", truth: "24", after: "sum"}
-	square := job{name: "square", expr: "$(sh src/double.sh $1 $2) * $(sh src/double.sh $1 $2)", seen: "196", truth: "576", after: "double"}
-	product := job{name: "product", expr: "$1 * $2", seen: "12", truth: "35"}
-	excess := job{name: "excess", expr: "$1 - $2", seen: "-1", truth: "2"}
-	mean := job{name: "mean", expr: "($1 + $2) / 2", seen: "3", truth: "6"}
-	return []plan{
-		{name: "chain", jobs: []job{sum, double, square}},
-		{name: "fan", jobs: []job{sum, product, excess}, wide: true},
-		{name: "lies", jobs: []job{sum.lies(wrong), product.lies(deletes), excess.lies(nothing), mean.lies(fits)}},
-		{name: "limit", jobs: []job{sum, double.meets(limited), square}},
-		{name: "kills", jobs: []job{sum.meets(killWhenDone), double.meets(killMid), square.meets(killAgent)}},
-	}
-}
-
-func (j job) lies(l lie) job    { j.lie = l; return j }
-func (j job) meets(f fault) job { j.fault = f; return j }
