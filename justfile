@@ -85,6 +85,11 @@ sandbox:
 e2e-agents *NAMES:
     cd e2e && RALPH_E2E=always RALPH_E2E_AGENTS="{{NAMES}}" go test -count=1 -timeout 60m -v ./...
 
+# take the same plans through ralph, a bare loop and peers from npm, with kills, limits and lies, and count (ten minutes)
+[positional-arguments]
+derby *ARGS:
+    cd derby && go run . "$@"
+
 # look at reports in Chromium, on a phone and on a desk, by day and by night; it says where the pictures are
 look CHROMIUM="1":
     RALPH_CHROMIUM={{CHROMIUM}} go test ./report -run InChromium -count=1 -v -pages "$(mktemp -d)"

@@ -36,7 +36,7 @@ func derby(only, keep string) error {
 		if keep, err = os.MkdirTemp("", "derby-"); err != nil {
 			return err
 		}
-		defer os.RemoveAll(keep)
+		defer func() { _ = os.RemoveAll(keep) }()
 	}
 	if keep, err = filepath.Abs(keep); err != nil {
 		return err
