@@ -24,20 +24,28 @@ type model struct {
 	closed chan struct{}
 
 	mu                        sync.Mutex
-	attempts                  map[string][]string      // prompts by job, in the order in which they came
-	ordered                   map[string]bool          // prompts whose work was ordered, and honest
-	worked                    map[string]int           // by job: how often honest work was done
-	met                       map[string]bool          // jobs whose fault has happened
-	orphans                   map[string]chan struct{} // by job: an agent whose orchestrator is killed waits for the next one at it
-	until                     time.Time                // the rate limit
-	answered, refused, checks int                      // calls, without those that agents make for themselves; checks are for verdicts
-	puzzled, log              []string                 // prompts that the script has no answer to; everything
+	attempts                  map[string][]string // prompts by job, in the order in which they came
+	ordered                   map[string]bool     // prompts whose work was ordered, and honest
+	worked                    map[string]int      // by job: how often honest work was done
+	met                       map[string]bool     // jobs whose fault has happened
+	orphans                   map[string]*orphan  // by job
+	until                     time.Time           // the rate limit
+	answered, refused, checks int                 // calls, without those that agents make for themselves; checks are for verdicts
+	puzzled, log              []string            // prompts that the script has no answer to; everything
+}
+
+// orphan is an agent whose orchestrator is killed. Its answer is held until the next agent is at the same job, and then
+// that one waits until the orphan is through, if it still lives: it is no matter of luck whether both are seen to work.
+type orphan struct {
+	key          string
+	next, over   chan struct{}
+	release, end func() // close them
 }
 
 func newModel(p plan) *model {
 	m := &model{
 		plan: p, limit: 12 * time.Second, faults: make(chan fault, 8), closed: make(chan struct{}), attempts: map[string][]string{},
-		ordered: map[string]bool{}, worked: map[string]int{}, met: map[string]bool{}, orphans: map[string]chan struct{}{},
+		ordered: map[string]bool{}, worked: map[string]int{}, met: map[string]bool{}, orphans: map[string]*orphan{},
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/messages", m.serve)
@@ -58,6 +66,7 @@ type answer struct {
 	text, command string
 	refuse        bool
 	hold          chan struct{} // not answered before it is closed
+	gone          func()        // called if who asks is gone by then
 	then          fault         // after the answer, or when it is held
 }
 
@@ -101,6 +110,9 @@ func (m *model) next(c conversation) answer {
 	if c.step == 1 {
 		return m.work(j, c, seen[2] == "passes", told == nil)
 	}
+	if o := m.orphans[j.name]; o != nil && o.key == c.key {
+		o.end()
+	}
 	if m.ordered[c.key] {
 		m.worked[j.name]++
 		delete(m.ordered, c.key)
@@ -134,13 +146,15 @@ func (m *model) work(j job, c conversation, passes, tick bool) answer {
 		m.ordered[c.key] = l == honest
 		a = answer{text: "I do it.", command: j.work(l)}
 	}
-	if orphan := m.orphans[j.name]; orphan != nil { // now two are at it, if the other one still lives
-		close(orphan)
-		delete(m.orphans, j.name)
+	if o := m.orphans[j.name]; o != nil && o.key != c.key {
+		o.release()
+		a.hold = o.over
 	}
 	if j.fault == killMid && m.once(j) {
-		a.then, a.hold = j.fault, make(chan struct{})
-		m.orphans[j.name] = a.hold
+		o := &orphan{key: c.key, next: make(chan struct{}), over: make(chan struct{})}
+		o.release, o.end = sync.OnceFunc(func() { close(o.next) }), sync.OnceFunc(func() { close(o.over) })
+		m.orphans[j.name] = o
+		a.then, a.hold, a.gone = j.fault, o.next, o.end
 	}
 	if tick {
 		a.command += "sed -i '/job-" + j.name + ")/s/\\[ \\]/[x]/' PLAN.md\n"
@@ -242,8 +256,9 @@ func (c call) read() conversation {
 
 func (m *model) serve(w http.ResponseWriter, hr *http.Request) {
 	var c call
-	if err := json.NewDecoder(hr.Body).Decode(&c); err != nil {
-		return // a client that is gone
+	body, err := io.ReadAll(hr.Body) // all of it, or nobody notices when the client is gone
+	if err != nil || json.Unmarshal(body, &c) != nil {
+		return
 	}
 	conv, bash := c.read(), ""
 	for _, t := range c.Tools {
@@ -261,11 +276,16 @@ func (m *model) serve(w http.ResponseWriter, hr *http.Request) {
 		time.Now().Format("15:04:05.000"), conv.step, conv.prompt, conv.tools, a.text+a.command, a.refuse, a.hold != nil, a.then))
 	m.mu.Unlock()
 	if a.hold != nil {
-		m.faults <- a.then
-		a.then = ""
+		if a.then != "" {
+			m.faults <- a.then
+			a.then = ""
+		}
 		select {
 		case <-a.hold:
 		case <-hr.Context().Done():
+			if a.gone != nil {
+				a.gone()
+			}
 			return
 		case <-m.closed:
 			return
