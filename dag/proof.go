@@ -57,8 +57,12 @@ func (g *Graph) Prove(feature string, p Proof) error {
 	return g.Audit("", "", feature+" "+p.Criterion+": "+p.Shown)
 }
 
-// SetProofs stores what an attempt showed of criteria, in the place of what earlier ones at its task did.
+// SetProofs stores what an attempt showed of criteria, in the place of what earlier ones at its task did. It is refused if the attempt
+// lost its task.
 func (g *Graph) SetProofs(c Claim, proofs []Proof) error {
+	if err := g.Holds(c); err != nil {
+		return err
+	}
 	n, err := g.featureNumber(c.Task.Feature)
 	if err != nil || n == 0 {
 		return err

@@ -29,7 +29,7 @@ func (p *Planner) number(ctx context.Context, text string) (string, error) {
 	if err != nil && !errors.Is(err, ErrNoText) {
 		return text, err
 	}
-	taken := proof.IDs(was)
+	var taken []string
 	err = p.Store.View(ctx, func(g *dag.Graph) error {
 		tasks, err := g.List(dag.Filter{Feature: p.Name})
 		if errors.Is(err, dag.ErrNotFound) {
@@ -47,7 +47,7 @@ func (p *Planner) number(ctx context.Context, text string) (string, error) {
 	if err != nil {
 		return text, err
 	}
-	numbered, added := proof.Number(text, taken...)
+	numbered, added := proof.Number(text, was, taken...)
 	if len(added) > 0 {
 		p.Note("%s: %s got an ID: %s", Spec.File(), human.Count(len(added), "criterion"), strings.Join(added, ", "))
 	}
@@ -75,6 +75,9 @@ func (l *linter) proven(specs []dag.Spec) {
 	}
 	for i := range specs {
 		s := &specs[i]
+		if len(s.Proves) > 0 && l.isGroup(s) {
+			l.add(Fault, "proves", "%s is a group, which nobody works on: let one of its subtasks prove %s", name(s), strings.Join(s.Proves, ", "))
+		}
 		if unknown := proof.Unknown(s.Proves, l.ground.Criteria); len(unknown) > 0 && l.ground.Criteria != nil {
 			l.add(Fault, "proves", "%s proves %s, which is no criterion of the specification", name(s), strings.Join(unknown, ", "))
 		}

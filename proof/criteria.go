@@ -22,7 +22,7 @@ type Criterion struct {
 }
 
 var (
-	heading = lazyregexp.New(`(?i)^(?:\d+[.)]?\s+)?(?:success criteri(?:a|on)|acceptance(?: criteri(?:a|on))?):?$`)
+	heading = lazyregexp.New(`(?i)\b(?:success|acceptance) criteri(?:a|on)\b|^(?:\d+[.)]?\s+)?acceptance:?$`)
 	item    = lazyregexp.New(`^( {0,3})((?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s+)?)(\S.*)$`)
 	nested  = lazyregexp.New(`^( *)((?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s+)?)(\S.*)$`)
 	named   = lazyregexp.New(`(?i)^(?:(?:\*\*|__)(C[1-9][0-9]{0,4})(?:[:.]?(?:\*\*|__)[:.]?)|\[(C[1-9][0-9]{0,4})\]:?|(C[1-9][0-9]{0,4})(?:\s?[:.)]|\s+[-–—]))\s+`)
@@ -145,21 +145,30 @@ func IDs(list []Criterion) (ids []string) {
 	return ids
 }
 
-// Number gives an ID to every criterion that has none. One that was ever used is not used again: taken are those that
-// are known from elsewhere. All else in the text stays as it is.
-func Number(spec string, taken ...string) (text string, added []string) {
+// Number gives an ID to every criterion that has none: the one that it had in the specification before, if it says the same, else a
+// new one. One that was ever used is not used again: taken are those that are known from elsewhere. All else in the text stays as it is.
+func Number(spec string, before []Criterion, taken ...string) (text string, added []string) {
 	lines := read(spec)
 	found := places(lines)
+	had := map[string]string{} // by text
+	for _, c := range before {
+		if c.ID != "" && !slices.Contains(ids(found), c.ID) {
+			had[c.Text] = c.ID
+		}
+	}
+	now := Criteria(spec)
 	last := 0
-	for _, id := range slices.Concat(taken, ids(found)) {
+	for _, id := range slices.Concat(taken, IDs(before), ids(found)) {
 		if n, err := strconv.Atoi(strings.TrimPrefix(id, "C")); err == nil {
 			last = max(last, n)
 		}
 	}
 	give := map[int]place{}
 	seen := map[string]bool{}
-	for _, p := range found {
+	for i, p := range found {
 		if p.id == "" || seen[p.id] {
+			p.id = had[now[i].Text]
+			delete(had, now[i].Text)
 			give[p.first] = p
 		}
 		seen[p.id] = true
@@ -168,8 +177,11 @@ func Number(spec string, taken ...string) (text string, added []string) {
 	number := 0
 	for whole := range strings.Lines(spec) {
 		if p, is := give[number]; is {
-			last++
-			id := fmt.Sprintf("C%d", last)
+			id := p.id
+			if id == "" {
+				last++
+				id = fmt.Sprintf("C%d", last)
+			}
 			added = append(added, id)
 			whole = whole[:p.at] + id + ": " + whole[p.body:]
 		}

@@ -16,12 +16,12 @@ func TestCriteria(t *testing.T) {
 		spec string
 		want []Criterion
 	}{
-		"none":        {"# Login\n\n- C1: elsewhere\n", nil},
-		"ways to say": {"## Success criteria\n- C1: one\n* **C2** two\n+ **C3:** three\n4. [C4] four\n- [ ] C5. five\n- C6 - six\n", []Criterion{{ID: "C1", Text: "one"}, {ID: "C2", Text: "two"}, {ID: "C3", Text: "three"}, {ID: "C4", Text: "four"}, {ID: "C5", Text: "five"}, {ID: "C6", Text: "six"}}},
-		"no ID":       {"## Acceptance\n- C is a language\n- C1 is not an ID\n", []Criterion{{Text: "C is a language"}, {Text: "C1 is not an ID"}}},
-		"the same ID": {"## Acceptance\n- C1: one\n- C1: two\n", []Criterion{{ID: "C1", Text: "one"}, {Text: "two", Taken: "C1"}}},
-		"below others":   {"## Acceptance\n- C1: one\n  - c2 : two\n    - more\n- three\n", []Criterion{{ID: "C1", Text: "one"}, {ID: "C2", Text: "two - more"}, {Text: "three"}}},
-		"more lines":  {"## Acceptance\n\nThis is an introduction.\n\n- C1: one\n  and more\nand lazily more\n\n  - below it\n\nNot a part of it.\n- C2: two\n", []Criterion{{ID: "C1", Text: "one and more and lazily more - below it"}, {ID: "C2", Text: "two"}}},
+		"none":         {"# Login\n\n- C1: elsewhere\n", nil},
+		"ways to say":  {"## Success criteria\n- C1: one\n* **C2** two\n+ **C3:** three\n4. [C4] four\n- [ ] C5. five\n- C6 - six\n", []Criterion{{ID: "C1", Text: "one"}, {ID: "C2", Text: "two"}, {ID: "C3", Text: "three"}, {ID: "C4", Text: "four"}, {ID: "C5", Text: "five"}, {ID: "C6", Text: "six"}}},
+		"no ID":        {"## Acceptance\n- C is a language\n- C1 is not an ID\n", []Criterion{{Text: "C is a language"}, {Text: "C1 is not an ID"}}},
+		"the same ID":  {"## Acceptance\n- C1: one\n- C1: two\n", []Criterion{{ID: "C1", Text: "one"}, {Text: "two", Taken: "C1"}}},
+		"below others": {"## Acceptance\n- C1: one\n  - c2 : two\n    - more\n- three\n", []Criterion{{ID: "C1", Text: "one"}, {ID: "C2", Text: "two - more"}, {Text: "three"}}},
+		"more lines":   {"## Acceptance\n\nThis is an introduction.\n\n- C1: one\n  and more\nand lazily more\n\n  - below it\n\nNot a part of it.\n- C2: two\n", []Criterion{{ID: "C1", Text: "one and more and lazily more - below it"}, {ID: "C2", Text: "two"}}},
 		"commands": {"## Acceptance\n- C1: `make a` passes\n- C2: all of these:\n  ```sh\n  make b\n  make c\n  ```\nC3: `make d`\n", []Criterion{
 			{ID: "C1", Text: "`make a` passes", Commands: []string{"make a"}},
 			{ID: "C2", Text: "all of these: ```sh make b make c ```", Commands: []string{"make b", "make c"}},
@@ -39,16 +39,17 @@ func TestCriteria(t *testing.T) {
 
 func TestNumber(t *testing.T) {
 	t.Parallel()
-	for name, tt := range map[string]struct{ spec, want, taken string }{
-		"nothing to do":         {"# A\n- b\n", "# A\n- b\n", ""},
-		"all":                   {"# Acceptance\n- one\n- [x] two\n1. three\n`make`\n", "# Acceptance\n- C1: one\n- [x] C2: two\n1. C3: three\nC4: `make`\n", ""},
-		"the others":            {"# Acceptance\r\n- C4: one\r\n- two\r\n", "# Acceptance\r\n- C4: one\r\n- C5: two\r\n", ""},
-		"none is used again":    {"# Acceptance\n- C1: one\n- two", "# Acceptance\n- C1: one\n- C8: two", "C7"},
-		"one that exists twice": {"# Acceptance\n- C1: one\n- C1: two\n", "# Acceptance\n- C1: one\n- C2: two\n", ""},
+	for name, tt := range map[string]struct{ spec, want, taken, was string }{
+		"nothing to do":         {"# A\n- b\n", "# A\n- b\n", "", ""},
+		"all":                   {"# Acceptance\n- one\n- [x] two\n1. three\n`make`\n", "# Acceptance\n- C1: one\n- [x] C2: two\n1. C3: three\nC4: `make`\n", "", ""},
+		"the others":            {"# Acceptance\r\n- C4: one\r\n- two\r\n", "# Acceptance\r\n- C4: one\r\n- C5: two\r\n", "", ""},
+		"none is used again":    {"# Acceptance\n- C1: one\n- two", "# Acceptance\n- C1: one\n- C8: two", "C7", ""},
+		"one that exists twice": {"# Acceptance\n- C1: one\n- C1: two\n", "# Acceptance\n- C1: one\n- C2: two\n", "", ""},
+		"what had one before":   {"# Acceptance\n- new\n- one\n", "# Acceptance\n- C3: new\n- C1: one\n", "", "# Acceptance\n- C1: one\n- C2: two\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			text, _ := Number(tt.spec, strings.Fields(tt.taken)...)
+			text, _ := Number(tt.spec, Criteria(tt.was), strings.Fields(tt.taken)...)
 			check.Equal(t, "text", tt.want, text)
 		})
 	}
@@ -61,7 +62,7 @@ func TestNumberingProperties(t *testing.T) {
 		parts := []string{"# Acceptance", "## Success criteria", "# Other", "- one", "- C1: two", "  - C2: below", "* C1: three", "3. four", "", "text", "```sh", "make all", "```", "`make`", "C9: `make x`", "  more", "\tmore"}
 		spec := strings.Join(rapid.SliceOf(rapid.SampledFrom(parts)).Draw(t, "lines"), "\n")
 		before := Criteria(spec)
-		text, added := Number(spec)
+		text, added := Number(spec, nil)
 		after := Criteria(text)
 		if len(before) != len(after) {
 			t.Fatalf("%d criteria became %d:\n%s", len(before), len(after), text)
@@ -85,7 +86,7 @@ func TestNumberingProperties(t *testing.T) {
 		if fresh != len(added) {
 			t.Fatalf("%d are new, and %v are said to be", fresh, added)
 		}
-		if again, more := Number(text); again != text || len(more) > 0 {
+		if again, more := Number(text, nil); again != text || len(more) > 0 {
 			t.Fatalf("the second time it became\n%s", again)
 		}
 	})

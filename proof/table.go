@@ -13,9 +13,10 @@ import (
 type Row struct {
 	Criterion
 	Proven bool       `json:"proven"`
-	Proof  *dag.Proof `json:"proof"`         // nil if it is not proven
-	Tasks  []string   `json:"tasks"`         // that say they prove it
-	Why    string     `json:"why,omitempty"` // it is not proven
+	Proof  *dag.Proof `json:"proof"`          // nil if it is not proven
+	Tasks  []string   `json:"tasks"`          // that say they prove it
+	Same   string     `json:"same,omitempty"` // the criterion that the same test proves
+	Why    string     `json:"why,omitempty"`  // it is not proven
 }
 
 // Words say what shows that the criterion is met, or why nothing does.
@@ -26,6 +27,9 @@ func (r Row) Words() string {
 	p := r.Proof
 	switch p.Kind {
 	case dag.ProofTest:
+		if r.Same != "" {
+			return "the same test as " + r.Same
+		}
 		return "test: " + p.Gate + human.Lead(", which fails without the work: ", p.Shown)
 	case dag.ProofVerdict:
 		return "verdict of " + p.Author + ": " + p.Shown
@@ -70,12 +74,28 @@ func Table(spec string, tasks []dag.Task, proofs []dag.Proof) (rows []Row) {
 				r.Proof = p
 			}
 		}
+		if r.Proof != nil && r.Proof.Kind != dag.ProofTest && len(open) > 0 {
+			r.Proof = nil // it was said of work that is not done, or not any more
+		}
 		if r.Proven = r.Proof != nil; !r.Proven {
 			r.Why = why(r, open, missed, other)
 		}
 		rows = append(rows, r)
 	}
+	sameAs(rows)
 	return append(rows, missing(rows, tasks, proofs)...)
+}
+
+// sameAs says of criteria that one test proves which other it proves, so that nobody takes it for several.
+func sameAs(rows []Row) {
+	for i := range rows {
+		for j := range rows[:i] {
+			if x, y := rows[j].Proof, rows[i].Proof; x != nil && y != nil && x.Kind == dag.ProofTest && y.Kind == dag.ProofTest && x.Attempt == y.Attempt && x.Gate == y.Gate {
+				rows[i].Same = rows[j].ID
+				break
+			}
+		}
+	}
 }
 
 // missing are criteria that tasks are to prove, and that are none: somebody mistyped an ID, or took the specification away. One that
@@ -106,7 +126,7 @@ func why(r Row, open []string, missed, other *dag.Proof) string {
 	case other != nil:
 		return fmt.Sprintf("it said something else when it was proven (%s)", other.At.UTC().Format("2006-01-02"))
 	case len(r.Tasks) > 0:
-		return human.List(r.Tasks, 5) + " was done before anything looked for a proof"
+		return "nothing looked here for a proof when " + human.List(r.Tasks, 5) + " was done"
 	}
 	return "no task proves it"
 }

@@ -28,7 +28,7 @@ func TestTable(t *testing.T) {
 	}{
 		"nobody":           {nil, nil, "no task proves it", false},
 		"not yet":          {[]dag.Task{open}, nil, "it waits for t-2", false},
-		"done before":      {[]dag.Task{done}, nil, "t-1 was done before anything looked for a proof", false},
+		"done before":      {[]dag.Task{done}, nil, "nothing looked here for a proof when t-1 was done", false},
 		"a test":           {[]dag.Task{done}, []dag.Proof{seen(dag.ProofTest, nil)}, "test: make, which fails without the work: shown", true},
 		"a verdict":        {[]dag.Task{done}, []dag.Proof{seen(dag.ProofVerdict, nil)}, "verdict of ann: shown", true},
 		"a person":         {nil, []dag.Proof{seen(dag.ProofPerson, nil)}, "ann says so: shown", true},
@@ -38,6 +38,7 @@ func TestTable(t *testing.T) {
 		"none, and a word": {[]dag.Task{done}, []dag.Proof{seen(dag.ProofPerson, nil), seen(dag.ProofNone, nil)}, "ann says so: shown", true},
 		"other words":      {[]dag.Task{done}, []dag.Proof{seen(dag.ProofTest, func(p *dag.Proof) { p.Text = "two" })}, "it said something else when it was proven (1970-01-01)", false},
 		"undone since":     {[]dag.Task{open}, []dag.Proof{seen(dag.ProofTest, func(p *dag.Proof) { p.Standing = false })}, "it waits for t-2", false},
+		"a word, and open": {[]dag.Task{open}, []dag.Proof{seen(dag.ProofPerson, nil)}, "it waits for t-2", false},
 		"another one":      {nil, []dag.Proof{seen(dag.ProofTest, func(p *dag.Proof) { p.Criterion = "C2" })}, "no task proves it", false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -46,8 +46,8 @@ func CriteriaTable(rows []proof.Row, p term.Palette, width int) *term.Table {
 		if !r.Proven {
 			sign, paint = "✗", p.Red
 		}
-		table.Add(term.Cell{Text: sign, Paint: paint}, term.Cell{Text: r.ID, Paint: p.Bold}, term.Cell{Text: term.Cut(r.Text, 60)},
-			term.Cell{Text: term.Cut(r.Words(), 160), Paint: paint}, term.Cell{Text: r.At(), Paint: p.Dim})
+		table.Add(term.Cell{Text: sign, Paint: paint}, term.Cell{Text: r.ID, Paint: p.Bold}, term.Cell{Text: term.Cut(r.Text, 40)}, term.Cell{Text: r.At(), Paint: p.Dim},
+			term.Cell{Text: term.Cut(r.Words(), 160), Paint: paint})
 	}
 	return table
 }

@@ -105,7 +105,7 @@ func (s *session) noCriteria(feature string) string {
 
 // unproven lists the criteria in scope that nothing shows to be met, by feature. In the scope of a task or a tag these are the ones that
 // its tasks are to prove.
-func (s *session) unproven(g *dag.Graph, scope dag.Scope) (list []string, err error) {
+func (s *session) unproven(a *app, g *dag.Graph, scope dag.Scope) (list []string, err error) {
 	all, err := g.Features()
 	if err != nil {
 		return nil, err
@@ -116,6 +116,7 @@ func (s *session) unproven(g *dag.Graph, scope dag.Scope) (list []string, err er
 			return nil, err
 		}
 	}
+	criteria := 0
 	for _, f := range all {
 		if scope.Feature != "" && scope.Feature != f.Name {
 			continue
@@ -123,6 +124,10 @@ func (s *session) unproven(g *dag.Graph, scope dag.Scope) (list []string, err er
 		rows, err := s.proofs(g, f.Name)
 		if err != nil {
 			return nil, err
+		}
+		criteria += len(rows)
+		if by := specWriter(a, s, f.Name); by != "" {
+			list = append(list, f.Name+": "+features.Spec.File()+" may have been changed by "+by+" (ralph config trust)")
 		}
 		if len(rows) == 0 && scope.Feature != "" {
 			list = append(list, f.Name+" has no success criteria: "+s.noCriteria(f.Name))
@@ -134,6 +139,9 @@ func (s *session) unproven(g *dag.Graph, scope dag.Scope) (list []string, err er
 			names := seq.Map(rows, func(r proof.Row) string { return cmp.Or(r.ID, "a criterion without an ID") })
 			list = append(list, f.Name+" "+strings.Join(names, ", ")+" (ralph feature proof "+f.Name+")")
 		}
+	}
+	if criteria == 0 && len(list) == 0 {
+		list = append(list, "there are no success criteria in scope")
 	}
 	return list, nil
 }

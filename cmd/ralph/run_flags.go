@@ -61,6 +61,9 @@ func (o *runOptions) parse(c commandLine) error {
 	if o.DryRun && o.JSON {
 		return usagef("--dry-run prints text: it does not go with --json")
 	}
+	if o.RequireProof && o.NoVerify {
+		return usagef("--no-verify looks for no proof: it does not go with --require-proof")
+	}
 	o.badAgent, o.settings = o.openerOptions.parse(c), map[string]string{}
 	for _, f := range c.Command.Flags {
 		if name := f.Names()[0]; c.IsSet(name) && !slices.Contains(startFlags, name) {

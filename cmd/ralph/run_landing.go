@@ -213,7 +213,7 @@ func prepareLanding(ctx context.Context, to loop.Landing, push string) (remote s
 		return "", nil
 	}
 	if remote, err = findRemote(ctx, to.Repo, push, to.Target); err != nil {
-		return "", err
+		return "", fmt.Errorf("--push: %w", err)
 	}
 	if err := to.Repo.Writable(); err != nil {
 		return "", hint(usagef("git cannot store the work of agents: %v", err), "make that folder writable for you")

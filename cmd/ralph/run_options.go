@@ -177,7 +177,7 @@ func loopOptions(ctx context.Context, a *app, s *session, given runOptions, cont
 	opts.Verify.Reviewers = reviewers(a, check, o.Finder, o.Chosen)
 	opts.Verify.Acceptor = acceptor(a, s, o.Finder, o.Chosen)
 	if given.RequireProof {
-		opts.Verify.Unproven = func(g *dag.Graph) ([]string, error) { return s.unproven(g, opts.Graph.Scope) }
+		opts.Verify.Unproven = func(g *dag.Graph) ([]string, error) { return s.unproven(a, g, opts.Graph.Scope) }
 	}
 	opts.Agents.Modelless = o.Modelless
 	opts.Verify.Opened = o.OpenedFolders()

@@ -12,6 +12,7 @@ import (
 	"ralph/dag"
 	"ralph/internal/git"
 	"ralph/internal/plain"
+	"ralph/internal/seq"
 	"ralph/proof"
 	"ralph/sigils"
 	"ralph/verify"
@@ -27,6 +28,7 @@ type Proving struct {
 const (
 	asTheFeatureBegan       = "on what the feature began with"
 	asTheFeatureBeganTested = "on what the feature began with, with the tests of the task"
+	asTheTaskBegan          = "on what the task began with, with its tests"
 
 	baseRuns = 3 // on what the feature began with: what fails by chance shows nothing
 	maxShown = 200
@@ -77,7 +79,11 @@ func (a *attempt) prove(ctx context.Context, taken git.Taken) error {
 				one.Gate, one.Shown = gate, s.unproven
 			}
 		}
-		if len(gates) == 0 {
+		switch {
+		case len(gates) > 0:
+		case len(c.Commands) > 0:
+			one.Shown = fmt.Sprintf("%q is no gate of the task; make it one: ralph task update %s --gate", c.Commands[0], a.job.Task.ID)
+		default:
 			one.Shown = "no gate of the task is about it"
 		}
 		if one.Kind == dag.ProofNone && a.work.Verdict != nil && a.work.Verdict.Pass {
@@ -95,7 +101,11 @@ func (a *attempt) prove(ctx context.Context, taken git.Taken) error {
 func byVerdict(p dag.Proof, said []sigils.Proven, author string) dag.Proof {
 	for _, s := range said {
 		if s.Criterion == p.Criterion {
-			p.Kind, p.Author, p.Shown, p.Gate, p.Base = dag.ProofVerdict, author, plain.Cut(strings.Join(strings.Fields(s.Text), " "), maxShown), "", ""
+			why := ""
+			if p.Gate != "" { // what ralph saw itself must not be lost
+				why = " (its test shows nothing: " + p.Shown + ")"
+			}
+			p.Kind, p.Author, p.Shown = dag.ProofVerdict, author, plain.Cut(strings.Join(strings.Fields(s.Text), " "), maxShown)+why
 		}
 	}
 	return p
@@ -127,7 +137,9 @@ func provedBy(c proof.Criterion, checks []verify.Check) []string {
 		return list
 	}
 	if len(c.Commands) > 0 {
-		return commands(func(check verify.Check) bool { return slices.Contains(c.Commands, check.Command) })
+		words := func(command string) string { return strings.Join(strings.Fields(command), " ") }
+		wanted := seq.Map(c.Commands, words)
+		return commands(func(check verify.Check) bool { return slices.Contains(wanted, words(check.Command)) })
 	}
 	own := func(check verify.Check) bool { return check.Own }
 	if slices.ContainsFunc(checks, own) {
@@ -202,6 +214,9 @@ func (a *attempt) failing(ctx context.Context, work string, gates, tests []strin
 			}
 			settle(gate, f)
 		}
+		if err := a.failsBefore(ctx, work, old.own, seen.tested); err != nil {
+			return seen, err
+		}
 	}
 	if !old.tests {
 		if err := a.turned(ctx, work, left, settle); err != nil {
@@ -209,6 +224,28 @@ func (a *attempt) failing(ctx context.Context, work string, gates, tests []strin
 		}
 	}
 	return seen, a.blameCopy(ctx, work, seen)
+}
+
+// failsBefore takes back what passes on what the task itself began with, with its tests: then they fail on what the feature began with
+// for want of something else. A task that only writes tests writes them for what was there.
+func (a *attempt) failsBefore(ctx context.Context, work string, edits []git.Edit, seen map[string]failure) error {
+	var gates []string
+	for gate, f := range seen {
+		if f.unproven == "" {
+			gates = append(gates, gate)
+		}
+	}
+	if len(gates) == 0 || len(edits) == 0 {
+		return nil
+	}
+	slices.Sort(gates)
+	before, err := a.inCopyOf(ctx, work, edits, gates, baseRuns, asTheTaskBegan)
+	for gate, r := range before {
+		if f := r.failure(gate, ""); f.unproven != "" {
+			seen[gate] = f
+		}
+	}
+	return err
 }
 
 // turned looks at gates that were red before a task that changes no test: tests that somebody wrote first are proof if its work makes them
@@ -310,6 +347,7 @@ func firstFailure(r verify.Result) string {
 // before is how a tree of the work is made what an earlier one was.
 type before struct {
 	all, code []git.Edit             // in everything; but for the task's own tests
+	own       []git.Edit             // the task's own changes, but for its tests
 	tests     bool                   // there are some
 	lacks     func(gate string) bool // it runs what was not there
 }
@@ -348,7 +386,17 @@ func (e *evidence) withoutWork(ctx context.Context, base, work string, prevented
 		return b, err
 	}
 	everything, _, err := now.Without(changes, was, func(string) bool { return false })
+	if err != nil {
+		return b, err
+	}
 	b.tests, b.code, b.all = tests, carried(code, was, modes), carried(everything, was, modes)
+	if modes, err = git.Modes(ctx, e.job.Place.Project, e.Objects, e.base.Tree); err != nil {
+		return b, err
+	}
+	began, _, endOwn := git.Contents(ctx, e.job.Place.Project, e.Objects, e.base.Tree, work, maxTestFile)
+	defer endOwn()
+	own, _, err := now.Without(mine, began, func(string) bool { return true })
+	b.own = carried(own, began, modes)
 	return b, err
 }
 
