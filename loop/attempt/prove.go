@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 	"strings"
 
@@ -16,7 +15,6 @@ import (
 	"ralph/proof"
 	"ralph/sigils"
 	"ralph/verify"
-	"ralph/verify/suite"
 )
 
 // Proving is what a task says it proves.
@@ -94,20 +92,29 @@ func (a *attempt) prove(ctx context.Context, taken git.Taken) error {
 		}
 		proofs = append(proofs, one)
 	}
-	return a.ports.Record.Proofs(context.WithoutCancel(ctx), proofs)
+	return a.keepProofs(ctx, proofs)
 }
 
-// byVerdict is what a verifier says about a criterion, if it does.
-func byVerdict(p dag.Proof, said []sigils.Proven, author string) dag.Proof {
-	for _, s := range said {
-		if s.Criterion == p.Criterion {
-			why := ""
-			if p.Gate != "" { // what ralph saw itself must not be lost
-				why = " (its test shows nothing: " + p.Shown + ")"
-			}
-			p.Kind, p.Author, p.Shown = dag.ProofVerdict, author, plain.Cut(strings.Join(strings.Fields(s.Text), " "), maxShown)+why
-		}
+// keepProofs records proofs. Of an attempt that has lost its task, nothing counts; whoever ends it says so.
+func (a *attempt) keepProofs(ctx context.Context, proofs []dag.Proof) error {
+	err := a.ports.Record.Proofs(context.WithoutCancel(ctx), proofs)
+	if errors.Is(err, dag.ErrLost) {
+		return nil
 	}
+	return err
+}
+
+// byVerdict is what a verifier says about a criterion, if it does. What ralph saw itself is not lost by that.
+func byVerdict(p dag.Proof, said []sigils.Proven, author string) dag.Proof {
+	i := slices.IndexFunc(said, func(s sigils.Proven) bool { return s.Criterion == p.Criterion })
+	if i < 0 {
+		return p
+	}
+	why := ""
+	if p.Gate != "" {
+		why = " (its test shows nothing: " + p.Shown + ")"
+	}
+	p.Kind, p.Author, p.Shown = dag.ProofVerdict, author, plain.Cut(strings.Join(strings.Fields(said[i].Text), " "), maxShown)+why
 	return p
 }
 
@@ -123,7 +130,7 @@ func (a *attempt) acceptedCriteria(ctx context.Context, v verify.Verdict) error 
 	if len(proofs) == 0 {
 		return nil
 	}
-	return a.ports.Record.Proofs(context.WithoutCancel(ctx), proofs)
+	return a.keepProofs(ctx, proofs)
 }
 
 // provedBy are the gates that can prove a criterion: where it is commands, these; otherwise the task's own, or, if it has none, all.
@@ -342,83 +349,4 @@ func firstFailure(r verify.Result) string {
 		}
 	}
 	return r.Exit
-}
-
-// before is how a tree of the work is made what an earlier one was.
-type before struct {
-	all, code []git.Edit             // in everything; but for the task's own tests
-	own       []git.Edit             // the task's own changes, but for its tests
-	tests     bool                   // there are some
-	lacks     func(gate string) bool // it runs what was not there
-}
-
-// withoutWork says how a tree of the work is made what the feature began with. The edits carry what they put there, because the copy may
-// be made of another base.
-func (e *evidence) withoutWork(ctx context.Context, base, work string, prevented bool) (b before, err error) {
-	mine, _, err := e.changes(ctx, work, prevented)
-	if err != nil {
-		return b, err
-	}
-	changes, err := e.compare(ctx, base, work)
-	if err != nil {
-		return b, err
-	}
-	modes, err := git.Modes(ctx, e.job.Place.Project, e.Objects, base)
-	if err != nil {
-		return b, err
-	}
-	was, is, end := git.Contents(ctx, e.job.Place.Project, e.Objects, base, work, maxTestFile)
-	defer end()
-	of := func(read suite.Read) (*suite.Suite, error) {
-		return suite.Of(suite.Base{Gates: e.job.Verify.Gates, Protect: e.job.Verify.Protect, Read: read})
-	}
-	now, err := of(is)
-	if err != nil {
-		return b, err
-	}
-	then, err := of(was)
-	if err != nil {
-		return b, err
-	}
-	b.lacks = func(gate string) bool { return then.Lacks(gate, changes) }
-	code, tests, err := now.Without(changes, was, func(file string) bool { return filesOf(mine)[file] })
-	if err != nil {
-		return b, err
-	}
-	everything, _, err := now.Without(changes, was, func(string) bool { return false })
-	if err != nil {
-		return b, err
-	}
-	b.tests, b.code, b.all = tests, carried(code, was, modes), carried(everything, was, modes)
-	if modes, err = git.Modes(ctx, e.job.Place.Project, e.Objects, e.base.Tree); err != nil {
-		return b, err
-	}
-	began, _, endOwn := git.Contents(ctx, e.job.Place.Project, e.Objects, e.base.Tree, work, maxTestFile)
-	defer endOwn()
-	own, _, err := now.Without(mine, began, func(string) bool { return true })
-	b.own = carried(own, began, modes)
-	return b, err
-}
-
-// carried are edits that need no base. What is too large to be read stays as the work has it: then a test is less likely to fail.
-func carried(planned []suite.Edit, was suite.Read, modes map[string]string) (edits []git.Edit) {
-	for _, p := range planned {
-		edit := git.Edit{Path: p.Path, Content: p.Content, Mode: modes[p.Path]}
-		if p.From != "" {
-			text, err := was(p.From)
-			switch {
-			case errors.Is(err, fs.ErrNotExist):
-				edit.Mode = ""
-			case err != nil:
-				continue
-			default:
-				edit.Content, edit.Mode = append([]byte{}, text...), modes[p.From]
-			}
-		}
-		edits = append(edits, edit)
-	}
-	slices.SortStableFunc(edits, func(x, y git.Edit) int { // removals first: a folder may become a file
-		return cmp.Compare(min(len(x.Mode), 1), min(len(y.Mode), 1))
-	})
-	return edits
 }
