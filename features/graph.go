@@ -85,11 +85,12 @@ func parse(text string) ([]dag.Spec, error) { return taskfile.Parse([]byte(text)
 // after a clone.
 func Unknown(p project.Project, known []dag.Feature) []string {
 	var list []string
-	entries, _ := os.ReadDir(filepath.Dir(p.Feature("x")))
+	entries, _ := os.ReadDir(p.Features())
 	for _, e := range entries {
 		is := func(f dag.Feature) bool { return strings.EqualFold(f.Name, e.Name()) }
 		planner := Planner{Name: e.Name(), Project: p}
-		if e.IsDir() && dag.CheckFeatureName(e.Name()) == nil && !slices.ContainsFunc(known, is) && planner.Documented() {
+		own := filepath.Base(planner.Folder()) == e.Name()
+		if e.IsDir() && own && dag.CheckFeatureName(e.Name()) == nil && !slices.ContainsFunc(known, is) && planner.Documented() {
 			list = append(list, e.Name())
 		}
 	}

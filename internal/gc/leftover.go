@@ -66,9 +66,9 @@ func (c Collector) Temporaries() []Leftover {
 		{p.Objects(), "tree-"},
 		{filepath.Join(p.Objects(), "info"), ".new-"},
 	}
-	features, _ := os.ReadDir(p.Feature(""))
+	features, _ := os.ReadDir(p.Features())
 	for _, f := range features {
-		places = append(places, [2]string{p.Feature(f.Name()), ".tmp-"})
+		places = append(places, [2]string{filepath.Join(p.Features(), f.Name()), ".tmp-"})
 	}
 	for _, place := range places {
 		entries, _ := os.ReadDir(place[0])

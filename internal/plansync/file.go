@@ -31,8 +31,10 @@ type file struct {
 	base, ours, theirs, merged taskfile.File
 }
 
-func (s *Sync) file(feature string) *file {
-	f := &file{feature: feature, path: Path(s.Project, feature)}
+func (s *Sync) file(feature string) *file { return s.at(feature, Path(s.Project, feature)) }
+
+func (s *Sync) at(feature, path string) *file {
+	f := &file{feature: feature, path: path}
 	if rel, err := filepath.Rel(s.Project.Root, f.path); err == nil {
 		f.key = filepath.ToSlash(rel)
 	}

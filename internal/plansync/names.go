@@ -3,13 +3,11 @@ package plansync
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"ralph/dag"
 	"ralph/internal/project"
-	"ralph/internal/seq"
 )
 
 // SameNameError refuses the plans of two folders whose names differ in case only. To ralph they are one feature, as they are one folder to
@@ -36,10 +34,10 @@ func (s *Sync) refuseSameNames(files []*file) error {
 // Ignored lists the folders beside those of features that are no features of their own, and why.
 func Ignored(p project.Project) (list []error) {
 	s := Sync{Project: p, Now: func() time.Time { return time.Time{} }}
-	if err := s.refuseSameNames(seq.Map(s.features(), s.file)); err != nil && s.refuseSameNames(s.files()) == nil { // else it is a fault
+	if err := s.refuseSameNames(s.folders()); err != nil && s.refuseSameNames(s.files()) == nil { // else it is a fault
 		list = append(list, err)
 	}
-	entries, _ := os.ReadDir(filepath.Dir(p.Feature("x"))) // none is none
+	entries, _ := os.ReadDir(p.Features()) // none is none
 	for _, e := range entries {
 		if err := dag.CheckFeatureName(e.Name()); err != nil && e.IsDir() {
 			list = append(list, err)

@@ -33,10 +33,11 @@ const (
 	carriedText = "carried"
 
 	rowsSQL = `SELECT path, size, mtime, inode, fresh, path = '.git/index' AND base = 'carried' FROM synced;`
-	baseSQL = `SELECT base FROM synced WHERE path = :path;`
+	baseSQL = `SELECT base FROM synced WHERE path = :path COLLATE NOCASE ORDER BY path = :path DESC LIMIT 1;`
 	setSQL  = `
 INSERT INTO synced (path, size, mtime, inode, fresh, base) VALUES (:path, :size, :mtime, :inode, :fresh, :base)
 ON CONFLICT (path) DO UPDATE SET size = :size, mtime = :mtime, inode = :inode, fresh = :fresh, base = :base;`
+	otherCaseSQL  = `DELETE FROM synced WHERE path = :path COLLATE NOCASE AND path <> :path;`
 	seenSQL       = `UPDATE synced SET size = :size, mtime = :mtime, inode = :inode, fresh = :fresh WHERE path = :path;`
 	unsavedSQL    = `SELECT u.feature, coalesce(f.name, '') FROM unsaved u LEFT JOIN features f ON f.n = u.feature ORDER BY u.feature;`
 	setUnsavedSQL = `INSERT INTO unsaved VALUES (coalesce((SELECT n FROM features WHERE name = :name), 0)) ON CONFLICT DO NOTHING;`
@@ -51,13 +52,15 @@ func rowsOf(g *dag.Graph) (map[string]row, error) {
 	return rows, g.Tx().Err()
 }
 
-// baseOf is the text of a file when it and the database last agreed; false if they never did.
+// baseOf is the text of a file when it and the database last agreed; false if they never did. They may have agreed before its folder was
+// renamed in case.
 func baseOf(g *dag.Graph, key string) (base string, known bool, err error) {
 	base, err = db.One(g.Tx(), baseSQL, func(r *db.Row) string { known = true; return r.Text() }, ":path", key)
 	return base, known, err
 }
 
 func setRow(g *dag.Graph, key string, s seal, base string) error {
+	g.Tx().Do(otherCaseSQL, ":path", key) // the folder had that name before
 	return g.Tx().Exec(setSQL, ":path", key, ":size", s.Size, ":mtime", s.Mtime, ":inode", s.Inode, ":fresh", s.Fresh, ":base", base)
 }
 

@@ -166,8 +166,7 @@ func Faults(p project.Project) (faulty []error) {
 	if err := s.refuseSameNames(s.files()); err != nil {
 		faulty = append(faulty, err)
 	}
-	for _, name := range s.features() {
-		f := s.file(name)
+	for _, f := range s.folders() {
 		err := f.read()
 		if err == nil {
 			if _, perr := taskfile.ParseFile([]byte(f.text)); perr != nil {
@@ -181,21 +180,21 @@ func Faults(p project.Project) (faulty []error) {
 	return faulty
 }
 
-// features are those that have a folder, or something in its place, and "" for tasks of none.
-func (s *Sync) features() []string {
-	names := []string{""}
-	entries, _ := os.ReadDir(filepath.Dir(s.Project.Feature("x"))) // none is none
+// folders are the plan files, which need not be there, of all that has a folder, or something in its place, and that of tasks of no feature.
+func (s *Sync) folders() []*file {
+	list := []*file{s.file("")}
+	entries, _ := os.ReadDir(s.Project.Features()) // none is none
 	for _, e := range entries {
 		if (e.IsDir() || e.Type()&os.ModeSymlink != 0) && dag.CheckFeatureName(e.Name()) == nil {
-			names = append(names, e.Name())
+			list = append(list, s.at(e.Name(), filepath.Join(s.Project.Features(), e.Name(), TasksFile)))
 		}
 	}
-	return names
+	return list
 }
 
 // files are the plan files there are: it takes one look at each.
 func (s *Sync) files() []*file {
-	return slices.DeleteFunc(seq.Map(s.features(), s.file), func(f *file) bool { return !f.regular })
+	return slices.DeleteFunc(s.folders(), func(f *file) bool { return !f.regular })
 }
 
 // look finds the plan files there are; nil if git carries none of them.

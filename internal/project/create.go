@@ -48,7 +48,7 @@ func Create(dir string, found Found) (Project, []string, error) {
 	if err := isProject(dir); err != nil && !errors.Is(err, ErrNone) {
 		return p, nil, err
 	}
-	for _, folder := range []string{p.State(), filepath.Join(p.State(), "features"), filepath.Join(p.State(), "knowledge")} {
+	for _, folder := range []string{p.State(), p.Features(), filepath.Join(p.State(), "knowledge")} {
 		if err := os.MkdirAll(folder, 0o700); err != nil {
 			return p, nil, err
 		}

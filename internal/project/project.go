@@ -131,8 +131,8 @@ func (p Project) Objects() string { return filepath.Join(p.State(), "objects") }
 // Staging is the folder of planning that has not ended.
 func (p Project) Staging() string { return filepath.Join(p.State(), "staging") }
 
-// Feature is the folder of a feature's documents.
-func (p Project) Feature(name string) string { return filepath.Join(p.State(), "features", name) }
+// Features is the folder in which each feature has one.
+func (p Project) Features() string { return filepath.Join(p.State(), "features") }
 
 // Names turns those of the paths, without links in their folders, that lie in the project and are regular
 // files, or do not exist yet, into names below its root, with slashes.

@@ -38,7 +38,7 @@ func Protect(ctx context.Context, p project.Project, more ...string) *Protection
 	x.add(guard{path: p.State(), skip: []string{"runs", "objects", "trees-*", "progress.db*", "last-gc", "knowledge", "features", "staging", "permissions.toml*"}, ours: true, firm: true})
 	// Plan files say which commands run. Nobody else writes those of a folder in which an agent works; the documents beside them
 	// may be open to it.
-	x.add(guard{path: filepath.Dir(p.Feature("x")), only: []string{"*/tasks.jsonl"}, ours: true})
+	x.add(guard{path: p.Features(), only: []string{"*/tasks.jsonl"}, ours: true})
 	for _, path := range append([]string{p.Config()}, more...) {
 		x.add(guard{path: path, ours: true, firm: true})
 	}
