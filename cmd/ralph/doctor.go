@@ -75,7 +75,7 @@ func runDoctor(ctx context.Context, a *app, o doctorOptions) error {
 		{Run: agentsCheck(a, s, o.Timeout.Std()).Check},
 		{Run: p.People(s.config.Config)},
 		{Run: func(context.Context) []doctor.Finding { return checkPrompts(s.project) }},
-		{Run: func(context.Context) []doctor.Finding { return checkPlans(s.project) }},
+		{Run: func(ctx context.Context) []doctor.Finding { return checkPlans(ctx, s) }},
 		{Waiting: "git", Run: p.Git},
 		{Waiting: "the history of what landed", Run: p.Landed},
 		{Waiting: "the sandbox to start", Run: func(context.Context) []doctor.Finding { return []doctor.Finding{checkSandbox(a, s, p)} }},
@@ -206,13 +206,13 @@ func checkSandbox(a *app, s *session, p doctor.Project) doctor.Finding {
 }
 
 // checkPlans checks the files by which plans travel in git.
-func checkPlans(p project.Project) []doctor.Finding {
+func checkPlans(ctx context.Context, s *session) []doctor.Finding {
 	var list []doctor.Finding
-	if ignored := plansync.Ignored(p); len(ignored) > 0 {
+	if ignored := plansync.Ignored(ctx, s.project, s.store); len(ignored) > 0 {
 		list = append(list, doctor.New("folders", doctor.Warning, "no feature of its own: "+human.Count(len(ignored), "folder")+" in .ralph/features",
 			"rename or remove what is listed", seq.Map(ignored, unsyncedText)...))
 	}
-	faulty := plansync.Faults(p)
+	faulty := plansync.Faults(ctx, s.project, s.store)
 	if len(faulty) == 0 {
 		return list
 	}

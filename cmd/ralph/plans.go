@@ -90,7 +90,7 @@ func planFileHint(err *plansync.Error) string {
 	}
 	if same := (*plansync.SameNameError)(nil); errors.As(err, &same) {
 		return fmt.Sprintf("if it is one feature, move all files and the lines of tasks.jsonl from .ralph/features/%s to %s, and remove the folder; if they are two, rename the folder, and the feature in the lines",
-			same.Other, same.One)
+			same.Other, same.Keep)
 	}
 	if errors.As(err, new(*plansync.AgentError)) {
 		return "undo it: git checkout -- " + err.Path + "; or look at it, git diff " + err.Path + ", and type: ralph config trust"

@@ -38,7 +38,7 @@ func Rebuild(ctx context.Context, p project.Project, opts dag.Options, life func
 	if len(files) == 0 {
 		return r, ErrNoFiles
 	}
-	if err := s.refuseSameNames(files); err != nil {
+	if err := s.refuseSameNames(ctx, files); err != nil {
 		return r, err
 	}
 	folder, err := os.MkdirTemp(p.State(), filepath.Base(p.DB())+db.NewSuffix+"*")

@@ -129,7 +129,7 @@ func (s *Sync) Load(ctx context.Context, feature string) (bool, error) {
 	if !f.regular {
 		return false, nil
 	}
-	if err := s.refuseSameNames(s.files()); err != nil {
+	if err := s.refuseSameNames(ctx, s.files()); err != nil {
 		return false, err
 	}
 	tasks := 0
@@ -160,10 +160,10 @@ func Files(p project.Project) []string {
 	return seq.Map(plans, func(f *file) string { return f.feature })
 }
 
-// Faults lists the plan files that can be neither taken in nor written, and why.
-func Faults(p project.Project) (faulty []error) {
-	s := Sync{Project: p, Now: func() time.Time { return time.Time{} }}
-	if err := s.refuseSameNames(s.files()); err != nil {
+// Faults lists the plan files that can be neither taken in nor written, and why. The store may be nil.
+func Faults(ctx context.Context, p project.Project, store *dag.Store) (faulty []error) {
+	s := Sync{Project: p, Store: store, Now: func() time.Time { return time.Time{} }}
+	if err := s.refuseSameNames(ctx, s.files()); err != nil {
 		faulty = append(faulty, err)
 	}
 	for _, f := range s.folders() {
@@ -211,7 +211,7 @@ func (s *Sync) look(ctx context.Context) ([]*file, error) {
 		return nil, err
 	}
 	files := s.files()
-	if err := s.refuseSameNames(files); err != nil {
+	if err := s.refuseSameNames(ctx, files); err != nil {
 		return nil, err
 	}
 	for _, f := range files {
