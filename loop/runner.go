@@ -70,6 +70,13 @@ func Start(ctx context.Context, opts Options) (*Runner, error) {
 	if err != nil {
 		return nil, fmt.Errorf("recover: %w", err)
 	}
+	var left *git.LockError // in this folder no agent could commit: each task would fail. Slots have an index of their own.
+	if opts.Landing.Repo == nil {
+		left = git.LeftLock(opts.Place.Dir)
+	}
+	if left != nil && left.Sure {
+		return nil, fmt.Errorf("start a run: %w: %w", dag.ErrRefused, left)
+	}
 	err = opts.Graph.Store.Update(ctx, func(g *dag.Graph) (err error) {
 		if *r.run, err = g.StartRun(opts.Graph.Scope, opts.Graph.Process); err != nil {
 			return err
@@ -96,6 +103,9 @@ func Start(ctx context.Context, opts Options) (*Runner, error) {
 	setup := opts.Host.Setup
 	r.bus.emit(event.Event{Type: event.RunStarted, Setup: &setup, PID: int(opts.Graph.Process.PID), Counts: r.counts(ctx)})
 	r.emitRecovery(recovered)
+	if left != nil {
+		r.bus.warn("", left.Error())
+	}
 	if opts.Landing.Repo != nil {
 		opts.Landing.Slots.OnSetup(func(n int) {
 			r.bus.emit(event.Event{Type: event.SlotSetup, Text: fmt.Sprintf("slot %d", n)})

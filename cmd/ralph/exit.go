@@ -13,6 +13,7 @@ import (
 	"ralph/internal/agents"
 	"ralph/internal/db"
 	"ralph/internal/forge"
+	"ralph/internal/git"
 	"ralph/internal/plain"
 	"ralph/internal/plansync"
 	"ralph/internal/project"
@@ -149,11 +150,14 @@ func hintFor(err error) string {
 	var plan *plansync.Error
 	var section *prompt.SectionError
 	var unusable *forge.Error
+	var locked *git.LockError
 	switch {
 	case errors.As(err, &h):
 		return h.hint
 	case errors.As(err, &plan):
 		return planFileHint(plan)
+	case errors.As(err, &locked):
+		return "look at what it was doing: git status; then type: " + locked.Remedy()
 	case errors.As(err, &unusable):
 		return forgeHint(unusable)
 	case errors.As(err, new(midRun)):

@@ -180,7 +180,15 @@ func (p Project) Git(ctx context.Context) []Finding {
 	if level == Warning {
 		text += ": ralph cannot tell whether an agent changed anything"
 	}
-	return append([]Finding{New("git", level, text, fix)}, p.plans(ctx)...)
+	list := []Finding{New("git", level, text, fix)}
+	if lock := git.LeftLock(p.Root); lock != nil {
+		level := Warning
+		if lock.Sure {
+			level = Problem
+		}
+		list = append(list, New("git lock", level, lock.Error(), lock.Remedy()))
+	}
+	return append(list, p.plans(ctx)...)
 }
 
 // plans says whether git merges the plans that it carries, or leaves its markers in them.
