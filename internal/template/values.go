@@ -152,7 +152,8 @@ func splitList(s string) (items []entry, err error) {
 		if !isObject {
 			name, err := jsonText(v)
 			if err != nil || name == "" {
-				return nil, fmt.Errorf("an entry is a text or an object, not %v", v)
+				typed, _ := json.Marshal(v) // as it was typed: null, and not what Go calls it
+				return nil, fmt.Errorf("an entry is a text or an object, not %s", typed)
 			}
 			items = append(items, entry{name: name})
 			continue
