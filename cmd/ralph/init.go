@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 
 	"ralph/dag"
@@ -52,6 +53,9 @@ func runInit(ctx context.Context, a *app, o initOptions) error {
 		return &db.Error{Path: dir, Kind: db.ReadOnly, Err: err}
 	}
 	created := len(written) > 0
+	if !slices.Contains(written, p.Config()) { // what it says counts, and not what was found
+		found = foundIn(a, p, found)
+	}
 	admitted, err := p.Admit()
 	if err != nil {
 		return &db.Error{Path: p.State(), Kind: db.ReadOnly, Err: err}
@@ -101,6 +105,21 @@ func runInit(ctx context.Context, a *app, o initOptions) error {
 		a.note(`next: ralph task add "TITLE"`)
 	}
 	return nil
+}
+
+// foundIn is what a configuration that was there before says. One that cannot be read says nothing: the next command tells why.
+func foundIn(a *app, p project.Project, found project.Found) project.Found {
+	config, err := a.loadConfig(p.Config())
+	if err != nil {
+		return found
+	}
+	finder := a.finder(config)
+	if set := finder.Configured(); set != "" {
+		preset, _ := finder.Preset(set)
+		found.Agent = cmp.Or(preset.Name, set)
+	}
+	found.Tests = strings.Join(config.Verify.Commands, "; ")
+	return found
 }
 
 // initDir refuses to make a project inside another one by accident.

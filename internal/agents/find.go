@@ -62,13 +62,18 @@ type Finder struct {
 // Choose finds the agent that is given, else the configured one, else the installed one
 // to prefer.
 func (f Finder) Choose(given string) (Agent, error) {
-	if name := cmp.Or(given, cmp.Or(f.Config.Agent.Rotate...), f.Config.Agent.Command, f.Config.Agent.Use); name != "" {
+	if name := cmp.Or(given, f.Configured()); name != "" {
 		return f.Find(name)
 	}
 	if found := Installed(exec.LookPath); len(found) > 0 {
 		return f.Find(found[0].Name)
 	}
 	return Agent{}, ErrNone
+}
+
+// Configured is the agent that the configuration sets: a name or a command; empty if it sets none.
+func (f Finder) Configured() string {
+	return cmp.Or(cmp.Or(f.Config.Agent.Rotate...), f.Config.Agent.Command, f.Config.Agent.Use)
 }
 
 // Find takes a name of the configuration, a built-in name, a file, or a command. Of an
