@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"ralph/dag"
 	"ralph/features"
+	"ralph/internal/agents"
 	"ralph/internal/term"
 	"ralph/report"
 )
@@ -121,7 +123,11 @@ func runFeatureCreate(ctx context.Context, a *app, s *session, p *features.Plann
 	var planned plannedJSON
 	err = attended(ctx, a, func(ctx context.Context) (err error) {
 		planned.Steps, planned.Next, err = p.Create(ctx, features.Request{Idea: o.idea, From: o.From})
-		return planningHint(p, err, "ralph feature create "+p.Name)
+		err = planningHint(p, err, "ralph feature create "+p.Name)
+		if errors.Is(err, agents.ErrUnavailable) && !errors.As(err, new(*agents.UnknownError)) { // the feature is there, and needs no agent
+			return hint(err, "%s%s", strings.TrimPrefix(hintFor(err)+"; or ", "; or "), byHand(p.Name))
+		}
+		return err
 	})
 	if err != nil {
 		return err
@@ -143,6 +149,15 @@ func createDraft(ctx context.Context, a *app, s *session, p *features.Planner, j
 		return err
 	}
 	a.note("feature %s created, as a draft", f.Name)
-	a.note("next: ralph feature spec %s --from FILE; or add tasks by hand: ralph task add \"TITLE\" --feature %s", f.Name, f.Name)
+	next := fmt.Sprintf("ralph feature spec %s --from FILE", f.Name)
+	if features.Exists(p.Path(features.Spec.File())) { // a person wrote it first
+		next = "ralph feature plan " + f.Name
+	}
+	a.note("next: %s; or %s", next, byHand(f.Name))
 	return nil
+}
+
+// byHand says how a feature gets tasks without an agent that plans.
+func byHand(feature string) string {
+	return fmt.Sprintf("add tasks by hand: ralph task add \"TITLE\" --feature %s", feature)
 }
