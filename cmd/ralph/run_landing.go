@@ -82,8 +82,8 @@ func setLanding(ctx context.Context, a *app, s *session, given runOptions, opts 
 
 // riskAbove is what a person looks at before it lands: what is riskier than is configured, or than four fifths of what landed.
 func riskAbove(ctx context.Context, s *session) (*float64, error) {
-	if above := s.config.Merge.Risk; above > 0 {
-		return &above, nil
+	if s.config.Given("merge.risk") { // 0 holds all that has any risk
+		return &s.config.Merge.Risk, nil
 	}
 	past, err := look(ctx, s, (*dag.Graph).Risks)
 	above := risk.Threshold(past)

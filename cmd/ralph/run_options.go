@@ -248,7 +248,7 @@ func chooseStrategy(o runOptions, config project.Loaded) (strategy.Kind, string,
 // waits is silent, and must not be taken for one that hangs.
 func (a *app) inboxRules(config project.Loaded) loop.Inbox {
 	rules := loop.Inbox{Wait: config.Inbox.Wait.Std(), Expire: config.Inbox.Expire.Std()}
-	if config.Origin("inbox.wait") == "default" && (!a.asks || inCI(a)) {
+	if !config.Given("inbox.wait") && (!a.asks || inCI(a)) {
 		rules.Wait = 0
 	}
 	if idle := config.Run.IdleTimeout.Std(); idle > 0 {

@@ -100,7 +100,7 @@ type MergeConfig struct {
 	Resolve int     `toml:"resolve"`                       // sessions for a conflict before the task goes back
 	Rebase  string  `toml:"rebase" oneof:"conflict never"` // when a turn is cut because the target has moved
 	Review  string  `toml:"review" oneof:"none risky all"` // what a person looks at before it lands
-	Risk    float64 `toml:"risk"`                          // with risky: what is above that; 0 is above the riskiest fifth of past work
+	Risk    float64 `toml:"risk" most:"1"`                 // with risky: what is above that; if it is not set, the riskiest fifth of past work
 	Push    string  `toml:"push"`                          // the remote that gets what landed; empty pushes nothing
 }
 

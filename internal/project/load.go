@@ -33,6 +33,9 @@ func (l Loaded) Origin(key string) string {
 	return "default"
 }
 
+// Given says that somebody set a key, also to what it is by default.
+func (l Loaded) Given(key string) bool { return l.Origin(key) != "default" }
+
 // Load merges, each over the one before: the defaults, the user's file, the
 // project's file, and RALPH_SECTION_KEY from the environment. Either path may be
 // empty or missing. Unknown keys and bad values are errors that name the line.

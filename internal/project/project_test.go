@@ -167,6 +167,8 @@ func TestBadConfigurationNamesFileAndLine(t *testing.T) {
 		"a negative budget":         {"[budget]\nmax_cost_usd = -1.0", ":2: budget.max_cost_usd: it must be an amount that is not negative"},
 		"a budget below another":    {"[budget]\nmax_tokens = 1\n[budget.task]\nmax_cost_usd = 1\nmax_iterations = -1", ":5: budget.task.max_iterations: -1 is too small; the least is 0"},
 		"a sum that is none":        {"[budget.day]\nmax_cost_usd = nan", ":2: budget.day.max_cost_usd: it must be an amount that is not negative"},
+		"a risk below 0":            {"[merge]\nrisk = -1", ":2: merge.risk: -1 is not a number from 0 to 1"},
+		"a risk that is none":       {"[merge]\nrisk = nan", ":2: merge.risk: NaN is not a number from 0 to 1"},
 		"a price below 0":           {"[prices.\"gpt-4.1*\"]\ninput = 1\noutput = -1", ":3: prices.gpt-4.1*.output: it must be an amount that is not negative"},
 		"an unknown price":          {"[prices.x]\ninputs = 1", ":2: unknown key prices.x.inputs"},
 		"no time of day":            {"[budget]\nuntil = '7am'", ":2: budget.until: \"7am\" is not a time of day; write it like 07:00"},

@@ -55,7 +55,7 @@ func (l Loaded) Settings() []Setting {
 }
 
 // field is a field of Config with a fixed key. Its tags say what it may be: least for
-// the smallest number (0 if it is not there), oneof for a choice of words, env:"paths"
+// the smallest number (0 if it is not there), most for the largest amount, oneof for a choice of words, env:"paths"
 // for a list that a variable can set, separated as in PATH.
 type field struct {
 	key string
@@ -135,6 +135,9 @@ func (f field) invalid() string {
 	case *int64:
 		return f.tooSmall(*at)
 	case *float64:
+		if most, err := strconv.ParseFloat(f.tag.Get("most"), 64); err == nil && !(*at >= 0 && *at <= most) {
+			return fmt.Sprintf("%v is not a number from 0 to %v", *at, most)
+		}
 		return badAmount(*at)
 	case *Duration:
 		if *at != 0 && at.Std() < time.Millisecond { // a number without a unit is nanoseconds to TOML

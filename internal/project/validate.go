@@ -43,9 +43,6 @@ func (c Config) invalid() (key, why string) {
 			return fmt.Sprintf("notify.%d", i+1), why
 		}
 	}
-	if c.Merge.Risk > 1 {
-		return "merge.risk", fmt.Sprintf("%v is no risk; it is between 0 and 1", c.Merge.Risk)
-	}
 	if why := c.Sandbox.Network.invalid(); why != "" {
 		return "sandbox.network.hosts", why
 	}
