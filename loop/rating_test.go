@@ -28,6 +28,10 @@ func TestMeasureAddsWhatWasKnownBefore(t *testing.T) {
 			tried(0, event.AttemptRetried, event.RejectedGate),
 			tried(time.Hour, event.AttemptRetried, event.RejectedVerdict),
 			tried(2*time.Hour, event.AttemptInterrupted, ""),
+			tried(2*time.Hour, event.AttemptLimited, ""),
+			tried(2*time.Hour, event.AttemptAsked, ""),
+			tried(2*time.Hour, event.AttemptTimeout, ""),
+			tried(2*time.Hour, event.AttemptReleased, ""),
 			tried(3*time.Hour, "", ""), // this one
 		},
 		Failed: []dag.FailedWork{
@@ -38,7 +42,7 @@ func TestMeasureAddsWhatWasKnownBefore(t *testing.T) {
 		},
 	}
 	want := risk.Facts{
-		Files: seen.Files, Lines: 7, Protected: []string{"ci.yml"}, Checks: []string{"x_test.go"}, Retries: 2,
+		Files: seen.Files, Lines: 7, Protected: []string{"ci.yml"}, Checks: []string{"x_test.go"}, Retries: 4,
 		Doubts: []string{"a flaky gate", "an earlier attempt was rejected (verdict)"}, Authors: 2, Failures: 2,
 	}
 	check.Equal(t, "facts", want, Measure(seen, task, before))

@@ -19,7 +19,7 @@ type Facts struct {
 	Protected []string `json:"protected,omitempty"` // files that decide what is accepted, here or in CI
 	Checks    []string `json:"checks,omitempty"`    // other files that check work: tests, fixtures, settings, scripts
 	Old       string   `json:"old,omitempty"`       // what the checks from before the work say of it, if they were run
-	Retries   int      `json:"retries,omitempty"`   // earlier attempts at the task whose work was not accepted
+	Retries   int      `json:"retries,omitempty"`   // earlier attempts that did not do the task; not those that were cut off from outside
 	Doubts    []string `json:"doubts,omitempty"`    // of the verifier, of the old checks, and gates that say little
 	Authors   int      `json:"authors,omitempty"`   // of the file that has most, people and agents, lately
 	Failures  int      `json:"failures,omitempty"`  // other work on one of its files that was rejected or taken back
