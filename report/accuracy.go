@@ -43,6 +43,7 @@ func (s snapshot) accuracy(r Run) *Accuracy {
 		a.AtUntil = true
 	case !r.Over():
 		a.Why = "the run is not over"
+	case r.Counts.Total > 0 && r.Counts.Remaining == 0: // it failed for another reason, such as a criterion that is not proven
 	default:
 		a.Why = "the run ended before its tasks did: " + render.OutcomeWord(r.Outcome)
 	}

@@ -67,6 +67,14 @@ func TestAReportSaysHowRightItsForecastWas(t *testing.T) {
 			w.paid(time.Minute, ptr(1.0))
 			w.end(event.OutcomeComplete, "", event.Counts{})
 		}, "time: p50 was 0s, above p90 of 0s"},
+		"failed after all of its tasks": {base, func(w *world) {
+			w.paid(time.Hour-time.Second, ptr(2.0))
+			w.end(event.OutcomeFailure, "C1 is not proven", event.Counts{Done: 1, Total: 1})
+		}, "time: p50 was 1h00m and the result the same, within p90 of 2h00m; cost: p50 was $2.00 and the result the same, within p90 of $3.00"},
+		"failed before": {base, func(w *world) {
+			w.paid(time.Hour, ptr(2.0))
+			w.end(event.OutcomeFailure, "the agent gave up", event.Counts{Done: 1, Remaining: 1, Total: 2})
+		}, "p50 1h00m, p90 2h00m; p50 $2.00, p90 $3.00; not compared: the run ended before its tasks did: failure"},
 		"stopped at its time": {until, func(w *world) {
 			w.paid(time.Hour, ptr(1.0))
 			w.end(event.OutcomeLimit, "it is 04:00", event.Counts{})
