@@ -11,16 +11,19 @@ import (
 	"ralph/internal/db"
 )
 
-// A forecast is about this many tasks at most, and as many of the last attempts count: what is older says less about the next
-// ones, and reading it costs more with each year.
-const maxForecast = 10_000
+const (
+	maxForecast = 10_000 // tasks that a forecast is about at most
+	// pastAttempts is how many of the last attempts count: what is older says less about the next ones, and reading it costs more
+	// with each year.
+	pastAttempts = 2000
+)
 
 // An attempt that died with its run ended when its run was last heard of; when it was noticed says nothing.
 const pastAttemptsSQL = `
 SELECT a.task_id, t.kind, octet_length(t.title) + octet_length(t.description), a.agent, a.model, a.outcome,
     coalesce(iif(a.phase = 'settled', a.ended_at, a.heartbeat_at) - a.started_at, -1), a.cost_usd, a.cost_unknown, a.cost_estimated
 FROM attempts a LEFT JOIN tasks t ON t.n = a.task
-WHERE a.n > (SELECT max(n) FROM attempts) - 2000 ORDER BY a.n;`
+WHERE a.n > (SELECT max(n) FROM attempts) - :limit ORDER BY a.n;`
 
 // PastAttempts lists the last attempts as a forecast needs them, oldest first.
 func (g *Graph) PastAttempts() ([]forecast.Attempt, error) {
@@ -30,7 +33,7 @@ func (g *Graph) PastAttempts() ([]forecast.Attempt, error) {
 		a.Outcome, a.Took = event.AttemptOutcome(r.Text()), r.Duration()
 		a.CostUSD, a.CostUnknown, a.CostEstimated = db.Optional(r, r.Float), r.Bool(), r.Bool()
 		return a
-	})
+	}, ":limit", pastAttempts)
 }
 
 // Of groups also those that failed, if something in them is open. A task that nobody can claim before a person did

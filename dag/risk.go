@@ -51,7 +51,7 @@ const (
 	// A task whose work was taken back may have landed since.
 	takenBackSQL = `
 SELECT m.task_id, (SELECT a.files FROM attempts a WHERE a.id = m.attempt) FROM undoes u CROSS JOIN tasks r ON r.n = u.task CROSS JOIN merges m ON m.task = u.undone
-WHERE r.status = 'done' AND m.state = 'landed' AND m.n < (SELECT max(x.n) FROM merges x WHERE x.task = u.task AND x.state = 'landed') LIMIT +:limit;`
+WHERE r.status = 'done' AND m.state = 'landed' AND m.n < (SELECT max(x.n) FROM merges x WHERE x.task = u.task AND x.state = 'landed') ORDER BY m.n DESC LIMIT +:limit;`
 )
 
 // FailedWork lists the last work that was rejected or taken back.
