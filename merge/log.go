@@ -88,19 +88,22 @@ func Sizes(ctx context.Context, r *git.Repo, dir string, commits []string) (map[
 		return nil, err
 	}
 	in := strings.NewReader(strings.Join(there, "\n") + "\n")
-	out, err := r.Git(ctx, git.Call{In: in}, "diff-tree", "--stdin", "-r", "-z", "--root", "--numstat", "--no-renames", "--no-ext-diff", "--no-textconv")
+	out, err := r.Git(ctx, git.Call{In: in}, "diff-tree", "--stdin", "-r", "-z", "--root", "-M", "--numstat", "--no-ext-diff", "--no-textconv")
 	sizes, of := map[string]Size{}, ""
-	for field := range strings.SplitSeq(out, "\x00") {
-		columns := strings.SplitN(field, "\t", 3)
-		if len(columns) < 3 {
-			of = field
+	fields := git.Split(out)
+	for i := 0; i < len(fields); i++ {
+		lines, path, is := git.Numstat(fields[i])
+		if !is {
+			of = fields[i]
 			continue
 		}
+		if path == "" && i+2 < len(fields) { // it was renamed
+			i += 2
+			path = fields[i]
+		}
 		s := sizes[of]
-		added, _ := strconv.Atoi(columns[0]) // "-" for a binary file
-		removed, _ := strconv.Atoi(columns[1])
-		s.Lines += added + removed
-		if name, within := r.Within(dir, columns[2]); within {
+		s.Lines += lines
+		if name, within := r.Within(dir, path); within {
 			s.Files = append(s.Files, name)
 		}
 		sizes[of] = s

@@ -47,10 +47,14 @@ func TestSizesOfCommits(t *testing.T) {
 	r.write("a.txt", "1\n2\n", "logo.png", "\x00\x01\x02")
 	r.commit()
 	second, gone := r.git("rev-parse", "HEAD"), strings.Repeat("1", 40)
-	sizes, err := Sizes(t.Context(), r.Repo, r.dir, []string{first, gone, second})
+	r.git("mv", "sub/b.txt", "sub/c.txt")
+	r.commit()
+	third := r.git("rev-parse", "HEAD")
+	sizes, err := Sizes(t.Context(), r.Repo, r.dir, []string{first, gone, third, second})
 	check.OK(t, err)
 	check.Equal(t, "sizes", map[string]Size{
 		first: {Files: []string{"a.txt", "sub/b.txt"}, Lines: 10}, second: {Files: []string{"a.txt", "logo.png"}, Lines: 7},
+		third: {Files: []string{"sub/c.txt"}},
 	}, sizes)
 	there, err := Existing(t.Context(), r.Repo, []string{first, gone, "nonsense", r.git("rev-parse", "HEAD^{tree}"), second})
 	check.OK(t, err)

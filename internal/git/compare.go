@@ -34,6 +34,7 @@ type Change struct {
 	Old   string // where it was, if it was renamed
 	Kind  Kind
 	Patch string // what the whole patch says of it
+	Lines int    // added and removed, also where the patch is cut; of a binary file none
 }
 
 // Difference is what differs between two trees: the files by name, and as much of a patch for
@@ -53,7 +54,7 @@ func Compare(ctx context.Context, dir, objects, from, to string, patch int) (d D
 	}
 	args := []string{"diff-tree", "-r", "-z", "-M", "--raw", "--no-abbrev", "--no-ext-diff", "--no-textconv"}
 	if patch > 0 {
-		args = append(args, "-p")
+		args = append(args, "--numstat", "-p")
 	}
 	read, write := io.Pipe()
 	defer func() { _ = read.Close() }() // which ends git if there is more
@@ -67,7 +68,18 @@ func Compare(ctx context.Context, dir, objects, from, to string, patch int) (d D
 		}
 		return strings.TrimSuffix(field, "\x00")
 	}
-	for first := next(); first != "" && failed == nil; first = next() { // an empty one is between list and patch
+	at := map[string]int{}
+	for first := next(); first != "" && failed == nil; first = next() { // an empty one is between lists and patch
+		if lines, path, is := Numstat(first); is {
+			if path == "" { // it was renamed
+				next()
+				path = next()
+			}
+			if i, known := at[path]; known {
+				d.Changes[i].Lines += lines
+			}
+			continue
+		}
 		words := strings.Fields(first) // modes, IDs, letter
 		if len(words) != 5 {
 			return d, fmt.Errorf("compare trees of %s: git said %q", dir, first)
@@ -83,6 +95,7 @@ func Compare(ctx context.Context, dir, objects, from, to string, patch int) (d D
 		case letter == 'M' && words[2] == words[3]:
 			c.Kind = Mode
 		}
+		at[c.Path] = len(d.Changes)
 		d.Changes = append(d.Changes, c)
 	}
 	text, err := io.ReadAll(io.LimitReader(said, int64(patch)+1))
@@ -100,6 +113,18 @@ func Compare(ctx context.Context, dir, objects, from, to string, patch int) (d D
 	d.Patch = strings.ToValidUTF8(string(text), "?")
 	d.split()
 	return d, nil
+}
+
+// Numstat reads how many lines of a file a change adds and removes, as --numstat -z prints it. Of one that was renamed the path
+// is empty, and the next two fields are the old and the new one.
+func Numstat(field string) (lines int, path string, is bool) {
+	columns := strings.SplitN(field, "\t", 3)
+	if len(columns) < 3 || strings.HasPrefix(field, ":") {
+		return 0, "", false
+	}
+	added, _ := strconv.Atoi(columns[0]) // "-" for a binary file
+	removed, _ := strconv.Atoi(columns[1])
+	return added + removed, columns[2], true
 }
 
 // split gives each change its part of the patch. They are in the same order; a file that became a link, or the other way

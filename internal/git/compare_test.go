@@ -93,6 +93,27 @@ func TestALargePatchIsCut(t *testing.T) {
 	}
 }
 
+// TestLinesAreCountedPastTheCut: a file that fills the patch hides no other.
+func TestLinesAreCountedPastTheCut(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	r.write("b.txt", strings.Repeat("line\n", 30), "c.txt", "1\n2\n", "d.bin", "x\x00y\n", "link", "1\n2\n")
+	before := r.tree()
+	r.git("rm", "-q", "--cached", "--ignore-unmatch", "b.txt")
+	check.OK(t, os.Rename(filepath.Join(r.dir, "b.txt"), filepath.Join(r.dir, "moved.txt")))
+	check.OK(t, os.Remove(filepath.Join(r.dir, "link")))
+	check.OK(t, os.Symlink("c.txt", filepath.Join(r.dir, "link")))
+	r.write("a.json", strings.Repeat("x", 500)+"\n", "c.txt", "1\n3\n4\n", "d.bin", "x\x00z\n", "moved.txt", strings.Repeat("line\n", 30)+"more\n")
+	d, err := Compare(t.Context(), r.dir, r.objects(), before, r.tree(), 100)
+	check.OK(t, err)
+	check.That(t, d.Cut, "the patch is whole: %s", d.Patch)
+	lines := map[string]int{}
+	for _, c := range d.Changes {
+		lines[c.Path] = c.Lines
+	}
+	check.Equal(t, "lines", map[string]int{"a.json": 1, "c.txt": 3, "d.bin": 0, "moved.txt": 1, "link": 3}, lines)
+}
+
 func TestContentsAreThoseOfTheTrees(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t)

@@ -3,7 +3,6 @@ package attempt
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"ralph/event"
 	"ralph/internal/git"
@@ -26,7 +25,7 @@ func (a *attempt) facts(ctx context.Context) (f risk.Facts) {
 	}
 	f.Files = seq.Map(changes, func(c git.Change) string { return c.Path })
 	for _, c := range changes {
-		f.Lines += changedLines(c.Patch)
+		f.Lines += c.Lines
 	}
 	if plan, err := a.evidence.plan(ctx, a.evidence.candidate, a.evidence.candidate, a.prevented()); err == nil && len(plan.Changed) > 0 {
 		f.Checks, f.Old = seq.Map(plan.Changed, func(c git.Change) string { return c.Path }), oldUnknown
@@ -52,20 +51,4 @@ func (a *attempt) facts(ctx context.Context) (f risk.Facts) {
 		}
 	}
 	return f
-}
-
-// changedLines counts what a patch adds and removes.
-func changedLines(patch string) (n int) {
-	hunk := false // a line of a header may begin like one that was added
-	for line := range strings.Lines(patch) {
-		switch {
-		case strings.HasPrefix(line, "diff --git "):
-			hunk = false
-		case strings.HasPrefix(line, "@@"):
-			hunk = true
-		case hunk && (line[0] == '+' || line[0] == '-'):
-			n++
-		}
-	}
-	return n
 }
