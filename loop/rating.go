@@ -59,7 +59,7 @@ func Measure(f risk.Facts, t dag.Task, b Before) risk.Facts {
 
 // rate says how risky work is that was tested, and whether there is any. What cannot be known adds no risk.
 func (l *lane) rate(ctx context.Context, seen risk.Facts) (risk.Score, bool) {
-	if len(seen.Files) == 0 {
+	if len(seen.Files) == 0 && seen.Unseen == "" {
 		return risk.Score{}, false
 	}
 	to, t := l.opts.Landing, l.claim.Task

@@ -14,6 +14,7 @@ import (
 
 // Facts are what is known of one piece of work. The zero Facts have no risk.
 type Facts struct {
+	Unseen    string   `json:"unseen,omitempty"`    // why nobody could see what it changes
 	Files     []string `json:"files,omitempty"`     // that it changes
 	Lines     int      `json:"lines,omitempty"`     // added and removed; of binary files none
 	Protected []string `json:"protected,omitempty"` // files that decide what is accepted, here or in CI
@@ -39,6 +40,7 @@ const (
 	Authors   Name = "authors"
 	Failures  Name = "failures"
 	Unproven  Name = "unproven"
+	Unseen    Name = "unseen"
 )
 
 // Factor is one reason for a score.
@@ -95,7 +97,12 @@ var measures = []measure{
 // Of is the whole formula. Each factor is most × n / (n + half), which more of it raises and never past most. They are
 // put together as if each were a chance that something is wrong: 1 − ∏(1 − factor). So each raises the score, whatever
 // the others are, and none takes it past 1. A factor's share goes by its part of the logarithm.
+//
+// Of work that nobody could see, nothing is known: it is as risky as can be.
 func Of(f Facts) Score {
+	if f.Unseen != "" {
+		return Score{Risk: 1, Factors: []Factor{{Name: Unseen, Share: 1, What: "what it changes cannot be seen: " + strings.Join(strings.Fields(f.Unseen), " ")}}}
+	}
 	var s Score
 	sum := 0.0
 	for _, m := range measures {

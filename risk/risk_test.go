@@ -47,6 +47,9 @@ func TestEachFactorAloneRaisesTheScore(t *testing.T) {
 		risk.Failures:  "1 other piece of work on its files failed",
 		risk.Unproven:  "leaves 1 criterion unproven",
 	}
+	unseen := risk.Of(risk.Facts{Unseen: "git failed", Lines: 1})
+	check.Equal(t, "the risk of what nobody saw", 1.0, unseen.Risk)
+	check.Equal(t, "what is said of it", "what it changes cannot be seen: git failed", unseen.String())
 	for name, add := range more() {
 		var f risk.Facts
 		add(&f)

@@ -17,10 +17,14 @@ const (
 	oldUnknown = "not run"
 )
 
-// facts are what checking a candidate showed that tells how risky it is. What cannot be seen adds nothing.
+// facts are what checking a candidate showed that tells how risky it is. What cannot be seen of it adds nothing, unless that is all of
+// it.
 func (a *attempt) facts(ctx context.Context) (f risk.Facts) {
 	changes, err := a.evidence.compare(ctx, a.evidence.base.Tree, a.evidence.candidate)
-	if err != nil || len(changes) == 0 {
+	if err != nil {
+		f.Unseen = err.Error()
+	}
+	if len(changes) == 0 {
 		return f
 	}
 	f.Files = seq.Map(changes, func(c git.Change) string { return c.Path })
