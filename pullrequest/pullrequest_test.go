@@ -1,6 +1,7 @@
 package pullrequest_test
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -132,6 +133,25 @@ func TestABranchHasOnePullRequest(t *testing.T) {
 		check.Equal(t, "after it was deleted", 0, other.Number)
 		return err
 	})
+}
+
+// TestARemoteOfAnotherNameBeginsNoNewRounds: a pull request is the same if its number and its address are.
+func TestARemoteOfAnotherNameBeginsNoNewRounds(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	for i, step := range []struct {
+		remote, url string
+		round       int
+	}{{"origin", "u", 0}, {"upstream", "u", 1}, {"upstream", "v", 0}, {"upstream", "", 1}, {"origin", "", 0}} {
+		update(t, s, func(g *dag.Graph) error {
+			r, err := pullrequest.Save(g, pullrequest.Request{Feature: "login", Remote: step.remote, Branch: "ralph/login", Number: 7, URL: step.url})
+			check.Equal(t, fmt.Sprintf("round at %+v", step), step.round, r.Round)
+			return err
+		})
+		if step.round == 0 {
+			add(t, s, fmt.Sprintf("commit %d", i), pullrequest.Finding{Name: fmt.Sprintf("finding %d", i), Title: "x"})
+		}
+	}
 }
 
 func TestOnlyReviewersCount(t *testing.T) {

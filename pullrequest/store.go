@@ -65,7 +65,11 @@ func Save(g *dag.Graph, r Request) (Request, error) {
 		return r, err
 	}
 	r.Round, r.Looked = 0, ""
-	if last.Number == r.Number && last.Remote == r.Remote {
+	same := last.URL == r.URL // the remote may have another name now
+	if r.URL == "" {
+		same = last.Remote == r.Remote
+	}
+	if last.Number == r.Number && same {
 		r.Round, r.Looked = last.Round, last.Looked
 	}
 	return r, r.store(g)
