@@ -12,6 +12,13 @@ const (
 	bodyEnd   = marker + ": end -->"
 )
 
+// marked says that ralph wrote a comment: its last line is a mark. Who quotes one has more to say, or says it as a quotation.
+func marked(text string) bool {
+	text = strings.TrimSpace(text)
+	last := text[strings.LastIndexByte(text, '\n')+1:]
+	return strings.HasPrefix(last, marker) && strings.HasSuffix(last, "-->")
+}
+
 // Body puts a report into the description of a pull request. What people wrote around it stays.
 func Body(before, report string) string {
 	ours := bodyBegin + "\n" + strings.TrimSpace(report) + "\n" + bodyEnd

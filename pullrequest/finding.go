@@ -120,7 +120,7 @@ func short(commit string) string { return plain.Head(cmp.Or(term.Line(commit), "
 func Counted(all []forge.Comment, reviewers []string) (counted []forge.Comment, others int) {
 	for _, c := range all {
 		switch {
-		case strings.Contains(c.Text, marker):
+		case marked(c.Text):
 		case slices.ContainsFunc(reviewers, func(name string) bool { return strings.EqualFold(strings.TrimPrefix(name, "@"), c.Author) }):
 			counted = append(counted, c)
 		default:

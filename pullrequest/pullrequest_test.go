@@ -156,13 +156,17 @@ func TestARemoteOfAnotherNameBeginsNoNewRounds(t *testing.T) {
 
 func TestOnlyReviewersCount(t *testing.T) {
 	t.Parallel()
-	all := []forge.Comment{{Author: "Ann", Text: "1"}, {Author: "annette", Text: "2"}, {Author: "eve", Text: "3"}, {Author: "bob[bot]", Text: "4"}, {Author: "ann", Text: "told <!-- ralph: landed t-1 -->"}}
+	all := []forge.Comment{{Author: "Ann", Text: "1"}, {Author: "annette", Text: "2"}, {Author: "eve", Text: "3"}, {Author: "bob[bot]", Text: "4"}, {Author: "ann", Text: "told\n\n<!-- ralph: landed t-1 -->\r\n"}}
 	counted, others := pullrequest.Counted(all, []string{"ann", "@bob[bot]"})
 	check.Equal(t, "counted", []forge.Comment{all[0], all[3]}, counted)
 	check.Equal(t, "others", 2, others)
 	counted, others = pullrequest.Counted(all, nil)
 	check.Equal(t, "without reviewers", 0, len(counted))
 	check.Equal(t, "others then", 4, others)
+	for _, text := range []string{"> told\n>\n> <!-- ralph: landed t-1 -->\n\nIs it?", "No:\n> <!-- ralph: landed t-1 -->", "please fix <!-- ralph quoting --> this"} {
+		counted, _ = pullrequest.Counted([]forge.Comment{{Author: "ann", Text: text}}, []string{"ann"})
+		check.Equal(t, "counted of "+text, 1, len(counted))
+	}
 }
 
 // TestACommentStaysAQuotation: no line of it is anything else, whatever it contains.
