@@ -27,8 +27,12 @@ func Body(before, report string) string {
 	switch {
 	case begun && ended:
 		return head + ours + tail
-	case begun: // the end is gone: so is what was ours
-		return head + ours
+	case begun: // somebody deleted the end: the last line of a report is another, and without that nobody knows what is a person's
+		report = strings.TrimSpace(report)
+		if _, tail, ended = strings.Cut(rest, report[strings.LastIndexByte(report, '\n')+1:]); ended {
+			return head + ours + tail
+		}
+		return strings.TrimRight(head, "\n") + "\n\n" + ours + "\n\n" + strings.TrimSpace(rest)
 	case strings.TrimSpace(before) == "":
 		return ours
 	}

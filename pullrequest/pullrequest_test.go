@@ -222,6 +222,8 @@ func TestWhatPeopleWroteStays(t *testing.T) {
 	again := pullrequest.Body("Read me.\n\n"+first+"\n\nCloses #5.", "two")
 	check.Equal(t, "again", "Read me.\n\n"+pullrequest.Body("", "two")+"\n\nCloses #5.", again)
 	check.Equal(t, "in what a person opened", "Mine.\n\n"+first, pullrequest.Body("Mine.\n", "one"))
-	end := strings.LastIndex(first, "<!--")
-	check.Equal(t, "without its end", "x "+pullrequest.Body("", "two"), pullrequest.Body("x "+first[:end], "two"))
+
+	begin, _, _ := strings.Cut(first, "\n")
+	check.Equal(t, "without its end", "x "+pullrequest.Body("", "two\nby ralph")+"\nMine.", pullrequest.Body("x "+begin+"\none\nby ralph\nMine.", "two\nby ralph"))
+	check.Equal(t, "and where nothing else is known", "x\n\n"+pullrequest.Body("", "two")+"\n\none\nMine.", pullrequest.Body("x\n"+begin+"\none\nMine.", "two"))
 }
