@@ -62,6 +62,13 @@ func runPR(ctx context.Context, a *app, o prOptions) error {
 	if err := a.refuseAgent(); err != nil {
 		return err
 	}
+	if !o.Follow {
+		for _, f := range prRunFlags() {
+			if _, given := o.settings[f.name]; given {
+				return usagef("--%s is about the runs of --follow", f.name)
+			}
+		}
+	}
 	a.takeSignals() // each look and each run deals with them
 	var lock *os.File
 	defer func() {
@@ -123,6 +130,9 @@ func lookOnce(ctx context.Context, a *app, o prOptions, lock **os.File) (next, e
 		return next{}, p.dryRun(ctx)
 	}
 	if *lock == nil {
+		if err := p.checkRuns(ctx, o); err != nil {
+			return next{}, err
+		}
 		if *lock, err = merge.TryLock(p.repo, "pr-"+p.feature); err != nil {
 			return next{}, err
 		}
@@ -138,6 +148,19 @@ func lookOnce(ctx context.Context, a *app, o prOptions, lock **os.File) (next, e
 		return next{}, err
 	}
 	return p.end(o)
+}
+
+// checkRuns says what is wrong with the flags of the runs of --follow, before anything is pushed: a check may be red hours later.
+func (p *pull) checkRuns(ctx context.Context, o prOptions) error {
+	if !o.Follow {
+		return nil
+	}
+	run, quiet := next{p.feature, p.branch()}.run(o), p.app.quiet
+	run.DryRun, run.Follow = true, true // nothing is changed, and it needs neither tasks nor an agent that is installed
+	p.app.quiet = true                  // each run has its own warnings
+	defer func() { p.app.quiet = quiet }()
+	_, err := loopOptions(ctx, p.app, p.session, run, nil)
+	return err
 }
 
 // pull is the pull request of a feature, and what a look at it found.
