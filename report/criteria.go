@@ -1,6 +1,8 @@
 package report
 
 import (
+	"slices"
+
 	"ralph/dag"
 	"ralph/internal/term"
 	"ralph/proof"
@@ -10,10 +12,31 @@ import (
 type Criteria struct {
 	Feature string      `json:"feature"`
 	Rows    []proof.Row `json:"rows"`
+
+	all []proof.Row // if some are left out
 }
 
+// cut leaves at most so many of them, first those that are not proven.
+func (c Criteria) cut(rows int) Criteria {
+	if len(c.Rows) <= rows {
+		return c
+	}
+	isProven := func(r proof.Row) bool { return r.Proven }
+	isOpen := func(r proof.Row) bool { return !r.Proven }
+	list := append(slices.DeleteFunc(slices.Clone(c.Rows), isProven), slices.DeleteFunc(slices.Clone(c.Rows), isOpen)...)
+	return Criteria{Feature: c.Feature, Rows: list[:rows], all: c.Rows}
+}
+
+// More is how many are left out.
+func (c Criteria) More() int { return max(len(c.all)-len(c.Rows), 0) }
+
 // Summary says in a few words how many are proven.
-func (c Criteria) Summary() string { return proof.Summary(c.Rows) }
+func (c Criteria) Summary() string {
+	if c.all != nil {
+		return proof.Summary(c.all)
+	}
+	return proof.Summary(c.Rows)
+}
 
 // criteriaOf reads those of the features that tasks belong to.
 func criteriaOf(g *dag.Graph, tasks []dag.Task, spec func(feature string) string) (list []Criteria) {
@@ -32,7 +55,7 @@ func criteriaOf(g *dag.Graph, tasks []dag.Task, spec func(feature string) string
 	for _, feature := range order {
 		proofs, _ := g.Proofs(feature) // the first error of the database is that of the transaction
 		if rows := proof.Table(spec(feature), by[feature], proofs); len(rows) > 0 {
-			list = append(list, Criteria{feature, rows})
+			list = append(list, Criteria{Feature: feature, Rows: rows})
 		}
 	}
 	return list

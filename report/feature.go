@@ -9,6 +9,7 @@ import (
 	"ralph/dag"
 	"ralph/internal/human"
 	"ralph/internal/render"
+	"ralph/internal/seq"
 )
 
 // Feature is what became of a feature, over all runs: the description of its pull request.
@@ -73,7 +74,8 @@ var pageFeature string
 // maxBody is how long the description of a pull request may be: GitHub takes 65,536 characters, and people write some, too.
 const maxBody = 60_000
 
-// Markdown is the report for a page that renders Markdown. As many tasks are listed as such a page has space for.
+// Markdown is the report for a page that renders Markdown. As many criteria and tasks are listed as such a page has space
+// for.
 func (f Feature) Markdown() (string, error) {
 	for rows := markdownRows; ; rows /= 2 {
 		text, err := f.markdown(rows)
@@ -89,6 +91,7 @@ func (f Feature) Markdown() (string, error) {
 
 func (f Feature) markdown(rows int) (string, error) {
 	shown := f
+	shown.Criteria = seq.Map(f.Criteria, func(c Criteria) Criteria { return c.cut(rows) })
 	shown.Tasks = f.Tasks[:min(len(f.Tasks), rows)]
 	t, err := template.New("feature").Funcs(template.FuncMap{
 		"mark": mark, "shorten": shorten, "plural": human.Count, "commit": render.Commit,

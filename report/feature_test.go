@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"ralph/dag"
 	"ralph/internal/testing/check"
 	"ralph/proof"
 	"ralph/report"
@@ -37,4 +38,23 @@ func TestAFeatureOnAPage(t *testing.T) {
 	text, err = f.Markdown()
 	check.OK(t, err)
 	check.That(t, len(text) <= 60_000, "it has %d bytes", len(text))
+
+	proven := proof.Row{Proven: true, Proof: &dag.Proof{Kind: dag.ProofTest}}
+	proven.ID, proven.Text = "C1", "the first"
+	rows := []proof.Row{proven}
+	for i := range 500 {
+		row := proof.Row{Why: "it waits"}
+		row.ID, row.Text = fmt.Sprintf("C%d", i+2), strings.Repeat("long ", 80)
+		rows = append(rows, row)
+	}
+	f.Criteria[0].Rows, f.Tasks = rows, f.Tasks[:2]
+	text, err = f.Markdown()
+	check.OK(t, err)
+	check.That(t, len(text) <= 60_000, "it has %d bytes", len(text))
+	check.Contains(t, "text", "1 of 501 criteria proven", text)
+	check.Contains(t, "text", "more\n", text)
+	check.Contains(t, "text", "| `t-00000001` |", text)
+	check.Contains(t, "text", "| `t-00000002` |", text)
+	check.Contains(t, "text", "**C2**", text)
+	check.That(t, !strings.Contains(text, "the first"), "what is proven stands before what is not")
 }
