@@ -101,14 +101,14 @@ func (f Forecast) Fields() []string {
 	if f.LeftOut > 0 {
 		fields = append(fields, "left out", human.Count(f.LeftOut, "task")+" that cannot run: a person, a failed task or one out of scope keeps them back")
 	}
-	ends, by := f.spanWords(f.Whole), "done"
+	ends, done := f.spanWords(f.Whole), f.doneWords()
 	if !f.Until.IsZero() {
-		by = "by " + human.Moment(f.Until, f.At)
+		done = "by " + human.Moment(f.Until, f.At) + ": " + done
 		if f.Whole.P90 > f.Until.Sub(f.At) {
 			ends += ", if nothing stopped it"
 		}
 	}
-	fields = append(fields, "end", ends, "cost", f.costWords(), by, f.doneWords(), "based on", f.basisWords())
+	fields = append(fields, "end", ends, "cost", f.costWords(), "done", done, "based on", f.basisWords())
 	if f.Sparse {
 		fields = append(fields, "careful", fmt.Sprintf("some of the tasks have fewer than %d past ones to go by, so p90 may be too early and too cheap", forecast.Enough))
 	}
