@@ -28,6 +28,8 @@ type looked struct {
 	held
 	task dag.Task
 	gone string // why its commit cannot be shown; "" if it can
+
+	unproven []dag.Proof // the criteria that it was to prove, and does not
 }
 
 func (l looked) landed() bool { return l.State == dag.MergeLanded }
@@ -60,7 +62,9 @@ func (l looked) object(runs string) jsonval.Object {
 	return jsonval.Object{
 		"task", l.Task, "title", l.Title, "state", l.State, "risk", thousandths(l.Risk.Risk), "sentence", l.sentence(), "factors", factors,
 		"target", l.Target, "commit", work, "gone", null(l.gone), "at", l.when(), "attempt", l.Attempt, "agent", null(l.attempt.Agent),
-		"gates", slices.Concat([]dag.GateRecord{}, l.attempt.Gates), "verdict", null(l.attempt.Verdict), "evidence", append([]string{}, report.EvidenceOf(runs, l.attempt)...),
+		"gates", slices.Concat([]dag.GateRecord{}, l.attempt.Gates), "verdict", null(l.attempt.Verdict),
+		"unproven", seq.Map(l.unproven, func(p dag.Proof) jsonval.Object { return jsonval.Object{"criterion", p.Criterion, "why", p.Shown} }),
+		"evidence", append([]string{}, report.EvidenceOf(runs, l.attempt)...),
 		"reviewed_at", l.ReviewedAt, "reviewed_by", null(l.ReviewedBy),
 		"commands",
 		jsonval.Object{"accept", accept, "undo", null(undo), "send_back", back},
@@ -133,6 +137,9 @@ func loadMorning(ctx context.Context, a *app, s *session, o reviewOptions) (list
 			if l.task, err = g.Task(m.Task); err != nil {
 				return err
 			}
+			if l.unproven, err = unprovenBy(g, l.task); err != nil {
+				return err
+			}
 			list = append(list, l)
 		}
 		failed, err = g.FailedWork()
@@ -157,6 +164,15 @@ func loadMorning(ctx context.Context, a *app, s *session, o reviewOptions) (list
 	}
 	slices.SortStableFunc(list, func(x, y looked) int { return cmp.Compare(y.Risk.Risk, x.Risk.Risk) })
 	return list, cmp.Or(err, context.Cause(ctx))
+}
+
+// unprovenBy are the criteria that a task was to prove, and does not.
+func unprovenBy(g *dag.Graph, t dag.Task) ([]dag.Proof, error) {
+	if len(t.Proves) == 0 {
+		return nil, nil
+	}
+	all, err := g.Proofs(t.Feature)
+	return slices.DeleteFunc(all, func(p dag.Proof) bool { return p.Task != t.ID || p.Kind != dag.ProofNone }), err
 }
 
 // onlyOf is the work of one task that is held, or has landed, whoever has looked at that.
@@ -253,13 +269,7 @@ func rateOld(ctx context.Context, s *session, repo *git.Repo, list []looked, fai
 			if err != nil {
 				return err
 			}
-			var proofs []dag.Proof
-			if len(l.task.Proves) > 0 {
-				if proofs, err = g.Proofs(l.task.Feature); err != nil {
-					return err
-				}
-			}
-			l.Risk = risk.Of(loop.Measure(f, l.task, loop.Before{Attempts: attempts, Proofs: proofs, Failed: failed, Authors: authors, Protect: s.config.Verify.Deciding()}))
+			l.Risk = risk.Of(loop.Measure(f, l.task, loop.Before{Attempts: attempts, Proofs: l.unproven, Failed: failed, Authors: authors, Protect: s.config.Verify.Deciding()}))
 		}
 		return nil
 	})
@@ -290,6 +300,9 @@ func lookedText(a *app, s *session, l looked) string {
 		b.WriteString(a.fieldLines("gate", gateText(gate)))
 	}
 	b.WriteString(a.fieldLines("verdict", l.attempt.Verdict))
+	for _, p := range l.unproven {
+		b.WriteString(a.fieldLines("unproven", p.Criterion+" "+p.Text+human.Lead(": ", p.Shown)))
+	}
 	for _, path := range report.EvidenceOf(s.project.Runs(), l.attempt) {
 		b.WriteString(a.fieldLines("evidence", human.Path(path, s.project.Root)))
 	}
