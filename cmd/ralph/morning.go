@@ -97,7 +97,7 @@ func runMorning(ctx context.Context, a *app, s *session, o reviewOptions) error 
 	}
 	p := a.palette()
 	asJSON := func(l looked) jsonval.Object { return l.object(s.project.Runs()) }
-	return printList(a, list, o.JSON, asJSON, "nothing landed that nobody has looked at, and nothing is held", nil, func(l looked) []term.Cell {
+	return printList(a, list, o.JSON, asJSON, "nothing landed that nobody has looked at, and nothing is held; what was done in your own folder is not listed, see: ralph report", nil, func(l looked) []term.Cell {
 		return []term.Cell{
 			{Text: fmt.Sprintf("%.2f", l.Risk.Risk), Paint: riskPaint(p, l.Risk.Risk)}, {Text: l.Task, Paint: p.Cyan}, {Text: string(l.State)}, {Text: l.sentence()},
 		}
