@@ -62,6 +62,13 @@ func runPR(ctx context.Context, a *app, o prOptions) error {
 	if err := a.refuseAgent(); err != nil {
 		return err
 	}
+	title, titled := o.settings["title"]
+	switch {
+	case titled && (strings.TrimSpace(title) == "" || strings.ContainsAny(title, "\r\n")):
+		return usagef("--title is one line that is not empty")
+	case strings.HasPrefix(o.Base, "-"):
+		return usagef("--base %s is no name of a branch", o.Base)
+	}
 	if !o.Follow {
 		for _, f := range prRunFlags() {
 			if _, given := o.settings[f.name]; given {

@@ -40,6 +40,9 @@ type Error struct {
 func (e *Error) Error() string {
 	switch e.Trouble {
 	case Missing:
+		if strings.ContainsAny(e.Program, `/\`) {
+			return e.Program + " does not exist, or is not executable"
+		}
 		return e.Program + " is not installed"
 	case LoggedOut:
 		return e.Program + " is not logged in"
