@@ -92,14 +92,15 @@ func places(lines []line) (list []place) {
 				m = deep
 			}
 		}
-		if m != nil && (indent < 0 || len(m[1]) <= indent || named().MatchString(m[3])) {
+		switch {
+		case m != nil && (indent < 0 || len(m[1]) <= indent || named().MatchString(m[3])):
 			if indent < 0 || len(m[1]) <= indent {
 				indent = len(m[1])
 			}
 			p.at = len(m[1]) + len(m[2])
-		} else if m == nil && strings.TrimSpace(l.text) != "" && !strings.HasPrefix(l.text, " ") && isCommandLine(l.text) {
+		case m == nil && strings.TrimSpace(l.text) != "" && !strings.HasPrefix(l.text, " ") && isCommandLine(l.text):
 			indent = -1
-		} else {
+		default:
 			inItem := strings.HasPrefix(l.text, " ") || strings.TrimSpace(lines[i-1].text) != "" && !lines[i-1].fenced
 			if open = open && (l.text == "" || inItem); open && l.text != "" {
 				list[len(list)-1].last = i

@@ -34,15 +34,15 @@ func LeftLock(dir string) *LockError {
 	lock := &LockError{File: index + ".lock"}
 	before, err := os.Lstat(lock.File)
 	if err != nil {
-		return nil
+		return nil //nolint:nilerr // there is none
 	}
 	if real, err := filepath.EvalSymlinks(top); err == nil {
 		top = real
 	}
 	using, known := proc.Using(lock.File, "git", func(folder string) bool { return Top(folder) == top })
 	after, err := os.Lstat(lock.File)
-	if using || err != nil || !os.SameFile(before, after) { // it was somebody's a moment ago
-		return nil
+	if using || err != nil || !os.SameFile(before, after) {
+		return nil //nolint:nilerr // it was somebody's a moment ago
 	}
 	lock.Sure = known
 	return lock

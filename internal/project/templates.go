@@ -14,10 +14,11 @@ import (
 // TemplateFolder is where the templates of a project are, from its root.
 const TemplateFolder = ".ralph/templates"
 
-const (
-	maxTemplates = 1000      // that a folder has; others are not looked at
-	MaxTemplate  = 256 << 10 // bytes of one
-)
+// MaxTemplate is how many bytes a template has at most.
+const MaxTemplate = 256 << 10
+
+// maxTemplates is how many files of a folder are looked at.
+const maxTemplates = 1000
 
 // TemplateNames lists the files that can be templates. Their folder must not lead out of the project.
 func (p Project) TemplateNames() ([]string, error) {
