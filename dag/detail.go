@@ -64,10 +64,10 @@ func CheckTags(tags []string) error { _, err := cleanTags(tags); return err }
 // cleanProves brings the IDs of criteria into the one form and order in which they are stored.
 func cleanProves(ids []string) ([]string, error) {
 	return clean(ids, "no criterion", func(id string) (string, error) {
-		if id = strings.ToUpper(id); !IsCriterion(id) {
+		if !IsCriterion(strings.ToUpper(id)) {
 			return "", fmt.Errorf("%w: %q is no criterion; they are called C1, C2 and so on", ErrRefused, id)
 		}
-		return id, nil
+		return strings.ToUpper(id), nil
 	})
 }
 

@@ -48,7 +48,8 @@ func (e *evidence) withoutWork(ctx context.Context, base, work string, prevented
 		return b, err
 	}
 	b.lacks = func(gate string) bool { return then.Lacks(gate, changes) }
-	code, tests, err := now.Without(changes, was, func(file string) bool { return filesOf(mine)[file] })
+	own := filesOf(mine)
+	code, tests, err := now.Without(changes, was, func(file string) bool { return own[file] })
 	if err != nil {
 		return b, err
 	}
@@ -62,8 +63,8 @@ func (e *evidence) withoutWork(ctx context.Context, base, work string, prevented
 	}
 	began, _, endOwn := git.Contents(ctx, e.job.Place.Project, e.Objects, e.base.Tree, work, maxTestFile)
 	defer endOwn()
-	own, _, err := now.Without(mine, began, func(string) bool { return true })
-	b.own = carried(own, began, modes)
+	undo, _, err := now.Without(mine, began, func(string) bool { return true })
+	b.own = carried(undo, began, modes)
 	return b, err
 }
 
