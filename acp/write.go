@@ -1,7 +1,6 @@
 package acp
 
 import (
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"ralph/internal/atomicfile"
 )
 
 const maxLinks = 40
@@ -163,27 +164,8 @@ func (f *files) allowed(p *place, name string, seen fs.FileInfo) error {
 }
 
 func (p *place) replace(text string) error {
-	mode := fs.FileMode(0o644)
-	if info, err := p.parent().Lstat(p.name); err == nil {
-		if !info.Mode().IsRegular() {
-			return errNotRegular
-		}
-		mode = info.Mode().Perm()
+	if info, err := p.parent().Lstat(p.name); err == nil && !info.Mode().IsRegular() {
+		return errNotRegular
 	}
-	temp := ".ralph-" + rand.Text() + ".tmp"
-	file, err := p.parent().OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
-	if err != nil {
-		return err
-	}
-	_, err = file.WriteString(text)
-	if err == nil && mode != 0o644 {
-		err = file.Chmod(mode)
-	}
-	if err = errors.Join(err, file.Close()); err == nil {
-		err = p.parent().Rename(temp, p.name)
-	}
-	if err != nil {
-		_ = p.parent().Remove(temp)
-	}
-	return err
+	return atomicfile.In(p.parent(), p.name, []byte(text))
 }

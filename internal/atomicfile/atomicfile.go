@@ -2,9 +2,11 @@
 package atomicfile
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -16,6 +18,35 @@ func Write(path string, data []byte) error {
 		return err
 	}
 	return swap(path, ".tmp-*", data, (*os.File).Sync)
+}
+
+// In puts a file in place below a root, with the mode of the one that it replaces. It does not wait for the disk, and does
+// not replace what is no file.
+func In(root *os.Root, name string, data []byte) error {
+	const usual = fs.FileMode(0o644)
+	mode := usual
+	if info, err := root.Lstat(name); err == nil {
+		if !info.Mode().IsRegular() {
+			return &fs.PathError{Op: "replace", Path: name, Err: errors.New("not a regular file")}
+		}
+		mode = info.Mode().Perm()
+	}
+	temp := filepath.Join(filepath.Dir(name), ".ralph-"+rand.Text()+".tmp")
+	f, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil && mode != usual {
+		err = f.Chmod(mode)
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = root.Rename(temp, name)
+	}
+	if err != nil {
+		_ = root.Remove(temp)
+	}
+	return err
 }
 
 // WriteJSON writes a value so that people can read it, too.

@@ -1,0 +1,4 @@
+package modelagent
+
+// server is an MCP server.
+type server struct{}
