@@ -2,6 +2,7 @@ package git
 
 import (
 	"context"
+	"slices"
 	"strings"
 )
 
@@ -13,4 +14,13 @@ func Ignored(ctx context.Context, dir string, paths ...string) []string {
 	}
 	out, _ := run(ctx, dir, strings.NewReader(strings.Join(paths, "\x00")), "check-ignore", "-z", "--stdin") // to list none is an error to git
 	return Split(out)
+}
+
+// Listed lists the files in dir that git carries or would carry: all but those that its rules ignore. Some may be gone, and
+// a repository inside is listed by its folder.
+func Listed(ctx context.Context, dir string) ([]string, error) {
+	out, err := run(ctx, dir, nil, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+	names := Split(out)
+	slices.Sort(names) // what is unmerged is there several times
+	return slices.Compact(names), err
 }

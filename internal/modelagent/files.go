@@ -128,7 +128,7 @@ func numbered(ctx context.Context, r *bufio.Reader, from, limit int) (string, er
 	var out strings.Builder
 	size, n := 0, 1
 	for ; ; n++ {
-		line, more, err := nextLine(r)
+		line, more, err := nextLine(r, maxLine)
 		if err != nil {
 			return "", err
 		}
@@ -158,12 +158,12 @@ func numbered(ctx context.Context, r *bufio.Reader, from, limit int) (string, er
 }
 
 // nextLine reads a line, of a long one the beginning, without what ends it.
-func nextLine(r *bufio.Reader) (line string, more bool, err error) {
+func nextLine(r *bufio.Reader, most int) (line string, more bool, err error) {
 	var kept []byte
 	for {
 		chunk, err := r.ReadSlice('\n')
 		more = more || len(chunk) > 0
-		if room := utf8.UTFMax*maxLine + 2 - len(kept); room > 0 {
+		if room := utf8.UTFMax*most + 2 - len(kept); room > 0 {
 			kept = append(kept, chunk[:min(len(chunk), room)]...)
 		}
 		if errors.Is(err, bufio.ErrBufferFull) {
@@ -173,7 +173,7 @@ func nextLine(r *bufio.Reader) (line string, more bool, err error) {
 			return "", false, err
 		}
 		line = strings.TrimSuffix(strings.TrimSuffix(string(kept), "\n"), "\r")
-		if head := first(line, maxLine); head != line {
+		if head := first(line, most); head != line {
 			line = head + "… (the line is cut here)"
 		}
 		return line, more, nil

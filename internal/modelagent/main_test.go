@@ -7,7 +7,14 @@ import (
 	"ralph/internal/proc"
 )
 
+// serveVariable makes the test binary an MCP server.
+const serveVariable = "MODELAGENT_TEST_SERVE"
+
 func TestMain(m *testing.M) {
 	proc.RunHelper(nil)
+	if how := os.Getenv(serveVariable); how != "" {
+		serveMCP(how)
+		return
+	}
 	os.Exit(m.Run())
 }

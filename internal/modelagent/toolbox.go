@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -62,8 +63,8 @@ func openToolbox(ctx context.Context, dir string, env []string, servers []acp.Mc
 	if b.root, err = os.OpenRoot(dir); err != nil {
 		warnings = append(warnings, "the tools cannot open the project: "+err.Error())
 	}
-	b.tools = slices.Concat(b.fileTools(), b.bashTools())
-	return b, warnings
+	b.tools = slices.Concat(b.fileTools(), b.bashTools(), b.searchTools(), b.fetchTools())
+	return b, append(warnings, b.startServers(ctx, servers)...)
 }
 
 // specs describes the tools to the model, always in the same order.
@@ -115,6 +116,11 @@ func (b *toolbox) call(ctx context.Context, call Block) (text string, err error)
 
 // close ends the servers.
 func (b *toolbox) close() {
+	var closing sync.WaitGroup
+	for _, s := range b.servers {
+		closing.Go(s.close)
+	}
+	closing.Wait()
 	if b.root != nil {
 		b.root.Close()
 	}
