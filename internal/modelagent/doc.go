@@ -9,6 +9,6 @@
 //	context.go                what of it the model is sent, within its window
 //	model.go                  the words that all of these share
 //	provider.go, retry.go     asking a model, and asking again
-//	anthropic.go, openai.go   two providers
+//	anthropic.go, openai.go   two providers, and wire.go, models.go what they share
 //	toolbox.go                the tools, one file for each kind
 package modelagent
