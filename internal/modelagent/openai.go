@@ -273,7 +273,7 @@ func openaiMessages(m Message) []openai.ChatCompletionMessage {
 		case Thinking: // it stays with the provider that made it
 		}
 	}
-	if said.Content != "" || len(said.ToolCalls) > 0 {
+	if strings.TrimSpace(said.Content) != "" || len(said.ToolCalls) > 0 {
 		list = append(list, said)
 	}
 	return list

@@ -1,7 +1,9 @@
 package modelagent
 
 import (
+	"bytes"
 	"context"
+	"io"
 	"net"
 	"net/http"
 	"testing"
@@ -32,7 +34,11 @@ func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipe"} }
 func piped(t *testing.T, handler http.Handler) *wire {
 	t.Helper()
 	p := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
-	server := &http.Server{Handler: handler}
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body) // only after it does the server see that the client is gone
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		handler.ServeHTTP(w, r)
+	})}
 	go func() { _ = server.Serve(p) }()
 	w := newWire(getenv(nil), "http://model.test", "THE_KEY", "THE_BASE_URL")
 	w.secrets = redact.New("sk-secret-1234")

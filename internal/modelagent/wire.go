@@ -145,9 +145,6 @@ func (w *wire) failure(status int, header http.Header, body []byte) *Failure {
 		f.Kind = NoModel
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		f.Kind = NoKey
-		if w.key != "" {
-			text = plain.Cut(text, maxText-len(w.key)-10) + "; check " + w.key
-		}
 	case status == http.StatusTooManyRequests:
 		f.Kind, f.After = Limited, w.after(text, header)
 	case status == http.StatusServiceUnavailable, status == 529:
@@ -162,6 +159,9 @@ func (w *wire) failure(status int, header http.Header, body []byte) *Failure {
 		f.Kind = Bad
 	}
 	f.Text = w.clean(text)
+	if f.Kind == NoKey && w.key != "" {
+		f.Text += "; check " + w.key
+	}
 	return f
 }
 
