@@ -69,7 +69,7 @@ func TestLibrariesStayBehindTheirPackage(t *testing.T) {
 	rules := map[string][]string{ // who may import a library
 		"zombiezen.com/go/sqlite":     {"internal/db"},
 		"modernc.org/sqlite":          {},
-		"github.com/coder/acp-go-sdk": {"acp", "internal/modelagent", "internal/shellagent"},
+		"github.com/coder/acp-go-sdk": {"acp", "internal/agentside", "internal/modelagent", "internal/shellagent"},
 		"github.com/urfave/cli/v2":    {"cmd/ralph"},
 		"github.com/anthropics/":      {"internal/modelagent"},
 		"github.com/sashabaranov/":    {"internal/modelagent"},

@@ -130,22 +130,6 @@ func TestCancelKillsTheScriptAndAnswersCancelled(t *testing.T) {
 	check.Equal(t, "calls", "create kill release", c.called())
 }
 
-func TestATurnIsTheOnlyOneAndEndsWithTheAgent(t *testing.T) {
-	t.Parallel()
-	a := &agent{sessions: map[acp.SessionId]*session{"s": {}}}
-	first, ctx, err := a.begin(t.Context(), "s")
-	check.OK(t, err)
-	_, _, err = a.begin(t.Context(), "s")
-	check.That(t, err != nil, "a session has two turns")
-	go func() {
-		<-ctx.Done()
-		a.end(first.session)
-	}()
-	a.stop()
-	_, _, err = a.begin(t.Context(), "s")
-	check.That(t, err != nil, "an agent that has stopped begins a turn")
-}
-
 func TestServeEndsItsTurnsWhenItsContextEnds(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancelCause(t.Context())
