@@ -16,5 +16,9 @@ func TestMain(m *testing.M) {
 		serveMCP(how)
 		return
 	}
+	if os.Getenv(beAgent) != "" {
+		serveTest()
+		return
+	}
 	os.Exit(m.Run())
 }

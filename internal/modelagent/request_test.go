@@ -35,8 +35,8 @@ func (r *recorder) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 	play(w, r.stream)
 }
 
-// conversation has everything that can be sent.
-func conversation() Request {
+// dialogue has everything that can be sent.
+func dialogue() Request {
 	return Request{
 		Model: "m", System: "Be brief.",
 		Tools: []Spec{
@@ -110,7 +110,7 @@ func TestARequestToAnthropic(t *testing.T) {
 			]}
 		]
 	}`)
-	if diff := cmp.Diff(want, sent(t, dialects()["anthropic"], conversation())); diff != "" {
+	if diff := cmp.Diff(want, sent(t, dialects()["anthropic"], dialogue())); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -136,7 +136,7 @@ func TestARequestToOpenAI(t *testing.T) {
 			{"role": "user", "content": "Go on."}
 		]
 	}`)
-	r := conversation()
+	r := dialogue()
 	r.MaxTokens, r.Effort = 100, Low
 	if diff := cmp.Diff(want, sent(t, dialects()["openai"], r)); diff != "" {
 		t.Error(diff)

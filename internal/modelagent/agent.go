@@ -1,0 +1,250 @@
+package modelagent
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	acp "github.com/coder/acp-go-sdk"
+
+	"ralph/internal/agentside"
+)
+
+// Options are the settings of Serve. Provider and State are required.
+type Options struct {
+	Version  string // that the agent gives itself
+	Provider Provider
+	Model    string                                     // to begin with; empty means what Pick calls sonnet, or the first that is offered
+	Pick     func(tier string, offered []string) string // what the provider calls a tier: opus, sonnet or haiku; empty if nothing. May be nil
+	Effort   Effort                                     // to begin with
+	Window   int                                        // of the model, in tokens; 0 means what the provider says, else 32,000
+	State    string                                     // the folder of the conversations; made if it is missing
+	Environ  []string                                   // of the commands that the model runs, without credentials
+}
+
+// Serve speaks ACP on r and w until r ends or ctx is done, and returns when no turn is running any more. The error is
+// the cause of ctx, and nil when r ended.
+func Serve(ctx context.Context, r io.Reader, w io.Writer, o Options) error {
+	alive, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	a := &agent{options: o, alive: alive, sessions: map[acp.SessionId]*session{}}
+	a.listed = sync.OnceValues(a.list)
+	var listing sync.WaitGroup
+	listing.Go(func() { _, _ = a.listed() }) // it is there when a session needs it
+	defer listing.Wait()
+	return agentside.Serve(ctx, r, w, a, func(conn *acp.AgentSideConnection) { a.conn = conn }, func() {
+		end()
+		a.turns.Stop()
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		for _, s := range a.sessions {
+			s.close()
+		}
+	})
+}
+
+// agent answers the client.
+type agent struct {
+	agentside.Unsupported
+	options Options
+	conn    *acp.AgentSideConnection
+	turns   agentside.Turns
+	alive   context.Context //nolint:containedctx // of the process: servers of tools outlive the request that named them
+	listed  func() ([]Model, error)
+
+	mu       sync.Mutex
+	sessions map[acp.SessionId]*session
+}
+
+// listTimeout bounds the wait for a server that says nothing.
+const listTimeout = 20 * time.Second
+
+// list asks which models there are.
+func (a *agent) list() ([]Model, error) {
+	ctx, cancel := context.WithTimeout(a.alive, listTimeout)
+	defer cancel()
+	return a.options.Provider.Models(ctx)
+}
+
+// offered lists the names of the models, as far as they are known.
+func (a *agent) offered() []string {
+	models, _ := a.listed()
+	var ids []string
+	for _, m := range models {
+		ids = append(ids, m.ID)
+	}
+	return ids
+}
+
+// pick is the model of a tier, or empty.
+func (a *agent) pick(tier string) string {
+	if a.options.Pick == nil {
+		return ""
+	}
+	return a.options.Pick(tier, a.offered())
+}
+
+func (a *agent) Initialize(context.Context, acp.InitializeRequest) (acp.InitializeResponse, error) {
+	return acp.InitializeResponse{
+		ProtocolVersion: acp.ProtocolVersionNumber,
+		AgentInfo:       &acp.Implementation{Name: "ralph-agent", Version: a.options.Version},
+		AgentCapabilities: acp.AgentCapabilities{
+			LoadSession:        true,
+			McpCapabilities:    acp.McpCapabilities{Http: true, Sse: true},
+			PromptCapabilities: acp.PromptCapabilities{EmbeddedContext: true},
+		},
+		AuthMethods: []acp.AuthMethod{},
+	}, nil
+}
+
+func (a *agent) NewSession(ctx context.Context, req acp.NewSessionRequest) (acp.NewSessionResponse, error) {
+	_, err := a.listed()
+	var f *Failure
+	if errors.As(err, &f) && f.Kind == NoKey {
+		return acp.NewSessionResponse{}, a.explain(err)
+	} // with any other failure the first prompt has more to say
+	model := cmp.Or(a.options.Model, a.pick("sonnet"))
+	if offered := a.offered(); model == "" && len(offered) > 0 {
+		model = offered[0]
+	}
+	now := time.Now()
+	removeOld(a.options.State, now)
+	id := acp.SessionId("s-" + strings.ToLower(rand.Text()))
+	conv, err := createConversation(a.options.State, string(id), head{
+		Version: a.options.Version, Dir: req.Cwd, Date: now, System: systemPrompt(ctx, req.Cwd, a.options.Environ, now),
+	})
+	if err != nil {
+		return acp.NewSessionResponse{}, a.explain(err)
+	}
+	if err := conv.add(record{Kind: chosenRecord, Model: model, Effort: a.options.Effort}); err != nil {
+		conv.close()
+		return acp.NewSessionResponse{}, a.explain(err)
+	}
+	s := a.open(id, conv, req.Cwd, req.McpServers)
+	return acp.NewSessionResponse{SessionId: id, ConfigOptions: s.configOptions()}, nil
+}
+
+func (a *agent) LoadSession(ctx context.Context, req acp.LoadSessionRequest) (acp.LoadSessionResponse, error) {
+	if id := string(req.SessionId); id != filepath.Base(id) || !filepath.IsLocal(id) { // it names a file
+		return acp.LoadSessionResponse{}, agentside.UnknownSession(req.SessionId)
+	}
+	_, end, err := a.turns.Begin(ctx, req.SessionId) // nobody prompts meanwhile
+	if err != nil {
+		return acp.LoadSessionResponse{}, err
+	}
+	defer end()
+	a.mu.Lock()
+	old := a.sessions[req.SessionId]
+	delete(a.sessions, req.SessionId)
+	a.mu.Unlock()
+	if old != nil {
+		old.close()
+	}
+	conv, err := openConversation(a.options.State, string(req.SessionId))
+	if err == nil {
+		err = conv.settle()
+	}
+	if err != nil {
+		return acp.LoadSessionResponse{}, a.explain(err)
+	}
+	if dir := conv.state.head.Dir; filepath.Clean(dir) != filepath.Clean(req.Cwd) {
+		conv.close()
+		return acp.LoadSessionResponse{}, acp.NewInvalidParams(map[string]any{"error": "the session " + string(req.SessionId) + " belongs to the folder " + dir})
+	}
+	s := a.open(req.SessionId, conv, req.Cwd, req.McpServers)
+	s.replay()
+	return acp.LoadSessionResponse{ConfigOptions: s.configOptions()}, nil
+}
+
+// open makes a session of a conversation.
+func (a *agent) open(id acp.SessionId, conv *conversation, dir string, servers []acp.McpServer) *session {
+	tools, warnings := openToolbox(a.alive, dir, a.options.Environ, servers)
+	s := &session{agent: a, id: id, conv: conv, tools: tools, specs: tools.specs(), warnings: warnings}
+	s.besides = len(conv.state.head.System)
+	for _, spec := range s.specs {
+		s.besides += len(spec.Name) + len(spec.Description) + len(spec.Schema)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.sessions[id] = s
+	return s
+}
+
+func (a *agent) session(id acp.SessionId) (*session, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if s := a.sessions[id]; s != nil {
+		return s, nil
+	}
+	return nil, agentside.UnknownSession(id)
+}
+
+func (a *agent) Prompt(ctx context.Context, req acp.PromptRequest) (acp.PromptResponse, error) {
+	s, err := a.session(req.SessionId)
+	if err != nil {
+		return acp.PromptResponse{}, err
+	}
+	ctx, end, err := a.turns.Begin(ctx, req.SessionId)
+	if err != nil {
+		return acp.PromptResponse{}, err
+	}
+	defer end()
+	t := &turn{session: s}
+	stop, err := t.run(ctx, promptText(req.Prompt))
+	t.flush()
+	switch {
+	case ctx.Err() != nil: // a cancel is no error, whatever broke because of it
+		stop = acp.StopReasonCancelled
+	case err != nil:
+		return acp.PromptResponse{}, a.explain(err)
+	}
+	return acp.PromptResponse{StopReason: stop, Usage: t.usage.forClient()}, nil
+}
+
+// SetSessionConfigOption chooses a model or an effort.
+func (a *agent) SetSessionConfigOption(_ context.Context, req acp.SetSessionConfigOptionRequest) (acp.SetSessionConfigOptionResponse, error) {
+	if req.ValueId == nil {
+		return acp.SetSessionConfigOptionResponse{}, acp.NewInvalidParams(map[string]any{"error": "the value is no text"})
+	}
+	s, err := a.session(req.ValueId.SessionId)
+	if err == nil {
+		err = s.choose(string(req.ValueId.ConfigId), string(req.ValueId.Value))
+	}
+	if err != nil {
+		return acp.SetSessionConfigOptionResponse{}, err
+	}
+	return acp.SetSessionConfigOptionResponse{ConfigOptions: s.configOptions()}, nil
+}
+
+// UnstableSetSessionModel chooses a model, too, as older clients do.
+func (a *agent) UnstableSetSessionModel(_ context.Context, req acp.UnstableSetSessionModelRequest) (acp.UnstableSetSessionModelResponse, error) {
+	s, err := a.session(req.SessionId)
+	if err == nil {
+		err = s.choose(modelOption, string(req.ModelId))
+	}
+	return acp.UnstableSetSessionModelResponse{}, err
+}
+
+// promptText puts the blocks of a prompt together.
+func promptText(blocks []acp.ContentBlock) string {
+	var parts []string
+	for _, b := range blocks {
+		switch {
+		case b.Text != nil:
+			parts = append(parts, b.Text.Text)
+		case b.ResourceLink != nil:
+			parts = append(parts, b.ResourceLink.Name+": "+b.ResourceLink.Uri)
+		case b.Resource != nil && b.Resource.Resource.TextResourceContents != nil:
+			r := b.Resource.Resource.TextResourceContents
+			parts = append(parts, r.Uri+":\n"+r.Text)
+		}
+	}
+	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), "\n\n")
+}

@@ -1,0 +1,180 @@
+package modelagent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+	"time"
+
+	acp "github.com/coder/acp-go-sdk"
+)
+
+const (
+	// maxTogether is how many calls run at the same time.
+	maxTogether = 8
+	// maxShown is how much of a call's arguments, or of a file before and after it, the client is shown.
+	maxShown = 512 << 10
+)
+
+// do runs the calls of an answer: those without effects together, every other one alone, and each result is in the
+// conversation as soon as it is there. The last call of an answer that was too long is not whole, and is not run.
+func (t *turn) do(ctx context.Context, calls []Block, tooLong bool) error {
+	stop := t.giveSigns()
+	defer stop()
+	// All results together must leave space for an answer.
+	most := max(1000, t.windowSize()*4/10*bytesPerToken/len(calls))
+	for first := 0; first < len(calls); {
+		var group sync.WaitGroup
+		errs := make([]error, maxTogether)
+		n := 0
+		for ; n < maxTogether && first+n < len(calls); n++ {
+			call := calls[first+n]
+			a, err := t.tools.describe(call)
+			if tooLong && first+n == len(calls)-1 {
+				a, err = action{}, errors.New("not run: your answer was too long and broke off in this call; do it in smaller parts")
+			}
+			if a.Alone && n > 0 {
+				break
+			}
+			if err != nil {
+				a = action{Title: call.Name, Kind: acp.ToolKindOther}
+			}
+			t.announce(call, a)
+			failure := &errs[n]
+			group.Go(func() { *failure = t.call(ctx, call, a, err, most) })
+			if a.Alone {
+				n++
+				break
+			}
+		}
+		group.Wait()
+		if err := errors.Join(errs...); err != nil {
+			return err
+		}
+		first += n
+	}
+	return nil
+}
+
+// call runs one, unless something speaks against it.
+func (t *turn) call(ctx context.Context, c Block, a action, bad error, most int) error {
+	result := t.refuse(ctx, c, a, bad)
+	if result == nil {
+		if err := t.conv.add(record{Kind: startedRecord, IDs: []string{c.ID}}); err != nil {
+			return err
+		}
+		t.update(acp.UpdateToolCall(acp.ToolCallId(c.ID), acp.WithUpdateStatus(acp.ToolCallStatusInProgress)))
+		r := t.tools.run(ctx, c)
+		r.Kind, r.ID, r.Name, r.Text = Result, c.ID, c.Name, shorten(r.Text, "", 0, most)
+		result = &r
+	}
+	if err := t.conv.add(record{Kind: resultRecord, Result: result}); err != nil {
+		return err
+	}
+	t.finish(*result, a.New != nil)
+	return nil
+}
+
+// refuse is the result of a call that is not run, or nil.
+func (t *turn) refuse(ctx context.Context, c Block, a action, bad error) *Block {
+	switch {
+	case bad != nil:
+		return failed(c, bad.Error())
+	case ctx.Err() != nil:
+		return failed(c, "not run: the turn was cancelled")
+	case !a.Asks:
+		return nil
+	}
+	answer, err := t.agent.conn.RequestPermission(ctx, acp.RequestPermissionRequest{
+		SessionId: t.id,
+		ToolCall: acp.ToolCallUpdate{
+			ToolCallId: acp.ToolCallId(c.ID), Title: &a.Title, Kind: &a.Kind, Locations: a.locations(), RawInput: shown(c.Args),
+		},
+		Options: []acp.PermissionOption{
+			{OptionId: "allow", Name: "Allow", Kind: acp.PermissionOptionKindAllowOnce},
+			{OptionId: "reject", Name: "Reject", Kind: acp.PermissionOptionKindRejectOnce},
+		},
+	})
+	switch {
+	case ctx.Err() != nil:
+		return failed(c, "not run: the turn was cancelled")
+	case err != nil: // also a client that cannot be asked: nobody has allowed it
+		return failed(c, "denied: the client did not answer: "+err.Error())
+	case answer.Outcome.Selected != nil && answer.Outcome.Selected.OptionId == "allow":
+		return nil
+	}
+	reason := "the client did not allow it"
+	if ours, ok := answer.Meta["ralph"].(map[string]any); ok {
+		if said, ok := ours["reason"].(string); ok && said != "" {
+			reason = said
+		}
+	}
+	return failed(c, "denied: "+reason)
+}
+
+// announce tells the client of a call.
+func (s *session) announce(c Block, a action) {
+	options := []acp.ToolCallStartOpt{
+		acp.WithStartKind(a.Kind), acp.WithStartStatus(acp.ToolCallStatusPending),
+		acp.WithStartLocations(a.locations()), acp.WithStartRawInput(shown(c.Args)),
+	}
+	if a.New != nil && len(*a.New) <= maxShown && (a.Old == nil || len(*a.Old) <= maxShown) {
+		diff := acp.ToolCallContent{Diff: &acp.ToolCallContentDiff{Type: "diff", Path: a.Path, OldText: a.Old, NewText: *a.New}}
+		options = append(options, acp.WithStartContent([]acp.ToolCallContent{diff}))
+	}
+	s.update(acp.StartToolCall(acp.ToolCallId(c.ID), a.Title, options...))
+}
+
+// finish tells it what came of the call. Where it was shown how a file changes, it goes on showing that.
+func (s *session) finish(r Block, diff bool) {
+	status := acp.ToolCallStatusCompleted
+	if r.Failed {
+		status = acp.ToolCallStatusFailed
+	}
+	options := []acp.ToolCallUpdateOpt{acp.WithUpdateStatus(status)}
+	if r.Failed || !diff {
+		options = append(options, acp.WithUpdateContent([]acp.ToolCallContent{acp.ToolContent(acp.TextBlock(r.Text))}))
+	}
+	s.update(acp.UpdateToolCall(acp.ToolCallId(r.ID), options...))
+}
+
+func (a action) locations() []acp.ToolCallLocation {
+	if a.Path == "" {
+		return nil
+	}
+	return []acp.ToolCallLocation{{Path: a.Path}}
+}
+
+func shown(args json.RawMessage) any {
+	if len(args) > maxShown {
+		return nil
+	}
+	return args
+}
+
+// update tells the client something. If it is gone, the connection ends, and the turn with it.
+func (s *session) update(u acp.SessionUpdate) {
+	_ = s.agent.conn.SessionUpdate(context.Background(), acp.SessionNotification{SessionId: s.id, Update: u})
+}
+
+// giveSigns gives signs of life while tools run: each has a limit of its own, so none of them is idle.
+func (t *turn) giveSigns() (stop func()) {
+	tick, done := time.NewTicker(signEvery), make(chan struct{})
+	var signs sync.WaitGroup
+	signs.Go(func() {
+		for {
+			select {
+			case <-tick.C:
+				t.thought("")
+			case <-done:
+				return
+			}
+		}
+	})
+	return func() {
+		tick.Stop()
+		close(done)
+		signs.Wait()
+	}
+}
