@@ -27,11 +27,15 @@ type Options struct {
 	Window   int                                        // of the model, in tokens; 0 means what the provider says, else 32,000
 	State    string                                     // the folder of the conversations; made if it is missing
 	Environ  []string                                   // of the commands that the model runs, without credentials
+	Now      func() time.Time                           // nil means time.Now
 }
 
 // Serve speaks ACP on r and w until r ends or ctx is done, and returns when no turn is running any more. The error is
 // the cause of ctx, and nil when r ended.
 func Serve(ctx context.Context, r io.Reader, w io.Writer, o Options) error {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
 	alive, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	a := &agent{options: o, alive: alive, sessions: map[acp.SessionId]*session{}}
@@ -114,7 +118,7 @@ func (a *agent) NewSession(ctx context.Context, req acp.NewSessionRequest) (acp.
 	if offered := a.offered(); model == "" && len(offered) > 0 {
 		model = offered[0]
 	}
-	now := time.Now()
+	now := a.options.Now()
 	removeOld(a.options.State, now)
 	id := acp.SessionId("s-" + strings.ToLower(rand.Text()))
 	conv, err := createConversation(a.options.State, string(id), head{

@@ -38,8 +38,8 @@ func TestTwoHundredTurnsStayWithinAWindow(t *testing.T) {
 				}
 				most = max(most, size)
 				var a said
-				switch {
-				case r.System == summariser:
+				switch r.System {
+				case summariser:
 					summaries++
 					a = says("what was done until " + fmt.Sprint(n))
 				default:

@@ -4,9 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -38,6 +42,7 @@ func TestATurnRunsToolsUntilTheModelIsDone(t *testing.T) {
 	for _, want := range []string{`"status":"pending"`, `"status":"in_progress"`, `"status":"completed"`, `"status":"failed"`, `"kind":"edit"`, `"type":"diff"`} {
 		check.Contains(t, "transcript", want, c.heard())
 	}
+	check.Contains(t, "sign of life", `{"content":{"text":"","type":"text"},"sessionUpdate":"agent_thought_chunk"}`, c.heard())
 	check.Contains(t, "live usage", `"inputTokens":30,"outputTokens":7`, strings.ReplaceAll(c.heard(), `"cachedReadTokens":5,"cachedWriteTokens":7,`, ""))
 }
 
@@ -55,6 +60,39 @@ func TestADeniedCallIsNotRunAndTheTurnGoesOn(t *testing.T) {
 	check.Equal(t, "result", "denied: no shells here", results(m.asked()[1])[0])
 	_, err = os.Stat(filepath.Join(c.dir, "made"))
 	check.That(t, errors.Is(err, os.ErrNotExist), "a denied command ran")
+}
+
+// TestCallsWithoutEffectsRunTogether shows it by a barrier: no page is served before all were asked for. The command
+// between them runs alone, and results keep the order of the calls.
+func TestCallsWithoutEffectsRunTogether(t *testing.T) {
+	t.Parallel()
+	const together = 3
+	var first, second sync.WaitGroup
+	first.Add(together)
+	second.Add(together)
+	pages := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		barrier := &first
+		if strings.HasPrefix(r.URL.Path, "/second") {
+			barrier = &second
+		}
+		barrier.Done()
+		barrier.Wait()
+		fmt.Fprint(w, r.URL.Path)
+	}))
+	defer pages.Close()
+	var pairs, want []string
+	for _, group := range []string{"/first", "/second"} {
+		for i := range together {
+			path := fmt.Sprintf("%s/%d", group, i)
+			pairs = append(pairs, "fetch", `{"url":"`+pages.URL+path+`"}`)
+			want = append(want, path)
+		}
+		pairs = append(pairs, "bash", bash("echo between"))
+		want = append(want, "between\n")
+	}
+	m := perform(t, inOrder(calls(pairs...), says("ok")))
+	m.client().ask(t, "Go.")
+	check.Equal(t, "results", want, results(m.asked()[1]))
 }
 
 func TestCallsWithEffectsRunInTheirOrder(t *testing.T) {
