@@ -195,13 +195,17 @@ func (a *agent) Prompt(ctx context.Context, req acp.PromptRequest) (acp.PromptRe
 	if err != nil {
 		return acp.PromptResponse{}, err
 	}
+	prompt := promptText(req.Prompt)
+	if strings.TrimSpace(prompt) == "" { // providers refuse it, and every request that has it
+		return acp.PromptResponse{}, acp.NewInvalidParams(map[string]any{"error": "the prompt has no text"})
+	}
 	ctx, end, err := a.turns.Begin(ctx, req.SessionId)
 	if err != nil {
 		return acp.PromptResponse{}, err
 	}
 	defer end()
 	t := &turn{session: s}
-	stop, err := t.run(ctx, promptText(req.Prompt))
+	stop, err := t.run(ctx, prompt)
 	t.flush()
 	switch {
 	case ctx.Err() != nil: // a cancel is no error, whatever broke because of it

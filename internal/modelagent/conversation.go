@@ -172,7 +172,7 @@ func conversationFile(dir, id string) string { return filepath.Join(dir, id+".js
 // createConversation begins one, in a file of its own.
 func createConversation(dir, id string, h head) (*conversation, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("make the folder of conversations: %w", err)
+		return nil, fmt.Errorf("make the folder of conversations: %w; set XDG_STATE_HOME to a folder that can be written", err)
 	}
 	f, err := os.OpenFile(conversationFile(dir, id), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {

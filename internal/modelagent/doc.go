@@ -4,9 +4,11 @@
 //
 // A turn is a loop: ask the model, run the tools that it calls, tell it the results, until it calls none.
 //
-//	agent.go, turn.go         sessions over ACP, and the loop
+//	agent.go, session.go      sessions over ACP
+//	turn.go, calls.go         the loop, and the calls of one answer
 //	conversation.go           what was said, in a file that survives kill -9
 //	context.go                what of it the model is sent, within its window
+//	instructions.go           what the model is told before everything else
 //	model.go                  the words that all of these share
 //	provider.go, retry.go     asking a model, and asking again
 //	anthropic.go, openai.go   two providers, and wire.go, models.go what they share

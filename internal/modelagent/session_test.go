@@ -97,6 +97,8 @@ func TestAPromptOfSeveralPartsIsOneText(t *testing.T) {
 	conn, id, _ := m.bare(nil)
 	ask1(t, conn, id, acp.TextBlock("Look:"), acp.ResourceLinkBlock("notes", "file:///notes.md"),
 		acp.ResourceBlock(acp.EmbeddedResourceResource{TextResourceContents: &acp.TextResourceContents{Uri: "file:///a", Text: "content"}}))
+	_, err := conn.Prompt(t.Context(), acp.PromptRequest{SessionId: id, Prompt: []acp.ContentBlock{acp.TextBlock(" ")}})
+	check.Err(t, "an empty prompt", "the prompt has no text", err)
 	check.Equal(t, "prompt", "Look:\n\nnotes: file:///notes.md\n\nfile:///a:\ncontent", textOf(m.asked()[0].Messages[0]))
 }
 

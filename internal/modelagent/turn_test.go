@@ -226,3 +226,24 @@ func TestACancelEndsTheCommandAndIsRemembered(t *testing.T) {
 	_, err = os.Stat(filepath.Join(c.dir, "second"))
 	check.That(t, err != nil, "a command ran after the cancel")
 }
+
+func TestACancelEndsTheRequest(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	over := make(chan struct{})
+	m := perform(t, func(n int, _ Request) said {
+		if n == 0 {
+			cancel()
+			<-over // the answer never comes
+		}
+		return says("ok")
+	})
+	c := m.client()
+	turn, err := c.Prompt(ctx, "Go.")
+	check.That(t, errors.Is(err, ralph.Cancelled), "got %v", err)
+	check.Equal(t, "stop", ralph.StopCancelled, turn.Stop)
+	close(over)
+	c.ask(t, "Go on.")
+	asked := m.asked()
+	check.Equal(t, "prompts", "Go.Go on.", textOf(asked[len(asked)-1].Messages[0]))
+}
