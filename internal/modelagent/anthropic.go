@@ -213,7 +213,7 @@ func (a *answer) reply() Reply {
 // anthropicParams writes a request. What stays the same from one to the next comes first and ends with a marker, so
 // that Anthropic reads it from its cache.
 func anthropicParams(r Request, known learned) anthropic.MessageNewParams {
-	params := anthropic.MessageNewParams{Model: anthropic.Model(r.Model)}
+	params := anthropic.MessageNewParams{Model: r.Model}
 	if strings.TrimSpace(r.System) != "" {
 		params.System = []anthropic.TextBlockParam{{Text: r.System, CacheControl: anthropic.NewCacheControlEphemeralParam()}}
 	}

@@ -148,18 +148,17 @@ func TestALocalServerIsFound(t *testing.T) {
 func TestOllamaHost(t *testing.T) {
 	t.Parallel()
 	for host, want := range map[string]string{
-		"":                        "http://127.0.0.1:11434/v1",
-		"0.0.0.0":                 "http://127.0.0.1:11434/v1",
-		"0.0.0.0:8000":            "http://127.0.0.1:8000/v1",
-		":8000":                   "http://127.0.0.1:8000/v1",
-		"[::]:8000":               "http://127.0.0.1:8000/v1",
-		"[::1]":                   "http://[::1]:11434/v1",
-		"box":                     "http://box:11434/v1",
-		"box:1":                   "http://box:1/v1",
-		"http://box:1/":           "http://box:1/v1",
-		"http://box":              "http://box:80/v1",
-		"https://box":             "https://box:443/v1",
-		" http://127.0.0.1:11434": "http://127.0.0.1:11434/v1",
+		"":              "http://127.0.0.1:11434/v1",
+		"0.0.0.0":       "http://127.0.0.1:11434/v1",
+		"0.0.0.0:8000":  "http://127.0.0.1:8000/v1",
+		":8000":         "http://127.0.0.1:8000/v1",
+		"[::]:8000":     "http://127.0.0.1:8000/v1",
+		"[::1]":         "http://[::1]:11434/v1",
+		"box":           "http://box:11434/v1",
+		"box:1":         "http://box:1/v1",
+		"http://box:1/": "http://box:1/v1",
+		"http://box":    "http://box:80/v1",
+		"https://box":   "https://box:443/v1",
 	} {
 		if got := ollamaAddress(host); got != want {
 			t.Errorf("%q: got %s, want %s", host, got, want)

@@ -238,7 +238,7 @@ func (p *openaiProvider) request(r Request, effort int) openai.ChatCompletionReq
 	if p.address == openaiAddress {
 		request.MaxCompletionTokens = r.MaxTokens
 	} else {
-		request.MaxTokens = r.MaxTokens // other servers know only the old name
+		request.MaxTokens = r.MaxTokens //nolint:staticcheck // other servers know only this one
 	}
 	if r.System != "" {
 		request.Messages = append(request.Messages, openai.ChatCompletionMessage{Role: openai.ChatMessageRoleSystem, Content: r.System})

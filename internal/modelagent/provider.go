@@ -48,11 +48,12 @@ func Connect(ctx context.Context, name string, environ []string) (Provider, erro
 	case "local":
 		address := openaiBase(get("OPENAI_BASE_URL"))
 		if address == "" {
-			found := false
-			if address, _, found = LocalServer(ctx, environ); !found {
+			found, _, ok := LocalServer(ctx, environ)
+			if !ok {
 				return nil, &Failure{Kind: Broken, Text: "no local model server answers at " + strings.Join(localAddresses(get), ", ") +
 					": start one, for example with ollama serve, or set OPENAI_BASE_URL"}
 			}
+			address = found
 		}
 		// Some are started with a key all the same, but the one for OpenAI is not sent to a server that was merely found.
 		key := ""
@@ -123,7 +124,9 @@ func newWire(get func(string) string, address, key, base string, secrets ...stri
 	// A turn is many requests to the same server.
 	transport.DisableKeepAlives, transport.ForceAttemptHTTP2, transport.IdleConnTimeout = false, true, 90*time.Second
 	transport.HTTP2 = &http.HTTP2Config{SendPingTimeout: 15 * time.Second} // or a connection that is gone looks like a slow model
-	return &wire{address: address, key: key, base: base, transport: transport, silence: silence, now: time.Now, secrets: redact.New(secrets...)}
+	w := &wire{address: address, key: key, base: base, transport: transport, silence: silence, secrets: redact.New(secrets...)}
+	w.now = time.Now
+	return w
 }
 
 // getenv looks up variables; of several with a name the last counts.
