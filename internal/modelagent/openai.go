@@ -235,10 +235,10 @@ func (p *openaiProvider) request(r Request, effort int) openai.ChatCompletionReq
 	case none:
 		request.ReasoningEffort = "none"
 	}
-	if p.address == openaiAddress {
-		request.MaxCompletionTokens = r.MaxTokens
-	} else {
-		request.MaxTokens = r.MaxTokens //nolint:staticcheck // other servers know only this one
+	// Other servers may know only the old name, and some models refuse it, which the library knows.
+	request.MaxTokens = r.MaxTokens //nolint:staticcheck // see above
+	if p.address == openaiAddress || errors.Is(openai.NewReasoningValidator().Validate(request), openai.ErrReasoningModelMaxTokensDeprecated) {
+		request.MaxTokens, request.MaxCompletionTokens = 0, r.MaxTokens //nolint:staticcheck // see above
 	}
 	if r.System != "" {
 		request.Messages = append(request.Messages, openai.ChatCompletionMessage{Role: openai.ChatMessageRoleSystem, Content: r.System})

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/sashabaranov/go-openai"
 )
 
 // recorder keeps what it is asked and answers with a stream, after what refuse says in its place.
@@ -146,7 +147,7 @@ func TestARequestToOpenAI(t *testing.T) {
 // choices shows what a request says about thinking.
 func choices(body map[string]any) string {
 	var parts []string
-	for _, name := range []string{"max_tokens", "thinking", "output_config", "reasoning_effort"} {
+	for _, name := range []string{"max_tokens", "max_completion_tokens", "thinking", "output_config", "reasoning_effort"} {
 		if v, ok := body[name]; ok {
 			text, _ := json.Marshal(v)
 			parts = append(parts, name+" "+string(text))
@@ -251,6 +252,25 @@ func TestARefusalThatNothingHelpsIsReported(t *testing.T) {
 			})
 		}
 	})
+}
+
+func TestWhatTheLibraryRefusesIsHandledAsIfTheServerDid(t *testing.T) {
+	t.Parallel()
+	for model, want := range map[string]string{
+		"o3":           `max_completion_tokens 9`,
+		openai.GPT6Sol: `max_completion_tokens 9, reasoning_effort "none"`,
+		"qwen":         `max_tokens 9`,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			d := dialects()["openai"]
+			server := &recorder{stream: d.stream}
+			r := conversation()
+			r.Model, r.MaxTokens = model, 9
+			if _, err := d.connect(piped(t, server)).Send(t.Context(), r, ignore); err != nil || len(server.seen) != 1 || choices(server.seen[0]) != want {
+				t.Errorf("%s: got %v, %v", model, server.seen, err)
+			}
+		})
+	}
 }
 
 func TestCallsAreReadAsServersWriteThem(t *testing.T) {
