@@ -88,6 +88,7 @@ func TestConnect(t *testing.T) {
 		"no key for Anthropic":       {provider: "anthropic", err: "there is no key for Anthropic: set ANTHROPIC_API_KEY"},
 		"no key for OpenAI":          {provider: "openai", environ: []string{"OPENAI_API_KEY= "}, err: "there is no key for OpenAI: set OPENAI_API_KEY"},
 		"no key for its own address": {provider: "openai", environ: []string{"OPENAI_BASE_URL=https://api.openai.com/"}, err: "there is no key for OpenAI: set OPENAI_API_KEY"},
+		"an address that is none":    {provider: "local", environ: []string{"OPENAI_BASE_URL=localhost:8080"}, err: "OPENAI_BASE_URL cannot be used: a URL begins with http:// or https://"},
 		"no such provider":           {provider: "x", err: `there is no provider "x": choose anthropic, openai or local`},
 		"a key": {
 			"anthropic", []string{"ANTHROPIC_BASE_URL=URL", "ANTHROPIC_API_KEY=old", "ANTHROPIC_API_KEY=k1", "ANTHROPIC_AUTH_TOKEN=t"}, "/v1/models", "X-Api-Key", "k1", "",
@@ -109,7 +110,7 @@ func TestConnect(t *testing.T) {
 			p, err := Connect(t.Context(), c.provider, environ)
 			if c.err != "" {
 				var f *Failure
-				if err == nil || err.Error() != c.err || c.provider != "x" && (!errors.As(err, &f) || f.Kind != NoKey) {
+				if err == nil || err.Error() != c.err || c.provider != "x" && !errors.As(err, &f) || f != nil && f.Kind != NoKey && f.Kind != Bad {
 					t.Errorf("got %v", err)
 				}
 				return
@@ -130,13 +131,13 @@ func TestConnect(t *testing.T) {
 func TestALocalServerIsFound(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/v1/models" {
+		if r.URL.Path != "/v1/models" || r.Header.Get("Authorization") == "Bearer found" {
 			w.WriteHeader(http.StatusTeapot)
 		}
 		_, _ = w.Write([]byte(`{"object":"list","data":[{"id":"qwen3:8b"},{"id":"other"}]}`))
 	}))
 	t.Cleanup(server.Close)
-	address, models, found := LocalServer(t.Context(), []string{"OLLAMA_HOST=" + strings.TrimPrefix(server.URL, "http://")})
+	address, models, found := LocalServer(t.Context(), []string{"OLLAMA_HOST=" + strings.TrimPrefix(server.URL, "http://"), "OPENAI_API_KEY=found"})
 	if want := []Model{{ID: "qwen3:8b"}, {ID: "other"}}; !found || address != server.URL+"/v1" || !cmp.Equal(models, want) {
 		t.Errorf("got %s, %v, %v", address, models, found)
 	}

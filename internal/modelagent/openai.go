@@ -44,10 +44,16 @@ func newOpenAI(w *wire, key, org string) *openaiProvider {
 }
 
 func (p *openaiProvider) Models(ctx context.Context) ([]Model, error) {
-	list, err := p.models(ctx, p.address+"/models", p.header)
+	models, err := p.list(ctx)
 	if unlisted(err) {
 		return nil, nil
 	}
+	return models, err
+}
+
+// list is Models of a server that must have a list.
+func (p *openaiProvider) list(ctx context.Context) ([]Model, error) {
+	list, err := p.models(ctx, p.address+"/models", p.header)
 	return openaiModels(p.address, list), err
 }
 

@@ -30,6 +30,13 @@ const (
 // except to find out where a local server is.
 func Connect(ctx context.Context, name string, environ []string) (Provider, error) {
 	get := getenv(environ)
+	base := "OPENAI_BASE_URL"
+	if name == "anthropic" {
+		base = "ANTHROPIC_BASE_URL"
+	}
+	if err := outbox.CheckAddress(get(base)); err != nil && get(base) != "" {
+		return nil, &Failure{Kind: Bad, Text: fmt.Sprintf("%s cannot be used: %v", base, err)}
+	}
 	switch name {
 	case "anthropic":
 		// The library adds /v1 itself.
@@ -38,13 +45,13 @@ func Connect(ctx context.Context, name string, environ []string) (Provider, erro
 		if key == "" && token == "" && address == anthropicAddress {
 			return nil, &Failure{Kind: NoKey, Text: "there is no key for Anthropic: set ANTHROPIC_API_KEY"}
 		}
-		return newAnthropic(newWire(get, address, "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", key, token), key, token), nil
+		return newAnthropic(newWire(get, address, "ANTHROPIC_API_KEY", base, key, token), key, token), nil
 	case "openai":
 		address, key := openaiBase(cmp.Or(get("OPENAI_BASE_URL"), openaiAddress)), get("OPENAI_API_KEY")
 		if key == "" && address == openaiAddress {
 			return nil, &Failure{Kind: NoKey, Text: "there is no key for OpenAI: set OPENAI_API_KEY"}
 		}
-		return newOpenAI(newWire(get, address, "OPENAI_API_KEY", "OPENAI_BASE_URL", key), key, get("OPENAI_ORG_ID")), nil
+		return newOpenAI(newWire(get, address, "OPENAI_API_KEY", base, key), key, get("OPENAI_ORG_ID")), nil
 	case "local":
 		address := openaiBase(get("OPENAI_BASE_URL"))
 		if address == "" {
@@ -55,12 +62,8 @@ func Connect(ctx context.Context, name string, environ []string) (Provider, erro
 			}
 			address = found
 		}
-		// Some are started with a key all the same, but the one for OpenAI is not sent to a server that was merely found.
-		key := ""
-		if get("OPENAI_BASE_URL") != "" {
-			key = get("OPENAI_API_KEY")
-		}
-		return newOpenAI(newWire(get, address, "OPENAI_API_KEY", "OPENAI_BASE_URL", key), key, ""), nil
+		key := localKey(get)
+		return newOpenAI(newWire(get, address, "OPENAI_API_KEY", base, key), key, ""), nil
 	}
 	return nil, fmt.Errorf("there is no provider %q: choose anthropic, openai or local", name)
 }
@@ -70,13 +73,22 @@ func LocalServer(ctx context.Context, environ []string) (address string, models 
 	get := getenv(environ)
 	for _, address := range localAddresses(get) {
 		ctx, cancel := context.WithTimeout(ctx, probing)
-		models, err := newWire(get, address, "", "").models(ctx, address+"/models", nil)
+		models, err := newOpenAI(newWire(get, address, "", ""), localKey(get), "").list(ctx)
 		cancel()
 		if err == nil {
-			return address, openaiModels(address, models), true
+			return address, models, true
 		}
 	}
 	return "", nil, false
+}
+
+// localKey is the key for a local server: some are started with one, but the one for OpenAI is not sent to a server that
+// was merely found.
+func localKey(get func(string) string) string {
+	if get("OPENAI_BASE_URL") == "" {
+		return ""
+	}
+	return get("OPENAI_API_KEY")
 }
 
 // localAddresses lists where a local server may be, the first to prefer.
