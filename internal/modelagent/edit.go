@@ -57,58 +57,56 @@ func (b *toolbox) edit(_ context.Context, in editArgs) (string, error) {
 // changing makes of the text of a file what it is to become, and says what it did.
 type changing func(old string, exists bool) (text, did string, err error)
 
+// change is one that can be made.
+type change struct {
+	name, old, text, did string
+	exists               bool
+}
+
+func (b *toolbox) prepare(path string, fn changing) (c change, err error) {
+	if c.name, err = b.locate(path); err != nil {
+		return c, err
+	}
+	f, info, err := copyfile.Open(b.root, c.name)
+	if err == nil {
+		defer f.Close()
+		if info.Size() > maxEdited {
+			return c, fmt.Errorf("%s has %s, which is too much to change it like this; use bash", path, human.Bytes(info.Size()))
+		}
+		data, failed := io.ReadAll(f)
+		c.old, c.exists, err = string(data), true, failed
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return c, about(path, err)
+	}
+	c.text, c.did, err = fn(c.old, c.exists)
+	return c, err
+}
+
 // aboutChange describes a change, and fails if it cannot be made.
 func (b *toolbox) aboutChange(verb, path string, fn changing) (action, error) {
-	name, old, exists, err := b.current(path)
+	c, err := b.prepare(path, fn)
 	if err != nil {
 		return action{}, err
 	}
-	text, _, err := fn(old, exists)
-	if err != nil {
-		return action{}, err
-	}
-	a := action{Title: verb + ": " + name, Path: filepath.Join(b.dir, name)}
-	if len(old) <= maxDiff && len(text) <= maxDiff && utf8.ValidString(old) && utf8.ValidString(text) {
-		if a.New = &text; exists {
-			a.Old = &old
+	a := action{Title: verb + ": " + c.name, Path: filepath.Join(b.dir, c.name)}
+	if len(c.old) <= maxDiff && len(c.text) <= maxDiff && utf8.ValidString(c.old) && utf8.ValidString(c.text) {
+		if a.New = &c.text; c.exists {
+			a.Old = &c.old
 		}
 	}
 	return a, nil
 }
 
 func (b *toolbox) change(path string, fn changing) (string, error) {
-	name, old, exists, err := b.current(path)
+	c, err := b.prepare(path, fn)
 	if err != nil {
 		return "", err
 	}
-	text, did, err := fn(old, exists)
-	if err != nil {
-		return "", err
+	if err = b.root.MkdirAll(filepath.Dir(c.name), 0o755); err == nil {
+		err = atomicfile.In(b.root, c.name, []byte(c.text))
 	}
-	if err = b.root.MkdirAll(filepath.Dir(name), 0o755); err == nil {
-		err = atomicfile.In(b.root, name, []byte(text))
-	}
-	return did, about(path, err)
-}
-
-// current is the place of a file that is to be changed, and what it holds.
-func (b *toolbox) current(path string) (name, text string, exists bool, err error) {
-	if name, err = b.locate(path); err != nil {
-		return "", "", false, err
-	}
-	f, info, err := copyfile.Open(b.root, name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return name, "", false, nil
-	}
-	if err != nil {
-		return "", "", false, about(path, err)
-	}
-	defer f.Close()
-	if info.Size() > maxEdited {
-		return "", "", false, fmt.Errorf("%s has %s, which is too large to change it like this; use bash", path, human.Bytes(info.Size()))
-	}
-	data, err := io.ReadAll(f)
-	return name, string(data), true, about(path, err)
+	return c.did, about(path, err)
 }
 
 // apply replaces the old text by the new one. A model writes lines as they are ended almost everywhere; in a file that ends

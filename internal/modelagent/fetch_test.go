@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"ralph/internal/testing/check"
 )
@@ -34,7 +35,11 @@ func TestFetch(t *testing.T) {
 	say("/empty", "text/plain", "")
 	mux.HandleFunc("/gone", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "it is gone", http.StatusGone) })
 	mux.HandleFunc("/once", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/json", http.StatusFound) })
-	mux.HandleFunc("/forever", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/forever", http.StatusFound) })
+	for n := range maxRedirects + 1 {
+		mux.HandleFunc(fmt.Sprintf("/hop%d", n+1), func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, []string{"/json", fmt.Sprintf("/hop%d", n)}[min(n, 1)], http.StatusFound)
+		})
+	}
 	mux.HandleFunc("/away", func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "http://elsewhere.example/", http.StatusFound)
 	})
@@ -54,7 +59,8 @@ func TestFetch(t *testing.T) {
 		"an error":                      {server.URL + "/gone", "it is gone\n(HTTP 410 Gone)", true},
 		"a redirect":                    {server.URL + "/once", `{"a": 1}`, false},
 		"a redirect to another host":    {server.URL + "/away", `Get "http://elsewhere.example/": it leads to http://elsewhere.example/, use that address`, true},
-		"too many redirects":            {server.URL + "/forever", `Get "/forever": it leads on more than 5 times`, true},
+		"as many redirects as allowed":  {server.URL + "/hop5", `{"a": 1}`, false},
+		"one more":                      {server.URL + "/hop6", `Get "/json": it leads on more than 5 times`, true},
 		"another kind of address":       {"file:///etc/passwd", "a URL begins with http:// or https://", true},
 		"an address that leads nowhere": {"http://127.0.0.1:1/", `Get "http://127.0.0.1:1/": dial tcp 127.0.0.1:1: connect: connection refused`, true},
 	}
@@ -65,6 +71,17 @@ func TestFetch(t *testing.T) {
 			check.Equal(t, "failed", test.failed, r.Failed)
 		})
 	}
+}
+
+func TestALongResultIsCut(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, "begin"+strings.Repeat("é", 2*maxResult)+"end")
+	}))
+	defer server.Close()
+	r := call(t, box(t, nil), "fetch", arguments("url", server.URL))
+	check.That(t, strings.HasPrefix(r.Text, "begin") && strings.HasSuffix(r.Text, "end"), "an end is missing")
+	check.That(t, utf8.RuneCountInString(r.Text) <= maxResult, "it has %d characters", utf8.RuneCountInString(r.Text))
 }
 
 func TestFetchGoesThroughTheProxy(t *testing.T) {

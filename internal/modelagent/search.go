@@ -26,7 +26,6 @@ const (
 	maxFoundLine  = 500     // characters that are shown of a line
 	maxSearched   = 1 << 20 // characters of a line that are looked at
 	maxContext    = 20
-	gitFolder     = ".git"
 	moreThanFound = "(there are more: narrow the search)\n"
 )
 
@@ -162,7 +161,7 @@ func (s *search) in(ctx context.Context, name string, r *bufio.Reader) error {
 		return nil
 	}
 	var before []string // the last lines that are not shown
-	shown, until := 0, 0
+	until := 0          // lines are shown, though they do not match
 	for n := 1; ; n++ {
 		line, more, err := nextLine(r, maxSearched)
 		if err != nil || !more {
@@ -177,18 +176,14 @@ func (s *search) in(ctx context.Context, name string, r *bufio.Reader) error {
 			if s.found++; s.found > maxFound || s.out.Len() > maxResult {
 				return errEnough
 			}
-			if from := n - len(before); s.around > 0 && shown > 0 && from > shown+1 {
-				s.out.WriteString("--\n")
-			}
 			for i, text := range before {
 				s.show(name, '-', n-len(before)+i, text)
 			}
 			before = before[:0]
 			s.show(name, ':', n, line[len(first(line, max(0, utf8.RuneCountInString(line[:at[0]])-maxFoundLine/2))):])
-			shown, until = n, n+s.around
+			until = n + s.around
 		case n <= until:
 			s.show(name, '-', n, line)
-			shown = n
 		case s.around > 0:
 			if before = append(before, line); len(before) > s.around {
 				before = before[1:]
@@ -254,7 +249,7 @@ func (b *toolbox) walk(ctx context.Context, at, prefix string, fn func(name, bel
 			return fs.SkipDir // it cannot be read
 		case err != nil:
 			return nil //nolint:nilerr // it is gone
-		case entry.IsDir() && entry.Name() == gitFolder:
+		case entry.IsDir() && entry.Name() == ".git":
 			return fs.SkipDir
 		case entry.IsDir():
 			return nil

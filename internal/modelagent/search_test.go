@@ -58,9 +58,10 @@ func TestGlobAndGrep(t *testing.T) {
 		"a long line": {
 			"grep", arguments("pattern", "Run\\(\\);"), "long.js:1: " + strings.Repeat("x", 250) + "Run();" + strings.Repeat("y", 244) + long + "\n", "long.js:1: " + strings.Repeat("x", 250) + "Run();" + strings.Repeat("y", 244) + long + "\n",
 		},
-		"no line":          {"grep", arguments("pattern", "nowhere"), "(no line matches)", "(no line matches)"},
-		"no expression":    {"grep", arguments("pattern", "(a"), "error parsing regexp: missing closing ): `(a`", "error parsing regexp: missing closing ): `(a`"},
-		"a missing folder": {"grep", arguments("pattern", "a", "path", "no"), "no: no such file or directory", "no: no such file or directory"},
+		"not in binary files": {"grep", arguments("pattern", "^Run"), "(no line matches)", "(no line matches)"},
+		"no line":             {"grep", arguments("pattern", "nowhere"), "(no line matches)", "(no line matches)"},
+		"no expression":       {"grep", arguments("pattern", "(a"), "error parsing regexp: missing closing ): `(a`", "error parsing regexp: missing closing ): `(a`"},
+		"a missing folder":    {"grep", arguments("pattern", "a", "path", "no"), "no: no such file or directory", "no: no such file or directory"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -84,7 +85,6 @@ func TestSearchesAreLimited(t *testing.T) {
 	check.Contains(t, "glob", "(and 3 more)\n", r.Text)
 	r = call(t, b, "grep", arguments("pattern", "found"))
 	check.Equal(t, "lines", maxFound+1, lines(r.Text))
-	check.Contains(t, "grep", "200.txt", "200.txt")
 	check.Contains(t, "grep", moreThanFound, r.Text)
 	check.Contains(t, "outside", "is outside of the project", call(t, b, "grep", arguments("pattern", "root", "path", "/etc")).Text)
 }

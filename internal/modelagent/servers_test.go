@@ -64,7 +64,8 @@ func serveMCP(how string) {
 }
 
 func stdio(name, how string) acp.McpServer {
-	return acp.McpServer{Stdio: &acp.McpServerStdio{Name: name, Command: os.Args[0], Args: []string{}, Env: []acp.EnvVariable{{Name: serveVariable, Value: how}, {Name: "GIVEN", Value: "given"}}}}
+	self, _ := os.Executable()
+	return acp.McpServer{Stdio: &acp.McpServerStdio{Name: name, Command: self, Args: []string{}, Env: []acp.EnvVariable{{Name: serveVariable, Value: how}, {Name: "GIVEN", Value: "given"}}}}
 }
 
 func withServers(t *testing.T, servers ...acp.McpServer) (*toolbox, []string) {

@@ -1,6 +1,7 @@
 package modelagent
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -82,6 +83,18 @@ func TestACallThatMakesNoSenseIsAResultThatSaysWhatWould(t *testing.T) {
 	}
 }
 
+func TestABugInAToolIsAResult(t *testing.T) {
+	t.Parallel()
+	b := box(t, nil)
+	b.tools = append(b.tools, newTool(tool{Spec: Spec{Name: "broken"}},
+		func(struct{}) (action, error) { panic("no idea") }, func(context.Context, struct{}) (string, error) { panic("no idea") }))
+	r := call(t, b, "broken", `{}`)
+	check.That(t, r.Failed, "it did not fail")
+	check.Contains(t, "the result", "the tool has a bug, try another way: no idea", r.Text)
+	_, err := b.describe(Block{Name: "broken"})
+	check.Err(t, "describe", "the tool has a bug", err)
+}
+
 func TestArgumentsAreReadAsModelsWriteThem(t *testing.T) {
 	t.Parallel()
 	b := box(t, map[string]string{"a.txt": "one\ntwo\nthree\n"})
@@ -154,6 +167,8 @@ func TestRulesSeeWhatACallDoes(t *testing.T) {
 		"an absolute path":    {"write", arguments("path", filepath.Join(b.dir, "secret.txt"), "content", "b"), "write:secret.txt", "Write: secret.txt"},
 		"a link":              {"edit", arguments("path", "innocent.txt", "old", "a", "new", "b"), "edit:secret.txt", "Edit: secret.txt"},
 		"a command":           {"bash", arguments("command", "cd d && touch forbidden.txt"), "execute:touch forbidden*", "Run: cd d && touch forbidden.txt"},
+		"a page":              {"fetch", arguments("url", "https://example.com/a"), "fetch:https://example.com/*", "Fetch: https://example.com/a"},
+		"a search":            {"grep", arguments("pattern", "key", "path", "d"), "search:d", "Search: key in d"},
 		"a file that is read": {"read", arguments("path", "d/main.go", "offset", 10, "limit", 51), "read:d/**", "Read: d/main.go:10-60"},
 	}
 	for name, test := range tests {
