@@ -168,7 +168,7 @@ func (a *agent) LoadSession(ctx context.Context, req acp.LoadSessionRequest) (ac
 }
 
 // open makes a session of a conversation.
-func (a *agent) open(id acp.SessionId, conv *conversation, dir string, servers []acp.McpServer) *session {
+func (a *agent) open(id acp.SessionId, conv *history, dir string, servers []acp.McpServer) *session {
 	tools, warnings := openToolbox(a.alive, dir, a.options.Environ, servers)
 	s := &session{agent: a, id: id, conv: conv, tools: tools, specs: tools.specs(), warnings: warnings}
 	s.besides = len(conv.state.head.System)

@@ -159,8 +159,8 @@ func callsOf(m Message) []Block {
 	return calls
 }
 
-// conversation is a state and the file that it can be made from again.
-type conversation struct {
+// history is a state and the file that it can be made from again.
+type history struct {
 	mu    sync.Mutex
 	state state
 	file  *os.File
@@ -170,7 +170,7 @@ type conversation struct {
 func conversationFile(dir, id string) string { return filepath.Join(dir, id+".jsonl") }
 
 // createConversation begins one, in a file of its own.
-func createConversation(dir, id string, h head) (*conversation, error) {
+func createConversation(dir, id string, h head) (*history, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the folder of conversations: %w; set XDG_STATE_HOME to a folder that can be written", err)
 	}
@@ -178,7 +178,7 @@ func createConversation(dir, id string, h head) (*conversation, error) {
 	if err != nil {
 		return nil, fmt.Errorf("begin a conversation: %w", err)
 	}
-	c := &conversation{file: f}
+	c := &history{file: f}
 	if err := c.add(record{Kind: headRecord, Head: &h}); err != nil {
 		_ = f.Close()
 		return nil, err
@@ -187,12 +187,12 @@ func createConversation(dir, id string, h head) (*conversation, error) {
 }
 
 // openConversation goes on with one. A last line that was not written whole is cut off.
-func openConversation(dir, id string) (*conversation, error) {
+func openConversation(dir, id string) (*history, error) {
 	f, err := os.OpenFile(conversationFile(dir, id), os.O_RDWR, 0)
 	if err != nil {
 		return nil, fmt.Errorf("open a conversation: %w", err)
 	}
-	c := &conversation{file: f}
+	c := &history{file: f}
 	if err := c.read(); err != nil {
 		_ = f.Close()
 		return nil, fmt.Errorf("%s cannot be continued: %w", f.Name(), err)
@@ -200,7 +200,7 @@ func openConversation(dir, id string) (*conversation, error) {
 	return c, nil
 }
 
-func (c *conversation) read() error {
+func (c *history) read() error {
 	data, err := os.ReadFile(c.file.Name())
 	if err != nil {
 		return err
@@ -231,7 +231,7 @@ func (c *conversation) read() error {
 
 // add stores a record, in one write: whoever is killed leaves whole lines, and perhaps a part of the last one. It does
 // not wait for the disk, as what was written outlives the process, and after a power failure the task begins again.
-func (c *conversation) add(r record) error {
+func (c *history) add(r record) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var line bytes.Buffer
@@ -252,7 +252,7 @@ func (c *conversation) add(r record) error {
 
 // settle gives a result to the calls that have none, because the agent was stopped or could not store it. Nothing is
 // ever run again by itself: only the model can find out what a command did that was under way.
-func (c *conversation) settle() error {
+func (c *history) settle() error {
 	s := c.snapshot()
 	for _, call := range s.open() {
 		text := "not run: the agent was stopped before it ran"
@@ -267,7 +267,7 @@ func (c *conversation) settle() error {
 }
 
 // snapshot is the state as it is now, for the turn that is running: only that one adds calls, results and cuts.
-func (c *conversation) snapshot() *state {
+func (c *history) snapshot() *state {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := c.state
@@ -275,7 +275,7 @@ func (c *conversation) snapshot() *state {
 	return &s
 }
 
-func (c *conversation) close() { _ = c.file.Close() }
+func (c *history) close() { _ = c.file.Close() }
 
 // failed is the result of a call that did not do what it should.
 func failed(call Block, text string) *Block {

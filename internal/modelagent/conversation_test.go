@@ -64,7 +64,7 @@ func TestAnyPrefixOfAConversationCanBeContinued(t *testing.T) {
 }
 
 // converse adds records as a turn would.
-func converse(t *rapid.T, c *conversation) {
+func converse(t *rapid.T, c *history) {
 	ids := 0
 	add := func(r record) {
 		if err := c.add(r); err != nil {

@@ -36,8 +36,8 @@ func (r *recorder) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 	play(w, r.stream)
 }
 
-// dialogue has everything that can be sent.
-func dialogue() Request {
+// conversation has everything that can be sent.
+func conversation() Request {
 	return Request{
 		Model: "m", System: "Be brief.",
 		Tools: []Spec{
@@ -111,7 +111,7 @@ func TestARequestToAnthropic(t *testing.T) {
 			]}
 		]
 	}`)
-	if diff := cmp.Diff(want, sent(t, dialects()["anthropic"], dialogue())); diff != "" {
+	if diff := cmp.Diff(want, sent(t, dialects()["anthropic"], conversation())); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -137,7 +137,7 @@ func TestARequestToOpenAI(t *testing.T) {
 			{"role": "user", "content": "Go on."}
 		]
 	}`)
-	r := dialogue()
+	r := conversation()
 	r.MaxTokens, r.Effort = 100, Low
 	if diff := cmp.Diff(want, sent(t, dialects()["openai"], r)); diff != "" {
 		t.Error(diff)

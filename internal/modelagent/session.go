@@ -11,7 +11,7 @@ import (
 type session struct {
 	agent    *agent
 	id       acp.SessionId
-	conv     *conversation
+	conv     *history
 	tools    *toolbox
 	specs    []Spec
 	besides  int      // bytes of the instructions and of the descriptions of the tools
