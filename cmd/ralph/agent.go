@@ -24,7 +24,7 @@ import (
 
 // finder finds the agents that a configuration knows.
 func (a *app) finder(config project.Loaded) agents.Finder {
-	return agents.Finder{Config: config, Self: self(), Environ: a.environ(), Redact: a.redact}
+	return agents.Finder{Config: config, Self: self(), Environ: a.environ(), Redact: a.redact, Serves: serves(a)}
 }
 
 // self is this very program, for the built-in agent. The name it was called by

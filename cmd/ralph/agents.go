@@ -18,8 +18,9 @@ import (
 
 var agentsCommand = command{
 	name: "agents", short: "list the known agents, which are installed, and how each takes a model",
-	long: `npx fetches an agent that is not installed when a run uses it. The list includes your own
-agents, from the configuration; * marks the one that a run would use.`,
+	long: `npx fetches an agent that is not installed when a run uses it. anthropic, openai and local are ralph's own
+agent (ralph agent): a key, or a model server on this machine, is all they need. The list includes your own agents,
+from the configuration; * marks the one that a run would use.`,
 	flags:   []flagSpec{jsonFlag},
 	example: "ralph agents\nralph agents test claude", run: action(runAgents),
 	sub: []command{agentsTestCommand},
@@ -50,7 +51,7 @@ func runAgents(_ context.Context, a *app, o plainOptions) error {
 		return err
 	}
 	if !found {
-		a.note("no agent is installed; for example: npm install -g opencode-ai")
+		a.note("no agent is here: %s", agents.Remedy)
 	}
 	a.note("try one with: ralph agents test NAME")
 	return nil

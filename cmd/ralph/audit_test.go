@@ -63,7 +63,7 @@ var unaudited = strings.Fields(`task task:export task:list task:show task:tree t
 	template template:list template:show template:check template:new feature feature:spec feature:plan feature:list feature:show feature:proof forecast init run inbox inbox:list inbox:show review merge demo
 	recover prompt query attach status watch report runs runs:list runs:show logs cost stats journal journal:list journal:search journal:show
 	knowledge knowledge:list knowledge:show knowledge:search knowledge:add knowledge:rm knowledge:lint permissions permissions:log permissions:check
-	audit agents agents:test config config:show doctor slots slots:list slots:remove gc mcp merge-driver completion man version`)
+	audit agent agents agents:test config config:show doctor slots slots:list slots:remove gc mcp merge-driver completion man version`)
 
 // TestEveryChangeOfAPersonIsInTheAudit: each command that changes a task or answers leaves one row, which says who did it and
 // from where. A new command has to be in one of the lists.

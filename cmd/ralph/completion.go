@@ -167,11 +167,15 @@ func (a *app) candidates(ctx context.Context, p *permuter, name string) (list []
 		return wordCandidates(strategy.Kinds()), nil
 	case "--outcome":
 		return wordCandidates(event.AttemptOutcomes()), nil
+	case "--provider":
+		return seq.Map(agents.Own(), func(p agents.Preset) candidate { return candidate{p.Name, p.Title} }), nil
 	case "SHELL":
 		return wordCandidates([]string{"bash", "zsh", "fish"}), nil
 	case "--agent", "AGENT":
 		config, err := configHere(a)
-		return seq.Map(a.finder(config).List(), func(d agents.Description) candidate { return candidate{d.Name, d.Title} }), err
+		finder := a.finder(config)
+		finder.Serves = nil // a key press looks for no server
+		return seq.Map(finder.List(), func(d agents.Description) candidate { return candidate{d.Name, d.Title} }), err
 	}
 	if _, err := a.findProject(); err != nil {
 		return nil, nil //nolint:nilerr // outside a project there is nothing to offer

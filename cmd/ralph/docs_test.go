@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"os"
@@ -16,7 +17,9 @@ import (
 	"mvdan.cc/sh/v3/shell"
 
 	"ralph/internal/agents"
+	"ralph/internal/human"
 	"ralph/internal/project"
+	"ralph/internal/seq"
 	"ralph/internal/taskfile"
 	"ralph/internal/template"
 	"ralph/internal/testing/check"
@@ -186,7 +189,8 @@ func TestAgentsAreDocumented(t *testing.T) {
 	for _, p := range agents.Installed(func(string) (string, error) { return "", nil }) {
 		order = append(order, p.Name)
 	}
-	if text := strings.Join(order, ", "); !strings.Contains(strings.ReplaceAll(string(page), "\n", " "), "on PATH: "+text+".") {
+	own := human.Series(seq.Map(agents.Own(), func(p agents.Preset) string { return p.Name }), "and")
+	if text := strings.Join(order, ", ") + "; else the first of " + own + " that"; !strings.Contains(strings.ReplaceAll(string(page), "\n", " "), "on PATH: "+text) {
 		t.Errorf("docs/agents.md does not say that the order is %s", text)
 	}
 }
@@ -205,17 +209,21 @@ func agentsPage() string {
 	asks.WriteString("| name | asks | calls [ralph's tools](mcp.md) | obeys HTTPS_PROXY |\n|---|---|---|---|\n")
 	table.WriteString("| name | npm package | takes its model by | reports about its usage | credentials, the first that is set | keeps its state in |\n|---|---|---|---|---|---|\n")
 	for _, p := range agents.All() {
-		if len(p.Self) > 0 {
+		if p.Channel == agents.NoModel {
 			continue
 		}
-		fmt.Fprintf(&b, "**%s**\n\n```sh\nnpm install -g %s\n# %s\nralph run --agent %s\n```\n\n", p.Title, p.Package, p.Login, p.Name)
-		credentials := strings.Join(p.Credentials, ", ")
+		install, from := "npm install -g "+p.Package+"\n", p.Package
+		if len(p.Self) > 0 {
+			install, from = "", "built in"
+		}
+		fmt.Fprintf(&b, "**%s**\n\n```sh\n%s# %s\nralph run --agent %s\n```\n\n", p.Title, install, p.Login, p.Name)
+		credentials := cmp.Or(strings.Join(p.Credentials, ", "), "none")
 		if p.ByModel {
 			credentials = "that of the model's provider: " + strings.Join(p.Credentials[:3], ", ") + ", ..."
 		}
 		state := p.StateFolders([]string{"HOME=/~"})
 		slices.Sort(state)
-		fmt.Fprintf(&table, "| `%s` | %s | %s | %s | %s | %s |\n", p.Name, p.Package, p.ModelBy(), p.Reports, credentials, strings.ReplaceAll(strings.Join(state, ", "), "/~", "~"))
+		fmt.Fprintf(&table, "| `%s` | %s | %s | %s | %s | %s |\n", p.Name, from, p.ModelBy(), p.Reports, credentials, strings.ReplaceAll(strings.Join(state, ", "), "/~", "~"))
 		fmt.Fprintf(&asks, "| `%s` | %s | %s | %s |\n", p.Name, p.Asking.Words(), yesNo(!p.NoTools), yesNo(p.Proxy))
 	}
 	return "\n" + b.String() + "## How they differ\n\n" + table.String() + "\n## Which agents ask\n\n" + asksIntro + asks.String() + "\n"

@@ -218,7 +218,7 @@ var hints = []struct {
 	err  error
 	hint string
 }{
-	{agents.ErrNone, "install one (for example: npm install -g opencode-ai), name it with --agent, or try without a model: --agent shell"},
+	{agents.ErrNone, agents.Remedy + "; or try without a model: --agent shell"},
 	{agents.ErrUnavailable, "check the command, name another agent with --agent, or try without a model: --agent shell"},
 	{dag.ErrNoRun, "start one with: ralph run"},
 	{dag.ErrAmbiguous, "type more of the ID"},

@@ -5,7 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/exec"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,7 +13,6 @@ import (
 
 	"ralph/dag"
 	"ralph/features"
-	"ralph/internal/agents"
 	"ralph/internal/db"
 	"ralph/internal/git"
 	"ralph/internal/jsonval"
@@ -23,7 +22,8 @@ import (
 var initCommand = command{
 	name: "init", short: "make this folder a ralph project; running it again changes nothing",
 	long: `Writes .ralph.toml, .ralph/ and its ignore rules, with the test command and the agent that
-it finds here.`,
+it finds here: the first that is installed, else ralph's own with the key in ANTHROPIC_API_KEY or OPENAI_API_KEY,
+else ralph's own with a model server on this machine (Ollama, LM Studio, vLLM, llama.cpp), which it asks for its models.`,
 	flags: []flagSpec{
 		boolFlag("git", "let git merge plan files by task: add a line to .gitattributes, and a setting to this clone"),
 		jsonFlag,
@@ -39,9 +39,10 @@ func runInit(ctx context.Context, a *app, o initOptions) error {
 	if err != nil {
 		return err
 	}
-	found := project.Found{Tests: project.DetectTests(dir)}
-	if installed := agents.Installed(exec.LookPath); len(installed) > 0 {
-		found.Agent = installed[0].Name
+	found, here := project.Found{Tests: project.DetectTests(dir)}, foundAgent{}
+	if _, err := os.Stat(project.Project{Root: dir}.Config()); err != nil { // or it says which
+		here = findAgent(a)
+		found.Agent, found.Model = here.Name, here.Model
 	}
 	p, written, err := project.Create(dir, found)
 	switch {
@@ -84,12 +85,12 @@ func runInit(ctx context.Context, a *app, o initOptions) error {
 		written = append(written, filepath.Join(p.Root, ".gitattributes"))
 	}
 	if o.JSON {
-		return a.printJSON(jsonval.Object{"root", p.Root, "written", written, "agent", null(found.Agent), "tests", null(found.Tests)})
+		return a.printJSON(jsonval.Object{"root", p.Root, "written", written, "agent", null(found.Agent), "credential", null(here.Credential), "model", null(found.Model), "models", jsonval.List(here.Models), "tests", null(found.Tests)})
 	}
 	switch {
 	case created:
 		a.note("%s is now a ralph project", p.Root)
-		a.note("  agent: %s", cmp.Or(found.Agent, "none found on PATH; set one in "+project.ConfigName))
+		a.note("  agent: %s", here.words(found.Agent))
 		if found.Tests != "" {
 			a.note("  tests: %s", found.Tests)
 		}

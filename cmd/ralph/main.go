@@ -50,6 +50,7 @@ type system struct {
 	confinable sandbox.Level                         // the best that may be used
 	password   func(context.Context) (string, error) // reads a line from the terminal without showing it
 	user       func() string                         // who runs the program; nil if nobody is to know
+	models     func(environ []string) (served, bool) // looks for a model server; nil if nobody is to look
 }
 
 func fromOS() system {
@@ -65,7 +66,7 @@ func fromOS() system {
 	s.signals = signals
 	s.asks = s.errIsTerm && term.IsTerminal(int(os.Stdin.Fd()))
 	s.width = widthOf(os.Stdout)
-	s.user = userName
+	s.user, s.models = userName, lookForModels
 	s.password = func(ctx context.Context) (string, error) { return readPassword(ctx, int(os.Stdin.Fd())) }
 	return s
 }

@@ -63,6 +63,12 @@ func limitedMain() {
 	if name, ok := os.LookupEnv(confinableEnv); ok {
 		sys.confinable = levelNames[name]
 	}
+	sys.models = func(environ []string) (served, bool) { // whatever else answers on this machine is no business of a test
+		if proc.Getenv(environ, "OLLAMA_HOST") == "" && proc.Getenv(environ, "OPENAI_BASE_URL") == "" {
+			return served{}, false
+		}
+		return lookForModels(environ)
+	}
 	os.Exit(run(os.Args, sys))
 }
 
@@ -109,6 +115,7 @@ func scriptParams(dir string) testscript.Params {
 			"capture": scriptCapture,
 			"append":  scriptAppend,
 			"asks":    scriptAsks,
+			"models":  scriptModels,
 		},
 		Setup: func(env *testscript.Env) error {
 			// Its own, outside the project: what other tests kill leaves its temporary folders behind.

@@ -114,7 +114,7 @@ func planningAgent(a *app, config project.Loaded, given string) (agents.Agent, e
 		err = fmt.Errorf("%w: %s runs the scripts of tasks, and cannot plan", agents.ErrUnavailable, chosen.Name)
 	}
 	if errors.Is(err, agents.ErrUnavailable) && !errors.As(err, new(*agents.UnknownError)) {
-		err = hint(err, "install one that can plan (for example: npm install -g opencode-ai), or name it with --agent; see: ralph agents")
+		err = hint(err, "to plan, %s; see: ralph agents", agents.Remedy)
 	}
 	return chosen, err
 }

@@ -24,6 +24,9 @@ type Definition struct {
 // from an unknown one. It reports false without a command and a built-in agent.
 func Define(d Definition) (Preset, bool) {
 	p, known := Lookup(d.Name)
+	if p.Needs != Nothing && len(d.Command) > 0 {
+		known = false // a program that a user calls "local" has nothing to do with ours
+	}
 	switch {
 	case d.Like != nil:
 		p = *d.Like
@@ -37,7 +40,7 @@ func Define(d Definition) (Preset, bool) {
 		p.Command = slices.Clone(d.Command)
 		// What the user wrote is what runs: no package and no built-in agent
 		// may take its place when it cannot be found.
-		p.Package, p.Self = "", nil
+		p.Package, p.Self, p.Needs = "", nil, Nothing
 		p.Prestart = p.Prestart && !ofCommand(d.Command).Unknown // a wrapper may read its task in its environment
 	}
 	if d.Prestart != nil {
@@ -97,6 +100,11 @@ func ofCommand(argv []string) Preset {
 		return unknown
 	}
 	unknown.Name = program(argv[0])
+	for _, p := range Own() { // with flags of the user's
+		if unknown.Name == "ralph" && len(argv) > len(p.Self) && slices.Equal(argv[1:1+len(p.Self)], p.Self) {
+			return p
+		}
+	}
 	for _, p := range programs() {
 		// It is often one of them behind another name.
 		unknown.Confined = append(unknown.Confined, p.Confined...)

@@ -29,7 +29,7 @@ type Description struct {
 	Tools       bool                `json:"tools"` // it calls ralph's own
 	Proxy       bool                `json:"proxy"` // it was seen to obey HTTPS_PROXY
 
-	Source string `json:"-"` // built in, installed, by npx or no
+	Source string `json:"-"` // how it is here, or what is missing
 }
 
 // List describes the built-in agents and the user's own, by name. An agent that is
@@ -71,6 +71,9 @@ func (f Finder) describe(p Preset) Description {
 	}
 	d.Start = argv
 	switch {
+	case p.Needs != Nothing:
+		d.Installed = f.Has(p)
+		d.Source = map[bool]string{true: "", false: "no "}[d.Installed] + string(p.Needs)
 	case len(p.Self) > 0:
 		d.Installed, d.Source = true, "built in"
 	case IsInstalled(p, exec.LookPath):
@@ -88,6 +91,8 @@ func (d Description) Credential() string {
 		return "none needed"
 	case len(d.Set) > 0:
 		return strings.Join(d.Set, ", ")
+	case d.Source == "no "+string(Key):
+		return "none"
 	}
 	return "its own login"
 }

@@ -17,10 +17,10 @@ import (
 )
 
 // ErrUnavailable is an agent that cannot be used at all; ErrNone, which is one, says
-// that nobody named an agent and none is installed.
+// that nobody named an agent and nothing is here that one could be made of.
 var (
 	ErrUnavailable = errors.New("agent unavailable")
-	ErrNone        = fmt.Errorf("%w: none is configured and none was found on PATH", ErrUnavailable)
+	ErrNone        = fmt.Errorf("%w: none is configured, and none was found: no program on PATH, no API key, no local model server", ErrUnavailable)
 )
 
 // UnknownError is a name that belongs to no agent and no program. It is ErrUnavailable.
@@ -57,16 +57,22 @@ type Finder struct {
 	Self    string // the path of ralph itself, for the built-in agent
 	Environ []string
 	Redact  *redact.Redactor // learns the secrets on command lines
+	// Serves reports whether there is a server with models for an agent with that environment. It may take a moment;
+	// nil means that nobody looks.
+	Serves func(environ []string) bool
 }
 
 // Choose finds the agent that is given, else the configured one, else the installed one
-// to prefer.
+// to prefer, else the first of ralph's own that has what it needs.
 func (f Finder) Choose(given string) (Agent, error) {
 	if name := cmp.Or(given, f.Configured()); name != "" {
 		return f.Find(name)
 	}
 	if found := Installed(exec.LookPath); len(found) > 0 {
 		return f.Find(found[0].Name)
+	}
+	if p, ok := f.Ready(); ok {
+		return f.Find(p.Name)
 	}
 	return Agent{}, ErrNone
 }
@@ -204,6 +210,8 @@ func (f Finder) Credential(p Preset) string {
 	}
 	env, _ := f.environment(p)
 	switch names := Credentials(p, env); {
+	case len(names) == 0 && p.Needs == Key:
+		return "none in the environment: " + p.Login
 	case len(names) == 0:
 		return "none in the environment: the agent's own login"
 	case len(names) == 1:

@@ -52,6 +52,9 @@ func TestEachAgentIsStartedAndGivenItsModelAsMeasured(t *testing.T) {
 		"opencode":    {[]string{"opencode", "acp"}, "opencode-ai", agents.ConfigOption, false},
 		"qwen":        {[]string{"qwen", "--acp"}, "@qwen-code/qwen-code", agents.ConfigOption, false},
 		"shell":       {nil, "", agents.NoModel, false},
+		"anthropic":   {nil, "", agents.ConfigOption, false},
+		"openai":      {nil, "", agents.ConfigOption, false},
+		"local":       {nil, "", agents.ConfigOption, false},
 	}
 	for name, tt := range tests {
 		p := preset(t, name)
@@ -115,6 +118,7 @@ func TestArgvStartsTheProgramOrNpxOrRalphItself(t *testing.T) {
 		"the installed program":              {"gemini", []string{"gemini", "npx"}, []string{"/bin/gemini", "--acp"}, ""},
 		"npx when it is not installed":       {"gemini", []string{"npx"}, []string{"/bin/npx", "--yes", "--package=@google/gemini-cli", "--", "gemini", "--acp"}, ""},
 		"ralph itself for the built-in one":  {"shell", nil, []string{"/opt/ralph", "shell-agent"}, ""},
+		"and for those that ask a model":     {"openai", nil, []string{"/opt/ralph", "agent", "--provider", "openai"}, ""},
 		"an error that says how to fix it":   {"kilo", nil, nil, "agent kilo: kilo: not installed; install it with npm install -g @kilocode/cli"},
 		"a user's own program has no npx":    {"mine", []string{"npx"}, nil, "agent mine: my-agent: not installed"},
 		"a user's own program, as it stands": {"mine", []string{"my-agent"}, []string{"/bin/my-agent", "--acp"}, ""},

@@ -27,6 +27,16 @@ func Resolve(p Preset, name string, offered []string) string {
 	return fallback
 }
 
+// Offered is Resolve for a name that must be among those that are offered, if those are known: a compatible service
+// may have none of the models that a tier usually means.
+func Offered(p Preset, tier string, offered []string) string {
+	name := Resolve(p, tier, offered)
+	if len(offered) > 0 && !slices.Contains(offered, name) {
+		return ""
+	}
+	return name
+}
+
 // IsTier reports whether name is one of the three words that stand for a class
 // of models and not for one.
 func IsTier(name string) bool { return name == "opus" || name == "sonnet" || name == "haiku" }

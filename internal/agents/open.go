@@ -412,6 +412,9 @@ func withLogin(err error, p Preset, methods []acp.AuthMethod) error {
 
 // loginHint is our own, or else what the agent offers.
 func loginHint(p Preset, methods []acp.AuthMethod) string {
+	if p.Needs != Nothing { // the hint says what to do
+		return ""
+	}
 	if p.Login != "" {
 		return "; to log in: " + p.Login
 	}

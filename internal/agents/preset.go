@@ -24,6 +24,7 @@ type Preset struct {
 	Command []string // of the installed program; the first word is looked up on PATH
 	Package string   // the npm package for npx if the program is not installed; may be empty
 	Self    []string // arguments with which ralph starts itself as this agent; empty for all others
+	Needs   Need     // what such an agent cannot work without
 	Unknown bool     // nobody described the agent: only its command is known
 	Login   string   // how a person logs in
 	Reports string   // what it says about its usage, for people
@@ -71,6 +72,16 @@ type Preset struct {
 	Proxy    bool // seen to reach its provider only through HTTPS_PROXY if that is set
 	Prestart bool // starting it before it has a task saves at least half of the time until it has a session
 }
+
+// Need is what an agent that is a part of ralph cannot work without.
+type Need string
+
+// What there is.
+const (
+	Nothing Need = ""
+	Key     Need = "key"    // one of its Credentials
+	Server  Need = "server" // that has models, on this machine or where OPENAI_BASE_URL says
+)
 
 // How an agent takes its model.
 const (

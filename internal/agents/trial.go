@@ -160,8 +160,15 @@ func (a Agent) WithoutFetching() Agent {
 
 // Advice says what to do about an agent that cannot be used because of an error.
 func Advice(e *acp.Error, p Preset) string {
+	byHand := p.Command
+	if len(p.Self) > 0 {
+		byHand = append([]string{"ralph"}, p.Self...)
+	}
 	switch e.Kind {
 	case acp.AuthRequired:
+		if p.Needs != Nothing {
+			return p.Login + "; then try again: ralph agents test " + p.Name
+		}
 		return "log in, then try again: ralph agents test " + p.Name
 	case acp.ModelUnknown:
 		if len(e.Offered) == 0 {
@@ -171,7 +178,7 @@ func Advice(e *acp.Error, p Preset) string {
 	case acp.WrongVersion:
 		return "install a version of the agent that speaks protocol version 1"
 	case acp.HandshakeTimeout, acp.Died, acp.Protocol, acp.CannotStart:
-		return "see what it says when started by hand: " + strings.Join(p.Command, " ")
+		return "see what it says when started by hand: " + strings.Join(byHand, " ")
 	default:
 		return "try another agent: ralph agents"
 	}

@@ -65,6 +65,9 @@ func (x Agents) check(ctx context.Context, key string, ag agents.Agent, err erro
 		}
 		return New(key, level, strings.TrimPrefix(err.Error(), agents.ErrUnavailable.Error()+": "), x.Hint(err))
 	}
+	if !x.Has(ag.Preset) { // it answers, and cannot work
+		return New(key, Warning, ag.Name+" has no "+string(ag.Needs), ag.Login)
+	}
 	var says string
 	var took time.Duration
 	x.Waiting(fmt.Sprintf("%s to say who it is, for at most %s", ag.Name, human.Span(x.Timeout)), func() {

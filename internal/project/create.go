@@ -16,6 +16,7 @@ import (
 // Found is what `ralph init` detected; empty means nothing.
 type Found struct {
 	Agent string // a known agent's name
+	Model string // the one that it is to use for everything; empty leaves it to the agent
 	Tests string // a command
 }
 
@@ -138,11 +139,15 @@ func configText(found Found) string {
 	if found.Agent != "" {
 		agent = fmt.Sprintf("use = %q", found.Agent)
 	}
+	models := ""
+	if found.Model != "" {
+		models = fmt.Sprintf("[agents.%[1]s]\nmodels = { opus = %[2]q, sonnet = %[2]q, haiku = %[2]q }\n\n", found.Agent, found.Model)
+	}
 	gates := `# commands = ["make test"]   # gates: ralph runs them itself after "done"`
 	if found.Tests != "" {
 		gates = fmt.Sprintf("commands = [%q]   # gates: ralph runs them itself after \"done\"", found.Tests)
 	}
-	return strings.NewReplacer("AGENT", agent, "GATES", gates, "KINDS", strings.Join(event.NoticeKinds(), `", "`)).Replace(configTemplate)
+	return strings.NewReplacer("AGENT", agent, "MODELS", models, "GATES", gates, "KINDS", strings.Join(event.NoticeKinds(), `", "`)).Replace(configTemplate)
 }
 
 //go:embed template.toml

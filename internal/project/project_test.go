@@ -209,6 +209,12 @@ func TestCreateTwiceChangesNothing(t *testing.T) {
 	want := Default()
 	want.Agent.Use, want.Verify.Commands = "claude", []string{`go test "./..."`}
 	check.Equal(t, "result", want, l.Config)
+	local, _, err := Create(t.TempDir(), Found{Agent: "local", Model: `a "b" \ c:7b`})
+	check.OK(t, err)
+	l, err = Load("", local.Config(), environ(nil))
+	check.OK(t, err)
+	models := map[string]string{"opus": `a "b" \ c:7b`, "sonnet": `a "b" \ c:7b`, "haiku": `a "b" \ c:7b`}
+	check.Equal(t, "models", map[string]CustomAgent{"local": {Models: models}}, l.Agents)
 	_, written, err = Create(dir, Found{})
 	check.That(t, err == nil && len(written) == 0, "got %v, %v", written, err)
 	info, err := os.Stat(p.State())
