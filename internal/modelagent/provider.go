@@ -136,6 +136,9 @@ func newWire(get func(string) string, address, key, base string, secrets ...stri
 	// A turn is many requests to the same server.
 	transport.DisableKeepAlives, transport.ForceAttemptHTTP2, transport.IdleConnTimeout = false, true, 90*time.Second
 	transport.HTTP2 = &http.HTTP2Config{SendPingTimeout: 15 * time.Second} // or a connection that is gone looks like a slow model
+	if way, err := url.Parse(get("RALPH_PROXY")); err == nil && way.Host != "" {
+		transport.Proxy = http.ProxyURL(way) // the only way out of the sandbox, also to servers on this machine
+	}
 	w := &wire{address: address, key: key, base: base, transport: transport, silence: silence, secrets: redact.New(secrets...)}
 	w.now = time.Now
 	return w

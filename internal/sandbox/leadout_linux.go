@@ -37,5 +37,6 @@ func leadOut(socket string) ([]string, error) {
 		"HTTPS_PROXY=" + at, "https_proxy=" + at, "HTTP_PROXY=" + at, "http_proxy=" + at,
 		"NO_PROXY=" + loopback, "no_proxy=" + loopback, "ALL_PROXY=", "all_proxy=",
 		"NODE_USE_ENV_PROXY=1", // Node looks at the others only then
+		"RALPH_PROXY=" + at,    // for ralph's own agent: its model may be on this machine, and then not on this interface
 	}, nil
 }
