@@ -23,7 +23,7 @@ const (
 
 const (
 	silence = 5 * time.Minute // for which a provider may say nothing
-	probing = time.Second     // for a local server to answer
+	probing = time.Second     // for local servers to answer
 )
 
 // Connect makes the provider of that name: anthropic, openai or local, from the usual variables. It calls nobody,
@@ -70,13 +70,25 @@ func Connect(ctx context.Context, name string, environ []string) (Provider, erro
 
 // LocalServer looks for a model server on this machine, or at OPENAI_BASE_URL, and says what it offers.
 func LocalServer(ctx context.Context, environ []string) (address string, models []Model, found bool) {
+	ctx, cancel := context.WithTimeout(ctx, probing)
+	defer cancel()
 	get := getenv(environ)
-	for _, address := range localAddresses(get) {
-		ctx, cancel := context.WithTimeout(ctx, probing)
-		models, err := newOpenAI(newWire(get, address, "", ""), localKey(get), "").list(ctx)
-		cancel()
-		if err == nil {
-			return address, models, true
+	addresses := localAddresses(get)
+	type answer struct {
+		models []Model
+		err    error
+	}
+	answers := make([]chan answer, len(addresses))
+	for i, address := range addresses { // all at once: something else may listen there, and say nothing
+		answers[i] = make(chan answer, 1)
+		go func() {
+			list, err := newOpenAI(newWire(get, address, "", ""), localKey(get), "").list(ctx)
+			answers[i] <- answer{list, err}
+		}()
+	}
+	for i, address := range addresses {
+		if a := <-answers[i]; a.err == nil {
+			return address, a.models, true
 		}
 	}
 	return "", nil, false
