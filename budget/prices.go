@@ -15,7 +15,8 @@ type Price struct {
 }
 
 // Prices estimates what tokens cost where the agent does not say. It maps patterns of model
-// names, in which * stands for anything, to prices; every other price is unknown.
+// names, in which * stands for anything, to prices. What fits none has its list price if it is
+// one of the well-known models; every other price is unknown.
 type Prices map[string]Price
 
 // Charge adds to what a session used what it cost: what its agent reported, else the
@@ -32,10 +33,14 @@ func (t Prices) Charge(used event.Usage, model string, worked bool) event.Usage 
 	return used
 }
 
-// estimate is what the tokens cost at the price of the model. It is unknown if no
-// pattern fits, or if no tokens were reported.
+// estimate is what the tokens cost at the price of the model. It is unknown if nobody
+// knows the price, or if no tokens were reported.
 func (t Prices) estimate(model string, used event.Usage) (usd float64, known bool) {
+	model = strings.ToLower(strings.TrimSpace(model))
 	p, ok := t.find(model)
+	if !ok {
+		p, ok = listed(model)
+	}
 	if !ok || used.AllTokens() <= 0 {
 		return 0, false
 	}
@@ -46,11 +51,10 @@ func (t Prices) estimate(model string, used event.Usage) (usd float64, known boo
 	return (p.Input*float64(used.TokensIn) + cached*float64(used.TokensCached) + p.Output*float64(used.TokensOut)) / 1e6, true
 }
 
-// find takes the pattern that says most about a name: the one with the most
+// find takes the pattern that says most about a name in small letters: the one with the most
 // letters of its own, and of two such the first in the alphabet. A model that
 // the agent did not name fits only what fits everything.
 func (t Prices) find(model string) (best Price, found bool) {
-	model = strings.ToLower(strings.TrimSpace(model))
 	chosen, letters := "", -1
 	for pattern, p := range t {
 		own := len(strings.ReplaceAll(pattern, "*", ""))
