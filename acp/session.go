@@ -200,8 +200,8 @@ func (s *Session) About() About { return s.about }
 // ID is the session's name, given by the agent.
 func (s *Session) ID() string { return s.id }
 
-// Usage is what the session has used so far. It may be more than its turns said
-// together: agents report the cost after the turn.
+// Usage is what the session has used so far, also in a turn that lasts, as far as the
+// agent says so. It may be more than its turns said together: agents report the cost after the turn.
 func (s *Session) Usage() Usage {
 	s.mu.Lock()
 	defer s.mu.Unlock()

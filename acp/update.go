@@ -72,6 +72,9 @@ func (s *Session) onUpdate(p updateParams) {
 		if s.turn != nil {
 			s.meter.took(u.Used)
 		}
+		if live := liveUsage(u.Meta); at != nil && live.counted() {
+			s.meter.turn = live
+		}
 		s.observer.push(UsageSeen{ContextUsed: u.Used})
 		return
 	case "config_option_update":

@@ -46,12 +46,13 @@ func (u Usage) minus(v Usage) Usage {
 func (u Usage) counted() bool { return u.Input+u.CacheRead+u.CacheWrite+u.Output+u.Total > 0 }
 
 // meter counts a session's usage. Agents report cost as a sum of the session, in
-// updates that may come late; tokens come with each answer. What was handed out
-// with a turn is not handed out again.
+// updates that may come late; tokens come with each answer, and from our own agent
+// also while a turn lasts. What was handed out with a turn is not handed out again.
 type meter struct {
 	cumulative bool  // tokens are sums of the session, too
 	tokens     Usage // the last sum reported, if so
 	used       Usage // handed out so far
+	turn       Usage // what this turn has used so far, if the agent says so before its answer
 	context    int64 // the most that a request of this turn took
 
 	cost     float64 // the last sum reported
@@ -91,15 +92,18 @@ func (m *meter) took(tokens int64) { m.context = max(m.context, tokens) }
 func (m *meter) settle(reported Usage, nothing bool) Usage {
 	turn := reported
 	switch {
-	case !reported.counted():
-		turn = Usage{Input: m.context, Total: m.context}
-	case m.cumulative:
+	case reported.counted() && m.cumulative:
 		turn, m.tokens = reported.minus(m.tokens), reported
+	case reported.counted():
+	case m.turn.counted():
+		turn = m.turn
+	default:
+		turn = Usage{Input: m.context, Total: m.context}
 	}
 	if nothing && turn.Output == 0 {
 		turn = Usage{}
 	}
-	m.context = 0
+	m.turn, m.context = Usage{}, 0
 	turn.CostUSD = nil
 	if m.costSeen {
 		cost := m.cost - m.settled
@@ -112,12 +116,32 @@ func (m *meter) settle(reported Usage, nothing bool) Usage {
 
 // total is everything so far, also what no turn has had yet.
 func (m *meter) total() Usage {
-	out := m.used
+	out := m.used.Plus(m.turn)
 	if m.costSeen {
 		late := m.cost - m.settled
 		out = out.Plus(Usage{CostUSD: &late})
 	}
 	return out
+}
+
+// liveUsage reads what our own agent puts beside an update: the sum of the turn so far.
+func liveUsage(meta json.RawMessage) Usage {
+	var a struct {
+		Ralph struct {
+			Usage Usage `json:"usage"`
+		} `json:"ralph"`
+	}
+	lenient(meta, &a)
+	return a.Ralph.Usage.apart()
+}
+
+// apart is the count with what came from a cache apart from the input. Where the sum is
+// that of input and output, it is among the input, and would be counted twice.
+func (u Usage) apart() Usage {
+	if cached := u.CacheRead + u.CacheWrite; u.Total == u.Input+u.Output && u.Input >= cached {
+		u.Input -= cached
+	}
+	return u
 }
 
 // answerUsage reads the count that came with an answer to a prompt: the field
@@ -135,13 +159,8 @@ func answerUsage(raw json.RawMessage) Usage {
 		} `json:"_meta"`
 	}
 	lenient(raw, &a)
-	if u := a.Usage; u != nil {
-		// Where the sum is that of these two, what came from a cache is among the
-		// input, and would be counted twice.
-		if cached := u.CacheRead + u.CacheWrite; u.Total == u.Input+u.Output && u.Input >= cached {
-			u.Input -= cached
-		}
-		return *u
+	if a.Usage != nil {
+		return a.Usage.apart()
 	}
 	q := a.Meta.Quota.Tokens
 	return Usage{Input: q.Input, Output: q.Output, Total: q.Input + q.Output}

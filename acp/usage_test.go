@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"testing"
@@ -9,6 +10,7 @@ import (
 
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
+	"ralph/internal/toolcall"
 )
 
 // reported is how an agent reports its usage in one turn: updates, then the answer.
@@ -169,4 +171,40 @@ func TestMeterOfAResumedSession(t *testing.T) {
 			t.Errorf("%s: got %v in total and %v in turns, want %v", name, got, turns, tc.want)
 		}
 	}
+}
+
+// live is an update with the tokens of the turn so far, as our own agent sends it after each call of a model.
+func live(in, out int) fakeagent.Step {
+	return step{Do: "raw", Text: fmt.Sprintf(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"{{session}}","update":{"sessionUpdate":"usage_update","used":%d,"size":1000,`+
+		`"_meta":{"ralph":{"usage":{"inputTokens":%d,"outputTokens":%d,"totalTokens":%d}}}}}}`, in+out, in, out, in+out)}
+}
+
+func TestTokensOfATurnAreKnownBeforeItsEndAndCountedOnce(t *testing.T) {
+	t.Parallel()
+	ask := step{Do: "permission", Text: "x", Options: []fakeagent.Option{{ID: "a", Kind: "allow_once", Name: "yes"}}}
+	b := newBench(t, fakeagent.Script{Conversations: []fakeagent.Conversation{
+		{When: fakeagent.When{Prompt: 1}, Steps: []fakeagent.Step{live(10, 1), ask, live(30, 2), ask, {Do: "stop", Text: "end_turn", Data: []byte(`{"usage":{"inputTokens":31,"outputTokens":3,"totalTokens":34}}`)}}},
+		{When: fakeagent.When{Prompt: 2}, Steps: []fakeagent.Step{live(5, 1), ask, {Do: "error", Code: -32603, Text: "it broke"}}},
+		{When: fakeagent.When{Prompt: 3}, Steps: []fakeagent.Step{ask, {Do: "stop", Text: "end_turn"}, live(7, 7)}},
+	}})
+	var s *Session
+	var seen []Usage
+	b.cfg.Decide = func(context.Context, toolcall.Call) Decision {
+		seen = append(seen, s.Usage())
+		return Decision{Allow: true}
+	}
+	s = b.start(t)
+	turn, err := s.Prompt(t.Context(), "x")
+	check.OK(t, err)
+	check.Equal(t, "first turn", Usage{Input: 31, Output: 3, Total: 34}, turn.Usage)
+	turn, err = s.Prompt(t.Context(), "x")
+	check.That(t, err != nil, "the second turn did not fail")
+	check.Equal(t, "second turn", Usage{Input: 5, Output: 1, Total: 6}, turn.Usage)
+	turn, err = s.Prompt(t.Context(), "x")
+	check.OK(t, err)
+	check.Equal(t, "third turn", Usage{}, turn.Usage)
+	check.Equal(t, "seen at work", []Usage{
+		{Input: 10, Output: 1, Total: 11}, {Input: 30, Output: 2, Total: 32}, {Input: 36, Output: 4, Total: 40}, {Input: 36, Output: 4, Total: 40},
+	}, seen)
+	check.Equal(t, "session", Usage{Input: 36, Output: 4, Total: 40}, s.Usage())
 }
