@@ -27,8 +27,9 @@ type Config struct {
 	Confine []byte   // of the agent and of its terminals; handed to the Confiner of proc.RunHelper
 	Version string   // ours, sent to the agent
 
-	Model string                        // empty leaves the agent's own choice
-	Pick  func(offered []string) string // wins over Model where the agent offers models; one that it does not offer leaves its own choice. May be nil
+	Model  string                        // empty leaves the agent's own choice
+	Effort string                        // how long the model may think, in a word that the agent offers; empty leaves its own choice
+	Pick   func(offered []string) string // wins over Model where the agent offers models; one that it does not offer leaves its own choice. May be nil
 
 	Traits                      // of the agent, as far as they are known before it is started
 	Identify func(Agent) Traits // what they are, now that the agent has said who it is. May be nil

@@ -30,10 +30,14 @@ func (s *Session) handshake(ctx context.Context) error {
 	s.id = id
 	option := s.about.readModes(raw)
 	s.mu.Unlock()
+	s.noteOptions(raw)
 	if err := s.chooseMode(ctx, option); err != nil {
 		return err
 	}
-	return s.chooseModel(ctx, sessionModels(raw))
+	if err := s.chooseModel(ctx, sessionModels(raw)); err != nil {
+		return err
+	}
+	return s.chooseEffort(ctx)
 }
 
 func (s *Session) initialize(ctx context.Context) error {

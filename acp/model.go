@@ -214,7 +214,9 @@ func (s *Session) chooseMode(ctx context.Context, option string) error {
 }
 
 func (s *Session) setOption(ctx context.Context, option, value string) (json.RawMessage, error) {
-	return s.ask(ctx, "session/set_config_option", sdk.SetSessionConfigOptionRequest{ValueId: &sdk.SetSessionConfigOptionValueId{
+	raw, err := s.ask(ctx, "session/set_config_option", sdk.SetSessionConfigOptionRequest{ValueId: &sdk.SetSessionConfigOptionValueId{
 		SessionId: sdk.SessionId(s.id), ConfigId: sdk.SessionConfigId(option), Value: sdk.SessionConfigValueId(value),
 	}})
+	s.noteOptions(raw)
+	return raw, err
 }

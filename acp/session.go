@@ -2,6 +2,7 @@ package acp
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"os"
@@ -41,12 +42,14 @@ type Session struct {
 	closed     chan struct{} // the end has begun
 	closeErr   error
 
-	mu    sync.Mutex
-	id    string
-	model ModelChoice
-	turn  *turn   // nil between turns
-	said  *Speech // of the last turn
-	meter meter
+	mu      sync.Mutex
+	id      string
+	model   ModelChoice
+	effort  EffortChoice
+	options []json.RawMessage // of the session, as the agent told them last
+	turn    *turn             // nil between turns
+	said    *Speech           // of the last turn
+	meter   meter
 }
 
 // Start runs the agent and takes it to a session that can be prompted. On an
@@ -111,9 +114,10 @@ func Launch(ctx context.Context, cfg Config) (*Session, error) {
 }
 
 // Begin takes an agent that was launched to a session that can be prompted, with the
-// Model, Pick, MCP, Resume, Folder, Decide, After and Started of cfg. On an error nothing is left running.
+// Model, Pick, Effort, MCP, Resume, Folder, Decide, After and Started of cfg. On an error nothing is left running.
 func (s *Session) Begin(ctx context.Context, cfg Config) error {
-	s.cfg.Model, s.cfg.Pick, s.cfg.MCP, s.cfg.Resume, s.cfg.Folder, s.cfg.Started = cfg.Model, cfg.Pick, cfg.MCP, cfg.Resume, cfg.Folder, cfg.Started
+	s.cfg.Model, s.cfg.Pick, s.cfg.Effort = cfg.Model, cfg.Pick, cfg.Effort
+	s.cfg.MCP, s.cfg.Resume, s.cfg.Folder, s.cfg.Started = cfg.MCP, cfg.Resume, cfg.Folder, cfg.Started
 	s.mu.Lock() // an agent may ask before it has a session
 	s.cfg.Decide, s.cfg.After = cfg.Decide, cfg.After
 	s.mu.Unlock()

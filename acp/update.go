@@ -78,6 +78,7 @@ func (s *Session) onUpdate(p updateParams) {
 		s.observer.push(UsageSeen{ContextUsed: u.Used})
 		return
 	case "config_option_update":
+		s.options = u.ConfigOptions
 		if model := findOption(u.ConfigOptions, "model"); model != nil {
 			s.model.Effective = model.current
 		}

@@ -134,7 +134,7 @@ func checkCommands(what string, commands []string) error {
 func nameOrNone(feature string) string { return cmp.Or(feature, "none") }
 
 // Edit says what to change about a task; what is nil stays as it is. An empty
-// agent or model means the configured one again.
+// agent, model or effort means the configured one again.
 type Edit struct {
 	Title       *string
 	Description *string
@@ -142,6 +142,7 @@ type Edit struct {
 	Kind        *Kind
 	Agent       *string
 	Model       *string
+	Effort      *Effort
 	Gates       *[]string
 	MaxRetries  *int // below 0 means the configured number again
 	Locks       *[]string
@@ -169,6 +170,7 @@ func (g *Graph) Edit(id string, e Edit) error {
 	set(&t.Kind, e.Kind)
 	set(&t.Agent, e.Agent)
 	set(&t.Model, e.Model)
+	set(&t.Effort, e.Effort)
 	set(&t.Gates, e.Gates)
 	set(&t.AllowTampering, e.AllowTampering)
 	set(&t.ExpectRed, e.ExpectRed)

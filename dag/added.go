@@ -184,7 +184,7 @@ func (g *Graph) group(c Claim) error {
 	// It need not change anything: the others may have done all of it.
 	id, err := g.Add(NewTask{
 		Title: title, Description: t.Description, Priority: t.Priority, Parent: t.ID, After: ids, Kind: Check,
-		Agent: t.Agent, Model: t.Model, Gates: t.Gates, MaxRetries: t.MaxRetries, Locks: t.Locks, Paths: t.Paths,
+		Agent: t.Agent, Model: t.Model, Effort: t.Effort, Gates: t.Gates, MaxRetries: t.MaxRetries, Locks: t.Locks, Paths: t.Paths,
 		AllowTampering: t.AllowTampering, ExpectRed: t.ExpectRed,
 	})
 	if err != nil {

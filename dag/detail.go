@@ -17,6 +17,19 @@ type OnFail string
 // Continue lets them go on; nothing keeps them waiting.
 const Continue OnFail = "continue"
 
+// Effort is how long a model may think before it answers. The empty one leaves that to the run, and then to the model.
+type Effort string
+
+// The efforts there are.
+const (
+	LowEffort    Effort = "low"
+	MediumEffort Effort = "medium"
+	HighEffort   Effort = "high"
+)
+
+// Efforts lists them, the least first.
+func Efforts() []Effort { return []Effort{LowEffort, MediumEffort, HighEffort} }
+
 // satisfies says that nobody has to wait for a task: what the column of that name says of one that is stored.
 func (s *Spec) satisfies(status Status) bool {
 	return status == Done || status == Cancelled && s.Satisfied || status == Failed && s.OnFail == Continue
@@ -24,16 +37,16 @@ func (s *Spec) satisfies(status Status) bool {
 
 // What a plan says about a task, in one place for all that store it: detailArgs are the values.
 const (
-	detailColumns = `title, description, priority, kind, agent, model, gates, max_retries, allow_tampering, expect_red, locks, paths,
+	detailColumns = `title, description, priority, kind, agent, model, effort, gates, max_retries, allow_tampering, expect_red, locks, paths,
     tags, context, output, timeout, on_fail, emptied, origin, discovered_from, proves`
-	detailValues = `:title, :description, :priority, :kind, :agent, :model, :gates, :max_retries, :tampering, :expect_red, :locks, :paths,
+	detailValues = `:title, :description, :priority, :kind, :agent, :model, :effort, :gates, :max_retries, :tampering, :expect_red, :locks, :paths,
     :tags, :context, :output, :timeout, :on_fail, :emptied, :origin, :discovered_from, :proves`
 	setDetails = `(` + detailColumns + `) = (` + detailValues + `)`
 )
 
 func (s *Spec) detailArgs(more ...any) []any {
 	return append(more, ":title", s.Title, ":description", s.Description, ":priority", s.Priority, ":kind", string(cmp.Or(s.Kind, Work)),
-		":agent", db.OrNull(s.Agent), ":model", db.OrNull(s.Model), ":gates", db.JSON(s.Gates), ":max_retries", s.MaxRetries,
+		":agent", db.OrNull(s.Agent), ":model", db.OrNull(s.Model), ":effort", db.OrNull(string(s.Effort)), ":gates", db.JSON(s.Gates), ":max_retries", s.MaxRetries,
 		":tampering", s.AllowTampering, ":expect_red", db.OrNull(s.ExpectRed), ":locks", db.JSON(s.Locks), ":paths", db.JSON(s.Paths),
 		":tags", db.JSON(s.Tags), ":context", db.JSON(s.Context), ":output", db.OrNull(s.Output), ":timeout", db.OrNull(s.Timeout.Milliseconds()),
 		":on_fail", db.OrNull(string(s.OnFail)), ":emptied", s.Group, ":origin", db.OrNull(s.Origin), ":discovered_from", db.OrNull(s.DiscoveredFrom), ":proves", db.JSON(s.Proves))
@@ -42,7 +55,7 @@ func (s *Spec) detailArgs(more ...any) []any {
 // Spec is what a plan says about a task that exists, without its relations and its status.
 func (t Task) Spec() Spec {
 	return Spec{
-		Ref: t.ID, Title: t.Title, Description: t.Description, Priority: t.Priority, Kind: t.Kind, Agent: t.Agent, Model: t.Model,
+		Ref: t.ID, Title: t.Title, Description: t.Description, Priority: t.Priority, Kind: t.Kind, Agent: t.Agent, Model: t.Model, Effort: t.Effort,
 		Gates: t.Gates, MaxRetries: t.MaxRetries, AllowTampering: t.AllowTampering, ExpectRed: t.ExpectRed, Locks: t.Locks, Paths: t.Paths,
 		Tags: t.Tags, Context: t.Context, Output: t.Output, Timeout: t.Timeout, OnFail: t.OnFail, Group: t.Emptied, Origin: t.Origin, DiscoveredFrom: t.DiscoveredFrom, Proves: t.Proves,
 	}

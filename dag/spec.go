@@ -26,6 +26,7 @@ type Spec struct {
 	Kind        Kind   // empty means work
 	Agent       string
 	Model       string
+	Effort      Effort
 	Gates       []string
 	MaxRetries  *int
 	Locks       []string // that a claim takes with it: a name, or path: and a path
@@ -137,6 +138,8 @@ func (s *Spec) check() error {
 	switch {
 	case s.Kind != "" && s.Kind != Work && s.Kind != Check:
 		return fmt.Errorf("%w: a task's kind is work or check, not %q", ErrRefused, s.Kind)
+	case s.Effort != "" && !slices.Contains(Efforts(), s.Effort):
+		return fmt.Errorf("%w: effort is %s, not %q", ErrRefused, human.Series(Efforts(), "or"), s.Effort)
 	case s.Status != "" && !slices.Contains(Statuses(), s.Status):
 		return fmt.Errorf("%w: status is %s, not %q", ErrRefused, human.Series(Statuses(), "or"), s.Status)
 	case !slices.Contains([]string{"", "passed", "failed", "skipped"}, s.Verification):

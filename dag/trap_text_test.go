@@ -31,11 +31,11 @@ func TestTrapEveryColumnOfATaskSurvivesTheTable(t *testing.T) {
 			blocker, group := w.id("blocker"), w.id("group")
 			id := w.add(dag.NewTask{
 				Title: text, Description: text + text, Priority: -1 << 62, Parent: group, After: []string{blocker},
-				Kind: dag.Check, Agent: text + " agent", Model: text + " model", Gates: []string{text, "go test ./..."}, MaxRetries: &retries,
+				Kind: dag.Check, Agent: text + " agent", Model: text + " model", Effort: dag.HighEffort, Gates: []string{text, "go test ./..."}, MaxRetries: &retries,
 			})
 			want := dag.Task{
 				N: 3, ID: id, Title: text, Description: text + text, Status: dag.Pending, Priority: -1 << 62,
-				Parent: group, Feature: "f", Kind: dag.Check, Agent: text + " agent", Model: text + " model",
+				Parent: group, Feature: "f", Kind: dag.Check, Agent: text + " agent", Model: text + " model", Effort: dag.HighEffort,
 				Gates: []string{text, "go test ./..."}, MaxRetries: &retries, CreatedAt: start, UpdatedAt: start, OpenDeps: 1,
 			}
 			check.Equal(t, "added", want, w.task(id))
@@ -71,7 +71,7 @@ func TestTrapEveryColumnOfAPlanSurvivesTheTable(t *testing.T) {
 					{Line: 1, Ref: "t-deadbeef", Title: "p", Feature: "made.now"},
 					{
 						Line: 2, Ref: text, Title: text, Description: text, Priority: 1<<63 - 1, Parent: "t-deadbeef",
-						Kind: dag.Check, Agent: text + " agent", Model: text + " model", Gates: []string{text}, MaxRetries: &retries,
+						Kind: dag.Check, Agent: text + " agent", Model: text + " model", Effort: dag.HighEffort, Gates: []string{text}, MaxRetries: &retries,
 						Tags: []string{"api", "q3"}, Context: []string{text}, Output: "plan", Timeout: 90 * time.Second, OnFail: dag.Continue, Origin: "github:o/r#1", DiscoveredFrom: "t-deadbeef",
 						Status: dag.Done, Retries: 2, Verification: "passed",
 					},
@@ -86,7 +86,7 @@ func TestTrapEveryColumnOfAPlanSurvivesTheTable(t *testing.T) {
 				},
 				{
 					N: 2, ID: ids[1], Title: text, Description: text, Status: dag.Done, Priority: 1<<63 - 1,
-					Parent: "t-deadbeef", Feature: "made.now", Kind: dag.Check, Agent: text + " agent", Model: text + " model", Gates: []string{text},
+					Parent: "t-deadbeef", Feature: "made.now", Kind: dag.Check, Agent: text + " agent", Model: text + " model", Effort: dag.HighEffort, Gates: []string{text},
 					MaxRetries: &retries, Retries: 2, Verification: "passed", CreatedAt: start, UpdatedAt: start, FinishedAt: start,
 					Satisfies: true, Tags: []string{"api", "q3"}, Context: []string{text}, Output: "plan", Timeout: 90 * time.Second, OnFail: dag.Continue, Origin: "github:o/r#1", DiscoveredFrom: "t-deadbeef",
 				},
@@ -106,23 +106,25 @@ func TestEditChangesWhatItNamesAndNothingElse(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	two := 2
-	id := w.add(dag.NewTask{Title: "a", Description: "old", Priority: 3, Agent: "x", Model: "y", Gates: []string{"make"}, MaxRetries: &two})
+	id := w.add(dag.NewTask{Title: "a", Description: "old", Priority: 3, Agent: "x", Model: "y", Effort: dag.LowEffort, Gates: []string{"make"}, MaxRetries: &two})
 	want := w.task(id)
 	w.pass(time.Minute)
 	w.update(func(g *dag.Graph) error { return g.Edit(id, dag.Edit{}) })
 	want.UpdatedAt = start.Add(time.Minute)
 	check.Equal(t, "an empty edit", want, w.task(id))
 	title, description, agent, kind, priority := "b", "", "", dag.Check, int64(-4)
-	gates, unset := []string(nil), -1
+	gates, unset, effort := []string(nil), -1, dag.MediumEffort
 	w.update(func(g *dag.Graph) error {
 		return g.Edit(id, dag.Edit{
-			Title: &title, Description: &description, Agent: &agent, Kind: &kind, Priority: &priority, Gates: &gates, MaxRetries: &unset,
+			Title: &title, Description: &description, Agent: &agent, Kind: &kind, Priority: &priority, Gates: &gates, MaxRetries: &unset, Effort: &effort,
 		})
 	})
+	want.Effort = dag.MediumEffort
 	want.Title, want.Description, want.Agent, want.Kind, want.Priority, want.Gates, want.MaxRetries = "b", "", "", dag.Check, -4, nil, nil
 	check.Equal(t, "edited", want, w.task(id))
-	empty, game := "", dag.Kind("game")
+	empty, game, extreme := "", dag.Kind("game"), dag.Effort("max")
 	w.refused(dag.ErrRefused, func(g *dag.Graph) error { return g.Edit(id, dag.Edit{Title: &empty}) })
 	w.refused(dag.ErrRefused, func(g *dag.Graph) error { return g.Edit(id, dag.Edit{Kind: &game}) })
+	w.refused(dag.ErrRefused, func(g *dag.Graph) error { return g.Edit(id, dag.Edit{Effort: &extreme}) })
 	w.refused(dag.ErrNotFound, func(g *dag.Graph) error { return g.Edit("t-00000000", dag.Edit{}) })
 }

@@ -127,15 +127,15 @@ func (b briefer) complete(ctx context.Context, j *attempt.Job, share float64) er
 	guide.Kind, guide.Model, guide.Pinned, guide.Iteration = b.opts.Models.Strategy, b.opts.Models.Model, t.Model, j.Run.Iteration
 	guide.Task, guide.Retries, guide.Used = t.ID, t.Retries, share
 	_, guide.Above = attempt.Drifted(t, j.History.Attempts)
-	choice := strategy.Next(guide)
+	choice, effort := strategy.Next(guide), cmp.Or(t.Effort, b.opts.Models.Effort)
 	if b.opts.Agents.Modelless != nil && b.opts.Agents.Modelless(j.Agent.Name) {
-		choice = strategy.Choice{}
+		choice, effort = strategy.Choice{}, ""
 	}
 	if j.Agent.Standing.Substitute && !slices.Contains(b.opts.Agents.Rotate, j.Agent.Name) && choice.Tier == "" && choice.Model != "" {
 		choice.Reason += "; but that is another agent's name for it, so " + j.Agent.Name + " has its own choice"
 		choice.Model = ""
 	}
-	j.Agent.Choice = choice
+	j.Agent.Choice, j.Agent.Effort = choice, effort
 	return nil
 }
 

@@ -137,6 +137,7 @@ type OtherProjects interface {
 type Models struct {
 	Strategy strategy.Kind
 	Model    string
+	Effort   dag.Effort // of tasks that name none
 }
 
 // Verify is how work is checked.

@@ -165,6 +165,8 @@ func (a *app) candidates(ctx context.Context, p *permuter, name string) (list []
 		return wordCandidates(statusWords()), nil
 	case "--model-strategy":
 		return wordCandidates(strategy.Kinds()), nil
+	case "--effort":
+		return wordCandidates(dag.Efforts()), nil
 	case "--outcome":
 		return wordCandidates(event.AttemptOutcomes()), nil
 	case "--provider":

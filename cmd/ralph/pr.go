@@ -47,7 +47,7 @@ for the checks, runs those tasks and pushes, until all is green and nothing is o
 
 // prRunFlags are those of a run that make sense for the tasks that a pull request brings.
 func prRunFlags() []flagSpec {
-	kept := []string{"agent", "model", "jobs", "max-cost", "max-duration", "sandbox"}
+	kept := []string{"agent", "model", "effort", "jobs", "max-cost", "max-duration", "sandbox"}
 	return slices.DeleteFunc(slices.Clone(runCommand.flags), func(f flagSpec) bool { return !slices.Contains(kept, f.name) })
 }
 

@@ -53,6 +53,7 @@ func runFlags(d project.Config) []flagSpec {
 			flagSpec{name: "agent", usage: "use the agent called `NAME`, or the command that starts one"},
 			flagSpec{name: "model", usage: "use `MODEL`: a name, or a tier: opus, sonnet, haiku"},
 			flagSpec{name: "model-strategy", usage: "choose models by `STRATEGY`: fixed, cost-optimized, escalate or plan-then-execute", shown: or(d.Run.ModelStrategy, "run.model_strategy") + "; fixed with --model"},
+			flagSpec{name: "effort", usage: "how long models may think: `LEVEL` low, medium or high; a task's own wins", shown: or("the model's own", "agent.effort")},
 			flagSpec{name: "jobs", usage: "run `N` agents at once, each in a slot, a copy of the project; finished work lands as one commit per task", value: 1, shown: or(d.Parallel.Jobs, "parallel.jobs")},
 			flagSpec{name: "target", usage: "land finished work on `BRANCH`, which is made if it does not exist; one agent works in a slot, too", shown: "the branch that is checked out"},
 			boolFlag("in-place", "work in this folder and not in slots"),

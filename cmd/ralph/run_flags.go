@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"ralph/dag"
 )
 
 // runOptions is what was typed for a run. A nil value was not typed: the
@@ -21,6 +23,7 @@ type runOptions struct {
 	MaxTokens                               *int64
 	MaxCost                                 *float64
 	MaxDuration, Until, Wait, ModelStrategy *string
+	Effort                                  *dag.Effort
 
 	finished bool                                        // only land work that is finished
 	badAgent error                                       // what is wrong with the agent's flags: it is reported like every end of a run
@@ -63,6 +66,11 @@ func (o *runOptions) parse(c commandLine) error {
 	}
 	if o.RequireProof && o.NoVerify {
 		return usagef("--no-verify looks for no proof: it does not go with --require-proof")
+	}
+	if o.Effort != nil {
+		if err := checkChoice("effort", *o.Effort, dag.Efforts()...); err != nil {
+			return err
+		}
 	}
 	o.badAgent, o.settings = o.openerOptions.parse(c), map[string]string{}
 	for _, f := range c.Command.Flags {

@@ -81,6 +81,7 @@ func loopOptions(ctx context.Context, a *app, s *session, given runOptions, cont
 	if opts.Models.Strategy, opts.Models.Model, err = chooseStrategy(given, s.config); err != nil {
 		return opts, err
 	}
+	opts.Models.Effort = or(given.Effort, dag.Effort(s.config.Agent.Effort))
 	id, err := proc.Self()
 	if err != nil {
 		return opts, fmt.Errorf("look at this process: %w", err)

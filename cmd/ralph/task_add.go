@@ -38,6 +38,7 @@ func taskFields(kind string) []flagSpec {
 		{name: "max-retries", shown: "run.max_retries, 3", value: 0, usage: "retry at most `N` times after work was rejected"},
 		{name: "agent", usage: "`NAME` of the agent for this task"},
 		{name: "model", usage: "`NAME` of the model for this task"},
+		{name: "effort", usage: "how long the model may think: `LEVEL` low, medium or high"},
 		{name: "gate", value: []string{}, usage: "`CMD` that must succeed before it counts as done; repeatable"},
 		{name: "kind", usage: "`KIND`: work must change the project, check may be done without a change", value: kind},
 		{name: "lock", value: []string{}, usage: "run only while no other task has the lock `NAME`; path:DIR locks all below DIR; repeatable"},
@@ -69,7 +70,15 @@ func (o *taskAddOptions) parse(commandLine) error {
 	if o.MaxRetries != nil && *o.MaxRetries < 0 {
 		return usagef("--max-retries cannot be negative")
 	}
-	return checkChoice("kind", o.Kind, dag.Work, dag.Check)
+	return cmp.Or(checkEffort(o.Effort), checkChoice("kind", o.Kind, dag.Work, dag.Check))
+}
+
+// checkEffort refuses what is no effort; none is as configured.
+func checkEffort(e dag.Effort) error {
+	if e == "" {
+		return nil
+	}
+	return checkChoice("effort", e, dag.Efforts()...)
 }
 
 // checkClaims refuses names that are no locks or tags, and globs that could match nothing.
@@ -161,7 +170,7 @@ func discover(a *app, g *dag.Graph, ids ...string) error {
 var taskUpdateCommand = command{
 	name: "update", args: "ID...", short: "change the text, the settings or the place of tasks",
 	long: `What is not given stays as it is. "none" as parent or feature removes the task from it; an empty
-agent, model, gate or expect-red, or -1 retries, restore the configured value; an empty lock, paths or tag removes all
+agent, model, effort, gate or expect-red, or -1 retries, restore the configured value; an empty lock, paths or tag removes all
 of them. A group that lost its last subtask is a task again once --kind says which. Several tasks are changed together or, if one of them cannot be, not at all. --allow-tampering
 accepts the work of a task that failed for that, as ralph task accept does.`,
 	flags: append([]flagSpec{
@@ -197,8 +206,8 @@ func (o *taskUpdateOptions) parse(c commandLine) error {
 	if err := checkClaims(or(o.Locks, nil), or(o.Paths, nil), or(o.Tags, nil), or(o.Proves, nil)); err != nil {
 		return err
 	}
-	if o.Kind == nil {
-		return nil
+	if err := checkEffort(or(o.Effort, "")); err != nil || o.Kind == nil {
+		return err
 	}
 	return checkChoice("kind", *o.Kind, dag.Work, dag.Check)
 }

@@ -128,7 +128,7 @@ func taskText(a *app, t dag.Task, j report.TaskView, cost report.Cost) string {
 	if t.Kind != dag.Work {
 		field("kind", string(t.Kind))
 	}
-	field("agent", t.Agent, "model", t.Model)
+	field("agent", t.Agent, "model", t.Model, "effort", string(t.Effort))
 	for _, gate := range t.Gates {
 		field("gate", gate)
 	}

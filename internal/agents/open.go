@@ -52,8 +52,8 @@ type Opener struct {
 	unfit atomic.Bool    // one that waited was of no use
 	going sync.WaitGroup // agents that were not needed, on their way out
 
-	first   *Opener  // the one that this is for another folder of; nil if it is that
-	unasked sync.Map // the names of agents of which Unasked has warned
+	first  *Opener  // the one that this is for another folder of; nil if it is that
+	warned sync.Map // what was warned about
 }
 
 // In opens sessions in another folder, a copy of the project.
@@ -74,10 +74,27 @@ func (o *Opener) Unasked(ag Agent) string {
 	if !o.Asks || ag.Asking.Before != "" {
 		return ""
 	}
-	if _, again := cmp.Or(o.first, o).unasked.LoadOrStore(ag.Name, true); again {
+	return o.once(ag.Name + " may do what [permissions] denies, because it does not ask: see docs/permissions.md")
+}
+
+// once is a warning the first time that it is given in a run, and empty after that.
+func (o *Opener) once(warning string) string {
+	if _, again := cmp.Or(o.first, o).warned.LoadOrStore(warning, true); again {
 		return ""
 	}
-	return ag.Name + " may do what [permissions] denies, because it does not ask: see docs/permissions.md"
+	return warning
+}
+
+// unmoved warns, once in a run, of an agent that does not let anybody choose how long its model thinks. It is empty for
+// all others.
+func (o *Opener) unmoved(ag Agent, e acp.EffortChoice) string {
+	switch {
+	case e.Effective != "" || e.Requested == "":
+		return ""
+	case len(e.Offered) == 0:
+		return o.once(ag.Name + " offers no choice of effort: it is ignored")
+	}
+	return o.once(ag.Name + " offers the efforts " + strings.Join(e.Offered, ", ") + ": " + e.Requested + " is ignored")
 }
 
 // Request is for one session.
@@ -90,6 +107,7 @@ type Request struct {
 	Iteration      int
 	Limit          int
 	Model          string        // a tier, a name, or "" for the agent's own
+	Effort         string        // how long the model may think; "" for the agent's own choice
 	Folder         string        // for the transcript
 	Env            []string      // more variables
 	Substitute     string        // who works instead of the run's own agent; "" for that one
@@ -284,6 +302,9 @@ func (o *Opener) begin(ctx context.Context, s *Session, r Request) (err error) {
 		// It has a model all the same, but nobody asked for that one.
 		return &acp.Error{Kind: acp.ModelUnknown, Op: "choose model", Text: m.Requested + "; the agent offers no choice of models"}
 	}
+	if warning := o.unmoved(s.agent, s.Effort()); warning != "" {
+		s.show(acp.Warned{Text: warning})
+	}
 	return nil
 }
 
@@ -307,7 +328,7 @@ func (o *Opener) config(s *Session, r Request) acp.Config {
 	return acp.Config{
 		Argv: o.argv(ag, conf.Level), Dir: o.Dir, Reads: o.Reads, Owner: r.Owner, Version: o.Version,
 		Env: append(slices.Clone(env), slices.Concat(r.variables(model), r.Env, conf.Env)...), Confine: conf.Spec,
-		Model: model, Pick: pick, Traits: o.traits(ag.Preset, env, conf.Level),
+		Model: model, Pick: pick, Effort: r.Effort, Traits: o.traits(ag.Preset, env, conf.Level),
 		Identify: func(who acp.Agent) acp.Traits {
 			s.preset = Identify(s.preset, who.Name)
 			return o.traits(s.preset, env, conf.Level)

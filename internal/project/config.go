@@ -44,9 +44,10 @@ type Config struct {
 type AgentConfig struct {
 	Use      string   `toml:"use"`
 	Command  string   `toml:"command"`
-	EnvAllow []string `toml:"env_allow"` // variables that reach it, after what is usual
-	Fallback []string `toml:"fallback"`  // who continues when it is rate-limited
-	Rotate   []string `toml:"rotate"`    // who take tasks in turn
+	EnvAllow []string `toml:"env_allow"`                                // variables that reach it, after what is usual
+	Fallback []string `toml:"fallback"`                                 // who continues when it is rate-limited
+	Rotate   []string `toml:"rotate"`                                   // who take tasks in turn
+	Effort   string   `toml:"effort" oneof:"low medium high" none:"ok"` // how long its model may think; empty is its own choice
 }
 
 // CustomAgent is an agent that the user defines.

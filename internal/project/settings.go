@@ -55,7 +55,8 @@ func (l Loaded) Settings() []Setting {
 }
 
 // field is a field of Config with a fixed key. Its tags say what it may be: least for
-// the smallest number (0 if it is not there), most for the largest amount, oneof for a choice of words, env:"paths"
+// the smallest number (0 if it is not there), most for the largest amount, oneof for a choice of words, none:"ok" if it may be
+// empty as well, env:"paths"
 // for a list that a variable can set, separated as in PATH.
 type field struct {
 	key string
@@ -144,7 +145,8 @@ func (f field) invalid() string {
 			return fmt.Sprintf("%d has no unit; write it like \"90s\" or \"10m\"", at.Std().Nanoseconds())
 		}
 	case *string:
-		if words := strings.Fields(f.tag.Get("oneof")); len(words) > 0 && !slices.Contains(words, *at) {
+		words, none := strings.Fields(f.tag.Get("oneof")), *at == "" && f.tag.Get("none") == "ok"
+		if len(words) > 0 && !none && !slices.Contains(words, *at) {
 			return fmt.Sprintf("%q is not one of %s", *at, strings.Join(words, ", "))
 		}
 	}

@@ -56,6 +56,7 @@ type line struct {
 	Gates       []string           `json:"gates" yaml:"gates"`
 	MaxRetries  *int               `json:"max_retries" yaml:"max_retries"`
 
+	Effort         string   `json:"effort,omitempty" yaml:"effort"`
 	AllowTampering bool     `json:"allow_tampering,omitempty" yaml:"allow_tampering"`
 	ExpectRed      string   `json:"expect_red,omitempty" yaml:"expect_red"`
 	Locks          []string `json:"locks,omitempty" yaml:"locks"`
@@ -94,7 +95,7 @@ func (l line) spec(number int) dag.Spec {
 	return dag.Spec{
 		Line: number, Ref: l.Ref, Title: l.Title, Description: l.Description, Priority: l.Priority,
 		Parent: string(l.Parent), After: l.After, Feature: string(l.Feature), Kind: dag.Kind(l.Kind),
-		Agent: string(l.Agent), Model: string(l.Model), Gates: l.Gates, MaxRetries: l.MaxRetries, AllowTampering: l.AllowTampering, ExpectRed: l.ExpectRed, Locks: l.Locks, Paths: l.Paths,
+		Agent: string(l.Agent), Model: string(l.Model), Effort: dag.Effort(l.Effort), Gates: l.Gates, MaxRetries: l.MaxRetries, AllowTampering: l.AllowTampering, ExpectRed: l.ExpectRed, Locks: l.Locks, Paths: l.Paths,
 		Tags: l.Tags, Proves: l.Proves, Related: l.Related, Context: l.Context, Output: l.Output, Timeout: timeout, OnFail: dag.OnFail(l.OnFail), Group: l.Group,
 		Origin: l.Origin, DiscoveredFrom: l.DiscoveredFrom,
 		Status: dag.Status(l.Status), Satisfied: l.Satisfied, Retries: l.Retries, Verification: string(l.Verification),
@@ -264,7 +265,7 @@ func written(s dag.Spec) line {
 	l := line{
 		Ref: s.Ref, Title: s.Title, Description: s.Description, Priority: s.Priority, Parent: jsonval.NullString(s.Parent),
 		After: jsonval.List(s.After), Feature: jsonval.NullString(s.Feature), Kind: string(cmp.Or(s.Kind, dag.Work)), Agent: jsonval.NullString(s.Agent),
-		Model: jsonval.NullString(s.Model), Gates: jsonval.List(s.Gates), MaxRetries: s.MaxRetries, AllowTampering: s.AllowTampering, ExpectRed: s.ExpectRed, Locks: s.Locks, Paths: s.Paths,
+		Model: jsonval.NullString(s.Model), Effort: string(s.Effort), Gates: jsonval.List(s.Gates), MaxRetries: s.MaxRetries, AllowTampering: s.AllowTampering, ExpectRed: s.ExpectRed, Locks: s.Locks, Paths: s.Paths,
 		Tags: s.Tags, Proves: s.Proves, Related: s.Related, Context: s.Context, Output: s.Output, OnFail: string(s.OnFail), Group: s.Group, Origin: s.Origin, DiscoveredFrom: s.DiscoveredFrom,
 		Status: string(s.Status), Satisfied: s.Satisfied, Retries: s.Retries, Verification: jsonval.NullString(s.Verification),
 		Acceptance: s.Acceptance, Missing: s.Missing,

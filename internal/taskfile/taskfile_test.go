@@ -18,7 +18,7 @@ func TestParse(t *testing.T) {
 	two := 2
 	full := dag.Spec{
 		Line: 1, Ref: "a", Title: "T", Description: "two\nlines", Priority: -3, Parent: "g", After: []string{"b", "c"},
-		Feature: "login", Kind: dag.Check, Agent: "shell", Model: "opus", Gates: []string{"x, y"}, MaxRetries: &two,
+		Feature: "login", Kind: dag.Check, Agent: "shell", Model: "opus", Effort: dag.HighEffort, Gates: []string{"x, y"}, MaxRetries: &two,
 		Status: dag.Failed, Retries: 1, Verification: "failed",
 	}
 	for name, tc := range map[string]struct {
@@ -27,10 +27,10 @@ func TestParse(t *testing.T) {
 		want   []dag.Spec
 	}{
 		"a JSON line with every key": {Auto, `{"ref":"a","title":"T","description":"two\nlines","priority":-3,"parent":"g","after":["b","c"],"feature":"login",` +
-			`"kind":"check","agent":"shell","model":"opus","gates":["x, y"],"max_retries":2,"status":"failed","retries":1,"verification":"failed"}`, []dag.Spec{full}},
+			`"kind":"check","agent":"shell","model":"opus","effort":"high","gates":["x, y"],"max_retries":2,"status":"failed","retries":1,"verification":"failed"}`, []dag.Spec{full}},
 		"the same as YAML": {
 			Auto, "- {ref: a, title: T, description: \"two\\nlines\", priority: -3, parent: g, after: [b, c], feature: login, kind: check," +
-				" agent: shell, model: opus, gates: ['x, y'], max_retries: 2, status: failed, retries: 1, verification: failed}", []dag.Spec{full},
+				" agent: shell, model: opus, effort: high, gates: ['x, y'], max_retries: 2, status: failed, retries: 1, verification: failed}", []dag.Spec{full},
 		},
 		"null is absent":             {Auto, `{"title":"T","parent":null,"after":null,"max_retries":null}`, []dag.Spec{{Line: 1, Title: "T"}}},
 		"blank lines count":          {JSONL, "\n\n{\"title\":\"T\"}\n\n", []dag.Spec{{Line: 3, Title: "T"}}},
@@ -103,7 +103,7 @@ func FuzzParse(f *testing.F) {
 		for i, s := range specs {
 			items[i] = Item{After: s.After, Task: dag.Task{
 				ID: s.Ref, Title: s.Title, Description: s.Description, Priority: s.Priority, Parent: s.Parent,
-				Feature: s.Feature, Kind: s.Kind, Agent: s.Agent, Model: s.Model, Gates: s.Gates, MaxRetries: s.MaxRetries,
+				Feature: s.Feature, Kind: s.Kind, Agent: s.Agent, Model: s.Model, Effort: s.Effort, Gates: s.Gates, MaxRetries: s.MaxRetries,
 			}}
 		}
 		var first, second bytes.Buffer

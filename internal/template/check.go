@@ -48,7 +48,7 @@ func (r *reader) check(t *Template) {
 
 // step1 checks one step by itself.
 func (r *reader) step1(t *Template, s *step) {
-	texts := append([]text{s.body, s.title, s.description, s.model, s.agent, s.until, s.expectRed}, s.gates...)
+	texts := append([]text{s.body, s.title, s.description, s.model, s.effort, s.agent, s.until, s.expectRed}, s.gates...)
 	for _, p := range places(append(texts, s.context...)) {
 		r.known(t, p, s.foreach != nil)
 	}
@@ -56,7 +56,7 @@ func (r *reader) step1(t *Template, s *step) {
 		r.filters(command, true)
 	}
 	r.filters(s.body, s.shell)
-	for _, words := range []text{s.title, s.description, s.model, s.agent} {
+	for _, words := range []text{s.title, s.description, s.model, s.effort, s.agent} {
 		r.filters(words, false)
 	}
 	if c := s.when; c != nil {

@@ -247,6 +247,7 @@ func (x *expansion) task(s *step) (spec dag.Spec, err error) {
 		spec.Title, spec.Description = first, join(rest, about)
 		spec.Gates, spec.Context = x.commands(&err, x.gates, s.gates, nil), x.commands(&err, x.context, s.context, nil)
 	}
+	spec.Effort = dag.Effort(title(fill(s.effort)))
 	spec.Model, spec.Agent, spec.ExpectRed = title(fill(s.model)), title(fill(s.agent)), command(s.expectRed)
 	if s.shell {
 		spec.Gates = x.commands(&err, nil, s.gates, nil)

@@ -47,6 +47,7 @@ steps:
     serial: true
     task: "Implement phase ${item}"
     model: opus
+    effort: high
     until: test --all
     max_retries: 10
     output: notes
@@ -76,7 +77,7 @@ build: build after sum`, outline(specs))
 		Line: 5, Ref: "fetch", Title: "fetch", Description: "```sh\nfetch\n```", Feature: "login", Agent: "shell", Origin: "template:x:login/fetch",
 	}, specs[0])
 	check.Equal(t, "a task", dag.Spec{
-		Line: 8, Ref: "phase/a", Parent: "phase", Title: "Implement phase a", Feature: "login", Model: "opus", Gates: []string{"test login", "test --all"},
+		Line: 8, Ref: "phase/a", Parent: "phase", Title: "Implement phase a", Feature: "login", Model: "opus", Effort: dag.HighEffort, Gates: []string{"test login", "test --all"},
 		Context: []string{"git log"}, MaxRetries: &retries, Output: "notes", Timeout: time.Hour, Origin: "template:x:login/phase/a",
 	}, specs[2])
 	check.Equal(t, "a description", "with ${care}, $1\n\nfor a, b c", specs[4].Description)

@@ -141,7 +141,7 @@ func (r *reader) section(f field, what string) (steps []step) {
 func (r *reader) step(node ast.Node) step {
 	s := step{line: yamlfile.Line(node)}
 	f, _ := r.fields(node, "a step", "name", "task", "shell", "title", "description", "foreach", "serial", "when", "after",
-		"kind", "model", "agent", "gates", "context", "until", "expect_red", "max_retries", "output", "timeout", "on_fail")
+		"kind", "model", "effort", "agent", "gates", "context", "until", "expect_red", "max_retries", "output", "timeout", "on_fail")
 	if f == nil {
 		return s
 	}
@@ -151,7 +151,7 @@ func (r *reader) step(node ast.Node) step {
 		return s
 	}
 	if s.shell {
-		for _, key := range []string{"model", "agent", "kind", "context", "expect_red"} {
+		for _, key := range []string{"model", "effort", "agent", "kind", "context", "expect_red"} {
 			if extra, has := f[key]; has {
 				r.fault(extra.line, "a shell step has no %s: no model is asked", key)
 			}
@@ -163,6 +163,7 @@ func (r *reader) step(node ast.Node) step {
 	s.name = r.stepName(f["name"], s)
 	s.title, s.description = r.text(f["title"], "title"), r.text(f["description"], "description")
 	s.kind = dag.Kind(r.choice(f["kind"], "kind", string(dag.Work), string(dag.Check)))
+	s.effort = r.text(f["effort"], "effort")
 	s.model, s.until, s.expectRed = r.text(f["model"], "model"), r.text(f["until"], "until"), r.text(f["expect_red"], "expect_red")
 	s.gates, s.context = r.texts(f["gates"], "gates"), r.texts(f["context"], "context")
 	s.maxRetries = r.number(f["max_retries"], "max_retries")

@@ -59,6 +59,7 @@ type step struct {
 
 	kind           dag.Kind
 	model, agent   text
+	effort         text
 	gates, context []text
 	until          text
 	expectRed      text

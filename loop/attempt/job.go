@@ -68,6 +68,7 @@ type Assignment struct {
 	Name     string
 	Verifier string // who gives verdicts, if that is another agent
 	Choice   strategy.Choice
+	Effort   dag.Effort
 	Standing policy.Standing
 
 	VerifierProven bool // the verifier has answered in this run

@@ -45,11 +45,12 @@ type Opening struct {
 	Run      RunRef
 	Task     dag.Task
 	Place    Place
-	Model    string // a tier, a name, or "" for the agent's own
-	Folder   string // for its transcript
-	Agent    string // who works instead of the run's own agent; "" for that one
-	Verifier bool   // it verifies the work and changes nothing
-	Review   bool   // it does so as the task's own agent
+	Model    string     // a tier, a name, or "" for the agent's own
+	Effort   dag.Effort // how long the model may think; "" for the agent's own choice
+	Folder   string     // for its transcript
+	Agent    string     // who works instead of the run's own agent; "" for that one
+	Verifier bool       // it verifies the work and changes nothing
+	Review   bool       // it does so as the task's own agent
 	Earlier  *Earlier
 	Inbox    Inbox                                                      // through which its tools ask; nil for a verifier
 	Tools    Tools                                                      // nil for none

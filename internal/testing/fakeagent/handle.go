@@ -43,9 +43,12 @@ func (a *agent) handle(m incoming) {
 	case "session/set_mode":
 		a.set(m, "mode", field(m.Params, "modeId"), a.script.Modes, a.script.ModeStyle == "")
 	case "session/set_config_option":
-		if value := field(m.Params, "value"); field(m.Params, "configId") == "mode" {
+		switch value := field(m.Params, "value"); field(m.Params, "configId") {
+		case "mode":
 			a.set(m, "mode", value, a.script.Modes, a.script.ModeStyle == "config")
-		} else {
+		case cmp.Or(a.script.EffortOption, "effort"):
+			a.set(m, "effort", value, a.script.Efforts, true)
+		default:
 			a.set(m, "model", value, a.script.Models, a.script.ModelStyle != "set_model")
 		}
 	case "session/cancel":
@@ -103,7 +106,7 @@ func (a *agent) begin(m incoming) {
 // newSession is what a session is like at its beginning.
 func (a *agent) newSession(named bool) object {
 	models, modes := a.script.Models, a.script.Modes
-	a.current = map[string]string{"model": cmp.Or(a.script.ModelCurrent, cmp.Or(models...)), "mode": cmp.Or(modes...)}
+	a.current = map[string]string{"model": cmp.Or(a.script.ModelCurrent, cmp.Or(models...)), "mode": cmp.Or(modes...), "effort": cmp.Or(a.script.Efforts...)}
 	result := object{"configOptions": a.configOptions()}
 	if named {
 		result["sessionId"] = a.session
@@ -129,8 +132,12 @@ func listed(key string, ids []string) []object {
 func (a *agent) configOptions() []object {
 	options := []object{}
 	add := func(id string, values []string) {
+		option, category := id, id
+		if id == "effort" {
+			option, category = cmp.Or(a.script.EffortOption, id), "thought_level"
+		}
 		options = append(options, object{
-			"id": id, "name": id, "category": id, "type": "select", "currentValue": a.current[id], "options": listed("value", values),
+			"id": option, "name": id, "category": category, "type": "select", "currentValue": a.current[id], "options": listed("value", values),
 		})
 	}
 	if a.script.OddOption {
@@ -142,10 +149,13 @@ func (a *agent) configOptions() []object {
 	if len(a.script.Modes) > 0 && a.script.ModeStyle == "config" {
 		add("mode", a.script.Modes)
 	}
+	if only := a.script.EffortModel; len(a.script.Efforts) > 0 && (only == "" || only == a.current["model"]) {
+		add("effort", a.script.Efforts)
+	}
 	return options
 }
 
-// set changes the model or the mode, if the client may do so in this way.
+// set changes the model, the mode or the effort, if the client may do so in this way.
 func (a *agent) set(m incoming, what, value string, offered []string, way bool) {
 	switch {
 	case !way || len(offered) == 0:

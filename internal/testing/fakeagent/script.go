@@ -19,6 +19,9 @@ type Script struct {
 	Models       []string `json:"models"`        // offered
 	ModelStyle   string   `json:"model_style"`   // "config" (the default) or "set_model"
 	ModelCurrent string   `json:"model_current"` // empty means the first
+	Efforts      []string `json:"efforts"`       // offered; the first is the current one
+	EffortModel  string   `json:"effort_model"`  // the only model that offers them; empty means all
+	EffortOption string   `json:"effort_option"` // the ID of that option; empty means effort
 	OddOption    bool     `json:"odd_option"`    // offer a config option of an unknown type as well
 
 	Capabilities json.RawMessage `json:"capabilities,omitempty"` // as initialize answers them
