@@ -31,7 +31,8 @@ var taskImportCommand = command{
 	long: `FILE has one JSON object a line (jsonl), or the same objects as a YAML list:
   {"ref":"a","title":"Design"}
   {"ref":"b","title":"Build","after":["a"],"parent":null,"priority":0,"feature":"login",
-   "description":"...","kind":"work","agent":null,"model":null,"gates":[],"max_retries":null}
+   "description":"...","kind":"work","agent":null,"model":null,"effort":null,"gates":[],
+   "max_retries":null}
 (each object on one line). ref is any name to refer to within the file; parent and after take
 refs or the IDs of tasks that exist. The order of the file is the order of creation.
 

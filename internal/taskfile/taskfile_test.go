@@ -32,7 +32,8 @@ func TestParse(t *testing.T) {
 			Auto, "- {ref: a, title: T, description: \"two\\nlines\", priority: -3, parent: g, after: [b, c], feature: login, kind: check," +
 				" agent: shell, model: opus, effort: high, gates: ['x, y'], max_retries: 2, status: failed, retries: 1, verification: failed}", []dag.Spec{full},
 		},
-		"null is absent":             {Auto, `{"title":"T","parent":null,"after":null,"max_retries":null}`, []dag.Spec{{Line: 1, Title: "T"}}},
+		"null is absent":             {Auto, `{"title":"T","parent":null,"after":null,"effort":null,"max_retries":null}`, []dag.Spec{{Line: 1, Title: "T"}}},
+		"null is absent in YAML":     {Auto, "- {title: T, parent: null, effort: null}", []dag.Spec{{Line: 1, Title: "T"}}},
 		"blank lines count":          {JSONL, "\n\n{\"title\":\"T\"}\n\n", []dag.Spec{{Line: 3, Title: "T"}}},
 		"Windows line ends":          {JSONL, "{\"title\":\"T\"}\r\n{\"title\":\"U\"}\r\n", []dag.Spec{{Line: 1, Title: "T"}, {Line: 2, Title: "U"}}},
 		"a byte order mark":          {Auto, "\xef\xbb\xbf{\"title\":\"T\"}", []dag.Spec{{Line: 1, Title: "T"}}},
