@@ -6,8 +6,8 @@ import (
 	"ralph/internal/lazyregexp"
 )
 
-// listed is the list price of a well-known model: what Anthropic and OpenAI publish for an ordinary request, as of
-// November 2026. A model that is missing has an unknown price, which is better than a wrong one.
+// listed is the list price of a well-known model: what Anthropic and OpenAI publish for an ordinary request, as far as we
+// know in November 2026. A model that is missing has an unknown price, which is better than a wrong one.
 //
 // A model is looked up by its whole name in small letters, with or without a date. Names with a provider in front, and those of
 // models that people run themselves, are never found: another provider has other prices, and a local model has none.
