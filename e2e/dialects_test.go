@@ -12,26 +12,44 @@ import (
 
 type object = map[string]any
 
-// What every answer is said to have used.
-const (
-	tokensIn     = 1000
-	tokensCached = 200
-	tokensOut    = 50
-)
+// said is an answer of the model.
+type said struct {
+	text  string
+	call  *call
+	short bool // it is longer than allowed, and ends there
+	used  used
+}
 
-func writeAnthropic(w io.Writer, r request, text string, c *call) error {
-	usage := func(out int) object {
-		return object{"input_tokens": tokensIn, "cache_read_input_tokens": tokensCached, "cache_creation_input_tokens": 0, "output_tokens": out}
+// used is what a request has used: a token is four bytes of what was asked and of what was said, and a fifth of what
+// was asked is said to come from a cache.
+type used struct{ In, Cached, Out int }
+
+func count(body []byte, text string, c *call) used {
+	in, out := len(body)/4, len(text)
+	if c != nil {
+		out += len(c.name) + len(c.written())
 	}
-	stop := "end_turn"
-	blocks := []object{{"type": "text", "text": text}}
+	return used{In: in - in/5, Cached: in / 5, Out: out/4 + 1}
+}
+
+func (u used) plus(v used) used { return used{u.In + v.In, u.Cached + v.Cached, u.Out + v.Out} }
+
+func writeAnthropic(w io.Writer, r request, a said) error {
+	usage := func(out int) object {
+		return object{"input_tokens": a.used.In, "cache_read_input_tokens": a.used.Cached, "cache_creation_input_tokens": 0, "output_tokens": out}
+	}
+	stop, c := "end_turn", a.call
+	blocks := []object{{"type": "text", "text": a.text}}
 	if c != nil {
 		stop = "tool_use"
 		blocks = append(blocks, object{"type": "tool_use", "id": newID("toolu_"), "name": c.name, "input": c.args})
 	}
+	if a.short {
+		stop = "max_tokens"
+	}
 	head := object{"id": newID("msg_"), "type": "message", "role": "assistant", "model": r.Model, "stop_sequence": nil}
 	if !r.Stream {
-		head["content"], head["stop_reason"], head["usage"] = blocks, stop, usage(tokensOut)
+		head["content"], head["stop_reason"], head["usage"] = blocks, stop, usage(a.used.Out)
 		return json.NewEncoder(w).Encode(head)
 	}
 	head["content"], head["stop_reason"], head["usage"] = []object{}, nil, usage(1)
@@ -48,31 +66,37 @@ func writeAnthropic(w io.Writer, r request, text string, c *call) error {
 		}
 		send("content_block_stop", object{"index": i})
 	}
-	block(0, object{"type": "text", "text": ""}, "text_delta", "text", text)
+	block(0, object{"type": "text", "text": ""}, "text_delta", "text", a.text)
 	if c != nil {
 		blocks[1]["input"] = object{}
-		block(1, blocks[1], "input_json_delta", "partial_json", encode(c.args))
+		block(1, blocks[1], "input_json_delta", "partial_json", c.written())
 	}
-	send("message_delta", object{"delta": object{"stop_reason": stop, "stop_sequence": nil}, "usage": usage(tokensOut)})
+	send("message_delta", object{"delta": object{"stop_reason": stop, "stop_sequence": nil}, "usage": usage(a.used.Out)})
 	send("message_stop", object{})
 	return e.err
 }
 
 func anthropicFailure(status int, text string) object {
-	kind := map[int]string{401: "authentication_error", 429: "rate_limit_error", 529: "overloaded_error"}[status]
+	kind := map[int]string{
+		400: "invalid_request_error", 401: "authentication_error", 404: "not_found_error", 429: "rate_limit_error", 529: "overloaded_error",
+	}[status]
 	return object{"type": "error", "error": object{"type": cmp.Or(kind, "api_error"), "message": text}}
 }
 
-func writeChat(w io.Writer, r request, text string, c *call) error {
+func writeChat(w io.Writer, r request, a said) error {
+	in := a.used.In + a.used.Cached
 	usage := object{
-		"prompt_tokens": tokensIn, "completion_tokens": tokensOut, "total_tokens": tokensIn + tokensOut,
-		"prompt_tokens_details": object{"cached_tokens": tokensCached},
+		"prompt_tokens": in, "completion_tokens": a.used.Out, "total_tokens": in + a.used.Out,
+		"prompt_tokens_details": object{"cached_tokens": a.used.Cached},
 	}
-	finish := "stop"
-	said := object{"role": "assistant", "content": text}
+	finish, c := "stop", a.call
+	said := object{"role": "assistant", "content": a.text}
 	if c != nil {
 		finish = "tool_calls"
-		said["tool_calls"] = []object{{"index": 0, "id": newID("call_"), "type": "function", "function": object{"name": c.name, "arguments": encode(c.args)}}}
+		said["tool_calls"] = []object{{"index": 0, "id": newID("call_"), "type": "function", "function": object{"name": c.name, "arguments": c.written()}}}
+	}
+	if a.short {
+		finish = "length"
 	}
 	id := newID("chatcmpl-")
 	whole := func(kind string, choices ...object) object {
@@ -88,7 +112,7 @@ func writeChat(w io.Writer, r request, text string, c *call) error {
 		e.send("", whole("chat.completion.chunk", object{"index": 0, "delta": delta, "finish_reason": finish}))
 	}
 	chunk(object{"role": "assistant", "content": ""}, nil)
-	for _, piece := range pieces(text) {
+	for _, piece := range pieces(a.text) {
 		chunk(object{"content": piece}, nil)
 	}
 	if c != nil {
@@ -104,15 +128,16 @@ func writeChat(w io.Writer, r request, text string, c *call) error {
 	return e.err
 }
 
-func writeResponses(w io.Writer, r request, text string, c *call) error {
+func writeResponses(w io.Writer, r request, a said) error {
+	in, c := a.used.In+a.used.Cached, a.call
 	said := object{
 		"id": newID("msg_"), "type": "message", "role": "assistant", "status": "completed",
-		"content": []object{{"type": "output_text", "text": text, "annotations": []object{}}},
+		"content": []object{{"type": "output_text", "text": a.text, "annotations": []object{}}},
 	}
 	items := []object{said}
 	if c != nil {
 		items = append(items, object{
-			"id": newID("fc_"), "type": "function_call", "status": "completed", "call_id": newID("call_"), "name": c.name, "arguments": encode(c.args),
+			"id": newID("fc_"), "type": "function_call", "status": "completed", "call_id": newID("call_"), "name": c.name, "arguments": c.written(),
 		})
 		if c.namespace != "" {
 			items[1]["namespace"] = c.namespace
@@ -121,8 +146,8 @@ func writeResponses(w io.Writer, r request, text string, c *call) error {
 	whole := object{
 		"id": newID("resp_"), "object": "response", "created_at": 0, "model": r.Model, "status": "completed", "output": items,
 		"usage": object{
-			"input_tokens": tokensIn, "input_tokens_details": object{"cached_tokens": tokensCached},
-			"output_tokens": tokensOut, "output_tokens_details": object{"reasoning_tokens": 0}, "total_tokens": tokensIn + tokensOut,
+			"input_tokens": in, "input_tokens_details": object{"cached_tokens": a.used.Cached},
+			"output_tokens": a.used.Out, "output_tokens_details": object{"reasoning_tokens": 0}, "total_tokens": in + a.used.Out,
 		},
 	}
 	if !r.Stream {
@@ -138,7 +163,7 @@ func writeResponses(w io.Writer, r request, text string, c *call) error {
 	send("response.created", object{"response": object{"id": whole["id"], "object": "response", "created_at": 0, "model": r.Model, "status": "in_progress", "output": []object{}}})
 	open := object{"id": said["id"], "type": "message", "role": "assistant", "status": "in_progress", "content": []object{}}
 	send("response.output_item.added", object{"output_index": 0, "item": open})
-	for _, piece := range pieces(text) {
+	for _, piece := range pieces(a.text) {
 		send("response.output_text.delta", object{"item_id": said["id"], "output_index": 0, "content_index": 0, "delta": piece})
 	}
 	for i, item := range items {
@@ -148,28 +173,42 @@ func writeResponses(w io.Writer, r request, text string, c *call) error {
 	return e.err
 }
 
+// The providers' own words for a request that does not fit.
+const (
+	anthropicTooLong = "prompt is too long: 210000 tokens > 200000 maximum"
+	openAITooLong    = "This model's maximum context length is 128000 tokens. However, your messages resulted in 130000 tokens. Please reduce the length of the messages."
+	geminiTooLong    = "The input token count (1050000) exceeds the maximum number of tokens allowed (1048576)."
+)
+
 func openAIFailure(status int, text string) object {
 	kind, code := "server_error", "server_error"
 	switch status {
+	case 400:
+		kind, code = "invalid_request_error", "invalid_value"
+		if text == openAITooLong {
+			code = "context_length_exceeded"
+		}
 	case 401:
 		kind, code = "invalid_request_error", "invalid_api_key"
+	case 404:
+		kind, code = "invalid_request_error", "model_not_found"
 	case 429:
 		kind, code = "rate_limit_error", "rate_limit_exceeded"
 	}
 	return object{"error": object{"message": text, "type": kind, "code": code, "param": nil}}
 }
 
-func writeGemini(w io.Writer, r request, text string, c *call) error {
-	id := newID("")
+func writeGemini(w io.Writer, r request, a said) error {
+	id, in, c := newID(""), a.used.In+a.used.Cached, a.call
 	answer := func(parts ...object) object {
 		return object{
 			"candidates":   []object{{"index": 0, "content": object{"role": "model", "parts": parts}}},
 			"modelVersion": r.Model, "responseId": id,
 		}
 	}
-	list := pieces(text)
+	list := pieces(a.text)
 	if !r.Stream {
-		list = []string{text}
+		list = []string{a.text}
 	}
 	// The call stands beside a text: a part without text would make the whole answer invalid.
 	parts := []object{{"text": list[len(list)-1]}}
@@ -179,7 +218,7 @@ func writeGemini(w io.Writer, r request, text string, c *call) error {
 	last := answer(parts...)
 	last["candidates"].([]object)[0]["finishReason"] = "STOP"
 	last["usageMetadata"] = object{
-		"promptTokenCount": tokensIn, "cachedContentTokenCount": tokensCached, "candidatesTokenCount": tokensOut, "totalTokenCount": tokensIn + tokensOut,
+		"promptTokenCount": in, "cachedContentTokenCount": a.used.Cached, "candidatesTokenCount": a.used.Out, "totalTokenCount": in + a.used.Out,
 	}
 	if !r.Stream {
 		return json.NewEncoder(w).Encode(last)

@@ -175,3 +175,72 @@ func TestFaults(t *testing.T) {
 		})
 	}
 }
+
+// TestWhatProvidersSay: the rest of what can go wrong, in the words of the two dialects that ralph's own agent speaks.
+func TestWhatProvidersSay(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 500)
+	for name, tt := range map[string]struct {
+		answer         Answer
+		status         int
+		messages, chat string // a part of what comes
+	}{
+		"an unknown model":     {Answer{Fault: Fault{Status: 404, Times: 1}}, 404, `"type":"not_found_error"`, `"code":"model_not_found"`},
+		"a bad request":        {Answer{Fault: Fault{Status: 400, Times: 1}}, 400, `"type":"invalid_request_error"`, `"type":"invalid_request_error"`},
+		"a request too long":   {Answer{Fault: Fault{Status: 400, TooLong: true, Times: 1}}, 400, "prompt is too long: 210000", `"code":"context_length_exceeded"`},
+		"a broken server":      {Answer{Fault: Fault{Status: 500, Times: 1}}, 500, `"type":"api_error"`, `"type":"server_error"`},
+		"an error half-way":    {Answer{Text: long, Fault: Fault{Error: true, Times: 1}}, 200, `"type":"overloaded_error"`, `data: {"error":{"code":"server_error"`},
+		"an answer cut short":  {Answer{Text: "x", Short: true}, 200, `"stop_reason":"max_tokens"`, `"finish_reason":"length"`},
+		"a tool nobody has":    {Answer{Raw: &Raw{"no_such_tool", `{}`}}, 200, `"name":"no_such_tool"`, `"name":"no_such_tool"`},
+		"arguments that break": {Answer{Raw: &Raw{"bash", `{"comm`}}, 200, `"partial_json":"{\"comm"`, `"arguments":"{\"comm"`},
+		"an answer of nothing": {Answer{}, 200, `"stop_reason":"end_turn"`, `"finish_reason":"stop"`},
+	} {
+		for dialect, want := range map[string]string{"messages": tt.messages, "chat": tt.chat} {
+			t.Run(name+" in "+dialect, func(t *testing.T) {
+				t.Parallel()
+				s := newServer(func(Prompt) Answer { return tt.answer })
+				defer s.Close()
+				d := exchanges()[dialect]
+				status, got, err := post(t, s, d, d.ask, work, true)
+				if err != nil || status != tt.status || !strings.Contains(got, want) {
+					t.Errorf("got %d %v: %s", status, err, got)
+				}
+				if charged := len(s.Bills()) > 0; charged != (tt.answer.Fault == Fault{}) {
+					t.Errorf("charged: %v", charged)
+				}
+			})
+		}
+	}
+}
+
+// TestTheServerSaysWhenToTryAgain: or not, as providers do.
+func TestTheServerSaysWhenToTryAgain(t *testing.T) {
+	t.Parallel()
+	for after, want := range map[string]string{"": "1", "none": "", "30": "30"} {
+		s := newServer(func(Prompt) Answer { return Answer{Fault: Fault{Status: 429, After: after, Times: -1}} })
+		d := exchanges()["chat"]
+		res, err := http.Post(s.URL+d.path, "application/json", strings.NewReader(strings.NewReplacer("%PROMPT%", work, "STREAM", `"stream":true`).Replace(d.ask)))
+		if err != nil || res.Header.Get("Retry-After") != want {
+			t.Errorf("got %v, %v, want %q", res, err, want)
+		}
+		_ = res.Body.Close()
+		s.Close()
+	}
+}
+
+// TestModelsAreListed: those that the server was given, so that both dialects can read them.
+func TestModelsAreListed(t *testing.T) {
+	t.Parallel()
+	s := newServer(func(Prompt) Answer { return Answer{} }, "large", "small")
+	defer s.Close()
+	res, err := http.Get(s.URL + "/v1/models")
+	check(t, err)
+	defer res.Body.Close()
+	var got struct {
+		Data []struct{ ID, Object, Type string }
+	}
+	check(t, json.NewDecoder(res.Body).Decode(&got))
+	if len(got.Data) != 2 || got.Data[0].ID != "large" || got.Data[1].Object != "model" || got.Data[1].Type != "model" {
+		t.Errorf("got %+v", got)
+	}
+}

@@ -198,6 +198,15 @@ func (r request) prompt() Prompt {
 type call struct {
 	namespace, name string
 	args            object
+	raw             string // what the model writes in place of the arguments
+}
+
+// written is what the model writes for the arguments.
+func (c *call) written() string {
+	if c.raw != "" {
+		return c.raw
+	}
+	return encode(c.args)
 }
 
 // toolCall finds the tool that does what the answer wants. Agents differ in the
@@ -215,21 +224,23 @@ func toolCall(a Answer, tools []tool) (*call, error) {
 	}
 	command := a.Shell
 	switch {
+	case a.Raw != nil:
+		return &call{name: a.Raw.Name, args: object{}, raw: a.Raw.Args}, nil
 	case a.Own != nil:
 		own := regexp.MustCompile(`ralph.*[^a-z]` + a.Own.Name + `$`) // agents put the name of the server before it, each in its own way
 		for _, t := range tools {
 			if own.MatchString(t.namespace + " " + t.Name) {
-				return &call{t.namespace, t.Name, a.Own.Args}, nil
+				return &call{namespace: t.namespace, name: t.Name, args: a.Own.Args}, nil
 			}
 		}
 		if t := find("tool_call"); t != nil { // by which an agent calls those that it does not offer from the start
-			return &call{"", t.Name, object{"name": "mcp__ralph__" + a.Own.Name, "arguments": a.Own.Args}}, nil
+			return &call{name: t.Name, args: object{"name": "mcp__ralph__" + a.Own.Name, "arguments": a.Own.Args}}, nil
 		}
 		return nil, fmt.Errorf("no tool is ralph's %s; there are: %s", a.Own.Name, strings.Join(names, ", "))
 	case a.Write != nil:
 		path, content := a.Write.Path, a.Write.Content
 		if t := find("write", "write_file", "create", "mcp__acp__write"); t != nil {
-			return &call{"", t.Name, t.Schema.fill(map[string]string{
+			return &call{name: t.Name, args: t.Schema.fill(map[string]string{
 				"file_path": path, "filepath": path, "path": path, "content": content, "file_text": content,
 			})}, nil
 		}
@@ -240,14 +251,14 @@ func toolCall(a Answer, tools []tool) (*call, error) {
 		}
 	case a.Plan:
 		if t := find("todowrite", "todo_write", "update_plan", "write_todos", "write_tasks", "todolist", "settodolist"); t != nil {
-			return &call{"", t.Name, t.Schema.tickedOff()}, nil
+			return &call{name: t.Name, args: t.Schema.tickedOff()}, nil
 		}
 		command = "true"
 	case command == "":
 		return nil, nil
 	}
 	if t := find("bash", "exec_command", "shell_command", "shell", "run_shell_command", "execute_bash", "mcp__acp__bash"); t != nil {
-		return &call{"", t.Name, t.Schema.fill(map[string]string{"command": command, "cmd": command})}, nil
+		return &call{name: t.Name, args: t.Schema.fill(map[string]string{"command": command, "cmd": command})}, nil
 	}
 	return nil, fmt.Errorf("no tool runs a command; there are: %s", strings.Join(names, ", "))
 }
