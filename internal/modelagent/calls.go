@@ -57,6 +57,10 @@ func (t *turn) do(ctx context.Context, calls []Block, tooLong bool) error {
 	return nil
 }
 
+// stopped is what the model is told of a call that was under way. It has to hear that the call may have had effects,
+// also where the agent saw the end coming and knows what the call has said so far.
+const stopped = "unknown: the agent was stopped while this ran; look at what it did before you run it again"
+
 // call runs one, unless something speaks against it.
 func (t *turn) call(ctx context.Context, c Block, a action, bad error, most int) error {
 	result := t.refuse(ctx, c, a, bad)
@@ -66,6 +70,9 @@ func (t *turn) call(ctx context.Context, c Block, a action, bad error, most int)
 		}
 		t.update(acp.UpdateToolCall(acp.ToolCallId(c.ID), acp.WithUpdateStatus(acp.ToolCallStatusInProgress)))
 		r := t.tools.run(ctx, c)
+		if ctx.Err() != nil && r.Failed {
+			r.Text += "\n" + stopped
+		}
 		r.Kind, r.ID, r.Name, r.Text = Result, c.ID, c.Name, shorten(r.Text, "", 0, most)
 		result = &r
 	}

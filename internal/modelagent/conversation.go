@@ -257,7 +257,7 @@ func (c *history) settle() error {
 	for _, call := range s.open() {
 		text := "not run: the agent was stopped before it ran"
 		if s.started[call.ID] {
-			text = "unknown: the agent was stopped while this ran; look at what it did before you run it again"
+			text = stopped
 		}
 		if err := c.add(record{Kind: resultRecord, Result: failed(call, text)}); err != nil {
 			return err

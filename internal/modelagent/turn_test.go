@@ -221,6 +221,7 @@ func TestACancelEndsTheCommandAndIsRemembered(t *testing.T) {
 	check.Equal(t, "stop", ralph.StopCancelled, turn.Stop)
 	c.ask(t, "Go on.")
 	got := m.asked()[1]
+	check.Contains(t, "first result", "look at what it did before you run it again", results(got)[0])
 	check.Equal(t, "second result", "not run: the turn was cancelled", results(got)[1])
 	check.Equal(t, "prompt", "Go on.", textOf(got.Messages[len(got.Messages)-1]))
 	_, err = os.Stat(filepath.Join(c.dir, "second"))
