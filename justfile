@@ -83,7 +83,15 @@ sandbox:
 
 # take real agents from npm through whole runs (minutes): the three of CI, noting that they passed, or those named
 e2e-agents *NAMES:
-    cd e2e && RALPH_E2E=always RALPH_E2E_AGENTS="{{NAMES}}" go test -count=1 -timeout 60m -v ./...
+    cd e2e && RALPH_E2E=always RALPH_E2E_AGENTS="{{NAMES}}" go test -count=1 -timeout 60m -run '^TestAgents$' -v ./...
+
+# take ralph's own agents through everything that real agents pass, and every fault of a provider, without a network (minutes)
+e2e-own *NAMES:
+    cd e2e && RALPH_E2E_AGENTS="{{NAMES}}" go test -count=1 -timeout 15m -parallel 4 -skip '^TestAgents$' -v ./...
+
+# what ralph's own agent costs beside its model: time of a call, memory, requests longer than the window
+bench-agent *ARGS:
+    cd bench && go test -run xxx -bench 'Agent$' -benchtime 1x {{ARGS}}
 
 # take the same plans through ralph, a bare loop and peers from npm, with kills, limits and lies, and count (ten minutes)
 [positional-arguments]
