@@ -10,7 +10,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -78,7 +80,7 @@ func newPlace(t *testing.T, ralph, bin string, p pin, set setting) *place {
 // newPlaceFor is a place whose agent knows its model under another address than that on loopback.
 func newPlaceFor(t *testing.T, ralph, bin string, p pin, set setting, url string) *place {
 	t.Helper()
-	pl := &place{setting: set, dir: t.TempDir(), home: t.TempDir(), server: newServer(func(Prompt) Answer { return Answer{Text: "OK"} })}
+	pl := &place{setting: set, dir: t.TempDir(), home: t.TempDir(), server: newServer(func(Prompt) Answer { return Answer{Text: "OK"} }, set.Offers...)}
 	pl.url = cmp.Or(url, pl.server.URL)
 	t.Cleanup(pl.server.Close)
 	t.Cleanup(func() { pl.wantNothingLeft(t) })
@@ -86,7 +88,7 @@ func newPlaceFor(t *testing.T, ralph, bin string, p pin, set setting, url string
 		pl.write(t, filepath.Join(pl.home, name), pl.fill(t, text))
 	}
 	pl.env = []string{
-		"PATH=" + strings.Join([]string{filepath.Dir(ralph), bin, os.Getenv("PATH")}, string(os.PathListSeparator)),
+		"PATH=" + strings.Join(slices.DeleteFunc([]string{filepath.Dir(ralph), bin, os.Getenv("PATH")}, isEmpty), string(os.PathListSeparator)),
 		"HOME=" + pl.home, "TMPDIR=" + t.TempDir(), "LANG=C.UTF-8", "NO_COLOR=1",
 		"XDG_CONFIG_HOME=" + pl.home + "/.config", "XDG_DATA_HOME=" + pl.home + "/.local/share",
 		"XDG_STATE_HOME=" + pl.home + "/.local/state", "XDG_CACHE_HOME=" + pl.home + "/.cache",
@@ -111,6 +113,8 @@ func newPlaceFor(t *testing.T, ralph, bin string, p pin, set setting, url string
 	}
 	return pl
 }
+
+func isEmpty(s string) bool { return s == "" }
 
 // check ends the test if there is an error.
 func check(t *testing.T, err error) {
@@ -215,27 +219,41 @@ func (p *place) wantScriptPlayed(t *testing.T) {
 // wantNothingLeft fails for every process that still has the place's home.
 func (p *place) wantNothingLeft(t *testing.T) {
 	t.Helper()
-	found, err := filepath.Glob("/proc/[0-9]*/environ")
-	check(t, err)
-	for _, path := range found {
-		if env, err := os.ReadFile(path); err == nil && bytes.Contains(env, []byte("HOME="+p.home+"\x00")) {
-			line, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "cmdline"))
-			t.Errorf("still running: %s %s", filepath.Base(filepath.Dir(path)), strings.ReplaceAll(string(line), "\x00", " "))
-		}
+	for _, pr := range p.processes(t) {
+		t.Errorf("still running: %d %s", pr.id, strings.Join(pr.args, " "))
 	}
 }
 
-// buildRalph builds the program from the sources around us.
+// buildRalph builds the program from the sources around us, once.
 func buildRalph(t *testing.T) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "ralph")
+	path, err := built()
+	check(t, err)
+	return path
+}
+
+var built = sync.OnceValues(func() (string, error) {
+	path := filepath.Join(scratch, "ralph")
 	cmd := exec.Command("go", "build", "-o", path, "./cmd/ralph")
 	cmd.Dir = ".."
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-mod=mod", "GOWORK=off")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+		return "", fmt.Errorf("%w\n%s", err, out)
 	}
-	return path
+	return path, nil
+})
+
+// scratch is where the program is.
+var scratch string
+
+func TestMain(m *testing.M) {
+	var err error
+	if scratch, err = os.MkdirTemp("", "ralph-e2e-"); err != nil {
+		panic(err)
+	}
+	status := m.Run()
+	_ = os.RemoveAll(scratch) // it is for nothing but this
+	os.Exit(status)
 }
 
 // waitFor waits until something holds; agents are slow on a busy machine.

@@ -80,9 +80,11 @@ type Server struct {
 
 	mu     sync.Mutex
 	offers []string // models
+	window int      // of each of them, in tokens; 0 if it takes anything
 	script Script
 	seen   []Prompt
 	bills  []bill
+	held   int                 // requests that hang
 	tries  map[string][]string // prompts by kind and task
 	faults map[string]int      // played so far
 	errs   []string
@@ -103,14 +105,38 @@ func newServer(script Script, models ...string) *Server {
 	return s
 }
 
+// Narrow gives the models a window of so many tokens. A longer request is refused, and is an error of the script.
+func (s *Server) Narrow(tokens int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.window = tokens
+}
+
+func (s *Server) tooLong(body []byte) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	tokens := len(body) / 4
+	if s.window == 0 || tokens <= s.window {
+		return false
+	}
+	s.errs = append(s.errs, fmt.Sprintf("a request of %d tokens in a window of %d", tokens, s.window))
+	return true
+}
+
 // list tells the models in the words of all dialects: each reads its own.
 func (s *Server) list(w http.ResponseWriter, _ *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	data := []object{}
 	for _, id := range s.offers {
-		data = append(data, object{
+		one := object{
 			"id": id, "object": "model", "created": 0, "owned_by": "test", // OpenAI
 			"type": "model", "display_name": id, "created_at": "2026-01-01T00:00:00Z", // Anthropic
-		})
+		}
+		if s.window > 0 {
+			one["max_input_tokens"], one["context_length"] = s.window, s.window // Anthropic, and servers like OpenAI's
+		}
+		data = append(data, one)
 	}
 	reply(w, 200, object{"object": "list", "data": data, "has_more": false, "models": []any{}})
 }
@@ -119,7 +145,7 @@ func (s *Server) list(w http.ResponseWriter, _ *http.Request) {
 func (s *Server) Play(script Script) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.script, s.seen, s.bills, s.errs = script, nil, nil, nil
+	s.script, s.seen, s.bills, s.held, s.errs = script, nil, nil, 0, nil
 	s.tries, s.faults = map[string][]string{}, map[string]int{}
 }
 
@@ -128,6 +154,13 @@ func (s *Server) Seen() []Prompt {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.seen)
+}
+
+// Held counts the requests that hang, or hung.
+func (s *Server) Held() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.held
 }
 
 // bill is what one answer has used.
@@ -185,6 +218,9 @@ func (s *Server) serve(d dialect) http.HandlerFunc {
 			}
 		}
 		prompt, answer, fault := s.next(r, body)
+		if s.tooLong(body) {
+			fault = Fault{Status: 400, TooLong: true}
+		}
 		c, err := toolCall(answer, r.tools)
 		if err != nil {
 			s.fail("%s %s: %v", prompt.Kind, prompt.Task, err)
@@ -213,6 +249,9 @@ func (s *Server) serve(d dialect) http.HandlerFunc {
 
 // wait is until the client gives up.
 func (s *Server) wait(hr *http.Request) {
+	s.mu.Lock()
+	s.held++
+	s.mu.Unlock()
 	select {
 	case <-hr.Context().Done():
 	case <-s.closed:

@@ -3,6 +3,7 @@ package e2e
 import (
 	"embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,23 +16,33 @@ var pinsText string
 //go:embed others.txt
 var othersText string
 
-// pin is one line of pins.txt or others.txt.
+//go:embed own.txt
+var ownText string
+
+// pin is one line of a list. An agent without a package is a part of ralph.
 type pin struct{ agent, pkg string }
 
-// chosen are the agents to run: the pinned ones, or those that are named, of all.
+// chosen are the agents to run: the pinned ones, or those that are named, of both lists from npm.
 func chosen(names []string) ([]pin, error) {
-	list, err := readPins("pins.txt", pinsText)
-	if err != nil || len(names) == 0 {
-		return list, err
+	pinned, err1 := readPins("pins.txt", pinsText)
+	others, err2 := readPins("others.txt", othersText)
+	own, err3 := readPins("own.txt", ownText)
+	if err := errors.Join(err1, err2, err3); err != nil || len(names) == 0 {
+		return pinned, err
 	}
-	others, err := readPins("others.txt", othersText)
-	list = append(list, others...)
+	list := slices.Concat(pinned, others)
 	for _, name := range names {
-		if !slices.ContainsFunc(list, func(p pin) bool { return p.agent == name }) {
-			return nil, fmt.Errorf("no agent %s in pins.txt or others.txt", name)
+		if !slices.ContainsFunc(slices.Concat(list, own), func(p pin) bool { return p.agent == name }) {
+			return nil, fmt.Errorf("no agent %s in pins.txt, others.txt or own.txt", name)
 		}
 	}
-	return slices.DeleteFunc(list, func(p pin) bool { return !slices.Contains(names, p.agent) }), err
+	return slices.DeleteFunc(list, func(p pin) bool { return !slices.Contains(names, p.agent) }), nil
+}
+
+// chosenOwn are those that are a part of ralph, or those of them that are named.
+func chosenOwn(names []string) ([]pin, error) {
+	list, err := readPins("own.txt", ownText)
+	return slices.DeleteFunc(list, func(p pin) bool { return len(names) > 0 && !slices.Contains(names, p.agent) }), err
 }
 
 func readPins(file, text string) ([]pin, error) {
@@ -42,8 +53,8 @@ func readPins(file, text string) ([]pin, error) {
 			continue
 		}
 		agent, pkg, ok := strings.Cut(line, " ")
-		if !ok || strings.Count(pkg, "@") == 0 {
-			return nil, fmt.Errorf("%s: %q is not AGENT PACKAGE@VERSION", file, line)
+		if ok && !strings.Contains(pkg, "@") {
+			return nil, fmt.Errorf("%s: %q is neither AGENT PACKAGE@VERSION nor AGENT alone, for one that ralph has in itself", file, line)
 		}
 		list = append(list, pin{agent, pkg})
 	}
@@ -57,6 +68,8 @@ type setting struct {
 	Node    string // the npm package of the Node.js that the agent needs, if that on PATH may be too old
 	Env     map[string]string
 	Files   map[string]string // in the home folder
+	Like    string            // the agent from which it differs by its settings only, so that a graph is enough
+	Offers  []string          // the models that its provider lists; empty if it need not list any
 	Models  map[string]string // tiers that the agent does not know by itself
 	Small   string            // part of the name by which the tier haiku reaches the model; empty if it has but one model
 	Cost    bool              // the agent tells what it costs
