@@ -3,6 +3,7 @@ package modelagent
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -24,49 +25,41 @@ const (
 )
 
 type bashArgs struct {
-	Command     string `json:"command"`
-	Timeout     whole  `json:"timeout,omitempty" jsonschema:"seconds, 120 by default, at most 600"`
-	Description string `json:"description,omitempty" jsonschema:"what it is for, in a few words"`
+	Command string `json:"command"`
+	Timeout int    `json:"timeout,omitempty" jsonschema:"seconds, 120 by default, at most 600"`
 }
 
 func (b *toolbox) bashTools() []tool {
 	return []tool{newTool(tool{
 		Spec: Spec{Name: "bash", Description: "Run a command with bash in the project's folder. It has no input and no terminal; each call is a new shell. What it leaves running in the background is ended with the call. Of long output you get the beginning and the end."},
 		kind: acp.ToolKindExecute, asks: true, alone: true, timeout: maxCommand + time.Minute,
-	}, func(in bashArgs) (action, error) {
-		return action{Title: "Run: " + in.Command}, in.check()
 	}, b.bash)}
 }
 
-func (in bashArgs) check() error {
+func (b *toolbox) bash(in bashArgs) (action, doing, error) {
 	if strings.TrimSpace(in.Command) == "" || strings.ContainsRune(in.Command, 0) {
-		return fmt.Errorf("the command is empty, or has a NUL byte in it")
-	}
-	return nil
-}
-
-func (b *toolbox) bash(ctx context.Context, in bashArgs) (string, error) {
-	if err := in.check(); err != nil {
-		return "", err
+		return action{}, nil, errors.New("the command is empty, or has a NUL byte in it")
 	}
 	limit := defaultCommand
 	if in.Timeout > 0 {
-		limit = min(time.Duration(in.Timeout)*time.Second, maxCommand)
+		limit = time.Duration(min(in.Timeout, int(maxCommand.Seconds()))) * time.Second
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, timedOut(limit))
-	defer cancel()
-	shell := "bash"
-	if _, err := proc.Lookup(shell, b.dir, b.env); err != nil {
-		shell = "sh"
-	}
-	output, exit, err := b.execute(ctx, shell, "-c", in.Command)
-	if err == nil && !exit.Ok() {
-		err = fmt.Errorf("(%s)", exit)
-	}
-	if err == nil {
-		output = cmp.Or(output, "(no output)")
-	}
-	return output, err
+	return action{Title: "Run: " + in.Command}, func(ctx context.Context) (string, error) {
+		ctx, cancel := context.WithTimeoutCause(ctx, limit, timedOut(limit))
+		defer cancel()
+		shell := "bash"
+		if _, err := proc.Lookup(shell, b.dir, b.env); err != nil {
+			shell = "sh"
+		}
+		text, exit, err := b.execute(ctx, shell, "-c", in.Command)
+		switch {
+		case err == nil && !exit.Ok():
+			err = fmt.Errorf("(%s)", exit)
+		case err == nil:
+			text = cmp.Or(text, "(no output)")
+		}
+		return text, err
+	}, nil
 }
 
 // execute runs a command to its end and returns what it printed. It ends everything that the command started, at the
@@ -77,15 +70,18 @@ func (b *toolbox) execute(ctx context.Context, argv ...string) (string, proc.Exi
 		return "", proc.Exit{}, err
 	}
 	defer r.Close()
-	p, err := proc.Start(proc.Spec{Argv: argv, Dir: b.dir, Env: b.env, Stdout: w, Stderr: w, Owner: b.owner()})
+	// Whoever ends what the owner of this agent left behind ends this, too.
+	owner, _, _ := strings.Cut(proc.Getenv(b.env, proc.MarkerEnv), "/")
+	p, err := proc.Start(proc.Spec{Argv: argv, Dir: b.dir, Env: b.env, Stdout: w, Stderr: w, Owner: owner})
 	w.Close()
 	if err != nil {
 		return "", proc.Exit{}, err
 	}
-	output, read := &ends{}, make(chan struct{})
+	var output ends
+	read := make(chan struct{})
 	go func() {
 		defer close(read)
-		_, _ = io.Copy(output, r) // until its end
+		_, _ = io.Copy(&output, r) // until its end
 	}()
 	select {
 	case <-p.Done():
@@ -101,10 +97,4 @@ func (b *toolbox) execute(ctx context.Context, argv ...string) (string, proc.Exi
 		err = context.Cause(ctx)
 	}
 	return output.text(maxResult - 1000), exit, err
-}
-
-// owner is for whom the agent itself was started: whoever ends what that one left behind ends this, too.
-func (b *toolbox) owner() string {
-	owner, _, _ := strings.Cut(proc.Getenv(b.env, proc.MarkerEnv), "/")
-	return owner
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"ralph/internal/plain"
 	"ralph/internal/testing/check"
 )
 
@@ -115,7 +116,7 @@ func TestMuchOutputNeedsLittleMemory(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	r := call(t, b, "bash", arguments("command", "echo begin; head -c 100000000 /dev/zero | tr '\\0' 'x'; echo; echo end"))
 	runtime.ReadMemStats(&after)
-	check.That(t, !r.Failed && strings.HasPrefix(r.Text, "begin\n") && strings.HasSuffix(r.Text, "x\nend\n"), "it ends with %.100q", last(r.Text, 100))
+	check.That(t, !r.Failed && strings.HasPrefix(r.Text, "begin\n") && strings.HasSuffix(r.Text, "x\nend\n"), "it ends with %.100q", plain.Tail(r.Text, 100))
 	check.Contains(t, "the middle", "[... 95.3 MiB left out ...]", r.Text)
 	check.That(t, utf8.RuneCountInString(r.Text) <= maxResult, "it has %d characters", len(r.Text))
 	check.That(t, after.TotalAlloc-before.TotalAlloc < 20<<20, "%d bytes were allocated", after.TotalAlloc-before.TotalAlloc)

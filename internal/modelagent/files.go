@@ -1,8 +1,6 @@
 package modelagent
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,175 +8,168 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strings"
-	"unicode/utf8"
 
 	acp "github.com/coder/acp-go-sdk"
 
+	"ralph/internal/atomicfile"
 	"ralph/internal/copyfile"
 	"ralph/internal/human"
 	"ralph/internal/plain"
 )
 
 const (
-	defaultLines = 2000
-	maxLine      = 2000 // characters of a line
-	maxEntries   = 1000 // of a folder
+	maxFile = 4 << 20 // bytes of a file that is read or changed
+	maxLine = 2000    // bytes of a line that are shown
 )
 
 type readArgs struct {
 	Path   string `json:"path"`
-	Offset whole  `json:"offset,omitempty" jsonschema:"the line to begin with; the first is 1"`
-	Limit  whole  `json:"limit,omitempty" jsonschema:"how many lines, 2000 by default"`
+	Offset int    `json:"offset,omitempty" jsonschema:"the line to begin with; the first is 1"`
+	Limit  int    `json:"limit,omitempty" jsonschema:"how many lines; by default as many as a result can hold"`
+}
+
+type writeArgs struct {
+	Path    string `json:"path"`
+	Content string `json:"content"`
+}
+
+type editArgs struct {
+	Path string `json:"path"`
+	Old  string `json:"old" jsonschema:"the text to replace, exactly as it is in the file"`
+	New  string `json:"new"`
+	All  bool   `json:"all,omitempty" jsonschema:"replace it wherever it occurs"`
 }
 
 func (b *toolbox) fileTools() []tool {
 	return []tool{
 		newTool(tool{
-			Spec: Spec{Name: "read", Description: "Read a file of the project with numbered lines, or list a folder. Paths are relative to the project's folder or absolute."},
+			Spec: Spec{Name: "read", Description: "Read a file of the project with numbered lines. Paths are relative to the project's folder or absolute."},
 			kind: acp.ToolKindRead,
-		}, b.aboutRead, b.read),
+		}, b.read),
 		newTool(tool{
 			Spec: Spec{Name: "write", Description: "Write a whole file, new or not, and the folders that it needs. To change a part of a file use edit."},
 			kind: acp.ToolKindEdit, asks: true, alone: true,
-		}, b.aboutWrite, b.write),
+		}, b.write),
 		newTool(tool{
 			Spec: Spec{Name: "edit", Description: "Replace a text in a file. It must occur exactly once, so give enough lines around it, unless all is true. The numbers that read puts before lines do not belong to it."},
 			kind: acp.ToolKindEdit, asks: true, alone: true,
-		}, b.aboutEdit, b.edit),
+		}, b.edit),
 	}
 }
 
-func (b *toolbox) aboutRead(in readArgs) (action, error) {
-	name, err := b.readable(in.Path)
-	if err != nil {
-		return action{}, err
-	}
-	title := "Read: " + name
-	if from := max(in.Offset, 1); in.Limit > 0 {
-		title += fmt.Sprintf(":%d-%d", from, from+in.Limit-1)
-	} else if from > 1 {
-		title += fmt.Sprintf(":%d", from)
-	}
-	return action{Title: title, Path: filepath.Join(b.dir, name)}, nil
-}
-
-func (b *toolbox) read(ctx context.Context, in readArgs) (string, error) {
-	name, err := b.readable(in.Path)
-	if err != nil {
-		return "", err
-	}
-	if info, err := b.root.Lstat(name); err == nil && info.IsDir() {
-		return b.entries(name)
-	}
-	f, info, err := copyfile.Open(b.root, name)
-	if err != nil {
-		return "", about(in.Path, err)
-	}
-	defer f.Close()
-	r := bufio.NewReaderSize(f, 64<<10)
-	if isBinary(r) {
-		return "", fmt.Errorf("%s is a binary file of %s, which cannot be shown", in.Path, human.Bytes(info.Size()))
-	}
-	text, err := numbered(ctx, r, max(int(in.Offset), 1), int(in.Limit))
-	return text, about(in.Path, err)
-}
-
-// readable is locate for what is only read.
-func (b *toolbox) readable(path string) (string, error) {
-	name, err := b.locate(path)
-	if err != nil {
-		err = fmt.Errorf("%w; bash may read others, as far as the sandbox lets it", err)
-	}
-	return name, err
-}
-
-// entries lists a folder.
-func (b *toolbox) entries(name string) (string, error) {
-	list, err := fs.ReadDir(b.root.FS(), filepath.ToSlash(name))
-	if err != nil {
-		return "", about(name, err)
-	}
-	var out strings.Builder
-	fmt.Fprintf(&out, "%s is a folder with %s:\n", name, human.Count(len(list), "entry"))
-	for _, entry := range list[:min(len(list), maxEntries)] {
-		out.WriteString(entry.Name())
-		if entry.IsDir() {
-			out.WriteByte('/')
+func (b *toolbox) read(in readArgs) (action, doing, error) {
+	name, err := b.locate(in.Path)
+	return action{Title: "Read: " + name, Path: filepath.Join(b.dir, name)}, func(context.Context) (string, error) {
+		text, err := b.load(name)
+		switch {
+		case err != nil:
+			return "", naming(in.Path, err)
+		case isBinary(text):
+			return "", fmt.Errorf("%s is a binary file of %s, which cannot be shown", in.Path, human.Bytes(int64(len(text))))
 		}
-		out.WriteByte('\n')
-	}
-	if len(list) > maxEntries {
-		fmt.Fprintf(&out, "and %d more\n", len(list)-maxEntries)
-	}
-	return out.String(), nil
-}
-
-// isBinary looks at the beginning of a file, as git does.
-func isBinary(r *bufio.Reader) bool {
-	head, _ := r.Peek(8000) // a file may be shorter
-	return bytes.IndexByte(head, 0) >= 0
+		text, err = numbered(text, max(in.Offset, 1), in.Limit)
+		return text, naming(in.Path, err)
+	}, err
 }
 
 // numbered is the text of a file from a line on, with the numbers of its lines. It ends before it is longer than a
 // result may be, and says then where to read on: of a file with a hole in it nobody would know what is there.
-func numbered(ctx context.Context, r *bufio.Reader, from, limit int) (string, error) {
-	if limit <= 0 {
-		limit = defaultLines
-	}
+func numbered(text string, from, limit int) (string, error) {
 	var out strings.Builder
-	size, n := 0, 1
-	for ; ; n++ {
-		line, more, err := nextLine(r, maxLine)
-		if err != nil {
-			return "", err
-		}
-		if !more {
-			break
-		}
-		if n < from {
-			if n%1000 == 0 && ctx.Err() != nil {
-				return "", context.Cause(ctx)
-			}
+	n := 0
+	for line := range strings.Lines(text) {
+		if n++; n < from {
 			continue
 		}
-		line = fmt.Sprintf("%6d\t%s\n", n, line)
-		if size += utf8.RuneCountInString(line); n >= from+limit || size > maxResult-1000 {
-			fmt.Fprintf(&out, "(there are more lines: read on with offset %d)\n", n)
-			return out.String(), nil
+		line = strings.TrimRight(line, "\r\n")
+		if len(line) > maxLine {
+			line = plain.Head(line, maxLine) + "… (the line is cut here)"
 		}
-		out.WriteString(line)
+		if limit > 0 && n-from >= limit || out.Len()+len(line) > maxResult-1000 {
+			fmt.Fprintf(&out, "(there are more lines: read on with offset %d)\n", n)
+			break
+		}
+		fmt.Fprintf(&out, "%6d\t%s\n", n, line)
 	}
 	switch {
-	case n == 1:
+	case n == 0:
 		return "(the file is empty)", nil
-	case n <= from:
-		return "", fmt.Errorf("there is no line %d, the file has %d", from, n-1)
+	case n < from:
+		return "", fmt.Errorf("there is no line %d, the file has %d", from, n)
 	}
 	return out.String(), nil
 }
 
-// nextLine reads a line, of a long one the beginning, without what ends it.
-func nextLine(r *bufio.Reader, most int) (line string, more bool, err error) {
-	var kept []byte
-	for {
-		chunk, err := r.ReadSlice('\n')
-		more = more || len(chunk) > 0
-		if room := utf8.UTFMax*most + 2 - len(kept); room > 0 {
-			kept = append(kept, chunk[:min(len(chunk), room)]...)
-		}
-		if errors.Is(err, bufio.ErrBufferFull) {
-			continue
-		}
-		if err != nil && !errors.Is(err, io.EOF) {
-			return "", false, err
-		}
-		line = strings.TrimSuffix(strings.TrimSuffix(string(kept), "\n"), "\r")
-		if head := first(line, most); head != line {
-			line = head + "… (the line is cut here)"
-		}
-		return line, more, nil
-	}
+func (b *toolbox) write(in writeArgs) (action, doing, error) {
+	return b.change("Write", in.Path, func(*string) (text, did string, err error) {
+		return in.Content, fmt.Sprintf("%s was written and has %s", in.Path, human.Bytes(int64(len(in.Content)))), nil
+	})
 }
+
+func (b *toolbox) edit(in editArgs) (action, doing, error) {
+	return b.change("Edit", in.Path, func(old *string) (text, did string, err error) {
+		if old == nil {
+			return "", "", fmt.Errorf("%s does not exist; use write to make it", in.Path)
+		}
+		return in.apply(*old)
+	})
+}
+
+// change plans to make of a file what become returns for its text, which is nil if there is none, and to say what was
+// done.
+func (b *toolbox) change(verb, path string, become func(old *string) (text, did string, err error)) (action, doing, error) {
+	name, err := b.locate(path)
+	if err != nil {
+		return action{}, nil, err
+	}
+	var old *string
+	if text, err := b.load(name); err == nil {
+		old = &text
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return action{}, nil, naming(path, err)
+	}
+	text, did, err := become(old)
+	return action{Title: verb + ": " + name, Path: filepath.Join(b.dir, name), Old: old, New: &text}, func(context.Context) (string, error) {
+		err := b.root.MkdirAll(filepath.Dir(name), 0o755)
+		if err == nil {
+			err = atomicfile.In(b.root, name, []byte(text))
+		}
+		return did, naming(path, err)
+	}, err
+}
+
+// apply replaces the old text by the new one.
+func (in editArgs) apply(text string) (changed, did string, err error) {
+	if n := strings.Count(text, "\r\n"); n > 0 && n == strings.Count(text, "\n") {
+		in.Old, in.New = withCR(in.Old), withCR(in.New) // read does not show how lines end
+	}
+	found := strings.Count(text, in.Old)
+	switch {
+	case in.Old == "":
+		return "", "", errors.New("old is empty; use write to write a whole file")
+	case in.Old == in.New:
+		return "", "", errors.New("old and new are the same")
+	case found == 0 && strings.Contains(words(text), words(in.Old)):
+		return "", "", fmt.Errorf("old occurs in %s only with other white space; read the file again, and copy tabs, blanks and line breaks exactly", in.Path)
+	case found == 0:
+		return "", "", fmt.Errorf("old does not occur in %s; read the file again", in.Path)
+	}
+	before, _, _ := strings.Cut(text, in.Old)
+	line := 1 + strings.Count(before, "\n")
+	if found > 1 && !in.All {
+		return "", "", fmt.Errorf("old occurs %d times in %s, first at line %d; give more of the lines around it, or set all", found, in.Path, line)
+	}
+	did = fmt.Sprintf("%s was changed in %s, first at line %d", in.Path, human.Count(found, "place"), line)
+	return strings.ReplaceAll(text, in.Old, in.New), did, nil
+}
+
+// withCR is a text whose lines end as on Windows.
+func withCR(text string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\n", "\r\n")
+}
+
+// words is a text with one blank wherever it has white space.
+func words(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // locate is the place of a path below the folder, with its links followed. The root holds to that whatever changes
 // meanwhile.
@@ -191,8 +182,6 @@ func (b *toolbox) locate(path string) (string, error) {
 	switch {
 	case b.root == nil:
 		return "", fmt.Errorf("the project's folder %s cannot be opened", b.dir)
-	case path == "" || strings.ContainsRune(path, 0):
-		return "", errors.New("the path is empty, or has a NUL byte in it")
 	case err != nil || !filepath.IsLocal(name):
 		return "", fmt.Errorf("%s is outside of the project; only files in %s can be reached", plain.Cut(path, 500), b.dir)
 	}
@@ -212,8 +201,8 @@ func resolve(path string) string {
 	return filepath.Join(resolve(parent), filepath.Base(path))
 }
 
-// about says of a path that the model named what went wrong with it.
-func about(path string, err error) error {
+// naming says of a path, as the model named it, what went wrong with it.
+func naming(path string, err error) error {
 	if failed := (*fs.PathError)(nil); errors.As(err, &failed) {
 		err = failed.Err
 	}
@@ -222,3 +211,19 @@ func about(path string, err error) error {
 	}
 	return nil
 }
+
+// load reads a whole file.
+func (b *toolbox) load(name string) (string, error) {
+	f, _, err := copyfile.Open(b.root, name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err == nil && len(data) > maxFile {
+		err = fmt.Errorf("it has more than %s; use bash", human.Bytes(maxFile))
+	}
+	return string(data), err
+}
+
+func isBinary(text string) bool { return strings.Contains(text, "\x00") }

@@ -8,12 +8,15 @@ import (
 	"unicode/utf8"
 
 	"ralph/internal/human"
-	"ralph/internal/plain"
 	"ralph/internal/term"
 )
 
-// maxResult is how many characters of a result a model is sent.
-const maxResult = 30_000
+const (
+	// maxResult is how many characters of a result a model is sent.
+	maxResult = 30_000
+	// keptBytes of each end are enough for maxResult characters and the colours between them.
+	keptBytes = 128 << 10
+)
 
 // ends keeps the beginning and the end of what is written to it, in bounded memory.
 type ends struct {
@@ -21,9 +24,6 @@ type ends struct {
 	head, tail []byte
 	lost       int64 // bytes between them
 }
-
-// keptBytes of each end are enough for maxResult characters and the colours between them.
-const keptBytes = 128 << 10
 
 // Write never waits and never fails.
 func (e *ends) Write(p []byte) (int, error) {
@@ -40,50 +40,31 @@ func (e *ends) Write(p []byte) (int, error) {
 	return written, nil
 }
 
-// text is what was printed, in at most so many characters.
+// text is what was printed so far, in at most so many characters.
 func (e *ends) text(most int) string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.lost == 0 {
 		return shorten(printed(string(e.head)+string(e.tail)), "", 0, most)
 	}
-	return shorten(printed(string(plain.Whole(e.head))), printed(plain.Tail(string(e.tail), len(e.tail))), e.lost, most)
+	return shorten(printed(string(e.head)), printed(string(e.tail)), e.lost, most)
 }
 
 // shorten is head and tail, between which so many bytes were lost, in at most so many characters. The beginning and the
 // end are kept, and a line between them says how much is not there.
 func shorten(head, tail string, lost int64, most int) string {
+	size := lost + int64(len(head)+len(tail))
 	if lost == 0 {
 		if head += tail; utf8.RuneCountInString(head) <= most {
 			return head
 		}
-		half := len(first(head, most/2))
-		head, tail = head[:half], head[half:]
+		tail = head
 	}
 	const note = "\n[... %s left out ...]\n"
-	half := (most - len(note) - 10) / 2
-	begin, end := first(head, half), last(tail, half)
-	return begin + fmt.Sprintf(note, human.Bytes(lost+int64(len(head)+len(tail)-len(begin)-len(end)))) + end
-}
-
-// first is at most so many characters of the beginning.
-func first(s string, n int) string {
-	for i := range s {
-		if n--; n < 0 {
-			return s[:i]
-		}
-	}
-	return s
-}
-
-// last is at most so many characters of the end.
-func last(s string, n int) string {
-	i := len(s)
-	for ; n > 0 && i > 0; n-- {
-		_, size := utf8.DecodeLastRuneInString(s[:i])
-		i -= size
-	}
-	return s[i:]
+	half := max(0, most-len(note)-10) / 2
+	begin, end := []rune(head), []rune(tail)
+	head, tail = string(begin[:min(half, len(begin))]), string(end[max(0, len(end)-half):])
+	return head + fmt.Sprintf(note, human.Bytes(size-int64(len(head)+len(tail)))) + tail
 }
 
 // printed is what a program printed, without its colours. A line that was written over by the next one is a line.
@@ -96,13 +77,8 @@ func printed(s string) string {
 // to see that they are there.
 func readable(s string) string {
 	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return r
-		case r < ' ':
+		if r < ' ' && r != '\n' && r != '\t' {
 			return '\u2400' + r
-		case unicode.IsControl(r):
-			return unicode.ReplacementChar
 		}
 		return r
 	}, strings.ToValidUTF8(s, string(unicode.ReplacementChar)))

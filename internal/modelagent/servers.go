@@ -7,20 +7,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
+	"maps"
+	"os/exec"
 	"slices"
 	"strings"
 	"sync"
 	"time"
-	"unicode"
 
 	acp "github.com/coder/acp-go-sdk"
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"ralph/internal/human"
+	"ralph/internal/lazyregexp"
 	"ralph/internal/plain"
-	"ralph/internal/proc"
 )
 
 const (
@@ -37,11 +35,9 @@ const (
 type server struct {
 	name    string
 	session *sdk.ClientSession
-	end     context.CancelFunc
-	process *proc.Process // nil if it is reached by its address
-	said    ends          // on stderr
-	heard   chan struct{} // closed when all is in said; nil if there is no process
 	tools   []*sdk.Tool
+	end     context.CancelFunc // ends it at once
+	stderr  *ends              // nil if it is reached by its address
 }
 
 // startServers starts all of them at once, and adds the tools of those that answer.
@@ -73,7 +69,7 @@ func (b *toolbox) startServer(ctx context.Context, m acp.McpServer) (s *server, 
 	ctx, cancel := context.WithTimeoutCause(ctx, serverStart, fmt.Errorf("no answer within %.0f s", serverStart.Seconds()))
 	defer cancel()
 	givingUp := context.AfterFunc(ctx, end)
-	transport, err := b.reach(s, m)
+	transport, err := b.reach(life, s, m)
 	if err == nil {
 		client := sdk.NewClient(&sdk.Implementation{Name: "ralph", Version: "1"}, &sdk.ClientOptions{Capabilities: &sdk.ClientCapabilities{}})
 		s.session, err = client.Connect(life, transport, nil)
@@ -96,15 +92,17 @@ func (b *toolbox) startServer(ctx context.Context, m acp.McpServer) (s *server, 
 }
 
 // reach starts the server, or says where it is.
-func (b *toolbox) reach(s *server, m acp.McpServer) (sdk.Transport, error) {
+func (b *toolbox) reach(life context.Context, s *server, m acp.McpServer) (sdk.Transport, error) {
 	switch {
 	case m.Stdio != nil:
 		s.name = m.Stdio.Name
-		env := slices.Clone(b.env)
+		s.stderr = &ends{}
+		cmd := exec.CommandContext(life, m.Stdio.Command, m.Stdio.Args...)
+		cmd.Dir, cmd.Env, cmd.Stderr, cmd.WaitDelay = b.dir, slices.Clone(b.env), s.stderr, outputGrace
 		for _, v := range m.Stdio.Env {
-			env = append(env, v.Name+"="+v.Value)
+			cmd.Env = append(cmd.Env, v.Name+"="+v.Value)
 		}
-		return s.start(proc.Spec{Argv: append([]string{m.Stdio.Command}, m.Stdio.Args...), Dir: b.dir, Env: env, Owner: b.owner()})
+		return &sdk.CommandTransport{Command: cmd}, nil
 	case m.Http != nil:
 		s.name = m.Http.Name
 		return &sdk.StreamableClientTransport{Endpoint: m.Http.Url, HTTPClient: b.web(m.Http.Headers), DisableStandaloneSSE: true}, nil
@@ -116,137 +114,74 @@ func (b *toolbox) reach(s *server, m acp.McpServer) (sdk.Transport, error) {
 	return nil, errors.New("only stdio, http and sse are supported")
 }
 
-func (s *server) start(spec proc.Spec) (sdk.Transport, error) {
-	in, toServer, err := os.Pipe()
-	if err != nil {
-		return nil, err
-	}
-	fromServer, out, err := os.Pipe()
-	if err != nil {
-		return nil, errors.Join(err, in.Close(), toServer.Close())
-	}
-	complaints, stderr, err := os.Pipe()
-	if err == nil {
-		spec.Stdin, spec.Stdout, spec.Stderr = in, out, stderr
-		s.process, err = proc.Start(spec)
-		stderr.Close()
-	}
-	in.Close()
-	out.Close()
-	if err != nil {
-		return nil, errors.Join(err, toServer.Close(), fromServer.Close(), complaints.Close())
-	}
-	s.heard = make(chan struct{})
-	go func() {
-		defer close(s.heard)
-		_, _ = io.Copy(&s.said, complaints) // until its end
-		complaints.Close()
-	}()
-	return &sdk.IOTransport{Reader: fromServer, Writer: toServer}, nil
-}
-
-// because adds what a server said before it ended.
+// because adds what a server that is started said before it ended.
 func (s *server) because(err error) error {
-	if s.heard != nil {
-		select {
-		case <-s.heard:
-		case <-time.After(outputGrace):
-		}
+	if s.stderr == nil {
+		return err
 	}
-	if said := strings.TrimSpace(s.said.text(1000)); said != "" {
+	s.close() // then all is there
+	if said := strings.TrimSpace(s.stderr.text(1000)); said != "" {
 		return fmt.Errorf("%w; it said: %s", err, said)
 	}
 	return err
 }
 
-// close ends a server: its input ends, and it gets a while to end by itself.
+// close ends a server, which gets a while to do it by itself.
 func (s *server) close() {
-	patience := time.After(serverGrace)
+	defer s.end()
+	defer time.AfterFunc(serverGrace, s.end).Stop()
 	if s.session != nil {
-		closed := make(chan struct{})
-		go func() {
-			defer close(closed)
-			_ = s.session.Close() // it ends anyway
-		}()
-		select {
-		case <-closed:
-		case <-patience:
-		}
-	}
-	s.end()
-	if s.process != nil {
-		select {
-		case <-s.process.Done():
-		case <-patience:
-		}
-		_ = s.process.Kill() // nothing can be done about what survives
+		_ = s.session.Close() // it ends anyway
 	}
 }
 
-// nameFor is a name for a tool that providers accept and no other tool has.
-func (b *toolbox) nameFor(server, name string) string {
-	const most = 64
-	full := strings.Map(func(r rune) rune {
-		if r == '-' || r == '_' || r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r)) {
-			return r
+// unfit is what providers do not accept in a name.
+var unfit = lazyregexp.New(`[^a-zA-Z0-9_-]`)
+
+// nameFor is a name for a tool that providers accept, with at most 64 characters, and no other tool has.
+func (b *toolbox) nameFor(server, tool string) string {
+	name := plain.Head(unfit().ReplaceAllString("mcp__"+server+"__"+tool, "_"), 60)
+	unique := name
+	for n := 2; ; n++ {
+		if _, err := b.find(unique); err != nil {
+			return unique
 		}
-		return '_'
-	}, "mcp__"+server+"__"+name)
-	full = plain.Head(full, most)
-	taken := func(name string) bool {
-		return slices.ContainsFunc(b.tools, func(t tool) bool { return t.Name == name })
+		unique = fmt.Sprintf("%s_%d", name, n)
 	}
-	unique := full
-	for n := 2; taken(unique); n++ {
-		number := fmt.Sprintf("_%d", n)
-		unique = plain.Head(full, most-len(number)) + number
-	}
-	return unique
 }
 
 // tool makes a tool of the model's of one of the server's. Its title for people is its name, which rules can match
 // (other:mcp__SERVER__*).
 func (s *server) tool(name string, t *sdk.Tool) tool {
-	schema := map[string]any{}
-	raw, _ := json.Marshal(t.InputSchema)
-	_ = json.Unmarshal(raw, &schema) // what is no object says nothing
-	if schema["type"] = "object"; schema["properties"] == nil {
-		schema["properties"] = map[string]any{}
+	schema := map[string]any{"properties": map[string]any{}} // some providers want them also where there are none
+	if given, ok := t.InputSchema.(map[string]any); ok {
+		maps.Copy(schema, given)
 	}
-	raw, _ = json.Marshal(schema)
-	own := s.name == ownServer
-	timeout := serverCall
+	schema["type"] = "object"
+	raw, _ := json.Marshal(schema) // it comes from JSON
+	own, timeout := s.name == ownServer, serverCall
 	if own {
 		timeout = ownCall
 	}
 	return tool{
 		Spec: Spec{Name: name, Description: cmp.Or(t.Description, t.Title, t.Name), Schema: raw},
 		kind: acp.ToolKindOther, asks: !own, alone: t.Annotations == nil || !t.Annotations.ReadOnlyHint, timeout: timeout,
-		about: func(args json.RawMessage) (action, error) {
-			_, err := object(args)
-			return action{Title: name}, err
+		plan: func(args json.RawMessage) (action, doing, error) {
+			members, err := object(args)
+			return action{Title: name}, func(ctx context.Context) (string, error) { return s.call(ctx, t.Name, members) }, err
 		},
-		do: func(ctx context.Context, args json.RawMessage) (string, error) { return s.call(ctx, t.Name, args) },
 	}
 }
 
-func (s *server) call(ctx context.Context, name string, args json.RawMessage) (string, error) {
-	members, err := object(args)
-	if err != nil {
-		return "", err
-	}
-	if members == nil {
-		members = map[string]json.RawMessage{}
-	}
-	result, err := s.session.CallTool(ctx, &sdk.CallToolParams{Name: name, Arguments: members})
-	answer := (*jsonrpc.Error)(nil)
+func (s *server) call(ctx context.Context, name string, args map[string]json.RawMessage) (string, error) {
+	result, err := s.session.CallTool(ctx, &sdk.CallToolParams{Name: name, Arguments: args})
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return "", context.Cause(ctx)
-	case errors.As(err, &answer):
-		return "", err
-	case err != nil:
+	case errors.Is(err, io.EOF), errors.Is(err, sdk.ErrConnectionClosed):
 		return "", s.because(fmt.Errorf("the MCP server %s does not answer: %w", s.name, err))
+	case err != nil:
+		return "", fmt.Errorf("the MCP server %s: %w", s.name, err)
 	case result.IsError:
 		return "", errors.New(cmp.Or(contentText(result), "the tool failed"))
 	}
@@ -260,19 +195,12 @@ func contentText(r *sdk.CallToolResult) string {
 		switch c := c.(type) {
 		case *sdk.TextContent:
 			parts = append(parts, c.Text)
-		case *sdk.ImageContent:
-			parts = append(parts, fmt.Sprintf("(%s of %s, which cannot be shown)", c.MIMEType, human.Bytes(int64(len(c.Data)))))
-		case *sdk.AudioContent:
-			parts = append(parts, fmt.Sprintf("(%s of %s, which cannot be played)", c.MIMEType, human.Bytes(int64(len(c.Data)))))
-		case *sdk.ResourceLink:
-			parts = append(parts, strings.TrimSpace(c.Name+" "+c.URI))
-		case *sdk.EmbeddedResource:
-			parts = append(parts, c.Resource.URI+"\n"+c.Resource.Text)
+		case *sdk.ImageContent, *sdk.AudioContent:
+			parts = append(parts, "(a picture or a sound, which cannot be shown)")
+		default: // resources, and links to them
+			raw, _ := json.Marshal(c) // it comes from JSON
+			parts = append(parts, string(raw))
 		}
-	}
-	if len(parts) == 0 && r.StructuredContent != nil {
-		raw, _ := json.Marshal(r.StructuredContent)
-		parts = []string{string(raw)}
 	}
 	return printed(strings.Join(parts, "\n"))
 }

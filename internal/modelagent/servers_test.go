@@ -103,11 +103,11 @@ func TestToolsOfServers(t *testing.T) {
 			}
 			check.Equal(t, "the tools", []string{
 				"mcp__my_docs__die", "mcp__my_docs__echo", "mcp__my_docs__fail_now", "mcp__my_docs__fail_now_2", "mcp__my_docs__hang",
-				"mcp__my_docs__" + strings.Repeat("long", 20)[:64-len("mcp__my_docs__")],
+				"mcp__my_docs__" + strings.Repeat("long", 20)[:60-len("mcp__my_docs__")],
 			}, names)
 			given := map[string]string{"stdio": "given"}[name]
 			r := call(t, b, "mcp__my_docs__echo", `{"text": "hello"}`)
-			check.Equal(t, "the text", "hello "+given+"\n(image/png of 4 bytes, which cannot be shown)", r.Text)
+			check.Equal(t, "the text", "hello "+given+"\n(a picture or a sound, which cannot be shown)", r.Text)
 			check.That(t, !r.Failed, "it failed")
 			r = call(t, b, "mcp__my_docs__fail_now", `{"text": ""}`)
 			check.Equal(t, "a failure", "nothing works", r.Text)
@@ -116,6 +116,7 @@ func TestToolsOfServers(t *testing.T) {
 			r = call(t, b, "mcp__my_docs__echo", ``)
 			check.That(t, r.Failed, "it did not fail without arguments")
 			check.Contains(t, "no arguments", "text", r.Text)
+			check.Contains(t, "null", "text", call(t, b, "mcp__my_docs__echo", `null`).Text)
 			check.Contains(t, "no object", "the arguments are no JSON object", call(t, b, "mcp__my_docs__echo", `"{"`).Text)
 		})
 	}
@@ -156,7 +157,7 @@ func TestAServerThatDoesNotStartIsLeftOut(t *testing.T) {
 		check.Contains(t, "a warning", "the MCP server "+want+" is left out: ", warnings[i])
 	}
 	check.Contains(t, "what it said", "it said: no configuration", warnings[0])
-	check.Contains(t, "no program", "executable not found", warnings[1])
+	check.Contains(t, "no program", "executable file not found", warnings[1])
 	check.That(t, !call(t, b, "mcp__well__echo", `{"text": "x"}`).Failed, "the other one does not work")
 }
 

@@ -1,19 +1,21 @@
 package modelagent
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
+	"github.com/google/jsonschema-go/jsonschema"
 
 	"ralph/internal/plain"
 	"ralph/internal/term"
@@ -46,14 +48,12 @@ type tool struct {
 	kind        acp.ToolKind
 	asks, alone bool
 	timeout     time.Duration
-	// about says what a call is about to do, as far as only its arguments say; do does it. What do returns besides an
-	// error belongs to the result, too.
-	about func(args json.RawMessage) (action, error)
-	do    func(ctx context.Context, args json.RawMessage) (string, error)
+	// plan says what a call is about to do, and how. It has no effects itself.
+	plan func(args json.RawMessage) (action, doing, error)
 }
 
-// quick is how long a tool may take that starts nothing.
-const quick = time.Minute
+// doing is what remains of a call once it is planned. What it returns besides an error belongs to the result, too.
+type doing func(ctx context.Context) (string, error)
 
 // openToolbox offers the tools for a folder. A server that does not start is left out, with a warning that says why.
 // Commands get env, which has no credentials of the agent's.
@@ -81,10 +81,10 @@ func (b *toolbox) specs() []Spec {
 func (b *toolbox) describe(call Block) (a action, err error) {
 	defer recovered(&err)
 	t, err := b.find(call.Name)
-	if err != nil {
-		return action{}, err
+	if err == nil {
+		a, _, err = t.plan(call.Args)
 	}
-	if a, err = t.about(call.Args); err != nil {
+	if err != nil {
 		return action{}, err
 	}
 	const most = 200
@@ -109,9 +109,13 @@ func (b *toolbox) call(ctx context.Context, call Block) (text string, err error)
 	if err != nil {
 		return "", err
 	}
+	_, do, err := t.plan(call.Args)
+	if err != nil {
+		return "", err
+	}
 	ctx, cancel := context.WithTimeoutCause(ctx, t.timeout, timedOut(t.timeout))
 	defer cancel()
-	return t.do(ctx, call.Args)
+	return do(ctx)
 }
 
 // close ends the servers.
@@ -139,10 +143,73 @@ func (b *toolbox) find(name string) (tool, error) {
 // recovered makes an error of a panic: a bug in a tool must not end the agent.
 func recovered(err *error) {
 	if p := recover(); p != nil {
-		*err = fmt.Errorf("the tool has a bug, try another way: %v\n%s", p, plain.Cut(string(debug.Stack()), 2000))
+		*err = fmt.Errorf("the tool has a bug, try another way: %v", p)
 	}
 }
 
 func timedOut(after time.Duration) error {
 	return fmt.Errorf("timed out after %.0f s", after.Seconds())
+}
+
+// newTool makes a tool whose arguments are a struct. Its fields are required unless they are marked omitempty.
+func newTool[In any](t tool, plan func(In) (action, doing, error)) tool {
+	schema, err := jsonschema.For[In](nil)
+	if err == nil {
+		t.Schema, err = json.Marshal(schema)
+	}
+	if err != nil {
+		panic(err) // it depends on nothing but the type
+	}
+	t.plan = func(args json.RawMessage) (action, doing, error) {
+		var in In
+		if err := decode(args, schema, &in); err != nil {
+			return action{}, nil, fmt.Errorf("%w\nthe arguments of %s have to be as its schema says: %s", err, t.Name, t.Schema)
+		}
+		return plan(in)
+	}
+	t.timeout = cmp.Or(t.timeout, time.Minute)
+	return t
+}
+
+// decode reads arguments as models write them: some put numbers, true and false into quotation marks.
+func decode(args json.RawMessage, schema *jsonschema.Schema, in any) error {
+	members, err := object(args)
+	if err != nil {
+		return err
+	}
+	for _, name := range schema.Required {
+		if value := members[name]; value == nil || string(value) == "null" {
+			err = errors.Join(err, fmt.Errorf("the argument %q is missing", name))
+		}
+	}
+	if err != nil {
+		return err
+	}
+	for name, property := range schema.Properties {
+		if bare := bytes.Trim(members[name], `"`); property.Type != "string" && json.Valid(bare) {
+			members[name] = bare
+		}
+	}
+	raw, err := json.Marshal(members)
+	if err == nil {
+		err = json.Unmarshal(raw, in)
+	}
+	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
+		return fmt.Errorf("the argument %q must not be a %s", wrong.Field, wrong.Value)
+	}
+	return err
+}
+
+// object reads the members of an object; no arguments at all are an empty one.
+func object(args json.RawMessage) (map[string]json.RawMessage, error) {
+	members := map[string]json.RawMessage{}
+	if args = bytes.TrimSpace(args); len(args) == 0 || string(args) == "null" {
+		return members, nil
+	}
+	if err := json.Unmarshal(args, &members); err != nil {
+		text := string(args)
+		_ = json.Unmarshal(args, &text) // what the model wrote is a JSON string, if it is no JSON
+		return nil, fmt.Errorf("the arguments are no JSON object: %s", plain.Cut(text, 500))
+	}
+	return members, nil
 }

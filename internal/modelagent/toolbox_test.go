@@ -64,11 +64,11 @@ func TestACallThatMakesNoSenseIsAResultThatSaysWhatWould(t *testing.T) {
 		"a list":                 {"read", `["a.txt"]`, `the arguments are no JSON object: ["a.txt"]`},
 		"no arguments":           {"read", ``, `the argument "path" is missing`},
 		"null":                   {"read", `{"path": null}`, `the argument "path" is missing`},
-		"what it takes":          {"read", `{}`, `read takes an object with: path (string), offset (integer, optional), limit (integer, optional)`},
-		"another type":           {"read", `{"path": 7}`, `the argument "path" is a number, which it must not be`},
-		"no number":              {"read", `{"path": "a.txt", "offset": "soon"}`, `"soon" is no whole number`},
+		"what it takes":          {"read", `{}`, `the arguments of read have to be as its schema says: {"type":"object","properties":{"path":{"type":"string"}`},
+		"another type":           {"read", `{"path": 7}`, `the argument "path" must not be a number`},
+		"no number":              {"read", `{"path": "a.txt", "offset": "soon"}`, `the argument "offset" must not be a string`},
 		"two arguments missing":  {"edit", `{"path": "a.txt"}`, "the argument \"old\" is missing\nthe argument \"new\" is missing"},
-		"neither true nor false": {"edit", `{"path": "a.txt", "old": "one", "new": "1", "all": "maybe"}`, `"maybe" is neither true nor false`},
+		"neither true nor false": {"edit", `{"path": "a.txt", "old": "one", "new": "1", "all": "maybe"}`, `the argument "all" must not be a string`},
 		"an empty command":       {"bash", `{"command": " "}`, "the command is empty"},
 	}
 	for name, test := range tests {
@@ -86,12 +86,17 @@ func TestACallThatMakesNoSenseIsAResultThatSaysWhatWould(t *testing.T) {
 func TestABugInAToolIsAResult(t *testing.T) {
 	t.Parallel()
 	b := box(t, nil)
-	b.tools = append(b.tools, newTool(tool{Spec: Spec{Name: "broken"}},
-		func(struct{}) (action, error) { panic("no idea") }, func(context.Context, struct{}) (string, error) { panic("no idea") }))
-	r := call(t, b, "broken", `{}`)
-	check.That(t, r.Failed, "it did not fail")
-	check.Contains(t, "the result", "the tool has a bug, try another way: no idea", r.Text)
-	_, err := b.describe(Block{Name: "broken"})
+	b.tools = append(b.tools,
+		newTool(tool{Spec: Spec{Name: "senseless"}}, func(struct{}) (action, doing, error) { panic("no idea") }),
+		newTool(tool{Spec: Spec{Name: "broken"}}, func(struct{}) (action, doing, error) {
+			return action{}, func(context.Context) (string, error) { panic("no idea") }, nil
+		}))
+	for _, name := range []string{"senseless", "broken"} {
+		r := call(t, b, name, `{}`)
+		check.That(t, r.Failed, "it did not fail")
+		check.Contains(t, "the result", "the tool has a bug, try another way: no idea", r.Text)
+	}
+	_, err := b.describe(Block{Name: "senseless"})
 	check.Err(t, "describe", "the tool has a bug", err)
 }
 
@@ -100,8 +105,8 @@ func TestArgumentsAreReadAsModelsWriteThem(t *testing.T) {
 	b := box(t, map[string]string{"a.txt": "one\ntwo\nthree\n"})
 	for name, args := range map[string]string{
 		"as the schema says": `{"path": "a.txt", "offset": 2, "limit": 1}`,
-		"numbers as strings": `{"path": "a.txt", "offset": "2", "limit": "1.0"}`,
-		"unknown members":    `{"path": "a.txt", "offset": 2.0, "limit": 1, "why": [null, {}]}`,
+		"numbers as strings": `{"path": "a.txt", "offset": "2", "limit": "1"}`,
+		"unknown members":    `{"path": "a.txt", "offset": 2, "limit": 1, "why": [null, {}]}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -135,7 +140,7 @@ func TestNoCallPanicsOrGoesWithoutAResult(t *testing.T) {
 			rapid.Map(rapid.Float64Range(-1e300, 1e300), func(f float64) any { return f }), rapid.Map(rapid.Bool(), func(b bool) any { return b }),
 			rapid.SampledFrom([]any{nil, []any{1}, map[string]any{"x": 1}, "a.txt", "d", "..", "/", "*", "[", "true", "1"}),
 		)
-		for _, name := range []string{"path", "offset", "limit", "content", "old", "new", "all", "pattern", "glob", "ignore_case", "context", "url"} {
+		for _, name := range []string{"path", "offset", "limit", "content", "old", "new", "all", "pattern", "glob", "timeout", "url"} {
 			if rapid.Bool().Draw(t, "has "+name) {
 				args[name] = value.Draw(t, name)
 			}
@@ -169,7 +174,7 @@ func TestRulesSeeWhatACallDoes(t *testing.T) {
 		"a command":           {"bash", arguments("command", "cd d && touch forbidden.txt"), "execute:touch forbidden*", "Run: cd d && touch forbidden.txt"},
 		"a page":              {"fetch", arguments("url", "https://example.com/a"), "fetch:https://example.com/*", "Fetch: https://example.com/a"},
 		"a search":            {"grep", arguments("pattern", "key", "path", "d"), "search:d", "Search: key in d"},
-		"a file that is read": {"read", arguments("path", "d/main.go", "offset", 10, "limit", 51), "read:d/**", "Read: d/main.go:10-60"},
+		"a file that is read": {"read", arguments("path", "d/main.go"), "read:d/**", "Read: d/main.go"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -196,7 +201,7 @@ func TestRulesSeeWhatACallDoes(t *testing.T) {
 
 func TestAChangeIsShownBeforeItIsMade(t *testing.T) {
 	t.Parallel()
-	b := box(t, map[string]string{"a.txt": "one\ntwo\n", "large.txt": strings.Repeat("x", maxDiff)})
+	b := box(t, map[string]string{"a.txt": "one\ntwo\n"})
 	describe := func(tool, args string) action {
 		a, err := b.describe(Block{Name: tool, Args: json.RawMessage(args)})
 		check.OK(t, err)
@@ -207,7 +212,5 @@ func TestAChangeIsShownBeforeItIsMade(t *testing.T) {
 	check.Equal(t, "an edit", action{"Edit: a.txt", "edit", path("a.txt"), text("one\ntwo\n"), text("one\n2\n"), true, true},
 		describe("edit", arguments("path", "a.txt", "old", "two", "new", "2")))
 	check.Equal(t, "a new file", action{"Write: b.txt", "edit", path("b.txt"), nil, text("b"), true, true}, describe("write", arguments("path", "b.txt", "content", "b")))
-	check.Equal(t, "a large file", action{"Edit: large.txt", "edit", path("large.txt"), nil, nil, true, true},
-		describe("edit", arguments("path", "large.txt", "old", "x", "new", "yy", "all", true)))
 	check.Equal(t, "nothing is written", "one\ntwo\n", content(t, b, "a.txt"))
 }
