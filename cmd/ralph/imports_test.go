@@ -71,8 +71,6 @@ func TestLibrariesStayBehindTheirPackage(t *testing.T) {
 		"modernc.org/sqlite":          {},
 		"github.com/coder/acp-go-sdk": {"acp", "internal/agentside", "internal/modelagent", "internal/shellagent"},
 		"github.com/urfave/cli/v2":    {"cmd/ralph"},
-		"github.com/anthropics/":      {"internal/modelagent"},
-		"github.com/sashabaranov/":    {"internal/modelagent"},
 		"go.opentelemetry.io/":        {"telemetry"},
 		"charm.land/":                 {"internal/watch"},
 		"github.com/charmbracelet/":   {"internal/watch"},

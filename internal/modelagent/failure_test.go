@@ -150,7 +150,7 @@ func TestErrorsInTheMidstOfAnAnswer(t *testing.T) {
 		"anthropic, broken":      {"anthropic", event("api_error", "Internal"), Failure{Kind: Broken, Status: 500, Text: "Internal"}},
 		"anthropic, too long":    {"anthropic", event("invalid_request_error", "prompt is too long"), Failure{Kind: TooLong, Status: 400, Text: "prompt is too long"}},
 		"anthropic, no JSON":     {"anthropic", "event: error\ndata: oh\n\n", Failure{Kind: Broken, Status: 500, Text: "oh"}},
-		"openai, overloaded":     {"openai", data("overloaded", "busy"), Failure{Kind: Overloaded, Status: 503, Text: "busy"}},
+		"openai, overloaded":     {"openai", data("overloaded", "busy"), Failure{Kind: Overloaded, Status: 529, Text: "busy"}},
 		"openai, limited":        {"openai", data(429, "slow down"), Failure{Kind: Limited, Status: 429, Text: "slow down"}},
 		"openai, broken":         {"openai", data("server_error", "oh"), Failure{Kind: Broken, Status: 500, Text: "oh"}},
 		"openai, too long":       {"openai", data("context_length_exceeded", "long"), Failure{Kind: TooLong, Status: 400, Text: "long"}},

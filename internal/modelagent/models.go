@@ -5,81 +5,82 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/url"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 )
 
-// listed is a model as a server lists it, with whatever else the server says.
-type listed map[string]any
+const probing = time.Second // for local servers to answer
 
-func (l listed) id() string { s, _ := l["id"].(string); return s }
+// listed is a model as servers list it. They have many names for its window.
+type listed struct {
+	ID            string `json:"id"`
+	Created       int    `json:"created"`
+	MaxInput      int    `json:"max_input_tokens"`      // Anthropic
+	Loaded        int    `json:"loaded_context_length"` // LM Studio
+	MaxModelLen   int    `json:"max_model_len"`         // vLLM
+	ContextLength int    `json:"context_length"`        // OpenRouter
+	ContextWindow int    `json:"context_window"`        // Groq
+	MaxContext    int    `json:"max_context_length"`    // LM Studio, if the model is not loaded
+	Meta          struct {
+		Context int `json:"n_ctx"`
+		Trained int `json:"n_ctx_train"`
+	} `json:"meta"` // llama.cpp
+}
 
-// number is a count under one of the names, the first that is there.
-func (l listed) number(names ...string) int {
-	for _, name := range names {
-		if n, ok := l[name].(float64); ok && n > 0 {
-			return int(n)
+// windows of models whose vendors' lists do not tell them.
+var windows = map[string]int{ // by how the name begins
+	"claude": 200_000, "gpt-5": 400_000, "gpt-4.1": 1_000_000, "gpt-4o": 128_000, "gpt-4-turbo": 128_000, "o1": 200_000, "o3": 200_000, "o4": 200_000,
+}
+
+func (l listed) window() int {
+	told := cmp.Or(l.MaxInput, l.Loaded, l.MaxModelLen, l.ContextLength, l.ContextWindow, l.MaxContext, l.Meta.Context, l.Meta.Trained)
+	for prefix, tokens := range windows {
+		if told == 0 && strings.HasPrefix(path.Base(l.ID), prefix) {
+			return tokens
 		}
 	}
-	return 0
+	return told
 }
 
-// models asks a server for its list.
-func (w *wire) models(ctx context.Context, address string, header http.Header) ([]listed, error) {
-	ctx, x, end := w.begin(ctx, func() {})
-	defer end()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
-	if err != nil {
-		return nil, &Failure{Kind: Bad, Text: w.clean(err.Error())}
-	}
-	for name := range header {
-		r.Header.Set(name, header.Get(name))
-	}
-	answer, err := x.Do(r)
-	if err != nil {
-		return nil, x.why(ctx, err)
-	}
-	defer answer.Body.Close()
-	var list struct{ Data []listed }
-	body, err := io.ReadAll(io.LimitReader(answer.Body, 8<<20))
-	if err != nil {
-		return nil, x.why(ctx, err)
-	}
-	if json.Unmarshal(body, &list) != nil || list.Data == nil && !strings.Contains(string(body), `"data"`) {
-		return nil, &Failure{Kind: Bad, Status: http.StatusNotFound, Text: "the server's list of models makes no sense"}
-	}
-	return slices.DeleteFunc(list.Data, func(l listed) bool { return l.id() == "" }), nil
-}
-
-// unlisted says that a server answered, and only cannot list its models.
-func unlisted(err error) bool {
+// Models leaves it to whoever asks what to do with a server that answers, and only cannot list its models.
+func (c *connection) Models(ctx context.Context) ([]Model, error) {
+	models, err := c.models(ctx)
 	var f *Failure
-	return errors.As(err, &f) && (f.Status == http.StatusNotFound || f.Status == http.StatusMethodNotAllowed || f.Status == http.StatusNotImplemented)
+	if errors.As(err, &f) && (f.Status == http.StatusNotFound || f.Status == http.StatusMethodNotAllowed || f.Status == http.StatusNotImplemented) {
+		return nil, nil
+	}
+	return models, err
 }
 
-// anthropicModels reads a list; Anthropic has the newest first.
-func anthropicModels(list []listed) []Model {
+// models is Models of a server that must have a list.
+func (c *connection) models(ctx context.Context) ([]Model, error) {
+	var answer struct{ Data json.RawMessage }
+	err := c.exchange(ctx, c.list, nil, func() {}, func(body io.Reader) error {
+		text, err := io.ReadAll(io.LimitReader(body, 8<<20))
+		if err == nil && (json.Unmarshal(text, &answer) != nil || answer.Data == nil) {
+			err = &Failure{Kind: Bad, Status: http.StatusNotFound, Text: "the server's list of models makes no sense"}
+		}
+		return err
+	})
+	var list []listed
+	_ = json.Unmarshal(answer.Data, &list) // a member that is not what it should be is left out
+	if c.address == openaiAddress {
+		list = bestFirst(list)
+	}
 	var models []Model
 	for _, l := range list {
-		window := l.number("max_input_tokens", "context_length", "max_model_len")
-		if window == 0 && strings.Contains(l.id(), "claude") {
-			window = 200_000
+		if l.ID != "" {
+			models = append(models, Model{ID: l.ID, Window: l.window()})
 		}
-		models = append(models, Model{ID: l.id(), Window: window})
 	}
-	return models
-}
-
-// windows of models that OpenAI's own list does not tell.
-var windows = []struct {
-	prefix string
-	tokens int
-}{
-	{"gpt-5", 400_000}, {"gpt-4.1", 1_000_000}, {"gpt-4o", 128_000}, {"gpt-4-turbo", 128_000}, {"o3", 200_000}, {"o4", 200_000}, {"o1", 200_000},
+	return models, err
 }
 
 var (
@@ -89,33 +90,84 @@ var (
 	generation = regexp.MustCompile(`^gpt-[0-9.]+$`)
 )
 
-// openaiModels reads a list, which OpenAI writes in no order. Other servers have their default first.
-func openaiModels(address string, list []listed) []Model {
-	if address == openaiAddress {
-		list = slices.DeleteFunc(list, func(l listed) bool { return noChat.MatchString(l.id()) })
-		slices.SortStableFunc(list, func(a, b listed) int {
-			plainA, plainB := generation.MatchString(a.id()), generation.MatchString(b.id())
-			if plainA != plainB {
-				return map[bool]int{true: -1, false: 1}[plainA]
-			}
-			return cmp.Or(b.number("created")-a.number("created"), strings.Compare(a.id(), b.id()))
-		})
-	}
-	var models []Model
-	for _, l := range list {
-		window := l.number("loaded_context_length", "max_model_len", "context_length", "context_window", "max_context_length")
-		if meta, ok := l["meta"].(map[string]any); ok && window == 0 {
-			window = listed(meta).number("n_ctx", "n_ctx_train") // llama.cpp
-		}
-		for _, known := range windows {
-			if window == 0 && strings.HasPrefix(l.id(), known.prefix) {
-				window = known.tokens
-			}
-		}
-		models = append(models, Model{ID: l.id(), Window: window})
-	}
-	return models
+// bestFirst sorts OpenAI's own list, which is in no order. Other servers have their default first.
+func bestFirst(list []listed) []listed {
+	list = slices.DeleteFunc(list, func(l listed) bool { return noChat.MatchString(l.ID) })
+	rank := map[bool]int{true: 1}
+	slices.SortStableFunc(list, func(a, b listed) int {
+		return cmp.Or(rank[generation.MatchString(b.ID)]-rank[generation.MatchString(a.ID)], b.Created-a.Created, strings.Compare(a.ID, b.ID))
+	})
+	return list
 }
 
-// bearer is the header with a key.
-func bearer(key string) string { return fmt.Sprintf("Bearer %s", key) }
+// LocalServer looks for a model server on this machine, or at OPENAI_BASE_URL, and says what it offers.
+func LocalServer(ctx context.Context, environ []string) (address string, models []Model, found bool) {
+	ctx, cancel := context.WithTimeout(ctx, probing)
+	defer cancel()
+	get := getenv(environ)
+	addresses := localAddresses(get)
+	answers := make([]chan []Model, len(addresses))
+	for i, address := range addresses { // all at once: something else may listen there, and say nothing
+		answers[i] = make(chan []Model, 1)
+		go func() {
+			defer close(answers[i])
+			if list, err := newOpenAI(newWire(get, address, "", ""), localKey(get), "").models(ctx); err == nil {
+				answers[i] <- list
+			}
+		}()
+	}
+	for i, address := range addresses {
+		if list, ok := <-answers[i]; ok {
+			return address, list, true
+		}
+	}
+	return "", nil, false
+}
+
+// localKey is the key for a local server: some are started with one, but the one for OpenAI is not sent to a server that
+// was merely found.
+func localKey(get func(string) string) string {
+	if get("OPENAI_BASE_URL") == "" {
+		return ""
+	}
+	return get("OPENAI_API_KEY")
+}
+
+// localAddresses lists where a local server may be, the first to prefer.
+func localAddresses(get func(string) string) []string {
+	if address := get("OPENAI_BASE_URL"); address != "" {
+		return []string{openaiBase(address)}
+	}
+	return []string{
+		ollamaAddress(get("OLLAMA_HOST")),
+		"http://127.0.0.1:1234/v1", // LM Studio
+		"http://127.0.0.1:8000/v1", // vLLM
+		"http://127.0.0.1:8080/v1", // llama.cpp
+	}
+}
+
+// ollamaAddress reads OLLAMA_HOST as Ollama does. It is also the address to listen at, which may be every interface.
+func ollamaAddress(host string) string {
+	scheme, rest, given := strings.Cut(host, "://")
+	port := map[string]string{"http": "80", "https": "443"}[scheme]
+	if !given {
+		scheme, rest, port = "http", host, "11434"
+	}
+	name := ""
+	if u, err := url.Parse("//" + rest); err == nil {
+		name, port = u.Hostname(), cmp.Or(u.Port(), port)
+	}
+	if ip := net.ParseIP(name); name == "" || ip != nil && ip.IsUnspecified() {
+		name = "127.0.0.1"
+	}
+	return scheme + "://" + net.JoinHostPort(name, port) + "/v1"
+}
+
+// openaiBase is an address to which /chat/completions can be added. People leave out /v1 where nothing else follows.
+func openaiBase(address string) string {
+	address = strings.TrimRight(strings.TrimSpace(address), "/")
+	if u, err := url.Parse(address); err == nil && u.Host != "" && u.Path == "" {
+		return address + "/v1"
+	}
+	return address
+}

@@ -1,29 +1,27 @@
 package modelagent
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"net"
-	"net/http"
-	"net/url"
+	"io"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
-	"time"
+	"sync"
 
 	"ralph/internal/outbox"
-	"ralph/internal/redact"
 )
 
 // Where the vendors' own servers are. Any other address is a server that only speaks like them, and may need no key.
 const (
-	anthropicAddress = "https://api.anthropic.com"
+	anthropicAddress = "https://api.anthropic.com/v1"
 	openaiAddress    = "https://api.openai.com/v1"
-)
-
-const (
-	silence = 5 * time.Minute // for which a provider may say nothing
-	probing = time.Second     // for local servers to answer
 )
 
 // Connect makes the provider of that name: anthropic, openai or local, from the usual variables. It calls nobody,
@@ -39,121 +37,30 @@ func Connect(ctx context.Context, name string, environ []string) (Provider, erro
 	}
 	switch name {
 	case "anthropic":
-		// The library adds /v1 itself.
-		address := strings.TrimSuffix(strings.TrimRight(cmp.Or(get("ANTHROPIC_BASE_URL"), anthropicAddress), "/"), "/v1")
+		address := strings.TrimSuffix(strings.TrimRight(cmp.Or(get(base), anthropicAddress), "/"), "/v1") + "/v1"
 		key, token := get("ANTHROPIC_API_KEY"), get("ANTHROPIC_AUTH_TOKEN")
 		if key == "" && token == "" && address == anthropicAddress {
 			return nil, &Failure{Kind: NoKey, Text: "there is no key for Anthropic: set ANTHROPIC_API_KEY"}
 		}
 		return newAnthropic(newWire(get, address, "ANTHROPIC_API_KEY", base, key, token), key, token), nil
 	case "openai":
-		address, key := openaiBase(cmp.Or(get("OPENAI_BASE_URL"), openaiAddress)), get("OPENAI_API_KEY")
+		address, key := openaiBase(cmp.Or(get(base), openaiAddress)), get("OPENAI_API_KEY")
 		if key == "" && address == openaiAddress {
 			return nil, &Failure{Kind: NoKey, Text: "there is no key for OpenAI: set OPENAI_API_KEY"}
 		}
 		return newOpenAI(newWire(get, address, "OPENAI_API_KEY", base, key), key, get("OPENAI_ORG_ID")), nil
 	case "local":
-		address := openaiBase(get("OPENAI_BASE_URL"))
+		address, key := openaiBase(get(base)), localKey(get)
 		if address == "" {
-			found, _, ok := LocalServer(ctx, environ)
-			if !ok {
+			var found bool
+			if address, _, found = LocalServer(ctx, environ); !found {
 				return nil, &Failure{Kind: Broken, Text: "no local model server answers at " + strings.Join(localAddresses(get), ", ") +
 					": start one, for example with ollama serve, or set OPENAI_BASE_URL"}
 			}
-			address = found
 		}
-		key := localKey(get)
 		return newOpenAI(newWire(get, address, "OPENAI_API_KEY", base, key), key, ""), nil
 	}
 	return nil, fmt.Errorf("there is no provider %q: choose anthropic, openai or local", name)
-}
-
-// LocalServer looks for a model server on this machine, or at OPENAI_BASE_URL, and says what it offers.
-func LocalServer(ctx context.Context, environ []string) (address string, models []Model, found bool) {
-	ctx, cancel := context.WithTimeout(ctx, probing)
-	defer cancel()
-	get := getenv(environ)
-	addresses := localAddresses(get)
-	type answer struct {
-		models []Model
-		err    error
-	}
-	answers := make([]chan answer, len(addresses))
-	for i, address := range addresses { // all at once: something else may listen there, and say nothing
-		answers[i] = make(chan answer, 1)
-		go func() {
-			list, err := newOpenAI(newWire(get, address, "", ""), localKey(get), "").list(ctx)
-			answers[i] <- answer{list, err}
-		}()
-	}
-	for i, address := range addresses {
-		if a := <-answers[i]; a.err == nil {
-			return address, a.models, true
-		}
-	}
-	return "", nil, false
-}
-
-// localKey is the key for a local server: some are started with one, but the one for OpenAI is not sent to a server that
-// was merely found.
-func localKey(get func(string) string) string {
-	if get("OPENAI_BASE_URL") == "" {
-		return ""
-	}
-	return get("OPENAI_API_KEY")
-}
-
-// localAddresses lists where a local server may be, the first to prefer.
-func localAddresses(get func(string) string) []string {
-	if address := get("OPENAI_BASE_URL"); address != "" {
-		return []string{openaiBase(address)}
-	}
-	return []string{
-		ollamaAddress(get("OLLAMA_HOST")),
-		"http://127.0.0.1:1234/v1", // LM Studio
-		"http://127.0.0.1:8000/v1", // vLLM
-		"http://127.0.0.1:8080/v1", // llama.cpp
-	}
-}
-
-// ollamaAddress reads OLLAMA_HOST as Ollama does. It is also the address to listen at, which may be every interface.
-func ollamaAddress(host string) string {
-	scheme, rest, given := strings.Cut(strings.TrimSpace(host), "://")
-	port := map[string]string{"http": "80", "https": "443"}[scheme]
-	if !given {
-		scheme, rest, port = "http", scheme, "11434"
-	}
-	rest, _, _ = strings.Cut(rest, "/")
-	if name, p, err := net.SplitHostPort(rest); err == nil {
-		rest, port = name, cmp.Or(p, port)
-	}
-	rest = strings.Trim(rest, "[]")
-	if ip := net.ParseIP(rest); rest == "" || ip != nil && ip.IsUnspecified() {
-		rest = "127.0.0.1"
-	}
-	return scheme + "://" + net.JoinHostPort(rest, port) + "/v1"
-}
-
-// openaiBase is an address to which /chat/completions can be added. People leave out /v1 where nothing else follows.
-func openaiBase(address string) string {
-	address = strings.TrimRight(strings.TrimSpace(address), "/")
-	if u, err := url.Parse(address); err == nil && u.Host != "" && u.Path == "" {
-		return address + "/v1"
-	}
-	return address
-}
-
-func newWire(get func(string) string, address, key, base string, secrets ...string) *wire {
-	transport := outbox.Web{Getenv: get}.Transport()
-	// A turn is many requests to the same server.
-	transport.DisableKeepAlives, transport.ForceAttemptHTTP2, transport.IdleConnTimeout = false, true, 90*time.Second
-	transport.HTTP2 = &http.HTTP2Config{SendPingTimeout: 15 * time.Second} // or a connection that is gone looks like a slow model
-	if way, err := url.Parse(get("RALPH_PROXY")); err == nil && way.Host != "" {
-		transport.Proxy = http.ProxyURL(way) // the only way out of the sandbox, also to servers on this machine
-	}
-	w := &wire{address: address, key: key, base: base, transport: transport, silence: silence, secrets: redact.New(secrets...)}
-	w.now = time.Now
-	return w
 }
 
 // getenv looks up variables; of several with a name the last counts.
@@ -166,46 +73,189 @@ func getenv(environ []string) func(string) string {
 	return func(name string) string { return vars[name] }
 }
 
-// ordered puts results first and calls last, which is where providers want them.
-func ordered(blocks []Block) []Block {
-	var first, middle, last []Block
-	for _, b := range blocks {
-		switch b.Kind {
-		case Result:
-			first = append(first, b)
-		case Call:
-			last = append(last, b)
-		case Text, Thinking:
-			middle = append(middle, b)
-		}
-	}
-	return append(append(first, middle...), last...)
+// connection is a Provider: it asks in one of two protocols.
+type connection struct {
+	*wire
+	protocol
+	ways sync.Map // by model, the way that it was last asked with success
 }
 
-// parseArgs keeps arguments that a model wrote: an object as it is, anything else as a string.
-func parseArgs(text string) json.RawMessage {
-	text = strings.TrimSpace(text)
-	if text == "" {
-		return json.RawMessage("{}")
+// protocol is how a kind of server is spoken to.
+type protocol struct {
+	path, list string // where a model is asked, and where models are listed
+	request    func(Request, way) fields
+	read       func(a *draft, event []byte, thought func(string)) (last bool) // adds an event to an answer
+}
+
+// Send asks the model in the way that it is known to accept, or else in one after the other.
+func (c *connection) Send(ctx context.Context, r Request, thought func(string)) (Reply, error) {
+	known, _ := c.ways.Load(r.Model)
+	w, _ := known.(way)
+	lasting := true // what is learned
+	var asked []byte
+	var refused *Failure
+	for {
+		body, err := json.Marshal(c.request(r, w))
+		if err != nil {
+			return Reply{}, &Failure{Kind: Bad, Text: c.clean(err.Error())}
+		}
+		if !bytes.Equal(body, asked) { // or this way says the same as the one before
+			reply, err := c.once(ctx, body, thought)
+			if err == nil && lasting {
+				c.ways.Store(r.Model, w)
+			}
+			if !errors.As(err, &refused) || refused.Kind != Bad {
+				return reply, err
+			}
+			asked = body
+		}
+		var another bool
+		if w, another = w.next(refused.Text); !another {
+			return Reply{}, refused
+		}
+		// A conversation with turns without thoughts says nothing about the model.
+		lasting = lasting && !strings.Contains(refused.Text, "must start with a thinking block")
 	}
-	if strings.HasPrefix(text, "{") && json.Valid([]byte(text)) {
+}
+
+// once sends a request and reads its answer.
+func (c *connection) once(ctx context.Context, request []byte, thought func(string)) (Reply, error) {
+	var a draft
+	err := c.exchange(ctx, c.path, request, func() { thought("") }, func(body io.Reader) error {
+		err := c.events(body, func(event []byte) bool { return c.read(&a, event, thought) })
+		if a.whole {
+			return nil // what breaks off after that can only be the count of tokens
+		}
+		return err
+	})
+	if err != nil {
+		return Reply{}, err
+	}
+	return a.reply(), nil
+}
+
+// way is how a model is asked. Nobody lists what a model accepts, so it is learned from what it refuses.
+type way struct {
+	thinking int  // 0 is as the effort says; each protocol has two more
+	most     int  // tokens of an answer; 0 if it has accepted all
+	renamed  bool // the limit of an answer has the name that OpenAI gave it later
+}
+
+var (
+	mostTokens    = regexp.MustCompile(`max_tokens: \d+ > (\d+)`)
+	aboutThinking = regexp.MustCompile(`(?i)reasoning|\bthink|effort`)
+)
+
+// next reads a refusal and says in which way to ask instead, if there is one. It never goes back, so this ends.
+func (w way) next(refusal string) (_ way, another bool) {
+	before := w
+	if m := mostTokens.FindStringSubmatch(refusal); m != nil {
+		w.most, _ = strconv.Atoi(m[1]) // a number that is too large changes nothing
+		return w, w.most > 0 && (before.most == 0 || w.most < before.most)
+	}
+	if strings.Contains(refusal, "max_completion_tokens") {
+		w.renamed = true
+		return w, !before.renamed
+	}
+	w.thinking++
+	return w, w.thinking <= 2 && aboutThinking.MatchString(refusal)
+}
+
+// draft is an answer while it arrives.
+type draft struct {
+	parts []*part
+	stop  string // why the model stopped, in the provider's words
+	usage Usage
+	whole bool // nothing of the message is missing
+}
+
+// part is a block whose text, or arguments, are still being written.
+type part struct {
+	Block
+	index int // by which the provider tells parts apart
+	text  strings.Builder
+}
+
+func (a *draft) begin(index int, b Block) *part {
+	a.parts = append(a.parts, &part{Block: b, index: index})
+	return a.parts[len(a.parts)-1]
+}
+
+// find is the latest part with that index, or nil.
+func (a *draft) find(index int) *part {
+	for _, p := range slices.Backward(a.parts) {
+		if p.index == index {
+			return p
+		}
+	}
+	return nil
+}
+
+var stops = map[string]Stop{
+	"max_tokens": StopLength, "model_context_window_exceeded": StopLength, "length": StopLength,
+	"refusal": StopRefuse, "content_filter": StopRefuse,
+}
+
+// reply is the whole answer: calls come last, each with an ID of its own.
+func (a *draft) reply() Reply {
+	reply := Reply{Message: Message{Role: Assistant}, Stop: StopEnd, Usage: a.usage}
+	taken := map[string]bool{"": true}
+	for _, p := range a.parts {
+		b, text := p.Block, p.text.String()
+		switch b.Kind {
+		case Call:
+			if taken[b.ID] {
+				b.ID = "call_" + rand.Text()
+			}
+			taken[b.ID] = true
+			b.Args = parseArgs(cmp.Or(text, string(b.Args)))
+			reply.Stop = StopCalls // some servers say that the model just stopped
+		case Text, Thinking, Result:
+			b.Text += text
+		}
+		if b.Kind != Text || b.Text != "" {
+			reply.Message.Blocks = append(reply.Message.Blocks, b)
+		}
+	}
+	reply.Message.Blocks = ordered(reply.Message.Blocks)
+	reply.Stop = cmp.Or(stops[a.stop], reply.Stop)
+	return reply
+}
+
+// fields is JSON to be sent, written as the providers' documentation shows it.
+type fields map[string]any
+
+// schema is never empty: providers refuse that.
+func (s Spec) schema() json.RawMessage {
+	if len(s.Schema) == 0 {
+		return json.RawMessage(`{"type":"object","properties":{}}`)
+	}
+	return s.Schema
+}
+
+// ordered puts results first and calls last, which is where providers want them.
+func ordered(blocks []Block) []Block {
+	rank := map[BlockKind]int{Result: -1, Call: 1}
+	return slices.SortedStableFunc(slices.Values(blocks), func(a, b Block) int { return rank[a.Kind] - rank[b.Kind] })
+}
+
+// parseArgs keeps arguments that a model wrote: an fields as it is, anything else as a string.
+func parseArgs(text string) json.RawMessage {
+	text = cmp.Or(strings.TrimSpace(text), "{}")
+	if text[0] == '{' && json.Valid([]byte(text)) {
 		return json.RawMessage(text)
 	}
 	quoted, _ := json.Marshal(text) // a string can always be written
 	return quoted
 }
 
-// sendableArgs is an object for a provider, also where the model wrote none.
+// sendableArgs is an fields for a provider, also where the model wrote none.
 func sendableArgs(args json.RawMessage) json.RawMessage {
-	var text string
-	switch {
-	case len(args) == 0:
-		return json.RawMessage("{}")
-	case json.Unmarshal(args, &text) != nil:
+	if len(args) > 0 && args[0] == '{' {
 		return args
 	}
-	object, _ := json.Marshal(map[string]string{"malformed": text}) // strings can always be written
-	return object
+	wrapped, _ := json.Marshal(map[string]json.RawMessage{"malformed": args}) // which parseArgs has written
+	return wrapped
 }
 
 // output is what a tool said, never empty: providers refuse that.

@@ -1,120 +1,159 @@
 package modelagent
 
 import (
+	"bufio"
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"ralph/internal/human"
+	"ralph/internal/outbox"
 	"ralph/internal/plain"
 	"ralph/internal/ratelimit"
 	"ralph/internal/redact"
 )
 
 const (
-	maxRefusal = 64 << 10 // of an answer that is no reply
-	maxText    = 500      // of a failure
+	silence    = 5 * time.Minute // for which a provider may say nothing
+	maxRefusal = 64 << 10        // of an answer that is no reply
+	maxText    = 500             // of a failure
 )
 
 // wire is the way to one server.
 type wire struct {
 	address   string
-	key, base string // the variables with the key and with the address, for people who are told to look there
+	header    http.Header // of every request
+	key, base string      // the variables with the key and with the address, for people who are told to look there
 	transport http.RoundTripper
-	silence   time.Duration
 	now       func() time.Time
 	secrets   *redact.Redactor
 }
 
-// exchange is one request and its answer. It ends where nothing arrives for too long. Libraries use it as their HTTP
-// client: unlike http.Client it follows no redirect, which could take the key elsewhere.
-type exchange struct {
-	*wire
-	alive func() // is called whenever something arrives
-	timer *time.Timer
-	sent  bool
-	body  io.ReadCloser // of the answer
+func newWire(get func(string) string, address, key, base string, secrets ...string) *wire {
+	transport := outbox.Web{Getenv: get}.Transport()
+	// A turn is many requests to the same server.
+	transport.DisableKeepAlives, transport.ForceAttemptHTTP2, transport.IdleConnTimeout = false, true, 90*time.Second
+	transport.HTTP2 = &http.HTTP2Config{SendPingTimeout: 15 * time.Second} // or a connection that is gone looks like a slow model
+	if way, err := url.Parse(get("RALPH_PROXY")); err == nil && way.Host != "" {
+		transport.Proxy = http.ProxyURL(way) // the only way out of the sandbox, also to servers on this machine
+	}
+	header := http.Header{"User-Agent": {"ralph"}, "Content-Type": {"application/json"}}
+	return &wire{address, header, key, base, transport, time.Now, redact.New(secrets...)}
 }
 
-// begin prepares an exchange that lasts until end is called.
-func (w *wire) begin(ctx context.Context, alive func()) (_ context.Context, x *exchange, end func()) {
+// exchange sends a request, or without a body just asks, and has the answer read; alive is called whenever something
+// arrives. The error is that of ctx if it ended, and else a *Failure.
+func (w *wire) exchange(ctx context.Context, path string, body []byte, alive func(), read func(io.Reader) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
-	silent := &Failure{Kind: Broken, Text: "the provider sent nothing for " + human.Duration(w.silence)}
-	x = &exchange{wire: w, alive: alive, timer: time.AfterFunc(w.silence, func() { cancel(silent) })}
-	return ctx, x, func() {
-		x.timer.Stop()
-		cancel(nil)
-	}
-}
-
-// Do sends a request once. Anything but an answer with status 200 is a *Failure.
-func (x *exchange) Do(r *http.Request) (*http.Response, error) {
-	x.sent = true
-	answer, err := x.transport.RoundTrip(r)
-	if err != nil {
-		return nil, x.unreachable(err)
-	}
-	x.body = &watched{ReadCloser: answer.Body, x: x}
-	answer.Body = x.body
-	if answer.StatusCode == http.StatusOK {
-		return answer, nil
-	}
-	defer answer.Body.Close()
-	body, _ := io.ReadAll(io.LimitReader(answer.Body, maxRefusal)) // the status says enough
-	return nil, x.failure(answer.StatusCode, answer.Header, body)
-}
-
-// watched is a body that tells its exchange of everything that arrives.
-type watched struct {
-	io.ReadCloser
-	x *exchange
-}
-
-func (w *watched) Read(p []byte) (int, error) {
-	n, err := w.ReadCloser.Read(p)
-	if n > 0 {
-		w.x.timer.Reset(w.x.silence)
-		w.x.alive()
-	}
-	return n, err
-}
-
-// why turns the end of an exchange without a reply into what Send returns; err is nil if the answer just ended.
-func (x *exchange) why(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx) // the caller's, or that of silence
-	}
+	defer cancel(nil)
+	silent := &Failure{Kind: Broken, Text: "the provider sent nothing for " + human.Duration(silence)}
+	timer := time.AfterFunc(silence, func() { cancel(silent) })
+	defer timer.Stop()
+	err := w.roundTrip(ctx, path, body, func(answer io.Reader) error {
+		return read(io.TeeReader(answer, arrived(func() { timer.Reset(silence); alive() })))
+	})
 	var f *Failure
 	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
 	case errors.As(err, &f):
 		return f
-	case !x.sent:
-		return &Failure{Kind: Bad, Text: x.clean(err.Error())}
-	case err == nil, errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return &Failure{Kind: Broken, Text: "the provider's answer broke off"}
 	}
-	return &Failure{Kind: Broken, Text: x.clean("the provider's answer broke off: " + err.Error())}
+	return &Failure{Kind: Broken, Text: w.clean("the provider's answer broke off: " + err.Error())}
+}
+
+// roundTrip follows no redirect, which could take the key elsewhere.
+func (w *wire) roundTrip(ctx context.Context, path string, body []byte, read func(io.Reader) error) error {
+	method := http.MethodPost
+	if body == nil {
+		method = http.MethodGet
+	}
+	r, err := http.NewRequestWithContext(ctx, method, w.address+path, bytes.NewReader(body))
+	if err != nil {
+		return w.unreachable(err)
+	}
+	r.Header = w.header
+	answer, err := w.transport.RoundTrip(r)
+	if err != nil {
+		return w.unreachable(err)
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode == http.StatusOK {
+		return read(answer.Body)
+	}
+	text, _ := io.ReadAll(io.LimitReader(answer.Body, maxRefusal)) // the status says enough
+	return w.failure(answer.StatusCode, answer.Header, text)
+}
+
+// arrived is told of everything that is read.
+type arrived func()
+
+func (a arrived) Write(p []byte) (int, error) { a(); return len(p), nil }
+
+// events reads an answer that is a stream of events, each JSON on a line, until read says that it was the last. An
+// error that the server reports on the way is a *Failure; the end of the stream is io.EOF.
+func (w *wire) events(body io.Reader, read func(event []byte) (last bool)) error {
+	for lines := bufio.NewReader(body); ; {
+		line, err := lines.ReadBytes('\n')
+		data, ok := bytes.CutPrefix(bytes.TrimSpace(line), []byte("data:"))
+		if data = bytes.TrimSpace(data); ok && len(data) > 0 {
+			var e struct{ Error any }
+			bad := json.Unmarshal(data, &e) != nil && !json.Valid(data)
+			switch {
+			case string(data) == "[DONE]":
+				return io.EOF
+			case bad && err != nil:
+				return err // in the midst of a line
+			case bad, e.Error != nil:
+				return w.failure(streamStatus(data), nil, data)
+			case read(data):
+				return nil
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// The status that an error in the midst of an answer would have had, by what it is called.
+var statuses = map[string]int{
+	"rate_limit_error": 429, "rate_limit_exceeded": 429, "insufficient_quota": 429, "overloaded_error": 529, "overloaded": 529,
+	"authentication_error": 401, "invalid_api_key": 401, "permission_error": 403, "not_found_error": 404,
+	"invalid_request_error": 400, "context_length_exceeded": 400, "exceed_context_size_error": 400, "request_too_large": 413,
+}
+
+func streamStatus(data []byte) int {
+	_, code := refusal(data)
+	for word := range strings.FieldsSeq(code) {
+		number, _ := strconv.Atoi(word)
+		if status := cmp.Or(statuses[word], number); status >= 400 && status < 600 {
+			return status
+		}
+	}
+	return http.StatusInternalServerError
 }
 
 // unreachable says that a server is not there, in the words of the operating system.
 func (w *wire) unreachable(err error) *Failure {
-	var op *net.OpError
-	if errors.As(err, &op) {
-		err = op.Err
-	}
-	var call *os.SyscallError
-	if errors.As(err, &call) {
-		err = call.Err
+	var number syscall.Errno
+	if errors.As(err, &number) {
+		err = number
 	}
 	place := w.address
 	if u, err := url.Parse(place); err == nil {
@@ -201,7 +240,7 @@ func refusal(body []byte) (text, code string) {
 	if !ok {
 		inner = whole
 	}
-	for _, v := range []any{inner["message"], whole["error"], inner["detail"], whole["message"]} {
+	for _, v := range []any{inner["message"], whole["error"], inner["detail"]} {
 		if s, ok := v.(string); ok && text == "" {
 			text = s
 		}
