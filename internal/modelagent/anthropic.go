@@ -34,7 +34,7 @@ func anthropicRequest(r Request, w way) fields {
 	}
 	var tools []fields
 	for _, spec := range r.Tools {
-		tools = append(tools, fields{"name": spec.Name, "description": spec.Description, "input_schema": spec.schema()})
+		tools = append(tools, fields{"name": spec.Name, "description": spec.Description, "input_schema": spec.Schema})
 	}
 	if len(tools) > 0 {
 		tools[len(tools)-1]["cache_control"] = mark
@@ -107,12 +107,12 @@ type anthropicUsage struct {
 	Output     int64 `json:"output_tokens"`
 }
 
-// anthropicEvent reads an event. Blocks of a kind that nobody asked for are left out.
+// anthropicEvent reads an event. Usage is counted over what was counted before, as not every event counts all. Blocks of a kind that nobody asked for are left out.
 func anthropicEvent(a *draft, event []byte, thought func(string)) (last bool) {
 	var e struct {
 		Type    string
 		Index   int
-		Message struct{ Usage anthropicUsage }
+		Message struct{ Usage *anthropicUsage }
 		Block   struct {
 			Type, Text, Thinking, Signature, Data, ID, Name string
 			Input                                           json.RawMessage
@@ -122,12 +122,12 @@ func anthropicEvent(a *draft, event []byte, thought func(string)) (last bool) {
 			Args                      string `json:"partial_json"`
 			Stop                      string `json:"stop_reason"`
 		}
-		Usage anthropicUsage
+		Usage *anthropicUsage
 	}
+	e.Usage = (*anthropicUsage)(&a.usage)
+	e.Message.Usage = e.Usage
 	_ = json.Unmarshal(event, &e) // what is not of its type is left out
 	switch c := e.Block; e.Type + " " + c.Type {
-	case "message_start ":
-		a.usage = Usage(e.Message.Usage)
 	case "content_block_start text":
 		a.begin(e.Index, Block{Kind: Text, Text: c.Text})
 	case "content_block_start thinking":
@@ -144,10 +144,8 @@ func anthropicEvent(a *draft, event []byte, thought func(string)) (last bool) {
 		if e.Delta.Thinking != "" {
 			thought(e.Delta.Thinking)
 		}
-	case "message_delta ": // it counts again, but perhaps not all
+	case "message_delta ":
 		a.stop = e.Delta.Stop
-		u, v := Usage(e.Usage), a.usage
-		a.usage = Usage{cmp.Or(u.Input, v.Input), cmp.Or(u.CacheRead, v.CacheRead), cmp.Or(u.CacheWrite, v.CacheWrite), cmp.Or(u.Output, v.Output)}
 	case "message_stop ":
 		a.whole = true
 	}

@@ -22,12 +22,10 @@ const probing = time.Second // for local servers to answer
 type listed struct {
 	ID            string `json:"id"`
 	Created       int    `json:"created"`
-	MaxInput      int    `json:"max_input_tokens"`      // Anthropic
-	Loaded        int    `json:"loaded_context_length"` // LM Studio
-	MaxModelLen   int    `json:"max_model_len"`         // vLLM
-	ContextLength int    `json:"context_length"`        // OpenRouter
-	ContextWindow int    `json:"context_window"`        // Groq
-	MaxContext    int    `json:"max_context_length"`    // LM Studio, if the model is not loaded
+	MaxInput      int    `json:"max_input_tokens"` // Anthropic
+	MaxModelLen   int    `json:"max_model_len"`    // vLLM
+	ContextLength int    `json:"context_length"`   // OpenRouter
+	ContextWindow int    `json:"context_window"`   // Groq
 	Meta          struct {
 		Context int `json:"n_ctx"`
 		Trained int `json:"n_ctx_train"`
@@ -40,7 +38,7 @@ var windows = map[string]int{ // by how the name begins
 }
 
 func (l listed) window() int {
-	told := cmp.Or(l.MaxInput, l.Loaded, l.MaxModelLen, l.ContextLength, l.ContextWindow, l.MaxContext, l.Meta.Context, l.Meta.Trained)
+	told := cmp.Or(l.MaxInput, l.MaxModelLen, l.ContextLength, l.ContextWindow, l.Meta.Context, l.Meta.Trained)
 	for prefix, tokens := range windows {
 		if told == 0 && strings.HasPrefix(path.Base(l.ID), prefix) {
 			return tokens
@@ -70,7 +68,7 @@ func (c *connection) models(ctx context.Context) ([]Model, error) {
 		return err
 	})
 	var list []listed
-	_ = json.Unmarshal(answer.Data, &list) // a member that is not what it should be is left out
+	_ = json.Unmarshal(answer.Data, &list) // what is not of its type is left out
 	if c.address == openaiAddress {
 		list = bestFirst(list)
 	}
@@ -105,13 +103,13 @@ func LocalServer(ctx context.Context, environ []string) (address string, models 
 	ctx, cancel := context.WithTimeout(ctx, probing)
 	defer cancel()
 	get := getenv(environ)
-	addresses := localAddresses(get)
+	addresses, key := local(get)
 	answers := make([]chan []Model, len(addresses))
 	for i, address := range addresses { // all at once: something else may listen there, and say nothing
 		answers[i] = make(chan []Model, 1)
 		go func() {
 			defer close(answers[i])
-			if list, err := newOpenAI(newWire(get, address, "", ""), localKey(get), "").models(ctx); err == nil {
+			if list, err := newOpenAI(newWire(get, address, "", ""), key).models(ctx); err == nil {
 				answers[i] <- list
 			}
 		}()
@@ -124,26 +122,18 @@ func LocalServer(ctx context.Context, environ []string) (address string, models 
 	return "", nil, false
 }
 
-// localKey is the key for a local server: some are started with one, but the one for OpenAI is not sent to a server that
-// was merely found.
-func localKey(get func(string) string) string {
-	if get("OPENAI_BASE_URL") == "" {
-		return ""
-	}
-	return get("OPENAI_API_KEY")
-}
-
-// localAddresses lists where a local server may be, the first to prefer.
-func localAddresses(get func(string) string) []string {
+// local says where a server may be, the first to prefer, and its key: the one for OpenAI is not sent to a server that was
+// merely found.
+func local(get func(string) string) (addresses []string, key string) {
 	if address := get("OPENAI_BASE_URL"); address != "" {
-		return []string{openaiBase(address)}
+		return []string{openaiBase(address)}, get("OPENAI_API_KEY")
 	}
 	return []string{
 		ollamaAddress(get("OLLAMA_HOST")),
 		"http://127.0.0.1:1234/v1", // LM Studio
 		"http://127.0.0.1:8000/v1", // vLLM
 		"http://127.0.0.1:8080/v1", // llama.cpp
-	}
+	}, ""
 }
 
 // ollamaAddress reads OLLAMA_HOST as Ollama does. It is also the address to listen at, which may be every interface.

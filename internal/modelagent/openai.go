@@ -7,12 +7,9 @@ import (
 )
 
 // newOpenAI speaks OpenAI's Chat Completions, which nearly every other server offers too.
-func newOpenAI(w *wire, key, org string) *connection {
+func newOpenAI(w *wire, key string) *connection {
 	if key != "" {
 		w.header.Set("Authorization", "Bearer "+key)
-	}
-	if org != "" {
-		w.header.Set("OpenAI-Organization", org)
 	}
 	return &connection{wire: w, protocol: protocol{"/chat/completions", "/models", openaiRequest, openaiEvent}}
 }
@@ -34,7 +31,7 @@ func openaiRequest(r Request, w way) fields {
 	}
 	var tools, messages []fields
 	for _, spec := range r.Tools {
-		function := fields{"name": spec.Name, "description": spec.Description, "parameters": spec.schema()}
+		function := fields{"name": spec.Name, "description": spec.Description, "parameters": spec.Schema}
 		tools = append(tools, fields{"type": "function", "function": function})
 	}
 	if len(tools) > 0 {

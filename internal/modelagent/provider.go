@@ -1,7 +1,6 @@
 package modelagent
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -28,37 +27,39 @@ const (
 // except to find out where a local server is.
 func Connect(ctx context.Context, name string, environ []string) (Provider, error) {
 	get := getenv(environ)
-	base := "OPENAI_BASE_URL"
+	base, variable := "OPENAI_BASE_URL", "OPENAI_API_KEY"
 	if name == "anthropic" {
-		base = "ANTHROPIC_BASE_URL"
+		base, variable = "ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY"
 	}
 	if err := outbox.CheckAddress(get(base)); err != nil && get(base) != "" {
 		return nil, &Failure{Kind: Bad, Text: fmt.Sprintf("%s cannot be used: %v", base, err)}
 	}
+	key := get(variable)
 	switch name {
 	case "anthropic":
+		token := get("ANTHROPIC_AUTH_TOKEN")
 		address := strings.TrimSuffix(strings.TrimRight(cmp.Or(get(base), anthropicAddress), "/"), "/v1") + "/v1"
-		key, token := get("ANTHROPIC_API_KEY"), get("ANTHROPIC_AUTH_TOKEN")
 		if key == "" && token == "" && address == anthropicAddress {
-			return nil, &Failure{Kind: NoKey, Text: "there is no key for Anthropic: set ANTHROPIC_API_KEY"}
+			return nil, &Failure{Kind: NoKey, Text: "there is no key for Anthropic: set " + variable}
 		}
-		return newAnthropic(newWire(get, address, "ANTHROPIC_API_KEY", base, key, token), key, token), nil
+		return newAnthropic(newWire(get, address, variable, base, key, token), key, token), nil
 	case "openai":
-		address, key := openaiBase(cmp.Or(get(base), openaiAddress)), get("OPENAI_API_KEY")
+		address := openaiBase(cmp.Or(get(base), openaiAddress))
 		if key == "" && address == openaiAddress {
-			return nil, &Failure{Kind: NoKey, Text: "there is no key for OpenAI: set OPENAI_API_KEY"}
+			return nil, &Failure{Kind: NoKey, Text: "there is no key for OpenAI: set " + variable}
 		}
-		return newOpenAI(newWire(get, address, "OPENAI_API_KEY", base, key), key, get("OPENAI_ORG_ID")), nil
+		return newOpenAI(newWire(get, address, variable, base, key), key), nil
 	case "local":
-		address, key := openaiBase(get(base)), localKey(get)
-		if address == "" {
+		addresses, key := local(get)
+		address := addresses[0]
+		if get(base) == "" {
 			var found bool
 			if address, _, found = LocalServer(ctx, environ); !found {
-				return nil, &Failure{Kind: Broken, Text: "no local model server answers at " + strings.Join(localAddresses(get), ", ") +
-					": start one, for example with ollama serve, or set OPENAI_BASE_URL"}
+				return nil, &Failure{Kind: Broken, Text: "no local model server answers at " + strings.Join(addresses, ", ") +
+					": start one, for example with ollama serve, or set " + base}
 			}
 		}
-		return newOpenAI(newWire(get, address, "OPENAI_API_KEY", base, key), key, ""), nil
+		return newOpenAI(newWire(get, address, variable, base, key), key), nil
 	}
 	return nil, fmt.Errorf("there is no provider %q: choose anthropic, openai or local", name)
 }
@@ -87,58 +88,44 @@ type protocol struct {
 	read       func(a *draft, event []byte, thought func(string)) (last bool) // adds an event to an answer
 }
 
-// Send asks the model in the way that it is known to accept, or else in one after the other.
+// Send asks the model in the way that it is known to accept, and where it refuses that, in the next one.
 func (c *connection) Send(ctx context.Context, r Request, thought func(string)) (Reply, error) {
 	known, _ := c.ways.Load(r.Model)
 	w, _ := known.(way)
-	lasting := true // what is learned
-	var asked []byte
-	var refused *Failure
 	for {
-		body, err := json.Marshal(c.request(r, w))
-		if err != nil {
-			return Reply{}, &Failure{Kind: Bad, Text: c.clean(err.Error())}
+		reply, err := c.once(ctx, c.request(r, w), thought)
+		if err == nil && !w.passing {
+			c.ways.Store(r.Model, w)
 		}
-		if !bytes.Equal(body, asked) { // or this way says the same as the one before
-			reply, err := c.once(ctx, body, thought)
-			if err == nil && lasting {
-				c.ways.Store(r.Model, w)
-			}
-			if !errors.As(err, &refused) || refused.Kind != Bad {
-				return reply, err
-			}
-			asked = body
+		var refused *Failure
+		if !errors.As(err, &refused) || refused.Kind != Bad || !w.learn(refused.Text) {
+			return reply, err
 		}
-		var another bool
-		if w, another = w.next(refused.Text); !another {
-			return Reply{}, refused
-		}
-		// A conversation with turns without thoughts says nothing about the model.
-		lasting = lasting && !strings.Contains(refused.Text, "must start with a thinking block")
 	}
 }
 
 // once sends a request and reads its answer.
-func (c *connection) once(ctx context.Context, request []byte, thought func(string)) (Reply, error) {
-	var a draft
-	err := c.exchange(ctx, c.path, request, func() { thought("") }, func(body io.Reader) error {
-		err := c.events(body, func(event []byte) bool { return c.read(&a, event, thought) })
-		if a.whole {
-			return nil // what breaks off after that can only be the count of tokens
-		}
-		return err
-	})
+func (c *connection) once(ctx context.Context, request fields, thought func(string)) (Reply, error) {
+	body, err := json.Marshal(request)
 	if err != nil {
+		return Reply{}, &Failure{Kind: Bad, Text: c.clean(err.Error())}
+	}
+	var a draft
+	err = c.exchange(ctx, c.path, body, func() { thought("") }, func(stream io.Reader) error {
+		return c.events(stream, func(event []byte) bool { return c.read(&a, event, thought) })
+	})
+	if !a.whole {
 		return Reply{}, err
 	}
-	return a.reply(), nil
+	return a.reply(), nil // what breaks off after that can only be the count of tokens
 }
 
-// way is how a model is asked. Nobody lists what a model accepts, so it is learned from what it refuses.
+// way is how a model is asked. Nobody lists what models accept, so it is learned from what they refuse.
 type way struct {
-	thinking int  // 0 is as the effort says; each protocol has two more
+	thinking int  // 0 is as the effort says; each protocol has two more ways
 	most     int  // tokens of an answer; 0 if it has accepted all
 	renamed  bool // the limit of an answer has the name that OpenAI gave it later
+	passing  bool // what was refused is about this conversation, not about the model
 }
 
 var (
@@ -146,19 +133,20 @@ var (
 	aboutThinking = regexp.MustCompile(`(?i)reasoning|\bthink|effort`)
 )
 
-// next reads a refusal and says in which way to ask instead, if there is one. It never goes back, so this ends.
-func (w way) next(refusal string) (_ way, another bool) {
-	before := w
+// learn reads a refusal, and says whether to ask again. It never goes back, so this ends.
+func (w *way) learn(refusal string) bool {
+	before := *w
+	w.passing = w.passing || strings.Contains(refusal, "must start with a thinking block")
 	if m := mostTokens.FindStringSubmatch(refusal); m != nil {
 		w.most, _ = strconv.Atoi(m[1]) // a number that is too large changes nothing
-		return w, w.most > 0 && (before.most == 0 || w.most < before.most)
+		return w.most > 0 && (before.most == 0 || w.most < before.most)
 	}
 	if strings.Contains(refusal, "max_completion_tokens") {
 		w.renamed = true
-		return w, !before.renamed
+		return !before.renamed
 	}
 	w.thinking++
-	return w, w.thinking <= 2 && aboutThinking.MatchString(refusal)
+	return w.thinking <= 2 && aboutThinking.MatchString(refusal)
 }
 
 // draft is an answer while it arrives.
@@ -224,14 +212,6 @@ func (a *draft) reply() Reply {
 
 // fields is JSON to be sent, written as the providers' documentation shows it.
 type fields map[string]any
-
-// schema is never empty: providers refuse that.
-func (s Spec) schema() json.RawMessage {
-	if len(s.Schema) == 0 {
-		return json.RawMessage(`{"type":"object","properties":{}}`)
-	}
-	return s.Schema
-}
 
 // ordered puts results first and calls last, which is where providers want them.
 func ordered(blocks []Block) []Block {

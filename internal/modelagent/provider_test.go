@@ -127,7 +127,7 @@ func dialects() map[string]dialect {
 			},
 		},
 		"openai": {
-			connect: func(w *wire) Provider { return newOpenAI(w, "sk-secret-1234", "") },
+			connect: func(w *wire) Provider { return newOpenAI(w, "sk-secret-1234") },
 			stream:  openaiStream,
 			whole: Reply{
 				Message: Message{Role: Assistant, Blocks: []Block{text, call("call_1")}},

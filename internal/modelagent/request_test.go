@@ -41,7 +41,7 @@ func conversation() Request {
 		Model: "m", System: "Be brief.",
 		Tools: []Spec{
 			{Name: "read", Description: "Read a file.", Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}},"additionalProperties":false}`)},
-			{Name: "now"},
+			{Name: "now", Schema: json.RawMessage(`{"type":"object"}`)},
 		},
 		Messages: []Message{
 			{Role: User, Blocks: []Block{{Kind: Text, Text: "Look."}}},
@@ -92,7 +92,7 @@ func TestARequestToAnthropic(t *testing.T) {
 		"system": [{"type": "text", "text": "Be brief.", "cache_control": {"type": "ephemeral"}}],
 		"tools": [
 			{"name": "read", "description": "Read a file.", "input_schema": {"type": "object", "properties": {"path": {"type": "string"}}, "additionalProperties": false}},
-			{"name": "now", "description": "", "input_schema": {"type": "object", "properties": {}}, "cache_control": {"type": "ephemeral"}}
+			{"name": "now", "description": "", "input_schema": {"type": "object"}, "cache_control": {"type": "ephemeral"}}
 		],
 		"messages": [
 			{"role": "user", "content": [{"type": "text", "text": "Look.", "cache_control": {"type": "ephemeral"}}]},
@@ -122,7 +122,7 @@ func TestARequestToOpenAI(t *testing.T) {
 		"tools": [
 			{"type": "function", "function": {"name": "read", "description": "Read a file.",
 				"parameters": {"type": "object", "properties": {"path": {"type": "string"}}, "additionalProperties": false}}},
-			{"type": "function", "function": {"name": "now", "description": "", "parameters": {"type": "object", "properties": {}}}}
+			{"type": "function", "function": {"name": "now", "description": "", "parameters": {"type": "object"}}}
 		],
 		"messages": [
 			{"role": "system", "content": "Be brief."},

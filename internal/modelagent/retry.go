@@ -1,6 +1,7 @@
 package modelagent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,17 +25,14 @@ func ask(ctx context.Context, p Provider, r Request, thought func(string), waite
 		}
 		// 1, 2, 4 seconds, and a little more, so that agents that failed together do not come back together.
 		wait := time.Second<<n + rand.N(250*time.Millisecond)
-		why := "the provider's answer did not arrive (" + f.Text + ")"
+		var why string
 		switch f.Kind {
-		case Limited, Overloaded:
-			why = "the provider limits the rate"
-			if f.Kind == Overloaded {
-				why = "the provider is overloaded"
-			}
-			if f.After > 0 {
-				wait = f.After
-			}
+		case Limited:
+			why, wait = "the provider limits the rate", cmp.Or(f.After, wait)
+		case Overloaded:
+			why, wait = "the provider is overloaded", cmp.Or(f.After, wait)
 		case Broken:
+			why = "the provider's answer did not arrive (" + f.Text + ")"
 		case TooLong, NoKey, NoModel, Bad:
 			return Reply{}, err
 		}
@@ -42,12 +40,10 @@ func ask(ctx context.Context, p Provider, r Request, thought func(string), waite
 			return Reply{}, err
 		}
 		waited(fmt.Sprintf("%s; trying again in %d s", why, (wait+time.Second-1)/time.Second))
-		timer := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():
-			timer.Stop()
 			return Reply{}, context.Cause(ctx)
-		case <-timer.C:
+		case <-time.After(wait):
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -49,11 +50,13 @@ func newWire(get func(string) string, address, key, base string, secrets ...stri
 		transport.Proxy = http.ProxyURL(way) // the only way out of the sandbox, also to servers on this machine
 	}
 	header := http.Header{"User-Agent": {"ralph"}, "Content-Type": {"application/json"}}
-	return &wire{address, header, key, base, transport, time.Now, redact.New(secrets...)}
+	w := &wire{address: address, header: header, key: key, base: base, transport: transport, secrets: redact.New(secrets...)}
+	w.now = time.Now
+	return w
 }
 
-// exchange sends a request, or without a body just asks, and has the answer read; alive is called whenever something
-// arrives. The error is that of ctx if it ended, and else a *Failure.
+// exchange sends a request, or asks without a body, and has the answer read. It calls alive whenever something arrives,
+// and gives up where nothing does. Its error is a *Failure unless ctx ended.
 func (w *wire) exchange(ctx context.Context, path string, body []byte, alive func(), read func(io.Reader) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -105,25 +108,21 @@ type arrived func()
 
 func (a arrived) Write(p []byte) (int, error) { a(); return len(p), nil }
 
-// events reads an answer that is a stream of events, each JSON on a line, until read says that it was the last. An
-// error that the server reports on the way is a *Failure; the end of the stream is io.EOF.
+// events reads an answer that is a stream of events, each a line of JSON, until read says that one is the last. Where
+// the stream ends before that it returns io.EOF, and for an error that the server reports in it a *Failure.
 func (w *wire) events(body io.Reader, read func(event []byte) (last bool)) error {
 	for lines := bufio.NewReader(body); ; {
 		line, err := lines.ReadBytes('\n')
 		data, ok := bytes.CutPrefix(bytes.TrimSpace(line), []byte("data:"))
-		if data = bytes.TrimSpace(data); ok && len(data) > 0 {
-			var e struct{ Error any }
-			bad := json.Unmarshal(data, &e) != nil && !json.Valid(data)
-			switch {
-			case string(data) == "[DONE]":
-				return io.EOF
-			case bad && err != nil:
-				return err // in the midst of a line
-			case bad, e.Error != nil:
-				return w.failure(streamStatus(data), nil, data)
-			case read(data):
-				return nil
-			}
+		var e struct{ Error any }
+		switch data = bytes.TrimSpace(data); {
+		case !ok, len(data) == 0, err != nil && !json.Valid(data): // a comment, or cut off
+		case string(data) == "[DONE]":
+			return io.EOF
+		case !json.Valid(data), json.Unmarshal(data, &e) == nil && e.Error != nil:
+			return w.failure(0, nil, data)
+		case read(data):
+			return nil
 		}
 		if err != nil {
 			return err
@@ -138,8 +137,7 @@ var statuses = map[string]int{
 	"invalid_request_error": 400, "context_length_exceeded": 400, "exceed_context_size_error": 400, "request_too_large": 413,
 }
 
-func streamStatus(data []byte) int {
-	_, code := refusal(data)
+func streamStatus(code string) int {
 	for word := range strings.FieldsSeq(code) {
 		number, _ := strconv.Atoi(word)
 		if status := cmp.Or(statuses[word], number); status >= 400 && status < 600 {
@@ -159,11 +157,7 @@ func (w *wire) unreachable(err error) *Failure {
 	if u, err := url.Parse(place); err == nil {
 		place = u.Scheme + "://" + u.Host // what else stands there may be a secret
 	}
-	text := fmt.Sprintf("no server answers at %s: %v", place, err)
-	if w.base != "" {
-		text += "; start it, or check " + w.base
-	}
-	return &Failure{Kind: Broken, Text: w.clean(text)}
+	return &Failure{Kind: Broken, Text: w.clean(fmt.Sprintf("no server answers at %s: %v; start it, or check %s", place, err, w.base))}
 }
 
 // What providers say and call it when a request does not fit into the window.
@@ -172,9 +166,10 @@ var tooLong = []string{
 	"context size", "context window", "context limit", "request_too_large",
 }
 
-// failure sorts an answer that is no reply.
+// failure sorts an answer that is no reply. Without a status it was part of one.
 func (w *wire) failure(status int, header http.Header, body []byte) *Failure {
 	text, code := refusal(body)
+	status = cmp.Or(status, streamStatus(code))
 	text = cmp.Or(text, http.StatusText(status), "the server gave no reason")
 	about := strings.ToLower(text + " " + code)
 	says := func(phrase string) bool { return strings.Contains(about, phrase) }
@@ -198,7 +193,7 @@ func (w *wire) failure(status int, header http.Header, body []byte) *Failure {
 		f.Kind = Bad
 	}
 	f.Text = w.clean(text)
-	if f.Kind == NoKey && w.key != "" {
+	if f.Kind == NoKey {
 		f.Text += "; check " + w.key
 	}
 	return f
@@ -206,19 +201,16 @@ func (w *wire) failure(status int, header http.Header, body []byte) *Failure {
 
 // after says how long to wait: what the headers say, or else the words.
 func (w *wire) after(text string, header http.Header) time.Duration {
-	times := map[string]string{}
-	for name := range header {
-		if lower := strings.ToLower(name); strings.Contains(lower, "retry-after") || strings.Contains(lower, "ratelimit") {
-			times[lower] = header.Get(name)
-		}
-	}
+	times := maps.Clone(header)
+	maps.DeleteFunc(times, func(name string, _ []string) bool {
+		return !strings.Contains(name, "Retry-After") && !strings.Contains(name, "Ratelimit")
+	})
 	data, _ := json.Marshal(times) // strings can always be written
 	now := w.now()
-	limit, _ := ratelimit.Collect(text, http.StatusTooManyRequests, data, now).Limit()
-	if limit.Until.IsZero() {
-		return 0
+	if limit, _ := ratelimit.Collect(text, http.StatusTooManyRequests, data, now).Limit(); limit.Until.After(now) {
+		return limit.Until.Sub(now)
 	}
-	return limit.Until.Sub(now)
+	return 0
 }
 
 // clean makes a text fit to be shown: one line, not long, without secrets.
@@ -230,9 +222,8 @@ func (w *wire) clean(text string) string {
 func refusal(body []byte) (text, code string) {
 	var whole map[string]any
 	if json.Unmarshal(body, &whole) != nil {
-		text = strings.TrimSpace(string(body))
-		if strings.HasPrefix(text, "<") { // a page for people who use a browser
-			text = ""
+		if text = strings.TrimSpace(string(body)); strings.HasPrefix(text, "<") {
+			text = "" // a page for people who use a browser
 		}
 		return text, ""
 	}
@@ -240,13 +231,10 @@ func refusal(body []byte) (text, code string) {
 	if !ok {
 		inner = whole
 	}
-	for _, v := range []any{inner["message"], whole["error"], inner["detail"]} {
-		if s, ok := v.(string); ok && text == "" {
-			text = s
+	for _, name := range []string{"message", "error", "detail"} {
+		if s, ok := inner[name].(string); ok {
+			text = cmp.Or(text, s)
 		}
 	}
-	if text == "" {
-		text = string(body)
-	}
-	return text, fmt.Sprint(inner["type"], " ", inner["code"])
+	return cmp.Or(text, string(body)), fmt.Sprint(inner["type"], " ", inner["code"])
 }
