@@ -38,8 +38,9 @@ func Serve(ctx context.Context, r io.Reader, w io.Writer, a acp.Agent, bind func
 	return err
 }
 
-// Turns are those that are running, at most one in each session. The zero value has none.
-type Turns struct {
+// Base is what an agent embeds: its turns, at most one in each session, and refusals of the methods that the SDK asks of
+// every agent. The zero value has no turns.
+type Base struct {
 	mu      sync.Mutex
 	stopped bool
 	running map[acp.SessionId]context.CancelFunc
@@ -47,37 +48,51 @@ type Turns struct {
 }
 
 // Begin starts a turn; the caller calls end. It refuses a second one: two turns in one folder would be two agents at
-// one task.
-func (t *Turns) Begin(ctx context.Context, id acp.SessionId) (_ context.Context, end func(), err error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.stopped || t.running[id] != nil {
+// one task. The turn ends by Cancel and by Stop. That ctx ends later is nothing to it, because the SDK ends the context
+// of a prompt also when another one arrives, which is then refused here.
+func (b *Base) Begin(ctx context.Context, id acp.SessionId) (_ context.Context, end func(), err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.stopped || b.running[id] != nil {
 		return nil, nil, acp.NewInvalidRequest(map[string]any{"error": "the agent is stopping, or the session already has a turn"})
 	}
-	if t.running == nil {
-		t.running = map[acp.SessionId]context.CancelFunc{}
+	if b.running == nil {
+		b.running = map[acp.SessionId]context.CancelFunc{}
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	t.running[id] = cancel
-	t.all.Add(1)
-	return ctx, func() {
-		t.mu.Lock()
-		defer t.mu.Unlock()
+	turn, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	if ctx.Err() != nil { // cancelled before it began
 		cancel()
-		delete(t.running, id)
-		t.all.Done()
+	}
+	b.running[id] = cancel
+	b.all.Add(1)
+	return turn, func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		cancel()
+		delete(b.running, id)
+		b.all.Done()
 	}, nil
 }
 
-// Stop cancels every turn, allows no other and waits for them.
-func (t *Turns) Stop() {
-	t.mu.Lock()
-	t.stopped = true
-	for _, cancel := range t.running {
+// Cancel ends the turn of a session, if there is one.
+func (b *Base) Cancel(_ context.Context, req acp.CancelNotification) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if cancel := b.running[req.SessionId]; cancel != nil {
 		cancel()
 	}
-	t.mu.Unlock()
-	t.all.Wait()
+	return nil
+}
+
+// Stop cancels every turn, allows no other and waits for them.
+func (b *Base) Stop() {
+	b.mu.Lock()
+	b.stopped = true
+	for _, cancel := range b.running {
+		cancel()
+	}
+	b.mu.Unlock()
+	b.all.Wait()
 }
 
 // UnknownSession refuses a session that is not there.
@@ -85,38 +100,32 @@ func UnknownSession(id acp.SessionId) error {
 	return acp.NewInvalidParams(map[string]any{"error": "unknown session " + string(id)})
 }
 
-// Unsupported refuses the methods that the SDK asks of every agent. An agent embeds it and has those that it supports.
-type Unsupported struct{}
-
 // Authenticate is refused.
-func (Unsupported) Authenticate(context.Context, acp.AuthenticateRequest) (acp.AuthenticateResponse, error) {
+func (*Base) Authenticate(context.Context, acp.AuthenticateRequest) (acp.AuthenticateResponse, error) {
 	return acp.AuthenticateResponse{}, acp.NewMethodNotFound(acp.AgentMethodAuthenticate)
 }
 
-// Cancel has nothing left to do: the SDK has ended the context of the turn.
-func (Unsupported) Cancel(context.Context, acp.CancelNotification) error { return nil }
-
 // CloseSession is refused.
-func (Unsupported) CloseSession(context.Context, acp.CloseSessionRequest) (acp.CloseSessionResponse, error) {
+func (*Base) CloseSession(context.Context, acp.CloseSessionRequest) (acp.CloseSessionResponse, error) {
 	return acp.CloseSessionResponse{}, acp.NewMethodNotFound(acp.AgentMethodSessionClose)
 }
 
 // ListSessions is refused.
-func (Unsupported) ListSessions(context.Context, acp.ListSessionsRequest) (acp.ListSessionsResponse, error) {
+func (*Base) ListSessions(context.Context, acp.ListSessionsRequest) (acp.ListSessionsResponse, error) {
 	return acp.ListSessionsResponse{}, acp.NewMethodNotFound(acp.AgentMethodSessionList)
 }
 
 // ResumeSession is refused.
-func (Unsupported) ResumeSession(context.Context, acp.ResumeSessionRequest) (acp.ResumeSessionResponse, error) {
+func (*Base) ResumeSession(context.Context, acp.ResumeSessionRequest) (acp.ResumeSessionResponse, error) {
 	return acp.ResumeSessionResponse{}, acp.NewMethodNotFound(acp.AgentMethodSessionResume)
 }
 
 // SetSessionConfigOption is refused.
-func (Unsupported) SetSessionConfigOption(context.Context, acp.SetSessionConfigOptionRequest) (acp.SetSessionConfigOptionResponse, error) {
+func (*Base) SetSessionConfigOption(context.Context, acp.SetSessionConfigOptionRequest) (acp.SetSessionConfigOptionResponse, error) {
 	return acp.SetSessionConfigOptionResponse{}, acp.NewMethodNotFound(acp.AgentMethodSessionSetConfigOption)
 }
 
 // SetSessionMode is refused.
-func (Unsupported) SetSessionMode(context.Context, acp.SetSessionModeRequest) (acp.SetSessionModeResponse, error) {
+func (*Base) SetSessionMode(context.Context, acp.SetSessionModeRequest) (acp.SetSessionModeResponse, error) {
 	return acp.SetSessionModeResponse{}, acp.NewMethodNotFound(acp.AgentMethodSessionSetMode)
 }

@@ -45,7 +45,7 @@ func Serve(ctx context.Context, r io.Reader, w io.Writer, o Options) error {
 	defer listing.Wait()
 	return agentside.Serve(ctx, r, w, a, func(conn *acp.AgentSideConnection) { a.conn = conn }, func() {
 		end()
-		a.turns.Stop()
+		a.Stop()
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		for _, s := range a.sessions {
@@ -56,10 +56,9 @@ func Serve(ctx context.Context, r io.Reader, w io.Writer, o Options) error {
 
 // agent answers the client.
 type agent struct {
-	agentside.Unsupported
+	agentside.Base
 	options Options
 	conn    *acp.AgentSideConnection
-	turns   agentside.Turns
 	alive   context.Context //nolint:containedctx // of the process: servers of tools outlive the request that named them
 	listed  func() ([]Model, error)
 
@@ -118,20 +117,22 @@ func (a *agent) NewSession(ctx context.Context, req acp.NewSessionRequest) (acp.
 	if offered := a.offered(); model == "" && len(offered) > 0 {
 		model = offered[0]
 	}
+	id := acp.SessionId("s-" + strings.ToLower(rand.Text()))
+	_, end, err := a.Begin(ctx, id) // who ends the agent waits until it is open
+	if err != nil {
+		return acp.NewSessionResponse{}, err
+	}
+	defer end()
 	now := a.options.Now()
 	removeOld(a.options.State, now)
-	id := acp.SessionId("s-" + strings.ToLower(rand.Text()))
-	conv, err := createConversation(a.options.State, string(id), head{
-		Version: a.options.Version, Dir: req.Cwd, Date: now, System: systemPrompt(ctx, req.Cwd, a.options.Environ, now),
-	})
+	conv, err := createConversation(a.options.State, string(id), head{Dir: req.Cwd, System: systemPrompt(ctx, req.Cwd, a.options.Environ, now)})
 	if err != nil {
 		return acp.NewSessionResponse{}, a.explain(err)
 	}
+	s := a.open(id, conv, req.Cwd, req.McpServers)
 	if err := conv.add(record{Kind: chosenRecord, Model: model, Effort: a.options.Effort}); err != nil {
-		conv.close()
 		return acp.NewSessionResponse{}, a.explain(err)
 	}
-	s := a.open(id, conv, req.Cwd, req.McpServers)
 	return acp.NewSessionResponse{SessionId: id, ConfigOptions: s.configOptions()}, nil
 }
 
@@ -139,7 +140,7 @@ func (a *agent) LoadSession(ctx context.Context, req acp.LoadSessionRequest) (ac
 	if id := string(req.SessionId); id != filepath.Base(id) || !filepath.IsLocal(id) { // it names a file
 		return acp.LoadSessionResponse{}, agentside.UnknownSession(req.SessionId)
 	}
-	_, end, err := a.turns.Begin(ctx, req.SessionId) // nobody prompts meanwhile
+	_, end, err := a.Begin(ctx, req.SessionId) // nobody prompts meanwhile
 	if err != nil {
 		return acp.LoadSessionResponse{}, err
 	}
@@ -151,10 +152,7 @@ func (a *agent) LoadSession(ctx context.Context, req acp.LoadSessionRequest) (ac
 	if old != nil {
 		old.close()
 	}
-	conv, err := openConversation(a.options.State, string(req.SessionId))
-	if err == nil {
-		err = conv.settle()
-	}
+	conv, records, err := openConversation(a.options.State, string(req.SessionId))
 	if err != nil {
 		return acp.LoadSessionResponse{}, a.explain(err)
 	}
@@ -163,18 +161,18 @@ func (a *agent) LoadSession(ctx context.Context, req acp.LoadSessionRequest) (ac
 		return acp.LoadSessionResponse{}, acp.NewInvalidParams(map[string]any{"error": "the session " + string(req.SessionId) + " belongs to the folder " + dir})
 	}
 	s := a.open(req.SessionId, conv, req.Cwd, req.McpServers)
-	s.replay()
+	settled, err := conv.settle()
+	if err != nil {
+		return acp.LoadSessionResponse{}, a.explain(err)
+	}
+	s.replay(append(records, settled...))
 	return acp.LoadSessionResponse{ConfigOptions: s.configOptions()}, nil
 }
 
 // open makes a session of a conversation.
 func (a *agent) open(id acp.SessionId, conv *history, dir string, servers []acp.McpServer) *session {
 	tools, warnings := openToolbox(a.alive, dir, a.options.Environ, servers)
-	s := &session{agent: a, id: id, conv: conv, tools: tools, specs: tools.specs(), warnings: warnings}
-	s.besides = len(conv.state.head.System)
-	for _, spec := range s.specs {
-		s.besides += len(spec.Name) + len(spec.Description) + len(spec.Schema)
-	}
+	s := &session{agent: a, id: id, conv: conv, tools: tools, warnings: warnings, fits: map[string]int{}}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.sessions[id] = s
@@ -191,22 +189,21 @@ func (a *agent) session(id acp.SessionId) (*session, error) {
 }
 
 func (a *agent) Prompt(ctx context.Context, req acp.PromptRequest) (acp.PromptResponse, error) {
-	s, err := a.session(req.SessionId)
-	if err != nil {
-		return acp.PromptResponse{}, err
-	}
 	prompt := promptText(req.Prompt)
 	if strings.TrimSpace(prompt) == "" { // providers refuse it, and every request that has it
 		return acp.PromptResponse{}, acp.NewInvalidParams(map[string]any{"error": "the prompt has no text"})
 	}
-	ctx, end, err := a.turns.Begin(ctx, req.SessionId)
+	ctx, end, err := a.Begin(ctx, req.SessionId)
 	if err != nil {
 		return acp.PromptResponse{}, err
 	}
 	defer end()
+	s, err := a.session(req.SessionId) // not before: it may just have been loaded again
+	if err != nil {
+		return acp.PromptResponse{}, err
+	}
 	t := &turn{session: s}
 	stop, err := t.run(ctx, prompt)
-	t.flush()
 	switch {
 	case ctx.Err() != nil: // a cancel is no error, whatever broke because of it
 		stop = acp.StopReasonCancelled
@@ -255,4 +252,33 @@ func promptText(blocks []acp.ContentBlock) string {
 		}
 	}
 	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), "\n\n")
+}
+
+// explain says what a failure means to the client: a limit, a missing login, or something else and what to do.
+func (a *agent) explain(err error) error {
+	e := &acp.RequestError{Code: -32603, Message: err.Error()} // an internal error
+	var f *Failure
+	if !errors.As(err, &f) {
+		return e
+	}
+	data := map[string]any{"status": f.Status}
+	e.Data = data
+	switch f.Kind {
+	case Limited, Overloaded:
+		if data["status"] = 429; f.Kind == Overloaded {
+			data["status"] = 529
+		}
+		if f.After > 0 {
+			data["retry_after"] = f.After.Seconds()
+		}
+	case NoKey:
+		return acp.NewAuthRequired(map[string]any{"error": f.Error()})
+	case NoModel:
+		models := cmp.Or(strings.Join(a.offered(), ", "), "the server lists none, see its manual")
+		e.Message += "; choose a model that it has: " + shorten(models, "", 0, 1000)
+	case TooLong:
+		e.Message += "; use a model with a larger window or split the task"
+	case Broken, Bad: // the text says what to do, if anything helps
+	}
+	return e
 }

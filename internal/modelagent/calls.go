@@ -23,38 +23,42 @@ func (t *turn) do(ctx context.Context, calls []Block, tooLong bool) error {
 	stop := t.giveSigns()
 	defer stop()
 	// All results together must leave space for an answer.
-	most := max(1000, t.windowSize()*4/10*bytesPerToken/len(calls))
-	for first := 0; first < len(calls); {
-		var group sync.WaitGroup
-		errs := make([]error, maxTogether)
-		n := 0
-		for ; n < maxTogether && first+n < len(calls); n++ {
-			call := calls[first+n]
-			a, err := t.tools.describe(call)
-			if tooLong && first+n == len(calls)-1 {
-				a, err = action{}, errors.New("not run: your answer was too long and broke off in this call; do it in smaller parts")
-			}
-			if a.Alone && n > 0 {
-				break
-			}
-			if err != nil {
-				a = action{Title: call.Name, Kind: acp.ToolKindOther}
-			}
-			t.announce(call, a)
-			failure := &errs[n]
-			group.Go(func() { *failure = t.call(ctx, call, a, err, most) })
-			if a.Alone {
-				n++
-				break
+	most := max(1000, t.window(t.conv.snapshot().model)*4/10*bytesPerToken/len(calls))
+	var running sync.WaitGroup
+	places := make(chan struct{}, maxTogether)
+	errs := make([]error, len(calls))
+	for i, call := range calls {
+		a, bad := t.describe(call)
+		if tooLong && i == len(calls)-1 {
+			bad = errors.New("not run: your answer was too long and broke off in this call; do it in smaller parts")
+		}
+		if a.Alone {
+			running.Wait()
+		}
+		places <- struct{}{}
+		t.announce(call, a)
+		running.Go(func() {
+			errs[i] = t.call(ctx, call, a, bad, most)
+			<-places
+		})
+		if a.Alone {
+			running.Wait()
+			if err := errors.Join(errs...); err != nil {
+				return err
 			}
 		}
-		group.Wait()
-		if err := errors.Join(errs...); err != nil {
-			return err
-		}
-		first += n
 	}
-	return nil
+	running.Wait()
+	return errors.Join(errs...)
+}
+
+// describe is what a call is about to do, in a word if it makes no sense.
+func (s *session) describe(c Block) (action, error) {
+	a, err := s.tools.describe(c)
+	if err != nil {
+		a = action{Title: c.Name, Kind: acp.ToolKindOther}
+	}
+	return a, err
 }
 
 // stopped is what the model is told of a call that was under way. It has to hear that the call may have had effects,
@@ -158,11 +162,6 @@ func shown(args json.RawMessage) any {
 		return nil
 	}
 	return args
-}
-
-// update tells the client something. If it is gone, the connection ends, and the turn with it.
-func (s *session) update(u acp.SessionUpdate) {
-	_ = s.agent.conn.SessionUpdate(context.Background(), acp.SessionNotification{SessionId: s.id, Update: u})
 }
 
 // giveSigns gives signs of life while tools run: each has a limit of its own, so none of them is idle.

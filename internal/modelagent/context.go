@@ -1,9 +1,8 @@
 package modelagent
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,120 +18,61 @@ const (
 	shortText = 200
 )
 
-// view is what of the conversation the model is sent: the first prompt, the summary if there is one, and the messages
-// since, without what was cut.
-func (s *state) view() []Message {
-	view := make([]Message, 0, len(s.messages))
-	if s.from > 0 {
-		first := slices.Clone(s.messages[0].Blocks)
-		first = append(first, Block{Kind: Text, Text: "The messages since then were left out to save space. What you did and learned, in short:\n\n" + s.summary})
-		if latest := s.latestPrompt(); latest != "" {
-			first = append(first, Block{Kind: Text, Text: "The last thing that you were told, word for word:\n\n" + latest})
-		}
-		view = append(view, Message{Role: User, Blocks: first})
-	}
-	for _, m := range s.messages[s.from:] {
-		view = append(view, s.cutMessage(m))
-	}
-	return view
-}
-
-// latestPrompt is the last prompt among the messages that the summary stands for, except for the first.
-func (s *state) latestPrompt() string {
-	for i := s.from - 1; i > 0; i-- {
-		for _, b := range slices.Backward(s.messages[i].Blocks) {
-			if b.Kind == Text && s.messages[i].Role == User && b.Text != goOn && b.Text != sayMore {
-				return b.Text
-			}
+// estimate is how many tokens messages take.
+func estimate(messages ...Message) int {
+	n := 0
+	for _, m := range messages {
+		for _, b := range m.Blocks {
+			n += len(b.Text) + len(b.Signature) + len(b.Args) + len(b.Name) + 20
 		}
 	}
-	return ""
+	return n / bytesPerToken
 }
 
-func (s *state) cutMessage(m Message) Message {
-	if !slices.ContainsFunc(m.Blocks, func(b Block) bool { return s.cut[b.ID] }) {
-		return m
-	}
-	m.Blocks = slices.Clone(m.Blocks)
-	for i, b := range m.Blocks {
-		if s.cut[b.ID] {
-			m.Blocks[i] = b.short()
-		}
-	}
-	return m
-}
-
-// short is a call or a result without its long parts.
+// short is a result without its text, if that is long.
 func (b Block) short() Block {
 	if b.Kind == Result && len(b.Text) > shortText {
 		b.Text = fmt.Sprintf("[%d characters were cut to save space; call the tool again if you need them]", len(b.Text))
 	}
-	var args map[string]json.RawMessage
-	if b.Kind == Call && len(b.Args) > shortText && json.Unmarshal(b.Args, &args) == nil {
-		for name, value := range args {
-			if len(value) > shortText {
-				args[name] = fmt.Appendf(nil, `"[%d characters were cut to save space]"`, len(value))
-			}
-		}
-		b.Args, _ = json.Marshal(args) // it was read from JSON
-	}
 	return b
 }
 
-func (b Block) bytes() int { return len(b.Text) + len(b.Signature) + len(b.Args) + len(b.Name) + 20 }
+// saves is how many tokens that is less.
+func (b Block) saves() int { return (len(b.Text) - len(b.short().Text)) / charsPerToken }
 
-// bytes is how much the messages from..to of the view are, roughly as providers send them.
-func (s *state) bytes(from, to int) int {
-	n := 0
-	for _, m := range s.messages[min(max(from, s.from), to):to] {
-		for _, b := range s.cutMessage(m).Blocks {
-			n += b.bytes()
+// cut shortens results.
+func (s *state) cut(ids []string) {
+	for i, m := range s.messages {
+		s.messages[i].Blocks = slices.Clone(m.Blocks)
+		for j, b := range m.Blocks {
+			if slices.Contains(ids, b.ID) {
+				s.messages[i].Blocks[j] = b.short()
+				s.tokens = max(0, s.tokens-b.saves())
+			}
 		}
 	}
-	return n
 }
 
-// size is how many tokens a request takes that has so many bytes of instructions and tools besides: as the provider
-// counted last, and what came since by estimate.
-func (s *state) size(besides int) int {
-	n := len(s.messages)
-	if s.count > 0 {
-		return int(s.count) + s.bytes(s.counted, n)/bytesPerToken
-	}
-	if s.from > 0 {
-		for _, b := range s.view()[0].Blocks {
-			besides += b.bytes()
-		}
-	}
-	return (besides + s.bytes(0, n)) / bytesPerToken
-}
-
-// cuttable lists calls whose long parts can be cut, the oldest first, until so many tokens are saved. The last results
-// are kept: as many as said, and those that the model has not seen.
+// cuttable lists results to cut, the oldest first, until so many tokens are saved. The last ones are kept: as many as
+// said, and those that the model has not seen.
 func (s *state) cuttable(tokens, kept int) []string {
-	var ids []string
-	saves := map[string]int{}
+	var results []Block
 	unseen := 0
-	for i, m := range s.messages[s.from:] {
+	for _, m := range s.messages {
+		unseen = 0
 		for _, b := range m.Blocks {
-			if b.Kind != Call && b.Kind != Result {
-				continue
-			}
-			if saves[b.ID] += b.bytes() - b.short().bytes(); b.Kind != Result {
-				continue
-			}
-			if ids = append(ids, b.ID); i == len(s.messages)-s.from-1 {
+			if b.Kind == Result {
+				results = append(results, b)
 				unseen++
 			}
 		}
 	}
-	ids = ids[:max(0, len(ids)-max(kept, unseen))]
-	ids = slices.DeleteFunc(ids, func(id string) bool { return s.cut[id] || saves[id] <= 0 })
-	for i, id := range ids {
-		if tokens <= 0 {
-			return ids[:i]
+	var ids []string
+	for _, b := range results[:max(0, len(results)-max(kept, unseen))] {
+		if b.saves() > 0 && tokens > 0 {
+			ids = append(ids, b.ID)
+			tokens -= b.saves()
 		}
-		tokens -= saves[id] / charsPerToken
 	}
 	return ids
 }
@@ -142,8 +82,8 @@ func (s *state) cuttable(tokens, kept int) []string {
 // there is nothing to summarise.
 func (s *state) boundary(tokens int) int {
 	best := 0
-	for i := len(s.messages) - 1; i > max(s.from, 1); i-- {
-		if best > 0 && s.bytes(i, len(s.messages)) > tokens*bytesPerToken {
+	for i := len(s.messages) - 1; i > 1; i-- {
+		if tokens -= estimate(s.messages[i]); best > 0 && tokens < 0 {
 			break
 		}
 		if s.messages[i].Role == Assistant {
@@ -153,33 +93,98 @@ func (s *state) boundary(tokens int) int {
 	return best
 }
 
-// fit makes the conversation small enough for the model, and returns its size: it cuts old results first, all but the
-// last six or, if those are long, two; then it has old messages summarised.
-func (t *turn) fit(ctx context.Context) (int, error) {
-	window := t.windowSize()
-	large := func(s *state) bool { return s.size(t.besides) > window*8/10 }
-	cut := func(kept int) error {
-		s := t.conv.snapshot()
-		ids := s.cuttable(s.size(t.besides)-window*6/10, kept)
-		if !large(s) || len(ids) == 0 {
-			return nil
-		}
-		return t.conv.add(record{Kind: cutRecord, IDs: ids})
+// summarise puts a text in the place of the messages before an answer. The first prompt and the latest one stay as they
+// are.
+func (s *state) summarise(from int, text string) {
+	if s.task == nil {
+		s.task = s.messages[0].Blocks
 	}
-	if err := errors.Join(cut(6), cut(2)); err != nil {
-		return 0, err
-	}
-	if s := t.conv.snapshot(); large(s) {
-		if to := s.boundary(window * 3 / 10); to > 0 {
-			if err := t.summarise(ctx, s, to, window); err != nil {
-				return 0, err
+	for _, m := range s.messages[1:from] {
+		for _, b := range m.Blocks {
+			if b.Kind == Text && m.Role == User && b.Text != goOn && b.Text != sayMore {
+				s.latest = b.Text
 			}
 		}
 	}
-	if err := cut(0); err != nil {
-		return 0, err
+	first := userText("The messages since then were left out to save space. What you did and learned, in short:\n\n" + text)
+	if s.latest != "" {
+		first.Blocks = append(first.Blocks, Block{Kind: Text, Text: "The last thing that you were told, word for word:\n\n" + s.latest})
 	}
-	size := t.conv.snapshot().size(t.besides)
+	first.Blocks = slices.Concat(s.task, first.Blocks)
+	s.messages = slices.Concat([]Message{first}, s.messages[from:])
+	s.tokens, s.counted = estimate(s.messages...), false
+}
+
+// transcript is what a summary of the messages before an answer is made of.
+func (s *state) transcript(to int) string {
+	messages := s.messages[1:to]
+	if s.task != nil { // the summary before follows it
+		messages = slices.Concat([]Message{{Role: User, Blocks: s.messages[0].Blocks[len(s.task):]}}, messages)
+	}
+	var text strings.Builder
+	for _, m := range messages {
+		for _, b := range m.Blocks {
+			switch b.Kind {
+			case Text:
+				fmt.Fprintf(&text, "%s: %s\n\n", m.Role, b.Text)
+			case Call:
+				fmt.Fprintf(&text, "call of %s: %s\n\n", b.Name, shorten(string(b.Args), "", 0, 500))
+			case Result:
+				fmt.Fprintf(&text, "result: %s\n\n", shorten(b.Text, "", 0, 1000))
+			case Thinking:
+			}
+		}
+	}
+	return text.String()
+}
+
+// window is how many tokens a model takes: what the user says or else the provider, and less if that was refused.
+func (s *session) window(model string) int {
+	window := s.agent.options.Window
+	models, _ := s.agent.listed()
+	for _, m := range models {
+		if m.ID == model {
+			window = cmp.Or(window, m.Window)
+		}
+	}
+	window = cmp.Or(window, defaultWindow)
+	if fits, refused := s.fits[model]; refused {
+		window = min(window, fits)
+	}
+	return window
+}
+
+// size is how many tokens a request takes.
+func (s *session) size(now *state) int {
+	if now.counted {
+		return now.tokens
+	}
+	besides := len(now.head.System)
+	for _, spec := range s.tools.specs() {
+		besides += len(spec.Name) + len(spec.Description) + len(spec.Schema)
+	}
+	return now.tokens + besides/bytesPerToken
+}
+
+// fit makes the conversation small enough for the model, and returns its size: it cuts old results first, then it has
+// old messages summarised, and at last it cuts all results that the model has seen.
+func (t *turn) fit(ctx context.Context) (int, error) {
+	now := t.conv.snapshot()
+	window := t.window(now.model)
+	for _, shrink := range []func() error{
+		func() error { return t.cut(now, window, 3) },
+		func() error { return t.summarise(ctx, now, window) },
+		func() error { return t.cut(now, window, 0) },
+	} {
+		if t.size(now) <= window*8/10 {
+			break
+		}
+		if err := shrink(); err != nil {
+			return 0, err
+		}
+		now = t.conv.snapshot()
+	}
+	size := t.size(now)
 	if size > window {
 		return 0, fmt.Errorf("the task does not fit into the model's window of %d tokens: about %d are needed; "+
 			"use a model with a larger window or split the task", window, size)
@@ -187,53 +192,42 @@ func (t *turn) fit(ctx context.Context) (int, error) {
 	return size, nil
 }
 
+// cut shortens old results so far that it need not be done again soon: each time requests begin in another way.
+func (t *turn) cut(now *state, window, kept int) error {
+	ids := now.cuttable(t.size(now)-window*6/10, kept)
+	if len(ids) == 0 {
+		return nil
+	}
+	return t.conv.add(record{Kind: cutRecord, IDs: ids})
+}
+
 const summariser = "You shorten the record of a coding agent's work, for the agent itself, which goes on with your summary in place of the " +
 	"record. Keep: what it was told to do since, word for word where wording matters; what it found out, with names of files and " +
 	"functions; what it changed and why; which commands it ran and what came of them; what failed; what is left to do. Leave out " +
 	"what files contain. Write notes, at most 600 words, and nothing else."
 
-// summarise has the messages before an answer put in short by the cheapest model there is.
-func (t *turn) summarise(ctx context.Context, s *state, to, window int) error {
-	text := "Earlier summary:\n" + s.summary + "\n\n"
-	if s.from == 0 {
-		text = ""
+// summarise has old messages put in short by the cheapest model there is, or else by the one at work. If it has nothing
+// to say, the beginning and the end of the messages must do.
+func (t *turn) summarise(ctx context.Context, now *state, window int) error {
+	to := now.boundary(window * 3 / 10)
+	if to == 0 {
+		return nil
 	}
-	for _, m := range s.messages[max(s.from, 1):to] {
-		for _, b := range m.Blocks {
-			switch b.Kind {
-			case Text:
-				text += string(m.Role) + ": " + b.Text + "\n\n"
-			case Call:
-				text += "call of " + b.Name + ": " + shorten(string(b.Args), "", 0, 500) + "\n\n"
-			case Result:
-				text += "result: " + shorten(b.Text, "", 0, 1000) + "\n\n"
-			case Thinking:
-			}
+	text := now.transcript(to)
+	var reply Reply
+	var err error
+	for _, model := range slices.Compact([]string{cmp.Or(t.agent.pick("haiku"), now.model), now.model}) {
+		request := Request{Model: model, System: summariser}
+		request.Messages = []Message{userText("The record:\n\n" + shorten(text, "", 0, t.window(model)/2*bytesPerToken))}
+		if reply, err = t.send(ctx, request); err == nil {
+			break
 		}
-	}
-	request := Request{
-		Model: t.agent.pick("haiku"), System: summariser, MaxTokens: 2000,
-		Messages: []Message{userText("The record:\n\n" + shorten(text, "", 0, window/2*bytesPerToken))},
-	}
-	if request.Model == "" {
-		request.Model = s.model
-	}
-	reply, err := t.send(ctx, request)
-	var f *Failure
-	if errors.As(err, &f) && f.Kind == NoModel && request.Model != s.model {
-		request.Model = s.model
-		reply, err = t.send(ctx, request)
 	}
 	if err != nil {
 		return err
 	}
-	summary := strings.TrimSpace(shorten(textOf(reply.Message), "", 0, window/10*bytesPerToken))
-	if summary == "" {
-		summary = "(no summary could be made)"
-	}
-	if err := t.conv.add(record{Kind: summaryRecord, From: to, Text: summary}); err != nil {
-		return err
-	}
+	summary := cmp.Or(strings.TrimSpace(textOf(reply.Message)), text)
+	err = t.conv.add(record{Kind: summaryRecord, From: to, Text: shorten(summary, "", 0, window/10*bytesPerToken)})
 	t.report()
-	return nil
+	return err
 }

@@ -2,13 +2,13 @@ package modelagent
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -24,9 +24,9 @@ const (
 	messageRecord recordKind = "message" // of either side
 	startedRecord recordKind = "started" // a call is about to run
 	resultRecord  recordKind = "result"  // of a call, whether it ran or not
-	cutRecord     recordKind = "cut"     // calls that are shown without their long parts from now on
-	summaryRecord recordKind = "summary" // stands for the messages before From
-	chosenRecord  recordKind = "chosen"  // a model and an effort, from now on
+	cutRecord     recordKind = "cut"     // results that the model is not sent any more
+	summaryRecord recordKind = "summary" // stands for the messages before From, except for the first
+	chosenRecord  recordKind = "chosen"  // a model or an effort, from now on
 )
 
 // record is a line of the file. Fields that do not belong to its kind are zero.
@@ -45,10 +45,8 @@ type record struct {
 
 // head is what stays the same in a conversation.
 type head struct {
-	Version string    `json:"version"`
-	Dir     string    `json:"dir"`
-	System  string    `json:"system"`
-	Date    time.Time `json:"date"`
+	Dir    string `json:"dir"`
+	System string `json:"system"`
 }
 
 // state is what the records of a conversation amount to.
@@ -56,107 +54,98 @@ type state struct {
 	head     head
 	model    string
 	effort   Effort
-	messages []Message // roles alternate, and the user's is first; results stand in the order of their calls
-	started  map[string]bool
-	cut      map[string]bool
+	messages []Message       // that the model is sent: roles alternate, and the user's is first; results stand in the order of their calls
+	started  map[string]bool // calls; nil before the head
 
-	summary string // of messages[1:from]
-	from    int
+	task   []Block // the first prompt, if a summary follows it
+	latest string  // the last prompt that a summary stands for
 
-	count   int64 // tokens of messages[:counted] and of all that goes with them, as the provider counted; 0 if unknown
-	counted int
+	tokens  int  // of messages: as the provider counted last, and what came since by estimate
+	counted bool // it did, and tokens includes the instructions and the tools
 }
 
 // apply adds a record. It refuses one that makes no sense where it stands.
 func (s *state) apply(r record) error {
 	last := len(s.messages) - 1
-	switch open := s.open(); {
+	asked := last >= 0 && s.messages[last].Role == User
+	open := s.open()
+	switch {
 	case (r.Kind == headRecord) != (s.started == nil):
 		return errors.New("the head is not the first record, or not the only one")
 	case r.Kind == headRecord && r.Head != nil:
-		s.head, s.started, s.cut = *r.Head, map[string]bool{}, map[string]bool{}
-	case r.Kind == messageRecord && r.Message != nil && len(open) > 0:
-		return errors.New("a message comes before the results of calls")
-	case r.Kind == messageRecord && r.Message != nil && r.Message.Role == User:
-		if last >= 0 && s.messages[last].Role == User {
-			s.messages[last].Blocks = slices.Concat(s.messages[last].Blocks, r.Message.Blocks)
-		} else {
-			s.messages = append(s.messages, *r.Message)
-		}
-	case r.Kind == messageRecord && r.Message != nil:
-		if last < 0 || s.messages[last].Role != User {
-			return errors.New("an answer comes before a question")
-		}
-		if s.messages = append(s.messages, *r.Message); r.Count > 0 {
-			s.count, s.counted = r.Count, len(s.messages)
+		s.head, s.started = *r.Head, map[string]bool{}
+	case r.Kind == messageRecord && r.Message != nil && len(open) == 0 && r.Message.Role == User:
+		s.say(r.Message.Blocks...)
+	case r.Kind == messageRecord && r.Message != nil && len(open) == 0 && asked:
+		s.messages = append(s.messages, *r.Message)
+		if s.tokens += estimate(*r.Message); r.Count > 0 {
+			s.tokens, s.counted = int(r.Count), true
 		}
 	case r.Kind == startedRecord:
 		for _, id := range r.IDs {
 			s.started[id] = true
 		}
-	case r.Kind == resultRecord && r.Result != nil:
-		if !slices.ContainsFunc(open, func(call Block) bool { return call.ID == r.Result.ID }) {
-			return errors.New("a result belongs to no call")
+	case r.Kind == resultRecord && r.Result != nil && slices.ContainsFunc(open, func(call Block) bool { return call.ID == r.Result.ID }):
+		s.say(*r.Result)
+		calls := callsOf(s.messages[len(s.messages)-2])
+		place := func(result Block) int {
+			return slices.IndexFunc(calls, func(call Block) bool { return call.ID == result.ID })
 		}
-		s.addResult(*r.Result)
+		slices.SortFunc(s.messages[len(s.messages)-1].Blocks, func(a, b Block) int { return place(a) - place(b) })
 	case r.Kind == cutRecord:
-		before := s.bytes(0, s.counted)
-		for _, id := range r.IDs {
-			s.cut[id] = true
-		}
-		s.count -= min(s.count, int64(before-s.bytes(0, s.counted))/charsPerToken)
-	case r.Kind == summaryRecord:
-		if r.From <= s.from || r.From > last || s.messages[r.From].Role != Assistant {
-			return errors.New("a summary ends in the middle of an exchange")
-		}
-		s.summary, s.from, s.count, s.counted = r.Text, r.From, 0, 0
+		s.cut(r.IDs)
+	case r.Kind == summaryRecord && r.From > 0 && r.From <= last && s.messages[r.From].Role == Assistant:
+		s.summarise(r.From, r.Text)
 	case r.Kind == chosenRecord:
-		s.model, s.effort = r.Model, r.Effort
+		s.choose(r.Model, r.Effort)
 	default:
-		return fmt.Errorf("a record of the kind %q is unknown or incomplete", r.Kind)
+		return fmt.Errorf("a record of the kind %q is unknown, incomplete or in the wrong place", r.Kind)
 	}
 	return nil
 }
 
-// open lists the calls of the last answer that have no result.
-func (s *state) open() []Block {
-	i := len(s.messages) - 1
-	var results []Block
-	if i > 0 && s.messages[i].Role == User {
-		results = s.messages[i].Blocks
-		i--
-	}
-	if i < 0 {
-		return nil
-	}
-	return slices.DeleteFunc(callsOf(s.messages[i]), func(call Block) bool {
-		return slices.ContainsFunc(results, func(b Block) bool { return b.Kind == Result && b.ID == call.ID })
-	})
-}
-
-func (s *state) addResult(result Block) {
-	if s.messages[len(s.messages)-1].Role == Assistant {
+// say adds to the last message, or begins one, so that roles alternate. The blocks are a new slice, here as elsewhere,
+// because snapshots share the old one.
+func (s *state) say(blocks ...Block) {
+	if n := len(s.messages); n == 0 || s.messages[n-1].Role == Assistant {
 		s.messages = append(s.messages, Message{Role: User})
 	}
 	m := &s.messages[len(s.messages)-1]
-	calls := callsOf(s.messages[len(s.messages)-2])
-	place := func(id string) int { return slices.IndexFunc(calls, func(b Block) bool { return b.ID == id }) }
-	i := slices.IndexFunc(m.Blocks, func(b Block) bool { return b.Kind != Result || place(b.ID) > place(result.ID) })
-	if i < 0 {
-		i = len(m.Blocks)
+	m.Blocks = slices.Concat(m.Blocks, blocks)
+	s.tokens += estimate(Message{Blocks: blocks})
+}
+
+// choose sets what is not empty. Another model is not sent the thoughts of the one before: it need not accept what is
+// signed for that.
+func (s *state) choose(model string, effort Effort) {
+	if model != "" && model != s.model {
+		s.model = model
+		for i, m := range s.messages {
+			s.messages[i].Blocks = slices.DeleteFunc(slices.Clone(m.Blocks), func(b Block) bool { return b.Kind == Thinking })
+		}
 	}
-	m.Blocks = slices.Insert(slices.Clone(m.Blocks), i, result)
+	if s.effort = cmp.Or(effort, s.effort); s.effort == defaultEffort {
+		s.effort = ""
+	}
+}
+
+// open lists the calls of the last answer that have no result.
+func (s *state) open() []Block {
+	done := map[string]bool{}
+	for _, m := range slices.Backward(s.messages) {
+		if m.Role == Assistant {
+			return slices.DeleteFunc(callsOf(m), func(call Block) bool { return done[call.ID] })
+		}
+		for _, b := range m.Blocks {
+			done[b.ID] = true
+		}
+	}
+	return nil
 }
 
 // callsOf lists the calls in a message.
 func callsOf(m Message) []Block {
-	var calls []Block
-	for _, b := range m.Blocks {
-		if b.Kind == Call {
-			calls = append(calls, b)
-		}
-	}
-	return calls
+	return slices.DeleteFunc(slices.Clone(m.Blocks), func(b Block) bool { return b.Kind != Call })
 }
 
 // history is a state and the file that it can be made from again.
@@ -180,33 +169,34 @@ func createConversation(dir, id string, h head) (*history, error) {
 	}
 	c := &history{file: f}
 	if err := c.add(record{Kind: headRecord, Head: &h}); err != nil {
-		_ = f.Close()
+		c.close()
 		return nil, err
 	}
 	return c, nil
 }
 
-// openConversation goes on with one. A last line that was not written whole is cut off.
-func openConversation(dir, id string) (*history, error) {
+// openConversation goes on with one, and returns its records, too. A last line that was not written whole is cut off.
+func openConversation(dir, id string) (*history, []record, error) {
 	f, err := os.OpenFile(conversationFile(dir, id), os.O_RDWR, 0)
 	if err != nil {
-		return nil, fmt.Errorf("open a conversation: %w", err)
+		return nil, nil, fmt.Errorf("open a conversation: %w", err)
 	}
 	c := &history{file: f}
-	if err := c.read(); err != nil {
-		_ = f.Close()
-		return nil, fmt.Errorf("%s cannot be continued: %w", f.Name(), err)
+	records, err := c.read()
+	if err != nil {
+		c.close()
+		return nil, nil, fmt.Errorf("%s cannot be continued: %w", f.Name(), err)
 	}
-	return c, nil
+	return c, records, nil
 }
 
-func (c *history) read() error {
+func (c *history) read() (records []record, err error) {
 	data, err := os.ReadFile(c.file.Name())
 	if err != nil {
-		return err
+		return nil, err
 	}
-	for n, rest := 1, data; len(rest) > 0; n++ {
-		line, after, whole := bytes.Cut(rest, []byte("\n"))
+	for {
+		line, rest, whole := bytes.Cut(data[c.size:], []byte("\n"))
 		if !whole {
 			break
 		}
@@ -215,29 +205,31 @@ func (c *history) read() error {
 		if err == nil {
 			err = c.state.apply(r)
 		}
-		if err != nil && len(after) > 0 {
-			return fmt.Errorf("line %d is broken: %w", n, err)
+		if err != nil && len(rest) > 0 {
+			return nil, fmt.Errorf("line %d is broken: %w", len(records)+1, err)
 		} else if err != nil {
 			break
 		}
+		records = append(records, r)
 		c.size += int64(len(line)) + 1
-		rest = after
 	}
 	if c.state.started == nil {
-		return errors.New("it has no head")
+		return nil, errors.New("it has no head")
 	}
-	return c.file.Truncate(c.size)
+	return records, c.file.Truncate(c.size)
 }
 
 // add stores a record, in one write: whoever is killed leaves whole lines, and perhaps a part of the last one. It does
 // not wait for the disk, as what was written outlives the process, and after a power failure the task begins again.
+// What counts is the record as it is read back, so that the model is sent the same bytes after a load.
 func (c *history) add(r record) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var line bytes.Buffer
 	enc := json.NewEncoder(&line)
 	enc.SetEscapeHTML(false) // arguments are read back as they were
-	if err := enc.Encode(r); err != nil {
+	var stored record
+	if err := errors.Join(enc.Encode(r), json.Unmarshal(line.Bytes(), &stored)); err != nil {
 		return fmt.Errorf("store the conversation: %w", err)
 	}
 	failpoint.Hit("A1")
@@ -247,23 +239,25 @@ func (c *history) add(r record) error {
 	}
 	c.size += int64(line.Len())
 	failpoint.Hit("A2")
-	return c.state.apply(r)
+	return c.state.apply(stored)
 }
 
-// settle gives a result to the calls that have none, because the agent was stopped or could not store it. Nothing is
-// ever run again by itself: only the model can find out what a command did that was under way.
-func (c *history) settle() error {
+// settle gives a result to the calls that have none, because the agent was stopped or could not store it, and returns
+// the records. Nothing is ever run again by itself: only the model can find out what a command did that was under way.
+func (c *history) settle() (records []record, err error) {
 	s := c.snapshot()
 	for _, call := range s.open() {
-		text := "not run: the agent was stopped before it ran"
+		text := "not run: the turn ended before it ran"
 		if s.started[call.ID] {
 			text = stopped
 		}
-		if err := c.add(record{Kind: resultRecord, Result: failed(call, text)}); err != nil {
-			return err
+		r := record{Kind: resultRecord, Result: failed(call, text)}
+		if err := c.add(r); err != nil {
+			return nil, err
 		}
+		records = append(records, r)
 	}
-	return nil
+	return records, nil
 }
 
 // snapshot is the state as it is now, for the turn that is running: only that one adds calls, results and cuts.
@@ -287,11 +281,10 @@ const conversationAge = 30 * 24 * time.Hour
 
 // removeOld removes conversations that nobody goes on with. It is no matter if it cannot.
 func removeOld(dir string, now time.Time) {
-	entries, _ := os.ReadDir(dir)
-	for _, e := range entries {
-		info, err := e.Info()
-		if err == nil && info.Mode().IsRegular() && strings.HasSuffix(e.Name(), ".jsonl") && now.Sub(info.ModTime()) > conversationAge {
-			_ = os.Remove(filepath.Join(dir, e.Name()))
+	files, _ := filepath.Glob(conversationFile(dir, "*"))
+	for _, file := range files {
+		if info, err := os.Lstat(file); err == nil && now.Sub(info.ModTime()) > conversationAge {
+			_ = os.Remove(file)
 		}
 	}
 }

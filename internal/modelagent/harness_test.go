@@ -167,6 +167,12 @@ func valid(r Request) error {
 			if b.Kind == Result {
 				results = append(results, b.ID)
 			}
+			if b.Kind == Text && strings.TrimSpace(b.Text) == "" {
+				return fmt.Errorf("message %d has a text without words", i)
+			}
+		}
+		if m.Blocks[len(m.Blocks)-1].Kind == Thinking {
+			return fmt.Errorf("message %d ends with a thought", i)
 		}
 		if !slices.Equal(open, results) && len(open)+len(results) > 0 {
 			return fmt.Errorf("message %d has the results %v to the calls %v", i, results, open)

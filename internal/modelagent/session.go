@@ -2,6 +2,7 @@ package modelagent
 
 import (
 	"cmp"
+	"context"
 	"slices"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -13,30 +14,13 @@ type session struct {
 	id       acp.SessionId
 	conv     *history
 	tools    *toolbox
-	specs    []Spec
-	besides  int      // bytes of the instructions and of the descriptions of the tools
-	warnings []string // that the client has not been told
-	fits     int      // tokens that fit into the window, once the provider has refused more
+	warnings []string       // that the client has not been told
+	fits     map[string]int // tokens that fit into a model's window, once the provider has refused more
 }
 
 func (s *session) close() {
 	s.tools.close()
 	s.conv.close()
-}
-
-// windowSize is how many tokens the current model takes.
-func (s *session) windowSize() int {
-	window := s.agent.options.Window
-	models, _ := s.agent.listed()
-	model := s.conv.snapshot().model
-	if i := slices.IndexFunc(models, func(m Model) bool { return m.ID == model }); window == 0 && i >= 0 {
-		window = models[i].Window
-	}
-	window = cmp.Or(window, defaultWindow)
-	if s.fits > 0 {
-		return min(window, s.fits)
-	}
-	return window
 }
 
 // The options of a session.
@@ -64,19 +48,12 @@ func (s *session) choices(option string) (values []string, current string) {
 
 // choose sets an option for the calls of the model that follow.
 func (s *session) choose(option, value string) error {
-	values, _ := s.choices(option)
-	if !slices.Contains(values, value) {
+	if values, _ := s.choices(option); !slices.Contains(values, value) {
 		return acp.NewInvalidParams(map[string]any{"error": "the option " + option + " cannot be " + value, "values": values})
 	}
-	now := s.conv.snapshot()
-	r := record{Kind: chosenRecord, Model: now.model, Effort: now.effort}
-	switch {
-	case option == modelOption:
-		r.Model = value
-	case value == defaultEffort:
-		r.Effort = ""
-	default:
-		r.Effort = Effort(value)
+	r := record{Kind: chosenRecord, Effort: Effort(value)}
+	if option == modelOption {
+		r = record{Kind: chosenRecord, Model: value}
 	}
 	if err := s.conv.add(r); err != nil {
 		return s.agent.explain(err)
@@ -85,49 +62,50 @@ func (s *session) choose(option, value string) error {
 }
 
 func (s *session) configOptions() []acp.SessionConfigOption {
-	var options []acp.SessionConfigOption
-	for _, o := range []struct {
-		id, name string
-		category acp.SessionConfigOptionCategory
-	}{
-		{modelOption, "Model", acp.SessionConfigOptionCategoryModel},
-		{effortOption, "Effort", acp.SessionConfigOptionCategoryThoughtLevel},
-	} {
-		values, current := s.choices(o.id)
+	option := func(id, name string, category acp.SessionConfigOptionCategory) acp.SessionConfigOption {
+		values, current := s.choices(id)
 		list := acp.SessionConfigSelectOptionsUngrouped{}
 		for _, v := range values {
 			list = append(list, acp.SessionConfigSelectOption{Name: v, Value: acp.SessionConfigValueId(v)})
 		}
-		options = append(options, acp.SessionConfigOption{Select: &acp.SessionConfigOptionSelect{
-			Id: acp.SessionConfigId(o.id), Name: o.name, Type: "select", Category: &o.category,
+		return acp.SessionConfigOption{Select: &acp.SessionConfigOptionSelect{
+			Id: acp.SessionConfigId(id), Name: name, Type: "select", Category: &category,
 			CurrentValue: acp.SessionConfigValueId(current), Options: acp.SessionConfigSelectOptions{Ungrouped: &list},
-		}})
+		}}
 	}
-	return options
+	return []acp.SessionConfigOption{
+		option(modelOption, "Model", acp.SessionConfigOptionCategoryModel),
+		option(effortOption, "Effort", acp.SessionConfigOptionCategoryThoughtLevel),
+	}
 }
 
-// replay tells the client what was said before, as session/load promises.
-func (s *session) replay() {
-	now := s.conv.snapshot()
-	for _, m := range now.messages {
-		for _, b := range m.Blocks {
+// replay tells the client what was said before, as session/load promises, also what the model is not sent any more.
+func (s *session) replay(records []record) {
+	for _, r := range records {
+		if r.Result != nil {
+			s.finish(*r.Result, false)
+		}
+		if r.Message == nil {
+			continue
+		}
+		for _, b := range r.Message.Blocks {
 			switch {
-			case b.Kind == Text && m.Role == User:
+			case b.Kind == Text && r.Message.Role == User:
 				s.update(acp.UpdateUserMessageText(b.Text))
 			case b.Kind == Text:
 				s.update(acp.UpdateAgentMessageText(b.Text))
 			case b.Kind == Thinking && b.Text != "":
 				s.update(acp.UpdateAgentThoughtText(b.Text))
 			case b.Kind == Call:
-				a, err := s.tools.describe(b)
-				if err != nil { // a file has changed since, for one
-					a = action{Title: b.Name, Kind: acp.ToolKindOther}
-				}
+				a, _ := s.describe(b)
 				a.Old, a.New = nil, nil // not what it was then
 				s.announce(b, a)
-			case b.Kind == Result:
-				s.finish(b, false)
 			}
 		}
 	}
+}
+
+// update tells the client something. If it is gone, the connection ends, and the turn with it.
+func (s *session) update(u acp.SessionUpdate) {
+	_ = s.agent.conn.SessionUpdate(context.Background(), acp.SessionNotification{SessionId: s.id, Update: u})
 }

@@ -154,7 +154,7 @@ func TestASecondTurnIsRefused(t *testing.T) {
 	conn, id, _ := m.bare(nil)
 	done := make(chan struct{})
 	go func() {
-		ask1(t, conn, id, acp.TextBlock("Go."))
+		check.Equal(t, "first turn", acp.StopReasonEndTurn, ask1(t, conn, id, acp.TextBlock("Go.")).StopReason)
 		close(done)
 	}()
 	<-entered
@@ -207,7 +207,7 @@ func TestAFullDiskEndsTheTurnAndNothingElse(t *testing.T) {
 	c.file = good
 	check.Equal(t, "messages", 0, len(c.state.messages))
 	check.OK(t, c.add(record{Kind: messageRecord, Message: &m}))
-	again, err := openConversation(dir, "s")
+	again, _, err := openConversation(dir, "s")
 	check.OK(t, err)
 	defer again.close()
 	check.Equal(t, "messages", c.state.messages, again.state.messages)

@@ -1,13 +1,10 @@
 package modelagent
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -39,17 +36,22 @@ type turn struct {
 
 // run asks the model and does what it wants, until it wants nothing more.
 func (t *turn) run(ctx context.Context, prompt string) (acp.StopReason, error) {
+	defer t.flush()
 	for _, w := range t.warnings {
 		t.update(acp.UpdateAgentThoughtText(w))
 	}
 	t.warnings = nil
-	// Calls are open here if their results could not be stored.
-	if err := errors.Join(t.conv.settle(), t.tell(prompt)); err != nil {
+	// Calls are open here if the model refused to go on, or their results could not be stored.
+	if _, err := t.conv.settle(); err != nil {
+		return "", err
+	}
+	if err := t.tell(prompt); err != nil {
 		return "", err
 	}
 	lengths, empty := 0, false
 	for range maxCalls {
 		reply, err := t.ask(ctx)
+		t.report()
 		if err != nil {
 			return "", err
 		}
@@ -58,11 +60,9 @@ func (t *turn) run(ctx context.Context, prompt string) (acp.StopReason, error) {
 		if t.held += textOf(reply.Message); !tooLong || len(calls) > 0 {
 			t.flush()
 		}
-		t.report()
 		switch {
 		case reply.Stop == StopRefuse:
-			err = t.withdraw(calls)
-			return acp.StopReasonRefusal, err
+			return acp.StopReasonRefusal, nil
 		case len(calls) > 0:
 			lengths, empty = 0, false
 			err = t.do(ctx, calls, tooLong)
@@ -107,29 +107,26 @@ func textOf(m Message) string {
 
 // ask has the model answer the conversation, and adds the answer to it.
 func (t *turn) ask(ctx context.Context) (Reply, error) {
-	var reply Reply
 	for tries := 0; ; tries++ {
 		size, err := t.fit(ctx)
 		if err != nil {
 			return Reply{}, err
 		}
-		s := t.conv.snapshot()
-		reply, err = t.send(ctx, Request{Model: s.model, System: s.head.System, Messages: s.view(), Tools: t.specs, Effort: s.effort})
+		now := t.conv.snapshot()
+		reply, err := t.send(ctx, Request{Model: now.model, System: now.head.System, Messages: now.messages, Tools: t.tools.specs(), Effort: now.effort})
 		var f *Failure
 		if errors.As(err, &f) && f.Kind == TooLong && tries < 2 {
-			t.fits = size * 9 / 10 // whatever the window is, this is more than fits
+			t.fits[now.model] = size * 9 / 10 // whatever the window is, this is more than fits
 			continue
 		}
 		if err != nil {
 			return Reply{}, err
 		}
-		reply.Message = t.clean(s, reply.Message)
-		break
+		if reply.Message = now.clean(reply.Message); len(reply.Message.Blocks) > 0 { // providers refuse a message without content
+			err = t.conv.add(record{Kind: messageRecord, Message: &reply.Message, Count: reply.Usage.Context()})
+		}
+		return reply, err
 	}
-	if len(reply.Message.Blocks) == 0 { // providers refuse a message without content
-		return reply, nil
-	}
-	return reply, t.conv.add(record{Kind: messageRecord, Message: &reply.Message, Count: reply.Usage.Context()})
 }
 
 // send asks, again if need be, and counts what it took.
@@ -143,9 +140,9 @@ func (t *turn) send(ctx context.Context, r Request) (Reply, error) {
 	return reply, err
 }
 
-// clean makes an answer fit to be sent again: no text without words, nothing but thoughts, arguments that are read
-// back byte for byte, and no ID twice, as small servers count calls from 0 in each answer.
-func (t *turn) clean(s *state, m Message) Message {
+// clean makes an answer fit to be sent again: no text without words, no thought at the end, and no ID twice, as small
+// servers count calls from 0 in each answer.
+func (s *state) clean(m Message) Message {
 	used := map[string]bool{"": true}
 	for _, old := range s.messages {
 		for _, b := range callsOf(old) {
@@ -154,39 +151,21 @@ func (t *turn) clean(s *state, m Message) Message {
 	}
 	var blocks []Block
 	for _, b := range m.Blocks {
-		switch b.Kind {
-		case Text:
-			if strings.TrimSpace(b.Text) == "" {
-				continue
-			}
-		case Call:
+		if b.Kind == Text && strings.TrimSpace(b.Text) == "" {
+			continue
+		}
+		if b.Kind == Call {
 			for n := len(used); used[b.ID]; n++ {
 				b.ID = fmt.Sprintf("call-%d", n)
 			}
 			used[b.ID] = true
-			var args bytes.Buffer
-			if json.Compact(&args, b.Args) != nil {
-				args.Reset()
-				_ = json.NewEncoder(&args).Encode(string(b.Args)) // a text can be encoded
-			}
-			b.Args = bytes.TrimSpace(args.Bytes())
-		case Thinking, Result:
 		}
 		blocks = append(blocks, b)
 	}
-	if !slices.ContainsFunc(blocks, func(b Block) bool { return b.Kind != Thinking }) {
-		blocks = nil
+	for len(blocks) > 0 && blocks[len(blocks)-1].Kind == Thinking {
+		blocks = blocks[:len(blocks)-1]
 	}
 	return Message{Role: Assistant, Blocks: blocks}
-}
-
-// withdraw gives results to calls of an answer that is a refusal.
-func (t *turn) withdraw(calls []Block) error {
-	var err error
-	for _, c := range calls {
-		err = errors.Join(err, t.conv.add(record{Kind: resultRecord, Result: failed(c, "not run: you refused to go on")}))
-	}
-	return err
 }
 
 // flush says what is held.
@@ -214,8 +193,9 @@ func (t *turn) thought(text string) {
 
 // report tells the client how full the window is and what the turn has used so far.
 func (t *turn) report() {
+	now := t.conv.snapshot()
 	t.update(acp.SessionUpdate{UsageUpdate: &acp.SessionUsageUpdate{
-		Used: t.conv.snapshot().size(t.besides), Size: t.windowSize(),
+		Used: t.size(now), Size: t.window(now.model),
 		Meta: map[string]any{"ralph": map[string]any{"usage": t.usage.forClient()}},
 	}})
 }
@@ -226,33 +206,4 @@ func (u Usage) forClient() *acp.Usage {
 		InputTokens: int(u.Input), CachedReadTokens: acp.Ptr(int(u.CacheRead)), CachedWriteTokens: acp.Ptr(int(u.CacheWrite)),
 		OutputTokens: int(u.Output), TotalTokens: int(u.Context()),
 	}
-}
-
-// explain says what a failure means to the client: a limit, a missing login, or something else and what to do.
-func (a *agent) explain(err error) error {
-	e := &acp.RequestError{Code: -32603, Message: err.Error()} // an internal error
-	var f *Failure
-	if !errors.As(err, &f) {
-		return e
-	}
-	data := map[string]any{"status": f.Status}
-	e.Data = data
-	switch f.Kind {
-	case Limited, Overloaded:
-		if data["status"] = 429; f.Kind == Overloaded {
-			data["status"] = 529
-		}
-		if f.After > 0 {
-			data["retry_after"] = f.After.Seconds()
-		}
-	case NoKey:
-		return acp.NewAuthRequired(map[string]any{"error": f.Error()})
-	case NoModel:
-		models := cmp.Or(strings.Join(a.offered(), ", "), "the server lists none, see its manual")
-		e.Message += "; choose a model that it has: " + shorten(models, "", 0, 1000)
-	case TooLong:
-		e.Message += "; use a model with a larger window or split the task"
-	case Broken, Bad: // the text says what to do, if anything helps
-	}
-	return e
 }

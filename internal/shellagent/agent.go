@@ -43,16 +43,15 @@ type Options struct {
 func Serve(ctx context.Context, r io.Reader, w io.Writer, o Options) error {
 	o.Poll = cmp.Or(o.Poll, 250*time.Millisecond)
 	a := &agent{options: o, sessions: map[acp.SessionId]*session{}}
-	return agentside.Serve(ctx, r, w, a, func(conn *acp.AgentSideConnection) { a.conn = conn }, a.turns.Stop)
+	return agentside.Serve(ctx, r, w, a, func(conn *acp.AgentSideConnection) { a.conn = conn }, a.Stop)
 }
 
 // agent answers the client. Methods it does not support are refused by the
 // embedded value.
 type agent struct {
-	agentside.Unsupported
+	agentside.Base
 	options Options
 	conn    *acp.AgentSideConnection
-	turns   agentside.Turns
 
 	mu        sync.Mutex
 	terminals bool // the client offers them
@@ -96,7 +95,7 @@ func (a *agent) Prompt(ctx context.Context, req acp.PromptRequest) (acp.PromptRe
 	if t.session == nil {
 		return acp.PromptResponse{}, agentside.UnknownSession(req.SessionId)
 	}
-	ctx, end, err := a.turns.Begin(ctx, req.SessionId)
+	ctx, end, err := a.Begin(ctx, req.SessionId)
 	if err != nil {
 		return acp.PromptResponse{}, err
 	}
