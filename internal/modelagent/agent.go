@@ -7,7 +7,6 @@ import (
 	"errors"
 	"io"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -17,29 +16,32 @@ import (
 	"ralph/internal/agentside"
 )
 
-// Options are the settings of Serve. Provider and State are required.
+// Options are the settings of Serve. Provider, Pick and State are required.
 type Options struct {
 	Version  string // that the agent gives itself
 	Provider Provider
 	Model    string                                     // to begin with; empty means what Pick calls sonnet, or the first that is offered
-	Pick     func(tier string, offered []string) string // what the provider calls a tier: opus, sonnet or haiku; empty if nothing. May be nil
+	Pick     func(tier string, offered []string) string // what the provider calls a tier: opus, sonnet or haiku; empty if nothing
 	Effort   Effort                                     // to begin with
 	Window   int                                        // of the model, in tokens; 0 means what the provider says, else 32,000
 	State    string                                     // the folder of the conversations; made if it is missing
 	Environ  []string                                   // of the commands that the model runs, without credentials
-	Now      func() time.Time                           // nil means time.Now
 }
+
+// listTimeout bounds the wait for a server that says nothing.
+const listTimeout = 20 * time.Second
 
 // Serve speaks ACP on r and w until r ends or ctx is done, and returns when no turn is running any more. The error is
 // the cause of ctx, and nil when r ended.
 func Serve(ctx context.Context, r io.Reader, w io.Writer, o Options) error {
-	if o.Now == nil {
-		o.Now = time.Now
-	}
 	alive, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	a := &agent{options: o, alive: alive, sessions: map[acp.SessionId]*session{}}
-	a.listed = sync.OnceValues(a.list)
+	a.listed = sync.OnceValues(func() ([]Model, error) {
+		ctx, cancel := context.WithTimeout(alive, listTimeout)
+		defer cancel()
+		return o.Provider.Models(ctx)
+	})
 	var listing sync.WaitGroup
 	listing.Go(func() { _, _ = a.listed() }) // it is there when a session needs it
 	defer listing.Wait()
@@ -59,21 +61,11 @@ type agent struct {
 	agentside.Base
 	options Options
 	conn    *acp.AgentSideConnection
-	alive   context.Context //nolint:containedctx // of the process: servers of tools outlive the request that named them
-	listed  func() ([]Model, error)
+	alive   context.Context         //nolint:containedctx // of the process: servers of tools outlive the request that named them
+	listed  func() ([]Model, error) // what the provider offers; it is asked once
 
 	mu       sync.Mutex
 	sessions map[acp.SessionId]*session
-}
-
-// listTimeout bounds the wait for a server that says nothing.
-const listTimeout = 20 * time.Second
-
-// list asks which models there are.
-func (a *agent) list() ([]Model, error) {
-	ctx, cancel := context.WithTimeout(a.alive, listTimeout)
-	defer cancel()
-	return a.options.Provider.Models(ctx)
 }
 
 // offered lists the names of the models, as far as they are known.
@@ -86,22 +78,13 @@ func (a *agent) offered() []string {
 	return ids
 }
 
-// pick is the model of a tier, or empty.
-func (a *agent) pick(tier string) string {
-	if a.options.Pick == nil {
-		return ""
-	}
-	return a.options.Pick(tier, a.offered())
-}
-
 func (a *agent) Initialize(context.Context, acp.InitializeRequest) (acp.InitializeResponse, error) {
 	return acp.InitializeResponse{
 		ProtocolVersion: acp.ProtocolVersionNumber,
 		AgentInfo:       &acp.Implementation{Name: "ralph-agent", Version: a.options.Version},
 		AgentCapabilities: acp.AgentCapabilities{
-			LoadSession:        true,
-			McpCapabilities:    acp.McpCapabilities{Http: true, Sse: true},
-			PromptCapabilities: acp.PromptCapabilities{EmbeddedContext: true},
+			LoadSession:     true,
+			McpCapabilities: acp.McpCapabilities{Http: true, Sse: true},
 		},
 		AuthMethods: []acp.AuthMethod{},
 	}, nil
@@ -113,8 +96,9 @@ func (a *agent) NewSession(ctx context.Context, req acp.NewSessionRequest) (acp.
 	if errors.As(err, &f) && f.Kind == NoKey {
 		return acp.NewSessionResponse{}, a.explain(err)
 	} // with any other failure the first prompt has more to say
-	model := cmp.Or(a.options.Model, a.pick("sonnet"))
-	if offered := a.offered(); model == "" && len(offered) > 0 {
+	offered := a.offered()
+	model := cmp.Or(a.options.Model, a.options.Pick("sonnet", offered))
+	if model == "" && len(offered) > 0 {
 		model = offered[0]
 	}
 	id := acp.SessionId("s-" + strings.ToLower(rand.Text()))
@@ -123,16 +107,15 @@ func (a *agent) NewSession(ctx context.Context, req acp.NewSessionRequest) (acp.
 		return acp.NewSessionResponse{}, err
 	}
 	defer end()
-	now := a.options.Now()
+	now := time.Now()
 	removeOld(a.options.State, now)
-	conv, err := createConversation(a.options.State, string(id), head{Dir: req.Cwd, System: systemPrompt(ctx, req.Cwd, a.options.Environ, now)})
+	conv, err := createConversation(a.options.State, string(id), record{
+		Kind: headRecord, Dir: req.Cwd, System: systemPrompt(ctx, req.Cwd, a.options.Environ, now), Model: model, Effort: a.options.Effort,
+	})
 	if err != nil {
 		return acp.NewSessionResponse{}, a.explain(err)
 	}
 	s := a.open(id, conv, req.Cwd, req.McpServers)
-	if err := conv.add(record{Kind: chosenRecord, Model: model, Effort: a.options.Effort}); err != nil {
-		return acp.NewSessionResponse{}, a.explain(err)
-	}
 	return acp.NewSessionResponse{SessionId: id, ConfigOptions: s.configOptions()}, nil
 }
 
@@ -156,7 +139,7 @@ func (a *agent) LoadSession(ctx context.Context, req acp.LoadSessionRequest) (ac
 	if err != nil {
 		return acp.LoadSessionResponse{}, a.explain(err)
 	}
-	if dir := conv.state.head.Dir; filepath.Clean(dir) != filepath.Clean(req.Cwd) {
+	if dir := conv.state.dir; filepath.Clean(dir) != filepath.Clean(req.Cwd) {
 		conv.close()
 		return acp.LoadSessionResponse{}, acp.NewInvalidParams(map[string]any{"error": "the session " + string(req.SessionId) + " belongs to the folder " + dir})
 	}
@@ -246,12 +229,9 @@ func promptText(blocks []acp.ContentBlock) string {
 			parts = append(parts, b.Text.Text)
 		case b.ResourceLink != nil:
 			parts = append(parts, b.ResourceLink.Name+": "+b.ResourceLink.Uri)
-		case b.Resource != nil && b.Resource.Resource.TextResourceContents != nil:
-			r := b.Resource.Resource.TextResourceContents
-			parts = append(parts, r.Uri+":\n"+r.Text)
 		}
 	}
-	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), "\n\n")
+	return strings.Join(parts, "\n\n")
 }
 
 // explain says what a failure means to the client: a limit, a missing login, or something else and what to do.
@@ -262,15 +242,15 @@ func (a *agent) explain(err error) error {
 		return e
 	}
 	data := map[string]any{"status": f.Status}
+	if f.After > 0 {
+		data["retry_after"] = f.After.Seconds()
+	}
 	e.Data = data
 	switch f.Kind {
-	case Limited, Overloaded:
-		if data["status"] = 429; f.Kind == Overloaded {
-			data["status"] = 529
-		}
-		if f.After > 0 {
-			data["retry_after"] = f.After.Seconds()
-		}
+	case Limited:
+		data["status"] = 429
+	case Overloaded:
+		data["status"] = 529
 	case NoKey:
 		return acp.NewAuthRequired(map[string]any{"error": f.Error()})
 	case NoModel:

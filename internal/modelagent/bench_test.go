@@ -37,7 +37,7 @@ func BenchmarkRequest(b *testing.B) {
 	fromAgent, toClient := io.Pipe()
 	served := make(chan error, 1)
 	go func() {
-		served <- Serve(context.WithoutCancel(b.Context()), fromClient, toClient, Options{Provider: &instant{}, State: b.TempDir(), Environ: os.Environ()})
+		served <- Serve(context.WithoutCancel(b.Context()), fromClient, toClient, Options{Provider: &instant{}, State: b.TempDir(), Environ: os.Environ(), Pick: pickOffered})
 	}()
 	conn := acp.NewClientSideConnection(mute{}, toAgent, fromAgent)
 	dir := b.TempDir()

@@ -1,9 +1,11 @@
 package modelagent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -20,8 +22,9 @@ const (
 // do runs the calls of an answer: those without effects together, every other one alone, and each result is in the
 // conversation as soon as it is there. The last call of an answer that was too long is not whole, and is not run.
 func (t *turn) do(ctx context.Context, calls []Block, tooLong bool) error {
-	stop := t.giveSigns()
-	defer stop()
+	over := make(chan struct{})
+	defer close(over)
+	go t.giveSigns(over)
 	// All results together must leave space for an answer.
 	most := max(1000, t.window(t.conv.snapshot().model)*4/10*bytesPerToken/len(calls))
 	var running sync.WaitGroup
@@ -65,38 +68,37 @@ func (s *session) describe(c Block) (action, error) {
 // also where the agent saw the end coming and knows what the call has said so far.
 const stopped = "unknown: the agent was stopped while this ran; look at what it did before you run it again"
 
-// call runs one, unless something speaks against it.
+// call runs one, unless something speaks against it: it is bad, nobody allows it, or the turn is over.
 func (t *turn) call(ctx context.Context, c Block, a action, bad error, most int) error {
-	result := t.refuse(ctx, c, a, bad)
-	if result == nil {
+	if bad == nil && a.Asks && ctx.Err() == nil {
+		bad = t.permission(ctx, c, a)
+	}
+	if ctx.Err() != nil {
+		bad = errors.New("not run: the turn was cancelled")
+	}
+	var result Block
+	if bad != nil {
+		result = *failed(c, bad.Error())
+	} else {
 		if err := t.conv.add(record{Kind: startedRecord, IDs: []string{c.ID}}); err != nil {
 			return err
 		}
 		t.update(acp.UpdateToolCall(acp.ToolCallId(c.ID), acp.WithUpdateStatus(acp.ToolCallStatusInProgress)))
-		r := t.tools.run(ctx, c)
-		if ctx.Err() != nil && r.Failed {
-			r.Text += "\n" + stopped
+		result = t.tools.run(ctx, c)
+		if ctx.Err() != nil && result.Failed {
+			result.Text += "\n" + stopped
 		}
-		r.Kind, r.ID, r.Name, r.Text = Result, c.ID, c.Name, shorten(r.Text, "", 0, most)
-		result = &r
+		result.Text = shorten(result.Text, "", 0, most)
 	}
-	if err := t.conv.add(record{Kind: resultRecord, Result: result}); err != nil {
+	if err := t.conv.add(record{Kind: resultRecord, Result: &result}); err != nil {
 		return err
 	}
-	t.finish(*result, a.New != nil)
+	t.finish(result, a.New != nil)
 	return nil
 }
 
-// refuse is the result of a call that is not run, or nil.
-func (t *turn) refuse(ctx context.Context, c Block, a action, bad error) *Block {
-	switch {
-	case bad != nil:
-		return failed(c, bad.Error())
-	case ctx.Err() != nil:
-		return failed(c, "not run: the turn was cancelled")
-	case !a.Asks:
-		return nil
-	}
+// permission asks for it. The error is why there is none.
+func (t *turn) permission(ctx context.Context, c Block, a action) error {
 	answer, err := t.agent.conn.RequestPermission(ctx, acp.RequestPermissionRequest{
 		SessionId: t.id,
 		ToolCall: acp.ToolCallUpdate{
@@ -107,21 +109,15 @@ func (t *turn) refuse(ctx context.Context, c Block, a action, bad error) *Block 
 			{OptionId: "reject", Name: "Reject", Kind: acp.PermissionOptionKindRejectOnce},
 		},
 	})
-	switch {
-	case ctx.Err() != nil:
-		return failed(c, "not run: the turn was cancelled")
-	case err != nil: // also a client that cannot be asked: nobody has allowed it
-		return failed(c, "denied: the client did not answer: "+err.Error())
-	case answer.Outcome.Selected != nil && answer.Outcome.Selected.OptionId == "allow":
+	if err != nil { // also of a client that cannot be asked: nobody has allowed it
+		return fmt.Errorf("denied: the client did not answer: %w", err)
+	}
+	if chosen := answer.Outcome.Selected; chosen != nil && chosen.OptionId == "allow" {
 		return nil
 	}
-	reason := "the client did not allow it"
-	if ours, ok := answer.Meta["ralph"].(map[string]any); ok {
-		if said, ok := ours["reason"].(string); ok && said != "" {
-			reason = said
-		}
-	}
-	return failed(c, "denied: "+reason)
+	ours, _ := answer.Meta["ralph"].(map[string]any)
+	reason, _ := ours["reason"].(string)
+	return errors.New("denied: " + cmp.Or(reason, "the client did not allow it"))
 }
 
 // announce tells the client of a call.
@@ -165,22 +161,13 @@ func shown(args json.RawMessage) any {
 }
 
 // giveSigns gives signs of life while tools run: each has a limit of its own, so none of them is idle.
-func (t *turn) giveSigns() (stop func()) {
-	tick, done := time.NewTicker(signEvery), make(chan struct{})
-	var signs sync.WaitGroup
-	signs.Go(func() {
-		for {
-			select {
-			case <-tick.C:
-				t.thought("")
-			case <-done:
-				return
-			}
+func (t *turn) giveSigns(over <-chan struct{}) {
+	for {
+		select {
+		case <-time.After(signEvery):
+			t.thought("")
+		case <-over:
+			return
 		}
-	})
-	return func() {
-		tick.Stop()
-		close(done)
-		signs.Wait()
 	}
 }

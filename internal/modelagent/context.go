@@ -51,27 +51,20 @@ func (s *state) cut(ids []string) {
 			}
 		}
 	}
+	if !s.counted {
+		s.tokens = estimate(s.messages...)
+	}
 }
 
-// cuttable lists results to cut, the oldest first, until so many tokens are saved. The last ones are kept: as many as
-// said, and those that the model has not seen.
-func (s *state) cuttable(tokens, kept int) []string {
-	var results []Block
-	unseen := 0
-	for _, m := range s.messages {
-		unseen = 0
-		for _, b := range m.Blocks {
-			if b.Kind == Result {
-				results = append(results, b)
-				unseen++
-			}
-		}
-	}
+// cuttable lists results to cut, the oldest first, until so many tokens are saved, but none that the model has not seen.
+func (s *state) cuttable(tokens int) []string {
 	var ids []string
-	for _, b := range results[:max(0, len(results)-max(kept, unseen))] {
-		if b.saves() > 0 && tokens > 0 {
-			ids = append(ids, b.ID)
-			tokens -= b.saves()
+	for _, m := range s.messages[:max(0, len(s.messages)-1)] {
+		for _, b := range m.Blocks {
+			if b.saves() > 0 && tokens > 0 {
+				ids = append(ids, b.ID)
+				tokens -= b.saves()
+			}
 		}
 	}
 	return ids
@@ -124,14 +117,8 @@ func (s *state) transcript(to int) string {
 	var text strings.Builder
 	for _, m := range messages {
 		for _, b := range m.Blocks {
-			switch b.Kind {
-			case Text:
-				fmt.Fprintf(&text, "%s: %s\n\n", m.Role, b.Text)
-			case Call:
-				fmt.Fprintf(&text, "call of %s: %s\n\n", b.Name, shorten(string(b.Args), "", 0, 500))
-			case Result:
-				fmt.Fprintf(&text, "result: %s\n\n", shorten(b.Text, "", 0, 1000))
-			case Thinking:
+			if b.Kind != Thinking {
+				fmt.Fprintf(&text, "%s %s %s: %s\n\n", m.Role, b.Kind, b.Name, shorten(b.Text+string(b.Args), "", 0, 2000))
 			}
 		}
 	}
@@ -159,46 +146,37 @@ func (s *session) size(now *state) int {
 	if now.counted {
 		return now.tokens
 	}
-	besides := len(now.head.System)
+	besides := len(now.system)
 	for _, spec := range s.tools.specs() {
 		besides += len(spec.Name) + len(spec.Description) + len(spec.Schema)
 	}
 	return now.tokens + besides/bytesPerToken
 }
 
-// fit makes the conversation small enough for the model, and returns its size: it cuts old results first, then it has
-// old messages summarised, and at last it cuts all results that the model has seen.
+// fit makes the conversation small enough for the model, and returns its size: it cuts old results first, and then it
+// has old messages summarised.
 func (t *turn) fit(ctx context.Context) (int, error) {
 	now := t.conv.snapshot()
 	window := t.window(now.model)
-	for _, shrink := range []func() error{
-		func() error { return t.cut(now, window, 3) },
-		func() error { return t.summarise(ctx, now, window) },
-		func() error { return t.cut(now, window, 0) },
-	} {
-		if t.size(now) <= window*8/10 {
-			break
-		}
-		if err := shrink(); err != nil {
+	large := func() bool { return t.size(now) > window*8/10 }
+	// So much is cut that it need not be done again soon: each time requests begin in another way.
+	if ids := now.cuttable(t.size(now) - window*6/10); large() && len(ids) > 0 {
+		if err := t.conv.add(record{Kind: cutRecord, IDs: ids}); err != nil {
 			return 0, err
 		}
 		now = t.conv.snapshot()
 	}
-	size := t.size(now)
-	if size > window {
-		return 0, fmt.Errorf("the task does not fit into the model's window of %d tokens: about %d are needed; "+
-			"use a model with a larger window or split the task", window, size)
+	if to := now.boundary(window * 3 / 10); large() && to > 0 {
+		if err := t.summarise(ctx, now, to); err != nil {
+			return 0, err
+		}
+		now = t.conv.snapshot()
 	}
-	return size, nil
-}
-
-// cut shortens old results so far that it need not be done again soon: each time requests begin in another way.
-func (t *turn) cut(now *state, window, kept int) error {
-	ids := now.cuttable(t.size(now)-window*6/10, kept)
-	if len(ids) == 0 {
-		return nil
+	if size := t.size(now); size <= window {
+		return size, nil
 	}
-	return t.conv.add(record{Kind: cutRecord, IDs: ids})
+	return 0, fmt.Errorf("the task does not fit into the model's window of %d tokens: about %d are needed; "+
+		"use a model with a larger window or split the task", window, t.size(now))
 }
 
 const summariser = "You shorten the record of a coding agent's work, for the agent itself, which goes on with your summary in place of the " +
@@ -208,15 +186,11 @@ const summariser = "You shorten the record of a coding agent's work, for the age
 
 // summarise has old messages put in short by the cheapest model there is, or else by the one at work. If it has nothing
 // to say, the beginning and the end of the messages must do.
-func (t *turn) summarise(ctx context.Context, now *state, window int) error {
-	to := now.boundary(window * 3 / 10)
-	if to == 0 {
-		return nil
-	}
+func (t *turn) summarise(ctx context.Context, now *state, to int) error {
 	text := now.transcript(to)
 	var reply Reply
 	var err error
-	for _, model := range slices.Compact([]string{cmp.Or(t.agent.pick("haiku"), now.model), now.model}) {
+	for _, model := range slices.Compact([]string{cmp.Or(t.agent.options.Pick("haiku", t.agent.offered()), now.model), now.model}) {
 		request := Request{Model: model, System: summariser}
 		request.Messages = []Message{userText("The record:\n\n" + shorten(text, "", 0, t.window(model)/2*bytesPerToken))}
 		if reply, err = t.send(ctx, request); err == nil {
@@ -227,7 +201,7 @@ func (t *turn) summarise(ctx context.Context, now *state, window int) error {
 		return err
 	}
 	summary := cmp.Or(strings.TrimSpace(textOf(reply.Message)), text)
-	err = t.conv.add(record{Kind: summaryRecord, From: to, Text: shorten(summary, "", 0, window/10*bytesPerToken)})
+	err = t.conv.add(record{Kind: summaryRecord, From: to, Text: shorten(summary, "", 0, t.window(now.model)/10*bytesPerToken)})
 	t.report()
 	return err
 }

@@ -32,28 +32,23 @@ const (
 // record is a line of the file. Fields that do not belong to its kind are zero.
 type record struct {
 	Kind    recordKind `json:"kind"`
-	Head    *head      `json:"head,omitempty"`
+	Dir     string     `json:"dir,omitempty"`    // head: the folder of the project
+	System  string     `json:"system,omitempty"` // head: what the model is told before everything else
 	Message *Message   `json:"message,omitempty"`
 	Count   int64      `json:"count,omitempty"` // message: of an answer, the tokens that the model read and wrote; 0 if unknown
 	IDs     []string   `json:"ids,omitempty"`   // started, cut
 	Result  *Block     `json:"result,omitempty"`
 	From    int        `json:"from,omitempty"`   // summary
 	Text    string     `json:"text,omitempty"`   // summary
-	Model   string     `json:"model,omitempty"`  // chosen
-	Effort  Effort     `json:"effort,omitempty"` // chosen
-}
-
-// head is what stays the same in a conversation.
-type head struct {
-	Dir    string `json:"dir"`
-	System string `json:"system"`
+	Model   string     `json:"model,omitempty"`  // head, chosen
+	Effort  Effort     `json:"effort,omitempty"` // head, chosen
 }
 
 // state is what the records of a conversation amount to.
 type state struct {
-	head     head
-	model    string
-	effort   Effort
+	dir, system, model string
+	effort             Effort
+
 	messages []Message       // that the model is sent: roles alternate, and the user's is first; results stand in the order of their calls
 	started  map[string]bool // calls; nil before the head
 
@@ -72,8 +67,9 @@ func (s *state) apply(r record) error {
 	switch {
 	case (r.Kind == headRecord) != (s.started == nil):
 		return errors.New("the head is not the first record, or not the only one")
-	case r.Kind == headRecord && r.Head != nil:
-		s.head, s.started = *r.Head, map[string]bool{}
+	case r.Kind == headRecord:
+		s.dir, s.system, s.started = r.Dir, r.System, map[string]bool{}
+		s.choose(r.Model, r.Effort)
 	case r.Kind == messageRecord && r.Message != nil && len(open) == 0 && r.Message.Role == User:
 		s.say(r.Message.Blocks...)
 	case r.Kind == messageRecord && r.Message != nil && len(open) == 0 && asked:
@@ -158,8 +154,8 @@ type history struct {
 
 func conversationFile(dir, id string) string { return filepath.Join(dir, id+".jsonl") }
 
-// createConversation begins one, in a file of its own.
-func createConversation(dir, id string, h head) (*history, error) {
+// createConversation begins one, in a file of its own. The head is its first record.
+func createConversation(dir, id string, head record) (*history, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the folder of conversations: %w; set XDG_STATE_HOME to a folder that can be written", err)
 	}
@@ -168,7 +164,7 @@ func createConversation(dir, id string, h head) (*history, error) {
 		return nil, fmt.Errorf("begin a conversation: %w", err)
 	}
 	c := &history{file: f}
-	if err := c.add(record{Kind: headRecord, Head: &h}); err != nil {
+	if err := c.add(head); err != nil {
 		c.close()
 		return nil, err
 	}

@@ -24,7 +24,7 @@ func TestAnyPrefixOfAConversationCanBeContinued(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n++
 		id := fmt.Sprintf("s%d", n)
-		c, err := createConversation(dir, id, head{System: "be good"})
+		c, err := createConversation(dir, id, record{Kind: headRecord, System: "be good"})
 		check.OK(t, err)
 		defer c.close()
 		converse(t, c)
@@ -90,7 +90,7 @@ func converse(t *rapid.T, c *history) {
 			}
 			add(record{Kind: messageRecord, Message: &m, Count: rapid.Int64Range(0, 100_000).Draw(t, "count")})
 		case len(c.state.messages) > 2 && rapid.Bool().Draw(t, "shrinks"):
-			if cut := c.state.cuttable(rapid.IntRange(1, 200).Draw(t, "save"), 1); len(cut) > 0 {
+			if cut := c.state.cuttable(rapid.IntRange(1, 200).Draw(t, "save")); len(cut) > 0 {
 				add(record{Kind: cutRecord, IDs: cut})
 			}
 			if to := c.state.boundary(rapid.IntRange(1, 500).Draw(t, "keep")); to > 0 {
@@ -108,7 +108,7 @@ func converse(t *rapid.T, c *history) {
 
 func TestABrokenConversationIsNotContinued(t *testing.T) {
 	t.Parallel()
-	top := `{"kind":"head","head":{"dir":"/"}}` + "\n"
+	top := `{"kind":"head","dir":"/"}` + "\n"
 	hello := `{"kind":"message","message":{"role":"user","blocks":[{"kind":"text","text":"hello"}]}}` + "\n"
 	tests := map[string]struct{ file, refused string }{
 		"whole":                                {top + hello, ""},

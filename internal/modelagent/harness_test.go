@@ -31,16 +31,19 @@ func serveTest() {
 	window, _ := strconv.Atoi(os.Getenv(windowEnv))
 	err := Serve(context.Background(), os.Stdin, os.Stdout, Options{
 		Provider: distant(os.Getenv(beAgent)), State: os.Getenv(stateEnv), Window: window, Environ: os.Environ(),
-		Pick: func(tier string, offered []string) string {
-			if slices.Contains(offered, tier) {
-				return tier
-			}
-			return ""
-		},
+		Pick: pickOffered,
 	})
 	if err != nil {
 		os.Exit(1)
 	}
+}
+
+// pickOffered takes a tier for a name.
+func pickOffered(tier string, offered []string) string {
+	if slices.Contains(offered, tier) {
+		return tier
+	}
+	return ""
 }
 
 // distant is a provider that asks a test, over HTTP and in our own words.

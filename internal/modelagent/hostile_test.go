@@ -73,7 +73,7 @@ func TestASummaryThatFailsCostsNothing(t *testing.T) {
 			}
 			return says("by " + r.Model)
 		}, "by sonnet"},
-		"a model that says nothing": {func(Request) said { return says(" ") }, "assistant: A long story."},
+		"a model that says nothing": {func(Request) said { return says(" ") }, "assistant text : A long story."},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"time"
@@ -39,32 +38,26 @@ func systemPrompt(ctx context.Context, dir string, environ []string, now time.Ti
 	if branch, err := git.Output(); err == nil && len(bytes.TrimSpace(branch)) > 0 {
 		fmt.Fprintf(&b, "Git branch: %s\n", bytes.TrimSpace(branch))
 	}
-	said := map[string]bool{}
+	said := ""
 	for _, name := range instructionFiles {
-		text := readInstructions(dir, name)
-		if text == "" || said[text] { // one is often a link to the other, or a copy
-			continue
+		if text := readInstructions(dir, name); text != said { // one is often a link to the other, or a copy
+			fmt.Fprintf(&b, "\n# %s of the project\n\n%s\n", name, text)
+			said = text
 		}
-		said[text] = true
-		fmt.Fprintf(&b, "\n# %s of the project\n\n%s\n", name, text)
 	}
 	return b.String()
 }
 
-// readInstructions reads a file of the folder itself: a link does not lead out of it.
+// readInstructions reads a file of the folder itself: a link does not lead out of it, and it need not be there.
 func readInstructions(dir, name string) string {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return ""
 	}
 	defer func() { _ = root.Close() }()
-	info, err := root.Stat(name)
-	if err != nil || !info.Mode().IsRegular() {
+	if info, err := root.Stat(name); err != nil || !info.Mode().IsRegular() { // a pipe would never end
 		return ""
 	}
-	data, err := root.ReadFile(filepath.Clean(name))
-	if err != nil {
-		return ""
-	}
+	data, _ := root.ReadFile(name)
 	return shorten(strings.TrimSpace(strings.ToValidUTF8(string(data), "?")), "", 0, instructionLimit)
 }

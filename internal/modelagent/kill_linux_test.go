@@ -31,7 +31,7 @@ func TestAKilledAgentGoesOn(t *testing.T) {
 	t.Parallel()
 	bin := killable(t)
 	random := rand.New(rand.NewPCG(1, 2))
-	const records = 21 // of a turn in which nobody is killed
+	const records = 20 // of a turn in which nobody is killed
 	var places sync.Map
 	t.Run("points", func(t *testing.T) {
 		for n := 1; n <= records+1; n++ {

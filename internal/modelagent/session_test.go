@@ -29,7 +29,7 @@ func (mute) RequestPermission(context.Context, acp.RequestPermissionRequest) (ac
 func (m *model) bare(change func(*Options)) (*acp.ClientSideConnection, acp.SessionId, string) {
 	m.t.Helper()
 	t := m.t
-	o := Options{Provider: distant(m.url), State: m.state, Environ: os.Environ()}
+	o := Options{Provider: distant(m.url), State: m.state, Environ: os.Environ(), Pick: pickOffered}
 	if change != nil {
 		change(&o)
 	}
@@ -95,11 +95,10 @@ func TestAPromptOfSeveralPartsIsOneText(t *testing.T) {
 	t.Parallel()
 	m := perform(t, inOrder())
 	conn, id, _ := m.bare(nil)
-	ask1(t, conn, id, acp.TextBlock("Look:"), acp.ResourceLinkBlock("notes", "file:///notes.md"),
-		acp.ResourceBlock(acp.EmbeddedResourceResource{TextResourceContents: &acp.TextResourceContents{Uri: "file:///a", Text: "content"}}))
+	ask1(t, conn, id, acp.TextBlock("Look:"), acp.ResourceLinkBlock("notes", "file:///notes.md"))
 	_, err := conn.Prompt(t.Context(), acp.PromptRequest{SessionId: id, Prompt: []acp.ContentBlock{acp.TextBlock(" ")}})
 	check.Err(t, "an empty prompt", "the prompt has no text", err)
-	check.Equal(t, "prompt", "Look:\n\nnotes: file:///notes.md\n\nfile:///a:\ncontent", textOf(m.asked()[0].Messages[0]))
+	check.Equal(t, "prompt", "Look:\n\nnotes: file:///notes.md", textOf(m.asked()[0].Messages[0]))
 }
 
 func TestNothingIsDoneThatNobodyAllowed(t *testing.T) {
@@ -197,7 +196,7 @@ func TestAFullDiskEndsTheTurnAndNothingElse(t *testing.T) {
 	}
 	defer func() { _ = full.Close() }()
 	dir := t.TempDir()
-	c, err := createConversation(dir, "s", head{})
+	c, err := createConversation(dir, "s", record{Kind: headRecord})
 	check.OK(t, err)
 	defer c.close()
 	m := userText("Go.")

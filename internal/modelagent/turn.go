@@ -113,7 +113,7 @@ func (t *turn) ask(ctx context.Context) (Reply, error) {
 			return Reply{}, err
 		}
 		now := t.conv.snapshot()
-		reply, err := t.send(ctx, Request{Model: now.model, System: now.head.System, Messages: now.messages, Tools: t.tools.specs(), Effort: now.effort})
+		reply, err := t.send(ctx, Request{Model: now.model, System: now.system, Messages: now.messages, Tools: t.tools.specs(), Effort: now.effort})
 		var f *Failure
 		if errors.As(err, &f) && f.Kind == TooLong && tries < 2 {
 			t.fits[now.model] = size * 9 / 10 // whatever the window is, this is more than fits
@@ -180,7 +180,7 @@ func (t *turn) flush() {
 // that it is at work.
 func (t *turn) thought(text string) {
 	t.mu.Lock()
-	now := t.agent.options.Now()
+	now := time.Now()
 	quiet := text == "" && now.Sub(t.sign) < signEvery
 	if !quiet {
 		t.sign = now
