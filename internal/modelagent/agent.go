@@ -26,6 +26,7 @@ type Options struct {
 	Window   int                                        // of the model, in tokens; 0 means what the provider says, else 32,000
 	State    string                                     // the folder of the conversations; made if it is missing
 	Environ  []string                                   // of the commands that the model runs, without credentials
+	Now      func() time.Time                           // nil means time.Now
 }
 
 // listTimeout bounds the wait for a server that says nothing.
@@ -34,6 +35,9 @@ const listTimeout = 20 * time.Second
 // Serve speaks ACP on r and w until r ends or ctx is done, and returns when no turn is running any more. The error is
 // the cause of ctx, and nil when r ended.
 func Serve(ctx context.Context, r io.Reader, w io.Writer, o Options) error {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
 	alive, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	a := &agent{options: o, alive: alive, sessions: map[acp.SessionId]*session{}}
@@ -107,7 +111,7 @@ func (a *agent) NewSession(ctx context.Context, req acp.NewSessionRequest) (acp.
 		return acp.NewSessionResponse{}, err
 	}
 	defer end()
-	now := time.Now()
+	now := a.options.Now()
 	removeOld(a.options.State, now)
 	conv, err := createConversation(a.options.State, string(id), record{
 		Kind: headRecord, Dir: req.Cwd, System: systemPrompt(ctx, req.Cwd, a.options.Environ, now), Model: model, Effort: a.options.Effort,

@@ -180,7 +180,7 @@ func (t *turn) flush() {
 // that it is at work.
 func (t *turn) thought(text string) {
 	t.mu.Lock()
-	now := time.Now()
+	now := t.agent.options.Now()
 	quiet := text == "" && now.Sub(t.sign) < signEvery
 	if !quiet {
 		t.sign = now
