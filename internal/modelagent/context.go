@@ -117,8 +117,12 @@ func (s *state) transcript(to int) string {
 	var text strings.Builder
 	for _, m := range messages {
 		for _, b := range m.Blocks {
-			if b.Kind != Thinking {
-				fmt.Fprintf(&text, "%s %s %s: %s\n\n", m.Role, b.Kind, b.Name, shorten(b.Text+string(b.Args), "", 0, 2000))
+			switch b.Kind {
+			case Text:
+				fmt.Fprintf(&text, "%s: %s\n\n", m.Role, b.Text)
+			case Call, Result:
+				fmt.Fprintf(&text, "%s of %s: %s\n\n", b.Kind, b.Name, shorten(b.Text+string(b.Args), "", 0, 1000))
+			case Thinking:
 			}
 		}
 	}

@@ -73,7 +73,7 @@ func TestASummaryThatFailsCostsNothing(t *testing.T) {
 			}
 			return says("by " + r.Model)
 		}, "by sonnet"},
-		"a model that says nothing": {func(Request) said { return says(" ") }, "assistant text : A long story."},
+		"a model that says nothing": {func(Request) said { return says(" ") }, "assistant: A long story."},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -104,4 +104,23 @@ func TestAWindowThatWasTooSmallIsThatOfItsModel(t *testing.T) {
 	check.Err(t, "sonnet", "does not fit", err)
 	check.OK(t, set(t, conn, id, "model", "haiku"))
 	ask1(t, conn, id, acp.TextBlock("Go."))
+}
+
+func TestASummaryIsMadeOfTheWholeOneBefore(t *testing.T) {
+	t.Parallel()
+	filling := strings.Repeat("Much happened. ", 150)
+	m := perform(t, long(func(Request) said { return says(filling + "The heart of it. " + filling) }))
+	m.models = []Model{{ID: "sonnet", Window: 30_000}}
+	c := m.client()
+	for range 16 {
+		c.ask(t, "Tell me more.")
+	}
+	var records []string
+	for _, r := range m.asked() {
+		if r.System == summariser {
+			records = append(records, textOf(r.Messages[0]))
+		}
+	}
+	check.That(t, len(records) > 1, "there are %d summaries", len(records))
+	check.Contains(t, "the second record", "The heart of it.", records[1])
 }
