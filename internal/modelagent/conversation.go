@@ -40,7 +40,7 @@ type record struct {
 	Result  *Block     `json:"result,omitempty"`
 	From    int        `json:"from,omitempty"`   // summary
 	Text    string     `json:"text,omitempty"`   // summary
-	Model   string     `json:"model,omitempty"`  // head, chosen
+	Model   string     `json:"model,omitempty"`  // head, chosen; message: of an answer, whose it is
 	Effort  Effort     `json:"effort,omitempty"` // head, chosen
 }
 
@@ -74,6 +74,9 @@ func (s *state) apply(r record) error {
 		s.say(r.Message.Blocks...)
 	case r.Kind == messageRecord && r.Message != nil && len(open) == 0 && asked:
 		s.messages = append(s.messages, *r.Message)
+		if r.Model != s.model { // that was asked
+			s.forgetThoughts()
+		}
 		if s.tokens += estimate(*r.Message); r.Count > 0 {
 			s.tokens, s.counted = int(r.Count), true
 		}
@@ -111,17 +114,21 @@ func (s *state) say(blocks ...Block) {
 	s.tokens += estimate(Message{Blocks: blocks})
 }
 
-// choose sets what is not empty. Another model is not sent the thoughts of the one before: it need not accept what is
-// signed for that.
+// choose sets what is not empty.
 func (s *state) choose(model string, effort Effort) {
 	if model != "" && model != s.model {
 		s.model = model
-		for i, m := range s.messages {
-			s.messages[i].Blocks = slices.DeleteFunc(slices.Clone(m.Blocks), func(b Block) bool { return b.Kind == Thinking })
-		}
+		s.forgetThoughts()
 	}
 	if s.effort = cmp.Or(effort, s.effort); s.effort == defaultEffort {
 		s.effort = ""
+	}
+}
+
+// forgetThoughts drops them for another model, which need not accept what is signed for the one before.
+func (s *state) forgetThoughts() {
+	for i, m := range s.messages {
+		s.messages[i].Blocks = slices.DeleteFunc(slices.Clone(m.Blocks), func(b Block) bool { return b.Kind == Thinking })
 	}
 }
 

@@ -124,3 +124,28 @@ func TestASummaryIsMadeOfTheWholeOneBefore(t *testing.T) {
 	check.That(t, len(records) > 1, "there are %d summaries", len(records))
 	check.Contains(t, "the second record", "The heart of it.", records[1])
 }
+
+// TestThoughtsOfAModelThatWasReplacedMeanwhile do not reach the next one either.
+func TestThoughtsOfAModelThatWasReplacedMeanwhile(t *testing.T) {
+	t.Parallel()
+	entered, leave := make(chan struct{}), make(chan struct{})
+	m := perform(t, func(n int, _ Request) said {
+		if n == 0 {
+			close(entered)
+			<-leave
+		}
+		return thinks("ok")
+	})
+	conn, id, _ := m.bare(nil)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		ask1(t, conn, id, acp.TextBlock("Go."))
+	}()
+	<-entered
+	check.OK(t, set(t, conn, id, "model", "haiku"))
+	close(leave)
+	<-done
+	ask1(t, conn, id, acp.TextBlock("Go."))
+	check.Equal(t, "thoughts", 0, thoughts(m.asked()[1]))
+}

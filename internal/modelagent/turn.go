@@ -123,7 +123,7 @@ func (t *turn) ask(ctx context.Context) (Reply, error) {
 			return Reply{}, err
 		}
 		if reply.Message = now.clean(reply.Message); len(reply.Message.Blocks) > 0 { // providers refuse a message without content
-			err = t.conv.add(record{Kind: messageRecord, Message: &reply.Message, Count: reply.Usage.Context()})
+			err = t.conv.add(record{Kind: messageRecord, Message: &reply.Message, Model: now.model, Count: reply.Usage.Context()})
 		}
 		return reply, err
 	}
