@@ -54,6 +54,11 @@ func runAgent(ctx context.Context, a *app, o agentOptions) error {
 		return hint(usagef("ralph agent is for programs: it speaks the Agent Client Protocol on stdin and stdout, and stdin is a terminal"),
 			"let ralph start it: ralph run --agent %s; or name the command in an editor that speaks the protocol", cmp.Or(preset.Name, "anthropic"))
 	}
+	if a.conceal != nil {
+		if err := a.conceal(); err != nil { // better with a key that commands can look for than not at all
+			a.note("warning: commands of the model may find the key in the environment of this process: %v", err)
+		}
+	}
 	return modelagent.Serve(ctx, a.stdin, a.raw, modelagent.Options{
 		Version: buildVersion().Version, Provider: connect(ctx, a, preset), Model: o.Model, Effort: o.Effort, Window: o.Window,
 		Pick:  func(tier string, offered []string) string { return agents.Offered(preset, tier, offered) },

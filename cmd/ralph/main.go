@@ -51,9 +51,11 @@ type system struct {
 	password   func(context.Context) (string, error) // reads a line from the terminal without showing it
 	user       func() string                         // who runs the program; nil if nobody is to know
 	models     func(environ []string) (served, bool) // looks for a model server; nil if nobody is to look
+	conceal    func() error                          // starts the program again with an environment that shows no credentials; nil if that was done
 }
 
 func fromOS() system {
+	concealed := receiveCredentials()
 	s := system{
 		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
 		getenv: os.Getenv, environ: os.Environ, getwd: os.Getwd, now: time.Now, exit: os.Exit, confinable: sandbox.Namespaces,
@@ -67,6 +69,9 @@ func fromOS() system {
 	s.asks = s.errIsTerm && term.IsTerminal(int(os.Stdin.Fd()))
 	s.width = widthOf(os.Stdout)
 	s.user, s.models = userName, lookForModels
+	if !concealed {
+		s.conceal = startWithoutCredentials
+	}
 	s.password = func(ctx context.Context) (string, error) { return readPassword(ctx, int(os.Stdin.Fd())) }
 	return s
 }
