@@ -36,7 +36,7 @@ func Measure(f risk.Facts, t dag.Task, b Before) risk.Facts {
 		if a.StartedAt.Before(t.StartedAt) { // then the task was reset
 			continue
 		}
-		if a.Outcome != "" && !a.Outcome.Done() && !a.Outcome.Fruitless() {
+		if a.Outcome != "" && !a.Outcome.Done() && !a.Void() {
 			f.Retries++
 		}
 		if slices.Contains([]event.Rejection{event.RejectedVerdict, event.RejectedTampering, event.RejectedUnproven}, a.Rejected) {

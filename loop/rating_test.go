@@ -17,7 +17,7 @@ func TestMeasureAddsWhatWasKnownBefore(t *testing.T) {
 	begun := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	task := dag.Task{ID: "t-1", StartedAt: begun}
 	tried := func(after time.Duration, outcome event.AttemptOutcome, rejected event.Rejection) dag.Attempt {
-		return dag.Attempt{StartedAt: begun.Add(after), Outcome: outcome, Rejected: rejected}
+		return dag.Attempt{StartedAt: begun.Add(after), Outcome: outcome, Rejected: rejected, Session: "s"}
 	}
 	seen := risk.Facts{Files: []string{"a.go", "ci.yml", "x_test.go"}, Lines: 7, Checks: []string{"x_test.go", "ci.yml"}, Doubts: []string{"a flaky gate"}}
 	before := Before{
@@ -32,7 +32,8 @@ func TestMeasureAddsWhatWasKnownBefore(t *testing.T) {
 			tried(2*time.Hour, event.AttemptAsked, ""),
 			tried(2*time.Hour, event.AttemptTimeout, ""),
 			tried(2*time.Hour, event.AttemptReleased, ""),
-			tried(3*time.Hour, "", ""), // this one
+			{StartedAt: begun.Add(2 * time.Hour), Outcome: event.AttemptError}, // before anything was said to its agent
+			tried(3*time.Hour, "", ""),                                         // this one
 		},
 		Failed: []dag.FailedWork{
 			{Task: "t-2", Files: []string{"b.go", "a.go", "x_test.go"}},

@@ -73,7 +73,7 @@ func (w *watch) approve(r inbox.Request) bool {
 // counted are the attempts at a task since it was last reset that say something about it.
 func counted(t dag.Task, attempts []dag.Attempt) (list []dag.Attempt) {
 	for _, at := range attempts {
-		if !at.EndedAt.IsZero() && !at.StartedAt.Before(t.StartedAt) && !at.Outcome.Fruitless() {
+		if !at.EndedAt.IsZero() && !at.StartedAt.Before(t.StartedAt) && !at.Void() {
 			list = append(list, at)
 		}
 	}
