@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -77,7 +78,7 @@ var agentsTestCommand = command{
 	long: `AGENT is a known agent, one of your own, or the command that starts one. It works in an
 empty folder and costs one short answer of the model.`,
 	flags: []flagSpec{
-		{name: "model", usage: "use `MODEL`: a name, or a tier: opus, sonnet, haiku", shown: "the agent's own"},
+		{name: "model", usage: "use `MODEL`: a name, or a tier: opus, sonnet, haiku", shown: "the one that is configured for the agent, else its own"},
 		{name: "timeout", usage: "wait at most `DURATION` for the answer", value: "2m"},
 		jsonFlag,
 	},
@@ -107,7 +108,7 @@ func runAgentsTest(ctx context.Context, a *app, o agentsTestOptions) error {
 		var t *agents.Trial
 		if t, err = newTrial(a, &session{config: config}, ag, o.Timeout.Std()); err == nil {
 			defer t.Close()
-			report, err = t.Run(ctx, o.Model)
+			report, err = t.Run(ctx, cmp.Or(o.Model, ag.Configured()))
 		}
 		var e *acp.Error
 		if errors.As(err, &e) {

@@ -37,6 +37,19 @@ func Offered(p Preset, tier string, offered []string) string {
 	return name
 }
 
+// Configured is the model that the user names for the agent, of several that of the tier with which most runs begin;
+// empty if there is none.
+func (p Preset) Configured() string {
+	for _, tier := range []string{"sonnet", "opus", "haiku"} {
+		for name, model := range p.Models {
+			if strings.EqualFold(name, tier) {
+				return model
+			}
+		}
+	}
+	return ""
+}
+
 // IsTier reports whether name is one of the three words that stand for a class
 // of models and not for one.
 func IsTier(name string) bool { return name == "opus" || name == "sonnet" || name == "haiku" }
