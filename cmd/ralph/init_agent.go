@@ -10,7 +10,6 @@ import (
 
 	"ralph/internal/agents"
 	"ralph/internal/human"
-	"ralph/internal/project"
 )
 
 // foundAgent is an agent that can be used here, and why. The zero value is none.
@@ -65,7 +64,7 @@ func (f foundAgent) words(named string) string {
 	case named == "" && f.User != "":
 		return f.User + ", as your own configuration says"
 	case named == "":
-		return "none found: " + agents.Remedy + "; then name it in " + project.ConfigName
+		return "none found: " + agents.Remedy + "; the next run finds it"
 	case f.Credential != "":
 		return fmt.Sprintf("%s, with the key in %s", named, f.Credential)
 	case f.Server != "" && f.Model == "":
