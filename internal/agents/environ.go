@@ -66,7 +66,7 @@ func allowed(rules []string, name string, otherwise bool) bool {
 func Credentials(p Preset, environ []string) []string {
 	var found []string
 	for _, name := range p.Credentials {
-		if proc.Getenv(environ, name) != "" {
+		if strings.TrimSpace(proc.Getenv(environ, name)) != "" { // one of blanks opens nothing
 			found = append(found, name)
 		}
 	}

@@ -83,7 +83,7 @@ func TestATerminalGetsWhatTheUserLetsThroughButNoCredential(t *testing.T) {
 
 func TestCredentialsAreNamedInTheOrderOfTheAgent(t *testing.T) {
 	t.Parallel()
-	environ := []string{"OPENAI_API_KEY=o", "ANTHROPIC_API_KEY=a", "ANTHROPIC_AUTH_TOKEN=b", "CODEX_API_KEY=", "GITHUB_TOKEN=g"}
+	environ := []string{"OPENAI_API_KEY=o", "ANTHROPIC_API_KEY=a", "ANTHROPIC_AUTH_TOKEN=b", "CODEX_API_KEY=", "GITHUB_TOKEN=g", "GEMINI_API_KEY= \t"}
 	for name, want := range map[string][]string{
 		"claude":   {"ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_API_KEY"},
 		"codex":    {"OPENAI_API_KEY"},
