@@ -139,8 +139,9 @@ func anthropicEvent(a *draft, event []byte, thought func(string)) (last bool) {
 	case "content_block_delta ":
 		if p := a.find(e.Index); p != nil {
 			p.text.WriteString(e.Delta.Text + e.Delta.Thinking + e.Delta.Args)
-			p.Signature += e.Delta.Signature
+			p.signature.WriteString(e.Delta.Signature)
 		}
+		a.size += len(e.Delta.Text) + len(e.Delta.Thinking) + len(e.Delta.Args) + len(e.Delta.Signature)
 		if e.Delta.Thinking != "" {
 			thought(e.Delta.Thinking)
 		}

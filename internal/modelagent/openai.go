@@ -114,7 +114,9 @@ func openaiEvent(a *draft, event []byte, thought func(string)) (last bool) {
 		d := choice.Delta
 		if text := cmp.Or(d.ReasoningContent, d.Reasoning); text != "" {
 			thought(text)
+			a.size += len(text)
 		}
+		a.size += len(d.Content) + len(d.Refusal)
 		const text = -1 // its index; calls have 0 and up
 		if a.find(text) == nil {
 			a.begin(text, Block{Kind: Text})
@@ -141,4 +143,5 @@ func (c openaiCall) add(a *draft) {
 		text = string(c.Function.Arguments) // an fields in place of its text
 	}
 	p.text.WriteString(text)
+	a.size += len(text)
 }

@@ -112,7 +112,14 @@ func (c *connection) once(ctx context.Context, request fields, thought func(stri
 	}
 	var a draft
 	err = c.exchange(ctx, c.path, body, func() { thought("") }, func(stream io.Reader) error {
-		return c.events(stream, func(event []byte) bool { return c.read(&a, event, thought) })
+		return c.events(stream, func(event []byte) (bool, error) {
+			last := c.read(&a, event, thought)
+			if a.size > maxAnswer {
+				a.whole = false
+				return false, endless()
+			}
+			return last, nil
+		})
 	})
 	if !a.whole {
 		return Reply{}, err
@@ -154,17 +161,20 @@ type draft struct {
 	parts []*part
 	stop  string // why the model stopped, in the provider's words
 	usage Usage
+	size  int  // of all that was written, also of thoughts that are not kept
 	whole bool // nothing of the message is missing
 }
 
 // part is a block whose text, or arguments, are still being written.
 type part struct {
 	Block
-	index int // by which the provider tells parts apart
-	text  strings.Builder
+	index     int // by which the provider tells parts apart
+	text      strings.Builder
+	signature strings.Builder
 }
 
 func (a *draft) begin(index int, b Block) *part {
+	a.size += len(b.Text) + len(b.Signature) + len(b.ID) + len(b.Name) + len(b.Args) + 100 // which it takes by itself
 	a.parts = append(a.parts, &part{Block: b, index: index})
 	return a.parts[len(a.parts)-1]
 }
@@ -186,7 +196,8 @@ var stops = map[string]Stop{
 
 // reply is the whole answer: calls come last, each with an ID of its own.
 func (a *draft) reply() Reply {
-	reply := Reply{Message: Message{Role: Assistant}, Stop: StopEnd, Usage: a.usage}
+	u := a.usage // some servers count wrongly
+	reply := Reply{Message: Message{Role: Assistant}, Stop: StopEnd, Usage: Usage{max(u.Input, 0), max(u.CacheRead, 0), max(u.CacheWrite, 0), max(u.Output, 0)}}
 	taken := map[string]bool{"": true}
 	for _, p := range a.parts {
 		b, text := p.Block, p.text.String()
@@ -200,6 +211,7 @@ func (a *draft) reply() Reply {
 			reply.Stop = StopCalls // some servers say that the model just stopped
 		case Text, Thinking, Result:
 			b.Text += text
+			b.Signature += p.signature.String()
 		}
 		if b.Kind != Text || b.Text != "" {
 			reply.Message.Blocks = append(reply.Message.Blocks, b)

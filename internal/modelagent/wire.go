@@ -29,6 +29,7 @@ const (
 	silence    = 5 * time.Minute // for which a provider may say nothing
 	maxRefusal = 64 << 10        // of an answer that is no reply
 	maxText    = 500             // of a failure
+	maxAnswer  = 4 << 20         // of an answer, and of a line that it comes in
 )
 
 // wire is the way to one server.
@@ -110,25 +111,44 @@ func (a arrived) Write(p []byte) (int, error) { a(); return len(p), nil }
 
 // events reads an answer that is a stream of events, each a line of JSON, until read says that one is the last. Where
 // the stream ends before that it returns io.EOF, and for an error that the server reports in it a *Failure.
-func (w *wire) events(body io.Reader, read func(event []byte) (last bool)) error {
-	for lines := bufio.NewReader(body); ; {
-		line, err := lines.ReadBytes('\n')
-		data, ok := bytes.CutPrefix(bytes.TrimSpace(line), []byte("data:"))
+func (w *wire) events(body io.Reader, read func(event []byte) (last bool, err error)) error {
+	lines := bufio.NewScanner(body)
+	lines.Buffer(nil, maxAnswer)
+	lines.Split(wholeLines)
+	for lines.Scan() {
+		data, ok := bytes.CutPrefix(bytes.TrimSpace(lines.Bytes()), []byte("data:"))
 		var e struct{ Error any }
 		switch data = bytes.TrimSpace(data); {
-		case !ok, len(data) == 0, err != nil && !json.Valid(data): // a comment, or cut off
+		case !ok, len(data) == 0, !bytes.HasSuffix(lines.Bytes(), []byte("\n")) && !json.Valid(data): // a comment, or cut off
 		case string(data) == "[DONE]":
 			return io.EOF
 		case !json.Valid(data), json.Unmarshal(data, &e) == nil && e.Error != nil:
 			return w.failure(0, nil, data)
-		case read(data):
-			return nil
-		}
-		if err != nil {
-			return err
+		default:
+			if last, err := read(data); last || err != nil {
+				return err
+			}
 		}
 	}
+	if errors.Is(lines.Err(), bufio.ErrTooLong) {
+		return endless()
+	}
+	return cmp.Or(lines.Err(), io.EOF)
 }
+
+// wholeLines splits at the ends of lines and keeps them: a line without one was cut off.
+func wholeLines(data []byte, atEOF bool) (advance int, line []byte, err error) {
+	n := bytes.IndexByte(data, '\n') + 1
+	switch {
+	case n > 0:
+		return n, data[:n], nil
+	case atEOF && len(data) > 0:
+		return len(data), data, nil
+	}
+	return 0, nil, nil
+}
+
+func endless() error { return &Failure{Kind: Bad, Text: "the answer is longer than 4 MB"} }
 
 // The status that an error in the midst of an answer would have had, by what it is called.
 var statuses = map[string]int{
