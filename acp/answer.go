@@ -39,7 +39,9 @@ func classify(op string, err error, hide *redact.Redactor, now time.Time) *Error
 	if seen.Details != "" {
 		e.Text = strings.TrimSpace(e.Text + ": " + cut(hide.Text(seen.Details), 500))
 	}
-	if l, limited := seen.Limit(); limited {
+	// The protocol's own error is what it says, whatever words come with it: a limit passes, an account that is not paid does not.
+	login := re.Code == codeAuthRequired && re.Message == sdk.NewAuthRequired(nil).Message
+	if l, limited := seen.Limit(); limited && !login {
 		return rateLimited(e, l, now)
 	}
 	text := re.Message + " " + seen.Details

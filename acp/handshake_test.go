@@ -165,18 +165,19 @@ func TestAnswerErrors(t *testing.T) {
 		step step
 		want Error
 	}{
-		"plain":               {step{Code: -32603, Text: "broken"}, Error{Kind: Refused, Code: -32603, Text: "broken"}},
-		"429 as code":         {step{Code: 429, Text: "slow down"}, Error{Kind: RateLimited, Code: 429, Text: "slow down"}},
-		"429 in data":         {step{Code: -32603, Text: "x", Data: []byte(`{"error":{"statusCode":429,"retry_after":"30"}}`)}, Error{Kind: RateLimited, Code: -32603, RetryAfter: 30 * time.Second, Text: "x"}},
-		"529 in text":         {step{Code: -32603, Text: "API error 529 overloaded"}, Error{Kind: RateLimited, Code: -32603, Text: "API error 529 overloaded"}},
-		"only words":          {step{Code: -32603, Text: "Internal error", Data: []byte(`{"details":"Rate limit reached"}`)}, Error{Kind: RateLimited, Code: -32603, Text: "Internal error: Rate limit reached"}},
-		"a time in words":     {step{Code: -32603, Text: "You've hit your limit, try again in 90m"}, Error{Kind: RateLimited, Code: -32603, RetryAfter: 90 * time.Minute, Text: "You've hit your limit, try again in 90m"}},
-		"a line, no status":   {step{Code: -32603, Text: "line 429 of the patch does not apply"}, Error{Kind: Refused, Code: -32603, Text: "line 429 of the patch does not apply"}},
-		"not every limit":     {step{Code: -32603, Text: "unlimited rates limitations"}, Error{Kind: Refused, Code: -32603, Text: "unlimited rates limitations"}},
-		"401 as code":         {step{Code: 401, Text: "no"}, Error{Kind: AuthRequired, Code: 401, Text: "no"}},
-		"401 in data":         {step{Code: -32603, Text: "x", Data: []byte(`{"status":401}`)}, Error{Kind: AuthRequired, Code: -32603, Text: "x"}},
-		"ways to log in":      {step{Code: -32000, Text: "Authentication required", Data: []byte(`{"details":"log in first","authMethods":[{"id":"openai","type":"terminal"}]}`)}, Error{Kind: AuthRequired, Code: -32000, Text: "Authentication required: log in first"}},
-		"the protocol's code": {step{Code: -32000, Text: "Authentication required"}, Error{Kind: AuthRequired, Code: -32000, Text: "Authentication required"}},
+		"plain":                 {step{Code: -32603, Text: "broken"}, Error{Kind: Refused, Code: -32603, Text: "broken"}},
+		"429 as code":           {step{Code: 429, Text: "slow down"}, Error{Kind: RateLimited, Code: 429, Text: "slow down"}},
+		"429 in data":           {step{Code: -32603, Text: "x", Data: []byte(`{"error":{"statusCode":429,"retry_after":"30"}}`)}, Error{Kind: RateLimited, Code: -32603, RetryAfter: 30 * time.Second, Text: "x"}},
+		"529 in text":           {step{Code: -32603, Text: "API error 529 overloaded"}, Error{Kind: RateLimited, Code: -32603, Text: "API error 529 overloaded"}},
+		"only words":            {step{Code: -32603, Text: "Internal error", Data: []byte(`{"details":"Rate limit reached"}`)}, Error{Kind: RateLimited, Code: -32603, Text: "Internal error: Rate limit reached"}},
+		"a time in words":       {step{Code: -32603, Text: "You've hit your limit, try again in 90m"}, Error{Kind: RateLimited, Code: -32603, RetryAfter: 90 * time.Minute, Text: "You've hit your limit, try again in 90m"}},
+		"a line, no status":     {step{Code: -32603, Text: "line 429 of the patch does not apply"}, Error{Kind: Refused, Code: -32603, Text: "line 429 of the patch does not apply"}},
+		"not every limit":       {step{Code: -32603, Text: "unlimited rates limitations"}, Error{Kind: Refused, Code: -32603, Text: "unlimited rates limitations"}},
+		"401 as code":           {step{Code: 401, Text: "no"}, Error{Kind: AuthRequired, Code: 401, Text: "no"}},
+		"401 in data":           {step{Code: -32603, Text: "x", Data: []byte(`{"status":401}`)}, Error{Kind: AuthRequired, Code: -32603, Text: "x"}},
+		"ways to log in":        {step{Code: -32000, Text: "Authentication required", Data: []byte(`{"details":"log in first","authMethods":[{"id":"openai","type":"terminal"}]}`)}, Error{Kind: AuthRequired, Code: -32000, Text: "Authentication required: log in first"}},
+		"no money, not a limit": {step{Code: -32000, Text: "Authentication required", Data: []byte(`{"error":"You exceeded your current quota (HTTP 429)"}`)}, Error{Kind: AuthRequired, Code: -32000, Text: "Authentication required: You exceeded your current quota (HTTP 429)"}},
+		"the protocol's code":   {step{Code: -32000, Text: "Authentication required"}, Error{Kind: AuthRequired, Code: -32000, Text: "Authentication required"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

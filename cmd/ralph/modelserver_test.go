@@ -27,8 +27,10 @@ type modelServer struct {
 }
 
 type modelReply struct {
-	Text  string
-	Calls []struct {
+	Status int // of a refusal, which has the text and is called as the field Code says
+	Code   string
+	Text   string
+	Calls  []struct {
 		Name string
 		Args json.RawMessage
 	}
@@ -68,8 +70,12 @@ func (m *modelServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			refuse(w, http.StatusNotFound, "model_not_found", "the model "+asked.Model+" does not exist")
 			return
 		}
-		w.Header().Set("Content-Type", "text/event-stream")
 		reply, n := m.next(body)
+		if reply.Status != 0 {
+			refuse(w, reply.Status, reply.Code, reply.Text)
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
 		if r.URL.Path == "/v1/messages" {
 			reply.asAnthropic(w, n)
 		} else {

@@ -85,7 +85,23 @@ func TestRefusalsAreSorted(t *testing.T) {
 		},
 		"no money": {
 			status: 429, body: `{"error":{"message":"You exceeded your current quota","code":"insufficient_quota"}}`,
-			want: Failure{Kind: Limited, Text: "You exceeded your current quota"},
+			want: Failure{Kind: NoKey, Text: "You exceeded your current quota; pay for more, or use another key in THE_KEY"},
+		},
+		"no money at Anthropic": {
+			status: 400, body: `{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the API."}}`,
+			want: Failure{Kind: NoKey, Text: "Your credit balance is too low to access the API.; pay for more, or use another key in THE_KEY"},
+		},
+		"no money at a gateway": {
+			status: 402, body: `{"error":{"message":"Insufficient credits","code":402}}`,
+			want: Failure{Kind: NoKey, Text: "Insufficient credits; pay for more, or use another key in THE_KEY"},
+		},
+		"a bill": {
+			status: 403, body: `{"type":"error","error":{"type":"billing_error","message":"unpaid"}}`,
+			want: Failure{Kind: NoKey, Text: "unpaid; pay for more, or use another key in THE_KEY"},
+		},
+		"a quota for a minute, in the same words": {
+			status: 429, body: `{"error":{"message":"You exceeded your current quota, please check your plan and billing details","code":429,"status":"RESOURCE_EXHAUSTED"}}`,
+			want: Failure{Kind: Limited, Text: "You exceeded your current quota, please check your plan and billing details"},
 		},
 		"an overload at Anthropic": {
 			status: 529, body: `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, want: Failure{Kind: Overloaded, Text: "Overloaded"},

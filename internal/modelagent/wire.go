@@ -152,7 +152,7 @@ func endless() error { return &Failure{Kind: Bad, Text: "the answer is longer th
 
 // The status that an error in the midst of an answer would have had, by what it is called.
 var statuses = map[string]int{
-	"rate_limit_error": 429, "rate_limit_exceeded": 429, "insufficient_quota": 429, "overloaded_error": 529, "overloaded": 529,
+	"rate_limit_error": 429, "rate_limit_exceeded": 429, "insufficient_quota": 429, "billing_error": 403, "overloaded_error": 529, "overloaded": 529,
 	"authentication_error": 401, "invalid_api_key": 401, "permission_error": 403, "not_found_error": 404,
 	"invalid_request_error": 400, "context_length_exceeded": 400, "exceed_context_size_error": 400, "request_too_large": 413,
 }
@@ -186,6 +186,9 @@ var tooLong = []string{
 	"context size", "context window", "context limit", "request_too_large",
 }
 
+// What they say and call it when nobody has paid. Waiting does not mend that.
+var unpaid = []string{"credit balance is too low", "insufficient_quota", "billing_error", "billing_hard_limit_reached", "billing_not_active"}
+
 // failure sorts an answer that is no reply. Without a status it was part of one.
 func (w *wire) failure(status int, header http.Header, body []byte) *Failure {
 	text, code := refusal(body)
@@ -194,11 +197,14 @@ func (w *wire) failure(status int, header http.Header, body []byte) *Failure {
 	about := strings.ToLower(text + " " + code)
 	says := func(phrase string) bool { return strings.Contains(about, phrase) }
 	f := &Failure{Status: status}
+	advice := ""
 	switch {
 	case says("model_not_found"), status == http.StatusNotFound && says("model"):
 		f.Kind = NoModel
+	case status == http.StatusPaymentRequired, slices.ContainsFunc(unpaid, says):
+		f.Kind, advice = NoKey, "; pay for more, or use another key in "+w.key
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
-		f.Kind = NoKey
+		f.Kind, advice = NoKey, "; check "+w.key
 	case status == http.StatusTooManyRequests:
 		f.Kind, f.After = Limited, w.after(text, header)
 	case status == http.StatusServiceUnavailable, status == 529:
@@ -212,10 +218,7 @@ func (w *wire) failure(status int, header http.Header, body []byte) *Failure {
 	default:
 		f.Kind = Bad
 	}
-	f.Text = w.clean(text)
-	if f.Kind == NoKey {
-		f.Text += "; check " + w.key
-	}
+	f.Text = w.clean(text) + advice
 	return f
 }
 
