@@ -107,17 +107,34 @@ type anthropicUsage struct {
 	Output     int64 `json:"output_tokens"`
 }
 
+type anthropicBlock struct {
+	Type, Text, Thinking, Signature, Data, ID, Name string
+	Input                                           json.RawMessage
+}
+
+func (b anthropicBlock) begin(a *draft, index int) {
+	switch b.Type {
+	case "text":
+		a.begin(index, Block{Kind: Text, Text: b.Text})
+	case "thinking":
+		a.begin(index, Block{Kind: Thinking, Text: b.Thinking, Signature: b.Signature})
+	case "redacted_thinking":
+		a.begin(index, Block{Kind: Thinking, Signature: redacted + b.Data})
+	case "tool_use":
+		a.begin(index, Block{Kind: Call, ID: b.ID, Name: b.Name, Args: b.Input})
+	}
+}
+
 // anthropicEvent reads an event. Usage is counted over what was counted before, as not every event counts all. Blocks of a kind that nobody asked for are left out.
 func anthropicEvent(a *draft, event []byte, thought func(string)) (last bool) {
 	var e struct {
 		Type    string
 		Index   int
 		Message struct{ Usage *anthropicUsage }
-		Block   struct {
-			Type, Text, Thinking, Signature, Data, ID, Name string
-			Input                                           json.RawMessage
-		} `json:"content_block"`
-		Delta struct {
+		Block   anthropicBlock   `json:"content_block"`
+		Content []anthropicBlock // without streaming, and then
+		Stop    string           `json:"stop_reason"`
+		Delta   struct {
 			Text, Thinking, Signature string
 			Args                      string `json:"partial_json"`
 			Stop                      string `json:"stop_reason"`
@@ -127,16 +144,15 @@ func anthropicEvent(a *draft, event []byte, thought func(string)) (last bool) {
 	e.Usage = (*anthropicUsage)(&a.usage)
 	e.Message.Usage = e.Usage
 	_ = json.Unmarshal(event, &e) // what is not of its type is left out
-	switch c := e.Block; e.Type + " " + c.Type {
-	case "content_block_start text":
-		a.begin(e.Index, Block{Kind: Text, Text: c.Text})
-	case "content_block_start thinking":
-		a.begin(e.Index, Block{Kind: Thinking, Text: c.Thinking, Signature: c.Signature})
-	case "content_block_start redacted_thinking":
-		a.begin(e.Index, Block{Kind: Thinking, Signature: redacted + c.Data})
-	case "content_block_start tool_use":
-		a.begin(e.Index, Block{Kind: Call, ID: c.ID, Name: c.Name, Args: c.Input})
-	case "content_block_delta ":
+	switch e.Type {
+	case "content_block_start":
+		e.Block.begin(a, e.Index)
+	case "message":
+		for i, b := range e.Content {
+			b.begin(a, i)
+		}
+		a.stop, a.whole = e.Stop, e.Stop != ""
+	case "content_block_delta":
 		if p := a.find(e.Index); p != nil {
 			p.text.WriteString(e.Delta.Text + e.Delta.Thinking + e.Delta.Args)
 			p.signature.WriteString(e.Delta.Signature)
@@ -145,9 +161,9 @@ func anthropicEvent(a *draft, event []byte, thought func(string)) (last bool) {
 		if e.Delta.Thinking != "" {
 			thought(e.Delta.Thinking)
 		}
-	case "message_delta ":
+	case "message_delta":
 		a.stop = e.Delta.Stop
-	case "message_stop ":
+	case "message_stop":
 		a.whole = true
 	}
 	return a.whole

@@ -33,7 +33,7 @@ func TestModelsAndTheirWindows(t *testing.T) {
 		"none":             {"openai", 200, `{"object":"list","data":[]}`, nil, false},
 		"none, by Ollama":  {"openai", 200, `{"object":"list","data":null}`, nil, false},
 		"no such list":     {"openai", 404, `not found`, nil, false},
-		"another service":  {"openai", 200, `<html>`, nil, false},
+		"another service":  {"openai", 200, `<html>`, nil, true},
 		"another program":  {"openai", 200, `{"hello":1}`, nil, false},
 		"a wrong key":      {"openai", 401, `{}`, nil, true},
 		"Anthropic, a key": {"anthropic", 403, `{}`, nil, true},

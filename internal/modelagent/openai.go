@@ -86,16 +86,18 @@ type openaiCall struct {
 	}
 }
 
+type openaiDelta struct {
+	Content, Refusal, Reasoning string
+	ReasoningContent            string       `json:"reasoning_content"`
+	Calls                       []openaiCall `json:"tool_calls"`
+}
+
 // openaiEvent reads an event. None is known to be the last: the count of tokens comes after the message, if at all.
 func openaiEvent(a *draft, event []byte, thought func(string)) (last bool) {
 	var e struct {
 		Choices []struct {
-			Delta struct {
-				Content, Refusal, Reasoning string
-				ReasoningContent            string       `json:"reasoning_content"`
-				Calls                       []openaiCall `json:"tool_calls"`
-			}
-			Finish string `json:"finish_reason"`
+			Delta, Message openaiDelta // the latter without streaming
+			Finish         string      `json:"finish_reason"`
 		}
 		Usage *struct {
 			Input   int64 `json:"prompt_tokens"`
@@ -111,24 +113,28 @@ func openaiEvent(a *draft, event []byte, thought func(string)) (last bool) {
 		a.usage = Usage{Input: max(u.Input-cached, 0), CacheRead: cached, Output: u.Output}
 	}
 	for _, choice := range e.Choices {
-		d := choice.Delta
-		if text := cmp.Or(d.ReasoningContent, d.Reasoning); text != "" {
-			thought(text)
-			a.size += len(text)
-		}
-		a.size += len(d.Content) + len(d.Refusal)
-		const text = -1 // its index; calls have 0 and up
-		if a.find(text) == nil {
-			a.begin(text, Block{Kind: Text})
-		}
-		a.find(text).text.WriteString(d.Content + d.Refusal)
-		for _, c := range d.Calls {
-			c.add(a)
-		}
+		choice.Delta.add(a, thought)
+		choice.Message.add(a, thought)
 		a.stop = cmp.Or(choice.Finish, a.stop)
 		a.whole = a.stop != "" && a.stop != "error"
 	}
 	return false
+}
+
+func (d openaiDelta) add(a *draft, thought func(string)) {
+	if text := cmp.Or(d.ReasoningContent, d.Reasoning); text != "" {
+		thought(text)
+		a.size += len(text)
+	}
+	a.size += len(d.Content) + len(d.Refusal)
+	const text = -1 // its index; calls have 0 and up
+	if a.find(text) == nil {
+		a.begin(text, Block{Kind: Text})
+	}
+	a.find(text).text.WriteString(d.Content + d.Refusal)
+	for _, c := range d.Calls {
+		c.add(a)
+	}
 }
 
 // add finds the call that a piece belongs to. Some servers give all the same index, or no IDs.

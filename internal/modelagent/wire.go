@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"mime"
 	"net/http"
 	"net/url"
 	"slices"
@@ -97,7 +98,11 @@ func (w *wire) roundTrip(ctx context.Context, path string, body []byte, read fun
 		return w.unreachable(err)
 	}
 	defer answer.Body.Close()
-	if answer.StatusCode == http.StatusOK {
+	media, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type")) // some servers do not say
+	switch {
+	case answer.StatusCode == http.StatusOK && media == "text/html":
+		return &Failure{Kind: Bad, Text: fmt.Sprintf("%s answers with a web page; check %s", w.place(), w.base)}
+	case answer.StatusCode == http.StatusOK:
 		return read(answer.Body)
 	}
 	text, _ := io.ReadAll(io.LimitReader(answer.Body, maxRefusal)) // the status says enough
@@ -112,7 +117,11 @@ func (a arrived) Write(p []byte) (int, error) { a(); return len(p), nil }
 // events reads an answer that is a stream of events, each a line of JSON, until read says that one is the last. Where
 // the stream ends before that it returns io.EOF, and for an error that the server reports in it a *Failure.
 func (w *wire) events(body io.Reader, read func(event []byte) (last bool, err error)) error {
-	lines := bufio.NewScanner(body)
+	begin := bufio.NewReader(body)
+	if first, err := begin.Peek(1); err == nil && first[0] == '{' {
+		return w.whole(begin, read)
+	}
+	lines := bufio.NewScanner(begin)
 	lines.Buffer(nil, maxAnswer)
 	lines.Split(wholeLines)
 	for lines.Scan() {
@@ -136,6 +145,24 @@ func (w *wire) events(body io.Reader, read func(event []byte) (last bool, err er
 	return cmp.Or(lines.Err(), io.EOF)
 }
 
+// whole reads an answer of a server that does not stream. It is an error that came with the wrong status, or one large event.
+func (w *wire) whole(body io.Reader, read func(event []byte) (last bool, err error)) error {
+	data, err := io.ReadAll(io.LimitReader(body, maxAnswer+1))
+	var e struct{ Error any }
+	switch {
+	case err != nil:
+		return err
+	case len(data) > maxAnswer:
+		return endless()
+	case json.Unmarshal(data, &e) == nil && e.Error != nil:
+		return w.failure(http.StatusOK, nil, data)
+	}
+	if last, err := read(data); last || err != nil {
+		return err
+	}
+	return &Failure{Kind: Bad, Text: fmt.Sprintf("%s answers with something that is no answer of a model; check %s", w.place(), w.base)}
+}
+
 // wholeLines splits at the ends of lines and keeps them: a line without one was cut off.
 func wholeLines(data []byte, atEOF bool) (advance int, line []byte, err error) {
 	n := bytes.IndexByte(data, '\n') + 1
@@ -157,14 +184,14 @@ var statuses = map[string]int{
 	"invalid_request_error": 400, "context_length_exceeded": 400, "exceed_context_size_error": 400, "request_too_large": 413,
 }
 
-func streamStatus(code string) int {
+func streamStatus(code string, otherwise int) int {
 	for word := range strings.FieldsSeq(code) {
 		number, _ := strconv.Atoi(word)
 		if status := cmp.Or(statuses[word], number); status >= 400 && status < 600 {
 			return status
 		}
 	}
-	return http.StatusInternalServerError
+	return otherwise
 }
 
 // unreachable says that a server is not there, in the words of the operating system.
@@ -173,11 +200,16 @@ func (w *wire) unreachable(err error) *Failure {
 	if errors.As(err, &number) {
 		err = number
 	}
-	place := w.address
-	if u, err := url.Parse(place); err == nil {
-		place = u.Scheme + "://" + u.Host // what else stands there may be a secret
+	return &Failure{Kind: Broken, Text: w.clean(fmt.Sprintf("no server answers at %s: %v; start it, or check %s", w.place(), err, w.base))}
+}
+
+// place is the server, without the rest of its address, which may be a secret.
+func (w *wire) place() string {
+	u, err := url.Parse(w.address)
+	if err != nil {
+		return "its address"
 	}
-	return &Failure{Kind: Broken, Text: w.clean(fmt.Sprintf("no server answers at %s: %v; start it, or check %s", place, err, w.base))}
+	return u.Scheme + "://" + u.Host
 }
 
 // What providers say and call it when a request does not fit into the window.
@@ -189,10 +221,15 @@ var tooLong = []string{
 // What they say and call it when nobody has paid. Waiting does not mend that.
 var unpaid = []string{"credit balance is too low", "insufficient_quota", "billing_error", "billing_hard_limit_reached", "billing_not_active"}
 
-// failure sorts an answer that is no reply. Without a status it was part of one.
+// failure sorts an answer that is no reply. Without a status it was part of one, and with 200 in place of one.
 func (w *wire) failure(status int, header http.Header, body []byte) *Failure {
 	text, code := refusal(body)
-	status = cmp.Or(status, streamStatus(code))
+	switch status {
+	case 0:
+		status = streamStatus(code, http.StatusInternalServerError)
+	case http.StatusOK:
+		status = streamStatus(code, http.StatusBadRequest)
+	}
 	text = cmp.Or(text, http.StatusText(status), "the server gave no reason")
 	about := strings.ToLower(text + " " + code)
 	says := func(phrase string) bool { return strings.Contains(about, phrase) }
