@@ -271,3 +271,41 @@ func TestACallerThatGivesUp(t *testing.T) {
 		})
 	})
 }
+
+func TestAProxyIsNamed(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ address, variable, want string }{
+		"to a vendor":    {anthropicAddress, "HTTPS_PROXY", "no server answers at https://api.anthropic.com through the proxy 127.0.0.1:1: "},
+		"to a server":    {"http://model.test/v1", "http_proxy", "no server answers at http://model.test through the proxy 127.0.0.1:1: "},
+		"of the sandbox": {"http://127.0.0.1:2/v1", "RALPH_PROXY", "no server answers at http://127.0.0.1:2 through the proxy 127.0.0.1:1: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWire(getenv([]string{c.variable + "=http://127.0.0.1:1"}), c.address, "THE_KEY", "THE_BASE_URL")
+			_, err := newOpenAI(w, "").Send(t.Context(), question("m"), ignore)
+			if err == nil || !strings.HasPrefix(err.Error(), c.want) || !strings.HasSuffix(err.Error(), "; check "+c.variable) {
+				t.Errorf("got %v", err)
+			}
+			f := w.failure(http.StatusProxyAuthRequired, nil, nil)
+			if want := "the proxy 127.0.0.1:1 wants a name and a password; put them into " + c.variable; f.Kind != Bad || f.Text != want {
+				t.Errorf("got %v", f)
+			}
+			f = w.failure(http.StatusForbidden, nil, []byte("ralph's proxy refuses \"x:1\": it is not in [sandbox.network] hosts\n"))
+			if f.Kind != Bad || strings.Contains(f.Text, "KEY") || !strings.HasPrefix(f.Text, "ralph's proxy refuses") {
+				t.Errorf("got %v", f)
+			}
+		})
+	}
+}
+
+func TestAnAddressOnThisMachineNeedsNoScheme(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]string{
+		"127.0.0.1:18080": "http://127.0.0.1:18080", "localhost:1/v1": "http://localhost:1/v1", "[::1]:1": "http://[::1]:1",
+		"api.example.com": "api.example.com", "https://localhost": "https://localhost", "": "",
+	} {
+		if got := withScheme(address); got != want {
+			t.Errorf("%q: got %q", address, got)
+		}
+	}
+}

@@ -125,7 +125,7 @@ func LocalServer(ctx context.Context, environ []string) (address string, models 
 // local says where a server may be, the first to prefer, and its key: the one for OpenAI is not sent to a server that was
 // merely found.
 func local(get func(string) string) (addresses []string, key string) {
-	if address := get("OPENAI_BASE_URL"); address != "" {
+	if address := withScheme(get("OPENAI_BASE_URL")); address != "" {
 		return []string{openaiBase(address)}, get("OPENAI_API_KEY")
 	}
 	return []string{

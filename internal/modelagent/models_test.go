@@ -92,7 +92,7 @@ func TestConnect(t *testing.T) {
 		"no key for Anthropic":       {provider: "anthropic", err: "there is no key for Anthropic: set ANTHROPIC_API_KEY"},
 		"no key for OpenAI":          {provider: "openai", environ: []string{"OPENAI_API_KEY= "}, err: "there is no key for OpenAI: set OPENAI_API_KEY"},
 		"no key for its own address": {provider: "openai", environ: []string{"OPENAI_BASE_URL=https://api.openai.com/"}, err: "there is no key for OpenAI: set OPENAI_API_KEY"},
-		"an address that is none":    {provider: "local", environ: []string{"OPENAI_BASE_URL=localhost:8080"}, err: "OPENAI_BASE_URL cannot be used: a URL begins with http:// or https://"},
+		"an address that is none":    {provider: "local", environ: []string{"OPENAI_BASE_URL=box:8080"}, err: "OPENAI_BASE_URL cannot be used: a URL begins with http:// or https://, such as https://example.com/v1"},
 		"no such provider":           {provider: "x", err: `there is no provider "x": choose anthropic, openai or local`},
 		"a key": {
 			"anthropic", []string{"ANTHROPIC_BASE_URL=URL", "ANTHROPIC_API_KEY=old", "ANTHROPIC_API_KEY=k1", "ANTHROPIC_AUTH_TOKEN=t"}, "/v1/models", "X-Api-Key", "k1", "",

@@ -26,13 +26,19 @@ const (
 // Connect makes the provider of that name: anthropic, openai or local, from the usual variables. It calls nobody,
 // except to find out where a local server is.
 func Connect(ctx context.Context, name string, environ []string) (Provider, error) {
-	get := getenv(environ)
+	lookup := getenv(environ)
+	get := func(name string) string {
+		if strings.HasSuffix(name, "_BASE_URL") {
+			return withScheme(lookup(name))
+		}
+		return lookup(name)
+	}
 	base, variable := "OPENAI_BASE_URL", "OPENAI_API_KEY"
 	if name == "anthropic" {
 		base, variable = "ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY"
 	}
 	if err := outbox.CheckAddress(get(base)); err != nil && get(base) != "" {
-		return nil, &Failure{Kind: Bad, Text: fmt.Sprintf("%s cannot be used: %v", base, err)}
+		return nil, &Failure{Kind: Bad, Text: fmt.Sprintf("%s cannot be used: %v, such as https://example.com/v1", base, err)}
 	}
 	key := get(variable)
 	switch name {

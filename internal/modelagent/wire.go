@@ -1,7 +1,6 @@
 package modelagent
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -39,6 +38,8 @@ type wire struct {
 	header    http.Header // of every request
 	key, base string      // the variables with the key and with the address, for people who are told to look there
 	transport http.RoundTripper
+	via       func(*http.Request) (*url.URL, error) // finds the proxy
+	get       func(string) string
 	now       func() time.Time
 	secrets   *redact.Redactor
 }
@@ -52,7 +53,7 @@ func newWire(get func(string) string, address, key, base string, secrets ...stri
 		transport.Proxy = http.ProxyURL(way) // the only way out of the sandbox, also to servers on this machine
 	}
 	header := http.Header{"User-Agent": {"ralph"}, "Content-Type": {"application/json"}}
-	w := &wire{address: address, header: header, key: key, base: base, transport: transport, secrets: redact.New(secrets...)}
+	w := &wire{address: address, header: header, key: key, base: base, transport: transport, via: transport.Proxy, get: get, secrets: redact.New(secrets...)}
 	w.now = time.Now
 	return w
 }
@@ -114,69 +115,6 @@ type arrived func()
 
 func (a arrived) Write(p []byte) (int, error) { a(); return len(p), nil }
 
-// events reads an answer that is a stream of events, each a line of JSON, until read says that one is the last. Where
-// the stream ends before that it returns io.EOF, and for an error that the server reports in it a *Failure.
-func (w *wire) events(body io.Reader, read func(event []byte) (last bool, err error)) error {
-	begin := bufio.NewReader(body)
-	if first, err := begin.Peek(1); err == nil && first[0] == '{' {
-		return w.whole(begin, read)
-	}
-	lines := bufio.NewScanner(begin)
-	lines.Buffer(nil, maxAnswer)
-	lines.Split(wholeLines)
-	for lines.Scan() {
-		data, ok := bytes.CutPrefix(bytes.TrimSpace(lines.Bytes()), []byte("data:"))
-		var e struct{ Error any }
-		switch data = bytes.TrimSpace(data); {
-		case !ok, len(data) == 0, !bytes.HasSuffix(lines.Bytes(), []byte("\n")) && !json.Valid(data): // a comment, or cut off
-		case string(data) == "[DONE]":
-			return io.EOF
-		case !json.Valid(data), json.Unmarshal(data, &e) == nil && e.Error != nil:
-			return w.failure(0, nil, data)
-		default:
-			if last, err := read(data); last || err != nil {
-				return err
-			}
-		}
-	}
-	if errors.Is(lines.Err(), bufio.ErrTooLong) {
-		return endless()
-	}
-	return cmp.Or(lines.Err(), io.EOF)
-}
-
-// whole reads an answer of a server that does not stream. It is an error that came with the wrong status, or one large event.
-func (w *wire) whole(body io.Reader, read func(event []byte) (last bool, err error)) error {
-	data, err := io.ReadAll(io.LimitReader(body, maxAnswer+1))
-	var e struct{ Error any }
-	switch {
-	case err != nil:
-		return err
-	case len(data) > maxAnswer:
-		return endless()
-	case json.Unmarshal(data, &e) == nil && e.Error != nil:
-		return w.failure(http.StatusOK, nil, data)
-	}
-	if last, err := read(data); last || err != nil {
-		return err
-	}
-	return &Failure{Kind: Bad, Text: fmt.Sprintf("%s answers with something that is no answer of a model; check %s", w.place(), w.base)}
-}
-
-// wholeLines splits at the ends of lines and keeps them: a line without one was cut off.
-func wholeLines(data []byte, atEOF bool) (advance int, line []byte, err error) {
-	n := bytes.IndexByte(data, '\n') + 1
-	switch {
-	case n > 0:
-		return n, data[:n], nil
-	case atEOF && len(data) > 0:
-		return len(data), data, nil
-	}
-	return 0, nil, nil
-}
-
-func endless() error { return &Failure{Kind: Bad, Text: "the answer is longer than 4 MB"} }
-
 // The status that an error in the midst of an answer would have had, by what it is called.
 var statuses = map[string]int{
 	"rate_limit_error": 429, "rate_limit_exceeded": 429, "insufficient_quota": 429, "billing_error": 403, "overloaded_error": 529, "overloaded": 529,
@@ -200,16 +138,13 @@ func (w *wire) unreachable(err error) *Failure {
 	if errors.As(err, &number) {
 		err = number
 	}
-	return &Failure{Kind: Broken, Text: w.clean(fmt.Sprintf("no server answers at %s: %v; start it, or check %s", w.place(), err, w.base))}
-}
-
-// place is the server, without the rest of its address, which may be a secret.
-func (w *wire) place() string {
-	u, err := url.Parse(w.address)
-	if err != nil {
-		return "its address"
+	place, advice := w.place(), "start it, or check "+w.base
+	if proxy, variable := w.proxy(); proxy != "" {
+		place, advice = place+" through the proxy "+proxy, "check "+variable
+	} else if w.address == anthropicAddress || w.address == openaiAddress {
+		advice = "check the network"
 	}
-	return u.Scheme + "://" + u.Host
+	return &Failure{Kind: Broken, Text: w.clean(fmt.Sprintf("no server answers at %s: %v; %s", place, err, advice))}
 }
 
 // What providers say and call it when a request does not fit into the window.
@@ -238,6 +173,11 @@ func (w *wire) failure(status int, header http.Header, body []byte) *Failure {
 	switch {
 	case says("model_not_found"), status == http.StatusNotFound && says("model"):
 		f.Kind = NoModel
+	case status == http.StatusProxyAuthRequired:
+		proxy, variable := w.proxy()
+		f.Kind, text = Bad, fmt.Sprintf("the proxy %s wants a name and a password; put them into %s", proxy, variable)
+	case status == http.StatusForbidden && strings.HasPrefix(text, "ralph's proxy refuses"):
+		f.Kind, advice = Bad, "; add it there as it is written here"
 	case status == http.StatusPaymentRequired, slices.ContainsFunc(unpaid, says):
 		f.Kind, advice = NoKey, "; pay for more, or use another key in "+w.key
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
