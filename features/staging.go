@@ -12,6 +12,7 @@ import (
 
 	"ralph/dag"
 	"ralph/internal/atomicfile"
+	"ralph/internal/filelock"
 )
 
 // staging is the folder of one step.
@@ -29,7 +30,7 @@ func stage(dir string) (*staging, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !takeLock(lock) {
+	if !filelock.Try(lock) {
 		of := strings.TrimPrefix(filepath.Base(filepath.Dir(dir)), ".") // .tasks has those of no feature
 		return nil, errors.Join(fmt.Errorf("%w: another ralph is working on it: %s of %s", dag.ErrRefused, filepath.Base(dir), of), lock.Close())
 	}
@@ -42,7 +43,7 @@ func Busy(dir string) bool {
 	if err != nil {
 		return false
 	}
-	free := takeLock(lock)
+	free := filelock.Try(lock)
 	_ = lock.Close()
 	return !free
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"ralph/internal/filelock"
 	"ralph/internal/git"
 )
 
@@ -46,7 +47,7 @@ func Lock(ctx context.Context, r *git.Repo, name string) (*os.File, error) {
 		return nil, err
 	}
 	locked := make(chan error, 1)
-	go func() { locked <- lock(f) }()
+	go func() { locked <- filelock.Take(f) }()
 	select {
 	case err = <-locked:
 	case <-ctx.Done():
@@ -66,7 +67,7 @@ func TryLock(r *git.Repo, name string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !tryLock(f) {
+	if !filelock.Try(f) {
 		f.Close()
 		return nil, nil
 	}
@@ -94,6 +95,6 @@ func (l *landing) forget() { _ = l.record.Truncate(0) }
 // end lets others land, even if a filter has left a process running that holds the file.
 func (l *landing) end() {
 	l.removeCopy()
-	unlock(l.record)
+	filelock.Release(l.record)
 	l.record.Close()
 }

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"ralph/internal/filelock"
 	"ralph/internal/testing/failpoint"
 )
 
@@ -171,7 +172,7 @@ func createConversation(dir, id string, head record) (*history, error) {
 		return nil, fmt.Errorf("begin a conversation: %w", err)
 	}
 	c := &history{file: f}
-	if err := c.add(head); err != nil {
+	if err := errors.Join(c.lock(), c.add(head)); err != nil {
 		c.close()
 		return nil, err
 	}
@@ -185,12 +186,23 @@ func openConversation(dir, id string) (*history, []record, error) {
 		return nil, nil, fmt.Errorf("open a conversation: %w", err)
 	}
 	c := &history{file: f}
-	records, err := c.read()
+	var records []record
+	if err = c.lock(); err == nil {
+		records, err = c.read()
+	}
 	if err != nil {
 		c.close()
 		return nil, nil, fmt.Errorf("%s cannot be continued: %w", f.Name(), err)
 	}
 	return c, records, nil
+}
+
+// lock keeps other agents out until the file is closed: two that write would garble it.
+func (c *history) lock() error {
+	if !filelock.Try(c.file) {
+		return errors.New("another agent goes on with this session; end that one first")
+	}
+	return nil
 }
 
 func (c *history) read() (records []record, err error) {

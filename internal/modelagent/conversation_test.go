@@ -53,7 +53,7 @@ func TestAnyPrefixOfAConversationCanBeContinued(t *testing.T) {
 		m := userText("go on")
 		check.OK(t, again.add(record{Kind: messageRecord, Message: &m}))
 		check.OK(t, valid(Request{Messages: again.state.messages}))
-		check.OK(t, again.file.Sync())
+		again.close()
 
 		// What was read is what was written, once more.
 		thrice, _, err := openConversation(dir, id+"cut")
@@ -142,6 +142,7 @@ func TestABrokenConversationIsNotContinued(t *testing.T) {
 			defer c.close()
 			m := userText("more")
 			check.OK(t, c.add(record{Kind: messageRecord, Message: &m}))
+			c.close()
 			again, _, err := openConversation(dir, "s")
 			check.OK(t, err)
 			defer again.close()

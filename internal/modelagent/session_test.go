@@ -135,6 +135,10 @@ func TestALoadedSessionGoesOn(t *testing.T) {
 	check.Equal(t, "model", "haiku", last.Model)
 	check.Equal(t, "messages", 5, len(last.Messages))
 	check.Equal(t, "changes", 0, changes(t, asked))
+	_, _, err = openConversation(m.state, session)
+	check.Err(t, "twice", "another agent goes on with this session; end that one first", err)
+	check.That(t, !resume(session, dir).About().Resumed, "two agents continue a session")
+	check.OK(t, c.Close())
 	check.That(t, !resume(session, t.TempDir()).About().Resumed, "a session was continued in another folder")
 	check.That(t, !resume("../"+session, dir).About().Resumed, "a session outside of the folder was continued")
 	info, err := os.Stat(conversationFile(m.state, session))
@@ -206,6 +210,7 @@ func TestAFullDiskEndsTheTurnAndNothingElse(t *testing.T) {
 	c.file = good
 	check.Equal(t, "messages", 0, len(c.state.messages))
 	check.OK(t, c.add(record{Kind: messageRecord, Message: &m}))
+	c.close()
 	again, _, err := openConversation(dir, "s")
 	check.OK(t, err)
 	defer again.close()
