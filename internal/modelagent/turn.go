@@ -140,8 +140,8 @@ func (t *turn) send(ctx context.Context, r Request) (Reply, error) {
 	return reply, err
 }
 
-// clean makes an answer fit to be sent again: no text without words, no thought at the end, and no ID twice, as small
-// servers count calls from 0 in each answer.
+// clean makes an answer fit to be sent again: no text without words, no thought at the end, no flood of calls, and no ID
+// twice, as small servers count calls from 0 in each answer.
 func (s *state) clean(m Message) Message {
 	used := map[string]bool{"": true}
 	for _, old := range s.messages {
@@ -150,11 +150,15 @@ func (s *state) clean(m Message) Message {
 		}
 	}
 	var blocks []Block
+	calls := 0
 	for _, b := range m.Blocks {
 		if b.Kind == Text && strings.TrimSpace(b.Text) == "" {
 			continue
 		}
 		if b.Kind == Call {
+			if calls++; calls > maxAnswer+1 { // the result of the one more tells of them
+				continue
+			}
 			for n := len(used); used[b.ID]; n++ {
 				b.ID = fmt.Sprintf("call-%d", n)
 			}
