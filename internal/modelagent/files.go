@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	acp "github.com/coder/acp-go-sdk"
 
@@ -134,7 +136,10 @@ func (b *toolbox) change(verb, path string, become func(old *string) (text, did 
 		if err == nil {
 			err = atomicfile.In(b.root, name, []byte(text))
 		}
-		return did, naming(path, err)
+		if err != nil {
+			return "", unchanged(path, err)
+		}
+		return did, nil
 	}, err
 }
 
@@ -210,6 +215,17 @@ func naming(path string, err error) error {
 		return fmt.Errorf("%s: %w", plain.Cut(path, 500), err)
 	}
 	return nil
+}
+
+// unchanged says why a file could not be changed. In the sandbox some can only be read.
+func unchanged(path string, err error) error {
+	if linked := (*os.LinkError)(nil); errors.As(err, &linked) {
+		err = linked.Err
+	}
+	if err = naming(path, err); errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.EBUSY) || errors.Is(err, fs.ErrPermission) {
+		return fmt.Errorf("%s is protected; it cannot be changed (%w)", plain.Cut(path, 500), errors.Unwrap(err))
+	}
+	return err
 }
 
 // load reads a whole file.
