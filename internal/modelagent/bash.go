@@ -18,6 +18,7 @@ import (
 const (
 	defaultCommand = 120 * time.Second
 	maxCommand     = 600 * time.Second
+	maxScript      = 64 << 10 // bytes of a command: rules do not read longer ones
 	// commandGrace is how long a command gets to clean up, its locks for one, when its time is over.
 	commandGrace = 2 * time.Second
 	// outputGrace is how long output is waited for that something keeps open which could not be ended.
@@ -36,9 +37,20 @@ func (b *toolbox) bashTools() []tool {
 	}, b.bash)}
 }
 
+// shell is what runs commands.
+func shell(dir string, env []string) string {
+	if _, err := proc.Lookup("bash", dir, env); err != nil {
+		return "sh"
+	}
+	return "bash"
+}
+
 func (b *toolbox) bash(in bashArgs) (action, doing, error) {
 	if strings.TrimSpace(in.Command) == "" || strings.ContainsRune(in.Command, 0) {
 		return action{}, nil, errors.New("the command is empty, or has a NUL byte in it")
+	}
+	if len(in.Command) > maxScript {
+		return action{}, nil, fmt.Errorf("the command is longer than %d KiB; write it into a file and run that", maxScript>>10)
 	}
 	limit := defaultCommand
 	if in.Timeout > 0 {
@@ -47,11 +59,7 @@ func (b *toolbox) bash(in bashArgs) (action, doing, error) {
 	return action{Title: "Run: " + in.Command}, func(ctx context.Context) (string, error) {
 		ctx, cancel := context.WithTimeoutCause(ctx, limit, timedOut(limit))
 		defer cancel()
-		shell := "bash"
-		if _, err := proc.Lookup(shell, b.dir, b.env); err != nil {
-			shell = "sh"
-		}
-		text, exit, err := b.execute(ctx, shell, "-c", in.Command)
+		text, exit, err := b.execute(ctx, shell(b.dir, b.env), "-c", in.Command)
 		switch {
 		case err == nil && !exit.Ok():
 			err = fmt.Errorf("(%s)", exit)

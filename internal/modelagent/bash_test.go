@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"ralph/internal/plain"
@@ -51,6 +52,8 @@ func TestWithoutBashThereIsSh(t *testing.T) {
 	check.OK(t, os.Symlink("/bin/sh", filepath.Join(bin, "sh")))
 	b.env = []string{"PATH=" + bin}
 	check.Equal(t, "the text", "hello\n", call(t, b, "bash", arguments("command", "echo hello")).Text)
+	check.Contains(t, "what the model is told", "\nShell: sh\n", systemPrompt(t.Context(), b.dir, b.env, time.Time{}))
+	check.Contains(t, "what the model is told", "\nShell: bash\n", systemPrompt(t.Context(), b.dir, os.Environ(), time.Time{}))
 	b.env = []string{"PATH=" + t.TempDir()}
 	r := call(t, b, "bash", arguments("command", "echo hello"))
 	check.That(t, r.Failed, "it did not fail")

@@ -32,7 +32,7 @@ const instructionLimit = 20_000
 func systemPrompt(ctx context.Context, dir string, environ []string, now time.Time) string {
 	var b strings.Builder
 	b.WriteString(instructions)
-	fmt.Fprintf(&b, "\nFolder: %s\nSystem: %s/%s\nShell: sh\nDate: %s\n", dir, runtime.GOOS, runtime.GOARCH, now.Format("2006-01-02"))
+	fmt.Fprintf(&b, "\nFolder: %s\nSystem: %s/%s\nShell: %s\nDate: %s\n", dir, runtime.GOOS, runtime.GOARCH, shell(dir, environ), now.Format("2006-01-02"))
 	git := exec.CommandContext(ctx, "git", "branch", "--show-current")
 	git.Dir, git.Env = dir, environ
 	if branch, err := git.Output(); err == nil && len(bytes.TrimSpace(branch)) > 0 {

@@ -70,6 +70,7 @@ func TestACallThatMakesNoSenseIsAResultThatSaysWhatWould(t *testing.T) {
 		"two arguments missing":  {"edit", `{"path": "a.txt"}`, "the argument \"old\" is missing\nthe argument \"new\" is missing"},
 		"neither true nor false": {"edit", `{"path": "a.txt", "old": "one", "new": "1", "all": "maybe"}`, `the argument "all" must not be a string`},
 		"an empty command":       {"bash", `{"command": " "}`, "the command is empty"},
+		"a command too long":     {"bash", bash("#" + strings.Repeat("x", 64<<10)), "the command is longer than 64 KiB; write it into a file and run that"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
