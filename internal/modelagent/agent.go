@@ -261,7 +261,7 @@ func (a *agent) explain(err error) error {
 		models := cmp.Or(strings.Join(a.offered(), ", "), "the server lists none, see its manual")
 		e.Message += "; choose a model that it has: " + shorten(models, "", 0, 1000)
 	case TooLong:
-		e.Message += "; use a model with a larger window or split the task"
+		e.Message += "; use a model with a larger window or split the task; if the window is not what ralph takes it for, name it: ralph agent --window TOKENS"
 	case Broken, Bad: // the text says what to do, if anything helps
 	}
 	return e

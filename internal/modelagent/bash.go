@@ -32,7 +32,7 @@ type bashArgs struct {
 
 func (b *toolbox) bashTools() []tool {
 	return []tool{newTool(tool{
-		Spec: Spec{Name: "bash", Description: "Run a command with bash in the project's folder. It has no input and no terminal; each call is a new shell. What it leaves running in the background is ended with the call. Of long output you get the beginning and the end."},
+		Spec: Spec{Name: "bash", Description: "Run a command with " + shell(b.dir, b.env) + " in the project's folder. It has no input and no terminal; each call is a new shell. What it leaves running in the background is ended with the call. Of long output you get the beginning and the end."},
 		kind: acp.ToolKindExecute, asks: true, alone: true, timeout: maxCommand + time.Minute,
 	}, b.bash)}
 }

@@ -3,6 +3,7 @@ package modelagent
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -29,25 +30,29 @@ func estimate(messages ...Message) int {
 	return n / bytesPerToken
 }
 
-// short is a result without its text, if that is long.
-func (b Block) short() Block {
-	if b.Kind == Result && len(b.Text) > shortText {
+// short is a result with at most so many characters of its text, or without it, if that is long.
+func (b Block) short(most int) Block {
+	switch {
+	case b.Kind != Result || len(b.Text) <= max(most, shortText):
+	case most > 0:
+		b.Text = shorten(b.Text, "", 0, most)
+	default:
 		b.Text = fmt.Sprintf("[%d characters were cut to save space; call the tool again if you need them]", len(b.Text))
 	}
 	return b
 }
 
 // saves is how many tokens that is less.
-func (b Block) saves() int { return (len(b.Text) - len(b.short().Text)) / charsPerToken }
+func (b Block) saves(most int) int { return (len(b.Text) - len(b.short(most).Text)) / charsPerToken }
 
 // cut shortens results.
-func (s *state) cut(ids []string) {
+func (s *state) cut(ids []string, most int) {
 	for i, m := range s.messages {
 		s.messages[i].Blocks = slices.Clone(m.Blocks)
 		for j, b := range m.Blocks {
 			if slices.Contains(ids, b.ID) {
-				s.messages[i].Blocks[j] = b.short()
-				s.tokens = max(0, s.tokens-b.saves())
+				s.messages[i].Blocks[j] = b.short(most)
+				s.tokens = max(0, s.tokens-b.saves(most))
 			}
 		}
 	}
@@ -61,10 +66,20 @@ func (s *state) cuttable(tokens int) []string {
 	var ids []string
 	for _, m := range s.messages[:max(0, len(s.messages)-1)] {
 		for _, b := range m.Blocks {
-			if b.saves() > 0 && tokens > 0 {
+			if b.saves(0) > 0 && tokens > 0 {
 				ids = append(ids, b.ID)
-				tokens -= b.saves()
+				tokens -= b.saves(0)
 			}
+		}
+	}
+	return ids
+}
+
+// unseen lists the results that the model has not seen.
+func (s *state) unseen() (ids []string) {
+	for _, b := range s.messages[len(s.messages)-1].Blocks {
+		if b.Kind == Result {
+			ids = append(ids, b.ID)
 		}
 	}
 	return ids
@@ -157,8 +172,8 @@ func (s *session) size(now *state) int {
 	return now.tokens + besides/bytesPerToken
 }
 
-// fit makes the conversation small enough for the model, and returns its size: it cuts old results first, and then it
-// has old messages summarised.
+// fit makes the conversation small enough for the model, and returns its size: it cuts old results first, then it has old
+// messages summarised, and if nothing else helps, it shortens results that the model has not seen.
 func (t *turn) fit(ctx context.Context) (int, error) {
 	now := t.conv.snapshot()
 	window := t.window(now.model)
@@ -176,11 +191,16 @@ func (t *turn) fit(ctx context.Context) (int, error) {
 		}
 		now = t.conv.snapshot()
 	}
+	if ids := now.unseen(); t.size(now) > window && len(ids) > 0 {
+		if err := t.conv.add(record{Kind: cutRecord, IDs: ids, Most: max(shortText, window*2/10*charsPerToken/len(ids))}); err != nil {
+			return 0, err
+		}
+		now = t.conv.snapshot()
+	}
 	if size := t.size(now); size <= window {
 		return size, nil
 	}
-	return 0, fmt.Errorf("the task does not fit into the model's window of %d tokens: about %d are needed; "+
-		"use a model with a larger window or split the task", window, t.size(now))
+	return 0, &Failure{Kind: TooLong, Text: fmt.Sprintf("the task does not fit into the model's window of %d tokens: about %d are needed", window, t.size(now))}
 }
 
 const summariser = "You shorten the record of a coding agent's work, for the agent itself, which goes on with your summary in place of the " +
@@ -188,8 +208,8 @@ const summariser = "You shorten the record of a coding agent's work, for the age
 	"functions; what it changed and why; which commands it ran and what came of them; what failed; what is left to do. Leave out " +
 	"what files contain. Write notes, at most 600 words, and nothing else."
 
-// summarise has old messages put in short by the cheapest model there is, or else by the one at work. If it has nothing
-// to say, the beginning and the end of the messages must do.
+// summarise has old messages put in short by the cheapest model there is, or else by the one at work. If neither has
+// anything to say, the beginning and the end of the messages must do.
 func (t *turn) summarise(ctx context.Context, now *state, to int) error {
 	text := now.transcript(to)
 	var reply Reply
@@ -201,10 +221,11 @@ func (t *turn) summarise(ctx context.Context, now *state, to int) error {
 			break
 		}
 	}
-	if err != nil {
+	var f *Failure
+	if err != nil && (!errors.As(err, &f) || f.Kind == Limited || f.Kind == NoKey) {
 		return err
 	}
-	summary := cmp.Or(strings.TrimSpace(textOf(reply.Message)), text)
+	summary := cmp.Or(strings.TrimSpace(textOf(reply.Message)), "(no summary could be made)\n\n"+text)
 	err = t.conv.add(record{Kind: summaryRecord, From: to, Text: shorten(summary, "", 0, t.window(now.model)/10*bytesPerToken)})
 	t.report()
 	return err

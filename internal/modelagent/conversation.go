@@ -39,6 +39,7 @@ type record struct {
 	Count   int64      `json:"count,omitempty"` // message: of an answer, the tokens that the model read and wrote; 0 if unknown
 	IDs     []string   `json:"ids,omitempty"`   // started, cut
 	Result  *Block     `json:"result,omitempty"`
+	Most    int        `json:"most,omitempty"`   // cut: characters that are kept of each
 	From    int        `json:"from,omitempty"`   // summary
 	Text    string     `json:"text,omitempty"`   // summary
 	Model   string     `json:"model,omitempty"`  // head, chosen; message: of an answer, whose it is
@@ -93,7 +94,7 @@ func (s *state) apply(r record) error {
 		}
 		slices.SortFunc(s.messages[len(s.messages)-1].Blocks, func(a, b Block) int { return place(a) - place(b) })
 	case r.Kind == cutRecord:
-		s.cut(r.IDs)
+		s.cut(r.IDs, r.Most)
 	case r.Kind == summaryRecord && r.From > 0 && r.From <= last && s.messages[r.From].Role == Assistant:
 		s.summarise(r.From, r.Text)
 	case r.Kind == chosenRecord:

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"ralph/internal/testing/check"
 )
@@ -41,4 +42,74 @@ func TestAChangeThatFailsIsNotSaidToBeDone(t *testing.T) {
 	}
 	full := &fs.PathError{Op: "write", Path: "x.tmp", Err: syscall.ENOSPC}
 	check.Err(t, "a full disk", "big.txt: "+syscall.ENOSPC.Error(), unchanged("big.txt", full))
+}
+
+// full is a conversation that has to be summarised, if the model that does it answers so.
+func full(t *testing.T, summary said) (*model, *client) {
+	t.Helper()
+	m := perform(t, nil)
+	m.window = 8000
+	m.answer = func(n int, r Request) said {
+		switch {
+		case r.System == summariser:
+			return summary
+		case n%4 == 3:
+			return says("Enough.")
+		}
+		return calls("write", `{"path":"a.txt","content":"`+strings.Repeat("0123456789", 600)+`"}`)
+	}
+	return m, m.client()
+}
+
+func TestAFailedSummaryDoesNotEndTheTask(t *testing.T) {
+	t.Parallel()
+	m, c := full(t, said{Failure: &Failure{Bad, 400, 0, "no summaries here"}})
+	for range 3 {
+		c.ask(t, "Go on.")
+	}
+	var by []string
+	for _, r := range m.asked() {
+		if r.System == summariser {
+			by = append(by, r.Model)
+		}
+	}
+	check.That(t, len(by) >= 2, "nothing was summarised: %v", by)
+	check.Equal(t, "asked for a summary", []string{"haiku", "sonnet"}, by[:2])
+	asked := m.asked()
+	check.Contains(t, "in place of it", "(no summary could be made)", textOf(asked[len(asked)-1].Messages[0]))
+
+	for _, kind := range []FailureKind{Limited, NoKey} {
+		_, c := full(t, said{Failure: &Failure{kind, 400, time.Hour, "not now"}})
+		var err error
+		for range 3 {
+			if _, err = c.Prompt(t.Context(), "Go on."); err != nil {
+				break
+			}
+		}
+		check.Err(t, "prompt", "not now", err)
+	}
+}
+
+func TestWhatTheModelHasNotSeenIsShortenedIfNothingElseHelps(t *testing.T) {
+	t.Parallel()
+	m := perform(t, nil)
+	m.window = 32_000
+	m.answer = func(_ int, r Request) said {
+		switch {
+		case tokens(r.Messages)+tokens(r.Tools)+tokens(r.System) > 4000:
+			return said{Failure: &Failure{TooLong, 400, 0, "the maximum is 4000 tokens"}}
+		case len(r.Messages) == 1:
+			return calls("bash", bash("seq 1 4000"))
+		}
+		return says("Done.")
+	}
+	m.client().ask(t, "Count.")
+	asked := m.asked()
+	got := results(asked[len(asked)-1])[0]
+	check.That(t, strings.HasPrefix(got, "1\n2\n") && strings.HasSuffix(got, "\n4000\n"), "got %s", got)
+	check.Contains(t, "the result", "left out", got)
+
+	_, err := m.client().Prompt(t.Context(), strings.Repeat("much to do ", 2000))
+	check.Err(t, "prompt", "does not fit into the model's window: the maximum is 4000 tokens (HTTP 400)", err)
+	check.Err(t, "prompt", "--window", err)
 }

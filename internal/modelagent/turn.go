@@ -107,15 +107,17 @@ func textOf(m Message) string {
 
 // ask has the model answer the conversation, and adds the answer to it.
 func (t *turn) ask(ctx context.Context) (Reply, error) {
+	var refused error
 	for tries := 0; ; tries++ {
 		size, err := t.fit(ctx)
 		if err != nil {
-			return Reply{}, err
+			return Reply{}, cmp.Or(refused, err) // the provider knows its window better
 		}
 		now := t.conv.snapshot()
 		reply, err := t.send(ctx, Request{Model: now.model, System: now.system, Messages: now.messages, Tools: t.tools.specs(), Effort: now.effort})
 		var f *Failure
-		if errors.As(err, &f) && f.Kind == TooLong && tries < 2 {
+		if errors.As(err, &f) && f.Kind == TooLong && tries < 3 {
+			refused = fmt.Errorf("the task does not fit into the model's window: %w", err)
 			t.fits[now.model] = size * 9 / 10 // whatever the window is, this is more than fits
 			continue
 		}
