@@ -6,7 +6,9 @@ import (
 	"crypto/rand"
 	"errors"
 	"io"
+	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -95,6 +97,9 @@ func (a *agent) Initialize(context.Context, acp.InitializeRequest) (acp.Initiali
 }
 
 func (a *agent) NewSession(ctx context.Context, req acp.NewSessionRequest) (acp.NewSessionResponse, error) {
+	if err := checkFolder(req.Cwd); err != nil {
+		return acp.NewSessionResponse{}, err
+	}
 	_, err := a.listed()
 	var f *Failure
 	if errors.As(err, &f) && f.Kind == NoKey {
@@ -127,6 +132,9 @@ func (a *agent) LoadSession(ctx context.Context, req acp.LoadSessionRequest) (ac
 	if id := string(req.SessionId); id != filepath.Base(id) || !filepath.IsLocal(id) { // it names a file
 		return acp.LoadSessionResponse{}, agentside.UnknownSession(req.SessionId)
 	}
+	if err := checkFolder(req.Cwd); err != nil {
+		return acp.LoadSessionResponse{}, err
+	}
 	_, end, err := a.Begin(ctx, req.SessionId) // nobody prompts meanwhile
 	if err != nil {
 		return acp.LoadSessionResponse{}, err
@@ -154,6 +162,14 @@ func (a *agent) LoadSession(ctx context.Context, req acp.LoadSessionRequest) (ac
 	}
 	s.replay(append(records, settled...))
 	return acp.LoadSessionResponse{ConfigOptions: s.configOptions()}, nil
+}
+
+// checkFolder refuses to work in a folder that is not there.
+func checkFolder(dir string) error {
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() || !filepath.IsAbs(dir) {
+		return acp.NewInvalidParams(map[string]any{"error": "cwd has to be the absolute path of a folder that exists, not " + strconv.Quote(dir)})
+	}
+	return nil
 }
 
 // open makes a session of a conversation.

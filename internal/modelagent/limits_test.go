@@ -4,11 +4,14 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	acp "github.com/coder/acp-go-sdk"
 
 	"ralph/internal/testing/check"
 )
@@ -112,4 +115,34 @@ func TestWhatTheModelHasNotSeenIsShortenedIfNothingElseHelps(t *testing.T) {
 	_, err := m.client().Prompt(t.Context(), strings.Repeat("much to do ", 2000))
 	check.Err(t, "prompt", "does not fit into the model's window: the maximum is 4000 tokens (HTTP 400)", err)
 	check.Err(t, "prompt", "--window", err)
+}
+
+func TestArgumentsThatAreTooDeepAreKeptAsText(t *testing.T) {
+	t.Parallel()
+	deep := func(n int) string { return `{"path":` + strings.Repeat("[", n) + strings.Repeat("]", n) + "}" }
+	m := perform(t, inOrder(calls("read", deep(9000), "read", deep(99), "read", `{"path":"`+strings.Repeat("{[", 200)+`"}`), says("Done.")))
+	c := m.client()
+	c.ask(t, "Go.")
+	var first []byte
+	for _, b := range callsOf(m.asked()[1].Messages[1]) {
+		first = append(first, b.Args[0])
+	}
+	check.Equal(t, "kept as text, and as they are", `"{{`, string(first))
+	check.Contains(t, "the result", "the arguments are no JSON object", results(m.asked()[1])[0])
+}
+
+func TestASessionIsInAFolderThatIsThere(t *testing.T) {
+	t.Parallel()
+	m := perform(t, inOrder())
+	conn, id, dir := m.bare(nil)
+	file := filepath.Join(dir, "file")
+	check.OK(t, os.WriteFile(file, nil, 0o600))
+	for _, dir := range []string{"rel", file, filepath.Join(dir, "no")} {
+		_, err := conn.NewSession(t.Context(), acp.NewSessionRequest{Cwd: dir, McpServers: []acp.McpServer{}})
+		check.Err(t, "new in "+dir, "-32602", err)
+		check.Err(t, "new in "+dir, "cwd has to be the absolute path of a folder that exists", err)
+		_, err = conn.LoadSession(t.Context(), acp.LoadSessionRequest{SessionId: id, Cwd: dir, McpServers: []acp.McpServer{}})
+		check.Err(t, "load in "+dir, "-32602", err)
+	}
+	ask1(t, conn, id, acp.TextBlock("The session is still there."))
 }

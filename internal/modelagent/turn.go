@@ -1,8 +1,10 @@
 package modelagent
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -17,6 +19,8 @@ const (
 	maxCalls = 500
 	// maxLengths is how often in a row an answer may be too long.
 	maxLengths = 5
+	// maxDepth is how deeply arguments may be nested.
+	maxDepth = 100
 	// signEvery is how often the client hears that something is going on.
 	signEvery = 10 * time.Second
 
@@ -161,6 +165,9 @@ func (s *state) clean(m Message) Message {
 			if calls++; calls > maxAnswer+1 { // the result of the one more tells of them
 				continue
 			}
+			if tooDeep(b.Args) {
+				b.Args, _ = json.Marshal(string(b.Args))
+			}
 			for n := len(used); used[b.ID]; n++ {
 				b.ID = fmt.Sprintf("call-%d", n)
 			}
@@ -172,6 +179,24 @@ func (s *state) clean(m Message) Message {
 		blocks = blocks[:len(blocks)-1]
 	}
 	return Message{Role: Assistant, Blocks: blocks}
+}
+
+// tooDeep reports whether a value is nested so deeply that not everybody who gets it can read it.
+func tooDeep(value []byte) bool {
+	tokens, depth := json.NewDecoder(bytes.NewReader(value)), 0
+	for {
+		switch token, err := tokens.Token(); {
+		case err != nil:
+			return false
+		case token == json.Delim('{') || token == json.Delim('['):
+			depth++
+		case token == json.Delim('}') || token == json.Delim(']'):
+			depth--
+		}
+		if depth > maxDepth {
+			return true
+		}
+	}
 }
 
 // flush says what is held.
