@@ -26,6 +26,7 @@ OLLAMA_HOST names, or the first that answers of Ollama, LM Studio, vLLM and llam
 		{name: "provider", usage: "ask models of `PROVIDER`: anthropic, openai or local", shown: "the first that has a key or a server"},
 		{name: "model", usage: "begin sessions with the model `NAME`", shown: "the provider's first"},
 		{name: "effort", usage: "have the model think: `LEVEL` is low, medium or high", shown: "the model's own"},
+		boolFlag("ask-all", "ask the client also before calls that only read"),
 		{name: "window", usage: "send the model at most so many `TOKENS`", value: 0, shown: "what the provider says"},
 	},
 	example: "ralph run --agent anthropic\nralph agent --provider local --window 32768", run: action(runAgent),
@@ -35,6 +36,7 @@ type agentOptions struct {
 	Provider, Model string
 	Effort          modelagent.Effort
 	Window          int
+	AskAll          bool
 }
 
 func runAgent(ctx context.Context, a *app, o agentOptions) error {
@@ -60,7 +62,7 @@ func runAgent(ctx context.Context, a *app, o agentOptions) error {
 		}
 	}
 	return modelagent.Serve(ctx, a.stdin, a.raw, modelagent.Options{
-		Version: buildVersion().Version, Provider: connect(ctx, a, preset), Model: o.Model, Effort: o.Effort, Window: o.Window,
+		Version: buildVersion().Version, Provider: connect(ctx, a, preset), Model: o.Model, Effort: o.Effort, Window: o.Window, AskAll: o.AskAll,
 		Pick:  func(tier string, offered []string) string { return agents.Offered(preset, tier, offered) },
 		State: filepath.Join(a.stateHome(), "ralph", "agent"), Environ: agents.WithoutCredentials(a.environ()),
 	})

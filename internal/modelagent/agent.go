@@ -28,6 +28,7 @@ type Options struct {
 	Window   int                                        // of the model, in tokens; 0 means what the provider says, else 32,000
 	State    string                                     // the folder of the conversations; made if it is missing
 	Environ  []string                                   // of the commands that the model runs, without credentials
+	AskAll   bool                                       // ask also before calls that only read
 	Now      func() time.Time                           // nil means time.Now
 }
 

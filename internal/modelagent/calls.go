@@ -75,7 +75,8 @@ const stopped = "unknown: the agent was stopped while this ran; look at what it 
 
 // call runs one, unless something speaks against it: it is bad, nobody allows it, or the turn is over.
 func (t *turn) call(ctx context.Context, c Block, a action, bad error, most int) error {
-	if bad == nil && a.Asks && ctx.Err() == nil {
+	asks := a.Asks || t.agent.options.AskAll && a.Kind != acp.ToolKindOther // which ralph's own tools are
+	if bad == nil && asks && ctx.Err() == nil {
 		bad = t.permission(ctx, c, a)
 	}
 	if ctx.Err() != nil {
