@@ -11,6 +11,7 @@ import (
 	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/agents"
+	"ralph/internal/agentside"
 	"ralph/internal/db"
 	"ralph/internal/forge"
 	"ralph/internal/git"
@@ -104,7 +105,7 @@ func exitStatus(err error) int {
 		return exitBug
 	case errors.As(err, new(unpushed)):
 		return exitUnpushed
-	case errors.As(err, new(usageError)), errors.As(err, new(*agents.DefinitionError)), errors.As(err, new(*prompt.SectionError)),
+	case errors.As(err, new(usageError)), errors.Is(err, agentside.ErrInput), errors.As(err, new(*agents.DefinitionError)), errors.As(err, new(*prompt.SectionError)),
 		errors.Is(err, dag.ErrAmbiguous), errors.As(err, new(*knowledge.AmbiguousError)),
 		errors.Is(err, project.ErrNone), errors.Is(err, project.ErrConfig),
 		errors.Is(err, sandbox.ErrUnconfined), errors.Is(err, sandbox.ErrNoTemp):

@@ -3,18 +3,26 @@
 package agentside
 
 import (
+	"bufio"
+	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"sync"
 
 	acp "github.com/coder/acp-go-sdk"
+
+	"ralph/internal/plain"
+	"ralph/internal/term"
 )
 
 // Serve lets an agent speak ACP on r and w until r ends or ctx is done, calls stop, and returns when that does. An
 // agent that leaves right after its answer may take the answer with it, so the client ends the connection, never the
-// agent. The connection is handed to bind before anything is read. The error is the cause of ctx, and nil when r
-// ended.
+// agent. The connection is handed to bind before anything is read. The error is the cause of ctx, and when r ended what
+// was wrong with it.
 func Serve(ctx context.Context, r io.Reader, w io.Writer, a acp.Agent, bind func(*acp.AgentSideConnection), stop func()) error {
 	// The connection reads as soon as it is made, and setting its logger then would be a race: nothing is let in before
 	// all is in place.
@@ -23,19 +31,51 @@ func Serve(ctx context.Context, r io.Reader, w io.Writer, a acp.Agent, bind func
 	conn := acp.NewAgentSideConnection(a, w, in)
 	conn.SetLogger(slog.New(slog.DiscardHandler))
 	bind(conn)
-	go func() {
-		_, err := io.Copy(out, r)
-		out.CloseWithError(err)
-	}()
+	wrong := make(chan error, 1)
+	go func() { out.CloseWithError(pass(out, r, wrong)) }()
 
 	var err error
 	select {
 	case <-conn.Done():
+		select {
+		case err = <-wrong:
+		default:
+		}
 	case <-ctx.Done():
 		err = context.Cause(ctx)
 	}
 	stop()
 	return err
+}
+
+// ErrInput is input that no client would send.
+var ErrInput = errors.New("the input is not the Agent Client Protocol")
+
+// maxLine is the longest line that the library reads.
+const maxLine = 10 << 20
+
+// pass passes on lines. The library says nothing of what it cannot read, so the first of that goes to wrong.
+func pass(w io.Writer, r io.Reader, wrong chan<- error) error {
+	report := func(what string) {
+		select {
+		case wrong <- fmt.Errorf("%w: %s; this agent is for programs that speak it, such as ralph run", ErrInput, what):
+		default:
+		}
+	}
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, maxLine)
+	for lines.Scan() {
+		if line := bytes.TrimSpace(lines.Bytes()); len(line) > 0 && json.Unmarshal(line, &struct{}{}) != nil {
+			report("a line is no JSON object: " + plain.Cut(term.Line(plain.Cut(string(line), 200)), 100))
+		}
+		if _, err := fmt.Fprintf(w, "%s\n", lines.Bytes()); err != nil {
+			return err
+		}
+	}
+	if errors.Is(lines.Err(), bufio.ErrTooLong) {
+		report("a line is longer than 10 MiB")
+	}
+	return lines.Err()
 }
 
 // Base is what an agent embeds: its turns, at most one in each session, and refusals of the methods that the SDK asks of

@@ -36,7 +36,7 @@ type Options struct {
 const listTimeout = 20 * time.Second
 
 // Serve speaks ACP on r and w until r ends or ctx is done, and returns when no turn is running any more. The error is
-// the cause of ctx, and nil when r ended.
+// the cause of ctx, and when r ended what was wrong with it.
 func Serve(ctx context.Context, r io.Reader, w io.Writer, o Options) error {
 	if o.Now == nil {
 		o.Now = time.Now

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// maxAnswer is how many calls of one answer are run.
-	maxAnswer = 100
+	// maxAtOnce is how many calls of one answer are run.
+	maxAtOnce = 100
 	// maxTogether is how many calls run at the same time.
 	maxTogether = 8
 	// maxShown is how much of a call's arguments, or of a file before and after it, the client is shown.
@@ -37,8 +37,8 @@ func (t *turn) do(ctx context.Context, calls []Block, tooLong bool) error {
 		if tooLong && i == len(calls)-1 {
 			bad = errors.New("not run: your answer was too long and broke off in this call; do it in smaller parts")
 		}
-		if i == maxAnswer {
-			bad = fmt.Errorf("not run: at most %d calls in one answer; this call and those after it have to be made again", maxAnswer)
+		if i == maxAtOnce {
+			bad = fmt.Errorf("not run: at most %d calls in one answer; this call and those after it have to be made again", maxAtOnce)
 		}
 		if a.Alone {
 			running.Wait()

@@ -162,7 +162,7 @@ func (s *state) clean(m Message) Message {
 			continue
 		}
 		if b.Kind == Call {
-			if calls++; calls > maxAnswer+1 { // the result of the one more tells of them
+			if calls++; calls > maxAtOnce+1 { // the result of the one more tells of them
 				continue
 			}
 			if tooDeep(b.Args) {

@@ -39,7 +39,7 @@ type Options struct {
 }
 
 // Serve speaks ACP on r and w until r ends or ctx is done, and returns when no
-// turn is running any more. The error is the cause of ctx, and nil when r ended.
+// turn is running any more. The error is the cause of ctx, and when r ended what was wrong with it.
 func Serve(ctx context.Context, r io.Reader, w io.Writer, o Options) error {
 	o.Poll = cmp.Or(o.Poll, 250*time.Millisecond)
 	a := &agent{options: o, sessions: map[acp.SessionId]*session{}}
