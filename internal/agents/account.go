@@ -18,11 +18,11 @@ import (
 )
 
 // Account tells apart who pays for the work of an agent, whatever the agent is called in a project: by its
-// credentials, or where there are none by where it keeps its login. Of an agent that nobody described, what it is
+// credentials, or where there are none by where it keeps its login. One of ralph's own asks a service, which counts too. Of an agent that nobody described, what it is
 // started with counts too. It does not reveal a credential.
 func (f Finder) Account(p Preset) string {
 	env, _ := f.environment(p)
-	parts := append([]string{cmp.Or(p.Family, p.Says)}, p.StateFolders(env)...)
+	parts := append([]string{cmp.Or(p.Family, p.Says), expand(p.Service, env)}, p.StateFolders(env)...)
 	for _, name := range Credentials(p, env) {
 		parts = append(parts, name+"="+proc.Getenv(env, name))
 	}

@@ -81,6 +81,21 @@ func TestAccounts(t *testing.T) {
 	check.That(t, mine != account("claude", nil, "ANTHROPIC_API_KEY=x"), "a key is another account")
 	check.That(t, account("claude", nil, "ANTHROPIC_API_KEY=y") != account("claude", nil, "ANTHROPIC_API_KEY=x"), "another key is another account")
 	check.That(t, mine != account("codex", nil), "another agent has another account")
+
+	// ralph's own agents share their folder, and may have no key.
+	gateway := map[string]project.CustomAgent{"gateway": {Like: "openai", Env: map[string]string{"OPENAI_BASE_URL": "http://a"}}, "again": {Like: "openai"}}
+	check.Equal(t, "another name for the same service", account("openai", nil, "OPENAI_API_KEY=x"), account("again", gateway, "OPENAI_API_KEY=x"))
+	check.Equal(t, "the same address", account("openai", nil, "OPENAI_BASE_URL=http://a"), account("gateway", gateway))
+	different := map[string]string{}
+	for name, of := range map[string]string{
+		"anthropic": account("anthropic", nil), "anthropic elsewhere": account("anthropic", nil, "ANTHROPIC_BASE_URL=http://a"),
+		"openai": account("openai", nil, "OPENAI_API_KEY=x"), "gateway": account("gateway", gateway, "OPENAI_API_KEY=x"), "openai without a key": account("openai", nil),
+		"local": account("local", nil), "local at a": account("local", nil, "OPENAI_BASE_URL=http://a"), "local at b": account("local", nil, "OPENAI_BASE_URL=http://b"),
+		"Ollama at a": account("local", nil, "OLLAMA_HOST=http://a"), "Ollama at b": account("local", nil, "OLLAMA_HOST=http://b"),
+	} {
+		check.That(t, different[of] == "", "%s and %s have one account", name, different[of])
+		different[of] = name
+	}
 }
 
 func TestLike(t *testing.T) {

@@ -50,7 +50,8 @@ func (p Preset) of(family Preset) Preset {
 	for tier, names := range p.Tiers {
 		p.Tiers[tier] = slices.Clone(names)
 	}
-	p.Login, p.ByModel = cmp.Or(p.Login, family.Login), p.ByModel || family.ByModel
+	p.Login, p.ByModel, p.Proxy = cmp.Or(p.Login, family.Login), p.ByModel || family.ByModel, p.Proxy || family.Proxy
+	p.Channel, p.Reports, p.Asking.Before = cmp.Or(p.Channel, family.Channel), cmp.Or(p.Reports, family.Reports), cmp.Or(p.Asking.Before, family.Asking.Before)
 	p.State, p.Pass = slices.Concat(family.stateOf(p.Name), p.State), slices.Concat(family.Pass, p.Pass)
 	p.Credentials, p.Set = slices.Concat(p.Credentials, family.Credentials), slices.Concat(p.Set, family.Set)
 	p.Confined = slices.Concat(p.Confined, family.Confined)

@@ -25,6 +25,7 @@ type Preset struct {
 	Package string   // the npm package for npx if the program is not installed; may be empty
 	Self    []string // arguments with which ralph starts itself as this agent; empty for all others
 	Needs   Need     // what such an agent cannot work without
+	Service string   // whose models such an agent asks; ${NAME:-default} is the variable that leads it elsewhere
 	Unknown bool     // nobody described the agent: only its command is known
 	Login   string   // how a person logs in
 	Reports string   // what it says about its usage, for people
@@ -162,10 +163,7 @@ func (p Preset) PossibleFolders(env []string) []string {
 func absolute(list, env []string) []string {
 	var out []string
 	for _, folder := range list {
-		dir := os.Expand(folder, func(variable string) string {
-			name, fallback, _ := strings.Cut(variable, ":-")
-			return cmp.Or(proc.Getenv(env, name), fallback)
-		})
+		dir := expand(folder, env)
 		if rest, ok := strings.CutPrefix(dir, "~/"); ok {
 			dir = filepath.Join(proc.Getenv(env, "HOME"), rest)
 		}
@@ -174,4 +172,12 @@ func absolute(list, env []string) []string {
 		}
 	}
 	return out
+}
+
+// expand fills in variables, also those that have a default.
+func expand(text string, env []string) string {
+	return os.Expand(text, func(variable string) string {
+		name, fallback, _ := strings.Cut(variable, ":-")
+		return cmp.Or(proc.Getenv(env, name), fallback)
+	})
 }
