@@ -101,7 +101,9 @@ type served struct {
 
 // lookForModels asks the servers that are usual on this machine for their models, at most for a moment.
 func lookForModels(environ []string) (served, bool) {
-	url, models, found := modelagent.LocalServer(context.Background(), environ)
+	ctx, cancel := context.WithTimeout(context.Background(), modelagent.Glance)
+	defer cancel()
+	url, models, found := modelagent.LocalServer(ctx, environ)
 	return served{url, seq.Map(models, func(m modelagent.Model) string { return m.ID })}, found
 }
 

@@ -16,7 +16,12 @@ import (
 	"time"
 )
 
-const probing = time.Second // for local servers to answer
+// How long local servers have to answer: where a person waits, and where the work ends without one, whose processor may be
+// busy with a model.
+const (
+	Glance  = time.Second
+	probing = 10 * time.Second
+)
 
 // listed is a model as servers list it. They have many names for its window.
 type listed struct {
@@ -98,9 +103,10 @@ func bestFirst(list []listed) []listed {
 	return list
 }
 
-// LocalServer looks for a model server on this machine, or at OPENAI_BASE_URL, and says what it offers.
+// LocalServer looks for a model server on this machine, or at OPENAI_BASE_URL, and says what it offers. It waits
+// until ctx ends.
 func LocalServer(ctx context.Context, environ []string) (address string, models []Model, found bool) {
-	ctx, cancel := context.WithTimeout(ctx, probing)
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	get := getenv(environ)
 	addresses, key := local(get)

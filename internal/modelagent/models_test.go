@@ -1,6 +1,7 @@
 package modelagent
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"net/http/httptest"
@@ -147,6 +148,20 @@ func TestALocalServerIsFound(t *testing.T) {
 	}
 	if _, _, found := LocalServer(t.Context(), []string{"OPENAI_BASE_URL=http://127.0.0.1:1"}); found {
 		t.Error("found a server that is not there")
+	}
+}
+
+// TestWhoLooksForALocalServerSaysHowLong: a person waits for a moment, work for longer.
+func TestWhoLooksForALocalServerSaysHowLong(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		cancel()
+		<-r.Context().Done()
+	}))
+	t.Cleanup(silent.Close)
+	if _, _, found := LocalServer(ctx, []string{"OPENAI_BASE_URL=" + silent.URL}); found || Glance >= probing {
+		t.Error("found a server that said nothing")
 	}
 }
 

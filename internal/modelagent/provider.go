@@ -59,6 +59,8 @@ func Connect(ctx context.Context, name string, environ []string) (Provider, erro
 		addresses, key := local(get)
 		address := addresses[0]
 		if get(base) == "" {
+			ctx, cancel := context.WithTimeout(ctx, probing)
+			defer cancel()
 			var found bool
 			if address, _, found = LocalServer(ctx, environ); !found {
 				return nil, &Failure{Kind: Broken, Text: "no local model server answers at " + strings.Join(addresses, ", ") +
