@@ -10,6 +10,7 @@ import (
 
 	"ralph/internal/agents"
 	"ralph/internal/human"
+	"ralph/internal/lazyregexp"
 )
 
 // foundAgent is an agent that can be used here, and why. The zero value is none.
@@ -20,6 +21,7 @@ type foundAgent struct {
 	Server     string   // the address of its models
 	Models     []string // that the server has
 	Model      string   // the one to use
+	Silent     bool     // nobody answers at the address that the user names
 }
 
 // findAgent looks for an installed agent, then for a key, then for a model server.
@@ -38,7 +40,8 @@ func findAgent(a *app) foundAgent {
 	}
 	found := foundAgent{Name: p.Name, Credential: cmp.Or(agents.Credentials(p, a.environ())...)}
 	if p.Needs == agents.Server && a.models != nil {
-		at, _ := a.models(a.environ())
+		at, answers := a.models(a.environ())
+		found.Silent = !answers
 		found.Server, found.Models, found.Model = at.URL, at.Models, sensible(at.Models)
 	}
 	return found
@@ -48,7 +51,7 @@ func findAgent(a *app) foundAgent {
 // cannot be written into a file as it is was not made for people.
 func sensible(models []string) string {
 	talking := slices.DeleteFunc(slices.Clone(models), func(name string) bool {
-		return strings.Contains(strings.ToLower(name), "embed") || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) })
+		return len(name) > 200 || mute().MatchString(name) || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) })
 	})
 	for _, name := range talking {
 		if strings.Contains(strings.ToLower(name), "code") {
@@ -57,6 +60,9 @@ func sensible(models []string) string {
 	}
 	return cmp.Or(talking...)
 }
+
+// mute is what servers list besides models that can talk: those for searching.
+var mute = lazyregexp.New(`(?i)embed|rerank|minilm|(^|/)(bge|gte|e5)-`)
 
 // words says what was found. named is the agent that counts, which another configuration may have chosen.
 func (f foundAgent) words(named string) string {
@@ -67,8 +73,10 @@ func (f foundAgent) words(named string) string {
 		return "none found: " + agents.Remedy + "; the next run finds it"
 	case f.Credential != "":
 		return fmt.Sprintf("%s, with the key in %s", named, f.Credential)
+	case f.Silent:
+		return named + ", but no model server answers at the address in OPENAI_BASE_URL; start it, or correct the address"
 	case f.Server != "" && f.Model == "":
-		return fmt.Sprintf("%s, but the server at %s has no model yet; for example: ollama pull qwen3-coder", named, f.Server)
+		return fmt.Sprintf("%s, but the server at %s has no model yet that can chat; for example: ollama pull qwen3-coder", named, f.Server)
 	case f.Server != "":
 		return fmt.Sprintf("%s, with the model %s of the server at %s%s", named, f.Model, f.Server, human.Lead("; it also has ", human.List(others, 5)))
 	}
