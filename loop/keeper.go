@@ -102,6 +102,7 @@ type recorder struct {
 	claim  dag.Claim
 	folder string
 	live   *live
+	warn   func(event.Usage) // of a cost that nobody knows
 }
 
 func (r recorder) Note(ctx context.Context, n dag.Note) error {
@@ -129,4 +130,7 @@ func (r recorder) Finished(_ context.Context, f attempt.Finished) error {
 
 func (r recorder) Used(u event.Usage, sessionUSD *float64) {
 	r.live.used(r.claim.Attempt, u, sessionUSD)
+	if u.AllTokens() > 0 { // before, an agent may still tell
+		r.warn(u)
+	}
 }

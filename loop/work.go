@@ -139,7 +139,7 @@ func (r *Runner) try(ctx context.Context, claim dag.Claim, j *attempt.Job, in **
 		return attempt.Result{Decision: policy.Decision{Action: policy.Fail, Outcome: event.AttemptError, Reason: fmt.Sprintf("expect-red: %s; name one with ralph task update %s --expect-red GATE", verify.UnknownGate(want, j.Verify.Gates), j.Task.ID)}}, nil
 	}
 	ports := attempt.Ports{
-		Record: recorder{store: r.opts.Graph.Store, claim: claim, folder: j.Place.Folder, live: r.live},
+		Record: recorder{store: r.opts.Graph.Store, claim: claim, folder: j.Place.Folder, live: r.live, warn: r.warnOfCost},
 		Budget: func(ctx context.Context) ([]budget.Finding, error) {
 			spent, err := r.spending.compare(ctx, j.Task)
 			r.notifyNear(ctx, claim, spent.near)
@@ -284,9 +284,7 @@ func (r *Runner) account(j attempt.Job, res attempt.Result, status dag.Status) {
 	if t.Model != "" {
 		tier = "" // a person's choice for one task says nothing about the others
 	}
-	if r.opts.Limits.Budgets.limitsCost() && res.Agent.Usage.Unknown {
-		r.bus.warnOnce("cost", "the agent does not report its cost, so budgets in dollars cannot be enforced; [prices] in .ralph.toml can estimate it")
-	}
+	r.warnOfCost(res.Agent.Usage)
 	if d.Drop {
 		r.bus.warn("", j.Agent.Name+" cannot be used: "+d.Reason)
 	}
@@ -324,5 +322,12 @@ func (r *Runner) warnDoneByHand(ctx context.Context, res attempt.Result) {
 	}
 	for _, id := range ids {
 		r.bus.warnOnce("by hand\x00"+id, id+" was marked done while an unsandboxed agent was running and has not been verified; do it again with: ralph task reset "+id)
+	}
+}
+
+// warnOfCost says once that a budget in dollars does not hold, as soon as an agent has used what nobody can price.
+func (r *Runner) warnOfCost(used event.Usage) {
+	if r.opts.Limits.Budgets.limitsCost() && used.Unknown {
+		r.bus.warnOnce("cost", "the agent does not report its cost, so budgets in dollars cannot be enforced; [prices] in .ralph.toml can estimate it")
 	}
 }
