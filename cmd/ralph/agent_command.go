@@ -14,22 +14,22 @@ import (
 
 // agentCommand is the agent that asks a model itself: ralph starts itself with this name, and so may an editor.
 var agentCommand = command{
-	name: "agent", short: "be a coding agent for a program that speaks the Agent Client Protocol, with a model of your own",
+	name: "agent", short: "serve ralph's own coding agent over the Agent Client Protocol, on stdin and stdout",
 	long: `ralph starts it by itself: ralph run --agent anthropic, openai or local. An editor that speaks ACP can start
 it, too: give it the command "ralph agent", and the key in the environment. It speaks ACP on stdin and stdout until
 stdin ends, and works in the folder that the client names.
 
 anthropic needs ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN, openai needs OPENAI_API_KEY; ANTHROPIC_BASE_URL and
-OPENAI_BASE_URL lead to another service that speaks the same. local takes the server that OPENAI_BASE_URL or
+OPENAI_BASE_URL point to a compatible service. local takes the server that OPENAI_BASE_URL or
 OLLAMA_HOST names, or the first that answers of Ollama, LM Studio, vLLM and llama.cpp on this machine.`,
 	flags: []flagSpec{
 		{name: "provider", usage: "ask models of `PROVIDER`: anthropic, openai or local", shown: "the first that has a key or a server"},
-		{name: "model", usage: "begin sessions with the model `NAME`", shown: "the provider's first"},
+		{name: "model", usage: "begin sessions with the model `NAME`", shown: "that of the tier sonnet, else the provider's first"},
 		{name: "effort", usage: "have the model think: `LEVEL` is low, medium or high", shown: "the model's own"},
 		boolFlag("ask-all", "ask the client also before calls that only read"),
-		{name: "window", usage: "send the model at most so many `TOKENS`", value: 0, shown: "what the provider says"},
+		{name: "window", usage: "send the model at most this many `TOKENS`", value: 0, shown: "what the provider reports, else 32,000"},
 	},
-	example: "ralph run --agent anthropic\nralph agent --provider local --window 32768", run: action(runAgent),
+	example: "ralph agent --provider anthropic\nralph agent --provider local --window 32768", run: action(runAgent),
 }
 
 type agentOptions struct {

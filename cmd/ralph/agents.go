@@ -52,7 +52,7 @@ func runAgents(_ context.Context, a *app, o plainOptions) error {
 		return err
 	}
 	if !found {
-		a.note("no agent is here: %s", agents.Remedy)
+		a.note("no agent found: %s", agents.Remedy)
 	}
 	a.note("try one with: ralph agents test NAME")
 	return nil

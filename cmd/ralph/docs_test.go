@@ -207,16 +207,16 @@ func agentsPage() string {
 	var b strings.Builder
 	var table, asks strings.Builder
 	asks.WriteString("| name | asks | calls [ralph's tools](mcp.md) | obeys HTTPS_PROXY |\n|---|---|---|---|\n")
-	table.WriteString("| name | npm package | takes its model by | reports about its usage | credentials, the first that is set | keeps its state in |\n|---|---|---|---|---|---|\n")
+	table.WriteString("| name | comes from | takes its model by | reports about its usage | credentials, the first that is set | keeps its state in |\n|---|---|---|---|---|---|\n")
 	for _, p := range agents.All() {
 		if p.Channel == agents.NoModel {
 			continue
 		}
-		install, from := "npm install -g "+p.Package+"\n", p.Package
-		if len(p.Self) > 0 {
-			install, from = "", "built in"
+		from := "built in"
+		if len(p.Self) == 0 { // what is built in is not installed
+			from = p.Package
+			fmt.Fprintf(&b, "**%s**\n\n```sh\nnpm install -g %s\n# %s\nralph run --agent %s\n```\n\n", p.Title, p.Package, p.Login, p.Name)
 		}
-		fmt.Fprintf(&b, "**%s**\n\n```sh\n%s# %s\nralph run --agent %s\n```\n\n", p.Title, install, p.Login, p.Name)
 		credentials := cmp.Or(strings.Join(p.Credentials, ", "), "none")
 		if p.ByModel {
 			credentials = "that of the model's provider: " + strings.Join(p.Credentials[:3], ", ") + ", ..."

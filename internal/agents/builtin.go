@@ -52,6 +52,7 @@ func (p Preset) of(family Preset) Preset {
 	}
 	p.Login, p.ByModel, p.Proxy = cmp.Or(p.Login, family.Login), p.ByModel || family.ByModel, p.Proxy || family.Proxy
 	p.Channel, p.Reports, p.Asking.Before = cmp.Or(p.Channel, family.Channel), cmp.Or(p.Reports, family.Reports), cmp.Or(p.Asking.Before, family.Asking.Before)
+	p.Asking.Args = slices.Concat(family.Asking.Args, p.Asking.Args)
 	p.State, p.Pass = slices.Concat(family.stateOf(p.Name), p.State), slices.Concat(family.Pass, p.Pass)
 	p.Credentials, p.Set = slices.Concat(p.Credentials, family.Credentials), slices.Concat(p.Set, family.Set)
 	p.Confined = slices.Concat(p.Confined, family.Confined)

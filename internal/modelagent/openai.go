@@ -146,7 +146,7 @@ func (c openaiCall) add(a *draft) {
 	}
 	var text string
 	if json.Unmarshal(c.Function.Arguments, &text) != nil {
-		text = string(c.Function.Arguments) // an fields in place of its text
+		text = string(c.Function.Arguments) // an object in place of its text
 	}
 	p.text.WriteString(text)
 	a.size += len(text)

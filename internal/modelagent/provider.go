@@ -239,7 +239,7 @@ func ordered(blocks []Block) []Block {
 	return slices.SortedStableFunc(slices.Values(blocks), func(a, b Block) int { return rank[a.Kind] - rank[b.Kind] })
 }
 
-// parseArgs keeps arguments that a model wrote: an fields as it is, anything else as a string.
+// parseArgs keeps arguments that a model wrote: an object as it is, anything else as a string.
 func parseArgs(text string) json.RawMessage {
 	text = cmp.Or(strings.TrimSpace(text), "{}")
 	if text[0] == '{' && json.Valid([]byte(text)) {
@@ -249,7 +249,7 @@ func parseArgs(text string) json.RawMessage {
 	return quoted
 }
 
-// sendableArgs is an fields for a provider, also where the model wrote none.
+// sendableArgs is an object for a provider, also where the model wrote none.
 func sendableArgs(args json.RawMessage) json.RawMessage {
 	if len(args) > 0 && args[0] == '{' {
 		return args
