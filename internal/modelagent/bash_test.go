@@ -70,8 +70,8 @@ func TestNothingOfACommandIsLeft(t *testing.T) {
 		"in the background":        {command: "echo begun; (exec sleep 1000 >/dev/null 2>&1) & exit 0", want: "begun\n"},
 		"that holds the output":    {command: "echo begun; sleep 1000 & exit 0", want: "begun\n"},
 		"in a session of its own":  {command: "setsid sleep 1000 >/dev/null 2>&1 & echo begun", want: "begun\n"},
-		"that never ends":          {command: "echo begun; sleep 1000", timeout: 1, want: "begun\ntimed out after 1 s"},
-		"that does not want to":    {command: "trap '' TERM; echo begun; while :; do sleep 1000; done", timeout: 1, want: "begun\ntimed out after 1 s"},
+		"that never ends":          {command: "echo begun; sleep 1000", timeout: 5, want: "begun\ntimed out after 5 s"},
+		"that does not want to":    {command: "trap '' TERM; echo begun; while :; do sleep 1000; done", timeout: 5, want: "begun\ntimed out after 5 s"},
 		"that nobody waits for":    {command: "echo begun; : >begun; sleep 1000", cancel: true, want: "begun\nthe turn was cancelled"},
 		"that ends well on a term": {command: "trap 'echo cleaned; exit 0' TERM; echo begun; : >begun; sleep 1000 & wait", cancel: true, want: "begun\ncleaned\n"},
 	}
