@@ -1,7 +1,6 @@
 package agents
 
 import (
-	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,14 +40,11 @@ func Offered(p Preset, tier string, offered []string) string {
 // Configured is the model that the user names for the agent, of several that of the tier with which most runs begin;
 // empty if there is none.
 func (p Preset) Configured() string {
-	return cmp.Or(p.named("sonnet"), p.named("opus"), p.named("haiku"))
-}
-
-// named is the model that the user names for a tier; empty if there is none.
-func (p Preset) named(tier string) string {
-	for name, model := range p.Models {
-		if strings.EqualFold(name, tier) {
-			return model
+	for _, tier := range []string{"sonnet", "opus", "haiku"} {
+		for name, model := range p.Models {
+			if strings.EqualFold(name, tier) {
+				return model
+			}
 		}
 	}
 	return ""

@@ -317,7 +317,7 @@ func (o *Opener) config(s *Session, r Request) acp.Config {
 		model = o.modelName(ag.Preset, r, nil)
 	}
 	var pick func([]string) string
-	if IsTier(r.Model) && (ag.named(r.Model) == "" || strings.ContainsAny(ag.named(r.Model), "#*")) { // a name that somebody wrote must be offered
+	if IsTier(r.Model) {
 		pick = func(offered []string) string { return o.modelName(s.preset, r, offered) }
 	}
 	var resume *acp.Earlier
