@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -176,4 +177,14 @@ func (t *turn) giveSigns(over <-chan struct{}) {
 			return
 		}
 	}
+}
+
+// failed is the result of a call that did not do what it should.
+func failed(call Block, text string) *Block {
+	return &Block{Kind: Result, ID: call.ID, Name: call.Name, Text: text, Failed: true}
+}
+
+// callsOf lists the calls in a message.
+func callsOf(m Message) []Block {
+	return slices.DeleteFunc(slices.Clone(m.Blocks), func(b Block) bool { return b.Kind != Call })
 }

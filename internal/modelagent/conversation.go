@@ -148,11 +148,6 @@ func (s *state) open() []Block {
 	return nil
 }
 
-// callsOf lists the calls in a message.
-func callsOf(m Message) []Block {
-	return slices.DeleteFunc(slices.Clone(m.Blocks), func(b Block) bool { return b.Kind != Call })
-}
-
 // history is a state and the file that it can be made from again.
 type history struct {
 	mu    sync.Mutex
@@ -286,11 +281,6 @@ func (c *history) snapshot() *state {
 }
 
 func (c *history) close() { _ = c.file.Close() }
-
-// failed is the result of a call that did not do what it should.
-func failed(call Block, text string) *Block {
-	return &Block{Kind: Result, ID: call.ID, Name: call.Name, Text: text, Failed: true}
-}
 
 // conversationAge is how long a conversation is kept after its last record.
 const conversationAge = 30 * 24 * time.Hour
