@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"runtime/debug"
 
 	"ralph/internal/agents"
 	"ralph/internal/modelagent"
@@ -48,6 +49,7 @@ func runAgent(ctx context.Context, a *app, o agentOptions) error {
 	if o.Window < 0 {
 		return usagef("--window is a number of tokens, not %d", o.Window)
 	}
+	debug.SetGCPercent(50) // it waits for its model most of the time, and many may run beside each other
 	preset, err := provider(a, o.Provider)
 	if err != nil {
 		return err
