@@ -1,7 +1,6 @@
 package modelagent
 
 import (
-	"cmp"
 	"encoding/json"
 	"strings"
 )
@@ -60,7 +59,7 @@ func anthropicRequest(r Request, w way) fields {
 	if w.thinking == 2 {
 		budget = 0
 	}
-	most := cmp.Or(r.MaxTokens, answerTokens) + budget
+	most := answerTokens + budget
 	if w.most > 0 && most > w.most {
 		most, budget = w.most, min(budget, w.most/2)
 	}

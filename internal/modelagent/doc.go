@@ -11,6 +11,6 @@
 //	instructions.go           what the model is told before everything else
 //	model.go                  the words that all of these share
 //	provider.go, retry.go     asking a model, and asking again; unconnected.go if there is none yet
-//	anthropic.go, openai.go   two providers, and wire.go, models.go what they share
+//	anthropic.go, openai.go   two providers, and wire.go, events.go, place.go, models.go what they share
 //	toolbox.go                the tools, one file for each kind
 package modelagent

@@ -62,12 +62,11 @@ type Spec struct {
 
 // Request is what a model is asked.
 type Request struct {
-	Model     string
-	System    string
-	Messages  []Message
-	Tools     []Spec
-	Effort    Effort
-	MaxTokens int // of the answer; 0 means as many as the provider allows
+	Model    string
+	System   string
+	Messages []Message
+	Tools    []Spec
+	Effort   Effort
 }
 
 // Stop is why a model stopped.

@@ -22,13 +22,6 @@ func openaiRequest(r Request, w way) fields {
 	case w.thinking == 2: // the model thinks unasked, and then refuses tools
 		q["reasoning_effort"] = "none"
 	}
-	if r.MaxTokens > 0 {
-		limit := "max_tokens" // which every server knows
-		if w.renamed {
-			limit = "max_completion_tokens"
-		}
-		q[limit] = r.MaxTokens
-	}
 	var tools, messages []fields
 	for _, spec := range r.Tools {
 		function := fields{"name": spec.Name, "description": spec.Description, "parameters": spec.Schema}

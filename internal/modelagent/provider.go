@@ -139,7 +139,6 @@ func (c *connection) once(ctx context.Context, request fields, thought func(stri
 type way struct {
 	thinking int  // 0 is as the effort says; each protocol has two more ways
 	most     int  // tokens of an answer; 0 if it has accepted all
-	renamed  bool // the limit of an answer has the name that OpenAI gave it later
 	passing  bool // what was refused is about this conversation, not about the model
 }
 
@@ -155,10 +154,6 @@ func (w *way) learn(refusal string) bool {
 	if m := mostTokens.FindStringSubmatch(refusal); m != nil {
 		w.most, _ = strconv.Atoi(m[1]) // a number that is too large changes nothing
 		return w.most > 0 && (before.most == 0 || w.most < before.most)
-	}
-	if strings.Contains(refusal, "max_completion_tokens") {
-		w.renamed = true
-		return !before.renamed
 	}
 	w.thinking++
 	return w.thinking <= 2 && aboutThinking.MatchString(refusal)

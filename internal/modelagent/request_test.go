@@ -118,7 +118,7 @@ func TestARequestToAnthropic(t *testing.T) {
 func TestARequestToOpenAI(t *testing.T) {
 	t.Parallel()
 	want := parse(t, `{
-		"model": "m", "max_tokens": 100, "stream": true, "stream_options": {"include_usage": true}, "reasoning_effort": "low",
+		"model": "m", "stream": true, "stream_options": {"include_usage": true}, "reasoning_effort": "low",
 		"tools": [
 			{"type": "function", "function": {"name": "read", "description": "Read a file.",
 				"parameters": {"type": "object", "properties": {"path": {"type": "string"}}, "additionalProperties": false}}},
@@ -137,7 +137,7 @@ func TestARequestToOpenAI(t *testing.T) {
 		]
 	}`)
 	r := conversation()
-	r.MaxTokens, r.Effort = 100, Low
+	r.Effort = Low
 	if diff := cmp.Diff(want, sent(t, dialects()["openai"], r)); diff != "" {
 		t.Error(diff)
 	}
@@ -146,7 +146,7 @@ func TestARequestToOpenAI(t *testing.T) {
 // choices shows what a request says about thinking.
 func choices(body map[string]any) string {
 	var parts []string
-	for _, name := range []string{"max_tokens", "max_completion_tokens", "thinking", "output_config", "reasoning_effort"} {
+	for _, name := range []string{"max_tokens", "thinking", "output_config", "reasoning_effort"} {
 		if v, ok := body[name]; ok {
 			text, _ := json.Marshal(v)
 			parts = append(parts, name+" "+string(text))
@@ -249,34 +249,6 @@ func TestARefusalThatNothingHelpsIsReported(t *testing.T) {
 					t.Errorf("asked %d times, got %v", len(server.seen), err)
 				}
 			})
-		}
-	})
-}
-
-func TestTheLimitOfAnAnswerHasANewNameWhereTheOldOneIsRefused(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		d := dialects()["openai"]
-		server := &recorder{stream: d.stream, refuse: func(body map[string]any) string {
-			if body["max_tokens"] != nil {
-				return "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
-			}
-			return ""
-		}}
-		p := d.connect(piped(t, server))
-		r := question("o3")
-		r.MaxTokens = 9
-		for range 2 {
-			if _, err := p.Send(t.Context(), r, ignore); err != nil {
-				t.Fatal(err)
-			}
-		}
-		var got []string
-		for _, body := range server.seen {
-			got = append(got, choices(body))
-		}
-		if diff := cmp.Diff([]string{"max_tokens 9", "max_completion_tokens 9", "max_completion_tokens 9"}, got); diff != "" {
-			t.Error(diff)
 		}
 	})
 }
