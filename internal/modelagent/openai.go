@@ -43,11 +43,11 @@ func openaiRequest(r Request, w way) fields {
 // openaiMessages writes a message: each result is one of its own, before what else the user says.
 func openaiMessages(m Message) []fields {
 	var list, calls []fields
-	var text string
+	var text []string
 	for _, b := range ordered(m.Blocks) {
 		switch b.Kind {
 		case Text:
-			text += b.Text
+			text = append(text, b.Text)
 		case Call:
 			function := fields{"name": b.Name, "arguments": string(sendableArgs(b.Args))}
 			calls = append(calls, fields{"id": b.ID, "type": "function", "function": function})
@@ -57,8 +57,8 @@ func openaiMessages(m Message) []fields {
 		}
 	}
 	message := fields{"role": m.Role}
-	if strings.TrimSpace(text) != "" {
-		message["content"] = text
+	if said := strings.Join(text, "\n\n"); strings.TrimSpace(said) != "" {
+		message["content"] = said
 	}
 	if len(calls) > 0 {
 		message["tool_calls"] = calls

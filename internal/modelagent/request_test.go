@@ -143,6 +143,17 @@ func TestARequestToOpenAI(t *testing.T) {
 	}
 }
 
+// A prompt and the summary that follows it are blocks of one message.
+func TestTextsOfAMessageDoNotRunIntoEachOther(t *testing.T) {
+	t.Parallel()
+	r := Request{Model: "m", Messages: []Message{{Role: User, Blocks: []Block{{Kind: Text, Text: "Do it."}, {Kind: Text, Text: "What was done:"}}}}}
+	body := sent(t, dialects()["openai"], r)
+	text, _ := json.Marshal(body["messages"])
+	if want := `[{"content":"Do it.\n\nWhat was done:","role":"user"}]`; string(text) != want {
+		t.Errorf("got %s, want %s", text, want)
+	}
+}
+
 // choices shows what a request says about thinking.
 func choices(body map[string]any) string {
 	var parts []string
