@@ -21,7 +21,6 @@ import (
 	"golang.org/x/term"
 
 	"ralph/internal/proc"
-	"ralph/internal/redact"
 	"ralph/internal/sandbox"
 )
 
@@ -132,14 +131,19 @@ func (s system) stateHome() string {
 
 // run is the whole program: it returns the exit status.
 func run(args []string, sys system) int {
-	hide := redact.New()
-	hide.AddEnviron(sys.environ())
-	clean := hide.Writer(sys.stdout)
-	out, exact := &results{to: clean}, &results{to: sys.stdout}
 	a := newApp(sys)
-	a.redact, a.stdout, a.exact, a.stderr = hide, out, exact, hide.Whole(sys.stderr)
+	a.redact.AddEnviron(sys.environ())
 	ctx, stop := interruptible(context.Background(), a, a.taken, noticeTimeout)
 	defer stop()
+	return a.perform(ctx, args)
+}
+
+// perform carries out a command line, args[0] being the program, and returns the exit status. What the app prints from here
+// on is redacted.
+func (a *app) perform(ctx context.Context, args []string) int {
+	clean := a.redact.Writer(a.stdout)
+	out, exact := &results{to: clean}, &results{to: a.stdout}
+	a.stdout, a.exact, a.stderr = out, exact, a.redact.Whole(a.stderr)
 	defer a.cleanUp()
 	argv, help, err := permute(a.root, args)
 	switch {

@@ -1,14 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"ralph/dag"
 	"ralph/internal/agents"
@@ -52,45 +50,6 @@ type stdio struct {
 
 // Close leaves both to the process.
 func (stdio) Close() error { return nil }
-
-// carryOut runs a command in this process, on a project that is open if one is given. It returns what it prints and
-// what it says about that; with another status than 0 the latter is the error.
-func carryOut(ctx context.Context, a *app, opened *session, stdin string, args ...string) (printed, notes string, err error) {
-	var out, said bytes.Buffer
-	sys := a.system
-	sys.stdin, sys.stdout, sys.stderr, sys.signals = strings.NewReader(stdin), &out, &said, nil
-	sys.asks, sys.outIsTerm, sys.errIsTerm, sys.width, sys.errWidth = false, false, false, 0, func() int { return 0 }
-	inner := appOf(sys, a.root)
-	inner.redact, inner.within = a.redact, a.typed
-	if opened != nil {
-		shared := *opened
-		shared.shared, inner.opened = true, &shared
-	}
-	if a.dir != "" {
-		args = append([]string{"--project=" + a.dir}, args...)
-	}
-	argv, help, err := permute(inner.root, append([]string{"ralph"}, args...))
-	if err == nil && !help {
-		err = inner.cli.RunContext(ctx, argv)
-	}
-	inner.cleanUp()
-	if err != nil {
-		_ = inner.fail(err)
-	}
-	notes = a.redact.Text(strings.TrimPrefix(strings.TrimSpace(said.String()), "ralph: "))
-	if err != nil {
-		return "", "", errors.New(notes)
-	}
-	return a.redact.Text(strings.TrimSpace(out.String())), notes, nil
-}
-
-// answering is carryOut for those who want only what a command prints.
-func answering(a *app, opened *session) func(ctx context.Context, stdin string, args ...string) (string, error) {
-	return func(ctx context.Context, stdin string, args ...string) (string, error) {
-		printed, _, err := carryOut(ctx, a, opened, stdin, args...)
-		return printed, err
-	}
-}
 
 // offerTools lets the agents of a run call ralph's tools, each through a socket below a folder of the run.
 func offerTools(a *app, s *session, o *agents.Opener, opts *loop.Options) {
