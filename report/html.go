@@ -29,6 +29,9 @@ var (
 	pageJS string
 )
 
+// Style is the style sheet of reports, for pages that show the same pictures.
+func Style() string { return pageCSS }
+
 // Bounds that keep the page of a large run small: everything is in the JSON.
 const (
 	pageReasons  = 400 << 10 // of all reasons together

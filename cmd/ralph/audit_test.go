@@ -59,7 +59,7 @@ var auditedElsewhere = map[string]string{
 }
 
 // unaudited change nothing of the graph by a person's word: they look, they have agents work, or they change files.
-var unaudited = strings.Fields(`task task:export task:list task:show task:tree task:why task:graph task:deps task:deps:list
+var unaudited = strings.Fields(`serve task task:export task:list task:show task:tree task:why task:graph task:deps task:deps:list
 	template template:list template:show template:check template:new feature feature:spec feature:plan feature:list feature:show feature:proof forecast init run inbox inbox:list inbox:show review merge demo
 	recover prompt query attach status watch report runs runs:list runs:show logs cost stats journal journal:list journal:search journal:show
 	knowledge knowledge:list knowledge:show knowledge:search knowledge:add knowledge:rm knowledge:lint permissions permissions:log permissions:check

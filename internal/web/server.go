@@ -1,0 +1,128 @@
+// Package web serves a project to browsers and to other machines: pages, their changes as they happen, and an API. Whatever
+// changes something is a command of ralph, carried out as if it were typed; the package itself only reads.
+package web
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"time"
+
+	"ralph/dag"
+	"ralph/internal/project"
+	"ralph/report"
+)
+
+// Options are what a server needs.
+type Options struct {
+	Name    string                                   // of the project
+	Open    func(context.Context) (*Project, error)  // the project as it is now; whoever opens it closes it
+	Command func(context.Context, Call) (status int) // carries out a command
+	Start   func(context.Context, ...string) error   // starts ralph run with these flags, in a process that outlives this one
+	Life    func(dag.Process) dag.Life               // of the process of a run
+	Now     func() time.Time
+	Redact  func(string) string // removes secrets
+	Warn    func(string)        // tells whoever started the server
+	Access  Access
+	In      http.Handler // answers webhooks below /in/; nil if there are none
+}
+
+// Project is an open project.
+type Project struct {
+	project.Project
+	Config  project.Loaded
+	Store   *dag.Store
+	Version func(context.Context) (int64, error) // of the database: another one when another connection has changed something
+	Intact  func() bool                          // the database is still the file that was opened
+	Close   func() error
+}
+
+// Call is a command that somebody asks for: a page, the API or another ralph.
+type Call struct {
+	Args   []string // without the program
+	Stdin  io.Reader
+	Stdout io.Writer
+	Stderr io.Writer
+	Who    string // asks; the audit names them
+	Via    string // they ask: "web" or "api"
+}
+
+// Server answers requests. It keeps nothing that a restart loses but sessions.
+type Server struct {
+	opts  Options
+	guard *guard
+	hub   *hub
+	pages pages
+	flash *flashes
+	mux   *http.ServeMux
+}
+
+//go:embed static
+var static embed.FS
+
+// New makes a server.
+func New(opts Options) (*Server, error) {
+	tmpl, err := parsePages()
+	if err != nil {
+		return nil, err
+	}
+	guard, err := newGuard(opts.Access, opts.Now)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{opts: opts, guard: guard, hub: newHub(opts), pages: tmpl, flash: &flashes{}, mux: http.NewServeMux()}
+	s.routes()
+	return s, nil
+}
+
+func (s *Server) routes() {
+	files, _ := fs.Sub(static, "static") // its name is valid
+	s.mux.Handle("GET /static/", http.StripPrefix("/static/", http.FileServerFS(files)))
+	s.mux.HandleFunc("GET /static/report.css", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/css; charset=utf-8")
+		_, _ = io.WriteString(w, report.Style())
+	})
+	for _, p := range pageTable {
+		s.mux.HandleFunc("GET "+p.path, func(w http.ResponseWriter, r *http.Request) { s.servePage(w, r, p) })
+	}
+	s.mux.HandleFunc("GET /live", s.serveLive)
+	s.mux.HandleFunc("POST /do", s.serveDo)
+	if s.opts.In != nil {
+		s.mux.Handle("POST /in/{name}", s.opts.In)
+	}
+}
+
+// Handler answers every request, after it was checked.
+func (s *Server) Handler() http.Handler { return s.guard.check(s.mux) }
+
+// Link is the address of a page that opens a session, once. It is empty if a token does that.
+func (s *Server) Link(base string) string { return s.guard.link(base) }
+
+// Serve answers on a listener until the context ends. Pages that are open are told to come back later.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	srv := &http.Server{
+		Handler: s.Handler(), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		BaseContext: func(net.Listener) context.Context { return ctx },
+	}
+	hub, stop := context.WithCancel(ctx)
+	defer stop()
+	go s.hub.run(hub)
+	done := make(chan error, 1)
+	go func() { done <- srv.Serve(l) }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	err := srv.Shutdown(last)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = srv.Close()
+	}
+	return err
+}
