@@ -33,8 +33,10 @@ type Config struct {
 	Drift     DriftConfig            `toml:"drift"`
 	Anomaly   AnomalyConfig          `toml:"anomaly"`
 	MCP       map[string]MCPServer   `toml:"mcp"`
-	Notify    []Notify               `toml:"notify"` // of all files together
-	Hooks     []HookConfig           `toml:"hooks"`  // of all files together
+	Notify    []Notify               `toml:"notify"`   // of all files together
+	Hooks     []HookConfig           `toml:"hooks"`    // of all files together
+	Schedules []ScheduleConfig       `toml:"schedule"` // the same
+	Inbound   []InboundConfig        `toml:"inbound"`  // the same
 
 	Permissions PermissionsConfig `toml:"permissions"`
 	Inbox       InboxConfig       `toml:"inbox"`

@@ -76,17 +76,28 @@ func (l *Loaded) addFile(path string) error {
 	}
 	notify, hooks, reviewers := l.Notify, l.Hooks, l.Verify.Reviewers
 	l.Notify, l.Hooks, l.Verify.Reviewers = nil, nil, nil
+	schedules, inbound := l.Schedules, l.Inbound
+	l.Schedules, l.Inbound = nil, nil
 	rules := l.Permissions
 	l.Permissions = PermissionsConfig{Default: rules.Default}
 	dec := toml.NewDecoder(bytes.NewReader(data)).DisallowUnknownFields()
 	if err := dec.Decode(&l.Config); err != nil {
 		return explain(path, data, err)
 	}
-	if key, why := l.invalid(); key != "" {
+	key, why := l.invalid()
+	if key == "" {
+		key, why = repeatedName("schedule", schedules, l.Schedules)
+	}
+	if key == "" {
+		key, why = repeatedName("inbound", inbound, l.Inbound)
+	}
+	if key != "" {
 		return fmt.Errorf("%w: %s:%d: %s: %s", ErrConfig, path, lineOf(data, key), key, why)
 	}
 	l.Notify = addAll(l, "notify", path, notify, l.Notify)
 	l.Hooks = addAll(l, "hooks", path, hooks, l.Hooks)
+	l.Schedules = addAll(l, "schedule", path, schedules, l.Schedules)
+	l.Inbound = addAll(l, "inbound", path, inbound, l.Inbound)
 	now := &l.Permissions
 	now.Deny, now.Ask, now.Allow = slices.Concat(rules.Deny, now.Deny), slices.Concat(rules.Ask, now.Ask), slices.Concat(rules.Allow, now.Allow)
 	if l.Verify.Reviewers == nil {

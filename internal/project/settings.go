@@ -48,6 +48,12 @@ func (l Loaded) Settings() []Setting {
 	for i, h := range c.Hooks {
 		list = append(list, Setting{Key: fmt.Sprintf("hooks.%d", i+1), Value: h.Hook().String()})
 	}
+	for i, s := range c.Schedules {
+		list = append(list, Setting{Key: fmt.Sprintf("schedule.%d", i+1), Value: s.String()})
+	}
+	for i, in := range c.Inbound {
+		list = append(list, Setting{Key: fmt.Sprintf("inbound.%d", i+1), Value: in.String()})
+	}
 	for i := range list {
 		list[i].Origin = l.Origin(list[i].Key)
 	}

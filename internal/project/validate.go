@@ -54,6 +54,16 @@ func (c Config) invalid() (key, why string) {
 			return fmt.Sprintf("hooks.%d", i+1), why
 		}
 	}
+	for i, s := range c.Schedules {
+		if why := s.invalid(); why != "" {
+			return fmt.Sprintf("schedule.%d", i+1), why
+		}
+	}
+	for i, in := range c.Inbound {
+		if why := in.invalid(); why != "" {
+			return fmt.Sprintf("inbound.%d", i+1), why
+		}
+	}
 	var focuses []string
 	for i, r := range c.Verify.Reviewers {
 		focus, key := strings.ToLower(strings.TrimSpace(r.Focus)), fmt.Sprintf("verify.reviewer.%d", i+1)
