@@ -102,7 +102,7 @@ func (a *app) readGlobals(c *cli.Context) error {
 // commands are all that there are, in the order of the help.
 var commands = withBare(slices.Concat(
 	grouped("Plan", initCommand, taskCommand, featureCommand, templateCommand, forecastCommand),
-	grouped("Run", runCommand, inboxCommand, sendCommand, queryCommand, attachCommand, reviewCommand, mergeCommand, undoCommand, prCommand, demoCommand, stopCommand, pauseCommand, resumeCommand, recoverCommand, promptCommand),
+	grouped("Run", runCommand, scheduleCommand, inboxCommand, sendCommand, queryCommand, attachCommand, reviewCommand, mergeCommand, undoCommand, prCommand, demoCommand, stopCommand, pauseCommand, resumeCommand, recoverCommand, promptCommand),
 	grouped("Inspect", statusCommand, watchCommand, serveCommand, reportCommand, runsCommand, logsCommand, costCommand, statsCommand, journalCommand, knowledgeCommand, permissionsCommand, auditCommand),
 	grouped("Maintain", agentsCommand, agentCommand, configCommand, doctorCommand, slotsCommand, gcCommand, mcpCommand, mergeDriverCommand, completionCommand, manCommand, versionCommand),
 	[]command{completeCommand, shellAgentCommand},

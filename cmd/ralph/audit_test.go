@@ -55,12 +55,12 @@ var auditedWhole = map[string][]string{
 // auditedElsewhere need an agent; a script looks at what they leave in the audit.
 var auditedElsewhere = map[string]string{
 	"task accept": "accept.txtar", "task reject": "review.txtar", "undo": "undo.txtar", "feature prove": "proof.txtar", "pr": "pr.txtar",
-	"template apply": "template.txtar", "feature build": "feature_build.txtar", "feature approve": "feature_build.txtar", "feature run": "feature_direct.txtar", "task create": "task_create.txtar",
+	"template apply": "template.txtar", "schedule run": "schedule_run.txtar", "feature build": "feature_build.txtar", "feature approve": "feature_build.txtar", "feature run": "feature_direct.txtar", "task create": "task_create.txtar",
 }
 
 // unaudited change nothing of the graph by a person's word: they look, they have agents work, or they change files.
 var unaudited = strings.Fields(`serve task task:export task:list task:show task:tree task:why task:graph task:deps task:deps:list
-	template template:list template:show template:check template:new feature feature:spec feature:plan feature:list feature:show feature:proof forecast init run inbox inbox:list inbox:show review merge demo
+	template template:list template:show template:check template:new feature feature:spec feature:plan feature:list feature:show feature:proof forecast init run schedule schedule:list schedule:next inbox inbox:list inbox:show review merge demo
 	recover prompt query attach status watch report runs runs:list runs:show logs cost stats journal journal:list journal:search journal:show
 	knowledge knowledge:list knowledge:show knowledge:search knowledge:add knowledge:rm knowledge:lint permissions permissions:log permissions:check
 	audit agent agents agents:test config config:show doctor slots slots:list slots:remove gc mcp merge-driver completion man version`)

@@ -11,6 +11,7 @@ import (
 	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/agents"
+	"ralph/internal/project"
 	"ralph/internal/render"
 	"ralph/internal/seq"
 	"ralph/internal/term"
@@ -173,6 +174,9 @@ func (a *app) candidates(ctx context.Context, p *permuter, name string) (list []
 		return seq.Map(agents.Own(), func(p agents.Preset) candidate { return candidate{p.Name, p.Title} }), nil
 	case "SHELL":
 		return wordCandidates([]string{"bash", "zsh", "fish"}), nil
+	case "SCHEDULE":
+		config, err := configHere(a)
+		return seq.Map(config.Schedules, func(s project.ScheduleConfig) candidate { return candidate{s.Name, s.Cron} }), err
 	case "--agent", "AGENT":
 		config, err := configHere(a)
 		finder := a.finder(config)

@@ -86,7 +86,7 @@ func loopOptions(ctx context.Context, a *app, s *session, given runOptions, cont
 	if err != nil {
 		return opts, fmt.Errorf("look at this process: %w", err)
 	}
-	opts.Graph.Process = dag.Process{PID: int64(id.Pid), Start: int64(id.Start), BootID: id.BootID, Namespace: id.PIDNS}
+	opts.Graph.Process = processOf(id)
 	if given.badAgent != nil {
 		return opts, given.badAgent
 	}

@@ -199,12 +199,12 @@ func varFlag() flagSpec {
 	return flagSpec{name: "var", usage: "`NAME=VALUE` of an input; a list is a,b,c (repeatable)", value: []string{}}
 }
 
-// templateVars are what --var says.
-func templateVars(typed []string) (vars []template.Var, err error) {
+// templateVars are what --var says, or --text.
+func templateVars(flag string, typed []string) (vars []template.Var, err error) {
 	for _, v := range typed {
 		name, value, ok := strings.Cut(v, "=")
 		if !ok || name == "" {
-			return nil, hint(usagef("--var %q has no value", v), "write it as --var NAME=VALUE")
+			return nil, hint(usagef("--%s %q has no value", flag, v), "write it as --%s NAME=VALUE", flag)
 		}
 		vars = append(vars, template.Var{Name: name, Value: value})
 	}
@@ -219,6 +219,7 @@ makes nothing twice, and one more item makes one more task. The feature is made 
 	flags: []flagSpec{
 		{name: "feature", usage: "the tasks belong to `FEATURE`, which also fills the input feature in"},
 		varFlag(),
+		{name: "text", usage: "`NAME=VALUE` like --var, for text that others wrote: refused where it would be more of a command than one quoted word", value: []string{}},
 		boolFlag("dry-run", "check everything, show the tree, keep nothing"),
 		jsonFlag,
 	},
@@ -231,12 +232,16 @@ type templateApplyOptions struct {
 	plainOptions
 	Feature string
 	Var     []string
+	Text    []string
 
-	vars []template.Var
+	vars, texts []template.Var
 }
 
 func (o *templateApplyOptions) parse(commandLine) (err error) {
-	if o.vars, err = templateVars(o.Var); err != nil {
+	if o.vars, err = templateVars("var", o.Var); err != nil {
+		return err
+	}
+	if o.texts, err = templateVars("text", o.Text); err != nil {
 		return err
 	}
 	for _, v := range o.vars {
@@ -251,7 +256,7 @@ func (o *templateApplyOptions) parse(commandLine) (err error) {
 }
 
 // templateTasks fills a template in.
-func templateTasks(a *app, p project.Project, name, feature string, vars []template.Var) ([]dag.Spec, error) {
+func templateTasks(a *app, p project.Project, name, feature string, vars []template.Var, texts ...template.Var) ([]dag.Spec, error) {
 	if err := confirmed(a, p); err != nil { // its commands run as gates
 		return nil, err
 	}
@@ -264,7 +269,7 @@ func templateTasks(a *app, p project.Project, name, feature string, vars []templ
 			return nil, err
 		}
 	}
-	specs, err := f.Template.Expand(feature, vars)
+	specs, err := f.Template.Expand(feature, vars, texts...)
 	var wrong *template.VarError
 	switch {
 	case errors.As(err, &wrong) && wrong.Hint == "":
@@ -285,7 +290,7 @@ func runTemplateApply(ctx context.Context, a *app, o templateApplyOptions) error
 		return err
 	}
 	name := o.Args[0]
-	specs, err := templateTasks(a, p, name, o.Feature, o.vars)
+	specs, err := templateTasks(a, p, name, o.Feature, o.vars, o.texts...)
 	if err != nil {
 		return err
 	}
@@ -355,7 +360,7 @@ func appliedJSON(name, feature string, dry bool, made template.Applied) jsonval.
 
 // featureTasks are those of a template that a feature is built from. Where those that it has are kept, only what is missing.
 func featureTasks(ctx context.Context, a *app, s *session, feature string, t features.Template, keep bool) ([]dag.Spec, error) {
-	vars, err := templateVars(t.Vars)
+	vars, err := templateVars("var", t.Vars)
 	if err != nil {
 		return nil, err
 	}

@@ -7,8 +7,6 @@ import (
 	"syscall"
 )
 
-func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
-
 func terminateGroup(p *os.Process) { syscall.Kill(-p.Pid, syscall.SIGTERM) }
 
 func killGroup(p *os.Process) { syscall.Kill(-p.Pid, syscall.SIGKILL) }

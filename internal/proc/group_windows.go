@@ -5,7 +5,8 @@ import (
 	"syscall"
 )
 
-func ownGroup() *syscall.SysProcAttr {
+// ownSession keeps a process apart from the signals of our console.
+func ownSession() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}
 }
 

@@ -37,7 +37,7 @@ func Start(spec Spec) (*Process, error) {
 		return nil, fmt.Errorf("start process: %w", err)
 	}
 	p := &Process{marker: newMarker(spec.Owner), linger: spec.Linger, exited: make(chan struct{}), done: make(chan struct{})}
-	p.cmd = &exec.Cmd{Path: path, Args: spec.Argv, Dir: spec.Dir, Env: withMarker(spec.Env, p.marker), SysProcAttr: ownGroup()}
+	p.cmd = &exec.Cmd{Path: path, Args: spec.Argv, Dir: spec.Dir, Env: withMarker(spec.Env, p.marker), SysProcAttr: ownSession()}
 	if spec.Stdin != nil {
 		p.cmd.Stdin = spec.Stdin
 	}

@@ -16,12 +16,13 @@ const featureName = "feature"
 
 // Expand makes the tasks of an application: one for each step, and for a step with foreach one for each item below a group.
 // The same values always make the same tasks. Feature may be empty; it is also the value of an input of that name. Values
-// that do not fit are a VarError; what the values make wrong with a line is a dag.PlanError.
-func (t Template) Expand(feature string, vars []Var) ([]dag.Spec, error) {
+// that do not fit are a VarError; what the values make wrong with a line is a dag.PlanError. Texts are values that others wrote: no
+// shell reads them except as one quoted word, and they choose no agent.
+func (t Template) Expand(feature string, vars []Var, texts ...Var) ([]dag.Spec, error) {
 	if t.input(featureName) != nil && feature != "" {
 		vars = append(slices.DeleteFunc(slices.Clone(vars), func(v Var) bool { return v.Name == featureName }), Var{featureName, feature})
 	}
-	e, err := t.resolve(vars)
+	e, err := t.resolve(vars, texts)
 	if err != nil {
 		return nil, err
 	}
@@ -246,6 +247,9 @@ func (x *expansion) task(s *step) (spec dag.Spec, err error) {
 		}
 		spec.Title, spec.Description = first, join(rest, about)
 		spec.Gates, spec.Context = x.commands(&err, x.gates, s.gates, nil), x.commands(&err, x.context, s.context, nil)
+	}
+	if e := slices.Concat(s.agent.places(), s.model.places()); err == nil && x.alien(e...) {
+		err = at(s.line, fmt.Errorf("agent and model would be text that others wrote"))
 	}
 	spec.Effort = dag.Effort(title(fill(s.effort)))
 	spec.Model, spec.Agent, spec.ExpectRed = title(fill(s.model)), title(fill(s.agent)), command(s.expectRed)

@@ -164,6 +164,8 @@ func shellValue(p part, v value, u use) error {
 	switch {
 	case strings.ContainsFunc(text, unicode.IsControl):
 		return fmt.Errorf("the value of %s has a line break, and this is a command", p)
+	case v.alien && p.filter != quoteFilter:
+		return fmt.Errorf("the value of %s is text that others wrote, and this is a command; write ${%s|quote} to have it as one word", p, p.place())
 	case p.filter != "" || odd < 0 && v.loose == "":
 		return nil
 	case v.loose != "":

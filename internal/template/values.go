@@ -30,6 +30,7 @@ type value struct {
 	list  bool
 	items []entry
 	loose string // the input whose value a default puts into it, though that means more to a shell than a word
+	alien bool   // it has text that others wrote
 }
 
 // entry is an item that is filled in.
@@ -61,10 +62,10 @@ type environment struct {
 }
 
 // resolve puts what was given beside the defaults. Which inputs lack a value is a VarError.
-func (t *Template) resolve(vars []Var) (*environment, error) {
+func (t *Template) resolve(vars, texts []Var) (*environment, error) {
 	given := map[string]*value{}
-	for _, v := range vars {
-		if err := t.give(given, v); err != nil {
+	for i, v := range slices.Concat(vars, texts) {
+		if err := t.give(given, v, i >= len(vars)); err != nil {
 			return nil, err
 		}
 	}
@@ -100,7 +101,7 @@ func missingVars(names []string) error {
 }
 
 // give takes one value in. Several for a list add up.
-func (t *Template) give(given map[string]*value, v Var) error {
+func (t *Template) give(given map[string]*value, v Var, alien bool) error {
 	in := t.input(v.Name)
 	names := seq.Map(t.Inputs, func(in Input) string { return in.Name })
 	switch {
@@ -110,10 +111,14 @@ func (t *Template) give(given map[string]*value, v Var) error {
 		return &VarError{fmt.Sprintf("the template has no input %q%s", cut(v.Name), meant(v.Name, names)), ""}
 	case len(v.Value) > maxText || !utf8.ValidString(v.Value) || strings.ContainsFunc(v.Value, isControl):
 		return &VarError{fmt.Sprintf("%s: a value is text of at most %d KiB", v.Name, maxText>>10), ""}
+	case alien && (strings.Contains(v.Value, "\n") || strings.Contains(v.Value, "```") || strings.Contains(v.Value, "~~~")):
+		return &VarError{v.Name + ": text that others wrote is one line, without the marks of code blocks", ""} // the shell agent runs those
+	case in.List && alien:
+		return &VarError{v.Name + " is a list, and text that others wrote is one value", ""}
 	case !in.List && given[v.Name] != nil:
 		return &VarError{v.Name + " is given twice, and is no list", ""}
 	case !in.List:
-		given[v.Name] = &value{text: v.Value}
+		given[v.Name] = &value{text: v.Value, alien: alien}
 		return nil
 	}
 	items, err := splitList(v.Value)
@@ -195,7 +200,10 @@ func (t *Template) byDefault(e *environment, in *Input) error {
 			return err
 		}
 	}
-	v := value{list: in.List}
+	v := value{list: in.List, alien: e.alien(in.places()...)}
+	if v.alien && v.list {
+		return at(in.line, fmt.Errorf("the list %s would have text in it that others wrote", in.Name))
+	}
 	var err error
 	if v.items, err = e.entries(in.items); err != nil {
 		return err
@@ -221,9 +229,17 @@ func (t *Template) byDefault(e *environment, in *Input) error {
 
 func at(line int, err error) error { return dag.PlanError{{Line: line, Err: err}} }
 
+// alien says that one of the places has text that others wrote, other than quoted.
+func (e *environment) alien(places ...part) bool {
+	return slices.ContainsFunc(places, func(p part) bool { return p.filter != quoteFilter && e.vars[p.name].alien })
+}
+
 // entries fills in items that the template has.
 func (e *environment) entries(items []item) (list []entry, err error) {
 	for _, it := range items {
+		if e.alien(it.places()...) {
+			return nil, at(it.line, fmt.Errorf("an entry of a list would have text in it that others wrote"))
+		}
 		filled := entry{loose: map[string]string{"": e.loose(it.text)}}
 		if filled.name, err = e.fill(it.text); err != nil {
 			return nil, err

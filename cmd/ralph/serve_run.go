@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"ralph/dag"
+	"ralph/internal/proc"
+	"ralph/internal/project"
+)
+
+// maxServeLogs is how many logs of runs that were started are kept.
+const maxServeLogs = 20
+
+// startRun starts `ralph run` with arguments as a process that outlives this one. What it prints is in .ralph/serve.
+func startRun(a *app, p project.Project, args []string) (dag.Process, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return dag.Process{}, err
+	}
+	log, err := serveLog(a, p)
+	if err != nil {
+		return dag.Process{}, fmt.Errorf("make the log of a run: %w", err)
+	}
+	defer log.Close()
+	id, err := proc.Detach(program, append([]string{"--project=" + p.Root, "run"}, args...), p.Root, a.environ(), log)
+	return processOf(id), err
+}
+
+// processOf is the identity of a process as the database has it.
+func processOf(id proc.Identity) dag.Process {
+	return dag.Process{PID: int64(id.Pid), Start: int64(id.Start), BootID: id.BootID, Namespace: id.PIDNS}
+}
+
+// serveLog makes the next log, and removes the oldest.
+func serveLog(a *app, p project.Project) (*os.File, error) {
+	folder := filepath.Join(p.State(), "serve")
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return nil, err
+	}
+	old, _ := filepath.Glob(filepath.Join(folder, "run-*.log")) // the pattern is well-formed
+	slices.Sort(old)
+	for len(old) >= maxServeLogs {
+		if err := os.Remove(old[0]); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			break // on Windows, while a run writes it
+		}
+		old = old[1:]
+	}
+	at := a.now().UTC().Format("20060102-150405")
+	for n := 1; ; n++ {
+		f, err := os.OpenFile(filepath.Join(folder, fmt.Sprintf("run-%s-%02d.log", at, n)), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+		if !errors.Is(err, fs.ErrExist) {
+			return f, err
+		}
+	}
+}
+
+// checkRunArgs refuses what `ralph run` would refuse as a command line. It runs nothing.
+func checkRunArgs(ctx context.Context, a *app, args []string) error {
+	dry := runCommand
+	dry.run = action(func(context.Context, *app, runOptions) error { return nil })
+	inner := appOf(a.system, command{flags: globalFlags, sub: []command{dry}})
+	argv, help, err := permute(inner.root, append([]string{"ralph", "run"}, args...))
+	switch {
+	case err != nil:
+		return err
+	case help:
+		return usagef("--help starts no run")
+	}
+	if err := inner.cli.RunContext(ctx, argv); err != nil {
+		return err
+	}
+	if inner.dir != "" {
+		return usagef("--project is always this one")
+	}
+	return nil
+}

@@ -1,0 +1,233 @@
+// Package inbound carries out what signed requests from outside ask for: it starts a run, or adds the tasks of a template.
+// What a request says is data: it becomes the value of an input, and never a flag, a name or a command.
+package inbound
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"ralph/dag"
+	"ralph/internal/plain"
+	"ralph/internal/term"
+)
+
+// Hook is what a name accepts and does.
+type Hook struct {
+	Name     string
+	Secret   []byte // empty if the environment has none: then it accepts nothing
+	Plain    bool   // signed in ralph's own way, and not in GitHub's
+	Events   []string
+	Starts   bool     // a run
+	Run      []string // its arguments
+	Template string
+	Feature  string
+	Vars     map[string]string
+	Set      map[string]string // inputs of the template, by where they are in the request
+}
+
+// Problems say which hooks cannot be used safely, for who starts the server.
+func Problems(hooks []Hook) (list []string) {
+	for i, h := range hooks {
+		if len(h.Secret) == 0 {
+			list = append(list, fmt.Sprintf("inbound %s: the variable of its secret_env is not set, so it accepts nothing", h.Name))
+		}
+		for _, other := range hooks[:i] {
+			if len(h.Secret) > 0 && bytes.Equal(h.Secret, other.Secret) {
+				list = append(list, fmt.Sprintf("inbound %s has the secret of %s, so who can replay a request to one can send it to the other; give each its own", h.Name, other.Name))
+			}
+		}
+	}
+	return list
+}
+
+// Options are what a handler needs.
+type Options struct {
+	Hooks   func() []Hook // read afresh for each request
+	Update  func(context.Context, func(*dag.Graph) error) error
+	Start   func(ctx context.Context, name string, args []string) (dag.Process, error) // begins a run that outlives us
+	Command func(ctx context.Context, args ...string) (string, error)                  // carries out a command of ralph
+	Life    func(dag.Process) dag.Life
+	Now     func() time.Time // nil means time.Now
+	Log     func(string)     // tells the owner what senders are not told
+}
+
+// New is a handler for POST /in/NAME.
+func New(opts Options) http.Handler {
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /in/{name}", func(w http.ResponseWriter, r *http.Request) {
+		a := opts.receive(w, r)
+		if a.log != "" {
+			opts.Log("inbound " + plain.Cut(term.Line(r.PathValue("name")), maxID) + ": " + term.Line(a.log))
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(a.status)
+		_ = json.NewEncoder(w).Encode(a) // who has gone is not told
+	})
+	return mux
+}
+
+// answer is what the sender is told, and the owner.
+type answer struct {
+	ID    string `json:"id,omitempty"`
+	Did   string `json:"did,omitempty"`
+	Error string `json:"error,omitempty"`
+
+	status int
+	log    string
+}
+
+func refuse(status int, said, log string) answer {
+	return answer{Error: said, status: status, log: log}
+}
+
+// The limits of a request.
+const (
+	maxBody  = 1 << 20
+	maxID    = 100
+	maxValue = 2000 // bytes of one value
+)
+
+func (o Options) receive(w http.ResponseWriter, r *http.Request) answer {
+	if r.ContentLength > maxBody {
+		return refuse(http.StatusRequestEntityTooLarge, "at most 1 MiB is read", fmt.Sprintf("%d bytes are too many", r.ContentLength))
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if errors.As(err, new(*http.MaxBytesError)) {
+		return refuse(http.StatusRequestEntityTooLarge, "at most 1 MiB is read", "more than 1 MiB came")
+	} else if err != nil {
+		return refuse(http.StatusBadRequest, "the request ended early", err.Error())
+	}
+	hooks := o.Hooks()
+	i := slices.IndexFunc(hooks, func(h Hook) bool { return h.Name == r.PathValue("name") })
+	h, known := Hook{Secret: []byte("nobody knows")}, i >= 0
+	if known {
+		h = hooks[i]
+	}
+	if len(h.Secret) == 0 {
+		return refuse(http.StatusServiceUnavailable, "the server has no secret for it", "the variable of its secret_env is not set")
+	}
+	// A name that there is none of is answered like a wrong signature, after the same work: only the owner learns which it was.
+	d, why := verify(h, r.Header, body, o.Now())
+	if !known {
+		why = "there is no hook of that name"
+	}
+	if why != "" {
+		return refuse(http.StatusUnauthorized, "the signature is missing or wrong", why)
+	}
+	a := o.act(r.Context(), h, d, body)
+	a.ID = d.id
+	return a
+}
+
+// act does what a request that is genuine asks for.
+func (o Options) act(ctx context.Context, h Hook, d delivery, body []byte) answer {
+	if d.event == "ping" {
+		return answer{Did: "nothing: it is there", status: http.StatusOK}
+	}
+	var payload any
+	dec := json.NewDecoder(bytes.NewReader(body))
+	dec.UseNumber()
+	if err := dec.Decode(&payload); err != nil && (len(h.Set) > 0 || len(h.Events) > 0) {
+		return refuse(http.StatusBadRequest, "the body is no JSON; choose the content type application/json", err.Error())
+	}
+	action, _ := find(payload, "action")
+	if len(h.Events) > 0 && !slices.Contains(h.Events, d.event) && !slices.Contains(h.Events, d.event+"."+action) {
+		return answer{Did: "nothing: it is not one of the events that count", status: http.StatusOK}
+	}
+	args, err := h.apply(payload)
+	if err != nil {
+		return refuse(http.StatusUnprocessableEntity, err.Error(), err.Error())
+	}
+	// What follows is done to its end, even if the sender goes.
+	ctx = context.WithoutCancel(ctx)
+	n, busy, err := o.record(ctx, h, d)
+	switch {
+	case err != nil:
+		return refuse(http.StatusInternalServerError, "it could not be stored; send it again", err.Error())
+	case n == 0:
+		return refuse(http.StatusConflict, "it was delivered already", "delivery "+d.id+" was delivered already")
+	case busy:
+		return o.done(ctx, n, "nothing: the run of an earlier request is still at work", dag.Process{})
+	}
+	did, process := "", dag.Process{}
+	if h.Starts {
+		process, err = o.Start(ctx, h.Name, h.Run)
+		did = "started ralph run"
+	} else {
+		did, err = o.Command(ctx, args...)
+		did = cmp.Or(strings.Join(strings.Fields(did), ", "), "nothing: its tasks are there already")
+	}
+	if err != nil {
+		// Nothing was started or added, so that it may be sent again.
+		return refuse(http.StatusInternalServerError, "it could not be done; the server's log says why", errors.Join(err, o.forget(ctx, n)).Error())
+	}
+	return o.done(ctx, n, did, process)
+}
+
+func (o Options) done(ctx context.Context, n int64, did string, p dag.Process) answer {
+	a := answer{Did: did, status: http.StatusAccepted}
+	if err := o.finish(ctx, n, did, p); err != nil {
+		a.log = "what it did is not on record: " + err.Error()
+	}
+	return a
+}
+
+// apply is the command that adds the tasks of a template. Each value is behind its flag and the name of its input, so that it can be neither.
+func (h Hook) apply(payload any) ([]string, error) {
+	args := []string{"template", "apply"}
+	if h.Feature != "" {
+		args = append(args, "--feature="+h.Feature)
+	}
+	for _, input := range slices.Sorted(maps.Keys(h.Vars)) {
+		args = append(args, "--var="+input+"="+h.Vars[input])
+	}
+	for _, input := range slices.Sorted(maps.Keys(h.Set)) {
+		text, err := find(payload, h.Set[input])
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, "--text="+input+"="+text)
+	}
+	return append(args, "--", h.Template), nil
+}
+
+// find is the text at a place in JSON, on one line, without control characters and not too long. It does not begin with a dash, because a
+// program that gets it as a word would take it for an option.
+func find(payload any, path string) (string, error) {
+	for name := range strings.SplitSeq(path, ".") {
+		switch v := payload.(type) {
+		case map[string]any:
+			payload = v[name]
+		case []any:
+			i, err := strconv.Atoi(name)
+			if err != nil || i < 0 || i >= len(v) {
+				return "", fmt.Errorf("there is no %s in the JSON", path)
+			}
+			payload = v[i]
+		default:
+			return "", fmt.Errorf("there is no %s in the JSON", path)
+		}
+	}
+	switch v := payload.(type) {
+	case string:
+		v = strings.NewReplacer("```", "'''", "~~~", "'''").Replace(term.Line(strings.ToValidUTF8(v, "?"))) // of code blocks, which the shell agent runs
+		return plain.Cut(strings.TrimLeft(v, "- "), maxValue), nil
+	case json.Number, bool:
+		return strings.TrimLeft(fmt.Sprint(v), "-"), nil
+	}
+	return "", fmt.Errorf("%s is no text in the JSON", path)
+}
