@@ -73,6 +73,7 @@ func TestLibrariesStayBehindTheirPackage(t *testing.T) {
 		"github.com/urfave/cli/v2":    {"cmd/ralph"},
 		"go.opentelemetry.io/":        {"telemetry"},
 		"charm.land/":                 {"internal/watch"},
+		"github.com/adhocore/":        {"internal/cron"},
 		"github.com/charmbracelet/":   {"internal/watch"},
 		"ralph/cmd/ralph":             {},
 	}

@@ -26,6 +26,7 @@ import (
 	"ralph/internal/project"
 	"ralph/internal/refresh"
 	"ralph/internal/render/transcript"
+	"ralph/internal/schedule"
 	"ralph/internal/slot"
 	"ralph/internal/taskfile"
 	"ralph/internal/template"
@@ -86,6 +87,8 @@ func TestJSONShapesAreDocumented(t *testing.T) {
 	doc.WriteString(sample(t, "ralph template apply NAME --json", appliedJSON("bug-fix", "login", false, template.Applied{
 		Specs: []dag.Spec{{Ref: "fix", Title: "Fix the bug: the total is wrong"}}, IDs: []string{design}, Found: []template.Found{{Ref: "reproduce", ID: group}},
 	})))
+	doc.WriteString(sample(t, "ralph schedule list --json", []jsonval.Object{sampleSchedule(b.now).object()}))
+	doc.WriteString(sample(t, "ralph schedule next --json", []jsonval.Object{dueTime{"nightly", b.now.Add(22 * time.Hour)}.object()}))
 	ours := project.PromptName("worker.rules")
 	doc.WriteString(sample(t, "ralph prompt ID --json", promptJSON{
 		Task: design, Prompt: "# Ralph\n\nYou are operating in a ralph loop: ...", Sections: []sectionJSON{{"worker.role", nil}, {"worker.rules", &ours}},
@@ -339,4 +342,11 @@ func (b *bench) pretendRun() {
 	check.OK(b.t, store.Update(b.t.Context(), func(g *dag.Graph) error {
 		return errors.Join(g.Fail(claim, "gate \"go test ./...\": exit status 1\n--- FAIL: TestForm"), g.EndRun(run.ID, "complete", "", 1))
 	}))
+}
+
+func sampleSchedule(now time.Time) scheduleLine {
+	return scheduleLine{
+		config: project.ScheduleConfig{Name: "nightly", Cron: "0 1 * * 1-5", Timezone: "Europe/Paris", Run: "--feature nightly --max-cost 5", CatchUp: true}, next: now.Add(22 * time.Hour),
+		last: schedule.Fire{N: 1, Due: now, At: now, Count: 1, State: schedule.Started}, run: dag.Run{ID: "r-7d2e4f10"}, outcome: event.OutcomeComplete,
+	}
 }

@@ -23,6 +23,10 @@ func startRun(a *app, p project.Project, args []string) (dag.Process, error) {
 	if err != nil {
 		return dag.Process{}, err
 	}
+	return startProgram(a, p, program, args)
+}
+
+func startProgram(a *app, p project.Project, program string, args []string) (dag.Process, error) {
 	log, err := serveLog(a, p)
 	if err != nil {
 		return dag.Process{}, fmt.Errorf("make the log of a run: %w", err)

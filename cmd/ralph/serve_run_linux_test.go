@@ -1,0 +1,74 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"ralph/dag"
+	"ralph/internal/project"
+	"ralph/internal/testing/check"
+)
+
+// TestARunThatWasStartedStandsAlone: it is in a session of its own, its process is known, and what it prints is in a file.
+func TestARunThatWasStartedStandsAlone(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	begun, release := filepath.Join(b.dir, "begun"), filepath.Join(b.dir, "go")
+	check.OK(t, unix.Mkfifo(begun, 0o600))
+	check.OK(t, unix.Mkfifo(release, 0o600))
+	check.OK(t, os.WriteFile(filepath.Join(b.dir, ".ralph.toml"), []byte("[agent]\nuse = \"shell\"\n[sandbox]\nmode = \"off\"\n[verify]\nenabled = false\n"), 0o600))
+	b.add("wait", "-d", "```sh\necho > begun; cat go\n```")
+	program, err := exec.LookPath("ralph")
+	check.OK(t, err)
+	a := newApp(system{now: func() time.Time { return b.now }, environ: os.Environ})
+	p := project.Project{Root: b.dir}
+	process, err := startProgram(a, p, program, []string{"--in-place", "--no-verify"})
+	check.OK(t, err)
+	pidfd, err := unix.PidfdOpen(int(process.PID), 0)
+	check.OK(t, err)
+	defer unix.Close(pidfd)
+	_, err = os.ReadFile(begun) // its task is at work
+	check.OK(t, err)
+	check.Equal(t, "life", dag.Alive, life(process))
+	session, err := unix.Getsid(int(process.PID))
+	check.OK(t, err)
+	check.Equal(t, "session", int(process.PID), session)
+	check.OK(t, os.WriteFile(release, []byte("\n"), 0o600))
+	for {
+		_, err = unix.Poll([]unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}}, -1)
+		if err != unix.EINTR {
+			break
+		}
+	}
+	check.OK(t, err)
+	check.Equal(t, "life when it has ended", dag.Dead, life(process))
+	check.Contains(t, "its status", "done", b.run(0, "task", "list", "--all"))
+	logs, err := filepath.Glob(filepath.Join(b.dir, ".ralph", "serve", "run-20260102-030405-01.log"))
+	check.OK(t, err)
+	check.Equal(t, "logs", 1, len(logs))
+	text, err := os.ReadFile(logs[0])
+	check.OK(t, err)
+	check.Contains(t, "the log", "complete: 1 done", string(text))
+}
+
+// TestOldLogsOfRunsAreRemoved, so that a schedule for every minute does not fill the disk.
+func TestOldLogsOfRunsAreRemoved(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	a := newApp(system{now: func() time.Time { b.now = b.now.Add(500 * time.Millisecond); return b.now }})
+	p := project.Project{Root: b.dir}
+	for range 30 {
+		f, err := serveLog(a, p)
+		check.OK(t, err)
+		check.OK(t, f.Close())
+	}
+	logs, err := filepath.Glob(filepath.Join(b.dir, ".ralph", "serve", "*"))
+	check.OK(t, err)
+	check.Equal(t, "logs", maxServeLogs, len(logs))
+	check.Equal(t, "the oldest and the newest", []string{"run-20260102-030410-02.log", "run-20260102-030420-01.log"}, []string{filepath.Base(logs[0]), filepath.Base(logs[19])})
+}
