@@ -173,6 +173,7 @@ func hintFor(err error) string {
 			"run or task":     "see them with: ralph runs list, ralph task list --all",
 			"feature":         "see the names with: ralph feature list",
 			"template":        "see the names with: ralph template list",
+			"schedule":        "see the names with: ralph schedule list",
 			"feature or task": "see them with: ralph status",
 		}[missing.Kind]
 	case errors.As(err, &unknownAgent):

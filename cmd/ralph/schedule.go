@@ -12,7 +12,6 @@ import (
 	"ralph/event"
 	"ralph/internal/human"
 	"ralph/internal/jsonval"
-	"ralph/internal/plain"
 	"ralph/internal/proc"
 	"ralph/internal/project"
 	"ralph/internal/render"
@@ -72,19 +71,6 @@ func runArgs(ctx context.Context, a *app, config project.Loaded, key, name, flag
 	return nil, hint(wrong, "%s", cmp.Or(hintFor(err), "see the flags with: ralph run --help"))
 }
 
-// findSchedule is by name.
-func findSchedule(list []schedule.Schedule, name string) (schedule.Schedule, error) {
-	names := seq.Map(list, func(s schedule.Schedule) string { return s.Name })
-	if i := slices.Index(names, name); i >= 0 {
-		return list[i], nil
-	}
-	err := fmt.Errorf("schedule %s: %w", name, dag.ErrNotFound)
-	if near := plain.Nearest(name, names); near != "" {
-		return schedule.Schedule{}, hint(err, "did you mean: %s", near)
-	}
-	return schedule.Schedule{}, hint(err, "see the names with: ralph schedule list")
-}
-
 // scheduleLine is a schedule as it is listed.
 type scheduleLine struct {
 	config  project.ScheduleConfig
@@ -102,30 +88,21 @@ func runScheduleList(ctx context.Context, a *app, s *session, o plainOptions) er
 	}
 	lines, err := look(ctx, s, func(g *dag.Graph) (lines []scheduleLine, err error) {
 		for i, sc := range list {
-			l := scheduleLine{config: s.config.Schedules[i], next: sc.Line.Next(a.now())}
-			if l.last, err = schedule.Last(g, sc.Name); err != nil {
-				return nil, err
-			}
-			if l.run, err = schedule.RunOf(g, l.last); err != nil {
-				return nil, err
-			}
-			if l.running, err = schedule.Running(g, l.last, life); err != nil {
-				return nil, err
-			}
+			last := schedule.Last(g, sc.Name)
+			l := scheduleLine{config: s.config.Schedules[i], next: sc.Line.Next(a.now()), last: last, running: schedule.Running(g, last, life), run: schedule.RunOf(g, last)}
 			if l.run.ID != "" {
 				l.outcome = report.LineOf(l.run, nil, life, a.now()).Outcome
 			}
 			lines = append(lines, l)
 		}
-		return lines, nil
+		return lines, g.Tx().Err()
 	})
 	if err != nil {
 		return err
 	}
-	p := a.palette()
-	return printList(a, lines, o.JSON, scheduleLine.object, "no schedules; [[schedule]] in "+project.ConfigName+" makes one", []string{"NAME", "CRON", "NEXT", "LAST"}, func(l scheduleLine) []term.Cell {
-		when := strings.TrimSpace(l.config.Cron + " " + l.config.Timezone)
-		return []term.Cell{{Text: l.config.Name, Paint: p.Cyan}, {Text: when}, {Text: dueText(l.next)}, {Text: l.became(), Paint: p.Dim}}
+	none := "no schedules; [[schedule]] in " + project.ConfigName + " makes one"
+	return printList(a, lines, o.JSON, scheduleLine.object, none, []string{"NAME", "CRON", "NEXT", "LAST"}, func(l scheduleLine) []term.Cell {
+		return cells(nil, l.config.Name, strings.TrimSpace(l.config.Cron+" "+l.config.Timezone), dueText(l.next), l.became())
 	})
 }
 
@@ -139,53 +116,38 @@ func dueText(at time.Time) string {
 
 // became says what was last done about a schedule.
 func (l scheduleLine) became() string {
-	f := l.last
-	at := f.Due.Local().Format(time.DateTime)
+	f, what := l.last, string(l.last.State)
 	switch {
 	case f.N == 0:
 		return "nothing yet"
 	case l.running:
-		return at + " running"
+		what = "running"
 	case l.run.ID != "":
-		return at + " " + l.run.ID + " " + render.OutcomeWord(l.outcome)
+		what = l.run.ID + " " + render.OutcomeWord(l.outcome)
 	case f.Count > 1:
-		return fmt.Sprintf("%s %s %s", at, f.State, human.Count(f.Count, "time"))
+		what += " " + human.Count(f.Count, "time")
 	}
-	return at + " " + string(f.State) + human.Lead(": ", f.Note)
+	return f.Due.Local().Format(time.DateTime) + " " + what
 }
 
 func (l scheduleLine) object() jsonval.Object {
 	c, f := l.config, l.last
-	var last any
+	var last, next any
 	if f.N > 0 {
 		last = jsonval.Object{
-			"due", f.Due.UTC(), "at", f.At.UTC(), "state", f.State, "count", f.Count, "note", null(f.Note),
+			"due", f.Due, "at", f.At, "state", f.State, "count", f.Count, "note", null(f.Note),
 			"running", l.running, "run", null(l.run.ID), "outcome", null(string(l.outcome)),
 		}
 	}
-	return jsonval.Object{
-		"name", c.Name, "cron", c.Cron, "timezone", null(c.Timezone), "run", c.Run, "catch_up", c.CatchUp, "next", dueJSON(l.next), "last", last,
+	if !l.next.IsZero() {
+		next = l.next
 	}
-}
-
-// dueJSON is null for never.
-func dueJSON(at time.Time) any {
-	if at.IsZero() {
-		return nil
-	}
-	return at
+	return jsonval.Object{"name", c.Name, "cron", c.Cron, "timezone", null(c.Timezone), "run", c.Run, "catch_up", c.CatchUp, "next", next, "last", last}
 }
 
 type scheduleNextOptions struct {
 	plainOptions
 	Count int
-}
-
-func (o *scheduleNextOptions) parse(commandLine) error {
-	if o.Count < 1 || o.Count > 1000 {
-		return usagef("--count is a number from 1 to 1000, not %d", o.Count)
-	}
-	return nil
 }
 
 // dueTime is a time at which a schedule is due.
@@ -197,49 +159,44 @@ type dueTime struct {
 func (d dueTime) object() jsonval.Object { return jsonval.Object{"name", d.name, "at", d.at} }
 
 func runScheduleNext(ctx context.Context, a *app, o scheduleNextOptions) error {
-	list, _, err := schedulesHere(ctx, a)
+	if o.Count < 1 || o.Count > 1000 {
+		return usagef("--count is a number from 1 to 1000, not %d", o.Count)
+	}
+	list, _, err := schedulesHere(ctx, a, o.Args...)
 	if err != nil {
 		return err
 	}
-	if len(o.Args) > 0 {
-		s, err := findSchedule(list, o.Args[0])
-		if err != nil {
-			return err
-		}
-		list = []schedule.Schedule{s}
-	}
 	var times []dueTime
 	for _, s := range list {
-		for _, at := range s.Line.Some(a.now(), o.Count) {
-			times = append(times, dueTime{s.Name, at})
-		}
+		times = append(times, seq.Map(s.Line.Some(a.now(), o.Count), func(at time.Time) dueTime { return dueTime{s.Name, at} })...)
 	}
 	slices.SortStableFunc(times, func(a, b dueTime) int { return a.at.Compare(b.at) })
 	return printList(a, times[:min(len(times), o.Count)], o.JSON, dueTime.object, "never", nil, func(d dueTime) []term.Cell {
-		return []term.Cell{{Text: dueText(d.at)}, {Text: d.name, Paint: a.palette().Cyan}}
+		return cells(nil, dueText(d.at), d.name)
 	})
 }
 
-// schedulesHere are those of the project, without its graph.
-func schedulesHere(ctx context.Context, a *app) ([]schedule.Schedule, project.Project, error) {
-	p, err := a.findProject()
-	if err != nil {
+// schedulesHere are those of the project, or the one that is named.
+func schedulesHere(ctx context.Context, a *app, name ...string) (list []schedule.Schedule, p project.Project, err error) {
+	if p, err = a.findProject(); err != nil {
 		return nil, p, err
 	}
 	config, err := a.loadConfig(p.Config())
 	if err != nil {
 		return nil, p, err
 	}
-	list, err := schedulesOf(ctx, a, config)
-	return list, p, err
+	if list, err = schedulesOf(ctx, a, config); err != nil || len(name) == 0 {
+		return list, p, err
+	}
+	names := seq.Map(list, func(s schedule.Schedule) string { return s.Name })
+	if i := slices.Index(names, name[0]); i >= 0 {
+		return list[i : i+1], p, nil
+	}
+	return nil, p, &dag.MissingError{Kind: "schedule", Typed: name[0], Known: names}
 }
 
 func runScheduleRun(ctx context.Context, a *app, o plainOptions) error {
-	list, p, err := schedulesHere(ctx, a)
-	if err != nil {
-		return err
-	}
-	sc, err := findSchedule(list, o.Args[0])
+	list, p, err := schedulesHere(ctx, a, o.Args[0])
 	if err != nil {
 		return err
 	}
@@ -248,17 +205,17 @@ func runScheduleRun(ctx context.Context, a *app, o plainOptions) error {
 		return fmt.Errorf("look at this process: %w", err)
 	}
 	free := false
-	err = a.record(ctx, func(_ *session, g *dag.Graph) (err error) {
-		free, err = schedule.ByHand(g, sc, processOf(self), life)
-		return err
+	err = a.record(ctx, func(_ *session, g *dag.Graph) error {
+		free = schedule.ByHand(g, list[0], processOf(self), life)
+		return g.Tx().Err()
 	})
 	switch {
 	case err != nil:
 		return err
 	case !free:
-		return hint(fmt.Errorf("schedule %s: %w: its last run is still at work", sc.Name, dag.ErrRefused), "follow it with: ralph watch; or end it with: ralph stop")
+		return hint(fmt.Errorf("schedule %s: %w: its last run is still at work", o.Args[0], dag.ErrRefused), "follow it with: ralph watch; or end it with: ralph stop")
 	}
-	argv, _, err := permute(a.root, append([]string{"ralph", "--project=" + p.Root, "run"}, sc.Args...))
+	argv, _, err := permute(a.root, append([]string{"ralph", "--project=" + p.Root, "run"}, list[0].Args...))
 	if err != nil {
 		return err
 	}

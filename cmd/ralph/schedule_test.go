@@ -17,10 +17,10 @@ func TestWrongSchedulesAndHooksAreRefused(t *testing.T) {
 	nightly := "[[schedule]]\nname = \"nightly\"\ncron = \"0 1 * * *\"\n"
 	hook := "[[inbound]]\nname = \"bugs\"\nsecret_env = \"S\"\n"
 	tests := map[string]struct{ config, want string }{
-		"no name":               {"[[schedule]]\ncron = \"0 1 * * *\"", ".ralph.toml:1: schedule.1: it has no name"},
-		"a name with a path":    {"[[schedule]]\nname = \"../x\"\ncron = \"0 1 * * *\"", `the name "../x" has more than letters`},
+		"no name":               {"[[schedule]]\ncron = \"0 1 * * *\"", ".ralph.toml:1: schedule.1: name \"\" is empty"},
+		"a name with a path":    {"[[schedule]]\nname = \"../x\"\ncron = \"0 1 * * *\"", `name "../x" is empty or too long, or has more than letters`},
 		"a name twice":          {nightly + "\n" + nightly, `.ralph.toml:5: schedule.2: there is another with the name "nightly"`},
-		"no cron":               {"[[schedule]]\nname = \"x\"", "it has no cron"},
+		"no cron":               {"[[schedule]]\nname = \"x\"", `"" has 0 fields`},
 		"four fields":           {"[[schedule]]\nname = \"x\"\ncron = \"0 1 * *\"", `"0 1 * *" has 4 fields; a cron line has five`},
 		"an hour too late":      {"[[schedule]]\nname = \"x\"\ncron = \"0 24 * * *\"", `"0 24 * * *": hour cannot be "24"`},
 		"a cron that is none":   {"[[schedule]]\nname = \"x\"\ncron = \"at night\"", `a cron line has five`},
@@ -36,17 +36,17 @@ func TestWrongSchedulesAndHooksAreRefused(t *testing.T) {
 		"another project":       {nightly + "run = \"--project /elsewhere\"", "--project is always this one"},
 		"only help":             {nightly + "run = \"--help\"", "--help starts no run"},
 
-		"a hook without a secret":     {"[[inbound]]\nname = \"bugs\"\nrun = \"\"", "inbound.1: it has no secret_env"},
-		"the secret itself":           {"[[inbound]]\nname = \"bugs\"\nsecret_env = \"my secret!\"\nrun = \"\"", "secret_env is the name of a variable"},
+		"a hook without a secret":     {"[[inbound]]\nname = \"bugs\"\nrun = \"\"", "inbound.1: secret_env is the name of the variable"},
+		"the secret itself":           {"[[inbound]]\nname = \"bugs\"\nsecret_env = \"my secret!\"\nrun = \"\"", "and not the secret itself"},
 		"a hook that does nothing":    {hook, "it has either run or template"},
 		"a hook that does two things": {hook + "run = \"\"\ntemplate = \"bug-fix\"", "it has either run or template"},
 		"an unknown format":           {hook + "run = \"\"\nformat = \"gitlab\"", `format: "gitlab" is not one of github, plain`},
 		"events of a plain hook":      {hook + "run = \"\"\nformat = \"plain\"\nevents = [\"push\"]", "events are GitHub's"},
 		"an event that is none":       {hook + "run = \"\"\nevents = [\"Push!\"]", `"Push!" is no event`},
 		"values without a template":   {hook + "run = \"\"\nset = {a = \"b\"}", "feature, vars and set go with a template"},
-		"a path that is none":         {hook + "template = \"bug-fix\"\nset = {bug = \"issue[0]\"}", `"issue[0]" is no place in JSON`},
-		"a feature from outside":      {hook + "template = \"bug-fix\"\nset = {feature = \"issue.title\"}", "must not come from outside"},
-		"two values for one input":    {hook + "template = \"bug-fix\"\nset = {bug = \"a\"}\nvars = {bug = \"b\"}", "bug is given elsewhere"},
+		"a path that is none":         {hook + "template = \"bug-fix\"\nset = {bug = \"issue[0]\"}", `set: bug = "issue[0]" is given by vars too, is the feature, or is no place`},
+		"a feature from outside":      {hook + "template = \"bug-fix\"\nset = {feature = \"issue.title\"}", `set: feature = "issue.title" is given by vars too, is the feature`},
+		"two values for one input":    {hook + "template = \"bug-fix\"\nset = {bug = \"a\"}\nvars = {bug = \"b\"}", `set: bug = "a" is given by vars too`},
 		"a hook twice":                {hook + "run = \"\"\n" + hook + "run = \"\"", `there is another with the name "bugs"`},
 	}
 	for name, tt := range tests {

@@ -63,7 +63,7 @@ func verify(h Hook, header http.Header, body []byte, now time.Time) (d delivery,
 const (
 	pruneSQL    = `DELETE FROM deliveries WHERE at < :before;`
 	deliverSQL  = `INSERT INTO deliveries (hook, delivery, signature, at) VALUES (:hook, :delivery, :signature, :at) ON CONFLICT DO NOTHING;`
-	lastRunSQL  = `SELECT at, pid, pid_start, boot_id, pid_ns FROM deliveries WHERE hook = :hook AND n <> :n AND (pid > 0 OR did IS NULL) ORDER BY n DESC LIMIT 1;`
+	lastRunSQL  = `SELECT pid, pid_start, boot_id, pid_ns, at FROM deliveries WHERE hook = :hook AND n <> :n AND (pid > 0 OR did IS NULL) ORDER BY n DESC LIMIT 1;`
 	finishedSQL = `UPDATE deliveries SET did = :did, pid = :pid, pid_start = :start, boot_id = :boot, pid_ns = :ns WHERE n = :n;`
 	forgetSQL   = `DELETE FROM deliveries WHERE n = :n;`
 )
@@ -80,24 +80,11 @@ func (o Options) record(ctx context.Context, h Hook, d delivery) (n int64, busy 
 		}
 		n = g.Tx().LastInsert()
 		last, err := db.One(g.Tx(), lastRunSQL, func(r *db.Row) schedule.Fire {
-			return schedule.Fire{
-				State: schedule.Started, At: r.Time(), Process: dag.Process{PID: r.Int64(), Start: r.Int64(), BootID: r.Text(), Namespace: r.Text()},
-			}
+			p := dag.Process{PID: r.Int64(), Start: r.Int64(), BootID: r.Text(), Namespace: r.Text()}
+			return schedule.Fire{State: schedule.Started, Process: p, At: r.Time()}
 		}, ":hook", h.Name, ":n", n)
-		if err == nil && h.Starts && !last.At.IsZero() {
-			busy, err = schedule.Running(g, last, o.Life)
-		}
+		busy = h.Starts && !last.At.IsZero() && schedule.Running(g, last, o.Life)
 		return err
 	})
 	return n, busy, err
-}
-
-func (o Options) finish(ctx context.Context, n int64, did string, p dag.Process) error {
-	return o.Update(ctx, func(g *dag.Graph) error {
-		return g.Tx().Exec(finishedSQL, ":n", n, ":did", g.Redact(did), ":pid", p.PID, ":start", p.Start, ":boot", p.BootID, ":ns", p.Namespace)
-	})
-}
-
-func (o Options) forget(ctx context.Context, n int64) error {
-	return o.Update(ctx, func(g *dag.Graph) error { return g.Tx().Exec(forgetSQL, ":n", n) })
 }

@@ -103,26 +103,24 @@ const (
 
 func (o Options) receive(w http.ResponseWriter, r *http.Request) answer {
 	if r.ContentLength > maxBody {
-		return refuse(http.StatusRequestEntityTooLarge, "at most 1 MiB is read", fmt.Sprintf("%d bytes are too many", r.ContentLength))
+		return refuse(http.StatusRequestEntityTooLarge, "at most 1 MiB is read", "it is larger than 1 MiB")
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	if errors.As(err, new(*http.MaxBytesError)) {
-		return refuse(http.StatusRequestEntityTooLarge, "at most 1 MiB is read", "more than 1 MiB came")
-	} else if err != nil {
-		return refuse(http.StatusBadRequest, "the request ended early", err.Error())
+	if err != nil {
+		return refuse(http.StatusRequestEntityTooLarge, "at most 1 MiB is read, and all of it has to come", err.Error())
 	}
 	hooks := o.Hooks()
-	i := slices.IndexFunc(hooks, func(h Hook) bool { return h.Name == r.PathValue("name") })
-	h, known := Hook{Secret: []byte("nobody knows")}, i >= 0
-	if known {
-		h = hooks[i]
+	known := slices.IndexFunc(hooks, func(h Hook) bool { return h.Name == r.PathValue("name") })
+	h := Hook{Secret: []byte("nobody knows")}
+	if known >= 0 {
+		h = hooks[known]
 	}
 	if len(h.Secret) == 0 {
 		return refuse(http.StatusServiceUnavailable, "the server has no secret for it", "the variable of its secret_env is not set")
 	}
 	// A name that there is none of is answered like a wrong signature, after the same work: only the owner learns which it was.
 	d, why := verify(h, r.Header, body, o.Now())
-	if !known {
+	if known < 0 {
 		why = "there is no hook of that name"
 	}
 	if why != "" {
@@ -160,28 +158,29 @@ func (o Options) act(ctx context.Context, h Hook, d delivery, body []byte) answe
 		return refuse(http.StatusInternalServerError, "it could not be stored; send it again", err.Error())
 	case n == 0:
 		return refuse(http.StatusConflict, "it was delivered already", "delivery "+d.id+" was delivered already")
-	case busy:
-		return o.done(ctx, n, "nothing: the run of an earlier request is still at work", dag.Process{})
 	}
-	did, process := "", dag.Process{}
-	if h.Starts {
-		process, err = o.Start(ctx, h.Name, h.Run)
+	did, p := "nothing: the run of an earlier request is still at work", dag.Process{}
+	switch {
+	case busy:
+	case h.Starts:
+		p, err = o.Start(ctx, h.Name, h.Run)
 		did = "started ralph run"
-	} else {
+	default:
 		did, err = o.Command(ctx, args...)
 		did = cmp.Or(strings.Join(strings.Fields(did), ", "), "nothing: its tasks are there already")
 	}
+	serr := o.Update(ctx, func(g *dag.Graph) error {
+		if err != nil { // nothing was started or added, so that it may be sent again
+			return g.Tx().Exec(forgetSQL, ":n", n)
+		}
+		return g.Tx().Exec(finishedSQL, ":n", n, ":did", g.Redact(did), ":pid", p.PID, ":start", p.Start, ":boot", p.BootID, ":ns", p.Namespace)
+	})
 	if err != nil {
-		// Nothing was started or added, so that it may be sent again.
-		return refuse(http.StatusInternalServerError, "it could not be done; the server's log says why", errors.Join(err, o.forget(ctx, n)).Error())
+		return refuse(http.StatusInternalServerError, "it could not be done; the server's log says why", errors.Join(err, serr).Error())
 	}
-	return o.done(ctx, n, did, process)
-}
-
-func (o Options) done(ctx context.Context, n int64, did string, p dag.Process) answer {
 	a := answer{Did: did, status: http.StatusAccepted}
-	if err := o.finish(ctx, n, did, p); err != nil {
-		a.log = "what it did is not on record: " + err.Error()
+	if serr != nil {
+		a.log = "what it did is not on record: " + serr.Error()
 	}
 	return a
 }
@@ -209,17 +208,11 @@ func (h Hook) apply(payload any) ([]string, error) {
 // program that gets it as a word would take it for an option.
 func find(payload any, path string) (string, error) {
 	for name := range strings.SplitSeq(path, ".") {
-		switch v := payload.(type) {
-		case map[string]any:
-			payload = v[name]
-		case []any:
-			i, err := strconv.Atoi(name)
-			if err != nil || i < 0 || i >= len(v) {
-				return "", fmt.Errorf("there is no %s in the JSON", path)
-			}
-			payload = v[i]
-		default:
-			return "", fmt.Errorf("there is no %s in the JSON", path)
+		fields, _ := payload.(map[string]any)
+		list, _ := payload.([]any)
+		payload = fields[name]
+		if i, err := strconv.Atoi(name); err == nil && i >= 0 && i < len(list) {
+			payload = list[i]
 		}
 	}
 	switch v := payload.(type) {
@@ -229,5 +222,5 @@ func find(payload any, path string) (string, error) {
 	case json.Number, bool:
 		return strings.TrimLeft(fmt.Sprint(v), "-"), nil
 	}
-	return "", fmt.Errorf("%s is no text in the JSON", path)
+	return "", fmt.Errorf("there is no text at %s in the JSON", path)
 }

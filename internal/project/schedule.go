@@ -1,6 +1,7 @@
 package project
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -46,13 +47,10 @@ func (c ScheduleConfig) name() string { return c.Name }
 func (c InboundConfig) name() string { return c.Name }
 
 func badName(name string) string {
-	switch {
-	case name == "":
-		return `it has no name; give it one, like name = "nightly"`
-	case !entryName().MatchString(name):
-		return fmt.Sprintf("the name %q has more than letters, digits, dots, - and _, or is too long", name)
+	if entryName().MatchString(name) {
+		return ""
 	}
-	return ""
+	return fmt.Sprintf("name %q is empty or too long, or has more than letters, digits, dots, - and _", name)
 }
 
 // repeatedName is the entry of a file whose name another has, there or in the files before.
@@ -80,28 +78,15 @@ func RunWords(flags string) ([]string, error) {
 }
 
 // Line is when it is due.
-func (c ScheduleConfig) Line() (cron.Line, error) {
-	l, err := cron.Parse(c.Cron, c.Timezone)
-	if err != nil {
-		return l, fmt.Errorf("cron: %w", err)
-	}
-	return l, nil
-}
+func (c ScheduleConfig) Line() (cron.Line, error) { return cron.Parse(c.Cron, c.Timezone) }
 
 func (c ScheduleConfig) invalid() string {
-	if why := badName(c.Name); why != "" {
-		return why
-	}
-	if c.Cron == "" {
-		return `it has no cron; say when it is due, like cron = "0 1 * * 1-5"`
-	}
-	if _, err := c.Line(); err != nil {
+	_, when := c.Line()
+	_, words := RunWords(c.Run)
+	if err := cmp.Or(when, words); err != nil && badName(c.Name) == "" {
 		return err.Error()
 	}
-	if _, err := RunWords(c.Run); err != nil {
-		return err.Error()
-	}
-	return ""
+	return badName(c.Name)
 }
 
 // String is how it is shown.
@@ -113,14 +98,11 @@ func (c ScheduleConfig) String() string {
 func (c InboundConfig) Plain() bool { return c.Format == "plain" }
 
 func (c InboundConfig) invalid() string {
-	if why := badName(c.Name); why != "" {
-		return why
-	}
 	switch {
-	case c.SecretEnv == "":
-		return "it has no secret_env; name the variable that has the secret, like secret_env = \"HOOK_SECRET\""
+	case badName(c.Name) != "":
+		return badName(c.Name)
 	case !variable().MatchString(c.SecretEnv):
-		return "secret_env is the name of a variable, and not the secret itself"
+		return "secret_env is the name of the variable that has the secret, and not the secret itself"
 	case !slices.Contains([]string{"", "github", "plain"}, c.Format):
 		return fmt.Sprintf("format: %q is not one of github, plain", c.Format)
 	case (c.Run == nil) == (c.Template == ""):
@@ -130,17 +112,12 @@ func (c InboundConfig) invalid() string {
 	case c.Plain() && len(c.Events) > 0:
 		return "events are GitHub's: they do not go with format plain"
 	}
-	for _, e := range c.Events {
-		if !eventName().MatchString(e) {
-			return fmt.Sprintf("events: %q is no event; write it like issues or issues.opened", e)
-		}
+	if i := slices.IndexFunc(c.Events, func(e string) bool { return !eventName().MatchString(e) }); i >= 0 {
+		return fmt.Sprintf("events: %q is no event; write it like issues or issues.opened", c.Events[i])
 	}
 	for _, input := range slices.Sorted(maps.Keys(c.Set)) {
-		if !dotted().MatchString(c.Set[input]) {
-			return fmt.Sprintf("set: %q is no place in JSON; write it like issue.title or commits.0.message", c.Set[input])
-		}
-		if _, both := c.Vars[input]; both || input == "feature" {
-			return fmt.Sprintf("set: %s is given elsewhere, or must not come from outside", input)
+		if _, both := c.Vars[input]; both || input == "feature" || !dotted().MatchString(c.Set[input]) {
+			return fmt.Sprintf("set: %s = %q is given by vars too, is the feature, or is no place in JSON like issue.title or commits.0.message", input, c.Set[input])
 		}
 	}
 	if c.Run != nil {

@@ -3,14 +3,12 @@
 package schedule
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"time"
 
 	"ralph/dag"
 	"ralph/internal/cron"
-	"ralph/internal/db"
 	"ralph/internal/human"
 )
 
@@ -28,23 +26,9 @@ type Options struct {
 	Schedules func() []Schedule                                                          // read afresh at each look
 	Start     func(ctx context.Context, name string, args []string) (dag.Process, error) // begins a run that outlives us
 	Life      func(dag.Process) dag.Life
-	Self      dag.Process                          // who claims
-	Now       func() time.Time                     // nil means time.Now
-	Wait      func(context.Context, time.Duration) // nil waits that long, or until the context ends
-	Warn      func(string)                         // tells a person
-}
-
-// clock starts what is due.
-type clock struct {
-	Options
-	failed map[string]string // by schedule, what was said last, so that it is not said again and again
-	known  map[string]known
-}
-
-// known is what the last look at a schedule has shown. Until its next time there is nothing to look at, unless the clock was set back.
-type known struct {
-	line     string
-	at, next time.Time
+	Self      dag.Process // who claims
+	Now       func() time.Time
+	Warn      func(string) // tells a person
 }
 
 // The times of a clock.
@@ -58,83 +42,77 @@ const (
 	counted = 1000             // times that were missed or skipped
 )
 
+// known is what the last look at a schedule has shown. Until its next time there is nothing to look at, unless the clock was set back.
+type known struct {
+	line     string
+	at, next time.Time
+	failed   string // what was said, so that it is not said again and again
+}
+
 // Run starts what is due until the context ends.
-func Run(ctx context.Context, opts Options) {
-	c := &clock{Options: opts, failed: map[string]string{}, known: map[string]known{}}
-	if c.Now == nil {
-		c.Now = time.Now
-	}
-	if c.Wait == nil {
-		c.Wait = wait
-	}
+func Run(ctx context.Context, o Options) {
+	seen := map[string]known{}
 	for ctx.Err() == nil {
-		now := c.Now()
+		now := o.Now()
 		next := now.Add(longest)
-		for _, s := range c.Schedules() {
-			k, line := c.known[s.Name], s.Line.String()
+		for _, s := range o.Schedules() {
+			k, line := seen[s.Name], s.Line.String()
 			if k.line != line || now.Before(k.at) || !k.next.IsZero() && !now.Before(k.next) {
-				k = known{line, now, c.look(ctx, s)}
-				c.known[s.Name] = k
-				if k.next.IsZero() {
-					c.Warn(fmt.Sprintf("schedule %s is never due: %s", s.Name, line))
+				at, err := o.look(ctx, s)
+				failed := ""
+				if err != nil {
+					at, failed = next, fmt.Sprintf("schedule %s: %v", s.Name, err)
+				} else if at.IsZero() {
+					failed = fmt.Sprintf("schedule %s is never due: %s", s.Name, line)
 				}
+				if failed != "" && failed != k.failed && ctx.Err() == nil {
+					o.Warn(failed)
+				}
+				k = known{line, now, at, failed}
+				seen[s.Name] = k
 			}
 			if !k.next.IsZero() && k.next.Before(next) {
 				next = k.next
 			}
 		}
-		c.Wait(ctx, max(next.Sub(c.Now()), soonest))
-	}
-}
-
-func wait(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
+		select {
+		case <-ctx.Done():
+		case <-time.After(max(next.Sub(o.Now()), soonest)):
+		}
 	}
 }
 
 // look starts a schedule if it is due, and says when to look again; zero if it is never due.
-func (c *clock) look(ctx context.Context, s Schedule) (next time.Time) {
+func (o Options) look(ctx context.Context, s Schedule) (next time.Time, err error) {
+	l := glance{Options: o, schedule: s}
 	var claim Fire
-	var news []string
-	err := c.Update(ctx, func(g *dag.Graph) (err error) {
-		l := glance{Graph: g, schedule: s, clock: c}
-		claim, err = l.claim()
-		next, news = l.next, l.news
-		return err
+	err = o.Update(ctx, func(g *dag.Graph) error {
+		l.Graph = g
+		claim = l.claim()
+		return g.Tx().Err()
 	})
 	if err != nil {
-		if text := fmt.Sprintf("schedule %s: %v", s.Name, err); ctx.Err() == nil && c.failed[s.Name] != text {
-			c.failed[s.Name] = text
-			c.Warn(text)
-		}
-		return c.Now().Add(longest)
+		return next, err
 	}
-	delete(c.failed, s.Name)
-	for _, text := range news {
-		c.Warn("schedule " + s.Name + " " + text)
+	for _, text := range l.news {
+		o.Warn("schedule " + s.Name + " " + text)
 	}
 	if claim.N == 0 {
-		return next
+		return l.next, nil
 	}
-	process, err := c.Start(context.WithoutCancel(ctx), s.Name, s.Args)
-	claim.State, claim.Process = Started, process
-	if err != nil {
-		claim.State, claim.Process, claim.Note = Failed, c.Self, err.Error()
-		c.Warn(fmt.Sprintf("schedule %s could not be started: %v", s.Name, err))
+	claim.State = Started
+	if claim.Process, err = o.Start(context.WithoutCancel(ctx), s.Name, s.Args); err != nil {
+		claim.State, claim.Note = Failed, err.Error()
+		o.Warn(fmt.Sprintf("schedule %s could not be started: %v", s.Name, err))
 	}
-	if err := c.Update(context.WithoutCancel(ctx), func(g *dag.Graph) error { return update(g, claim) }); err != nil {
-		c.Warn(fmt.Sprintf("schedule %s: what was started is not on record: %v", s.Name, err))
-	}
-	return next
+	return l.next, o.Update(context.WithoutCancel(ctx), func(g *dag.Graph) error { store(g, &claim); return g.Tx().Err() })
 }
 
 // glance is a look at one schedule, in a transaction.
 type glance struct {
+	Options
 	*dag.Graph
 	schedule Schedule
-	clock    *clock
 	next     time.Time
 	news     []string
 }
@@ -145,92 +123,63 @@ func (l *glance) tell(format string, args ...any) {
 
 // claim stores what there is to say about the times up to now, and returns the fire that the caller has to start; its N is 0
 // if there is none.
-func (l *glance) claim() (none Fire, err error) {
-	s, now := l.schedule, l.Now()
+func (l *glance) claim() (none Fire) {
+	s, now := l.schedule, l.Graph.Now()
 	l.next = s.Line.Next(now)
-	if err := l.orphans(); err != nil {
-		return none, err
+	past, running := history(l.Graph, s.Name), false
+	for _, f := range past {
+		switch {
+		case Running(l.Graph, f, l.Life):
+			running = true
+		case f.State == Claimed:
+			f.State, f.Note = Missed, "ralph was killed while it started it"
+			l.tell("was due at %s, and ralph was killed while it started it; look whether it ran: ralph runs list", f.Due.In(s.Line.Zone()).Format(time.DateTime))
+			store(l.Graph, &f)
+		}
 	}
-	last, err := db.One(l.Tx(), cursorSQL, scanFire, ":name", s.Name)
-	if err != nil {
-		return none, err
+	last := newest(past, func(f Fire) bool { return !f.Until.IsZero() })
+	f := Fire{Name: s.Name, Line: s.Line.String(), Due: now, Until: now, Process: l.Self}
+	keep := func(state State, count int, note string) Fire {
+		f.State, f.Count, f.Note = state, count, note
+		store(l.Graph, &f)
+		return none
 	}
-	if last.N == 0 || last.Line != s.Line.String() || last.Until.Sub(now) > astray {
-		return none, l.store(Seen, now, now, 0, "")
+	if last.N == 0 || last.Line != f.Line || last.Until.Sub(now) > astray {
+		return keep(Seen, 0, "")
 	}
 	first, fresh := s.Line.Next(last.Until), s.Line.Next(latest(last.Until, now.Add(-late)))
 	if first.IsZero() || first.After(now) {
-		return none, nil
+		return none
 	}
-	due := !fresh.IsZero() && !fresh.After(now)
-	begun, err := db.One(l.Tx(), begunSQL, scanFire, ":name", s.Name)
-	if err != nil {
-		return none, err
-	}
-	running, err := Running(l.Graph, begun, l.clock.Life)
-	if err != nil {
-		return none, err
-	}
-	if due && running {
-		return none, l.skip(last, fresh)
-	}
-	f := Fire{Name: s.Name, Line: s.Line.String(), Due: fresh, Until: now, Count: 1, State: Claimed, Process: l.clock.Self}
-	if first.Before(fresh) || !due {
-		n := l.count(last.Until, now.Add(-late))
-		f.Note = times(n) + " missed since " + first.Format(time.DateTime)
-		catches := s.CatchUp && !running
-		switch {
-		case due:
-			l.tell("was due %s since %s while nobody was there; it runs now because it is due again", times(n), first.Format(time.DateTime))
-		case catches:
-			f.Due, f.Count = first, n
-			l.tell("was due %s since %s while nobody was there; it catches up now", times(n), first.Format(time.DateTime))
-		default:
-			l.tell("was due %s since %s while nobody was there; run it with: ralph schedule run %s", times(n), first.Format(time.DateTime), s.Name)
-			return none, l.store(Missed, first, now, n, "nobody was there")
+	due, missed, since := !fresh.IsZero() && !fresh.After(now), l.count(last.Until, now.Add(-late)), first.Format(time.DateTime)
+	f.Due, f.Count, f.State = fresh, 1, Claimed
+	switch {
+	case due && running:
+		l.next = now.Add(again)
+		if last.State != Skipped {
+			l.tell("is due, and its last run is still at work: it is skipped")
+			return keep(Skipped, l.count(last.Until, now), "its last run was still at work")
 		}
-	}
-	if ok, err := insert(l.Graph, &f); err != nil || ok {
-		return f, err
-	}
-	return none, l.store(Seen, now, now, 0, "") // the clock was set back: this time was claimed before
-}
-
-// orphans are fires that were claimed by who was killed before anything else was on record.
-func (l *glance) orphans() error {
-	list, err := db.All(l.Tx(), claimedSQL, scanFire, ":name", l.schedule.Name)
-	for _, f := range list {
-		running, rerr := Running(l.Graph, f, l.clock.Life)
-		if err = cmp.Or(err, rerr); err != nil || running {
-			continue
+		if now.Sub(last.Until) >= fold { // a row for every second would be too many
+			last.Count, last.Until = min(last.Count+l.count(last.Until, now), counted), now
+			store(l.Graph, &last)
 		}
-		f.State, f.Note = Missed, "ralph was killed while it started it"
-		l.tell("was due at %s, and ralph was killed while it started it; look whether it ran: ralph runs list", f.Due.In(l.schedule.Line.Zone()).Format(time.DateTime))
-		err = update(l.Graph, f)
+		return none
+	case due && missed > 0:
+		l.tell("was due %s since %s while nobody was there; it runs now because it is due again", human.Count(missed, "time"), since)
+	case !due && s.CatchUp && !running:
+		f.Due, f.Count = first, missed
+		l.tell("was due %s since %s while nobody was there; it catches up now", human.Count(missed, "time"), since)
+	case !due:
+		l.tell("was due %s since %s while nobody was there; run it with: ralph schedule run %s", human.Count(missed, "time"), since, s.Name)
+		f.Due = first
+		return keep(Missed, missed, "nobody was there")
 	}
-	return err
-}
-
-// skip notes that a schedule is due while its last run is at work: once, and then how often.
-func (l *glance) skip(last Fire, due time.Time) error {
-	now := l.Now()
-	l.next = now.Add(again)
-	if last.State != Skipped {
-		l.tell("is due, and its last run is still at work: it is skipped")
-		return l.store(Skipped, due, now, l.count(last.Until, now), "its last run was still at work")
+	if store(l.Graph, &f) {
+		return f
 	}
-	if now.Sub(last.Until) < fold {
-		return nil
-	}
-	last.Count, last.Until = min(last.Count+l.count(last.Until, now), counted), now
-	return update(l.Graph, last)
-}
-
-func (l *glance) store(state State, due, until time.Time, count int, note string) error {
-	_, err := insert(l.Graph, &Fire{
-		Name: l.schedule.Name, Line: l.schedule.Line.String(), Due: due, Until: until, Count: count, State: state, Note: note, Process: l.clock.Self,
-	})
-	return err
+	f.Due = now // the clock was set back, and this time was claimed before
+	return keep(Seen, 0, "")
 }
 
 // count is how often the schedule is due after a time and up to another, as far as that is counted.
@@ -239,14 +188,6 @@ func (l *glance) count(after, until time.Time) (n int) {
 		n++
 	}
 	return n
-}
-
-// times says how often, as far as that was counted.
-func times(n int) string {
-	if n >= counted {
-		return fmt.Sprintf("%d times or more", counted)
-	}
-	return human.Count(n, "time")
 }
 
 func latest(a, b time.Time) time.Time {
