@@ -4,7 +4,6 @@ package cron
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 	_ "time/tzdata" // the zones of machines that have none, such as small containers
@@ -98,11 +97,8 @@ func (l Line) shift(at time.Time) time.Duration {
 
 // Some are the next times, at most n.
 func (l Line) Some(after time.Time, n int) (list []time.Time) {
-	for len(list) < n {
-		if after = l.Next(after); after.IsZero() {
-			break
-		}
+	for after = l.Next(after); len(list) < n && !after.IsZero(); after = l.Next(after) {
 		list = append(list, after)
 	}
-	return slices.Clip(list)
+	return list
 }

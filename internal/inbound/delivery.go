@@ -34,7 +34,7 @@ const (
 func verify(h Hook, header http.Header, body []byte, now time.Time) (d delivery, why string) {
 	signed, given := [][]byte{body}, header.Get("X-Hub-Signature-256")
 	d.id, d.event = header.Get("X-GitHub-Delivery"), header.Get("X-GitHub-Event")
-	if h.Plain {
+	if h.Plain() {
 		at := header.Get("X-Ralph-Timestamp")
 		signed, given = [][]byte{[]byte(at + "."), body}, header.Get("X-Ralph-Signature")
 		d.id, d.event = header.Get("X-Ralph-Delivery"), ""
@@ -51,7 +51,7 @@ func verify(h Hook, header http.Header, body []byte, now time.Time) (d delivery,
 	}
 	hash := sha256.Sum256(sum) // who reads the database cannot sign with it
 	d.signature = hex.EncodeToString(hash[:])
-	if h.Plain && d.id == "" {
+	if h.Plain() && d.id == "" {
 		d.id = d.signature[:32]
 	}
 	if d.id = plain.Cut(term.Line(d.id), maxID); d.id == "" && why == "" {
@@ -83,7 +83,7 @@ func (o Options) record(ctx context.Context, h Hook, d delivery) (n int64, busy 
 			p := dag.Process{PID: r.Int64(), Start: r.Int64(), BootID: r.Text(), Namespace: r.Text()}
 			return schedule.Fire{State: schedule.Started, Process: p, At: r.Time()}
 		}, ":hook", h.Name, ":n", n)
-		busy = h.Starts && !last.At.IsZero() && schedule.Running(g, last, o.Life)
+		busy = h.Run != nil && !last.At.IsZero() && schedule.Running(g, last, o.Life)
 		return err
 	})
 	return n, busy, err

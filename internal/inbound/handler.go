@@ -19,33 +19,24 @@ import (
 
 	"ralph/dag"
 	"ralph/internal/plain"
+	"ralph/internal/project"
 	"ralph/internal/term"
 )
 
 // Hook is what a name accepts and does.
 type Hook struct {
-	Name     string
-	Secret   []byte // empty if the environment has none: then it accepts nothing
-	Plain    bool   // signed in ralph's own way, and not in GitHub's
-	Events   []string
-	Starts   bool     // a run
-	Run      []string // its arguments
-	Template string
-	Feature  string
-	Vars     map[string]string
-	Set      map[string]string // inputs of the template, by where they are in the request
+	project.InboundConfig
+	Secret []byte   // empty if the environment has none: then it accepts nothing
+	Args   []string // of the run
 }
 
-// Problems say which hooks cannot be used safely, for who starts the server.
+// Problems say which hooks cannot be used, or not safely, for who starts the server.
 func Problems(hooks []Hook) (list []string) {
 	for i, h := range hooks {
 		if len(h.Secret) == 0 {
-			list = append(list, fmt.Sprintf("inbound %s: the variable of its secret_env is not set, so it accepts nothing", h.Name))
-		}
-		for _, other := range hooks[:i] {
-			if len(h.Secret) > 0 && bytes.Equal(h.Secret, other.Secret) {
-				list = append(list, fmt.Sprintf("inbound %s has the secret of %s, so who can replay a request to one can send it to the other; give each its own", h.Name, other.Name))
-			}
+			list = append(list, fmt.Sprintf("inbound %s: %s is not set, so it accepts nothing", h.Name, h.SecretEnv))
+		} else if slices.ContainsFunc(hooks[:i], func(other Hook) bool { return bytes.Equal(h.Secret, other.Secret) }) {
+			list = append(list, fmt.Sprintf("inbound %s has the secret of another, so who has recorded a request to one can send it to both; give each its own", h.Name))
 		}
 	}
 	return list
@@ -116,7 +107,7 @@ func (o Options) receive(w http.ResponseWriter, r *http.Request) answer {
 		h = hooks[known]
 	}
 	if len(h.Secret) == 0 {
-		return refuse(http.StatusServiceUnavailable, "the server has no secret for it", "the variable of its secret_env is not set")
+		return refuse(http.StatusServiceUnavailable, "the server has no secret for it", h.SecretEnv+" is not set")
 	}
 	// A name that there is none of is answered like a wrong signature, after the same work: only the owner learns which it was.
 	d, why := verify(h, r.Header, body, o.Now())
@@ -162,8 +153,8 @@ func (o Options) act(ctx context.Context, h Hook, d delivery, body []byte) answe
 	did, p := "nothing: the run of an earlier request is still at work", dag.Process{}
 	switch {
 	case busy:
-	case h.Starts:
-		p, err = o.Start(ctx, h.Name, h.Run)
+	case h.Run != nil:
+		p, err = o.Start(ctx, h.Name, h.Args)
 		did = "started ralph run"
 	default:
 		did, err = o.Command(ctx, args...)

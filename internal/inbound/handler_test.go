@@ -20,6 +20,7 @@ import (
 	"ralph/dag"
 	"ralph/internal/db"
 	"ralph/internal/inbound"
+	"ralph/internal/project"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/emptydb"
 )
@@ -116,7 +117,7 @@ func (s *server) expect(what string, status int, answer string, gotStatus int, g
 }
 
 func starts() inbound.Hook {
-	return inbound.Hook{Name: "push", Secret: []byte(secret), Starts: true, Run: []string{"--feature", "ci"}}
+	return inbound.Hook{InboundConfig: project.InboundConfig{Name: "push", SecretEnv: "PUSH", Run: new(string)}, Secret: []byte(secret), Args: []string{"--feature", "ci"}}
 }
 
 func TestGitHubsOwnExample(t *testing.T) {
@@ -203,7 +204,7 @@ func TestStrangersAreRefused(t *testing.T) {
 func TestPlainSignatures(t *testing.T) {
 	t.Parallel()
 	hook := starts()
-	hook.Plain = true
+	hook.Format = "plain"
 	s := newServer(t, hook)
 	send := func(at time.Time, body string) int {
 		stamp := fmt.Sprint(at.Unix())
@@ -258,16 +259,16 @@ func TestOtherMethodsAndNoSecret(t *testing.T) {
 	twin := starts()
 	twin.Name = "twin"
 	check.Equal(t, "problems", []string{
-		"inbound push: the variable of its secret_env is not set, so it accepts nothing",
-		"inbound twin has the secret of push, so who can replay a request to one can send it to the other; give each its own",
+		"inbound push: PUSH is not set, so it accepts nothing",
+		"inbound twin has the secret of another, so who has recorded a request to one can send it to both; give each its own",
 	}, inbound.Problems([]inbound.Hook{hook, starts(), twin}))
 }
 
 func bugs() inbound.Hook {
-	return inbound.Hook{
-		Name: "bugs", Secret: []byte(secret), Events: []string{"issues.opened", "push"}, Template: "bug-fix", Feature: "bugs",
+	return inbound.Hook{Secret: []byte(secret), InboundConfig: project.InboundConfig{
+		Name: "bugs", Events: []string{"issues.opened", "push"}, Template: "bug-fix", Feature: "bugs",
 		Vars: map[string]string{"test": "make test"}, Set: map[string]string{"bug": "issue.title", "number": "issue.number", "label": "issue.labels.0.name"},
-	}
+	}}
 }
 
 func TestATemplate(t *testing.T) {
