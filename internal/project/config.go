@@ -37,6 +37,7 @@ type Config struct {
 	Hooks     []HookConfig           `toml:"hooks"`    // of all files together
 	Schedules []ScheduleConfig       `toml:"schedule"` // the same
 	Inbound   []InboundConfig        `toml:"inbound"`  // the same
+	Chat      []Chat                 `toml:"chat"`     // the same
 
 	Permissions PermissionsConfig `toml:"permissions"`
 	Inbox       InboxConfig       `toml:"inbox"`

@@ -74,8 +74,8 @@ func (l *Loaded) addFile(path string) error {
 	if bytes.HasPrefix(data, []byte{0xff, 0xfe}) || bytes.HasPrefix(data, []byte{0xfe, 0xff}) {
 		return fmt.Errorf("%w: %s:1: it is UTF-16; save it as UTF-8", ErrConfig, path)
 	}
-	notify, hooks, reviewers := l.Notify, l.Hooks, l.Verify.Reviewers
-	l.Notify, l.Hooks, l.Verify.Reviewers = nil, nil, nil
+	notify, hooks, chats, reviewers := l.Notify, l.Hooks, l.Chat, l.Verify.Reviewers
+	l.Notify, l.Hooks, l.Chat, l.Verify.Reviewers = nil, nil, nil, nil
 	schedules, inbound := l.Schedules, l.Inbound
 	l.Schedules, l.Inbound = nil, nil
 	rules := l.Permissions
@@ -98,6 +98,7 @@ func (l *Loaded) addFile(path string) error {
 	l.Hooks = addAll(l, "hooks", path, hooks, l.Hooks)
 	l.Schedules = addAll(l, "schedule", path, schedules, l.Schedules)
 	l.Inbound = addAll(l, "inbound", path, inbound, l.Inbound)
+	l.Chat = addAll(l, "chat", path, chats, l.Chat)
 	now := &l.Permissions
 	now.Deny, now.Ask, now.Allow = slices.Concat(rules.Deny, now.Deny), slices.Concat(rules.Ask, now.Ask), slices.Concat(rules.Allow, now.Allow)
 	if l.Verify.Reviewers == nil {

@@ -1,12 +1,10 @@
 package project
 
 import (
-	"fmt"
 	"net/url"
 	"slices"
 	"strings"
 
-	"ralph/event"
 	"ralph/internal/hooks"
 )
 
@@ -41,10 +39,8 @@ type Notify struct {
 
 // invalid says what makes no sense about it, without repeating an address.
 func (n Notify) invalid() string {
-	for _, kind := range n.On {
-		if !slices.Contains(event.NoticeKinds(), kind) {
-			return fmt.Sprintf("on: %q is not one of %s", kind, strings.Join(event.NoticeKinds(), ", "))
-		}
+	if why := badKinds("on", n.On); why != "" {
+		return why
 	}
 	if len(n.channels()) == 0 {
 		return "it has neither command, webhook, desktop, bell nor title"
@@ -82,9 +78,5 @@ func (n Notify) channels() []string {
 
 // String is how it is shown.
 func (n Notify) String() string {
-	on := n.On
-	if len(on) == 0 {
-		on = []string{"everything"}
-	}
-	return strings.Join(n.channels(), ", ") + " on " + strings.Join(on, ", ")
+	return strings.Join(n.channels(), ", ") + onEvents(n.On)
 }

@@ -190,6 +190,15 @@ func TestBadConfigurationNamesFileAndLine(t *testing.T) {
 		"the bytes of UTF-16":       {"\xff\xfe[\x00r\x00", ":1: it is UTF-16; save it as UTF-8"},
 		"no channel at all":         {"[[notify]]\nbell = true\n\n[[notify]]\non = ['run_end']", ":4: notify.2: it has neither command, webhook, desktop, bell nor title"},
 		"no such news":              {"[run]\nlimit = 1\n[[notify]]\nbell = true\non = ['lunch']", ":3: notify.1: on: \"lunch\" is not one of run_end, task_failed"},
+		"no such chat":              {"[[chat]]\nkind = 'irc'", ":1: chat.1: kind: \"irc\" is not one of telegram, slack"},
+		"a token in the file":       {"[[chat]]\nkind = 'telegram'\ntoken_env = '123:s3cr3t'\nchats = ['1']", ":1: chat.1: token_env: it is the name of the variable with the token, never the token itself"},
+		"an app without its token":  {"[[chat]]\nkind = 'slack'\ntoken_env = 'A'\nchats = ['C1']", ":1: chat.1: app_token_env: it is the name of the variable"},
+		"an app token of Telegram":  {"[[chat]]\nkind = 'telegram'\ntoken_env = 'A'\napp_token_env = 'B'\nchats = ['1']", ":1: chat.1: app_token_env: only Slack has one"},
+		"a chat with nobody":        {"[[chat]]\nkind = 'telegram'\ntoken_env = 'A'", ":1: chat.1: chats: it is empty"},
+		"a name for a chat":         {"[[chat]]\nkind = 'slack'\ntoken_env = 'A'\napp_token_env = 'B'\nchats = ['#general']", ":1: chat.1: chats: \"#general\" is no ID of a chat in slack"},
+		"a bot of two":              {"[[chat]]\nkind = 'telegram'\ntoken_env = 'A'\nchats = ['1']\n[[chat]]\nkind = 'telegram'\ntoken_env = 'A'\nchats = ['2']", ":5: chat.2: token_env: another has the same"},
+		"no such news for a chat":   {"[[chat]]\nkind = 'telegram'\ntoken_env = 'A'\nchats = ['1']\nevents = ['lunch']", ":1: chat.1: events: \"lunch\" is not one of run_end, task_failed"},
+		"a chat without scheme":     {"[[chat]]\nkind = 'telegram'\ntoken_env = 'A'\nchats = ['1']\nurl = 'x'", ":1: chat.1: url: an address begins with http:// or https://"},
 		"a hook without scheme":     {"[[notify]]\nwebhook = 'hooks.example/s3cr3t'", ":1: notify.1: webhook: an address begins with http:// or https://"},
 	} {
 		_, path, err := load(t, tc.text)

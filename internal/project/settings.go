@@ -54,6 +54,9 @@ func (l Loaded) Settings() []Setting {
 	for i, in := range c.Inbound {
 		list = append(list, Setting{Key: fmt.Sprintf("inbound.%d", i+1), Value: in.String()})
 	}
+	for i, chat := range c.Chat {
+		list = append(list, Setting{Key: fmt.Sprintf("chat.%d", i+1), Value: chat.String()})
+	}
 	for i := range list {
 		list[i].Origin = l.Origin(list[i].Key)
 	}

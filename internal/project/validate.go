@@ -43,6 +43,15 @@ func (c Config) invalid() (key, why string) {
 			return fmt.Sprintf("notify.%d", i+1), why
 		}
 	}
+	for i, chat := range c.Chat {
+		why := chat.invalid()
+		if slices.ContainsFunc(c.Chat[:i], func(other Chat) bool { return other.TokenEnv == chat.TokenEnv }) {
+			why = "token_env: another has the same; a bot is configured once, with all its chats"
+		}
+		if why != "" {
+			return fmt.Sprintf("chat.%d", i+1), why
+		}
+	}
 	if why := c.Sandbox.Network.invalid(); why != "" {
 		return "sandbox.network.hosts", why
 	}
