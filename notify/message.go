@@ -25,10 +25,10 @@ type Message struct {
 	At      time.Time `json:"at"`
 }
 
-// news makes messages of events. It is fed by one goroutine at a time.
-type news struct {
-	project   string
-	hide      func(string) string
+// News makes messages of the events of a run. It is fed with all of them, by one goroutine at a time.
+type News struct {
+	Project   string              // as messages name it
+	Hide      func(string) string // removes secrets
 	failed    []failure // the last word on each task that failed
 	recovered []string  // tasks, until the summary comes
 }
@@ -42,9 +42,9 @@ const (
 	maxTitle  = 120
 )
 
-// of returns the message of an event, and whether anybody needs to know.
-func (n *news) of(e event.Event) (Message, bool) {
-	m := Message{Project: n.project, Run: e.Run, Task: e.Task, At: e.At, Reason: n.line(e.Reason)}
+// Of returns the message of an event, and whether anybody needs to know.
+func (n *News) Of(e event.Event) (Message, bool) {
+	m := Message{Project: n.Project, Run: e.Run, Task: e.Task, At: e.At, Reason: n.line(e.Reason)}
 	needed := len(e.Notices()) > 0
 	switch e.Type {
 	case event.AttemptEnded:
@@ -85,7 +85,7 @@ func (n *news) of(e event.Event) (Message, bool) {
 	return m, needed
 }
 
-func (n *news) ended(e event.Event, m Message) Message {
+func (n *News) ended(e event.Event, m Message) Message {
 	m.Outcome = e.Outcome
 	failedCount, lines := 0, []string{m.Reason}
 	if c := e.Counts; c != nil {
@@ -120,14 +120,14 @@ func shorten(list []string) []string {
 	return list
 }
 
-func (n *news) write(m Message, title string, lines ...string) Message {
-	m.Title = term.Cut("ralph: "+n.project+": "+title, maxTitle)
+func (n *News) write(m Message, title string, lines ...string) Message {
+	m.Title = term.Cut("ralph: "+n.Project+": "+title, maxTitle)
 	m.Text = strings.Join(human.Parts(append([]string{m.Title}, lines...)...), "\n")
 	return m
 }
 
 // line hides before anything is cut: half a secret is still one.
-func (n *news) line(s string) string { return line(n.hide(s)) }
+func (n *News) line(s string) string { return line(n.Hide(s)) }
 
 // line is the first line of foreign text, harmless and not too long.
 func line(s string) string {

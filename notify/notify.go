@@ -50,7 +50,7 @@ type Options struct {
 type Notifier struct {
 	opts     Options
 	channels []*channel
-	news     news
+	news     News
 	once     sync.Once
 	missing  []error
 }
@@ -60,7 +60,7 @@ func New(opts Options) *Notifier {
 	opts.Size, opts.Tries = cmp.Or(opts.Size, 64), cmp.Or(opts.Tries, 4)
 	opts.Backoff, opts.Timeout = cmp.Or(opts.Backoff, time.Second), cmp.Or(opts.Timeout, 10*time.Second)
 	opts.Flush = cmp.Or(opts.Flush, 5*time.Second)
-	n := &Notifier{opts: opts, news: news{project: line(opts.Project), hide: opts.Hide}}
+	n := &Notifier{opts: opts, news: News{Project: line(opts.Project), Hide: opts.Hide}}
 	for _, t := range opts.Targets {
 		n.add(t)
 	}
@@ -97,7 +97,7 @@ func (n *Notifier) Missing() error { return errors.Join(n.missing...) }
 
 // Event notifies of an event that people need to know of. It only fills queues.
 func (n *Notifier) Event(e event.Event) {
-	m, needed := n.news.of(e)
+	m, needed := n.news.Of(e)
 	if !needed {
 		return
 	}

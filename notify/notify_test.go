@@ -78,7 +78,7 @@ func (h *hook) texts() []string {
 	return append([]string(nil), h.got...)
 }
 
-func plainNews() news { return news{project: "shop", hide: func(s string) string { return s }} }
+func plainNews() News { return News{Project: "shop", Hide: func(s string) string { return s }} }
 
 func quick(targets ...Target) Options {
 	return Options{Targets: targets, Project: "shop", Backoff: time.Millisecond, Flush: time.Minute, Timeout: time.Minute, Env: os.Environ(), Hide: strings.Clone}
@@ -138,7 +138,7 @@ func TestMessages(t *testing.T) {
 		"interrupted": {event.Event{Type: event.RunEnded, Run: "r-1", Outcome: "interrupted"}, []string{"run_end"}, "ralph: shop: interrupted\nnext: ralph report r-1"},
 	} {
 		n := plainNews()
-		m, needed := n.of(tc.event)
+		m, needed := n.Of(tc.event)
 		check.Equal(t, name, tc.kinds, tc.event.Notices())
 		if needed {
 			check.Equal(t, name, tc.want, m.Text)
@@ -150,24 +150,24 @@ func TestTheEndOfARunNamesWhatFailed(t *testing.T) {
 	t.Parallel()
 	n := plainNews()
 	for i := range 8 {
-		n.of(failed(i))
+		n.Of(failed(i))
 	}
-	m, _ := n.of(ended(event.OutcomeBlocked, event.Counts{Failed: 8, Total: 8}))
+	m, _ := n.Of(ended(event.OutcomeBlocked, event.Counts{Failed: 8, Total: 8}))
 	check.That(t, strings.Count(m.Text, "\nfailed: Task") == 5 && strings.Contains(m.Text, "\nand 3 more\n"), "got\n%s", m.Text)
 }
 
 func TestTheEndOfARunNamesAFailedTaskOnce(t *testing.T) {
 	t.Parallel()
 	n := plainNews()
-	n.of(failed(1))
-	n.of(failed(2))
-	n.of(failed(1)) // it was reset, and failed again
+	n.Of(failed(1))
+	n.Of(failed(2))
+	n.Of(failed(1)) // it was reset, and failed again
 	done := failed(2)
 	done.Status, done.Outcome = "done", "done"
-	n.of(done)
+	n.Of(done)
 	e := ended(event.OutcomeFailure, event.Counts{Done: 1, Failed: 1, Total: 2})
 	e.Reason = `t-1 failed: gate "make": exit status 2`
-	m, _ := n.of(e)
+	m, _ := n.Of(e)
 	want := "ralph: shop: failure\n1 done, 1 failed, 0 remaining of 2 tasks in 1m01s, $1.20\n" +
 		"failed: Task 1 (t-1): gate \"make\": exit status 2\nnext: ralph report r-1"
 	check.That(t, m.Text == want && m.Reason == e.Reason, "got\n%s\nwant\n%s", m.Text, want)
@@ -178,16 +178,16 @@ func TestARecoveryIsOneMessage(t *testing.T) {
 	n := plainNews()
 	for i := range 6 {
 		e := event.Event{Type: event.Recovered, Task: fmt.Sprint("t-", i), Title: fmt.Sprint("Task ", i), Reason: "its run died; released", Outcome: "released"}
-		m, needed := n.of(e)
+		m, needed := n.Of(e)
 		check.That(t, !needed, "got %q, want nothing before the summary", m.Text)
 	}
 	sum := event.Recovery{Runs: 1, RecoveryCounts: event.RecoveryCounts{Released: 6}}
-	m, needed := n.of(event.Event{Type: event.RecoveryDone, Run: "r-1", Recovery: &sum, Reason: sum.String()})
+	m, needed := n.Of(event.Event{Type: event.RecoveryDone, Run: "r-1", Recovery: &sum, Reason: sum.String()})
 	if !strings.HasPrefix(m.Text, "ralph: shop: recovered\n1 run had died, 6 tasks released\nTask 0 (t-0): its run died; released\nTask 1 ") ||
 		!strings.HasSuffix(m.Text, "\nand 1 more\nnext: ralph status") || !needed {
 		t.Errorf("got\n%s", m.Text)
 	}
-	_, needed = n.of(event.Event{Type: event.RecoveryDone, Recovery: &event.Recovery{}, Reason: "nothing to recover"})
+	_, needed = n.Of(event.Event{Type: event.RecoveryDone, Recovery: &event.Recovery{}, Reason: "nothing to recover"})
 	check.That(t, !needed, "got a message where nothing was recovered")
 }
 
