@@ -1,0 +1,194 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"ralph/dag"
+	"ralph/event"
+	"ralph/internal/render/transcript"
+	"ralph/notify"
+)
+
+// refresh is how often the project is read again though nobody changed it: what is asked to be confirmed becomes too old.
+const refresh = time.Minute
+
+var errReplaced = errors.New("the database was moved, deleted or replaced")
+
+// tell keeps one chat up to date, until something fails.
+func (a *adapter) tell(ctx context.Context, m memory, chat string, working func()) error {
+	n := &notices{adapter: a, memory: m, chat: chat, runs: map[string]*followed{}}
+	if err := errors.Join(m.forget(ctx), n.begin(ctx)); err != nil {
+		return err
+	}
+	version, read := int64(-1), time.Time{}
+	for {
+		if !m.Intact() {
+			return errReplaced
+		}
+		now, err := m.Version(ctx)
+		if err != nil {
+			return err
+		}
+		if now != version || a.Now().Sub(read) >= refresh {
+			if err := errors.Join(a.reconcile(ctx, m, chat), n.look(ctx)); err != nil {
+				return err
+			}
+			version, read = now, a.Now()
+		}
+		if err := n.poll(ctx); err != nil {
+			return err
+		}
+		working()
+		if err := a.Wait(ctx, a.Poll); err != nil {
+			return err
+		}
+	}
+}
+
+// reconcile posts what is open and was not posted, and edits what was and is over.
+func (a *adapter) reconcile(ctx context.Context, m memory, chat string) error {
+	open, err := read(ctx, m, waiting)
+	posts, perr := m.openPosts(ctx, chat)
+	if err := errors.Join(err, perr); err != nil {
+		return err
+	}
+	for _, p := range posts {
+		if !slices.ContainsFunc(open, func(i item) bool { return i.about == p.about }) {
+			err = errors.Join(err, a.finish(ctx, m, chat, p))
+		}
+	}
+	for _, i := range open {
+		if !slices.ContainsFunc(posts, func(p post) bool { return p.about == i.about }) {
+			err = errors.Join(err, a.publish(ctx, m, chat, i)) // one that is refused holds up no other
+		}
+	}
+	return err
+}
+
+// publish posts an item, and stores that afterwards: killed between the two, it is posted twice rather than never. Nobody is
+// heard meanwhile: a reply would not be known to be one.
+func (a *adapter) publish(ctx context.Context, m memory, chat string, i item) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	id, err := a.say(ctx, chat, message{text: i.text, buttons: i.buttons})
+	if err == nil {
+		err = m.savePost(ctx, chat, id, i.about)
+	}
+	return err
+}
+
+// finish takes the buttons of a post away and says what became of its item: first, because the end of a long text is cut.
+func (a *adapter) finish(ctx context.Context, m memory, chat string, p post) error {
+	text := "Nobody confirmed that runs are to stop."
+	switch {
+	case p.about == stop && a.Now().Sub(p.at) <= fresh:
+		return nil
+	case p.about != stop:
+		i, err := read(ctx, m, func(g *dag.Graph) (item, error) { return find(g, p.about) })
+		if err != nil {
+			return err
+		}
+		text = i.over + "\n\n" + i.text
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err := a.edit(ctx, chat, p.message, text); err != nil {
+		return err
+	}
+	return m.closePost(ctx, chat, p.message)
+}
+
+// notices tell a chat what runs report.
+type notices struct {
+	*adapter
+	memory
+	chat  string
+	since int64 // when the chat was first told anything, in nanoseconds
+	runs  map[string]*followed
+}
+
+// followed is a run. Its file is read from its beginning, because the words for what happens depend on what happened before.
+type followed struct {
+	events  transcript.Events
+	news    notify.News
+	told    int64 // when what was told last happened
+	pending []notify.Message
+	ended   bool
+}
+
+// recent is how many runs are looked at. Nobody starts so many within a second.
+const recent = 20
+
+// begin makes sure that nobody is told what happened before there was a chat.
+func (n *notices) begin(ctx context.Context) error {
+	value, err := n.cursor(ctx, n.chat+" since", old)
+	if err != nil {
+		return err
+	}
+	if n.since, err = strconv.ParseInt(value, 10, 64); err != nil {
+		n.since = n.Now().UnixNano()
+	}
+	return n.saveCursor(ctx, n.chat+" since", strconv.FormatInt(n.since, 10)) // so that it stays recent
+}
+
+// look finds the runs that are to be followed.
+func (n *notices) look(ctx context.Context) error {
+	runs, err := read(ctx, n.memory, func(g *dag.Graph) ([]dag.Run, error) { return g.Runs(recent) })
+	if err != nil {
+		return err
+	}
+	for _, r := range runs {
+		if n.runs[r.ID] != nil || !r.EndedAt.IsZero() && r.EndedAt.UnixNano() < n.since {
+			continue
+		}
+		told, err := n.cursor(ctx, n.chat+" "+r.ID, old)
+		if err != nil {
+			return err
+		}
+		f := &followed{told: n.since, news: notify.News{Project: n.Name, Hide: n.Redact}}
+		if at, err := strconv.ParseInt(told, 10, 64); err == nil {
+			f.told = at
+		}
+		f.events = transcript.Events{Path: filepath.Join(n.Folder, r.ID, "events.jsonl"), Emit: func(e event.Event) { n.happened(f, e) }}
+		n.runs[r.ID] = f
+	}
+	return nil
+}
+
+func (n *notices) happened(f *followed, e event.Event) {
+	m, _ := f.news.Of(e)
+	f.ended = f.ended || e.Type == event.RunEnded
+	wanted := func(kind string) bool {
+		return kind != "question" && (len(n.bot.Events) == 0 || slices.Contains(n.bot.Events, kind)) // a question is posted itself
+	}
+	if slices.ContainsFunc(e.Notices(), wanted) && e.At.UnixNano() > f.told {
+		f.pending = append(f.pending, m)
+	}
+}
+
+// poll tells what is new, each once: that is stored after it was sent.
+func (n *notices) poll(ctx context.Context) error {
+	for id, f := range n.runs {
+		if !f.ended {
+			if err := f.events.Poll(); err != nil {
+				return err
+			}
+		}
+		for len(f.pending) > 0 {
+			next := f.pending[0]
+			if _, err := n.say(ctx, n.chat, message{text: next.Text}); err != nil {
+				return err
+			}
+			if err := n.saveCursor(ctx, n.chat+" "+id, strconv.FormatInt(next.At.UnixNano(), 10)); err != nil {
+				return err
+			}
+			f.pending = f.pending[1:]
+		}
+	}
+	return nil
+}
