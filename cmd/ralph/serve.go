@@ -50,6 +50,9 @@ func runServe(ctx context.Context, a *app, s *session, o serveOptions) error {
 	if err != nil {
 		return err
 	}
+	if !o.ReadOnly { // a chat could change something
+		defer startChats(ctx, a, s)()
+	}
 	a.note("open this link: %s", server.Link("http://"+l.Addr().String()))
 	if err := server.Serve(ctx, l); err != nil && !errors.Is(err, http.ErrServerClosed) {
 		return err

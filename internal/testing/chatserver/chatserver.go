@@ -20,6 +20,7 @@ type Call struct {
 	Method string
 	Values map[string]any // of the body
 	Auth   string
+	ID     int64 // of the message that Telegram makes of it
 }
 
 // Text is a value as text, "" if there is none.

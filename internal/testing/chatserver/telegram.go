@@ -30,6 +30,9 @@ func NewTelegram(t check.TB) *Telegram {
 func (s *Telegram) handle(w http.ResponseWriter, r *http.Request) {
 	token, method, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/bot"), "/")
 	c := Call{Method: method}
+	if method == "sendMessage" {
+		c.ID = s.number()
+	}
 	refuse := func(status int, why string) {
 		answer(w, status, map[string]any{"ok": false, "error_code": status, "description": why})
 	}
@@ -69,7 +72,7 @@ func (s *Telegram) handle(w http.ResponseWriter, r *http.Request) {
 			}
 			id := c.Values["message_id"]
 			if method == "sendMessage" {
-				id = s.number()
+				id = c.ID
 			}
 			ok(map[string]any{"message_id": id, "chat": map[string]any{"id": chat}, "text": text})
 		}
