@@ -55,6 +55,9 @@ func (c Config) invalid() (key, why string) {
 	if why := c.Sandbox.Network.invalid(); why != "" {
 		return "sandbox.network.hosts", why
 	}
+	if key, why := c.Serve.invalid(); why != "" {
+		return key, why
+	}
 	if key, why := c.Permissions.Lists().Invalid(); key != "" {
 		return "permissions." + key, why
 	}

@@ -1,8 +1,9 @@
 package web
 
 import (
+	"crypto/hmac"
 	"crypto/rand"
-	"crypto/subtle"
+	"crypto/sha256"
 	"net"
 	"net/http"
 	"net/url"
@@ -14,115 +15,140 @@ import (
 
 // Access is who may use a server.
 type Access struct {
-	Token    string   // opens a session and the API; without one, a link does that once, for browsers on this machine
-	Hosts    []string // names and addresses under which the server is reached, without ports; loopback ones always count
+	Token    string   // opens sessions and the API; without one, links do that, each once, for browsers that somebody gives them to
+	Hosts    []string // names under which the server is reached besides those of this machine, with a port if it is not the usual one
+	Public   bool     // it listens beyond this machine, so that its own addresses are unknown; a page of another site has a name, not an address
+	Cookie   string   // tells its cookie from those of other servers of this machine, which browsers do not tell apart
 	ReadOnly bool     // pages are shown and nothing is changed
 }
 
 // guard checks every request before anything else sees it.
 type guard struct {
 	Access
-	now func() time.Time
+	now    func() time.Time
+	signIn func(http.ResponseWriter, *http.Request, int, string) // shows how to get in, and what was wrong
+	secret []byte                                                // signs sessions
 
-	mu       sync.Mutex
-	once     string             // the key of the link, until it was used
-	sessions map[string]session // by the value of the cookie
+	mu      sync.Mutex
+	key     string              // of the link that was printed last, until it is used
+	ended   map[string]struct{} // sessions that were signed out
+	guesses map[string][]time.Time
 }
 
-// session is a browser that was let in.
-type session struct {
-	who  string
-	form string // what its forms have to contain
-}
-
-const cookieName = "ralph"
-
-func newGuard(a Access, now func() time.Time) (*guard, error) {
-	return &guard{Access: a, now: now, once: rand.Text(), sessions: map[string]session{}}, nil
-}
-
-func (g *guard) link(base string) string {
-	if g.Token != "" {
-		return ""
+func newGuard(a Access, now func() time.Time) *guard {
+	g := &guard{Access: a, now: now, ended: map[string]struct{}{}, guesses: map[string][]time.Time{}}
+	g.secret = []byte(rand.Text()) // sessions of links end with the server
+	if a.Token != "" {
+		g.secret = g.sign([]byte(a.Token), "session") // those of a token end with that
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return base + "/?key=" + g.once
+	return g
 }
 
-// check refuses requests from other sites, for other names and without a session.
+func (g *guard) sign(key []byte, text string) []byte {
+	mac := hmac.New(sha256.New, key)
+	mac.Write([]byte(text))
+	return mac.Sum(nil)
+}
+
+const policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// check refuses requests from other sites, under other names and without a session.
 func (g *guard) check(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(time.Minute)) // streams say when they need more
 		h := w.Header()
-		h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+		h.Set("Content-Security-Policy", policy)
 		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("X-Frame-Options", "DENY")
 		h.Set("Referrer-Policy", "same-origin")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Cache-Control", "no-store")
+		reads := r.Method == http.MethodGet || r.Method == http.MethodHead
 		switch {
 		case !g.known(r.Host):
-			http.Error(w, "this server is not known under that name", http.StatusMisdirectedRequest)
+			http.Error(w, "this server is not known under that name; [serve] hosts lists those that it has", http.StatusMisdirectedRequest)
 		case strings.HasPrefix(r.URL.Path, "/in/"), strings.HasPrefix(r.URL.Path, "/static/"): // signed, or for everybody
 			next.ServeHTTP(w, r)
-		case r.Method != http.MethodGet && r.Method != http.MethodHead && !g.sameOrigin(r):
+		case !reads && !g.sameOrigin(r):
 			http.Error(w, "a request from another site", http.StatusForbidden)
-		case r.URL.Query().Get("key") != "":
-			g.enter(w, r)
-		default:
-			if s, ok := g.session(r); ok {
-				next.ServeHTTP(w, r.WithContext(withSession(r.Context(), s)))
-				return
+		case r.URL.Path == "/sign-in" && r.Method == http.MethodPost:
+			g.serveSignIn(w, r)
+		case r.Method == http.MethodGet && r.URL.Path == "/" && r.URL.Query().Has("key"):
+			g.serveLink(w, r)
+		case strings.HasPrefix(r.Header.Get("Authorization"), "Bearer "): // a proxy may want others for itself
+			if g.bearer(w, r) {
+				next.ServeHTTP(w, r.WithContext(withSession(r.Context(), session{api: true})))
 			}
-			http.Error(w, "open the link that ralph serve printed", http.StatusUnauthorized)
+		default:
+			s, ok := g.session(r)
+			switch {
+			case !ok:
+				g.refuse(w, r, http.StatusUnauthorized, "")
+			case r.URL.Path == "/sign-out" && r.Method == http.MethodPost:
+				g.serveSignOut(w, r, s)
+			default:
+				next.ServeHTTP(w, r.WithContext(withSession(r.Context(), s)))
+			}
 		}
 	})
 }
 
-// known says whether a Host header names this server: otherwise a page of another site could reach it under a name of its own.
-func (g *guard) known(host string) bool {
-	name := host
-	if h, _, err := net.SplitHostPort(host); err == nil {
-		name = h
-	}
-	name = strings.Trim(name, "[]")
-	if ip := net.ParseIP(name); ip != nil && ip.IsLoopback() || name == "localhost" {
-		return true
-	}
-	return slices.Contains(g.Hosts, name)
-}
-
-func (g *guard) sameOrigin(r *http.Request) bool {
-	origin := r.Header.Get("Origin")
-	if origin == "" {
-		return r.Header.Get("Sec-Fetch-Site") == ""
-	}
-	u, err := url.Parse(origin)
-	return err == nil && u.Host == r.Host
-}
-
-// enter opens a session for who has the key, and forgets the key.
-func (g *guard) enter(w http.ResponseWriter, r *http.Request) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.once == "" || subtle.ConstantTimeCompare([]byte(r.URL.Query().Get("key")), []byte(g.once)) != 1 {
-		http.Error(w, "this link was used, or is not of this server: start ralph serve again", http.StatusUnauthorized)
+// refuse tells who was not let in how to come in: people by a page, programs by an object.
+func (g *guard) refuse(w http.ResponseWriter, r *http.Request, status int, why string) {
+	if strings.HasPrefix(r.URL.Path, "/api/") {
+		if why == "" {
+			why = "the API needs the server's token"
+		}
+		writeError(w, status, apiError{Error: why, Hint: "send it as: Authorization: Bearer TOKEN; a server has one if it is started with --token-file or [serve] token_env", Status: exitRefused})
 		return
 	}
-	g.once = ""
-	id := rand.Text() + rand.Text()
-	g.sessions[id] = session{form: rand.Text()}
-	http.SetCookie(w, &http.Cookie{Name: cookieName, Value: id, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, MaxAge: 30 * 24 * 3600})
-	// A browser sends a strict cookie only from a page of this site, so the way on is one.
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = w.Write([]byte(`<!doctype html><meta http-equiv="refresh" content="0; url=/"><a href="/">ralph</a>`))
+	g.signIn(w, r, status, why)
 }
 
-func (g *guard) session(r *http.Request) (session, bool) {
-	c, err := r.Cookie(cookieName)
-	if err != nil {
-		return session{}, false
+// known says whether a Host header names this server: otherwise a page of another site could reach it under a name of its own.
+func (g *guard) known(host string) bool {
+	name := hostname(host)
+	ip := net.ParseIP(name)
+	return name == "localhost" || ip != nil && (g.Public || ip.IsLoopback()) || g.configured(host)
+}
+
+// configured says whether a host is one of those that the user named. A proxy in front of the server is one of them, so
+// what it says about a request counts.
+func (g *guard) configured(host string) bool {
+	return slices.ContainsFunc(g.Hosts, func(h string) bool {
+		return strings.EqualFold(h, host) || strings.EqualFold(hostname(h), hostname(host))
+	})
+}
+
+// hostname is a host without its port.
+func hostname(host string) string {
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	s, ok := g.sessions[c.Value]
-	return s, ok
+	return strings.Trim(host, "[]")
+}
+
+// sameOrigin says whether a page of this server sent a request, or no page at all.
+func (g *guard) sameOrigin(r *http.Request) bool {
+	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" && site != "none" {
+		return false
+	}
+	origin := r.Header.Get("Origin")
+	if origin == "" {
+		return true // no browser leaves it out of a form that another site sends; the form's own secret is checked as well
+	}
+	u, err := url.Parse(origin)
+	if err != nil || u.Host == "" {
+		return false
+	}
+	usual := map[string]string{"http": ":80", "https": ":443"}[u.Scheme]
+	own := func(host string) bool {
+		return strings.EqualFold(strings.TrimSuffix(u.Host, usual), strings.TrimSuffix(host, usual))
+	}
+	return own(r.Host) || slices.ContainsFunc(g.Hosts, own) // a proxy may call the server by another name than the browser does
+}
+
+// secure says whether the browser is connected by https.
+func (g *guard) secure(r *http.Request) bool {
+	return r.TLS != nil || g.configured(r.Host) && r.Header.Get("X-Forwarded-Proto") == "https"
 }

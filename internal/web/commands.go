@@ -1,46 +1,167 @@
 package web
 
 import (
-	"errors"
 	"fmt"
+	"net/http"
+	"slices"
 	"strings"
 
 	"ralph/dag"
 	"ralph/inbox"
 )
 
+// Line is a command line that was understood.
+type Line struct {
+	Name  string   // "task reset"
+	Flags []string // that were typed, by their long names
+	Args  []string
+}
+
 // verb is a command that may be asked for from outside.
 type verb struct {
 	name    string // "task reset"
 	changes bool
-	confirm string // what is asked before it is carried out; empty if nothing is lost by it
-	starts  bool   // it runs in a process of its own
+	looks   func(Line) bool // it changes nothing if it is typed like that
+	confirm string          // what a page asks before it is carried out; empty if nothing is lost by it
+	starts  bool            // it runs in a process of its own
 }
 
-// verbs lists them all. What is not here can only be typed where the project is.
-var verbs = []verb{
-	{name: "status"}, {name: "task list"}, {name: "task show"}, {name: "task why"}, {name: "task log"}, {name: "task tree"}, {name: "task graph"}, {name: "task deps list"},
-	{name: "task add", changes: true}, {name: "task update", changes: true}, {name: "task block", changes: true}, {name: "task unblock", changes: true},
-	{name: "task reset", changes: true, confirm: "The task runs again from the beginning."},
-	{name: "pause", changes: true}, {name: "resume", changes: true},
-	{name: "stop", changes: true, confirm: "Running agents stop."},
-	{name: "inbox list"}, {name: "inbox show"}, {name: "inbox answer", changes: true},
-	{name: "run", changes: true, starts: true},
-}
+// Verbs lists them all. What is not here can only be typed where the project is; outsideOf says why.
+var verbs = slices.Concat(
+	looking(`status, task list, task show, task why, task tree, task graph, task export, task deps list, feature list, feature show,
+		feature proof, template list, template show, template check, forecast, inbox list, inbox show, review, report, runs list,
+		runs show, logs, cost, stats, journal list, journal search, journal show, knowledge list, knowledge show,
+		knowledge search, knowledge lint, permissions log, permissions check, audit, agents, config show, slots list,
+		schedule list, schedule next, version`),
+	changing(`task add, task import, task update, task block, task unblock, task done, task fail, task accept, task deps add,
+		task deps rm, task relate, task unrelate, feature create, feature approve, feature prove, template apply, template new,
+		inbox answer, send, pause, resume, knowledge add, agents test, schedule run`),
+	[]verb{
+		{name: "task log", changes: true, looks: without("message")},
+		{name: "feature gate", changes: true, looks: upTo(1)},
+		{name: "query", changes: true, looks: upTo(1)},
+		{name: "prompt", changes: true, looks: without("eject")},
+		{name: "doctor", changes: true, looks: without("fix", "rebuild"), confirm: "With --rebuild the database is made again from the plan files: runs, attempts and costs are only in the old one."},
+		{name: "recover", changes: true, looks: with("dry-run"), confirm: "Tasks of runs that died are released, and run again."},
+		{name: "gc", changes: true, looks: with("dry-run"), confirm: "Transcripts, logs and temporary files of old runs are deleted."},
+		{name: "slots remove", changes: true, confirm: "The copies of the project that no task uses are deleted. The next run makes new ones."},
+		{name: "task reset", changes: true, confirm: "The task runs again from the beginning; its attempts no longer count."},
+		{name: "task cancel", changes: true, confirm: "Nobody will work on the task, nor on what is left below it."},
+		{name: "task reject", changes: true, confirm: "The work does not land, and goes back to an agent."},
+		{name: "task delete", changes: true, confirm: "The task is deleted with its history; what waited for it no longer does."},
+		{name: "feature delete", changes: true, confirm: "The feature is deleted with all its tasks and its folder."},
+		{name: "knowledge rm", changes: true, confirm: "The entry's file is deleted."},
+		{name: "stop", changes: true, confirm: "Agents at work stop after their task; with --now at once, and what they did since is lost."},
+		{name: "undo", changes: true, confirm: "The work that landed is taken back by a commit, and the task is open again."},
+		{name: "merge", changes: true, confirm: "Finished work lands on the target branch."},
+		{name: "pr", changes: true, looks: with("dry-run"), confirm: "The branch is pushed, and a pull request is opened or changed."},
+		{name: "run", changes: true, starts: true},
+	},
+)
 
-// allowed finds the verb of a command line.
-func (s *Server) allowed(args []string) (verb, error) {
-	for _, v := range verbs {
-		words := strings.Fields(v.name)
-		if len(args) < len(words) || strings.Join(args[:len(words)], " ") != v.name {
-			continue
-		}
-		if v.changes && s.guard.ReadOnly {
-			return v, errors.New("this server is read-only")
-		}
-		return v, nil
+func looking(names string) (list []verb) {
+	for name := range strings.SplitSeq(names, ",") {
+		list = append(list, verb{name: strings.TrimSpace(name)})
 	}
-	return verb{}, fmt.Errorf("%s cannot be asked for from here", commandLine(args...))
+	return list
+}
+
+func changing(names string) []verb {
+	list := looking(names)
+	for i := range list {
+		list[i].changes = true
+	}
+	return list
+}
+
+func with(flag string) func(Line) bool {
+	return func(l Line) bool { return slices.Contains(l.Flags, flag) }
+}
+
+func without(flags ...string) func(Line) bool {
+	return func(l Line) bool {
+		return !slices.ContainsFunc(flags, func(f string) bool { return slices.Contains(l.Flags, f) })
+	}
+}
+
+func upTo(args int) func(Line) bool { return func(l Line) bool { return len(l.Args) <= args } }
+
+// here are the commands that cannot be asked for, with the reason.
+var here = map[string]string{
+	"init": "it makes a project out of a folder of that machine", "serve": "it is the server", "demo": "it plays in a folder of its own",
+	"watch": "it needs the terminal: use the pages, or logs --follow", "attach": "it needs the terminal: use the page of the attempt, or logs --follow and send",
+	"feature spec": theTalk, "feature plan": theTalk, "feature build": theTalk, "task create": theTalk,
+	"feature run":  "ralph run --feature NAME does the same",
+	"config trust": "it says that somebody has read what is configured on that machine",
+	"agent":        ownStreams, "mcp": ownStreams, "merge-driver": ownStreams, "completion": "it is about this machine", "man": "it is about this machine",
+}
+
+const (
+	theTalk    = "an agent works on it for minutes, and asks back on the terminal"
+	ownStreams = "another program talks to it on stdin and stdout"
+)
+
+// Refusal is why a command is not carried out for somebody outside.
+type Refusal struct {
+	Text, Hint string
+	Exit       int // the status of the command
+	HTTP       int
+}
+
+func (r *Refusal) Error() string { return r.Text }
+
+// Verbs lists the commands that may be asked for.
+func Verbs() (names []string) {
+	for _, v := range verbs {
+		names = append(names, v.name)
+	}
+	return names
+}
+
+// Ask says whether a command may be asked for from outside, and whether it changes something then.
+func Ask(l Line) (changes bool, err error) {
+	v, err := find(l)
+	return v.changes, err
+}
+
+func find(l Line) (verb, error) {
+	i := slices.IndexFunc(verbs, func(v verb) bool { return v.name == l.Name })
+	if i < 0 {
+		r := &Refusal{Text: fmt.Sprintf("ralph %s cannot be asked for from elsewhere", l.Name), Hint: "type it where the project is", Exit: exitUsage, HTTP: http.StatusForbidden}
+		if why := here[l.Name]; why != "" {
+			r.Text += ": " + why
+		}
+		return verb{}, r
+	}
+	v := verbs[i]
+	if v.looks != nil && v.looks(l) {
+		v.changes, v.confirm = false, ""
+	}
+	return v, nil
+}
+
+// allowed finds the verb of a command line. Whatever is asked for, by a page or by the API, comes through here.
+func (s *Server) allowed(args []string) (verb, error) {
+	l, err := s.opts.Parse(args)
+	if err != nil {
+		return verb{}, err
+	}
+	v, err := find(l)
+	if err == nil && v.changes && s.guard.ReadOnly {
+		err = &Refusal{Text: "this server is read-only", Hint: "it was started with --read-only: type the command where the project is", Exit: exitRefused, HTTP: http.StatusForbidden}
+	}
+	return v, err
+}
+
+// firstWords reads command lines that were made by this package: their words stand first.
+func firstWords(args []string) (Line, error) {
+	for n := min(len(args), 3); n > 0; n-- {
+		name := strings.Join(args[:n], " ")
+		if slices.ContainsFunc(verbs, func(v verb) bool { return v.name == name }) {
+			return Line{Name: name, Args: args[n:]}, nil
+		}
+	}
+	return Line{Name: strings.Join(args, " ")}, nil
 }
 
 // waiting is how many requests wait for an answer.

@@ -3,7 +3,6 @@ package web
 import (
 	"bytes"
 	"crypto/rand"
-	"crypto/subtle"
 	"net/http"
 	"net/url"
 	"strings"
@@ -18,7 +17,7 @@ func (s *Server) serveDo(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	session := sessionOf(r.Context())
-	if subtle.ConstantTimeCompare([]byte(r.PostForm.Get("form")), []byte(session.form)) != 1 {
+	if !session.ours(r) {
 		http.Error(w, "this page is too old: load it again", http.StatusForbidden)
 		return
 	}

@@ -22,6 +22,7 @@ type Options struct {
 	Name    string                                   // of the project
 	Open    func(context.Context) (*Project, error)  // the project as it is now; whoever opens it closes it
 	Command func(context.Context, Call) (status int) // carries out a command
+	Parse   func([]string) (Line, error)             // understands a command line, and refuses what names files of this machine; nil takes its first words
 	Start   func(context.Context, ...string) error   // starts ralph run with these flags, in a process that outlives this one
 	Life    func(dag.Process) dag.Life               // of the process of a run
 	Now     func() time.Time
@@ -49,6 +50,8 @@ type Call struct {
 	Stderr io.Writer
 	Who    string // asks; the audit names them
 	Via    string // they ask: "web" or "api"
+
+	Width, ErrWidth int // of the terminals that show Stdout and Stderr; 0 if they are none
 }
 
 // Server answers requests. It keeps nothing that a restart loses but sessions.
@@ -59,6 +62,7 @@ type Server struct {
 	pages pages
 	flash *flashes
 	mux   *http.ServeMux
+	calls chan struct{} // one for each request of the API that is being answered
 }
 
 //go:embed static
@@ -70,18 +74,23 @@ func New(opts Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	guard, err := newGuard(opts.Access, opts.Now)
-	if err != nil {
-		return nil, err
+	if opts.Parse == nil {
+		opts.Parse = firstWords
 	}
-	s := &Server{opts: opts, guard: guard, hub: newHub(opts), pages: tmpl, flash: &flashes{}, mux: http.NewServeMux()}
+	s := &Server{
+		opts: opts, guard: newGuard(opts.Access, opts.Now), hub: newHub(opts), pages: tmpl, flash: &flashes{}, mux: http.NewServeMux(),
+		calls: make(chan struct{}, maxCalls),
+	}
+	s.guard.signIn = s.showSignIn
 	s.routes()
+	s.apiRoutes()
 	return s, nil
 }
 
 func (s *Server) routes() {
 	files, _ := fs.Sub(static, "static") // its name is valid
 	s.mux.Handle("GET /static/", http.StripPrefix("/static/", http.FileServerFS(files)))
+	s.mux.Handle("GET /static/{$}", http.NotFoundHandler()) // no list of them
 	s.mux.HandleFunc("GET /static/report.css", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/css; charset=utf-8")
 		_, _ = io.WriteString(w, report.Style())
@@ -99,7 +108,18 @@ func (s *Server) routes() {
 // Handler answers every request, after it was checked.
 func (s *Server) Handler() http.Handler { return s.guard.check(s.mux) }
 
-// Link is the address of a page that opens a session, once. It is empty if a token does that.
+// showSignIn shows strangers how to come in, and nothing of the project.
+func (s *Server) showSignIn(w http.ResponseWriter, r *http.Request, status int, why string) {
+	back := r.URL.RequestURI()
+	if r.Method == http.MethodPost {
+		back = r.PostFormValue("back")
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_ = s.pages["signin"].ExecuteTemplate(w, "signin.html", map[string]any{"Why": why, "Token": s.guard.Token != "", "Back": local(back)}) // whoever asked may be gone
+}
+
+// Link makes the address of a page that opens a session, once; the one before it no longer does. It is empty if a token does that.
 func (s *Server) Link(base string) string { return s.guard.link(base) }
 
 // Serve answers on a listener until the context ends. Pages that are open are told to come back later.

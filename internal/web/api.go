@@ -1,0 +1,273 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// route is an address of the API. What it answers is what its command prints with --json; its query are the command's flags.
+type route struct {
+	path    string // below /api/v1/; what is in braces are arguments of the command, in their order
+	command string
+	streams bool // objects, one a line, as they come
+}
+
+var routeTable = []route{
+	{path: "status", command: "status"},
+	{path: "tasks", command: "task list"},
+	{path: "tasks/{id}", command: "task show"},
+	{path: "tasks/{id}/why", command: "task why"},
+	{path: "tasks/{id}/log", command: "task log"},
+	{path: "tasks/{id}/logs", command: "logs", streams: true},
+	{path: "features", command: "feature list"},
+	{path: "features/{name}", command: "feature show"},
+	{path: "inbox", command: "inbox list"},
+	{path: "inbox/{id}", command: "inbox show"},
+	{path: "runs", command: "runs list"},
+	{path: "runs/{id}", command: "report"},
+	{path: "runs/{id}/logs", command: "logs", streams: true},
+	{path: "cost", command: "cost"},
+	{path: "stats", command: "stats"},
+	{path: "journal", command: "journal list"},
+	{path: "knowledge", command: "knowledge list"},
+	{path: "forecast", command: "forecast"},
+	{path: "audit", command: "audit"},
+	{path: "schedules", command: "schedule list"},
+	{path: "version", command: "version"},
+}
+
+// Routes lists the addresses of the API with their commands.
+func Routes() (list [][2]string) {
+	for _, r := range routeTable {
+		list = append(list, [2]string{r.path, r.command})
+	}
+	return list
+}
+
+//go:embed openapi.yaml
+var openAPI []byte
+
+// APIHeader is in every answer of the API, with its version: an answer without it is not of a ralph that has one.
+const (
+	APIHeader  = "Ralph-API"
+	apiVersion = "1"
+	maxBody    = 64 << 20 // of a command with its input
+	maxCalls   = 64       // that are carried out at once
+)
+
+// Exit statuses of commands, as docs/cli.md has them.
+const (
+	exitRefused     = 1
+	exitNotFound    = 3
+	exitUnavailable = 5
+	exitUsage       = 64
+	exitBug         = 70
+)
+
+// apiError is what the API answers if there is nothing else to say.
+type apiError struct {
+	Error  string `json:"error"`
+	Hint   string `json:"hint,omitempty"`
+	Status int    `json:"status"` // with which the command ended
+}
+
+func writeError(w http.ResponseWriter, status int, e apiError) {
+	h := w.Header()
+	h.Set(APIHeader, apiVersion)
+	h.Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(e) // whoever asked may be gone
+}
+
+// httpStatus is that of each status of a command.
+func httpStatus(exit int) int {
+	switch exit {
+	case exitRefused, 2, 4:
+		return http.StatusConflict
+	case exitNotFound:
+		return http.StatusNotFound
+	case exitUnavailable:
+		return http.StatusServiceUnavailable
+	case exitUsage:
+		return http.StatusBadRequest
+	}
+	return http.StatusInternalServerError
+}
+
+func (s *Server) apiRoutes() {
+	handle := func(pattern string, do http.HandlerFunc) {
+		s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set(APIHeader, apiVersion)
+			select {
+			case s.calls <- struct{}{}:
+				defer func() { <-s.calls }()
+				do(w, r)
+			default:
+				w.Header().Set("Retry-After", "1")
+				writeError(w, http.StatusServiceUnavailable, apiError{Error: "the server is busy", Hint: "try again", Status: exitUnavailable})
+			}
+		})
+	}
+	for _, to := range routeTable {
+		handle("GET /api/v1/"+to.path, func(w http.ResponseWriter, r *http.Request) { s.serveRoute(w, r, to) })
+	}
+	handle("GET /api/v1/runs/{id}/events", s.serveEvents)
+	handle("POST /api/v1/commands", s.serveCommand)
+	handle("GET /api/v1/openapi.yaml", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/yaml")
+		_, _ = w.Write(openAPI)
+	})
+	handle("/api/", func(w http.ResponseWriter, r *http.Request) {
+		writeError(w, http.StatusNotFound, apiError{Error: r.Method + " " + r.URL.Path + " is not of the API", Hint: "see GET /api/v1/openapi.yaml", Status: exitNotFound})
+	})
+}
+
+// args are the command line that a request is for.
+func (to route) args(r *http.Request) []string {
+	args := strings.Fields(to.command)
+	query := r.URL.Query()
+	for _, name := range slices.Sorted(maps.Keys(query)) {
+		for _, value := range query[name] {
+			if value == "" { // ?all is ?all=true
+				value = "true"
+			}
+			args = append(args, "--"+name+"="+value)
+		}
+	}
+	args = append(args, "--json", "--")
+	for part := range strings.SplitSeq(to.path, "/") {
+		if strings.HasPrefix(part, "{") {
+			args = append(args, r.PathValue(strings.Trim(part, "{}")))
+		}
+	}
+	return args
+}
+
+func (s *Server) serveRoute(w http.ResponseWriter, r *http.Request, to route) {
+	args := to.args(r)
+	v, err := s.allowed(args)
+	if err == nil && v.changes {
+		err = &Refusal{Text: commandLine(args...) + " changes something", Hint: "send it to POST /api/v1/commands", Exit: exitUsage, HTTP: http.StatusBadRequest}
+	}
+	if err != nil {
+		s.writeRefusal(w, err)
+		return
+	}
+	var out, said bytes.Buffer
+	var dest io.Writer = &out
+	if to.streams {
+		w.Header().Set("Content-Type", "application/x-ndjson")
+		dest = &flushed{w: w}
+	}
+	status := s.opts.Command(r.Context(), Call{Args: args, Stdin: strings.NewReader(""), Stdout: dest, Stderr: &said, Via: "api"})
+	if f, ok := dest.(*flushed); ok && f.begun {
+		return // it was answered as it came
+	}
+	if status != 0 {
+		e := apiError{Status: status}
+		text, hint, _ := strings.Cut(strings.TrimSpace(said.String()), "\nhint: ")
+		e.Error, e.Hint = s.opts.Redact(strings.TrimPrefix(text, "ralph: ")), s.opts.Redact(hint)
+		writeError(w, httpStatus(status), e)
+		return
+	}
+	if !to.streams {
+		w.Header().Set("Content-Type", "application/json")
+	}
+	_, _ = w.Write(out.Bytes())
+}
+
+// writeRefusal says why a command is not carried out.
+func (s *Server) writeRefusal(w http.ResponseWriter, err error) {
+	e, status := apiError{Error: s.opts.Redact(err.Error()), Status: exitUsage}, http.StatusBadRequest
+	var r *Refusal
+	if errors.As(err, &r) {
+		e.Hint, e.Status, status = r.Hint, r.Exit, r.HTTP
+	}
+	writeError(w, status, e)
+}
+
+// flushed passes on what is written at once. A reader that does not take it in time is dropped.
+type flushed struct {
+	w     http.ResponseWriter
+	begun bool
+}
+
+func (f *flushed) Write(p []byte) (int, error) {
+	f.begun = true
+	c := http.NewResponseController(f.w)
+	_ = c.SetWriteDeadline(time.Now().Add(writeLimit)) // an error of it is that of the write
+	n, err := f.w.Write(p)
+	if err == nil {
+		err = c.Flush()
+	}
+	return n, err
+}
+
+// Asked is the body of POST /api/v1/commands.
+type Asked struct {
+	Args     []string `json:"args"`
+	Stdin    string   `json:"stdin,omitempty"`
+	Stdin64  []byte   `json:"stdin64,omitempty"` // in base64, for what is no text
+	Width    int      `json:"width,omitempty"`   // of the terminal on which the output is shown; 0 if that is none
+	ErrWidth int      `json:"err_width,omitempty"`
+}
+
+// Told is a line of the answer: a part of what the command printed, or its end.
+type Told struct {
+	Out   string `json:"out,omitempty"`
+	Err   string `json:"err,omitempty"`
+	Out64 []byte `json:"out64,omitempty"` // in base64, for what is no text
+	Err64 []byte `json:"err64,omitempty"`
+	Exit  *int   `json:"exit,omitempty"` // the status of the command; the last line
+}
+
+// serveCommand carries out a command and answers with what it prints, as it comes.
+func (s *Server) serveCommand(w http.ResponseWriter, r *http.Request) {
+	if !sessionOf(r.Context()).api { // a browser has forms, which a page of another site cannot send
+		writeError(w, http.StatusForbidden, apiError{Error: "commands need the server's token", Hint: "send it as: Authorization: Bearer TOKEN", Status: exitRefused})
+		return
+	}
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Now().Add(time.Minute)) // an error of it is that of the read
+	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+	var asked Asked
+	if err := json.NewDecoder(r.Body).Decode(&asked); err != nil {
+		writeError(w, http.StatusBadRequest, apiError{Error: "the body is no command: " + err.Error(), Hint: `send {"args": ["task", "list"]}`, Status: exitUsage})
+		return
+	}
+	_, _ = io.Copy(io.Discard, r.Body) // net/http looks whether the reader is there once it has all of the request
+	_ = control.SetReadDeadline(time.Time{})
+	v, err := s.allowed(asked.Args)
+	if err != nil {
+		s.writeRefusal(w, err)
+		return
+	}
+	ctx := r.Context()
+	if v.changes && !v.starts {
+		ctx = context.WithoutCancel(ctx) // what was begun is not left in the middle because its reader has gone
+	}
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	out := &flushed{w: w}
+	_, _ = out.Write(nil) // who asked knows that it began
+	to := &told{to: json.NewEncoder(out)}
+	var stdin io.Reader = strings.NewReader(asked.Stdin)
+	if asked.Stdin64 != nil {
+		stdin = bytes.NewReader(asked.Stdin64)
+	}
+	status := s.opts.Command(ctx, Call{
+		Args: asked.Args, Stdin: stdin, Via: "api", Width: asked.Width, ErrWidth: asked.ErrWidth,
+		Stdout: to.stream(func(text string, data []byte) Told { return Told{Out: text, Out64: data} }),
+		Stderr: to.stream(func(text string, data []byte) Told { return Told{Err: text, Err64: data} }),
+	})
+	s.hub.poke()
+	to.tell(Told{Exit: &status})
+}
