@@ -44,6 +44,7 @@ type app struct {
 	atEnd   []func() error    // removes the temporary files of the command
 	opened  *session          // of a run in whose process the command is carried out; nil for all others
 	within  string            // the command that carries this one out: "mcp"; empty if a person typed it
+	outside bool              // it is carried out for somebody who may not name files of this machine
 	stored  atomic.Bool       // the graph was changed, even if a later step fails
 }
 
@@ -73,6 +74,8 @@ func appOf(sys system, root command) *app {
 // globalFlags are accepted anywhere.
 var globalFlags = []flagSpec{
 	{name: "project", usage: "use the project in `DIR` instead of the nearest one above"},
+	{name: "server", usage: "carry the command out on the ralph serve at `URL`", shown: "$RALPH_SERVER"},
+	{name: "server-token-file", usage: "read the token of that server from `FILE`", shown: "$RALPH_SERVER_TOKEN"},
 	{name: "color", usage: "`WHEN` to use colour: auto, always or never", value: "auto"},
 	boolFlag("quiet", "print only results and errors", "q"),
 	boolFlag("verbose", "log each step and how long it takes", "v"),
@@ -348,6 +351,9 @@ const maxInput = 1 << 30
 func (a *app) openInput(name string) (io.ReadCloser, error) {
 	if name == "-" {
 		return io.NopCloser(a.stdin), nil
+	}
+	if a.outside {
+		return nil, hint(usagef("%s is a file of the server's machine, which a command from elsewhere cannot read", name), "pipe it in: write - in its place, and < %s after the command", name)
 	}
 	f, err := os.Open(name)
 	if err != nil {

@@ -46,7 +46,8 @@ type permuter struct {
 	local  []string
 	rest   []string
 	help   bool
-	bad    error // the first value that does not fit its flag; help is shown all the same
+	files  []string // flags that name a file
+	bad    error    // the first value that does not fit its flag; help is shown all the same
 }
 
 func (p *permuter) walk(args []string) error {
@@ -133,6 +134,9 @@ func (p *permuter) flag(arg string, following []string) (used int, err error) {
 		return 0, usagef("%s is empty", long)
 	}
 	p.bad = cmp.Or(p.bad, f.check(value))
+	if strings.Contains(f.usage, "`FILE`") && value != "-" || strings.Contains(f.usage, "`DIR`") {
+		p.files = append(p.files, long)
+	}
 	if global {
 		p.global = append(p.global, long+"="+value)
 	} else {
@@ -162,7 +166,7 @@ func (p *permuter) cluster(arg string) []string {
 // namesSomething says that a flag's value is a name, which an unset variable of a
 // script must not turn into "everything" or "none".
 func namesSomething(flag string) bool {
-	return slices.Contains([]string{"feature", "parent", "task", "run", "project", "events", "after", "from", "until", "junit", "summary", "log-file", "metrics"}, flag)
+	return slices.Contains([]string{"feature", "parent", "task", "run", "project", "server", "server-token-file", "token-file", "events", "after", "from", "until", "junit", "summary", "log-file", "metrics"}, flag)
 }
 
 // allFlags are those that the command takes, its own first.

@@ -18,18 +18,26 @@ type call struct {
 	who    string   // on whose behalf; empty is the user of this process
 	via    string   // where they asked for it; empty is this command
 	opened *session // the project, if it is open already
+
+	outside         bool // somebody on another machine, or in a browser: files and programs of this one are not theirs to name
+	width, errWidth int  // of their terminals; 0 if they have none
 }
 
 // carry runs a command in this process and returns its exit status. It has no terminal and gets no signals.
 func (a *app) carry(ctx context.Context, c call) int {
 	sys := a.system
 	sys.stdin, sys.stdout, sys.stderr, sys.signals = c.stdin, c.stdout, c.stderr, nil
-	sys.asks, sys.outIsTerm, sys.errIsTerm, sys.width, sys.errWidth = false, false, false, 0, func() int { return 0 }
+	sys.asks, sys.outIsTerm, sys.errIsTerm, sys.width, sys.errWidth = false, c.width > 0, c.errWidth > 0, c.width, func() int { return c.errWidth }
 	if c.who != "" {
 		sys.user = func() string { return c.who }
 	}
 	inner := appOf(sys, a.root)
-	inner.redact, inner.within = a.redact, cmp.Or(c.via, a.typed)
+	inner.redact, inner.within, inner.outside = a.redact, cmp.Or(c.via, a.typed), c.outside
+	if c.outside {
+		if _, err := lineOf(a.root, c.args); err != nil {
+			return inner.fail(err)
+		}
+	}
 	if c.opened != nil {
 		shared := *c.opened
 		shared.shared, inner.opened = true, &shared

@@ -74,7 +74,7 @@ func hint(err error, format string, args ...any) error {
 // fail prints an error in one line, with a hint in a second one if there is one,
 // and returns the exit status that scripts rely on.
 func (a *app) fail(err error) int {
-	if errors.As(err, new(caughtSignal)) || errors.As(err, new(runEnded)) || errors.As(err, new(notAllowed)) { // it was printed
+	if errors.As(err, new(caughtSignal)) || errors.As(err, new(runEnded)) || errors.As(err, new(notAllowed)) || errors.As(err, new(remoteStatus)) { // it was printed
 		return exitStatus(err)
 	}
 	text := strings.ReplaceAll(err.Error(), dag.ErrRefused.Error()+": ", "")
@@ -94,6 +94,8 @@ func exitStatus(err error) int {
 	var caught caughtSignal
 	var ended runEnded
 	var refused notAllowed
+	var remote remoteStatus
+	var lost remoteError
 	switch {
 	case errors.As(err, &caught):
 		return caught.status()
@@ -101,6 +103,10 @@ func exitStatus(err error) int {
 		return outcomeStatus(ended.Result)
 	case errors.As(err, &refused):
 		return refused.status()
+	case errors.As(err, &remote):
+		return int(remote)
+	case errors.As(err, &lost):
+		return lost.status
 	case errors.As(err, new(midRun)):
 		return exitBug
 	case errors.As(err, new(unpushed)):

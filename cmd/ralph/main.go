@@ -151,7 +151,10 @@ func (a *app) perform(ctx context.Context, args []string) int {
 	case help:
 		_, err = io.WriteString(a.stdout, a.help(argv[1:]))
 	default:
-		err = a.cli.RunContext(ctx, argv)
+		var done bool
+		if done, err = a.elsewhere(ctx, argv); !done && err == nil {
+			err = a.cli.RunContext(ctx, argv)
+		}
 	}
 	if caught, ok := context.Cause(ctx).(caughtSignal); err != nil && ok { //nolint:errorlint // set below, never wrapped
 		err = caught

@@ -1,32 +1,41 @@
 package main
 
 import (
+	"bufio"
+	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"path/filepath"
+	"syscall"
 
 	"ralph/dag"
+	"ralph/internal/project"
 	"ralph/internal/web"
 )
 
 var serveCommand = command{
-	name: "serve", short: "show the project in a browser, and let it be steered from there",
+	name: "serve", short: "show the project in a browser, and let it be steered from there and from other machines",
 	long: `Shows what runs, what failed and what waits for an answer, and carries out what you click there; each button
 names its command. Runs that are started there continue when the server ends. Open the link that it prints: it
-works once, and lets that browser in.`,
+works once, and lets that browser in. An address that other machines reach needs a token, which opens the
+pages, the API and ralph --server URL. Who has it can do what you can: give it to nobody you would not give a shell.`,
 	flags: []flagSpec{
-		{name: "listen", usage: "`ADDRESS` to listen on", value: "127.0.0.1:7447"},
+		{name: "listen", usage: "`ADDRESS` to listen on; port 0 is any that is free", shown: project.Default().Serve.Listen + ", or serve.listen"},
+		{name: "token-file", usage: "let in who has the token in `FILE`, which only you can read", shown: "the variable that serve.token_env names"},
+		boolFlag("open", "open the link in the browser"),
 		boolFlag("read-only", "show everything and change nothing"),
 	},
-	example: "ralph serve\nralph serve --read-only", exits: "1 refused (the address is in use), " + interrupted, run: inProject(runServe),
+	example: "ralph serve --open\nralph serve --listen 0.0.0.0:7447 --token-file ~/.ralph-token", exits: "1 refused (the address is in use), " + interrupted, run: inProject(runServe),
 }
 
 type serveOptions struct {
-	Listen   string
-	ReadOnly bool
+	Listen, TokenFile string
+	Open, ReadOnly    bool
 }
 
 func runServe(ctx context.Context, a *app, s *session, o serveOptions) error {
@@ -34,29 +43,93 @@ func runServe(ctx context.Context, a *app, s *session, o serveOptions) error {
 		return err
 	}
 	a.dir = s.project.Root // wherever the process is
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.Listen)
+	config := s.config.Serve
+	listen := cmp.Or(o.Listen, config.Listen)
+	access, err := serveAccess(a, config, o, listen)
+	if err != nil {
+		return err
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", listen)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return hint(fmt.Errorf("%w: %s is in use, perhaps by another ralph serve", dag.ErrRefused, listen), "open http://%s, or choose another address, such as --listen 127.0.0.1:0", listen)
+	}
 	if err != nil {
 		return hint(fmt.Errorf("%w: %w", dag.ErrRefused, err), "choose another address with --listen, such as 127.0.0.1:7448")
 	}
+	base := "http://" + l.Addr().String()
+	sum := sha256.Sum256([]byte(s.project.Root + "\x00" + l.Addr().String()))
+	access.Cookie = hex.EncodeToString(sum[:6])
 	server, err := web.New(web.Options{
 		Name: filepath.Base(s.project.Root), Open: a.openWeb, Life: life, Now: a.now, Redact: a.redact.Text,
-		Command: func(ctx context.Context, c web.Call) int {
-			return a.carry(ctx, call{args: c.Args, stdin: c.Stdin, stdout: c.Stdout, stderr: c.Stderr, who: c.Who, via: c.Via})
-		},
+		Command: a.carryWeb, Parse: a.understand,
 		Start:  func(context.Context, ...string) error { return errors.New("not yet") },
 		Warn:   func(text string) { a.note("warning: %s", text) },
-		Access: web.Access{ReadOnly: o.ReadOnly},
+		Access: access,
 	})
 	if err != nil {
-		return err
+		return errors.Join(err, l.Close())
 	}
-	if !o.ReadOnly { // a chat could change something
+	if err := greet(ctx, a, server, base, access, o.Open); err != nil {
+		return errors.Join(err, l.Close())
+	}
+	if !access.ReadOnly { // a chat could change something
 		defer startChats(ctx, a, s)()
 	}
-	a.note("open this link: %s", server.Link("http://"+l.Addr().String()))
 	if err := server.Serve(ctx, l); err != nil && !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
+	return context.Cause(ctx)
+}
+
+// serveAccess is who may use the server. Beyond this machine everybody needs a token.
+func serveAccess(a *app, config project.ServeConfig, o serveOptions, listen string) (web.Access, error) {
+	access := web.Access{Hosts: config.Hosts, ReadOnly: o.ReadOnly || config.ReadOnly}
+	at, err := net.ResolveTCPAddr("tcp", listen)
+	if err != nil {
+		return access, hint(usagef("--listen %s: %v", listen, err), "name an address and a port, such as 127.0.0.1:7447")
+	}
+	access.Public = !at.IP.IsLoopback()
+	switch {
+	case o.TokenFile != "":
+		access.Token, err = readToken(o.TokenFile)
+	case config.TokenEnv != "" && a.getenv(config.TokenEnv) == "":
+		err = usagef("serve.token_env: the variable %s is not set", config.TokenEnv)
+	case config.TokenEnv != "":
+		access.Token, err = checkToken(a.getenv(config.TokenEnv), config.TokenEnv)
+	case access.Public:
+		err = hint(usagef("other machines can reach %s: that needs a token, by --token-file or serve.token_env", listen),
+			"make one with: (umask 077; head -c 24 /dev/urandom | base64 > ~/.ralph-token); then: ralph serve --listen %s --token-file ~/.ralph-token", listen)
+	}
+	a.redact.Add(access.Token)
+	return access, err
+}
+
+// greet says where the server is and how to get in. On a terminal, Enter makes another link.
+func greet(ctx context.Context, a *app, server *web.Server, base string, access web.Access, opens bool) error {
+	if access.ReadOnly {
+		a.note("the server is read-only: it changes nothing")
+	}
+	link := server.Link(base)
+	if access.Token != "" {
+		a.complain("open " + base + " and sign in with the token")
+	} else {
+		a.complain("open this link: " + link)
+	}
+	if opens {
+		if err := openBrowser(ctx, a, cmp.Or(link, base)); err != nil {
+			a.note("warning: the browser does not open: %v", err)
+		}
+	}
+	if !a.asks || access.Token != "" {
+		return nil
+	}
+	a.note("it lets one browser in; press Enter for another link, and Ctrl-C to end the server")
+	readInBackground()
+	go func() {
+		for in := bufio.NewScanner(a.stdin); in.Scan(); {
+			a.complain("open this link: " + server.Link(base))
+		}
+	}()
 	return nil
 }
 

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"ralph/internal/web"
+)
+
+// lineOf reads a command line for somebody outside. It refuses what names files of this machine, and another project.
+func lineOf(root command, args []string) (web.Line, error) {
+	p := &permuter{root: root, at: root, path: []string{"ralph"}}
+	if err := p.walk(args); err != nil {
+		return web.Line{}, err
+	}
+	named := func(flag string) bool {
+		return slices.ContainsFunc(p.global, func(typed string) bool { return strings.HasPrefix(typed, "--"+flag+"=") })
+	}
+	line := p.line()
+	switch {
+	case p.help || line.Name == "" || p.at.run == nil:
+		return line, hint(usagef("a command is missing"), "its help is where ralph is: ralph %s--help", lead(line.Name))
+	case p.bad != nil:
+		return line, p.bad
+	case named("project"), named("server"), named("server-token-file"):
+		return line, usagef("a command from elsewhere is about the project of the server: --project and --server cannot be in it")
+	case len(p.files) > 0:
+		return line, hint(usagef("%s names a file of the server's machine, which a command from elsewhere cannot", p.files[0]), "leave it out, and keep what the command prints")
+	}
+	return line, nil
+}
+
+func lead(name string) string {
+	if name == "" {
+		return ""
+	}
+	return name + " "
+}
+
+// line is what was read. A group that was typed without a command is the one that it stands for.
+func (p *permuter) line() web.Line {
+	line := web.Line{Name: strings.Join(p.path[1:], " "), Args: p.rest}
+	if i := slices.IndexFunc(p.at.sub, func(c command) bool { return c.bare }); i >= 0 {
+		line.Name += " " + p.at.sub[i].name
+	}
+	for _, typed := range p.local {
+		name, _, _ := strings.Cut(strings.TrimPrefix(typed, "--"), "=")
+		line.Flags = append(line.Flags, name)
+	}
+	return line
+}
+
+// understand is lineOf for the server, which tells what is wrong by status and hint.
+func (a *app) understand(args []string) (web.Line, error) {
+	line, err := lineOf(a.root, args)
+	if err != nil {
+		err = &web.Refusal{Text: err.Error(), Hint: hintFor(err), Exit: exitStatus(err), HTTP: 400}
+	}
+	return line, err
+}

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"ralph/internal/proc"
+	"ralph/internal/web"
+)
+
+// carryWeb carries out a command for a page, the API or another ralph.
+func (a *app) carryWeb(ctx context.Context, c web.Call) int {
+	if line, err := lineOf(a.root, c.Args); err == nil && line.Name == "run" {
+		return a.runApart(ctx, c)
+	}
+	return a.carry(ctx, call{
+		args: c.Args, stdin: c.Stdin, stdout: c.Stdout, stderr: c.Stderr, who: c.Who, via: c.Via,
+		outside: true, width: c.Width, errWidth: c.ErrWidth,
+	})
+}
+
+// runApart starts a run in a process of its own and passes on what it prints until it ends. If the reader goes away, or this
+// server does, the run goes on.
+func (a *app) runApart(ctx context.Context, c web.Call) int {
+	file, err := os.Executable()
+	if err != nil {
+		fmt.Fprintln(c.Stderr, "ralph:", err)
+		return exitBug
+	}
+	cmd := exec.Command(file, append([]string{"--project=" + a.dir}, c.Args...)...)
+	cmd.Args[0], cmd.Dir = os.Args[0], a.dir
+	cmd.Env = slices.DeleteFunc(a.environ(), func(entry string) bool { return strings.HasPrefix(entry, "RALPH_SERVER") })
+	cmd.Stdout, cmd.Stderr = goesOn{c.Stdout}, goesOn{c.Stderr}
+	proc.Apart(cmd)
+	if err := cmd.Start(); err != nil {
+		fmt.Fprintln(c.Stderr, "ralph:", err)
+		return exitBug
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	select {
+	case <-ctx.Done():
+		return exitBug // nobody is there to be told
+	case err := <-ended:
+		var exit *exec.ExitError
+		if errors.As(err, &exit) {
+			return max(exit.ExitCode(), exitRefused)
+		}
+		return exitOK
+	}
+}
+
+// goesOn takes everything, also when its reader has gone: what a run prints must not stop it.
+type goesOn struct{ to io.Writer }
+
+func (w goesOn) Write(p []byte) (int, error) {
+	_, _ = w.to.Write(p)
+	return len(p), nil
+}
+
+// openBrowser shows an address in the browser. The key of a link must not stand in the list of processes, where others see it,
+// so the browser opens a file that only the user can read, and that leads there.
+func openBrowser(ctx context.Context, a *app, address string) error {
+	dir := filepath.Join(a.stateHome(), "ralph")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, "open-*.html") // 0600
+	if err != nil {
+		return err
+	}
+	a.atEnd = append(a.atEnd, func() error { return os.Remove(f.Name()) })
+	_, err = fmt.Fprintf(f, "<!doctype html><title>ralph</title><meta http-equiv=\"refresh\" content=\"0; url=%s\"><a href=\"%s\">ralph</a>\n", address, address)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	opener := map[string][]string{"darwin": {"open"}, "windows": {"rundll32", "url.dll,FileProtocolHandler"}}[runtime.GOOS]
+	if opener == nil {
+		opener = []string{"xdg-open"}
+	}
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), opener[0], append(opener[1:], f.Name())...)
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	go func() { _ = cmd.Wait() }() // the page shows whether it opened
+	return nil
+}
