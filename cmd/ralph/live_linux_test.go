@@ -88,6 +88,14 @@ var liveCommands = map[string]func(liveCall){
 	"signal": func(c liveCall) { c.program().signal(unix.SignalNum("SIG" + c.args[1])) },
 	// orphan NAME: kill it and the helpers between it and its agents, which live on
 	"orphan": func(c liveCall) { c.program().killWithHelpers() },
+	// address NAME: wait until a server says where it is, and keep that in URL; its link, if it printed one, in LINK
+	"address": func(c liveCall) {
+		re := regexp.MustCompile(`(?s).*((http://[^ /\s]+)(?:/\?key=\w+)?)[ \r\n]`)
+		eventually(c, c.args[0]+" says where it is", func() bool { return re.MatchString(c.text()) })
+		found := re.FindStringSubmatch(c.text())
+		c.ts.Setenv("LINK", found[1])
+		c.ts.Setenv("URL", found[2])
+	},
 	// age DURATION: make what is stored about runs and attempts older
 	"age": func(c liveCall) {
 		by, err1 := time.ParseDuration(c.args[0])
