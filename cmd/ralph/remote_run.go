@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"ralph/internal/proc"
+	"ralph/internal/testing/failpoint"
 	"ralph/internal/web"
 )
 
@@ -21,10 +22,13 @@ func (a *app) carryWeb(ctx context.Context, c web.Call) int {
 	if line, err := lineOf(a.root, c.Args); err == nil && line.Name == "run" {
 		return a.runApart(ctx, c)
 	}
-	return a.carry(ctx, call{
+	failpoint.Hit("W1")
+	status := a.carry(ctx, call{
 		args: c.Args, stdin: c.Stdin, stdout: c.Stdout, stderr: c.Stderr, who: c.Who, via: c.Via,
 		outside: true, width: c.Width, errWidth: c.ErrWidth,
 	})
+	failpoint.Hit("W2")
+	return status
 }
 
 // runApart starts a run in a process of its own and passes on what it prints until it ends. If the reader goes away, or this

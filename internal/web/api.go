@@ -269,5 +269,8 @@ func (s *Server) serveCommand(w http.ResponseWriter, r *http.Request) {
 		Stderr: to.stream(func(text string, data []byte) Told { return Told{Err: text, Err64: data} }),
 	})
 	s.hub.poke()
-	to.tell(Told{Exit: &status})
+	if ctx.Err() == nil { // or it was cut short, by the end of this server or of its reader
+		_ = to.tell(Told{Exit: &status}) // whoever asked may be gone
+	}
+	to.end()
 }

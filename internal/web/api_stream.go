@@ -34,6 +34,13 @@ func (t *told) tell(line Told) error {
 	return t.err
 }
 
+// end is after the last line. A run that goes on without its reader finds nobody.
+func (t *told) end() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.err = io.ErrClosedPipe
+}
+
 type toldStream func([]byte) (int, error)
 
 func (f toldStream) Write(p []byte) (int, error) { return f(p) }
