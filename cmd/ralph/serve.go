@@ -69,9 +69,7 @@ func runServe(ctx context.Context, a *app, s *session, o serveOptions) error {
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
-	if err := greet(ctx, a, server, base, access, o.Open); err != nil {
-		return errors.Join(err, l.Close())
-	}
+	greet(ctx, a, server, base, access, o.Open)
 	if !access.ReadOnly { // a chat could change something
 		defer startChats(ctx, a, s)()
 	}
@@ -105,7 +103,7 @@ func serveAccess(a *app, config project.ServeConfig, o serveOptions, listen stri
 }
 
 // greet says where the server is and how to get in. On a terminal, Enter makes another link.
-func greet(ctx context.Context, a *app, server *web.Server, base string, access web.Access, opens bool) error {
+func greet(ctx context.Context, a *app, server *web.Server, base string, access web.Access, opens bool) {
 	if access.ReadOnly {
 		a.note("the server is read-only: it changes nothing")
 	}
@@ -121,7 +119,7 @@ func greet(ctx context.Context, a *app, server *web.Server, base string, access 
 		}
 	}
 	if !a.asks || access.Token != "" {
-		return nil
+		return
 	}
 	a.note("it lets one browser in; press Enter for another link, and Ctrl-C to end the server")
 	readInBackground()
@@ -130,7 +128,6 @@ func greet(ctx context.Context, a *app, server *web.Server, base string, access 
 			a.complain("open this link: " + server.Link(base))
 		}
 	}()
-	return nil
 }
 
 // openWeb opens the project for a page.

@@ -55,7 +55,7 @@ const policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect
 // check refuses requests from other sites, under other names and without a session.
 func (g *guard) check(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(time.Minute)) // streams say when they need more
+		_ = http.NewResponseController(w).SetWriteDeadline(deadline(time.Minute)) // streams say when they need more
 		h := w.Header()
 		h.Set("Content-Security-Policy", policy)
 		h.Set("X-Content-Type-Options", "nosniff")
@@ -67,10 +67,10 @@ func (g *guard) check(next http.Handler) http.Handler {
 		switch {
 		case !g.known(r.Host):
 			http.Error(w, "this server is not known under that name; [serve] hosts lists those that it has", http.StatusMisdirectedRequest)
-		case strings.HasPrefix(r.URL.Path, "/in/"), strings.HasPrefix(r.URL.Path, "/static/"): // signed, or for everybody
-			next.ServeHTTP(w, r)
 		case !reads && !g.sameOrigin(r):
 			http.Error(w, "a request from another site", http.StatusForbidden)
+		case strings.HasPrefix(r.URL.Path, "/in/"), strings.HasPrefix(r.URL.Path, "/static/"): // signed, or for everybody
+			next.ServeHTTP(w, r)
 		case r.URL.Path == "/sign-in" && r.Method == http.MethodPost:
 			g.serveSignIn(w, r)
 		case r.Method == http.MethodGet && r.URL.Path == "/" && r.URL.Query().Has("key"):

@@ -60,7 +60,7 @@ var openAPI []byte
 const (
 	APIHeader  = "Ralph-API"
 	apiVersion = "1"
-	maxBody    = 64 << 20 // of a command with its input
+	maxBody    = 16 << 20 // of a command with its input
 	maxCalls   = 64       // that are carried out at once
 )
 
@@ -204,7 +204,7 @@ type flushed struct {
 func (f *flushed) Write(p []byte) (int, error) {
 	f.begun = true
 	c := http.NewResponseController(f.w)
-	_ = c.SetWriteDeadline(time.Now().Add(writeLimit)) // an error of it is that of the write
+	_ = c.SetWriteDeadline(deadline(writeLimit)) // an error of it is that of the write
 	n, err := f.w.Write(p)
 	if err == nil {
 		err = c.Flush()
@@ -237,10 +237,13 @@ func (s *Server) serveCommand(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Now().Add(time.Minute)) // an error of it is that of the read
+	_ = control.SetReadDeadline(deadline(time.Minute)) // an error of it is that of the read
 	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 	var asked Asked
-	if err := json.NewDecoder(r.Body).Decode(&asked); err != nil {
+	if err := json.NewDecoder(r.Body).Decode(&asked); errors.As(err, new(*http.MaxBytesError)) {
+		writeError(w, http.StatusRequestEntityTooLarge, apiError{Error: "the command and its input are larger than 16 MiB", Hint: "send it in parts, or type it where the project is", Status: exitUsage})
+		return
+	} else if err != nil {
 		writeError(w, http.StatusBadRequest, apiError{Error: "the body is no command: " + err.Error(), Hint: `send {"args": ["task", "list"]}`, Status: exitUsage})
 		return
 	}

@@ -87,7 +87,7 @@ func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request) {
 		after = last
 	}
 	out := newStream(w)
-	for beat := time.Now(); ; {
+	for beat := s.opts.Now(); ; {
 		next, err := s.readEvents(path, after, func(at int64, line string) error { return out.event(strconv.FormatInt(at, 10), "event", line) })
 		if err != nil {
 			return
@@ -96,8 +96,8 @@ func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request) {
 			_ = out.event(strconv.FormatInt(after, 10), "end", "") // the stream ends anyway
 			return
 		}
-		if next == after && time.Since(beat) > keepAlive {
-			if beat = time.Now(); out.comment() != nil {
+		if next == after && s.opts.Now().Sub(beat) > keepAlive {
+			if beat = s.opts.Now(); out.comment() != nil {
 				return
 			}
 		}

@@ -177,7 +177,7 @@ func (s stream) event(id, name, data string) error {
 func (s stream) comment() error { return s.write(":\n\n") }
 
 func (s stream) write(text string) error {
-	_ = s.control.SetWriteDeadline(time.Now().Add(writeLimit)) // an error of it is that of the write
+	_ = s.control.SetWriteDeadline(deadline(writeLimit)) // an error of it is that of the write
 	if _, err := s.w.Write([]byte(text)); err != nil {
 		return err
 	}

@@ -105,6 +105,9 @@ func (s *Server) routes() {
 	}
 }
 
+// deadline is when the network has to be done. It has the clock of the machine.
+func deadline(in time.Duration) time.Time { return time.Now().Add(in) } //nolint:forbidigo // as the kernel counts
+
 // Handler answers every request, after it was checked.
 func (s *Server) Handler() http.Handler { return s.guard.check(s.mux) }
 
