@@ -26,13 +26,6 @@ func TestEveryCommandCanBeAskedForOrNot(t *testing.T) {
 		_, err = web.Ask(line)
 		check.That(t, err == nil || strings.Contains(err.Error(), ": "), "ralph%s: say in internal/web/commands.go whether it may be asked for from outside, or why not", name)
 	}
-	for _, name := range web.Verbs() {
-		if !strings.HasPrefix(name, "schedule ") {
-			line, err := lineOf(root, strings.Fields(name))
-			check.OK(t, err)
-			check.Equal(t, "the name of a command that may be asked for", name, line.Name)
-		}
-	}
 }
 
 // TestTheAPIIsDocumented writes internal/web/openapi.yaml from the addresses of the API, the flags of their commands, and what those print.

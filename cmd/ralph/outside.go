@@ -19,7 +19,7 @@ func lineOf(root command, args []string) (web.Line, error) {
 	line := p.line()
 	switch {
 	case p.help || line.Name == "" || p.at.run == nil:
-		return line, hint(usagef("a command is missing"), "its help is where ralph is: ralph %s--help", lead(line.Name))
+		return line, hint(usagef("a command is missing"), "its help is where ralph is: ralph %s", strings.TrimSpace(line.Name+" --help"))
 	case p.bad != nil:
 		return line, p.bad
 	case named("project"), named("server"), named("server-token-file"):
@@ -28,13 +28,6 @@ func lineOf(root command, args []string) (web.Line, error) {
 		return line, hint(usagef("%s names a file of the server's machine, which a command from elsewhere cannot", p.files[0]), "leave it out, and keep what the command prints")
 	}
 	return line, nil
-}
-
-func lead(name string) string {
-	if name == "" {
-		return ""
-	}
-	return name + " "
 }
 
 // line is what was read. A group that was typed without a command is the one that it stands for.

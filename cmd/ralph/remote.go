@@ -188,22 +188,16 @@ func (r *remote) carry(ctx context.Context, a *app, args []string) error {
 		if errors.As(err, &dial) && dial.Op == "dial" || errors.As(err, new(*url.Error)) && strings.Contains(err.Error(), "tls:") {
 			r.acts = false // it was not asked
 		}
-		return r.lost(ctx, a, fmt.Sprintf("the server at %s does not answer: %v", r.url.Host, cause(err)))
+		return r.lost(ctx, a, fmt.Sprintf("the server at %s does not answer: %v", r.url.Host, errors.Unwrap(err)))
 	}
 	defer res.Body.Close()
+	if res.StatusCode >= 500 && res.Header.Get(web.APIHeader) == "" { // a proxy, which may have passed it on
+		return r.lost(ctx, a, fmt.Sprintf("%s answers %s", r.url.Host, res.Status))
+	}
 	if err := r.refused(res); err != nil {
 		return err
 	}
 	return r.print(ctx, a, res.Body)
-}
-
-// cause is an error without the address that the others are about.
-func cause(err error) error {
-	var of *url.Error
-	if errors.As(err, &of) {
-		return of.Err
-	}
-	return err
 }
 
 func isLoopback(host string) bool {

@@ -66,9 +66,9 @@ func (g *guard) check(next http.Handler) http.Handler {
 		reads := r.Method == http.MethodGet || r.Method == http.MethodHead
 		switch {
 		case !g.known(r.Host):
-			http.Error(w, "this server is not known under that name; [serve] hosts lists those that it has", http.StatusMisdirectedRequest)
+			deny(w, r, http.StatusMisdirectedRequest, "this server is not known under that name; [serve] hosts lists those that it has")
 		case !reads && !g.sameOrigin(r):
-			http.Error(w, "a request from another site", http.StatusForbidden)
+			deny(w, r, http.StatusForbidden, "a request from another site")
 		case strings.HasPrefix(r.URL.Path, "/in/"), strings.HasPrefix(r.URL.Path, "/static/"): // signed, or for everybody
 			next.ServeHTTP(w, r)
 		case r.URL.Path == "/sign-in" && r.Method == http.MethodPost:
@@ -91,6 +91,15 @@ func (g *guard) check(next http.Handler) http.Handler {
 			}
 		}
 	})
+}
+
+// deny tells who should not have asked, in the words of a page or of the API.
+func deny(w http.ResponseWriter, r *http.Request, status int, why string) {
+	if strings.HasPrefix(r.URL.Path, "/api/") {
+		writeError(w, status, apiError{Error: why, Status: exitRefused})
+		return
+	}
+	http.Error(w, why, status)
 }
 
 // refuse tells who was not let in how to come in: people by a page, programs by an object.

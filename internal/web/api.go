@@ -268,8 +268,8 @@ func (s *Server) serveCommand(w http.ResponseWriter, r *http.Request) {
 	}
 	status := s.opts.Command(ctx, Call{
 		Args: asked.Args, Stdin: stdin, Via: "api", Width: asked.Width, ErrWidth: asked.ErrWidth,
-		Stdout: to.stream(func(text string, data []byte) Told { return Told{Out: text, Out64: data} }),
-		Stderr: to.stream(func(text string, data []byte) Told { return Told{Err: text, Err64: data} }),
+		Stdout: toldStream{to, func(text string, data []byte) Told { return Told{Out: text, Out64: data} }},
+		Stderr: toldStream{to, func(text string, data []byte) Told { return Told{Err: text, Err64: data} }},
 	})
 	s.hub.poke()
 	if ctx.Err() == nil { // or it was cut short, by the end of this server or of its reader

@@ -41,22 +41,17 @@ func (t *told) end() {
 	t.err = io.ErrClosedPipe
 }
 
-type toldStream func([]byte) (int, error)
+// toldStream is one stream of a command: text as it is, anything else as bytes.
+type toldStream struct {
+	*told
+	line func(text string, data []byte) Told
+}
 
-func (f toldStream) Write(p []byte) (int, error) { return f(p) }
-
-// stream is one stream of a command: text as it is, anything else as bytes.
-func (t *told) stream(line func(text string, data []byte) Told) io.Writer {
-	return toldStream(func(p []byte) (int, error) {
-		part := line(string(p), nil)
-		if !utf8.Valid(p) {
-			part = line("", p)
-		}
-		if err := t.tell(part); err != nil {
-			return 0, err
-		}
-		return len(p), nil
-	})
+func (t toldStream) Write(p []byte) (int, error) {
+	if utf8.Valid(p) {
+		return len(p), t.tell(t.line(string(p), nil))
+	}
+	return len(p), t.tell(t.line("", p))
 }
 
 // serveEvents answers with the events of a run from an offset on, or follows them as server-sent events, whose IDs are

@@ -26,7 +26,7 @@ type verb struct {
 	starts  bool            // it runs in a process of its own
 }
 
-// Verbs lists them all. What is not here can only be typed where the project is; outsideOf says why.
+// verbs lists them all. What is not here can only be typed where the project is; here says why.
 var verbs = slices.Concat(
 	looking(`status, task list, task show, task why, task tree, task graph, task export, task deps list, feature list, feature show,
 		feature proof, template list, template show, template check, forecast, inbox list, inbox show, review, report, runs list,
@@ -109,14 +109,6 @@ type Refusal struct {
 }
 
 func (r *Refusal) Error() string { return r.Text }
-
-// Verbs lists the commands that may be asked for.
-func Verbs() (names []string) {
-	for _, v := range verbs {
-		names = append(names, v.name)
-	}
-	return names
-}
 
 // Ask says whether a command may be asked for from outside, and whether it changes something then.
 func Ask(l Line) (changes bool, err error) {
