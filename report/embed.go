@@ -25,7 +25,7 @@ type log struct {
 	Size string
 	ID   string // where it is in the page; "" if it is not
 	Note string // what is missing of it
-	Text []span
+	Text []Span
 }
 
 // embed reads the files of all attempts, by attempt: those of failed tasks first, while
@@ -103,7 +103,7 @@ func (e *embedder) file(ev Evidence) log {
 	}
 	e.left -= len(text)
 	if text != "" {
-		l.Text = []span{{Text: text}}
+		l.Text = []Span{{Text: text}}
 	}
 	return l
 }
@@ -125,16 +125,16 @@ func (e *embedder) diff(a Attempt) (log, bool) {
 	}
 	text = render.Block(e.Hide(text))
 	e.left -= len(text)
-	l.Size, l.Text = human.Bytes(int64(len(text))), diffSpans(text)
+	l.Size, l.Text = human.Bytes(int64(len(text))), DiffSpans(text)
 	return l, l.Text != nil || cut
 }
 
-// span is consecutive lines of a log that are marked alike.
-type span struct{ Tag, Text string } // ins, del, b, i, or none
+// Span is consecutive lines of a log that are marked alike.
+type Span struct{ Tag, Text string } // ins, del, b, i, or none
 
-// diffSpans marks what was added and removed, not by colour alone: the signs stay.
-func diffSpans(text string) []span {
-	var spans []span
+// DiffSpans marks what was added and removed, not by colour alone: the signs stay.
+func DiffSpans(text string) []Span {
+	var spans []Span
 	begin, end := 0, 0 // of the last span
 	for line := range strings.Lines(text) {
 		tag := ""
@@ -149,7 +149,7 @@ func diffSpans(text string) []span {
 			tag = "del"
 		}
 		if n := len(spans); n == 0 || spans[n-1].Tag != tag {
-			spans, begin = append(spans, span{Tag: tag}), end
+			spans, begin = append(spans, Span{Tag: tag}), end
 		}
 		end += len(line)
 		spans[len(spans)-1].Text = text[begin:end]

@@ -156,8 +156,12 @@ func firstWords(args []string) (Line, error) {
 	return Line{Name: strings.Join(args, " ")}, nil
 }
 
-// waiting is how many requests wait for an answer.
+// waiting is how many requests wait for an answer, and how much work for a review.
 func waiting(g *dag.Graph) (int, error) {
 	list, err := inbox.Waiting(g)
-	return len(list), err
+	if err != nil {
+		return 0, err
+	}
+	held, err := g.ToReview()
+	return len(list) + len(held), err
 }

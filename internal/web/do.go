@@ -2,96 +2,247 @@ package web
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
+	"errors"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
+
+	"ralph/dag"
+	"ralph/internal/human"
+	"ralph/internal/plain"
+	"ralph/internal/render"
+	"ralph/internal/seq"
 )
 
-// serveDo carries out the command of a button or a form: its fields "arg", in their order, and what was typed.
+// A form of a page names a command and what was typed for it:
+//
+//	arg         the command, word by word
+//	--NAME      an option; left out if it is empty, or still what "was --NAME" says that it was
+//	--NAME[]    an option for each line
+//	text        an argument that is text, whatever it begins with
+//	stdin       a long text; "stdin-to" is the option that it is for, or empty if it is an argument
+//	then        a second command, for after the first one
+//	back        the page to come back to
+//
+// Nothing of it is read by a shell, and no typed text is taken for an option, a file or a command.
+
+// step is a command of a form.
+type step struct {
+	Args  []string
+	stdin string
+	typed bool // something was typed for it
+}
+
+// stepsOf are the commands of a form, in their order. The first of two is left out if nothing was typed for it.
+func stepsOf(form url.Values) []step {
+	first := step{Args: slices.Clone(form["arg"])}
+	for _, key := range slices.Sorted(maps.Keys(form)) {
+		name, lines := strings.CutSuffix(key, "[]")
+		if !strings.HasPrefix(key, "--") || len(name) < 3 || form.Get(key) == "" && form.Get("was "+key) == "" || form.Get(key) == form.Get("was "+key) {
+			continue
+		}
+		values := form[key][:1]
+		if lines {
+			values = strings.FieldsFunc(values[0], func(r rune) bool { return r == '\n' || r == '\r' })
+			values = slices.DeleteFunc(values, func(s string) bool { return strings.TrimSpace(s) == "" })
+			if len(values) == 0 {
+				values = []string{""}
+			}
+		}
+		for _, v := range values {
+			first.Args, first.typed = append(first.Args, name+"="+v), true
+		}
+	}
+	text := form["text"]
+	if long := strings.ReplaceAll(form.Get("stdin"), "\r\n", "\n"); long != strings.ReplaceAll(form.Get("was stdin"), "\r\n", "\n") {
+		first.stdin, first.typed = long, true
+		if to := form.Get("stdin-to"); to != "" {
+			first.Args = append(first.Args, to+"=-")
+		} else {
+			text = append(slices.Clone(text), "-")
+		}
+	}
+	if len(text) > 0 {
+		first.Args, first.typed = append(append(first.Args, "--"), text...), true
+	}
+	if then := form["then"]; len(then) > 0 {
+		if !first.typed {
+			return []step{{Args: then}}
+		}
+		return []step{first, {Args: then}}
+	}
+	return []step{first}
+}
+
+// secret says that what was typed is for the agent's environment only.
+func (c step) secret() bool { return slices.Contains(c.Args, "--credential") }
+
+// String is the command as somebody would type it, with the text in the place of stdin where that means the same.
+func (c step) String() string {
+	args := slices.Clone(c.Args)
+	text := plain.Cut(strings.TrimSpace(c.stdin), 200)
+	if i := len(args) - 1; text != "" && !c.secret() && !strings.HasPrefix(text, "@") && text != "-" {
+		for ; i >= 0 && args[i] != "-" && !strings.HasSuffix(args[i], "=-"); i-- {
+		}
+		if i >= 0 {
+			args[i] = strings.TrimSuffix(args[i], "-") + text
+		}
+	}
+	if i := slices.Index(args, "--"); i >= 0 && !slices.ContainsFunc(args[i+1:], func(a string) bool { return strings.HasPrefix(a, "-") && a != "-" }) {
+		args = slices.Delete(args, i, i+1) // only what looks like an option needs it
+	}
+	return commandLine(args...)
+}
+
+// serveDo carries out the commands of a form: once the person is sure, if something is lost by them.
 func (s *Server) serveDo(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, 1<<20)
 	if err := r.ParseForm(); err != nil {
-		http.Error(w, "what was sent is too large or no form", http.StatusBadRequest)
+		s.failWith(w, r, http.StatusBadRequest, errors.New("what was sent is too large, or is no form"))
 		return
 	}
-	session := sessionOf(r.Context())
+	form, session := r.PostForm, sessionOf(r.Context())
 	if !session.ours(r) {
-		http.Error(w, "this page is too old: load it again", http.StatusForbidden)
+		s.failWith(w, r, http.StatusForbidden, errors.New("this page is too old: go back, load it again and repeat that"))
 		return
 	}
-	args := argsOf(r.PostForm)
-	verb, err := s.allowed(args)
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusForbidden)
-		return
-	}
-	back := local(r.PostForm.Get("back"))
-	if verb.confirm != "" && r.PostForm.Get("sure") == "" {
-		s.askToConfirm(w, r, confirmation{Verb: verb.confirm, Args: args, Back: back})
-		return
-	}
-	f := flash{Command: commandLine(args...)}
-	if verb.starts {
-		err := s.opts.Start(r.Context(), args[1:]...)
-		f.Text, f.Bad = "started", err != nil
-		if err != nil {
-			f.Text = s.opts.Redact(err.Error())
+	steps := stepsOf(form)
+	ask := asking{Back: local(form.Get("back")), form: form, Commands: seq.Map(steps, func(c step) string { return s.opts.Redact(c.String()) })}
+	for _, c := range steps {
+		verb, err := s.allowed(c.Args)
+		var refused *Refusal
+		switch {
+		case errors.As(err, &refused):
+			s.failWith(w, r, refused.HTTP, errors.New(strings.Join(human.Parts(refused.Text, refused.Hint), "; ")))
+			return
+		case err != nil: // it was mistyped
+			ask.Said = &flash{Commands: ask.Commands, Text: render.Block(s.opts.Redact(err.Error())), Bad: true}
+			s.ask(w, r, http.StatusUnprocessableEntity, "That was refused", ask)
+			return
 		}
-	} else {
-		var out, said bytes.Buffer
-		status := s.opts.Command(r.Context(), Call{Args: args, Stdin: strings.NewReader(r.PostForm.Get("stdin")), Stdout: &out, Stderr: &said, Who: session.who, Via: "web"})
-		f.Text, f.Bad = strings.TrimSpace(strings.TrimPrefix(said.String(), "ralph: ")+"\n"+out.String()), status != 0
+		if verb.confirm != "" {
+			ask.Lost = append(ask.Lost, verb.confirm)
+		}
 	}
-	s.hub.poke()
-	u, _ := url.Parse(back) // local made it
+	if len(ask.Lost) > 0 && form.Get("sure") == "" {
+		s.ask(w, r, http.StatusOK, "Are you sure?", ask)
+		return
+	}
+	f, typed := s.carryOut(r.Context(), steps, session.who), steps[0].typed
+	if ask.Said = &f; f.Bad && typed {
+		s.ask(w, r, http.StatusUnprocessableEntity, "That was refused", ask)
+		return
+	}
+	u, _ := url.Parse(ask.Back) // local made it
 	q := u.Query()
 	q.Set("said", s.flash.keep(f))
 	u.RawQuery = q.Encode()
 	http.Redirect(w, r, u.String(), http.StatusSeeOther)
 }
 
-// argsOf are the arguments that a form's fields are: "arg" as they are; "set" names an option that the next "value" fills,
-// and both are left out if that is empty.
-func argsOf(form url.Values) []string {
-	var args []string
-	for i, name := range form["set"] {
-		if i < len(form["value"]) && form["value"][i] != "" {
-			args = append(args, name+"="+form["value"][i])
+// carryOut carries out commands until one fails, and says what they said.
+func (s *Server) carryOut(ctx context.Context, steps []step, who string) (f flash) {
+	ctx = context.WithoutCancel(ctx) // a browser that goes away leaves nothing half done
+	for _, c := range steps {
+		v, _ := s.allowed(c.Args) // it was asked before
+		f.Commands = append(f.Commands, s.opts.Redact(c.String()))
+		if v.starts {
+			text := "It is starting: what it does appears here."
+			if err := s.opts.Start(ctx, c.Args[1:]...); err != nil {
+				text, f.Bad = err.Error(), true
+			}
+			f.add(s.opts.Redact(text))
+		} else {
+			var out, said bytes.Buffer
+			status := s.opts.Command(ctx, Call{Args: c.Args, Stdin: strings.NewReader(c.stdin), Stdout: &out, Stderr: &said, Who: who, Via: "web"})
+			f.Bad = status != 0
+			printed := strings.TrimSpace(out.String())
+			if v.name == "task add" && !f.Bad {
+				f.Task, printed = printed, "added "+printed
+			}
+			f.add(s.opts.Redact(strings.TrimPrefix(strings.TrimSpace(said.String()), "ralph: ")), s.opts.Redact(printed))
+		}
+		if f.Bad {
+			break
 		}
 	}
-	fixed := form["arg"]
-	for i, a := range fixed {
-		if a == "--" { // options stand before it
-			return append(append(append([]string{}, fixed[:i]...), args...), fixed[i:]...)
+	s.hub.poke()
+	return f
+}
+
+// asking is a form that is shown once more: to be confirmed, or because it was refused.
+type asking struct {
+	Said     *flash // why it was refused
+	Lost     []string
+	Commands []string
+	Tasks    []dag.Task // that it is about
+	Back     string
+	form     url.Values
+}
+
+// field is a field of a form that is shown once more.
+type field struct{ Name, Label, Value string }
+
+// Long says that it has several lines.
+func (f field) Long() bool { return f.Name == "stdin" || strings.HasSuffix(f.Name, "[]") }
+
+// Typed are the fields that somebody filled in.
+func (a asking) Typed() []field { return a.fields(true) }
+
+// Hidden are the others.
+func (a asking) Hidden() []field { return a.fields(false) }
+
+func (a asking) fields(typed bool) (list []field) {
+	secret := slices.Contains(a.form["arg"], "--credential")
+	keys := slices.Sorted(maps.Keys(a.form))
+	slices.Reverse(keys) // the texts before the options
+	for _, key := range keys {
+		is := a.Said != nil && (key == "text" || key == "stdin" || strings.HasPrefix(key, "--") && a.form.Get(key) != "")
+		if key == "form" || key == "sure" || is != typed || secret && key == "stdin" {
+			continue
+		}
+		label := strings.TrimSuffix(strings.TrimLeft(key, "-"), "[]")
+		if key == "stdin" {
+			label = strings.TrimLeft(a.form.Get("stdin-to"), "-")
+		}
+		for _, v := range a.form[key] {
+			list = append(list, field{key, label, v})
 		}
 	}
-	return append(append([]string{}, fixed...), args...)
+	return list
 }
 
-// confirmation is a command that waits for a second click.
-type confirmation struct {
-	Verb string
-	Args []string
-	Back string
-}
-
-func (s *Server) askToConfirm(w http.ResponseWriter, r *http.Request, c confirmation) {
-	out, err := s.render("confirm", shown{Title: "Are you sure?", Data: c}, r)
+func (s *Server) ask(w http.ResponseWriter, r *http.Request, status int, title string, a asking) {
+	err := s.visit(r, func(v *visit) error {
+		for _, word := range slices.Concat(a.form["arg"], a.form["then"]) {
+			if t, err := v.g.Task(word); err == nil && !slices.ContainsFunc(a.Tasks, func(o dag.Task) bool { return o.ID == t.ID }) {
+				a.Tasks = append(a.Tasks, t)
+			}
+		}
+		return v.show(w, status, "confirm", title, a)
+	})
 	if err != nil {
 		s.fail(w, r, err)
-		return
 	}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = w.Write(out)
 }
 
-// flash is what a command said, for the page that comes after it.
+// flash is what commands said, for the page that comes after them.
 type flash struct {
-	Command string
-	Text    string
-	Bad     bool
+	Commands []string
+	Text     string
+	Task     string // that was added
+	Bad      bool
+}
+
+func (f *flash) add(texts ...string) {
+	for _, text := range texts {
+		f.Text = strings.TrimSpace(f.Text + "\n" + render.Block(text))
+	}
 }
 
 // flashes keeps the last ones until their page is shown.
@@ -119,7 +270,8 @@ func (f *flashes) take(id string) *flash {
 	defer f.mu.Unlock()
 	for i := range f.list {
 		if id != "" && f.list[i].id == id {
-			return &f.list[i].flash
+			said := f.list[i].flash
+			return &said
 		}
 	}
 	return nil

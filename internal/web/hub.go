@@ -19,12 +19,12 @@ type hub struct {
 	n       int           // changes so far
 	changed chan struct{} // closed at the next one
 	readers int
-	wake    chan struct{} // a reader came, or somebody knows of a change
-	poked   bool
+	wake    chan struct{} // the first reader came
 }
 
 const (
 	hubLook    = 250 * time.Millisecond // from one look at the database to the next
+	hubReader  = 10 * time.Millisecond  // longer for each reader: each looks at its page again
 	hubRefresh = 5 * time.Second        // after which pages look again anyway: a run that died reports nothing
 	writeLimit = 10 * time.Second       // for one event; a reader that takes longer is dropped
 	keepAlive  = 25 * time.Second
@@ -36,79 +36,75 @@ func newHub(opts Options) *hub {
 
 // run looks for changes until the context ends.
 func (h *hub) run(ctx context.Context) {
-	var p *Project
-	var version int64
-	defer func() {
-		if p != nil {
-			_ = p.Close()
-		}
-	}()
-	tick := time.NewTicker(hubLook)
-	defer tick.Stop()
-	last := h.opts.Now()
+	var seen watched
+	defer seen.close()
 	for {
-		if h.idle() {
-			select {
-			case <-ctx.Done():
-				return
-			case <-h.wake:
-			}
-		} else {
-			select {
-			case <-ctx.Done():
-				return
-			case <-h.wake:
-			case <-tick.C:
-			}
+		var wait <-chan time.Time // for ever, while nobody is there
+		if pause := h.pause(); pause > 0 {
+			wait = time.After(pause)
 		}
-		if p != nil && !p.Intact() {
-			_ = p.Close()
-			p = nil
-			h.bump()
+		select {
+		case <-ctx.Done():
+			return
+		case <-h.wake:
+		case <-wait:
 		}
-		if p == nil {
-			p, _ = h.opts.Open(ctx) // the next look tries again, and the page says what is wrong
-			if p == nil {
-				continue
-			}
-			version, _ = p.Version(ctx)
-			h.bump()
-			continue
-		}
-		now, err := p.Version(ctx)
-		if at := h.opts.Now(); err != nil || now != version || at.Sub(last) >= hubRefresh || h.takePoke() {
-			version, last = now, at
-			h.bump()
+		if h.pause() > 0 && seen.look(ctx, h.opts) {
+			h.poke()
 		}
 	}
 }
 
-func (h *hub) idle() bool {
+// pause is the time from one look to the next, and from one event to the next; 0 while there is nobody to tell.
+func (h *hub) pause() time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.readers == 0
+	if h.readers == 0 {
+		return 0
+	}
+	return max(hubLook, time.Duration(h.readers)*hubReader)
 }
 
-// poke says that something was changed by this process.
+// watched is the project as it was seen last.
+type watched struct {
+	p       *Project
+	version int64
+	at      time.Time
+}
+
+// look says whether anything may have changed since the last look: also that the database is gone, or another one.
+func (w *watched) look(ctx context.Context, opts Options) bool {
+	gone := w.p != nil && !w.p.Intact()
+	if gone {
+		w.close()
+	}
+	if w.p == nil {
+		var err error
+		if w.p, err = opts.Open(ctx); err != nil {
+			w.p = nil // the next look tries again, and the page says what is wrong
+			return gone
+		}
+		w.version, _ = w.p.Version(ctx)
+		w.at = opts.Now()
+		return true
+	}
+	now, err := w.p.Version(ctx)
+	if at := opts.Now(); err != nil || now != w.version || at.Sub(w.at) >= hubRefresh {
+		w.version, w.at = now, at
+		return true
+	}
+	return false
+}
+
+func (w *watched) close() {
+	if w.p != nil {
+		_ = w.p.Close()
+		w.p = nil
+	}
+}
+
+// poke tells everybody that something has changed.
 func (h *hub) poke() {
-	h.mu.Lock()
-	h.poked = true
-	h.mu.Unlock()
-	select {
-	case h.wake <- struct{}{}:
-	default:
-	}
-}
-
-func (h *hub) takePoke() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	poked := h.poked
-	h.poked = false
-	return poked
-}
-
-func (h *hub) bump() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.n++
@@ -123,11 +119,18 @@ func (h *hub) state() (id string, next <-chan struct{}) {
 	return fmt.Sprintf("%s-%d", h.boot, h.n), h.changed
 }
 
+// enter counts the readers. While there is none, nobody looks.
 func (h *hub) enter(by int) {
 	h.mu.Lock()
 	h.readers += by
+	first := h.readers == 1 && by == 1
 	h.mu.Unlock()
-	h.poke()
+	if first {
+		select {
+		case h.wake <- struct{}{}:
+		default:
+		}
+	}
 }
 
 // serveLive tells a page whenever something has changed. One that comes back with the number of the last change that it saw
@@ -144,6 +147,12 @@ func (s *Server) serveLive(w http.ResponseWriter, r *http.Request) {
 				return
 			}
 			seen = id
+			select { // many changes are one
+			case <-r.Context().Done():
+				return
+			case <-time.After(s.hub.pause()):
+			}
+			continue
 		}
 		select {
 		case <-r.Context().Done():

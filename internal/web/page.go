@@ -17,10 +17,6 @@ import (
 	"time"
 
 	"ralph/dag"
-	"ralph/internal/human"
-	"ralph/internal/plain"
-	"ralph/internal/render"
-	"ralph/report"
 )
 
 //go:embed page
@@ -37,6 +33,10 @@ type page struct {
 // pageTable lists the pages. Those without a name in their address are the navigation, in its order.
 var pageTable = []page{
 	{"/{$}", "overview", "Overview", loadOverview},
+	{"/tasks", "tasks", "Tasks", loadTasks},
+	{"/inbox", "inbox", "Inbox", loadInbox},
+	{"/tasks/{id}", "task", "Task", loadTask},
+	{"/attempts/{id}/diff", "diff", "Diff", loadDiff},
 }
 
 // visit is one request for a page, with the project open.
@@ -46,6 +46,7 @@ type visit struct {
 	project *Project
 	g       *dag.Graph
 	now     time.Time
+	state   string // of the hub, before anything was read
 }
 
 // shown is what every template gets: the page's own data and what is around it.
@@ -58,6 +59,7 @@ type shown struct {
 	ReadOnly bool
 	Asks     int // requests that wait for an answer
 	Flash    *flash
+	State    string // of the hub: a page that hears of another one looks again
 	Now      time.Time
 	Data     any
 }
@@ -92,97 +94,98 @@ func parsePages() (pages, error) {
 	return list, nil
 }
 
-// funcs are what templates may call. Nothing here returns a type that html/template does not escape.
-var funcs = template.FuncMap{
-	"line": render.Line[string], "plural": human.Count, "span": human.Span, "bytes": human.Bytes, "dollars": human.Dollars,
-	"clock":   func(t time.Time) string { return t.Local().Format("15:04") },
-	"stamp":   func(t time.Time) string { return t.Local().Format(time.DateTime) },
-	"iso":     func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
-	"command": func(args []string) string { return commandLine(args...) },
-}
+// moved is the error of a load that shows nothing: the page is elsewhere.
+type moved struct{ to string }
 
-// navigation lists the pages that every page links to.
-func navigation() (list []struct{ Path, Name, Title string }) {
-	for _, p := range pageTable {
-		if !strings.Contains(strings.TrimSuffix(p.path, "{$}"), "{") {
-			list = append(list, struct{ Path, Name, Title string }{strings.TrimSuffix(p.path, "{$}"), p.name, p.title})
-		}
-	}
-	return list
-}
+func (m moved) Error() string { return "see " + m.to }
 
-// commandLine is a command as somebody would type it.
-func commandLine(args ...string) string {
-	text := "ralph"
-	for _, a := range args {
-		text += " " + plain.ShellQuote(a)
-	}
-	return text
-}
-
-// Act is a button that carries out a command.
-type act struct {
-	Label    string
-	Args     []string
-	Form     string
-	Back     string
-	ReadOnly bool
-}
-
-// Act makes a button that carries out a command and comes back to this page.
-func (s shown) Act(label string, args ...string) act {
-	return act{Label: label, Args: args, Form: s.Form, Back: s.URL, ReadOnly: s.ReadOnly}
-}
-
-// servePage shows a page.
+// servePage shows a page. Those that look again because something has changed share what is rendered.
 func (s *Server) servePage(w http.ResponseWriter, r *http.Request, p page) {
-	err := s.visit(r, func(v *visit) error {
-		data, err := p.load(v)
-		if err != nil {
+	load := func() (rendered, error) {
+		var out rendered
+		err := s.visit(r, func(v *visit) error {
+			data, err := p.load(v)
+			if err != nil {
+				return err
+			}
+			title := p.title
+			if t, ok := data.(interface{ PageTitle() string }); ok {
+				title = t.PageTitle()
+			}
+			out, err = v.page(p.name, title, data)
 			return err
-		}
-		return v.show(w, http.StatusOK, p.name, p.title, data)
-	})
-	if err != nil {
+		})
+		return out, err
+	}
+	var out rendered
+	var err error
+	if state := r.Header.Get("Ralph-State"); state != "" {
+		r = r.WithContext(context.WithoutCancel(r.Context())) // others may wait for it, too
+		out, err = s.cache.get(state, sessionOf(r.Context()).form+" "+r.URL.RequestURI(), load)
+	} else {
+		out, err = load()
+	}
+	var m moved
+	switch {
+	case errors.As(err, &m):
+		http.Redirect(w, r, m.to, http.StatusFound)
+	case err != nil:
 		s.fail(w, r, err)
+	default:
+		out.write(w, r, http.StatusOK)
 	}
 }
 
 // visit opens the project for a request and reads it in one transaction.
 func (s *Server) visit(r *http.Request, fn func(*visit) error) error {
+	state, _ := s.hub.state()
 	p, err := s.opts.Open(r.Context())
 	if err != nil {
 		return err
 	}
-	defer p.Close()
+	defer func() { _ = p.Close() }() // it was only read
 	return p.Store.View(r.Context(), func(g *dag.Graph) error {
-		return fn(&visit{Server: s, Request: r, project: p, g: g, now: s.opts.Now()})
+		return fn(&visit{Server: s, Request: r, project: p, g: g, now: s.opts.Now(), state: state})
 	})
 }
 
-// show writes a page. A browser that has the same one already is told so.
+// rendered is a page as it is sent.
+type rendered struct {
+	html []byte
+	tag  string
+}
+
+// show writes a page.
 func (v *visit) show(w http.ResponseWriter, status int, name, title string, data any) error {
+	out, err := v.page(name, title, data)
+	if err == nil {
+		out.write(w, v.Request, status)
+	}
+	return err
+}
+
+func (v *visit) page(name, title string, data any) (rendered, error) {
 	asked, err := waiting(v.g)
 	if err != nil {
-		return err
+		return rendered{}, err
 	}
-	out, err := v.render(name, shown{Title: title, Asks: asked, Data: data}, v.Request)
-	if err != nil {
-		return err
-	}
-	sum := sha256.Sum256(out)
-	tag := `"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`
+	html, err := v.render(name, shown{Title: title, Asks: asked, State: v.state, Data: data}, v.Request)
+	sum := sha256.Sum256(bytes.Replace(html, []byte(v.state), nil, 1)) // which is news of no page
+	return rendered{html, `"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`}, err
+}
+
+// write sends a page. A browser that has the same one already is told so.
+func (p rendered) write(w http.ResponseWriter, r *http.Request, status int) {
 	h := w.Header()
-	h.Set("ETag", tag)
+	h.Set("ETag", p.tag)
 	h.Set("Cache-Control", "no-cache")
 	h.Set("Content-Type", "text/html; charset=utf-8")
-	if status == http.StatusOK && v.Header.Get("If-None-Match") == tag {
+	if status == http.StatusOK && r.Header.Get("If-None-Match") == p.tag {
 		w.WriteHeader(http.StatusNotModified)
-		return nil
+		return
 	}
 	w.WriteHeader(status)
-	_, _ = w.Write(out) // whoever asked may be gone
-	return nil
+	_, _ = w.Write(p.html) // whoever asked may be gone
 }
 
 // render fills a template with a page and what is around it.
@@ -192,7 +195,7 @@ func (s *Server) render(name string, p shown, r *http.Request) ([]byte, error) {
 	p.Flash = s.flash.take(r.URL.Query().Get("said"))
 	var out bytes.Buffer
 	err := s.pages[name].Execute(&out, p)
-	return out.Bytes(), err
+	return []byte(s.opts.Redact(out.String())), err
 }
 
 // fail shows what went wrong.
@@ -201,9 +204,13 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		return // nobody is there any more
 	}
 	status := http.StatusInternalServerError
-	if errors.Is(err, dag.ErrNotFound) || errors.Is(err, dag.ErrNoRun) {
+	if errors.Is(err, dag.ErrNotFound) || errors.Is(err, dag.ErrNoRun) || errors.Is(err, dag.ErrAmbiguous) {
 		status = http.StatusNotFound
 	}
+	s.failWith(w, r, status, err)
+}
+
+func (s *Server) failWith(w http.ResponseWriter, r *http.Request, status int, err error) {
 	out, rerr := s.render("error", shown{Title: http.StatusText(status), Data: s.opts.Redact(err.Error())}, r)
 	if rerr != nil {
 		http.Error(w, s.opts.Redact(err.Error()), status)
@@ -235,16 +242,4 @@ func local(to string) string {
 	q.Del("said")
 	u.RawQuery = q.Encode()
 	return u.RequestURI()
-}
-
-// overview is the first page.
-type overview struct {
-	report.Overview
-}
-
-func loadOverview(v *visit) (any, error) {
-	o, err := report.LoadOverview(v.g, report.OverviewOptions{
-		Life: v.opts.Life, Now: v.now, MaxRetries: v.project.Config.Run.MaxRetries, Folder: v.project.Feature,
-	})
-	return overview{o}, err
 }

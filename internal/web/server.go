@@ -60,6 +60,7 @@ type Server struct {
 	guard *guard
 	hub   *hub
 	pages pages
+	cache cache
 	flash *flashes
 	mux   *http.ServeMux
 	calls chan struct{} // one for each request of the API that is being answered

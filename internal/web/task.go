@@ -1,0 +1,234 @@
+package web
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"ralph/dag"
+	"ralph/event"
+	"ralph/inbox"
+	"ralph/internal/git"
+	"ralph/internal/render"
+	"ralph/report"
+)
+
+// taskPage is everything about a task.
+type taskPage struct {
+	report.TaskView
+	State                                    string
+	Reasons                                  []dag.Reason
+	BlockedBy, Dependents, Subtasks, Friends []dag.Task
+	Tried                                    []tried
+	Asks                                     []request
+	Review                                   *dag.Merge
+	Landed                                   dag.Merge
+	Log                                      []dag.LogEntry
+	Cost                                     report.Cost
+	Remedy                                   render.Step
+}
+
+// tried is an attempt at a task.
+type tried struct {
+	dag.Attempt
+	N    int
+	Took time.Duration
+	Word string
+	Diff bool // what it changed is on record
+	Cost string
+}
+
+// PageTitle is the task's own.
+func (p taskPage) PageTitle() string { return p.ID + " " + p.Title }
+
+// Is says whether the state of a task is one of these: what can be done depends on it.
+func (p taskPage) Is(statuses ...string) bool { return slices.Contains(statuses, string(p.Status)) }
+
+// IsGroup says that nobody works on it but on what is below it.
+func (p taskPage) IsGroup() bool { return p.Task.Children > 0 }
+
+// around is tasks that have to do with this one.
+type around struct {
+	Title  string
+	Tasks  []dag.Task
+	Unlink bool
+}
+
+// Around are the tasks that have to do with it.
+func (p taskPage) Around() []around {
+	return []around{{"Waits for", p.BlockedBy, true}, {"Holds up", p.Dependents, false}, {"Subtasks", p.Subtasks, false}, {"Related", p.Friends, false}}
+}
+
+// Efforts are those that there are.
+func (taskPage) Efforts() []dag.Effort { return dag.Efforts() }
+
+// New is a subtask.
+func (p taskPage) New() newTask { return newTask{Parent: p.ID} }
+
+// Facts are the settings that it has, and what is known of it. Their names are where they lead.
+func (p taskPage) Facts() []field {
+	found, landed, timeout, tampering := "", "", "", ""
+	if p.DiscoveredFrom != "" {
+		found = "/tasks/" + p.DiscoveredFrom
+	}
+	if p.Landed.N > 0 {
+		landed = render.Branch(p.Landed.Target) + " " + render.Commit(p.Landed.Candidate)
+	}
+	if p.Timeout > 0 {
+		timeout = p.Timeout.String()
+	}
+	if p.AllowTampering {
+		tampering = "allowed"
+	}
+	list := []field{
+		{"", "priority", fmt.Sprint(p.Priority)},
+		{"", "kind", string(p.Kind)},
+		{"", "agent", p.Agent},
+		{"", "model", p.Model},
+		{"", "effort", string(p.Effort)},
+		{"", "retries", fmt.Sprintf("%d of %d", p.Retries, p.MaxRetries)},
+		{"", "verified", p.Verification},
+		{"", "cost", p.Cost.String()},
+		{"", "claimed by", p.Owner},
+		{"", "red after the work", p.ExpectRed},
+		{"", "locks", strings.Join(p.Locks, ", ")},
+		{"", "paths", strings.Join(p.Paths, ", ")},
+		{"", "proves", strings.Join(p.Proves, ", ")},
+		{"", "tampering", tampering},
+		{"", "timeout", timeout},
+		{found, "found by", p.DiscoveredFrom},
+		{"", "origin", p.Origin},
+		{"", "landed", landed},
+		{"", "not before", day(p.NotBefore)},
+		{"", "created", day(p.CreatedAt)},
+		{"", "ended", day(p.FinishedAt)},
+	}
+	return slices.DeleteFunc(list, func(f field) bool { return f.Value == "" })
+}
+
+func day(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.Local().Format(time.DateTime)
+}
+
+// Editable are the settings that the form changes, beside title and description.
+func (p taskPage) Editable() []field {
+	retries := ""
+	if p.Task.MaxRetries != nil {
+		retries = fmt.Sprint(*p.Task.MaxRetries)
+	}
+	return []field{
+		{"--priority", "Priority; lower runs first", fmt.Sprint(p.Priority)},
+		{"--feature", "Feature; none removes it", p.Feature},
+		{"--agent", "Agent", p.Agent},
+		{"--model", "Model", p.Model},
+		{"--effort", "Effort: low, medium or high", string(p.Effort)},
+		{"--max-retries", "Retries; -1 is as configured", retries},
+		{"--gate[]", "Gates, one per line", strings.Join(p.Gates, "\n")},
+		{"--tag[]", "Tags, one per line", strings.Join(p.Tags, "\n")},
+		{"--paths[]", "Paths that it touches, one per line", strings.Join(p.Paths, "\n")},
+	}
+}
+
+// WhyText is a reason in a line.
+func (taskPage) WhyText(r dag.Reason) string {
+	if r.Until.IsZero() {
+		return r.Text
+	}
+	return r.Text + ", until " + r.Until.Local().Format(time.DateTime)
+}
+
+func loadTask(v *visit) (any, error) {
+	id := v.PathValue("id")
+	t, err := v.g.Resolve(id)
+	if err != nil {
+		return nil, err
+	}
+	if t.ID != id {
+		return nil, moved{"/tasks/" + t.ID}
+	}
+	c := v.project.Config
+	views, err := report.ViewTasks(v.g, c.Run.MaxRetries, v.now, t)
+	if err != nil {
+		return nil, err
+	}
+	p := taskPage{TaskView: views[0], State: t.State(v.now)}
+	p.Reasons, err = v.g.Explain(t, v.opts.Life, dag.ClaimOptions{KeepGoing: c.Run.KeepGoing, Skip: dag.Skip{Agent: c.Agent.Use}, Locks: c.Locks})
+	if err != nil {
+		return nil, err
+	}
+	p.BlockedBy, _ = v.g.Blockers(t) // the first error of the database is that of all that follow
+	p.Dependents, _ = v.g.Dependents(t)
+	p.Subtasks, _ = v.g.ChildTasks(t)
+	p.Friends, _ = v.g.Related(t)
+	p.Log, _ = v.g.Logs(t)
+	p.Landed, _ = v.g.LandedWork(t)
+	attempts, _ := v.g.Attempts(t)
+	var used event.Usage
+	for i, at := range attempts {
+		used = used.Add(at.Usage)
+		p.Tried = append(p.Tried, v.tried(at, i+1))
+	}
+	slices.Reverse(p.Tried) // the last one says most
+	p.Cost = report.CostOf(used)
+	if n := len(attempts); n > 0 && !t.StartedAt.IsZero() && t.Unverified == "" && t.Status != dag.InProgress && !attempts[n-1].StartedAt.Before(t.StartedAt) {
+		p.Remedy = render.Remedy(attempts[n-1].Rejected, t.ID, t.Status)
+	}
+	held, _ := v.g.ToReview()
+	for _, m := range held {
+		if m.Task == t.ID {
+			p.Review = &m
+		}
+	}
+	asked, err := inbox.Waiting(v.g)
+	p.Asks = v.requests(slices.DeleteFunc(asked, func(r inbox.Request) bool { return r.Task != t.ID }))
+	return p, err
+}
+
+func (v *visit) tried(at dag.Attempt, n int) tried {
+	end, word := at.EndedAt, render.OutcomeWord(at.Outcome)
+	if end.IsZero() {
+		end, word = v.now, "running"
+	}
+	return tried{at, n, end.Sub(at.StartedAt), word, at.Tree != "" && at.TreeAfter != "" && at.Tree != at.TreeAfter, report.CostOf(at.Usage).String()}
+}
+
+// diffPage is what an attempt changed.
+type diffPage struct {
+	dag.Attempt
+	Changes []git.Change
+	Spans   []report.Span
+	Note    string
+}
+
+// PageTitle names the attempt.
+func (p diffPage) PageTitle() string { return "What " + p.ID + " changed" }
+
+// diffLimit is how much of a patch a page shows. Who wants more has git.
+const diffLimit = 256 << 10
+
+func loadDiff(v *visit) (any, error) {
+	at, err := v.g.Attempt(v.PathValue("id"))
+	if err != nil {
+		return nil, err
+	}
+	p := diffPage{Attempt: at}
+	switch {
+	case at.Tree == "" || at.TreeAfter == "":
+		p.Note = "What it changed is not on record: it has not ended, or its run died."
+	case at.Tree == at.TreeAfter:
+		p.Note = "It changed nothing."
+	default:
+		d, err := git.Compare(v.Context(), v.project.Root, v.project.Objects(), at.Tree, at.TreeAfter, diffLimit)
+		if err != nil {
+			p.Note = "What it changed is not on record any more: " + v.opts.Redact(err.Error())
+		} else if d.Cut {
+			p.Note = "This is the beginning of it."
+		}
+		p.Changes, p.Spans = d.Changes, report.DiffSpans(render.Block(v.opts.Redact(d.Patch)))
+	}
+	return p, nil
+}
