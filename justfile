@@ -98,9 +98,10 @@ bench-agent *ARGS:
 derby *ARGS:
     cd derby && go run . "$@"
 
-# look at reports in Chromium, on a phone and on a desk, by day and by night; it says where the pictures are
+# look at reports and at the pages of ralph serve in Chromium, on a phone and on a desk, by day and by night; it says where the pictures are
 look CHROMIUM="1":
     RALPH_CHROMIUM={{CHROMIUM}} go test ./report -run InChromium -count=1 -v -pages "$(mktemp -d)"
+    RALPH_CHROMIUM={{CHROMIUM}} go test ./internal/web -run InChromium -count=1 -v -pages "$(mktemp -d)"
 
 # run the collection of lies and honest changes, or the cases whose names match, and print both rates (minutes)
 lies NAMES="":
