@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"sync"
 	"syscall"
 
 	"ralph/dag"
@@ -49,6 +50,13 @@ func runServe(ctx context.Context, a *app, s *session, o serveOptions) error {
 	if err != nil {
 		return err
 	}
+	clock, in, err := serveEvents(ctx, a, s.project)
+	if err != nil {
+		return err
+	}
+	if access.ReadOnly {
+		in = nil
+	}
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", listen)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return hint(fmt.Errorf("%w: %s is in use, perhaps by another ralph serve", dag.ErrRefused, listen), "open http://%s, or choose another address, such as --listen 127.0.0.1:0", listen)
@@ -62,17 +70,22 @@ func runServe(ctx context.Context, a *app, s *session, o serveOptions) error {
 	server, err := web.New(web.Options{
 		Name: filepath.Base(s.project.Root), Open: a.openWeb, Life: life, Now: a.now, Redact: a.redact.Text,
 		Command: a.carryWeb, Parse: a.understand,
-		Start:  func(context.Context, ...string) error { return errors.New("not yet") },
+		Start:  func(ctx context.Context, args ...string) error { return beginRun(ctx, a, s.project, args) },
 		Warn:   func(text string) { a.note("warning: %s", text) },
-		Access: access,
+		Access: access, In: in,
 	})
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
-	greet(ctx, a, server, base, access, o.Open)
-	if !access.ReadOnly { // a chat could change something
-		defer startChats(ctx, a, s)()
+	jobs, end := context.WithCancel(ctx)
+	defer end()
+	if !access.ReadOnly { // both change something; what the clock has claimed is started before the server ends
+		var clocks sync.WaitGroup
+		clocks.Go(func() { clock(jobs) })
+		chats := startChats(jobs, a, s)
+		defer func() { end(); clocks.Wait(); chats() }()
 	}
+	greet(ctx, a, server, base, access, o.Open)
 	if err := server.Serve(ctx, l); err != nil && !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}

@@ -42,7 +42,7 @@ func startChats(ctx context.Context, a *app, s *session) (wait func()) {
 			Open: func(ctx context.Context) (chat.Project, error) { return openChat(ctx, a) },
 			Command: func(ctx context.Context, who, stdin string, args ...string) (string, error) {
 				var out, said bytes.Buffer
-				status := a.carry(ctx, call{args: args, stdin: strings.NewReader(stdin), stdout: &out, stderr: &said, who: who})
+				status := a.carry(ctx, call{args: args, stdin: strings.NewReader(stdin), stdout: &out, stderr: &said, who: who, via: "chat", outside: true})
 				notes := strings.TrimPrefix(strings.TrimSpace(said.String()), "ralph: ")
 				if status != exitOK {
 					return "", errors.New(notes)

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+	"time"
 
 	"ralph/dag"
 	"ralph/internal/proc"
@@ -17,23 +19,78 @@ import (
 // maxServeLogs is how many logs of runs that were started are kept.
 const maxServeLogs = 20
 
+// maxServeSaid is how much of one is shown.
+const maxServeSaid = 4 << 10
+
+// started is a run in a process that outlives this one.
+type started struct {
+	process dag.Process
+	ended   <-chan error // how the process ended, while this one lives
+	log     string
+}
+
 // startRun starts `ralph run` with arguments as a process that outlives this one. What it prints is in .ralph/serve.
-func startRun(a *app, p project.Project, args []string) (dag.Process, error) {
+func startRun(a *app, p project.Project, args []string) (started, error) {
 	program, err := os.Executable()
 	if err != nil {
-		return dag.Process{}, err
+		return started{}, err
 	}
 	return startProgram(a, p, program, args)
 }
 
-func startProgram(a *app, p project.Project, program string, args []string) (dag.Process, error) {
+func startProgram(a *app, p project.Project, program string, args []string) (started, error) {
 	log, err := serveLog(a, p)
 	if err != nil {
-		return dag.Process{}, fmt.Errorf("make the log of a run: %w", err)
+		return started{}, fmt.Errorf("make the log of a run: %w", err)
 	}
 	defer log.Close()
-	id, err := proc.Detach(program, append([]string{"--project=" + p.Root, "run"}, args...), p.Root, a.environ(), log)
-	return processOf(id), err
+	id, ended, err := proc.Detach(program, append([]string{"--project=" + p.Root, "run"}, args...), p.Root, a.environ(), log)
+	return started{processOf(id), ended, log.Name()}, err
+}
+
+// said is the end of what the process printed.
+func (r started) said() string {
+	data, err := os.ReadFile(r.log)
+	if err != nil {
+		return err.Error()
+	}
+	return string(data[max(0, len(data)-maxServeSaid):])
+}
+
+// began says whether the run is on record.
+func (r started) began(ctx context.Context, a *app) (found bool) {
+	err := a.view(ctx, func(_ *session, g *dag.Graph) error {
+		runs, err := g.OpenRuns()
+		found = slices.ContainsFunc(runs, func(run dag.Run) bool { return run.Process == r.process })
+		return err
+	})
+	return found && err == nil
+}
+
+// beginRun starts a run for somebody who waits to see it: it returns when the run is on record, or with what the process said if it
+// ended before that.
+func beginRun(ctx context.Context, a *app, p project.Project, args []string) error {
+	r, err := startRun(a, p, args)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, 15*time.Second) // a slow machine: the page shows it when it is there
+	defer cancel()
+	for tick := time.Tick(100 * time.Millisecond); ; {
+		select {
+		case err := <-r.ended:
+			if err != nil {
+				return errors.New(strings.TrimPrefix(strings.TrimSpace(r.said()), "ralph: "))
+			}
+			return nil
+		case <-ctx.Done():
+			return nil
+		case <-tick:
+			if r.began(ctx, a) {
+				return nil
+			}
+		}
+	}
 }
 
 // processOf is the identity of a process as the database has it.

@@ -27,17 +27,17 @@ func TestARunThatWasStartedStandsAlone(t *testing.T) {
 	check.OK(t, err)
 	a := newApp(system{now: func() time.Time { return b.now }, environ: os.Environ})
 	p := project.Project{Root: b.dir}
-	process, err := startProgram(a, p, program, []string{"--in-place", "--no-verify"})
+	run, err := startProgram(a, p, program, []string{"--in-place", "--no-verify"})
 	check.OK(t, err)
-	pidfd, err := unix.PidfdOpen(int(process.PID), 0)
+	pidfd, err := unix.PidfdOpen(int(run.process.PID), 0)
 	check.OK(t, err)
 	defer unix.Close(pidfd)
 	_, err = os.ReadFile(begun) // its task is at work
 	check.OK(t, err)
-	check.Equal(t, "life", dag.Alive, life(process))
-	session, err := unix.Getsid(int(process.PID))
+	check.Equal(t, "life", dag.Alive, life(run.process))
+	session, err := unix.Getsid(int(run.process.PID))
 	check.OK(t, err)
-	check.Equal(t, "session", int(process.PID), session)
+	check.Equal(t, "session", int(run.process.PID), session)
 	check.OK(t, os.WriteFile(release, []byte("\n"), 0o600))
 	for {
 		_, err = unix.Poll([]unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}}, -1)
@@ -46,7 +46,7 @@ func TestARunThatWasStartedStandsAlone(t *testing.T) {
 		}
 	}
 	check.OK(t, err)
-	check.Equal(t, "life when it has ended", dag.Dead, life(process))
+	check.Equal(t, "life when it has ended", dag.Dead, life(run.process))
 	check.Contains(t, "its status", "done", b.run(0, "task", "list", "--all"))
 	logs, err := filepath.Glob(filepath.Join(b.dir, ".ralph", "serve", "run-20260102-030405-01.log"))
 	check.OK(t, err)

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+
+	"ralph/dag"
+	"ralph/internal/inbound"
+	"ralph/internal/proc"
+	"ralph/internal/project"
+	"ralph/internal/schedule"
+)
+
+// serveEvents are what starts runs besides people: run looks at the schedules until its context ends, and the handler answers
+// POST /in/NAME. A configuration that cannot be used is an error now; later the last good one counts.
+func serveEvents(ctx context.Context, a *app, p project.Project) (run func(context.Context), in http.Handler, err error) {
+	self, err := proc.Self()
+	if err != nil {
+		return nil, nil, fmt.Errorf("look at this process: %w", err)
+	}
+	warn := func(text string) { a.note("warning: %s", text) }
+	e := &events{app: a, project: p, warn: warn}
+	if err := e.load(ctx); err != nil {
+		return nil, nil, err
+	}
+	for _, text := range inbound.Problems(e.hooks) {
+		warn(text)
+	}
+	command := answering(a, nil)
+	in = inbound.New(inbound.Options{
+		Hooks: func() []inbound.Hook { _, hooks := e.read(ctx); return hooks }, Update: e.update, Start: e.start, Life: life, Now: a.now, Log: warn,
+		Command: func(ctx context.Context, args ...string) (string, error) { return command(ctx, "", args...) },
+	})
+	return func(ctx context.Context) {
+		schedule.Run(ctx, schedule.Options{
+			Schedules: func() []schedule.Schedule { list, _ := e.read(ctx); return list }, Update: e.update, Start: e.start, Life: life, Now: a.now,
+			Self: processOf(self), Warn: warn,
+		})
+	}, in, nil
+}
+
+// events reads the configuration afresh, and has the last that could be used.
+type events struct {
+	app     *app
+	project project.Project
+	warn    func(string)
+
+	mu        sync.Mutex
+	schedules []schedule.Schedule
+	hooks     []inbound.Hook
+	failed    string
+}
+
+func (e *events) load(ctx context.Context) error {
+	config, err := e.app.loadConfig(e.project.Config())
+	if err != nil {
+		return err
+	}
+	schedules, err := schedulesOf(ctx, e.app, config)
+	if err != nil {
+		return err
+	}
+	hooks, err := inboundOf(ctx, e.app, config)
+	if err == nil {
+		e.schedules, e.hooks = schedules, hooks
+	}
+	return err
+}
+
+func (e *events) read(ctx context.Context) ([]schedule.Schedule, []inbound.Hook) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	failed := ""
+	if err := e.load(ctx); err != nil {
+		failed = err.Error()
+	}
+	if failed != "" && failed != e.failed {
+		e.warn(failed + "; what was configured before counts")
+	}
+	e.failed = failed
+	return e.schedules, e.hooks
+}
+
+// update opens the project each time: its database may be another one than before.
+func (e *events) update(ctx context.Context, fn func(*dag.Graph) error) error {
+	s, err := e.app.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	return s.store.Update(ctx, fn)
+}
+
+func (e *events) start(_ context.Context, _ string, args []string) (dag.Process, error) {
+	r, err := startRun(e.app, e.project, args)
+	return r.process, err
+}
+
+// inboundOf are the hooks of a configuration, with their secrets from the environment. One whose flags ralph run would refuse is an error.
+func inboundOf(ctx context.Context, a *app, config project.Loaded) (list []inbound.Hook, err error) {
+	for i, c := range config.Inbound {
+		h := inbound.Hook{InboundConfig: c, Secret: []byte(a.getenv(c.SecretEnv))}
+		a.redact.Add(string(h.Secret))
+		if c.Run != nil {
+			if h.Args, err = runArgs(ctx, a, config, fmt.Sprintf("inbound.%d", i+1), c.Name, *c.Run); err != nil {
+				return nil, err
+			}
+		}
+		list = append(list, h)
+	}
+	return list, nil
+}
