@@ -29,8 +29,8 @@ type Message struct {
 type News struct {
 	Project   string              // as messages name it
 	Hide      func(string) string // removes secrets
-	failed    []failure // the last word on each task that failed
-	recovered []string  // tasks, until the summary comes
+	failed    []failure           // the last word on each task that failed
+	recovered []string            // tasks, until the summary comes
 }
 
 type failure struct{ task, words string }

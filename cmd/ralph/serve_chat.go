@@ -18,9 +18,7 @@ func startChats(ctx context.Context, a *app, s *session) (wait func()) {
 	warn := func(text string) { a.note("warning: chat: %s", text) }
 	var bots []chat.Bot
 	for _, c := range s.config.Chat {
-		b := chat.Bot{
-			Kind: c.Kind, Token: a.getenv(c.TokenEnv), TokenEnv: c.TokenEnv, AppTokenEnv: c.AppTokenEnv, Chats: c.Chats, Events: c.Events, URL: c.URL,
-		}
+		b := chat.Bot{Chat: c, Token: a.getenv(c.TokenEnv)}
 		if c.AppTokenEnv != "" {
 			b.AppToken = a.getenv(c.AppTokenEnv)
 		}

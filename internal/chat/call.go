@@ -64,11 +64,10 @@ type answer struct {
 
 // call posts JSON, or a form, and waits as long as the service asks it to. The path may be secret: it is in no error.
 func (c caller) call(ctx context.Context, path, bearer string, in any, timeout time.Duration) (a answer, err error) {
-	body, kind := []byte(nil), "application/x-www-form-urlencoded"
+	body, err := json.Marshal(in)
+	kind := "application/json"
 	if values, ok := in.(url.Values); ok {
-		body = []byte(values.Encode())
-	} else if body, err = json.Marshal(in); err == nil {
-		kind = "application/json"
+		body, kind = []byte(values.Encode()), "application/x-www-form-urlencoded"
 	}
 	for err == nil {
 		var after int

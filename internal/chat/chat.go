@@ -15,19 +15,15 @@ import (
 	"ralph/dag"
 	"ralph/internal/human"
 	"ralph/internal/outbox"
+	"ralph/internal/project"
 	"ralph/internal/term"
 )
 
 // Bot is one adapter, as it is configured.
 type Bot struct {
-	Kind        string // telegram or slack
-	Token       string
-	TokenEnv    string // where the token is from
-	AppToken    string // of Slack
-	AppTokenEnv string
-	Chats       []string // that count
-	Events      []string // kinds of notifications; none means all
-	URL         string   // of the server; empty means that of the service
+	project.Chat
+	Token    string
+	AppToken string // of Slack
 }
 
 // Project is the project, opened. Each part of a bot has its own, and opens it again when the database was replaced.

@@ -24,7 +24,7 @@ func TestFiveTriesThenAReport(t *testing.T) {
 		fault chatserver.Fault
 		want  string
 	}{
-		"a server that fails": {chatserver.Fault{Status: 500, Body: "oh"}, "Telegram answered 500 Internal Server Error"},
+		"a server that fails": {chatserver.Fault{Status: 500, Body: "oh"}, "getUpdates: the answer was 500 Internal Server Error"},
 		"a dropped call":      {chatserver.Fault{}, "EOF"},
 		"another program":     {chatserver.Fault{Status: 409, Body: `{"ok":false,"description":"Conflict: terminated by other getUpdates request"}`}, "another program uses this bot, too"},
 	} {
@@ -47,6 +47,7 @@ func TestFiveTriesThenAReport(t *testing.T) {
 				check.Equal(t, "wait", time.Minute, <-w.waits)
 			}
 			warning := w.warning()
+			check.Equal(t, "warnings besides", 0, len(w.warned))
 			check.Contains(t, "warning", "telegram ($TELEGRAM_TOKEN): receive: ", warning)
 			check.Contains(t, "warning", tc.want, warning)
 			check.Contains(t, "warning", "it is tried again every minute", warning)

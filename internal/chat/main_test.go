@@ -18,6 +18,7 @@ import (
 	"ralph/inbox"
 	"ralph/internal/chat"
 	"ralph/internal/db"
+	"ralph/internal/project"
 	"ralph/internal/testing/chatserver"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/emptydb"
@@ -81,14 +82,12 @@ func newWorld(t *testing.T) *world {
 }
 
 func (w *world) telegramBot() chat.Bot {
-	return chat.Bot{Kind: "telegram", Token: chatserver.BotToken, TokenEnv: "TELEGRAM_TOKEN", Chats: []string{"1234", "-99"}, URL: w.telegram.URL}
+	return chat.Bot{Chat: project.Chat{Kind: "telegram", TokenEnv: "TELEGRAM_TOKEN", Chats: []string{"1234", "-99"}, URL: w.telegram.URL}, Token: chatserver.BotToken}
 }
 
 func (w *world) slackBot() chat.Bot {
-	return chat.Bot{
-		Kind: "slack", Token: chatserver.SlackToken, TokenEnv: "SLACK_TOKEN", AppToken: chatserver.SlackAppToken, AppTokenEnv: "SLACK_APP_TOKEN",
-		Chats: []string{"C1", "U7"}, URL: w.slack.URL,
-	}
+	c := project.Chat{Kind: "slack", TokenEnv: "SLACK_TOKEN", AppTokenEnv: "SLACK_APP_TOKEN", Chats: []string{"C1", "U7"}, URL: w.slack.URL}
+	return chat.Bot{Chat: c, Token: chatserver.SlackToken, AppToken: chatserver.SlackAppToken}
 }
 
 func (w *world) storeOf(d *db.DB) *dag.Store { return dag.New(d, dag.Options{Now: w.clock}) }
@@ -246,5 +245,3 @@ func touch(t *testing.T, path, text string) {
 	_, err = f.WriteString(text)
 	check.OK(t, errors.Join(err, f.Close()))
 }
-
-func count(g *dag.Graph, query string) (int, error) { return db.One(g.Tx(), query, (*db.Row).Int) }

@@ -48,7 +48,7 @@ func (s *slack) method(ctx context.Context, name string, in map[string]string, o
 	case a.Needed != "":
 		return &refusedError{fmt.Sprintf("%s: the app lacks the scope %s: add it and install the app again", name, a.Needed)}
 	case a.status != http.StatusOK || a.Error == "" && !a.OK || slices.Contains([]string{"internal_error", "fatal_error", "service_unavailable"}, a.Error):
-		return fmt.Errorf("Slack answered %s with %d %s", name, a.status, a.Error)
+		return fmt.Errorf("%s: the answer was %d %s", name, a.status, a.Error)
 	case a.Error != "":
 		return &refusedError{name + ": " + a.Error}
 	case out == nil:
@@ -134,7 +134,7 @@ func (s *slack) receive(ctx context.Context, e *ear) error {
 			err = s.catchUp(ctx, e)
 			e.working()
 		case "disconnect":
-			return errors.New("Slack closed the connection for events: " + got.Reason)
+			return errors.New("the connection for events was closed: " + got.Reason)
 		case "events_api":
 			err = s.heard(ctx, e, p.Event)
 		case "interactive":
@@ -143,7 +143,7 @@ func (s *slack) receive(ctx context.Context, e *ear) error {
 				e.hear(ctx, update{id: id, chat: p.Channel.ID, user: p.User.ID, name: p.User.Username, pressed: a.Value, message: p.Message.TS, query: a.TS})
 			}
 		}
-		if err == nil && got.ID != "" && ctx.Err() == nil {
+		if err == nil && got.ID != "" { // unless the context is over: then it comes again
 			err = conn.Write(ctx, websocket.MessageText, fmt.Appendf(nil, `{"envelope_id":%q}`, got.ID))
 		}
 		if err != nil {

@@ -2,7 +2,6 @@ package chat
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"ralph/dag"
@@ -22,15 +21,14 @@ const (
 	postSQL      = `SELECT message, about, at, open FROM chat_posts WHERE bot = :bot AND chat = :chat AND message = :message;`
 	savePostSQL  = `INSERT INTO chat_posts (bot, chat, message, about, at) VALUES (:bot, :chat, :message, :about, :now) ON CONFLICT DO NOTHING;`
 	closePostSQL = `UPDATE chat_posts SET open = 0 WHERE bot = :bot AND chat = :chat AND message = :message;`
+	oldPostsSQL  = `DELETE FROM chat_posts WHERE bot = :bot AND NOT open AND at < :before;`
 	cursorSQL    = `SELECT value FROM chat_cursors WHERE bot = :bot AND name = :name AND at >= :since;`
 	saveSQL      = `
 INSERT INTO chat_cursors (bot, name, value, at) VALUES (:bot, :name, :value, :now)
 ON CONFLICT DO UPDATE SET value = excluded.value, at = excluded.at;`
-	oldPostsSQL   = `DELETE FROM chat_posts WHERE bot = :bot AND NOT open AND at < :before;`
-	oldCursorsSQL = `DELETE FROM chat_cursors WHERE bot = :bot AND at < :before;`
 )
 
-// old is the age at which what is over is forgotten.
+// old is the age at which posts that are over are forgotten, and no history is read any more.
 const old = 30 * 24 * time.Hour
 
 func scanPost(r *db.Row) post {
@@ -88,8 +86,7 @@ func (m memory) saveCursor(ctx context.Context, name, value string) error {
 	return m.write(ctx, saveSQL, ":name", name, ":value", value, ":now", m.now().UnixMilli())
 }
 
-// forget removes what nobody asks for any more.
+// forget removes posts to which nobody replies any more.
 func (m memory) forget(ctx context.Context) error {
-	before := m.now().Add(-old).UnixMilli()
-	return errors.Join(m.write(ctx, oldPostsSQL, ":before", before), m.write(ctx, oldCursorsSQL, ":before", before))
+	return m.write(ctx, oldPostsSQL, ":before", m.now().Add(-old).UnixMilli())
 }

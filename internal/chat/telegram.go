@@ -41,7 +41,7 @@ func (t *telegram) method(ctx context.Context, name string, timeout time.Duratio
 	case a.status == http.StatusBadRequest || a.status == http.StatusForbidden:
 		return &refusedError{why}
 	case a.status != http.StatusOK || !a.OK:
-		return fmt.Errorf("Telegram answered %s", why)
+		return fmt.Errorf("%s: the answer was %s", name, why)
 	case out == nil:
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 
 	"ralph/dag"
 	"ralph/inbox"
+	"ralph/internal/testing/chatserver"
 	"ralph/internal/testing/check"
 )
 
@@ -272,8 +273,16 @@ func TestStoppingIsConfirmedOnce(t *testing.T) {
 	w.telegram.Say(room, ann, "/stop", nil)
 	w.telegram.Await("sendMessage", "Stop all runs of shop")
 	w.telegram.Confirmed()
+	w.telegram.Break(func(c chatserver.Call) *chatserver.Fault { // so that the button stays
+		if c.Method == "editMessageText" {
+			return &chatserver.Fault{Status: 500}
+		}
+		return nil
+	})
 	w.pass(11 * 60e9)
 	w.telegram.Await("editMessageText", "Nobody confirmed")
+	w.telegram.Press(room, ann, w.posted(), "stop")
+	w.telegram.Await("answerCallbackQuery", "too old")
 	check.Equal(t, "commands", []string{"telegram:8 (@useri): stop"}, w.given())
 }
 

@@ -3,6 +3,7 @@ package chat
 import (
 	"context"
 	"errors"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -21,7 +22,7 @@ var errReplaced = errors.New("the database was moved, deleted or replaced")
 
 // tell keeps one chat up to date, until something fails.
 func (a *adapter) tell(ctx context.Context, m memory, chat string, working func()) error {
-	n := &notices{adapter: a, memory: m, chat: chat, runs: map[string]*followed{}}
+	n := &notices{adapter: a, memory: m, chat: chat, runs: map[string]*transcript.Events{}}
 	if err := errors.Join(m.forget(ctx), n.begin(ctx)); err != nil {
 		return err
 	}
@@ -103,37 +104,31 @@ func (a *adapter) finish(ctx context.Context, m memory, chat string, p post) err
 	return m.closePost(ctx, chat, p.message)
 }
 
-// notices tell a chat what runs report.
+// notices tell a chat what runs report. Their files are read from the beginning, because the words for what happens depend on
+// what happened before.
 type notices struct {
 	*adapter
 	memory
-	chat  string
-	since int64 // when the chat was first told anything, in nanoseconds
-	runs  map[string]*followed
-}
-
-// followed is a run. Its file is read from its beginning, because the words for what happens depend on what happened before.
-type followed struct {
-	events  transcript.Events
-	news    notify.News
-	told    int64 // when what was told last happened
+	chat    string
+	told    int64 // when what was told last happened, in nanoseconds; nobody is told what was before there was a chat
+	runs    map[string]*transcript.Events
 	pending []notify.Message
-	ended   bool
 }
 
 // recent is how many runs are looked at. Nobody starts so many within a second.
 const recent = 20
 
-// begin makes sure that nobody is told what happened before there was a chat.
+func (n *notices) cursorName() string { return n.chat + " told" }
+
 func (n *notices) begin(ctx context.Context) error {
-	value, err := n.cursor(ctx, n.chat+" since", old)
+	value, err := n.cursor(ctx, n.cursorName(), 100*old)
 	if err != nil {
 		return err
 	}
-	if n.since, err = strconv.ParseInt(value, 10, 64); err != nil {
-		n.since = n.Now().UnixNano()
+	if n.told, err = strconv.ParseInt(value, 10, 64); err != nil {
+		n.told = n.Now().UnixNano()
 	}
-	return n.saveCursor(ctx, n.chat+" since", strconv.FormatInt(n.since, 10)) // so that it stays recent
+	return n.saveCursor(ctx, n.cursorName(), strconv.FormatInt(n.told, 10))
 }
 
 // look finds the runs that are to be followed.
@@ -142,52 +137,42 @@ func (n *notices) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	maps.DeleteFunc(n.runs, func(id string, _ *transcript.Events) bool {
+		return !slices.ContainsFunc(runs, func(r dag.Run) bool { return r.ID == id })
+	})
 	for _, r := range runs {
-		if n.runs[r.ID] != nil || !r.EndedAt.IsZero() && r.EndedAt.UnixNano() < n.since {
-			continue
+		if n.runs[r.ID] == nil && (r.EndedAt.IsZero() || r.EndedAt.UnixNano() >= n.told) {
+			news := &notify.News{Project: n.Name, Hide: n.Redact}
+			n.runs[r.ID] = &transcript.Events{Path: filepath.Join(n.Folder, r.ID, "events.jsonl"), Emit: func(e event.Event) { n.happened(news, e) }}
 		}
-		told, err := n.cursor(ctx, n.chat+" "+r.ID, old)
-		if err != nil {
-			return err
-		}
-		f := &followed{told: n.since, news: notify.News{Project: n.Name, Hide: n.Redact}}
-		if at, err := strconv.ParseInt(told, 10, 64); err == nil {
-			f.told = at
-		}
-		f.events = transcript.Events{Path: filepath.Join(n.Folder, r.ID, "events.jsonl"), Emit: func(e event.Event) { n.happened(f, e) }}
-		n.runs[r.ID] = f
 	}
 	return nil
 }
 
-func (n *notices) happened(f *followed, e event.Event) {
-	m, _ := f.news.Of(e)
-	f.ended = f.ended || e.Type == event.RunEnded
+func (n *notices) happened(news *notify.News, e event.Event) {
+	m, _ := news.Of(e)
 	wanted := func(kind string) bool {
 		return kind != "question" && (len(n.bot.Events) == 0 || slices.Contains(n.bot.Events, kind)) // a question is posted itself
 	}
-	if slices.ContainsFunc(e.Notices(), wanted) && e.At.UnixNano() > f.told {
-		f.pending = append(f.pending, m)
+	if e.At.UnixNano() > n.told && slices.ContainsFunc(e.Notices(), wanted) {
+		n.pending = append(n.pending, m)
 	}
 }
 
 // poll tells what is new, each once: that is stored after it was sent.
 func (n *notices) poll(ctx context.Context) error {
-	for id, f := range n.runs {
-		if !f.ended {
-			if err := f.events.Poll(); err != nil {
-				return err
-			}
+	for _, events := range n.runs {
+		if err := events.Poll(); err != nil {
+			return err
 		}
-		for len(f.pending) > 0 {
-			next := f.pending[0]
-			if _, err := n.say(ctx, n.chat, message{text: next.Text}); err != nil {
-				return err
-			}
-			if err := n.saveCursor(ctx, n.chat+" "+id, strconv.FormatInt(next.At.UnixNano(), 10)); err != nil {
-				return err
-			}
-			f.pending = f.pending[1:]
+	}
+	slices.SortStableFunc(n.pending, func(a, b notify.Message) int { return a.At.Compare(b.At) })
+	for ; len(n.pending) > 0; n.pending = n.pending[1:] {
+		if _, err := n.say(ctx, n.chat, message{text: n.pending[0].Text}); err != nil {
+			return err
+		}
+		if err := n.saveCursor(ctx, n.cursorName(), strconv.FormatInt(n.pending[0].At.UnixNano(), 10)); err != nil {
+			return err
 		}
 	}
 	return nil

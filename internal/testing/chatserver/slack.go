@@ -125,7 +125,7 @@ func (s *Slack) socket(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return
 	}
-	defer conn.CloseNow()
+	defer conn.CloseNow() //nolint:errcheck // of a test
 	ctx := r.Context()
 	s.mu.Lock()
 	s.conn = conn
