@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -143,7 +144,7 @@ func (s *slack) receive(ctx context.Context, e *ear) error {
 				e.hear(ctx, update{id: id, chat: p.Channel.ID, user: p.User.ID, name: p.User.Username, pressed: a.Value, message: p.Message.TS, query: a.TS})
 			}
 		}
-		if err == nil && got.ID != "" { // unless the context is over: then it comes again
+		if err = cmp.Or(err, ctx.Err()); err == nil && got.ID != "" { // what was cut off comes again, and Write may still write
 			err = conn.Write(ctx, websocket.MessageText, fmt.Appendf(nil, `{"envelope_id":%q}`, got.ID))
 		}
 		if err != nil {
