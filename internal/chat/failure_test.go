@@ -193,17 +193,18 @@ func TestADatabaseThatIsReplaced(t *testing.T) {
 	first := w.ask(inbox.Request{Text: "Tabs?"})
 	w.bots()
 	w.telegram.Await("sendMessage", first.ID)
+	w.telegram.Say(room, ann, "/help", nil) // nobody is heard before the post is stored
+	w.telegram.Confirmed()
 	other := alone(t)
 	second := other.ask(inbox.Request{Text: "Spaces?"})
 	check.OK(t, other.db.Close()) // all that was written is in the file
-	check.OK(t, os.Rename(w.path, w.path+".old"))
-	for _, end := range []string{"-wal", "-shm"} {
-		_ = os.Remove(w.path + end)
-	}
 	data, err := os.ReadFile(other.path)
 	check.OK(t, err)
 	check.OK(t, os.WriteFile(w.path+".new", data, 0o600))
-	check.OK(t, os.Rename(w.path+".new", w.path))
+	for _, end := range []string{"-wal", "-shm"} {
+		check.OK(t, os.Remove(w.path+end))
+	}
+	check.OK(t, os.Rename(w.path+".new", w.path)) // at once: nobody can make an empty one meanwhile
 	w.telegram.Await("sendMessage", second.ID)
 }
 
