@@ -144,7 +144,7 @@ func (a *app) perform(ctx context.Context, args []string) int {
 	clean := a.redact.Writer(a.stdout)
 	out, exact := &results{to: clean}, &results{to: a.stdout}
 	a.stdout, a.exact, a.stderr = out, exact, a.redact.Whole(a.stderr)
-	defer a.cleanUp()
+	defer cleanUp(a)
 	argv, help, err := permute(a.root, args)
 	switch {
 	case err != nil:
@@ -152,7 +152,7 @@ func (a *app) perform(ctx context.Context, args []string) int {
 		_, err = io.WriteString(a.stdout, a.help(argv[1:]))
 	default:
 		var done bool
-		if done, err = a.elsewhere(ctx, argv); !done && err == nil {
+		if done, err = elsewhere(ctx, a, argv); !done && err == nil {
 			err = a.cli.RunContext(ctx, argv)
 		}
 	}
@@ -170,7 +170,7 @@ func (a *app) perform(ctx context.Context, args []string) int {
 }
 
 // cleanUp removes the temporary files of the command. What it cannot remove, ralph gc finds.
-func (a *app) cleanUp() {
+func cleanUp(a *app) {
 	for _, remove := range a.atEnd {
 		if err := remove(); err != nil {
 			a.log.Warn().Err(err).Msg("clean up")

@@ -44,8 +44,8 @@ func (p *permuter) line() web.Line {
 }
 
 // understand is lineOf for the server, which tells what is wrong by status and hint.
-func (a *app) understand(args []string) (web.Line, error) {
-	line, err := lineOf(a.root, args)
+func understand(root command, args []string) (web.Line, error) {
+	line, err := lineOf(root, args)
 	if err != nil {
 		err = &web.Refusal{Text: err.Error(), Hint: hintFor(err), Exit: exitStatus(err), HTTP: 400}
 	}

@@ -45,7 +45,7 @@ type remote struct {
 var atHome = []string{"version", "completion", "man", "serve", "init", "demo", "agent", "mcp", "merge-driver"}
 
 // elsewhere carries a command out on the server that was named, if one was. argv is in the order that permute makes.
-func (a *app) elsewhere(ctx context.Context, argv []string) (done bool, err error) {
+func elsewhere(ctx context.Context, a *app, argv []string) (done bool, err error) {
 	global := map[string]string{}
 	rest := slices.Clone(argv[1:])
 	for len(rest) > 0 && strings.HasPrefix(rest[0], "--") {

@@ -18,9 +18,9 @@ import (
 )
 
 // carryWeb carries out a command for a page, the API or another ralph.
-func (a *app) carryWeb(ctx context.Context, c web.Call) int {
+func carryWeb(ctx context.Context, a *app, c web.Call) int {
 	if line, err := lineOf(a.root, c.Args); err == nil && line.Name == "run" {
-		return a.runApart(ctx, c)
+		return runApart(ctx, a, c)
 	}
 	failpoint.Hit("W1")
 	status := a.carry(ctx, call{
@@ -33,7 +33,7 @@ func (a *app) carryWeb(ctx context.Context, c web.Call) int {
 
 // runApart starts a run in a process of its own and passes on what it prints until it ends. If the reader goes away, or this
 // server does, the run goes on.
-func (a *app) runApart(ctx context.Context, c web.Call) int {
+func runApart(ctx context.Context, a *app, c web.Call) int {
 	file, err := os.Executable()
 	if err != nil {
 		fmt.Fprintln(c.Stderr, "ralph:", err)

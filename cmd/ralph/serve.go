@@ -68,11 +68,12 @@ func runServe(ctx context.Context, a *app, s *session, o serveOptions) error {
 	sum := sha256.Sum256([]byte(s.project.Root + "\x00" + l.Addr().String()))
 	access.Cookie = hex.EncodeToString(sum[:6])
 	server, err := web.New(web.Options{
-		Name: filepath.Base(s.project.Root), Open: a.openWeb, Life: life, Now: a.now, Redact: a.redact.Text,
-		Command: a.carryWeb, Parse: a.understand,
-		Start:  func(ctx context.Context, args ...string) error { return beginRun(ctx, a, s.project, args) },
-		Warn:   func(text string) { a.note("warning: %s", text) },
-		Access: access, In: in,
+		Name: filepath.Base(s.project.Root), Open: func(ctx context.Context) (*web.Project, error) { return openWeb(ctx, a) }, Life: life, Now: a.now, Redact: a.redact.Text,
+		Command: func(ctx context.Context, c web.Call) int { return carryWeb(ctx, a, c) },
+		Parse:   func(args []string) (web.Line, error) { return understand(a.root, args) },
+		Start:   func(ctx context.Context, args ...string) error { return beginRun(ctx, a, s.project, args) },
+		Warn:    func(text string) { a.note("warning: %s", text) },
+		Access:  access, In: in,
 	})
 	if err != nil {
 		return errors.Join(err, l.Close())
@@ -123,6 +124,9 @@ func greet(ctx context.Context, a *app, server *web.Server, base string, access 
 	link := server.Link(base)
 	if access.Token != "" {
 		a.complain("open " + base + " and sign in with the token")
+		if access.Public {
+			a.note("other machines reach it by an address of this one, and by the names in serve.hosts")
+		}
 	} else {
 		a.complain("open this link: " + link)
 	}
@@ -144,7 +148,7 @@ func greet(ctx context.Context, a *app, server *web.Server, base string, access 
 }
 
 // openWeb opens the project for a page.
-func (a *app) openWeb(ctx context.Context) (*web.Project, error) {
+func openWeb(ctx context.Context, a *app) (*web.Project, error) {
 	s, err := a.open(ctx)
 	if err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -55,7 +56,12 @@ const policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect
 // check refuses requests from other sites, under other names and without a session.
 func (g *guard) check(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_ = http.NewResponseController(w).SetWriteDeadline(deadline(time.Minute)) // streams say when they need more
+		control := http.NewResponseController(w)
+		_ = control.SetWriteDeadline(deadline(time.Minute)) // streams say when they need more
+		if r.ContentLength != 0 {
+			_ = control.SetReadDeadline(deadline(time.Minute))
+			r.Body = timely{r.Body, control}
+		}
 		h := w.Header()
 		h.Set("Content-Security-Policy", policy)
 		h.Set("X-Content-Type-Options", "nosniff")
@@ -91,6 +97,20 @@ func (g *guard) check(next http.Handler) http.Handler {
 			}
 		}
 	})
+}
+
+// timely is a body that has to come within its deadline. After its end, net/http reads on to see whether the other side is there.
+type timely struct {
+	io.ReadCloser
+	control *http.ResponseController
+}
+
+func (b timely) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil {
+		_ = b.control.SetReadDeadline(time.Time{}) // an error of it is that of the next read
+	}
+	return n, err
 }
 
 // deny tells who should not have asked, in the words of a page or of the API.

@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 )
 
 // route is an address of the API. What it answers is what its command prints with --json; its query are the command's flags.
@@ -236,8 +235,6 @@ func (s *Server) serveCommand(w http.ResponseWriter, r *http.Request) {
 		writeError(w, http.StatusForbidden, apiError{Error: "commands need the server's token", Hint: "send it as: Authorization: Bearer TOKEN", Status: exitRefused})
 		return
 	}
-	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(deadline(time.Minute)) // an error of it is that of the read
 	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 	var asked Asked
 	if err := json.NewDecoder(r.Body).Decode(&asked); errors.As(err, new(*http.MaxBytesError)) {
@@ -248,7 +245,6 @@ func (s *Server) serveCommand(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	_, _ = io.Copy(io.Discard, r.Body) // net/http looks whether the reader is there once it has all of the request
-	_ = control.SetReadDeadline(time.Time{})
 	v, err := s.allowed(asked.Args)
 	if err != nil {
 		s.writeRefusal(w, err)

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"ralph/dag"
 	"ralph/internal/db"
@@ -203,4 +204,38 @@ func TestEventsResume(t *testing.T) {
 	died.Store(true)
 	next("id: 27")
 	next("event: end")
+}
+
+// TestABodyHasADeadlineAndACommandHasNone: who sends nothing is dropped, and what takes long after it was asked for is not.
+func TestABodyHasADeadlineAndACommandHasNone(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, Access{Token: token})
+	w := &deadlines{ResponseRecorder: httptest.NewRecorder()}
+	d.opts.Command = func(context.Context, Call) int {
+		check.That(t, len(w.read) == 2 && !w.read[0].IsZero() && w.read[1].IsZero(), "the deadlines of reads were %v", w.read)
+		return 0
+	}
+	r := httptest.NewRequest("POST", "/api/v1/commands", strings.NewReader(`{"args":["pause"]}`))
+	r.Host = "localhost"
+	r.Header.Set("Authorization", withToken)
+	d.Handler().ServeHTTP(w, r)
+	check.Contains(t, "the end", `{"exit":0}`, w.Body.String())
+	check.That(t, !w.write.IsZero(), "a slow reader is never dropped")
+}
+
+// deadlines remembers those of a connection.
+type deadlines struct {
+	*httptest.ResponseRecorder
+	read  []time.Time
+	write time.Time
+}
+
+func (d *deadlines) SetReadDeadline(at time.Time) error {
+	d.read = append(d.read, at)
+	return nil
+}
+
+func (d *deadlines) SetWriteDeadline(at time.Time) error {
+	d.write = at
+	return nil
 }
