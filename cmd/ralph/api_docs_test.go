@@ -43,8 +43,8 @@ func TestTheAPIIsDocumented(t *testing.T) {
 
 	var doc strings.Builder
 	doc.WriteString(apiIntro)
-	for _, r := range web.Routes() {
-		path, name := r[0], r[1]
+	for _, r := range web.Routes {
+		path, name := r.Path, r.Command
 		c, found := commandNamed(newApp(system{}).root, strings.Fields(name))
 		if !found {
 			continue // schedules come later

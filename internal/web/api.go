@@ -13,43 +13,36 @@ import (
 	"strings"
 )
 
-// route is an address of the API. What it answers is what its command prints with --json; its query are the command's flags.
-type route struct {
-	path    string // below /api/v1/; what is in braces are arguments of the command, in their order
-	command string
+// Route is an address of the API. What it answers is what its command prints with --json; its query are the command's flags.
+type Route struct {
+	Path    string // below /api/v1/; what is in braces are arguments of the command, in their order
+	Command string
 	streams bool // objects, one a line, as they come
 }
 
-var routeTable = []route{
-	{path: "status", command: "status"},
-	{path: "tasks", command: "task list"},
-	{path: "tasks/{id}", command: "task show"},
-	{path: "tasks/{id}/why", command: "task why"},
-	{path: "tasks/{id}/log", command: "task log"},
-	{path: "tasks/{id}/logs", command: "logs", streams: true},
-	{path: "features", command: "feature list"},
-	{path: "features/{name}", command: "feature show"},
-	{path: "inbox", command: "inbox list"},
-	{path: "inbox/{id}", command: "inbox show"},
-	{path: "runs", command: "runs list"},
-	{path: "runs/{id}", command: "report"},
-	{path: "runs/{id}/logs", command: "logs", streams: true},
-	{path: "cost", command: "cost"},
-	{path: "stats", command: "stats"},
-	{path: "journal", command: "journal list"},
-	{path: "knowledge", command: "knowledge list"},
-	{path: "forecast", command: "forecast"},
-	{path: "audit", command: "audit"},
-	{path: "schedules", command: "schedule list"},
-	{path: "version", command: "version"},
-}
-
-// Routes lists the addresses of the API with their commands.
-func Routes() (list [][2]string) {
-	for _, r := range routeTable {
-		list = append(list, [2]string{r.path, r.command})
-	}
-	return list
+// Routes lists them all.
+var Routes = []Route{
+	{Path: "status", Command: "status"},
+	{Path: "tasks", Command: "task list"},
+	{Path: "tasks/{id}", Command: "task show"},
+	{Path: "tasks/{id}/why", Command: "task why"},
+	{Path: "tasks/{id}/log", Command: "task log"},
+	{Path: "tasks/{id}/logs", Command: "logs", streams: true},
+	{Path: "features", Command: "feature list"},
+	{Path: "features/{name}", Command: "feature show"},
+	{Path: "inbox", Command: "inbox list"},
+	{Path: "inbox/{id}", Command: "inbox show"},
+	{Path: "runs", Command: "runs list"},
+	{Path: "runs/{id}", Command: "report"},
+	{Path: "runs/{id}/logs", Command: "logs", streams: true},
+	{Path: "cost", Command: "cost"},
+	{Path: "stats", Command: "stats"},
+	{Path: "journal", Command: "journal list"},
+	{Path: "knowledge", Command: "knowledge list"},
+	{Path: "forecast", Command: "forecast"},
+	{Path: "audit", Command: "audit"},
+	{Path: "schedules", Command: "schedule list"},
+	{Path: "version", Command: "version"},
 }
 
 //go:embed openapi.yaml
@@ -116,8 +109,8 @@ func (s *Server) apiRoutes() {
 			}
 		})
 	}
-	for _, to := range routeTable {
-		handle("GET /api/v1/"+to.path, func(w http.ResponseWriter, r *http.Request) { s.serveRoute(w, r, to) })
+	for _, to := range Routes {
+		handle("GET /api/v1/"+to.Path, func(w http.ResponseWriter, r *http.Request) { s.serveRoute(w, r, to) })
 	}
 	handle("GET /api/v1/runs/{id}/events", s.serveEvents)
 	handle("POST /api/v1/commands", s.serveCommand)
@@ -131,8 +124,8 @@ func (s *Server) apiRoutes() {
 }
 
 // args are the command line that a request is for.
-func (to route) args(r *http.Request) []string {
-	args := strings.Fields(to.command)
+func (to Route) args(r *http.Request) []string {
+	args := strings.Fields(to.Command)
 	query := r.URL.Query()
 	for _, name := range slices.Sorted(maps.Keys(query)) {
 		for _, value := range query[name] {
@@ -143,7 +136,7 @@ func (to route) args(r *http.Request) []string {
 		}
 	}
 	args = append(args, "--json", "--")
-	for part := range strings.SplitSeq(to.path, "/") {
+	for part := range strings.SplitSeq(to.Path, "/") {
 		if strings.HasPrefix(part, "{") {
 			args = append(args, r.PathValue(strings.Trim(part, "{}")))
 		}
@@ -151,7 +144,7 @@ func (to route) args(r *http.Request) []string {
 	return args
 }
 
-func (s *Server) serveRoute(w http.ResponseWriter, r *http.Request, to route) {
+func (s *Server) serveRoute(w http.ResponseWriter, r *http.Request, to Route) {
 	args := to.args(r)
 	v, err := s.allowed(args)
 	if err == nil && v.changes {
