@@ -10,6 +10,7 @@ import (
 
 	"ralph/dag"
 	"ralph/internal/testing/check"
+	"ralph/internal/web"
 )
 
 // hostile is what somebody would like a browser to carry out, or a reader to see wrongly.
@@ -127,6 +128,22 @@ func TestWhatIsRefusedCanBeTypedOn(t *testing.T) {
 		_, status = s.post(args...)
 		check.Equal(t, fmt.Sprint("the status of ", args), http.StatusForbidden, status)
 	}
+}
+
+func TestAReadOnlyServerOffersNothing(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, web.Access{ReadOnly: true})
+	for _, id := range append(s.night("tonight"), "") {
+		for _, path := range []string{"/tasks/" + id, "/", "/inbox"} {
+			page := s.page(strings.TrimSuffix(path, "/tasks/"))
+			check.That(t, !strings.Contains(page, `action="/do"`), "%s has a form", path)
+			check.Contains(t, path, "read-only", page)
+		}
+	}
+	before := s.calls
+	_, status := s.post("arg", "task", "arg", "add", "text", "x")
+	check.Equal(t, "the status of a change", http.StatusForbidden, status)
+	check.Equal(t, "the commands that were carried out", before, s.calls)
 }
 
 func TestAnswersAreGivenOnce(t *testing.T) {

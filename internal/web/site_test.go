@@ -64,7 +64,7 @@ type site struct {
 	opens   atomic.Int64 // of the project
 }
 
-func newSite(t *testing.T) *site {
+func newSite(t *testing.T, access ...web.Access) *site {
 	t.Helper()
 	s := &site{t: t, root: t.TempDir()}
 	ralph, err := program()
@@ -107,7 +107,8 @@ func newSite(t *testing.T) *site {
 	t.Cleanup(func() { opened.Close() })
 	s.store = opened.Store
 	s.server, err = web.New(web.Options{
-		Name: "project", Open: open, Command: run, Life: func(dag.Process) dag.Life { return dag.Alive }, Now: time.Now,
+		Access: append(access, web.Access{})[0],
+		Name:   "project", Open: open, Command: run, Life: func(dag.Process) dag.Life { return dag.Alive }, Now: time.Now,
 		Start:  func(_ context.Context, args ...string) error { s.started = append(s.started, args); return nil },
 		Redact: func(text string) string { return strings.ReplaceAll(text, "sk-secret", "[redacted]") }, Warn: func(string) {},
 	})
