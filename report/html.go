@@ -26,11 +26,18 @@ var (
 	//go:embed page/style.css
 	pageCSS string
 	//go:embed page/script.js
-	pageJS string
+	foldJS string
+	//go:embed page/pan.js
+	panJS string
+
+	pageJS = panJS + foldJS
 )
 
 // Style is the style sheet of reports, for pages that show the same pictures.
 func Style() string { return pageCSS }
+
+// Pan is the script that moves and zooms a graph, for the same pages.
+func Pan() string { return panJS }
 
 // Bounds that keep the page of a large run small: everything is in the JSON.
 const (
@@ -59,8 +66,39 @@ type HTMLOptions struct {
 // gates or people wrote can become markup or script in it, and the page forbids
 // every script but its own.
 func HTML(w io.Writer, r Run, o HTMLOptions) error {
-	p := r.page(o)
-	tmpl, err := template.New("page").Funcs(template.FuncMap{
+	p := r.page(nil)
+	p.logs = r.embed(o)
+	p.pictures()
+	tmpl, err := p.template()
+	if err != nil {
+		return err
+	}
+	return tmpl.Execute(w, p)
+}
+
+// Fragments are parts of the page of a report, for pages that show the same. html/template has made them.
+type Fragments struct{ Head, Next, Timeline template.HTML }
+
+// Fragments makes them. href is where a task is told about.
+func (r Run) Fragments(href func(task string) string) (f Fragments, err error) {
+	p := r.page(href)
+	tmpl, err := p.template()
+	if err != nil {
+		return f, err
+	}
+	for name, to := range map[string]*template.HTML{"head": &f.Head, "next": &f.Next, "timeline": &f.Timeline} {
+		var b strings.Builder
+		if err := tmpl.ExecuteTemplate(&b, name, p); err != nil {
+			return f, err
+		}
+		*to = template.HTML(b.String())
+	}
+	return f, nil
+}
+
+func (p *page) template() (*template.Template, error) {
+	r := p.Run
+	return template.New("page").Funcs(template.FuncMap{
 		"line": render.Line[string], "short": short, "long": long, "shorten": shorten, "ending": func(s string) string { return ending(s, p.limit) },
 		"plural": human.Count, "minus": minus, "state": r.state, "took": r.took, "span": human.Span, "clock": r.clock,
 		"boxFacts": func(t Task) string { return strings.Join(r.boxFacts(t, r.state(t)), " · ") },
@@ -70,10 +108,6 @@ func HTML(w io.Writer, r Run, o HTMLOptions) error {
 		"why":      func(a Attempt) string { first, _ := head(a.Reason); return shorten(first, pageWhy) },
 		"more":     func(a Attempt) string { _, rest := head(a.Reason); return ending(rest, p.limit) },
 	}).Parse(pageHTML)
-	if err != nil {
-		return err
-	}
-	return tmpl.Execute(w, p)
 }
 
 func pick[T any](list []T, at []int) []T { return seq.Map(at, func(i int) T { return list[i] }) }
@@ -113,21 +147,32 @@ type page struct {
 	Quiet    []Task // of a large run, those without news
 	limit    int    // of a reason
 	logs     map[string][]log
+	href     func(task string) string // nil for a page of its own
 }
 
-func (r Run) page(o HTMLOptions) *page {
-	p := &page{Run: r, CSS: template.CSS(pageCSS), JS: template.JS(pageJS), limit: pageReason, logs: r.embed(o)}
+// Href is where a task is told about.
+func (p *page) Href(task string) string {
+	if p.href != nil {
+		return p.href(task)
+	}
+	return "#task-" + task
+}
+
+func (r Run) page(href func(task string) string) *page {
+	p := &page{Run: r, CSS: template.CSS(pageCSS), JS: template.JS(pageJS), limit: pageReason, href: href}
 	if n := len(r.Attempts) + len(r.Failures); n > 0 {
 		p.limit = min(max(pageReasons/n, 200), pageReason)
 	}
-	p.pictures()
 	p.timeline()
 	p.receipts()
 	return p
 }
 
 // Policy forbids everything that is not in the page itself.
-func (p *page) Policy() string {
+func (p *page) Policy() string { return Policy() }
+
+// Policy is the content security policy of a report: only what is in the page itself, for whoever serves it.
+func Policy() string {
 	script := sha256.Sum256([]byte(pageJS))
 	return "default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-" +
 		base64.StdEncoding.EncodeToString(script[:]) + "'; base-uri 'none'; form-action 'none'"

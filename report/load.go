@@ -31,18 +31,31 @@ type Options struct {
 // and what is missing there is missing in the report, no more.
 func Load(ctx context.Context, store *dag.Store, opts Options) (Run, error) {
 	var s snapshot
-	err := store.View(ctx, func(g *dag.Graph) (err error) {
-		s, err = look(g, opts.Run)
-		if err == nil {
-			s.criteria = criteriaOf(g, s.scope, opts.Spec)
-			s.work, err = g.Work(s.run.ID, opts.Kept)
-		}
-		return err
-	})
+	err := store.View(ctx, func(g *dag.Graph) (err error) { s, err = opts.look(g); return err })
 	if err != nil {
-		return Run{}, fmt.Errorf("read run %s: %w", opts.Run, err)
+		return Run{}, err
 	}
 	return s.assemble(opts), nil
+}
+
+// LoadIn is Load for who has a snapshot already.
+func LoadIn(g *dag.Graph, opts Options) (Run, error) {
+	s, err := opts.look(g)
+	if err != nil {
+		return Run{}, err
+	}
+	return s.assemble(opts), nil
+}
+
+func (o Options) look(g *dag.Graph) (s snapshot, err error) {
+	if s, err = look(g, o.Run); err == nil {
+		s.criteria = criteriaOf(g, s.scope, o.Spec)
+		s.work, err = g.Work(s.run.ID, o.Kept)
+	}
+	if err != nil {
+		err = fmt.Errorf("read run %s: %w", o.Run, err)
+	}
+	return s, err
 }
 
 // snapshot is what the database holds about a run.

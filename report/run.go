@@ -88,6 +88,10 @@ type Task struct {
 	After    []string
 	Attempts []int // in Run.Attempts
 	Verified bool  // this run got it done, and it was checked
+
+	live  *state // how it stands in the graph of a project; nil in reports
+	facts string // what its box says, and where it leads, instead of what a report has
+	href  string
 }
 
 // Ran says whether the run worked on it.

@@ -181,6 +181,9 @@ func fit(s string, limit float64) string {
 }
 
 func (r Run) boxFacts(t Task, s state) []string {
+	if t.facts != "" {
+		return []string{t.facts}
+	}
 	var facts []string
 	if s.Word != "done" || !t.Ran() {
 		facts = append(facts, s.Word) // the mark says it for the others
@@ -205,6 +208,9 @@ func (r Run) boxFacts(t Task, s state) []string {
 type state struct{ Word, Class, Mark string }
 
 func (r Run) state(t Task) state {
+	if t.live != nil {
+		return *t.live
+	}
 	switch t.Status {
 	case dag.Done:
 		if !t.Ran() && !t.Group {
@@ -233,11 +239,14 @@ func (r Run) state(t Task) state {
 
 // anchor is where the page says more about a task, or "".
 func (r Run) anchor(t Task) string {
+	if t.href != "" {
+		return t.href
+	}
 	if t.Ran() {
-		return "task-" + t.ID
+		return "#task-" + t.ID
 	}
 	if slices.ContainsFunc(r.Failures, func(f Failure) bool { return f.Task == t.ID }) {
-		return "failed-" + t.ID
+		return "#failed-" + t.ID
 	}
 	return ""
 }

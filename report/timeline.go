@@ -63,7 +63,7 @@ func (p *page) timeline() {
 		p.RowsAre = fmt.Sprintf("%d of %d tasks: what failed, what was tried again, and what took longest.", pageRows, n)
 		slices.SortStableFunc(p.Rows, func(a, b Task) int { return cmp.Or(rank(a)-rank(b), cmp.Compare(p.took(b), p.took(a))) })
 		p.Rows = p.Rows[:pageRows]
-	} else {
+	} else if p.href == nil || len(p.Strip) < 2 {
 		p.Strip = nil // the rows show it all
 	}
 	slices.SortStableFunc(p.Rows, func(a, b Task) int { return a.Attempts[0] - b.Attempts[0] })

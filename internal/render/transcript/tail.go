@@ -24,6 +24,7 @@ type tail struct {
 	skip    bool   // the line is too long
 	missing bool
 	most    int64 // that is read at a time; 0 means to the end
+	end     int64 // where the line ends that fn is called with
 }
 
 // look leaves out all but the last bytes of what is not read yet, and says how many it
@@ -62,7 +63,7 @@ func (t *tail) poll(fn func([]byte)) error {
 	buf := make([]byte, 64<<10)
 	for end := t.offset + t.most; t.most == 0 || t.offset < end; {
 		n, err := f.Read(buf)
-		t.offset += int64(n)
+		t.end, t.offset = t.offset, t.offset+int64(n)
 		t.feed(buf[:n], fn)
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -77,15 +78,17 @@ func (t *tail) poll(fn func([]byte)) error {
 // events calls fn with the events that have become whole, but for those that agents cause
 // by the thousand: a transcript has them.
 func (t *tail) events(fn func(event.Event)) error {
-	return t.poll(func(line []byte) {
-		if bytes.Contains(line[:min(len(line), 200)], []byte(`"type":"agent_`)) {
-			return
-		}
-		var e event.Event
-		if json.Unmarshal(line, &e) == nil && !strings.HasPrefix(string(e.Type), "agent_") {
-			fn(e)
-		}
-	})
+	return t.poll(func(line []byte) { ownEvent(line, fn) })
+}
+
+func ownEvent(line []byte, fn func(event.Event)) {
+	if bytes.Contains(line[:min(len(line), 200)], []byte(`"type":"agent_`)) {
+		return
+	}
+	var e event.Event
+	if json.Unmarshal(line, &e) == nil && !strings.HasPrefix(string(e.Type), "agent_") {
+		fn(e)
+	}
 }
 
 // ReadEvents calls fn with what happened in a run, but for what its agents said. Lines that
@@ -123,6 +126,7 @@ func (t *tail) feed(data []byte, fn func([]byte)) {
 			break
 		}
 		line := data[:end]
+		t.end += int64(end) + 1
 		if len(t.partial) > 0 {
 			line = append(t.partial, line...)
 			t.partial = nil
@@ -137,6 +141,63 @@ func (t *tail) feed(data []byte, fn func([]byte)) {
 		return
 	}
 	t.partial = append(t.partial, data...)
+}
+
+// Stream reads a file of a run with the place of each thing in it, so that whoever has seen a part can be told the rest.
+// It leaves nothing out but what is far from the end when it begins, and puts nothing together.
+type Stream struct {
+	Path  string
+	Until int64 // where reading ends; 0 means never
+
+	tail   tail
+	decode decoder
+}
+
+// streamed is how much of a file a stream begins with: more than the longest line.
+const streamed = maxLine + 4<<20
+
+// Begin chooses where reading begins, and returns that place.
+func (s *Stream) Begin() (from int64) {
+	s.tail.path = s.Path
+	until := s.Until
+	if info, err := os.Stat(s.Path); err == nil && (until == 0 || until > info.Size()) {
+		until = info.Size()
+	}
+	if from = until - streamed; from > 0 {
+		s.tail.offset, s.tail.skip = from, true
+	}
+	return max(from, 0)
+}
+
+// Missing says that there is no such file.
+func (s *Stream) Missing() bool { return s.tail.missing }
+
+// Lines calls fn with what became known of a transcript, and where that ends in the file.
+func (s *Stream) Lines(fn func(l Line, end int64)) error {
+	if len(s.decode.titles) > manyCalls || len(s.decode.terminals) > manyTerminals {
+		s.decode = decoder{} // agents no longer refer to old calls
+	}
+	return s.poll(func(text []byte, end int64) {
+		if l := s.decode.line(text); l.Kind != "" {
+			fn(l, end)
+		}
+	})
+}
+
+// Events calls fn with what happened in a run, but for what its agents said, and where that ends in the file.
+func (s *Stream) Events(fn func(e event.Event, end int64)) error {
+	return s.poll(func(text []byte, end int64) { ownEvent(text, func(e event.Event) { fn(e, end) }) })
+}
+
+func (s *Stream) poll(fn func(text []byte, end int64)) error {
+	if s.Until > 0 {
+		s.tail.most = s.Until - s.tail.offset
+	}
+	return s.tail.poll(func(text []byte) {
+		if s.Until == 0 || s.tail.end <= s.Until {
+			fn(text, s.tail.end)
+		}
+	})
 }
 
 // How much of a file is read. An agent may say more in a second than anybody can
