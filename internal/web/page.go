@@ -37,6 +37,14 @@ var pageTable = []page{
 	{"/inbox", "inbox", "Inbox", loadInbox},
 	{"/tasks/{id}", "task", "Task", loadTask},
 	{"/attempts/{id}/diff", "diff", "Diff", loadDiff},
+	{"/graph", "graph", "Graph", loadGraph},
+	{"/runs", "runs", "Runs", loadRuns},
+	{"/runs/{id}", "run", "Run", loadRun},
+	{"/attempts/{id}", "attempt", "Attempt", loadAttempt},
+	{"/cost", "cost", "Cost", loadCost},
+	{"/journal", "journal", "Journal", loadJournal},
+	{"/knowledge", "knowledge", "Knowledge", loadKnowledge},
+	{"/knowledge/{title}", "knowledge", "Knowledge", loadKnowledge},
 }
 
 // visit is one request for a page, with the project open.

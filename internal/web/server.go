@@ -62,6 +62,7 @@ type Server struct {
 	pages pages
 	cache cache
 	flash *flashes
+	files followers
 	mux   *http.ServeMux
 	calls chan struct{} // one for each request of the API that is being answered
 }
@@ -99,6 +100,7 @@ func (s *Server) routes() {
 	for _, p := range pageTable {
 		s.mux.HandleFunc("GET "+p.path, func(w http.ResponseWriter, r *http.Request) { s.servePage(w, r, p) })
 	}
+	s.viewRoutes()
 	s.mux.HandleFunc("GET /live", s.serveLive)
 	s.mux.HandleFunc("POST /do", s.serveDo)
 	if s.opts.In != nil {
