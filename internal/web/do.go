@@ -203,7 +203,7 @@ func (a asking) fields(typed bool) (list []field) {
 	slices.Reverse(keys) // the texts before the options
 	for _, key := range keys {
 		is := a.Said != nil && (key == "text" || key == "stdin" || strings.HasPrefix(key, "--") && a.form.Get(key) != "")
-		if key == "form" || key == "sure" || is != typed || secret && key == "stdin" {
+		if key == "form" || key == "sure" && a.Said == nil || is != typed || secret && key == "stdin" {
 			continue
 		}
 		label := strings.TrimSuffix(strings.TrimLeft(key, "-"), "[]")

@@ -124,6 +124,7 @@ func TestWhatIsRefusedCanBeTypedOn(t *testing.T) {
 	for _, want := range []string{"That was refused", "nosuch", "ralph feature create", "A &#34;title&#34;", "A long\ndescription &lt;b&gt;</textarea>", `name="arg" value="add"`} {
 		check.Contains(t, "the page", want, page)
 	}
+	check.That(t, !strings.Contains(page, `name="sure"`), "nobody was asked, and the next try would not ask")
 	for _, args := range [][]string{{"arg", "config"}, {"arg", "serve"}, {"arg", "--project=/", "arg", "task", "arg", "add"}, {"--project", "/"}} {
 		_, status = s.post(args...)
 		check.Equal(t, fmt.Sprint("the status of ", args), http.StatusForbidden, status)
