@@ -156,8 +156,14 @@ func (f *folder) run(tasks []dag.Task, edges []dag.Edge) Run {
 
 // liveStates are how tasks stand, those first that say most about a box of several.
 var liveStates = []state{
-	{"failed", "failed", "✗"}, {"asks", "again", "?"}, {"running", "running", "▶"}, {"ready", "open", "○"},
-	{"waits", "waiting", "◌"}, {"blocked", "waiting", "◌"}, {"done", "done", "✓"}, {"cancelled", "old", "–"},
+	{"failed", "failed", "✗"},
+	{"asks", "again", "?"},
+	{"running", "running", "▶"},
+	{"ready", "open", "○"},
+	{"waits", "waiting", "◌"},
+	{"blocked", "waiting", "◌"},
+	{"done", "done", "✓"},
+	{"cancelled", "old", "–"},
 }
 
 func (f *folder) state(t dag.Task) state {

@@ -123,8 +123,13 @@ func (p *attemptPage) stand() {
 		took = p.EndedAt.Sub(p.StartedAt)
 	}
 	p.Facts = slices.DeleteFunc([]fact{
-		{"agent", render.Line(p.Agent)}, {"model", render.Line(model)}, {"began", p.StartedAt.Local().Format(time.DateTime)}, {"took", human.Span(max(took, 0))},
-		{"used", strings.Join(render.Used(&p.Usage), ", ")}, {"sandbox", render.Line(p.Sandbox)}, {"stop reason", render.Line(p.StopReason)},
+		{"agent", render.Line(p.Agent)},
+		{"model", render.Line(model)},
+		{"began", p.StartedAt.Local().Format(time.DateTime)},
+		{"took", human.Span(max(took, 0))},
+		{"used", strings.Join(render.Used(&p.Usage), ", ")},
+		{"sandbox", render.Line(p.Sandbox)},
+		{"stop reason", render.Line(p.StopReason)},
 	}, func(f fact) bool { return f.Value == "" })
 }
 
