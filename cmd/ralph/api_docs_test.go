@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/urfave/cli/v2"
+
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/golden"
 	"ralph/internal/web"
@@ -23,8 +25,49 @@ func TestEveryCommandCanBeAskedForOrNot(t *testing.T) {
 		}
 		line, err := lineOf(root, append(strings.Fields(name), "--"))
 		check.OK(t, err)
-		_, err = web.Ask(line)
+		_, _, err = web.Ask(line)
 		check.That(t, err == nil || strings.Contains(err.Error(), ": "), "ralph%s: say in internal/web/commands.go whether it may be asked for from outside, or why not", name)
+	}
+}
+
+// harmless are the flags of commands that only look, when they are typed alone. A new one that changes something has to be among
+// what internal/web/commands.go says of its command, or a server that is read-only changes it.
+var harmless = strings.Fields(`json ready status feature tag all limit format depth with-status task jobs until agent model morning since output follow full by run
+	outcome watch wait timeout dry-run yes older-than base target remote title draft max-cost max-duration effort sandbox count denied help`)
+
+// TestWhatOnlyLooksHasNoFlagThatChanges: whatever flag is typed, a command that is said to look changes nothing.
+func TestWhatOnlyLooksHasNoFlagThatChanges(t *testing.T) {
+	t.Parallel()
+	root := newApp(system{}).root
+	for name, c := range visible("", newApp(system{}).cli.Commands) {
+		if c.Action == nil {
+			continue
+		}
+		for _, f := range c.Flags {
+			flag := f.Names()[0]
+			typed := "--" + flag
+			if _, isBool := f.(*cli.BoolFlag); !isBool {
+				typed += "=1"
+			}
+			line, err := lineOf(root, append(strings.Fields(name), typed))
+			if err != nil {
+				continue // it names a file, or is no number
+			}
+			if changes, _, err := web.Ask(line); err == nil && !changes {
+				check.That(t, slices.Contains(harmless, flag), "ralph%s --%s: does it change something? say so in internal/web/commands.go, or here that it does not", name, flag)
+			}
+		}
+	}
+	for typed, want := range map[string]bool{
+		"gc --dry-run": false, "gc --dry-run=true": false, "gc --dry-run=false": true, "gc": true, "recover --dry-run=0": true, "pr --dry-run=F x": true,
+		"feature gate x": false, "feature gate x --none": true, "feature gate x --none=false": false, "feature gate x make": true,
+		"task export": false, "task export --save": true, "doctor": false, "doctor --fix": true, "doctor --fix=false": false, "task log t": false, "task log t -m=x": true,
+	} {
+		line, err := lineOf(root, strings.Fields(typed))
+		check.OK(t, err)
+		changes, _, err := web.Ask(line)
+		check.OK(t, err)
+		check.Equal(t, typed+" changes something", want, changes)
 	}
 }
 

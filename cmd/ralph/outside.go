@@ -2,6 +2,7 @@ package main
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"ralph/internal/web"
@@ -37,7 +38,11 @@ func (p *permuter) line() web.Line {
 		line.Name += " " + p.at.sub[i].name
 	}
 	for _, typed := range p.local {
-		name, _, _ := strings.Cut(strings.TrimPrefix(typed, "--"), "=")
+		name, value, set := strings.Cut(strings.TrimPrefix(typed, "--"), "=")
+		f, _ := p.find(name)
+		if on, err := strconv.ParseBool(value); f != nil && set && err == nil && !on && f.value == false {
+			continue // --dry-run=false is as if it were not there
+		}
 		line.Flags = append(line.Flags, name)
 	}
 	return line

@@ -83,7 +83,7 @@ func elsewhere(ctx context.Context, a *app, argv []string) (done bool, err error
 	if r.line, err = lineOf(a.root, args); err != nil {
 		return true, err
 	}
-	if r.acts, err = web.Ask(r.line); err != nil {
+	if r.acts, _, err = web.Ask(r.line); err != nil {
 		var why *web.Refusal
 		errors.As(err, &why)
 		return true, hint(usagef("%s", why.Text), "%s", why.Hint)

@@ -19,8 +19,10 @@ import (
 
 // carryWeb carries out a command for a page, the API or another ralph.
 func carryWeb(ctx context.Context, a *app, c web.Call) int {
-	if line, err := lineOf(a.root, c.Args); err == nil && line.Name == "run" {
-		return runApart(ctx, a, c)
+	if line, err := lineOf(a.root, c.Args); err == nil {
+		if _, starts, _ := web.Ask(line); starts {
+			return runApart(ctx, a, c)
+		}
 	}
 	failpoint.Hit("W1")
 	status := a.carry(ctx, call{

@@ -43,7 +43,7 @@ func runServe(ctx context.Context, a *app, s *session, o serveOptions) error {
 	if err := a.refuseAgent(); err != nil {
 		return err
 	}
-	a.dir = s.project.Root // wherever the process is
+	a.dir, a.serves = s.project.Root, true // wherever the process is
 	config := s.config.Serve
 	listen := cmp.Or(o.Listen, config.Listen)
 	access, err := serveAccess(a, config, o, listen)

@@ -94,7 +94,7 @@ func (e *events) update(ctx context.Context, fn func(*dag.Graph) error) error {
 }
 
 func (e *events) start(_ context.Context, _ string, args []string) (dag.Process, error) {
-	r, err := startRun(e.app, e.project, args)
+	r, err := startRun(e.app, e.project, append([]string{"run"}, args...))
 	return r.process, err
 }
 

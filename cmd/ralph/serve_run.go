@@ -29,7 +29,7 @@ type started struct {
 	log     string
 }
 
-// startRun starts `ralph run` with arguments as a process that outlives this one. What it prints is in .ralph/serve.
+// startRun starts a command that runs tasks as a process that outlives this one. What it prints is in .ralph/serve.
 func startRun(a *app, p project.Project, args []string) (started, error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -44,7 +44,7 @@ func startProgram(a *app, p project.Project, program string, args []string) (sta
 		return started{}, fmt.Errorf("make the log of a run: %w", err)
 	}
 	defer log.Close()
-	id, ended, err := proc.Detach(program, append([]string{"--project=" + p.Root, "run"}, args...), p.Root, a.environ(), log)
+	id, ended, err := proc.Detach(program, append([]string{"--project=" + p.Root}, args...), p.Root, a.environ(), log)
 	return started{processOf(id), ended, log.Name()}, err
 }
 

@@ -28,7 +28,7 @@ func TestARunThatWasStartedStandsAlone(t *testing.T) {
 	check.OK(t, err)
 	a := newApp(system{now: func() time.Time { return b.now }, environ: os.Environ})
 	p := project.Project{Root: b.dir}
-	run, err := startProgram(a, p, program, []string{"--in-place", "--no-verify"})
+	run, err := startProgram(a, p, program, []string{"run", "--in-place", "--no-verify"})
 	check.OK(t, err)
 	pidfd, err := unix.PidfdOpen(int(run.process.PID), 0)
 	check.OK(t, err)

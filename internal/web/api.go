@@ -53,7 +53,8 @@ const (
 	APIHeader  = "Ralph-API"
 	apiVersion = "1"
 	maxBody    = 16 << 20 // of a command with its input
-	maxCalls   = 64       // that are carried out at once
+	maxCalls   = 64       // commands that are carried out at once
+	maxStays   = 256      // the same for those without an end
 )
 
 // Exit statuses of commands, as docs/cli.md has them.
@@ -99,14 +100,7 @@ func (s *Server) apiRoutes() {
 	handle := func(pattern string, do http.HandlerFunc) {
 		s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set(APIHeader, apiVersion)
-			select {
-			case s.calls <- struct{}{}:
-				defer func() { <-s.calls }()
-				do(w, r)
-			default:
-				w.Header().Set("Retry-After", "1")
-				writeError(w, http.StatusServiceUnavailable, apiError{Error: "the server is busy", Hint: "try again", Status: exitUnavailable})
-			}
+			do(w, r)
 		})
 	}
 	for _, to := range Routes {
@@ -121,6 +115,23 @@ func (s *Server) apiRoutes() {
 	handle("/api/", func(w http.ResponseWriter, r *http.Request) {
 		writeError(w, http.StatusNotFound, apiError{Error: r.Method + " " + r.URL.Path + " is not of the API", Hint: "see GET /api/v1/openapi.yaml", Status: exitNotFound})
 	})
+}
+
+// admit lets as many requests in at once as the server has room for: few that read and change, which end soon, and more that stay
+// and are told what happens. Those that stay never shut out a command that stops a run.
+func (s *Server) admit(w http.ResponseWriter, stays bool) (leave func(), ok bool) {
+	room := s.calls
+	if stays {
+		room = s.stays
+	}
+	select {
+	case room <- struct{}{}:
+		return func() { <-room }, true
+	default:
+		w.Header().Set("Retry-After", "1")
+		writeError(w, http.StatusServiceUnavailable, apiError{Error: "the server is busy", Hint: "try again", Status: exitUnavailable})
+		return nil, false
+	}
 }
 
 // args are the command line that a request is for.
@@ -150,10 +161,18 @@ func (s *Server) serveRoute(w http.ResponseWriter, r *http.Request, to Route) {
 	if err == nil && v.changes {
 		err = &Refusal{Text: commandLine(args...) + " changes something", Hint: "send it to POST /api/v1/commands", Exit: exitUsage, HTTP: http.StatusBadRequest}
 	}
+	if err == nil && v.stays && !to.streams {
+		err = &Refusal{Text: commandLine(args...) + " has no end", Hint: "send it to POST /api/v1/commands, which answers as it comes", Exit: exitUsage, HTTP: http.StatusBadRequest}
+	}
 	if err != nil {
 		s.writeRefusal(w, err)
 		return
 	}
+	leave, ok := s.admit(w, v.stays)
+	if !ok {
+		return
+	}
+	defer leave()
 	var out, said bytes.Buffer
 	var dest io.Writer = &out
 	if to.streams {
@@ -243,6 +262,11 @@ func (s *Server) serveCommand(w http.ResponseWriter, r *http.Request) {
 		s.writeRefusal(w, err)
 		return
 	}
+	leave, ok := s.admit(w, v.stays)
+	if !ok {
+		return
+	}
+	defer leave()
 	ctx := r.Context()
 	if v.changes && !v.starts {
 		ctx = context.WithoutCancel(ctx) // what was begun is not left in the middle because its reader has gone

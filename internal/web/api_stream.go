@@ -81,6 +81,11 @@ func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request) {
 	if last, err := strconv.ParseInt(r.Header.Get("Last-Event-ID"), 10, 64); err == nil {
 		after = last
 	}
+	leave, ok := s.admit(w, true)
+	if !ok {
+		return
+	}
+	defer leave()
 	out := newStream(w)
 	for beat := s.opts.Now(); ; {
 		next, err := s.readEvents(path, after, func(at int64, line string) error { return out.event(strconv.FormatInt(at, 10), "event", line) })

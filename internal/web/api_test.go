@@ -125,6 +125,14 @@ func TestTheAPIAnswersOnlySoManyAtOnce(t *testing.T) {
 	check.Equal(t, "when to try again", "1", res.Header.Get("Retry-After"))
 	<-d.Server.calls
 	d.want(200, d.ask("GET", "/api/v1/status", "", "Authorization", withToken))
+
+	// Those that stay have room of their own, so that a run can still be stopped.
+	for range maxStays {
+		d.Server.stays <- struct{}{}
+	}
+	d.want(200, d.ask("GET", "/api/v1/status", "", "Authorization", withToken))
+	d.want(503, d.ask("GET", "/api/v1/tasks/t-1/logs?follow", "", "Authorization", withToken))
+	check.Contains(t, "why", "has no end", d.want(400, d.ask("GET", "/api/v1/inbox?watch", "", "Authorization", withToken)))
 }
 
 // TestEventsResume: the events of a run are read from any offset, and followed from the one that a reader has seen last.

@@ -24,21 +24,23 @@ type verb struct {
 	looks   func(Line) bool // it changes nothing if it is typed like that
 	confirm string          // what a page asks before it is carried out; empty if nothing is lost by it
 	starts  bool            // it runs in a process of its own
+	stays   bool            // it goes on until somebody has seen enough
 }
 
 // verbs lists them all. What is not here can only be typed where the project is; here says why.
 var verbs = slices.Concat(
-	looking(`status, task list, task show, task why, task tree, task graph, task export, task deps list, feature list, feature show,
+	looking(`status, task list, task show, task why, task tree, task graph, task deps list, feature list, feature show,
 		feature proof, template list, template show, template check, forecast, inbox list, inbox show, review, report, runs list,
 		runs show, logs, cost, stats, journal list, journal search, journal show, knowledge list, knowledge show,
 		knowledge search, knowledge lint, permissions log, permissions check, audit, agents, config show, slots list,
 		schedule list, schedule next, version`),
 	changing(`task add, task import, task update, task block, task unblock, task done, task fail, task accept, task deps add,
 		task deps rm, task relate, task unrelate, feature create, feature approve, feature prove, template apply, template new,
-		inbox answer, send, pause, resume, knowledge add, agents test, schedule run`),
+		inbox answer, send, pause, resume, knowledge add, agents test`),
 	[]verb{
 		{name: "task log", changes: true, looks: without("message")},
-		{name: "feature gate", changes: true, looks: upTo(1)},
+		{name: "task export", changes: true, looks: without("save")},
+		{name: "feature gate", changes: true, looks: every(upTo(1), without("none"))},
 		{name: "query", changes: true, looks: upTo(1)},
 		{name: "prompt", changes: true, looks: without("eject")},
 		{name: "doctor", changes: true, looks: without("fix", "rebuild"), confirm: "With --rebuild the database is made again from the plan files: runs, attempts and costs are only in the old one."},
@@ -56,6 +58,7 @@ var verbs = slices.Concat(
 		{name: "merge", changes: true, confirm: "Finished work lands on the target branch."},
 		{name: "pr", changes: true, looks: with("dry-run"), confirm: "The branch is pushed, and a pull request is opened or changed."},
 		{name: "run", changes: true, starts: true},
+		{name: "schedule run", changes: true, starts: true},
 	},
 )
 
@@ -84,6 +87,8 @@ func without(flags ...string) func(Line) bool {
 	}
 }
 
+func every(a, b func(Line) bool) func(Line) bool { return func(l Line) bool { return a(l) && b(l) } }
+
 func upTo(args int) func(Line) bool { return func(l Line) bool { return len(l.Args) <= args } }
 
 // here are the commands that cannot be asked for, with the reason.
@@ -110,10 +115,11 @@ type Refusal struct {
 
 func (r *Refusal) Error() string { return r.Text }
 
-// Ask says whether a command may be asked for from outside, and whether it changes something then.
-func Ask(l Line) (changes bool, err error) {
+// Ask says whether a command may be asked for from outside, whether it changes something then, and whether it runs in a process
+// of its own, which outlives the server.
+func Ask(l Line) (changes, starts bool, err error) {
 	v, err := find(l)
-	return v.changes, err
+	return v.changes, v.starts, err
 }
 
 func find(l Line) (verb, error) {
@@ -126,6 +132,7 @@ func find(l Line) (verb, error) {
 		return verb{}, r
 	}
 	v := verbs[i]
+	v.stays = v.starts || !without("follow", "watch", "wait")(l)
 	if v.looks != nil && v.looks(l) {
 		v.changes, v.confirm = false, ""
 	}
@@ -150,7 +157,16 @@ func firstWords(args []string) (Line, error) {
 	for n := min(len(args), 3); n > 0; n-- {
 		name := strings.Join(args[:n], " ")
 		if slices.ContainsFunc(verbs, func(v verb) bool { return v.name == name }) {
-			return Line{Name: name, Args: args[n:]}, nil
+			line := Line{Name: name}
+			for _, arg := range args[n:] {
+				if flag, ok := strings.CutPrefix(arg, "--"); ok && flag != "" {
+					flag, _, _ = strings.Cut(flag, "=")
+					line.Flags = append(line.Flags, flag)
+				} else {
+					line.Args = append(line.Args, arg)
+				}
+			}
+			return line, nil
 		}
 	}
 	return Line{Name: strings.Join(args, " ")}, nil

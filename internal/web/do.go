@@ -117,7 +117,7 @@ func (s *Server) serveDo(w http.ResponseWriter, r *http.Request) {
 		verb, err := s.allowed(c.Args)
 		var refused *Refusal
 		switch {
-		case errors.As(err, &refused):
+		case errors.As(err, &refused) && refused.HTTP != http.StatusBadRequest:
 			s.failWith(w, r, refused.HTTP, errors.New(strings.Join(human.Parts(refused.Text, refused.Hint), "; ")))
 			return
 		case err != nil: // it was mistyped
@@ -153,7 +153,7 @@ func (s *Server) carryOut(ctx context.Context, steps []step, who string) (f flas
 		f.Commands = append(f.Commands, s.opts.Redact(c.String()))
 		if v.starts {
 			text := "It is starting: what it does appears here."
-			if err := s.opts.Start(ctx, c.Args[1:]...); err != nil {
+			if err := s.opts.Start(ctx, c.Args...); err != nil {
 				text, f.Bad = err.Error(), true
 			}
 			f.add(s.opts.Redact(text))

@@ -97,7 +97,7 @@ func TestFormsCarryOutTheirCommands(t *testing.T) {
 	check.That(t, !strings.Contains(page, "--model=opus"), "the model was set again")
 
 	s.post("arg", "run", "--limit", "3", "--feature", "")
-	check.Equal(t, "what was started", [][]string{{"--limit=3"}}, s.started)
+	check.Equal(t, "what was started", [][]string{{"run", "--limit=3"}}, s.started)
 }
 
 func TestWhatLosesSomethingIsConfirmedOnce(t *testing.T) {

@@ -23,7 +23,7 @@ type Options struct {
 	Open    func(context.Context) (*Project, error)  // the project as it is now; whoever opens it closes it
 	Command func(context.Context, Call) (status int) // carries out a command
 	Parse   func([]string) (Line, error)             // understands a command line, and refuses what names files of this machine; nil takes its first words
-	Start   func(context.Context, ...string) error   // starts ralph run with these flags, in a process that outlives this one
+	Start   func(context.Context, ...string) error   // starts a command in a process that outlives this one
 	Life    func(dag.Process) dag.Life               // of the process of a run
 	Now     func() time.Time
 	Redact  func(string) string // removes secrets
@@ -64,7 +64,8 @@ type Server struct {
 	flash *flashes
 	files followers
 	mux   *http.ServeMux
-	calls chan struct{} // one for each request of the API that is being answered
+	calls chan struct{} // one for each command of the API that is being carried out
+	stays chan struct{} // the same for those without an end
 }
 
 //go:embed static
@@ -81,7 +82,7 @@ func New(opts Options) (*Server, error) {
 	}
 	s := &Server{
 		opts: opts, guard: newGuard(opts.Access, opts.Now), hub: newHub(opts), pages: tmpl, flash: &flashes{}, mux: http.NewServeMux(),
-		calls: make(chan struct{}, maxCalls),
+		calls: make(chan struct{}, maxCalls), stays: make(chan struct{}, maxStays),
 	}
 	s.guard.signIn = s.showSignIn
 	s.routes()
