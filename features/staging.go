@@ -43,15 +43,18 @@ func Busy(dir string) bool {
 	if err != nil {
 		return false
 	}
-	free := filelock.Try(lock)
-	_ = lock.Close()
-	return !free
+	if !filelock.Try(lock) {
+		_ = lock.Close()
+		return true
+	}
+	_ = filelock.Close(lock)
+	return false
 }
 
 // close lets others in. What is staged stays; a folder without anything in it goes.
 func (s *staging) close() error {
 	_ = os.Remove(s.dir)
-	return s.lock.Close()
+	return filelock.Close(s.lock)
 }
 
 // Discard forgets what was staged in the folder of one step. It refuses while somebody

@@ -59,7 +59,7 @@ func TestWhatOnlyLooksHasNoFlagThatChanges(t *testing.T) {
 		}
 	}
 	for typed, want := range map[string]bool{
-		"gc --dry-run": false, "gc --dry-run=true": false, "gc --dry-run=false": true, "gc": true, "recover --dry-run=0": true, "pr --dry-run=F x": true,
+		"gc --dry-run": false, "gc --dry-run=true": false, "gc --dry-run=false": true, "gc": true, "gc --dry-run --dry-run=false": true, "gc --dry-run=false --dry-run": false, "recover --dry-run=0": true, "pr --dry-run=F x": true,
 		"feature gate x": false, "feature gate x --none": true, "feature gate x --none=false": false, "feature gate x make": true,
 		"task export": false, "task export --save": true, "doctor": false, "doctor --fix": true, "doctor --fix=false": false, "task log t": false, "task log t -m=x": true,
 	} {

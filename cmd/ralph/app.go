@@ -45,6 +45,7 @@ type app struct {
 	opened  *session          // of a run in whose process the command is carried out; nil for all others
 	within  string            // the command that carries this one out: "mcp"; empty if a person typed it
 	serves  bool              // it works for a server: a database that is gone may come back, and an empty one would be in its place
+	shows   bool              // it works for a server that is read-only
 	outside bool              // it is carried out for somebody who may not name files of this machine
 	stored  atomic.Bool       // the graph was changed, even if a later step fails
 }
@@ -198,6 +199,7 @@ func (a *app) openFor(ctx context.Context, opts db.Options) (*session, error) {
 			return bare, hint(fmt.Errorf("the database is gone: %s was moved or deleted", p.DB()), "put it back, or make a new one where the project is: ralph status")
 		}
 	}
+	opts.ReadOnly = a.shows
 	d, err := db.Open(ctx, p.DB(), opts)
 	if err != nil {
 		return bare, err

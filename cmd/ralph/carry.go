@@ -33,7 +33,7 @@ func (a *app) carry(ctx context.Context, c call) int {
 	}
 	inner := appOf(sys, a.root)
 	inner.redact, inner.within, inner.outside = a.redact, cmp.Or(c.via, a.typed), c.outside
-	inner.serves = a.serves
+	inner.serves, inner.shows, inner.looks = a.serves, a.shows, a.looks
 	if c.outside {
 		if _, err := lineOf(a.root, c.args); err != nil {
 			return inner.fail(err)

@@ -104,7 +104,7 @@ mount -t tmpfs -o "size=$0" tmpfs small && touch mounted && cd small || exit 99
 
 func TestFullDiskLosesNothing(t *testing.T) {
 	t.Parallel()
-	read := onSmallDisk(t, "1400k", `
+	read := onSmallDisk(t, "1500k", `
 ../ralph init || exit 98
 ../ralph task add kept || exit 97
 fill
@@ -128,7 +128,7 @@ rm filler
 
 func TestWhatWasBegunOnAFullDiskIsWholeTheNextTime(t *testing.T) {
 	t.Parallel()
-	read := onSmallDisk(t, "1700k", `
+	read := onSmallDisk(t, "1900k", `
 fill
 ../ralph init 2> ../init; echo $? > ../init.status
 rm filler

@@ -37,8 +37,9 @@ func (p *permuter) line() web.Line {
 	if i := slices.IndexFunc(p.at.sub, func(c command) bool { return c.bare }); i >= 0 {
 		line.Name += " " + p.at.sub[i].name
 	}
-	for _, typed := range p.local {
+	for _, typed := range p.local { // of one that is typed twice, the last counts
 		name, value, set := strings.Cut(strings.TrimPrefix(typed, "--"), "=")
+		line.Flags = slices.DeleteFunc(line.Flags, func(other string) bool { return other == name })
 		f, _ := p.find(name)
 		if on, err := strconv.ParseBool(value); f != nil && set && err == nil && !on && f.value == false {
 			continue // --dry-run=false is as if it were not there

@@ -9,10 +9,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
-	"strings"
 
 	"ralph/internal/proc"
+	"ralph/internal/project"
 	"ralph/internal/testing/failpoint"
 	"ralph/internal/web"
 )
@@ -43,7 +42,7 @@ func runApart(ctx context.Context, a *app, c web.Call) int {
 	}
 	cmd := exec.Command(file, append([]string{"--project=" + a.dir}, c.Args...)...)
 	cmd.Args[0], cmd.Dir = os.Args[0], a.dir
-	cmd.Env = slices.DeleteFunc(a.environ(), func(entry string) bool { return strings.HasPrefix(entry, "RALPH_SERVER") })
+	cmd.Env = startedEnviron(a, project.Project{Root: a.dir})
 	cmd.Stdout, cmd.Stderr = goesOn{c.Stdout}, goesOn{c.Stderr}
 	proc.Apart(cmd)
 	if err := cmd.Start(); err != nil {

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"syscall"
 
@@ -57,6 +58,7 @@ func runServe(ctx context.Context, a *app, s *session, o serveOptions) error {
 	if access.ReadOnly {
 		in = nil
 	}
+	a.shows, a.looks = access.ReadOnly, access.ReadOnly
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", listen)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return hint(fmt.Errorf("%w: %s is in use, perhaps by another ralph serve", dag.ErrRefused, listen), "open http://%s, or choose another address, such as --listen 127.0.0.1:0", listen)
@@ -64,7 +66,7 @@ func runServe(ctx context.Context, a *app, s *session, o serveOptions) error {
 	if err != nil {
 		return hint(fmt.Errorf("%w: %w", dag.ErrRefused, err), "choose another address with --listen, such as 127.0.0.1:7448")
 	}
-	base := "http://" + l.Addr().String()
+	base := "http://" + reachable(l.Addr())
 	sum := sha256.Sum256([]byte(s.project.Root + "\x00" + l.Addr().String()))
 	access.Cookie = hex.EncodeToString(sum[:6])
 	server, err := web.New(web.Options{
@@ -116,6 +118,23 @@ func serveAccess(a *app, config project.ServeConfig, o serveOptions, listen stri
 	return access, err
 }
 
+// reachable is an address by which browsers reach a listener: one that listens everywhere is named by an address of this machine.
+func reachable(at net.Addr) string {
+	tcp, ok := at.(*net.TCPAddr)
+	if !ok || !tcp.IP.IsUnspecified() {
+		return at.String()
+	}
+	host := "127.0.0.1"
+	addrs, _ := net.InterfaceAddrs() // without them, this machine at least
+	for _, a := range addrs {
+		if n, ok := a.(*net.IPNet); ok && n.IP.To4() != nil && n.IP.IsGlobalUnicast() {
+			host = n.IP.String()
+			break
+		}
+	}
+	return net.JoinHostPort(host, strconv.Itoa(tcp.Port))
+}
+
 // greet says where the server is and how to get in. On a terminal, Enter makes another link.
 func greet(ctx context.Context, a *app, server *web.Server, base string, access web.Access, opens bool) {
 	if access.ReadOnly {
@@ -153,5 +172,6 @@ func openWeb(ctx context.Context, a *app) (*web.Project, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.warn = func(error) {} // commands say so; a page that is looked at all night would, too
 	return &web.Project{Project: s.project, Config: s.config, Store: s.store, Version: s.db.Version, Intact: s.db.Intact, Close: s.Close}, nil
 }

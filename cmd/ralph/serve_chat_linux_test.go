@@ -53,7 +53,7 @@ chats = ["C1"]
 		return n
 	}())
 	p.wantAnswered()
-	p.want(0, "audit", "--json").inStdout(`"who": "telegram:7 (@userh)"`, `"via": "serve"`)
+	p.want(0, "audit", "--json").inStdout(`"who": "telegram:7 (@userh)"`, `"via": "chat"`)
 	serve.kill()
 	warned := serve.stderr.String()
 	check.Contains(t, "warning", "chat: slack is not started: NOT_SET is not set; export the token of the bot in it", warned)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"ralph/dag"
@@ -44,8 +46,26 @@ func startProgram(a *app, p project.Project, program string, args []string) (sta
 		return started{}, fmt.Errorf("make the log of a run: %w", err)
 	}
 	defer log.Close()
-	id, ended, err := proc.Detach(program, append([]string{"--project=" + p.Root}, args...), p.Root, a.environ(), log)
+	id, ended, err := proc.Detach(program, append([]string{"--project=" + p.Root}, args...), p.Root, startedEnviron(a, p), log)
 	return started{processOf(id), ended, log.Name()}, err
+}
+
+// startedEnviron is the environment of what a server starts. Its own secrets are not in it: gates run code that agents wrote, and
+// whoever has the token of the server has a shell here.
+func startedEnviron(a *app, p project.Project) []string {
+	own := []string{"RALPH_SERVER", "RALPH_SERVER_TOKEN"}
+	config, _ := a.loadConfig(p.Config()) // what cannot be read names nothing
+	own = append(own, config.Serve.TokenEnv)
+	for _, c := range config.Chat {
+		own = append(own, c.TokenEnv, c.AppTokenEnv)
+	}
+	for _, c := range config.Inbound {
+		own = append(own, c.SecretEnv)
+	}
+	return slices.DeleteFunc(slices.Clone(a.environ()), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		return slices.Contains(own, name)
+	})
 }
 
 // said is the end of what the process printed.
@@ -67,9 +87,31 @@ func (r started) began(ctx context.Context, a *app) (found bool) {
 	return found && err == nil
 }
 
+// beginning keeps two clicks on a button from starting two runs.
+var beginning sync.Mutex
+
+// justBegun is a run that began within the last seconds, and is at work.
+func justBegun(ctx context.Context, a *app) (id string, err error) {
+	err = a.view(ctx, func(_ *session, g *dag.Graph) error {
+		runs, err := g.OpenRuns()
+		for _, run := range runs {
+			if a.now().Sub(run.StartedAt) < 5*time.Second && life(run.Process) == dag.Alive {
+				id = run.ID
+			}
+		}
+		return err
+	})
+	return id, err
+}
+
 // beginRun starts a run for somebody who waits to see it: it returns when the run is on record, or with what the process said if it
 // ended before that.
 func beginRun(ctx context.Context, a *app, p project.Project, args []string) error {
+	beginning.Lock()
+	defer beginning.Unlock()
+	if id, err := justBegun(ctx, a); err != nil || id != "" {
+		return cmp.Or(err, fmt.Errorf("run %s has just been started; wait a moment to start another", id))
+	}
 	r, err := startRun(a, p, args)
 	if err != nil {
 		return err

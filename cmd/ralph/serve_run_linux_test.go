@@ -26,7 +26,7 @@ func TestARunThatWasStartedStandsAlone(t *testing.T) {
 	b.add("wait", "-d", "```sh\necho > begun; cat go\n```")
 	program, err := exec.LookPath("ralph")
 	check.OK(t, err)
-	a := newApp(system{now: func() time.Time { return b.now }, environ: os.Environ})
+	a := newApp(system{now: func() time.Time { return b.now }, environ: os.Environ, getenv: os.Getenv})
 	p := project.Project{Root: b.dir}
 	run, err := startProgram(a, p, program, []string{"run", "--in-place", "--no-verify"})
 	check.OK(t, err)

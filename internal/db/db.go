@@ -29,6 +29,8 @@ type Options struct {
 	// Walk looks at every table and index before the file is used, so that damage is
 	// met before work is begun that could not be stored.
 	Walk bool
+	// ReadOnly makes every statement fail that would change something. The file is still created and migrated.
+	ReadOnly bool
 }
 
 // DB is a handle on one file. It is safe for concurrent use.
@@ -56,7 +58,13 @@ func Open(ctx context.Context, path string, opts Options) (*DB, error) {
 		return nil, classify(path, err)
 	}
 	d := &DB{pool: pool, close: sync.OnceValue(pool.Close), path: path}
-	err = d.with(ctx, func(conn *sqlite.Conn) error { return prepare(ctx, conn, path, opts) })
+	err = d.with(ctx, func(conn *sqlite.Conn) error {
+		err := prepare(ctx, conn, path, opts)
+		if err == nil && opts.ReadOnly {
+			err = execute(conn, "PRAGMA query_only = on;")
+		}
+		return err
+	})
 	if err == nil {
 		d.file, err = os.Stat(path)
 	}

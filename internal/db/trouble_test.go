@@ -189,3 +189,18 @@ UPDATE attempts SET phase = 'settled', ended_at = 1, outcome = 'interrupted' WHE
 		check.Equal(t, statement, want, ask(t, path, statement))
 	}
 }
+
+// TestAReadOnlyDatabaseIsOnlyRead, whatever its owner tries.
+func TestAReadOnlyDatabaseIsOnlyRead(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "progress.db")
+	d, err := db.Open(t.Context(), path, db.Options{ReadOnly: true})
+	check.OK(t, err)
+	defer d.Close()
+	err = d.Update(t.Context(), func(tx *db.Tx) error { return tx.Exec("DELETE FROM tasks") })
+	check.That(t, err != nil && strings.Contains(err.Error(), "cannot be written"), "an update: %v", err)
+	check.OK(t, d.View(t.Context(), func(tx *db.Tx) error {
+		for range tx.Rows("SELECT n FROM tasks") {
+		}
+		return tx.Err()
+	}))
+}

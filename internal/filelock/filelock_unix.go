@@ -26,3 +26,10 @@ func Try(f *os.File) bool {
 
 // Release gives it back.
 func Release(f *os.File) { _ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN) }
+
+// Close gives it back and closes the file. Closing alone gives it back only once no process has the file open, and one that is
+// being started has it until it runs its own program.
+func Close(f *os.File) error {
+	Release(f)
+	return f.Close()
+}

@@ -280,7 +280,7 @@ func (c *history) snapshot() *state {
 	return &s
 }
 
-func (c *history) close() { _ = c.file.Close() }
+func (c *history) close() { _ = filelock.Close(c.file) }
 
 // conversationAge is how long a conversation is kept after its last record.
 const conversationAge = 30 * 24 * time.Hour

@@ -132,7 +132,7 @@ func find(l Line) (verb, error) {
 		return verb{}, r
 	}
 	v := verbs[i]
-	v.stays = v.starts || !without("follow", "watch", "wait")(l)
+	v.stays = v.starts || v.name == "query" || !without("follow", "watch")(l)
 	if v.looks != nil && v.looks(l) {
 		v.changes, v.confirm = false, ""
 	}
