@@ -70,7 +70,7 @@ func (g *guard) setCookie(w http.ResponseWriter, r *http.Request, value string, 
 func (g *guard) leadOn(w http.ResponseWriter, to string) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Refresh", "0; url="+to)
-	_, _ = w.Write([]byte(`<!doctype html><title>ralph</title><a href="/">Continue</a>`))
+	_, _ = w.Write([]byte(`<!doctype html><title>ralph</title><link rel="icon" href="/static/icon.svg"><a href="/">Continue</a>`))
 }
 
 // link makes the address of a page that opens a session, once. The one before it no longer does.
