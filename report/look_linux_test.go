@@ -5,19 +5,13 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
-	"iter"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/chromedp/cdproto/cdp"
-	"github.com/chromedp/cdproto/emulation"
-	"github.com/chromedp/cdproto/page"
-	"github.com/chromedp/cdproto/performance"
-	"github.com/chromedp/chromedp"
-
+	"ralph/internal/testing/browser"
 	"ralph/internal/testing/check"
 	"ralph/report"
 )
@@ -29,13 +23,7 @@ var lookJS string
 // desk, by day and by night, and leaves pictures of them in the folder of -pages.
 // Whether they are beautiful is for people to see.
 func TestPagesLookRightInChromium(t *testing.T) {
-	path := os.Getenv("RALPH_CHROMIUM")
-	if path == "" {
-		t.Skip("RALPH_CHROMIUM names no browser to look with; just look does that")
-	}
-	if path == "1" {
-		path = "chromium"
-	}
+	ctx := browser.Start(t)
 	dir := t.TempDir()
 	if *pages != "" {
 		var err error
@@ -47,7 +35,6 @@ func TestPagesLookRightInChromium(t *testing.T) {
 	writePage(t, filepath.Join(dir, "story.html"), r)
 	_, r = large(t, 1000)
 	writePage(t, filepath.Join(dir, "large.html"), r)
-	ctx := startChromium(t, path)
 	for _, name := range []string{"demo", "story", "large"} {
 		for _, width := range []int{390, 1280} {
 			for _, scheme := range []string{"light", "dark"} {
@@ -88,82 +75,23 @@ func writePage(t *testing.T, file string, r report.Run) {
 	check.OK(t, os.WriteFile(file, page.Bytes(), 0o600))
 }
 
-// startChromium returns the context of a browser without a window.
-func startChromium(t *testing.T, path string) context.Context {
-	t.Helper()
-	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.Flag("hide-scrollbars", true))
-	if os.Geteuid() == 0 {
-		opts = append(opts, chromedp.NoSandbox) // it refuses to be root otherwise; the page is ours
-	}
-	allocator, end := chromedp.NewExecAllocator(context.Background(), opts...)
-	ctx, cancel := chromedp.NewContext(allocator)
-	t.Cleanup(func() { cancel(); end() })
-	check.OK(t, chromedp.Do(ctx))
-	return ctx
-}
-
-// openTab opens a page on a screen, and returns what its console says from then on.
-func openTab(ctx context.Context, t *testing.T, file string, width int, scheme string) (context.Context, iter.Seq2[chromedp.ConsoleMessage, error]) {
-	t.Helper()
-	tab, cancel := chromedp.NewContext(ctx)
-	t.Cleanup(cancel)
-	console := chromedp.Console(tab)
-	call(tab, t, performance.Enable, performance.EnableParams{TimeDomain: performance.EnableTimeDomainThreadTicks})
-	call(tab, t, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
-		Width: int64(width), Height: 844, DeviceScaleFactor: 1, Mobile: width < 640,
-	})
-	call(tab, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
-	})
-	check.OK(t, chromedp.Do(tab, chromedp.Navigate("file://"+file)))
-	return tab, console
-}
-
-func call[P, R any](tab context.Context, t *testing.T, command cdp.Command[P, R], params P) R {
-	t.Helper()
-	result, err := chromedp.Call(tab, command, params)
-	check.OK(t, err)
-	return result
-}
-
-// shoot writes a picture of the upper left part of a page.
-func shoot(tab context.Context, t *testing.T, width, height int, file string) {
-	t.Helper()
-	clip := &page.Viewport{Width: float64(width), Height: float64(height), Scale: 1}
-	shot := call(tab, t, page.CaptureScreenshot, page.CaptureScreenshotParams{CaptureBeyondViewport: ptr(true), Clip: clip})
-	check.OK(t, os.WriteFile(file, shot.Data, 0o644))
-}
-
 // look opens a page, takes a picture as it is and one with everything unfolded, and
 // says what is wrong with either.
 func look(ctx context.Context, t *testing.T, name string, width int, scheme string) {
 	t.Helper()
-	tab, console := openTab(ctx, t, name+".html", width, scheme)
+	tab := browser.Open(ctx, t, width, scheme)
+	tab.Go("file://" + name + ".html")
 	spent := ""
-	for _, m := range call(tab, t, performance.GetMetrics, cdp.Empty{}).Metrics {
-		if m.Name == "LayoutDuration" || m.Name == "RecalcStyleDuration" || m.Name == "TaskDuration" { // the last is everything
-			spent += fmt.Sprintf(" %s %.0f ms", m.Name, 1000*m.Value)
-		}
+	for _, what := range []string{"LayoutDuration", "RecalcStyleDuration", "TaskDuration"} { // the last is everything
+		spent += fmt.Sprintf(" %s %.0f ms", what, 1000*tab.Metrics()[what])
 	}
 	t.Logf("processor time:%s", spent)
 	for _, what := range []string{"folded", "open"} {
-		seen, err := chromedp.Run(tab, chromedp.Evaluate[struct {
-			Faults        []string
-			Width, Height int
-		}](fmt.Sprintf("(%s)(%v)", lookJS, what == "open"), chromedp.EvalAwaitPromise))
-		check.OK(t, err)
-		for _, fault := range seen.Faults {
+		for _, fault := range browser.Eval[[]string](tab, fmt.Sprintf("(%s)(%v)", lookJS, what == "open")) {
 			t.Errorf("%s: %s", what, fault)
 		}
-		shoot(tab, t, seen.Width, min(seen.Height, 12_000), fmt.Sprintf("%s-%d-%s-%s.png", name, width, scheme, what))
+		width, height := tab.Look(what)
+		tab.Shoot(width, min(height, 12_000), fmt.Sprintf("%s-%d-%s-%s.png", name, width, scheme, what))
 	}
-	const end = "log: that is all"
-	check.OK(t, chromedp.Do(tab, chromedp.Evaluate[chromedp.Void](`console.log("that is all"); ({})`)))
-	for m, err := range console {
-		check.OK(t, err)
-		if m.String() == end {
-			break
-		}
-		t.Errorf("the console says %s", m)
-	}
+	tab.Quiet()
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"ralph/internal/testing/browser"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/golden"
 	"ralph/report"
@@ -21,11 +22,12 @@ func TestTheScreenshotIsCurrent(t *testing.T) {
 	var page bytes.Buffer
 	check.OK(t, report.HTML(&page, r, report.HTMLOptions{}))
 	text := visible(page.String())
-	if golden.Updating() && os.Getenv("RALPH_CHROMIUM") != "" {
+	if golden.Updating() && os.Getenv(browser.Env) != "" {
 		file := filepath.Join(t.TempDir(), "page.html")
 		writePage(t, file, r)
-		tab, _ := openTab(startChromium(t, "chromium"), t, file, 1100, "light")
-		shoot(tab, t, 1100, 800, picture)
+		tab := browser.Open(browser.Start(t), t, 1100, "light")
+		tab.Go("file://" + file)
+		tab.Shoot(1100, 800, picture)
 		check.OK(t, os.WriteFile(words, []byte(text), 0o644))
 	}
 	taken, err := os.ReadFile(words)
