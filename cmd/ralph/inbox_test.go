@@ -35,30 +35,41 @@ func scriptAsks(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 3 {
 		ts.Fatalf("usage: asks VARIABLE TASK TEXT [OPTION...]")
 	}
-	ctx := context.Background()
-	d, err := db.Open(ctx, filepath.Join(ts.MkAbs("."), ".ralph", "progress.db"), db.Options{})
+	r := inbox.Request{Kind: inbox.Question, Text: args[2], Options: args[3:], Parks: true}
+	if name, is := strings.CutPrefix(args[len(args)-1], "--credential="); is {
+		r = inbox.NewCredential(name, args[2])
+	}
+	r.Task = args[1]
+	list, err := askAll(ts.MkAbs("."), r)
 	ts.Check(err)
-	var q inbox.Request
+	ts.Setenv(args[0], list[0].ID)
+}
+
+// askAll asks what agents of runs that are over have asked, each about its task, which is claimed for it.
+func askAll(dir string, list ...inbox.Request) (asked []inbox.Request, err error) {
+	ctx := context.Background()
+	d, err := db.Open(ctx, filepath.Join(dir, ".ralph", "progress.db"), db.Options{})
+	if err != nil {
+		return nil, err
+	}
 	err = dag.New(d, dag.Options{}).Update(ctx, func(g *dag.Graph) error {
-		run, err := g.StartRun(dag.Scope{}, dag.Process{PID: 1})
-		if err != nil {
-			return err
+		for _, r := range list {
+			run, err := g.StartRun(dag.Scope{}, dag.Process{PID: 1})
+			if err != nil {
+				return err
+			}
+			c, ok, err := g.Claim(dag.ClaimOptions{Run: run, Scope: dag.Scope{Task: r.Task}, Lease: time.Minute})
+			if err != nil || !ok {
+				return errors.Join(err, errors.New(r.Task+" cannot be claimed"))
+			}
+			r.Run = run.ID
+			q, err := inbox.Ask(g, trust.Folder{}, c, r)
+			if err := errors.Join(err, g.Release(c, dag.Release{Uncounted: true}), g.EndRun(run.ID, "blocked", "", 1)); err != nil {
+				return err
+			}
+			asked = append(asked, q)
 		}
-		c, ok, err := g.Claim(dag.ClaimOptions{Run: run, Scope: dag.Scope{Task: args[1]}, Lease: time.Minute})
-		if err != nil || !ok {
-			return errors.Join(err, errors.New(args[1]+" cannot be claimed"))
-		}
-		r := inbox.Request{Kind: inbox.Question, Text: args[2], Options: args[3:], Parks: true}
-		if name, is := strings.CutPrefix(args[len(args)-1], "--credential="); is {
-			r = inbox.NewCredential(name, args[2])
-		}
-		r.Run = run.ID
-		q, err = inbox.Ask(g, trust.Folder{}, c, r)
-		if err != nil {
-			return err
-		}
-		return errors.Join(g.Release(c, dag.Release{Uncounted: true}), g.EndRun(run.ID, "blocked", "", 1))
+		return nil
 	})
-	ts.Check(errors.Join(err, d.Close()))
-	ts.Setenv(args[0], q.ID)
+	return asked, errors.Join(err, d.Close())
 }
