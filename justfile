@@ -47,10 +47,11 @@ golden:
 record:
     go test ./cmd/ralph -count=1 -run TestTheRecordingShowsTheDemo -record
 
-# draw the pictures of the README again: the live view, and the report (needs Chromium)
+# draw the pictures of README and docs again: the live view, the report and the pages of ralph serve (needs Chromium)
 pictures:
     go test ./internal/watch -count=1 -run TestThePictureIsCurrent -update
     RALPH_CHROMIUM=1 go test ./report -count=1 -run TestTheScreenshotIsCurrent -update
+    RALPH_CHROMIUM=1 go test ./cmd/ralph -count=1 -run TestThePicturesOfPagesAreThere -update
 
 # nearly everything CI checks; .ci/run is the rest
 check: build test lint race
@@ -93,6 +94,10 @@ e2e-own *NAMES:
 bench-agent *ARGS:
     cd bench && go test -run xxx -bench 'Agent$' -benchtime 1x {{ARGS}}
 
+# what 200 open pages cost a run of 100 updates a second, and what pages of 10,000 tasks cost (two minutes)
+bench-serve *ARGS:
+    cd bench && go test -run xxx -bench 'Serve$' -benchtime 1x {{ARGS}}
+
 # take the same plans through ralph, a bare loop and peers from npm, with kills, limits and lies, and count (ten minutes)
 [positional-arguments]
 derby *ARGS:
@@ -102,6 +107,14 @@ derby *ARGS:
 look CHROMIUM="1":
     RALPH_CHROMIUM={{CHROMIUM}} go test ./report -run InChromium -count=1 -v -pages "$(mktemp -d)"
     RALPH_CHROMIUM={{CHROMIUM}} go test ./internal/web -run InChromium -count=1 -v -pages "$(mktemp -d)"
+
+# play a story in the pages of ralph serve, attack them and look at each, in Chromium; it says where the pictures are
+look-serve CHROMIUM="1":
+    RALPH_CHROMIUM={{CHROMIUM}} go test ./cmd/ralph -run InChromium -count=1 -v -shots "$(mktemp -d)"
+
+# kill servers while 50 people answer, N in all: each answer counts once or not at all
+soak-serve N="100":
+    RALPH_SERVE_KILLS={{N}} go test ./cmd/ralph -run '^TestAnAnswerCountsOnceOrNotAtAll$' -count=1 -v -timeout 0 | grep -v '^=== '
 
 # run the collection of lies and honest changes, or the cases whose names match, and print both rates (minutes)
 lies NAMES="":
