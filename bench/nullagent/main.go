@@ -20,6 +20,7 @@ func main() {
 	wait := flag.Duration("wait", 0, "wait so long in each turn")
 	gate := flag.String("gate", "", "read this pipe to its end in each turn")
 	say := flag.Int("say", 0, "say so many megabytes in each turn")
+	lines := flag.Int("lines", 0, "say so many lines in each turn, 100 a second")
 	flag.Parse()
 	in := bufio.NewReaderSize(os.Stdin, 64<<10)
 	out := bufio.NewWriterSize(os.Stdout, 64<<10)
@@ -62,6 +63,15 @@ func main() {
 			}
 			for range *say << 20 / chunk {
 				update(strings.Repeat("words of a line that is said. \n", chunk/31))
+			}
+			if *lines > 0 {
+				tick := time.NewTicker(10 * time.Millisecond)
+				for i := range *lines {
+					<-tick.C
+					update(fmt.Sprintf("line-%06d of what it says\n", i))
+					check(out.Flush())
+				}
+				tick.Stop()
 			}
 			if strings.Contains(text, "verify-pass") {
 				update("\n<verify-pass/>\n")
