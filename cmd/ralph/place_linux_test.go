@@ -31,7 +31,13 @@ type place struct {
 
 func newPlace(t *testing.T, script fakeagent.Script, config ...string) *place {
 	t.Helper()
-	dir, err := filepath.EvalSymlinks(t.TempDir())
+	return placeIn(t, t.TempDir(), script, config...)
+}
+
+// placeIn makes a place of a folder.
+func placeIn(t *testing.T, dir string, script fakeagent.Script, config ...string) *place {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(dir)
 	check.OK(t, err)
 	p := &place{TB: t, dir: dir, env: append(os.Environ(), "HOME="+dir, "XDG_STATE_HOME="+t.TempDir(), "NO_COLOR=1", "RALPH_VERIFY_ENABLED=false", "TZ=UTC", "GORACE=atexit_sleep_ms=0")}
 	p.furnish(script.JSON(), strings.Join(config, "\n"))
