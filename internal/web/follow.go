@@ -80,11 +80,21 @@ func (f *followers) leave(at *follower) {
 	time.AfterFunc(lingering, func() {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		if at.readers--; at.readers == 0 {
+		if at.readers--; at.readers == 0 && f.open[at.path] == at {
 			delete(f.open, at.path)
 			close(at.stop)
 		}
 	})
+}
+
+// end stops following all files: the server ends.
+func (f *followers) end() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, at := range f.open {
+		close(at.stop)
+	}
+	f.open = nil
 }
 
 func (f *follower) run() {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"ralph/dag"
 	"ralph/internal/testing/check"
@@ -24,7 +25,7 @@ type listener struct {
 
 func (s *site) listen(seen string) *listener {
 	s.t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // what never comes has a name
 	s.t.Cleanup(cancel)
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/live", nil)
 	check.OK(s.t, err)
@@ -99,8 +100,9 @@ func TestADatabaseThatIsReplacedIsSeen(t *testing.T) {
 	other.add("In the other database")
 	l := s.listen("")
 	l.next()
+	check.OK(t, os.CopyFS(s.root+"/.new", os.DirFS(other.root+"/.ralph")))
 	check.OK(t, os.Rename(s.root+"/.ralph", s.root+"/.away"))
-	check.OK(t, os.CopyFS(s.root+"/.ralph", os.DirFS(other.root+"/.ralph")))
+	check.OK(t, os.Rename(s.root+"/.new", s.root+"/.ralph")) // at once: nobody opens half of it
 	s.settled(l, "In the other database")
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"ralph/dag"
 	"ralph/internal/testing/check"
+	"ralph/internal/testing/raced"
 	"ralph/internal/web"
 )
 
@@ -170,15 +171,13 @@ func TestAnswersAreGivenOnce(t *testing.T) {
 
 func TestTenThousandTasks(t *testing.T) {
 	t.Parallel()
+	raced.Skip(t, "how large pages are")
 	s := newSite(t)
-	s.update(func(g *dag.Graph) error {
-		for i := range 10_000 {
-			if _, err := g.Add(dag.NewTask{Title: fmt.Sprintf("Make case %d handle input that is longer than the buffer", i), Description: map[bool]string{true: "zebra"}[i == 77] + strings.Repeat("x", 500), Tags: []string{"core"}}); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	var specs []dag.Spec
+	for i := range 10_000 {
+		specs = append(specs, dag.Spec{Ref: fmt.Sprint("case-", i), Title: fmt.Sprintf("Make case %d handle input that is longer than the buffer", i), Description: map[bool]string{true: "zebra"}[i == 77] + strings.Repeat("x", 500), Tags: []string{"core"}})
+	}
+	s.update(func(g *dag.Graph) error { _, err := g.Import(specs); return err })
 	for path, want := range map[string]string{
 		"/": "10000 tasks", "/tasks": "1 to 200 of 10000", "/tasks?page=49": "9801 to 10000 of 10000", "/tasks?tree=1": "1 to 200 of 10000",
 		"/tasks?q=zebra+77": "Make case 77 handle", "/tasks?q=buffer&page=1": "201 to 400 of 10000", "/tasks?tag=core": "1 to 200 of 10000",

@@ -137,6 +137,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	}
 	hub, stop := context.WithCancel(ctx)
 	defer stop()
+	defer s.files.end()
 	go s.hub.run(hub)
 	done := make(chan error, 1)
 	go func() { done <- srv.Serve(l) }()

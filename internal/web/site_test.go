@@ -18,6 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"ralph/dag"
 	"ralph/event"
 	"ralph/inbox"
@@ -28,12 +30,15 @@ import (
 	"ralph/internal/web"
 )
 
-// program is the real one, made once.
+var programs string // the folder of program, once that was made
+
+// program is the real one, made once, by the first test that needs it.
 var program = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "ralph-web")
 	if err != nil {
 		return "", err
 	}
+	programs = dir
 	path := filepath.Join(dir, "ralph")
 	out, err := exec.Command("go", "build", "-o", path, "ralph/cmd/ralph").CombinedOutput()
 	if err != nil {
@@ -43,11 +48,12 @@ var program = sync.OnceValues(func() (string, error) {
 })
 
 func TestMain(m *testing.M) {
-	status := m.Run()
-	if path, err := program(); err == nil {
-		_ = os.RemoveAll(filepath.Dir(path))
-	}
-	os.Exit(status)
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(status int) {
+		if programs != "" {
+			_ = os.RemoveAll(programs)
+		}
+		os.Exit(status)
+	}))
 }
 
 // site is a server over a project in a folder, with a browser that was let in. Commands are carried out by the real program.
@@ -122,7 +128,8 @@ func newSite(t *testing.T, access ...web.Access) *site {
 	s.url, s.stop = "http://"+l.Addr().String(), stop
 	jar, err := cookiejar.New(nil)
 	check.OK(t, err)
-	s.client = &http.Client{Jar: jar}
+	s.client = &http.Client{Jar: jar, Transport: &http.Transport{}}
+	t.Cleanup(s.client.CloseIdleConnections)
 	answer, err := s.client.Get(s.server.Link(s.url))
 	check.OK(t, err)
 	answer.Body.Close()

@@ -23,6 +23,7 @@ import (
 	"ralph/internal/project"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/emptydb"
+	"ralph/internal/testing/raced"
 	"ralph/journal"
 	"ralph/knowledge"
 )
@@ -62,10 +63,11 @@ func newSite(t *testing.T) *site {
 	})
 	check.OK(t, err)
 	web := httptest.NewServer(s.server.Handler())
-	t.Cleanup(func() { web.CloseClientConnections(); web.Close(); d.Close() })
+	t.Cleanup(func() { web.CloseClientConnections(); web.Close(); s.server.files.end(); d.Close() })
 	jar, err := cookiejar.New(nil)
 	check.OK(t, err)
-	s.url, s.client = web.URL, &http.Client{Jar: jar}
+	s.url, s.client = web.URL, &http.Client{Jar: jar, Transport: &http.Transport{}}
+	t.Cleanup(s.client.CloseIdleConnections)
 	answer, err := s.client.Get(s.server.Link(web.URL))
 	check.OK(t, err)
 	answer.Body.Close()
@@ -154,13 +156,23 @@ func (s *site) page(path string, has ...string) string {
 // stream reads events of an address from a place until their IDs reach another one.
 func (s *site) stream(path string, from, until int64) string {
 	s.t.Helper()
+	html, err := s.follow(path, from, until)
+	check.OK(s.t, err)
+	return html
+}
+
+func (s *site) follow(path string, from, until int64) (string, error) {
 	ctx, cancel := context.WithTimeout(s.t.Context(), time.Minute)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+path, nil)
-	check.OK(s.t, err)
+	if err != nil {
+		return "", err
+	}
 	r.Header.Set("Last-Event-ID", strconv.FormatInt(from, 10))
 	answer, err := s.client.Do(r)
-	check.OK(s.t, err)
+	if err != nil {
+		return "", err
+	}
 	defer answer.Body.Close()
 	in := bufio.NewScanner(answer.Body)
 	in.Buffer(nil, 8<<20)
@@ -170,24 +182,27 @@ func (s *site) stream(path string, from, until int64) string {
 		key, value, _ := strings.Cut(in.Text(), ": ")
 		switch key {
 		case "id":
-			id, err = strconv.ParseInt(value, 10, 64)
-			check.OK(s.t, err)
+			if id, err = strconv.ParseInt(value, 10, 64); err != nil {
+				return "", err
+			}
 		case "data":
 			var text string
-			check.OK(s.t, json.Unmarshal([]byte(value), &text))
+			if err := json.Unmarshal([]byte(value), &text); err != nil {
+				return "", err
+			}
 			html.WriteString(text)
 			if id >= until {
-				return html.String()
+				return html.String(), nil
 			}
 		}
 	}
-	s.t.Fatalf("%s from %d ended at %d, before %d: %v", path, from, id, until, in.Err())
-	return ""
+	return "", fmt.Errorf("%s from %d ended at %d, before %d: %w", path, from, id, until, in.Err())
 }
 
 var tags = regexp.MustCompile(`<[^>]*>`)
 
 func TestPagesOfAnEmptyProject(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	s.page("/graph", "There are no tasks here")
 	s.page("/runs", "There was no run yet")
@@ -201,6 +216,7 @@ func TestPagesOfAnEmptyProject(t *testing.T) {
 }
 
 func TestARunAndItsAttemptAreShown(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	id := s.add(dag.NewTask{Title: "Write the parser", Feature: ""})
 	s.begin()
@@ -235,15 +251,14 @@ func TestARunAndItsAttemptAreShown(t *testing.T) {
 	s.page("/graph", "Write the parser", "✗", "/tasks/"+id)
 	check.OK(t, os.RemoveAll(filepath.Join(s.root, ".ralph", "runs")))
 	s.update(func(g *dag.Graph) error { return g.Pruned(s.run.ID) })
-	s.server.files.mu.Lock()
-	s.server.files.open = nil
-	s.server.files.mu.Unlock()
+	s.server.files.end()
 	s.page("/attempts/"+c.Attempt, "was removed by ralph gc")
 	s.page("/runs/last", "removed by ralph gc")
 }
 
 // TestAStreamResumesAtEveryPlace: whatever a reader has seen, it is told the rest, whole and once.
 func TestAStreamResumesAtEveryPlace(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	s.add(dag.NewTask{Title: "Write the parser"})
 	s.begin()
@@ -282,15 +297,21 @@ func TestAStreamResumesAtEveryPlace(t *testing.T) {
 	after := regexp.MustCompile(`data-after="(\d+)"`).FindStringSubmatch(body)
 	check.That(t, after[1] == strconv.FormatInt(last, 10), "the page goes on at %s, want %d", after[1], last)
 	// What comes later is streamed to who waits.
-	done := make(chan string)
-	more := chunk("the end")
-	go func() { done <- s.stream("/attempts/"+c.Attempt+"/live", last, end+int64(len(more))) }()
+	done := make(chan error, 1)
+	more, got := chunk("the end"), ""
+	go func() {
+		var err error
+		got, err = s.follow("/attempts/"+c.Attempt+"/live", last, end+int64(len(more)))
+		done <- err
+	}()
 	s.grow(name, more[:20])
 	s.grow(name, more[20:])
-	check.That(t, words(<-done) == "the end", "what came later is not what was streamed")
+	check.OK(t, <-done)
+	check.Equal(t, "what came later", "the end", words(got))
 }
 
 func TestReadersShareOneLookAtAFile(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "transcript.jsonl")
 	check.OK(t, os.WriteFile(path, []byte(chunk("hello")), 0o600))
 	var files followers
@@ -304,10 +325,11 @@ func TestReadersShareOneLookAtAFile(t *testing.T) {
 	check.That(t, begun == 1, "the file was begun %d times", begun)
 	items, _, ok := first.after(0)
 	check.That(t, ok && len(items) == 1, "got %d items", len(items))
-	close(first.stop)
+	files.end()
 }
 
 func TestWhoIsTooFarBackLoadsThePageAgain(t *testing.T) {
+	t.Parallel()
 	f := &follower{changed: make(chan struct{})}
 	n := int64(0)
 	f.read = func(add func(item)) error {
@@ -341,6 +363,7 @@ func (s *stuck) Write([]byte) (int, error) {
 }
 
 func TestASlowReaderIsDropped(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	s.add(dag.NewTask{Title: "Talk"})
 	s.begin()
@@ -354,6 +377,7 @@ func TestASlowReaderIsDropped(t *testing.T) {
 }
 
 func TestHostileTextStaysText(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	evil := `<script>alert(1)</script><img src=x onerror=alert(1)>"'` + "`" + `</pre></svg></textarea>javascript:alert(1)`
 	quoted, _ := json.Marshal(evil)
@@ -390,6 +414,8 @@ func TestHostileTextStaysText(t *testing.T) {
 
 // TestTenThousandTasksAreALightPage: the whole graph is folded to what can be drawn, and says so.
 func TestTenThousandTasksAreALightPage(t *testing.T) {
+	t.Parallel()
+	raced.Skip(t, "how large pages are")
 	s := newSite(t)
 	var specs []dag.Spec
 	for f := range 4 {
@@ -418,6 +444,7 @@ func TestTenThousandTasksAreALightPage(t *testing.T) {
 }
 
 func TestALongOutputIsCutWithANote(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	s.add(dag.NewTask{Title: "Talk"})
 	s.begin()
@@ -429,6 +456,7 @@ func TestALongOutputIsCutWithANote(t *testing.T) {
 
 // TestEarlierPartsOfATranscriptArePagedBackTo: from the end to the beginning, every word is on some page.
 func TestEarlierPartsOfATranscriptArePagedBackTo(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	s.add(dag.NewTask{Title: "Talk"})
 	s.begin()
@@ -458,6 +486,7 @@ func TestEarlierPartsOfATranscriptArePagedBackTo(t *testing.T) {
 }
 
 func TestKnowledgeIsReadAndFound(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	_, err := knowledge.Open(s.root).Write(knowledge.Entry{Title: "Use the staging/server", Tags: []string{"deploy"}, Body: "It resets every night.", Kind: knowledge.Lesson, CreatedAt: time.Now()})
 	check.OK(t, err)
