@@ -23,6 +23,7 @@ type verb struct {
 	changes bool
 	looks   func(Line) bool // it changes nothing if it is typed like that
 	confirm string          // what a page asks before it is carried out; empty if nothing is lost by it
+	loses   func(Line) bool // it is only asked if it is typed like that
 	starts  bool            // it runs in a process of its own
 	stays   bool            // it goes on until somebody has seen enough
 }
@@ -34,7 +35,7 @@ var verbs = slices.Concat(
 		runs show, logs, cost, stats, journal list, journal search, journal show, knowledge list, knowledge show,
 		knowledge search, knowledge lint, permissions log, permissions check, audit, agents, config show, slots list,
 		schedule list, schedule next, version`),
-	changing(`task add, task import, task update, task block, task unblock, task done, task fail, task accept, task deps add,
+	changing(`task add, task import, task update, task unblock, task done, task fail, task accept, task deps add,
 		task deps rm, task relate, task unrelate, feature create, feature approve, feature prove, template apply, template new,
 		inbox answer, send, pause, resume, knowledge add, agents test`),
 	[]verb{
@@ -47,6 +48,7 @@ var verbs = slices.Concat(
 		{name: "recover", changes: true, looks: with("dry-run"), confirm: "Tasks of runs that died are released, and run again."},
 		{name: "gc", changes: true, looks: with("dry-run"), confirm: "Transcripts, logs and temporary files of old runs are deleted."},
 		{name: "slots remove", changes: true, confirm: "The copies of the project that no task uses are deleted. The next run makes new ones."},
+		{name: "task block", changes: true, loses: with("now"), confirm: "The agent at work on the task ends at once, and what it has not finished is lost."},
 		{name: "task reset", changes: true, confirm: "The task runs again from the beginning; its attempts no longer count."},
 		{name: "task cancel", changes: true, confirm: "Nobody will work on the task, nor on what is left below it."},
 		{name: "task reject", changes: true, confirm: "The work does not land, and goes back to an agent."},
@@ -135,6 +137,9 @@ func find(l Line) (verb, error) {
 	v.stays = v.starts || v.name == "query" || !without("follow", "watch")(l)
 	if v.looks != nil && v.looks(l) {
 		v.changes, v.confirm = false, ""
+	}
+	if v.loses != nil && !v.loses(l) {
+		v.confirm = ""
 	}
 	return v, nil
 }

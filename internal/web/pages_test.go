@@ -113,6 +113,11 @@ func TestWhatLosesSomethingIsConfirmedOnce(t *testing.T) {
 		check.Contains(t, "the page that asks", want, page)
 	}
 	check.Equal(t, "the commands that were carried out", before, s.calls)
+	page, _ = s.post("arg", "task", "arg", "block", "arg", id, "--now", "true")
+	check.Contains(t, "the page that asks before an agent is ended", "The agent at work on the task ends at once", page)
+	check.Equal(t, "the commands that were carried out", before, s.calls)
+	page, _ = s.post("arg", "task", "arg", "block", "arg", id, "--now", "")
+	check.Contains(t, "a task that is only blocked", id+" blocked", page)
 	page, _ = s.post("arg", "task", "arg", "delete", "arg", id, "sure", "yes")
 	check.Contains(t, "the page after it", id+" deleted", page)
 }
