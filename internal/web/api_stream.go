@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"ralph/dag"
+	"ralph/event"
 )
 
 // told writes the lines of an answer. Two streams of a command may write at once.
@@ -87,8 +88,12 @@ func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request) {
 	}
 	defer leave()
 	out := newStream(w)
-	for beat := s.opts.Now(); ; {
-		next, err := s.readEvents(path, after, func(at int64, line string) error { return out.event(strconv.FormatInt(at, 10), "event", line) })
+	ended := false // the run says so
+	for beat, looks := s.opts.Now(), 1; ; looks++ {
+		next, err := s.readEvents(path, after, func(at int64, line string) error {
+			ended = ended || strings.Contains(line, `"`+string(event.RunEnded)+`"`)
+			return out.event(strconv.FormatInt(at, 10), "event", line)
+		})
 		if err != nil {
 			return
 		}
@@ -107,7 +112,7 @@ func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request) {
 			return
 		case <-time.After(hubLook):
 		}
-		if !over {
+		if !over && (ended || looks%int(hubRefresh/hubLook) == 0) { // a run that died says nothing
 			if _, over, err = s.eventsOf(r); err != nil {
 				return
 			}

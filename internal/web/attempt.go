@@ -59,6 +59,7 @@ const (
 	shownEntries = 400
 	shownBytes   = 200 << 10
 	textAtMost   = 16 << 10 // of one thing
+	openCalls    = 100      // tool calls of which more may be said
 )
 
 func loadAttempt(v *visit) (any, error) {
@@ -159,7 +160,8 @@ func (p *attemptPage) show(items []item, from int64) {
 // changed lists the files that the agent is known to have changed.
 func (p *attemptPage) changed(items []item) {
 	names := slices.Clone(p.Files)
-	for _, e := range entriesOf(items) {
+	for _, i := range items {
+		e := i.data.(entry)
 		if e.Kind == transcript.Wrote {
 			names = append(names, e.Text)
 		}
@@ -211,7 +213,7 @@ func (v *visit) transcript(a dag.Attempt) string {
 // readTranscript reads the entries of a transcript, to its end or to a place in it.
 func (s *Server) readTranscript(path string, until int64) reader {
 	in := &transcript.Stream{Path: path, Until: until}
-	calls := map[string]entry{} // as they are by now
+	calls, begun := map[string]entry{}, []string(nil) // the last ones, as they are by now
 	return reader{in.Begin(), func(add func(item)) error {
 		return in.Lines(func(l transcript.Line, end int64) {
 			e := entry{Kind: l.Kind, At: l.At}
@@ -221,6 +223,9 @@ func (s *Server) readTranscript(path string, until int64) reader {
 				t, was := *l.Tool, transcript.Tool{}
 				if before, known := calls[t.ID]; known {
 					was, e.Note = *before.Tool, before.Note
+				} else if begun = append(begun, t.ID); len(begun) > openCalls {
+					delete(calls, begun[0])
+					begun = begun[1:]
 				}
 				t.Title, t.Kind, t.Status, t.Input = cmp.Or(render.Line(s.opts.Redact(t.Title)), was.Title), cmp.Or(render.Line(t.Kind), was.Kind), cmp.Or(t.Status, was.Status), cmp.Or(t.Input, was.Input)
 				if t.Input, _ = s.text(t.Input); t.Output == "" {
@@ -254,23 +259,33 @@ func cutText(text string) string {
 // entriesOf puts pieces of speech together, and what became of a tool call in the place where it began.
 func entriesOf(items []item) []entry {
 	var list []entry
+	var speech strings.Builder // of the last one
+	end := func() {
+		if speech.Len() > 0 {
+			list[len(list)-1].Text = speech.String()
+			speech.Reset()
+		}
+	}
 	tools := map[string]int{}
 	for _, i := range items {
 		e := i.data.(entry)
-		n := len(list)
-		switch {
-		case e.Tool != nil:
+		n, speaks := len(list), e.Kind == transcript.Said || e.Kind == transcript.Thought
+		if e.Tool != nil {
 			if at, known := tools[e.Tool.ID]; known {
 				list[at] = e
 				continue
 			}
 			tools[e.Tool.ID] = n
-		case n > 0 && list[n-1].Kind == e.Kind && (e.Kind == transcript.Said || e.Kind == transcript.Thought):
-			list[n-1].Text += e.Text
-			continue
 		}
-		list = append(list, e)
+		if !speaks || n == 0 || list[n-1].Kind != e.Kind {
+			end()
+			list = append(list, e)
+		}
+		if speaks {
+			speech.WriteString(e.Text)
+		}
 	}
+	end()
 	return list
 }
 

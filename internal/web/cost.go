@@ -86,12 +86,17 @@ func loadCost(v *visit) (any, error) {
 		}
 	}
 	p.Outcomes = strings.Join(outcomes, ", ")
-	if v.URL.Query().Get("forecast") != "" {
+	return p, nil
+}
+
+// finish asks for the forecast. A page that looks again has it: it changes little, and takes long.
+func (p costPage) finish(v *visit) any {
+	if v.URL.Query().Get("forecast") != "" && v.Header.Get("Ralph-State") == "" {
 		var out, said bytes.Buffer
 		v.opts.Command(v.Context(), Call{Args: []string{"forecast"}, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &said, Who: sessionOf(v.Context()).who, Via: "web"})
 		p.Forecast = strings.TrimSpace(out.String() + said.String())
 	}
-	return p, nil
+	return p
 }
 
 func dearestOf(rows []report.Spending) (dearest float64) {

@@ -27,7 +27,7 @@ type page struct {
 	path  string // as net/http's patterns have it
 	name  string // of its template, page/NAME.html, and of its place in the navigation
 	title string
-	load  func(*visit) (any, error) // reads what is shown, in one transaction
+	load  func(*visit) (any, error) // reads what is shown, in one transaction; what it returns may have finish, for what takes long and needs none
 }
 
 // pageTable lists the pages. Those without a name in their address are the navigation, in its order.
@@ -55,6 +55,7 @@ type visit struct {
 	g       *dag.Graph
 	now     time.Time
 	state   string // of the hub, before anything was read
+	asks    int    // requests that wait for an answer
 }
 
 // shown is what every template gets: the page's own data and what is around it.
@@ -110,20 +111,25 @@ func (m moved) Error() string { return "see " + m.to }
 // servePage shows a page. Those that look again because something has changed share what is rendered.
 func (s *Server) servePage(w http.ResponseWriter, r *http.Request, p page) {
 	load := func() (rendered, error) {
-		var out rendered
-		err := s.visit(r, func(v *visit) error {
-			data, err := p.load(v)
-			if err != nil {
-				return err
+		var v *visit
+		var data any
+		err := s.visit(r, func(in *visit) (err error) {
+			if data, err = p.load(in); err == nil {
+				v, err = in, in.count()
 			}
-			title := p.title
-			if t, ok := data.(interface{ PageTitle() string }); ok {
-				title = t.PageTitle()
-			}
-			out, err = v.page(p.name, title, data)
 			return err
 		})
-		return out, err
+		if err != nil {
+			return rendered{}, err
+		}
+		if slow, ok := data.(interface{ finish(*visit) any }); ok {
+			data = slow.finish(v)
+		}
+		title := p.title
+		if t, ok := data.(interface{ PageTitle() string }); ok {
+			title = t.PageTitle()
+		}
+		return v.page(p.name, title, data)
 	}
 	var out rendered
 	var err error
@@ -165,6 +171,10 @@ type rendered struct {
 
 // show writes a page.
 func (v *visit) show(w http.ResponseWriter, status int, name, title string, data any) error {
+	err := v.count()
+	if err != nil {
+		return err
+	}
 	out, err := v.page(name, title, data)
 	if err == nil {
 		out.write(w, v.Request, status)
@@ -172,12 +182,13 @@ func (v *visit) show(w http.ResponseWriter, status int, name, title string, data
 	return err
 }
 
+func (v *visit) count() (err error) {
+	v.asks, err = waiting(v.g)
+	return err
+}
+
 func (v *visit) page(name, title string, data any) (rendered, error) {
-	asked, err := waiting(v.g)
-	if err != nil {
-		return rendered{}, err
-	}
-	html, err := v.render(name, shown{Title: title, Asks: asked, State: v.state, Data: data}, v.Request)
+	html, err := v.render(name, shown{Title: title, Asks: v.asks, State: v.state, Data: data}, v.Request)
 	sum := sha256.Sum256(bytes.Replace(html, []byte(v.state), nil, 1)) // which is news of no page
 	return rendered{html, `"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`}, err
 }

@@ -14,6 +14,7 @@ import (
 	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/git"
+	"ralph/internal/project"
 	"ralph/internal/render"
 	"ralph/internal/render/transcript"
 	"ralph/report"
@@ -38,7 +39,7 @@ const runsShown = 50
 func loadRuns(v *visit) (any, error) {
 	p := runsPage{}
 	n, _ := strconv.Atoi(v.URL.Query().Get("page"))
-	p.Page.N = max(n, 1)
+	p.Page.N = min(max(n, 1), 1<<20)
 	runs, err := v.g.Runs(p.Page.N*runsShown + 1)
 	if err != nil {
 		return nil, err
@@ -132,27 +133,28 @@ func (v *visit) report() (report.Run, error) {
 
 // serveReport shows the whole report of a run, a page of its own that allows only its own script.
 func (s *Server) serveReport(w http.ResponseWriter, r *http.Request) {
-	err := s.visit(r, func(v *visit) error {
-		run, err := v.report()
-		if err != nil {
-			return err
-		}
-		var b bytes.Buffer
+	var run report.Run
+	var p project.Project
+	err := s.visit(r, func(v *visit) (err error) {
+		p = v.project.Project
+		run, err = v.report()
+		return err
+	})
+	var b bytes.Buffer
+	if err == nil {
 		err = report.HTML(&b, run, report.HTMLOptions{Hide: s.opts.Redact, Diff: func(before, after string, limit int) (string, bool, error) {
-			d, err := git.Compare(r.Context(), v.project.Root, v.project.Objects(), before, after, limit)
+			d, err := git.Compare(r.Context(), p.Root, p.Objects(), before, after, limit)
 			return d.Patch, d.Cut, err
 		}})
-		if err != nil {
-			return err
-		}
-		w.Header().Set("Content-Security-Policy", report.Policy()+"; frame-ancestors 'none'")
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		_, _ = w.Write([]byte(s.opts.Redact(b.String())))
-		return nil
-	})
+	}
 	if err != nil {
 		s.fail(w, r, err)
+		return
 	}
+	w.Header().Set("Content-Security-Policy", report.Policy()+"; frame-ancestors 'none'")
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(http.StatusOK)
+	_, _ = w.Write([]byte(s.opts.Redact(b.String())))
 }
 
 // happening is an event of a run, in words.
@@ -185,7 +187,7 @@ func (s *Server) readHappenings(path string) reader {
 
 // happeningsOf puts events together by attempt.
 func happeningsOf(items []item) (list []happenings) {
-	at := map[string]int{}
+	at, texts := map[string]int{}, []*strings.Builder(nil)
 	for _, i := range items {
 		h := i.data.(happening)
 		if strings.TrimSpace(h.text) == "" && h.Type != event.TaskClaimed {
@@ -198,10 +200,14 @@ func happeningsOf(items []item) (list []happenings) {
 		if !known {
 			n = len(list)
 			at[h.Attempt], list = n, append(list, happenings{Attempt: h.Attempt, Task: h.Task})
+			texts = append(texts, &strings.Builder{})
 		}
-		list[n].Text += render.Block(h.text)
+		texts[n].WriteString(render.Block(h.text))
 		list[n].Title = cmp.Or(list[n].Title, render.Line(h.Title))
 		list[n].Over = list[n].Over || h.Type == event.AttemptEnded
+	}
+	for n := range list {
+		list[n].Text = texts[n].String()
 	}
 	return list
 }

@@ -215,14 +215,18 @@ func loadDiff(v *visit) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := diffPage{Attempt: at}
+	return diffPage{Attempt: at}, nil
+}
+
+// finish compares what was before and after.
+func (p diffPage) finish(v *visit) any {
 	switch {
-	case at.Tree == "" || at.TreeAfter == "":
+	case p.Tree == "" || p.TreeAfter == "":
 		p.Note = "What it changed is not on record: it has not ended, or its run died."
-	case at.Tree == at.TreeAfter:
+	case p.Tree == p.TreeAfter:
 		p.Note = "It changed nothing."
 	default:
-		d, err := git.Compare(v.Context(), v.project.Root, v.project.Objects(), at.Tree, at.TreeAfter, diffLimit)
+		d, err := git.Compare(v.Context(), v.project.Root, v.project.Objects(), p.Tree, p.TreeAfter, diffLimit)
 		if err != nil {
 			p.Note = "What it changed is not on record any more: " + v.opts.Redact(err.Error())
 		} else if d.Cut {
@@ -230,5 +234,5 @@ func loadDiff(v *visit) (any, error) {
 		}
 		p.Changes, p.Spans = d.Changes, report.DiffSpans(render.Block(v.opts.Redact(d.Patch)))
 	}
-	return p, nil
+	return p
 }

@@ -248,6 +248,17 @@ func TestARunAndItsAttemptAreShown(t *testing.T) {
 	s.page("/journal?q=unheard", "No iteration matches")
 	s.page("/cost?by=day", "1 failed")
 	s.page("/cost?forecast=1", "carried out")
+	asked := len(s.ran)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+"/cost?forecast=1", nil)
+	check.OK(t, err)
+	r.Header.Set("Ralph-State", "another")
+	answer, err := s.client.Do(r)
+	check.OK(t, err)
+	answer.Body.Close()
+	check.Equal(t, "forecasts when the page looks again", asked, len(s.ran))
+	for _, page := range []string{"2", "184467440737095517", "9223372036854775807", "-1", "x"} {
+		s.page("/runs?page=" + page)
+	}
 	s.page("/graph", "Write the parser", "✗", "/tasks/"+id)
 	check.OK(t, os.RemoveAll(filepath.Join(s.root, ".ralph", "runs")))
 	s.update(func(g *dag.Graph) error { return g.Pruned(s.run.ID) })
