@@ -58,6 +58,7 @@ func (g *guard) check(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)
 		_ = control.SetWriteDeadline(deadline(time.Minute)) // streams say when they need more
+		w = answered{w, control}
 		if r.ContentLength != 0 {
 			_ = control.SetReadDeadline(deadline(time.Minute))
 			r.Body = timely{r.Body, control}
@@ -112,6 +113,20 @@ func (b timely) Read(p []byte) (int, error) {
 	}
 	return n, err
 }
+
+// answered has its time from when it begins, however long it took to find out what it is.
+type answered struct {
+	http.ResponseWriter
+	control *http.ResponseController
+}
+
+func (a answered) WriteHeader(status int) {
+	_ = a.control.SetWriteDeadline(deadline(time.Minute)) // an error of it is that of the write
+	a.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap is for http.ResponseController.
+func (a answered) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
 // deny tells who should not have asked, in the words of a page or of the API.
 func deny(w http.ResponseWriter, r *http.Request, status int, why string) {

@@ -193,6 +193,7 @@ func (s *Server) serveRoute(w http.ResponseWriter, r *http.Request, to Route) {
 	if !to.streams {
 		w.Header().Set("Content-Type", "application/json")
 	}
+	w.WriteHeader(http.StatusOK)
 	_, _ = w.Write(out.Bytes())
 }
 

@@ -231,6 +231,19 @@ func TestABodyHasADeadlineAndACommandHasNone(t *testing.T) {
 	check.That(t, !w.write.IsZero(), "a slow reader is never dropped")
 }
 
+// TestAnAnswerHasItsTimeFromItsBeginning, whatever the command took.
+func TestAnAnswerHasItsTimeFromItsBeginning(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, Access{Token: token})
+	w := &deadlines{ResponseRecorder: httptest.NewRecorder()}
+	d.opts.Command = func(context.Context, Call) int { w.write = time.Time{}; return 0 }
+	r := httptest.NewRequest("GET", "/api/v1/status", http.NoBody)
+	r.Host = "localhost"
+	r.Header.Set("Authorization", withToken)
+	d.Handler().ServeHTTP(w, r)
+	check.That(t, !w.write.IsZero(), "the deadline of the answer is that of the request")
+}
+
 // deadlines remembers those of a connection.
 type deadlines struct {
 	*httptest.ResponseRecorder

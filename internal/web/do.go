@@ -3,14 +3,13 @@ package web
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"errors"
+	"io"
 	"maps"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 
 	"ralph/dag"
 	"ralph/internal/human"
@@ -133,21 +132,14 @@ func (s *Server) serveDo(w http.ResponseWriter, r *http.Request) {
 		s.ask(w, r, http.StatusOK, "Are you sure?", ask)
 		return
 	}
-	f, typed := s.carryOut(r.Context(), steps, session.who), steps[0].typed
-	if ask.Said = &f; f.Bad && typed {
-		s.ask(w, r, http.StatusUnprocessableEntity, "That was refused", ask)
-		return
-	}
-	u, _ := url.Parse(ask.Back) // local made it
-	q := u.Query()
-	q.Set("said", s.flash.keep(f))
-	u.RawQuery = q.Encode()
-	http.Redirect(w, r, u.String(), http.StatusSeeOther)
+	j := &work{ask: ask, typed: steps[0].typed}
+	ctx := context.WithoutCancel(r.Context()) // a browser that goes away leaves nothing half done
+	s.works.begin(j, s.opts.Warn, func() flash { return s.carryOut(ctx, steps, session.who, j) })
+	s.follow(w, r, j)
 }
 
-// carryOut carries out commands until one fails, and says what they said.
-func (s *Server) carryOut(ctx context.Context, steps []step, who string) (f flash) {
-	ctx = context.WithoutCancel(ctx) // a browser that goes away leaves nothing half done
+// carryOut carries out commands until one fails, and says what they said. What they print goes also to somebody who follows them.
+func (s *Server) carryOut(ctx context.Context, steps []step, who string, also io.Writer) (f flash) {
 	for _, c := range steps {
 		v, _ := s.allowed(c.Args) // it was asked before
 		f.Commands = append(f.Commands, s.opts.Redact(c.String()))
@@ -159,7 +151,7 @@ func (s *Server) carryOut(ctx context.Context, steps []step, who string) (f flas
 			f.add(s.opts.Redact(text))
 		} else {
 			var out, said bytes.Buffer
-			status := s.opts.Command(ctx, Call{Args: c.Args, Stdin: strings.NewReader(c.stdin), Stdout: &out, Stderr: &said, Who: who, Via: "web"})
+			status := s.opts.Command(ctx, Call{Args: c.Args, Stdin: strings.NewReader(c.stdin), Stdout: io.MultiWriter(&out, also), Stderr: io.MultiWriter(&said, also), Who: who, Via: "web"})
 			f.Bad = status != 0
 			printed := strings.TrimSpace(out.String())
 			if v.name == "task add" && !f.Bad {
@@ -243,36 +235,4 @@ func (f *flash) add(texts ...string) {
 	for _, text := range texts {
 		f.Text = strings.TrimSpace(f.Text + "\n" + render.Block(text))
 	}
-}
-
-// flashes keeps the last ones until their page is shown.
-type flashes struct {
-	mu   sync.Mutex
-	list []kept
-}
-
-type kept struct {
-	id string
-	flash
-}
-
-func (f *flashes) keep(said flash) string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	id := rand.Text()
-	f.list = append(f.list, kept{id, said})
-	f.list = f.list[max(0, len(f.list)-100):]
-	return id
-}
-
-func (f *flashes) take(id string) *flash {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for i := range f.list {
-		if id != "" && f.list[i].id == id {
-			said := f.list[i].flash
-			return &said
-		}
-	}
-	return nil
 }

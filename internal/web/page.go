@@ -211,7 +211,7 @@ func (p rendered) write(w http.ResponseWriter, r *http.Request, status int) {
 func (s *Server) render(name string, p shown, r *http.Request) ([]byte, error) {
 	session := sessionOf(r.Context())
 	p.Project, p.Page, p.URL, p.Form, p.ReadOnly, p.Now = s.opts.Name, name, r.URL.RequestURI(), session.form, s.guard.ReadOnly, s.opts.Now()
-	p.Flash = s.flash.take(r.URL.Query().Get("said"))
+	p.Flash = s.works.said(r.URL.Query().Get("said"))
 	var out bytes.Buffer
 	err := s.pages[name].Execute(&out, p)
 	return []byte(s.opts.Redact(out.String())), err

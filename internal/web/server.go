@@ -61,11 +61,13 @@ type Server struct {
 	hub   *hub
 	pages pages
 	cache cache
-	flash *flashes
+	works works
 	files followers
 	mux   *http.ServeMux
 	calls chan struct{} // one for each command of the API that is being carried out
 	stays chan struct{} // the same for those without an end
+
+	patience time.Duration
 }
 
 //go:embed static
@@ -81,7 +83,7 @@ func New(opts Options) (*Server, error) {
 		opts.Parse = firstWords
 	}
 	s := &Server{
-		opts: opts, guard: newGuard(opts.Access, opts.Now), hub: newHub(opts), pages: tmpl, flash: &flashes{}, mux: http.NewServeMux(),
+		opts: opts, guard: newGuard(opts.Access, opts.Now), hub: newHub(opts), pages: tmpl, mux: http.NewServeMux(), patience: patience,
 		calls: make(chan struct{}, maxCalls), stays: make(chan struct{}, maxStays),
 	}
 	s.guard.signIn = s.showSignIn
@@ -104,6 +106,7 @@ func (s *Server) routes() {
 	s.viewRoutes()
 	s.mux.HandleFunc("GET /live", s.serveLive)
 	s.mux.HandleFunc("POST /do", s.serveDo)
+	s.mux.HandleFunc("GET /said/{id}", s.serveSaid)
 	if s.opts.In != nil {
 		s.mux.Handle("POST /in/{name}", s.opts.In)
 	}
@@ -149,6 +152,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	err := srv.Shutdown(last)
+	s.works.wait(last)
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = srv.Close()
 	}

@@ -172,7 +172,10 @@ func (s *site) post(fields ...string) (string, int) {
 		form.Add(fields[i], fields[i+1])
 	}
 	answer, err := s.client.PostForm(s.url+"/do", form)
-	check.OK(s.t, err)
+	for check.OK(s.t, err); strings.HasPrefix(answer.Request.URL.Path, "/said/") && answer.StatusCode == http.StatusOK; check.OK(s.t, err) {
+		answer.Body.Close()
+		answer, err = s.client.Get(answer.Request.URL.String()) // as the page does by itself
+	}
 	defer answer.Body.Close()
 	body, err := io.ReadAll(answer.Body)
 	check.OK(s.t, err)

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -493,6 +494,47 @@ func TestEarlierPartsOfATranscriptArePagedBackTo(t *testing.T) {
 	}
 	for i := range n {
 		check.That(t, seen[fmt.Sprintf("call %d.", i)] == 1, "call %d is on %d pages", i, seen[fmt.Sprintf("call %d.", i)])
+	}
+}
+
+// TestACommandThatTakesLongIsFollowed: the browser has an answer before the command ends, sees what it prints, and then how it ended.
+func TestACommandThatTakesLongIsFollowed(t *testing.T) {
+	t.Parallel()
+	for status, want := range map[int]string{0: "✓ Done", 1: "That was refused"} {
+		s := newSite(t)
+		s.server.patience = 0
+		printed, end := make(chan struct{}), make(chan struct{})
+		s.server.opts.Command = func(ctx context.Context, c Call) int {
+			fmt.Fprintln(c.Stdout, "half of it, hunter2")
+			close(printed)
+			<-end
+			fmt.Fprintln(c.Stderr, "the rest of it")
+			check.OK(t, ctx.Err())
+			return status
+		}
+		form := url.Values{"arg": {"merge"}, "sure": {"yes"}, "text": {"typed"}, "back": {"/tasks?q=x"}}
+		form.Set("form", regexp.MustCompile(`name="form" value="([^"]+)"`).FindStringSubmatch(s.page("/tasks"))[1])
+		answer, err := s.client.PostForm(s.url+"/do", form)
+		check.OK(t, err)
+		answer.Body.Close()
+		said := answer.Request.URL.Path
+		check.That(t, strings.HasPrefix(said, "/said/") && answer.Header.Get("Refresh") != "", "the answer is %s", said)
+		<-printed
+		s.page(said, "At work", "half of it, ***", "ralph merge")
+		close(end)
+		<-s.server.works.find(strings.TrimPrefix(said, "/said/")).done
+		answer, err = s.client.Get(s.url + said)
+		check.OK(t, err)
+		body, err := io.ReadAll(answer.Body)
+		answer.Body.Close()
+		check.OK(t, err)
+		check.Contains(t, "the page after it", want, string(body))
+		check.Contains(t, "the page after it", "the rest of it", string(body))
+		if status == 0 {
+			check.Equal(t, "the page to come back to", "x", answer.Request.URL.Query().Get("q"))
+		} else {
+			check.Contains(t, "what was typed", `value="typed"`, string(body))
+		}
 	}
 }
 
