@@ -69,14 +69,7 @@ func runServe(ctx context.Context, a *app, s *session, o serveOptions) error {
 	base := "http://" + reachable(l.Addr())
 	sum := sha256.Sum256([]byte(s.project.Root + "\x00" + l.Addr().String()))
 	access.Cookie = hex.EncodeToString(sum[:6])
-	server, err := web.New(web.Options{
-		Name: filepath.Base(s.project.Root), Open: func(ctx context.Context) (*web.Project, error) { return openWeb(ctx, a) }, Life: life, Now: a.now, Redact: a.redact.Text,
-		Command: func(ctx context.Context, c web.Call) int { return carryWeb(ctx, a, c) },
-		Parse:   func(args []string) (web.Line, error) { return understand(a.root, args) },
-		Start:   func(ctx context.Context, args ...string) error { return beginRun(ctx, a, s.project, args) },
-		Warn:    func(text string) { a.note("warning: %s", text) },
-		Access:  access, In: in,
-	})
+	server, err := newWeb(a, s.project, access, in)
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
@@ -93,6 +86,19 @@ func runServe(ctx context.Context, a *app, s *session, o serveOptions) error {
 		return err
 	}
 	return context.Cause(ctx)
+}
+
+// newWeb makes the server of a project.
+func newWeb(a *app, p project.Project, access web.Access, in http.Handler) (*web.Server, error) {
+	return web.New(web.Options{
+		Name: filepath.Base(p.Root), Open: func(ctx context.Context) (*web.Project, error) { return openWeb(ctx, a) }, Life: life, Now: a.now, Redact: a.redact.Text,
+		Command: func(ctx context.Context, c web.Call) int { return carryWeb(ctx, a, c) },
+		Parse:   func(args []string) (web.Line, error) { return understand(a.root, args) },
+		Start:   func(ctx context.Context, args ...string) error { return beginRun(ctx, a, p, args) },
+		Hint:    hintFor,
+		Warn:    func(text string) { a.note("warning: %s", text) },
+		Access:  access, In: in,
+	})
 }
 
 // serveAccess is who may use the server. Beyond this machine everybody needs a token.

@@ -89,6 +89,8 @@ func (g *guard) check(next http.Handler) http.Handler {
 		default:
 			s, ok := g.session(r)
 			switch {
+			case !ok && !reads:
+				g.refuse(w, r, http.StatusUnauthorized, "Nothing was done: the session of this browser has ended. Sign in again in another window; then "+tooOld+".")
 			case !ok:
 				g.refuse(w, r, http.StatusUnauthorized, "")
 			case r.URL.Path == "/sign-out" && r.Method == http.MethodPost:
@@ -153,7 +155,7 @@ func (g *guard) refuse(w http.ResponseWriter, r *http.Request, status int, why s
 func (g *guard) known(host string) bool {
 	name := hostname(host)
 	ip := net.ParseIP(name)
-	return name == "localhost" || ip != nil && (g.Public || ip.IsLoopback()) || g.configured(host)
+	return strings.EqualFold(strings.TrimSuffix(name, "."), "localhost") || ip != nil && (g.Public || ip.IsLoopback()) || g.configured(host)
 }
 
 // configured says whether a host is one of those that the user named. A proxy in front of the server is one of them, so

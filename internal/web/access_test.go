@@ -38,7 +38,7 @@ func newDesk(t *testing.T, a Access) *desk {
 		},
 	})
 	check.OK(t, err)
-	d.Server = s
+	d.Server, s.patience = s, time.Minute
 	return d
 }
 
@@ -142,6 +142,8 @@ func TestOtherSitesAndNamesAreRefused(t *testing.T) {
 		"an address that is not ours":        {"GET", "/nothing", []string{"Host", "192.0.2.1:7447"}, 421},
 		"no name":                            {"GET", "/nothing", []string{"Host", ""}, 421},
 		"localhost":                          {"GET", "/nothing", []string{"Host", "localhost:7447"}, 404},
+		"localhost as it may be written":     {"GET", "/nothing", []string{"Host", "LOCALHOST.:7447"}, 404},
+		"localhost of another site":          {"GET", "/nothing", []string{"Host", "localhost.evil.example"}, 421},
 		"the other loopback":                 {"GET", "/nothing", []string{"Host", "[::1]:7447"}, 404},
 		"a configured name":                  {"GET", "/nothing", []string{"Host", "RALPH.example"}, 404},
 		"from another site":                  {"POST", "/do", []string{"Origin", "http://evil.example"}, 403},
@@ -182,7 +184,12 @@ func TestAChangeNeedsTheFormOfItsSession(t *testing.T) {
 	d.want(403, d.ask("POST", "/sign-out", "form=x", "Cookie", one))
 	d.want(403, d.ask("POST", "/api/v1/commands", `{"args":["pause"]}`, "Cookie", one))
 	check.Equal(t, "commands", 0, len(d.calls))
-	d.want(405, d.ask("GET", "/do", "", "Cookie", one))
+	check.Contains(t, "an old page", goBack, d.want(403, d.ask("POST", "/do", "arg=pause&form=x", "Cookie", one)))
+	check.Contains(t, "a session that ended", goBack, d.want(401, d.ask("POST", "/do", "arg=pause&form=x")))
+	check.Contains(t, "a long text", goBack, d.want(413, d.ask("POST", "/do", "form="+d.form(one)+"&stdin="+strings.Repeat("x", maxForm), "Cookie", one)))
+	check.Equal(t, "commands", 0, len(d.calls))
+	check.Contains(t, "an address that there is not", `href="/">Overview`, d.want(404, d.ask("GET", "/do", "", "Cookie", one)))
+	check.That(t, !strings.Contains(d.want(404, d.ask("GET", "/in/x", "")), "<"), "a stranger sees a page")
 	d.want(200, d.ask("POST", "/sign-out", "form="+d.form(one), "Cookie", one))
 	d.want(401, d.ask("GET", "/nothing", "", "Cookie", one))
 	d.want(404, d.ask("GET", "/nothing", "", "Cookie", two))

@@ -98,16 +98,27 @@ func (c step) String() string {
 	return commandLine(args...)
 }
 
+const (
+	maxForm = 1 << 20
+	goBack  = "go back in the browser, which keeps what you typed"
+	tooOld  = goBack + ", copy it, load that page again and send it from there"
+)
+
 // serveDo carries out the commands of a form: once the person is sure, if something is lost by them.
 func (s *Server) serveDo(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, 1<<20)
-	if err := r.ParseForm(); err != nil {
-		s.failWith(w, r, http.StatusBadRequest, errors.New("what was sent is too large, or is no form"))
+	body := r.Body
+	r.Body = http.MaxBytesReader(w, body, maxForm)
+	if err := r.ParseForm(); errors.As(err, new(*http.MaxBytesError)) {
+		_, _ = io.Copy(io.Discard, io.LimitReader(body, maxBody)) // a browser that is cut off shows no answer
+		s.failWith(w, r, http.StatusRequestEntityTooLarge, errors.New("what was sent is larger than 1 MiB: "+goBack+", shorten it or put it into a file of the project, and send it again"))
+		return
+	} else if err != nil {
+		s.failWith(w, r, http.StatusBadRequest, errors.New("what was sent is no form: "+goBack+", and send it again"))
 		return
 	}
 	form, session := r.PostForm, sessionOf(r.Context())
 	if !session.ours(r) {
-		s.failWith(w, r, http.StatusForbidden, errors.New("this page is too old: go back, load it again and repeat that"))
+		s.failWith(w, r, http.StatusForbidden, errors.New("this page is older than the session of this browser, so nothing was done: "+tooOld))
 		return
 	}
 	steps := stepsOf(form)

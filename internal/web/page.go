@@ -150,8 +150,17 @@ func (s *Server) servePage(w http.ResponseWriter, r *http.Request, p page) {
 	}
 }
 
+// maxOpen is how many requests have the project open at once; others wait. SQLite keeps the files of the most that ever were.
+const maxOpen = 32
+
 // visit opens the project for a request and reads it in one transaction.
 func (s *Server) visit(r *http.Request, fn func(*visit) error) error {
+	select {
+	case s.opened <- struct{}{}:
+		defer func() { <-s.opened }()
+	case <-r.Context().Done():
+		return r.Context().Err()
+	}
 	state, _ := s.hub.state()
 	p, err := s.opts.Open(r.Context())
 	if err != nil {
@@ -230,9 +239,10 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 }
 
 func (s *Server) failWith(w http.ResponseWriter, r *http.Request, status int, err error) {
-	out, rerr := s.render("error", shown{Title: http.StatusText(status), Data: s.opts.Redact(err.Error())}, r)
+	text := s.opts.Redact(strings.TrimSpace(err.Error() + "\n" + s.opts.Hint(err)))
+	out, rerr := s.render("error", shown{Title: http.StatusText(status), Data: text}, r)
 	if rerr != nil {
-		http.Error(w, s.opts.Redact(err.Error()), status)
+		http.Error(w, text, status)
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")

@@ -227,5 +227,6 @@ func TestADatabaseThatIsGoneIsSaid(t *testing.T) {
 	check.OK(t, os.RemoveAll(s.root+"/.ralph"))
 	page, status := s.get("/")
 	check.Equal(t, "the status", http.StatusInternalServerError, status)
-	check.Contains(t, "the page", `class="why"`, page)
+	check.Contains(t, "the page", `class="why `, page)
+	check.Contains(t, "the page", "restore it from a copy", page)
 }

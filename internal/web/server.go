@@ -27,6 +27,7 @@ type Options struct {
 	Life    func(dag.Process) dag.Life               // of the process of a run
 	Now     func() time.Time
 	Redact  func(string) string // removes secrets
+	Hint    func(error) string  // what to do about an error, as the command line says it; nil knows nothing
 	Warn    func(string)        // tells whoever started the server
 	Access  Access
 	In      http.Handler // answers webhooks below /in/; nil if there are none
@@ -67,6 +68,7 @@ type Server struct {
 	calls chan struct{} // one for each command of the API that is being carried out
 	stays chan struct{} // the same for those without an end
 
+	opened   chan struct{} // one for each page that is being read
 	patience time.Duration
 }
 
@@ -82,8 +84,11 @@ func New(opts Options) (*Server, error) {
 	if opts.Parse == nil {
 		opts.Parse = firstWords
 	}
+	if opts.Hint == nil {
+		opts.Hint = func(error) string { return "" }
+	}
 	s := &Server{
-		opts: opts, guard: newGuard(opts.Access, opts.Now), hub: newHub(opts), pages: tmpl, mux: http.NewServeMux(), patience: patience,
+		opts: opts, guard: newGuard(opts.Access, opts.Now), hub: newHub(opts), pages: tmpl, mux: http.NewServeMux(), opened: make(chan struct{}, maxOpen), patience: patience,
 		calls: make(chan struct{}, maxCalls), stays: make(chan struct{}, maxStays),
 	}
 	s.guard.signIn = s.showSignIn
@@ -104,12 +109,23 @@ func (s *Server) routes() {
 		s.mux.HandleFunc("GET "+p.path, func(w http.ResponseWriter, r *http.Request) { s.servePage(w, r, p) })
 	}
 	s.viewRoutes()
+	s.mux.HandleFunc("/", s.serveNothing)
 	s.mux.HandleFunc("GET /live", s.serveLive)
 	s.mux.HandleFunc("POST /do", s.serveDo)
 	s.mux.HandleFunc("GET /said/{id}", s.serveSaid)
 	if s.opts.In != nil {
 		s.mux.Handle("POST /in/{name}", s.opts.In)
 	}
+}
+
+// serveNothing answers for addresses that there are not.
+func (s *Server) serveNothing(w http.ResponseWriter, r *http.Request) {
+	why := "there is nothing at " + r.Method + " " + r.URL.Path
+	if sessionOf(r.Context()) == (session{}) { // a stranger, who sees no page of the project
+		http.Error(w, why, http.StatusNotFound)
+		return
+	}
+	s.failWith(w, r, http.StatusNotFound, errors.New(why))
 }
 
 // deadline is when the network has to be done. It has the clock of the machine.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/http/cookiejar"
@@ -115,6 +116,12 @@ func newSite(t *testing.T, access ...web.Access) *site {
 	s.server, err = web.New(web.Options{
 		Access: append(access, web.Access{})[0],
 		Name:   "project", Open: open, Command: run, Life: func(dag.Process) dag.Life { return dag.Alive }, Now: time.Now,
+		Hint: func(err error) string {
+			if errors.Is(err, fs.ErrNotExist) {
+				return "restore it from a copy"
+			}
+			return ""
+		},
 		Start:  func(_ context.Context, args ...string) error { s.started = append(s.started, args); return nil },
 		Redact: func(text string) string { return strings.ReplaceAll(text, "sk-secret", "[redacted]") }, Warn: func(string) {},
 	})

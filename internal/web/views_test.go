@@ -63,6 +63,7 @@ func newSite(t *testing.T) *site {
 		},
 	})
 	check.OK(t, err)
+	s.server.patience = time.Minute
 	web := httptest.NewServer(s.server.Handler())
 	t.Cleanup(func() { web.CloseClientConnections(); web.Close(); s.server.files.end(); d.Close() })
 	jar, err := cookiejar.New(nil)
