@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,33 +19,31 @@ func TestARunThatWasStartedStandsAlone(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	begun, release := filepath.Join(b.dir, "begun"), filepath.Join(b.dir, "go")
-	check.OK(t, unix.Mkfifo(begun, 0o600))
 	check.OK(t, unix.Mkfifo(release, 0o600))
+	gate, err := os.OpenFile(release, os.O_RDWR, 0) // which waits for nobody
+	check.OK(t, err)
+	defer gate.Close()
 	check.OK(t, os.WriteFile(filepath.Join(b.dir, ".ralph.toml"), []byte("[agent]\nuse = \"shell\"\n[sandbox]\nmode = \"off\"\n[verify]\nenabled = false\n"), 0o600))
-	b.add("wait", "-d", "```sh\necho > begun; cat go\n```")
+	b.add("wait", "-d", "```sh\necho > begun; read x < go\n```")
 	program, err := exec.LookPath("ralph")
 	check.OK(t, err)
 	a := newApp(system{now: func() time.Time { return b.now }, environ: os.Environ, getenv: os.Getenv})
 	p := project.Project{Root: b.dir}
 	run, err := startProgram(a, p, program, []string{"run", "--in-place", "--no-verify"})
 	check.OK(t, err)
-	pidfd, err := unix.PidfdOpen(int(run.process.PID), 0)
-	check.OK(t, err)
-	defer unix.Close(pidfd)
-	_, err = os.ReadFile(begun) // its task is at work
-	check.OK(t, err)
+	eventually(t, "its task is at work", func() bool {
+		check.That(t, len(run.ended) == 0, "it has ended: %s", run.said())
+		_, err := os.Stat(begun)
+		return err == nil
+	})
 	check.Equal(t, "life", dag.Alive, life(run.process))
 	session, err := unix.Getsid(int(run.process.PID))
 	check.OK(t, err)
 	check.Equal(t, "session", int(run.process.PID), session)
-	check.OK(t, os.WriteFile(release, []byte("\n"), 0o600))
-	for {
-		_, err = unix.Poll([]unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}}, -1)
-		if !errors.Is(err, unix.EINTR) {
-			break
-		}
-	}
+	_, err = gate.WriteString("\n")
 	check.OK(t, err)
+	eventually(t, "it ends", func() bool { return len(run.ended) == 1 })
+	check.OK(t, <-run.ended)
 	check.Equal(t, "life when it has ended", dag.Dead, life(run.process))
 	check.Contains(t, "its status", "done", b.run(0, "task", "list", "--all"))
 	logs, err := filepath.Glob(filepath.Join(b.dir, ".ralph", "serve", "run-20260102-030405-01.log"))

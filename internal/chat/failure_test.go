@@ -155,8 +155,9 @@ func TestALimitIsObeyed(t *testing.T) {
 	})
 	q := w.ask(inbox.Request{Text: "Tabs?"})
 	w.bots()
-	sum := <-w.waits + <-w.waits
-	check.Equal(t, "waits", 75*time.Second, sum)
+	for asked := map[time.Duration]bool{}; !asked[35*time.Second] || !asked[40*time.Second]; { // besides tries that failed
+		asked[<-w.waits] = true
+	}
 	w.telegram.Await("sendMessage", q.ID)
 	w.telegram.Await("sendMessage", q.ID)
 	w.slack.Await("chat.postMessage", q.ID)
