@@ -17,6 +17,8 @@ import (
 type Line struct {
 	fields []string // second, minute, hour, day, month, weekday and perhaps year
 	zone   *time.Location
+
+	written string
 }
 
 // value is one entry of a field. The library would read the beginning of some others, and drop the rest.
@@ -39,7 +41,7 @@ func Parse(text, zone string) (Line, error) {
 			}
 		}
 	}
-	l := Line{fields: fields, zone: time.Local}
+	l := Line{fields: fields, zone: time.Local, written: strings.TrimSpace(text + " " + zone)}
 	if zone != "" {
 		if l.zone, err = time.LoadLocation(zone); err != nil {
 			return Line{}, fmt.Errorf("timezone %q is unknown; write it like Europe/Paris or UTC", zone)
@@ -50,6 +52,9 @@ func Parse(text, zone string) (Line, error) {
 
 // String is the line without what people write in different ways, and its zone: two that are the same are due at the same times.
 func (l Line) String() string { return strings.Join(l.fields, " ") + " " + l.zone.String() }
+
+// Written is the line and its zone as somebody wrote them.
+func (l Line) Written() string { return l.written }
 
 // Zone is where the line is read.
 func (l Line) Zone() *time.Location { return l.zone }

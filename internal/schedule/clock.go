@@ -47,6 +47,7 @@ type known struct {
 	line     string
 	at, next time.Time
 	failed   string // what was said, so that it is not said again and again
+	owed     Fire   // that was started and could not be stored
 }
 
 // Run starts what is due until the context ends.
@@ -58,17 +59,17 @@ func Run(ctx context.Context, o Options) {
 		for _, s := range o.Schedules() {
 			k, line := seen[s.Name], s.Line.String()
 			if k.line != line || now.Before(k.at) || !k.next.IsZero() && !now.Before(k.next) {
-				at, err := o.look(ctx, s)
+				at, owed, err := o.look(ctx, s, k.owed)
 				failed := ""
 				if err != nil {
 					at, failed = next, fmt.Sprintf("schedule %s: %v", s.Name, err)
 				} else if at.IsZero() {
-					failed = fmt.Sprintf("schedule %s is never due: %s", s.Name, line)
+					failed = fmt.Sprintf("schedule %s is never due: %s", s.Name, s.Line.Written())
 				}
 				if failed != "" && failed != k.failed && ctx.Err() == nil {
 					o.Warn(failed)
 				}
-				k = known{line, now, at, failed}
+				k = known{line, now, at, failed, owed}
 				seen[s.Name] = k
 			}
 			if !k.next.IsZero() && k.next.Before(next) {
@@ -82,30 +83,36 @@ func Run(ctx context.Context, o Options) {
 	}
 }
 
-// look starts a schedule if it is due, and says when to look again; zero if it is never due.
-func (o Options) look(ctx context.Context, s Schedule) (next time.Time, err error) {
+// look stores what the last look owes, starts a schedule if it is due, and says when to look again; zero if it is never due.
+func (o Options) look(ctx context.Context, s Schedule, owed Fire) (next time.Time, owes Fire, err error) {
 	l := glance{Options: o, schedule: s}
 	var claim Fire
 	err = o.Update(ctx, func(g *dag.Graph) error {
 		l.Graph = g
+		if owed.N > 0 {
+			store(g, &owed)
+		}
 		claim = l.claim()
 		return g.Tx().Err()
 	})
 	if err != nil {
-		return next, err
+		return next, owed, err
 	}
 	for _, text := range l.news {
 		o.Warn("schedule " + s.Name + " " + text)
 	}
 	if claim.N == 0 {
-		return l.next, nil
+		return l.next, Fire{}, nil
 	}
 	claim.State = Started
 	if claim.Process, err = o.Start(context.WithoutCancel(ctx), s.Name, s.Args); err != nil {
 		claim.State, claim.Note = Failed, err.Error()
 		o.Warn(fmt.Sprintf("schedule %s could not be started: %v", s.Name, err))
 	}
-	return l.next, o.Update(context.WithoutCancel(ctx), func(g *dag.Graph) error { store(g, &claim); return g.Tx().Err() })
+	if err = o.Update(context.WithoutCancel(ctx), func(g *dag.Graph) error { store(g, &claim); return g.Tx().Err() }); err != nil {
+		owes = claim
+	}
+	return l.next, owes, err
 }
 
 // glance is a look at one schedule, in a transaction.

@@ -32,6 +32,9 @@ type world struct {
 	warned  []string
 	fails   error
 	killed  bool // while it starts something
+	busy    bool // the database, once something was started
+	broken  bool // the database
+	replace bool // the row of what is started, by another schedule's
 }
 
 func inWorld(t *testing.T, cron string, catchUp bool, act func(*world)) {
@@ -81,7 +84,7 @@ func (w *world) server(pid int64) (stop func()) {
 		defer close(done)
 		defer func() { _ = recover() }() // from being killed
 		schedule.Run(ctx, schedule.Options{
-			Update: dag.New(d, dag.Options{Now: w.now}).Update, Schedules: w.read, Now: w.now,
+			Update: w.update(dag.New(d, dag.Options{Now: w.now}).Update), Schedules: w.read, Now: w.now,
 			Self: dag.Process{PID: pid}, Life: w.life, Start: w.start, Warn: func(text string) { w.say(&w.warned, text) },
 		})
 	}()
@@ -91,6 +94,24 @@ func (w *world) server(pid int64) (stop func()) {
 		<-done
 		w.change(func() { w.alive[pid] = false })
 		check.OK(w.t, d.Close())
+	}
+}
+
+// update fails while the database is broken.
+func (w *world) update(do func(context.Context, func(*dag.Graph) error) error) func(context.Context, func(*dag.Graph) error) error {
+	return func(ctx context.Context, fn func(*dag.Graph) error) error {
+		w.mu.Lock()
+		broken := w.broken
+		w.mu.Unlock()
+		if broken {
+			return errors.New("the database is busy")
+		}
+		return do(ctx, func(g *dag.Graph) error {
+			if w.replace {
+				g.Tx().Do(`UPDATE schedule_fires SET name = 'other', due_at = 946684800000, state = 'missed', count = 7 WHERE state = 'claimed';`)
+			}
+			return fn(g)
+		})
 	}
 }
 
@@ -113,6 +134,7 @@ func (w *world) start(_ context.Context, name string, args []string) (dag.Proces
 	w.say(&w.started, w.now().Format("01-02 15:04:05 ")+name+" "+strings.Join(args, " "))
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.broken = w.busy
 	if w.killed {
 		w.started = nil
 		panic("killed")
@@ -270,6 +292,39 @@ func TestAStartThatFails(t *testing.T) {
 	})
 }
 
+// TestAStartThatIsStoredLater, because the database was busy: it is known to be at work, and when it is over the schedule goes on.
+func TestAStartThatIsStoredLater(t *testing.T) {
+	t.Parallel()
+	inWorld(t, "0 * * * *", false, func(w *world) {
+		w.change(func() { w.busy = true })
+		w.running(true)
+		stop := w.server(1)
+		w.sleep(61 * time.Minute)
+		check.Equal(t, "while the database is busy", []string{"seen 0 01-01 00:00:00", "claimed 1 01-01 01:00:00"}, w.fires())
+		w.change(func() { w.busy, w.broken = false, false })
+		w.sleep(time.Hour)
+		check.Equal(t, "while it is at work", 1, len(w.started))
+		w.running(false)
+		w.sleep(time.Hour)
+		stop()
+		check.Equal(t, "fires", []string{"seen 0 01-01 00:00:00", "started 1 01-01 01:00:00", "skipped 1 01-01 02:00:00", "started 1 01-01 03:00:00"}, w.fires())
+		check.Equal(t, "warnings", []string{"schedule nightly: the database is busy", "schedule nightly is due, and its last run is still at work: it is skipped"}, w.warned)
+	})
+}
+
+// TestADatabaseThatIsReplacedMeanwhile, in which the number of the claim is another schedule's.
+func TestADatabaseThatIsReplacedMeanwhile(t *testing.T) {
+	t.Parallel()
+	inWorld(t, "0 1 * * *", false, func(w *world) {
+		w.change(func() { w.replace = true })
+		stop := w.server(1)
+		w.sleep(90 * time.Minute)
+		stop()
+		check.Equal(t, "started", 1, len(w.started))
+		check.Equal(t, "fires", []string{"seen 0 01-01 00:00:00", "missed 7 01-01 00:00:00"}, w.fires())
+	})
+}
+
 // TestTheClockIsSet back and forth, and the machine sleeps: nothing runs twice, and the clock does not get stuck.
 func TestTheClockIsSet(t *testing.T) {
 	t.Parallel()
@@ -301,7 +356,7 @@ func TestALineThatIsNeverDue(t *testing.T) {
 		w.sleep(24 * time.Hour)
 		stop()
 		check.Equal(t, "started", []string(nil), w.started)
-		check.Equal(t, "warnings", []string{"schedule nightly is never due: 0 0 0 30 2 * UTC"}, w.warned)
+		check.Equal(t, "warnings", []string{"schedule nightly is never due: 0 0 30 2 * UTC"}, w.warned)
 	})
 }
 

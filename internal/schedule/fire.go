@@ -39,10 +39,12 @@ const (
 	historySQL = `
 SELECT n, name, line, due_at, until_at, count, at, state, note, pid, pid_start, boot_id, pid_ns FROM schedule_fires
 WHERE name = :name ORDER BY n DESC LIMIT 20;`
+	// The database may have been replaced since a row was made: then its number is another one's.
 	storeSQL = `
 INSERT INTO schedule_fires VALUES (:n, :name, :line, :due, :until, :count, :at, :state, :note, :pid, :start, :boot, :ns)
 ON CONFLICT (n) DO UPDATE SET until_at = excluded.until_at, count = excluded.count, state = excluded.state, note = excluded.note,
     pid = excluded.pid, pid_start = excluded.pid_start, boot_id = excluded.boot_id, pid_ns = excluded.pid_ns
+    WHERE name = excluded.name AND due_at = excluded.due_at
 ON CONFLICT DO NOTHING;`
 	trimSQL = `DELETE FROM schedule_fires WHERE name = :name AND n <= (SELECT n FROM schedule_fires WHERE name = :name ORDER BY n DESC LIMIT 1 OFFSET 1000);`
 )
