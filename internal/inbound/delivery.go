@@ -1,6 +1,7 @@
 package inbound
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -25,10 +26,8 @@ type delivery struct {
 	signature string // a hash of it
 }
 
-const (
-	window = 5 * time.Minute     // for the clocks of senders that say when they sent
-	memory = 90 * 24 * time.Hour // of deliveries
-)
+// window is for the clocks of senders that say when they sent.
+const window = 5 * time.Minute
 
 // verify checks the signature of a request. Why it is not genuine is for the owner.
 func verify(h Hook, header http.Header, body []byte, now time.Time) (d delivery, why string) {
@@ -61,7 +60,6 @@ func verify(h Hook, header http.Header, body []byte, now time.Time) (d delivery,
 }
 
 const (
-	pruneSQL    = `DELETE FROM deliveries WHERE at < :before;`
 	deliverSQL  = `INSERT INTO deliveries (hook, delivery, signature, at) VALUES (:hook, :delivery, :signature, :at) ON CONFLICT DO NOTHING;`
 	lastRunSQL  = `SELECT pid, pid_start, boot_id, pid_ns, at FROM deliveries WHERE hook = :hook AND n <> :n AND (pid > 0 OR did IS NULL) ORDER BY n DESC LIMIT 1;`
 	finishedSQL = `UPDATE deliveries SET did = :did, pid = :pid, pid_start = :start, boot_id = :boot, pid_ns = :ns WHERE n = :n;`
@@ -69,11 +67,11 @@ const (
 )
 
 // record remembers a delivery before anything is done about it: of a kill in between, it is done once or not at all. N is 0 for one
-// that was delivered before, by its ID or by its signature, which does not cover the ID. Busy says that an earlier run is at work.
+// that was delivered before, by its ID or by its signature, which does not cover the ID. Busy says that an earlier run is at work: then it is
+// forgotten, because it may be delivered again.
 func (o Options) record(ctx context.Context, h Hook, d delivery) (n int64, busy bool, err error) {
 	err = o.Update(ctx, func(g *dag.Graph) error {
 		now := g.Now()
-		g.Tx().Do(pruneSQL, ":before", now.Add(-memory).UnixMilli())
 		g.Tx().Do(deliverSQL, ":hook", h.Name, ":delivery", d.id, ":signature", d.signature, ":at", now.UnixMilli())
 		if g.Tx().Err() != nil || g.Tx().Changes() == 0 {
 			return g.Tx().Err()
@@ -83,8 +81,10 @@ func (o Options) record(ctx context.Context, h Hook, d delivery) (n int64, busy 
 			p := dag.Process{PID: r.Int64(), Start: r.Int64(), BootID: r.Text(), Namespace: r.Text()}
 			return schedule.Fire{State: schedule.Started, Process: p, At: r.Time()}
 		}, ":hook", h.Name, ":n", n)
-		busy = h.Run != nil && !last.At.IsZero() && schedule.Running(g, last, o.Life)
-		return err
+		if busy = h.Run != nil && !last.At.IsZero() && schedule.Running(g, last, o.Life); busy {
+			g.Tx().Do(forgetSQL, ":n", n)
+		}
+		return cmp.Or(err, g.Tx().Err())
 	})
 	return n, busy, err
 }

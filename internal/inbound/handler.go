@@ -15,9 +15,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"ralph/dag"
+	"ralph/internal/human"
 	"ralph/internal/plain"
 	"ralph/internal/project"
 	"ralph/internal/term"
@@ -58,11 +60,16 @@ func New(opts Options) http.Handler {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
+	strangers := &limit{log: opts.Log, now: opts.Now}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /in/{name}", func(w http.ResponseWriter, r *http.Request) {
 		a := opts.receive(w, r)
 		if a.log != "" {
-			opts.Log("inbound " + plain.Cut(term.Line(r.PathValue("name")), maxID) + ": " + term.Line(a.log))
+			log := opts.Log
+			if a.ID == "" { // nothing was signed
+				log = strangers.say
+			}
+			log("inbound " + plain.Cut(term.Line(r.PathValue("name")), maxID) + ": " + term.Line(a.log))
 		}
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(a.status)
@@ -79,6 +86,32 @@ type answer struct {
 
 	status int
 	log    string
+}
+
+// limit lets few lines a minute into the log, and counts the others.
+type limit struct {
+	log func(string)
+	now func() time.Time
+
+	mu    sync.Mutex
+	since time.Time
+	lines int
+}
+
+const maxLines = 10 // of strangers, a minute
+
+func (l *limit) say(text string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if now := l.now(); now.Sub(l.since).Abs() >= time.Minute { // a clock that was set back is no reason to be silent
+		if l.lines > maxLines {
+			l.log(fmt.Sprintf("inbound: %s refused", human.Count(l.lines-maxLines, "more request")))
+		}
+		l.since, l.lines = now, 0
+	}
+	if l.lines++; l.lines <= maxLines {
+		l.log(text)
+	}
 }
 
 func refuse(status int, said, log string) answer {
@@ -130,7 +163,11 @@ func (o Options) act(ctx context.Context, h Hook, d delivery, body []byte) answe
 	var payload any
 	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.UseNumber()
-	if err := dec.Decode(&payload); err != nil && (len(h.Set) > 0 || len(h.Events) > 0) {
+	err := dec.Decode(&payload)
+	if _, end := dec.Token(); err == nil && !errors.Is(end, io.EOF) {
+		err = errors.New("there is more than one value in the body")
+	}
+	if err != nil && (len(h.Set) > 0 || len(h.Events) > 0) {
 		return refuse(http.StatusBadRequest, "the body is no JSON; choose the content type application/json", err.Error())
 	}
 	action, _ := find(payload, "action")
@@ -149,14 +186,13 @@ func (o Options) act(ctx context.Context, h Hook, d delivery, body []byte) answe
 		return refuse(http.StatusInternalServerError, "it could not be stored; send it again", err.Error())
 	case n == 0:
 		return refuse(http.StatusConflict, "it was delivered already", "delivery "+d.id+" was delivered already")
-	}
-	did, p := "nothing: the run of an earlier request is still at work", dag.Process{}
-	switch {
 	case busy:
-	case h.Run != nil:
+		return refuse(http.StatusServiceUnavailable, "the run of an earlier request is still at work; send it again later", "the run of an earlier request is still at work")
+	}
+	did, p := "started ralph run", dag.Process{}
+	if h.Run != nil {
 		p, err = o.Start(ctx, h.Name, h.Args)
-		did = "started ralph run"
-	default:
+	} else {
 		did, err = o.Command(ctx, args...)
 		did = cmp.Or(strings.Join(strings.Fields(did), ", "), "nothing: its tasks are there already")
 	}
@@ -187,6 +223,9 @@ func (h Hook) apply(payload any) ([]string, error) {
 	}
 	for _, input := range slices.Sorted(maps.Keys(h.Set)) {
 		text, err := find(payload, h.Set[input])
+		if err == nil && text == "" {
+			err = fmt.Errorf("the text at %s in the JSON is empty", h.Set[input])
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -129,7 +129,7 @@ func TestGitHubsOwnExample(t *testing.T) {
 	check.Equal(t, "did", []string{"run push: --feature ci"}, s.did)
 }
 
-// TestReplaysAreRefused by the delivery's ID, and under a forged one by the signature, as long as they are remembered; the same
+// TestReplaysAreRefused by the delivery's ID, and under a forged one by the signature, for ever; the same
 // request to another hook is another one only if it was signed for that.
 func TestReplaysAreRefused(t *testing.T) {
 	t.Parallel()
@@ -146,9 +146,9 @@ func TestReplaysAreRefused(t *testing.T) {
 	check.Equal(t, "another body under a known ID", 409, status)
 	status, _ = s.github("other", "3", "push", `{"n":1}`)
 	check.Equal(t, "at a hook with another secret", 401, status)
-	s.now = s.now.Add(89 * 24 * time.Hour)
+	s.now = s.now.Add(10 * 365 * 24 * time.Hour)
 	status, _ = s.github("push", "4", "push", `{"n":1}`)
-	check.Equal(t, "after 89 days", 409, status)
+	check.Equal(t, "after ten years", 409, status)
 	check.Equal(t, "did", 1, len(s.did))
 }
 
@@ -163,9 +163,12 @@ func TestManyAtOnce(t *testing.T) {
 	}
 	all.Wait()
 	check.Equal(t, "did", []string{"run push: --feature ci"}, s.did)
+	status, answer := s.github("push", "busy", "push", `{"n":9}`)
+	s.expect("while the run is at work", 503, `{"id":"busy","error":"the run of an earlier request is still at work; send it again later"}`, status, answer)
 	s.alive = false
-	s.github("push", "later", "push", `{"n":9}`)
-	check.Equal(t, "runs when the first is over", 2, len(s.did))
+	status, _ = s.github("push", "busy", "push", `{"n":9}`)
+	check.Equal(t, "the same when the first is over", 202, status)
+	check.Equal(t, "runs", 2, len(s.did))
 }
 
 func TestStrangersAreRefused(t *testing.T) {
@@ -199,6 +202,22 @@ func TestStrangersAreRefused(t *testing.T) {
 			check.Contains(t, "the log", "inbound nobody: there is no hook of that name", s.logged[1])
 		})
 	}
+}
+
+// TestStrangersDoNotFillTheLog: after ten lines a minute there is one that counts the rest. What was signed is always logged.
+func TestStrangersDoNotFillTheLog(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, starts())
+	for range 100 {
+		s.send("zzz", "x")
+	}
+	check.Equal(t, "lines", 10, len(s.logged))
+	s.fails = errors.New("no such program")
+	s.github("push", "1", "push", `{"n":1}`)
+	check.Equal(t, "the last line", "inbound push: no such program", s.logged[len(s.logged)-1])
+	s.now = s.now.Add(time.Minute)
+	s.send("zzz", "x")
+	check.Equal(t, "a minute later", []string{"inbound: 90 more requests refused", "inbound zzz: there is no hook of that name"}, s.logged[11:])
 }
 
 func TestPlainSignatures(t *testing.T) {
@@ -291,6 +310,10 @@ func TestATemplate(t *testing.T) {
 		"an object": `{"action":"opened","issue":{"title":{},"number":17,"labels":[{"name":"x"}]}}`,
 		"no labels": `{"action":"opened","issue":{"title":"a","number":17,"labels":[]}}`,
 		"a list":    `[{"action":"opened"}]`,
+		"no text":   `{"issue":{"title":"","number":17,"labels":[{"name":"x"}]}}`,
+		"dashes":    `{"issue":{"title":"-- -","number":17,"labels":[{"name":"x"}]}}`,
+		"more":      `{"issue":{"title":"a","number":17,"labels":[{"name":"x"}]}} garbage`,
+		"twice":     `{"issue":{"title":"a","number":17,"labels":[{"name":"x"}]}}{}`,
 	} {
 		status, _ = s.github("bugs", what, "push", body)
 		check.That(t, status == 400 || status == 422, "%s: status %d", what, status)

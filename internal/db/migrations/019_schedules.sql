@@ -17,7 +17,8 @@ CREATE TABLE schedule_fires (
 CREATE INDEX schedule_fires_name ON schedule_fires (name, n);
 CREATE UNIQUE INDEX schedule_fires_due ON schedule_fires (name, line, due_at) WHERE state IN ('claimed', 'started', 'failed') AND until_at IS NOT NULL;
 
--- Requests from outside that were accepted, so that none does something twice. A row is made before it does anything.
+-- Requests from outside that were accepted, so that none does something twice. A row is made before it does anything, and kept:
+-- a signature of GitHub is good for ever.
 CREATE TABLE deliveries (
     n         INTEGER PRIMARY KEY,
     hook      TEXT    NOT NULL,
@@ -32,4 +33,3 @@ CREATE TABLE deliveries (
     UNIQUE (hook, delivery),
     UNIQUE (hook, signature)
 ) STRICT;
-CREATE INDEX deliveries_at ON deliveries (at);
