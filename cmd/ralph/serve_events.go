@@ -2,8 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
+	"os"
 	"sync"
 
 	"ralph/dag"
@@ -41,7 +44,7 @@ func serveEvents(ctx context.Context, a *app, p project.Project) (run func(conte
 	}, in, nil
 }
 
-// events reads the configuration afresh, and has the last that could be used.
+// events reads the configuration when its files have changed, and has the last that could be used.
 type events struct {
 	app     *app
 	project project.Project
@@ -51,9 +54,22 @@ type events struct {
 	schedules []schedule.Schedule
 	hooks     []inbound.Hook
 	failed    string
+	files     string // as they were when they were read
+}
+
+// stat tells whether the files of the configuration have changed. Strangers have it asked, too: reading them would be too much work.
+func (e *events) stat() (files string) {
+	for _, path := range []string{e.app.userConfig(), e.project.Config()} {
+		if info, err := os.Stat(path); err == nil {
+			files += fmt.Sprint(info.Size(), " ", info.ModTime().UnixNano(), " ")
+		}
+		files += "\n"
+	}
+	return files
 }
 
 func (e *events) load(ctx context.Context) error {
+	e.files = e.stat()
 	config, err := e.app.loadConfig(e.project.Config())
 	if err != nil {
 		return err
@@ -72,9 +88,15 @@ func (e *events) load(ctx context.Context) error {
 func (e *events) read(ctx context.Context) ([]schedule.Schedule, []inbound.Hook) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	failed := ""
+	if e.files == e.stat() {
+		return e.schedules, e.hooks
+	}
+	failed, unread := "", (*fs.PathError)(nil)
 	if err := e.load(ctx); err != nil {
 		failed = err.Error()
+		if errors.As(err, &unread) { // it may be readable the next time
+			e.files = ""
+		}
 	}
 	if failed != "" && failed != e.failed {
 		e.warn(failed + "; what was configured before counts")

@@ -37,15 +37,26 @@ vars = { bug = "x" }
 set = { test = "issue.title" }
 `), 0o600))
 	var said strings.Builder
+	read := 0 // of the secret, as often as the configuration
 	a := newApp(system{
 		stdin: strings.NewReader(""), stdout: &said, stderr: &said, environ: func() []string { return nil }, getwd: func() (string, error) { return b.dir, nil },
-		now:    func() time.Time { return b.now },
-		getenv: func(name string) string { return map[string]string{"BUGS_SECRET": "a secret of bugs"}[name] },
+		now: func() time.Time { return b.now },
+		getenv: func(name string) string {
+			if name != "BUGS_SECRET" {
+				return ""
+			}
+			read++
+			return "a secret of bugs"
+		},
 	})
 	a.dir = b.dir
 	_, in, err := serveEvents(t.Context(), a, project.Project{Root: b.dir})
 	check.OK(t, err)
 	check.Contains(t, "the warning", "inbound hole: HOLE_SECRET is not set, so it accepts nothing", said.String())
+	for range 10 {
+		in.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(context.Background(), http.MethodPost, "/in/bugs", strings.NewReader("x")))
+	}
+	check.Equal(t, "how often the configuration is read for strangers", 1, read)
 	send := func(id, body string) (int, string) {
 		mac := hmac.New(sha256.New, []byte("a secret of bugs"))
 		mac.Write([]byte(body))
