@@ -28,6 +28,13 @@ type refusedError struct{ why string }
 
 func (e *refusedError) Error() string { return "it was refused: " + e.why }
 
+// limitError is a limit of the service: what was called is to be called again later.
+type limitError struct{ after time.Duration }
+
+func (e *limitError) Error() string {
+	return fmt.Sprintf("this chat gets too many messages; try it again in %v", e.after)
+}
+
 // unlessRefused forgives what would be refused the next time, too.
 func unlessRefused(err error) error {
 	if refused := (*refusedError)(nil); errors.As(err, &refused) {
@@ -41,6 +48,12 @@ type caller struct {
 	web  outbox.Web
 	wait func(context.Context, time.Duration) error
 	base string // of the address
+}
+
+// impatient is a caller that returns a limit instead of waiting.
+func (c caller) impatient() caller {
+	c.wait = func(_ context.Context, d time.Duration) error { return &limitError{d} }
+	return c
 }
 
 const (

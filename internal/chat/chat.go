@@ -55,7 +55,7 @@ type service interface {
 	hello(ctx context.Context) (id string, chats []string, err error)
 	// receive hears what people do until the connection ends, and says why it did.
 	receive(ctx context.Context, e *ear) error
-	// send sends a message and returns what the service calls it.
+	// send sends a message and returns what the service calls it. A limit is a limitError: it waits for none.
 	send(ctx context.Context, chat string, m message) (id string, err error)
 }
 
@@ -74,12 +74,16 @@ type adapter struct {
 	Options
 	bot     Bot
 	service service
-	id      string     // KIND:ID, once it is connected
-	chats   []string   // as messages name them
-	mu      sync.Mutex // held while a post is sent and stored, and while an update is heard
-	seen    []string   // updates that were heard, the newest last
-	ignored int        // updates of strangers since the last warning
-	told    time.Time  // when that was
+	id      string         // KIND:ID, once it is connected
+	chats   []string       // as messages name them
+	late    sync.WaitGroup // replies that a limit puts off
+
+	posting map[string]*sync.Mutex // of each chat, held while a post is sent and stored
+
+	// Of who receives:
+	seen    []string  // updates that were heard, the newest last
+	ignored int       // updates of strangers since the last warning
+	told    time.Time // when that was
 }
 
 // Run runs the bots until the context is over. None of them affects another.
@@ -128,6 +132,10 @@ func (a *adapter) run(ctx context.Context) {
 	if ctx.Err() != nil {
 		return
 	}
+	a.posting = map[string]*sync.Mutex{}
+	for _, chat := range a.chats {
+		a.posting[chat] = &sync.Mutex{}
+	}
 	var parts sync.WaitGroup
 	parts.Go(func() {
 		a.keep(ctx, "receive", func(ctx context.Context, working func()) error {
@@ -142,6 +150,7 @@ func (a *adapter) run(ctx context.Context) {
 		})
 	}
 	parts.Wait()
+	a.late.Wait()
 }
 
 // with opens the project for as long as fn runs.
@@ -153,26 +162,39 @@ func (a *adapter) with(ctx context.Context, fn func(memory) error) error {
 	return errors.Join(fn(memory{p, a.id, a.Now}), p.Close())
 }
 
-// tries is how often a thing is tried again before somebody is told, after a second and then twice as long each time.
-const tries = 5
+const (
+	tries  = 5           // before somebody is told, after a second and then twice as long each time
+	lasted = time.Minute // for which something works that did not just seem to
+)
 
 // keep repeats a step until it succeeds, or the context is over. What keeps failing is reported once, and tried every minute.
 func (a *adapter) keep(ctx context.Context, what string, step func(ctx context.Context, working func()) error) {
 	failures, reported := 0, false
-	working := func() {
-		if reported {
-			a.warn("%s: it works again", what)
-		}
-		failures, reported = 0, false
-	}
 	for {
+		var since time.Time
+		var mu sync.Mutex // a step may say from several sides that it works
+		working := func() {
+			mu.Lock()
+			defer mu.Unlock()
+			if now := a.Now(); since.IsZero() {
+				since = now
+			} else if now.Sub(since) >= lasted {
+				failures = 0
+				if reported {
+					a.warn("%s: it works again", what)
+				}
+				reported = false
+			}
+		}
 		err := a.guard(func() error { return step(ctx, working) })
-		if ctx.Err() != nil {
+		if ctx.Err() != nil || err == nil {
+			if reported && err == nil {
+				a.warn("%s: it works again", what)
+			}
 			return
 		}
-		if err == nil {
+		if !since.IsZero() {
 			working()
-			return
 		}
 		failures++
 		delay := time.Second << (failures - 1)
@@ -185,6 +207,21 @@ func (a *adapter) keep(ctx context.Context, what string, step func(ctx context.C
 		if a.Wait(ctx, delay) != nil {
 			return
 		}
+	}
+}
+
+// patiently repeats what the service puts off.
+func (a *adapter) patiently(ctx context.Context, try func() error) error {
+	for {
+		err := try()
+		limit := (*limitError)(nil)
+		if errors.As(err, &limit) {
+			err = a.Wait(ctx, limit.after)
+			if err == nil {
+				continue
+			}
+		}
+		return err
 	}
 }
 
@@ -220,6 +257,21 @@ func (a *adapter) stranger(u update) {
 func (a *adapter) say(ctx context.Context, chat string, m message) (string, error) {
 	m.text = a.Redact(m.text)
 	return a.service.send(ctx, chat, m)
+}
+
+// post sends a message that must not get lost. If the service refuses what it says, a note takes its place; if that is refused, too,
+// it is the chat that refuses.
+func (a *adapter) post(ctx context.Context, chat, what string, m message) (string, error) {
+	id, err := a.say(ctx, chat, m)
+	refused := (*refusedError)(nil)
+	if !errors.As(err, &refused) {
+		return id, err
+	}
+	id, again := a.say(ctx, chat, message{text: what + " cannot be shown here: see it with ralph inbox, or ralph report"})
+	if again == nil {
+		a.warn("in chat %s a note is in place of %s: %v", chat, what, err)
+	}
+	return id, again
 }
 
 // edit replaces a message. One that cannot be changed any more stays as it is.

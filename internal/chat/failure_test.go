@@ -165,6 +165,84 @@ func TestALimitIsObeyed(t *testing.T) {
 	check.Equal(t, "warnings", 0, len(w.warned))
 }
 
+// One chat is in its limit. In the other people are told and heard meanwhile, and so they are in the first, as far as they can be told.
+func TestALimitOfOneChat(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.waits = make(chan time.Duration)
+	w.telegram.Break(func(c chatserver.Call) *chatserver.Fault {
+		if c.Method == "sendMessage" && c.Text("chat_id") == "1234" {
+			return &chatserver.Fault{Status: 429, Body: `{"ok":false,"error_code":429,"parameters":{"retry_after":35}}`}
+		}
+		return nil
+	})
+	q := w.ask(inbox.Request{Text: "Tabs?"})
+	w.bots()
+	for w.telegram.Await("sendMessage", q.ID).Text("chat_id") != "1234" { // whose limit nobody waits for
+	}
+	w.telegram.Say(room, ann, "/inbox", nil)
+	w.telegram.Say(group, bob, "/status", nil)
+	w.telegram.Confirmed()
+	check.Equal(t, "chat", "-99", w.telegram.Await("sendMessage", "printed by status").Text("chat_id"))
+	w.telegram.Break(nil)
+	for range 2 { // the question and the reply
+		check.Equal(t, "wait", 35*time.Second, <-w.waits)
+	}
+	for w.telegram.Await("sendMessage", q.ID).Text("chat_id") != "1234" {
+	}
+	w.telegram.Await("sendMessage", "printed by inbox")
+	w.telegram.Await("sendMessage", "printed by inbox")
+	check.Equal(t, "warnings", 0, len(w.warned))
+}
+
+// A message that is refused for what it says is replaced by a note, once, and does not hold up what comes after it.
+func TestAMessageThatIsRefused(t *testing.T) {
+	t.Parallel()
+	w := alone(t)
+	w.telegram.Break(func(c chatserver.Call) *chatserver.Fault {
+		if c.Method == "sendMessage" && strings.Contains(c.Text("text"), "odd") {
+			return &chatserver.Fault{Status: 400, Body: `{"ok":false,"error_code":400,"description":"Bad Request: message text is odd"}`}
+		}
+		return nil
+	})
+	odd, q := w.ask(inbox.Request{Text: "An odd question?"}), w.ask(inbox.Request{Text: "Tabs?"})
+	w.bots()
+	w.telegram.Await("sendMessage", "An odd question?")
+	note := w.telegram.Await("sendMessage", odd.ID+" cannot be shown here: see it with ralph inbox")
+	w.telegram.Await("sendMessage", q.ID)
+	check.Contains(t, "warning", "in chat 1234 a note is in place of "+odd.ID+": it was refused: 400 Bad Request: message text is odd", w.warning())
+	events := filepath.Join(filepath.Dir(w.path), w.run.ID, "events.jsonl")
+	for _, text := range []string{"odd", "even"} {
+		w.pass(time.Second)
+		data, err := jsonval.Marshal(event.Event{Type: event.AttemptEnded, Run: w.run.ID, At: w.clock(), Task: "t-1", Title: text, Status: event.TaskFailed, Outcome: "failed"})
+		check.OK(t, err)
+		touch(t, events, string(data)+"\n")
+	}
+	w.telegram.Await("sendMessage", "a notice cannot be shown here")
+	w.telegram.Await("sendMessage", "even")
+	w.telegram.Say(room, ann, "blue", note.ID)
+	w.telegram.Await("sendMessage", odd.ID+" answered: blue")
+}
+
+// Connections that end as soon as they were opened are no reason to open one every second.
+func TestAConnectionThatDoesNotLast(t *testing.T) {
+	t.Parallel()
+	w := inSlack(t)
+	w.waits = make(chan time.Duration)
+	w.bots()
+	for _, want := range []time.Duration{1, 2, 4, 8, 16, 60} {
+		w.settle()
+		w.slack.Drop()
+		check.Equal(t, "wait", want*time.Second, <-w.waits)
+	}
+	check.Contains(t, "warning", "receive: the connection for events was lost", w.warning())
+	w.settle()
+	w.pass(time.Minute)
+	w.slack.Drop()
+	check.Equal(t, "wait after one that lasted", time.Second, <-w.waits)
+	check.Contains(t, "warning", "receive: it works again", w.warning())
+}
+
 // A chat that does not want the bot is reported; the other one gets everything.
 func TestAChatThatRefuses(t *testing.T) {
 	t.Parallel()

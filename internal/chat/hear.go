@@ -49,8 +49,6 @@ const remembered = 500
 
 // hear does what a person wants. What fails is said to that person; it fails no connection.
 func (e *ear) hear(ctx context.Context, u update) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
 	if slices.Contains(e.seen, u.id) {
 		return
 	}
@@ -59,6 +57,8 @@ func (e *ear) hear(ctx context.Context, u update) {
 		e.stranger(u)
 		return
 	}
+	e.posting[u.chat].Lock() // what is being posted is stored first: it may be what they reply to
+	e.posting[u.chat].Unlock()
 	err := e.guard(func() error { return e.obey(ctx, u) })
 	if bug := (*bugError)(nil); errors.As(err, &bug) {
 		e.warn("%v", err)
@@ -72,9 +72,29 @@ func (e *ear) hear(ctx context.Context, u update) {
 
 // reply says something to the person. If that is lost, they ask again.
 func (e *ear) reply(ctx context.Context, u update, text string) {
-	if _, err := e.say(ctx, u.chat, message{text: text, to: u}); err != nil && ctx.Err() == nil {
-		e.warn("a reply in chat %s was lost: %v", u.chat, err)
+	e.soon(ctx, u.chat, func() error { _, err := e.say(ctx, u.chat, message{text: text, to: u}); return err })
+}
+
+// soon sends something to a chat. Others are heard while a limit puts it off.
+func (e *ear) soon(ctx context.Context, chat string, send func() error) {
+	lost := func(err error) {
+		if err != nil && ctx.Err() == nil {
+			e.warn("a reply in chat %s was lost: %v", chat, err)
+		}
 	}
+	err := send()
+	if limit := (*limitError)(nil); errors.As(err, &limit) {
+		e.late.Go(func() {
+			lost(e.guard(func() error {
+				if err := e.Wait(ctx, limit.after); err != nil {
+					return err
+				}
+				return e.patiently(ctx, send)
+			}))
+		})
+		return
+	}
+	lost(err)
 }
 
 func (e *ear) obey(ctx context.Context, u update) error {
@@ -85,7 +105,7 @@ func (e *ear) obey(ctx context.Context, u update) error {
 		about, choice, _ := strings.Cut(u.pressed, " ")
 		return e.answer(ctx, u, about, choice)
 	case u.reply != "":
-		p, err := e.post(ctx, u.chat, u.reply)
+		p, err := e.postOf(ctx, u.chat, u.reply)
 		if err != nil {
 			return err
 		}
@@ -159,7 +179,7 @@ const fresh = 10 * time.Minute
 
 // stop stops runs, once for each time that somebody asks for it.
 func (e *ear) stop(ctx context.Context, u update) error {
-	p, err := e.post(ctx, u.chat, u.message)
+	p, err := e.postOf(ctx, u.chat, u.message)
 	if err != nil {
 		return err
 	}
@@ -175,5 +195,8 @@ func (e *ear) stop(ctx context.Context, u update) error {
 		return err
 	}
 	e.reply(ctx, u, printed)
-	return e.edit(ctx, u.chat, u.message, fmt.Sprintf("stop, by %s%s", who, human.Lead(": ", printed)))
+	e.soon(ctx, u.chat, func() error {
+		return e.edit(ctx, u.chat, u.message, fmt.Sprintf("stop, by %s%s", who, human.Lead(": ", printed)))
+	})
+	return nil
 }

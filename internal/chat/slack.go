@@ -116,9 +116,11 @@ func (s *slack) receive(ctx context.Context, e *ear) error {
 	defer conn.CloseNow() //nolint:errcheck // it is given up
 	beat.Go(func() {      // if the other end is gone, reading would wait for ever
 		for s.wait(ctx, slackBeat) == nil {
-			ping, cancel := context.WithTimeout(ctx, callTimeout)
+			ping, cancel := context.WithTimeout(ctx, 3*callTimeout) // it is answered while something is read, not while somebody is heard
 			if conn.Ping(ping) != nil {
 				_ = conn.CloseNow()
+			} else {
+				e.working()
 			}
 			cancel()
 		}
@@ -231,6 +233,7 @@ func (s *slack) history(ctx context.Context, method string, in map[string]string
 
 // send sends a message in which all that Slack could take for markup is escaped.
 func (s *slack) send(ctx context.Context, chat string, m message) (string, error) {
+	s = &slack{s.impatient(), s.bot, s.user}
 	text := escape.Replace(fit(m.text, slackText, escapedUnits))
 	blocks := []any{map[string]any{"type": "section", "text": map[string]any{"type": "mrkdwn", "text": text, "verbatim": true}}}
 	var elements []any

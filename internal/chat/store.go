@@ -62,8 +62,8 @@ func (m memory) closePost(ctx context.Context, chat, message string) error {
 	return m.write(ctx, closePostSQL, ":chat", chat, ":message", message)
 }
 
-// post is the one with that name, the zero post if it is none of ours.
-func (m memory) post(ctx context.Context, chat, message string) (post, error) {
+// postOf is the one with that name, the zero post if it is none of ours.
+func (m memory) postOf(ctx context.Context, chat, message string) (post, error) {
 	return read(ctx, m, func(g *dag.Graph) (post, error) {
 		return db.One(g.Tx(), postSQL, scanPost, ":bot", m.owner, ":chat", chat, ":message", message)
 	})

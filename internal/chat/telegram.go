@@ -136,6 +136,7 @@ func (t *telegram) update(raw telegramUpdate) update {
 
 // send sends a message without a parse mode: no text is markup.
 func (t *telegram) send(ctx context.Context, chat string, m message) (string, error) {
+	t = &telegram{t.impatient(), t.bot, t.name}
 	if m.to.query != "" {
 		in := map[string]any{"callback_query_id": m.to.query, "text": fit(m.text, telegramToast, units), "show_alert": true}
 		return "", unlessRefused(t.method(ctx, "answerCallbackQuery", callTimeout, in, nil)) // it is too old: nobody waits for it

@@ -71,16 +71,18 @@ func (a *adapter) reconcile(ctx context.Context, m memory, chat string) error {
 	return err
 }
 
-// publish posts an item, and stores that afterwards: killed between the two, it is posted twice rather than never. Nobody is
-// heard meanwhile: a reply would not be known to be one.
+// publish posts an item, and stores that afterwards: killed between the two, it is posted twice rather than never. Nobody in
+// the chat is heard meanwhile: a reply would not be known to be one.
 func (a *adapter) publish(ctx context.Context, m memory, chat string, i item) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	id, err := a.say(ctx, chat, message{text: i.text, buttons: i.buttons})
-	if err == nil {
-		err = m.savePost(ctx, chat, id, i.about)
-	}
-	return err
+	return a.patiently(ctx, func() error {
+		a.posting[chat].Lock()
+		defer a.posting[chat].Unlock()
+		id, err := a.post(ctx, chat, i.about, message{text: i.text, buttons: i.buttons})
+		if err == nil {
+			err = m.savePost(ctx, chat, id, i.about)
+		}
+		return err
+	})
 }
 
 // finish takes the buttons of a post away and says what became of its item: first, because the end of a long text is cut.
@@ -96,9 +98,7 @@ func (a *adapter) finish(ctx context.Context, m memory, chat string, p post) err
 		}
 		text = i.over + "\n\n" + i.text
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if err := a.edit(ctx, chat, p.message, text); err != nil {
+	if err := a.patiently(ctx, func() error { return a.edit(ctx, chat, p.message, text) }); err != nil {
 		return err
 	}
 	return m.closePost(ctx, chat, p.message)
@@ -168,7 +168,11 @@ func (n *notices) poll(ctx context.Context) error {
 	}
 	slices.SortStableFunc(n.pending, func(a, b notify.Message) int { return a.At.Compare(b.At) })
 	for ; len(n.pending) > 0; n.pending = n.pending[1:] {
-		if _, err := n.say(ctx, n.chat, message{text: n.pending[0].Text}); err != nil {
+		err := n.patiently(ctx, func() error {
+			_, err := n.post(ctx, n.chat, "a notice", message{text: n.pending[0].Text})
+			return err
+		})
+		if err != nil {
 			return err
 		}
 		if err := n.saveCursor(ctx, n.cursorName(), strconv.FormatInt(n.pending[0].At.UnixNano(), 10)); err != nil {

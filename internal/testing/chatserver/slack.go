@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/coder/websocket"
@@ -127,9 +128,10 @@ func (s *Slack) socket(w http.ResponseWriter, r *http.Request) {
 	}
 	defer conn.CloseNow() //nolint:errcheck // of a test
 	ctx := r.Context()
+	_ = conn.Write(ctx, websocket.MessageText, []byte(`{"type":"hello","num_connections":1}`)) // before anything that is pushed
 	s.mu.Lock()
 	s.conn = conn
-	pending := append([]map[string]any{{"type": "hello", "num_connections": 1}}, s.unacked...)
+	pending := slices.Clone(s.unacked)
 	s.signal()
 	s.mu.Unlock()
 	for _, e := range pending {
