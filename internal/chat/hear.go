@@ -57,8 +57,8 @@ func (e *ear) hear(ctx context.Context, u update) {
 		e.stranger(u)
 		return
 	}
-	e.posting[u.chat].Lock() // what is being posted is stored first: it may be what they reply to
-	e.posting[u.chat].Unlock()
+	e.posting[u.chat].Lock()   // what is being posted is stored first: it may be what they reply to
+	e.posting[u.chat].Unlock() //nolint:staticcheck // nothing else waits: commands and replies may take long
 	err := e.guard(func() error { return e.obey(ctx, u) })
 	if bug := (*bugError)(nil); errors.As(err, &bug) {
 		e.warn("%v", err)
