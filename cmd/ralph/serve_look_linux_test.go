@@ -36,7 +36,7 @@ func runningPlace(t *testing.T) *place {
 `)
 	p.start("run")
 	p.awaitMark("hanging")
-	t.Cleanup(func() { p.write("go", "") })
+	t.Cleanup(func() { p.write("go", ""); p.awaitGone() }) // its agent ends with it
 	return p
 }
 

@@ -55,6 +55,7 @@ const (
 	maxBody    = 16 << 20 // of a command with its input
 	maxCalls   = 64       // commands that are carried out at once
 	maxStays   = 256      // the same for those without an end
+	maxMaking  = 8        // pages that are made at once
 )
 
 // Exit statuses of commands, as docs/cli.md has them.

@@ -111,6 +111,12 @@ func (m moved) Error() string { return "see " + m.to }
 // servePage shows a page. Those that look again because something has changed share what is rendered.
 func (s *Server) servePage(w http.ResponseWriter, r *http.Request, p page) {
 	load := func() (rendered, error) {
+		select { // pages of large projects take memory while they are made
+		case s.making <- struct{}{}:
+			defer func() { <-s.making }()
+		case <-r.Context().Done():
+			return rendered{}, r.Context().Err()
+		}
 		var v *visit
 		var data any
 		err := s.visit(r, func(in *visit) (err error) {

@@ -57,16 +57,17 @@ type Call struct {
 
 // Server answers requests. It keeps nothing that a restart loses but sessions.
 type Server struct {
-	opts  Options
-	guard *guard
-	hub   *hub
-	pages pages
-	cache cache
-	works works
-	files followers
-	mux   *http.ServeMux
-	calls chan struct{} // one for each command of the API that is being carried out
-	stays chan struct{} // the same for those without an end
+	opts   Options
+	guard  *guard
+	hub    *hub
+	pages  pages
+	cache  cache
+	works  works
+	files  followers
+	mux    *http.ServeMux
+	calls  chan struct{} // one for each command of the API that is being carried out
+	making chan struct{} // one for each page that is being made
+	stays  chan struct{} // the same for those without an end
 
 	opened   chan struct{} // one for each page that is being read
 	patience time.Duration
@@ -89,7 +90,7 @@ func New(opts Options) (*Server, error) {
 	}
 	s := &Server{
 		opts: opts, guard: newGuard(opts.Access, opts.Now), hub: newHub(opts), pages: tmpl, mux: http.NewServeMux(), opened: make(chan struct{}, maxOpen), patience: patience,
-		calls: make(chan struct{}, maxCalls), stays: make(chan struct{}, maxStays),
+		calls: make(chan struct{}, maxCalls), stays: make(chan struct{}, maxStays), making: make(chan struct{}, maxMaking),
 	}
 	s.guard.signIn = s.showSignIn
 	s.routes()

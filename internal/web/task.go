@@ -120,7 +120,7 @@ func (p taskPage) Editable() []field {
 	if p.Task.MaxRetries != nil {
 		retries = fmt.Sprint(*p.Task.MaxRetries)
 	}
-	return []field{
+	list := []field{
 		{"--priority", "Priority; lower runs first", fmt.Sprint(p.Priority)},
 		{"--feature", "Feature; none removes it", p.Feature},
 		{"--agent", "Agent", p.Agent},
@@ -131,6 +131,10 @@ func (p taskPage) Editable() []field {
 		{"--tag[]", "Tags, one per line", strings.Join(p.Tags, "\n")},
 		{"--paths[]", "Paths that it touches, one per line", strings.Join(p.Paths, "\n")},
 	}
+	if slices.ContainsFunc(p.Gates, func(g string) bool { return strings.Contains(g, "\n") }) { // each line of it would become a gate
+		list = slices.DeleteFunc(list, func(f field) bool { return f.Name == "--gate[]" })
+	}
+	return list
 }
 
 // WhyText is a reason in a line.

@@ -61,11 +61,29 @@
       setTimeout(() => { busy = false; if (again) { const to = again; again = ""; refresh(to); } }, 500);
     }
   };
+  // A browser has six connections to a server, so one of its windows listens and tells the others.
+  const channel = window.BroadcastChannel && new BroadcastChannel("ralph"), heard = (id) => { if (id !== state || !offline.hidden) refresh(id); };
+  let leads = null, asked = null, last = "";
+  channel?.addEventListener("message", (e) => {
+    if (e.data !== "?") { if (!document.hidden) heard(e.data); } else if (leads && last) channel.postMessage(last);
+  });
+  const lead = () => {
+    if (asked) return;
+    asked = new AbortController();
+    channel.postMessage("?"); // what was missed
+    navigator.locks.request("ralph live", { signal: asked.signal }, () => new Promise((done) => { leads = done; listen(); })).catch(() => {});
+  };
   const listen = () => {
-    if (document.hidden) { source?.close(); source = null; return; } // a page that nobody sees holds no connection
+    if (document.hidden) { // a page that nobody sees holds no connection
+      source?.close(); source = null;
+      if (leads) leads(); else asked?.abort();
+      leads = asked = null;
+      return;
+    }
     if (source && source.readyState !== 2 || !$("[data-live]")) return;
+    if (!leads && channel && navigator.locks) { lead(); return; }
     source = new EventSource("/live");
-    source.addEventListener("changed", (e) => { if (e.lastEventId !== state || !offline.hidden) refresh(e.lastEventId); });
+    source.addEventListener("changed", (e) => { last = e.lastEventId; channel?.postMessage(last); heard(last); });
     source.addEventListener("error", () => {
       say("The server does not answer. This page shows what was known last, and looks again by itself.");
       if (source.readyState === 2) setTimeout(() => { refresh("back"); listen(); }, 3000);
