@@ -107,11 +107,14 @@ func serverURL(text string) (*url.URL, error) {
 
 // serverToken is what lets us in.
 func serverToken(a *app, file string) (string, error) {
-	token, err := a.getenv("RALPH_SERVER_TOKEN"), error(nil)
-	if file != "" {
+	var token string
+	var err error
+	switch typed := a.getenv("RALPH_SERVER_TOKEN"); {
+	case file != "":
 		token, err = readToken(file)
-	}
-	if token == "" && err == nil {
+	case typed != "":
+		token, err = checkToken(typed, "RALPH_SERVER_TOKEN")
+	default:
 		err = hint(usagef("the server's token is missing"), "set RALPH_SERVER_TOKEN, or name a file that has it: --server-token-file FILE")
 	}
 	a.redact.Add(token)
