@@ -128,7 +128,7 @@ func TestTheAPIAnswersOnlySoManyAtOnce(t *testing.T) {
 
 	// Those that stay have room of their own, so that a run can still be stopped.
 	for range maxStays {
-		d.Server.stays <- struct{}{}
+		d.stays <- struct{}{}
 	}
 	d.want(200, d.ask("GET", "/api/v1/status", "", "Authorization", withToken))
 	d.want(503, d.ask("GET", "/api/v1/tasks/t-1/logs?follow", "", "Authorization", withToken))

@@ -16,6 +16,7 @@ import (
 	"ralph/internal/plain"
 	"ralph/internal/render"
 	"ralph/internal/seq"
+	"ralph/report"
 )
 
 // A form of a page names a command and what was typed for it:
@@ -138,31 +139,88 @@ func (s *Server) serveDo(w http.ResponseWriter, r *http.Request) {
 		if verb.confirm != "" {
 			ask.Lost = append(ask.Lost, verb.confirm)
 		}
+		if verb.name == "run" {
+			if id := s.atWork(r); id != "" {
+				ask.Lost = append(ask.Lost, "The run "+id+" is at work already: another one works beside it, in the same folder if it has no slots.")
+			}
+		}
+	}
+	if now := s.overtaken(r, form); len(now) > 0 {
+		ask.form = maps.Clone(form)
+		f := flash{Commands: ask.Commands, Text: "Somebody else has changed it since you opened the form. Try again to replace what is there now:", Bad: true}
+		for _, field := range now {
+			f.add(field.Label + ": " + field.Value)
+			ask.form.Set("was "+field.Name, field.Value)
+		}
+		ask.Said = &f
+		s.ask(w, r, http.StatusConflict, "It was changed meanwhile", ask)
+		return
 	}
 	if len(ask.Lost) > 0 && form.Get("sure") == "" {
 		s.ask(w, r, http.StatusOK, "Are you sure?", ask)
 		return
 	}
 	j := &work{ask: ask, typed: steps[0].typed}
-	ctx := context.WithoutCancel(r.Context()) // a browser that goes away leaves nothing half done
-	s.works.begin(j, s.opts.Warn, func() flash { return s.carryOut(ctx, steps, session.who, j) })
+	apart := r.WithContext(context.WithoutCancel(r.Context())) // a browser that goes away leaves nothing half done
+	s.works.begin(j, s.opts.Warn, func() flash { return s.carryOut(apart, steps, j) })
 	s.follow(w, r, j)
 }
 
+// atWork is a run that works in the project.
+func (s *Server) atWork(r *http.Request) (id string) {
+	_ = s.visit(r, func(v *visit) error { // the command says what is wrong
+		runs, err := v.g.OpenRuns()
+		for _, run := range runs {
+			if s.opts.Life(run.Process) == dag.Alive {
+				id = run.ID
+			}
+		}
+		return err
+	})
+	return id
+}
+
+// overtaken are the fields of a form that changes a task which are no longer what they were when the form was made, as they are now.
+func (s *Server) overtaken(r *http.Request, form url.Values) (now []field) {
+	args := form["arg"]
+	if len(args) != 3 || args[0] != "task" || args[1] != "update" {
+		return nil
+	}
+	text := func(s string) string { return strings.TrimSpace(strings.ReplaceAll(s, "\r\n", "\n")) }
+	_ = s.visit(r, func(v *visit) error { // the command says what is wrong
+		t, err := v.g.Resolve(args[2])
+		if err != nil {
+			return err
+		}
+		views, err := report.ViewTasks(v.g, v.project.Config.Run.MaxRetries, v.now, t)
+		if err != nil {
+			return err
+		}
+		p := taskPage{TaskView: views[0]}
+		for _, f := range append(p.Editable(), field{"--title", "Title", p.Title}, field{"stdin", "Description", p.Description}) {
+			typed, was, is := text(form.Get(f.Name)), text(form.Get("was "+f.Name)), text(f.Value)
+			if form.Has("was "+f.Name) && typed != was && is != was && is != typed {
+				now = append(now, f)
+			}
+		}
+		return nil
+	})
+	return now
+}
+
 // carryOut carries out commands until one fails, and says what they said. What they print goes also to somebody who follows them.
-func (s *Server) carryOut(ctx context.Context, steps []step, who string, also io.Writer) (f flash) {
+func (s *Server) carryOut(r *http.Request, steps []step, j *work) (f flash) {
+	ctx := r.Context()
 	for _, c := range steps {
 		v, _ := s.allowed(c.Args) // it was asked before
 		f.Commands = append(f.Commands, s.opts.Redact(c.String()))
 		if v.starts {
-			text := "It is starting: what it does appears here."
-			if err := s.opts.Start(ctx, c.Args...); err != nil {
-				text, f.Bad = err.Error(), true
-			}
+			var text string
+			text, f.Bad = s.start(r, c.Args, v.name == "run" && j.ask.form.Get("sure") == "")
 			f.add(s.opts.Redact(text))
 		} else {
 			var out, said bytes.Buffer
-			status := s.opts.Command(ctx, Call{Args: c.Args, Stdin: strings.NewReader(c.stdin), Stdout: io.MultiWriter(&out, also), Stderr: io.MultiWriter(&said, also), Who: who, Via: "web"})
+			status := s.opts.Command(ctx, Call{Args: c.Args, Stdin: strings.NewReader(c.stdin), Stdout: io.MultiWriter(&out, j), Stderr: io.MultiWriter(&said, j), Who: sessionOf(ctx).who, Via: "web"})
 			f.Bad = status != 0
 			printed := strings.TrimSpace(out.String())
 			if v.name == "task add" && !f.Bad {
@@ -176,6 +234,21 @@ func (s *Server) carryOut(ctx context.Context, steps []step, who string, also io
 	}
 	s.hub.poke()
 	return f
+}
+
+// start starts a run, one after the other: who clicks twice has one.
+func (s *Server) start(r *http.Request, args []string, alone bool) (text string, bad bool) {
+	s.starting.Lock()
+	defer s.starting.Unlock()
+	if alone {
+		if id := s.atWork(r); id != "" {
+			return "The run " + id + " was started meanwhile.", true
+		}
+	}
+	if err := s.opts.Start(r.Context(), args...); err != nil {
+		return err.Error(), true
+	}
+	return "It is starting: what it does appears here.", false
 }
 
 // asking is a form that is shown once more: to be confirmed, or because it was refused.

@@ -156,8 +156,9 @@ func (s *Server) servePage(w http.ResponseWriter, r *http.Request, p page) {
 	}
 }
 
-// maxOpen is how many requests have the project open at once; others wait. SQLite keeps the files of the most that ever were.
-const maxOpen = 32
+// maxOpen is how many requests read the project at once; others wait. A large graph takes tens of megabytes while it is read, and
+// SQLite keeps the files of the most that ever were.
+const maxOpen = 8
 
 // visit opens the project for a request and reads it in one transaction.
 func (s *Server) visit(r *http.Request, fn func(*visit) error) error {

@@ -84,7 +84,7 @@ func TestFormsCarryOutTheirCommands(t *testing.T) {
 	check.Equal(t, "the model", "", added.Model)
 
 	// What is as it was is not touched, and what was emptied is.
-	s.post("arg", "task", "arg", "update", "arg", added.ID, "--title", "@channel please", "was --title", "--help", "stdin", "@/etc/passwd", "was stdin", "@/etc/passwd", "stdin-to", "--description", "--gate[]", "", "was --gate[]", "true")
+	s.post("arg", "task", "arg", "update", "arg", added.ID, "--title", "@channel please", "was --title", "--help", "stdin", "@/etc/passwd", "was stdin", "@/etc/passwd", "stdin-to", "--description", "--gate[]", "", "was --gate[]", "true\r\nfalse")
 	changed := s.task("@channel please")
 	check.Equal(t, "the description", "@/etc/passwd", changed.Description)
 	check.Equal(t, "the gates", 0, len(changed.Gates))

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"ralph/dag"
@@ -69,6 +70,7 @@ type Server struct {
 	making chan struct{} // one for each page that is being made
 	stays  chan struct{} // the same for those without an end
 
+	starting sync.Mutex    // held while a run starts
 	opened   chan struct{} // one for each page that is being read
 	patience time.Duration
 }

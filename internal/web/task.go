@@ -127,12 +127,11 @@ func (p taskPage) Editable() []field {
 		{"--model", "Model", p.Model},
 		{"--effort", "Effort: low, medium or high", string(p.Effort)},
 		{"--max-retries", "Retries; -1 is as configured", retries},
-		{"--gate[]", "Gates, one per line", strings.Join(p.Gates, "\n")},
 		{"--tag[]", "Tags, one per line", strings.Join(p.Tags, "\n")},
 		{"--paths[]", "Paths that it touches, one per line", strings.Join(p.Paths, "\n")},
 	}
-	if slices.ContainsFunc(p.Gates, func(g string) bool { return strings.Contains(g, "\n") }) { // each line of it would become a gate
-		list = slices.DeleteFunc(list, func(f field) bool { return f.Name == "--gate[]" })
+	if !slices.ContainsFunc(p.Gates, func(g string) bool { return strings.ContainsAny(g, "\r\n") }) { // or one would become several
+		list = append(list, field{"--gate[]", "Gates, one per line", strings.Join(p.Gates, "\n")})
 	}
 	return list
 }

@@ -15,6 +15,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -513,8 +514,8 @@ func TestACommandThatTakesLongIsFollowed(t *testing.T) {
 			check.OK(t, ctx.Err())
 			return status
 		}
-		form := url.Values{"arg": {"merge"}, "sure": {"yes"}, "text": {"typed"}, "back": {"/tasks?q=x"}}
-		form.Set("form", regexp.MustCompile(`name="form" value="([^"]+)"`).FindStringSubmatch(s.page("/tasks"))[1])
+		form := s.form("arg", "merge", "sure", "yes", "text", "typed")
+		form.Set("back", "/tasks?q=x")
 		answer, err := s.client.PostForm(s.url+"/do", form)
 		check.OK(t, err)
 		answer.Body.Close()
@@ -537,6 +538,70 @@ func TestACommandThatTakesLongIsFollowed(t *testing.T) {
 			check.Contains(t, "what was typed", `value="typed"`, string(body))
 		}
 	}
+}
+
+func (s *site) form(fields ...string) url.Values {
+	s.t.Helper()
+	form := url.Values{"back": {"/tasks"}, "form": {regexp.MustCompile(`name="form" value="([^"]+)"`).FindStringSubmatch(s.page("/tasks"))[1]}}
+	for i := 0; i < len(fields); i += 2 {
+		form.Add(fields[i], fields[i+1])
+	}
+	return form
+}
+
+func (s *site) post(form url.Values) (string, error) {
+	answer, err := s.client.PostForm(s.url+"/do", form)
+	if err != nil {
+		return "", err
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	return string(body), err
+}
+
+// TestWhoClicksRunTwiceHasOne: a second run is started only by who says so.
+func TestWhoClicksRunTwiceHasOne(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	starts := 0
+	s.server.opts.Start = func(context.Context, ...string) error { starts++; s.begin(); return nil }
+	form := s.form("arg", "run")
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			if _, err := s.post(form); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	check.Equal(t, "runs", 1, starts)
+	page, err := s.post(form)
+	check.OK(t, err)
+	check.Contains(t, "the page that asks", "The run "+s.run.ID+" is at work already", page)
+	form.Set("sure", "yes")
+	_, err = s.post(form)
+	check.OK(t, err)
+	check.Equal(t, "runs", 2, starts)
+}
+
+// TestAnEditReplacesOnlyWhatWasSeen: what somebody else wrote meanwhile is shown before it is replaced.
+func TestAnEditReplacesOnlyWhatWasSeen(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	id := s.add(dag.NewTask{Title: "Write it", Description: "By the other\nperson", Gates: []string{"if true\nthen true\nfi", "true"}})
+	check.That(t, !strings.Contains(s.page("/tasks/"+id), `name="--gate[]" rows="1">if`), "a gate of several lines is edited as several gates")
+	form := s.form("arg", "task", "arg", "update", "arg", id, "stdin", "Mine", "was stdin", "", "stdin-to", "--description", "--title", "Write it well", "was --title", "Write it")
+	page, err := s.post(form)
+	check.OK(t, err)
+	for _, want := range []string{"It was changed meanwhile", "Description: By the other\nperson", ">Mine</textarea>", `name="was stdin" value="By the other`} {
+		check.Contains(t, "the page", want, page)
+	}
+	check.Equal(t, "what was carried out", 0, len(s.ran))
+	form.Set("was stdin", "By the other\r\nperson")
+	_, err = s.post(form)
+	check.OK(t, err)
+	check.Equal(t, "what was carried out", []string{"task update " + id + " --title=Write it well --description=-"}, s.ran)
 }
 
 func TestKnowledgeIsReadAndFound(t *testing.T) {
