@@ -81,6 +81,8 @@ type scheduleLine struct {
 	outcome event.RunOutcome
 }
 
+const noSchedules = "no schedules; [[schedule]] in " + project.ConfigName + " makes one"
+
 func runScheduleList(ctx context.Context, a *app, s *session, o plainOptions) error {
 	list, err := schedulesOf(ctx, a, s.config)
 	if err != nil {
@@ -100,8 +102,7 @@ func runScheduleList(ctx context.Context, a *app, s *session, o plainOptions) er
 	if err != nil {
 		return err
 	}
-	none := "no schedules; [[schedule]] in " + project.ConfigName + " makes one"
-	return printList(a, lines, o.JSON, scheduleLine.object, none, []string{"NAME", "CRON", "NEXT", "LAST"}, func(l scheduleLine) []term.Cell {
+	return printList(a, lines, o.JSON, scheduleLine.object, noSchedules, []string{"NAME", "CRON", "NEXT", "LAST"}, func(l scheduleLine) []term.Cell {
 		return cells(nil, l.config.Name, strings.TrimSpace(l.config.Cron+" "+l.config.Timezone), dueText(l.next), l.became())
 	})
 }
@@ -170,8 +171,12 @@ func runScheduleNext(ctx context.Context, a *app, o scheduleNextOptions) error {
 	for _, s := range list {
 		times = append(times, seq.Map(s.Line.Some(a.now(), o.Count), func(at time.Time) dueTime { return dueTime{s.Name, at} })...)
 	}
+	none := "never"
+	if len(list) == 0 {
+		none = noSchedules
+	}
 	slices.SortStableFunc(times, func(a, b dueTime) int { return a.at.Compare(b.at) })
-	return printList(a, times[:min(len(times), o.Count)], o.JSON, dueTime.object, "never", nil, func(d dueTime) []term.Cell {
+	return printList(a, times[:min(len(times), o.Count)], o.JSON, dueTime.object, none, nil, func(d dueTime) []term.Cell {
 		return cells(nil, dueText(d.at), d.name)
 	})
 }

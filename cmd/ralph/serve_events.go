@@ -17,7 +17,7 @@ import (
 )
 
 // serveEvents are what starts runs besides people: run looks at the schedules until its context ends, and the handler answers
-// POST /in/NAME. A configuration that cannot be used is an error now; later the last good one counts.
+// POST /in/NAME. A configuration that cannot be used is an error now; later nothing is started until it can, and the secrets of the last good one count.
 func serveEvents(ctx context.Context, a *app, p project.Project) (run func(context.Context), in http.Handler, err error) {
 	self, err := proc.Self()
 	if err != nil {
@@ -99,7 +99,7 @@ func (e *events) read(ctx context.Context) ([]schedule.Schedule, []inbound.Hook)
 		}
 	}
 	if failed != "" && failed != e.failed {
-		e.warn(failed + "; what was configured before counts")
+		e.warn(failed + "; no schedule and no webhook starts anything until that is mended")
 	}
 	e.failed = failed
 	return e.schedules, e.hooks

@@ -73,11 +73,11 @@ set = { test = "issue.title" }
 	status, _ = send("1", `{"issue":{"title":"The total is $(wrong)"}}`)
 	check.Equal(t, "again", 409, status)
 
-	// A configuration that cannot be read leaves the one before in force. One in which the title is a command does not pass the template.
+	// With a configuration that cannot be read nothing is done. One in which the title is a command does not pass the template.
 	check.OK(t, os.WriteFile(config, []byte("[[inbound]]\nname = 1\n"), 0o600))
 	status, _ = send("2", `{"issue":{"title":"Another"}}`)
 	check.Equal(t, "with a bad configuration the command says so", 500, status)
-	check.Contains(t, "the warning", "what was configured before counts", said.String())
+	check.Contains(t, "the warning", "no schedule and no webhook starts anything until that is mended", said.String())
 	check.OK(t, os.WriteFile(config, []byte("[[inbound]]\nname = \"bugs\"\nsecret_env = \"BUGS_SECRET\"\ntemplate = \"bug-fix\"\nvars = { bug = \"x\" }\nset = { test = \"issue.title\" }\n"), 0o600))
 	status, _ = send("3", `{"issue":{"title":"rm -rf x"}}`)
 	check.Equal(t, "a title as a command", 500, status)

@@ -28,6 +28,9 @@ var value = lazyregexp.New(`^(([*?]|\d{1,4}(-\d{1,4})?)(/\d{1,4})?|L|\d{1,2}[WL]
 // Europe/Paris; an empty one is the machine's.
 func Parse(text, zone string) (Line, error) {
 	fields, err := gronx.Segments(text)
+	if err != nil && strings.HasPrefix(text, "@") {
+		return Line{}, fmt.Errorf("%q is not one of @hourly, @daily, @weekly, @monthly, @yearly", text)
+	}
 	if err != nil {
 		return Line{}, fmt.Errorf("%q has %d fields; a cron line has five: minute, hour, day, month, weekday", text, len(strings.Fields(text)))
 	}

@@ -82,6 +82,8 @@ func TestBadLines(t *testing.T) {
 		_, err := cron.Parse(text, "UTC")
 		check.That(t, err != nil, "%q is accepted", text)
 	}
+	_, err := cron.Parse("@midnight", "UTC")
+	check.Equal(t, "a name that is none", `"@midnight" is not one of @hourly, @daily, @weekly, @monthly, @yearly`, fmt.Sprint(err))
 	for _, zone := range []string{"Mars", "../../etc/passwd", "Europe", "+02:00"} {
 		_, err := cron.Parse("0 1 * * *", zone)
 		check.That(t, err != nil, "time zone %q is accepted", zone)

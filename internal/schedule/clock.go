@@ -37,6 +37,7 @@ const (
 	longest = 30 * time.Second // from one look to the next: a machine sleeps, and its clock is set
 	soonest = 100 * time.Millisecond
 	again   = time.Second      // from one look to the next at a run that is in the way
+	retry   = 5 * time.Second  // from a look that failed to the next
 	fold    = 30 * time.Second // from one note that a schedule is skipped to the next
 	astray  = 24 * time.Hour   // a clock that was so far ahead was wrong
 	counted = 1000             // times that were missed or skipped
@@ -62,7 +63,7 @@ func Run(ctx context.Context, o Options) {
 				at, owed, err := o.look(ctx, s, k.owed)
 				failed := ""
 				if err != nil {
-					at, failed = next, fmt.Sprintf("schedule %s: %v", s.Name, err)
+					at, failed = now.Add(retry), fmt.Sprintf("schedule %s: %v", s.Name, err)
 				} else if at.IsZero() {
 					failed = fmt.Sprintf("schedule %s is never due: %s", s.Name, s.Line.Written())
 				}
@@ -85,6 +86,11 @@ func Run(ctx context.Context, o Options) {
 
 // look stores what the last look owes, starts a schedule if it is due, and says when to look again; zero if it is never due.
 func (o Options) look(ctx context.Context, s Schedule, owed Fire) (next time.Time, owes Fire, err error) {
+	defer func() {
+		if p := recover(); p != nil { // the server does more than this
+			err = fmt.Errorf("this is a bug in ralph: %v", p)
+		}
+	}()
 	l := glance{Options: o, schedule: s}
 	var claim Fire
 	err = o.Update(ctx, func(g *dag.Graph) error {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -82,7 +83,6 @@ func (w *world) server(pid int64) (stop func()) {
 	w.change(func() { w.alive[pid] = true })
 	go func() {
 		defer close(done)
-		defer func() { _ = recover() }() // from being killed
 		schedule.Run(ctx, schedule.Options{
 			Update: w.update(dag.New(d, dag.Options{Now: w.now}).Update), Schedules: w.read, Now: w.now,
 			Self: dag.Process{PID: pid}, Life: w.life, Start: w.start, Warn: func(text string) { w.say(&w.warned, text) },
@@ -137,7 +137,7 @@ func (w *world) start(_ context.Context, name string, args []string) (dag.Proces
 	w.broken = w.busy
 	if w.killed {
 		w.started = nil
-		panic("killed")
+		runtime.Goexit()
 	}
 	return dag.Process{PID: int64(1000 + len(w.started))}, w.fails
 }
@@ -309,6 +309,20 @@ func TestAStartThatIsStoredLater(t *testing.T) {
 		stop()
 		check.Equal(t, "fires", []string{"seen 0 01-01 00:00:00", "started 1 01-01 01:00:00", "skipped 1 01-01 02:00:00", "started 1 01-01 03:00:00"}, w.fires())
 		check.Equal(t, "warnings", []string{"schedule nightly: the database is busy", "schedule nightly is due, and its last run is still at work: it is skipped"}, w.warned)
+	})
+}
+
+// TestABugInOneSchedule is reported, and the others go on.
+func TestABugInOneSchedule(t *testing.T) {
+	t.Parallel()
+	inWorld(t, "0 1 * * *", false, func(w *world) {
+		w.schedules = append([]schedule.Schedule{{Name: "broken"}}, w.schedules...)
+		stop := w.server(1)
+		w.sleep(2 * time.Hour)
+		stop()
+		check.Equal(t, "started", []string{"01-01 01:00:00 nightly --feature nightly"}, w.started)
+		check.Equal(t, "warnings", 1, len(w.warned))
+		check.Contains(t, "warning", "schedule broken: this is a bug in ralph: ", w.warned[0])
 	})
 }
 
