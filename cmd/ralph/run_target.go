@@ -24,8 +24,8 @@ func (t runTarget) typedScope() dag.Scope {
 	return scope
 }
 
-// findScope finds what TARGET, --feature or --task mean.
-func findScope(ctx context.Context, a *app, s *session, t runTarget) (scope dag.Scope, err error) {
+// check refuses more than one target, and an empty one.
+func (t runTarget) check() error {
 	given := len(t.Args)
 	for _, flag := range []*string{t.Feature, t.Task, t.Tag} {
 		if flag != nil {
@@ -34,9 +34,17 @@ func findScope(ctx context.Context, a *app, s *session, t runTarget) (scope dag.
 	}
 	switch {
 	case given > 1:
-		return scope, usagef("one target: TARGET, --feature, --task or --tag")
+		return usagef("one target: TARGET, --feature, --task or --tag")
 	case len(t.Args) == 1 && t.arg() == "":
-		return scope, usagef("TARGET is empty")
+		return usagef("TARGET is empty")
+	}
+	return nil
+}
+
+// findScope finds what TARGET, --feature or --task mean.
+func findScope(ctx context.Context, a *app, s *session, t runTarget) (scope dag.Scope, err error) {
+	if err := t.check(); err != nil {
+		return scope, err
 	}
 	err = s.store.View(ctx, func(g *dag.Graph) (err error) {
 		switch {

@@ -33,6 +33,7 @@ func TestWrongSchedulesAndHooksAreRefused(t *testing.T) {
 		"an unknown flag":       {nightly + "run = \"--featur x\"", ".ralph.toml: schedule.1 (nightly): run: "},
 		"a wrong value":         {nightly + "run = \"--limit many\"", `--limit is a whole number, not "many"`},
 		"flags that contradict": {nightly + "run = \"--dry-run --json\"", "--dry-run prints text"},
+		"two targets":           {nightly + "run = \"t-1 t-2\"", ".ralph.toml: schedule.1 (nightly): run: one target: TARGET, --feature, --task or --tag"},
 		"another project":       {nightly + "run = \"--project /elsewhere\"", "--project is always this one"},
 		"only help":             {nightly + "run = \"--help\"", "--help starts no run"},
 

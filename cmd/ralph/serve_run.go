@@ -166,7 +166,7 @@ func serveLog(a *app, p project.Project) (*os.File, error) {
 // checkRunArgs refuses what `ralph run` would refuse as a command line. It runs nothing.
 func checkRunArgs(ctx context.Context, a *app, args []string) error {
 	dry := runCommand
-	dry.run = action(func(context.Context, *app, runOptions) error { return nil })
+	dry.run = action(func(_ context.Context, _ *app, o runOptions) error { return o.check() })
 	inner := appOf(a.system, command{flags: globalFlags, sub: []command{dry}})
 	argv, help, err := permute(inner.root, append([]string{"ralph", "run"}, args...))
 	switch {
