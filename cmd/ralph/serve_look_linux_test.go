@@ -132,3 +132,31 @@ func (p *place) attemptPaths() (list []string) {
 	}
 	return append(list, list[0]+"/diff")
 }
+
+// TestManyWindowsInChromium: a browser has six connections to a server, and as many windows as somebody opens. All of them hear of
+// a change, and a click in the last one is answered.
+func TestManyWindowsInChromium(t *testing.T) {
+	ctx := browser.Start(t)
+	p := newPlace(t, fakeagent.Script{})
+	p.want(0, "task", "add", "The first")
+	s, link := p.serves()
+	var tabs []*browser.Tab
+	for i := range 8 {
+		tab := browser.Open(ctx, t, 1280, "light")
+		tab.Go(map[bool]string{true: link, false: s.base + "/"}[i == 0])
+		tab.Await(`location.pathname === "/" && document.querySelector("#next")`)
+		tabs = append(tabs, tab)
+	}
+	p.want(0, "task", "add", "The second")
+	for _, tab := range tabs {
+		tab.AwaitText("The second")
+	}
+	tabs[0].Close() // which listened for the others
+	p.want(0, "task", "add", "The third")
+	for _, tab := range tabs[1:] {
+		tab.AwaitText("The third")
+	}
+	tabs[7].Go(s.base + "/tasks")
+	tabs[7].AwaitText("The third")
+	s.stop()
+}
