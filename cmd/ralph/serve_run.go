@@ -77,10 +77,13 @@ func (r started) said() string {
 	return string(data[max(0, len(data)-maxServeSaid):])
 }
 
-// began says whether the run is on record.
+// began says whether the run is on record, also if it has ended.
 func (r started) began(ctx context.Context, a *app) (found bool) {
 	err := a.view(ctx, func(_ *session, g *dag.Graph) error {
 		runs, err := g.OpenRuns()
+		if last, lerr := g.RunOrLast(""); lerr == nil {
+			runs = append(runs, last)
+		}
 		found = slices.ContainsFunc(runs, func(run dag.Run) bool { return run.Process == r.process })
 		return err
 	})
@@ -121,7 +124,7 @@ func beginRun(ctx context.Context, a *app, p project.Project, args []string) err
 	for tick := time.Tick(100 * time.Millisecond); ; {
 		select {
 		case err := <-r.ended:
-			if err != nil {
+			if err != nil && !r.began(ctx, a) { // else it was a run, and its page says how it ended
 				return errors.New(strings.TrimPrefix(strings.TrimSpace(r.said()), "ralph: "))
 			}
 			return nil
