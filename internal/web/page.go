@@ -111,7 +111,7 @@ func (m moved) Error() string { return "see " + m.to }
 // servePage shows a page. Those that look again because something has changed share what is rendered.
 func (s *Server) servePage(w http.ResponseWriter, r *http.Request, p page) {
 	load := func() (rendered, error) {
-		select { // pages of large projects take memory while they are made
+		select { // pages of large projects take memory while they are made, and SQLite keeps the handles of the most that ever were
 		case s.making <- struct{}{}:
 			defer func() { <-s.making }()
 		case <-r.Context().Done():
@@ -156,18 +156,8 @@ func (s *Server) servePage(w http.ResponseWriter, r *http.Request, p page) {
 	}
 }
 
-// maxOpen is how many requests read the project at once; others wait. A large graph takes tens of megabytes while it is read, and
-// SQLite keeps the files of the most that ever were.
-const maxOpen = 8
-
 // visit opens the project for a request and reads it in one transaction.
 func (s *Server) visit(r *http.Request, fn func(*visit) error) error {
-	select {
-	case s.opened <- struct{}{}:
-		defer func() { <-s.opened }()
-	case <-r.Context().Done():
-		return r.Context().Err()
-	}
 	state, _ := s.hub.state()
 	p, err := s.opts.Open(r.Context())
 	if err != nil {

@@ -70,8 +70,7 @@ type Server struct {
 	making chan struct{} // one for each page that is being made
 	stays  chan struct{} // the same for those without an end
 
-	starting sync.Mutex    // held while a run starts
-	opened   chan struct{} // one for each page that is being read
+	starting sync.Mutex // held while a run starts
 	patience time.Duration
 }
 
@@ -91,7 +90,7 @@ func New(opts Options) (*Server, error) {
 		opts.Hint = func(error) string { return "" }
 	}
 	s := &Server{
-		opts: opts, guard: newGuard(opts.Access, opts.Now), hub: newHub(opts), pages: tmpl, mux: http.NewServeMux(), opened: make(chan struct{}, maxOpen), patience: patience,
+		opts: opts, guard: newGuard(opts.Access, opts.Now), hub: newHub(opts), pages: tmpl, mux: http.NewServeMux(), patience: patience,
 		calls: make(chan struct{}, maxCalls), stays: make(chan struct{}, maxStays), making: make(chan struct{}, maxMaking),
 	}
 	s.guard.signIn = s.showSignIn
