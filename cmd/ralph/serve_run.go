@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"ralph/dag"
@@ -90,31 +88,9 @@ func (r started) began(ctx context.Context, a *app) (found bool) {
 	return found && err == nil
 }
 
-// beginning keeps two clicks on a button from starting two runs.
-var beginning sync.Mutex
-
-// justBegun is a run that began within the last seconds, and is at work.
-func justBegun(ctx context.Context, a *app) (id string, err error) {
-	err = a.view(ctx, func(_ *session, g *dag.Graph) error {
-		runs, err := g.OpenRuns()
-		for _, run := range runs {
-			if a.now().Sub(run.StartedAt) < 5*time.Second && life(run.Process) == dag.Alive {
-				id = run.ID
-			}
-		}
-		return err
-	})
-	return id, err
-}
-
 // beginRun starts a run for somebody who waits to see it: it returns when the run is on record, or with what the process said if it
 // ended before that.
 func beginRun(ctx context.Context, a *app, p project.Project, args []string) error {
-	beginning.Lock()
-	defer beginning.Unlock()
-	if id, err := justBegun(ctx, a); err != nil || id != "" {
-		return cmp.Or(err, fmt.Errorf("run %s has just been started; wait a moment to start another", id))
-	}
 	r, err := startRun(a, p, args)
 	if err != nil {
 		return err
