@@ -70,3 +70,29 @@ func TestOldLogsOfRunsAreRemoved(t *testing.T) {
 	check.Equal(t, "logs", maxServeLogs, len(logs))
 	check.Equal(t, "the oldest and the newest", []string{"run-20260102-030410-02.log", "run-20260102-030420-01.log"}, []string{filepath.Base(logs[0]), filepath.Base(logs[19])})
 }
+
+// TestWhatAServerStartsHasNoneOfItsSecrets: gates run code that agents wrote, and a variable that does not look like a secret reaches them.
+func TestWhatAServerStartsHasNoneOfItsSecrets(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	check.OK(t, os.WriteFile(filepath.Join(b.dir, ".ralph.toml"), []byte(`
+[serve]
+token_env = "MY_DOOR"
+[[chat]]
+kind = "slack"
+token_env = "MY_BOT"
+app_token_env = "MY_APP"
+chats = ["C1"]
+[[inbound]]
+name = "bugs"
+secret_env = "MY_HOOK"
+run = ""
+`), 0o600))
+	environ := func() []string {
+		return []string{"PATH=/bin", "MY_DOOR=1", "MY_BOT=2", "MY_APP=3", "MY_HOOK=4", "RALPH_SERVER=5", "RALPH_SERVER_TOKEN=6", "MY_DOORS=7", "ANTHROPIC_API_KEY=8"}
+	}
+	a := newApp(system{environ: environ, getenv: func(string) string { return "" }})
+	_, err := a.loadConfig(filepath.Join(b.dir, ".ralph.toml"))
+	check.OK(t, err)
+	check.Equal(t, "the environment", []string{"PATH=/bin", "MY_DOORS=7", "ANTHROPIC_API_KEY=8"}, startedEnviron(a, project.Project{Root: b.dir}))
+}
