@@ -116,6 +116,9 @@ func TestALinkLetsInOnce(t *testing.T) {
 	first, second := d.Link(""), d.Link("")
 	d.want(401, d.ask("GET", first, ""))
 	d.want(200, d.ask("GET", second, ""))
+	third := d.Link("")
+	d.want(200, d.ask("GET", third, "", "Cookie", cookie))
+	d.want(401, d.ask("GET", third, "")) // who is in already uses it up, too
 	d.want(401, d.ask("GET", "/?key=", ""))
 
 	d.now = d.now.Add(sessionLife)

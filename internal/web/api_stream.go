@@ -79,7 +79,7 @@ func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request) {
 		_, _ = s.readEvents(path, after, func(_ int64, line string) error { return wrote(io.WriteString(to, line+"\n")) }) // whoever asked may be gone
 		return
 	}
-	if last, err := strconv.ParseInt(r.Header.Get("Last-Event-ID"), 10, 64); err == nil {
+	if last, err := strconv.ParseInt(r.Header.Get("Last-Event-ID"), 10, 64); err == nil && last >= 0 {
 		after = last
 	}
 	leave, ok := s.admit(w, true)

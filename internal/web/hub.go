@@ -139,6 +139,9 @@ func (s *Server) serveLive(w http.ResponseWriter, r *http.Request) {
 	s.hub.enter(1)
 	defer s.hub.enter(-1)
 	out := newStream(w)
+	if out.comment() != nil { // a browser knows that it is connected
+		return
+	}
 	seen := r.Header.Get("Last-Event-ID")
 	for {
 		id, next := s.hub.state()

@@ -86,16 +86,16 @@ func (g *guard) link(base string) string {
 
 // serveLink lets in who has the key of the link, and forgets the key.
 func (g *guard) serveLink(w http.ResponseWriter, r *http.Request) {
-	if _, in := g.session(r); in { // who follows it again
-		g.leadOn(w, "/")
-		return
-	}
 	g.mu.Lock()
 	right := g.key != "" && subtle.ConstantTimeCompare([]byte(r.URL.Query().Get("key")), []byte(g.key)) == 1
 	if right {
 		g.key = ""
 	}
 	g.mu.Unlock()
+	if _, in := g.session(r); in { // who follows it again
+		g.leadOn(w, "/")
+		return
+	}
 	if !right {
 		g.refuse(w, r, http.StatusUnauthorized, "This link was used, or a newer one was made, or it is of another server.")
 		return
