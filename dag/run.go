@@ -16,6 +16,7 @@ type Process struct {
 	Start     int64  // as the kernel counts it, so that a reused PID differs
 	BootID    string // another boot means another host or a restart
 	Namespace string // of PIDs: containers share a boot, not their PIDs
+	Remote    string // what makes the attempts of its run on other machines, and so outlives it; "" if nothing does
 }
 
 // Run is one `ralph run`. Its owner is random, made at each start.
@@ -43,15 +44,15 @@ func (r Run) Follows() bool {
 }
 
 const startRunSQL = `
-INSERT INTO runs (id, owner, scope_feature, scope_task, scope_tag, pid, pid_start, boot_id, pid_ns, started_at, heartbeat_at)
-VALUES (:id, :owner, :feature, :task, :tag, :pid, :start, :boot, :ns, :now, :now);`
+INSERT INTO runs (id, owner, scope_feature, scope_task, scope_tag, pid, pid_start, boot_id, pid_ns, started_at, heartbeat_at, remote)
+VALUES (:id, :owner, :feature, :task, :tag, :pid, :start, :boot, :ns, :now, :now, :remote);`
 
 // StartRun records that a process begins to run a scope.
 func (g *Graph) StartRun(scope Scope, p Process) (Run, error) {
 	now := g.now.UTC().Truncate(time.Millisecond)
 	r := Run{ID: g.newID("r-"), Owner: g.newID("w-"), Scope: scope, Process: p, StartedAt: now, Heartbeat: now, Settings: "{}"}
 	err := g.tx.Exec(startRunSQL, ":id", r.ID, ":owner", r.Owner, ":feature", db.OrNull(scope.Feature), ":task", db.OrNull(scope.Task), ":tag", db.OrNull(scope.Tag),
-		":pid", p.PID, ":start", p.Start, ":boot", p.BootID, ":ns", p.Namespace, ":now", g.millis())
+		":pid", p.PID, ":start", p.Start, ":boot", p.BootID, ":ns", p.Namespace, ":now", g.millis(), ":remote", db.OrNull(p.Remote))
 	return r, err
 }
 
@@ -66,15 +67,17 @@ func (g *Graph) EndRun(id string, outcome event.RunOutcome, reason string, itera
 }
 
 const runColumns = `id, owner, scope_feature, scope_task, scope_tag, pid, pid_start, boot_id, pid_ns,
-    started_at, heartbeat_at, ended_at, outcome, reason, iterations, failures, settings, continues, pruned_at`
+    started_at, heartbeat_at, ended_at, outcome, reason, iterations, failures, settings, continues, pruned_at, remote`
 
 func scanRun(r *db.Row) Run {
-	return Run{
+	run := Run{
 		ID: r.Text(), Owner: r.Text(), Scope: Scope{Feature: r.Text(), Task: r.Text(), Tag: r.Text()},
 		Process:   Process{PID: r.Int64(), Start: r.Int64(), BootID: r.Text(), Namespace: r.Text()},
 		StartedAt: r.Time(), Heartbeat: r.Time(), EndedAt: r.Time(), Outcome: event.RunOutcome(r.Text()), Reason: r.Text(),
 		Iterations: r.Int(), Failures: r.Int(), Settings: r.Text(), Continues: r.Text(), PrunedAt: r.Time(),
 	}
+	run.Process.Remote = r.Text()
+	return run
 }
 
 const ownerSQL = `SELECT ` + runColumns + ` FROM runs WHERE owner = :owner;`

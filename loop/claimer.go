@@ -99,6 +99,9 @@ func (c *claimer) next(ctx context.Context) (assignment, bool) {
 			c.ledger.begin(l.iteration)
 			return l.assignment, true
 		}
+		if e := c.opts.Workers.Elsewhere; e != nil {
+			e.Idle()
+		}
 		began := c.opts.Host.Now()
 		if running == 0 && l.waits.Reason != "" {
 			c.opts.Agents.Cool() // an agent that waits could do so for hours

@@ -62,6 +62,15 @@ func newDesk(s shared, claim dag.Claim, answers []inbox.Request) *desk {
 }
 
 func (d *desk) Ask(ctx context.Context, r inbox.Request) (inbox.Request, error) {
+	r, err := d.store(ctx, r)
+	if err != nil {
+		return r, err
+	}
+	return d.await(ctx, r, d.patience(r.ID))
+}
+
+// store stores what the agent asks, and tells people.
+func (d *desk) store(ctx context.Context, r inbox.Request) (inbox.Request, error) {
 	if why := d.opts.Inbox.NoCredentials; r.Kind == inbox.Credential && why != "" {
 		return r, fmt.Errorf("%w: %s", dag.ErrRefused, why)
 	}
@@ -87,7 +96,7 @@ func (d *desk) Ask(ctx context.Context, r inbox.Request) (inbox.Request, error) 
 		e.Question.Again = again
 		d.bus.emit(e)
 	}
-	return d.await(ctx, r, d.patience(r.ID))
+	return r, nil
 }
 
 // patience is how long the answer to a request is waited for: once in an attempt, however often its agent asks.

@@ -1,6 +1,8 @@
 package loop
 
 import (
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -32,6 +34,13 @@ func (l *live) own(attempt string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.attempts[attempt] != nil
+}
+
+// all lists the attempts of this run.
+func (l *live) all() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Collect(maps.Keys(l.attempts))
 }
 
 // used stores what an attempt has used in all.

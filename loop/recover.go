@@ -18,6 +18,9 @@ func (r *Runner) recover(ctx context.Context) (recovery.Recovery, error) {
 	}
 	rec := r.recoverer()
 	rec.OwnFiles = r.own(ctx)
+	if r.opts.Graph.Process.Remote != "" && !r.begun {
+		rec.Adopts = r.run.Owner
+	}
 	return rec.Recover(ctx)
 }
 

@@ -17,6 +17,7 @@ import (
 	"ralph/internal/git"
 	"ralph/internal/human"
 	"ralph/internal/redact"
+	"ralph/internal/seq"
 	"ralph/loop/attempt"
 )
 
@@ -36,6 +37,8 @@ type Runner struct {
 	tip       tip
 	resolving resolving
 	authors   authors
+	published published
+	taken     []assignment // what an earlier process of this run has ordered
 
 	writing sync.Mutex // one worker at a time writes knowledge
 
@@ -65,6 +68,9 @@ type ending struct {
 func Start(ctx context.Context, opts Options) (*Runner, error) {
 	r := newRunner(opts)
 	opts = *r.opts
+	if err := r.join(ctx); err != nil {
+		return nil, fmt.Errorf("start a run: %w", err)
+	}
 	_ = git.Rules(ctx, opts.Place.Dir, opts.Place.Objects) // the first tree says what is wrong
 	recovered, err := r.recover(ctx)
 	if err != nil {
@@ -77,7 +83,14 @@ func Start(ctx context.Context, opts Options) (*Runner, error) {
 	if left != nil && left.Sure {
 		return nil, fmt.Errorf("start a run: %w: %w", dag.ErrRefused, left)
 	}
+	joined := r.run.ID != ""
 	err = opts.Graph.Store.Update(ctx, func(g *dag.Graph) (err error) {
+		if joined {
+			return r.takeOver(g)
+		}
+		if err := g.Apart(opts.Graph.Scope, opts.Graph.Process, opts.Recovery.Life); err != nil {
+			return err
+		}
 		if *r.run, err = g.StartRun(opts.Graph.Scope, opts.Graph.Process); err != nil {
 			return err
 		}
@@ -117,7 +130,35 @@ func Start(ctx context.Context, opts Options) (*Runner, error) {
 	if err := r.writeKnowledge(ctx); err != nil {
 		return nil, fmt.Errorf("write what was learned before: %w", err)
 	}
-	return r, nil
+	if e := opts.Workers.Elsewhere; e != nil {
+		if r.taken, err = r.adopted(ctx); err == nil {
+			err = e.Begin(r.run.ID, joined, seq.Map(r.taken, func(a assignment) string { return a.claim.Attempt }))
+		}
+	}
+	return r, err
+}
+
+// join finds the run that this process goes on with, if other machines make its attempts and its own process is gone.
+func (r *Runner) join(ctx context.Context) error {
+	p := r.opts.Graph.Process
+	if p.Remote == "" {
+		return nil
+	}
+	return r.opts.Graph.Store.Update(ctx, func(g *dag.Graph) error {
+		run, found, err := g.AdoptRun(p, r.opts.Recovery.Life)
+		if found {
+			*r.run = run
+		}
+		return err
+	})
+}
+
+// takeOver goes on with the counters of the process before this one.
+func (r *Runner) takeOver(g *dag.Graph) (err error) {
+	l := r.ledger
+	l.counted, l.failures, l.highest = r.run.Iterations, r.run.Failures, r.run.Iterations
+	r.spending.took, l.waited, err = g.RunSpan(r.run.ID)
+	return err
 }
 
 // newRunner is a run that has not begun, with what its options leave out.
@@ -169,8 +210,18 @@ func (r *Runner) Run(ctx context.Context) (event.Result, error) {
 	attending := r.watchControl(ctx, stop)
 	r.runBefore(ctx)
 	var workers sync.WaitGroup
-	for range r.opts.Workers.Jobs {
-		workers.Go(func() { r.work(ctx) })
+	taken := r.taken
+	r.taken = nil
+	for _, a := range taken { // before any worker may find that nothing is left to do
+		r.ledger.begin(a.iteration)
+	}
+	for i := range max(r.opts.Workers.Jobs, len(taken)) {
+		workers.Go(func() {
+			if i < len(taken) && !r.make(ctx, taken[i]) {
+				return
+			}
+			r.work(ctx)
+		})
 	}
 	workers.Wait()
 	r.opts.Agents.Cool()
@@ -234,16 +285,27 @@ func (r *Runner) Finish(ctx context.Context, out event.Result) error {
 		counted, _, _ := r.ledger.totals()
 		return g.EndRun(r.run.ID, out.Outcome, out.Reason, counted)
 	})
+	r.unpublish(context.WithoutCancel(ctx))
 	usage := out.Usage
 	r.bus.emit(event.Event{
 		Type: event.RunEnded, Outcome: string(out.Outcome), Reason: out.Reason, Iteration: out.Iterations,
 		Counts: &out.Counts, Usage: &usage, Duration: out.Duration.Milliseconds(), Together: out.Together, Work: out.Work,
 	})
+	if e := r.opts.Workers.Elsewhere; e != nil {
+		e.Ended(out)
+	}
 	return err
 }
 
 // Kill ends every agent at once; Run then settles and returns.
-func (r *Runner) Kill() error { return r.sessions.Kill() }
+func (r *Runner) Kill() error {
+	if e := r.opts.Workers.Elsewhere; e != nil {
+		for _, attempt := range r.live.all() {
+			e.Abandon(attempt)
+		}
+	}
+	return r.sessions.Kill()
+}
 
 // Drain lets what runs finish, begins no further task, and then ends the run as one that
 // the cause interrupted. A run that has nothing left to do is complete all the same.

@@ -24,6 +24,7 @@ type Landing struct {
 	Repo    *git.Repo // nil: they do
 	Slots   *slot.Pool
 	Target  string   // a full ref name
+	Remote  string   // where other machines get the code and leave their work; "" if they do not
 	Window  int      // how many candidates are tested at once; 0 means as many as keep the processors busy
 	Review  bool     // a person looks at all work before it lands
 	Above   *float64 // or at what is riskier than that; nil: at none

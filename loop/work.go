@@ -30,25 +30,27 @@ import (
 func (r *Runner) work(ctx context.Context) {
 	for {
 		next, ok := r.claimer.next(ctx)
-		if !ok {
-			return
-		}
-		task := next.claim.Task
-		j := r.briefer.assign(next.claim, cmp.Or(task.Agent, next.agent, r.opts.Host.Setup.Agent), next.iteration)
-		err := r.attempt(ctx, next.claim, j)
-		switch {
-		case errors.As(err, new(*slot.SetupError)):
-			r.end(event.OutcomeBlocked, err.Error(), nil)
-			return
-		case errors.Is(err, slot.ErrFull):
-			r.end(event.OutcomeLimit, err.Error(), nil)
-			return
-		case err != nil:
-			err = fmt.Errorf("attempt at %s: %w", task.ID, err)
-			r.end(event.OutcomeError, err.Error(), err)
+		if !ok || !r.make(ctx, next) {
 			return
 		}
 	}
+}
+
+// make makes an attempt. False means that the run ends because of it.
+func (r *Runner) make(ctx context.Context, next assignment) bool {
+	task := next.claim.Task
+	j := r.briefer.assign(next.claim, cmp.Or(task.Agent, next.agent, r.opts.Host.Setup.Agent), next.iteration)
+	err := r.attempt(ctx, next.claim, j)
+	switch {
+	case errors.As(err, new(*slot.SetupError)):
+		r.end(event.OutcomeBlocked, err.Error(), nil)
+	case errors.Is(err, slot.ErrFull):
+		r.end(event.OutcomeLimit, err.Error(), nil)
+	case err != nil:
+		err = fmt.Errorf("attempt at %s: %w", task.ID, err)
+		r.end(event.OutcomeError, err.Error(), err)
+	}
+	return err == nil
 }
 
 // attempt makes one try at a task and settles it. The error is for what ends the
@@ -65,7 +67,11 @@ func (r *Runner) attempt(ctx context.Context, claim dag.Claim, j attempt.Job) er
 	lose(nil)
 	<-kept
 	r.resolving.take(claim.Attempt) // nothing any more, before others are told
-	return errors.Join(err, r.settle(context.WithoutCancel(ctx), claim, j, res, l))
+	err = errors.Join(err, r.settle(context.WithoutCancel(ctx), claim, j, res, l))
+	if e := r.opts.Workers.Elsewhere; e != nil && err == nil {
+		e.Settled(claim.Attempt)
+	}
+	return err
 }
 
 // recovered is try, but a panic ends this attempt only: its task is given back, and the
@@ -113,7 +119,12 @@ func (r *Runner) finished(ctx context.Context, claim dag.Claim) bool {
 // an interruption is for the attempt to notice, and no error.
 func (r *Runner) try(ctx context.Context, claim dag.Claim, j *attempt.Job, in **lane) (attempt.Result, error) {
 	var spent found
-	l, err := r.newLane(ctx, claim, j)
+	var l *lane
+	var err error
+	away := r.away(ctx, j)
+	if !away {
+		l, err = r.newLane(ctx, claim, j)
+	}
 	var halted policy.Halted
 	if *in = l; errors.As(err, &halted) {
 		return attempt.Result{Decision: halted.Decision()}, nil
@@ -146,6 +157,9 @@ func (r *Runner) try(ctx context.Context, claim dag.Claim, j *attempt.Job, in **
 			return spent.over, err
 		},
 		Shared: r.folderShared, Copy: r.opts.Verify.Copy, Desk: newDesk(r.shared, claim, j.History.Answers),
+	}
+	if away {
+		return r.haveMade(ctx, claim, j, ports, in)
 	}
 	if a := r.opts.Agents; a.Tools != nil && j.Finished == nil && j.Review == nil && a.tooled(j.Agent.Name) {
 		ports.Tools = a.Tools(Caller{Claim: claim, Warn: func(text string) { r.bus.warn(j.Task.ID, text) }, Wake: r.signal.wake, Tell: r.tellTool})

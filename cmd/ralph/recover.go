@@ -126,8 +126,12 @@ func recoveryAsJSON(rec recovery.Recovery, dry bool) jsonval.Object {
 	}
 }
 
-// life asks the operating system about a process that claimed a task.
+// life asks the operating system about a process that claimed a task. One whose attempts are made on other machines counts as
+// alive until its run has ended: somebody will go on with it.
 func life(p dag.Process) dag.Life {
+	if p.Remote != "" {
+		return dag.Alive
+	}
 	switch proc.Liveness(proc.Identity{Pid: int(p.PID), Start: uint64(p.Start), BootID: p.BootID, PIDNS: p.Namespace}) {
 	case proc.Alive:
 		return dag.Alive

@@ -80,6 +80,7 @@ func TestMigrationsAreOnlyAppended(t *testing.T) {
 		"018_effort.sql":        "131e8350b5d86a3282a1d5f4a5bb330e9f7af1fa5fe7fd0b1d3fff96ff0faf5b",
 		"019_schedules.sql":     "467a810ccae67eb594c63a960d5f42eb07f598d3baaf83ea25f916cbe166597c",
 		"020_chat.sql":          "f7b46a5413a44b381fc705bed7d5da857fa3aae465963e4c58200f1ef5098e05",
+		"021_remote.sql":        "67e01a3f462cca6490c96c3d505bf59c1ba963d3c2e13d9b1b3f6bf9a83a1a58",
 	}
 	check.Equal(t, "sums of migrations (add one, and its sum here, instead of editing)", applied, fingerprint(t, "migrations"))
 }

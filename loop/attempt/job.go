@@ -88,6 +88,16 @@ type Finished struct {
 	Stop    string     `json:"stop"`
 	Evident bool       `json:"evident"`
 	Told    []string   `json:"told,omitempty"` // the knowledge that the prompt had
+
+	// What another machine has verified already: the patch that was accepted, and the trees below and of the work on which its
+	// gates were green. The same patch needs no other verdict, and the same trees need no gates.
+	Patch string    `json:"patch,omitempty"`
+	Trees [2]string `json:"trees,omitzero"`
+}
+
+// tested says that a candidate is what another machine has tested.
+func (f *Finished) tested(c Candidate) bool {
+	return f != nil && f.Trees[1] != "" && f.Trees == c.Trees
 }
 
 // Base is where a task began: what was there before its first attempt. It is kept

@@ -67,6 +67,9 @@ type Followed struct {
 func (a *attempt) queue(ctx context.Context) policy.Decision {
 	w := &a.work
 	var passed string // the patch that the verifier accepted
+	if a.job.Finished != nil {
+		passed = a.job.Finished.Patch
+	}
 	for {
 		var c Candidate
 		var err error

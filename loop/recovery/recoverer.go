@@ -45,6 +45,8 @@ type Recoverer struct {
 	Calls  func(dag.Attempt) (began []string, cut []inbox.Cut, err error)
 	Expire time.Duration // of what is asked about them; 0 means never
 	Trust  trust.Folder  // has the seals of what is asked
+
+	Adopts string // the owner of a run that this process goes on with; "" for none
 }
 
 // found is what a look at the graph shows of dead runs.
@@ -135,7 +137,11 @@ func (r Recoverer) find(ctx context.Context) (found, error) {
 		if err != nil {
 			return err
 		}
-		for _, t := range tasks {
+		finished, err := r.finished(g)
+		if err != nil {
+			return err
+		}
+		for _, t := range append(tasks, finished...) {
 			run, _ := g.Owner(t.Owner) // the first error of the database is that of the transaction
 			last, _ := lastAttempt(g, t)
 			accepted, _ := g.AcceptedWork(t)
@@ -163,6 +169,21 @@ func (r Recoverer) find(ctx context.Context) (found, error) {
 	return f, err
 }
 
+// finished are the tasks of a run that this process goes on with whose work was delivered before: they are taken back as those of
+// a dead run, and only land. The others are still made elsewhere.
+func (r Recoverer) finished(g *dag.Graph) (tasks []dag.Task, err error) {
+	if r.Adopts == "" {
+		return nil, nil
+	}
+	claims, err := g.Owned(dag.Run{Owner: r.Adopts})
+	for _, c := range claims {
+		if at, aerr := g.Attempt(c.Attempt); aerr == nil && (Finished(at) || c.Task.Unverified != "") {
+			tasks = append(tasks, c.Task)
+		}
+	}
+	return tasks, err
+}
+
 // inSlots says that dead runs left something in slots, or landing.
 func (f found) inSlots() bool {
 	return len(f.landing) > 0 || slices.ContainsFunc(f.tasks, func(t stale) bool { return t.last.Slot > 0 || t.entry.N > 0 })
@@ -179,7 +200,7 @@ func (r Recoverer) leaving(g *dag.Graph, f *found) error {
 		if err != nil {
 			return err
 		}
-		if r.over(run) {
+		if r.over(run) || owner == r.Adopts {
 			f.gone[attempt] = owner
 		}
 	}

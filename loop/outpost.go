@@ -1,0 +1,336 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"ralph/budget"
+	"ralph/dag"
+	"ralph/event"
+	"ralph/inbox"
+	"ralph/internal/redact"
+	"ralph/loop/attempt"
+	"ralph/loop/policy"
+	"ralph/merge"
+	"ralph/risk"
+)
+
+// Outpost makes an attempt of a run that is on another machine: in a slot of this clone, with the agents, the sandbox and the
+// configuration of this machine. It is the attempt of every run; only what it reports to is another.
+type Outpost struct {
+	Options Options
+	Slot    int           // that nobody else here uses
+	Try     int           // how often the attempt was begun, here or elsewhere
+	Lost    event.Usage   // what those used that did not come back
+	Report  func(Outlook) // how far it has come; called from any goroutine
+}
+
+// Outlook is how far an attempt has come.
+type Outlook struct {
+	Phase dag.Phase
+	Usage event.Usage
+	Text  string // what the agent said last
+}
+
+// Make carries out an order. The error is for what keeps it from being carried out here at all.
+func (p Outpost) Make(ctx context.Context, o Order) (Delivery, error) {
+	w := &watcher{report: p.Report, lost: p.Lost}
+	opts := p.Options
+	opts.Host.Observe = w.observe
+	r := newRunner(opts)
+	r.run.ID, r.bus.run = o.Run, o.Run
+	out, j := &outpost{lane: &lane{Runner: r}, watcher: w}, o.Job
+	j.Place = attempt.Place{Dir: opts.Place.Dir, Project: opts.Place.Dir, Folder: filepath.Join(opts.Place.Runs, o.Run, fmt.Sprintf("%s-%d", j.Run.Attempt, p.Try))}
+	j.Run.Owner = fmt.Sprintf("%s-%d", j.Run.Owner, p.Try) // two tries may be on one machine
+	if err := os.MkdirAll(j.Place.Folder, 0o700); err != nil {
+		return Delivery{}, err
+	}
+	out.claim = dag.Claim{Task: j.Task, Attempt: j.Run.Attempt, Slot: p.Slot}
+	if err := out.take(ctx, o, &j); err != nil {
+		return Delivery{}, err
+	}
+	sections := opts.Prompt.Context(j.Task).Sections
+	o.Sources.Sections = sections
+	r.worker.Documents = func(dag.Task) attempt.Sources { return o.Sources }
+	r.worker.Sources = func(context.Context, string, dag.Task, []string) attempt.Sources { return o.Sources }
+	ports := attempt.Ports{
+		Record: out, Budget: func(context.Context) ([]budget.Finding, error) { return nil, nil }, Lane: out, Gates: out.gates, Copy: out.copy,
+		Shared: func(context.Context, time.Time) bool { return false }, Desk: &farDesk{outpost: out, mail: o.Mail},
+	}
+	res, err := r.worker.Run(ctx, j, ports)
+	if err != nil {
+		return Delivery{}, err
+	}
+	d := &out.delivery
+	d.Result, d.Onto, d.Events = res, out.slot.Base(), w.events
+	d.Result.Agent.Usage = w.total(res.Agent.Usage)
+	if until := res.Decision.Until; !until.IsZero() {
+		d.NotBefore, d.Result.Decision.Until = max(until.Sub(opts.Host.Now()), 0), time.Time{}
+	}
+	if err := p.leave(context.WithoutCancel(ctx), out, j); err != nil {
+		return Delivery{}, err
+	}
+	return redact.Deep(opts.Host.Redact, *d), nil
+}
+
+// leave pushes what the attempt leaves: its work, whatever came of it, and its files.
+func (p Outpost) leave(ctx context.Context, out *outpost, j attempt.Job) error {
+	to, d := p.Options.Landing, &out.delivery
+	if d.Work = out.work; d.Work == "" {
+		d.Work = d.Onto
+	}
+	var refs []merge.Ref
+	if d.Work != d.Onto {
+		d.WorkRef = merge.TryRef(j.Task.ID, j.Run.Attempt, p.Try)
+		refs = append(refs, merge.Ref{Name: d.WorkRef, Commit: d.Work})
+	}
+	if log, err := pack(ctx, to.Repo, j.Place.Folder, "Files of "+j.Run.Attempt); err == nil {
+		d.Log, d.LogRef = log, merge.LogRef(j.Run.Attempt, p.Try)
+		refs = append(refs, merge.Ref{Name: d.LogRef, Commit: log})
+	}
+	if len(refs) == 0 {
+		return nil
+	}
+	return patiently(ctx, func() error { return merge.Push(ctx, to.Repo, to.Remote, refs...) })
+}
+
+// outpost is the lane and the record of an attempt that is far from its run: work is tested on what it began with, and what is
+// recorded is delivered in the end.
+type outpost struct {
+	*lane
+	*watcher
+	delivery Delivery
+}
+
+// take fetches what the order builds on and makes a slot of it.
+func (p *outpost) take(ctx context.Context, o Order, j *attempt.Job) error {
+	to := p.opts.Landing
+	refs := []string{merge.TargetRef(o.Run)}
+	if o.Start != "" {
+		refs = append(refs, merge.StartRef(j.Run.Attempt))
+	}
+	var commits []string
+	err := patiently(ctx, func() (err error) { commits, err = merge.Fetch(ctx, to.Repo, to.Remote, refs...); return err })
+	if err != nil {
+		return err
+	}
+	base, start := commits[0], commits[0]
+	if o.Start != "" { // it was made on that very commit
+		base, start = o.Onto, o.Start
+	} else if has, err := to.Repo.IsAncestor(ctx, o.Onto, base); err != nil || !has {
+		return errors.Join(err, fmt.Errorf("%s has a target without %.10s, which the task builds on", to.Remote, o.Onto))
+	}
+	if p.slot, err = to.Slots.Take(ctx, p.claim.Slot, p.claim.Attempt, base, start); err != nil {
+		return err
+	}
+	j.Place.Dir, j.Place.Env = p.slot.Dir(), p.slot.Env()
+	if p.gates, err = to.Gates(j.Place); err != nil {
+		return err
+	}
+	tree, err := p.slot.Within(ctx, base)
+	if err != nil {
+		return err
+	}
+	if j.History.Base == nil {
+		j.History.Base = &attempt.Base{}
+	}
+	j.History.Base.Tree = tree
+	if j.Proof.Tree != "" {
+		if _, err := to.Repo.Line(ctx, "cat-file", "-e", j.Proof.Tree); err != nil {
+			j.Proof.Tree = "" // the task's own beginning is compared with
+		}
+	}
+	return nil
+}
+
+func (p *outpost) InConflict(context.Context) (bool, error) { return false, nil }
+
+// Follow does nothing: where the target is by now is for the run to merge.
+func (p *outpost) Follow(context.Context, bool) (attempt.Followed, error) {
+	return attempt.Followed{}, nil
+}
+
+func (p *outpost) Candidate(ctx context.Context, by attempt.Credit) (c attempt.Candidate, err error) {
+	if err := p.hear(ctx); err != nil {
+		return c, err
+	}
+	work, left, err := p.keep(ctx)
+	if err != nil {
+		return c, err
+	}
+	if len(left) > 0 {
+		return c, policy.Unlandable{Reason: left[0]}
+	}
+	base := p.slot.Base()
+	patch, err := merge.Patch(ctx, p.opts.Landing.Repo, base, work)
+	if err != nil {
+		return c, err
+	}
+	p.entry = dag.Merge{N: 1, Base: base, Onto: base, Work: work, Candidate: work, Patch: patch}
+	return p.show(ctx)
+}
+
+func (p *outpost) Tested(ctx context.Context, green bool, _ risk.Facts) (again bool, err error) {
+	if !green {
+		err = p.Show(ctx, p.entry.Candidate)
+		p.entry = dag.Merge{}
+		return false, err
+	}
+	_, tree := p.slot.Shown()
+	below, err := p.slot.Within(ctx, p.entry.Onto)
+	if f := p.delivery.Finished; f != nil {
+		f.Patch, f.Trees = p.entry.Patch, [2]string{below, tree}
+	}
+	return false, err
+}
+
+func (p *outpost) Reviewed() bool { return true }
+
+// Land leaves the work to the run.
+func (p *outpost) Land(context.Context) (again bool, err error) { return false, nil }
+
+func (p *outpost) Note(_ context.Context, n dag.Note) error {
+	p.mu.Lock()
+	p.delivery.Noted = append(p.delivery.Noted, n)
+	p.mu.Unlock()
+	p.see(func(o *Outlook) {
+		if n.Phase != "" {
+			o.Phase = n.Phase
+		}
+	})
+	return nil
+}
+
+func (p *outpost) SetBase(_ context.Context, b attempt.Base) error {
+	p.delivery.Base = &b
+	return nil
+}
+
+func (p *outpost) Finished(_ context.Context, f attempt.Finished) error {
+	p.delivery.Finished = &f
+	return nil
+}
+
+func (p *outpost) Proofs(_ context.Context, proofs []dag.Proof) error {
+	p.delivery.Proofs = proofs
+	return nil
+}
+
+func (p *outpost) Used(u event.Usage, _ *float64) {
+	p.see(func(o *Outlook) { o.Usage = p.total(u) })
+}
+
+// watcher keeps what is worth telling of an attempt.
+type watcher struct {
+	report func(Outlook)
+	lost   event.Usage
+
+	mu     sync.Mutex
+	look   Outlook
+	events []event.Event
+}
+
+// total adds what tries used that did not come back.
+func (w *watcher) total(u event.Usage) event.Usage { return u.Add(w.lost) }
+
+func (w *watcher) see(change func(*Outlook)) {
+	w.mu.Lock()
+	change(&w.look)
+	now := w.look
+	w.mu.Unlock()
+	if w.report != nil {
+		w.report(now)
+	}
+}
+
+// maxEvents is how many events of an attempt are delivered: what was said is in its files.
+const maxEvents = 1000
+
+func (w *watcher) observe(e event.Event) {
+	switch e.Type {
+	case event.AgentText:
+		w.see(func(o *Outlook) { o.Text = e.Text })
+		return
+	case event.AgentThought, event.AgentUsage:
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.events) < maxEvents {
+		w.events = append(w.events, e)
+	}
+}
+
+// farDesk is the desk of an agent that is far from whoever it asks: what it asks parks its task, and is asked when the attempt is
+// delivered.
+type farDesk struct {
+	*outpost
+	mail []inbox.Request
+
+	asking sync.Mutex
+	given  []string
+}
+
+// placeholder stands for the ID of a question until it is asked.
+func placeholder(i int) string { return fmt.Sprintf("q-asked-%d", i) }
+
+func (d *farDesk) Ask(_ context.Context, r inbox.Request) (inbox.Request, error) {
+	if !r.Parks { // nobody can answer while it waits
+		r.State = inbox.Open
+		return r, nil
+	}
+	d.asking.Lock()
+	defer d.asking.Unlock()
+	asked := &d.delivery.Asked
+	i := slices.IndexFunc(*asked, func(other inbox.Request) bool { return other.Kind == r.Kind && other.Text == r.Text })
+	if i < 0 {
+		i = len(*asked)
+		if i >= inbox.MaxAsked {
+			return r, fmt.Errorf("%w: an attempt may ask %d questions", dag.ErrRefused, inbox.MaxAsked)
+		}
+		r.ID, r.State = placeholder(i), inbox.Open
+		*asked = append(*asked, r)
+	}
+	return (*asked)[i], nil
+}
+
+func (d *farDesk) Send(_ context.Context, task, text string) error {
+	d.asking.Lock()
+	defer d.asking.Unlock()
+	if len(d.delivery.Sent) >= maxSent {
+		return errSent
+	}
+	d.delivery.Sent = append(d.delivery.Sent, Sent{task, text})
+	return nil
+}
+
+func (d *farDesk) Messages(ctx context.Context) ([]inbox.Request, error) { return d.Unread(ctx), nil }
+
+func (d *farDesk) Unread(context.Context) []inbox.Request {
+	d.asking.Lock()
+	defer d.asking.Unlock()
+	return slices.DeleteFunc(slices.Clone(d.mail), func(r inbox.Request) bool { return slices.Contains(d.given, r.ID) })
+}
+
+func (d *farDesk) Give(list []inbox.Request) {
+	d.asking.Lock()
+	defer d.asking.Unlock()
+	for _, r := range list {
+		d.given = append(d.given, r.ID)
+	}
+}
+
+func (d *farDesk) Received(context.Context) {
+	d.asking.Lock()
+	defer d.asking.Unlock()
+	d.delivery.Received = slices.Clone(d.given)
+}
+
+func (d *farDesk) Queries(context.Context) []inbox.Request     { return nil }
+func (d *farDesk) Reply(_ context.Context, _ string, _ string) {}

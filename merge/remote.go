@@ -1,0 +1,81 @@
+package merge
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"ralph/internal/git"
+)
+
+// TargetRef is where a remote has the target of a run, for machines that make its attempts. Nobody pulls it.
+func TargetRef(run string) string { return Refs + "target/" + run }
+
+// StartRef is where a remote has what an attempt begins with, if that is more than the target.
+func StartRef(attempt string) string { return Refs + "start/" + attempt }
+
+// TryRef is where a remote has what one machine made of an attempt. A machine that comes late, after the attempt was given to
+// another one, has a ref of its own.
+func TryRef(task, attempt string, try int) string {
+	return fmt.Sprintf("%s-%d", WorkRef(task, attempt), try)
+}
+
+// LogRef is where a remote has the files that an attempt wrote besides its work.
+func LogRef(attempt string, try int) string { return fmt.Sprintf("%slog/%s-%d", Refs, attempt, try) }
+
+// Push sets refs of a remote, or removes those without a commit. It runs no hooks and asks nobody.
+func Push(ctx context.Context, r *git.Repo, remote string, refs ...Ref) error {
+	args := []string{"push", "--quiet", "--force", "--no-verify", "--", remote}
+	for _, ref := range refs {
+		args = append(args, ref.Commit+":"+ref.Name)
+	}
+	_, err := r.Git(ctx, git.Call{}, args...)
+	if err != nil {
+		return fmt.Errorf("push to %s: %w", remote, err)
+	}
+	return nil
+}
+
+// Fetch gets refs of a remote, without giving them a name here, and says which commits they are.
+func Fetch(ctx context.Context, r *git.Repo, remote string, names ...string) ([]string, error) {
+	args := []string{"fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--", remote}
+	out, err := r.Git(ctx, git.Call{}, append([]string{"ls-remote", "--", remote}, names...)...)
+	if err != nil {
+		return nil, fmt.Errorf("look at %s: %w", remote, err)
+	}
+	at := map[string]string{}
+	for line := range strings.Lines(out) {
+		commit, name, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		at[name] = commit
+	}
+	var commits []string
+	for _, name := range names {
+		if at[name] == "" {
+			return nil, fmt.Errorf("%s has no %s", remote, name)
+		}
+		commits = append(commits, at[name])
+	}
+	have, err := Existing(ctx, r, commits)
+	if err != nil {
+		return nil, err
+	}
+	missing := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(have, at[name]) })
+	if len(missing) == 0 {
+		return commits, nil
+	}
+	if _, err := r.Git(ctx, git.Call{}, append(args, missing...)...); err != nil {
+		return nil, fmt.Errorf("fetch from %s: %w", remote, err)
+	}
+	return commits, nil
+}
+
+// RemoteRefs lists what a remote has below refs/ralph.
+func RemoteRefs(ctx context.Context, r *git.Repo, remote string) (refs []Ref, err error) {
+	out, err := r.Git(ctx, git.Call{}, "ls-remote", "--", remote, Refs+"*")
+	for line := range strings.Lines(out) {
+		commit, name, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		refs = append(refs, Ref{Name: name, Commit: commit})
+	}
+	return refs, err
+}
