@@ -42,6 +42,7 @@ type Config struct {
 	Permissions PermissionsConfig `toml:"permissions"`
 	Inbox       InboxConfig       `toml:"inbox"`
 	Serve       ServeConfig       `toml:"serve"`
+	Temporal    Temporal          `toml:"temporal"`
 }
 
 // AgentConfig chooses the agent: by name, or by command.
@@ -323,6 +324,7 @@ func Default() Config {
 		Permissions: PermissionsConfig{Default: string(permission.Allow)},
 		Inbox:       InboxConfig{Wait: Duration(5 * time.Minute), Expire: Duration(72 * time.Hour)},
 		Serve:       ServeConfig{Listen: "127.0.0.1:7447", Hosts: []string{}},
+		Temporal:    defaultTemporal(),
 	}
 }
 

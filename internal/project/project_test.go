@@ -199,6 +199,14 @@ func TestBadConfigurationNamesFileAndLine(t *testing.T) {
 		"a bot of two":              {"[[chat]]\nkind = 'telegram'\ntoken_env = 'A'\nchats = ['1']\n[[chat]]\nkind = 'telegram'\ntoken_env = 'A'\nchats = ['2']", ":5: chat.2: token_env: another has the same"},
 		"no such news for a chat":   {"[[chat]]\nkind = 'telegram'\ntoken_env = 'A'\nchats = ['1']\nevents = ['lunch']", ":1: chat.1: events: \"lunch\" is not one of run_end, task_failed"},
 		"a chat without scheme":     {"[[chat]]\nkind = 'telegram'\ntoken_env = 'A'\nchats = ['1']\nurl = 'x'", ":1: chat.1: url: an address begins with http:// or https://"},
+		"a server without a port":   {"[temporal]\nqueue = 'q'\naddress = 'temporal.example.com'", ":3: temporal.address: \"temporal.example.com\" is not an address with a port"},
+		"no remote":                 {"[temporal]\nremote = ''", ":2: temporal.remote: \"\" is not the name of a git remote"},
+		"an option for a remote":    {"[temporal]\nremote = '--all'", ":2: temporal.remote: \"--all\" is not the name of a git remote"},
+		"no queue":                  {"[temporal]\nqueue = ''", ":2: temporal.queue: \"\" is not the name of a task queue"},
+		"a need that is no tag":     {"[temporal]\nneeds = ['gpu', 'a,b']", ":2: temporal.needs: \"a,b\" is not a tag of tasks"},
+		"a key in the file":         {"[temporal]\ncodec_key = 'MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY='", ":2: temporal.codec_key: it is the path of the file with the key"},
+		"no heartbeat":              {"[temporal]\nheartbeat = '0s'", ":2: temporal.heartbeat: 0s is too short; the least is 1s"},
+		"no attempts at once":       {"[temporal]\njobs = 0", ":2: temporal.jobs: 0 is too small; the least is 1"},
 		"a hook without scheme":     {"[[notify]]\nwebhook = 'hooks.example/s3cr3t'", ":1: notify.1: webhook: an address begins with http:// or https://"},
 	} {
 		_, path, err := load(t, tc.text)

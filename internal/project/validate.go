@@ -58,6 +58,9 @@ func (c Config) invalid() (key, why string) {
 	if key, why := c.Serve.invalid(); why != "" {
 		return key, why
 	}
+	if key, why := c.Temporal.invalid(); why != "" {
+		return key, why
+	}
 	if key, why := c.Permissions.Lists().Invalid(); key != "" {
 		return "permissions." + key, why
 	}
