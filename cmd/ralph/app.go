@@ -110,7 +110,7 @@ var commands = withBare(slices.Concat(
 	grouped("Run", runCommand, scheduleCommand, inboxCommand, sendCommand, queryCommand, attachCommand, reviewCommand, mergeCommand, undoCommand, prCommand, demoCommand, stopCommand, pauseCommand, resumeCommand, recoverCommand, promptCommand),
 	grouped("Inspect", statusCommand, watchCommand, serveCommand, reportCommand, runsCommand, logsCommand, costCommand, statsCommand, journalCommand, knowledgeCommand, permissionsCommand, auditCommand),
 	grouped("Maintain", agentsCommand, agentCommand, configCommand, doctorCommand, slotsCommand, gcCommand, mcpCommand, mergeDriverCommand, completionCommand, manCommand, versionCommand),
-	[]command{completeCommand, shellAgentCommand},
+	[]command{completeCommand, shellAgentCommand, dispatchCommand, attemptCommand},
 ))
 
 // badUsage is for what the library refuses although the permuter accepted it.

@@ -289,15 +289,17 @@ type versionJSON struct {
 	Go       string  `json:"go"`
 	OS       string  `json:"os"`
 	Arch     string  `json:"arch"`
+	Build    string  `json:"build"` // machines that work for one run have the same
 }
 
 // buildVersion is what the toolchain knows about this binary.
 func buildVersion() versionJSON {
-	v := versionJSON{Version: "devel", Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
+	v := versionJSON{Version: "devel", Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH, Build: "devel"}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return v
 	}
+	dirty := ""
 	if info.Main.Version != "" && info.Main.Version != "(devel)" {
 		v.Version = info.Main.Version
 	}
@@ -305,6 +307,13 @@ func buildVersion() versionJSON {
 		if s.Key == "vcs.revision" {
 			v.Revision = &s.Value
 		}
+		if s.Key == "vcs.modified" && s.Value == "true" {
+			dirty = "+"
+		}
+	}
+	v.Build = v.Version
+	if v.Revision != nil {
+		v.Build += " " + (*v.Revision)[:min(len(*v.Revision), 12)] + dirty
 	}
 	return v
 }

@@ -114,6 +114,9 @@ func runOpened(ctx context.Context, a *app, o runOptions, reports *reports) erro
 		return err
 	}
 	o, continues, err := continueRun(ctx, a, s, o)
+	if err == nil && o.away != nil {
+		o, err = joinRun(ctx, s, o)
+	}
 	if err != nil {
 		return err
 	}

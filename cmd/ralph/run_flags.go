@@ -25,6 +25,8 @@ type runOptions struct {
 	MaxDuration, Until, Wait, ModelStrategy *string
 	Effort                                  *dag.Effort
 
+	away     *away                                       // has the attempts made on other machines; nil: they are made here
+	outpost  bool                                        // one attempt of a run on another machine is made here
 	finished bool                                        // only land work that is finished
 	badAgent error                                       // what is wrong with the agent's flags: it is reported like every end of a run
 	settings map[string]string                           // flags that a run that continues this one has, too
@@ -104,4 +106,4 @@ func or[T any](given *T, otherwise T) T {
 var opposite = map[string]string{"keep-going": "fail-fast", "fail-fast": "keep-going"}
 
 // startFlags belong to one start of a run: a run that continues it does not have them.
-var startFlags = []string{"continue", "once", "dry-run", "events", "json", "junit", "summary", "log-file", "log-format", "metrics", "feature", "task", "direct", "help"}
+var startFlags = []string{"continue", "once", "dry-run", "events", "json", "junit", "summary", "log-file", "log-format", "metrics", "feature", "task", "direct", "help", "socket", "name"}

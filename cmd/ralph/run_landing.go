@@ -35,7 +35,7 @@ func setLanding(ctx context.Context, a *app, s *session, given runOptions, opts 
 		opts.Workers.Jobs = 1 // what is configured is meant for slots
 	}
 	jobs := opts.Workers.Jobs
-	here = here || jobs == 1 && given.Target == nil && !review && !risky && !given.finished
+	here = here || jobs == 1 && given.Target == nil && given.away == nil && !review && !risky && !given.finished
 	switch {
 	case here && given.Target != nil:
 		return usagef("--target goes with slots: leave out --in-place and --shared-folder")
@@ -72,11 +72,14 @@ func setLanding(ctx context.Context, a *app, s *session, given runOptions, opts 
 		}
 	}
 	opts.Rules.Resolve = s.config.Merge.Resolve
-	target, err := findTarget(ctx, s, repo, given.Target, given.finished)
+	target, err := findTarget(ctx, s, repo, given.Target, given.finished || given.outpost)
 	if err == nil && given.finished {
 		err = refuseMistyped(ctx, s, repo, target)
 	}
 	opts.Landing.Target = target
+	if err == nil && given.away != nil {
+		opts.Landing.Remote, err = findRemote(ctx, repo, s.config.Temporal.Remote, target)
+	}
 	return err
 }
 

@@ -87,6 +87,9 @@ func loopOptions(ctx context.Context, a *app, s *session, given runOptions, cont
 		return opts, fmt.Errorf("look at this process: %w", err)
 	}
 	opts.Graph.Process = processOf(id)
+	if given.away != nil {
+		opts.Graph.Process.Remote, opts.Workers.Elsewhere = given.away.name, given.away
+	}
 	if given.badAgent != nil {
 		return opts, given.badAgent
 	}
@@ -97,7 +100,9 @@ func loopOptions(ctx context.Context, a *app, s *session, given runOptions, cont
 	o.Chosen, err = o.Choose(given.Agent)
 	if errors.Is(err, agents.ErrUnavailable) {
 		shownOnly := given.DryRun && !errors.As(err, new(*agents.UnknownError))
-		if shownOnly || given.finished || !given.Follow && !needsAgent(ctx, s, opts.Graph.Scope) {
+		if given.away != nil && o.Chosen.Name != "" { // it is started elsewhere
+			o.Chosen, err = agents.Agent{Preset: agents.Preset{Name: o.Chosen.Name}}, nil
+		} else if shownOnly || given.finished || !given.Follow && !needsAgent(ctx, s, opts.Graph.Scope) {
 			o.Chosen, err = agents.Agent{Preset: agents.Preset{Name: absent(o.Chosen)}}, nil
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"ralph/dag"
@@ -124,6 +125,22 @@ func continueRun(ctx context.Context, a *app, s *session, o runOptions) (runOpti
 		return o, nil, fmt.Errorf("continue %s: %w", run.ID, err)
 	}
 	return o, &run, nil
+}
+
+// joinRun gives the run that this process goes on with the target and the flags that it was begun with.
+func joinRun(ctx context.Context, s *session, o runOptions) (runOptions, error) {
+	open, err := look(ctx, s, (*dag.Graph).OpenRuns)
+	i := slices.IndexFunc(open, func(r dag.Run) bool { return r.Process.Remote == o.away.name })
+	if err != nil || i < 0 {
+		return o, err
+	}
+	var stored map[string]string
+	if err := json.Unmarshal([]byte(open[i].Settings), &stored); err != nil {
+		return o, fmt.Errorf("go on with %s: its settings: %w", open[i].ID, err)
+	}
+	again, err := o.restore(stored)
+	again.away = o.away
+	return again, err
 }
 
 // unfinished is the run that was named, the last one of the target, or without a

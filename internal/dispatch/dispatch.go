@@ -28,6 +28,8 @@ type FromRun struct {
 type Run struct {
 	ID     string `json:"id"`
 	Joined bool   `json:"joined"` // it was begun by a process that is gone
+
+	Open []string `json:"open,omitempty"` // the attempts that it still waits for; what else is under way is in vain
 }
 
 // Outcome is how a run ended.

@@ -1,0 +1,199 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+
+	"ralph/event"
+	"ralph/internal/dispatch"
+	"ralph/internal/project"
+	"ralph/loop"
+)
+
+// dispatchCommand is ralph run for a program that has the attempts made on other machines, such as ralph-temporal.
+var dispatchCommand = command{
+	name: "dispatch", hidden: true, args: "[TARGET]", short: "run the ready tasks on other machines",
+	long: `The same as "ralph run", but the program that listens on the socket has the attempts made: package
+internal/dispatch says what both tell each other. ralph-temporal is such a program.`,
+	flags: append(runFlags(project.Default()),
+		flagSpec{name: "socket", usage: "speak with the program that listens on `SOCKET`"},
+		flagSpec{name: "name", usage: "go on with the run that was begun under the same `NAME`, if it has not ended"},
+	),
+	example: "ralph-temporal run", exits: "as of ralph run", late: true, run: action(runDispatch),
+}
+
+type dispatchOptions struct {
+	runOptions
+	Socket, Name string
+}
+
+func runDispatch(ctx context.Context, a *app, o dispatchOptions) error {
+	if o.Socket == "" || o.Name == "" {
+		return usagef("--socket and --name are needed: ralph-temporal run starts this command")
+	}
+	if o.DryRun || o.InPlace || o.SharedFolder || o.Continue {
+		return usagef("--dry-run, --in-place, --shared-folder and --continue do not go with attempts on other machines")
+	}
+	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", o.Socket)
+	if err != nil {
+		return fmt.Errorf("reach the program that has attempts made: %w", err)
+	}
+	defer conn.Close()
+	o.away = &away{name: o.Name, build: buildVersion().Build, conn: dispatch.NewConn[dispatch.FromRun, dispatch.ToRun](conn), waits: map[string]*waiter{}, leave: func(err error) {
+		// Nobody can be told any more what comes of an attempt, so the run stays as it is for whoever goes on with it.
+		a.note("the program that has attempts made is gone: %v", err)
+		a.exit(exitBug)
+	}}
+	return runRun(ctx, a, o.runOptions)
+}
+
+// away has attempts made by the program at the other end of a connection.
+type away struct {
+	name, build string
+	conn        *dispatch.Conn[dispatch.FromRun, dispatch.ToRun]
+	leave       func(error)
+
+	mu    sync.Mutex
+	waits map[string]*waiter
+	over  bool // the run has ended
+}
+
+// waiter waits for one delivery.
+type waiter struct {
+	delivered chan dispatch.Delivery // has room for one
+	abandoned chan struct{}
+	used      func(event.Usage) // nil until somebody wants to know
+}
+
+func newWaiter() *waiter {
+	return &waiter{delivered: make(chan dispatch.Delivery, 1), abandoned: make(chan struct{})}
+}
+
+func (w *away) send(m dispatch.FromRun) {
+	w.mu.Lock()
+	over := w.over
+	w.mu.Unlock()
+	if err := w.conn.Send(m); err != nil && !over {
+		w.leave(err)
+	}
+}
+
+func (w *away) Begin(run string, joined bool, open []string) error {
+	w.mu.Lock()
+	for _, attempt := range open {
+		w.waits[attempt] = newWaiter()
+	}
+	w.mu.Unlock()
+	go w.receive()
+	w.send(dispatch.FromRun{Run: &dispatch.Run{ID: run, Joined: joined, Open: open}})
+	return nil
+}
+
+// receive hands on what was delivered, until the other end is gone.
+func (w *away) receive() {
+	for {
+		m, err := w.conn.Receive()
+		w.mu.Lock()
+		over := w.over
+		w.mu.Unlock()
+		switch {
+		case over:
+			return
+		case err != nil:
+			if errors.Is(err, io.EOF) {
+				err = errors.New("it has closed the connection")
+			}
+			w.leave(err)
+			return
+		case m.Delivery != nil:
+			w.deliver(*m.Delivery)
+		case m.Progress != nil:
+			w.mu.Lock()
+			wait := w.waits[m.Progress.Attempt]
+			w.mu.Unlock()
+			if wait != nil && wait.used != nil {
+				wait.used(m.Progress.Usage)
+			}
+		}
+	}
+}
+
+// deliver hands on a delivery. What nobody waits for was settled before, or was given up.
+func (w *away) deliver(d dispatch.Delivery) {
+	w.mu.Lock()
+	wait := w.waits[d.Attempt]
+	w.mu.Unlock()
+	if wait == nil {
+		w.send(dispatch.FromRun{Settled: d.Attempt})
+		return
+	}
+	select {
+	case wait.delivered <- d:
+	default: // the same again
+	}
+}
+
+func (w *away) Attempt(ctx context.Context, o loop.Order, used func(event.Usage)) (got loop.Delivery, err error) {
+	id := o.Job.Run.Attempt
+	body, err := json.Marshal(o)
+	if err != nil {
+		return got, err
+	}
+	w.mu.Lock()
+	wait := w.waits[id]
+	if wait == nil {
+		wait = newWaiter()
+		w.waits[id] = wait
+	}
+	wait.used = used
+	w.mu.Unlock()
+	w.send(dispatch.FromRun{Order: &dispatch.Order{
+		Attempt: id, Task: o.Job.Task.ID, Title: o.Job.Task.Title, Run: o.Run, Agent: o.Job.Agent.Name, Tags: o.Job.Task.Tags, Build: w.build, Body: body,
+	}})
+	defer context.AfterFunc(ctx, func() { w.send(dispatch.FromRun{Cancel: id}) })()
+	var d dispatch.Delivery
+	select {
+	case d = <-wait.delivered:
+	case <-wait.abandoned:
+		return got, errors.New("interrupted")
+	}
+	if d.Error != "" {
+		return got, errors.New("no machine could make the attempt: " + d.Error)
+	}
+	if err := json.Unmarshal(d.Body, &got); err != nil {
+		return got, fmt.Errorf("what was delivered makes no sense: %w", err)
+	}
+	return got, nil
+}
+
+func (w *away) Abandon(attempt string) {
+	w.mu.Lock()
+	wait := w.waits[attempt]
+	delete(w.waits, attempt)
+	w.mu.Unlock()
+	if wait != nil {
+		close(wait.abandoned)
+		w.send(dispatch.FromRun{Cancel: attempt})
+	}
+}
+
+func (w *away) Settled(attempt string) {
+	w.mu.Lock()
+	delete(w.waits, attempt)
+	w.mu.Unlock()
+	w.send(dispatch.FromRun{Settled: attempt})
+}
+
+func (w *away) Idle() { w.send(dispatch.FromRun{Idle: true}) }
+
+func (w *away) Ended(out event.Result) {
+	w.send(dispatch.FromRun{Ended: &dispatch.Outcome{Outcome: string(out.Outcome), Reason: out.Reason}})
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.over = true
+}
