@@ -30,11 +30,20 @@ func (g *Graph) AdoptRun(p Process, life func(Process) Life) (Run, bool, error) 
 	return run, true, g.tx.Exec(adoptRunSQL, ":id", run.ID, ":pid", p.PID, ":start", p.Start, ":boot", p.BootID, ":ns", p.Namespace, ":now", g.millis())
 }
 
-const disownRunsSQL = `UPDATE runs SET remote = NULL WHERE remote IS NOT NULL AND ended_at IS NULL;`
+const disownRunSQL = `UPDATE runs SET remote = NULL WHERE id = :id;`
 
-// DisownRuns forgets that attempts of open runs are made on other machines: whatever comes of them counts for nothing, and a run
-// whose process is gone is dead.
-func (g *Graph) DisownRuns() error { return g.tx.Exec(disownRunsSQL) }
+// DisownRuns forgets that attempts of open runs are made on other machines, if the process of the run is gone: the run is dead
+// then, and whatever those machines deliver counts for nothing.
+func (g *Graph) DisownRuns(life func(Process) Life) error {
+	open, err := g.OpenRuns()
+	for _, r := range open {
+		remote := r.Process.Remote
+		if r.Process.Remote = ""; remote != "" && life(r.Process) != Alive {
+			g.tx.Do(disownRunSQL, ":id", r.ID)
+		}
+	}
+	return cmp.Or(err, g.tx.Err())
+}
 
 // Apart refuses to begin a run of a scope while another one that is not dead works on the same tasks, if other machines make the
 // attempts of either: what is ready is theirs to say alone.

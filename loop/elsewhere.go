@@ -62,17 +62,17 @@ type Delivery struct {
 	Received []string        // messages that the agent has heard
 	Events   []event.Event
 
-	Onto, Work    string        // the work, and what is below it; the same if nothing changed
-	WorkRef       string        // where the remote has it; "" if there is none
-	Log, LogRef   string        // the files of the attempt as a commit
-	NotBefore     time.Duration // how long a provider's limit lasts, which is a moment of another machine's clock otherwise
+	Onto, Work  string        // the work, and what is below it; the same if nothing changed
+	WorkRef     string        // where the remote has it; "" if there is none
+	Log, LogRef string        // the files of the attempt as a commit
+	NotBefore   time.Duration // how long a provider's limit lasts, which is a moment of another machine's clock otherwise
 }
 
 // Sent is a message of an agent to the one of a task; to all if that is empty.
 type Sent struct{ Task, Text string }
 
-// errAbandoned ends the wait for a delivery.
-var errAbandoned = errors.New("the run was killed")
+// ErrAbandoned is the error of an attempt that nobody waits for any more.
+var ErrAbandoned = errors.New("interrupted")
 
 // published is what a remote has of the target, so that it is pushed once.
 type published struct {
@@ -107,7 +107,11 @@ func (r *Runner) haveMade(ctx context.Context, claim dag.Claim, j *attempt.Job, 
 	case errors.Is(context.Cause(ctx), attempt.ErrLost):
 		return attempt.Result{Decision: policy.Decide(policy.Facts{Ended: policy.Lost})}, nil
 	case err != nil: // nothing is known of the work
-		return attempt.Result{Decision: policy.Decision{Action: policy.Release, Outcome: event.AttemptInterrupted, Uncounted: true, Delay: r.opts.Rules.Backoff, Reason: err.Error()}}, nil
+		outcome, killed := event.AttemptError, errors.Is(err, ErrAbandoned)
+		if killed {
+			outcome = event.AttemptInterrupted
+		}
+		return attempt.Result{Decision: policy.Decision{Action: policy.Release, Outcome: outcome, Uncounted: killed, Delay: r.opts.Rules.Backoff, Reason: err.Error()}}, nil
 	}
 	if err := r.store(context.WithoutCancel(ctx), claim, j, &d, desk, record); err != nil {
 		return attempt.Result{Decision: attempt.Unprepared()}, err
@@ -174,17 +178,24 @@ func (r *Runner) publish(ctx context.Context, claim dag.Claim, tip, start string
 	if len(refs) == 0 {
 		return nil
 	}
-	err := patiently(ctx, func() error { return merge.Push(ctx, r.opts.Landing.Repo, r.opts.Landing.Remote, refs...) })
+	err := patiently(ctx, brief, func() error { return merge.Push(ctx, r.opts.Landing.Repo, r.opts.Landing.Remote, refs...) })
 	if err == nil {
 		p.tip = tip
 	}
 	return err
 }
 
-// patiently tries again what a network may have failed at.
-func patiently(ctx context.Context, do func() error) (err error) {
+// How long a remote that does not answer is waited for: by a run, which says so then and can go on later, and by whoever would
+// lose the work of an agent.
+const (
+	brief = 4 * time.Second
+	long  = 2 * time.Minute
+)
+
+// patiently tries again what a network may have failed at, until it would have to wait that long.
+func patiently(ctx context.Context, most time.Duration, do func() error) (err error) {
 	for pause := time.Second; ; pause *= 2 {
-		if err = do(); err == nil || pause > 16*time.Second {
+		if err = do(); err == nil || pause > most {
 			return err
 		}
 		select {
@@ -285,7 +296,7 @@ func (r *Runner) collect(ctx context.Context, claim dag.Claim, j *attempt.Job, d
 		if ref == "" {
 			return nil
 		}
-		return patiently(ctx, func() error {
+		return patiently(ctx, long, func() error {
 			got, err := merge.Fetch(ctx, to.Repo, to.Remote, ref)
 			if err == nil && got[0] != commit {
 				err = fmt.Errorf("%s has %.10s at %s, and %.10s was delivered", to.Remote, got[0], ref, commit)
@@ -422,4 +433,3 @@ func unpack(ctx context.Context, repo *git.Repo, commit, folder string) error {
 	_, err := repo.Git(ctx, call, "-c", "core.symlinks=false", "-c", "core.autocrlf=false", "checkout-index", "--all", "--force", "--quiet")
 	return err
 }
-

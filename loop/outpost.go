@@ -73,8 +73,10 @@ func (p Outpost) Make(ctx context.Context, o Order) (Delivery, error) {
 	if until := res.Decision.Until; !until.IsZero() {
 		d.NotBefore, d.Result.Decision.Until = max(until.Sub(opts.Host.Now()), 0), time.Time{}
 	}
-	if err := p.leave(context.WithoutCancel(ctx), out, j); err != nil {
-		return Delivery{}, err
+	if err := p.leave(context.WithoutCancel(ctx), out, j); err != nil { // an agent would do it again, and come no further
+		host, _ := os.Hostname()
+		d.Result.Decision = policy.Halted{Reason: "the work of " + j.Task.ID + " stays on " + host + ": " + err.Error()}.Decision()
+		d.Work, d.WorkRef, d.Log, d.LogRef = d.Onto, "", "", ""
 	}
 	return redact.Deep(opts.Host.Redact, *d), nil
 }
@@ -97,7 +99,11 @@ func (p Outpost) leave(ctx context.Context, out *outpost, j attempt.Job) error {
 	if len(refs) == 0 {
 		return nil
 	}
-	return patiently(ctx, func() error { return merge.Push(ctx, to.Repo, to.Remote, refs...) })
+	err := patiently(ctx, long, func() error { return merge.Push(ctx, to.Repo, to.Remote, refs...) })
+	if err == nil { // the run has all of it now
+		err = errors.Join(os.RemoveAll(j.Place.Folder), merge.SetRefs(ctx, to.Repo, merge.Ref{Name: merge.WorkRef(j.Task.ID, j.Run.Attempt)}))
+	}
+	return err
 }
 
 // outpost is the lane and the record of an attempt that is far from its run: work is tested on what it began with, and what is
@@ -116,7 +122,7 @@ func (p *outpost) take(ctx context.Context, o Order, j *attempt.Job) error {
 		refs = append(refs, merge.StartRef(j.Run.Attempt))
 	}
 	var commits []string
-	err := patiently(ctx, func() (err error) { commits, err = merge.Fetch(ctx, to.Repo, to.Remote, refs...); return err })
+	err := patiently(ctx, brief, func() (err error) { commits, err = merge.Fetch(ctx, to.Repo, to.Remote, refs...); return err })
 	if err != nil {
 		return err
 	}

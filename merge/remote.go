@@ -2,6 +2,7 @@ package merge
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -31,10 +32,18 @@ func Push(ctx context.Context, r *git.Repo, remote string, refs ...Ref) error {
 		args = append(args, ref.Commit+":"+ref.Name)
 	}
 	_, err := r.Git(ctx, git.Call{}, args...)
-	if err != nil {
-		return fmt.Errorf("push to %s: %w", remote, err)
+	if err == nil {
+		return nil
 	}
-	return nil
+	var why []string // what the other side says is above what git says last
+	if failed := new(git.CommandError); errors.As(err, &failed) {
+		for line := range strings.Lines(failed.Stderr) {
+			if said, remote := strings.CutPrefix(strings.TrimSpace(line), "remote: "); remote {
+				why = append(why, strings.TrimSpace(said))
+			}
+		}
+	}
+	return fmt.Errorf("push to %s: %w%s", remote, err, strings.Join(append([]string{""}, why...), ": "))
 }
 
 // Fetch gets refs of a remote, without giving them a name here, and says which commits they are.

@@ -160,7 +160,7 @@ func (w *away) Attempt(ctx context.Context, o loop.Order, used func(event.Usage)
 	select {
 	case d = <-wait.delivered:
 	case <-wait.abandoned:
-		return got, errors.New("interrupted")
+		return got, loop.ErrAbandoned
 	}
 	if d.Error != "" {
 		return got, errors.New("no machine could make the attempt: " + d.Error)

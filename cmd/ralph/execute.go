@@ -51,6 +51,10 @@ func (x *execution) do(ctx context.Context) error {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	opts.Host.Observe = observers.Event
 	runner, err := loop.Start(ctx, *opts)
+	var apart *dag.ApartError
+	if errors.As(err, &apart) && apart.Run.Process.Remote != "" {
+		return hint(err, "go on with it: ralph-temporal run; or end it: ralph-temporal stop; if those machines are gone for good: ralph recover --take-back")
+	}
 	if err != nil {
 		return err
 	}

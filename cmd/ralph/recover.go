@@ -29,17 +29,35 @@ var recoverCommand = command{
 	long: `Ends the processes that a dead run left, then releases its tasks, or resumes them at verification
 if their work was finished. That does not count as a retry. Every "ralph run" does the same when it
 starts, and doing it twice changes nothing.`,
-	flags:   []flagSpec{boolFlag("dry-run", "say what would be done, and do nothing"), jsonFlag},
+	flags: []flagSpec{
+		boolFlag("dry-run", "say what would be done, and do nothing"),
+		boolFlag("take-back", "also take back tasks that other machines work on, if the run they work for is not served any more; what they deliver counts for nothing"),
+		jsonFlag,
+	},
 	example: "ralph recover --dry-run\nralph recover", exits: "1 a process of a dead run could not be ended",
 	run: action(runRecover),
 }
 
-func runRecover(ctx context.Context, a *app, o plainOptions) error {
+type recoverOptions struct{ DryRun, TakeBack, JSON bool }
+
+func (o *recoverOptions) parse(commandLine) error {
+	if o.DryRun && o.TakeBack {
+		return usagef("--dry-run does nothing: it does not go with --take-back")
+	}
+	return nil
+}
+
+func runRecover(ctx context.Context, a *app, o recoverOptions) error {
 	s, err := a.openFor(ctx, db.Options{Walk: true})
 	if err != nil {
 		return err
 	}
 	defer s.Close()
+	if o.TakeBack {
+		if err := s.store.Update(ctx, func(g *dag.Graph) error { return g.DisownRuns(life) }); err != nil {
+			return err
+		}
+	}
 	r := recoverer(ctx, a, s)
 	do := r.Recover
 	if o.DryRun {
