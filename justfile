@@ -82,6 +82,18 @@ trust:
 sandbox:
     go test -count=1 -v -run Escapes ./internal/sandbox
 
+# build ralph-temporal, which runs agents on many machines, into bin/
+temporal-build:
+    cd temporal && CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o ../bin/ralph-temporal .
+
+# check the module temporal/ without a server, and note in temporal/passed.txt that it passed
+temporal-ci:
+    .ci/temporal always
+
+# run hundreds of tasks on a real Temporal server and kill workers, server and home while they do (needs the program temporal; minutes)
+temporal *ARGS:
+    cd temporal/story && go test -count=1 -timeout 60m -v {{ARGS}} ./...
+
 # take real agents from npm through whole runs (minutes): the three of CI, noting that they passed, or those named
 e2e-agents *NAMES:
     cd e2e && RALPH_E2E=always RALPH_E2E_AGENTS="{{NAMES}}" go test -count=1 -timeout 60m -run '^TestAgents$' -v ./...

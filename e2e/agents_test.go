@@ -1,10 +1,7 @@
 package e2e
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"flag"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -447,15 +444,10 @@ func fingerprint(t *testing.T) string {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no files of package acp: %v", err)
 	}
-	sum := sha256.New()
-	for _, name := range append([]string{"pins.txt"}, files...) {
-		if strings.HasSuffix(name, "_test.go") {
-			continue
-		}
-		data, err := os.ReadFile(name)
-		check(t, err)
-		_, _ = io.WriteString(sum, name+"\n")
-		_, _ = sum.Write(data)
-	}
-	return hex.EncodeToString(sum.Sum(nil))
+	files = slices.DeleteFunc(files, func(name string) bool { return strings.HasSuffix(name, "_test.go") })
+	cmd := exec.CommandContext(t.Context(), "../.ci/sum")
+	cmd.Stdin = strings.NewReader(strings.Join(append(files, "pins.txt"), "\n"))
+	sum, err := cmd.Output()
+	check(t, err)
+	return strings.TrimSpace(string(sum))
 }
