@@ -82,13 +82,17 @@ trust:
 sandbox:
     go test -count=1 -v -run Escapes ./internal/sandbox
 
-# build ralph-temporal, which runs agents on many machines, into bin/
-temporal-build:
+# build ralph-temporal, which runs agents on many machines, into bin/, and the ralph that belongs to it
+temporal-build: build
     cd temporal && CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o ../bin/ralph-temporal .
 
 # check the module temporal/ without a server, and note in temporal/passed.txt that it passed
 temporal-ci:
     .ci/temporal always
+
+# check the examples in docs/examples/temporal with the validators of each that are installed here
+temporal-examples:
+    docs/examples/temporal/check
 
 # run hundreds of tasks on a real Temporal server and kill workers, server and home while they do (needs the program temporal; minutes)
 temporal *ARGS:
