@@ -376,7 +376,7 @@ func (r *Runner) adopted(ctx context.Context) (list []assignment, err error) {
 	return list, err
 }
 
-// unpublish removes what the remote has of this run: nobody needs it any more.
+// unpublish removes what the remote has of this run, and what machines that were late left of earlier ones.
 func (r *Runner) unpublish(ctx context.Context) {
 	to := r.opts.Landing
 	if r.opts.Workers.Elsewhere == nil {
@@ -392,7 +392,7 @@ func (r *Runner) unpublish(ctx context.Context) {
 				if tried := strings.LastIndexByte(whole, '-'); aerr != nil && tried > 0 {
 					at, aerr = g.Attempt(whole[:tried])
 				}
-				if whole == r.run.ID || aerr == nil && at.Run == r.run.ID {
+				if whole == r.run.ID || aerr == nil && !at.EndedAt.IsZero() {
 					gone = append(gone, merge.Ref{Name: ref.Name})
 				}
 			}
