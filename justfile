@@ -26,6 +26,7 @@ race-ci:
 # run the linters
 lint:
     golangci-lint run
+    cd temporal && golangci-lint run
 
 # format everything (go install mvdan.cc/gofumpt@latest)
 fmt:
