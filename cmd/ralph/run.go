@@ -113,10 +113,11 @@ func runOpened(ctx context.Context, a *app, o runOptions, reports *reports) erro
 	if err := importFeature(ctx, s, o.runTarget); err != nil {
 		return err
 	}
-	o, continues, err := continueRun(ctx, a, s, o)
-	if err == nil && o.away != nil {
-		o, err = joinRun(ctx, s, o)
+	o, err = joinRun(ctx, s, o)
+	if err != nil {
+		return err
 	}
+	o, continues, err := continueRun(ctx, a, s, o)
 	if err != nil {
 		return err
 	}

@@ -121,14 +121,19 @@ func continueRun(ctx context.Context, a *app, s *session, o runOptions) (runOpti
 	if err := json.Unmarshal([]byte(run.Settings), &stored); err != nil {
 		return o, nil, fmt.Errorf("continue %s: its settings: %w", run.ID, err)
 	}
+	away := o.away
 	if o, err = o.restore(stored); err != nil {
 		return o, nil, fmt.Errorf("continue %s: %w", run.ID, err)
 	}
+	o.away = away
 	return o, &run, nil
 }
 
 // joinRun gives the run that this process goes on with the target and the flags that it was begun with.
 func joinRun(ctx context.Context, s *session, o runOptions) (runOptions, error) {
+	if o.away == nil {
+		return o, nil
+	}
 	open, err := look(ctx, s, (*dag.Graph).OpenRuns)
 	i := slices.IndexFunc(open, func(r dag.Run) bool { return r.Process.Remote == o.away.name })
 	if err != nil || i < 0 {
@@ -139,7 +144,7 @@ func joinRun(ctx context.Context, s *session, o runOptions) (runOptions, error) 
 		return o, fmt.Errorf("go on with %s: its settings: %w", open[i].ID, err)
 	}
 	again, err := o.restore(stored)
-	again.away = o.away
+	again.away, again.Continue = o.away, false
 	return again, err
 }
 
