@@ -162,10 +162,11 @@ func lastLine(text string) string {
 	return text[strings.LastIndexByte(text, '\n')+1:]
 }
 
-// command runs git in dir. What git leaves running does not hold up whoever waits for it.
+// command runs git in dir. What git leaves running does not hold up whoever waits for it for long; on a machine that is busy
+// its last words take seconds to be read.
 func command(ctx context.Context, dir string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "git", args...)
-	cmd.Dir, cmd.WaitDelay = dir, time.Second
+	cmd.Dir, cmd.WaitDelay = dir, 10*time.Second
 	return cmd
 }
 
