@@ -25,13 +25,16 @@ func TryRef(task, attempt string, try int) string {
 // LogRef is where a remote has the files that an attempt wrote besides its work.
 func LogRef(attempt string, try int) string { return fmt.Sprintf("%slog/%s-%d", Refs, attempt, try) }
 
+// there runs git where a person would, because the address of a remote may be relative to that.
+func there(r *git.Repo) git.Call { return git.Call{WorkTree: r.Dir()} }
+
 // Push sets refs of a remote, or removes those without a commit. It runs no hooks and asks nobody.
 func Push(ctx context.Context, r *git.Repo, remote string, refs ...Ref) error {
 	args := []string{"push", "--quiet", "--force", "--no-verify", "--", remote}
 	for _, ref := range refs {
 		args = append(args, ref.Commit+":"+ref.Name)
 	}
-	_, err := r.Git(ctx, git.Call{}, args...)
+	_, err := r.Git(ctx, there(r), args...)
 	if err == nil {
 		return nil
 	}
@@ -49,7 +52,7 @@ func Push(ctx context.Context, r *git.Repo, remote string, refs ...Ref) error {
 // Fetch gets refs of a remote, without giving them a name here, and says which commits they are.
 func Fetch(ctx context.Context, r *git.Repo, remote string, names ...string) ([]string, error) {
 	args := []string{"fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--", remote}
-	out, err := r.Git(ctx, git.Call{}, append([]string{"ls-remote", "--", remote}, names...)...)
+	out, err := r.Git(ctx, there(r), append([]string{"ls-remote", "--", remote}, names...)...)
 	if err != nil {
 		return nil, fmt.Errorf("look at %s: %w", remote, err)
 	}
@@ -73,7 +76,7 @@ func Fetch(ctx context.Context, r *git.Repo, remote string, names ...string) ([]
 	if len(missing) == 0 {
 		return commits, nil
 	}
-	if _, err := r.Git(ctx, git.Call{}, append(args, missing...)...); err != nil {
+	if _, err := r.Git(ctx, there(r), append(args, missing...)...); err != nil {
 		return nil, fmt.Errorf("fetch from %s: %w", remote, err)
 	}
 	return commits, nil
@@ -81,7 +84,7 @@ func Fetch(ctx context.Context, r *git.Repo, remote string, names ...string) ([]
 
 // RemoteRefs lists what a remote has below refs/ralph.
 func RemoteRefs(ctx context.Context, r *git.Repo, remote string) (refs []Ref, err error) {
-	out, err := r.Git(ctx, git.Call{}, "ls-remote", "--", remote, Refs+"*")
+	out, err := r.Git(ctx, there(r), "ls-remote", "--", remote, Refs+"*")
 	for line := range strings.Lines(out) {
 		commit, name, _ := strings.Cut(strings.TrimSpace(line), "\t")
 		refs = append(refs, Ref{Name: name, Commit: commit})

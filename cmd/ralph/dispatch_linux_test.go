@@ -47,7 +47,7 @@ func goFar(t *testing.T, script fakeagent.Script, config ...string) *far {
 	f := &far{place: p, orders: map[string]dispatch.Order{}, made: map[string]dispatch.Delivery{}, attempts: map[string]*exec.Cmd{}}
 	p.repository()
 	p.shell(`git config user.name t; git config user.email t@localhost; printf '/plan.jsonl\n/.local\n/.cache\n/.config\n/remote.git\n/clone\n' >> .git/info/exclude
-		git init -q --bare remote.git; git remote add origin "$PWD/remote.git"; git push -q origin main; git clone -q remote.git clone`)
+		git init -q --bare remote.git; git remote add origin ./remote.git; git push -q origin main; git clone -q remote.git clone`) // a relative address is one, too
 	f.clone = &place{TB: t, dir: filepath.Join(p.dir, "clone"), env: slices.Concat(p.env, []string{"XDG_STATE_HOME=" + t.TempDir()})}
 	return f
 }
