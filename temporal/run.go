@@ -1,0 +1,189 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"ralph/internal/project"
+)
+
+// Larger histories are drained and continued as new. The server ends those of 51,200 events or 50 MB.
+const (
+	maxEvents = 20_000
+	maxBytes  = 20 << 20
+)
+
+// target is what a run is of, for the ID of its workflow. Everything else in the arguments is for ralph run to understand.
+func target(args []string) (string, error) {
+	name := "all"
+	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+		name = args[0]
+	}
+	for i, arg := range args {
+		flag, value, joined := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+		if !strings.HasPrefix(arg, "-") {
+			flag = ""
+			if i > 1 && i == len(args)-1 && !strings.HasPrefix(args[i-1], "-") {
+				return "", usageError("TARGET comes first: ralph-temporal run " + arg + " ...")
+			}
+		}
+		switch flag {
+		case "feature", "task", "tag":
+			if !joined && i+1 < len(args) {
+				value = args[i+1]
+			}
+			name = cmp.Or(value, name)
+		}
+	}
+	return name, nil
+}
+
+func hasFlag(args []string, names ...string) bool {
+	return slices.ContainsFunc(args, func(arg string) bool {
+		flag, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+		return strings.HasPrefix(arg, "-") && slices.Contains(names, flag)
+	})
+}
+
+// runCommand is ralph run with attempts on other machines. Its exit status is that of ralph run.
+func runCommand(ctx context.Context, s *setup, args []string) error {
+	name, err := target(args)
+	if err != nil {
+		return err
+	}
+	r := &ralph{}
+	path, err := r.path()
+	if err != nil {
+		return err
+	}
+	id := "ralph/" + s.name() + "/" + name
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer signal.Stop(signals)
+	argv := append([]string{"dispatch"}, args...)
+	if !hasFlag(args, "jobs") {
+		argv = append(argv, "--jobs", strconv.Itoa(s.conf.Jobs))
+	}
+	if err := s.waitFor(ctx, signals); err != nil {
+		return err
+	}
+	go s.srv.watch(ctx)
+	dir, err := os.MkdirTemp("", "ralph-") // short: the path of a socket has at most about 100 bytes
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	socket := filepath.Join(dir, "run")
+	listener, err := net.Listen("unix", socket)
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
+	host, _ := os.Hostname()
+	h := newHome(s.srv, id, host+":"+s.project.Root, s.project.Root, r, Input{
+		Queue: s.conf.Queue, Needs: s.conf.Needs, Heartbeat: s.conf.Heartbeat.Std(), MaxEvents: maxEvents, MaxBytes: maxBytes,
+	})
+	argv = append(argv, "--socket", socket, "--name", id+" on "+s.srv.name)
+	served := make(chan error, 1)
+	go func() {
+		c, err := listener.Accept()
+		if err == nil {
+			err = h.serve(ctx, c)
+			c.Close() // a run that we cannot serve leaves
+		} else {
+			err = nil // it ended without a word to us
+		}
+		served <- err
+	}()
+	return supervise(cancel, signals, func() error { listener.Close(); return <-served }, exec.Command(path, argv...)) //nolint:noctx // signals end it
+}
+
+// supervise runs ralph with our terminal and passes signals on, and then waits for what served it.
+func supervise(cancel func(), signals <-chan os.Signal, served func() error, cmd *exec.Cmd) error {
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("start ralph run: %w", err)
+	}
+	exited := make(chan error, 1)
+	go func() { exited <- cmd.Wait() }()
+	var err error
+	for running := true; running; {
+		select {
+		case sig := <-signals:
+			if sig == syscall.SIGTERM || !hasTerminal() { // a terminal sends the others to ralph as well
+				_ = cmd.Process.Signal(sig)
+			}
+		case err = <-exited:
+			running = false
+		}
+	}
+	done := make(chan error, 1)
+	go func() { done <- served() }()
+	select {
+	case <-signals: // it is not worth the wait
+		cancel()
+	case serr := <-done:
+		if serr != nil {
+			return serr
+		}
+	}
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+			return exitError{status: 128 + int(status.Signal())}
+		}
+		return exitError{status: exit.ExitCode()}
+	}
+	return err
+}
+
+// waitFor waits for the server, or for a signal.
+func (s *setup) waitFor(ctx context.Context, signals <-chan os.Signal) error {
+	waited := make(chan error, 1)
+	go func() { waited <- s.srv.wait(ctx) }()
+	select {
+	case sig := <-signals:
+		return interrupted(sig)
+	case err := <-waited:
+		return err
+	}
+}
+
+func hasTerminal() bool {
+	tty, err := os.Open("/dev/tty")
+	if err != nil {
+		return false
+	}
+	tty.Close()
+	return true
+}
+
+func interrupted(sig os.Signal) error {
+	if n, ok := sig.(syscall.Signal); ok {
+		return exitError{status: 128 + int(n)}
+	}
+	return exitError{status: 130}
+}
+
+// setup is what every command begins with.
+type setup struct {
+	project project.Project
+	named   string // the name of the project at home, if it differs from its folder's here
+	conf    project.Temporal
+	srv     *server
+}
+
+func (s *setup) name() string { return cmp.Or(s.named, filepath.Base(s.project.Root)) }
