@@ -100,8 +100,17 @@ func playDemo(ctx context.Context, a *app, s *session, keep bool) error {
 	if derr := drawAll(ctx, a, s); err == nil {
 		err = derr
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return written(fmt.Fprintf(a.stdout, "\n%s\n%s", p.Bold("Next, in a project of your own"), afterDemo))
 }
+
+// afterDemo are the three steps from a demonstration to work.
+const afterDemo = `  ralph init              choose the agent, and the commands that check its work
+  ralph task add "TITLE"  say what is to be done; -d adds a description
+  ralph run --max-cost 2  have it done; ralph watch shows it live
+`
 
 func drawAll(ctx context.Context, a *app, s *session) error {
 	return s.store.View(ctx, func(g *dag.Graph) error {
