@@ -18,7 +18,7 @@ import (
 )
 
 var agentsCommand = command{
-	name: "agents", short: "list the known agents, which are installed, and how each takes a model",
+	name: "agents", short: "list the known agents; which are installed, and how each takes a model",
 	long: `npx fetches an agent that is not installed when a run uses it. anthropic, openai and local are ralph's own
 agent (ralph agent): a key, or a model server on this machine, is all they need. The list includes your own agents,
 from the configuration; * marks the one that a run would use.`,

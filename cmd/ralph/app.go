@@ -53,7 +53,7 @@ type app struct {
 func newApp(sys system) *app {
 	return appOf(sys, command{
 		short: "run AI coding agents through a dependency graph of tasks", flags: globalFlags, sub: commands, exits: "1 refused, 3 not found",
-		example: "ralph init\nralph task add \"Write the parser\"\nralph status",
+		example: "ralph init\nralph task add \"Write the parser\"\nralph run\nralph status",
 	})
 }
 

@@ -13,14 +13,14 @@ import (
 // permute puts arguments into the order that the library needs: global flags,
 // command, its flags, then the rest. People may write them in any order; the
 // library alone would take a late flag for an argument without a word. If help is
-// asked for, or a group needs a command, it returns only the path to what it is about.
+// asked for, or a group needs a command, it returns only the path to what it is about, and --all if that was asked of the program.
 func permute(root command, args []string) (argv []string, help bool, err error) {
 	p := &permuter{root: root, at: root, path: []string{"ralph"}}
 	if err := p.walk(args[1:]); err != nil {
 		return nil, false, err
 	}
 	if p.help {
-		return p.path, true, nil
+		return append(p.path, p.all...), true, nil
 	}
 	if p.bad != nil {
 		return nil, false, p.bad
@@ -46,6 +46,7 @@ type permuter struct {
 	local  []string
 	rest   []string
 	help   bool
+	all    []string // that all of the help is asked for
 	files  []string // flags that name a file
 	bad    error    // the first value that does not fit its flag; help is shown all the same
 }
@@ -104,6 +105,10 @@ func (p *permuter) flag(arg string, following []string) (used int, err error) {
 	}
 	if len(p.path) == 1 && name == "version" && !inline {
 		return 0, p.word(name) // what other programs are asked by a flag
+	}
+	if p.help && len(p.path) == 1 && arg == allOfIt {
+		p.all = []string{arg}
+		return 0, nil
 	}
 	f, global := p.find(name)
 	if letters := p.cluster(arg); f == nil && letters != nil {

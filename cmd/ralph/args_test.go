@@ -25,6 +25,8 @@ func TestPermute(t *testing.T) {
 		"a flag between command words":          {"task -v list", "--verbose=true task list"},
 		"a double dash ends flags":              {"task add -- --priority", "task add -- --priority"},
 		"a single dash is an argument":          {"task import -", "task import -- -"},
+		"help may be of all":                    {"help --all", "--all --help"},
+		"all of the help of a command":          {"task add --help --all", ""},
 		"help is a flag anywhere":               {"task add t --help", "task add --help"},
 		"help is a command":                     {"help task add", "task add --help"},
 		"a value may look like a flag":          {"task add t -d --help", "task add --description=--help -- t"},

@@ -11,7 +11,7 @@ import (
 )
 
 var stopCommand = command{
-	name: "stop", args: "[TASK]", short: "stop the runs of this project after their current task, or the work on one task",
+	name: "stop", args: "[TASK]", short: "stop the runs of this project after their current task; or the work on one task",
 	long: `Works from any shell. Every running run of this project is asked to stop, also on another machine that
 uses this database. It stops within a second or two, or when its current task is finished, with
 exit status 4. With --now its agents are stopped and their tasks released, as by Ctrl-C.

@@ -31,7 +31,7 @@ import (
 func TestCommandsAreDocumented(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	doc := introOf(t, "docs/cli.md") + fmt.Sprintf("\n## ralph\n\n```\n%s```\n", b.run(0, "--help"))
+	doc := introOf(t, "docs/cli.md") + fmt.Sprintf("\n## ralph\n\n```\n%s```\n", b.run(0, "help", "--all"))
 	for name := range visible("", newApp(system{}).cli.Commands) {
 		help := b.run(0, append(strings.Fields(name), "--help")...)
 		check.Contains(t, "help of"+name, "Example:", help)

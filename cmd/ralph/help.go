@@ -11,6 +11,10 @@ import (
 
 // help is what the command at the end of a path says of itself.
 func (a *app) help(path []string) string {
+	if len(path) == 0 {
+		return shortHelp(a.root)
+	}
+	path = slices.DeleteFunc(slices.Clone(path), func(word string) bool { return word == allOfIt })
 	c, full := a.root, "ralph"
 	for _, name := range path { // it was taken through the same tree
 		c = c.sub[slices.IndexFunc(c.sub, func(c command) bool { return c.name == name })]
@@ -35,17 +39,43 @@ func (a *app) help(path []string) string {
 	if len(c.flags) > 0 {
 		text += "\n" + listFlags(title, c.flags)
 	}
-	text += "\nExample:\n"
-	for l := range strings.Lines(c.example + "\n") {
-		text += "  " + l
-	}
-	text += "\nExit status: 0 success, " + c.exits
+	text += "\n" + c.examples() + "\nExit status: 0 success, " + c.exits
 	if c.exits != "" {
 		text += ", "
 	}
 	text += "64 bad usage or not a project, 70 a bug.\n"
 	if len(c.sub) > 0 {
 		text += `"` + full + ` COMMAND --help" explains a command.` + "\n"
+	}
+	return text
+}
+
+// allOfIt asks the program for all of its commands and flags: ralph help --all.
+const allOfIt = "--all"
+
+// beginnings are the commands that the help of the program shows: those of the first days. The others are in ralph help --all.
+var beginnings = []string{
+	"init", "task", "feature", "run", "inbox", "attach", "review", "undo", "pr", "demo", "stop",
+	"status", "watch", "serve", "report", "logs", "cost", "agents", "config", "doctor",
+}
+
+// shortHelp fits on a screen: of what each command does, it has the first part.
+func shortHelp(root command) string {
+	var rows []helpRow
+	for _, c := range root.sub {
+		if short, _, _ := strings.Cut(c.short, ";"); slices.Contains(beginnings, c.name) {
+			rows = append(rows, helpRow{c.group, c.name, short})
+		}
+	}
+	return "ralph: " + root.short + "\n\nUsage: ralph COMMAND [flags] [arguments]\n\n" + listRows("Commands", 0, rows) +
+		"\n" + root.examples() + "\n\"ralph COMMAND --help\" explains a command.\n" +
+		"\"ralph help " + allOfIt + "\" lists all commands, and the flags that all of them have.\n"
+}
+
+func (c command) examples() string {
+	text := "Example:\n"
+	for l := range strings.Lines(c.example + "\n") {
+		text += "  " + l
 	}
 	return text
 }

@@ -14,7 +14,7 @@ import (
 )
 
 var logsCommand = command{
-	name: "logs", args: "[RUN|TASK]", short: "show the prompts, what agents said and did, and the results of gates",
+	name: "logs", args: "[RUN|TASK]", short: "show prompts, what agents said and did, and the results of gates",
 	long: `RUN or TASK is an ID; without one, the last run is shown. With --follow, a running one is shown until
 it ends; of attempts that have ended before, only the first and the last line is shown.`,
 	flags: []flagSpec{

@@ -21,7 +21,7 @@ import (
 )
 
 var serveCommand = command{
-	name: "serve", short: "show the project in a browser, and let it be steered from there and from other machines",
+	name: "serve", short: "show the project in a browser; let it be steered from there and from other machines",
 	long: `Shows what runs, what failed and what waits for an answer, and carries out what you click there; each button
 names its command. Runs that are started there continue when the server ends. Open the link that it prints: it
 works once, and lets that browser in. An address that other machines reach needs a token, which opens the
