@@ -23,26 +23,43 @@ var initCommand = command{
 	name: "init", short: "make this folder a ralph project; running it again changes nothing",
 	long: `Writes .ralph.toml, .ralph/ and its ignore rules, with the test command and the agent that
 it finds here: the first that is installed, else ralph's own with the key in ANTHROPIC_API_KEY or OPENAI_API_KEY,
-else ralph's own with a model server on this machine (Ollama, LM Studio, vLLM, llama.cpp), which it asks for its models.`,
+else ralph's own with a model server on this machine (Ollama, LM Studio, vLLM, llama.cpp), which it asks for its models.
+On a terminal it asks which agent and which gates to use, and Enter takes what it proposes: the agent above, and what go.mod,
+package.json, pyproject.toml, Cargo.toml, a Makefile or CI say about checks. What a flag says is not asked.`,
 	flags: []flagSpec{
+		{name: "agent", usage: "use the agent called `NAME`, or the command that starts one"},
+		{name: "gate", usage: "check work with `COMMAND`; can be repeated", value: []string{}},
+		boolFlag("yes", "ask nothing: use the agent and the test command that are found"),
 		boolFlag("git", "let git merge plan files by task: add a line to .gitattributes, and a setting to this clone"),
 		jsonFlag,
 	},
-	example: "ralph init\nralph init --git", exits: "1 refused (a folder that cannot be written, or inside another project)",
-	run: action(runInit),
+	example: "ralph init\nralph init --agent claude --gate \"go test ./...\" --gate \"make lint\"\nralph init --git",
+	exits:   "1 refused (a folder that cannot be written, or inside another project), 5 no such agent",
+	run:     action(runInit),
 }
 
-type initOptions struct{ Git, JSON bool }
+type initOptions struct {
+	Git, JSON, Yes bool
+	Agent          string
+	Gate           []string
+}
 
 func runInit(ctx context.Context, a *app, o initOptions) error {
 	dir, err := initDir(a)
 	if err != nil {
 		return err
 	}
-	found, here := project.Found{Tests: project.DetectTests(dir)}, foundAgent{}
-	if _, err := os.Stat(project.Project{Root: dir}.Config()); err != nil { // or it says which
-		here = findAgent(a)
-		found.Agent, found.Model = here.Name, here.Model
+	found, here := project.Found{}, foundAgent{}
+	if tests := project.DetectTests(dir); tests != "" {
+		found.Gates = []string{tests}
+	}
+	detected := found.Gates
+	if _, err := os.Stat(project.Project{Root: dir}.Config()); err == nil { // it says which
+		if o.Agent != "" || len(o.Gate) > 0 {
+			return hint(fmt.Errorf("%w: %s is a ralph project already", dag.ErrRefused, dir), "change its agent and its gates in .ralph.toml")
+		}
+	} else if here, err = o.choose(ctx, a, dir, &found); err != nil {
+		return err
 	}
 	p, written, err := project.Create(dir, found)
 	switch {
@@ -85,14 +102,17 @@ func runInit(ctx context.Context, a *app, o initOptions) error {
 		written = append(written, filepath.Join(p.Root, ".gitattributes"))
 	}
 	if o.JSON {
-		return a.printJSON(jsonval.Object{"root", p.Root, "written", written, "agent", null(found.Agent), "credential", null(here.Credential), "model", null(found.Model), "models", jsonval.List(here.Models), "tests", null(found.Tests)})
+		return a.printJSON(jsonval.Object{"root", p.Root, "written", written, "agent", null(cmp.Or(found.Agent, found.Command)), "credential", null(here.Credential), "model", null(found.Model), "models", jsonval.List(here.Models), "tests", null(strings.Join(found.Gates, "; "))})
 	}
 	switch {
 	case created:
 		a.note("%s is now a ralph project", p.Root)
-		a.note("  agent: %s", here.words(found.Agent))
-		if found.Tests != "" {
-			a.note("  tests: %s", found.Tests)
+		a.note("  agent: %s", here.words(cmp.Or(found.Agent, found.Command)))
+		if label := "tests"; len(found.Gates) > 0 {
+			if !slices.Equal(found.Gates, detected) {
+				label = "gates"
+			}
+			a.note("  %s: %s", label, strings.Join(found.Gates, "; "))
 		}
 	case admitted:
 		a.note("git may carry all of the plan now; commit .ralph/.gitignore")
@@ -119,7 +139,7 @@ func foundIn(a *app, p project.Project, found project.Found) project.Found {
 		preset, _ := finder.Preset(set)
 		found.Agent = cmp.Or(preset.Name, set)
 	}
-	found.Tests = strings.Join(config.Verify.Commands, "; ")
+	found.Gates = config.Verify.Commands
 	return found
 }
 

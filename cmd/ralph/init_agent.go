@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"os/exec"
 	"slices"
 	"strings"
@@ -22,29 +23,35 @@ type foundAgent struct {
 	Models     []string // that the server has
 	Model      string   // the one to use
 	Silent     bool     // nobody answers at the address that the user names
+	Trouble    string   // why one that somebody named cannot work yet
 }
 
-// findAgent looks for an installed agent, then for a key, then for a model server.
-func findAgent(a *app) foundAgent {
-	if installed := agents.Installed(exec.LookPath); len(installed) > 0 {
-		return foundAgent{Name: installed[0].Name}
+// agentsHere are the agents that can be used here, the one to prefer first: those that are installed, the one that the user's own
+// configuration sets, and ralph's own with a key or a model server. Later ones are looked for only if somebody wants to know.
+func agentsHere(a *app) iter.Seq[foundAgent] {
+	return func(yield func(foundAgent) bool) {
+		for _, p := range agents.Installed(exec.LookPath) {
+			if !yield(foundAgent{Name: p.Name}) {
+				return
+			}
+		}
+		config, err := a.loadConfig("")
+		finder := a.finder(config)
+		if configured := finder.Configured(); err == nil && configured != "" && !yield(foundAgent{User: configured}) {
+			return
+		}
+		for p := range finder.AllReady() {
+			found := foundAgent{Name: p.Name, Credential: cmp.Or(agents.Credentials(p, a.environ())...)}
+			if p.Needs == agents.Server && a.models != nil {
+				at, answers := a.models(a.environ())
+				found.Silent = !answers
+				found.Server, found.Models, found.Model = at.URL, at.Models, sensible(at.Models)
+			}
+			if !yield(found) {
+				return
+			}
+		}
 	}
-	config, err := a.loadConfig("")
-	finder := a.finder(config)
-	if configured := finder.Configured(); err == nil && configured != "" {
-		return foundAgent{User: configured}
-	}
-	p, ok := finder.Ready()
-	if !ok {
-		return foundAgent{}
-	}
-	found := foundAgent{Name: p.Name, Credential: cmp.Or(agents.Credentials(p, a.environ())...)}
-	if p.Needs == agents.Server && a.models != nil {
-		at, answers := a.models(a.environ())
-		found.Silent = !answers
-		found.Server, found.Models, found.Model = at.URL, at.Models, sensible(at.Models)
-	}
-	return found
 }
 
 // sensible is the model to begin with: the first that was made for code, or else the first that can talk. A name that
@@ -71,6 +78,8 @@ func (f foundAgent) words(named string) string {
 		return f.User + ", as your own configuration says"
 	case named == "":
 		return "none found: " + agents.Remedy + "; the next run finds it"
+	case f.Trouble != "":
+		return named + ", " + f.Trouble
 	case f.Credential != "":
 		return fmt.Sprintf("%s, with the key in %s", named, f.Credential)
 	case f.Silent:
@@ -81,4 +90,27 @@ func (f foundAgent) words(named string) string {
 		return fmt.Sprintf("%s, with the model %s of the server at %s%s", named, f.Model, f.Server, human.Lead("; it also has ", human.List(others, 5)))
 	}
 	return named
+}
+
+// agentNamed is the agent that somebody named: one that is known, even if it cannot work here yet, or the command that starts one.
+func agentNamed(a *app, name string) (found foundAgent, known bool, err error) {
+	if strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return foundAgent{}, false, usagef("%q is no agent: it has characters that cannot be seen", name)
+	}
+	config, _ := a.loadConfig("") // one that cannot be read names no agent; the next command tells why
+	finder := a.finder(config)
+	agent, err := finder.Find(name)
+	_, builtin := agents.Lookup(name)
+	_, configured := config.Agents[name]
+	switch known = builtin || configured; {
+	case err != nil && !known:
+		return foundAgent{}, false, err
+	case err != nil:
+		return foundAgent{Name: name, Trouble: "which cannot be started here yet: " + strings.TrimPrefix(err.Error(), agents.ErrUnavailable.Error()+": ")}, known, nil
+	case finder.Has(agent.Preset):
+		return foundAgent{Name: name}, known, nil
+	case agent.Needs == agents.Key:
+		return foundAgent{Name: name, Trouble: "which has no key here yet: " + agent.Login}, known, nil
+	}
+	return foundAgent{Name: name, Trouble: "which finds no model server here yet"}, known, nil
 }

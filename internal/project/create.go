@@ -7,17 +7,20 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"ralph/event"
 	"ralph/internal/atomicfile"
+	"ralph/internal/seq"
 )
 
-// Found is what `ralph init` detected; empty means nothing.
+// Found is what `ralph init` detected or was told; empty means nothing.
 type Found struct {
-	Agent string // a known agent's name
-	Model string // the one that it is to use for everything; empty leaves it to the agent
-	Tests string // a command
+	Agent   string   // a known agent's name
+	Command string   // that starts an agent, if it has no name
+	Model   string   // the one that it is to use for everything; empty leaves it to the agent
+	Gates   []string // commands
 }
 
 // ignore keeps everything below .ralph out of git, except what travels with it.
@@ -136,43 +139,23 @@ func writeNew(path, text string) (bool, error) {
 
 func configText(found Found) string {
 	agent := `# use = "claude"          # an agent's name, or: command = "my-agent --acp"`
-	if found.Agent != "" {
+	switch {
+	case found.Agent != "":
 		agent = fmt.Sprintf("use = %q", found.Agent)
+	case found.Command != "":
+		agent = fmt.Sprintf("command = %q", found.Command)
 	}
 	models := ""
 	if found.Model != "" {
 		models = fmt.Sprintf("[agents.%[1]s]\nmodels = { opus = %[2]q, sonnet = %[2]q, haiku = %[2]q }\n\n", found.Agent, found.Model)
 	}
 	gates := `# commands = ["make test"]   # gates: ralph runs them itself after "done"`
-	if found.Tests != "" {
-		gates = fmt.Sprintf("commands = [%q]   # gates: ralph runs them itself after \"done\"", found.Tests)
+	if len(found.Gates) > 0 {
+		quoted := strings.Join(seq.Map(found.Gates, strconv.Quote), ", ")
+		gates = fmt.Sprintf("commands = [%s]   # gates: ralph runs them itself after \"done\"", quoted)
 	}
 	return strings.NewReplacer("AGENT", agent, "MODELS", models, "GATES", gates, "KINDS", strings.Join(event.NoticeKinds(), `", "`)).Replace(configTemplate)
 }
 
 //go:embed template.toml
 var configTemplate string
-
-// DetectTests guesses how the tests of the code in dir are run, or returns "".
-func DetectTests(dir string) string {
-	for _, known := range []struct{ file, text, command string }{
-		{"go.mod", "", "go test ./..."},
-		{"Cargo.toml", "", "cargo test"},
-		{"package.json", `"test"`, "npm test"},
-		{"pyproject.toml", "", "pytest"},
-		{"pytest.ini", "", "pytest"},
-		{"setup.cfg", "", "pytest"},
-		{"mix.exs", "", "mix test"},
-		{"pom.xml", "", "mvn -q test"},
-		{"build.gradle", "", "gradle test"},
-		{"build.gradle.kts", "", "gradle test"},
-		{"Makefile", "\ntest:", "make test"},
-		{"justfile", "\ntest", "just test"},
-	} {
-		data, err := os.ReadFile(filepath.Join(dir, known.file))
-		if err == nil && strings.Contains("\n"+string(data), known.text) {
-			return known.command
-		}
-	}
-	return ""
-}

@@ -217,14 +217,14 @@ func TestBadConfigurationNamesFileAndLine(t *testing.T) {
 func TestCreateTwiceChangesNothing(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	p, written, err := Create(dir, Found{Agent: "claude", Tests: `go test "./..."`})
+	p, written, err := Create(dir, Found{Agent: "claude", Gates: []string{`go test "./..."`, "make lint"}})
 	if err != nil || len(written) != 2 {
 		t.Fatal(written, err)
 	}
 	l, err := Load("", p.Config(), environ(nil))
 	check.OK(t, err)
 	want := Default()
-	want.Agent.Use, want.Verify.Commands = "claude", []string{`go test "./..."`}
+	want.Agent.Use, want.Verify.Commands = "claude", []string{`go test "./..."`, "make lint"}
 	check.Equal(t, "result", want, l.Config)
 	local, _, err := Create(t.TempDir(), Found{Agent: "local", Model: `a "b" \ c:7b`})
 	check.OK(t, err)
