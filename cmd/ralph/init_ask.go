@@ -229,7 +229,7 @@ func (q question) read(text string) (answer string, numbers []int, err error) {
 		case err != nil && len(numbers) > 0:
 			return "", nil, usagef("type numbers, or one command")
 		case err != nil:
-			return text, nil, nil
+			return text, nil, nil //nolint:nilerr // a word is a command
 		case n < 1 || n > len(q.rows):
 			return "", nil, usagef("there is no %d in the list", n)
 		}

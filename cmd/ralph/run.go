@@ -139,6 +139,9 @@ func runOpened(ctx context.Context, a *app, o runOptions, reports *reports) erro
 	if o.DryRun {
 		return dryRun(ctx, a, opts)
 	}
+	if err := refuseEmpty(ctx, a, s, o, opts); err != nil {
+		return err
+	}
 	if err := adviseRun(ctx, a, s, o.runOutput, opts); err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"ralph/budget"
 	"ralph/dag"
 	"ralph/features"
+	"ralph/internal/agents"
 	"ralph/internal/git"
 	"ralph/internal/human"
 	"ralph/internal/plansync"
@@ -89,6 +90,31 @@ func inCI(a *app) bool {
 	return value != "" && value != "false" && value != "0" || inGitHubActions(a)
 }
 
+// refuseEmpty ends a run of a project in which nothing was planned yet, and says in two lines what to do. What machines read, and
+// plans that were made elsewhere, are the business of the run.
+func refuseEmpty(ctx context.Context, a *app, s *session, o runOptions, opts loop.Options) error {
+	if o.JSON || o.Events != "" || len(o.files()) > 0 || a.logFormat != "" || opts.Graph.Scope != (dag.Scope{}) || opts.Graph.Follow || noPlan(a, s) != nothingPlanned {
+		return nil
+	}
+	tally, err := look(ctx, s, func(g *dag.Graph) (dag.Tally, error) { return g.Tally(dag.Scope{}) })
+	if err != nil || tally.Total() > 0 {
+		return err
+	}
+	if opts.Host.Setup.Agent == absent(agents.Agent{}) {
+		return hint(nothingToRun("there is no task yet, and no agent"), `add a task with: ralph task add "TITLE"; find an agent with: ralph agents`)
+	}
+	return hint(nothingToRun("there is no task yet"), `add one with: ralph task add "TITLE"; or many with: ralph task import FILE`)
+}
+
+// nothingToRun is a project in which nothing was planned.
+type nothingToRun string
+
+func (e nothingToRun) Error() string { return string(e) }
+
+func (e nothingToRun) Unwrap() error { return dag.ErrNotFound }
+
+const nothingPlanned = `no tasks yet; add one with: ralph task add "TITLE"`
+
 // noPlan says where tasks come from if there are none. A clone has only those that
 // were exported.
 func noPlan(a *app, s *session) string {
@@ -113,7 +139,7 @@ func noPlan(a *app, s *session) string {
 		return "no tasks: the database is not in git, so a clone has only plans that were exported; where the plan is, " +
 			"type: ralph task export --save, commit .ralph, and clone again"
 	default:
-		return `no tasks yet; add one with: ralph task add "TITLE"`
+		return nothingPlanned
 	}
 }
 
