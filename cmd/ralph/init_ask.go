@@ -104,9 +104,19 @@ func askGates(ctx context.Context, a *app, dir string) (gates []string, err erro
 	for _, g := range proposed {
 		width = max(width, len(g.Command))
 	}
-	q := question{
-		title: "Which commands check the work? A task is done only when they pass.", otherwise: "a command of your own, or none", enter: "all", several: true,
-		rows: seq.Map(proposed, func(g project.Gate) string { return fmt.Sprintf("%-*s  (%s)", width, g.Command, g.From) }),
+	q := question{title: "Which commands check the work? A task is done only when they pass.", otherwise: "a command of your own, or none", enter: "all", several: true}
+	var usable []string
+	for i, g := range proposed {
+		row := fmt.Sprintf("%-*s  (%s)", width, g.Command, g.From)
+		if err := checkTyped(dir, g.Command); err != nil {
+			row += "; " + err.Error()
+		} else {
+			usable = append(usable, strconv.Itoa(i+1))
+		}
+		q.rows = append(q.rows, row)
+	}
+	if len(usable) > 0 && len(usable) < len(proposed) {
+		q.enter = strings.Join(usable, " ")
 	}
 	if len(proposed) == 0 {
 		q.title, q.enter = q.title+" No file here suggests one.", "none"
