@@ -40,7 +40,7 @@ type Outlook struct {
 
 // Make carries out an order. The error is for what keeps it from being carried out here at all.
 func (p Outpost) Make(ctx context.Context, o Order) (Delivery, error) {
-	w := &watcher{report: p.Report, lost: p.Lost}
+	w := &watcher{report: p.Report, lost: p.Lost, look: Outlook{Usage: p.Lost}}
 	opts := p.Options
 	opts.Host.Observe = w.observe
 	r := newRunner(opts)

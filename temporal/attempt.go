@@ -72,12 +72,12 @@ func (a *attempts) Attempt(ctx context.Context, o dispatch.Order) (dispatch.Deli
 	}
 	a.say("%s: attempt %s, try %d", o.Task, o.Attempt, info.Attempt)
 	if err := c.start(a, info.Attempt); err != nil {
-		return dispatch.Delivery{}, temporal.NewApplicationError(err.Error(), errLost)
+		return dispatch.Delivery{}, lost(err.Error(), info.Attempt)
 	}
 	defer c.stdin.Close()
 	a.accompany(ctx, c, info)
 	<-c.ended
-	d, err := c.result()
+	d, err := c.result(info.Attempt)
 	if err != nil {
 		a.say("%s: %s", o.Task, plain(err))
 	}
@@ -192,7 +192,7 @@ func (c *child) read(stdout io.Reader) {
 		}
 		c.mu.Lock()
 		if p := line.Progress; p != nil {
-			p.Attempt, p.Host, p.Usage = c.order.Attempt, c.last.Host, c.lost.Usage.Add(p.Usage)
+			p.Attempt, p.Host = c.order.Attempt, c.last.Host // what lost tries used is in it
 			c.last, c.news = *p, true
 		}
 		if line.Delivery != nil {
@@ -222,8 +222,15 @@ func (c *child) terminate() {
 	}
 }
 
+// lost is the error of an attempt that ended without a delivery. What fails each time is tried ever less often, up to once a
+// minute; a worker that dies is another thing, and its attempt is begun again at once.
+func lost(msg string, try int32) error {
+	delay := min(time.Second<<min(try-1, 6), time.Minute)
+	return temporal.NewApplicationErrorWithOptions(msg, errLost, temporal.ApplicationErrorOptions{NextRetryDelay: delay})
+}
+
 // result is the delivery, also of a process that failed afterwards.
-func (c *child) result() (dispatch.Delivery, error) {
+func (c *child) result(try int32) (dispatch.Delivery, error) {
 	d := c.delivery
 	if d == nil {
 		msg := "ralph attempt ended without a delivery"
@@ -233,7 +240,7 @@ func (c *child) result() (dispatch.Delivery, error) {
 		if text := c.tail.String(); text != "" {
 			msg += "\n" + text
 		}
-		return dispatch.Delivery{}, temporal.NewApplicationError(msg, errLost)
+		return dispatch.Delivery{}, lost(msg, try)
 	}
 	d.Attempt = c.order.Attempt
 	if len(d.Body) > maxPayload {

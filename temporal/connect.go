@@ -17,6 +17,7 @@ import (
 	"go.temporal.io/sdk/converter"
 	sdklog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/worker"
 
 	"ralph/internal/project"
 )
@@ -131,6 +132,16 @@ func retry(ctx context.Context, fn func(context.Context) error) error {
 		}
 		pause(ctx, time.Second)
 	}
+}
+
+// poll begins to poll a queue, as soon as the server answers. A worker cannot be started twice, so each try has its own.
+func (s *server) poll(ctx context.Context, queue string, opts worker.Options, register func(worker.Worker)) (w worker.Worker, err error) {
+	err = retry(ctx, func(context.Context) error {
+		w = worker.New(s.Client, queue, opts)
+		register(w)
+		return w.Start()
+	})
+	return w, err
 }
 
 func pause(ctx context.Context, d time.Duration) {

@@ -326,11 +326,12 @@ func (h *home) prune(ctx context.Context) {
 
 // poll serves the queue of this home.
 func (h *home) poll(ctx context.Context) (worker.Worker, error) {
-	w := worker.New(h.srv.Client, h.id, worker.Options{WorkerStopTimeout: 10 * time.Second, OnFatalError: func(err error) { h.srv.say("%v", err) }})
-	w.RegisterWorkflowWithOptions(Run, workflow.RegisterOptions{Name: workflowName})
-	w.RegisterActivityWithOptions(h.Land, activity.RegisterOptions{Name: activityLand})
-	w.RegisterActivityWithOptions(h.Command, activity.RegisterOptions{Name: activityCommand})
-	return w, retry(ctx, func(context.Context) error { return w.Start() })
+	opts := worker.Options{WorkerStopTimeout: 10 * time.Second, OnFatalError: func(err error) { h.srv.say("%v", err) }}
+	return h.srv.poll(ctx, h.id, opts, func(w worker.Worker) {
+		w.RegisterWorkflowWithOptions(Run, workflow.RegisterOptions{Name: workflowName})
+		w.RegisterActivityWithOptions(h.Land, activity.RegisterOptions{Name: activityLand})
+		w.RegisterActivityWithOptions(h.Command, activity.RegisterOptions{Name: activityCommand})
+	})
 }
 
 // send takes orders and cancellations to the workflow.
@@ -398,7 +399,7 @@ func (h *home) follow(ctx context.Context) {
 	told := map[string]dispatch.Progress{}
 	for {
 		pause(ctx, 5*time.Second)
-		if h.until(ctx, 0, func() bool { return len(h.orders) > 0 }) != nil {
+		if h.until(ctx, 0, func() bool { return len(h.orders) > 0 }) != nil || ctx.Err() != nil {
 			return
 		}
 		list, err := h.srv.underway(ctx, h.id)

@@ -213,14 +213,26 @@ func work(ctx context.Context, s *setup, queue string, slots int) error {
 	}
 	go s.srv.watch(ctx)
 	fatal := make(chan error, 1)
-	w := worker.New(s.srv.Client, queue, worker.Options{
-		MaxConcurrentActivityExecutionSize: slots, DisableWorkflowWorker: true,
-		WorkerStopTimeout: time.Hour, // agents are asked to end, and what they did is delivered
-		OnFatalError:      func(err error) { fatal <- err },
-	})
-	w.RegisterActivityWithOptions(a.Attempt, activity.RegisterOptions{Name: activityAttempt})
-	if err := w.Start(); err != nil {
-		return fmt.Errorf("poll queue %s on %s: %w", queue, s.srv.name, err)
+	var w worker.Worker
+	started := make(chan error, 1)
+	go func() {
+		var err error
+		w, err = s.srv.poll(ctx, queue, worker.Options{
+			MaxConcurrentActivityExecutionSize: slots, DisableWorkflowWorker: true,
+			WorkerStopTimeout: time.Hour, // agents are asked to end, and what they did is delivered
+			OnFatalError:      func(err error) { fatal <- err },
+		}, func(w worker.Worker) {
+			w.RegisterActivityWithOptions(a.Attempt, activity.RegisterOptions{Name: activityAttempt})
+		})
+		started <- err
+	}()
+	select {
+	case sig := <-signals:
+		return interrupted(sig)
+	case err := <-started:
+		if err != nil {
+			return fmt.Errorf("poll queue %s on %s: %w", queue, s.srv.name, err)
+		}
 	}
 	say("polling queue %s on %s for %d attempts at once, with ralph %s", queue, s.srv.name, slots, build)
 	select {

@@ -230,7 +230,7 @@ func (r *run) attempt(ctx, flight workflow.Context, o dispatch.Order) (d dispatc
 		HeartbeatTimeout:    r.Heartbeat,
 		WaitForCancellation: true,
 		RetryPolicy: &temporal.RetryPolicy{
-			InitialInterval: time.Second, MaximumInterval: time.Minute, NonRetryableErrorTypes: []string{errRefused},
+			InitialInterval: time.Second, BackoffCoefficient: 1, NonRetryableErrorTypes: []string{errRefused}, // errors bring a delay of their own
 		},
 		Summary: o.Title,
 	})
