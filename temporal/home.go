@@ -394,9 +394,20 @@ func (h *home) keep(ctx context.Context) {
 	}
 }
 
+// noWorker is how long nobody has to take an attempt until that is said.
+const noWorker = 20 * time.Second
+
+func waits(n int) string {
+	if n == 1 {
+		return "1 attempt waits"
+	}
+	return fmt.Sprintf("%d attempts wait", n)
+}
+
 // follow tells the run how far its attempts have come.
 func (h *home) follow(ctx context.Context) {
-	told := map[string]dispatch.Progress{}
+	told, heard := map[string]dispatch.Progress{}, map[string]string{}
+	idle := time.Now() // since when nothing has begun of what is ordered; zero when that was said
 	for {
 		pause(ctx, 5*time.Second)
 		if h.until(ctx, 0, func() bool { return len(h.orders) > 0 }) != nil || ctx.Err() != nil {
@@ -406,8 +417,13 @@ func (h *home) follow(ctx context.Context) {
 		if err != nil {
 			continue
 		}
-		now := map[string]dispatch.Progress{}
+		now, begun := map[string]dispatch.Progress{}, false
 		for _, u := range list {
+			begun = begun || u.Begun
+			if u.Failure != "" && u.Failure != heard[u.Attempt] {
+				heard[u.Attempt] = u.Failure
+				h.srv.say("%s: %s", u.Task, u.Failure)
+			}
 			if p := u.Progress; p.Attempt != "" {
 				if now[p.Attempt] = p; !reflect.DeepEqual(p, told[p.Attempt]) {
 					_ = h.conn.Send(dispatch.ToRun{Progress: &p})
@@ -415,6 +431,13 @@ func (h *home) follow(ctx context.Context) {
 			}
 		}
 		told = now
+		switch {
+		case begun || len(list) == 0:
+			idle = time.Now()
+		case !idle.IsZero() && time.Since(idle) > noWorker:
+			idle = time.Time{}
+			h.srv.say("%s on queue %s, and no worker has begun one; start one in a clone with: ralph-temporal worker", waits(len(list)), h.input.Queue)
+		}
 	}
 }
 
