@@ -292,12 +292,16 @@ type versionJSON struct {
 	Build    string  `json:"build"` // machines that work for one run have the same
 }
 
-// buildVersion is what the toolchain knows about this binary.
+// release and revision are what a release is built as: go build -ldflags '-X main.release=v1.2.3 -X main.revision=1b2c...'. Only
+// the linker sets them. They are in it also if it was built where there is no git, and from the same bytes in each folder.
+var release, revision string
+
+// buildVersion is what the linker was told, or else what the toolchain knows about this binary.
 func buildVersion() versionJSON {
 	v := versionJSON{Version: "devel", Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH, Build: "devel"}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return v
+		info = &debug.BuildInfo{}
 	}
 	dirty := ""
 	if info.Main.Version != "" && info.Main.Version != "(devel)" {
@@ -314,6 +318,12 @@ func buildVersion() versionJSON {
 	v.Build = v.Version
 	if v.Revision != nil {
 		v.Build += " " + (*v.Revision)[:min(len(*v.Revision), 12)] + dirty
+	}
+	if release != "" {
+		v.Version = release
+	}
+	if revision != "" {
+		v.Revision = &revision
 	}
 	return v
 }
