@@ -70,8 +70,18 @@ func (m *maker) share(ctx context.Context) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
+	temp, err := os.MkdirTemp("", "ralph-release-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(temp)
+	program := filepath.Join(temp, "ralph.exe") // a name that runs everywhere
+	b := m.config.Builds[0]
+	if _, err := m.output(ctx, append(b.Env, "GOOS=", "GOARCH="), "go", slices.Concat([]string{"build"}, b.Flags, []string{"-o", program, b.Main})...); err != nil {
+		return err
+	}
 	for shell, name := range map[string]string{"bash": "ralph.bash", "zsh": "_ralph", "fish": "ralph.fish"} {
-		script, err := m.output(ctx, []string{"CGO_ENABLED=0", "GOOS=", "GOARCH="}, "go", "run", "-trimpath", m.config.Builds[0].Main, "completion", shell)
+		script, err := m.output(ctx, nil, program, "completion", shell)
 		if err != nil {
 			return err
 		}
@@ -83,11 +93,11 @@ func (m *maker) share(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var b bytes.Buffer
-	w := gzip.NewWriter(&b)
+	var zipped bytes.Buffer
+	w := gzip.NewWriter(&zipped)
 	w.Write(page) // into memory
 	w.Close()
-	return os.WriteFile(filepath.Join(dir, "ralph.1.gz"), b.Bytes(), 0o644)
+	return os.WriteFile(filepath.Join(dir, "ralph.1.gz"), zipped.Bytes(), 0o644)
 }
 
 // target makes what there is for a system: its archive, the list of its modules, and on Linux its packages. It returns their names.
