@@ -25,14 +25,14 @@ fetch() { # URL FILE
 	fi
 }
 
-sum() { # FILE
+sum() { # FILE; prints its name, too
 	if command -v sha256sum >/dev/null 2>&1; then
 		sha256sum "$1"
 	elif command -v shasum >/dev/null 2>&1; then
 		shasum -a 256 "$1"
 	else
 		fail "nothing here computes SHA-256" "install sha256sum (coreutils) or shasum (Perl)"
-	fi | cut -d ' ' -f 1
+	fi
 }
 
 # Everything is a function, called by the last line: a script that was cut off while it came does nothing.
@@ -63,7 +63,8 @@ main() {
 	line=$(grep "  ralph_[^ ]*_${os}_${arch}\.tar\.gz\$" "$temp/checksums.txt") || fail "this release has no archive for $os/$arch" "build ralph with Go"
 	archive=${line##*  } want=${line%%  *}
 	fetch "$from/$archive" "$temp/$archive" || fail "cannot fetch $from/$archive"
-	got=$(sum "$temp/$archive")
+	got=$(sum "$temp/$archive") || exit 1
+	got=${got%% *}
 	[ "$got" = "$want" ] || fail "$archive is not what its release says: its SHA-256 is $got, not $want" "try again; if it stays like this, tell the project, and do not use the file"
 
 	tar -xzf "$temp/$archive" -C "$temp" ralph
