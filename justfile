@@ -136,3 +136,11 @@ soak-serve N="100":
 # run the collection of lies and honest changes, or the cases whose names match, and print both rates (minutes)
 lies NAMES="":
     RALPH_LIES='{{NAMES}}' go test ./cmd/ralph -run '^TestLies$' -count=1 -v -timeout 0 | grep -v '^ *=== '
+
+# make the files of a release in dist/, with Go (deb and rpm need nfpm); VERSION is that of the tag unless it is given
+release *VERSION:
+    go run -C release . {{ if VERSION == "" { "" } else { "-version " + VERSION } }} all
+
+# make a release, install each file in a fresh folder or root and run the demo there (minutes; CONTRIBUTING.md lists what it needs)
+release-check:
+    cd release && RALPH_RELEASE=1 go test -count=1 -v -timeout 60m -run TestTheWholeRelease . | grep -v '^ *=== '

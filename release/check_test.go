@@ -68,21 +68,10 @@ func TestTheWholeRelease(t *testing.T) {
 		does(t, dir, nil, rpm, "--root", dir, "-e", "ralph")
 		gone(t, dir)
 	})
-	t.Run("install.sh", func(t *testing.T) {
-		dir := filepath.Join(t.TempDir(), "bin")
-		mux := http.NewServeMux()
-		mux.Handle("/releases/latest/download/", http.StripPrefix("/releases/latest/download/", http.FileServer(http.Dir(m.out))))
-		server := httptest.NewServer(mux)
-		defer server.Close()
-		does(t, m.out, []string{"RALPH_RELEASES=" + server.URL + "/releases", "RALPH_INSTALL_DIR=" + dir}, "sh", "install.sh")
-		demo(t, filepath.Join(dir, "ralph"))
-	})
-	t.Run("npx", func(t *testing.T) {
-		npx, dir := needs(t, "npx"), t.TempDir()
-		env := []string{"npm_config_registry=" + registry(t, m.out), "npm_config_cache=" + t.TempDir(), "npm_config_update_notifier=false", "HOME=" + t.TempDir()}
-		demoed(t, does(t, dir, env, npx, "--yes", npmName, "demo"))
-		does(t, dir, env, "npm", "install", "--prefix", dir, "--global", npmName)
-		demo(t, filepath.Join(dir, "bin", "ralph"))
+	t.Run("README", func(t *testing.T) {
+		for _, line := range readme(t) {
+			t.Run(line, func(t *testing.T) { tried(line)(t, root, m.out) })
+		}
 	})
 	t.Run("formula", func(t *testing.T) {
 		ruby, dir := needs(t, "ruby"), t.TempDir()
@@ -173,8 +162,91 @@ func registry(t *testing.T, dir string) string {
 	return server.URL
 }
 
-// image builds the Dockerfile with buildah, in a store of its own, on a Debian that debootstrap makes: no registry of images is needed.
-func image(t *testing.T, root, out string) {
+// readme are the commands of the section Install of README.md.
+func readme(t *testing.T) []string {
+	t.Helper()
+	_, section, _ := strings.Cut(read(t, "..", "README.md"), "\n## Install\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	var list []string
+	for i, block := range strings.Split(section, "```") {
+		for line := range strings.Lines(strings.TrimPrefix(block, "sh\n")) {
+			if line, _, _ = strings.Cut(line, "#"); i%2 == 1 && strings.TrimSpace(line) != "" {
+				list = append(list, strings.TrimSpace(line))
+			}
+		}
+	}
+	return list
+}
+
+// TestEachLineOfTheReadmeIsTried by just release-check.
+func TestEachLineOfTheReadmeIsTried(t *testing.T) {
+	t.Parallel()
+	list := readme(t)
+	if len(list) < 5 {
+		t.Fatalf("found %q: the test is blind", list)
+	}
+	for _, line := range list {
+		if tried(line) == nil {
+			t.Errorf("nothing tries: %s", line)
+		}
+	}
+}
+
+// tried is how a line of the README is tried as it stands, on a system that has the files of a release beside it; nil if it is not.
+func tried(line string) func(t *testing.T, root, out string) {
+	program, rest, _ := strings.Cut(line, " ")
+	line = strings.ReplaceAll(line, "amd64", runtime.GOARCH)
+	switch {
+	case program == "curl":
+		return func(t *testing.T, _, out string) {
+			needs(t, "curl")
+			home, server := t.TempDir(), site(t, out)
+			line = strings.ReplaceAll(line, "https://github.com/OWNER/ralph/releases", server)
+			does(t, home, []string{"HOME=" + home, "RALPH_RELEASES=" + server, "RALPH_INSTALL_DIR="}, "sh", "-c", line)
+			demo(t, filepath.Join(home, ".local/bin/ralph"))
+		}
+	case program == "npx":
+		return func(t *testing.T, _, out string) {
+			needs(t, "npx")
+			dir := t.TempDir()
+			env := []string{
+				"npm_config_registry=" + registry(t, out), "npm_config_cache=" + t.TempDir(), "npm_config_update_notifier=false",
+				"npm_config_yes=true", "HOME=" + dir, "npm_config_prefix=" + dir,
+			}
+			demoed(t, does(t, dir, env, "sh", "-c", line))
+			does(t, dir, env, "npm", "install", "--global", npmName) // as the remark beside it says
+			demo(t, filepath.Join(dir, "bin", "ralph"))
+		}
+	case program == "tar":
+		return func(t *testing.T, _, out string) {
+			dir := t.TempDir()
+			does(t, dir, nil, "sh", "-c", "ln -s '"+out+"'/*.tar.gz . && "+line)
+			demo(t, filepath.Join(dir, "ralph"))
+		}
+	case program == "sudo" && strings.HasPrefix(rest, "apt-get install ./"):
+		return func(t *testing.T, _, out string) {
+			in := debian(t)
+			container := strings.TrimSpace(in("from", "--pull-never", "docker.io/library/debian:bookworm-slim"))
+			in("copy", container, filepath.Join(out, strings.TrimPrefix(strings.Fields(line)[3], "./")), "/")
+			in("run", container, "--", "apt-get", "update")
+			in("run", container, "--", "sh", "-c", "cd / && "+strings.TrimPrefix(line, "sudo ")+" --yes")
+			in("run", container, "--", "git", "--version")
+			demoed(t, in("run", container, "--", "ralph", "demo"))
+			in("run", container, "--", "apt-get", "remove", "--yes", "ralph")
+			in("run", container, "--", "sh", "-c", "! test -e /usr/bin/ralph")
+		}
+	case strings.HasPrefix(line, "CGO_ENABLED=0 go build -o ralph "):
+		return func(t *testing.T, root, _ string) {
+			does(t, root, nil, "sh", "-c", line)
+			demoed(t, does(t, t.TempDir(), nil, filepath.Join(root, "ralph"), "demo"))
+		}
+	}
+	return nil
+}
+
+// debian returns buildah, in a store of its own, with a Debian that debootstrap makes: no registry of images is needed.
+func debian(t *testing.T) func(args ...string) string {
+	t.Helper()
 	buildah, debootstrap := needs(t, "buildah"), needs(t, "debootstrap")
 	if os.Getuid() != 0 {
 		t.Skip("SKIPPED: debootstrap needs root")
@@ -187,21 +259,26 @@ func image(t *testing.T, root, out string) {
 		return does(t, base, []string{"BUILDAH_ISOLATION=chroot"}, buildah, append(global, args...)...)
 	}
 	in("build", "-t", "docker.io/library/debian:bookworm-slim", base)
+	return in
+}
+
+// image builds the Dockerfile and runs the demo in it, as the image's own user and as one that it does not know.
+func image(t *testing.T, root, out string) {
+	in := debian(t)
 	in("build", "--pull-never", "-f", filepath.Join(root, "Dockerfile"), "-t", "ralph", "--build-arg", "TARGETPLATFORM=linux/"+runtime.GOARCH, out)
 	container := strings.TrimSpace(in("from", "--pull-never", "localhost/ralph"))
-	defer in("rm", container)
-	for _, user := range []string{"", "4242:4242"} {
+	for _, user := range []string{"ralph", "4242:4242"} {
 		run := func(args ...string) string {
-			if user != "" {
-				return in(slices.Concat([]string{"run", "--user", user, container, "--"}, args)...)
-			}
-			return in(slices.Concat([]string{"run", container, "--"}, args)...)
+			return in(slices.Concat([]string{"run", "--user", user, container, "--"}, args)...)
 		}
 		if id := strings.TrimSpace(run("id", "-u")); id == "0" {
 			t.Error("it runs as root")
 		}
 		run("git", "--version")
 		demoed(t, run("ralph", "demo"))
+	}
+	if id := strings.TrimSpace(in("run", container, "--", "id", "-u")); id != "1000" {
+		t.Errorf("it runs as %s unless told otherwise", id)
 	}
 }
 

@@ -146,19 +146,22 @@ func TestTheShellExampleRuns(t *testing.T) {
 	}
 }
 
-// TestTheActionRuns plays the step of action.yml that runs ralph.
+// TestTheActionRuns plays the steps of action.yml that run ralph and report it.
 func TestTheActionRuns(t *testing.T) {
 	t.Parallel()
 	var action struct {
 		Runs struct {
-			Steps []struct{ ID, Run string }
+			Steps []struct{ ID, Name, Run string }
 		}
 	}
 	check.OK(t, yaml.Unmarshal([]byte(repoFile(t, "action.yml")), &action))
-	script := ""
+	script, afterwards := "", ""
 	for _, s := range action.Runs.Steps {
-		if s.ID == "run" {
+		switch {
+		case s.ID == "run":
 			script = s.Run
+		case s.Name == "Report":
+			afterwards = s.Run
 		}
 	}
 	play := func(p *place, env ...string) *running {
@@ -180,6 +183,20 @@ func TestTheActionRuns(t *testing.T) {
 			if strings.Count(out.stderr, want) != 1 {
 				t.Errorf("got %s, want one %q", out.stderr, want)
 			}
+		}
+	})
+	t.Run("the report that is uploaded needs no other file", func(t *testing.T) {
+		t.Parallel()
+		p := newPlace(t, say(step{Do: "say", Text: "I looked everywhere.\n<task-failed>t-00000001</task-failed>\n"}))
+		p.plan("one")
+		play(p).wait(1)
+		p.bash(afterwards, "RUNNER_TEMP="+p.dir+"/temp").wait(0)
+		page := p.read("temp/ralph-report/report.html")
+		check.That(t, strings.Contains(page, "I looked everywhere."), "it does not have what the agent said")
+		links := regexp.MustCompile(`(?i)\b(?:href|src|action)=["']?([^"'\s>]*)`).FindAllStringSubmatch(page, -1)
+		check.That(t, len(links) > 0, "it has no link: the test is blind")
+		for _, m := range links {
+			check.That(t, strings.HasPrefix(m[1], "#"), "it leads to %s", m[1])
 		}
 	})
 	t.Run("with nothing given", func(t *testing.T) {

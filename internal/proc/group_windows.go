@@ -16,5 +16,8 @@ func terminateGroup(*os.Process) {}
 func killGroup(p *os.Process) { p.Kill() }
 
 func groupGaps() []string {
-	return []string{"only the agent's own process is killed on Windows: what it started survives"}
+	return []string{
+		"only the agent's own process is killed on Windows: what it started survives",
+		"two processes of ralph that land work or plan the same feature at once are not kept apart on Windows: files are not locked",
+	}
 }
