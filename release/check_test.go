@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha1"
 	"crypto/sha512"
 	"encoding/base64"
@@ -82,6 +83,7 @@ func TestTheWholeRelease(t *testing.T) {
 	})
 	t.Run("image", func(t *testing.T) { image(t, root, m.out) })
 	t.Run("goreleaser", func(t *testing.T) { goreleased(t, root, m.out) })
+	t.Run("windows", func(t *testing.T) { windows(t, m.out) })
 	t.Run("arm64", func(t *testing.T) {
 		qemu := needs(t, "qemu-aarch64-static")
 		program := filepath.Join(m.out, "linux", "arm64", "ralph")
@@ -91,6 +93,28 @@ func TestTheWholeRelease(t *testing.T) {
 		args := append([]string{"test", "-count=1", "-exec", qemu}, pure...)
 		t.Log(does(t, root, []string{"GOARCH=arm64", "CGO_ENABLED=0"}, "go", args...))
 	})
+}
+
+// windows runs commands that start no other program in Wine, where its version has what Go needs.
+func windows(t *testing.T, out string) {
+	wine, dir := needs(t, "wine"), t.TempDir()
+	env := []string{"WINEDEBUG=-all", "WINEPREFIX=" + cmp.Or(os.Getenv("WINEPREFIX"), filepath.Join(t.TempDir(), "wine"))}
+	program := filepath.Join(out, "windows", "amd64", "ralph.exe")
+	if text, _ := command(t, dir, env, wine, program, "version"); strings.Contains(text, "bcryptprimitives.dll not found") {
+		t.Skip("SKIPPED: this Wine lacks bcryptprimitives.dll, which every Go program needs; Wine 9 has it")
+	}
+	for _, c := range []struct{ args, says string }{
+		{"version", "windows/amd64"},
+		{"init", "is now a ralph project"},
+		{"task add hello", "t-"},
+		{"task list", "hello"},
+		{"doctor", "processes cannot be confined on windows"},
+		{"doctor", "files are not locked"},
+	} {
+		if text := does(t, dir, env, wine, append([]string{program}, strings.Fields(c.args)...)...); !strings.Contains(text, c.says) {
+			t.Errorf("%s said %s, without %q", c.args, text, c.says)
+		}
+	}
 }
 
 // pure are packages that need nothing of the operating system but files, so that an emulator of the processor is enough.
