@@ -77,7 +77,7 @@ func (m *maker) share(ctx context.Context) error {
 	defer os.RemoveAll(temp)
 	program := filepath.Join(temp, "ralph.exe") // a name that runs everywhere
 	b := m.config.Builds[0]
-	if _, err := m.output(ctx, append(b.Env, "GOOS=", "GOARCH="), "go", slices.Concat([]string{"build"}, b.Flags, []string{"-o", program, b.Main})...); err != nil {
+	if _, err := m.output(ctx, slices.Concat(b.Env, []string{"GOOS=", "GOARCH="}), "go", slices.Concat([]string{"build"}, b.Flags, []string{"-o", program, b.Main})...); err != nil {
 		return err
 	}
 	for shell, name := range map[string]string{"bash": "ralph.bash", "zsh": "_ralph", "fish": "ralph.fish"} {
@@ -95,8 +95,12 @@ func (m *maker) share(ctx context.Context) error {
 	}
 	var zipped bytes.Buffer
 	w := gzip.NewWriter(&zipped)
-	w.Write(page) // into memory
-	w.Close()
+	if _, err := w.Write(page); err != nil {
+		return err
+	}
+	if err := w.Close(); err != nil {
+		return err
+	}
 	return os.WriteFile(filepath.Join(dir, "ralph.1.gz"), zipped.Bytes(), 0o644)
 }
 
@@ -141,7 +145,7 @@ func (m *maker) compile(ctx context.Context, f facts, t target) (string, error) 
 		binary += ".exe"
 	}
 	args := slices.Concat([]string{"build"}, b.Flags, []string{"-ldflags", ldflags, "-o", binary, b.Main})
-	_, err = m.output(ctx, append(b.Env, "GOOS="+t.os, "GOARCH="+t.arch), "go", args...)
+	_, err = m.output(ctx, slices.Concat(b.Env, []string{"GOOS=" + t.os, "GOARCH=" + t.arch}), "go", args...)
 	return binary, err
 }
 

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -92,7 +93,7 @@ func TestInstall(t *testing.T) {
 			if c.change != nil {
 				c.change(t, p)
 			}
-			env := append(c.env, "RALPH_RELEASES="+site(t, p.out), "RALPH_INSTALL_DIR="+p.dir, "TMPDIR="+t.TempDir())
+			env := slices.Concat(c.env, []string{"RALPH_RELEASES=" + site(t, p.out), "RALPH_INSTALL_DIR=" + p.dir, "TMPDIR=" + t.TempDir()})
 			if c.with != nil {
 				env = append(env, "PATH="+tools(t, c.with...))
 			} else if _, err := exec.LookPath("curl"); err != nil {

@@ -30,7 +30,7 @@ func main() {
 	defer stop()
 	if err := run(ctx, os.Args[1:], os.Stderr); err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)
-		os.Exit(1) //nolint:gocritic // nothing is left to stop
+		os.Exit(1)
 	}
 }
 
@@ -54,7 +54,7 @@ func run(ctx context.Context, args []string, log io.Writer) error {
 	flags.StringVar(&m.version, "version", "", "the version, without v; empty means that of the tag of this commit")
 	flags.StringVar(&m.home, "home", "https://github.com/OWNER/ralph", "where the project and its releases are")
 	flags.StringVar(&m.only, "only", "", "one system and processor, such as linux/amd64")
-	flags.Usage = func() { io.WriteString(log, usage); flags.PrintDefaults() }
+	flags.Usage = func() { fmt.Fprint(log, usage); flags.PrintDefaults() }
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
