@@ -90,7 +90,7 @@ func TestTheWholeRelease(t *testing.T) {
 		if text := does(t, root, nil, qemu, program, "version"); !strings.Contains(text, "linux/arm64") {
 			t.Errorf("it says %s", text)
 		}
-		args := append([]string{"test", "-count=1", "-exec", qemu}, pure...)
+		args := append([]string{"test", "-trimpath", "-count=1", "-exec", qemu}, pure...)
 		t.Log(does(t, root, []string{"GOARCH=arm64", "CGO_ENABLED=0"}, "go", args...))
 	})
 }
