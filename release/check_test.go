@@ -8,7 +8,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -28,11 +27,12 @@ func TestTheWholeRelease(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("SKIPPED: packages and images are installed on Linux")
 	}
-	var log bytes.Buffer
 	root := clone(t)
-	m := maker{root: root, out: filepath.Join(t.TempDir(), "dist"), version: "0.1.0"}
-	err := run(t.Context(), []string{"-root", root, "-out", m.out, "-version", m.version, "all"}, io.MultiWriter(&log, os.Stderr))
-	ok(t, err)
+	m := maker{root: root, out: os.Getenv("RALPH_RELEASE"), version: "0.1.0"}
+	if !filepath.IsAbs(m.out) { // else it is a release that was made before
+		m.out = filepath.Join(t.TempDir(), "dist")
+		ok(t, run(t.Context(), []string{"-root", root, "-out", m.out, "-version", m.version, "all"}, os.Stderr))
+	}
 	file := func(kind string) string {
 		path := filepath.Join(m.out, "ralph_0.1.0_linux_"+runtime.GOARCH+kind)
 		if _, err := os.Stat(path); err != nil {
