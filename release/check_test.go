@@ -117,8 +117,8 @@ func windows(t *testing.T, out string) {
 	}
 }
 
-// pure are packages that need nothing of the operating system but files, so that an emulator of the processor is enough.
-var pure = []string{"./event", "./sigils", "./strategy", "./forecast", "./risk", "./internal/db", "./dag", "./internal/glob", "./internal/cron", "./internal/plain", "./internal/human"}
+// pure are packages that need nothing of the operating system, so that an emulator of the processor is enough.
+var pure = []string{"./event", "./sigils", "./strategy", "./forecast", "./risk", "./internal/glob", "./internal/cron", "./internal/plain", "./internal/human"}
 
 // demo runs the demo in a folder of its own and expects its end.
 func demo(t *testing.T, program string) {
