@@ -26,7 +26,7 @@ import (
 type Outpost struct {
 	Options Options
 	Slot    int           // that nobody else here uses
-	Try     int           // how often the attempt was begun, here or elsewhere
+	Try     string        // no other try at the attempt has the same, here or elsewhere
 	Lost    event.Usage   // what those used that did not come back
 	Report  func(Outlook) // how far it has come; called from any goroutine
 }
@@ -46,8 +46,8 @@ func (p Outpost) Make(ctx context.Context, o Order) (Delivery, error) {
 	r := newRunner(opts)
 	r.run.ID, r.bus.run = o.Run, o.Run
 	out, j := &outpost{lane: &lane{Runner: r}, watcher: w}, o.Job
-	j.Place = attempt.Place{Dir: opts.Place.Dir, Project: opts.Place.Dir, Folder: filepath.Join(opts.Place.Runs, o.Run, fmt.Sprintf("%s-%d", j.Run.Attempt, p.Try))}
-	j.Run.Owner = fmt.Sprintf("%s-%d", j.Run.Owner, p.Try) // two tries may be on one machine
+	j.Place = attempt.Place{Dir: opts.Place.Dir, Project: opts.Place.Dir, Folder: filepath.Join(opts.Place.Runs, o.Run, j.Run.Attempt+"-"+p.Try)}
+	j.Run.Owner = j.Run.Owner + "-" + p.Try // two tries may be on one machine
 	if err := os.MkdirAll(j.Place.Folder, 0o700); err != nil {
 		return Delivery{}, err
 	}

@@ -18,12 +18,12 @@ func StartRef(attempt string) string { return Refs + "start/" + attempt }
 
 // TryRef is where a remote has what one machine made of an attempt. A machine that comes late, after the attempt was given to
 // another one, has a ref of its own.
-func TryRef(task, attempt string, try int) string {
-	return fmt.Sprintf("%s-%d", WorkRef(task, attempt), try)
+func TryRef(task, attempt, try string) string {
+	return WorkRef(task, attempt) + "-" + try
 }
 
 // LogRef is where a remote has the files that an attempt wrote besides its work.
-func LogRef(attempt string, try int) string { return fmt.Sprintf("%slog/%s-%d", Refs, attempt, try) }
+func LogRef(attempt, try string) string { return Refs + "log/" + attempt + "-" + try }
 
 // there runs git where a person would, because the address of a remote may be relative to that.
 func there(r *git.Repo) git.Call { return git.Call{WorkTree: r.Dir()} }

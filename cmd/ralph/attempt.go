@@ -29,15 +29,26 @@ var attemptCommand = command{
 prints. It ends when stdin does: whoever started it is gone then. ralph-temporal worker starts it.`,
 	flags: []flagSpec{
 		{name: "remote", usage: "get the code from `REMOTE` and leave the work there", shown: "temporal.remote"},
-		{name: "try", usage: "this is the `N`th time that the attempt is begun", value: 1},
+		{name: "try", usage: "call this try at the attempt `NAME`: letters and digits that no other try at it has", value: "1"},
 		{name: "lost-usage", usage: "earlier tries used `JSON` and did not come back"},
 	},
 	example: "ralph-temporal worker --queue ralph --slots 4", exits: "1 it could not be made here", run: action(runAttempt),
 }
 
 type attemptOptions struct {
-	Remote, LostUsage string
-	Try               int
+	Remote, LostUsage, Try string
+}
+
+func (o *attemptOptions) parse(commandLine) error {
+	for _, r := range o.Try {
+		if (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') {
+			return usagef("--try: %q has more than letters and digits", o.Try)
+		}
+	}
+	if o.Try == "" {
+		return usagef("--try is empty")
+	}
+	return nil
 }
 
 func runAttempt(ctx context.Context, a *app, o attemptOptions) error {
@@ -82,7 +93,7 @@ func runAttempt(ctx context.Context, a *app, o attemptOptions) error {
 	out := &reporter{w: a.raw, attempt: order.Job.Run.Attempt, now: a.now}
 	ctx, stop := interruptible(ctx, a, nil, 0)
 	defer stop()
-	d, err := loop.Outpost{Options: opts, Slot: slot, Try: max(o.Try, 1), Lost: lost, Report: out.progress}.Make(ctx, order)
+	d, err := loop.Outpost{Options: opts, Slot: slot, Try: o.Try, Lost: lost, Report: out.progress}.Make(ctx, order)
 	if err != nil {
 		return fmt.Errorf("attempt %s: %w", order.Job.Run.Attempt, err)
 	}

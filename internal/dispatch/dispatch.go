@@ -60,6 +60,7 @@ type ToRun struct {
 type Delivery struct {
 	Attempt string          `json:"attempt"`
 	Error   string          `json:"error,omitempty"`   // why it could not be made at all; then there is no Body
+	Vain    bool            `json:"vain,omitempty"`    // it was cancelled before it began; then there is no Body either
 	Limited *Limit          `json:"limited,omitempty"` // a provider's limit that it ran into
 	Body    json.RawMessage `json:"body,omitempty"`    // from ralph attempt
 }
