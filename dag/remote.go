@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"ralph/internal/db"
 )
@@ -23,11 +24,20 @@ func (g *Graph) AdoptRun(p Process, life func(Process) Life) (Run, bool, error) 
 	run := open[i]
 	before := run.Process
 	before.Remote = ""
-	if life(before) == Alive {
+	if served(before, run, g.now, life) {
 		return run, true, fmt.Errorf("%w: process %d already serves %s, of %s", ErrRefused, before.PID, run.ID, p.Remote)
 	}
 	run.Process = p
 	return run, true, g.tx.Exec(adoptRunSQL, ":id", run.ID, ":pid", p.PID, ":start", p.Start, ":boot", p.BootID, ":ns", p.Namespace, ":now", g.millis())
+}
+
+// silent is how long a run whose process cannot be seen is silent before it counts as gone.
+const silent = 2 * time.Minute
+
+// served says that the process of a run may live.
+func served(p Process, r Run, now time.Time, life func(Process) Life) bool {
+	known := life(p)
+	return known == Alive || known == Unknown && now.Sub(r.Heartbeat) < silent
 }
 
 const disownRunSQL = `UPDATE runs SET remote = NULL WHERE id = :id;`
@@ -38,7 +48,7 @@ func (g *Graph) DisownRuns(life func(Process) Life) error {
 	open, err := g.OpenRuns()
 	for _, r := range open {
 		remote := r.Process.Remote
-		if r.Process.Remote = ""; remote != "" && life(r.Process) != Alive {
+		if r.Process.Remote = ""; remote != "" && !served(r.Process, r, g.now, life) {
 			g.tx.Do(disownRunSQL, ":id", r.ID)
 		}
 	}

@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -74,10 +75,11 @@ type Sent struct{ Task, Text string }
 // ErrAbandoned is the error of an attempt that nobody waits for any more.
 var ErrAbandoned = errors.New("interrupted")
 
-// published is what a remote has of the target, so that it is pushed once.
+// published is what a remote has of the run: the target, so that it is pushed once, and what nobody needs there any more.
 type published struct {
-	mu  sync.Mutex
-	tip string
+	mu   sync.Mutex
+	tip  string
+	gone []merge.Ref
 }
 
 // away says that an attempt is made on another machine. What is finished lands here, and what reviews a whole feature looks at
@@ -111,13 +113,24 @@ func (r *Runner) haveMade(ctx context.Context, claim dag.Claim, j *attempt.Job, 
 		if killed {
 			outcome = event.AttemptInterrupted
 		}
-		return attempt.Result{Decision: policy.Decision{Action: policy.Release, Outcome: outcome, Uncounted: killed, Delay: r.opts.Rules.Backoff, Reason: err.Error()}}, nil
+		return attempt.Result{
+			Agent:    attempt.AgentUse{Name: j.Agent.Name, Usage: *r.live.note(claim.Attempt).Usage},
+			Decision: policy.Decision{Action: policy.Release, Outcome: outcome, Uncounted: killed, Delay: r.opts.Rules.Backoff, Reason: err.Error()},
+		}, nil
 	}
+	if err := r.collect(ctx, claim, j, &d); err != nil {
+		d.Result.Seen.Checked = false
+		d.Result.Decision = policy.Decision{Action: policy.Release, Outcome: event.AttemptError, Uncounted: true, Reason: "its work cannot be fetched: " + err.Error()}
+		return d.Result, nil
+	}
+	defer func() { r.forget(context.WithoutCancel(ctx), d.WorkRef, d.LogRef) }()
 	if err := r.store(context.WithoutCancel(ctx), claim, j, &d, desk, record); err != nil {
-		return attempt.Result{Decision: attempt.Unprepared()}, err
+		return attempt.Result{Decision: attempt.Unprepared(), Agent: d.Result.Agent}, err
 	}
-	if over != nil && d.Result.Decision.Outcome == event.AttemptInterrupted {
+	if interrupted := d.Result.Decision.Outcome == event.AttemptInterrupted; interrupted && over != nil {
 		d.Result.Decision = *over
+	} else if interrupted && errors.Is(context.Cause(ctx), attempt.ErrStopped) {
+		d.Result.Decision.Reason = attempt.ErrStopped.Error()
 	}
 	if d.Result.Decision.Action != policy.Complete {
 		return d.Result, nil
@@ -129,6 +142,8 @@ func (r *Runner) haveMade(ctx context.Context, claim dag.Claim, j *attempt.Job, 
 func (r *Runner) order(ctx context.Context, claim dag.Claim, j *attempt.Job, desk *desk) (o Order, err error) {
 	ctx = context.WithoutCancel(ctx)
 	to := r.opts.Landing
+	r.published.mu.Lock() // whoever looked at the target first must not push it last
+	defer r.published.mu.Unlock()
 	tip, err := r.tip.look(ctx, to)
 	if err != nil {
 		return o, err
@@ -163,11 +178,9 @@ func (r *Runner) order(ctx context.Context, claim dag.Claim, j *attempt.Job, des
 	return redact.Deep(r.opts.Host.Redact, o), nil
 }
 
-// publish pushes what attempts begin with, as far as the remote does not have it.
+// publish pushes what attempts begin with, as far as the remote does not have it. The lock is held.
 func (r *Runner) publish(ctx context.Context, claim dag.Claim, tip, start string) error {
 	p := &r.published
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	var refs []merge.Ref
 	if tip != p.tip {
 		refs = append(refs, merge.Ref{Name: merge.TargetRef(r.run.ID), Commit: tip})
@@ -190,6 +203,8 @@ func (r *Runner) publish(ctx context.Context, claim dag.Claim, tip, start string
 const (
 	brief = 4 * time.Second
 	long  = 2 * time.Minute
+
+	forEver = 1<<63 - 1 // it can be interrupted
 )
 
 // patiently tries again what a network may have failed at, until it would have to wait that long.
@@ -201,7 +216,7 @@ func patiently(ctx context.Context, most time.Duration, do func() error) (err er
 		select {
 		case <-ctx.Done():
 			return err
-		case <-time.After(pause):
+		case <-time.After(min(pause, 30*time.Second)):
 		}
 	}
 }
@@ -231,19 +246,13 @@ func (r *Runner) await(ctx context.Context, claim dag.Claim, j *attempt.Job, o O
 	return d, over, err
 }
 
-// store stores what an attempt recorded on another machine, and gets its work and its files. Doing so again changes nothing.
+// store stores what an attempt recorded on another machine.
 func (r *Runner) store(ctx context.Context, claim dag.Claim, j *attempt.Job, d *Delivery, desk *desk, record recorder) error {
-	if err := os.MkdirAll(j.Place.Folder, 0o700); err != nil {
-		return err
-	}
 	if d.NotBefore > 0 {
 		d.Result.Decision.Until = r.opts.Host.Now().Add(d.NotBefore)
 	}
 	for _, e := range d.Events {
 		r.bus.emit(e)
-	}
-	if err := r.collect(ctx, claim, j, d); err != nil {
-		return err
 	}
 	if d.Base != nil {
 		d.Base.Tree = "" // that machine's
@@ -276,7 +285,13 @@ func (r *Runner) store(ctx context.Context, claim dag.Claim, j *attempt.Job, d *
 			return err
 		}
 	}
+	record.Used(d.Result.Agent.Usage, d.Result.Agent.SessionUSD)
+	used := dag.Note{Usage: &d.Result.Agent.Usage, Shares: d.Result.Agent.Shares, ModelEffective: d.Result.Agent.Model}
+	if err := record.Note(ctx, used); err != nil { // should we die while it lands
+		return err
+	}
 	for _, n := range d.Noted {
+		n.Usage = nil                                                   // that is what it had used by then
 		n.AgentPID, n.AgentPIDStart, n.Tree, n.TreeAfter = 0, 0, "", "" // of another machine
 		if n.Transcript != "" {
 			n.Transcript = filepath.Join(j.Place.Folder, filepath.Base(n.Transcript))
@@ -292,20 +307,27 @@ func (r *Runner) store(ctx context.Context, claim dag.Claim, j *attempt.Job, d *
 // a ref that nobody looks at.
 func (r *Runner) collect(ctx context.Context, claim dag.Claim, j *attempt.Job, d *Delivery) error {
 	to := r.opts.Landing
-	get := func(ref, commit string) error {
+	if err := os.MkdirAll(j.Place.Folder, 0o700); err != nil {
+		return err
+	}
+	get := func(most time.Duration, ref, commit string) error {
 		if ref == "" {
 			return nil
 		}
-		return patiently(ctx, long, func() error {
-			got, err := merge.Fetch(ctx, to.Repo, to.Remote, ref)
-			if err == nil && got[0] != commit {
-				err = fmt.Errorf("%s has %.10s at %s, and %.10s was delivered", to.Remote, got[0], ref, commit)
+		var got []string
+		err := patiently(ctx, most, func() (err error) {
+			if got, err = merge.Fetch(ctx, to.Repo, to.Remote, ref); err != nil {
+				r.bus.warnOnce("fetch\x00"+claim.Attempt, "the work of "+claim.Task.ID+" is made, and is not fetched yet: "+err.Error())
 			}
 			return err
 		})
+		if err == nil && got[0] != commit {
+			err = fmt.Errorf("%s has %.10s at %s, and %.10s was delivered", to.Remote, got[0], ref, commit)
+		}
+		return err
 	}
 	if have, err := merge.Existing(ctx, to.Repo, []string{d.Work}); d.Work != "" && d.Work != d.Onto && (err != nil || len(have) == 0) {
-		if err := get(d.WorkRef, d.Work); err != nil {
+		if err := get(forEver, d.WorkRef, d.Work); err != nil {
 			return err
 		}
 	}
@@ -314,7 +336,7 @@ func (r *Runner) collect(ctx context.Context, claim dag.Claim, j *attempt.Job, d
 			return err
 		}
 	}
-	err := get(d.LogRef, d.Log)
+	err := get(brief, d.LogRef, d.Log)
 	if err == nil && d.Log != "" {
 		err = unpack(ctx, to.Repo, d.Log, j.Place.Folder)
 	}
@@ -343,11 +365,17 @@ func (r *Runner) landDelivered(ctx context.Context, claim dag.Claim, j *attempt.
 	}
 	rules := j.Rules
 	j.Rules.Resolve = 0 // nobody here can resolve a conflict; the next attempt begins with it
-	ports.Record = landing{ports.Record.(recorder)}
+	ports.Record = landing{ports.Record.(recorder), used.Usage}
 	ports.Desk, ports.Tools = nil, nil
 	ports.Lane, ports.Gates, ports.Copy, ports.Shared = l, l.gates, l.copy, func(context.Context, time.Time) bool { return false }
 	res, err := r.worker.Run(ctx, *j, ports)
-	j.Finished, j.Rules = nil, rules // the attempt had an agent
+	j.Finished, j.Rules = nil, rules                                          // the attempt had an agent
+	if more := res.Agent.Usage; more.AllTokens() > 0 || more.CostUSD != nil { // of a verifier here
+		if len(used.Shares) == 0 {
+			used.Shares = []dag.Share{dag.ShareOf(used.Name, cmp.Or(used.Model, j.Agent.Choice.Model), used.Usage)}
+		}
+		used.Usage, used.Shares = used.Usage.Add(more), append(used.Shares, res.Agent.Shares...)
+	}
 	res.Agent, res.Unusual, res.Findings = used, d.Result.Unusual, d.Result.Findings
 	passed := res.Seen.Passed || d.Result.Seen.Passed
 	checked := res.Seen.Checked
@@ -356,10 +384,15 @@ func (r *Runner) landDelivered(ctx context.Context, claim dag.Claim, j *attempt.
 	return res, err
 }
 
-// landing records what happens to work that lands. What was used was used before.
-type landing struct{ recorder }
+// landing records what happens to work that lands, and what that uses beside what was used before.
+type landing struct {
+	recorder
+	before event.Usage
+}
 
-func (landing) Used(event.Usage, *float64) {}
+func (l landing) Used(u event.Usage, sessionUSD *float64) {
+	l.recorder.Used(l.before.Add(u), sessionUSD)
+}
 
 // adopted are the attempts that an earlier process of this run has ordered and that were not delivered.
 func (r *Runner) adopted(ctx context.Context) (list []assignment, err error) {
@@ -399,11 +432,33 @@ func (r *Runner) unpublish(ctx context.Context) {
 			return nil
 		})
 	}
-	if err == nil && len(gone) > 0 {
-		err = merge.Push(ctx, to.Repo, to.Remote, gone...)
+	for batch := range slices.Chunk(gone, maxGone) {
+		if err == nil {
+			err = merge.Push(ctx, to.Repo, to.Remote, batch...)
+		}
 	}
 	if err != nil {
 		r.bus.warn("", "what other machines needed stays at the remote: "+err.Error())
+	}
+}
+
+// maxGone is how many refs a remote is told at once to forget.
+const maxGone = 100
+
+// forget has the remote forget what it has of an attempt that is settled, many at a time: a push is slower the more refs there
+// are. What it does not forget now it does when the run ends.
+func (r *Runner) forget(ctx context.Context, names ...string) {
+	p := &r.published
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, name := range names {
+		if name != "" {
+			p.gone = append(p.gone, merge.Ref{Name: name})
+		}
+	}
+	if len(p.gone) >= maxGone {
+		_ = merge.Push(ctx, r.opts.Landing.Repo, r.opts.Landing.Remote, p.gone...)
+		p.gone = nil
 	}
 }
 

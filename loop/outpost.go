@@ -77,6 +77,12 @@ func (p Outpost) Make(ctx context.Context, o Order) (Delivery, error) {
 		host, _ := os.Hostname()
 		d.Result.Decision = policy.Halted{Reason: "the work of " + j.Task.ID + " stays on " + host + ": " + err.Error()}.Decision()
 		d.Work, d.WorkRef, d.Log, d.LogRef = d.Onto, "", "", ""
+		d.Finished, d.Result.Seen.Checked = nil, false // nobody else can land it
+		for i := range d.Noted {
+			if d.Noted[i].Phase == dag.Answered || d.Noted[i].Phase == dag.Verifying {
+				d.Noted[i].Phase = ""
+			}
+		}
 	}
 	return redact.Deep(opts.Host.Redact, *d), nil
 }
@@ -240,6 +246,7 @@ type watcher struct {
 	mu     sync.Mutex
 	look   Outlook
 	events []event.Event
+	size   int
 }
 
 // total adds what tries used that did not come back.
@@ -255,8 +262,8 @@ func (w *watcher) see(change func(*Outlook)) {
 	}
 }
 
-// maxEvents is how many events of an attempt are delivered: what was said is in its files.
-const maxEvents = 1000
+// maxEvents is how many bytes the texts of the events of an attempt have that are delivered: all of it is in its files.
+const maxEvents = 256 << 10
 
 func (w *watcher) observe(e event.Event) {
 	switch e.Type {
@@ -268,7 +275,7 @@ func (w *watcher) observe(e event.Event) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.events) < maxEvents {
+	if w.size += 200 + len(e.Text) + len(e.Reason); w.size < maxEvents {
 		w.events = append(w.events, e)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"ralph/internal/db"
 	"ralph/internal/dispatch"
 	"ralph/internal/git"
+	"ralph/internal/plain"
 	"ralph/loop"
 	"ralph/loop/policy"
 	"ralph/merge"
@@ -124,6 +125,9 @@ type reporter struct {
 	phase dag.Phase
 }
 
+// maxSaid is how much of what the agent said last is printed.
+const maxSaid = 200
+
 // often is how often at most something is printed, unless a phase begins.
 const often = 500 * time.Millisecond
 
@@ -137,7 +141,7 @@ func (r *reporter) progress(o loop.Outlook) {
 	r.last, r.phase = now, o.Phase
 	lines := strings.Split(strings.TrimSpace(o.Text), "\n")
 	host, _ := os.Hostname()
-	_ = r.print(dispatch.FromAttempt{Progress: &dispatch.Progress{Attempt: r.attempt, Host: host, Phase: string(o.Phase), Usage: o.Usage, Text: lines[len(lines)-1]}}) // the delivery says so if nobody reads
+	_ = r.print(dispatch.FromAttempt{Progress: &dispatch.Progress{Attempt: r.attempt, Host: host, Phase: string(o.Phase), Usage: o.Usage, Text: plain.Cut(lines[len(lines)-1], maxSaid)}}) // the delivery says so if nobody reads
 }
 
 func (r *reporter) deliver(d loop.Delivery) error {

@@ -114,10 +114,13 @@ func (w *away) receive() {
 			w.deliver(*m.Delivery)
 		case m.Progress != nil:
 			w.mu.Lock()
-			wait := w.waits[m.Progress.Attempt]
+			var used func(event.Usage)
+			if wait := w.waits[m.Progress.Attempt]; wait != nil {
+				used = wait.used
+			}
 			w.mu.Unlock()
-			if wait != nil && wait.used != nil {
-				wait.used(m.Progress.Usage)
+			if used != nil {
+				used(m.Progress.Usage)
 			}
 		}
 	}
@@ -162,6 +165,9 @@ func (w *away) Attempt(ctx context.Context, o loop.Order, used func(event.Usage)
 	case <-wait.abandoned:
 		return got, loop.ErrAbandoned
 	}
+	if d.Vain || d.Error != "" && ctx.Err() != nil {
+		return got, loop.ErrAbandoned
+	}
 	if d.Error != "" {
 		return got, errors.New("no machine could make the attempt: " + d.Error)
 	}
@@ -184,8 +190,12 @@ func (w *away) Abandon(attempt string) {
 
 func (w *away) Settled(attempt string) {
 	w.mu.Lock()
+	wait := w.waits[attempt]
 	delete(w.waits, attempt)
 	w.mu.Unlock()
+	if wait != nil && wait.used == nil { // it was ordered by an earlier process, and this one did not come to ask for it
+		w.send(dispatch.FromRun{Cancel: attempt})
+	}
 	w.send(dispatch.FromRun{Settled: attempt})
 }
 

@@ -92,7 +92,7 @@ func (f *far) hear(c *dispatch.Conn[dispatch.ToRun, dispatch.FromRun], m dispatc
 		_, known := f.orders[m.Order.Attempt]
 		f.orders[m.Order.Attempt] = *m.Order
 		if !known && !f.hold {
-			go f.make(*m.Order, 1)
+			go f.make(*m.Order, "1")
 		}
 	case m.Cancel != "":
 		f.cancelled = append(f.cancelled, m.Cancel)
@@ -105,7 +105,7 @@ func (f *far) hear(c *dispatch.Conn[dispatch.ToRun, dispatch.FromRun], m dispatc
 }
 
 // make makes an attempt and delivers it.
-func (f *far) make(o dispatch.Order, try int) {
+func (f *far) make(o dispatch.Order, try string) {
 	if d := f.attempt(o, try); d != nil {
 		f.deliver(*d)
 	}
@@ -121,8 +121,8 @@ func (f *far) deliver(d dispatch.Delivery) {
 }
 
 // attempt has the real program make an attempt in the clone.
-func (f *far) attempt(o dispatch.Order, try int) (made *dispatch.Delivery) {
-	cmd := f.clone.command("attempt", "--try", fmt.Sprint(try))
+func (f *far) attempt(o dispatch.Order, try string) (made *dispatch.Delivery) {
+	cmd := f.clone.command("attempt", "--try", try)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		f.Error(err)
@@ -243,13 +243,13 @@ func TestARunGoesOnAfterItsProcessWasKilled(t *testing.T) {
 	orders := f.ordered(3)
 	r.kill()
 
-	f.make(orders[number(1)], 1) // nobody is there
+	f.make(orders[number(1)], "1") // nobody is there
 	r = f.serve()                // with the flags that it was begun with
 	eventually(t, "what was delivered meanwhile lands", func() bool { return f.task(number(1)).Status == "done" })
-	f.make(orders[number(2)], 1)
+	f.make(orders[number(2)], "1")
 	r.kill() // at any moment of its landing
 
-	go f.make(orders[number(3)], 1)
+	go f.make(orders[number(3)], "1")
 	f.hold = false
 	f.serve().wait(0)
 	f.wantLanded(3)
@@ -268,8 +268,8 @@ func TestOnlyWhatWasDeliveredLands(t *testing.T) {
 	f.hold = true
 	r := f.serve("--jobs", "2")
 	order := f.ordered(1)[number(1)]
-	late := f.attempt(order, 1) // its machine was taken for dead
-	f.make(order, 2)
+	late := f.attempt(order, "1") // its machine was taken for dead
+	f.make(order, "2")
 	f.deliver(*late)
 	r.wait(0)
 	f.deliver(*late)
@@ -321,6 +321,21 @@ func TestStoppingARunEndsItsAttemptsElsewhere(t *testing.T) {
 	f.wantSound()
 }
 
+// TestWhatWasStoppedBeforeItBeganCostsNothing: most of what is ordered waits for a slot of a worker.
+func TestWhatWasStoppedBeforeItBeganCostsNothing(t *testing.T) {
+	t.Parallel()
+	f := goFar(t, writes())
+	f.plan("first")
+	f.hold = true
+	r := f.serve("--jobs", "2")
+	order := f.ordered(1)[number(1)]
+	f.want(0, "stop", "--now")
+	f.deliver(dispatch.Delivery{Attempt: order.Attempt, Vain: true})
+	r.wait(4)
+	f.wantTask(number(1), "pending", 0)
+	check.Equal(t, "attempts", []string{"interrupted"}, f.ended())
+}
+
 func TestWorkThatConflictsIsDoneAgainElsewhere(t *testing.T) {
 	t.Parallel()
 	f := goFar(t, say(step{Do: "run", Argv: []string{"sh", "-c", "echo {{task}} >> shared.txt"}}, saysDone()))
@@ -328,7 +343,7 @@ func TestWorkThatConflictsIsDoneAgainElsewhere(t *testing.T) {
 	f.hold = true
 	r := f.serve("--jobs", "2")
 	orders := f.ordered(2)
-	first, second := f.attempt(orders[number(1)], 1), f.attempt(orders[number(2)], 1)
+	first, second := f.attempt(orders[number(1)], "1"), f.attempt(orders[number(2)], "1")
 	f.hold = false
 	f.deliver(*first)
 	f.deliver(*second)

@@ -53,7 +53,7 @@ func (x *execution) do(ctx context.Context) error {
 	runner, err := loop.Start(ctx, *opts)
 	var apart *dag.ApartError
 	if errors.As(err, &apart) && apart.Run.Process.Remote != "" {
-		return hint(err, "go on with it: ralph-temporal run; or end it: ralph-temporal stop; if those machines are gone for good: ralph recover --take-back")
+		return hint(err, "go on with it, which also lets you stop it: ralph-temporal run; if those machines are gone for good: ralph recover --take-back")
 	}
 	if err != nil {
 		return err

@@ -315,15 +315,15 @@ func buildVersion() versionJSON {
 			dirty = "+"
 		}
 	}
-	v.Build = v.Version
-	if v.Revision != nil {
-		v.Build += " " + (*v.Revision)[:min(len(*v.Revision), 12)] + dirty
-	}
 	if release != "" {
 		v.Version = release
 	}
 	if revision != "" {
 		v.Revision = &revision
+	}
+	v.Build = v.Version
+	if v.Revision != nil {
+		v.Build += " " + (*v.Revision)[:min(len(*v.Revision), 12)] + dirty
 	}
 	return v
 }
