@@ -19,8 +19,8 @@ func TestARunOfOtherMachinesHasOneProcess(t *testing.T) {
 		silent time.Duration
 		taken  bool
 	}{
-		"its process lives":                                     {dag.Alive, time.Hour, false},
-		"its process is gone":                                   {dag.Dead, 0, true},
+		"its process lives":   {dag.Alive, time.Hour, false},
+		"its process is gone": {dag.Dead, 0, true},
 		"nobody can see its process, and it was heard just now": {dag.Unknown, time.Minute, false},
 		"nobody can see its process, and it is silent":          {dag.Unknown, time.Hour, true},
 	}

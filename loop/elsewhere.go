@@ -124,7 +124,7 @@ func (r *Runner) haveMade(ctx context.Context, claim dag.Claim, j *attempt.Job, 
 		return d.Result, nil
 	}
 	defer func() { r.forget(context.WithoutCancel(ctx), d.WorkRef, d.LogRef) }()
-	if err := r.store(context.WithoutCancel(ctx), claim, j, &d, desk, record); err != nil {
+	if err := r.store(context.WithoutCancel(ctx), j, &d, desk, record); err != nil {
 		return attempt.Result{Decision: attempt.Unprepared(), Agent: d.Result.Agent}, err
 	}
 	if interrupted := d.Result.Decision.Outcome == event.AttemptInterrupted; interrupted && over != nil {
@@ -247,7 +247,7 @@ func (r *Runner) await(ctx context.Context, claim dag.Claim, j *attempt.Job, o O
 }
 
 // store stores what an attempt recorded on another machine.
-func (r *Runner) store(ctx context.Context, claim dag.Claim, j *attempt.Job, d *Delivery, desk *desk, record recorder) error {
+func (r *Runner) store(ctx context.Context, j *attempt.Job, d *Delivery, desk *desk, record recorder) error {
 	if d.NotBefore > 0 {
 		d.Result.Decision.Until = r.opts.Host.Now().Add(d.NotBefore)
 	}
@@ -465,7 +465,7 @@ func (r *Runner) forget(ctx context.Context, names ...string) {
 // pack makes a commit of the files of an attempt.
 func pack(ctx context.Context, repo *git.Repo, folder, message string) (string, error) {
 	index := folder + ".index"
-	defer os.Remove(index)
+	defer func() { _ = os.Remove(index) }() // nobody needs it
 	call := git.Call{WorkTree: folder, Index: index}
 	if _, err := repo.Git(ctx, call, "-c", "core.autocrlf=false", "add", "--all", "--force", "."); err != nil {
 		return "", err
@@ -480,7 +480,7 @@ func pack(ctx context.Context, repo *git.Repo, folder, message string) (string, 
 // unpack writes the files of an attempt. Links in it are written as files: nothing is written elsewhere.
 func unpack(ctx context.Context, repo *git.Repo, commit, folder string) error {
 	index := folder + ".index"
-	defer os.Remove(index)
+	defer func() { _ = os.Remove(index) }() // nobody needs it
 	call := git.Call{WorkTree: folder, Index: index}
 	if _, err := repo.Git(ctx, call, "read-tree", commit); err != nil {
 		return err

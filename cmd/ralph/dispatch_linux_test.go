@@ -244,7 +244,7 @@ func TestARunGoesOnAfterItsProcessWasKilled(t *testing.T) {
 	r.kill()
 
 	f.make(orders[number(1)], "1") // nobody is there
-	r = f.serve()                // with the flags that it was begun with
+	r = f.serve()                  // with the flags that it was begun with
 	eventually(t, "what was delivered meanwhile lands", func() bool { return f.task(number(1)).Status == "done" })
 	f.make(orders[number(2)], "1")
 	r.kill() // at any moment of its landing
