@@ -100,7 +100,7 @@ func loopOptions(ctx context.Context, a *app, s *session, given runOptions, cont
 	o.Chosen, err = o.Choose(given.Agent)
 	if errors.Is(err, agents.ErrUnavailable) {
 		shownOnly := given.DryRun && !errors.As(err, new(*agents.UnknownError))
-		if given.away != nil && o.Chosen.Name != "" { // it is started elsewhere
+		if given.away != nil && o.Chosen.Name != "" && !errors.As(err, new(*agents.UnknownError)) { // it is started elsewhere
 			o.Chosen, err = agents.Agent{Preset: agents.Preset{Name: o.Chosen.Name}}, nil
 		} else if shownOnly || given.finished || !given.Follow && !needsAgent(ctx, s, opts.Graph.Scope) {
 			o.Chosen, err = agents.Agent{Preset: agents.Preset{Name: absent(o.Chosen)}}, nil
