@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -18,6 +17,7 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 
+	"ralph/event"
 	"ralph/internal/dispatch"
 	"ralph/internal/proc"
 )
@@ -38,13 +38,22 @@ type attempts struct {
 	dir     string // of the clone
 	remote  string
 	host    string
-	beat    func(ctx context.Context, token []byte, p dispatch.Progress) error
+	beat    func(ctx context.Context, token []byte, p Beat) error
 	limited func(ctx context.Context, workflowID, agent string) (time.Duration, error)
 	say     func(format string, args ...any)
 }
 
+// Beat is what heartbeats carry, also to the next try.
+type Beat struct {
+	dispatch.Progress
+	Fails int `json:"fails,omitempty"` // how many tries ended without a delivery
+}
+
+// maxFails is how many tries may end so until the run is told. Lost workers do not count.
+const maxFails = 10
+
 // Attempt is the activity. It fails only when the attempt was not made; what came of it, also that it failed, is a delivery.
-func (a *attempts) Attempt(ctx context.Context, o dispatch.Order) (dispatch.Delivery, error) {
+func (a *attempts) Attempt(ctx context.Context, o Wanted) (Made, error) {
 	info := activity.GetInfo(ctx)
 	if build, err := a.ralph.build(ctx); err != nil || build != o.Build {
 		msg := fmt.Sprintf("worker %s has ralph %q and the run has %q; install the same build on both", a.host, build, o.Build)
@@ -52,7 +61,14 @@ func (a *attempts) Attempt(ctx context.Context, o dispatch.Order) (dispatch.Deli
 			msg = fmt.Sprintf("worker %s cannot run ralph: %v", a.host, err)
 		}
 		a.say("%s: %s", o.Task, msg)
-		return dispatch.Delivery{}, temporal.NewApplicationErrorWithOptions(msg, errVersion, temporal.ApplicationErrorOptions{NextRetryDelay: 10 * time.Second})
+		return Made{}, temporal.NewApplicationErrorWithOptions(msg, errVersion, temporal.ApplicationErrorOptions{NextRetryDelay: 10 * time.Second})
+	}
+	c := &child{order: o.Order, used: o.Used, last: Beat{Progress: dispatch.Progress{Attempt: o.Attempt, Host: a.host, Phase: "starting"}}}
+	if before := (Beat{}); activity.HasHeartbeatDetails(ctx) && activity.GetHeartbeatDetails(ctx, &before) == nil {
+		c.used, c.last.Fails = &before.Usage, before.Fails
+	}
+	if c.used != nil {
+		c.last.Usage = *c.used
 	}
 	// The workflow knew the limits when it scheduled this; what had to wait for a slot asks again. Both times are the server's.
 	if info.StartedTime.Sub(info.ScheduledTime) > time.Second {
@@ -60,28 +76,44 @@ func (a *attempts) Attempt(ctx context.Context, o dispatch.Order) (dispatch.Deli
 		left, err := a.limited(asking, info.WorkflowExecution.ID, o.Agent)
 		cancel()
 		if err == nil && left > 0 {
-			return dispatch.Delivery{Attempt: o.Attempt, Limited: &dispatch.Limit{Agent: o.Agent, For: left}}, nil
+			return Made{Delivery: dispatch.Delivery{Attempt: o.Attempt}, Held: true, Used: c.used}, nil
 		}
 	}
-	c := &child{order: o, last: dispatch.Progress{Attempt: o.Attempt, Host: a.host, Phase: "starting"}}
-	if activity.HasHeartbeatDetails(ctx) {
-		var lost dispatch.Progress
-		if err := activity.GetHeartbeatDetails(ctx, &lost); err == nil {
-			c.last.Usage, c.lost = lost.Usage, lost
-		}
+	try := tryName(info)
+	a.say("%s: attempt %s, try %s", o.Task, o.Attempt, try)
+	err := c.start(a, try)
+	if err == nil {
+		defer c.stdin.Close()
+		a.accompany(ctx, c, info)
+		<-c.ended
+		err = c.err
 	}
-	a.say("%s: attempt %s, try %d", o.Task, o.Attempt, info.Attempt)
-	if err := c.start(a, info.Attempt); err != nil {
-		return dispatch.Delivery{}, lost(err.Error(), info.Attempt)
+	if c.delivery != nil {
+		return Made{Delivery: c.deliver()}, nil
 	}
-	defer c.stdin.Close()
-	a.accompany(ctx, c, info)
-	<-c.ended
-	d, err := c.result(info.Attempt)
-	if err != nil {
-		a.say("%s: %s", o.Task, plain(err))
+	msg := c.failed(err)
+	a.say("%s: %s", o.Task, msg)
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == 64 {
+		return Made{}, temporal.NewNonRetryableApplicationError(msg, errRefused, nil)
 	}
-	return d, err
+	if c.last.Fails++; c.last.Fails >= maxFails {
+		return Made{Delivery: dispatch.Delivery{Attempt: o.Attempt, Error: fmt.Sprintf("it was tried %d times: %s", c.last.Fails, msg)}}, nil
+	}
+	_ = a.report(ctx, c, info)
+	// What fails each time is tried ever less often; a worker that dies is another thing, and its attempt is begun again at once.
+	delay := min(time.Second<<min(c.last.Fails-1, 6), time.Minute)
+	return Made{}, temporal.NewApplicationErrorWithOptions(msg, errLost, temporal.ApplicationErrorOptions{NextRetryDelay: delay})
+}
+
+// tryName tells the tries at an attempt apart, also those that another workflow begins after this one was lost: the end of a
+// run ID is random. Activities that follow one that was put off have a number of their own.
+func tryName(info activity.Info) string {
+	run := strings.ReplaceAll(info.WorkflowExecution.RunID, "-", "")
+	name := fmt.Sprintf("%s%d", run[max(0, len(run)-8):], info.Attempt)
+	if parts := strings.Split(info.ActivityID, "/"); len(parts) > 2 {
+		name += "h" + parts[2]
+	}
+	return name
 }
 
 // accompany reports how far the attempt has come until its process ended, and passes on that it shall end. That the server
@@ -95,14 +127,11 @@ func (a *attempts) accompany(ctx context.Context, c *child, info activity.Info) 
 	defer tick.Stop()
 	stopped, done := activity.GetWorkerStopChannel(ctx), ctx.Done()
 	for sent := (time.Time{}); ; {
-		progress, news := c.progress()
-		if news || time.Since(sent) >= every {
+		if c.fresh() || time.Since(sent) >= every {
 			sent = time.Now()
-			once, cancel := context.WithTimeout(context.WithoutCancel(ctx), max(every, time.Second))
-			if err := a.beat(once, info.TaskToken, progress); given(err) {
+			if given(a.report(ctx, c, info)) {
 				c.terminate()
 			}
-			cancel()
 		}
 		select {
 		case <-c.ended:
@@ -118,6 +147,13 @@ func (a *attempts) accompany(ctx context.Context, c *child, info activity.Info) 
 	}
 }
 
+// report is one heartbeat.
+func (a *attempts) report(ctx context.Context, c *child, info activity.Info) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), max(min(info.HeartbeatTimeout/3, 5*time.Second), time.Second))
+	defer cancel()
+	return a.beat(ctx, info.TaskToken, c.progress())
+}
+
 // given says that the server wants the attempt no more: it was cancelled, or has timed out and is somebody else's.
 func given(err error) bool {
 	var cancelled *temporal.CanceledError
@@ -128,7 +164,7 @@ func given(err error) bool {
 // child is a process of ralph attempt.
 type child struct {
 	order dispatch.Order
-	lost  dispatch.Progress // of tries whose worker was lost
+	used  *event.Usage // by tries that were lost
 	cmd   *exec.Cmd
 	stdin io.Closer
 	tail  tail
@@ -136,20 +172,20 @@ type child struct {
 	err   error // how it ended
 
 	mu       sync.Mutex
-	last     dispatch.Progress
+	last     Beat
 	news     bool
 	delivery *dispatch.Delivery
 	asked    bool
 }
 
-func (c *child) start(a *attempts, try int32) error {
+func (c *child) start(a *attempts, try string) error {
 	path, err := a.ralph.path()
 	if err != nil {
 		return err
 	}
-	args := []string{"attempt", "--remote", a.remote, "--try", strconv.Itoa(int(try))}
-	if c.lost.Attempt != "" {
-		usage, err := json.Marshal(c.lost.Usage)
+	args := []string{"attempt", "--remote", a.remote, "--try", try}
+	if c.used != nil {
+		usage, err := json.Marshal(c.used)
 		if err != nil {
 			return err
 		}
@@ -162,19 +198,21 @@ func (c *child) start(a *attempts, try int32) error {
 	if err != nil {
 		return err
 	}
-	stdout, err := c.cmd.StdoutPipe()
-	if err != nil {
-		return err
-	}
+	stdout, out := io.Pipe()
+	c.cmd.Stdout = out
+	c.cmd.WaitDelay = patience / 4 // something that it started may hold its output open
 	if err := c.cmd.Start(); err != nil {
 		return fmt.Errorf("start ralph attempt: %w", err)
 	}
 	c.stdin, c.ended = stdin, make(chan struct{}) // stdin stays open: its end says that we are gone
 	go func() { _, _ = stdin.Write(append(bytes.TrimSpace(c.order.Body), '\n')) }()
 	go func() {
+		c.err = c.cmd.Wait()
+		out.Close()
+	}()
+	go func() {
 		defer close(c.ended)
 		c.read(stdout)
-		c.err = c.cmd.Wait()
 	}()
 	return nil
 }
@@ -193,7 +231,7 @@ func (c *child) read(stdout io.Reader) {
 		c.mu.Lock()
 		if p := line.Progress; p != nil {
 			p.Attempt, p.Host = c.order.Attempt, c.last.Host // what lost tries used is in it
-			c.last, c.news = *p, true
+			c.last.Progress, c.news = *p, true
 		}
 		if line.Delivery != nil {
 			c.delivery = line.Delivery
@@ -202,12 +240,22 @@ func (c *child) read(stdout io.Reader) {
 	}
 }
 
-func (c *child) progress() (p dispatch.Progress, news bool) {
+func (c *child) progress() Beat {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.last
+}
+
+// fresh says, once, that there is news.
+func (c *child) fresh() (news bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	news, c.news = c.news, false
-	return c.last, news
+	return news
 }
+
+// patience is how long a process that was asked to end may take for it.
+var patience = 2 * time.Minute
 
 // terminate asks for an end, once: a second time would be less patient.
 func (c *child) terminate() {
@@ -220,33 +268,29 @@ func (c *child) terminate() {
 	if c.cmd.Process.Signal(syscall.SIGTERM) != nil {
 		_ = c.cmd.Process.Kill()
 	}
+	time.AfterFunc(patience, func() { _ = c.cmd.Process.Kill() }) // one that has ended is not found
 }
 
-// lost is the error of an attempt that ended without a delivery. What fails each time is tried ever less often, up to once a
-// minute; a worker that dies is another thing, and its attempt is begun again at once.
-func lost(msg string, try int32) error {
-	delay := min(time.Second<<min(try-1, 6), time.Minute)
-	return temporal.NewApplicationErrorWithOptions(msg, errLost, temporal.ApplicationErrorOptions{NextRetryDelay: delay})
-}
-
-// result is the delivery, also of a process that failed afterwards.
-func (c *child) result(try int32) (dispatch.Delivery, error) {
-	d := c.delivery
-	if d == nil {
-		msg := "ralph attempt ended without a delivery"
-		if c.err != nil {
-			msg += ": " + c.err.Error()
-		}
-		if text := c.tail.String(); text != "" {
-			msg += "\n" + text
-		}
-		return dispatch.Delivery{}, lost(msg, try)
+// failed says how it ended without a delivery.
+func (c *child) failed(err error) string {
+	msg := "ralph attempt ended without a delivery"
+	if err != nil {
+		msg += ": " + err.Error()
 	}
+	if text := c.tail.String(); text != "" {
+		msg += "\n" + text
+	}
+	return msg
+}
+
+// deliver is the delivery, also of a process that failed afterwards.
+func (c *child) deliver() dispatch.Delivery {
+	d := *c.delivery
 	d.Attempt = c.order.Attempt
 	if len(d.Body) > maxPayload {
-		return dispatch.Delivery{Attempt: d.Attempt, Error: fmt.Sprintf("what came of it has %d bytes, more than the Temporal server takes", len(d.Body))}, nil
+		return dispatch.Delivery{Attempt: d.Attempt, Error: fmt.Sprintf("what came of it has %d bytes, more than the Temporal server takes", len(d.Body))}
 	}
-	return *d, nil
+	return d
 }
 
 // tail keeps the end of what was written to it.

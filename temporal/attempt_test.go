@@ -13,9 +13,11 @@ import (
 	"time"
 
 	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/activity"
 	sdklog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/workflow"
 
 	"ralph/internal/dispatch"
 )
@@ -27,8 +29,8 @@ type bench struct {
 	log      string
 
 	mu    sync.Mutex
-	beats []dispatch.Progress
-	reply func(dispatch.Progress) error
+	beats []Beat
+	reply func(Beat) error
 }
 
 func newBench(t *testing.T) *bench {
@@ -45,7 +47,7 @@ func newBench(t *testing.T) *bench {
 	b := &bench{TestActivityEnvironment: suite.NewTestActivityEnvironment(), log: filepath.Join(t.TempDir(), "log")}
 	b.SetTestTimeout(time.Minute)
 	b.attempts = &attempts{ralph: &ralph{}, dir: t.TempDir(), remote: "up", host: "here", say: func(string, ...any) {}}
-	b.attempts.beat = func(_ context.Context, _ []byte, p dispatch.Progress) error {
+	b.attempts.beat = func(_ context.Context, _ []byte, p Beat) error {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		b.beats = append(b.beats, p)
@@ -61,12 +63,12 @@ func newBench(t *testing.T) *bench {
 	return b
 }
 
-func (b *bench) run(work fakeWork) (d dispatch.Delivery, err error) {
+func (b *bench) run(work fakeWork) (d Made, err error) {
 	work.Log = b.log
 	o := order("1")
 	o.Build = "b1"
 	o.Body, _ = json.Marshal(work)
-	v, err := b.ExecuteActivity(b.attempts.Attempt, o)
+	v, err := b.ExecuteActivity(b.attempts.Attempt, Wanted{Order: o})
 	if err == nil {
 		err = v.Get(&d)
 	}
@@ -74,8 +76,8 @@ func (b *bench) run(work fakeWork) (d dispatch.Delivery, err error) {
 }
 
 // once answers when the agent works, which is when its process hears signals.
-func once(err error) func(dispatch.Progress) error {
-	return func(p dispatch.Progress) error {
+func once(err error) func(Beat) error {
+	return func(p Beat) error {
 		if p.Phase == "working" {
 			return err
 		}
@@ -89,7 +91,7 @@ func TestAnAttemptIsDelivered(t *testing.T) {
 	if err != nil || d.Attempt != "1" || string(d.Body) != `"done"` {
 		t.Errorf("got %+v, %v", d, err)
 	}
-	if log, _ := os.ReadFile(b.log); !strings.HasPrefix(string(log), "begun attempt --remote up --try 1\n") {
+	if log, _ := os.ReadFile(b.log); !strings.HasPrefix(string(log), "begun attempt --remote up --try estrunid1\n") {
 		t.Errorf("got %s", log)
 	}
 }
@@ -126,7 +128,7 @@ func TestAnAttemptThatNobodyWantsIsEnded(t *testing.T) {
 
 func TestAServerThatIsAwayEndsNoAttempt(t *testing.T) {
 	b := newBench(t)
-	b.reply = func(dispatch.Progress) error { return serviceerror.NewUnavailable("away") }
+	b.reply = func(Beat) error { return serviceerror.NewUnavailable("away") }
 	if d, err := b.run(fakeWork{Sleep: 1500 * time.Millisecond}); err != nil || string(d.Body) != `"done"` {
 		t.Errorf("got %+v, %v", d, err)
 	}
@@ -139,19 +141,56 @@ func TestAnAttemptThatIsNotMade(t *testing.T) {
 		kind string
 		want string
 	}{
-		"no delivery":     {fakeWork{Refuse: true}, [2]string{"FAKE_BUILD", "b1"}, errLost, "exit status 1\nthe disk is full"},
-		"another version": {fakeWork{}, [2]string{"FAKE_BUILD", "b2"}, errVersion, `has ralph "b2" and the run has "b1"`},
-		"no ralph":        {fakeWork{}, [2]string{"RALPH", "/nowhere/ralph"}, errVersion, "cannot run ralph"},
+		"no delivery":                  {fakeWork{Refuse: 1}, [2]string{"FAKE_BUILD", "b1"}, errLost, "exit status 1\nthe disk is full"},
+		"an order that makes no sense": {fakeWork{Refuse: 64}, [2]string{"FAKE_BUILD", "b1"}, errRefused, "exit status 64\nthe disk is full"},
+		"another version":              {fakeWork{}, [2]string{"FAKE_BUILD", "b2"}, errVersion, `has ralph "b2" and the run has "b1"`},
+		"no ralph":                     {fakeWork{}, [2]string{"RALPH", "/nowhere/ralph"}, errVersion, "cannot run ralph"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
 			t.Setenv(test.env[0], test.env[1])
 			_, err := b.run(test.work)
 			var app *temporal.ApplicationError
-			if !errors.As(err, &app) || app.Type() != test.kind || app.NonRetryable() || !strings.Contains(err.Error(), test.want) {
+			if !errors.As(err, &app) || app.Type() != test.kind || app.NonRetryable() != (test.kind == errRefused) || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v", err)
 			}
 		})
+	}
+}
+
+func TestWhatFailsEachTimeIsToldInTheEnd(t *testing.T) {
+	b := newBench(t)
+	b.SetHeartbeatDetails(Beat{Fails: maxFails - 2})
+	if _, err := b.run(fakeWork{Refuse: 1}); err == nil || b.beats[len(b.beats)-1].Fails != maxFails-1 {
+		t.Errorf("got %v, heartbeats %+v", err, b.beats)
+	}
+	b.SetHeartbeatDetails(Beat{Fails: maxFails - 1})
+	if d, err := b.run(fakeWork{Refuse: 1}); err != nil || !strings.Contains(d.Error, "tried 10 times: ralph attempt ended without a delivery: exit status 1\nthe disk is full") {
+		t.Errorf("got %+v, %v", d, err)
+	}
+}
+
+func TestAProcessThatDoesNotEndIsKilled(t *testing.T) {
+	defer func(d time.Duration) { patience = d }(patience)
+	patience = 400 * time.Millisecond
+	b := newBench(t)
+	b.reply = once(&temporal.CanceledError{})
+	if _, err := b.run(fakeWork{Sleep: time.Hour, Deaf: true}); err == nil || !strings.Contains(err.Error(), "signal: killed") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestTriesHaveNamesOfTheirOwn(t *testing.T) {
+	seen := map[string]bool{}
+	for _, run := range []string{"01a1eb97-2307-762b-a837-4547c9c7f2da", "01a1eb97-18c7-7b8e-91e2-e61d97386b44"} {
+		for _, id := range []string{"t/a", "t/a/1", "t/a/11"} {
+			for try := range int32(12) {
+				seen[tryName(activity.Info{WorkflowExecution: workflow.Execution{RunID: run}, ActivityID: id, Attempt: try + 1})] = true
+			}
+		}
+	}
+	if len(seen) != 2*3*12 || !seen["c9c7f2da12h11"] {
+		t.Errorf("got %v", seen)
 	}
 }
 

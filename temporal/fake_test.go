@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"os/signal"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -35,7 +35,8 @@ func TestMain(m *testing.M) {
 type fakeWork struct {
 	Sleep  time.Duration
 	Hang   bool // for ever, in the first try
-	Refuse bool // ends without a delivery
+	Deaf   bool // never ends by itself
+	Refuse int  // ends with this status and without a delivery
 	Size   int  // of the delivery
 	Log    string
 }
@@ -84,11 +85,15 @@ func fakeAttempt(args []string) int {
 	p := dispatch.Progress{Phase: "working", Text: "hello"}
 	p.Usage.TokensIn, p.Usage.CostUSD = 7, &cost
 	out.Encode(dispatch.FromAttempt{Progress: &p})
-	if work.Refuse {
+	if work.Refuse != 0 {
 		fmt.Fprintln(os.Stderr, "the disk is full")
-		return 1
+		return work.Refuse
 	}
-	if work.Hang && slices.Contains(args, "1") {
+	if work.Deaf {
+		exec.Command("sleep", "3").Start() // holds our output
+		select {}
+	}
+	if work.Hang && strings.HasSuffix(args[4], "1") {
 		work.Sleep = time.Hour
 	}
 	outcome := "done"

@@ -20,7 +20,6 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/worker"
 
-	"ralph/internal/dispatch"
 	"ralph/internal/project"
 )
 
@@ -194,7 +193,7 @@ func work(ctx context.Context, s *setup, queue string, slots int) error {
 	if err != nil {
 		return err
 	}
-	a.beat = func(ctx context.Context, token []byte, p dispatch.Progress) error {
+	a.beat = func(ctx context.Context, token []byte, p Beat) error {
 		return s.srv.RecordActivityHeartbeat(ctx, token, p)
 	}
 	a.limited = func(ctx context.Context, id, agent string) (left time.Duration, err error) {

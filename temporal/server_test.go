@@ -239,7 +239,7 @@ func TestServerKills(t *testing.T) {
 	first.Process.Kill()
 	w.until("log", "orphaned", 4)
 	w.start(nil, "worker", "--slots", "4")
-	w.until("log", "--try 2 --lost-usage {\"tokens_in\":7,\"cost_usd\":0.5}", 4)
+	w.until("log", "2 --lost-usage {\"tokens_in\":7,\"cost_usd\":0.5}", 4)
 	t.Logf("taken over %s after kill -9, with a heartbeat of 3s", time.Since(killed).Round(time.Millisecond))
 	w.until("log", "landed", 2)
 	home.Process.Kill()

@@ -10,6 +10,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
+	"ralph/event"
 	"ralph/internal/dispatch"
 )
 
@@ -40,8 +41,26 @@ type Input struct {
 	// continued as new: what is under way cannot be taken along.
 	MaxEvents, MaxBytes int
 
-	Waiting []dispatch.Order
-	Limits  map[string]time.Time // by agent, in the time of the workflow
+	Waiting   []Wanted
+	Limits    map[string]time.Time // by agent, in the time of the workflow
+	Cancelled []string             // attempts whose orders may come yet: a cancel can overtake one
+	Settled   []string             // the latest: an order may be repeated late
+}
+
+// remembered is how many attempts are kept in each list of IDs.
+const remembered = 500
+
+// Wanted is what Attempt is given.
+type Wanted struct {
+	dispatch.Order
+	Used *event.Usage `json:"used,omitempty"` // by tries that were lost before it was held back
+}
+
+// Made is what Attempt returns.
+type Made struct {
+	dispatch.Delivery
+	Held bool         `json:"held,omitempty"` // it did not begin, as its agent is limited
+	Used *event.Usage `json:"used,omitempty"`
 }
 
 // Status is the answer to queryStatus.
@@ -54,16 +73,25 @@ type Status struct {
 // run is the state of a workflow. The home's run decides what is attempted; this only carries it there and back.
 type run struct {
 	Input
-	flights map[string]workflow.CancelFunc // by attempt
-	settled map[string]bool                // in this history: an order may be repeated late
-	timers  map[string]bool                // by agent
-	changed bool
-	ending  *dispatch.Outcome
+	flights  map[string]*flight // by attempt
+	held     map[string]int     // by attempt: how often it was put off
+	timers   map[string]bool    // by agent
+	changed  bool
+	stopping bool // the run at home is told to stop
+	ending   *dispatch.Outcome
+}
+
+// flight is an attempt under way.
+type flight struct {
+	Wanted
+	cancel  workflow.CancelFunc
+	over    bool            // it was cancelled, or is landing
+	instead *dispatch.Order // the same order of another build of ralph
 }
 
 // Run takes orders to workers and what comes of them home until the run there ends.
 func Run(ctx workflow.Context, in Input) (dispatch.Outcome, error) {
-	r := &run{Input: in, flights: map[string]workflow.CancelFunc{}, settled: map[string]bool{}, timers: map[string]bool{}}
+	r := &run{Input: in, flights: map[string]*flight{}, held: map[string]int{}, timers: map[string]bool{}}
 	if r.Limits == nil {
 		r.Limits = map[string]time.Time{}
 	}
@@ -81,11 +109,11 @@ func Run(ctx workflow.Context, in Input) (dispatch.Outcome, error) {
 		}
 		r.changed = false
 		if !asked && ctx.Err() != nil {
-			asked = true
-			workflow.Go(base, func(ctx workflow.Context) { _, _ = r.command(ctx, []string{"stop", "--now"}) })
+			asked, r.stopping = true, true
+			workflow.Go(base, r.stop)
 		}
 		for list := []dispatch.Order(nil); orders.ReceiveAsync(&list); list = nil {
-			r.add(list)
+			r.add(base, list)
 		}
 		for id := ""; cancel.ReceiveAsync(&id); {
 			r.cancel(base, id)
@@ -105,7 +133,7 @@ func Run(ctx workflow.Context, in Input) (dispatch.Outcome, error) {
 		case r.ending != nil:
 			return *r.ending, workflow.Await(base, func() bool { return workflow.AllHandlersFinished(ctx) })
 		case full || info.GetContinueAsNewSuggested():
-			if err := workflow.Await(base, func() bool { return workflow.AllHandlersFinished(ctx) }); err != nil {
+			if err := workflow.Await(base, func() bool { return workflow.AllHandlersFinished(ctx) && !r.stopping }); err != nil {
 				return dispatch.Outcome{}, err
 			}
 			if r.changed || orders.Len()+cancel.Len()+end.Len() > 0 {
@@ -117,17 +145,29 @@ func Run(ctx workflow.Context, in Input) (dispatch.Outcome, error) {
 	}
 }
 
-// add takes orders that are new. One that is under way, or was, is repeated by a home that does not know.
-func (r *run) add(list []dispatch.Order) {
+// add takes orders that are new. One that is under way, or was, is repeated by a home that does not know; if that home is of
+// another build, only workers of its build can make it.
+func (r *run) add(ctx workflow.Context, list []dispatch.Order) {
 	for _, o := range list {
-		if r.flights[o.Attempt] == nil && !r.settled[o.Attempt] && r.waiting(o.Attempt) < 0 {
-			r.Waiting, r.changed = append(r.Waiting, o), true
+		f, i := r.flights[o.Attempt], r.waiting(o.Attempt)
+		switch {
+		case slices.Contains(r.Settled, o.Attempt):
+		case i >= 0:
+			r.Waiting[i].Order = o
+		case f == nil:
+			r.Waiting, r.changed = append(r.Waiting, Wanted{Order: o}), true
+			if slices.Contains(r.Cancelled, o.Attempt) {
+				r.cancel(ctx, o.Attempt)
+			}
+		case f.Build != o.Build && !f.over:
+			f.instead = &o
+			f.cancel()
 		}
 	}
 }
 
 func (r *run) waiting(attempt string) int {
-	return slices.IndexFunc(r.Waiting, func(o dispatch.Order) bool { return o.Attempt == attempt })
+	return slices.IndexFunc(r.Waiting, func(o Wanted) bool { return o.Attempt == attempt })
 }
 
 // cancel ends an attempt. One that has not begun goes home as it is.
@@ -136,21 +176,51 @@ func (r *run) cancel(ctx workflow.Context, id string) {
 		o := r.Waiting[i]
 		r.Waiting = slices.Delete(r.Waiting, i, i+1)
 		r.fly(ctx, o, true)
-	} else if cancel := r.flights[id]; cancel != nil {
-		cancel()
+	} else if f := r.flights[id]; f != nil {
+		f.over = true
+		f.cancel()
+	} else if !slices.Contains(r.Settled, id) {
+		r.Cancelled = remember(r.Cancelled, id)
 	}
+}
+
+// remember adds an ID to the latest.
+func remember(list []string, id string) []string {
+	if !slices.Contains(list, id) {
+		list = append(list, id)
+	}
+	return list[max(0, len(list)-remembered):]
+}
+
+// underway are the attempts of all flights, sorted, as commands must come in the same order when the history is replayed.
+func (r *run) underway() []string {
+	ids := make([]string, 0, len(r.flights))
+	for id := range r.flights { //workflowcheck:ignore // sorted below
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// stop has the run at home stopped. While nobody is there, it ends the attempts itself, and the home is told when it is back.
+func (r *run) stop(ctx workflow.Context) {
+	if _, err := r.command(ctx, []string{"stop", "--now"}); err != nil {
+		for _, o := range slices.Clone(r.Waiting) {
+			r.cancel(ctx, o.Attempt)
+		}
+		for _, id := range r.underway() {
+			r.cancel(ctx, id)
+		}
+	}
+	r.stopping, r.changed = false, true
 }
 
 // end cancels what is under way. The home is done with it: nobody asks what comes of it.
 func (r *run) end(outcome dispatch.Outcome) {
 	r.ending, r.changed, r.Waiting = &outcome, true, nil
-	ids := make([]string, 0, len(r.flights))
-	for id := range r.flights { //workflowcheck:ignore // sorted below
-		ids = append(ids, id)
-	}
-	slices.Sort(ids) // commands must come in the same order when the history is replayed
-	for _, id := range ids {
-		r.flights[id]()
+	for _, id := range r.underway() {
+		r.flights[id].over = true
+		r.flights[id].cancel()
 	}
 }
 
@@ -186,73 +256,98 @@ func (r *run) wake(ctx workflow.Context, agent string, after time.Duration) {
 }
 
 // fly has an attempt made and what came of it taken home, and then does what the home ordered next.
-func (r *run) fly(ctx workflow.Context, o dispatch.Order, cancelled bool) {
-	flight, cancel := workflow.WithCancel(ctx)
-	r.flights[o.Attempt] = cancel
+func (r *run) fly(ctx workflow.Context, o Wanted, cancelled bool) {
+	air, cancel := workflow.WithCancel(ctx)
+	f := &flight{Wanted: o, cancel: cancel, over: cancelled}
+	r.flights[o.Attempt] = f
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		defer func() { r.changed = true }()
-		d := dispatch.Delivery{Attempt: o.Attempt, Error: "it was cancelled before it began"}
+		m := Made{Delivery: dispatch.Delivery{Attempt: o.Attempt, Vain: true}}
 		if !cancelled {
-			d = r.attempt(ctx, flight, o)
+			m = r.attempt(ctx, air, o)
 		}
-		if l := d.Limited; l != nil && l.For > 0 {
+		if l := m.Limited; l != nil && l.For > 0 {
 			if until := workflow.Now(ctx).Add(l.For); until.After(r.Limits[l.Agent]) {
 				r.Limits[l.Agent] = until
 			}
-			if d.Body == nil && d.Error == "" && flight.Err() == nil { // it was held back before it began
-				delete(r.flights, o.Attempt)
-				r.Waiting = append(r.Waiting, o)
-				return
-			}
 		}
+		if !f.over && (m.Held || f.instead != nil) {
+			if f.instead != nil {
+				o.Order = *f.instead
+			}
+			if m.Used != nil {
+				o.Used = m.Used
+			}
+			delete(r.flights, o.Attempt)
+			r.held[o.Attempt]++
+			r.Waiting = append(r.Waiting, o)
+			return
+		}
+		m.Vain = m.Vain || m.Held
+		f.over = true
 		var next []dispatch.Order
 		if r.ending == nil {
-			next = r.land(ctx, d)
+			next = r.land(ctx, m.Delivery)
 		}
 		delete(r.flights, o.Attempt)
-		r.settled[o.Attempt] = true
-		r.add(next)
+		delete(r.held, o.Attempt)
+		r.Settled = remember(r.Settled, o.Attempt)
+		r.Cancelled = slices.DeleteFunc(r.Cancelled, func(id string) bool { return id == o.Attempt })
+		r.add(ctx, next)
 	})
 }
 
-func (r *run) attempt(ctx, flight workflow.Context, o dispatch.Order) (d dispatch.Delivery) {
-	queue := r.Queue
-	for _, need := range r.Needs {
-		if slices.Contains(o.Tags, need) {
-			queue = r.Queue + "-" + need
-			break
+// queue is where workers for a task with these tags look.
+func (in Input) queue(tags []string) string {
+	for _, need := range in.Needs {
+		if slices.Contains(tags, need) {
+			return in.Queue + "-" + need
 		}
 	}
-	flight = workflow.WithActivityOptions(flight, workflow.ActivityOptions{
-		ActivityID:          o.Task + "/" + o.Attempt,
-		TaskQueue:           queue,
+	return in.Queue
+}
+
+func (r *run) attempt(ctx, air workflow.Context, o Wanted) (m Made) {
+	id := o.Task + "/" + o.Attempt
+	if n := r.held[o.Attempt]; n > 0 {
+		id = fmt.Sprintf("%s/%d", id, n) // its tries are named by it
+	}
+	flying := workflow.WithActivityOptions(air, workflow.ActivityOptions{
+		ActivityID:          id,
+		TaskQueue:           r.queue(o.Tags),
 		StartToCloseTimeout: 12 * time.Hour,
 		HeartbeatTimeout:    r.Heartbeat,
 		WaitForCancellation: true,
-		RetryPolicy: &temporal.RetryPolicy{
-			InitialInterval: time.Second, BackoffCoefficient: 1, NonRetryableErrorTypes: []string{errRefused}, // errors bring a delay of their own
+		RetryPolicy: &temporal.RetryPolicy{ // errors bring a delay of their own
+			InitialInterval: time.Second, BackoffCoefficient: 1, NonRetryableErrorTypes: []string{errRefused, "TemporalTimeout:StartToClose"},
 		},
 		Summary: o.Title,
 	})
-	switch err := workflow.ExecuteActivity(flight, activityAttempt, o).Get(ctx, &d); {
+	err := workflow.ExecuteActivity(flying, activityAttempt, o).Get(ctx, &m)
+	switch {
 	case err == nil:
-		return d
-	case temporal.IsCanceledError(err):
-		return dispatch.Delivery{Attempt: o.Attempt, Error: "it was cancelled before it began"}
+		return m
+	case air.Err() != nil: // or its worker was lost, and nobody makes it again
+		return Made{Delivery: dispatch.Delivery{Attempt: o.Attempt, Vain: true}}
 	default:
-		return dispatch.Delivery{Attempt: o.Attempt, Error: plain(err)}
+		return Made{Delivery: dispatch.Delivery{Attempt: o.Attempt, Error: plain(err)}}
 	}
 }
 
-// land never gives up: the home may be away for days.
+// land never gives up: the home may be away for days. When the server did not take what the home ordered next, it is asked
+// again, as it knows what was not settled.
 func (r *run) land(ctx workflow.Context, d dispatch.Delivery) (next []dispatch.Order) {
-	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		ActivityID:          "land/" + d.Attempt,
-		StartToCloseTimeout: 12 * time.Hour,
-		HeartbeatTimeout:    r.Heartbeat,
-		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, MaximumInterval: 10 * time.Second},
-	})
-	if err := workflow.ExecuteActivity(ctx, activityLand, d).Get(ctx, &next); err != nil {
+	for try := range 3 {
+		ctx := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+			ActivityID:          "land/" + d.Attempt + strings.Repeat("/again", try),
+			StartToCloseTimeout: 12 * time.Hour,
+			HeartbeatTimeout:    r.Heartbeat,
+			RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, MaximumInterval: 10 * time.Second},
+		})
+		err := workflow.ExecuteActivity(ctx, activityLand, d).Get(ctx, &next)
+		if err == nil {
+			break
+		}
 		workflow.GetLogger(ctx).Error("land", "attempt", d.Attempt, "error", err)
 	}
 	return next
@@ -277,11 +372,7 @@ func (r *run) command(ctx workflow.Context, argv []string) (ran Ran, err error) 
 func (r *run) handle(ctx workflow.Context) error {
 	return errors.Join(
 		workflow.SetQueryHandler(ctx, queryStatus, func() (Status, error) {
-			s := Status{Limits: r.Limits}
-			for id := range r.flights { //workflowcheck:ignore // sorted below
-				s.Attempts = append(s.Attempts, id)
-			}
-			slices.Sort(s.Attempts)
+			s := Status{Attempts: r.underway(), Limits: r.Limits}
 			for _, o := range r.Waiting {
 				s.Waiting = append(s.Waiting, o.Attempt)
 			}

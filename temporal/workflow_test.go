@@ -18,6 +18,7 @@ import (
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
 
+	"ralph/event"
 	"ralph/internal/dispatch"
 )
 
@@ -25,6 +26,9 @@ import (
 type stage struct {
 	*testsuite.TestWorkflowEnvironment
 	attempt func(context.Context, dispatch.Order) (dispatch.Delivery, error)
+	hold    func(Wanted) (Made, error)
+	away    bool // the home
+	lost    int  // so many results of Land are not taken
 	land    func(dispatch.Delivery) []dispatch.Order
 
 	mu  sync.Mutex
@@ -38,15 +42,22 @@ func newStage(t *testing.T) *stage {
 	s := &stage{TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment()}
 	s.SetTestTimeout(20 * time.Second)
 	s.RegisterWorkflowWithOptions(Run, workflow.RegisterOptions{Name: workflowName})
-	s.RegisterActivityWithOptions(func(ctx context.Context, o dispatch.Order) (dispatch.Delivery, error) {
+	s.RegisterActivityWithOptions(func(ctx context.Context, o Wanted) (m Made, err error) {
 		s.note("attempt " + o.Attempt)
-		if s.attempt != nil {
-			return s.attempt(ctx, o)
+		if s.hold != nil {
+			return s.hold(o)
 		}
-		return delivered(o), nil
+		m.Delivery = delivered(o.Order)
+		if s.attempt != nil {
+			m.Delivery, err = s.attempt(ctx, o.Order)
+		}
+		return m, err
 	}, activity.RegisterOptions{Name: activityAttempt})
 	s.RegisterActivityWithOptions(func(d dispatch.Delivery) ([]dispatch.Order, error) {
-		s.note("land " + d.Attempt + " " + string(d.Body) + d.Error)
+		s.note(strings.TrimSuffix("land "+d.Attempt+" "+string(d.Body)+d.Error+map[bool]string{true: "in vain"}[d.Vain], " "))
+		if s.lost--; s.lost >= 0 {
+			return nil, temporal.NewNonRetryableApplicationError("too large", "", nil)
+		}
 		if s.land != nil {
 			return s.land(d), nil
 		}
@@ -54,6 +65,9 @@ func newStage(t *testing.T) *stage {
 	}, activity.RegisterOptions{Name: activityLand})
 	s.RegisterActivityWithOptions(func(argv []string) (Ran, error) {
 		s.note("command " + strings.Join(argv, " "))
+		if s.away {
+			return Ran{}, errors.New("nobody is there")
+		}
 		return Ran{Stdout: "ok", Status: 4}, nil
 	}, activity.RegisterOptions{Name: activityCommand})
 	return s
@@ -151,7 +165,7 @@ func TestACancelledAttemptGoesHome(t *testing.T) {
 		s.SignalWorkflow(signalCancel, "unknown")
 		s.SignalWorkflow(signalCancel, "1")
 	})
-	s.play(t, "attempt 1", "land 1 it was cancelled before it began")
+	s.play(t, "attempt 1", "land 1 in vain")
 }
 
 func TestALimitHoldsItsAgentBack(t *testing.T) {
@@ -181,7 +195,7 @@ func TestALimitHoldsItsAgentBack(t *testing.T) {
 		}
 	}, 2*time.Hour)
 	s.play(t, "attempt 1", `land 1 "done"`, "attempt other", `land other "done"`,
-		"land 3 it was cancelled before it began", "attempt 2", `land 2 "done"`)
+		"land 3 in vain", "attempt 2", `land 2 "done"`)
 	if begun["2"] != 5*time.Hour || begun["other"] != 2*time.Hour {
 		t.Errorf("begun after %v", begun)
 	}
@@ -189,11 +203,47 @@ func TestALimitHoldsItsAgentBack(t *testing.T) {
 
 func TestAnAttemptThatAWorkerHeldBackBeginsLater(t *testing.T) {
 	s := newStage(t)
+	begun := s.Now()
 	tries := 0
-	s.attempt = func(_ context.Context, o dispatch.Order) (dispatch.Delivery, error) {
-		if tries++; tries == 1 {
-			return dispatch.Delivery{Attempt: o.Attempt, Limited: &dispatch.Limit{Agent: o.Agent, For: time.Hour}}, nil
+	s.hold = func(o Wanted) (m Made, _ error) {
+		switch tries++; {
+		case tries == 1:
+			m.Delivery, m.Limited = delivered(o.Order), &dispatch.Limit{Agent: "claude", For: time.Hour}
+		case tries == 2:
+			m.Held, m.Used = true, &event.Usage{TokensIn: 7}
+		default:
+			if got := s.Now().Sub(begun).Round(time.Minute); got != time.Hour+time.Minute || o.Used == nil || o.Used.TokensIn != 7 {
+				t.Errorf("after %s, %+v", got, o.Used)
+			}
+			m.Delivery = delivered(o.Order)
 		}
+		m.Attempt = o.Attempt
+		return m, nil
+	}
+	// The second is held back by a worker, which asked when the time of the workflow was not yet what it is: no limit moves.
+	s.at(0, signalOrders, []dispatch.Order{order("1")})
+	s.at(time.Hour+time.Minute, signalOrders, []dispatch.Order{order("2")})
+	s.play(t, "attempt 1", `land 1 "done"`, "attempt 2", "attempt 2", `land 2 "done"`)
+}
+
+func TestACancelOvertakesItsOrder(t *testing.T) {
+	s := newStage(t)
+	s.at(0, signalCancel, "1")
+	s.at(time.Minute, signalOrders, []dispatch.Order{order("1")})
+	s.at(time.Hour, signalOrders, []dispatch.Order{order("2")})
+	s.play(t, "land 1 in vain", "attempt 2", `land 2 "done"`)
+}
+
+func TestAnOrderOfAnotherBuildReplacesItsLike(t *testing.T) {
+	s := newStage(t)
+	later := order("1")
+	later.Build = "new"
+	s.attempt = func(ctx context.Context, o dispatch.Order) (dispatch.Delivery, error) {
+		if o.Build == "" {
+			s.RegisterDelayedCallback(func() { s.SignalWorkflow(signalOrders, []dispatch.Order{later}) }, 0)
+			return cancelled(ctx, o)
+		}
+		s.RegisterDelayedCallback(func() { s.SignalWorkflow(signalEnd, dispatch.Outcome{Outcome: "success"}) }, time.Second)
 		return delivered(o), nil
 	}
 	s.at(0, signalOrders, []dispatch.Order{order("1")})
@@ -261,6 +311,41 @@ func TestAWorkflowThatIsCancelledStopsTheRun(t *testing.T) {
 	s.play(t, "command stop --now", "attempt 1", `land 1 "done"`)
 }
 
+func TestAWorkflowThatIsCancelledEndsItsAttemptsWhileTheHomeIsAway(t *testing.T) {
+	s := newStage(t)
+	s.away = true
+	s.land = func(dispatch.Delivery) []dispatch.Order {
+		s.SignalWorkflow(signalEnd, dispatch.Outcome{Outcome: "success"})
+		return nil
+	}
+	s.at(0, signalOrders, []dispatch.Order{order("1")})
+	s.hang(s.CancelWorkflow)
+	s.play(t, "attempt 1", "command stop --now", "land 1 in vain")
+}
+
+func TestAnOrderThatIsRepeatedAfterItWasContinued(t *testing.T) {
+	s := newStage(t)
+	in := input()
+	in.Settled, in.Cancelled = []string{"1"}, []string{"2"}
+	s.at(0, signalOrders, []dispatch.Order{order("1"), order("2")})
+	s.at(time.Hour, signalEnd, dispatch.Outcome{Outcome: "success"})
+	s.ExecuteWorkflow(workflowName, in)
+	s.expect(t, "land 2 in vain")
+}
+
+func TestWhatTheServerDoesNotTakeIsAskedForAgain(t *testing.T) {
+	s := newStage(t)
+	s.lost = 1
+	s.land = func(d dispatch.Delivery) []dispatch.Order {
+		if d.Attempt == "1" {
+			return []dispatch.Order{order("2")}
+		}
+		return nil
+	}
+	s.at(0, signalOrders, []dispatch.Order{order("1")})
+	s.play(t, "attempt 1", `land 1 "done"`, `land 1 "done"`, "attempt 2", `land 2 "done"`)
+}
+
 func TestAFullHistoryIsDrainedAndContinued(t *testing.T) {
 	s := newStage(t)
 	until := s.Now().Add(time.Hour)
@@ -273,7 +358,7 @@ func TestAFullHistoryIsDrainedAndContinued(t *testing.T) {
 		s.SignalWorkflow(signalCancel, "1")
 	})
 	s.ExecuteWorkflow(workflowName, in)
-	s.expect(t, "attempt 1", "land 1 it was cancelled before it began")
+	s.expect(t, "attempt 1", "land 1 in vain")
 	var again *workflow.ContinueAsNewError
 	if !errors.As(s.GetWorkflowError(), &again) {
 		t.Fatalf("got %v", s.GetWorkflowError())
@@ -291,7 +376,7 @@ func TestASuggestionIsFollowedWhenNothingIsUnderWay(t *testing.T) {
 	s := newStage(t)
 	s.at(0, signalOrders, []dispatch.Order{order("1")})
 	s.SetContinueAsNewSuggested(true)
-	s.ExecuteWorkflow(workflowName, Input{Queue: "q", MaxEvents: 100, MaxBytes: 100, Waiting: []dispatch.Order{order("0")}})
+	s.ExecuteWorkflow(workflowName, Input{Queue: "q", MaxEvents: 100, MaxBytes: 100, Waiting: []Wanted{{Order: order("0")}}})
 	if !workflow.IsContinueAsNewError(s.GetWorkflowError()) {
 		t.Errorf("got %v", s.GetWorkflowError())
 	}
