@@ -201,11 +201,15 @@ func TestADeliveryThatTheServerDoesNotTake(t *testing.T) {
 }
 
 func TestTheTargetIsPartOfTheName(t *testing.T) {
+	help := func() (string, error) {
+		return "  --task TASK    run only TASK\n  --jobs N     agents\n  --agent, -a NAME  use it\n  --keep-going, -k   run the rest\n  --follow    WAIT\n", nil
+	}
 	for line, want := range map[string]string{
-		"": "all", "login": "login", "login --agent shell": "login", "--follow": "all", "--feature login": "login",
-		"--tag=gpu --jobs 3": "gpu", "--jobs 3 --task t-1": "t-1", "--agent shell login": "",
+		"": "all", "login": "login", "login --agent shell": "login", "--follow": "all", "--feature login": "feature-login",
+		"--tag=gpu --jobs 3": "tag-gpu", "--jobs 3 --task t-1": "task-t-1", "--agent shell login": "login", "--agent shell": "all",
+		"--keep-going login": "login", "--jobs=3 -k login --follow": "login", "-a shell": "all", "login --tag ui": "", "login other": "",
 	} {
-		if got, err := target(strings.Fields(line)); got != want || (err != nil) != (want == "") {
+		if got, err := target(strings.Fields(line), help); got != want || (err != nil) != (want == "") {
 			t.Errorf("%q: got %q, %v", line, got, err)
 		}
 	}

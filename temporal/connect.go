@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"go.temporal.io/api/serviceerror"
@@ -127,21 +128,40 @@ func retry(ctx context.Context, fn func(context.Context) error) error {
 		err := fn(once)
 		cancel()
 		var bad *serviceerror.InvalidArgument
-		if err == nil || ctx.Err() != nil || errors.As(err, &bad) {
+		if err == nil || ctx.Err() != nil || errors.As(err, &bad) || strings.Contains(err.Error(), "message larger than max") {
 			return err
 		}
 		pause(ctx, time.Second)
 	}
 }
 
-// poll begins to poll a queue, as soon as the server answers. A worker cannot be started twice, so each try has its own.
-func (s *server) poll(ctx context.Context, queue string, opts worker.Options, register func(worker.Worker)) (w worker.Worker, err error) {
-	err = retry(ctx, func(context.Context) error {
-		w = worker.New(s.Client, queue, opts)
-		register(w)
-		return w.Start()
-	})
-	return w, err
+// poll polls a queue until the context ends, and what is under way has ended, too. A worker cannot be started twice, so each
+// try has its own. The SDK gives up when the server has no such namespace, as one that lost its data; we do not.
+func (s *server) poll(ctx context.Context, queue string, opts worker.Options, register func(worker.Worker), started func()) error {
+	for {
+		fatal := make(chan error, 1)
+		opts.OnFatalError = func(err error) { fatal <- err } // it is stopped already
+		var w worker.Worker
+		if err := retry(ctx, func(context.Context) error {
+			w = worker.New(s.Client, queue, opts)
+			register(w)
+			return w.Start()
+		}); err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			return fmt.Errorf("poll queue %s on %s: %w", queue, s.name, err)
+		}
+		started()
+		select {
+		case <-ctx.Done():
+			w.Stop()
+			return nil
+		case err := <-fatal:
+			s.say("cannot poll queue %s on %s (%v); trying again", queue, s.name, err)
+			pause(ctx, time.Second)
+		}
+	}
 }
 
 func pause(ctx context.Context, d time.Duration) {

@@ -49,6 +49,8 @@ func fakeRalph(args []string) int {
 		return fakeAttempt(args)
 	case "dispatch":
 		return fakeRun(args)
+	case "run":
+		fmt.Println("  --jobs N   run N agents at once")
 	case "status":
 		fmt.Println("all is well")
 	case "stop", "pause", "send":

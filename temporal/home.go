@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"reflect"
 	"slices"
@@ -19,6 +20,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"ralph/internal/dispatch"
+	"ralph/internal/human"
 )
 
 const (
@@ -40,10 +42,11 @@ type home struct {
 	changed    chan struct{} // closed and replaced when something below changes
 	run        *dispatch.Run
 	orders     map[string]dispatch.Order // by attempt: not settled yet
-	pending    []string                  // of them, those that the workflow was not told of yet, in order
-	since      time.Time                 // the first of the pending was ordered
-	cancels    []string
-	settled    map[string]int // by attempt: how often the run had been idle by then
+	ordered    []string                  // the same, in order
+	pending    []string                  // of them, those that the workflow was not told of yet
+	cancelled  map[string]bool           // of them
+	cancels    []string                  // that the workflow was not told of yet
+	settled    map[string]int            // by attempt: how often the run had been idle by then
 	idles      int
 	sinceIdles int // how often it had been idle when the first of the pending was ordered
 	completing int // calls of Land that will take what is pending along
@@ -54,7 +57,7 @@ type home struct {
 func newHome(srv *server, id, place, dir string, r *ralph, input Input) *home {
 	return &home{
 		srv: srv, id: id, place: place, dir: dir, ralph: r, input: input, changed: make(chan struct{}),
-		orders: map[string]dispatch.Order{}, settled: map[string]int{},
+		orders: map[string]dispatch.Order{}, cancelled: map[string]bool{}, settled: map[string]int{},
 	}
 }
 
@@ -64,38 +67,43 @@ func (h *home) serve(ctx context.Context, c net.Conn) (err error) {
 	h.conn = dispatch.NewConn[dispatch.ToRun, dispatch.FromRun](c)
 	ctx, cancel := context.WithCancel(ctx)
 	var group sync.WaitGroup
-	var w worker.Worker
+	failed := make(chan error, 2)
 	defer func() {
 		h.update(func() { h.gone = true })
 		if h.ended != nil {
-			err = errors.Join(err, h.finish(ctx))
+			h.finish(ctx)
 		}
 		cancel()
 		group.Wait()
-		if w != nil {
-			w.Stop()
-		}
 	}()
 	for {
 		line, rerr := h.conn.Receive()
 		if rerr != nil {
-			return nil // its exit status says why
+			select {
+			case err = <-failed:
+			default: // its exit status says why
+			}
+			return err
 		}
 		if line.Run == nil {
 			h.take(line)
 			continue
 		}
 		h.update(func() { h.run = line.Run })
-		if err := h.begin(ctx); err != nil {
-			return err
-		}
-		if w, err = h.poll(ctx); err != nil {
-			return err
-		}
-		group.Go(func() { h.prune(ctx) })
-		group.Go(func() { h.send(ctx) })
-		group.Go(func() { h.keep(ctx) })
-		group.Go(func() { h.follow(ctx) })
+		group.Go(func() { // it must be heard while the server is away
+			if err := h.begin(ctx); err != nil {
+				failed <- err
+				c.Close()
+				return
+			}
+			for _, fn := range []func(context.Context){h.prune, h.send, h.keep, h.follow} {
+				group.Go(func() { fn(ctx) })
+			}
+			if err := h.poll(ctx); err != nil {
+				failed <- err
+				c.Close()
+			}
+		})
 	}
 }
 
@@ -104,15 +112,23 @@ func (h *home) take(line dispatch.FromRun) {
 	h.update(func() {
 		switch {
 		case line.Order != nil:
-			if _, known := h.orders[line.Order.Attempt]; !known {
-				h.orders[line.Order.Attempt] = *line.Order
-				h.queue(line.Order.Attempt)
+			id, size := line.Order.Attempt, len(line.Order.Body)
+			if _, known := h.orders[id]; known {
+				return
 			}
+			if size > maxPayload {
+				go h.refuse(id, fmt.Sprintf("its order has %d bytes, more than the Temporal server takes", size))
+				return
+			}
+			h.orders[id], h.ordered = *line.Order, append(h.ordered, id)
+			h.queue(id)
 		case line.Cancel != "":
-			h.cancels = append(h.cancels, line.Cancel)
+			h.cancels, h.cancelled[line.Cancel] = append(h.cancels, line.Cancel), true
 		case line.Settled != "":
+			same := func(id string) bool { return id == line.Settled }
 			delete(h.orders, line.Settled)
-			h.pending = slices.DeleteFunc(h.pending, func(id string) bool { return id == line.Settled })
+			delete(h.cancelled, line.Settled)
+			h.ordered, h.pending = slices.DeleteFunc(h.ordered, same), slices.DeleteFunc(h.pending, same)
 			h.settled[line.Settled] = h.idles
 		case line.Idle:
 			h.idles++
@@ -124,7 +140,7 @@ func (h *home) take(line dispatch.FromRun) {
 
 func (h *home) queue(attempt string) {
 	if len(h.pending) == 0 {
-		h.since, h.sinceIdles = time.Now(), h.idles
+		h.sinceIdles = h.idles
 	}
 	h.pending = append(h.pending, attempt)
 }
@@ -185,6 +201,7 @@ func (h *home) Land(ctx context.Context, d dispatch.Delivery) (next []dispatch.O
 	h.mu.Lock()
 	_, known := h.settled[d.Attempt]
 	h.mu.Unlock()
+	again := known || activity.GetInfo(ctx).Attempt > 1
 	if !known {
 		if err := h.conn.Send(dispatch.ToRun{Delivery: &d}); err != nil {
 			return nil, errLeaving
@@ -207,7 +224,7 @@ func (h *home) Land(ctx context.Context, d dispatch.Delivery) (next []dispatch.O
 	_ = h.until(ctx, landWait, func() bool { return h.idles > idles || h.gone })
 	h.update(func() {
 		h.completing--
-		if activity.GetInfo(ctx).Attempt > 1 { // what an earlier call took along may be lost
+		if again { // what an earlier call took along may be lost
 			h.requeue()
 		}
 		next = h.batch()
@@ -217,10 +234,12 @@ func (h *home) Land(ctx context.Context, d dispatch.Delivery) (next []dispatch.O
 
 var errLeaving = temporal.NewApplicationError("the home is leaving; ralph-temporal run joins the run", "Leaving")
 
+// requeue tells the workflow everything again.
 func (h *home) requeue() {
-	for id := range h.orders {
-		if !slices.Contains(h.pending, id) {
-			h.queue(id)
+	h.pending, h.sinceIdles = slices.Clone(h.ordered), h.idles
+	for _, id := range h.ordered {
+		if h.cancelled[id] && !slices.Contains(h.cancels, id) {
+			h.cancels = append(h.cancels, id)
 		}
 	}
 }
@@ -325,13 +344,12 @@ func (h *home) prune(ctx context.Context) {
 }
 
 // poll serves the queue of this home.
-func (h *home) poll(ctx context.Context) (worker.Worker, error) {
-	opts := worker.Options{WorkerStopTimeout: 10 * time.Second, OnFatalError: func(err error) { h.srv.say("%v", err) }}
-	return h.srv.poll(ctx, h.id, opts, func(w worker.Worker) {
+func (h *home) poll(ctx context.Context) error {
+	return h.srv.poll(ctx, h.id, worker.Options{WorkerStopTimeout: 10 * time.Second}, func(w worker.Worker) {
 		w.RegisterWorkflowWithOptions(Run, workflow.RegisterOptions{Name: workflowName})
 		w.RegisterActivityWithOptions(h.Land, activity.RegisterOptions{Name: activityLand})
 		w.RegisterActivityWithOptions(h.Command, activity.RegisterOptions{Name: activityCommand})
-	})
+	}, func() {})
 }
 
 // send takes orders and cancellations to the workflow.
@@ -367,8 +385,12 @@ func (h *home) signalOrders(ctx context.Context, list []dispatch.Order) {
 		return
 	}
 	for _, o := range list { // the server will never take them
-		_ = h.conn.Send(dispatch.ToRun{Delivery: &dispatch.Delivery{Attempt: o.Attempt, Error: fmt.Sprintf("the Temporal server does not take its order: %v", err)}})
+		h.refuse(o.Attempt, fmt.Sprintf("the Temporal server does not take its order: %v", err))
 	}
+}
+
+func (h *home) refuse(attempt, why string) {
+	_ = h.conn.Send(dispatch.ToRun{Delivery: &dispatch.Delivery{Attempt: attempt, Error: why}})
 }
 
 // keep starts the workflow again when it is gone though the run goes on: it was terminated, or the server has lost it.
@@ -397,17 +419,10 @@ func (h *home) keep(ctx context.Context) {
 // noWorker is how long nobody has to take an attempt until that is said.
 const noWorker = 20 * time.Second
 
-func waits(n int) string {
-	if n == 1 {
-		return "1 attempt waits"
-	}
-	return fmt.Sprintf("%d attempts wait", n)
-}
-
 // follow tells the run how far its attempts have come.
 func (h *home) follow(ctx context.Context) {
 	told, heard := map[string]dispatch.Progress{}, map[string]string{}
-	idle := time.Now() // since when nothing has begun of what is ordered; zero when that was said
+	idle := map[string]time.Time{} // by queue: since when something waits there and nothing has begun; zero when that was said
 	for {
 		pause(ctx, 5*time.Second)
 		if h.until(ctx, 0, func() bool { return len(h.orders) > 0 }) != nil || ctx.Err() != nil {
@@ -417,9 +432,14 @@ func (h *home) follow(ctx context.Context) {
 		if err != nil {
 			continue
 		}
-		now, begun := map[string]dispatch.Progress{}, false
+		now, waits, begun := map[string]dispatch.Progress{}, map[string]int{}, map[string]bool{}
 		for _, u := range list {
-			begun = begun || u.Begun
+			h.mu.Lock()
+			queue := h.input.queue(h.orders[u.Attempt].Tags)
+			h.mu.Unlock()
+			if waits[queue]++; u.Begun {
+				begun[queue] = true
+			}
 			if u.Failure != "" && u.Failure != heard[u.Attempt] {
 				heard[u.Attempt] = u.Failure
 				h.srv.say("%s: %s", u.Task, u.Failure)
@@ -431,20 +451,24 @@ func (h *home) follow(ctx context.Context) {
 			}
 		}
 		told = now
-		switch {
-		case begun || len(list) == 0:
-			idle = time.Now()
-		case !idle.IsZero() && time.Since(idle) > noWorker:
-			idle = time.Time{}
-			h.srv.say("%s on queue %s, and no worker has begun one; start one in a clone with: ralph-temporal worker", waits(len(list)), h.input.Queue)
+		for _, queue := range slices.Sorted(maps.Keys(waits)) {
+			switch since, known := idle[queue]; {
+			case begun[queue] || !known:
+				idle[queue] = time.Now()
+			case !since.IsZero() && time.Since(since) > noWorker:
+				idle[queue] = time.Time{}
+				h.srv.say("no worker takes from queue %s, which has %s; start one in a clone with: ralph-temporal worker --queue %s",
+					queue, human.Count(waits[queue], "attempt"), queue)
+			}
 		}
+		maps.DeleteFunc(idle, func(queue string, _ time.Time) bool { return waits[queue] == 0 })
 	}
 }
 
 // finish ends the workflow of a run that has ended. We poll its queue, so that it can end only while we are here.
-func (h *home) finish(ctx context.Context) error {
+func (h *home) finish(ctx context.Context) {
 	if h.run == nil {
-		return nil
+		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -462,5 +486,4 @@ func (h *home) finish(ctx context.Context) error {
 	if ctx.Err() != nil {
 		h.srv.say("the run has ended, but workflow %s could not be ended (%v); the next ralph-temporal run of this target does it", h.id, err)
 	}
-	return nil
 }

@@ -20,6 +20,7 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/worker"
 
+	"ralph/internal/human"
 	"ralph/internal/project"
 )
 
@@ -73,6 +74,7 @@ func app() *cli.App {
 		OnUsageError: badUsage,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "project", Usage: "the `NAME` of the project's folder on the machine of the run (default: the name of this one)"},
+			&cli.StringFlag{Name: "run", Usage: "which run is meant if several of the project are open: the `ID` of its workflow"},
 			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "log what the Temporal SDK does"},
 		},
 		Action: func(c *cli.Context) error {
@@ -167,7 +169,7 @@ func prepare(c *cli.Context) (*setup, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &setup{project: p, named: c.String("project"), conf: config.Temporal, srv: srv}, nil
+	return &setup{project: p, named: c.String("project"), run: c.String("run"), conf: config.Temporal, srv: srv}, nil
 }
 
 // userConfig is where ralph has the user's own settings.
@@ -211,42 +213,31 @@ func work(ctx context.Context, s *setup, queue string, slots int) error {
 		return err
 	}
 	go s.srv.watch(ctx)
-	fatal := make(chan error, 1)
-	var w worker.Worker
-	started := make(chan error, 1)
+	polling, stop := context.WithCancel(ctx)
+	defer stop()
+	done := make(chan error, 1)
 	go func() {
-		var err error
-		w, err = s.srv.poll(ctx, queue, worker.Options{
+		done <- s.srv.poll(polling, queue, worker.Options{
 			MaxConcurrentActivityExecutionSize: slots, DisableWorkflowWorker: true,
 			WorkerStopTimeout: time.Hour, // agents are asked to end, and what they did is delivered
-			OnFatalError:      func(err error) { fatal <- err },
 		}, func(w worker.Worker) {
 			w.RegisterActivityWithOptions(a.Attempt, activity.RegisterOptions{Name: activityAttempt})
+		}, func() {
+			say("polling queue %s on %s for %d attempts at once, with ralph %s", queue, s.srv.name, slots, build)
 		})
-		started <- err
 	}()
-	select {
-	case sig := <-signals:
-		return interrupted(sig)
-	case err := <-started:
-		if err != nil {
-			return fmt.Errorf("poll queue %s on %s: %w", queue, s.srv.name, err)
-		}
-	}
-	say("polling queue %s on %s for %d attempts at once, with ralph %s", queue, s.srv.name, slots, build)
 	select {
 	case <-signals:
 		say("leaving; the attempts are ended and delivered; again to leave at once")
-	case err := <-fatal:
+		stop()
+	case err := <-done:
 		return err
 	}
-	stopped := make(chan struct{})
-	go func() { w.Stop(); close(stopped) }()
 	select {
 	case sig := <-signals: // the attempts end with us: each sees the end of its stdin
 		return interrupted(sig)
-	case <-stopped:
-		return nil
+	case err := <-done:
+		return err
 	}
 }
 
@@ -255,11 +246,14 @@ func remote(ctx context.Context, s *setup, argv []string) error {
 	if err := allowed(argv); err != nil {
 		return usageError(err.Error())
 	}
-	runs, err := s.srv.runs(ctx, s.name())
+	runs, err := s.runs(ctx)
 	if err != nil {
 		return err
 	}
-	ran, err := s.srv.atHome(ctx, runs[0].id, argv)
+	if len(runs) > 1 {
+		return usageError(fmt.Sprintf("%s are open; say which: ralph-temporal --run %s %s", human.List(runs, 5), runs[0], strings.Join(argv, " ")))
+	}
+	ran, err := s.srv.atHome(ctx, runs[0], argv)
 	if err != nil {
 		return err
 	}

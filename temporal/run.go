@@ -10,11 +10,13 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 
+	"ralph/internal/human"
 	"ralph/internal/project"
 )
 
@@ -24,29 +26,41 @@ const (
 	maxBytes  = 20 << 20
 )
 
-// target is what a run is of, for the ID of its workflow. Everything else in the arguments is for ralph run to understand.
-func target(args []string) (string, error) {
-	name := "all"
-	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
-		name = args[0]
-	}
-	for i, arg := range args {
-		flag, value, joined := strings.Cut(strings.TrimLeft(arg, "-"), "=")
-		if !strings.HasPrefix(arg, "-") {
-			flag = ""
-			if i > 1 && i == len(args)-1 && !strings.HasPrefix(args[i-1], "-") {
-				return "", usageError("TARGET comes first: ralph-temporal run " + arg + " ...")
-			}
+// valued finds the flags that take a value in what ralph run --help says.
+var valued = regexp.MustCompile(`(?m)^  --([a-z-]+)(?:, -([a-z]))? [A-Z]`)
+
+// target is what a run is of, for the ID of its workflow. Everything else in the arguments is for ralph run to understand,
+// so its help is asked which words are values of flags, when one stands behind a flag.
+func target(args []string, help func() (string, error)) (string, error) {
+	takes := map[string]bool{"": true, "feature": true, "task": true, "tag": true}
+	if slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(arg, "-") }) {
+		text, err := help()
+		if err != nil {
+			return "", err
 		}
-		switch flag {
-		case "feature", "task", "tag":
-			if !joined && i+1 < len(args) {
-				value = args[i+1]
-			}
-			name = cmp.Or(value, name)
+		for _, found := range valued.FindAllStringSubmatch(text, -1) {
+			takes[found[1]], takes[found[2]] = true, true
 		}
 	}
-	return name, nil
+	var names []string
+	for i := 0; i < len(args); i++ {
+		if !strings.HasPrefix(args[i], "-") {
+			names = append(names, args[i])
+			continue
+		}
+		flag, value, joined := strings.Cut(strings.TrimLeft(args[i], "-"), "=")
+		if !joined && takes[flag] && i+1 < len(args) {
+			i++
+			value = args[i]
+		}
+		if slices.Contains([]string{"feature", "task", "tag"}, flag) && value != "" {
+			names = append(names, flag+"-"+value)
+		}
+	}
+	if len(names) > 1 {
+		return "", usageError("what is to be run, " + human.List(names, 5) + "? One TARGET, --feature, --task or --tag can be given")
+	}
+	return append(names, "all")[0], nil
 }
 
 func hasFlag(args []string, names ...string) bool {
@@ -58,12 +72,15 @@ func hasFlag(args []string, names ...string) bool {
 
 // runCommand is ralph run with attempts on other machines. Its exit status is that of ralph run.
 func runCommand(ctx context.Context, s *setup, args []string) error {
-	name, err := target(args)
+	r := &ralph{}
+	path, err := r.path()
 	if err != nil {
 		return err
 	}
-	r := &ralph{}
-	path, err := r.path()
+	name, err := target(args, func() (string, error) {
+		ran, err := r.command(ctx, s.project.Root, []string{"run", "--help"})
+		return ran.Stdout, err
+	})
 	if err != nil {
 		return err
 	}
@@ -96,7 +113,7 @@ func runCommand(ctx context.Context, s *setup, args []string) error {
 	h := newHome(s.srv, id, host+":"+s.project.Root, s.project.Root, r, Input{
 		Queue: s.conf.Queue, Needs: s.conf.Needs, Heartbeat: s.conf.Heartbeat.Std(), MaxEvents: maxEvents, MaxBytes: maxBytes,
 	})
-	argv = append(argv, "--socket", socket, "--name", id+" on "+s.srv.name)
+	argv = append(argv, "--socket", socket, "--name", id+" in namespace "+s.srv.ns) // wherever the server is
 	served := make(chan error, 1)
 	go func() {
 		c, err := listener.Accept()
@@ -123,7 +140,7 @@ func supervise(cancel func(), signals <-chan os.Signal, served func() error, cmd
 	for running := true; running; {
 		select {
 		case sig := <-signals:
-			if sig == syscall.SIGTERM || !hasTerminal() { // a terminal sends the others to ralph as well
+			if sig == syscall.SIGTERM || !foreground() { // the terminal sends the others to ralph as well
 				_ = cmd.Process.Signal(sig)
 			}
 		case err = <-exited:
@@ -162,15 +179,6 @@ func (s *setup) waitFor(ctx context.Context, signals <-chan os.Signal) error {
 	}
 }
 
-func hasTerminal() bool {
-	tty, err := os.Open("/dev/tty")
-	if err != nil {
-		return false
-	}
-	tty.Close()
-	return true
-}
-
 func interrupted(sig os.Signal) error {
 	if n, ok := sig.(syscall.Signal); ok {
 		return exitError{status: 128 + int(n)}
@@ -182,6 +190,7 @@ func interrupted(sig os.Signal) error {
 type setup struct {
 	project project.Project
 	named   string // the name of the project at home, if it differs from its folder's here
+	run     string // the ID of the workflow that is meant, if there are several
 	conf    project.Temporal
 	srv     *server
 }

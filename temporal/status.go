@@ -53,34 +53,29 @@ func (s *server) underway(ctx context.Context, id string) (list []underway, err 
 	return list, nil
 }
 
-type open struct {
-	id    string
-	since time.Time
-}
-
-// runs are the open ones of a project.
-func (s *server) runs(ctx context.Context, name string) (list []open, err error) {
+// runs are the open ones of the project, or the one of them that is meant.
+func (s *setup) runs(ctx context.Context) (list []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
-	prefix := "ralph/" + name + "/"
-	found, err := s.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
+	prefix := "ralph/" + s.name() + "/"
+	found, err := s.srv.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
 		Query: "WorkflowType = '" + workflowName + "' AND ExecutionStatus = 'Running'",
 	})
 	if err != nil {
-		return nil, s.failed(err)
+		return nil, s.srv.failed(err)
 	}
 	var others []string
 	for _, w := range found.GetExecutions() {
-		if id := w.GetExecution().GetWorkflowId(); strings.HasPrefix(id, prefix) {
-			list = append(list, open{id: id, since: w.GetStartTime().AsTime()})
+		if id := w.GetExecution().GetWorkflowId(); id == s.run || s.run == "" && strings.HasPrefix(id, prefix) {
+			list = append(list, id)
 		} else {
 			others = append(others, id)
 		}
 	}
 	if len(list) == 0 {
-		msg := fmt.Sprintf("no run of project %s is open on %s; start one with ralph-temporal run", name, s.name)
+		msg := fmt.Sprintf("no run of project %s is open on %s; start one with ralph-temporal run", s.name(), s.srv.name)
 		if len(others) > 0 {
-			msg += "; there are " + human.List(others, 5) + ": if one of them is meant, give --project NAME"
+			msg += "; there are " + human.List(others, 5) + ": if one of them is meant, give --project NAME or --run ID"
 		}
 		return nil, exitError{3, msg}
 	}
@@ -128,23 +123,28 @@ func (s *server) atHome(ctx context.Context, id string, argv []string) (ran Ran,
 
 // status prints what is under way, and what ralph says at home.
 func status(ctx context.Context, s *setup, w io.Writer) error {
-	runs, err := s.srv.runs(ctx, s.name())
+	runs, err := s.runs(ctx)
 	if err != nil {
 		return err
 	}
 	for _, run := range runs {
-		list, err := s.srv.underway(ctx, run.id)
+		list, err := s.srv.underway(ctx, run)
 		if err != nil {
 			return s.srv.failed(err)
 		}
-		fmt.Fprintf(w, "%s on %s: %s\n", run.id, s.srv.name, human.Count(len(list), "attempt"))
+		fmt.Fprintf(w, "%s on %s: %s\n", run, s.srv.name, human.Count(len(list), "attempt"))
 		for _, u := range list {
 			fmt.Fprintln(w, "  "+u.line())
 		}
 	}
-	ran, err := s.srv.atHome(ctx, runs[0].id, []string{"status"})
-	if err != nil {
+	var ran Ran
+	for _, run := range runs { // they are of one project
+		if ran, err = s.srv.atHome(ctx, run, []string{"status"}); err == nil {
+			break
+		}
 		say("%v", err)
+	}
+	if err != nil {
 		return nil // the rest was shown
 	}
 	fmt.Fprint(w, "\n", ran.Stdout, ran.Stderr)
