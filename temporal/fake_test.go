@@ -24,6 +24,7 @@ func TestMain(m *testing.M) {
 	switch os.Getenv("RALPH_TEST_BE") {
 	case "ralph-temporal":
 		os.Setenv("RALPH_TEST_BE", "ralph")
+		fmt.Sscan(os.Getenv("FAKE_EVENTS"), &maxEvents)
 		main()
 	case "ralph":
 		os.Exit(fakeRalph(os.Args[1:]))
@@ -38,6 +39,7 @@ type fakeWork struct {
 	Deaf   bool // never ends by itself
 	Refuse int  // ends with this status and without a delivery
 	Size   int  // of the delivery
+	Limit  bool // the agent is limited for some seconds
 	Log    string
 }
 
@@ -109,7 +111,11 @@ func fakeAttempt(args []string) int {
 	}
 	note(work.Log, outcome)
 	body, _ := json.Marshal(outcome + strings.Repeat("x", work.Size))
-	out.Encode(dispatch.FromAttempt{Delivery: &dispatch.Delivery{Body: body}})
+	d := dispatch.Delivery{Body: body}
+	if work.Limit {
+		d.Limited = &dispatch.Limit{Agent: "shell", For: 3 * time.Second}
+	}
+	out.Encode(dispatch.FromAttempt{Delivery: &d})
 	return 0
 }
 
@@ -175,7 +181,7 @@ func (r *fakeRunner) order() {
 			continue
 		}
 		r.open[id] = true
-		body, _ := json.Marshal(fakeWork{Sleep: sleep, Hang: i <= hang, Log: r.log})
+		body, _ := json.Marshal(fakeWork{Sleep: sleep, Hang: i <= hang, Limit: i <= 3 && os.Getenv("FAKE_LIMIT") != "", Log: r.log})
 		r.send(dispatch.FromRun{Order: &dispatch.Order{Attempt: id, Task: fmt.Sprintf("t-%d", i), Title: "a task", Run: "r-1", Agent: "shell", Build: os.Getenv("FAKE_BUILD"), Body: body}})
 	}
 	r.send(dispatch.FromRun{Idle: true})

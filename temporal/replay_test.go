@@ -12,7 +12,7 @@ import (
 // is updated would hang: keep what the history asks for, with workflow.GetVersion. Record with -update.
 func TestReplay(t *testing.T) {
 	files, err := filepath.Glob("testdata/history-*.json")
-	if err != nil || len(files) < 3 {
+	if err != nil || len(files) < 5 {
 		t.Fatalf("there are %d histories, %v", len(files), err)
 	}
 	for _, file := range files {

@@ -21,10 +21,7 @@ import (
 )
 
 // Larger histories are drained and continued as new. The server ends those of 51,200 events or 50 MB.
-const (
-	maxEvents = 20_000
-	maxBytes  = 20 << 20
-)
+var maxEvents, maxBytes = 20_000, 20 << 20
 
 // valued finds the flags that take a value in what ralph run --help says.
 var valued = regexp.MustCompile(`(?m)^  --([a-z-]+)(?:, -([a-z]))? [A-Z]`)

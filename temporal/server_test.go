@@ -277,3 +277,29 @@ func TestServerStop(t *testing.T) {
 	w.wait(worker, 0)
 	w.record("stop", "ralph/app/all")
 }
+
+// The first attempts meet a limit, so the worker holds those back that wait for its slot. Later the history is full, and somebody cancels
+// the workflow in Temporal's pages.
+func TestServerLimits(t *testing.T) {
+	w := newWorld(t, "")
+	w.start(nil, "worker")
+	w.until("worker", "polling", 1)
+	home := w.start([]string{"FAKE_TASKS=8", "FAKE_SLEEP=1500ms", "FAKE_LIMIT=1", "FAKE_EVENTS=50"}, "run", "--jobs", "3")
+	w.until("log", "landed", 5)
+	c, err := client.Dial(client.Options{HostPort: w.address})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := c.CancelWorkflow(t.Context(), "ralph/app/all", ""); err != nil {
+		t.Fatal(err)
+	}
+	w.until("log", "command stop --now", 1)
+	w.wait(home, 0)
+	w.landed(8)
+	data, _ := os.ReadFile(w.file("log"))
+	if n := len(w.histories("ralph/app/all")); n < 2 || !bytes.Contains(data, []byte("h1\n")) {
+		t.Errorf("it has %d histories, or held nothing back\n%s", n, data)
+	}
+	w.record("limits", "ralph/app/all")
+}
