@@ -208,7 +208,7 @@ func (c *child) start(a *attempts, try string) error {
 	go func() { _, _ = stdin.Write(append(bytes.TrimSpace(c.order.Body), '\n')) }()
 	go func() {
 		c.err = c.cmd.Wait()
-		out.Close()
+		_ = out.Close()
 	}()
 	go func() {
 		defer close(c.ended)

@@ -142,14 +142,16 @@ func (s *server) poll(ctx context.Context, queue string, opts worker.Options, re
 		fatal := make(chan error, 1)
 		opts.OnFatalError = func(err error) { fatal <- err } // it is stopped already
 		var w worker.Worker
-		if err := retry(ctx, func(context.Context) error {
+		err := retry(ctx, func(context.Context) error {
 			w = worker.New(s.Client, queue, opts)
 			register(w)
 			return w.Start()
-		}); err != nil {
-			if ctx.Err() != nil {
-				return nil
-			}
+		})
+		switch {
+		case err == nil:
+		case ctx.Err() != nil:
+			return nil //nolint:nilerr // it need not begin any more
+		default:
 			return fmt.Errorf("poll queue %s on %s: %w", queue, s.name, err)
 		}
 		started()

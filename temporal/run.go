@@ -99,13 +99,13 @@ func runCommand(ctx context.Context, s *setup, args []string) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	socket := filepath.Join(dir, "run")
 	listener, err := net.Listen("unix", socket)
 	if err != nil {
 		return err
 	}
-	defer listener.Close()
+	defer func() { _ = listener.Close() }()
 	host, _ := os.Hostname()
 	h := newHome(s.srv, id, host+":"+s.project.Root, s.project.Root, r, Input{
 		Queue: s.conf.Queue, Needs: s.conf.Needs, Heartbeat: s.conf.Heartbeat.Std(), MaxEvents: maxEvents, MaxBytes: maxBytes,
@@ -122,7 +122,7 @@ func runCommand(ctx context.Context, s *setup, args []string) error {
 		}
 		served <- err
 	}()
-	return supervise(cancel, signals, func() error { listener.Close(); return <-served }, exec.Command(path, argv...)) //nolint:noctx // signals end it
+	return supervise(cancel, signals, func() error { _ = listener.Close(); return <-served }, exec.Command(path, argv...)) //nolint:noctx // signals end it
 }
 
 // supervise runs ralph with our terminal and passes signals on, and then waits for what served it.

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -90,7 +91,7 @@ func (w *world) start(env []string, args ...string) *process {
 	self, _ := os.Executable()
 	p := &process{Cmd: exec.Command(self, args...), done: make(chan struct{})}
 	out := w.output(args[0])
-	p.Dir, p.Env, p.Stdout, p.Stderr = w.dir, append(w.env, env...), out, out
+	p.Dir, p.Env, p.Stdout, p.Stderr = w.dir, slices.Concat(w.env, env), out, out
 	proc.Apart(p.Cmd) // no terminal
 	if err := p.Start(); err != nil {
 		w.t.Fatal(err)

@@ -145,7 +145,7 @@ func status(ctx context.Context, s *setup, w io.Writer) error {
 		say("%v", err)
 	}
 	if err != nil {
-		return nil // the rest was shown
+		return nil //nolint:nilerr // the rest was shown
 	}
 	fmt.Fprint(w, "\n", ran.Stdout, ran.Stderr)
 	if ran.Status != 0 {

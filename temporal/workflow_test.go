@@ -206,10 +206,11 @@ func TestAnAttemptThatAWorkerHeldBackBeginsLater(t *testing.T) {
 	begun := s.Now()
 	tries := 0
 	s.hold = func(o Wanted) (m Made, _ error) {
-		switch tries++; {
-		case tries == 1:
+		tries++
+		switch tries {
+		case 1:
 			m.Delivery, m.Limited = delivered(o.Order), &dispatch.Limit{Agent: "claude", For: time.Hour}
-		case tries == 2:
+		case 2:
 			m.Held, m.Used = true, &event.Usage{TokensIn: 7}
 		default:
 			if got := s.Now().Sub(begun).Round(time.Minute); got != time.Hour+time.Minute || o.Used == nil || o.Used.TokensIn != 7 {
