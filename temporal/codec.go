@@ -10,6 +10,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"os"
+	"sync"
 
 	commonpb "go.temporal.io/api/common/v1"
 	"go.temporal.io/sdk/converter"
@@ -27,6 +28,7 @@ const (
 type codec struct {
 	aead cipher.AEAD
 	id   string // of the key; says nothing about it
+	once sync.Once
 }
 
 // readCodec takes the key from a file: 32 bytes, or their base64.
@@ -84,6 +86,9 @@ func (c *codec) Decode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error
 			return nil, fmt.Errorf("what the server has is not encrypted, but temporal.codec_key is set here; set it everywhere")
 		}
 		if id := string(p.Metadata[keyIDMetadata]); id != c.id {
+			c.once.Do(func() {
+				say("what the server has is encrypted with key %s, and temporal.codec_key here is key %s; use one key everywhere", id, c.id)
+			})
 			return nil, fmt.Errorf("what the server has is encrypted with key %s, and temporal.codec_key here is key %s; use one key everywhere", id, c.id)
 		}
 		n := c.aead.NonceSize()

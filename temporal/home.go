@@ -221,7 +221,7 @@ func (h *home) Land(ctx context.Context, d dispatch.Delivery) (next []dispatch.O
 	if !known {
 		return nil, nil
 	}
-	_ = h.until(ctx, landWait, func() bool { return h.idles > idles || h.gone })
+	_ = h.until(ctx, landWait, func() bool { return h.idles > idles || len(h.pending) > 0 || h.gone })
 	h.update(func() {
 		h.completing--
 		if again { // what an earlier call took along may be lost
@@ -300,26 +300,57 @@ func (h *home) begin(ctx context.Context) error {
 // join looks at whose workflow it is. One of an earlier run of this project was left behind by a home that could not end it;
 // one of another project that has the same name is not ours to touch.
 func (h *home) join(ctx context.Context) error {
-	d, err := h.srv.DescribeWorkflowExecution(ctx, h.id, "")
+	w, err := h.srv.whose(ctx, h.id)
+	switch {
+	case err != nil:
+		return err
+	case w.run == h.run.ID:
+		h.srv.say("joined workflow %s on %s", h.id, h.srv.name)
+		return nil
+	case w.place == h.place:
+		h.srv.say("ending workflow %s of run %s, which is over", h.id, w.run)
+		return errors.Join(h.srv.TerminateWorkflow(ctx, h.id, w.execution, "its run is over"), errAgain)
+	}
+	return h.foreign(w)
+}
+
+// precheck refuses a run whose workflow is another project's, before the run has begun anything.
+func (h *home) precheck(ctx context.Context) error {
+	w, err := h.srv.whose(ctx, h.id)
+	var missing *serviceerror.NotFound
+	if errors.As(err, &missing) || err == nil && (!w.open || w.place == h.place) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
-	memo := d.GetWorkflowExecutionInfo().GetMemo().GetFields()
-	var run, place string
-	if err := errors.Join(h.srv.dc.FromPayload(memo["run"], &run), h.srv.dc.FromPayload(memo["home"], &place)); err != nil {
-		return serviceerror.NewInvalidArgument(fmt.Sprintf("workflow %s on %s cannot be read: %v", h.id, h.srv.name, err))
+	return h.foreign(w)
+}
+
+// owned is whose workflow it is.
+type owned struct {
+	run, place, execution string
+	open                  bool
+}
+
+func (s *server) whose(ctx context.Context, id string) (w owned, err error) {
+	d, err := s.DescribeWorkflowExecution(ctx, id, "")
+	if err != nil {
+		return w, err
 	}
-	switch {
-	case run == h.run.ID:
-		h.srv.say("joined workflow %s on %s", h.id, h.srv.name)
-		return nil
-	case place == h.place:
-		h.srv.say("ending workflow %s of run %s, which is over", h.id, run)
-		return errors.Join(h.srv.TerminateWorkflow(ctx, h.id, d.GetWorkflowExecutionInfo().GetExecution().GetRunId(), "its run is over"), errAgain)
+	info := d.GetWorkflowExecutionInfo()
+	w.execution, w.open = info.GetExecution().GetRunId(), info.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING
+	memo := info.GetMemo().GetFields()
+	if err := errors.Join(s.dc.FromPayload(memo["run"], &w.run), s.dc.FromPayload(memo["home"], &w.place)); err != nil {
+		return w, serviceerror.NewInvalidArgument(fmt.Sprintf("workflow %s on %s cannot be read: %v", id, s.name, err))
 	}
+	return w, nil
+}
+
+func (h *home) foreign(w owned) error {
 	return serviceerror.NewInvalidArgument(fmt.Sprintf(
-		"workflow %s on %s is run %s of %s, not of this project; use another namespace, or end it with: temporal workflow terminate --workflow-id %s",
-		h.id, h.srv.name, run, place, h.id))
+		"workflow %s on %s is run %s of %s, not of this project; give this one another name: ralph-temporal --project NAME run; or use another namespace",
+		h.id, h.srv.name, w.run, w.place))
 }
 
 var errAgain = errors.New("the workflow was ended; start another")

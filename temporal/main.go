@@ -253,6 +253,9 @@ func remote(ctx context.Context, s *setup, argv []string) error {
 	if len(runs) > 1 {
 		return usageError(fmt.Sprintf("%s are open; say which: ralph-temporal --run %s %s", human.List(runs, 5), runs[0], strings.Join(argv, " ")))
 	}
+	if w, err := s.srv.whose(ctx, runs[0]); err == nil && w.place != "" {
+		say("run %s of %s", w.run, w.place) // projects of one name are told apart by that
+	}
 	ran, err := s.srv.atHome(ctx, runs[0], argv)
 	if err != nil {
 		return err

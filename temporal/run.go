@@ -110,6 +110,9 @@ func runCommand(ctx context.Context, s *setup, args []string) error {
 	h := newHome(s.srv, id, host+":"+s.project.Root, s.project.Root, r, Input{
 		Queue: s.conf.Queue, Needs: s.conf.Needs, Heartbeat: s.conf.Heartbeat.Std(), MaxEvents: maxEvents, MaxBytes: maxBytes,
 	})
+	if err := retry(ctx, h.precheck); err != nil {
+		return errors.New(plain(err))
+	}
 	argv = append(argv, "--socket", socket, "--name", id+" in namespace "+s.srv.ns) // wherever the server is
 	served := make(chan error, 1)
 	go func() {

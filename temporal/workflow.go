@@ -393,11 +393,14 @@ func allowed(argv []string) error {
 		return fmt.Errorf("ralph %v cannot be run from another machine", argv)
 	}
 	for _, arg := range argv[1:] {
+		flag, _, _ := strings.Cut(arg, "=")
 		switch {
 		case arg == "-", strings.HasPrefix(arg, "@"):
 			return fmt.Errorf("%s would be read on the machine of the run; give the text itself", arg)
-		case strings.HasPrefix(arg, "-") && strings.HasPrefix(strings.TrimLeft(arg, "-"), "credential"):
+		case strings.TrimLeft(flag, "-") == "credential":
 			return errors.New("a credential would be stored by the Temporal server; on the machine of the run: ralph inbox answer Q --credential")
+		case strings.HasPrefix(arg, "-") && !slices.Contains([]string{"--now", "--option", "--deny", "--"}, flag): // such as --project, which is any folder there
+			return fmt.Errorf("%s cannot be given from another machine; flags of ralph-temporal itself stand before the command", flag)
 		}
 	}
 	return nil
