@@ -12,7 +12,8 @@ RUN apt-get update \
     && chmod 1777 /home/ralph \
     && install --directory --owner ralph /work
 
-ARG TARGETPLATFORM=linux/amd64
+# The builder says which it is. A default here would win over that.
+ARG TARGETPLATFORM
 COPY $TARGETPLATFORM/ralph /usr/bin/ralph
 
 USER ralph

@@ -7,7 +7,7 @@
 set -eu
 
 releases=${RALPH_RELEASES:-https://github.com/OWNER/ralph/releases}
-dir=${RALPH_INSTALL_DIR:-${HOME:?}/.local/bin}
+dir=${RALPH_INSTALL_DIR:-${HOME:+$HOME/.local/bin}}
 
 fail() {
 	echo "install ralph: $1" >&2
@@ -17,7 +17,7 @@ fail() {
 
 fetch() { # URL FILE
 	if command -v curl >/dev/null 2>&1; then
-		curl -fsSL -o "$2" "$1"
+		curl -fsSL --proto-redir "=${1%%:*},https" -o "$2" "$1" # a redirect does not leave https
 	elif command -v wget >/dev/null 2>&1; then
 		wget -q -O "$2" "$1"
 	else
@@ -51,13 +51,19 @@ main() {
 	from=$releases/latest/download
 	[ -z "${RALPH_VERSION:-}" ] || from=$releases/download/v${RALPH_VERSION#v}
 
+	[ -n "$dir" ] || fail "HOME is not set, so there is no ~/.local/bin" "say where the program goes: RALPH_INSTALL_DIR=FOLDER"
 	mkdir -p "$dir" 2>/dev/null || fail "cannot create $dir" "choose another folder: RALPH_INSTALL_DIR=FOLDER"
-	temp=$(mktemp -d)
-	trap 'rm -rf "$temp"' EXIT
+	dir=$(CDPATH='' cd -- "$dir" && pwd) # as PATH has it: absolute, and no slash at its end
+	[ ! -d "$dir/ralph" ] || fail "$dir/ralph is a folder" "move it away, or choose another folder: RALPH_INSTALL_DIR=FOLDER"
+	temp='' new=''
+	trap 'rm -rf ${temp:+"$temp"} ${new:+"$new"}' EXIT
+	# Not every shell runs that when a signal ends it.
+	trap 'exit 129' HUP
+	trap 'exit 130' INT
+	trap 'exit 143' TERM
+	temp=$(mktemp -d 2>/dev/null) || fail "cannot create a temporary folder in ${TMPDIR:-/tmp}" "choose another: TMPDIR=FOLDER"
 	# In the same folder as the program, so that it is replaced at once, also while it runs.
-	new=$dir/.ralph-new.$$
-	(: >"$new") 2>/dev/null || fail "cannot write to $dir" "choose another folder: RALPH_INSTALL_DIR=FOLDER"
-	trap 'rm -rf "$temp" "$new"' EXIT
+	new=$(mktemp "$dir/.ralph-new.XXXXXX" 2>/dev/null) || fail "cannot write to $dir" "choose another folder: RALPH_INSTALL_DIR=FOLDER"
 
 	fetch "$from/checksums.txt" "$temp/checksums.txt" || fail "cannot fetch $from/checksums.txt" "is there a network, and such a version?"
 	line=$(grep "  ralph_[^ ]*_${os}_${arch}\.tar\.gz\$" "$temp/checksums.txt") || fail "this release has no archive for $os/$arch" "build ralph with Go"
@@ -65,14 +71,14 @@ main() {
 	fetch "$from/$archive" "$temp/$archive" || fail "cannot fetch $from/$archive"
 	got=$(sum "$temp/$archive") || exit 1
 	got=${got%% *}
-	[ "$got" = "$want" ] || fail "$archive is not what its release says: its SHA-256 is $got, not $want" "try again; if it stays like this, tell the project, and do not use the file"
+	[ "$got" = "$want" ] || fail "$archive is not what its release says: its SHA-256 is $got, not $want" "try again; if it stays like this, do not use the file, and tell the project: ${releases%/releases}/issues"
 
 	tar -xzf "$temp/$archive" -C "$temp" ralph
 	cp "$temp/ralph" "$new"
 	chmod 755 "$new"
-	"$new" version >/dev/null || fail "the program of $archive does not run here"
+	version=$("$new" version) || fail "the program of $archive does not run here"
 	mv -f "$new" "$dir/ralph"
-	echo "installed $("$dir/ralph" version) in $dir"
+	echo "installed $version in $dir"
 	case :$PATH: in
 	*:"$dir":*) echo "next: ralph demo" ;;
 	*) echo "next: put $dir on your PATH, then: ralph demo" ;;

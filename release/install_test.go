@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -82,24 +81,39 @@ func TestInstall(t *testing.T) {
 			}
 			p.dir = "/proc/self"
 		}},
+		"a folder in the place of the program": {refuses: true, says: "/ralph is a folder\nhint: move it away", change: func(t *testing.T, p *place) {
+			ok(t, os.MkdirAll(filepath.Join(p.dir, "ralph"), 0o755))
+		}},
+		"no temporary folder":       {env: []string{"TMPDIR=/nonexistent"}, refuses: true, says: "cannot create a temporary folder in /nonexistent\nhint: choose another"},
+		"neither HOME nor a folder": {env: []string{"HOME=", "RALPH_INSTALL_DIR="}, refuses: true, says: "HOME is not set, so there is no ~/.local/bin\nhint: say where"},
+		"a folder that is on PATH":  {env: []string{"RALPH_INSTALL_DIR=$dir/", "PATH=$dir:" + os.Getenv("PATH")}, says: "next: ralph demo"},
+		"a relative folder":         {env: []string{"RALPH_INSTALL_DIR=bin"}, says: "next: put /"},
+		"over one that is there": {says: "installed ralph v9.8.7", change: func(t *testing.T, p *place) {
+			ok(t, os.MkdirAll(p.dir, 0o755))
+			ok(t, os.WriteFile(filepath.Join(p.dir, "ralph"), []byte("#!/bin/sh\necho old\n"), 0o755))
+		}},
 		"a program that does not run here": {refuses: true, says: "does not run here", change: func(t *testing.T, p *place) {
 			p.out = fakeRelease(t, "#!/bin/sh\nexit 1\n").out
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := &place{out: fakeRelease(t, program).out, dir: filepath.Join(t.TempDir(), "bin")}
+			work := t.TempDir()
+			p := &place{out: fakeRelease(t, program).out, dir: filepath.Join(work, "bin")}
 			script := filepath.Join(p.out, "install.sh")
 			if c.change != nil {
 				c.change(t, p)
 			}
-			env := slices.Concat(c.env, []string{"RALPH_RELEASES=" + site(t, p.out), "RALPH_INSTALL_DIR=" + p.dir, "TMPDIR=" + t.TempDir()})
+			env := []string{"RALPH_RELEASES=" + site(t, p.out), "RALPH_INSTALL_DIR=" + p.dir, "TMPDIR=" + t.TempDir()}
+			for _, e := range c.env {
+				env = append(env, strings.ReplaceAll(e, "$dir", p.dir))
+			}
 			if c.with != nil {
 				env = append(env, "PATH="+tools(t, c.with...))
 			} else if _, err := exec.LookPath("curl"); err != nil {
 				needs(t, "wget")
 			}
-			text, status := command(t, t.TempDir(), env, needs(t, "sh"), script)
+			text, status := command(t, work, env, needs(t, "sh"), script)
 			if (status != 0) != c.refuses || !strings.Contains(text, c.says) || c.last && !strings.HasSuffix(text, c.says) {
 				t.Errorf("status %d, %s; want %q", status, text, c.says)
 			}
@@ -108,10 +122,39 @@ func TestInstall(t *testing.T) {
 			}
 			left, _ := filepath.Glob(filepath.Join(p.dir, "*"))
 			hidden, _ := filepath.Glob(filepath.Join(p.dir, ".ralph*"))
-			if installed := len(left) == 1 && filepath.Base(left[0]) == "ralph"; installed == c.refuses || len(hidden) > 0 {
-				t.Errorf("the folder has %v %v", left, hidden)
+			text, _ = command(t, work, nil, "sh", "-c", "bin/ralph version")
+			if installed := len(left) == 1 && text == "ralph v9.8.7 version\n"; installed == c.refuses || len(hidden) > 0 {
+				t.Errorf("the folder has %v %v, and its program says %s", left, hidden, text)
 			}
 		})
+	}
+}
+
+// TestAnInterruptedInstallationLeavesNothing, whichever shell runs it. What fetches sends the signal, so it comes in the middle.
+func TestAnInterruptedInstallationLeavesNothing(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("SKIPPED: install.sh is for Linux and macOS")
+	}
+	for _, shell := range []string{"sh", "dash", "bash"} {
+		for signal, code := range map[string]int{"HUP": 129, "INT": 130, "TERM": 143} {
+			t.Run(shell+" "+signal, func(t *testing.T) {
+				t.Parallel()
+				path, temp, dir := tools(t, "sha256sum"), t.TempDir(), t.TempDir()
+				ok(t, os.WriteFile(filepath.Join(path, "curl"), []byte("#!/bin/sh\nkill -"+signal+" $PPID\n"), 0o755))
+				text, status := command(t, dir, []string{"PATH=" + path, "TMPDIR=" + temp, "RALPH_INSTALL_DIR=" + dir}, needs(t, shell), installer(t))
+				if status != code {
+					t.Errorf("status %d, want %d: %s", status, code, text)
+				}
+				for _, place := range []string{temp, dir} {
+					left, err := os.ReadDir(place)
+					ok(t, err)
+					if len(left) > 0 {
+						t.Errorf("it left %v", left)
+					}
+				}
+			})
+		}
 	}
 }
 

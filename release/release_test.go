@@ -241,4 +241,7 @@ func TestTheImageHasGitAndIsNotRoot(t *testing.T) {
 	}) {
 		t.Error("the image does not install git")
 	}
+	if !slices.Contains(lines, "ARG TARGETPLATFORM") {
+		t.Error("the image does not take the platform that the builder names: a default wins over it")
+	}
 }
