@@ -137,10 +137,10 @@ soak-serve N="100":
 lies NAMES="":
     RALPH_LIES='{{NAMES}}' go test ./cmd/ralph -run '^TestLies$' -count=1 -v -timeout 0 | grep -v '^ *=== '
 
-# make the files of a release in dist/, with Go (deb and rpm need nfpm); VERSION is that of the tag unless it is given
-release *VERSION:
-    go run -C release . {{ if VERSION == "" { "" } else { "-version " + VERSION } }} all
+# make the files of a release of the tagged commit in dist/ (needs nfpm): just release -home https://github.com/YOU/ralph; to try it: just release -snapshot -version 0.1.0
+release *FLAGS:
+    go run -C release . {{FLAGS}} all
 
-# make a release, install each file in a fresh folder or root and run the demo there (minutes; CONTRIBUTING.md lists what it needs)
-release-check:
-    cd release && RALPH_RELEASE=1 go test -count=1 -v -timeout 60m -run TestTheWholeRelease . | grep -v '^ *=== '
+# install each file of a release in a fresh folder or root and run the demo there: of the folder DIST (absolute), or of one that it makes (minutes; CONTRIBUTING.md lists what it needs)
+release-check DIST="1":
+    cd release && RALPH_RELEASE='{{DIST}}' go test -count=1 -v -timeout 60m -run TestTheWholeRelease . | grep -v '^ *=== '

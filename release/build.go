@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"crypto/sha256"
@@ -9,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,11 +41,26 @@ func (f facts) names(t target) names {
 	return names{Version: f.version, FullCommit: f.revision, CommitDate: f.when.Format(time.RFC3339), Os: t.os, Arch: t.arch}
 }
 
+// versions are those that npm, deb and rpm understand.
+var versions = regexp.MustCompile(`^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$`)
+
+// facts are refused if they are not those of a release that others can install, and make again from its commit.
 func (m *maker) facts(ctx context.Context) (facts, error) {
 	f := facts{version: m.version}
-	log, err := m.output(ctx, nil, "git", "log", "-1", "--format=%H %ct")
+	if (m.home == "" || m.home == placeholder) && !m.snapshot {
+		return f, errors.New("where will this release be published? Say -home https://github.com/YOU/ralph, which goes into the installer, the formula and the packages; or make a -snapshot")
+	}
+	m.home = cmp.Or(m.home, placeholder)
+	log, err := m.output(ctx, nil, "git", "log", "-1", "--no-show-signature", "--format=%H %ct")
 	if err != nil {
 		return f, err
+	}
+	changed, err := m.output(ctx, nil, "git", "status", "--porcelain")
+	if err != nil {
+		return f, err
+	}
+	if changed != "" && !m.snapshot {
+		return f, fmt.Errorf("files differ from the commit whose name this release has: commit them, or make a -snapshot\n%s", strings.TrimRight(changed, "\n"))
 	}
 	revision, seconds, _ := strings.Cut(strings.TrimSpace(log), " ")
 	if f.revision = revision; f.version == "" {
@@ -51,7 +68,13 @@ func (m *maker) facts(ctx context.Context) (facts, error) {
 		if err != nil {
 			return f, errors.New("this commit has no tag such as v0.1.0: tag it, or say which version it is with -version")
 		}
-		f.version = strings.TrimPrefix(strings.TrimSpace(tag), "v")
+		f.version = strings.TrimSpace(tag)
+	}
+	if f.version = strings.TrimPrefix(f.version, "v"); !versions.MatchString(f.version) {
+		return f, fmt.Errorf("%q is no version: it has three numbers, such as 0.1.0 or 0.1.0-rc.1", f.version)
+	}
+	if changed != "" {
+		f.revision += "+"
 	}
 	if epoch := os.Getenv("SOURCE_DATE_EPOCH"); epoch != "" {
 		seconds = epoch
@@ -88,6 +111,13 @@ func (m *maker) share(ctx context.Context) error {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(script), 0o644); err != nil {
 			return err
 		}
+	}
+	readme, err := m.readme()
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "README.md"), readme, 0o644); err != nil {
+		return err
 	}
 	page, err := os.ReadFile(filepath.Join(m.root, "docs", "ralph.1"))
 	if err != nil {

@@ -31,7 +31,7 @@ func TestTheWholeRelease(t *testing.T) {
 	m := maker{root: root, out: os.Getenv("RALPH_RELEASE"), version: "0.1.0"}
 	if !filepath.IsAbs(m.out) { // else it is a release that was made before
 		m.out = filepath.Join(t.TempDir(), "dist")
-		ok(t, run(t.Context(), []string{"-root", root, "-out", m.out, "-version", m.version, "all"}, os.Stderr))
+		ok(t, run(t.Context(), []string{"-root", root, "-out", m.out, "-version", m.version, "-home", home, "-snapshot", "all"}, os.Stderr))
 	}
 	file := func(kind string) string {
 		path := filepath.Join(m.out, "ralph_0.1.0_linux_"+runtime.GOARCH+kind)
@@ -225,7 +225,7 @@ func tried(line string) func(t *testing.T, root, out string) {
 		return func(t *testing.T, _, out string) {
 			needs(t, "curl")
 			home, server := t.TempDir(), site(t, out)
-			line = strings.ReplaceAll(line, "https://github.com/OWNER/ralph/releases", server)
+			line = strings.ReplaceAll(line, placeholder+"/releases", server)
 			does(t, home, []string{"HOME=" + home, "RALPH_RELEASES=" + server, "RALPH_INSTALL_DIR="}, "sh", "-c", line)
 			demo(t, filepath.Join(home, ".local/bin/ralph"))
 		}
@@ -310,7 +310,7 @@ func image(t *testing.T, root, out string) {
 func goreleased(t *testing.T, root, out string) {
 	goreleaser := needs(t, "goreleaser")
 	does(t, root, nil, goreleaser, "check")
-	does(t, root, []string{"RALPH_VERSION=0.1.0"}, goreleaser, "release", "--snapshot", "--clean", "--skip=publish")
+	does(t, root, []string{"RALPH_SNAPSHOT=0.1.0", "RALPH_HOME=" + home}, goreleaser, "release", "--snapshot", "--clean", "--skip=publish")
 	theirs := filepath.Join(root, "dist")
 	m := maker{out: out}
 	m.config.Checksum.Name = "checksums.txt"

@@ -10,8 +10,11 @@ import (
 //go:embed formula.rb.tmpl
 var formulaText string
 
-// formula writes the Homebrew formula, which installs the archives of macOS and Linux.
+// formula writes the Homebrew formula, which installs the archives of macOS and Linux: all of them, so a part of a release has none.
 func (m *maker) formula(f facts) error {
+	if m.only != "" {
+		return nil
+	}
 	sums, err := m.sums()
 	if err != nil {
 		return err
@@ -22,7 +25,7 @@ func (m *maker) formula(f facts) error {
 		switch {
 		case err != nil:
 			return "", err
-		case sums[name] == "" && m.only == "":
+		case sums[name] == "":
 			return "", fmt.Errorf("%s has no sum of %s", m.config.Checksum.Name, name)
 		}
 		return fmt.Sprintf("url %q\n      sha256 %q", m.home+"/releases/download/v"+f.version+"/"+name, sums[name]), nil

@@ -130,6 +130,22 @@ func TestInstall(t *testing.T) {
 	}
 }
 
+// TestTheInstallerFetchesFromItsHome, when nobody says otherwise.
+func TestTheInstallerFetchesFromItsHome(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("SKIPPED: install.sh is for Linux and macOS")
+	}
+	out, dir := t.TempDir(), t.TempDir()
+	fakeReleaseIn(t, out, strings.TrimSuffix(site(t, out), "/releases"), "#!/bin/sh\necho \"ralph v9.8.7 $1\"\n")
+	if _, err := exec.LookPath("curl"); err != nil {
+		needs(t, "wget")
+	}
+	if text := does(t, dir, []string{"RALPH_INSTALL_DIR=" + dir}, needs(t, "sh"), filepath.Join(out, "install.sh")); !strings.HasPrefix(text, "installed ralph v9.8.7 version in ") {
+		t.Errorf("it says %s", text)
+	}
+}
+
 // TestAnInterruptedInstallationLeavesNothing, whichever shell runs it. What fetches sends the signal, so it comes in the middle.
 func TestAnInterruptedInstallationLeavesNothing(t *testing.T) {
 	t.Parallel()

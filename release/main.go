@@ -12,8 +12,12 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"strings"
 )
+
+// placeholder stands in files of the repository for where the project is, which only who publishes it knows.
+const placeholder = "https://github.com/OWNER/ralph"
 
 const usage = `Usage: go run -C release . [flags] COMMAND
 
@@ -36,13 +40,14 @@ func main() {
 
 // maker makes a release of the project at root.
 type maker struct {
-	config  config
-	root    string
-	out     string
-	home    string
-	version string
-	only    string // a system and a processor, such as linux/amd64; empty means all of .goreleaser.yaml
-	say     func(format string, args ...any)
+	config   config
+	root     string
+	out      string
+	home     string
+	version  string
+	only     string // a system and a processor, such as linux/amd64; empty means all of .goreleaser.yaml
+	snapshot bool   // it is not published, so it may have no home, no packages, and what is not committed
+	say      func(format string, args ...any)
 }
 
 func run(ctx context.Context, args []string, log io.Writer) error {
@@ -50,10 +55,11 @@ func run(ctx context.Context, args []string, log io.Writer) error {
 	flags.SetOutput(log)
 	m := maker{say: func(format string, args ...any) { fmt.Fprintf(log, format+"\n", args...) }}
 	flags.StringVar(&m.root, "root", "..", "the project")
-	flags.StringVar(&m.out, "out", "../dist", "the folder of the release; what is in it is removed")
-	flags.StringVar(&m.version, "version", "", "the version, without v; empty means that of the tag of this commit")
-	flags.StringVar(&m.home, "home", "https://github.com/OWNER/ralph", "where the project and its releases are")
-	flags.StringVar(&m.only, "only", "", "one system and processor, such as linux/amd64")
+	flags.StringVar(&m.out, "out", "dist", "the folder of the release, relative to the project; a release that is there is removed")
+	flags.StringVar(&m.version, "version", "", "the version, such as 0.1.0; empty means that of the tag of this commit")
+	flags.StringVar(&m.home, "home", "", "where the project and its releases are, instead of "+placeholder)
+	flags.StringVar(&m.only, "only", "", "one system and processor, such as linux/amd64; there is no formula then")
+	flags.BoolVar(&m.snapshot, "snapshot", false, "not to be published: -home may be missing, and nfpm, and files may differ from the commit")
 	flags.Usage = func() { fmt.Fprint(log, usage); flags.PrintDefaults() }
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -62,19 +68,27 @@ func run(ctx context.Context, args []string, log io.Writer) error {
 	if m.root, err = filepath.Abs(m.root); err != nil {
 		return err
 	}
-	if m.out, err = filepath.Abs(m.out); err != nil {
-		return err
+	if !filepath.IsAbs(m.out) {
+		m.out = filepath.Join(m.root, m.out)
 	}
 	if m.config, err = readConfig(filepath.Join(m.root, ".goreleaser.yaml")); err != nil {
 		return err
 	}
+	if m.only != "" && len(m.targets()) == 0 {
+		return fmt.Errorf("-only %s is none of the systems and processors of .goreleaser.yaml, such as linux/amd64", m.only)
+	}
+	m.home = strings.TrimSuffix(m.home, "/")
 	switch command := flags.Arg(0); {
 	case command == "share":
 		return m.share(ctx)
 	case command == "sbom" && flags.NArg() == 4:
 		return writeSBOM(flags.Arg(1), flags.Arg(2), flags.Arg(3))
 	case command == "rest":
-		return m.rest(ctx)
+		f, err := m.facts(ctx)
+		if err != nil {
+			return err
+		}
+		return m.rest(f)
 	case command == "all":
 		return m.all(ctx)
 	}
@@ -88,10 +102,10 @@ func (m *maker) all(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := os.RemoveAll(m.out); err != nil {
-		return err
+	if _, err := exec.LookPath("nfpm"); err != nil && !m.snapshot {
+		return errors.New("nfpm, which makes deb and rpm, is not on PATH: install it (CONTRIBUTING.md says how), or make a -snapshot without them")
 	}
-	if err := os.MkdirAll(m.out, 0o755); err != nil {
+	if err := m.clear(); err != nil {
 		return err
 	}
 	if err := m.share(ctx); err != nil {
@@ -108,15 +122,33 @@ func (m *maker) all(ctx context.Context) error {
 	if err := m.checksums(made); err != nil {
 		return err
 	}
-	return m.rest(ctx)
+	return m.rest(f)
+}
+
+// ofARelease are the names of what this program puts into the folder of a release.
+var ofARelease = regexp.MustCompile(`^(ralph[_-].*|ralph\.rb|install\.sh|checksums\.txt|linux|darwin|windows)$`)
+
+// clear empties the folder of the release, if there is nothing in it but a release.
+func (m *maker) clear() error {
+	list, err := os.ReadDir(m.out)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	for _, e := range list {
+		if !ofARelease.MatchString(e.Name()) {
+			return fmt.Errorf("%s has %s, which is no part of a release: empty that folder yourself, or choose another with -out", m.out, e.Name())
+		}
+	}
+	for _, e := range list {
+		if err := os.RemoveAll(filepath.Join(m.out, e.Name())); err != nil {
+			return err
+		}
+	}
+	return os.MkdirAll(m.out, 0o755)
 }
 
 // rest makes what needs the archives. goreleaser's will do.
-func (m *maker) rest(ctx context.Context) error {
-	f, err := m.facts(ctx)
-	if err != nil {
-		return err
-	}
+func (m *maker) rest(f facts) error {
 	for _, step := range []func(facts) error{m.formula, m.npm, m.installer} {
 		if err := step(f); err != nil {
 			return err
@@ -131,7 +163,20 @@ func (m *maker) installer(facts) error {
 	if err != nil {
 		return err
 	}
-	return m.write("install.sh", strings.ReplaceAll(string(text), "https://github.com/OWNER/ralph", m.home), 0o755)
+	return m.write("install.sh", m.homed(text), 0o755)
+}
+
+// readme is README.md, with the place where releases are.
+func (m *maker) readme() ([]byte, error) {
+	text, err := os.ReadFile(filepath.Join(m.root, "README.md"))
+	return []byte(m.homed(text)), err
+}
+
+func (m *maker) homed(text []byte) string {
+	if m.home == "" {
+		return string(text)
+	}
+	return strings.ReplaceAll(string(text), placeholder, m.home)
 }
 
 func (m *maker) write(name, text string, mode os.FileMode) error {

@@ -55,7 +55,7 @@ func (m *maker) npm(f facts) error {
 		"name": npmName, "bin": map[string]string{"ralph": "bin/ralph.js", npmName: "bin/ralph.js"}, "optionalDependencies": all,
 		"engines": map[string]string{"node": ">=18"},
 	}
-	readme, err := os.ReadFile(filepath.Join(m.root, "README.md"))
+	readme, err := m.readme()
 	if err != nil {
 		return err
 	}
