@@ -146,6 +146,23 @@ func TestTheInstallerFetchesFromItsHome(t *testing.T) {
 	}
 }
 
+// TestTheTestsAreNotThoseOfWhoeverRunsThem: what a person or CI has set for ralph changes nothing.
+func TestTheTestsAreNotThoseOfWhoeverRunsThem(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("SKIPPED: install.sh is for Linux and macOS")
+	}
+	t.Setenv("RALPH_VERSION", "0.0.1")
+	t.Setenv("http_proxy", "http://127.0.0.1:9")
+	t.Setenv("no_proxy", "")
+	out, dir := fakeRelease(t, "#!/bin/sh\n").out, t.TempDir()
+	for _, program := range []string{"curl", "wget"} {
+		t.Run(program, func(t *testing.T) {
+			env := []string{"PATH=" + tools(t, program, "sha256sum"), "RALPH_RELEASES=" + site(t, out), "RALPH_INSTALL_DIR=" + dir}
+			does(t, dir, env, needs(t, "sh"), filepath.Join(out, "install.sh"))
+		})
+	}
+}
+
 // TestAnInterruptedInstallationLeavesNothing, whichever shell runs it. What fetches sends the signal, so it comes in the middle.
 func TestAnInterruptedInstallationLeavesNothing(t *testing.T) {
 	t.Parallel()

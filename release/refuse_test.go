@@ -8,10 +8,23 @@ import (
 	"testing"
 )
 
+// committed is a project with one commit, and a folder that is not part of it.
+func committed(t *testing.T) string {
+	t.Helper()
+	git, root := needs(t, "git"), t.TempDir()
+	ok(t, os.WriteFile(filepath.Join(root, ".goreleaser.yaml"), []byte(read(t, "..", ".goreleaser.yaml")), 0o644))
+	ok(t, os.WriteFile(filepath.Join(root, ".gitignore"), []byte("/mine/\n"), 0o644))
+	ok(t, os.Mkdir(filepath.Join(root, "mine"), 0o755))
+	ok(t, os.WriteFile(filepath.Join(root, "mine", "thesis.txt"), nil, 0o644))
+	does(t, root, nil, git, "init", "-q")
+	does(t, root, nil, git, "add", ".")
+	does(t, root, nil, git, "-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgSign=false", "commit", "-q", "-m", "All")
+	return root
+}
+
 // TestWhatIsNoReleaseIsRefused before anything is built or removed.
 func TestWhatIsNoReleaseIsRefused(t *testing.T) {
 	t.Parallel()
-	git := needs(t, "git")
 	where := []string{"-home", home}
 	for name, c := range map[string]struct {
 		args    []string
@@ -30,14 +43,7 @@ func TestWhatIsNoReleaseIsRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			root := t.TempDir()
-			ok(t, os.WriteFile(filepath.Join(root, ".goreleaser.yaml"), []byte(read(t, "..", ".goreleaser.yaml")), 0o644))
-			ok(t, os.WriteFile(filepath.Join(root, ".gitignore"), []byte("/mine/\n"), 0o644))
-			ok(t, os.Mkdir(filepath.Join(root, "mine"), 0o755))
-			ok(t, os.WriteFile(filepath.Join(root, "mine", "thesis.txt"), nil, 0o644))
-			does(t, root, nil, git, "init", "-q")
-			does(t, root, nil, git, "add", ".")
-			does(t, root, nil, git, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "-m", "All")
+			root := committed(t)
 			if c.changed {
 				ok(t, os.WriteFile(filepath.Join(root, "new.txt"), nil, 0o644))
 			}
@@ -49,6 +55,16 @@ func TestWhatIsNoReleaseIsRefused(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// TestPackagesAreNotLeftOut because a program is missing.
+func TestPackagesAreNotLeftOut(t *testing.T) {
+	t.Setenv("PATH", tools(t, "git"))
+	m := fakeRelease(t, "#!/bin/sh\n")
+	m.root = committed(t)
+	if err := m.all(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "nfpm, which makes deb and rpm, is not on PATH") {
+		t.Errorf("it said %v", err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"encoding/json"
 	"io"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -38,11 +40,22 @@ func needs(t *testing.T, name string) string {
 	return path
 }
 
+// environment is that of the tests without what people set for ralph and for npm, and with no proxy between tests and this machine.
+func environment() []string {
+	list := slices.DeleteFunc(os.Environ(), func(e string) bool {
+		return strings.HasPrefix(e, "RALPH_") || strings.HasPrefix(strings.ToLower(e), "npm_")
+	})
+	for _, name := range []string{"no_proxy", "NO_PROXY"} {
+		list = append(list, name+"="+strings.TrimPrefix(os.Getenv(name)+",127.0.0.1", ","))
+	}
+	return list
+}
+
 // command runs a program in a folder and returns what it says and its status.
 func command(t *testing.T, dir string, env []string, name string, args ...string) (string, int) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), name, args...)
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
+	cmd.Dir, cmd.Env = dir, append(environment(), env...)
 	text, err := cmd.CombinedOutput()
 	if err != nil && cmd.ProcessState == nil {
 		t.Fatal(err)
@@ -218,7 +231,7 @@ func TestTheLauncherEndsAsTheProgramEnds(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("SKIPPED: the program of this test is a shell script")
 	}
-	m := fakeRelease(t, "#!/bin/sh\necho \"ralph $*\"\ncase $1 in\nkill) kill -TERM $$ ;;\n*) exit \"$1\" ;;\nesac\n")
+	m := fakeRelease(t, "#!/bin/sh\necho \"ralph $*\"\ncase $1 in\nkill) kill -TERM $$ ;;\ndemo) ;;\nwait) trap 'exit 42' \"$2\"; echo ready; while :; do sleep 0.1; done ;;\n*) exit \"$1\" ;;\nesac\n")
 	modules := filepath.Join(t.TempDir(), "node_modules")
 	add := func(name string) string {
 		dir := filepath.Join(modules, name)
@@ -238,6 +251,29 @@ func TestTheLauncherEndsAsTheProgramEnds(t *testing.T) {
 		if status != code {
 			t.Errorf("status %d, want %d", status, code)
 		}
+	}
+	t.Run("npx demo says how to keep it", func(t *testing.T) {
+		want(t, "by its name", does(t, modules, nil, node, start, "demo"), "ralph demo\n")
+		if text := does(t, modules, []string{"npm_command=exec"}, node, start, "demo"); !strings.HasSuffix(text, "npm install --global ralph-runner)\n") {
+			t.Errorf("by npx: %s", text)
+		}
+	})
+	for name, signal := range map[string]syscall.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "HUP": syscall.SIGHUP, "QUIT": syscall.SIGQUIT} {
+		t.Run("passes on "+name, func(t *testing.T) {
+			cmd := exec.CommandContext(t.Context(), node, start, "wait", name)
+			cmd.Env = environment()
+			out, err := cmd.StdoutPipe()
+			ok(t, err)
+			ok(t, cmd.Start())
+			lines := bufio.NewScanner(out)
+			for lines.Scan() && lines.Text() != "ready" {
+			}
+			ok(t, cmd.Process.Signal(signal))
+			_ = cmd.Wait() // its status says it
+			if code := cmd.ProcessState.ExitCode(); code != 42 {
+				t.Errorf("status %d, want that of the program", code)
+			}
+		})
 	}
 }
 

@@ -3,6 +3,7 @@
 "use strict";
 const { spawn } = require("node:child_process");
 const { constants } = require("node:os");
+const { isatty } = require("node:tty");
 
 const name = `ralph-runner-${process.platform}-${process.arch}`;
 const program = process.platform === "win32" ? "ralph.exe" : "ralph";
@@ -16,14 +17,22 @@ try {
   process.exit(1);
 }
 
-const child = spawn(path, process.argv.slice(2), { stdio: "inherit" });
-// A terminal sends Ctrl-C to both: it is ralph's to decide when to end. Other signals come to this process alone.
-process.on("SIGINT", () => {});
-for (const signal of ["SIGTERM", "SIGHUP"]) {
-  process.on(signal, () => child.kill(signal));
+// Signals come to this process alone, but for Ctrl-C on a terminal: that comes to both, and a second one would tell ralph to hurry.
+const terminal = isatty(0);
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"]) {
+  process.on(signal, () => {
+    if (signal !== "SIGINT" || !terminal) child.kill(signal);
+  });
 }
+const child = spawn(path, process.argv.slice(2), { stdio: "inherit" });
 child.on("error", (err) => {
   console.error(`ralph-runner: start ${path}: ${err.message}`);
   process.exit(1);
 });
-child.on("exit", (code, signal) => process.exit(code ?? 128 + constants.signals[signal]));
+child.on("exit", (code, signal) => {
+  // npx puts ralph on no PATH, and the demo ends with commands that need it there.
+  if (code === 0 && process.argv[2] === "demo" && process.env.npm_command === "exec") {
+    console.log("  (before that, to have ralph on your PATH: npm install --global ralph-runner)");
+  }
+  process.exit(code ?? 128 + constants.signals[signal]);
+});
