@@ -1,4 +1,4 @@
-# The image of a release. Its context is the folder that `just release` makes, with linux/amd64/ralph and linux/arm64/ralph:
+# The image of a release. Its context is the folder that `just release` (or `just release -snapshot -version 0.1.0`) makes, with linux/amd64/ralph and linux/arm64/ralph:
 #
 #   docker build -f Dockerfile -t ralph dist
 #   docker run --rm -it -v "$PWD:/work" --user "$(id -u):$(id -g)" ralph status
