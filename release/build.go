@@ -93,18 +93,10 @@ func (m *maker) share(ctx context.Context) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	temp, err := os.MkdirTemp("", "ralph-release-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(temp)
-	program := filepath.Join(temp, "ralph.exe") // a name that runs everywhere
 	b := m.config.Builds[0]
-	if _, err := m.output(ctx, slices.Concat(b.Env, []string{"GOOS=", "GOARCH="}), "go", slices.Concat([]string{"build"}, b.Flags, []string{"-o", program, b.Main})...); err != nil {
-		return err
-	}
 	for shell, name := range map[string]string{"bash": "ralph.bash", "zsh": "_ralph", "fish": "ralph.fish"} {
-		script, err := m.output(ctx, nil, program, "completion", shell)
+		// Go keeps what it runs, so it is linked once for all shells and for the next time.
+		script, err := m.output(ctx, slices.Concat(b.Env, []string{"GOOS=", "GOARCH="}), "go", slices.Concat([]string{"run"}, b.Flags, []string{b.Main, "completion", shell})...)
 		if err != nil {
 			return err
 		}
