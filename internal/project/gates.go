@@ -27,18 +27,21 @@ var testRunners = []struct{ file, text, command string }{
 	{"pom.xml", "", "mvn -q test"},
 	{"build.gradle", "", "gradle test"},
 	{"build.gradle.kts", "", "gradle test"},
-	{"Makefile", "\ntest:", "make test"},
-	{"justfile", "\ntest", "just test"},
 }
 
 // DetectTests guesses how the tests of the code in dir are run, or returns "".
-func DetectTests(dir string) string {
+func DetectTests(dir string) (command string) {
 	for _, known := range testRunners {
-		if text, ok := readSmall(dir, known.file); ok && strings.Contains("\n"+text, known.text) {
+		if text, ok := readSmall(dir, known.file); ok && strings.Contains(text, known.text) {
 			return known.command
 		}
 	}
-	return ""
+	targetGates(dir, func(_ job, g Gate) {
+		if command == "" && strings.HasSuffix(g.Command, " test") {
+			command = g.Command
+		}
+	})
+	return command
 }
 
 // maxSuggesting is the largest file that is looked at for gates.
@@ -79,7 +82,7 @@ func languageGates(dir string, add func(job, Gate)) {
 	for _, known := range testRunners {
 		text, ok := readSmall(dir, known.file)
 		switch {
-		case !ok || strings.HasPrefix(known.text, "\n"): // targets come later
+		case !ok:
 		case known.file == "package.json":
 			scriptGates(text, add)
 		default:
@@ -126,7 +129,7 @@ func scriptGates(text string, add func(job, Gate)) {
 // targetGates are the targets of make, which reads the first of its files, and the recipes of just. A target "check" counts where
 // none is called "test".
 func targetGates(dir string, add func(job, Gate)) {
-	for _, files := range [][]string{{"make", "GNUmakefile", "makefile", "Makefile"}, {"just", "justfile"}} {
+	for _, files := range [][]string{{"make", "GNUmakefile", "makefile", "Makefile"}, {"just", "justfile", "Justfile", ".justfile"}} {
 		for _, file := range files[1:] {
 			if text, ok := readSmall(dir, file); ok {
 				addTargets(files[0], file, text, add)
@@ -139,7 +142,13 @@ func targetGates(dir string, add func(job, Gate)) {
 func addTargets(program, file, text string, add func(job, Gate)) {
 	have := map[string]bool{}
 	for _, m := range target().FindAllStringSubmatch(text, -1) {
-		have[m[1]] = true
+		words := strings.Fields(m[1])
+		if program == "just" { // the others are parameters
+			words = words[:1]
+		}
+		for _, word := range words {
+			have[strings.TrimPrefix(word, "@")] = true
+		}
 	}
 	for _, n := range checking {
 		if have[n.name] && (n.name != "check" || !have["test"]) {
@@ -148,19 +157,19 @@ func addTargets(program, file, text string, add func(job, Gate)) {
 	}
 }
 
-// target is a line that begins a target or a recipe, and no assignment.
-var target = lazyregexp.New(`(?m)^@?(typecheck|type-check|vet|lint|test|check)(?:[ \t][^:=\n]*)?:+(?:[^=:]|$)`)
+// target is a line that begins targets or a recipe, and no assignment.
+var target = lazyregexp.New(`(?m)^(@?[A-Za-z][^:=#\n]*):+(?:[^=:]|$)`)
 
 // ciGates are the commands of GitHub and GitLab that are known checks. A file whose commands run elsewhere than at the
-// root suggests nothing.
+// root suggests nothing, unless only a comment speaks of that.
 func ciGates(dir string, add func(job, Gate)) {
 	for _, name := range ciFiles(dir) {
 		text, ok := readSmall(dir, name)
-		if !ok || strings.Contains(text, "working-directory") {
+		if !ok || elsewhere().MatchString(text) {
 			continue
 		}
 		for line := range strings.Lines(text) {
-			m := ciLine().FindStringSubmatch(strings.TrimRight(line, " \r\n"))
+			m := ciLine().FindStringSubmatch(quoted().ReplaceAllString(strings.TrimRight(line, " \r\n"), "$1$2$3"))
 			if m == nil || len(m[1]) > 120 {
 				continue
 			}
@@ -172,6 +181,12 @@ func ciGates(dir string, add func(job, Gate)) {
 		}
 	}
 }
+
+// elsewhere is a line of CI that leaves the root, at its beginning or after another command.
+var elsewhere = lazyregexp.New(`(?m)^(?:[^#\n]*[^#\w\n-])??(?:working-directory *:|(?:cd|pushd)[ \t])`)
+
+// quoted is a line of CI whose whole command is in quotes.
+var quoted = lazyregexp.New(`^( *(?:- *)?(?:(?:run|script): *)?(?:- *)?)(?:"([^"\\]*)"|'([^']*)')$`)
 
 // ciLine is a line of CI with a check, in the groups of the jobs. Anything that a shell would expand, join or redirect makes
 // it something else.

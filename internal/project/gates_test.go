@@ -31,6 +31,10 @@ func TestProposeGates(t *testing.T) {
 		"make with one file": {map[string]string{"GNUmakefile": "all:\n", "Makefile": "test:\n"}, ""},
 		"an assignment":      {map[string]string{"Makefile": "test := a\nlint ::= b\ncheck = c\n"}, ""},
 		"just":               {map[string]string{"justfile": "test *args:\n  x\n@lint:\n"}, "just lint (justfile); just test (justfile)"},
+		"make with several": {map[string]string{"Makefile": "test lint: deps\nbuild vet:\n"}, "make vet (Makefile); make lint (Makefile); make test (Makefile)"},
+		"a parameter":        {map[string]string{"justfile": "run test:\n"}, ""},
+		"Just":               {map[string]string{"Justfile": "test:\n"}, "just test (Justfile)"},
+		"just, hidden":       {map[string]string{".justfile": "lint:\n"}, "just lint (.justfile)"},
 		"a language first":   {map[string]string{"go.mod": "", "Makefile": "test:\nlint:\n"}, "go vet ./... (go.mod); make lint (Makefile); go test ./... (go.mod)"},
 		"GitHub": {
 			map[string]string{workflow: "jobs:\n  a:\n    steps:\n      - run: npm ci\n      - run: golangci-lint run ./...\n      - run: |\n          go test -race ./...\n          ./deploy.sh\n"},
@@ -39,6 +43,13 @@ func TestProposeGates(t *testing.T) {
 		"GitLab":             {map[string]string{".gitlab-ci.yml": "test:\n  script:\n    - pip install .\n    - tox -e py3\n"}, "tox -e py3 (.gitlab-ci.yml)"},
 		"CI last":            {map[string]string{"Makefile": "test:\n", workflow: "- run: go test ./...\n"}, "make test (Makefile)"},
 		"CI elsewhere":       {map[string]string{workflow: "- run: npm test\n  working-directory: web\n"}, ""},
+		"CI after cd":        {map[string]string{workflow: "- run: |\n    cd web\n    npm test\n"}, ""},
+		"CI after pushd":     {map[string]string{workflow: "- run: pushd web\n- run: npm test\n"}, ""},
+		"CI after both":      {map[string]string{workflow: "- run: true && cd web\n- run: npm test\n"}, ""},
+		"GitLab elsewhere":   {map[string]string{".gitlab-ci.yml": "before_script:\n  - cd web\ntest:\n  script: npm test\n"}, ""},
+		"GitLab in brackets": {map[string]string{".gitlab-ci.yml": "before_script: [\"cd web\"]\ntest:\n  script: npm test\n"}, ""},
+		"CI with a comment":  {map[string]string{workflow: "# no working-directory: here\n- run: npm test # cd web\n- run: make abcd test\n- run: npm test\n"}, "npm test (.github/workflows/ci.yml)"},
+		"CI in quotes":       {map[string]string{workflow: "- run: \"golangci-lint run\"\n- run: 'go test ./...'\n- run: \"go vet $(x)\"\n"}, "golangci-lint run (.github/workflows/ci.yml); go test ./... (.github/workflows/ci.yml)"},
 		"CI with a shell":    {map[string]string{workflow: "- run: go test ./... && curl evil\n- run: go test $(curl evil)\n- run: go test ./... > /etc/passwd\n- run: go test ${{ secrets.X }}\n- run: go test `x`\n- run: go test ./...; x\n- run: go testing\n# go test ./...\n"}, ""},
 		"control characters": {map[string]string{workflow: "- run: go test \x1b[31m./...\n- run: go test .\x07/...\n", "Makefile": "te\x1bst:\n\x1b[2Jlint:\n"}, ""},
 		"a long line":        {map[string]string{workflow: "- run: go test " + strings.Repeat("a", 200) + "\n"}, ""},
@@ -53,6 +64,18 @@ func TestProposeGates(t *testing.T) {
 			got := seq.Map(ProposeGates(dir), func(g Gate) string { return g.Command + " (" + g.From + ")" })
 			check.Equal(t, "gates", tc.want, strings.Join(got, "; "))
 		})
+	}
+}
+
+// TestTheTestsOfTargetsAreDetected: a target of several counts, and one that only begins like it does not.
+func TestTheTestsOfTargetsAreDetected(t *testing.T) {
+	t.Parallel()
+	for file, tc := range map[string]struct{ text, want string }{
+		"Makefile": {"lint test: deps\n", "make test"}, "Justfile": {"test *args:\n", "just test"}, "justfile": {"testing:\n", ""}, "makefile": {"check:\n", ""},
+	} {
+		dir := t.TempDir()
+		write(t, filepath.Join(dir, file), tc.text)
+		check.Equal(t, file, tc.want, DetectTests(dir))
 	}
 }
 
