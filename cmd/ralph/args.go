@@ -216,7 +216,7 @@ func (p *permuter) unknownCommand(arg string) error {
 	switch {
 	case near != "":
 	case len(names) > 1 || p.at.args != "":
-		return hint(err, "see: %s --help", strings.Join(p.path, " "))
+		return hint(err, "see: %s", p.helpFor())
 	case p.at.sub[0].args == "":
 		near = names[0]
 	default:
@@ -240,6 +240,14 @@ func find(commands []command, typed string) string {
 	return ""
 }
 
+// helpFor is how to ask for the help that lists what was looked for.
+func (p *permuter) helpFor() string {
+	if len(p.path) == 1 { // its help has only some of the commands, and no flags
+		return "ralph help " + allOfIt
+	}
+	return strings.Join(p.path, " ") + " --help"
+}
+
 func (p *permuter) unknownFlag(arg, name string) error {
 	names := seq.Map(p.allFlags(), func(f flagSpec) string { return f.name })
 	err := usagef("unknown flag %s", arg)
@@ -249,7 +257,7 @@ func (p *permuter) unknownFlag(arg, name string) error {
 	if near := plain.Nearest(name, names); near != "" {
 		return hint(err, "did you mean: --%s", near)
 	}
-	return hint(err, "see: %s --help", strings.Join(p.path, " "))
+	return hint(err, "see: %s", p.helpFor())
 }
 
 // suggest hints at what was probably meant: what the usual name of other programs is called

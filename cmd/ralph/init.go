@@ -27,8 +27,8 @@ else ralph's own with a model server on this machine (Ollama, LM Studio, vLLM, l
 On a terminal it asks which agent and which gates to use, and Enter takes what it proposes: the agent above, and what go.mod,
 package.json, pyproject.toml, Cargo.toml, a Makefile or CI say about checks. What a flag says is not asked.`,
 	flags: []flagSpec{
-		{name: "agent", usage: "use the agent called `NAME`, or the command that starts one"},
-		{name: "gate", usage: "check work with `COMMAND`; can be repeated", value: []string{}},
+		{name: "agent", usage: "use the agent called `NAME`, or the command that starts one; none: write none"},
+		{name: "gate", usage: "check work with `COMMAND`; can be repeated; none: have no gates", value: []string{}},
 		boolFlag("yes", "ask nothing: use the agent and the test command that are found"),
 		boolFlag("git", "let git merge plan files by task: add a line to .gitattributes, and a setting to this clone"),
 		jsonFlag,
@@ -40,7 +40,7 @@ package.json, pyproject.toml, Cargo.toml, a Makefile or CI say about checks. Wha
 
 type initOptions struct {
 	Git, JSON, Yes bool
-	Agent          string
+	Agent          *string
 	Gate           []string
 }
 
@@ -55,9 +55,14 @@ func runInit(ctx context.Context, a *app, o initOptions) error {
 	}
 	detected := found.Gates
 	if _, err := os.Stat(project.Project{Root: dir}.Config()); err == nil { // it says which
-		if o.Agent != "" || len(o.Gate) > 0 {
+		if o.Agent != nil || len(o.Gate) > 0 {
 			return hint(fmt.Errorf("%w: %s is a ralph project already", dag.ErrRefused, dir), "change its agent and its gates in .ralph.toml")
 		}
+		if found, err = foundIn(a, project.Project{Root: dir}, found); err != nil {
+			return err
+		}
+	} else if err := tryWriting(dir); err != nil {
+		return err
 	} else if here, err = o.choose(ctx, a, dir, &found); err != nil {
 		return err
 	}
@@ -71,9 +76,6 @@ func runInit(ctx context.Context, a *app, o initOptions) error {
 		return &db.Error{Path: dir, Kind: db.ReadOnly, Err: err}
 	}
 	created := len(written) > 0
-	if !slices.Contains(written, p.Config()) { // what it says counts, and not what was found
-		found = foundIn(a, p, found)
-	}
 	admitted, err := p.Admit()
 	if err != nil {
 		return &db.Error{Path: p.State(), Kind: db.ReadOnly, Err: err}
@@ -128,11 +130,32 @@ func runInit(ctx context.Context, a *app, o initOptions) error {
 	return nil
 }
 
-// foundIn is what a configuration that was there before says. One that cannot be read says nothing: the next command tells why.
-func foundIn(a *app, p project.Project, found project.Found) project.Found {
+// tryWriting finds out before any question whether a project can be made in a folder, or in the one in which that would be made.
+func tryWriting(dir string) error {
+	for filepath.Dir(dir) != dir {
+		if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+			break
+		}
+		dir = filepath.Dir(dir)
+	}
+	f, err := os.CreateTemp(dir, ".ralph-*")
+	if err == nil {
+		return errors.Join(f.Close(), os.Remove(f.Name()))
+	}
+	if errors.Is(err, syscall.ENOSPC) {
+		return &db.Error{Path: dir, Kind: db.Full, Err: err}
+	}
+	if at := new(os.PathError); errors.As(err, &at) {
+		err = at.Err // the name of the file would say nothing
+	}
+	return hint(fmt.Errorf("%w: the folder %s cannot be written: %w", dag.ErrRefused, dir, err), "make the project in another one: ralph init --project FOLDER")
+}
+
+// foundIn is what a configuration that was there before says: it counts, and not what was found.
+func foundIn(a *app, p project.Project, found project.Found) (project.Found, error) {
 	config, err := a.loadConfig(p.Config())
 	if err != nil {
-		return found
+		return found, err
 	}
 	finder := a.finder(config)
 	if set := finder.Configured(); set != "" {
@@ -140,7 +163,7 @@ func foundIn(a *app, p project.Project, found project.Found) project.Found {
 		found.Agent = cmp.Or(preset.Name, set)
 	}
 	found.Gates = config.Verify.Commands
-	return found
+	return found, nil
 }
 
 // initDir refuses to make a project inside another one by accident.

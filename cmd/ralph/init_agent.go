@@ -24,6 +24,7 @@ type foundAgent struct {
 	Model      string   // the one to use
 	Silent     bool     // nobody answers at the address that the user names
 	Trouble    string   // why one that somebody named cannot work yet
+	Declined   bool     // somebody wants none
 }
 
 // agentsHere are the agents that can be used here, the one to prefer first: those that are installed, the one that the user's own
@@ -76,6 +77,8 @@ func (f foundAgent) words(named string) string {
 	switch others := slices.DeleteFunc(slices.Clone(f.Models), func(name string) bool { return name == f.Model }); {
 	case named == "" && f.User != "":
 		return f.User + ", as your own configuration says"
+	case named == "" && f.Declined:
+		return "none; a run takes the one that it finds then"
 	case named == "":
 		return "none found: " + agents.Remedy + "; the next run finds it"
 	case f.Trouble != "":
@@ -97,6 +100,12 @@ func agentNamed(a *app, name string) (found foundAgent, known bool, err error) {
 	if strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return foundAgent{}, false, usagef("%q is no agent: it has characters that cannot be seen", name)
 	}
+	switch words := strings.Fields(name); {
+	case len(words) == 0:
+		return foundAgent{}, false, hint(usagef("--agent is empty"), "the names of agents: ralph agents; for none: --agent none")
+	case startsRalph(name) && (len(words) == 1 || words[1] != agentCommand.name):
+		return foundAgent{}, false, usagef("%q starts ralph itself, which is no agent", name)
+	}
 	config, _ := a.loadConfig("") // one that cannot be read names no agent; the next command tells why
 	finder := a.finder(config)
 	agent, err := finder.Find(name)
@@ -108,6 +117,11 @@ func agentNamed(a *app, name string) (found foundAgent, known bool, err error) {
 	case err != nil:
 		return foundAgent{Name: name, Trouble: "which cannot be started here yet: " + strings.TrimPrefix(err.Error(), agents.ErrUnavailable.Error()+": ")}, known, nil
 	case finder.Has(agent.Preset):
+		for f := range agentsHere(a) { // says more of it
+			if f.Name == name {
+				return f, known, nil
+			}
+		}
 		return foundAgent{Name: name}, known, nil
 	case agent.Needs == agents.Key:
 		return foundAgent{Name: name, Trouble: "which has no key here yet: " + agent.Login}, known, nil

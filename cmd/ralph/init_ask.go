@@ -15,6 +15,7 @@ import (
 	"unicode"
 
 	"ralph/dag"
+	"ralph/internal/human"
 	"ralph/internal/lazyregexp"
 	"ralph/internal/project"
 	"ralph/internal/seq"
@@ -26,8 +27,10 @@ import (
 func (o initOptions) choose(ctx context.Context, a *app, dir string, found *project.Found) (here foundAgent, err error) {
 	asks, known := a.asks && !o.Yes && !o.JSON && !a.quiet, true
 	switch {
-	case o.Agent != "":
-		here, known, err = agentNamed(a, o.Agent)
+	case o.Agent != nil && isNone(*o.Agent):
+		here.Declined = true
+	case o.Agent != nil:
+		here, known, err = agentNamed(a, *o.Agent)
 	case asks:
 		here, known, err = askAgent(ctx, a)
 	default:
@@ -43,6 +46,10 @@ func (o initOptions) choose(ctx context.Context, a *app, dir string, found *proj
 		found.Agent, found.Command = "", here.Name
 	}
 	switch {
+	case len(o.Gate) == 1 && isNone(o.Gate[0]):
+		found.Gates = nil
+	case slices.ContainsFunc(o.Gate, isNone):
+		return here, usagef("--gate none means that there are no gates; leave out the others, or it")
 	case len(o.Gate) > 0:
 		found.Gates = o.Gate
 		for _, gate := range o.Gate {
@@ -55,6 +62,8 @@ func (o initOptions) choose(ctx context.Context, a *app, dir string, found *proj
 	}
 	return here, err
 }
+
+func isNone(answer string) bool { return strings.EqualFold(answer, "none") }
 
 func isEmpty(dir string) bool {
 	entries, err := os.ReadDir(dir)
@@ -70,11 +79,12 @@ func askAgent(ctx context.Context, a *app) (chosen foundAgent, known bool, err e
 		}
 	}
 	q := question{
-		title: "Which agent is to do the work?", otherwise: "a name, the command that starts an agent, or none",
+		title: "Which agent should do the work?", otherwise: "a name, the command that starts an agent, or none",
 		rows: seq.Map(here, func(f foundAgent) string { return f.words(f.Name) }),
 	}
 	if q.enter = "1"; len(here) == 0 {
-		q.title, q.enter = q.title+" Now: "+foundAgent{}.words(""), "none"
+		q.title, q.enter, q.taken = q.title+" None was found here.", "none", "Enter goes on without one"
+		q.otherwise = "a name (ralph agents lists them), or the command that starts an agent"
 	}
 	known = true
 	err = q.ask(ctx, a, func(answer string, numbers []int) (err error) {
@@ -85,10 +95,7 @@ func askAgent(ctx context.Context, a *app) (chosen foundAgent, known bool, err e
 			chosen = here[numbers[0]-1]
 			return nil
 		case answer == "none":
-			return nil
-		}
-		if i := slices.IndexFunc(here, func(f foundAgent) bool { return f.Name == answer }); i >= 0 {
-			chosen = here[i]
+			chosen.Declined = len(here) > 0
 			return nil
 		}
 		chosen, known, err = agentNamed(a, answer)
@@ -104,7 +111,7 @@ func askGates(ctx context.Context, a *app, dir string) (gates []string, err erro
 	for _, g := range proposed {
 		width = max(width, len(g.Command))
 	}
-	q := question{title: "Which commands check the work? A task is done only when they pass.", otherwise: "a command of your own, or none", enter: "all", several: true}
+	q := question{title: "Which commands check the work? A task is done only when they pass.", otherwise: "one command of your own instead (more go into .ralph.toml), or none", enter: "all", several: true}
 	var usable []string
 	for i, g := range proposed {
 		row := fmt.Sprintf("%-*s  (%s)", width, g.Command, g.From)
@@ -115,15 +122,18 @@ func askGates(ctx context.Context, a *app, dir string) (gates []string, err erro
 		}
 		q.rows = append(q.rows, row)
 	}
-	if len(usable) > 0 && len(usable) < len(proposed) {
-		q.enter = strings.Join(usable, " ")
-	}
-	if len(proposed) == 0 {
-		q.title, q.enter = q.title+" No file here suggests one.", "none"
+	switch {
+	case len(proposed) == 0:
+		q.title, q.enter, q.taken = q.title+" No file here suggests one.", "none", "Enter goes on without one"
+		q.otherwise = "a command (more go into .ralph.toml)"
+	case len(usable) == 0:
+		q.enter, q.taken = "none", "Enter takes none, because nothing of this is installed"
+	case len(usable) < len(proposed):
+		q.enter, q.taken = strings.Join(usable, " "), "Enter takes "+human.Series(usable, "and")
 	}
 	err = q.ask(ctx, a, func(answer string, numbers []int) error {
 		switch {
-		case answer == "all":
+		case answer == "all" && len(proposed) > 0:
 			gates = seq.Map(proposed, func(g project.Gate) string { return g.Command })
 		case answer == "none":
 			gates = nil
@@ -138,16 +148,25 @@ func askGates(ctx context.Context, a *app, dir string) (gates []string, err erro
 	return gates, err
 }
 
-// checkGate refuses what no configuration can hold.
+// checkGate refuses what no configuration can hold, and what checks nothing.
 func checkGate(gate string) error {
 	switch {
 	case strings.TrimSpace(gate) == "":
 		return usagef("a gate is empty")
 	case strings.ContainsFunc(gate, func(r rune) bool { return !unicode.IsPrint(r) }):
 		return usagef("%q is no gate: it has characters that cannot be seen", gate)
+	case strings.HasPrefix(strings.TrimSpace(gate), "#"):
+		return usagef("%q is a comment to a shell, and checks nothing", gate)
+	case !strings.ContainsFunc(gate, unicode.IsLetter):
+		return usagef("%q is no command", gate)
+	case startsRalph(gate):
+		return usagef("%q starts ralph itself, which checks no work", gate)
 	}
 	return nil
 }
+
+// startsRalph tells the lines of an example, which somebody pasted, from answers.
+func startsRalph(line string) bool { return strings.Fields(line)[0] == "ralph" }
 
 // checkTyped refuses a gate that was mistyped, too: it would be red in every run. Of what is more than a name to a shell, nothing is
 // known here.
@@ -164,7 +183,7 @@ func checkTyped(dir, gate string) error {
 		at = filepath.Join(dir, first)
 	}
 	if _, err := exec.LookPath(at); err != nil {
-		return usagef("%s is no program here", first)
+		return usagef("%s is not installed", first)
 	}
 	return nil
 }
@@ -178,24 +197,25 @@ type question struct {
 	rows      []string
 	otherwise string // what may be typed instead of a number
 	enter     string // what Enter stands for: an answer
+	taken     string // how that is said, if not by its name
 	several   bool   // more than one number may be typed
 }
 
 // ask asks until an answer is taken: what take refuses is said, and asked again. Who leaves changes nothing.
 func (q question) ask(ctx context.Context, a *app, take func(answer string, numbers []int) error) error {
-	a.complain(q.title)
-	for i, row := range q.rows {
-		a.complain(fmt.Sprintf("  %d  %s", i+1, term.Line(row)))
-	}
+	q.show(a)
 	choice := q.otherwise
 	switch {
 	case len(q.rows) > 1 && q.several:
 		choice = "their numbers, " + choice
 	case len(q.rows) > 1:
 		choice = "another number, " + choice
+	case len(q.rows) == 1 && q.enter == "none":
+		choice = "1, " + choice
 	}
 	for {
-		a.complain(fmt.Sprintf("Enter takes %s. Or type %s.", q.enter, choice))
+		a.complain(fmt.Sprintf("%s. Or type %s.", cmp.Or(q.taken, "Enter takes "+q.enter), choice))
+		discardTyped(a) // before anybody is told to type
 		fmt.Fprint(a.stderr, "> ")
 		text, end, err := readLine(ctx, a)
 		if err != nil || end {
@@ -203,7 +223,11 @@ func (q question) ask(ctx context.Context, a *app, take func(answer string, numb
 		}
 		switch text = strings.TrimSpace(text); {
 		case err != nil:
+			a.complain("nothing was written")
 			return err
+		case text == "?" && !end:
+			q.show(a)
+			continue
 		case end && text == "":
 			return hint(fmt.Errorf("%w: nothing was written, because the question was not answered", dag.ErrRefused), "to be asked nothing: ralph init --yes")
 		}
@@ -225,6 +249,13 @@ func (q question) ask(ctx context.Context, a *app, take func(answer string, numb
 	}
 }
 
+func (q question) show(a *app) {
+	a.complain(q.title)
+	for i, row := range q.rows {
+		a.complain(fmt.Sprintf("  %d  %s", i+1, term.Line(row)))
+	}
+}
+
 // read is what an answer means: a word or a command, or numbers of rows.
 func (q question) read(text string) (answer string, numbers []int, err error) {
 	switch strings.ToLower(text) {
@@ -232,12 +263,14 @@ func (q question) read(text string) (answer string, numbers []int, err error) {
 		text = q.enter
 	case "n", "no", "none":
 		return "none", nil, nil
+	case "all":
+		text = "all"
 	}
-	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == ',' }) {
+	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" ,;", r) }) {
 		n, err := strconv.Atoi(word)
 		switch {
 		case err != nil && len(numbers) > 0:
-			return "", nil, usagef("type numbers, or one command")
+			return "", nil, usagef("type numbers, or one command; .ralph.toml can have more")
 		case err != nil:
 			return text, nil, nil //nolint:nilerr // a word is a command
 		case n < 1 || n > len(q.rows):

@@ -31,7 +31,7 @@ func TestProposeGates(t *testing.T) {
 		"make with one file": {map[string]string{"GNUmakefile": "all:\n", "Makefile": "test:\n"}, ""},
 		"an assignment":      {map[string]string{"Makefile": "test := a\nlint ::= b\ncheck = c\n"}, ""},
 		"just":               {map[string]string{"justfile": "test *args:\n  x\n@lint:\n"}, "just lint (justfile); just test (justfile)"},
-		"make with several": {map[string]string{"Makefile": "test lint: deps\nbuild vet:\n"}, "make vet (Makefile); make lint (Makefile); make test (Makefile)"},
+		"make with several":  {map[string]string{"Makefile": "test lint: deps\nbuild vet:\n"}, "make vet (Makefile); make lint (Makefile); make test (Makefile)"},
 		"a parameter":        {map[string]string{"justfile": "run test:\n"}, ""},
 		"Just":               {map[string]string{"Justfile": "test:\n"}, "just test (Justfile)"},
 		"just, hidden":       {map[string]string{".justfile": "lint:\n"}, "just lint (.justfile)"},
