@@ -201,22 +201,23 @@ func (r *Runner) publish(ctx context.Context, claim dag.Claim, tip, start string
 // How long a remote that does not answer is waited for: by a run, which says so then and can go on later, and by whoever would
 // lose the work of an agent.
 const (
-	brief = 4 * time.Second
+	brief = 7 * time.Second
 	long  = 2 * time.Minute
 
 	forEver = 1<<63 - 1 // it can be interrupted
 )
 
-// patiently tries again what a network may have failed at, until it would have to wait that long.
+// patiently tries what a network may fail at, and again until it has waited that long, or ctx ends.
 func patiently(ctx context.Context, most time.Duration, do func() error) (err error) {
-	for pause := time.Second; ; pause *= 2 {
-		if err = do(); err == nil || pause > most {
+	for pause := time.Second; ; pause = min(2*pause, 30*time.Second) {
+		if err = do(); err == nil || most <= 0 {
 			return err
 		}
+		most -= pause
 		select {
 		case <-ctx.Done():
 			return err
-		case <-time.After(min(pause, 30*time.Second)):
+		case <-time.After(pause):
 		}
 	}
 }
@@ -306,7 +307,8 @@ func (r *Runner) store(ctx context.Context, j *attempt.Job, d *Delivery, desk *d
 // collect fetches the commit that was delivered, and no other: another machine that made the same attempt, late, has pushed to
 // a ref that nobody looks at.
 func (r *Runner) collect(ctx context.Context, claim dag.Claim, j *attempt.Job, d *Delivery) error {
-	to := r.opts.Landing
+	to, patience := r.opts.Landing, ctx
+	ctx = context.WithoutCancel(ctx) // what an interrupted attempt left is fetched, if that can be done now
 	if err := os.MkdirAll(j.Place.Folder, 0o700); err != nil {
 		return err
 	}
@@ -315,7 +317,7 @@ func (r *Runner) collect(ctx context.Context, claim dag.Claim, j *attempt.Job, d
 			return nil
 		}
 		var got []string
-		err := patiently(ctx, most, func() (err error) {
+		err := patiently(patience, most, func() (err error) {
 			if got, err = merge.Fetch(ctx, to.Repo, to.Remote, ref); err != nil {
 				r.bus.warnOnce("fetch\x00"+claim.Attempt, "the work of "+claim.Task.ID+" is made, and is not fetched yet: "+err.Error())
 			}

@@ -309,7 +309,7 @@ func TestNoOtherRunTakesWhatIsMadeElsewhere(t *testing.T) {
 
 func TestStoppingARunEndsItsAttemptsElsewhere(t *testing.T) {
 	t.Parallel()
-	f := goFar(t, say(append(family(), step{Do: "hang"})...))
+	f := goFar(t, say(slices.Concat([]step{{Do: "run", Argv: []string{"sh", "-c", "echo half > half.txt"}}}, family(), []step{{Do: "hang"}})...))
 	f.plan("first")
 	r := f.serve("--jobs", "2")
 	f.awaitMark("at work")
@@ -318,6 +318,7 @@ func TestStoppingARunEndsItsAttemptsElsewhere(t *testing.T) {
 	f.awaitGone()
 	f.wantTask(number(1), "pending", 0)
 	check.Equal(t, "attempts", []string{"interrupted"}, f.ended())
+	check.Equal(t, "what it left, for the next attempt", "half\n", f.shell(`git show "$(git for-each-ref --format='%(refname)' refs/ralph/work)":half.txt`))
 	f.wantSound()
 }
 
