@@ -122,7 +122,7 @@ func app() *cli.App {
 			passed("pause", "pause the project, or one task", "[TASK]", "Attempts that are under way go on.", "pause"),
 			passed("resume", "continue what was paused", "[TASK]", "", "resume"),
 			passed("stop", "stop the run after its current tasks, or the work on one task", "[--now] [TASK]", "With --now the agents on all workers are stopped.", "stop"),
-			passed("send", "tell the agent of a task something", "[TASK] TEXT", "It cannot be @FILE or - for stdin, as for ralph send.", "send"),
+			passed("send", "tell the agent of a task something", "TASK TEXT", "It cannot be @FILE or - for stdin, as for ralph send.", "send"),
 			passed("answer", "answer what an agent asked", "Q [TEXT]", "A credential cannot be given this way, because the server would store it.", "inbox", "answer"),
 		},
 	}
