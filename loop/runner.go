@@ -132,7 +132,7 @@ func Start(ctx context.Context, opts Options) (*Runner, error) {
 	}
 	if e := opts.Workers.Elsewhere; e != nil {
 		if r.taken, err = r.adopted(ctx); err == nil {
-			err = e.Begin(r.run.ID, joined, seq.Map(r.taken, func(a assignment) string { return a.claim.Attempt }))
+			err = e.Begin(r.run.ID, seq.Map(r.taken, func(a assignment) string { return a.claim.Attempt }))
 		}
 	}
 	return r, err

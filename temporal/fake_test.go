@@ -137,11 +137,11 @@ func fakeRun(args []string) int {
 	r := &fakeRunner{conn: dispatch.NewConn[dispatch.FromRun, dispatch.ToRun](c), log: os.Getenv("FAKE_LOG"), settled: map[string]bool{}, open: map[string]bool{}}
 	fmt.Sscan(os.Getenv("FAKE_TASKS"), &r.tasks)
 	fmt.Sscan(opts["--jobs"], &r.jobs)
-	data, err := os.ReadFile(os.Getenv("FAKE_STATE"))
+	data, _ := os.ReadFile(os.Getenv("FAKE_STATE")) // there is none at first
 	for _, id := range strings.Fields(string(data)) {
 		r.settled[id] = true
 	}
-	r.send(dispatch.FromRun{Run: &dispatch.Run{ID: "r-1", Joined: err == nil}})
+	r.send(dispatch.FromRun{Run: &dispatch.Run{ID: "r-1"}})
 	note(os.Getenv("FAKE_STATE"), "")
 	lines := make(chan dispatch.ToRun)
 	go func() {
@@ -182,7 +182,7 @@ func (r *fakeRunner) order() {
 		}
 		r.open[id] = true
 		body, _ := json.Marshal(fakeWork{Sleep: sleep, Hang: i <= hang, Limit: i <= 3 && os.Getenv("FAKE_LIMIT") != "", Log: r.log})
-		r.send(dispatch.FromRun{Order: &dispatch.Order{Attempt: id, Task: fmt.Sprintf("t-%d", i), Title: "a task", Run: "r-1", Agent: "shell", Build: os.Getenv("FAKE_BUILD"), Body: body}})
+		r.send(dispatch.FromRun{Order: &dispatch.Order{Attempt: id, Task: fmt.Sprintf("t-%d", i), Title: "a task", Agent: "shell", Build: os.Getenv("FAKE_BUILD"), Body: body}})
 	}
 	r.send(dispatch.FromRun{Idle: true})
 }

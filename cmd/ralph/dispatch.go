@@ -83,14 +83,14 @@ func (w *away) send(m dispatch.FromRun) {
 	}
 }
 
-func (w *away) Begin(run string, joined bool, open []string) error {
+func (w *away) Begin(run string, open []string) error {
 	w.mu.Lock()
 	for _, attempt := range open {
 		w.waits[attempt] = newWaiter()
 	}
 	w.mu.Unlock()
 	go w.receive()
-	w.send(dispatch.FromRun{Run: &dispatch.Run{ID: run, Joined: joined, Open: open}})
+	w.send(dispatch.FromRun{Run: &dispatch.Run{ID: run, Open: open}})
 	return nil
 }
 
@@ -156,7 +156,7 @@ func (w *away) Attempt(ctx context.Context, o loop.Order, used func(event.Usage)
 	wait.used = used
 	w.mu.Unlock()
 	w.send(dispatch.FromRun{Order: &dispatch.Order{
-		Attempt: id, Task: o.Job.Task.ID, Title: o.Job.Task.Title, Run: o.Run, Agent: o.Job.Agent.Name, Tags: o.Job.Task.Tags, Build: w.build, Body: body,
+		Attempt: id, Task: o.Job.Task.ID, Title: o.Job.Task.Title, Agent: o.Job.Agent.Name, Tags: o.Job.Task.Tags, Build: w.build, Body: body,
 	}})
 	defer context.AfterFunc(ctx, func() { w.send(dispatch.FromRun{Cancel: id}) })()
 	var d dispatch.Delivery

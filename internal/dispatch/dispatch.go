@@ -26,9 +26,7 @@ type FromRun struct {
 
 // Run names a run.
 type Run struct {
-	ID     string `json:"id"`
-	Joined bool   `json:"joined"` // it was begun by a process that is gone
-
+	ID   string   `json:"id"`
 	Open []string `json:"open,omitempty"` // the attempts that it still waits for; what else is under way is in vain
 }
 
@@ -43,7 +41,6 @@ type Order struct {
 	Attempt string          `json:"attempt"`
 	Task    string          `json:"task"`
 	Title   string          `json:"title"`
-	Run     string          `json:"run"`
 	Agent   string          `json:"agent"`
 	Tags    []string        `json:"tags,omitempty"` // of the task
 	Build   string          `json:"build"`          // of ralph: only the same can make it
