@@ -11,9 +11,13 @@ default:
 build:
     CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o bin/ralph ./cmd/ralph
 
-# run all tests
+# run the tests, but for the long ones of cmd/ralph
 test:
     go test ./...
+
+# run the long tests of cmd/ralph on a subject, or all: crash, lies, load, pipeline, soak (.ci/long names them)
+long SUBJECT=".*":
+    grep -E '^{{SUBJECT}} ' .ci/long | while read -r subject pattern; do go test ./cmd/ralph -count=1 -timeout 15m -run "$pattern" || exit 1; done
 
 # run all tests under the race detector (needs gcc)
 race:

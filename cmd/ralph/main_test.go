@@ -3,6 +3,7 @@ package main
 import (
 	"crypto/tls"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -91,7 +93,40 @@ type cleaning struct{ m *testing.M }
 
 func (c cleaning) Run() int {
 	defer os.RemoveAll(builds)
+	flag.Parse()
+	if err := leaveOutLong(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	return c.m.Run()
+}
+
+// longTests are the tests that take minutes, in lines of a subject and a pattern. .ci/run and just run them by subject.
+const longTests = ".ci/long"
+
+// leaveOutLong skips the long tests unless -run or -skip chooses, so that go test ./... stays within half of go test's default limit. It also
+// runs more tests in parallel than there are processors: they mostly wait for the programs that they start.
+func leaveOutLong() error {
+	given := map[string]bool{}
+	flag.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	if !given["test.parallel"] {
+		if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
+			return err
+		}
+	}
+	if given["test.run"] || given["test.skip"] {
+		return nil
+	}
+	text, err := os.ReadFile(filepath.Join("../..", longTests))
+	if err != nil {
+		return err
+	}
+	var patterns []string
+	for line := range strings.Lines(string(text)) {
+		_, pattern, _ := strings.Cut(strings.TrimSpace(line), " ")
+		patterns = append(patterns, pattern)
+	}
+	return flag.Set("test.skip", strings.Join(patterns, "|"))
 }
 
 // builds is where programs are that the tests build.

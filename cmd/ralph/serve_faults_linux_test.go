@@ -188,7 +188,7 @@ func TestAnAnswerCountsOnceOrNotAtAll(t *testing.T) {
 	raced.Skip(t, "the program is killed here")
 	t.Parallel()
 	const answers = 50
-	kills := soakKills(t, "RALPH_SERVE_KILLS", 5)
+	kills := soakKills(t, "RALPH_SERVE_KILLS", 20)
 	random := rand.New(rand.NewPCG(uint64(os.Getpid()), 2))
 	p := newPlace(t, fakeagent.Script{})
 	promised := map[string]string{} // what a server said that it took, by request

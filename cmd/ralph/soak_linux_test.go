@@ -17,8 +17,8 @@ import (
 	"ralph/internal/testing/raced"
 )
 
-// soakKills is how many random kills there are: those that an ordinary run of the tests
-// does, or what the variable says, which .ci/run and the recipes of the justfile set.
+// soakKills is how many random kills there are: those that .ci/run does, or what the variable says, which the recipes of the
+// justfile set.
 func soakKills(t *testing.T, variable string, ordinary int) int {
 	t.Helper()
 	text := os.Getenv(variable)
@@ -49,7 +49,7 @@ type soak struct {
 func TestSoak(t *testing.T) {
 	raced.Skip(t, "the program is killed here")
 	t.Parallel()
-	s := &soak{left: soakKills(t, "RALPH_SOAK", 40)}
+	s := &soak{left: soakKills(t, "RALPH_SOAK", 200)}
 	total := s.left
 	const lanes = 3
 	t.Run("lanes", func(t *testing.T) {

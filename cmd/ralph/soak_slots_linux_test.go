@@ -43,7 +43,7 @@ func TestSoakInSlots(t *testing.T) {
 	t.Logf("RALPH_SOAK_SEED=%d", seed)
 	s := newSlotSoak(t, seed)
 	defer func() { t.Logf("killed: %v; %d tasks; the person: %s", s.killed, s.tasks, &s.person) }()
-	for kills := soakKills(t, "RALPH_SOAK_SLOTS", 10); s.sum() < kills; {
+	for kills := soakKills(t, "RALPH_SOAK_SLOTS", 50); s.sum() < kills; {
 		s.round()
 	}
 	s.finish()

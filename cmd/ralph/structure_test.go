@@ -139,9 +139,9 @@ func typeName(typ ast.Expr) string {
 	return types.ExprString(typ)
 }
 
-// TestEveryLineOfTheRacedListFindsATest: what CI runs under the race detector is a
-// list of names, and a name that nothing has would race nothing, in silence.
-func TestEveryLineOfTheRacedListFindsATest(t *testing.T) {
+// TestEveryNameInTheListsOfTestsIsATest: CI runs tests under the race detector and by subject as lists of patterns say. A
+// pattern that matches nothing would test nothing, in silence.
+func TestEveryNameInTheListsOfTestsIsATest(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("*_test.go")
 	check.OK(t, err)
@@ -153,15 +153,23 @@ func TestEveryLineOfTheRacedListFindsATest(t *testing.T) {
 			tests = append(tests, m[1])
 		}
 	}
+	find := func(pattern string) {
+		t.Helper()
+		check.That(t, slices.ContainsFunc(tests, regexp.MustCompile(pattern).MatchString), "no test matches %s", pattern)
+	}
 	for line := range strings.Lines(repoFile(t, ".ci/raced")) {
 		name, scripts, _ := strings.Cut(strings.TrimSpace(line), "/")
-		if !slices.ContainsFunc(tests, regexp.MustCompile(name).MatchString) {
-			t.Errorf("no test is called %s", name)
-		}
+		find(name)
 		for script := range strings.SplitSeq(strings.Trim(scripts, "^$()"), "|") {
 			if _, err := os.Stat("testdata/script/" + script + ".txtar"); script != "" && err != nil {
 				t.Errorf("there is no script %s", script)
 			}
+		}
+	}
+	for line := range strings.Lines(repoFile(t, longTests)) {
+		_, pattern, _ := strings.Cut(strings.TrimSpace(line), " ")
+		for name := range strings.SplitSeq(strings.TrimSuffix(strings.TrimPrefix(strings.Trim(pattern, "^$"), "Test("), ")"), "|") {
+			find("^Test" + strings.TrimPrefix(name, "Test") + "$")
 		}
 	}
 }
