@@ -57,6 +57,7 @@ func TestLawsOnMarkdown(t *testing.T) {
 		"\n", "\n", "\n", "\n", "\n\n", "\r\n", " ", "  ", "    ", "\t", "> ", "- ", "1. ", "# ", "---\n", "x", "a b", "é", "\\",
 		"- a `b` c\n", "`a` b\n", "a ``b` c`` d\n", "a \\`b`\n", "a `b\n", "a < b\n", "~~~ a\n", "b ~\n",
 		"`", "`", "``", "```", "```\n", "```go\n", "````\n", "~~~\n", "<!--", "-->", "<pre>", "</pre>", "<code>\n", "</code>",
+		"<think>", "<think>\n", "</think>", "</thinking>\n",
 		"<task-done>" + ours + "</task-done>\n", "<task-done>t-2</task-done>\n", "<task-failed>" + ours + ": no</task-failed>\n",
 		"<task-failed>" + ours, "</task-failed>\n", "<journal>", "</journal>\n", "<journal>x</journal>\n", "<verify-pass/>\n",
 		"<verify-fail>", "</verify-fail>\n", "<knowledge title='x' tags=\"a, b\">", "</knowledge>\n", "<next-model>opus</next-model>\n",

@@ -6,7 +6,10 @@ import "bytes"
 // open block, and that before a new opening: a line that is both belongs to what
 // is already there.
 func (s *Scanner) scanLine(b []byte) {
-	b = bytes.TrimRight(b, " \t\r")
+	b, said := s.withoutThoughts(bytes.TrimRight(b, " \t\r"))
+	if !said {
+		return
+	}
 	text, at := s.place(b)
 	tagged := at == own && text[0] == '<'
 	switch {

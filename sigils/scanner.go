@@ -1,8 +1,8 @@
 // Package sigils owns the markers an agent puts into its message text: it turns
 // that text into a [Set], and it makes markers in quoted text inert.
 //
-// It never sees thoughts or tool output (the caller feeds message text only), it
-// never decides what a marker leads to, and it never fails: a malformed sigil is
+// It never sees tool output or the thoughts that agents report as such (the caller
+// feeds message text only), it never decides what a marker leads to, and it never fails: a malformed sigil is
 // plain text.
 //
 // # Grammar
@@ -37,6 +37,10 @@
 // What is opened and never closed hides nothing, with three exceptions that
 // Markdown makes too: a code fence, an HTML comment and a pre-like element that
 // begin a line hide what follows until they are closed or a tool call comes.
+//
+// Thoughts do not count either: what stands between <think> or <thinking> and its
+// end, wherever in a line outside of code, and if the end is missing all up to a tool
+// call. An end without a beginning ends a thought that began with the text.
 //
 // # Bounds
 //
@@ -89,7 +93,10 @@ type Scanner struct {
 	list  bool   // inside a list, where indented lines belong to an item
 	para  bool   // inside a paragraph
 
-	base  found  // what counts whatever comes
+	thought bool // inside what the model thinks
+
+	kept  found  // what counts whatever comes
+	base  found  // what was found since the last Break, and counts unless all since then was a thought
 	stack []open // what was opened and may yet be closed, outermost first
 }
 
@@ -128,7 +135,7 @@ func (s *Scanner) skipCode(text string) string {
 // agents say: prose that has no < and closes every code span that it opens.
 func (s *Scanner) skip(line string) bool {
 	switch {
-	case len(s.stack) > 0 || s.until != "" || s.fence.length > 0:
+	case len(s.stack) > 0 || s.until != "" || s.fence.length > 0 || s.thought:
 		return false
 	case line == "":
 		s.para = false
@@ -161,13 +168,15 @@ func (s *Scanner) Break() {
 	}
 	clear(s.stack) // lets go of the bodies
 	s.stack = s.stack[:0]
-	s.fence, s.until, s.list, s.para = fence{}, "", false, false
+	s.kept.merge(&s.base)
+	s.base = found{}
+	s.fence, s.until, s.list, s.para, s.thought = fence{}, "", false, false, false
 }
 
-// Open says that the text stands in the middle of something: a sigil, code, or a
-// comment. A Break here would tear it apart, or have a quoted sigil count.
+// Open says that the text stands in the middle of something: a sigil, code, a
+// comment or a thought. A Break here would tear it apart, or have a quoted sigil count.
 func (s *Scanner) Open() bool {
-	return s.fence.length > 0 || s.until != "" || len(s.stack) > 0 || bytes.Count(s.line, []byte("`"))%2 == 1 || s.InTag()
+	return s.thought || s.fence.length > 0 || s.until != "" || len(s.stack) > 0 || bytes.Count(s.line, []byte("`"))%2 == 1 || s.InTag()
 }
 
 // InTag says that the current line begins with a sigil that is not closed on it yet.
@@ -202,7 +211,7 @@ func (s *Scanner) Set() Set {
 		end.stack[i] = o.clone()
 	}
 	end.Break()
-	return end.base.resolve()
+	return end.kept.resolve()
 }
 
 // keep buffers a part of a line. Of an endless line only the beginning and the

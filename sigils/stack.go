@@ -116,14 +116,14 @@ func (s *Scanner) endParagraph() {
 	}
 }
 
-// scanInline follows code spans and comments through a paragraph. A run of
+// scanInline follows code spans, comments and thoughts through a paragraph. A run of
 // backticks opens a span that the next run of the same length closes; until then
 // it may as well be plain text, hence the stack.
 func (s *Scanner) scanInline(b []byte) {
-	comments := s.hasComments(b)
+	markup := s.hasMarkup(b)
 	for i := 0; ; {
 		n := bytes.IndexByte(b[i:], '`')
-		if comments { // few lines have any
+		if markup { // few lines have any
 			n = bytes.IndexAny(b[i:], "`<-")
 		}
 		if n < 0 {
@@ -144,17 +144,20 @@ func (s *Scanner) scanInline(b []byte) {
 			if c := s.commentIndex(); c >= 0 {
 				s.drop(c)
 			}
-		default:
+		case s.inCode():
 			n = 1
+		default:
+			n = max(s.think(b[i:]), 1)
+			if s.thought {
+				end := thoughtEnd(b[i:])
+				if end < 0 {
+					return
+				}
+				n, s.thought = end, false
+			}
 		}
 		i += n
 	}
-}
-
-func (s *Scanner) hasComments(b []byte) bool {
-	i := bytes.IndexByte(b, '<') // most lines have none
-	return i >= 0 && bytes.Contains(b[i:], []byte("<!--")) ||
-		len(s.stack) > 0 && s.commentIndex() >= 0 && bytes.Contains(b, []byte("-->"))
 }
 
 func isEscaped(b []byte, i int) bool {
