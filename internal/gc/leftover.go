@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ralph/internal/db"
+	"ralph/internal/git"
 	"ralph/internal/seq"
 )
 
@@ -51,6 +52,10 @@ func sum(paths []string) (bytes int64) {
 // undisturbed is how long after its last change a temporary file has no writer any more.
 const undisturbed = time.Hour
 
+// probe is the prefix of the empty files with which older versions tried whether git can store anything. One that has
+// something in it is a person's ref.
+const probe = "ralph-"
+
 // Temporaries lists what killed processes left: folders for sandboxes and trials, and files that
 // would have been renamed once they were complete.
 func (c Collector) Temporaries() []Leftover {
@@ -70,6 +75,9 @@ func (c Collector) Temporaries() []Leftover {
 	for _, f := range features {
 		places = append(places, [2]string{filepath.Join(p.Features(), f.Name()), ".tmp-"})
 	}
+	for _, dir := range git.Find(p.Root).Folders {
+		places = append(places, [2]string{filepath.Join(dir, "refs"), probe}, [2]string{filepath.Join(dir, "objects"), probe})
+	}
 	for _, place := range places {
 		entries, _ := os.ReadDir(place[0])
 		for _, e := range entries {
@@ -78,7 +86,8 @@ func (c Collector) Temporaries() []Leftover {
 			if !ours || digits == "" || strings.Trim(digits, "0123456789") != "" {
 				continue
 			}
-			if l := measure(filepath.Join(place[0], e.Name())); c.Now().Sub(l.Touched) > undisturbed {
+			l := measure(filepath.Join(place[0], e.Name()))
+			if c.Now().Sub(l.Touched) > undisturbed && (place[1] != probe || l.Bytes == 0) {
 				list = append(list, l)
 			}
 		}

@@ -78,14 +78,14 @@ func (r *Repo) Objects() []string {
 	return append(slices.Clone(r.aside), filepath.Join(r.common, "objects"))
 }
 
-// Writable says why nothing can be stored, if so.
+// Writable returns why nothing can be stored, or nil. It creates nothing: a file that a killed process left in refs would be
+// a broken ref.
 func (r *Repo) Writable() error {
 	for _, name := range []string{"objects", "refs"} {
-		f, err := os.CreateTemp(filepath.Join(r.common, name), "ralph-")
-		if err != nil {
-			return err
+		dir := filepath.Join(r.common, name)
+		if err := writable(dir); err != nil {
+			return &os.PathError{Op: "write to", Path: dir, Err: err}
 		}
-		_ = errors.Join(f.Close(), os.Remove(f.Name()))
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"ralph/internal/testing/check"
 )
@@ -37,5 +38,23 @@ func TestObjectsAreStoredWhileFoldersAreSwept(t *testing.T) {
 		kept, err := repo.Git(t.Context(), Call{}, "cat-file", "blob", strings.TrimSpace(id))
 		check.OK(t, err)
 		check.Equal(t, "kept", text, kept)
+	}
+}
+
+// TestTheProbeOfARepositoryCreatesNothing: what a kill would leave of it in refs is a broken ref to git.
+func TestTheProbeOfARepositoryCreatesNothing(t *testing.T) {
+	t.Parallel()
+	repo, err := OpenRepo(t.Context(), newRepo(t).dir)
+	check.OK(t, err)
+	old := time.Unix(1_000_000_000, 0)
+	folders := []string{filepath.Join(repo.Common(), "objects"), filepath.Join(repo.Common(), "refs")}
+	for _, dir := range folders {
+		check.OK(t, os.Chtimes(dir, old, old))
+	}
+	check.OK(t, repo.Writable())
+	for _, dir := range folders {
+		info, err := os.Stat(dir)
+		check.OK(t, err)
+		check.That(t, info.ModTime().Equal(old), "%s was written", dir)
 	}
 }

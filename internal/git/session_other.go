@@ -14,3 +14,9 @@ const inherits = false
 func killSession(p *os.Process) error { return p.Kill() }
 
 func ownSession() *syscall.SysProcAttr { return nil }
+
+// writable returns why no file can be made in a folder, as far as that is known without making one.
+func writable(dir string) error {
+	_, err := os.Stat(dir)
+	return err
+}
