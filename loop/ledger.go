@@ -20,9 +20,9 @@ type ledger struct {
 	highest  int   // the last number of an iteration
 	spare    []int // lower ones of iterations that did not count
 	running  int
-	counted  int // iterations that count for the limit
-	failures int // tasks in a row that failed
-	silent   int // attempts in a row in which no agent answered
+	counted  int      // iterations that count for the limit
+	failures int      // tasks in a row that failed
+	silent   []string // attempts in a row in which no agent answered; of an agent that has answered, the tasks
 
 	waited       time.Duration // for providers, with the runs that this one continues
 	limitedSince time.Time     // when the limit was met that is waited for
@@ -216,7 +216,7 @@ func (l *ledger) settle(e entry) (silent int) {
 	if d.Outcome == event.AttemptInterrupted && d.Action == policy.Release && !d.Hooked && d.Reason != attempt.ErrStopped.Error() {
 		l.interrupted = append(l.interrupted, task)
 	}
-	l.silent = next(l.silent, d.NoAnswer)
+	l.silence(e)
 	m := &l.memory
 	m.hint, m.hinter = e.hint, e.job.Agent.Name
 	if !d.Drop { // that says nothing about the work
@@ -227,7 +227,22 @@ func (l *ledger) settle(e entry) (silent int) {
 	m.changed = append(m.changed, e.result.Files...)
 	m.changed = m.changed[max(len(m.changed)-maxChanged, 0):]
 	l.resolve(e)
-	return l.silent
+	return len(l.silent)
+}
+
+// silence counts that no agent answered. One that has answered to a task may have nothing to say to another, however often
+// that is tried: only several such tasks in a row show that it answers no more. The lock is held.
+func (l *ledger) silence(e entry) {
+	what := e.job.Run.Attempt
+	if e.result.Seen.Opened && l.agent(e.job.Agent.Name).proven {
+		what = e.job.Task.ID
+	}
+	switch {
+	case !e.result.Decision.NoAnswer:
+		l.silent = nil
+	case !slices.Contains(l.silent, what):
+		l.silent = append(l.silent, what)
+	}
 }
 
 // settleAgent notes how an agent did. If it answers to others than a task that got no

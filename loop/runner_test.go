@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"ralph/dag"
 	"ralph/event"
@@ -31,6 +32,33 @@ func TestAnAnswerResetsTheBreaker(t *testing.T) {
 	s.add(t, dag.NewTask{Title: "mine"})
 	out := s.run(t)
 	check.That(t, out.Outcome == event.OutcomeComplete && out.Iterations == 6, "got %+v, want complete after 6 iterations", out)
+}
+
+// TestSilenceOfOneTaskIsThatTasksFailure has an agent that answers to one task and dies over another.
+func TestSilenceOfOneTaskIsThatTasksFailure(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, fakeagent.Script{Conversations: []fakeagent.Conversation{{Steps: []fakeagent.Step{done()}}, {Steps: []fakeagent.Step{{Do: "exit", Code: 3}}}}})
+	ids := s.add(t, dag.NewTask{Title: "answered"}, dag.NewTask{Title: "silent"})
+	s.script.Conversations[0].When.Task = ids[0]
+	out := s.run(t)
+	silent := s.task(t, ids[1])
+	check.That(t, out.Outcome == event.OutcomeComplete && silent.Status == dag.Failed && silent.Attempts == 5,
+		"got %+v and a task that is %s after %d attempts; want a complete run and a task that failed after 5", out, silent.Status, silent.Attempts)
+}
+
+// TestAnAgentThatFallsSilentEndsTheRun has one that answers once, and then to no task any more.
+func TestAnAgentThatFallsSilentEndsTheRun(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, fakeagent.Script{Conversations: []fakeagent.Conversation{{Steps: []fakeagent.Step{done()}}, {Steps: []fakeagent.Step{{Do: "exit", Code: 3}}}}})
+	s.opts.Rules.Backoff = time.Hour // so that each is tried once
+	ids := s.add(t, dag.NewTask{Title: "answered"}, dag.NewTask{Title: "one"}, dag.NewTask{Title: "two"}, dag.NewTask{Title: "three"})
+	s.script.Conversations[0].When.Task = ids[0]
+	out := s.run(t)
+	check.That(t, out.Outcome == event.OutcomeUnavailable, "got %+v, want no usable agent", out)
+	for _, id := range ids[1:] {
+		got := s.task(t, id)
+		check.That(t, got.Status == dag.Pending, "%s is %s, want pending", got.Title, got.Status)
+	}
 }
 
 func TestTheLimitIsExactWithSeveralWorkers(t *testing.T) {
