@@ -214,7 +214,7 @@ func (s settler) holdBack(g *dag.Graph, j attempt.Job, res attempt.Result) (unti
 	if err := g.LimitAgent(limit); err != nil {
 		return until, agent, err
 	}
-	if to := s.opts.Agents.OtherProjects; to != nil {
+	if to := s.opts.Agents.OtherProjects; to != nil && d.Stated {
 		if err := to.Limit(now, limit); err != nil {
 			s.bus.warnOnce("limits", "other projects do not learn of the limit: "+err.Error())
 		}

@@ -69,6 +69,7 @@ type Decision struct {
 	Until     time.Time        // the same as a moment, if a provider named one
 	Least     time.Duration    // but not sooner than that
 	Everyone  bool             // with Wait: the agent is rate-limited for any task
+	Stated    bool             // with Everyone: a provider said so, and it is not only suspected
 	Drop      bool             // the agent cannot be used at all: not again in this run
 	Aside     bool             // the task is not claimed again in this run
 	Hooked    bool             // with Aside: because of a hook
@@ -317,7 +318,7 @@ func afterError(f Facts) Decision {
 		return Decision{Action: Release, Outcome: event.AttemptError, Reason: reason, Uncounted: true, EndRun: event.OutcomeError}
 	case acp.RateLimited:
 		d := limited(f, reason)
-		d.Everyone, d.Until = true, f.Turn.Err.Until
+		d.Everyone, d.Stated, d.Until = true, true, f.Turn.Err.Until
 		if f.Turn.Err.RetryAfter > 0 {
 			d.Delay = min(f.Turn.Err.RetryAfter, ratelimit.Longest)
 		}
