@@ -77,7 +77,7 @@ func interrupted(reason string) Decision {
 
 func rateLimited(delay, least time.Duration) Decision {
 	return Decision{
-		Action: Wait, Outcome: "limited", Reason: "session/prompt: rate limited", Uncounted: true, Everyone: true,
+		Action: Wait, Outcome: "limited", Reason: "session/prompt: rate limited", Uncounted: true, Everyone: true, Stated: true,
 		Delay: delay, Least: least,
 	}
 }
