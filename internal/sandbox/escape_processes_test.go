@@ -61,6 +61,11 @@ func procfsAttempts() map[string]attempt {
 				open("/proc/"+itoa(pid)+"/mem", os.O_RDWR)
 			}
 		}},
+		"terminal of a person": {from: Landlock, do: func(w *world) {
+			open(w.Terminal, os.O_WRONLY|unix.O_NOCTTY)
+			open(w.Terminal, os.O_RDONLY|unix.O_NOCTTY|unix.O_NONBLOCK)
+			open("/dev/tty", os.O_WRONLY)
+		}},
 		"core pattern": {from: Landlock, do: func(*world) { corePattern() }},
 		"sysrq":        {from: Landlock, do: func(*world) { open("/proc/sysrq-trigger", os.O_WRONLY) }},
 		"sysfs": {from: Landlock, do: func(*world) {

@@ -130,7 +130,7 @@ func TestAttemptsAreReal(t *testing.T) {
 		"git config", "git config.lock", "git folder replaced", "git hooks renamed",
 		"hook inside", "hook inside, mode", "config inside", "config.lock inside", "hooks inside renamed", "hooks inside by link", "state", "state renamed", "configuration", "state by link",
 		"symlink", "symlink to folder", "hard link", "dot dot", "proc self root", "proc self cwd", "kill", "kill by pidfd",
-		"kill from another session", "limits of another", "abstract socket", "socket in /tmp", "shared memory", "steal a file", "memory of others",
+		"kill from another session", "limits of another", "abstract socket", "socket in /tmp", "shared memory", "steal a file", "memory of others", "terminal of a person",
 	}
 	if os.Getuid() != 0 {
 		real = append(real, "setuid program")

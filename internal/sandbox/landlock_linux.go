@@ -25,8 +25,8 @@ func (o order) enterLandlock() error {
 	rules := []landlock.Rule{
 		// Rules cannot take away, so listing a hidden folder stays possible.
 		landlock.PathAccess(ll.AccessFSReadDir, "/"),
-		landlock.RWFiles("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx").WithIoctlDev().IgnoreIfMissing(),
-		landlock.RWDirs("/dev/pts").WithIoctlDev().IgnoreIfMissing(),
+		// Neither /dev/ptmx nor /dev/pts: whoever may open a terminal of its own may open every other of the user.
+		landlock.RWFiles("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty").WithIoctlDev().IgnoreIfMissing(),
 	}
 	// Not /dev: root could read a disk around all rules.
 	for _, path := range visible("/", append(slices.Clone(o.Hide), "/dev")) {

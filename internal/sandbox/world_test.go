@@ -37,6 +37,7 @@ type world struct {
 	Victim                               int    // a process outside, of the same user, in Outside
 	Abstract, Socket                     string // sockets that somebody outside listens on
 	Shared                               int    // key of shared memory outside
+	Terminal                             string // that of a person outside
 	Mounts                               string // the mount namespace outside
 	Level                                Level
 
@@ -92,7 +93,18 @@ func newWorld(t testing.TB) *world {
 	must(err)
 	t.Cleanup(func() { unix.SysvShmCtl(shared, unix.IPC_RMID, nil) })
 	w.startVictim(t)
+	w.openTerminal(t)
 	return w
+}
+
+func (w *world) openTerminal(t testing.TB) {
+	person, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	must(err)
+	t.Cleanup(func() { person.Close() })
+	must(unix.IoctlSetPointerInt(int(person.Fd()), unix.TIOCSPTLCK, 0))
+	n, err := unix.IoctlGetInt(int(person.Fd()), unix.TIOCGPTN)
+	must(err)
+	w.Terminal = "/dev/pts/" + itoa(n)
 }
 
 func (w *world) listen(t testing.TB) {
