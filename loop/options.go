@@ -146,7 +146,7 @@ type Verify struct {
 	attempt.Verification // its gates are for every task, before the task's own
 	GateRunner           verify.Gates
 	Copy                 attempt.Copy // of the project's own folder
-	Withheld             []string     // names of variables that gates are not given, named when one fails
+	Withheld             string       // which variables gates are not given, in a sentence for when one fails
 	Reviewers            []Reviewer
 	// Unproven lists the success criteria in scope that nothing shows to be met; the run fails because of them. nil asks nobody.
 	Unproven func(g *dag.Graph) ([]string, error)

@@ -21,6 +21,7 @@ type copies struct {
 	session *session
 	sandbox *sandbox.Confiner
 	runner  verify.Gates
+	lacks   string // which variables the runner withholds
 	redact  *redact.Redactor
 
 	using sync.Mutex // the slot
@@ -87,7 +88,7 @@ func (c *copies) open(ctx context.Context) (*slot.Pool, error) {
 		return nil, err
 	}
 	o.Dir, o.State = filepath.Join(temp, "slots"), filepath.Join(temp, "state")
-	setUpSlots(c.session, &o, c.redact, func(at *slot.Slot) (verify.Gates, error) { return c.runIn(at, true) })
+	setUpSlots(c.session, &o, c.lacks, c.redact, func(at *slot.Slot) (verify.Gates, error) { return c.runIn(at, true) })
 	o.Repo, err = repo.Aside(filepath.Join(temp, "objects"), filepath.Join(c.session.project.Objects(), "objects"))
 	return slot.Open(o), err
 }

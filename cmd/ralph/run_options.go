@@ -173,7 +173,7 @@ func loopOptions(ctx context.Context, a *app, s *session, given runOptions, cont
 			return opts, err
 		}
 	} else {
-		opts.Verify.Copy = (&copies{app: a, session: s, sandbox: o.Sandbox, runner: opts.Verify.GateRunner, redact: a.redact}).make
+		opts.Verify.Copy = (&copies{app: a, session: s, sandbox: o.Sandbox, runner: opts.Verify.GateRunner, lacks: opts.Verify.Withheld, redact: a.redact}).make
 	}
 	for _, pattern := range opts.Verify.Protect {
 		if err := glob.Valid(pattern); err != nil {

@@ -125,7 +125,7 @@ func openSlots(a *app, s *session, o *agents.Opener, opts *loop.Options) error {
 	}
 	gates, forSetup := confined(func(at site) *sandbox.Confinement { return at.gates }), confined(func(at site) *sandbox.Confinement { return at.setup })
 	slots.Branch = opts.Landing.Target
-	setUpSlots(s, &slots, opts.Host.Redact, func(at *slot.Slot) (verify.Gates, error) {
+	setUpSlots(s, &slots, opts.Verify.Withheld, opts.Host.Redact, func(at *slot.Slot) (verify.Gates, error) {
 		return forSetup(attempt.Place{Dir: at.Dir(), Env: at.Env()})
 	})
 	opts.Landing.Slots, opts.Landing.Gates, opts.Agents.Warm = slot.Open(slots), gates, nil
@@ -140,7 +140,7 @@ func openSlots(a *app, s *session, o *agents.Opener, opts *loop.Options) error {
 }
 
 // setUpSlots has the configured command make slots ready, run as gates are there, but never without a network.
-func setUpSlots(s *session, o *slot.Options, redact *redact.Redactor, gates func(*slot.Slot) (verify.Gates, error)) {
+func setUpSlots(s *session, o *slot.Options, withheld string, redact *redact.Redactor, gates func(*slot.Slot) (verify.Gates, error)) {
 	if o.SetupIs == "" {
 		return
 	}
@@ -151,12 +151,12 @@ func setUpSlots(s *session, o *slot.Options, redact *redact.Redactor, gates func
 			return err
 		}
 		r.Dir, r.Timeout, r.Redact = at.Dir(), s.config.Parallel.SetupTimeout.Std(), redact
-		return setUp(ctx, r, s.config.Parallel.Setup, filepath.Join(state, fmt.Sprintf("setup-%d.log", at.N())))
+		return setUp(ctx, r, s.config.Parallel.Setup, filepath.Join(state, fmt.Sprintf("setup-%d.log", at.N())), withheld)
 	}
 }
 
-// setUp runs the command that makes a slot ready. All it prints is in log.
-func setUp(ctx context.Context, runner verify.Gates, command, log string) error {
+// setUp runs the command that makes a slot ready. All it prints is in log. A failure may be due to what is withheld from it.
+func setUp(ctx context.Context, runner verify.Gates, command, log, withheld string) error {
 	f, err := os.OpenFile(log, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
@@ -164,6 +164,9 @@ func setUp(ctx context.Context, runner verify.Gates, command, log string) error 
 	res, err := runner.Run(ctx, command, f)
 	if err = errors.Join(err, f.Close()); err == nil && !res.Passed {
 		err = fmt.Errorf("%q in parallel.setup: %s; all it printed is in %s", command, res.Exit, log)
+		if withheld != "" {
+			err = fmt.Errorf("%w; %s", err, withheld)
+		}
 	}
 	return err
 }

@@ -3,6 +3,7 @@ package agents
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"ralph/internal/proc"
@@ -14,7 +15,7 @@ import (
 // preset passes, unless the user says otherwise, then those that it sets. All else is
 // withheld, other agents' keys included.
 func Environ(p Preset, environ []string, root bool) []string {
-	out := choose(environ, func(name string) bool {
+	out := choose(environ, func(name, _ string) bool {
 		return allowed(p.Allow, name, listed(common(), name) || listed(p.Pass, name))
 	})
 	for _, v := range p.Set {
@@ -34,15 +35,15 @@ func Environ(p Preset, environ []string, root bool) []string {
 // agent: what every process may see, and what the user lets through, but nothing
 // that only agents are given.
 func TerminalEnviron(p Preset, environ []string) []string {
-	return WithoutCredentials(choose(environ, func(name string) bool {
+	return WithoutCredentials(choose(environ, func(name, _ string) bool {
 		return allowed(p.Allow, name, listed(common(), name))
 	}))
 }
 
-func choose(environ []string, passes func(name string) bool) []string {
+func choose(environ []string, passes func(name, value string) bool) []string {
 	var out []string
 	for _, entry := range environ {
-		if name, _, ok := strings.Cut(entry, "="); ok && name != "" && passes(name) {
+		if name, value, ok := strings.Cut(entry, "="); ok && name != "" && passes(name, value) {
 			out = append(out, entry)
 		}
 	}
@@ -83,19 +84,26 @@ func WithoutCredentials(environ []string) []string {
 	})
 }
 
-// GateEnviron returns the environment of gates, which run code that an agent wrote,
-// and the names of what is withheld: what looks like a secret, as far as the user does
-// not say otherwise.
-func GateEnviron(allow, environ []string) (env, withheld []string) {
-	env = choose(environ, func(name string) bool {
-		pass := allowed(allow, name, !redact.LooksSecret(name))
+// GateEnviron returns the environment of gates and setup, which run code that an agent
+// wrote, and a sentence about what is withheld, or "": what looks like a secret, by its
+// name or a password in an address, as far as the user does not say otherwise.
+func GateEnviron(allow, environ []string) (env []string, withheld string) {
+	var names []string
+	env = choose(environ, func(name, value string) bool {
+		pass := allowed(allow, name, !redact.LooksSecret(name) && len(redact.Passwords(value)) == 0)
 		if !pass {
-			withheld = append(withheld, name)
+			names = append(names, name)
 		}
 		return pass
 	})
-	slices.Sort(withheld)
-	return env, slices.Compact(withheld)
+	if len(names) == 0 {
+		return env, ""
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	line := seq.Map(slices.Concat(allow, names), strconv.Quote)
+	return env, "gates and setup run without " + strings.Join(names, ", ") + ", which look like secrets; if one needs them, write below [verify] in .ralph.toml: " +
+		"env_allow = [" + strings.Join(line, ", ") + "]"
 }
 
 // AuthMethod returns the method of authenticate that the agent's environment

@@ -136,7 +136,7 @@ type VerifyConfig struct {
 	Repairs  int      `toml:"repair_rounds"`
 	Reruns   int      `toml:"reruns"`
 	Protect  []string `toml:"protect"`
-	EnvAllow []string `toml:"env_allow"` // variables that gates are given although they look like secrets
+	EnvAllow []string `toml:"env_allow"` // variables that gates and setup are given although they look like secrets
 	Feature  bool     `toml:"feature"`   // compare each feature with its specification when its last task is done
 
 	Reviewers []ReviewerConfig `toml:"reviewer"`

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"ralph/internal/lazyregexp"
 )
 
 // Placeholder stands wherever a secret was.
@@ -61,15 +63,37 @@ func (r *Redactor) Remove(value string) {
 	r.set.Store(newPatterns(known))
 }
 
-// AddEnviron makes the values of those variables secret whose names look like it.
+// AddEnviron makes the values of those variables secret whose names look like it, and
+// the passwords in all others.
 func (r *Redactor) AddEnviron(environ []string) {
 	var values []string
 	for _, entry := range environ {
-		if name, value, _ := strings.Cut(entry, "="); LooksSecret(name) {
+		name, value, _ := strings.Cut(entry, "=")
+		if LooksSecret(name) {
 			values = append(values, value)
 		}
+		values = append(values, Passwords(value)...)
 	}
 	r.Add(values...)
+}
+
+// inAddress is user:password@ in an address. One without a scheme has a port: it is
+// neither a mail address nor the version of something.
+var inAddress = lazyregexp.New(`(?i)[a-z][a-z0-9+.-]*://[^\s/?#:@]*:([^\s/?#]+)@|^[^\s/:@]+:([^\s/@]+)@[^\s/:@]+:\d+/?$`)
+
+// Passwords lists the passwords of the addresses in a text, as they stand there and decoded.
+func Passwords(text string) (found []string) {
+	if !strings.Contains(text, "@") {
+		return nil // as almost always
+	}
+	for _, match := range inAddress().FindAllStringSubmatch(text, -1) {
+		raw := match[1] + match[2]
+		found = append(found, raw)
+		if decoded, err := url.PathUnescape(raw); err == nil && decoded != raw {
+			found = append(found, decoded)
+		}
+	}
+	return found
 }
 
 // AddArgs makes those values of a command line secret whose flags or variables look

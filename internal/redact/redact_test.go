@@ -206,6 +206,26 @@ func TestValuesOfFlagsAndAddressesAreKnownByName(t *testing.T) {
 	}
 }
 
+func TestPasswordsInAddresses(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string][]string{
+		"https://ci:s3cret-1@host/path":                          {"s3cret-1"},
+		"postgres://me:p%40ss%2Fw@db:5432/x":                     {"p%40ss%2Fw", "p@ss/w"},
+		"https://a:one@x/simple,direct https://b:t@wo@y:80/z":    {"one", "t@wo"},
+		"redis://:s3cret@host:6379":                              {"s3cret"},
+		"me:s3cret@proxy:3128":                                   {"s3cret"},
+		"jdbc:mysql://me:s3cret@db/x":                            {"s3cret"},
+		"https://host:8080/@scope/name":                          nil,
+		"https://git@host/x.git":                                 nil,
+		"git@host:owner/x.git":                                   nil,
+		"mailto:me@example.com":                                  nil,
+		"node:20-alpine@sha256:0123456789abcdef0123456789abcdef": nil,
+		"http://localhost:8080":                                  nil,
+	} {
+		check.Equal(t, text, want, redact.Passwords(text))
+	}
+}
+
 func TestEnvironIsKnownByName(t *testing.T) {
 	t.Parallel()
 	r := redact.New()

@@ -69,7 +69,7 @@ type Worker struct {
 	Warm      func(context.Context, Opening) // a session like this is likely to be opened soon
 	Cool      func()                         // what waits for that is in the way
 	Gates     verify.Gates                   // Dir and Owner come from the job
-	Withheld  []string                       // names of variables that gates are not given
+	Withheld  string                         // which variables gates are not given, and what to do if one needs them
 	Baselines *Baselines
 	Demand    *Demand
 	Documents func(dag.Task) Sources                                                      // the documents of a task alone
