@@ -82,9 +82,12 @@ func (g *Graph) Accept(id, why string) error {
 	return g.tx.Err()
 }
 
-const acceptedWorkSQL = `
-SELECT w.accepted IS NOT NULL OR (SELECT accepted FROM merges WHERE task = t.n` + since + `w.id) ORDER BY n DESC LIMIT 1)
-FROM tasks t JOIN attempts w ON w.id = t.unverified WHERE t.n = :task;`
+const (
+	// accepted reports of the finished work w of a task whether a person accepted it.
+	accepted        = `(w.accepted IS NOT NULL OR (SELECT accepted FROM merges WHERE task = tasks.n` + since + `w.id) ORDER BY n DESC LIMIT 1))`
+	acceptedWorkSQL = `SELECT ` + accepted + ` FROM tasks JOIN attempts w ON w.id = tasks.unverified WHERE tasks.n = :task;`
+	acceptedAside   = `(SELECT w.slot > 0 AND ` + accepted + ` FROM attempts w WHERE w.id = tasks.unverified)`
+)
 
 // AcceptedWork says that a person accepted the finished work of a task: it needs no agent, while other finished work may
 // need the verifier.

@@ -245,7 +245,9 @@ func TestHeldWorkIsClaimedOnceAPersonHasAcceptedIt(t *testing.T) {
 	w.refused(dag.ErrRefused, func(g *dag.Graph) error { return g.Accept(w.id("a"), "") })
 	check.Equal(t, "to review", 0, len(get(w, (*dag.Graph).ToReview)))
 	w.wantReady("a", "b")
+	check.Equal(t, "state", dag.Landing, w.task("a").State(w.clock()))
 	again := w.take("a", dag.ClaimOptions{})
+	check.Equal(t, "state while a run lands it", dag.Landing, w.task("a").State(w.clock()))
 	check.That(t, again.Resume && again.Resumed.ID == c.Attempt && again.Merge.N == n && again.Merge.Work == "work", "got %+v", again)
 	w.reclaim("a", dag.ReclaimOptions{Unverified: c.Attempt}) // before it entered
 	again = w.take("a", dag.ClaimOptions{Finished: true})

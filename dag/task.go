@@ -48,6 +48,7 @@ type Task struct {
 	Satisfied     bool   // it is cancelled, and who waits for it need not
 	Unverified    string // the attempt whose finished work is only to be verified; "" for none
 	ToReview      bool   // a person is to accept that work first
+	Lands         bool   // a person accepted that work, which is kept aside: it only has to land
 
 	Owner      string // "" unless in progress
 	Generation int64
@@ -79,10 +80,15 @@ func (t Task) Ready(now time.Time) bool {
 		!t.Paused && t.Leaving == "" && !t.ToReview && t.Asks == 0 && !t.NotBefore.After(now)
 }
 
+// Landing is the state of work that a person accepted, until it is on its target.
+const Landing = "accepted, landing"
+
 // State is one word for where the task stands at that time: its status or, for a pending one,
 // what it waits for.
 func (t Task) State(now time.Time) string {
 	switch {
+	case t.Lands && (t.Status == InProgress || t.Ready(now)):
+		return Landing
 	case t.Status == InProgress:
 		return "running"
 	case t.Status != Pending:
@@ -114,7 +120,7 @@ const taskColumns = `n, id, title, description, status, priority,
     (SELECT f.name FROM features f WHERE f.n = tasks.feature),
     kind, agent, model, effort, gates, max_retries, allow_tampering, expect_red, locks, paths,
     tags, context, output, timeout, on_fail, origin, discovered_from, proves,
-    retries, attempts, interruptions, verification, paused, given_up, satisfied, unverified, review,
+    retries, attempts, interruptions, verification, paused, given_up, satisfied, unverified, review, ` + acceptedAside + `,
     owner, generation, lease_until, leaving, not_before, wait_reason,
     created_at, updated_at, started_at, finished_at,
     children, emptied, satisfies, open_deps, held, doomed, asks`
@@ -126,7 +132,7 @@ func (g *Graph) scanTask(r *db.Row) Task {
 		Status: Status(r.Text()), Priority: r.Int64(), Parent: r.Text(), Feature: r.Text(),
 		Kind: Kind(r.Text()), Agent: r.Text(), Model: r.Text(), Effort: Effort(r.Text()), Gates: db.List[string](r), MaxRetries: db.Optional(r, r.Int), AllowTampering: r.Bool(), ExpectRed: r.Text(), Locks: db.List[string](r), Paths: db.List[string](r),
 		Tags: db.List[string](r), Context: db.List[string](r), Output: r.Text(), Timeout: time.Duration(r.Int64()) * time.Millisecond, OnFail: OnFail(r.Text()), Origin: r.Text(), DiscoveredFrom: r.Text(), Proves: db.List[string](r),
-		Retries: r.Int(), Attempts: r.Int(), Interruptions: r.Int(), Verification: r.Text(), Paused: r.Bool(), GivenUp: r.Bool(), Satisfied: r.Bool(), Unverified: r.Text(), ToReview: r.Bool(),
+		Retries: r.Int(), Attempts: r.Int(), Interruptions: r.Int(), Verification: r.Text(), Paused: r.Bool(), GivenUp: r.Bool(), Satisfied: r.Bool(), Unverified: r.Text(), ToReview: r.Bool(), Lands: r.Bool(),
 		Owner: r.Text(), Generation: r.Int64(), LeaseUntil: r.Time(), Leaving: r.Text(), NotBefore: r.Time(), WaitReason: r.Text(),
 		CreatedAt: r.Time(), UpdatedAt: r.Time(), StartedAt: r.Time(), FinishedAt: r.Time(),
 		Children: r.Int(), Emptied: r.Bool(), Satisfies: r.Bool(), OpenDeps: r.Int(), Held: r.Bool(), Doomed: r.Bool(), Asks: r.Int(),

@@ -201,10 +201,10 @@ func (c *claimer) look(ctx context.Context, running int) (l look, err error) {
 		c.warnSubstitute(l.who)
 	case l.again || l.end.kind != "":
 	case running > 0:
-		l.until, l.waits = earlier(until, refused.Until), event.Event{} // and what is running may free something
+		// What is running may free something, which wakes us. Nothing does when people accept work, add tasks or answer.
+		l.until, l.waits = earlier(earlier(until, refused.Until), c.soon()), event.Event{}
 		if c.opts.Graph.Follow {
 			c.takePlans(ctx, false)
-			l.until = earlier(l.until, c.soon())
 		}
 	case c.atLimit(running):
 		l.end = ending{kind: event.OutcomeLimit, reason: human.Count(c.opts.Limits.Iterations, "iteration")}

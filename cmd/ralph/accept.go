@@ -16,7 +16,7 @@ import (
 var taskAcceptCommand = command{
 	name: "accept", args: "ID...", short: "accept work that was rejected, that waits for review, or that landed; no agent works on it",
 	long: `Gates check the work once more; what else was found in it is excused. Work of a slot lands with ralph merge, or
-with the next run on its branch. Work in this folder is checked at once and done; if a gate fails, or if somebody
+with a run on its branch: at once, if one is active and has a slot free. Work in this folder is checked at once and done; if a gate fails, or if somebody
 changed its files since, the task stays what it was. Of work that has landed, it is noted who looked at it, and
 ralph review --morning does not list it any more.`,
 	flags:   []flagSpec{{name: "message", short: "m", usage: "`TEXT`, @FILE, or - for stdin, that says why"}},
@@ -63,7 +63,7 @@ func acceptTasks(ctx context.Context, a *app, ids []string, why string) error {
 		a.note("%s accepted: %s", t.ID, t.Title)
 	}
 	if len(elsewhere) > 0 {
-		a.note("it lands with: ralph merge, or with the next run on its branch")
+		a.note(landsText)
 	}
 	if busy != "" && len(here) > 0 {
 		a.note("%s works in this folder: that run checks it, or the next one, or: ralph task accept %s", busy, here[0].ID)

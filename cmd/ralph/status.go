@@ -71,7 +71,7 @@ func statusText(a *app, o report.Overview) string {
 	b.WriteString(taskSection(a, "Next", tasksOf(o.Next)))
 	for _, t := range o.Next {
 		if t.AwaitsVerdict() {
-			fmt.Fprintf(&b, "  %s: %s\n", t.ID, unverifiedText)
+			fmt.Fprintf(&b, "  %s: %s\n", t.ID, unverifiedText(t.Task))
 		}
 	}
 	if more := o.Ready - len(o.Next); more > 0 {
@@ -158,7 +158,7 @@ func writeHeld(b *strings.Builder, a *app, p term.Palette, o report.Overview) {
 	for _, t := range o.Held {
 		fmt.Fprintf(b, "  %s  %s\n", p.Cyan(t.ID), term.Cut(term.Line(t.Title), 60))
 		if t.AwaitsVerdict() {
-			fmt.Fprintf(b, "      %s\n", p.Dim(unverifiedText))
+			fmt.Fprintf(b, "      %s\n", p.Dim(unverifiedText(t.Task)))
 		}
 		for _, r := range t.Reasons[:min(len(t.Reasons), shownReasons)] {
 			fmt.Fprintf(b, "      %s\n", p.Dim(term.Line(reasonText(r, a.now()))))

@@ -155,7 +155,7 @@ func taskText(a *app, t dag.Task, j report.TaskView, cost report.Cost) string {
 	}
 	field("retries", fmt.Sprintf("%d of %d", t.Retries, j.MaxRetries), "attempts", fmt.Sprint(t.Attempts), "verified", t.Verification)
 	if t.AwaitsVerdict() {
-		field("unverified", "since "+t.Unverified+": "+unverifiedText)
+		field("unverified", "since "+t.Unverified+": "+unverifiedText(t))
 	}
 	field("claimed by", t.Owner)
 	if !t.NotBefore.IsZero() {
@@ -197,7 +197,7 @@ func runTaskWhy(_ context.Context, a *app, s *session, g *dag.Graph, t dag.Task,
 	case i >= 0:
 		text += fmt.Sprintf("  its work is finished, and lands on %s with: ralph merge --target %[1]s\n", render.Branch(finished[i].Target))
 	case t.AwaitsVerdict():
-		text += "  " + unverifiedText + "\n"
+		text += "  " + unverifiedText(t) + "\n"
 	}
 	if i < 0 && len(reasons) == 0 {
 		text += "  " + render.NothingHolds + "\n"
@@ -272,7 +272,7 @@ func stateCell(a *app, p term.Palette, t dag.Task) term.Cell {
 // statePaint is the colour of a word of dag.Task.State, and of the status of a feature.
 func statePaint(p term.Palette, state string) func(string) string {
 	paint, ok := map[string]func(string) string{
-		"done": p.Green, "failed": p.Red, "blocked": p.Yellow, "paused": p.Yellow, "asks": p.Yellow, "running": p.Cyan, "ready": p.Bold, "unverified": p.Bold,
+		"done": p.Green, "failed": p.Red, "blocked": p.Yellow, "paused": p.Yellow, "asks": p.Yellow, "running": p.Cyan, "ready": p.Bold, "unverified": p.Bold, dag.Landing: p.Cyan,
 	}[state]
 	if !ok {
 		return p.Dim
@@ -280,7 +280,16 @@ func statePaint(p term.Palette, state string) func(string) string {
 	return paint
 }
 
-const unverifiedText = "its work is finished and waits for verification; no agent works on it before that"
+// unverifiedText says what becomes of finished work.
+func unverifiedText(t dag.Task) string {
+	if t.Lands {
+		return "a person accepted its work; " + landsText
+	}
+	return "its work is finished and waits for verification; no agent works on it before that"
+}
+
+// landsText says when accepted work lands.
+const landsText = "it lands with: ralph merge, or at once if a run on its branch is active and has a slot free"
 
 // reasonText is a reason with the time at which it ends, if it does so by itself.
 func reasonText(r dag.Reason, now time.Time) string {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"ralph/dag"
 	"ralph/internal/human"
 	"ralph/internal/plain"
 	"ralph/internal/render"
@@ -34,7 +35,7 @@ func markOf(state string) mark {
 		return mark{state, "✓", "done"}
 	case "failed", "failure", "died", "error", "refused":
 		return mark{state, "✗", "failed"}
-	case "running", "in progress", "stopping":
+	case "running", "in progress", "stopping", dag.Landing:
 		return mark{state, "▶", "running"}
 	case "asks", "asked", "to review":
 		return mark{state, "?", "again"}

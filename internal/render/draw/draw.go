@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"ralph/dag"
 	"ralph/internal/seq"
 )
 
@@ -85,6 +86,8 @@ func Mermaid(nodes []Node) string {
 			class = ":::" + n.State
 		case "unverified":
 			class = ":::ready"
+		case dag.Landing:
+			class = ":::running"
 		case "asks":
 			class = ":::blocked" // a person can help
 		}
@@ -114,7 +117,7 @@ func DOT(nodes []Node) string {
 	var b strings.Builder
 	b.WriteString("digraph ralph {\n  rankdir=LR;\n  compound=true;\n  node [shape=box, style=\"rounded,filled\", fillcolor=white];\n")
 	colors := map[string]string{
-		"done": "palegreen", "failed": "lightpink", "blocked": "khaki", "asks": "khaki", "running": "lightblue", "ready": "lightcyan", "unverified": "lightcyan", "cancelled": "lightgray",
+		"done": "palegreen", "failed": "lightpink", "blocked": "khaki", "asks": "khaki", "running": "lightblue", dag.Landing: "lightblue", "ready": "lightcyan", "unverified": "lightcyan", "cancelled": "lightgray",
 	}
 	label := func(n Node) string { return dotQuote(n.ID + "\n" + n.Title) }
 	leaf := func(n Node) string {
