@@ -229,11 +229,11 @@ func (c *claimer) look(ctx context.Context, running int) (l look, err error) {
 	case refused.Skipped && len(l.who.spent) > 0: // only money can keep them back now
 		l.end = ending{kind: event.OutcomeLimit, reason: l.who.spent[0].Text}
 	case c.opts.Graph.Follow && resolved(tally, running).kind != "":
-		return c.follow(ctx, nothingLeft)
+		return c.await(ctx, nothingLeft)
 	default:
 		l, err = c.blocked(ctx, tally, l.elsewhere)
 		if c.opts.Graph.Follow && err == nil && l.end.kind != "" {
-			return c.follow(ctx, l.end.reason)
+			return c.await(ctx, l.end.reason)
 		}
 	}
 	return l, err

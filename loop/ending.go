@@ -13,8 +13,7 @@ import (
 	"ralph/internal/human"
 )
 
-// blocked ends a run that can do nothing more, unless it only waits for a run that
-// has died meanwhile.
+// blocked ends a run that can do nothing more, unless other runs work on what remains: their tasks are waited for.
 func (c *claimer) blocked(ctx context.Context, tally dag.Tally, elsewhere []dag.Merge) (look, error) {
 	reason := fmt.Sprintf("%d of %d tasks remain, and none of them can run", countsOf(tally).Remaining, tally.Total())
 	if countsOf(tally).Remaining == 0 {
@@ -22,7 +21,7 @@ func (c *claimer) blocked(ctx context.Context, tally dag.Tally, elsewhere []dag.
 		reason = fmt.Sprintf("all tasks are finished, but %s %s still blocked", human.Count(n, "group"), isAre(n))
 	}
 	others := tally.ByStatus[dag.InProgress]
-	if others > 0 {
+	if others > 0 { // whoever has them may have died
 		if n, err := c.reclaim(ctx); err != nil || n > 0 {
 			return look{again: true}, err
 		}
@@ -39,8 +38,8 @@ func (c *claimer) blocked(ctx context.Context, tally dag.Tally, elsewhere []dag.
 	if err != nil {
 		return look{}, err
 	}
-	if others > 0 {
-		reason += fmt.Sprintf(" here: %d %s held by another run that is at work, %s", others, isAre(others), strings.Join(holders, ", "))
+	if len(holders) > 0 {
+		return c.await(ctx, fmt.Sprintf("another run works on %d of %d tasks: %s", others, tally.Total(), strings.Join(holders, ", ")))
 	}
 	skipped, keptBack := c.ledger.held()
 	if len(skipped) > 0 {
@@ -96,7 +95,7 @@ func (c *claimer) merged(elsewhere []dag.Merge) ending {
 	return ending{kind: event.OutcomeComplete, reason: onOtherBranches(elsewhere)}
 }
 
-// holders are the runs that have claimed tasks in scope.
+// holders are the other runs that have claimed tasks in scope.
 func (c *claimer) holders(g *dag.Graph) (runs []string, err error) {
 	scope := c.opts.Graph.Scope
 	tasks, err := g.List(dag.Filter{Statuses: []dag.Status{dag.InProgress}, Feature: scope.Feature})
@@ -108,7 +107,7 @@ func (c *claimer) holders(g *dag.Graph) (runs []string, err error) {
 			continue
 		}
 		run, oerr := g.Owner(t.Owner)
-		if err = errors.Join(err, oerr); !slices.Contains(runs, run.ID) {
+		if err = errors.Join(err, oerr); run.ID != c.run.ID && !slices.Contains(runs, run.ID) {
 			runs = append(runs, run.ID)
 		}
 	}

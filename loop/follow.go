@@ -9,15 +9,17 @@ import (
 
 const nothingLeft = "no task is left; add one with: ralph task add, or end the run with: ralph stop"
 
-// follow waits for what other processes do to the plan, because there is nothing to do. While it waits it looks at the database
-// as it does where another run has what it needs, so that it would not notice that the file is another one by now.
-func (c *claimer) follow(ctx context.Context, reason string) (look, error) {
+// await waits for what other processes do to the plan, because there is nothing to do. While it waits it only looks at the
+// database, so that it would not notice that the file is another one by now.
+func (c *claimer) await(ctx context.Context, reason string) (look, error) {
 	if check := c.opts.Host.Check; check != nil {
 		if err := check(); err != nil {
 			return look{}, err
 		}
 	}
-	c.takePlans(ctx, true)
+	if c.opts.Graph.Follow {
+		c.takePlans(ctx, true)
+	}
 	return look{until: c.soon(), waits: waiting(reason, nil)}, nil
 }
 

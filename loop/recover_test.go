@@ -1,7 +1,9 @@
 package loop
 
 import (
+	"strings"
 	"testing"
+	"time"
 
 	"ralph/dag"
 	"ralph/event"
@@ -56,15 +58,19 @@ func TestDiffersStaleClaimsAreRecoveredAtTheStart(t *testing.T) {
 	check.That(t, out.Outcome == event.OutcomeComplete, "got %s, want complete", out.Outcome)
 }
 
-// TestALiveOwnerIsNeverTakenForDead though its lease ran out: a laptop slept.
-func TestALiveOwnerIsNeverTakenForDead(t *testing.T) {
+// TestALiveOwnerIsWaitedForAndNeverTakenForDead though its lease ran out: a laptop slept.
+func TestALiveOwnerIsWaitedForAndNeverTakenForDead(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, fakeagent.Script{})
-	ids := s.add(t, dag.NewTask{Title: "mine"})
-	s.claimed(t)
+	s.add(t, dag.NewTask{Title: "mine"})
+	other, claim := s.claimed(t)
+	s.opts.Workers.Poll = 10 * time.Millisecond
 	s.opts.Recovery.Life = func(dag.Process) dag.Life { return dag.Alive }
 	s.opts.Recovery.Sweep = func(owner string) (int, error) { t.Errorf("swept %s", owner); return 0, nil }
-	out := s.run(t)
-	check.That(t, out.Outcome == event.OutcomeBlocked, "got %s, want blocked", out.Outcome)
-	check.Equal(t, "status", dag.InProgress, s.task(t, ids[0]).Status)
+	_, ended := s.begin(t, t.Context())
+	waits := s.await(t, ofType(event.Waiting))
+	check.That(t, strings.Contains(waits.Reason, other.ID), "it waits for %q, want the run %s", waits.Reason, other.ID)
+	s.update(t, func(g *dag.Graph) error { return g.Complete(claim, "skipped") })
+	out := <-ended
+	check.That(t, out.Outcome == event.OutcomeComplete && out.Iterations == 0 && out.Counts.Done == 1, "got %+v, want complete without an iteration", out)
 }
