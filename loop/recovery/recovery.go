@@ -79,9 +79,10 @@ func (rules Rules) decide(t dag.Task, last dag.Attempt, accepted bool, seen, now
 	case rules.MaxAge > 0 && age > rules.MaxAge && !accepted:
 		action = Abandoned
 		how.Reason += fmt.Sprintf(", %s ago: too old to resume, starting over", human.Span(age.Round(time.Second)))
-	case finished != "":
-		action, how.Unverified = Resumed, finished
+	case finished != "": // what was paid for is not given up because runs die
+		how.Unverified = finished
 		how.Reason += "; resumed at verification"
+		return Resumed, how
 	default:
 		how.Reason += "; released"
 	}

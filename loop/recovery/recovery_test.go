@@ -2,6 +2,7 @@ package recovery_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -184,5 +185,28 @@ func TestAcceptedWorkIsNeverTooOld(t *testing.T) {
 			got, err := r.Recover(t.Context())
 			check.That(t, err == nil && len(got.Tasks) == 1 && got.Tasks[0].Action == want, "got %+v, %v", got, err)
 		})
+	}
+}
+
+// TestFinishedWorkOutlivesAnyNumberOfDeaths: only its verdict is missing, so no run that dies before that costs an attempt.
+func TestFinishedWorkOutlivesAnyNumberOfDeaths(t *testing.T) {
+	t.Parallel()
+	store, task, claim := died(t, dag.ClaimOptions{})
+	r := recovery.Recoverer{
+		Store: store, Now: time.Now, Rules: recovery.Rules{MaxInterruptions: 3, MaxAttempts: 2},
+		Life: func(dag.Process) dag.Life { return dag.Dead },
+	}
+	finished := claim.Attempt
+	for _, phase := range []dag.Phase{dag.Answered, dag.Claimed, dag.Verifying, dag.Verifying, dag.Claimed, dag.Verifying} {
+		check.OK(t, store.Update(t.Context(), func(g *dag.Graph) error { return g.NoteAttempt(claim.Attempt, dag.Note{Phase: phase}) }))
+		got, err := r.Recover(t.Context())
+		check.That(t, err == nil && len(got.Tasks) == 1 && got.Tasks[0].Action == recovery.Resumed, "got %+v, %v; want it resumed", got, err)
+		check.OK(t, store.Update(t.Context(), func(g *dag.Graph) error {
+			now, err := g.Task(task.ID)
+			check.That(t, now.Unverified == finished && now.Attempts == 0, "got %+v, want the finished work and no attempt charged", now)
+			run, rerr := g.StartRun(dag.Scope{}, dag.Process{PID: 1, Start: 1, BootID: "elsewhere"})
+			claim, _, _ = g.Claim(dag.ClaimOptions{Run: run, Lease: -1, Iteration: 1})
+			return errors.Join(err, rerr)
+		}))
 	}
 }
