@@ -10,13 +10,17 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"ralph/internal/plain"
+	"ralph/internal/proc"
 )
 
 // Driver is a program that merges files of some names.
 type Driver struct {
 	Name    string
 	Title   string
-	Command string // with git's placeholders: %O, %A, %B, %P
+	Program string // its path; it is called by its name where PATH has it
+	Args    string // with git's placeholders: %O, %A, %B, %P
 	Pattern string // of .gitattributes, in the folder of the project
 	Example string // a name that the pattern matches
 }
@@ -38,20 +42,38 @@ func (d Driver) Missing(ctx context.Context, dir string) (parts []string, err er
 		}
 	}
 	// Not having it is an error to git, too.
-	if command, _ := run(ctx, dir, nil, "config", "--get", d.key("driver")); !startable(string(command)) {
+	if command, _ := run(ctx, dir, nil, "config", "--get", d.key("driver")); !d.startable(string(command)) {
 		parts = append(parts, "command")
 	}
 	return parts, nil
 }
 
-// startable says that the program of a command can be found.
-func startable(command string) bool {
-	words := strings.Fields(command)
-	if len(words) < 2 { // one that takes no file merges nothing
+// startable reports whether the program of a command can be found. A name without a path must be that of d.Program: whether
+// another program of that name merges anything is unknown.
+func (d Driver) startable(command string) bool {
+	program, _, takesFiles := strings.Cut(command, " %")
+	words, err := proc.Split(strings.ReplaceAll(program, "%%", "%"))
+	if err != nil || !takesFiles {
 		return false
 	}
-	_, err := exec.LookPath(strings.Trim(words[0], `'"`))
-	return err == nil
+	path, err := exec.LookPath(words[0])
+	return err == nil && (words[0] == path || sameFile(path, d.Program))
+}
+
+func sameFile(a, b string) bool {
+	first, err := os.Stat(a)
+	second, err2 := os.Stat(b)
+	return err == nil && err2 == nil && os.SameFile(first, second)
+}
+
+// command is what git gives to a shell. If the program cannot start, the shell prints what helps.
+func (d Driver) command() string {
+	program := strings.ReplaceAll(plain.ShellQuote(d.Program), "%", "%%")
+	if path, err := exec.LookPath(d.Name); err == nil && sameFile(path, d.Program) {
+		program = d.Name
+	}
+	failure := plain.ShellQuote(d.Name + ": the merge driver of plan files cannot start: ")
+	return fmt.Sprintf(`%s %s || { s=$?; case $s in 126|127) echo %s%s'; type: %s init --git' >&2;; esac; exit $s; }`, program, d.Args, failure, program, d.Name)
 }
 
 // Install adds what is missing: a line of .gitattributes, which is to be committed, and a setting of this clone, which git
@@ -67,7 +89,7 @@ func (d Driver) Install(ctx context.Context, dir string) (parts []string, err er
 		}
 	}
 	if slices.Contains(parts, "command") {
-		for _, pair := range [][2]string{{"name", d.Title}, {"driver", d.Command}} {
+		for _, pair := range [][2]string{{"name", d.Title}, {"driver", d.command()}} {
 			if _, err := run(ctx, dir, nil, "config", "--local", d.key(pair[0]), pair[1]); err != nil {
 				return nil, err
 			}
@@ -77,6 +99,15 @@ func (d Driver) Install(ctx context.Context, dir string) (parts []string, err er
 }
 
 func (d Driver) key(name string) string { return "merge." + d.Name + "." + name }
+
+// MergeText merges files as git merges text: the result goes to ours, with markers around what both sides changed.
+func MergeText(ctx context.Context, base, ours, theirs string) error {
+	err := command(ctx, "", "merge-file", "-q", "-L", "ours", "-L", "base", "-L", "theirs", ours, base, theirs).Run()
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() > 0 && exit.ExitCode() < 128 {
+		return nil // the number of conflicts
+	}
+	return err
+}
 
 // addLine adds a line to a file of a person, which is otherwise left as it is.
 func addLine(path, line string) error {
