@@ -45,7 +45,7 @@ type initOptions struct {
 }
 
 func runInit(ctx context.Context, a *app, o initOptions) error {
-	dir, err := initDir(a)
+	dir, err := initDir(a, o.Git)
 	if err != nil {
 		return err
 	}
@@ -166,8 +166,8 @@ func foundIn(a *app, p project.Project, found project.Found) (project.Found, err
 	return found, nil
 }
 
-// initDir refuses to make a project inside another one by accident.
-func initDir(a *app) (string, error) {
+// initDir refuses to make a project inside another one by accident. What git is to do is a matter of the outer one.
+func initDir(a *app, git bool) (string, error) {
 	if dir := a.dir; dir != "" {
 		return filepath.Abs(dir)
 	}
@@ -179,6 +179,11 @@ func initDir(a *app) (string, error) {
 	switch {
 	case errors.Is(err, project.ErrConfig):
 		return "", err
+	case err == nil && git:
+		if outer.Root != dir {
+			a.note("this folder is in the project %s", outer.Root)
+		}
+		return outer.Root, nil
 	case err == nil && outer.Root != dir:
 		err := fmt.Errorf("%w: this folder is in the project %s", dag.ErrRefused, outer.Root)
 		return "", hint(err, "to make one here anyway: ralph init --project .")

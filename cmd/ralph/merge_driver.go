@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 
+	"ralph/internal/git"
 	"ralph/internal/taskfile"
 )
 
@@ -15,37 +16,48 @@ makes git run it, as: ralph merge-driver %O %A %B %P
 
 A field that one side changed is that side's. If both changed it, the task that was changed more often counts.
 Lists are merged as sets. A done task stays done unless it was reset later. Relations that only together make a
-cycle, or lead to a task that the other side deleted, are dropped and listed on stderr.`,
+cycle, or lead to a task that the other side deleted, are dropped and listed on stderr. What ralph refuses to merge (a
+file that is not a plan, one ID for two tasks) git merges as text, with its markers.`,
 	example: "ralph merge-driver base.jsonl ours.jsonl theirs.jsonl",
-	exits:   "1 refused (a file that is no plan, or one ID for two tasks): OURS is as it was, and git has a conflict",
+	exits:   "1 refused: OURS has both sides as text, and git has a conflict",
 	run:     action(runMergeDriver),
 }
 
-func runMergeDriver(_ context.Context, a *app, o plainOptions) error {
+func runMergeDriver(ctx context.Context, a *app, o plainOptions) error {
 	path := o.Args[1]
 	if len(o.Args) > 3 {
 		path = o.Args[3]
 	}
-	var files [3]taskfile.File
-	for i, side := range []string{"base", "ours", "theirs"} {
-		data, err := a.readInput(o.Args[i])
-		if err == nil {
-			files[i], err = taskfile.ParseFile(data)
-		}
-		if err != nil {
-			return fmt.Errorf("merge %s: %s: %w", path, side, err)
-		}
-	}
-	merged, dropped, err := taskfile.Merge(files[0], files[1], files[2])
+	dropped, err := mergePlans(a, o.Args)
 	if err != nil {
-		return fmt.Errorf("merge %s: %w", path, err)
-	}
-	// The file is git's own: it was made for this, and git reads it from this very name.
-	if err := os.WriteFile(o.Args[1], merged.Bytes(), 0o600); err != nil {
-		return fmt.Errorf("merge %s: %w", path, err)
+		err = fmt.Errorf("merge %s: %w", path, err)
+		// Ours alone, once it is added, would look as if both sides were in it.
+		if texts := git.MergeText(ctx, o.Args[0], o.Args[1], o.Args[2]); texts != nil {
+			err = fmt.Errorf("%w; %s has only one side: git merge-file: %w", err, o.Args[1], texts)
+		}
 	}
 	for _, what := range dropped {
 		a.note("warning: merge %s: %s", path, what)
 	}
-	return nil
+	return err
+}
+
+// mergePlans merges the second and the third of three files into the second.
+func mergePlans(a *app, names []string) (dropped []string, err error) {
+	var files [3]taskfile.File
+	for i, side := range []string{"base", "ours", "theirs"} {
+		data, err := a.readInput(names[i])
+		if err == nil {
+			files[i], err = taskfile.ParseFile(data)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", side, err)
+		}
+	}
+	merged, dropped, err := taskfile.Merge(files[0], files[1], files[2])
+	if err != nil {
+		return nil, err
+	}
+	// The file is git's own: it was made for this, and git reads it from this very name.
+	return dropped, os.WriteFile(names[1], merged.Bytes(), 0o600)
 }

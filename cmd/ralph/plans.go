@@ -10,6 +10,7 @@ import (
 	"ralph/dag"
 	"ralph/internal/git"
 	"ralph/internal/human"
+	"ralph/internal/plain"
 	"ralph/internal/plansync"
 	"ralph/internal/taskfile"
 	"ralph/internal/term"
@@ -85,15 +86,19 @@ func warnUnsynced(a *app, err error) {
 
 // planFileHint says what to do about a plan file.
 func planFileHint(err *plansync.Error) string {
+	file := plain.ShellQuote(err.Path)
+	if errors.Is(err, plansync.ErrUnmerged) {
+		return "let git merge it by task: ralph init --git && git checkout -m -- " + file + " && git add " + file + "; or edit the file and add it"
+	}
 	if errors.Is(err, taskfile.ErrMarkers) {
-		return "let git merge it by task: ralph init --git && git checkout -m -- " + err.Path + "; or edit the file"
+		return "edit the file: remove git's markers and keep one line for each task"
 	}
 	if same := (*plansync.SameNameError)(nil); errors.As(err, &same) {
 		return fmt.Sprintf("if it is one feature, move all files and the lines of tasks.jsonl from .ralph/features/%s to %s, and remove the folder; if they are two, rename the folder, and the feature in the lines",
 			same.Other, same.Keep)
 	}
 	if errors.As(err, new(*plansync.AgentError)) {
-		return "undo it: git checkout -- " + err.Path + "; or look at it, git diff " + err.Path + ", and type: ralph config trust"
+		return "undo it: git checkout -- " + file + "; or look at it, git diff " + file + ", and type: ralph config trust"
 	}
-	return "correct that in the file, or take it as it was committed: git checkout -- " + err.Path
+	return "correct that in the file, or take it as it was committed: git checkout -- " + file
 }

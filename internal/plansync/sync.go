@@ -37,6 +37,9 @@ type Sync struct {
 	Warn    func(format string, args ...any)
 }
 
+// ErrUnmerged is a plan file of which git has several versions.
+var ErrUnmerged = errors.New("git left a conflict here")
+
 // Error is a plan file that cannot be taken in. Nothing was changed.
 type Error struct {
 	Path string
@@ -236,7 +239,7 @@ func (s *Sync) carried(ctx context.Context, index string, known row) (bool, erro
 	}
 	for _, name := range unmerged {
 		if path.Base(name) == TasksFile { // it may look whole: what the other side changed is only in the index
-			return false, &Error{Path: name, Err: taskfile.ErrMarkers}
+			return false, &Error{Path: filepath.Join(s.Project.Root, name), Err: ErrUnmerged}
 		}
 	}
 	carried := len(names) > 0
