@@ -3,6 +3,7 @@ package dag
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 	"strings"
 	"time"
 	"unicode"
@@ -133,8 +134,8 @@ func checkCommands(what string, commands []string) error {
 
 func nameOrNone(feature string) string { return cmp.Or(feature, "none") }
 
-// Edit says what to change about a task; what is nil stays as it is. An empty
-// agent, model or effort means the configured one again.
+// Edit says what to change about a task: its fields are called like those of a Spec, and what is nil stays as it is. An
+// empty agent, model or effort means the configured one again.
 type Edit struct {
 	Title       *string
 	Description *string
@@ -149,6 +150,8 @@ type Edit struct {
 	Paths       *[]string
 	Tags        *[]string
 	Proves      *[]string
+	Context     *[]string
+	Output      *string // empty means none
 	OnFail      *OnFail
 	Timeout     *time.Duration // 0 means the configured one again
 
@@ -164,29 +167,21 @@ func (g *Graph) Edit(id string, e Edit) error {
 	if err != nil {
 		return err
 	}
-	set(&t.Title, e.Title)
-	set(&t.Description, e.Description)
-	set(&t.Priority, e.Priority)
-	set(&t.Kind, e.Kind)
-	set(&t.Agent, e.Agent)
-	set(&t.Model, e.Model)
-	set(&t.Effort, e.Effort)
-	set(&t.Gates, e.Gates)
-	set(&t.AllowTampering, e.AllowTampering)
-	set(&t.ExpectRed, e.ExpectRed)
-	set(&t.Locks, e.Locks)
-	set(&t.Paths, e.Paths)
-	set(&t.Tags, e.Tags)
-	set(&t.Proves, e.Proves)
-	set(&t.OnFail, e.OnFail)
-	set(&t.Timeout, e.Timeout)
-	if e.MaxRetries != nil {
-		t.MaxRetries = e.MaxRetries
-		if *e.MaxRetries < 0 {
-			t.MaxRetries = nil
+	s := t.Spec()
+	edits, to := reflect.ValueOf(e), reflect.ValueOf(&s).Elem()
+	for i := range edits.NumField() {
+		value, field := edits.Field(i), to.FieldByName(edits.Type().Field(i).Name)
+		switch {
+		case value.IsNil():
+		case field.Kind() == reflect.Pointer:
+			field.Set(value)
+		default:
+			field.Set(value.Elem())
 		}
 	}
-	s := t.Spec()
+	if s.MaxRetries != nil && *s.MaxRetries < 0 {
+		s.MaxRetries = nil
+	}
 	s.Group = s.Group && e.Kind == nil // saying what a task is for makes it one
 	if err := s.check(); err != nil {
 		return err
@@ -198,10 +193,4 @@ func (g *Graph) Edit(id string, e Edit) error {
 		g.catchUp(parent, Failed) // what a failure means may have changed
 	}
 	return g.tx.Err()
-}
-
-func set[T any](field, value *T) {
-	if value != nil {
-		*field = *value
-	}
 }

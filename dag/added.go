@@ -181,12 +181,10 @@ func (g *Graph) group(c Claim) error {
 	if len(title) > maxTitle {
 		title = t.Title
 	}
-	// It need not change anything: the others may have done all of it.
-	id, err := g.Add(NewTask{
-		Title: title, Description: t.Description, Priority: t.Priority, Parent: t.ID, After: ids, Kind: Check,
-		Agent: t.Agent, Model: t.Model, Effort: t.Effort, Gates: t.Gates, MaxRetries: t.MaxRetries, Locks: t.Locks, Paths: t.Paths,
-		AllowTampering: t.AllowTampering, ExpectRed: t.ExpectRed,
-	})
+	last := t.Spec()
+	last.Ref, last.Title, last.Parent, last.After, last.Group, last.Origin, last.DiscoveredFrom = "", title, t.ID, ids, false, "", ""
+	last.Kind = Check // it need not change anything: the others may have done all of it
+	id, err := g.Add(last)
 	if err != nil {
 		return err
 	}
