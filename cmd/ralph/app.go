@@ -47,6 +47,7 @@ type app struct {
 	serves  bool              // it works for a server: a database that is gone may come back, and an empty one would be in its place
 	shows   bool              // it works for a server that is read-only
 	outside bool              // it is carried out for somebody who may not name files of this machine
+	allow   []string          // flags that weaken a run and may come from outside: [serve] allow
 	stored  atomic.Bool       // the graph was changed, even if a later step fails
 }
 

@@ -33,9 +33,10 @@ func (a *app) carry(ctx context.Context, c call) int {
 	}
 	inner := appOf(sys, a.root)
 	inner.redact, inner.within, inner.outside = a.redact, cmp.Or(c.via, a.typed), c.outside
+	inner.allow = a.allow
 	inner.serves, inner.shows, inner.looks = a.serves, a.shows, a.looks
 	if c.outside {
-		if _, err := lineOf(a.root, c.args); err != nil {
+		if _, err := outsideLine(a, c.args); err != nil {
 			return inner.fail(err)
 		}
 	}

@@ -20,6 +20,7 @@ import (
 	"ralph/internal/project"
 	"ralph/internal/sandbox"
 	"ralph/internal/term"
+	"ralph/internal/web"
 	"ralph/journal"
 	"ralph/knowledge"
 	"ralph/prompt"
@@ -96,7 +97,10 @@ func exitStatus(err error) int {
 	var refused notAllowed
 	var remote remoteStatus
 	var lost remoteError
+	var outside *web.Refusal
 	switch {
+	case errors.As(err, &outside):
+		return outside.Exit
 	case errors.As(err, &caught):
 		return caught.status()
 	case errors.As(err, &ended):
@@ -158,9 +162,12 @@ func hintFor(err error) string {
 	var section *prompt.SectionError
 	var unusable *forge.Error
 	var locked *git.LockError
+	var outside *web.Refusal
 	switch {
 	case errors.As(err, &h):
 		return h.hint
+	case errors.As(err, &outside):
+		return outside.Hint
 	case errors.As(err, &plan):
 		return planFileHint(plan)
 	case errors.As(err, &locked):

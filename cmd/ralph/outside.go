@@ -1,10 +1,12 @@
 package main
 
 import (
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
 
+	"ralph/dag"
 	"ralph/internal/web"
 )
 
@@ -31,6 +33,45 @@ func lineOf(root command, args []string) (web.Line, error) {
 	return line, nil
 }
 
+// servedVariable tells a process that a server has started it. The flags of a run that it continues, and those of a schedule that
+// it is asked for, weaken it like typed ones.
+const servedVariable = "RALPH_SERVED"
+
+// outsideLine is lineOf for what somebody outside asks this process for: whoever asks, it comes through here. It also refuses
+// what weakens a run.
+func outsideLine(a *app, args []string) (web.Line, error) {
+	line, err := lineOf(a.root, args)
+	if err == nil {
+		err = a.refuseWeaker(line, a.allow)
+	}
+	return line, err
+}
+
+func (a *app) refuseWeaker(line web.Line, allow []string) error {
+	return line.Weakens(allow, func(agent string) bool {
+		p, err := a.findProject()
+		if err != nil {
+			return false
+		}
+		config, err := a.loadConfig(p.Config())
+		return err == nil && slices.Contains(a.finder(config).Names(), agent)
+	})
+}
+
+// refuseWeakerPlan does the same for the tasks of a plan.
+func (a *app) refuseWeakerPlan(list []dag.Spec) error {
+	for _, t := range list {
+		line := web.Line{Name: "task import", Agent: t.Agent}
+		if t.AllowTampering {
+			line.Flags = []string{"allow-tampering"}
+		}
+		if err := a.refuseWeaker(line, a.allow); a.outside && err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // line is what was read. A group that was typed without a command is the one that it stands for.
 func (p *permuter) line() web.Line {
 	line := web.Line{Name: strings.Join(p.path[1:], " "), Args: p.rest}
@@ -45,14 +86,20 @@ func (p *permuter) line() web.Line {
 			continue // --dry-run=false is as if it were not there
 		}
 		line.Flags = append(line.Flags, name)
+		if name == "agent" {
+			line.Agent = value
+		}
+	}
+	if line.Name == "agents test" {
+		line.Agent = strings.Join(p.rest, " ")
 	}
 	return line
 }
 
 // understand is lineOf for the server, which tells what is wrong by status and hint.
-func understand(root command, args []string) (web.Line, error) {
-	line, err := lineOf(root, args)
-	if err != nil {
+func understand(a *app, args []string) (web.Line, error) {
+	line, err := outsideLine(a, args)
+	if err != nil && !errors.As(err, new(*web.Refusal)) {
 		err = &web.Refusal{Text: err.Error(), Hint: hintFor(err), Exit: exitStatus(err), HTTP: 400}
 	}
 	return line, err

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"ralph/dag"
+	"ralph/internal/web"
 )
 
 // typedScope is the target as it was typed, for a run that ended before anybody
@@ -120,6 +121,12 @@ func continueRun(ctx context.Context, a *app, s *session, o runOptions) (runOpti
 	var stored map[string]string
 	if err := json.Unmarshal([]byte(run.Settings), &stored); err != nil {
 		return o, nil, fmt.Errorf("continue %s: its settings: %w", run.ID, err)
+	}
+	if a.getenv(servedVariable) != "" {
+		line := web.Line{Name: "run --continue " + run.ID, Flags: slices.Collect(maps.Keys(stored)), Agent: stored["agent"]}
+		if err := a.refuseWeaker(line, s.config.Serve.Allow); err != nil {
+			return o, nil, err
+		}
 	}
 	away := o.away
 	if o, err = o.restore(stored); err != nil {

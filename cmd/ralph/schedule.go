@@ -205,6 +205,13 @@ func runScheduleRun(ctx context.Context, a *app, o plainOptions) error {
 	if err != nil {
 		return err
 	}
+	if a.getenv(servedVariable) != "" {
+		config, _ := a.loadConfig(p.Config()) // it was read just now
+		line, _ := lineOf(a.root, append([]string{"run"}, list[0].Args...))
+		if err := a.refuseWeaker(line, config.Serve.Allow); err != nil {
+			return err
+		}
+	}
 	self, err := proc.Self()
 	if err != nil {
 		return fmt.Errorf("look at this process: %w", err)

@@ -46,6 +46,10 @@ func runServe(ctx context.Context, a *app, s *session, o serveOptions) error {
 	}
 	a.dir, a.serves = s.project.Root, true // wherever the process is
 	config := s.config.Serve
+	if err := web.CheckAllow(config.Allow); err != nil {
+		return err
+	}
+	a.allow = config.Allow
 	listen := cmp.Or(o.Listen, config.Listen)
 	access, err := serveAccess(a, config, o, listen)
 	if err != nil {
@@ -93,7 +97,7 @@ func newWeb(a *app, p project.Project, access web.Access, in http.Handler) (*web
 	return web.New(web.Options{
 		Name: filepath.Base(p.Root), Open: func(ctx context.Context) (*web.Project, error) { return openWeb(ctx, a) }, Life: life, Now: a.now, Redact: a.redact.Text,
 		Command: func(ctx context.Context, c web.Call) int { return carryWeb(ctx, a, c) },
-		Parse:   func(args []string) (web.Line, error) { return understand(a.root, args) },
+		Parse:   func(args []string) (web.Line, error) { return understand(a, args) },
 		Start:   func(ctx context.Context, args ...string) error { return beginRun(ctx, a, p, args) },
 		Hint:    hintFor,
 		Warn:    func(text string) { a.note("warning: %s", text) },

@@ -126,8 +126,12 @@ func inboundOf(ctx context.Context, a *app, config project.Loaded) (list []inbou
 		h := inbound.Hook{InboundConfig: c, Secret: []byte(a.getenv(c.SecretEnv))}
 		a.redact.Add(string(h.Secret))
 		if c.Run != nil {
-			if h.Args, err = runArgs(ctx, a, config, fmt.Sprintf("inbound.%d", i+1), c.Name, *c.Run); err != nil {
+			key := fmt.Sprintf("inbound.%d", i+1)
+			if h.Args, err = runArgs(ctx, a, config, key, c.Name, *c.Run); err != nil {
 				return nil, err
+			}
+			if _, err = outsideLine(a, append([]string{"run"}, h.Args...)); err != nil {
+				return nil, fmt.Errorf("%w: %s: %s (%s): %w", project.ErrConfig, config.Origin(key), key, c.Name, err)
 			}
 		}
 		list = append(list, h)

@@ -60,10 +60,11 @@ func startedEnviron(a *app, p project.Project) []string {
 	for _, c := range config.Inbound {
 		own = append(own, c.SecretEnv)
 	}
-	return slices.DeleteFunc(slices.Clone(a.environ()), func(entry string) bool {
+	kept := slices.DeleteFunc(slices.Clone(a.environ()), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
 		return slices.Contains(own, name)
 	})
+	return append(kept, servedVariable+"=1")
 }
 
 // said is the end of what the process printed.

@@ -82,6 +82,9 @@ func runTaskImport(ctx context.Context, a *app, o taskImportOptions) error {
 		return err
 	}
 	plan, err := readPlan(file, data, o.Format)
+	if err == nil {
+		err = a.refuseWeakerPlan(plan.Specs)
+	}
 	if err != nil {
 		return err
 	}

@@ -323,7 +323,7 @@ func Default() Config {
 
 		Permissions: PermissionsConfig{Default: string(permission.Allow)},
 		Inbox:       InboxConfig{Wait: Duration(5 * time.Minute), Expire: Duration(72 * time.Hour)},
-		Serve:       ServeConfig{Listen: "127.0.0.1:7447", Hosts: []string{}},
+		Serve:       ServeConfig{Listen: "127.0.0.1:7447", Hosts: []string{}, Allow: []string{}},
 		Temporal:    defaultTemporal(),
 	}
 }

@@ -12,6 +12,7 @@ type ServeConfig struct {
 	TokenEnv string   `toml:"token_env"` // the variable that has the token
 	Hosts    []string `toml:"hosts"`     // names under which it is reached through a proxy
 	ReadOnly bool     `toml:"read_only"`
+	Allow    []string `toml:"allow"` // flags that weaken a run and may come from outside all the same
 }
 
 func (c ServeConfig) invalid() (key, why string) {

@@ -8,6 +8,7 @@ import (
 
 	"ralph/dag"
 	"ralph/inbox"
+	"ralph/internal/project"
 )
 
 // Line is a command line that was understood.
@@ -15,6 +16,43 @@ type Line struct {
 	Name  string   // "task reset"
 	Flags []string // that were typed, by their long names
 	Args  []string
+	Agent string // that it names, or the command of one
+}
+
+// weakening lists the flags with which agents are confined less, or their work is checked less, than the configuration says.
+// Nobody outside may use them unless [serve] allow names them. An agent counts if it is given as a command: that runs programs.
+var weakening = []string{"agent", "allow-tampering", "in-place", "no-verify", "sandbox", "shared-folder"}
+
+// Weakens refuses a command from outside that has one of these flags, unless it is allowed. known reports whether an agent has
+// that name.
+func (l Line) Weakens(allow []string, known func(agent string) bool) error {
+	for _, flag := range weakening {
+		asked := slices.Contains(l.Flags, flag)
+		if flag == "agent" {
+			asked = l.Agent != "" && !known(l.Agent)
+		}
+		if flag = "--" + flag; asked && !slices.Contains(allow, flag) {
+			what := flag
+			if l.Agent != "" && flag == "--agent" {
+				what = fmt.Sprintf("%q is not the name of an agent, and a command for --agent", l.Agent)
+			}
+			return &Refusal{
+				Text: fmt.Sprintf("ralph %s: %s weakens what confines or checks agents, so it cannot be asked for from outside", l.Name, what),
+				Hint: fmt.Sprintf("type it where the project is, or allow it there: [serve] allow = [%q] in %s", flag, project.ConfigName), Exit: exitRefused, HTTP: http.StatusForbidden,
+			}
+		}
+	}
+	return nil
+}
+
+// CheckAllow refuses exceptions that are none.
+func CheckAllow(allow []string) error {
+	for _, flag := range allow {
+		if !strings.HasPrefix(flag, "--") || !slices.Contains(weakening, flag[2:]) {
+			return fmt.Errorf("%w: serve.allow: %q is not one of --%s", project.ErrConfig, flag, strings.Join(weakening, ", --"))
+		}
+	}
+	return nil
 }
 
 // verb is a command that may be asked for from outside.
