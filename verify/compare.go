@@ -24,8 +24,11 @@ type Check struct {
 
 // Verdict classifies the result. A gate that was red before the work began does not count against
 // it unless it got worse, or is what the task is about. One that is to fail has to fail by itself, and otherwise than before.
+// One that cannot start is never excused or expected: it says nothing.
 func (c Check) Verdict() event.GateVerdict {
 	switch {
+	case c.Unstartable:
+		return event.GateFailed
 	case c.ExpectRed && !c.Passed && !c.Killed && (c.Before == nil || c.Before.Passed || Worse(*c.Before, c.Result)):
 		return event.GateExpected
 	case c.ExpectRed:

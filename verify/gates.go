@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"ralph/internal/human"
 	"ralph/internal/proc"
 	"ralph/internal/redact"
 )
@@ -37,6 +38,8 @@ type Result struct {
 
 	Failures string // the lines that seem to name a failure, sorted, numbers left out
 	Killed   bool   // it did not come to an end by itself
+
+	Unstartable bool `json:",omitempty"` // the shell could not start it, or what it runs: it says nothing about the work
 
 	Tests *int `json:",omitempty"` // that passed, if it says so in a way that cannot be mistaken
 
@@ -83,6 +86,7 @@ func (g Gates) Run(ctx context.Context, command string, log io.Writer) (Result, 
 	res := Result{
 		Command: command, Passed: exit.Ok() && !timedOut, Exit: exit.String(), Tail: tail.String(),
 		Killed: timedOut || exit.Signal != "", CPU: p.CPU(), Tests: tests.number(),
+		Unstartable: exit.Code == 126 || exit.Code == 127,
 	}
 	if !res.Passed {
 		res.Failures = failures.String()
@@ -91,6 +95,12 @@ func (g Gates) Run(ctx context.Context, command string, log io.Writer) (Result, 
 		res.Exit = fmt.Sprintf("still running after %s", g.timeout())
 	}
 	return res, nil
+}
+
+// Why says why a gate could not be started, as far as its last line names a program.
+func (r Result) Why() string {
+	text := strings.TrimSpace(r.Tail)
+	return fmt.Sprintf("gate %q cannot start (%s)", r.Command, r.Exit) + human.Lead(": ", text[strings.LastIndexByte(text, '\n')+1:])
 }
 
 func (g Gates) timeout() time.Duration { return cmp.Or(g.Timeout, 10*time.Minute) }

@@ -38,7 +38,7 @@ func TestAGateIsJudgedByItsExitStatus(t *testing.T) {
 		"1 does not":                      {"echo bad; exit 1", Result{Exit: "exit status 1", Tail: "bad\n"}},
 		"what is on stderr counts, too":   {"echo out; echo err >&2; exit 2", Result{Exit: "exit status 2", Tail: "out\nerr\n"}},
 		"a signal does not":               {"kill -9 $$", Result{Exit: "signal SIGKILL", Killed: true}},
-		"no such command does not":        {"no-such-command-here 2>/dev/null", Result{Exit: "exit status 127"}},
+		"no such command does not":        {"no-such-command-here 2>/dev/null", Result{Exit: "exit status 127", Unstartable: true}},
 		"it has the environment given":    {`printf "$GREETING-$HOME"`, Result{Passed: true, Exit: "exit status 0", Tail: "hello-"}},
 		"it is marked as the run's":       {`case $RALPH_PROC in w-test/*) ;; *) exit 9;; esac`, Result{Passed: true, Exit: "exit status 0"}},
 		"it reads nothing":                {"cat", Result{Passed: true, Exit: "exit status 0"}},

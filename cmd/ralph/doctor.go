@@ -23,13 +23,13 @@ import (
 var doctorCommand = command{
 	name: "doctor", short: "check the project and what runs need, and say how to fix it",
 	long: `Checks the database and its derived columns, what dead runs left, the configured agents (each is
-started and asked for its name; no model is called), git, the sandbox and the disk. A warning is
+started and asked for its name; no model is called), the gates (each is run once), git, the sandbox and the disk. A warning is
 worth knowing; a problem has to be fixed.`,
 	flags: []flagSpec{
 		boolFlag("fix", "recompute the derived columns"),
 		boolFlag("rebuild", "make a new database from the plan files, put the old one aside, and say what only that knows"),
 		yesFlag("with --rebuild, go on although a part of the plan is only in the old database"),
-		{name: "timeout", usage: "wait at most `DURATION` for each agent to answer", value: "1m"},
+		{name: "timeout", usage: "wait at most `DURATION` for each agent to answer, and for each gate", value: "1m"},
 		jsonFlag,
 	},
 	example: "ralph doctor\nralph doctor --rebuild", exits: "1 there is a problem", run: action(runDoctor),
@@ -37,7 +37,7 @@ worth knowing; a problem has to be fixed.`,
 
 type doctorOptions struct {
 	Fix, Rebuild, Yes, JSON bool
-	Timeout                 project.Duration // of each agent
+	Timeout                 project.Duration // of each agent and each gate
 }
 
 func runDoctor(ctx context.Context, a *app, o doctorOptions) error {
@@ -73,6 +73,7 @@ func runDoctor(ctx context.Context, a *app, o doctorOptions) error {
 		{Waiting: "the database to be checked", Run: p.State},
 		{Waiting: "the search for leftovers", Run: func(ctx context.Context) []doctor.Finding { leftovers = p.Leftovers(ctx); return nil }},
 		{Run: agentsCheck(a, s, o.Timeout.Std()).Check},
+		{Run: func(ctx context.Context) []doctor.Finding { return checkGates(ctx, a, s, o.Timeout.Std()) }},
 		{Run: p.People(s.config.Config)},
 		{Run: func(context.Context) []doctor.Finding { return checkPrompts(s.project) }},
 		{Run: func(ctx context.Context) []doctor.Finding { return checkPlans(ctx, s) }},

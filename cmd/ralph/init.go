@@ -25,7 +25,8 @@ var initCommand = command{
 it finds here: the first that is installed, else ralph's own with the key in ANTHROPIC_API_KEY or OPENAI_API_KEY,
 else ralph's own with a model server on this machine (Ollama, LM Studio, vLLM, llama.cpp), which it asks for its models.
 On a terminal it asks which agent and which gates to use, and Enter takes what it proposes: the agent above, and what go.mod,
-package.json, pyproject.toml, Cargo.toml, a Makefile or CI say about checks. What a flag says is not asked.`,
+package.json, pyproject.toml, Cargo.toml, a Makefile or CI say about checks. What a flag says is not asked.
+It runs each gate once, for at most ten seconds, and warns of one that cannot start.`,
 	flags: []flagSpec{
 		{name: "agent", usage: "use the agent called `NAME`, or the command that starts one; none: write none"},
 		{name: "gate", usage: "check work with `COMMAND`; can be repeated; none: have no gates", value: []string{}},
@@ -115,6 +116,9 @@ func runInit(ctx context.Context, a *app, o initOptions) error {
 				label = "gates"
 			}
 			a.note("  %s: %s", label, strings.Join(found.Gates, "; "))
+		}
+		if err := noteUnstartable(ctx, a, p); err != nil {
+			return err
 		}
 	case admitted:
 		a.note("git may carry all of the plan now; commit .ralph/.gitignore")

@@ -298,6 +298,10 @@ func (a *attempt) unseen(ctx context.Context, err error) (policy.Decision, error
 	if a.ended = a.endedBy(ctx); a.ended != policy.Running {
 		return a.decide(), nil
 	}
+	var halted policy.Halted
+	if errors.As(err, &halted) {
+		return halted.Decision(), nil
+	}
 	d := Unprepared()
 	d.Reason = "ralph could not look at the project: " + err.Error()
 	return d, err

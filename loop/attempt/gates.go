@@ -1,6 +1,7 @@
 package attempt
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/testing/failpoint"
+	"ralph/loop/policy"
 	"ralph/verify"
 )
 
@@ -115,6 +117,7 @@ func (a *attempt) baseline(ctx context.Context) error {
 		})
 		if err == nil {
 			a.gateEnded(verify.Check{Result: res}, "before the work")
+			err = a.mustStart(res)
 		}
 		return res, err
 	})
@@ -133,6 +136,20 @@ func (a *attempt) baseline(ctx context.Context) error {
 	}
 	a.warnUnprovable()
 	return a.ports.Record.SetBase(ctx, *base)
+}
+
+// mustStart ends the run for a gate that cannot start without the work of any task: no task can be blamed for it, or shown to be done.
+// What a task's own gate runs may be what the task is about.
+func (a *attempt) mustStart(res verify.Result) error {
+	own := a.job.Verify.Gates[a.job.Verify.Own:]
+	if !res.Unstartable || slices.Contains(own, res.Command) {
+		return nil
+	}
+	remedy := "install what it runs"
+	if a.ports.Lane != nil {
+		remedy += ", or have [parallel] setup in .ralph.toml install it in each slot"
+	}
+	return policy.Halted{Reason: res.Why() + "; " + remedy + "; what a task is to create belongs into a gate of that task (--gate)"}
 }
 
 // warnUnprovable says that no gate can show that the work is good, before anybody is paid for it.
@@ -163,7 +180,7 @@ func (a *attempt) below(ctx context.Context, command string) (*verify.Result, er
 		res, err := a.gate(ctx, command, "without the work", a.baselineLog())
 		if err == nil {
 			a.gateEnded(verify.Check{Result: res}, "without the work")
-			err = a.ports.Lane.Show(ctx, c.Commit)
+			err = cmp.Or(a.mustStart(res), a.ports.Lane.Show(ctx, c.Commit))
 		}
 		return res, err
 	})
