@@ -92,7 +92,7 @@ func lines(s string) string {
 func JUnit(w io.Writer, r Run) error {
 	suite := junitSuite{
 		Name: "ralph: " + r.Scope, Time: seconds(r.Duration), Timestamp: r.StartedAt.UTC().Format("2006-01-02T15:04:05"),
-		Properties: factsOf("run", r.ID, "outcome", render.Line(r.Outcome), "cost", r.Usage.CostWords(), "tokens", r.Usage.TokenWords()),
+		Properties: factsOf("run", r.ID, "outcome", render.Line(r.Outcome), "cost", r.Usage.CostWords(), "tokens", r.Usage.TokenWords(), "gates", human.Some(r.excused(), "excused gate")),
 	}
 	waits := seq.Index(r.Waits, func(w Wait) string { return w.Task })
 	failures := seq.Index(r.Failures, func(f Failure) string { return f.Task })

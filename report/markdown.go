@@ -81,7 +81,7 @@ func (d document) Tally() string {
 	if d.Verified > 0 {
 		text += ", " + d.verifiedWords()
 	}
-	return text
+	return text + human.Lead(", ", human.Some(d.excused(), "excused gate"))
 }
 
 func (d document) Failed() []Failure { return d.Failures[:min(len(d.Failures), d.failures)] }

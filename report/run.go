@@ -109,6 +109,21 @@ type Attempt struct {
 	Evidence []Evidence
 }
 
+// excused counts the gates that failed before the work of tasks that are done, too.
+func (r Run) excused() (n int) {
+	for _, t := range r.Tasks {
+		if t.Status != dag.Done || !t.Ran() {
+			continue
+		}
+		for _, g := range r.Attempts[t.Attempts[len(t.Attempts)-1]].Gates {
+			if g.Verdict == event.GateExcused {
+				n++
+			}
+		}
+	}
+	return n
+}
+
 // Ended says whether it is over.
 func (a Attempt) Ended() bool { return a.Outcome != "" }
 

@@ -71,7 +71,7 @@ func (r Run) facts() []fact {
 	why, _ := head(r.Reason)
 	return factsOf("tasks", render.Counts(r.Counts), "why", why, "scope", r.Scope, "continues", r.Together.words(), "began", r.when(r.StartedAt),
 		"took", human.Span(r.Duration)+", "+human.Count(len(r.Attempts), "attempt"), "cost", r.Usage.CostWords(),
-		"tokens", r.Usage.TokenWords(), "forecast", r.Forecast.words(), "verified", r.verifiedWords(), "work", strings.Join(render.Landed(r.Work), "; "))
+		"tokens", r.Usage.TokenWords(), "forecast", r.Forecast.words(), "verified", r.verifiedWords(), "gates", human.Some(r.excused(), "excused gate"), "work", strings.Join(render.Landed(r.Work), "; "))
 }
 
 type fact struct {

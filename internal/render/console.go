@@ -321,7 +321,7 @@ func (c *Console) gateEnded(e event.Event, a *attempt) {
 // attemptEnded ends an iteration. Quiet output has no heading, so the title is here.
 func (c *Console) attemptEnded(e event.Event, a *attempt) {
 	how, evidence, tone := ended(e, a)
-	parts, title := spent(e), ""
+	parts, title := human.Parts(append(spent(e), human.Some(len(a.excused), "excused gate"))...), ""
 	if c.opts.Quiet {
 		title = a.title
 	}

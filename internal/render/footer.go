@@ -26,6 +26,9 @@ func (c *Console) footer(e event.Event) {
 	for _, text := range efforts(e) {
 		lines = append(lines, indent+p.Dim(text))
 	}
+	if text := human.Some(c.excused, "excused gate"); text != "" {
+		lines = append(lines, indent+p.Yellow(text+": what failed before the work as well proves nothing about it"))
+	}
 	for _, text := range Landed(e.Work) {
 		lines = append(lines, indent+text)
 	}

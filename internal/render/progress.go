@@ -26,6 +26,7 @@ type progress struct {
 	used     event.Usage // by the attempts that have ended
 	wait     event.Event
 	failures []Failed // tasks whose last attempt failed
+	excused  int      // gates of work that is done
 }
 
 // attempt is what is remembered of a running one.
@@ -43,6 +44,7 @@ type attempt struct {
 	folded    bool            // it was shown in a part of a log that is folded
 	held      *event.Event    // a gate that failed and is not shown yet
 	calls     map[string]call // by ID
+	excused   map[string]bool // gates, by command
 }
 
 type call struct {
@@ -61,7 +63,7 @@ func (p *progress) follow(e event.Event, at time.Time) *attempt {
 	}
 	a := p.attempts[e.Task]
 	if a == nil || e.Type == event.TaskClaimed {
-		a = &attempt{began: at, calls: map[string]call{}}
+		a = &attempt{began: at, calls: map[string]call{}, excused: map[string]bool{}}
 		// A warning about a task does not mean that it runs; what an agent says does, so
 		// that a reader may begin in the middle.
 		switch e.Type {
@@ -82,8 +84,18 @@ func (p *progress) follow(e event.Event, at time.Time) *attempt {
 	if e.Type == event.MergeWaiting {
 		a.obstacle = Line(e.Task) + " waits to land: " + Line(e.Reason)
 	}
+	if e.Type == event.GateEnded && e.Gate != nil && e.Reason == "" { // of the work, the last time that it was checked
+		delete(a.excused, e.Gate.Command)
+		if e.Gate.Verdict == event.GateExcused {
+			a.excused[e.Gate.Command] = true
+		}
+	}
 	if e.Type == event.AttemptEnded {
 		p.settle(e, a.title)
+		if e.Status != event.TaskDone {
+			clear(a.excused)
+		}
+		p.excused += len(a.excused)
 	}
 	return a
 }
