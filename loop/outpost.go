@@ -204,6 +204,9 @@ func (p *outpost) Tested(ctx context.Context, green bool, _ risk.Facts) (again b
 
 func (p *outpost) Reviewed() bool { return true }
 
+// Holds is false: only the run itself has the queue.
+func (p *outpost) Holds() bool { return false }
+
 // Land leaves the work to the run.
 func (p *outpost) Land(context.Context) (again bool, err error) { return false, nil }
 

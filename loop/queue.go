@@ -104,6 +104,8 @@ func (l *lane) Tested(ctx context.Context, green bool, seen risk.Facts) (again b
 
 func (l *lane) Reviewed() bool { return !l.item(l.entry, l.state).Aside }
 
+func (l *lane) Holds() bool { return true }
+
 func (l *lane) Land(ctx context.Context) (again bool, err error) {
 	e := l.entry
 	if err := l.mergeBefore(ctx); err != nil {

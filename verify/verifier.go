@@ -31,7 +31,8 @@ type Question struct {
 // Verdict is what a verifier says about finished work.
 type Verdict struct {
 	Pass    bool
-	Given   bool // false: no verdict came, which counts as a failure
+	Given   bool // false: no verdict came
+	Silent  bool // nor anything else that says what it thinks of the work
 	Cleared bool // there is no doubt, or its answers clear it
 	Reason  string
 
@@ -74,7 +75,7 @@ func Ask(ctx context.Context, q Question, open func(ctx context.Context, try int
 		case unavailable(err):
 			return v, err
 		case err != nil:
-			v.Reason = err.Error()
+			v.Silent, v.Reason = true, err.Error()
 		}
 	}
 	v.Reason = fmt.Sprintf("no verdict after %d tries; the last: %s", tries, v.Reason)
@@ -120,6 +121,7 @@ func ask(ctx context.Context, verifier Verifier, q Question) (Verdict, error) {
 			v.Reason = askedFor(set.Asked)
 		}
 	default:
+		v.Silent = true
 		v.Reason = "the verifying agent ended without a verdict"
 	}
 	return v, nil

@@ -38,6 +38,8 @@ type Lane interface {
 	Tested(ctx context.Context, green bool, seen risk.Facts) (again bool, err error)
 	// Reviewed says that nobody else is to look at the candidate before it lands.
 	Reviewed() bool
+	// Holds says that the candidate can wait for a person before it lands.
+	Holds() bool
 	// Land moves the target to the candidate. Again means what it means for Tested.
 	Land(ctx context.Context) (again bool, err error)
 }
@@ -84,6 +86,7 @@ func (a *attempt) queue(ctx context.Context) policy.Decision {
 			w.Checked, w.CheckErr, a.ended = true, err, a.endedBy(ctx)
 			return a.decide()
 		}
+		w.Holdable = a.ports.Lane.Holds()
 		w.Accepted = c.Accepted || passed != "" && passed == c.Patch
 		var d policy.Decision
 		a.cpu = 0
@@ -97,7 +100,7 @@ func (a *attempt) queue(ctx context.Context) policy.Decision {
 		if a.ended != policy.Running || w.CheckErr != nil {
 			return d
 		}
-		green, seen := d.Action == policy.Complete, risk.Facts{}
+		green, seen := d.Action == policy.Complete || d.Action == policy.Hold, risk.Facts{}
 		if green {
 			seen = a.facts(ctx)
 		}

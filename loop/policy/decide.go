@@ -29,7 +29,7 @@ const (
 	Resolve    Action = "resolve"     // have a new session resolve a conflict
 	Wait       Action = "wait"        // give it back until a limit is over; costs nothing
 	Complete   Action = "complete"    // the task is done
-	Hold       Action = "hold"        // it was accepted, and a person is to look at it before it lands
+	Hold       Action = "hold"        // it passed its gates, and a person is to look at it before it lands
 	Fail       Action = "fail"        // the task has failed
 	Retry      Action = "retry"       // the work was not accepted
 	Release    Action = "release"     // give it back to be tried again
@@ -279,6 +279,8 @@ func decideChecked(f Facts) Decision {
 		}
 	case f.Work.WantVerdict && f.Work.Verdict == nil:
 		return Decision{Action: AskVerdict}
+	case f.Work.Verdict != nil && f.Work.Verdict.Silent && !f.Work.Unproven():
+		return unjudged(f.Work)
 	case f.Work.Doubtful() && !f.Work.Verdict.Cleared:
 		return reject(event.RejectedTampering, fmt.Sprintf("tampering: %s; %s", f.Work.Doubt, f.Work.Verdict.Reason))
 	case f.Work.Unproven() && !f.Work.Verdict.Fulfilled:
@@ -387,6 +389,16 @@ func Overspent(f budget.Finding) Decision {
 func unverified(f budget.Finding) Decision {
 	d := Overspent(f)
 	d.Reason = strings.Replace(d.Reason, "used up", "used up before the work could be verified", 1)
+	return d
+}
+
+// unjudged decides about finished work of which no verifier said anything: a person does. The worker would only do it again.
+func unjudged(w Work) Decision {
+	if w.Holdable {
+		return Decision{Action: Hold, Outcome: event.AttemptReleased, Reason: "its work waits for review: " + w.Verdict.Reason}
+	}
+	d := reject(event.RejectedVerdict, "verdict: "+w.Verdict.Reason)
+	d.Limit = new(int)
 	return d
 }
 

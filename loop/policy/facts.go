@@ -80,6 +80,7 @@ type Work struct {
 	Kept        string        // the commit that conflicts
 	Script      bool          // who works does the same again each time
 	Stale       string        // why work that a person accepted cannot be checked as it was
+	Holdable    bool          // it can wait for a person before it lands
 	Accepted    bool          // a verifier has accepted the same patch on another base
 	Unchanged   bool          // nothing differs from what was there before the task's first attempt
 	Evident     bool          // it needs no change to be done: a check, or an exit status said so
