@@ -42,6 +42,9 @@ func (s *Slot) setUp(ctx context.Context, head, tree string) error {
 		return s.copyIn(s.made.Copied)
 	}
 	if s.made.Copied, err = s.toCopy(ctx); err == nil {
+		if err := s.refuseBound(s.made.Copied); err != nil {
+			return &SetupError{err}
+		}
 		err = s.copyIn(s.made.Copied)
 	}
 	if err == nil && s.p.o.Setup != nil {
