@@ -349,8 +349,8 @@ func setLimits(o runOptions, config project.Loaded, now time.Time, opts *loop.Op
 		Unchanged: d.Unchanged, NoProgress: d.NoProgress.Std(),
 	}
 	n := config.Anomaly
-	opts.Agents.Anomaly = attempt.Anomaly{Ask: n.Ask, Limits: anomaly.Limits{
-		WritesPerMinute: n.WritesPerMinute, DeletionsPerMinute: n.DeletionsPerMinute, Destructive: n.Destructive,
+	opts.Agents.Anomaly = attempt.Anomaly{Ask: n.Ask, Stop: n.Stop, Limits: anomaly.Limits{
+		WritesPerMinute: n.WritesPerMinute, DeletionsPerMinute: n.DeletionsPerMinute, Destructive: n.Destructive, Outside: true,
 	}}
 	opts.Agents.Prices = prices(config)
 	return nil

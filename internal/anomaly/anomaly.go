@@ -35,11 +35,12 @@ type Limits struct {
 	WritesPerMinute    int // 0 means any number
 	DeletionsPerMinute int // 0 means any number
 	Destructive        bool
+	Outside            bool
 }
 
 // Default is more than an agent does that gets on.
 func Default() Limits {
-	return Limits{WritesPerMinute: 120, DeletionsPerMinute: 30, Destructive: true}
+	return Limits{WritesPerMinute: 120, DeletionsPerMinute: 30, Destructive: true, Outside: true}
 }
 
 // Finding is one anomaly.
@@ -52,6 +53,7 @@ type Finding struct {
 type Detector struct {
 	Limits Limits
 	Paths  []string // what the task says it touches; none means anything
+	Slot   bool     // the folder is a copy of its own, in which nothing of a person's can be lost
 
 	writes, deletions []time.Time // of the last minute
 	outside           bool        // was said
@@ -72,11 +74,11 @@ func (d *Detector) See(c toolcall.Call, now time.Time) (found []Finding) {
 	if c.Kind == toolcall.Delete && crowded(&d.deletions, count, d.Limits.DeletionsPerMinute, now) {
 		found = append(found, Finding{Deletions, fmt.Sprintf("more than %d deletions in a minute", d.Limits.DeletionsPerMinute)})
 	}
-	if out := glob.Outside(c.Paths, d.Paths); changes && len(out) > 0 && !d.outside {
+	if out := glob.Outside(c.Paths, d.Paths); changes && len(out) > 0 && d.Limits.Outside && !d.outside {
 		d.outside = true
 		found = append(found, Finding{Outside, fmt.Sprintf("changes outside the paths of the task (%s): %s", strings.Join(d.Paths, ", "), human.List(out, maxPaths))})
 	}
-	if d.Limits.Destructive && c.Command != "" && LooksDestructive(c) {
+	if d.Limits.Destructive && c.Command != "" && LooksDestructive(c, d.Slot) {
 		found = append(found, Finding{Destructive, fmt.Sprintf("a command that looks destructive: %.200s", c.Command)})
 	}
 	return found

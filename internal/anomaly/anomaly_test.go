@@ -71,7 +71,7 @@ func TestTheWindowIsAMinute(t *testing.T) {
 
 func TestFilesOutsideOfTheTask(t *testing.T) {
 	t.Parallel()
-	d := Detector{Paths: []string{"parser/**", "go.mod"}}
+	d := Detector{Limits: Default(), Paths: []string{"parser/**", "go.mod"}}
 	see := func(kind string, paths ...string) []Finding {
 		return d.See(toolcall.Call{Kind: kind, Paths: paths}, began)
 	}
@@ -79,7 +79,7 @@ func TestFilesOutsideOfTheTask(t *testing.T) {
 	check.Equal(t, "reading", 0, len(see("read", "cmd/main.go")))
 	check.Equal(t, "outside", []Finding{{Outside, "changes outside the paths of the task (parser/**, go.mod): cmd/main.go, /etc/x"}}, see("edit", "parser/a.go", "cmd/main.go", "/etc/x"))
 	check.Equal(t, "it is said once", 0, len(see("delete", "cmd/main.go")))
-	d = Detector{}
+	d = Detector{Limits: Default()}
 	check.Equal(t, "a task without paths", 0, len(see("edit", "cmd/main.go")))
 }
 
@@ -91,15 +91,17 @@ func TestCommandsThatLookDestructive(t *testing.T) {
 		`psql -c "DROP TABLE users"`, "sqlite3 app.db 'drop table users;'", "mysql shop -e 'TRUNCATE orders'",
 		"mkfs.ext4 /dev/sda1", "dd if=/dev/zero of=/dev/sda bs=1M", "terraform destroy -auto-approve",
 	} {
-		check.That(t, LooksDestructive(toolcall.Call{Kind: "execute", Command: command}), "%s does not", command)
-		check.That(t, LooksDestructive(toolcall.Call{Kind: toolcall.Terminal, Command: command}), "%s does not in a terminal", command)
+		check.That(t, LooksDestructive(toolcall.Call{Kind: "execute", Command: command}, false), "%s does not", command)
+		check.That(t, LooksDestructive(toolcall.Call{Kind: toolcall.Terminal, Command: command}, false), "%s does not in a terminal", command)
 	}
 	for _, command := range []string{
 		"rm -rf build", "rm -rf ./node_modules", "rm -rf /tmp/x", "rm a b", "git push origin main", "git reset --soft HEAD~1", "git push --follow-tags",
 		"dd if=a of=b", "dd if=/dev/zero of=/dev/null", "grep -r 'DROP TABLE' .", "go test ./...", "terraform plan", "", "psql -c 'select 1'", "git push -q -u origin feature",
 	} {
-		check.That(t, !LooksDestructive(toolcall.Call{Kind: "execute", Command: command}), "%s does", command)
+		check.That(t, !LooksDestructive(toolcall.Call{Kind: "execute", Command: command}, false), "%s does", command)
 	}
+	check.That(t, !LooksDestructive(toolcall.Call{Kind: "execute", Command: "git reset --hard"}, true), "git reset --hard does in a slot")
+	check.That(t, LooksDestructive(toolcall.Call{Kind: "execute", Command: "git push --force"}, true), "git push --force does not in a slot")
 	d := Detector{Limits: Default()}
 	check.Equal(t, "found", []Kind{Destructive}, kinds(d.See(toolcall.Call{Kind: "execute", Command: "rm -rf /"}, began)))
 	d.Limits.Destructive = false

@@ -53,7 +53,8 @@ type AnomalyConfig struct {
 	WritesPerMinute    int  `toml:"writes_per_minute"`    // 0 means any number
 	DeletionsPerMinute int  `toml:"deletions_per_minute"` // 0 means any number
 	Destructive        bool `toml:"destructive"`          // commands that look like it
-	Ask                bool `toml:"ask"`                  // a person, too
+	Stop               bool `toml:"stop"`                 // the agent's turn, and warn it; otherwise it is only reported
+	Ask                bool `toml:"ask"`                  // the same, and ask a person
 }
 
 func defaultAnomaly() AnomalyConfig {

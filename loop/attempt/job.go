@@ -40,10 +40,11 @@ type Job struct {
 	Lessons  bool // ask what later agents should know, if the work took more than one try
 }
 
-// Anomaly says what an agent does that one at work does not do, and whether a person is asked then.
+// Anomaly says what an agent does that one at work does not do, and what happens then besides reporting it.
 type Anomaly struct {
 	anomaly.Limits
-	Ask bool
+	Stop bool // the turn is cut, and the agent gets a warning
+	Ask  bool // the same, and a person decides
 }
 
 // RunRef says of which run an attempt is a part.

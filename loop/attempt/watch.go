@@ -32,6 +32,7 @@ type watch struct {
 	spare int64           // tokens that were forgiven
 
 	detector anomaly.Detector
+	stops    bool              // what it finds cuts the turn; otherwise it is only reported
 	signals  []drift.Signal    // what it found in this turn
 	findings []string          // what it found in the attempt
 	approved []string          // questions about anomalies to which a person said that they are what the task needs
@@ -42,8 +43,8 @@ type watch struct {
 }
 
 // newWatch counts on from the earlier attempts at a task since it was last reset.
-func newWatch(j Job, now func() time.Time) *watch {
-	w := &watch{limits: j.Drift, now: now, news: make(chan struct{}, 1), detector: anomaly.Detector{Limits: j.Anomaly.Limits, Paths: j.Task.Paths}}
+func newWatch(j Job, slot bool, now func() time.Time) *watch {
+	w := &watch{limits: j.Drift, now: now, news: make(chan struct{}, 1), detector: anomaly.Detector{Limits: j.Anomaly.Limits, Paths: j.Task.Paths, Slot: slot}, stops: j.Anomaly.Stop || j.Anomaly.Ask}
 	w.stats.Iterations = 1
 	for _, r := range j.History.Answers {
 		w.approve(r)
@@ -122,7 +123,9 @@ func (w *watch) see(e acp.Event) (found []anomaly.Finding) {
 		if len(w.findings) < maxUnusual {
 			w.findings = append(w.findings, f.Text)
 		}
-		w.signals = append(w.signals, drift.Signal{Kind: drift.Kind(f.Kind), Text: f.Text})
+		if w.stops {
+			w.signals = append(w.signals, drift.Signal{Kind: drift.Kind(f.Kind), Text: f.Text})
+		}
 	}
 	select {
 	case w.news <- struct{}{}:

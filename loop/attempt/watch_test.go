@@ -14,7 +14,7 @@ import (
 // TestAWriteThatAnAgentAlsoReportsCountsOnce: some agents have ralph write a file, and report the call that did it.
 func TestAWriteThatAnAgentAlsoReportsCountsOnce(t *testing.T) {
 	t.Parallel()
-	w := newWatch(Job{Anomaly: Anomaly{Limits: anomaly.Limits{WritesPerMinute: 2}}}, func() time.Time { return time.Time{}.Add(time.Hour) })
+	w := newWatch(Job{Anomaly: Anomaly{Stop: true, Limits: anomaly.Limits{WritesPerMinute: 2}}}, false, func() time.Time { return time.Time{}.Add(time.Hour) })
 	defer w.beginTurn()()
 	for _, name := range []string{"a", "b"} {
 		for _, e := range []acp.Event{acp.FileWritten{Path: name}, acp.ToolCall{ID: name, Call: toolcall.Call{Kind: "edit", Paths: []string{name}, Status: "completed"}}} {
@@ -37,7 +37,7 @@ func TestATerminalIsLookedAtLikeAReportedCommand(t *testing.T) {
 		"reported first": {[]acp.Event{acp.ToolCall{ID: "1", Call: toolcall.Call{Kind: "execute", Command: command}}, terminal}, 1},
 		"harmless":       {[]acp.Event{acp.TerminalOpened{Command: "ls"}}, 0},
 	} {
-		w := newWatch(Job{Anomaly: Anomaly{Limits: anomaly.Limits{Destructive: true}}}, func() time.Time { return time.Time{}.Add(time.Hour) })
+		w := newWatch(Job{Anomaly: Anomaly{Stop: true, Limits: anomaly.Limits{Destructive: true}}}, false, func() time.Time { return time.Time{}.Add(time.Hour) })
 		end, got := w.beginTurn(), 0
 		for _, e := range tc.events {
 			got += len(w.see(e))
@@ -55,9 +55,9 @@ func TestWhatAPersonApprovedIsNotUnusual(t *testing.T) {
 	for answer, want := range map[string]int{needsUnusual: 1, "no, do without it": 2, "": 2} {
 		r := question
 		r.Answer = answer
-		job := Job{Anomaly: Anomaly{Limits: anomaly.Limits{Destructive: true}}}
+		job := Job{Anomaly: Anomaly{Stop: true, Limits: anomaly.Limits{Destructive: true}}}
 		job.History.Answers = []inbox.Request{{Text: "Which port?", Answer: needsUnusual}, r}
-		w := newWatch(job, func() time.Time { return time.Time{}.Add(time.Hour) })
+		w := newWatch(job, false, func() time.Time { return time.Time{}.Add(time.Hour) })
 		end, got := w.beginTurn(), 0
 		for _, line := range []string{command, "git reset --hard"} {
 			got += len(w.see(acp.TerminalOpened{Command: line}))
