@@ -19,6 +19,12 @@ type Price struct {
 // one of the well-known models; every other price is unknown.
 type Prices map[string]Price
 
+// Known reports whether the price of a model is.
+func (t Prices) Known(model string) bool {
+	_, known := t.estimate(model, event.Usage{TokensIn: 1})
+	return known
+}
+
 // Charge adds to what a session used what it cost: what its agent reported, else the
 // estimate, else unknown. One that did no work and reported no tokens cost nothing.
 func (t Prices) Charge(used event.Usage, model string, worked bool) event.Usage {

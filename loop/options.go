@@ -73,6 +73,12 @@ type Limits struct {
 	Wait       WaitRule
 }
 
+// Bounded reports whether something besides money ends the run. Tokens count where they are reported.
+func (l Limits) Bounded(tokens bool) bool {
+	run := l.Budgets.Run
+	return l.Iterations > 0 || run.Duration > 0 || !run.Until.IsZero() || tokens && run.Tokens > 0
+}
+
 // Budgets are what may be spent on what. Of a run the iterations are Limits.Iterations.
 type Budgets struct {
 	Run, Task, Feature, Day budget.Limits

@@ -61,6 +61,38 @@ func adviseRun(ctx context.Context, a *app, s *session, output runOutput, opts l
 	return mentionExport(ctx, a, s, opts.Graph.Scope)
 }
 
+// refuseUnpriced refuses a run that only money limits if what its agent costs is not known: nothing would end it.
+func refuseUnpriced(opts loop.Options, p agents.Preset) error {
+	tokens := strings.Contains(p.Reports, "tokens")
+	if opts.Limits.Budgets.Run.CostUSD == 0 || opts.Limits.Bounded(tokens) || p.Channel == agents.NoModel || strings.Contains(p.Reports, "USD") {
+		return nil
+	}
+	ways := "limit something else, too: --limit, --max-duration or --until"
+	if tokens {
+		if priced(p, opts.Models.Model, opts.Agents.Prices) {
+			return nil
+		}
+		ways += "; or name the price of its tokens: [prices] in .ralph.toml"
+	}
+	return hint(usagef("--max-cost would limit nothing: what the agent %s costs is not known", p.Name), "%s", ways)
+}
+
+// priced reports whether a model has a price, or, if none is named, one of each tier.
+func priced(p agents.Preset, model string, prices budget.Prices) bool {
+	if candidates, tier := p.Tiers[model]; tier {
+		return slices.ContainsFunc(candidates, prices.Known)
+	}
+	if model != "" || len(p.Tiers) == 0 {
+		return prices.Known(model)
+	}
+	for tier := range p.Tiers {
+		if !priced(p, tier, prices) {
+			return false
+		}
+	}
+	return true
+}
+
 // asksModel says that an agent of the run may cost money and is prompted to commit:
 // all are but those that only run a script.
 func asksModel(g *dag.Graph, opts loop.Options) (bool, error) {

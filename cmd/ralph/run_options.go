@@ -115,6 +115,9 @@ func loopOptions(ctx context.Context, a *app, s *session, given runOptions, cont
 	}
 	a.sandbox, o.History = o.Sandbox, historyOf(a, s.project)
 	if len(o.Chosen.Argv) > 0 { // or none is needed
+		if err := refuseUnpriced(opts, o.Chosen.Preset); err != nil {
+			return opts, err
+		}
 		if err := o.Restrictable(o.Chosen.Preset, false); err != nil {
 			return opts, err
 		}
