@@ -32,7 +32,7 @@ func runFlags(d project.Config) []flagSpec {
 			flagSpec{name: "feature", usage: "run only tasks of `FEATURE`"},
 			flagSpec{name: "task", usage: "run only `TASK` and the tasks below it"},
 			flagSpec{name: "tag", usage: "run only tasks tagged `TAG` and those below them"},
-			boolFlag("continue", "continue an unfinished run with its target, flags and counters: the last one, the last one of TARGET, or the run whose ID is TARGET"),
+			boolFlag("continue", "continue an unfinished run with its target, flags and, unless a limit ended it, counters: the last one, the last one of TARGET, or the run whose ID is TARGET"),
 			flagSpec{name: "keep-going", short: "k", value: false, usage: "run the rest of a group in which a task failed", shown: or(d.Run.KeepGoing, "run.keep_going")},
 			boolFlag("fail-fast", "stop at the first failed task"),
 			boolFlag("follow", "when nothing can run, wait for tasks that are added, until ralph stop, a signal or a limit"),

@@ -64,7 +64,10 @@ func loopOptions(ctx context.Context, a *app, s *session, given runOptions, cont
 		return opts, err
 	}
 	if continues != nil {
-		opts.Graph.Scope, opts.Graph.Continues = continues.Scope, continues
+		opts.Graph.Scope = continues.Scope
+		if continues.Outcome != event.OutcomeLimit { // else the next run would end at once
+			opts.Graph.Continues = continues
+		}
 	} else if opts.Graph.Scope, err = findScope(ctx, a, s, given.runTarget); err != nil {
 		return opts, err
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"ralph/dag"
+	"ralph/event"
 	"ralph/internal/web"
 )
 
@@ -133,6 +134,9 @@ func continueRun(ctx context.Context, a *app, s *session, o runOptions) (runOpti
 		return o, nil, fmt.Errorf("continue %s: %w", run.ID, err)
 	}
 	o.away = away
+	if run.Outcome == event.OutcomeLimit {
+		a.note("continuing %s, which a limit ended: its counters start at 0; budgets of tasks, features and the day go on", run.ID)
+	}
 	return o, &run, nil
 }
 

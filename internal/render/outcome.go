@@ -228,7 +228,7 @@ func next(run string, o event.RunOutcome, list []Failed, more bool) []Step {
 	case event.OutcomeInterrupted:
 		return slices.Concat([]Step{again, {"ralph task log ID -m TEXT", "give the next attempt guidance first"}, status}, failures)
 	case event.OutcomeLimit:
-		again.Why += "; raise the limit that was reached"
+		again.Why = "continue with the same flags and new counters; budgets of tasks, features and the day go on"
 		return slices.Concat([]Step{again, status}, failures)
 	case event.OutcomeStopped:
 		return slices.Concat([]Step{again, status}, failures)
