@@ -168,10 +168,20 @@ func TestEveryNameInTheListsOfTestsIsATest(t *testing.T) {
 	}
 	for line := range strings.Lines(repoFile(t, longTests)) {
 		_, pattern, _ := strings.Cut(strings.TrimSpace(line), " ")
-		for name := range strings.SplitSeq(strings.TrimSuffix(strings.TrimPrefix(strings.Trim(pattern, "^$"), "Test("), ")"), "|") {
-			find("^Test" + strings.TrimPrefix(name, "Test") + "$")
+		test, scripts, _ := strings.Cut(pattern, "/")
+		for name := range strings.SplitSeq(alternatives("^Test", test), "|") {
+			find("^Test" + name + "$")
+		}
+		for name := range strings.SplitSeq(alternatives("^", scripts), "|") {
+			files, err := filepath.Glob("testdata/script/" + name + "*.txtar")
+			check.That(t, err == nil && len(files) > 0, "no script is called %s", name)
 		}
 	}
+}
+
+// alternatives are the names of ^Test(A|B)$, or of ^TestA$.
+func alternatives(start, pattern string) string {
+	return strings.TrimSuffix(strings.TrimPrefix(strings.TrimSuffix(strings.TrimPrefix(pattern, start), "$"), "("), ")")
 }
 
 // TestEveryOptionHasAFlag: a field of options is filled from the flag that has its name, so
