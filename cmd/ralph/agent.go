@@ -118,7 +118,10 @@ func request(op attempt.Opening) agents.Request {
 func (a *app) confiner(opts sandbox.Options, config project.SandboxConfig) (*sandbox.Confiner, error) {
 	opts.Write, opts.DenyRead, opts.Network = config.Write, config.DenyRead, config.Network
 	opts.DenyRead = slices.Clone(opts.DenyRead)
-	for _, dir := range []string{a.credentials(), trusts(a)} {
+	if opts.Tokens == nil {
+		opts.Tokens = func() []string { return tokenFiles(a) }
+	}
+	for _, dir := range []string{a.credentials(), trusts(a), serverFolder(a)} {
 		if opts.Mode != "off" && filepath.IsAbs(dir) && os.MkdirAll(dir, 0o700) == nil { // what is not there yet cannot be hidden
 			opts.DenyRead = append(opts.DenyRead, dir)
 		}
@@ -128,6 +131,8 @@ func (a *app) confiner(opts sandbox.Options, config project.SandboxConfig) (*san
 	switch {
 	case errors.Is(err, sandbox.ErrRequired):
 		return nil, hint(err, "see what is missing with ralph doctor, or run without: --sandbox auto")
+	case errors.Is(err, sandbox.ErrExposed):
+		return nil, hint(err, "move the token into %s, where no agent can read it, and start ralph serve with --token-file there", serverFolder(a))
 	case errors.Is(err, sandbox.ErrPlanted):
 		return nil, hint(fmt.Errorf("%w: %w", dag.ErrRefused, err), "look at git's hooks and configuration; then %s", sandbox.PlantedFix(opts.Project))
 	case err != nil:

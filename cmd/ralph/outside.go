@@ -42,12 +42,12 @@ const servedVariable = "RALPH_SERVED"
 func outsideLine(a *app, args []string) (web.Line, error) {
 	line, err := lineOf(a.root, args)
 	if err == nil {
-		err = a.refuseWeaker(line, a.allow)
+		err = refuseWeaker(a, line, a.allow)
 	}
 	return line, err
 }
 
-func (a *app) refuseWeaker(line web.Line, allow []string) error {
+func refuseWeaker(a *app, line web.Line, allow []string) error {
 	return line.Weakens(allow, func(agent string) bool {
 		p, err := a.findProject()
 		if err != nil {
@@ -59,13 +59,13 @@ func (a *app) refuseWeaker(line web.Line, allow []string) error {
 }
 
 // refuseWeakerPlan does the same for the tasks of a plan.
-func (a *app) refuseWeakerPlan(list []dag.Spec) error {
+func refuseWeakerPlan(a *app, list []dag.Spec) error {
 	for _, t := range list {
 		line := web.Line{Name: "task import", Agent: t.Agent}
 		if t.AllowTampering {
 			line.Flags = []string{"allow-tampering"}
 		}
-		if err := a.refuseWeaker(line, a.allow); a.outside && err != nil {
+		if err := refuseWeaker(a, line, a.allow); a.outside && err != nil {
 			return err
 		}
 	}

@@ -125,7 +125,7 @@ func continueRun(ctx context.Context, a *app, s *session, o runOptions) (runOpti
 	}
 	if a.getenv(servedVariable) != "" {
 		line := web.Line{Name: "run --continue " + run.ID, Flags: slices.Collect(maps.Keys(stored)), Agent: stored["agent"]}
-		if err := a.refuseWeaker(line, s.config.Serve.Allow); err != nil {
+		if err := refuseWeaker(a, line, s.config.Serve.Allow); err != nil {
 			return o, nil, err
 		}
 	}

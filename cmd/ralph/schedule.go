@@ -208,7 +208,7 @@ func runScheduleRun(ctx context.Context, a *app, o plainOptions) error {
 	if a.getenv(servedVariable) != "" {
 		config, _ := a.loadConfig(p.Config()) // it was read just now
 		line, _ := lineOf(a.root, append([]string{"run"}, list[0].Args...))
-		if err := a.refuseWeaker(line, config.Serve.Allow); err != nil {
+		if err := refuseWeaker(a, line, config.Serve.Allow); err != nil {
 			return err
 		}
 	}

@@ -28,11 +28,11 @@ works once, and lets that browser in. An address that other machines reach needs
 pages, the API and ralph --server URL. Who has it can do what you can: give it to nobody you would not give a shell.`,
 	flags: []flagSpec{
 		{name: "listen", usage: "`ADDRESS` to listen on; port 0 is any that is free", shown: project.Default().Serve.Listen + ", or serve.listen"},
-		{name: "token-file", usage: "let in who has the token in `FILE`, which only you can read", shown: "the variable that serve.token_env names"},
+		{name: "token-file", usage: "let in who has the token in `FILE`, which only you can read and no agent in a sandbox", shown: "the variable that serve.token_env names"},
 		boolFlag("open", "open the link in the browser"),
 		boolFlag("read-only", "show everything and change nothing"),
 	},
-	example: "ralph serve --open\nralph serve --listen 0.0.0.0:7447 --token-file ~/.ralph-token", exits: "1 refused (the address is in use), " + interrupted, run: inProject(runServe),
+	example: "ralph serve --open\nralph serve --listen 0.0.0.0:7447 --token-file ~/.local/state/ralph/serve/token", exits: "1 refused (the address is in use), " + interrupted, run: inProject(runServe),
 }
 
 type serveOptions struct {
@@ -52,6 +52,9 @@ func runServe(ctx context.Context, a *app, s *session, o serveOptions) error {
 	a.allow = config.Allow
 	listen := cmp.Or(o.Listen, config.Listen)
 	access, err := serveAccess(a, config, o, listen)
+	if err == nil && o.TokenFile != "" {
+		err = hideToken(a, s, o.TokenFile)
+	}
 	if err != nil {
 		return err
 	}
@@ -122,7 +125,7 @@ func serveAccess(a *app, config project.ServeConfig, o serveOptions, listen stri
 		access.Token, err = checkToken(a.getenv(config.TokenEnv), config.TokenEnv)
 	case access.Public:
 		err = hint(usagef("other machines can reach %s: that needs a token, by --token-file or serve.token_env", listen),
-			"make one with: (umask 077; head -c 24 /dev/urandom | base64 > ~/.ralph-token); then: ralph serve --listen %s --token-file ~/.ralph-token", listen)
+			"make one with: (umask 077; mkdir -p %[1]s; head -c 24 /dev/urandom | base64 > %[1]s/token); then: ralph serve --listen %[2]s --token-file %[1]s/token", serverFolder(a), listen)
 	}
 	a.redact.Add(access.Token)
 	return access, err

@@ -83,7 +83,7 @@ func runTaskImport(ctx context.Context, a *app, o taskImportOptions) error {
 	}
 	plan, err := readPlan(file, data, o.Format)
 	if err == nil {
-		err = a.refuseWeakerPlan(plan.Specs)
+		err = refuseWeakerPlan(a, plan.Specs)
 	}
 	if err != nil {
 		return err

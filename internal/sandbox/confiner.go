@@ -18,18 +18,20 @@ import (
 )
 
 // ErrUnconfined means that processes cannot be confined as the user wants it;
-// ErrRequired, which is one, that mode "require" asks for a better sandbox.
+// ErrRequired, which is one, that mode "require" asks for a better sandbox, and ErrExposed that they could read a server's token.
 var (
 	ErrUnconfined = errors.New("no sandbox")
 	ErrRequired   = fmt.Errorf("%w: it is required", ErrUnconfined)
+	ErrExposed    = fmt.Errorf("%w: the token of a server cannot be hidden", ErrUnconfined)
 )
 
 // Options say how the processes of a project are confined.
 type Options struct {
 	Mode        string // auto, require or off
 	Project     project.Project
-	Write       []string // [sandbox] write
-	DenyRead    []string // [sandbox] deny_read
+	Write       []string        // [sandbox] write
+	DenyRead    []string        // [sandbox] deny_read
+	Tokens      func() []string // files with tokens of servers, as of now: nothing is started that could read one
 	Network     project.NetworkConfig
 	Environ     []string
 	Most        Level  // the best level that may be used
@@ -114,7 +116,8 @@ func (c *Confiner) open() (err error) {
 	if why := c.Lacking(); c.opts.Mode == "require" && why != "" {
 		return fmt.Errorf("%w, and %s", ErrRequired, why)
 	}
-	return nil
+	work, _ = c.profile(Work, c.Work.Level, temp, process)
+	return c.hidesTokens(work)
 }
 
 // In confines processes that work in another folder, a copy of the project, instead: all of the
@@ -256,7 +259,9 @@ func (c *Confiner) describe(where, besides string) string {
 }
 
 // Client says what is never written on behalf of an agent, and what is not read.
-func (c *Confiner) Client() (protected, hidden []string) { return c.protection.Paths(), c.hide }
+func (c *Confiner) Client() (protected, hidden []string) {
+	return c.protection.Paths(), append(slices.Clip(c.hide), c.tokens()...)
+}
 
 // Confinement is one profile in use. Close it when its processes are gone.
 type Confinement struct {
@@ -362,8 +367,11 @@ func (c *Confiner) prepare(mode Mode, level Level, process Process) (*Confinemen
 	if temps == 2 {
 		p.Scratch = x.temps[1]
 	}
-	var err error
-	if x.Spec, err = p.Encode(); err != nil {
+	err := c.hidesTokens(p)
+	if err == nil {
+		x.Spec, err = p.Encode()
+	}
+	if err != nil {
 		return nil, errors.Join(err, x.Close())
 	}
 	return x, nil

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -34,7 +35,7 @@ func (c *Confiner) profile(mode Mode, level Level, temp string, process Process)
 		State:   slices.Concat(makeable(process.State), c.write),
 		Write:   slices.Clone(process.Write),
 		Protect: c.protection.ReadOnly(mode),
-		Hide:    c.hide,
+		Hide:    append(slices.Clip(c.hide), c.tokens()...),
 		Edits:   process.Edits,
 		Offline: level == Namespaces && (c.offline(mode, process) || process.Proxy != ""),
 		Proxy:   process.Proxy,
@@ -57,6 +58,36 @@ func (c *Confiner) profile(mode Mode, level Level, temp string, process Process)
 		variables = append(variables, "GIT_DISCOVERY_ACROSS_FILESYSTEM=1")
 	}
 	return p, variables
+}
+
+// tokens are the files with tokens of servers. A server may be started while a run is under way.
+func (c *Confiner) tokens() []string {
+	if c.opts.Tokens == nil {
+		return nil
+	}
+	return found(c.opts.Tokens())
+}
+
+// hidesTokens refuses a profile with which the token of a server could be read all the same: by another name of its file, in the
+// project, of which there are copies, and under Landlock in whatever may be written.
+func (c *Confiner) hidesTokens(p Profile) error {
+	open := []string{c.opts.Project.Root, c.tree}
+	switch p.Level {
+	case None:
+		return nil // everything can be read, as the level says
+	case Landlock:
+		open = slices.Concat(open, p.State, p.Write, p.Git)
+	}
+	open = found(open)
+	for _, token := range c.tokens() {
+		if info, err := os.Stat(token); err == nil && otherNames(info) {
+			return fmt.Errorf("%w: %s has another name, a hard link", ErrExposed, token)
+		}
+		if i := slices.IndexFunc(open, func(dir string) bool { return token == dir || within(token, dir) }); i >= 0 {
+			return fmt.Errorf("%w: %s is in %s, which agents use", ErrExposed, token, open[i])
+		}
+	}
+	return nil
 }
 
 // readable lists what a process needs to read that may be in a temporary folder, as the

@@ -125,7 +125,7 @@ func (p Profile) layout() (layout, error) {
 		bad = errors.Join(bad, MakeFolder(path))
 	}
 	l.Write = append(resolve(slices.Concat(p.State, p.Write)), l.Temp)
-	l.Overlay, l.ReadOnly, l.Hide, l.Scratch = resolve(p.Cache), resolve(p.Protect), resolve(p.Hide), p.Scratch
+	l.Overlay, l.ReadOnly, l.Hide, l.Scratch = resolve(p.Cache), resolve(p.Protect), outermost(resolve(p.Hide), nil), p.Scratch
 	l.Empty, l.Read = emptied(project, found(p.Read), found(p.Programs))
 	git := resolve(p.Git)
 	// What is seen as part of a git folder must be written there, and not into a layer over it.

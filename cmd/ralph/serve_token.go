@@ -1,0 +1,62 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"ralph/internal/atomicfile"
+	"ralph/internal/sandbox"
+)
+
+// serverFolder has what servers keep from agents: every sandbox hides it. Tokens belong there. The paths of all tokens are in a
+// file of it, which every run reads, so that those in other folders are hidden, too.
+func serverFolder(a *app) string { return filepath.Join(a.stateHome(), "ralph", "serve") }
+
+func tokenList(a *app) string { return filepath.Join(serverFolder(a), "token-files") }
+
+// tokenFiles are the files with tokens with which servers of the user were started.
+func tokenFiles(a *app) []string {
+	data, _ := os.ReadFile(tokenList(a)) // without it there are none
+	return strings.FieldsFunc(string(data), func(r rune) bool { return r == '\n' })
+}
+
+// hideToken has every sandbox hide the file of a token from now on, and refuses one that cannot be hidden. Where nothing confines
+// agents, they can do what their user can, with the token and without it.
+func hideToken(a *app, s *session, file string) error {
+	path, err := filepath.Abs(file)
+	if err == nil {
+		path, err = filepath.EvalSymlinks(path)
+	}
+	if err != nil {
+		return usagef("the token: %v", err)
+	}
+	mode := s.config.Sandbox.Mode
+	if mode == "require" {
+		mode = "auto" // runs refuse that, not the server
+	}
+	list := append(tokenFiles(a), path)
+	c, err := a.confiner(sandbox.Options{Mode: mode, Project: s.project, Tokens: func() []string { return list }}, s.config.Sandbox)
+	if err != nil {
+		return err
+	}
+	if c.Work.Level == sandbox.None {
+		a.note("warning: nothing confines agents here, so they can read the token in %s and do whatever you can: see docs/sandbox.md", path)
+	}
+	if slices.Contains(tokenFiles(a), path) {
+		return nil
+	}
+	list = slices.DeleteFunc(list, func(p string) bool { _, err := os.Stat(p); return errors.Is(err, fs.ErrNotExist) })
+	err = errors.New("there is no folder for a note of it")
+	if filepath.IsAbs(tokenList(a)) && !strings.Contains(path, "\n") {
+		err = atomicfile.Write(tokenList(a), []byte(strings.Join(list, "\n")+"\n"))
+	}
+	if err != nil && c.Work.Level > sandbox.None {
+		return hint(fmt.Errorf("%w: %w", sandbox.ErrExposed, err), "set HOME or XDG_STATE_HOME to a folder that can be written")
+	}
+	return nil
+}
