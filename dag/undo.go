@@ -18,6 +18,12 @@ SELECT m.task_id FROM sub JOIN merges m ON m.task = sub.n WHERE m.state = 'landi
 INSERT INTO undoes (task, undone) SELECT :task, n FROM tasks WHERE id = :undone AND status = 'done' AND NOT EXISTS (` + undoing + `tasks.n);`
 
 	landedOfSQL = `SELECT ` + mergeColumns + ` FROM merges WHERE task = :task AND state = 'landed' ORDER BY n DESC LIMIT 1;`
+	// What landed before the task was reset is not what it is done by.
+	landingsSQL = `
+SELECT ` + mergeColumns + ` FROM merges WHERE n IN (
+    SELECT max(m.n) FROM merges m JOIN tasks t ON t.n = m.task
+    WHERE m.state = 'landed' AND m.candidate <> m.onto AND t.status = 'done' AND m.at >= t.started_at GROUP BY m.task) ORDER BY n;`
+	firstOntoSQL = `SELECT onto FROM merges WHERE state = 'landed' ORDER BY n LIMIT 1;`
 	// Whoever waits for a task waits for the groups that it is in, and so do the members of a group that waits.
 	after = `
 WITH RECURSIVE d (n, waits) AS (
@@ -118,6 +124,13 @@ func (g *Graph) LandedWork(t Task) (Merge, error) {
 		return Merge{}, nil
 	}
 	return db.One(g.tx, landedOfSQL, scanMerge, ":task", t.N)
+}
+
+// Landings lists by which entries tasks are done, oldest first, as far as they changed anything, and the commit below all that ever landed.
+func (g *Graph) Landings() (list []Merge, since string, err error) {
+	list, _ = db.All(g.tx, landingsSQL, scanMerge) // the first error of the database is that of all that follow
+	since, err = db.One(g.tx, firstOntoSQL, (*db.Row).Text)
+	return list, since, err
 }
 
 // LandedAfter lists the landed work of all that depends on a task, newest first.

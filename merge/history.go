@@ -2,6 +2,11 @@ package merge
 
 import (
 	"context"
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"ralph/internal/git"
@@ -13,10 +18,20 @@ func Unpushed(ctx context.Context, r *git.Repo, branch, remote string) (bool, er
 	return commit != "", err
 }
 
-// Lost lists which of these commits are not in the history of a branch since another commit, neither
-// themselves nor by their patch, as after a rebase. If there is no such branch any more, any
-// other will do.
-func Lost(ctx context.Context, r *git.Repo, branch, since string, patches map[string]string) ([]string, error) {
+// ErrShallow is a clone that lacks a part of the history.
+var ErrShallow = errors.New("the clone is shallow, so a part of its history is unknown")
+
+// Lost lists which of these commits, by ID, are not in the history of a branch: neither themselves nor as a commit with the
+// trailer of their task or their patch, as after a squash or a rebase. Without the branch, any other will do. No such trailer is
+// older than since. While nothing is lost, this is one call of git that reads no message.
+func Lost(ctx context.Context, r *git.Repo, branch, since string, works map[string]Message) ([]string, error) {
+	in := strings.Join(slices.Collect(maps.Keys(works)), "\n") + "\n^" + branch + "\n"
+	if out, err := r.Git(ctx, git.Call{In: strings.NewReader(in)}, "rev-list", "-n", "1", "--stdin"); err == nil && out == "" {
+		return nil, nil
+	}
+	if _, err := os.Stat(filepath.Join(r.Common(), "shallow")); err == nil {
+		return nil, ErrShallow
+	}
 	args := []string{"log", "--no-show-signature", "--encoding=UTF-8", "--format=%H%n%B", "--ignore-missing"}
 	if tip, err := r.Commit(ctx, branch); err != nil {
 		return nil, err
@@ -31,11 +46,11 @@ func Lost(ctx context.Context, r *git.Repo, branch, since string, patches map[st
 	}
 	found := map[string]bool{}
 	for line := range strings.Lines(out) {
-		found[strings.TrimPrefix(strings.TrimSpace(line), patchTrailer+": ")] = true
+		found[strings.TrimSpace(line)] = true // a squash indents the messages
 	}
 	var lost []string
-	for commit, patch := range patches {
-		if !found[commit] && !found[patch] {
+	for commit, m := range works {
+		if !found[commit] && !found[taskTrailer+": "+m.Task] && !found[patchTrailer+": "+m.Patch] {
 			lost = append(lost, commit)
 		}
 	}

@@ -8,8 +8,9 @@ import (
 	"ralph/internal/term"
 )
 
-// Trailers that commits are found by: of the attempt, and of what it changed.
+// Trailers that commits are found by: of the task, of the attempt, and of what it changed.
 const (
+	taskTrailer    = "Ralph-Task"
 	attemptTrailer = "Ralph-Attempt"
 	patchTrailer   = "Ralph-Patch"
 )
@@ -47,7 +48,7 @@ func (m Message) String() string {
 	if model := oneLine(m.Model); agent != "" && model != "" {
 		agent += " (" + model + ")"
 	}
-	for _, t := range [][2]string{{"Ralph-Task", m.Task}, {attemptTrailer, m.Attempt}, {patchTrailer, m.Patch}, {"Assisted-by", agent}} {
+	for _, t := range [][2]string{{taskTrailer, m.Task}, {attemptTrailer, m.Attempt}, {patchTrailer, m.Patch}, {"Assisted-by", agent}} {
 		if value := oneLine(t[1]); value != "" {
 			b.WriteString(t[0] + ": " + value + "\n")
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -202,8 +203,8 @@ func findGone(ctx context.Context, repo *git.Repo, list []looked) error {
 	for _, id := range there {
 		exists[id] = true
 	}
-	targets := map[string]map[string]string{} // the patches of commits, by branch
-	first := map[string]string{}              // what the first of them lies on
+	targets := map[string]map[string]merge.Message{} // of commits, by branch
+	first := map[string]string{}                     // what the first of them lies on
 	for i := range list {
 		l := &list[i]
 		_, work := l.commits()
@@ -211,14 +212,14 @@ func findGone(ctx context.Context, repo *git.Repo, list []looked) error {
 		case !exists[work]:
 			l.gone = fmt.Sprintf("git does not have its commit %.10s any more", work)
 		case l.landed() && targets[l.Target] == nil:
-			targets[l.Target], first[l.Target] = map[string]string{work: l.Patch}, l.Onto
+			targets[l.Target], first[l.Target] = map[string]merge.Message{work: {Task: l.Task, Patch: l.Patch}}, l.Onto
 		case l.landed():
-			targets[l.Target][work] = l.Patch
+			targets[l.Target][work] = merge.Message{Task: l.Task, Patch: l.Patch}
 		}
 	}
-	for target, patches := range targets {
-		lost, err := merge.Lost(ctx, repo, target, first[target], patches)
-		if err != nil {
+	for target, works := range targets {
+		lost, err := merge.Lost(ctx, repo, target, first[target], works)
+		if err != nil && !errors.Is(err, merge.ErrShallow) {
 			return err
 		}
 		for i := range list {

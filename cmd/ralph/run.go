@@ -126,6 +126,11 @@ func runOpened(ctx context.Context, a *app, o runOptions, reports *reports) erro
 			return err
 		}
 	}
+	if !o.finished { // which begins nothing
+		if err := reportLost(ctx, a, s, o.DryRun); err != nil {
+			return err
+		}
+	}
 	opts, err := loopOptions(ctx, a, s, o, continues)
 	if err != nil {
 		outcome := notStartedOutcome(err)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -10,18 +11,29 @@ import (
 	"ralph/internal/render"
 	"ralph/internal/seq"
 	"ralph/internal/term"
+	"ralph/loop/recovery"
 	"ralph/report"
 )
 
 var statusCommand = command{
 	name: "status", short: "show what runs, what is next, what waits and why, and what was spent", flags: []flagSpec{jsonFlag},
-	example: "ralph status\nralph status --json | jq .counts", run: onGraph(runStatus),
+	example: "ralph status\nralph status --json | jq .counts", run: inProject(runStatus),
 }
 
-func runStatus(a *app, s *session, g *dag.Graph, opts plainOptions) error {
-	o, err := report.LoadOverview(g, report.OverviewOptions{
-		Life: life, Now: a.now(), MaxRetries: s.config.Run.MaxRetries, Folder: s.project.Feature,
-		Day: shared(s.config.Budget.Day), Feature: shared(s.config.Budget.Feature),
+// statusView is what ralph status shows.
+type statusView struct {
+	report.Overview
+	Lost []recovery.LostWork `json:"lost"` // done work that is not on its branch
+}
+
+func runStatus(ctx context.Context, a *app, s *session, opts plainOptions) error {
+	o := statusView{Lost: append([]recovery.LostWork{}, lostWork(ctx, s)...)}
+	err := s.store.View(ctx, func(g *dag.Graph) (err error) {
+		o.Overview, err = report.LoadOverview(g, report.OverviewOptions{
+			Life: life, Now: a.now(), MaxRetries: s.config.Run.MaxRetries, Folder: s.project.Feature,
+			Day: shared(s.config.Budget.Day), Feature: shared(s.config.Budget.Feature),
+		})
+		return err
 	})
 	switch {
 	case err != nil:
@@ -38,7 +50,7 @@ func runStatus(a *app, s *session, g *dag.Graph, opts plainOptions) error {
 	return written(fmt.Fprint(a.stdout, term.WrapLines(text, a.width)))
 }
 
-func statusText(a *app, o report.Overview) string {
+func statusText(a *app, o statusView) string {
 	p := a.palette()
 	var b strings.Builder
 	what := human.Count(o.Total, "task")
@@ -62,6 +74,9 @@ func statusText(a *app, o report.Overview) string {
 	for _, text := range o.UsedUp {
 		note("a budget is used up: %s", text)
 	}
+	for _, l := range o.Lost {
+		note("%s", l)
+	}
 	writeRuns(&b, a, p, o.Runs)
 	b.WriteString(taskSection(a, "Running", tasksOf(o.Running)))
 	writeQueue(&b, a, p, o.Queue)
@@ -77,7 +92,7 @@ func statusText(a *app, o report.Overview) string {
 	if more := o.Ready - len(o.Next); more > 0 {
 		fmt.Fprintf(&b, "  and %d more: ralph task list --ready\n", more)
 	}
-	writeHeld(&b, a, p, o)
+	writeHeld(&b, a, p, o.Overview)
 	if len(o.Failed) > 0 {
 		b.WriteString(taskSection(a, "Failed", o.Failed))
 		b.WriteString("  what helps: ralph task show ID; to have all of them done again: ralph task reset --failed\n")

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"ralph/dag"
+	"ralph/internal/plansync"
+	"ralph/loop/recovery"
+)
+
+// lostWork is done work that is not on its branch, as far as git knows.
+func lostWork(ctx context.Context, s *session) []recovery.LostWork {
+	lost, _, _ := recovery.Lost(ctx, s.store, s.project.Root) // ralph doctor reports why git does not know it
+	return lost
+}
+
+// reportLost warns of done work that is not on its branch. First it opens those of its tasks again that are still to be done in the
+// plan of HEAD: then only the database has them as done, and that may come from another clone.
+func reportLost(ctx context.Context, a *app, s *session, dry bool) error {
+	lost := lostWork(ctx, s)
+	if len(lost) > 0 && !dry {
+		again, err := reopenLost(ctx, s, lost)
+		if err != nil {
+			return err
+		}
+		if len(again) > 0 {
+			a.note("open again, because their work is not on its branch and the plan in HEAD does not have them as done: %s", strings.Join(again, ", "))
+			lost = lostWork(ctx, s)
+		}
+	}
+	for _, l := range lost {
+		a.note("warning: %s", l)
+	}
+	return nil
+}
+
+func reopenLost(ctx context.Context, s *session, lost []recovery.LostWork) (again []string, err error) {
+	var features, ids []string
+	for _, l := range lost {
+		ids = append(ids, l.Tasks...)
+	}
+	err = s.store.View(ctx, func(g *dag.Graph) error {
+		for _, id := range ids {
+			t, err := g.Task(id)
+			if err != nil {
+				return err
+			}
+			features = append(features, t.Feature)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(features)
+	open := plansync.OpenInHead(ctx, s.project, slices.Compact(features))
+	ids = slices.DeleteFunc(ids, func(id string) bool { return !slices.Contains(open, id) })
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	return ids, s.store.Update(ctx, func(g *dag.Graph) error {
+		for _, id := range ids {
+			if err := g.Reset(id); err != nil {
+				return err
+			}
+			if err := g.Log(id, dag.LogSystem, "its work is not on its branch, and the plan in HEAD does not have it as done"); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
