@@ -146,6 +146,60 @@ func TestTheShellExampleRuns(t *testing.T) {
 	}
 }
 
+// recipe is a pipeline of docs/ci.md as one script of its steps, without what installs programs, and with an agent that needs no model.
+func recipe(text string) string {
+	type step struct {
+		Run  string
+		Uses string
+		With struct{ Arguments string }
+	}
+	var hub struct {
+		Jobs map[string]struct{ Steps []step }
+	}
+	var lab map[string]struct {
+		BeforeScript []string `yaml:"before_script"`
+		Script       []string
+		AfterScript  []string `yaml:"after_script"`
+	}
+	var lines []string
+	if yaml.Unmarshal([]byte(text), &hub) == nil && len(hub.Jobs) > 0 {
+		for _, s := range hub.Jobs["ralph"].Steps {
+			if lines = append(lines, s.Run); strings.HasPrefix(s.Uses, "OWNER/ralph@") {
+				lines = append(lines, "test -e .ralph/progress.db || ralph task import plan.jsonl", "ralph run "+strings.Join(strings.Fields(s.With.Arguments), " "))
+			}
+		}
+	} else if yaml.Unmarshal([]byte(text), &lab) == nil {
+		lines = slices.Concat(lab["ralph"].BeforeScript, lab["ralph"].Script, lab["ralph"].AfterScript)
+	}
+	lines = slices.DeleteFunc(lines, func(line string) bool { return strings.HasPrefix(line, "npm ") })
+	return strings.ReplaceAll(strings.Join(lines, "\n"), " --agent claude", "")
+}
+
+// TestTheSecondJobOfARecipeHasTheWorkOfTheFirst plays the pipelines of docs/ci.md twice, each time in a fresh clone with the cached database.
+func TestTheSecondJobOfARecipeHasTheWorkOfTheFirst(t *testing.T) {
+	t.Parallel()
+	all := blocks(t, "docs/ci.md", "yaml")
+	check.Equal(t, "recipes", 3, len(all))
+	for i, text := range all {
+		t.Run(strconv.Itoa(i), func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t, fakeagent.Script{})
+			p.write("plan.jsonl", `{"ref":"t-00000001","title":"one","description":"`+"```sh\\necho one > one.txt\\n```"+`"}`+"\n")
+			p.write("gitconfig", "[user]\nname = a\nemail = a@example.com\n[init]\ndefaultBranch = main\n")
+			p.write("work.toml", "[agent]\nuse = \"shell\"\n")
+			env := []string{"GIT_CONFIG_GLOBAL=" + p.dir + "/gitconfig", "RUNNER_TEMP=" + p.dir, "GITHUB_RUN_ID=1", "CI=true"}
+			p.bash(`git init -q first && cd first && cp ../plan.jsonl . && cp ../work.toml .ralph.toml && printf '/.ralph/\n/out/\n' > .gitignore &&
+				git add -A && git commit -qm base && git clone -q --bare . ../origin.git && mkdir -p ../cache`, env...).wait(0)
+			var second printed
+			for _, job := range []string{"one", "two"} {
+				second = p.bash("git clone -q origin.git "+job+" && cd "+job+" && export CI_PROJECT_DIR=$PWD && mkdir -p .ralph && cp -r ../cache/. .ralph\n"+
+					recipe(text)+"\nls one.txt\nfor name in progress.db progress.db-wal runs objects; do test ! -e .ralph/$name || cp -r .ralph/$name ../cache; done", env...).wait(0)
+			}
+			check.That(t, !strings.Contains(second.stderr, "done, and not"), "the second job lacks the work: %s", second.stderr)
+		})
+	}
+}
+
 // TestTheActionRuns plays the steps of action.yml that run ralph and report it.
 func TestTheActionRuns(t *testing.T) {
 	t.Parallel()
