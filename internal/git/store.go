@@ -89,17 +89,25 @@ const attributes = "* -text !eol -ident -filter -working-tree-encoding !diff !wh
 // create makes our repository, once, and gives it the ignore rules that are not
 // in the working tree.
 func (s *store) create(ctx context.Context) error {
-	// The attributes are written last; without them it was not finished.
-	last := filepath.Join(s.path, "info", "attributes")
-	if _, err := os.Stat(last); errors.Is(err, fs.ErrNotExist) {
-		if err := s.begin(ctx, last); err != nil {
+	if !s.whole() {
+		if err := s.begin(ctx); err != nil {
 			return err
 		}
 		if err := s.rules(ctx); err != nil {
 			return err
 		}
 	}
-	return put(last, []byte(attributes))
+	return put(filepath.Join(s.path, "info", "attributes"), []byte(attributes))
+}
+
+// whole reports whether our repository has what git takes one by, and the attributes.
+func (s *store) whole() bool {
+	for _, name := range []string{"HEAD", "objects", "refs", filepath.Join("info", "attributes")} {
+		if _, err := os.Stat(filepath.Join(s.path, name)); err != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // Rules makes trees of dir go by the ignore rules outside of the working tree, the
@@ -133,8 +141,8 @@ func (s *store) rules(ctx context.Context) error {
 }
 
 // begin makes the repository beside its place and moves it there whole: another
-// worker, or another run, may be about to do the same.
-func (s *store) begin(ctx context.Context, last string) error {
+// worker, or another run, may be about to do the same. What is left of one that was deleted goes.
+func (s *store) begin(ctx context.Context) error {
 	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
 		return err
 	}
@@ -155,10 +163,14 @@ func (s *store) begin(ctx context.Context, last string) error {
 	if err := put(filepath.Join(made.path, "info", "attributes"), []byte(attributes)); err != nil {
 		return err
 	}
-	_ = os.Remove(s.path) // only an empty folder goes
 	err = os.Rename(made.path, s.path)
-	if _, missing := os.Stat(last); err != nil && missing == nil {
-		return nil // somebody else was faster
+	if err != nil && !s.whole() { // by one step: none that another worker puts there is deleted in part
+		left := made.path + "-left"
+		defer func() { _ = os.RemoveAll(left) }()
+		err = errors.Join(os.Rename(s.path, left), os.Rename(made.path, s.path))
+	}
+	if s.whole() {
+		return nil // whoever was faster
 	}
 	return err
 }

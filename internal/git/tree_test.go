@@ -252,6 +252,34 @@ func TestWithoutAGitProgram(t *testing.T) {
 	check.That(t, errors.Is(err, ErrUnknown) && errors.Is(err, exec.ErrNotFound), "got %v, want ErrUnknown because git is missing", err)
 }
 
+// TestAStoreThatWasDeletedInPartIsMadeAnew: processes may go on writing while its folder is deleted.
+func TestAStoreThatWasDeletedInPartIsMadeAnew(t *testing.T) {
+	t.Parallel()
+	for name, damage := range map[string]string{
+		"only an object":         "mv objects/objects keep; rm -r objects; mkdir objects; mv keep objects/objects",
+		"only an empty folder":   "rm -r objects; mkdir -p objects/objects/aa",
+		"only indexes":           "mkdir keep; mv objects/index-* keep; rm -r objects; mv keep objects",
+		"all but the attributes": "rm objects/info/attributes",
+		"all but the head":       "rm objects/HEAD",
+		"all but the objects":    "rm -r objects/objects",
+		"all but the references": "rm -r objects/refs",
+		"a file with its name":   "rm -r objects; touch objects",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRepo(t)
+			r.write("a", "x", "b", "y")
+			want := r.tree()
+			out, err := exec.Command("sh", "-ec", "cd "+filepath.Dir(r.objects())+"; "+damage).CombinedOutput()
+			check.That(t, err == nil, "%s", out)
+			check.Equal(t, "the tree", want, r.tree())
+			r.wantFiles(want, "a", "b")
+			left, _ := filepath.Glob(filepath.Join(filepath.Dir(r.objects()), "trees-*"))
+			check.That(t, len(left) == 0, "left behind: %v", left)
+		})
+	}
+}
+
 // TestManyMayTakeTheFirstTreeAtOnce: of several workers each finds the store
 // finished, whoever made it.
 func TestManyMayTakeTheFirstTreeAtOnce(t *testing.T) {
