@@ -100,7 +100,8 @@ func (g Gates) Run(ctx context.Context, command string, log io.Writer) (Result, 
 // Why says why a gate could not be started, as far as its last line names a program.
 func (r Result) Why() string {
 	text := strings.TrimSpace(r.Tail)
-	return fmt.Sprintf("gate %q cannot start (%s)", r.Command, r.Exit) + human.Lead(": ", text[strings.LastIndexByte(text, '\n')+1:])
+	last := fmt.Sprintf("%.200s", text[strings.LastIndexByte(text, '\n')+1:])
+	return fmt.Sprintf("gate %q cannot start (%s)", r.Command, r.Exit) + human.Lead(": ", last)
 }
 
 func (g Gates) timeout() time.Duration { return cmp.Or(g.Timeout, 10*time.Minute) }

@@ -207,6 +207,11 @@ func (a *attempt) gates(ctx context.Context) ([]verify.Check, error) {
 		if err != nil {
 			return checks, err
 		}
+		if a.job.Finished != nil && !a.job.Accepted { // no agent is there to repair it, and none is to be paid for the same work again
+			if err := a.mustStart(res); err != nil {
+				return checks, err
+			}
+		}
 		check.Result = res
 		compare := a.ports.Lane != nil && !check.Own
 		if compare && !res.Passed {

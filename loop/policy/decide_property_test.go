@@ -52,7 +52,7 @@ func anyFacts(t *rapid.T) Facts {
 		f.Work.Gates = append(f.Work.Gates, c)
 	}
 	f.Work.Unchanged, f.Work.Evident, f.Work.WantVerdict, f.Session.None = flag("unchanged"), flag("evident"), flag("want verdict"), flag("resumed")
-	f.Work.Accepted = flag("accepted")
+	f.Work.Accepted, f.Work.Holdable = flag("accepted"), flag("holdable")
 	f.Session.Repairs, f.Rules.RepairRounds = rapid.IntRange(0, 3).Draw(t, "repairs"), rapid.IntRange(0, 3).Draw(t, "rounds")
 	if flag("tampering") {
 		f.Work.Tampering = []string{"a test"}
@@ -61,7 +61,7 @@ func anyFacts(t *rapid.T) Facts {
 		f.Work.Doubt = &verify.Doubt{Findings: rapid.SliceOfN(rapid.Just("test deleted"), 0, 1).Draw(t, "findings")}
 	}
 	if flag("verdict") {
-		f.Work.Verdict = &verify.Verdict{Given: flag("given"), Pass: flag("pass"), Cleared: flag("cleared"), Fulfilled: flag("fulfilled")}
+		f.Work.Verdict = &verify.Verdict{Given: flag("given"), Silent: flag("silent"), Pass: flag("pass"), Cleared: flag("cleared"), Fulfilled: flag("fulfilled")}
 	}
 	if flag("verifier error") {
 		f.Work.VerifierErr = &acp.Error{Kind: rapid.SampledFrom(kinds()).Draw(t, "verifier's kind")}
@@ -206,7 +206,7 @@ func TestDecideEndsEveryTask(t *testing.T) {
 		for range 5*(maxGoOn+3) + maxQueried {
 			d := Decide(f)
 			switch {
-			case d.Uncounted, d.EndRun != "", d.Action == Complete, d.Action == Fail, d.Action == Retry, d.Action == Verify:
+			case d.Uncounted, d.EndRun != "", d.Action == Complete, d.Action == Hold, d.Action == Fail, d.Action == Retry, d.Action == Verify:
 				return
 			case d.Action == AskVerdict:
 				f.Work.Verdict = &verify.Verdict{}
