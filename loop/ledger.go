@@ -260,7 +260,7 @@ func (l *ledger) settleAgent(e entry) {
 		return
 	}
 	a.offered = e.result.Agent.Offered
-	a.suspected = d.Action == policy.Wait && !d.Everyone
+	a.suspected = d.Action == policy.Wait && d.Limits == policy.OneTask
 	switch {
 	case seen.Answered:
 		a.answered++

@@ -204,7 +204,7 @@ func (s settler) holdBack(g *dag.Graph, j attempt.Job, res attempt.Result) (unti
 	}
 	until = until.Truncate(time.Millisecond) // as it is stored
 	agent = j.Agent.Name
-	if !d.Everyone {
+	if d.Limits == policy.OneTask {
 		return until, agent, nil
 	}
 	if res.Seen.Checked && j.Agent.Verifier != "" {
@@ -214,7 +214,7 @@ func (s settler) holdBack(g *dag.Graph, j attempt.Job, res attempt.Result) (unti
 	if err := g.LimitAgent(limit); err != nil {
 		return until, agent, err
 	}
-	if to := s.opts.Agents.OtherProjects; to != nil && d.Stated {
+	if to := s.opts.Agents.OtherProjects; to != nil && d.Limits == policy.AnyProject {
 		if err := to.Limit(now, limit); err != nil {
 			s.bus.warnOnce("limits", "other projects do not learn of the limit: "+err.Error())
 		}

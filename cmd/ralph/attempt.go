@@ -150,7 +150,7 @@ func (r *reporter) deliver(d loop.Delivery) error {
 		return err
 	}
 	out := dispatch.Delivery{Attempt: r.attempt, Body: body}
-	if decision := d.Result.Decision; decision.Action == policy.Wait && decision.Everyone {
+	if decision := d.Result.Decision; decision.Action == policy.Wait && decision.Limits != policy.OneTask {
 		out.Limited = &dispatch.Limit{Agent: d.Result.Agent.Name, For: max(d.NotBefore, decision.Delay, decision.Least)}
 	}
 	r.mu.Lock()

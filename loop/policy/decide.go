@@ -51,6 +51,16 @@ const (
 	AskMoved      FollowUp = "moved"      // what landed conflicts with your work: resolve that and go on
 )
 
+// Reach is what a rate limit of an agent holds for.
+type Reach int
+
+// A limit that is only suspected never reaches other projects.
+const (
+	OneTask    Reach = iota // the task that met it
+	AnyTask                 // every task of the project
+	AnyProject              // every project of the account: a provider stated it
+)
+
 // Decision says what happens next, and why.
 type Decision struct {
 	Action  Action
@@ -68,8 +78,7 @@ type Decision struct {
 	Delay     time.Duration    // before the task is tried again
 	Until     time.Time        // the same as a moment, if a provider named one
 	Least     time.Duration    // but not sooner than that
-	Everyone  bool             // with Wait: the agent is rate-limited for any task
-	Stated    bool             // with Everyone: a provider said so, and it is not only suspected
+	Limits    Reach            // with Wait: what else the agent is rate-limited for
 	Drop      bool             // the agent cannot be used at all: not again in this run
 	Aside     bool             // the task is not claimed again in this run
 	Hooked    bool             // with Aside: because of a hook
@@ -154,7 +163,9 @@ func Decide(f Facts) Decision {
 		// Where no answer ever came, a login may be missing. An agent that has
 		// answered before may have used up its allowance, or have nothing to say to
 		// this task: another one is tried before the agent is left alone.
-		d.NoAnswer, d.Everyone = !f.Agent.Proven, f.Agent.Proven && f.Agent.Suspected
+		if d.NoAnswer = !f.Agent.Proven; f.Agent.Proven && f.Agent.Suspected {
+			d.Limits = AnyTask
+		}
 		return d
 	case f.Session.Asked == 0:
 		return Decision{Action: Reprompt, Say: AskUnfinished, Reason: "it ended without saying how the task stands"}
@@ -320,7 +331,7 @@ func afterError(f Facts) Decision {
 		return Decision{Action: Release, Outcome: event.AttemptError, Reason: reason, Uncounted: true, EndRun: event.OutcomeError}
 	case acp.RateLimited:
 		d := limited(f, reason)
-		d.Everyone, d.Stated, d.Until = true, true, f.Turn.Err.Until
+		d.Limits, d.Until = AnyProject, f.Turn.Err.Until
 		if f.Turn.Err.RetryAfter > 0 {
 			d.Delay = min(f.Turn.Err.RetryAfter, ratelimit.Longest)
 		}

@@ -77,15 +77,19 @@ func interrupted(reason string) Decision {
 
 func rateLimited(delay, least time.Duration) Decision {
 	return Decision{
-		Action: Wait, Outcome: "limited", Reason: "session/prompt: rate limited", Uncounted: true, Everyone: true, Stated: true,
+		Action: Wait, Outcome: "limited", Reason: "session/prompt: rate limited", Uncounted: true, Limits: AnyProject,
 		Delay: delay, Least: least,
 	}
 }
 
 func suspected(delay time.Duration, everyone, noAnswer bool) Decision {
+	reach := OneTask
+	if everyone {
+		reach = AnyTask
+	}
 	return Decision{
 		Action: Wait, Outcome: "limited", Reason: "an empty answer: suspected rate limit or missing login", Uncounted: true,
-		Delay: delay, Everyone: everyone, NoAnswer: noAnswer,
+		Delay: delay, Limits: reach, NoAnswer: noAnswer,
 	}
 }
 
