@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"ralph/internal/copyfile"
 	"ralph/internal/git"
 )
 
@@ -74,7 +75,7 @@ func contents(path string) string {
 	if text, err := os.Readlink(path); err == nil {
 		return text
 	}
-	text, err := os.ReadFile(path)
+	text, err := copyfile.Read(path, 1<<10)
 	if err != nil {
 		return "-"
 	}

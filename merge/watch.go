@@ -3,10 +3,10 @@ package merge
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 
+	"ralph/internal/copyfile"
 	"ralph/internal/git"
 )
 
@@ -19,7 +19,7 @@ var (
 // Watch compares a target with the last tip seen, which is "" at the first look. While the file of the
 // ref says the same as before, no git is started; a ref without a file of its own is git's to find.
 func Watch(ctx context.Context, r *git.Repo, target, last string) (tip string, err error) {
-	said, err := os.ReadFile(filepath.Join(r.Common(), filepath.FromSlash(target)))
+	said, err := copyfile.Read(filepath.Join(r.Common(), filepath.FromSlash(target)), 1<<10)
 	if err == nil && last != "" && strings.TrimSpace(string(said)) == last {
 		return last, nil
 	}

@@ -105,35 +105,38 @@ func (x *execution) rounds(ctx context.Context, runner *loop.Runner) (event.Resu
 		round, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 		stop := x.watchSignals(cancel, runner)
 		out, err := runner.Run(round)
-		caught := stop()
+		caught, again := stop()
 		cancel(nil)
 		if err != nil || out.Outcome != event.OutcomeInterrupted {
 			return out, nil, err
 		}
-		if caught != syscall.SIGINT || !x.app.asks || !x.askToGoOn(ctx, runner) {
+		if caught != syscall.SIGINT || again || !x.app.asks || !x.askToGoOn(ctx, runner) {
 			return out, caught, nil
 		}
+		x.app.goesOn()
 	}
 }
 
 // watchSignals turns the first signal into an interruption and the second into a kill.
 // What runs when SIGTERM comes may finish within the grace. The function it returns ends
-// it and says which signal came first.
-func (x *execution) watchSignals(cancel context.CancelCauseFunc, runner *loop.Runner) func() os.Signal {
-	a, done, ended := x.app, make(chan struct{}), make(chan os.Signal, 1)
+// it and says which signal came first, and whether another did.
+func (x *execution) watchSignals(cancel context.CancelCauseFunc, runner *loop.Runner) func() (first os.Signal, again bool) {
+	a, done, ended := x.app, make(chan struct{}), make(chan struct{})
+	var first os.Signal
+	var again bool
 	go func() {
-		var first os.Signal
+		defer close(ended)
 		var over <-chan time.Time // the grace
 		for {
 			select {
 			case <-done:
-				ended <- first
 				return
 			case <-over:
 				cancel(caughtSignal{first})
 			case s := <-a.signals:
 				switch {
 				case first != nil:
+					again = true
 					cancel(caughtSignal{first})
 					_ = runner.Kill() // what survives is reported when its session closes
 				case s == syscall.SIGTERM && x.grace > 0:
@@ -150,9 +153,10 @@ func (x *execution) watchSignals(cancel context.CancelCauseFunc, runner *loop.Ru
 			}
 		}
 	}()
-	return func() os.Signal {
+	return func() (os.Signal, bool) {
 		close(done)
-		return <-ended
+		<-ended
+		return first, again
 	}
 }
 

@@ -44,6 +44,7 @@ type system struct {
 	width     int // of the terminal; 0 if there is none
 	errWidth  func() int
 	signals   <-chan os.Signal
+	goesOn    func() // a person was asked, and the next signal counts as the first again
 	exit      func(status int)
 
 	confinable sandbox.Level                         // the best that may be used
@@ -131,6 +132,7 @@ func (s system) stateHome() string {
 
 // run is the whole program: it returns the exit status.
 func run(args []string, sys system) int {
+	sys.signals, sys.goesOn = endAfterSecond(sys.signals, sys.exit)
 	a := newApp(sys)
 	a.redact.AddEnviron(sys.environ())
 	ctx, stop := interruptible(context.Background(), a, a.taken, noticeTimeout)
@@ -225,6 +227,36 @@ func (c caughtSignal) status() int {
 		return 128 + int(s)
 	}
 	return exitBug
+}
+
+// killTimeout is how long the program goes on after the second signal. Something may hold it up that no context ends.
+const killTimeout = 2 * time.Second
+
+// endAfterSecond passes signals on, and ends the program soon after the second, whatever it is doing: what is stored is stored
+// whole or not at all. After forget is called the next one is the first.
+func endAfterSecond(signals <-chan os.Signal, exit func(status int)) (passed <-chan os.Signal, forget func()) {
+	to, forgotten := make(chan os.Signal, 8), make(chan struct{}, 1)
+	go func() {
+		var first os.Signal
+		for {
+			select {
+			case <-forgotten:
+				first = nil
+			case s := <-signals:
+				if first == nil {
+					first = s
+				} else {
+					status := caughtSignal{first}.status()
+					time.AfterFunc(killTimeout, func() { exit(status) })
+				}
+				select {
+				case to <- s:
+				default: // as for signal.Notify
+				}
+			}
+		}
+	}()
+	return to, func() { forgotten <- struct{}{} }
 }
 
 // noticeTimeout is how long a command may take to notice that it was interrupted. What

@@ -72,21 +72,28 @@ func Open(root *os.Root, name string) (f *os.File, info fs.FileInfo, err error) 
 	return f, info, nil
 }
 
-// Read reads a file that somebody else may have replaced. A link is followed, but nothing is read that would hold us up, as a pipe
-// does, that never ends, as a device, or that has more than limit bytes.
+// OpenPath opens a file that somebody else may have replaced, to be read. A link is followed, but nothing is opened that would hold
+// us up, as a pipe does, or that never ends, as a device.
+func OpenPath(path string) (f *os.File, info fs.FileInfo, err error) {
+	if f, err = os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0); err != nil {
+		return nil, nil, err
+	}
+	if info, err = f.Stat(); err == nil {
+		err = regular(info)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("%s: %w", path, err), f.Close())
+	}
+	return f, info, nil
+}
+
+// Read reads a file that OpenPath opens, unless it has more than limit bytes.
 func Read(path string, limit int64) ([]byte, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, _, err := OpenPath(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err == nil {
-		err = regular(info)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
 	data, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err == nil && int64(len(data)) > limit {
 		err = fmt.Errorf("%s: it has more than %d bytes", path, limit)

@@ -169,6 +169,9 @@ func (p Project) Git(ctx context.Context) []Finding {
 		}
 	case len(git.Find(p.Root).Folders) > 0:
 		text, fix = text+"; it cannot read the repository", "see what it says: git status"
+		if _, err := git.OpenRepo(ctx, p.Root); errors.Is(err, git.ErrWaits) { // so would the person's
+			text, fix = text+": "+err.Error(), "remove that file"
+		}
 	default:
 		text, fix = text+"; the project is in no repository", `git init && git add -A && git commit -m "begin"`
 	}

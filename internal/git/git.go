@@ -181,7 +181,7 @@ func accepted(ctx context.Context, top string, env []string) bool {
 	}
 	cmd := command(ctx, top, "rev-parse", "--git-dir")
 	cmd.Env = append(slices.Clone(env), "GIT_CEILING_DIRECTORIES="+filepath.Dir(top))
-	ok := cmd.Run() == nil
+	ok := watch(cmd) == nil
 	if ok {
 		accepting.Store(top, true)
 	}
@@ -214,8 +214,10 @@ func withoutFilters(ctx context.Context, dir string) []string {
 	}
 	cmd := command(ctx, dir, "config", "--show-scope", "--includes", "--name-only", "-z", "--get-regexp", `^filter\.`)
 	cmd.Env = env
-	out, _ := cmd.Output() // an error says that there are none
-	for pair := range slices.Chunk(Split(out), 2) {
+	var out bytes.Buffer
+	cmd.Stdout = &out
+	_ = watch(cmd) // an error says that there are none
+	for pair := range slices.Chunk(Split(out.Bytes()), 2) {
 		if len(pair) < 2 || pair[0] != "local" && pair[0] != "worktree" {
 			continue
 		}
@@ -232,7 +234,7 @@ func withoutFilters(ctx context.Context, dir string) []string {
 // mayFilter says that a configuration could name a filter, itself or in a file that it
 // includes. Git need not be asked about most; the name of a section cannot be disguised.
 func mayFilter(config string) bool {
-	text, err := os.ReadFile(config)
+	text, err := read(config)
 	text = bytes.ToLower(text)
 	return err != nil && !errors.Is(err, fs.ErrNotExist) || bytes.Contains(text, []byte("filter")) || bytes.Contains(text, []byte("include"))
 }
@@ -254,7 +256,7 @@ func head(dir string) (branch, id string) {
 	if ref, is := strings.CutPrefix(id, "ref: "); is && filepath.IsLocal(ref) {
 		branch, id = strings.TrimPrefix(ref, "refs/heads/"), pointer(filepath.Join(common, filepath.FromSlash(ref)))
 		if id == "" {
-			packed, _ := os.ReadFile(filepath.Join(common, "packed-refs")) // most have few
+			packed, _ := read(filepath.Join(common, "packed-refs")) // most have few
 			before, _, _ := strings.Cut(string(packed), " "+ref+"\n")
 			id = before[strings.LastIndexByte(before, '\n')+1:]
 		}

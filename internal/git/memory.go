@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"ralph/internal/copyfile"
 )
 
 // memory is what is kept beside an index of ours: of which tree it is, and what that rests
@@ -39,15 +41,11 @@ func (s *store) remembered() string { return s.index() + ".json" }
 
 // mark tells one state of a file from another: of an index by its checksum at the end, too.
 func mark(path string) string {
-	f, err := os.Open(path)
+	f, info, err := copyfile.OpenPath(path)
 	if err != nil {
 		return ""
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return ""
-	}
 	sum := make([]byte, 20)
 	_, _ = f.ReadAt(sum, max(info.Size()-int64(len(sum)), 0)) // as much as there is
 	return fmt.Sprintf("%d %d %x", info.Size(), info.ModTime().UnixNano(), sum)

@@ -1,7 +1,6 @@
 package git
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -37,12 +36,17 @@ func OpenRepo(ctx context.Context, dir string) (*Repo, error) {
 		return slices.Contains([]string{"GIT_DIR", "GIT_COMMON_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE", "GIT_PREFIX"}, name)
 	})
 	cmd.Env = env
-	var complaint bytes.Buffer
-	cmd.Stderr = &complaint
-	out, err := cmd.Output()
-	lines := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
-	if err != nil || len(lines) != 2 {
-		return nil, fmt.Errorf("%s: %w (%s)", dir, ErrUnknown, lastLine(complaint.String()))
+	var out strings.Builder
+	cmd.Stdout = &out
+	err := call(ctx, cmd, "rev-parse", nil)
+	lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
+	if failed := new(CommandError); errors.As(err, &failed) && failed.Stderr != "" {
+		err = errors.New(lastLine(failed.Stderr))
+	} else if err == nil && len(lines) != 2 {
+		err = fmt.Errorf("git rev-parse prints %q", out.String())
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w (%w)", dir, ErrUnknown, err)
 	}
 	top := Top(dir)
 	if top == "" { // bare

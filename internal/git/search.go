@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"ralph/internal/copyfile"
 )
 
 const maxFolders = 50_000
@@ -157,9 +159,12 @@ func Index(dir string) string {
 
 // pointer is what a file says, as git reads it, or "".
 func pointer(file string) string {
-	raw, _ := os.ReadFile(file)
+	raw, _ := read(file)
 	return strings.TrimRight(string(raw), "\r\n")
 }
+
+// read is what a file of a repository has. An agent may have put a pipe in its place, which would be waited for.
+func read(file string) ([]byte, error) { return copyfile.Read(file, 1<<30) }
 
 func join(base, name string) string {
 	if filepath.IsAbs(name) {

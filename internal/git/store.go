@@ -122,7 +122,7 @@ func Rules(ctx context.Context, dir, objects string) error {
 }
 
 func (s *store) rules(ctx context.Context) error {
-	exclude, err := os.ReadFile(filepath.Join(s.common, "info", "exclude"))
+	exclude, err := read(filepath.Join(s.common, "info", "exclude"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -134,7 +134,7 @@ func (s *store) rules(ctx context.Context) error {
 		config := proc.Getenv(command(ctx, "").Environ(), "XDG_CONFIG_HOME")
 		file = filepath.Join(cmp.Or(config, filepath.Join(home, ".config")), "git", "ignore")
 	}
-	if more, err := os.ReadFile(join(s.top, file)); err == nil {
+	if more, err := read(join(s.top, file)); err == nil {
 		exclude = slices.Concat(more, []byte("\n"), exclude)
 	}
 	return put(filepath.Join(s.path, "info", "exclude"), exclude)

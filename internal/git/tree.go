@@ -145,7 +145,7 @@ func CopyIndex(to, from string) error {
 	if err != nil {
 		return err
 	}
-	data, err := os.ReadFile(from)
+	data, err := read(from)
 	if err != nil {
 		return err
 	}

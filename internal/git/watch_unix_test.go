@@ -4,6 +4,7 @@ package git
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -40,6 +41,27 @@ func TestGitDoesNotWaitForAPipe(t *testing.T) { //nolint:paralleltest // it chan
 				check.Contains(t, "the error", filepath.Join(r.dir, name)+" is no regular file", err.Error())
 			}
 		}
+	}
+}
+
+// TestAPipeAmongTheFilesOfGitHoldsNobodyUp: git opens them, whatever they are, and so would we.
+func TestAPipeAmongTheFilesOfGitHoldsNobodyUp(t *testing.T) { //nolint:paralleltest // it changes how long git may take
+	defer func(was time.Duration) { slow = was }(slow)
+	slow = 0
+	for _, name := range []string{"index", "HEAD", "packed-refs", "config", "refs/heads/main"} {
+		r := newRepo(t)
+		r.commit("a", "b")
+		repo, err := OpenRepo(t.Context(), r.dir)
+		check.OK(t, err)
+		pipe := filepath.Join(r.dir, ".git", filepath.FromSlash(name))
+		check.OK(t, os.RemoveAll(pipe))
+		check.OK(t, syscall.Mkfifo(pipe, 0o600))
+		Head(t.Context(), r.dir)
+		_, _ = Take(t.Context(), r.dir, t.TempDir()) // needs none of them but the index
+		check.That(t, !Look(t.Context(), r.dir).Known, "with a pipe %s git knows how the tree stands", name)
+		_, err = repo.Git(t.Context(), Call{Own: repo.Own(), WorkTree: r.dir}, "commit", "--allow-empty", "-m", "more")
+		check.That(t, errors.Is(err, ErrWaits), "with a pipe %s: got %v", name, err)
+		_, _ = OpenRepo(t.Context(), r.dir)
 	}
 }
 

@@ -50,7 +50,7 @@ func (r *Repo) Worktrees(ctx context.Context) ([]Worktree, error) {
 		}
 		w.GitDir, _ = gitDirs(at)
 		for _, name := range []string{"rebase-merge", "rebase-apply"} {
-			if text, err := os.ReadFile(filepath.Join(w.GitDir, name, "head-name")); err == nil {
+			if text, err := read(filepath.Join(w.GitDir, name, "head-name")); err == nil {
 				w.Rebase = strings.TrimSpace(string(text))
 			}
 		}

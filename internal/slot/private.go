@@ -68,7 +68,7 @@ func (s *Slot) fillGit(ctx context.Context, root *os.Root, modules bool) error {
 		"objects/info/alternates": strings.Join(repo.Objects(), "\n") + "\n",
 	}
 	for name, from := range map[string]string{"shallow": repo.Common(), "info/exclude": repo.Common(), "info/attributes": repo.Common(), "info/sparse-checkout": repo.Own()} {
-		text, err := os.ReadFile(filepath.Join(from, filepath.FromSlash(name)))
+		text, err := copyfile.Read(filepath.Join(from, filepath.FromSlash(name)), maxRead)
 		if err == nil {
 			files[name] = string(text)
 		} else if !errors.Is(err, fs.ErrNotExist) {
