@@ -8,12 +8,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"ralph/dag"
 	"ralph/internal/human"
 	"ralph/internal/plain"
+	"ralph/internal/project"
 	"ralph/internal/seq"
 )
 
@@ -277,7 +279,11 @@ func parseFields(c commandLine, options reflect.Value) error {
 			if field.Kind() == reflect.Slice {
 				value = c.StringSlice(flag)
 			}
-			if text, ok := field.Addr().Interface().(encoding.TextUnmarshaler); !ok {
+			target := field.Addr().Interface()
+			if d, ok := target.(*time.Duration); ok {
+				target = (*project.Duration)(d)
+			}
+			if text, ok := target.(encoding.TextUnmarshaler); !ok {
 				field.Set(reflect.ValueOf(value).Convert(field.Type()))
 			} else if err := text.UnmarshalText([]byte(c.String(flag))); err != nil {
 				return usagef("--%s: %v", flag, err)

@@ -45,6 +45,10 @@ func taskFields(kind string) []flagSpec {
 		{name: "paths", value: []string{}, usage: "`GLOB` of what it will touch: tasks that touch the same do not run side by side; repeatable"},
 		{name: "tag", value: []string{}, usage: "give it the tag `TAG`; repeatable"},
 		{name: "proves", value: []string{}, usage: "`CRITERION` of the specification that its tests prove, such as C3; repeatable"},
+		{name: "context", value: []string{}, usage: "`CMD` whose output is part of the prompt of each attempt; repeatable"},
+		{name: "output", usage: "`NAME` under which the prompts of tasks that wait for it have its result"},
+		{name: "timeout", value: "0s", shown: "run.turn_timeout", usage: "let a turn of its agent take at most `DURATION`, such as 90s, 15m or 2h"},
+		{name: "on-fail", usage: "what its failure means to tasks that wait for it: `WHAT` is stop or continue", shown: "stop"},
 		{name: "expect-red", usage: "`GATE` that has to fail after the work: tests are written first"},
 		boolFlag("allow-tampering", "its work may delete or skip tests and change the gates"),
 	}
@@ -70,7 +74,20 @@ func (o *taskAddOptions) parse(commandLine) error {
 	if o.MaxRetries != nil && *o.MaxRetries < 0 {
 		return usagef("--max-retries cannot be negative")
 	}
-	return cmp.Or(checkEffort(o.Effort), checkChoice("kind", o.Kind, dag.Work, dag.Check))
+	return cmp.Or(checkEffort(o.Effort), checkOnFail(&o.OnFail), checkChoice("kind", o.Kind, dag.Work, dag.Check))
+}
+
+// checkOnFail refuses what is not a consequence of a failure. To stop is what a task does that says nothing.
+func checkOnFail(o *dag.OnFail) error {
+	const stop dag.OnFail = "stop"
+	if o == nil || *o == "" {
+		return nil
+	}
+	err := checkChoice("on-fail", *o, stop, dag.Continue)
+	if *o == stop {
+		*o = ""
+	}
+	return err
 }
 
 // checkEffort refuses what is no effort; none is as configured.
@@ -170,8 +187,8 @@ func discover(a *app, g *dag.Graph, ids ...string) error {
 var taskUpdateCommand = command{
 	name: "update", args: "ID...", short: "change the text, the settings or the place of tasks",
 	long: `What is not given stays as it is. "none" as parent or feature removes the task from it; an empty
-agent, model, effort, gate or expect-red, or -1 retries, restore the configured value; an empty lock, paths or tag removes all
-of them. A group that lost its last subtask is a task again once --kind says which. Several tasks are changed together or, if one of them cannot be, not at all. --allow-tampering
+agent, model, effort, gate or expect-red, -1 retries or a timeout of 0s restore the configured value; an empty lock, paths, tag,
+proves, context or output removes all of them. A group that lost its last subtask is a task again once --kind says which. Several tasks are changed together or, if one of them cannot be, not at all. --allow-tampering
 accepts the work of a task that failed for that, as ralph task accept does.`,
 	flags: append([]flagSpec{
 		{name: "title", usage: "the new `TITLE`"},
@@ -202,11 +219,11 @@ func (o *taskUpdateOptions) parse(c commandLine) error {
 	case o.MaxRetries != nil && *o.MaxRetries < -1:
 		return usagef("--max-retries is a number, or -1 for the configured one")
 	}
-	o.Gates, o.Locks, o.Paths, o.Tags, o.Proves = emptied(o.Gate), emptied(o.Lock), emptied(o.Paths), emptied(o.Tag), emptied(o.Proves)
+	o.Gates, o.Locks, o.Paths, o.Tags, o.Proves, o.Context = emptied(o.Gate), emptied(o.Lock), emptied(o.Paths), emptied(o.Tag), emptied(o.Proves), emptied(o.Context)
 	if err := checkClaims(or(o.Locks, nil), or(o.Paths, nil), or(o.Tags, nil), or(o.Proves, nil)); err != nil {
 		return err
 	}
-	if err := checkEffort(or(o.Effort, "")); err != nil || o.Kind == nil {
+	if err := cmp.Or(checkEffort(or(o.Effort, "")), checkOnFail(o.OnFail)); err != nil || o.Kind == nil {
 		return err
 	}
 	return checkChoice("kind", *o.Kind, dag.Work, dag.Check)
