@@ -16,6 +16,7 @@ import (
 	"syscall"
 
 	"ralph/dag"
+	"ralph/internal/proc"
 	"ralph/internal/project"
 	"ralph/internal/web"
 )
@@ -53,7 +54,7 @@ func runServe(ctx context.Context, a *app, s *session, o serveOptions) error {
 	listen := cmp.Or(o.Listen, config.Listen)
 	access, err := serveAccess(a, config, o, listen)
 	if err == nil && o.TokenFile != "" {
-		err = hideToken(a, s, o.TokenFile)
+		err = hideToken(ctx, a, s, o.TokenFile)
 	}
 	if err != nil {
 		return err
@@ -110,7 +111,7 @@ func newWeb(a *app, p project.Project, access web.Access, in http.Handler) (*web
 
 // serveAccess is who may use the server. Beyond this machine everybody needs a token.
 func serveAccess(a *app, config project.ServeConfig, o serveOptions, listen string) (web.Access, error) {
-	access := web.Access{Hosts: config.Hosts, ReadOnly: o.ReadOnly || config.ReadOnly}
+	access := web.Access{Hosts: config.Hosts, ReadOnly: o.ReadOnly || config.ReadOnly, Confined: proc.Confined}
 	at, err := net.ResolveTCPAddr("tcp", listen)
 	if err != nil {
 		return access, hint(usagef("--listen %s: %v", listen, err), "name an address and a port, such as 127.0.0.1:7447")

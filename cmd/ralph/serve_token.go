@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"ralph/dag"
 	"ralph/internal/atomicfile"
 	"ralph/internal/sandbox"
 )
@@ -27,7 +29,7 @@ func tokenFiles(a *app) []string {
 
 // hideToken has every sandbox hide the file of a token from now on, and refuses one that cannot be hidden. Where nothing confines
 // agents, they can do what their user can, with the token and without it.
-func hideToken(a *app, s *session, file string) error {
+func hideToken(ctx context.Context, a *app, s *session, file string) error {
 	path, err := filepath.Abs(file)
 	if err == nil {
 		path, err = filepath.EvalSymlinks(path)
@@ -49,6 +51,14 @@ func hideToken(a *app, s *session, file string) error {
 	}
 	if slices.Contains(tokenFiles(a), path) {
 		return nil
+	}
+	runs, err := look(ctx, s, (*dag.Graph).OpenRuns)
+	i := slices.IndexFunc(runs, func(r dag.Run) bool { return life(r.Process) == dag.Alive })
+	if i >= 0 && c.Work.Level > sandbox.None && !strings.HasPrefix(path, realPath(serverFolder(a))+"/") {
+		err = hint(fmt.Errorf("%w: %s is running, and its agents could read it", sandbox.ErrExposed, runs[i].ID), "move the token into %s, or start the server when the run has ended", serverFolder(a))
+	}
+	if err != nil {
+		return err
 	}
 	list = slices.DeleteFunc(list, func(p string) bool { _, err := os.Stat(p); return errors.Is(err, fs.ErrNotExist) })
 	err = errors.New("there is no folder for a note of it")

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
@@ -21,6 +22,8 @@ type Access struct {
 	Public   bool     // it listens beyond this machine, so that its own addresses are unknown; a page of another site has a name, not an address
 	Cookie   string   // tells its cookie from those of other servers of this machine, which browsers do not tell apart
 	ReadOnly bool     // pages are shown and nothing is changed
+
+	Confined func(local, remote net.Addr) bool // the other end of a connection is in a sandbox, whose processes never get in; nil: it cannot be known
 }
 
 // guard checks every request before anything else sees it.
@@ -72,6 +75,8 @@ func (g *guard) check(next http.Handler) http.Handler {
 		h.Set("Cache-Control", "no-store")
 		reads := r.Method == http.MethodGet || r.Method == http.MethodHead
 		switch {
+		case confined(r):
+			deny(w, r, http.StatusForbidden, "this request comes from inside a sandbox of ralph: agents and gates cannot use the server")
 		case !g.known(r.Host):
 			deny(w, r, http.StatusMisdirectedRequest, "this server is not known under that name; [serve] hosts lists those that it has")
 		case !reads && !g.sameOrigin(r):
@@ -100,6 +105,18 @@ func (g *guard) check(next http.Handler) http.Handler {
 			}
 		}
 	})
+}
+
+type confinedKey struct{}
+
+// watch has the other end of a connection looked at, when its first request has come.
+func (g *guard) watch(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(ctx, confinedKey{}, sync.OnceValue(func() bool { return g.Confined != nil && g.Confined(c.LocalAddr(), c.RemoteAddr()) }))
+}
+
+func confined(r *http.Request) bool {
+	look, ok := r.Context().Value(confinedKey{}).(func() bool)
+	return ok && look()
 }
 
 // timely is a body that has to come within its deadline. After its end, net/http reads on to see whether the other side is there.

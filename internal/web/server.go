@@ -154,7 +154,7 @@ func (s *Server) Link(base string) string { return s.guard.link(base) }
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	srv := &http.Server{
 		Handler: s.Handler(), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
-		BaseContext: func(net.Listener) context.Context { return ctx },
+		BaseContext: func(net.Listener) context.Context { return ctx }, ConnContext: s.guard.watch,
 	}
 	hub, stop := context.WithCancel(ctx)
 	defer stop()
