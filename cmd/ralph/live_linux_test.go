@@ -90,7 +90,7 @@ var liveCommands = map[string]func(liveCall){
 	"orphan": func(c liveCall) { c.program().killWithHelpers() },
 	// address NAME: wait until a server says where it is, and keep that in URL; its link, if it printed one, in LINK
 	"address": func(c liveCall) {
-		re := regexp.MustCompile(`(?s).*((http://[^ /\s]+)(?:/\?key=\w+)?)[ \r\n]`)
+		re := regexp.MustCompile(`(?s).*((http://[0-9.:]+)(?:/\?key=\w+)?)[ \r\n]`)
 		eventually(c, c.args[0]+" says where it is", func() bool { return re.MatchString(c.text()) })
 		found := re.FindStringSubmatch(c.text())
 		c.ts.Setenv("LINK", found[1])

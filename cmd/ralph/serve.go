@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 
@@ -74,8 +75,11 @@ func runServe(ctx context.Context, a *app, s *session, o serveOptions) error {
 	if err != nil {
 		return hint(fmt.Errorf("%w: %w", dag.ErrRefused, err), "choose another address with --listen, such as 127.0.0.1:7448")
 	}
-	base := "http://" + reachable(l.Addr())
-	sum := sha256.Sum256([]byte(s.project.Root + "\x00" + l.Addr().String()))
+	base, own := "http://"+reachable(l.Addr()), ""
+	if access.Name = serverName(a, s.project, l.Addr()); access.Name != "" {
+		own = "http://" + access.Name + base[strings.LastIndex(base, ":"):]
+	}
+	sum := sha256.Sum256([]byte(s.project.Root + "\x00" + l.Addr().String() + "\x00" + access.Name))
 	access.Cookie = hex.EncodeToString(sum[:6])
 	server, err := newWeb(a, s.project, access, in)
 	if err != nil {
@@ -89,7 +93,7 @@ func runServe(ctx context.Context, a *app, s *session, o serveOptions) error {
 		chats := startChats(jobs, a, s)
 		defer func() { end(); clocks.Wait(); chats() }()
 	}
-	greet(ctx, a, server, base, access, o.Open)
+	greet(ctx, a, server, base, cmp.Or(own, base), access, o.Open)
 	if err := server.Serve(ctx, l); err != nil && !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
@@ -149,22 +153,26 @@ func reachable(at net.Addr) string {
 	return net.JoinHostPort(host, strconv.Itoa(tcp.Port))
 }
 
-// greet says where the server is and how to get in. On a terminal, Enter makes another link.
-func greet(ctx context.Context, a *app, server *web.Server, base string, access web.Access, opens bool) {
+// greet says where the server is and how to get in. On a terminal, Enter makes another link. Own is the address for browsers, and
+// base the one for programs, and for browsers that do not find the other.
+func greet(ctx context.Context, a *app, server *web.Server, base, own string, access web.Access, opens bool) {
 	if access.ReadOnly {
 		a.note("the server is read-only: it changes nothing")
 	}
-	link := server.Link(base)
+	link := server.Link()
 	if access.Token != "" {
-		a.complain("open " + base + " and sign in with the token")
+		a.complain("open " + own + " and sign in with the token")
+		if own != base {
+			a.complain("a browser that does not find that name opens " + base + "/sign-in instead; for RALPH_SERVER it is " + base)
+		}
 		if access.Public {
 			a.note("other machines reach it by an address of this one, and by the names in serve.hosts")
 		}
 	} else {
-		a.complain("open this link: " + link)
+		sayLink(a, own, base, link)
 	}
 	if opens {
-		if err := openBrowser(ctx, a, cmp.Or(link, base)); err != nil {
+		if err := openBrowser(ctx, a, own+link); err != nil {
 			a.note("warning: the browser does not open: %v", err)
 		}
 	}
@@ -175,9 +183,16 @@ func greet(ctx context.Context, a *app, server *web.Server, base string, access 
 	readInBackground()
 	go func() {
 		for in := bufio.NewScanner(a.stdin); in.Scan(); {
-			a.complain("open this link: " + server.Link(base))
+			sayLink(a, own, base, server.Link())
 		}
 	}()
+}
+
+func sayLink(a *app, own, base, link string) {
+	a.complain("open this link: " + own + link)
+	if own != base {
+		a.complain("or, in a browser that does not find it: " + base + link)
+	}
 }
 
 // openWeb opens the project for a page.

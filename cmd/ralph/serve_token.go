@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +14,7 @@ import (
 
 	"ralph/dag"
 	"ralph/internal/atomicfile"
+	"ralph/internal/project"
 	"ralph/internal/sandbox"
 )
 
@@ -69,4 +72,30 @@ func hideToken(ctx context.Context, a *app, s *session, file string) error {
 		return hint(fmt.Errorf("%w: %w", sandbox.ErrExposed, err), "set HOME or XDG_STATE_HOME to a folder that can be written")
 	}
 	return nil
+}
+
+// serverName is the host by which browsers of this machine reach the server of a project: its folder and a random word, which is
+// kept where no agent can read it. It is empty for an address that such a name does not lead to.
+func serverName(a *app, p project.Project, at net.Addr) string {
+	if tcp, ok := at.(*net.TCPAddr); !ok || !tcp.IP.IsUnspecified() && !tcp.IP.Equal(net.IPv4(127, 0, 0, 1)) && !tcp.IP.Equal(net.IPv6loopback) {
+		return ""
+	}
+	file := filepath.Join(serverFolder(a), folderOf(realPath(p.Root))+".host")
+	data, _ := os.ReadFile(file) // the first time there is none
+	word := strings.TrimSpace(string(data))
+	if len(word) != len(rand.Text()) {
+		word = strings.ToLower(rand.Text())
+		if filepath.IsAbs(file) {
+			if err := atomicfile.Write(file, []byte(word+"\n")); err != nil {
+				a.note("warning: the server has another name the next time: %v", err)
+			}
+		}
+	}
+	name := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '-'
+	}, strings.ToLower(filepath.Base(p.Root)))
+	return strings.TrimLeft(name[:min(len(name), 30)]+"-"+word, "-") + ".localhost"
 }

@@ -23,7 +23,7 @@ type serving struct {
 	client  *http.Client
 }
 
-var printedLink = regexp.MustCompile(`(http://\S+)/\?key=\S+`)
+var printedLink = regexp.MustCompile(`(http://[0-9.:]+)/\?key=\S+`)
 
 // serves starts a server, and returns it with the link that it prints.
 func (p *place) serves(args ...string) (s *serving, link string) {

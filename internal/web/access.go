@@ -20,6 +20,7 @@ type Access struct {
 	Token    string   // opens sessions and the API; without one, links do that, each once, for browsers that somebody gives them to
 	Hosts    []string // names under which the server is reached besides those of this machine, with a port if it is not the usual one
 	Public   bool     // it listens beyond this machine, so that its own addresses are unknown; a page of another site has a name, not an address
+	Name     string   // the host by which browsers of this machine reach it, which nobody can guess: they send cookies to every port of a host; "" if none
 	Cookie   string   // tells its cookie from those of other servers of this machine, which browsers do not tell apart
 	ReadOnly bool     // pages are shown and nothing is changed
 
@@ -54,6 +55,9 @@ func (g *guard) sign(key []byte, text string) []byte {
 	return mac.Sum(nil)
 }
 
+// signInPath lets browsers in under whatever name they use, also those that do not find the server's own.
+const signInPath = "/sign-in"
+
 const policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 // check refuses requests from other sites, under other names and without a session.
@@ -83,7 +87,7 @@ func (g *guard) check(next http.Handler) http.Handler {
 			deny(w, r, http.StatusForbidden, "a request from another site")
 		case strings.HasPrefix(r.URL.Path, "/in/"), strings.HasPrefix(r.URL.Path, "/static/"): // signed, or for everybody
 			next.ServeHTTP(w, r)
-		case r.URL.Path == "/sign-in" && r.Method == http.MethodPost:
+		case r.URL.Path == signInPath && r.Method == http.MethodPost:
 			g.serveSignIn(w, r)
 		case r.Method == http.MethodGet && r.URL.Path == "/" && r.URL.Query().Has("key"):
 			g.serveLink(w, r)
@@ -94,6 +98,9 @@ func (g *guard) check(next http.Handler) http.Handler {
 		default:
 			s, ok := g.session(r)
 			switch {
+			case !ok && g.leads(r):
+				_, port, _ := net.SplitHostPort(r.Host) // of a tunnel, where there is one
+				http.Redirect(w, r, "http://"+strings.TrimSuffix(net.JoinHostPort(g.Name, port), ":")+r.URL.RequestURI(), http.StatusTemporaryRedirect)
 			case !ok && !reads:
 				g.refuse(w, r, http.StatusUnauthorized, "Nothing was done: the session of this browser has ended. Sign in again in another window; then "+tooOld+".")
 			case !ok:
@@ -170,9 +177,21 @@ func (g *guard) refuse(w http.ResponseWriter, r *http.Request, status int, why s
 
 // known says whether a Host header names this server: otherwise a page of another site could reach it under a name of its own.
 func (g *guard) known(host string) bool {
+	ip := net.ParseIP(hostname(host))
+	return isLoopback(host) || ip != nil && g.Public || g.Name != "" && strings.EqualFold(hostname(host), g.Name) || g.configured(host)
+}
+
+func isLoopback(host string) bool {
 	name := hostname(host)
 	ip := net.ParseIP(name)
-	return strings.EqualFold(strings.TrimSuffix(name, "."), "localhost") || ip != nil && (g.Public || ip.IsLoopback()) || g.configured(host)
+	return strings.EqualFold(strings.TrimSuffix(name, "."), "localhost") || ip != nil && ip.IsLoopback()
+}
+
+// leads says whether a browser opens a page under a name of this machine that everybody knows, so that it is to go on to the
+// server's own. A proxy may call the server by such a name: where hosts are configured, nobody is sent on.
+func (g *guard) leads(r *http.Request) bool {
+	return g.Name != "" && len(g.Hosts) == 0 && isLoopback(r.Host) && r.Method == http.MethodGet && r.URL.Path != signInPath &&
+		r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Authorization") == ""
 }
 
 // configured says whether a host is one of those that the user named. A proxy in front of the server is one of them, so

@@ -76,7 +76,7 @@ func (d *desk) want(status int, res *http.Response) string {
 // enter opens a session by a link, and returns its cookie as a header.
 func (d *desk) enter() string {
 	d.t.Helper()
-	res := d.ask("GET", d.Link(""), "")
+	res := d.ask("GET", d.Link(), "")
 	d.want(200, res)
 	return cookieOf(d.t, res)
 }
@@ -102,7 +102,7 @@ func TestALinkLetsInOnce(t *testing.T) {
 	d := newDesk(t, Access{Cookie: "one"})
 	d.want(401, d.ask("GET", "/", ""))
 	d.want(401, d.ask("GET", "/nothing", "")) // strangers do not learn what there is
-	link := d.Link("")
+	link := d.Link()
 	d.ask("HEAD", link, "") // who only looks at it does not use it up
 	res := d.ask("GET", link, "")
 	d.want(200, res)
@@ -113,10 +113,10 @@ func TestALinkLetsInOnce(t *testing.T) {
 	d.want(404, d.ask("GET", "/nothing", "", "Cookie", cookie))
 	d.want(200, d.ask("GET", link, "", "Cookie", cookie)) // it is in already
 
-	first, second := d.Link(""), d.Link("")
+	first, second := d.Link(), d.Link()
 	d.want(401, d.ask("GET", first, ""))
 	d.want(200, d.ask("GET", second, ""))
-	third := d.Link("")
+	third := d.Link()
 	d.want(200, d.ask("GET", third, "", "Cookie", cookie))
 	d.want(401, d.ask("GET", third, "")) // who is in already uses it up, too
 	d.want(401, d.ask("GET", "/?key=", ""))
@@ -177,6 +177,36 @@ func TestOtherSitesAndNamesAreRefused(t *testing.T) {
 	public.want(421, public.ask("GET", "/nothing", "", "Host", "evil.example"))
 }
 
+// TestBrowsersAreLedToTheServersOwnName, and nobody else is: programs, tunnels and proxies use the addresses that they know.
+func TestBrowsersAreLedToTheServersOwnName(t *testing.T) {
+	t.Parallel()
+	const name = "shop-abcdefghij.localhost"
+	d := newDesk(t, Access{Token: token, Cookie: "one", Name: name})
+	browses := []string{"Sec-Fetch-Mode", "navigate", "Sec-Fetch-Site", "none"}
+	for host, want := range map[string]string{
+		"127.0.0.1:7447": "http://" + name + ":7447/tasks?all=1", "localhost:7447": "http://" + name + ":7447/tasks?all=1",
+		"[::1]:7447": "http://" + name + ":7447/tasks?all=1", "127.0.0.1:8000": "http://" + name + ":8000/tasks?all=1", "localhost": "http://" + name + "/tasks?all=1",
+	} {
+		res := d.ask("GET", "/tasks?all=1", "", append(browses, "Host", host)...)
+		d.want(307, res)
+		check.Equal(t, "where "+host+" leads", want, res.Header.Get("Location"))
+	}
+	d.want(401, d.ask("GET", "/tasks", "", append(browses, "Host", name+":7447")...))
+	d.want(421, d.ask("GET", "/tasks", "", append(browses, "Host", "shop.localhost:7447")...))
+	d.want(401, d.ask("GET", "/tasks", ""))                                                         // no browser
+	d.want(404, d.ask("GET", "/nothing", "", append(browses, "Authorization", "Bearer "+token)...)) // RALPH_SERVER
+	d.want(401, d.ask("GET", "/api/v1/status", "", append(browses, "Authorization", "Bearer x")...))
+	check.Contains(t, "a browser that does not find the name", `value="/"`, d.want(401, d.ask("GET", "/sign-in", "", browses...)))
+	res := d.ask("POST", "/sign-in", "token="+token, "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Site", "same-origin", "Origin", "http://127.0.0.1:7447")
+	d.want(200, res)
+	d.want(404, d.ask("GET", "/nothing", "", append(browses, "Cookie", cookieOf(t, res))...))
+	proxied := newDesk(t, Access{Token: token, Name: name, Hosts: []string{"ralph.example"}})
+	proxied.want(401, proxied.ask("GET", "/tasks", "", append(browses, "Host", "ralph.example")...))
+	proxied.want(401, proxied.ask("GET", "/tasks", "", browses...)) // a proxy may change the name
+	linked := newDesk(t, Access{Name: name})
+	linked.want(200, linked.ask("GET", linked.Link(), "", browses...)) // where the browser does not find the name
+}
+
 func TestAChangeNeedsTheFormOfItsSession(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, Access{Cookie: "one"})
@@ -203,7 +233,7 @@ func TestAChangeNeedsTheFormOfItsSession(t *testing.T) {
 func TestATokenOpensSessionsThatSurviveARestart(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, Access{Token: token, Cookie: "one", Hosts: []string{"ralph.example"}})
-	check.Equal(t, "link", "", d.Link("http://x"))
+	check.Equal(t, "link", "", d.Link())
 	check.Contains(t, "the form", `type="password"`, d.want(401, d.ask("GET", "/tasks/t-1?a=b", "")))
 	check.Contains(t, "where to come back", `value="/tasks/t-1?a=b"`, d.want(401, d.ask("GET", "/tasks/t-1?a=b", "")))
 	d.want(401, d.ask("GET", "/?key=x", ""))

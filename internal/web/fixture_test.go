@@ -67,7 +67,7 @@ func newSite(t *testing.T) *site {
 	check.OK(t, err)
 	s.url, s.client = web.URL, &http.Client{Jar: jar, Transport: &http.Transport{}}
 	t.Cleanup(s.client.CloseIdleConnections)
-	answer, err := s.client.Get(s.server.Link(web.URL))
+	answer, err := s.client.Get(web.URL + s.server.Link())
 	check.OK(t, err)
 	answer.Body.Close()
 	return s

@@ -142,13 +142,16 @@ func (s *Server) showSignIn(w http.ResponseWriter, r *http.Request, status int, 
 	if r.Method == http.MethodPost {
 		back = r.PostFormValue("back")
 	}
+	if back == signInPath {
+		back = "/"
+	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
 	_ = s.pages["signin"].ExecuteTemplate(w, "signin.html", map[string]any{"Why": why, "Token": s.guard.Token != "", "Back": local(back)}) // whoever asked may be gone
 }
 
-// Link makes the address of a page that opens a session, once; the one before it no longer does. It is empty if a token does that.
-func (s *Server) Link(base string) string { return s.guard.link(base) }
+// Link makes the path of a page that opens a session, once; the one before it no longer does. It is empty if a token does that.
+func (s *Server) Link() string { return s.guard.link() }
 
 // Serve answers on a listener until the context ends. Pages that are open are told to come back later.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {

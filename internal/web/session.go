@@ -73,15 +73,15 @@ func (g *guard) leadOn(w http.ResponseWriter, to string) {
 	_, _ = w.Write([]byte(`<!doctype html><title>ralph</title><link rel="icon" href="/static/icon.svg"><a href="/">Continue</a>`))
 }
 
-// link makes the address of a page that opens a session, once. The one before it no longer does.
-func (g *guard) link(base string) string {
+// link makes the path of a page that opens a session, once. The one before it no longer does.
+func (g *guard) link() string {
 	if g.Token != "" {
 		return ""
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.key = rand.Text()
-	return base + "/?key=" + g.key
+	return "/?key=" + g.key
 }
 
 // serveLink lets in who has the key of the link, and forgets the key.

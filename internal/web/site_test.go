@@ -137,7 +137,7 @@ func newSite(t *testing.T, access ...web.Access) *site {
 	check.OK(t, err)
 	s.client = &http.Client{Jar: jar, Transport: &http.Transport{}}
 	t.Cleanup(s.client.CloseIdleConnections)
-	answer, err := s.client.Get(s.server.Link(s.url))
+	answer, err := s.client.Get(s.url + s.server.Link())
 	check.OK(t, err)
 	answer.Body.Close()
 	return s
