@@ -210,7 +210,7 @@ func (l *lane) enter(ctx context.Context, by attempt.Credit) error {
 		body = strings.Join(l.said, "\n\n")
 	}
 	t := l.claim.Task
-	l.message = merge.Message{Title: t.Title, Body: body, Task: t.ID, Attempt: l.claim.Attempt, Patch: patch, Agent: by.Agent, Model: by.Model}
+	l.message = merge.Message{Title: t.Title, Body: l.opts.Host.Redact.Text(body), Task: t.ID, Attempt: l.claim.Attempt, Patch: patch, Agent: by.Agent, Model: by.Model}
 	err = l.update(ctx, func(g *dag.Graph) (err error) {
 		l.entry, err = g.Enter(l.claim, dag.NewMerge{Target: l.opts.Landing.Target, Base: base, Work: work, Patch: patch})
 		return err

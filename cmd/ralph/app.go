@@ -19,11 +19,14 @@ import (
 
 	"ralph/dag"
 	"ralph/internal/agents"
+	"ralph/internal/copyfile"
 	"ralph/internal/db"
+	"ralph/internal/git"
 	"ralph/internal/plansync"
 	"ralph/internal/project"
 	"ralph/internal/redact"
 	"ralph/internal/sandbox"
+	"ralph/internal/seq"
 )
 
 // app is one invocation: the streams, the command tree and what was opened.
@@ -232,10 +235,14 @@ func (s *session) refuseReplaced(ctx context.Context) error {
 	})
 }
 
-// loadConfig reads the user's configuration and the project's, and learns their secrets.
+// loadConfig reads the user's configuration and the project's, and learns their secrets and those in addresses of git's.
 func (a *app) loadConfig(path string) (project.Loaded, error) {
 	config, err := project.Load(a.userConfig(), path, a.getenv)
 	agents.LearnSecrets(config.Config, a.redact)
+	for _, file := range append(seq.Map(git.Find(filepath.Dir(path)).Folders, func(dir string) string { return filepath.Join(dir, "config") }), filepath.Join(a.getenv("HOME"), ".gitconfig")) {
+		text, _ := copyfile.Read(file, 1<<20) // it need not be there
+		a.redact.Add(redact.Passwords(string(text))...)
+	}
 	return config, err
 }
 

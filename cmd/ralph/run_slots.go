@@ -42,6 +42,9 @@ func slotOptions(a *app, s *session, repo *git.Repo) (slot.Options, error) {
 		Dir: dir, State: filepath.Join(s.project.State(), "slots"), Project: root, Name: filepath.Base(root),
 		Copy: p.Copy, SetupIs: p.Setup, SetupOn: p.SetupOn, MinFree: int64(p.MinFreeGiB * (1 << 30)), Repo: repo,
 	}
+	if repo != nil {
+		o.Dotenv = learnDotenv(a, repo)
+	}
 	switch {
 	case repo == nil:
 		return o, nil
@@ -51,6 +54,23 @@ func slotOptions(a *app, s *session, repo *git.Repo) (slot.Options, error) {
 	var err error
 	o.Sub, err = filepath.Rel(repo.Dir(), root)
 	return o, err
+}
+
+// learnDotenv makes the values of .env files secret. One that the repository has is not: it would hide words such as "development" everywhere.
+func learnDotenv(a *app, repo *git.Repo) func(context.Context, string) {
+	var mu sync.Mutex
+	known := map[string]bool{}
+	return func(ctx context.Context, text string) {
+		mu.Lock()
+		defer mu.Unlock()
+		if known[text] {
+			return
+		}
+		values := redact.Dotenv(text)
+		public, err := repo.Has(ctx, "HEAD", values)
+		a.redact.Add(slices.DeleteFunc(values, func(value string) bool { return err == nil && slices.Contains(public, value) })...)
+		known[text] = err == nil
+	}
 }
 
 // folderOf is the name of a project's folder among those of others.

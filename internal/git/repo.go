@@ -243,6 +243,19 @@ func (r *Repo) Commit(ctx context.Context, name string) (string, error) {
 	return id, err
 }
 
+// Has lists those of some texts that stand on a line of a file of a commit. Git reads the texts from a pipe: other users see its arguments.
+func (r *Repo) Has(ctx context.Context, commit string, texts []string) ([]string, error) {
+	texts = slices.DeleteFunc(slices.Clone(texts), func(text string) bool { return strings.Contains(text, "\n") })
+	if len(texts) == 0 {
+		return nil, nil
+	}
+	out, err := r.Git(ctx, Call{In: strings.NewReader(strings.Join(texts, "\n"))}, "grep", "-ohIF", "-f", "-", commit)
+	if Status(err) == 1 {
+		return nil, nil
+	}
+	return slices.DeleteFunc(texts, func(text string) bool { return !strings.Contains(out, text) }), err
+}
+
 // Within is the name, from dir on, of a file that git names from the top of the working tree on. False means that it lies outside.
 func (r *Repo) Within(dir, name string) (string, bool) {
 	names := []string{name}

@@ -11,6 +11,25 @@ import (
 	"ralph/internal/testing/check"
 )
 
+func TestTextsThatACommitHas(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	r.commit("a", "mode = development # .*\nhttps://localhost:8080/x\n")
+	repo, err := OpenRepo(t.Context(), r.dir)
+	check.OK(t, err)
+	for _, c := range []struct{ texts, want []string }{
+		{[]string{"production", "one\ntwo"}, nil},
+		{[]string{"development", "elopment", "production", "localhost", "https://localhost:8080", "# .*", "--all"}, []string{"development", "elopment", "localhost", "https://localhost:8080", "# .*"}},
+		{nil, nil},
+	} {
+		got, err := repo.Has(t.Context(), "HEAD", c.texts)
+		check.OK(t, err)
+		check.Equal(t, "found", c.want, got)
+	}
+	got, err := repo.Has(t.Context(), "refs/heads/none", []string{"development"})
+	check.That(t, err != nil && len(got) == 0, "of no commit: %v, %v", got, err)
+}
+
 // TestObjectsAreStoredWhileFoldersAreSwept, as git gc does it: it removes the folders of objects that are empty.
 func TestObjectsAreStoredWhileFoldersAreSwept(t *testing.T) {
 	t.Parallel()

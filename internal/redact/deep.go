@@ -6,7 +6,7 @@ import "reflect"
 // stands. The names of map entries stay, and so do strings of a type of their own,
 // which are words of ours.
 func Deep[T any](r *Redactor, v T) T {
-	if len(r.known().all) == 0 {
+	if r.known() == &none {
 		return v
 	}
 	out := reflect.New(reflect.TypeFor[T]()).Elem()

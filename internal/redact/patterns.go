@@ -16,51 +16,97 @@ import (
 // patterns are what is looked for. They are found by their first two bytes, so that a
 // text is gone through once, however many there are.
 type patterns struct {
-	all     []string
-	by      map[uint16][]string
+	values  []string
+	groups  []group
+	by      [1 << 16]uint16      // the group that begins with two bytes, 0 if there is none
 	starts  [1 << 16 / 64]uint64 // a bit for each pair of bytes that begins one
-	firsts  [256]bool
+	firsts  [256]bool            // the bytes that begin one
+	after   [256]string          // what does not stand before that byte then
 	longest int
+}
+
+// group is what begins with the same two bytes.
+type group struct {
+	values []string // and their forms
+	kinds  []*kind
 }
 
 // none is nothing to look for.
 var none patterns
 
-func newPatterns(all []string) *patterns {
-	p := &patterns{all: all, by: map[uint16][]string{}}
-	for _, pattern := range all {
-		k := pair(pattern, 0)
-		p.by[k] = append(p.by[k], pattern)
+func newPatterns(values []string) *patterns {
+	p := &patterns{values: values, groups: make([]group, 1), longest: maxToken}
+	start := func(prefix, not string) *group {
+		k, first := pair(prefix, 0), prefix[0]
 		p.starts[k/64] |= 1 << (k % 64)
-		p.firsts[pattern[0]] = true
-		p.longest = max(p.longest, len(pattern))
+		if !p.firsts[first] || not == "" {
+			p.firsts[first], p.after[first] = true, not
+		}
+		if p.by[k] == 0 {
+			p.by[k] = uint16(len(p.groups))
+			p.groups = append(p.groups, group{})
+		}
+		return &p.groups[p.by[k]]
+	}
+	recognise := func(list []kind) {
+		for _, one := range list {
+			g := start(one.prefix, one.not)
+			g.kinds = append(g.kinds, &one)
+		}
+	}
+	recognise(kinds)
+	for _, value := range values {
+		for _, pattern := range forms(value) {
+			g := start(pattern, "")
+			g.values = append(g.values, pattern)
+			p.longest = max(p.longest, len(pattern))
+		}
+		recognise(inURL(value))
+		p.longest = max(p.longest, len("%00")*len(value))
 	}
 	return p
 }
 
 func pair(s string, i int) uint16 { return uint16(s[i])<<8 | uint16(s[i+1]) }
 
-// at lists the patterns that may begin at a place with two bytes or more.
-func (p *patterns) at(s string, i int) []string {
-	if k := pair(s, i); p.starts[k/64]&(1<<(k%64)) != 0 {
-		return p.by[k]
+// begins says that something may begin at a place with two bytes or more.
+func (p *patterns) begins(s string, i int) bool {
+	k := pair(s, i)
+	return p.starts[k/64]&(1<<(k%64)) != 0
+}
+
+// previous is the byte before s[i], which is before if s begins there.
+func previous(before byte, s string, i int) byte {
+	if i > 0 {
+		return s[i-1]
 	}
-	return nil
+	return before
 }
 
 // span is a part of a text.
 type span struct{ from, to int }
 
-// find lists the parts of s that secrets cover, in order and apart from each other.
-func (p *patterns) find(s string) []span {
-	if len(p.all) == 0 {
+// find lists the parts of s, which comes after a byte, that secrets cover, in order and apart from each other.
+func (p *patterns) find(before byte, s string) []span {
+	if p == &none {
 		return nil
 	}
 	var found []span
 	for i := 0; i+minSecret <= len(s); i++ {
-		for _, pattern := range p.at(s, i) {
+		if !p.begins(s, i) {
+			continue
+		}
+		g := &p.groups[p.by[pair(s, i)]]
+		for _, pattern := range g.values {
 			if n := covers(s[i:], pattern); n > 0 {
 				found = append(found, span{i, i + n})
+			}
+		}
+		for _, k := range g.kinds {
+			if k.begins(previous(before, s, i), s[i:]) {
+				if n, _ := k.match(k.prefix, s[i:]); n > 0 {
+					found = append(found, span{i, i + n})
+				}
 			}
 		}
 	}
@@ -85,27 +131,42 @@ func covers(s, pattern string) int {
 
 // partial is the length of the longest end of s that begins a secret, also one that
 // was cut there.
-func (p *patterns) partial(s string) int {
+func (p *patterns) partial(before byte, s string) int {
 	for n := len(ellipsis) - 1; n > 0; n-- {
 		if rest, cut := strings.CutSuffix(s, ellipsis[:n]); cut {
-			if held := p.begun(rest); held >= minSecret {
-				return max(held+n, p.begun(s))
+			if held := p.begun(before, rest); held >= minSecret {
+				return max(held+n, p.begun(before, s))
 			}
 		}
 	}
-	return p.begun(s)
+	return p.begun(before, s)
 }
 
 // begun is the length of the longest end of s that is the beginning of a pattern.
-func (p *patterns) begun(s string) int {
+func (p *patterns) begun(before byte, s string) int {
+	if p == &none {
+		return 0
+	}
+	if n := begunKey(s); n >= p.longest {
+		return n
+	}
 	for i := max(len(s)-p.longest+1, 0); i+1 < len(s); i++ {
-		for _, pattern := range p.at(s, i) {
+		if !p.begins(s, i) {
+			continue
+		}
+		g := &p.groups[p.by[pair(s, i)]]
+		for _, pattern := range g.values {
 			if len(pattern) > len(s)-i && strings.HasPrefix(pattern, s[i:]) {
 				return len(s) - i
 			}
 		}
+		for _, k := range g.kinds {
+			if k.begun(previous(before, s, i), s[i:]) {
+				return len(s) - i
+			}
+		}
 	}
-	if len(s) > 0 && p.firsts[s[len(s)-1]] {
+	if i := len(s) - 1; i >= 0 && p.firsts[s[i]] && strings.IndexByte(p.after[s[i]], previous(before, s, i)) < 0 {
 		return 1
 	}
 	return 0
@@ -143,7 +204,8 @@ func forms(value string) []string {
 	if xml.EscapeText(&b, []byte(value)) == nil {
 		out = append(out, b.String())
 	}
-	return out
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // ascii escapes what is not ASCII in a JSON string.

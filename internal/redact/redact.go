@@ -20,8 +20,8 @@ const Placeholder = "[redacted]"
 const minSecret = 6
 
 // Redactor knows the secret values of one command or run and hides them, also as
-// JSON, HTML and URLs write them. Its methods may be called from several goroutines.
-// A nil Redactor knows none.
+// JSON, HTML and URLs write them, and what has the form of a well-known token or key. Its methods may be called from several goroutines.
+// A nil Redactor hides nothing.
 type Redactor struct {
 	adding sync.Mutex
 	set    atomic.Pointer[patterns] // replaced, never changed
@@ -30,6 +30,7 @@ type Redactor struct {
 // New returns a Redactor that hides the given values.
 func New(values ...string) *Redactor {
 	r := &Redactor{}
+	r.set.Store(newPatterns(nil))
 	r.Add(values...)
 	return r
 }
@@ -39,16 +40,18 @@ func New(values ...string) *Redactor {
 func (r *Redactor) Add(values ...string) {
 	r.adding.Lock()
 	defer r.adding.Unlock()
-	known := slices.Clone(r.known().all)
+	known := slices.Clone(r.known().values)
 	for _, value := range values {
 		value = strings.TrimSpace(value)
 		if len(value) < minSecret || strings.Contains(Placeholder, value) {
 			continue
 		}
-		known = append(known, forms(value)...)
+		known = append(known, value)
 	}
 	slices.Sort(known)
-	r.set.Store(newPatterns(slices.Compact(known)))
+	if known = slices.Compact(known); len(known) > len(r.known().values) {
+		r.set.Store(newPatterns(known))
+	}
 }
 
 // Remove takes back a value that was added and is no secret any more.
@@ -58,8 +61,7 @@ func (r *Redactor) Remove(value string) {
 	}
 	r.adding.Lock()
 	defer r.adding.Unlock()
-	gone := forms(strings.TrimSpace(value))
-	known := slices.DeleteFunc(slices.Clone(r.known().all), func(form string) bool { return slices.Contains(gone, form) })
+	known := slices.DeleteFunc(slices.Clone(r.known().values), func(known string) bool { return known == strings.TrimSpace(value) })
 	r.set.Store(newPatterns(known))
 }
 
@@ -96,6 +98,20 @@ func Passwords(text string) (found []string) {
 	return found
 }
 
+// variable is a line of an .env file: a value in quotes, which may have several lines, or up to a comment.
+var variable = lazyregexp.New("(?m)^[ \\t]*(?:export[ \\t]+)?[\\w.-]+[ \\t]*=[ \\t]*(?:\"((?:[^\"\\\\]|\\\\.)*)\"|'([^']*)'|`([^`]*)`|(.*?)(?:[ \\t]+#.*)?$)")
+
+// Dotenv lists the values in the text of an .env file, as they stand there and as programs read them, and the passwords in them.
+func Dotenv(text string) (values []string) {
+	for _, match := range variable().FindAllStringSubmatch(text, -1) {
+		value := strings.TrimSpace(strings.Join(match[1:], ""))
+		values = append(values, value, strings.ReplaceAll(value, `\n`, "\n"))
+		values = append(values, Passwords(value)...)
+	}
+	slices.Sort(values)
+	return slices.DeleteFunc(slices.Compact(values), func(value string) bool { return len(value) < minSecret })
+}
+
 // AddArgs makes those values of a command line secret whose flags or variables look
 // like it: --api-key V, --token=V, API_KEY=V.
 func (r *Redactor) AddArgs(args []string) {
@@ -130,7 +146,7 @@ func (r *Redactor) AddURL(address string) {
 // Text returns s without secrets. Secrets that overlap or touch become one
 // placeholder.
 func (r *Redactor) Text(s string) string {
-	spans := r.known().find(s)
+	spans := r.known().find(0, s)
 	if len(spans) == 0 {
 		return s
 	}

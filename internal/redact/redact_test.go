@@ -53,6 +53,35 @@ func TestTextHidesSecrets(t *testing.T) {
 	}
 }
 
+// key is a text in the form of a private key.
+const key = "-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA0123456789abcdefABCDEF+/\nx0123456789abcdefghijklmno==\n-----END RSA PRIVATE KEY-----"
+
+func TestSecretsAreKnownByTheirForm(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"a ghp_0123456789abcdefghijklmnopqrstuvwxyz.":               "a [redacted].",
+		"a github_pat_11AAAAAAA0_0123456789abcdefghij.":             "a [redacted].",
+		"key=sk-ant-api03-0123456789_abcdefgh, sk-0123456789ABCDEF": "key=[redacted], [redacted]",
+		"\x1b[0msk-0123456789ABCDEF\\nsk-0123456789ABCDEF\\n":       "\x1b[0m[redacted]\\n[redacted]\\n",
+		"xoxb-0123456789-abcdef AKIA0123456789ABCDEF ":              "[redacted] [redacted] ",
+		"my " + key + "\nends":                                      "my [redacted]\nends",
+		strings.ReplaceAll(key, "\n", `\n`) + `\n"`:                 `[redacted]\n"`,
+		key[:70] + "\nand so on it goes":                            "[redacted]\nand so on it goes",
+		strings.ReplaceAll(key, "RSA", "OPENSSH"):                   "[redacted]",
+		"a ghp_012345… b":                                           "a [redacted]… b",
+
+		"task-0123456789ABCDEF risk-0123456789ABCDEF": "task-0123456789ABCDEF risk-0123456789ABCDEF",
+		"sk-button-primary-large sk-123 ghp_ AKIA":    "sk-button-primary-large sk-123 ghp_ AKIA",
+		strings.ReplaceAll(key, "PRIVATE", "PUBLIC"):  strings.ReplaceAll(key, "PRIVATE", "PUBLIC"),
+		"-----BEGIN CERTIFICATE-----\nMIIE":           "-----BEGIN CERTIFICATE-----\nMIIE",
+		"xoxoxoxoxoxoxoxoxoxoxoxo":                    "xoxoxoxoxoxoxoxoxoxoxoxo",
+	} {
+		if got := redact.New().Text(text); got != want {
+			t.Errorf("%q became %q, want %q", text, got, want)
+		}
+	}
+}
+
 func TestAValueThatIsNoSecretAnyMore(t *testing.T) {
 	t.Parallel()
 	r := redact.New("stays&secret", "goes&public")
@@ -81,7 +110,7 @@ func TestSecretsAreHiddenAsOthersWriteThem(t *testing.T) {
 		check.OK(t, err)
 		var x bytes.Buffer
 		check.OK(t, xml.EscapeText(&x, []byte("a "+secret+" b")))
-		for _, text := range []string{string(quoted), x.String(), "a " + html.EscapeString(secret) + " b", "a " + url.QueryEscape(secret) + " b"} {
+		for _, text := range []string{string(quoted), x.String(), "a " + html.EscapeString(secret) + " b", "a " + url.QueryEscape(secret) + " b", "a " + url.PathEscape(secret) + " b", "a " + strings.ReplaceAll(url.PathEscape(secret), "%2F", "/") + " b", "a " + (&url.URL{Path: "/" + secret}).EscapedPath()[1:] + " b"} {
 			if got := r.Text(text); strings.Trim(got, `"`) != "a [redacted] b" {
 				t.Errorf("%q became %q", text, got)
 			}
@@ -95,7 +124,7 @@ func TestStreamIsTheWhole(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		secrets := rapid.SliceOfN(rapid.StringMatching(`[ab&]{6,9}`), 0, 4).Draw(t, "secrets")
-		parts := rapid.SliceOf(rapid.OneOf(rapid.StringMatching(`[ab&]{0,12}`), rapid.SampledFrom(append(secrets, "x", "…", "\xe2", "\x80")))).Draw(t, "text")
+		parts := rapid.SliceOf(rapid.OneOf(rapid.StringMatching(`[ab&]{0,12}`), rapid.SampledFrom(append(secrets, "x", "…", "\xe2", "\x80", " ", "a", "s", "sk-", "sk-0123456789ABCDEF", "0123456789ABCDEF", "ghp_", "AKIA", key, key[:40], key[40:], "-----", "KEY-----\n", strings.Repeat("A", 700), strings.Repeat("A", 9000))))).Draw(t, "text")
 		whole := strings.Join(parts, "")
 		r := redact.New(secrets...)
 		want := r.Text(whole)
@@ -224,6 +253,13 @@ func TestPasswordsInAddresses(t *testing.T) {
 	} {
 		check.Equal(t, text, want, redact.Passwords(text))
 	}
+}
+
+func TestValuesOfDotenv(t *testing.T) {
+	t.Parallel()
+	got := redact.Dotenv("# A=comment\nA=plain-1\nexport B = plain 2 # and why\nC=\"quoted \\\"3\\\" # no comment\"\nD='one\ntwo' # d\nE=short\n\nF=`tick-4`\nG=line\\nbreak\nH=redis://:pass-5@host#x\n")
+	want := []string{"line\nbreak", `line\nbreak`, "one\ntwo", "pass-5", "plain 2", "plain-1", `quoted \"3\" # no comment`, "redis://:pass-5@host#x", "tick-4"}
+	check.Equal(t, "values", want, got)
 }
 
 func TestEnvironIsKnownByName(t *testing.T) {

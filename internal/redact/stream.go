@@ -15,6 +15,7 @@ type Stream struct {
 	held     string
 	covered  int  // bytes at the start of held that are known to belong to a secret
 	hidden   bool // the last byte that was returned belonged to one
+	before   byte // the last byte before held
 }
 
 // Stream returns a Stream of its own for one text.
@@ -24,14 +25,14 @@ func (r *Redactor) Stream() *Stream { return &Stream{redactor: r} }
 func (s *Stream) Push(piece string) string {
 	known := s.redactor.known()
 	text := s.held + piece
-	return s.take(known, text, len(text)-known.partial(text))
+	return s.take(known, text, len(text)-known.partial(s.before, text))
 }
 
 // Flush ends the text and returns the rest of it. The Stream can be used for
 // another one.
 func (s *Stream) Flush() string {
 	out := s.take(s.redactor.known(), s.held, len(s.held))
-	s.hidden = false
+	s.hidden, s.before = false, 0
 	return out
 }
 
@@ -40,10 +41,11 @@ func (s *Stream) Holds() bool { return s.held != "" }
 
 // take returns text up to end, redacted, and holds back the rest.
 func (s *Stream) take(known *patterns, text string, end int) string {
-	spans := known.find(text)
+	spans := known.find(s.before, text)
 	if s.covered > 0 {
 		spans = join(append(spans, span{0, s.covered}))
 	}
+	s.before = previous(s.before, text, end)
 	s.held, s.covered = text[end:], 0
 	if i := slices.IndexFunc(spans, func(sp span) bool { return sp.to > end }); i >= 0 {
 		last := spans[i]

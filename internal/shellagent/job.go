@@ -45,7 +45,7 @@ func read(prompt string) (j job, problem string) {
 		return j, "the code block " + b.language + " in its description is not closed, or the description is too long for the prompt; " +
 			"either way nobody knows where the script ends"
 	case found && strings.Contains(b.text, redact.Placeholder): // to a shell it is a pattern that matches other files
-		return j, "its script contains " + redact.Placeholder + ", which stands for the value of a variable that looks like a secret, so it is " +
+		return j, "its script contains " + redact.Placeholder + ", which stands for a secret, such as the value of a variable that looks like one, so it is " +
 			"not what was written; write $NAME there and allow NAME in [agent] env_allow, or unset the variable for ralph"
 	case found:
 		if j.shell, j.script = "sh", whole(b.text); b.language == "bash" {

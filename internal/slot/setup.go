@@ -39,13 +39,13 @@ func (s *Slot) setUp(ctx context.Context, head, tree string) error {
 		return err
 	}
 	if s.made.Setup == key && s.isThere() {
-		return s.copyIn(s.made.Copied)
+		return s.copyIn(ctx, s.made.Copied)
 	}
 	if s.made.Copied, err = s.toCopy(ctx); err == nil {
 		if err := s.refuseBound(s.made.Copied); err != nil {
 			return &SetupError{err}
 		}
-		err = s.copyIn(s.made.Copied)
+		err = s.copyIn(ctx, s.made.Copied)
 	}
 	if err == nil && s.p.o.Setup != nil {
 		if s.p.setting != nil {
@@ -149,9 +149,17 @@ func (s *Slot) toCopy(ctx context.Context) ([]string, error) {
 	return slices.DeleteFunc(git.Split(out), func(name string) bool { return git.Within(name, []string{s.ralph()}) }), err
 }
 
+// maxDotenv is how large a file with variables may be.
+const maxDotenv = 1 << 20
+
+// isDotenv says that a file of this name holds variables, and thus secrets.
+func isDotenv(name string) bool {
+	return name == ".envrc" || strings.HasSuffix(name, ".env") || strings.HasPrefix(name, ".env.")
+}
+
 // copyIn copies files that differ from the project's, and folders that are missing. An agent
 // may have put links in the way: none is followed out of the slot.
-func (s *Slot) copyIn(names []string) error {
+func (s *Slot) copyIn(ctx context.Context, names []string) error {
 	if len(names) == 0 {
 		return nil
 	}
@@ -170,6 +178,15 @@ func (s *Slot) copyIn(names []string) error {
 				return err
 			}
 			rel, err := filepath.Rel(s.p.o.Repo.Dir(), at)
+			if err == nil && s.p.o.Dotenv != nil && isDotenv(d.Name()) {
+				if rel := filepath.ToSlash(rel); rel != name {
+					s.made.Copied = append(s.made.Copied, rel) // the next attempt skips the folder, which is there
+				}
+				text, rerr := copyfile.Read(at, maxDotenv)
+				if s.p.o.Dotenv(ctx, string(text)); d.Type().IsRegular() { // else it is not copied, or leads nowhere
+					err = rerr
+				}
+			}
 			if err != nil {
 				return err
 			}

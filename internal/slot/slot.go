@@ -35,6 +35,8 @@ type Options struct {
 	// Copy names ignored files of the project that slots get too, as .gitignore does; its
 	// file .worktreeinclude does the same.
 	Copy []string
+	// Dotenv is given the text of each .env file that a slot gets, before it gets it; nil is given none.
+	Dotenv func(context.Context, string)
 	// Setup prepares a new slot, confined by whoever gives it; it runs again if SetupIs (its
 	// command) or one of the files SetupOn of the project has changed.
 	Setup   func(context.Context, *Slot) error

@@ -222,6 +222,24 @@ func TestSetup(t *testing.T) {
 	check.Equal(t, "runs of setup, with another command", 5, runs)
 }
 
+// TestTheTextOfEveryDotenvIsPassedOn before each attempt, also of those in a folder that is there already.
+func TestTheTextOfEveryDotenvIsPassedOn(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	base := r.commit(".gitignore", ".env\nprod.env\nconf/\n", "a", "1")
+	r.write(".env", "A=1", "prod.env", "B=2", "conf/deep/.env.local", "C=3", "conf/plain", "D=4")
+	var seen []string
+	for range 2 { // two runs
+		p := open(t, r, func(o *Options) {
+			o.Copy, o.Dotenv = []string{".env", "prod.env", "conf/"}, func(_ context.Context, text string) { seen = append(seen, text) }
+		})
+		_, at := take(t, p, 1, base)
+		check.Equal(t, "passed on", []string{"A=1", "B=2", "C=3"}, sorted(seen...))
+		check.Equal(t, "copy", "C=3", at.text("conf/deep/.env.local"))
+		seen = nil
+	}
+}
+
 // TestCopyingDoesNotFollowLinksOutOfTheSlot that an agent has put where a copy goes.
 func TestCopyingDoesNotFollowLinksOutOfTheSlot(t *testing.T) {
 	t.Parallel()
