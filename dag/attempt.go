@@ -101,6 +101,7 @@ const (
 	attemptSelect = `SELECT ` + attemptColumns + ` FROM attempts a JOIN runs r ON r.n = a.run `
 	attemptsSQL   = attemptSelect + `WHERE a.task = +:task ORDER BY a.n;`
 	attemptSQL    = attemptSelect + `WHERE a.id = :id;`
+	lastTrySQL    = attemptSelect + `WHERE a.task_id = :task ORDER BY a.n DESC LIMIT 1;`
 	// A task that is done was checked with all that its attempts did since it began.
 	tamperedSQL = attemptSelect + `LEFT JOIN tasks t ON t.n = a.task
 WHERE a.rejected = 'tampering' AND a.slot IS NULL AND a.accepted IS NULL AND a.tree IS NOT NULL AND a.tree_after IS NOT NULL
@@ -118,6 +119,11 @@ func (g *Graph) Attempts(t Task) ([]Attempt, error) {
 // folder may still be there when a task begins, and nobody accepted it. Its own attempts count if they are from before it was reset.
 func (g *Graph) Tampered(t Task) ([]Attempt, error) {
 	return db.All(g.tx, tamperedSQL, scanAttempt, ":task", t.N)
+}
+
+// LastAttempt is the last attempt at a task, which may be deleted; the zero one if there is none.
+func (g *Graph) LastAttempt(task string) (Attempt, error) {
+	return db.One(g.tx, lastTrySQL, scanAttempt, ":task", task)
 }
 
 // OpenAttempts lists those that have not ended, or whose run died, oldest first.

@@ -32,10 +32,8 @@ WITH RECURSIVE d (n, waits) AS (
     UNION SELECT c.n, 1 FROM d JOIN tasks c ON c.parent = d.n WHERE d.waits
     UNION SELECT t.parent, 0 FROM d JOIN tasks t ON t.n = d.n WHERE t.parent IS NOT NULL
 ) `
-	landedAfterSQL = after + `
-SELECT ` + mergeColumns + ` FROM merges
-WHERE n IN (SELECT (SELECT max(m.n) FROM merges m WHERE m.task = d.n AND m.state = 'landed')
-    FROM d JOIN tasks t ON t.n = d.n WHERE d.waits AND d.n <> :task AND t.status = 'done') ORDER BY n DESC;`
+	doneAfterSQL = after + `
+SELECT ` + taskColumns + ` FROM tasks WHERE n IN (SELECT d.n FROM d WHERE d.waits) AND n <> :task AND children = 0 AND status = 'done' ORDER BY n;`
 	atWorkAfterSQL = after + `
 SELECT t.id FROM d JOIN tasks t ON t.n = d.n WHERE d.waits AND t.children = 0 AND t.status = 'in_progress' ORDER BY t.n;`
 )
@@ -133,10 +131,8 @@ func (g *Graph) Landings() (list []Merge, since string, err error) {
 	return list, since, err
 }
 
-// LandedAfter lists the landed work of all that depends on a task, newest first.
-func (g *Graph) LandedAfter(t Task) ([]Merge, error) {
-	return db.All(g.tx, landedAfterSQL, scanMerge, ":task", t.N)
-}
+// DoneAfter lists the tasks that are done and depend on a task, also through others. Groups are left out: their tasks are listed.
+func (g *Graph) DoneAfter(t Task) ([]Task, error) { return g.tasks(doneAfterSQL, ":task", t.N) }
 
 // reopenUndone opens the tasks again whose work was taken back by this one. Whoever opened one before
 // may be at work on it.

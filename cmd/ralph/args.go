@@ -248,11 +248,17 @@ func (p *permuter) helpFor() string {
 	return strings.Join(p.path, " ") + " --help"
 }
 
+// renamedFlags maps the names that flags had in older versions to those that they have.
+var renamedFlags = map[string]string{"dependents": "with-dependants"}
+
 func (p *permuter) unknownFlag(arg, name string) error {
 	names := seq.Map(p.allFlags(), func(f flagSpec) string { return f.name })
 	err := usagef("unknown flag %s", arg)
 	if name == "version" {
 		return hint(err, "did you mean: ralph version")
+	}
+	if now := renamedFlags[name]; slices.Contains(names, now) {
+		return hint(err, "it is called: --%s", now)
 	}
 	if near := plain.Nearest(name, names); near != "" {
 		return hint(err, "did you mean: --%s", near)

@@ -5,11 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"ralph/dag"
+	"ralph/event"
 	"ralph/internal/git"
 	"ralph/internal/human"
 	"ralph/internal/render"
@@ -20,12 +22,13 @@ import (
 var undoCommand = command{
 	name: "undo", args: "TASK", short: "take back the work of a task that landed, and open the task again",
 	long: `A commit that reverts the task's commit goes through the queue like other work: gates test it, and it lands on the same
-branch. If it conflicts with what landed since, or a gate is red, nothing changes. With --dependents, one commit
-reverts the work of all of them, so that all are undone or none is.`,
-	flags: append(undoFlags(), boolFlag("dependents", "take back what depends on it, too"),
+branch. The gates of the tasks that are done and depend on TASK test it, too. If one fails, or the commit
+conflicts with what landed since, nothing changes. With --with-dependants, one commit reverts the work of all of
+them, the last that landed first, so that all are undone or none is.`,
+	flags: append(undoFlags(), boolFlag("with-dependants", "take back what depends on it, too"),
 		flagSpec{name: "message", short: "m", usage: "`TEXT`, @FILE, or - for stdin, that tells the next attempt at TASK why"}),
-	example: "ralph undo 1f0c\nralph undo 1f0c -m \"keep the old format readable\"\nralph undo 1f0c --dependents",
-	exits:   "1 refused (it did not land, a conflict) or a gate is red, 3 not found, 6 what landed was not pushed,\n" + interrupted,
+	example: "ralph undo 1f0c\nralph undo 1f0c -m \"keep the old format readable\"\nralph undo 1f0c --with-dependants",
+	exits:   "1 refused (it did not land, a conflict) or a gate fails, 3 not found, 6 what landed was not pushed,\n" + interrupted,
 	run:     action(runUndo),
 }
 
@@ -38,8 +41,15 @@ func undoFlags() []flagSpec {
 
 type undoOptions struct {
 	runOptions
-	Dependents bool
-	Message    string
+	WithDependants bool
+	Message        string
+}
+
+// undoing is a revert that is to land.
+type undoing struct {
+	id, target string              // of the task that it is
+	stay       []string            // the tasks that stay done and depend on what is undone
+	gates      map[string][]string // their gates, and whose they are
 }
 
 func runUndo(ctx context.Context, a *app, o undoOptions) (err error) {
@@ -50,12 +60,12 @@ func runUndo(ctx context.Context, a *app, o undoOptions) (err error) {
 }
 
 func undoTask(ctx context.Context, a *app, o undoOptions) error {
-	id, target, err := storeUndo(ctx, a, o)
+	u, err := storeUndo(ctx, a, o)
 	if err != nil {
 		return err
 	}
-	run := o.runOptions
-	run.Args, run.Task, run.Target, run.finished = nil, &id, &target, true
+	id, run := u.id, o.runOptions
+	run.Args, run.Task, run.Target, run.finished = nil, &id, &u.target, true
 	err = runRun(ctx, a, run)
 	ended := err == nil || errors.As(err, new(runEnded))
 	if ended {
@@ -64,8 +74,10 @@ func undoTask(ctx context.Context, a *app, o undoOptions) error {
 		}
 	}
 	var undone []string
+	var last dag.Attempt
 	taken := false
 	terr := a.record(context.WithoutCancel(ctx), func(_ *session, g *dag.Graph) error {
+		last, _ = g.LastAttempt(id) // the first error of the database is that of all that follow
 		t, err := g.Task(id)
 		switch {
 		case err == nil && t.Status == dag.Done:
@@ -76,7 +88,7 @@ func undoTask(ctx context.Context, a *app, o undoOptions) error {
 		taken = t.Status == dag.InProgress
 		return err
 	})
-	if errors.Is(terr, dag.ErrNotFound) { // its gates are red
+	if errors.Is(terr, dag.ErrNotFound) { // a gate failed
 		terr = nil
 	}
 	switch {
@@ -92,6 +104,14 @@ func undoTask(ctx context.Context, a *app, o undoOptions) error {
 		return hint(cmp.Or(err, fmt.Errorf("%w: the run that was landing %s died", dag.ErrRefused, id)), "land it: ralph merge; or give it up: ralph task delete %s", id)
 	}
 	a.note("nothing is undone: %s stays as it is", o.Args[0])
+	if i := slices.IndexFunc(last.Gates, func(r dag.GateRecord) bool { return r.Verdict == event.GateFailed }); i >= 0 && len(u.stay) > 0 {
+		gate, whose := last.Gates[i].Command, u.stay // a gate of the project is one of every task
+		if own := u.gates[gate]; own != nil {
+			whose = own
+		}
+		return hint(fmt.Errorf("%w: without the work of %s, a gate of %s fails: %s", dag.ErrRefused, o.Args[0], human.List(whose, len(whose)), gate),
+			"undo what depends on it, too: ralph undo %s --with-dependants", o.Args[0])
+	}
 	return cmp.Or(err, fmt.Errorf("%w: the revert did not land", dag.ErrRefused))
 }
 
@@ -125,19 +145,20 @@ func awaitLanding(ctx context.Context, a *app, id string) error {
 
 // storeUndo makes the commit that takes back what landed, and stores it as finished work of a task. If there is one
 // already, because another ralph undo has made it, it is that.
-func storeUndo(ctx context.Context, a *app, o undoOptions) (id, target string, err error) {
+func storeUndo(ctx context.Context, a *app, o undoOptions) (u undoing, err error) {
 	var t dag.Task
-	var undo, after []dag.Merge
+	var landed []dag.Merge
+	var ids []string
 	var repo *git.Repo
 	err = a.view(ctx, func(s *session, g *dag.Graph) error {
 		if t, err = resolveTask(g, o.Args[0]); err != nil {
 			return err
 		}
 		own, _ := g.LandedWork(t) // the first error of the database is that of all that follow
-		after, _ = g.LandedAfter(t)
+		after, _ := g.DoneAfter(t)
 		undone, _ := g.Undone(t)
-		undo, target = []dag.Merge{own}, own.Target
-		switch id, err = g.Undoing(t); {
+		landed, ids, u.target = []dag.Merge{own}, []string{t.ID}, own.Target
+		switch u.id, err = g.Undoing(t); {
 		case err != nil:
 			return err
 		case t.Status != dag.Done:
@@ -146,52 +167,79 @@ func storeUndo(ctx context.Context, a *app, o undoOptions) (id, target string, e
 			return hint(fmt.Errorf("%w: %s took work back, and what it undid is open: %s", dag.ErrRefused, t.ID, human.List(undone, 5)), "to do that again: ralph run %s", undone[0])
 		case own.N == 0:
 			return hint(fmt.Errorf("%w: no work of %s landed through the queue", dag.ErrRefused, t.ID), "to open it again: ralph task reset %s", t.ID)
+		case o.WithDependants:
+			for _, d := range after {
+				ids = append(ids, d.ID)
+				if work, _ := g.LandedWork(d); work.Candidate != work.Onto { // others changed nothing on a branch
+					landed = append(landed, work)
+				}
+			}
+			slices.SortFunc(landed, func(x, y dag.Merge) int { return cmp.Compare(y.N, x.N) })
+		default:
+			u.stay = seq.Map(after, func(d dag.Task) string { return d.ID })
+			u.gates, err = gatesOf(g, after)
 		}
-		if o.Dependents {
-			undo = append(undo, after...)
-			slices.SortFunc(undo, func(x, y dag.Merge) int { return cmp.Compare(y.N, x.N) })
+		if err == nil && u.id != "" {
+			return sameUndo(g, u.id, ids)
 		}
-		if id != "" {
-			return sameUndo(g, id, tasksOfMerges(undo))
+		if err == nil {
+			repo, err = openRepo(ctx, s.project.Root)
 		}
-		repo, err = openRepo(ctx, s.project.Root)
 		return err
 	})
 	says := func(g *dag.Graph) error { // with the revert, whoever lands it
 		if o.Message == "" {
 			return nil
 		}
-		return g.SayUndone(id, t.ID, o.Message)
+		return g.SayUndone(u.id, t.ID, o.Message)
 	}
-	if err == nil && id != "" && o.Message != "" {
+	if err == nil && u.id != "" && o.Message != "" {
 		err = a.update(ctx, func(_ *session, g *dag.Graph) error { return says(g) })
 	}
-	if err != nil || id != "" {
-		return id, target, err
+	if err != nil || u.id != "" {
+		return u, err
 	}
-	if !o.Dependents && len(after) > 0 {
-		a.note("what depends on it stays: %s; to undo that too: --dependents", human.List(tasksOfMerges(after), 5))
+	if len(u.stay) > 0 {
+		a.note("what depends on it stays, if its gates pass: %s; to undo that too: --with-dependants", human.List(u.stay, 5))
 	}
-	m, body, err := revert(ctx, repo, undo, len(after) > 0 && !o.Dependents)
+	m, body, err := revert(ctx, repo, landed, len(u.stay) > 0)
 	if err != nil {
-		return "", "", err
+		return u, err
 	}
 	title := fmt.Sprintf("Revert %q", t.Title)
-	if n := len(undo) - 1; n > 0 {
+	if n := len(ids) - 1; n > 0 {
 		title += " and " + human.Count(n, "dependent")
 	}
 	var c dag.Claim
 	err = a.update(ctx, func(_ *session, g *dag.Graph) error {
-		if c, err = g.Undo(dag.NewTask{Title: title, Description: body, Feature: t.Feature}, m, tasksOfMerges(undo)...); err != nil {
+		gates := slices.Sorted(maps.Keys(u.gates)) // so whoever lands the revert runs them
+		if c, err = g.Undo(dag.NewTask{Title: title, Description: body, Feature: t.Feature, Gates: gates}, m, ids...); err != nil {
 			return err
 		}
-		id = c.Task.ID
+		u.id = c.Task.ID
 		return says(g)
 	})
 	if err == nil {
 		err = merge.SetRefs(ctx, repo, merge.Ref{Name: merge.WorkRef(c.Task.ID, c.Attempt), Commit: m.Work})
 	}
-	return c.Task.ID, target, err
+	return u, err
+}
+
+// gatesOf maps the gates of tasks and of their features to the tasks.
+func gatesOf(g *dag.Graph, tasks []dag.Task) (map[string][]string, error) {
+	gates := map[string][]string{}
+	for _, t := range tasks {
+		shared, err := g.FeatureGates(t.Feature)
+		if err != nil {
+			return nil, err
+		}
+		for _, gate := range slices.Concat(t.Gates, shared) {
+			if gate != t.ExpectRed && !slices.Contains(gates[gate], t.ID) {
+				gates[gate] = append(gates[gate], t.ID)
+			}
+		}
+	}
+	return gates, nil
 }
 
 // sameUndo refuses an undo that is stored already if it takes back other tasks than these.
@@ -204,10 +252,6 @@ func sameUndo(g *dag.Graph, id string, want []string) error {
 	}
 	return hint(fmt.Errorf("%w: %s is to land already, and takes back %s", dag.ErrRefused, id, human.List(undoes, 5)),
 		"land it first: ralph merge; or give it up: ralph task delete %s", id)
-}
-
-func tasksOfMerges(list []dag.Merge) []string {
-	return seq.Map(list, func(m dag.Merge) string { return m.Task })
 }
 
 // revert makes one commit on the tip that takes back landed work, and says of which commits. More depends on it and landed.
@@ -231,7 +275,7 @@ func revert(ctx context.Context, repo *git.Repo, undo []dag.Merge, more bool) (m
 		case len(built.Files) > 0:
 			advice := "undo it by hand: git revert %s"
 			if more {
-				advice = "undo what was built on it too, with --dependents, or by hand: git revert %s"
+				advice = "undo what was built on it too, with --with-dependants, or by hand: git revert %s"
 			}
 			return m, "", hint(fmt.Errorf("%w: what landed on %s since conflicts with undoing %s: %s", dag.ErrRefused, branch, landed.Task, human.List(built.Files, 5)),
 				advice, render.Commit(commit))
