@@ -189,7 +189,8 @@ var taskUpdateCommand = command{
 	long: `What is not given stays as it is. "none" as parent or feature removes the task from it; an empty
 agent, model, effort, gate or expect-red, -1 retries or a timeout of 0s restore the configured value; an empty lock, paths, tag,
 proves, context or output removes all of them. A group that lost its last subtask is a task again once --kind says which. Several tasks are changed together or, if one of them cannot be, not at all. --allow-tampering
-accepts the work of a task that failed for that, as ralph task accept does.`,
+accepts the work of a task that failed for that, as ralph task accept does. A task that failed because it changed nothing is open
+again once it is of kind check, and so is one whose --expect-red names a gate again.`,
 	flags: append([]flagSpec{
 		{name: "title", usage: "the new `TITLE`"},
 		{name: "parent", usage: "make it a subtask of `ID`, or of none"},
@@ -268,7 +269,7 @@ func runTaskUpdate(ctx context.Context, a *app, o taskUpdateOptions) (err error)
 		}
 	}
 	var after []report.TaskView
-	var accept []string
+	var accept, open []string
 	err = a.update(ctx, func(s *session, g *dag.Graph) error {
 		tasks, err := resolveTasks(g, o.Args)
 		if err != nil {
@@ -279,7 +280,12 @@ func runTaskUpdate(ctx context.Context, a *app, o taskUpdateOptions) (err error)
 			return !or(o.AllowTampering, false) || err != nil || t.Status != dag.Failed || at.Rejected != event.RejectedTampering
 		}), func(t dag.Task) string { return t.ID })
 		for i, t := range tasks {
-			if err := o.apply(g, t.ID); err != nil {
+			lifts := o.lifts(s, g, t)
+			err := o.apply(g, t.ID)
+			if err == nil && lifts {
+				open, err = append(open, t.ID), g.Reset(t.ID)
+			}
+			if err != nil {
 				return fmt.Errorf("update %s: %w", t.ID, err)
 			}
 			if tasks[i], err = g.Task(t.ID); err == nil && (o.ExpectRed != nil || o.Gates != nil) {
@@ -305,12 +311,30 @@ func runTaskUpdate(ctx context.Context, a *app, o taskUpdateOptions) (err error)
 	default:
 		for _, t := range after {
 			a.note("%s updated: %s", t.ID, t.Title)
+			if slices.Contains(open, t.ID) {
+				a.note("%s is open again, as it failed for that: %s", t.ID, t.Title)
+			}
 		}
 	}
 	if err != nil || len(accept) == 0 {
 		return err
 	}
 	return acceptTasks(ctx, a, accept, "its work may change what checks it")
+}
+
+// lifts reports whether an update removes what a task failed for, as the error of the failure names it.
+func (o taskUpdateOptions) lifts(s *session, g *dag.Graph, t dag.Task) bool {
+	attempts, err := g.Attempts(t)
+	if err != nil || t.Status != dag.Failed || len(attempts) == 0 {
+		return false
+	}
+	switch attempts[len(attempts)-1].Rejected {
+	case event.RejectedUnchanged:
+		return t.Kind != dag.Check && or(o.Kind, t.Kind) == dag.Check
+	case "":
+		return (o.ExpectRed != nil || o.Gates != nil) && checkExpected(s, g, t) != nil
+	}
+	return false
 }
 
 func (o taskUpdateOptions) apply(g *dag.Graph, id string) error {
