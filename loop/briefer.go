@@ -46,9 +46,6 @@ func (b briefer) assign(claim dag.Claim, agent string, iteration int) attempt.Jo
 	}
 	s := &j.Agent.Standing
 	s.Substitute, s.OwnAgent, s.OwnModel = t.Agent == "" && agent != o.Host.Setup.Agent, t.Agent != "", t.Model != ""
-	if modelless := o.Agents.Modelless; modelless != nil && modelless(agent) { // it does what a person wrote
-		j.Anomaly = attempt.Anomaly{}
-	}
 	if claim.Resume {
 		b.resume(claim, &j)
 	}

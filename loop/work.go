@@ -158,6 +158,9 @@ func (r *Runner) try(ctx context.Context, claim dag.Claim, j *attempt.Job, in **
 		},
 		Shared: r.folderShared, Copy: r.opts.Verify.Copy, Desk: newDesk(r.shared, claim, j.History.Answers),
 	}
+	if r.scripted(j) { // it does what a person wrote
+		j.Anomaly = attempt.Anomaly{}
+	}
 	if away {
 		return r.haveMade(ctx, claim, j, ports, in)
 	}
