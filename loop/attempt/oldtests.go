@@ -263,6 +263,11 @@ func (e *evidence) beside(dir string, changes []git.Change) (files []string, err
 		return nil, err
 	}
 	defer root.Close()
+	for up := dir; up != "."; up = path.Dir(up) {
+		if info, err := root.Lstat(up); err == nil && !info.IsDir() { // by now it is a link, perhaps out of the project: all that was in it is gone
+			return files, nil
+		}
+	}
 	entries, err := fs.ReadDir(root.FS(), dir)
 	if errors.Is(err, fs.ErrNotExist) { // all of it is gone
 		err = nil
