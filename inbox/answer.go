@@ -10,6 +10,7 @@ import (
 
 	"ralph/dag"
 	"ralph/internal/db"
+	"ralph/internal/human"
 	"ralph/internal/trust"
 )
 
@@ -18,11 +19,22 @@ type Reply struct {
 	Text   string
 	Option int // from 1; 0 for none
 	Denied bool
+	Other  bool // the text need not be an option
+	Change bool // it may replace an answer that no agent has received
 }
+
+// ErrNotOption refuses a text that is not among the options.
+var ErrNotOption = fmt.Errorf("%w: not an option", dag.ErrRefused)
+
+// OtherPrefix begins an answer that is none of the options, where a person types it.
+const OtherPrefix = "other:"
 
 // Typed is what a person means who typed text where the options stand with their numbers.
 func Typed(r Request, text string) Reply {
 	text = strings.TrimSpace(text)
+	if n := len(OtherPrefix); len(r.Options) > 0 && len(text) >= n && strings.EqualFold(text[:n], OtherPrefix) {
+		return Reply{Text: strings.TrimSpace(text[n:]), Other: true}
+	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 || n > len(r.Options) || slices.Contains(r.Options, text) {
 		return Reply{Text: text}
@@ -59,10 +71,11 @@ func (e *OverError) Unwrap() error { return dag.ErrRefused }
 
 const replySQL = `
 UPDATE requests SET state = 'answered', answer = :answer, denied = :denied, answered_at = :now, answered_by = :by, answered_via = :via
-WHERE id = :id AND state = 'open' AND kind NOT IN ('message', 'stop') RETURNING ` + columns + `;`
+WHERE id = :id AND (state = 'open' OR :change AND ` + changeable + `) AND kind NOT IN ('message', 'stop') RETURNING ` + columns + `;`
 
-// Answer answers a request in the name of the graph's actor, who is a person. The first answer counts; later ones are refused
-// with an *OverError, and so are answers to what nobody needs an answer to any more.
+// Answer answers a request in the name of the graph's actor, who is a person. The first answer counts, unless another one is
+// to change it before an agent has it. Others are refused with an *OverError, and so are answers to what nobody needs an
+// answer to any more.
 func Answer(g *dag.Graph, t trust.Folder, id string, a Reply) (Request, error) {
 	r, err := Get(g, id)
 	if err != nil {
@@ -93,7 +106,7 @@ func reply(g *dag.Graph, r Request, a Reply) (Request, error) {
 		return Request{}, err
 	}
 	actor := g.Actor()
-	done, err := db.One(g.Tx(), replySQL, scan, ":id", r.ID, ":answer", db.OrNull(g.Redact(text)), ":denied", a.Denied,
+	done, err := db.One(g.Tx(), replySQL, scan, ":id", r.ID, ":answer", db.OrNull(g.Redact(text)), ":denied", a.Denied, ":change", a.Change,
 		":now", g.Now().UnixMilli(), ":by", db.OrNull(actor.Who), ":via", db.OrNull(actor.Via))
 	switch {
 	case err != nil:
@@ -121,6 +134,12 @@ func (a Reply) text(r Request) (string, error) {
 		return r.Options[a.Option-1], nil
 	case text == "" && !a.Denied && r.Kind != Credential:
 		return "", fmt.Errorf("%w: the answer to %s is empty", dag.ErrRefused, r.ID)
+	case len(r.Options) > 0 && !a.Denied && !a.Other:
+		i := slices.IndexFunc(r.Options, func(option string) bool { return strings.EqualFold(option, text) })
+		if i < 0 {
+			return "", fmt.Errorf("%w of %s: %q; it has %s", ErrNotOption, r.ID, text, human.Series(r.Options, "and"))
+		}
+		return r.Options[i], nil
 	}
 	return text, nil
 }

@@ -359,3 +359,65 @@ func TestOnlyWhatIsLongOverIsPruned(t *testing.T) {
 	check.Equal(t, "the last entry", 1, len(get(w, func(g *dag.Graph) ([]dag.AuditEntry, error) { return g.Audits(1) })))
 	w.sound()
 }
+
+func TestAChoiceTakesOnlyItsOptionsUnlessAnotherAnswerIsGiven(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		reply inbox.Reply
+		want  string // "" if it is refused
+	}{
+		"a number":               {inbox.Reply{Option: 2}, "blue"},
+		"its text":               {inbox.Reply{Text: " Blue\n"}, "blue"},
+		"another text":           {inbox.Reply{Text: "green"}, ""},
+		"the number as text":     {inbox.Reply{Text: "2"}, ""},
+		"another answer":         {inbox.Reply{Text: "green", Other: true}, "green"},
+		"typed, a number":        {inbox.Typed(question("", "red", "blue"), "1"), "red"},
+		"typed, another text":    {inbox.Typed(question("", "red", "blue"), "green"), ""},
+		"typed, another answer":  {inbox.Typed(question("", "red", "blue"), "Other: green"), "green"},
+		"a no, with the reason":  {inbox.Reply{Text: "no paint", Denied: true}, "no paint"},
+		"another answer, empty":  {inbox.Reply{Other: true}, ""},
+		"nothing":                {inbox.Reply{}, ""},
+		"a number that is wrong": {inbox.Reply{Option: 3}, ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			q := w.ask(w.claim(w.add("paint")), question("Which colour?", "red", "blue"))
+			err := w.answer(q.ID, test.reply)
+			check.Equal(t, "refused", test.want == "", errors.Is(err, dag.ErrRefused))
+			check.Equal(t, "answer", test.want, w.request(q.ID).Answer)
+		})
+	}
+}
+
+func TestAnAnswerCanBeChangedUntilItsTaskIsClaimed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	task := w.add("paint")
+	c := w.claim(task)
+	q := w.ask(c, question("Which colour?", "red", "blue"))
+	may := w.ask(c, inbox.Request{Kind: inbox.Permission, Text: "May I?"})
+	over := func(id string, a inbox.Reply) {
+		t.Helper()
+		before := w.request(id)
+		err := w.answer(id, a)
+		check.That(t, errors.As(err, new(*inbox.OverError)), "got %v", err)
+		check.Equal(t, "what a refusal leaves", before, w.request(id))
+	}
+	check.OK(t, w.answer(q.ID, inbox.Reply{Option: 1}))
+	over(q.ID, inbox.Reply{Option: 2, Change: true}) // the agent that asked may have read it
+	w.release(c)
+	over(q.ID, inbox.Reply{Option: 2})
+	check.OK(t, w.answer(q.ID, inbox.Reply{Option: 2, Change: true}))
+	w.sound()
+	check.OK(t, w.answer(may.ID, inbox.Reply{Text: "yes"}))
+	over(may.ID, inbox.Reply{Text: "no", Change: true}) // it may have become a rule
+	c = w.claim(task)
+	answers := get(w, func(g *dag.Graph) ([]inbox.Request, error) { return inbox.Answers(g, w.trust, task) })
+	check.Equal(t, "what the agent reads", []string{"blue"}, []string{answers[0].Answer})
+	over(q.ID, inbox.Reply{Option: 1, Change: true})
+	w.update(func(g *dag.Graph) error { return inbox.Receive(g, c.Attempt, q.ID) })
+	w.release(c)
+	over(q.ID, inbox.Reply{Option: 1, Change: true})
+}

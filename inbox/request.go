@@ -71,6 +71,8 @@ type Request struct {
 
 	ReceivedBy string // the attempt that got the answer, or the message
 	ReceivedAt time.Time
+
+	Changeable bool // it is answered, and its task waits to be claimed: no agent has the answer
 }
 
 // The limits of a request.
@@ -85,7 +87,10 @@ const (
 
 const (
 	columns = `n, id, kind, task_id, attempt, run, sender, text, options, fallback, detail, parks, at, expires_at, state,
-    answer, denied, answered_at, answered_by, answered_via, reason, received_by, received_at`
+    answer, denied, answered_at, answered_by, answered_via, reason, received_by, received_at, ` + changeable
+	// An attempt reads the answers after it has claimed the task.
+	changeable = `(state = 'answered' AND parks AND NOT past AND received_at IS NULL
+    AND (SELECT t.status FROM tasks t WHERE t.n = requests.task) IN ('pending', 'blocked'))`
 	insertSQL = `
 INSERT INTO requests (id, kind, task, task_id, attempt, run, sender, text, options, fallback, detail, parks, at, expires_at)
 VALUES (:id, :kind, (SELECT n FROM tasks WHERE id = :task), :task, :attempt, :run, :sender, :text, :options, :fallback, :detail, :parks, :now, :expires)
@@ -102,7 +107,7 @@ func scan(r *db.Row) Request {
 		N: r.Int64(), ID: r.Text(), Kind: Kind(r.Text()), Task: r.Text(), Attempt: r.Text(), Run: r.Text(), Sender: r.Text(), Text: r.Text(),
 		Options: db.List[string](r), Default: r.Text(), Detail: r.Text(), Parks: r.Bool(), At: r.Time(), ExpiresAt: r.Time(), State: State(r.Text()),
 		Answer: r.Text(), Denied: r.Bool(), AnsweredAt: r.Time(), AnsweredBy: r.Text(), AnsweredVia: r.Text(), Reason: r.Text(),
-		ReceivedBy: r.Text(), ReceivedAt: r.Time(),
+		ReceivedBy: r.Text(), ReceivedAt: r.Time(), Changeable: r.Bool(),
 	}
 }
 

@@ -91,7 +91,7 @@ func (s *stage) waiting(t *testing.T) []inbox.Request {
 func (s *stage) reply(t *testing.T, id, text string) {
 	t.Helper()
 	s.update(t, func(g *dag.Graph) error {
-		_, err := inbox.Answer(g, s.opts.Inbox.Trust, id, inbox.Reply{Text: text})
+		_, err := inbox.Answer(g, s.opts.Inbox.Trust, id, inbox.Reply{Text: text, Other: true})
 		return err
 	})
 }

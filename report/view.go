@@ -88,8 +88,12 @@ func IDs(tasks []dag.Task) []string {
 }
 
 // ViewRequest is a question, a permission or a message, and its answer.
-var ViewRequest = jsonval.Fields[inbox.Request](`id kind state task? attempt? run? sender text options default? parks at expires_at?
-	answer? denied answered_at? answered_by? answered_via? reason? received_by? received_at?`)
+func ViewRequest(r inbox.Request) jsonval.Object {
+	return append(viewRequest(r), "variable", jsonval.Text(r.Variable()))
+}
+
+var viewRequest = jsonval.Fields[inbox.Request](`id kind state task? attempt? run? sender text options default? parks at expires_at?
+	answer? denied answered_at? answered_by? answered_via? reason? received_by? received_at? changeable`)
 
 // FeatureView is a feature with its folder.
 type FeatureView struct {

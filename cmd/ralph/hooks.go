@@ -76,7 +76,7 @@ func observed(s *session, g *dag.Graph, ids []string) (tasks []dag.Task, err err
 
 // answerBefore lets hooks refuse or rewrite what a person answers. A credential is nothing for them.
 func answerBefore(ctx context.Context, a *app, s *session, r inbox.Request, reply inbox.Reply) (_ inbox.Reply, warnings []string, _ error) {
-	if r.Kind == inbox.Credential || r.State != inbox.Open {
+	if r.Kind == inbox.Credential || r.State != inbox.Open && !(reply.Change && r.Changeable) {
 		return reply, nil, nil
 	}
 	set, err := newHooks(a, s)
@@ -96,7 +96,7 @@ func answerBefore(ctx context.Context, a *app, s *session, r inbox.Request, repl
 	case out.Blocked():
 		return reply, warnings, fmt.Errorf("%w: %s", dag.ErrRefused, out.Refusal())
 	case out.Replace != nil:
-		reply.Text, reply.Option = *out.Replace, 0
+		reply.Text, reply.Option, reply.Other = *out.Replace, 0, true
 	}
 	return reply, warnings, nil
 }

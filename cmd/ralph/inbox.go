@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -45,10 +44,12 @@ question is answered, its task is ready again, and the next run continues with i
 		},
 		{
 			name: "answer", args: "Q [TEXT|-]", short: "answer a request; the first answer counts",
-			long: `TEXT may be @FILE, or - for stdin; on a terminal it is asked for if it is missing. The task continues in the
-next run, or in one that is running.`,
+			long: `TEXT may be @FILE, or - for stdin; on a terminal it is asked for if it is missing. If the request has options, it
+is one of them. The task continues in the next run, or in one that is running; until an agent works on it, --change replaces the answer.`,
 			flags: []flagSpec{
 				{name: "option", usage: "choose option `N`", value: 0, shown: "none"},
+				boolFlag("other", "TEXT is another answer than the options"),
+				boolFlag("change", "replace an answer that no agent has received"),
 				boolFlag("deny", "say no; TEXT says why"),
 				boolFlag("credential", "give the credential that is asked for: typed without echo, or TEXT is @FILE or -"),
 			},
@@ -100,7 +101,14 @@ func runInbox(ctx context.Context, a *app, s *session, o inboxOptions) error {
 		return err
 	}
 	if len(list) > 0 && !o.JSON && !o.All {
-		a.note("answer with: ralph inbox answer ID TEXT; see all of one with: ralph inbox show ID")
+		var ways []string
+		for _, r := range list { // one of each sort
+			if way := answerWays(r)[0]; !slices.Contains(ways, way) {
+				ways = append(ways, way)
+				a.note("answer with: ralph inbox answer %s %s", r.ID, way)
+			}
+		}
+		a.note("see all of one with: ralph inbox show %s", list[0].ID)
 	}
 	return printRequests(a, list, o)
 }
@@ -118,6 +126,7 @@ func printRequests(a *app, list []inbox.Request, o inboxOptions) error {
 			row = append(row, term.Cell{Text: string(r.State)})
 		}
 		text, _, _ := strings.Cut(r.Text, "\n")
+		text = strings.TrimPrefix(r.Variable()+": ", ": ") + text
 		if len(r.Options) > 0 {
 			text += " (" + strings.Join(r.Options, ", ") + ")"
 		}
@@ -184,32 +193,41 @@ func runInboxShow(a *app, _ *session, g *dag.Graph, o plainOptions) error {
 	if r.Sender == r.Task {
 		r.Sender = "" // once is enough
 	}
-	text += a.fieldLines("task", r.Task, "attempt", r.Attempt, "run", r.Run, "from", r.Sender, "at", stamp(r.At), "expires", stamp(r.ExpiresAt),
+	text += a.fieldLines("variable", r.Variable(), "task", r.Task, "attempt", r.Attempt, "run", r.Run, "from", r.Sender, "at", stamp(r.At), "expires", stamp(r.ExpiresAt),
 		"default", r.Default, "answer", answer, "answered", strings.Join(human.Parts(stamp(r.AnsweredAt), r.AnsweredBy, r.AnsweredVia), ", "),
 		"withdrawn", r.Reason, "received", strings.Join(human.Parts(stamp(r.ReceivedAt), r.ReceivedBy), ", "))
 	text += "\n" + term.Block(r.Text) + "\n"
 	if r.State == inbox.Open && r.Kind != inbox.Message {
-		how := map[bool]string{true: "TEXT, --option N"}[len(r.Options) > 0]
-		if r.Kind == inbox.Credential {
-			how = "--credential"
-		}
-		a.note("answer with: ralph inbox answer %s %s or --deny", r.ID, cmp.Or(how, "TEXT"))
+		a.note("answer with: ralph inbox answer %s %s", r.ID, human.Series(answerWays(r), "or"))
 	}
 	return written(fmt.Fprint(a.stdout, text+optionsText(r)))
+}
+
+// answerWays are what can follow the ID on the command line of an answer, the usual one first.
+func answerWays(r inbox.Request) []string {
+	switch {
+	case r.Kind == inbox.Credential:
+		return []string{"--credential", "--deny"}
+	case len(r.Options) > 0:
+		return []string{"--option N", "TEXT --other", "--deny"}
+	}
+	return []string{"TEXT", "--deny"}
 }
 
 type inboxAnswerOptions struct {
 	Args   []string // the request, and the text
 	Option *int
 	Deny   bool
+	Other  bool
+	Change bool
 
 	Credential bool
 }
 
 func (o *inboxAnswerOptions) parse(commandLine) error {
 	switch {
-	case o.Option != nil && (o.Deny || len(o.Args) > 1):
-		return usagef("--option is the whole answer: neither TEXT nor --deny goes with it")
+	case o.Option != nil && (o.Deny || o.Other || len(o.Args) > 1):
+		return usagef("--option is the whole answer: neither TEXT, --other nor --deny goes with it")
 	case o.Credential && (o.Option != nil || o.Deny):
 		return usagef("--credential is the whole answer: neither --option nor --deny goes with it")
 	case o.Credential && len(o.Args) > 1 && o.Args[1] != "-" && !strings.HasPrefix(o.Args[1], "@"):
@@ -228,13 +246,18 @@ func runInboxAnswer(ctx context.Context, a *app, s *session, o inboxAnswerOption
 	if err != nil {
 		return err
 	}
-	reply, err := o.reply(ctx, a, r)
+	over := r.State != inbox.Open && !(o.Change && r.Changeable)
+	reply, err := o.reply(ctx, a, r, over)
+	reply.Other, reply.Change = reply.Other || o.Other, o.Change
 	var notes []string
 	if err == nil {
 		notes, err = answerRequest(ctx, a, s, r, reply)
 	}
 	for _, text := range notes {
 		a.note("%s", text)
+	}
+	if errors.Is(err, inbox.ErrNotOption) {
+		return hint(err, "choose one with --option N, or give another answer with --other")
 	}
 	return hintOver(ctx, s, err)
 }
@@ -283,15 +306,16 @@ func answerRequest(ctx context.Context, a *app, s *session, r inbox.Request, rep
 }
 
 // reply is what was typed, or is asked for.
-func (o inboxAnswerOptions) reply(ctx context.Context, a *app, r inbox.Request) (inbox.Reply, error) {
+func (o inboxAnswerOptions) reply(ctx context.Context, a *app, r inbox.Request, over bool) (inbox.Reply, error) {
+	secret := o.Credential || r.Kind == inbox.Credential && len(o.Args) == 1 && !o.Deny // it can only be typed
 	switch {
-	case r.State == inbox.Open && r.Kind == inbox.Credential && !o.Credential && !o.Deny:
+	case !over && r.Kind == inbox.Credential && !secret && !o.Deny:
 		return inbox.Reply{}, hint(usagef("%s asks for a credential, which is not stored like other answers", r.ID), "ralph inbox answer %s --credential, or --deny", r.ID)
 	case o.Credential && r.Kind != inbox.Credential:
 		return inbox.Reply{}, usagef("%s asks for no credential", r.ID)
-	case o.Credential && r.State != inbox.Open:
+	case secret && over:
 		return inbox.Reply{}, &inbox.OverError{Request: r}
-	case o.Credential && len(o.Args) == 1:
+	case secret && len(o.Args) == 1:
 		text, err := a.secret(ctx, r.Variable())
 		return inbox.Reply{Text: text}, err
 	case o.Option != nil:
@@ -301,13 +325,13 @@ func (o inboxAnswerOptions) reply(ctx context.Context, a *app, r inbox.Request) 
 		return inbox.Reply{Text: text, Denied: o.Deny}, err
 	case o.Deny:
 		return inbox.Reply{Denied: true}, nil
-	case r.State != inbox.Open:
+	case over:
 		return inbox.Reply{}, &inbox.OverError{Request: r}
 	case !a.asks:
-		return inbox.Reply{}, hint(usagef("TEXT is missing"), "usage: ralph inbox answer %s TEXT, --option N or --deny", r.ID)
+		return inbox.Reply{}, hint(usagef("TEXT is missing"), "usage: ralph inbox answer %s %s", r.ID, human.Series(answerWays(r), "or"))
 	}
 	showText(a, r.ID+", "+string(r.Kind)+human.Lead(" of ", r.Task), r.Text+"\n"+optionsText(r))
-	text, err := ask(ctx, a, "Your answer"+map[bool]string{true: ", or the number of an option"}[len(r.Options) > 0])
+	text, err := ask(ctx, a, map[bool]string{false: "Your answer", true: "The number of an option, or " + inbox.OtherPrefix + " and your answer"}[len(r.Options) > 0])
 	return inbox.Typed(r, text), err
 }
 
@@ -367,6 +391,9 @@ func hintOver(ctx context.Context, s *session, err error) error {
 	var over *inbox.OverError
 	if !errors.As(err, &over) {
 		return err
+	}
+	if r := over.Request; r.Changeable {
+		return hint(err, "no agent has it yet: change it with: ralph inbox answer %s %s --change", r.ID, answerWays(r)[0])
 	}
 	t, gone := look(ctx, s, func(g *dag.Graph) (dag.Task, error) { return g.Task(over.Request.Task) })
 	if gone != nil {

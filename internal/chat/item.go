@@ -77,7 +77,7 @@ func ofRequest(g *dag.Graph, r inbox.Request) item {
 		lines = append(lines, fmt.Sprintf("%d  %s", n+1, term.Line(option)))
 		i.buttons = append(i.buttons, button{term.Cut(fmt.Sprintf("%d %s", n+1, term.Line(option)), maxLabel), fmt.Sprintf("%s %d", r.ID, n+1)})
 	}
-	how := "answer by a button, or by a reply to this message"
+	how := "answer by a button, or by a reply to this message; for another answer, begin it with " + inbox.OtherPrefix
 	switch {
 	case r.Kind == inbox.Credential:
 		how = fmt.Sprintf("never write it here; on the machine: ralph inbox answer %s --credential (for %s)", r.ID, r.Variable())
@@ -140,6 +140,9 @@ func (i item) command(choice, typed string) (stdin string, args []string, err er
 	}
 	if reply.Option > 0 || err != nil {
 		return "", append(answer, fmt.Sprintf("--option=%d", reply.Option)), err
+	}
+	if reply.Other {
+		answer = append(answer, "--other")
 	}
 	return reply.Text, append(answer, "-"), nil // not as an argument, which could name a file
 }

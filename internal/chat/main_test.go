@@ -157,7 +157,7 @@ func (w *world) command(ctx context.Context, who, stdin string, args ...string) 
 			printed = "printed by " + strings.Join(args, " ")
 			return nil
 		}
-		reply := inbox.Reply{Text: stdin, Denied: args[3] == "--deny"}
+		reply := inbox.Reply{Text: stdin, Denied: args[3] == "--deny", Other: args[3] == "--other"}
 		_, _ = fmt.Sscanf(args[3], "--option=%d", &reply.Option)
 		r, err := inbox.Answer(g, trust.Folder{Dir: w.path + "-trust"}, args[2], reply)
 		printed = r.ID + " answered: " + r.Answer

@@ -27,7 +27,7 @@ func TestAQuestionIsAnsweredByAButton(t *testing.T) {
 	w.bots()
 	sent := w.telegram.Await("sendMessage", q.ID)
 	check.Equal(t, "text", q.ID+" question of "+q.Task+": Parser\n\nTabs or spaces? The password is •••.\n1  tabs\n2  spaces\n\n"+
-		"answer by a button, or by a reply to this message\nif nobody answers until 2027-01-18 08:00 UTC, the answer is: tabs", sent.Text("text"))
+		"answer by a button, or by a reply to this message; for another answer, begin it with other:\nif nobody answers until 2027-01-18 08:00 UTC, the answer is: tabs", sent.Text("text"))
 	check.Equal(t, "buttons", []string{"1 tabs", q.ID + " 1", "2 spaces", q.ID + " 2"}, sent.Buttons())
 	w.telegram.Press(room, ann, 102, q.ID+" 2")
 	check.Equal(t, "told", q.ID+" answered: spaces", w.telegram.Await("answerCallbackQuery", q.ID).Text("text"))
@@ -43,10 +43,11 @@ func TestAQuestionIsAnsweredByAButton(t *testing.T) {
 func TestAQuestionIsAnsweredByAReply(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct{ typed, want string }{
-		"a text":          {"use the test server", "use the test server"},
+		"a text":          {"Spaces", "spaces"},
 		"a number":        {"2", "spaces"},
-		"what is no file": {"@/etc/passwd", "@/etc/passwd"},
-		"what is no flag": {"--option=1", "--option=1"},
+		"another answer":  {"Other: use the test server", "use the test server"},
+		"what is no file": {"other: @/etc/passwd", "@/etc/passwd"},
+		"what is no flag": {"other: --option=1", "--option=1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -117,6 +117,8 @@ func (d deed) answers() []string {
 		return append(args, "--option="+strconv.Itoa(d.reply.Option))
 	case d.secret:
 		args = append(args, "--credential")
+	case d.reply.Other:
+		args = append(args, "--other")
 	case d.reply.Denied && d.reply.Text == "":
 		return append(args, "--deny")
 	case d.reply.Denied:
