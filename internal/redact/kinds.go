@@ -25,8 +25,15 @@ const (
 // kinds lists them. A word may end in "sk-", such as task-1, always after a vowel; letters of escape
 // sequences, such as \n, are none.
 var kinds = []kind{
-	{"ghp_", "", token}, {"gho_", "", token}, {"ghu_", "", token}, {"ghs_", "", token}, {"ghr_", "", token}, {"github_pat_", "", token},
-	{"sk-", "aeiou", token}, {"xox", "", token}, {"AKIA", "", token},
+	{"ghp_", "", token},
+	{"gho_", "", token},
+	{"ghu_", "", token},
+	{"ghs_", "", token},
+	{"ghr_", "", token},
+	{"github_pat_", "", token},
+	{"sk-", "aeiou", token},
+	{"xox", "", token},
+	{"AKIA", "", token},
 	{keyPrefix, "", privateKey},
 }
 
