@@ -81,7 +81,7 @@ type taskStateOptions struct {
 	Args                     []string // IDs
 	Reason, Message          string
 	Now, Tree, Failed, Stale bool
-	Satisfied                bool
+	Satisfied, AsIs          bool
 }
 
 // changes makes a command that does one thing to all tasks that were named, or to none.

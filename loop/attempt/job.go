@@ -133,6 +133,7 @@ func (h History) Last() dag.Attempt {
 // Verification says how work is checked.
 type Verification struct {
 	Skip         bool     // accept "done" without looking
+	AsIs         bool     // what a person accepted is what is in the folder now, whatever changed since
 	Gates        []string // of the project, the feature and the task
 	Own          int      // the index of the task's own first gate
 	Reruns       int      // of a gate that failed, before that counts

@@ -56,7 +56,7 @@ func (a *attempt) check(ctx context.Context, taken git.Taken, err error) policy.
 		return a.decide()
 	}
 	a.note(ctx, dag.Note{Phase: dag.Verifying})
-	if w.Stale = ""; a.job.Accepted && a.ports.Lane == nil {
+	if w.Stale = ""; a.job.Accepted && a.ports.Lane == nil && !a.job.Verify.AsIs {
 		if w.Stale, err = a.evidence.stale(ctx, taken, err); err != nil || w.Stale != "" {
 			w.CheckErr, a.ended = err, a.endedBy(ctx)
 			return a.decide()

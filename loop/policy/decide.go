@@ -228,7 +228,7 @@ func decideChecked(f Facts) Decision {
 		return release(f, event.AttemptError, f.Work.CheckErr.Error())
 	}
 	if f.Work.Stale != "" {
-		return reject(event.RejectedConflict, "conflict: "+f.Work.Stale)
+		return reject(event.RejectedChanged, "conflict: "+f.Work.Stale)
 	}
 	if len(f.Work.Conflict) > 0 {
 		d := reject(event.RejectedConflict, "conflict: "+human.List(f.Work.Conflict, 5)+" changed on the target")
