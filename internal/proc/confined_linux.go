@@ -68,7 +68,7 @@ func heldInside(here, there netip.AddrPort) (inside, certain bool) {
 	outside, blind, blindInside := false, false, false
 	for pid := range t {
 		fds, err := os.ReadDir(procFile(pid, "fd"))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if errors.Is(err, fs.ErrPermission) { // another error is that of a process that ends
 			blind, blindInside = true, blindInside || in[pid]
 		}
 		if slices.ContainsFunc(fds, func(fd os.DirEntry) bool {
@@ -80,6 +80,9 @@ func heldInside(here, there netip.AddrPort) (inside, certain bool) {
 			}
 			outside = true
 		}
+	}
+	if still, _ := socketOf(there, here); still != inode && !outside {
+		return true, false // it hung up while we looked
 	}
 	return blindInside && !outside, outside || blind
 }
