@@ -89,10 +89,10 @@ secret_env = "MY_HOOK"
 run = ""
 `), 0o600))
 	environ := func() []string {
-		return []string{"PATH=/bin", "MY_DOOR=1", "MY_BOT=2", "MY_APP=3", "MY_HOOK=4", "RALPH_SERVER=5", "RALPH_SERVER_TOKEN=6", "MY_DOORS=7", "ANTHROPIC_API_KEY=8", "RALPH_SERVED=1"}
+		return []string{"PATH=/bin", "MY_DOOR=1", "MY_BOT=2", "MY_APP=3", "MY_HOOK=4", "RALPH_SERVER=5", "RALPH_SERVER_TOKEN=6", "MY_DOORS=7", "ANTHROPIC_API_KEY=8"}
 	}
 	a := newApp(system{environ: environ, getenv: func(string) string { return "" }})
 	_, err := a.loadConfig(filepath.Join(b.dir, ".ralph.toml"))
 	check.OK(t, err)
-	check.Equal(t, "the environment", []string{"PATH=/bin", "MY_DOORS=7", "ANTHROPIC_API_KEY=8"}, startedEnviron(a, project.Project{Root: b.dir}))
+	check.Equal(t, "the environment", []string{"PATH=/bin", "MY_DOORS=7", "ANTHROPIC_API_KEY=8", "RALPH_SERVED=1"}, startedEnviron(a, project.Project{Root: b.dir}))
 }
