@@ -197,7 +197,14 @@ func (r Run) steps() []render.Step {
 			open = append(open, f.failed())
 		}
 	}
-	return append(render.Looks(r.Work), render.Next(r.ID, r.Outcome, r.Asks, open, false)...)
+	left := ""
+	if len(r.Waits) > 0 {
+		left = r.Waits[0].Task
+	}
+	if n := len(r.Attempts); n > 0 && r.Outcome == event.OutcomeInterrupted && r.Task(r.Attempts[n-1].Task).Now == dag.Pending {
+		left = r.Attempts[n-1].Task
+	}
+	return append(render.Looks(r.Work), render.Next(r.ID, r.Outcome, left, r.Asks, open, false)...)
 }
 
 func (f Failure) failed() render.Failed {

@@ -94,7 +94,8 @@ func runMorning(ctx context.Context, a *app, s *session, o reviewOptions) error 
 	case a.asks && a.outIsTerm && !o.JSON && len(list) > 0:
 		return askMorning(ctx, a, s, list)
 	case len(list) > 0 && !o.JSON:
-		a.note("see one with: ralph review --morning ID; accept it: ralph task accept ID; take back what landed: ralph undo ID, with -m WHY for the next attempt; send back what is held: ralph task reject ID -m WHY")
+		accept, _, back := list[0].commands()
+		a.note("see the first with: ralph review --morning %s; accept it: %s; send it back: %s", list[0].Task, accept, back)
 	}
 	p := a.palette()
 	asJSON := func(l looked) jsonval.Object { return l.object(s.project.Runs()) }

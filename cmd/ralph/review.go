@@ -90,7 +90,7 @@ func runReview(ctx context.Context, a *app, s *session, o reviewOptions) error {
 	case len(o.Args) > 0 && !o.JSON:
 		return showHeld(ctx, a, s, list[0])
 	case len(list) > 0 && !o.JSON:
-		a.note("see one with: ralph review ID; then: ralph task accept ID, or: ralph task reject ID -m WHY")
+		a.note("see the first with: ralph review %s; then: ralph task accept %[1]s, or: ralph task reject %[1]s -m WHY", list[0].Task)
 	}
 	return printList(a, list, o.JSON, held.object, "nothing waits for review", nil, func(h held) []term.Cell {
 		return []term.Cell{{Text: h.Task, Paint: a.palette().Cyan}, {Text: render.Branch(h.Target)}, {Text: h.Title}}

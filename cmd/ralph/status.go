@@ -95,7 +95,7 @@ func statusText(a *app, o statusView) string {
 	writeHeld(&b, a, p, o.Overview)
 	if len(o.Failed) > 0 {
 		b.WriteString(taskSection(a, "Failed", o.Failed))
-		b.WriteString("  what helps: ralph task show ID; to have all of them done again: ralph task reset --failed\n")
+		fmt.Fprintf(&b, "  what helps: ralph task show %s; to have all of them done again: ralph task reset --failed\n", o.Failed[0].ID)
 	}
 	if len(o.Features) > 0 {
 		b.WriteString("\nFeatures\n")

@@ -104,7 +104,7 @@ func (c *Console) advice(e event.Event) []string {
 	if e.Counts != nil {
 		asks = e.Counts.Asks
 	}
-	steps := append(Looks(e.Work), Next(e.Run, e.RunOutcome(), asks, c.failures, c.countFailed() > len(c.failures))...)
+	steps := append(Looks(e.Work), Next(e.Run, e.RunOutcome(), c.open, asks, c.failures, c.countFailed() > len(c.failures))...)
 	if len(steps) == 0 {
 		return nil
 	}

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -112,6 +113,10 @@ func TestFooterKnowsWhatToDoNext(t *testing.T) {
 			s.run(event.Event{Type: event.AttemptEnded, Task: "t-2b4d6f80", Title: "Mend", Status: "failed", Reason: "at first"})
 			s.run(event.Event{Type: event.AttemptEnded, Task: "t-2b4d6f80", Title: "Mend", Status: "done"})
 			counts = &event.Counts{Done: 1, Failed: 1, Total: 2}
+		case "interrupted":
+			s.run(event.Event{Type: event.AttemptEnded, Task: "t-2b4d6f80", Title: "Mend", Outcome: "retried", Status: "pending"})
+			s.run(event.Event{Type: event.AttemptEnded, Task: "t-1f0c9a3e", Title: "Write", Outcome: "interrupted", Status: "pending"})
+			s.run(event.Event{Type: event.AttemptEnded, Task: "t-3b4d6f80", Title: "Test", Status: "done"})
 		case "blocked":
 			counts = &event.Counts{Failed: 1, Remaining: 1, Total: 2}
 		case "blocked without failures": // a person's block, or work that could not be verified
@@ -121,6 +126,7 @@ func TestFooterKnowsWhatToDoNext(t *testing.T) {
 		s.run(event.Event{Type: event.RunEnded, Outcome: outcome, Iteration: 1, Duration: 3_900_000, Counts: counts})
 		b.WriteString("== " + outcome + "\n" + footer(t, s.events) + "\n")
 	}
+	check.That(t, !regexp.MustCompile(`ralph .* ID\b`).MatchString(b.String()), "a command names no task, though one is known")
 	golden.Check(t, "testdata/footer_outcomes.txt", b.String())
 }
 
@@ -130,7 +136,7 @@ func TestEveryRejectionNamesItsCommand(t *testing.T) {
 	var b strings.Builder
 	for _, status := range []event.TaskStatus{event.TaskFailed, event.TaskPending} {
 		for _, r := range []event.Rejection{
-			event.RejectedTampering, event.RejectedGate, event.RejectedUnchanged, event.RejectedVerdict, event.RejectedConflict, event.RejectedIncomplete,
+			event.RejectedTampering, event.RejectedGate, event.RejectedUnchanged, event.RejectedVerdict, event.RejectedConflict, event.RejectedChanged, event.RejectedIncomplete,
 			event.RejectedMissing,
 		} {
 			s := newScript()

@@ -12,7 +12,7 @@ import (
 func TestWhatHelpsIsSaidForEveryRejection(t *testing.T) {
 	t.Parallel()
 	commands := func(list ...render.Failed) (all []string) {
-		for _, s := range render.Next("r-1", event.OutcomeComplete, 0, list, false) {
+		for _, s := range render.Next("r-1", event.OutcomeComplete, "", 0, list, false) {
 			all = append(all, s.Command)
 		}
 		return all

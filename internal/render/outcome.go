@@ -203,9 +203,9 @@ func Continue(run string) string {
 }
 
 // Next chooses the commands to type after a run, by how it ended, by how many tasks wait for an answer and by what failed.
-// More tasks may have failed than are listed.
-func Next(run string, o event.RunOutcome, asks int, list []Failed, more bool) []Step {
-	steps := next(run, o, list, more)
+// More tasks may have failed than are listed. open is a task that was interrupted or waits, "" if none is known.
+func Next(run string, o event.RunOutcome, open string, asks int, list []Failed, more bool) []Step {
+	steps := next(run, o, open, list, more)
 	if asks == 0 {
 		return steps
 	}
@@ -213,7 +213,13 @@ func Next(run string, o event.RunOutcome, asks int, list []Failed, more bool) []
 	return slices.Concat([]Step{{"ralph inbox", why}}, steps)
 }
 
-func next(run string, o event.RunOutcome, list []Failed, more bool) []Step {
+func next(run string, o event.RunOutcome, open string, list []Failed, more bool) []Step {
+	about := func(before, after, why string) []Step {
+		if open == "" {
+			return nil
+		}
+		return []Step{{before + open + after, why}}
+	}
 	again := Step{Continue(run), "continue with the same flags and counters"}
 	status := Step{"ralph status", "what is done, what is next, what waits and why"}
 	doctor := Step{"ralph doctor", "check the project and its agents"}
@@ -222,11 +228,11 @@ func next(run string, o event.RunOutcome, list []Failed, more bool) []Step {
 	case event.OutcomeComplete, event.OutcomeFailure:
 		return failures
 	case event.OutcomeBlocked:
-		return slices.Concat([]Step{status, {"ralph task why ID", "what a task waits for"}}, failures, []Step{again})
+		return slices.Concat([]Step{status}, about("ralph task why ", "", "what it waits for"), failures, []Step{again})
 	case event.OutcomeNoPlan:
 		return []Step{{`ralph task add "TITLE"`, "add a task"}, {"ralph task import FILE", "add many at once"}, {"ralph task list --all", "list all tasks"}}
 	case event.OutcomeInterrupted:
-		return slices.Concat([]Step{again, {"ralph task log ID -m TEXT", "give the next attempt guidance first"}, status}, failures)
+		return slices.Concat([]Step{again}, about("ralph task log ", " -m TEXT", "give the next attempt guidance first"), []Step{status}, failures)
 	case event.OutcomeLimit:
 		again.Why = "continue with the same flags and new counters; budgets of tasks, features and the day go on"
 		return slices.Concat([]Step{again, status}, failures)
@@ -261,7 +267,7 @@ func afterFailures(run string, list []Failed, more bool) []Step {
 		}
 	}
 	if len(list) == 0 && more {
-		steps = append(steps, Step{"ralph task list --status failed", "which tasks failed; ralph task show ID says what helps"})
+		steps = append(steps, Step{"ralph task list --status failed", "which tasks failed; ralph task show says of each what helps"})
 	}
 	if rest || len(list) > maxRemedies {
 		steps = append(steps, Step{"ralph task reset --failed && " + Continue(run), "let the failed tasks run again"})

@@ -27,6 +27,7 @@ type progress struct {
 	wait     event.Event
 	failures []Failed // tasks whose last attempt failed
 	excused  int      // gates of work that is done
+	open     string   // the task that an attempt last left pending
 }
 
 // attempt is what is remembered of a running one.
@@ -104,6 +105,11 @@ func (p *progress) follow(e event.Event, at time.Time) *attempt {
 // same run.
 func (p *progress) settle(e event.Event, title string) {
 	p.failures = slices.DeleteFunc(p.failures, func(f Failed) bool { return f.Task == Line(e.Task) })
+	if e.Status == event.TaskPending {
+		p.open = Line(e.Task)
+	} else if p.open == Line(e.Task) {
+		p.open = ""
+	}
 	if _, tone := Attempt(e.AttemptOutcome(), e.Status); tone == Bad {
 		reason, _ := First(e.Reason)
 		p.failures = append(p.failures, Failed{Task: Line(e.Task), Title: title, Reason: or(reason, "no reason given"), Rejected: e.Rejected, Ran: true})
