@@ -111,6 +111,9 @@ func scan(r *db.Row) Request {
 	}
 }
 
+// Over reports whether a person can answer no more; with change, an answer that no agent has yet can be replaced.
+func (r Request) Over(change bool) bool { return r.State != Open && (!change || !r.Changeable) }
+
 // Variable is the name under which a credential is in the environment of the agent that asks for it.
 func (r Request) Variable() string {
 	var detail struct{ Name string }

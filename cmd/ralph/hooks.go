@@ -76,7 +76,7 @@ func observed(s *session, g *dag.Graph, ids []string) (tasks []dag.Task, err err
 
 // answerBefore lets hooks refuse or rewrite what a person answers. A credential is nothing for them.
 func answerBefore(ctx context.Context, a *app, s *session, r inbox.Request, reply inbox.Reply) (_ inbox.Reply, warnings []string, _ error) {
-	if r.Kind == inbox.Credential || r.State != inbox.Open && !(reply.Change && r.Changeable) {
+	if r.Kind == inbox.Credential || r.Over(reply.Change) {
 		return reply, nil, nil
 	}
 	set, err := newHooks(a, s)

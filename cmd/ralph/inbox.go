@@ -246,7 +246,7 @@ func runInboxAnswer(ctx context.Context, a *app, s *session, o inboxAnswerOption
 	if err != nil {
 		return err
 	}
-	over := r.State != inbox.Open && !(o.Change && r.Changeable)
+	over := r.Over(o.Change)
 	reply, err := o.reply(ctx, a, r, over)
 	reply.Other, reply.Change = reply.Other || o.Other, o.Change
 	var notes []string

@@ -328,13 +328,11 @@ func (o taskUpdateOptions) lifts(s *session, g *dag.Graph, t dag.Task) bool {
 	if err != nil || t.Status != dag.Failed || len(attempts) == 0 {
 		return false
 	}
-	switch attempts[len(attempts)-1].Rejected {
-	case event.RejectedUnchanged:
+	rejected := attempts[len(attempts)-1].Rejected
+	if rejected == event.RejectedUnchanged {
 		return t.Kind != dag.Check && or(o.Kind, t.Kind) == dag.Check
-	case "":
-		return (o.ExpectRed != nil || o.Gates != nil) && checkExpected(s, g, t) != nil
 	}
-	return false
+	return rejected == "" && (o.ExpectRed != nil || o.Gates != nil) && checkExpected(s, g, t) != nil
 }
 
 func (o taskUpdateOptions) apply(g *dag.Graph, id string) error {

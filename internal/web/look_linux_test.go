@@ -49,7 +49,7 @@ func (s *site) browser(width int, scheme string) *browser {
 	s.t.Cleanup(func() { shut(); end(); cancel() })
 	b := &browser{s, tab}
 	b.screen(width, scheme)
-	check.OK(s.t, chromedp.Do(tab, chromedp.Navigate(s.url + s.server.Link())))
+	check.OK(s.t, chromedp.Do(tab, chromedp.Navigate(s.url+s.server.Link())))
 	b.until(`document.querySelector("main")`)
 	return b
 }
