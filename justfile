@@ -21,7 +21,7 @@ long SUBJECT=".*":
 
 # run all tests under the race detector (needs gcc)
 race:
-    {{raced}} -timeout 60m ./...
+    {{raced}} -timeout 60m -run . ./...
 
 # run the part of cmd/ralph under the race detector that CI runs (.ci/raced names it)
 race-ci:

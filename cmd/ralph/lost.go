@@ -16,8 +16,8 @@ func lostWork(ctx context.Context, s *session) []recovery.LostWork {
 	return lost
 }
 
-// reportLost warns of done work that is not on its branch. First it opens those of its tasks again that are still to be done in the
-// plan of HEAD: then only the database has them as done, and that may come from another clone.
+// reportLost warns of done work that is not on its branch. First it opens those tasks again whose commits are missing and which are still
+// to be done in the plan of HEAD: then only the database has them as done, and that may come from another clone.
 func reportLost(ctx context.Context, a *app, s *session, dry bool) error {
 	lost := lostWork(ctx, s)
 	if len(lost) > 0 && !dry {
@@ -39,7 +39,9 @@ func reportLost(ctx context.Context, a *app, s *session, dry bool) error {
 func reopenLost(ctx context.Context, s *session, lost []recovery.LostWork) (again []string, err error) {
 	var features, ids []string
 	for _, l := range lost {
-		ids = append(ids, l.Tasks...)
+		if !l.Here { // what is here can be brought back without an agent
+			ids = append(ids, l.Tasks...)
+		}
 	}
 	err = s.store.View(ctx, func(g *dag.Graph) error {
 		for _, id := range ids {

@@ -83,6 +83,7 @@ func (p *permuter) line() web.Line {
 		line.Flags = slices.DeleteFunc(line.Flags, func(other string) bool { return other == name })
 		f, _ := p.find(name)
 		if on, err := strconv.ParseBool(value); f != nil && set && err == nil && !on && f.value == false {
+			line.Off = append(line.Off, name)
 			continue // --dry-run=false is as if it were not there
 		}
 		line.Flags = append(line.Flags, name)

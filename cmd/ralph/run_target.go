@@ -124,7 +124,14 @@ func continueRun(ctx context.Context, a *app, s *session, o runOptions) (runOpti
 		return o, nil, fmt.Errorf("continue %s: its settings: %w", run.ID, err)
 	}
 	if a.getenv(servedVariable) != "" {
-		line := web.Line{Name: "run --continue " + run.ID, Flags: slices.Collect(maps.Keys(stored)), Agent: stored["agent"]}
+		line := web.Line{Name: "run --continue " + run.ID, Agent: stored["agent"]}
+		for name, value := range stored {
+			list := &line.Flags
+			if value == "false" {
+				list = &line.Off
+			}
+			*list = append(*list, name)
+		}
 		if err := refuseWeaker(a, line, s.config.Serve.Allow); err != nil {
 			return o, nil, err
 		}

@@ -40,7 +40,7 @@ func tryGates(ctx context.Context, a *app, p project.Project, config project.Loa
 
 // checkGates finds gates that cannot start, and those that fail before any work.
 func checkGates(ctx context.Context, a *app, s *session, limit time.Duration) []doctor.Finding {
-	if len(s.config.Verify.Commands) == 0 {
+	if len(s.config.Verify.Commands) == 0 || a.outside || a.shows { // a look from outside runs nothing
 		return nil
 	}
 	results, err := tryGates(ctx, a, s.project, s.config, limit)

@@ -15,19 +15,23 @@ import (
 type Line struct {
 	Name  string   // "task reset"
 	Flags []string // that were typed, by their long names
+	Off   []string // those that were typed as false, and are not in Flags
 	Args  []string
 	Agent string // that it names, or the command of one
 }
 
 // weakening lists the flags with which agents are confined less, or their work is checked less, than the configuration says.
-// Nobody outside may use them unless [serve] allow names them. An agent counts if it is given as a command: that runs programs.
-var weakening = []string{"agent", "allow-tampering", "in-place", "no-verify", "sandbox", "shared-folder"}
+// No one outside may use them unless [serve] allow names them. An agent counts if it is given as a command: that runs programs.
+var weakening = []string{"agent", "allow-tampering", "in-place", "no-verify", "none", "review=false", "sandbox", "shared-folder"}
 
 // Weakens refuses a command from outside that has one of these flags, unless it is allowed. known reports whether an agent has
 // that name.
 func (l Line) Weakens(allow []string, known func(agent string) bool) error {
 	for _, flag := range weakening {
 		asked := slices.Contains(l.Flags, flag)
+		if name, off := strings.CutSuffix(flag, "=false"); off {
+			asked = slices.Contains(l.Off, name)
+		}
 		if flag == "agent" {
 			asked = l.Agent != "" && !known(l.Agent)
 		}
