@@ -61,6 +61,23 @@ func adviseRun(ctx context.Context, a *app, s *session, output runOutput, opts l
 	return mentionExport(ctx, a, s, opts.Graph.Scope)
 }
 
+// presets are the agents that a run may start: its own, those that take turns with it or take over, and those that tasks name.
+func presets(ctx context.Context, s *session, o *agents.Opener, scope dag.Scope) []agents.Preset {
+	names := slices.Concat(s.config.Agent.Rotate, s.config.Agent.Fallback)
+	_ = s.store.View(ctx, func(g *dag.Graph) error { // whoever cannot read the graph cannot run either
+		own, _, err := g.OwnAgents(scope)
+		names = append(names, own...)
+		return err
+	})
+	list := []agents.Preset{o.Chosen.Preset}
+	for _, name := range names {
+		if p, err := o.Preset(name); err == nil { // or it cannot be started
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
 // refuseUnpriced refuses a run that only money limits if what its agent costs is not known: nothing would end it.
 func refuseUnpriced(opts loop.Options, p agents.Preset) error {
 	tokens := strings.Contains(p.Reports, "tokens")

@@ -118,8 +118,10 @@ func loopOptions(ctx context.Context, a *app, s *session, given runOptions, cont
 	}
 	a.sandbox, o.History = o.Sandbox, historyOf(a, s.project)
 	if len(o.Chosen.Argv) > 0 { // or none is needed
-		if err := refuseUnpriced(opts, o.Chosen.Preset); err != nil {
-			return opts, err
+		for _, p := range presets(ctx, s, o, opts.Graph.Scope) {
+			if err := refuseUnpriced(opts, p); err != nil {
+				return opts, err
+			}
 		}
 		if err := o.Restrictable(o.Chosen.Preset, false); err != nil {
 			return opts, err
