@@ -162,6 +162,7 @@ func TestSet(t *testing.T) {
 		"a thought left open ends at a tool call":      {"<think>I call\n|<task-done>t-1f0c9a3e</task-done>", sigils.Set{Done: true}},
 		"a thought in a block is not its body":         {"<journal>\na\n<think>\nb\n</think>\nc\n</journal>", sigils.Set{Journal: "a\n\nc"}},
 		"a thought closed twice hides nothing after":   {"<think>a</think></think>\n<task-done>t-1f0c9a3e</task-done>", sigils.Set{Done: true}},
+		"a blank in the tag of a thought":              {"<think >\n<task-done>t-1f0c9a3e</task-done>\n</think\t>\nNot yet.", sigils.Set{}},
 		"a thought in code is code":                    {"The tag `<think>`\n\n```\n<think>\n```\n\n    <think>\n\n> <think>\n\n<task-done>t-1f0c9a3e</task-done>", sigils.Set{Done: true}},
 		"the end of a thought in code is code":         {"<task-done>t-1f0c9a3e</task-done>\nThe tag `</think>`\n```\n</think>\n```", sigils.Set{Done: true}},
 		"a thought that only ends began with the text": {"<journal>a</journal>\n|<task-done>t-1f0c9a3e</task-done>\nNo, wait.</think>\n<journal>b</journal>", sigils.Set{Journal: "a\n\nb"}},

@@ -9,7 +9,7 @@ import (
 
 // thoughtTag begins or ends what a model thinks. A server that does not know the model
 // leaves it in the message.
-var thoughtTag = lazyregexp.New(`(?i)<(/?)think(?:ing)?>`)
+var thoughtTag = lazyregexp.New(`(?i)<(/?)think(?:ing)?[ \t]{0,8}>`)
 
 // withoutThoughts returns what of a line follows the thought that it stands in and those
 // that it begins with. It is false if nothing does.
@@ -39,7 +39,7 @@ func (s *Scanner) think(b []byte) int {
 	if len(b) == 0 || b[0] != '<' {
 		return 0
 	}
-	at := thoughtTag().FindSubmatchIndex(b[:min(len(b), len("</thinking>"))])
+	at := thoughtTag().FindSubmatchIndex(b[:min(len(b), len("</thinking        >"))])
 	if at == nil || at[0] > 0 {
 		return 0
 	}

@@ -99,13 +99,26 @@ func Passwords(text string) (found []string) {
 }
 
 // variable is a line of an .env file: a value in quotes, which may have several lines, or up to a comment.
-var variable = lazyregexp.New("(?m)^[ \\t]*(?:export[ \\t]+)?[\\w.-]+[ \\t]*=[ \\t]*(?:\"((?:[^\"\\\\]|\\\\.)*)\"|'([^']*)'|`([^`]*)`|(.*?)(?:[ \\t]+#.*)?$)")
+var variable = lazyregexp.New("(?m)^[ \\t]*(?:export[ \\t]+)?([\\w.-]+)(?:[ \\t]*=|:[ \\t])[ \\t]*(?:\"((?:[^\"\\\\]|\\\\.)*)\"|'([^']*)'|`([^`]*)`|(.*?)(?:[ \\t]+#.*)?$)")
 
-// Dotenv lists the values in the text of an .env file, as they stand there and as programs read them, and the passwords in them.
+// plainValue is a word, as in NODE_ENV=development, or a path: hidden, it would be missing in everything that agents read.
+var plainValue = lazyregexp.New(`^(?:[A-Za-z]+(?:[-_.][A-Za-z]+)*|(?:[~.]{0,2}/[\w.-]+)+/?)$`)
+
+// Dotenv lists the values in the text of an .env file, as they stand there and as programs read them, their lines, and the passwords in
+// them. A plain value counts only if its name looks like a secret.
 func Dotenv(text string) (values []string) {
 	for _, match := range variable().FindAllStringSubmatch(text, -1) {
-		value := strings.TrimSpace(strings.Join(match[1:], ""))
-		values = append(values, value, strings.ReplaceAll(value, `\n`, "\n"))
+		value := strings.TrimSpace(strings.Join(match[2:], ""))
+		if !LooksSecret(match[1]) && plainValue().MatchString(value) {
+			continue
+		}
+		whole := strings.ReplaceAll(value, `\n`, "\n")
+		values = append(values, value, whole)
+		for line := range strings.SplitSeq(whole, "\n") {
+			if line = strings.TrimSpace(line); !plainValue().MatchString(line) {
+				values = append(values, line)
+			}
+		}
 		values = append(values, Passwords(value)...)
 	}
 	slices.Sort(values)

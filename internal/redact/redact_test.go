@@ -257,8 +257,9 @@ func TestPasswordsInAddresses(t *testing.T) {
 
 func TestValuesOfDotenv(t *testing.T) {
 	t.Parallel()
-	got := redact.Dotenv("# A=comment\nA=plain-1\nexport B = plain 2 # and why\nC=\"quoted \\\"3\\\" # no comment\"\nD='one\ntwo' # d\nE=short\n\nF=`tick-4`\nG=line\\nbreak\nH=redis://:pass-5@host#x\n")
-	want := []string{"line\nbreak", `line\nbreak`, "one\ntwo", "pass-5", "plain 2", "plain-1", `quoted \"3\" # no comment`, "redis://:pass-5@host#x", "tick-4"}
+	got := redact.Dotenv("# A=comment\nA=plain-1\nexport B = plain 2 # and why\nC=\"quoted \\\"3\\\" # no comment\"\nD='one\ntwo' # d\nE=short\n\nF=`tick-4`\nG=line\\nbreak\nH=redis://:pass-5@host#x\n" +
+		"NODE_ENV=development\nROOT=/srv/app\nAPI_KEY=horses\nI: colon-6\nK='first 7\nsecond 8'\n")
+	want := []string{"colon-6", "first 7", "first 7\nsecond 8", "horses", "line\nbreak", `line\nbreak`, "one\ntwo", "pass-5", "plain 2", "plain-1", `quoted \"3\" # no comment`, "redis://:pass-5@host#x", "second 8", "tick-4"}
 	check.Equal(t, "values", want, got)
 }
 
