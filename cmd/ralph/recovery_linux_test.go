@@ -46,7 +46,7 @@ func TestR4ACallThatMayHaveHappened(t *testing.T) {
 		"skip":          {call: deploy, answer: []string{"--option", "2"}, status: "done", prompt: "Treat it as done: do not do it again."},
 		"fail":          {call: deploy, answer: []string{"fail"}, status: "failed"},
 		"deny":          {call: deploy, answer: []string{"--deny"}, status: "failed"},
-		"in words":      {call: deploy, answer: []string{"Ask the server first"}, status: "done", prompt: "Ask the server first"},
+		"in words":      {call: deploy, answer: []string{"--other", "Ask the server first"}, status: "done", prompt: "Ask the server first"},
 		"nobody":        {call: deploy, answer: []string{}, config: "[inbox]\nexpire = \"1ms\"", status: "failed"},
 		"deleted files": {call: step{ID: "a", Text: "Remove", Kind: "delete", Paths: []string{"data/all"}}, answer: []string{"skip"}, status: "done", prompt: "Remove data/all"},
 		"no rule":       {call: step{ID: "a", Text: "`make release`", Kind: "execute"}, status: "done", prompt: doubt + "make release"},
