@@ -23,7 +23,7 @@ const (
 )
 
 // kinds lists them. A word may end in "sk-", such as task-1, always after a vowel; letters of escape
-// sequences, such as \n, are none.
+// sequences, such as \n and \u003e, are none.
 var kinds = []kind{
 	{"ghp_", "", token},
 	{"gho_", "", token},
@@ -54,18 +54,20 @@ func (k *kind) begun(before byte, s string) bool {
 	return open
 }
 
-// token matches letters, digits and signs. Words and placeholders have neither digits nor capitals.
+// token matches letters, digits, - and _. Names have few digits and capitals, and placeholders none.
 func token(prefix, s string) (n int, open bool) {
 	s = s[:min(len(s), maxToken)]
-	least, mixed := 12, false
-	for n = len(prefix); n < len(s) && (isBase64(s[n]) || s[n] == '-' || s[n] == '_'); n++ {
-		mixed = mixed || s[n] < 'a' && s[n] >= '0' && s[n] != '_'
+	least, random, mixed := 12, 6, 0
+	for n = len(prefix); n < len(s) && (isAlphanumeric(s[n]) || s[n] == '-' || s[n] == '_'); n++ {
+		if isAlphanumeric(s[n]) && s[n] < 'a' {
+			mixed++
+		}
 	}
 	if strings.HasPrefix(s[n:], ellipsis) {
-		least = minSecret
+		least, random = minSecret, 1
 	}
 	open = n == len(s) && n < maxToken
-	if n-len(prefix) < least || !mixed {
+	if n-len(prefix) < least || mixed < random {
 		return 0, open
 	}
 	return n, open
@@ -132,7 +134,7 @@ func base64Lines(s string) (n int) {
 // inURL finds a value of which a URL has some bytes escaped: every program chooses others.
 func inURL(value string) (list []kind) {
 	isPlain := func(c rune) bool {
-		return c < 0x80 && (isBase64(byte(c)) || strings.ContainsRune("-_.~", c)) && !strings.ContainsRune("+/=", c)
+		return c < 0x80 && isAlphanumeric(byte(c)) || strings.ContainsRune("-_.~", c)
 	}
 	if !strings.ContainsFunc(value, func(c rune) bool { return !isPlain(c) }) {
 		return nil
@@ -166,6 +168,8 @@ func inURL(value string) (list []kind) {
 
 const hexDigits = "0123456789ABCDEF"
 
-func isBase64(c byte) bool {
-	return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z' || c == '+' || c == '/' || c == '='
-}
+func isBase64(c byte) bool { return isAlphanumeric(c) || c == '+' || c == '/' || c == '=' }
+
+func isAlphanumeric(c byte) bool { return isDigit(c) || 'a' <= c|0x20 && c|0x20 <= 'z' }
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }

@@ -75,19 +75,28 @@ func (p *patterns) begins(s string, i int) bool {
 	return p.starts[k/64]&(1<<(k%64)) != 0
 }
 
-// previous is the byte before s[i], which is before if s begins there.
-func previous(before byte, s string, i int) byte {
-	if i > 0 {
-		return s[i-1]
+// previous is the byte before s[i], where s comes after before. It is 0 if it ends an escape sequence, such as \u003e or %3a: after a digit.
+func previous(before, s string, i int) byte {
+	two := lastTwo(before, s[:i])
+	if n := len(two); n == 1 || n == 2 && !isDigit(two[0]) {
+		return two[n-1]
 	}
-	return before
+	return 0
+}
+
+// lastTwo are the last bytes of s, which comes after before.
+func lastTwo(before, s string) string {
+	if len(s) < 2 {
+		s = before + s
+	}
+	return s[max(len(s)-2, 0):]
 }
 
 // span is a part of a text.
 type span struct{ from, to int }
 
-// find lists the parts of s, which comes after a byte, that secrets cover, in order and apart from each other.
-func (p *patterns) find(before byte, s string) []span {
+// find lists the parts of s, which comes after before, that secrets cover, in order and apart from each other.
+func (p *patterns) find(before, s string) []span {
 	if p == &none {
 		return nil
 	}
@@ -131,7 +140,7 @@ func covers(s, pattern string) int {
 
 // partial is the length of the longest end of s that begins a secret, also one that
 // was cut there.
-func (p *patterns) partial(before byte, s string) int {
+func (p *patterns) partial(before, s string) int {
 	for n := len(ellipsis) - 1; n > 0; n-- {
 		if rest, cut := strings.CutSuffix(s, ellipsis[:n]); cut {
 			if held := p.begun(before, rest); held >= minSecret {
@@ -143,7 +152,7 @@ func (p *patterns) partial(before byte, s string) int {
 }
 
 // begun is the length of the longest end of s that is the beginning of a pattern.
-func (p *patterns) begun(before byte, s string) int {
+func (p *patterns) begun(before, s string) int {
 	if p == &none {
 		return 0
 	}

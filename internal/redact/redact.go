@@ -79,9 +79,9 @@ func (r *Redactor) AddEnviron(environ []string) {
 	r.Add(values...)
 }
 
-// inAddress is user:password@ in an address. One without a scheme has a port: it is
-// neither a mail address nor the version of something.
-var inAddress = lazyregexp.New(`(?i)[a-z][a-z0-9+.-]*://[^\s/?#:@]*:([^\s/?#]+)@|^[^\s/:@]+:([^\s/@]+)@[^\s/:@]+:\d+/?$`)
+// inAddress is user:password@ in an address. Digits before a sign that ends an address in a list are its port. One without a scheme
+// has a port: it is neither a mail address nor the version of something.
+var inAddress = lazyregexp.New(`(?i)[a-z][a-z0-9+.-]*://[^\s/?#:@"',]*:(\d+|\d*[^\s/?#"',;\d][^\s/?#"@]*(?:@[^\s/?#"',;@]*)*)@|^[^\s/:@]+:([^\s/@]+)@[^\s/:@]+:\d+/?$`)
 
 // Passwords lists the passwords of the addresses in a text, as they stand there and decoded.
 func Passwords(text string) (found []string) {
@@ -159,7 +159,7 @@ func (r *Redactor) AddURL(address string) {
 // Text returns s without secrets. Secrets that overlap or touch become one
 // placeholder.
 func (r *Redactor) Text(s string) string {
-	spans := r.known().find(0, s)
+	spans := r.known().find("", s)
 	if len(spans) == 0 {
 		return s
 	}

@@ -69,9 +69,16 @@ func TestSecretsAreKnownByTheirForm(t *testing.T) {
 		key[:70] + "\nand so on it goes":                            "[redacted]\nand so on it goes",
 		strings.ReplaceAll(key, "RSA", "OPENSSH"):                   "[redacted]",
 		"a ghp_012345… b":                                           "a [redacted]… b",
+		"sk-proj-aB3_dE6-gH9jK2mN5pQ8sT sk-or-v1-0a1b2c3d4e5f6a7b":  "[redacted] [redacted]",
+		"AKIAIOSFODNNZEXAMPLE xoxb-123-456-aBcDeF":                  "[redacted] [redacted]",
+		`\u003esk-ant-api03-0123456789_ab\u003c/b`:                  `\u003e[redacted]\u003c/b`,
+		"key%3ask-ant-api03-0123456789_ab&x":                        "key%3a[redacted]&x",
+		"%0Ask-0123456789ABCDEF/sk-0123456789ABCDEF":                "%0A[redacted]/[redacted]",
 
 		"task-0123456789ABCDEF risk-0123456789ABCDEF": "task-0123456789ABCDEF risk-0123456789ABCDEF",
 		"sk-button-primary-large sk-123 ghp_ AKIA":    "sk-button-primary-large sk-123 ghp_ AKIA",
+		"src/sk-loader/v2/index.ts ask-0123456789AB":  "src/sk-loader/v2/index.ts ask-0123456789AB",
+		"@sk-labs/ui-kit-2024 sk-labs-ui-kit-2024":    "@sk-labs/ui-kit-2024 sk-labs-ui-kit-2024",
 		strings.ReplaceAll(key, "PRIVATE", "PUBLIC"):  strings.ReplaceAll(key, "PRIVATE", "PUBLIC"),
 		"-----BEGIN CERTIFICATE-----\nMIIE":           "-----BEGIN CERTIFICATE-----\nMIIE",
 		"xoxoxoxoxoxoxoxoxoxoxoxo":                    "xoxoxoxoxoxoxoxoxoxoxoxo",
@@ -124,7 +131,7 @@ func TestStreamIsTheWhole(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		secrets := rapid.SliceOfN(rapid.StringMatching(`[ab&]{6,9}`), 0, 4).Draw(t, "secrets")
-		parts := rapid.SliceOf(rapid.OneOf(rapid.StringMatching(`[ab&]{0,12}`), rapid.SampledFrom(append(secrets, "x", "…", "\xe2", "\x80", " ", "a", "s", "sk-", "sk-0123456789ABCDEF", "0123456789ABCDEF", "ghp_", "AKIA", key, key[:40], key[40:], "-----", "KEY-----\n", strings.Repeat("A", 700), strings.Repeat("A", 9000))))).Draw(t, "text")
+		parts := rapid.SliceOf(rapid.OneOf(rapid.StringMatching(`[ab&]{0,12}`), rapid.SampledFrom(append(secrets, "x", "…", "\xe2", "\x80", " ", "a", "3", "s", "sk-", "sk-0123456789ABCDEF", "0123456789ABCDEF", "ghp_", "AKIA", key, key[:40], key[40:], "-----", "KEY-----\n", strings.Repeat("A", 700), strings.Repeat("A", 9000))))).Draw(t, "text")
 		whole := strings.Join(parts, "")
 		r := redact.New(secrets...)
 		want := r.Text(whole)
@@ -250,6 +257,12 @@ func TestPasswordsInAddresses(t *testing.T) {
 		"mailto:me@example.com":                                  nil,
 		"node:20-alpine@sha256:0123456789abcdef0123456789abcdef": nil,
 		"http://localhost:8080":                                  nil,
+		`{"url":"http://host:80","mail":"a@b.c"}`:                nil,
+		"{'url':'http://host:80','mail':'a@b.c'}":                nil,
+		"http://localhost:8080,admin@example.com":                nil,
+		"jdbc:postgresql://h:5432;user=a@b":                      nil,
+		"redis://:s3,c;ret@h1:6379,admin@h2":                     {"s3,c;ret"},
+		"smb://GROUP;me:12345@host":                              {"12345"},
 	} {
 		check.Equal(t, text, want, redact.Passwords(text))
 	}

@@ -13,9 +13,9 @@ import (
 type Stream struct {
 	redactor *Redactor
 	held     string
-	covered  int  // bytes at the start of held that are known to belong to a secret
-	hidden   bool // the last byte that was returned belonged to one
-	before   byte // the last byte before held
+	covered  int    // bytes at the start of held that are known to belong to a secret
+	hidden   bool   // the last byte that was returned belonged to one
+	before   string // the last two bytes before held
 }
 
 // Stream returns a Stream of its own for one text.
@@ -32,7 +32,7 @@ func (s *Stream) Push(piece string) string {
 // another one.
 func (s *Stream) Flush() string {
 	out := s.take(s.redactor.known(), s.held, len(s.held))
-	s.hidden, s.before = false, 0
+	s.hidden, s.before = false, ""
 	return out
 }
 
@@ -45,7 +45,7 @@ func (s *Stream) take(known *patterns, text string, end int) string {
 	if s.covered > 0 {
 		spans = join(append(spans, span{0, s.covered}))
 	}
-	s.before = previous(s.before, text, end)
+	s.before = lastTwo(s.before, text[:end])
 	s.held, s.covered = text[end:], 0
 	if i := slices.IndexFunc(spans, func(sp span) bool { return sp.to > end }); i >= 0 {
 		last := spans[i]
