@@ -57,7 +57,10 @@ func waitsFor(ended <-chan struct{}, own, common, tree string) error {
 			return nil
 		case <-time.After(slow):
 		}
-		err := cmp.Or(findPipe(own, true, ended), findPipe(common, true, ended))
+		err := findPipe(own, true, ended)
+		if err == nil && common != own {
+			err = findPipe(common, true, ended)
+		}
 		if err == nil && tree != "" {
 			err = findPipe(tree, false, ended)
 		}
@@ -69,6 +72,7 @@ func waitsFor(ended <-chan struct{}, own, common, tree string) error {
 
 // findPipe looks for a pipe among all files of a folder, or among those with rules and those of repositories.
 func findPipe(dir string, all bool, ended <-chan struct{}) error {
+	null, _ := os.Stat(os.DevNull) // which holds nobody up
 	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, _ error) error {
 		select {
 		case <-ended:
@@ -80,11 +84,13 @@ func findPipe(dir string, all bool, ended <-chan struct{}) error {
 		}
 		mode, rules := d.Type(), slices.Contains([]string{".gitignore", ".gitattributes", ".gitmodules"}, d.Name())
 		gits := all || slices.Contains(strings.Split(filepath.ToSlash(path), "/"), ".git")
-		if info, err := os.Stat(path); gits && err == nil {
-			mode = info.Mode() // git follows links only among its own files
+		if gits && mode&fs.ModeSymlink != 0 { // which git follows only among its own files
+			if info, err := os.Stat(path); err == nil && !os.SameFile(info, null) {
+				mode = info.Mode()
+			}
 		}
 		if (rules || gits) && mode&(fs.ModeNamedPipe|fs.ModeDevice) != 0 {
-			return fmt.Errorf("%s is no regular file, and %w: remove it", path, ErrWaits)
+			return fmt.Errorf("%s is not a regular file, and %w: remove it", path, ErrWaits)
 		}
 		return nil
 	})

@@ -38,7 +38,7 @@ func TestGitDoesNotWaitForAPipe(t *testing.T) { //nolint:paralleltest // it chan
 			err := look()
 			check.That(t, errors.Is(err, ErrWaits), "git %s with a pipe %s: got %v", place, name, err)
 			if err != nil {
-				check.Contains(t, "the error", filepath.Join(r.dir, name)+" is no regular file", err.Error())
+				check.Contains(t, "the error", filepath.Join(r.dir, name)+" is not a regular file", err.Error())
 			}
 		}
 	}
@@ -74,6 +74,8 @@ func TestWhatIsNoFileButHoldsNobodyUp(t *testing.T) { //nolint:paralleltest // i
 	check.OK(t, syscall.Mkfifo(filepath.Join(r.dir, "pipe"), 0o600))
 	r.write(".gitignore/file", "in a folder", "b", "new")
 	check.OK(t, syscall.Symlink("pipe", filepath.Join(r.dir, ".gitattributes")))
+	check.OK(t, syscall.Symlink(os.DevNull, filepath.Join(r.dir, ".git", "info", "attributes")))
+	check.OK(t, findPipe(filepath.Join(r.dir, ".git"), true, nil))
 	_, err := Take(t.Context(), r.dir, t.TempDir())
 	check.OK(t, err)
 }
