@@ -290,7 +290,7 @@ func decideChecked(f Facts) Decision {
 		}
 	case f.Work.WantVerdict && f.Work.Verdict == nil:
 		return Decision{Action: AskVerdict}
-	case f.Work.Verdict != nil && f.Work.Verdict.Silent && !f.Work.Unproven():
+	case f.Work.Verdict != nil && f.Work.Verdict.Silent:
 		return unjudged(f.Work)
 	case f.Work.Doubtful() && !f.Work.Verdict.Cleared:
 		return reject(event.RejectedTampering, fmt.Sprintf("tampering: %s; %s", f.Work.Doubt, f.Work.Verdict.Reason))
@@ -405,10 +405,13 @@ func unverified(f budget.Finding) Decision {
 
 // unjudged decides about finished work of which no verifier said anything: a person does. The worker would only do it again.
 func unjudged(w Work) Decision {
-	if w.Holdable {
+	d := reject(event.RejectedVerdict, "verdict: "+w.Verdict.Reason)
+	switch {
+	case w.Unproven(): // there is nothing that could wait
+		d = reject(event.RejectedUnchanged, nothingChanged+"; the verifier says: "+w.Verdict.Reason)
+	case w.Holdable:
 		return Decision{Action: Hold, Outcome: event.AttemptReleased, Reason: "its work waits for review: " + w.Verdict.Reason}
 	}
-	d := reject(event.RejectedVerdict, "verdict: "+w.Verdict.Reason)
 	d.Limit = new(int)
 	return d
 }

@@ -333,7 +333,8 @@ func TestDecideAboutWorkThatWasChecked(t *testing.T) {
 	}
 	const tampering = `tampering: gate "go test" fails with a_test.go as before the work: exit status 1; test file deleted: b_test.go`
 	unjudged := reject(event.RejectedVerdict, "verdict: no verdict after 2 tries")
-	unjudged.Limit = new(int)
+	unseen := reject(event.RejectedUnchanged, unchanged+"; the verifier says: no verdict after 2 tries")
+	unjudged.Limit, unseen.Limit = new(int), new(int)
 	decisions{
 		"a doubt without a verifier is rejected":          {checked(Work{Doubt: doubt, Gates: []verify.Check{redGate}}), reject(event.RejectedTampering, tampering+"\nFAIL x\n")},
 		"a doubt with one is its question":                {doubtful(nil), Decision{Action: AskVerdict}},
@@ -381,6 +382,7 @@ func TestDecideAboutWorkThatWasChecked(t *testing.T) {
 		"its silence is for a person to decide":           {verdict(verify.Verdict{Silent: true, Reason: "no verdict after 2 tries"}), unjudged},
 		"before it lands, if it can wait":                 {checked(Work{WantVerdict: true, Holdable: true, Verdict: &verify.Verdict{Silent: true, Reason: "no verdict after 2 tries"}}), Decision{Action: Hold, Outcome: event.AttemptReleased, Reason: "its work waits for review: no verdict after 2 tries"}},
 		"also about a doubt":                              {doubtful(&verify.Verdict{Silent: true, Reason: "no verdict after 2 tries"}), unjudged},
+		"and about nothing, of which nothing can wait":    {checked(Work{Unchanged: true, WantVerdict: true, Holdable: true, Verdict: &verify.Verdict{Silent: true, Reason: "no verdict after 2 tries"}}), unseen},
 		"files that change meanwhile wait for a next run": {last(Work{WantVerdict: true, Disturbed: []string{"a", "b"}}), disturbed},
 		"a verifier at its limit is waited for":           {checked(Work{WantVerdict: true, VerifierErr: failing(acp.RateLimited)}), rateLimited(30*time.Second, 0)},
 		"a verifier that cannot be used ends the run":     {checked(Work{WantVerdict: true, VerifierErr: failing(acp.AuthRequired)}), unusable("auth required")},
