@@ -8,15 +8,15 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
-// boundHead is how much of each file is read. What ties an environment to its place is at the beginning of a file: the first
-// line of a script, a setting, or the line that leads to an installed project.
-const boundHead = 4 << 10
+// boundHead is how much is read of a file that leads elsewhere.
+const boundHead = 64 << 10
 
-// refuseBound refuses to copy a folder in which a file names the project's own path, such as a .venv: wherever it is copied to, it
-// runs programs and imports files of the project's own folder, and gates would test those.
+// refuseBound refuses to copy a folder in which something leads to the project's own path, such as a .venv: wherever it is copied to,
+// it runs programs and imports files of the project's own folder, and gates would test those. Caches may name that path.
 func (s *Slot) refuseBound(names []string) error {
 	top := s.p.o.Repo.Dir()
 	for _, name := range names {
@@ -27,7 +27,7 @@ func (s *Slot) refuseBound(names []string) error {
 			if err != nil || d.IsDir() {
 				return err
 			}
-			text, err := head(at, d.Type())
+			text, err := leadsTo(at, d.Type())
 			for _, root := range []string{top, s.p.o.Project} {
 				if namesPath(text, root) {
 					return fmt.Errorf("%s names %s, so whatever uses a copy of %s would work with the files there: leave it out of [parallel] copy and %s, and make it in each slot with [parallel] setup",
@@ -43,8 +43,9 @@ func (s *Slot) refuseBound(names []string) error {
 	return nil
 }
 
-// head is the beginning of a text file, or where a link leads. Of any other file it is empty.
-func head(at string, kind fs.FileMode) ([]byte, error) {
+// leadsTo is the text of a file that says which files are to be run or imported: where a link leads, the first line of a script, or
+// what Python installs projects with. Of any other file it is empty.
+func leadsTo(at string, kind fs.FileMode) ([]byte, error) {
 	switch {
 	case kind&fs.ModeSymlink != 0:
 		to, err := os.Readlink(at)
@@ -57,11 +58,22 @@ func head(at string, kind fs.FileMode) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, boundHead))
-	if bytes.IndexByte(text, 0) >= 0 {
-		text = nil
+	name, rest := filepath.Base(at), io.LimitReader(f, boundHead)
+	if name == "pyvenv.cfg" || name == "direct_url.json" || slices.Contains([]string{".pth", ".egg-link"}, filepath.Ext(name)) {
+		return io.ReadAll(rest)
 	}
-	return text, err
+	var mark [2]byte
+	if _, err := io.ReadFull(rest, mark[:]); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, nil
+	} else if err != nil || string(mark[:]) != "#!" {
+		return nil, err
+	}
+	text, err := io.ReadAll(rest)
+	first, text, _ := bytes.Cut(text, []byte("\n"))
+	if second, _, _ := bytes.Cut(text, []byte("\n")); bytes.HasPrefix(second, []byte("'''exec'")) { // the path is too long for the first line
+		return second, err
+	}
+	return first, err
 }
 
 // namesPath reports whether a text has a path in it, by itself or before a slash, and not as a part of another name.

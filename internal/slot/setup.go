@@ -75,7 +75,8 @@ func (s *Slot) back(ctx context.Context, head, tree string) error {
 func (s *Slot) setupKey(ctx context.Context) (string, error) {
 	include, _ := os.ReadFile(filepath.Join(s.p.o.Project, includeFile)) // there need be none
 	sum := sha256.New()
-	fmt.Fprintf(sum, "%q %q %q %q %v\n", s.p.o.Copy, s.p.o.SetupOn, include, s.p.o.SetupIs, s.p.o.Setup == nil)
+	// The number changes with the checks below: a slot that an older ralph made has to pass them, too.
+	fmt.Fprintf(sum, "2 %q %q %q %q %v\n", s.p.o.Copy, s.p.o.SetupOn, include, s.p.o.SetupIs, s.p.o.Setup == nil)
 	specs := seq.Map(s.p.o.SetupOn, func(name string) string { return ":(top,glob)" + path.Join(s.p.o.Sub, name) })
 	_, err := os.Lstat(filepath.Join(s.Top(), ".gitmodules"))
 	submodules := err == nil
