@@ -88,11 +88,14 @@ func WithoutCredentials(environ []string) []string {
 // wrote, and a sentence about what is withheld, or "": what looks like a secret, by its
 // name or a password in an address, as far as the user does not say otherwise.
 func GateEnviron(allow, environ []string) (env []string, withheld string) {
-	var names []string
+	var names, addresses []string
 	env = choose(environ, func(name, value string) bool {
 		pass := allowed(allow, name, !redact.LooksSecret(name) && len(redact.Passwords(value)) == 0)
 		if !pass {
 			names = append(names, name)
+			if !redact.LooksSecret(name) && allowed(allow, name, true) {
+				addresses = append(addresses, name)
+			}
 		}
 		return pass
 	})
@@ -100,10 +103,14 @@ func GateEnviron(allow, environ []string) (env []string, withheld string) {
 		return env, ""
 	}
 	slices.Sort(names)
-	names = slices.Compact(names)
-	line := seq.Map(slices.Concat(allow, names), strconv.Quote)
-	return env, "gates and setup run without " + strings.Join(names, ", ") + ", which look like secrets; if one needs them, write below [verify] in .ralph.toml: " +
-		"env_allow = [" + strings.Join(line, ", ") + "]"
+	slices.Sort(addresses)
+	withheld = "gates and setup run without " + strings.Join(slices.Compact(names), ", ") +
+		", which look like secrets; add a name to env_allow below [verify] in .ralph.toml only if a gate or setup needs it"
+	if len(addresses) > 0 { // they lead to a registry or a proxy more often than not
+		line := seq.Map(slices.Concat(allow, slices.Compact(addresses)), strconv.Quote)
+		withheld += ", such as those of addresses: env_allow = [" + strings.Join(line, ", ") + "]"
+	}
+	return env, withheld
 }
 
 // AuthMethod returns the method of authenticate that the agent's environment
