@@ -230,24 +230,28 @@ func (c caughtSignal) status() int {
 }
 
 // killTimeout is how long the program goes on after the second signal. Something may hold it up that no context ends.
-const killTimeout = 2 * time.Second
+const killTimeout = 1500 * time.Millisecond
 
 // endAfterSecond passes signals on, and ends the program soon after the second, whatever it is doing: what is stored is stored
-// whole or not at all. After forget is called the next one is the first.
+// whole or not at all. After forget is called the program goes on, and the next one is the first.
 func endAfterSecond(signals <-chan os.Signal, exit func(status int)) (passed <-chan os.Signal, forget func()) {
-	to, forgotten := make(chan os.Signal, 8), make(chan struct{}, 1)
+	to, forgotten := make(chan os.Signal, 8), make(chan struct{})
 	go func() {
 		var first os.Signal
+		var end []*time.Timer
 		for {
 			select {
 			case <-forgotten:
-				first = nil
+				for _, timer := range end {
+					timer.Stop()
+				}
+				first, end = nil, nil
 			case s := <-signals:
 				if first == nil {
 					first = s
 				} else {
 					status := caughtSignal{first}.status()
-					time.AfterFunc(killTimeout, func() { exit(status) })
+					end = append(end, time.AfterFunc(killTimeout, func() { exit(status) }))
 				}
 				select {
 				case to <- s:
