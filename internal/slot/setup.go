@@ -21,6 +21,8 @@ import (
 // includeFile names ignored files of a project that its copies need, in the syntax of .gitignore.
 const includeFile = ".worktreeinclude"
 
+const maxInclude = 1 << 20
+
 // maxThere is how many names are looked for to see whether a slot is still set up.
 const maxThere = 1000
 
@@ -73,12 +75,15 @@ func (s *Slot) back(ctx context.Context, head, tree string) error {
 
 // setupKey changes when Setup has to run again, or files are to be copied again.
 func (s *Slot) setupKey(ctx context.Context) (string, error) {
-	include, _ := os.ReadFile(filepath.Join(s.p.o.Project, includeFile)) // there need be none
+	include, err := copyfile.Read(filepath.Join(s.p.o.Project, includeFile), maxInclude)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // git would wait for a pipe
+		return "", &SetupError{fmt.Errorf("%w; correct or remove it", err)}
+	}
 	sum := sha256.New()
 	// The number changes with the checks below: a slot that an older ralph made has to pass them, too.
 	fmt.Fprintf(sum, "2 %q %q %q %q %v\n", s.p.o.Copy, s.p.o.SetupOn, include, s.p.o.SetupIs, s.p.o.Setup == nil)
 	specs := seq.Map(s.p.o.SetupOn, func(name string) string { return ":(top,glob)" + path.Join(s.p.o.Sub, name) })
-	_, err := os.Lstat(filepath.Join(s.Top(), ".gitmodules"))
+	_, err = os.Lstat(filepath.Join(s.Top(), ".gitmodules"))
 	submodules := err == nil
 	if len(specs) > 0 || submodules {
 		args := []string{"ls-files", "-sz", "--"}

@@ -176,6 +176,17 @@ func TestEnvironment(t *testing.T) {
 	}, p.slot(3).Env())
 }
 
+// TestAPipeThatNamesFilesToCopyHoldsUpNobody: neither ralph nor git reads it.
+func TestAPipeThatNamesFilesToCopyHoldsUpNobody(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	first := r.commit("x", "x")
+	r.sh("mkfifo .worktreeinclude")
+	_, err := open(t, r, nil).Take(t.Context(), 1, "a-1", first, first)
+	check.That(t, errors.As(err, new(*SetupError)), "got %v, want an error of the setup", err)
+	check.Contains(t, "the error", ".worktreeinclude: not a regular file", err.Error())
+}
+
 // TestSetup: ignored files are copied and Setup runs, once, and again when that is needed.
 func TestSetup(t *testing.T) {
 	t.Parallel()
