@@ -73,7 +73,7 @@ func (d Driver) command() string {
 		program = d.Name
 	}
 	failure := plain.ShellQuote(d.Name + ": the merge driver of plan files cannot start: ")
-	return fmt.Sprintf(`%s %s || { s=$?; case $s in 126|127) echo %s%s'; type: %s init --git' >&2;; esac; exit $s; }`, program, d.Args, failure, program, d.Name)
+	return fmt.Sprintf(`%s %s || { s=$?; case $s in 126|127) echo %s%s'; install %s on your PATH, then type: %[5]s init --git' >&2;; esac; exit $s; }`, program, d.Args, failure, program, d.Name)
 }
 
 // Install adds what is missing: a line of .gitattributes, which is to be committed, and a setting of this clone, which git
