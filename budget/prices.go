@@ -19,7 +19,7 @@ type Price struct {
 // one of the well-known models; every other price is unknown.
 type Prices map[string]Price
 
-// Known reports whether the price of a model is.
+// Known reports whether the price of a model is known.
 func (t Prices) Known(model string) bool {
 	_, known := t.estimate(model, event.Usage{TokensIn: 1})
 	return known

@@ -118,7 +118,7 @@ func exitStatus(err error) int {
 	case errors.As(err, new(usageError)), errors.Is(err, agentside.ErrInput), errors.As(err, new(*agents.DefinitionError)), errors.As(err, new(*prompt.SectionError)),
 		errors.Is(err, dag.ErrAmbiguous), errors.As(err, new(*knowledge.AmbiguousError)),
 		errors.Is(err, project.ErrNone), errors.Is(err, project.ErrConfig),
-		errors.Is(err, sandbox.ErrUnconfined), errors.Is(err, sandbox.ErrNoTemp):
+		errors.Is(err, sandbox.ErrUnconfined), errors.Is(err, sandbox.ErrExposed), errors.Is(err, sandbox.ErrNoTemp):
 		return exitUsage
 	case errors.Is(err, dag.ErrRefused), errors.As(err, new(*db.Error)), errors.As(err, new(outputError)):
 		return exitRefused

@@ -98,7 +98,7 @@ func planFileHint(err *plansync.Error) string {
 			same.Other, same.Keep)
 	}
 	if errors.As(err, new(*plansync.AgentError)) {
-		return "undo it: git checkout -- " + file + "; or look at it, git diff " + file + ", and type: ralph config trust"
+		return "undo it: git checkout -- " + file + "; or check it, git diff " + file + ", and type: ralph config trust"
 	}
 	return "correct that in the file, or take it as it was committed: git checkout -- " + file
 }

@@ -64,7 +64,7 @@ func hideToken(ctx context.Context, a *app, s *session, file string) error {
 		return err
 	}
 	list = slices.DeleteFunc(list, func(p string) bool { _, err := os.Stat(p); return errors.Is(err, fs.ErrNotExist) })
-	err = errors.New("there is no folder for a note of it")
+	err = errors.New("no state folder")
 	if filepath.IsAbs(tokenList(a)) && !strings.Contains(path, "\n") {
 		err = atomicfile.Write(tokenList(a), []byte(strings.Join(list, "\n")+"\n"))
 	}

@@ -60,7 +60,11 @@ func checkGates(ctx context.Context, a *app, s *session, limit time.Duration) []
 	case len(unstartable) > 0:
 		return []doctor.Finding{doctor.New("gates", doctor.Problem, human.Count(len(unstartable), "gate")+" cannot start: no run begins", gateRemedy, unstartable...)}
 	case len(failing) > 0:
-		return []doctor.Finding{doctor.New("gates", doctor.Warning, human.Count(len(failing), "gate")+" failing before any work, which shows nothing about it", "repair what is listed", failing...)}
+		what := human.Count(len(failing), "gate") + " fail before any work, so they prove nothing"
+		if len(failing) == 1 {
+			what = "1 gate fails before any work, so it proves nothing"
+		}
+		return []doctor.Finding{doctor.New("gates", doctor.Warning, what, "repair what is listed", failing...)}
 	}
 	return []doctor.Finding{doctor.New("gates", doctor.OK, human.Count(len(results), "gate")+" that can start", "")}
 }

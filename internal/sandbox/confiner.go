@@ -18,11 +18,11 @@ import (
 )
 
 // ErrUnconfined means that processes cannot be confined as the user wants it;
-// ErrRequired, which is one, that mode "require" asks for a better sandbox, and ErrExposed that they could read a server's token.
+// ErrRequired, which is one, that mode "require" asks for a better sandbox; ErrExposed that they could read a server's token.
 var (
 	ErrUnconfined = errors.New("no sandbox")
 	ErrRequired   = fmt.Errorf("%w: it is required", ErrUnconfined)
-	ErrExposed    = fmt.Errorf("%w: the token of a server cannot be hidden", ErrUnconfined)
+	ErrExposed    = errors.New("the token of a server cannot be hidden")
 )
 
 // Options say how the processes of a project are confined.
