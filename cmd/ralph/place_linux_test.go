@@ -124,7 +124,7 @@ func number(n int) string { return fmt.Sprintf("t-%08d", n) }
 func (p *place) repository() {
 	p.Helper()
 	p.want(0, "init")
-	p.shell(`git init -q -b main; git add -A; git -c user.name=t -c user.email=t@localhost commit -qm first; echo /ledger >> .git/info/exclude`)
+	p.shell(`git init -q -b main; echo /ledger >> .git/info/exclude; git add -A; git -c user.name=t -c user.email=t@localhost commit -qm first`)
 }
 
 // shell runs a script in the project, and returns what it prints.
