@@ -238,20 +238,20 @@ func endAfterSecond(signals <-chan os.Signal, exit func(status int)) (passed <-c
 	to, forgotten := make(chan os.Signal, 8), make(chan struct{})
 	go func() {
 		var first os.Signal
-		var end []*time.Timer
+		var end *time.Timer
 		for {
 			select {
 			case <-forgotten:
-				for _, timer := range end {
-					timer.Stop()
+				if end != nil {
+					end.Stop()
 				}
 				first, end = nil, nil
 			case s := <-signals:
 				if first == nil {
 					first = s
-				} else {
+				} else if end == nil {
 					status := caughtSignal{first}.status()
-					end = append(end, time.AfterFunc(killTimeout, func() { exit(status) }))
+					end = time.AfterFunc(killTimeout, func() { exit(status) })
 				}
 				select {
 				case to <- s:

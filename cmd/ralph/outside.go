@@ -33,12 +33,11 @@ func lineOf(root command, args []string) (web.Line, error) {
 	return line, nil
 }
 
-// servedVariable tells a process that a server has started it. The flags of a run that it continues, and those of a schedule that
+// servedVariable marks a process that a server has started. The flags of a run that it continues, and those of a schedule that
 // it is asked for, weaken it like typed ones.
 const servedVariable = "RALPH_SERVED"
 
-// outsideLine is lineOf for what somebody outside asks this process for: whoever asks, it comes through here. It also refuses
-// what weakens a run.
+// outsideLine is lineOf for every command from outside. It also refuses what weakens a run.
 func outsideLine(a *app, args []string) (web.Line, error) {
 	line, err := lineOf(a.root, args)
 	if err == nil {
@@ -58,14 +57,17 @@ func refuseWeaker(a *app, line web.Line, allow []string) error {
 	})
 }
 
-// refuseWeakerPlan does the same for the tasks of a plan.
+// refuseWeakerPlan does the same for the tasks of a plan that comes from outside.
 func refuseWeakerPlan(a *app, list []dag.Spec) error {
+	if !a.outside {
+		return nil
+	}
 	for _, t := range list {
 		line := web.Line{Name: "task import", Agent: t.Agent}
 		if t.AllowTampering {
 			line.Flags = []string{"allow-tampering"}
 		}
-		if err := refuseWeaker(a, line, a.allow); a.outside && err != nil {
+		if err := refuseWeaker(a, line, a.allow); err != nil {
 			return err
 		}
 	}

@@ -64,7 +64,7 @@ func adviseRun(ctx context.Context, a *app, s *session, output runOutput, opts l
 // presets are the agents that a run may start: its own, those that take turns with it or take over, and those that tasks name.
 func presets(ctx context.Context, s *session, o *agents.Opener, scope dag.Scope) []agents.Preset {
 	names := slices.Concat(s.config.Agent.Rotate, s.config.Agent.Fallback)
-	_ = s.store.View(ctx, func(g *dag.Graph) error { // whoever cannot read the graph cannot run either
+	_ = s.store.View(ctx, func(g *dag.Graph) error { // a graph that cannot be read ends the run anyway
 		own, _, err := g.OwnAgents(scope)
 		names = append(names, own...)
 		return err
