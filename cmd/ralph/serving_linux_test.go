@@ -135,12 +135,24 @@ func (s *serving) do(path, button string, filled url.Values) (status int, body s
 
 func (s *serving) post(path string, fields url.Values) (status int, body string) {
 	s.Helper()
-	answer, err := s.client.PostForm(s.base+path, fields)
+	status, body, err := s.send(path, fields)
 	check.OK(s, err)
+	return status, body
+}
+
+// send sends a form, and follows what takes long to its end, as the page does by itself.
+func (s *serving) send(path string, fields url.Values) (status int, body string, err error) {
+	answer, err := s.client.PostForm(s.base+path, fields)
+	for err == nil && answer.Header.Get("Refresh") != "" {
+		answer.Body.Close()
+		answer, err = s.client.Get(answer.Request.URL.String())
+	}
+	if err != nil {
+		return 0, "", err
+	}
 	defer answer.Body.Close()
 	text, err := io.ReadAll(answer.Body)
-	check.OK(s, err)
-	return answer.StatusCode, string(text)
+	return answer.StatusCode, string(text), err
 }
 
 func attribute(n *html.Node, name string) string {
