@@ -51,8 +51,8 @@ func openStore(ctx context.Context, dir, objects string, trees ...string) (*stor
 		return nil, err
 	}
 	s := &store{dir: dir, top: Top(dir)}
-	if s.path, err = filepath.Abs(objects); err != nil {
-		return nil, err
+	if s.path = filepath.Clean(objects); !filepath.IsAbs(objects) { // what is in the way of a store is removed
+		return nil, fmt.Errorf("the folder for trees has to be named by an absolute path, and not by %q", objects)
 	}
 	if s.top == "" {
 		return nil, fmt.Errorf("%s: %w", dir, ErrUnknown)

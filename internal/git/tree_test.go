@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -277,6 +278,16 @@ func TestAStoreThatWasDeletedInPartIsMadeAnew(t *testing.T) {
 			left, _ := filepath.Glob(filepath.Join(filepath.Dir(r.objects()), "trees-*"))
 			check.That(t, len(left) == 0, "left behind: %v", left)
 		})
+	}
+}
+
+// TestAStoreHasAnAbsolutePath: what is in its way is removed, which must not be whatever folder the program runs in.
+func TestAStoreHasAnAbsolutePath(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	for _, objects := range []string{"", ".", "objects"} {
+		_, err := Take(t.Context(), r.dir, objects)
+		check.That(t, err != nil && strings.Contains(err.Error(), "absolute path"), "%q: got %v", objects, err)
 	}
 }
 
