@@ -56,13 +56,22 @@ func (h *harness) serve(dir string) *site {
 	}
 	go io.Copy(io.Discard, said)
 	s.base, _, _ = strings.Cut(link, "/?")
-	s.client = &http.Client{Jar: must(cookiejar.New(nil)), Transport: &http.Transport{MaxIdleConnsPerHost: 1000}}
+	s.client = &http.Client{Jar: must(cookiejar.New(nil)), Transport: &http.Transport{MaxIdleConnsPerHost: 1000, DialContext: onLoopback}}
 	answer := must(s.client.Get(link))
 	answer.Body.Close()
 	for _, c := range answer.Cookies() {
 		s.cookie = c.Name + "=" + c.Value
 	}
 	return s
+}
+
+// onLoopback finds names below localhost on this machine, as browsers do, whatever the resolver makes of them.
+func onLoopback(ctx context.Context, network, address string) (net.Conn, error) {
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	return new(net.Dialer).DialContext(ctx, network, net.JoinHostPort("127.0.0.1", port))
 }
 
 // stop ends the server.
@@ -294,7 +303,7 @@ func (s *site) stream(ctx context.Context, path string, each func(line string)) 
 
 // stare asks for a stream and never reads it.
 func (s *site) stare(ctx context.Context, path string) net.Conn {
-	conn := must(net.Dial("tcp", strings.TrimPrefix(s.base, "http://")))
+	conn := must(onLoopback(s.h.b.Context(), "tcp", strings.TrimPrefix(s.base, "http://")))
 	check(conn.(*net.TCPConn).SetReadBuffer(4 << 10))
 	context.AfterFunc(ctx, func() { conn.Close() })
 	must(fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: %s\r\nCookie: %s\r\n\r\n", path, strings.TrimPrefix(s.base, "http://"), s.cookie))
