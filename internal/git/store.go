@@ -51,9 +51,7 @@ func openStore(ctx context.Context, dir, objects string, trees ...string) (*stor
 		return nil, err
 	}
 	s := &store{dir: dir, top: Top(dir)}
-	if s.path = filepath.Clean(objects); !filepath.IsAbs(objects) { // what is in the way of a store is removed
-		return nil, fmt.Errorf("the folder for trees has to be named by an absolute path, and not by %q", objects)
-	}
+	s.path = filepath.Clean(objects)
 	if s.top == "" {
 		return nil, fmt.Errorf("%s: %w", dir, ErrUnknown)
 	}
@@ -63,6 +61,9 @@ func openStore(ctx context.Context, dir, objects string, trees ...string) (*stor
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w (%w)", dir, ErrUnknown, err)
+	}
+	if !filepath.IsAbs(objects) { // what is in the way of a store is removed
+		return nil, fmt.Errorf("the folder for trees has to be named by an absolute path, and not by %q", objects)
 	}
 	if err := s.create(ctx); err != nil {
 		return nil, fmt.Errorf("make a store of trees in %s: %w", objects, err)
