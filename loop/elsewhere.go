@@ -270,7 +270,7 @@ func (r *Runner) landDelivered(ctx context.Context, claim dag.Claim, j *attempt.
 	j.Rules.Resolve = 0 // nobody here can resolve a conflict; the next attempt begins with it
 	ports.Record = landing{ports.Record.(recorder), used.Usage}
 	ports.Desk, ports.Tools = nil, nil
-	ports.Lane, ports.Gates, ports.Copy, ports.Shared = l, l.gates, l.copy, func(context.Context, time.Time) bool { return false }
+	ports.Lane, ports.Copy, ports.Shared = l, l.copy, func(context.Context, time.Time) bool { return false }
 	res, err := r.worker.Run(ctx, *j, ports)
 	j.Finished, j.Rules = nil, rules                                          // the attempt had an agent
 	if more := res.Agent.Usage; more.AllTokens() > 0 || more.CostUSD != nil { // of a verifier here

@@ -28,7 +28,9 @@ type lane struct {
 	*Runner
 	claim dag.Claim
 	slot  *slot.Slot
-	gates verify.Gates
+	room  slot.Room
+	gates verify.Gates // in the room
+	end   func() error // of the gates; nil as long as the room shows nothing
 	said  []string // the messages of the agent's own commits
 	work  string   // what was kept last
 
@@ -68,15 +70,14 @@ func (r *Runner) newLane(ctx context.Context, claim dag.Claim, j *attempt.Job) (
 			return nil, err
 		}
 	}
-	if room, err := to.Slots.Room(false); err == nil && room.Low {
-		r.bus.warnOnce("disk", "the disk that slots are on is nearly full: "+room.String())
+	if space, err := to.Slots.Space(false); err == nil && space.Low {
+		r.bus.warnOnce("disk", "the disk that slots are on is nearly full: "+space.String())
 	}
 	if l.slot, err = to.Slots.Take(ctx, claim.Slot, claim.Attempt, base, start); err != nil {
 		return nil, err
 	}
-	l.tried, j.Place.Dir, j.Place.Env = base, l.slot.Dir(), l.slot.Env()
-	l.gates, err = to.Gates(j.Place)
-	return l, err
+	l.tried, l.room, j.Place.Dir, j.Place.Env = base, to.Slots.Room(claim.Slot), l.slot.Dir(), l.slot.Env()
+	return l, nil
 }
 
 // elsewhere refuses to verify work in the project's own folder that was finished in a slot, or the other

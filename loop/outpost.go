@@ -60,11 +60,11 @@ func (p Outpost) Make(ctx context.Context, o Order) (Delivery, error) {
 	r.worker.Documents = func(dag.Task) attempt.Sources { return o.Sources }
 	r.worker.Sources = func(context.Context, string, dag.Task, []string) attempt.Sources { return o.Sources }
 	ports := attempt.Ports{
-		Record: out, Budget: func(context.Context) ([]budget.Finding, error) { return nil, nil }, Lane: out, Gates: out.gates, Copy: out.copy,
+		Record: out, Budget: func(context.Context) ([]budget.Finding, error) { return nil, nil }, Lane: out, Copy: out.copy,
 		Shared: func(context.Context, time.Time) bool { return false }, Desk: &farDesk{outpost: out, mail: o.Mail},
 	}
 	res, err := r.worker.Run(ctx, j, ports)
-	if err != nil {
+	if err = errors.Join(err, out.closeRoom()); err != nil {
 		return Delivery{}, err
 	}
 	d := &out.delivery
@@ -141,10 +141,7 @@ func (p *outpost) take(ctx context.Context, o Order, j *attempt.Job) error {
 	if p.slot, err = to.Slots.Take(ctx, p.claim.Slot, p.claim.Attempt, base, start); err != nil {
 		return err
 	}
-	j.Place.Dir, j.Place.Env = p.slot.Dir(), p.slot.Env()
-	if p.gates, err = to.Gates(j.Place); err != nil {
-		return err
-	}
+	p.room, j.Place.Dir, j.Place.Env = to.Slots.Room(p.claim.Slot), p.slot.Dir(), p.slot.Env()
 	tree, err := p.slot.Within(ctx, base)
 	if err != nil {
 		return err
@@ -185,19 +182,18 @@ func (p *outpost) Candidate(ctx context.Context, by attempt.Credit) (c attempt.C
 		return c, err
 	}
 	p.entry = dag.Merge{N: 1, Base: base, Onto: base, Work: work, Candidate: work, Patch: patch}
-	return p.show(ctx)
+	return p.candidate(ctx)
 }
 
 func (p *outpost) Tested(ctx context.Context, green bool, _ risk.Facts) (again bool, err error) {
 	if !green {
-		err = p.Show(ctx, p.entry.Candidate)
+		err = p.slot.Show(ctx, p.entry.Onto, p.entry.Candidate)
 		p.entry = dag.Merge{}
 		return false, err
 	}
-	_, tree := p.slot.Shown()
-	below, err := p.slot.Within(ctx, p.entry.Onto)
+	c, err := p.candidate(ctx)
 	if f := p.delivery.Finished; f != nil {
-		f.Patch, f.Trees = p.entry.Patch, [2]string{below, tree}
+		f.Patch, f.Trees = c.Patch, c.Trees
 	}
 	return false, err
 }

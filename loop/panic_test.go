@@ -145,11 +145,11 @@ func TestAPanicOverASlotEndsOneAttempt(t *testing.T) {
 	s.opts.Workers.Jobs, s.opts.Landing = 2, Landing{
 		Repo: repo, Target: "refs/heads/main",
 		Slots: slot.Open(slot.Options{Dir: t.TempDir(), State: t.TempDir(), Project: s.dir, Name: "p", Repo: repo, Sub: "."}),
-		Gates: func(attempt.Place) (verify.Gates, error) {
+		Gates: func(slot.Room) (verify.Gates, func() error, error) {
 			if gates.Add(1) == 1 {
 				panic("a bug")
 			}
-			return verify.Gates{}, nil
+			return verify.Gates{}, func() error { return nil }, nil
 		},
 	}
 	ids := s.add(t, dag.NewTask{Title: "one"}, dag.NewTask{Title: "other"})

@@ -37,7 +37,7 @@ func (l *lane) Candidate(ctx context.Context, by attempt.Credit) (c attempt.Cand
 		case err != nil:
 			return c, err
 		case do == merge.DoTest:
-			return l.show(ctx)
+			return l.candidate(ctx)
 		case do == merge.DoResolve:
 			c.Commit = l.work
 			c.Conflict, err = l.resolve(ctx, by.Script)
@@ -46,25 +46,38 @@ func (l *lane) Candidate(ctx context.Context, by attempt.Credit) (c attempt.Cand
 	}
 }
 
-func (l *lane) Show(ctx context.Context, commit string) error {
-	return l.slot.Show(ctx, l.slot.Base(), commit)
+func (l *lane) Show(ctx context.Context, commit string) (err error) {
+	if err := errors.Join(l.closeRoom(), l.room.Show(ctx, l.slot.Base(), commit)); err != nil {
+		return err
+	}
+	l.gates, l.end, err = l.opts.Landing.Gates(l.room)
+	return err
 }
 
-// copy makes the slot look like the candidate with edits, until it ends.
+// closeRoom ends what was judged in the room last.
+func (l *lane) closeRoom() (err error) {
+	if l.end != nil {
+		err = l.end()
+	}
+	l.end = nil
+	return err
+}
+
+func (l *lane) Room() (verify.Gates, []string) { return l.gates, l.room.Env() }
+
+// copy makes the room look like the candidate with edits, until it ends.
 func (l *lane) copy(ctx context.Context, _, _ string, edits []git.Edit) (verify.Gates, func() error, error) {
 	commit, err := l.entry.Candidate, error(nil)
 	if len(edits) > 0 {
-		commit, err = l.slot.Edited(ctx, l.entry.Onto, commit, edits)
+		commit, err = l.room.Edited(ctx, l.entry.Onto, commit, edits)
 	}
 	if err == nil {
 		err = l.Show(ctx, commit)
 	}
 	if err == nil {
-		err = git.Later(l.slot.Dir(), edits)
+		err = git.Later(l.room.Dir(), edits)
 	}
-	gates := l.gates
-	gates.Dir = l.slot.Dir()
-	return gates, func() error { return l.Show(ctx, l.entry.Candidate) }, err
+	return l.gates, func() error { return l.Show(ctx, l.entry.Candidate) }, err
 }
 
 func (l *lane) Tested(ctx context.Context, green bool, seen risk.Facts) (again bool, err error) {
@@ -144,7 +157,7 @@ func (l *lane) move(ctx context.Context) (again bool, err error) {
 			failpoint.Hit("K22")
 			l.tip.moved(e.Candidate)
 			l.emit(event.MergeLanded, "")
-			return false, nil
+			return false, l.room.Trust()
 		}
 		blocked, reason := errors.As(err, new(*merge.BlockedError)), strings.TrimPrefix(err.Error(), "land on "+to.Target+": ")
 		switch {
@@ -234,10 +247,9 @@ func (l *lane) leave(ctx context.Context, reason string) error {
 	return merge.SetRefs(ctx, l.opts.Landing.Repo, gone)
 }
 
-// giveBack takes work out of the queue and makes it what is in the slot: what gates and verifier left there is
-// nobody's work.
+// giveBack takes work out of the queue and shows it in the slot as it would have landed.
 func (l *lane) giveBack(ctx context.Context, reason string) error {
-	return errors.Join(l.Show(ctx, l.entry.Candidate), l.leave(ctx, reason))
+	return errors.Join(l.slot.Show(ctx, l.entry.Onto, l.entry.Candidate), l.leave(ctx, reason))
 }
 
 // next does what the policy says as far as it concerns the queue alone: it waits or builds.
@@ -348,16 +360,16 @@ func (l *lane) build(ctx context.Context, onto string) error {
 	return l.update(ctx, func(g *dag.Graph) error { return g.Built(l.claim, l.entry.N, onto, built.Candidate) })
 }
 
-// show makes the slot look like the candidate.
-func (l *lane) show(ctx context.Context) (c attempt.Candidate, err error) {
+// candidate is the entry as it is judged.
+func (l *lane) candidate(ctx context.Context) (c attempt.Candidate, err error) {
 	l.state = merge.Testing
 	c = attempt.Candidate{Onto: l.entry.Onto, Commit: l.entry.Candidate, Patch: l.entry.Patch, Accepted: l.entry.Accepted}
-	if err := l.slot.Show(ctx, c.Onto, c.Commit); err != nil {
-		return c, err
+	for i, commit := range []string{c.Onto, c.Commit} {
+		if c.Trees[i], err = l.slot.Within(ctx, commit); err != nil {
+			return c, err
+		}
 	}
-	_, c.Trees[1] = l.slot.Shown()
-	c.Trees[0], err = l.slot.Within(ctx, c.Onto)
-	return c, err
+	return c, nil
 }
 
 // update changes the graph and tells who waits for the queue.

@@ -13,7 +13,6 @@ import (
 	"ralph/internal/git"
 	"ralph/internal/human"
 	"ralph/internal/slot"
-	"ralph/loop/attempt"
 	"ralph/loop/policy"
 	"ralph/merge"
 	"ralph/verify"
@@ -30,8 +29,8 @@ type Landing struct {
 	Above   *float64 // or at what is riskier than that; nil: at none
 	Protect []string // globs: what decides whether work is accepted, here and in CI
 	Cut     bool     // a turn ends if the target moves so that its work conflicts
-	// Gates runs gates in a slot.
-	Gates func(attempt.Place) (verify.Gates, error)
+	// Gates runs gates in a room as long as it shows the same. End removes what they left in other places.
+	Gates func(slot.Room) (gates verify.Gates, end func() error, err error)
 }
 
 // tip is the end of the target as it was last seen.

@@ -169,7 +169,7 @@ func (r *Runner) try(ctx context.Context, claim dag.Claim, j *attempt.Job, in **
 		j.Brief.Tools = true
 	}
 	if l != nil {
-		ports.Lane, ports.Gates, ports.Copy, ports.Shared = l, l.gates, l.copy, func(context.Context, time.Time) bool { return false }
+		ports.Lane, ports.Copy, ports.Shared = l, l.copy, func(context.Context, time.Time) bool { return false }
 	}
 	return r.worker.Run(ctx, *j, ports)
 }
@@ -263,7 +263,7 @@ func (r *Runner) settle(ctx context.Context, claim dag.Claim, j attempt.Job, res
 		r.warnUnspecified(ctx, claim.Task.Feature, status)
 	}
 	if l != nil {
-		err = errors.Join(err, l.clear(ctx, work))
+		err = errors.Join(err, l.clear(ctx, work), l.closeRoom())
 	}
 	if r.opts.Host.Check != nil {
 		err = errors.Join(err, r.opts.Host.Check())

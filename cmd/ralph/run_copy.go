@@ -69,7 +69,7 @@ func (c *copies) inSlot(ctx context.Context, tree string, edits []git.Edit) (gat
 	if err != nil {
 		return gates, end, err
 	}
-	gates, err = c.runIn(at, false)
+	gates, _, err = c.runIn(at, false) // its folders go with the run
 	return gates, end, err
 }
 
@@ -88,21 +88,22 @@ func (c *copies) open(ctx context.Context) (*slot.Pool, error) {
 		return nil, err
 	}
 	o.Dir, o.State = filepath.Join(temp, "slots"), filepath.Join(temp, "state")
-	setUpSlots(c.session, &o, c.lacks, c.redact, func(at *slot.Slot) (verify.Gates, error) { return c.runIn(at, true) })
+	setUpSlots(c.session, &o, c.lacks, c.redact, func(at *slot.Slot) (verify.Gates, func() error, error) { return c.runIn(at, true) })
 	o.Repo, err = repo.Aside(filepath.Join(temp, "objects"), filepath.Join(c.session.project.Objects(), "objects"))
 	return slot.Open(o), err
 }
 
 // runIn runs gates in the slot, or, always with the network, what makes it ready.
-func (c *copies) runIn(at *slot.Slot, online bool) (verify.Gates, error) {
-	gates := c.runner
+func (c *copies) runIn(at *slot.Slot, online bool) (gates verify.Gates, end func() error, err error) {
 	in, err := c.sandbox.In(at.Dir())
 	if err != nil {
-		return gates, err
+		return c.runner, nil, err
 	}
-	x, err := in.ForWork(sandbox.Process{Env: gates.Env, Online: online}) // its folders go with the run
-	if err == nil {
-		gates.Dir, gates.Confine, gates.Env = at.Dir(), x.Spec, slices.Concat(gates.Env, x.Env, at.Env())
+	x, err := in.ForWork(sandbox.Process{Env: c.runner.Env, Online: online})
+	if err != nil {
+		return c.runner, nil, err
 	}
-	return gates, err
+	gates = c.runner
+	gates.Dir, gates.Confine, gates.Env = at.Dir(), x.Spec, slices.Concat(gates.Env, x.Env, at.Env())
+	return gates, x.Close, nil
 }

@@ -91,15 +91,14 @@ func findParallel(a *app, s *session) func(context.Context) (recovery.Parallel, 
 	}
 }
 
-// site is a slot as a place for agents and gates.
+// site is a slot or a room as a place for agents and gates.
 type site struct {
-	opener *agents.Opener
-	gates  *sandbox.Confinement
-	setup  *sandbox.Confinement // the same, with the network: it installs what gates need
+	confiner *sandbox.Confiner
+	opener   *agents.Opener
 }
 
-// sites finds or makes the site of each slot.
-func sites(o *agents.Opener, gateEnv []string) func(dir string) (site, error) {
+// sites finds or makes the site of each folder.
+func sites(o *agents.Opener) func(dir string) (site, error) {
 	var mu sync.Mutex
 	at := map[string]site{}
 	return func(dir string) (site, error) {
@@ -109,16 +108,8 @@ func sites(o *agents.Opener, gateEnv []string) func(dir string) (site, error) {
 			return found, nil
 		}
 		confiner, err := o.Sandbox.In(dir)
-		if err != nil {
-			return site{}, err
-		}
-		gates, err := confiner.ForWork(sandbox.Process{Env: gateEnv})
-		if err != nil {
-			return site{}, err
-		}
-		setup, err := confiner.ForWork(sandbox.Process{Env: gateEnv, Online: true})
 		if err == nil {
-			at[dir] = site{o.In(dir, confiner), gates, setup}
+			at[dir] = site{confiner, o.In(dir, confiner)}
 		}
 		return at[dir], err
 	}
@@ -131,24 +122,30 @@ func openSlots(a *app, s *session, o *agents.Opener, opts *loop.Options) error {
 		return err
 	}
 	runner := opts.Verify.GateRunner
-	in := sites(o, runner.Env)
-	confined := func(of func(site) *sandbox.Confinement) func(attempt.Place) (verify.Gates, error) {
-		return func(p attempt.Place) (verify.Gates, error) {
-			at, err := in(p.Dir)
-			if err != nil {
-				return runner, err
-			}
-			r, x := runner, of(at)
-			r.Confine, r.Env = x.Spec, slices.Concat(runner.Env, x.Env, p.Env)
-			return r, nil
+	in := sites(o)
+	confined := func(at *slot.Slot, p sandbox.Process) (r verify.Gates, end func() error, err error) {
+		place, err := in(at.Dir())
+		if err != nil {
+			return r, nil, err
 		}
+		p.Env = runner.Env
+		x, err := place.confiner.ForWork(p)
+		if err != nil {
+			return r, nil, err
+		}
+		r = runner
+		r.Dir, r.Confine, r.Env = at.Dir(), x.Spec, slices.Concat(runner.Env, x.Env, at.Env())
+		return r, x.Close, nil
 	}
-	gates, forSetup := confined(func(at site) *sandbox.Confinement { return at.gates }), confined(func(at site) *sandbox.Confinement { return at.setup })
 	slots.Branch = opts.Landing.Target
-	setUpSlots(s, &slots, opts.Verify.Withheld, opts.Host.Redact, func(at *slot.Slot) (verify.Gates, error) {
-		return forSetup(attempt.Place{Dir: at.Dir(), Env: at.Env()})
+	setUpSlots(s, &slots, opts.Verify.Withheld, opts.Host.Redact, func(at *slot.Slot) (verify.Gates, func() error, error) {
+		return confined(at, sandbox.Process{Online: true}) // it installs what gates need
 	})
-	opts.Landing.Slots, opts.Landing.Gates, opts.Agents.Warm = slot.Open(slots), gates, nil
+	slots.Layers = o.Sandbox.Layers
+	opts.Landing.Slots, opts.Agents.Warm = slot.Open(slots), nil
+	opts.Landing.Gates = func(room slot.Room) (verify.Gates, func() error, error) {
+		return confined(room.Slot, sandbox.Process{Upper: room.Upper()})
+	}
 	opts.Agents.Open = func(ctx context.Context, op attempt.Opening) (attempt.Session, error) {
 		at, err := in(op.Place.Dir)
 		if err != nil {
@@ -160,18 +157,19 @@ func openSlots(a *app, s *session, o *agents.Opener, opts *loop.Options) error {
 }
 
 // setUpSlots has the configured command make slots ready, run as gates are there, but never without a network.
-func setUpSlots(s *session, o *slot.Options, withheld string, redact *redact.Redactor, gates func(*slot.Slot) (verify.Gates, error)) {
+func setUpSlots(s *session, o *slot.Options, withheld string, redact *redact.Redactor, gates func(*slot.Slot) (verify.Gates, func() error, error)) {
 	if o.SetupIs == "" {
 		return
 	}
 	state := o.State
 	o.Setup = func(ctx context.Context, at *slot.Slot) error {
-		r, err := gates(at)
+		r, end, err := gates(at)
 		if err != nil {
 			return err
 		}
-		r.Dir, r.Timeout, r.Redact = at.Dir(), s.config.Parallel.SetupTimeout.Std(), redact
-		return setUp(ctx, r, s.config.Parallel.Setup, filepath.Join(state, fmt.Sprintf("setup-%d.log", at.N())), withheld)
+		defer func() { _ = end() }() // what is left goes with the sandbox
+		r.Timeout, r.Redact = s.config.Parallel.SetupTimeout.Std(), redact
+		return setUp(ctx, r, s.config.Parallel.Setup, filepath.Join(state, "setup-"+strings.ReplaceAll(at.Name(), " ", "-")+".log"), withheld)
 	}
 }
 

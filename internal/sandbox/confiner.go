@@ -280,6 +280,20 @@ func (c *Confiner) ForWork(p Process) (*Confinement, error) {
 	return c.prepare(Work, c.Work.Level, p)
 }
 
+// Layers reports whether what processes write in a folder can be kept in another, see Profile.Upper.
+func (c *Confiner) Layers(dir, upper string) bool {
+	if c.Work.Level != Namespaces {
+		return false
+	}
+	temp, err := c.NewTemp()
+	if err != nil {
+		return false
+	}
+	defer func() { _ = RemoveAll(temp) }() // what is left goes with the sandbox
+	report, err := DetectFor(Profile{Level: Namespaces, Mode: Work, Project: dir, Temp: temp, Upper: upper})
+	return err == nil && report.Level == Namespaces
+}
+
 // Watch looks at what an agent must not write, before it is given a task. What an earlier
 // attempt of this run at the same task tampered with still counts. With allowed, nobody
 // is warned of tampering in later runs.

@@ -23,6 +23,7 @@ type Process struct {
 	Write   []string // more that it may write if it exists
 	Unknown bool     // nobody described the agent: it may also write the folder it lies in, see ownFolder
 	Edits   Edits
+	Upper   string // see Profile
 	Proxy   string // a socket that is its only way to the network, see Confiner.Hosts
 	Online  bool   // it has the network, whatever [sandbox.network] says of gates
 }
@@ -37,6 +38,7 @@ func (c *Confiner) profile(mode Mode, level Level, temp string, process Process)
 		Protect: c.protection.ReadOnly(mode),
 		Hide:    append(slices.Clip(c.hide), c.tokens()...),
 		Edits:   process.Edits,
+		Upper:   process.Upper,
 		Offline: level == Namespaces && (c.offline(mode, process) || process.Proxy != ""),
 		Proxy:   process.Proxy,
 	}

@@ -105,6 +105,10 @@ func (o order) prepare() ([]layer, error) {
 // empty folder and file that hide things, and /dev.
 func (o order) prepareStaged(ls *layers) {
 	for _, path := range o.Overlay {
+		if path == o.Project && o.Upper != "" {
+			ls.add(overlay(path, o.Upper, Edits{}))
+			continue
+		}
 		var edits Edits
 		if path == o.Project {
 			edits = o.Edits

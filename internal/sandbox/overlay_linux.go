@@ -25,11 +25,11 @@ func overlayLayer(path, scratch string, edits Edits) (layer, error) {
 		return layer{}, err
 	}
 	if scratch != "" {
-		if l, err := overlay(path, scratch, edits); err == nil {
+		if l, err := thrownAway(path, scratch, edits); err == nil {
 			return l, nil
 		}
 	}
-	l, err := overlay(path, stage, edits)
+	l, err := thrownAway(path, stage, edits)
 	if err != nil {
 		return layer{}, fmt.Errorf("lay %s under an overlay: %w", path, err)
 	}
@@ -58,12 +58,18 @@ func copyLayer(path, scratch string, info os.FileInfo) (layer, error) {
 	return detach(out.Name(), path, rankOverlay, plain)
 }
 
-func overlay(path, scratch string, edits Edits) (layer, error) {
-	info, err := os.Stat(path)
+// thrownAway lays a folder under an overlay that nobody finds again.
+func thrownAway(path, scratch string, edits Edits) (layer, error) {
+	base, err := os.MkdirTemp(scratch, "overlay")
 	if err != nil {
 		return layer{}, err
 	}
-	base, err := os.MkdirTemp(scratch, "overlay")
+	return overlay(path, base, edits)
+}
+
+// overlay lays a folder under an overlay that keeps what is written in base.
+func overlay(path, base string, edits Edits) (layer, error) {
+	info, err := os.Stat(path)
 	if err != nil {
 		return layer{}, err
 	}
@@ -74,7 +80,9 @@ func overlay(path, scratch string, edits Edits) (layer, error) {
 		return fd
 	}
 	for _, name := range []string{"/upper", "/work", "/merged"} {
-		err = errors.Join(err, os.Mkdir(base+name, 0o700))
+		if e := os.Mkdir(base+name, 0o700); !errors.Is(e, fs.ErrExist) {
+			err = errors.Join(err, e)
+		}
 	}
 	lower, upper, work := open(path), open(base+"/upper"), open(base+"/work")
 	defer unix.Close(lower)
@@ -154,7 +162,7 @@ func (ls *layers) private(path string, empty bool) {
 		ls.add(l, err)
 		return
 	}
-	l, err := overlay(path, stage, Edits{})
+	l, err := thrownAway(path, stage, Edits{})
 	if errors.Is(err, unix.EINVAL) {
 		// Something is mounted in it, and what lies below a mount must not come to light.
 		ls.pieces(path)
@@ -181,7 +189,7 @@ func (ls *layers) pieces(path string) {
 				_ = os.Symlink(target, filepath.Join(at, entry.Name()))
 			}
 		case entry.IsDir():
-			if l, err := overlay(name, stage, Edits{}); err == nil && !isMount(name, info) {
+			if l, err := thrownAway(name, stage, Edits{}); err == nil && !isMount(name, info) {
 				ls.add(l, nil)
 			}
 		case entry.Type().IsRegular():
@@ -197,7 +205,7 @@ func (ls *layers) pieces(path string) {
 // folder, what is written is thrown away, or refused where there is no overlay.
 func readLayer(path string) (layer, error) {
 	if isDir(path) {
-		if l, err := overlay(path, stage, Edits{}); err == nil {
+		if l, err := thrownAway(path, stage, Edits{}); err == nil {
 			l.rank = rankRead
 			return l, nil
 		}

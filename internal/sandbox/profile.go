@@ -38,6 +38,9 @@ type Profile struct {
 
 	// Edits are made to the project before the process starts, where that looks writable and stays the same.
 	Edits Edits
+	// Upper is a folder that has what Work writes in the project, instead of that, for one process after the other: the project
+	// looks written and stays the same. Only under Namespaces.
+	Upper string
 }
 
 // Edits are files of the project that a process finds changed.
@@ -80,6 +83,7 @@ type layout struct {
 	Temp      string   `json:"temp,omitempty"`
 	Project   string   `json:"project,omitempty"`
 	Edits     Edits    `json:"edits,omitzero"`
+	Upper     string   `json:"upper,omitempty"`
 	Scratch   string   `json:"scratch,omitempty"`
 	Offline   bool     `json:"offline,omitempty"`
 	Proxy     string   `json:"proxy,omitempty"`
@@ -133,6 +137,9 @@ func (p Profile) layout() (layout, error) {
 		return slices.ContainsFunc(git, func(dir string) bool { return within(path, dir) })
 	})
 	switch {
+	case p.Mode == Work && p.Upper != "" && p.Level == Namespaces:
+		l.Project, l.Upper, l.Overlay = project, must(p.Upper), append(l.Overlay, project)
+		l.Write = append(l.Write, slices.DeleteFunc(git, func(dir string) bool { return within(dir, project) })...)
 	case p.Mode == Work:
 		// A mount of its own cannot be renamed away, so neither the project nor
 		// its git folder can be replaced by one with other hooks.

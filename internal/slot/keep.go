@@ -62,7 +62,7 @@ func (s *Slot) Edited(ctx context.Context, base, commit string, edits []git.Edit
 		return err
 	})
 	if err != nil {
-		return "", fmt.Errorf("put back tests in slot %d: %w", s.n, err)
+		return "", fmt.Errorf("put back tests in %s: %w", s.Name(), err)
 	}
 	return id, nil
 }

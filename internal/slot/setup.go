@@ -51,8 +51,9 @@ func (s *Slot) setUp(ctx context.Context, head, tree string) error {
 	}
 	if err == nil && s.p.o.Setup != nil {
 		if s.p.setting != nil {
-			s.p.setting(s.n)
+			s.p.setting(s.Name())
 		}
+		s.ranSetup = true
 		if err = s.p.o.Setup(ctx, s); err != nil {
 			return &SetupError{err}
 		}

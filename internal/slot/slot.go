@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"ralph/internal/disk"
@@ -43,6 +44,10 @@ type Options struct {
 	SetupIs string
 	SetupOn []string
 
+	// Layers reports whether what gates write in a folder can go into another one instead, see Room.Upper. It is asked once; nil
+	// means that it cannot.
+	Layers func(dir, upper string) bool
+
 	MinFree int64 // bytes that have to stay free
 	MaxFile int64 // no larger file is kept; 0 means 512 MiB
 }
@@ -57,11 +62,13 @@ var (
 // Pool is the slots of a project.
 type Pool struct {
 	o       Options
-	setting func(n int)
+	judges  bool        // its slots are rooms
+	layered func() bool // they have uppers
+	setting func(name string)
 }
 
 // OnSetup has f told of each Setup before it runs: it may take minutes.
-func (p *Pool) OnSetup(f func(n int)) { p.setting = f }
+func (p *Pool) OnSetup(f func(name string)) { p.setting = f }
 
 // Open returns the slots of a project. It makes none.
 func Open(o Options) *Pool {
@@ -75,7 +82,9 @@ func Open(o Options) *Pool {
 	if o.Branch == "" || !filepath.IsLocal(o.Branch) {
 		o.Branch = "main"
 	}
-	return &Pool{o: o}
+	p := &Pool{o: o}
+	p.layered = sync.OnceValue(p.layers)
+	return p
 }
 
 // Slot is one folder. It belongs to one attempt, and its methods to one goroutine, at a time.
@@ -84,12 +93,19 @@ type Slot struct {
 	n    int
 	made made
 	said strings.Builder // by git beside its output
+
+	ranSetup bool // since its files were last set
 }
 
 func (p *Pool) slot(n int) *Slot { return &Slot{p: p, n: n} }
 
-// N is the number of the slot, from 1.
-func (s *Slot) N() int { return s.n }
+// Name is what people call it.
+func (s *Slot) Name() string {
+	if s.p.judges {
+		return fmt.Sprintf("room %d", s.n)
+	}
+	return fmt.Sprintf("slot %d", s.n)
+}
 
 // Top is the slot's folder: all of the repository.
 func (s *Slot) Top() string { return filepath.Join(s.p.o.Dir, strconv.Itoa(s.n)) }
@@ -159,8 +175,8 @@ func (s *Slot) take(ctx context.Context, attempt, base, commit string) error {
 		return err
 	}
 	err = s.load()
-	if room, err := s.p.Room(err != nil); err == nil && room.Full {
-		return fmt.Errorf("%w: %s", ErrFull, room)
+	if space, err := s.p.Space(err != nil); err == nil && space.Full {
+		return fmt.Errorf("%w: %s", ErrFull, space)
 	}
 	if err := s.begin(); err != nil {
 		return err
@@ -170,6 +186,7 @@ func (s *Slot) take(ctx context.Context, attempt, base, commit string) error {
 			err = s.private(ctx, commit)
 		}
 	}
+	s.made.Unclean = false
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -252,9 +269,11 @@ func (s *Slot) show(ctx context.Context, base, head, tree string, stages, confli
 		err = s.files(ctx, tree)
 	}
 	if err == nil {
-		if err = s.point(ctx, head, stages); err != nil { // the agent has broken its .git
+		err = s.point(ctx, head, stages)
+		if err != nil || s.made.Unclean { // the agent has broken its .git
 			err = errors.Join(s.private(ctx, head), s.point(ctx, head, stages))
 		}
+		s.made.Unclean = false
 	}
 	if err == nil && stages == nil {
 		err = s.setUp(ctx, head, tree)
@@ -263,7 +282,7 @@ func (s *Slot) show(ctx context.Context, base, head, tree string, stages, confli
 		err = errors.Join(err, s.finish(base, head, own, conflicts))
 	}
 	if err != nil {
-		return fmt.Errorf("show %s in slot %d: %w", tree, s.n, err)
+		return fmt.Errorf("show %s in %s: %w", tree, s.Name(), err)
 	}
 	return nil
 }
@@ -272,7 +291,7 @@ func (s *Slot) show(ctx context.Context, base, head, tree string, stages, confli
 type Info struct {
 	N    int
 	Path string
-	Size int64
+	Size int64     // of it and of its room
 	Used time.Time // when its files were last set
 }
 
@@ -290,7 +309,9 @@ func (p *Pool) List() ([]Info, error) {
 		}
 		s := p.slot(n)
 		_ = s.load() // one that is half made is listed too
-		info := Info{N: n, Path: s.Top(), Size: s.made.Size}
+		room := p.rooms().slot(n)
+		_ = room.load() // it may not be there yet
+		info := Info{N: n, Path: s.Top(), Size: s.made.Size + room.made.Size}
 		if at, err := os.Stat(s.note("made.json")); err == nil {
 			info.Used = at.ModTime()
 		}
@@ -300,10 +321,10 @@ func (p *Pool) List() ([]Info, error) {
 	return list, nil
 }
 
-// Remove takes slot n away. Its files are gone from their place at once; Sweep removes them.
+// Remove takes slot n and its room away. Their files are gone from their places at once; Sweep removes them.
 func (p *Pool) Remove(n int) error {
-	s := p.slot(n)
-	return errors.Join(p.discard(s.Top()), os.RemoveAll(s.note("")))
+	s, room := p.slot(n), p.rooms().slot(n)
+	return errors.Join(p.discard(s.Top()), room.p.discard(room.Top()), room.p.discard(room.upper()), os.RemoveAll(room.note("")), os.RemoveAll(s.note("")))
 }
 
 // discard renames a file or folder so that Sweep finds it: to remove many files takes long.
@@ -332,11 +353,13 @@ func (p *Pool) Sweep() error {
 
 // Discarded lists the folders that Sweep removes.
 func (p *Pool) Discarded() []string {
-	entries, _ := os.ReadDir(p.o.Dir) // without it there are none
 	var list []string
-	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), ".old-") {
-			list = append(list, filepath.Join(p.o.Dir, e.Name()))
+	for _, dir := range []string{p.o.Dir, p.rooms().o.Dir} {
+		entries, _ := os.ReadDir(dir) // without it there are none
+		for _, e := range entries {
+			if strings.HasPrefix(e.Name(), ".old-") {
+				list = append(list, filepath.Join(dir, e.Name()))
+			}
 		}
 	}
 	return list
@@ -364,21 +387,21 @@ func writable(path string) error {
 	})
 }
 
-// Room is the space for slots.
-type Room struct {
+// Space is the space for slots.
+type Space struct {
 	Free int64 // on the file system that they are on
 	Need int64 // what has to be free
 	Low  bool  // there is not twice as much: people should be warned
 	Full bool  // nothing new is to begin
 }
 
-func (r Room) String() string {
+func (r Space) String() string {
 	return human.Bytes(r.Free) + " free, and " + human.Bytes(r.Need) + " have to be"
 }
 
-// Room looks at the file system that slots are on. What part of it is used does not count: 5 % of
+// Space looks at the file system that slots are on. What part of it is used does not count: 5 % of
 // a small disk are too little, and of a large one more than all slots ever take.
-func (p *Pool) Room(another bool) (Room, error) {
+func (p *Pool) Space(another bool) (Space, error) {
 	dir := p.o.Dir
 	for {
 		if _, err := os.Stat(dir); err == nil || dir == filepath.Dir(dir) {
@@ -388,13 +411,13 @@ func (p *Pool) Room(another bool) (Room, error) {
 	}
 	free, err := disk.Free(dir)
 	if err != nil {
-		return Room{}, fmt.Errorf("space for slots: %w", err)
+		return Space{}, fmt.Errorf("space for slots: %w", err)
 	}
-	r := Room{Free: free, Need: p.o.MinFree}
+	r := Space{Free: free, Need: p.o.MinFree}
 	if another { // it will be as large as the largest
 		list, err := p.List()
 		if err != nil {
-			return Room{}, err
+			return Space{}, err
 		}
 		var largest int64
 		for _, info := range list {

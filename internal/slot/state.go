@@ -31,6 +31,7 @@ type made struct {
 	Setup     string   // what it was set up for
 	Copied    []string // files of the project, from the top of the repository
 	There     []string // what was ignored and there when it was set up
+	Unclean   bool     // of a room: the gates of work that has not landed wrote in it
 	Size      int64
 }
 
@@ -73,6 +74,12 @@ func (s *Slot) begin() error {
 			return err
 		}
 	}
+	if s.p.judges {
+		if err := errors.Join(removeAll(s.upper()), os.MkdirAll(s.upper(), 0o700)); err != nil {
+			return err
+		}
+	}
+	s.ranSetup = false
 	left, _ := filepath.Glob(s.note("tmp-*")) // the pattern is good
 	for _, path := range left {
 		_ = os.RemoveAll(path) // a git of a dead ralph may still write there
@@ -85,6 +92,7 @@ func (s *Slot) begin() error {
 
 func (s *Slot) finish(base, commit, tree string, conflicts []string) error {
 	s.made.Base, s.made.Commit, s.made.Tree, s.made.Conflicts = base, commit, tree, conflicts
+	s.made.Unclean = s.p.judges && base != commit && (s.ranSetup || !s.p.layered())
 	s.made.Unmarked = slices.DeleteFunc(slices.Clone(conflicts), s.marked)
 	data, err := json.Marshal(s.made)
 	if err != nil {
@@ -142,14 +150,18 @@ func (s *Slot) withCopy(ctx context.Context, dir string, do func(g git.Plumbing,
 }
 
 // files sets the working files to a commit or a tree: what was changed is set back, what is
-// neither part of it nor ignored is removed.
+// neither part of it nor ignored is removed. In a room that is not clean, what is ignored goes, too.
 func (s *Slot) files(ctx context.Context, tree string) error {
+	remove := "-ffdq"
+	if s.made.Unclean {
+		remove, s.made.Setup = "-ffdxq", ""
+	}
 	err := s.withIndex(ctx, s.Top(), func(g git.Plumbing) error {
 		set := func() error {
 			if _, err := g(nil, "read-tree", "--reset", "-u", tree); err != nil {
 				return err
 			}
-			_, err := g(nil, "clean", "-ffdq")
+			_, err := g(nil, "clean", remove)
 			return err
 		}
 		if err := set(); errors.Is(err, git.ErrWaits) {

@@ -325,13 +325,13 @@ func TestRoom(t *testing.T) {
 	first := r.commit("a", "a")
 	p := open(t, r, nil)
 	take(t, p, 1, first)
-	room, err := p.Room(false)
+	space, err := p.Space(false)
 	check.OK(t, err)
-	check.That(t, room.Free > 0 && room.Need == 0 && !room.Full && !room.Low, "got %+v", room)
-	p.o.MinFree = room.Free * 3 / 4
-	room, err = p.Room(true)
+	check.That(t, space.Free > 0 && space.Need == 0 && !space.Full && !space.Low, "got %+v", space)
+	p.o.MinFree = space.Free * 3 / 4
+	space, err = p.Space(true)
 	check.OK(t, err)
-	check.That(t, room.Need > p.o.MinFree && !room.Full && room.Low, "got %+v", room)
+	check.That(t, space.Need > p.o.MinFree && !space.Full && space.Low, "got %+v", space)
 	p.o.MinFree = 1 << 60
 	for _, n := range []int{1, 2} {
 		_, err = p.Take(t.Context(), n, "a-1", first, first)

@@ -115,6 +115,9 @@ func (e *evidence) dropMissing(ctx context.Context) error {
 
 // take is the tree of the project as it is, without what ralph itself writes.
 func (e *evidence) take(ctx context.Context) (git.Taken, error) {
+	if e.candidate != "" { // nothing else is judged
+		return git.Taken{Tree: e.candidate}, nil
+	}
 	if e.lane != nil {
 		tree, err := e.lane.Tree(ctx)
 		if err == nil {
@@ -150,6 +153,7 @@ func (e *evidence) finish(ctx context.Context) (git.Taken, error) {
 	if !e.verifiesOnly() {
 		ctx = context.WithoutCancel(ctx) // a run that is stopped keeps finished work
 	}
+	e.candidate = "" // there is more than in that by now
 	taken, err := e.takeNow(ctx)
 	e.finished = cmp.Or(e.job.History.Finished.TreeAfter, taken.Tree)
 	return taken, err
@@ -228,14 +232,14 @@ func (e *evidence) examine(
 	if taking != nil {
 		return "", found, false, taking
 	}
-	work, changes, err := e.changes(ctx, taken.Tree, prevented)
+	changes, err := e.changes(ctx, taken.Tree, prevented)
 	if err != nil {
 		return "", found, false, err
 	}
 	shown = taken.Tree
 	switch {
 	case e.candidate != "":
-		shown, unchanged = e.candidate, len(work) == 0
+		shown, unchanged = e.candidate, len(changes) == 0
 	case e.verifiesOnly():
 		shown = e.finished
 		fallthrough
@@ -248,18 +252,18 @@ func (e *evidence) examine(
 	return shown, found, unchanged, err
 }
 
-// changes lists what the work changed, and all that is searched for tampering.
-func (e *evidence) changes(ctx context.Context, now string, prevented bool) (work, all []git.Change, err error) {
-	if work, all, err = e.candidateChanges(ctx, now); e.candidate == "" {
+// changes lists what the work changed.
+func (e *evidence) changes(ctx context.Context, now string, prevented bool) (work []git.Change, err error) {
+	if e.candidate != "" {
+		work, err = e.compare(ctx, e.base.Tree, e.candidate)
+	} else {
 		work, err = e.ownChanges(ctx, now)
-		all = slices.Clone(work)
 	}
 	if prevented {
 		// No agent could write it, so a person did.
-		written := func(c git.Change) bool { return c.Path == configuration }
-		work, all = slices.DeleteFunc(work, written), slices.DeleteFunc(all, written)
+		work = slices.DeleteFunc(work, func(c git.Change) bool { return c.Path == configuration })
 	}
-	return work, all, err
+	return work, err
 }
 
 // tampering finds what the changes do to what checks the work.

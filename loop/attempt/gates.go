@@ -106,11 +106,16 @@ func (a *attempt) baseline(ctx context.Context) error {
 		_, known := base.Gates[command]
 		return known
 	})
-	ran := false
+	shown := a.ports.Lane == nil
 	results, err := a.Baselines.of(a.evidence.before.Head, a.ports.Lane == nil, unknown, func(command string) (verify.Result, error) {
 		var res verify.Result
-		ran = true
 		var err error
+		if !shown {
+			if err := a.ports.Lane.Show(ctx, a.evidence.before.Head); err != nil {
+				return res, err
+			}
+			shown = true
+		}
 		a.Demand.measure(a.Now, func() (time.Duration, bool) {
 			res, err = a.gate(ctx, command, "before the work", a.baselineLog())
 			return res.CPU, res.CPU > 0
@@ -121,9 +126,6 @@ func (a *attempt) baseline(ctx context.Context) error {
 		}
 		return res, err
 	})
-	if err == nil && ran && a.ports.Lane != nil {
-		err = a.ports.Lane.Show(ctx, a.evidence.before.Head) // without what gates left there
-	}
 	if err != nil {
 		return err
 	}
@@ -169,7 +171,7 @@ func (a *attempt) baselineLog() string {
 	return filepath.Join(filepath.Dir(a.job.Place.Folder), "baseline.log")
 }
 
-// below is what a gate says of the commit below the candidate. If nobody knows, the slot shows that commit
+// below is what a gate says of the commit below the candidate. If nobody knows, the room shows that commit
 // while the gate runs.
 func (a *attempt) below(ctx context.Context, command string) (*verify.Result, error) {
 	c := a.evidence.landing
@@ -249,13 +251,13 @@ func (a *attempt) gate(ctx context.Context, command, why, path string) (verify.R
 	return a.gateIn(ctx, a.runner(), command, why, path)
 }
 
-// runner runs commands where the work is.
+// runner runs commands where the work is judged.
 func (a *attempt) runner() verify.Gates {
 	runner := a.Gates
-	if a.ports.Lane != nil {
-		runner = a.ports.Gates
-	}
 	runner.Dir = a.job.Place.Dir
+	if a.ports.Lane != nil {
+		runner, _ = a.ports.Lane.Room()
+	}
 	return runner
 }
 

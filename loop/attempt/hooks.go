@@ -1,6 +1,7 @@
 package attempt
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -23,7 +24,7 @@ import (
 // hook runs the hooks of a point for this attempt.
 func (a *attempt) hook(ctx context.Context, p hooks.Payload) hooks.Outcome {
 	p.Run, p.Attempt, p.Task, p.Title = a.job.Run.ID, a.job.Run.Attempt, a.job.Task.ID, a.job.Task.Title
-	p.Dir, p.Agent, p.Model = a.job.Place.Dir, a.job.Agent.Name, a.job.Agent.Choice.Model
+	p.Dir, p.Agent, p.Model = cmp.Or(p.Dir, a.job.Place.Dir), a.job.Agent.Name, a.job.Agent.Choice.Model
 	out := a.Hooks.Run(ctx, p)
 	for _, text := range out.Problems {
 		a.warn(a.job.Task.ID, text)
@@ -157,6 +158,7 @@ func appendTo(path, text string) error {
 
 // redHooks are the findings of hooks as gates that failed.
 func (a *attempt) redHooks(ctx context.Context, p hooks.Payload) (red []verify.Check) {
+	p.Dir = a.runner().Dir
 	out := a.hook(ctx, p)
 	found := out.Findings
 	if out.Blocked() {

@@ -2,7 +2,6 @@ package attempt
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"ralph/event"
@@ -10,6 +9,7 @@ import (
 	"ralph/loop/policy"
 	"ralph/prompt"
 	"ralph/risk"
+	"ralph/verify"
 )
 
 // Lane is the way of one attempt's work from its slot to the target. It is nil where an
@@ -27,14 +27,16 @@ type Lane interface {
 	// Follow brings what is in the slot onto the target, if that has moved. Work that conflicts
 	// stays where it is, unless the slot is to show the conflicts.
 	Follow(ctx context.Context, conflicts bool) (Followed, error)
-	// Candidate enters what is in the slot into the merge queue, waits until it can be tested,
-	// and makes the slot look like it will look on the target.
+	// Candidate enters what is in the slot into the merge queue, and waits until it can be tested as it will be on the target.
 	Candidate(ctx context.Context, by Credit) (Candidate, error)
-	// Show makes the slot look like a commit: what began there, the candidate, or what is below it.
+	// Show makes the room look like a commit: what the slot began with, the candidate, or what is below it. The room is a folder
+	// like the slot that no agent writes; all that is judged is judged there.
 	Show(ctx context.Context, commit string) error
+	// Room runs gates in the room, with the variables that tell it from others. It shows something.
+	Room() (verify.Gates, []string)
 	// Tested stores what testing the candidate showed, and waits until that counts. Again
 	// means that what was below the candidate is gone, or that it is too risky to land on what has not landed: it is to be
-	// tested on something else.
+	// tested on something else. Work that is not green is what the slot shows afterwards, as it would have landed.
 	Tested(ctx context.Context, green bool, seen risk.Facts) (again bool, err error)
 	// Reviewed says that nobody else is to look at the candidate before it lands.
 	Reviewed() bool
@@ -104,7 +106,12 @@ func (a *attempt) queue(ctx context.Context) policy.Decision {
 		if green {
 			seen = a.facts(ctx)
 		}
-		again, err := a.ports.Lane.Tested(ctx, green, seen)
+		again := false
+		if green {
+			again, err = a.ports.Lane.Tested(ctx, true, seen)
+		} else {
+			a.intoSlot(func() { again, err = a.ports.Lane.Tested(ctx, false, seen) })
+		}
 		if err != nil {
 			w.CheckErr, a.ended = err, a.endedBy(ctx)
 			return a.decide()
@@ -204,15 +211,3 @@ func (e *evidence) onto(c Candidate) {
 	e.landing, e.candidate, e.base.Tree = c, c.Trees[1], c.Trees[0]
 }
 
-// candidateChanges lists what a candidate changes, and what has changed in the slot since
-// it was shown there: an agent that lives on could help the gates.
-func (e *evidence) candidateChanges(ctx context.Context, now string) (lands, all []git.Change, err error) {
-	if e.candidate == "" {
-		return nil, nil, nil
-	}
-	if lands, err = e.compare(ctx, e.base.Tree, e.candidate); err != nil {
-		return nil, nil, err
-	}
-	since, err := e.compare(ctx, e.candidate, now)
-	return lands, slices.Concat(lands, since), err
-}

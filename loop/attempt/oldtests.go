@@ -33,15 +33,15 @@ const (
 
 // oldTests has the gates that accepted the work check it with the files that did so before it, if it changed some of
 // them. The work's Doubt says what that shows. Nothing is run for other work.
-func (a *attempt) oldTests(ctx context.Context, now string) (ran bool, err error) {
+func (a *attempt) oldTests(ctx context.Context, now string) error {
 	w := &a.work
 	if a.evidence.base.Tree == "" || a.job.Task.AllowTampering || a.job.Accepted || w.Accepted {
-		return false, nil
+		return nil
 	}
 	work := cmp.Or(a.evidence.candidate, now)
 	plan, err := a.evidence.plan(ctx, now, work, a.prevented())
 	if err != nil || len(plan.Changed) == 0 {
-		return false, err
+		return err
 	}
 	why := "the work changes what checks it"
 	if len(plan.left) > 0 {
@@ -70,7 +70,7 @@ func (a *attempt) oldTests(ctx context.Context, now string) (ran bool, err error
 		}
 	}
 	a.evidence.oldRan = len(checks) > 0 && unknown == nil
-	return len(checks) > 0, err
+	return err
 }
 
 // compareOld runs gates in a copy of the work. Unknown is why that says nothing.
@@ -176,7 +176,7 @@ type oldPlan struct {
 }
 
 func (e *evidence) plan(ctx context.Context, now, work string, prevented bool) (p oldPlan, err error) {
-	if p.changes, _, err = e.changes(ctx, now, prevented); err != nil || len(p.changes) == 0 {
+	if p.changes, err = e.changes(ctx, now, prevented); err != nil || len(p.changes) == 0 {
 		return p, err
 	}
 	var left files
@@ -249,6 +249,15 @@ func (e *evidence) suite(ctx context.Context, tree string, changes []git.Change,
 	})
 }
 
+// dir is the folder that shows what is judged.
+func (e *evidence) dir() string {
+	if e.candidate == "" {
+		return e.job.Place.Dir
+	}
+	gates, _ := e.lane.Room()
+	return gates.Dir
+}
+
 // beside lists the files that a folder had before changes. The others are still there: no git has to run for that.
 func (e *evidence) beside(dir string, changes []git.Change) (files []string, err error) {
 	added := map[string]bool{}
@@ -258,7 +267,7 @@ func (e *evidence) beside(dir string, changes []git.Change) (files []string, err
 			files = append(files, was)
 		}
 	}
-	root, err := os.OpenRoot(e.job.Place.Dir)
+	root, err := os.OpenRoot(e.dir())
 	if err != nil {
 		return nil, err
 	}
@@ -287,7 +296,7 @@ func (e *evidence) unchanged(changes []git.Change, before suite.Read) suite.Read
 		if changed[path] {
 			return before(path)
 		}
-		root, err := os.OpenRoot(e.job.Place.Dir)
+		root, err := os.OpenRoot(e.dir())
 		if err != nil {
 			return nil, err
 		}

@@ -264,7 +264,7 @@ func (a *attempt) turned(ctx context.Context, work string, gates []string, settl
 	if len(gates) == 0 {
 		return nil
 	}
-	mine, _, err := a.evidence.changes(ctx, work, a.prevented())
+	mine, err := a.evidence.changes(ctx, work, a.prevented())
 	if err != nil {
 		return context.Cause(ctx)
 	}

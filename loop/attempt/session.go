@@ -62,8 +62,12 @@ func (a *attempt) opening(folder string, verifier bool) Opening {
 	op := Opening{
 		Run: a.job.Run, Task: a.job.Task, Place: a.job.Place, Model: a.job.Agent.Choice.Model, Folder: folder, Verifier: verifier, Review: a.job.Review != nil && !a.job.Review.Acceptance(), Observe: a.observe,
 	}
-	if !verifier { // a person chose it for the work
+	switch {
+	case !verifier: // a person chose it for the work
 		op.Effort = a.job.Agent.Effort
+	case a.ports.Lane != nil:
+		gates, env := a.ports.Lane.Room()
+		op.Place.Dir, op.Place.Env = gates.Dir, env
 	}
 	if a.talk.asks != nil && !verifier {
 		op.Inbox = a.talk.asks

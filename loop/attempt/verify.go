@@ -56,6 +56,12 @@ func (a *attempt) check(ctx context.Context, taken git.Taken, err error) policy.
 		return a.decide()
 	}
 	a.note(ctx, dag.Note{Phase: dag.Verifying})
+	if a.ports.Lane != nil {
+		if err := a.ports.Lane.Show(ctx, a.evidence.landing.Commit); err != nil {
+			w.CheckErr, a.ended = err, a.endedBy(ctx)
+			return a.decide()
+		}
+	}
 	if w.Stale = ""; a.job.Accepted && a.ports.Lane == nil && !a.job.Verify.AsIs {
 		if w.Stale, err = a.evidence.stale(ctx, taken, err); err != nil || w.Stale != "" {
 			w.CheckErr, a.ended = err, a.endedBy(ctx)
@@ -104,8 +110,7 @@ func (a *attempt) check(ctx context.Context, taken git.Taken, err error) policy.
 	return d
 }
 
-// checkAgain looks at what is there after the gates, and has them check what they accept with the old tests. Where that
-// is done in a slot, it looks different afterwards.
+// checkAgain looks at what is there after the gates, and has them check what they accept with the old tests.
 func (a *attempt) checkAgain(ctx context.Context) (git.Taken, error) {
 	taken, err := a.evidence.takeNow(ctx)
 	err = a.examineAgain(ctx, taken, err)
@@ -113,11 +118,7 @@ func (a *attempt) checkAgain(ctx context.Context) (git.Taken, error) {
 	if err != nil || len(a.work.Tampering) > 0 || slices.ContainsFunc(a.work.Gates, refused) || a.work.Doubtful() && !a.work.WantVerdict {
 		return taken, err
 	}
-	ran, err := a.oldTests(ctx, taken.Tree)
-	if err == nil && ran && a.ports.Lane != nil {
-		return a.evidence.takeNow(ctx)
-	}
-	return taken, err
+	return taken, a.oldTests(ctx, taken.Tree)
 }
 
 // wantsVerdict says that work which passes its gates is judged by the verifier agent.

@@ -22,7 +22,7 @@ type before struct {
 // withoutWork says how a tree of the work is made what the feature began with. The edits carry what they put there, because the copy may
 // be made of another base.
 func (e *evidence) withoutWork(ctx context.Context, base, work string, prevented bool) (b before, err error) {
-	mine, _, err := e.changes(ctx, work, prevented)
+	mine, err := e.changes(ctx, work, prevented)
 	if err != nil {
 		return b, err
 	}

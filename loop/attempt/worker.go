@@ -111,7 +111,6 @@ type Ports struct {
 	Budget func(context.Context) ([]budget.Finding, error)
 	Tools  Tools        // nil if the agent gets none
 	Lane   Lane         // nil where the attempt works in the project's own folder
-	Gates  verify.Gates // instead of the worker's, where there is a lane
 	Copy   Copy         // nil if none can be made
 	Desk   Desk         // nil if nobody can be asked
 	// Shared reports whether other agents may have worked in Place.Dir since then.
