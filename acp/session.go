@@ -250,6 +250,19 @@ func (s *Session) end() error {
 // still to be called.
 func (s *Session) Kill() error { return s.proc.Kill() }
 
+// Freeze stops the agent and all it started until it is thawed, between two turns.
+func (s *Session) Freeze() (thaw func()) {
+	thaws := []func(){s.proc.Freeze()}
+	for _, p := range s.terminals.processes() {
+		thaws = append(thaws, p.Freeze())
+	}
+	return func() {
+		for _, thaw := range thaws {
+			thaw()
+		}
+	}
+}
+
 // stop takes the process down the ladder and waits until all it said is read.
 func (s *Session) stop() error {
 	s.outlet.close()

@@ -219,6 +219,18 @@ func (t *terminals) release(id string) error {
 	return term.proc.Kill()
 }
 
+// processes are those that terminals have started.
+func (t *terminals) processes() (list []*proc.Process) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, term := range t.open {
+		if term != nil {
+			list = append(list, term.proc)
+		}
+	}
+	return list
+}
+
 // close kills everything and waits until it is gone.
 func (t *terminals) close() error {
 	t.mu.Lock()

@@ -97,6 +97,8 @@ func (s *simulated) Tampered() ([]string, error) { return nil, nil }
 
 func (s *simulated) Renew() error { return nil }
 
+func (s *simulated) Freeze() (thaw func()) { return func() {} }
+
 // project has that many tasks, and the options of a run in simulated time.
 func (n *night) project(t *testing.T, open func(context.Context, attempt.Opening) (attempt.Session, error), tasks int) Options {
 	t.Helper()

@@ -130,6 +130,8 @@ func (s *sessionWithFile) Tampered() ([]string, error) { return nil, nil }
 
 func (s *sessionWithFile) Renew() error { return nil }
 
+func (s *sessionWithFile) Freeze() (thaw func()) { return func() {} }
+
 func (s *sessionWithFile) Close() error {
 	return errors.Join(s.Session.Close(), s.file.Close())
 }

@@ -15,6 +15,10 @@ func terminateGroup(*os.Process) {}
 
 func killGroup(p *os.Process) { p.Kill() }
 
+func stopGroup(*os.Process) {}
+
+func continueGroup(*os.Process) {}
+
 func groupGaps() []string {
 	return []string{
 		"only the agent's own process is killed on Windows: what it started survives",

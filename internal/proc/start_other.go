@@ -74,6 +74,12 @@ func exitOf(cmd *exec.Cmd) Exit {
 
 func (p *Process) interrupt() { terminateGroup(p.cmd.Process) }
 
+// Freeze stops the group until it is thawed, where the system can do that.
+func (p *Process) Freeze() (thaw func()) {
+	stopGroup(p.cmd.Process)
+	return func() { continueGroup(p.cmd.Process) }
+}
+
 // Kill kills the group at once and returns when the process is gone.
 func (p *Process) Kill() error {
 	killGroup(p.cmd.Process)

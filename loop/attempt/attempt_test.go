@@ -80,6 +80,8 @@ func (s *scripted) Tampered() ([]string, error) { return nil, nil }
 
 func (s *scripted) Renew() error { return nil }
 
+func (s *scripted) Freeze() (thaw func()) { return func() {} }
+
 func (s *scripted) Usage() acp.Usage { return acp.Usage{Input: 10, Output: 1, CostUSD: s.SessionUSD()} }
 
 func (s *scripted) SessionUSD() *float64 {

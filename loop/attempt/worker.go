@@ -36,6 +36,8 @@ type Session interface {
 	Evident() bool   // its word rests on an exit status and needs no other evidence
 	// Tampered lists what the session changed that no agent may change.
 	Tampered() ([]string, error)
+	// Freeze stops it and all it started until it is thawed: it is between two turns.
+	Freeze() (thaw func())
 	// Renew has what is in its slot now count as untouched: ralph itself checked something out there.
 	Renew() error
 }
