@@ -106,12 +106,12 @@ func (g *Graph) Proofs(feature string) ([]Proof, error) {
 	}, ":feature", n)
 }
 
-// FeatureTree is the tree that the first attempt at a feature began with; "" if nobody knows.
-func (g *Graph) FeatureTree(feature string) (string, error) {
+// FeatureTree is the tree that the first attempt at a feature of a way began with; "" if nobody knows.
+func (g *Graph) FeatureTree(feature string, way Way) (string, error) {
 	n, err := g.featureNumber(feature)
 	if err != nil || n == 0 {
 		return "", err
 	}
-	_, tree := g.firstAttempt(n)
+	_, tree := g.firstAttempt(n, way)
 	return tree, g.tx.Err()
 }

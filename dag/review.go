@@ -197,15 +197,27 @@ func (g *Graph) Unaccepted(scope Scope) (why map[string]string, err error) {
 const (
 	focusSQL = `SELECT focus, round FROM reviews WHERE task = :task AND round > 0;`
 	firstSQL = `
-SELECT a.n, a.tree FROM tasks t JOIN attempts a ON a.task = t.n WHERE t.feature = :feature AND a.tree IS NOT NULL ORDER BY a.n LIMIT 1;`
+SELECT a.n, a.tree FROM tasks t JOIN attempts a ON a.task = t.n WHERE t.feature = :feature AND a.tree IS NOT NULL
+AND (:way = '' OR :way = iif(a.slot IS NULL, 'in place', 'in slots')) ORDER BY a.n LIMIT 1;`
 	othersSQL = `
 SELECT f.value FROM attempts a JOIN tasks t ON t.n = a.task, json_each(a.files) f WHERE a.n > :first AND t.feature IS NOT :feature
 EXCEPT
 SELECT f.value FROM tasks t JOIN attempts a ON a.task = t.n, json_each(a.files) f WHERE t.feature = :feature;`
 )
 
-// Review says what a task looks at; nil if it is no review.
-func (g *Graph) Review(t Task) (*Review, error) {
+// Way is where attempts work. Of a project that is a folder of its repository, trees of the two are not alike: one has the project,
+// the other all of the repository.
+type Way string
+
+// The ways. Any is for where it does not matter.
+const (
+	Any     Way = ""
+	InPlace Way = "in place"
+	InSlots Way = "in slots"
+)
+
+// Review says what a task looks at; nil if it is no review. Its tree is one of attempts of a way.
+func (g *Graph) Review(t Task, way Way) (*Review, error) {
 	var r *Review
 	for row := range g.tx.Rows(focusSQL, ":task", t.N) {
 		r = &Review{Focus: row.Text()}
@@ -219,14 +231,14 @@ func (g *Graph) Review(t Task) (*Review, error) {
 		return r, err
 	}
 	var first int64
-	first, r.Tree = g.firstAttempt(feature)
+	first, r.Tree = g.firstAttempt(feature, way)
 	r.Others, err = db.All(g.tx, othersSQL, (*db.Row).Text, ":first", first, ":feature", feature)
 	return r, err
 }
 
 // firstAttempt is that of a feature, and the tree that it began with. The transaction keeps an error.
-func (g *Graph) firstAttempt(feature int64) (n int64, tree string) {
-	for row := range g.tx.Rows(firstSQL, ":feature", feature) {
+func (g *Graph) firstAttempt(feature int64, way Way) (n int64, tree string) {
+	for row := range g.tx.Rows(firstSQL, ":feature", feature, ":way", string(way)) {
 		n, tree = row.Int64(), row.Text()
 	}
 	return n, tree

@@ -115,7 +115,7 @@ func TestAReviewLooksAtWhatItsFeatureChanged(t *testing.T) {
 	titles := w.review()
 	look := func(title string) *dag.Review {
 		task := w.task(title)
-		return get(w, func(g *dag.Graph) (*dag.Review, error) { return g.Review(task) })
+		return get(w, func(g *dag.Graph) (*dag.Review, error) { return g.Review(task, dag.Any) })
 	}
 	check.Equal(t, "a review", &dag.Review{Focus: "security", Tree: "t1", Others: []string{"other.go"}}, look(titles[0]))
 	check.Equal(t, "another task", (*dag.Review)(nil), look("a"))
@@ -156,7 +156,7 @@ func (w *world) miss(title string) {
 func (w *world) last(title string) bool {
 	w.t.Helper()
 	task := w.task(title)
-	r := get(w, func(g *dag.Graph) (*dag.Review, error) { return g.Review(task) })
+	r := get(w, func(g *dag.Graph) (*dag.Review, error) { return g.Review(task, dag.Any) })
 	check.That(w.t, r.Acceptance(), "%s is no acceptance", title)
 	return r.Last
 }

@@ -95,7 +95,7 @@ func (b briefer) complete(ctx context.Context, j *attempt.Job, share float64) er
 		}
 		j.History.Attempts, _ = g.Attempts(t)
 		j.History.Answers, _ = inbox.Answers(g, b.opts.Inbox.Trust, t.ID)
-		if j.Review, _ = g.Review(t); j.Review != nil {
+		if j.Review, _ = g.Review(t, b.opts.way()); j.Review != nil {
 			j.Drift.Unchanged, j.Drift.NoProgress = 0, 0 // it changes nothing
 			if j.Review.Tree != "" {
 				j.History.Base = &attempt.Base{Tree: j.Review.Tree}
@@ -103,7 +103,7 @@ func (b briefer) complete(ctx context.Context, j *attempt.Job, share float64) er
 		}
 		if len(t.Proves) > 0 {
 			j.Proof.Criteria = criteria(*b.opts, t)
-			j.Proof.Tree, _ = g.FeatureTree(t.Feature)
+			j.Proof.Tree, _ = g.FeatureTree(t.Feature, b.opts.way())
 		}
 		shared, err := g.FeatureGates(t.Feature)
 		others := slices.DeleteFunc(slices.Concat(b.opts.Verify.Gates, shared), func(gate string) bool { return slices.Contains(t.Gates, gate) })

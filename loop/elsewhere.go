@@ -78,7 +78,7 @@ func (r *Runner) away(ctx context.Context, j *attempt.Job) bool {
 		return false
 	}
 	var review *dag.Review
-	_ = r.opts.Graph.Store.View(context.WithoutCancel(ctx), func(g *dag.Graph) (err error) { review, err = g.Review(j.Task); return err }) // what follows meets the same trouble
+	_ = r.opts.Graph.Store.View(context.WithoutCancel(ctx), func(g *dag.Graph) (err error) { review, err = g.Review(j.Task, dag.Any); return err }) // what follows meets the same trouble
 	return review == nil
 }
 

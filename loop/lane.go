@@ -31,8 +31,8 @@ type lane struct {
 	room  slot.Room
 	gates verify.Gates // in the room
 	end   func() error // of the gates; nil as long as the room shows nothing
-	said  []string // the messages of the agent's own commits
-	work  string   // what was kept last
+	said  []string     // the messages of the agent's own commits
+	work  string       // what was kept last
 
 	below    string // what the work in the slot lay on before it was last merged
 	tried    string // the tip that the work was last merged with, or only tried to
@@ -76,7 +76,8 @@ func (r *Runner) newLane(ctx context.Context, claim dag.Claim, j *attempt.Job) (
 	if l.slot, err = to.Slots.Take(ctx, claim.Slot, claim.Attempt, base, start); err != nil {
 		return nil, err
 	}
-	l.tried, l.room, j.Place.Dir, j.Place.Env = base, to.Slots.Room(claim.Slot), l.slot.Dir(), l.slot.Env()
+	l.tried, l.room = base, to.Slots.Room(claim.Slot)
+	j.Place.Dir, j.Place.Sub, j.Place.Env = l.slot.Dir(), to.Slots.Sub(), l.slot.Env()
 	return l, nil
 }
 
@@ -205,7 +206,7 @@ func (l *lane) Follow(ctx context.Context, conflicts bool) (m attempt.Followed, 
 	if err != nil || l.conflict && !conflicts {
 		return m, err
 	}
-	if m.Tree, err = l.slot.Within(ctx, now); err != nil {
+	if m.Tree, err = l.opts.Landing.Repo.Tree(ctx, now); err != nil {
 		return m, err
 	}
 	m.Commit = now

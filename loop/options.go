@@ -10,6 +10,7 @@ import (
 	"ralph/event"
 	"ralph/inbox"
 	"ralph/internal/drift"
+	"ralph/internal/git"
 	"ralph/internal/hooks"
 	"ralph/internal/permission"
 	"ralph/internal/redact"
@@ -211,6 +212,17 @@ type Host struct {
 	Plans func(ctx context.Context, idle bool) (warnings []string)
 	Hooks *hooks.Set // as they were configured when the run began; nil means none
 	Setup event.Setup
+}
+
+// way is whose trees can be compared with those of this run.
+func (o Options) way() dag.Way {
+	switch {
+	case git.Top(o.Place.Dir) == o.Place.Dir:
+		return dag.Any
+	case o.Landing.Repo != nil:
+		return dag.InSlots
+	}
+	return dag.InPlace
 }
 
 // withDefaults fills in what was left out.

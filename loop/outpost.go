@@ -141,8 +141,9 @@ func (p *outpost) take(ctx context.Context, o Order, j *attempt.Job) error {
 	if p.slot, err = to.Slots.Take(ctx, p.claim.Slot, p.claim.Attempt, base, start); err != nil {
 		return err
 	}
-	p.room, j.Place.Dir, j.Place.Env = to.Slots.Room(p.claim.Slot), p.slot.Dir(), p.slot.Env()
-	tree, err := p.slot.Within(ctx, base)
+	p.room = to.Slots.Room(p.claim.Slot)
+	j.Place.Dir, j.Place.Sub, j.Place.Env = p.slot.Dir(), to.Slots.Sub(), p.slot.Env()
+	tree, err := to.Repo.Tree(ctx, base)
 	if err != nil {
 		return err
 	}

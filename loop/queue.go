@@ -68,6 +68,14 @@ func (l *lane) Room() (verify.Gates, []string) { return l.gates, l.room.Env() }
 // copy makes the room look like the candidate with edits, until it ends.
 func (l *lane) copy(ctx context.Context, _, _ string, edits []git.Edit) (verify.Gates, func() error, error) {
 	commit, err := l.entry.Candidate, error(nil)
+	trees := git.Trees{Sub: l.opts.Landing.Slots.Sub()}
+	edits = slices.Clone(edits)
+	for i := range edits {
+		e := &edits[i]
+		if e.Path = trees.Name(e.Path); e.From != "" {
+			e.From = trees.Name(e.From)
+		}
+	}
 	if len(edits) > 0 {
 		commit, err = l.room.Edited(ctx, l.entry.Onto, commit, edits)
 	}
@@ -75,7 +83,7 @@ func (l *lane) copy(ctx context.Context, _, _ string, edits []git.Edit) (verify.
 		err = l.Show(ctx, commit)
 	}
 	if err == nil {
-		err = git.Later(l.room.Dir(), edits)
+		err = git.Later(l.room.Top(), edits)
 	}
 	return l.gates, func() error { return l.Show(ctx, l.entry.Candidate) }, err
 }
@@ -365,7 +373,7 @@ func (l *lane) candidate(ctx context.Context) (c attempt.Candidate, err error) {
 	l.state = merge.Testing
 	c = attempt.Candidate{Onto: l.entry.Onto, Commit: l.entry.Candidate, Patch: l.entry.Patch, Accepted: l.entry.Accepted}
 	for i, commit := range []string{c.Onto, c.Commit} {
-		if c.Trees[i], err = l.slot.Within(ctx, commit); err != nil {
+		if c.Trees[i], err = l.opts.Landing.Repo.Tree(ctx, commit); err != nil {
 			return c, err
 		}
 	}

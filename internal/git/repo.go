@@ -234,6 +234,11 @@ func (r *Repo) Line(ctx context.Context, args ...string) (string, error) {
 	return strings.TrimSuffix(out, "\n"), err
 }
 
+// Tree is the tree of a commit, or a tree itself.
+func (r *Repo) Tree(ctx context.Context, of string) (string, error) {
+	return r.Line(ctx, "rev-parse", "--verify", of+"^{tree}")
+}
+
 // Commit is the commit that a name stands for, or "" if there is none.
 func (r *Repo) Commit(ctx context.Context, name string) (string, error) {
 	id, err := r.Line(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")

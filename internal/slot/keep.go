@@ -37,22 +37,15 @@ func (s *Slot) Keep(ctx context.Context, base, message string) (Work, error) {
 		return Work{}, fmt.Errorf("keep the work in slot %d: %w", s.n, err)
 	}
 	repo := s.p.o.Repo
-	was, err := repo.Line(ctx, "rev-parse", "--verify", base+"^{tree}")
+	was, err := repo.Tree(ctx, base)
 	if w.Commit = base; err == nil && was != w.Tree {
 		w.Commit, err = repo.CommitTree(ctx, w.Tree, message, base)
 	}
 	return w, err
 }
 
-// Edited makes a commit like another one, with edits to the project's files. They put back what base has.
+// Edited makes a commit like another one, with edits to files of the repository. They put back what base has.
 func (s *Slot) Edited(ctx context.Context, base, commit string, edits []git.Edit) (string, error) {
-	edits = slices.Clone(edits)
-	for i := range edits {
-		e := &edits[i]
-		if e.Path = path.Join(s.p.o.Sub, e.Path); e.From != "" {
-			e.From = path.Join(s.p.o.Sub, e.From)
-		}
-	}
 	id := ""
 	err := s.withCopy(ctx, s.Top(), func(g git.Plumbing, _ string) error {
 		tree, err := git.EditTree(g, base, commit, edits)
@@ -67,16 +60,12 @@ func (s *Slot) Edited(ctx context.Context, base, commit string, edits []git.Edit
 	return id, nil
 }
 
-// Shown is the commit that was last checked out, and the tree that the project's folder was
-// made to look like.
+// Shown is the commit that was last checked out, and the tree that the slot was made to look like.
 func (s *Slot) Shown() (commit, tree string) { return s.made.Commit, s.made.Tree }
 
-// Tree is what the project's folder looks like now.
+// Tree is what the slot looks like now.
 func (s *Slot) Tree(ctx context.Context) (string, error) {
 	w, err := s.tree(ctx, "")
-	if err == nil {
-		w.Tree, err = s.Within(ctx, w.Tree)
-	}
 	if err != nil {
 		return "", fmt.Errorf("look at slot %d: %w", s.n, err)
 	}

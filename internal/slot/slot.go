@@ -87,6 +87,9 @@ func Open(o Options) *Pool {
 	return p
 }
 
+// Sub is the project's folder within its repository, "" for all of it.
+func (p *Pool) Sub() string { return p.o.Sub }
+
 // Slot is one folder. It belongs to one attempt, and its methods to one goroutine, at a time.
 type Slot struct {
 	p    *Pool
@@ -170,7 +173,7 @@ func (p *Pool) Try(ctx context.Context, commit, tree string) (*Slot, error) {
 }
 
 func (s *Slot) take(ctx context.Context, attempt, base, commit string) error {
-	tree, err := s.Within(ctx, commit)
+	tree, err := s.p.o.Repo.Tree(ctx, commit)
 	if err != nil {
 		return err
 	}
@@ -261,7 +264,7 @@ func (s *Slot) Show(ctx context.Context, base, commit string) error {
 
 // show sets the files to a tree, of which the agent is told that head is checked out.
 func (s *Slot) show(ctx context.Context, base, head, tree string, stages, conflicts []string) error {
-	own, err := s.Within(ctx, tree)
+	own, err := s.p.o.Repo.Tree(ctx, tree)
 	if err == nil {
 		err = s.begin()
 	}

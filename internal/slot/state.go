@@ -23,7 +23,7 @@ const projectFile = "ralph-project"
 type made struct {
 	Attempt   string   // that it was taken for
 	Commit    string   // what is checked out
-	Tree      string   // what the project's folder was made to look like
+	Tree      string   // what it was made to look like
 	Base      string   // what is below the work in it
 	Conflicts []string // files that were shown in conflict
 	Mark      string   // what conflict markers in them have
@@ -99,19 +99,6 @@ func (s *Slot) finish(base, commit, tree string, conflicts []string) error {
 		return err
 	}
 	return atomicfile.Write(s.note("made.json"), data)
-}
-
-// Within is the tree that the project's folder has in a commit or a tree of the repository.
-func (s *Slot) Within(ctx context.Context, of string) (string, error) {
-	repo := s.p.o.Repo
-	if s.p.o.Sub == "" {
-		return repo.Line(ctx, "rev-parse", "--verify", of+"^{tree}")
-	}
-	tree, err := repo.Line(ctx, "rev-parse", "--verify", "--quiet", of+":"+s.p.o.Sub)
-	if git.Status(err) == 1 { // it has no files
-		return repo.Line(ctx, "mktree")
-	}
-	return tree, err
 }
 
 // call is git on files of the slot, with an index of ours.

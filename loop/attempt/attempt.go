@@ -61,7 +61,7 @@ type attempt struct {
 func (w Worker) Run(ctx context.Context, j Job, p Ports) (Result, error) {
 	a := &attempt{
 		Worker: w, job: j, ports: p, watch: newWatch(j, p.Lane != nil, w.Now),
-		meter: &meter{prices: w.Prices, report: p.Record.Used}, evidence: evidence{Worker: w, job: j, lane: p.Lane, compared: map[[2]string]git.Difference{}},
+		meter: &meter{prices: w.Prices, report: p.Record.Used}, evidence: evidence{Worker: w, job: j, lane: p.Lane, trees: git.Trees{Dir: j.Place.Project, Objects: w.Objects, Sub: j.Place.Sub}, compared: map[[2]string]git.Difference{}},
 		talk: conversation{scan: sigils.NewScanner(j.Task.ID), tools: p.Tools}, said: policy.Session{None: j.Finished != nil},
 	}
 	if j.Review != nil {

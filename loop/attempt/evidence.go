@@ -20,6 +20,7 @@ type evidence struct {
 	Worker
 	job      Job
 	lane     Lane // as in Ports
+	trees    git.Trees
 	before   git.State
 	tree     string            // what the attempt began with; empty where git cannot tell
 	heads    map[string]string // the commits that it began with
@@ -43,8 +44,12 @@ type search struct {
 	found   findings
 }
 
-// findings are what the work did to what checks it: hard ones reject it, the others have to be cleared.
-type findings struct{ hard, doubtful []string }
+// findings are what the work did to what checks it: hard ones reject it, the others have to be cleared. Outside is what it changed
+// that is not in the project's folder.
+type findings struct {
+	hard, doubtful []string
+	outside        string
+}
 
 // begin notes what the attempt finds, and learns what the task's first one found.
 func (e *evidence) begin(ctx context.Context) error {
@@ -59,7 +64,13 @@ func (e *evidence) begin(ctx context.Context) error {
 		e.job.History.Tampered = nil // a slot has only what landed
 	}
 	e.began = cmp.Or(e.job.Proof.Tree, e.base.Tree)
-	return e.dropMissing(ctx)
+	if err := e.dropMissing(ctx); err != nil {
+		return err
+	}
+	if !e.trees.Whole(ctx, e.began) {
+		e.began = e.tree
+	}
+	return nil
 }
 
 func (e *evidence) look(ctx context.Context) error {
@@ -173,7 +184,7 @@ func (e *evidence) difference(ctx context.Context, from, to string) (d git.Diffe
 	if known || from == to {
 		return d, nil
 	}
-	if d, err = git.Compare(ctx, e.job.Place.Project, e.Objects, from, to, maxPatch); err != nil {
+	if d, err = e.trees.Compare(ctx, from, to, maxPatch); err != nil {
 		return d, err
 	}
 	if len(d.Changes) > 0 {
@@ -271,7 +282,7 @@ func (e *evidence) tampering(ctx context.Context, changes []git.Change, now stri
 	if last := e.searched; now == last.tree && slices.Equal(changes, last.changes) {
 		return last.found, nil
 	}
-	before, after, end := git.Contents(ctx, e.job.Place.Project, e.Objects, e.base.Tree, now, maxTestFile)
+	before, after, end := e.trees.Contents(ctx, e.base.Tree, now, maxTestFile)
 	defer end()
 	s, err := e.suite(ctx, e.base.Tree, changes, before)
 	if err != nil {
@@ -283,6 +294,10 @@ func (e *evidence) tampering(ctx context.Context, changes []git.Change, now stri
 		} else {
 			found.doubtful = append(found.doubtful, f.What)
 		}
+	}
+	inside := func(c git.Change) bool { return !git.Outside(c.Path) && !git.Outside(c.Old) }
+	if outside := seq.Map(slices.DeleteFunc(slices.Clone(changes), inside), func(c git.Change) string { return c.Path }); len(outside) > 0 {
+		found.outside = "it changes files outside the project's folder: " + human.List(outside, 5)
 	}
 	e.searched = search{now, changes, found}
 	return found, nil

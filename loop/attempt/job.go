@@ -59,6 +59,7 @@ type RunRef struct {
 // Place is where an attempt works.
 type Place struct {
 	Dir     string
+	Sub     string   // the project's folder in the repository, where Dir is in a slot: trees are of all of that; "" for the top
 	Project string   // the project's own folder, where Dir is a slot
 	Folder  string   // for its transcript and logs
 	Env     []string // variables that tell it from other places

@@ -210,4 +210,3 @@ func (a *attempt) resolve(ctx context.Context) (string, error) {
 func (e *evidence) onto(c Candidate) {
 	e.landing, e.candidate, e.base.Tree = c, c.Trees[1], c.Trees[0]
 }
-

@@ -227,7 +227,7 @@ func (e *evidence) beforeRejected(ctx context.Context) (base string, left files,
 
 // planOf says what of the changes between two trees checks work.
 func (e *evidence) planOf(ctx context.Context, from, to string, changes []git.Change) (suite.Plan, error) {
-	before, after, end := git.Contents(ctx, e.job.Place.Project, e.Objects, from, to, maxTestFile)
+	before, after, end := e.trees.Contents(ctx, from, to, maxTestFile)
 	defer end()
 	s, err := e.suite(ctx, from, changes, before)
 	if err != nil {
@@ -244,18 +244,19 @@ func edits(plan suite.Plan) []git.Edit {
 func (e *evidence) suite(ctx context.Context, tree string, changes []git.Change, before suite.Read) (*suite.Suite, error) {
 	return suite.Of(suite.Base{
 		Gates: e.job.Verify.Gates, Protect: e.job.Verify.Protect, Task: e.job.Task.Title + "\n" + e.job.Task.Description, Read: e.unchanged(changes, before),
-		Files:  func() ([]string, error) { return git.Files(ctx, e.job.Place.Project, e.Objects, tree) },
+		Files:  func() ([]string, error) { return e.trees.Files(ctx, tree) },
 		Beside: func(dir string) ([]string, error) { return e.beside(dir, changes) },
 	})
 }
 
-// dir is the folder that shows what is judged.
-func (e *evidence) dir() string {
-	if e.candidate == "" {
-		return e.job.Place.Dir
+// root is the folder that shows what is judged: all that trees have.
+func (e *evidence) root() (*os.Root, error) {
+	dir := e.job.Place.Dir
+	if e.candidate != "" {
+		gates, _ := e.lane.Room()
+		dir = gates.Dir
 	}
-	gates, _ := e.lane.Room()
-	return gates.Dir
+	return os.OpenRoot(strings.TrimSuffix(dir, string(filepath.Separator)+filepath.FromSlash(e.trees.Sub)))
 }
 
 // beside lists the files that a folder had before changes. The others are still there: no git has to run for that.
@@ -267,17 +268,17 @@ func (e *evidence) beside(dir string, changes []git.Change) (files []string, err
 			files = append(files, was)
 		}
 	}
-	root, err := os.OpenRoot(e.dir())
+	root, err := e.root()
 	if err != nil {
 		return nil, err
 	}
 	defer root.Close()
-	for up := dir; up != "."; up = path.Dir(up) {
+	for up := e.trees.Name(dir); up != "."; up = path.Dir(up) {
 		if info, err := root.Lstat(up); err == nil && !info.IsDir() { // by now it is a link, perhaps out of the project: all that was in it is gone
 			return files, nil
 		}
 	}
-	entries, err := fs.ReadDir(root.FS(), dir)
+	entries, err := fs.ReadDir(root.FS(), e.trees.Name(dir))
 	if errors.Is(err, fs.ErrNotExist) { // all of it is gone
 		err = nil
 	}
@@ -292,27 +293,28 @@ func (e *evidence) beside(dir string, changes []git.Change) (files []string, err
 // unchanged reads what changes do not name in the folder itself, where it is as it was: no git has to run for that.
 func (e *evidence) unchanged(changes []git.Change, before suite.Read) suite.Read {
 	changed := filesOf(changes)
-	return func(path string) ([]byte, error) {
-		if changed[path] {
-			return before(path)
+	return func(seen string) ([]byte, error) {
+		if changed[seen] {
+			return before(seen)
 		}
-		root, err := os.OpenRoot(e.dir())
+		root, err := e.root()
 		if err != nil {
 			return nil, err
 		}
 		defer root.Close()
-		if target, err := root.Readlink(path); err == nil {
+		name := e.trees.Name(seen)
+		if target, err := root.Readlink(name); err == nil {
 			return []byte(target), nil // as git has it
 		}
-		info, err := root.Stat(path)
+		info, err := root.Stat(name)
 		switch {
 		case err != nil:
 			return nil, fs.ErrNotExist
 		case !info.Mode().IsRegular():
-			return before(path) // a folder may be new
+			return before(seen) // a folder may be new
 		case info.Size() > maxTestFile:
 			return nil, git.ErrTooLarge
 		}
-		return root.ReadFile(path)
+		return root.ReadFile(name)
 	}
 }

@@ -50,7 +50,7 @@ func (a *attempt) nothingToReview(ctx context.Context) (why string, err error) {
 	}
 	a.review.began = a.Now()
 	others := slices.Concat(a.job.Review.Others, a.OwnFiles(ctx))
-	if a.review.patches, err = featurePatches(ctx, a.job.Place.Project, a.Objects, e.base.Tree, e.tree, others); err != nil {
+	if a.review.patches, err = featurePatches(ctx, e.trees, e.base.Tree, e.tree, others); err != nil {
 		return "", err
 	}
 	if len(a.review.patches) == 0 && !a.job.Review.Acceptance() {
@@ -71,8 +71,8 @@ func (a *attempt) unconfirmed() string {
 }
 
 // featurePatches are what changed between two trees, by file, without what is others'.
-func featurePatches(ctx context.Context, dir, objects, from, to string, others []string) (patches []string, err error) {
-	d, err := git.Compare(ctx, dir, objects, from, to, maxPatch)
+func featurePatches(ctx context.Context, trees git.Trees, from, to string, others []string) (patches []string, err error) {
+	d, err := trees.Compare(ctx, from, to, maxPatch)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ func ReviewPrompt(ctx context.Context, dir, objects string, t dag.Task, r dag.Re
 	taken, err := git.Take(ctx, dir, objects)
 	var patches []string
 	if err == nil && r.Tree != "" {
-		patches, err = featurePatches(ctx, dir, objects, r.Tree, taken.Tree, r.Others)
+		patches, err = featurePatches(ctx, git.Trees{Dir: dir, Objects: objects}, r.Tree, taken.Tree, r.Others)
 	}
 	return reviewPrompt(t, r, s, patches), err
 }
@@ -104,7 +104,7 @@ func ReviewPrompt(ctx context.Context, dir, objects string, t dag.Task, r dag.Re
 // reviewed ends a review with its findings. One counts if it cites a line that is there.
 func (a *attempt) reviewed(ctx context.Context, tree string) policy.Decision {
 	a.warnChanged(ctx, tree)
-	_, read, end := git.Contents(ctx, a.job.Place.Project, a.Objects, a.evidence.base.Tree, tree, maxCited)
+	_, read, end := a.evidence.trees.Contents(ctx, a.evidence.base.Tree, tree, maxCited)
 	defer end()
 	for _, f := range a.talk.set.Findings {
 		for _, dir := range []string{a.job.Place.Dir, a.job.Place.Project, "."} {

@@ -188,6 +188,9 @@ func (a *attempt) examine(ctx context.Context, taken git.Taken, taking error) (s
 	}
 	shown, found, unchanged, err := a.evidence.examine(ctx, taken, taking, a.prevented())
 	w.Tampering, w.Unchanged = append(w.Tampering, found.hard...), unchanged
+	if w.Outside = found.outside; w.WantVerdict { // the verifier is asked about it
+		found.doubtful, w.Outside = slices.Concat(found.doubtful, human.Parts(found.outside)), ""
+	}
 	w.Doubt = cmp.Or(w.Doubt, &verify.Doubt{})
 	if w.Verdict != nil && !slices.Equal(w.Doubt.Findings, found.doubtful) {
 		w.Verdict.Cleared = false // it was about others

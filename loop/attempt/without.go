@@ -30,11 +30,11 @@ func (e *evidence) withoutWork(ctx context.Context, base, work string, prevented
 	if err != nil {
 		return b, err
 	}
-	modes, err := git.Modes(ctx, e.job.Place.Project, e.Objects, base)
+	modes, err := e.trees.Modes(ctx, base)
 	if err != nil {
 		return b, err
 	}
-	was, is, end := git.Contents(ctx, e.job.Place.Project, e.Objects, base, work, maxTestFile)
+	was, is, end := e.trees.Contents(ctx, base, work, maxTestFile)
 	defer end()
 	of := func(read suite.Read) (*suite.Suite, error) {
 		return suite.Of(suite.Base{Gates: e.job.Verify.Gates, Protect: e.job.Verify.Protect, Read: read})
@@ -58,10 +58,10 @@ func (e *evidence) withoutWork(ctx context.Context, base, work string, prevented
 		return b, err
 	}
 	b.tests, b.code, b.all = tests, carried(code, was, modes), carried(everything, was, modes)
-	if modes, err = git.Modes(ctx, e.job.Place.Project, e.Objects, e.base.Tree); err != nil {
+	if modes, err = e.trees.Modes(ctx, e.base.Tree); err != nil {
 		return b, err
 	}
-	began, _, endOwn := git.Contents(ctx, e.job.Place.Project, e.Objects, e.base.Tree, work, maxTestFile)
+	began, _, endOwn := e.trees.Contents(ctx, e.base.Tree, work, maxTestFile)
 	defer endOwn()
 	undo, _, err := now.Without(mine, began, func(string) bool { return true })
 	b.own = carried(undo, began, modes)

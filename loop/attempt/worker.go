@@ -111,10 +111,10 @@ type Ports struct {
 	Record Recorder
 	// Budget finds the budgets that are exceeded.
 	Budget func(context.Context) ([]budget.Finding, error)
-	Tools  Tools        // nil if the agent gets none
-	Lane   Lane         // nil where the attempt works in the project's own folder
-	Copy   Copy         // nil if none can be made
-	Desk   Desk         // nil if nobody can be asked
+	Tools  Tools // nil if the agent gets none
+	Lane   Lane  // nil where the attempt works in the project's own folder
+	Copy   Copy  // nil if none can be made
+	Desk   Desk  // nil if nobody can be asked
 	// Shared reports whether other agents may have worked in Place.Dir since then.
 	Shared func(ctx context.Context, since time.Time) bool
 }

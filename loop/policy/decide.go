@@ -300,6 +300,8 @@ func decideChecked(f Facts) Decision {
 		return reject(event.RejectedVerdict, "verdict: "+f.Work.Verdict.Reason)
 	case f.Work.Unproven():
 		return Decision{Action: Complete, Outcome: event.AttemptAlreadyDone, Reason: f.Work.Verdict.Reason}
+	case f.Work.Outside != "" && !f.Work.Accepted:
+		return held(f.Work, f.Work.Outside, reject(event.RejectedTampering, "tampering: "+f.Work.Outside))
 	default:
 		return Decision{Action: Complete, Outcome: event.AttemptDone}
 	}
@@ -405,15 +407,20 @@ func unverified(f budget.Finding) Decision {
 
 // unjudged decides about finished work of which no verifier said anything: a person does. The worker would only do it again.
 func unjudged(w Work) Decision {
-	d := reject(event.RejectedVerdict, "verdict: "+w.Verdict.Reason)
-	switch {
-	case w.Unproven(): // there is nothing that could wait
-		d = reject(event.RejectedUnchanged, nothingChanged+"; the verifier says: "+w.Verdict.Reason)
-	case w.Holdable:
-		return Decision{Action: Hold, Outcome: event.AttemptReleased, Reason: "its work waits for review: " + w.Verdict.Reason}
+	if w.Unproven() { // there is nothing that could wait
+		w.Holdable = false
+		return held(w, "", reject(event.RejectedUnchanged, nothingChanged+"; the verifier says: "+w.Verdict.Reason))
 	}
-	d.Limit = new(int)
-	return d
+	return held(w, w.Verdict.Reason, reject(event.RejectedVerdict, "verdict: "+w.Verdict.Reason))
+}
+
+// held decides about work that only a person can judge. Where it cannot wait for one, it is rejected, and not tried again.
+func held(w Work, reason string, rejected Decision) Decision {
+	if w.Holdable {
+		return Decision{Action: Hold, Outcome: event.AttemptReleased, Reason: "its work waits for review: " + reason}
+	}
+	rejected.Limit = new(int)
+	return rejected
 }
 
 // Halted is what keeps all work from landing until a person looks.

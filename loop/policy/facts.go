@@ -84,6 +84,7 @@ type Work struct {
 	Accepted    bool          // a verifier has accepted the same patch on another base
 	Unchanged   bool          // nothing differs from what was there before the task's first attempt
 	Evident     bool          // it needs no change to be done: a check, or an exit status said so
+	Outside     string        // what it changed that is not in the project's folder, if no verifier is asked about that
 	Doubt       *verify.Doubt // what the work did to what checks it; nil if nothing
 	WantVerdict bool
 	Verdict     *verify.Verdict

@@ -332,7 +332,7 @@ func (r Recoverer) take(ctx context.Context, t stale, at Parallel) (task Reclaim
 // reclaim makes one task available again, in the caller's transaction.
 func (r Recoverer) reclaim(ctx context.Context, g *dag.Graph, t stale, slot kept, c calls) (Reclaimed, error) {
 	task, how := r.decide(t, false)
-	review, err := g.Review(t.Task)
+	review, err := g.Review(t.Task, dag.Any)
 	if err != nil {
 		return task, err
 	}

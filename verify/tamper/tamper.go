@@ -74,15 +74,22 @@ const maxSources = 2000
 
 var sources = strings.Fields(".go .py .js .jsx .ts .tsx .mjs .cjs .rs .sh .bash")
 
+// touched finds what protect names, in the project's folder and, by the same names, at the top of the repository around it.
 func touched(c git.Change, protect []string, add func(file, format string, args ...any)) {
+	protected := func(file string) bool {
+		for strings.HasPrefix(file, "../") {
+			file = file[len("../"):]
+		}
+		return glob.Match(protect, file)
+	}
 	switch {
-	case glob.Match(protect, c.Path):
+	case protected(c.Path):
 		verb := string(c.Kind)
 		if c.Kind == git.Modified || c.Kind == git.Mode {
 			verb = "changed"
 		}
 		add(c.Path, "protected file %s: %s", verb, plain(c.Path))
-	case c.Old != "" && glob.Match(protect, c.Old):
+	case c.Old != "" && protected(c.Old):
 		add(c.Old, "protected file renamed: %s -> %s", plain(c.Old), plain(c.Path))
 	}
 }
