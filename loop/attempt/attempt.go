@@ -38,6 +38,7 @@ type attempt struct {
 	meter    *meter
 	watch    *watch
 	group    *resource.Group // of all its processes
+	thaw     func()          // lets the agent go on, which stands still; nil if it does not
 
 	ended policy.Ended
 	turn  policy.Turn
@@ -93,6 +94,14 @@ func (w Worker) Run(ctx context.Context, j Job, p Ports) (Result, error) {
 	return a.result(context.WithoutCancel(ctx), d), err
 }
 
+// resume lets an agent go on that stood still while its work was judged.
+func (a *attempt) resume() {
+	if a.thaw != nil {
+		a.thaw()
+		a.thaw = nil
+	}
+}
+
 // closeSession ends the agent: nothing of it may be left when the task is given back.
 func (a *attempt) closeSession(d policy.Decision) {
 	s := a.talk.session
@@ -100,6 +109,13 @@ func (a *attempt) closeSession(d policy.Decision) {
 		return
 	}
 	a.talk.session = nil
+	if a.thaw != nil && d.Action == policy.Complete { // nothing of it may change what was accepted
+		if err := s.Kill(); err != nil {
+			a.warn(a.job.Task.ID, "ending the agent: "+err.Error())
+		}
+		a.thaw = nil
+	}
+	a.resume()
 	if err := s.Close(); err != nil {
 		a.warn(a.job.Task.ID, "closing the agent: "+err.Error())
 	}
@@ -212,6 +228,7 @@ func (a *attempt) try(ctx context.Context) (policy.Decision, error) {
 		}
 		switch d.Action {
 		case policy.Reprompt:
+			a.resume()
 			why, text = d.Reason, a.promptBefore(ctx, a.withInjected(a.followUp(ctx, d), a.talk.injected.take()))
 		case policy.Resolve:
 			a.closeSession(d) // what it knows of the project is not true any more
