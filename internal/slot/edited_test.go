@@ -17,7 +17,7 @@ func TestASlotShowsWorkWithTheTestsFromBeforeIt(t *testing.T) {
 	s, at := take(t, p, 1, base)
 	at.write("sub/a.txt", "new", "sub/a_test.txt", "new", "sub/b_test.txt", "new", "a_test.txt", "new")
 	work := keep(t, s, base).Commit
-	commit, err := s.Edited(t.Context(), base, work, []git.Edit{{Path: "b_test.txt"}, {Path: "a_test.txt", From: "a_test.txt"}})
+	commit, err := s.Edited(t.Context(), base, work, []git.Edit{{Path: "sub/b_test.txt"}, {Path: "sub/a_test.txt", From: "sub/a_test.txt"}})
 	check.OK(t, err)
 	for range 2 {
 		check.OK(t, s.Show(t.Context(), base, commit))

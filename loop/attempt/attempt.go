@@ -38,7 +38,6 @@ type attempt struct {
 	meter    *meter
 	watch    *watch
 	group    *resource.Group // of all its processes
-	thaw     func()          // lets the agent go on, which stands still; nil if it does not
 
 	ended policy.Ended
 	turn  policy.Turn
@@ -96,9 +95,9 @@ func (w Worker) Run(ctx context.Context, j Job, p Ports) (Result, error) {
 
 // resume lets an agent go on that stood still while its work was judged.
 func (a *attempt) resume() {
-	if a.thaw != nil {
-		a.thaw()
-		a.thaw = nil
+	if a.talk.thaw != nil {
+		a.talk.thaw()
+		a.talk.thaw = nil
 	}
 }
 
@@ -109,11 +108,11 @@ func (a *attempt) closeSession(d policy.Decision) {
 		return
 	}
 	a.talk.session = nil
-	if a.thaw != nil && d.Action == policy.Complete { // nothing of it may change what was accepted
+	if a.talk.thaw != nil && d.Action == policy.Complete { // nothing of it may change what was accepted
 		if err := s.Kill(); err != nil {
 			a.warn(a.job.Task.ID, "ending the agent: "+err.Error())
 		}
-		a.thaw = nil
+		a.talk.thaw = nil
 	}
 	a.resume()
 	if err := s.Close(); err != nil {

@@ -17,6 +17,7 @@ import (
 // conversation is the session of the attempt's agent and what was said in it.
 type conversation struct {
 	session  *metered // nil until it is open
+	thaw     func()   // lets it go on, while it stands still; nil while it does not
 	scan     *sigils.Scanner
 	kept     sigils.Set // from earlier rounds, in which the task was called done too early
 	set      sigils.Set

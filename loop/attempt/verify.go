@@ -30,7 +30,7 @@ import (
 func (a *attempt) verify(ctx context.Context) policy.Decision {
 	a.work.Checked = true
 	if s := a.talk.session; s != nil { // what it says is done is judged, and nothing that its processes do to that meanwhile
-		a.thaw = s.Freeze()
+		a.talk.thaw = s.Freeze()
 	}
 	taken, err := a.evidence.finish(ctx)
 	if a.job.Finished == nil {
