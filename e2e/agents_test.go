@@ -224,6 +224,9 @@ const learned = "The greeting lives in hello.txt"
 // worker plays the five tasks: knowledge, a red gate, a failure, a red verdict and
 // a provider in trouble, and the use of what was learned.
 func (pl *place) worker(p Prompt) Answer {
+	if p.Kind == Other && strings.Contains(p.Text, "grep -q 2 count.txt") { // the same session, which stood still while the gate ran
+		p.Kind, p.Task, p.Try = Work, "t-00000002", 2
+	}
 	done := "All is well.\n\n<journal>did " + p.Task + "</journal>\n<task-done>" + p.Task + "</task-done>\n"
 	step := func(a Answer) Answer {
 		if p.Turn > 0 {
@@ -287,8 +290,8 @@ func (p *place) takesAGraph(t *testing.T) {
 		Done, Failed, Iterations int
 		Cost                     *float64 `json:"cost_usd"`
 	}](t, out)
-	if got.Outcome != "complete" || got.Done != 4 || got.Failed != 1 || got.Iterations != 7 {
-		t.Errorf("got %+v, want 4 done and 1 failed in 7 iterations\n%s", got, out.stderr)
+	if got.Outcome != "complete" || got.Done != 4 || got.Failed != 1 || got.Iterations != 6 {
+		t.Errorf("got %+v, want 4 done and 1 failed in 6 iterations\n%s", got, out.stderr)
 	}
 	if (got.Cost != nil && *got.Cost > 0) != p.Cost {
 		t.Errorf("got cost %v, want one: %v", got.Cost, p.Cost)
@@ -318,7 +321,7 @@ func (p *place) wantModels(t *testing.T) {
 func (p *place) wantHistory(t *testing.T) {
 	t.Helper()
 	for task, want := range map[string][]string{
-		"t-00000001": {"done"}, "t-00000002": {"retried", "done"}, "t-00000003": {"failed"}, "t-00000004": {"retried", "done"}, "t-00000005": {"done"},
+		"t-00000001": {"done"}, "t-00000002": {"done"}, "t-00000003": {"failed"}, "t-00000004": {"retried", "done"}, "t-00000005": {"done"},
 	} {
 		entries := list[[]struct {
 			Outcome string

@@ -97,7 +97,7 @@ func newPlaceFor(t *testing.T, ralph, bin string, p pin, set setting, url string
 	for name, value := range set.Env {
 		pl.env = append(pl.env, name+"="+pl.fill(t, value))
 	}
-	config := "[agent]\nuse = \"" + p.agent + "\"\n[run]\nbackoff = \"0s\"\nbreaker = 1\n[verify]\nrepair_rounds = 0\nreruns = 0\n"
+	config := "[agent]\nuse = \"" + p.agent + "\"\n[run]\nbackoff = \"0s\"\nbreaker = 1\n[verify]\nrepair_rounds = 1\nreruns = 0\n"
 	if set.Models != nil {
 		config += "[agents." + p.agent + ".models]\n"
 	}
