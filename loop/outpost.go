@@ -64,7 +64,8 @@ func (p Outpost) Make(ctx context.Context, o Order) (Delivery, error) {
 		Shared: func(context.Context, time.Time) bool { return false }, Desk: &farDesk{outpost: out, mail: o.Mail},
 	}
 	res, err := r.worker.Run(ctx, j, ports)
-	if err = errors.Join(err, out.closeRoom()); err != nil {
+	out.closeRoom()
+	if err != nil {
 		return Delivery{}, err
 	}
 	d := &out.delivery

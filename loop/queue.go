@@ -12,6 +12,7 @@ import (
 	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/git"
+	"ralph/internal/slot"
 	"ralph/internal/testing/failpoint"
 	"ralph/loop/attempt"
 	"ralph/loop/policy"
@@ -47,7 +48,12 @@ func (l *lane) Candidate(ctx context.Context, by attempt.Credit) (c attempt.Cand
 }
 
 func (l *lane) Show(ctx context.Context, commit string) (err error) {
-	if err := errors.Join(l.closeRoom(), l.room.Show(ctx, l.slot.Base(), commit)); err != nil {
+	l.closeRoom()
+	err = l.room.Show(ctx, l.slot.Base(), commit)
+	if errors.As(err, new(*slot.SetupError)) || errors.Is(err, slot.ErrFull) { // no other work could be judged either
+		return policy.Halted{Reason: err.Error()}
+	}
+	if err != nil {
 		return err
 	}
 	l.gates, l.end, err = l.opts.Landing.Gates(l.room)
@@ -55,12 +61,11 @@ func (l *lane) Show(ctx context.Context, commit string) (err error) {
 }
 
 // closeRoom ends what was judged in the room last.
-func (l *lane) closeRoom() (err error) {
+func (l *lane) closeRoom() {
 	if l.end != nil {
-		err = l.end()
+		_ = l.end() // what is left goes with the sandbox
 	}
 	l.end = nil
-	return err
 }
 
 func (l *lane) Room() (verify.Gates, []string) { return l.gates, l.room.Env() }
@@ -165,7 +170,10 @@ func (l *lane) move(ctx context.Context) (again bool, err error) {
 			failpoint.Hit("K22")
 			l.tip.moved(e.Candidate)
 			l.emit(event.MergeLanded, "")
-			return false, l.room.Trust()
+			if err := l.room.Trust(); err != nil { // then it is cleaned, which only takes time
+				l.bus.warnOnce("room", "a room of work that landed is cleaned: "+err.Error())
+			}
+			return false, nil
 		}
 		blocked, reason := errors.As(err, new(*merge.BlockedError)), strings.TrimPrefix(err.Error(), "land on "+to.Target+": ")
 		switch {

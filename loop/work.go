@@ -263,7 +263,8 @@ func (r *Runner) settle(ctx context.Context, claim dag.Claim, j attempt.Job, res
 		r.warnUnspecified(ctx, claim.Task.Feature, status)
 	}
 	if l != nil {
-		err = errors.Join(err, l.clear(ctx, work), l.closeRoom())
+		err = errors.Join(err, l.clear(ctx, work))
+		l.closeRoom()
 	}
 	if r.opts.Host.Check != nil {
 		err = errors.Join(err, r.opts.Host.Check())

@@ -139,7 +139,7 @@ func (p Profile) layout() (layout, error) {
 	switch {
 	case p.Mode == Work && p.Upper != "" && p.Level == Namespaces:
 		l.Project, l.Upper, l.Overlay = project, must(p.Upper), append(l.Overlay, project)
-		l.Write = append(l.Write, slices.DeleteFunc(git, func(dir string) bool { return within(dir, project) })...)
+		l.Write = slices.DeleteFunc(append(l.Write, git...), func(path string) bool { return within(path, project) })
 	case p.Mode == Work:
 		// A mount of its own cannot be renamed away, so neither the project nor
 		// its git folder can be replaced by one with other hooks.

@@ -29,7 +29,7 @@ func (s *Slot) private(ctx context.Context, commit string) error {
 		return err
 	}
 	modules := false
-	if isDir(old) && isDir(filepath.Join(old, "modules")) {
+	if !s.made.Unclean && isDir(old) && isDir(filepath.Join(old, "modules")) {
 		if err := os.Rename(filepath.Join(old, "modules"), filepath.Join(fresh, "modules")); err != nil {
 			return err
 		}

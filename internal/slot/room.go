@@ -42,7 +42,12 @@ func (p *Pool) layers() bool {
 // Show makes the room look like work on a base, or like the base itself.
 func (r Room) Show(ctx context.Context, base, commit string) error {
 	if r.made.Commit == "" { // not seen by this process yet
-		return r.take(ctx, "", base, commit)
+		if r.load() == nil || base == commit {
+			return r.take(ctx, "", base, commit)
+		}
+		if err := r.take(ctx, "", base, base); err != nil { // a new one is set up by what has landed
+			return err
+		}
 	}
 	return r.Slot.Show(ctx, base, commit)
 }

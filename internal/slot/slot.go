@@ -116,6 +116,9 @@ func (s *Slot) Top() string { return filepath.Join(s.p.o.Dir, strconv.Itoa(s.n))
 // Dir is the folder to work in: the project's place in the repository.
 func (s *Slot) Dir() string { return filepath.Join(s.Top(), filepath.FromSlash(s.p.o.Sub)) }
 
+// maxSlots is more than there ever are.
+const maxSlots = 256
+
 // Env is what programs in the slot are told, so that ports and containers of one slot are not
 // those of another, and git does not take a repository above for the slot's if its own is gone.
 func (s *Slot) Env() []string {
@@ -125,9 +128,13 @@ func (s *Slot) Env() []string {
 		}
 		return '-'
 	}, strings.ToLower(s.p.o.Name))
+	number, kind := s.n, "-slot"
+	if s.p.judges { // what its agent has left listening is not what a gate starts
+		number, kind = s.n+maxSlots, "-room"
+	}
 	return []string{
-		"RALPH_SLOT=" + strconv.Itoa(s.n), "RALPH_PROJECT=" + s.p.o.Project,
-		"COMPOSE_PROJECT_NAME=" + strings.TrimLeft(name+"-slot", "-") + strconv.Itoa(s.n),
+		"RALPH_SLOT=" + strconv.Itoa(number), "RALPH_PROJECT=" + s.p.o.Project,
+		"COMPOSE_PROJECT_NAME=" + strings.TrimLeft(name+kind, "-") + strconv.Itoa(s.n),
 		"GIT_CEILING_DIRECTORIES=" + s.p.o.Dir,
 	}
 }

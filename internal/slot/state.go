@@ -203,7 +203,10 @@ func (s *Slot) folders(g git.Plumbing, list []string) error {
 		return nil
 	}
 	out, err := g(nil, append([]string{"ls-files", "-zm", "--"}, links...)...)
-	for _, name := range append(git.Split(out), slices.DeleteFunc(links, func(name string) bool { return !s.stray(name) })...) {
+	if !s.made.Unclean {
+		links = slices.DeleteFunc(links, func(name string) bool { return !s.stray(name) })
+	}
+	for _, name := range append(git.Split(out), links...) {
 		s.made.Setup = "" // it may be able to bring the submodule back
 		err = errors.Join(err, removeAll(filepath.Join(s.Top(), name)), root.Mkdir(name, 0o700))
 	}

@@ -446,7 +446,7 @@ func (a *attempt) noteDrift(ctx context.Context, d policy.Decision) {
 // notePrompted records that the agent is at work: from now on it costs something,
 // whether or not it lives to report what.
 func (a *attempt) notePrompted(ctx context.Context) {
-	a.evidence.finished = "" // if it was
+	a.evidence.finished, a.evidence.candidate = "", "" // if it was
 	a.meter.prompted(a.talk.session)
 	used := a.meter.tell()
 	a.note(ctx, dag.Note{Phase: dag.Prompted, Usage: &used})

@@ -164,7 +164,6 @@ func (e *evidence) finish(ctx context.Context) (git.Taken, error) {
 	if !e.verifiesOnly() {
 		ctx = context.WithoutCancel(ctx) // a run that is stopped keeps finished work
 	}
-	e.candidate = "" // there is more than in that by now
 	taken, err := e.takeNow(ctx)
 	e.finished = cmp.Or(e.job.History.Finished.TreeAfter, taken.Tree)
 	return taken, err

@@ -110,6 +110,9 @@ func (a *attempt) reviewed(ctx context.Context, tree string) policy.Decision {
 		for _, dir := range []string{a.job.Place.Dir, a.job.Place.Project, "."} {
 			f.File = strings.TrimPrefix(f.File, dir+"/")
 		}
+		if _, err := read(f.File); err != nil { // a patch names it from the top of the repository
+			f.File = a.evidence.trees.Seen(f.File)
+		}
 		a.review.findings = append(a.review.findings, event.Finding{File: f.File, Line: f.Line, Text: f.Text, Reason: uncited(read, f.File, f.Line)})
 	}
 	if a.ended = a.endedBy(ctx); a.ended != policy.Running {

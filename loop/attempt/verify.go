@@ -55,16 +55,16 @@ func (a *attempt) verify(ctx context.Context) policy.Decision {
 func (a *attempt) check(ctx context.Context, taken git.Taken, err error) policy.Decision {
 	w := &a.work
 	w.Verdict, w.VerifierErr, w.VerifierOver, w.Disturbed, w.CheckErr, w.Doubt, a.evidence.oldRan = nil, nil, nil, nil, nil, nil, false
-	if a.job.Verify.Skip || a.job.Finished.tested(a.evidence.landing) {
-		return a.decide()
-	}
-	a.note(ctx, dag.Note{Phase: dag.Verifying})
 	if a.ports.Lane != nil {
 		if err := a.ports.Lane.Show(ctx, a.evidence.landing.Commit); err != nil {
 			w.CheckErr, a.ended = err, a.endedBy(ctx)
 			return a.decide()
 		}
 	}
+	if a.job.Verify.Skip || a.job.Finished.tested(a.evidence.landing) {
+		return a.decide()
+	}
+	a.note(ctx, dag.Note{Phase: dag.Verifying})
 	if w.Stale = ""; a.job.Accepted && a.ports.Lane == nil && !a.job.Verify.AsIs {
 		if w.Stale, err = a.evidence.stale(ctx, taken, err); err != nil || w.Stale != "" {
 			w.CheckErr, a.ended = err, a.endedBy(ctx)
