@@ -27,4 +27,5 @@ func TestAFrozenTreeStandsStill(t *testing.T) {
 	s.Freeze()
 	check.OK(t, s.Kill())
 	s.wantGone(t)
+	s.Freeze()() // a process that has its pid now goes on
 }

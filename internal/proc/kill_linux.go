@@ -92,7 +92,11 @@ func freeze(find func(table) []stat) []stat {
 
 // Freeze stops the whole tree until it is thawed: nothing of it runs meanwhile. It can be killed all the same.
 func (p *Process) Freeze() (thaw func()) {
-	frozen := freeze(func(t table) []stat { return t.below(p.helper.Process.Pid) })
+	pid := p.helper.Process.Pid
+	if marker, lives := helpers.Load(pid); !lives || marker != p.marker { // by now another process may have its pid
+		return func() {}
+	}
+	frozen := freeze(func(t table) []stat { return t.below(pid) })
 	runs := func(st stat) bool {
 		now, err := readStat(st.pid)
 		return err == nil && now.start == st.start && !now.zombie() && now.state != 'T' && now.state != 't'

@@ -58,7 +58,7 @@ func copyLayer(path, scratch string, info os.FileInfo) (layer, error) {
 	return detach(out.Name(), path, rankOverlay, plain)
 }
 
-// thrownAway lays a folder under an overlay that nobody finds again.
+// thrownAway lays a folder under an overlay that goes with its process.
 func thrownAway(path, scratch string, edits Edits) (layer, error) {
 	base, err := os.MkdirTemp(scratch, "overlay")
 	if err != nil {

@@ -2,12 +2,9 @@ package slot
 
 import (
 	"context"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"strconv"
-
-	"ralph/internal/atomicfile"
 )
 
 // Room is the folder in which the work of a slot is judged: it shows what would land, and no agent writes in it. What gates leave
@@ -58,11 +55,7 @@ func (r Room) Trust() error {
 		return nil
 	}
 	r.made.Unclean = false
-	data, err := json.Marshal(r.made)
-	if err != nil {
-		return err
-	}
-	return atomicfile.Write(r.note("made.json"), data)
+	return r.save()
 }
 
 // Upper is where gates write that find the room in an overlay, "" if they write in the room itself.

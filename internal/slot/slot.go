@@ -280,7 +280,7 @@ func (s *Slot) show(ctx context.Context, base, head, tree string, stages, confli
 	}
 	if err == nil {
 		err = s.point(ctx, head, stages)
-		if err != nil || s.made.Unclean { // the agent has broken its .git
+		if err != nil || s.made.Unclean { // an agent has broken the .git, or gates may have
 			err = errors.Join(s.private(ctx, head), s.point(ctx, head, stages))
 		}
 		s.made.Unclean = false

@@ -94,6 +94,11 @@ func (s *Slot) finish(base, commit, tree string, conflicts []string) error {
 	s.made.Base, s.made.Commit, s.made.Tree, s.made.Conflicts = base, commit, tree, conflicts
 	s.made.Unclean = s.p.judges && base != commit && (s.ranSetup || !s.p.layered())
 	s.made.Unmarked = slices.DeleteFunc(slices.Clone(conflicts), s.marked)
+	return s.save()
+}
+
+// save keeps what is known about the slot.
+func (s *Slot) save() error {
 	data, err := json.Marshal(s.made)
 	if err != nil {
 		return err

@@ -408,17 +408,21 @@ func unverified(f budget.Finding) Decision {
 // unjudged decides about finished work of which no verifier said anything: a person does. The worker would only do it again.
 func unjudged(w Work) Decision {
 	if w.Unproven() { // there is nothing that could wait
-		w.Holdable = false
-		return held(w, "", reject(event.RejectedUnchanged, nothingChanged+"; the verifier says: "+w.Verdict.Reason))
+		return final(reject(event.RejectedUnchanged, nothingChanged+"; the verifier says: "+w.Verdict.Reason))
 	}
 	return held(w, w.Verdict.Reason, reject(event.RejectedVerdict, "verdict: "+w.Verdict.Reason))
 }
 
-// held decides about work that only a person can judge. Where it cannot wait for one, it is rejected, and not tried again.
+// held decides about work that only a person can judge. Where it cannot wait for one, it is rejected.
 func held(w Work, reason string, rejected Decision) Decision {
 	if w.Holdable {
 		return Decision{Action: Hold, Outcome: event.AttemptReleased, Reason: "its work waits for review: " + reason}
 	}
+	return final(rejected)
+}
+
+// final rejects work that another attempt would leave the same.
+func final(rejected Decision) Decision {
 	rejected.Limit = new(int)
 	return rejected
 }
