@@ -106,7 +106,7 @@ func (g *Graph) Proofs(feature string) ([]Proof, error) {
 	}, ":feature", n)
 }
 
-// FeatureTree is the tree that the first attempt at a feature of a way began with; "" if nobody knows.
+// FeatureTree is the tree that the first attempt at a feature of a way began with; "" if that is unknown.
 func (g *Graph) FeatureTree(feature string, way Way) (string, error) {
 	n, err := g.featureNumber(feature)
 	if err != nil || n == 0 {

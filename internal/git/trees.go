@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// Trees are trees of a repository, or of one folder of it, with objects in a store beside it. Files are named as they are seen from
+// Trees are trees of a repository, or of one folder of it, with objects in a store next to it. Files are named as they are seen from
 // Sub, the project's folder: those outside of it begin with "../".
 type Trees struct {
 	Dir, Objects string // as in Take
 	Sub          string // with slashes; "" if all of a tree is the project
 }
 
-// Name is what a file of the project, or one beside it, is called in a tree.
+// Name is what a tree calls a file that is seen from the project.
 func (t Trees) Name(seen string) string { return path.Join(t.Sub, seen) }
 
 // Seen is what a file of a tree is called in the project.

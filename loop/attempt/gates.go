@@ -171,7 +171,7 @@ func (a *attempt) baselineLog() string {
 	return filepath.Join(filepath.Dir(a.job.Place.Folder), "baseline.log")
 }
 
-// below is what a gate says of the commit below the candidate. If nobody knows, the room shows that commit
+// below is what a gate says of the commit below the candidate. If that is unknown, the room shows that commit
 // while the gate runs.
 func (a *attempt) below(ctx context.Context, command string) (*verify.Result, error) {
 	c := a.evidence.landing
