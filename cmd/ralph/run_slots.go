@@ -98,7 +98,7 @@ type site struct {
 }
 
 // sites finds or makes the site of each folder.
-func sites(o *agents.Opener) func(dir string) (site, error) {
+func sites(o *agents.Opener, slots *slot.Pool) func(dir string) (site, error) {
 	var mu sync.Mutex
 	at := map[string]site{}
 	return func(dir string) (site, error) {
@@ -107,7 +107,9 @@ func sites(o *agents.Opener) func(dir string) (site, error) {
 		if found, is := at[dir]; is {
 			return found, nil
 		}
-		confiner, err := o.Sandbox.In(dir)
+		var layers sandbox.Layers
+		layers.Own, layers.Landed = slots.Of(dir).Caches()
+		confiner, err := o.Sandbox.In(dir, layers)
 		if err == nil {
 			at[dir] = site{confiner, o.In(dir, confiner)}
 		}
@@ -122,7 +124,7 @@ func openSlots(a *app, s *session, o *agents.Opener, opts *loop.Options) error {
 		return err
 	}
 	runner := opts.Verify.GateRunner
-	in := sites(o)
+	var in func(dir string) (site, error)
 	confined := func(at *slot.Slot, p sandbox.Process) (r verify.Gates, end func() error, err error) {
 		place, err := in(at.Dir())
 		if err != nil {
@@ -143,6 +145,7 @@ func openSlots(a *app, s *session, o *agents.Opener, opts *loop.Options) error {
 	})
 	slots.Layers = o.Sandbox.Layers
 	opts.Landing.Slots, opts.Agents.Warm = slot.Open(slots), nil
+	in = sites(o, opts.Landing.Slots)
 	opts.Landing.Gates = func(room slot.Room) (verify.Gates, func() error, error) {
 		return confined(room.Slot, sandbox.Process{Upper: room.Upper()})
 	}

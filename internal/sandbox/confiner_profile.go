@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -51,9 +52,13 @@ func (c *Confiner) profile(mode Mode, level Level, temp string, process Process)
 		p.Write = append(p.Write, ownFolder(process.Argv[0], home, p.Project, path)...)
 	}
 	caches, variables := c.caches(mode, level, temp, process.Env)
-	if mode == Verify {
-		p.Cache = outermost(caches, append(slices.Clone(p.State), p.Write...))
-	} else {
+	taken := append(slices.Clone(p.State), p.Write...)
+	switch {
+	case mode == Verify:
+		p.Cache = outermost(caches, taken)
+	case level == Namespaces && c.layers.Own != "":
+		p.Layered, p.Layers = outermost(caches, append(taken, c.tree)), c.layers
+	default:
 		p.Write = append(p.Write, caches...)
 	}
 	if top := git.Top(c.tree); top != "" && top != c.tree { // the project is a mount of its own, at which git would stop
@@ -150,18 +155,21 @@ func (c *Confiner) Opened(state []string) []string {
 }
 
 // caches lists the build caches that exist or are needed, which are made, and variables
-// that move the others into the temporary folder. Where a verifier's writes cannot be
-// discarded, every cache that is useless unless it is written is moved.
+// that move the others into the temporary folder. Without overlays, every cache that is useless unless
+// it is written is moved: a verifier's there, too, and that of a place with layers to these.
 func (c *Confiner) caches(mode Mode, level Level, temp string, env []string) (paths, variables []string) {
 	get := func(name string) string { return proc.Getenv(env, name) }
-	readOnly := mode == Verify && level < Namespaces
+	to, move := filepath.Join(temp, "cache"), mode == Verify && level < Namespaces
+	if own := cmp.Or(c.layers.Landed, c.layers.Own); mode == Work && level == Landlock && own != "" && os.MkdirAll(own, 0o700) == nil {
+		to, move, paths = own, true, []string{own}
+	}
 	for _, cache := range Caches(get("HOME"), get) {
-		useless := readOnly && cache.Variable != "" && !cache.Downloads
+		moved := move && cache.Variable != "" && !cache.Downloads
 		switch {
-		case !useless && cache.Wanted(c.place.Root) && MakeFolder(cache.Path) == nil:
+		case !moved && cache.Wanted(c.place.Root) && MakeFolder(cache.Path) == nil:
 			paths = append(paths, cache.Path)
 		case cache.Variable != "":
-			variables = append(variables, cache.Variable+"="+filepath.Join(temp, "cache", cache.Variable))
+			variables = append(variables, cache.Variable+"="+filepath.Join(to, cache.Variable))
 		}
 	}
 	return paths, variables

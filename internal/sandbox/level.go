@@ -27,7 +27,7 @@ func (l Level) Gaps() []string {
 		return []string{
 			"services that listen on the network, also on this machine, can be reached by whoever has it: see [sandbox.network]",
 			"what is not hidden can be read",
-			"the agent's own state folders, build caches at work and [sandbox] write folders are really written",
+			"the agent's own state folders, [sandbox] write folders and, except in slots, build caches at work are really written",
 			"hooks and configuration of repositories inside the project can be written if git ignores them or they are new; if they are moved away and recreated, that is found afterwards",
 			"sockets in the file system outside /run and /tmp can be connected to",
 			"cpu and disk space are not limited",
@@ -37,7 +37,7 @@ func (l Level) Gaps() []string {
 			"mode, owner, times and extended attributes of files outside the project can be changed",
 			"ralph's configuration and state and git's hooks and configuration can be written; that is found afterwards, except for " + unseen,
 			"a verifier that writes the project, to build or to test, is refused; under namespaces it would work on a throwaway copy",
-			"build caches are really written at work",
+			"build caches are really written at work, in slots those that no variable moves, and downloads",
 			"names in hidden folders can be listed, their files not read",
 			"processes outside can be seen, and on kernels before 6.12 signalled",
 			"sockets in the file system can be connected to on kernels before 7.1",

@@ -106,7 +106,7 @@ func (o order) prepare() ([]layer, error) {
 func (o order) prepareStaged(ls *layers) {
 	for _, path := range o.Overlay {
 		if path == o.Project && o.Upper != "" {
-			ls.add(overlay(path, o.Upper, Edits{}))
+			ls.add(overlay(path, o.Upper, nil, Edits{}))
 			continue
 		}
 		var edits Edits
@@ -114,6 +114,9 @@ func (o order) prepareStaged(ls *layers) {
 			edits = o.Edits
 		}
 		ls.add(overlayLayer(path, o.Scratch, edits))
+	}
+	if len(o.Layered) > 0 {
+		ls.keep(o.Layered, o.Layers)
 	}
 	for _, path := range o.Read {
 		ls.add(readLayer(path))

@@ -8,6 +8,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -64,11 +67,11 @@ func thrownAway(path, scratch string, edits Edits) (layer, error) {
 	if err != nil {
 		return layer{}, err
 	}
-	return overlay(path, base, edits)
+	return overlay(path, base, nil, edits)
 }
 
-// overlay lays a folder under an overlay that keeps what is written in base.
-func overlay(path, base string, edits Edits) (layer, error) {
+// overlay lays a folder, and others on it, under an overlay that keeps what is written in base.
+func overlay(path, base string, others []string, edits Edits) (layer, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return layer{}, err
@@ -84,8 +87,13 @@ func overlay(path, base string, edits Edits) (layer, error) {
 			err = errors.Join(err, e)
 		}
 	}
-	lower, upper, work := open(path), open(base+"/upper"), open(base+"/work")
-	defer unix.Close(lower)
+	var lower []string
+	for _, dir := range append(slices.Clone(others), path) {
+		fd := open(dir)
+		defer unix.Close(fd)
+		lower = append(lower, "/proc/self/fd/"+strconv.Itoa(fd))
+	}
+	upper, work := open(base+"/upper"), open(base+"/work")
 	defer unix.Close(upper)
 	defer unix.Close(work)
 	// The merged folder shows the attributes of the upper one.
@@ -93,7 +101,7 @@ func overlay(path, base string, edits Edits) (layer, error) {
 	if err != nil {
 		return layer{}, err
 	}
-	options := fmt.Sprintf("lowerdir=/proc/self/fd/%d,upperdir=/proc/self/fd/%d,workdir=/proc/self/fd/%d,userxattr", lower, upper, work)
+	options := fmt.Sprintf("lowerdir=%s,upperdir=/proc/self/fd/%d,workdir=/proc/self/fd/%d,userxattr", strings.Join(lower, ":"), upper, work)
 	if err := unix.Mount("overlay", base+"/merged", "overlay", unix.MS_NOSUID|unix.MS_NODEV, options); err != nil {
 		return layer{}, err
 	}

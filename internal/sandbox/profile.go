@@ -24,6 +24,9 @@ type Profile struct {
 	// Cache lists what looks writable: it is used, and what is written there is thrown
 	// away at the end. Under Landlock it is read-only.
 	Cache []string
+	// Layered lists what looks writable, too: what Work writes there is in Layers, for the next process. Only under Namespaces.
+	Layered []string
+	Layers  Layers
 	// Read lists what stays readable in a temporary folder that also holds the project:
 	// under Namespaces such a folder is empty except for what the Profile names.
 	Read []string
@@ -41,6 +44,12 @@ type Profile struct {
 	// Upper is a folder that has what Work writes in the project, instead of that, for one process after the other: the project
 	// looks written and stays the same. Only under Namespaces.
 	Upper string
+}
+
+// Layers are folders with what processes wrote in caches, which stay the same themselves.
+type Layers struct {
+	Own    string `json:"own,omitempty"`    // what processes of one place wrote: theirs alone
+	Landed string `json:"landed,omitempty"` // below that: what is trusted, which they only read; "" for nothing
 }
 
 // Edits are files of the project that a process finds changed.
@@ -78,6 +87,8 @@ type layout struct {
 	Read      []string `json:"read,omitempty"`
 	Write     []string `json:"write,omitempty"`
 	Overlay   []string `json:"overlay,omitempty"`
+	Layered   []string `json:"layered,omitempty"`
+	Layers    Layers   `json:"layers,omitzero"`
 	ReadOnly  []string `json:"read_only,omitempty"`
 	Hide      []string `json:"hide,omitempty"`
 	Temp      string   `json:"temp,omitempty"`
@@ -149,6 +160,9 @@ func (p Profile) layout() (layout, error) {
 	}
 	if p.Level == Landlock {
 		l.Overlay = nil
+	} else if layered := resolve(p.Layered); len(layered) > 0 {
+		l.Layered, l.Layers = layered, p.Layers
+		bad = errors.Join(bad, os.MkdirAll(p.Layers.Own, 0o700))
 	}
 	return l, bad
 }

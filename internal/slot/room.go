@@ -2,6 +2,8 @@ package slot
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -49,13 +51,49 @@ func (r Room) Show(ctx context.Context, base, commit string) error {
 	return r.Slot.Show(ctx, base, commit)
 }
 
-// Trust says that what the room shows has landed: what its gates left is as good as what they accepted.
+// Trust says that what the room shows has landed: what its gates left is as good as what they accepted. What they wrote in caches
+// serves all rooms from now on.
 func (r Room) Trust() error {
-	if !r.made.Unclean {
-		return nil
+	own, landed := r.Caches()
+	layers, err := filepath.Glob(filepath.Join(own, "*", "*", "upper"))
+	for _, layer := range layers {
+		err = errors.Join(err, join(layer, filepath.Join(landed, filepath.Base(filepath.Dir(layer)))))
 	}
-	r.made.Unclean = false
-	return r.save()
+	if r.made.Unclean {
+		r.made.Unclean = false
+		err = errors.Join(err, r.save())
+	}
+	return err
+}
+
+// join moves what is in a folder over what is in another. Whole folders move at once where they are new: a tool may take a folder
+// that is there for complete.
+func join(from, to string) error {
+	info, err := os.Lstat(from)
+	if err != nil {
+		return err
+	}
+	if info.IsDir() {
+		if err := errors.Join(os.Chmod(from, 0o700), os.MkdirAll(filepath.Dir(to), 0o700)); err != nil { // to move it changes it
+			return err
+		}
+	}
+	at, err := os.Lstat(to)
+	switch {
+	case err == nil && at.IsDir() && info.IsDir():
+		err = os.Chmod(to, 0o700)
+		entries, rerr := os.ReadDir(from)
+		err = errors.Join(err, rerr)
+		for _, e := range entries {
+			err = errors.Join(err, join(filepath.Join(from, e.Name()), filepath.Join(to, e.Name())))
+		}
+		return err
+	case err == nil && at.IsDir() != info.IsDir():
+		err = removeAll(to)
+	case errors.Is(err, fs.ErrNotExist):
+		err = nil
+	}
+	return errors.Join(err, os.Rename(from, to))
 }
 
 // Upper is where gates write that find the room in an overlay, "" if they write in the room itself.
@@ -63,7 +101,16 @@ func (r Room) Upper() string {
 	if !r.p.layered() {
 		return ""
 	}
-	return r.upper()
+	return filepath.Join(r.written(), "tree")
 }
 
-func (s *Slot) upper() string { return filepath.Join(s.p.o.Dir, ".upper-"+strconv.Itoa(s.n)) }
+// Caches are folders for what programs write in caches: those of this slot or room, and in all rooms those whose work landed.
+func (s *Slot) Caches() (own, landed string) {
+	if s.p.judges {
+		landed = filepath.Join(s.p.o.Dir, ".caches")
+	}
+	return filepath.Join(s.written(), "caches"), landed
+}
+
+// written is a folder for what is written in the slot or room and is elsewhere.
+func (s *Slot) written() string { return filepath.Join(s.p.o.Dir, ".written-"+strconv.Itoa(s.n)) }

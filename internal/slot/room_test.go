@@ -2,6 +2,7 @@ package slot
 
 import (
 	"context"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -45,4 +46,40 @@ func TestARoomForgetsWhatGatesLeft(t *testing.T) {
 	check.Equal(t, "setups: at first, and each time after work that has not landed", 4, setups)
 	check.OK(t, p.Remove(1))
 	check.That(t, !at.has(""), "the room is still there")
+}
+
+// TestCachesOfLandedWorkServeAllRooms: what gates wrote in caches is gone with rejected work, and moves to all rooms with work that lands.
+func TestCachesOfLandedWorkServeAllRooms(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	base := r.commit("a", "a")
+	work := r.commit("a", "b")
+	p := open(t, r, nil)
+	_, err := p.Take(t.Context(), 1, "a-1", base, base)
+	check.OK(t, err)
+	room := p.Room(1)
+	own, landed := room.Caches()
+	_, other := p.Room(2).Caches()
+	check.Equal(t, "where caches of landed work are", other, landed)
+	judge := func(script string) {
+		t.Helper()
+		check.OK(t, room.Show(t.Context(), base, work))
+		check.OK(t, os.MkdirAll(own+"/1/go/upper", 0o700))
+		repo{t, own + "/1/go/upper"}.sh(script)
+	}
+	judge("echo forged >entry")
+	check.OK(t, room.Show(t.Context(), base, work))
+	check.That(t, !repo{t, own}.has("1"), "what rejected work left is still there")
+	judge("mkdir -p mod/x@v1; echo whole >mod/x@v1/file; chmod 555 mod/x@v1 mod; echo first >entry; mkdir was")
+	check.OK(t, room.Trust())
+	judge("mkdir -p mod/y@v1; echo new >mod/y@v1/file; mkdir mod/x@v1; echo more >mod/x@v1/more; echo second >entry; echo file >was")
+	check.OK(t, room.Trust())
+	at := repo{t, landed + "/go"}
+	for name, want := range map[string]string{"mod/x@v1/file": "whole", "mod/x@v1/more": "more", "mod/y@v1/file": "new", "entry": "second", "was": "file"} {
+		check.Equal(t, name, want+"\n", at.text(name))
+	}
+	check.Equal(t, "Discarded", 0, len(p.Discarded()))
+	check.OK(t, p.Remove(1))
+	check.OK(t, p.Sweep())
+	check.That(t, !at.has(""), "caches outlive all slots")
 }

@@ -247,6 +247,18 @@ func (s *Slot) make(ctx context.Context, commit string) error {
 	return s.private(ctx, commit)
 }
 
+// Of is the slot or room that a folder is in, nil if it is in none.
+func (p *Pool) Of(dir string) *Slot {
+	for _, pool := range []*Pool{p.rooms(), p} {
+		rel, err := filepath.Rel(pool.o.Dir, dir)
+		top, _, _ := strings.Cut(filepath.ToSlash(rel), "/")
+		if n, nerr := strconv.Atoi(top); err == nil && nerr == nil {
+			return pool.slot(n)
+		}
+	}
+	return nil
+}
+
 // At returns slot n as it is: for what an attempt has left there whose ralph died. The error is
 // fs.ErrNotExist if there is no such slot, and ErrTorn if its files are nobody's work.
 func (p *Pool) At(n int) (*Slot, error) {
@@ -334,7 +346,7 @@ func (p *Pool) List() ([]Info, error) {
 // Remove takes slot n and its room away. Their files are gone from their places at once; Sweep removes them.
 func (p *Pool) Remove(n int) error {
 	s, room := p.slot(n), p.rooms().slot(n)
-	return errors.Join(p.discard(s.Top()), room.p.discard(room.Top()), room.p.discard(room.upper()), os.RemoveAll(room.note("")), os.RemoveAll(s.note("")))
+	return errors.Join(p.discard(s.Top()), room.p.discard(room.Top()), p.discard(s.written()), room.p.discard(room.written()), os.RemoveAll(room.note("")), os.RemoveAll(s.note("")))
 }
 
 // discard renames a file or folder so that Sweep finds it: to remove many files takes long.
@@ -361,9 +373,15 @@ func (p *Pool) Sweep() error {
 	return errors.Join(seq.Map(p.Discarded(), removeAll)...)
 }
 
-// Discarded lists the folders that Sweep removes.
+// Discarded lists the folders that Sweep removes. Without slots, nobody needs the caches of their rooms.
 func (p *Pool) Discarded() []string {
 	var list []string
+	if slots, err := p.List(); err == nil && len(slots) == 0 {
+		_, landed := p.Room(1).Caches()
+		if _, err := os.Lstat(landed); err == nil {
+			list = append(list, landed)
+		}
+	}
 	for _, dir := range []string{p.o.Dir, p.rooms().o.Dir} {
 		entries, _ := os.ReadDir(dir) // without it there are none
 		for _, e := range entries {

@@ -75,7 +75,8 @@ func (s *Slot) begin() error {
 		}
 	}
 	if s.p.judges {
-		if err := errors.Join(removeAll(s.upper()), os.MkdirAll(s.upper(), 0o700)); err != nil {
+		upper := filepath.Join(s.written(), "tree")
+		if err := errors.Join(removeAll(s.written()), os.MkdirAll(upper, 0o700)); err != nil {
 			return err
 		}
 	}
