@@ -379,6 +379,9 @@ func (l *lane) build(ctx context.Context, onto string) error {
 // candidate is the entry as it is judged.
 func (l *lane) candidate(ctx context.Context) (c attempt.Candidate, err error) {
 	l.state = merge.Testing
+	if err := l.room.Begin(); err != nil {
+		return c, err
+	}
 	c = attempt.Candidate{Onto: l.entry.Onto, Commit: l.entry.Candidate, Patch: l.entry.Patch, Accepted: l.entry.Accepted}
 	for i, commit := range []string{c.Onto, c.Commit} {
 		if c.Trees[i], err = l.opts.Landing.Repo.Tree(ctx, commit); err != nil {

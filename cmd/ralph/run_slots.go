@@ -97,7 +97,13 @@ type site struct {
 	opener   *agents.Opener
 }
 
-// sites finds or makes the site of each folder.
+// layersOf are those for what is written in caches.
+func layersOf(at *slot.Slot) sandbox.Layers {
+	own, landed := at.Caches()
+	return sandbox.Layers{Own: own, Landed: landed}
+}
+
+// sites finds or makes the site of each slot and room by its folder.
 func sites(o *agents.Opener, slots *slot.Pool) func(dir string) (site, error) {
 	var mu sync.Mutex
 	at := map[string]site{}
@@ -107,11 +113,9 @@ func sites(o *agents.Opener, slots *slot.Pool) func(dir string) (site, error) {
 		if found, is := at[dir]; is {
 			return found, nil
 		}
-		var layers sandbox.Layers
-		layers.Own, layers.Landed = slots.Of(dir).Caches()
-		confiner, err := o.Sandbox.In(dir, layers)
+		confiner, err := o.Sandbox.In(dir)
 		if err == nil {
-			at[dir] = site{confiner, o.In(dir, confiner)}
+			at[dir] = site{confiner, o.In(dir, confiner, layersOf(slots.Of(dir)))}
 		}
 		return at[dir], err
 	}
@@ -130,7 +134,7 @@ func openSlots(a *app, s *session, o *agents.Opener, opts *loop.Options) error {
 		if err != nil {
 			return r, nil, err
 		}
-		p.Env = runner.Env
+		p.Env, p.Layers = runner.Env, layersOf(at)
 		x, err := place.confiner.ForWork(p)
 		if err != nil {
 			return r, nil, err

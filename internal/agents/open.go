@@ -34,6 +34,7 @@ type Opener struct {
 	History *project.ConfigHistory
 	Dir     string // the working folder
 	Reads   string // another folder that may be read through us
+	Layers  sandbox.Layers
 
 	Servers     []acp.MCPServer
 	ToolFolders []string // where the sockets of ralph's own tools may be; none gives agents no tools
@@ -56,14 +57,14 @@ type Opener struct {
 	warned sync.Map // what was warned about
 }
 
-// In opens sessions in another folder, a copy of the project.
-func (o *Opener) In(dir string, c *sandbox.Confiner) *Opener {
+// In opens sessions in another folder, a copy of the project, with layers for what agents write in caches.
+func (o *Opener) In(dir string, c *sandbox.Confiner, layers sandbox.Layers) *Opener {
 	history := o.History
 	if c.Work.Level != sandbox.None {
 		history = nil // the project's own configuration cannot be written from there
 	}
 	return &Opener{
-		Finder: o.Finder, Chosen: o.Chosen, Sandbox: c, History: history, Dir: dir, Reads: o.Dir, Servers: o.Servers, ToolFolders: o.ToolFolders,
+		Finder: o.Finder, Chosen: o.Chosen, Sandbox: c, History: history, Dir: dir, Reads: o.Dir, Layers: layers, Servers: o.Servers, ToolFolders: o.ToolFolders,
 		IdleTimeout: o.IdleTimeout, TurnTimeout: o.TurnTimeout, ModelNamed: o.ModelNamed, Version: o.Version, Stepped: o.Stepped,
 		Asks: o.Asks, Prestart: o.Prestart, Now: o.Now, Log: o.Log, first: cmp.Or(o.first, o),
 	}
@@ -235,6 +236,7 @@ func (o *Opener) confine(r Request, ag Agent) (s *Session, err error) {
 	s = &Session{agent: ag, preset: ag.Preset, redact: o.Redact, unwatch: func() error { return nil }}
 	env, _ := o.environment(ag.Preset)
 	process := ag.process(env)
+	process.Layers = o.Layers
 	o.listen(s, r, &process)
 	if err := o.startProxy(s, r, &process); err != nil {
 		return nil, errConfine(errors.Join(err, s.closeTools()))

@@ -51,7 +51,6 @@ type Confiner struct {
 	tree       string          // what they may write: that, or the whole copy of the repository that it is in
 	write      []string
 	hide       []string
-	layers     Layers // for what is written in caches; without them, it is written there
 	temp       string // the folder of temporary folders
 	protection *Protection
 	git        map[string]string // git's folders, and where they really are
@@ -122,11 +121,11 @@ func (c *Confiner) open() (err error) {
 }
 
 // In confines processes that work in another folder, a copy of the project, instead: all of the
-// repository there is theirs, and so are layers over the caches, if there are any. The project itself may only be read then.
-func (c *Confiner) In(dir string, layers Layers) (in *Confiner, err error) {
+// repository there is theirs. The project itself may only be read then.
+func (c *Confiner) In(dir string) (in *Confiner, err error) {
 	in = &Confiner{
 		Work: c.Work, Verification: c.Verification, opts: c.opts, place: project.Project{Root: dir}, tree: cmp.Or(git.Top(dir), dir), hide: c.hide, temp: c.temp,
-		layers: layers, objects: c.objects, started: c.started, first: map[string][]*Fingerprint{},
+		objects: c.objects, started: c.started, first: map[string][]*Fingerprint{},
 	}
 	if in.write, err = in.paths("sandbox.write", c.opts.Write); err != nil {
 		return nil, err

@@ -41,7 +41,7 @@ func TestGitReadsWhatItBorrows(t *testing.T) {
 			c, err := New(Options{Mode: "auto", Project: project.Project{Root: at(tt.project)}, Environ: environ, Most: Namespaces})
 			check.OK(t, err)
 			defer func() { check.OK(t, c.Close()) }()
-			in, err := c.In(at("slot"), Layers{})
+			in, err := c.In(at("slot"))
 			check.OK(t, err)
 			for place, c := range map[string]*Confiner{at(tt.project): c, at("slot"): in} {
 				for _, confine := range []func(Process) (*Confinement, error){c.ForVerification, c.ForWork} {

@@ -25,6 +25,7 @@ type Process struct {
 	Unknown bool     // nobody described the agent: it may also write the folder it lies in, see ownFolder
 	Edits   Edits
 	Upper   string // see Profile
+	Layers  Layers // for what it writes in caches; without them, it writes there
 	Proxy   string // a socket that is its only way to the network, see Confiner.Hosts
 	Online  bool   // it has the network, whatever [sandbox.network] says of gates
 }
@@ -51,13 +52,13 @@ func (c *Confiner) profile(mode Mode, level Level, temp string, process Process)
 		home, path := proc.Getenv(process.Env, "HOME"), proc.Getenv(process.Env, "PATH")
 		p.Write = append(p.Write, ownFolder(process.Argv[0], home, p.Project, path)...)
 	}
-	caches, variables := c.caches(mode, level, temp, process.Env)
+	caches, variables := c.caches(mode, level, temp, process)
 	taken := append(slices.Clone(p.State), p.Write...)
 	switch {
 	case mode == Verify:
 		p.Cache = outermost(caches, taken)
-	case level == Namespaces && c.layers.Own != "":
-		p.Layered, p.Layers = outermost(caches, append(taken, c.tree)), c.layers
+	case level == Namespaces && process.Layers.Own != "":
+		p.Layered, p.Layers = outermost(caches, append(taken, c.tree)), process.Layers
 	default:
 		p.Write = append(p.Write, caches...)
 	}
@@ -156,11 +157,11 @@ func (c *Confiner) Opened(state []string) []string {
 
 // caches lists the build caches that exist or are needed, which are made, and variables
 // that move the others into the temporary folder. Without overlays, every cache that is useless unless
-// it is written is moved: a verifier's there, too, and that of a place with layers to these.
-func (c *Confiner) caches(mode Mode, level Level, temp string, env []string) (paths, variables []string) {
-	get := func(name string) string { return proc.Getenv(env, name) }
+// it is written is moved: a verifier's there, too, and that of a process with layers to these.
+func (c *Confiner) caches(mode Mode, level Level, temp string, process Process) (paths, variables []string) {
+	get := func(name string) string { return proc.Getenv(process.Env, name) }
 	to, move := filepath.Join(temp, "cache"), mode == Verify && level < Namespaces
-	if own := cmp.Or(c.layers.Landed, c.layers.Own); mode == Work && level == Landlock && own != "" && os.MkdirAll(own, 0o700) == nil {
+	if own := cmp.Or(process.Layers.Landed, process.Layers.Own); mode == Work && level == Landlock && own != "" && os.MkdirAll(own, 0o700) == nil {
 		to, move, paths = own, true, []string{own}
 	}
 	for _, cache := range Caches(get("HOME"), get) {

@@ -1,6 +1,7 @@
 package slot
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -48,20 +49,36 @@ func (r Room) Show(ctx context.Context, base, commit string) error {
 			return err
 		}
 	}
-	return r.Slot.Show(ctx, base, commit)
+	var err error
+	if r.made.Base == r.made.Commit { // that has landed
+		own, _ := r.Caches()
+		err = r.share(own)
+	}
+	return errors.Join(err, r.Slot.Show(ctx, base, commit))
 }
 
-// Trust says that what the room shows has landed: what its gates left is as good as what they accepted. What they wrote in caches
-// serves all rooms from now on.
+// Begin forgets what gates of other work wrote in caches.
+func (r Room) Begin() error { return removeAll(r.caches()) }
+
+// Trust says that what the room shows has landed: what its gates left is as good as what they accepted.
 func (r Room) Trust() error {
-	own, landed := r.Caches()
-	layers, err := filepath.Glob(filepath.Join(own, "*", "*", "upper"))
-	for _, layer := range layers {
-		err = errors.Join(err, join(layer, filepath.Join(landed, filepath.Base(filepath.Dir(layer)))))
+	shown, err := filepath.Glob(filepath.Join(r.caches(), "*"))
+	for _, own := range shown {
+		err = errors.Join(err, r.share(own))
 	}
 	if r.made.Unclean {
 		r.made.Unclean = false
 		err = errors.Join(err, r.save())
+	}
+	return err
+}
+
+// share has what gates wrote in caches serve all rooms.
+func (r Room) share(own string) error {
+	_, landed := r.Caches()
+	layers, err := filepath.Glob(filepath.Join(own, "*", "*", "upper"))
+	for _, layer := range layers {
+		err = errors.Join(err, join(layer, filepath.Join(landed, filepath.Base(filepath.Dir(layer)))))
 	}
 	return err
 }
@@ -104,13 +121,16 @@ func (r Room) Upper() string {
 	return filepath.Join(r.written(), "tree")
 }
 
-// Caches are folders for what programs write in caches: those of this slot or room, and in all rooms those whose work landed.
+// Caches are folders for what programs write in caches. In a slot that is one; in a room, gates find own as gates left it that saw the same
+// files, and landed as those of work that has landed did, in any room.
 func (s *Slot) Caches() (own, landed string) {
-	if s.p.judges {
-		landed = filepath.Join(s.p.o.Dir, ".caches")
+	if !s.p.judges {
+		return s.caches(), ""
 	}
-	return filepath.Join(s.written(), "caches"), landed
+	return filepath.Join(s.caches(), cmp.Or(s.made.Tree, "setup")), filepath.Join(s.p.o.Dir, ".caches")
 }
+
+func (s *Slot) caches() string { return filepath.Join(s.written(), "caches") }
 
 // written is a folder for what is written in the slot or room and is elsewhere.
 func (s *Slot) written() string { return filepath.Join(s.p.o.Dir, ".written-"+strconv.Itoa(s.n)) }

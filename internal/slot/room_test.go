@@ -48,7 +48,7 @@ func TestARoomForgetsWhatGatesLeft(t *testing.T) {
 	check.That(t, !at.has(""), "the room is still there")
 }
 
-// TestCachesOfLandedWorkServeAllRooms: what gates wrote in caches is gone with rejected work, and moves to all rooms with work that lands.
+// TestCachesOfLandedWorkServeAllRooms: what gates wrote in caches moves to all rooms if what they saw has landed or lands, and goes otherwise.
 func TestCachesOfLandedWorkServeAllRooms(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t)
@@ -58,26 +58,29 @@ func TestCachesOfLandedWorkServeAllRooms(t *testing.T) {
 	_, err := p.Take(t.Context(), 1, "a-1", base, base)
 	check.OK(t, err)
 	room := p.Room(1)
-	own, landed := room.Caches()
-	_, other := p.Room(2).Caches()
-	check.Equal(t, "where caches of landed work are", other, landed)
-	judge := func(script string) {
+	_, landed := p.Room(2).Caches()
+	at := repo{t, landed + "/go"}
+	gate := func(commit, script string) {
 		t.Helper()
-		check.OK(t, room.Show(t.Context(), base, work))
+		check.OK(t, room.Show(t.Context(), base, commit))
+		own, of := room.Caches()
+		check.Equal(t, "where caches of landed work are", landed, of)
 		check.OK(t, os.MkdirAll(own+"/1/go/upper", 0o700))
 		repo{t, own + "/1/go/upper"}.sh(script)
 	}
-	judge("echo forged >entry")
-	check.OK(t, room.Show(t.Context(), base, work))
-	check.That(t, !repo{t, own}.has("1"), "what rejected work left is still there")
-	judge("mkdir -p mod/x@v1; echo whole >mod/x@v1/file; chmod 555 mod/x@v1 mod; echo first >entry; mkdir was")
+	gate(work, "echo forged >forged")
+	gate(base, "test ! -e forged; echo base >base")
+	gate(work, "test -e forged; test ! -e base")
+	check.Equal(t, "base", "base\n", at.text("base"))
+	check.OK(t, room.Begin())
+	gate(work, "test ! -e forged; mkdir -p mod/x@v1; echo whole >mod/x@v1/file; chmod 555 mod/x@v1 mod; echo first >entry; mkdir was")
 	check.OK(t, room.Trust())
-	judge("mkdir -p mod/y@v1; echo new >mod/y@v1/file; mkdir mod/x@v1; echo more >mod/x@v1/more; echo second >entry; echo file >was")
+	gate(work, "mkdir -p mod/y@v1; echo new >mod/y@v1/file; mkdir mod/x@v1; echo more >mod/x@v1/more; echo second >entry; echo file >was")
 	check.OK(t, room.Trust())
-	at := repo{t, landed + "/go"}
 	for name, want := range map[string]string{"mod/x@v1/file": "whole", "mod/x@v1/more": "more", "mod/y@v1/file": "new", "entry": "second", "was": "file"} {
 		check.Equal(t, name, want+"\n", at.text(name))
 	}
+	check.That(t, !at.has("forged"), "what rejected work left serves others")
 	check.Equal(t, "Discarded", 0, len(p.Discarded()))
 	check.OK(t, p.Remove(1))
 	check.OK(t, p.Sweep())
