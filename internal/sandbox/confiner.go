@@ -234,21 +234,23 @@ func (c *Confiner) paths(key string, list []string) ([]string, error) {
 
 // String describes what is in force, for the header of a run.
 func (c *Confiner) String() string {
-	return c.describe("this project", "; .ralph and git's hooks are read-only")
+	return c.describe("this project", map[Level]string{Namespaces: "; .ralph and git's hooks are read-only"})
 }
 
 // InSlots describes the same for a run whose agents work in slots.
-func (c *Confiner) InSlots() string { return c.describe("their slot", "") }
+func (c *Confiner) InSlots() string {
+	return c.describe("their slot", map[Level]string{Landlock: "; tests of rejected work can write caches that later gates read"})
+}
 
-func (c *Confiner) describe(where, besides string) string {
+func (c *Confiner) describe(where string, besides map[Level]string) string {
 	if c.opts.Mode == "off" {
 		return "off: " + strings.Join(human.Parts("agents and gates run with your rights", c.unenforced()), "; ")
 	}
-	text := c.Work.Level.String() + map[Level]string{
-		None:       ": agents and gates run with your rights",
-		Landlock:   ": agents write only " + where + ", their own folders and caches",
-		Namespaces: ": agents write only " + where + ", their own folders and caches" + besides,
-	}[c.Work.Level]
+	text := c.Work.Level.String() + ": agents write only " + where + ", their own folders and caches"
+	if c.Work.Level == None {
+		text = c.Work.Level.String() + ": agents and gates run with your rights"
+	}
+	text += besides[c.Work.Level]
 	if len(c.Work.Reasons) > 0 {
 		text += " (" + strings.Join(c.Work.Reasons, "; ") + ")"
 	}
