@@ -249,6 +249,17 @@ func (g *Graph) Hold(c Claim, n int64) error {
 	return g.tx.Exec(reviewSQL, ":n", c.Task.N, ":attempt", cmp.Or(c.Resumed.ID, c.Attempt))
 }
 
+// LoseWork says that nobody has the work of a task any more that only had to land: an agent does it again. A revert is given up.
+func (g *Graph) LoseWork(id, reason string) error {
+	t, err := g.nodeByID(id)
+	if err != nil || t.status != Pending || g.dropUndo(t.n) { // else it is at work again
+		return err
+	}
+	g.tx.Do(unverifiedSQL, ":n", t.n, ":attempt", nil)
+	g.log(t.n, LogSystem, reason)
+	return g.tx.Err()
+}
+
 const rejectSQL = `UPDATE tasks SET unverified = NULL, verification = 'failed', updated_at = :now WHERE n = :n;`
 
 // awaiting is the work of a task that a person is to review, and the task.

@@ -115,7 +115,7 @@ func accept(ctx context.Context, s *session, g *dag.Graph, t dag.Task, why strin
 		}
 	}
 	if commit == "" && err == nil {
-		err = hint(fmt.Errorf("%w: the work of %s is gone: git has neither %s nor commit %.10s", dag.ErrRefused, t.ID, ref, entry.Work), "do it again: ralph task reset %s", t.ID)
+		err = workGone(t.ID, entry.Work)
 	}
 	return false, err
 }

@@ -15,6 +15,7 @@ import (
 	"ralph/internal/render"
 	"ralph/internal/seq"
 	"ralph/internal/term"
+	"ralph/merge"
 )
 
 var reviewCommand = command{
@@ -103,6 +104,9 @@ func showHeld(ctx context.Context, a *app, s *session, h held) error {
 	if err != nil {
 		return err
 	}
+	if there, err := merge.Existing(ctx, repo, []string{h.Work}); err != nil || len(there) == 0 {
+		return errors.Join(err, workGone(h.Task, h.Work))
+	}
 	patch, err := patchOf(ctx, repo, h.Base, h.Work, "--stat", "-p")
 	if err != nil {
 		return err
@@ -118,6 +122,11 @@ func showHeld(ctx context.Context, a *app, s *session, h held) error {
 	fmt.Fprintf(&b, "\n%s\n", strings.TrimSuffix(patch, "\n"))
 	a.note("accept it with: ralph task accept %s; or: ralph task reject %s -m WHY", h.Task, h.Task)
 	return written(fmt.Fprint(a.stdout, a.redact.Text(b.String())))
+}
+
+// workGone says that a repository does not have work that waits to land.
+func workGone(task, commit string) error {
+	return hint(fmt.Errorf("%w: the work of %s is gone: this repository does not have commit %.10s", dag.ErrRefused, task, commit), "do it again: ralph task reset %s", task)
 }
 
 // maxDiff is how much of a patch is shown. Who wants more has git.

@@ -3,11 +3,13 @@ package recovery
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"ralph/dag"
 	"ralph/internal/git"
 	"ralph/internal/human"
+	"ralph/internal/seq"
 	"ralph/internal/slot"
 	"ralph/merge"
 )
@@ -99,6 +101,36 @@ func (r Recoverer) keep(ctx context.Context, at Parallel, last dag.Attempt) (k k
 		k.ref = merge.StashRef(last.Task, last.ID)
 	}
 	return k, merge.SetRefs(ctx, at.Repo, merge.Ref{Name: k.ref, Commit: w.Commit})
+}
+
+// reopen finds the tasks whose finished work git does not have, as in a clone that got the database only. They are done again.
+func (r Recoverer) reopen(ctx context.Context, repo *git.Repo) (again []Reclaimed, err error) {
+	var waiting []dag.Merge
+	err = r.Store.View(ctx, func(g *dag.Graph) error {
+		held, _ := g.MergesIn(dag.MergeHeld) // the first error of the database is that of all that follow
+		finished, err := g.Finished()
+		waiting = slices.Concat(held, finished)
+		return err
+	})
+	if err != nil || len(waiting) == 0 {
+		return nil, err
+	}
+	there, err := merge.Existing(ctx, repo, seq.Map(waiting, func(m dag.Merge) string { return m.Work }))
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range waiting {
+		known := slices.ContainsFunc(again, func(t Reclaimed) bool { return t.Task == m.Task })
+		if known || slices.Contains(there, m.Work) {
+			continue
+		}
+		reason := fmt.Sprintf("its work is gone: this repository does not have commit %.10s; it is done again", m.Work)
+		if err := r.Store.Update(ctx, func(g *dag.Graph) error { return g.LoseWork(m.Task, reason) }); err != nil {
+			return again, err
+		}
+		again = append(again, Reclaimed{Task: m.Task, Title: m.Title, Attempt: m.Attempt, Action: Released, Reason: reason})
+	}
+	return again, nil
 }
 
 // clean removes the refs that nobody needs: of tasks that are done or gone, and of candidates that

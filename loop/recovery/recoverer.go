@@ -100,6 +100,11 @@ func (r Recoverer) Recover(ctx context.Context) (Recovery, error) {
 	if err := r.closeDeadRuns(ctx, f, &rec); err != nil || f.at.Repo == nil {
 		return rec, err
 	}
+	again, err := r.reopen(ctx, f.at.Repo)
+	rec.Tasks = append(rec.Tasks, again...)
+	if err != nil {
+		return rec, err
+	}
 	return rec, r.clean(ctx, f.at.Repo)
 }
 
