@@ -174,6 +174,33 @@ func TestProve(t *testing.T) {
 	want("on another commit", other, r.build(base, base, work).Candidate, false)
 }
 
+// TestProveAlongsideARename: one side renames a file that the other rewrites, so that nothing tells any more that both are about the
+// same one.
+func TestProveAlongsideARename(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	base := r.head()
+	const rewritten, edited = "one\ntwo\nthree\nfour\nfive\nsix\n7\n8\n9\n", "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n"
+	rewrite := r.with(base, "a.txt", rewritten, "sub/b.txt", "new\n")
+	rename := r.on(base, func() { r.git("mv", "a.txt", "z.txt"); r.write("z.txt", edited) })
+	want := func(what, work, onto, candidate string, proven bool) {
+		t.Helper()
+		err := Prove(t.Context(), r.Repo, base, work, onto, candidate)
+		check.That(t, (err == nil) == proven && (proven || errors.Is(err, ErrUnproven)), "%s: got %v, want it proven: %v", what, err, proven)
+	}
+	for what, side := range map[string][2]string{"rewritten on a rename": {rewrite, rename}, "renamed on a rewrite": {rename, rewrite}} {
+		work, onto := side[0], side[1]
+		built := r.build(onto, base, work)
+		check.Equal(t, what, rewritten+"10", r.git("show", built.Candidate+":z.txt"))
+		want(what, work, onto, built.Candidate, true)
+		want(what+", and lost", work, onto, onto, false)
+		want(what+", and lost in a part", work, onto, r.on(onto, func() { r.git("checkout", "-q", built.Candidate, "z.txt") }), false)
+		want(what+", and something else", work, onto, r.on(onto, func() { r.git("checkout", "-q", built.Candidate, "."); r.write("z.txt", edited+"11\n") }), false)
+	}
+	again := r.on(base, func() { r.git("mv", "a.txt", "z.txt"); r.write("other", "o") })
+	want("renamed by both", again, rename, r.build(rename, base, again).Candidate, true)
+}
+
 func TestWatch(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t)

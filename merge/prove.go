@@ -7,6 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"ralph/internal/git"
@@ -16,25 +20,104 @@ import (
 var ErrUnproven = errors.New("the candidate does not contain the work")
 
 // Prove compares the changes from base to work with those from onto to candidate: they are the
-// same, or merging the work into the candidate once more changes nothing. The error is ErrUnproven
-// otherwise.
+// same, or merging the work into the candidate once more changes nothing. If neither holds, that is asked again with every file
+// under the name that the candidate has for it: one side may have renamed what the other rewrote. The error is ErrUnproven otherwise.
 func Prove(ctx context.Context, r *git.Repo, base, work, onto, candidate string) error {
 	if candidate != onto {
 		if parents, err := r.Line(ctx, "rev-parse", candidate+"^@"); err != nil || parents != onto {
 			return cmp.Or(err, fmt.Errorf("%w: it is not one commit on %.10s", ErrUnproven, onto))
 		}
 	}
-	want, err := Patch(ctx, r, base, work)
-	if err != nil {
+	if has, err := contains(ctx, r, base, work, onto, candidate); err != nil || has {
 		return err
 	}
-	if got, err := Patch(ctx, r, onto, candidate); err != nil || got == want {
-		return err
-	}
-	if again, err := Build(ctx, r, candidate, base, work, "proof"); err != nil || again.Candidate == candidate {
+	if has, err := containsRenamed(ctx, r, base, work, onto, candidate); err != nil || has {
 		return err
 	}
 	return fmt.Errorf("%w: %.10s on %.10s", ErrUnproven, work, onto)
+}
+
+func contains(ctx context.Context, r *git.Repo, base, work, onto, candidate string) (bool, error) {
+	want, err := Patch(ctx, r, base, work)
+	if err != nil {
+		return false, err
+	}
+	if got, err := Patch(ctx, r, onto, candidate); err != nil || got == want {
+		return err == nil, err
+	}
+	again, err := Build(ctx, r, candidate, base, work, "proof")
+	return err == nil && again.Candidate == candidate, err
+}
+
+// containsRenamed is contains after each side has made the renames of the other.
+func containsRenamed(ctx context.Context, r *git.Repo, base, work, onto, candidate string) (bool, error) {
+	here, err := renames(ctx, r, base, work)
+	if err != nil {
+		return false, err
+	}
+	there, err := renames(ctx, r, base, onto)
+	if err != nil || len(here)+len(there) == 0 {
+		return false, err
+	}
+	both := maps.Clone(here)
+	maps.Copy(both, there)
+	old := slices.Collect(maps.Keys(both))
+	if left, err := r.Git(ctx, git.Call{}, append([]string{"ls-tree", "-z", "--full-tree", candidate, "--"}, old...)...); err != nil || left != "" {
+		return false, err // after the renames nothing would tell that they are to be gone
+	}
+	renamed := func(commit, parent string, names map[string]string) (id string) {
+		if err == nil {
+			id, err = rename(ctx, r, commit, parent, names)
+		}
+		return id
+	}
+	base = renamed(base, "", both)
+	work = renamed(work, base, without(there, here))
+	onto = renamed(onto, "", without(here, there))
+	if err != nil {
+		return false, err
+	}
+	return contains(ctx, r, base, work, onto, candidate)
+}
+
+// renames are the files that one commit has under another name than the other, which is their old name's value.
+func renames(ctx context.Context, r *git.Repo, from, to string) (map[string]string, error) {
+	out, err := r.Git(ctx, git.Call{}, "diff-tree", "-r", "-z", "-M", "--diff-filter=R", "--name-status", from, to)
+	names := map[string]string{}
+	for entry := range slices.Chunk(git.Split(out), 3) { // R100, old, new
+		if len(entry) == 3 {
+			names[entry[1]] = entry[2]
+		}
+	}
+	return names, err
+}
+
+// without are names of files that another one has not renamed.
+func without(names, renamed map[string]string) map[string]string {
+	names = maps.Clone(names)
+	maps.DeleteFunc(names, func(old, _ string) bool { return renamed[old] != "" })
+	return names
+}
+
+// rename is a commit like another one, with files under other names.
+func rename(ctx context.Context, r *git.Repo, commit, parent string, names map[string]string) (string, error) {
+	dir, err := os.MkdirTemp("", "ralph-prove-")
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	var edits []git.Edit
+	for old, name := range names {
+		edits = append(edits, git.Edit{Path: old}, git.Edit{Path: name, From: old})
+	}
+	plumbing := func(in io.Reader, args ...string) (string, error) {
+		return r.Git(ctx, git.Call{Index: filepath.Join(dir, "index"), In: in}, args...)
+	}
+	tree, err := git.EditTree(plumbing, commit, commit, edits)
+	if err != nil {
+		return "", err
+	}
+	return r.CommitTree(ctx, tree, "proof", parent)
 }
 
 // Patch identifies the changes between two commits: every byte, name and mode of them, but
