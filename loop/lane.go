@@ -38,7 +38,8 @@ type lane struct {
 	tried    string // the tip that the work was last merged with, or only tried to
 	conflict bool   // that did not work
 
-	entry   dag.Merge   // zero outside the queue
+	entry   dag.Merge // zero outside the queue
+	lost    []attempt.Loss
 	state   merge.State // of the entry: the database does not tell red from untested
 	files   []string    // in which it conflicts
 	message merge.Message
@@ -104,7 +105,11 @@ func (l *lane) goOn(ctx context.Context, tip, base, work string, script bool) (s
 	if script {
 		return tip, nil
 	}
-	built, err := merge.Build(ctx, l.opts.Landing.Repo, tip, base, work, "Earlier work on "+l.claim.Task.ID)
+	said, err := l.opts.Landing.Repo.Git(ctx, git.Call{}, "show", "-s", "--no-show-signature", "--format=%B", work)
+	if err != nil {
+		return "", err
+	}
+	built, err := merge.Build(ctx, l.opts.Landing.Repo, tip, base, work, said) // and so what it resolves
 	if err != nil || len(built.Files) > 0 {
 		return tip, err
 	}

@@ -6,12 +6,16 @@ import (
 	"io/fs"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/git"
+	"ralph/internal/human"
+	"ralph/internal/plain"
+	"ralph/internal/seq"
 	"ralph/internal/slot"
 	"ralph/internal/testing/failpoint"
 	"ralph/loop/attempt"
@@ -38,7 +42,9 @@ func (l *lane) Candidate(ctx context.Context, by attempt.Credit) (c attempt.Cand
 		case err != nil:
 			return c, err
 		case do == merge.DoTest:
-			return l.candidate(ctx)
+			c, err = l.candidate(ctx)
+			c.Lost = l.lost
+			return c, err
 		case do == merge.DoResolve:
 			c.Commit = l.work
 			c.Conflict, err = l.resolve(ctx, by.Script)
@@ -234,6 +240,9 @@ func (l *lane) enter(ctx context.Context, by attempt.Credit) error {
 	if err != nil {
 		return err
 	}
+	if l.lost, err = l.dropped(ctx, base, work); err != nil {
+		return err
+	}
 	body := by.Note
 	if len(l.said) > 0 {
 		body = strings.Join(l.said, "\n\n")
@@ -250,6 +259,35 @@ func (l *lane) enter(ctx context.Context, by attempt.Credit) error {
 	}
 	return err
 }
+
+// dropped compares work in which conflicts were resolved with what landed. What cannot be compared is for a person to look at.
+func (l *lane) dropped(ctx context.Context, onto, work string) (lost []attempt.Loss, err error) {
+	before, repo := l.slot.Resolves(), l.opts.Landing.Repo
+	if before == "" {
+		return nil, nil
+	}
+	drops, err := merge.Dropped(ctx, repo, before, onto, work)
+	if err != nil && ctx.Err() == nil {
+		return []attempt.Loss{{Text: "what the resolution of its conflicts dropped is unknown: " + err.Error()}}, nil
+	}
+	trees := git.Trees{Sub: l.opts.Landing.Slots.Sub()}
+	for _, d := range drops {
+		landed, err := merge.Log(ctx, repo, before+"^", onto, d.File)
+		if err != nil {
+			return nil, err
+		}
+		by := human.List(seq.Map(landed, merge.Commit.String), 3)
+		what := "all of it: it is compared as a whole"
+		if len(d.Lines) > 0 {
+			what = human.List(seq.Map(d.Lines, func(line string) string { return strconv.Quote(plain.Cut(strings.TrimSpace(line), maxLine)) }), 3)
+		}
+		lost = append(lost, attempt.Loss{Text: trees.Seen(d.File) + " lacks what " + by + " landed in it: " + what, Marked: d.Marked})
+	}
+	return lost, err
+}
+
+// maxLine is how much of a line names what is missing.
+const maxLine = 100
 
 // leave takes the work out of the queue.
 func (l *lane) leave(ctx context.Context, reason string) error {

@@ -19,6 +19,9 @@ type Commit struct {
 // Who names the task, or else the author, to ask about a commit.
 func (c Commit) Who() string { return cmp.Or(c.Task, c.Author) }
 
+// String names who made a commit, and what for.
+func (c Commit) String() string { return c.Who() + " (" + c.Title + ")" }
+
 // Log lists the commits that are in the history of one and not in that of another, the newest
 // first; with files only those that changed one of them.
 func Log(ctx context.Context, r *git.Repo, not, in string, files ...string) ([]Commit, error) {

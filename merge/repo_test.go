@@ -54,6 +54,15 @@ func (r repo) run(args ...string) (string, error) {
 	return strings.TrimSuffix(string(out), "\n"), err
 }
 
+// input runs git with something to read.
+func (r repo) input(in string, args ...string) {
+	r.t.Helper()
+	cmd := exec.CommandContext(r.t.Context(), "git", args...)
+	cmd.Dir, cmd.Stdin = r.dir, strings.NewReader(in)
+	out, err := cmd.CombinedOutput()
+	check.That(r.t, err == nil, "git %s: %v: %s", args[0], err, out)
+}
+
 func (r repo) git(args ...string) string {
 	r.t.Helper()
 	out, err := r.run(args...)

@@ -127,6 +127,7 @@ type Gate struct {
 type Doubt struct {
 	Failed  []Gate // With the checks from before the work.
 	Changes []Change
+	Held    []Change // What waits for a person unless the verifier clears it.
 }
 
 // Change is a numbered change of a file, or without one something else to answer for.

@@ -54,12 +54,13 @@ func Verify(in VerifyInput) string {
 	spec, plan, _ := p.quoteFirst(in.Spec, in.Plan, Document{})
 	failed := p.quoteParts(texts(in.Doubt.Failed), "what they printed", 12)
 	changes := p.quoteParts(texts(in.Doubt.Changes), "the difference since the task began", 24)
+	held := p.quoteParts(texts(in.Doubt.Held), "ralph's checks", 12)
 	diff := 46
 	if failed != nil || changes != nil {
 		diff = 10
 	}
 	return p.render("verify.md.tmpl", view{
-		ID: cleanID(in.Task.ID), Title: p.inline(in.Task.Title, maxTitle), Spec: spec, Plan: plan, Failed: failed, Changes: changes,
+		ID: cleanID(in.Task.ID), Title: p.inline(in.Task.Title, maxTitle), Spec: spec, Plan: plan, Failed: failed, Changes: changes, Held: held,
 		Unchanged: in.Unchanged, Cosmetic: in.Cosmetic, Split: in.Split,
 
 		Criteria:     p.criteria(in.Proves),

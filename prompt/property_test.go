@@ -53,6 +53,9 @@ func drawDoubt(t *rapid.T) (d prompt.Doubt) {
 	for n := range rapid.IntRange(0, 5).Draw(t, "changes") {
 		d.Changes = append(d.Changes, prompt.Change{N: n + 1, File: hostile().Draw(t, "file"), Text: hostile().Draw(t, "change")})
 	}
+	for n := range rapid.IntRange(0, 2).Draw(t, "held") {
+		d.Held = append(d.Held, prompt.Change{N: len(d.Changes) + n + 1, Text: hostile().Draw(t, "what is held")})
+	}
 	return d
 }
 

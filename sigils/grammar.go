@@ -23,10 +23,12 @@ const (
 	tagFulfilled  = "verify-fulfilled"
 	tagFinding    = "finding"
 	tagProven     = "verify-proven"
+	tagDropped    = "merge-dropped"
 )
 
 var names = []string{
 	tagDone, tagFailed, tagModel, tagJournal, tagKnowledge, tagPromise, tagVerifyPass, tagVerifyFail, tagAsked, tagWeakened, tagFulfilled, tagFinding, tagProven,
+	tagDropped,
 }
 
 // attributes are those that we know, of the sigils that may have some.
@@ -115,7 +117,7 @@ func (t *tag) setAttribute(key, value []byte) bool {
 // block says whether the sigil may span lines.
 func (t *tag) block() bool {
 	switch t.name {
-	case tagFailed, tagJournal, tagKnowledge, tagVerifyFail, tagAsked, tagWeakened, tagFulfilled, tagFinding, tagProven:
+	case tagFailed, tagJournal, tagKnowledge, tagVerifyFail, tagAsked, tagWeakened, tagFulfilled, tagFinding, tagProven, tagDropped:
 		return !t.empty
 	}
 	return false

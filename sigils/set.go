@@ -37,6 +37,8 @@ type Set struct {
 
 	Fulfilled string // Where the task was fulfilled before the work, as the last verify-fulfilled says, or "".
 
+	MergeDropped string // Why what landed is not in the work after a conflict was resolved, as the last merge-dropped says, or "".
+
 	Asked    []Answer // Changes that the task asks for, each with the sentence that does.
 	Weakened []Answer // Changes that weaken a check, each with how.
 
@@ -104,6 +106,7 @@ func (f *found) merge(later *found) {
 	}
 	f.NextModel = cmp.Or(later.NextModel, f.NextModel)
 	f.Fulfilled = cmp.Or(later.Fulfilled, f.Fulfilled)
+	f.MergeDropped = cmp.Or(later.MergeDropped, f.MergeDropped)
 	for _, note := range later.notes {
 		f.addNote(note)
 	}
@@ -213,6 +216,9 @@ func (f *found) accept(t tag, body, taskID string) bool {
 		return true
 	case tagFulfilled:
 		f.Fulfilled = cmp.Or(body, f.Fulfilled)
+		return body != ""
+	case tagDropped:
+		f.MergeDropped = cmp.Or(body, f.MergeDropped)
 		return body != ""
 	case tagAsked:
 		if t.attr["changes"] == "" || body == "" {

@@ -22,7 +22,14 @@ type Doubt struct {
 	Hunks    []Hunk   // of these, as the verifier is shown them
 	Failed   []Result // gates that fail with these files as they were before
 	Findings []string // what is doubtful although the old files pass, such as a deleted test file
+	Held     []Held   // what is not about checks: it waits for a person, unless a verifier clears it
 	Asked    string   // which words of the task ask for all of that, if no verifier says so
+}
+
+// Held is what a person looks at before the work lands. A verifier clears it with a sentence of these words; without any it cannot.
+type Held struct {
+	Text  string
+	Words []string
 }
 
 // Hunk is one change that the verifier answers for.
@@ -65,6 +72,29 @@ func (d *Doubt) Changes() []Hunk {
 		list = append(list, Hunk{N: len(list) + 1, Text: finding})
 	}
 	return list
+}
+
+// Waiting is what is held, numbered after the changes.
+func (d *Doubt) Waiting() (list []Hunk) {
+	if d == nil {
+		return nil
+	}
+	n := len(d.Changes())
+	for i, h := range d.Held {
+		list = append(list, Hunk{N: n + i + 1, Text: h.Text})
+	}
+	return list
+}
+
+// left is what a verifier does not clear of what is held.
+func (d *Doubt) left(said sigils.Set) (left []string) {
+	for i, h := range d.Waiting() {
+		cleared := func(a sigils.Answer) bool { return about(a, h.N) && occurs(a.Text, d.Held[i].Words) }
+		if !slices.ContainsFunc(said.Asked, cleared) {
+			left = append(left, h.Text)
+		}
+	}
+	return left
 }
 
 // maxHunks is how many changes a verifier can be asked about one by one.
@@ -123,14 +153,19 @@ func splitPatch(patch string) (header string, bodies []string) {
 // has; one that weakens a check is never cleared, whatever else was said of it. The problem says what is missing;
 // final is false if the verifier only has not said enough.
 func (d *Doubt) clear(said sigils.Set, task []string) (problem string, final bool) {
-	if !d.Any() {
+	held := d.Waiting()
+	if !d.Any() && len(held) == 0 {
 		return "", true
 	}
 	changes := d.Changes()
 	if len(said.Weakened) > 0 {
 		w := said.Weakened[0]
-		named := slices.DeleteFunc(slices.Clone(changes), func(c Hunk) bool { return !about(w, c.N) })
-		return strings.TrimRight("the verifier says that "+naming(named)+" weakens a check: "+w.Text, ": "), true
+		named := slices.DeleteFunc(slices.Concat(changes, held), func(c Hunk) bool { return !about(w, c.N) })
+		does := " weakens a check: "
+		if len(named) > 0 && named[0].N > len(changes) {
+			does = " is wrong: "
+		}
+		return strings.TrimRight("the verifier says that "+naming(named)+does+w.Text, ": "), true
 	}
 	wrong := ""
 	for _, c := range changes {

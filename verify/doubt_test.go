@@ -130,6 +130,34 @@ func TestClear(t *testing.T) {
 	check.That(t, problem == "" && final, "no doubt needs no answer: %q", problem)
 }
 
+// TestHeld: a verifier clears what waits for a person in the words that are given for it, and only there.
+func TestHeld(t *testing.T) {
+	t.Parallel()
+	d := &Doubt{Held: []Held{{"outside", []string{"Change the other folder"}}, {"dropped", []string{"Nobody calls it any more."}}, {"lost", nil}}}
+	says := func(n int, text string) sigils.Answer {
+		return sigils.Answer{Changes: []sigils.Range{{From: n, To: n}}, Text: text}
+	}
+	for name, tt := range map[string]struct {
+		asked []sigils.Answer
+		want  []string
+	}{
+		"nothing":     {nil, []string{"outside", "dropped", "lost"}},
+		"all that is": {[]sigils.Answer{says(1, "Change the other folder"), says(2, "nobody calls it any more")}, []string{"lost"}},
+		"by others' words": {
+			[]sigils.Answer{says(1, "nobody calls it any more"), says(2, "Change the other folder"), says(3, "nobody calls it any more")},
+			[]string{"outside", "dropped", "lost"},
+		},
+	} {
+		check.Equal(t, name, tt.want, d.left(sigils.Set{Asked: tt.asked}))
+	}
+	problem, final := d.clear(sigils.Set{VerifyPass: true}, nil)
+	check.That(t, problem == "" && final, "what is held rejects nothing: %q", problem)
+	problem, _ = d.clear(sigils.Set{Weakened: []sigils.Answer{says(2, "main calls it")}}, nil)
+	check.Equal(t, "wrong", "the verifier says that change 2 (dropped) is wrong: main calls it", problem)
+	d.Findings = []string{"test file deleted: a_test.go"}
+	check.Equal(t, "numbered after the changes", 4, d.Waiting()[2].N)
+}
+
 // TestClearNeedsAnAnswerForEveryChange holds any answers against any doubt.
 func TestClearNeedsAnAnswerForEveryChange(t *testing.T) {
 	t.Parallel()

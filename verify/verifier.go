@@ -36,6 +36,8 @@ type Verdict struct {
 	Cleared bool // there is no doubt, or its answers clear it
 	Reason  string
 
+	Left []string // what waits for a person, because its answers do not clear it
+
 	Fulfilled bool // the task was fulfilled before the work; the reason says where
 
 	Findings []sigils.Finding // what is missing, in answer to a question about a whole specification
@@ -100,7 +102,7 @@ func ask(ctx context.Context, verifier Verifier, q Question) (Verdict, error) {
 		v.Findings = set.Findings
 	}
 	problem, final := q.Doubt.clear(set, q.Task)
-	v.Cleared = problem == ""
+	v.Cleared, v.Left = problem == "", q.Doubt.left(set)
 	switch {
 	case set.VerifyFail: // wins over a pass
 		v.Given, v.Reason = true, cmp.Or(set.VerifyReason, "the verifying agent gave no reason")

@@ -286,6 +286,31 @@ func TestWorkThatWasFinishedInTheFolderIsNotVerifiedInASlot(t *testing.T) {
 	p.wantTask("t-00000001", "done", 2)
 }
 
+// TestWhatAResolutionDropsIsKnownAfterItsRunDied: no other attempt, and no ralph merge, takes it for work that never had a conflict.
+func TestWhatAResolutionDropsIsKnownAfterItsRunDied(t *testing.T) {
+	notRaced(t)
+	for _, next := range [][]string{{"run", "--jobs", "2"}, {"merge"}} {
+		t.Run(next[0], func(t *testing.T) {
+			t.Parallel()
+			work := step{Do: "file", Path: "value.txt", Text: "worked\n"}
+			land := step{Do: "run", Argv: []string{"sh", "-c", `cd "$RALPH_PROJECT" && echo "by a person" > value.txt && git -c user.name=t -c user.email=t@localhost commit -qam landed`}}
+			p := newPlace(t, fakeagent.Script{Conversations: []fakeagent.Conversation{
+				{When: fakeagent.When{Contains: "Merge Conflict"}, Steps: []step{work, saysDone()}},
+				{Steps: []step{work, land, saysDone()}},
+			}}, "[merge]", `rebase = "never"`)
+			p.env = append(p.env, "RALPH_SANDBOX_MODE=off", "XDG_STATE_HOME="+t.TempDir())
+			p.write("value.txt", "old\n")
+			p.repository()
+			p.append(".git/info/exclude", "/plan.jsonl\n/.local\n/.cache\n/.config\n")
+			p.plan("first")
+			p.dying("K18", "run", "--jobs", "2").wait(-1)
+			p.awaitGone()
+			p.want(2, next...).inStderr(`value.txt lacks what`)
+			check.Equal(t, "the target", "by a person\n", p.shell("git show main:value.txt"))
+		})
+	}
+}
+
 // TestWorkThatIsToBeReviewedIsHeldAfterItsRunDied, by ralph merge as well: nobody has looked at it.
 func TestWorkThatIsToBeReviewedIsHeldAfterItsRunDied(t *testing.T) {
 	notRaced(t)

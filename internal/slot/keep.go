@@ -1,6 +1,7 @@
 package slot
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,7 +31,7 @@ const whySubmodule = "a submodule can only be changed in place: its commit would
 
 // Keep makes a commit of the files as they are now: the whole work as one change of base. It
 // changes no file, so that an agent may be at work. What cannot be kept is listed and stays as
-// it was in base; the rest is never lost for it.
+// it was in base; the rest is never lost for it. A commit in which conflicts are resolved names the work that had them.
 func (s *Slot) Keep(ctx context.Context, base, message string) (Work, error) {
 	w, err := s.tree(ctx, base)
 	if err != nil {
@@ -38,11 +39,20 @@ func (s *Slot) Keep(ctx context.Context, base, message string) (Work, error) {
 	}
 	repo := s.p.o.Repo
 	was, err := repo.Tree(ctx, base)
+	if s.made.Resolves != "" {
+		message += "\n\n" + resolves + ": " + s.made.Resolves + "\n"
+	}
 	if w.Commit = base; err == nil && was != w.Tree {
 		w.Commit, err = repo.CommitTree(ctx, w.Tree, message, base)
 	}
 	return w, err
 }
+
+// resolves is the trailer that names the work from before its first conflict.
+const resolves = "Ralph-Resolves"
+
+// Resolves is the work as it was before its first conflict that was resolved since; "" if it had none.
+func (s *Slot) Resolves() string { return s.made.Resolves }
 
 // Edited makes a commit like another one, with edits to files of the repository. They put back what base has.
 func (s *Slot) Edited(ctx context.Context, base, commit string, edits []git.Edit) (string, error) {
@@ -252,7 +262,7 @@ func (s *Slot) Conflict(ctx context.Context, base, onto, work string) error {
 		return err
 	}
 	stages := seq.Map(m.Files, func(name string) string { return git.Entry{Mode: "0", ID: strings.Repeat("0", len(m.Tree))}.Line(name) })
-	s.made.Mark = "> " + work
+	s.made.Mark, s.made.Resolves = "> "+work, cmp.Or(s.made.Resolves, work)
 	return s.show(ctx, onto, onto, m.Tree, append(stages, m.Stages...), m.Files)
 }
 

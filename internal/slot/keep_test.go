@@ -377,8 +377,18 @@ func TestConflict(t *testing.T) {
 	said, err := s.Message(t.Context())
 	check.OK(t, err)
 	check.Equal(t, "the message", "resolve it", said)
+	before := w.Commit
 	w = keep(t, s, onto)
 	check.Equal(t, "changes", []string{"M\ta", "D\tc", "A\tnew"}, files(r.git("diff", "--name-status", onto, w.Commit)))
+	check.Equal(t, "what was resolved", before, s.Resolves())
+	next, err := s.p.Take(t.Context(), 2, "a-2", onto, w.Commit)
+	check.OK(t, err)
+	check.Equal(t, "what the next attempt goes on with", before, next.Resolves())
+	check.OK(t, next.Show(t.Context(), onto, onto))
+	check.Equal(t, "from the beginning", "", next.Resolves())
+	next, err = s.p.Take(t.Context(), 2, "a-3", onto, onto)
+	check.OK(t, err)
+	check.Equal(t, "other work", "", next.Resolves())
 	check.OK(t, s.Conflict(t.Context(), onto, onto, w.Commit))
 	check.Equal(t, "paths in conflict, of what merges", 0, len(s.made.Conflicts))
 }

@@ -208,7 +208,12 @@ func (s *Slot) take(ctx context.Context, attempt, base, commit string) error {
 	if err := s.setUp(ctx, commit, commit); err != nil {
 		return err
 	}
-	s.made.Attempt = attempt
+	if s.made.Attempt, s.made.Resolves = attempt, ""; commit != base {
+		s.made.Resolves, err = s.p.o.Repo.Line(ctx, "show", "-s", "--no-show-signature", "--format=%(trailers:key="+resolves+",valueonly,separator=%x20)", commit)
+		if err != nil {
+			return err
+		}
+	}
 	return s.finish(base, commit, tree, nil)
 }
 
@@ -278,6 +283,9 @@ func (s *Slot) Gone() bool {
 // Show sets the files to a commit, as Take does, in the middle of an attempt: what the agent
 // stashed, and its own commits, stay in the private .git.
 func (s *Slot) Show(ctx context.Context, base, commit string) error {
+	if base == commit { // nothing is left of the work
+		s.made.Resolves = ""
+	}
 	return s.show(ctx, base, commit, commit, nil, nil)
 }
 

@@ -28,6 +28,7 @@ type made struct {
 	Conflicts []string // files that were shown in conflict
 	Mark      string   // what conflict markers in them have
 	Unmarked  []string // those of them that had no conflict markers
+	Resolves  string   // the work as it was before its first conflict with what landed; "" if it had none
 	Setup     string   // what it was set up for
 	Copied    []string // files of the project, from the top of the repository
 	There     []string // what was ignored and there when it was set up

@@ -60,6 +60,7 @@ func (c *conversation) hear(ctx context.Context, turn acp.Turn, folder string, r
 	set.Journal = strings.Join(human.Parts(c.kept.Journal, set.Journal), "\n\n")
 	set.Knowledge = slices.Concat(c.kept.Knowledge, set.Knowledge)
 	set.NextModel = cmp.Or(set.NextModel, c.kept.NextModel)
+	set.MergeDropped = cmp.Or(set.MergeDropped, c.kept.MergeDropped)
 	c.set = redact.Deep(r, set)
 	c.files = append(c.files, turn.Files...)
 	return err
@@ -74,7 +75,7 @@ func (c *conversation) keep(text string) {
 // nextRound closes a round: what was said in it about the task no longer counts,
 // what was noted and learned stays.
 func (c *conversation) nextRound(task string) {
-	c.kept = sigils.Set{Journal: c.set.Journal, Knowledge: c.set.Knowledge, NextModel: c.set.NextModel}
+	c.kept = sigils.Set{Journal: c.set.Journal, Knowledge: c.set.Knowledge, NextModel: c.set.NextModel, MergeDropped: c.set.MergeDropped}
 	c.scan = sigils.NewScanner(task)
 	if c.tools != nil {
 		c.tools.Forget()

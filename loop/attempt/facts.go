@@ -45,6 +45,9 @@ func (a *attempt) facts(ctx context.Context) (f risk.Facts) {
 	if w.Doubt.Any() {
 		f.Doubts = append(f.Doubts, w.Doubt.String())
 	}
+	for _, h := range w.Doubt.Waiting() {
+		f.Doubts = append(f.Doubts, h.Text)
+	}
 	for _, g := range w.Gates {
 		switch g.Verdict() {
 		case event.GateFlaky:

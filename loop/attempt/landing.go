@@ -58,7 +58,14 @@ type Candidate struct {
 	Trees        [2]string     // of these two, in the project's folder
 	Patch        string        // what it changes, as an ID
 	Accepted     bool          // by a person: no verdict is needed
+	Lost         []Loss        // what landed and is not in it after conflicts were resolved
 	Conflict     prompt.Merged // with files in it: Commit is the work as it was, and cannot land
+}
+
+// Loss is something that landed while the work was done and is not in it.
+type Loss struct {
+	Text   string
+	Marked bool // it was between conflict markers: whoever resolved them may say why
 }
 
 // Followed is what the slot is based on now, if that is something else than before.
@@ -96,7 +103,7 @@ func (a *attempt) queue(ctx context.Context) policy.Decision {
 			d = a.check(ctx, git.Taken{Tree: c.Trees[1]}, nil)
 			return a.cpu, a.ended == policy.Running && w.CheckErr == nil && (a.cpu > 0 || len(w.Gates) == 0)
 		})
-		if w.Verdict != nil && w.Verdict.Pass {
+		if w.Verdict != nil && w.Verdict.Pass && d.Action == policy.Complete {
 			passed = c.Patch
 		}
 		if a.ended != policy.Running || w.CheckErr != nil {

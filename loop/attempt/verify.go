@@ -61,7 +61,7 @@ func (a *attempt) check(ctx context.Context, taken git.Taken, err error) policy.
 			return a.decide()
 		}
 	}
-	if a.job.Verify.Skip || a.job.Finished.tested(a.evidence.landing) {
+	if a.job.Verify.Skip || a.job.Finished.tested(a.evidence.landing) && len(a.evidence.landing.Lost) == 0 {
 		return a.decide()
 	}
 	a.note(ctx, dag.Note{Phase: dag.Verifying})
@@ -188,16 +188,29 @@ func (a *attempt) examine(ctx context.Context, taken git.Taken, taking error) (s
 	}
 	shown, found, unchanged, err := a.evidence.examine(ctx, taken, taking, a.prevented())
 	w.Tampering, w.Unchanged = append(w.Tampering, found.hard...), unchanged
-	if w.Outside = found.outside; w.WantVerdict { // the verifier is asked about it
-		found.doubtful, w.Outside = slices.Concat(found.doubtful, human.Parts(found.outside)), ""
-	}
 	w.Doubt = cmp.Or(w.Doubt, &verify.Doubt{})
+	w.Doubt.Held = a.held(found.outside)
 	if w.Verdict != nil && !slices.Equal(w.Doubt.Findings, found.doubtful) {
 		w.Verdict.Cleared = false // it was about others
 	}
 	w.Doubt.Findings = found.doubtful
 	a.askTask()
 	return shown, err
+}
+
+// held is what a person has to look at before the work lands, if no verifier clears it.
+func (a *attempt) held(outside string) (list []verify.Held) {
+	if outside != "" {
+		list = append(list, verify.Held{Text: outside, Words: ownWords(a.job.Task)})
+	}
+	for _, l := range a.evidence.landing.Lost {
+		h := verify.Held{Text: l.Text}
+		if why := a.talk.set.MergeDropped; l.Marked && why != "" {
+			h.Text, h.Words = h.Text+"; the agent's reason: "+why, []string{why}
+		}
+		list = append(list, h)
+	}
+	return list
 }
 
 // tampered lists what the agent changed that no agent may change. Rules that it wrote never counted, and count
@@ -351,11 +364,13 @@ func (a *attempt) question(ctx context.Context, shown string) verify.Question {
 		return prompt.Gate{Name: name, Passed: g.Passed, Output: g.Tail, Tests: human.Tests(r.Tests, r.TestsBefore)}
 	})
 	in.Unchanged = w.Unproven()
+	change := func(h verify.Hunk) prompt.Change { return prompt.Change(h) }
+	in.Doubt.Held = seq.Map(w.Doubt.Waiting(), change)
 	if w.Doubt.Any() {
 		in.Doubt.Failed = seq.Map(w.Doubt.Failed, func(r verify.Result) prompt.Gate {
 			return prompt.Gate{Name: r.Command, Output: r.Tail, Failures: r.Failures}
 		})
-		in.Doubt.Changes = seq.Map(w.Doubt.Changes(), func(h verify.Hunk) prompt.Change { return prompt.Change(h) })
+		in.Doubt.Changes = seq.Map(w.Doubt.Changes(), change)
 	}
 	return verify.Question{Text: prompt.Verify(in), Doubt: w.Doubt, Task: ownWords(t), Unchanged: in.Unchanged}
 }

@@ -300,8 +300,9 @@ func decideChecked(f Facts) Decision {
 		return reject(event.RejectedVerdict, "verdict: "+f.Work.Verdict.Reason)
 	case f.Work.Unproven():
 		return Decision{Action: Complete, Outcome: event.AttemptAlreadyDone, Reason: f.Work.Verdict.Reason}
-	case f.Work.Outside != "" && !f.Work.Accepted:
-		return held(f.Work, f.Work.Outside, reject(event.RejectedTampering, "tampering: "+f.Work.Outside))
+	case len(f.Work.Waits()) > 0:
+		why := strings.Join(f.Work.Waits(), "; ")
+		return held(f.Work, why, reject(event.RejectedTampering, "tampering: "+why))
 	default:
 		return Decision{Action: Complete, Outcome: event.AttemptDone}
 	}

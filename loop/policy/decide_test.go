@@ -334,7 +334,9 @@ func TestDecideAboutWorkThatWasChecked(t *testing.T) {
 	const tampering = `tampering: gate "go test" fails with a_test.go as before the work: exit status 1; test file deleted: b_test.go`
 	unjudged := reject(event.RejectedVerdict, "verdict: no verdict after 2 tries")
 	unseen := reject(event.RejectedUnchanged, unchanged+"; the verifier says: no verdict after 2 tries")
-	unjudged.Limit, unseen.Limit = new(int), new(int)
+	held := &verify.Doubt{Held: []verify.Held{{Text: "a line is lost"}}}
+	lost := reject(event.RejectedTampering, "tampering: a line is lost")
+	unjudged.Limit, unseen.Limit, lost.Limit = new(int), new(int), new(int)
 	decisions{
 		"a doubt without a verifier is rejected":          {checked(Work{Doubt: doubt, Gates: []verify.Check{redGate}}), reject(event.RejectedTampering, tampering+"\nFAIL x\n")},
 		"a doubt with one is its question":                {doubtful(nil), Decision{Action: AskVerdict}},
@@ -381,6 +383,11 @@ func TestDecideAboutWorkThatWasChecked(t *testing.T) {
 		"its fail retries with its reason":                {verdict(verify.Verdict{Given: true, Reason: "no tests"}), reject(event.RejectedVerdict, "verdict: no tests")},
 		"its silence is for a person to decide":           {verdict(verify.Verdict{Silent: true, Reason: "no verdict after 2 tries"}), unjudged},
 		"before it lands, if it can wait":                 {checked(Work{WantVerdict: true, Holdable: true, Verdict: &verify.Verdict{Silent: true, Reason: "no verdict after 2 tries"}}), Decision{Action: Hold, Outcome: event.AttemptReleased, Reason: "its work waits for review: no verdict after 2 tries"}},
+		"what is held waits, if it can":                   {checked(Work{Holdable: true, Doubt: held}), Decision{Action: Hold, Outcome: event.AttemptReleased, Reason: "its work waits for review: a line is lost"}},
+		"and is rejected for good otherwise":              {checked(Work{Doubt: held}), lost},
+		"it waits although the verdict is good":           {checked(Work{Holdable: true, Doubt: held, WantVerdict: true, Verdict: &verify.Verdict{Pass: true, Cleared: true, Left: []string{"another is"}}}), Decision{Action: Hold, Outcome: event.AttemptReleased, Reason: "its work waits for review: another is"}},
+		"unless the verdict clears it":                    {checked(Work{Holdable: true, Doubt: held, WantVerdict: true, Verdict: &verify.Verdict{Pass: true, Cleared: true}}), complete},
+		"or a person did":                                 {checked(Work{Holdable: true, Doubt: held, Accepted: true}), complete},
 		"also about a doubt":                              {doubtful(&verify.Verdict{Silent: true, Reason: "no verdict after 2 tries"}), unjudged},
 		"and about nothing, of which nothing can wait":    {checked(Work{Unchanged: true, WantVerdict: true, Holdable: true, Verdict: &verify.Verdict{Silent: true, Reason: "no verdict after 2 tries"}}), unseen},
 		"files that change meanwhile wait for a next run": {last(Work{WantVerdict: true, Disturbed: []string{"a", "b"}}), disturbed},

@@ -84,7 +84,6 @@ type Work struct {
 	Accepted    bool          // a verifier has accepted the same patch on another base
 	Unchanged   bool          // nothing differs from what was there before the task's first attempt
 	Evident     bool          // it needs no change to be done: a check, or an exit status said so
-	Outside     string        // what it changed that is not in the project's folder, if no verifier is asked about that
 	Doubt       *verify.Doubt // what the work did to what checks it; nil if nothing
 	WantVerdict bool
 	Verdict     *verify.Verdict
@@ -96,6 +95,17 @@ type Work struct {
 
 // Doubtful says that somebody has to clear what the work did to what checks it.
 func (w Work) Doubtful() bool { return w.Doubt.Any() && w.Doubt.Asked == "" && !w.Accepted }
+
+// Waits is what a person has to look at before the work lands: what no verifier has cleared.
+func (w Work) Waits() []string {
+	switch {
+	case w.Accepted:
+		return nil
+	case w.Verdict != nil:
+		return w.Verdict.Left
+	}
+	return seq.Map(w.Doubt.Waiting(), func(h verify.Hunk) string { return h.Text })
+}
 
 // Unproven says that nothing shows that anybody worked. An exit status does not if a gate is to fail because of the work.
 func (w Work) Unproven() bool {
