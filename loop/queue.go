@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -276,7 +277,7 @@ func (l *lane) dropped(ctx context.Context, onto, work string) (lost []attempt.L
 		if err != nil {
 			return nil, err
 		}
-		by := human.List(seq.Map(landed, merge.Commit.String), 3)
+		by := cmp.Or(human.List(seq.Map(landed, merge.Commit.String), 3), "others")
 		what := "all of it: it is compared as a whole"
 		if len(d.Lines) > 0 {
 			what = human.List(seq.Map(d.Lines, func(line string) string { return strconv.Quote(plain.Cut(strings.TrimSpace(line), maxLine)) }), 3)

@@ -35,11 +35,13 @@ func (c change) net() map[string]int {
 // largest is the size from which files are compared as a whole.
 const largest = "2m"
 
-// changes lists what differs between two trees, line by line.
-func changes(ctx context.Context, r *git.Repo, from, to string) (list []change, err error) {
-	out, err := r.Git(ctx, git.Call{Env: []string{"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=core.bigFileThreshold", "GIT_CONFIG_VALUE_0=" + largest}},
+// changes lists what differs between two trees, line by line: of all files, or of these.
+func changes(ctx context.Context, r *git.Repo, from, to string, files ...string) (list []change, err error) {
+	args := []string{
 		"diff-tree", "-r", "-z", "--raw", "-p", "-U0", "-M", "--no-abbrev", "--no-ext-diff", "--no-textconv", "--no-color",
-		"--inter-hunk-context=0", "--ignore-submodules=none", "--submodule=short", from, to)
+		"--inter-hunk-context=0", "--ignore-submodules=none", "--submodule=short", from, to, "--",
+	}
+	out, err := r.Git(ctx, git.Call{Set: "core.bigFileThreshold=" + largest, Env: []string{"GIT_LITERAL_PATHSPECS=1"}}, append(args, files...)...)
 	if err != nil {
 		return nil, err
 	}

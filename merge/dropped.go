@@ -3,6 +3,7 @@ package merge
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -36,25 +37,42 @@ func Dropped(ctx context.Context, r *git.Repo, work, onto, resolved string) ([]D
 	if err != nil {
 		return nil, err
 	}
-	var of [3][]change
-	for i, pair := range [][2]string{{base, onto}, {base, work}, {onto, resolved}} {
-		if of[i], err = changes(ctx, r, pair[0], pair[1]); err != nil {
-			return nil, err
-		}
+	own, err := changes(ctx, r, base, work)
+	if err != nil {
+		return nil, err
 	}
-	landed, own, made := of[0], of[1], of[2]
+	made, err := changes(ctx, r, onto, resolved)
+	if err != nil {
+		return nil, err
+	}
 	touched := map[string]bool{}
 	for _, d := range edited {
 		touched[d.Path] = true
 	}
 	for _, c := range own {
-		touched[c.old] = touched[c.old] || touched[c.path]
+		if touched[c.path] {
+			touched[c.old] = true
+		}
 	}
-	landed = slices.DeleteFunc(landed, func(c change) bool { return !touched[c.path] })
+	files := slices.Collect(maps.Keys(touched))
+	there, err := renames(ctx, r, base, onto)
+	for old, name := range there {
+		if touched[name] {
+			files = append(files, old)
+		}
+	}
+	if err != nil || len(files) == 0 {
+		return nil, err
+	}
+	landed, err := changes(ctx, r, base, onto, files...) // which may be a lot
+	if err != nil {
+		return nil, err
+	}
 	marked, err := conflicts(ctx, r, merged)
 	if err != nil {
 		return nil, err
 	}
+	landed = slices.DeleteFunc(landed, func(c change) bool { return !touched[c.path] })
 	return dropped(landed, own, made, marked), nil
 }
 

@@ -100,6 +100,7 @@ type Call struct {
 	Index    string // the index of that folder, outside of it
 	Own      string // the git folder of a working tree, if that is a person's and its own index counts
 	Hooks    string // a folder with hooks to run; none otherwise
+	Set      string // a setting for this call: key=value
 	Env      []string
 	In       io.Reader
 	Said     io.Writer // gets what git says of its success besides its output
@@ -171,6 +172,9 @@ func (r *Repo) command(ctx context.Context, c Call, args []string) *exec.Cmd {
 	if c.Index != "" {
 		settings = append(settings, ownIndex...)
 		env = append(env, "GIT_INDEX_FILE="+c.Index)
+	}
+	if c.Set != "" {
+		settings = append(settings, "-c", c.Set)
 	}
 	cmd := command(ctx, dir, append(settings, args...)...)
 	cmd.Env, cmd.Stdin = slices.Concat(env, c.Env), c.In

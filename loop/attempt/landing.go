@@ -77,9 +77,9 @@ type Followed struct {
 // queue verifies work as it will be on the target, and returns when the result counts.
 func (a *attempt) queue(ctx context.Context) policy.Decision {
 	w := &a.work
-	var passed string // the patch that the verifier accepted
+	var passed, elsewhere string // the patch that the verifier accepted, and that another machine's did: it did not see what is lost
 	if a.job.Finished != nil {
-		passed = a.job.Finished.Patch
+		elsewhere = a.job.Finished.Patch
 	}
 	for {
 		var c Candidate
@@ -96,7 +96,7 @@ func (a *attempt) queue(ctx context.Context) policy.Decision {
 			return a.decide()
 		}
 		w.Holdable = a.ports.Lane.Holds()
-		w.Accepted = c.Accepted || passed != "" && passed == c.Patch
+		w.Accepted = c.Accepted || c.Patch != "" && (c.Patch == passed || c.Patch == elsewhere && len(c.Lost) == 0)
 		var d policy.Decision
 		a.cpu = 0
 		a.Demand.measure(a.Now, func() (time.Duration, bool) {
