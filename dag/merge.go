@@ -236,12 +236,12 @@ func (g *Graph) step(m Merge, to MergeState, by, reason string) error {
 const reviewSQL = `UPDATE tasks SET unverified = :attempt, review = 1 WHERE n = :n;`
 
 // Hold ends a claim with the work green and a person to accept it. The task is pending, and out of
-// the queue of claims until then.
-func (g *Graph) Hold(c Claim, n int64) error {
+// the queue of claims until then. The reason says why.
+func (g *Graph) Hold(c Claim, n int64, reason string) error {
 	g.tx.Do(unverifiedSQL, ":n", c.Task.N, ":attempt", nil) // before it is held: this drops what is
 	err := g.turn(c, n, MergeHeld, "hold", "")
 	if err == nil {
-		err = g.settle(g.node(c.Task.N), c, Pending, ByRelease, event.AttemptReleased, "its work waits for review")
+		err = g.settle(g.node(c.Task.N), c, Pending, ByRelease, event.AttemptReleased, reason)
 	}
 	if err != nil {
 		return err

@@ -50,7 +50,7 @@ func queueVerbs() map[string]func(*dag.Graph, dag.Claim, int64) error {
 	return map[string]func(*dag.Graph, dag.Claim, int64) error{
 		"built":   func(g *dag.Graph, c dag.Claim, n int64) error { return g.Built(c, n, "onto", "candidate") },
 		"tested":  (*dag.Graph).Tested,
-		"hold":    (*dag.Graph).Hold,
+		"hold":    func(g *dag.Graph, c dag.Claim, n int64) error { return g.Hold(c, n, "its work waits for review") },
 		"landing": func(g *dag.Graph, c dag.Claim, n int64) error { return g.Landing(c, n, "") },
 		"landed":  func(g *dag.Graph, c dag.Claim, n int64) error { return g.Landed(c, n, "passed") },
 		"drop":    func(g *dag.Graph, c dag.Claim, n int64) error { return g.Drop(c, n, "conflict") },

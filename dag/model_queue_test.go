@@ -171,7 +171,7 @@ func (x *machine) drop(rt *rapid.T) {
 }
 
 func (x *machine) hold(rt *rapid.T) {
-	x.to(rt, (*dag.Graph).Hold, func(t *modelTask, e *modelEntry) error {
+	x.to(rt, queueVerbs()["hold"], func(t *modelTask, e *modelEntry) error {
 		x.m.leave(e.N)
 		i := slices.IndexFunc(x.claims, func(c heldClaim) bool { return c.serial == t.holder })
 		x.m.set(t, dag.Pending)

@@ -138,7 +138,7 @@ func (s settler) transition(g *dag.Graph, claim dag.Claim, j attempt.Job, res at
 		}
 		return dag.Done, g.Complete(claim, verdict)
 	case policy.Hold:
-		return dag.Pending, g.Hold(claim, l.entry.N)
+		return dag.Pending, g.Hold(claim, l.entry.N, d.Reason)
 	case policy.Fail:
 		return dag.Failed, g.Fail(claim, d.Reason)
 	case policy.Retry:

@@ -118,7 +118,8 @@ func showHeld(ctx context.Context, a *app, s *session, h held) error {
 	for _, gate := range h.attempt.Gates {
 		b.WriteString(a.fieldLines("gate", string(gate.Verdict)+": "+gate.Command))
 	}
-	b.WriteString(a.fieldLines("verdict", h.attempt.Verdict))
+	_, why, _ := strings.Cut(h.attempt.Reason, "waits for review: ")
+	b.WriteString(a.fieldLines("verdict", h.attempt.Verdict, "doubt", why))
 	fmt.Fprintf(&b, "\n%s\n", strings.TrimSuffix(patch, "\n"))
 	a.note("accept it with: ralph task accept %s; or: ralph task reject %s -m WHY", h.Task, h.Task)
 	return written(fmt.Fprint(a.stdout, a.redact.Text(b.String())))

@@ -251,7 +251,7 @@ func (s *site) night(text string) (ids []string) {
 		check.OK(s.t, err)
 		check.OK(s.t, g.Built(held, m.N, "b", "w"))
 		check.OK(s.t, g.Tested(held, m.N))
-		check.OK(s.t, g.Hold(held, m.N))
+		check.OK(s.t, g.Hold(held, m.N, "its work waits for review"))
 		first := add(g, "Write the manual", dag.NewTask{})
 		second := add(g, "Publish the manual", dag.NewTask{After: []string{first}})
 		check.OK(s.t, g.Relate(first, second))
