@@ -41,13 +41,13 @@ const (
 	Drifted         Type = "drift"           // an attempt makes no progress, and what is done about it
 	Anomaly         Type = "anomaly"         // an agent does what one at work does not do
 	SlotSetup       Type = "slot_setup"      // a folder for an agent is made ready by the project's own command
-	TargetMoved     Type = "target_moved"    // what landed was merged with the work of an attempt
+	TargetMoved     Type = "target_moved"    // what landed was merged with the work of an attempt, or the branch has moved to what landed
 	MergeQueued     Type = "merge_queued"    // finished work waits to land on the target
 	MergeRebuilt    Type = "merge_rebuilt"   // what it was to land on is gone: it is tested on something else
 	MergeConflict   Type = "merge_conflict"  // it cannot be merged into the target
 	MergeWaiting    Type = "merge_waiting"   // something in a checkout is in its way
 	MergeHeld       Type = "merge_held"      // it is green, and waits for a person to accept it
-	MergeLanded     Type = "merge_landed"    // it is on the target
+	MergeLanded     Type = "merge_landed"    // it is on the target; with a reason, the branch itself waits
 	MergeDropped    Type = "merge_dropped"   // it left the queue without landing
 	AttemptEnded    Type = "attempt_ended"   // the iteration is settled
 	TaskAdded       Type = "task_added"      // an agent added a task
@@ -199,6 +199,14 @@ type Work struct {
 	To      string `json:"to,omitempty"`     // the last of them
 	Review  []Kept `json:"review,omitempty"` // that waits for a person to accept it
 	Kept    []Kept `json:"kept,omitempty"`   // of tasks that it did not finish
+	Waits   *Waits `json:"waits,omitempty"`  // the branch does not have it yet
+}
+
+// Waits is what keeps a branch from work that has landed.
+type Waits struct {
+	Ref     string `json:"ref"`     // where the work is
+	Reason  string `json:"reason"`  // in words that follow the name of the branch
+	Command string `json:"command"` // that moves the branch, once a person has made way
 }
 
 // Kept is work that did not land.

@@ -40,6 +40,9 @@ func (r *Runner) watchControl(ctx context.Context, stop context.CancelCauseFunc)
 			default:
 				r.claimer.update(now, limits)
 			}
+			if r.ahead.due() {
+				r.advance(ctx, false)
+			}
 			if r.opts.Landing.Repo != nil {
 				was := r.tip.seen()
 				if now, err := r.tip.look(ctx, r.opts.Landing); errors.As(err, new(policy.Halted)) {

@@ -167,34 +167,30 @@ func (l *lane) Land(ctx context.Context) (again bool, err error) {
 // costs as much as two git status.
 const patience = 5
 
-// move moves the target, as soon as nothing of a person's is in the way.
+// move moves the target.
 func (l *lane) move(ctx context.Context) (again bool, err error) {
 	to, e, said := l.opts.Landing, l.entry, ""
 	for polls := 1; ; polls = min(polls+1, patience) {
 		changed := l.signal.changed()
-		err := merge.Land(ctx, to.Repo, to.Target, e.Onto, e.Candidate)
+		waits, err := merge.Land(ctx, to.Repo, to.Target, e.Onto, e.Candidate)
 		if err == nil {
 			failpoint.Hit("K22")
-			l.tip.moved(e.Candidate)
-			l.emit(event.MergeLanded, "")
-			if err := l.room.Trust(); err != nil { // then it is cleaned, which only takes time
-				l.bus.warnOnce("room", "a room of work that landed is cleaned: "+err.Error())
-			}
+			l.hasLanded(to.waits(waits))
 			return false, nil
 		}
-		blocked, reason := errors.As(err, new(*merge.BlockedError)), strings.TrimPrefix(err.Error(), "land on "+to.Target+": ")
+		reason := strings.TrimPrefix(err.Error(), "land on "+to.Target+": ")
 		switch {
 		case errors.Is(err, merge.ErrMoved): // it has not landed, and others may
 			return true, l.update(ctx, func(g *dag.Graph) error { return g.Built(l.claim, e.N, e.Onto, e.Onto) })
-		case !blocked && !errors.Is(err, merge.ErrLocked):
+		case !errors.Is(err, merge.ErrLocked):
 			if errors.Is(err, fs.ErrPermission) { // nobody else's work could land either
-				err = policy.Halted{Reason: "nothing can land on " + strings.TrimPrefix(to.Target, "refs/heads/") + ": " + reason}
+				err = policy.Halted{Reason: "nothing can land on " + to.name() + ": " + reason}
 			}
 			if err = l.withdraw(ctx, err, reason); err == nil {
 				l.bus.warn(l.claim.Task.ID, reason)
 			}
 			return false, err
-		case said != reason && (blocked || polls > 1): // most locks are gone in a moment
+		case said != reason && polls > 1: // most locks are gone in a moment
 			said = reason
 			if err := l.update(ctx, func(g *dag.Graph) error { return g.Landing(l.claim, e.N, said) }); err != nil {
 				return false, err
@@ -205,6 +201,20 @@ func (l *lane) move(ctx context.Context) (again bool, err error) {
 		if err := l.wait(ctx, changed, polls); err != nil {
 			return false, l.withdraw(ctx, err, "the run ended before it could land")
 		}
+	}
+}
+
+// hasLanded tells that the work has landed, on the branch or beyond it.
+func (l *lane) hasLanded(waits *event.Waits) {
+	l.tip.moved(l.entry.Candidate, waits != nil)
+	l.ahead.set(waits)
+	reason := ""
+	if waits != nil {
+		reason = waits.Reason
+	}
+	l.emit(event.MergeLanded, reason)
+	if err := l.room.Trust(); err != nil { // then it is cleaned, which only takes time
+		l.bus.warnOnce("room", "a room of work that landed is cleaned: "+err.Error())
 	}
 }
 

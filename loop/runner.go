@@ -35,6 +35,7 @@ type Runner struct {
 	settler   settler
 	worker    attempt.Worker
 	tip       tip
+	ahead     ahead
 	resolving resolving
 	authors   authors
 	published published
@@ -207,6 +208,7 @@ func (r *Runner) Run(ctx context.Context) (event.Result, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	attending := r.watchControl(ctx, stop)
 	r.runBefore(ctx)
+	r.advance(ctx, true)
 	var workers sync.WaitGroup
 	taken := r.taken
 	r.taken = nil
@@ -223,6 +225,11 @@ func (r *Runner) Run(ctx context.Context) (event.Result, error) {
 	}
 	workers.Wait()
 	r.opts.Agents.Cool()
+	if ctx.Err() == nil {
+		r.advance(ctx, true)
+	} else {
+		r.advance(context.WithoutCancel(ctx), false)
+	}
 	stop(nil)
 	<-attending
 	r.mu.Lock()

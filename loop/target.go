@@ -33,17 +33,20 @@ type Landing struct {
 	Gates func(slot.Room) (gates verify.Gates, end func() error, err error)
 }
 
+// name is the target as people call it.
+func (to Landing) name() string { return strings.TrimPrefix(to.Target, "refs/heads/") }
+
 // tip is the end of the target as it was last seen.
 type tip struct {
-	mu   sync.Mutex
-	last string
+	mu    sync.Mutex
+	watch merge.Watch
 }
 
 // seen is where the target was at the last look.
 func (t *tip) seen() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.last
+	return t.watch.Tip
 }
 
 // look returns where the target is. It is an error if that is not where it can have come to
@@ -51,25 +54,24 @@ func (t *tip) seen() string {
 func (t *tip) look(ctx context.Context, to Landing) (string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	now, err := merge.Watch(ctx, to.Repo, to.Target, t.last)
-	name := strings.TrimPrefix(to.Target, "refs/heads/")
+	now, err := t.watch.Look(ctx, to.Repo, to.Target)
 	switch {
 	case errors.Is(err, merge.ErrDeleted):
-		return "", policy.Halted{Reason: "the branch " + name + " was deleted; work that is finished is kept, and lands when it is back"}
+		return "", policy.Halted{Reason: "the branch " + to.name() + " was deleted; work that is finished is kept, and lands when it is back"}
+	case errors.Is(err, merge.ErrUnder):
+		ref := merge.LandedRef(to.Target)
+		return "", policy.Halted{Reason: fmt.Sprintf("the branch %s was rewritten below what has landed and waits for it; to take that all the same: git merge %s; to give it up: git update-ref -d %[2]s", to.name(), ref)}
 	case errors.Is(err, merge.ErrRewritten):
-		return "", policy.Halted{Reason: rewritten(ctx, to.Repo, name, t.last, now)}
-	case err != nil:
-		return "", err
+		return "", policy.Halted{Reason: rewritten(ctx, to.Repo, to.name(), t.watch.Tip, now)}
 	}
-	t.last = now
-	return now, nil
+	return now, err
 }
 
-// moved says where we moved the target: should somebody take that back before the next look, it is missed.
-func (t *tip) moved(to string) {
+// moved says where work has landed, on the branch or beyond it.
+func (t *tip) moved(to string, beyond bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.last = to
+	t.watch.Moved(to, beyond)
 }
 
 // rewritten says what is gone from a branch that somebody set to another history. What was only
@@ -106,7 +108,7 @@ func (r *Runner) landed(ctx context.Context) *event.Work {
 		r.bus.warn("", "where work ended up is not known: "+err.Error())
 		return nil
 	}
-	w.Target = to.Target
+	w.Target, w.Waits = to.Target, r.ahead.last()
 	r.recount(ctx, &w)
 	return &w
 }
@@ -115,7 +117,8 @@ func (r *Runner) landed(ctx context.Context) *event.Work {
 // cannot tell stays as it was recorded.
 func (r *Runner) recount(ctx context.Context, w *event.Work) {
 	repo := r.opts.Landing.Repo
-	tip, err := repo.Commit(ctx, w.Target)
+	at, err := merge.At(ctx, repo, w.Target)
+	tip := at.Tip()
 	if w.Commits == 0 || tip == "" || err != nil {
 		return
 	}

@@ -30,7 +30,7 @@ func TestATargetThatIsSetBackNamesWhatIsGone(t *testing.T) {
 	_, err = last.look(t.Context(), to)
 	check.OK(t, err)
 	run("commit", "-q", "--allow-empty", "-m", "second", "-m", "Ralph-Task: t-00000001")
-	last.moved(run("rev-parse", "HEAD"))
+	last.moved(run("rev-parse", "HEAD"), false)
 	run("reset", "-q", "--hard", "HEAD~1")
 	_, err = last.look(t.Context(), to)
 	check.That(t, err != nil && strings.Contains(err.Error(), "nor is the work of t-00000001"), "got %v, want the task that is gone", err)

@@ -99,7 +99,8 @@ func TestWithoutAnIdentityRalphCommits(t *testing.T) { // changes the environmen
 	b := r.build(onto, base, work)
 	check.Equal(t, "who", "A Person ralph ralph@localhost", r.git("show", "-s", "--format=%an %cn %ce", b.Candidate))
 	r.git("update-ref", "refs/heads/other", onto)
-	check.OK(t, Land(t.Context(), r.Repo, "refs/heads/other", onto, b.Candidate))
+	_, err := Land(t.Context(), r.Repo, "refs/heads/other", onto, b.Candidate)
+	check.OK(t, err)
 }
 
 // TestPatch: what must and what must not make a difference.
@@ -205,9 +206,11 @@ func TestWatch(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t)
 	first := r.head()
+	var w Watch
 	look := func(last string, want error, wantTip string) {
 		t.Helper()
-		tip, err := Watch(t.Context(), r.Repo, main, last)
+		w.Tip = last
+		tip, err := w.Look(t.Context(), r.Repo, main)
 		check.That(t, errors.Is(err, want), "got %v, want %v", err, want)
 		check.Equal(t, "tip", wantTip, tip)
 	}
@@ -218,7 +221,7 @@ func TestWatch(t *testing.T) {
 	look(first, nil, second)
 	over, end := context.WithCancel(t.Context())
 	end() // git could not be started
-	tip, err := Watch(over, r.Repo, main, second)
+	tip, err := w.Look(over, r.Repo, main)
 	check.OK(t, err)
 	check.Equal(t, "without git", second, tip)
 	r.git("pack-refs", "--all")

@@ -21,24 +21,32 @@ func Unpushed(ctx context.Context, r *git.Repo, branch, remote string) (bool, er
 // ErrShallow is a clone that lacks a part of the history.
 var ErrShallow = errors.New("the clone is shallow, so a part of its history is unknown")
 
-// Lost lists which of these commits, by ID, are not in the history of a branch: neither themselves nor as a commit with the
+// Lost lists which of these commits, by ID, have not landed on a branch: neither themselves nor as a commit with the
 // trailer of their task or their patch, as after a squash or a rebase. Without the branch, any other will do. No such trailer is
-// older than since. While nothing is lost, this is one call of git that reads no message.
+// older than since. While the branch has them all, this is one call of git that reads no message.
 func Lost(ctx context.Context, r *git.Repo, branch, since string, works map[string]Message) ([]string, error) {
-	in := strings.Join(slices.Collect(maps.Keys(works)), "\n") + "\n^" + branch + "\n"
-	if out, err := r.Git(ctx, git.Call{In: strings.NewReader(in)}, "rev-list", "-n", "1", "--stdin"); err == nil && out == "" {
+	all := func(tips ...string) bool {
+		in := strings.Join(slices.Collect(maps.Keys(works)), "\n") + "\n^" + strings.Join(tips, "\n^") + "\n"
+		out, err := r.Git(ctx, git.Call{In: strings.NewReader(in)}, "rev-list", "-n", "1", "--stdin")
+		return err == nil && out == ""
+	}
+	if all(branch) {
+		return nil, nil
+	}
+	p, err := At(ctx, r, branch)
+	if err != nil {
+		return nil, err
+	}
+	tips := slices.DeleteFunc([]string{p.Branch, p.Landed}, func(tip string) bool { return tip == "" })
+	if p.Landed != "" && all(tips...) {
 		return nil, nil
 	}
 	if _, err := os.Stat(filepath.Join(r.Common(), "shallow")); err == nil {
 		return nil, ErrShallow
 	}
-	args := []string{"log", "--no-show-signature", "--encoding=UTF-8", "--format=%H%n%B", "--ignore-missing"}
-	if tip, err := r.Commit(ctx, branch); err != nil {
-		return nil, err
-	} else if tip == "" {
+	args := append([]string{"log", "--no-show-signature", "--encoding=UTF-8", "--format=%H%n%B", "--ignore-missing"}, tips...)
+	if p.Branch == "" {
 		args = append(args, "--branches", "--remotes")
-	} else {
-		args = append(args, tip)
 	}
 	out, err := r.Git(ctx, git.Call{}, append(args, "^"+since, "--")...)
 	if err != nil {

@@ -30,7 +30,8 @@ func TestMain(m *testing.M) {
 	}
 	r, err := git.OpenRepo(background, args[0])
 	check(err)
-	check(Land(background, r, main, args[1], args[2]))
+	_, err = Land(background, r, main, args[1], args[2])
+	check(err)
 }
 
 // process lands in a process of its own.

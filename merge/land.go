@@ -22,7 +22,6 @@ var (
 )
 
 // BlockedError says that the working tree which has the target checked out cannot follow it.
-// Nothing was changed.
 type BlockedError struct {
 	Dir   string   // the working tree
 	Files []string // changed or untracked, where the candidate has other content
@@ -36,24 +35,52 @@ func (e *BlockedError) Error() string {
 	return fmt.Sprintf("%s has changes that landing would overwrite: %s", e.Dir, strings.Join(e.Files, ", "))
 }
 
-// Land moves a target, a full ref name, from onto to candidate by fast-forward. The working tree
-// that has it checked out follows. If the target is there already, nothing happens. With ErrMoved,
-// ErrLocked and a *BlockedError the target and all files are as they were. After any other error
+// Land moves a target, a full ref name, from onto to candidate. The working tree that has it checked out follows. If something of a
+// person's keeps it from there, the candidate lands beyond the branch, and waits is why. If it has landed already, nothing happens.
+// With ErrMoved and ErrLocked the target and all files are as they were. After any other error
 // Unfinish says whether the target has moved; it is fs.ErrPermission if a person has to let us write first.
-func Land(ctx context.Context, r *git.Repo, target, onto, candidate string) error {
+func Land(ctx context.Context, r *git.Repo, target, onto, candidate string) (waits, err error) {
 	l := &landing{repo: r, target: target, onto: onto, candidate: candidate}
+	err = l.alone(ctx, func(p Place) error {
+		if p.Landed == "" {
+			err := l.move(ctx, p.Branch)
+			if !errors.As(err, new(*BlockedError)) {
+				return err
+			}
+			waits = err
+			_, err = l.landBeyond(ctx, p)
+			return err
+		}
+		p, err := l.landBeyond(ctx, p)
+		if err == nil {
+			waits, err = l.advance(ctx, p)
+		}
+		return err
+	})
+	return waits, err
+}
+
+// alone moves a target while nobody else does, and after what an interrupted landing has left is gone.
+func (l *landing) alone(ctx context.Context, do func(Place) error) error {
 	last, err := l.begin(ctx)
 	if err == nil {
 		defer l.end()
-		if last.candidate != "" { // it was interrupted
+		if last.candidate != "" {
 			_, err = last.takeBack(ctx)
 		}
 	}
+	var p Place
 	if err == nil {
-		err = l.move(ctx)
+		p, err = At(ctx, l.repo, l.target)
+	}
+	if err == nil && p.stale {
+		err = l.forgetLanded(ctx)
+	}
+	if err == nil {
+		err = do(p)
 	}
 	if err != nil {
-		return fmt.Errorf("land on %s: %w", target, err)
+		return fmt.Errorf("land on %s: %w", l.target, err)
 	}
 	return nil
 }
@@ -67,8 +94,9 @@ type landing struct {
 	record *os.File     // see begin
 }
 
-func (l *landing) move(ctx context.Context) error {
-	if done, err := l.look(ctx); done || err != nil {
+// move fast-forwards a target that is at a tip.
+func (l *landing) move(ctx context.Context, tip string) error {
+	if done, err := l.look(ctx, tip); done || err != nil {
 		return err
 	}
 	if err := l.checkout(ctx); err != nil {
@@ -77,15 +105,8 @@ func (l *landing) move(ctx context.Context) error {
 	var before os.FileInfo
 	if l.tree.Dir != "" {
 		var err error
-		if before, err = l.copyIndex(); err != nil {
+		if before, err = l.clear(ctx); err != nil {
 			return err
-		}
-		files, err := l.inTheWay(ctx)
-		if err != nil {
-			return err
-		}
-		if len(files) > 0 {
-			return &BlockedError{Dir: l.tree.Dir, Files: files}
 		}
 		if err := l.install(); err != nil {
 			return err
@@ -98,13 +119,24 @@ func (l *landing) move(ctx context.Context) error {
 	return l.fastForward(ctx, before)
 }
 
-// look says whether the target has the candidate already, or cannot get it.
-func (l *landing) look(ctx context.Context) (done bool, err error) {
-	tip, err := l.repo.Commit(ctx, l.target)
-	if err != nil || tip == l.onto {
-		return l.onto == l.candidate, err
+// clear is a *BlockedError if files of the working tree are in the way. It returns the index as it was then.
+func (l *landing) clear(ctx context.Context) (before os.FileInfo, err error) {
+	if before, err = l.copyIndex(); err != nil {
+		return nil, err
 	}
-	if done, err = Has(ctx, l.repo, l.target, l.candidate); !done && err == nil {
+	files, err := l.inTheWay(ctx)
+	if err == nil && len(files) > 0 {
+		err = &BlockedError{Dir: l.tree.Dir, Files: files}
+	}
+	return before, err
+}
+
+// look says whether the branch, which is at a tip, has the candidate already, or cannot get it.
+func (l *landing) look(ctx context.Context, tip string) (done bool, err error) {
+	if tip == l.onto {
+		return l.onto == l.candidate, nil
+	}
+	if done, err = (Place{Branch: tip}).has(ctx, l.repo, l.candidate); !done && err == nil {
 		err = fmt.Errorf("%w: to %.10q", ErrMoved, tip)
 	}
 	return done, err
@@ -224,7 +256,11 @@ func (l *landing) explain(ctx context.Context, cause error) error {
 	case refused: // it was changed a moment ago, or git was told not to look
 		return &BlockedError{Dir: l.tree.Dir, Why: strings.TrimSpace(said)}
 	}
-	if done, err := l.look(ctx); done || err != nil {
+	tip, err := l.repo.Commit(ctx, l.target)
+	if err != nil {
+		return err
+	}
+	if done, err := l.look(ctx, tip); done || err != nil {
 		return err
 	}
 	if has(".lock': File exists") {

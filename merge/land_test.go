@@ -1,6 +1,7 @@
 package merge
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -12,8 +13,10 @@ import (
 	"ralph/internal/testing/check"
 )
 
+// land lands on the branch, or beyond it: then the error is why.
 func (r repo) land(onto, candidate string) error {
-	return Land(r.t.Context(), r.Repo, main, onto, candidate)
+	waits, err := Land(r.t.Context(), r.Repo, main, onto, candidate)
+	return cmp.Or(err, waits)
 }
 
 func TestLandingMovesTheTargetAndItsFiles(t *testing.T) {
@@ -167,6 +170,7 @@ func TestFilesInTheWayBlock(t *testing.T) {
 			}
 			check.Equal(t, "files", &BlockedError{Dir: r.dir, Files: c.want}, blocked)
 			check.Equal(t, "everything", before, r.everything())
+			check.Equal(t, "what landed beyond the branch", next, r.git("rev-parse", LandedRef(main)))
 			r.wantUnlocked()
 		})
 	}
@@ -188,7 +192,7 @@ func (r repo) everything() string {
 		b.WriteString(path + " " + info.Mode().String() + " " + string(text) + "\n")
 		return err
 	}))
-	return b.String() + r.git("ls-files", "-s") + "\n" + r.git("for-each-ref") + "\n" + r.git("symbolic-ref", "HEAD")
+	return b.String() + r.git("ls-files", "-s") + "\n" + r.git("for-each-ref", "refs/heads") + "\n" + r.git("symbolic-ref", "HEAD")
 }
 
 func TestATargetThatMovedOrIsGone(t *testing.T) {
@@ -201,7 +205,7 @@ func TestATargetThatMovedOrIsGone(t *testing.T) {
 	err := r.land(base, next)
 	check.That(t, errors.Is(err, ErrMoved), "got %v, want ErrMoved", err)
 	r.wantClean(mine)
-	err = Land(t.Context(), r.Repo, "refs/heads/none", base, next)
+	_, err = Land(t.Context(), r.Repo, "refs/heads/none", base, next)
 	check.That(t, errors.Is(err, ErrMoved), "got %v, want ErrMoved", err)
 	check.Equal(t, "branches", "main", r.git("branch", "--format=%(refname:short)"))
 }
@@ -490,7 +494,7 @@ func TestALandingIsNotStoppedHalfway(t *testing.T) {
 	next := r.with(base, "a.txt", "new\n")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	err := Land(ctx, r.Repo, main, base, next)
+	_, err := Land(ctx, r.Repo, main, base, next)
 	check.That(t, errors.Is(err, context.Canceled), "got %v, want context.Canceled", err)
 	r.wantClean(base)
 	list, err := r.Worktrees(t.Context())

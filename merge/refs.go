@@ -12,7 +12,7 @@ import (
 	"ralph/internal/git"
 )
 
-// Refs keeps what nothing else refers to yet from git's garbage collection. Each name ends with
+// Refs keeps what nothing else refers to yet from git's garbage collection. A name ends with a branch (LandedRef), or with
 // an attempt, which tells whose it is: a repository may have several projects, in worktrees or
 // subfolders, with a database each, and their tasks may have the same IDs.
 const Refs = "refs/ralph/"
@@ -78,11 +78,14 @@ func SetRefs(ctx context.Context, r *git.Repo, refs ...Ref) error {
 	return err
 }
 
-// Kind says what a ref is of: "work", "stash" or "candidate".
+// Kind says what a ref is of: "work", "stash", "candidate", "landed" or "landed-on".
 func (r Ref) Kind() string {
 	kind, _, _ := strings.Cut(strings.TrimPrefix(r.Name, Refs), "/")
 	return kind
 }
+
+// OfAttempt says that a ref is of an attempt, and not of a branch.
+func (r Ref) OfAttempt() bool { return !strings.HasPrefix(r.Kind(), "landed") }
 
 // Attempt is the attempt that a ref is of.
 func (r Ref) Attempt() string { return path.Base(r.Name) }

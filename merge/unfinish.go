@@ -13,7 +13,7 @@ import (
 
 // Left is what was found of a landing that was interrupted.
 type Left struct {
-	Landed bool     // the candidate is in the target
+	Landed bool     // the candidate is in the target, or has landed beyond it
 	Kept   []string // files that differ from onto and from the candidate: a person's
 }
 
@@ -52,27 +52,24 @@ func unfinish(ctx context.Context, r *git.Repo, target, onto, candidate string) 
 	return left, nil
 }
 
-// takeBack makes the working tree as it was, unless the candidate has landed.
+// takeBack makes the working tree as it was, unless the branch has the candidate.
 func (l *landing) takeBack(ctx context.Context) (left Left, err error) {
 	if err := l.unlock(); err != nil {
 		return left, err
 	}
-	if left.Landed, err = Has(ctx, l.repo, l.target, l.candidate); err == nil && !left.Landed && l.tree.Dir != "" {
+	p, err := At(ctx, l.repo, l.target)
+	if err != nil {
+		return left, err
+	}
+	moved, err := Place{Branch: p.Branch}.has(ctx, l.repo, l.candidate)
+	if err == nil && !moved && l.tree.Dir != "" {
 		left.Kept, err = l.restore(ctx)
 	}
 	if err == nil {
 		l.forget()
+		left.Landed, err = p.has(ctx, l.repo, l.candidate)
 	}
 	return left, err
-}
-
-// Has says whether a target has a candidate in its history.
-func Has(ctx context.Context, r *git.Repo, target, candidate string) (bool, error) {
-	tip, err := r.Commit(ctx, target)
-	if err != nil || tip == "" {
-		return false, err
-	}
-	return r.IsAncestor(ctx, candidate, tip)
 }
 
 // unlock removes the lock files of git that the landing can have left. A git that commits to

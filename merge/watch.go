@@ -1,10 +1,13 @@
 package merge
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"ralph/internal/copyfile"
 	"ralph/internal/git"
@@ -14,31 +17,74 @@ import (
 var (
 	ErrDeleted   = errors.New("the branch is gone")
 	ErrRewritten = errors.New("the last tip is not in the history of the branch any more")
+	ErrUnder     = errors.New("the branch was rewritten below what has landed beyond it")
 )
 
-// Watch compares a target with the last tip seen, which is "" at the first look. While the file of the
-// ref says the same as before, no git is started; a ref without a file of its own is git's to find.
-func Watch(ctx context.Context, r *git.Repo, target, last string) (tip string, err error) {
-	said, err := copyfile.Read(filepath.Join(r.Common(), filepath.FromSlash(target)), 1<<10)
-	if err == nil && last != "" && strings.TrimSpace(string(said)) == last {
-		return last, nil
+// Watch is a target that is looked at again and again.
+type Watch struct {
+	Tip string // as it was last seen; "" before the first look
+
+	seen stamp
+}
+
+// stamp is what the files of refs say. A branch without a file of its own has none: it is git's to find.
+type stamp struct {
+	branch, landed string
+	packed         time.Time
+}
+
+func stampOf(r *git.Repo, target string) stamp {
+	read := func(name string) string {
+		text, err := copyfile.Read(filepath.Join(r.Common(), filepath.FromSlash(name)), 1<<10)
+		if err != nil {
+			return ""
+		}
+		return strings.TrimSpace(string(text))
 	}
-	tip, err = r.Commit(ctx, target)
+	s := stamp{branch: read(target), landed: read(LandedRef(target))}
+	if info, err := os.Stat(filepath.Join(r.Common(), "packed-refs")); err == nil {
+		s.packed = info.ModTime()
+	}
+	return s
+}
+
+// Look compares the target with the last tip seen. While the files of its refs say the same as before, no git is started.
+func (w *Watch) Look(ctx context.Context, r *git.Repo, target string) (tip string, err error) {
+	now := stampOf(r, target)
+	if now.branch != "" && now == w.seen && w.Tip != "" {
+		return w.Tip, nil
+	}
+	p, err := At(ctx, r, target)
 	switch {
 	case err != nil:
 		return "", err
-	case tip == "":
+	case p.Branch == "":
 		return "", ErrDeleted
-	case tip == last || last == "":
-		return tip, nil
 	}
-	known, err := r.Commit(ctx, last)
-	below := false
-	if known != "" { // what does not even exist is not in a history
-		below, err = r.IsAncestor(ctx, last, tip)
+	if p.Landed != "" {
+		if whole, err := p.whole(ctx, r); err != nil || !whole {
+			return p.Branch, cmp.Or(err, ErrUnder)
+		}
 	}
-	if err == nil && !below {
-		err = ErrRewritten
+	if tip = p.Tip(); w.Tip != "" && tip != w.Tip {
+		known, err := r.Commit(ctx, w.Tip)
+		below := false
+		if known != "" { // what does not even exist is not in a history
+			below, err = r.IsAncestor(ctx, w.Tip, tip)
+		}
+		if err != nil || !below {
+			return tip, cmp.Or(err, ErrRewritten)
+		}
 	}
-	return tip, err
+	w.Tip, w.seen = tip, now
+	return tip, nil
+}
+
+// Moved says where we moved the target, or what has landed beyond it: should somebody take that back before the next look, it is missed.
+func (w *Watch) Moved(to string, beyond bool) {
+	if w.Tip = to; beyond {
+		w.seen = stamp{}
+	} else {
+		w.seen.branch = to
+	}
 }

@@ -124,5 +124,5 @@ func work(w *event.Work) any {
 		return nil
 	}
 	review, kept := append([]event.Kept{}, w.Review...), append([]event.Kept{}, w.Kept...)
-	return jsonval.Object{"target", w.Target, "commits", w.Commits, "from", null(w.From), "to", null(w.To), "review", review, "kept", kept}
+	return jsonval.Object{"target", w.Target, "commits", w.Commits, "from", null(w.From), "to", null(w.To), "review", review, "kept", kept, "waits", w.Waits}
 }

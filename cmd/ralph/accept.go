@@ -12,6 +12,7 @@ import (
 	"ralph/event"
 	"ralph/internal/git"
 	"ralph/internal/plain"
+	"ralph/internal/render"
 	"ralph/internal/seq"
 	"ralph/merge"
 )
@@ -43,8 +44,9 @@ func runTaskAccept(ctx context.Context, a *app, o taskStateOptions) error {
 // acceptTasks accepts the work of all tasks that were named, or of none, and has checked what is in this folder.
 func acceptTasks(ctx context.Context, a *app, ids []string, why string, asIs bool) error {
 	var here, elsewhere, landed []dag.Task
-	busy := ""
+	busy, root := "", ""
 	err := a.update(ctx, func(s *session, g *dag.Graph) error {
+		root = s.project.Root
 		tasks, err := resolveTasks(g, ids)
 		for i := 0; i < len(tasks) && err == nil; i++ {
 			var in bool
@@ -77,6 +79,9 @@ func acceptTasks(ctx context.Context, a *app, ids []string, why string, asIs boo
 	if len(elsewhere) > 0 {
 		a.note(landsText)
 	}
+	if len(landed)+len(elsewhere) > 0 {
+		moveBranches(ctx, a, root)
+	}
 	if busy != "" && len(here) > 0 {
 		a.note("%s works in this folder: that run checks it, or the next one, or: ralph task accept %s", busy, here[0].ID)
 		return nil
@@ -85,6 +90,21 @@ func acceptTasks(ctx context.Context, a *app, ids []string, why string, asIs boo
 		a.note("%s: gates check its work, and no agent runs", t.ID)
 	}
 	return checkAccepted(ctx, a, seq.Map(here, func(t dag.Task) string { return t.ID }), asIs)
+}
+
+// moveBranches moves branches to what has landed beyond them, where nothing of a person's is in the way any more. What is in the way is
+// for ralph status to report.
+func moveBranches(ctx context.Context, a *app, root string) {
+	repo, err := openRepo(ctx, root)
+	if err != nil {
+		return
+	}
+	targets, _ := merge.Beyond(ctx, repo) // without them nothing moves
+	for _, target := range targets {
+		if was, waits, err := merge.Advance(ctx, repo, target); err == nil && waits == nil && was.Landed != "" {
+			a.note("%s has moved to %s, with what had landed", render.Branch(target), render.Commit(was.Landed))
+		}
+	}
 }
 
 // accept stores that a person accepts the work of a task, and says whether that is in this folder.

@@ -393,7 +393,7 @@ func TestEveryPointOfTheMatrixIsInThePageAndInTheCode(t *testing.T) {
 	inCode := points(regexp.MustCompile(`failpoint\.Hit\("(K\d+)"\)`), code.String())
 	check.Equal(t, "points in docs/recovery.md", inCode, inPage)
 	var self strings.Builder
-	for _, name := range []string{"crash_linux_test.go", "crash_slots_linux_test.go"} {
+	for _, name := range []string{"crash_linux_test.go", "crash_slots_linux_test.go", "crash_editing_linux_test.go"} {
 		text, err := os.ReadFile(name)
 		check.OK(t, err)
 		self.Write(text)

@@ -375,9 +375,9 @@ func TestATaskThatIsResetWhileItLands(t *testing.T) {
 		before, await, after string
 		queue                string
 	}{
-		"it waits for a person": {
-			before: `echo mine > t-00000001.txt`, await: `grep -q merge_waiting .ralph/runs/*/events.jsonl`, queue: "dropped landed",
-			after: `until grep -q attempt_ended .ralph/runs/*/events.jsonl; do sleep 0.01; done; rm t-00000001.txt`,
+		"it waits for a git": {
+			before: `touch .git/index.lock`, await: `grep -q merge_waiting .ralph/runs/*/events.jsonl`, queue: "dropped landed",
+			after: `until grep -q attempt_ended .ralph/runs/*/events.jsonl; do sleep 0.01; done; rm .git/index.lock`,
 		},
 		"git is writing its files": { // in the person's folder, not in a slot
 			before: `git config filter.slow.smudge 'test $PWD != "'$PWD'" || { touch wait-writes; while ! test -e wait-no-more; do sleep 0.01; done; }; cat'

@@ -16,6 +16,7 @@ import (
 	"ralph/internal/proc"
 	"ralph/internal/render"
 	"ralph/internal/seq"
+	"ralph/merge"
 	"ralph/pullrequest"
 )
 
@@ -61,6 +62,9 @@ func findBranch(ctx context.Context, a *app, s *session, last pullrequest.Reques
 	}
 	if b.tip, err = b.repo.Commit(ctx, b.target); err != nil || b.tip == "" {
 		return b, cmp.Or(err, hint(usagef("there is no branch %s", b.branch()), "let work land there: ralph run --feature %s --target %s", feature, b.branch()))
+	}
+	if at, err := merge.At(ctx, b.repo, b.target); err != nil || at.Landed != "" {
+		return b, cmp.Or(err, hint(fmt.Errorf("%w: %s does not have what landed yet", dag.ErrRefused, b.branch()), "let it have that first: ralph merge --target %s", b.branch()))
 	}
 	if b.remote, err = findRemote(ctx, b.repo, cmp.Or(o.Remote, last.Remote, ownRemote), b.target); err != nil {
 		return b, hint(err, "add one: git remote add origin URL; or name another: --remote NAME")

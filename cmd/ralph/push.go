@@ -10,6 +10,7 @@ import (
 
 	"ralph/internal/git"
 	"ralph/internal/plain"
+	"ralph/internal/render"
 	"ralph/internal/seq"
 	"ralph/internal/term"
 	"ralph/merge"
@@ -45,6 +46,12 @@ func (x *execution) push(ctx context.Context) error {
 	to := x.opts.Landing
 	if x.remote == "" {
 		return nil
+	}
+	if at, err := merge.At(ctx, to.Repo, to.Target); err != nil {
+		return err
+	} else if at.Landed != "" {
+		return unpushed{hint(fmt.Errorf("what landed was not pushed: %s does not have it yet", render.Branch(to.Target)),
+			"push both once it has: ralph merge --target %s --push=%s", render.Branch(to.Target), x.remote)}
 	}
 	if left, err := merge.Unpushed(ctx, to.Repo, to.Target, x.remote); err != nil || !left {
 		return err

@@ -7,10 +7,12 @@ import (
 	"time"
 
 	"ralph/dag"
+	"ralph/internal/git"
 	"ralph/internal/human"
 	"ralph/internal/render"
 	"ralph/internal/seq"
 	"ralph/internal/term"
+	"ralph/loop"
 	"ralph/loop/recovery"
 	"ralph/report"
 )
@@ -23,11 +25,15 @@ var statusCommand = command{
 // statusView is what ralph status shows.
 type statusView struct {
 	report.Overview
-	Lost []recovery.LostWork `json:"lost"` // done work that is not on its branch
+	Lost    []recovery.LostWork  `json:"lost"`             // done work that is not on its branch
+	Waiting []loop.WaitingBranch `json:"waiting_branches"` // that do not have all that landed yet
 }
 
 func runStatus(ctx context.Context, a *app, s *session, opts plainOptions) error {
-	o := statusView{Lost: append([]recovery.LostWork{}, lostWork(ctx, s)...)}
+	o := statusView{Lost: append([]recovery.LostWork{}, lostWork(ctx, s)...), Waiting: []loop.WaitingBranch{}}
+	if repo, err := git.OpenRepo(ctx, s.project.Root); err == nil {
+		o.Waiting, _ = loop.WaitingBranches(ctx, repo) // where git fails, ralph doctor reports it
+	}
 	err := s.store.View(ctx, func(g *dag.Graph) (err error) {
 		o.Overview, err = report.LoadOverview(g, report.OverviewOptions{
 			Life: life, Now: a.now(), MaxRetries: s.config.Run.MaxRetries, Folder: s.project.Feature,
@@ -76,6 +82,9 @@ func statusText(a *app, o statusView) string {
 	}
 	for _, l := range o.Lost {
 		note("%s", l)
+	}
+	for _, w := range o.Waiting {
+		note("%s", w)
 	}
 	writeRuns(&b, a, p, o.Runs)
 	b.WriteString(taskSection(a, "Running", tasksOf(o.Running)))

@@ -258,12 +258,14 @@ func sameUndo(g *dag.Graph, id string, want []string) error {
 func revert(ctx context.Context, repo *git.Repo, undo []dag.Merge, more bool) (m dag.NewMerge, says string, err error) {
 	m.Target = undo[0].Target
 	branch := render.Branch(m.Target)
-	if m.Base, err = repo.Commit(ctx, m.Target); err != nil || m.Base == "" {
+	at, err := merge.At(ctx, repo, m.Target)
+	if err != nil || at.Branch == "" {
 		return m, "", cmp.Or(err, fmt.Errorf("%w: there is no branch %s any more", dag.ErrRefused, branch))
 	}
+	m.Base = at.Tip()
 	tip := m.Base
 	for _, landed := range undo {
-		commit, built, err := merge.Revert(ctx, repo, m.Target, landed.Attempt, tip)
+		commit, built, err := merge.Revert(ctx, repo, m.Base, landed.Attempt, tip)
 		switch {
 		case err != nil:
 			return m, "", err

@@ -102,12 +102,12 @@ func (r *Repo) Merge(ctx context.Context, base, onto, work string) (m Merged, er
 	return m, nil
 }
 
-// CommitTree makes a commit of a tree. author is for its environment; it is git's own
+// CommitTree makes a commit of a tree; a space is between its parents. author is for its environment; it is git's own
 // identity otherwise, or ralph where git knows nobody.
-func (r *Repo) CommitTree(ctx context.Context, tree, message, parent string, author ...string) (string, error) {
+func (r *Repo) CommitTree(ctx context.Context, tree, message, parents string, author ...string) (string, error) {
 	commit := func(env ...string) (string, error) {
 		args := []string{"commit-tree", "-F", "-", tree}
-		if parent != "" {
+		for parent := range strings.FieldsSeq(parents) {
 			args = append(args, "-p", parent)
 		}
 		id, err := r.Git(ctx, Call{In: strings.NewReader(message), Env: append(env, author...)}, args...)

@@ -96,7 +96,7 @@ func (c *Console) wants(e event.Event) bool {
 	if c.opts.silent(e) || !c.log || c.opts.Verbose || c.fold.end != "" {
 		return !c.opts.silent(e)
 	}
-	return e.Type == event.GateEnded && refused(e) || e.Type == event.TargetMoved && len(e.Files) > 0 || slices.Contains([]event.Type{
+	return e.Type == event.GateEnded && refused(e) || e.Type == event.TargetMoved && (len(e.Files) > 0 || e.Task == "") || slices.Contains([]event.Type{
 		event.RunStarted, event.Recovered, event.RecoveryDone, event.TaskClaimed, event.AttemptEnded, event.Waiting, event.Warned, event.RunEnded, event.Asked, event.Answered,
 		event.SlotSetup, event.MergeConflict, event.MergeWaiting, event.MergeHeld, event.MergeLanded,
 	}, e.Type)

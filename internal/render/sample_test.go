@@ -154,9 +154,9 @@ func firstIteration(s *script) {
 	s.in(event.Event{Type: event.MergeConflict, Title: "Write the parser", Reason: "parser.go, go.mod", Merge: &event.Merge{N: 7, Target: queued.Target, Onto: queued.Onto}})
 	s.in(event.Event{Type: event.MergeDropped, Title: "Write the parser", Reason: "it conflicts with the target", Merge: &event.Merge{N: 7, Target: queued.Target, Onto: queued.Onto}})
 	s.in(event.Event{Type: event.MergeRebuilt, Title: "Write the parser", Merge: &queued})
-	s.in(event.Event{Type: event.MergeWaiting, Title: "Write the parser", Reason: "/src/app has changes that landing would overwrite: README.md", Merge: &queued})
+	s.in(event.Event{Type: event.MergeWaiting, Title: "Write the parser", Reason: "somebody else is changing the repository: /src/app/.git/index.lock", Merge: &queued})
 	s.in(event.Event{Type: event.MergeHeld, Title: "Write the parser", Merge: &queued})
-	s.in(event.Event{Type: event.MergeLanded, Title: "Write the parser", Merge: &queued})
+	s.in(event.Event{Type: event.MergeLanded, Title: "Write the parser", Reason: "waits for your README.md", Merge: &queued})
 	s.in(event.Event{
 		Type: event.AttemptEnded, Title: "Write the parser", Agent: "claude", Model: "claude-sonnet-4-5",
 		Outcome: "done", Status: "done", Duration: 80_250, Files: []string{"parser.go", "parser_test.go"}, Locks: []string{"db:test"},

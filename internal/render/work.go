@@ -37,8 +37,12 @@ func target(e event.Event) string {
 	return Branch(e.Merge.Target)
 }
 
-// moved says what an attempt met on the target: what merged is for who looks closely.
+// moved says what an attempt met on the target: what merged is for who looks closely. Without an attempt, the branch has moved to what had
+// landed.
 func moved(e event.Event) said {
+	if e.Task == "" && e.Merge != nil {
+		return said{sign: Good.Sign(), tone: Good, text: target(e) + " has moved to " + Commit(e.Merge.Commit) + ", with what had landed"}
+	}
 	if len(e.Files) == 0 {
 		return said{text: with(target(e)+" has moved, and was merged", e.Reason), detail: true}
 	}
@@ -51,6 +55,8 @@ func landed(e event.Event) string {
 		return "landed"
 	case m.Commit == m.Onto:
 		return "changes nothing on " + Branch(m.Target)
+	case e.Reason != "":
+		return "landed, and is ready as " + Commit(m.Commit) + ": " + Branch(m.Target) + " " + Line(e.Reason)
 	default:
 		return "landed on " + Branch(m.Target) + " as " + Commit(m.Commit)
 	}
@@ -64,6 +70,12 @@ func Landed(w *event.Work) []string {
 	lines := []string{"nothing landed on " + Branch(w.Target)}
 	if w.Commits > 0 {
 		lines[0] = Branch(w.Target) + " has " + human.Count(w.Commits, "new commit")
+	}
+	if w.Waits != nil {
+		if w.Commits > 0 {
+			lines[0] = human.Count(w.Commits, "commit") + " landed"
+		}
+		lines = append(lines, "ready at "+Line(w.Waits.Ref)+": "+Branch(w.Target)+" "+Line(w.Waits.Reason))
 	}
 	name := func(k event.Kept) string { return Line(k.Task) }
 	return append(lines, human.Parts(
@@ -79,6 +91,9 @@ func Looks(w *event.Work) (steps []Step) {
 	}
 	if w.Commits > 0 {
 		steps = append(steps, Step{"git log " + Commit(w.From) + ".." + Commit(w.To), "see what landed on " + Branch(w.Target)})
+	}
+	if w.Waits != nil {
+		steps = append(steps, Step{Line(w.Waits.Command), "move " + Branch(w.Target) + " to it, once you have made way"})
 	}
 	if len(w.Review) == 1 {
 		steps = append(steps, Step{"ralph review " + Line(w.Review[0].Task), "see the work that waits for review, and how to accept or reject it"})

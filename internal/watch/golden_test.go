@@ -41,7 +41,7 @@ func TestFrames(t *testing.T) {
 				{N: 1, Attempt: "a-00000002", State: dag.MergeLanding, Reason: "README.md is changed"},
 				{N: 2, Attempt: "a-00000003", State: dag.MergeTesting, Candidate: "3f2a1bc"},
 			}
-			return newScreen(80, 24).give(news{snap: &snap, doing: map[string]string{}, warned: "landing waits: /src/shop has changes that landing would overwrite: README.md"})
+			return newScreen(80, 24).give(news{snap: &snap, doing: map[string]string{}, warned: "landing waits: somebody else is changing the repository: /src/shop/.git/index.lock"})
 		},
 		"unfolded":         func() *screenOf { return working().press("home", "right") },
 		"reading":          func() *screenOf { return newScreen(80, 24) },

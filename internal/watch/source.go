@@ -14,6 +14,7 @@ import (
 	"ralph/dag"
 	"ralph/event"
 	"ralph/inbox"
+	"ralph/internal/human"
 	"ralph/internal/render/transcript"
 )
 
@@ -153,7 +154,7 @@ func (s *source) happened(e event.Event) {
 	case event.MergeWaiting:
 		s.warned = "landing waits: " + e.Reason
 	case event.MergeLanded:
-		s.warned = ""
+		s.warned = human.Lead("the branch ", e.Reason)
 	case event.Warned:
 		s.warned = e.Text + " " + e.Reason
 	}

@@ -154,8 +154,11 @@ func (r Recoverer) clean(ctx context.Context, repo *git.Repo) error {
 }
 
 // needed says whether a ref is to stay. What is of an attempt that we do not know is another
-// project's in the same repository.
+// project's in the same repository; what has landed stays until its branch has it.
 func needed(g *dag.Graph, ref merge.Ref) bool {
+	if !ref.OfAttempt() {
+		return true
+	}
 	a, err := g.Attempt(ref.Attempt())
 	if err != nil {
 		return true

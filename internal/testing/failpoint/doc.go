@@ -1,5 +1,5 @@
 // Package failpoint lets tests kill this program at a named point of its code. In
 // an ordinary build Hit does nothing and costs nothing; with the build tag
-// failpoint it kills the process when RALPH_FAILPOINT names the point. It never
+// failpoint it kills the process, or holds it, when RALPH_FAILPOINT names the point. It never
 // decides anything else.
 package failpoint

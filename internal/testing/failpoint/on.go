@@ -7,13 +7,14 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"time"
 )
 
 // On says that points can be hit in this build.
 const On = true
 
 // Env names the point at which to die, such as K6, or K6:2 for the second time. At K6:panic
-// the program panics, each time.
+// the program panics, each time. At K6:/FILE it makes that file, and goes on when the file is gone.
 const Env = "RALPH_FAILPOINT"
 
 var hits atomic.Int64
@@ -27,6 +28,12 @@ func Hit(name string) {
 	if nth == "panic" {
 		panic("at " + name)
 	}
+	if strings.HasPrefix(nth, "/") {
+		if hits.Add(1) == 1 {
+			hold(nth)
+		}
+		return
+	}
 	want, err := strconv.ParseInt(nth, 10, 64)
 	if err != nil {
 		want = 1
@@ -37,5 +44,17 @@ func Hit(name string) {
 			_ = self.Kill()
 		}
 		select {} // until the signal has arrived
+	}
+}
+
+func hold(file string) {
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		panic(err)
+	}
+	for {
+		if _, err := os.Stat(file); err != nil {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
 	}
 }
