@@ -91,13 +91,14 @@ func TestCrashMatrixInSlots(t *testing.T) {
 	}
 }
 
-// TestWhatALandingLeftIsNoPersonsChange: a run begins all the same, and puts it back.
+// TestWhatALandingLeftIsNoPersonsChange: no run commits it, and one begins all the same, and puts it back.
 func TestWhatALandingLeftIsNoPersonsChange(t *testing.T) {
 	notRaced(t)
 	p := newSlots(t)
 	p.plan("first")
 	p.dying("K20", "run", "--jobs", "2").wait(-1)
 	p.tear(`git read-tree -m -u $1 $2`)
+	p.want(64, "run", "--jobs", "2", "--with-changes")
 	p.want(0, "run", "--jobs", "2")
 	p.wantLandedOnce(1)
 }

@@ -57,7 +57,7 @@ func findBranch(ctx context.Context, a *app, s *session, last pullrequest.Reques
 			named = &last.Branch
 		}
 	}
-	if b.target, err = findTarget(ctx, s, b.repo, named, true); err != nil {
+	if b.target, err = findTarget(ctx, b.repo, named); err != nil {
 		return b, err
 	}
 	if b.tip, err = b.repo.Commit(ctx, b.target); err != nil || b.tip == "" {

@@ -56,6 +56,7 @@ func runFlags(d project.Config) []flagSpec {
 			flagSpec{name: "effort", usage: "how long models may think: `LEVEL` low, medium or high; a task's own wins", shown: or("the model's own", "agent.effort")},
 			flagSpec{name: "jobs", usage: "run `N` agents at once, each in a slot, a copy of the project; finished work lands as one commit per task", value: 1, shown: or(d.Parallel.Jobs, "parallel.jobs")},
 			flagSpec{name: "target", usage: "land finished work on `BRANCH`, which is made if it does not exist; one agent works in a slot, too", shown: "the branch that is checked out"},
+			boolFlag("with-changes", "commit what is uncommitted first, on the branch that is checked out: agents in slots begin with a commit"),
 			boolFlag("in-place", "work in this folder and not in slots"),
 			boolFlag("review", "hold work that passes its gates until a person accepts it: ralph review"),
 			flagSpec{name: "push", usage: "after the run, push what landed to `REMOTE`; --push alone means the remote that git would push to", alone: ownRemote, shown: or("nothing is pushed", "merge.push")},
@@ -150,7 +151,7 @@ func runOpened(ctx context.Context, a *app, o runOptions, reports *reports) erro
 	if err := adviseRun(ctx, a, s, o.runOutput, opts); err != nil {
 		return err
 	}
-	remote, err := prepareLanding(ctx, opts.Landing, or(o.Push, s.config.Merge.Push))
+	remote, err := prepareLanding(ctx, a, s, o, opts.Landing)
 	if err != nil {
 		return err
 	}

@@ -107,4 +107,4 @@ func or[T any](given *T, otherwise T) T {
 var opposite = map[string]string{"keep-going": "fail-fast", "fail-fast": "keep-going"}
 
 // startFlags belong to one start of a run: a run that continues it does not have them.
-var startFlags = []string{"continue", "once", "dry-run", "events", "json", "junit", "summary", "log-file", "log-format", "metrics", "feature", "task", "direct", "help", "socket", "name"}
+var startFlags = []string{"continue", "once", "dry-run", "events", "json", "junit", "summary", "log-file", "log-format", "metrics", "feature", "task", "direct", "help", "socket", "name", "with-changes"}

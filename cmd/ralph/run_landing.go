@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -23,6 +22,7 @@ import (
 type placeOptions struct {
 	Target                *string
 	InPlace, SharedFolder bool
+	WithChanges           bool
 	Review                *bool
 	Push                  *string
 }
@@ -41,6 +41,8 @@ func setLanding(ctx context.Context, a *app, s *session, given runOptions, opts 
 		return usagef("--target goes with slots: leave out --in-place and --shared-folder")
 	case here && given.Push != nil:
 		return hint(usagef("--push goes with slots: in this folder ralph commits nothing"), "let work land on a branch: --target BRANCH")
+	case here && given.WithChanges:
+		return usagef("--with-changes goes with slots: agents in this folder see what is uncommitted")
 	case here && (review || risky):
 		return hint(usagef("work can be reviewed before it lands only if agents work in slots"), "leave out --in-place and --shared-folder, or do without a review: --review=false")
 	case here && jobs > 1 && !given.SharedFolder:
@@ -50,7 +52,7 @@ func setLanding(ctx context.Context, a *app, s *session, given runOptions, opts 
 		return nil
 	}
 	repo, err := openRepo(ctx, s.project.Root)
-	if errors.Is(err, git.ErrUnknown) && given.Jobs == nil && given.Target == nil && !review && !risky && !given.finished {
+	if errors.Is(err, git.ErrUnknown) && given.Jobs == nil && given.Target == nil && !review && !risky && !given.finished && !given.WithChanges {
 		opts.Workers.Jobs = 1
 		a.note("one agent works in this folder: for %d, as configured, it has to be a git repository", jobs)
 		return nil
@@ -72,9 +74,13 @@ func setLanding(ctx context.Context, a *app, s *session, given runOptions, opts 
 		}
 	}
 	opts.Rules.Resolve = s.config.Merge.Resolve
-	target, err := findTarget(ctx, s, repo, given.Target, given.finished || given.outpost)
-	if err == nil && given.finished {
+	target, err := findTarget(ctx, repo, given.Target)
+	switch {
+	case err != nil || given.outpost:
+	case given.finished: // no agent begins anything
 		err = refuseMistyped(ctx, s, repo, target)
+	default:
+		err = noteChanges(ctx, a, s, repo, target, given)
 	}
 	opts.Landing.Target = target
 	if err == nil && given.away != nil {
@@ -142,19 +148,21 @@ func openRepo(ctx context.Context, root string) (*git.Repo, error) {
 // otherName matches what git would make a branch of, and reads as something else: a commit's ID, a ref, or a HEAD of its own.
 var otherName = regexp.MustCompile(`^([0-9a-fA-F]{40}|[0-9a-fA-F]{64}|refs/.*|[A-Z_]+_HEAD)$`)
 
+// checkedOut is the branch that is checked out in the project's folder, a full name; "" if HEAD is detached.
+func checkedOut(ctx context.Context, repo *git.Repo) string {
+	head, _ := repo.Git(ctx, git.Call{Own: repo.Own()}, "symbolic-ref", "--quiet", "HEAD") // a linked worktree has its own HEAD
+	return strings.TrimSpace(head)
+}
+
 // findTarget is the branch that work lands on: the one that was named, which may not exist yet, or the one that is checked out.
-// Uncommitted changes do not matter to work that is finished: no agent builds on it without them, and landing spares them.
-func findTarget(ctx context.Context, s *session, repo *git.Repo, named *string, finished bool) (string, error) {
+func findTarget(ctx context.Context, repo *git.Repo, named *string) (string, error) {
 	if repo.Dir() == repo.Own() {
 		return "", hint(usagef("%s is a bare repository, and its files are nowhere", repo.Dir()), "clone it and run there")
 	}
-	here := git.Call{Own: repo.Own()} // a linked worktree has its own HEAD
-	if _, err := repo.Git(ctx, here, "rev-parse", "--quiet", "--verify", "HEAD^{commit}"); err != nil {
+	if _, err := repo.Git(ctx, git.Call{Own: repo.Own()}, "rev-parse", "--quiet", "--verify", "HEAD^{commit}"); err != nil {
 		return "", hint(usagef("the repository has no commit yet, so there is nothing to copy"), "make one, or run one agent in this folder: --jobs 1")
 	}
-	head, _ := repo.Git(ctx, here, "symbolic-ref", "--quiet", "HEAD")
-	head = strings.TrimSpace(head)
-	target := head
+	target := checkedOut(ctx, repo)
 	if named != nil {
 		name, err := repo.Line(ctx, "check-ref-format", "--branch", strings.TrimPrefix(*named, "refs/heads/"))
 		if err != nil || name == "@" {
@@ -176,50 +184,25 @@ func findTarget(ctx context.Context, s *session, repo *git.Repo, named *string, 
 	if target == "" {
 		return "", hint(usagef("HEAD is detached, so work has no branch to land on"), "name one: --target BRANCH")
 	}
-	if target != head || finished {
-		return target, nil
-	}
-	if half, err := halfLanded(ctx, s, target); err != nil || half {
-		return target, err
-	}
-	dirty, err := repo.Git(ctx, git.Call{WorkTree: repo.Dir(), Index: filepath.Join(repo.Own(), "index"), Own: repo.Own()},
-		"diff", "--name-only", "-z", "--no-ext-diff", "--ignore-submodules=all", "HEAD", "--")
-	changed := slices.DeleteFunc(strings.Split(dirty, "\x00"), func(name string) bool {
-		return name == "" || slices.Contains(strings.Split(name, "/"), ".ralph")
-	})
-	if len(changed) > 0 {
-		return "", hint(usagef("%s has uncommitted changes that agents would not see: %s", render.Branch(target), human.List(changed, 5)),
-			"commit them, or let work land on another branch: --target ralph/%s", filepath.Base(repo.Dir()))
-	}
-	return target, err
+	return target, nil
 }
 
-// halfLanded says that work may be landing on a branch at this moment, or a run died while it was: then what is
-// uncommitted is no person's. Work that a person's changes keep from landing is no such thing.
-func halfLanded(ctx context.Context, s *session, target string) (half bool, err error) {
-	err = s.store.View(ctx, func(g *dag.Graph) error {
-		landing, err := g.MergesIn(dag.MergeLanding)
-		for _, m := range landing {
-			run, rerr := g.RunOf(m.Attempt)
-			half = half || m.Target == target && (m.Reason == "" || life(run.Process) != dag.Alive)
-			err = errors.Join(err, rerr)
-		}
-		return err
-	})
-	return half, err
-}
-
-// prepareLanding makes the target if there is no such branch, and finds the remote that it is pushed to. What is
-// mistyped must not show after hours of work.
-func prepareLanding(ctx context.Context, to loop.Landing, push string) (remote string, err error) {
+// prepareLanding finds the remote that the target is pushed to, commits changes, and makes the target if there is no such
+// branch. What is mistyped must not show after hours of work.
+func prepareLanding(ctx context.Context, a *app, s *session, o runOptions, to loop.Landing) (remote string, err error) {
 	if to.Repo == nil {
 		return "", nil
 	}
-	if remote, err = findRemote(ctx, to.Repo, push, to.Target); err != nil {
+	if remote, err = findRemote(ctx, to.Repo, or(o.Push, s.config.Merge.Push), to.Target); err != nil {
 		return "", fmt.Errorf("--push: %w", err)
 	}
 	if err := to.Repo.Writable(); err != nil {
 		return "", hint(usagef("git cannot store the work of agents: %v", err), "make that folder writable for you")
+	}
+	if o.WithChanges {
+		if err := commitChanges(ctx, a, s, to.Repo, o.runOutput); err != nil {
+			return "", err
+		}
 	}
 	if at, err := to.Repo.Commit(ctx, to.Target); err != nil || at != "" {
 		return remote, err

@@ -58,3 +58,20 @@ func (r *Repo) Worktrees(ctx context.Context) ([]Worktree, error) {
 	}
 	return list, nil
 }
+
+// Unfinished names what git is in the middle of in the project's working tree, such as a merge; "" if it is in the middle of nothing.
+func (r *Repo) Unfinished() string {
+	for _, doing := range [][2]string{
+		{"MERGE_HEAD", "merge"},
+		{"rebase-merge", "rebase"},
+		{"rebase-apply", "rebase"},
+		{"CHERRY_PICK_HEAD", "cherry-pick"},
+		{"REVERT_HEAD", "revert"},
+		{"BISECT_LOG", "bisect"},
+	} {
+		if exists(filepath.Join(r.own, doing[0])) {
+			return doing[1]
+		}
+	}
+	return ""
+}
