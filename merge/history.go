@@ -12,9 +12,18 @@ import (
 	"ralph/internal/git"
 )
 
-// Unpushed says whether work that landed on a branch is not on a remote yet, as far as is known here.
-func Unpushed(ctx context.Context, r *git.Repo, branch, remote string) (bool, error) {
-	commit, err := r.Line(ctx, "rev-list", "-n", "1", "--grep=^"+attemptTrailer+": ", branch, "--not", "--remotes="+remote, "--")
+// Unpushed reports whether work that landed on a branch is not on a remote yet, or not on the branch to of it, unless that is "",
+// as far as is known here.
+func Unpushed(ctx context.Context, r *git.Repo, branch, remote, to string) (bool, error) {
+	args := []string{"rev-list", "-n", "1", "--grep=^" + attemptTrailer + ": ", branch}
+	if to == "" {
+		args = append(args, "--not", "--remotes="+remote)
+	} else if there, err := r.Commit(ctx, "refs/remotes/"+remote+"/"+strings.TrimPrefix(to, "refs/heads/")); err != nil {
+		return false, err
+	} else if there != "" {
+		args = append(args, "^"+there)
+	}
+	commit, err := r.Line(ctx, append(args, "--")...)
 	return commit != "", err
 }
 

@@ -27,8 +27,8 @@ type execution struct {
 	session *session // nil if only the person who watches it follows it
 	reports *reports // nil if there are none
 	grace   time.Duration
-	remote  string // that gets what landed; "" pushes nothing
-	flush   func() // shows what was reported so far
+	push    destination // of what landed
+	flush   func()      // shows what was reported so far
 }
 
 // do does the run, from the first event to the exit status.
@@ -72,7 +72,7 @@ func (x *execution) do(ctx context.Context) error {
 	}
 	var unreported []error
 	if caught == nil {
-		unreported = append(unreported, x.push(ctx))
+		unreported = append(unreported, x.pushLanded(ctx))
 	}
 	if x.json {
 		unreported = append(unreported, unwritten(report.Result(a.stdout, out)))

@@ -32,7 +32,7 @@ func (p *pull) publish(ctx context.Context, follow bool) (err error) {
 		return hint(fmt.Errorf("%w: pull request %d of %s was merged or closed", dag.ErrRefused, p.request.Number, p.feature), "to open another: ralph pr %s", p.feature)
 	}
 	if p.behind {
-		if err := pushBranch(ctx, p.app, p.repo, p.remote, p.target); err != nil {
+		if err := pushBranch(ctx, p.app, p.repo, destination{remote: p.remote}, p.target); err != nil {
 			return err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"ralph/internal/git"
+	"ralph/internal/human"
 	"ralph/internal/plain"
 	"ralph/internal/render"
 	"ralph/internal/seq"
@@ -35,35 +36,65 @@ func findRemote(ctx context.Context, repo *git.Repo, named, target string) (stri
 	return named, nil
 }
 
+// destination is where what landed is pushed to; the zero one is nowhere.
+type destination struct {
+	remote string
+	branch string // its full name there; "" is the name that it has here
+}
+
+func (d destination) String() string {
+	return strings.Join(human.Parts(d.remote, render.Branch(d.branch)), ":")
+}
+
+// findDestination reads REMOTE[:BRANCH]. An address may have a colon, too, but the name of a remote has none.
+func findDestination(ctx context.Context, repo *git.Repo, named, target string) (to destination, err error) {
+	name, branch, split := strings.Cut(named, ":")
+	if split {
+		if _, err := findRemote(ctx, repo, name, target); err == nil {
+			named = name
+		} else if split = false; !strings.ContainsAny(named, `/\@`) {
+			return to, hint(err, "see the remotes with: git remote -v; an address has a / or an @")
+		}
+	}
+	if to.remote, err = findRemote(ctx, repo, named, target); err == nil && split {
+		to.branch, err = branchNamed(ctx, repo, branch)
+	}
+	return to, err
+}
+
 // unpushed is a run whose work landed but did not get to the remote.
 type unpushed struct{ error }
 
 func (e unpushed) Unwrap() error { return e.error }
 
-// push pushes what landed, as the user would: with their git, hooks and credentials. What a run before this one
+// pushLanded pushes what landed, as the user would: with their git, hooks and credentials. What a run before this one
 // landed and did not push counts too; commits of people alone do not.
-func (x *execution) push(ctx context.Context) error {
+func (x *execution) pushLanded(ctx context.Context) error {
 	to := x.opts.Landing
-	if x.remote == "" {
+	if x.push == (destination{}) {
 		return nil
 	}
 	if at, err := merge.At(ctx, to.Repo, to.Target); err != nil {
 		return err
 	} else if at.Landed != "" {
 		return unpushed{hint(fmt.Errorf("what landed was not pushed: %s does not have it yet", render.Branch(to.Target)),
-			"push both once it has: ralph merge --target %s --push=%s", render.Branch(to.Target), x.remote)}
+			"push both once it has: ralph merge --target %s --push=%s", render.Branch(to.Target), x.push)}
 	}
-	if left, err := merge.Unpushed(ctx, to.Repo, to.Target, x.remote); err != nil || !left {
+	if left, err := merge.Unpushed(ctx, to.Repo, to.Target, x.push.remote, x.push.branch); err != nil || !left {
 		return err
 	}
 	ctx, stop := interruptible(ctx, x.app, nil, 0)
 	defer stop()
-	return pushBranch(ctx, x.app, to.Repo, x.remote, to.Target)
+	return pushBranch(ctx, x.app, to.Repo, x.push, to.Target)
 }
 
 // pushBranch is the one place where ralph pushes. It never forces: what a remote has and we do not is somebody's work.
-func pushBranch(ctx context.Context, a *app, repo *git.Repo, remote, target string) error {
-	command := []string{"git", "push", remote, strings.TrimPrefix(target, "refs/heads/")}
+func pushBranch(ctx context.Context, a *app, repo *git.Repo, to destination, target string) error {
+	what := strings.TrimPrefix(target, "refs/heads/")
+	if to.branch != "" && to.branch != target {
+		what += ":" + to.branch
+	}
+	command := []string{"git", "push", to.remote, what}
 	line := term.Line(strings.Join(seq.Map(command, plain.ShellQuote), " "))
 	a.note("%s", line)
 	if err := userGit(ctx, a, repo, a.stderr, command[1:]...); err != nil {

@@ -59,7 +59,7 @@ func runFlags(d project.Config) []flagSpec {
 			boolFlag("with-changes", "commit what is uncommitted first, on the branch that is checked out: agents in slots begin with a commit"),
 			boolFlag("in-place", "work in this folder and not in slots"),
 			boolFlag("review", "hold work that passes its gates until a person accepts it: ralph review"),
-			flagSpec{name: "push", usage: "after the run, push what landed to `REMOTE`; --push alone means the remote that git would push to", alone: ownRemote, shown: or("nothing is pushed", "merge.push")},
+			flagSpec{name: "push", usage: "after the run, push what landed to `REMOTE`, or as REMOTE:BRANCH to another branch there; --push alone means the remote that git would push to", alone: ownRemote, shown: or("nothing is pushed", "merge.push")},
 			boolFlag("shared-folder", "let several agents work in this folder, where they may overwrite each other's work"),
 			flagSpec{name: "sandbox", usage: "confine agents and gates: `MODE` is auto (as well as possible), require (or do not run) or off", shown: or(d.Sandbox.Mode, "sandbox.mode")},
 			flagSpec{name: "idle-timeout", usage: "stop an agent that is silent for `DURATION`", shown: or(d.Run.IdleTimeout, "run.idle_timeout")},
@@ -151,13 +151,13 @@ func runOpened(ctx context.Context, a *app, o runOptions, reports *reports) erro
 	if err := adviseRun(ctx, a, s, o.runOutput, opts); err != nil {
 		return err
 	}
-	remote, err := prepareLanding(ctx, a, s, o, opts.Landing)
+	push, err := prepareLanding(ctx, a, s, o, opts.Landing)
 	if err != nil {
 		return err
 	}
 	x := &execution{
 		app: a, opts: opts, json: o.JSON, output: o.runOutput, session: s, reports: reports,
-		grace: s.config.Run.Grace.Std(), flush: func() {}, remote: remote,
+		grace: s.config.Run.Grace.Std(), flush: func() {}, push: push,
 	}
 	err = x.do(ctx)
 	savePlans(ctx, a, s)

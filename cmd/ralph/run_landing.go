@@ -148,6 +148,20 @@ func openRepo(ctx context.Context, root string) (*git.Repo, error) {
 // otherName matches what git would make a branch of, and reads as something else: a commit's ID, a ref, or a HEAD of its own.
 var otherName = regexp.MustCompile(`^([0-9a-fA-F]{40}|[0-9a-fA-F]{64}|refs/.*|[A-Z_]+_HEAD)$`)
 
+// branchNamed is the full name of a branch that need not exist.
+func branchNamed(ctx context.Context, repo *git.Repo, typed string) (string, error) {
+	name, err := repo.Line(ctx, "check-ref-format", "--branch", strings.TrimPrefix(typed, "refs/heads/"))
+	if err != nil || name == "@" {
+		return "", usagef("%q is not the name of a branch", typed)
+	}
+	if ref := "refs/heads/" + name; !otherName.MatchString(name) {
+		return ref, nil
+	} else if at, err := repo.Commit(ctx, ref); err != nil || at != "" {
+		return ref, err
+	}
+	return "", hint(usagef("%q is not the name of a branch", typed), "name a branch; to make one there: git branch NAME %s", name)
+}
+
 // checkedOut is the branch that is checked out in the project's folder, a full name; "" if HEAD is detached.
 func checkedOut(ctx context.Context, repo *git.Repo) string {
 	head, _ := repo.Git(ctx, git.Call{Own: repo.Own()}, "symbolic-ref", "--quiet", "HEAD") // a linked worktree has its own HEAD
@@ -164,17 +178,14 @@ func findTarget(ctx context.Context, repo *git.Repo, named *string) (string, err
 	}
 	target := checkedOut(ctx, repo)
 	if named != nil {
-		name, err := repo.Line(ctx, "check-ref-format", "--branch", strings.TrimPrefix(*named, "refs/heads/"))
-		if err != nil || name == "@" {
-			return "", usagef("--target: %q is no name of a branch", *named)
+		var err error
+		if target, err = branchNamed(ctx, repo, *named); err != nil {
+			return "", fmt.Errorf("--target: %w", err)
 		}
-		target = "refs/heads/" + name
 		if at, err := repo.Commit(ctx, target); err != nil {
 			return "", err
 		} else if at == "" {
-			if otherName.MatchString(name) {
-				return "", hint(usagef("--target: %q is no name of a branch", *named), "name a branch; to make one there: git branch NAME %s", name)
-			}
+			name := render.Branch(target)
 			if remote, err := repo.Commit(ctx, "refs/remotes/"+name); err != nil || remote != "" {
 				_, local, _ := strings.Cut(name, "/")
 				return "", cmp.Or(err, hint(usagef("--target: %s is a branch of a remote, where only a push lands", name), "name one of your own: --target %s; --push sends it there", local))
@@ -187,25 +198,25 @@ func findTarget(ctx context.Context, repo *git.Repo, named *string) (string, err
 	return target, nil
 }
 
-// prepareLanding finds the remote that the target is pushed to, commits changes, and makes the target if there is no such
+// prepareLanding finds out where the target is pushed to, commits changes, and makes the target if there is no such
 // branch. What is mistyped must not show after hours of work.
-func prepareLanding(ctx context.Context, a *app, s *session, o runOptions, to loop.Landing) (remote string, err error) {
+func prepareLanding(ctx context.Context, a *app, s *session, o runOptions, to loop.Landing) (push destination, err error) {
 	if to.Repo == nil {
-		return "", nil
+		return push, nil
 	}
-	if remote, err = findRemote(ctx, to.Repo, or(o.Push, s.config.Merge.Push), to.Target); err != nil {
-		return "", fmt.Errorf("--push: %w", err)
+	if push, err = findDestination(ctx, to.Repo, or(o.Push, s.config.Merge.Push), to.Target); err != nil {
+		return push, fmt.Errorf("--push: %w", err)
 	}
 	if err := to.Repo.Writable(); err != nil {
-		return "", hint(usagef("git cannot store the work of agents: %v", err), "make that folder writable for you")
+		return push, hint(usagef("git cannot store the work of agents: %v", err), "make that folder writable for you")
 	}
 	if o.WithChanges {
 		if err := commitChanges(ctx, a, s, to.Repo, o.runOutput); err != nil {
-			return "", err
+			return push, err
 		}
 	}
 	if at, err := to.Repo.Commit(ctx, to.Target); err != nil || at != "" {
-		return remote, err
+		return push, err
 	}
 	head, err := to.Repo.Git(ctx, git.Call{Own: to.Repo.Own()}, "rev-parse", "HEAD^{commit}")
 	if err == nil {
@@ -213,7 +224,7 @@ func prepareLanding(ctx context.Context, a *app, s *session, o runOptions, to lo
 	}
 	if err != nil {
 		why := err.Error() // the last part of what git says is the cause
-		return "", usagef("--target: git cannot make the branch %s: %s", render.Branch(to.Target), strings.TrimSpace(why[strings.LastIndex(why, ": ")+1:]))
+		return push, usagef("--target: git cannot make the branch %s: %s", render.Branch(to.Target), strings.TrimSpace(why[strings.LastIndex(why, ": ")+1:]))
 	}
-	return remote, nil
+	return push, nil
 }
