@@ -111,7 +111,7 @@ func BenchmarkTasks(b *testing.B) {
 	}
 }
 
-// BenchmarkJobs measures how many tasks a second several agents at once get done, by the clock, because they may wait
+// BenchmarkJobs measures how many tasks a second several agents at once, in slots, get done, by the clock, because they may wait
 // for each other, and by processor time, because the machine may be busy.
 func BenchmarkJobs(b *testing.B) {
 	h := newHarness(b)
@@ -121,8 +121,9 @@ func BenchmarkJobs(b *testing.B) {
 			var sides []side
 			for _, n := range sizes {
 				dir := h.graph(n)
-				sides = append(sides, side{fmt.Sprint(n), func(n int) cost {
-					return h.run(dir, n+jobs, "--no-verify", "--shared-folder", "--jobs", fmt.Sprint(jobs))
+				h.commit(dir)
+				sides = append(sides, side{fmt.Sprint(n), func(n int) cost { // agents that change a file would only conflict
+					return h.run(dir, n+jobs, "--no-verify", "--agent", h.agent, "--target", "main", "--jobs", fmt.Sprint(jobs))
 				}})
 			}
 			for b.Loop() {
@@ -223,10 +224,15 @@ func (h *harness) repository(files int, verifier bool) string {
 		check(os.MkdirAll(filepath.Dir(path), 0o700))
 		check(os.WriteFile(path, fmt.Appendf(nil, "package e\n\nconst N%d = %d\n", i, i), 0o600))
 	}
-	h.output(dir, "git", "init", "-q")
+	h.commit(dir)
+	return dir
+}
+
+// commit makes a repository of a folder, with all that is in it.
+func (h *harness) commit(dir string) {
+	h.output(dir, "git", "init", "-q", "-b", "main")
 	h.output(dir, "git", "add", "-A")
 	h.output(dir, "git", "-c", "user.name=t", "-c", "user.email=t@localhost", "-c", "gc.auto=0", "commit", "-qm", "all")
-	return dir
 }
 
 // graph makes a project without git with so many tasks, in two layers: of 1,000 there are always 16 ready.

@@ -73,12 +73,8 @@ func (r *Runner) emitRecovery(rec recovery.Recovery) {
 	r.bus.emit(event.Event{Type: event.RecoveryDone, Recovery: &sum, Reason: sum.String()})
 }
 
-// folderShared says that other agents may have worked in the project since then: of this
-// run, or of another one that lives or has just ended.
+// folderShared reports that agents of another run, one that lives or has just ended, may have worked in the project since then.
 func (r *Runner) folderShared(ctx context.Context, since time.Time) bool {
-	if r.opts.Workers.Jobs > 1 {
-		return true
-	}
 	since = since.Truncate(time.Millisecond) // as times are stored
 	runs, err := recentRuns(ctx, r.opts.Graph.Store)
 	return err == nil && slices.ContainsFunc(runs, func(run dag.Run) bool {

@@ -142,16 +142,18 @@ func TestSoakQuestions(t *testing.T) {
 		}
 		return open
 	}
-	for s.take(1) {
+	for s.take(2) {
 		if status := p.overview(); status.Total-status.Counts["done"] < 3 {
 			p.plan("paint", "varnish", "sweep")
 		}
 		how := death{after: time.Duration(random.IntN(700)) * time.Millisecond, working: random.IntN(2) == 0, size: p.booked()}
-		s.kill(p, p.start("run", "--shared-folder", "--jobs", "2"), how)
+		other := p.start("run")
+		s.kill(p, p.start("run"), how)
+		s.kill(p, other, how)
 		answer()
 	}
 	for range 100 {
-		r := p.start("run", "--shared-folder", "--jobs", "2")
+		r := p.start("run")
 		<-r.ended
 		if r.cmd.ProcessState.ExitCode() == exitOK {
 			break

@@ -36,8 +36,8 @@ func runDispatch(ctx context.Context, a *app, o dispatchOptions) error {
 	if o.Socket == "" || o.Name == "" {
 		return usagef("--socket and --name are needed: ralph-temporal run starts this command")
 	}
-	if o.DryRun || o.InPlace || o.SharedFolder {
-		return usagef("--dry-run, --in-place and --shared-folder do not go with attempts on other machines")
+	if o.DryRun || o.InPlace {
+		return usagef("--dry-run and --in-place do not go with attempts on other machines")
 	}
 	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", o.Socket)
 	if err != nil {

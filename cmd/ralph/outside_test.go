@@ -57,7 +57,6 @@ func TestWhatWeakensARunIsRefusedFromOutside(t *testing.T) {
 		"--in-place":        {"run --in-place"},
 		"--none":            {"feature gate x --none"},
 		"--review=false":    {"run --review=false", "merge --review=0", "run --review --review=f"},
-		"--shared-folder":   {"run --jobs 2 --shared-folder"},
 		"--agent":           {"run --agent=sh", "run --agent ./evil", "run --agent claude --agent sh", "pr --follow --agent sh", "task add x --agent sh", "task update " + id + " --agent sh", "agents test sh", "agents test -- sh"},
 		"--allow-tampering": {"task add x --allow-tampering", "task update " + id + " --allow-tampering=true"},
 	} {

@@ -60,7 +60,6 @@ func runFlags(d project.Config) []flagSpec {
 			boolFlag("in-place", "work in this folder and not in slots"),
 			boolFlag("review", "hold work that passes its gates until a person accepts it: ralph review"),
 			flagSpec{name: "push", usage: "after the run, push what landed to `REMOTE`, or as REMOTE:BRANCH to another branch there; --push alone means the remote that git would push to", alone: ownRemote, shown: or("nothing is pushed", "merge.push")},
-			boolFlag("shared-folder", "let several agents work in this folder, where they may overwrite each other's work"),
 			flagSpec{name: "sandbox", usage: "confine agents and gates: `MODE` is auto (as well as possible), require (or do not run) or off", shown: or(d.Sandbox.Mode, "sandbox.mode")},
 			flagSpec{name: "idle-timeout", usage: "stop an agent that is silent for `DURATION`", shown: or(d.Run.IdleTimeout, "run.idle_timeout")},
 			flagSpec{name: "turn-timeout", usage: "stop a turn that takes longer than `DURATION`", shown: or("no limit", "run.turn_timeout")},

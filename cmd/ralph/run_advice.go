@@ -49,7 +49,7 @@ func adviseRun(ctx context.Context, a *app, s *session, output runOutput, opts l
 	case tally.Open() == 0:
 		return nil
 	}
-	if asks {
+	if asks && opts.Landing.Repo == nil {
 		warnDirty(ctx, a, s, output)
 	}
 	if asks && opts.Host.Setup.Limits == budget.Unlimited {

@@ -20,33 +20,32 @@ import (
 
 // placeOptions say where agents work, and where their work ends up.
 type placeOptions struct {
-	Target                *string
-	InPlace, SharedFolder bool
-	WithChanges           bool
-	Review                *bool
-	Push                  *string
+	Target               *string
+	InPlace, WithChanges bool
+	Review               *bool
+	Push                 *string
 }
 
 // setLanding lets agents work in slots, if several do, a target was named, or a person looks at work before it lands.
 func setLanding(ctx context.Context, a *app, s *session, given runOptions, opts *loop.Options) error {
-	here, review := given.InPlace || given.SharedFolder, or(given.Review, s.config.Merge.Review == "all")
+	here, review := given.InPlace, or(given.Review, s.config.Merge.Review == "all")
 	risky := given.Review == nil && s.config.Merge.Review == "risky"
-	if given.InPlace && !given.SharedFolder && given.Jobs == nil {
+	if given.InPlace && given.Jobs == nil {
 		opts.Workers.Jobs = 1 // what is configured is meant for slots
 	}
 	jobs := opts.Workers.Jobs
 	here = here || jobs == 1 && given.Target == nil && given.away == nil && !review && !risky && !given.finished
 	switch {
 	case here && given.Target != nil:
-		return usagef("--target goes with slots: leave out --in-place and --shared-folder")
+		return usagef("--target goes with slots: leave out --in-place")
 	case here && given.Push != nil:
 		return hint(usagef("--push goes with slots: in this folder ralph commits nothing"), "let work land on a branch: --target BRANCH")
 	case here && given.WithChanges:
 		return usagef("--with-changes goes with slots: agents in this folder see what is uncommitted")
 	case here && (review || risky):
-		return hint(usagef("work can be reviewed before it lands only if agents work in slots"), "leave out --in-place and --shared-folder, or do without a review: --review=false")
-	case here && jobs > 1 && !given.SharedFolder:
-		return hint(usagef("%d agents in one folder overwrite each other's work", jobs), "run one: --jobs 1; or accept that: --shared-folder")
+		return hint(usagef("work can be reviewed before it lands only if agents work in slots"), "leave out --in-place, or do without a review: --review=false")
+	case here && jobs > 1:
+		return hint(usagef("%d agents in one folder overwrite each other's work", jobs), "run one: --jobs 1; or leave out --in-place")
 	}
 	if here {
 		return nil
@@ -58,7 +57,11 @@ func setLanding(ctx context.Context, a *app, s *session, given runOptions, opts 
 		return nil
 	}
 	if err != nil {
-		return hint(usagef("agents work in slots only in a git repository: %v", err), "run one in this folder: --jobs 1; or several, which may overwrite each other's work: --shared-folder")
+		advice := "run one agent in this folder: --jobs 1"
+		if errors.Is(err, git.ErrUnknown) {
+			advice = "make one: git init; or " + advice
+		}
+		return hint(usagef("agents work in slots only in a git repository: %v", err), "%s", advice)
 	}
 	if given.finished && given.Target == nil {
 		if given.Target, err = finishedFor(ctx, s); err != nil {

@@ -160,8 +160,8 @@ func loopOptions(ctx context.Context, a *app, s *session, given runOptions, cont
 		offerTools(a, s, o, &opts)
 	}
 	opts.Workers.Resources = limiter(s.config.Sandbox)
-	// Others may verify in the same folder; and what is started early belongs to no attempt that could be limited.
-	o.Prestart = run.Prestart && opts.Workers.Jobs == 1 && opts.Workers.Resources == nil
+	// What is started early belongs to no slot, and to no attempt that could be limited.
+	o.Prestart = run.Prestart && opts.Landing.Repo == nil && opts.Workers.Resources == nil
 	opts.Agents.Open, opts.Agents.Cool = openAttempt(a, o, a.credentialsOf(s)), o.Close
 	opts.Agents.Warm = func(op attempt.Opening) { o.Warm(request(op)) }
 	var unusable []error

@@ -89,7 +89,7 @@ func (s *soak) lane(t *testing.T, number int) {
 		if p.tasks < 20 || s.open(p) < 10 {
 			p.plan(slices.Repeat([]string{"task"}, 20)...)
 		}
-		n := 1 + random.IntN(3)/2 // at times two at once
+		n := 1 + random.IntN(3) // at times several at once
 		if !s.take(n) {
 			break
 		}
@@ -99,7 +99,7 @@ func (s *soak) lane(t *testing.T, number int) {
 				after: time.Duration(random.IntN(300)) * time.Millisecond, helpers: random.IntN(3) == 0,
 				working: random.IntN(2) == 0, size: p.booked(),
 			}
-			r := p.start("run", "--shared-folder", "--jobs", strconv.Itoa(1+random.IntN(2)))
+			r := p.start("run")
 			runs.Go(func() { s.kill(p, r, how) })
 		}
 		if random.IntN(4) == 0 {
