@@ -17,7 +17,7 @@ func (r *Runner) recover(ctx context.Context) (recovery.Recovery, error) {
 		return recovery.Recovery{}, nil
 	}
 	rec := r.recoverer()
-	rec.OwnFiles = r.own(ctx)
+	rec.OwnFiles, rec.LandsOnly = r.own(ctx), r.opts.Graph.Finished
 	if r.opts.Graph.Process.Remote != "" && !r.begun {
 		rec.Adopts = r.run.Owner
 	}

@@ -46,7 +46,8 @@ type Recoverer struct {
 	Expire time.Duration // of what is asked about them; 0 means never
 	Trust  trust.Folder  // has the seals of what is asked
 
-	Adopts string // the owner of a run that this process goes on with; "" for none
+	LandsOnly bool   // nothing is done again: finished work that is gone stays what it is, and cannot land
+	Adopts    string // the owner of a run that this process goes on with; "" for none
 }
 
 // found is what a look at the graph shows of dead runs.
@@ -100,10 +101,12 @@ func (r Recoverer) Recover(ctx context.Context) (Recovery, error) {
 	if err := r.closeDeadRuns(ctx, f, &rec); err != nil || f.at.Repo == nil {
 		return rec, err
 	}
-	again, err := r.reopen(ctx, f.at.Repo)
-	rec.Tasks = append(rec.Tasks, again...)
-	if err != nil {
-		return rec, err
+	if !r.LandsOnly {
+		again, err := r.reopen(ctx, f.at.Repo)
+		rec.Tasks = append(rec.Tasks, again...)
+		if err != nil {
+			return rec, err
+		}
 	}
 	return rec, r.clean(ctx, f.at.Repo)
 }
