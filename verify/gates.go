@@ -97,11 +97,15 @@ func (g Gates) Run(ctx context.Context, command string, log io.Writer) (Result, 
 	return res, nil
 }
 
-// Why says why a gate could not be started, as far as its last line names a program.
+// Why says why a gate failed, or could not even be started, as far as its last line names it.
 func (r Result) Why() string {
 	text := strings.TrimSpace(r.Tail)
 	last := fmt.Sprintf("%.200s", text[strings.LastIndexByte(text, '\n')+1:])
-	return fmt.Sprintf("gate %q cannot start (%s)", r.Command, r.Exit) + human.Lead(": ", last)
+	what := "fails"
+	if r.Unstartable {
+		what = "cannot start"
+	}
+	return fmt.Sprintf("gate %q %s (%s)", r.Command, what, r.Exit) + human.Lead(": ", last)
 }
 
 func (g Gates) timeout() time.Duration { return cmp.Or(g.Timeout, 10*time.Minute) }
