@@ -108,17 +108,17 @@ func (r *Runner) advance(ctx context.Context, unite bool) {
 	}
 	at, waits, err := merge.Advance(ctx, to.Repo, to.Target)
 	if err == nil && at.Landed == "" {
-		r.ahead.set(nil)
+		r.tip.ahead.set(nil)
 		return
 	}
 	if errors.Is(waits, merge.ErrDiverged) && err == nil && unite {
-		if r.ahead.tried == at {
+		if r.tip.ahead.tried == at {
 			return
 		}
 		waits, err = merge.Unite(ctx, to.Repo, to.Target, func(u merge.Union) error { return r.tryUnion(ctx, u) })
 		switch conflict := new(merge.ConflictError); {
 		case errors.As(err, &conflict):
-			waits, err, r.ahead.tried = conflict, nil, at
+			waits, err, r.tip.ahead.tried = conflict, nil, at
 		case ctx.Err() != nil:
 			waits, err = merge.ErrDiverged, nil
 		}
@@ -126,7 +126,7 @@ func (r *Runner) advance(ctx context.Context, unite bool) {
 	if err != nil {
 		r.bus.warn("", "move "+to.name()+" to what has landed: "+err.Error())
 	}
-	if r.ahead.set(to.waits(errors.Join(waits, err))); waits != nil || err != nil {
+	if r.tip.ahead.set(to.waits(errors.Join(waits, err))); waits != nil || err != nil {
 		return
 	}
 	now, err := merge.At(ctx, to.Repo, to.Target)

@@ -40,7 +40,7 @@ func (r *Runner) watchControl(ctx context.Context, stop context.CancelCauseFunc)
 			default:
 				r.claimer.update(now, limits)
 			}
-			if r.ahead.due() {
+			if r.tip.ahead.due() {
 				r.advance(ctx, false)
 			}
 			if r.opts.Landing.Repo != nil {

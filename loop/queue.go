@@ -207,7 +207,7 @@ func (l *lane) move(ctx context.Context) (again bool, err error) {
 // hasLanded tells that the work has landed, on the branch or beyond it.
 func (l *lane) hasLanded(waits *event.Waits) {
 	l.tip.moved(l.entry.Candidate, waits != nil)
-	l.ahead.set(waits)
+	l.tip.ahead.set(waits)
 	reason := ""
 	if waits != nil {
 		reason = waits.Reason

@@ -35,7 +35,6 @@ type Runner struct {
 	settler   settler
 	worker    attempt.Worker
 	tip       tip
-	ahead     ahead
 	resolving resolving
 	authors   authors
 	published published

@@ -40,6 +40,7 @@ func (to Landing) name() string { return strings.TrimPrefix(to.Target, "refs/hea
 type tip struct {
 	mu    sync.Mutex
 	watch merge.Watch
+	ahead ahead
 }
 
 // seen is where the target was at the last look.
@@ -108,7 +109,7 @@ func (r *Runner) landed(ctx context.Context) *event.Work {
 		r.bus.warn("", "where work ended up is not known: "+err.Error())
 		return nil
 	}
-	w.Target, w.Waits = to.Target, r.ahead.last()
+	w.Target, w.Waits = to.Target, r.tip.ahead.last()
 	r.recount(ctx, &w)
 	return &w
 }
