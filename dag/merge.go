@@ -249,11 +249,17 @@ func (g *Graph) Hold(c Claim, n int64, reason string) error {
 	return g.tx.Exec(reviewSQL, ":n", c.Task.N, ":attempt", cmp.Or(c.Resumed.ID, c.Attempt))
 }
 
-// LoseWork says that nobody has the work of a task any more that only had to land: an agent does it again. A revert is given up.
+// LoseWork forgets the work of a task that only had to land, because it is gone: an agent does the task again. A revert is given up
+// instead. It is refused if a run has claimed the task meanwhile.
 func (g *Graph) LoseWork(id, reason string) error {
 	t, err := g.nodeByID(id)
-	if err != nil || t.status != Pending || g.dropUndo(t.n) { // else it is at work again
+	switch {
+	case err != nil:
 		return err
+	case t.status != Pending:
+		return fmt.Errorf("%w: %s is %s, and does not wait to land", ErrRefused, t.id, t.status)
+	case g.dropUndo(t.n):
+		return g.tx.Err()
 	}
 	g.tx.Do(unverifiedSQL, ":n", t.n, ":attempt", nil)
 	g.log(t.n, LogSystem, reason)

@@ -58,7 +58,7 @@ func (w WaitingBranch) String() string {
 	return fmt.Sprintf("ready at %s: %s %s; then: %s", w.Ref, strings.TrimPrefix(w.Target, "refs/heads/"), w.Reason, w.Command)
 }
 
-// errMadeWay is no reason to wait any more, but nobody has moved the branch yet.
+// errMadeWay is what is left when nothing is in the way and no run has moved the branch yet.
 var errMadeWay = errors.New("nothing is in the way any more")
 
 // WaitingBranches finds them, and touches nothing.

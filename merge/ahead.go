@@ -54,7 +54,7 @@ type Place struct {
 // Tip is what later work starts from, and lands on.
 func (p Place) Tip() string { return cmp.Or(p.Landed, p.Branch) }
 
-// has says whether a commit has landed.
+// has reports whether a commit has landed.
 func (p Place) has(ctx context.Context, r *git.Repo, commit string) (bool, error) {
 	for _, tip := range []string{p.Branch, p.Landed} {
 		if tip == "" {
@@ -90,7 +90,7 @@ func At(ctx context.Context, r *git.Repo, target string) (p Place, err error) {
 	return p, err
 }
 
-// Has says whether a candidate has landed on a target.
+// Has reports whether a candidate has landed on a target.
 func Has(ctx context.Context, r *git.Repo, target, candidate string) (bool, error) {
 	p, err := At(ctx, r, target)
 	if err != nil {
@@ -168,7 +168,7 @@ func (p Place) apart(ctx context.Context, r *git.Repo) (waits, err error) {
 
 // whole says that the branch has the commit at which work landed beyond it.
 func (p Place) whole(ctx context.Context, r *git.Repo) (bool, error) {
-	if p.stood == "" || p.stood == p.Branch { // without the ref nobody knows
+	if p.stood == "" || p.stood == p.Branch { // without the ref that is unknown
 		return p.stood != "", nil
 	}
 	return r.IsAncestor(ctx, p.stood, p.Branch)

@@ -60,7 +60,7 @@ func Land(ctx context.Context, r *git.Repo, target, onto, candidate string) (wai
 	return waits, err
 }
 
-// alone moves a target while nobody else does, and after what an interrupted landing has left is gone.
+// alone moves a target while no other process does, after it has removed what an interrupted landing left.
 func (l *landing) alone(ctx context.Context, do func(Place) error) error {
 	last, err := l.begin(ctx)
 	if err == nil {
@@ -131,7 +131,7 @@ func (l *landing) clear(ctx context.Context) (before os.FileInfo, err error) {
 	return before, err
 }
 
-// look says whether the branch, which is at a tip, has the candidate already, or cannot get it.
+// look reports whether the branch, which is at a tip, has the candidate already; the error is why it cannot get it.
 func (l *landing) look(ctx context.Context, tip string) (done bool, err error) {
 	if tip == l.onto {
 		return l.onto == l.candidate, nil

@@ -80,7 +80,7 @@ func (w *Watch) Look(ctx context.Context, r *git.Repo, target string) (tip strin
 	return tip, nil
 }
 
-// Moved says where we moved the target, or what has landed beyond it: should somebody take that back before the next look, it is missed.
+// Moved says where we moved the target, or what has landed beyond it: what a person takes back before the next look is noticed.
 func (w *Watch) Moved(to string, beyond bool) {
 	if w.Tip = to; beyond {
 		w.seen = stamp{}

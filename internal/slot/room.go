@@ -49,12 +49,11 @@ func (r Room) Show(ctx context.Context, base, commit string) error {
 			return err
 		}
 	}
-	var err error
 	if r.made.Base == r.made.Commit { // that has landed
 		own, _ := r.Caches()
-		err = r.share(own)
+		_ = r.share(own) // a cache that stays behind is only built again
 	}
-	return errors.Join(err, r.Slot.Show(ctx, base, commit))
+	return r.Slot.Show(ctx, base, commit)
 }
 
 // Begin forgets what gates of other work wrote in caches.
@@ -84,7 +83,7 @@ func (r Room) share(own string) error {
 }
 
 // join moves what is in a folder over what is in another. Whole folders move at once where they are new: a tool may take a folder
-// that is there for complete.
+// that is there for complete. Other rooms may do the same at the same time.
 func join(from, to string) error {
 	info, err := os.Lstat(from)
 	if err != nil {
@@ -110,7 +109,13 @@ func join(from, to string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		err = nil
 	}
-	return errors.Join(err, os.Rename(from, to))
+	if err == nil {
+		err = os.Rename(from, to)
+	}
+	if now, e := os.Lstat(to); err != nil && e == nil && now.IsDir() && info.IsDir() { // another room was faster
+		return join(from, to)
+	}
+	return err
 }
 
 // Upper is where gates write that find the room in an overlay, "" if they write in the room itself.

@@ -2,8 +2,11 @@ package slot
 
 import (
 	"context"
+	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -85,4 +88,45 @@ func TestCachesOfLandedWorkServeAllRooms(t *testing.T) {
 	check.OK(t, p.Remove(1))
 	check.OK(t, p.Sweep())
 	check.That(t, !at.has(""), "caches outlive all slots")
+}
+
+// TestRoomsShareCachesAtTheSameTime: each moves what it has, and no folder of another is in its way.
+func TestRoomsShareCachesAtTheSameTime(t *testing.T) {
+	t.Parallel()
+	at := repo{t, t.TempDir()}
+	const rooms = 8
+	errs := make(chan error, rooms)
+	for n := range rooms {
+		from := filepath.Join(at.dir, "from", strconv.Itoa(n))
+		check.OK(t, os.MkdirAll(from, 0o700))
+		repo{t, from}.sh(fmt.Sprintf("for d in $(seq 50); do mkdir -p $d/x; echo %d >$d/x/%[1]d; done", n))
+		go func() { errs <- join(from, filepath.Join(at.dir, "to")) }()
+	}
+	for range rooms {
+		check.OK(t, <-errs)
+	}
+	check.Equal(t, "files", "400", at.sh("find to -type f | wc -l"))
+}
+
+// TestSetupBelievesNoOtherSetup: what the setup of work wrote in caches is gone when another is set up.
+func TestSetupBelievesNoOtherSetup(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	base := r.commit("a", "a")
+	var found []string
+	p := open(t, r, func(o *Options) {
+		o.SetupOn = []string{"a"}
+		o.Setup = func(_ context.Context, s *Slot) error {
+			own, _ := s.Caches()
+			if _, err := os.Lstat(own); err == nil {
+				found = append(found, own)
+			}
+			return os.MkdirAll(own, 0o700)
+		}
+	})
+	room := p.Room(1)
+	for _, commit := range []string{base, r.commit("a", "b"), r.commit("a", "c")} {
+		check.OK(t, room.Show(t.Context(), base, commit))
+	}
+	check.Equal(t, "found", []string(nil), found)
 }

@@ -381,7 +381,7 @@ func (p *Pool) Sweep() error {
 	return errors.Join(seq.Map(p.Discarded(), removeAll)...)
 }
 
-// Discarded lists the folders that Sweep removes. Without slots, nobody needs the caches of their rooms.
+// Discarded lists the folders that Sweep removes. Without slots, the caches of their rooms are among them.
 func (p *Pool) Discarded() []string {
 	var list []string
 	if slots, err := p.List(); err == nil && len(slots) == 0 {

@@ -77,10 +77,11 @@ func (s *Slot) begin() error {
 	}
 	if s.p.judges {
 		upper := filepath.Join(s.written(), "tree")
-		if err := errors.Join(removeAll(upper), os.MkdirAll(upper, 0o700)); err != nil {
+		s.made.Tree = "" // setup is not for what it showed, and believes no cache that the setup of other work wrote
+		setup, _ := s.Caches()
+		if err := errors.Join(removeAll(setup), removeAll(upper), os.MkdirAll(upper, 0o700)); err != nil {
 			return err
 		}
-		s.made.Tree = "" // setup is not for what it showed
 	}
 	s.ranSetup = false
 	left, _ := filepath.Glob(s.note("tmp-*")) // the pattern is good

@@ -103,7 +103,7 @@ func (r Recoverer) keep(ctx context.Context, at Parallel, last dag.Attempt) (k k
 	return k, merge.SetRefs(ctx, at.Repo, merge.Ref{Name: k.ref, Commit: w.Commit})
 }
 
-// reopen finds the tasks whose finished work git does not have, as in a clone that got the database only. They are done again.
+// reopen opens the tasks again whose finished work git does not have, as in a clone that got the database only.
 func (r Recoverer) reopen(ctx context.Context, repo *git.Repo) (again []Reclaimed, err error) {
 	var waiting []dag.Merge
 	err = r.Store.View(ctx, func(g *dag.Graph) error {
@@ -125,7 +125,11 @@ func (r Recoverer) reopen(ctx context.Context, repo *git.Repo) (again []Reclaime
 			continue
 		}
 		reason := fmt.Sprintf("its work is gone: this repository does not have commit %.10s; it is done again", m.Work)
-		if err := r.Store.Update(ctx, func(g *dag.Graph) error { return g.LoseWork(m.Task, reason) }); err != nil {
+		err := r.Store.Update(ctx, func(g *dag.Graph) error { return g.LoseWork(m.Task, reason) })
+		if errors.Is(err, dag.ErrRefused) || errors.Is(err, dag.ErrNotFound) { // another process was faster
+			continue
+		}
+		if err != nil {
 			return again, err
 		}
 		again = append(again, Reclaimed{Task: m.Task, Title: m.Title, Attempt: m.Attempt, Action: Released, Reason: reason})
