@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -29,14 +30,19 @@ func (c *claimer) blocked(ctx context.Context, tally dag.Tally, elsewhere []dag.
 	var held []dag.Merge
 	var leaving map[string]string
 	var holders []string
+	var now dag.Tally
 	err := c.opts.Graph.Store.View(ctx, func(g *dag.Graph) (err error) {
-		held, _ = g.ToReview() // the first error of the database is that of all that follow
+		now, _ = g.Tally(c.opts.Graph.Scope) // the first error of the database is that of all that follow
+		held, _ = g.ToReview()
 		leaving, _ = g.Leaving()
 		holders, err = c.holders(g)
 		return err
 	})
 	if err != nil {
 		return look{}, err
+	}
+	if !reflect.DeepEqual(now, tally) { // another run gave something back, or a person changed something
+		return look{again: true}, nil
 	}
 	if len(holders) > 0 {
 		return c.await(ctx, fmt.Sprintf("another run works on %d of %d tasks: %s", others, tally.Total(), strings.Join(holders, ", ")))

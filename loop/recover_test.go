@@ -74,3 +74,24 @@ func TestALiveOwnerIsWaitedForAndNeverTakenForDead(t *testing.T) {
 	out := <-ended
 	check.That(t, out.Outcome == event.OutcomeComplete && out.Iterations == 0 && out.Counts.Done == 1, "got %+v, want complete without an iteration", out)
 }
+
+// TestATaskGivenBackWhileARunLooksIsDone: a run finds nothing but a task of another run, and
+// that task is released before the run has decided what to do about it.
+func TestATaskGivenBackWhileARunLooksIsDone(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, say(fakeagent.Step{Do: "say", Text: "<task-done>{{task}}</task-done>"}))
+	ids := s.add(t, dag.NewTask{Title: "mine"})
+	_, claim := s.claimed(t)
+	looks := false
+	s.opts.Recovery.Sweep = func(string) (int, error) { return 0, nil }
+	s.opts.Recovery.Life = func(dag.Process) dag.Life {
+		if looks && s.task(t, ids[0]).Status == dag.InProgress {
+			s.update(t, func(g *dag.Graph) error { return g.Release(claim, dag.Release{Uncounted: true}) })
+		}
+		return dag.Alive
+	}
+	r := s.start(t)
+	looks = true
+	check.Equal(t, "outcome", event.OutcomeComplete, s.finish(t, r, t.Context()).Outcome)
+	check.Equal(t, "status", dag.Done, s.task(t, ids[0]).Status)
+}
