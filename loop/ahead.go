@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 
 	"ralph/dag"
@@ -55,7 +54,7 @@ type WaitingBranch struct {
 
 // String is a line for people.
 func (w WaitingBranch) String() string {
-	return fmt.Sprintf("ready at %s: %s %s; then: %s", w.Ref, strings.TrimPrefix(w.Target, "refs/heads/"), w.Reason, w.Command)
+	return fmt.Sprintf("ready at %s: %s %s; then: %s", w.Ref, human.Branch(w.Target), w.Reason, w.Command)
 }
 
 // errMadeWay is what is left when nothing is in the way and no run has moved the branch yet.

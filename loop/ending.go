@@ -76,7 +76,7 @@ func (c *claimer) blocked(ctx context.Context, tally dag.Tally, elsewhere []dag.
 func onOtherBranches(finished []dag.Merge) string {
 	tasks := map[string][]string{}
 	for _, m := range finished {
-		branch := strings.TrimPrefix(m.Target, "refs/heads/")
+		branch := human.Branch(m.Target)
 		tasks[branch] = append(tasks[branch], m.Task)
 	}
 	var parts []string

@@ -11,6 +11,7 @@ import (
 	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/git"
+	"ralph/internal/human"
 	"ralph/internal/plain"
 	"ralph/internal/seq"
 	"ralph/internal/slot"
@@ -148,7 +149,7 @@ func (l *lane) earlier(ctx context.Context) (string, error) {
 
 func (l *lane) Shown() (git.State, string) {
 	head, tree := l.slot.Shown()
-	return git.State{Known: true, Branch: strings.TrimPrefix(l.opts.Landing.Target, "refs/heads/"), Head: head}, tree
+	return git.State{Known: true, Branch: human.Branch(l.opts.Landing.Target), Head: head}, tree
 }
 
 func (l *lane) Tree(ctx context.Context) (string, error) { return l.slot.Tree(ctx) }

@@ -48,7 +48,7 @@ func (l *lane) notifyMoved(ctx context.Context, now, work string) error {
 	if err != nil || len(m.Landed) == 0 {
 		return err
 	}
-	branch := strings.TrimPrefix(l.opts.Landing.Target, "refs/heads/")
+	branch := human.Branch(l.opts.Landing.Target)
 	l.notify(ctx, l.claim, "moved\x00"+base, fmt.Sprintf("%s has moved: %s. Your folder follows when your turn ends.", branch, human.List(m.By(), 5)))
 	mine, err1 := repo.DiffTrees(ctx, base, work)
 	theirs, err2 := repo.DiffTrees(ctx, base, now)

@@ -22,7 +22,7 @@ import (
 type Landing struct {
 	Repo    *git.Repo // nil: they do
 	Slots   *slot.Pool
-	Target  string   // a full ref name
+	Target  string   // a full ref name, or merge.HeadRef
 	Remote  string   // where other machines get the code and leave their work; "" if they do not
 	Window  int      // how many candidates are tested at once; 0 means as many as keep the processors busy
 	Review  bool     // a person looks at all work before it lands
@@ -34,7 +34,7 @@ type Landing struct {
 }
 
 // name is the target as people call it.
-func (to Landing) name() string { return strings.TrimPrefix(to.Target, "refs/heads/") }
+func (to Landing) name() string { return human.Branch(to.Target) }
 
 // tip is the end of the target as it was last seen.
 type tip struct {
@@ -59,11 +59,13 @@ func (t *tip) look(ctx context.Context, to Landing) (string, error) {
 	switch {
 	case errors.Is(err, merge.ErrDeleted):
 		return "", policy.Halted{Reason: "the branch " + to.name() + " was deleted; work that is finished is kept, and lands when it is back"}
+	case errors.Is(err, merge.ErrSwitched):
+		return "", policy.Halted{Reason: "HEAD was detached, and a branch is checked out now; work that is finished is kept, and lands when HEAD is detached again: git checkout --detach"}
 	case errors.Is(err, merge.ErrUnder):
 		ref := merge.LandedRef(to.Target)
 		return "", policy.Halted{Reason: fmt.Sprintf("the branch %s was rewritten below what has landed and waits for it; to take that all the same: git merge %s; to give it up: git update-ref -d %[2]s", to.name(), ref)}
 	case errors.Is(err, merge.ErrRewritten):
-		return "", policy.Halted{Reason: rewritten(ctx, to.Repo, to.name(), t.watch.Tip, now)}
+		return "", policy.Halted{Reason: rewritten(ctx, to.Repo, to.Target, t.watch.Tip, now)}
 	}
 	return now, err
 }
@@ -75,9 +77,9 @@ func (t *tip) moved(to string, beyond bool) {
 	t.watch.Moved(to, beyond)
 }
 
-// rewritten says what is gone from a branch that somebody set to another history. What was only
+// rewritten says what is gone from a target that was set to another history. What was only
 // rebased is still there.
-func rewritten(ctx context.Context, repo *git.Repo, name, last, now string) string {
+func rewritten(ctx context.Context, repo *git.Repo, target, last, now string) string {
 	gone, _ := merge.Log(ctx, repo, now, last) // git may have removed it already
 	there, _ := merge.Log(ctx, repo, last, now)
 	var tasks []string
@@ -87,7 +89,11 @@ func rewritten(ctx context.Context, repo *git.Repo, name, last, now string) stri
 			tasks = append(tasks, c.Task)
 		}
 	}
-	reason := fmt.Sprintf("the branch %s was rewritten: %.10s is not in its history any more", name, last)
+	what := "the branch " + human.Branch(target) + " was rewritten"
+	if merge.Detached(target) {
+		what = "HEAD was moved"
+	}
+	reason := fmt.Sprintf("%s: %.10s is not in its history any more", what, last)
 	if len(tasks) > 0 {
 		reason += fmt.Sprintf(", nor is the work of %s; to do it again: ralph task reset %s", human.List(tasks, len(tasks)), strings.Join(tasks, " "))
 	}

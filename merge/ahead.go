@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"strings"
 
 	"ralph/internal/git"
@@ -146,7 +147,11 @@ func Beyond(ctx context.Context, r *git.Repo) (targets []string, err error) {
 	refs, err := ListRefs(ctx, r)
 	for _, ref := range refs {
 		if ref.Kind() == "landed" {
-			targets = append(targets, "refs/heads/"+strings.TrimPrefix(ref.Name, Refs+"landed/"))
+			name := strings.TrimPrefix(ref.Name, Refs+"landed/")
+			if other, _ := path.Match("worktrees/*/HEAD", name); !other && name != "HEAD" {
+				name = "refs/heads/" + name
+			}
+			targets = append(targets, name)
 		}
 	}
 	return targets, err

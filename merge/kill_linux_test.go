@@ -19,7 +19,7 @@ import (
 // TestMain lands a candidate where the tests need another process that can be killed.
 func TestMain(m *testing.M) {
 	args := strings.Split(os.Getenv("RALPH_TEST_LAND"), "\n")
-	if len(args) != 3 {
+	if len(args) != 4 {
 		os.Exit(m.Run())
 	}
 	check := func(err error) {
@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	}
 	r, err := git.OpenRepo(background, args[0])
 	check(err)
-	_, err = Land(background, r, main, args[1], args[2])
+	_, err = Land(background, r, args[3], args[1], args[2])
 	check(err)
 }
 
@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 func (r repo) process(onto, candidate string, env ...string) *exec.Cmd {
 	r.t.Helper()
 	cmd := exec.CommandContext(r.t.Context(), os.Args[0])
-	cmd.Env = append(os.Environ(), append(env, "RALPH_TEST_LAND="+strings.Join([]string{r.dir, onto, candidate}, "\n"))...)
+	cmd.Env = append(os.Environ(), append(env, "RALPH_TEST_LAND="+strings.Join([]string{r.dir, onto, candidate, r.target}, "\n"))...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Stderr = os.Stderr
 	check.OK(r.t, cmd.Start())

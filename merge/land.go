@@ -145,6 +145,9 @@ func (l *landing) look(ctx context.Context, tip string) (done bool, err error) {
 // checkout finds the working tree that has the target checked out.
 func (l *landing) checkout(ctx context.Context) error {
 	list, err := l.repo.Worktrees(ctx)
+	if Detached(l.target) {
+		return l.detached(list, err)
+	}
 	for _, w := range list {
 		switch {
 		case w.Rebase == l.target: // it expects the tip to be as it was
@@ -157,6 +160,22 @@ func (l *landing) checkout(ctx context.Context) error {
 		}
 	}
 	return err
+}
+
+// detached finds the working tree whose HEAD the target is. While a branch is checked out there, that HEAD is not it.
+func (l *landing) detached(list []git.Worktree, err error) error {
+	head := filepath.Join(l.repo.Common(), filepath.FromSlash(l.target))
+	i := slices.IndexFunc(list, func(w git.Worktree) bool { return filepath.Join(w.GitDir, "HEAD") == head })
+	switch {
+	case err != nil:
+		return err
+	case i < 0 || list[i].Branch != "":
+		return fmt.Errorf("%w: HEAD is not detached any more", ErrMoved)
+	case list[i].Rebase != "": // it detaches HEAD for itself
+		return &BlockedError{Dir: list[i].Dir, Why: "a rebase is in progress"}
+	}
+	l.tree = list[i]
+	return nil
 }
 
 // hook runs while git holds the locks of the target and of HEAD, and we that of the index: nobody
@@ -195,10 +214,14 @@ func (l *landing) fastForward(ctx context.Context, before os.FileInfo) error {
 		}
 		call = l.call()
 		call.Hooks = l.hooks()
-		call.Env = []string{"RALPH_TARGET=" + l.target, "RALPH_ONTO=" + l.onto, "RALPH_CANDIDATE=" + l.candidate, "RALPH_INDEX=" + l.index()}
+		call.Env = []string{"RALPH_TARGET=" + l.tree.Branch, "RALPH_ONTO=" + l.onto, "RALPH_CANDIDATE=" + l.candidate, "RALPH_INDEX=" + l.index()}
 	}
 	call.Outlive, call.Holds = true, l.record
-	said, err := l.repo.Git(ctx, call, "update-ref", "-m", "ralph: land", l.target, l.candidate, l.onto)
+	command := []string{"update-ref", "-m", "ralph: land", l.target, l.candidate, l.onto}
+	if Detached(l.target) {
+		command = slices.Insert(command, 1, "--no-deref") // should hooks not run, no branch moves that is checked out just now
+	}
+	said, err := l.repo.Git(ctx, call, command...)
 	l.unlockIndex()
 	ctx = context.WithoutCancel(ctx)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 
 // land lands on the branch, or beyond it: then the error is why.
 func (r repo) land(onto, candidate string) error {
-	waits, err := Land(r.t.Context(), r.Repo, main, onto, candidate)
+	waits, err := Land(r.t.Context(), r.Repo, r.target, onto, candidate)
 	return cmp.Or(err, waits)
 }
 

@@ -21,15 +21,16 @@ const main = "refs/heads/main"
 // repo is a person's repository, with main checked out.
 type repo struct {
 	*git.Repo
-	t   *testing.T
-	dir string
+	t      *testing.T
+	dir    string
+	target string
 }
 
 func newRepo(t *testing.T, options ...string) repo {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	check.OK(t, err)
-	r := repo{t: t, dir: dir}
+	r := repo{t: t, dir: dir, target: main}
 	r.git(append([]string{"init", "-q", "-b", "main"}, options...)...)
 	r.git("config", "user.name", "A Person")
 	r.git("config", "user.email", "person@example.org")
@@ -125,7 +126,7 @@ func (r repo) build(onto, base, work string) Built {
 // wantClean says that the working tree is as in commit, and that nobody holds a lock.
 func (r repo) wantClean(commit string) {
 	r.t.Helper()
-	check.Equal(r.t, "target", commit, r.git("rev-parse", main))
+	check.Equal(r.t, "target", commit, r.git("rev-parse", r.target))
 	check.Equal(r.t, "status", "", r.git("status", "--porcelain", "--untracked-files=all"))
 	check.Equal(r.t, "difference", "", r.git("diff", "--stat", commit))
 	r.wantUnlocked()
@@ -149,7 +150,7 @@ var zeroTime = time.Unix(1_000_000_000, 0)
 func (r repo) unfinish(onto, candidate string) Left {
 	r.t.Helper()
 	for {
-		left, err := unfinish(r.t.Context(), r.Repo, main, onto, candidate)
+		left, err := unfinish(r.t.Context(), r.Repo, r.target, onto, candidate)
 		if !errors.Is(err, ErrLocked) {
 			check.OK(r.t, err)
 			return left

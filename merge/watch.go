@@ -18,7 +18,18 @@ var (
 	ErrDeleted   = errors.New("the branch is gone")
 	ErrRewritten = errors.New("the last tip is not in the history of the branch any more")
 	ErrUnder     = errors.New("the branch was rewritten below what has landed beyond it")
+	ErrSwitched  = errors.New("HEAD is not detached any more")
 )
+
+// HeadRef is the target of work that lands on a detached HEAD, that of the project's working tree. Git knows it by this name in all
+// working trees of the repository.
+func HeadRef(r *git.Repo) (string, error) {
+	name, err := filepath.Rel(r.Common(), filepath.Join(r.Own(), "HEAD"))
+	return filepath.ToSlash(name), err
+}
+
+// Detached reports whether a target is a HEAD and no branch.
+func Detached(target string) bool { return !strings.HasPrefix(target, "refs/") }
 
 // Watch is a target that is looked at again and again.
 type Watch struct {
@@ -53,6 +64,11 @@ func (w *Watch) Look(ctx context.Context, r *git.Repo, target string) (tip strin
 	now := stampOf(r, target)
 	if now.branch != "" && now == w.seen && w.Tip != "" {
 		return w.Tip, nil
+	}
+	if Detached(target) {
+		if _, err := r.Line(ctx, "symbolic-ref", "--quiet", target); err == nil {
+			return "", ErrSwitched
+		}
 	}
 	p, err := At(ctx, r, target)
 	switch {

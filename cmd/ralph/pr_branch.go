@@ -60,6 +60,9 @@ func findBranch(ctx context.Context, a *app, s *session, last pullrequest.Reques
 	if b.target, err = findTarget(ctx, b.repo, named); err != nil {
 		return b, err
 	}
+	if merge.Detached(b.target) {
+		return b, hint(usagef("a pull request needs a branch, and HEAD is detached"), "make one: git switch -c BRANCH; then: ralph pr %s --target BRANCH", feature)
+	}
 	if b.tip, err = b.repo.Commit(ctx, b.target); err != nil || b.tip == "" {
 		return b, cmp.Or(err, hint(usagef("there is no branch %s", b.branch()), "let work land there: ralph run --feature %s --target %s", feature, b.branch()))
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os/exec"
@@ -59,6 +60,9 @@ func findDestination(ctx context.Context, repo *git.Repo, named, target string) 
 	if to.remote, err = findRemote(ctx, repo, named, target); err == nil && split {
 		to.branch, err = branchNamed(ctx, repo, branch)
 	}
+	if err == nil && to.remote != "" && to.branch == "" && merge.Detached(target) {
+		err = hint(usagef("HEAD is detached, so nothing names the branch that it is pushed to"), "name it: --push=%s:BRANCH", to.remote)
+	}
 	return to, err
 }
 
@@ -83,6 +87,9 @@ func (x *execution) pushLanded(ctx context.Context) error {
 	if left, err := merge.Unpushed(ctx, to.Repo, to.Target, x.push.remote, x.push.branch); err != nil || !left {
 		return err
 	}
+	if head, err := checkedOut(ctx, to.Repo); merge.Detached(to.Target) && (err != nil || head != to.Target) {
+		return unpushed{hint(cmp.Or(err, errors.New("what landed was not pushed: HEAD is not detached any more")), "check it out again, and push it with: ralph merge --push=%s:%s", x.push.remote, render.Branch(x.push.branch))}
+	}
 	ctx, stop := interruptible(ctx, x.app, nil, 0)
 	defer stop()
 	return pushBranch(ctx, x.app, to.Repo, x.push, to.Target)
@@ -90,7 +97,7 @@ func (x *execution) pushLanded(ctx context.Context) error {
 
 // pushBranch is the one place where ralph pushes. It never forces: what a remote has and we do not is somebody's work.
 func pushBranch(ctx context.Context, a *app, repo *git.Repo, to destination, target string) error {
-	what := strings.TrimPrefix(target, "refs/heads/")
+	what := human.Branch(target)
 	if to.branch != "" && to.branch != target {
 		what += ":" + to.branch
 	}

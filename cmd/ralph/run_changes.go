@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,7 +51,10 @@ func findChanges(ctx context.Context, a *app, s *session, repo *git.Repo, output
 // noteChanges names the files that agents do not see because they begin with a commit, and refuses to commit them where
 // a person would not find them in that commit.
 func noteChanges(ctx context.Context, a *app, s *session, repo *git.Repo, target string, given runOptions) error {
-	head := checkedOut(ctx, repo)
+	head, err := checkedOut(ctx, repo)
+	if err != nil {
+		return err
+	}
 	if target != head {
 		at, err := repo.Commit(ctx, target)
 		switch {
@@ -127,9 +131,8 @@ func commitChanges(ctx context.Context, a *app, s *session, repo *git.Repo, outp
 	if err != nil {
 		return hint(usagef("--with-changes: %v", err), "commit yourself: git commit --all")
 	}
-	head, err := repo.Git(ctx, git.Call{Own: repo.Own()}, "rev-parse", "HEAD")
-	if err == nil {
-		a.note("committed on %s as %s: %s", render.Branch(checkedOut(ctx, repo)), render.Commit(strings.TrimSpace(head)), human.List(c.names, 5))
-	}
-	return err
+	head, err := checkedOut(ctx, repo)
+	at, cerr := repo.Commit(ctx, head)
+	a.note("committed on %s as %s: %s", render.Branch(head), render.Commit(at), human.List(c.names, 5))
+	return cmp.Or(err, cerr)
 }

@@ -15,6 +15,7 @@ import (
 	"ralph/internal/render"
 	"ralph/internal/seq"
 	"ralph/loop"
+	"ralph/merge"
 	"ralph/risk"
 )
 
@@ -165,13 +166,16 @@ func branchNamed(ctx context.Context, repo *git.Repo, typed string) (string, err
 	return "", hint(usagef("%q is not the name of a branch", typed), "name a branch; to make one there: git branch NAME %s", name)
 }
 
-// checkedOut is the branch that is checked out in the project's folder, a full name; "" if HEAD is detached.
-func checkedOut(ctx context.Context, repo *git.Repo) string {
-	head, _ := repo.Git(ctx, git.Call{Own: repo.Own()}, "symbolic-ref", "--quiet", "HEAD") // a linked worktree has its own HEAD
-	return strings.TrimSpace(head)
+// checkedOut is the branch that is checked out in the project's folder, a full name, or its HEAD, if that is detached.
+func checkedOut(ctx context.Context, repo *git.Repo) (string, error) {
+	branch, err := repo.Git(ctx, git.Call{Own: repo.Own()}, "symbolic-ref", "--quiet", "HEAD") // a linked worktree has its own HEAD
+	if git.Status(err) == 1 {
+		return merge.HeadRef(repo)
+	}
+	return strings.TrimSpace(branch), err
 }
 
-// findTarget is the branch that work lands on: the one that was named, which may not exist yet, or the one that is checked out.
+// findTarget is what work lands on: the branch that was named, which may not exist yet, or what is checked out, a branch or a detached HEAD.
 func findTarget(ctx context.Context, repo *git.Repo, named *string) (string, error) {
 	if repo.Dir() == repo.Own() {
 		return "", hint(usagef("%s is a bare repository, and its files are nowhere", repo.Dir()), "clone it and run there")
@@ -179,9 +183,17 @@ func findTarget(ctx context.Context, repo *git.Repo, named *string) (string, err
 	if _, err := repo.Git(ctx, git.Call{Own: repo.Own()}, "rev-parse", "--quiet", "--verify", "HEAD^{commit}"); err != nil {
 		return "", hint(usagef("the repository has no commit yet, so there is nothing to copy"), "make one, or run one agent in this folder: --jobs 1")
 	}
-	target := checkedOut(ctx, repo)
-	if named != nil {
-		var err error
+	head, err := checkedOut(ctx, repo)
+	detached, herr := merge.HeadRef(repo)
+	if err != nil || herr != nil {
+		return "", cmp.Or(err, herr)
+	}
+	target := head
+	switch {
+	case named == nil:
+	case (*named == "HEAD" || *named == detached) && head != detached:
+		return "", hint(usagef("--target: HEAD is not detached: %s is checked out", render.Branch(head)), "name that branch, or detach HEAD: git checkout --detach")
+	case *named != "HEAD" && *named != detached:
 		if target, err = branchNamed(ctx, repo, *named); err != nil {
 			return "", fmt.Errorf("--target: %w", err)
 		}
@@ -195,8 +207,8 @@ func findTarget(ctx context.Context, repo *git.Repo, named *string) (string, err
 			}
 		}
 	}
-	if target == "" {
-		return "", hint(usagef("HEAD is detached, so work has no branch to land on"), "name one: --target BRANCH")
+	if doing := repo.Unfinished(); merge.Detached(target) && doing != "" {
+		return "", hint(usagef("HEAD is detached, and a %s is in progress", doing), "finish it, or abort it: git status shows how; or let work land on a branch: --target BRANCH")
 	}
 	return target, nil
 }

@@ -20,7 +20,7 @@ func (p Project) Landed(ctx context.Context) []Finding {
 	var details []string
 	for _, l := range lost {
 		for i, task := range l.Tasks {
-			details = append(details, fmt.Sprintf("%s: %.10s is not on %s", task, l.Commits[i], strings.TrimPrefix(l.Target, "refs/heads/")))
+			details = append(details, fmt.Sprintf("%s: %.10s is not on %s", task, l.Commits[i], human.Branch(l.Target)))
 		}
 	}
 	switch {

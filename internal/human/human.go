@@ -5,6 +5,7 @@ package human
 import (
 	"fmt"
 	"math"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -194,6 +195,14 @@ func Path(path, folder string) string {
 		return rel
 	}
 	return path
+}
+
+// Branch is what work lands on as people call it: a branch, or the HEAD of a working tree, if that is detached.
+func Branch(ref string) string {
+	if path.Base(ref) == "HEAD" && !strings.HasPrefix(ref, "refs/") {
+		return "HEAD"
+	}
+	return strings.TrimPrefix(ref, "refs/heads/")
 }
 
 // List names items, at most that many of them: a, b and 3 more.

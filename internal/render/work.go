@@ -2,7 +2,6 @@ package render
 
 import (
 	"fmt"
-	"strings"
 
 	"ralph/event"
 	"ralph/internal/human"
@@ -16,7 +15,7 @@ const (
 )
 
 // Branch is a ref as people call it.
-func Branch(ref string) string { return Line(strings.TrimPrefix(ref, "refs/heads/")) }
+func Branch(ref string) string { return Line(human.Branch(ref)) }
 
 // Commit is the ID of a commit as people see it.
 func Commit(id string) string { return Line(id[:min(len(id), shortIDs)]) }

@@ -25,7 +25,11 @@ import (
 func (s *Slot) private(ctx context.Context, commit string) error {
 	fresh := filepath.Join(s.p.o.Dir, ".git-"+strconv.Itoa(s.n))
 	old := filepath.Join(s.Top(), ".git")
-	if err := errors.Join(os.RemoveAll(fresh), os.MkdirAll(filepath.Join(fresh, "objects", "pack"), 0o700)); err != nil {
+	err := os.RemoveAll(fresh)
+	for _, name := range []string{"objects/pack", "refs/heads"} { // git wants to see them
+		err = errors.Join(err, os.MkdirAll(filepath.Join(fresh, filepath.FromSlash(name)), 0o700))
+	}
+	if err != nil {
 		return err
 	}
 	modules := false
@@ -112,7 +116,7 @@ var unfinished = []string{
 	"rebase-merge", "rebase-apply", "sequencer",
 }
 
-// pointIn checks out a branch, not a bare commit: agents run "git checkout main" and hooks ask
+// pointIn checks out a branch, not a bare commit, if the target is one: agents run "git checkout main" and hooks ask
 // for the branch, and a private one with the target's name gives both what they have in place.
 func (s *Slot) pointIn(root *os.Root, commit, index string) error {
 	for _, name := range unfinished {
@@ -120,9 +124,13 @@ func (s *Slot) pointIn(root *os.Root, commit, index string) error {
 			return err
 		}
 	}
-	branch := "refs/heads/" + s.p.o.Branch
-	err := errors.Join(put(root, "HEAD", []byte("ref: "+branch+"\n"), time.Time{}), put(root, branch, []byte(commit+"\n"), time.Time{}))
-	if err != nil {
+	head, branch := "HEAD", "refs/heads/"+s.p.o.Branch
+	var err error
+	if s.p.o.Branch != head { // or it is detached in place, too
+		err = put(root, head, []byte("ref: "+branch+"\n"), time.Time{})
+		head = branch
+	}
+	if err = errors.Join(err, put(root, head, []byte(commit+"\n"), time.Time{})); err != nil {
 		return err
 	}
 	info, err := os.Stat(index)

@@ -78,7 +78,7 @@ func Open(o Options) *Pool {
 	if o.Sub = filepath.ToSlash(o.Sub); o.Sub == "." {
 		o.Sub = ""
 	}
-	o.Branch = strings.TrimPrefix(o.Branch, "refs/heads/")
+	o.Branch = human.Branch(o.Branch)
 	if o.Branch == "" || !filepath.IsLocal(o.Branch) {
 		o.Branch = "main"
 	}

@@ -8,6 +8,7 @@ import (
 
 	"ralph/dag"
 	"ralph/internal/git"
+	"ralph/internal/human"
 	"ralph/merge"
 )
 
@@ -22,7 +23,7 @@ type LostWork struct {
 
 // String is a line for people.
 func (l LostWork) String() string {
-	what, branch := "not in this repository", strings.TrimPrefix(l.Target, "refs/heads/")
+	what, branch := "not in this repository", human.Branch(l.Target)
 	if l.Here {
 		what = "not on " + branch + " any more"
 	}
@@ -83,7 +84,7 @@ func Lost(ctx context.Context, store *dag.Store, root string) (lost []LostWork, 
 
 // help is what to type, where the branch exists or not.
 func (l LostWork) help(exists bool) string {
-	branch := strings.TrimPrefix(l.Target, "refs/heads/")
+	branch := human.Branch(l.Target)
 	bring := "git switch " + branch + " && git cherry-pick " + strings.Join(l.Commits, " ")
 	switch {
 	case !l.Here:
