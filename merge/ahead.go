@@ -45,7 +45,7 @@ func (e *ConflictError) Error() string {
 
 // Place is where a target is.
 type Place struct {
-	Branch string // "" if there is no such branch
+	Branch string // "" if there is no such branch; Root if it is to get its first commit
 	Landed string // what has landed beyond it; "" if the branch has everything
 
 	stood string // where the branch was then
@@ -61,7 +61,7 @@ func (p Place) has(ctx context.Context, r *git.Repo, commit string) (bool, error
 		if tip == "" {
 			continue
 		}
-		if there, err := r.IsAncestor(ctx, commit, tip); there || err != nil {
+		if there, err := under(ctx, r, commit, tip); there || err != nil {
 			return there, err
 		}
 	}
@@ -83,8 +83,16 @@ func At(ctx context.Context, r *git.Repo, target string) (p Place, err error) {
 			}
 		}
 	}
+	if p.Branch == "" {
+		if unborn, err := Unborn(ctx, r); err != nil || !unborn {
+			return p, err
+		}
+		if p.Branch, err = Root(ctx, r); err != nil {
+			return p, err
+		}
+	}
 	if p.stale = p.Landed == "" && p.stood != ""; p.Landed != "" && p.Branch != "" {
-		if p.stale, err = r.IsAncestor(ctx, p.Landed, p.Branch); p.stale {
+		if p.stale, err = under(ctx, r, p.Landed, p.Branch); p.stale {
 			p.Landed = ""
 		}
 	}
@@ -165,7 +173,7 @@ func (p Place) apart(ctx context.Context, r *git.Repo) (waits, err error) {
 	if whole, err := p.whole(ctx, r); err != nil || !whole {
 		return ErrUnder, err
 	}
-	if below, err := r.IsAncestor(ctx, p.Branch, p.Landed); err != nil || !below {
+	if below, err := under(ctx, r, p.Branch, p.Landed); err != nil || !below {
 		return ErrDiverged, err
 	}
 	return nil, nil
@@ -176,7 +184,7 @@ func (p Place) whole(ctx context.Context, r *git.Repo) (bool, error) {
 	if p.stood == "" || p.stood == p.Branch { // without the ref that is unknown
 		return p.stood != "", nil
 	}
-	return r.IsAncestor(ctx, p.stood, p.Branch)
+	return under(ctx, r, p.stood, p.Branch)
 }
 
 // landBeyond lands the candidate where the branch cannot follow, and returns where the target is then.

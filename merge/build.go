@@ -35,6 +35,6 @@ func Build(ctx context.Context, r *git.Repo, onto, base, work, message string) (
 	if err != nil {
 		return Built{}, err
 	}
-	candidate, err := r.CommitTree(ctx, m.Tree, message, onto, strings.Split(author, "\n")...)
+	candidate, err := r.CommitTree(ctx, m.Tree, message, parentOn(onto), strings.Split(author, "\n")...)
 	return Built{Candidate: candidate}, err
 }

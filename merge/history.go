@@ -82,7 +82,14 @@ func Revert(ctx context.Context, r *git.Repo, branch, attempt, onto string) (str
 	if err != nil || commit == "" {
 		return "", Built{}, err
 	}
-	before, err := r.CommitTree(ctx, commit+"^^{tree}", "Revert", commit)
+	parent, err := r.Commit(ctx, commit+"^")
+	if err == nil && parent == "" {
+		parent, err = Root(ctx, r)
+	}
+	if err != nil {
+		return "", Built{}, err
+	}
+	before, err := r.CommitTree(ctx, parent+"^{tree}", "Revert", commit)
 	if err != nil {
 		return "", Built{}, err
 	}

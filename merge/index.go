@@ -1,6 +1,7 @@
 package merge
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -25,6 +26,15 @@ func (l *landing) call() git.Call {
 	call := l.tree.Call()
 	call.Index = l.copied()
 	return call
+}
+
+// makeIndex has git write an index that does not exist yet, because nothing was ever added: what is not there cannot be watched.
+func (l *landing) makeIndex(ctx context.Context) error {
+	if _, err := os.Lstat(l.index()); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	_, err := l.repo.Git(ctx, l.tree.Call(), "update-index", "--force-write-index")
+	return err
 }
 
 // copyIndex copies the index, with its time, by which git knows what may have changed since.

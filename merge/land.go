@@ -121,7 +121,10 @@ func (l *landing) move(ctx context.Context, tip string) error {
 
 // clear is a *BlockedError if files of the working tree are in the way. It returns the index as it was then.
 func (l *landing) clear(ctx context.Context) (before os.FileInfo, err error) {
-	if before, err = l.copyIndex(); err != nil {
+	if err = l.makeIndex(ctx); err == nil {
+		before, err = l.copyIndex()
+	}
+	if err != nil {
 		return nil, err
 	}
 	files, err := l.inTheWay(ctx)
@@ -206,6 +209,10 @@ func (l *landing) install() error {
 // fastForward moves the target, and the working tree with it whose index was as before. One git
 // process that outlives us does both.
 func (l *landing) fastForward(ctx context.Context, before os.FileInfo) error {
+	was := parentOn(l.onto)
+	if was == "" { // no branch may be there
+		was = strings.Repeat("0", len(l.onto))
+	}
 	var call git.Call
 	if l.tree.Dir != "" {
 		if err := l.lockIndex(before); err != nil {
@@ -217,7 +224,7 @@ func (l *landing) fastForward(ctx context.Context, before os.FileInfo) error {
 		call.Env = []string{"RALPH_TARGET=" + l.tree.Branch, "RALPH_ONTO=" + l.onto, "RALPH_CANDIDATE=" + l.candidate, "RALPH_INDEX=" + l.index()}
 	}
 	call.Outlive, call.Holds = true, l.record
-	command := []string{"update-ref", "-m", "ralph: land", l.target, l.candidate, l.onto}
+	command := []string{"update-ref", "-m", "ralph: land", l.target, l.candidate, was}
 	if Detached(l.target) {
 		command = slices.Insert(command, 1, "--no-deref") // should hooks not run, no branch moves that is checked out just now
 	}
@@ -279,11 +286,11 @@ func (l *landing) explain(ctx context.Context, cause error) error {
 	case refused: // it was changed a moment ago, or git was told not to look
 		return &BlockedError{Dir: l.tree.Dir, Why: strings.TrimSpace(said)}
 	}
-	tip, err := l.repo.Commit(ctx, l.target)
+	p, err := At(ctx, l.repo, l.target)
 	if err != nil {
 		return err
 	}
-	if done, err := l.look(ctx, tip); done || err != nil {
+	if done, err := l.look(ctx, p.Branch); done || err != nil {
 		return err
 	}
 	if has(".lock': File exists") {

@@ -24,7 +24,7 @@ var ErrUnproven = errors.New("the candidate does not contain the work")
 // under the name that the candidate has for it: one side may have renamed what the other rewrote. The error is ErrUnproven otherwise.
 func Prove(ctx context.Context, r *git.Repo, base, work, onto, candidate string) error {
 	if candidate != onto {
-		if parents, err := r.Line(ctx, "rev-parse", candidate+"^@"); err != nil || parents != onto {
+		if parents, err := r.Line(ctx, "rev-parse", candidate+"^@"); err != nil || parents != parentOn(onto) {
 			return cmp.Or(err, fmt.Errorf("%w: it is not one commit on %.10s", ErrUnproven, onto))
 		}
 	}

@@ -23,7 +23,7 @@ func (l *landing) restore(ctx context.Context) (kept []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	committed, err := l.since(ctx, l.tree.Head)
+	committed, err := l.since(ctx, cmp.Or(l.tree.Head, l.onto))
 	if err != nil {
 		return nil, err
 	}

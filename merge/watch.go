@@ -74,7 +74,7 @@ func (w *Watch) Look(ctx context.Context, r *git.Repo, target string) (tip strin
 	switch {
 	case err != nil:
 		return "", err
-	case p.Branch == "":
+	case p.Branch == "", isRoot(p.Branch) && w.Tip != "" && !isRoot(w.Tip) && p.Landed == "":
 		return "", ErrDeleted
 	}
 	if p.Landed != "" {
@@ -86,7 +86,7 @@ func (w *Watch) Look(ctx context.Context, r *git.Repo, target string) (tip strin
 		known, err := r.Commit(ctx, w.Tip)
 		below := false
 		if known != "" { // what does not even exist is not in a history
-			below, err = r.IsAncestor(ctx, w.Tip, tip)
+			below, err = under(ctx, r, w.Tip, tip)
 		}
 		if err != nil || !below {
 			return tip, cmp.Or(err, ErrRewritten)

@@ -12,6 +12,7 @@ import (
 	"ralph/internal/git"
 	"ralph/internal/human"
 	"ralph/internal/render"
+	"ralph/merge"
 )
 
 // uncommitted is what the folder of a person has and the last commit does not, but for what is ralph's own.
@@ -93,10 +94,15 @@ func noteChanges(ctx context.Context, a *app, s *session, repo *git.Repo, target
 		}
 		unseen, advice = c.inside, ""
 	}
-	if len(unseen) > 0 {
-		a.note("agents begin with the last commit of %s and do not see what is uncommitted: %s%s", render.Branch(head), human.List(unseen, 5), advice)
+	if len(unseen) == 0 {
+		return nil
 	}
-	return nil
+	begin, unborn := "the last commit of %s", false
+	if unborn, err = merge.Unborn(ctx, repo); unborn && !given.WithChanges {
+		begin = "nothing, because %s has no commit yet,"
+	}
+	a.note("agents begin with "+begin+" and do not see what is uncommitted: %s%s", render.Branch(head), human.List(unseen, 5), advice)
+	return err
 }
 
 // halfLanded reports that work may be landing on a branch at this moment, or a run died while it was: then what is

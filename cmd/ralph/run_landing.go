@@ -180,9 +180,6 @@ func findTarget(ctx context.Context, repo *git.Repo, named *string) (string, err
 	if repo.Dir() == repo.Own() {
 		return "", hint(usagef("%s is a bare repository, and its files are nowhere", repo.Dir()), "clone it and run there")
 	}
-	if _, err := repo.Git(ctx, git.Call{Own: repo.Own()}, "rev-parse", "--quiet", "--verify", "HEAD^{commit}"); err != nil {
-		return "", hint(usagef("the repository has no commit yet, so there is nothing to copy"), "make one, or run one agent in this folder: --jobs 1")
-	}
 	head, err := checkedOut(ctx, repo)
 	detached, herr := merge.HeadRef(repo)
 	if err != nil || herr != nil {
@@ -230,7 +227,7 @@ func prepareLanding(ctx context.Context, a *app, s *session, o runOptions, to lo
 			return push, err
 		}
 	}
-	if at, err := to.Repo.Commit(ctx, to.Target); err != nil || at != "" {
+	if at, err := merge.At(ctx, to.Repo, to.Target); err != nil || at.Branch != "" {
 		return push, err
 	}
 	head, err := to.Repo.Git(ctx, git.Call{Own: to.Repo.Own()}, "rev-parse", "HEAD^{commit}")

@@ -11,7 +11,7 @@ import (
 type Worktree struct {
 	Dir    string
 	GitDir string // has its index and its HEAD
-	Head   string // the commit
+	Head   string // the commit, "" if there is none yet
 	Branch string // the full name, "" when detached
 	Rebase string // the branch that a rebase in progress will move at its end
 }
@@ -34,6 +34,9 @@ func (r *Repo) Worktrees(ctx context.Context) ([]Worktree, error) {
 				w.Dir = value
 			case "HEAD":
 				w.Head = value
+				if strings.Trim(value, "0") == "" { // unborn
+					w.Head = ""
+				}
 			case "branch":
 				w.Branch = value
 			}
