@@ -74,20 +74,17 @@ type Merged struct {
 	Files, Stages []string
 }
 
-// Merge merges the changes from base to work, whose parent it is, into onto, without touching a
-// file. Attributes that choose how to merge, such as merge=union, are those of the project's files.
+// Merge merges the changes from base to work into onto, without touching a file. Attributes that choose how to merge, such
+// as merge=union, are those of the project's files.
 func (r *Repo) Merge(ctx context.Context, base, onto, work string) (m Merged, err error) {
-	ours := onto
-	if related, err := r.IsAncestor(ctx, base, onto); err != nil {
+	if onto, err = r.graft(ctx, base, onto); err != nil {
 		return m, err
-	} else if !related {
-		// Git would go back to what both have in common, and bring back with the work
-		// all that the new history has left out.
-		if ours, err = r.CommitTree(ctx, onto+"^{tree}", "graft", base); err != nil {
-			return m, err
-		}
 	}
-	out, err := r.Git(ctx, Call{WorkTree: r.dir}, "merge-tree", "--write-tree", "-z", "--no-messages", ours, work)
+	grafted, err := r.graft(ctx, base, work)
+	if err != nil {
+		return m, err
+	}
+	out, err := r.Git(ctx, Call{WorkTree: r.dir}, "merge-tree", "--write-tree", "-z", "--no-messages", onto, grafted)
 	list := Split(out)
 	if err != nil && (Status(err) != 1 || len(list) < 2) || len(list) == 0 {
 		return m, fmt.Errorf("merge %.10s: git names no files: %w", work, cmp.Or(err, io.ErrUnexpectedEOF))
@@ -100,6 +97,15 @@ func (r *Repo) Merge(ctx context.Context, base, onto, work string) (m Merged, er
 	slices.Sort(m.Files)
 	m.Files = slices.Compact(m.Files)
 	return m, nil
+}
+
+// graft is a commit with the files of this one whose history has base. Git would go back to what two commits have in common, and
+// bring back all that a history without base has left out.
+func (r *Repo) graft(ctx context.Context, base, commit string) (string, error) {
+	if related, err := r.IsAncestor(ctx, base, commit); err != nil || related {
+		return commit, err
+	}
+	return r.CommitTree(ctx, commit+"^{tree}", "graft", base)
 }
 
 // CommitTree makes a commit of a tree; a space is between its parents. author is for its environment; it is git's own
