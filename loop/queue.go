@@ -172,7 +172,7 @@ func (l *lane) move(ctx context.Context) (again bool, err error) {
 	to, e, said := l.opts.Landing, l.entry, ""
 	for polls := 1; ; polls = min(polls+1, patience) {
 		changed := l.signal.changed()
-		waits, err := merge.Land(ctx, to.Repo, to.Target, e.Onto, e.Candidate)
+		waits, err := merge.Land(ctx, to.Repo, to.Target, e.Onto, e.Candidate, polls == patience)
 		if err == nil {
 			failpoint.Hit("K22")
 			l.hasLanded(to.waits(waits))
