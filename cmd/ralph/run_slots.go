@@ -113,9 +113,10 @@ func sites(o *agents.Opener, slots *slot.Pool) func(dir string) (site, error) {
 		if found, is := at[dir]; is {
 			return found, nil
 		}
-		confiner, err := o.Sandbox.In(dir)
+		place := slots.Of(dir)
+		confiner, err := o.Sandbox.In(dir, place.Place())
 		if err == nil {
-			at[dir] = site{confiner, o.In(dir, confiner, layersOf(slots.Of(dir)))}
+			at[dir] = site{confiner, o.In(dir, confiner, layersOf(place))}
 		}
 		return at[dir], err
 	}
@@ -147,7 +148,7 @@ func openSlots(a *app, s *session, o *agents.Opener, opts *loop.Options) error {
 	setUpSlots(s, &slots, opts.Verify.Withheld, opts.Host.Redact, func(at *slot.Slot) (verify.Gates, func() error, error) {
 		return confined(at, sandbox.Process{Online: true}) // it installs what gates need
 	})
-	slots.Layers = o.Sandbox.Layers
+	slots.Layers, slots.Sees = o.Sandbox.Layers, o.Sandbox.Sees
 	opts.Landing.Slots, opts.Agents.Warm = slot.Open(slots), nil
 	in = sites(o, opts.Landing.Slots)
 	opts.Landing.Gates = func(room slot.Room) (verify.Gates, func() error, error) {

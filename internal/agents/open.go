@@ -327,8 +327,12 @@ func (o *Opener) config(s *Session, r Request) acp.Config {
 		resume = r.Resume
 	}
 	protected, hidden := o.Sandbox.Client()
+	reads := o.Reads
+	if conf.Place.Seen != "" && reads != "" { // it is covered, but for what ralph has there
+		reads = project.Project{Root: reads}.State()
+	}
 	return acp.Config{
-		Argv: o.argv(ag, conf.Level), Dir: o.Dir, Reads: o.Reads, Owner: r.Owner, Version: o.Version,
+		Argv: o.argv(ag, conf.Level), Dir: o.Dir, Place: conf.Place, Reads: reads, Owner: r.Owner, Version: o.Version,
 		Env: append(slices.Clone(env), slices.Concat(r.variables(model), r.Env, conf.Env)...), Confine: conf.Spec,
 		Model: model, Pick: pick, Effort: r.Effort, Traits: o.traits(ag.Preset, env, conf.Level),
 		Identify: func(who acp.Agent) acp.Traits {

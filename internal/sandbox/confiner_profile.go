@@ -52,6 +52,9 @@ func (c *Confiner) profile(mode Mode, level Level, temp string, process Process)
 		home, path := proc.Getenv(process.Env, "HOME"), proc.Getenv(process.Env, "PATH")
 		p.Write = append(p.Write, ownFolder(process.Argv[0], home, p.Project, path)...)
 	}
+	if named := slices.Concat(process.Argv, p.State, p.Write); level == Namespaces && !slices.ContainsFunc(append(named, found(named)...), c.seen.Covers) {
+		p.Place, p.Ours = c.seen, c.opts.Project.State()
+	}
 	caches, variables := c.caches(mode, level, temp, process)
 	taken := append(slices.Clone(p.State), p.Write...)
 	switch {

@@ -86,6 +86,7 @@ func (o order) prepare() ([]layer, error) {
 	for _, path := range o.ReadOnly {
 		ls.add(cloneLayer(path, rankReadOnly, readOnly))
 	}
+	o.cloneCovered(&ls)
 	if ls.err != nil {
 		return nil, ls.err
 	}
@@ -98,7 +99,7 @@ func (o order) prepare() ([]layer, error) {
 	if err := unix.Unmount(stage, unix.MNT_DETACH); err != nil {
 		return nil, fmt.Errorf("leave the stage: %w", err)
 	}
-	return ls.list, nil
+	return o.placed(ls.list), nil
 }
 
 // prepareStaged makes the layers that need a place of our own: overlays, the

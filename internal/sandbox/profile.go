@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"ralph/internal/seen"
 )
 
 // Profile says what a confined process may do. Paths are absolute; those that
@@ -44,6 +46,11 @@ type Profile struct {
 	// Upper is a folder that has what Work writes in the project, instead of that, for one process after the other: the project
 	// looks written and stays the same. Only under Namespaces.
 	Upper string
+
+	// Place says where the process finds the project, which is its Real, instead of where it is. Of what it covers, Ours stays where it
+	// is, to read, under what the project has in its place. Only under Namespaces.
+	Place seen.Folder
+	Ours  string
 }
 
 // Layers are folders with what processes wrote in caches, which stay the same themselves.
@@ -82,23 +89,26 @@ func (p Profile) Encode() ([]byte, error) {
 
 // layout is a Profile with its paths resolved, in the terms of what is done.
 type layout struct {
-	Level     Level    `json:"level"`
-	Empty     []string `json:"empty,omitempty"`
-	Read      []string `json:"read,omitempty"`
-	Write     []string `json:"write,omitempty"`
-	Overlay   []string `json:"overlay,omitempty"`
-	Layered   []string `json:"layered,omitempty"`
-	Layers    Layers   `json:"layers,omitzero"`
-	ReadOnly  []string `json:"read_only,omitempty"`
-	Hide      []string `json:"hide,omitempty"`
-	Temp      string   `json:"temp,omitempty"`
-	Project   string   `json:"project,omitempty"`
-	Edits     Edits    `json:"edits,omitzero"`
-	Upper     string   `json:"upper,omitempty"`
-	Scratch   string   `json:"scratch,omitempty"`
-	Offline   bool     `json:"offline,omitempty"`
-	Proxy     string   `json:"proxy,omitempty"`
-	ProbeOnly bool     `json:"probe_only,omitempty"`
+	Level     Level       `json:"level"`
+	Empty     []string    `json:"empty,omitempty"`
+	Read      []string    `json:"read,omitempty"`
+	Write     []string    `json:"write,omitempty"`
+	Overlay   []string    `json:"overlay,omitempty"`
+	Layered   []string    `json:"layered,omitempty"`
+	Layers    Layers      `json:"layers,omitzero"`
+	ReadOnly  []string    `json:"read_only,omitempty"`
+	Hide      []string    `json:"hide,omitempty"`
+	Temp      string      `json:"temp,omitempty"`
+	Project   string      `json:"project,omitempty"`
+	Edits     Edits       `json:"edits,omitzero"`
+	Upper     string      `json:"upper,omitempty"`
+	Place     seen.Folder `json:"place,omitzero"`
+	Named     seen.Folder `json:"named,omitzero"` // the same as others name it, maybe by links
+	Ours      string      `json:"ours,omitempty"`
+	Scratch   string      `json:"scratch,omitempty"`
+	Offline   bool        `json:"offline,omitempty"`
+	Proxy     string      `json:"proxy,omitempty"`
+	ProbeOnly bool        `json:"probe_only,omitempty"`
 }
 
 func (p Profile) layout() (layout, error) {
@@ -163,6 +173,15 @@ func (p Profile) layout() (layout, error) {
 	} else if layered := resolve(p.Layered); len(layered) > 0 {
 		l.Layered, l.Layers = layered, p.Layers
 		bad = errors.Join(bad, os.MkdirAll(p.Layers.Own, 0o700))
+	}
+	if p.Place.Seen != "" && p.Level == Namespaces {
+		l.Place = seen.Folder{Real: project, Seen: must(p.Place.Seen), View: must(p.Place.View)}
+		l.Named = seen.Folder{Real: p.Place.Real, Seen: l.Place.Seen}
+		if ours := resolve([]string{p.Ours}); p.Ours != "" && len(ours) == 1 && l.Place.Covers(ours[0]) {
+			l.Ours = ours[0]
+		}
+		l.Read = slices.DeleteFunc(l.Read, l.Place.Covers)
+		l.ReadOnly = slices.DeleteFunc(l.ReadOnly, func(path string) bool { return l.Ours != "" && l.Place.Inside(path) == l.Ours })
 	}
 	return l, bad
 }

@@ -19,6 +19,7 @@ import (
 	"ralph/internal/disk"
 	"ralph/internal/git"
 	"ralph/internal/human"
+	"ralph/internal/seen"
 	"ralph/internal/seq"
 	"ralph/internal/testing/failpoint"
 )
@@ -47,6 +48,8 @@ type Options struct {
 	// Layers reports whether what gates write in a folder can go into another one instead, see Room.Upper. It is asked once; nil
 	// means that it cannot.
 	Layers func(dir, upper string) bool
+	// Sees reports whether the processes of slots can find these in the place of the repository. It is asked once, too.
+	Sees func(seen.Folder) bool
 
 	MinFree int64 // bytes that have to stay free
 	MaxFile int64 // no larger file is kept; 0 means 512 MiB
@@ -64,6 +67,7 @@ type Pool struct {
 	o       Options
 	judges  bool        // its slots are rooms
 	layered func() bool // they have uppers
+	sees    func() seen.Folder
 	setting func(name string)
 }
 
@@ -83,7 +87,7 @@ func Open(o Options) *Pool {
 		o.Branch = "main"
 	}
 	p := &Pool{o: o}
-	p.layered = sync.OnceValue(p.layers)
+	p.layered, p.sees = sync.OnceValue(p.layers), sync.OnceValue(p.place)
 	return p
 }
 
@@ -135,7 +139,7 @@ func (s *Slot) Env() []string {
 	return []string{
 		"RALPH_SLOT=" + strconv.Itoa(number), "RALPH_PROJECT=" + s.p.o.Project,
 		"COMPOSE_PROJECT_NAME=" + strings.TrimLeft(name+kind, "-") + strconv.Itoa(s.n),
-		"GIT_CEILING_DIRECTORIES=" + s.p.o.Dir,
+		"GIT_CEILING_DIRECTORIES=" + filepath.Dir(s.Place().Inside(s.Top())),
 	}
 }
 
@@ -185,6 +189,9 @@ func (s *Slot) take(ctx context.Context, attempt, base, commit string) error {
 		return err
 	}
 	err = s.load()
+	if err == nil && s.made.Seen != s.Place().Seen { // what was built there names the other path
+		err = ErrTorn
+	}
 	if space, err := s.p.Space(err != nil); err == nil && space.Full {
 		return fmt.Errorf("%w: %s", ErrFull, space)
 	}
@@ -381,13 +388,15 @@ func (p *Pool) Sweep() error {
 	return errors.Join(seq.Map(p.Discarded(), removeAll)...)
 }
 
-// Discarded lists the folders that Sweep removes. Without slots, the caches of their rooms are among them.
+// Discarded lists the folders that Sweep removes. Without slots, the caches of their rooms and the place for their view are among them.
 func (p *Pool) Discarded() []string {
 	var list []string
 	if slots, err := p.List(); err == nil && len(slots) == 0 {
 		_, landed := p.Room(1).Caches()
-		if _, err := os.Lstat(landed); err == nil {
-			list = append(list, landed)
+		for _, dir := range []string{landed, filepath.Join(p.o.Dir, view)} {
+			if _, err := os.Lstat(dir); err == nil {
+				list = append(list, dir)
+			}
 		}
 	}
 	for _, dir := range []string{p.o.Dir, p.rooms().o.Dir} {
