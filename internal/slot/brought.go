@@ -17,6 +17,7 @@ import (
 
 	"ralph/internal/copyfile"
 	"ralph/internal/filelock"
+	"ralph/internal/git"
 	"ralph/internal/human"
 	"ralph/internal/testing/failpoint"
 )
@@ -323,7 +324,7 @@ func (p *Pool) identify(name, from string) (string, error) {
 			return "", err
 		}
 		for _, e := range entries {
-			if info, err := e.Info(); err == nil && IsLock(e.Name()) {
+			if info, err := e.Info(); err == nil && isLock(e.Name()) {
 				look(sum, path.Join(dir, e.Name()), info)
 			}
 		}
@@ -337,8 +338,19 @@ func look(sum hash.Hash, name string, info fs.FileInfo) {
 	fmt.Fprintf(sum, "%q %v %d %d\n", name, info.Mode(), info.Size(), info.ModTime().UnixNano())
 }
 
-// IsLock reports whether a file of this name says which dependencies are to be installed.
-func IsLock(name string) bool {
+// Depends reports whether the slot has dependencies of the project that no Setup brings up to date.
+func (s *Slot) Depends() bool { return s.p.o.Setup == nil && len(s.made.Brought) > 0 }
+
+// Locks lists those of some files, from the top of the repository, that say what is to be in a folder that the slot has of the project.
+func (s *Slot) Locks(names []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		in := path.Dir(name)
+		return !isLock(path.Base(name)) || !slices.ContainsFunc(s.made.Brought, func(b Brought) bool { return in == "." || git.Within(b.Name, []string{in}) })
+	})
+}
+
+// isLock reports whether a file of this name says which dependencies are to be installed.
+func isLock(name string) bool {
 	named := func(pattern string) bool { is, _ := path.Match(pattern, name); return is }
 	return slices.ContainsFunc([]string{"*.lock", "*.lockb", "*-lock.*", "npm-shrinkwrap.json", "requirements*.txt"}, named)
 }
