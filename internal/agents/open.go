@@ -261,6 +261,20 @@ func (o *Opener) confine(r Request, ag Agent) (s *Session, err error) {
 	return s, nil
 }
 
+// below finds the folders that the sandbox lays over the one of a path.
+func (o *Opener) below(path string) (name string, folders []string) {
+	if o.Layers == nil {
+		return "", nil
+	}
+	for _, b := range o.Layers().Brought {
+		if rel, err := filepath.Rel(b.Path, path); err == nil && filepath.IsLocal(rel) {
+			written, _ := filepath.Glob(filepath.Join(b.Own, "*", "upper")) // the pattern is good
+			return rel, append(written, b.From...)
+		}
+	}
+	return "", nil
+}
+
 func errConfine(err error) error {
 	return &acp.Error{Kind: acp.CannotStart, Op: "confine", Text: err.Error(), Err: err}
 }
@@ -330,7 +344,7 @@ func (o *Opener) config(s *Session, r Request) acp.Config {
 	}
 	protected, hidden := o.Sandbox.Client()
 	return acp.Config{
-		Argv: o.argv(ag, conf.Level), Dir: o.Dir, Reads: o.Reads, Owner: r.Owner, Version: o.Version,
+		Argv: o.argv(ag, conf.Level), Dir: o.Dir, Reads: o.Reads, Below: o.below, Owner: r.Owner, Version: o.Version,
 		Env: append(slices.Clone(env), slices.Concat(r.variables(model), r.Env, conf.Env)...), Confine: conf.Spec,
 		Model: model, Pick: pick, Effort: r.Effort, Traits: o.traits(ag.Preset, env, conf.Level),
 		Identify: func(who acp.Agent) acp.Traits {
