@@ -19,7 +19,6 @@ import (
 	"ralph/internal/filelock"
 	"ralph/internal/git"
 	"ralph/internal/human"
-	"ralph/internal/testing/failpoint"
 )
 
 // Snapshots of the project's ignored folders are beside slots, each in a folder that is named after what it holds and is only ever
@@ -178,7 +177,6 @@ func (p *Pool) snapshot(ctx context.Context, name string) (id string, at about, 
 		if at, err = p.fill(ctx, temp, name, from); err != nil {
 			return "", about{}, errors.Join(err, removeAll(temp))
 		}
-		failpoint.Hit("K24")
 		if now, err := p.identify(name, from); try < maxCopies && (err != nil || now != id) {
 			if err := removeAll(temp); err != nil {
 				return "", about{}, err
