@@ -39,7 +39,9 @@ type Config struct {
 	MCP    []MCPServer // given to the session, as far as the agent can use them
 	Resume *Earlier    // a session to go on with, if the agent can and still knows it
 
-	Reads     string   // a further folder, as the agent names it, that may be read where Dir has nothing; empty means none
+	Reads string // a further folder, as the agent names it, that may be read where Dir has nothing; empty means none
+	// Below is the name of a path in folders of which the agent sees the files there, the first on top, although others do not. May be nil.
+	Below     func(path string) (name string, folders []string)
 	Hidden    []string // absolute paths that are never read for the agent, nor anything in them
 	ReadOnly  bool     // refuse fs/write_text_file
 	Protected []string // paths, absolute or relative to Dir, that are never written for the agent, nor anything in them

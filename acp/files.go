@@ -44,6 +44,7 @@ type files struct {
 	names     []string      // protected wherever they are
 	hidden    []string      // absolute; never read
 	also      *files        // may be read where there is nothing; nil if nothing else may
+	below     func(path string) (name string, folders []string)
 }
 
 func openFiles(dir string, place seen.Folder, protected, names, hidden []string) (*files, error) {
@@ -110,6 +111,9 @@ func (f *files) read(path string, line, limit int) (string, error) {
 		return "", fmt.Errorf("read %s: %w", path, errOutside)
 	}
 	text, err := f.text(rel, line, limit)
+	if f.below != nil && errors.Is(err, fs.ErrNotExist) {
+		text, err = f.readBelow(rel, line, limit)
+	}
 	if errors.Is(err, fs.ErrNotExist) && f.also != nil {
 		if also, ok := f.also.relative(f.place.Inside(filepath.Join(f.dirs[0], rel))); ok {
 			return f.also.read(also, line, limit)
@@ -119,6 +123,23 @@ func (f *files) read(path string, line, limit int) (string, error) {
 		return "", fmt.Errorf("read %s: %w", rel, pathCause(err))
 	}
 	return text, nil
+}
+
+// readBelow reads what only the agent sees at a path.
+func (f *files) readBelow(rel string, line, limit int) (text string, err error) {
+	name, folders := f.below(filepath.Join(f.dirs[0], rel))
+	err = fs.ErrNotExist
+	for _, dir := range folders {
+		var in *files
+		if in, err = openFiles(dir, seen.Folder{}, nil, nil, f.hidden); err == nil {
+			text, err = in.text(name, line, limit)
+			in.close()
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+	}
+	return text, err
 }
 
 // text looks at a file first, so that a device is not even opened; it opens it without

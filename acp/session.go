@@ -92,7 +92,7 @@ func Launch(ctx context.Context, cfg Config) (*Session, error) {
 	if err != nil {
 		return nil, &Error{Kind: CannotStart, Op: "start", Text: err.Error(), Err: err}
 	}
-	s.files = files
+	s.files, files.below = files, cfg.Below
 	began := cfg.Now()
 	if err := s.spawn(); err != nil {
 		files.close()

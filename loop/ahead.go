@@ -106,6 +106,9 @@ func (r *Runner) advance(ctx context.Context, unite bool) {
 		return
 	}
 	at, waits, err := merge.Advance(ctx, to.Repo, to.Target)
+	if err != nil && ctx.Err() != nil { // what is known of it stays
+		return
+	}
 	if err == nil && at.Landed == "" {
 		r.tip.ahead.set(nil)
 		return

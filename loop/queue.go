@@ -43,7 +43,9 @@ func (l *lane) Candidate(ctx context.Context, by attempt.Credit) (c attempt.Cand
 		case err != nil:
 			return c, err
 		case do == merge.DoTest:
-			c, err = l.candidate(ctx)
+			if c, err = l.candidate(ctx); err == nil {
+				c.Unfit, err = l.unfit(ctx, c.Onto, c.Commit)
+			}
 			c.Lost = l.lost
 			return c, err
 		case do == merge.DoResolve:
@@ -295,6 +297,20 @@ func (l *lane) dropped(ctx context.Context, onto, work string) (lost []attempt.L
 		lost = append(lost, attempt.Loss{Text: trees.Seen(d.File) + " lacks what " + by + " landed in it: " + what, Marked: d.Marked})
 	}
 	return lost, err
+}
+
+// unfit says that work changes which dependencies are to be installed, where nothing installs them for gates.
+func (l *lane) unfit(ctx context.Context, onto, work string) (string, error) {
+	if !l.slot.Depends() {
+		return "", nil
+	}
+	out, err := l.opts.Landing.Repo.Git(ctx, git.Call{}, "diff-tree", "-r", "-z", "--name-only", onto, work)
+	trees := git.Trees{Sub: l.opts.Landing.Slots.Sub()}
+	locks := seq.Map(l.slot.Locks(git.Split(out)), trees.Seen)
+	if err != nil || len(locks) == 0 {
+		return "", err
+	}
+	return "it changes " + human.List(locks, 5) + ", and gates saw the dependencies of your folder, which may not fit; install what it names and accept it, or set [parallel] setup", nil
 }
 
 // maxLine is how much of a line names what is missing.

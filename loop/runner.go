@@ -121,6 +121,7 @@ func Start(ctx context.Context, opts Options) (*Runner, error) {
 	}
 	if opts.Landing.Repo != nil {
 		opts.Landing.Slots.OnSetup(func(name string) { r.bus.emit(event.Event{Type: event.SlotSetup, Text: name}) })
+		opts.Landing.Slots.OnLeftOut(func(line string) { r.bus.warnOnce(line, line) })
 		if opts.Landing.Repo.Nameless(ctx) {
 			r.bus.warn("", "git knows no name and address of yours, so what lands is committed by ralph; to change that: git config user.name NAME, git config user.email ADDRESS")
 		}

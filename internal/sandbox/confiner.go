@@ -288,7 +288,7 @@ func (c *Confiner) ForWork(p Process) (*Confinement, error) {
 
 // Layers reports whether what processes write in a folder can be kept in another, see Profile.Upper.
 func (c *Confiner) Layers(dir, upper string) bool {
-	if c.Work.Level != Namespaces {
+	if c.Work.Level != Namespaces || c.Verification.Level != Namespaces {
 		return false
 	}
 	temp, err := c.NewTemp()

@@ -41,6 +41,7 @@ func (c *Confiner) profile(mode Mode, level Level, temp string, process Process)
 		Hide:    append(slices.Clip(c.hide), c.tokens()...),
 		Edits:   process.Edits,
 		Upper:   process.Upper,
+		Layers:  process.Layers,
 		Offline: level == Namespaces && (c.offline(mode, process) || process.Proxy != ""),
 		Proxy:   process.Proxy,
 	}
@@ -61,7 +62,7 @@ func (c *Confiner) profile(mode Mode, level Level, temp string, process Process)
 	case mode == Verify:
 		p.Cache = outermost(caches, taken)
 	case level == Namespaces && process.Layers.Own != "":
-		p.Layered, p.Layers = outermost(caches, append(taken, c.tree)), process.Layers
+		p.Layered = outermost(caches, append(taken, c.tree))
 	default:
 		p.Write = append(p.Write, caches...)
 	}

@@ -107,7 +107,7 @@ func (o order) prepare() ([]layer, error) {
 func (o order) prepareStaged(ls *layers) {
 	for _, path := range o.Overlay {
 		if path == o.Project && o.Upper != "" {
-			ls.add(overlay(path, o.Upper, nil, Edits{}))
+			ls.add(overlay(path, o.Upper, []string{path}, Edits{}))
 			continue
 		}
 		var edits Edits
@@ -118,6 +118,9 @@ func (o order) prepareStaged(ls *layers) {
 	}
 	if len(o.Layered) > 0 {
 		ls.keep(o.Layered, o.Layers)
+	}
+	for _, b := range o.Layers.Brought {
+		ls.bring(b, o.Scratch)
 	}
 	for _, path := range o.Read {
 		ls.add(readLayer(path))

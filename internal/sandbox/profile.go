@@ -57,6 +57,16 @@ type Profile struct {
 type Layers struct {
 	Own    string `json:"own,omitempty"`    // what processes of one place wrote: theirs alone
 	Landed string `json:"landed,omitempty"` // below that: what is trusted, which they only read; "" for nothing
+
+	Brought []Brought `json:"brought,omitempty"`
+}
+
+// Brought is a folder in the project that has what others hold, which stay the same. Only under Namespaces.
+type Brought struct {
+	Path string   `json:"path"` // is left out if it is missing, or leads out of the project
+	From []string `json:"from"` // the first on top
+	Own  string   `json:"own"`  // over these: what processes wrote at Path, for the next; must exist
+	Kept bool     `json:"kept"` // what is written now is, too; set by the Profile
 }
 
 // Edits are files of the project that a process finds changed.
@@ -170,7 +180,9 @@ func (p Profile) layout() (layout, error) {
 	}
 	if p.Level == Landlock {
 		l.Overlay = nil
-	} else if layered := resolve(p.Layered); len(layered) > 0 {
+		return l, bad
+	}
+	if layered := resolve(p.Layered); len(layered) > 0 {
 		l.Layered, l.Layers = layered, p.Layers
 		bad = errors.Join(bad, os.MkdirAll(p.Layers.Own, 0o700))
 	}
@@ -182,6 +194,13 @@ func (p Profile) layout() (layout, error) {
 		}
 		l.Read = slices.DeleteFunc(l.Read, l.Place.Covers)
 		l.ReadOnly = slices.DeleteFunc(l.ReadOnly, func(path string) bool { return l.Ours != "" && l.Place.Inside(path) == l.Ours })
+	}
+	l.Layers.Brought = nil
+	for _, b := range p.Layers.Brought {
+		if at := resolve([]string{b.Path}); len(at) == 1 && within(at[0], project) {
+			b.Path, b.Kept = at[0], p.Mode == Work
+			l.Layers.Brought = append(l.Layers.Brought, b)
+		}
 	}
 	return l, bad
 }

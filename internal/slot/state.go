@@ -32,6 +32,7 @@ type made struct {
 	Setup     string   // what it was set up for
 	Seen      string   // where its processes found it; "" for its own path
 	Copied    []string // files of the project, from the top of the repository
+	Brought   []Brought
 	There     []string // what was ignored and there when it was set up
 	Unclean   bool     // of a room: the gates of work that has not landed wrote in it
 	Size      int64
@@ -80,7 +81,7 @@ func (s *Slot) begin() error {
 		upper := filepath.Join(s.written(), "tree")
 		s.made.Tree = "" // setup is not for what it showed, and believes no cache that the setup of other work wrote
 		setup, _ := s.Caches()
-		if err := errors.Join(removeAll(setup), removeAll(upper), os.MkdirAll(upper, 0o700)); err != nil {
+		if err := errors.Join(removeAll(setup), removeAll(upper), removeAll(s.over()), os.MkdirAll(upper, 0o700)); err != nil {
 			return err
 		}
 	}
@@ -152,6 +153,9 @@ func (s *Slot) files(ctx context.Context, tree string) error {
 	remove := "-ffdq"
 	if s.made.Unclean {
 		remove, s.made.Setup = "-ffdxq", ""
+		if err := removeAll(s.underGates()); err != nil {
+			return err
+		}
 	}
 	err := s.withIndex(ctx, s.Top(), func(g git.Plumbing) error {
 		set := func() error {

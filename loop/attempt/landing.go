@@ -59,6 +59,7 @@ type Candidate struct {
 	Patch        string        // what it changes, as an ID
 	Accepted     bool          // by a person: no verdict is needed
 	Lost         []Loss        // what landed and is not in it after conflicts were resolved
+	Unfit        string        // why gates may have seen other dependencies than it needs
 	Conflict     prompt.Merged // with files in it: Commit is the work as it was, and cannot land
 }
 
