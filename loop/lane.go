@@ -146,6 +146,8 @@ func (l *lane) earlier(ctx context.Context) (string, error) {
 	return "", err
 }
 
+func (l *lane) Base() string { return l.slot.Base() }
+
 func (l *lane) Shown() (git.State, string) {
 	head, tree := l.slot.Shown()
 	return git.State{Known: true, Branch: strings.TrimPrefix(l.opts.Landing.Target, "refs/heads/"), Head: head}, tree
