@@ -17,6 +17,7 @@ import (
 	"ralph/internal/seq"
 	"ralph/loop/attempt"
 	"ralph/loop/policy"
+	"ralph/verify"
 )
 
 // Elsewhere has the attempts of a run made on other machines. The run itself claims, briefs, lands and settles, as always.
@@ -54,6 +55,8 @@ type Delivery struct {
 	Base     *attempt.Base
 	Finished *attempt.Finished // the agent says that it is done
 	Proofs   []dag.Proof
+	Allowed  []verify.Result // gates that failed before the work, which was allowed there
+	Gates    []verify.Check  // what they say of accepted work
 	Asked    []inbox.Request // by the agent, and not answered
 	Sent     []Sent          // to other agents
 	Received []string        // messages that the agent has heard
@@ -160,6 +163,9 @@ func (r *Runner) order(ctx context.Context, claim dag.Claim, j *attempt.Job, des
 	}
 	o.Sources.Sections = nil // they are in the project's folder there, too
 	o.Job.Place, o.Job.Session = attempt.Place{}, nil
+	if o.Job.Verify.Allowed, err = r.excuses.all(ctx); err != nil {
+		return o, err
+	}
 	o.Job.History.Attempts = slices.Clone(j.History.Attempts)
 	for i := range o.Job.History.Attempts { // trees that only this machine has
 		o.Job.History.Attempts[i].Tree, o.Job.History.Attempts[i].TreeAfter = "", ""
@@ -205,6 +211,9 @@ func (r *Runner) store(ctx context.Context, j *attempt.Job, d *Delivery, desk *d
 		if err := record.SetBase(ctx, *d.Base); err != nil && !errors.Is(err, dag.ErrLost) {
 			return err
 		}
+	}
+	if err := r.excuses.Begin(ctx, d.Allowed); err != nil {
+		return err
 	}
 	desk.Give(seq.Map(d.Received, func(id string) inbox.Request { return inbox.Request{ID: id} }))
 	desk.Received(ctx)
@@ -272,6 +281,9 @@ func (r *Runner) landDelivered(ctx context.Context, claim dag.Claim, j *attempt.
 	ports.Desk, ports.Tools = nil, nil
 	ports.Lane, ports.Copy, ports.Shared = l, l.copy, func(context.Context, time.Time) bool { return false }
 	res, err := r.worker.Run(ctx, *j, ports)
+	if res.Decision.Action == policy.Complete {
+		err = errors.Join(err, r.excuses.Accepted(context.WithoutCancel(ctx), d.Gates))
+	}
 	j.Finished, j.Rules = nil, rules                                          // the attempt had an agent
 	if more := res.Agent.Usage; more.AllTokens() > 0 || more.CostUSD != nil { // of a verifier here
 		if len(used.Shares) == 0 {

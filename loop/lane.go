@@ -147,6 +147,8 @@ func (l *lane) earlier(ctx context.Context) (string, error) {
 	return "", err
 }
 
+func (l *lane) Base() string { return l.slot.Base() }
+
 func (l *lane) Shown() (git.State, string) {
 	head, tree := l.slot.Shown()
 	return git.State{Known: true, Branch: human.Branch(l.opts.Landing.Target), Head: head}, tree

@@ -153,12 +153,16 @@ type Verify struct {
 	attempt.Verification // its gates are for every task, before the task's own
 	GateRunner           verify.Gates
 	Copy                 attempt.Copy // of the project's own folder
+	MayFail              MayFail      // nil: nobody can be asked
 	Withheld             string       // which variables gates are not given, in a sentence for when one fails
 	Reviewers            []Reviewer
 	// Unproven lists the success criteria in scope that nothing shows to be met; the run fails because of them. nil asks nobody.
 	Unproven func(g *dag.Graph) ([]string, error)
 	Acceptor *Acceptor // nil: nobody compares features with their specifications
 }
+
+// MayFail asks a person whether a run may begin although gates fail.
+type MayFail func(ctx context.Context, failing []verify.Result) (bool, error)
 
 // Acceptor compares features with their specifications.
 type Acceptor struct {

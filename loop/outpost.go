@@ -59,8 +59,11 @@ func (p Outpost) Make(ctx context.Context, o Order) (Delivery, error) {
 	o.Sources.Sections = sections
 	r.worker.Documents = func(dag.Task) attempt.Sources { return o.Sources }
 	r.worker.Sources = func(context.Context, string, dag.Task, []string) attempt.Sources { return o.Sources }
+	if j.Verify.Allowed == nil {
+		j.Verify.Allowed = map[string]string{}
+	}
 	ports := attempt.Ports{
-		Record: out, Budget: func(context.Context) ([]budget.Finding, error) { return nil, nil }, Lane: out, Copy: out.copy,
+		Record: out, Excuses: farExcuses{out, j.Verify.Allowed, j.Verify.AllowFailing}, Budget: func(context.Context) ([]budget.Finding, error) { return nil, nil }, Lane: out, Copy: out.copy,
 		Shared: func(context.Context, time.Time) bool { return false }, Desk: &farDesk{outpost: out, mail: o.Mail},
 	}
 	res, err := r.worker.Run(ctx, j, ports)

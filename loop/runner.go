@@ -37,6 +37,7 @@ type Runner struct {
 	tip       tip
 	resolving resolving
 	authors   authors
+	excuses   *excuses
 	published published
 	taken     []assignment // what an earlier process of this run has ordered
 
@@ -170,7 +171,7 @@ func newRunner(opts Options) *Runner {
 	}
 	r := &Runner{
 		shared: s, spending: spending{shared: s, began: opts.Host.Now()}, briefer: briefer{s}, keeper: keeper{s}, settler: settler{s},
-		sessions: sessions{opener: opts.Agents.Open, open: map[*listed]bool{}}, resolving: resolving{files: map[string]string{}},
+		sessions: sessions{opener: opts.Agents.Open, open: map[*listed]bool{}}, resolving: resolving{files: map[string]string{}}, excuses: &excuses{shared: s},
 	}
 	r.claimer = claimer{shared: s, signal: &r.signal, spending: &r.spending, over: r.over, end: r.end, reclaim: r.reclaim}
 	r.worker = attempt.Worker{

@@ -150,7 +150,8 @@ func (r *Runner) try(ctx context.Context, claim dag.Claim, j *attempt.Job, in **
 		return attempt.Result{Decision: policy.Decision{Action: policy.Fail, Outcome: event.AttemptError, Reason: fmt.Sprintf("expect-red: %s; name one with ralph task update %s --expect-red GATE", verify.UnknownGate(want, j.Verify.Gates), j.Task.ID)}}, nil
 	}
 	ports := attempt.Ports{
-		Record: recorder{store: r.opts.Graph.Store, claim: claim, folder: j.Place.Folder, live: r.live, warn: r.warnOfCost},
+		Record:  recorder{store: r.opts.Graph.Store, claim: claim, folder: j.Place.Folder, live: r.live, warn: r.warnOfCost},
+		Excuses: r.excuses,
 		Budget: func(ctx context.Context) ([]budget.Finding, error) {
 			spent, err := r.spending.compare(ctx, j.Task)
 			r.notifyNear(ctx, claim, spent.near)

@@ -170,7 +170,7 @@ func gateWords(gates []event.Gate) string {
 		tests += human.Lead("; ", human.Tests(g.Tests, g.TestsBefore))
 	}
 	if n := len(gates) - passed; n > 0 {
-		excused = human.Count(n, "gate") + " excused: red before the work, too"
+		excused = human.Count(n, "gate") + " excused: allowed to fail"
 	}
 	if passed == 0 {
 		return excused + tests

@@ -19,11 +19,13 @@ type Check struct {
 	Before *Result // nil if it was not asked before the work
 	Flaky  bool    // it was red at first, and green when it was run again
 
+	Allowed *Allowed // what a person lets it fail with; nil: it has to pass
+
 	ExpectRed bool // the task wants the work to make it fail, such as tests that are written first
 }
 
-// Verdict classifies the result. A gate that was red before the work began does not count against
-// it unless it got worse, or is what the task is about. One that is to fail has to fail by itself, and otherwise than before.
+// Verdict classifies the result. A gate that fails only with what a person allowed does not count against the work, unless it is
+// what the task is about. One that is to fail has to fail by itself, and otherwise than before.
 // One that cannot start is never excused or expected: it says nothing.
 func (c Check) Verdict() event.GateVerdict {
 	switch {
@@ -37,12 +39,15 @@ func (c Check) Verdict() event.GateVerdict {
 		return event.GateFlaky
 	case c.Passed:
 		return event.GatePassed
-	case !c.Own && c.Before != nil && !c.Before.Passed && !Worse(*c.Before, c.Result):
+	case !c.Own && c.Allowed.Covers(c.Result):
 		return event.GateExcused
 	default:
 		return event.GateFailed
 	}
 }
+
+// Nameless reports that it is excused and prints nothing by which its failures could be told from others.
+func (c Check) Nameless() bool { return c.Verdict() == event.GateExcused && !c.Named() }
 
 // TurnedGreen reports whether the work repaired it.
 func (c Check) TurnedGreen() bool { return c.Passed && c.Before != nil && !c.Before.Passed }
@@ -56,6 +61,42 @@ func Worse(before, now Result) bool {
 	}
 	known := strings.Split(before.Failures, "\n")
 	return slices.ContainsFunc(strings.Split(now.Failures, "\n"), func(failure string) bool { return !slices.Contains(known, failure) })
+}
+
+// Allowed is what a gate may fail with: lines as in Result.Failures.
+type Allowed struct{ Failures string }
+
+// Covers reports whether a gate fails with nothing else. What does not come to an end, or cannot start, names nothing.
+func (a *Allowed) Covers(r Result) bool {
+	return a != nil && !r.Passed && !r.Broken() && !Worse(Result{Failures: a.Failures}, r)
+}
+
+// And is what a gate may fail with that fails with this, too.
+func (a *Allowed) And(r Result) Allowed {
+	all := strings.Split(r.Failures, "\n")
+	if a != nil {
+		all = append(all, strings.Split(a.Failures, "\n")...)
+	}
+	all = slices.DeleteFunc(all, func(line string) bool { return line == "" })
+	slices.Sort(all)
+	return Allowed{strings.Join(slices.Compact(all), "\n")}
+}
+
+// Broken reports whether a gate says nothing about what it checks: it cannot start, or does not come to an end by itself.
+func (r Result) Broken() bool { return r.Unstartable || r.Killed }
+
+// Named reports whether a gate names what fails, so that another failure can be told from it. Summaries such as "FAIL" or
+// "make: *** [test] Error 1" are the same for all failures.
+func (r Result) Named() bool { return len(r.Names()) > 0 }
+
+// Names are the failures that a gate names.
+func (r Result) Names() (names []string) {
+	for line := range strings.SplitSeq(r.Failures, "\n") {
+		if nameLine().MatchString(line) {
+			names = append(names, line)
+		}
+	}
+	return names
 }
 
 const (
@@ -72,6 +113,10 @@ var (
 	}
 	located = lazyregexp.New(`^\s*[^\s:]+:\d+(:\d+)?: `)
 	numbers = lazyregexp.New(`[0-9]+([.,][0-9]+)*`)
+	// tested is a test by its name, of which numbers are a part: go test, pytest, cargo test, unittest.
+	tested = lazyregexp.New(`^(?:--- FAIL: \S+|(?:FAILED|ERROR) \S+::\S+|test \S+ \.\.\. FAILED|(?:FAIL|ERROR): \w+ \([\w.]+\))`)
+	// nameLine is a line that names what fails: a test, a package or file of tests, or a place in a file.
+	nameLine = lazyregexp.New(`^(?:--- FAIL: |(?:FAIL|FAILED|ERROR):? [^\s(#]|test \S+ \.\.\. FAILED|not ok |[✕✗✖×] |error\[|[^\s:]+:#(?::#)?: |[^\s(]+\(#,#\): )`)
 )
 
 func marked(text []byte) bool {
@@ -116,7 +161,7 @@ func (l *lines) end() {
 }
 
 // failures collects the lines that name one. Numbers differ from run to run and
-// say nothing, so they are left out.
+// say nothing, so they are left out, but for those of a test's name.
 type failures struct {
 	lines
 	seen map[string]bool
@@ -136,7 +181,8 @@ func (f *failures) collect(line []byte) {
 		return
 	}
 	text := strings.Join(strings.Fields(strings.ToValidUTF8(string(line), "?")), " ")
-	f.seen[numbers().ReplaceAllString(text, "#")] = true
+	name := tested().FindString(text)
+	f.seen[name+numbers().ReplaceAllString(text[len(name):], "#")] = true
 }
 
 func (f *failures) String() string {

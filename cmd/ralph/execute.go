@@ -14,8 +14,10 @@ import (
 	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/sandbox"
+	"ralph/internal/term"
 	"ralph/loop"
 	"ralph/report"
+	"ralph/verify"
 )
 
 // execution is a run on its way from options to an exit status.
@@ -29,6 +31,7 @@ type execution struct {
 	grace   time.Duration
 	push    destination // of what landed
 	flush   func()      // shows what was reported so far
+	left    bool        // a question was left with a signal: no other is asked
 }
 
 // do does the run, from the first event to the exit status.
@@ -50,6 +53,9 @@ func (x *execution) do(ctx context.Context) error {
 	// ignoring the signal, catching it is not inherited by agents.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	opts.Host.Observe = observers.Event
+	if a.asks && !x.json && !a.quiet {
+		opts.Verify.MayFail = x.askToBegin
+	}
 	runner, err := loop.Start(ctx, *opts)
 	var apart *dag.ApartError
 	if errors.As(err, &apart) && apart.Run.Process.Remote != "" {
@@ -110,7 +116,7 @@ func (x *execution) rounds(ctx context.Context, runner *loop.Runner) (event.Resu
 		if err != nil || out.Outcome != event.OutcomeInterrupted {
 			return out, nil, err
 		}
-		if caught != syscall.SIGINT || again || !x.app.asks || !x.askToGoOn(ctx, runner) {
+		if caught != syscall.SIGINT || again || x.left || !x.app.asks || !x.askToGoOn(ctx, runner) {
 			return out, caught, nil
 		}
 		x.app.goesOn()
@@ -158,6 +164,15 @@ func (x *execution) watchSignals(cancel context.CancelCauseFunc, runner *loop.Ru
 		<-ended
 		return first, again
 	}
+}
+
+// askToBegin asks whether a run may begin although gates fail.
+func (x *execution) askToBegin(ctx context.Context, failing []verify.Result) (bool, error) {
+	x.flush()
+	fmt.Fprintf(x.app.stderr, "\n%s\n", term.Line(loop.FailingWords(failing)))
+	may, err := yes(ctx, x.app, "Begin all the same? What fails now is excused until it passes once")
+	x.left = ctx.Err() != nil
+	return may, err
 }
 
 // askToGoOn asks for guidance and whether to go on. What is typed becomes part of the

@@ -16,7 +16,7 @@ type runOptions struct {
 	runOutput
 	placeOptions
 	Continue, Once, DryRun, FailFast, NoVerify, JSON bool
-	Follow, RequireProof                             bool
+	Follow, RequireProof, AllowFailing               bool
 
 	KeepGoing                               *bool
 	Jobs, Limit, MaxRetries, MaxFailures    *int
@@ -70,6 +70,9 @@ func (o *runOptions) parse(c commandLine) error {
 	if o.RequireProof && o.NoVerify {
 		return usagef("--no-verify looks for no proof: it does not go with --require-proof")
 	}
+	if o.AllowFailing && o.NoVerify {
+		return usagef("--no-verify runs no gates: it does not go with --allow-failing")
+	}
 	if o.Effort != nil {
 		if err := checkChoice("effort", *o.Effort, dag.Efforts()...); err != nil {
 			return err
@@ -107,4 +110,4 @@ func or[T any](given *T, otherwise T) T {
 var opposite = map[string]string{"keep-going": "fail-fast", "fail-fast": "keep-going"}
 
 // startFlags belong to one start of a run: a run that continues it does not have them.
-var startFlags = []string{"continue", "once", "dry-run", "events", "json", "junit", "summary", "log-file", "log-format", "metrics", "feature", "task", "direct", "help", "socket", "name", "with-changes"}
+var startFlags = []string{"continue", "once", "dry-run", "events", "json", "junit", "summary", "log-file", "log-format", "metrics", "feature", "task", "direct", "help", "socket", "name", "with-changes", "allow-failing"}

@@ -107,7 +107,7 @@ func Gate(g event.Gate) (result, aside string, tone Tone) {
 	case event.GateFlaky:
 		aside = "; it failed at first: flaky"
 	case event.GateExcused:
-		aside, tone = "; it was red before the work and is not worse", Notable
+		aside, tone = "; it fails only with what was allowed", Notable
 	case event.GateExpected:
 		aside, tone = "; expected to fail", Good
 	case event.GateFailed:

@@ -141,6 +141,7 @@ func (a *attempt) result(ctx context.Context, d policy.Decision) Result {
 	case a.ports.Lane != nil, a.job.Review != nil:
 	case d.Action == policy.Complete: // a head that we moved ourselves is no surprise
 		a.Baselines.landed(a.evidence.before.Head, git.Head(ctx, a.job.Place.Dir), a.work.Gates)
+		a.accepted(ctx)
 	default:
 		a.Baselines.forget()
 	}

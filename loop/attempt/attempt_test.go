@@ -40,6 +40,13 @@ type memory struct {
 	used     event.Usage
 }
 
+// unexcused are no excuses: gates have to pass.
+type unexcused struct{}
+
+func (unexcused) Allowed(context.Context, string) (*verify.Allowed, error) { return nil, nil }
+func (unexcused) Begin(context.Context, []verify.Result) error             { return nil }
+func (unexcused) Accepted(context.Context, []verify.Check) error           { return nil }
+
 func (m *memory) Note(_ context.Context, n dag.Note) error {
 	if n.Phase != "" {
 		m.phases = append(m.phases, n.Phase)
@@ -109,7 +116,7 @@ func machine(t *testing.T, turns ...func(dir string) string) (Worker, *scripted)
 // alone are the ports of an attempt that works alone and has no budget.
 func alone(record Recorder) Ports {
 	return Ports{
-		Record: record, Budget: func(context.Context) ([]budget.Finding, error) { return nil, nil },
+		Record: record, Excuses: unexcused{}, Budget: func(context.Context) ([]budget.Finding, error) { return nil, nil },
 		Shared: func(context.Context, time.Time) bool { return false },
 	}
 }

@@ -53,7 +53,7 @@ func (a *attempt) facts(ctx context.Context) (f risk.Facts) {
 		case event.GateFlaky:
 			f.Doubts = append(f.Doubts, fmt.Sprintf("gate %q is flaky", g.Command))
 		case event.GateExcused:
-			f.Doubts = append(f.Doubts, fmt.Sprintf("gate %q was red before the work", g.Command))
+			f.Doubts = append(f.Doubts, fmt.Sprintf("gate %q is excused: it fails as it may", g.Command))
 		case event.GatePassed, event.GateFailed, event.GateExpected:
 		}
 	}

@@ -1,7 +1,6 @@
 package attempt
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"os"
@@ -13,14 +12,14 @@ import (
 	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/testing/failpoint"
-	"ralph/loop/policy"
 	"ralph/verify"
 )
 
 // Baselines remembers what the gates said before the work of the tasks at hand, by commit.
 type Baselines struct {
-	mu sync.Mutex
-	at map[string]*baseline
+	mu   sync.Mutex
+	at   map[string]*baseline
+	left bool // the one folder that is worked in has what was not accepted
 }
 
 type baseline struct {
@@ -28,16 +27,18 @@ type baseline struct {
 	results map[string]verify.Result
 }
 
-// of returns what gates said, and runs those that were not run yet. Of several attempts at
-// one commit one at a time runs gates. Where only one folder is worked in, what was said of
+// of returns what gates said, and runs those that were not run yet. What these say counts once begin has nothing against it. Of
+// several attempts at one commit one at a time runs gates. Where only one folder is worked in, what was said of
 // another commit is forgotten: somebody else moved the head.
-func (b *Baselines) of(head string, forget bool, commands []string, run func(command string) (verify.Result, error)) ([]verify.Result, error) {
+func (b *Baselines) of(
+	head string, forget bool, commands []string, run func(command string) (verify.Result, error), begin func([]verify.Result) error,
+) ([]verify.Result, error) {
 	b.mu.Lock()
 	at := b.commit(head, forget)
 	b.mu.Unlock()
 	at.running.Lock()
 	defer at.running.Unlock()
-	var list []verify.Result
+	var list, fresh []verify.Result
 	for _, command := range commands {
 		res := b.known(head, command)
 		if res == nil {
@@ -46,12 +47,21 @@ func (b *Baselines) of(head string, forget bool, commands []string, run func(com
 				return nil, err
 			}
 			b.mu.Lock()
-			at.results[command], res = said, &said
+			at.results[command] = said
 			b.mu.Unlock()
+			fresh, res = append(fresh, said), &said
 		}
 		list = append(list, *res)
 	}
-	return list, nil
+	err := begin(fresh)
+	if err != nil {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		for _, res := range fresh {
+			delete(at.results, res.Command)
+		}
+	}
+	return list, err
 }
 
 // known returns what a gate said, if it was run at that commit.
@@ -70,7 +80,14 @@ func (b *Baselines) known(head, command string) *verify.Result {
 func (b *Baselines) forget() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.at = nil
+	b.at, b.left = nil, true
+}
+
+// leftBehind reports whether work that was not accepted is in the folder.
+func (b *Baselines) leftBehind() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.left
 }
 
 // landed says that what the gates said of accepted work is what the next task begins with, and that what
@@ -99,33 +116,31 @@ func (b *Baselines) commit(head string, forget bool) *baseline {
 	return b.at[head]
 }
 
-// baseline records what the gates said before the task's work, as far as that is not known.
+// baseline records what the gates said before the task's work, as far as that is not known. In slots the gates of every task have
+// to say of the target what they may, whatever they said when the task began.
 func (a *attempt) baseline(ctx context.Context) error {
-	base := &a.evidence.base
+	base, shared := &a.evidence.base, a.job.Verify.Gates[:a.job.Verify.Own]
 	unknown := slices.DeleteFunc(slices.Clone(a.job.Verify.Gates), func(command string) bool {
 		_, known := base.Gates[command]
-		return known
+		return known && (a.ports.Lane == nil || !slices.Contains(shared, command))
 	})
-	shown := a.ports.Lane == nil
-	results, err := a.Baselines.of(a.evidence.before.Head, a.ports.Lane == nil, unknown, func(command string) (verify.Result, error) {
-		var res verify.Result
-		var err error
+	head, shown := a.evidence.before.Head, a.ports.Lane == nil
+	if a.ports.Lane != nil {
+		head = a.ports.Lane.Base() // without what an earlier attempt left
+	}
+	results, err := a.Baselines.of(head, a.ports.Lane == nil, unknown, func(command string) (res verify.Result, err error) {
 		if !shown {
-			if err := a.ports.Lane.Show(ctx, a.evidence.before.Head); err != nil {
+			if err := a.ports.Lane.Show(ctx, head); err != nil {
 				return res, err
 			}
 			shown = true
 		}
 		a.Demand.measure(a.Now, func() (time.Duration, bool) {
-			res, err = a.gate(ctx, command, "before the work", a.baselineLog())
+			res, err = a.before(ctx, command, "before the work")
 			return res.CPU, res.CPU > 0
 		})
-		if err == nil {
-			a.gateEnded(verify.Check{Result: res}, "before the work")
-			err = a.mustStart(res)
-		}
 		return res, err
-	})
+	}, func(fresh []verify.Result) error { return a.begin(ctx, fresh) })
 	if err != nil {
 		return err
 	}
@@ -133,25 +148,13 @@ func (a *attempt) baseline(ctx context.Context) error {
 		base.Gates = map[string]verify.Result{}
 	}
 	for _, res := range results {
-		res.Tail = "" // only the names of failures are compared
-		base.Gates[res.Command] = res
+		if _, known := base.Gates[res.Command]; !known {
+			res.Tail = "" // only the names of failures are compared
+			base.Gates[res.Command] = res
+		}
 	}
 	a.warnUnprovable()
 	return a.ports.Record.SetBase(ctx, *base)
-}
-
-// mustStart ends the run for a gate that cannot start without the work of any task: no task can be blamed for it, or shown to be done.
-// What a task's own gate runs may be what the task is about.
-func (a *attempt) mustStart(res verify.Result) error {
-	own := a.job.Verify.Gates[a.job.Verify.Own:]
-	if !res.Unstartable || slices.Contains(own, res.Command) {
-		return nil
-	}
-	remedy := "install what it runs"
-	if a.ports.Lane != nil {
-		remedy += ", or have [parallel] setup in .ralph.toml install it in each slot"
-	}
-	return policy.Halted{Reason: res.Why() + "; " + remedy + "; what a task is to create belongs into a gate of that task (--gate)"}
 }
 
 // warnUnprovable says that no gate can show that the work is good, before anybody is paid for it.
@@ -162,7 +165,7 @@ func (a *attempt) warnUnprovable() {
 		return
 	}
 	if !slices.ContainsFunc(gates, func(command string) bool { return !red(command) }) {
-		a.WarnOnce("unprovable", "every gate is red before the work, and there is no verifier: work that turns none of them green is kept, "+
+		a.WarnOnce("unprovable", "every gate fails before the work, and there is no verifier: work that makes none of them pass is kept, "+
 			"but is not done; repair them, give tasks a gate of their own (--gate), or set [verify] enabled = true")
 	}
 }
@@ -171,29 +174,7 @@ func (a *attempt) baselineLog() string {
 	return filepath.Join(filepath.Dir(a.job.Place.Folder), "baseline.log")
 }
 
-// below is what a gate says of the commit below the candidate. If that is unknown, the room shows that commit
-// while the gate runs.
-func (a *attempt) below(ctx context.Context, command string) (*verify.Result, error) {
-	c := a.evidence.landing
-	results, err := a.Baselines.of(c.Onto, false, []string{command}, func(command string) (verify.Result, error) {
-		if err := a.ports.Lane.Show(ctx, c.Onto); err != nil {
-			return verify.Result{}, err
-		}
-		res, err := a.gate(ctx, command, "without the work", a.baselineLog())
-		if err == nil {
-			a.gateEnded(verify.Check{Result: res}, "without the work")
-			err = cmp.Or(a.mustStart(res), a.ports.Lane.Show(ctx, c.Commit))
-		}
-		return res, err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return &results[0], nil
-}
-
-// gates runs every gate of the task up to the first that fails. In the queue a red one is compared with what it
-// says of the commit below, where somebody may have repaired or broken it since the task began.
+// gates runs every gate of the task up to the first that fails.
 func (a *attempt) gates(ctx context.Context) ([]verify.Check, error) {
 	var checks []verify.Check
 	log := a.verifyLog()
@@ -210,14 +191,13 @@ func (a *attempt) gates(ctx context.Context) ([]verify.Check, error) {
 			return checks, err
 		}
 		if a.job.Finished != nil && !a.job.Accepted { // no agent is there to repair it, and none is to be paid for the same work again
-			if err := a.mustStart(res); err != nil {
-				return checks, err
+			if res.Unstartable && !check.Own {
+				return checks, a.broken(res)
 			}
 		}
 		check.Result = res
-		compare := a.ports.Lane != nil && !check.Own
-		if compare && !res.Passed {
-			check.Before = a.Baselines.known(a.evidence.landing.Onto, command)
+		if check.Allowed, err = a.ports.Excuses.Allowed(ctx, command); err != nil {
+			return checks, err
 		}
 		for range a.job.Verify.Reruns {
 			// What fails by chance must not cost an agent's turn; what was red
@@ -230,11 +210,6 @@ func (a *attempt) gates(ctx context.Context) ([]verify.Check, error) {
 			}
 			if res.Passed {
 				check.Result, check.Flaky = res, true
-			}
-		}
-		if compare && !check.Passed && check.Before == nil {
-			if check.Before, err = a.below(ctx, command); err != nil {
-				return checks, err
 			}
 		}
 		a.gateEnded(check, "")

@@ -16,7 +16,7 @@ func TestLandingDoesNotWaitForGates(t *testing.T) {
 			b.landed("below", "landed", []verify.Check{{Result: verify.Result{Command: "own", Passed: true}}})
 		}
 		return verify.Result{Command: command, Passed: true}, nil
-	})
+	}, func([]verify.Result) error { return nil })
 	check.OK(t, err)
 	for command, want := range map[string]bool{"known": true, "own": true, "slow": false} {
 		check.That(t, (b.known("landed", command) != nil) == want, "%s is known of what landed: want %v", command, want)

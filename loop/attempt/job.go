@@ -140,7 +140,10 @@ type Verification struct {
 	Reruns       int      // of a gate that failed, before that counts
 	Protect      []string // patterns of files that check the work
 	AgentVerdict bool     // the verifier agent has the last word
+	AllowFailing bool     // what fails before the work is excused from then on
 	Opened       []string // files and folders below Dir that a verifier may write
+
+	Allowed map[string]string // for another machine: what gates may fail with
 }
 
 // Result is what came of an attempt.

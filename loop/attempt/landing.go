@@ -17,6 +17,8 @@ import (
 type Lane interface {
 	// Shown is what the slot was last made to look like. An agent may have changed it since.
 	Shown() (state git.State, tree string)
+	// Base is the commit of the target that the work in the slot lies on.
+	Base() string
 	// Tree is what is in the slot now, of the same kind.
 	Tree(ctx context.Context) (string, error)
 	// Keep stores what is in the slot as a commit, so that the slot can be used for other work. Left is what
@@ -119,6 +121,9 @@ func (a *attempt) queue(ctx context.Context) policy.Decision {
 			again, err = a.ports.Lane.Tested(ctx, true, seen)
 		} else {
 			a.intoSlot(func() { again, err = a.ports.Lane.Tested(ctx, false, seen) })
+			if err == nil && !again {
+				again, err = a.blameTarget(ctx)
+			}
 		}
 		if err != nil {
 			w.CheckErr, a.ended = err, a.endedBy(ctx)
@@ -144,6 +149,7 @@ func (a *attempt) land(ctx context.Context, d policy.Decision) policy.Decision {
 		}
 		if !again {
 			a.Baselines.landed(a.evidence.landing.Onto, a.evidence.landing.Commit, a.work.Gates)
+			a.accepted(ctx)
 			break
 		}
 		a.said.None = true // its agent is gone

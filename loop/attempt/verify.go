@@ -55,7 +55,9 @@ func (a *attempt) verify(ctx context.Context) policy.Decision {
 func (a *attempt) check(ctx context.Context, taken git.Taken, err error) policy.Decision {
 	w := &a.work
 	w.Verdict, w.VerifierErr, w.VerifierOver, w.Disturbed, w.CheckErr, w.Doubt, a.evidence.oldRan = nil, nil, nil, nil, nil, nil, false
-	if a.ports.Lane != nil {
+	if a.ports.Lane == nil {
+		w.Accepted = a.job.Accepted
+	} else {
 		if err := a.ports.Lane.Show(ctx, a.evidence.landing.Commit); err != nil {
 			w.CheckErr, a.ended = err, a.endedBy(ctx)
 			return a.decide()

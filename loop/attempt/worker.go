@@ -108,7 +108,8 @@ type Unread struct{ Subject, Text string }
 
 // Ports are what one attempt reports to and asks.
 type Ports struct {
-	Record Recorder
+	Record  Recorder
+	Excuses Excuses
 	// Budget finds the budgets that are exceeded.
 	Budget func(context.Context) ([]budget.Finding, error)
 	Tools  Tools // nil if the agent gets none

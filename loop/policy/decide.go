@@ -271,10 +271,8 @@ func decideChecked(f Facts) Decision {
 	if f.Work.Unproven() && !f.Work.MayBeFulfilled() {
 		return reject(event.RejectedUnchanged, nothingChanged)
 	}
-	if red := f.Work.Excused(); len(red) > 0 {
-		d := reject(event.RejectedUnproven, "unproven: its only evidence is what was red before the work and still is: "+human.List(red, 5))
-		d.Limit = new(int) // another attempt would find it so, too
-		return d
+	if failing := f.Work.Excused(); len(failing) > 0 {
+		return unproven(f.Work, "every gate failed before the work and still does: "+human.List(failing, 5))
 	}
 	switch {
 	case f.Work.VerifierOver != nil:
@@ -300,6 +298,8 @@ func decideChecked(f Facts) Decision {
 		return reject(event.RejectedVerdict, "verdict: "+f.Work.Verdict.Reason)
 	case f.Work.Unproven():
 		return Decision{Action: Complete, Outcome: event.AttemptAlreadyDone, Reason: f.Work.Verdict.Reason}
+	case len(f.Work.Nameless()) > 0:
+		return unproven(f.Work, "gates failed before the work and still do, without naming what fails: "+human.List(f.Work.Nameless(), 5))
 	case len(f.Work.Waits()) > 0:
 		why := strings.Join(f.Work.Waits(), "; ")
 		return held(f.Work, why, reject(event.RejectedTampering, "tampering: "+why))
@@ -412,6 +412,11 @@ func unjudged(w Work) Decision {
 		return final(reject(event.RejectedUnchanged, nothingChanged+"; the verifier says: "+w.Verdict.Reason))
 	}
 	return held(w, w.Verdict.Reason, reject(event.RejectedVerdict, "verdict: "+w.Verdict.Reason))
+}
+
+// unproven decides about work of which gates cannot tell whether it is good.
+func unproven(w Work, why string) Decision {
+	return held(w, why, reject(event.RejectedUnproven, "unproven: "+why))
 }
 
 // held decides about work that only a person can judge. Where it cannot wait for one, it is rejected.

@@ -49,6 +49,9 @@ func anyFacts(t *rapid.T) Facts {
 		if flag("red before") {
 			c.Before = &verify.Result{}
 		}
+		if flag("allowed") {
+			c.Allowed = &verify.Allowed{}
+		}
 		f.Work.Gates = append(f.Work.Gates, c)
 	}
 	f.Work.Unchanged, f.Work.Evident, f.Work.WantVerdict, f.Session.None = flag("unchanged"), flag("evident"), flag("want verdict"), flag("resumed")
@@ -148,8 +151,10 @@ func TestDecideCompletesOnlyWhatWasVerified(t *testing.T) {
 		red := slices.ContainsFunc(f.Work.Gates, func(c verify.Check) bool { return c.Verdict() == event.GateFailed })
 		bad := f.Work.CheckErr != nil || red || len(f.Work.Tampering) > 0
 		passed, turned, excused := true, false, len(f.Work.Gates) > 0
+		nameless, own := false, false // no gate here names anything
 		for _, c := range f.Work.Gates {
-			passed, turned, excused = passed && c.Passed, turned || c.Passed && c.Before != nil, excused && !c.Passed && !c.Own && c.Before != nil
+			passed, turned, excused = passed && c.Passed, turned || c.Passed && c.Before != nil, excused && !c.Passed && !c.Own && c.Allowed != nil
+			nameless, own = nameless || !c.Passed && !c.Own && c.Allowed != nil, own || c.Own && c.Passed && c.Before != nil
 		}
 		unproven := f.Work.Unchanged && !f.Work.Evident && !turned
 		bad = bad || unproven && (!f.Work.WantVerdict || !passed || f.Work.Verdict != nil && !f.Work.Verdict.Fulfilled)
@@ -157,7 +162,8 @@ func TestDecideCompletesOnlyWhatWasVerified(t *testing.T) {
 		doubtful := f.Work.Doubt.Any() && !f.Work.Accepted
 		bad = bad || doubtful && (!f.Work.WantVerdict || f.Work.Verdict != nil && !f.Work.Verdict.Cleared)
 		unseen := f.Work.VerifierErr != nil || f.Work.WantVerdict && f.Work.Verdict == nil || f.Work.Verdict != nil && !f.Work.Verdict.Pass
-		if d.Action == Complete && (!f.Work.Checked || bad || unseen) {
+		nameless = nameless && !own && !f.Work.Accepted
+		if d.Action == Complete && (!f.Work.Checked || bad || unseen || nameless) {
 			t.Fatalf("completed with %+v", f)
 		}
 		if (d.Outcome == event.AttemptAlreadyDone) != (d.Action == Complete && unproven) {

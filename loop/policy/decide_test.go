@@ -305,7 +305,7 @@ func TestDecideAboutWorkThatWasChecked(t *testing.T) {
 	verdict := func(v verify.Verdict) Facts { return checked(Work{WantVerdict: true, Verdict: &v}) }
 	nothing := func(v verify.Verdict) Facts { return checked(Work{Unchanged: true, WantVerdict: true, Verdict: &v}) }
 	already := Decision{Action: Complete, Outcome: "already_done", Reason: "in a.go"}
-	unproven := reject(event.RejectedUnproven, `unproven: its only evidence is what was red before the work and still is: "make test", "make test"`)
+	unproven := reject(event.RejectedUnproven, `unproven: every gate failed before the work and still does: "make test", "make test"`)
 	unproven.Limit = new(int)
 	last := func(w Work) Facts {
 		f := checked(w)
@@ -314,6 +314,15 @@ func TestDecideAboutWorkThatWasChecked(t *testing.T) {
 	}
 	redBefore, mended := redGate, greenGate
 	redBefore.Before, mended.Before = &verify.Result{Command: "make test", Exit: "exit status 2", Tail: "FAIL x\n"}, &verify.Result{}
+	redBefore.Allowed, redBefore.Failures = &verify.Allowed{Failures: "FAIL x"}, "FAIL x"
+	nameless, unallowed := redGate, redGate
+	unallowed.Before = redBefore.Before
+	waits := Decision{Action: Hold, Outcome: event.AttemptReleased, Reason: `its work waits for review: gates failed before the work and still do, without naming what fails: "make test"`}
+	nameless.Allowed, nameless.Failures = &verify.Allowed{Failures: "FAIL"}, "FAIL"
+	turned := mended
+	turned.Own = true
+	doubted := reject(event.RejectedUnproven, `unproven: gates failed before the work and still do, without naming what fails: "make test"`)
+	doubted.Limit = new(int)
 	worse, ownRed := redBefore, redBefore
 	worse.Failures, ownRed.Own = "FAIL y", true
 	red := reject(event.RejectedGate, redReason+"\nFAIL x\n")
@@ -356,6 +365,12 @@ func TestDecideAboutWorkThatWasChecked(t *testing.T) {
 		"then it retries with what the gate printed":     {gates(Session{Repairs: 2}, redGate), red},
 		"without a session there is nobody to repair it": {gates(Session{None: true}, redGate), red},
 		"a gate red before and not worse is excused":     {gates(Session{}, redBefore, greenGate), complete},
+		"but not one that was only red before":           {gates(Session{Repairs: 9}, unallowed), red},
+		"one that names nothing is a doubt":              {gates(Session{}, nameless, greenGate), doubted},
+		"whatever a verifier says":                       {checked(Work{WantVerdict: true, Verdict: &verify.Verdict{Given: true, Pass: true}, Gates: []verify.Check{nameless}}), doubted},
+		"which waits where it can":                       {checked(Work{Holdable: true, Evident: true, Gates: []verify.Check{nameless}}), waits},
+		"unless a person accepted it":                    {checked(Work{Accepted: true, Gates: []verify.Check{nameless}}), complete},
+		"or its own gate turned green":                   {gates(Session{}, nameless, turned), complete},
 		"but is no evidence by itself":                   {gates(Session{}, redBefore, redBefore), unproven},
 		"unless a check needs none":                      {checked(Work{Evident: true, Gates: []verify.Check{redBefore}}), complete},
 		"or a verifier vouches for it":                   {checked(Work{WantVerdict: true, Verdict: &verify.Verdict{Given: true, Pass: true}, Gates: []verify.Check{redBefore}}), complete},

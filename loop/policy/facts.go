@@ -81,7 +81,7 @@ type Work struct {
 	Script      bool          // who works does the same again each time
 	Stale       string        // why work that a person accepted cannot be checked as it was
 	Holdable    bool          // it can wait for a person before it lands
-	Accepted    bool          // a verifier has accepted the same patch on another base
+	Accepted    bool          // by a person, or by a verifier on another base
 	Unchanged   bool          // nothing differs from what was there before the task's first attempt
 	Evident     bool          // it needs no change to be done: a check, or an exit status said so
 	Doubt       *verify.Doubt // what the work did to what checks it; nil if nothing
@@ -113,7 +113,21 @@ func (w Work) Unproven() bool {
 	return w.Unchanged && (!w.Evident || toFail) && !slices.ContainsFunc(w.Gates, verify.Check.TurnedGreen)
 }
 
-// Excused are the gates if all were red before the work and are no worse, and nothing else vouches for it.
+// Nameless are the excused gates that do not name what fails: whether the work breaks more, nobody can tell. What the task is
+// about vouches for it, if its own gate failed before and passes now.
+func (w Work) Nameless() (gates []string) {
+	if w.Accepted || slices.ContainsFunc(w.Gates, func(c verify.Check) bool { return c.Own && c.TurnedGreen() }) {
+		return nil
+	}
+	for _, c := range w.Gates {
+		if c.Nameless() {
+			gates = append(gates, strconv.Quote(c.Command))
+		}
+	}
+	return gates
+}
+
+// Excused are the gates if all fail as a person allowed, and nothing else vouches for the work.
 func (w Work) Excused() []string {
 	if w.WantVerdict || w.Evident || w.Accepted || slices.ContainsFunc(w.Gates, func(c verify.Check) bool { return c.Verdict() != event.GateExcused }) {
 		return nil

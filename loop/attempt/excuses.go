@@ -1,0 +1,95 @@
+package attempt
+
+import (
+	"context"
+	"slices"
+
+	"ralph/event"
+	"ralph/loop/policy"
+	"ralph/verify"
+)
+
+// Excuses are the failures that a person allowed, because the project had them before the work.
+type Excuses interface {
+	// Allowed is what a gate may fail with by now; nil if it has to pass.
+	Allowed(ctx context.Context, gate string) (*verify.Allowed, error)
+	// Begin is given what gates say of what tasks begin with. Failures that nobody allowed end the run, unless a person allows
+	// them now; what does not fail any more is not allowed any more.
+	Begin(ctx context.Context, results []verify.Result) error
+	// Accepted is given what gates say of work that was accepted: nothing else is allowed from now on.
+	Accepted(ctx context.Context, checks []verify.Check) error
+}
+
+// begin compares what the gates of every task say without the work of this one with what they may.
+func (a *attempt) begin(ctx context.Context, results []verify.Result) error {
+	own := a.job.Verify.Gates[a.job.Verify.Own:]
+	results = slices.DeleteFunc(slices.Clone(results), func(r verify.Result) bool { return slices.Contains(own, r.Command) })
+	if len(results) == 0 || a.ports.Lane == nil && a.Baselines.leftBehind() { // what was rejected is nobody's to allow
+		return nil
+	}
+	return a.ports.Excuses.Begin(ctx, results)
+}
+
+// accepted says what gates said of work that is done.
+func (a *attempt) accepted(ctx context.Context) {
+	if err := a.ports.Excuses.Accepted(context.WithoutCancel(ctx), a.work.Gates); err != nil {
+		a.warn(a.job.Task.ID, "what gates may fail with is not up to date: "+err.Error())
+	}
+}
+
+// blameTarget looks at gates that fail with the work on the target: where they fail without it, too, no task can be blamed.
+// Again means that a person allows that, and the work is to be tested once more.
+func (a *attempt) blameTarget(ctx context.Context) (again bool, err error) {
+	c := a.evidence.landing
+	for _, g := range a.work.Gates {
+		if g.Own || g.ExpectRed || g.Verdict() != event.GateFailed || a.Baselines.known(c.Onto, g.Command) != nil {
+			continue
+		}
+		if err := a.ports.Lane.Show(ctx, c.Onto); err != nil {
+			return false, err
+		}
+		_, err := a.Baselines.of(c.Onto, false, []string{g.Command}, func(command string) (verify.Result, error) {
+			return a.before(ctx, command, "without the work")
+		}, func(fresh []verify.Result) error { return a.begin(ctx, fresh) })
+		if err != nil {
+			return false, err
+		}
+		allowed, err := a.ports.Excuses.Allowed(ctx, g.Command)
+		if again = allowed.Covers(g.Result); err != nil {
+			return false, err
+		}
+	}
+	return again, nil
+}
+
+// before runs a gate on what there is without the work of a task. A project gate that fails runs again: what fails by chance must
+// not keep a run from beginning.
+func (a *attempt) before(ctx context.Context, command, why string) (res verify.Result, err error) {
+	own := slices.Contains(a.job.Verify.Gates[a.job.Verify.Own:], command)
+	allowed, err := a.ports.Excuses.Allowed(ctx, command)
+	for try := 0; err == nil && (try == 0 || try <= a.job.Verify.Reruns && !own && !res.Passed && !res.Broken() && !allowed.Covers(res)); try++ {
+		res, err = a.gate(ctx, command, why, a.baselineLog())
+	}
+	if err != nil {
+		return res, err
+	}
+	a.gateEnded(verify.Check{Result: res}, why)
+	if res.Broken() && !own {
+		return res, a.broken(res)
+	}
+	return res, nil
+}
+
+// broken ends the run for a gate that says nothing without the work of any task: no task can be blamed for it, or shown to be done.
+// What a task's own gate runs may be what the task is about.
+func (a *attempt) broken(res verify.Result) error {
+	remedy := "raise [verify] timeout in .ralph.toml, or repair it"
+	if res.Unstartable {
+		remedy = "install what it runs"
+		if a.ports.Lane != nil {
+			remedy += ", or have [parallel] setup in .ralph.toml install it in each slot"
+		}
+		remedy += "; what a task is to create belongs into a gate of that task (--gate)"
+	}
+	return policy.Halted{Reason: res.Why() + "; " + remedy}
+}
