@@ -27,15 +27,14 @@ type placeOptions struct {
 	Push                 *string
 }
 
-// setLanding lets agents work in slots, if several do, a target was named, or a person looks at work before it lands.
+// setLanding lets agents work in slots, unless a person wants them in this folder, or it is in no repository and nothing was asked for that needs one.
 func setLanding(ctx context.Context, a *app, s *session, given runOptions, opts *loop.Options) error {
-	here, review := given.InPlace, or(given.Review, s.config.Merge.Review == "all")
+	review := or(given.Review, s.config.Merge.Review == "all")
 	risky := given.Review == nil && s.config.Merge.Review == "risky"
 	if given.InPlace && given.Jobs == nil {
 		opts.Workers.Jobs = 1 // what is configured is meant for slots
 	}
-	jobs := opts.Workers.Jobs
-	here = here || jobs == 1 && given.Target == nil && given.away == nil && !review && !risky && !given.finished
+	jobs, here := opts.Workers.Jobs, given.InPlace
 	switch {
 	case here && given.Target != nil:
 		return usagef("--target goes with slots: leave out --in-place")
@@ -52,13 +51,15 @@ func setLanding(ctx context.Context, a *app, s *session, given runOptions, opts 
 		return nil
 	}
 	repo, err := openRepo(ctx, s.project.Root)
-	if errors.Is(err, git.ErrUnknown) && given.Jobs == nil && given.Target == nil && !review && !risky && !given.finished && !given.WithChanges {
-		opts.Workers.Jobs = 1
-		a.note("one agent works in this folder: for %d, as configured, it has to be a git repository", jobs)
+	asked := given.Jobs != nil && jobs > 1 || given.Target != nil || given.Push != nil || given.away != nil || review || risky || given.finished || given.WithChanges
+	if errors.Is(err, git.ErrUnknown) && !asked {
+		if opts.Workers.Jobs = 1; jobs > 1 {
+			a.note("one agent works in this folder: for %d, as configured, it has to be a git repository", jobs)
+		}
 		return nil
 	}
 	if err != nil {
-		advice := "run one agent in this folder: --jobs 1"
+		advice := "run one agent in this folder: --in-place"
 		if errors.Is(err, git.ErrUnknown) {
 			advice = "make one: git init; or " + advice
 		}
