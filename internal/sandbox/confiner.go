@@ -213,7 +213,7 @@ func (c *Confiner) findProtected() {
 }
 
 // paths makes the paths of a setting absolute: "~" is the user's home, and anything
-// else that is not absolute is below the project.
+// else that is not absolute is meant from the project. In a copy of it, what that does not have is where the project has it.
 func (c *Confiner) paths(key string, list []string) ([]string, error) {
 	home := proc.Getenv(c.opts.Environ, "HOME")
 	var out []string
@@ -225,7 +225,9 @@ func (c *Confiner) paths(key string, list []string) ([]string, error) {
 			}
 			full = filepath.Join(home, rest)
 		} else if !filepath.IsAbs(path) {
-			full = filepath.Join(c.place.Root, path)
+			if full = filepath.Join(c.place.Root, path); !within(full, c.tree) {
+				full = filepath.Join(c.opts.Project.Root, path)
+			}
 		}
 		if path == "" || full == "/" {
 			return nil, fmt.Errorf("%w: %s: %q would be everything", project.ErrConfig, key, path)
