@@ -48,7 +48,7 @@ func (r *Runner) watchControl(ctx context.Context, stop context.CancelCauseFunc)
 				if now, err := r.tip.look(ctx, r.opts.Landing); errors.As(err, new(policy.Halted)) {
 					r.end(event.OutcomeBlocked, err.Error(), nil)
 				} else if now != was {
-					r.signal.wake()
+					r.signal.Wake()
 				}
 			}
 			if due(r.opts.Host.Now().Sub(beat), r.opts.Workers.Lease) {
@@ -73,6 +73,6 @@ func (c *claimer) update(now dag.Control, limits []dag.AgentLimit) {
 	c.control, c.limits = now, limits
 	c.mu.Unlock()
 	if news {
-		c.signal.wake()
+		c.signal.Wake()
 	}
 }

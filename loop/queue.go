@@ -19,6 +19,7 @@ import (
 	"ralph/internal/seq"
 	"ralph/internal/slot"
 	"ralph/internal/testing/failpoint"
+	"ralph/internal/wake"
 	"ralph/loop/attempt"
 	"ralph/loop/policy"
 	"ralph/merge"
@@ -148,7 +149,7 @@ func (l *lane) Land(ctx context.Context) (again bool, err error) {
 		return false, err
 	}
 	for {
-		changed := l.signal.changed()
+		changed := l.signal.Changed()
 		err := l.update(ctx, func(g *dag.Graph) error { return g.Landing(l.claim, e.N, "") })
 		if err == nil {
 			failpoint.Hit("K19")
@@ -171,7 +172,7 @@ const patience = 5
 func (l *lane) move(ctx context.Context) (again bool, err error) {
 	to, e, said := l.opts.Landing, l.entry, ""
 	for polls := 1; ; polls = min(polls+1, patience) {
-		changed := l.signal.changed()
+		changed := l.signal.Changed()
 		waits, err := merge.Land(ctx, to.Repo, to.Target, e.Onto, e.Candidate)
 		if err == nil {
 			failpoint.Hit("K22")
@@ -196,7 +197,7 @@ func (l *lane) move(ctx context.Context) (again bool, err error) {
 				return false, err
 			}
 			l.emit(event.MergeWaiting, said)
-			changed = l.signal.changed() // we woke ourselves
+			changed = l.signal.Changed() // we woke ourselves
 		}
 		if err := l.wait(ctx, changed, polls); err != nil {
 			return false, l.withdraw(ctx, err, "the run ended before it could land")
@@ -319,7 +320,7 @@ func (l *lane) giveBack(ctx context.Context, reason string) error {
 
 // next does what the policy says as far as it concerns the queue alone: it waits or builds.
 func (l *lane) next(ctx context.Context) (merge.Action, error) {
-	changed := l.signal.changed()
+	changed := l.signal.Changed()
 	queue, err := l.queue(ctx)
 	if err != nil {
 		return "", err
@@ -375,7 +376,7 @@ func (l *lane) queue(ctx context.Context) (queue []dag.Merge, err error) {
 // runs left is taken back: nobody could land after them.
 func (l *lane) wait(ctx context.Context, changed <-chan struct{}, polls int) error {
 	poll, now := l.opts.Workers.Poll, l.opts.Host.Now
-	attempt.Pause(ctx, changed, now().Add(time.Duration(polls)*poll), now, poll)
+	wake.Pause(ctx, changed, now().Add(time.Duration(polls)*poll), now, poll)
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -444,7 +445,7 @@ func (l *lane) candidate(ctx context.Context) (c attempt.Candidate, err error) {
 func (l *lane) update(ctx context.Context, do func(*dag.Graph) error) error {
 	err := l.opts.Graph.Store.Update(context.WithoutCancel(ctx), do)
 	if err == nil {
-		l.signal.wake()
+		l.signal.Wake()
 	}
 	return err
 }

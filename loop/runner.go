@@ -18,6 +18,7 @@ import (
 	"ralph/internal/human"
 	"ralph/internal/redact"
 	"ralph/internal/seq"
+	"ralph/internal/wake"
 	"ralph/loop/attempt"
 )
 
@@ -25,7 +26,7 @@ import (
 // counters continue.
 type Runner struct {
 	shared
-	signal    signal
+	signal    wake.Signal
 	tried     tried
 	spending  spending
 	claimer   claimer
@@ -317,7 +318,7 @@ func (r *Runner) Drain(cause error) {
 	r.mu.Lock()
 	r.draining = cause.Error()
 	r.mu.Unlock()
-	r.signal.wake()
+	r.signal.Wake()
 }
 
 // Interrupted lists the tasks that the last interruption took from an agent.
@@ -334,7 +335,7 @@ func (r *Runner) end(kind event.RunOutcome, reason string, err error) {
 		r.ending = &ending{kind, reason, err}
 	}
 	r.mu.Unlock()
-	r.signal.wake()
+	r.signal.Wake()
 }
 
 // over says that the run is about to end, or why no further task begins while the rest

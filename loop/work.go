@@ -165,7 +165,7 @@ func (r *Runner) try(ctx context.Context, claim dag.Claim, j *attempt.Job, in **
 		return r.haveMade(ctx, claim, j, ports, in)
 	}
 	if a := r.opts.Agents; a.Tools != nil && j.Finished == nil && j.Review == nil && a.tooled(j.Agent.Name) {
-		ports.Tools = a.Tools(Caller{Claim: claim, Warn: func(text string) { r.bus.warn(j.Task.ID, text) }, Wake: r.signal.wake, Tell: r.tellTool})
+		ports.Tools = a.Tools(Caller{Claim: claim, Warn: func(text string) { r.bus.warn(j.Task.ID, text) }, Wake: r.signal.Wake, Tell: r.tellTool})
 		j.Brief.Tools = true
 	}
 	if l != nil {
@@ -307,7 +307,7 @@ func (r *Runner) account(j attempt.Job, res attempt.Result, status dag.Status) {
 		r.bus.warn("", j.Agent.Name+" cannot be used: "+d.Reason)
 	}
 	silent := r.ledger.settle(entry{job: j, result: res, status: status, hint: hint, tier: tier})
-	r.signal.wake()
+	r.signal.Wake()
 	switch {
 	case d.NoAnswer && silent >= r.opts.Workers.Breaker:
 		r.end(event.OutcomeUnavailable, "no agent answered in "+human.Count(silent, "attempt")+"; the last: "+d.Reason, nil)
