@@ -133,7 +133,7 @@ func (r *Runner) order(ctx context.Context, claim dag.Claim, j *attempt.Job, des
 	to := r.opts.Landing
 	r.published.mu.Lock() // whoever looked at the target first must not push it last
 	defer r.published.mu.Unlock()
-	tip, err := r.tip.look(ctx, to)
+	tip, err := r.lander.Tip(ctx)
 	if err != nil {
 		return o, err
 	}

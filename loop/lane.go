@@ -54,7 +54,7 @@ func (r *Runner) newLane(ctx context.Context, claim dag.Claim, j *attempt.Job) (
 	}
 	failpoint.Hit("K3")
 	l := &lane{Runner: r, claim: claim}
-	base, err := l.tip.look(ctx, to)
+	base, err := l.lander.Tip(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -179,7 +179,7 @@ func (l *lane) keep(ctx context.Context) (work string, left []string, err error)
 // InConflict looks at nothing as long as the target stays, and says true once. Where no turn is cut, the agent is told
 // that the target has moved.
 func (l *lane) InConflict(ctx context.Context) (bool, error) {
-	now, was := l.tip.seen(), l.conflict
+	now, was := l.lander.Seen(), l.conflict
 	if now == l.tried || len(l.slot.Unresolved(ctx)) > 0 {
 		return false, nil
 	}
@@ -201,7 +201,7 @@ func (l *lane) try(ctx context.Context, onto string) (work string, built merge.B
 
 func (l *lane) Follow(ctx context.Context, conflicts bool) (m attempt.Followed, err error) {
 	base := l.slot.Base()
-	now, err := l.tip.look(ctx, l.opts.Landing)
+	now, err := l.lander.Tip(ctx)
 	if errors.As(err, new(policy.Halted)) || now == base || len(l.slot.Unresolved(ctx)) > 0 {
 		return m, nil // what halts the queue is said there
 	}

@@ -18,6 +18,7 @@ import (
 	"ralph/journal"
 	"ralph/knowledge"
 	"ralph/loop/attempt"
+	"ralph/loop/land"
 	"ralph/loop/policy"
 	"ralph/loop/recovery"
 	"ralph/strategy"
@@ -36,7 +37,7 @@ type Options struct {
 	Verify   Verify
 	Prompt   Prompt
 	Place    Place
-	Landing  Landing
+	Landing  land.Options
 	Recovery Recovery
 	Inbox    Inbox
 	Host     Host

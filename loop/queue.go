@@ -176,7 +176,7 @@ func (l *lane) move(ctx context.Context) (again bool, err error) {
 		waits, err := merge.Land(ctx, to.Repo, to.Target, e.Onto, e.Candidate)
 		if err == nil {
 			failpoint.Hit("K22")
-			l.hasLanded(to.waits(waits))
+			l.hasLanded(to.Waits(waits))
 			return false, nil
 		}
 		reason := strings.TrimPrefix(err.Error(), "land on "+to.Target+": ")
@@ -185,7 +185,7 @@ func (l *lane) move(ctx context.Context) (again bool, err error) {
 			return true, l.update(ctx, func(g *dag.Graph) error { return g.Built(l.claim, e.N, e.Onto, e.Onto) })
 		case !errors.Is(err, merge.ErrLocked):
 			if errors.Is(err, fs.ErrPermission) { // nobody else's work could land either
-				err = policy.Halted{Reason: "nothing can land on " + to.name() + ": " + reason}
+				err = policy.Halted{Reason: "nothing can land on " + human.Branch(to.Target) + ": " + reason}
 			}
 			if err = l.withdraw(ctx, err, reason); err == nil {
 				l.bus.warn(l.claim.Task.ID, reason)
@@ -207,8 +207,7 @@ func (l *lane) move(ctx context.Context) (again bool, err error) {
 
 // hasLanded tells that the work has landed, on the branch or beyond it.
 func (l *lane) hasLanded(waits *event.Waits) {
-	l.tip.moved(l.entry.Candidate, waits != nil)
-	l.tip.ahead.set(waits)
+	l.lander.Moved(l.entry.Candidate, waits)
 	reason := ""
 	if waits != nil {
 		reason = waits.Reason
@@ -325,7 +324,7 @@ func (l *lane) next(ctx context.Context) (merge.Action, error) {
 	if err != nil {
 		return "", err
 	}
-	tip, err := l.tip.look(ctx, l.opts.Landing)
+	tip, err := l.lander.Tip(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -345,7 +344,7 @@ func (l *lane) next(ctx context.Context) (merge.Action, error) {
 		if !l.resolving.take(l.claim.Attempt, l.files...) {
 			return merge.DoWait, l.wait(ctx, changed, 1)
 		}
-		if now, err := l.tip.look(ctx, l.opts.Landing); now != tip { // who had them before has landed
+		if now, err := l.lander.Tip(ctx); now != tip { // who had them before has landed
 			return merge.DoWait, err
 		}
 	}
@@ -354,7 +353,7 @@ func (l *lane) next(ctx context.Context) (merge.Action, error) {
 
 // item is what the policy knows of an entry.
 func (l *lane) item(m dag.Merge, s merge.State) merge.Entry {
-	return merge.Entry{Onto: m.Onto, Candidate: m.Candidate, State: s, Aside: l.opts.Landing.aside(m)}
+	return merge.Entry{Onto: m.Onto, Candidate: m.Candidate, State: s, Aside: aside(l.opts.Landing, m)}
 }
 
 // window is how many candidates are tested at once.

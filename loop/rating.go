@@ -10,6 +10,7 @@ import (
 	"ralph/event"
 	"ralph/internal/git"
 	"ralph/internal/glob"
+	"ralph/loop/land"
 	"ralph/merge"
 	"ralph/risk"
 )
@@ -108,6 +109,6 @@ func (a *authors) of(ctx context.Context, repo *git.Repo, tip, dir string, files
 }
 
 // aside says that a person is to look at an entry before it lands.
-func (to Landing) aside(m dag.Merge) bool {
+func aside(to land.Options, m dag.Merge) bool {
 	return !m.Accepted && (to.Review || to.Above != nil && m.Rated && m.Risk.Risk > *to.Above)
 }

@@ -20,6 +20,7 @@ import (
 	"ralph/internal/seq"
 	"ralph/internal/wake"
 	"ralph/loop/attempt"
+	"ralph/loop/land"
 )
 
 // Runner is one run. Run may be called again after an interruption: the
@@ -35,7 +36,7 @@ type Runner struct {
 	keeper    keeper
 	settler   settler
 	worker    attempt.Worker
-	tip       tip
+	lander    *land.Lander
 	resolving resolving
 	authors   authors
 	published published
@@ -172,6 +173,10 @@ func newRunner(opts Options) *Runner {
 		shared: s, spending: spending{shared: s, began: opts.Host.Now()}, briefer: briefer{s}, keeper: keeper{s}, settler: settler{s},
 		sessions: sessions{opener: opts.Agents.Open, open: map[*listed]bool{}}, resolving: resolving{files: map[string]string{}},
 	}
+	r.lander = &land.Lander{
+		Options: opts.Landing, Store: opts.Graph.Store, Run: s.run, Runs: opts.Place.Runs, Checks: opts.Verify.Gates, Skip: opts.Verify.Skip,
+		Redact: opts.Host.Redact, Signal: &r.signal, Tell: r.bus.emit,
+	}
 	r.claimer = claimer{shared: s, signal: &r.signal, spending: &r.spending, over: r.over, end: r.end, reclaim: r.reclaim}
 	r.worker = attempt.Worker{
 		Open: r.sessions.Open, Warm: r.warm, Cool: opts.Agents.Cool, Gates: opts.Verify.GateRunner, Withheld: opts.Verify.Withheld, Baselines: &attempt.Baselines{}, Demand: &attempt.Demand{},
@@ -208,7 +213,7 @@ func (r *Runner) Run(ctx context.Context) (event.Result, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	attending := r.watchControl(ctx, stop)
 	r.runBefore(ctx)
-	r.advance(ctx, true)
+	r.lander.Advance(ctx, true)
 	var workers sync.WaitGroup
 	taken := r.taken
 	r.taken = nil
@@ -226,9 +231,9 @@ func (r *Runner) Run(ctx context.Context) (event.Result, error) {
 	workers.Wait()
 	r.opts.Agents.Cool()
 	if ctx.Err() == nil {
-		r.advance(ctx, true)
+		r.lander.Advance(ctx, true)
 	} else {
-		r.advance(context.WithoutCancel(ctx), false)
+		r.lander.Advance(context.WithoutCancel(ctx), false)
 	}
 	stop(nil)
 	<-attending
@@ -239,7 +244,7 @@ func (r *Runner) Run(ctx context.Context) (event.Result, error) {
 		r.bus.emit(event.Event{Type: event.RunInterrupted, Reason: end.reason})
 	}
 	out, err := r.outcome(context.WithoutCancel(ctx), end)
-	out.Work = r.landed(context.WithoutCancel(ctx))
+	out.Work = r.lander.Work(context.WithoutCancel(ctx))
 	return out, errors.Join(end.err, err)
 }
 

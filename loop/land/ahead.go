@@ -1,4 +1,4 @@
-package loop
+package land
 
 import (
 	"cmp"
@@ -38,7 +38,11 @@ func (a *ahead) last() *event.Waits {
 	return a.waits
 }
 
-// due says that the branch waits, and may be looked at again: that costs as much as two git status.
+// patience is how many polls there are at most between two looks at a checkout that is in the way: each
+// costs as much as two git status.
+const patience = 5
+
+// due says that the branch waits, and may be looked at again.
 func (a *ahead) due() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -69,23 +73,23 @@ func WaitingBranches(ctx context.Context, repo *git.Repo) ([]WaitingBranch, erro
 		if err = errors.Join(err, werr); werr != nil || at.Landed == "" {
 			continue
 		}
-		w := Landing{Repo: repo, Target: target}.waits(cmp.Or(waits, errMadeWay))
+		w := Options{Repo: repo, Target: target}.Waits(cmp.Or(waits, errMadeWay))
 		list = append(list, WaitingBranch{target, *w})
 	}
 	return list, err
 }
 
-// waits is what keeps the branch from what has landed beyond it, in words that follow its name; nil for nothing.
-func (to Landing) waits(cause error) *event.Waits {
+// Waits is what keeps the branch from what has landed beyond it, in words that follow its name; nil for nothing.
+func (o Options) Waits(cause error) *event.Waits {
 	if cause == nil {
 		return nil
 	}
-	w := &event.Waits{Ref: merge.LandedRef(to.Target), Command: "ralph merge --target " + to.name()}
+	w := &event.Waits{Ref: merge.LandedRef(o.Target), Command: "ralph merge --target " + o.name()}
 	var blocked *merge.BlockedError
 	var conflict *merge.ConflictError
 	switch {
 	case errors.As(cause, &blocked) && len(blocked.Files) > 0:
-		if w.Reason = "waits for your " + human.List(blocked.Files, 5); blocked.Dir != to.Repo.Dir() {
+		if w.Reason = "waits for your " + human.List(blocked.Files, 5); blocked.Dir != o.Repo.Dir() {
 			w.Reason += " in " + blocked.Dir
 		}
 	case errors.As(cause, &blocked):
@@ -98,74 +102,72 @@ func (to Landing) waits(cause error) *event.Waits {
 	return w
 }
 
-// advance moves the branch to what has landed beyond it, if nothing of a person's is in the way any more. A branch with commits of
+// Advance moves the branch to what has landed beyond it, if nothing of a person's is in the way any more. A branch with commits of
 // its own is united with that only when no agent works: gates look at both together first.
-func (r *Runner) advance(ctx context.Context, unite bool) {
-	to := r.opts.Landing
-	if to.Repo == nil {
+func (l *Lander) Advance(ctx context.Context, unite bool) {
+	if l.Repo == nil {
 		return
 	}
-	at, waits, err := merge.Advance(ctx, to.Repo, to.Target)
+	at, waits, err := merge.Advance(ctx, l.Repo, l.Target)
 	if err == nil && at.Landed == "" {
-		r.tip.ahead.set(nil)
+		l.ahead.set(nil)
 		return
 	}
 	if errors.Is(waits, merge.ErrDiverged) && err == nil && unite {
-		if r.tip.ahead.tried == at {
+		if l.ahead.tried == at {
 			return
 		}
-		waits, err = merge.Unite(ctx, to.Repo, to.Target, func(u merge.Union) error { return r.tryUnion(ctx, u) })
+		waits, err = merge.Unite(ctx, l.Repo, l.Target, func(u merge.Union) error { return l.tryUnion(ctx, u) })
 		switch conflict := new(merge.ConflictError); {
 		case errors.As(err, &conflict):
-			waits, err, r.tip.ahead.tried = conflict, nil, at
+			waits, err, l.ahead.tried = conflict, nil, at
 		case ctx.Err() != nil:
 			waits, err = merge.ErrDiverged, nil
 		}
 	}
 	if err != nil {
-		r.bus.warn("", "move "+to.name()+" to what has landed: "+err.Error())
+		l.warn("", "move "+l.name()+" to what has landed: "+err.Error())
 	}
-	if r.tip.ahead.set(to.waits(errors.Join(waits, err))); waits != nil || err != nil {
+	if l.ahead.set(l.Waits(errors.Join(waits, err))); waits != nil || err != nil {
 		return
 	}
-	now, err := merge.At(ctx, to.Repo, to.Target)
+	now, err := merge.At(ctx, l.Repo, l.Target)
 	if err == nil {
-		r.bus.emit(event.Event{Type: event.TargetMoved, Merge: &event.Merge{Target: to.Target, Onto: at.Branch, Commit: now.Branch}})
+		l.Tell(event.Event{Type: event.TargetMoved, Merge: &event.Merge{Target: l.Target, Onto: at.Branch, Commit: now.Branch}})
 	}
 }
 
 // tryUnion runs the gates on a merge of the branch and of what has landed beyond it, in a room of its own. A *merge.ConflictError says
 // which one fails.
-func (r *Runner) tryUnion(ctx context.Context, u merge.Union) (err error) {
-	commands, err := r.unionGates(ctx, u)
+func (l *Lander) tryUnion(ctx context.Context, u merge.Union) (err error) {
+	commands, err := l.unionGates(ctx, u)
 	if err != nil || len(commands) == 0 {
 		return err
 	}
-	to := r.opts.Landing
-	alone, err := merge.Lock(ctx, to.Repo, "room-0")
+	alone, err := merge.Lock(ctx, l.Repo, "room-0")
 	if err != nil {
 		return err
 	}
 	defer alone.Close()
-	room := to.Slots.Room(0) // that of no slot
-	defer func() { err = errors.Join(err, to.Slots.Remove(0)) }()
+	room := l.Slots.Room(0) // that of no slot
+	defer func() { err = errors.Join(err, l.Slots.Remove(0)) }()
 	if err := room.Show(ctx, u.Branch, u.Commit); err != nil {
 		return err
 	}
-	gates, end, err := to.Gates(room)
+	gates, end, err := l.Gates(room)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, end()) }()
-	log, err := os.OpenFile(filepath.Join(r.opts.Place.Runs, r.run.ID, "union.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	log, err := os.OpenFile(filepath.Join(l.Runs, l.Run.ID, "union.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
 	defer log.Close()
-	gates.Owner, gates.Redact = r.run.Owner, r.opts.Host.Redact
+	gates.Owner, gates.Redact = l.Run.Owner, l.Redact
 	for _, command := range commands {
-		_, _ = io.WriteString(log, "$ "+r.opts.Host.Redact.Text(command)+"\n")
-		r.bus.emit(event.Event{Type: event.GateStarted, Gate: &event.Gate{Command: command}, Reason: "on " + to.name() + " and what landed together"})
+		_, _ = io.WriteString(log, "$ "+l.Redact.Text(command)+"\n")
+		l.Tell(event.Event{Type: event.GateStarted, Gate: &event.Gate{Command: command}, Reason: "on " + l.name() + " and what landed together"})
 		res, err := gates.Run(ctx, command, log)
 		if err != nil {
 			return err
@@ -178,16 +180,16 @@ func (r *Runner) tryUnion(ctx context.Context, u merge.Union) (err error) {
 }
 
 // unionGates are the gates of every task, and those of the tasks whose work has landed beyond the branch.
-func (r *Runner) unionGates(ctx context.Context, u merge.Union) ([]string, error) {
-	if r.opts.Verify.Skip {
+func (l *Lander) unionGates(ctx context.Context, u merge.Union) ([]string, error) {
+	if l.Skip {
 		return nil, nil
 	}
-	commits, err := merge.Log(ctx, r.opts.Landing.Repo, u.Branch, u.Landed)
+	commits, err := merge.Log(ctx, l.Repo, u.Branch, u.Landed)
 	if err != nil {
 		return nil, err
 	}
-	gates := slices.Clone(r.opts.Verify.Gates)
-	err = r.opts.Graph.Store.View(ctx, func(g *dag.Graph) error {
+	gates := slices.Clone(l.Checks)
+	err = l.Store.View(ctx, func(g *dag.Graph) error {
 		for _, c := range commits {
 			t, err := g.Task(c.Task)
 			if errors.Is(err, dag.ErrNotFound) { // a merge of ours, or of another project
