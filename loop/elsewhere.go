@@ -16,6 +16,7 @@ import (
 	"ralph/internal/redact"
 	"ralph/internal/seq"
 	"ralph/loop/attempt"
+	"ralph/loop/land"
 	"ralph/loop/policy"
 )
 
@@ -83,7 +84,7 @@ func (r *Runner) away(ctx context.Context, j *attempt.Job) bool {
 }
 
 // haveMade has an attempt made elsewhere, stores what came of it as if it had been made here, and lands the work.
-func (r *Runner) haveMade(ctx context.Context, claim dag.Claim, j *attempt.Job, ports attempt.Ports, in **lane) (attempt.Result, error) {
+func (r *Runner) haveMade(ctx context.Context, claim dag.Claim, j *attempt.Job, ports attempt.Ports, in **land.Lane) (attempt.Result, error) {
 	desk, record := ports.Desk.(*desk), ports.Record.(recorder)
 	o, err := r.order(ctx, claim, j, desk)
 	var halted policy.Halted
@@ -133,18 +134,7 @@ func (r *Runner) order(ctx context.Context, claim dag.Claim, j *attempt.Job, des
 	to := r.opts.Landing
 	r.published.mu.Lock() // whoever looked at the target first must not push it last
 	defer r.published.mu.Unlock()
-	tip, err := r.lander.Tip(ctx)
-	if err != nil {
-		return o, err
-	}
-	l, start := &lane{Runner: r, claim: claim}, ""
-	work, err := l.earlier(ctx)
-	if err == nil && work != "" && !r.scripted(j) {
-		var below string
-		if below, err = to.Repo.Commit(ctx, work+"^"); err == nil {
-			start, err = l.goOn(ctx, tip, below, work, false)
-		}
-	}
+	tip, start, err := r.lander.Start(ctx, claim, false, r.scripted(j))
 	if err != nil {
 		return o, err
 	}
@@ -250,7 +240,7 @@ func (r *Runner) store(ctx context.Context, j *attempt.Job, d *Delivery, desk *d
 }
 
 // landDelivered lands work that another machine has verified: on what that machine tested it on nothing is tested again.
-func (r *Runner) landDelivered(ctx context.Context, claim dag.Claim, j *attempt.Job, ports attempt.Ports, d Delivery, in **lane) (attempt.Result, error) {
+func (r *Runner) landDelivered(ctx context.Context, claim dag.Claim, j *attempt.Job, ports attempt.Ports, d Delivery, in **land.Lane) (attempt.Result, error) {
 	if d.Finished == nil {
 		d.Finished = &attempt.Finished{Set: d.Result.Said}
 	}
@@ -258,7 +248,7 @@ func (r *Runner) landDelivered(ctx context.Context, claim dag.Claim, j *attempt.
 	used := d.Result.Agent
 	j.History.Finished = dag.Attempt{ID: claim.Attempt, Run: r.run.ID, Task: claim.Task.ID, Slot: claim.Slot, Agent: used.Name, Model: j.Agent.Choice.Model, ModelEffective: used.Model}
 	claim.Resume, claim.Resumed = true, j.History.Finished
-	l, err := r.newLane(ctx, claim, j)
+	l, err := r.takeSlot(ctx, claim, j)
 	if *in = l; err != nil {
 		var halted policy.Halted
 		if errors.As(err, &halted) {
@@ -270,7 +260,7 @@ func (r *Runner) landDelivered(ctx context.Context, claim dag.Claim, j *attempt.
 	j.Rules.Resolve = 0 // nobody here can resolve a conflict; the next attempt begins with it
 	ports.Record = landing{ports.Record.(recorder), used.Usage}
 	ports.Desk, ports.Tools = nil, nil
-	ports.Lane, ports.Copy, ports.Shared = l, l.copy, func(context.Context, time.Time) bool { return false }
+	ports.Lane, ports.Copy, ports.Shared = l, l.Copy, func(context.Context, time.Time) bool { return false }
 	res, err := r.worker.Run(ctx, *j, ports)
 	j.Finished, j.Rules = nil, rules                                          // the attempt had an agent
 	if more := res.Agent.Usage; more.AllTokens() > 0 || more.CostUSD != nil { // of a verifier here

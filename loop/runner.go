@@ -37,8 +37,6 @@ type Runner struct {
 	settler   settler
 	worker    attempt.Worker
 	lander    *land.Lander
-	resolving resolving
-	authors   authors
 	published published
 	taken     []assignment // what an earlier process of this run has ordered
 
@@ -171,17 +169,18 @@ func newRunner(opts Options) *Runner {
 	}
 	r := &Runner{
 		shared: s, spending: spending{shared: s, began: opts.Host.Now()}, briefer: briefer{s}, keeper: keeper{s}, settler: settler{s},
-		sessions: sessions{opener: opts.Agents.Open, open: map[*listed]bool{}}, resolving: resolving{files: map[string]string{}},
-	}
-	r.lander = &land.Lander{
-		Options: opts.Landing, Store: opts.Graph.Store, Run: s.run, Runs: opts.Place.Runs, Checks: opts.Verify.Gates, Skip: opts.Verify.Skip,
-		Redact: opts.Host.Redact, Signal: &r.signal, Tell: r.bus.emit,
+		sessions: sessions{opener: opts.Agents.Open, open: map[*listed]bool{}},
 	}
 	r.claimer = claimer{shared: s, signal: &r.signal, spending: &r.spending, over: r.over, end: r.end, reclaim: r.reclaim}
 	r.worker = attempt.Worker{
 		Open: r.sessions.Open, Warm: r.warm, Cool: opts.Agents.Cool, Gates: opts.Verify.GateRunner, Withheld: opts.Verify.Withheld, Baselines: &attempt.Baselines{}, Demand: &attempt.Demand{},
 		Documents: opts.Prompt.Context, Sources: r.sources, Hooks: opts.Host.Hooks, Permissions: opts.Agents.Permissions, Resources: opts.Workers.Resources, Prices: opts.Agents.Prices, Objects: opts.Place.Objects, OwnFiles: r.own,
 		Redact: opts.Host.Redact, Observe: r.bus.emit, WarnOnce: r.bus.warnOnce, Poll: opts.Workers.Poll, Now: opts.Host.Now,
+	}
+	r.lander = &land.Lander{
+		Options: opts.Landing, Store: opts.Graph.Store, Run: s.run, Dir: opts.Place.Dir, Runs: opts.Place.Runs, Checks: opts.Verify.Gates, Skip: opts.Verify.Skip,
+		Redact: opts.Host.Redact, Now: opts.Host.Now, Poll: opts.Workers.Poll, Signal: &r.signal, Tell: r.bus.emit, WarnOnce: r.bus.warnOnce, Notify: r.notify, Hook: r.hook,
+		Own: r.live.own, Reclaim: r.reclaim, Demand: r.worker.Demand.Last,
 	}
 	return r
 }

@@ -20,6 +20,7 @@ import (
 	"ralph/internal/slot"
 	"ralph/internal/testing/failpoint"
 	"ralph/loop/attempt"
+	"ralph/loop/land"
 	"ralph/loop/policy"
 	"ralph/loop/recovery"
 	"ralph/strategy"
@@ -61,12 +62,12 @@ func (r *Runner) attempt(ctx context.Context, claim dag.Claim, j attempt.Job) er
 	ctx, lose := context.WithCancelCause(ctx)
 	defer lose(nil)
 	kept := r.keeper.keep(ctx, claim, j.Agent.Name, lose)
-	var l *lane
+	var l *land.Lane
 	res, err := r.recovered(ctx, claim, &j, &l)
 	res.Began = began
 	lose(nil)
 	<-kept
-	r.resolving.take(claim.Attempt) // nothing any more, before others are told
+	r.lander.Resolved(claim.Attempt) // before others are told
 	err = errors.Join(err, r.settle(context.WithoutCancel(ctx), claim, j, res, l))
 	if e := r.opts.Workers.Elsewhere; e != nil && err == nil {
 		e.Settled(claim.Attempt)
@@ -76,7 +77,7 @@ func (r *Runner) attempt(ctx context.Context, claim dag.Claim, j attempt.Job) er
 
 // recovered is try, but a panic ends this attempt only: its task is given back, and the
 // other workers continue. The second panic over one task ends the run.
-func (r *Runner) recovered(ctx context.Context, claim dag.Claim, j *attempt.Job, l **lane) (res attempt.Result, err error) {
+func (r *Runner) recovered(ctx context.Context, claim dag.Claim, j *attempt.Job, l **land.Lane) (res attempt.Result, err error) {
 	defer func() {
 		p := recover()
 		if p == nil {
@@ -117,13 +118,13 @@ func (r *Runner) finished(ctx context.Context, claim dag.Claim) bool {
 
 // try prepares a slot, briefs an agent and lets it work. What it reads before, it reads after Ctrl-C too:
 // an interruption is for the attempt to notice, and no error.
-func (r *Runner) try(ctx context.Context, claim dag.Claim, j *attempt.Job, in **lane) (attempt.Result, error) {
+func (r *Runner) try(ctx context.Context, claim dag.Claim, j *attempt.Job, in **land.Lane) (attempt.Result, error) {
 	var spent found
-	var l *lane
+	var l *land.Lane
 	var err error
 	away := r.away(ctx, j)
 	if !away {
-		l, err = r.newLane(ctx, claim, j)
+		l, err = r.takeSlot(ctx, claim, j)
 	}
 	var halted policy.Halted
 	if *in = l; errors.As(err, &halted) {
@@ -169,9 +170,39 @@ func (r *Runner) try(ctx context.Context, claim dag.Claim, j *attempt.Job, in **
 		j.Brief.Tools = true
 	}
 	if l != nil {
-		ports.Lane, ports.Copy, ports.Shared = l, l.copy, func(context.Context, time.Time) bool { return false }
+		ports.Lane, ports.Copy, ports.Shared = l, l.Copy, func(context.Context, time.Time) bool { return false }
 	}
 	return r.worker.Run(ctx, *j, ports)
+}
+
+// takeSlot prepares the slot of a claim. It is nil if agents work in the project's own folder.
+func (r *Runner) takeSlot(ctx context.Context, claim dag.Claim, j *attempt.Job) (*land.Lane, error) {
+	slots := r.opts.Landing.Repo != nil
+	if err := refuseWrongFolder(claim, j, slots); err != nil || !slots {
+		return nil, err
+	}
+	l, err := r.lander.Take(ctx, claim, j.Finished != nil, r.scripted(j))
+	if err == nil {
+		j.Place.Dir, j.Place.Sub, j.Place.Env = l.Place()
+	}
+	return l, err
+}
+
+// refuseWrongFolder refuses to verify work in the project's own folder that was finished in a slot, or the other
+// way round: it is not there.
+func refuseWrongFolder(claim dag.Claim, j *attempt.Job, slots bool) error {
+	switch {
+	case j.Finished == nil, slots == (claim.Resumed.Slot > 0):
+		return nil
+	case slots:
+		return policy.Halted{Reason: "the work of " + claim.Task.ID + " is finished, but in this folder and not in a slot: have it verified with ralph run " + claim.Task.ID + " --in-place"}
+	}
+	return policy.Halted{Reason: "the work of " + claim.Task.ID + " is finished, but not in this folder: land it with ralph merge, or run in slots: --target BRANCH"}
+}
+
+// scripted says that the agent of a job does the same again each time.
+func (r *Runner) scripted(j *attempt.Job) bool {
+	return r.opts.Agents.Modelless != nil && r.opts.Agents.Modelless(j.Agent.Name)
 }
 
 // warm has an agent started early, but not for a task that cannot come.
@@ -225,7 +256,7 @@ func (r *Runner) count(g *dag.Graph) (c event.Counts, err error) {
 }
 
 // settle stores what came of an attempt, counts it, and wakes who waits for that.
-func (r *Runner) settle(ctx context.Context, claim dag.Claim, j attempt.Job, res attempt.Result, l *lane) error {
+func (r *Runner) settle(ctx context.Context, claim dag.Claim, j attempt.Job, res attempt.Result, l *land.Lane) error {
 	res.Seen.Checked = res.Seen.Checked || j.Finished != nil // it stays so until it was verified
 	if d := res.Decision; r.opts.Host.Gone != nil && r.opts.Host.Gone() && d.Action != policy.Complete && d.Action != policy.Abort {
 		// Whoever deleted it, no decision that was made since then is the task's fault.
@@ -235,14 +266,14 @@ func (r *Runner) settle(ctx context.Context, claim dag.Claim, j attempt.Job, res
 		}
 		res.Seen.Checked = false // what the next run would need is gone
 	}
-	if d := res.Decision; l != nil && l.slot != nil && l.slot.Gone() && (d.Action == policy.Fail || d.Action == policy.Retry) {
+	if d := res.Decision; l != nil && l.Gone() && (d.Action == policy.Fail || d.Action == policy.Retry) {
 		// It counts: an agent may have done that, and do it again.
 		res.Decision = policy.Decision{Action: policy.Release, Outcome: event.AttemptError, Reason: "its slot was deleted while the attempt worked"}
 	}
 	if d := res.Decision; d.EndRun != "" {
 		r.end(d.EndRun, d.Reason, nil) // before another worker can take what is given back
 	}
-	status, d, err := r.settler.settle(ctx, claim, j, res, l)
+	status, d, err := r.settler.settle(ctx, claim, j, res)
 	switch {
 	case j.Review != nil && status == dag.Done:
 		d.Reason = foundText(*j.Review, res)
@@ -255,7 +286,7 @@ func (r *Runner) settle(ctx context.Context, claim dag.Claim, j attempt.Job, res
 	}
 	res.Decision = d
 	if err == nil && d.Action == policy.Hold {
-		l.emit(event.MergeHeld, "")
+		l.Held()
 	}
 	r.account(j, res, status)
 	if err == nil {
@@ -263,8 +294,7 @@ func (r *Runner) settle(ctx context.Context, claim dag.Claim, j attempt.Job, res
 		r.warnUnspecified(ctx, claim.Task.Feature, status)
 	}
 	if l != nil {
-		err = errors.Join(err, l.clear(ctx, work))
-		l.closeRoom()
+		err = errors.Join(err, l.Settled(ctx, work))
 	}
 	if r.opts.Host.Check != nil {
 		err = errors.Join(err, r.opts.Host.Check())

@@ -241,6 +241,11 @@ func (a *attempt) keepTouched(s *metered) {
 func (a *attempt) intoSlot(write func()) {
 	a.keepTouched(a.talk.session)
 	write()
+	a.renew()
+}
+
+// renew takes what is in the slot for what the agent was given.
+func (a *attempt) renew() {
 	if s := a.talk.session; s != nil {
 		if err := s.Renew(); err != nil {
 			a.warn(a.job.Task.ID, "looking at what the agent must not change: "+err.Error())

@@ -73,14 +73,14 @@ func WaitingBranches(ctx context.Context, repo *git.Repo) ([]WaitingBranch, erro
 		if err = errors.Join(err, werr); werr != nil || at.Landed == "" {
 			continue
 		}
-		w := Options{Repo: repo, Target: target}.Waits(cmp.Or(waits, errMadeWay))
+		w := Options{Repo: repo, Target: target}.waits(cmp.Or(waits, errMadeWay))
 		list = append(list, WaitingBranch{target, *w})
 	}
 	return list, err
 }
 
-// Waits is what keeps the branch from what has landed beyond it, in words that follow its name; nil for nothing.
-func (o Options) Waits(cause error) *event.Waits {
+// waits is what keeps the branch from what has landed beyond it, in words that follow its name; nil for nothing.
+func (o Options) waits(cause error) *event.Waits {
 	if cause == nil {
 		return nil
 	}
@@ -128,7 +128,7 @@ func (l *Lander) Advance(ctx context.Context, unite bool) {
 	if err != nil {
 		l.warn("", "move "+l.name()+" to what has landed: "+err.Error())
 	}
-	if l.ahead.set(l.Waits(errors.Join(waits, err))); waits != nil || err != nil {
+	if l.ahead.set(l.waits(errors.Join(waits, err))); waits != nil || err != nil {
 		return
 	}
 	now, err := merge.At(ctx, l.Repo, l.Target)

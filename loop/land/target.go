@@ -31,7 +31,7 @@ func (l *Lander) Watch(ctx context.Context) error {
 	if l.ahead.due() {
 		l.Advance(ctx, false)
 	}
-	was := l.Seen()
+	was := l.seen()
 	now, err := l.Tip(ctx)
 	if errors.As(err, new(policy.Halted)) {
 		return err
@@ -42,8 +42,8 @@ func (l *Lander) Watch(ctx context.Context) error {
 	return nil
 }
 
-// Seen is where the target was at the last look.
-func (l *Lander) Seen() string {
+// seen is where the target was at the last look.
+func (l *Lander) seen() string {
 	l.tip.mu.Lock()
 	defer l.tip.mu.Unlock()
 	return l.tip.watch.Tip
@@ -69,8 +69,8 @@ func (l *Lander) Tip(ctx context.Context) (string, error) {
 	return now, err
 }
 
-// Moved says where work has landed, on the branch or beyond it, which waits for something.
-func (l *Lander) Moved(to string, waits *event.Waits) {
+// moved says where work has landed, on the branch or beyond it, which waits for something.
+func (l *Lander) moved(to string, waits *event.Waits) {
 	l.tip.mu.Lock()
 	l.tip.watch.Moved(to, waits != nil)
 	l.tip.mu.Unlock()

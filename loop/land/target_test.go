@@ -29,7 +29,7 @@ func TestATargetThatIsSetBackNamesWhatIsGone(t *testing.T) {
 	_, err = l.Tip(t.Context())
 	check.OK(t, err)
 	run("commit", "-q", "--allow-empty", "-m", "second", "-m", "Ralph-Task: t-00000001")
-	l.Moved(run("rev-parse", "HEAD"), nil)
+	l.moved(run("rev-parse", "HEAD"), nil)
 	run("reset", "-q", "--hard", "HEAD~1")
 	_, err = l.Tip(t.Context())
 	check.That(t, err != nil && strings.Contains(err.Error(), "nor is the work of t-00000001"), "got %v, want the task that is gone", err)
