@@ -195,7 +195,7 @@ type Recovery struct {
 	Life  func(dag.Process) dag.Life
 	Sweep func(owner string) (killed int, err error) // kills what a dead run left running
 	// Parallel finds where agents worked side by side, also if they do not in this run.
-	Parallel func(context.Context) (recovery.Parallel, error)
+	Parallel func(context.Context) (land.Site, error)
 	// Calls finds the tool calls of an attempt that is over; nil finds none.
 	Calls func(dag.Attempt) (began []string, cut []inbox.Cut, err error)
 }

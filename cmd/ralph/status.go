@@ -13,7 +13,6 @@ import (
 	"ralph/internal/seq"
 	"ralph/internal/term"
 	"ralph/loop/land"
-	"ralph/loop/recovery"
 	"ralph/report"
 )
 
@@ -25,12 +24,12 @@ var statusCommand = command{
 // statusView is what ralph status shows.
 type statusView struct {
 	report.Overview
-	Lost    []recovery.LostWork  `json:"lost"`             // done work that is not on its branch
+	Lost    []land.LostWork      `json:"lost"`             // done work that is not on its branch
 	Waiting []land.WaitingBranch `json:"waiting_branches"` // that do not have all that landed yet
 }
 
 func runStatus(ctx context.Context, a *app, s *session, opts plainOptions) error {
-	o := statusView{Lost: append([]recovery.LostWork{}, lostWork(ctx, s)...), Waiting: []land.WaitingBranch{}}
+	o := statusView{Lost: append([]land.LostWork{}, lostWork(ctx, s)...), Waiting: []land.WaitingBranch{}}
 	if repo, err := git.OpenRepo(ctx, s.project.Root); err == nil {
 		o.Waiting, _ = land.WaitingBranches(ctx, repo) // where git fails, ralph doctor reports it
 	}
