@@ -61,7 +61,7 @@ func (p Outpost) Make(ctx context.Context, o Order) (Delivery, error) {
 	r.worker.Sources = func(context.Context, string, dag.Task, []string) attempt.Sources { return o.Sources }
 	ports := attempt.Ports{
 		Record: out, Budget: func(context.Context) ([]budget.Finding, error) { return nil, nil }, Lane: out, Copy: out.Copy,
-		Shared: func(context.Context, time.Time) bool { return false }, Desk: &farDesk{outpost: out, mail: o.Mail},
+		Shared: alone, Desk: &farDesk{outpost: out, mail: o.Mail},
 	}
 	res, err := r.worker.Run(ctx, j, ports)
 	out.Close()
@@ -71,6 +71,9 @@ func (p Outpost) Make(ctx context.Context, o Order) (Delivery, error) {
 	d := &out.delivery
 	d.Result, d.Events = res, w.events
 	d.Onto, d.Work = out.Work()
+	if f := d.Finished; f != nil && res.Decision.Action == policy.Complete {
+		f.Patch, f.Trees = res.Judged.Patch, res.Judged.Trees
+	}
 	d.Result.Agent.Usage = w.total(res.Agent.Usage)
 	if until := res.Decision.Until; !until.IsZero() {
 		d.NotBefore, d.Result.Decision.Until = max(until.Sub(opts.Host.Now()), 0), time.Time{}
@@ -158,19 +161,6 @@ func (p *outpost) take(ctx context.Context, o Order, j *attempt.Job, n int) erro
 		}
 	}
 	return nil
-}
-
-func (p *outpost) Submit(ctx context.Context, by land.Credit, judge land.Judge) (land.Candidate, error) {
-	passed := false
-	c, err := p.Workspace.Submit(ctx, by, func(c land.Candidate) land.Verdict {
-		v := judge(c)
-		passed = v.Passed && !v.Over
-		return v
-	})
-	if f := p.delivery.Finished; f != nil && passed {
-		f.Patch, f.Trees = c.Patch, c.Trees
-	}
-	return c, err
 }
 
 func (p *outpost) Note(_ context.Context, n dag.Note) error {

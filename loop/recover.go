@@ -42,7 +42,7 @@ func Completer(o *Options) func(*dag.Graph, dag.Task, dag.Merge, dag.Attempt) er
 		}
 		said, _ := readFinished(o.Place.Runs, finished) // without it the work has landed all the same
 		res := attempt.Recorded(a)
-		res.Entry = m.N
+		res.Judged.Entry = m.N
 		res.Decision, res.Said, res.Told = policy.Decision{Action: policy.Complete, Outcome: event.AttemptDone}, said.Set, said.Told
 		var j attempt.Job
 		j.Run.Iteration, j.Agent.Choice.Model = a.Iteration, a.Model

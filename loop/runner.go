@@ -76,12 +76,9 @@ func Start(ctx context.Context, opts Options) (*Runner, error) {
 	if err != nil {
 		return nil, fmt.Errorf("recover: %w", err)
 	}
-	var left *git.LockError // in this folder no agent could commit: each task would fail. Slots have an index of their own.
-	if opts.Landing.Repo == nil {
-		left = git.LeftLock(opts.Place.Dir)
-	}
-	if left != nil && left.Sure {
-		return nil, fmt.Errorf("start a run: %w: %w", dag.ErrRefused, left)
+	doubt, err := r.ready(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("start a run: %w", err)
 	}
 	joined := r.run.ID != ""
 	err = opts.Graph.Store.Update(ctx, func(g *dag.Graph) (err error) {
@@ -116,14 +113,8 @@ func Start(ctx context.Context, opts Options) (*Runner, error) {
 	setup := opts.Host.Setup
 	r.bus.emit(event.Event{Type: event.RunStarted, Setup: &setup, PID: int(opts.Graph.Process.PID), Counts: r.counts(ctx)})
 	r.emitRecovery(recovered)
-	if left != nil {
-		r.bus.warn("", left.Error())
-	}
-	if opts.Landing.Repo != nil {
-		opts.Landing.Slots.OnSetup(func(name string) { r.bus.emit(event.Event{Type: event.SlotSetup, Text: name}) })
-		if opts.Landing.Repo.Nameless(ctx) {
-			r.bus.warn("", "git knows no name and address of yours, so what lands is committed by ralph; to change that: git config user.name NAME, git config user.email ADDRESS")
-		}
+	if doubt != "" {
+		r.bus.warn("", doubt)
 	}
 	if err := r.writeKnowledge(ctx); err != nil {
 		return nil, fmt.Errorf("write what was learned before: %w", err)
@@ -134,6 +125,25 @@ func Start(ctx context.Context, opts Options) (*Runner, error) {
 		}
 	}
 	return r, err
+}
+
+// ready says what a person should know of the place where agents work, or why they cannot.
+func (r *Runner) ready(ctx context.Context) (doubt string, err error) {
+	if to := r.opts.Landing; to.Repo != nil {
+		to.Slots.OnSetup(func(name string) { r.bus.emit(event.Event{Type: event.SlotSetup, Text: name}) })
+		if to.Repo.Nameless(ctx) {
+			doubt = "git knows no name and address of yours, so what lands is committed by ralph; to change that: git config user.name NAME, git config user.email ADDRESS"
+		}
+		return doubt, nil
+	}
+	left := git.LeftLock(r.opts.Place.Dir) // no agent could commit: each task would fail. Slots have an index of their own
+	switch {
+	case left == nil:
+		return "", nil
+	case left.Sure:
+		return "", fmt.Errorf("%w: %w", dag.ErrRefused, left)
+	}
+	return left.Error(), nil
 }
 
 // join finds the run that this process goes on with, if other machines make its attempts and its own process is gone.

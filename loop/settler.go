@@ -133,12 +133,12 @@ func (s settler) transition(g *dag.Graph, claim dag.Claim, j attempt.Job, res at
 		if res.Seen.Passed {
 			verdict = "passed"
 		}
-		if res.Entry > 0 {
-			return dag.Done, g.Landed(claim, res.Entry, verdict)
+		if res.Judged.Entry > 0 {
+			return dag.Done, g.Landed(claim, res.Judged.Entry, verdict)
 		}
 		return dag.Done, g.Complete(claim, verdict)
 	case policy.Hold:
-		return dag.Pending, g.Hold(claim, res.Entry, d.Reason)
+		return dag.Pending, g.Hold(claim, res.Judged.Entry, d.Reason)
 	case policy.Fail:
 		return dag.Failed, g.Fail(claim, d.Reason)
 	case policy.Retry:

@@ -154,7 +154,7 @@ type Result struct {
 	Findings []event.Finding // of a review
 	Unusual  []string        // what the agent did that one at work does not do
 	Told     []string        // the knowledge that its prompt had
-	Entry    int64           // of its work in the queue; 0 if it did not get there
+	Judged   land.Candidate  // its work, as it was judged last
 	Began    time.Time       // when the task was claimed; the caller's to say
 }
 

@@ -12,30 +12,17 @@ import (
 	"ralph/verify"
 )
 
-// Lane is the way of one attempt's work from its slot to the target. It is nil where an
+// Lane is the way of one attempt's work from its slot to the target: a land.Lane, or a land.Workspace far from the run. It is nil where an
 // attempt works in the project's own folder: then the work is done when it is verified.
 type Lane interface {
-	// Shown is what the slot was last made to look like. An agent may have changed it since.
 	Shown() (state git.State, tree string)
-	// Tree is what is in the slot now, of the same kind.
 	Tree(ctx context.Context) (string, error)
-	// Keep stores what is in the slot as a commit, so that the slot can be used for other work. Left is what
-	// cannot be part of it.
 	Keep(ctx context.Context) (left []string, err error)
-	// InConflict says that the target has come into conflict with what is in the slot. It changes nothing there.
 	InConflict(ctx context.Context) (bool, error)
-	// Follow brings what is in the slot onto the target, if that has moved. Work that conflicts
-	// stays where it is, unless the slot is to show the conflicts.
 	Follow(ctx context.Context, conflicts bool) (land.Followed, error)
-	// Show makes the room look like a commit: what the slot began with, the candidate, or what is below it. The room is a folder
-	// like the slot that no agent writes; all that is judged is judged there.
 	Show(ctx context.Context, commit string) error
-	// Room runs gates in the room, with the variables that tell it from others. It shows something.
 	Room() (verify.Gates, []string)
-	// Submit has what is in the slot judged as it will be on the target, until the verdict counts. What does not pass, or conflicts, is
-	// what the slot shows afterwards.
 	Submit(ctx context.Context, by land.Credit, judge land.Judge) (land.Candidate, error)
-	// Land moves the target to the candidate that was judged last, unless that waits for a person.
 	Land(ctx context.Context) (land.Outcome, error)
 }
 
@@ -141,9 +128,9 @@ func (a *attempt) follow(ctx context.Context, conflicts bool) prompt.Merged {
 	if a.ports.Lane == nil {
 		return prompt.Merged{}
 	}
-	var m land.Followed
-	var err error
-	a.intoSlot(func() { m, err = a.ports.Lane.Follow(ctx, conflicts) })
+	a.keepTouched(a.talk.session)
+	m, err := a.ports.Lane.Follow(ctx, conflicts)
+	a.renew()
 	if err != nil && ctx.Err() == nil {
 		a.warn(a.job.Task.ID, "the work stays on an older target: "+err.Error())
 	}

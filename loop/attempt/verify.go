@@ -237,14 +237,7 @@ func (a *attempt) keepTouched(s *metered) {
 	a.planted = append(a.planted, touched...)
 }
 
-// intoSlot does what makes the slot of an agent look different, which is none of the agent's doing.
-func (a *attempt) intoSlot(write func()) {
-	a.keepTouched(a.talk.session)
-	write()
-	a.renew()
-}
-
-// renew takes what is in the slot for what the agent was given.
+// renew takes what ralph has made of the slot for what the agent was given: that is none of its doing.
 func (a *attempt) renew() {
 	if s := a.talk.session; s != nil {
 		if err := s.Renew(); err != nil {

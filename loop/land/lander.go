@@ -117,8 +117,15 @@ func (l *Lander) Start(ctx context.Context, claim dag.Claim, finished, script bo
 	case script:
 		return base, base, nil
 	}
-	start, err = l.goOn(ctx, base, below, work)
-	return base, start, err
+	said, err := l.Repo.Git(ctx, git.Call{}, "show", "-s", "--no-show-signature", "--format=%B", work)
+	if err != nil {
+		return "", "", err
+	}
+	built, err := merge.Build(ctx, l.Repo, base, below, work, said) // and so what it resolves
+	if err != nil || len(built.Files) > 0 {
+		return base, base, err
+	}
+	return base, built.Candidate, nil
 }
 
 // earlier is the work that an attempt only has to land, or goes on with: the last that was kept, as an
@@ -148,17 +155,4 @@ func (l *Lander) earlier(ctx context.Context, claim dag.Claim) (string, error) {
 		}
 	}
 	return "", err
-}
-
-// goOn is earlier work on the tip, or the tip alone where that does not merge.
-func (l *Lander) goOn(ctx context.Context, tip, base, work string) (string, error) {
-	said, err := l.Repo.Git(ctx, git.Call{}, "show", "-s", "--no-show-signature", "--format=%B", work)
-	if err != nil {
-		return "", err
-	}
-	built, err := merge.Build(ctx, l.Repo, tip, base, work, said) // and so what it resolves
-	if err != nil || len(built.Files) > 0 {
-		return tip, err
-	}
-	return built.Candidate, nil
 }

@@ -56,8 +56,8 @@ func (w *Workspace) Shown() (git.State, string) {
 // Tree is what is in the slot now, of the same kind.
 func (w *Workspace) Tree(ctx context.Context) (string, error) { return w.slot.Tree(ctx) }
 
-// Keep stores what is in the slot, but not a merge that nobody finished, and not what testing has left in it: the
-// work as it was before is kept already.
+// Keep stores what is in the slot, so that it can be used for other work, and returns what cannot be kept. It keeps neither a merge that
+// nobody finished, nor what testing has left: the work as it was before is kept already.
 func (w *Workspace) Keep(ctx context.Context) (left []string, err error) {
 	if w.entry.N > 0 || len(w.slot.Unresolved(ctx)) > 0 {
 		return nil, nil
@@ -91,7 +91,8 @@ func (w *Workspace) Submit(ctx context.Context, _ Credit, judge Judge) (c Candid
 // Land leaves the work to the run.
 func (w *Workspace) Land(context.Context) (Outcome, error) { return Landed, nil }
 
-// Show makes the room look like a commit.
+// Show makes the room look like a commit: what the slot began with, the candidate, or what is below it. The room is a folder
+// like the slot that no agent writes; all that is judged is judged there.
 func (w *Workspace) Show(ctx context.Context, commit string) (err error) {
 	w.Close()
 	err = w.room.Show(ctx, w.slot.Base(), commit)
