@@ -186,25 +186,18 @@ func (l *Lane) since(ctx context.Context, base, onto string, files []string) (m 
 // Held tells that the work waits for a person.
 func (l *Lane) Held() { l.emit(event.MergeHeld, "") }
 
-// Settled ends the room and removes the refs of a task whose work is settled. If the task was taken away while it was
+// Settled ends the room and removes the refs that nobody needs once the work is settled. If the task was taken away while it was
 // landing, nobody has said yet what became of that.
 func (l *Lane) Settled(ctx context.Context, status dag.Status) error {
 	defer l.Close()
 	if l.entry.N == 0 && status != dag.Done && status != event.TaskDeleted {
 		return nil
 	}
-	refs := []merge.Ref{{Name: merge.CandidateRef(l.claim.Attempt)}}
-	landing := false
+	landing, done := false, ""
 	err := l.Store.View(ctx, func(g *dag.Graph) error {
 		m, _ := g.Merge(l.entry.N) // there is none if it is outside the queue
 		landing = m.State == dag.MergeLanding
-		attempts, err := g.Attempts(l.claim.Task)
-		for _, a := range attempts {
-			if status == dag.Done {
-				refs = append(refs, merge.Ref{Name: merge.WorkRef(a.Task, a.ID)}, merge.Ref{Name: merge.StashRef(a.Task, a.ID)})
-			}
-		}
-		return err
+		return g.Tx().Err()
 	})
 	if err == nil && landing {
 		_, err = l.Reclaim(ctx)
@@ -212,17 +205,9 @@ func (l *Lane) Settled(ctx context.Context, status dag.Status) error {
 	if err != nil {
 		return err
 	}
-	if status == event.TaskDeleted { // its attempts do not name it any more
-		kept, err := merge.ListRefs(ctx, l.Repo)
-		if err != nil {
-			return err
-		}
-		for _, ref := range kept {
-			if strings.HasPrefix(ref.Name, merge.WorkRef(l.claim.Task.ID, "")) {
-				refs = append(refs, merge.Ref{Name: ref.Name})
-			}
-		}
+	if status == dag.Done {
+		done = l.claim.Task.ID
 	}
 	failpoint.Hit("K23")
-	return merge.SetRefs(ctx, l.Repo, refs...)
+	return Site{Repo: l.Repo}.Clean(ctx, l.Store, done)
 }

@@ -158,14 +158,14 @@ func (s Site) Reopen(ctx context.Context, store *dag.Store) (gone []dag.Merge, e
 }
 
 // Clean removes the refs that nobody needs: of tasks that are done or gone, and of candidates that
-// are not to land any more.
-func (s Site) Clean(ctx context.Context, store *dag.Store) error {
+// are not to land any more. The work of one task may be done while its subtasks are not.
+func (s Site) Clean(ctx context.Context, store *dag.Store, done string) error {
 	refs, err := merge.ListRefs(ctx, s.Repo)
 	if err != nil || len(refs) == 0 {
 		return err
 	}
 	err = store.View(ctx, func(g *dag.Graph) error {
-		refs = slices.DeleteFunc(refs, func(ref merge.Ref) bool { return needed(g, ref) })
+		refs = slices.DeleteFunc(refs, func(ref merge.Ref) bool { return needed(g, ref, done) })
 		return g.Tx().Err()
 	})
 	if err != nil || len(refs) == 0 {
@@ -179,7 +179,7 @@ func (s Site) Clean(ctx context.Context, store *dag.Store) error {
 
 // needed says whether a ref is to stay. What is of an attempt that we do not know is another
 // project's in the same repository; what has landed stays until its branch has it.
-func needed(g *dag.Graph, ref merge.Ref) bool {
+func needed(g *dag.Graph, ref merge.Ref, done string) bool {
 	if !ref.OfAttempt() {
 		return true
 	}
@@ -191,5 +191,5 @@ func needed(g *dag.Graph, ref merge.Ref) bool {
 		return a.EndedAt.IsZero()
 	}
 	t, err := g.Task(a.Task)
-	return err == nil && t.Status != dag.Done
+	return err == nil && t.Status != dag.Done && t.ID != done
 }

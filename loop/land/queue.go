@@ -59,6 +59,7 @@ type Verdict struct {
 // Outcome is what became of work that passed.
 type Outcome string
 
+// What may become of it.
 const (
 	Landed Outcome = "landed"
 	Held   Outcome = "held"  // it waits for a person

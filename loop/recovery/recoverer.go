@@ -109,7 +109,7 @@ func (r Recoverer) Recover(ctx context.Context) (Recovery, error) {
 			return rec, err
 		}
 	}
-	return rec, f.at.Clean(ctx, r.Store)
+	return rec, f.at.Clean(ctx, r.Store, "")
 }
 
 // Preview says what Recover would do, and does nothing. It does not look at
