@@ -18,90 +18,6 @@ import (
 	"ralph/merge"
 )
 
-// ahead is what keeps the branch from work that has landed beyond it; nothing most of the time.
-type ahead struct {
-	mu    sync.Mutex
-	waits *event.Waits
-	tried merge.Place // whose two sides do not go together
-	polls int         // since the last look
-}
-
-func (a *ahead) set(w *event.Waits) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.waits = w
-}
-
-func (a *ahead) last() *event.Waits {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.waits
-}
-
-// patience is how many polls there are at most between two looks at a checkout that is in the way: each
-// costs as much as two git status.
-const patience = 5
-
-// due says that the branch waits, and may be looked at again.
-func (a *ahead) due() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.polls = (a.polls + 1) % patience
-	return a.waits != nil && a.polls == 0
-}
-
-// WaitingBranch is one that does not have all that has landed on it yet.
-type WaitingBranch struct {
-	Target string `json:"target"`
-	event.Waits
-}
-
-// String is a line for people.
-func (w WaitingBranch) String() string {
-	return fmt.Sprintf("ready at %s: %s %s; then: %s", w.Ref, human.Branch(w.Target), w.Reason, w.Command)
-}
-
-// errMadeWay is what is left when nothing is in the way and no run has moved the branch yet.
-var errMadeWay = errors.New("nothing is in the way any more")
-
-// WaitingBranches finds them, and touches nothing.
-func WaitingBranches(ctx context.Context, repo *git.Repo) ([]WaitingBranch, error) {
-	targets, err := merge.Beyond(ctx, repo)
-	list := []WaitingBranch{}
-	for _, target := range targets {
-		at, waits, werr := merge.Waits(ctx, repo, target)
-		if err = errors.Join(err, werr); werr != nil || at.Landed == "" {
-			continue
-		}
-		w := Options{Repo: repo, Target: target}.waits(cmp.Or(waits, errMadeWay))
-		list = append(list, WaitingBranch{target, *w})
-	}
-	return list, err
-}
-
-// waits is what keeps the branch from what has landed beyond it, in words that follow its name; nil for nothing.
-func (o Options) waits(cause error) *event.Waits {
-	if cause == nil {
-		return nil
-	}
-	w := &event.Waits{Ref: merge.LandedRef(o.Target), Command: "ralph merge --target " + o.name()}
-	var blocked *merge.BlockedError
-	var conflict *merge.ConflictError
-	switch {
-	case errors.As(cause, &blocked) && len(blocked.Files) > 0:
-		if w.Reason = "waits for your " + human.List(blocked.Files, 5); blocked.Dir != o.Repo.Dir() {
-			w.Reason += " in " + blocked.Dir
-		}
-	case errors.As(cause, &blocked):
-		w.Reason = "waits: " + blocked.Error()
-	case errors.As(cause, &conflict), errors.Is(cause, merge.ErrUnder):
-		w.Reason, w.Command = "waits for you: "+cause.Error(), "git merge "+w.Ref
-	default:
-		w.Reason = "waits: " + cause.Error()
-	}
-	return w
-}
-
 // Advance moves the branch to what has landed beyond it, if nothing of a person's is in the way any more. A branch with commits of
 // its own is united with that only when no agent works: gates look at both together first.
 func (l *Lander) Advance(ctx context.Context, unite bool) {
@@ -208,4 +124,88 @@ func (l *Lander) unionGates(ctx context.Context, u merge.Union) ([]string, error
 		return nil
 	})
 	return gates, err
+}
+
+// WaitingBranch is one that does not have all that has landed on it yet.
+type WaitingBranch struct {
+	Target string `json:"target"`
+	event.Waits
+}
+
+// String is a line for people.
+func (w WaitingBranch) String() string {
+	return fmt.Sprintf("ready at %s: %s %s; then: %s", w.Ref, human.Branch(w.Target), w.Reason, w.Command)
+}
+
+// errMadeWay is what is left when nothing is in the way and no run has moved the branch yet.
+var errMadeWay = errors.New("nothing is in the way any more")
+
+// WaitingBranches finds them, and touches nothing.
+func WaitingBranches(ctx context.Context, repo *git.Repo) ([]WaitingBranch, error) {
+	targets, err := merge.Beyond(ctx, repo)
+	list := []WaitingBranch{}
+	for _, target := range targets {
+		at, waits, werr := merge.Waits(ctx, repo, target)
+		if err = errors.Join(err, werr); werr != nil || at.Landed == "" {
+			continue
+		}
+		w := Options{Repo: repo, Target: target}.waits(cmp.Or(waits, errMadeWay))
+		list = append(list, WaitingBranch{target, *w})
+	}
+	return list, err
+}
+
+// waits is what keeps the branch from what has landed beyond it, in words that follow its name; nil for nothing.
+func (o Options) waits(cause error) *event.Waits {
+	if cause == nil {
+		return nil
+	}
+	w := &event.Waits{Ref: merge.LandedRef(o.Target), Command: "ralph merge --target " + o.name()}
+	var blocked *merge.BlockedError
+	var conflict *merge.ConflictError
+	switch {
+	case errors.As(cause, &blocked) && len(blocked.Files) > 0:
+		if w.Reason = "waits for your " + human.List(blocked.Files, 5); blocked.Dir != o.Repo.Dir() {
+			w.Reason += " in " + blocked.Dir
+		}
+	case errors.As(cause, &blocked):
+		w.Reason = "waits: " + blocked.Error()
+	case errors.As(cause, &conflict), errors.Is(cause, merge.ErrUnder):
+		w.Reason, w.Command = "waits for you: "+cause.Error(), "git merge "+w.Ref
+	default:
+		w.Reason = "waits: " + cause.Error()
+	}
+	return w
+}
+
+// ahead is what keeps the branch from work that has landed beyond it; nothing most of the time.
+type ahead struct {
+	mu    sync.Mutex
+	waits *event.Waits
+	tried merge.Place // whose two sides do not go together
+	polls int         // since the last look
+}
+
+func (a *ahead) set(w *event.Waits) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.waits = w
+}
+
+func (a *ahead) last() *event.Waits {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.waits
+}
+
+// patience is how many polls there are at most between two looks at a checkout that is in the way: each
+// costs as much as two git status.
+const patience = 5
+
+// due says that the branch waits, and may be looked at again.
+func (a *ahead) due() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.polls = (a.polls + 1) % patience
+	return a.waits != nil && a.polls == 0
 }

@@ -123,23 +123,6 @@ func (l *Lane) notifyMoved(ctx context.Context, now, work string) error {
 	return err
 }
 
-// resolve takes the work out of the queue and shows its conflicts with the target. A script begins there
-// again instead.
-func (l *Lane) resolve(ctx context.Context, script bool) (prompt.Merged, error) {
-	e := l.entry
-	l.emit(event.MergeConflict, strings.Join(l.files, ", "))
-	if err := l.leave(ctx, "it conflicts with the target"); err != nil {
-		return prompt.Merged{}, err
-	}
-	if !script {
-		return l.set(ctx, e.Onto, e.Base, e.Work, merge.Built{Files: l.files})
-	}
-	if err := l.slot.Show(ctx, e.Onto, e.Onto); err != nil {
-		return prompt.Merged{}, err
-	}
-	return l.since(ctx, e.Base, e.Onto, l.files)
-}
-
 // set shows work on another base in the slot, merged or else with its conflicts, and tells who changed what
 // since the old one.
 func (l *Lane) set(ctx context.Context, onto, base, work string, built merge.Built) (m prompt.Merged, err error) {

@@ -297,6 +297,23 @@ func (l *Lane) tested(ctx context.Context, v Verdict) error {
 	})
 }
 
+// resolve takes the work out of the queue and shows its conflicts with the target. A script begins there
+// again instead.
+func (l *Lane) resolve(ctx context.Context, script bool) (prompt.Merged, error) {
+	e := l.entry
+	l.emit(event.MergeConflict, strings.Join(l.files, ", "))
+	if err := l.leave(ctx, "it conflicts with the target"); err != nil {
+		return prompt.Merged{}, err
+	}
+	if !script {
+		return l.set(ctx, e.Onto, e.Base, e.Work, merge.Built{Files: l.files})
+	}
+	if err := l.slot.Show(ctx, e.Onto, e.Onto); err != nil {
+		return prompt.Merged{}, err
+	}
+	return l.since(ctx, e.Base, e.Onto, l.files)
+}
+
 // giveBack takes work out of the queue and shows it in the slot as it would have landed.
 func (l *Lane) giveBack(ctx context.Context, reason string) error {
 	return errors.Join(l.slot.Show(ctx, l.entry.Onto, l.entry.Candidate), l.leave(ctx, reason))
