@@ -120,7 +120,7 @@ func (t *trial) haveMade(ctx context.Context, ports attempt.Ports) (attempt.Resu
 	if d.Result.Decision.Action != policy.Complete {
 		return d.Result, nil
 	}
-	return t.landDelivered(ctx, ports, d)
+	return t.landDelivered(ctx, d)
 }
 
 // order is what another machine has to know. The remote has the target as it is here before anybody is told to build on it.
@@ -235,7 +235,7 @@ func (r *Runner) store(ctx context.Context, j *attempt.Job, d *Delivery, desk *d
 }
 
 // landDelivered lands work that another machine has verified: on what that machine tested it on nothing is tested again.
-func (t *trial) landDelivered(ctx context.Context, ports attempt.Ports, d Delivery) (attempt.Result, error) {
+func (t *trial) landDelivered(ctx context.Context, d Delivery) (attempt.Result, error) {
 	claim, j := t.claim, &t.job
 	if d.Finished == nil {
 		d.Finished = &attempt.Finished{Set: d.Result.Said}
@@ -249,9 +249,8 @@ func (t *trial) landDelivered(ctx context.Context, ports attempt.Ports, d Delive
 	}
 	rules := j.Rules
 	j.Rules.Resolve = 0 // nobody here can resolve a conflict; the next attempt begins with it
-	ports.Record = landing{ports.Record.(recorder), used.Usage}
-	ports.Desk, ports.Tools = nil, nil
-	ports.Lane, ports.Copy, ports.Shared = t.lane, t.lane.Copy, alone
+	ports := t.ports()
+	ports.Record, ports.Desk = landing{ports.Record.(recorder), used.Usage}, nil
 	res, err := t.worker.Run(ctx, *j, ports)
 	j.Finished, j.Rules = nil, rules                                          // the attempt had an agent
 	if more := res.Agent.Usage; more.AllTokens() > 0 || more.CostUSD != nil { // of a verifier here
