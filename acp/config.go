@@ -9,6 +9,7 @@ import (
 
 	"ralph/internal/proc"
 	"ralph/internal/redact"
+	"ralph/internal/seen"
 	"ralph/internal/toolcall"
 )
 
@@ -20,12 +21,13 @@ const (
 
 // Config is all that a session needs to know. Argv and Dir are required.
 type Config struct {
-	Argv    []string // the agent's command; no shell looks at it
-	Env     []string // its complete environment
-	Dir     string   // the project root, absolute: the session's working directory
-	Owner   string   // marks the processes for proc.Sweep
-	Confine []byte   // of the agent and of its terminals; handed to the Confiner of proc.RunHelper
-	Version string   // ours, sent to the agent
+	Argv    []string    // the agent's command; no shell looks at it
+	Env     []string    // its complete environment
+	Dir     string      // the project root, absolute: the session's working directory
+	Place   seen.Folder // where the agent and its terminals find Dir, or a folder around it: what they name there is what is meant
+	Owner   string      // marks the processes for proc.Sweep
+	Confine []byte      // of the agent and of its terminals; handed to the Confiner of proc.RunHelper
+	Version string      // ours, sent to the agent
 
 	Model  string                        // empty leaves the agent's own choice
 	Effort string                        // how long the model may think, in a word that the agent offers; empty leaves its own choice
@@ -37,7 +39,9 @@ type Config struct {
 	MCP    []MCPServer // given to the session, as far as the agent can use them
 	Resume *Earlier    // a session to go on with, if the agent can and still knows it
 
-	Reads     string   // a further folder that may be read, absolute; empty means none
+	Reads string // a further folder, as the agent names it, that may be read where Dir has nothing; empty means none
+	// Below is the name of a path in folders of which the agent sees the files there, the first on top, although others do not. May be nil.
+	Below     func(path string) (name string, folders []string)
 	Hidden    []string // absolute paths that are never read for the agent, nor anything in them
 	ReadOnly  bool     // refuse fs/write_text_file
 	Protected []string // paths, absolute or relative to Dir, that are never written for the agent, nor anything in them

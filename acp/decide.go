@@ -1,7 +1,6 @@
 package acp
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"ralph/internal/toolcall"
 )
@@ -145,7 +145,7 @@ func (s *Session) name(path string) string {
 	if rel, ok := s.files.relative(path); ok {
 		path = rel
 	} else if !filepath.IsAbs(path) {
-		path = filepath.Join(s.files.dirs[0], path)
+		path = filepath.Join(s.cwd(), path)
 	}
 	return filepath.ToSlash(filepath.Clean(path))
 }
@@ -154,10 +154,9 @@ func (s *Session) name(path string) string {
 func (s *Session) withLinks(paths []string) []string {
 	for _, path := range paths {
 		if !filepath.IsAbs(path) {
-			path = filepath.Join(s.files.dirs[0], path)
+			path = filepath.Join(s.cwd(), path)
 		}
-		looks := maxLooks
-		if to := resolveLinks(path, &looks); looks >= 0 { // else nobody can write there
+		if to, ok := s.follow(path); ok { // else nobody can write there
 			paths = append(paths, s.name(to))
 		}
 	}
@@ -165,25 +164,26 @@ func (s *Session) withLinks(paths []string) []string {
 	return slices.Compact(paths)
 }
 
-// maxLooks is at how many names of a path it is looked. There may be a circle of links.
-const maxLooks = 64
-
-// resolveLinks is where a path leads, also if there is nothing yet: it would be made there.
-func resolveLinks(path string, looks *int) string {
-	if *looks--; *looks < 0 {
-		return path
+// follow is where a path leads, as the agent has it, also if there is nothing yet: it would be made there. It fails for a circle of links.
+func (s *Session) follow(path string) (string, bool) {
+	separator := string(filepath.Separator)
+	root := filepath.VolumeName(path) + separator
+	at, todo := root, strings.Split(path[len(root):], separator)
+	for links := 0; len(todo) > 0; {
+		next := filepath.Join(at, todo[0]) // which goes up for ".."
+		todo = todo[1:]
+		target, err := os.Readlink(s.cfg.Place.Outside(next))
+		if err != nil {
+			at = next
+			continue
+		}
+		if links++; links > maxLinks {
+			return "", false
+		}
+		if filepath.IsAbs(target) {
+			at = root
+		}
+		todo = append(strings.Split(target, separator), todo...)
 	}
-	real, err := filepath.EvalSymlinks(path)
-	if err == nil || filepath.Dir(path) == path {
-		return cmp.Or(real, path)
-	}
-	folder := resolveLinks(filepath.Dir(path), looks)
-	target, err := os.Readlink(filepath.Join(folder, filepath.Base(path)))
-	switch {
-	case err != nil:
-		return filepath.Join(folder, filepath.Base(path))
-	case filepath.IsAbs(target):
-		return resolveLinks(target, looks)
-	}
-	return resolveLinks(filepath.Join(folder, target), looks)
+	return at, true
 }

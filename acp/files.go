@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"unicode/utf8"
+
+	"ralph/internal/seen"
 )
 
 const (
@@ -35,20 +37,22 @@ var (
 // through the root, so no path, dots and symbolic links included, leads out.
 type files struct {
 	root      *os.Root
+	place     seen.Folder
 	dirs      []string      // names of the root as the agent may write them
 	protected []string      // below the root
 	known     []fs.FileInfo // what was at the protected paths when the session began, wherever it is moved
 	names     []string      // protected wherever they are
 	hidden    []string      // absolute; never read
-	also      *files        // may be read as well; nil if nothing else may
+	also      *files        // may be read where there is nothing; nil if nothing else may
+	below     func(path string) (name string, folders []string)
 }
 
-func openFiles(dir string, protected, names, hidden []string) (*files, error) {
+func openFiles(dir string, place seen.Folder, protected, names, hidden []string) (*files, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, fmt.Errorf("open project: %w", err)
 	}
-	f := &files{root: root, dirs: []string{filepath.Clean(dir)}, names: names, hidden: hidden}
+	f := &files{root: root, place: place, dirs: []string{filepath.Clean(dir)}, names: names, hidden: hidden}
 	if real, err := filepath.EvalSymlinks(dir); err == nil && real != f.dirs[0] {
 		f.dirs = append(f.dirs, real)
 	}
@@ -78,7 +82,7 @@ func (f *files) protectedName(name string) bool {
 	return slices.ContainsFunc(f.names, func(other string) bool { return strings.EqualFold(name, other) })
 }
 
-// relative is the path below the root, if it is there by its name.
+// relative is the path below the root, if it is there by the name that the agent has for it.
 func (f *files) relative(path string) (string, bool) {
 	if path == "" || strings.ContainsRune(path, 0) || len(path) > 4096 {
 		return "", false
@@ -87,6 +91,7 @@ func (f *files) relative(path string) (string, bool) {
 		path = filepath.Clean(path)
 		return path, filepath.IsLocal(path)
 	}
+	path = f.place.Outside(path)
 	for _, dir := range f.dirs {
 		if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {
 			return rel, true
@@ -106,10 +111,35 @@ func (f *files) read(path string, line, limit int) (string, error) {
 		return "", fmt.Errorf("read %s: %w", path, errOutside)
 	}
 	text, err := f.text(rel, line, limit)
+	if f.below != nil && errors.Is(err, fs.ErrNotExist) {
+		text, err = f.readBelow(rel, line, limit)
+	}
+	if errors.Is(err, fs.ErrNotExist) && f.also != nil {
+		if also, ok := f.also.relative(f.place.Inside(filepath.Join(f.dirs[0], rel))); ok {
+			return f.also.read(also, line, limit)
+		}
+	}
 	if err != nil {
 		return "", fmt.Errorf("read %s: %w", rel, pathCause(err))
 	}
 	return text, nil
+}
+
+// readBelow reads what only the agent sees at a path.
+func (f *files) readBelow(rel string, line, limit int) (text string, err error) {
+	name, folders := f.below(filepath.Join(f.dirs[0], rel))
+	err = fs.ErrNotExist
+	for _, dir := range folders {
+		var in *files
+		if in, err = openFiles(dir, seen.Folder{}, nil, nil, f.hidden); err == nil {
+			text, err = in.text(name, line, limit)
+			in.close()
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+	}
+	return text, err
 }
 
 // text looks at a file first, so that a device is not even opened; it opens it without

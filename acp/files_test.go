@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"ralph/internal/seen"
 	"ralph/internal/testing/check"
 )
 
@@ -208,7 +209,7 @@ func TestSwappedLinks(t *testing.T) {
 
 func mustFiles(t testing.TB, dir string, protected ...string) *files {
 	t.Helper()
-	f, err := openFiles(dir, protected, []string{".git"}, nil)
+	f, err := openFiles(dir, seen.Folder{}, protected, []string{".git"}, nil)
 	check.OK(t, err)
 	t.Cleanup(f.close)
 	return f

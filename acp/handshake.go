@@ -101,7 +101,7 @@ func (s *Session) begin(ctx context.Context, servers []sdk.McpServer) (id string
 		}
 		s.cfg.Log.Debug().Str("session", earlier.Session).Err(err).Msg("session not resumed")
 	}
-	raw, err = s.ask(ctx, opNew, sdk.NewSessionRequest{Cwd: s.cfg.Dir, McpServers: servers})
+	raw, err = s.ask(ctx, opNew, sdk.NewSessionRequest{Cwd: s.cwd(), McpServers: servers})
 	if err != nil {
 		return "", nil, err
 	}
@@ -119,9 +119,9 @@ func (s *Session) resume(ctx context.Context, earlier *Earlier, servers []sdk.Mc
 	id := sdk.SessionId(earlier.Session)
 	switch can := s.about.Capabilities; {
 	case can.Resume():
-		return s.ask(ctx, opResume, sdk.ResumeSessionRequest{SessionId: id, Cwd: s.cfg.Dir, McpServers: servers})
+		return s.ask(ctx, opResume, sdk.ResumeSessionRequest{SessionId: id, Cwd: s.cwd(), McpServers: servers})
 	case can.Load:
-		return s.ask(ctx, opLoad, sdk.LoadSessionRequest{SessionId: id, Cwd: s.cfg.Dir, McpServers: servers})
+		return s.ask(ctx, opLoad, sdk.LoadSessionRequest{SessionId: id, Cwd: s.cwd(), McpServers: servers})
 	}
 	return nil, errNoMethod
 }

@@ -14,6 +14,7 @@ import (
 
 	"ralph/internal/proc"
 	"ralph/internal/redact"
+	"ralph/internal/seen"
 )
 
 // Session is a running agent with one session. Prompt is for one goroutine at a
@@ -82,16 +83,16 @@ func Launch(ctx context.Context, cfg Config) (*Session, error) {
 		deciding: make(chan struct{}, maxDeciding),
 		meter:    newMeter(cfg.UsageCumulative, 0),
 	}
-	files, err := openFiles(cfg.Dir, cfg.Protected, cfg.ProtectedNames, cfg.Hidden)
+	files, err := openFiles(cfg.Dir, cfg.Place, cfg.Protected, cfg.ProtectedNames, cfg.Hidden)
 	if err == nil && cfg.Reads != "" {
-		if files.also, err = openFiles(cfg.Reads, nil, nil, cfg.Hidden); err != nil {
+		if files.also, err = openFiles(cfg.Reads, seen.Folder{}, nil, nil, cfg.Hidden); err != nil {
 			files.close()
 		}
 	}
 	if err != nil {
 		return nil, &Error{Kind: CannotStart, Op: "start", Text: err.Error(), Err: err}
 	}
-	s.files = files
+	s.files, files.below = files, cfg.Below
 	began := cfg.Now()
 	if err := s.spawn(); err != nil {
 		files.close()
@@ -150,6 +151,9 @@ func (s *Session) abandon(err error) error {
 	}
 	return err
 }
+
+// cwd is the working folder as the agent finds it.
+func (s *Session) cwd() string { return s.cfg.Place.Inside(s.cfg.Dir) }
 
 func (s *Session) spawn() error {
 	childIn, stdin, err1 := os.Pipe()

@@ -99,7 +99,7 @@ func TestWithoutAnIdentityRalphCommits(t *testing.T) { // changes the environmen
 	b := r.build(onto, base, work)
 	check.Equal(t, "who", "A Person ralph ralph@localhost", r.git("show", "-s", "--format=%an %cn %ce", b.Candidate))
 	r.git("update-ref", "refs/heads/other", onto)
-	_, err := Land(t.Context(), r.Repo, "refs/heads/other", onto, b.Candidate)
+	_, err := Land(t.Context(), r.Repo, "refs/heads/other", onto, b.Candidate, false)
 	check.OK(t, err)
 }
 

@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	}
 	r, err := git.OpenRepo(background, args[0])
 	check(err)
-	_, err = Land(background, r, args[3], args[1], args[2])
+	_, err = Land(background, r, args[3], args[1], args[2], false)
 	check(err)
 }
 

@@ -36,15 +36,16 @@ func (e *BlockedError) Error() string {
 }
 
 // Land moves a target, a full ref name, from onto to candidate. The working tree that has it checked out follows. If something of a
-// person's keeps it from there, the candidate lands beyond the branch, and waits is why. If it has landed already, nothing happens.
+// person's keeps it from there, the candidate lands beyond the branch, and waits is why; so it does if a lock of git is there that was
+// waited for long enough. If it has landed already, nothing happens.
 // With ErrMoved and ErrLocked the target and all files are as they were. After any other error
 // Unfinish says whether the target has moved; it is fs.ErrPermission if a person has to let us write first.
-func Land(ctx context.Context, r *git.Repo, target, onto, candidate string) (waits, err error) {
+func Land(ctx context.Context, r *git.Repo, target, onto, candidate string, waited bool) (waits, err error) {
 	l := &landing{repo: r, target: target, onto: onto, candidate: candidate}
 	err = l.alone(ctx, func(p Place) error {
 		if p.Landed == "" {
 			err := l.move(ctx, p.Branch)
-			if !errors.As(err, new(*BlockedError)) {
+			if !errors.As(err, new(*BlockedError)) && !(waited && errors.Is(err, ErrLocked)) {
 				return err
 			}
 			waits = err

@@ -15,7 +15,7 @@ import (
 
 // land lands on the branch, or beyond it: then the error is why.
 func (r repo) land(onto, candidate string) error {
-	waits, err := Land(r.t.Context(), r.Repo, r.target, onto, candidate)
+	waits, err := Land(r.t.Context(), r.Repo, r.target, onto, candidate, false)
 	return cmp.Or(err, waits)
 }
 
@@ -205,7 +205,7 @@ func TestATargetThatMovedOrIsGone(t *testing.T) {
 	err := r.land(base, next)
 	check.That(t, errors.Is(err, ErrMoved), "got %v, want ErrMoved", err)
 	r.wantClean(mine)
-	_, err = Land(t.Context(), r.Repo, "refs/heads/none", base, next)
+	_, err = Land(t.Context(), r.Repo, "refs/heads/none", base, next, false)
 	check.That(t, errors.Is(err, ErrMoved), "got %v, want ErrMoved", err)
 	check.Equal(t, "branches", "main", r.git("branch", "--format=%(refname:short)"))
 }
@@ -227,6 +227,27 @@ func TestSomebodyElsesLock(t *testing.T) {
 	}
 	check.OK(t, r.land(base, next))
 	r.wantClean(next)
+}
+
+// TestALockThatStaysIsInTheWay: what lands goes beyond the branch, and the branch follows when the lock is gone.
+func TestALockThatStaysIsInTheWay(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"index.lock", "HEAD.lock", "refs/heads/main.lock"} {
+		r := newRepo(t)
+		base := r.head()
+		next := r.with(base, "a.txt", "x\n")
+		at := filepath.Join(r.dir, ".git", name)
+		check.OK(t, os.WriteFile(at, nil, 0o644))
+		waits, err := Land(t.Context(), r.Repo, main, base, next, true)
+		check.OK(t, err)
+		check.That(t, errors.Is(waits, ErrLocked), "%s: got %v, want ErrLocked", name, waits)
+		check.Equal(t, name, next, r.git("rev-parse", LandedRef(main)))
+		check.OK(t, os.Remove(at))
+		r.wantClean(base)
+		_, waits, err = Advance(t.Context(), r.Repo, main)
+		check.OK(t, errors.Join(waits, err))
+		r.wantClean(next)
+	}
 }
 
 // TestWhoeverHasTheTargetCheckedOutFollows, and nobody else.
@@ -494,7 +515,7 @@ func TestALandingIsNotStoppedHalfway(t *testing.T) {
 	next := r.with(base, "a.txt", "new\n")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := Land(ctx, r.Repo, main, base, next)
+	_, err := Land(ctx, r.Repo, main, base, next, false)
 	check.That(t, errors.Is(err, context.Canceled), "got %v, want context.Canceled", err)
 	r.wantClean(base)
 	list, err := r.Worktrees(t.Context())

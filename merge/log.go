@@ -95,7 +95,7 @@ func Sizes(ctx context.Context, r *git.Repo, dir string, commits []string) (map[
 	sizes, of := map[string]Size{}, ""
 	fields := git.Split(out)
 	for i := 0; i < len(fields); i++ {
-		lines, path, is := git.Numstat(fields[i])
+		added, removed, path, is := git.Numstat(fields[i])
 		if !is {
 			of = fields[i]
 			continue
@@ -105,7 +105,7 @@ func Sizes(ctx context.Context, r *git.Repo, dir string, commits []string) (map[
 			path = fields[i]
 		}
 		s := sizes[of]
-		s.Lines += lines
+		s.Lines += added + removed
 		if name, within := r.Within(dir, path); within {
 			s.Files = append(s.Files, name)
 		}

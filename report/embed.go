@@ -25,7 +25,7 @@ type log struct {
 	Size string
 	ID   string // where it is in the page; "" if it is not
 	Note string // what is missing of it
-	Text []Span
+	Text []render.Span
 }
 
 // embed reads the files of all attempts, by attempt: those of failed tasks first, while
@@ -103,7 +103,7 @@ func (e *embedder) file(ev Evidence) log {
 	}
 	e.left -= len(text)
 	if text != "" {
-		l.Text = []Span{{Text: text}}
+		l.Text = []render.Span{{Text: text}}
 	}
 	return l
 }
@@ -125,34 +125,6 @@ func (e *embedder) diff(a Attempt) (log, bool) {
 	}
 	text = render.Block(e.Hide(text))
 	e.left -= len(text)
-	l.Size, l.Text = human.Bytes(int64(len(text))), DiffSpans(text)
+	l.Size, l.Text = human.Bytes(int64(len(text))), render.DiffSpans(text)
 	return l, l.Text != nil || cut
-}
-
-// Span is consecutive lines of a log that are marked alike.
-type Span struct{ Tag, Text string } // ins, del, b, i, or none
-
-// DiffSpans marks what was added and removed, not by colour alone: the signs stay.
-func DiffSpans(text string) []Span {
-	var spans []Span
-	begin, end := 0, 0 // of the last span
-	for line := range strings.Lines(text) {
-		tag := ""
-		switch {
-		case strings.HasPrefix(line, "+++ "), strings.HasPrefix(line, "--- "), strings.HasPrefix(line, "diff "):
-			tag = "b"
-		case strings.HasPrefix(line, "@@"):
-			tag = "i"
-		case strings.HasPrefix(line, "+"):
-			tag = "ins"
-		case strings.HasPrefix(line, "-"):
-			tag = "del"
-		}
-		if n := len(spans); n == 0 || spans[n-1].Tag != tag {
-			spans, begin = append(spans, Span{Tag: tag}), end
-		}
-		end += len(line)
-		spans[len(spans)-1].Text = text[begin:end]
-	}
-	return spans
 }

@@ -161,6 +161,10 @@ func (a *app) findProject() (project.Project, error) {
 	p, err := find(dir)
 	if from := a.getenv("RALPH_PROJECT"); from != "" && a.dir == "" && errors.Is(err, project.ErrNone) {
 		p, err = project.At(from) // an agent has removed what says so in its slot
+		at := project.Project{Root: from}
+		if _, missing := os.Stat(at.DB()); errors.Is(err, project.ErrNone) && missing == nil { // the slot is seen in the place of the project, and has no configuration
+			p, err = at, nil
+		}
 	}
 	if errors.Is(err, project.ErrNone) {
 		if abs, aerr := filepath.Abs(dir); aerr == nil {

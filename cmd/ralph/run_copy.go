@@ -95,7 +95,7 @@ func (c *copies) open(ctx context.Context) (*slot.Pool, error) {
 
 // runIn runs gates in the slot, or, always with the network, what makes it ready.
 func (c *copies) runIn(at *slot.Slot, online bool) (gates verify.Gates, end func() error, err error) {
-	in, err := c.sandbox.In(at.Dir())
+	in, err := c.sandbox.In(at.Dir(), at.Place())
 	if err != nil {
 		return c.runner, nil, err
 	}

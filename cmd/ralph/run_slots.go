@@ -16,6 +16,7 @@ import (
 	"ralph/internal/project"
 	"ralph/internal/redact"
 	"ralph/internal/sandbox"
+	"ralph/internal/seq"
 	"ralph/internal/slot"
 	"ralph/loop"
 	"ralph/loop/attempt"
@@ -40,7 +41,7 @@ func slotOptions(a *app, s *session, repo *git.Repo) (slot.Options, error) {
 	dir = filepath.Join(dir, folderOf(root)) // a user may configure one folder for all projects
 	o := slot.Options{
 		Dir: dir, State: filepath.Join(s.project.State(), "slots"), Project: root, Name: filepath.Base(root),
-		Copy: p.Copy, SetupIs: p.Setup, SetupOn: p.SetupOn, MinFree: int64(p.MinFreeGiB * (1 << 30)), Repo: repo,
+		Copy: p.Copy, Assumed: !s.config.Given("parallel.copy"), SetupIs: p.Setup, SetupOn: p.SetupOn, MinFree: int64(p.MinFreeGiB * (1 << 30)), Repo: repo,
 	}
 	if repo != nil {
 		o.Dotenv = learnDotenv(a, repo)
@@ -97,10 +98,12 @@ type site struct {
 	opener   *agents.Opener
 }
 
-// layersOf are those for what is written in caches.
-func layersOf(at *slot.Slot) sandbox.Layers {
+// layersOf are those for what setup or other programs write in caches and in folders that a slot or room lays over snapshots.
+func layersOf(at *slot.Slot, setup bool) sandbox.Layers {
 	own, landed := at.Caches()
-	return sandbox.Layers{Own: own, Landed: landed}
+	return sandbox.Layers{Own: own, Landed: landed, Brought: seq.Map(at.Laid(setup), func(l slot.Laid) sandbox.Brought {
+		return sandbox.Brought{Path: l.Path, From: l.From, Own: l.Own}
+	})}
 }
 
 // sites finds or makes the site of each slot and room by its folder.
@@ -113,9 +116,10 @@ func sites(o *agents.Opener, slots *slot.Pool) func(dir string) (site, error) {
 		if found, is := at[dir]; is {
 			return found, nil
 		}
-		confiner, err := o.Sandbox.In(dir)
+		place := slots.Of(dir)
+		confiner, err := o.Sandbox.In(dir, place.Place())
 		if err == nil {
-			at[dir] = site{confiner, o.In(dir, confiner, layersOf(slots.Of(dir)))}
+			at[dir] = site{confiner, o.In(dir, confiner, func() sandbox.Layers { return layersOf(place, false) })}
 		}
 		return at[dir], err
 	}
@@ -134,7 +138,7 @@ func openSlots(a *app, s *session, o *agents.Opener, opts *loop.Options) error {
 		if err != nil {
 			return r, nil, err
 		}
-		p.Env, p.Layers = runner.Env, layersOf(at)
+		p.Env = runner.Env
 		x, err := place.confiner.ForWork(p)
 		if err != nil {
 			return r, nil, err
@@ -145,13 +149,13 @@ func openSlots(a *app, s *session, o *agents.Opener, opts *loop.Options) error {
 	}
 	slots.Branch = opts.Landing.Target
 	setUpSlots(s, &slots, opts.Verify.Withheld, opts.Host.Redact, func(at *slot.Slot) (verify.Gates, func() error, error) {
-		return confined(at, sandbox.Process{Online: true}) // it installs what gates need
+		return confined(at, sandbox.Process{Online: true, Layers: layersOf(at, true)}) // it installs what gates need
 	})
-	slots.Layers = o.Sandbox.Layers
+	slots.Layers, slots.Sees = o.Sandbox.Layers, o.Sandbox.Sees
 	opts.Landing.Slots, opts.Agents.Warm = slot.Open(slots), nil
 	in = sites(o, opts.Landing.Slots)
 	opts.Landing.Gates = func(room slot.Room) (verify.Gates, func() error, error) {
-		return confined(room.Slot, sandbox.Process{Upper: room.Upper()})
+		return confined(room.Slot, sandbox.Process{Upper: room.Upper(), Layers: layersOf(room.Slot, false)})
 	}
 	opts.Agents.Open = func(ctx context.Context, op attempt.Opening) (attempt.Session, error) {
 		at, err := in(op.Place.Dir)

@@ -102,8 +102,9 @@ func runServe(ctx context.Context, a *app, s *session, o serveOptions) error {
 
 // newWeb makes the server of a project.
 func newWeb(a *app, p project.Project, access web.Access, in http.Handler) (*web.Server, error) {
+	shown := newDiffs(a)
 	return web.New(web.Options{
-		Name: filepath.Base(p.Root), Open: func(ctx context.Context) (*web.Project, error) { return openWeb(ctx, a) }, Life: life, Now: a.now, Redact: a.redact.Text,
+		Name: filepath.Base(p.Root), Open: func(ctx context.Context) (*web.Project, error) { return openWeb(ctx, a, shown) }, Life: life, Now: a.now, Redact: a.redact.Text,
 		Command: func(ctx context.Context, c web.Call) int { return carryWeb(ctx, a, c) },
 		Parse:   func(args []string) (web.Line, error) { return understand(a, args) },
 		Start:   func(ctx context.Context, args ...string) error { return beginRun(ctx, a, p, args) },
@@ -196,11 +197,11 @@ func sayLink(a *app, own, base, link string) {
 }
 
 // openWeb opens the project for a page.
-func openWeb(ctx context.Context, a *app) (*web.Project, error) {
+func openWeb(ctx context.Context, a *app, shown *diffs) (*web.Project, error) {
 	s, err := a.open(ctx)
 	if err != nil {
 		return nil, err
 	}
 	s.warn = func(error) {} // commands say so; a page that is looked at all night would, too
-	return &web.Project{Project: s.project, Config: s.config, Store: s.store, Version: s.db.Version, Intact: s.db.Intact, Close: s.Close}, nil
+	return &web.Project{Project: s.project, Config: s.config, Store: s.store, Version: s.db.Version, Intact: s.db.Intact, Diff: shown.of(s), Close: s.Close}, nil
 }

@@ -17,8 +17,8 @@ var watchCommand = command{
 	name: "watch", args: "[RUN]", short: "watch a run live, and steer it",
 	long: `Shows the graph, the running attempts and the output of the selected one until you press q; the run
 itself continues. It works from any terminal, for a run that is running or over. RUN is an ID; without
-one, the current run is shown, or the last. Press i to answer what agents ask, and ? for all keys: pause, stop, end, skip,
-retry, guide.`,
+one, the current run is shown, or the last. Press d to see what the selected one changes, i to answer what agents ask, and ? for
+all keys: pause, stop, end, skip, retry, guide.`,
 	example: "ralph watch\nralph watch r-31aa8faf", exits: "3 no such run", run: inProject(runWatch),
 }
 
@@ -41,7 +41,7 @@ func runWatch(ctx context.Context, a *app, s *session, o plainOptions) error {
 	}
 	return watch.Run(ctx, watch.Options{
 		Store: s.store, Command: command, Version: s.db.Version, Intact: s.db.Intact, Life: life, Folder: s.project.Runs(), Name: filepath.Base(s.project.Root), Run: run,
-		Palette: a.palette(), Now: a.now, In: in, Out: out, Environ: a.environ(), Redact: a.redact.Text,
+		Diff: newDiffs(a).of(s), Palette: a.palette(), Now: a.now, In: in, Out: out, Environ: a.environ(), Redact: a.redact.Text,
 	})
 }
 

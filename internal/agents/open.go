@@ -32,9 +32,9 @@ type Opener struct {
 	Chosen  Agent             // of the run
 	Sandbox *sandbox.Confiner // of its project
 	History *project.ConfigHistory
-	Dir     string // the working folder
-	Reads   string // another folder that may be read through us
-	Layers  sandbox.Layers
+	Dir     string                // the working folder
+	Reads   string                // another folder that may be read through us
+	Layers  func() sandbox.Layers // of that folder, as of now; nil for none
 
 	Servers     []acp.MCPServer
 	ToolFolders []string // where the sockets of ralph's own tools may be; none gives agents no tools
@@ -57,8 +57,8 @@ type Opener struct {
 	warned sync.Map // what was warned about
 }
 
-// In opens sessions in another folder, a copy of the project, with layers for what agents write in caches.
-func (o *Opener) In(dir string, c *sandbox.Confiner, layers sandbox.Layers) *Opener {
+// In opens sessions in another folder, a copy of the project, with layers for what agents write beside its files.
+func (o *Opener) In(dir string, c *sandbox.Confiner, layers func() sandbox.Layers) *Opener {
 	history := o.History
 	if c.Work.Level != sandbox.None {
 		history = nil // the project's own configuration cannot be written from there
@@ -236,7 +236,9 @@ func (o *Opener) confine(r Request, ag Agent) (s *Session, err error) {
 	s = &Session{agent: ag, preset: ag.Preset, redact: o.Redact, unwatch: func() error { return nil }}
 	env, _ := o.environment(ag.Preset)
 	process := ag.process(env)
-	process.Layers = o.Layers
+	if o.Layers != nil {
+		process.Layers = o.Layers()
+	}
 	o.listen(s, r, &process)
 	if err := o.startProxy(s, r, &process); err != nil {
 		return nil, errConfine(errors.Join(err, s.closeTools()))
@@ -257,6 +259,20 @@ func (o *Opener) confine(r Request, ag Agent) (s *Session, err error) {
 		s.files = append(s.files, f)
 	}
 	return s, nil
+}
+
+// below finds the folders that the sandbox lays over the one of a path.
+func (o *Opener) below(path string) (name string, folders []string) {
+	if o.Layers == nil {
+		return "", nil
+	}
+	for _, b := range o.Layers().Brought {
+		if rel, err := filepath.Rel(b.Path, path); err == nil && filepath.IsLocal(rel) {
+			written, _ := filepath.Glob(filepath.Join(b.Own, "*", "upper")) // the pattern is good
+			return rel, append(written, b.From...)
+		}
+	}
+	return "", nil
 }
 
 func errConfine(err error) error {
@@ -327,8 +343,12 @@ func (o *Opener) config(s *Session, r Request) acp.Config {
 		resume = r.Resume
 	}
 	protected, hidden := o.Sandbox.Client()
+	reads := o.Reads
+	if conf.Place.Seen != "" && reads != "" { // it is covered, but for what ralph has there
+		reads = project.Project{Root: reads}.State()
+	}
 	return acp.Config{
-		Argv: o.argv(ag, conf.Level), Dir: o.Dir, Reads: o.Reads, Owner: r.Owner, Version: o.Version,
+		Argv: o.argv(ag, conf.Level), Dir: o.Dir, Place: conf.Place, Reads: reads, Below: o.below, Owner: r.Owner, Version: o.Version,
 		Env: append(slices.Clone(env), slices.Concat(r.variables(model), r.Env, conf.Env)...), Confine: conf.Spec,
 		Model: model, Pick: pick, Effort: r.Effort, Traits: o.traits(ag.Preset, env, conf.Level),
 		Identify: func(who acp.Agent) acp.Traits {

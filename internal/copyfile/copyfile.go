@@ -24,14 +24,7 @@ func Into(root *os.Root, name, from string) error {
 		!link && err == nil && was.Mode() == info.Mode() && was.Size() == info.Size() && was.ModTime().Equal(info.ModTime()) {
 		return nil
 	}
-	for dir := filepath.Dir(name); dir != "."; dir = filepath.Dir(dir) {
-		if at, err := root.Lstat(dir); err == nil && !at.IsDir() {
-			if err := root.Remove(dir); err != nil {
-				return err
-			}
-		}
-	}
-	if err := errors.Join(root.MkdirAll(filepath.Dir(name), 0o700), root.RemoveAll(name)); err != nil {
+	if err := Clear(root, name); err != nil {
 		return err
 	}
 	if link {
@@ -49,6 +42,18 @@ func Into(root *os.Root, name, from string) error {
 	}
 	_, err = io.Copy(out, in)
 	return errors.Join(err, out.Close(), root.Chtimes(name, info.ModTime(), info.ModTime()))
+}
+
+// Clear makes place for a file or folder: the folders around it are there, and nothing has its name.
+func Clear(root *os.Root, name string) error {
+	for dir := filepath.Dir(name); dir != "."; dir = filepath.Dir(dir) {
+		if at, err := root.Lstat(dir); err == nil && !at.IsDir() {
+			if err := root.Remove(dir); err != nil {
+				return err
+			}
+		}
+	}
+	return errors.Join(root.MkdirAll(filepath.Dir(name), 0o700), root.RemoveAll(name))
 }
 
 // Open opens a file that somebody else may have written, to be read: no link, and nothing that would hold us up, as a

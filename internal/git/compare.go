@@ -34,15 +34,20 @@ type Change struct {
 	Old   string // where it was, if it was renamed
 	Kind  Kind
 	Patch string // what the whole patch says of it
-	Lines int    // added and removed, also where the patch is cut; of a binary file none
+
+	Added, Removed int // lines, also where the patch is cut; of a binary file none
 }
+
+// Lines is how many lines were added and removed.
+func (c Change) Lines() int { return c.Added + c.Removed }
 
 // Difference is what differs between two trees: the files by name, and as much of a patch for
 // reading as was asked for, in whole lines. Binary files are only named in it.
 type Difference struct {
 	Changes []Change
 	Patch   string
-	Cut     bool // there is more of the patch
+	Cut     bool   // there is more of the patch
+	Left    []Left // files that are not part of it, where files were looked at
 }
 
 // Compare says what differs between two trees that Take returned for the same dir and
@@ -52,13 +57,31 @@ func Compare(ctx context.Context, dir, objects, from, to string, patch int) (d D
 	if err != nil {
 		return d, err
 	}
-	args := []string{"diff-tree", "-r", "-z", "-M", "--raw", "--no-abbrev", "--no-ext-diff", "--no-textconv"}
+	return difference(ctx, "trees of "+dir, patch, func(out io.Writer, options ...string) error {
+		return s.stream(ctx, nil, nil, out, append(options, from, to)...)
+	})
+}
+
+// Compare says what differs between two commits or trees of the repository, with at most so many bytes of a patch.
+func (r *Repo) Compare(ctx context.Context, from, to string, patch int) (Difference, error) {
+	ctx, cancel := context.WithTimeout(ctx, repoTimeout)
+	defer cancel()
+	return difference(ctx, r.dir, patch, func(out io.Writer, options ...string) error {
+		cmd := r.command(ctx, Call{}, append(options, from, to))
+		cmd.Stdout = out
+		return call(ctx, cmd, options[0], nil)
+	})
+}
+
+// difference reads what git prints of two trees. It is asked for no more than was wanted.
+func difference(ctx context.Context, of string, patch int, git func(out io.Writer, options ...string) error) (d Difference, err error) {
+	options := []string{"diff-tree", "-r", "-z", "-M", "--raw", "--no-abbrev", "--no-color", "--no-ext-diff", "--no-textconv"}
 	if patch > 0 {
-		args = append(args, "--numstat", "-p")
+		options = append(options, "--numstat", "-p")
 	}
 	read, write := io.Pipe()
 	defer func() { _ = read.Close() }() // which ends git if there is more
-	go func() { _ = write.CloseWithError(s.stream(ctx, nil, nil, write, append(args, from, to)...)) }()
+	go func() { _ = write.CloseWithError(git(write, options...)) }()
 	said := bufio.NewReader(read)
 	var failed error
 	next := func() string {
@@ -70,19 +93,19 @@ func Compare(ctx context.Context, dir, objects, from, to string, patch int) (d D
 	}
 	at := map[string]int{}
 	for first := next(); first != "" && failed == nil; first = next() { // an empty one is between lists and patch
-		if lines, path, is := Numstat(first); is {
+		if added, removed, path, is := Numstat(first); is {
 			if path == "" { // it was renamed
 				next()
 				path = next()
 			}
 			if i, known := at[path]; known {
-				d.Changes[i].Lines += lines
+				d.Changes[i].Added, d.Changes[i].Removed = d.Changes[i].Added+added, d.Changes[i].Removed+removed
 			}
 			continue
 		}
 		words := strings.Fields(first) // modes, IDs, letter
 		if len(words) != 5 {
-			return d, fmt.Errorf("compare trees of %s: git said %q", dir, first)
+			return d, fmt.Errorf("compare %s: git said %q", of, first)
 		}
 		c := Change{Path: next(), Kind: Modified}
 		switch letter := words[4][0]; {
@@ -103,7 +126,7 @@ func Compare(ctx context.Context, dir, objects, from, to string, patch int) (d D
 		failed = context.Cause(ctx)
 	}
 	if failed != nil {
-		return Difference{}, fmt.Errorf("compare trees of %s: %w", dir, failed)
+		return Difference{}, fmt.Errorf("compare %s: %w", of, failed)
 	}
 	if d.Cut = len(text) > patch; d.Cut {
 		text = text[:bytes.LastIndexByte(text[:patch], '\n')+1]
@@ -117,14 +140,14 @@ func Compare(ctx context.Context, dir, objects, from, to string, patch int) (d D
 
 // Numstat reads how many lines of a file a change adds and removes, as --numstat -z prints it. Of one that was renamed the path
 // is empty, and the next two fields are the old and the new one.
-func Numstat(field string) (lines int, path string, is bool) {
+func Numstat(field string) (added, removed int, path string, is bool) {
 	columns := strings.SplitN(field, "\t", 3)
 	if len(columns) < 3 || strings.HasPrefix(field, ":") {
-		return 0, "", false
+		return 0, 0, "", false
 	}
-	added, _ := strconv.Atoi(columns[0]) // "-" for a binary file
-	removed, _ := strconv.Atoi(columns[1])
-	return added + removed, columns[2], true
+	added, _ = strconv.Atoi(columns[0]) // "-" for a binary file
+	removed, _ = strconv.Atoi(columns[1])
+	return added, removed, columns[2], true
 }
 
 // split gives each change its part of the patch. They are in the same order; a file that became a link, or the other way

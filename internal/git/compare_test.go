@@ -109,7 +109,7 @@ func TestLinesAreCountedPastTheCut(t *testing.T) {
 	check.That(t, d.Cut, "the patch is whole: %s", d.Patch)
 	lines := map[string]int{}
 	for _, c := range d.Changes {
-		lines[c.Path] = c.Lines
+		lines[c.Path] = c.Lines()
 	}
 	check.Equal(t, "lines", map[string]int{"a.json": 1, "c.txt": 3, "d.bin": 0, "moved.txt": 1, "link": 3}, lines)
 }

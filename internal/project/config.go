@@ -306,7 +306,7 @@ func Default() Config {
 			ModelStrategy: "cost-optimized", IdleTimeout: Duration(10 * time.Minute),
 			Backoff: Duration(5 * time.Second), Wait: "auto", KeepGoing: true, Prestart: true,
 		},
-		Parallel: ParallelConfig{Jobs: 1, Copy: []string{".env"}, SetupOn: []string{}, SetupTimeout: Duration(10 * time.Minute), MinFreeGiB: 2},
+		Parallel: ParallelConfig{Jobs: 1, Copy: []string{"node_modules", ".venv", "**/vendor/bundle", ".env"}, SetupOn: []string{}, SetupTimeout: Duration(10 * time.Minute), MinFreeGiB: 2},
 		Merge:    MergeConfig{Review: "none", Resolve: 1, Rebase: "conflict"},
 		Git:      GitConfig{Sync: "auto"},
 		PR:       PRConfig{Forge: "auto", Reviewers: []string{}, Timeout: Duration(time.Minute), Poll: Duration(30 * time.Second), Wait: Duration(2 * time.Hour)},

@@ -46,6 +46,26 @@ func BenchmarkStart(b *testing.B) {
 	}
 }
 
+// BenchmarkStartInPlace compares a start in a project that is seen in the place of another one with a start where it is.
+func BenchmarkStartInPlace(b *testing.B) {
+	need(b, Namespaces)
+	w := newWorld(b)
+	own, err := w.profile(Namespaces, Work).Encode()
+	check.OK(b, err)
+	placed, err := w.placed(b, Work).Encode()
+	check.OK(b, err)
+	var before, after time.Duration
+	for b.Loop() {
+		begin := time.Now()
+		startOnce(b, w, own)
+		middle := time.Now()
+		startOnce(b, w, placed)
+		before += middle.Sub(begin)
+		after += time.Since(middle)
+	}
+	report(b, before, after)
+}
+
 // BenchmarkGoTest compares a test run in the verify profile with one outside,
 // with a warm cache.
 func BenchmarkGoTest(b *testing.B) {

@@ -1,13 +1,17 @@
 package sandbox
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"ralph/internal/seq"
 )
 
 // keep lays caches under layers that keep what is written in them.
@@ -87,11 +91,31 @@ func (in Layers) over(path, own string, others []string) (layer, error) {
 	if err := os.MkdirAll(filepath.Join(base, "upper"), 0o700); err != nil {
 		return layer{}, err
 	}
-	l, err := overlay(path, base, found(below), Edits{})
+	l, err := overlay(path, base, append(found(below), path), Edits{})
 	if err != nil {
 		return detach(filepath.Join(base, "upper"), path, rankOverlay, plain)
 	}
 	return l, nil
+}
+
+// bring shows a folder where processes expect it. Work writes in a folder of its own, as in caches; what is only looked at is thrown away.
+func (ls *layers) bring(b Brought, scratch string) {
+	var base string
+	others, err := filepath.Glob(filepath.Join(b.Own, "*"))
+	if b.Kept {
+		base, others, err = Layers{Own: b.Own}.take()
+	} else if err == nil {
+		base, err = os.MkdirTemp(cmp.Or(scratch, stage), "brought")
+	}
+	var l layer
+	if err == nil {
+		above := found(seq.Map(others, func(dir string) string { return filepath.Join(dir, "upper") }))
+		l, err = overlay(b.Path, base, append(above, b.From...), Edits{})
+	}
+	if err != nil {
+		err = fmt.Errorf("lay %s over %s: %v", b.Path, strings.Join(b.From, ", "), err) //nolint:errorlint // without it, gates would test something else
+	}
+	ls.add(l, err)
 }
 
 // layerOf names the folder for what is written in a cache.

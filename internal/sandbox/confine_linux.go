@@ -58,6 +58,7 @@ func Confine(data []byte, cmd *proc.Command) error {
 	if err := confine(); err != nil {
 		return err
 	}
+	cmd.Dir, cmd.Path = o.Place.Inside(o.Named.Inside(cmd.Dir)), o.Place.Inside(o.Named.Inside(cmd.Path))
 	if o.Temp != "" {
 		for _, name := range []string{"TMPDIR", "TMP", "TEMP"} {
 			cmd.Env = setVariable(cmd.Env, name, o.Temp)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"ralph/internal/human"
 	"ralph/internal/proc"
 	"ralph/internal/project"
+	"ralph/internal/seen"
 	"ralph/internal/seq"
 )
 
@@ -49,6 +51,7 @@ type Confiner struct {
 	opts       Options
 	place      project.Project // where agents work
 	tree       string          // what they may write: that, or the whole copy of the repository that it is in
+	seen       seen.Folder     // where they find that
 	write      []string
 	hide       []string
 	temp       string // the folder of temporary folders
@@ -121,10 +124,10 @@ func (c *Confiner) open() (err error) {
 }
 
 // In confines processes that work in another folder, a copy of the project, instead: all of the
-// repository there is theirs. The project itself may only be read then.
-func (c *Confiner) In(dir string) (in *Confiner, err error) {
+// repository there is theirs, at whichever path they see it. The project itself may only be read then.
+func (c *Confiner) In(dir string, at seen.Folder) (in *Confiner, err error) {
 	in = &Confiner{
-		Work: c.Work, Verification: c.Verification, opts: c.opts, place: project.Project{Root: dir}, tree: cmp.Or(git.Top(dir), dir), hide: c.hide, temp: c.temp,
+		seen: at, Work: c.Work, Verification: c.Verification, opts: c.opts, place: project.Project{Root: dir}, tree: cmp.Or(git.Top(dir), dir), hide: c.hide, temp: c.temp,
 		objects: c.objects, started: c.started, first: map[string][]*Fingerprint{},
 	}
 	if in.write, err = in.paths("sandbox.write", c.opts.Write); err != nil {
@@ -268,8 +271,9 @@ func (c *Confiner) Client() (protected, hidden []string) {
 // Confinement is one profile in use. Close it when its processes are gone.
 type Confinement struct {
 	Level Level
-	Spec  []byte   // proc.Spec.Confine; nil for None
-	Env   []string // additional variables of the process
+	Spec  []byte      // proc.Spec.Confine; nil for None
+	Env   []string    // additional variables of the process
+	Place seen.Folder // where the process finds its folder
 
 	temps  []string
 	before []*Fingerprint
@@ -284,7 +288,7 @@ func (c *Confiner) ForWork(p Process) (*Confinement, error) {
 
 // Layers reports whether what processes write in a folder can be kept in another, see Profile.Upper.
 func (c *Confiner) Layers(dir, upper string) bool {
-	if c.Work.Level != Namespaces {
+	if c.Work.Level != Namespaces || c.Verification.Level != Namespaces {
 		return false
 	}
 	temp, err := c.NewTemp()
@@ -294,6 +298,33 @@ func (c *Confiner) Layers(dir, upper string) bool {
 	defer func() { _ = RemoveAll(temp) }() // what is left goes with the sandbox
 	report, err := DetectFor(Profile{Level: Namespaces, Mode: Work, Project: dir, Temp: temp, Upper: upper})
 	return err == nil && report.Level == Namespaces
+}
+
+// Sees reports whether processes that work in a folder can find it in the place of the repository, see Profile.Place. They cannot if the
+// repository contains what they need by its own path, or if a service that they talk to would open files at that path, as those of
+// containers do.
+func (c *Confiner) Sees(at seen.Folder) bool {
+	self, err := os.Executable()
+	if err != nil || c.Work.Level != Namespaces || c.Verification.Level != Namespaces || slices.ContainsFunc(c.write, leadsOut) {
+		return false
+	}
+	if slices.ContainsFunc(found([]string{proc.Getenv(c.opts.Environ, "HOME"), self, at.Real, c.temp}), at.Covers) {
+		return false
+	}
+	temp, err := c.NewTemp()
+	if err != nil {
+		return false
+	}
+	defer func() { _ = RemoveAll(temp) }() // what is left goes with the sandbox
+	report, err := DetectFor(Profile{Level: Namespaces, Mode: Work, Project: at.Real, Temp: temp, Place: at, Ours: c.opts.Project.State()})
+	return err == nil && report.Level == Namespaces
+}
+
+// leadsOut reports whether a path is a socket, or a folder of sockets.
+func leadsOut(path string) bool {
+	info, err := os.Stat(path)
+	entries, _ := os.ReadDir(path) // a file has none
+	return err == nil && info.Mode()&os.ModeSocket != 0 || slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Type()&os.ModeSocket != 0 })
 }
 
 // Watch looks at what an agent must not write, before it is given a task. What an earlier
@@ -380,6 +411,7 @@ func (c *Confiner) prepare(mode Mode, level Level, process Process) (*Confinemen
 	}
 	var p Profile
 	p, x.Env = c.profile(mode, level, x.temps[0], process)
+	x.Place = p.Place
 	if temps == 2 {
 		p.Scratch = x.temps[1]
 	}

@@ -8,6 +8,7 @@ import (
 
 	"ralph/internal/proc"
 	"ralph/internal/project"
+	"ralph/internal/seen"
 	"ralph/internal/testing/check"
 )
 
@@ -41,7 +42,7 @@ func TestGitReadsWhatItBorrows(t *testing.T) {
 			c, err := New(Options{Mode: "auto", Project: project.Project{Root: at(tt.project)}, Environ: environ, Most: Namespaces})
 			check.OK(t, err)
 			defer func() { check.OK(t, c.Close()) }()
-			in, err := c.In(at("slot"))
+			in, err := c.In(at("slot"), seen.Folder{})
 			check.OK(t, err)
 			for place, c := range map[string]*Confiner{at(tt.project): c, at("slot"): in} {
 				for _, confine := range []func(Process) (*Confinement, error){c.ForVerification, c.ForWork} {

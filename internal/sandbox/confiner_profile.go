@@ -41,6 +41,7 @@ func (c *Confiner) profile(mode Mode, level Level, temp string, process Process)
 		Hide:    append(slices.Clip(c.hide), c.tokens()...),
 		Edits:   process.Edits,
 		Upper:   process.Upper,
+		Layers:  process.Layers,
 		Offline: level == Namespaces && (c.offline(mode, process) || process.Proxy != ""),
 		Proxy:   process.Proxy,
 	}
@@ -52,13 +53,16 @@ func (c *Confiner) profile(mode Mode, level Level, temp string, process Process)
 		home, path := proc.Getenv(process.Env, "HOME"), proc.Getenv(process.Env, "PATH")
 		p.Write = append(p.Write, ownFolder(process.Argv[0], home, p.Project, path)...)
 	}
+	if named := slices.Concat(process.Argv, p.State, p.Write); level == Namespaces && !slices.ContainsFunc(append(named, found(named)...), c.seen.Covers) {
+		p.Place, p.Ours = c.seen, c.opts.Project.State()
+	}
 	caches, variables := c.caches(mode, level, temp, process)
 	taken := append(slices.Clone(p.State), p.Write...)
 	switch {
 	case mode == Verify:
 		p.Cache = outermost(caches, taken)
 	case level == Namespaces && process.Layers.Own != "":
-		p.Layered, p.Layers = outermost(caches, append(taken, c.tree)), process.Layers
+		p.Layered = outermost(caches, append(taken, c.tree))
 	default:
 		p.Write = append(p.Write, caches...)
 	}

@@ -79,18 +79,30 @@ func TestEscapes(t *testing.T) {
 			t.Run(fmt.Sprint(level, " ", mode), func(t *testing.T) {
 				t.Parallel()
 				need(t, level)
-				escapeAll(t, newWorld(t), level, mode)
+				w := newWorld(t)
+				escapeAll(t, w, w.profile(level, mode))
 			})
 		}
 	}
+	for _, mode := range []Mode{Work, Verify} {
+		t.Run(fmt.Sprint("in the place of another, ", mode), func(t *testing.T) {
+			t.Parallel()
+			need(t, Namespaces)
+			w := newWorld(t)
+			escapeAll(t, w, w.placed(t, mode))
+		})
+	}
 }
 
-func escapeAll(t *testing.T, w *world, level Level, mode Mode) {
+func escapeAll(t *testing.T, w *world, p Profile) {
 	// A file of the outside that ralph itself was started with.
 	leak, err := syscall.Open(w.Outside, syscall.O_RDONLY, 0)
 	must(err)
 	defer syscall.Close(leak)
+	level, mode := p.Level, p.Mode
 	w.Level = level
+	inside := *w
+	inside.Project = p.Place.Inside(w.Project)
 	abi, _ := ll.LandlockGetABIVersion()
 	list, count := attempts(), 0
 	for _, name := range slices.Sorted(maps.Keys(list)) {
@@ -102,11 +114,14 @@ func escapeAll(t *testing.T, w *world, level Level, mode Mode) {
 		if level == Namespaces {
 			guarded = append(guarded, w.protected()...)
 		}
+		if p.Place.Seen != "" {
+			guarded = append(guarded, p.Place.Seen)
+		}
 		if mode == Verify {
 			guarded = append(guarded, w.Project)
 		}
 		before, calls := look(guarded...), w.calls.Load()
-		out, _ := run(t, w.profile(level, mode), append(w.env(), roleEnv+"=escape"), "/proc/self/exe", name)
+		out, _ := run(t, p, append(inside.env(), roleEnv+"=escape"), "/proc/self/exe", name)
 		check.That(t, !strings.Contains(out, "ESCAPED"), "%s: %s", name, out)
 		check.That(t, !strings.Contains(out, "panic"), "%s: the attempt itself is broken: %s", name, out)
 		check.Equal(t, name+": outside", before, look(guarded...))

@@ -90,7 +90,7 @@ func TestAsOrdinaryUser(t *testing.T) {
 	for _, test := range []string{
 		"TestEscapes", "TestAttemptsAreReal", "TestNothingSurvivesTheStarter", "TestVerifyLeavesTheProjectAsItWas",
 		"TestCachesAreWarmAndThrownAway", "TestFilesAreChangedInTheOverlayOnly", "TestDetectFindsALevelAndSaysWhyNotABetterOne", "TestWorkWorks",
-		"TestConfinedProcessesAreMeasured", "TestCachesHaveLayers",
+		"TestConfinedProcessesAreMeasured", "TestCachesHaveLayers", "TestAProjectInThePlaceOfAnother",
 	} {
 		t.Run(test, func(t *testing.T) {
 			t.Parallel()

@@ -86,6 +86,7 @@ func (o order) prepare() ([]layer, error) {
 	for _, path := range o.ReadOnly {
 		ls.add(cloneLayer(path, rankReadOnly, readOnly))
 	}
+	o.cloneCovered(&ls)
 	if ls.err != nil {
 		return nil, ls.err
 	}
@@ -98,7 +99,7 @@ func (o order) prepare() ([]layer, error) {
 	if err := unix.Unmount(stage, unix.MNT_DETACH); err != nil {
 		return nil, fmt.Errorf("leave the stage: %w", err)
 	}
-	return ls.list, nil
+	return o.placed(ls.list), nil
 }
 
 // prepareStaged makes the layers that need a place of our own: overlays, the
@@ -106,7 +107,7 @@ func (o order) prepare() ([]layer, error) {
 func (o order) prepareStaged(ls *layers) {
 	for _, path := range o.Overlay {
 		if path == o.Project && o.Upper != "" {
-			ls.add(overlay(path, o.Upper, nil, Edits{}))
+			ls.add(overlay(path, o.Upper, []string{path}, Edits{}))
 			continue
 		}
 		var edits Edits
@@ -117,6 +118,9 @@ func (o order) prepareStaged(ls *layers) {
 	}
 	if len(o.Layered) > 0 {
 		ls.keep(o.Layered, o.Layers)
+	}
+	for _, b := range o.Layers.Brought {
+		ls.bring(b, o.Scratch)
 	}
 	for _, path := range o.Read {
 		ls.add(readLayer(path))

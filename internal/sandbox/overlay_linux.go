@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -67,12 +66,12 @@ func thrownAway(path, scratch string, edits Edits) (layer, error) {
 	if err != nil {
 		return layer{}, err
 	}
-	return overlay(path, base, nil, edits)
+	return overlay(path, base, []string{path}, edits)
 }
 
-// overlay lays a folder, and others on it, under an overlay that keeps what is written in base.
-func overlay(path, base string, others []string, edits Edits) (layer, error) {
-	info, err := os.Stat(path)
+// overlay shows folders, the first on top, at path, and keeps what is written there in base.
+func overlay(path, base string, folders []string, edits Edits) (layer, error) {
+	info, err := os.Stat(folders[len(folders)-1])
 	if err != nil {
 		return layer{}, err
 	}
@@ -88,7 +87,7 @@ func overlay(path, base string, others []string, edits Edits) (layer, error) {
 		}
 	}
 	var lower []string
-	for _, dir := range append(slices.Clone(others), path) {
+	for _, dir := range folders {
 		fd := open(dir)
 		defer unix.Close(fd)
 		lower = append(lower, "/proc/self/fd/"+strconv.Itoa(fd))

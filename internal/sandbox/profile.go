@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"ralph/internal/seen"
 )
 
 // Profile says what a confined process may do. Paths are absolute; those that
@@ -44,12 +46,27 @@ type Profile struct {
 	// Upper is a folder that has what Work writes in the project, instead of that, for one process after the other: the project
 	// looks written and stays the same. Only under Namespaces.
 	Upper string
+
+	// Place says where the process finds the project, which is its Real, instead of where it is. Of what it covers, Ours stays where it
+	// is, to read, under what the project has in its place. Only under Namespaces.
+	Place seen.Folder
+	Ours  string
 }
 
 // Layers are folders with what processes wrote in caches, which stay the same themselves.
 type Layers struct {
 	Own    string `json:"own,omitempty"`    // what processes of one place wrote: theirs alone
 	Landed string `json:"landed,omitempty"` // below that: what is trusted, which they only read; "" for nothing
+
+	Brought []Brought `json:"brought,omitempty"`
+}
+
+// Brought is a folder in the project that has what others hold, which stay the same. Only under Namespaces.
+type Brought struct {
+	Path string   `json:"path"` // is left out if it is missing, or leads out of the project
+	From []string `json:"from"` // the first on top
+	Own  string   `json:"own"`  // over these: what processes wrote at Path, for the next; must exist
+	Kept bool     `json:"kept"` // what is written now is, too; set by the Profile
 }
 
 // Edits are files of the project that a process finds changed.
@@ -82,23 +99,26 @@ func (p Profile) Encode() ([]byte, error) {
 
 // layout is a Profile with its paths resolved, in the terms of what is done.
 type layout struct {
-	Level     Level    `json:"level"`
-	Empty     []string `json:"empty,omitempty"`
-	Read      []string `json:"read,omitempty"`
-	Write     []string `json:"write,omitempty"`
-	Overlay   []string `json:"overlay,omitempty"`
-	Layered   []string `json:"layered,omitempty"`
-	Layers    Layers   `json:"layers,omitzero"`
-	ReadOnly  []string `json:"read_only,omitempty"`
-	Hide      []string `json:"hide,omitempty"`
-	Temp      string   `json:"temp,omitempty"`
-	Project   string   `json:"project,omitempty"`
-	Edits     Edits    `json:"edits,omitzero"`
-	Upper     string   `json:"upper,omitempty"`
-	Scratch   string   `json:"scratch,omitempty"`
-	Offline   bool     `json:"offline,omitempty"`
-	Proxy     string   `json:"proxy,omitempty"`
-	ProbeOnly bool     `json:"probe_only,omitempty"`
+	Level     Level       `json:"level"`
+	Empty     []string    `json:"empty,omitempty"`
+	Read      []string    `json:"read,omitempty"`
+	Write     []string    `json:"write,omitempty"`
+	Overlay   []string    `json:"overlay,omitempty"`
+	Layered   []string    `json:"layered,omitempty"`
+	Layers    Layers      `json:"layers,omitzero"`
+	ReadOnly  []string    `json:"read_only,omitempty"`
+	Hide      []string    `json:"hide,omitempty"`
+	Temp      string      `json:"temp,omitempty"`
+	Project   string      `json:"project,omitempty"`
+	Edits     Edits       `json:"edits,omitzero"`
+	Upper     string      `json:"upper,omitempty"`
+	Place     seen.Folder `json:"place,omitzero"`
+	Named     seen.Folder `json:"named,omitzero"` // the same as others name it, maybe by links
+	Ours      string      `json:"ours,omitempty"`
+	Scratch   string      `json:"scratch,omitempty"`
+	Offline   bool        `json:"offline,omitempty"`
+	Proxy     string      `json:"proxy,omitempty"`
+	ProbeOnly bool        `json:"probe_only,omitempty"`
 }
 
 func (p Profile) layout() (layout, error) {
@@ -160,9 +180,27 @@ func (p Profile) layout() (layout, error) {
 	}
 	if p.Level == Landlock {
 		l.Overlay = nil
-	} else if layered := resolve(p.Layered); len(layered) > 0 {
+		return l, bad
+	}
+	if layered := resolve(p.Layered); len(layered) > 0 {
 		l.Layered, l.Layers = layered, p.Layers
 		bad = errors.Join(bad, os.MkdirAll(p.Layers.Own, 0o700))
+	}
+	if p.Place.Seen != "" && p.Level == Namespaces {
+		l.Place = seen.Folder{Real: project, Seen: must(p.Place.Seen), View: must(p.Place.View)}
+		l.Named = seen.Folder{Real: p.Place.Real, Seen: l.Place.Seen}
+		if ours := resolve([]string{p.Ours}); p.Ours != "" && len(ours) == 1 && l.Place.Covers(ours[0]) {
+			l.Ours = ours[0]
+		}
+		l.Read = slices.DeleteFunc(l.Read, l.Place.Covers)
+		l.ReadOnly = slices.DeleteFunc(l.ReadOnly, func(path string) bool { return l.Ours != "" && l.Place.Inside(path) == l.Ours })
+	}
+	l.Layers.Brought = nil
+	for _, b := range p.Layers.Brought {
+		if at := resolve([]string{b.Path}); len(at) == 1 && within(at[0], project) {
+			b.Path, b.Kept = at[0], p.Mode == Work
+			l.Layers.Brought = append(l.Layers.Brought, b)
+		}
 	}
 	return l, bad
 }

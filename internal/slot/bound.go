@@ -15,32 +15,27 @@ import (
 // boundHead is how much is read of a file that leads elsewhere.
 const boundHead = 64 << 10
 
-// refuseBound refuses to copy a folder in which something leads to the project's own path, such as a .venv: wherever it is copied to,
-// it runs programs and imports files of the project's own folder, and gates would test those. Caches may name that path.
-func (s *Slot) refuseBound(names []string) error {
-	top := s.p.o.Repo.Dir()
-	for _, name := range names {
-		if !strings.HasSuffix(name, "/") { // a file, which a person wrote
-			continue
-		}
-		err := filepath.WalkDir(filepath.Join(top, filepath.FromSlash(name)), func(at string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() {
-				return err
-			}
-			text, err := leadsTo(at, d.Type())
-			for _, root := range []string{top, s.p.o.Project} {
-				if namesPath(text, root) {
-					return fmt.Errorf("%s names %s, so whatever uses a copy of %s would work with the files there: leave it out of [parallel] copy and %s, and make it in each slot with [parallel] setup",
-						strings.TrimPrefix(at, top+string(filepath.Separator)), root, name, includeFile)
-				}
-			}
-			return err
-		})
-		if err != nil && !errors.Is(err, fs.ErrNotExist) { // the project may not have it any more
-			return err
-		}
+// bound reports why a copy of a folder would be wrong: something in it leads to the project's own path, as in a .venv. Wherever it is
+// copied to, it runs programs and imports files of the project's own folder, and gates would test those. Caches may name that path.
+func (p *Pool) bound(name string) (why string, err error) {
+	top := p.o.Repo.Dir()
+	if p.sees().Seen != "" { // there it is right
+		return "", nil
 	}
-	return nil
+	err = filepath.WalkDir(filepath.Join(top, filepath.FromSlash(name)), func(at string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return gone(err)
+		}
+		text, err := leadsTo(at, d.Type())
+		for _, root := range []string{top, p.o.Project} {
+			if namesPath(text, root) {
+				why = fmt.Sprintf("%s names %s, so whatever uses a copy of %s/ would work with the files there", strings.TrimPrefix(at, top+string(filepath.Separator)), root, name)
+				return fs.SkipAll
+			}
+		}
+		return gone(err)
+	})
+	return why, err
 }
 
 // leadsTo is the text of a file that says which files are to be run or imported: where a link leads, the first line of a script, or

@@ -102,8 +102,10 @@ CFG
 	}
 	plant()
 	trap.reset()
+	_, err := p.Diff(t.Context(), 1, "a-1", 1<<20)
+	check.OK(t, err)
 	w := keep(t, s, first)
-	_, err := s.Message(t.Context())
+	_, err = s.Message(t.Context())
 	check.OK(t, err)
 	check.OK(t, s.Show(t.Context(), second, second))
 	trap.check()

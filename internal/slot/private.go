@@ -67,9 +67,15 @@ func (s *Slot) fillGit(ctx context.Context, root *os.Root, modules bool) error {
 	if err != nil {
 		return err
 	}
+	objects := repo.Objects()
+	for _, dir := range repo.Objects() {
+		if covered := s.Place().Behind(dir); covered != dir {
+			objects = append(objects, covered)
+		}
+	}
 	files := map[string]string{
 		"config": config, "packed-refs": "# pack-refs with: sorted \n" + refs,
-		"objects/info/alternates": strings.Join(repo.Objects(), "\n") + "\n",
+		"objects/info/alternates": strings.Join(objects, "\n") + "\n",
 	}
 	for name, from := range map[string]string{"shallow": repo.Common(), "info/exclude": repo.Common(), "info/attributes": repo.Common(), "info/sparse-checkout": repo.Own()} {
 		text, err := copyfile.Read(filepath.Join(from, filepath.FromSlash(name)), maxRead)
@@ -209,7 +215,7 @@ func (s *Slot) config(ctx context.Context) (string, error) {
 			setting(&text, key, value, valued)
 		}
 	}
-	setting(&text, "core.hookspath", hooks, true)
+	setting(&text, "core.hookspath", s.Place().Behind(hooks), true)
 	setting(&text, "core.splitindex", "false", true) // see theirs, which takes one file
 	for _, key := range slices.Sorted(maps.Keys(user)) {
 		setting(&text, key, user[key], true)

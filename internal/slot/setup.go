@@ -6,12 +6,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"ralph/internal/copyfile"
 	"ralph/internal/git"
@@ -33,9 +33,22 @@ func (e *SetupError) Error() string { return "set up: " + e.Err.Error() }
 
 func (e *SetupError) Unwrap() error { return e.Err }
 
-// setUp copies what slots get of the project and runs Setup, if the slot is new, if something
+// found is what slots get of the project.
+type found struct {
+	files   []string
+	folders []Brought
+}
+
+// setUp brings what slots get of the project and runs Setup, if the slot is new, if something
 // has changed that they depend on, or if what they brought is gone.
 func (s *Slot) setUp(ctx context.Context, head, tree string) error {
+	if s.found == nil || s.p.judges {
+		all, err := s.find(ctx)
+		if err != nil {
+			return err
+		}
+		s.found = &all
+	}
 	key, err := s.setupKey(ctx)
 	if err != nil {
 		return err
@@ -43,10 +56,7 @@ func (s *Slot) setUp(ctx context.Context, head, tree string) error {
 	if s.made.Setup == key && s.isThere() {
 		return s.copyIn(ctx, s.made.Copied)
 	}
-	if s.made.Copied, err = s.toCopy(ctx); err == nil {
-		if err := s.refuseBound(s.made.Copied); err != nil {
-			return &SetupError{err}
-		}
+	if err = s.place(ctx); err == nil {
 		err = s.copyIn(ctx, s.made.Copied)
 	}
 	if err == nil && s.p.o.Setup != nil {
@@ -59,10 +69,70 @@ func (s *Slot) setUp(ctx context.Context, head, tree string) error {
 		}
 		err = s.back(ctx, head, tree)
 	}
-	if err == nil && (s.p.o.Setup != nil || len(s.made.Copied) > 0) {
+	if err == nil && (s.p.o.Setup != nil || len(s.made.Copied)+len(s.made.Brought) > 0) {
 		s.made.There, err = s.ignored(ctx)
 	}
 	s.made.Setup, s.made.Size = key, s.size()
+	return err
+}
+
+// find looks for what the slot gets of the project.
+func (s *Slot) find(ctx context.Context) (all found, err error) {
+	names, err := s.p.names(ctx)
+	if err != nil {
+		return all, err
+	}
+	var folders []string
+	for _, name := range names {
+		if dir, is := strings.CutSuffix(name, "/"); is {
+			folders = append(folders, dir)
+		} else {
+			all.files = append(all.files, name)
+		}
+	}
+	all.folders, err = s.bring(ctx, folders)
+	return all, err
+}
+
+// place gives the slot the folders that it is to have, and no other that it had. Those that git would not ignore in it are left
+// out, as files are: they would become part of the work.
+func (s *Slot) place(ctx context.Context) (err error) {
+	names := append(slices.Clone(s.found.files), seq.Map(s.found.folders, func(b Brought) string { return b.Name + "/" })...)
+	if names, err = s.ignores(ctx, names); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(s.Top())
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	had := s.made.Brought
+	s.made.Brought, s.made.Copied = nil, slices.DeleteFunc(slices.Clone(names), func(name string) bool { return strings.HasSuffix(name, "/") })
+	for _, b := range s.found.folders {
+		if slices.Contains(names, b.Name+"/") {
+			s.made.Brought = append(s.made.Brought, b)
+		}
+	}
+	for _, b := range had {
+		if !slices.Contains(s.made.Brought, b) {
+			err = errors.Join(err, root.RemoveAll(filepath.FromSlash(b.Name)))
+		}
+	}
+	for _, b := range s.made.Brought {
+		name := filepath.FromSlash(b.Name)
+		if s.p.judges && s.p.o.Setup != nil {
+			err = errors.Join(err, os.MkdirAll(filepath.Join(s.underGates(), b.ID), 0o700))
+		}
+		if info, lerr := root.Lstat(name); err != nil || lerr == nil && info.IsDir() && slices.Contains(had, b) {
+			continue
+		}
+		if err = copyfile.Clear(root, name); err == nil {
+			err = root.Mkdir(name, 0o700)
+		}
+		if err == nil && !b.Laid {
+			_, err = copyTree(ctx, root, name, s.p.tree(b.ID))
+		}
+	}
 	return err
 }
 
@@ -76,13 +146,13 @@ func (s *Slot) back(ctx context.Context, head, tree string) error {
 
 // setupKey changes when Setup has to run again, or files are to be copied again.
 func (s *Slot) setupKey(ctx context.Context) (string, error) {
-	include, err := copyfile.Read(filepath.Join(s.p.o.Project, includeFile), maxInclude)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) { // git would wait for a pipe
-		return "", &SetupError{fmt.Errorf("%w; correct or remove it", err)}
+	include, err := s.p.include()
+	if err != nil {
+		return "", err
 	}
 	sum := sha256.New()
 	// The number changes with the checks below: a slot that an older ralph made has to pass them, too.
-	fmt.Fprintf(sum, "2 %q %q %q %q %v\n", s.p.o.Copy, s.p.o.SetupOn, include, s.p.o.SetupIs, s.p.o.Setup == nil)
+	fmt.Fprintf(sum, "3 %q %q %q %q %v %v\n", s.p.o.Copy, s.p.o.SetupOn, include, s.p.o.SetupIs, s.p.o.Setup == nil, *s.found)
 	specs := seq.Map(s.p.o.SetupOn, func(name string) string { return ":(top,glob)" + path.Join(s.p.o.Sub, name) })
 	_, err = os.Lstat(filepath.Join(s.Top(), ".gitmodules"))
 	submodules := err == nil
@@ -119,15 +189,50 @@ func (s *Slot) ignored(ctx context.Context) ([]string, error) {
 	return list[:min(len(list), maxThere)], err
 }
 
-// toCopy lists the files and folders of the project that slots get too. Those that git would
-// not ignore in the slot are left out: they would become part of the work.
-func (s *Slot) toCopy(ctx context.Context) ([]string, error) {
-	o := s.p.o
-	if _, err := os.Stat(filepath.Join(o.Project, includeFile)); err != nil && len(o.Copy) == 0 {
+// include is what the project's file names that slots get.
+func (p *Pool) include() ([]byte, error) {
+	text, err := copyfile.Read(filepath.Join(p.o.Project, includeFile), maxInclude)
+	if gone(err) != nil { // git would wait for a pipe
+		return nil, &SetupError{fmt.Errorf("%w; correct or remove it", err)}
+	}
+	return text, nil
+}
+
+// listing is what slots get of the project, by name. To look for it takes as long as the project is large, so that is done once for
+// each text of the file that names it.
+type listing struct {
+	sync.Mutex
+	done    bool
+	include string
+	names   []string
+}
+
+func (p *Pool) names(ctx context.Context) ([]string, error) {
+	include, err := p.include()
+	if err != nil {
+		return nil, err
+	}
+	l := p.listed
+	l.Lock()
+	defer l.Unlock()
+	if l.done && l.include == string(include) {
+		return l.names, nil
+	}
+	names, err := p.list(ctx, p.o.Copy)
+	if err == nil {
+		l.done, l.include, l.names = true, string(include), names
+	}
+	return names, err
+}
+
+// list lists the files and folders of the project that patterns or its own file name for slots.
+func (p *Pool) list(ctx context.Context, patterns []string) ([]string, error) {
+	o := p.o
+	if _, err := os.Stat(filepath.Join(o.Project, includeFile)); err != nil && len(patterns) == 0 {
 		return nil, nil
 	}
 	args := []string{"ls-files", "-oiz", "--directory", "--exclude-per-directory=" + includeFile}
-	for _, pattern := range o.Copy {
+	for _, pattern := range patterns {
 		if strings.HasPrefix(pattern, "/") {
 			pattern = path.Join("/", o.Sub, pattern)
 		}
@@ -136,24 +241,28 @@ func (s *Slot) toCopy(ctx context.Context) ([]string, error) {
 	if args = append(args, "--"); o.Sub != "" {
 		args = append(args, ":(top,literal)"+o.Sub)
 	}
-	out, err := o.Repo.Git(ctx, s.call(o.Repo.Dir(), filepath.Join(o.Repo.Own(), "index")), args...)
+	out, err := o.Repo.Git(ctx, git.Call{WorkTree: o.Repo.Dir(), Index: filepath.Join(o.Repo.Own(), "index"), Own: o.Repo.Own()}, args...)
 	names := git.Split(out)
-	if err != nil || len(names) == 0 {
-		return nil, err
-	}
 	// Git lists a folder too of which it lists what is in it.
-	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool {
-		return strings.HasSuffix(name, "/") && slices.ContainsFunc(names, func(other string) bool {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		return git.Within(name, []string{path.Join(o.Sub, ".ralph")}) || strings.HasSuffix(name, "/") && slices.ContainsFunc(names, func(other string) bool {
 			return other != name && strings.HasPrefix(other, name)
 		})
-	})
+	}), err
+}
+
+// ignores lists those of some names that git ignores in the slot.
+func (s *Slot) ignores(ctx context.Context, names []string) ([]string, error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
 	call := s.call(s.Top(), s.index())
 	call.In = git.Lines(names)
-	out, err = o.Repo.Git(ctx, call, "check-ignore", "-z", "--stdin")
+	out, err := s.p.o.Repo.Git(ctx, call, "check-ignore", "-z", "--stdin")
 	if git.Status(err) == 1 {
 		return nil, nil
 	}
-	return slices.DeleteFunc(git.Split(out), func(name string) bool { return git.Within(name, []string{s.ralph()}) }), err
+	return git.Split(out), err
 }
 
 // maxDotenv is how large a file with variables may be.
@@ -164,7 +273,7 @@ func isDotenv(name string) bool {
 	return name == ".envrc" || strings.HasSuffix(name, ".env") || strings.HasPrefix(name, ".env.")
 }
 
-// copyIn copies files that differ from the project's, and folders that are missing. An agent
+// copyIn copies files that differ from the project's. An agent
 // may have put links in the way: none is followed out of the slot.
 func (s *Slot) copyIn(ctx context.Context, names []string) error {
 	if len(names) == 0 {
@@ -176,30 +285,15 @@ func (s *Slot) copyIn(ctx context.Context, names []string) error {
 	}
 	defer root.Close()
 	for _, name := range names {
-		if _, err := root.Lstat(strings.TrimSuffix(name, "/")); err == nil && strings.HasSuffix(name, "/") {
-			continue
-		}
 		from := filepath.Join(s.p.o.Repo.Dir(), filepath.FromSlash(name))
-		err := filepath.WalkDir(from, func(at string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() {
-				return err
+		if info, err := os.Lstat(from); err == nil && s.p.o.Dotenv != nil && isDotenv(path.Base(name)) {
+			text, err := copyfile.Read(from, maxDotenv)
+			if err != nil && info.Mode().IsRegular() { // else it is not copied, or leads nowhere
+				return fmt.Errorf("copy %s: %w", name, err)
 			}
-			rel, err := filepath.Rel(s.p.o.Repo.Dir(), at)
-			if err == nil && s.p.o.Dotenv != nil && isDotenv(d.Name()) {
-				if rel := filepath.ToSlash(rel); rel != name {
-					s.made.Copied = append(s.made.Copied, rel) // the next attempt skips the folder, which is there
-				}
-				text, rerr := copyfile.Read(at, maxDotenv)
-				if s.p.o.Dotenv(ctx, string(text)); d.Type().IsRegular() { // else it is not copied, or leads nowhere
-					err = rerr
-				}
-			}
-			if err != nil {
-				return err
-			}
-			return copyfile.Into(root, rel, at)
-		})
-		if err != nil && !errors.Is(err, fs.ErrNotExist) { // the project may not have it any more
+			s.p.o.Dotenv(ctx, string(text))
+		}
+		if err := gone(copyfile.Into(root, filepath.FromSlash(name), from)); err != nil { // the project may not have it any more
 			return fmt.Errorf("copy %s: %w", name, err)
 		}
 	}

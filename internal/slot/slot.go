@@ -17,8 +17,10 @@ import (
 	"time"
 
 	"ralph/internal/disk"
+	"ralph/internal/filelock"
 	"ralph/internal/git"
 	"ralph/internal/human"
+	"ralph/internal/seen"
 	"ralph/internal/seq"
 	"ralph/internal/testing/failpoint"
 )
@@ -34,8 +36,9 @@ type Options struct {
 	Branch  string // the branch that agents find checked out: the target's
 
 	// Copy names ignored files of the project that slots get too, as .gitignore does; its
-	// file .worktreeinclude does the same.
-	Copy []string
+	// file .worktreeinclude does the same. If it is Assumed, slots do without what cannot be copied.
+	Copy    []string
+	Assumed bool
 	// Dotenv is given the text of each .env file that a slot gets, before it gets it; nil is given none.
 	Dotenv func(context.Context, string)
 	// Setup prepares a new slot, confined by whoever gives it; it runs again if SetupIs (its
@@ -47,6 +50,8 @@ type Options struct {
 	// Layers reports whether what gates write in a folder can go into another one instead, see Room.Upper. It is asked once; nil
 	// means that it cannot.
 	Layers func(dir, upper string) bool
+	// Sees reports whether the processes of slots can find these in the place of the repository. It is asked once, too.
+	Sees func(seen.Folder) bool
 
 	MinFree int64 // bytes that have to stay free
 	MaxFile int64 // no larger file is kept; 0 means 512 MiB
@@ -64,11 +69,18 @@ type Pool struct {
 	o       Options
 	judges  bool        // its slots are rooms
 	layered func() bool // they have uppers
+	sees    func() seen.Folder
 	setting func(name string)
+	left    func(line string)
+	home    string   // of slots, rooms and snapshots
+	listed  *listing // of the project
 }
 
-// OnSetup has f told of each Setup before it runs: it may take minutes.
+// OnSetup has f called before what may take minutes: each Setup, and each copy of a folder.
 func (p *Pool) OnSetup(f func(name string)) { p.setting = f }
+
+// OnLeftOut has f called with a line about each folder that slots do without.
+func (p *Pool) OnLeftOut(f func(line string)) { p.left = f }
 
 // Open returns the slots of a project. It makes none.
 func Open(o Options) *Pool {
@@ -82,8 +94,8 @@ func Open(o Options) *Pool {
 	if o.Branch == "" || !filepath.IsLocal(o.Branch) {
 		o.Branch = "main"
 	}
-	p := &Pool{o: o}
-	p.layered = sync.OnceValue(p.layers)
+	p := &Pool{o: o, home: o.Dir, listed: &listing{}}
+	p.layered, p.sees = sync.OnceValue(p.layers), sync.OnceValue(p.place)
 	return p
 }
 
@@ -97,7 +109,8 @@ type Slot struct {
 	made made
 	said strings.Builder // by git beside its output
 
-	ranSetup bool // since its files were last set
+	found    *found // what it gets of the project; an agent at work keeps what it has
+	ranSetup bool   // since its files were last set
 }
 
 func (p *Pool) slot(n int) *Slot { return &Slot{p: p, n: n} }
@@ -135,7 +148,7 @@ func (s *Slot) Env() []string {
 	return []string{
 		"RALPH_SLOT=" + strconv.Itoa(number), "RALPH_PROJECT=" + s.p.o.Project,
 		"COMPOSE_PROJECT_NAME=" + strings.TrimLeft(name+kind, "-") + strconv.Itoa(s.n),
-		"GIT_CEILING_DIRECTORIES=" + s.p.o.Dir,
+		"GIT_CEILING_DIRECTORIES=" + filepath.Dir(s.Place().Inside(s.Top())),
 	}
 }
 
@@ -185,6 +198,9 @@ func (s *Slot) take(ctx context.Context, attempt, base, commit string) error {
 		return err
 	}
 	err = s.load()
+	if err == nil && s.made.Seen != s.Place().Seen { // what was built there names the other path
+		err = ErrTorn
+	}
 	if space, err := s.p.Space(err != nil); err == nil && space.Full {
 		return fmt.Errorf("%w: %s", ErrFull, space)
 	}
@@ -359,35 +375,50 @@ func (p *Pool) Remove(n int) error {
 
 // discard renames a file or folder so that Sweep finds it: to remove many files takes long.
 func (p *Pool) discard(path string) error {
+	_, err := p.moveAway(path)
+	return err
+}
+
+// moveAway is discard, and returns what Sweep is to remove, "" for nothing.
+func (p *Pool) moveAway(path string) (string, error) {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return "", nil
 	}
 	if err == nil && info.IsDir() {
 		err = os.Chmod(path, 0o700) // a folder that cannot be written cannot be moved either
 	}
 	if err != nil {
-		return err
+		return "", err
 	}
 	hole, err := os.MkdirTemp(p.o.Dir, ".old-")
 	if err != nil {
-		return err
+		return "", err
 	}
-	return os.Rename(path, filepath.Join(hole, "it"))
+	return hole, os.Rename(path, filepath.Join(hole, "it"))
 }
 
-// Sweep removes what is no slot any more, also what a dead ralph has left.
+// Sweep removes what is no slot any more, also what a dead ralph has left, and snapshots that no slot uses.
 func (p *Pool) Sweep() error {
-	return errors.Join(seq.Map(p.Discarded(), removeAll)...)
+	var err error
+	if f, oerr := os.OpenFile(p.lockFile(), os.O_RDWR, 0); oerr == nil { // else there are none
+		if filelock.Try(f) { // else a run does it
+			_, err = p.unused(func(string) bool { return false }) // and then as below
+		}
+		_ = filelock.Close(f)
+	}
+	return errors.Join(append(seq.Map(p.Discarded(), removeAll), err)...)
 }
 
-// Discarded lists the folders that Sweep removes. Without slots, the caches of their rooms are among them.
+// Discarded lists the folders that Sweep removes. Without slots, the caches of their rooms and the place for their view are among them.
 func (p *Pool) Discarded() []string {
 	var list []string
 	if slots, err := p.List(); err == nil && len(slots) == 0 {
 		_, landed := p.Room(1).Caches()
-		if _, err := os.Lstat(landed); err == nil {
-			list = append(list, landed)
+		for _, dir := range []string{landed, filepath.Join(p.o.Dir, view)} {
+			if _, err := os.Lstat(dir); err == nil {
+				list = append(list, dir)
+			}
 		}
 	}
 	for _, dir := range []string{p.o.Dir, p.rooms().o.Dir} {

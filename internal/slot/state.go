@@ -30,7 +30,9 @@ type made struct {
 	Unmarked  []string // those of them that had no conflict markers
 	Resolves  string   // the work as it was before its first conflict with what landed; "" if it had none
 	Setup     string   // what it was set up for
+	Seen      string   // where its processes found it; "" for its own path
 	Copied    []string // files of the project, from the top of the repository
+	Brought   []Brought
 	There     []string // what was ignored and there when it was set up
 	Unclean   bool     // of a room: the gates of work that has not landed wrote in it
 	Size      int64
@@ -65,7 +67,7 @@ func (s *Slot) load() error {
 // begin forgets that the slot is whole, until finish: who dies between leaves one that is
 // made anew (K15).
 func (s *Slot) begin() error {
-	if err := errors.Join(os.MkdirAll(s.note(""), 0o700), os.MkdirAll(s.p.o.Dir, 0o700)); err != nil {
+	if err := errors.Join(os.MkdirAll(s.note(""), 0o700), os.MkdirAll(s.p.o.Dir, 0o700), s.p.makeView(s.Place())); err != nil {
 		return err
 	}
 	// Ralph finds the project by this in a slot, whatever an agent removes there.
@@ -79,7 +81,7 @@ func (s *Slot) begin() error {
 		upper := filepath.Join(s.written(), "tree")
 		s.made.Tree = "" // setup is not for what it showed, and believes no cache that the setup of other work wrote
 		setup, _ := s.Caches()
-		if err := errors.Join(removeAll(setup), removeAll(upper), os.MkdirAll(upper, 0o700)); err != nil {
+		if err := errors.Join(removeAll(setup), removeAll(upper), removeAll(s.over()), os.MkdirAll(upper, 0o700)); err != nil {
 			return err
 		}
 	}
@@ -95,7 +97,7 @@ func (s *Slot) begin() error {
 }
 
 func (s *Slot) finish(base, commit, tree string, conflicts []string) error {
-	s.made.Base, s.made.Commit, s.made.Tree, s.made.Conflicts = base, commit, tree, conflicts
+	s.made.Base, s.made.Commit, s.made.Tree, s.made.Conflicts, s.made.Seen = base, commit, tree, conflicts, s.Place().Seen
 	s.made.Unclean = s.p.judges && base != commit && (s.ranSetup || !s.p.layered())
 	s.made.Unmarked = slices.DeleteFunc(slices.Clone(conflicts), s.marked)
 	return s.save()
@@ -151,6 +153,9 @@ func (s *Slot) files(ctx context.Context, tree string) error {
 	remove := "-ffdq"
 	if s.made.Unclean {
 		remove, s.made.Setup = "-ffdxq", ""
+		if err := removeAll(s.underGates()); err != nil {
+			return err
+		}
 	}
 	err := s.withIndex(ctx, s.Top(), func(g git.Plumbing) error {
 		set := func() error {
@@ -173,7 +178,7 @@ func (s *Slot) files(ctx context.Context, tree string) error {
 		}
 		return s.folders(g, git.Split(list))
 	})
-	if err != nil || s.p.o.Sub == "" {
+	if err != nil {
 		return err
 	}
 	root, err := os.OpenRoot(s.Top())
@@ -181,7 +186,13 @@ func (s *Slot) files(ctx context.Context, tree string) error {
 		return err
 	}
 	defer root.Close()
-	return root.MkdirAll(filepath.FromSlash(s.p.o.Sub), 0o700)
+	if err := root.MkdirAll(filepath.Join(".", filepath.FromSlash(s.p.o.Sub)), 0o700); err != nil || s.Place().Seen == "" {
+		return err
+	}
+	if info, err := root.Lstat(s.ralph()); err == nil && !info.IsDir() { // the project's own is shown there
+		return root.Remove(s.ralph())
+	}
+	return nil
 }
 
 // folders sets back what git never looks at in its own folders: one that cannot be written, a repository that an

@@ -10,6 +10,7 @@ import (
 
 	"ralph/dag"
 	"ralph/inbox"
+	"ralph/internal/git"
 	"ralph/internal/term"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/golden"
@@ -43,12 +44,19 @@ func TestFrames(t *testing.T) {
 			}
 			return newScreen(80, 24).give(news{snap: &snap, doing: map[string]string{}, warned: "landing waits: somebody else is changing the repository: /src/shop/.git/index.lock"})
 		},
-		"unfolded":         func() *screenOf { return working().press("home", "right") },
-		"reading":          func() *screenOf { return newScreen(80, 24) },
-		"empty":            func() *screenOf { return empty(80) },
-		"empty_wide":       func() *screenOf { return empty(120) },
-		"help":             func() *screenOf { return working().press("?") },
-		"transcript":       func() *screenOf { return working().press("enter", "up", "up") },
+		"unfolded":     func() *screenOf { return working().press("home", "right") },
+		"reading":      func() *screenOf { return newScreen(80, 24) },
+		"empty":        func() *screenOf { return empty(80) },
+		"empty_wide":   func() *screenOf { return empty(120) },
+		"help":         func() *screenOf { return working().press("?") },
+		"transcript":   func() *screenOf { return working().press("enter", "up", "up") },
+		"diff":         func() *screenOf { return changing(cart(), nil) },
+		"diff_down":    func() *screenOf { return changing(cart(), nil).press("down", "down", "down") },
+		"diff_nothing": func() *screenOf { return changing(git.Difference{}, nil) },
+		"diff_unknown": func() *screenOf { return working().press("d") },
+		"diff_in_place": func() *screenOf {
+			return changing(git.Difference{}, errors.New("its agent works in the project's folder"))
+		},
 		"guidance":         func() *screenOf { return working().press("g", "O", "p", "e", "n", " ", "i", "t") },
 		"question":         func() *screenOf { return working().press("x") },
 		"refused":          func() *screenOf { s := working(); s.Update(did{err: errors.New("t-1 is done")}); return s },

@@ -2,6 +2,7 @@ package watch
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -9,6 +10,7 @@ import (
 	"ralph/dag"
 	"ralph/event"
 	"ralph/inbox"
+	"ralph/internal/git"
 	"ralph/internal/term"
 	_ "ralph/internal/testing/seeded" // property tests draw the same values each time
 )
@@ -19,6 +21,7 @@ var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 type screenOf struct {
 	*model
 	wishes []wish
+	looks  []dag.Attempt // whose files were asked for
 	deeds  []deed
 }
 
@@ -26,6 +29,8 @@ func newScreen(width, height int) *screenOf {
 	s := &screenOf{model: newModel("shop", term.Palette{}, start)}
 	s.poll = func(w wish) tea.Msg { s.wishes = append(s.wishes, w); return nil }
 	s.act = func(d deed) tea.Msg { s.deeds = append(s.deeds, d); return nil }
+	s.compare = func(a dag.Attempt) tea.Msg { s.looks = append(s.looks, a); return nil }
+	s.redact = func(text string) string { return strings.ReplaceAll(text, "hunter2", "***") }
 	s.Update(tea.WindowSizeMsg{Width: width, Height: height})
 	return s
 }
@@ -107,6 +112,24 @@ func talk() *stream {
 		"          | cart_test.go:31: got 0 items, want 2",
 		"  says    The items are lost because the session is read before it is opened. I open it first, and I keep the order of the items, which a test wants.",
 	}}
+}
+
+// changing is the shop, with what the attempt at the cart has changed so far.
+func changing(d git.Difference, err error) *screenOf {
+	s := working().press("d")
+	s.Update(compared{s.looks[0], d, err})
+	return s
+}
+
+// cart is such a change.
+func cart() git.Difference {
+	return git.Difference{
+		Changes: []git.Change{{Path: "cart/cart.go", Kind: git.Modified, Added: 2, Removed: 1}, {Path: "cart/session.go", Old: "session.go", Kind: git.Renamed}, {Path: "cart.png", Kind: git.Added}},
+		Patch: "diff --git a/cart/cart.go b/cart/cart.go\nindex 3f2a1bc..9c1e0aa 100644\n--- a/cart/cart.go\n+++ b/cart/cart.go\n@@ -29,3 +29,4 @@ func items\n" +
+			" \ts := session()\n-\treturn s.items\n+\ts.open(\"hunter2\") // the items are lost if the session is read before it is opened, and a test wants their order\n+\treturn s.items\n" +
+			"diff --git a/cart.png b/cart.png\nnew file mode 100644\nindex 0000000..9c1e0aa\nBinary files /dev/null and b/cart.png differ\n",
+		Cut: true, Left: []git.Left{{Path: "cart.iso", Why: "the file is too large"}},
+	}
 }
 
 // asked is what agents of the shop ask.

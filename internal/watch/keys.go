@@ -30,6 +30,9 @@ func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 		return nil
 	case m.screen == reading:
 		return m.readKey(name)
+	case m.screen == comparing:
+		m.diffKey(name)
+		return nil
 	}
 	m.notice, m.failed = "", false
 	if cmd, moved := m.move(name); moved {
@@ -191,6 +194,8 @@ func (m *model) command(name string) tea.Cmd {
 		}
 	case "enter", "t":
 		m.screen, m.scroll = reading, 0
+	case "d":
+		return m.openDiff(t.ID)
 	}
 	return nil
 }
@@ -318,6 +323,7 @@ func Keys() []Key {
 		{"tab", "select the next running task"},
 		{"f", "follow: always select a running task"},
 		{"enter", "the transcript of its last attempt"},
+		{"d", "diff: what that attempt changes, as its agent works"},
 		{},
 		{"i", "inbox: read and answer what agents ask"},
 		{"p", "pause: start no new task; again: resume"},

@@ -12,6 +12,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"ralph/dag"
+	"ralph/internal/git"
 	"ralph/internal/seq"
 	"ralph/internal/term"
 )
@@ -23,6 +24,7 @@ type model struct {
 	palette term.Palette
 	poll    func(wish) tea.Msg
 	act     func(deed) tea.Msg
+	compare func(dag.Attempt) tea.Msg
 
 	width, height int
 	at            time.Time // now, as of the last tick
@@ -45,6 +47,7 @@ type model struct {
 
 	screen screen
 	scroll int         // lines above the end, in the transcript
+	diff   diff        // what the attempt that is looked at changes
 	ask    question    // that waits for y
 	guided dag.Outline // who is written to
 	typed  input
@@ -68,6 +71,7 @@ const (
 	overview screen = iota
 	help
 	reading // the transcript
+	comparing
 	writing // guidance
 	answering
 )
@@ -113,6 +117,12 @@ func (m *model) take(msg tea.Msg) tea.Cmd {
 		m.width, m.height = msg.Width, msg.Height
 	case news:
 		return m.learn(msg)
+	case compared:
+		return m.see(msg)
+	case diffTick:
+		if msg.turn == m.diff.turn {
+			return m.lookAtDiff()
+		}
 	case tick:
 		if msg.turn == m.turn {
 			return m.look()
@@ -177,7 +187,7 @@ func (m *model) learn(n news) tea.Cmd {
 // forget drops what was known of another task than the selected one.
 func (m *model) forget() {
 	if m.detail.task != m.selected {
-		m.detail, m.stream, m.scroll = detail{}, stream{}, 0
+		m.detail, m.stream, m.scroll, m.diff = detail{}, stream{}, 0, m.diff.unknown()
 	}
 }
 
@@ -293,9 +303,10 @@ type Options struct {
 	Version func(context.Context) (int64, error)                                             // changes when somebody else changes the database
 	Intact  func() bool                                                                      // the database is still where it was
 	Life    func(dag.Process) dag.Life
-	Folder  string // that has a folder for each run
-	Name    string // of the project
-	Run     string // the full ID of the run to look at; "" means the current or last one
+	Diff    func(context.Context, dag.Attempt) (git.Difference, error) // what an attempt changed, or has changed so far
+	Folder  string                                                     // that has a folder for each run
+	Name    string                                                     // of the project
+	Run     string                                                     // the full ID of the run to look at; "" means the current or last one
 
 	Palette term.Palette
 	Now     func() time.Time
@@ -314,6 +325,10 @@ func Run(ctx context.Context, opts Options) error {
 	m.redact = opts.Redact
 	m.poll = func(w wish) tea.Msg { return src.poll(ctx, w) }
 	m.act = func(d deed) tea.Msg { return act(ctx, opts, d) }
+	m.compare = func(a dag.Attempt) tea.Msg {
+		d, err := opts.Diff(ctx, a)
+		return compared{a, d, err}
+	}
 	environ := opts.Environ
 	if !opts.Palette.On {
 		environ = append(environ, "NO_COLOR=1")

@@ -18,6 +18,7 @@ import (
 	"ralph/dag"
 	"ralph/event"
 	"ralph/inbox"
+	"ralph/internal/git"
 	"ralph/internal/testing/check"
 )
 
@@ -242,6 +243,37 @@ func TestWhatWasAskedForIsDoneBeforeTheViewEnds(t *testing.T) {
 	check.That(t, quits(working(), q), "it did not leave")
 }
 
+// TestFilesAreLookedAtWhileAPersonLooks: once for each tick of the screen with the diff, never from another one, and not again once the
+// attempt has ended.
+func TestFilesAreLookedAtWhileAPersonLooks(t *testing.T) {
+	t.Parallel()
+	s := working().press("d", "q", "d") // an answer is under way
+	check.Equal(t, "looks", 1, len(s.looks))
+	look := func(msg tea.Msg) int {
+		before := len(s.looks)
+		if _, cmd := s.Update(msg); cmd != nil && s.diff.asked {
+			cmd()
+		}
+		return len(s.looks) - before
+	}
+	check.Equal(t, "looks after an answer", 0, look(compared{attempt: s.looks[0]}))
+	check.Equal(t, "looks at an old tick", 0, look(diffTick{s.diff.turn - 1}))
+	check.Equal(t, "looks at a tick", 1, look(diffTick{s.diff.turn}))
+	look(compared{attempt: s.looks[0], Difference: cart()})
+	s.press("down", "down", "down")
+	look(diffTick{s.diff.turn})
+	look(compared{attempt: s.looks[0], Difference: cart()})
+	check.Equal(t, "the line on top", 3, s.diff.top)
+	ended := s.looks[0]
+	ended.EndedAt = start
+	s.give(news{detail: &detail{task: "t-00000005", attempt: &ended, attempts: 2}})
+	check.Equal(t, "looks when it has ended", 1, look(diffTick{s.diff.turn}))
+	look(compared{attempt: ended})
+	check.Equal(t, "looks after that", 0, look(diffTick{s.diff.turn}))
+	s.press("q")
+	check.Equal(t, "looks from another screen", 0, look(diffTick{s.diff.turn}))
+}
+
 // TestNothingLeavesTheScreen: whatever is known, typed and said, a frame has its
 // size, and nothing in it can do anything to a terminal.
 func TestNothingLeavesTheScreen(t *testing.T) {
@@ -255,7 +287,7 @@ func TestNothingLeavesTheScreen(t *testing.T) {
 		s.palette.On = rapid.Bool().Draw(t, "colour")
 		s.name = text("name")
 		for range rapid.IntRange(1, 8).Draw(t, "steps") {
-			switch rapid.IntRange(0, 3).Draw(t, "step") {
+			switch rapid.IntRange(0, 4).Draw(t, "step") {
 			case 0:
 				snap := snapshot{run: dag.Run{ID: "r-1", Outcome: event.RunOutcome(text("outcome")), Reason: text("reason"), StartedAt: start}}
 				snap.state = rapid.SampledFrom([]state{none, running, stopping, died, ended}).Draw(t, "state")
@@ -284,6 +316,9 @@ func TestNothingLeavesTheScreen(t *testing.T) {
 				})
 			case 1:
 				s.Update(tea.WindowSizeMsg{Width: rapid.IntRange(0, 140).Draw(t, "width"), Height: rapid.IntRange(0, 45).Draw(t, "height")})
+			case 2:
+				d := git.Difference{Changes: []git.Change{{Path: text("path"), Old: text("path"), Kind: git.Renamed, Added: 1}}, Patch: text("patch") + "\n+" + text("patch"), Cut: true, Left: []git.Left{{Path: text("path"), Why: text("why")}}}
+				s.Update(compared{attempt: dag.Attempt{ID: "a-1"}, Difference: d})
 			default:
 				s.press(rapid.SampledFrom(keys).Draw(t, "key"))
 			}

@@ -28,6 +28,8 @@ func (m *model) frame() string {
 		lines = m.helpPage()
 	case reading:
 		lines = m.transcriptPage()
+	case comparing:
+		lines = m.diffPage()
 	case answering:
 		lines = m.answerPage()
 	default:
@@ -160,7 +162,7 @@ func (m *model) footer() []string {
 	if !m.snap.paused.IsZero() {
 		pause = "resume"
 	}
-	keys := [][2]string{{"p", pause}, {"s", "stop"}, {"x", "skip"}, {"r", "retry"}, {"g", "guide"}, {"enter", "transcript"}, {"?", "help"}, {"q", "quit"}}
+	keys := [][2]string{{"p", pause}, {"s", "stop"}, {"x", "skip"}, {"r", "retry"}, {"g", "guide"}, {"enter", "read"}, {"d", "diff"}, {"?", "help"}, {"q", "quit"}}
 	if m.openQuestions() > 0 {
 		keys = slices.Concat([][2]string{{"i", "answer"}}, keys[:5], keys[6:]) // all of them do not fit
 	}

@@ -20,7 +20,7 @@ var funcs = template.FuncMap{
 	"iso":     func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 	"command": func(args []string) string { return commandLine(args...) },
 	"lines":   render.Block, "first": func(s string) string { first, _ := render.First(s); return first }, "mark": markOf,
-	"both": func(s shown, r any) both { return both{s, r} }, "inc": func(n int) int { return n + 1 }, "cost": render.Cost,
+	"both": func(s shown, r any) both { return both{s, r} }, "inc": func(n int) int { return n + 1 }, "cost": render.Cost, "hasDiff": hasDiff,
 	"ago": func(now, t time.Time) string { return human.Span(now.Sub(t).Round(time.Second)) },
 }
 

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"ralph/dag"
+	"ralph/internal/git"
 	"ralph/internal/project"
 	"ralph/report"
 )
@@ -39,8 +40,9 @@ type Project struct {
 	project.Project
 	Config  project.Loaded
 	Store   *dag.Store
-	Version func(context.Context) (int64, error) // of the database: another one when another connection has changed something
-	Intact  func() bool                          // the database is still the file that was opened
+	Version func(context.Context) (int64, error)                       // of the database: another one when another connection has changed something
+	Intact  func() bool                                                // the database is still the file that was opened
+	Diff    func(context.Context, dag.Attempt) (git.Difference, error) // what an attempt changed, or has changed so far; an error is said to people as it is
 	Close   func() error
 }
 

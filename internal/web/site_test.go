@@ -25,6 +25,7 @@ import (
 	"ralph/event"
 	"ralph/inbox"
 	"ralph/internal/db"
+	"ralph/internal/git"
 	"ralph/internal/project"
 	"ralph/internal/testing/check"
 	"ralph/internal/trust"
@@ -106,7 +107,7 @@ func newSite(t *testing.T, access ...web.Access) *site {
 		if err != nil {
 			return nil, err
 		}
-		return &web.Project{Project: p, Config: config, Store: dag.New(d, dag.Options{}), Version: d.Version, Intact: d.Intact, Close: d.Close}, nil
+		return &web.Project{Project: p, Config: config, Store: dag.New(d, dag.Options{}), Version: d.Version, Intact: d.Intact, Diff: onRecord(p), Close: d.Close}, nil
 	}
 	check.That(t, run(t.Context(), web.Call{Args: []string{"status"}, Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard}) == 0, "status failed")
 	opened, err := open(t.Context())
@@ -262,4 +263,11 @@ func (s *site) night(text string) (ids []string) {
 		return nil
 	})
 	return ids
+}
+
+// onRecord is what attempts of a project changed, by the trees that are stored.
+func onRecord(p project.Project) func(context.Context, dag.Attempt) (git.Difference, error) {
+	return func(ctx context.Context, at dag.Attempt) (git.Difference, error) {
+		return git.Compare(ctx, p.Root, p.Objects(), at.Tree, at.TreeAfter, 1<<20)
+	}
 }

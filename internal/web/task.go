@@ -35,7 +35,7 @@ type tried struct {
 	N    int
 	Took time.Duration
 	Word string
-	Diff bool // what it changed is on record
+	Diff bool // what it changed is on record, or in its slot
 	Cost string
 }
 
@@ -196,22 +196,34 @@ func (v *visit) tried(at dag.Attempt, n int) tried {
 	if end.IsZero() {
 		end, word = v.now, "running"
 	}
-	return tried{at, n, end.Sub(at.StartedAt), word, at.Tree != "" && at.TreeAfter != "" && at.Tree != at.TreeAfter, report.CostOf(at.Usage).String()}
+	return tried{at, n, end.Sub(at.StartedAt), word, hasDiff(at), report.CostOf(at.Usage).String()}
 }
 
-// diffPage is what an attempt changed.
+// hasDiff reports whether what an attempt changed is on record, or in its slot.
+func hasDiff(at dag.Attempt) bool {
+	return at.Tree != "" && at.TreeAfter != "" && at.Tree != at.TreeAfter || at.EndedAt.IsZero() && at.Slot > 0
+}
+
+// diffPage is what an attempt changed, or has changed so far.
 type diffPage struct {
 	dag.Attempt
-	Changes []git.Change
-	Spans   []report.Span
-	Note    string
+	Changes        []git.Change
+	Added, Removed int
+	Left           []git.Left
+	Spans          []render.Span
+	Note           string
 }
 
 // PageTitle names the attempt.
 func (p diffPage) PageTitle() string { return "What " + p.ID + " changed" }
 
-// diffLimit is how much of a patch a page shows. Who wants more has git.
-const diffLimit = 256 << 10
+// Heading says whether it is over.
+func (p diffPage) Heading() string {
+	if p.EndedAt.IsZero() {
+		return "What it has changed so far"
+	}
+	return "What it changed"
+}
 
 func loadDiff(v *visit) (any, error) {
 	at, err := v.g.Attempt(v.PathValue("id"))
@@ -221,21 +233,23 @@ func loadDiff(v *visit) (any, error) {
 	return diffPage{Attempt: at}, nil
 }
 
-// finish compares what was before and after.
+// finish looks at the files, which may take long.
 func (p diffPage) finish(v *visit) any {
+	d, err := v.project.Diff(v.Context(), p.Attempt)
 	switch {
-	case p.Tree == "" || p.TreeAfter == "":
-		p.Note = "What it changed is not on record: it has not ended, or its run died."
-	case p.Tree == p.TreeAfter:
+	case err != nil:
+		p.Note = v.opts.Redact(err.Error())
+	case d.Cut:
+		p.Note = "This is the beginning of it."
+	case len(d.Changes) == 0:
 		p.Note = "It changed nothing."
-	default:
-		d, err := git.Compare(v.Context(), v.project.Root, v.project.Objects(), p.Tree, p.TreeAfter, diffLimit)
-		if err != nil {
-			p.Note = "What it changed is not on record any more: " + v.opts.Redact(err.Error())
-		} else if d.Cut {
-			p.Note = "This is the beginning of it."
+		if p.EndedAt.IsZero() {
+			p.Note = "Nothing yet."
 		}
-		p.Changes, p.Spans = d.Changes, report.DiffSpans(render.Block(v.opts.Redact(d.Patch)))
+	}
+	p.Changes, p.Left, p.Spans = d.Changes, d.Left, render.DiffSpans(render.Block(v.opts.Redact(d.Patch)))
+	for _, c := range d.Changes {
+		p.Added, p.Removed = p.Added+c.Added, p.Removed+c.Removed
 	}
 	return p
 }

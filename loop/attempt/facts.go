@@ -29,7 +29,7 @@ func (a *attempt) facts(ctx context.Context) (f risk.Facts) {
 	}
 	f.Files = seq.Map(changes, func(c git.Change) string { return c.Path })
 	for _, c := range changes {
-		f.Lines += c.Lines
+		f.Lines += c.Lines()
 	}
 	if plan, err := a.evidence.plan(ctx, a.evidence.candidate, a.evidence.candidate, a.prevented()); err == nil && len(plan.Changed) > 0 {
 		f.Checks, f.Old = seq.Map(plan.Changed, func(c git.Change) string { return c.Path }), oldUnknown

@@ -189,7 +189,7 @@ func (a *attempt) examine(ctx context.Context, taken git.Taken, taking error) (s
 	shown, found, unchanged, err := a.evidence.examine(ctx, taken, taking, a.prevented())
 	w.Tampering, w.Unchanged = append(w.Tampering, found.hard...), unchanged
 	w.Doubt = cmp.Or(w.Doubt, &verify.Doubt{})
-	w.Doubt.Held = a.held(found.outside)
+	w.Doubt.Held = a.held(found.outside, a.evidence.landing.Unfit)
 	if w.Verdict != nil && !slices.Equal(w.Doubt.Findings, found.doubtful) {
 		w.Verdict.Cleared = false // it was about others
 	}
@@ -199,9 +199,11 @@ func (a *attempt) examine(ctx context.Context, taken git.Taken, taking error) (s
 }
 
 // held is what a person has to look at before the work lands, if no verifier clears it.
-func (a *attempt) held(outside string) (list []verify.Held) {
-	if outside != "" {
-		list = append(list, verify.Held{Text: outside, Words: ownWords(a.job.Task)})
+func (a *attempt) held(texts ...string) (list []verify.Held) {
+	for _, text := range texts {
+		if text != "" {
+			list = append(list, verify.Held{Text: text, Words: ownWords(a.job.Task)})
+		}
 	}
 	for _, l := range a.evidence.landing.Lost {
 		h := verify.Held{Text: l.Text}

@@ -25,6 +25,9 @@ func (l *Lander) Advance(ctx context.Context, unite bool) {
 		return
 	}
 	at, waits, err := merge.Advance(ctx, l.Repo, l.Target)
+	if err != nil && ctx.Err() != nil { // what is known of it stays
+		return
+	}
 	if err == nil && at.Landed == "" {
 		l.ahead.set(nil)
 		return

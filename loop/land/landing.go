@@ -63,7 +63,7 @@ func (l *Lane) move(ctx context.Context) (Outcome, error) {
 	e, said := l.entry, ""
 	for polls := 1; ; polls = min(polls+1, patience) {
 		changed := l.Signal.Changed()
-		waits, err := merge.Land(ctx, l.Repo, l.Target, e.Onto, e.Candidate)
+		waits, err := merge.Land(ctx, l.Repo, l.Target, e.Onto, e.Candidate, polls == patience)
 		if err == nil {
 			failpoint.Hit("K22")
 			l.landed(l.waits(waits))

@@ -37,6 +37,7 @@ type Candidate struct {
 	Patch        string        // what it changes, as an ID
 	Accepted     bool          // by a person: no verdict is needed
 	Lost         []Loss        // what landed and is not in it after conflicts were resolved
+	Unfit        string        // why gates may have seen other dependencies than it needs
 	Conflict     prompt.Merged // with files in it: Commit is the work as it was, and cannot land
 }
 
@@ -275,7 +276,24 @@ func (l *Lane) candidate(ctx context.Context) (Candidate, error) {
 	l.state = merge.Testing
 	c, err := l.Workspace.candidate(ctx)
 	c.Entry, c.Lost = l.entry.N, l.lost
+	if err == nil {
+		c.Unfit, err = l.unfit(ctx, c.Onto, c.Commit)
+	}
 	return c, err
+}
+
+// unfit says that work changes which dependencies are to be installed, where nothing installs them for gates.
+func (l *Lane) unfit(ctx context.Context, onto, work string) (string, error) {
+	if !l.slot.Depends() {
+		return "", nil
+	}
+	out, err := l.Repo.Git(ctx, git.Call{}, "diff-tree", "-r", "-z", "--name-only", onto, work)
+	trees := git.Trees{Sub: l.Slots.Sub()}
+	locks := seq.Map(l.slot.Locks(git.Split(out)), trees.Seen)
+	if err != nil || len(locks) == 0 {
+		return "", err
+	}
+	return "it changes " + human.List(locks, 5) + ", and gates saw the dependencies of your folder, which may not fit; install what it names and accept it, or set [parallel] setup", nil
 }
 
 // tested stores what judging the candidate showed.
