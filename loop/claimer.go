@@ -15,13 +15,13 @@ import (
 	"ralph/internal/human"
 	"ralph/internal/testing/failpoint"
 	"ralph/internal/trust"
-	"ralph/loop/attempt"
+	"ralph/internal/wake"
 )
 
 // claimer finds the next task for a worker, or why the run ends.
 type claimer struct {
 	shared
-	signal   *signal
+	signal   *wake.Signal
 	spending *spending
 	over     func() (ended bool, draining string) // whether the run is about to end, or why no further task begins
 	end      func(kind event.RunOutcome, reason string, err error)
@@ -72,7 +72,7 @@ func (c *claimer) next(ctx context.Context) (assignment, bool) {
 	defer c.claiming.Unlock()
 	var said event.Event
 	for {
-		changed := c.signal.changed() // before anything is looked at: a wake-up in between would be lost
+		changed := c.signal.Changed() // before anything is looked at: a wake-up in between would be lost
 		running := c.ledger.inFlight()
 		if ended, _ := c.over(); ended {
 			return assignment{}, false
@@ -110,7 +110,7 @@ func (c *claimer) next(ctx context.Context) (assignment, bool) {
 			}
 			said = l.waits
 		}
-		attempt.Pause(ctx, changed, earlier(l.until, c.opts.Limits.Budgets.Run.Until), c.opts.Host.Now, c.opts.Workers.Poll)
+		wake.Pause(ctx, changed, earlier(l.until, c.opts.Limits.Budgets.Run.Until), c.opts.Host.Now, c.opts.Workers.Poll)
 		if l.limited {
 			c.rested(ctx, began)
 		}

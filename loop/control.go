@@ -8,7 +8,6 @@ import (
 
 	"ralph/dag"
 	"ralph/event"
-	"ralph/loop/policy"
 )
 
 // errStopped ends a run that was asked to end at once.
@@ -40,16 +39,8 @@ func (r *Runner) watchControl(ctx context.Context, stop context.CancelCauseFunc)
 			default:
 				r.claimer.update(now, limits)
 			}
-			if r.tip.ahead.due() {
-				r.advance(ctx, false)
-			}
-			if r.opts.Landing.Repo != nil {
-				was := r.tip.seen()
-				if now, err := r.tip.look(ctx, r.opts.Landing); errors.As(err, new(policy.Halted)) {
-					r.end(event.OutcomeBlocked, err.Error(), nil)
-				} else if now != was {
-					r.signal.wake()
-				}
+			if err := r.lander.Watch(ctx); err != nil {
+				r.end(event.OutcomeBlocked, err.Error(), nil)
 			}
 			if due(r.opts.Host.Now().Sub(beat), r.opts.Workers.Lease) {
 				beat = r.opts.Host.Now()
@@ -73,6 +64,6 @@ func (c *claimer) update(now dag.Control, limits []dag.AgentLimit) {
 	c.control, c.limits = now, limits
 	c.mu.Unlock()
 	if news {
-		c.signal.wake()
+		c.signal.Wake()
 	}
 }

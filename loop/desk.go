@@ -16,7 +16,7 @@ import (
 	"ralph/internal/seq"
 	"ralph/internal/testing/failpoint"
 	"ralph/internal/trust"
-	"ralph/loop/attempt"
+	"ralph/internal/wake"
 	"ralph/prompt"
 )
 
@@ -113,7 +113,7 @@ func (d *desk) patience(id string) time.Time {
 func (d *desk) await(ctx context.Context, r inbox.Request, until time.Time) (inbox.Request, error) {
 	now := d.opts.Host.Now
 	for r.State == inbox.Open && r.Kind != inbox.Credential && now().Before(until) {
-		attempt.Pause(ctx, nil, earlier(until, now().Add(d.opts.Workers.Poll)), now, d.opts.Workers.Poll)
+		wake.Pause(ctx, nil, earlier(until, now().Add(d.opts.Workers.Poll)), now, d.opts.Workers.Poll)
 		switch {
 		case ctx.Err() == nil:
 		case r.Parks: // clients of tools have limits of their own; whoever gave up must not go on with a guess

@@ -76,27 +76,23 @@ var ErrAbandoned = errors.New("interrupted")
 
 // away says that an attempt is made on another machine. What is finished lands here, and what reviews a whole feature looks at
 // what is here.
-func (r *Runner) away(ctx context.Context, j *attempt.Job) bool {
-	if r.opts.Workers.Elsewhere == nil || j.Finished != nil {
+func (t *trial) away(ctx context.Context) bool {
+	if t.opts.Workers.Elsewhere == nil || t.job.Finished != nil {
 		return false
 	}
 	var review *dag.Review
-	_ = r.opts.Graph.Store.View(context.WithoutCancel(ctx), func(g *dag.Graph) (err error) { review, err = g.Review(j.Task, dag.Any); return err }) // what follows meets the same trouble
+	_ = t.opts.Graph.Store.View(context.WithoutCancel(ctx), func(g *dag.Graph) (err error) { review, err = g.Review(t.job.Task, dag.Any); return err }) // what follows meets the same trouble
 	return review == nil
 }
 
 // haveMade has an attempt made elsewhere, stores what came of it as if it had been made here, and lands the work.
-func (r *Runner) haveMade(ctx context.Context, claim dag.Claim, j *attempt.Job, ports attempt.Ports, in **lane) (attempt.Result, error) {
-	desk, record := ports.Desk.(*desk), ports.Record.(recorder)
-	o, err := r.order(ctx, claim, j, desk)
-	var halted policy.Halted
-	switch {
-	case errors.As(err, &halted):
-		return attempt.Result{Decision: halted.Decision()}, nil
-	case err != nil:
-		return attempt.Result{Decision: attempt.Unprepared()}, err
+func (t *trial) haveMade(ctx context.Context, ports attempt.Ports) (attempt.Result, error) {
+	claim, j, desk, record := t.claim, &t.job, ports.Desk.(*desk), ports.Record.(recorder)
+	o, err := t.order(ctx, claim, j, desk)
+	if err != nil {
+		return unprepared(err, attempt.AgentUse{})
 	}
-	d, over, err := r.await(ctx, claim, j, o, record)
+	d, over, err := t.await(ctx, claim, j, o, record)
 	switch {
 	case errors.Is(context.Cause(ctx), attempt.ErrLost):
 		return attempt.Result{Decision: policy.Decide(policy.Facts{Ended: policy.Lost})}, nil
@@ -106,17 +102,17 @@ func (r *Runner) haveMade(ctx context.Context, claim dag.Claim, j *attempt.Job, 
 			outcome = event.AttemptInterrupted
 		}
 		return attempt.Result{
-			Agent:    attempt.AgentUse{Name: j.Agent.Name, Usage: *r.live.note(claim.Attempt).Usage},
-			Decision: policy.Decision{Action: policy.Release, Outcome: outcome, Uncounted: killed, Delay: r.opts.Rules.Backoff, Reason: err.Error()},
+			Agent:    attempt.AgentUse{Name: j.Agent.Name, Usage: *t.live.note(claim.Attempt).Usage},
+			Decision: policy.Decision{Action: policy.Release, Outcome: outcome, Uncounted: killed, Delay: t.opts.Rules.Backoff, Reason: err.Error()},
 		}, nil
 	}
-	if err := r.collect(ctx, claim, j, &d); err != nil {
+	if err := t.collect(ctx, claim, j, &d); err != nil {
 		d.Result.Seen.Checked = false
 		d.Result.Decision = policy.Decision{Action: policy.Release, Outcome: event.AttemptError, Uncounted: true, Reason: "its work cannot be fetched: " + err.Error()}
 		return d.Result, nil
 	}
-	defer func() { r.forget(context.WithoutCancel(ctx), d.WorkRef, d.LogRef) }()
-	if err := r.store(context.WithoutCancel(ctx), j, &d, desk, record); err != nil {
+	defer func() { t.forget(context.WithoutCancel(ctx), d.WorkRef, d.LogRef) }()
+	if err := t.store(context.WithoutCancel(ctx), j, &d, desk, record); err != nil {
 		return attempt.Result{Decision: attempt.Unprepared(), Agent: d.Result.Agent}, err
 	}
 	if interrupted := d.Result.Decision.Outcome == event.AttemptInterrupted; interrupted && over != nil {
@@ -127,7 +123,7 @@ func (r *Runner) haveMade(ctx context.Context, claim dag.Claim, j *attempt.Job, 
 	if d.Result.Decision.Action != policy.Complete {
 		return d.Result, nil
 	}
-	return r.landDelivered(ctx, claim, j, ports, d, in)
+	return t.landDelivered(ctx, d)
 }
 
 // order is what another machine has to know. The remote has the target as it is here before anybody is told to build on it.
@@ -136,18 +132,7 @@ func (r *Runner) order(ctx context.Context, claim dag.Claim, j *attempt.Job, des
 	to := r.opts.Landing
 	r.published.mu.Lock() // whoever looked at the target first must not push it last
 	defer r.published.mu.Unlock()
-	tip, err := r.tip.look(ctx, to)
-	if err != nil {
-		return o, err
-	}
-	l, start := &lane{Runner: r, claim: claim}, ""
-	work, err := l.earlier(ctx)
-	if err == nil && work != "" && !r.scripted(j) {
-		var below string
-		if below, err = to.Repo.Commit(ctx, work+"^"); err == nil {
-			start, err = l.goOn(ctx, tip, below, work, false)
-		}
-	}
+	tip, start, err := r.lander.Start(ctx, claim, false, r.scripted(j))
 	if err != nil {
 		return o, err
 	}
@@ -259,30 +244,25 @@ func (r *Runner) store(ctx context.Context, j *attempt.Job, d *Delivery, desk *d
 }
 
 // landDelivered lands work that another machine has verified: on what that machine tested it on nothing is tested again.
-func (r *Runner) landDelivered(ctx context.Context, claim dag.Claim, j *attempt.Job, ports attempt.Ports, d Delivery, in **lane) (attempt.Result, error) {
+func (t *trial) landDelivered(ctx context.Context, d Delivery) (attempt.Result, error) {
+	claim, j := t.claim, &t.job
 	if d.Finished == nil {
 		d.Finished = &attempt.Finished{Set: d.Result.Said}
 	}
 	j.Finished = d.Finished
 	used := d.Result.Agent
-	j.History.Finished = dag.Attempt{ID: claim.Attempt, Run: r.run.ID, Task: claim.Task.ID, Slot: claim.Slot, Agent: used.Name, Model: j.Agent.Choice.Model, ModelEffective: used.Model}
+	j.History.Finished = dag.Attempt{ID: claim.Attempt, Run: t.run.ID, Task: claim.Task.ID, Slot: claim.Slot, Agent: used.Name, Model: j.Agent.Choice.Model, ModelEffective: used.Model}
 	claim.Resume, claim.Resumed = true, j.History.Finished
-	l, err := r.newLane(ctx, claim, j)
-	if *in = l; err != nil {
-		var halted policy.Halted
-		if errors.As(err, &halted) {
-			return attempt.Result{Decision: halted.Decision(), Agent: used}, nil
-		}
-		return attempt.Result{Decision: attempt.Unprepared(), Agent: used}, err
+	if err := t.takeSlot(ctx, claim); err != nil {
+		return unprepared(err, used)
 	}
 	rules := j.Rules
 	j.Rules.Resolve = 0 // nobody here can resolve a conflict; the next attempt begins with it
-	ports.Record = landing{ports.Record.(recorder), used.Usage}
-	ports.Desk, ports.Tools = nil, nil
-	ports.Lane, ports.Copy, ports.Shared = l, l.copy, func(context.Context, time.Time) bool { return false }
-	res, err := r.worker.Run(ctx, *j, ports)
+	ports := t.ports()
+	ports.Record, ports.Desk = landing{ports.Record.(recorder), used.Usage}, nil
+	res, err := t.worker.Run(ctx, *j, ports)
 	if res.Decision.Action == policy.Complete {
-		err = errors.Join(err, r.excuses.Accepted(context.WithoutCancel(ctx), d.Gates))
+		err = errors.Join(err, t.excuses.Accepted(context.WithoutCancel(ctx), d.Gates))
 	}
 	j.Finished, j.Rules = nil, rules                                          // the attempt had an agent
 	if more := res.Agent.Usage; more.AllTokens() > 0 || more.CostUSD != nil { // of a verifier here

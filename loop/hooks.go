@@ -14,7 +14,6 @@ import (
 	"ralph/internal/seq"
 	"ralph/knowledge"
 	"ralph/loop/attempt"
-	"ralph/loop/policy"
 	"ralph/strategy"
 )
 
@@ -59,22 +58,6 @@ func (r *Runner) taskBefore(ctx context.Context, j *attempt.Job) (keptBack strin
 		j.Agent.Choice, j.Agent.Standing.OwnModel = strategy.Choice{Model: out.Model, Tier: tier, Reason: "a hook chose it", Overrode: was}, true
 	}
 	return ""
-}
-
-// mergeBefore asks hooks whether work may land. If not, it leaves the queue.
-func (l *lane) mergeBefore(ctx context.Context) error {
-	t, e := l.claim.Task, l.entry
-	out := l.hook(ctx, hooks.Payload{
-		Point: hooks.MergeBefore, Task: t.ID, Title: t.Title, Attempt: l.claim.Attempt, Dir: l.slot.Dir(),
-		Merge: &hooks.Merge{Target: l.opts.Landing.Target, Onto: e.Onto, Commit: e.Candidate},
-	})
-	if !out.Blocked() {
-		return nil
-	}
-	if err := l.giveBack(ctx, out.Refusal()); err != nil {
-		return err
-	}
-	return policy.Refused{Reason: out.Refusal()}
 }
 
 // sources are those of the options, with what hooks select of the knowledge.

@@ -18,6 +18,7 @@ import (
 	"ralph/journal"
 	"ralph/knowledge"
 	"ralph/loop/attempt"
+	"ralph/loop/land"
 	"ralph/loop/policy"
 	"ralph/loop/recovery"
 	"ralph/strategy"
@@ -36,7 +37,7 @@ type Options struct {
 	Verify   Verify
 	Prompt   Prompt
 	Place    Place
-	Landing  Landing
+	Landing  land.Options
 	Recovery Recovery
 	Inbox    Inbox
 	Host     Host
@@ -198,7 +199,7 @@ type Recovery struct {
 	Life  func(dag.Process) dag.Life
 	Sweep func(owner string) (killed int, err error) // kills what a dead run left running
 	// Parallel finds where agents worked side by side, also if they do not in this run.
-	Parallel func(context.Context) (recovery.Parallel, error)
+	Parallel func(context.Context) (land.Site, error)
 	// Calls finds the tool calls of an attempt that is over; nil finds none.
 	Calls func(dag.Attempt) (began []string, cut []inbox.Cut, err error)
 }

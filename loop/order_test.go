@@ -30,7 +30,7 @@ func TestAWakeUpDuringALookIsNotLost(t *testing.T) {
 		if looking { // a look reads the clock
 			settle.Do(func() {
 				r.ledger.settle(entry{})
-				r.signal.wake()
+				r.signal.Wake()
 			})
 		}
 		return time.Now()

@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,9 +17,9 @@ import (
 	"ralph/inbox"
 	"ralph/internal/redact"
 	"ralph/loop/attempt"
+	"ralph/loop/land"
 	"ralph/loop/policy"
 	"ralph/merge"
-	"ralph/risk"
 )
 
 // Outpost makes an attempt of a run that is on another machine: in a slot of this clone, with the agents, the sandbox and the
@@ -45,14 +46,13 @@ func (p Outpost) Make(ctx context.Context, o Order) (Delivery, error) {
 	opts.Host.Observe = w.observe
 	r := newRunner(opts)
 	r.run.ID, r.bus.run = o.Run, o.Run
-	out, j := &outpost{lane: &lane{Runner: r}, watcher: w}, o.Job
+	out, j := &outpost{to: opts.Landing, watcher: w}, o.Job
 	j.Place = attempt.Place{Dir: opts.Place.Dir, Project: opts.Place.Dir, Folder: filepath.Join(opts.Place.Runs, o.Run, j.Run.Attempt+"-"+p.Try)}
 	j.Run.Owner = j.Run.Owner + "-" + p.Try // two tries may be on one machine
 	if err := os.MkdirAll(j.Place.Folder, 0o700); err != nil {
 		return Delivery{}, err
 	}
-	out.claim = dag.Claim{Task: j.Task, Attempt: j.Run.Attempt, Slot: p.Slot}
-	if err := out.take(ctx, o, &j); err != nil {
+	if err := out.take(ctx, o, &j, p.Slot); err != nil {
 		return Delivery{}, err
 	}
 	sections := opts.Prompt.Context(j.Task).Sections
@@ -63,16 +63,20 @@ func (p Outpost) Make(ctx context.Context, o Order) (Delivery, error) {
 		j.Verify.Allowed = map[string]string{}
 	}
 	ports := attempt.Ports{
-		Record: out, Excuses: farExcuses{out, j.Verify.Allowed, j.Verify.AllowFailing}, Budget: func(context.Context) ([]budget.Finding, error) { return nil, nil }, Lane: out, Copy: out.copy,
-		Shared: func(context.Context, time.Time) bool { return false }, Desk: &farDesk{outpost: out, mail: o.Mail},
+		Record: out, Excuses: farExcuses{out, j.Verify.Allowed, j.Verify.AllowFailing}, Budget: func(context.Context) ([]budget.Finding, error) { return nil, nil }, Lane: out, Copy: out.Copy,
+		Shared: alone, Desk: &farDesk{outpost: out, mail: o.Mail},
 	}
 	res, err := r.worker.Run(ctx, j, ports)
-	out.closeRoom()
+	out.Close()
 	if err != nil {
 		return Delivery{}, err
 	}
 	d := &out.delivery
-	d.Result, d.Onto, d.Events = res, out.slot.Base(), w.events
+	d.Result, d.Events = res, w.events
+	d.Onto, d.Work = out.Work()
+	if f := d.Finished; f != nil && res.Decision.Action == policy.Complete {
+		f.Patch, f.Trees = res.Judged.Patch, res.Judged.Trees
+	}
 	d.Result.Agent.Usage = w.total(res.Agent.Usage)
 	if until := res.Decision.Until; !until.IsZero() {
 		d.NotBefore, d.Result.Decision.Until = max(until.Sub(opts.Host.Now()), 0), time.Time{}
@@ -94,9 +98,7 @@ func (p Outpost) Make(ctx context.Context, o Order) (Delivery, error) {
 // leave pushes what the attempt leaves: its work, whatever came of it, and its files.
 func (p Outpost) leave(ctx context.Context, out *outpost, j attempt.Job) error {
 	to, d := p.Options.Landing, &out.delivery
-	if d.Work = out.work; d.Work == "" {
-		d.Work = d.Onto
-	}
+	d.Work = cmp.Or(d.Work, d.Onto)
 	var refs []merge.Ref
 	if d.Work != d.Onto {
 		d.WorkRef = merge.TryRef(j.Task.ID, j.Run.Attempt, p.Try)
@@ -119,14 +121,15 @@ func (p Outpost) leave(ctx context.Context, out *outpost, j attempt.Job) error {
 // outpost is the lane and the record of an attempt that is far from its run: work is tested on what it began with, and what is
 // recorded is delivered in the end.
 type outpost struct {
-	*lane
+	*land.Workspace
 	*watcher
+	to       land.Options
 	delivery Delivery
 }
 
 // take fetches what the order builds on and makes a slot of it.
-func (p *outpost) take(ctx context.Context, o Order, j *attempt.Job) error {
-	to := p.opts.Landing
+func (p *outpost) take(ctx context.Context, o Order, j *attempt.Job, n int) error {
+	to := p.to
 	refs := []string{merge.TargetRef(o.Run)}
 	if o.Start != "" {
 		refs = append(refs, merge.StartRef(j.Run.Attempt))
@@ -142,11 +145,11 @@ func (p *outpost) take(ctx context.Context, o Order, j *attempt.Job) error {
 	} else if has, err := to.Repo.IsAncestor(ctx, o.Onto, base); err != nil || !has {
 		return errors.Join(err, fmt.Errorf("%s has a target without %.10s, which the task builds on", to.Remote, o.Onto))
 	}
-	if p.slot, err = to.Slots.Take(ctx, p.claim.Slot, p.claim.Attempt, base, start); err != nil {
+	claim := dag.Claim{Task: j.Task, Attempt: j.Run.Attempt, Slot: n}
+	if p.Workspace, err = to.Open(ctx, claim, base, start); err != nil {
 		return err
 	}
-	p.room = to.Slots.Room(p.claim.Slot)
-	j.Place.Dir, j.Place.Sub, j.Place.Env = p.slot.Dir(), to.Slots.Sub(), p.slot.Env()
+	j.Place.Dir, j.Place.Sub, j.Place.Env = p.Place()
 	tree, err := to.Repo.Tree(ctx, base)
 	if err != nil {
 		return err
@@ -162,54 +165,6 @@ func (p *outpost) take(ctx context.Context, o Order, j *attempt.Job) error {
 	}
 	return nil
 }
-
-func (p *outpost) InConflict(context.Context) (bool, error) { return false, nil }
-
-// Follow does nothing: where the target is by now is for the run to merge.
-func (p *outpost) Follow(context.Context, bool) (attempt.Followed, error) {
-	return attempt.Followed{}, nil
-}
-
-func (p *outpost) Candidate(ctx context.Context, by attempt.Credit) (c attempt.Candidate, err error) {
-	if err := p.hear(ctx); err != nil {
-		return c, err
-	}
-	work, left, err := p.keep(ctx)
-	if err != nil {
-		return c, err
-	}
-	if len(left) > 0 {
-		return c, policy.Unlandable{Reason: left[0]}
-	}
-	base := p.slot.Base()
-	patch, err := merge.Patch(ctx, p.opts.Landing.Repo, base, work)
-	if err != nil {
-		return c, err
-	}
-	p.entry = dag.Merge{N: 1, Base: base, Onto: base, Work: work, Candidate: work, Patch: patch}
-	return p.candidate(ctx)
-}
-
-func (p *outpost) Tested(ctx context.Context, green bool, _ risk.Facts) (again bool, err error) {
-	if !green {
-		err = p.slot.Show(ctx, p.entry.Onto, p.entry.Candidate)
-		p.entry = dag.Merge{}
-		return false, err
-	}
-	c, err := p.candidate(ctx)
-	if f := p.delivery.Finished; f != nil {
-		f.Patch, f.Trees = c.Patch, c.Trees
-	}
-	return false, err
-}
-
-func (p *outpost) Reviewed() bool { return true }
-
-// Holds is false: only the run itself has the queue.
-func (p *outpost) Holds() bool { return false }
-
-// Land leaves the work to the run.
-func (p *outpost) Land(context.Context) (again bool, err error) { return false, nil }
 
 func (p *outpost) Note(_ context.Context, n dag.Note) error {
 	p.mu.Lock()

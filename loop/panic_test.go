@@ -19,6 +19,7 @@ import (
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 	"ralph/loop/attempt"
+	"ralph/loop/land"
 	"ralph/verify"
 )
 
@@ -142,7 +143,7 @@ func TestAPanicOverASlotEndsOneAttempt(t *testing.T) {
 	repo, err := git.OpenRepo(t.Context(), s.dir)
 	check.OK(t, err)
 	var gates atomic.Int64
-	s.opts.Workers.Jobs, s.opts.Landing = 2, Landing{
+	s.opts.Workers.Jobs, s.opts.Landing = 2, land.Options{
 		Repo: repo, Target: "refs/heads/main",
 		Slots: slot.Open(slot.Options{Dir: t.TempDir(), State: t.TempDir(), Project: s.dir, Name: "p", Repo: repo, Sub: "."}),
 		Gates: func(slot.Room) (verify.Gates, func() error, error) {

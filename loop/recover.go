@@ -42,10 +42,11 @@ func Completer(o *Options) func(*dag.Graph, dag.Task, dag.Merge, dag.Attempt) er
 		}
 		said, _ := readFinished(o.Place.Runs, finished) // without it the work has landed all the same
 		res := attempt.Recorded(a)
+		res.Judged.Entry = m.N
 		res.Decision, res.Said, res.Told = policy.Decision{Action: policy.Complete, Outcome: event.AttemptDone}, said.Set, said.Told
 		var j attempt.Job
 		j.Run.Iteration, j.Agent.Choice.Model = a.Iteration, a.Model
-		_, err := settler{shared{opts: o, run: &dag.Run{ID: a.Run}}}.record(g, claim, j, res, &lane{entry: m})
+		_, err := settler{shared{opts: o, run: &dag.Run{ID: a.Run}}}.record(g, claim, j, res)
 		return err
 	}
 }

@@ -18,14 +18,16 @@ import (
 	"ralph/internal/human"
 	"ralph/internal/redact"
 	"ralph/internal/seq"
+	"ralph/internal/wake"
 	"ralph/loop/attempt"
+	"ralph/loop/land"
 )
 
 // Runner is one run. Run may be called again after an interruption: the
 // counters continue.
 type Runner struct {
 	shared
-	signal    signal
+	signal    wake.Signal
 	tried     tried
 	spending  spending
 	claimer   claimer
@@ -34,10 +36,8 @@ type Runner struct {
 	keeper    keeper
 	settler   settler
 	worker    attempt.Worker
-	tip       tip
-	resolving resolving
-	authors   authors
 	excuses   *excuses
+	lander    *land.Lander
 	published published
 	taken     []assignment // what an earlier process of this run has ordered
 
@@ -77,12 +77,9 @@ func Start(ctx context.Context, opts Options) (*Runner, error) {
 	if err != nil {
 		return nil, fmt.Errorf("recover: %w", err)
 	}
-	var left *git.LockError // in this folder no agent could commit: each task would fail. Slots have an index of their own.
-	if opts.Landing.Repo == nil {
-		left = git.LeftLock(opts.Place.Dir)
-	}
-	if left != nil && left.Sure {
-		return nil, fmt.Errorf("start a run: %w: %w", dag.ErrRefused, left)
+	doubt, err := r.ready(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("start a run: %w", err)
 	}
 	joined := r.run.ID != ""
 	err = opts.Graph.Store.Update(ctx, func(g *dag.Graph) (err error) {
@@ -117,15 +114,8 @@ func Start(ctx context.Context, opts Options) (*Runner, error) {
 	setup := opts.Host.Setup
 	r.bus.emit(event.Event{Type: event.RunStarted, Setup: &setup, PID: int(opts.Graph.Process.PID), Counts: r.counts(ctx)})
 	r.emitRecovery(recovered)
-	if left != nil {
-		r.bus.warn("", left.Error())
-	}
-	if opts.Landing.Repo != nil {
-		opts.Landing.Slots.OnSetup(func(name string) { r.bus.emit(event.Event{Type: event.SlotSetup, Text: name}) })
-		opts.Landing.Slots.OnLeftOut(func(line string) { r.bus.warnOnce(line, line) })
-		if opts.Landing.Repo.Nameless(ctx) {
-			r.bus.warn("", "git knows no name and address of yours, so what lands is committed by ralph; to change that: git config user.name NAME, git config user.email ADDRESS")
-		}
+	if doubt != "" {
+		r.bus.warn("", doubt)
 	}
 	if err := r.writeKnowledge(ctx); err != nil {
 		return nil, fmt.Errorf("write what was learned before: %w", err)
@@ -136,6 +126,26 @@ func Start(ctx context.Context, opts Options) (*Runner, error) {
 		}
 	}
 	return r, err
+}
+
+// ready says what a person should know of the place where agents work, or why they cannot.
+func (r *Runner) ready(ctx context.Context) (doubt string, err error) {
+	if to := r.opts.Landing; to.Repo != nil {
+		to.Slots.OnSetup(func(name string) { r.bus.emit(event.Event{Type: event.SlotSetup, Text: name}) })
+		to.Slots.OnLeftOut(func(line string) { r.bus.warnOnce(line, line) })
+		if to.Repo.Nameless(ctx) {
+			doubt = "git knows no name and address of yours, so what lands is committed by ralph; to change that: git config user.name NAME, git config user.email ADDRESS"
+		}
+		return doubt, nil
+	}
+	left := git.LeftLock(r.opts.Place.Dir) // no agent could commit: each task would fail. Slots have an index of their own
+	switch {
+	case left == nil:
+		return "", nil
+	case left.Sure:
+		return "", fmt.Errorf("%w: %w", dag.ErrRefused, left)
+	}
+	return left.Error(), nil
 }
 
 // join finds the run that this process goes on with, if other machines make its attempts and its own process is gone.
@@ -171,13 +181,18 @@ func newRunner(opts Options) *Runner {
 	}
 	r := &Runner{
 		shared: s, spending: spending{shared: s, began: opts.Host.Now()}, briefer: briefer{s}, keeper: keeper{s}, settler: settler{s},
-		sessions: sessions{opener: opts.Agents.Open, open: map[*listed]bool{}}, resolving: resolving{files: map[string]string{}}, excuses: &excuses{shared: s},
+		sessions: sessions{opener: opts.Agents.Open, open: map[*listed]bool{}}, excuses: &excuses{shared: s},
 	}
 	r.claimer = claimer{shared: s, signal: &r.signal, spending: &r.spending, over: r.over, end: r.end, reclaim: r.reclaim}
 	r.worker = attempt.Worker{
 		Open: r.sessions.Open, Warm: r.warm, Cool: opts.Agents.Cool, Gates: opts.Verify.GateRunner, Withheld: opts.Verify.Withheld, Baselines: &attempt.Baselines{}, Demand: &attempt.Demand{},
 		Documents: opts.Prompt.Context, Sources: r.sources, Hooks: opts.Host.Hooks, Permissions: opts.Agents.Permissions, Resources: opts.Workers.Resources, Prices: opts.Agents.Prices, Objects: opts.Place.Objects, OwnFiles: r.own,
 		Redact: opts.Host.Redact, Observe: r.bus.emit, WarnOnce: r.bus.warnOnce, Poll: opts.Workers.Poll, Now: opts.Host.Now,
+	}
+	r.lander = &land.Lander{
+		Options: opts.Landing, Store: opts.Graph.Store, Run: s.run, Dir: opts.Place.Dir, Runs: opts.Place.Runs, Checks: opts.Verify.Gates, Skip: opts.Verify.Skip,
+		Redact: opts.Host.Redact, Now: opts.Host.Now, Poll: opts.Workers.Poll, Signal: &r.signal, Tell: r.bus.emit, WarnOnce: r.bus.warnOnce, Notify: r.notify, Hook: r.hook,
+		Own: r.live.own, Reclaim: r.reclaim, Demand: r.worker.Demand.Last,
 	}
 	return r
 }
@@ -209,7 +224,7 @@ func (r *Runner) Run(ctx context.Context) (event.Result, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	attending := r.watchControl(ctx, stop)
 	r.runBefore(ctx)
-	r.advance(ctx, true)
+	r.lander.Advance(ctx, true)
 	var workers sync.WaitGroup
 	taken := r.taken
 	r.taken = nil
@@ -227,9 +242,9 @@ func (r *Runner) Run(ctx context.Context) (event.Result, error) {
 	workers.Wait()
 	r.opts.Agents.Cool()
 	if ctx.Err() == nil {
-		r.advance(ctx, true)
+		r.lander.Advance(ctx, true)
 	} else {
-		r.advance(context.WithoutCancel(ctx), false)
+		r.lander.Advance(context.WithoutCancel(ctx), false)
 	}
 	stop(nil)
 	<-attending
@@ -240,7 +255,7 @@ func (r *Runner) Run(ctx context.Context) (event.Result, error) {
 		r.bus.emit(event.Event{Type: event.RunInterrupted, Reason: end.reason})
 	}
 	out, err := r.outcome(context.WithoutCancel(ctx), end)
-	out.Work = r.landed(context.WithoutCancel(ctx))
+	out.Work = r.lander.Work(context.WithoutCancel(ctx))
 	return out, errors.Join(end.err, err)
 }
 
@@ -319,7 +334,7 @@ func (r *Runner) Drain(cause error) {
 	r.mu.Lock()
 	r.draining = cause.Error()
 	r.mu.Unlock()
-	r.signal.wake()
+	r.signal.Wake()
 }
 
 // Interrupted lists the tasks that the last interruption took from an agent.
@@ -336,7 +351,7 @@ func (r *Runner) end(kind event.RunOutcome, reason string, err error) {
 		r.ending = &ending{kind, reason, err}
 	}
 	r.mu.Unlock()
-	r.signal.wake()
+	r.signal.Wake()
 }
 
 // over says that the run is about to end, or why no further task begins while the rest

@@ -25,14 +25,14 @@ type settler struct{ shared }
 // settle is the one write that ends an attempt: status, roll-up, attempt and journal
 // together. It happens even after Ctrl-C. It returns the task's status, and the decision as
 // it was stored.
-func (s settler) settle(ctx context.Context, claim dag.Claim, j attempt.Job, res attempt.Result, l *lane) (status dag.Status, d policy.Decision, err error) {
+func (s settler) settle(ctx context.Context, claim dag.Claim, j attempt.Job, res attempt.Result) (status dag.Status, d policy.Decision, err error) {
 	began := s.began(ctx, claim, j)
 	store := func(d policy.Decision) (policy.Decision, error) {
 		err := s.opts.Graph.Store.Update(ctx, func(g *dag.Graph) (err error) {
 			s.live.remove(claim.Attempt)
 			if d, err = explainLoss(g, claim, d); err == nil {
 				res.Decision = d
-				status, err = s.record(g, claim, j, res, l)
+				status, err = s.record(g, claim, j, res)
 			}
 			if err == nil {
 				err = inbox.Repeated(g, dag.Attempt{ID: claim.Attempt, Task: claim.Task.ID}, began)
@@ -69,7 +69,7 @@ func (s settler) began(ctx context.Context, claim dag.Claim, j attempt.Job) (cal
 }
 
 // record writes all that is known in one transaction and returns the task's status.
-func (s settler) record(g *dag.Graph, claim dag.Claim, j attempt.Job, res attempt.Result, l *lane) (dag.Status, error) {
+func (s settler) record(g *dag.Graph, claim dag.Claim, j attempt.Job, res attempt.Result) (dag.Status, error) {
 	t, d, now := claim.Task, res.Decision, s.opts.Host.Now()
 	note := dag.Note{
 		Usage: &res.Agent.Usage, Shares: res.Agent.Shares, StopReason: string(res.Agent.Stop), SessionUSD: res.Agent.SessionUSD,
@@ -88,7 +88,7 @@ func (s settler) record(g *dag.Graph, claim dag.Claim, j attempt.Job, res attemp
 	if err := countUses(g, t.ID, res); err != nil {
 		return "", err
 	}
-	status, err := s.transition(g, claim, j, res, l)
+	status, err := s.transition(g, claim, j, res)
 	switch {
 	case err != nil:
 	case status == dag.Done:
@@ -123,7 +123,7 @@ func (s settler) record(g *dag.Graph, claim dag.Claim, j attempt.Job, res attemp
 	}))
 }
 
-func (s settler) transition(g *dag.Graph, claim dag.Claim, j attempt.Job, res attempt.Result, l *lane) (dag.Status, error) {
+func (s settler) transition(g *dag.Graph, claim dag.Claim, j attempt.Job, res attempt.Result) (dag.Status, error) {
 	switch d := res.Decision; d.Action {
 	case policy.Complete:
 		if d.Outcome == event.AttemptAlreadyDone {
@@ -133,12 +133,12 @@ func (s settler) transition(g *dag.Graph, claim dag.Claim, j attempt.Job, res at
 		if res.Seen.Passed {
 			verdict = "passed"
 		}
-		if l != nil && j.Review == nil {
-			return dag.Done, g.Landed(claim, l.entry.N, verdict)
+		if res.Judged.Entry > 0 {
+			return dag.Done, g.Landed(claim, res.Judged.Entry, verdict)
 		}
 		return dag.Done, g.Complete(claim, verdict)
 	case policy.Hold:
-		return dag.Pending, g.Hold(claim, l.entry.N, d.Reason)
+		return dag.Pending, g.Hold(claim, res.Judged.Entry, d.Reason)
 	case policy.Fail:
 		return dag.Failed, g.Fail(claim, d.Reason)
 	case policy.Retry:

@@ -20,6 +20,7 @@ import (
 	"ralph/internal/slot"
 	"ralph/internal/testing/failpoint"
 	"ralph/loop/attempt"
+	"ralph/loop/land"
 	"ralph/loop/policy"
 	"ralph/loop/recovery"
 	"ralph/strategy"
@@ -53,6 +54,14 @@ func (r *Runner) make(ctx context.Context, next assignment) bool {
 	return err == nil
 }
 
+// trial is one attempt on its way through the run.
+type trial struct {
+	*Runner
+	claim dag.Claim
+	job   attempt.Job
+	lane  *land.Lane // nil in the project's own folder, and as long as there is no slot
+}
+
 // attempt makes one try at a task and settles it. The error is for what ends the
 // run: the files of the attempt or the database cannot be written.
 func (r *Runner) attempt(ctx context.Context, claim dag.Claim, j attempt.Job) error {
@@ -61,13 +70,13 @@ func (r *Runner) attempt(ctx context.Context, claim dag.Claim, j attempt.Job) er
 	ctx, lose := context.WithCancelCause(ctx)
 	defer lose(nil)
 	kept := r.keeper.keep(ctx, claim, j.Agent.Name, lose)
-	var l *lane
-	res, err := r.recovered(ctx, claim, &j, &l)
+	t := &trial{Runner: r, claim: claim, job: j}
+	res, err := t.recovered(ctx)
 	res.Began = began
 	lose(nil)
 	<-kept
-	r.resolving.take(claim.Attempt) // nothing any more, before others are told
-	err = errors.Join(err, r.settle(context.WithoutCancel(ctx), claim, j, res, l))
+	r.lander.Resolved(claim.Attempt) // before others are told
+	err = errors.Join(err, t.settle(context.WithoutCancel(ctx), res))
 	if e := r.opts.Workers.Elsewhere; e != nil && err == nil {
 		e.Settled(claim.Attempt)
 	}
@@ -76,35 +85,36 @@ func (r *Runner) attempt(ctx context.Context, claim dag.Claim, j attempt.Job) er
 
 // recovered is try, but a panic ends this attempt only: its task is given back, and the
 // other workers continue. The second panic over one task ends the run.
-func (r *Runner) recovered(ctx context.Context, claim dag.Claim, j *attempt.Job, l **lane) (res attempt.Result, err error) {
+func (t *trial) recovered(ctx context.Context) (res attempt.Result, err error) {
+	j := &t.job
 	defer func() {
 		p := recover()
 		if p == nil {
 			return
 		}
-		text := r.opts.Host.Redact.Text(fmt.Sprint(p))
-		res = attempt.Result{Seen: attempt.Seen{Checked: r.finished(ctx, claim)}, Decision: policy.Decision{
+		text := t.opts.Host.Redact.Text(fmt.Sprint(p))
+		res = attempt.Result{Seen: attempt.Seen{Checked: t.finished(ctx, t.claim)}, Decision: policy.Decision{
 			Action: policy.Release, Outcome: event.AttemptInterrupted, Uncounted: true, Reason: "ralph panicked: " + text,
 		}}
-		res.Agent.Usage = *r.live.note(claim.Attempt).Usage
+		res.Agent.Usage = *t.live.note(t.claim.Attempt).Usage
 		path := filepath.Join(j.Place.Folder, "panic.txt")
-		r.bus.warn(j.Task.ID, "this is a bug in ralph; please report it with "+path)
+		t.bus.warn(j.Task.ID, "this is a bug in ralph; please report it with "+path)
 		werr := os.MkdirAll(j.Place.Folder, 0o700) // it may have come to nothing yet
 		if werr == nil {
-			werr = os.WriteFile(path, []byte("panic: "+text+"\n\n"+r.opts.Host.Redact.Text(string(debug.Stack()))), 0o600)
+			werr = os.WriteFile(path, []byte("panic: "+text+"\n\n"+t.opts.Host.Redact.Text(string(debug.Stack()))), 0o600)
 		}
 		if werr != nil {
-			r.bus.warn(j.Task.ID, "keeping the stack: "+werr.Error())
+			t.bus.warn(j.Task.ID, "keeping the stack: "+werr.Error())
 		}
-		if *l != nil {
-			_, _ = (*l).Keep(context.WithoutCancel(ctx)) // the panic is what is reported
+		if t.lane != nil {
+			_, _ = t.lane.Keep(context.WithoutCancel(ctx)) // the panic is what is reported
 		}
-		if r.ledger.panicked(j.Task.ID) > 1 {
+		if t.ledger.panicked(j.Task.ID) > 1 {
 			bug := fmt.Errorf("attempt at %s panicked twice: %s", j.Task.ID, text)
-			r.end(event.OutcomeError, bug.Error(), bug)
+			t.end(event.OutcomeError, bug.Error(), bug)
 		}
 	}()
-	return r.try(ctx, claim, j, l)
+	return t.try(ctx)
 }
 
 // finished reports whether the agent of an attempt has finished its work, as far as that is
@@ -117,29 +127,24 @@ func (r *Runner) finished(ctx context.Context, claim dag.Claim) bool {
 
 // try prepares a slot, briefs an agent and lets it work. What it reads before, it reads after Ctrl-C too:
 // an interruption is for the attempt to notice, and no error.
-func (r *Runner) try(ctx context.Context, claim dag.Claim, j *attempt.Job, in **lane) (attempt.Result, error) {
+func (t *trial) try(ctx context.Context) (attempt.Result, error) {
 	var spent found
-	var l *lane
 	var err error
-	away := r.away(ctx, j)
+	j, away := &t.job, t.away(ctx)
 	if !away {
-		l, err = r.newLane(ctx, claim, j)
-	}
-	var halted policy.Halted
-	if *in = l; errors.As(err, &halted) {
-		return attempt.Result{Decision: halted.Decision()}, nil
+		err = t.takeSlot(ctx, t.claim)
 	}
 	if err == nil && j.Finished == nil {
-		spent, err = r.spending.compare(context.WithoutCancel(ctx), j.Task)
+		spent, err = t.spending.compare(context.WithoutCancel(ctx), j.Task)
 	}
 	if err == nil {
-		err = r.briefer.complete(context.WithoutCancel(ctx), j, spent.share)
+		err = t.briefer.complete(context.WithoutCancel(ctx), j, spent.share)
 	}
 	if err != nil {
-		return attempt.Result{Decision: attempt.Unprepared()}, err
+		return unprepared(err, attempt.AgentUse{})
 	}
-	keptBack := r.taskBefore(ctx, j)
-	r.emitClaimed(ctx, *j)
+	keptBack := t.taskBefore(ctx, j)
+	t.emitClaimed(ctx, *j)
 	if keptBack != "" {
 		return attempt.Result{Decision: policy.KeptBack(keptBack)}, nil
 	}
@@ -149,30 +154,76 @@ func (r *Runner) try(ctx context.Context, claim dag.Claim, j *attempt.Job, in **
 	if want := j.Task.ExpectRed; want != "" && !slices.Contains(j.Verify.Gates, want) && !j.Verify.Skip { // no agent could do that
 		return attempt.Result{Decision: policy.Decision{Action: policy.Fail, Outcome: event.AttemptError, Reason: fmt.Sprintf("expect-red: %s; name one with ralph task update %s --expect-red GATE", verify.UnknownGate(want, j.Verify.Gates), j.Task.ID)}}, nil
 	}
-	ports := attempt.Ports{
-		Record:  recorder{store: r.opts.Graph.Store, claim: claim, folder: j.Place.Folder, live: r.live, warn: r.warnOfCost},
-		Excuses: r.excuses,
-		Budget: func(ctx context.Context) ([]budget.Finding, error) {
-			spent, err := r.spending.compare(ctx, j.Task)
-			r.notifyNear(ctx, claim, spent.near)
-			return spent.over, err
-		},
-		Shared: r.folderShared, Copy: r.opts.Verify.Copy, Desk: newDesk(r.shared, claim, j.History.Answers),
-	}
-	if r.scripted(j) { // it does what a person wrote
+	if t.scripted(j) { // it does what a person wrote
 		j.Anomaly = attempt.Anomaly{}
 	}
+	ports := t.ports()
 	if away {
-		return r.haveMade(ctx, claim, j, ports, in)
+		return t.haveMade(ctx, ports)
 	}
-	if a := r.opts.Agents; a.Tools != nil && j.Finished == nil && j.Review == nil && a.tooled(j.Agent.Name) {
-		ports.Tools = a.Tools(Caller{Claim: claim, Warn: func(text string) { r.bus.warn(j.Task.ID, text) }, Wake: r.signal.wake, Tell: r.tellTool})
+	if a := t.opts.Agents; a.Tools != nil && j.Finished == nil && j.Review == nil && a.tooled(j.Agent.Name) {
+		ports.Tools = a.Tools(Caller{Claim: t.claim, Warn: func(text string) { t.bus.warn(j.Task.ID, text) }, Wake: t.signal.Wake, Tell: t.tellTool})
 		j.Brief.Tools = true
 	}
-	if l != nil {
-		ports.Lane, ports.Copy, ports.Shared = l, l.copy, func(context.Context, time.Time) bool { return false }
+	return t.worker.Run(ctx, *j, ports)
+}
+
+// unprepared is the result of an attempt that could not begin. The error ends the run, unless it only keeps it from going on.
+func unprepared(err error, used attempt.AgentUse) (attempt.Result, error) {
+	if halted := new(policy.Halted); errors.As(err, halted) {
+		return attempt.Result{Decision: halted.Decision(), Agent: used}, nil
 	}
-	return r.worker.Run(ctx, *j, ports)
+	return attempt.Result{Decision: attempt.Unprepared(), Agent: used}, err
+}
+
+// takeSlot prepares the slot of a claim, unless agents work in the project's own folder.
+func (t *trial) takeSlot(ctx context.Context, claim dag.Claim) (err error) {
+	j, slots := &t.job, t.opts.Landing.Repo != nil
+	if err := refuseWrongFolder(claim, j, slots); err != nil || !slots {
+		return err
+	}
+	if t.lane, err = t.lander.Take(ctx, claim, j.Finished != nil, t.scripted(j)); err == nil {
+		j.Place.Dir, j.Place.Sub, j.Place.Env = t.lane.Place()
+	}
+	return err
+}
+
+// ports are what the attempt reports to and asks.
+func (t *trial) ports() attempt.Ports {
+	p := attempt.Ports{
+		Record:  recorder{store: t.opts.Graph.Store, claim: t.claim, folder: t.job.Place.Folder, live: t.live, warn: t.warnOfCost},
+		Excuses: t.excuses,
+		Budget: func(ctx context.Context) ([]budget.Finding, error) {
+			spent, err := t.spending.compare(ctx, t.job.Task)
+			t.notifyNear(ctx, t.claim, spent.near)
+			return spent.over, err
+		},
+		Shared: t.folderShared, Copy: t.opts.Verify.Copy, Desk: newDesk(t.shared, t.claim, t.job.History.Answers),
+	}
+	if t.lane != nil {
+		p.Lane, p.Copy, p.Shared = t.lane, t.lane.Copy, alone
+	}
+	return p
+}
+
+// alone says that nobody else works in a slot.
+func alone(context.Context, time.Time) bool { return false }
+
+// refuseWrongFolder refuses to verify work in the project's own folder that was finished in a slot, or the other
+// way round: it is not there.
+func refuseWrongFolder(claim dag.Claim, j *attempt.Job, slots bool) error {
+	switch {
+	case j.Finished == nil, slots == (claim.Resumed.Slot > 0):
+		return nil
+	case slots:
+		return policy.Halted{Reason: "the work of " + claim.Task.ID + " is finished, but in this folder and not in a slot: have it verified with ralph run " + claim.Task.ID + " --in-place"}
+	}
+	return policy.Halted{Reason: "the work of " + claim.Task.ID + " is finished, but not in this folder: land it with ralph merge, or run in slots: --target BRANCH"}
+}
+
+// scripted says that the agent of a job does the same again each time.
+func (r *Runner) scripted(j *attempt.Job) bool {
+	return r.opts.Agents.Modelless != nil && r.opts.Agents.Modelless(j.Agent.Name)
 }
 
 // warm has an agent started early, but not for a task that cannot come.
@@ -226,9 +277,10 @@ func (r *Runner) count(g *dag.Graph) (c event.Counts, err error) {
 }
 
 // settle stores what came of an attempt, counts it, and wakes who waits for that.
-func (r *Runner) settle(ctx context.Context, claim dag.Claim, j attempt.Job, res attempt.Result, l *lane) error {
+func (t *trial) settle(ctx context.Context, res attempt.Result) error {
+	claim, j := t.claim, t.job
 	res.Seen.Checked = res.Seen.Checked || j.Finished != nil // it stays so until it was verified
-	if d := res.Decision; r.opts.Host.Gone != nil && r.opts.Host.Gone() && d.Action != policy.Complete && d.Action != policy.Abort {
+	if d := res.Decision; t.opts.Host.Gone != nil && t.opts.Host.Gone() && d.Action != policy.Complete && d.Action != policy.Abort {
 		// Whoever deleted it, no decision that was made since then is the task's fault.
 		res.Decision = policy.Decision{
 			Action: policy.Release, Outcome: event.AttemptError, Uncounted: true,
@@ -236,14 +288,14 @@ func (r *Runner) settle(ctx context.Context, claim dag.Claim, j attempt.Job, res
 		}
 		res.Seen.Checked = false // what the next run would need is gone
 	}
-	if d := res.Decision; l != nil && l.slot != nil && l.slot.Gone() && (d.Action == policy.Fail || d.Action == policy.Retry) {
+	if d := res.Decision; t.lane != nil && t.lane.Gone() && (d.Action == policy.Fail || d.Action == policy.Retry) {
 		// It counts: an agent may have done that, and do it again.
 		res.Decision = policy.Decision{Action: policy.Release, Outcome: event.AttemptError, Reason: "its slot was deleted while the attempt worked"}
 	}
 	if d := res.Decision; d.EndRun != "" {
-		r.end(d.EndRun, d.Reason, nil) // before another worker can take what is given back
+		t.end(d.EndRun, d.Reason, nil) // before another worker can take what is given back
 	}
-	status, d, err := r.settler.settle(ctx, claim, j, res, l)
+	status, d, err := t.settler.settle(ctx, claim, j, res)
 	switch {
 	case j.Review != nil && status == dag.Done:
 		d.Reason = foundText(*j.Review, res)
@@ -256,25 +308,24 @@ func (r *Runner) settle(ctx context.Context, claim dag.Claim, j attempt.Job, res
 	}
 	res.Decision = d
 	if err == nil && d.Action == policy.Hold {
-		l.emit(event.MergeHeld, "")
+		t.lane.Held()
 	}
-	r.account(j, res, status)
+	t.account(j, res, status)
 	if err == nil {
-		r.warnDoneByHand(ctx, res)
-		r.warnUnspecified(ctx, claim.Task.Feature, status)
+		t.warnDoneByHand(ctx, res)
+		t.warnUnspecified(ctx, claim.Task.Feature, status)
 	}
-	if l != nil {
-		err = errors.Join(err, l.clear(ctx, work))
-		l.closeRoom()
+	if t.lane != nil {
+		err = errors.Join(err, t.lane.Settled(ctx, work))
 	}
-	if r.opts.Host.Check != nil {
-		err = errors.Join(err, r.opts.Host.Check())
+	if t.opts.Host.Check != nil {
+		err = errors.Join(err, t.opts.Host.Check())
 	}
 	if err != nil {
 		return err
 	}
 	failpoint.Hit("K11")
-	return r.writeKnowledge(ctx)
+	return t.writeKnowledge(ctx)
 }
 
 // account reports how an attempt ended and counts it.
@@ -308,7 +359,7 @@ func (r *Runner) account(j attempt.Job, res attempt.Result, status dag.Status) {
 		r.bus.warn("", j.Agent.Name+" cannot be used: "+d.Reason)
 	}
 	silent := r.ledger.settle(entry{job: j, result: res, status: status, hint: hint, tier: tier})
-	r.signal.wake()
+	r.signal.Wake()
 	switch {
 	case d.NoAnswer && silent >= r.opts.Workers.Breaker:
 		r.end(event.OutcomeUnavailable, "no agent answered in "+human.Count(silent, "attempt")+"; the last: "+d.Reason, nil)

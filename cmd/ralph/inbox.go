@@ -18,6 +18,7 @@ import (
 	"ralph/internal/project"
 	"ralph/internal/term"
 	"ralph/internal/trust"
+	"ralph/internal/wake"
 	"ralph/loop/attempt"
 	"ralph/report"
 )
@@ -161,7 +162,7 @@ func watchInbox(ctx context.Context, a *app, s *session, o inboxOptions) error {
 		}
 		known = list
 		for now := version; now == version; {
-			attempt.Pause(ctx, nil, a.now().Add(time.Second), a.now, 0)
+			wake.Pause(ctx, nil, a.now().Add(time.Second), a.now, 0)
 			if now, err = s.db.Version(ctx); err != nil {
 				return interruptedOr(ctx, err)
 			}

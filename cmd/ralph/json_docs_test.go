@@ -33,7 +33,7 @@ import (
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/golden"
 	"ralph/journal"
-	"ralph/loop"
+	"ralph/loop/land"
 	"ralph/loop/recovery"
 	"ralph/proof"
 	"ralph/pullrequest"
@@ -108,11 +108,11 @@ func TestJSONShapesAreDocumented(t *testing.T) {
 		N: 7, Task: design, Attempt: "a-00000001", Target: "refs/heads/main", Onto: "4f5c1e2", Candidate: "3f2a1bc", State: dag.MergeLanding, At: b.now,
 		Reason: "somebody else is changing the repository: /src/shop/.git/index.lock",
 	}}}))
-	doc.WriteString(sample(t, "lost in ralph status --json", []recovery.LostWork{{
+	doc.WriteString(sample(t, "lost in ralph status --json", []land.LostWork{{
 		Target: "refs/heads/main", Tasks: []string{design}, Commits: []string{"3f2a1bc"}, Here: true,
 		Help: "bring it back: git switch main && git cherry-pick 3f2a1bc; or have it done again: ralph task reset " + design,
 	}}))
-	doc.WriteString(sample(t, "waiting_branches in ralph status --json", []loop.WaitingBranch{{Target: "refs/heads/main", Waits: event.Waits{
+	doc.WriteString(sample(t, "waiting_branches in ralph status --json", []land.WaitingBranch{{Target: "refs/heads/main", Waits: event.Waits{
 		Ref: "refs/ralph/landed/main", Reason: "waits for your README.md", Command: "ralph merge --target main",
 	}}}))
 	doc.WriteString(sample(t, "ralph journal list --json", []jsonval.Object{journalAsJSON(sampleEntry(b.now))}))

@@ -7,12 +7,12 @@ import (
 
 	"ralph/dag"
 	"ralph/internal/plansync"
-	"ralph/loop/recovery"
+	"ralph/loop/land"
 )
 
 // lostWork is done work that is not on its branch, as far as git knows.
-func lostWork(ctx context.Context, s *session) []recovery.LostWork {
-	lost, _, _ := recovery.Lost(ctx, s.store, s.project.Root) // ralph doctor reports why git does not know it
+func lostWork(ctx context.Context, s *session) []land.LostWork {
+	lost, _, _ := land.Lost(ctx, s.store, s.project.Root) // ralph doctor reports why git does not know it
 	return lost
 }
 
@@ -36,7 +36,7 @@ func reportLost(ctx context.Context, a *app, s *session, dry bool) error {
 	return nil
 }
 
-func reopenLost(ctx context.Context, s *session, lost []recovery.LostWork) (again []string, err error) {
+func reopenLost(ctx context.Context, s *session, lost []land.LostWork) (again []string, err error) {
 	var features, ids []string
 	for _, l := range lost {
 		if !l.Here { // what is here can be brought back without an agent

@@ -17,7 +17,7 @@ import (
 	"ralph/internal/render"
 	"ralph/internal/seq"
 	"ralph/internal/term"
-	"ralph/loop"
+	"ralph/loop/land"
 	"ralph/merge"
 	"ralph/report"
 	"ralph/risk"
@@ -271,7 +271,7 @@ func rateOld(ctx context.Context, s *session, repo *git.Repo, list []looked, fai
 			if err != nil {
 				return err
 			}
-			l.Risk = risk.Of(loop.Measure(f, l.task, loop.Before{Attempts: attempts, Proofs: l.unproven, Failed: failed, Authors: authors, Protect: s.config.Verify.Deciding()}))
+			l.Risk = risk.Of(land.Measure(f, l.task, land.Before{Attempts: attempts, Proofs: l.unproven, Failed: failed, Authors: authors, Protect: s.config.Verify.Deciding()}))
 		}
 		return nil
 	})

@@ -18,7 +18,7 @@ import (
 	"ralph/internal/render"
 	"ralph/internal/seq"
 	"ralph/internal/term"
-	"ralph/loop/attempt"
+	"ralph/internal/wake"
 	"ralph/report"
 )
 
@@ -105,7 +105,7 @@ func awaitAnswer(ctx context.Context, a *app, s *session, q inbox.Request, attem
 	later := func(text string, args ...any) error {
 		return hint(fmt.Errorf("query: %w: "+text, append([]any{dag.ErrRefused}, args...)...), "see whether it was answered with: ralph inbox show %s", q.ID)
 	}
-	for until := a.now().Add(wait); ; attempt.Pause(ctx, nil, a.now().Add(time.Second/2), a.now, 0) {
+	for until := a.now().Add(wait); ; wake.Pause(ctx, nil, a.now().Add(time.Second/2), a.now, 0) {
 		var at dag.Attempt
 		var run dag.Run
 		err := s.store.View(ctx, func(g *dag.Graph) (err error) {

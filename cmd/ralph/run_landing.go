@@ -15,6 +15,7 @@ import (
 	"ralph/internal/render"
 	"ralph/internal/seq"
 	"ralph/loop"
+	"ralph/loop/land"
 	"ralph/merge"
 	"ralph/risk"
 )
@@ -70,7 +71,7 @@ func setLanding(ctx context.Context, a *app, s *session, given runOptions, opts 
 			return err
 		}
 	}
-	opts.Landing = loop.Landing{
+	opts.Landing = land.Options{
 		Repo: repo, Window: s.config.Merge.Window, Review: review, Cut: s.config.Merge.Rebase == "conflict", Protect: s.config.Verify.Deciding(),
 	}
 	if risky {
@@ -213,7 +214,7 @@ func findTarget(ctx context.Context, repo *git.Repo, named *string) (string, err
 
 // prepareLanding finds out where the target is pushed to, commits changes, and makes the target if there is no such
 // branch. What is mistyped must not show after hours of work.
-func prepareLanding(ctx context.Context, a *app, s *session, o runOptions, to loop.Landing) (push destination, err error) {
+func prepareLanding(ctx context.Context, a *app, s *session, o runOptions, to land.Options) (push destination, err error) {
 	if to.Repo == nil {
 		return push, nil
 	}

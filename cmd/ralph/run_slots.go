@@ -20,7 +20,7 @@ import (
 	"ralph/internal/slot"
 	"ralph/loop"
 	"ralph/loop/attempt"
-	"ralph/loop/recovery"
+	"ralph/loop/land"
 	"ralph/merge"
 	"ralph/verify"
 )
@@ -81,14 +81,14 @@ func folderOf(root string) string {
 }
 
 // findParallel finds where agents of earlier runs worked side by side.
-func findParallel(a *app, s *session) func(context.Context) (recovery.Parallel, error) {
-	return func(ctx context.Context) (recovery.Parallel, error) {
+func findParallel(a *app, s *session) func(context.Context) (land.Site, error) {
+	return func(ctx context.Context) (land.Site, error) {
 		repo, err := git.OpenRepo(ctx, s.project.Root)
 		if err != nil {
-			return recovery.Parallel{}, err
+			return land.Site{}, err
 		}
 		o, err := slotOptions(a, s, repo)
-		return recovery.Parallel{Repo: repo, Slots: slot.Open(o)}, err
+		return land.Site{Repo: repo, Slots: slot.Open(o)}, err
 	}
 }
 

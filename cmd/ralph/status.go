@@ -12,8 +12,7 @@ import (
 	"ralph/internal/render"
 	"ralph/internal/seq"
 	"ralph/internal/term"
-	"ralph/loop"
-	"ralph/loop/recovery"
+	"ralph/loop/land"
 	"ralph/report"
 )
 
@@ -25,14 +24,14 @@ var statusCommand = command{
 // statusView is what ralph status shows.
 type statusView struct {
 	report.Overview
-	Lost    []recovery.LostWork  `json:"lost"`             // done work that is not on its branch
-	Waiting []loop.WaitingBranch `json:"waiting_branches"` // that do not have all that landed yet
+	Lost    []land.LostWork      `json:"lost"`             // done work that is not on its branch
+	Waiting []land.WaitingBranch `json:"waiting_branches"` // that do not have all that landed yet
 }
 
 func runStatus(ctx context.Context, a *app, s *session, opts plainOptions) error {
-	o := statusView{Lost: append([]recovery.LostWork{}, lostWork(ctx, s)...), Waiting: []loop.WaitingBranch{}}
+	o := statusView{Lost: append([]land.LostWork{}, lostWork(ctx, s)...), Waiting: []land.WaitingBranch{}}
 	if repo, err := git.OpenRepo(ctx, s.project.Root); err == nil {
-		o.Waiting, _ = loop.WaitingBranches(ctx, repo) // where git fails, ralph doctor reports it
+		o.Waiting, _ = land.WaitingBranches(ctx, repo) // where git fails, ralph doctor reports it
 	}
 	err := s.store.View(ctx, func(g *dag.Graph) (err error) {
 		o.Overview, err = report.LoadOverview(g, report.OverviewOptions{

@@ -7,7 +7,7 @@ import (
 
 	"ralph/internal/human"
 	"ralph/internal/seq"
-	"ralph/loop/recovery"
+	"ralph/loop/land"
 )
 
 // Landed checks whether the work of tasks that are done is where it landed: a branch may have been rewritten, or never pushed.
@@ -16,7 +16,7 @@ func (p Project) Landed(ctx context.Context) []Finding {
 	if p.Store == nil {
 		return nil
 	}
-	lost, known, err := recovery.Lost(ctx, p.Store, p.Root)
+	lost, known, err := land.Lost(ctx, p.Store, p.Root)
 	var details []string
 	for _, l := range lost {
 		for i, task := range l.Tasks {
@@ -30,7 +30,7 @@ func (p Project) Landed(ctx context.Context) []Finding {
 		return nil
 	case len(lost) > 0:
 		return []Finding{New(check, Warning, fmt.Sprintf("the work of %s is not on its branch any more", human.Count(len(details), "task")),
-			strings.Join(seq.Map(lost, func(l recovery.LostWork) string { return l.Help }), "; "), details...)}
+			strings.Join(seq.Map(lost, func(l land.LostWork) string { return l.Help }), "; "), details...)}
 	}
 	return []Finding{New(check, OK, human.Count(known, "task")+" on their branches", "")}
 }

@@ -156,7 +156,7 @@ func (a *attempt) result(ctx context.Context, d policy.Decision) Result {
 	seen.Answered, seen.Empty, seen.Checked = a.said.Answered, a.turn.Empty, a.work.Checked
 	seen.Passed = a.work.Verdict != nil || slices.ContainsFunc(a.work.Gates, func(c verify.Check) bool { return c.Passed || c.Verdict() == event.GateExpected })
 	use.Usage, use.Shares = a.meter.tell(), a.meter.split(use.Name, cmp.Or(use.Model, a.job.Agent.Choice.Model))
-	return Result{Decision: d, Said: a.talk.set, Files: files, Seen: seen, Agent: use, Findings: a.review.findings, Unusual: a.watch.unusual(), Told: a.talk.told}
+	return Result{Decision: d, Said: a.talk.set, Files: files, Seen: seen, Agent: use, Findings: a.review.findings, Unusual: a.watch.unusual(), Told: a.talk.told, Judged: a.evidence.landing}
 }
 
 // keepTree notes what the attempt ended with, unless that was noted when its agent

@@ -12,6 +12,7 @@ import (
 	"ralph/internal/git"
 	"ralph/internal/human"
 	"ralph/internal/seq"
+	"ralph/loop/land"
 	"ralph/verify/tamper"
 )
 
@@ -30,7 +31,7 @@ type evidence struct {
 	finished string            // the tree when the agent said that it is done; empty until then
 	blind    error             // why git cannot tell
 
-	landing   Candidate
+	landing   land.Candidate
 	candidate string // the tree that would land; empty where the work is verified in place
 	compared  map[[2]string]git.Difference
 	searched  search // the last one for tampering

@@ -13,6 +13,7 @@ import (
 	"ralph/inbox"
 	"ralph/internal/anomaly"
 	"ralph/internal/drift"
+	"ralph/loop/land"
 	"ralph/loop/policy"
 	"ralph/prompt"
 	"ralph/sigils"
@@ -98,7 +99,7 @@ type Finished struct {
 }
 
 // tested says that a candidate is what another machine has tested.
-func (f *Finished) tested(c Candidate) bool {
+func (f *Finished) tested(c land.Candidate) bool {
 	return f != nil && f.Trees[1] != "" && f.Trees == c.Trees
 }
 
@@ -156,6 +157,7 @@ type Result struct {
 	Findings []event.Finding // of a review
 	Unusual  []string        // what the agent did that one at work does not do
 	Told     []string        // the knowledge that its prompt had
+	Judged   land.Candidate  // its work, as it was judged last
 	Began    time.Time       // when the task was claimed; the caller's to say
 }
 

@@ -1,7 +1,6 @@
 package attempt
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +16,7 @@ import (
 	"ralph/internal/human"
 	"ralph/internal/proc"
 	"ralph/internal/testing/failpoint"
+	"ralph/internal/wake"
 	"ralph/loop/policy"
 )
 
@@ -99,7 +99,7 @@ func (a *attempt) start(ctx context.Context, op Opening) (Session, error) {
 			return s, err
 		}
 		a.warn(a.job.Task.ID, fmt.Sprintf("%s could not be started: %v; retry %d of %d in %s", agent, err, i+1, len(restarts()), wait))
-		Pause(ctx, nil, a.Now().Add(wait), a.Now, a.Poll)
+		wake.Pause(ctx, nil, a.Now().Add(wait), a.Now, a.Poll)
 		if ctx.Err() == nil {
 			s, err = a.openLimited(ctx, op)
 		}
@@ -127,32 +127,6 @@ func (a *attempt) openLimited(ctx context.Context, op Opening) (Session, error) 
 // passing says that an agent could not be started for a reason that may pass.
 func passing(err error) bool {
 	return errors.Is(err, acp.NotFound) || errors.Is(err, acp.CannotStart) || errors.Is(err, acp.Died)
-}
-
-// Pause waits until a channel is closed, a time has come, or ctx ends. A zero time is
-// never. It looks at the clock now and then instead of setting an alarm, because alarms
-// stop while a machine sleeps.
-func Pause(ctx context.Context, changed <-chan struct{}, until time.Time, now func() time.Time, poll time.Duration) {
-	tick := time.NewTimer(0)
-	defer tick.Stop()
-	for {
-		left := until.Sub(now())
-		switch {
-		case until.IsZero():
-			tick.Stop()
-		case left <= 0:
-			return
-		default:
-			tick.Reset(min(left, cmp.Or(poll, time.Second)))
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-changed:
-			return
-		case <-tick.C:
-		}
-	}
 }
 
 // prompt sends a prompt and guards the turn: it is cut short when a budget is exceeded,

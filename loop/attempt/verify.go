@@ -241,10 +241,8 @@ func (a *attempt) keepTouched(s *metered) {
 	a.planted = append(a.planted, touched...)
 }
 
-// intoSlot does what makes the slot of an agent look different, which is none of the agent's doing.
-func (a *attempt) intoSlot(write func()) {
-	a.keepTouched(a.talk.session)
-	write()
+// renew takes what ralph has made of the slot for what the agent was given: that is none of its doing.
+func (a *attempt) renew() {
 	if s := a.talk.session; s != nil {
 		if err := s.Renew(); err != nil {
 			a.warn(a.job.Task.ID, "looking at what the agent must not change: "+err.Error())

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"time"
 
 	"ralph/dag"
@@ -19,7 +18,7 @@ import (
 	"ralph/internal/testing/failpoint"
 	"ralph/internal/trust"
 	"ralph/journal"
-	"ralph/merge"
+	"ralph/loop/land"
 )
 
 // Recoverer reclaims the tasks of dead runs. Store, Life and Now are needed.
@@ -36,7 +35,7 @@ type Recoverer struct {
 	OwnFiles []string // files below Dir that ralph itself writes
 
 	// Parallel finds where agents work side by side; it is asked only if some did. Nil finds nothing.
-	Parallel func(context.Context) (Parallel, error)
+	Parallel func(context.Context) (land.Site, error)
 	// Complete stores that a task is done, whose attempt died when its work had landed. Needed with Parallel.
 	Complete func(*dag.Graph, dag.Task, dag.Merge, dag.Attempt) error
 
@@ -56,7 +55,7 @@ type found struct {
 	tasks   []stale
 	gone    map[string]string // attempts whose tasks people took away, and their owners
 	landing []dag.Merge       // what was landing, of tasks that were taken away
-	at      Parallel          // zero if no agent ever worked in a slot
+	at      land.Site         // zero if no agent ever worked in a slot
 }
 
 // stale is a task that a dead run holds.
@@ -83,7 +82,7 @@ func (r Recoverer) Recover(ctx context.Context) (Recovery, error) {
 	}
 	failpoint.Hit("K14")
 	for _, m := range f.landing {
-		if err := r.settle(ctx, f.at.Repo, m); err != nil {
+		if err := f.at.Settle(ctx, r.Store, m); err != nil {
 			return rec, err
 		}
 	}
@@ -102,13 +101,15 @@ func (r Recoverer) Recover(ctx context.Context) (Recovery, error) {
 		return rec, err
 	}
 	if !r.LandsOnly {
-		again, err := r.reopen(ctx, f.at.Repo)
-		rec.Tasks = append(rec.Tasks, again...)
+		gone, err := f.at.Reopen(ctx, r.Store)
+		for _, m := range gone {
+			rec.Tasks = append(rec.Tasks, Reclaimed{Task: m.Task, Title: m.Title, Attempt: m.Attempt, Action: Released, Reason: m.Reason})
+		}
 		if err != nil {
 			return rec, err
 		}
 	}
-	return rec, r.clean(ctx, f.at.Repo)
+	return rec, f.at.Clean(ctx, r.Store, "")
 }
 
 // Preview says what Recover would do, and does nothing. It does not look at
@@ -126,11 +127,9 @@ func (r Recoverer) Preview(ctx context.Context) (Recovery, error) {
 		rec.Runs = append(rec.Runs, run.ID)
 	}
 	for _, t := range f.tasks {
-		landed := false
-		if t.entry.N > 0 && f.at.Repo != nil {
-			if landed, err = merge.Has(ctx, f.at.Repo, t.entry.Target, t.entry.Candidate); err != nil {
-				return rec, err
-			}
+		landed, err := f.at.Has(ctx, t.entry)
+		if err != nil {
+			return rec, err
 		}
 		task, _ := r.decide(t, landed)
 		rec.Tasks = append(rec.Tasks, task)
@@ -295,35 +294,31 @@ func lastAttempt(g *dag.Graph, t dag.Task) (dag.Attempt, error) {
 // take reclaims one task, or completes it if its work has landed: all that its run had left to do was to store
 // that. Only the rest of it is in the transaction, because git may take long. Two who do so are kept apart before:
 // once the task is released, somebody else may be at work in its slot.
-func (r Recoverer) take(ctx context.Context, t stale, at Parallel) (task Reclaimed, err error) {
-	if t.last.Slot > 0 && at.Repo != nil {
-		alone, err := merge.Lock(ctx, at.Repo, "slot-"+strconv.Itoa(t.last.Slot))
-		if err != nil {
-			return task, err
-		}
-		defer alone.Close()
-		if err := r.Store.View(ctx, func(g *dag.Graph) error { return g.Holds(t.Claim()) }); err != nil {
-			return task, err
-		}
+func (r Recoverer) take(ctx context.Context, t stale, at land.Site) (task Reclaimed, err error) {
+	alone, err := at.Lock(ctx, t.last)
+	if err != nil {
+		return task, err
 	}
-	var left merge.Left
-	if t.entry.N > 0 {
-		if left, err = unfinish(ctx, at.Repo, t.entry); err != nil {
-			return task, err
-		}
+	defer alone.Close()
+	if err := r.Store.View(ctx, func(g *dag.Graph) error { return g.Holds(t.Claim()) }); err != nil {
+		return task, err
 	}
-	slot, kerr := r.keep(ctx, at, t.last)
+	landed, why, err := at.Unfinish(ctx, t.entry)
+	if err != nil {
+		return task, err
+	}
+	slot, kerr := at.Keep(ctx, t.last, Finished(t.last), r.Rules.OnDirty == Stash)
 	calls := r.calls(t.last)
 	err = r.Store.Update(ctx, func(g *dag.Graph) error {
 		if err := g.Holds(t.Claim()); err != nil {
 			return err
 		}
-		if left.Landed {
+		if landed {
 			task, _ = r.decide(t, true)
 			return r.Complete(g, t.Task, t.entry, t.last)
 		}
 		if t.entry.N > 0 {
-			if err := g.Drop(t.Claim(), t.entry.N, whyDropped(left)); err != nil && !errors.Is(err, dag.ErrRefused) {
+			if err := g.Drop(t.Claim(), t.entry.N, why); err != nil && !errors.Is(err, dag.ErrRefused) {
 				return err
 			}
 		}
@@ -338,13 +333,13 @@ func (r Recoverer) take(ctx context.Context, t stale, at Parallel) (task Reclaim
 }
 
 // reclaim makes one task available again, in the caller's transaction.
-func (r Recoverer) reclaim(ctx context.Context, g *dag.Graph, t stale, slot kept, c calls) (Reclaimed, error) {
+func (r Recoverer) reclaim(ctx context.Context, g *dag.Graph, t stale, slot land.Kept, c calls) (Reclaimed, error) {
 	task, how := r.decide(t, false)
 	review, err := g.Review(t.Task, dag.Any)
 	if err != nil {
 		return task, err
 	}
-	if slot.lost && how.Unverified == t.last.ID && review == nil { // what a review found is not in its slot
+	if slot.Lost && how.Unverified == t.last.ID && review == nil { // what a review found is not in its slot
 		task.Action, how.Unverified = Released, ""
 		how.Reason = "its run died " + during(t.last.Phase) + ", and its slot is gone; released"
 	}
@@ -358,7 +353,7 @@ func (r Recoverer) reclaim(ctx context.Context, g *dag.Graph, t stale, slot kept
 			how.Reason = fmt.Sprintf("its run died %s and %s", during(t.last.Phase), note)
 		}
 	}
-	how.Reason += slot.note + c.note
+	how.Reason += slot.Note + c.note
 	if how.Unverified == "" && !how.Fail && review == nil && len(c.cut) > 0 {
 		how.Reason += "; under way were " + human.List(seq.Map(c.cut, func(c inbox.Cut) string { return plain.Cut(c.Text, maxNamedCall) }), maxNamed)
 	}

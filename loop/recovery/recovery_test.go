@@ -17,6 +17,7 @@ import (
 	"ralph/internal/slot"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/emptydb"
+	"ralph/loop/land"
 	"ralph/loop/recovery"
 	"ralph/merge"
 )
@@ -122,8 +123,8 @@ func TestARecoveryThatIsLateLeavesTheSlotAlone(t *testing.T) {
 		Store: store, Now: time.Now, Dir: dir,
 		Life:  func(dag.Process) dag.Life { return dag.Dead },
 		Sweep: func(string) (int, error) { close(looked); return 0, nil },
-		Parallel: func(context.Context) (recovery.Parallel, error) {
-			return recovery.Parallel{Repo: repo, Slots: slots}, nil
+		Parallel: func(context.Context) (land.Site, error) {
+			return land.Site{Repo: repo, Slots: slots}, nil
 		},
 	}
 	var rec recovery.Recovery

@@ -8,6 +8,7 @@ import (
 	"ralph/dag"
 	"ralph/internal/git"
 	"ralph/internal/human"
+	"ralph/loop/land"
 )
 
 // OnDirty is what happens to uncommitted work of a dead attempt.
@@ -27,14 +28,14 @@ const leftText = "left uncommitted work, which recovery.on_dirty does not allow:
 // dirty does with the uncommitted work of a dead attempt what the rules say, and returns a
 // note for the reason, or why the task has to fail. It runs inside the reclaiming
 // transaction, so that nobody can claim the task and begin to work meanwhile.
-func (r Recoverer) dirty(ctx context.Context, g *dag.Graph, last dag.Attempt, slot kept) (note string, fail bool, err error) {
+func (r Recoverer) dirty(ctx context.Context, g *dag.Graph, last dag.Attempt, slot land.Kept) (note string, fail bool, err error) {
 	switch {
-	case last.Slot > 0 && slot.ref == "":
+	case last.Slot > 0 && slot.Ref == "":
 		return "", false, nil
 	case last.Slot > 0 && r.Rules.OnDirty == Fail:
-		return fmt.Sprintf(leftText+"; it is kept at %s", human.List(slot.files, maxNamed), slot.ref), true, nil
+		return fmt.Sprintf(leftText+"; it is kept at %s", human.List(slot.Files, maxNamed), slot.Ref), true, nil
 	case last.Slot > 0:
-		return fmt.Sprintf("; its work is kept at %s: %s", slot.ref, human.List(slot.files, maxNamed)), false, nil
+		return fmt.Sprintf("; its work is kept at %s: %s", slot.Ref, human.List(slot.Files, maxNamed)), false, nil
 	}
 	if r.Rules.OnDirty == "" || r.Rules.OnDirty == Keep {
 		return "", false, nil

@@ -1,4 +1,4 @@
-package loop
+package land
 
 import (
 	"os/exec"
@@ -25,13 +25,12 @@ func TestATargetThatIsSetBackNamesWhatIsGone(t *testing.T) {
 	run("commit", "-q", "--allow-empty", "-m", "first")
 	repo, err := git.OpenRepo(t.Context(), dir)
 	check.OK(t, err)
-	var last tip
-	to := Landing{Repo: repo, Target: "refs/heads/main"}
-	_, err = last.look(t.Context(), to)
+	l := Lander{Options: Options{Repo: repo, Target: "refs/heads/main"}}
+	_, err = l.Tip(t.Context())
 	check.OK(t, err)
 	run("commit", "-q", "--allow-empty", "-m", "second", "-m", "Ralph-Task: t-00000001")
-	last.moved(run("rev-parse", "HEAD"), false)
+	l.moved(run("rev-parse", "HEAD"), nil)
 	run("reset", "-q", "--hard", "HEAD~1")
-	_, err = last.look(t.Context(), to)
+	_, err = l.Tip(t.Context())
 	check.That(t, err != nil && strings.Contains(err.Error(), "nor is the work of t-00000001"), "got %v, want the task that is gone", err)
 }

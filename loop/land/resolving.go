@@ -1,4 +1,4 @@
-package loop
+package land
 
 import (
 	"maps"
@@ -13,6 +13,9 @@ type resolving struct {
 	files map[string]string // the attempt that has each
 }
 
+// Resolved says that an attempt resolves nothing any more.
+func (l *Lander) Resolved(attempt string) { l.resolving.take(attempt) }
+
 // take gives an attempt files, instead of those that it had: all of them, or none. Nobody has any while it waits
 // for others.
 func (r *resolving) take(attempt string, files ...string) bool {
@@ -21,6 +24,9 @@ func (r *resolving) take(attempt string, files ...string) bool {
 	maps.DeleteFunc(r.files, func(_, who string) bool { return who == attempt })
 	if slices.ContainsFunc(files, func(name string) bool { return r.files[name] != "" }) {
 		return false
+	}
+	if r.files == nil {
+		r.files = map[string]string{}
 	}
 	for _, name := range files {
 		r.files[name] = attempt

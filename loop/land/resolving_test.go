@@ -1,4 +1,4 @@
-package loop
+package land
 
 import (
 	"testing"
@@ -8,7 +8,7 @@ import (
 
 func TestConflictsInOneFileAreResolvedOneAfterAnother(t *testing.T) {
 	t.Parallel()
-	r := resolving{files: map[string]string{}}
+	var r resolving
 	check.That(t, r.take("a1", "one", "two"), "files that nobody has are to be had")
 	check.That(t, r.take("a1", "one", "two"), "whoever has them keeps them")
 	check.That(t, !r.take("a2", "two", "three"), "one of them is taken")

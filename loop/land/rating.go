@@ -1,4 +1,4 @@
-package loop
+package land
 
 import (
 	"context"
@@ -58,13 +58,12 @@ func Measure(f risk.Facts, t dag.Task, b Before) risk.Facts {
 }
 
 // rate says how risky work is that was tested, and whether there is any. What cannot be known adds no risk.
-func (l *lane) rate(ctx context.Context, seen risk.Facts) (risk.Score, bool) {
+func (l *Lane) rate(ctx context.Context, seen risk.Facts) (risk.Score, bool) {
 	if len(seen.Files) == 0 && seen.Unseen == "" {
 		return risk.Score{}, false
 	}
-	to, t := l.opts.Landing, l.claim.Task
-	before := Before{Protect: to.Protect}
-	err := l.opts.Graph.Store.View(ctx, func(g *dag.Graph) (err error) {
+	t, before := l.claim.Task, Before{Protect: l.Protect}
+	err := l.Store.View(ctx, func(g *dag.Graph) (err error) {
 		before.Attempts, _ = g.Attempts(t) // the first error of the database is that of all that follow
 		if len(t.Proves) > 0 {
 			before.Proofs, _ = g.Proofs(t.Feature)
@@ -73,10 +72,10 @@ func (l *lane) rate(ctx context.Context, seen risk.Facts) (risk.Score, bool) {
 		return err
 	})
 	if err == nil {
-		before.Authors, err = l.authors.of(ctx, to.Repo, l.entry.Onto, l.opts.Place.Dir, seen.Files)
+		before.Authors, err = l.authors.of(ctx, l.Repo, l.entry.Onto, l.Dir, seen.Files)
 	}
 	if err != nil && ctx.Err() == nil {
-		l.bus.warnOnce("risk", "how risky work is cannot be measured completely: "+err.Error())
+		l.WarnOnce("risk", "how risky work is cannot be measured completely: "+err.Error())
 	}
 	return risk.Of(Measure(seen, t, before)), true
 }
@@ -105,9 +104,4 @@ func (a *authors) of(ctx context.Context, repo *git.Repo, tip, dir string, files
 		found[name] = maps.Clone(a.by[name])
 	}
 	return found, nil
-}
-
-// aside says that a person is to look at an entry before it lands.
-func (to Landing) aside(m dag.Merge) bool {
-	return !m.Accepted && (to.Review || to.Above != nil && m.Rated && m.Risk.Risk > *to.Above)
 }

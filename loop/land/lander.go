@@ -1,0 +1,158 @@
+// Package land takes the finished work of a run to its target: out of the slot of its attempt, through the queue, as a candidate that is
+// judged as it would land. It knows neither agents nor how work is judged.
+package land
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"ralph/dag"
+	"ralph/event"
+	"ralph/internal/git"
+	"ralph/internal/hooks"
+	"ralph/internal/human"
+	"ralph/internal/redact"
+	"ralph/internal/slot"
+	"ralph/internal/testing/failpoint"
+	"ralph/internal/wake"
+	"ralph/loop/policy"
+	"ralph/merge"
+	"ralph/verify"
+)
+
+// Options say where finished work lands, if agents do not work in the project's own folder.
+type Options struct {
+	Repo    *git.Repo // nil: they do
+	Slots   *slot.Pool
+	Target  string   // a full ref name, or merge.HeadRef
+	Remote  string   // where other machines get the code and leave their work; "" if they do not
+	Window  int      // how many candidates are tested at once; 0 means as many as keep the processors busy
+	Review  bool     // a person looks at all work before it lands
+	Above   *float64 // or at what is riskier than that; nil: at none
+	Protect []string // globs: what decides whether work is accepted, here and in CI
+	Cut     bool     // a turn ends if the target moves so that its work conflicts
+	// Gates runs gates in a room as long as it shows the same. End removes what they left in other places.
+	Gates func(slot.Room) (gates verify.Gates, end func() error, err error)
+}
+
+// name is the target as people call it.
+func (o Options) name() string { return human.Branch(o.Target) }
+
+// aside says that a person is to look at an entry before it lands.
+func (o Options) aside(m dag.Merge) bool {
+	return !m.Accepted && (o.Review || o.Above != nil && m.Rated && m.Risk.Risk > *o.Above)
+}
+
+// Lander lands the work of one run.
+type Lander struct {
+	Options
+	Store  *dag.Store
+	Run    *dag.Run
+	Dir    string   // the project
+	Runs   string   // where the folders of runs are
+	Checks []string // the gates of every task
+	Skip   bool     // nothing is checked
+	Redact *redact.Redactor
+	Now    func() time.Time
+	Poll   time.Duration
+	Signal *wake.Signal // that the queue or the target has changed
+
+	Tell     func(event.Event)
+	WarnOnce func(subject, text string)
+	Notify   func(ctx context.Context, c dag.Claim, subject, text string) // tells the agent of an attempt something
+	Hook     func(context.Context, hooks.Payload) hooks.Outcome
+	Own      func(attempt string) bool                        // it is one of this run
+	Reclaim  func(context.Context) (reclaimed int, err error) // takes back the tasks of dead runs
+	Demand   func() (wall, cpu time.Duration)                 // of the last test of a candidate
+
+	shared
+}
+
+// shared is what the lanes of a run share.
+type shared struct {
+	tip       tip
+	ahead     ahead
+	resolving resolving
+	authors   authors
+}
+
+func (l *Lander) warn(task, text string) {
+	l.Tell(event.Event{Type: event.Warned, Task: task, Text: text})
+}
+
+// Take prepares the slot of a claim. Finished work is shown in it as it was left; a script does its work again each time.
+func (l *Lander) Take(ctx context.Context, claim dag.Claim, finished, script bool) (*Lane, error) {
+	failpoint.Hit("K3")
+	base, start, err := l.Start(ctx, claim, finished, script)
+	if err != nil {
+		return nil, err
+	}
+	if space, err := l.Slots.Space(false); err == nil && space.Low {
+		l.WarnOnce("disk", "the disk that slots are on is nearly full: "+space.String())
+	}
+	w, err := l.Open(ctx, claim, base, start)
+	if err != nil {
+		return nil, err
+	}
+	return &Lane{Workspace: w, Lander: l, tried: base}, nil
+}
+
+// Start is what an attempt begins with, and what is below that: the tip of the target, or earlier work, on it if that merges.
+func (l *Lander) Start(ctx context.Context, claim dag.Claim, finished, script bool) (base, start string, err error) {
+	if base, err = l.Tip(ctx); err != nil {
+		return "", "", err
+	}
+	work, err := l.earlier(ctx, claim)
+	if err != nil || work == "" {
+		return base, base, err
+	}
+	below, err := l.Repo.Commit(ctx, work+"^")
+	switch {
+	case err != nil:
+		return "", "", err
+	case finished:
+		return below, work, nil
+	case script:
+		return base, base, nil
+	}
+	said, err := l.Repo.Git(ctx, git.Call{}, "show", "-s", "--no-show-signature", "--format=%B", work)
+	if err != nil {
+		return "", "", err
+	}
+	built, err := merge.Build(ctx, l.Repo, base, below, work, said) // and so what it resolves
+	if err != nil || len(built.Files) > 0 {
+		return base, base, err
+	}
+	return base, built.Candidate, nil
+}
+
+// earlier is the work that an attempt only has to land, or goes on with: the last that was kept, as an
+// attempt may end before it has a slot.
+func (l *Lander) earlier(ctx context.Context, claim dag.Claim) (string, error) {
+	if claim.Resume {
+		work, err := l.Repo.Commit(ctx, merge.WorkRef(claim.Task.ID, claim.Resumed.ID))
+		if m := claim.Merge; work == "" && m.Work != m.Base && err == nil { // somebody removed the ref
+			if work, err = l.Repo.Commit(ctx, m.Work); work == "" && err == nil {
+				err = policy.Halted{Reason: fmt.Sprintf("the work of %s is finished, but its commit %.10s is gone; to do it again: ralph task reset %[1]s", m.Task, m.Work)}
+			}
+		}
+		return work, err
+	}
+	var attempts []dag.Attempt
+	err := l.Store.View(ctx, func(g *dag.Graph) (err error) { attempts, err = g.Attempts(claim.Task); return err })
+	if err != nil {
+		return "", err
+	}
+	kept, err := merge.Kept(ctx, l.Repo)
+	for _, a := range slices.Backward(attempts) {
+		if a.StartedAt.Before(claim.Task.StartedAt) { // then the task was reset
+			break
+		}
+		if ref := kept[a.ID]; ref != "" {
+			return l.Repo.Commit(ctx, ref)
+		}
+	}
+	return "", err
+}
