@@ -45,7 +45,7 @@ func Land(ctx context.Context, r *git.Repo, target, onto, candidate string, wait
 	err = l.alone(ctx, func(p Place) error {
 		if p.Landed == "" {
 			err := l.move(ctx, p.Branch)
-			if !errors.As(err, new(*BlockedError)) && !(waited && errors.Is(err, ErrLocked)) {
+			if !errors.As(err, new(*BlockedError)) && (!waited || !errors.Is(err, ErrLocked)) {
 				return err
 			}
 			waits = err
