@@ -84,10 +84,13 @@ func At(ctx context.Context, r *git.Repo, target string) (p Place, err error) {
 		}
 	}
 	if p.Branch == "" {
-		if unborn, err := Unborn(ctx, r); err != nil || !unborn {
-			return p, err
+		unborn, err := Unborn(ctx, r)
+		if err == nil && unborn {
+			p.Branch, err = Root(ctx, r)
+		} else if err == nil {
+			p.Branch, err = r.Commit(ctx, target) // it may have got its first commit since
 		}
-		if p.Branch, err = Root(ctx, r); err != nil {
+		if err != nil || p.Branch == "" {
 			return p, err
 		}
 	}

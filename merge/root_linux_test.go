@@ -83,3 +83,21 @@ func TestAKilledFirstLanding(t *testing.T) {
 	check.OK(t, r.land(root, first))
 	r.wantClean(first)
 }
+
+// TestABranchThatIsBornWhileItIsLookedFor is there, or is to get its first commit: it was never deleted.
+func TestABranchThatIsBornWhileItIsLookedFor(t *testing.T) {
+	t.Parallel()
+	r, _, first := newUnborn(t)
+	for range 20 {
+		born := make(chan error)
+		go func() {
+			_, err := r.run("update-ref", main, first)
+			born <- err
+		}()
+		at, err := At(t.Context(), r.Repo, main)
+		check.OK(t, <-born)
+		check.OK(t, err)
+		check.That(t, at.Branch != "", "the branch is gone")
+		r.git("update-ref", "-d", main)
+	}
+}
