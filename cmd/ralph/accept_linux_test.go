@@ -19,7 +19,7 @@ func newRejected(t *testing.T, prepare ...func(*place)) *place {
 	}
 	p.imports(`{"ref":"t-00000001","title":"first","gates":["test -e repaired"]}`)
 	p.write("go-t-00000001", "")
-	p.want(1, "run", "--max-retries", "0")
+	p.want(1, "run", "--in-place", "--max-retries", "0")
 	p.wantStatus("t-00000001", "failed")
 	p.write("repaired", "")
 	return p
@@ -44,7 +44,7 @@ func TestAKilledAcceptLosesNothing(t *testing.T) {
 				p.want(0, "task", "accept", "t-00000001")
 			}
 			p.wantTask("t-00000001", "done", 2)
-			p.want(0, "run")
+			p.want(0, "run", "--in-place")
 			started := slices.DeleteFunc(p.events(), func(e event.Event) bool { return e.Type != event.AgentStarted })
 			check.Equal(t, "agents that were started", 1, len(started))
 			p.wantSound()
@@ -88,13 +88,13 @@ func TestAcceptBesideAnAgentInThisFolder(t *testing.T) {
 	notRaced(t)
 	p := newRejected(t, withGit)
 	p.imports(`{"ref":"t-00000002","title":"second"}`)
-	run := p.atWork("waits t-00000002", "run", "t-00000002")
+	run := p.atWork("waits t-00000002", "run", "t-00000002", "--in-place")
 	out := p.want(0, "task", "accept", "t-00000001")
 	check.Contains(t, "what it says", "works in this folder: that run checks it, or the next one", out.stderr)
 	p.wantTask("t-00000001", "pending", 1)
 	p.write("go-t-00000002", "")
 	run.wait(0)
-	p.want(0, "run")
+	p.want(0, "run", "--in-place")
 	p.wantTask("t-00000001", "done", 2)
 	started := slices.DeleteFunc(p.events(), func(e event.Event) bool { return e.Type != event.AgentStarted })
 	check.Equal(t, "agents that were started", 2, len(started))

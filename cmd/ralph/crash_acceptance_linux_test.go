@@ -17,7 +17,7 @@ func TestAnAcceptanceOutlivesItsRun(t *testing.T) {
 		{When: fakeagent.When{Verify: &verifies}, Steps: []step{{Do: "say", Text: "<finding title=\"A way out\">There is none.</finding>\n<verify-fail>one</verify-fail>\n"}}},
 		{Steps: []step{{Do: "file", Path: "{{task}}.txt", Text: "work"}, saysDone()}},
 	}}
-	for name, args := range map[string][]string{"in place": {"run"}, "in slots": {"run", "--jobs", "2"}} {
+	for name, args := range map[string][]string{"in place": {"run", "--in-place"}, "in slots": {"run", "--jobs", "2"}} {
 		// The task, an acceptance, a missing one, an acceptance, a missing one, the last acceptance.
 		for _, point := range []string{"K3:2", "K6:2", "K10:1", "K10:2", "K10:6", "K11:1", "K11:4"} {
 			t.Run(name+", "+point, func(t *testing.T) {

@@ -111,9 +111,9 @@ func TestCrashMatrix(t *testing.T) {
 			t.Parallel()
 			p := newCrash(t)
 			p.planTwo()
-			p.dying(tt.point, "run").wait(-1)
+			p.dying(tt.point, "run", "--in-place").wait(-1)
 			p.awaitGone()
-			p.want(0, "run")
+			p.want(0, "run", "--in-place")
 			p.wantMended(2, tt.prompts, tt.action)
 		})
 	}
@@ -144,7 +144,7 @@ func killedWhileLearning(t *testing.T, again bool) {
 	}}, "[verify]", `commands = ["! grep -qs bad value.txt"]`, "[knowledge]", "extract = true")
 	p.repository()
 	p.plan("first")
-	p.dying("K25", "run").wait(-1)
+	p.dying("K25", "run", "--in-place").wait(-1)
 	p.awaitGone()
 	if again {
 		list, err := filepath.Glob(filepath.Join(p.dir, ".ralph/runs/*/*/finished.json"))
@@ -152,7 +152,7 @@ func killedWhileLearning(t *testing.T, again bool) {
 		check.OK(t, os.Remove(list[0]))
 		prompts = 4
 	}
-	p.want(0, "run")
+	p.want(0, "run", "--in-place")
 	p.wantStatus("t-00000001", "done")
 	asked, err := filepath.Glob(filepath.Join(p.dir, ".ralph/runs/*/*/lessons"))
 	check.That(t, err == nil && len(asked) == 1, "got %q, %v; want that it was asked once", asked, err)
@@ -167,10 +167,10 @@ func TestASecondPanicEndsTheRunAsABug(t *testing.T) {
 	p := newCrash(t)
 	p.plan("first")
 	p.write("go-t-00000001", "")
-	p.dying("K7:panic", "run").wait(exitBug).inStderr("attempt at t-00000001 panicked twice: at K7")
+	p.dying("K7:panic", "run", "--in-place").wait(exitBug).inStderr("attempt at t-00000001 panicked twice: at K7")
 	p.awaitGone()
 	p.wantStatus("t-00000001", "pending")
-	p.want(0, "run")
+	p.want(0, "run", "--in-place")
 }
 
 // TestFinishedWorkOfADeadRunIsShownAsSuch: who looks sees that only the verdict is
@@ -182,14 +182,14 @@ func TestFinishedWorkOfADeadRunIsShownAsSuch(t *testing.T) {
 			t.Parallel()
 			p := newCrash(t)
 			p.planTwo()
-			p.dying(point, "run").wait(-1)
+			p.dying(point, "run", "--in-place").wait(-1)
 			p.awaitGone()
 			p.want(0, "recover")
 			const line = ": its work is finished and waits for verification"
 			out := p.want(0, "status")
 			out.inStdout("t-00000001" + line)
 			check.Equal(t, "tasks that wait for verification", 1, strings.Count(out.stdout, line))
-			p.want(0, "run")
+			p.want(0, "run", "--in-place")
 			check.Equal(t, "tasks that wait for verification after a run", 0, strings.Count(p.want(0, "status").stdout, line))
 		})
 	}
@@ -204,13 +204,13 @@ func TestCrashMatrixBesideALiveRun(t *testing.T) {
 			t.Parallel()
 			p := newCrash(t)
 			p.imports(`{"ref":"t-00000003","title":"the other's","priority":-1}` + "\n")
-			live := p.atWork("waits t-00000003", "run")
+			live := p.atWork("waits t-00000003", "run", "--in-place")
 			p.planTwo()
-			p.dying(tt.point, "run").wait(-1)
+			p.dying(tt.point, "run", "--in-place").wait(-1)
 			p.wantStatus("t-00000003", "in_progress")
 			p.write("go-t-00000003", "")
 			live.wait(0)
-			p.want(0, "run")
+			p.want(0, "run", "--in-place")
 			p.wantMended(3, tt.prompts, tt.action)
 		})
 	}
@@ -235,7 +235,7 @@ func TestCrashK0(t *testing.T) {
 				}
 				p.want(0, "doctor")
 				p.plan("kept")
-				p.want(0, "run")
+				p.want(0, "run", "--in-place")
 			})
 		}
 	}
@@ -249,7 +249,7 @@ func TestCrashK13(t *testing.T) {
 			t.Parallel()
 			p := newCrash(t)
 			p.plan("first")
-			r := p.dying("K13", "run")
+			r := p.dying("K13", "run", "--in-place")
 			p.awaitMark("waits t-00000001")
 			var live *running
 			if beside {
@@ -266,7 +266,7 @@ func TestCrashK13(t *testing.T) {
 				live.wait(0)
 				tasks = 2
 			}
-			p.want(0, "run")
+			p.want(0, "run", "--in-place")
 			p.wantMended(tasks, 2, "released")
 		})
 	}
@@ -282,7 +282,7 @@ func TestCrashK14(t *testing.T) {
 				t.Parallel()
 				p := newCrash(t)
 				p.planTwo()
-				p.dying("K6", "run").wait(-1)
+				p.dying("K6", "run", "--in-place").wait(-1)
 				dies := p.dying(point, "recover")
 				if beside {
 					p.want(0, "recover")
@@ -290,7 +290,7 @@ func TestCrashK14(t *testing.T) {
 				<-dies.ended // it may have found nothing to do
 				p.want(0, "recover")
 				check.Equal(t, "recover", "nothing to recover\n", p.want(0, "recover").stdout)
-				p.want(0, "run")
+				p.want(0, "run", "--in-place")
 				p.wantMended(2, 2, "")
 			})
 		}
@@ -302,8 +302,8 @@ func TestCrashK14(t *testing.T) {
 func TestKilledWhileTheOldTestsRun(t *testing.T) {
 	notRaced(t)
 	for name, args := range map[string][]string{
-		"in an overlay, if there is one": {"run"},
-		"in a slot of the run":           {"run", "--sandbox", "off"},
+		"in an overlay, if there is one": {"run", "--in-place"},
+		"in a slot of the run":           {"run", "--sandbox", "off", "--in-place"},
 		"in the slot of the attempt":     {"run", "--sandbox", "off", "--target", "main"}, // the ledger of agents is not in a slot
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -256,9 +256,9 @@ func TestR4WorkThatWasCutOff(t *testing.T) {
 			p.write("mine.txt", "a person's")
 			p.shell(tt.before)
 			p.plan("mine")
-			p.atWork("half", append([]string{"run"}, strings.Fields(tt.flags)...)...).kill()
+			p.atWork("half", append([]string{"run", "--in-place"}, strings.Fields(tt.flags)...)...).kill()
 			p.shell(tt.spoil)
-			p.want(tt.exit, "run")
+			p.want(tt.exit, "run", "--in-place")
 			p.wantStatus("t-00000001", tt.status)
 			for _, name := range []string{"mine.txt", "inside/mine.txt", "inside/file"} {
 				check.That(t, p.has(name) || tt.before == "" && name != "mine.txt", "a person's own %s is gone", name)

@@ -35,7 +35,7 @@ func newReviewed(t *testing.T, args []string) *place {
 func TestAKilledReviewIsNotPaidForTwice(t *testing.T) {
 	notRaced(t)
 	slots := []string{"run", "--target", "main"}
-	for place, args := range map[string][]string{"in this folder": {"run"}, "in slots": slots, "in a slot that is gone": slots} {
+	for place, args := range map[string][]string{"in this folder": {"run", "--in-place"}, "in slots": slots, "in a slot that is gone": slots} {
 		for _, point := range []string{"K8", "K10", "K11"} {
 			t.Run(place+", "+point, func(t *testing.T) {
 				t.Parallel()

@@ -54,7 +54,7 @@ func hostilePlace(t *testing.T) (p *place, titles []string) {
 	}}, "max_attempts = 1")
 	p.repository()
 	p.plan("work", "fail")
-	p.want(exitRefused, "run")
+	p.want(exitRefused, "run", "--in-place")
 	var lines strings.Builder
 	for i, text := range texts {
 		text = strings.ReplaceAll(text, "\x00", "") // which no plan may have

@@ -34,7 +34,7 @@ func runningPlace(t *testing.T) *place {
 {"ref":"t-00000003","title":"Write down how it was done","feature":"door","after":["t-00000001","t-00000002"]}
 {"ref":"t-00000004","title":"Tell everybody","after":["t-00000003"]}
 `)
-	p.start("run")
+	p.start("run", "--in-place")
 	p.awaitMark("hanging")
 	t.Cleanup(func() { p.write("go", ""); p.awaitGone() }) // its agent ends with it
 	return p
@@ -53,7 +53,7 @@ func failedPlace(t *testing.T) *place {
 {"ref":"t-00000004","title":"Archive","after":["t-00000001"]}
 {"ref":"t-00000005","title":"Done at once","kind":"check"}
 `)
-	p.want(exitBlocked, "run")
+	p.want(exitBlocked, "run", "--in-place")
 	return p
 }
 

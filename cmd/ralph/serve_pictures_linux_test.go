@@ -45,7 +45,7 @@ func TestThePicturesOfPagesAreThere(t *testing.T) {
 
 func takePictures(t *testing.T) {
 	p := shopPlace(t)
-	p.start("run")
+	p.start("run", "--in-place")
 	p.awaitMark("at work")
 	s, link := p.serves()
 	ctx := browser.Start(t)

@@ -94,7 +94,7 @@ func TestTwoRunsSideBySideKeepAllFiles(t *testing.T) {
 			vandal = "cat by-* > /dev/null"
 		}
 		p := trustPlace(t, env, tasks, step{Do: "run", Argv: []string{"sh", "-c", vandal}})
-		for _, r := range []*running{p.start("run"), p.start("run")} {
+		for _, r := range []*running{p.start("run", "--in-place"), p.start("run", "--in-place")} {
 			eventually(t, "a run ends", r.over)
 			// The last task may be in the other one's hands.
 			if status := r.cmd.ProcessState.ExitCode(); status != 0 && status != 2 {
@@ -149,7 +149,7 @@ func TestAPersonWorksDuringVerification(t *testing.T) {
 			p.git("commit", "-qm", n, "committed-"+n)
 			commits = append(commits, n)
 		}
-		p.beside(p.start("run"), person).wait(2)
+		p.beside(p.start("run", "--in-place"), person).wait(2)
 		for i := range tasks {
 			id := number(i + 1)
 			got := p.task(id)
@@ -161,7 +161,7 @@ func TestAPersonWorksDuringVerification(t *testing.T) {
 			}
 		}
 		p.wantFiles(want)
-		p.beside(p.start("run"), func(string) {}).wait(0)
+		p.beside(p.start("run", "--in-place"), func(string) {}).wait(0)
 		p.wantFiles(want)
 		got := strings.Fields(p.git("log", "--reverse", "--format=%s", "--author=p@localhost"))
 		check.Equal(t, "commits", commits, got)
@@ -198,7 +198,7 @@ func levels() []sandbox.Level {
 func TestWhatClearedItsEnvironmentIsSwept(t *testing.T) {
 	t.Parallel()
 	for _, level := range levels() {
-		for _, by := range [][]string{{"run"}, {"recover"}, {"task", "reset", "--stale"}} {
+		for _, by := range [][]string{{"run", "--in-place"}, {"recover"}, {"task", "reset", "--stale"}} {
 			t.Run(level.String()+" by "+by[0], func(t *testing.T) {
 				t.Parallel()
 				script := say(step{Do: "fork", Argv: []string{"child", "session", "daemon"}, Ignore: true}, step{Do: "mark", Text: "at work"}, step{Do: "hang", Ignore: true})
@@ -206,7 +206,7 @@ func TestWhatClearedItsEnvironmentIsSwept(t *testing.T) {
 				p := newPlace(t, script)
 				p.env = append(p.env, confinableEnv+"="+level.String())
 				p.plan("one")
-				run := p.atWork("at work", "run")
+				run := p.atWork("at work", "run", "--in-place")
 				if level != sandbox.Namespaces {
 					eventually(t, "its processes are recorded", func() bool { return p.recorded(run.cmd.Process.Pid) })
 				}
