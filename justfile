@@ -15,7 +15,7 @@ build:
 test:
     go test ./...
 
-# run the long tests of cmd/ralph on a subject, or all: crash, lies, live, load, pipeline, run, sandbox, slots, soak, sync, verify (.ci/long names them)
+# run the long tests of cmd/ralph on a subject, or all: crash, landed, lies, live, load, pipeline, run, sandbox, slots, soak, sync, verify (.ci/long names them)
 long SUBJECT=".*":
     grep -E '^{{SUBJECT}} ' .ci/long | while read -r subject pattern; do go test ./cmd/ralph -count=1 -timeout 15m -run "$pattern" || exit 1; done
 
