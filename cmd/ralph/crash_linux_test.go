@@ -254,7 +254,7 @@ func TestCrashK13(t *testing.T) {
 			var live *running
 			if beside {
 				p.plan("the other's")
-				live = p.start("run")
+				live = p.start("run", "--in-place")
 				p.awaitMark("waits t-00000002")
 			}
 			check.OK(t, r.cmd.Process.Signal(syscall.SIGTERM))

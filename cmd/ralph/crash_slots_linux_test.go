@@ -279,7 +279,7 @@ func TestWorkThatWasFinishedInTheFolderIsNotVerifiedInASlot(t *testing.T) {
 	p.plan("first")
 	p.want(2, "run", "--review")
 	p.want(0, "task", "reject", "t-00000001") // an earlier try in a slot does not matter
-	p.dying("K8", "run").wait(-1)
+	p.dying("K8", "run", "--in-place").wait(-1)
 	p.awaitGone()
 	p.want(2, "run", "--jobs", "2").inStderr("ralph run t-00000001 --in-place")
 	p.wantTask("t-00000001", "pending", 1)

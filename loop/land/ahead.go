@@ -52,6 +52,7 @@ func (l *Lander) Advance(ctx context.Context, unite bool) {
 	}
 	now, err := merge.At(ctx, l.Repo, l.Target)
 	if err == nil {
+		l.ahead.move(at.Branch, now.Branch)
 		l.Tell(event.Event{Type: event.TargetMoved, Merge: &event.Merge{Target: l.Target, Onto: at.Branch, Commit: now.Branch}})
 	}
 }
@@ -187,6 +188,13 @@ type ahead struct {
 	waits *event.Waits
 	tried merge.Place // whose two sides do not go together
 	polls int         // since the last look
+	moved [2]string   // where the branch was, and where the run moved it
+}
+
+func (a *ahead) move(from, to string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.moved = [2]string{from, to}
 }
 
 func (a *ahead) set(w *event.Waits) {
@@ -195,10 +203,10 @@ func (a *ahead) set(w *event.Waits) {
 	a.waits = w
 }
 
-func (a *ahead) last() *event.Waits {
+func (a *ahead) last() (waits *event.Waits, moved [2]string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.waits
+	return a.waits, a.moved
 }
 
 // patience is how many polls there are at most between two looks at a checkout that is in the way: each

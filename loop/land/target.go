@@ -114,7 +114,12 @@ func (l *Lander) Work(ctx context.Context) *event.Work {
 		l.warn("", "where work ended up is not known: "+err.Error())
 		return nil
 	}
-	w.Target, w.Waits = l.Target, l.ahead.last()
+	waits, moved := l.ahead.last()
+	if w.Target, w.Waits = l.Target, waits; w.Commits == 0 && moved[1] != "" { // an earlier run's, which the branch has since this one
+		w.From, w.To = moved[0], moved[1]
+		came, _ := merge.Log(ctx, l.Repo, w.From, w.To)
+		w.Commits = len(came)
+	}
 	recount(ctx, l.Repo, &w)
 	return &w
 }
