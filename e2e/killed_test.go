@@ -62,7 +62,7 @@ func TestKilled(t *testing.T) {
 					p.write(t, filepath.Join(p.dir, ".ralph.toml"), config+tt.rules)
 					p.server.Play(inTurn(tt.first...))
 					task := strings.TrimSpace(p.want(t, 0, "task", "add", "Have one effect").stdout)
-					cmd, stdout, stderr := p.command("ralph", "run", task, "--once", "--json", "--idle-timeout", "2m")
+					cmd, stdout, stderr := p.command("ralph", "run", task, "--in-place", "--once", "--json", "--idle-timeout", "2m")
 					check(t, cmd.Start())
 					waitFor(t, "the moment to kill it", func() bool { return tt.reached(t, p) })
 					kill(t, p, cmd, task)
@@ -80,7 +80,7 @@ func TestKilled(t *testing.T) {
 						}
 						return Answer{Text: "All is well.\n<task-done>" + pr.Task + "</task-done>\n"}
 					})
-					out := p.want(t, 0, "run", "-v", task, "--idle-timeout", "2m")
+					out := p.want(t, 0, "run", "-v", task, "--in-place", "--idle-timeout", "2m")
 					if got := p.read(t, "effects.txt"); got != "effect\n" {
 						t.Errorf("got %q, want one effect\n%s", got, out.stderr)
 					}
