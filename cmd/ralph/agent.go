@@ -130,7 +130,7 @@ func (a *app) confiner(opts sandbox.Options, config project.SandboxConfig) (*san
 	c, err := sandbox.New(opts)
 	switch {
 	case errors.Is(err, sandbox.ErrRequired):
-		return nil, hint(err, "ralph doctor lists what is missing, and docs/sandbox.md what to grant a container; or run without: --sandbox auto")
+		return nil, hint(err, "ralph doctor lists what is missing; "+sandbox.Grants+"; or run without: --sandbox auto")
 	case errors.Is(err, sandbox.ErrExposed):
 		return nil, hint(err, "move the token into %s, where no agent can read it, and start ralph serve with --token-file there", serverFolder(a))
 	case errors.Is(err, sandbox.ErrPlanted):

@@ -12,11 +12,13 @@ import (
 	"ralph/dag"
 	"ralph/internal/agents"
 	"ralph/internal/doctor"
+	"ralph/internal/git"
 	"ralph/internal/human"
 	"ralph/internal/plansync"
 	"ralph/internal/project"
 	"ralph/internal/sandbox"
 	"ralph/internal/seq"
+	"ralph/internal/slot"
 	"ralph/internal/term"
 )
 
@@ -79,7 +81,7 @@ func runDoctor(ctx context.Context, a *app, o doctorOptions) error {
 		{Run: func(ctx context.Context) []doctor.Finding { return checkPlans(ctx, s) }},
 		{Waiting: "git", Run: p.Git},
 		{Waiting: "the history of what landed", Run: p.Landed},
-		{Waiting: "the sandbox to start", Run: func(context.Context) []doctor.Finding { return []doctor.Finding{checkSandbox(a, s, p)} }},
+		{Waiting: "the sandbox to start", Run: func(ctx context.Context) []doctor.Finding { return []doctor.Finding{checkSandbox(ctx, a, s, p)} }},
 		{Waiting: "the processes", Run: doctor.Processes},
 		{Waiting: "the disk", Run: p.Disk},
 	} {
@@ -194,7 +196,7 @@ func agentsCheck(a *app, s *session, timeout time.Duration) doctor.Agents {
 	}
 }
 
-func checkSandbox(a *app, s *session, p doctor.Project) doctor.Finding {
+func checkSandbox(ctx context.Context, a *app, s *session, p doctor.Project) doctor.Finding {
 	c, err := a.confiner(sandbox.Options{Mode: "auto", Project: s.project}, s.config.Sandbox)
 	if err != nil {
 		return doctor.New("sandbox", doctor.Problem, err.Error(), cmp.Or(hintFor(err), "correct [sandbox] in the configuration: ralph config show"))
@@ -203,7 +205,14 @@ func checkSandbox(a *app, s *session, p doctor.Project) doctor.Finding {
 	if l := limiter(s.config.Sandbox); l != nil {
 		limits = l.String()
 	}
-	return p.Sandbox(s.config.Sandbox.Mode, c, limits)
+	layered := true // without git there are no slots
+	if repo, err := git.OpenRepo(ctx, s.project.Root); err == nil {
+		if o, err := slotOptions(a, s, repo); err == nil {
+			o.Layers = c.Layers
+			layered = slot.Open(o).Layered()
+		}
+	}
+	return p.Sandbox(s.config.Sandbox.Mode, c, limits, layered)
 }
 
 // checkPlans checks the files by which plans travel in git.

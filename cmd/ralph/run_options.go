@@ -391,8 +391,8 @@ func setup(opts loop.Options, chosen agents.Preset, sandbox *sandbox.Confiner) e
 		Scope: opts.Graph.Scope.String(), Agent: chosen.Name, Model: opts.Models.Model, Jobs: opts.Workers.Jobs, MaxIters: opts.Limits.Iterations,
 		Sandbox: sandbox.String(), Folder: opts.Place.Runs, Target: opts.Landing.Target,
 	}
-	if s.Target != "" {
-		s.Sandbox = sandbox.InSlots()
+	if opts.Landing.Slots != nil {
+		s.Sandbox = sandbox.InSlots(opts.Landing.Slots.Layered())
 	}
 	if opts.Workers.Resources != nil {
 		s.Sandbox += "; " + opts.Workers.Resources.String()

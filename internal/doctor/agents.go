@@ -92,8 +92,9 @@ func (x Agents) check(ctx context.Context, key string, ag agents.Agent, err erro
 }
 
 // Sandbox says how well a run in the project would be confined, why not better, and
-// what that leaves open. mode is the configured one; c the best sandbox there is; limits what attempts may use, in words.
-func (p Project) Sandbox(mode string, c *sandbox.Confiner, limits string) Finding {
+// what that leaves open. mode is the configured one; c the best sandbox there is; limits what attempts may use, in words;
+// layered is as for Confiner.InSlots.
+func (p Project) Sandbox(mode string, c *sandbox.Confiner, limits string, layered bool) Finding {
 	level := strings.Join(human.Parts(c.Work.Level.String(), c.Network(), limits), "; ")
 	switch {
 	case len(c.Planted()) > 0:
@@ -102,7 +103,7 @@ func (p Project) Sandbox(mode string, c *sandbox.Confiner, limits string) Findin
 		return New("sandbox", OK, "off, as configured, although there is "+level+"; not covered:", "", append(human.Parts(c.Unrestricted()), sandbox.None.Gaps()...)...)
 	case mode == "require" && c.Lacking() != "":
 		return New("sandbox", Problem, level+`, and sandbox.mode is "require": no run starts here; not covered:`,
-			`allow one of them on this machine, or set sandbox.mode to "auto"`, c.Gaps()...)
+			sandbox.Grants+`; or set sandbox.mode to "auto"`, c.Gaps(layered)...)
 	}
-	return New("sandbox", OK, level+"; not covered:", "", c.Gaps()...)
+	return New("sandbox", OK, level+"; not covered:", "", c.Gaps(layered)...)
 }

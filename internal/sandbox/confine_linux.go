@@ -100,13 +100,19 @@ func namespaces(offline bool) (*proc.Namespaces, error) {
 		var err1, err2 error
 		ns.Uids, err1 = sameIDs("/proc/self/uid_map")
 		ns.Gids, err2 = sameIDs("/proc/self/gid_map")
-		ns.Setgroups = true
+		ns.Setgroups = setgroupsAllowed()
 		return ns, errors.Join(err1, err2)
 	}
 	uid, gid := os.Geteuid(), os.Getegid()
 	ns.Uids = []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}}
 	ns.Gids = []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}}
 	return ns, nil
+}
+
+// setgroupsAllowed reports whether this user namespace lets its processes set groups. One below it may not have more.
+func setgroupsAllowed() bool {
+	raw, err := os.ReadFile("/proc/self/setgroups")
+	return err == nil && strings.TrimSpace(string(raw)) == "allow"
 }
 
 func sameIDs(file string) ([]syscall.SysProcIDMap, error) {
@@ -142,7 +148,7 @@ func (l layout) try() error {
 		if why == errProbed.Error() {
 			return nil
 		}
-		return errors.New(why)
+		return errors.New(strings.TrimPrefix(why, l.Level.String()+": "))
 	}
 	switch {
 	case l.Level != Namespaces:

@@ -154,8 +154,8 @@ func (c *Confiner) Lacking() string {
 	return ""
 }
 
-// Gaps lists what is left open: why the sandbox is no better, and what it does not cover.
-func (c *Confiner) Gaps() []string {
+// Gaps lists what is left open: why the sandbox is no better, and what it does not cover. layered is as for InSlots.
+func (c *Confiner) Gaps(layered bool) []string {
 	var open []string
 	add := func(reasons []string) {
 		for _, reason := range reasons {
@@ -163,6 +163,9 @@ func (c *Confiner) Gaps() []string {
 		}
 	}
 	add(c.Work.Reasons)
+	if c.Work.Level == Namespaces && !layered {
+		open = append(open, Unlayered)
+	}
 	if c.Verification.Level < c.Work.Level {
 		open = append(open, "verification is confined less well, by "+c.Verification.Level.String())
 		add(c.Verification.Reasons)
@@ -242,10 +245,18 @@ func (c *Confiner) String() string {
 	return c.describe("this project", map[Level]string{Namespaces: "; .ralph and git's hooks are read-only"})
 }
 
-// InSlots describes the same for a run whose agents work in slots.
-func (c *Confiner) InSlots() string {
-	return c.describe("their slot", map[Level]string{Landlock: "; tests of rejected work can write caches that later gates read"})
+// InSlots describes the same for a run whose agents work in slots, with what other levels have and this one lacks. layered
+// reports whether the file system of their folder carries overlays.
+func (c *Confiner) InSlots(layered bool) string {
+	missing := map[Level]string{Landlock: "; tests of rejected work can write caches that later gates read"}
+	if !layered {
+		missing[Namespaces] = "; " + Unlayered
+	}
+	return c.describe("their slot", missing)
 }
+
+// Unlayered names what is missing where slots are on a file system that no overlay can be laid over.
+const Unlayered = "the folder of slots carries no overlay: gates write in their room, and slots begin with empty caches"
 
 func (c *Confiner) describe(where string, besides map[Level]string) string {
 	if c.opts.Mode == "off" {

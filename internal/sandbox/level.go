@@ -52,6 +52,10 @@ func (l Level) Gaps() []string {
 	}
 }
 
+// Grants says how to get namespaces where the kernel has them and something else forbids them.
+const Grants = "a container needs --security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined (Docker, Podman); " +
+	"seccompProfile and appArmorProfile of type Unconfined, procMount: Unmasked and hostUsers: false (Kubernetes): docs/sandbox.md, Containers"
+
 // Report is what Detect found.
 type Report struct {
 	Level   Level

@@ -102,7 +102,7 @@ func overlay(path, base string, folders []string, edits Edits) (layer, error) {
 	}
 	options := fmt.Sprintf("lowerdir=%s,upperdir=/proc/self/fd/%d,workdir=/proc/self/fd/%d,userxattr", strings.Join(lower, ":"), upper, work)
 	if err := unix.Mount("overlay", base+"/merged", "overlay", unix.MS_NOSUID|unix.MS_NODEV, options); err != nil {
-		return layer{}, err
+		return layer{}, fmt.Errorf("mount an overlay: %w", err)
 	}
 	if err := edits.make(base + "/merged"); err != nil {
 		_ = unix.Unmount(base+"/merged", unix.MNT_DETACH)

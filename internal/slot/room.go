@@ -24,6 +24,9 @@ func (p *Pool) rooms() *Pool {
 // Room is the room of slot n. It is made when it first shows something.
 func (p *Pool) Room(n int) Room { return Room{p.rooms().slot(n)} }
 
+// Layered reports whether rooms have uppers.
+func (p *Pool) Layered() bool { return p.layered() }
+
 // layers tries whether rooms have uppers where they are.
 func (p *Pool) layers() bool {
 	dir := p.rooms().o.Dir
