@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -83,8 +84,15 @@ func scriptCondition(name string) (bool, error) {
 	if name, ok := os.LookupEnv(confinableEnv); ok && levelNames[name] < level {
 		return false, nil
 	}
-	return sandbox.Detect(level).Level == level, nil
+	found := sandbox.Detect(level)
+	if _, said := saidSkipped.LoadOrStore(name, true); found.Level != level && !said {
+		fmt.Fprintf(os.Stderr, "SKIPPED: what needs %s: %s\n", name, strings.Join(found.Reasons, "; "))
+	}
+	return found.Level == level, nil
 }
+
+// saidSkipped has the levels of which CI knows that tests skip them.
+var saidSkipped sync.Map
 
 var levelNames = map[string]sandbox.Level{"none": sandbox.None, "landlock": sandbox.Landlock, "namespaces": sandbox.Namespaces}
 
