@@ -1,13 +1,17 @@
 package main
 
 import (
+	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/goccy/go-yaml"
+	"github.com/pelletier/go-toml/v2"
 	"mvdan.cc/sh/v3/syntax"
 
+	"ralph/internal/sandbox"
 	"ralph/internal/testing/check"
 )
 
@@ -119,4 +123,55 @@ func TestInputsOfTheActionAreDocumented(t *testing.T) {
 	for name := range action.Inputs {
 		check.That(t, strings.Contains(data, "inputs."+name), "input %s is not used", name)
 	}
+}
+
+// TestContainersGrantWhatIsNeeded parses the recipes for containers, and compares them with what ralph says to grant.
+func TestContainersGrantWhatIsNeeded(t *testing.T) {
+	t.Parallel()
+	const folder = "docs/examples/containers/"
+	var dev struct {
+		RunArgs      []string          `json:"runArgs"`
+		Mounts       []string          `json:"mounts"`
+		ContainerEnv map[string]string `json:"containerEnv"`
+	}
+	check.OK(t, json.Unmarshal([]byte(repoFile(t, folder+"devcontainer.json")), &dev))
+	check.Contains(t, "what to grant", strings.Join(dev.RunArgs, " "), sandbox.Grants)
+	check.That(t, len(dev.RunArgs) == 6 && len(dev.Mounts) == 1 && strings.HasSuffix(dev.Mounts[0], ",target="+dev.ContainerEnv["XDG_STATE_HOME"]), "it lacks something: %v", dev)
+
+	var job map[string]any
+	check.OK(t, yaml.UnmarshalWithOptions([]byte(repoFile(t, folder+"kubernetes.yaml")), &job, yaml.Strict()))
+	at := func(v any, path ...any) any {
+		for _, step := range path {
+			switch step := step.(type) {
+			case string:
+				v = v.(map[string]any)[step]
+			case int:
+				v = v.([]any)[step]
+			}
+		}
+		return v
+	}
+	pod := at(job, "spec", "template", "spec")
+	container := at(pod, "containers", 0)
+	check.Equal(t, "what the pod is granted", []any{false, "Unmasked", "Unconfined", "Unconfined", "/state", "/state"}, []any{
+		at(pod, "hostUsers"), at(container, "securityContext", "procMount"), at(container, "securityContext", "seccompProfile", "type"),
+		at(container, "securityContext", "appArmorProfile", "type"), at(container, "volumeMounts", 0, "mountPath"), at(container, "env", 0, "value"),
+	})
+	commands := ralphs(t, at(container, "args", 0).(string))
+	check.Equal(t, "commands of the job", 2, len(commands))
+	for _, words := range commands {
+		_, _, err := permute(newApp(system{}).root, words)
+		check.OK(t, err)
+	}
+
+	var runner struct {
+		Runners []struct {
+			Docker struct {
+				Privileged bool
+				Volumes    []string
+			}
+		}
+	}
+	check.OK(t, toml.Unmarshal([]byte(repoFile(t, folder+"gitlab-runner.toml")), &runner))
+	check.That(t, len(runner.Runners) == 1 && runner.Runners[0].Docker.Privileged && slices.Contains(runner.Runners[0].Docker.Volumes, "/state"), "it lacks something: %v", runner)
 }
