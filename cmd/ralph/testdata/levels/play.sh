@@ -14,7 +14,7 @@ printf '#!/bin/sh\nexec grep -q good %s/environment.txt\n' "$project" >.venv/bin
 chmod +x .venv/bin/check
 n=1
 echo '{"ref":"t-00000001","title":"resolve","agent":"fake"}' >../../plan.jsonl
-for row in rewrite flip room forge infect exploit environment server daemon project history outside rename good; do
+for row in rewrite flip room mode forge infect exploit environment server daemon project history outside rename good; do
 	n=$((n + 1))
 	printf '{"ref":"t-%08d","title":"%s","description":"```sh\\nsh attack.sh %s\\n```"}\n' $n $row $row
 done >>../../plan.jsonl
@@ -37,6 +37,7 @@ row() { # WHAT SHELL: it was possible if that succeeds
 }
 row 'a process of the agent shows good files while gates run' 'landed flip'
 row 'one that left its session writes in the room' 'landed room'
+row 'the agent changes modes of files in the room' 'landed mode'
 row 'a server of the agent answers a gate' 'landed server'
 row 'one that left its session answers it' 'landed daemon'
 row 'the agent writes what gates read from a cache' 'landed forge'
@@ -50,5 +51,5 @@ row 'a rename and a rewrite of one file do not land together' '! grep -q "new tw
 # and what is good lands, a commit for each task, and can be undone
 for good in rename rewrite good; do landed $good || echo "$good has not landed"; done
 ralph review --morning >&2
-ralph undo t-00000015 >&2
+ralph undo t-00000016 >&2
 test ! -e good.txt || echo "good is not undone"

@@ -16,6 +16,9 @@ flip | room)
 		export slots
 		setsid env -i PATH="$PATH" slots="$slots" sh -c "$(sed -n '/^watch()/,/^}/p' attack.sh); watch" >/dev/null 2>&1 </dev/null &
 	fi ;;
+mode)
+	echo bad >mode.txt
+	chmod -x "$slots"/rooms/*/sub/run.sh ;;
 forge)
 	echo forged >cached.txt
 	sh gate.sh

@@ -1,0 +1,2 @@
+#!/bin/sh
+exec grep -q good mode.txt
