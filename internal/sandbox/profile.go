@@ -65,7 +65,7 @@ type Layers struct {
 type Brought struct {
 	Path string   `json:"path"` // is left out if it is missing, or leads out of the project
 	From []string `json:"from"` // the first on top
-	Own  string   `json:"own"`  // over these: what processes wrote at Path, for the next; must exist
+	Own  string   `json:"own"`  // over these: what processes wrote at Path, for the next; must exist. "" if they only read
 	Kept bool     `json:"kept"` // what is written now is, too; set by the Profile
 }
 

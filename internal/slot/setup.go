@@ -130,7 +130,7 @@ func (s *Slot) place(ctx context.Context) (err error) {
 			err = root.Mkdir(name, 0o700)
 		}
 		if err == nil && !b.Laid {
-			_, err = copyTree(ctx, root, name, s.p.tree(b.ID))
+			err = copyTree(ctx, root, name, s.p.tree(b.ID))
 		}
 	}
 	return err
