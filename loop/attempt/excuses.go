@@ -70,7 +70,10 @@ func (a *attempt) before(ctx context.Context, command, why string) (res verify.R
 	own := slices.Contains(a.job.Verify.Gates[a.job.Verify.Own:], command)
 	allowed, err := a.ports.Excuses.Allowed(ctx, command)
 	for try := 0; err == nil && (try == 0 || try <= a.job.Verify.Reruns && !own && !res.Passed && !res.Broken() && !allowed.Covers(res)); try++ {
-		res, err = a.gate(ctx, command, why, a.baselineLog())
+		failed := verify.Allowed{Failures: res.Failures}
+		if res, err = a.gate(ctx, command, why, a.baselineLog()); !res.Passed { // each may name others: all of them are there without any work
+			res.Failures = failed.And(res).Failures
+		}
 	}
 	if err != nil {
 		return res, err
