@@ -218,6 +218,8 @@ type listing struct {
 	done    bool
 	include string
 	names   []string
+
+	resolved bool // no file of Git LFS is a pointer
 }
 
 func (p *Pool) names(ctx context.Context) ([]string, error) {
