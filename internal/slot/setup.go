@@ -39,9 +39,18 @@ type found struct {
 	folders []Brought
 }
 
-// setUp brings what slots get of the project and runs Setup, if the slot is new, if something
-// has changed that they depend on, or if what they brought is gone.
+// setUp makes a slot ready whose files are set.
 func (s *Slot) setUp(ctx context.Context, head, tree string) error {
+	err := s.prepare(ctx, head, tree)
+	if err == nil {
+		err = s.modules(ctx)
+	}
+	return err
+}
+
+// prepare brings what slots get of the project and runs Setup, if the slot is new, if something
+// has changed that they depend on, or if what they brought is gone.
+func (s *Slot) prepare(ctx context.Context, head, tree string) error {
 	if s.found == nil || s.p.judges {
 		all, err := s.find(ctx)
 		if err != nil {
