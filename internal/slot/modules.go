@@ -158,3 +158,50 @@ func (s *Slot) moduleGit(ctx context.Context, top *os.Root, repo *git.Repo, l li
 	}
 	return errors.Join(err, put(top, filepath.Join(at, "index"), data, info.ModTime()), put(top, filepath.Join(at, "HEAD"), []byte(l.commit+"\n"), time.Time{}))
 }
+
+// unpublished says why others could not get the commit that a submodule is at, "" if its remote has it on a branch or a tag. The person's
+// git asks the remote that it knows, whatever .gitmodules says, and gets the commit for rooms. What cannot be asked is not published.
+func (s *Slot) unpublished(ctx context.Context, l link) string {
+	ctx, cancel := context.WithTimeout(ctx, publishTimeout)
+	defer cancel()
+	const remote = "origin"
+	no := func(err error) string {
+		return fmt.Sprintf("whether its commit %.10s is at its remote could not be asked, so it can only be changed in place: %v", l.commit, err)
+	}
+	from := filepath.Join(s.p.o.Repo.Dir(), filepath.FromSlash(l.name))
+	if _, err := os.Lstat(filepath.Join(from, ".git")); err != nil {
+		return whySubmodule
+	}
+	repo, err := git.OpenRepo(ctx, from)
+	if err != nil {
+		return no(err)
+	}
+	call := git.Call{Own: repo.Own()}
+	out, err := repo.Git(ctx, call, "ls-remote", "--quiet", "--", remote, "refs/heads/*", "refs/tags/*")
+	if err != nil {
+		return no(err)
+	}
+	var tips, missing strings.Builder
+	for line := range strings.Lines(out) {
+		id, name, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		if strings.HasSuffix(name, "^{}") {
+			continue
+		}
+		fmt.Fprintln(&tips, "^"+id)
+		if has, err := repo.Commit(ctx, id); err != nil || has == "" {
+			fmt.Fprintln(&missing, name)
+		}
+	}
+	if missing.Len() > 0 {
+		call.In = strings.NewReader(missing.String())
+		if _, err := repo.Git(ctx, call, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--stdin", "--", remote); err != nil {
+			return no(err)
+		}
+	}
+	// Nothing is left of the commit's history without that of the remote.
+	left, err := repo.Git(ctx, git.Call{In: strings.NewReader(l.commit + "\n" + tips.String())}, "rev-list", "--max-count=1", "--stdin")
+	if err != nil || left != "" || tips.Len() == 0 {
+		return fmt.Sprintf("its commit %.10s is not at its remote: push it there to a branch, or change the submodule in place", l.commit)
+	}
+	return ""
+}

@@ -1,6 +1,7 @@
 package slot
 
 import (
+	"strings"
 	"testing"
 
 	"ralph/internal/git"
@@ -59,4 +60,45 @@ func TestASubmoduleIsBrought(t *testing.T) {
 	_, at = take(t, p, 1, missing)
 	check.Equal(t, "a commit that is not here", "", at.sh("ls -A sub/lib"))
 	check.Equal(t, "lines", []string{"slots do not have the submodule sub/lib: its commit " + first[:10] + " is not here; git submodule update gets it"}, lines)
+}
+
+// TestASubmoduleMovesToACommitOfItsRemote, and to no other.
+func TestASubmoduleMovesToACommitOfItsRemote(t *testing.T) {
+	t.Parallel()
+	lib, r := newRepo(t), newRepo(t)
+	lib.commit("l", "l1")
+	r.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", lib.dir, "lib")
+	first := r.commit("a", "a")
+	r.git("-C", "lib", "config", "remote.origin.url", lib.dir)
+	lib.git("checkout", "-qb", "next")
+	next := lib.commit("l", "l2")
+	tip := lib.commit("l", "l3")
+	p := open(t, r, nil)
+	s, at := take(t, p, 1, first)
+	at.sh("cd lib; git fetch -q " + lib.dir + " next; git checkout -q " + next)
+	w := keep(t, s, first)
+	check.That(t, len(w.Left) == 0, "left out: %v", w.Left)
+	check.Equal(t, "changes", "lib", r.git("diff", "--name-only", first, w.Commit))
+	room := p.Room(1)
+	check.OK(t, room.Show(t.Context(), first, w.Commit))
+	check.Equal(t, "in the room", "l2", repo{t, room.Top()}.text("lib/l"))
+
+	at.sh("cd lib; echo mine > l; git -c user.name=x -c user.email=x commit -qam mine")
+	mine := at.git("-C", "lib", "rev-parse", "HEAD")
+	want := git.Left{Path: "lib", Why: "its commit " + mine[:10] + " is not at its remote: push it there to a branch, or change the submodule in place"}
+	w = keep(t, s, first)
+	check.Equal(t, "left out, of the agent's own", []git.Left{want}, w.Left)
+	check.Equal(t, "and nothing of it is kept", first, w.Commit)
+	at.git("-C", "lib", "push", "-q", lib.dir, "HEAD:refs/heads/mine")
+	check.Equal(t, "left out, once it is pushed", 0, len(keep(t, s, first).Left))
+
+	at.git("-C", "lib", "checkout", "-q", next)
+	lib.git("checkout", "-q", "main")
+	lib.git("branch", "-q", "-D", "next", "mine")
+	check.Equal(t, "left out, of a branch that is gone", 1, len(keep(t, s, first).Left))
+	lib.git("tag", "-am", "v", "v1", tip)
+	check.Equal(t, "left out, below a tag", 0, len(keep(t, s, first).Left))
+	lib.sh("mv .git gone")
+	left := keep(t, s, first).Left
+	check.That(t, len(left) == 1 && strings.HasPrefix(left[0].Why, "whether its commit "+next[:10]+" is at its remote could not be asked"), "left out, without an answer: %v", left)
 }
