@@ -135,11 +135,11 @@ func refused(failing []verify.Result) error {
 // FailingWords names gates and what they fail with.
 func FailingWords(failing []verify.Result) string {
 	return strings.Join(seq.Map(failing, func(r verify.Result) string {
-		names := r.Names()
-		if len(names) == 0 {
-			return r.Why()
+		text, names := r.Why(), r.Names()
+		if len(names) > 0 {
+			text = fmt.Sprintf("gate %q fails with %s: %s", r.Command, human.Count(len(names), "failure"), human.List(names, 5))
 		}
-		return fmt.Sprintf("gate %q fails with %s: %s", r.Command, human.Count(len(names), "failure"), human.List(names, 5))
+		return text + human.Lead("; ", r.Lacks)
 	}), "; ")
 }
 

@@ -44,6 +44,8 @@ type Result struct {
 	Tests *int `json:",omitempty"` // that passed, if it says so in a way that cannot be mistaken
 
 	CPU time.Duration `json:"-"` // what it took of the processors, 0 if that is not known
+
+	Lacks string `json:"-"` // what may be missing where it failed, in words
 }
 
 // tailSize is how much of a gate's output travels into a prompt.

@@ -157,6 +157,17 @@ func openSlots(a *app, s *session, o *agents.Opener, opts *loop.Options) error {
 	opts.Landing.Gates = func(room slot.Room) (verify.Gates, func() error, error) {
 		return confined(room.Slot, sandbox.Process{Upper: room.Upper(), Layers: layersOf(room.Slot, false)})
 	}
+	if o.Sandbox.Verification.Level == sandbox.Namespaces {
+		opts.Landing.Here = func() (*verify.Gates, func() error, error) {
+			x, err := o.Sandbox.ForVerification(sandbox.Process{Env: runner.Env})
+			if err != nil {
+				return nil, nil, err
+			}
+			r := runner
+			r.Dir, r.Confine, r.Env = s.project.Root, x.Spec, slices.Concat(runner.Env, x.Env)
+			return &r, x.Close, nil
+		}
+	}
 	opts.Agents.Open = func(ctx context.Context, op attempt.Opening) (attempt.Session, error) {
 		at, err := in(op.Place.Dir)
 		if err != nil {

@@ -268,8 +268,10 @@ func (o *Opener) below(path string) (name string, folders []string) {
 	}
 	for _, b := range o.Layers().Brought {
 		if rel, err := filepath.Rel(b.Path, path); err == nil && filepath.IsLocal(rel) {
-			written, _ := filepath.Glob(filepath.Join(b.Own, "*", "upper")) // the pattern is good
-			return rel, append(written, b.From...)
+			if b.Own != "" {
+				folders, _ = filepath.Glob(filepath.Join(b.Own, "*", "upper")) // the pattern is good
+			}
+			return rel, append(folders, b.From...)
 		}
 	}
 	return "", nil

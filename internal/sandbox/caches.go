@@ -15,6 +15,10 @@ type Cache struct {
 	Marks     []string // files of a project that needs the cache
 	Variable  string   // moves the cache, if there is such a variable
 	Downloads bool     // useful without being written: tools only add what they fetched
+
+	// Registry says that a daemon listens in these folders, a pattern, or says there where it does. It answers for the project's path
+	// with the person's files, so processes that find a slot at that path find the folders empty.
+	Registry bool
 }
 
 // Wanted says whether the cache is there, or may be made for this project.
@@ -73,12 +77,17 @@ func Caches(home string, getenv func(string) string) []Cache {
 		{Path: getenv("CARGO_TARGET_DIR"), Marks: inRust},
 		{Path: filepath.Join(maven, "repository"), Owner: maven, Marks: []string{"pom.xml"}},
 		{Path: filepath.Join(gradle, "caches"), Owner: gradle, Marks: inGradle},
-		{Path: filepath.Join(gradle, "daemon"), Owner: gradle, Marks: inGradle},
+		{Path: filepath.Join(gradle, "daemon"), Owner: gradle, Marks: inGradle, Registry: true},
 		{Path: filepath.Join(gradle, "native"), Owner: gradle, Marks: inGradle},
 		{Path: filepath.Join(gradle, "wrapper"), Owner: gradle, Marks: inGradle},
 		{Path: filepath.Join(nuget, "packages"), Owner: nuget},
 		{Path: in("HEX_HOME", ".hex")},
 		{Path: in("PUB_CACHE", ".pub-cache")},
+		{Path: filepath.Join(xdg, "bazel", "*", "*", "server"), Registry: true},
+		{Path: filepath.Join(maven, "mvnd", "registry"), Registry: true},
+		{Path: filepath.Join(in("", ".buck"), "buckd"), Registry: true},
+		{Path: filepath.Join(in("", ".sbt"), "*", "server"), Registry: true},
+		{Path: filepath.Join(in("XDG_STATE_HOME", ".local/state"), "watchman", "*"), Registry: true},
 	}
 	return slices.DeleteFunc(list, func(c Cache) bool { return !filepath.IsAbs(c.Path) })
 }

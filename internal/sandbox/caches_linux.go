@@ -100,6 +100,12 @@ func (in Layers) over(path, own string, others []string) (layer, error) {
 
 // bring shows a folder where processes expect it. Work writes in a folder of its own, as in caches; what is only looked at is thrown away.
 func (ls *layers) bring(b Brought, scratch string) {
+	if b.Own == "" {
+		l, err := cloneLayer(b.From[0], rankOverlay, readOnly)
+		l.path = b.Path
+		ls.add(l, err)
+		return
+	}
 	var base string
 	others, err := filepath.Glob(filepath.Join(b.Own, "*"))
 	if b.Kept {

@@ -24,7 +24,13 @@ func levels() []Level {
 // confinerAt is one for a small repository, at that level.
 func confinerAt(t *testing.T, level Level) *Confiner {
 	t.Helper()
-	dir, err := filepath.EvalSymlinks(t.TempDir())
+	return confinerIn(t, level, t.TempDir())
+}
+
+// confinerIn is one whose home is a folder.
+func confinerIn(t *testing.T, level Level, dir string) *Confiner {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(dir)
 	check.OK(t, err)
 	root := filepath.Join(dir, "project")
 	fill(t, root, map[string]string{"file": "file", "sub/other": "other", ".ralph.toml": "", ".ralph/features/spec.md": "spec", ".ralph/runs/x": "x"})

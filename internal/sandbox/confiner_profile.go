@@ -56,7 +56,8 @@ func (c *Confiner) profile(mode Mode, level Level, temp string, process Process)
 	if named := slices.Concat(process.Argv, p.State, p.Write); level == Namespaces && !slices.ContainsFunc(append(named, found(named)...), c.seen.Covers) {
 		p.Place, p.Ours = c.seen, c.opts.Project.State()
 	}
-	caches, variables := c.caches(mode, level, temp, process)
+	caches, fresh, variables := c.caches(mode, level, temp, process, p.Place.Seen != "")
+	p.Fresh = fresh
 	taken := append(slices.Clone(p.State), p.Write...)
 	switch {
 	case mode == Verify:
@@ -161,8 +162,9 @@ func (c *Confiner) Opened(state []string) []string {
 
 // caches lists the build caches that exist or are needed, which are made, and variables
 // that move the others into the temporary folder. Without overlays, every cache that is useless unless
-// it is written is moved: a verifier's there, too, and that of a process with layers to these.
-func (c *Confiner) caches(mode Mode, level Level, temp string, process Process) (paths, variables []string) {
+// it is written is moved: a verifier's there, too, and that of a process with layers to these. Fresh are registries of daemons, for
+// a process that is placed: it finds a slot at the project's path.
+func (c *Confiner) caches(mode Mode, level Level, temp string, process Process, placed bool) (paths, fresh, variables []string) {
 	get := func(name string) string { return proc.Getenv(process.Env, name) }
 	to, move := filepath.Join(temp, "cache"), mode == Verify && level < Namespaces
 	if own := cmp.Or(process.Layers.Landed, process.Layers.Own); mode == Work && level == Landlock && own != "" && os.MkdirAll(own, 0o700) == nil {
@@ -171,13 +173,20 @@ func (c *Confiner) caches(mode Mode, level Level, temp string, process Process) 
 	for _, cache := range Caches(get("HOME"), get) {
 		moved := move && cache.Variable != "" && !cache.Downloads
 		switch {
+		case cache.Registry && placed:
+			if cache.Wanted(c.place.Root) {
+				_ = MakeFolder(cache.Path) // else its tool cannot make it either
+			}
+			dirs, _ := filepath.Glob(cache.Path) // the pattern is good
+			fresh = append(fresh, slices.DeleteFunc(dirs, func(dir string) bool { return !isDir(dir) })...)
+		case cache.Registry && cache.Owner == "": // it is no cache
 		case !moved && cache.Wanted(c.place.Root) && MakeFolder(cache.Path) == nil:
 			paths = append(paths, cache.Path)
 		case cache.Variable != "":
 			variables = append(variables, cache.Variable+"="+filepath.Join(to, cache.Variable))
 		}
 	}
-	return paths, variables
+	return paths, fresh, variables
 }
 
 // makeable makes the folders that are missing, and leaves out those that cannot be

@@ -122,6 +122,9 @@ func (o order) prepareStaged(ls *layers) {
 	for _, b := range o.Layers.Brought {
 		ls.bring(b, o.Scratch)
 	}
+	for _, path := range o.Fresh {
+		ls.private(path, true)
+	}
 	for _, path := range o.Read {
 		ls.add(readLayer(path))
 	}

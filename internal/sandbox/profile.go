@@ -29,6 +29,8 @@ type Profile struct {
 	// Layered lists what looks writable, too: what Work writes there is in Layers, for the next process. Only under Namespaces.
 	Layered []string
 	Layers  Layers
+	// Fresh lists folders that are found empty: what is written there goes with the process. Only under Namespaces.
+	Fresh []string
 	// Read lists what stays readable in a temporary folder that also holds the project:
 	// under Namespaces such a folder is empty except for what the Profile names.
 	Read []string
@@ -65,7 +67,7 @@ type Layers struct {
 type Brought struct {
 	Path string   `json:"path"` // is left out if it is missing, or leads out of the project
 	From []string `json:"from"` // the first on top
-	Own  string   `json:"own"`  // over these: what processes wrote at Path, for the next; must exist
+	Own  string   `json:"own"`  // over these: what processes wrote at Path, for the next; must exist. "" if they only read
 	Kept bool     `json:"kept"` // what is written now is, too; set by the Profile
 }
 
@@ -106,6 +108,7 @@ type layout struct {
 	Overlay   []string    `json:"overlay,omitempty"`
 	Layered   []string    `json:"layered,omitempty"`
 	Layers    Layers      `json:"layers,omitzero"`
+	Fresh     []string    `json:"fresh,omitempty"`
 	ReadOnly  []string    `json:"read_only,omitempty"`
 	Hide      []string    `json:"hide,omitempty"`
 	Temp      string      `json:"temp,omitempty"`
@@ -182,6 +185,7 @@ func (p Profile) layout() (layout, error) {
 		l.Overlay = nil
 		return l, bad
 	}
+	l.Fresh = resolve(p.Fresh)
 	if layered := resolve(p.Layered); len(layered) > 0 {
 		l.Layered, l.Layers = layered, p.Layers
 		bad = errors.Join(bad, os.MkdirAll(p.Layers.Own, 0o700))

@@ -30,14 +30,15 @@ type Brought struct {
 	Name string // from the top of the repository
 	ID   string // of the snapshot
 	Laid bool   // it is the folder's place only: programs find the snapshot under a layer
+	Live bool   // there is no snapshot: they find the project's own folder, to read
 }
 
 // about is what a snapshot holds beside its files.
 type about struct {
 	Name   string
 	Dotenv []string // files with variables in it
-	Lacks  string   // why there is no copy; then there is none
-	Large  bool     // it is that
+	Lacks  string   // why slots do without it; then there is no copy
+	Large  bool     // nor is there one of a folder with more than maxSnapshot
 }
 
 const (
@@ -92,8 +93,9 @@ func (s *Slot) bring(ctx context.Context, folders []string) (list []Brought, err
 				return nil, err
 			}
 		} else if id != "" {
-			p.learn(ctx, id, at)
-			list = append(list, Brought{Name: name, ID: id, Laid: p.layered()})
+			b := Brought{Name: name, ID: id, Laid: p.layered(), Live: at.Large}
+			p.learn(ctx, p.from(b), at.Dotenv)
+			list = append(list, b)
 		}
 	}
 	for _, b := range list {
@@ -109,10 +111,18 @@ func (s *Slot) bring(ctx context.Context, folders []string) (list []Brought, err
 	return list, errors.Join(err, merr)
 }
 
-// learn passes on the text of each file with variables in a snapshot.
-func (p *Pool) learn(ctx context.Context, id string, at about) {
-	for _, rel := range at.Dotenv {
-		if text, err := copyfile.Read(filepath.Join(p.tree(id), rel), maxDotenv); err == nil && p.o.Dotenv != nil {
+// from is where the files of a folder are.
+func (p *Pool) from(b Brought) string {
+	if b.Live {
+		return filepath.Join(p.o.Repo.Dir(), filepath.FromSlash(b.Name))
+	}
+	return p.tree(b.ID)
+}
+
+// learn passes on the text of each file with variables in a folder.
+func (p *Pool) learn(ctx context.Context, folder string, dotenv []string) {
+	for _, rel := range dotenv {
+		if text, err := copyfile.Read(filepath.Join(folder, rel), maxDotenv); err == nil && p.o.Dotenv != nil {
 			p.o.Dotenv(ctx, string(text))
 		}
 	}
@@ -231,28 +241,27 @@ func (s *Slot) leaveOut(ctx context.Context, at about) error {
 func (p *Pool) fill(ctx context.Context, temp, name, from string) (at about, err error) {
 	at = about{Name: name}
 	var size int64
-	err = filepath.WalkDir(from, func(_ string, d fs.DirEntry, err error) error {
+	err = filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
 		if info, ierr := d.Info(); err == nil && ierr == nil && info.Mode().IsRegular() {
 			size += info.Size()
-		}
-		if size > maxSnapshot {
-			return fs.SkipAll
+			if rel, rerr := filepath.Rel(from, path); rerr == nil && isDotenv(d.Name()) {
+				at.Dotenv = append(at.Dotenv, rel)
+			}
 		}
 		return errors.Join(ctx.Err(), gone(err))
 	})
-	if size > maxSnapshot {
-		at.Large, at.Lacks = true, "it has more than "+human.Bytes(maxSnapshot)
+	if at.Large = size > maxSnapshot; at.Large && !p.layered() {
+		at.Lacks = "it has more than " + human.Bytes(maxSnapshot)
 	} else if err == nil {
 		at.Lacks, err = p.bound(name)
 	}
-	if err == nil && at.Lacks == "" {
+	if err == nil && at.Lacks == "" && !at.Large {
 		if p.setting != nil {
 			p.setting("a copy of " + name)
 		}
 		var root *os.Root
 		if root, err = os.OpenRoot(temp); err == nil {
-			at.Dotenv, err = copyTree(ctx, root, "tree", from)
-			err = errors.Join(err, root.Close())
+			err = errors.Join(copyTree(ctx, root, "tree", from), root.Close())
 		}
 	}
 	if err != nil {
@@ -265,17 +274,15 @@ func (p *Pool) fill(ctx context.Context, temp, name, from string) (at about, err
 	return at, err
 }
 
-// copyTree copies a folder, and lists the files with variables in it.
-func copyTree(ctx context.Context, root *os.Root, to, from string) (dotenv []string, err error) {
-	return dotenv, filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
+// copyTree copies a folder.
+func copyTree(ctx context.Context, root *os.Root, to, from string) error {
+	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
 		rel, rerr := filepath.Rel(from, path)
 		switch {
 		case err != nil || rerr != nil || ctx.Err() != nil:
 			return errors.Join(gone(err), rerr, context.Cause(ctx))
 		case d.IsDir():
 			return root.MkdirAll(filepath.Join(to, rel), 0o700)
-		case isDotenv(d.Name()) && d.Type().IsRegular():
-			dotenv = append(dotenv, rel)
 		}
 		return gone(copyfile.Into(root, filepath.Join(to, rel), path))
 	})
@@ -292,7 +299,7 @@ func gone(err error) error {
 // identify names the snapshot of a folder as it is now, by what is on top in it and by the lock files in the folders above.
 func (p *Pool) identify(name, from string) (string, error) {
 	sum := sha256.New()
-	fmt.Fprintf(sum, "1 %q %q\n", name, p.sees().Seen) // which decides what may be brought
+	fmt.Fprintf(sum, "2 %q %q %v\n", name, p.sees().Seen, p.layered()) // which decide what may be brought
 	info, err := os.Lstat(from)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", errVanished
@@ -359,7 +366,8 @@ func (s *Slot) over() string { return filepath.Join(s.written(), "brought") }
 // underGates is where a room has what Setup wrote over snapshots: it stays when what gates wrote goes.
 func (s *Slot) underGates() string { return filepath.Join(s.written(), "setup") }
 
-// Laid is a folder of the slot that programs are to find with what is in others, the first on top, and to write in Own.
+// Laid is a folder of the slot that programs are to find with what is in others, the first on top, and to write in Own; without
+// Own, they only read it.
 type Laid struct {
 	Path string
 	From []string
@@ -375,8 +383,10 @@ func (s *Slot) Laid(setup bool) (list []Laid) {
 		if !b.Laid {
 			continue
 		}
-		l := Laid{Path: filepath.Join(s.Top(), filepath.FromSlash(b.Name)), From: []string{s.p.tree(b.ID)}, Own: filepath.Join(s.over(), b.ID)}
-		if under := filepath.Join(s.underGates(), b.ID); setup && s.p.judges {
+		l := Laid{Path: filepath.Join(s.Top(), filepath.FromSlash(b.Name)), From: []string{s.p.from(b)}, Own: filepath.Join(s.over(), b.ID)}
+		if b.Live {
+			l.Own = ""
+		} else if under := filepath.Join(s.underGates(), b.ID); setup && s.p.judges {
 			l.Own = under
 		} else if wrote, _ := filepath.Glob(filepath.Join(under, "*", "upper")); len(wrote) > 0 {
 			l.From = append(wrote, l.From...)

@@ -146,17 +146,29 @@ func TestWhatSetupWritesInARoomStays(t *testing.T) {
 	check.That(t, !slices.Contains(own[1:], own[0]), "setup wrote over what belongs to another snapshot")
 }
 
-// TestALargeFolderIsLeftOut with a line, although a person named it.
-func TestALargeFolderIsLeftOut(t *testing.T) {
+// TestALargeFolderIsSharedLive where slots find folders under layers. Elsewhere it is left out with a line, although a person named it.
+func TestALargeFolderIsSharedLive(t *testing.T) {
 	t.Parallel()
-	r := newRepo(t)
-	first := r.commit(".gitignore", "node_modules\ndata\n", "a", "a")
-	r.write("node_modules/dep", "1", "data/x", "1")
-	check.OK(t, os.Truncate(filepath.Join(r.dir, "data/x"), maxSnapshot+1)) // it has no blocks
-	var lines []string
-	p := open(t, r, func(o *Options) { laying(o); o.Copy, o.Assumed = []string{"node_modules", "data"}, false })
-	p.OnLeftOut(func(line string) { lines = append(lines, line) })
-	s, at := take(t, p, 1, first)
-	check.Equal(t, "lines", []string{"slots do not have data: it has more than 4.0 GiB; if gates need it, make it in each slot with [parallel] setup"}, lines)
-	check.That(t, len(s.Laid(false)) == 1 && !at.has("data"), "laid: %v", s.Laid(false))
+	for _, layered := range []bool{true, false} {
+		r := newRepo(t)
+		first := r.commit(".gitignore", "node_modules\ndata\n", "a", "a")
+		r.write("node_modules/dep", "1", "data/x", "1", "data/.env", "KEY=1")
+		check.OK(t, os.Truncate(filepath.Join(r.dir, "data/x"), maxSnapshot+1)) // it has no blocks
+		var lines, learned []string
+		p := open(t, r, func(o *Options) {
+			o.Copy, o.Layers = []string{"node_modules", "data"}, func(string, string) bool { return layered }
+			o.Dotenv = func(_ context.Context, text string) { learned = append(learned, text) }
+		})
+		p.OnLeftOut(func(line string) { lines = append(lines, line) })
+		s, at := take(t, p, 1, first)
+		if layered {
+			check.Equal(t, "lines", 0, len(lines))
+			check.Equal(t, "laid", Laid{Path: filepath.Join(s.Top(), "data"), From: []string{filepath.Join(r.dir, "data")}}, s.Laid(false)[0])
+			check.Equal(t, "copied", "", at.sh("ls -A data"))
+			check.Equal(t, "secrets", []string{"KEY=1"}, learned)
+			continue
+		}
+		check.Equal(t, "lines", []string{"slots do not have data: it has more than 4.0 GiB; if gates need it, make it in each slot with [parallel] setup"}, lines)
+		check.That(t, !at.has("data") && at.has("node_modules/dep"), "the slot has %v", at.working())
+	}
 }

@@ -29,6 +29,9 @@ type Work struct {
 
 const whySubmodule = "a submodule can only be changed in place: its commit would exist in this slot only"
 
+// publishTimeout bounds asking a submodule's remote.
+const publishTimeout = time.Minute
+
 // Keep makes a commit of the files as they are now: the whole work as one change of base. It
 // changes no file, so that an agent may be at work. What cannot be kept is listed and stays as
 // it was in base; the rest is never lost for it. A commit in which conflicts are resolved names the work that had them.
@@ -168,7 +171,7 @@ func (s *Slot) nested(ctx context.Context, w *Work, dir string) (names []string)
 	return names
 }
 
-// restoreLinks sets submodules back to what base has.
+// restoreLinks sets submodules back to what base has, unless they are at a commit of their remote.
 func (s *Slot) restoreLinks(ctx context.Context, w *Work, g git.Plumbing, base string) error {
 	diff, err := s.p.o.Repo.DiffTrees(ctx, base, w.Tree)
 	if err != nil {
@@ -176,9 +179,17 @@ func (s *Slot) restoreLinks(ctx context.Context, w *Work, g git.Plumbing, base s
 	}
 	var entries []string
 	for _, d := range diff {
-		if d.Was.Mode == git.Gitlink || d.Now.Mode == git.Gitlink {
-			entries = append(entries, d.Was.Line(d.Path))
-			w.Left = append(w.Left, git.Left{Path: d.Path, Why: whySubmodule})
+		if d.Was.Mode != git.Gitlink && d.Now.Mode != git.Gitlink {
+			continue
+		}
+		now, why := d.Was, whySubmodule
+		if commit := s.headOf(path.Join(d.Path, ".git")); commit != "" && d.Was.Mode == git.Gitlink {
+			if why = s.unpublished(ctx, link{d.Path, commit}); why == "" {
+				now.ID = commit
+			}
+		}
+		if entries = append(entries, now.Line(d.Path)); why != "" {
+			w.Left = append(w.Left, git.Left{Path: d.Path, Why: why})
 		}
 	}
 	if len(entries) == 0 {
@@ -203,7 +214,7 @@ func (s *Slot) dirtyLinks(ctx context.Context, w *Work, g git.Plumbing) error {
 	}
 	for _, entry := range git.Split(list) {
 		_, name, _ := strings.Cut(entry, "\t")
-		if !strings.HasPrefix(entry, git.Gitlink) || slices.Contains(w.Left, git.Left{Path: name, Why: whySubmodule}) {
+		if !strings.HasPrefix(entry, git.Gitlink) || slices.ContainsFunc(w.Left, func(l git.Left) bool { return l.Path == name }) {
 			continue
 		}
 		changes, err := s.theirs(ctx, name, "--modified", "--others", "--exclude-standard")

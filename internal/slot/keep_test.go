@@ -254,6 +254,7 @@ func TestASubmoduleIsNotChanged(t *testing.T) {
 	r.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", lib.dir, "sub")
 	first := r.commit("a", "a")
 	r.git("config", "submodule.recurse", "true")
+	r.git("submodule", "--quiet", "deinit", "--all", "-f")
 	setup := 0
 	p := open(t, r, nil)
 	s, at := take(t, p, 1, first)
@@ -294,7 +295,8 @@ func TestASubmoduleIsNotChanged(t *testing.T) {
 	wantClean(t, at, first)
 
 	lib.commit("l", "l2")
-	r.git("-C", "sub", "pull", "-q")
+	r.git("submodule", "--quiet", "update", "--init")
+	r.git("-C", "sub", "pull", "-q", "origin", "main")
 	second := r.commit()
 	s, at = take(t, p, 1, second)
 	check.Equal(t, "the submodule follows the commit", "l2", at.text("sub/l"))

@@ -250,20 +250,22 @@ func setting(to io.Writer, key, value string, valued bool) {
 }
 
 // head is the commit that the git of the slot has checked out, read without asking it, or "".
-func (s *Slot) head() string {
-	at := filepath.Join(s.Top(), ".git")
-	if !isDir(at) {
-		return ""
-	}
-	root, err := os.OpenRoot(at)
+func (s *Slot) head() string { return s.headOf(".git") }
+
+// headOf is the same of a submodule, by its .git.
+func (s *Slot) headOf(at string) string {
+	root, err := os.OpenRoot(s.Top())
 	if err != nil {
 		return ""
 	}
 	defer root.Close()
-	id := strings.TrimSpace(read(root, "HEAD"))
+	if elsewhere, is := strings.CutPrefix(strings.TrimSpace(read(root, at)), "gitdir: "); is {
+		at = path.Join(path.Dir(at), elsewhere)
+	}
+	id := strings.TrimSpace(read(root, path.Join(at, "HEAD")))
 	if ref, is := strings.CutPrefix(id, "ref: "); is {
-		if id = strings.TrimSpace(read(root, ref)); id == "" {
-			before, _, _ := strings.Cut("\n"+read(root, "packed-refs"), " "+ref+"\n")
+		if id = strings.TrimSpace(read(root, path.Join(at, ref))); id == "" {
+			before, _, _ := strings.Cut("\n"+read(root, path.Join(at, "packed-refs")), " "+ref+"\n")
 			id = before[strings.LastIndexByte(before, '\n')+1:]
 		}
 	}

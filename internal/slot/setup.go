@@ -39,9 +39,18 @@ type found struct {
 	folders []Brought
 }
 
-// setUp brings what slots get of the project and runs Setup, if the slot is new, if something
-// has changed that they depend on, or if what they brought is gone.
+// setUp makes a slot ready whose files are set.
 func (s *Slot) setUp(ctx context.Context, head, tree string) error {
+	err := s.prepare(ctx, head, tree)
+	if err == nil {
+		err = s.modules(ctx)
+	}
+	return err
+}
+
+// prepare brings what slots get of the project and runs Setup, if the slot is new, if something
+// has changed that they depend on, or if what they brought is gone.
+func (s *Slot) prepare(ctx context.Context, head, tree string) error {
 	if s.found == nil || s.p.judges {
 		all, err := s.find(ctx)
 		if err != nil {
@@ -130,7 +139,7 @@ func (s *Slot) place(ctx context.Context) (err error) {
 			err = root.Mkdir(name, 0o700)
 		}
 		if err == nil && !b.Laid {
-			_, err = copyTree(ctx, root, name, s.p.tree(b.ID))
+			err = copyTree(ctx, root, name, s.p.tree(b.ID))
 		}
 	}
 	return err
@@ -189,6 +198,19 @@ func (s *Slot) ignored(ctx context.Context) ([]string, error) {
 	return list[:min(len(list), maxThere)], err
 }
 
+// Lacks lists what git ignores in the project and is not in the slot, what is on top first: whole folders where it can.
+func (s *Slot) Lacks(ctx context.Context) ([]string, error) {
+	repo := s.p.o.Repo
+	out, err := repo.Git(ctx, git.Call{WorkTree: repo.Dir(), Index: filepath.Join(repo.Own(), "index"), Own: repo.Own()}, "ls-files", "-oiz", "--directory", "--exclude-standard")
+	list := slices.DeleteFunc(s.p.others(out), func(name string) bool {
+		_, err := os.Lstat(s.at(name))
+		return err == nil
+	})
+	depth := func(name string) int { return strings.Count(strings.TrimSuffix(name, "/"), "/") }
+	slices.SortStableFunc(list, func(a, b string) int { return depth(a) - depth(b) })
+	return list, err
+}
+
 // include is what the project's file names that slots get.
 func (p *Pool) include() ([]byte, error) {
 	text, err := copyfile.Read(filepath.Join(p.o.Project, includeFile), maxInclude)
@@ -205,6 +227,8 @@ type listing struct {
 	done    bool
 	include string
 	names   []string
+
+	resolved bool // no file of Git LFS is a pointer
 }
 
 func (p *Pool) names(ctx context.Context) ([]string, error) {
@@ -242,13 +266,17 @@ func (p *Pool) list(ctx context.Context, patterns []string) ([]string, error) {
 		args = append(args, ":(top,literal)"+o.Sub)
 	}
 	out, err := o.Repo.Git(ctx, git.Call{WorkTree: o.Repo.Dir(), Index: filepath.Join(o.Repo.Own(), "index"), Own: o.Repo.Own()}, args...)
+	return p.others(out), err
+}
+
+// others are the names in what git lists, without ralph's own. Git lists a folder too of which it lists what is in it.
+func (p *Pool) others(out string) []string {
 	names := git.Split(out)
-	// Git lists a folder too of which it lists what is in it.
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
-		return git.Within(name, []string{path.Join(o.Sub, ".ralph")}) || strings.HasSuffix(name, "/") && slices.ContainsFunc(names, func(other string) bool {
+		return git.Within(name, []string{path.Join(p.o.Sub, ".ralph")}) || strings.HasSuffix(name, "/") && slices.ContainsFunc(names, func(other string) bool {
 			return other != name && strings.HasPrefix(other, name)
 		})
-	}), err
+	})
 }
 
 // ignores lists those of some names that git ignores in the slot.

@@ -221,7 +221,10 @@ func (s *Slot) take(ctx context.Context, attempt, base, commit string) error {
 			return err
 		}
 	}
-	if err := s.setUp(ctx, commit, commit); err != nil {
+	if err = s.setUp(ctx, commit, commit); err == nil {
+		err = s.resolved(ctx)
+	}
+	if err != nil {
 		return err
 	}
 	if s.made.Attempt, s.made.Resolves = attempt, ""; commit != base {

@@ -33,6 +33,7 @@ type made struct {
 	Seen      string   // where its processes found it; "" for its own path
 	Copied    []string // files of the project, from the top of the repository
 	Brought   []Brought
+	Modules   []string // submodules that the person has
 	There     []string // what was ignored and there when it was set up
 	Unclean   bool     // of a room: the gates of work that has not landed wrote in it
 	Size      int64

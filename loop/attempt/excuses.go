@@ -3,8 +3,10 @@ package attempt
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"ralph/event"
+	"ralph/internal/human"
 	"ralph/loop/policy"
 	"ralph/verify"
 )
@@ -68,16 +70,46 @@ func (a *attempt) before(ctx context.Context, command, why string) (res verify.R
 	own := slices.Contains(a.job.Verify.Gates[a.job.Verify.Own:], command)
 	allowed, err := a.ports.Excuses.Allowed(ctx, command)
 	for try := 0; err == nil && (try == 0 || try <= a.job.Verify.Reruns && !own && !res.Passed && !res.Broken() && !allowed.Covers(res)); try++ {
-		res, err = a.gate(ctx, command, why, a.baselineLog())
+		failed := verify.Allowed{Failures: res.Failures}
+		if res, err = a.gate(ctx, command, why, a.baselineLog()); !res.Passed { // each may name others: all of them are there without any work
+			res.Failures = failed.And(res).Failures
+		}
 	}
 	if err != nil {
 		return res, err
 	}
 	a.gateEnded(verify.Check{Result: res}, why)
+	if a.ports.Lane != nil && !own && !res.Passed && !allowed.Covers(res) {
+		res.Lacks = a.lacks(ctx, command)
+	}
 	if res.Broken() && !own {
 		return res, a.broken(res)
 	}
 	return res, nil
+}
+
+// lacks says what the room lacks in which a gate fails before any work, unless it fails in the person's folder, too. What cannot be
+// looked at is not named.
+func (a *attempt) lacks(ctx context.Context, command string) string {
+	missing, gates, end, err := a.ports.Lane.Lacks(ctx)
+	if err != nil || len(missing) == 0 {
+		return ""
+	}
+	names := human.List(missing, 5)
+	said := "if it needs what git ignores in your folder, rooms lack " + names
+	if gates != nil {
+		const why = "in your folder"
+		res, err := a.gateIn(ctx, *gates, command, why, a.baselineLog())
+		_ = end() // what is left goes with the sandbox
+		if err != nil {
+			return ""
+		}
+		if a.gateEnded(verify.Check{Result: res}, why); !res.Passed {
+			return ""
+		}
+		said = "it passes in your folder, where git ignores " + names + ", which rooms lack"
+	}
+	return said + ": name what it needs in [parallel] copy or .worktreeinclude, or make it with [parallel] setup"
 }
 
 // broken ends the run for a gate that says nothing without the work of any task: no task can be blamed for it, or shown to be done.
@@ -91,5 +123,5 @@ func (a *attempt) broken(res verify.Result) error {
 		}
 		remedy += "; what a task is to create belongs into a gate of that task (--gate)"
 	}
-	return policy.Halted{Reason: res.Why() + "; " + remedy}
+	return policy.Halted{Reason: strings.Join(human.Parts(res.Why(), res.Lacks, remedy), "; ")}
 }

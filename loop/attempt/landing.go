@@ -23,6 +23,7 @@ type Lane interface {
 	Follow(ctx context.Context, conflicts bool) (land.Followed, error)
 	Show(ctx context.Context, commit string) error
 	Room() (verify.Gates, []string)
+	Lacks(ctx context.Context) (missing []string, gates *verify.Gates, end func() error, err error)
 	Submit(ctx context.Context, by land.Credit, judge land.Judge) (land.Candidate, error)
 	Land(ctx context.Context) (land.Outcome, error)
 }

@@ -35,6 +35,8 @@ type Options struct {
 	Cut     bool     // a turn ends if the target moves so that its work conflicts
 	// Gates runs gates in a room as long as it shows the same. End removes what they left in other places.
 	Gates func(slot.Room) (gates verify.Gates, end func() error, err error)
+	// Here runs gates in the project's own folder, and leaves that as it is; gates are nil where they would change it.
+	Here func() (gates *verify.Gates, end func() error, err error)
 }
 
 // name is the target as people call it.

@@ -120,6 +120,15 @@ func (w *Workspace) Close() {
 // Room runs gates in the room, with the variables that tell it from others. It shows something.
 func (w *Workspace) Room() (verify.Gates, []string) { return w.gates, w.room.Env() }
 
+// Lacks lists what git ignores in the project's own folder and the room, which shows something, lacks. Gates run in that folder, and
+// leave it as it is; they are nil where they cannot.
+func (w *Workspace) Lacks(ctx context.Context) (missing []string, gates *verify.Gates, end func() error, err error) {
+	if missing, err = w.room.Lacks(ctx); err == nil && len(missing) > 0 && w.to.Here != nil {
+		gates, end, err = w.to.Here()
+	}
+	return missing, gates, end, err
+}
+
 // Copy makes the room look like the candidate with edits, until it ends.
 func (w *Workspace) Copy(ctx context.Context, _, _ string, edits []git.Edit) (verify.Gates, func() error, error) {
 	commit, err := w.entry.Candidate, error(nil)
