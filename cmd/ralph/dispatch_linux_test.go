@@ -20,7 +20,7 @@ import (
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 	"ralph/internal/testing/raced"
-	"ralph/loop"
+	"ralph/loop/remote"
 )
 
 // far is a place whose attempts are made in a clone of it, as on another machine. It does what ralph-temporal does, without
@@ -211,7 +211,7 @@ func TestAttemptsAreMadeElsewhere(t *testing.T) {
 	check.Equal(t, "prompts", map[string]int{number(1): 1, number(2): 1, number(3): 1}, f.entered("prompted"))
 	f.want(0, "logs", number(1)).inStdout("<task-done>t-00000001</task-done>")
 	for _, o := range f.ordered(3) { // it is data: nothing is lost on the way
-		var order loop.Order
+		var order remote.Job
 		check.OK(t, json.Unmarshal(o.Body, &order))
 		again, err := json.Marshal(order)
 		check.OK(t, err)
