@@ -216,7 +216,7 @@ func (r *recorder) replay(ctx context.Context, of string, records []attempt.Reco
 			err = nil
 		}
 		at = next
-		failpoint.Hit("K25")
+		failpoint.Hit("recordReplayed")
 	}
 	return at.Names, err
 }
