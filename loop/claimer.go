@@ -99,8 +99,8 @@ func (c *claimer) next(ctx context.Context) (assignment, bool) {
 			c.ledger.begin(l.iteration)
 			return l.assignment, true
 		}
-		if e := c.opts.Workers.Elsewhere; e != nil {
-			e.Idle()
+		if w := c.opts.Workers.Remote; w != nil {
+			w.Idle()
 		}
 		began := c.opts.Host.Now()
 		if running == 0 && l.waits.Reason != "" {

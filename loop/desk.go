@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -17,6 +16,7 @@ import (
 	"ralph/internal/testing/failpoint"
 	"ralph/internal/trust"
 	"ralph/internal/wake"
+	"ralph/loop/attempt"
 	"ralph/prompt"
 )
 
@@ -36,67 +36,24 @@ func disowned(r inbox.Request) string {
 // desk is where the agent of one attempt asks and is told something. Everything it does needs the claim.
 type desk struct {
 	shared
-	claim dag.Claim
+	claim  dag.Claim
+	record func(context.Context, attempt.Record) error
 
 	mu    sync.Mutex
 	given []string             // what the agent is told, and has not received
 	asked map[string]time.Time // how long the answer to a request is waited for
-	sent  int
 }
 
-// maxSent is how many messages an attempt may send. One to everybody is one for each task.
-const maxSent = 100
-
-// errSent refuses more: each is stored, and read in a prompt.
-var errSent = fmt.Errorf("%w: an attempt may send %d messages, one for each task that gets it", dag.ErrRefused, maxSent)
-
 // newDesk is told which answers are part of the first prompt.
-func newDesk(s shared, claim dag.Claim, answers []inbox.Request) *desk {
-	d := &desk{shared: s, claim: claim, asked: map[string]time.Time{}}
-	for _, r := range answers {
-		if r.ReceivedAt.IsZero() {
-			d.given = append(d.given, r.ID)
-		}
-	}
-	return d
+func newDesk(r *recorder, answers []inbox.Request) *desk {
+	return &desk{shared: r.shared, claim: r.claim, record: r.record, asked: map[string]time.Time{}, given: attempt.Unreceived(answers)}
 }
 
 func (d *desk) Ask(ctx context.Context, r inbox.Request) (inbox.Request, error) {
-	r, err := d.store(ctx, r)
-	if err != nil {
+	if err := d.record(ctx, attempt.Record{Asked: &r}); err != nil {
 		return r, err
 	}
 	return d.await(ctx, r, d.patience(r.ID))
-}
-
-// store stores what the agent asks, and tells people.
-func (d *desk) store(ctx context.Context, r inbox.Request) (inbox.Request, error) {
-	if why := d.opts.Inbox.NoCredentials; r.Kind == inbox.Credential && why != "" {
-		return r, fmt.Errorf("%w: %s", dag.ErrRefused, why)
-	}
-	failpoint.Hit("Q1")
-	fresh := false
-	err := d.opts.Graph.Store.Update(context.WithoutCancel(ctx), func(g *dag.Graph) (err error) {
-		if r.Run = d.run.ID; d.opts.Inbox.Expire > 0 {
-			r.ExpiresAt = g.Now().Add(d.opts.Inbox.Expire)
-		}
-		r, err = inbox.Ask(g, d.opts.Inbox.Trust, d.claim, r)
-		fresh = r.At.Equal(g.Now().Truncate(time.Millisecond))
-		return err
-	})
-	failpoint.Hit("Q2")
-	if err != nil {
-		if errors.Is(err, dag.ErrRefused) {
-			d.bus.warnOnce("asked\x00"+d.claim.Attempt, d.claim.Task.ID+": "+err.Error())
-		}
-		return r, err
-	}
-	if again := r.Run != d.run.ID; fresh || again && d.bus.first("again\x00"+r.ID) { // an earlier run may have died before it told people
-		e := d.about(event.Asked, r, r.Text)
-		e.Question.Again = again
-		d.bus.emit(e)
-	}
-	return r, nil
 }
 
 // patience is how long the answer to a request is waited for: once in an attempt, however often its agent asks.
@@ -164,36 +121,7 @@ func questionEvent(kind event.Type, r inbox.Request, text string) event.Event {
 }
 
 func (d *desk) Send(ctx context.Context, task, text string) error {
-	err := d.opts.Graph.Store.Update(ctx, func(g *dag.Graph) error {
-		err := g.Holds(d.claim)
-		if err != nil {
-			return err
-		}
-		var to []string
-		if task == "" {
-			to, err = inbox.Begun(g, d.claim.Task.ID)
-		} else {
-			var t dag.Task
-			t, err = g.Resolve(task)
-			to = []string{t.ID}
-		}
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		if err == nil && d.sent+len(to) > maxSent {
-			err = fmt.Errorf("%w; this one has sent %d, and this would be %d", errSent, d.sent, len(to))
-		}
-		if err == nil {
-			_, err = inbox.SendEach(g, to, d.claim.Task.ID, text)
-		}
-		if err == nil {
-			d.sent += len(to)
-		}
-		return err
-	})
-	if errors.Is(err, errSent) {
-		d.bus.warnOnce("sent\x00"+d.claim.Attempt, d.claim.Task.ID+": "+err.Error())
-	}
-	return err
+	return d.record(ctx, attempt.Record{Sent: &attempt.Message{Task: task, Text: text}})
 }
 
 func (d *desk) Messages(ctx context.Context) (list []inbox.Request, err error) {
@@ -209,13 +137,13 @@ func (d *desk) Messages(ctx context.Context) (list []inbox.Request, err error) {
 	return slices.DeleteFunc(list, func(r inbox.Request) bool { return slices.Contains(d.given, r.ID) }), err
 }
 
-func (d *desk) Unread(ctx context.Context) (list []inbox.Request) {
-	err := d.opts.Graph.Store.View(ctx, func(g *dag.Graph) (err error) {
-		list, err = inbox.Unread(g, d.claim.Task.ID, d.claim.Attempt)
-		return err
-	})
+func (d *desk) Unread(ctx context.Context) []inbox.Request { return d.unread(ctx, d.claim) }
+
+// unread are the messages that the task of a claim has not received.
+func (s shared) unread(ctx context.Context, claim dag.Claim) (list []inbox.Request) {
+	err := s.opts.Graph.Store.View(ctx, func(g *dag.Graph) (err error) { list, err = inbox.Unread(g, claim.Task.ID, claim.Attempt); return err })
 	if err != nil {
-		d.bus.warnOnce("messages", "messages could not be read: "+err.Error())
+		s.bus.warnOnce("messages", "messages could not be read: "+err.Error())
 	}
 	return list
 }
@@ -251,13 +179,7 @@ func (d *desk) Received(ctx context.Context) {
 	if len(given) == 0 {
 		return
 	}
-	err := d.opts.Graph.Store.Update(ctx, func(g *dag.Graph) error {
-		if err := g.Holds(d.claim); err != nil {
-			return err
-		}
-		return inbox.Receive(g, d.claim.Attempt, given...)
-	})
-	if err != nil && !errors.Is(err, dag.ErrLost) { // the next attempt gets them, too
+	if err := d.record(ctx, attempt.Record{Received: given}); err != nil && !errors.Is(err, dag.ErrLost) { // the next attempt gets them, too
 		d.bus.warnOnce("messages", "that messages were received could not be stored: "+err.Error())
 	}
 }

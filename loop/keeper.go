@@ -2,17 +2,13 @@ package loop
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"time"
 
 	"ralph/dag"
-	"ralph/event"
 	"ralph/inbox"
-	"ralph/internal/atomicfile"
 	"ralph/loop/attempt"
 )
 
@@ -94,43 +90,3 @@ func (k keeper) look(g *dag.Graph, claim dag.Claim) (reopened []dag.Task, err er
 // due says that it is time for the next heartbeat. A clock that was set, or a
 // machine that slept, makes it due at once.
 func due(passed, lease time.Duration) bool { return passed < 0 || passed >= lease/3 }
-
-// recorder keeps what an attempt reports: in the graph, in its folder, and in memory
-// until the next heartbeat.
-type recorder struct {
-	store  *dag.Store
-	claim  dag.Claim
-	folder string
-	live   *live
-	warn   func(event.Usage) // of a cost that nobody knows
-}
-
-func (r recorder) Note(ctx context.Context, n dag.Note) error {
-	return r.store.Update(ctx, func(g *dag.Graph) error { return g.NoteAttempt(r.claim.Attempt, n) })
-}
-
-func (r recorder) SetBase(ctx context.Context, base attempt.Base) error {
-	b, err := json.Marshal(base)
-	if err != nil {
-		return err
-	}
-	return r.store.Update(ctx, func(g *dag.Graph) error { return g.SetBase(r.claim, string(b)) })
-}
-
-func (r recorder) Proofs(ctx context.Context, proofs []dag.Proof) error {
-	return r.store.Update(ctx, func(g *dag.Graph) error { return g.SetProofs(r.claim, proofs) })
-}
-
-const finishedFile = "finished.json"
-
-// Finished stores what verification needs. It is in place whole or not at all.
-func (r recorder) Finished(_ context.Context, f attempt.Finished) error {
-	return atomicfile.WriteJSON(filepath.Join(r.folder, finishedFile), f)
-}
-
-func (r recorder) Used(u event.Usage, sessionUSD *float64) {
-	r.live.used(r.claim.Attempt, u, sessionUSD)
-	if u.AllTokens() > 0 { // before, an agent may still tell
-		r.warn(u)
-	}
-}

@@ -21,6 +21,7 @@ import (
 	"ralph/loop/land"
 	"ralph/loop/policy"
 	"ralph/loop/recovery"
+	"ralph/loop/remote"
 	"ralph/strategy"
 	"ralph/verify"
 )
@@ -65,7 +66,7 @@ type Workers struct {
 	Locks    map[string]int // how many tasks may hold a lock at once, where that is not 1
 
 	Resources *resource.Limiter // what each attempt may use; nil limits nothing
-	Elsewhere Elsewhere         // makes the attempts on other machines; nil: they are made here
+	Remote    remote.Workers    // make the attempts on other machines; nil: they are made here
 }
 
 // Limits are when the run ends although there is work.

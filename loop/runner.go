@@ -21,25 +21,26 @@ import (
 	"ralph/internal/wake"
 	"ralph/loop/attempt"
 	"ralph/loop/land"
+	"ralph/loop/remote"
 )
 
 // Runner is one run. Run may be called again after an interruption: the
 // counters continue.
 type Runner struct {
 	shared
-	signal    wake.Signal
-	tried     tried
-	spending  spending
-	claimer   claimer
-	sessions  sessions
-	briefer   briefer
-	keeper    keeper
-	settler   settler
-	worker    attempt.Worker
-	excuses   *excuses
-	lander    *land.Lander
-	published published
-	taken     []assignment // what an earlier process of this run has ordered
+	signal   wake.Signal
+	tried    tried
+	spending spending
+	claimer  claimer
+	sessions sessions
+	briefer  briefer
+	keeper   keeper
+	settler  settler
+	worker   attempt.Worker
+	excuses  *excuses
+	lander   *land.Lander
+	refs     *remote.Refs // of other machines
+	taken    []assignment // what an earlier process of this run has ordered
 
 	writing sync.Mutex // one worker at a time writes knowledge
 
@@ -120,9 +121,9 @@ func Start(ctx context.Context, opts Options) (*Runner, error) {
 	if err := r.writeKnowledge(ctx); err != nil {
 		return nil, fmt.Errorf("write what was learned before: %w", err)
 	}
-	if e := opts.Workers.Elsewhere; e != nil {
+	if w := opts.Workers.Remote; w != nil {
 		if r.taken, err = r.adopted(ctx); err == nil {
-			err = e.Begin(r.run.ID, seq.Map(r.taken, func(a assignment) string { return a.claim.Attempt }))
+			err = w.Begin(r.run.ID, seq.Map(r.taken, func(a assignment) string { return a.claim.Attempt }))
 		}
 	}
 	return r, err
@@ -181,7 +182,7 @@ func newRunner(opts Options) *Runner {
 	}
 	r := &Runner{
 		shared: s, spending: spending{shared: s, began: opts.Host.Now()}, briefer: briefer{s}, keeper: keeper{s}, settler: settler{s},
-		sessions: sessions{opener: opts.Agents.Open, open: map[*listed]bool{}}, excuses: &excuses{shared: s},
+		sessions: sessions{opener: opts.Agents.Open, open: map[*listed]bool{}}, excuses: &excuses{shared: s}, refs: &remote.Refs{Repo: opts.Landing.Repo, Remote: opts.Landing.Remote},
 	}
 	r.claimer = claimer{shared: s, signal: &r.signal, spending: &r.spending, over: r.over, end: r.end, reclaim: r.reclaim}
 	r.worker = attempt.Worker{
@@ -312,17 +313,17 @@ func (r *Runner) Finish(ctx context.Context, out event.Result) error {
 		Type: event.RunEnded, Outcome: string(out.Outcome), Reason: out.Reason, Iteration: out.Iterations,
 		Counts: &out.Counts, Usage: &usage, Duration: out.Duration.Milliseconds(), Together: out.Together, Work: out.Work,
 	})
-	if e := r.opts.Workers.Elsewhere; e != nil {
-		e.Ended(out)
+	if w := r.opts.Workers.Remote; w != nil {
+		w.Ended(out)
 	}
 	return err
 }
 
 // Kill ends every agent at once; Run then settles and returns.
 func (r *Runner) Kill() error {
-	if e := r.opts.Workers.Elsewhere; e != nil {
+	if w := r.opts.Workers.Remote; w != nil {
 		for _, attempt := range r.live.all() {
-			e.Abandon(attempt)
+			w.Abandon(attempt)
 		}
 	}
 	return r.sessions.Kill()

@@ -60,6 +60,8 @@ type trial struct {
 	claim dag.Claim
 	job   attempt.Job
 	lane  *land.Lane // nil in the project's own folder, and as long as there is no slot
+
+	recorder *recorder
 }
 
 // attempt makes one try at a task and settles it. The error is for what ends the
@@ -70,15 +72,15 @@ func (r *Runner) attempt(ctx context.Context, claim dag.Claim, j attempt.Job) er
 	ctx, lose := context.WithCancelCause(ctx)
 	defer lose(nil)
 	kept := r.keeper.keep(ctx, claim, j.Agent.Name, lose)
-	t := &trial{Runner: r, claim: claim, job: j}
+	t := &trial{Runner: r, claim: claim, job: j, recorder: &recorder{shared: r.shared, claim: claim, folder: j.Place.Folder, priced: r.warnOfCost}}
 	res, err := t.recovered(ctx)
 	res.Began = began
 	lose(nil)
 	<-kept
 	r.lander.Resolved(claim.Attempt) // before others are told
 	err = errors.Join(err, t.settle(context.WithoutCancel(ctx), res))
-	if e := r.opts.Workers.Elsewhere; e != nil && err == nil {
-		e.Settled(claim.Attempt)
+	if w := r.opts.Workers.Remote; w != nil && err == nil {
+		w.Settled(claim.Attempt)
 	}
 	return err
 }
@@ -130,8 +132,8 @@ func (r *Runner) finished(ctx context.Context, claim dag.Claim) bool {
 func (t *trial) try(ctx context.Context) (attempt.Result, error) {
 	var spent found
 	var err error
-	j, away := &t.job, t.away(ctx)
-	if !away {
+	j, far := &t.job, t.remote(ctx)
+	if !far {
 		err = t.takeSlot(ctx, t.claim)
 	}
 	if err == nil && j.Finished == nil {
@@ -157,10 +159,10 @@ func (t *trial) try(ctx context.Context) (attempt.Result, error) {
 	if t.scripted(j) { // it does what a person wrote
 		j.Anomaly = attempt.Anomaly{}
 	}
-	ports := t.ports()
-	if away {
-		return t.haveMade(ctx, ports)
+	if far {
+		return t.runRemote(ctx)
 	}
+	ports := t.ports()
 	if a := t.opts.Agents; a.Tools != nil && j.Finished == nil && j.Review == nil && a.tooled(j.Agent.Name) {
 		ports.Tools = a.Tools(Caller{Claim: t.claim, Warn: func(text string) { t.bus.warn(j.Task.ID, text) }, Wake: t.signal.Wake, Tell: t.tellTool})
 		j.Brief.Tools = true
@@ -191,14 +193,14 @@ func (t *trial) takeSlot(ctx context.Context, claim dag.Claim) (err error) {
 // ports are what the attempt reports to and asks.
 func (t *trial) ports() attempt.Ports {
 	p := attempt.Ports{
-		Record:  recorder{store: t.opts.Graph.Store, claim: t.claim, folder: t.job.Place.Folder, live: t.live, warn: t.warnOfCost},
+		Record:  t.recorder.record,
 		Excuses: t.excuses,
 		Budget: func(ctx context.Context) ([]budget.Finding, error) {
 			spent, err := t.spending.compare(ctx, t.job.Task)
 			t.notifyNear(ctx, t.claim, spent.near)
 			return spent.over, err
 		},
-		Shared: t.folderShared, Copy: t.opts.Verify.Copy, Desk: newDesk(t.shared, t.claim, t.job.History.Answers),
+		Shared: t.folderShared, Copy: t.opts.Verify.Copy, Desk: newDesk(t.recorder, t.job.History.Answers),
 	}
 	if t.lane != nil {
 		p.Lane, p.Copy, p.Shared = t.lane, t.lane.Copy, alone

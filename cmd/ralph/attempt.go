@@ -20,13 +20,14 @@ import (
 	"ralph/internal/plain"
 	"ralph/loop"
 	"ralph/loop/policy"
+	"ralph/loop/remote"
 	"ralph/merge"
 )
 
 // attemptCommand makes one attempt of a run that is on another machine.
 var attemptCommand = command{
 	name: "attempt", hidden: true, short: "make one attempt of a run on another machine",
-	long: `Reads an order from stdin and makes the attempt in a slot of this clone; package internal/dispatch says what it
+	long: `Reads a job from stdin and makes the attempt in a slot of this clone; package internal/dispatch says what it
 prints. It ends when stdin does: whoever started it is gone then. ralph-temporal worker starts it.`,
 	flags: []flagSpec{
 		{name: "remote", usage: "get the code from `REMOTE` and leave the work there", shown: "temporal.remote"},
@@ -60,9 +61,9 @@ func runAttempt(ctx context.Context, a *app, o attemptOptions) error {
 		}
 	}
 	in := json.NewDecoder(a.stdin)
-	var order loop.Order
-	if err := in.Decode(&order); err != nil {
-		return usagef("stdin has no order: %v", err)
+	var job remote.Job
+	if err := in.Decode(&job); err != nil {
+		return usagef("stdin has no job: %v", err)
 	}
 	go func() {
 		_, _ = io.Copy(io.Discard, a.stdin)
@@ -74,9 +75,9 @@ func runAttempt(ctx context.Context, a *app, o attemptOptions) error {
 	}
 	defer s.Close()
 	a.takeSignals()
-	target := order.Target
+	target := job.Target
 	opts, err := loopOptions(ctx, a, s, runOptions{
-		openerOptions: openerOptions{Agent: order.Job.Agent.Name}, placeOptions: placeOptions{Target: &target}, outpost: true,
+		openerOptions: openerOptions{Agent: job.Agent.Name}, placeOptions: placeOptions{Target: &target}, executor: true,
 	}, nil)
 	if err != nil {
 		return err
@@ -90,15 +91,17 @@ func runAttempt(ctx context.Context, a *app, o attemptOptions) error {
 		return err
 	}
 	defer alone.Close()
-	defer a.sandbox.RecordProcesses(order.Job.Run.Owner)()
-	out := &reporter{w: a.raw, attempt: order.Job.Run.Attempt, now: a.now}
+	defer a.sandbox.RecordProcesses(job.Run.Owner)()
+	out := &reporter{w: a.raw, attempt: job.Run.Attempt, now: a.now}
 	ctx, stop := interruptible(ctx, a, nil, 0)
 	defer stop()
-	d, err := loop.Outpost{Options: opts, Slot: slot, Try: o.Try, Lost: lost, Report: out.progress}.Make(ctx, order)
+	x := loop.Executor(opts)
+	x.Slot, x.Try, x.Lost, x.Report = slot, o.Try, lost, out.progress
+	res, err := x.Execute(ctx, job)
 	if err != nil {
-		return fmt.Errorf("attempt %s: %w", order.Job.Run.Attempt, err)
+		return fmt.Errorf("attempt %s: %w", job.Run.Attempt, err)
 	}
-	return out.deliver(d)
+	return out.deliver(res)
 }
 
 // farSlots are the numbers of slots in which attempts of runs elsewhere are made, so that they are no run's of this machine.
@@ -131,7 +134,7 @@ const maxSaid = 200
 // often is how often at most something is printed, unless a phase begins.
 const often = 500 * time.Millisecond
 
-func (r *reporter) progress(o loop.Outlook) {
+func (r *reporter) progress(o remote.Progress) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.now()
@@ -144,14 +147,14 @@ func (r *reporter) progress(o loop.Outlook) {
 	_ = r.print(dispatch.FromAttempt{Progress: &dispatch.Progress{Attempt: r.attempt, Host: host, Phase: string(o.Phase), Usage: o.Usage, Text: plain.Cut(lines[len(lines)-1], maxSaid)}}) // the delivery says so if nobody reads
 }
 
-func (r *reporter) deliver(d loop.Delivery) error {
-	body, err := json.Marshal(d)
+func (r *reporter) deliver(res remote.Result) error {
+	body, err := json.Marshal(res)
 	if err != nil {
 		return err
 	}
 	out := dispatch.Delivery{Attempt: r.attempt, Body: body}
-	if decision := d.Result.Decision; decision.Action == policy.Wait && decision.Limits != policy.OneTask {
-		out.Limited = &dispatch.Limit{Agent: d.Result.Agent.Name, For: max(d.NotBefore, decision.Delay, decision.Least)}
+	if decision := res.Decision; decision.Action == policy.Wait && decision.Limits != policy.OneTask {
+		out.Limited = &dispatch.Limit{Agent: res.Agent.Name, For: max(decision.Delay, decision.Least)}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

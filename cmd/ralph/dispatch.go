@@ -12,7 +12,7 @@ import (
 	"ralph/event"
 	"ralph/internal/dispatch"
 	"ralph/internal/project"
-	"ralph/loop"
+	"ralph/loop/remote"
 )
 
 // dispatchCommand is ralph run for a program that has the attempts made on other machines, such as ralph-temporal.
@@ -44,7 +44,7 @@ func runDispatch(ctx context.Context, a *app, o dispatchOptions) error {
 		return fmt.Errorf("reach the program that has attempts made: %w", err)
 	}
 	defer conn.Close()
-	o.away = &away{name: o.Name, build: buildVersion().Build, conn: dispatch.NewConn[dispatch.FromRun, dispatch.ToRun](conn), waits: map[string]*waiter{}, leave: func(err error) {
+	o.workers = &remoteWorkers{name: o.Name, build: buildVersion().Build, conn: dispatch.NewConn[dispatch.FromRun, dispatch.ToRun](conn), waits: map[string]*waiter{}, leave: func(err error) {
 		// Nobody can be told any more what comes of an attempt, so the run stays as it is for whoever goes on with it.
 		a.note("the program that has attempts made is gone: %v", err)
 		a.exit(exitBug)
@@ -52,8 +52,8 @@ func runDispatch(ctx context.Context, a *app, o dispatchOptions) error {
 	return runRun(ctx, a, o.runOptions)
 }
 
-// away has attempts made by the program at the other end of a connection.
-type away struct {
+// remoteWorkers are reached through the program at the other end of a connection.
+type remoteWorkers struct {
 	name, build string
 	conn        *dispatch.Conn[dispatch.FromRun, dispatch.ToRun]
 	leave       func(error)
@@ -63,7 +63,7 @@ type away struct {
 	over  bool // the run has ended
 }
 
-// waiter waits for one delivery.
+// waiter waits for one result.
 type waiter struct {
 	delivered chan dispatch.Delivery // has room for one
 	abandoned chan struct{}
@@ -74,7 +74,7 @@ func newWaiter() *waiter {
 	return &waiter{delivered: make(chan dispatch.Delivery, 1), abandoned: make(chan struct{})}
 }
 
-func (w *away) send(m dispatch.FromRun) {
+func (w *remoteWorkers) send(m dispatch.FromRun) {
 	w.mu.Lock()
 	over := w.over
 	w.mu.Unlock()
@@ -83,7 +83,7 @@ func (w *away) send(m dispatch.FromRun) {
 	}
 }
 
-func (w *away) Begin(run string, open []string) error {
+func (w *remoteWorkers) Begin(run string, open []string) error {
 	w.mu.Lock()
 	for _, attempt := range open {
 		w.waits[attempt] = newWaiter()
@@ -95,7 +95,7 @@ func (w *away) Begin(run string, open []string) error {
 }
 
 // receive hands on what was delivered, until the other end is gone.
-func (w *away) receive() {
+func (w *remoteWorkers) receive() {
 	for {
 		m, err := w.conn.Receive()
 		w.mu.Lock()
@@ -127,7 +127,7 @@ func (w *away) receive() {
 }
 
 // deliver hands on a delivery. What nobody waits for was settled before, or was given up.
-func (w *away) deliver(d dispatch.Delivery) {
+func (w *remoteWorkers) deliver(d dispatch.Delivery) {
 	w.mu.Lock()
 	wait := w.waits[d.Attempt]
 	w.mu.Unlock()
@@ -141,9 +141,9 @@ func (w *away) deliver(d dispatch.Delivery) {
 	}
 }
 
-func (w *away) Attempt(ctx context.Context, o loop.Order, used func(event.Usage)) (got loop.Delivery, err error) {
-	id := o.Job.Run.Attempt
-	body, err := json.Marshal(o)
+func (w *remoteWorkers) Attempt(ctx context.Context, job remote.Job, used func(event.Usage)) (got remote.Result, err error) {
+	id := job.Run.Attempt
+	body, err := json.Marshal(job)
 	if err != nil {
 		return got, err
 	}
@@ -156,17 +156,17 @@ func (w *away) Attempt(ctx context.Context, o loop.Order, used func(event.Usage)
 	wait.used = used
 	w.mu.Unlock()
 	w.send(dispatch.FromRun{Order: &dispatch.Order{
-		Attempt: id, Task: o.Job.Task.ID, Title: o.Job.Task.Title, Agent: o.Job.Agent.Name, Tags: o.Job.Task.Tags, Build: w.build, Body: body,
+		Attempt: id, Task: job.Task.ID, Title: job.Task.Title, Agent: job.Agent.Name, Tags: job.Task.Tags, Build: w.build, Body: body,
 	}})
 	defer context.AfterFunc(ctx, func() { w.send(dispatch.FromRun{Cancel: id}) })()
 	var d dispatch.Delivery
 	select {
 	case d = <-wait.delivered:
 	case <-wait.abandoned:
-		return got, loop.ErrAbandoned
+		return got, remote.ErrAbandoned
 	}
 	if d.Vain || d.Error != "" && ctx.Err() != nil {
-		return got, loop.ErrAbandoned
+		return got, remote.ErrAbandoned
 	}
 	if d.Error != "" {
 		return got, errors.New("no machine could make the attempt: " + d.Error)
@@ -177,7 +177,7 @@ func (w *away) Attempt(ctx context.Context, o loop.Order, used func(event.Usage)
 	return got, nil
 }
 
-func (w *away) Abandon(attempt string) {
+func (w *remoteWorkers) Abandon(attempt string) {
 	w.mu.Lock()
 	wait := w.waits[attempt]
 	delete(w.waits, attempt)
@@ -188,7 +188,7 @@ func (w *away) Abandon(attempt string) {
 	}
 }
 
-func (w *away) Settled(attempt string) {
+func (w *remoteWorkers) Settled(attempt string) {
 	w.mu.Lock()
 	wait := w.waits[attempt]
 	delete(w.waits, attempt)
@@ -199,9 +199,9 @@ func (w *away) Settled(attempt string) {
 	w.send(dispatch.FromRun{Settled: attempt})
 }
 
-func (w *away) Idle() { w.send(dispatch.FromRun{Idle: true}) }
+func (w *remoteWorkers) Idle() { w.send(dispatch.FromRun{Idle: true}) }
 
-func (w *away) Ended(out event.Result) {
+func (w *remoteWorkers) Ended(out event.Result) {
 	w.send(dispatch.FromRun{Ended: &dispatch.Outcome{Outcome: string(out.Outcome), Reason: out.Reason}})
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -20,7 +21,7 @@ import (
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 	"ralph/internal/testing/raced"
-	"ralph/loop"
+	"ralph/loop/remote"
 )
 
 // far is a place whose attempts are made in a clone of it, as on another machine. It does what ralph-temporal does, without
@@ -55,10 +56,15 @@ func goFar(t *testing.T, script fakeagent.Script, config ...string) *far {
 // serve begins a run, or goes on with it.
 func (f *far) serve(args ...string) *running {
 	f.Helper()
+	return f.serveWith(f.start, args...)
+}
+
+func (f *far) serveWith(start func(args ...string) *running, args ...string) *running {
+	f.Helper()
 	socket := filepath.Join(f.TempDir(), "s")
 	l, err := net.Listen("unix", socket)
 	check.OK(f, err)
-	r := f.start(append([]string{"dispatch", "--socket", socket, "--name", "a workflow"}, args...)...)
+	r := start(append([]string{"dispatch", "--socket", socket, "--name", "a workflow"}, args...)...)
 	go func() {
 		defer l.Close()
 		conn, err := l.Accept()
@@ -211,7 +217,7 @@ func TestAttemptsAreMadeElsewhere(t *testing.T) {
 	check.Equal(t, "prompts", map[string]int{number(1): 1, number(2): 1, number(3): 1}, f.entered("prompted"))
 	f.want(0, "logs", number(1)).inStdout("<task-done>t-00000001</task-done>")
 	for _, o := range f.ordered(3) { // it is data: nothing is lost on the way
-		var order loop.Order
+		var order remote.Job
 		check.OK(t, json.Unmarshal(o.Body, &order))
 		again, err := json.Marshal(order)
 		check.OK(t, err)
@@ -282,6 +288,23 @@ func TestOnlyWhatWasDeliveredLands(t *testing.T) {
 	}
 	check.Equal(t, "agents that worked", 2, len(sessions))
 	check.That(t, len(sessions) == 2 && strings.TrimSpace(f.read(number(1)+".txt")) == sessions[1], "got the work of %s, want that of %v", f.read(number(1)+".txt"), sessions)
+}
+
+// TestARunThatIsKilledWhileItStoresAResultGoesOnThere dies after some of the records, and the same result arrives again.
+func TestARunThatIsKilledWhileItStoresAResultGoesOnThere(t *testing.T) {
+	notRaced(t)
+	for _, stored := range []int{1, 4, 7} {
+		t.Run(strconv.Itoa(stored), func(t *testing.T) {
+			t.Parallel()
+			f := goFar(t, writes(), countingGate)
+			f.plan("first")
+			dying := func(args ...string) *running { return f.dying(fmt.Sprintf("recordReplayed:%d", stored), args...) }
+			f.serveWith(dying, "--jobs", "2").wait(-1)
+			f.serve().wait(0)
+			f.wantLanded(1)
+			check.Equal(t, "prompts", 1, f.entered("prompted")[number(1)])
+		})
+	}
 }
 
 func TestNoOtherRunTakesWhatIsMadeElsewhere(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 	"ralph/internal/sandbox"
 	"ralph/internal/term"
 	"ralph/loop"
+	"ralph/loop/attempt"
 	"ralph/report"
 	"ralph/verify"
 )
@@ -169,7 +170,7 @@ func (x *execution) watchSignals(cancel context.CancelCauseFunc, runner *loop.Ru
 // askToBegin asks whether a run may begin although gates fail.
 func (x *execution) askToBegin(ctx context.Context, failing []verify.Result) (bool, error) {
 	x.flush()
-	fmt.Fprintf(x.app.stderr, "\n%s\n", term.Line(loop.FailingWords(failing)))
+	fmt.Fprintf(x.app.stderr, "\n%s\n", term.Line(attempt.FailingWords(failing)))
 	may, err := yes(ctx, x.app, "Begin all the same? What fails now is excused until it passes once")
 	x.left = ctx.Err() != nil
 	return may, err

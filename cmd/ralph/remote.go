@@ -33,8 +33,8 @@ type remoteError struct {
 
 func (e remoteError) Error() string { return e.text }
 
-// remote is the server that commands are sent to.
-type remote struct {
+// serverClient is the server that commands are sent to.
+type serverClient struct {
 	url   *url.URL
 	token string
 	line  web.Line
@@ -79,7 +79,7 @@ func elsewhere(ctx context.Context, a *app, argv []string) (done bool, err error
 		}
 	}
 	args = append(args, rest...)
-	r := &remote{}
+	r := &serverClient{}
 	if r.line, err = lineOf(a.root, args); err != nil {
 		return true, err
 	}
@@ -155,7 +155,7 @@ func checkToken(text, from string) (string, error) {
 }
 
 // carry sends the command and prints what comes back, as it comes.
-func (r *remote) carry(ctx context.Context, a *app, args []string) error {
+func (r *serverClient) carry(ctx context.Context, a *app, args []string) error {
 	asked := web.Asked{Args: args, Width: a.width}
 	if a.errIsTerm && a.errWidth != nil {
 		asked.ErrWidth = a.errWidth()
@@ -209,7 +209,7 @@ func isLoopback(host string) bool {
 }
 
 // refused says why the server does not carry out the command.
-func (r *remote) refused(res *http.Response) error {
+func (r *serverClient) refused(res *http.Response) error {
 	var why struct {
 		Error, Hint string
 		Status      int
@@ -237,7 +237,7 @@ func (r *remote) refused(res *http.Response) error {
 }
 
 // print passes on what the command prints, until its end.
-func (r *remote) print(ctx context.Context, a *app, from io.Reader) error {
+func (r *serverClient) print(ctx context.Context, a *app, from io.Reader) error {
 	for in := json.NewDecoder(from); ; {
 		var part web.Told
 		if err := in.Decode(&part); err != nil {
@@ -258,7 +258,7 @@ func (r *remote) print(ctx context.Context, a *app, from io.Reader) error {
 }
 
 // lost is a command of which the end is not known.
-func (r *remote) lost(ctx context.Context, a *app, what string) error {
+func (r *serverClient) lost(ctx context.Context, a *app, what string) error {
 	again := "ralph --server " + r.url.String()
 	switch {
 	case ctx.Err() != nil && r.line.Name == "run":

@@ -25,8 +25,8 @@ type runOptions struct {
 	MaxDuration, Until, Wait, ModelStrategy *string
 	Effort                                  *dag.Effort
 
-	away     *away                                       // has the attempts made on other machines; nil: they are made here
-	outpost  bool                                        // one attempt of a run on another machine is made here
+	workers  *remoteWorkers                              // has the attempts made on other machines; nil: they are made here
+	executor bool                                        // one attempt of a run on another machine is made here
 	finished bool                                        // only land work that is finished
 	asIs     bool                                        // accepted work is what is in the folder now
 	badAgent error                                       // what is wrong with the agent's flags: it is reported like every end of a run

@@ -52,7 +52,7 @@ func setLanding(ctx context.Context, a *app, s *session, given runOptions, opts 
 		return nil
 	}
 	repo, err := openRepo(ctx, s.project.Root)
-	asked := given.Jobs != nil && jobs > 1 || given.Target != nil || given.Push != nil || given.away != nil || review || risky || given.finished || given.WithChanges
+	asked := given.Jobs != nil && jobs > 1 || given.Target != nil || given.Push != nil || given.workers != nil || review || risky || given.finished || given.WithChanges
 	if errors.Is(err, git.ErrUnknown) && !asked {
 		if opts.Workers.Jobs = 1; jobs > 1 {
 			a.note("one agent works in this folder: for %d, as configured, it has to be a git repository", jobs)
@@ -82,14 +82,14 @@ func setLanding(ctx context.Context, a *app, s *session, given runOptions, opts 
 	opts.Rules.Resolve = s.config.Merge.Resolve
 	target, err := findTarget(ctx, repo, given.Target)
 	switch {
-	case err != nil || given.outpost:
+	case err != nil || given.executor:
 	case given.finished: // no agent begins anything
 		err = refuseMistyped(ctx, s, repo, target)
 	default:
 		err = noteChanges(ctx, a, s, repo, target, given)
 	}
 	opts.Landing.Target = target
-	if err == nil && given.away != nil {
+	if err == nil && given.workers != nil {
 		opts.Landing.Remote, err = findRemote(ctx, repo, s.config.Temporal.Remote, target)
 	}
 	return err

@@ -91,8 +91,8 @@ func loopOptions(ctx context.Context, a *app, s *session, given runOptions, cont
 		return opts, fmt.Errorf("look at this process: %w", err)
 	}
 	opts.Graph.Process = processOf(id)
-	if given.away != nil {
-		opts.Graph.Process.Remote, opts.Workers.Elsewhere = given.away.name, given.away
+	if given.workers != nil {
+		opts.Graph.Process.Remote, opts.Workers.Remote = given.workers.name, given.workers
 	}
 	if given.badAgent != nil {
 		return opts, given.badAgent
@@ -104,7 +104,7 @@ func loopOptions(ctx context.Context, a *app, s *session, given runOptions, cont
 	o.Chosen, err = o.Choose(given.Agent)
 	if errors.Is(err, agents.ErrUnavailable) {
 		shownOnly := given.DryRun && !errors.As(err, new(*agents.UnknownError))
-		if given.away != nil && o.Chosen.Name != "" && !errors.As(err, new(*agents.UnknownError)) { // it is started elsewhere
+		if given.workers != nil && o.Chosen.Name != "" && !errors.As(err, new(*agents.UnknownError)) { // it is started elsewhere
 			o.Chosen, err = agents.Agent{Preset: agents.Preset{Name: o.Chosen.Name}}, nil
 		} else if shownOnly || given.finished || !given.Follow && !needsAgent(ctx, s, opts.Graph.Scope) {
 			o.Chosen, err = agents.Agent{Preset: agents.Preset{Name: absent(o.Chosen)}}, nil

@@ -136,11 +136,11 @@ func continueRun(ctx context.Context, a *app, s *session, o runOptions) (runOpti
 			return o, nil, err
 		}
 	}
-	away := o.away
+	workers := o.workers
 	if o, err = o.restore(stored); err != nil {
 		return o, nil, fmt.Errorf("continue %s: %w", run.ID, err)
 	}
-	o.away = away
+	o.workers = workers
 	if run.Outcome == event.OutcomeLimit {
 		a.note("continuing %s, which a limit ended: its counters start at 0; budgets of tasks, features and the day go on", run.ID)
 	}
@@ -149,11 +149,11 @@ func continueRun(ctx context.Context, a *app, s *session, o runOptions) (runOpti
 
 // joinRun gives the run that this process goes on with the target and the flags that it was begun with.
 func joinRun(ctx context.Context, s *session, o runOptions) (runOptions, error) {
-	if o.away == nil {
+	if o.workers == nil {
 		return o, nil
 	}
 	open, err := look(ctx, s, (*dag.Graph).OpenRuns)
-	i := slices.IndexFunc(open, func(r dag.Run) bool { return r.Process.Remote == o.away.name })
+	i := slices.IndexFunc(open, func(r dag.Run) bool { return r.Process.Remote == o.workers.name })
 	if err != nil || i < 0 {
 		return o, err
 	}
@@ -162,7 +162,7 @@ func joinRun(ctx context.Context, s *session, o runOptions) (runOptions, error) 
 		return o, fmt.Errorf("go on with %s: its settings: %w", open[i].ID, err)
 	}
 	again, err := o.restore(stored)
-	again.away, again.Continue = o.away, false
+	again.workers, again.Continue = o.workers, false
 	return again, err
 }
 

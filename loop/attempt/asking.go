@@ -144,6 +144,16 @@ func (a *attempt) mail(ctx context.Context) []prompt.Message {
 	return Messages(list)
 }
 
+// Unreceived are the IDs of the answers that the agent is told in its first prompt.
+func Unreceived(answers []inbox.Request) (ids []string) {
+	for _, r := range answers {
+		if r.ReceivedAt.IsZero() {
+			ids = append(ids, r.ID)
+		}
+	}
+	return ids
+}
+
 // Messages are requests as a prompt tells them.
 func Messages(list []inbox.Request) []prompt.Message {
 	return seq.Map(list, func(m inbox.Request) prompt.Message { return prompt.Message{From: m.Sender, Text: m.Text} })

@@ -61,7 +61,7 @@ type attempt struct {
 func (w Worker) Run(ctx context.Context, j Job, p Ports) (Result, error) {
 	a := &attempt{
 		Worker: w, job: j, ports: p, watch: newWatch(j, p.Lane != nil, w.Now),
-		meter: &meter{prices: w.Prices, report: p.Record.Used}, evidence: evidence{Worker: w, job: j, lane: p.Lane, trees: git.Trees{Dir: j.Place.Project, Objects: w.Objects, Sub: j.Place.Sub}, compared: map[[2]string]git.Difference{}},
+		meter: &meter{prices: w.Prices, report: func(u Used) { _ = p.Record(context.WithoutCancel(ctx), Record{Used: &u}) }}, evidence: evidence{Worker: w, job: j, lane: p.Lane, trees: git.Trees{Dir: j.Place.Project, Objects: w.Objects, Sub: j.Place.Sub}, compared: map[[2]string]git.Difference{}},
 		talk: conversation{scan: sigils.NewScanner(j.Task.ID), tools: p.Tools}, said: policy.Session{None: j.Finished != nil},
 	}
 	if j.Review != nil {
@@ -69,6 +69,10 @@ func (w Worker) Run(ctx context.Context, j Job, p Ports) (Result, error) {
 	}
 	if p.Desk != nil && j.Review == nil {
 		a.talk.asks = &asking{Desk: p.Desk, now: w.Now}
+	}
+	if m := j.Made; m != nil {
+		a.seen, a.use = m.Seen, m.Agent
+		a.meter.resume(m.Agent, j.Agent.Choice.Model)
 	}
 	a.drifted, _ = Drifted(j.Task, j.History.Attempts)
 	defer a.meter.abandon()
@@ -153,10 +157,17 @@ func (a *attempt) result(ctx context.Context, d policy.Decision) Result {
 		files = nil
 	}
 	seen, use := a.seen, a.use
-	seen.Answered, seen.Empty, seen.Checked = a.said.Answered, a.turn.Empty, a.work.Checked
-	seen.Passed = a.work.Verdict != nil || slices.ContainsFunc(a.work.Gates, func(c verify.Check) bool { return c.Passed || c.Verdict() == event.GateExpected })
+	seen.Answered, seen.Empty, seen.Checked = seen.Answered || a.said.Answered, seen.Empty || a.turn.Empty, a.work.Checked
+	seen.Passed = seen.Passed || a.work.Verdict != nil || slices.ContainsFunc(a.work.Gates, func(c verify.Check) bool { return c.Passed || c.Verdict() == event.GateExpected })
 	use.Usage, use.Shares = a.meter.tell(), a.meter.split(use.Name, cmp.Or(use.Model, a.job.Agent.Choice.Model))
-	return Result{Decision: d, Said: a.talk.set, Files: files, Seen: seen, Agent: use, Findings: a.review.findings, Unusual: a.watch.unusual(), Told: a.talk.told, Judged: a.evidence.landing}
+	unusual := a.watch.unusual()
+	if m := a.job.Made; m != nil {
+		unusual = m.Unusual
+	}
+	return Result{
+		Decision: d, Said: a.talk.set, Files: files, Seen: seen, Agent: use, Findings: a.review.findings, Unusual: unusual, Told: a.talk.told,
+		Judged: a.evidence.landing, Gates: a.work.Gates,
+	}
 }
 
 // keepTree notes what the attempt ended with, unless that was noted when its agent
@@ -456,7 +467,7 @@ func (a *attempt) notePrompted(ctx context.Context) {
 // note records what became known. That it could not be recorded is no reason to stop
 // an agent at work; the settling write will say so.
 func (a *attempt) note(ctx context.Context, n dag.Note) {
-	if err := a.ports.Record.Note(context.WithoutCancel(ctx), n); err != nil {
+	if err := a.ports.Record(context.WithoutCancel(ctx), Record{Note: &n}); err != nil {
 		a.warn(a.job.Task.ID, "recording the attempt: "+err.Error())
 	}
 }

@@ -45,19 +45,27 @@ type unexcused struct{}
 
 func (unexcused) Allowed(context.Context, string) (*verify.Allowed, error) { return nil, nil }
 func (unexcused) Begin(context.Context, []verify.Result) error             { return nil }
-func (unexcused) Accepted(context.Context, []verify.Check) error           { return nil }
 
-func (m *memory) Note(_ context.Context, n dag.Note) error {
-	if n.Phase != "" {
-		m.phases = append(m.phases, n.Phase)
+func (m *memory) record(_ context.Context, r Record) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch n := r.Note; {
+	case n != nil:
+		if n.Phase != "" {
+			m.phases = append(m.phases, n.Phase)
+		}
+		m.attempt.Tree, m.attempt.TreeAfter = cmp.Or(n.Tree, m.attempt.Tree), cmp.Or(n.TreeAfter, m.attempt.TreeAfter)
+	case r.Base != nil:
+		m.base = *r.Base
+	case r.Finished != nil:
+		m.finished = r.Finished
+	case r.Used != nil:
+		m.used = r.Used.Usage
+	case r.Proofs != nil:
+		m.proofs = r.Proofs
 	}
-	m.attempt.Tree, m.attempt.TreeAfter = cmp.Or(n.Tree, m.attempt.Tree), cmp.Or(n.TreeAfter, m.attempt.TreeAfter)
 	return nil
 }
-func (m *memory) SetBase(_ context.Context, b Base) error       { m.base = b; return nil }
-func (m *memory) Finished(_ context.Context, f Finished) error  { m.finished = &f; return nil }
-func (m *memory) Used(u event.Usage, _ *float64)                { m.mu.Lock(); defer m.mu.Unlock(); m.used = u }
-func (m *memory) Proofs(_ context.Context, p []dag.Proof) error { m.proofs = p; return nil }
 
 // scripted is a session in this process.
 type scripted struct {
@@ -114,9 +122,9 @@ func machine(t *testing.T, turns ...func(dir string) string) (Worker, *scripted)
 }
 
 // alone are the ports of an attempt that works alone and has no budget.
-func alone(record Recorder) Ports {
+func alone(m *memory) Ports {
 	return Ports{
-		Record: record, Excuses: unexcused{}, Budget: func(context.Context) ([]budget.Finding, error) { return nil, nil },
+		Record: m.record, Excuses: unexcused{}, Budget: func(context.Context) ([]budget.Finding, error) { return nil, nil },
 		Shared: func(context.Context, time.Time) bool { return false },
 	}
 }

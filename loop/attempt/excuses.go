@@ -18,8 +18,6 @@ type Excuses interface {
 	// Begin is given what gates say of what tasks begin with. Failures that nobody allowed end the run, unless a person allows
 	// them now; what does not fail any more is not allowed any more.
 	Begin(ctx context.Context, results []verify.Result) error
-	// Accepted is given what gates say of work that was accepted: nothing else is allowed from now on.
-	Accepted(ctx context.Context, checks []verify.Check) error
 }
 
 // begin compares what the gates of every task say without the work of this one with what they may.
@@ -32,9 +30,13 @@ func (a *attempt) begin(ctx context.Context, results []verify.Result) error {
 	return a.ports.Excuses.Begin(ctx, results)
 }
 
-// accepted says what gates said of work that is done.
+// accepted records what gates said of work that is done, if that changes what is allowed.
 func (a *attempt) accepted(ctx context.Context) {
-	if err := a.ports.Excuses.Accepted(context.WithoutCancel(ctx), a.work.Gates); err != nil {
+	changes := func(c verify.Check) bool { return c.Allowed != nil || c.Verdict() == event.GateExpected }
+	if !slices.ContainsFunc(a.work.Gates, changes) {
+		return
+	}
+	if err := a.ports.Record(context.WithoutCancel(ctx), Record{Accepted: a.work.Gates}); err != nil {
 		a.warn(a.job.Task.ID, "what gates may fail with is not up to date: "+err.Error())
 	}
 }

@@ -154,7 +154,7 @@ func (a *attempt) baseline(ctx context.Context) error {
 		}
 	}
 	a.warnUnprovable()
-	return a.ports.Record.SetBase(ctx, *base)
+	return a.ports.Record(ctx, Record{Base: base})
 }
 
 // warnUnprovable says that no gate can show that the work is good, before anybody is paid for it.

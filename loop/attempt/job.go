@@ -1,6 +1,6 @@
 // Package attempt makes one try at one task: a Job goes in, a Result comes out. It runs
 // the agent, decides turn by turn and verifies the work, in the folder that the job names.
-// It never sees the database: what must outlive the process goes through a Recorder.
+// It never sees the database: what must outlive the process is a Record.
 package attempt
 
 import (
@@ -29,6 +29,7 @@ type Job struct {
 	Agent    Assignment
 	Session  *Earlier     // to continue; nil begins a new one
 	Finished *Finished    // set: verify this work, run no agent
+	Made     *Result      // with Finished: what the attempt came to on another machine
 	Accepted bool         // a person accepted that work: only gates check it
 	Review   *dag.Review  // set: look at the whole change of a feature, change nothing
 	Brief    prompt.Input // what graph and journal know; the attempt adds what it reads in Place.Dir
@@ -94,8 +95,9 @@ type Finished struct {
 
 	// What another machine has verified already: the patch that was accepted, and the trees below and of the work on which its
 	// gates were green. The same patch needs no other verdict, and the same trees need no gates.
-	Patch string    `json:"patch,omitempty"`
-	Trees [2]string `json:"trees,omitzero"`
+	Patch string         `json:"patch,omitempty"`
+	Trees [2]string      `json:"trees,omitzero"`
+	Gates []verify.Check `json:"gates,omitempty"` // what they said of those trees
 }
 
 // tested says that a candidate is what another machine has tested.
@@ -158,7 +160,16 @@ type Result struct {
 	Unusual  []string        // what the agent did that one at work does not do
 	Told     []string        // the knowledge that its prompt had
 	Judged   land.Candidate  // its work, as it was judged last
+	Gates    []verify.Check  // what they said of it
 	Began    time.Time       // when the task was claimed; the caller's to say
+}
+
+// Finished is what another machine needs to land accepted work.
+func (r Result) Finished() *Finished {
+	return &Finished{
+		Set: r.Said, Stop: string(r.Agent.Stop), Evident: r.Agent.Evident, Told: r.Told,
+		Patch: r.Judged.Patch, Trees: r.Judged.Trees, Gates: r.Gates,
+	}
 }
 
 // Seen is what settling needs of the facts.
@@ -188,6 +199,7 @@ type AgentUse struct {
 	Offered    []string
 	Stop       acp.StopReason
 	Sandbox    string
+	Evident    bool // its word rests on an exit status
 	Usage      event.Usage
 	Shares     []dag.Share
 	SessionUSD *float64

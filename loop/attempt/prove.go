@@ -97,7 +97,7 @@ func (a *attempt) prove(ctx context.Context, taken git.Taken) error {
 
 // keepProofs records proofs. Of an attempt that has lost its task, nothing counts; whoever ends it says so.
 func (a *attempt) keepProofs(ctx context.Context, proofs []dag.Proof) error {
-	err := a.ports.Record.Proofs(context.WithoutCancel(ctx), proofs)
+	err := a.ports.Record(context.WithoutCancel(ctx), Record{Proofs: proofs})
 	if errors.Is(err, dag.ErrLost) {
 		return nil
 	}

@@ -38,10 +38,10 @@ func (a *attempt) open(ctx context.Context) error {
 	op.Started = func(agent string, id proc.Identity) error {
 		failpoint.Hit("K4")
 		a.use.Name = agent
-		err := a.ports.Record.Note(ctx, dag.Note{
+		err := a.ports.Record(ctx, Record{Note: &dag.Note{
 			Phase: dag.Starting, Agent: agent, Model: op.Model, AgentPID: int64(id.Pid), AgentPIDStart: int64(id.Start),
 			Base: a.evidence.before.Head, Tree: a.evidence.tree, Transcript: filepath.Join(op.Folder, "transcript.jsonl"),
-		})
+		}})
 		failpoint.Hit("K5")
 		return err
 	}
@@ -51,7 +51,7 @@ func (a *attempt) open(ctx context.Context) error {
 	}
 	a.talk.session = &metered{Session: s, agent: a.use.Name, asked: op.Model, own: true}
 	a.meter.add(a.talk.session)
-	a.seen.Opened, a.use.Model, a.use.Offered, a.use.Sandbox = true, s.Model().Effective, s.Model().Offered, s.Sandbox()
+	a.seen.Opened, a.use.Model, a.use.Offered, a.use.Sandbox, a.use.Evident = true, s.Model().Effective, s.Model().Offered, s.Sandbox(), s.Evident()
 	a.note(ctx, dag.Note{ModelEffective: a.use.Model, Session: s.ID(), Sandbox: a.use.Sandbox})
 	a.tell(event.Event{Type: event.AgentStarted, Agent: a.use.Name, Model: a.use.Model})
 	return nil

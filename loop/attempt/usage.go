@@ -13,7 +13,7 @@ import (
 // meter adds up what the sessions of an attempt use, the agent's and those of verifiers.
 type meter struct {
 	prices budget.Prices
-	report func(u event.Usage, sessionUSD *float64)
+	report func(Used)
 
 	mu     sync.Mutex
 	open   []*metered
@@ -50,6 +50,18 @@ func (s *metered) used(prices budget.Prices, worked bool) event.Usage {
 	return prices.Charge(e, model, worked && !free)
 }
 
+// resume begins with what an attempt has used on another machine.
+func (m *meter) resume(u AgentUse, model string) {
+	m.closed = u.Usage
+	for _, s := range u.Shares {
+		used := event.Usage{TokensIn: s.TokensIn, TokensCached: s.TokensCached, TokensOut: s.TokensOut, CostUSD: s.CostUSD, Estimated: s.Estimated, Unknown: s.Unknown}
+		m.shares = append(m.shares, share{s.Agent, s.Model, used})
+	}
+	if len(u.Shares) == 0 {
+		m.shares = []share{{u.Name, cmp.Or(u.Model, model), u.Usage}}
+	}
+}
+
 func (m *meter) add(s *metered) {
 	m.mu.Lock()
 	m.open = append(m.open, s)
@@ -68,7 +80,7 @@ func (m *meter) tell() event.Usage {
 			usd = s.SessionUSD()
 		}
 	}
-	m.report(sum, usd)
+	m.report(Used{sum, usd})
 	return sum
 }
 

@@ -63,8 +63,12 @@ func (a *attempt) check(ctx context.Context, taken git.Taken, err error) policy.
 			return a.decide()
 		}
 	}
-	if a.job.Verify.Skip || a.job.Finished.tested(a.evidence.landing) && len(a.evidence.landing.Lost) == 0 {
-		return a.decide()
+	if f := a.job.Finished; a.job.Verify.Skip || f.tested(a.evidence.landing) && len(a.evidence.landing.Lost) == 0 {
+		d := a.decide()
+		if f != nil {
+			w.Gates = f.Gates
+		}
+		return d
 	}
 	a.note(ctx, dag.Note{Phase: dag.Verifying})
 	if w.Stale = ""; a.job.Accepted && a.ports.Lane == nil && !a.job.Verify.AsIs {
@@ -140,7 +144,7 @@ func (a *attempt) keepFinished(ctx context.Context) error {
 		}
 	}
 	f := Finished{Set: a.talk.set, Stop: string(a.use.Stop), Evident: a.evident(), Told: a.talk.told}
-	if err := a.ports.Record.Finished(ctx, f); err != nil {
+	if err := a.ports.Record(ctx, Record{Finished: &f}); err != nil {
 		a.warn(a.job.Task.ID, "keeping what is to be verified: "+err.Error())
 		return nil //nolint:nilerr // it can be verified now all the same
 	}

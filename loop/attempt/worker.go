@@ -108,7 +108,9 @@ type Unread struct{ Subject, Text string }
 
 // Ports are what one attempt reports to and asks.
 type Ports struct {
-	Record  Recorder
+	// Record stores what must outlive this process. It is called in order from the attempt's goroutine, but for what sessions use, ask and
+	// send.
+	Record  func(context.Context, Record) error
 	Excuses Excuses
 	// Budget finds the budgets that are exceeded.
 	Budget func(context.Context) ([]budget.Finding, error)
@@ -155,19 +157,6 @@ type Desk interface {
 	Unread(ctx context.Context) []inbox.Request
 	// Received says that the agent has heard what was given to it.
 	Received(ctx context.Context)
-}
-
-// Recorder keeps what must outlive this process. It is called in order from the attempt's
-// goroutine, except Used.
-type Recorder interface {
-	Note(ctx context.Context, n dag.Note) error
-	SetBase(ctx context.Context, b Base) error
-	// Finished is called before the phase "answered" is noted.
-	Finished(ctx context.Context, f Finished) error
-	// Proofs keeps what the work shows of criteria, in the place of what earlier attempts at the task did.
-	Proofs(ctx context.Context, proofs []dag.Proof) error
-	// Used is called with the totals whenever they may have changed, from any goroutine.
-	Used(u event.Usage, sessionUSD *float64)
 }
 
 // ErrLost is the cause of a context whose attempt no longer holds its task.
