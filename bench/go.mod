@@ -7,7 +7,10 @@ require (
 	zombiezen.com/go/sqlite v1.4.2
 )
 
-require github.com/goccy/go-yaml v1.19.2 // indirect
+require (
+	github.com/goccy/go-yaml v1.19.2 // indirect
+	mvdan.cc/sh/v3 v3.14.1 // indirect
+)
 
 require (
 	github.com/coder/acp-go-sdk v0.13.0
