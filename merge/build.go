@@ -27,7 +27,7 @@ func Build(ctx context.Context, r *git.Repo, onto, base, work, message string) (
 		}
 		return Built{Files: m.Files}, err
 	}
-	below, err := r.Line(ctx, "rev-parse", "--verify", onto+"^{tree}")
+	below, err := r.Tree(ctx, onto)
 	if err != nil || m.Tree == below {
 		return Built{Candidate: onto}, err
 	}
