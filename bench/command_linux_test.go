@@ -34,7 +34,7 @@ func BenchmarkCommand(b *testing.B) {
 		t := newTable(b)
 		size, resident := float64(must(os.Stat(h.ralph)).Size())/1e6, float64(maxRSS(b, dir, list...))/1e6
 		t.row("binary, stripped", fmt.Sprintf("%.1f MB", size), "", "", below(size, 45))
-		t.row("most memory of `ralph task list --ready --limit 1`", fmt.Sprintf("%.1f MB", resident), "", "", below(resident, 20))
+		t.row("most memory of `ralph task list --ready --limit 1`", fmt.Sprintf("%.1f MB", resident), "", "", below(resident, 25))
 		costs := inTurns(turns, started("ralph", h.ralph, "version"), started("tasks", h.ralph, "status"))
 		t.row("`ralph version`, by the clock", show(costs[0].wall), "", "", below(costs[0].wall.Seconds()*1000, 60))
 		t.row(fmt.Sprintf("`ralph status`, %d tasks", n), show(costs[1].cpu), show(costs[0].cpu)+" `ralph version`", times(costs[1].cpu, costs[0].cpu),

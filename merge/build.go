@@ -2,14 +2,14 @@ package merge
 
 import (
 	"context"
-	"regexp"
 	"strings"
 
 	"ralph/internal/git"
+	"ralph/internal/lazyregexp"
 )
 
 // aside is what git adds to the name of a file that it moves out of the way of a folder of the same name.
-var aside = regexp.MustCompile(`~[0-9a-f]{40,64}(_[0-9]+)?$`)
+var aside = lazyregexp.New(`~[0-9a-f]{40,64}(_[0-9]+)?$`)
 
 // Built is what became of merging work onto a commit.
 type Built struct {
@@ -23,11 +23,11 @@ func Build(ctx context.Context, r *git.Repo, onto, base, work, message string) (
 	m, err := r.Merge(ctx, base, onto, work)
 	if err != nil || len(m.Files) > 0 {
 		for i, name := range m.Files {
-			m.Files[i] = aside.ReplaceAllString(name, "")
+			m.Files[i] = aside().ReplaceAllString(name, "")
 		}
 		return Built{Files: m.Files}, err
 	}
-	below, err := r.Line(ctx, "rev-parse", "--verify", onto+"^{tree}")
+	below, err := r.Tree(ctx, onto)
 	if err != nil || m.Tree == below {
 		return Built{Candidate: onto}, err
 	}

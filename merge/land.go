@@ -303,6 +303,9 @@ func (l *landing) explain(ctx context.Context, cause error) error {
 	return cause
 }
 
+// maxNamed is how many files are named to git; of more, all are looked at.
+const maxNamed = 200
+
 // inTheWay lists the files of the working tree that are not as in onto where the candidate
 // changes them. git would overwrite some of them: ignored ones.
 func (l *landing) inTheWay(ctx context.Context) (files []string, err error) {
@@ -310,20 +313,28 @@ func (l *landing) inTheWay(ctx context.Context) (files []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := l.repo.Git(ctx, l.call(), "status", "--porcelain", "-z", "--no-renames", "--untracked-files=no", "--ignore-submodules=dirty")
+	out, err := l.repo.Git(ctx, l.call(), "ls-files", "-z", "--unmerged")
 	if err != nil {
 		return nil, err
 	}
-	changed, going := map[string]bool{}, map[string]bool{}
-	for _, line := range git.Split(out) {
-		name := line[3:]
-		changed[name] = true
-		if strings.Contains(line[:2], "U") || line[:2] == "AA" || line[:2] == "DD" { // git does not even begin while a merge is unresolved
-			files = append(files, name)
-		}
+	for _, entry := range git.Split(out) { // git does not even begin while a merge is unresolved
+		_, name, _ := strings.Cut(entry, "\t")
+		files = append(files, name)
 	}
+	changed, going := map[string]bool{}, map[string]bool{}
+	status := []string{"--literal-pathspecs", "status", "--porcelain", "-z", "--no-renames", "--untracked-files=no", "--ignore-submodules=dirty", "--"}
 	for _, c := range changes {
 		going[c.Path] = c.Now.Mode == git.Nothing
+		status = append(status, c.Path)
+	}
+	if len(changes) > maxNamed { // of others it does not matter
+		status = status[:slices.Index(status, "--")]
+	}
+	if out, err = l.repo.Git(ctx, l.call(), status...); err != nil {
+		return nil, err
+	}
+	for _, line := range git.Split(out) {
+		changed[line[3:]] = true
 	}
 	for _, c := range changes {
 		if changed[c.Path] {

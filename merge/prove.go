@@ -24,7 +24,7 @@ var ErrUnproven = errors.New("the candidate does not contain the work")
 // under the name that the candidate has for it: one side may have renamed what the other rewrote. The error is ErrUnproven otherwise.
 func Prove(ctx context.Context, r *git.Repo, base, work, onto, candidate string) error {
 	if candidate != onto {
-		if parents, err := r.Line(ctx, "rev-parse", candidate+"^@"); err != nil || parents != parentOn(onto) {
+		if parents, err := r.Parents(ctx, candidate); err != nil || parents != parentOn(onto) {
 			return cmp.Or(err, fmt.Errorf("%w: it is not one commit on %.10s", ErrUnproven, onto))
 		}
 	}
@@ -124,6 +124,17 @@ func rename(ctx context.Context, r *git.Repo, commit, parent string, names map[s
 // neither where in a file they are nor what is next to them, which others may change.
 // git patch-id leaves out white space and, below git 2.39, modes and binary files.
 func Patch(ctx context.Context, r *git.Repo, from, to string) (string, error) {
+	from, err := r.Tree(ctx, from)
+	if err != nil {
+		return "", err
+	}
+	if to, err = r.Tree(ctx, to); err != nil {
+		return "", err
+	}
+	return r.Once("patch "+from+" "+to, func() (string, error) { return patch(ctx, r, from, to) })
+}
+
+func patch(ctx context.Context, r *git.Repo, from, to string) (string, error) {
 	out, err := r.Git(ctx, git.Call{}, "diff-tree", "-r", "-p", "-U0", "--text", "--full-index", "--no-renames", "--no-ext-diff", "--no-textconv",
 		"--no-color", "--diff-algorithm=histogram", "--no-indent-heuristic", "--inter-hunk-context=0", "--ignore-submodules=none", "--submodule=short", "--src-prefix=a/", "--dst-prefix=b/", from, to)
 	if err != nil {

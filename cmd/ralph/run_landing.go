@@ -5,13 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"ralph/dag"
 	"ralph/internal/git"
 	"ralph/internal/human"
+	"ralph/internal/lazyregexp"
 	"ralph/internal/render"
 	"ralph/internal/seq"
 	"ralph/loop"
@@ -152,7 +152,7 @@ func openRepo(ctx context.Context, root string) (*git.Repo, error) {
 }
 
 // otherName matches what git would make a branch of, and reads as something else: a commit's ID, a ref, or a HEAD of its own.
-var otherName = regexp.MustCompile(`^([0-9a-fA-F]{40}|[0-9a-fA-F]{64}|refs/.*|[A-Z_]+_HEAD)$`)
+var otherName = lazyregexp.New(`^([0-9a-fA-F]{40}|[0-9a-fA-F]{64}|refs/.*|[A-Z_]+_HEAD)$`)
 
 // branchNamed is the full name of a branch that need not exist.
 func branchNamed(ctx context.Context, repo *git.Repo, typed string) (string, error) {
@@ -160,7 +160,7 @@ func branchNamed(ctx context.Context, repo *git.Repo, typed string) (string, err
 	if err != nil || name == "@" {
 		return "", usagef("%q is not the name of a branch", typed)
 	}
-	if ref := "refs/heads/" + name; !otherName.MatchString(name) {
+	if ref := "refs/heads/" + name; !otherName().MatchString(name) {
 		return ref, nil
 	} else if at, err := repo.Commit(ctx, ref); err != nil || at != "" {
 		return ref, err

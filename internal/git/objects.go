@@ -39,7 +39,14 @@ type Diff struct {
 
 // DiffTrees lists the paths at which two trees, or commits, differ.
 func (r *Repo) DiffTrees(ctx context.Context, from, to string) ([]Diff, error) {
-	return diffTrees(func(in io.Reader, args ...string) (string, error) { return r.Git(ctx, Call{In: in}, args...) }, from, to)
+	git := func(in io.Reader, args ...string) (string, error) { return r.Git(ctx, Call{In: in}, args...) }
+	if !isID(from) || !isID(to) {
+		return diffTrees(git, from, to)
+	}
+	from, to = r.content(from), r.content(to)
+	return diffTrees(func(in io.Reader, args ...string) (string, error) {
+		return r.Once("diff "+from+" "+to, func() (string, error) { return git(in, args...) })
+	}, from, to)
 }
 
 func diffTrees(git Plumbing, from, to string) ([]Diff, error) {
@@ -60,7 +67,13 @@ func diffTrees(git Plumbing, from, to string) ([]Diff, error) {
 
 // IsAncestor says whether a commit is in the history of another.
 func (r *Repo) IsAncestor(ctx context.Context, commit, of string) (bool, error) {
-	_, err := r.Git(ctx, Call{}, "merge-base", "--is-ancestor", commit, of)
+	ask := func() (string, error) { return r.Git(ctx, Call{}, "merge-base", "--is-ancestor", commit, of) }
+	var err error
+	if isID(commit) && isID(of) {
+		_, err = r.Once(below(commit, of), ask) // a no is not kept: more of the history may be fetched
+	} else {
+		_, err = ask()
+	}
 	if Status(err) == 1 {
 		return false, nil
 	}
@@ -77,6 +90,10 @@ type Merged struct {
 // Merge merges the changes from base to work into onto, without touching a file. Attributes that choose how to merge, such
 // as merge=union, are those of the project's files.
 func (r *Repo) Merge(ctx context.Context, base, onto, work string) (m Merged, err error) {
+	if base == onto && isID(base) { // only one side has changes
+		m.Tree, err = r.Tree(ctx, work)
+		return m, err
+	}
 	if onto, err = r.graft(ctx, base, onto); err != nil {
 		return m, err
 	}
@@ -121,7 +138,7 @@ func (r *Repo) CommitTree(ctx context.Context, tree, message, parents string, au
 	}
 	id, err := commit()
 	if err != nil && r.Nameless(ctx) {
-		return commit("GIT_AUTHOR_NAME=ralph", "GIT_AUTHOR_EMAIL=ralph@localhost", "GIT_COMMITTER_NAME=ralph", "GIT_COMMITTER_EMAIL=ralph@localhost")
+		id, err = commit("GIT_AUTHOR_NAME=ralph", "GIT_AUTHOR_EMAIL=ralph@localhost", "GIT_COMMITTER_NAME=ralph", "GIT_COMMITTER_EMAIL=ralph@localhost")
 	}
 	return id, err
 }

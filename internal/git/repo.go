@@ -25,6 +25,7 @@ type Repo struct {
 	common string // the git folder that holds objects and refs
 	env    []string
 	aside  []string // folders of objects besides its own
+	known  *known
 }
 
 // OpenRepo finds the repository that dir lies in. The error is ErrUnknown where there is
@@ -52,7 +53,7 @@ func OpenRepo(ctx context.Context, dir string) (*Repo, error) {
 	if top == "" { // bare
 		top = lines[0]
 	}
-	return &Repo{dir: top, own: lines[0], common: lines[1], env: append(env, "GIT_TERMINAL_PROMPT=0", "LC_ALL=C")}, nil
+	return &Repo{dir: top, own: lines[0], common: lines[1], env: append(env, "GIT_TERMINAL_PROMPT=0", "LC_ALL=C"), known: &known{}}, nil
 }
 
 // Dir is the top of the project's working tree.
@@ -68,7 +69,7 @@ func (r *Repo) Own() string { return r.own }
 // those in others are read, too.
 func (r *Repo) Aside(objects string, others ...string) (*Repo, error) {
 	aside := *r
-	aside.aside = append([]string{objects}, others...)
+	aside.aside, aside.known = append([]string{objects}, others...), &known{} // what is only there is unknown here
 	read := append(slices.Clone(others), filepath.Join(r.common, "objects"))
 	for i := range read {
 		read[i] = Quote(read[i])
@@ -240,7 +241,23 @@ func (r *Repo) Line(ctx context.Context, args ...string) (string, error) {
 
 // Tree is the tree of a commit, or a tree itself.
 func (r *Repo) Tree(ctx context.Context, of string) (string, error) {
-	return r.Line(ctx, "rev-parse", "--verify", of+"^{tree}")
+	ask := func() (string, error) { return r.Line(ctx, "rev-parse", "--verify", of+"^{tree}") }
+	if !isID(of) {
+		return ask()
+	}
+	if _, is := r.known.get(treeOf(of)); !is {
+		r.describe(ctx, of)
+	}
+	return r.Once(treeOf(of), ask)
+}
+
+// Parents are the parents of a commit, a line each.
+func (r *Repo) Parents(ctx context.Context, commit string) (string, error) {
+	ask := func() (string, error) { return r.Line(ctx, "rev-parse", commit+"^@") }
+	if !isID(commit) {
+		return ask()
+	}
+	return r.Once(parentsOf(commit), ask)
 }
 
 // Commit is the commit that a name stands for, or "" if there is none.

@@ -10,10 +10,11 @@ import (
 	"net/http"
 	"net/url"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"ralph/internal/lazyregexp"
 )
 
 // How long local servers have to answer: where a person waits, and where the work ends without one, whose processor may be
@@ -88,17 +89,17 @@ func (c *connection) models(ctx context.Context) ([]Model, error) {
 
 var (
 	// What OpenAI lists that holds no conversation, or not by this interface.
-	noChat = regexp.MustCompile(`embedding|whisper|tts|dall-e|moderation|realtime|audio|image|transcribe|sora|instruct|babbage|davinci|search|codex|-pro\b|deep-research|computer-use`)
+	noChat = lazyregexp.New(`embedding|whisper|tts|dall-e|moderation|realtime|audio|image|transcribe|sora|instruct|babbage|davinci|search|codex|-pro\b|deep-research|computer-use`)
 	// The plain name of a generation, which stands for its best model at the time.
-	generation = regexp.MustCompile(`^gpt-[0-9.]+$`)
+	generation = lazyregexp.New(`^gpt-[0-9.]+$`)
 )
 
 // bestFirst sorts OpenAI's own list, which is in no order. Other servers have their default first.
 func bestFirst(list []listed) []listed {
-	list = slices.DeleteFunc(list, func(l listed) bool { return noChat.MatchString(l.ID) })
+	list = slices.DeleteFunc(list, func(l listed) bool { return noChat().MatchString(l.ID) })
 	rank := map[bool]int{true: 1}
 	slices.SortStableFunc(list, func(a, b listed) int {
-		return cmp.Or(rank[generation.MatchString(b.ID)]-rank[generation.MatchString(a.ID)], b.Created-a.Created, strings.Compare(a.ID, b.ID))
+		return cmp.Or(rank[generation().MatchString(b.ID)]-rank[generation().MatchString(a.ID)], b.Created-a.Created, strings.Compare(a.ID, b.ID))
 	})
 	return list
 }

@@ -8,12 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 
+	"ralph/internal/lazyregexp"
 	"ralph/internal/outbox"
 )
 
@@ -143,20 +143,20 @@ type way struct {
 }
 
 var (
-	mostTokens    = regexp.MustCompile(`max_tokens: \d+ > (\d+)`)
-	aboutThinking = regexp.MustCompile(`(?i)reasoning|\bthink|effort`)
+	mostTokens    = lazyregexp.New(`max_tokens: \d+ > (\d+)`)
+	aboutThinking = lazyregexp.New(`(?i)reasoning|\bthink|effort`)
 )
 
 // learn reads a refusal, and says whether to ask again. It never goes back, so this ends.
 func (w *way) learn(refusal string) bool {
 	before := *w
 	w.passing = w.passing || strings.Contains(refusal, "must start with a thinking block")
-	if m := mostTokens.FindStringSubmatch(refusal); m != nil {
+	if m := mostTokens().FindStringSubmatch(refusal); m != nil {
 		w.most, _ = strconv.Atoi(m[1]) // a number that is too large changes nothing
 		return w.most > 0 && (before.most == 0 || w.most < before.most)
 	}
 	w.thinking++
-	return w.thinking <= 2 && aboutThinking.MatchString(refusal)
+	return w.thinking <= 2 && aboutThinking().MatchString(refusal)
 }
 
 // draft is an answer while it arrives.

@@ -45,10 +45,26 @@ func (s *Slot) Keep(ctx context.Context, base, message string) (Work, error) {
 	if s.made.Resolves != "" {
 		message += "\n\n" + resolves + ": " + s.made.Resolves + "\n"
 	}
-	if w.Commit = base; err == nil && was != w.Tree {
-		w.Commit, err = repo.CommitTree(ctx, w.Tree, message, base)
+	if w.Commit = base; err != nil || was == w.Tree {
+		return w, err
 	}
-	return w, err
+	if now := (kept{base: base, tree: w.Tree, message: message, commit: s.kept.commit}); s.kept != now {
+		if now.commit, err = repo.CommitTree(ctx, w.Tree, message, base); err != nil {
+			return w, err
+		}
+		s.kept = now
+	}
+	w.Commit = s.kept.commit
+	return w, nil
+}
+
+// kept is a commit, and what it was made of.
+type kept struct{ base, tree, message, commit string }
+
+// Hold is for while nobody works in the slot: its files are looked at once, and what was seen then is all that counts until release.
+func (s *Slot) Hold() (release func()) {
+	s.still = &Work{}
+	return func() { s.still = nil }
 }
 
 // resolves is the trailer that names the work from before its first conflict.
@@ -91,8 +107,13 @@ func (s *Slot) tree(ctx context.Context, base string) (w Work, err error) {
 		return w, err
 	}
 	err = s.withIndex(ctx, s.Top(), func(g git.Plumbing) (err error) {
-		if err = s.add(ctx, &w, g); err == nil {
+		if s.still != nil && s.still.Tree != "" {
+			w.Tree, w.Left = s.still.Tree, slices.Clone(s.still.Left)
+		} else if err = s.add(ctx, &w, g); err == nil {
 			w.Tree, err = line(g(nil, "write-tree"))
+		}
+		if err == nil && s.still != nil {
+			s.still.Tree, s.still.Left = w.Tree, slices.Clone(w.Left)
 		}
 		if err != nil || base == "" {
 			return err

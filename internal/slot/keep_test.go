@@ -515,3 +515,24 @@ func TestWhatIsBelowTheWorkIsKnownAfterACrash(t *testing.T) {
 	check.Equal(t, "in conflict after it was resolved", []string{}, found.Unresolved(t.Context()))
 	check.Equal(t, "below the merge", other, found.Base())
 }
+
+// TestAHeldSlotIsLookedAtOnce: what is seen first counts until release, or until ralph itself changes the files.
+func TestAHeldSlotIsLookedAtOnce(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	first := r.commit("a", "a")
+	s, at := take(t, open(t, r, nil), 1, first)
+	at.write("a", "done")
+	release := s.Hold()
+	done, err := s.Tree(t.Context())
+	check.OK(t, err)
+	at.write("a", "changed by somebody who was not stopped")
+	w := keep(t, s, first)
+	check.Equal(t, "what is kept while it is held", done, w.Tree)
+	check.Equal(t, "the same work once more", w.Commit, keep(t, s, first).Commit)
+	check.OK(t, s.Show(t.Context(), first, first))
+	check.Equal(t, "what ralph has shown since", first, keep(t, s, first).Commit)
+	release()
+	at.write("a", "later")
+	check.That(t, keep(t, s, first).Commit != first, "after its release the slot is not looked at")
+}

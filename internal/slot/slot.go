@@ -111,6 +111,8 @@ type Slot struct {
 
 	found    *found // what it gets of the project; an agent at work keeps what it has
 	ranSetup bool   // since its files were last set
+	still    *Work  // what was seen since the slot is held; nil while it is not
+	kept     kept   // by this process, last
 }
 
 func (p *Pool) slot(n int) *Slot { return &Slot{p: p, n: n} }

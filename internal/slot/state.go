@@ -86,7 +86,9 @@ func (s *Slot) begin() error {
 			return err
 		}
 	}
-	s.ranSetup = false
+	if s.ranSetup = false; s.still != nil {
+		s.still = &Work{} // its files change now
+	}
 	left, _ := filepath.Glob(s.note("tmp-*")) // the pattern is good
 	for _, path := range left {
 		_ = os.RemoveAll(path) // a git of a dead ralph may still write there

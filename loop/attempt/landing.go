@@ -18,6 +18,7 @@ type Lane interface {
 	Shown() (state git.State, tree string)
 	Base() string
 	Tree(ctx context.Context) (string, error)
+	Hold() (release func())
 	Keep(ctx context.Context) (left []string, err error)
 	InConflict(ctx context.Context) (bool, error)
 	Follow(ctx context.Context, conflicts bool) (land.Followed, error)
@@ -26,6 +27,19 @@ type Lane interface {
 	Lacks(ctx context.Context) (missing []string, gates *verify.Gates, end func() error, err error)
 	Submit(ctx context.Context, by land.Credit, judge land.Judge) (land.Candidate, error)
 	Land(ctx context.Context) (land.Outcome, error)
+}
+
+// freeze stops the agent: what it says is done is judged, and nothing that its processes do to that meanwhile.
+func (a *attempt) freeze() {
+	s := a.talk.session
+	if s == nil {
+		return
+	}
+	a.talk.thaw = s.Freeze()
+	if a.ports.Lane != nil {
+		thaw, release := a.talk.thaw, a.ports.Lane.Hold()
+		a.talk.thaw = func() { release(); thaw() }
+	}
 }
 
 // queue has work judged as it will be on the target, and returns when the result counts.

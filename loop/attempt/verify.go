@@ -29,9 +29,7 @@ import (
 // verify checks what the agent says is done: where it is, or as it will be on the target.
 func (a *attempt) verify(ctx context.Context) policy.Decision {
 	a.work.Checked = true
-	if s := a.talk.session; s != nil { // what it says is done is judged, and nothing that its processes do to that meanwhile
-		a.talk.thaw = s.Freeze()
-	}
+	a.freeze()
 	taken, err := a.evidence.finish(ctx)
 	if a.job.Finished == nil {
 		if err := a.keepFinished(ctx); err != nil {

@@ -27,6 +27,7 @@ type Workspace struct {
 	end   func() error // of the gates; nil as long as the room shows nothing
 	said  []string     // the messages of the agent's own commits
 	work  string       // what was kept last
+	named string       // what has a name
 	entry dag.Merge    // what is judged; zero outside the queue
 }
 
@@ -58,6 +59,9 @@ func (w *Workspace) Base() string { return w.slot.Base() }
 
 // Tree is what is in the slot now, of the same kind.
 func (w *Workspace) Tree(ctx context.Context) (string, error) { return w.slot.Tree(ctx) }
+
+// Hold is for while nobody works in the slot: what is seen of it first counts until release.
+func (w *Workspace) Hold() (release func()) { return w.slot.Hold() }
 
 // Keep stores what is in the slot, so that it can be used for other work, and returns what cannot be kept. It keeps neither a merge that
 // nobody finished, nor what testing has left: the work as it was before is kept already.
@@ -187,8 +191,14 @@ func (w *Workspace) keep(ctx context.Context) (work string, left []string, err e
 	if err != nil || kept.Commit == w.slot.Base() {
 		return w.slot.Base(), left, err
 	}
-	w.work = kept.Commit
-	return w.work, left, merge.SetRefs(ctx, w.to.Repo, merge.Ref{Name: merge.WorkRef(w.claim.Task.ID, w.claim.Attempt), Commit: w.work})
+	if w.work = kept.Commit; w.named == w.work {
+		return w.work, left, nil
+	}
+	err = merge.SetRefs(ctx, w.to.Repo, merge.Ref{Name: merge.WorkRef(w.claim.Task.ID, w.claim.Attempt), Commit: w.work})
+	if err == nil {
+		w.named = w.work
+	}
+	return w.work, left, err
 }
 
 // candidate is the entry as it is judged.
