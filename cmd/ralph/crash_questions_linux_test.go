@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -111,8 +113,12 @@ func TestAKillBetweenAskingAndReceivingLosesNothing(t *testing.T) {
 func TestEveryPointOfAQuestionIsInThePageAndInTheTests(t *testing.T) {
 	t.Parallel()
 	code := ""
-	for _, name := range []string{"loop/desk.go", "loop/settler.go", "loop/attempt/session.go"} {
-		code += repoFile(t, name)
+	for _, files := range []string{"loop/*.go", "loop/*/*.go"} {
+		found, err := filepath.Glob("../../" + files)
+		check.OK(t, err)
+		for _, name := range found {
+			code += repoFile(t, strings.TrimPrefix(filepath.ToSlash(name), "../../"))
+		}
 	}
 	inCode := points(regexp.MustCompile(`failpoint\.Hit\("(Q\d+)"\)`), code)
 	check.Equal(t, "points in docs/recovery.md", inCode, points(regexp.MustCompile(`(?m)^\| (Q\d+) \|`), repoFile(t, "docs/recovery.md")))
