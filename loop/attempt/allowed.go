@@ -14,6 +14,7 @@ import (
 // Allowed is what gates may fail with, by gate.
 type Allowed map[string]string
 
+// Of is what a gate may fail with; nil if it has to pass.
 func (a Allowed) Of(gate string) *verify.Allowed {
 	if failures, ok := a[gate]; ok {
 		return &verify.Allowed{Failures: failures}
@@ -42,6 +43,7 @@ func (a Allowed) Begin(results []verify.Result) (failing []verify.Result) {
 	return failing
 }
 
+// Allow excuses what gates fail with.
 func (a Allowed) Allow(failing []verify.Result) {
 	for _, r := range failing {
 		a[r.Command] = a.Of(r.Command).And(r).Failures

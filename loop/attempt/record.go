@@ -35,11 +35,12 @@ type namedProof struct {
 	Criterion, Text string
 }
 
-// MarshalJSON and UnmarshalJSON are each other's inverse.
+// MarshalJSON writes the criteria, too.
 func (p Proofs) MarshalJSON() ([]byte, error) {
 	return json.Marshal(seq.Map(p, func(one dag.Proof) namedProof { return namedProof{one, one.Criterion, one.Text} }))
 }
 
+// UnmarshalJSON reads what MarshalJSON wrote.
 func (p *Proofs) UnmarshalJSON(data []byte) error {
 	var list []namedProof
 	err := json.Unmarshal(data, &list)
