@@ -137,7 +137,7 @@ func (c *Confiner) In(dir string, at seen.Folder) (in *Confiner, err error) {
 	if err != nil {
 		return nil, err
 	}
-	in.hide = append(hide, c.hide...)
+	in.hide = slices.Concat(hide, c.hide)
 	in.findProtected()
 	return in, nil
 }
