@@ -133,6 +133,11 @@ func (c *Confiner) In(dir string, at seen.Folder) (in *Confiner, err error) {
 	if in.write, err = in.paths("sandbox.write", c.opts.Write); err != nil {
 		return nil, err
 	}
+	hide, err := in.paths("sandbox.deny_read", c.opts.DenyRead) // relative ones are in the copy, too
+	if err != nil {
+		return nil, err
+	}
+	in.hide = append(hide, c.hide...)
 	in.findProtected()
 	return in, nil
 }
@@ -208,6 +213,9 @@ func (c *Confiner) findProtected() {
 	}
 	c.protection = Protect(context.Background(), c.place, more...)
 	c.git = map[string]string{}
+	if git.Own(root) { // no agent writes there
+		return
+	}
 	for _, dir := range git.Find(root).Folders {
 		if real, err := filepath.EvalSymlinks(dir); err == nil {
 			c.git[dir] = real
