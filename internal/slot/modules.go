@@ -194,7 +194,7 @@ func (s *Slot) unpublished(ctx context.Context, l link) string {
 	}
 	if missing.Len() > 0 {
 		call.In = strings.NewReader(missing.String())
-		if _, err := repo.Git(ctx, call, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--stdin", "--", remote); err != nil {
+		if _, err := repo.Git(ctx, call, "fetch", "--quiet", "--no-tags", "--refmap=", "--no-write-fetch-head", "--no-recurse-submodules", "--stdin", "--", remote); err != nil {
 			return no(err)
 		}
 	}
