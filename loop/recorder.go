@@ -171,7 +171,7 @@ type replayed struct {
 }
 
 // replay stores the records of a result that another machine delivered, each once, and returns what its questions are called here. What
-// is refused is warned of, as nobody can tell the agent.
+// is refused is warned of, as the agent is gone.
 func (r *recorder) replay(ctx context.Context, of string, records []attempt.Record) (names map[string]string, err error) {
 	var at replayed
 	err = r.opts.Graph.Store.View(ctx, func(g *dag.Graph) error {

@@ -55,7 +55,7 @@ func (r *Repo) describe(ctx context.Context, commit string) {
 	out, err := r.Line(ctx, "rev-parse", commit+"^{tree}", commit+"^@")
 	tree, parents, _ := strings.Cut(out, "\n")
 	if err != nil || !isID(tree) {
-		return // whoever needs it asks, and hears why
+		return // the caller asks again, and gets the error
 	}
 	r.known.set(treeOf(commit), tree)
 	r.known.set(parentsOf(commit), parents)

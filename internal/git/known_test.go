@@ -43,7 +43,7 @@ func TestWhatObjectsSayIsAskedOnce(t *testing.T) {
 	check.That(t, m.Tree == tree, "merged %+v", m)
 
 	_, err = r.IsAncestor(t.Context(), second, first)
-	check.That(t, err != nil, "what nobody asked for is known")
+	check.That(t, err != nil, "what was not asked for is known")
 	_, err = r.Tree(t.Context(), "HEAD")
 	check.That(t, err != nil, "a name stays what it was")
 	aside, err := r.Aside(filepath.Join(t.TempDir(), "objects"))

@@ -179,7 +179,7 @@ func (c *Confiner) caches(mode Mode, level Level, temp string, process Process, 
 			}
 			dirs, _ := filepath.Glob(cache.Path) // the pattern is good
 			fresh = append(fresh, slices.DeleteFunc(dirs, func(dir string) bool { return !isDir(dir) })...)
-		case cache.Registry && cache.Owner == "": // it is no cache
+		case cache.Registry && cache.Owner == "": // only a registry
 		case !moved && cache.Wanted(c.place.Root) && MakeFolder(cache.Path) == nil:
 			paths = append(paths, cache.Path)
 		case cache.Variable != "":

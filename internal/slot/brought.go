@@ -30,14 +30,14 @@ type Brought struct {
 	Name string // from the top of the repository
 	ID   string // of the snapshot
 	Laid bool   // it is the folder's place only: programs find the snapshot under a layer
-	Live bool   // there is no snapshot: they find the project's own folder, to read
+	Live bool   // without a snapshot: programs find the project's own folder, to read
 }
 
 // about is what a snapshot holds beside its files.
 type about struct {
 	Name   string
 	Dotenv []string // files with variables in it
-	Lacks  string   // why slots do without it; then there is no copy
+	Lacks  string   // why slots do without it, and without a copy
 	Large  bool     // nor is there one of a folder with more than maxSnapshot
 }
 

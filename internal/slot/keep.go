@@ -61,7 +61,7 @@ func (s *Slot) Keep(ctx context.Context, base, message string) (Work, error) {
 // kept is a commit, and what it was made of.
 type kept struct{ base, tree, message, commit string }
 
-// Hold is for while nobody works in the slot: its files are looked at once, and what was seen then is all that counts until release.
+// Hold is for the time in which no process works in the slot: its files are looked at once, and what was seen then is all that counts until release.
 func (s *Slot) Hold() (release func()) {
 	s.still = &Work{}
 	return func() { s.still = nil }

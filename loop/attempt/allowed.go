@@ -59,7 +59,7 @@ func (a Allowed) Accept(checks []verify.Check) {
 	}
 }
 
-// Refused ends the run, because nobody could tell what later work breaks.
+// Refused ends the run, because what later work breaks could not be told from it.
 func Refused(failing []verify.Result) error {
 	return policy.Halted{Reason: "before any work, " + FailingWords(failing) + "; repair that, or excuse what fails now until it passes: ralph run --allow-failing"}
 }

@@ -60,7 +60,7 @@ func (w *Workspace) Base() string { return w.slot.Base() }
 // Tree is what is in the slot now, of the same kind.
 func (w *Workspace) Tree(ctx context.Context) (string, error) { return w.slot.Tree(ctx) }
 
-// Hold is for while nobody works in the slot: what is seen of it first counts until release.
+// Hold is for the time in which no process works in the slot: what is seen of it first counts until release.
 func (w *Workspace) Hold() (release func()) { return w.slot.Hold() }
 
 // Keep stores what is in the slot, so that it can be used for other work, and returns what cannot be kept. It keeps neither a merge that

@@ -24,8 +24,8 @@ type Refs struct {
 	gone []merge.Ref
 }
 
-// Publish pushes what an attempt begins with, as far as the remote does not have it. Begin says what that is: whoever looked at the
-// target first must not push it last.
+// Publish pushes what an attempt begins with, as far as the remote does not have it. Begin finds that under the
+// lock: who looked at the target first must not push it last.
 func (r *Refs) Publish(ctx context.Context, run, attempt string, begin func() (tip, start string, err error)) (tip, start string, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -51,8 +51,8 @@ func (r *Refs) Publish(ctx context.Context, run, attempt string, begin func() (t
 	return tip, start, nil
 }
 
-// How long a remote that does not answer is waited for: by a run, which says so then and can go on later, and by whoever would
-// lose the work of an agent.
+// How long a remote that does not answer is waited for: by a run, which says so then and can go on later, and by a machine that
+// would lose the work of an agent.
 const (
 	brief = 7 * time.Second
 	long  = 2 * time.Minute
@@ -137,7 +137,7 @@ func (r *Refs) Clean(ctx context.Context, over func(id string) bool) error {
 	return err
 }
 
-// maxGone is how many refs a remote is told at once to forget.
+// maxGone is how many refs one push removes.
 const maxGone = 100
 
 // Forget has the remote forget what it has of a result that is stored, many at a time: a push is slower the more refs there
@@ -160,7 +160,7 @@ func (r *Refs) Forget(ctx context.Context, task, attempt string, res Result) {
 // pack makes a commit of the files of an attempt.
 func pack(ctx context.Context, repo *git.Repo, folder, message string) (string, error) {
 	index := folder + ".index"
-	defer func() { _ = os.Remove(index) }() // nobody needs it
+	defer func() { _ = os.Remove(index) }() // it is not needed any more
 	call := git.Call{WorkTree: folder, Index: index}
 	if _, err := repo.Git(ctx, call, "-c", "core.autocrlf=false", "add", "--all", "--force", "."); err != nil {
 		return "", err
@@ -175,7 +175,7 @@ func pack(ctx context.Context, repo *git.Repo, folder, message string) (string, 
 // unpack writes the files of an attempt. Links in it are written as files: nothing is written elsewhere.
 func unpack(ctx context.Context, repo *git.Repo, commit, folder string) error {
 	index := folder + ".index"
-	defer func() { _ = os.Remove(index) }() // nobody needs it
+	defer func() { _ = os.Remove(index) }() // it is not needed any more
 	call := git.Call{WorkTree: folder, Index: index}
 	if _, err := repo.Git(ctx, call, "read-tree", commit); err != nil {
 		return err

@@ -25,7 +25,7 @@ type Workers interface {
 	Abandon(attempt string)
 	// Settled means that what an attempt came to is stored.
 	Settled(attempt string)
-	// Idle means that there is no job at the moment.
+	// Idle means that the run has no job at the moment.
 	Idle()
 	// Ended reports how the run ended.
 	Ended(out event.Result)
