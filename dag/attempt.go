@@ -102,23 +102,12 @@ const (
 	attemptsSQL   = attemptSelect + `WHERE a.task = +:task ORDER BY a.n;`
 	attemptSQL    = attemptSelect + `WHERE a.id = :id;`
 	lastTrySQL    = attemptSelect + `WHERE a.task_id = :task ORDER BY a.n DESC LIMIT 1;`
-	// A task that is done was checked with all that its attempts did since it began.
-	tamperedSQL = attemptSelect + `LEFT JOIN tasks t ON t.n = a.task
-WHERE a.rejected = 'tampering' AND a.slot IS NULL AND a.accepted IS NULL AND a.tree IS NOT NULL AND a.tree_after IS NOT NULL
-    AND ((t.status = 'done' OR t.n = :task) AND a.started_at >= t.started_at) IS NOT TRUE
-ORDER BY a.n DESC LIMIT 20;`
-	openSQL = attemptSelect + `WHERE a.ended_at IS NULL ORDER BY a.n;`
+	openSQL       = attemptSelect + `WHERE a.ended_at IS NULL ORDER BY a.n;`
 )
 
 // Attempts lists the attempts at a task, oldest first.
 func (g *Graph) Attempts(t Task) ([]Attempt, error) {
 	return db.All(g.tx, attemptsSQL, scanAttempt, ":task", t.N)
-}
-
-// Tampered lists the last attempts that were rejected for what they did to tests, newest first: what they changed in the project's own
-// folder may still be there when a task begins, and nobody accepted it. Its own attempts count if they are from before it was reset.
-func (g *Graph) Tampered(t Task) ([]Attempt, error) {
-	return db.All(g.tx, tamperedSQL, scanAttempt, ":task", t.N)
 }
 
 // LastAttempt is the last attempt at a task, which may be deleted; the zero one if there is none.

@@ -57,6 +57,7 @@ type ClaimOptions struct {
 
 	Finished bool                 // take only work that is finished
 	Slots    bool                 // take a slot
+	Here     bool                 // take the project's own folder instead
 	Locks    map[string]int       // how many may hold a lock at once, where that is not 1
 	Agents   map[string]AgentGate // how many attempts agents may make at once; "" is for those that are not named
 }

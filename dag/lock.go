@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -20,6 +21,11 @@ const (
 )
 
 const maxLock = 1 << 10
+
+// Here is the slot that is the project's own folder: one attempt at a time works there. No other slot ever has this number.
+const Here = 512
+
+var hereLock = slotLock + strconv.Itoa(Here)
 
 const notALock = "neither a lock nor a path"
 
@@ -122,6 +128,8 @@ func (l LockHolder) String() string {
 	name, how := "lock "+l.Name, "held by"
 	if agent, is := strings.CutPrefix(l.Name, agentLock); is {
 		name = "a place of " + agent
+	} else if l.Name == hereLock {
+		name = "this folder"
 	}
 	if l.Attempt == "" {
 		how = "reserved for"

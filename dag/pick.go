@@ -220,6 +220,9 @@ func (p *picker) obstacle(w waiting) (lock LockHolder, until time.Time) {
 			lock = p.taken(agentLock+w.agent, limit)
 		}
 	}
+	if p.opts.Here && lock.Name == "" {
+		lock = p.taken(hereLock, 1)
+	}
 	for _, name := range w.locks {
 		if lock.Name != "" {
 			break
@@ -257,12 +260,15 @@ func (p *picker) taken(name string, limit int) LockHolder {
 // slotFor is the slot of the task's last attempt, whose folder its session knows, if that is free, or the lowest
 // that is; 0 if none is to be taken. Workers limit how many a run has: another one's do not count.
 func (p *picker) slotFor(t Task) int {
-	if !p.opts.Slots {
+	switch {
+	case p.opts.Here:
+		return Here
+	case !p.opts.Slots:
 		return 0
 	}
 	free := func(n int) bool { return p.taken(slotLock+strconv.Itoa(n), 1).Name == "" }
 	n := int(p.g.number(lastSlotSQL, ":task", t.N))
-	if n == 0 || !free(n) {
+	if n == 0 || n == Here || !free(n) {
 		for n = 1; !free(n); n++ {
 		}
 	}

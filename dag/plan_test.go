@@ -14,7 +14,6 @@ import (
 const (
 	byRow    = "SEARCH tasks USING INTEGER PRIMARY KEY (rowid=?)"
 	openOnly = "SCAN attempts USING INDEX attempts_open"
-	tampered = "SCAN a USING INDEX attempts_rejected"
 	asking   = "SCAN tasks USING INDEX tasks_asks"  // only tasks that wait for an answer
 	loose    = "SCAN tasks USING INDEX tasks_loose" // only tasks of no feature
 	refused  = "SCAN attempts USING INDEX attempts_refused"
@@ -35,11 +34,10 @@ func TestQueryPlans(t *testing.T) {
 		want      []string
 		sorts     int
 	}{
-		"uses of knowledge":           {knowledgeUsesSQL, []string{"SCAN knowledge_uses"}, 0}, // as many as entries that were used
-		"rejected work in the folder": {tamperedSQL, []string{tampered}, 0},
-		"claim":                       {claimSQL, []string{byRow}, 0},
-		"pick, all":                   {readAllSQL, []string{pickAll, pickAll}, 0},
-		"pick, feature":               {readFeatureSQL, []string{pickFeature, pickFeature}, 0},
+		"uses of knowledge": {knowledgeUsesSQL, []string{"SCAN knowledge_uses"}, 0}, // as many as entries that were used
+		"claim":             {claimSQL, []string{byRow}, 0},
+		"pick, all":         {readAllSQL, []string{pickAll, pickAll}, 0},
+		"pick, feature":     {readFeatureSQL, []string{pickFeature, pickFeature}, 0},
 		// What is sorted are the ready tasks of the subtree, looked up one by one.
 		"pick, subtree": {readTreeSQL, append(below, "SEARCH t USING INTEGER PRIMARY KEY (rowid=?)"), 1},
 		// What is sorted are the first tasks of each lockset.
@@ -240,7 +238,7 @@ func TestQueryPlans(t *testing.T) {
 		}
 		sorts := 0
 		for _, step := range plan {
-			if !slices.Contains([]string{openOnly, tampered, asking, loose, refused, unseen}, step) && scansTable.MatchString(step) {
+			if !slices.Contains([]string{openOnly, asking, loose, refused, unseen}, step) && scansTable.MatchString(step) {
 				t.Errorf("%s: it scans: %s", name, step)
 			}
 			if strings.Contains(step, "TEMP B-TREE") {

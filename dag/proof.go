@@ -106,12 +106,12 @@ func (g *Graph) Proofs(feature string) ([]Proof, error) {
 	}, ":feature", n)
 }
 
-// FeatureTree is the tree that the first attempt at a feature of a way began with; "" if that is unknown.
-func (g *Graph) FeatureTree(feature string, way Way) (string, error) {
+// FeatureTree is the tree that the first attempt at a feature began with; "" if that is unknown.
+func (g *Graph) FeatureTree(feature string) (string, error) {
 	n, err := g.featureNumber(feature)
 	if err != nil || n == 0 {
 		return "", err
 	}
-	_, tree := g.firstAttempt(n, way)
+	_, tree := g.firstAttempt(n)
 	return tree, g.tx.Err()
 }

@@ -49,7 +49,7 @@ WITH up (task, n) AS (
 ), found (task, focus) AS (SELECT up.task, min(r.focus) FROM up LEFT JOIN reviews r ON r.task = up.n GROUP BY up.task)
 SELECT CASE WHEN max(focus IS NULL) THEN 1 WHEN count(*) > 0 THEN :round + 1 ELSE 0 END FROM found JOIN tasks t ON t.n = found.task
 WHERE EXISTS (SELECT 1 FROM attempts a WHERE a.task = t.n AND a.files <> '[]')
-    OR EXISTS (SELECT 1 FROM merges m WHERE m.task = t.n AND m.state = 'landed')
+    OR EXISTS (SELECT 1 FROM merges m WHERE m.task = t.n AND m.state = 'landed' AND m.candidate <> m.onto)
     OR :acceptance AND CASE WHEN EXISTS (SELECT 1 FROM attempts a WHERE a.task = t.n) THEN :round = 0 OR focus = ''
         ELSE t.children = 0 AND t.finished_at > t.created_at AND (:round = 0 OR t.status = 'done') END;`
 	insertReviewSQL = `INSERT INTO reviews (task, focus, round) SELECT n, :focus, :round FROM tasks WHERE id = :id;`
@@ -198,26 +198,15 @@ const (
 	focusSQL = `SELECT focus, round FROM reviews WHERE task = :task AND round > 0;`
 	firstSQL = `
 SELECT a.n, a.tree FROM tasks t JOIN attempts a ON a.task = t.n WHERE t.feature = :feature AND a.tree IS NOT NULL
-AND (:way = '' OR :way = iif(a.slot IS NULL, 'in place', 'in slots')) ORDER BY a.n LIMIT 1;`
+AND a.slot IS NOT NULL ORDER BY a.n LIMIT 1;`
 	othersSQL = `
 SELECT f.value FROM attempts a JOIN tasks t ON t.n = a.task, json_each(a.files) f WHERE a.n > :first AND t.feature IS NOT :feature
 EXCEPT
 SELECT f.value FROM tasks t JOIN attempts a ON a.task = t.n, json_each(a.files) f WHERE t.feature = :feature;`
 )
 
-// Way is where attempts work. Of a project that is a folder of its repository, trees of the two are not alike: one has the project,
-// the other all of the repository.
-type Way string
-
-// The ways. Any is for where it does not matter.
-const (
-	Any     Way = ""
-	InPlace Way = "in place"
-	InSlots Way = "in slots"
-)
-
-// Review says what a task looks at; nil if it is no review. Its tree is one of attempts of a way.
-func (g *Graph) Review(t Task, way Way) (*Review, error) {
+// Review says what a task looks at; nil if it is no review.
+func (g *Graph) Review(t Task) (*Review, error) {
 	var r *Review
 	for row := range g.tx.Rows(focusSQL, ":task", t.N) {
 		r = &Review{Focus: row.Text()}
@@ -231,14 +220,14 @@ func (g *Graph) Review(t Task, way Way) (*Review, error) {
 		return r, err
 	}
 	var first int64
-	first, r.Tree = g.firstAttempt(feature, way)
+	first, r.Tree = g.firstAttempt(feature)
 	r.Others, err = db.All(g.tx, othersSQL, (*db.Row).Text, ":first", first, ":feature", feature)
 	return r, err
 }
 
 // firstAttempt is that of a feature, and the tree that it began with. The transaction keeps an error.
-func (g *Graph) firstAttempt(feature int64, way Way) (n int64, tree string) {
-	for row := range g.tx.Rows(firstSQL, ":feature", feature, ":way", string(way)) {
+func (g *Graph) firstAttempt(feature int64) (n int64, tree string) {
+	for row := range g.tx.Rows(firstSQL, ":feature", feature) {
 		n, tree = row.Int64(), row.Text()
 	}
 	return n, tree

@@ -40,7 +40,7 @@ func (w *world) finish(titles ...string) {
 // workOn completes a task that began with a tree and changed files.
 func (w *world) workOn(title, tree string, files ...string) {
 	w.t.Helper()
-	c := w.claim(title)
+	c := w.take(title, dag.ClaimOptions{Scope: dag.Scope{Task: w.id(title)}, KeepGoing: true, Slots: true})
 	w.update(func(g *dag.Graph) error {
 		return errors.Join(g.NoteAttempt(c.Attempt, dag.Note{Tree: tree, Files: files}), g.Complete(c, "passed"))
 	})
@@ -115,7 +115,7 @@ func TestAReviewLooksAtWhatItsFeatureChanged(t *testing.T) {
 	titles := w.review()
 	look := func(title string) *dag.Review {
 		task := w.task(title)
-		return get(w, func(g *dag.Graph) (*dag.Review, error) { return g.Review(task, dag.Any) })
+		return get(w, func(g *dag.Graph) (*dag.Review, error) { return g.Review(task) })
 	}
 	check.Equal(t, "a review", &dag.Review{Focus: "security", Tree: "t1", Others: []string{"other.go"}}, look(titles[0]))
 	check.Equal(t, "another task", (*dag.Review)(nil), look("a"))
@@ -156,7 +156,7 @@ func (w *world) miss(title string) {
 func (w *world) last(title string) bool {
 	w.t.Helper()
 	task := w.task(title)
-	r := get(w, func(g *dag.Graph) (*dag.Review, error) { return g.Review(task, dag.Any) })
+	r := get(w, func(g *dag.Graph) (*dag.Review, error) { return g.Review(task) })
 	check.That(w.t, r.Acceptance(), "%s is no acceptance", title)
 	return r.Last
 }

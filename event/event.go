@@ -200,6 +200,7 @@ type Work struct {
 	Review  []Kept `json:"review,omitempty"` // that waits for a person to accept it
 	Kept    []Kept `json:"kept,omitempty"`   // of tasks that it did not finish
 	Waits   *Waits `json:"waits,omitempty"`  // the branch does not have it yet
+	Git     string `json:"git,omitempty"`    // how git is typed there, if that is not just git
 }
 
 // Waits is what keeps a branch from work that has landed.

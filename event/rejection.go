@@ -7,7 +7,7 @@ type Rejection string
 const (
 	RejectedIncomplete Rejection = "incomplete" // some of it cannot be part of a commit
 	RejectedConflict   Rejection = "conflict"   // with what landed meanwhile
-	RejectedChanged    Rejection = "changed"    // its files in the folder, since it was done
+	RejectedChanged    Rejection = "changed"    // by an older ralph: its files in the folder, since it was done
 	RejectedTampering  Rejection = "tampering"  // with what checks it
 	RejectedGate       Rejection = "gate"
 	RejectedUnchanged  Rejection = "unchanged"
@@ -25,8 +25,6 @@ func (r Rejection) Remedy(task string, status TaskStatus) (command, when string)
 		return "", ""
 	case r == RejectedTampering:
 		return accept, "if the task asks for that change: gates check the work, and no agent runs"
-	case r == RejectedChanged:
-		return accept + " --as-is", "if the work is good as it is now: gates check it, and no agent runs; to have it done again: " + again
 	case r == RejectedVerdict:
 		return accept, "if you have read the work and disagree: gates check it, and no agent runs"
 	case r == RejectedUnproven:

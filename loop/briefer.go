@@ -95,7 +95,7 @@ func (b briefer) complete(ctx context.Context, j *attempt.Job, share float64) er
 		}
 		j.History.Attempts, _ = g.Attempts(t)
 		j.History.Answers, _ = inbox.Answers(g, b.opts.Inbox.Trust, t.ID)
-		if j.Review, _ = g.Review(t, b.opts.way()); j.Review != nil {
+		if j.Review, _ = g.Review(t); j.Review != nil {
 			j.Drift.Unchanged, j.Drift.NoProgress = 0, 0 // it changes nothing
 			if j.Review.Tree != "" {
 				j.History.Base = &attempt.Base{Tree: j.Review.Tree}
@@ -103,15 +103,12 @@ func (b briefer) complete(ctx context.Context, j *attempt.Job, share float64) er
 		}
 		if len(t.Proves) > 0 {
 			j.Proof.Criteria = criteria(*b.opts, t)
-			j.Proof.Tree, _ = g.FeatureTree(t.Feature, b.opts.way())
+			j.Proof.Tree, _ = g.FeatureTree(t.Feature)
 		}
 		shared, err := g.FeatureGates(t.Feature)
 		others := slices.DeleteFunc(slices.Concat(b.opts.Verify.Gates, shared), func(gate string) bool { return slices.Contains(t.Gates, gate) })
 		j.Verify.Gates = slices.Concat(others, t.Gates) // what is among its own runs once
 		j.Verify.Own = len(j.Verify.Gates) - len(t.Gates)
-		if len(j.Verify.Gates) > 0 && err == nil {
-			j.History.Tampered, err = g.Tampered(t)
-		}
 		if j.Finished == nil {
 			j.Brief, err = gather(g, *b.opts, b.run.ID, t, j.History.Last())
 		}

@@ -279,7 +279,7 @@ func (c *claimer) claim(g *dag.Graph, running int, l *look) (err error) {
 	l.iteration = c.ledger.nextNumber()
 	opts := dag.ClaimOptions{
 		Run: *c.run, Scope: c.opts.Graph.Scope, KeepGoing: c.opts.Graph.KeepGoing, Lease: c.opts.Workers.Lease,
-		Iteration: l.iteration, Skip: who.skip, Slots: c.opts.Landing.Repo != nil, Finished: c.opts.Graph.Finished,
+		Iteration: l.iteration, Skip: who.skip, Slots: true, Here: c.opts.Landing.Here, Finished: c.opts.Graph.Finished,
 		Locks: c.opts.Workers.Locks, Agents: c.opts.Agents.Gates,
 	}
 	l.claim, l.ok, err = g.Claim(opts)

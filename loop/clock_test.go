@@ -115,6 +115,7 @@ func (n *night) project(t *testing.T, open func(context.Context, attempt.Opening
 		return err
 	}))
 	opts := options(store, open, t.TempDir(), t.TempDir())
+	opts.Landing = landing(t, opts.Place.Dir)
 	opts.Host.Now, opts.Verify.Skip = n.now, true
 	opts.Recovery.Life = func(dag.Process) dag.Life { return dag.Unknown } // only leases and heartbeats say that we live
 	return opts

@@ -76,12 +76,11 @@ func (c *claimer) blocked(ctx context.Context, tally dag.Tally, elsewhere []dag.
 func onOtherBranches(finished []dag.Merge) string {
 	tasks := map[string][]string{}
 	for _, m := range finished {
-		branch := human.Branch(m.Target)
-		tasks[branch] = append(tasks[branch], m.Task)
+		tasks[m.Target] = append(tasks[m.Target], m.Task)
 	}
 	var parts []string
-	for _, branch := range slices.Sorted(maps.Keys(tasks)) {
-		parts = append(parts, fmt.Sprintf("%s: finished, lands on %s with: ralph merge --target %[2]s", human.List(tasks[branch], 5), branch))
+	for _, target := range slices.Sorted(maps.Keys(tasks)) {
+		parts = append(parts, fmt.Sprintf("%s: finished, lands %s with: %s", human.List(tasks[target], 5), human.On(target), human.MergeCommand(target)))
 	}
 	return strings.Join(parts, "; ")
 }

@@ -4,9 +4,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -17,11 +20,14 @@ import (
 	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/db"
+	"ralph/internal/git"
 	"ralph/internal/proc"
+	"ralph/internal/slot"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/emptydb"
 	"ralph/internal/testing/fakeagent"
 	"ralph/loop/attempt"
+	"ralph/loop/land"
 	"ralph/verify"
 )
 
@@ -70,11 +76,31 @@ func newStage(t testing.TB, script fakeagent.Script) *stage {
 	check.OK(t, err)
 	s.store = dag.New(d, dag.Options{Now: s.now})
 	s.opts = options(s.store, s.open, s.dir, t.TempDir())
+	s.opts.Landing = landing(t, s.dir)
 	s.opts.Inbox.Trust.Dir = t.TempDir()
 	s.opts.Place.Objects, s.opts.Host.Observe = t.TempDir(), s.observe
 	s.opts.Graph.Process = dag.Process{PID: int64(self.Pid), Start: int64(self.Start), BootID: self.BootID, Namespace: self.PIDNS}
 	s.opts.Verify.GateRunner = verify.Gates{Env: os.Environ()}
 	return s
+}
+
+// landing makes a folder a repository in which slots land.
+func landing(t testing.TB, dir string) land.Options {
+	t.Helper()
+	for _, args := range []string{"init -q -b main", "commit -q --allow-empty -m first"} {
+		cmd := exec.CommandContext(t.Context(), "git", append([]string{"-c", "user.name=t", "-c", "user.email=t@localhost"}, strings.Fields(args)...)...)
+		cmd.Dir = dir
+		check.OK(t, cmd.Run())
+	}
+	repo, err := git.OpenRepo(t.Context(), dir)
+	check.OK(t, err)
+	return land.Options{
+		Repo: repo, Target: "refs/heads/main",
+		Slots: slot.Open(slot.Options{Dir: t.TempDir(), State: t.TempDir(), Project: dir, Name: "p", Repo: repo, Sub: "."}),
+		Gates: func(room slot.Room) (verify.Gates, func() error, error) {
+			return verify.Gates{Env: os.Environ(), Dir: room.Dir()}, func() error { return nil }, nil
+		},
+	}
 }
 
 // options are those of a run in which a task is tried five times.
@@ -106,10 +132,14 @@ func (s *stage) open(ctx context.Context, op attempt.Opening) (attempt.Session, 
 	if e := op.Earlier; e != nil {
 		resume = &acp.Earlier{Session: e.Session, CostUSD: e.CostUSD}
 	}
+	script := s.script.JSON()
+	for _, name := range []string{"go", "begun", "panicked"} { // signals are for all slots
+		script = strings.ReplaceAll(script, fmt.Sprintf(`"path":%q`, name), fmt.Sprintf(`"path":%q`, filepath.Join(s.dir, name)))
+	}
 	session, err := acp.Start(ctx, acp.Config{
 		Resume: resume,
 		Argv:   []string{exe}, Dir: cmp.Or(op.Place.Dir, s.dir), Owner: op.Run.Owner, Model: op.Model,
-		Env:        append(os.Environ(), beEnv+"=1", fakeagent.ScriptEnv+"="+s.script.JSON(), fakeagent.LedgerEnv+"="+s.ledger),
+		Env:        append(os.Environ(), beEnv+"=1", fakeagent.ScriptEnv+"="+script, fakeagent.LedgerEnv+"="+s.ledger),
 		Transcript: transcript, Folder: op.Folder, Observe: op.Observe, Now: s.now,
 		Started: func(id proc.Identity) error { return op.Started(cmp.Or(op.Task.Agent, op.Agent, "fake"), id) },
 	})
@@ -197,6 +227,7 @@ func (s *stage) add(t *testing.T, tasks ...dag.NewTask) []string {
 	var ids []string
 	s.update(t, func(g *dag.Graph) error {
 		for _, task := range tasks {
+			task.Kind = cmp.Or(task.Kind, dag.Check) // most agents here change nothing
 			id, err := g.Add(task)
 			if err != nil {
 				return err

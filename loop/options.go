@@ -10,7 +10,6 @@ import (
 	"ralph/event"
 	"ralph/inbox"
 	"ralph/internal/drift"
-	"ralph/internal/git"
 	"ralph/internal/hooks"
 	"ralph/internal/permission"
 	"ralph/internal/redact"
@@ -154,9 +153,8 @@ type Models struct {
 type Verify struct {
 	attempt.Verification // its gates are for every task, before the task's own
 	GateRunner           verify.Gates
-	Copy                 attempt.Copy // of the project's own folder
-	MayFail              MayFail      // nil: nobody can be asked
-	Withheld             string       // which variables gates are not given, in a sentence for when one fails
+	MayFail              MayFail // nil: nobody can be asked
+	Withheld             string  // which variables gates are not given, in a sentence for when one fails
 	Reviewers            []Reviewer
 	// Unproven lists the success criteria in scope that nothing shows to be met; the run fails because of them. nil asks nobody.
 	Unproven func(g *dag.Graph) ([]string, error)
@@ -218,17 +216,6 @@ type Host struct {
 	Plans func(ctx context.Context, idle bool) (warnings []string)
 	Hooks *hooks.Set // as they were configured when the run began; nil means none
 	Setup event.Setup
-}
-
-// way is whose trees can be compared with those of this run.
-func (o Options) way() dag.Way {
-	switch {
-	case git.Top(o.Place.Dir) == o.Place.Dir:
-		return dag.Any
-	case o.Landing.Repo != nil:
-		return dag.InSlots
-	}
-	return dag.InPlace
 }
 
 // withDefaults fills in what was left out.

@@ -3,7 +3,6 @@ package loop
 import (
 	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -13,13 +12,11 @@ import (
 	"ralph/acp"
 	"ralph/dag"
 	"ralph/event"
-	"ralph/internal/git"
 	"ralph/internal/redact"
 	"ralph/internal/slot"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 	"ralph/loop/attempt"
-	"ralph/loop/land"
 	"ralph/verify"
 )
 
@@ -135,23 +132,12 @@ func TestAPanicBeforeTheAgentKeepsItsStack(t *testing.T) {
 func TestAPanicOverASlotEndsOneAttempt(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, say(fakeagent.Step{Do: "file", Path: "{{task}}.txt", Text: "work"}, done()))
-	for _, args := range []string{"init -q -b main", "commit -q --allow-empty -m first"} {
-		cmd := exec.CommandContext(t.Context(), "git", append([]string{"-c", "user.name=t", "-c", "user.email=t@localhost"}, strings.Fields(args)...)...)
-		cmd.Dir = s.dir
-		check.OK(t, cmd.Run())
-	}
-	repo, err := git.OpenRepo(t.Context(), s.dir)
-	check.OK(t, err)
 	var gates atomic.Int64
-	s.opts.Workers.Jobs, s.opts.Landing = 2, land.Options{
-		Repo: repo, Target: "refs/heads/main",
-		Slots: slot.Open(slot.Options{Dir: t.TempDir(), State: t.TempDir(), Project: s.dir, Name: "p", Repo: repo, Sub: "."}),
-		Gates: func(slot.Room) (verify.Gates, func() error, error) {
-			if gates.Add(1) == 1 {
-				panic("a bug")
-			}
-			return verify.Gates{}, func() error { return nil }, nil
-		},
+	s.opts.Workers.Jobs, s.opts.Landing.Gates = 2, func(slot.Room) (verify.Gates, func() error, error) {
+		if gates.Add(1) == 1 {
+			panic("a bug")
+		}
+		return verify.Gates{}, func() error { return nil }, nil
 	}
 	ids := s.add(t, dag.NewTask{Title: "one"}, dag.NewTask{Title: "other"})
 	out := s.run(t)

@@ -3,7 +3,6 @@ package loop
 import (
 	"context"
 	"slices"
-	"time"
 
 	"ralph/dag"
 	"ralph/event"
@@ -72,16 +71,6 @@ func (r *Runner) emitRecovery(rec recovery.Recovery) {
 	}
 	sum := rec.Summary()
 	r.bus.emit(event.Event{Type: event.RecoveryDone, Recovery: &sum, Reason: sum.String()})
-}
-
-// folderShared reports that agents of another run, one that lives or has just ended, may have worked in the project since then.
-func (r *Runner) folderShared(ctx context.Context, since time.Time) bool {
-	since = since.Truncate(time.Millisecond) // as times are stored
-	runs, err := recentRuns(ctx, r.opts.Graph.Store)
-	return err == nil && slices.ContainsFunc(runs, func(run dag.Run) bool {
-		ended, beaten := !run.EndedAt.Before(since), !run.Heartbeat.Before(since)
-		return run.ID != r.run.ID && (ended || run.EndedAt.IsZero() && (beaten || r.opts.Recovery.Life != nil && !r.recoverer().Dead(run)))
-	})
 }
 
 // recentRuns are the runs that have not ended, and the last few that have.

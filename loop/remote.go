@@ -33,7 +33,7 @@ func (t *trial) remote(ctx context.Context) bool {
 		return false
 	}
 	var review *dag.Review
-	_ = t.opts.Graph.Store.View(context.WithoutCancel(ctx), func(g *dag.Graph) (err error) { review, err = g.Review(t.job.Task, dag.Any); return err }) // what follows meets the same trouble
+	_ = t.opts.Graph.Store.View(context.WithoutCancel(ctx), func(g *dag.Graph) (err error) { review, err = g.Review(t.job.Task); return err }) // what follows meets the same trouble
 	return review == nil
 }
 

@@ -19,7 +19,7 @@ import (
 // PromptOf is what the agent of a task would be told now, and which prompt that is, as its sections name it.
 func PromptOf(ctx context.Context, opts Options, t dag.Task) (kind, text string, err error) {
 	var r *dag.Review
-	err = opts.Graph.Store.View(ctx, func(g *dag.Graph) (err error) { r, err = g.Review(t, opts.way()); return err })
+	err = opts.Graph.Store.View(ctx, func(g *dag.Graph) (err error) { r, err = g.Review(t); return err })
 	switch {
 	case err != nil:
 		return "", "", err

@@ -131,9 +131,10 @@ func Start(ctx context.Context, opts Options) (*Runner, error) {
 
 // ready says what a person should know of the place where agents work, or why they cannot.
 func (r *Runner) ready(ctx context.Context) (doubt string, err error) {
-	if to := r.opts.Landing; to.Repo != nil {
-		to.Slots.OnSetup(func(name string) { r.bus.emit(event.Event{Type: event.SlotSetup, Text: name}) })
-		to.Slots.OnLeftOut(func(line string) { r.bus.warnOnce(line, line) })
+	to := r.opts.Landing
+	to.Slots.OnSetup(func(name string) { r.bus.emit(event.Event{Type: event.SlotSetup, Text: name}) })
+	to.Slots.OnLeftOut(func(line string) { r.bus.warnOnce(line, line) })
+	if !to.Here {
 		if to.Repo.Nameless(ctx) {
 			doubt = "git knows no name and address of yours, so what lands is committed by ralph; to change that: git config user.name NAME, git config user.email ADDRESS"
 		}

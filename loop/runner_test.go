@@ -124,7 +124,7 @@ func TestASessionThatCannotBeOpenedIsUnavailable(t *testing.T) {
 func TestAGateIsMarkedAsTheRuns(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, say(done()))
-	s.add(t, dag.NewTask{Title: "mine", Gates: []string{`printf %s "$RALPH_PROC" > marker`}})
+	s.add(t, dag.NewTask{Title: "mine", Gates: []string{`printf %s "$RALPH_PROC" > ` + filepath.Join(s.dir, "marker")}})
 	r := s.start(t)
 	s.finish(t, r, t.Context())
 	got, err := os.ReadFile(filepath.Join(s.dir, "marker"))

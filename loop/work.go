@@ -10,7 +10,6 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
-	"time"
 
 	"ralph/budget"
 	"ralph/dag"
@@ -47,6 +46,8 @@ func (r *Runner) make(ctx context.Context, next assignment) bool {
 		r.end(event.OutcomeBlocked, err.Error(), nil)
 	case errors.Is(err, slot.ErrFull):
 		r.end(event.OutcomeLimit, err.Error(), nil)
+	case errors.As(err, new(policy.Halted)): // its work is settled, and cannot be taken out of the folder
+		r.end(event.OutcomeBlocked, err.Error(), nil)
 	case err != nil:
 		err = fmt.Errorf("attempt at %s: %w", task.ID, err)
 		r.end(event.OutcomeError, err.Error(), err)
@@ -59,7 +60,7 @@ type trial struct {
 	*Runner
 	claim dag.Claim
 	job   attempt.Job
-	lane  *land.Lane // nil in the project's own folder, and as long as there is no slot
+	lane  *land.Lane // nil as long as there is no slot, and if another machine has it
 
 	recorder *recorder
 }
@@ -136,6 +137,13 @@ func (t *trial) try(ctx context.Context) (attempt.Result, error) {
 	if !far {
 		err = t.takeSlot(ctx, t.claim)
 	}
+	if cause := context.Cause(ctx); err != nil && cause != nil { // git was interrupted, too
+		d := policy.Decision{Action: policy.Release, Outcome: event.AttemptInterrupted, Uncounted: true, Reason: cause.Error()}
+		if errors.Is(cause, attempt.ErrLost) {
+			d.Action = policy.Abort
+		}
+		return attempt.Result{Decision: d}, nil
+	}
 	if err == nil && j.Finished == nil {
 		spent, err = t.spending.compare(context.WithoutCancel(ctx), j.Task)
 	}
@@ -178,12 +186,9 @@ func unprepared(err error, used attempt.AgentUse) (attempt.Result, error) {
 	return attempt.Result{Decision: attempt.Unprepared(), Agent: used}, err
 }
 
-// takeSlot prepares the slot of a claim, unless agents work in the project's own folder.
+// takeSlot prepares the slot of a claim.
 func (t *trial) takeSlot(ctx context.Context, claim dag.Claim) (err error) {
-	j, slots := &t.job, t.opts.Landing.Repo != nil
-	if err := refuseWrongFolder(claim, j, slots); err != nil || !slots {
-		return err
-	}
+	j := &t.job
 	if t.lane, err = t.lander.Take(ctx, claim, j.Finished != nil, t.scripted(j)); err == nil {
 		j.Place.Dir, j.Place.Sub, j.Place.Env = t.lane.Place()
 	}
@@ -200,27 +205,12 @@ func (t *trial) ports() attempt.Ports {
 			t.notifyNear(ctx, t.claim, spent.near)
 			return spent.over, err
 		},
-		Shared: t.folderShared, Copy: t.opts.Verify.Copy, Desk: newDesk(t.recorder, t.job.History.Answers),
+		Lane: t.lane, Desk: newDesk(t.recorder, t.job.History.Answers),
 	}
-	if t.lane != nil {
-		p.Lane, p.Copy, p.Shared = t.lane, t.lane.Copy, alone
+	if t.job.Review != nil {
+		p.Lane = land.View{Workspace: t.lane.Workspace}
 	}
 	return p
-}
-
-// alone says that nobody else works in a slot.
-func alone(context.Context, time.Time) bool { return false }
-
-// refuseWrongFolder refuses to verify work in the project's own folder that was finished in a slot, or the other
-// way round: it is not there.
-func refuseWrongFolder(claim dag.Claim, j *attempt.Job, slots bool) error {
-	switch {
-	case j.Finished == nil, slots == (claim.Resumed.Slot > 0):
-		return nil
-	case slots:
-		return policy.Halted{Reason: "the work of " + claim.Task.ID + " is finished, but in this folder and not in a slot: have it verified with ralph run " + claim.Task.ID + " --in-place"}
-	}
-	return policy.Halted{Reason: "the work of " + claim.Task.ID + " is finished, but not in this folder: land it with ralph merge, or run in slots: --target BRANCH"}
 }
 
 // scripted says that the agent of a job does the same again each time.

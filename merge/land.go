@@ -259,8 +259,12 @@ func (l *landing) follow(ctx context.Context) (err error) {
 		})
 	}
 	if err != nil { // no ErrLocked: it is not to be tried again
-		err = fmt.Errorf("it has landed, but the files in %s are still the old ones, and a commit of all of them would take it back (%s); to bring them up to date: git -C %[1]q %[3]s",
-			l.tree.Dir, err.Error(), strings.Join(command, " "))
+		typed := git.Typed(l.tree.Dir)
+		if typed == "git" {
+			typed = fmt.Sprintf("git -C %q", l.tree.Dir)
+		}
+		err = fmt.Errorf("it has landed, but the files in %s are still the old ones, and a commit of all of them would take it back (%s); to bring them up to date: %s %s",
+			l.tree.Dir, err.Error(), typed, strings.Join(command, " "))
 	}
 	return err
 }

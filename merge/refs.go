@@ -78,14 +78,14 @@ func SetRefs(ctx context.Context, r *git.Repo, refs ...Ref) error {
 	return err
 }
 
-// Kind says what a ref is of: "work", "stash", "candidate", "landed" or "landed-on".
+// Kind says what a ref is of: "work", "stash", "candidate", "landed", "landed-on" or "folder".
 func (r Ref) Kind() string {
 	kind, _, _ := strings.Cut(strings.TrimPrefix(r.Name, Refs), "/")
 	return kind
 }
 
-// OfAttempt says that a ref is of an attempt, and not of a branch.
-func (r Ref) OfAttempt() bool { return !strings.HasPrefix(r.Kind(), "landed") }
+// OfAttempt says that a ref is of an attempt, and not of a branch or a folder.
+func (r Ref) OfAttempt() bool { return !strings.HasPrefix(r.Kind(), "landed") && r.Kind() != "folder" }
 
 // Attempt is the attempt that a ref is of.
 func (r Ref) Attempt() string { return path.Base(r.Name) }

@@ -28,6 +28,15 @@ func HeadRef(r *git.Repo) (string, error) {
 	return filepath.ToSlash(name), err
 }
 
+// FolderRef is the target of work in the project's own folder: what has landed there, whatever the person has checked out. Nobody
+// has that ref checked out.
+func FolderRef(r *git.Repo) (string, error) {
+	name, err := HeadRef(r)
+	return folderRefs + name, err
+}
+
+const folderRefs = Refs + "folder/"
+
 // Detached reports whether a target is a HEAD and no branch.
 func Detached(target string) bool { return !strings.HasPrefix(target, "refs/") }
 

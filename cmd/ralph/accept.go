@@ -5,13 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 
 	"ralph/dag"
-	"ralph/event"
-	"ralph/internal/git"
-	"ralph/internal/plain"
+	"ralph/internal/human"
 	"ralph/internal/render"
 	"ralph/internal/seq"
 	"ralph/merge"
@@ -21,12 +18,10 @@ var taskAcceptCommand = command{
 	name: "accept", args: "ID...", short: "accept work that was rejected, that waits for review, or that landed; no agent works on it",
 	long: `Gates check the work once more; what else was found in it is excused. Work of a slot lands with ralph merge, or
 with a run on its branch: at once, if one is active and has a slot free. Work in this folder is checked at once and
-done; if a gate fails, or if its files changed since, the task stays what it was; --as-is has the gates check what is
-there now. Of work that has landed, it is noted who looked at it, and ralph review --morning does not list it any
+done; if a gate fails, the task stays what it was. Of work that has landed, it is noted who looked at it, and ralph review --morning does not list it any
 more.`,
 	flags: []flagSpec{
 		{name: "message", short: "m", usage: "`TEXT`, @FILE, or - for stdin, that says why"},
-		boolFlag("as-is", "of work in this folder, accept its files as they are now, also if they changed since"),
 	},
 	example: "ralph task accept 1f0c -m \"the task asks for that\"\nralph merge",
 	exits:   "1 refused (there is no such work) or a gate failed, 3 not found, " + interrupted,
@@ -38,11 +33,11 @@ func runTaskAccept(ctx context.Context, a *app, o taskStateOptions) error {
 	if err != nil {
 		return err
 	}
-	return acceptTasks(ctx, a, o.Args, why, o.AsIs)
+	return acceptTasks(ctx, a, o.Args, why)
 }
 
 // acceptTasks accepts the work of all tasks that were named, or of none, and has checked what is in this folder.
-func acceptTasks(ctx context.Context, a *app, ids []string, why string, asIs bool) error {
+func acceptTasks(ctx context.Context, a *app, ids []string, why string) error {
 	var here, elsewhere, landed []dag.Task
 	busy, root := "", ""
 	err := a.update(ctx, func(s *session, g *dag.Graph) error {
@@ -59,15 +54,10 @@ func acceptTasks(ctx context.Context, a *app, ids []string, why string, asIs boo
 				elsewhere = append(elsewhere, tasks[i])
 			}
 		}
-		if err == nil && asIs && len(elsewhere) > 0 {
-			err = fmt.Errorf("%w: the work of %s is kept aside, and not in this folder: --as-is does not go with it", dag.ErrRefused, elsewhere[0].ID)
-		}
 		if err != nil {
 			return fmt.Errorf("accept: %w", err)
 		}
-		if busy, err = atWorkHere(g); err == nil && asIs && busy != "" {
-			err = hint(fmt.Errorf("accept: %w: %s works in this folder, which changes what --as-is accepts", dag.ErrRefused, busy), "type the same again when it has ended")
-		}
+		busy, err = atWorkHere(g)
 		return err
 	})
 	if err != nil {
@@ -89,7 +79,7 @@ func acceptTasks(ctx context.Context, a *app, ids []string, why string, asIs boo
 	for _, t := range here {
 		a.note("%s: gates check its work, and no agent runs", t.ID)
 	}
-	return checkAccepted(ctx, a, seq.Map(here, func(t dag.Task) string { return t.ID }), asIs)
+	return checkAccepted(ctx, a, seq.Map(here, func(t dag.Task) string { return t.ID }))
 }
 
 // moveBranches moves branches to what has landed beyond them, where nothing of a person's is in the way any more. What is in the way is
@@ -137,7 +127,7 @@ func accept(ctx context.Context, s *session, g *dag.Graph, t dag.Task, why strin
 	if commit == "" && err == nil {
 		err = workGone(t.ID, entry.Work)
 	}
-	return false, err
+	return human.IsFolder(entry.Target), err
 }
 
 // hintAccept says what helps where there is nothing to accept.
@@ -158,11 +148,11 @@ func hintAccept(err error, g *dag.Graph, t dag.Task) error {
 	return err
 }
 
-// atWorkHere is a run that has an attempt in this folder at the moment: its gates and ours would test a mixture.
+// atWorkHere is a run that has an attempt in this folder at the moment: it holds the folder.
 func atWorkHere(g *dag.Graph) (string, error) {
 	open, err := g.OpenAttempts()
 	for _, at := range open {
-		if run, rerr := g.RunOf(at.ID); at.Slot == 0 && run.EndedAt.IsZero() && life(run.Process) == dag.Alive {
+		if run, rerr := g.RunOf(at.ID); at.Slot == dag.Here && run.EndedAt.IsZero() && life(run.Process) == dag.Alive {
 			return run.ID, rerr
 		}
 	}
@@ -170,9 +160,9 @@ func atWorkHere(g *dag.Graph) (string, error) {
 }
 
 // checkAccepted has accepted work checked by its gates, in this folder. The error is about the first that did not pass.
-func checkAccepted(ctx context.Context, a *app, ids []string, asIs bool) (refused error) {
+func checkAccepted(ctx context.Context, a *app, ids []string) (refused error) {
 	for _, id := range ids {
-		err := checkOne(ctx, a, id, asIs)
+		err := checkOne(ctx, a, id)
 		if err != nil && !errors.Is(err, dag.ErrRefused) {
 			return err
 		}
@@ -181,8 +171,8 @@ func checkAccepted(ctx context.Context, a *app, ids []string, asIs bool) (refuse
 	return refused
 }
 
-func checkOne(ctx context.Context, a *app, id string, asIs bool) error {
-	run := runOptions{finished: true, asIs: asIs, placeOptions: placeOptions{InPlace: true, Review: new(bool)}}
+func checkOne(ctx context.Context, a *app, id string) error {
+	run := runOptions{finished: true, placeOptions: placeOptions{InPlace: true, Review: new(bool)}}
 	run.Task = &id
 	if err := runRun(ctx, a, run); err != nil && !errors.As(err, new(runEnded)) {
 		return err
@@ -190,7 +180,7 @@ func checkOne(ctx context.Context, a *app, id string, asIs bool) error {
 	if err := awaitLanding(ctx, a, id); err != nil { // another run found it first
 		return err
 	}
-	return a.view(ctx, func(s *session, g *dag.Graph) error {
+	return a.view(ctx, func(_ *session, g *dag.Graph) error {
 		t, err := g.Task(id)
 		if err != nil || t.Status == dag.Done {
 			return err
@@ -199,20 +189,6 @@ func checkOne(ctx context.Context, a *app, id string, asIs bool) error {
 			return hint(fmt.Errorf("%w: %s is accepted, but was not checked", dag.ErrRefused, id), "see why: ralph task why %s; then type the same again", id)
 		}
 		stays := fmt.Errorf("%w: nothing has changed, and %s stays %s", dag.ErrRefused, id, t.Status)
-		attempts, err := g.Attempts(t)
-		if n := len(attempts); n > 0 && attempts[n-1].Rejected == event.RejectedChanged {
-			return hint(stays, "if the work is good as it is now: ralph task accept %s --as-is%s", id, diffSince(ctx, s, attempts))
-		}
-		return cmp.Or(err, hint(stays, "see why: ralph task show %s", id))
+		return hint(stays, "see why: ralph task show %s", id)
 	})
-}
-
-// diffSince is the command that shows what changed since work was done in this folder, if both are known.
-func diffSince(ctx context.Context, s *session, attempts []dag.Attempt) string {
-	now, err := git.Take(ctx, s.project.Root, s.project.Objects())
-	work := attempts[len(attempts)-1].TreeAfter
-	if err != nil || work == "" {
-		return ""
-	}
-	return fmt.Sprintf("; see what changed since: GIT_ALTERNATE_OBJECT_DIRECTORIES=%s git diff %s %s", plain.ShellQuote(filepath.Join(s.project.Objects(), "objects")), work, now.Tree)
 }

@@ -113,7 +113,7 @@ func TestCrashMatrixBeyondABranch(t *testing.T) {
 			p.dying(tt.point, args...).wait(-1)
 			p.awaitGone()
 			if tt.torn != "" {
-				p.tear(tt.torn)
+				p.tear(".git", tt.torn)
 			} else if tt.before == "" {
 				check.Equal(t, "the person's file", "mine\n", p.shell(`git diff | sed -n 's/^+\(mine\)/\1/p'`))
 				p.want(0, "merge").inStderr("main waits for your value.txt")

@@ -73,7 +73,7 @@ func TestCrashMatrixInSlots(t *testing.T) {
 			p.dying(tt.point, "run", "--jobs", "2").wait(-1)
 			p.awaitGone()
 			if tt.torn != "" {
-				p.tear(tt.torn)
+				p.tear(".git", tt.torn)
 			}
 			gates := p.gates()
 			preview := p.recovered("--dry-run")
@@ -97,18 +97,18 @@ func TestWhatALandingLeftIsNoPersonsChange(t *testing.T) {
 	p := newSlots(t)
 	p.plan("first")
 	p.dying("K20", "run", "--jobs", "2").wait(-1)
-	p.tear(`git read-tree -m -u $1 $2`)
+	p.tear(".git", `git read-tree -m -u $1 $2`)
 	p.want(64, "run", "--jobs", "2", "--with-changes")
 	p.want(0, "run", "--jobs", "2")
 	p.wantLandedOnce(1)
 }
 
 // tear does to the checkout what a power cut in the middle of a landing would have.
-func (p *place) tear(script string) {
+func (p *place) tear(git, script string) {
 	p.Helper()
-	files, err := filepath.Glob(filepath.Join(p.dir, ".git/ralph/landing-*[0-9a-f]"))
+	files, err := filepath.Glob(filepath.Join(p.dir, git, "ralph/landing-*[0-9a-f]"))
 	check.That(p, err == nil && len(files) == 1, "got %q, %v; want one landing", files, err)
-	p.shell(script, strings.Split(p.read(".git/ralph/"+filepath.Base(files[0])), "\n")...)
+	p.shell(script, strings.Split(p.read(git+"/ralph/"+filepath.Base(files[0])), "\n")...)
 }
 
 // recovered is what `ralph recover` says of the only task.

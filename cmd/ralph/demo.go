@@ -84,8 +84,8 @@ func playDemo(ctx context.Context, a *app, s *session, keep bool) error {
 		return err
 	}
 	fmt.Fprintln(a.stdout)
-	s.config.Run.Backoff = 0 // nobody should wait for a demonstration
-	opts, err := loopOptions(ctx, a, s, runOptions{}, nil)
+	s.config.Run.Backoff = 0                                                                        // nobody should wait for a demonstration
+	opts, err := loopOptions(ctx, a, s, runOptions{placeOptions: placeOptions{InPlace: true}}, nil) // its folder is ours
 	if err != nil {
 		return err
 	}

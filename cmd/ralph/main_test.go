@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strconv"
 	"strings"
@@ -175,9 +176,36 @@ func scriptParams(dir string) testscript.Params {
 			env.Setenv("TZ", "UTC")
 			env.Setenv("RALPH_VERIFY_ENABLED", "false") // the scripts about verdicts switch it on
 			env.Setenv("GORACE", "atexit_sleep_ms=0")   // the race detector holds every exiting process otherwise
-			return err
+			return errors.Join(err, shareLedgers(env, dir, temp+"/ledger"))
 		},
 	}
+}
+
+// Scripts whose agents work in a repository of git, or in the folder itself; and those that say what agents may write.
+var (
+	withoutSlots = regexp.MustCompile(`git init|--in-place`)
+	withWrite    = regexp.MustCompile(`RALPH_SANDBOX_WRITE|(?m:^write = )`)
+)
+
+// shareLedgers has agents in slots of a folder without git change a file in each attempt, and puts the ledger where they write it, too: the
+// folder has a link to it.
+func shareLedgers(env *testscript.Env, scripts, to string) error {
+	text, err := os.ReadFile(filepath.Join(scripts, strings.TrimPrefix(filepath.Base(env.WorkDir), "script-")+".txtar"))
+	if err != nil || withoutSlots.Match(text) {
+		return err
+	}
+	for _, pattern := range []string{"ledger/.keep", "*/ledger/.keep"} {
+		found, _ := filepath.Glob(filepath.Join(env.WorkDir, pattern)) // the pattern is valid
+		for _, keep := range found {
+			dir := filepath.Dir(keep)
+			if !withWrite.Match(text) && !strings.Contains(proc.Getenv(env.Vars, "RALPH_SANDBOX_WRITE"), to) {
+				env.Setenv("RALPH_SANDBOX_WRITE", to)
+				err = errors.Join(err, os.RemoveAll(dir), os.Mkdir(to, 0o700), os.Symlink(to, dir))
+			}
+			err = errors.Join(err, os.WriteFile(filepath.Join(dir, fakeagent.Changes), nil, 0o600))
+		}
+	}
+	return err
 }
 
 // scriptStatus runs a command and wants exactly that exit status: status 64 ralph task

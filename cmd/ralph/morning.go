@@ -294,7 +294,7 @@ func lookedText(a *app, s *session, l looked) string {
 	}
 	state := "held for " + render.Branch(l.Target)
 	if l.landed() {
-		state = "landed on " + render.Branch(l.Target)
+		state = "landed " + render.On(l.Target)
 	}
 	by := strings.Join(human.Parts(l.attempt.Agent, cmp.Or(l.attempt.ModelEffective, l.attempt.Model)), ", ")
 	b.WriteString(a.fieldLines("state", state+", "+stamp(l.when()), "commit", work, "gone", l.gone, "attempt", l.Attempt+human.Lead(" by ", by)))

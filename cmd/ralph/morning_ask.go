@@ -169,7 +169,7 @@ func (m *morning) decide(ctx context.Context, act string, l looked) (decided boo
 	}
 	switch {
 	case act == "accept":
-		err = acceptTasks(ctx, a, []string{l.Task}, "", false)
+		err = acceptTasks(ctx, a, []string{l.Task}, "")
 	case l.landed():
 		count = &m.undone
 		if message != "" {
@@ -207,7 +207,7 @@ func (m *morning) acceptRest(ctx context.Context, from int) error {
 		m.a.note("nothing is left that landed")
 		return nil
 	}
-	if err := acceptTasks(ctx, m.a, ids, "with the rest", false); err != nil {
+	if err := acceptTasks(ctx, m.a, ids, "with the rest"); err != nil {
 		return err
 	}
 	m.accepted += len(ids)

@@ -45,7 +45,10 @@ func installed(a *app, dir, program string) bool {
 // those of the last time. What cannot be pushed without force is refused.
 func findBranch(ctx context.Context, a *app, s *session, last pullrequest.Request, o prOptions) (b branchState, err error) {
 	feature := last.Feature
-	if b.repo, err = openRepo(ctx, s.project.Root); err != nil {
+	if b.repo, err = openRepo(ctx, s.project.Root); err == nil && b.repo.Private() {
+		err = git.ErrUnknown
+	}
+	if err != nil {
 		return b, hint(usagef("a pull request needs a git repository: %v", err), "make one with: git init")
 	}
 	named := o.Target

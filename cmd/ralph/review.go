@@ -139,7 +139,7 @@ func patchOf(ctx context.Context, repo *git.Repo, base, work string, what ...str
 	text, cut, err := repo.Head(ctx, maxDiff, append(args, base, work)...)
 	text = term.Block(text)
 	if cut {
-		text += fmt.Sprintf("... only the first %s; all of it: git diff %.10s %.10s\n", human.Bytes(maxDiff), base, work)
+		text += fmt.Sprintf("... only the first %s; all of it: %s diff %.10s %.10s\n", human.Bytes(maxDiff), git.Typed(repo.Dir()), base, work)
 	}
 	return text, err
 }
@@ -156,7 +156,7 @@ it waits for you. The next run gives what no longer passes, or conflicts, to an 
 
 // mergeFlags are those of a run that make sense where no agent works.
 func mergeFlags() []flagSpec {
-	kept := []string{"feature", "task", "jobs", "target", "review", "push", "sandbox", "events", "log-file", "log-format", "json"}
+	kept := []string{"feature", "task", "jobs", "target", "in-place", "review", "push", "sandbox", "events", "log-file", "log-format", "json"}
 	return slices.DeleteFunc(slices.Clone(runCommand.flags), func(f flagSpec) bool { return !slices.Contains(kept, f.name) })
 }
 

@@ -57,7 +57,7 @@ func runFlags(d project.Config) []flagSpec {
 			flagSpec{name: "jobs", usage: "run `N` agents at once, each in a slot, a copy of the project; finished work lands as one commit per task", value: 1, shown: or(d.Parallel.Jobs, "parallel.jobs")},
 			flagSpec{name: "target", usage: "land finished work on `BRANCH`, which is made if it does not exist", shown: "the branch that is checked out"},
 			boolFlag("with-changes", "commit what is uncommitted first, on the branch that is checked out: agents in slots begin with a commit"),
-			boolFlag("in-place", "let one agent work in this folder and not in a slot; nothing lands"),
+			boolFlag("in-place", "let one agent work in this folder and not in a slot; its work is judged in a room, and lands here"),
 			boolFlag("review", "hold work that passes its gates until a person accepts it: ralph review"),
 			flagSpec{name: "push", usage: "after the run, push what landed to `REMOTE`, or as REMOTE:BRANCH to another branch there; --push alone means the remote that git would push to", alone: ownRemote, shown: or("nothing is pushed", "merge.push")},
 			flagSpec{name: "sandbox", usage: "confine agents and gates: `MODE` is auto (as well as possible), require (or do not run) or off", shown: or(d.Sandbox.Mode, "sandbox.mode")},

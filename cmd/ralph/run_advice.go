@@ -49,13 +49,13 @@ func adviseRun(ctx context.Context, a *app, s *session, output runOutput, opts l
 	case tally.Open() == 0:
 		return nil
 	}
-	if asks && opts.Landing.Repo == nil {
+	if asks && opts.Landing.Here && !git.Own(s.project.Root) {
 		warnDirty(ctx, a, s, output)
 	}
 	if asks && opts.Host.Setup.Limits == budget.Unlimited {
 		a.note("hint: nothing limits what this run may spend; limit it with --max-cost, --limit or --max-duration, or [budget] in .ralph.toml")
 	}
-	if inCI(a) || git.Top(s.project.Root) == "" {
+	if inCI(a) || git.Top(s.project.Root) == "" || git.Own(s.project.Root) {
 		return nil
 	}
 	return mentionExport(ctx, a, s, opts.Graph.Scope)

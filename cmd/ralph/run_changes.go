@@ -1,52 +1,40 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"ralph/dag"
 	"ralph/internal/git"
 	"ralph/internal/human"
 	"ralph/internal/render"
+	"ralph/internal/seq"
+	"ralph/loop"
 	"ralph/merge"
 )
 
-// uncommitted is what the folder of a person has and the last commit does not, but for what is ralph's own.
-type uncommitted struct {
-	names    []string // as people read them: from the project on
-	paths    []string // as git does, without what it would commit as a repository inside
-	inside   []string // those: names of repositories that git does not track
-	conflict []string
+// findEdits looks for what the folder of a person has and the last commit does not, but for what is ralph's own.
+func findEdits(ctx context.Context, a *app, s *session, repo *git.Repo, output runOutput) (merge.Edits, error) {
+	return merge.FindEdits(ctx, repo, isOurs(ctx, a, s, repo, output))
 }
 
-func findChanges(ctx context.Context, a *app, s *session, repo *git.Repo, output runOutput) (c uncommitted, err error) {
-	call := git.Call{Own: repo.Own(), WorkTree: repo.Dir(), Env: []string{"GIT_OPTIONAL_LOCKS=0"}}
-	out, err := repo.Git(ctx, call, "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=dirty")
-	own := ownFiles(a, s, output)(nil)
-	for _, line := range git.Split(out) {
-		state, path := line[:2], line[3:]
+// isOurs tells files in a repository that ralph writes.
+func isOurs(ctx context.Context, a *app, s *session, repo *git.Repo, output runOutput) func(path string) bool {
+	own := loop.OwnFiles(ctx, s.store, ownFiles(a, s, output))
+	return func(path string) bool {
 		name, _ := repo.Within(s.project.Root, path)
-		switch {
-		case slices.Contains(strings.Split(path, "/"), ".ralph"), slices.Contains(own, name):
-			continue
-		case strings.HasSuffix(path, "/"):
-			c.inside = append(c.inside, name)
-			continue
-		case strings.Contains(state, "U") || state == "AA" || state == "DD":
-			c.conflict = append(c.conflict, name)
-		}
-		c.names = append(c.names, name)
-		if state[1] != ' ' { // the rest is staged
-			c.paths = append(c.paths, path)
-		}
+		return slices.Contains(own, name)
 	}
-	slices.Sort(c.names)
-	c.names = slices.Compact(c.names) // one that is no longer tracked has two states
-	return c, err
+}
+
+// asRead are names of a repository as people read them: from the project on.
+func asRead(s *session, repo *git.Repo, paths []string) []string {
+	return seq.Map(paths, func(path string) string {
+		name, _ := repo.Within(s.project.Root, path)
+		return name
+	})
 }
 
 // noteChanges names the files that agents do not see because they begin with a commit, and refuses to commit them where
@@ -77,22 +65,23 @@ func noteChanges(ctx context.Context, a *app, s *session, repo *git.Repo, target
 	case half:
 		return nil
 	}
-	c, err := findChanges(ctx, a, s, repo, given.runOutput)
+	c, err := findEdits(ctx, a, s, repo, given.runOutput)
 	if err != nil {
 		return fmt.Errorf("what is uncommitted cannot be seen: %w", err)
 	}
-	unseen, advice := slices.Concat(c.names, c.inside), "; to commit it first: --with-changes"
+	names, inside := asRead(s, repo, c.Names), asRead(s, repo, c.Inside)
+	unseen, advice := slices.Concat(names, inside), "; to commit it first: --with-changes"
 	if given.WithChanges {
 		doing := repo.Unfinished()
 		switch {
 		case doing != "":
 			return hint(usagef("--with-changes: a %s is in progress", doing), "finish it, or abort it: git status shows how")
-		case len(c.conflict) > 0:
-			return hint(usagef("--with-changes: in conflict: %s", human.List(c.conflict, 5)), "resolve that first: git status shows how")
-		case given.DryRun && len(c.names) > 0:
-			a.note("to be committed on %s first: %s", render.Branch(head), human.List(c.names, 5))
+		case len(c.Conflict) > 0:
+			return hint(usagef("--with-changes: in conflict: %s", human.List(asRead(s, repo, c.Conflict), 5)), "resolve that first: git status shows how")
+		case given.DryRun && len(c.Names) > 0:
+			a.note("to be committed on %s first: %s", render.Branch(head), human.List(names, 5))
 		}
-		unseen, advice = c.inside, ""
+		unseen, advice = inside, ""
 	}
 	if len(unseen) == 0 {
 		return nil
@@ -122,23 +111,16 @@ func halfLanded(ctx context.Context, s *session, target string) (half bool, err 
 
 // commitChanges commits what is uncommitted, as the person would, but without hooks: gates are for that.
 func commitChanges(ctx context.Context, a *app, s *session, repo *git.Repo, output runOutput) error {
-	c, err := findChanges(ctx, a, s, repo, output)
-	call := git.Call{Own: repo.Own(), WorkTree: repo.Dir(), Env: []string{"GIT_LITERAL_PATHSPECS=1"}, In: git.Lines(c.paths)}
-	if len(c.paths) > 0 && err == nil {
-		_, err = repo.Git(ctx, call, "add", "--all", "--pathspec-from-file=-", "--pathspec-file-nul")
+	head, err := checkedOut(ctx, repo)
+	if err != nil {
+		return err
 	}
-	if err == nil {
-		if _, err = repo.Git(ctx, call, "diff", "--cached", "--quiet"); err == nil { // nothing is staged
-			return nil
-		} else if git.Status(err) == 1 {
-			_, err = repo.Git(ctx, call, "commit", "--quiet", "--no-verify", "--message=Save changes before ralph run")
-		}
-	}
+	c, commit, err := merge.SaveEdits(ctx, repo, head, "Save changes before ralph run", false, isOurs(ctx, a, s, repo, output))
 	if err != nil {
 		return hint(usagef("--with-changes: %v", err), "commit yourself: git commit --all")
 	}
-	head, err := checkedOut(ctx, repo)
-	at, cerr := repo.Commit(ctx, head)
-	a.note("committed on %s as %s: %s", render.Branch(head), render.Commit(at), human.List(c.names, 5))
-	return cmp.Or(err, cerr)
+	if commit != "" {
+		a.note("committed on %s as %s: %s", render.Branch(head), render.Commit(commit), human.List(asRead(s, repo, c.Names), 5))
+	}
+	return nil
 }

@@ -28,7 +28,6 @@ type runOptions struct {
 	workers  *remoteWorkers                              // has the attempts made on other machines; nil: they are made here
 	executor bool                                        // one attempt of a run on another machine is made here
 	finished bool                                        // only land work that is finished
-	asIs     bool                                        // accepted work is what is in the folder now
 	badAgent error                                       // what is wrong with the agent's flags: it is reported like every end of a run
 	settings map[string]string                           // flags that a run that continues this one has, too
 	restore  func(map[string]string) (runOptions, error) // adds settings of an earlier run

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os/exec"
 	"slices"
 	"strings"
 
@@ -43,36 +44,31 @@ func setLanding(ctx context.Context, a *app, s *session, given runOptions, opts 
 		return hint(usagef("--push goes with slots: in this folder ralph commits nothing"), "let work land on a branch: --target BRANCH")
 	case here && given.WithChanges:
 		return usagef("--with-changes goes with slots: agents in this folder see what is uncommitted")
-	case here && (review || risky):
-		return hint(usagef("work can be reviewed before it lands only if agents work in slots"), "leave out --in-place, or do without a review: --review=false")
 	case here && jobs > 1:
 		return hint(usagef("%d agents in one folder overwrite each other's work", jobs), "run one: --jobs 1; or leave out --in-place")
 	}
-	if here {
-		return nil
+	repo, err := slotRepo(ctx, a, s, given)
+	if errors.Is(err, exec.ErrNotFound) {
+		return hint(usagef("agents work on a copy that git makes: %v", err), "install git 2.38 or newer")
 	}
-	repo, err := openRepo(ctx, s.project.Root)
-	asked := given.Jobs != nil && jobs > 1 || given.Target != nil || given.Push != nil || given.workers != nil || review || risky || given.finished || given.WithChanges
-	if errors.Is(err, git.ErrUnknown) && !asked {
-		if opts.Workers.Jobs = 1; jobs > 1 {
-			a.note("one agent works in this folder: for %d, as configured, it has to be a git repository", jobs)
-		}
-		return nil
+	if err != nil && !errors.As(err, new(usageError)) {
+		err = usagef("git cannot be used here: %v", err)
 	}
-	if err != nil {
-		advice := "run one agent in this folder: --in-place"
-		if errors.Is(err, git.ErrUnknown) {
-			advice = "make one: git init; or " + advice
-		}
-		return hint(usagef("agents work in slots only in a git repository: %v", err), "%s", advice)
+	if repo == nil || err != nil {
+		return err
 	}
-	if given.finished && given.Target == nil {
+	if given.finished && given.Target == nil && !here {
 		if given.Target, err = finishedFor(ctx, s); err != nil {
 			return err
 		}
 	}
+	folder, err := merge.FolderRef(repo)
+	if err != nil {
+		return err
+	}
+	here = here || given.finished && or(given.Target, "") == folder
 	opts.Landing = land.Options{
-		Repo: repo, Window: s.config.Merge.Window, Review: review, Cut: s.config.Merge.Rebase == "conflict", Protect: s.config.Verify.Deciding(),
+		Repo: repo, Here: here, Window: s.config.Merge.Window, Review: review, Cut: s.config.Merge.Rebase == "conflict", Protect: s.config.Verify.Deciding(),
 	}
 	if risky {
 		if opts.Landing.Above, err = riskAbove(ctx, s); err != nil {
@@ -80,15 +76,25 @@ func setLanding(ctx context.Context, a *app, s *session, given runOptions, opts 
 		}
 	}
 	opts.Rules.Resolve = s.config.Merge.Resolve
+	if here {
+		opts.Workers.Jobs, opts.Landing.Target = 1, folder
+		return refuseBare(repo)
+	}
 	target, err := findTarget(ctx, repo, given.Target)
 	switch {
-	case err != nil || given.executor:
+	case err != nil || given.executor || repo.Private():
 	case given.finished: // no agent begins anything
 		err = refuseMistyped(ctx, s, repo, target)
 	default:
 		err = noteChanges(ctx, a, s, repo, target, given)
 	}
 	opts.Landing.Target = target
+	if repo.Private() {
+		opts.Landing.TakeIn = func(ctx context.Context) error {
+			_, err := takeIn(ctx, a, s, repo, given.runOutput, true)
+			return err
+		}
+	}
 	if err == nil && given.workers != nil {
 		opts.Landing.Remote, err = findRemote(ctx, repo, s.config.Temporal.Remote, target)
 	}
@@ -137,6 +143,31 @@ func finishedFor(ctx context.Context, s *session) (target *string, err error) {
 	return target, err
 }
 
+// prepareFolder makes the ref of what lands in the folder, which begins with what is checked out.
+func prepareFolder(ctx context.Context, to land.Options) error {
+	if err := to.Repo.Writable(); err != nil {
+		return hint(usagef("git cannot store the work of agents: %v", err), "make that folder writable for you")
+	}
+	if at, err := to.Repo.Commit(ctx, to.Target); err != nil || at != "" {
+		return err
+	}
+	unborn, err := merge.Unborn(ctx, to.Repo)
+	head := ""
+	switch {
+	case err != nil:
+	case !unborn:
+		head, err = to.Repo.Git(ctx, git.Call{Own: to.Repo.Own()}, "rev-parse", "HEAD^{commit}")
+	default:
+		if head, err = to.Repo.Line(ctx, "mktree"); err == nil { // of nothing
+			head, err = to.Repo.CommitTree(ctx, head, "This folder, before anything was committed\n", "")
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return merge.SetRefs(ctx, to.Repo, merge.Ref{Name: to.Target, Commit: strings.TrimSpace(head)})
+}
+
 // openRepo opens the repository of a project, if this git can merge without a working tree.
 func openRepo(ctx context.Context, root string) (*git.Repo, error) {
 	repo, err := git.OpenRepo(ctx, root)
@@ -179,8 +210,8 @@ func checkedOut(ctx context.Context, repo *git.Repo) (string, error) {
 
 // findTarget is what work lands on: the branch that was named, which may not exist yet, or what is checked out, a branch or a detached HEAD.
 func findTarget(ctx context.Context, repo *git.Repo, named *string) (string, error) {
-	if repo.Dir() == repo.Own() {
-		return "", hint(usagef("%s is a bare repository, and its files are nowhere", repo.Dir()), "clone it and run there")
+	if err := refuseBare(repo); err != nil {
+		return "", err
 	}
 	head, err := checkedOut(ctx, repo)
 	detached, herr := merge.HeadRef(repo)
@@ -212,19 +243,32 @@ func findTarget(ctx context.Context, repo *git.Repo, named *string) (string, err
 	return target, nil
 }
 
+func refuseBare(repo *git.Repo) error {
+	if repo.Dir() == repo.Own() {
+		return hint(usagef("%s is a bare repository, and its files are nowhere", repo.Dir()), "clone it and run there")
+	}
+	return nil
+}
+
 // prepareLanding finds out where the target is pushed to, commits changes, and makes the target if there is no such
 // branch. What is mistyped must not show after hours of work.
 func prepareLanding(ctx context.Context, a *app, s *session, o runOptions, to land.Options) (push destination, err error) {
-	if to.Repo == nil {
-		return push, nil
+	if to.Here {
+		return push, prepareFolder(ctx, to)
 	}
-	if push, err = findDestination(ctx, to.Repo, or(o.Push, s.config.Merge.Push), to.Target); err != nil {
-		return push, fmt.Errorf("--push: %w", err)
+	if !to.Repo.Private() { // which has nowhere to push to
+		if push, err = findDestination(ctx, to.Repo, or(o.Push, s.config.Merge.Push), to.Target); err != nil {
+			return push, fmt.Errorf("--push: %w", err)
+		}
 	}
 	if err := to.Repo.Writable(); err != nil {
 		return push, hint(usagef("git cannot store the work of agents: %v", err), "make that folder writable for you")
 	}
-	if o.WithChanges {
+	if to.Repo.Private() {
+		if err := takeInFirst(ctx, a, s, to.Repo, o.runOutput); err != nil {
+			return push, err
+		}
+	} else if o.WithChanges {
 		if err := commitChanges(ctx, a, s, to.Repo, o.runOutput); err != nil {
 			return push, err
 		}

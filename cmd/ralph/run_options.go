@@ -48,7 +48,7 @@ func loopOptions(ctx context.Context, a *app, s *session, given runOptions, cont
 		}},
 		Agents: loop.Agents{ResumeSession: s.config.Recovery.ResumeSession, Verifier: check.Agent},
 		Verify: loop.Verify{GateRunner: verify.Gates{Timeout: check.Timeout.Std()}, Verification: attempt.Verification{
-			Skip: given.NoVerify, AsIs: given.asIs, Gates: check.Commands, AgentVerdict: check.Enabled, Reruns: check.Reruns, Protect: check.Protect,
+			Skip: given.NoVerify, Gates: check.Commands, AgentVerdict: check.Enabled, Reruns: check.Reruns, Protect: check.Protect,
 			AllowFailing: given.AllowFailing,
 		}},
 		Prompt:   loopPrompt(a, s, sections),
@@ -138,7 +138,7 @@ func loopOptions(ctx context.Context, a *app, s *session, given runOptions, cont
 	if opts.Host.Hooks, err = newHooks(a, s); err != nil {
 		return opts, err
 	}
-	loose := o.Sandbox.Work.Level != sandbox.Namespaces && opts.Landing.Repo == nil // agents can write what is in .ralph
+	loose := o.Sandbox.Work.Level != sandbox.Namespaces && opts.Landing.Here // agents can write what is in .ralph
 	opts.Inbox.Trust = trustOf(a, s.project)
 	if given.DryRun {
 		opts.Agents.Permissions, err = newBook(a, s.project, s.config)
@@ -177,12 +177,8 @@ func loopOptions(ctx context.Context, a *app, s *session, given runOptions, cont
 	}
 	opts.Agents.Gates, opts.Agents.OtherProjects = agentGates(o.Finder, s.config), a.accounts(s.config, o.Chosen.Name)
 	opts.Verify.GateRunner.Env, opts.Verify.Withheld = agents.GateEnviron(s.config.Verify.EnvAllow, a.environ())
-	if opts.Landing.Repo != nil {
-		if err := openSlots(a, s, o, &opts); err != nil {
-			return opts, err
-		}
-	} else {
-		opts.Verify.Copy = (&copies{app: a, session: s, sandbox: o.Sandbox, runner: opts.Verify.GateRunner, lacks: opts.Verify.Withheld, redact: a.redact}).make
+	if err := openSlots(a, s, o, &opts); err != nil {
+		return opts, err
 	}
 	for _, pattern := range opts.Verify.Protect {
 		if err := glob.Valid(pattern); err != nil {
@@ -195,7 +191,6 @@ func loopOptions(ctx context.Context, a *app, s *session, given runOptions, cont
 		opts.Verify.Unproven = func(g *dag.Graph) ([]string, error) { return s.unproven(a, g, opts.Graph.Scope) }
 	}
 	opts.Agents.Modelless = o.Modelless
-	opts.Verify.Opened = o.OpenedFolders()
 	opts.Host.Setup = setup(opts, o.Chosen.Preset, o.Sandbox)
 	opts.Host.Setup.Credential = o.Credential(o.Chosen.Preset)
 	return opts, nil
@@ -391,7 +386,7 @@ func setup(opts loop.Options, chosen agents.Preset, sandbox *sandbox.Confiner) e
 		Scope: opts.Graph.Scope.String(), Agent: chosen.Name, Model: opts.Models.Model, Jobs: opts.Workers.Jobs, MaxIters: opts.Limits.Iterations,
 		Sandbox: sandbox.String(), Folder: opts.Place.Runs, Target: opts.Landing.Target,
 	}
-	if opts.Landing.Slots != nil {
+	if opts.Landing.Slots != nil && !opts.Landing.Here {
 		s.Sandbox = sandbox.InSlots(opts.Landing.Slots.Layered())
 	}
 	if opts.Workers.Resources != nil {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"ralph/dag"
 	"ralph/internal/agents"
 	"ralph/internal/git"
 	"ralph/internal/project"
@@ -53,7 +54,11 @@ func slotOptions(a *app, s *session, repo *git.Repo) (slot.Options, error) {
 		return o, fmt.Errorf("%w: parallel.dir: %q is in the repository", project.ErrConfig, dir)
 	}
 	var err error
-	o.Sub, err = filepath.Rel(repo.Dir(), root)
+	o.Here = dag.Here
+	o.Own = func(ctx context.Context) []string { return loop.OwnFiles(ctx, s.store, ownFiles(a, s, runOutput{})) }
+	if o.Folder, err = merge.FolderRef(repo); err == nil {
+		o.Sub, err = filepath.Rel(repo.Dir(), root)
+	}
 	return o, err
 }
 
@@ -117,6 +122,9 @@ func sites(o *agents.Opener, slots *slot.Pool) func(dir string) (site, error) {
 			return found, nil
 		}
 		place := slots.Of(dir)
+		if place == nil { // the project's own folder
+			return site{o.Sandbox, o}, nil
+		}
 		confiner, err := o.Sandbox.In(dir, place.Place())
 		if err == nil {
 			at[dir] = site{confiner, o.In(dir, confiner, func() sandbox.Layers { return layersOf(place, false) })}
@@ -148,6 +156,7 @@ func openSlots(a *app, s *session, o *agents.Opener, opts *loop.Options) error {
 		return r, x.Close, nil
 	}
 	slots.Branch = opts.Landing.Target
+	slots.Own = func(ctx context.Context) []string { return loop.OwnFiles(ctx, s.store, opts.Place.OwnFiles) }
 	setUpSlots(s, &slots, opts.Verify.Withheld, opts.Host.Redact, func(at *slot.Slot) (verify.Gates, func() error, error) {
 		return confined(at, sandbox.Process{Online: true, Layers: layersOf(at, true)}) // it installs what gates need
 	})
@@ -158,7 +167,7 @@ func openSlots(a *app, s *session, o *agents.Opener, opts *loop.Options) error {
 		return confined(room.Slot, sandbox.Process{Upper: room.Upper(), Layers: layersOf(room.Slot, false)})
 	}
 	if o.Sandbox.Verification.Level == sandbox.Namespaces {
-		opts.Landing.Here = func() (*verify.Gates, func() error, error) {
+		opts.Landing.Folder = func() (*verify.Gates, func() error, error) {
 			x, err := o.Sandbox.ForVerification(sandbox.Process{Env: runner.Env})
 			if err != nil {
 				return nil, nil, err

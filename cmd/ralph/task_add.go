@@ -319,7 +319,7 @@ func runTaskUpdate(ctx context.Context, a *app, o taskUpdateOptions) (err error)
 	if err != nil || len(accept) == 0 {
 		return err
 	}
-	return acceptTasks(ctx, a, accept, "its work may change what checks it", false)
+	return acceptTasks(ctx, a, accept, "its work may change what checks it")
 }
 
 // lifts reports whether an update removes what a task failed for, as the error of the failure names it.

@@ -11,6 +11,7 @@ import (
 	"ralph/dag"
 	"ralph/event"
 	"ralph/inbox"
+	"ralph/internal/git"
 	"ralph/internal/human"
 	"ralph/internal/jsonval"
 	"ralph/internal/render"
@@ -73,18 +74,18 @@ func questionsText(a *app, asked []inbox.Request) (text string) {
 // workOf says where the work of a task is that was done in slots: on a branch, or in a ref.
 func workOf(ctx context.Context, a *app, s *session, g *dag.Graph, t dag.Task, attempts []dag.Attempt) (text string, object jsonval.Object, err error) {
 	var landed any
-	kept := ""
+	kept, typed := "", git.Typed(s.project.Root)
 	m, err := g.LandedWork(t)
 	if m.N > 0 && m.Candidate != m.Onto { // there was something to land
 		landed = jsonval.Object{"target", m.Target, "commit", m.Candidate, "at", m.EndedAt}
-		text = a.fieldLines("landed", fmt.Sprintf("on %s; see it: git show %s", render.Branch(m.Target), render.Commit(m.Candidate)))
+		text = a.fieldLines("landed", fmt.Sprintf("%s; see it: %s show %s", render.On(m.Target), typed, render.Commit(m.Candidate)))
 	}
 	if slices.ContainsFunc(attempts, func(at dag.Attempt) bool { return at.Slot > 0 }) {
 		refs := keptWork(ctx, s.project.Root)
 		for _, at := range attempts {
 			kept = cmp.Or(refs[at.ID], kept)
 		}
-		text += a.fieldLines("kept", human.Lead("not landed; see it: git show ", kept))
+		text += a.fieldLines("kept", human.Lead("not landed; see it: "+typed+" show ", kept))
 	}
 	return text, jsonval.Object{"landed", landed, "kept", null(kept)}, err
 }
@@ -195,7 +196,7 @@ func runTaskWhy(_ context.Context, a *app, s *session, g *dag.Graph, t dag.Task,
 	i := slices.IndexFunc(finished, func(m dag.Merge) bool { return m.Task == t.ID })
 	switch {
 	case i >= 0:
-		text += fmt.Sprintf("  its work is finished, and lands on %s with: ralph merge --target %[1]s\n", render.Branch(finished[i].Target))
+		text += fmt.Sprintf("  its work is finished, and lands %s with: %s\n", render.On(finished[i].Target), render.Line(human.MergeCommand(finished[i].Target)))
 	case t.AwaitsVerdict():
 		text += "  " + unverifiedText(t) + "\n"
 	}

@@ -81,7 +81,7 @@ type taskStateOptions struct {
 	Args                     []string // IDs
 	Reason, Message          string
 	Now, Tree, Failed, Stale bool
-	Satisfied, AsIs          bool
+	Satisfied                bool
 }
 
 // changes makes a command that does one thing to all tasks that were named, or to none.
@@ -136,7 +136,7 @@ func noteLanding(a *app, g *dag.Graph) error {
 	landing, err := g.MergesIn(dag.MergeLanding)
 	for _, m := range landing {
 		if at, err := g.Attempt(m.Attempt); err != nil || !at.EndedAt.IsZero() {
-			a.note("%s was landing, and its work may be on %s: the next run finds out, or: ralph recover", m.Task, render.Branch(m.Target))
+			a.note("%s was landing, and its work may be %s: the next run finds out, or: ralph recover", m.Task, render.On(m.Target))
 		}
 	}
 	return err

@@ -35,7 +35,7 @@ them, the last that landed first, so that all are undone or none is.`,
 // undoFlags are those of a run that make sense for one commit.
 func undoFlags() []flagSpec {
 	return slices.DeleteFunc(mergeFlags(), func(f flagSpec) bool {
-		return slices.Contains([]string{"feature", "task", "jobs", "target", "review"}, f.name)
+		return slices.Contains([]string{"feature", "task", "jobs", "target", "in-place", "review"}, f.name)
 	})
 }
 
@@ -60,6 +60,9 @@ func runUndo(ctx context.Context, a *app, o undoOptions) (err error) {
 }
 
 func undoTask(ctx context.Context, a *app, o undoOptions) error {
+	if err := takeInNow(ctx, a); err != nil {
+		return err
+	}
 	u, err := storeUndo(ctx, a, o)
 	if err != nil {
 		return err
@@ -275,12 +278,12 @@ func revert(ctx context.Context, repo *git.Repo, undo []dag.Merge, more bool) (m
 		case commit == "" || built.Candidate == tip:
 			return m, "", hint(fmt.Errorf("%w: no change of %s is on %s", dag.ErrRefused, landed.Task, branch), "to open the task again: ralph task reset %s", landed.Task)
 		case len(built.Files) > 0:
-			advice := "undo it by hand: git revert %s"
+			advice := "undo it by hand: %s revert %s"
 			if more {
-				advice = "undo what was built on it too, with --with-dependants, or by hand: git revert %s"
+				advice = "undo what was built on it too, with --with-dependants, or by hand: %s revert %s"
 			}
 			return m, "", hint(fmt.Errorf("%w: what landed on %s since conflicts with undoing %s: %s", dag.ErrRefused, branch, landed.Task, human.List(built.Files, 5)),
-				advice, render.Commit(commit))
+				advice, git.Typed(repo.Dir()), render.Commit(commit))
 		}
 		tip = built.Candidate
 		says += fmt.Sprintf("This reverts commit %s, the work of %s.\n", commit, landed.Task)

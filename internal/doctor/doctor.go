@@ -159,6 +159,8 @@ func (p Project) Git(ctx context.Context) []Finding {
 	switch {
 	case err != nil:
 		text, fix = "not found", "install git"
+	case git.Own(p.Root):
+		level, text = OK, text+"; the project is in no repository, and ralph keeps what agents change in one of its own"
 	case state.Known:
 		level = OK
 		text += "; a repository"
@@ -173,7 +175,7 @@ func (p Project) Git(ctx context.Context) []Finding {
 			text, fix = text+": "+err.Error(), "remove that file"
 		}
 	default:
-		text, fix = text+"; the project is in no repository", `git init && git add -A && git commit -m "begin"`
+		level, text = OK, text+"; the project is in no repository, and ralph will make one of its own"
 	}
 	if repo, err := git.OpenRepo(ctx, p.Root); err == nil && state.Known {
 		if err := repo.Writable(); err != nil {

@@ -67,6 +67,7 @@ func (c Collector) Temporaries() []Leftover {
 		{p.State(), ".tmp-"},
 		{filepath.Join(p.State(), "templates"), ".tmp-"},
 		{p.State(), "trees-"},
+		{p.State(), "repository-"},
 		{p.State(), filepath.Base(p.DB()) + db.NewSuffix},
 		{p.Objects(), "tree-"},
 		{filepath.Join(p.Objects(), "info"), ".new-"},

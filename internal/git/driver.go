@@ -27,6 +27,9 @@ type Driver struct {
 
 // Missing says what of the driver git does not know in a folder: "attribute", "command" or both.
 func (d Driver) Missing(ctx context.Context, dir string) (parts []string, err error) {
+	if Own(dir) { // which people neither merge nor clone
+		return nil, ErrUnknown
+	}
 	names, _, err := Tracked(ctx, dir, d.Pattern)
 	if err != nil {
 		return nil, err

@@ -88,7 +88,10 @@ func Version(ctx context.Context) (string, error) {
 // Top is the top of the repository that dir lies in, or "". It is found
 // without asking git: starting a program costs more than all else that an
 // iteration does.
-func Top(dir string) string {
+func Top(dir string) string { return cmp.Or(theirTop(dir), ownTop(dir)) }
+
+// theirTop is Top for repositories of people.
+func theirTop(dir string) string {
 	for {
 		if isRepository(dir) {
 			return dir
@@ -176,7 +179,7 @@ var accepting sync.Map
 // accepted says that git works in a repository. It must not be told where one is before:
 // then it does not ask whose it is.
 func accepted(ctx context.Context, top string, env []string) bool {
-	if _, ok := accepting.Load(top); ok {
+	if _, ok := accepting.Load(top); ok || Own(top) {
 		return true
 	}
 	cmd := command(ctx, top, "rev-parse", "--git-dir")
@@ -272,7 +275,7 @@ func head(dir string) (branch, id string) {
 func place(dir string) (top, own, common string) {
 	dir, _ = filepath.Abs(dir)
 	top = cmp.Or(Top(dir), dir)
-	own, common = gitDirs(filepath.Join(top, ".git"))
+	own, common = dirs(top)
 	return top, own, common
 }
 

@@ -43,7 +43,9 @@ func (r *Repo) DiffTrees(ctx context.Context, from, to string) ([]Diff, error) {
 	if !isID(from) || !isID(to) {
 		return diffTrees(git, from, to)
 	}
-	from, to = r.content(from), r.content(to)
+	if from, to = r.content(from), r.content(to); from == to {
+		return nil, nil
+	}
 	return diffTrees(func(in io.Reader, args ...string) (string, error) {
 		return r.Once("diff "+from+" "+to, func() (string, error) { return git(in, args...) })
 	}, from, to)

@@ -28,14 +28,14 @@ type Repo struct {
 	known  *known
 }
 
-// OpenRepo finds the repository that dir lies in. The error is ErrUnknown where there is
+// OpenRepo finds the repository that dir lies in, or that of ralph's own. The error is ErrUnknown where there is
 // none that git accepts.
 func OpenRepo(ctx context.Context, dir string) (*Repo, error) {
+	if Own(dir) {
+		return openOwn(ctx, ownTop(dir))
+	}
 	cmd := command(ctx, dir, "rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir")
-	env := slices.DeleteFunc(cmd.Environ(), func(entry string) bool {
-		name, _, _ := strings.Cut(entry, "=")
-		return slices.Contains([]string{"GIT_DIR", "GIT_COMMON_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE", "GIT_PREFIX"}, name)
-	})
+	env := repoEnv(cmd)
 	cmd.Env = env
 	var out strings.Builder
 	cmd.Stdout = &out
@@ -53,7 +53,12 @@ func OpenRepo(ctx context.Context, dir string) (*Repo, error) {
 	if top == "" { // bare
 		top = lines[0]
 	}
-	return &Repo{dir: top, own: lines[0], common: lines[1], env: append(env, "GIT_TERMINAL_PROMPT=0", "LC_ALL=C"), known: &known{}}, nil
+	return repoAt(top, lines[0], lines[1], append(env, "GIT_TERMINAL_PROMPT=0", "LC_ALL=C")), nil
+}
+
+// repoAt is a repository of which nothing is known yet.
+func repoAt(dir, own, common string, env []string) *Repo {
+	return &Repo{dir: dir, own: own, common: common, env: env, known: &known{}}
 }
 
 // Dir is the top of the project's working tree.
@@ -135,6 +140,14 @@ func (r *Repo) Git(ctx context.Context, c Call, args ...string) (string, error) 
 		if try == storing || !swept(err) || !rewind(c.In) {
 			return out.String(), err
 		}
+	}
+}
+
+// Plumbing runs git as a call says, with other input.
+func (r *Repo) Plumbing(ctx context.Context, c Call) Plumbing {
+	return func(in io.Reader, args ...string) (string, error) {
+		c.In = in
+		return r.Git(ctx, c, args...)
 	}
 }
 

@@ -94,7 +94,7 @@ func Find(dir string) Places {
 	if info, err := os.Lstat(at); err == nil && !info.IsDir() {
 		p.Pointers = append(p.Pointers, at)
 	}
-	own, common := gitDirs(at)
+	own, common := dirs(top)
 	if !isDir(own) {
 		return p
 	}
@@ -153,7 +153,7 @@ func Index(dir string) string {
 	if top == "" {
 		return ""
 	}
-	own, _ := gitDirs(filepath.Join(top, ".git"))
+	own, _ := dirs(top)
 	return filepath.Join(own, "index")
 }
 

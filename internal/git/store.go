@@ -78,7 +78,7 @@ func openStore(ctx context.Context, dir, objects string, trees ...string) (*stor
 
 // find looks for the repository's own folders.
 func (s *store) find() error {
-	s.theirs, s.common = gitDirs(filepath.Join(s.top, ".git"))
+	s.theirs, s.common = dirs(s.top)
 	_, err := os.Stat(filepath.Join(s.common, "objects"))
 	return err
 }

@@ -24,7 +24,10 @@ var slow = 5 * time.Second
 
 // watch runs git, and ends it if a file that it opens keeps it from that.
 func watch(cmd *exec.Cmd) error {
-	own, common := gitDirs(cmp.Or(proc.Getenv(cmd.Env, "GIT_DIR"), filepath.Join(Top(cmd.Dir), ".git")))
+	own, common := dirs(Top(cmd.Dir))
+	if named := proc.Getenv(cmd.Env, "GIT_DIR"); named != "" {
+		own, common = gitDirs(named)
+	}
 	for _, name := range []string{"HEAD", "index"} { // which almost every git opens
 		if err := findPipe(filepath.Join(own, name), true, nil); err != nil {
 			return err

@@ -2,7 +2,6 @@ package git
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 	"strings"
 )
@@ -47,11 +46,9 @@ func (r *Repo) Worktrees(ctx context.Context) ([]Worktree, error) {
 		if w.Dir, err = filepath.EvalSymlinks(w.Dir); err != nil { // it is known by this name, whatever way leads there
 			continue // gone
 		}
-		at := filepath.Join(w.Dir, ".git")
-		if _, err := os.Lstat(at); err != nil {
+		if w.GitDir, _ = dirs(w.Dir); !exists(filepath.Join(w.GitDir, "HEAD")) {
 			continue // bare
 		}
-		w.GitDir, _ = gitDirs(at)
 		for _, name := range []string{"rebase-merge", "rebase-apply"} {
 			if text, err := read(filepath.Join(w.GitDir, name, "head-name")); err == nil {
 				w.Rebase = strings.TrimSpace(string(text))

@@ -202,7 +202,29 @@ func Branch(ref string) string {
 	if path.Base(ref) == "HEAD" && !strings.HasPrefix(ref, "refs/") {
 		return "HEAD"
 	}
+	if IsFolder(ref) {
+		return "this folder"
+	}
 	return strings.TrimPrefix(ref, "refs/heads/")
+}
+
+// IsFolder reports whether a ref has what has landed in a project's own folder.
+func IsFolder(ref string) bool { return strings.HasPrefix(ref, "refs/ralph/folder/") }
+
+// On says where work lands: on a branch, or in a project's own folder.
+func On(ref string) string {
+	if IsFolder(ref) {
+		return "in " + Branch(ref)
+	}
+	return "on " + Branch(ref)
+}
+
+// MergeCommand is what lands the work there that is finished.
+func MergeCommand(ref string) string {
+	if IsFolder(ref) {
+		return "ralph merge --in-place"
+	}
+	return "ralph merge --target " + Branch(ref)
 }
 
 // List names items, at most that many of them: a, b and 3 more.

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 
 	"ralph/event"
@@ -17,11 +18,17 @@ const (
 // Branch is a ref as people call it.
 func Branch(ref string) string { return Line(human.Branch(ref)) }
 
+// On says where work lands.
+func On(ref string) string { return Line(human.On(ref)) }
+
 // Commit is the ID of a commit as people see it.
 func Commit(id string) string { return Line(id[:min(len(id), shortIDs)]) }
 
 // Lanes says where the agents of a run work, and where their work lands.
 func Lanes(s event.Setup) string {
+	if human.IsFolder(s.Target) {
+		return "1, in this folder"
+	}
 	where := "1, in a slot"
 	if s.Jobs > 1 {
 		where = fmt.Sprintf("%d at once, each in a slot", s.Jobs)
@@ -53,11 +60,11 @@ func landed(e event.Event) string {
 	case m == nil:
 		return "landed"
 	case m.Commit == m.Onto:
-		return "changes nothing on " + Branch(m.Target)
+		return "changes nothing " + On(m.Target)
 	case e.Reason != "":
 		return "landed, and is ready as " + Commit(m.Commit) + ": " + Branch(m.Target) + " " + Line(e.Reason)
 	default:
-		return "landed on " + Branch(m.Target) + " as " + Commit(m.Commit)
+		return "landed " + On(m.Target) + " as " + Commit(m.Commit)
 	}
 }
 
@@ -66,8 +73,11 @@ func Landed(w *event.Work) []string {
 	if w == nil {
 		return nil
 	}
-	lines := []string{"nothing landed on " + Branch(w.Target)}
-	if w.Commits > 0 {
+	lines := []string{"nothing landed " + On(w.Target)}
+	switch {
+	case w.Commits > 0 && human.IsFolder(w.Target):
+		lines[0] = "landed in this folder: the work of " + human.Count(w.Commits, "task")
+	case w.Commits > 0:
 		lines[0] = Branch(w.Target) + " has " + human.Count(w.Commits, "new commit")
 	}
 	if w.Waits != nil {
@@ -88,8 +98,9 @@ func Looks(w *event.Work) (steps []Step) {
 	if w == nil {
 		return nil
 	}
+	git := cmp.Or(Line(w.Git), "git")
 	if w.Commits > 0 {
-		steps = append(steps, Step{"git log " + Commit(w.From) + ".." + Commit(w.To), "see what landed on " + Branch(w.Target)})
+		steps = append(steps, Step{git + " log " + Commit(w.From) + ".." + Commit(w.To), "see what landed " + On(w.Target)})
 	}
 	if w.Waits != nil {
 		steps = append(steps, Step{Line(w.Waits.Command), "move " + Branch(w.Target) + " to it, once you have made way"})
@@ -100,10 +111,10 @@ func Looks(w *event.Work) (steps []Step) {
 		steps = append(steps, Step{"ralph review", "list the work that waits for review"})
 	}
 	for _, k := range w.Kept[:min(len(w.Kept), maxKept)] {
-		steps = append(steps, Step{"git show " + Line(k.Ref), "see the work of " + Line(k.Task) + ", which did not land"})
+		steps = append(steps, Step{git + " show " + Line(k.Ref), "see the work of " + Line(k.Task) + ", which did not land"})
 	}
 	if len(w.Kept) > maxKept {
-		steps = append(steps, Step{"git for-each-ref refs/ralph/work", "list all work that did not land"})
+		steps = append(steps, Step{git + " for-each-ref refs/ralph/work", "list all work that did not land"})
 	}
 	return steps
 }

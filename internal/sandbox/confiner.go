@@ -213,6 +213,9 @@ func (c *Confiner) findProtected() {
 	}
 	c.protection = Protect(context.Background(), c.place, more...)
 	c.git = map[string]string{}
+	if git.Own(root) { // no agent writes there
+		return
+	}
 	for _, dir := range git.Find(root).Folders {
 		if real, err := filepath.EvalSymlinks(dir); err == nil {
 			c.git[dir] = real

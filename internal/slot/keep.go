@@ -27,7 +27,7 @@ type Work struct {
 	Left   []git.Left // changes that are not part of it
 }
 
-const whySubmodule = "a submodule can only be changed in place: its commit would exist in this slot only"
+const whySubmodule = "a submodule cannot be changed: its commit would exist here only"
 
 // publishTimeout bounds asking a submodule's remote.
 const publishTimeout = time.Minute
@@ -36,9 +36,12 @@ const publishTimeout = time.Minute
 // changes no file, so that an agent may be at work. What cannot be kept is listed and stays as
 // it was in base; the rest is never lost for it. A commit in which conflicts are resolved names the work that had them.
 func (s *Slot) Keep(ctx context.Context, base, message string) (Work, error) {
+	if f := s.finished; f != nil {
+		return Work{Commit: f.work, Tree: f.tree}, nil
+	}
 	w, err := s.tree(ctx, base)
 	if err != nil {
-		return Work{}, fmt.Errorf("keep the work in slot %d: %w", s.n, err)
+		return Work{}, fmt.Errorf("keep the work in %s: %w", s.Name(), err)
 	}
 	repo := s.p.o.Repo
 	was, err := repo.Tree(ctx, base)
@@ -63,8 +66,14 @@ type kept struct{ base, tree, message, commit string }
 
 // Hold is for the time in which no process works in the slot: its files are looked at once, and what was seen then is all that counts until release.
 func (s *Slot) Hold() (release func()) {
-	s.still = &Work{}
+	s.still = &still{work: map[string]Work{}}
 	return func() { s.still = nil }
+}
+
+// still is what was seen of a slot that nobody works in.
+type still struct {
+	work map[string]Work // by base; all files are looked at for ""
+	head *head
 }
 
 // resolves is the trailer that names the work from before its first conflict.
@@ -90,13 +99,25 @@ func (s *Slot) Edited(ctx context.Context, base, commit string, edits []git.Edit
 }
 
 // Shown is the commit that was last checked out, and the tree that the slot was made to look like.
-func (s *Slot) Shown() (commit, tree string) { return s.made.Commit, s.made.Tree }
+func (s *Slot) Shown() (commit, tree string) {
+	if f := s.finished; f != nil {
+		return f.work, f.tree
+	}
+	return s.made.Commit, s.made.Tree
+}
 
 // Tree is what the slot looks like now.
 func (s *Slot) Tree(ctx context.Context) (string, error) {
-	w, err := s.tree(ctx, "")
+	if s.finished != nil {
+		return s.finished.tree, nil
+	}
+	base := ""
+	if s.here() { // people may have changed submodules there
+		base = s.made.Base
+	}
+	w, err := s.tree(ctx, base)
 	if err != nil {
-		return "", fmt.Errorf("look at slot %d: %w", s.n, err)
+		return "", fmt.Errorf("look at %s: %w", s.Name(), err)
 	}
 	return w.Tree, nil
 }
@@ -106,28 +127,51 @@ func (s *Slot) tree(ctx context.Context, base string) (w Work, err error) {
 	if err := s.load(); err != nil {
 		return w, err
 	}
+	known := map[string]Work{}
+	if s.still != nil {
+		known = s.still.work
+	}
+	if w, is := known[base]; is {
+		w.Left = slices.Clone(w.Left)
+		return w, nil
+	}
 	err = s.withIndex(ctx, s.Top(), func(g git.Plumbing) (err error) {
-		if s.still != nil && s.still.Tree != "" {
-			w.Tree, w.Left = s.still.Tree, slices.Clone(s.still.Left)
+		if all, is := known[""]; is {
+			w.Tree, w.Left = all.Tree, slices.Clone(all.Left)
 		} else if err = s.add(ctx, &w, g); err == nil {
 			w.Tree, err = line(g(nil, "write-tree"))
-		}
-		if err == nil && s.still != nil {
-			s.still.Tree, s.still.Left = w.Tree, slices.Clone(w.Left)
 		}
 		if err != nil || base == "" {
 			return err
 		}
+		known[""] = Work{Tree: w.Tree, Left: slices.Clone(w.Left)}
 		if err = s.restoreLinks(ctx, &w, g, base); err == nil {
 			err = s.dirtyLinks(ctx, &w, g)
 		}
 		return err
 	})
+	if u := s.made.Open; u != nil { // nobody has worked on the rest
+		w.Left = slices.DeleteFunc(w.Left, func(l git.Left) bool { return slices.Contains(u.Before, l.Path) })
+	}
+	if err == nil {
+		known[base] = Work{Tree: w.Tree, Left: slices.Clone(w.Left)}
+	}
 	return w, err
 }
 
 // ralph is the folder of the project's state in the repository: no agent's work.
 func (s *Slot) ralph() string { return path.Join(s.p.o.Sub, ".ralph") }
+
+// own are what ralph itself writes there.
+func (s *Slot) own(ctx context.Context) []string {
+	own := []string{s.ralph()}
+	if s.here() && s.p.o.Own != nil {
+		for _, name := range s.p.o.Own(ctx) {
+			own = append(own, path.Join(s.p.o.Sub, name))
+		}
+	}
+	return own
+}
 
 // add brings the index up to date.
 func (s *Slot) add(ctx context.Context, w *Work, g git.Plumbing) error {
@@ -148,7 +192,8 @@ func (s *Slot) add(ctx context.Context, w *Work, g git.Plumbing) error {
 		}
 	}
 	files := git.Folder{Dir: s.Top(), Git: g, Max: s.p.o.MaxFile}
-	u, err := files.Update(slices.DeleteFunc(append(names, s.forced(ctx, tracked)...), func(name string) bool { return git.Within(name, []string{s.ralph()}) }))
+	own := s.own(ctx)
+	u, err := files.Update(slices.DeleteFunc(append(names, s.forced(ctx, tracked)...), func(name string) bool { return git.Within(name, own) }))
 	w.Left = append(w.Left, u.Left...)
 	for _, name := range u.Large {
 		w.Left = append(w.Left, git.Left{Path: name, Why: "the file is too large"})
@@ -267,16 +312,28 @@ func (s *Slot) theirs(ctx context.Context, folder string, options ...string) ([]
 		return nil, err
 	}
 	defer root.Close()
-	at := path.Join(folder, ".git")
-	if elsewhere, is := strings.CutPrefix(strings.TrimSpace(read(root, at)), "gitdir: "); is {
-		at = path.Join(folder, elsewhere)
-	}
 	temp, err := os.MkdirTemp(s.note(""), "tmp-") // of our own, as git takes an index that is gone for an empty one
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = os.RemoveAll(temp) }() // Take removes what stays
 	index := filepath.Join(temp, "index")
+	if s.here() && folder == "" {
+		own, err := os.OpenRoot(s.p.o.Repo.Own())
+		if err != nil {
+			return nil, err
+		}
+		defer own.Close()
+		if err := copyOut(index, own, "index"); err != nil {
+			return nil, err
+		}
+		out, err := s.p.o.Repo.Git(ctx, s.call(s.Top(), index), append([]string{"ls-files", "-z"}, options...)...)
+		return git.Split(out), err
+	}
+	at := path.Join(folder, ".git")
+	if elsewhere, is := strings.CutPrefix(strings.TrimSpace(read(root, at)), "gitdir: "); is {
+		at = path.Join(folder, elsewhere)
+	}
 	if err := copyOut(index, root, path.Join(at, "index")); err != nil {
 		return nil, err
 	}
@@ -289,6 +346,9 @@ func line(out string, err error) (string, error) { return strings.TrimSuffix(out
 // Conflict shows what comes of merging work, which is on base, into onto, with conflict markers:
 // onto is checked out, and git in the slot says which paths are unmerged.
 func (s *Slot) Conflict(ctx context.Context, base, onto, work string) error {
+	if s.here() { // only finished work can be in conflict there, and no session resolves that
+		return nil
+	}
 	m, err := s.p.o.Repo.Merge(ctx, base, onto, work)
 	if err != nil {
 		return err
@@ -299,7 +359,12 @@ func (s *Slot) Conflict(ctx context.Context, base, onto, work string) error {
 }
 
 // Base is the commit below the work in the slot.
-func (s *Slot) Base() string { return s.made.Base }
+func (s *Slot) Base() string {
+	if s.finished != nil {
+		return s.finished.base
+	}
+	return s.made.Base
+}
 
 // Unresolved lists the files in conflict that nobody has decided about: what is in the slot is
 // then a merge that nobody finished. A file has its conflict markers still; one that was shown without,
@@ -333,18 +398,26 @@ func (s *Slot) Message(ctx context.Context) (string, error) {
 	if err := s.load(); err != nil {
 		return "", err
 	}
-	id, objects := s.head(), filepath.Join(s.Top(), ".git", "objects")
-	if id == "" || id == s.made.Commit || !isDir(objects) {
+	from, id, objects := s.made.Commit, s.head(), filepath.Join(s.Top(), ".git", "objects")
+	call := git.Call{Env: []string{"GIT_ALTERNATE_OBJECT_DIRECTORIES=" + git.Quote(objects)}}
+	if s.here() {
+		at, err := s.checkedOut(ctx)
+		if from, id, call = s.made.Head, at.Commit, (git.Call{}); err != nil || s.finished != nil || from == "" {
+			return "", err
+		}
+	} else if !isDir(objects) {
+		return "", nil
+	}
+	if id == "" || id == from {
 		return "", nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, messageTimeout)
 	defer cancel()
-	call := git.Call{Env: []string{"GIT_ALTERNATE_OBJECT_DIRECTORIES=" + git.Quote(objects)}}
 	// 4,000 characters of each will do; git fills up what is shorter with blanks.
 	out, err := s.p.o.Repo.Git(ctx, call, "log", "-z", "--reverse", "--no-merges", "--max-count=100", "--encoding=UTF-8", "--no-show-signature", "--no-notes",
-		"--no-color", "--format=%<(4000,trunc)%B", s.made.Commit+".."+id)
+		"--no-color", "--format=%<(4000,trunc)%B", from+".."+id)
 	if err != nil {
-		return "", fmt.Errorf("messages of slot %d: %w", s.n, err)
+		return "", fmt.Errorf("messages of %s: %w", s.Name(), err)
 	}
 	var messages []string
 	for _, message := range git.Split(out) {

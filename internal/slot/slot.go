@@ -16,7 +16,6 @@ import (
 	"sync"
 	"time"
 
-	"ralph/internal/disk"
 	"ralph/internal/filelock"
 	"ralph/internal/git"
 	"ralph/internal/human"
@@ -53,6 +52,12 @@ type Options struct {
 	// Sees reports whether the processes of slots can find these in the place of the repository. It is asked once, too.
 	Sees func(seen.Folder) bool
 
+	// Here is the number of the slot that is the project's own folder, in which agents may work, too; 0 for none. Folder is the ref of what
+	// has landed there, and Own lists, from the project on, the files in it that ralph itself writes.
+	Here   int
+	Folder string
+	Own    func(context.Context) []string
+
 	MinFree int64 // bytes that have to stay free
 	MaxFile int64 // no larger file is kept; 0 means 512 MiB
 }
@@ -74,6 +79,15 @@ type Pool struct {
 	left    func(line string)
 	home    string   // of slots, rooms and snapshots
 	listed  *listing // of the project
+	noted   noted
+}
+
+// noted is what ralph wrote last about the project's own folder, as long as an attempt works there: its agent may be able to write these
+// files.
+type noted struct {
+	made   []byte // nil if nothing was written since the attempt began
+	index  string // its sum, "" likewise
+	forged []string
 }
 
 // OnSetup has f called before what may take minutes: each Setup, and each copy of a folder.
@@ -109,24 +123,36 @@ type Slot struct {
 	made made
 	said strings.Builder // by git beside its output
 
-	found    *found // what it gets of the project; an agent at work keeps what it has
-	ranSetup bool   // since its files were last set
-	still    *Work  // what was seen since the slot is held; nil while it is not
-	kept     kept   // by this process, last
+	found    *found    // what it gets of the project; an agent at work keeps what it has
+	now      Work      // of the project's own folder, as it was seen last
+	finished *finished // work that the project's own folder stands for, whatever is in it
+	ranSetup bool      // since its files were last set
+	still    *still    // what was seen since the slot is held; nil while it is not
+	kept     kept      // by this process, last
 }
 
 func (p *Pool) slot(n int) *Slot { return &Slot{p: p, n: n} }
 
 // Name is what people call it.
 func (s *Slot) Name() string {
-	if s.p.judges {
+	switch {
+	case s.here():
+		return "this folder"
+	case s.p.judges && s.n == s.p.o.Here && s.n > 0:
+		return "the room of this folder"
+	case s.p.judges:
 		return fmt.Sprintf("room %d", s.n)
 	}
 	return fmt.Sprintf("slot %d", s.n)
 }
 
 // Top is the slot's folder: all of the repository.
-func (s *Slot) Top() string { return filepath.Join(s.p.o.Dir, strconv.Itoa(s.n)) }
+func (s *Slot) Top() string {
+	if s.here() {
+		return s.p.o.Repo.Dir()
+	}
+	return filepath.Join(s.p.o.Dir, strconv.Itoa(s.n))
+}
 
 // Dir is the folder to work in: the project's place in the repository.
 func (s *Slot) Dir() string { return filepath.Join(s.Top(), filepath.FromSlash(s.p.o.Sub)) }
@@ -137,6 +163,9 @@ const maxSlots = 256
 // Env is what programs in the slot are told, so that ports and containers of one slot are not
 // those of another, and git does not take a repository above for the slot's if its own is gone.
 func (s *Slot) Env() []string {
+	if s.here() {
+		return nil
+	}
 	name := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
 			return r
@@ -230,12 +259,16 @@ func (s *Slot) take(ctx context.Context, attempt, base, commit string) error {
 		return err
 	}
 	if s.made.Attempt, s.made.Resolves = attempt, ""; commit != base {
-		s.made.Resolves, err = s.p.o.Repo.Line(ctx, "show", "-s", "--no-show-signature", "--format=%(trailers:key="+resolves+",valueonly,separator=%x20)", commit)
-		if err != nil {
+		if s.made.Resolves, err = s.resolves(ctx, commit); err != nil {
 			return err
 		}
 	}
 	return s.finish(base, commit, tree, nil)
+}
+
+// resolves is what a commit of work says it resolves.
+func (s *Slot) resolves(ctx context.Context, commit string) (string, error) {
+	return s.p.o.Repo.Line(ctx, "show", "-s", "--no-show-signature", "--format=%(trailers:key="+resolves+",valueonly,separator=%x20)", commit)
 }
 
 // make fills a new folder and puts it in the place of the old one. A git that a dead ralph
@@ -304,6 +337,9 @@ func (s *Slot) Gone() bool {
 // Show sets the files to a commit, as Take does, in the middle of an attempt: what the agent
 // stashed, and its own commits, stay in the private .git.
 func (s *Slot) Show(ctx context.Context, base, commit string) error {
+	if s.here() { // it shows the work as it is, on the tip that nobody else moves meanwhile
+		return nil
+	}
 	if base == commit { // nothing is left of the work
 		s.made.Resolves = ""
 	}
@@ -457,46 +493,4 @@ func writable(path string) error {
 		}
 		return os.Chmod(path, info.Mode().Perm()|0o700)
 	})
-}
-
-// Space is the space for slots.
-type Space struct {
-	Free int64 // on the file system that they are on
-	Need int64 // what has to be free
-	Low  bool  // there is not twice as much: people should be warned
-	Full bool  // nothing new is to begin
-}
-
-func (r Space) String() string {
-	return human.Bytes(r.Free) + " free, and " + human.Bytes(r.Need) + " have to be"
-}
-
-// Space looks at the file system that slots are on. What part of it is used does not count: 5 % of
-// a small disk are too little, and of a large one more than all slots ever take.
-func (p *Pool) Space(another bool) (Space, error) {
-	dir := p.o.Dir
-	for {
-		if _, err := os.Stat(dir); err == nil || dir == filepath.Dir(dir) {
-			break
-		}
-		dir = filepath.Dir(dir)
-	}
-	free, err := disk.Free(dir)
-	if err != nil {
-		return Space{}, fmt.Errorf("space for slots: %w", err)
-	}
-	r := Space{Free: free, Need: p.o.MinFree}
-	if another { // it will be as large as the largest
-		list, err := p.List()
-		if err != nil {
-			return Space{}, err
-		}
-		var largest int64
-		for _, info := range list {
-			largest = max(largest, info.Size)
-		}
-		r.Need += largest
-	}
-	r.Full, r.Low = r.Free < r.Need, r.Free < 2*r.Need
-	return r, nil
 }

@@ -1,6 +1,7 @@
 package slot
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -37,6 +38,11 @@ type made struct {
 	There     []string // what was ignored and there when it was set up
 	Unclean   bool     // of a room: the gates of work that has not landed wrote in it
 	Size      int64
+
+	Open    *Unfinished // of the project's own folder
+	Rolling *rolling    // into it
+	Head    string      // that it had when the attempt began
+	Repo    string      // whose objects it has
 }
 
 func (s *Slot) note(name string) string {
@@ -56,6 +62,12 @@ func (s *Slot) load() error {
 		return err
 	}
 	data, err := os.ReadFile(s.note("made.json"))
+	if s.here() && s.p.noted.made != nil {
+		if !bytes.Equal(data, s.p.noted.made) {
+			s.forged("made.json")
+		}
+		data, err = s.p.noted.made, nil
+	}
 	if err == nil {
 		err = json.Unmarshal(data, &s.made)
 	}
@@ -87,7 +99,7 @@ func (s *Slot) begin() error {
 		}
 	}
 	if s.ranSetup = false; s.still != nil {
-		s.still = &Work{} // its files change now
+		s.still = &still{work: map[string]Work{}} // its files change now
 	}
 	left, _ := filepath.Glob(s.note("tmp-*")) // the pattern is good
 	for _, path := range left {
@@ -112,7 +124,17 @@ func (s *Slot) save() error {
 	if err != nil {
 		return err
 	}
+	if s.here() {
+		s.p.noted.made = data
+	}
 	return atomicfile.Write(s.note("made.json"), data)
+}
+
+// forged remembers that somebody else has written one of our files.
+func (s *Slot) forged(name string) {
+	if path := s.note(name); !slices.Contains(s.p.noted.forged, path) {
+		s.p.noted.forged = append(s.p.noted.forged, path)
+	}
 }
 
 // call is git on files of the slot, with an index of ours.
@@ -123,9 +145,19 @@ func (s *Slot) call(dir, index string) git.Call {
 // withIndex runs git on the files in dir with a copy of our index, which takes the place of
 // the old one if all went well. So nobody waits for the lock of a git that was killed.
 func (s *Slot) withIndex(ctx context.Context, dir string, do func(git.Plumbing) error) error {
+	if was := s.p.noted.index; s.here() && was != "" && sumOf(s.index()) != was { // it may hide changes
+		s.forged("index")
+		s.p.noted.index = ""
+		if err := errors.Join(os.RemoveAll(s.index()), s.seed(ctx)); err != nil {
+			return err
+		}
+	}
 	return s.withCopy(ctx, dir, func(g git.Plumbing, index string) error {
 		if err := do(g); err != nil {
 			return err
+		}
+		if s.here() {
+			s.p.noted.index = sumOf(index)
 		}
 		return os.Rename(index, s.index())
 	})

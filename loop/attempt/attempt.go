@@ -60,12 +60,9 @@ type attempt struct {
 // for what must end the run: a file cannot be written, or what is recorded is lost.
 func (w Worker) Run(ctx context.Context, j Job, p Ports) (Result, error) {
 	a := &attempt{
-		Worker: w, job: j, ports: p, watch: newWatch(j, p.Lane != nil, w.Now),
+		Worker: w, job: j, ports: p, watch: newWatch(j, !p.Lane.Here(), w.Now),
 		meter: &meter{prices: w.Prices, report: func(u Used) { _ = p.Record(context.WithoutCancel(ctx), Record{Used: &u}) }}, evidence: evidence{Worker: w, job: j, lane: p.Lane, trees: git.Trees{Dir: j.Place.Project, Objects: w.Objects, Sub: j.Place.Sub}, compared: map[[2]string]git.Difference{}},
 		talk: conversation{scan: sigils.NewScanner(j.Task.ID), tools: p.Tools}, said: policy.Session{None: j.Finished != nil},
-	}
-	if j.Review != nil {
-		a.ports.Lane = nil // it has a slot, but nothing to land
 	}
 	if p.Desk != nil && j.Review == nil {
 		a.talk.asks = &asking{Desk: p.Desk, now: w.Now}
@@ -122,7 +119,7 @@ func (a *attempt) closeSession(d policy.Decision) {
 	if err := s.Close(); err != nil {
 		a.warn(a.job.Task.ID, "closing the agent: "+err.Error())
 	}
-	a.keepTouched(s)
+	a.keepTouched(s, false)
 	planted, err := a.Permissions.Reject() // what it wrote in its last moment
 	if err != nil {
 		planted = append(planted, err.Error())
@@ -140,14 +137,6 @@ func (a *attempt) closeSession(d policy.Decision) {
 func (a *attempt) result(ctx context.Context, d policy.Decision) Result {
 	if err := a.talk.close(); err != nil {
 		a.warn(a.job.Task.ID, "keeping the answer: "+err.Error())
-	}
-	switch {
-	case a.ports.Lane != nil, a.job.Review != nil:
-	case d.Action == policy.Complete: // a head that we moved ourselves is no surprise
-		a.Baselines.landed(a.evidence.before.Head, git.Head(ctx, a.job.Place.Dir), a.work.Gates)
-		a.accepted(ctx)
-	default:
-		a.Baselines.forget()
 	}
 	a.keepTree(ctx, d)
 	files := slices.Concat(a.talk.files, a.evidence.worked(ctx))

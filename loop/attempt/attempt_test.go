@@ -17,8 +17,11 @@ import (
 	"ralph/budget"
 	"ralph/dag"
 	"ralph/event"
+	"ralph/internal/git"
 	"ralph/internal/proc"
+	"ralph/internal/slot"
 	"ralph/internal/testing/check"
+	"ralph/loop/land"
 	"ralph/loop/policy"
 	"ralph/prompt"
 	"ralph/verify"
@@ -112,34 +115,48 @@ func machine(t *testing.T, turns ...func(dir string) string) (Worker, *scripted)
 	s := &scripted{turns: turns}
 	return Worker{
 		Open: func(_ context.Context, op Opening) (Session, error) {
+			s.dir = op.Place.Dir
 			return s, op.Started("scripted", proc.Identity{Pid: 1})
 		},
 		Documents: func(dag.Task) Sources { return Sources{} },
 		Sources:   func(context.Context, string, dag.Task, []string) Sources { return Sources{} }, OwnFiles: func(context.Context) []string { return nil },
 		Observe: func(event.Event) {}, WarnOnce: func(_, text string) { t.Log(text) },
-		Gates: verify.Gates{Env: os.Environ()}, Baselines: &Baselines{}, Demand: &Demand{}, Objects: t.TempDir(), Poll: time.Millisecond, Now: time.Now,
+		Baselines: &Baselines{}, Demand: &Demand{}, Objects: t.TempDir(), Poll: time.Millisecond, Now: time.Now,
 	}, s
 }
 
-// alone are the ports of an attempt that works alone and has no budget.
-func alone(m *memory) Ports {
+// alone are the ports of an attempt that has no budget, in the slot of its job.
+func alone(t *testing.T, m *memory, j *Job) Ports {
+	t.Helper()
+	repo, err := git.OpenRepo(t.Context(), j.Place.Project)
+	check.OK(t, err)
+	to := land.Options{
+		Repo: repo, Target: "refs/heads/main",
+		Slots: slot.Open(slot.Options{Dir: filepath.Join(j.Place.Folder, "slots"), State: filepath.Join(j.Place.Folder, "state"), Project: j.Place.Project, Name: "p", Repo: repo, Sub: "."}),
+		Gates: func(room slot.Room) (verify.Gates, func() error, error) {
+			return verify.Gates{Env: os.Environ(), Dir: room.Dir()}, func() error { return nil }, nil
+		},
+	}
+	at, err := repo.Commit(t.Context(), "HEAD")
+	check.OK(t, err)
+	work, err := to.Open(t.Context(), dag.Claim{Task: j.Task, Attempt: j.Run.Attempt, Slot: 1}, at, at)
+	check.OK(t, err)
+	j.Place.Dir, j.Place.Sub, j.Place.Env = work.Place()
 	return Ports{
-		Record: m.record, Excuses: unexcused{}, Budget: func(context.Context) ([]budget.Finding, error) { return nil, nil },
-		Shared: func(context.Context, time.Time) bool { return false },
+		Record: m.record, Excuses: unexcused{}, Lane: work, Budget: func(context.Context) ([]budget.Finding, error) { return nil, nil },
 	}
 }
 
 // job is a task in a repository, as JSON brings it to another machine.
-func job(t *testing.T, s *scripted, gates ...string) (j Job) {
+func job(t *testing.T, gates ...string) (j Job) {
 	t.Helper()
 	dir := t.TempDir()
-	for _, args := range [][]string{{"init", "-q"}, {"commit", "-q", "--allow-empty", "-m", "x"}} {
+	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"commit", "-q", "--allow-empty", "-m", "x"}} {
 		cmd := exec.CommandContext(t.Context(), "git", append([]string{"-C", dir, "-c", "user.name=t", "-c", "user.email=t@localhost"}, args...)...)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("git: %v\n%s", err, out)
 		}
 	}
-	s.dir = dir
 	data, err := json.Marshal(Job{
 		Run: RunRef{ID: "r-1", Owner: "w-1", Attempt: "a-1", Iteration: 1}, Task: dag.Task{ID: "t-1", Title: "mine"},
 		Place: Place{Dir: dir, Project: dir, Folder: filepath.Join(t.TempDir(), "a-1")}, Agent: Assignment{Name: "scripted"},
@@ -165,9 +182,10 @@ func TestAnAttemptNeedsNoDatabase(t *testing.T) {
 		}
 		return "<journal>it was missing</journal>\n<task-done>t-1</task-done>\n"
 	})
-	j := job(t, s, "test -e made")
+	j := job(t, "test -e made")
 	record := &memory{}
-	res, err := w.Run(t.Context(), j, alone(record))
+	ports := alone(t, record, &j)
+	res, err := w.Run(t.Context(), j, ports)
 	if err != nil || res.Decision.Action != policy.Complete || !res.Seen.Passed {
 		t.Fatalf("got %+v, %v; want complete", res.Decision, err)
 	}
@@ -188,17 +206,19 @@ func TestAnAttemptNeedsNoDatabase(t *testing.T) {
 // agent.
 func TestFinishedWorkIsVerifiedElsewhere(t *testing.T) {
 	t.Parallel()
-	w, s := machine(t, says("<task-done>t-1</task-done>\n"))
-	j := job(t, s)
+	w, _ := machine(t, says("<task-done>t-1</task-done>\n"))
+	j := job(t)
 	j.Task.Kind, j.Verify.Skip = dag.Check, true
 	record := &memory{}
-	if _, err := w.Run(t.Context(), j, alone(record)); err != nil || record.finished == nil {
+	ports := alone(t, record, &j)
+	if _, err := w.Run(t.Context(), j, ports); err != nil || record.finished == nil {
 		t.Fatalf("got %v, %v", record.finished, err)
 	}
 	other, _ := machine(t)
 	other.Open = nil
 	j.Finished, j.History.Finished, j.Verify = record.finished, record.attempt, Verification{Gates: []string{"true"}}
-	res, err := other.Run(t.Context(), j, alone(&memory{}))
+	ports = alone(t, &memory{}, &j)
+	res, err := other.Run(t.Context(), j, ports)
 	check.That(t, err == nil && res.Decision.Action == policy.Complete && !res.Seen.Opened, "got %+v, %v; want complete without a session", res, err)
 }
 
@@ -207,7 +227,9 @@ func TestALostClaimAborts(t *testing.T) {
 	t.Parallel()
 	ctx, lose := context.WithCancelCause(t.Context())
 	w, s := machine(t, func(string) string { lose(ErrUnrenewed); return "<task-done>t-1</task-done>\n" })
-	res, err := w.Run(ctx, job(t, s), alone(&memory{}))
+	j := job(t)
+	ports := alone(t, &memory{}, &j)
+	res, err := w.Run(ctx, j, ports)
 	check.That(t, err == nil && res.Decision.Action == policy.Abort && res.Decision.Reason == ErrUnrenewed.Error() && s.closed,
 		"got %+v, %v; want an abort", res.Decision, err)
 }

@@ -20,11 +20,8 @@ func (a *attempt) printed(ctx context.Context) (list []prompt.Printed) {
 	if len(a.job.Task.Context) == 0 {
 		return nil
 	}
-	var unshown error
-	if a.ports.Lane != nil {
-		state, _ := a.ports.Lane.Shown()
-		unshown = a.ports.Lane.Show(ctx, state.Head)
-	}
+	state, _ := a.ports.Lane.Shown()
+	unshown := a.ports.Lane.Show(ctx, state.Head)
 	runner := a.runner()
 	runner.Owner, runner.Redact, runner.Timeout = a.job.Run.Owner, a.Redact, contextTime
 	log := io.Discard

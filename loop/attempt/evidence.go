@@ -3,9 +3,6 @@ package attempt
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
-	"maps"
 	"slices"
 
 	"ralph/dag"
@@ -23,16 +20,14 @@ type evidence struct {
 	lane     Lane // as in Ports
 	trees    git.Trees
 	before   git.State
-	tree     string            // what the attempt began with; empty where git cannot tell
-	heads    map[string]string // the commits that it began with
-	base     Base              // what the task began with
-	began    string            // what the feature began with, or the task, if it is the first
-	taken    git.Taken         // the tree that was taken last
-	finished string            // the tree when the agent said that it is done; empty until then
-	blind    error             // why git cannot tell
+	tree     string    // what the attempt began with
+	base     Base      // what the task began with
+	began    string    // what the feature began with, or the task, if it is the first
+	taken    git.Taken // the tree that was taken last
+	finished string    // the tree when the agent said that it is done; empty until then
 
 	landing   land.Candidate
-	candidate string // the tree that would land; empty where the work is verified in place
+	candidate string // the tree that would land; empty until it is known
 	compared  map[[2]string]git.Difference
 	searched  search // the last one for tampering
 	oldRan    bool   // the checks from before the work said something of it
@@ -54,15 +49,14 @@ type findings struct {
 
 // begin notes what the attempt finds, and learns what the task's first one found.
 func (e *evidence) begin(ctx context.Context) error {
-	if err := e.look(ctx); err != nil {
-		return err
+	e.before, e.tree = e.lane.Shown() // the slot has just been made to look so
+	e.taken.Tree = e.tree
+	if e.lane.Here() {
+		e.before = git.Look(context.WithoutCancel(ctx), e.job.Place.Dir)
 	}
 	e.base = Base{Tree: e.tree}
 	if stored := e.job.History.Base; stored != nil {
 		e.base = *stored
-	}
-	if e.lane != nil {
-		e.job.History.Tampered = nil // a slot has only what landed
 	}
 	e.began = cmp.Or(e.job.Proof.Tree, e.base.Tree)
 	if err := e.dropMissing(ctx); err != nil {
@@ -74,33 +68,11 @@ func (e *evidence) begin(ctx context.Context) error {
 	return nil
 }
 
-func (e *evidence) look(ctx context.Context) error {
-	if e.lane != nil { // the slot has just been made to look so
-		e.before, e.tree = e.lane.Shown()
-		e.taken.Tree = e.tree
-		return nil
-	}
-	dir := e.job.Place.Dir
-	taken, err := e.take(ctx)
-	switch {
-	case errors.Is(err, git.ErrUnknown):
-		e.blind = err
-	case err != nil && e.job.Verify.Skip && ctx.Err() == nil:
-		e.WarnOnce("trees", "what attempts change cannot be seen: "+err.Error()) // nothing is verified by it
-	case err != nil:
-		return err
-	default:
-		e.tree, e.heads = taken.Tree, git.Heads(ctx, dir, taken.Inside...)
-	}
-	e.before = git.LookAt(context.WithoutCancel(ctx), dir, taken)
-	return nil
-}
-
 // dropMissing forgets trees that are no longer stored: somebody emptied the folder, and
 // no task is to blame that nothing can be compared with them.
 func (e *evidence) dropMissing(ctx context.Context) error {
 	trees, h := []string{e.base.Tree}, &e.job.History
-	for _, at := range slices.Concat(h.Attempts, h.Tampered) {
+	for _, at := range h.Attempts {
 		trees = append(trees, at.Tree, at.TreeAfter)
 	}
 	trees = slices.DeleteFunc(trees, func(id string) bool { return id == "" || id == e.tree })
@@ -121,39 +93,20 @@ func (e *evidence) dropMissing(ctx context.Context) error {
 	if gone(h.Finished) {
 		h.Finished.Tree, h.Finished.TreeAfter = e.base.Tree, ""
 	}
-	h.Attempts, h.Tampered = slices.DeleteFunc(slices.Clone(h.Attempts), gone), slices.DeleteFunc(h.Tampered, gone)
+	h.Attempts = slices.DeleteFunc(slices.Clone(h.Attempts), gone)
 	return nil
 }
 
-// take is the tree of the project as it is, without what ralph itself writes.
+// take is the tree of the slot as it is, or of the candidate, if that is judged.
 func (e *evidence) take(ctx context.Context) (git.Taken, error) {
 	if e.candidate != "" { // nothing else is judged
 		return git.Taken{Tree: e.candidate}, nil
 	}
-	if e.lane != nil {
-		tree, err := e.lane.Tree(ctx)
-		if err == nil {
-			e.taken.Tree = tree
-		}
-		return git.Taken{Tree: tree}, err
+	tree, err := e.lane.Tree(ctx)
+	if err == nil {
+		e.taken.Tree = tree
 	}
-	taken, err := git.Take(ctx, e.job.Place.Dir, e.Objects, e.OwnFiles(ctx)...)
-	if err != nil {
-		return taken, err
-	}
-	if len(taken.Large) > 0 {
-		e.WarnOnce("large", fmt.Sprintf("of files above %d MiB only size and time are evidence: %s; ignore those that nobody works on", git.LargeFile>>20, human.List(taken.Large, 5)))
-	}
-	e.taken = taken
-	return taken, nil
-}
-
-// takeNow is take, if the beginning of the task or of the attempt is known: otherwise a tree is of no use.
-func (e *evidence) takeNow(ctx context.Context) (git.Taken, error) {
-	if e.base.Tree == "" && e.tree == "" {
-		return git.Taken{}, nil
-	}
-	return e.take(ctx)
+	return git.Taken{Tree: tree}, err
 }
 
 // verifiesOnly says that the work was finished by an earlier attempt.
@@ -165,7 +118,7 @@ func (e *evidence) finish(ctx context.Context) (git.Taken, error) {
 	if !e.verifiesOnly() {
 		ctx = context.WithoutCancel(ctx) // a run that is stopped keeps finished work
 	}
-	taken, err := e.takeNow(ctx)
+	taken, err := e.take(ctx)
 	e.finished = cmp.Or(e.job.History.Finished.TreeAfter, taken.Tree)
 	return taken, err
 }
@@ -233,43 +186,22 @@ func (e *evidence) touched(ctx context.Context) bool {
 func (e *evidence) examine(
 	ctx context.Context, taken git.Taken, taking error, prevented bool,
 ) (shown string, found findings, unchanged bool, err error) {
-	if e.base.Tree == "" {
-		return "", found, false, nil
-	}
-	if errors.Is(taking, git.ErrUnknown) {
-		// It was there when the task began, and without it nothing can be verified.
-		return "", findings{hard: []string{"the git repository is gone"}}, false, nil
-	}
-	if taking != nil {
+	if taking != nil || e.base.Tree == "" {
 		return "", found, false, taking
 	}
 	changes, err := e.changes(ctx, taken.Tree, prevented)
 	if err != nil {
 		return "", found, false, err
 	}
-	shown = taken.Tree
-	switch {
-	case e.candidate != "":
-		shown, unchanged = e.candidate, len(changes) == 0
-	case e.verifiesOnly():
-		shown = e.finished
-		fallthrough
-	default:
-		unchanged = len(changes) == 0 && git.SameTrees(ctx, e.job.Place.Dir, e.heads, git.Heads(ctx, e.job.Place.Dir, taken.Inside...))
-	}
 	if !e.job.Task.AllowTampering {
 		found, err = e.tampering(ctx, changes, taken.Tree)
 	}
-	return shown, found, unchanged, err
+	return taken.Tree, found, len(changes) == 0, err
 }
 
 // changes lists what the work changed.
 func (e *evidence) changes(ctx context.Context, now string, prevented bool) (work []git.Change, err error) {
-	if e.candidate != "" {
-		work, err = e.compare(ctx, e.base.Tree, e.candidate)
-	} else {
-		work, err = e.ownChanges(ctx, now)
-	}
+	work, err = e.compare(ctx, e.base.Tree, now)
 	if prevented {
 		// No agent could write it, so a person did.
 		work = slices.DeleteFunc(work, func(c git.Change) bool { return c.Path == configuration })
@@ -313,18 +245,6 @@ const (
 // level.
 func Prevents(sandbox string) bool { return sandbox == preventing }
 
-// ownChanges lists what differs from where the task began, as far as it changed
-// while one of its attempts was under way: a person, or another task, may have
-// worked in between.
-func (e *evidence) ownChanges(ctx context.Context, now string) ([]git.Change, error) {
-	all, err := e.compare(ctx, e.base.Tree, now)
-	if err != nil || e.tree == e.base.Tree && !e.verifiesOnly() {
-		return all, err
-	}
-	own, err := e.own(ctx, now)
-	return slices.DeleteFunc(all, func(c git.Change) bool { return !own.has(c) }), err
-}
-
 // files is a set of paths.
 type files map[string]bool
 
@@ -340,74 +260,3 @@ func filesOf(changes []git.Change) files {
 }
 
 func (f files) has(c git.Change) bool { return f[c.Path] || f[c.Old] }
-
-// own are the files that changed while one of the task's attempts was under way.
-func (e *evidence) own(ctx context.Context, now string) (files, error) {
-	own := files{}
-	for _, span := range e.spans(now) {
-		changes, err := e.compare(ctx, span[0], span[1])
-		if err != nil {
-			return nil, err
-		}
-		maps.Copy(own, filesOf(changes))
-	}
-	return own, nil
-}
-
-// stale says why work that a person accepted is not what is in the folder any more, "" if it is.
-func (e *evidence) stale(ctx context.Context, taken git.Taken, taking error) (string, error) {
-	switch {
-	case e.blind != nil:
-		e.WarnOnce("git", "whether files changed since the work was done cannot be seen: "+e.blind.Error())
-		return "", nil //nolint:nilerr // no project has to be a repository
-	case taking != nil:
-		return "", taking
-	case e.job.History.Finished.TreeAfter == "":
-		return "what the attempt left is gone from " + e.Objects + ", so nobody can tell what was accepted", nil
-	}
-	own, err := e.own(ctx, taken.Tree)
-	if err != nil {
-		return "", err
-	}
-	since, err := e.compare(ctx, e.finished, taken.Tree)
-	since = slices.DeleteFunc(since, func(c git.Change) bool { return !own.has(c) })
-	if err != nil || len(since) == 0 {
-		return "", err
-	}
-	files := seq.Map(since, func(c git.Change) string { return c.Path })
-	return human.List(files, 5) + " changed since this work was done", nil
-}
-
-// spans are the trees between which the task's attempts worked. Of one whose run
-// died before its agent said that it is done, nobody knows what it ended with, so all
-// until the next one began is its own.
-func (e *evidence) spans(now string) [][2]string {
-	var spans [][2]string
-	from := ""
-	for _, at := range e.job.History.Attempts {
-		if at.Tree == "" || at.ID == e.job.Run.Attempt || at.StartedAt.Before(e.job.Task.StartedAt) {
-			continue
-		}
-		if from != "" {
-			spans = append(spans, [2]string{from, at.Tree})
-			from = ""
-		}
-		if at.TreeAfter != "" {
-			spans = append(spans, [2]string{at.Tree, at.TreeAfter})
-		} else {
-			from = at.Tree
-		}
-		if at.ID == e.job.History.Finished.ID {
-			break // what came later is not what is verified
-		}
-	}
-	switch {
-	case e.verifiesOnly() && e.job.History.Finished.TreeAfter != "":
-		return spans // it is one of those above
-	case e.verifiesOnly(): // kept by a version that did not record what it ended with
-		return append(spans, [2]string{e.job.History.Finished.Tree, now})
-	case from != "":
-		spans = append(spans, [2]string{from, e.tree})
-	}
-	return append(spans, [2]string{e.tree, now})
-}

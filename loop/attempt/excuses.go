@@ -24,7 +24,7 @@ type Excuses interface {
 func (a *attempt) begin(ctx context.Context, results []verify.Result) error {
 	own := a.job.Verify.Gates[a.job.Verify.Own:]
 	results = slices.DeleteFunc(slices.Clone(results), func(r verify.Result) bool { return slices.Contains(own, r.Command) })
-	if len(results) == 0 || a.ports.Lane == nil && a.Baselines.leftBehind() { // what was rejected is nobody's to allow
+	if len(results) == 0 {
 		return nil
 	}
 	return a.ports.Excuses.Begin(ctx, results)
@@ -52,7 +52,7 @@ func (a *attempt) blameTarget(ctx context.Context) (again bool, err error) {
 		if err := a.ports.Lane.Show(ctx, c.Onto); err != nil {
 			return false, err
 		}
-		_, err := a.Baselines.of(c.Onto, false, []string{g.Command}, func(command string) (verify.Result, error) {
+		_, err := a.Baselines.of(c.Onto, []string{g.Command}, func(command string) (verify.Result, error) {
 			return a.before(ctx, command, "without the work")
 		}, func(fresh []verify.Result) error { return a.begin(ctx, fresh) })
 		if err != nil {
@@ -81,7 +81,7 @@ func (a *attempt) before(ctx context.Context, command, why string) (res verify.R
 		return res, err
 	}
 	a.gateEnded(verify.Check{Result: res}, why)
-	if a.ports.Lane != nil && !own && !res.Passed && !allowed.Covers(res) {
+	if !own && !res.Passed && !allowed.Covers(res) {
 		res.Lacks = a.lacks(ctx, command)
 	}
 	if res.Broken() && !own {
@@ -119,11 +119,7 @@ func (a *attempt) lacks(ctx context.Context, command string) string {
 func (a *attempt) broken(res verify.Result) error {
 	remedy := "raise [verify] timeout in .ralph.toml, or repair it"
 	if res.Unstartable {
-		remedy = "install what it runs"
-		if a.ports.Lane != nil {
-			remedy += ", or have [parallel] setup in .ralph.toml install it in each slot"
-		}
-		remedy += "; what a task is to create belongs into a gate of that task (--gate)"
+		remedy = "install what it runs, or have [parallel] setup in .ralph.toml install it in each slot; what a task is to create belongs into a gate of that task (--gate)"
 	}
 	return policy.Halted{Reason: strings.Join(human.Parts(res.Why(), res.Lacks, remedy), "; ")}
 }

@@ -31,7 +31,7 @@ func (a *attempt) facts(ctx context.Context) (f risk.Facts) {
 	for _, c := range changes {
 		f.Lines += c.Lines()
 	}
-	if plan, err := a.evidence.plan(ctx, a.evidence.candidate, a.evidence.candidate, a.prevented()); err == nil && len(plan.Changed) > 0 {
+	if plan, err := a.evidence.plan(ctx, a.evidence.candidate, a.prevented()); err == nil && len(plan.Changed) > 0 {
 		f.Checks, f.Old = seq.Map(plan.Changed, func(c git.Change) string { return c.Path }), oldUnknown
 	}
 	w := &a.work

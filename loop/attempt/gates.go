@@ -17,9 +17,8 @@ import (
 
 // Baselines remembers what the gates said before the work of the tasks at hand, by commit.
 type Baselines struct {
-	mu   sync.Mutex
-	at   map[string]*baseline
-	left bool // the one folder that is worked in has what was not accepted
+	mu sync.Mutex
+	at map[string]*baseline
 }
 
 type baseline struct {
@@ -28,13 +27,12 @@ type baseline struct {
 }
 
 // of returns what gates said, and runs those that were not run yet. What these say counts once begin has nothing against it. Of
-// several attempts at one commit one at a time runs gates. Where only one folder is worked in, what was said of
-// another commit is forgotten: somebody else moved the head.
+// several attempts at one commit one at a time runs gates.
 func (b *Baselines) of(
-	head string, forget bool, commands []string, run func(command string) (verify.Result, error), begin func([]verify.Result) error,
+	head string, commands []string, run func(command string) (verify.Result, error), begin func([]verify.Result) error,
 ) ([]verify.Result, error) {
 	b.mu.Lock()
-	at := b.commit(head, forget)
+	at := b.commit(head)
 	b.mu.Unlock()
 	at.running.Lock()
 	defer at.running.Unlock()
@@ -76,27 +74,13 @@ func (b *Baselines) known(head, command string) *verify.Result {
 	return nil
 }
 
-// forget forgets all: what work that was not accepted left behind is not the next task's fault.
-func (b *Baselines) forget() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.at, b.left = nil, true
-}
-
-// leftBehind reports whether work that was not accepted is in the folder.
-func (b *Baselines) leftBehind() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.left
-}
-
 // landed says that what the gates said of accepted work is what the next task begins with, and that what
 // holds for the commit below holds on. It does not wait for gates that run there, because nobody else can
 // land meanwhile.
 func (b *Baselines) landed(onto, commit string, gates []verify.Check) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	at := b.commit(commit, false)
+	at := b.commit(commit)
 	if below := b.at[onto]; below != nil {
 		maps.Copy(at.results, below.results)
 	}
@@ -106,8 +90,8 @@ func (b *Baselines) landed(onto, commit string, gates []verify.Check) {
 }
 
 // commit is what is known of one. The lock is held.
-func (b *Baselines) commit(head string, forget bool) *baseline {
-	if b.at == nil || forget && b.at[head] == nil {
+func (b *Baselines) commit(head string) *baseline {
+	if b.at == nil {
 		b.at = map[string]*baseline{}
 	}
 	if b.at[head] == nil {
@@ -116,19 +100,16 @@ func (b *Baselines) commit(head string, forget bool) *baseline {
 	return b.at[head]
 }
 
-// baseline records what the gates said before the task's work, as far as that is not known. In slots the gates of every task have
+// baseline records what the gates said before the task's work, as far as that is not known. The gates of every task have
 // to say of the target what they may, whatever they said when the task began.
 func (a *attempt) baseline(ctx context.Context) error {
 	base, shared := &a.evidence.base, a.job.Verify.Gates[:a.job.Verify.Own]
 	unknown := slices.DeleteFunc(slices.Clone(a.job.Verify.Gates), func(command string) bool {
 		_, known := base.Gates[command]
-		return known && (a.ports.Lane == nil || !slices.Contains(shared, command))
+		return known && !slices.Contains(shared, command)
 	})
-	head, shown := a.evidence.before.Head, a.ports.Lane == nil
-	if a.ports.Lane != nil {
-		head = a.ports.Lane.Base() // without what an earlier attempt left
-	}
-	results, err := a.Baselines.of(head, a.ports.Lane == nil, unknown, func(command string) (res verify.Result, err error) {
+	head, shown := a.ports.Lane.Base(), false // without what an earlier attempt left
+	results, err := a.Baselines.of(head, unknown, func(command string) (res verify.Result, err error) {
 		if !shown {
 			if err := a.ports.Lane.Show(ctx, head); err != nil {
 				return res, err
@@ -228,11 +209,7 @@ func (a *attempt) gate(ctx context.Context, command, why, path string) (verify.R
 
 // runner runs commands where the work is judged.
 func (a *attempt) runner() verify.Gates {
-	runner := a.Gates
-	runner.Dir = a.job.Place.Dir
-	if a.ports.Lane != nil {
-		runner, _ = a.ports.Lane.Room()
-	}
+	runner, _ := a.ports.Lane.Room()
 	return runner
 }
 

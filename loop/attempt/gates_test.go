@@ -11,7 +11,7 @@ import (
 func TestLandingDoesNotWaitForGates(t *testing.T) {
 	t.Parallel()
 	var b Baselines
-	_, err := b.of("below", false, []string{"known", "slow"}, func(command string) (verify.Result, error) {
+	_, err := b.of("below", []string{"known", "slow"}, func(command string) (verify.Result, error) {
 		if command == "slow" { // it would never end if landing waited for it
 			b.landed("below", "landed", []verify.Check{{Result: verify.Result{Command: "own", Passed: true}}})
 		}

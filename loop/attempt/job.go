@@ -118,7 +118,6 @@ type History struct {
 	Base     *Base         // nil at the task's first attempt
 	Attempts []dag.Attempt // at the task, in order, with this one
 	Finished dag.Attempt   // the one whose work is only verified
-	Tampered []dag.Attempt // rejected for what they did to tests, which may still be in the folder; newest first
 	Changed  []string      // files that the run's last attempts changed
 
 	Answers []inbox.Request // to what the task asked since it was last reset
@@ -137,14 +136,12 @@ func (h History) Last() dag.Attempt {
 // Verification says how work is checked.
 type Verification struct {
 	Skip         bool     // accept "done" without looking
-	AsIs         bool     // what a person accepted is what is in the folder now, whatever changed since
 	Gates        []string // of the project, the feature and the task
 	Own          int      // the index of the task's own first gate
 	Reruns       int      // of a gate that failed, before that counts
 	Protect      []string // patterns of files that check the work
 	AgentVerdict bool     // the verifier agent has the last word
 	AllowFailing bool     // what fails before the work is excused from then on
-	Opened       []string // files and folders below Dir that a verifier may write
 
 	Allowed map[string]string // for another machine: what gates may fail with
 }

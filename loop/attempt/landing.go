@@ -12,9 +12,10 @@ import (
 	"ralph/verify"
 )
 
-// Lane is the way of one attempt's work from its slot to the target: a land.Lane, or a land.Workspace far from the run. It is nil where an
-// attempt works in the project's own folder: then the work is done when it is verified.
+// Lane is the way of one attempt's work from its slot to the target: a land.Lane, a land.Workspace far from the run, or a
+// land.View where there is nothing to land.
 type Lane interface {
+	Here() bool // it works in the project's own folder
 	Shown() (state git.State, tree string)
 	Base() string
 	Tree(ctx context.Context) (string, error)
@@ -23,6 +24,7 @@ type Lane interface {
 	InConflict(ctx context.Context) (bool, error)
 	Follow(ctx context.Context, conflicts bool) (land.Followed, error)
 	Show(ctx context.Context, commit string) error
+	Copy(ctx context.Context, edits []git.Edit) (gates verify.Gates, end func() error, err error)
 	Room() (verify.Gates, []string)
 	Lacks(ctx context.Context) (missing []string, gates *verify.Gates, end func() error, err error)
 	Submit(ctx context.Context, by land.Credit, judge land.Judge) (land.Candidate, error)
@@ -35,11 +37,8 @@ func (a *attempt) freeze() {
 	if s == nil {
 		return
 	}
-	a.talk.thaw = s.Freeze()
-	if a.ports.Lane != nil {
-		thaw, release := a.talk.thaw, a.ports.Lane.Hold()
-		a.talk.thaw = func() { release(); thaw() }
-	}
+	thaw, release := s.Freeze(), a.ports.Lane.Hold()
+	a.talk.thaw = func() { release(); thaw() }
 }
 
 // queue has work judged as it will be on the target, and returns when the result counts.
@@ -49,7 +48,7 @@ func (a *attempt) queue(ctx context.Context) (d policy.Decision) {
 	if a.job.Finished != nil {
 		elsewhere = a.job.Finished.Patch
 	}
-	a.keepTouched(a.talk.session)
+	a.keepTouched(a.talk.session, true)
 	by := land.Credit{Agent: a.use.Name, Model: a.use.Model, Note: a.talk.set.Journal, Script: a.evident()}
 	see := func(c land.Candidate) {
 		a.merged, w.Conflict, w.With, w.Kept, w.Script = c.Conflict, c.Conflict.Files, c.Conflict.By(), c.Commit, by.Script
@@ -61,7 +60,7 @@ func (a *attempt) queue(ctx context.Context) (d policy.Decision) {
 		w.Accepted = c.Accepted || c.Patch != "" && (c.Patch == passed || c.Patch == elsewhere && len(c.Lost) == 0)
 		a.cpu = 0
 		a.Demand.measure(a.Now, func() (time.Duration, bool) {
-			d = a.check(ctx, git.Taken{Tree: c.Trees[1]}, nil)
+			d = a.check(ctx, git.Taken{Tree: c.Trees[1]})
 			return a.cpu, a.ended == policy.Running && w.CheckErr == nil && (a.cpu > 0 || len(w.Gates) == 0)
 		})
 		if w.Verdict != nil && w.Verdict.Pass && d.Action == policy.Complete {
@@ -72,7 +71,7 @@ func (a *attempt) queue(ctx context.Context) (d policy.Decision) {
 		if !v.Over && green {
 			v.Seen = a.facts(ctx)
 		}
-		a.keepTouched(a.talk.session)
+		a.keepTouched(a.talk.session, true)
 		return v
 	})
 	see(c)
@@ -96,7 +95,7 @@ func (a *attempt) queue(ctx context.Context) (d policy.Decision) {
 // land moves the target to work that was accepted, unless that waits for a person. If somebody else moved it first, the work
 // is judged again on what is there now.
 func (a *attempt) land(ctx context.Context, d policy.Decision) policy.Decision {
-	for a.ports.Lane != nil && d.Action == policy.Complete {
+	for a.job.Review == nil && d.Action == policy.Complete {
 		out, err := a.ports.Lane.Land(ctx)
 		switch {
 		case err != nil:
@@ -117,7 +116,7 @@ func (a *attempt) land(ctx context.Context, d policy.Decision) policy.Decision {
 
 // keepWork keeps what an attempt leaves in its slot, whatever came of it.
 func (a *attempt) keepWork(ctx context.Context, d policy.Decision) {
-	if a.ports.Lane == nil || d.Action == policy.Complete || d.Action == policy.Hold {
+	if d.Action == policy.Complete || d.Action == policy.Hold {
 		return
 	}
 	left, err := a.ports.Lane.Keep(ctx)
@@ -134,7 +133,7 @@ const maxMoved = 2
 
 // inspectTarget says that a turn must end because the target has moved. A script goes on: it runs again if it has to.
 func (a *attempt) inspectTarget(ctx context.Context) error {
-	if a.ports.Lane == nil || a.evident() {
+	if a.evident() {
 		return nil
 	}
 	conflict, err := a.ports.Lane.InConflict(ctx)
@@ -149,10 +148,7 @@ func (a *attempt) inspectTarget(ctx context.Context) error {
 
 // follow brings the work onto the target before the next prompt, as far as it merges.
 func (a *attempt) follow(ctx context.Context, conflicts bool) prompt.Merged {
-	if a.ports.Lane == nil {
-		return prompt.Merged{}
-	}
-	a.keepTouched(a.talk.session)
+	a.keepTouched(a.talk.session, true)
 	m, err := a.ports.Lane.Follow(ctx, conflicts)
 	a.renew()
 	if err != nil && ctx.Err() == nil {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -19,10 +18,6 @@ import (
 	"ralph/verify"
 	"ralph/verify/suite"
 )
-
-// Copy makes a throwaway copy of a tree, the work, with edits that put back what base has, and says how gates run
-// there. End throws it away, and is called also after an error.
-type Copy func(ctx context.Context, base, work string, edits []git.Edit) (gates verify.Gates, end func() error, err error)
 
 // Why gates run once more.
 const (
@@ -38,20 +33,15 @@ func (a *attempt) oldTests(ctx context.Context, now string) error {
 	if a.evidence.base.Tree == "" || a.job.Task.AllowTampering || a.job.Accepted || w.Accepted {
 		return nil
 	}
-	work := cmp.Or(a.evidence.candidate, now)
-	plan, err := a.evidence.plan(ctx, now, work, a.prevented())
+	plan, err := a.evidence.plan(ctx, now, a.prevented())
 	if err != nil || len(plan.Changed) == 0 {
 		return err
 	}
 	why := "the work changes what checks it"
-	if len(plan.left) > 0 {
-		why = human.List(plan.left, 5) + ": still as work left it that was rejected for tampering"
-		a.warn(a.job.Task.ID, why+"; what was there before that checks this task, until somebody takes it out of the folder or accepts that work")
-	}
 	checks := slices.DeleteFunc(slices.Clone(w.Gates), func(g verify.Check) bool { return !plan.Tells(g.Command, g.Before != nil && g.Before.Passed) })
 	unknown := errors.New("no gate can be run with the files from before it")
 	if len(checks) > 0 {
-		w.Doubt.Failed, unknown, err = a.compareOld(ctx, plan, work, checks)
+		w.Doubt.Failed, unknown, err = a.compareOld(ctx, plan, checks)
 	}
 	if unknown != nil && err == nil {
 		a.warn(a.job.Task.ID, why+", and whether the work passes without these changes is not known: "+unknown.Error())
@@ -65,9 +55,8 @@ func (a *attempt) oldTests(ctx context.Context, now string) error {
 			}
 			*list = append(*list, c.Path)
 		}
-		if w.Doubt.Asked = ""; len(plan.left) == 0 { // what others left, nobody asked this task for
-			a.askTask()
-		}
+		w.Doubt.Asked = ""
+		a.askTask()
 	}
 	a.evidence.oldRan = len(checks) > 0 && unknown == nil
 	return err
@@ -75,25 +64,22 @@ func (a *attempt) oldTests(ctx context.Context, now string) error {
 
 // compareOld runs gates in a copy of the work. Unknown is why that says nothing.
 func (a *attempt) compareOld(
-	ctx context.Context, plan oldPlan, work string, checks []verify.Check,
+	ctx context.Context, plan oldPlan, checks []verify.Check,
 ) (failed []verify.Result, unknown, err error) {
-	said, unknown, err := a.inCopy(ctx, plan.base, work, edits(plan.Plan), checks, withOldTests)
+	said, unknown, err := a.inCopy(ctx, edits(plan.Plan), checks, withOldTests)
 	if said == nil || unknown != nil || err != nil {
 		return nil, unknown, err
 	}
 	// The copy may be to blame. New tests that fail there do not show that alone: they may do so on purpose. What it says of
 	// the project as it was before does, unless that was red already and does not say why.
 	checks = slices.DeleteFunc(checks, func(c verify.Check) bool { return c.Command != said.Command })
-	control, unknown, err := a.inCopy(ctx, plan.base, work, nil, checks, inACopy)
-	before, left := checks[0].Before, len(plan.left) > 0
-	if before != nil && !left {
+	control, unknown, err := a.inCopy(ctx, nil, checks, inACopy)
+	before := checks[0].Before
+	if before != nil {
 		checks[0].Result = *before
 	}
-	if err == nil && (left || control != nil && before != nil && (before.Passed || before.Failures != "")) {
-		control, unknown, err = a.inCopy(ctx, plan.base, work, undone(plan.changes), checks, asBefore)
-	}
-	if left && control != nil && verify.Worse(*control, *said) {
-		control = nil // others left it broken, and the work breaks more
+	if err == nil && control != nil && before != nil && (before.Passed || before.Failures != "") {
+		control, unknown, err = a.inCopy(ctx, undone(plan.changes), checks, asBefore)
 	}
 	if control != nil {
 		unknown = fmt.Errorf("in a copy, gate %q fails without them, too: %s", control.Command, control.Exit)
@@ -117,8 +103,8 @@ func undone(changes []git.Change) (edits []git.Edit) {
 
 // inCopy runs gates in a copy of the work until one does not accept it, and returns what that said. Unknown is why the copy
 // cannot be made, or gates cannot be run there.
-func (a *attempt) inCopy(ctx context.Context, base, work string, edits []git.Edit, checks []verify.Check, why string) (said *verify.Result, unknown, err error) {
-	gates, end, unknown := a.copyOf(ctx, base, work, edits)
+func (a *attempt) inCopy(ctx context.Context, edits []git.Edit, checks []verify.Check, why string) (said *verify.Result, unknown, err error) {
+	gates, end, unknown := a.copyOf(ctx, edits)
 	for i := 0; i < len(checks) && unknown == nil && said == nil; i++ {
 		var res verify.Result
 		if res, unknown = a.again(ctx, gates, checks[i], why); unknown == nil && refuses(checks[i], res) {
@@ -129,18 +115,15 @@ func (a *attempt) inCopy(ctx context.Context, base, work string, edits []git.Edi
 }
 
 // copyOf makes a copy of the work. Unknown is why it cannot be made.
-func (a *attempt) copyOf(ctx context.Context, base, work string, edits []git.Edit) (gates verify.Gates, end func() error, unknown error) {
-	if a.ports.Copy == nil {
-		return gates, func() error { return nil }, errors.New("there is no place for a copy of the work")
-	}
-	gates, end, unknown = a.ports.Copy(ctx, base, work, edits)
+func (a *attempt) copyOf(ctx context.Context, edits []git.Edit) (gates verify.Gates, end func() error, unknown error) {
+	gates, end, unknown = a.ports.Lane.Copy(ctx, edits)
 	if kept := git.Described(nil); errors.As(unknown, &kept) { // it must not keep the others from being put back
 		a.WarnOnce("put back "+strings.Join(kept, " "), human.List(kept, 5)+": too large to be put back, or a repository of its own; gates run in a copy with what the work left there")
 		if err := end(); err != nil {
 			return gates, func() error { return nil }, err
 		}
 		edits = slices.DeleteFunc(slices.Clone(edits), func(e git.Edit) bool { return slices.Contains(kept, e.Path) })
-		gates, end, unknown = a.ports.Copy(ctx, base, work, edits)
+		gates, end, unknown = a.ports.Lane.Copy(ctx, edits)
 	}
 	return gates, end, unknown
 }
@@ -170,59 +153,14 @@ func (a *attempt) verifyLog() string { return filepath.Join(a.job.Place.Folder, 
 // oldPlan says what of the work checks it, and what to put back.
 type oldPlan struct {
 	suite.Plan
-	base    string       // the tree that has it
-	changes []git.Change // from there to the work
-	left    []string     // the files among them that rejected work left so
+	changes []git.Change // from what the task began with to the work
 }
 
-func (e *evidence) plan(ctx context.Context, now, work string, prevented bool) (p oldPlan, err error) {
-	if p.changes, err = e.changes(ctx, now, prevented); err != nil || len(p.changes) == 0 {
-		return p, err
-	}
-	var left files
-	if p.base, left, err = e.beforeRejected(ctx); err == nil && len(left) > 0 {
-		concerned := filesOf(p.changes)
-		maps.Copy(concerned, left)
-		p.changes, err = e.compare(ctx, p.base, work)
-		p.changes = slices.DeleteFunc(p.changes, func(c git.Change) bool { return !concerned.has(c) })
-	}
-	if err == nil {
-		p.Plan, err = e.planOf(ctx, p.base, work, p.changes)
-	}
-	for _, c := range p.Changed {
-		if left.has(c) {
-			p.left = append(p.left, c.Path)
-		}
+func (e *evidence) plan(ctx context.Context, now string, prevented bool) (p oldPlan, err error) {
+	if p.changes, err = e.changes(ctx, now, prevented); err == nil && len(p.changes) > 0 {
+		p.Plan, err = e.planOf(ctx, e.base.Tree, now, p.changes)
 	}
 	return p, err
-}
-
-// beforeRejected is what the task began with, but for files that are still as rejected work left them: what of these checks work
-// is as before that, because nobody accepted it. It returns these files, too.
-func (e *evidence) beforeRejected(ctx context.Context) (base string, left files, err error) {
-	base, left = e.base.Tree, files{}
-	for _, at := range e.job.History.Tampered { // newest first, so that what was there before the first of them is put back
-		since, err := e.compare(ctx, at.TreeAfter, base)
-		if err != nil {
-			return "", nil, err
-		}
-		changes, err := e.compare(ctx, at.Tree, at.TreeAfter)
-		if err != nil {
-			return "", nil, err
-		}
-		changed := filesOf(since)
-		plan, err := e.planOf(ctx, at.Tree, at.TreeAfter, slices.DeleteFunc(changes, changed.has))
-		if err == nil && len(plan.Edits) > 0 {
-			base, err = git.Edited(ctx, e.job.Place.Project, e.Objects, at.Tree, base, edits(plan))
-		}
-		if err != nil {
-			return "", nil, err
-		}
-		for _, edit := range plan.Edits {
-			left[edit.Path] = true
-		}
-	}
-	return base, left, nil
 }
 
 // planOf says what of the changes between two trees checks work.
@@ -251,11 +189,8 @@ func (e *evidence) suite(ctx context.Context, tree string, changes []git.Change,
 
 // root is the folder that shows what is judged: all that trees have.
 func (e *evidence) root() (*os.Root, error) {
-	dir := e.job.Place.Dir
-	if e.candidate != "" {
-		gates, _ := e.lane.Room()
-		dir = gates.Dir
-	}
+	gates, _ := e.lane.Room()
+	dir := gates.Dir
 	return os.OpenRoot(strings.TrimSuffix(dir, string(filepath.Separator)+filepath.FromSlash(e.trees.Sub)))
 }
 

@@ -40,11 +40,6 @@ func (a *attempt) prove(ctx context.Context, taken git.Taken) error {
 		return nil
 	}
 	commit := a.evidence.landing.Commit
-	if a.ports.Lane == nil {
-		if state := git.LookAt(context.WithoutCancel(ctx), a.job.Place.Dir, taken); len(state.Uncommitted) == 0 {
-			commit = state.Head
-		}
-	}
 	candidates := func(c proof.Criterion) []string { return provedBy(c, a.work.Gates) }
 	var gates, tests []string
 	for _, c := range p.Criteria {
@@ -192,7 +187,7 @@ func (a *attempt) failing(ctx context.Context, work string, gates, tests []strin
 	if err != nil {
 		return all("the tests of the work cannot be told from it: " + err.Error()), context.Cause(ctx)
 	}
-	plain, err := a.inCopyOf(ctx, work, old.all, gates, baseRuns, asTheFeatureBegan)
+	plain, err := a.inCopyOf(ctx, old.all, gates, baseRuns, asTheFeatureBegan)
 	if err != nil {
 		return seen, err
 	}
@@ -210,7 +205,7 @@ func (a *attempt) failing(ctx context.Context, work string, gates, tests []strin
 		}
 	}
 	if old.tests && len(left) > 0 {
-		tested, err := a.inCopyOf(ctx, work, old.code, left, baseRuns, asTheFeatureBeganTested)
+		tested, err := a.inCopyOf(ctx, old.code, left, baseRuns, asTheFeatureBeganTested)
 		if err != nil {
 			return seen, err
 		}
@@ -230,7 +225,7 @@ func (a *attempt) failing(ctx context.Context, work string, gates, tests []strin
 			return seen, err
 		}
 	}
-	return seen, a.blameCopy(ctx, work, seen)
+	return seen, nil
 }
 
 // failsBefore takes back what passes on what the task itself began with, with its tests: then they fail on what the feature began with
@@ -246,7 +241,7 @@ func (a *attempt) failsBefore(ctx context.Context, work string, edits []git.Edit
 		return nil
 	}
 	slices.Sort(gates)
-	before, err := a.inCopyOf(ctx, work, edits, gates, baseRuns, asTheTaskBegan)
+	before, err := a.inCopyOf(ctx, edits, gates, baseRuns, asTheTaskBegan)
 	for gate, r := range before {
 		if f := r.failure(gate, ""); f.unproven != "" {
 			seen[gate] = f
@@ -268,34 +263,13 @@ func (a *attempt) turned(ctx context.Context, work string, gates []string, settl
 	if err != nil {
 		return context.Cause(ctx)
 	}
-	before, err := a.inCopyOf(ctx, work, undone(mine), gates, baseRuns, asBefore)
+	before, err := a.inCopyOf(ctx, undone(mine), gates, baseRuns, asBefore)
 	for gate, r := range before {
 		f := r.failure(gate, a.evidence.base.Tree)
 		if f.unproven == "" && r.last.Failures == "" {
 			f.unproven = fmt.Sprintf("the task changes no test, and gate %q did not say what failed before it", gate)
 		}
 		settle(gate, f)
-	}
-	return err
-}
-
-// blameCopy takes back what fails in a copy of the work as well. In a slot the gates have just passed.
-func (a *attempt) blameCopy(ctx context.Context, work string, seen failures) error {
-	var gates []string
-	for gate, f := range seen.tested {
-		if f.unproven == "" || seen.plain[gate].unproven == "" {
-			gates = append(gates, gate)
-		}
-	}
-	if a.ports.Lane != nil || len(gates) == 0 {
-		return nil
-	}
-	control, err := a.inCopyOf(ctx, work, nil, gates, 1, inACopy)
-	for gate, r := range control {
-		if r.unknown != nil || !r.passed {
-			why := failure{unproven: fmt.Sprintf("gate %q fails in any copy of the project", gate)}
-			seen.plain[gate], seen.tested[gate] = why, why
-		}
 	}
 	return err
 }
@@ -324,9 +298,9 @@ func (r ran) failure(gate, base string) failure {
 }
 
 // inCopyOf runs gates in a copy of the work, each so often unless it passes or does not end.
-func (a *attempt) inCopyOf(ctx context.Context, work string, edits []git.Edit, gates []string, most int, why string) (map[string]ran, error) {
+func (a *attempt) inCopyOf(ctx context.Context, edits []git.Edit, gates []string, most int, why string) (map[string]ran, error) {
 	came := map[string]ran{}
-	runner, end, unknown := a.copyOf(ctx, a.evidence.base.Tree, work, edits)
+	runner, end, unknown := a.copyOf(ctx, edits)
 	for _, gate := range gates {
 		r := ran{unknown: unknown}
 		for r.unknown == nil && !r.passed && !r.last.Killed && r.runs < most {

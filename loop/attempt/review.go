@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
-	"time"
 
 	"ralph/acp"
 	"ralph/dag"
@@ -29,7 +28,6 @@ const maxCited = 8 << 20
 
 // review is how far a review has come.
 type review struct {
-	began    time.Time
 	patches  []string // what it looks at, by file
 	findings []event.Finding
 }
@@ -42,13 +40,7 @@ func (a *attempt) nothingToReview(ctx context.Context) (why string, err error) {
 		return "nothing is verified in this run", nil
 	case a.job.Review.Acceptance() && a.Documents(a.job.Task).Spec.Text == "":
 		return "the feature has no specification any more", nil
-	case e.blind != nil && a.job.Review.Acceptance(): // the project can be looked at all the same
-		return "", nil
-	case e.blind != nil:
-		a.WarnOnce("git", "changes cannot be reviewed: "+e.blind.Error())
-		return "git cannot tell what changed", nil //nolint:nilerr // no project has to be a repository
 	}
-	a.review.began = a.Now()
 	others := slices.Concat(a.job.Review.Others, a.OwnFiles(ctx))
 	if a.review.patches, err = featurePatches(ctx, e.trees, e.base.Tree, e.tree, others); err != nil {
 		return "", err
@@ -123,7 +115,7 @@ func (a *attempt) reviewed(ctx context.Context, tree string) policy.Decision {
 
 // warnChanged says which files changed while somebody looked who changes nothing.
 func (a *attempt) warnChanged(ctx context.Context, tree string) {
-	if files := a.evidence.since(ctx, a.evidence.tree, tree); len(files) > 0 && !a.ports.Shared(ctx, a.review.began) {
+	if files := a.evidence.since(ctx, a.evidence.tree, tree); len(files) > 0 {
 		a.warn(a.job.Task.ID, "files changed during the review, and nobody verified that: "+human.List(files, 5))
 	}
 }
@@ -139,7 +131,7 @@ func (a *attempt) accept(ctx context.Context) (policy.Decision, error) {
 	a.tell(event.Event{Type: event.VerifierStarted})
 	verdict, err := a.verdict(ctx, verify.Question{Text: text, Whole: true})
 	a.said.Answered, a.ended = a.seen.VerifierAnswered, a.endedBy(ctx)
-	if taken, err := a.evidence.takeNow(context.WithoutCancel(ctx)); err == nil {
+	if taken, err := a.evidence.take(context.WithoutCancel(ctx)); err == nil {
 		a.warnChanged(context.WithoutCancel(ctx), taken.Tree)
 	}
 	e := event.Event{Type: event.VerifierEnded, Outcome: string(event.VerdictPass), Reason: verdict.Reason}

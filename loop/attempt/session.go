@@ -65,7 +65,7 @@ func (a *attempt) opening(folder string, verifier bool) Opening {
 	switch {
 	case !verifier: // a person chose it for the work
 		op.Effort = a.job.Agent.Effort
-	case a.ports.Lane != nil:
+	default:
 		gates, env := a.ports.Lane.Room()
 		op.Place.Dir, op.Place.Env = gates.Dir, env
 	}
@@ -225,9 +225,7 @@ func (a *attempt) observe(e acp.Event) {
 	switch e := e.(type) {
 	case acp.Text:
 		failpoint.Hit("K6")
-		if a.ports.Lane != nil {
-			failpoint.Hit("K16")
-		}
+		failpoint.Hit("K16")
 		out.Type, out.Text = event.AgentText, e.Text
 	case acp.Thought:
 		out.Type, out.Text = event.AgentThought, e.Text

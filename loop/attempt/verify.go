@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"ralph/acp"
 	"ralph/dag"
@@ -42,24 +41,21 @@ func (a *attempt) verify(ctx context.Context) policy.Decision {
 		return a.decide()
 	case a.job.Review != nil && err == nil:
 		return a.reviewed(ctx, taken.Tree)
-	case a.ports.Lane != nil:
-		return a.queue(ctx)
+	case err != nil:
+		a.work.CheckErr, a.ended = err, a.endedBy(ctx)
+		return a.decide()
 	}
-	return a.check(ctx, taken, err)
+	return a.queue(ctx)
 }
 
-// check checks work that is in the folder: whether it touched what checks it, the gates,
+// check checks the candidate in the room: whether it touched what checks it, the gates,
 // whether anything changed at all, and then the verdict of another session.
-func (a *attempt) check(ctx context.Context, taken git.Taken, err error) policy.Decision {
+func (a *attempt) check(ctx context.Context, taken git.Taken) policy.Decision {
 	w := &a.work
-	w.Verdict, w.VerifierErr, w.VerifierOver, w.Disturbed, w.CheckErr, w.Doubt, a.evidence.oldRan = nil, nil, nil, nil, nil, nil, false
-	if a.ports.Lane == nil {
-		w.Accepted = a.job.Accepted
-	} else {
-		if err := a.ports.Lane.Show(ctx, a.evidence.landing.Commit); err != nil {
-			w.CheckErr, a.ended = err, a.endedBy(ctx)
-			return a.decide()
-		}
+	w.Verdict, w.VerifierErr, w.VerifierOver, w.CheckErr, w.Doubt, a.evidence.oldRan = nil, nil, nil, nil, nil, false
+	if err := a.ports.Lane.Show(ctx, a.evidence.landing.Commit); err != nil {
+		w.CheckErr, a.ended = err, a.endedBy(ctx)
+		return a.decide()
 	}
 	if f := a.job.Finished; a.job.Verify.Skip || f.tested(a.evidence.landing) && len(a.evidence.landing.Lost) == 0 {
 		d := a.decide()
@@ -69,19 +65,13 @@ func (a *attempt) check(ctx context.Context, taken git.Taken, err error) policy.
 		return d
 	}
 	a.note(ctx, dag.Note{Phase: dag.Verifying})
-	if w.Stale = ""; a.job.Accepted && a.ports.Lane == nil && !a.job.Verify.AsIs {
-		if w.Stale, err = a.evidence.stale(ctx, taken, err); err != nil || w.Stale != "" {
-			w.CheckErr, a.ended = err, a.endedBy(ctx)
-			return a.decide()
-		}
-	}
 	w.WantVerdict = a.wantsVerdict() && !w.Accepted
 	if red := a.verifyBefore(ctx); len(red) > 0 {
 		w.Gates, w.Tampering, w.Unchanged, a.ended = red, nil, false, a.endedBy(ctx)
 		a.note(ctx, dag.Note{Gates: seq.Map(w.Gates, record)})
 		return a.decide()
 	}
-	shown, err := a.examine(ctx, taken, err)
+	shown, err := a.examine(ctx, taken, nil)
 	if a.talk.set.Split && (w.Unchanged || a.evidence.base.Tree == "") { // the work is its subtasks, and each is judged by itself
 		w.WantVerdict, w.Evident = false, true
 	}
@@ -100,7 +90,7 @@ func (a *attempt) check(ctx context.Context, taken git.Taken, err error) policy.
 	d := a.decide()
 	if d.Action == policy.AskVerdict {
 		if w.VerifierOver = a.overspent(ctx); w.VerifierOver == nil {
-			w.CheckErr = a.askVerdict(ctx, taken.Tree, shown)
+			w.CheckErr = a.askVerdict(ctx, shown)
 			a.ended = a.endedBy(ctx)
 		}
 		d = a.decide()
@@ -119,7 +109,7 @@ func (a *attempt) check(ctx context.Context, taken git.Taken, err error) policy.
 
 // checkAgain looks at what is there after the gates, and has them check what they accept with the old tests.
 func (a *attempt) checkAgain(ctx context.Context) (git.Taken, error) {
-	taken, err := a.evidence.takeNow(ctx)
+	taken, err := a.evidence.take(ctx)
 	err = a.examineAgain(ctx, taken, err)
 	refused := func(c verify.Check) bool { return c.Verdict() == event.GateFailed }
 	if err != nil || len(a.work.Tampering) > 0 || slices.ContainsFunc(a.work.Gates, refused) || a.work.Doubtful() && !a.work.WantVerdict {
@@ -136,10 +126,8 @@ func (a *attempt) wantsVerdict() bool {
 // keepFinished records what verification needs, before the attempt's phase says so. In a slot that is the work
 // first of all: whoever finds the phase takes what is not kept for unchanged.
 func (a *attempt) keepFinished(ctx context.Context) error {
-	if a.ports.Lane != nil {
-		if _, err := a.ports.Lane.Keep(context.WithoutCancel(ctx)); err != nil {
-			return err
-		}
+	if _, err := a.ports.Lane.Keep(context.WithoutCancel(ctx)); err != nil {
+		return err
 	}
 	f := Finished{Set: a.talk.set, Stop: string(a.use.Stop), Evident: a.evident(), Told: a.talk.told}
 	if err := a.ports.Record(ctx, Record{Finished: &f}); err != nil {
@@ -187,9 +175,6 @@ func (a *attempt) examine(ctx context.Context, taken git.Taken, taking error) (s
 		}
 		w.Tampering = seq.Map(touched, func(path string) string { return "protected: " + path })
 	}
-	if a.evidence.base.Tree == "" && a.evidence.blind != nil && !w.Evident {
-		a.WarnOnce("git", "changes cannot be verified, nor whether they weaken tests: "+a.evidence.blind.Error())
-	}
 	shown, found, unchanged, err := a.evidence.examine(ctx, taken, taking, a.prevented())
 	w.Tampering, w.Unchanged = append(w.Tampering, found.hard...), unchanged
 	w.Doubt = cmp.Or(w.Doubt, &verify.Doubt{})
@@ -231,9 +216,9 @@ func (a *attempt) tampered() ([]string, error) {
 }
 
 // keepTouched remembers what the agent changed in its slot that no agent may change: it is not there any more once ralph checks something
-// out. In the project's own folder nobody puts it back.
-func (a *attempt) keepTouched(s *metered) {
-	if a.ports.Lane == nil || s == nil {
+// out. In the project's own folder nothing is, and the agent can put it back.
+func (a *attempt) keepTouched(s *metered, checksOut bool) {
+	if s == nil || checksOut && a.ports.Lane.Here() {
 		return
 	}
 	touched, err := s.Tampered()
@@ -245,7 +230,7 @@ func (a *attempt) keepTouched(s *metered) {
 
 // renew takes what ralph has made of the slot for what the agent was given: that is none of its doing.
 func (a *attempt) renew() {
-	if s := a.talk.session; s != nil {
+	if s := a.talk.session; s != nil && !a.ports.Lane.Here() {
 		if err := s.Renew(); err != nil {
 			a.warn(a.job.Task.ID, "looking at what the agent must not change: "+err.Error())
 		}
@@ -287,55 +272,11 @@ func (a *attempt) warnTampering(d policy.Decision) {
 	}
 }
 
-// maxRounds is how often a verdict is asked for while the project keeps changing.
-const maxRounds = 2
-
-// askVerdict asks the verifier agent, and once more if the project changed while it
-// looked: nobody knows then what it saw. The tree that shows that is examined, too.
-func (a *attempt) askVerdict(ctx context.Context, before, shown string) error {
-	w := &a.work
-	for round := 1; ; round++ {
-		since := a.Now()
-		e := a.askOnce(ctx, shown)
-		taken, err := a.evidence.takeNow(ctx)
-		if w.Disturbed = nil; w.VerifierErr == nil && w.VerifierOver == nil && ctx.Err() == nil {
-			w.Disturbed = a.disturbed(ctx, before, taken.Tree, since)
-		}
-		if len(w.Disturbed) > 0 {
-			w.Verdict = nil
-			e.Outcome, e.Reason, e.Files = string(event.VerdictNone), policy.DisturbedReason(w.Disturbed), w.Disturbed
-			a.note(ctx, dag.Note{Verdict: "none: " + e.Reason})
-		}
-		a.tell(e)
-		if len(w.Disturbed) > 0 && round < maxRounds {
-			w.VerifierOver = a.overspent(ctx)
-		}
-		if len(w.Disturbed) == 0 || round == maxRounds || w.VerifierOver != nil {
-			return a.examineAgain(ctx, taken, err)
-		}
-		a.Cool() // an agent that waits may be what changed it
-		if again, err := a.evidence.takeNow(ctx); err == nil {
-			taken = again
-		}
-		before, shown = taken.Tree, taken.Tree // what the next one finds
-	}
-}
-
-// disturbed lists the project's files that differ between the trees before the verifier was
-// asked and now, whoever changed them. Where other agents work in the same folder
-// that says nothing, and the list is empty.
-func (a *attempt) disturbed(ctx context.Context, before, now string, since time.Time) []string {
-	if before == "" {
-		if a.evidence.blind != nil {
-			a.WarnOnce("git", "whether files change during verification cannot be noticed: "+a.evidence.blind.Error())
-		}
-		return nil
-	}
-	files := slices.DeleteFunc(a.evidence.since(ctx, before, now), func(name string) bool { return git.Within(name, a.job.Verify.Opened) })
-	if len(files) > 0 && a.ports.Shared(ctx, since) {
-		return nil
-	}
-	return files
+// askVerdict asks the verifier agent.
+func (a *attempt) askVerdict(ctx context.Context, shown string) error {
+	a.tell(a.askOnce(ctx, shown))
+	taken, err := a.evidence.take(ctx)
+	return a.examineAgain(ctx, taken, err)
 }
 
 // maxPatch is how much of a difference is read; the prompt cuts further.

@@ -115,11 +115,8 @@ type Ports struct {
 	// Budget finds the budgets that are exceeded.
 	Budget func(context.Context) ([]budget.Finding, error)
 	Tools  Tools // nil if the agent gets none
-	Lane   Lane  // nil where the attempt works in the project's own folder
-	Copy   Copy  // nil if none can be made
-	Desk   Desk  // nil if nobody can be asked
-	// Shared reports whether other agents may have worked in Place.Dir since then.
-	Shared func(ctx context.Context, since time.Time) bool
+	Lane   Lane
+	Desk   Desk // nil if nobody can be asked
 }
 
 // Inbox is how the tools of a session reach people and other agents. It serves many calls at once.

@@ -164,7 +164,10 @@ func (o Options) waits(cause error) *event.Waits {
 	if cause == nil {
 		return nil
 	}
-	w := &event.Waits{Ref: merge.LandedRef(o.Target), Command: "ralph merge --target " + o.name()}
+	w := &event.Waits{Ref: merge.LandedRef(o.Target), Command: "ralph merge"}
+	if !o.Repo.Private() {
+		w.Command += " --target " + o.name()
+	}
 	var blocked *merge.BlockedError
 	var conflict *merge.ConflictError
 	switch {
@@ -175,7 +178,7 @@ func (o Options) waits(cause error) *event.Waits {
 	case errors.As(cause, &blocked):
 		w.Reason = "waits: " + blocked.Error()
 	case errors.As(cause, &conflict), errors.Is(cause, merge.ErrUnder):
-		w.Reason, w.Command = "waits for you: "+cause.Error(), "git merge "+w.Ref
+		w.Reason, w.Command = "waits for you: "+cause.Error(), git.Typed(o.Repo.Dir())+" merge "+w.Ref
 	default:
 		w.Reason = "waits: " + cause.Error()
 	}

@@ -26,17 +26,20 @@ import (
 type Options struct {
 	Repo    *git.Repo // nil: they do
 	Slots   *slot.Pool
-	Target  string   // a full ref name, or merge.HeadRef
+	Target  string   // a full ref name, merge.HeadRef, or merge.FolderRef
+	Here    bool     // agents work in the project's own folder, and their work is there when it lands
 	Remote  string   // where other machines get the code and leave their work; "" if they do not
 	Window  int      // how many candidates are tested at once; 0 means as many as keep the processors busy
 	Review  bool     // a person looks at all work before it lands
 	Above   *float64 // or at what is riskier than that; nil: at none
 	Protect []string // globs: what decides whether work is accepted, here and in CI
 	Cut     bool     // a turn ends if the target moves so that its work conflicts
+	// TakeIn commits what a person changed in a folder without git; nil elsewhere.
+	TakeIn func(context.Context) error
 	// Gates runs gates in a room as long as it shows the same. End removes what they left in other places.
 	Gates func(slot.Room) (gates verify.Gates, end func() error, err error)
-	// Here runs gates in the project's own folder, and leaves that as it is; gates are nil where they would change it.
-	Here func() (gates *verify.Gates, end func() error, err error)
+	// Folder runs gates in the project's own folder, and leaves that as it is; gates are nil where they would change it.
+	Folder func() (gates *verify.Gates, end func() error, err error)
 }
 
 // name is the target as people call it.
@@ -87,6 +90,13 @@ func (l *Lander) warn(task, text string) {
 // Take prepares the slot of a claim. Finished work is shown in it as it was left; a script does its work again each time.
 func (l *Lander) Take(ctx context.Context, claim dag.Claim, finished, script bool) (*Lane, error) {
 	failpoint.Hit("K3")
+	if l.Here {
+		w, err := l.enter(ctx, claim, finished, script)
+		if err != nil {
+			return nil, halted(err)
+		}
+		return &Lane{Workspace: w, Lander: l, tried: w.slot.Base()}, nil
+	}
 	base, start, err := l.Start(ctx, claim, finished, script)
 	if err != nil {
 		return nil, err
@@ -103,6 +113,11 @@ func (l *Lander) Take(ctx context.Context, claim dag.Claim, finished, script boo
 
 // Start is what an attempt begins with, and what is below that: the tip of the target, or earlier work, on it if that merges.
 func (l *Lander) Start(ctx context.Context, claim dag.Claim, finished, script bool) (base, start string, err error) {
+	if l.TakeIn != nil {
+		if err := l.TakeIn(ctx); err != nil {
+			l.WarnOnce("edits", "what you changed in this folder is not taken in: "+err.Error())
+		}
+	}
 	if base, err = l.Tip(ctx); err != nil {
 		return "", "", err
 	}

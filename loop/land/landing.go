@@ -63,7 +63,17 @@ func (l *Lane) move(ctx context.Context) (Outcome, error) {
 	e, said := l.entry, ""
 	for polls := 1; ; polls = min(polls+1, patience) {
 		changed := l.Signal.Changed()
-		waits, err := merge.Land(ctx, l.Repo, l.Target, e.Onto, e.Candidate, polls == patience)
+		var waits error
+		advance := func() (err error) {
+			waits, err = merge.Land(ctx, l.Repo, l.Target, e.Onto, e.Candidate, polls == patience)
+			return err
+		}
+		var err error
+		if l.Here() {
+			err = l.landHere(ctx, e.Onto, e.Candidate, advance)
+		} else {
+			err = advance()
+		}
 		if err == nil {
 			failpoint.Hit("K22")
 			l.landed(l.waits(waits))

@@ -28,6 +28,7 @@ type Lane struct {
 	below    string // what the work in the slot lay on before it was last merged
 	tried    string // the tip that the work was last merged with, or only tried to
 	conflict bool   // that did not work
+	held     bool   // it waits for a person
 
 	lost    []Loss
 	state   merge.State // of the entry: the database does not tell red from untested
@@ -167,12 +168,20 @@ func (l *Lane) since(ctx context.Context, base, onto string, files []string) (m 
 }
 
 // Held tells that the work waits for a person.
-func (l *Lane) Held() { l.emit(event.MergeHeld, "") }
+func (l *Lane) Held() {
+	l.held = true
+	l.emit(event.MergeHeld, "")
+}
 
 // Settled ends the room and removes the refs that nobody needs once the work is settled. If the task was taken away while it was
 // landing, nobody has said yet what became of that.
 func (l *Lane) Settled(ctx context.Context, status dag.Status) error {
 	defer l.Close()
+	if l.Here() {
+		if err := l.leaveHere(ctx, status, l.held); err != nil {
+			return err
+		}
+	}
 	if l.entry.N == 0 && status != dag.Done && status != event.TaskDeleted {
 		return nil
 	}

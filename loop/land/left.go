@@ -116,10 +116,26 @@ func (s Site) Keep(ctx context.Context, last dag.Attempt, finished, aside bool) 
 		return k, err
 	}
 	k.Files = git.Split(out)
+	if last.Slot == dag.Here {
+		defer func() { err = errors.Join(err, leaveDead(ctx, at, aside && !finished)) }()
+	}
 	if k.Ref = ref; aside && !finished {
 		k.Ref = merge.StashRef(last.Task, last.ID)
 	}
 	return k, merge.SetRefs(ctx, s.Repo, merge.Ref{Name: k.Ref, Commit: w.Commit})
+}
+
+// leaveDead notes what a dead attempt left in the project's own folder, and takes it out if no later attempt is to go on with it. What cannot
+// be taken out is the next attempt's to report.
+func leaveDead(ctx context.Context, at *slot.Slot, out bool) error {
+	if err := at.Leave(ctx); err != nil || !out {
+		return err
+	}
+	err := at.Clear(ctx)
+	if errors.As(err, new(*slot.TouchedError)) {
+		return nil
+	}
+	return err
 }
 
 // Reopen opens the tasks again whose finished work git does not have, as in a clone that got the database only, and returns it with

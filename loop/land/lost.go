@@ -74,7 +74,7 @@ func Lost(ctx context.Context, store *dag.Store, root string) (lost []LostWork, 
 				}
 			}
 			if len(l.Tasks) > 0 {
-				l.Help = l.help(tip != "")
+				l.Help = l.help(git.Typed(root), tip != "")
 				lost = append(lost, l)
 			}
 		}
@@ -83,14 +83,14 @@ func Lost(ctx context.Context, store *dag.Store, root string) (lost []LostWork, 
 }
 
 // help is what to type, where the branch exists or not.
-func (l LostWork) help(exists bool) string {
+func (l LostWork) help(git string, exists bool) string {
 	branch := human.Branch(l.Target)
-	bring := "git switch " + branch + " && git cherry-pick " + strings.Join(l.Commits, " ")
+	bring := git + " switch " + branch + " && " + git + " cherry-pick " + strings.Join(l.Commits, " ")
 	switch {
 	case !l.Here:
-		bring = "git pull URL " + branch + ", with the URL of the repository in which it landed"
+		bring = git + " pull URL " + branch + ", with the URL of the repository in which it landed"
 	case !exists:
-		bring = "git branch " + branch + " " + l.Commits[len(l.Commits)-1]
+		bring = git + " branch " + branch + " " + l.Commits[len(l.Commits)-1]
 	}
 	return "bring it back: " + bring + "; or have it done again: ralph task reset " + strings.Join(l.Tasks, " ")
 }

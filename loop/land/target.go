@@ -62,7 +62,7 @@ func (l *Lander) Tip(ctx context.Context) (string, error) {
 		return "", policy.Halted{Reason: "HEAD was detached, and a branch is checked out now; work that is finished is kept, and lands when HEAD is detached again: git checkout --detach"}
 	case errors.Is(err, merge.ErrUnder):
 		ref := merge.LandedRef(l.Target)
-		return "", policy.Halted{Reason: fmt.Sprintf("the branch %s was rewritten below what has landed and waits for it; to take that all the same: git merge %s; to give it up: git update-ref -d %[2]s", l.name(), ref)}
+		return "", policy.Halted{Reason: fmt.Sprintf("the branch %s was rewritten below what has landed and waits for it; to take that all the same: %[3]s merge %[2]s; to give it up: %[3]s update-ref -d %[2]s", l.name(), ref, git.Typed(l.Repo.Dir()))}
 	case errors.Is(err, merge.ErrRewritten):
 		return "", policy.Halted{Reason: rewritten(ctx, l.Repo, l.Target, l.tip.watch.Tip, now)}
 	}
@@ -115,6 +115,9 @@ func (l *Lander) Work(ctx context.Context) *event.Work {
 		return nil
 	}
 	waits, moved := l.ahead.last()
+	if typed := git.Typed(l.Repo.Dir()); typed != "git" {
+		w.Git = typed
+	}
 	if w.Target, w.Waits = l.Target, waits; w.Commits == 0 && moved[1] != "" { // an earlier run's, which the branch has since this one
 		w.From, w.To = moved[0], moved[1]
 		came, _ := merge.Log(ctx, l.Repo, w.From, w.To)

@@ -54,6 +54,9 @@ func (w *Workspace) Shown() (git.State, string) {
 	return git.State{Known: true, Branch: w.to.name(), Head: head}, tree
 }
 
+// Here reports whether that is the project's own folder, in which a person has something checked out.
+func (w *Workspace) Here() bool { return w.to.Here }
+
 // Base is the commit of the target that the work in the slot lies on.
 func (w *Workspace) Base() string { return w.slot.Base() }
 
@@ -127,14 +130,14 @@ func (w *Workspace) Room() (verify.Gates, []string) { return w.gates, w.room.Env
 // Lacks lists what git ignores in the project's own folder and the room, which shows something, lacks. Gates run in that folder, and
 // leave it as it is; they are nil where they cannot.
 func (w *Workspace) Lacks(ctx context.Context) (missing []string, gates *verify.Gates, end func() error, err error) {
-	if missing, err = w.room.Lacks(ctx); err == nil && len(missing) > 0 && w.to.Here != nil {
-		gates, end, err = w.to.Here()
+	if missing, err = w.room.Lacks(ctx); err == nil && len(missing) > 0 && w.to.Folder != nil {
+		gates, end, err = w.to.Folder()
 	}
 	return missing, gates, end, err
 }
 
 // Copy makes the room look like the candidate with edits, until it ends.
-func (w *Workspace) Copy(ctx context.Context, _, _ string, edits []git.Edit) (verify.Gates, func() error, error) {
+func (w *Workspace) Copy(ctx context.Context, edits []git.Edit) (verify.Gates, func() error, error) {
 	commit, err := w.entry.Candidate, error(nil)
 	trees := git.Trees{Sub: w.to.Slots.Sub()}
 	edits = slices.Clone(edits)
@@ -158,6 +161,9 @@ func (w *Workspace) Copy(ctx context.Context, _, _ string, edits []git.Edit) (ve
 
 // finish keeps work that is to land. It is an error if not all of it can be.
 func (w *Workspace) finish(ctx context.Context) (m dag.Merge, err error) {
+	if err := w.astray(ctx); err != nil {
+		return m, err
+	}
 	if err := w.hear(ctx); err != nil {
 		return m, err
 	}
@@ -174,6 +180,15 @@ func (w *Workspace) finish(ctx context.Context) (m dag.Merge, err error) {
 	return m, err
 }
 
+// astray is a policy.Tampered if work did to the history what no work may do, and a policy.Halted if that is damaged.
+func (w *Workspace) astray(ctx context.Context) error {
+	why, err := w.slot.Astray(ctx)
+	if err == nil && why != "" {
+		err = policy.Tampered{Reason: why}
+	}
+	return halted(err)
+}
+
 // hear remembers what the agent wrote into its own commits, before the slot is set to another one.
 func (w *Workspace) hear(ctx context.Context) error {
 	text, err := w.slot.Message(ctx)
@@ -187,6 +202,11 @@ func (w *Workspace) hear(ctx context.Context) error {
 // cannot be part of it.
 func (w *Workspace) keep(ctx context.Context) (work string, left []string, err error) {
 	kept, err := w.slot.Keep(ctx, w.slot.Base(), "Work on "+w.claim.Task.ID)
+	if err != nil && ctx.Err() == nil {
+		if _, lost := w.slot.Astray(ctx); lost != nil {
+			err = halted(lost)
+		}
+	}
 	left = seq.Map(kept.Left, git.Left.String)
 	if err != nil || kept.Commit == w.slot.Base() {
 		return w.slot.Base(), left, err

@@ -224,11 +224,12 @@ func decideChecked(f Facts) Decision {
 	if errors.As(f.Work.CheckErr, &refused) {
 		return reject(event.RejectedGate, refused.Reason)
 	}
+	var tampered Tampered
+	if errors.As(f.Work.CheckErr, &tampered) {
+		return reject(event.RejectedTampering, "tampering: "+tampered.Reason)
+	}
 	if f.Work.CheckErr != nil {
 		return release(f, event.AttemptError, f.Work.CheckErr.Error())
-	}
-	if f.Work.Stale != "" {
-		return reject(event.RejectedChanged, "conflict: "+f.Work.Stale)
 	}
 	if len(f.Work.Conflict) > 0 {
 		d := reject(event.RejectedConflict, "conflict: "+human.List(f.Work.Conflict, 5)+" changed on the target")
@@ -281,11 +282,6 @@ func decideChecked(f Facts) Decision {
 		f.Turn.Err = f.Work.VerifierErr
 		f.Agent.OwnAgent, f.Agent.OwnModel, f.Agent.Substitute = false, false, false // it is not the worker that cannot be had
 		return afterError(f)
-	case len(f.Work.Disturbed) > 0:
-		return Decision{
-			Action: Release, Outcome: event.AttemptInterrupted, Uncounted: true, Aside: true,
-			Reason: "its work is finished but not verified, because " + DisturbedReason(f.Work.Disturbed) + "; the next run verifies it",
-		}
 	case f.Work.WantVerdict && f.Work.Verdict == nil:
 		return Decision{Action: AskVerdict}
 	case f.Work.Verdict != nil && f.Work.Verdict.Silent:
@@ -448,7 +444,12 @@ type Unlandable struct{ Reason string }
 
 func (u Unlandable) Error() string { return u.Reason }
 
-// Refused is work that a hook does not let land.
+// Tampered is work that changed what it must not.
+type Tampered struct{ Reason string }
+
+func (t Tampered) Error() string { return t.Reason }
+
+// Refused is work that a hook, or what a person has changed, does not let land.
 type Refused struct{ Reason string }
 
 func (r Refused) Error() string { return r.Reason }
@@ -457,9 +458,4 @@ func (r Refused) Error() string { return r.Reason }
 // hook would most likely say the same for ever.
 func KeptBack(reason string) Decision {
 	return Decision{Action: Release, Outcome: event.AttemptInterrupted, Uncounted: true, Aside: true, Hooked: true, Reason: reason}
-}
-
-// DisturbedReason says why a verdict does not count.
-func DisturbedReason(files []string) string {
-	return "project files changed while the verifier looked: " + human.List(files, 5)
 }

@@ -329,10 +329,7 @@ func TestDecideAboutWorkThatWasChecked(t *testing.T) {
 	wanted, unwanted := redGate, greenGate
 	wanted.ExpectRed, unwanted.ExpectRed = true, true
 	noSh := errors.New("no sh")
-	disturbed := interrupted("its work is finished but not verified, because project files changed while the verifier looked: a, b; " +
-		"the next run verifies it")
-	disturbed.Aside = true
-	tampered := Work{Tampering: []string{"test deleted: a", "protected: b"}, WantVerdict: true, Disturbed: []string{"a"}, Gates: []verify.Check{redGate}}
+	tampered := Work{Tampering: []string{"test deleted: a", "protected: b"}, WantVerdict: true, Gates: []verify.Check{redGate}}
 	doubt := &verify.Doubt{
 		Files: []string{"a_test.go"}, Findings: []string{"test file deleted: b_test.go"},
 		Failed: []verify.Result{{Command: "go test", Exit: "exit status 1", Tail: "FAIL x\n"}},
@@ -382,34 +379,33 @@ func TestDecideAboutWorkThatWasChecked(t *testing.T) {
 		"and it is no evidence without a change, not even of a script": {
 			checked(Work{Unchanged: true, Evident: true, Gates: []verify.Check{wanted}}), reject(event.RejectedUnchanged, unchanged),
 		},
-		"a task's own gate must be green":                 {gates(Session{Repairs: 2}, ownRed), red},
-		"tampering is not sent back, and comes first":     {checked(tampered), reject(event.RejectedTampering, "tampering: test deleted: a; protected: b")},
-		"done without any change is rejected":             {checked(Work{Unchanged: true}), reject(event.RejectedUnchanged, unchanged)},
-		"with a verifier it is a question":                {checked(Work{Unchanged: true, WantVerdict: true, Gates: []verify.Check{greenGate}}), Decision{Action: AskVerdict}},
-		"but not while a gate is red, if only as before":  {checked(Work{Unchanged: true, WantVerdict: true, Gates: []verify.Check{redBefore}}), reject(event.RejectedUnchanged, unchanged)},
-		"what was fulfilled before is already done":       {nothing(verify.Verdict{Given: true, Pass: true, Fulfilled: true, Reason: "in a.go"}), already},
-		"a pass alone does not say so":                    {nothing(verify.Verdict{Given: true, Pass: true, Reason: "fine"}), reject(event.RejectedUnchanged, unchanged+"; the verifier says: fine")},
-		"nor does a fail":                                 {nothing(verify.Verdict{Given: true, Reason: "no tests"}), reject(event.RejectedUnchanged, unchanged+"; the verifier says: no tests")},
-		"a green gate that always was is no evidence":     {checked(Work{Unchanged: true, Gates: []verify.Check{greenGate}}), reject(event.RejectedUnchanged, unchanged)},
-		"a gate that turned green is evidence":            {checked(Work{Unchanged: true, Gates: []verify.Check{mended}}), complete},
-		"a check needs no change":                         {checked(Work{Unchanged: true, Evident: true}), complete},
-		"a verifier is asked last":                        {checked(Work{WantVerdict: true, Gates: []verify.Check{greenGate}}), Decision{Action: AskVerdict}},
-		"its pass completes":                              {verdict(verify.Verdict{Given: true, Pass: true}), complete},
-		"its fail retries with its reason":                {verdict(verify.Verdict{Given: true, Reason: "no tests"}), reject(event.RejectedVerdict, "verdict: no tests")},
-		"its silence is for a person to decide":           {verdict(verify.Verdict{Silent: true, Reason: "no verdict after 2 tries"}), unjudged},
-		"before it lands, if it can wait":                 {checked(Work{WantVerdict: true, Holdable: true, Verdict: &verify.Verdict{Silent: true, Reason: "no verdict after 2 tries"}}), Decision{Action: Hold, Outcome: event.AttemptReleased, Reason: "its work waits for review: no verdict after 2 tries"}},
-		"what is held waits, if it can":                   {checked(Work{Holdable: true, Doubt: held}), Decision{Action: Hold, Outcome: event.AttemptReleased, Reason: "its work waits for review: a line is lost"}},
-		"and is rejected for good otherwise":              {checked(Work{Doubt: held}), lost},
-		"it waits although the verdict is good":           {checked(Work{Holdable: true, Doubt: held, WantVerdict: true, Verdict: &verify.Verdict{Pass: true, Cleared: true, Left: []string{"another is"}}}), Decision{Action: Hold, Outcome: event.AttemptReleased, Reason: "its work waits for review: another is"}},
-		"unless the verdict clears it":                    {checked(Work{Holdable: true, Doubt: held, WantVerdict: true, Verdict: &verify.Verdict{Pass: true, Cleared: true}}), complete},
-		"or a person did":                                 {checked(Work{Holdable: true, Doubt: held, Accepted: true}), complete},
-		"also about a doubt":                              {doubtful(&verify.Verdict{Silent: true, Reason: "no verdict after 2 tries"}), unjudged},
-		"and about nothing, of which nothing can wait":    {checked(Work{Unchanged: true, WantVerdict: true, Holdable: true, Verdict: &verify.Verdict{Silent: true, Reason: "no verdict after 2 tries"}}), unseen},
-		"files that change meanwhile wait for a next run": {last(Work{WantVerdict: true, Disturbed: []string{"a", "b"}}), disturbed},
-		"a verifier at its limit is waited for":           {checked(Work{WantVerdict: true, VerifierErr: failing(acp.RateLimited)}), rateLimited(30*time.Second, 0)},
-		"a verifier that cannot be used ends the run":     {checked(Work{WantVerdict: true, VerifierErr: failing(acp.AuthRequired)}), unusable("auth required")},
-		"what cannot be checked is not the work's fault":  {checked(Work{CheckErr: noSh}), released("error", "no sh")},
-		"what can never be checked fails in the end":      {last(Work{CheckErr: noSh}), fails("error", "no result in 5 attempts; the last: no sh")},
+		"a task's own gate must be green":                {gates(Session{Repairs: 2}, ownRed), red},
+		"tampering is not sent back, and comes first":    {checked(tampered), reject(event.RejectedTampering, "tampering: test deleted: a; protected: b")},
+		"done without any change is rejected":            {checked(Work{Unchanged: true}), reject(event.RejectedUnchanged, unchanged)},
+		"with a verifier it is a question":               {checked(Work{Unchanged: true, WantVerdict: true, Gates: []verify.Check{greenGate}}), Decision{Action: AskVerdict}},
+		"but not while a gate is red, if only as before": {checked(Work{Unchanged: true, WantVerdict: true, Gates: []verify.Check{redBefore}}), reject(event.RejectedUnchanged, unchanged)},
+		"what was fulfilled before is already done":      {nothing(verify.Verdict{Given: true, Pass: true, Fulfilled: true, Reason: "in a.go"}), already},
+		"a pass alone does not say so":                   {nothing(verify.Verdict{Given: true, Pass: true, Reason: "fine"}), reject(event.RejectedUnchanged, unchanged+"; the verifier says: fine")},
+		"nor does a fail":                                {nothing(verify.Verdict{Given: true, Reason: "no tests"}), reject(event.RejectedUnchanged, unchanged+"; the verifier says: no tests")},
+		"a green gate that always was is no evidence":    {checked(Work{Unchanged: true, Gates: []verify.Check{greenGate}}), reject(event.RejectedUnchanged, unchanged)},
+		"a gate that turned green is evidence":           {checked(Work{Unchanged: true, Gates: []verify.Check{mended}}), complete},
+		"a check needs no change":                        {checked(Work{Unchanged: true, Evident: true}), complete},
+		"a verifier is asked last":                       {checked(Work{WantVerdict: true, Gates: []verify.Check{greenGate}}), Decision{Action: AskVerdict}},
+		"its pass completes":                             {verdict(verify.Verdict{Given: true, Pass: true}), complete},
+		"its fail retries with its reason":               {verdict(verify.Verdict{Given: true, Reason: "no tests"}), reject(event.RejectedVerdict, "verdict: no tests")},
+		"its silence is for a person to decide":          {verdict(verify.Verdict{Silent: true, Reason: "no verdict after 2 tries"}), unjudged},
+		"before it lands, if it can wait":                {checked(Work{WantVerdict: true, Holdable: true, Verdict: &verify.Verdict{Silent: true, Reason: "no verdict after 2 tries"}}), Decision{Action: Hold, Outcome: event.AttemptReleased, Reason: "its work waits for review: no verdict after 2 tries"}},
+		"what is held waits, if it can":                  {checked(Work{Holdable: true, Doubt: held}), Decision{Action: Hold, Outcome: event.AttemptReleased, Reason: "its work waits for review: a line is lost"}},
+		"and is rejected for good otherwise":             {checked(Work{Doubt: held}), lost},
+		"it waits although the verdict is good":          {checked(Work{Holdable: true, Doubt: held, WantVerdict: true, Verdict: &verify.Verdict{Pass: true, Cleared: true, Left: []string{"another is"}}}), Decision{Action: Hold, Outcome: event.AttemptReleased, Reason: "its work waits for review: another is"}},
+		"unless the verdict clears it":                   {checked(Work{Holdable: true, Doubt: held, WantVerdict: true, Verdict: &verify.Verdict{Pass: true, Cleared: true}}), complete},
+		"or a person did":                                {checked(Work{Holdable: true, Doubt: held, Accepted: true}), complete},
+		"also about a doubt":                             {doubtful(&verify.Verdict{Silent: true, Reason: "no verdict after 2 tries"}), unjudged},
+		"and about nothing, of which nothing can wait":   {checked(Work{Unchanged: true, WantVerdict: true, Holdable: true, Verdict: &verify.Verdict{Silent: true, Reason: "no verdict after 2 tries"}}), unseen},
+		"a verifier at its limit is waited for":          {checked(Work{WantVerdict: true, VerifierErr: failing(acp.RateLimited)}), rateLimited(30*time.Second, 0)},
+		"a verifier that cannot be used ends the run":    {checked(Work{WantVerdict: true, VerifierErr: failing(acp.AuthRequired)}), unusable("auth required")},
+		"what cannot be checked is not the work's fault": {checked(Work{CheckErr: noSh}), released("error", "no sh")},
+		"what can never be checked fails in the end":     {last(Work{CheckErr: noSh}), fails("error", "no result in 5 attempts; the last: no sh")},
 	}.check(t)
 }
 

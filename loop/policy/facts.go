@@ -90,7 +90,6 @@ type Work struct {
 
 	VerifierErr  *acp.Error      // what kept an agent from giving a verdict
 	VerifierOver *budget.Finding // the budget that did not let one give it
-	Disturbed    []string        // files that changed each time a verifier looked
 }
 
 // Doubtful says that somebody has to clear what the work did to what checks it.

@@ -335,7 +335,7 @@ func (r Recoverer) take(ctx context.Context, t stale, at land.Site) (task Reclai
 // reclaim makes one task available again, in the caller's transaction.
 func (r Recoverer) reclaim(ctx context.Context, g *dag.Graph, t stale, slot land.Kept, c calls) (Reclaimed, error) {
 	task, how := r.decide(t, false)
-	review, err := g.Review(t.Task, dag.Any)
+	review, err := g.Review(t.Task)
 	if err != nil {
 		return task, err
 	}
@@ -344,10 +344,7 @@ func (r Recoverer) reclaim(ctx context.Context, g *dag.Graph, t stale, slot land
 		how.Reason = "its run died " + during(t.last.Phase) + ", and its slot is gone; released"
 	}
 	if how.Unverified == "" && !how.Fail { // finished work is about to be verified
-		note, fail, err := r.dirty(ctx, g, t.last, slot)
-		if err != nil {
-			return task, err
-		}
+		note, fail := r.dirty(slot)
 		if how.Reason += note; fail {
 			task.Action, how.Fail, how.Counted = Failed, true, true
 			how.Reason = fmt.Sprintf("its run died %s and %s", during(t.last.Phase), note)
@@ -411,13 +408,6 @@ func (r Recoverer) record(g *dag.Graph, last dag.Attempt, c calls) (asked []inbo
 		}
 	}
 	return asked, nil
-}
-
-// alone reports whether only dead runs hold tasks.
-func (r Recoverer) alone(g *dag.Graph) (bool, error) {
-	tally, _ := g.Tally(dag.Scope{})
-	stale, err := g.Stale(r.Life)
-	return tally.ByStatus[dag.InProgress] <= len(stale), err
 }
 
 // ResetStale makes every task whose run died pending as if it had never run, after ending the

@@ -57,9 +57,9 @@ func (e Executor) Execute(ctx context.Context, job Job) (Result, error) {
 	}
 	res := Result{Try: e.Try}
 	res.Result, err = w.Run(ctx, j, attempt.Ports{
-		Record: x.record, Excuses: excuses{attempt.Allowed(j.Verify.Allowed), j.Verify.AllowFailing, x.record}, Lane: lane, Copy: lane.Copy,
+		Record: x.record, Excuses: excuses{attempt.Allowed(j.Verify.Allowed), j.Verify.AllowFailing, x.record}, Lane: lane,
 		Budget: func(context.Context) ([]budget.Finding, error) { return nil, nil },
-		Shared: func(context.Context, time.Time) bool { return false }, Desk: &bufferedInbox{record: x.record, mail: job.Mail, given: attempt.Unreceived(j.History.Answers)},
+		Desk:   &bufferedInbox{record: x.record, mail: job.Mail, given: attempt.Unreceived(j.History.Answers)},
 	})
 	lane.Close()
 	if err != nil {

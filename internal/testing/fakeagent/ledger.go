@@ -61,6 +61,15 @@ func (l ledger) add(e Entry) {
 	must(errors.Join(err, f.Close()))
 }
 
+// Changes is a file in the ledger with which every attempt at a task changes a file, whatever the script says: without
+// a change nothing is done.
+const Changes = ".changes"
+
+func (l ledger) changes() bool {
+	_, err := os.Stat(filepath.Join(l.dir, Changes))
+	return l.dir != "" && err == nil
+}
+
 // attempt is how many sessions were given the task so far, ours included. It is
 // asked after our own entry was added.
 func (l ledger) attempt(task string, verify bool, session string) int {

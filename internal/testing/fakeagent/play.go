@@ -3,6 +3,7 @@ package fakeagent
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,6 +40,9 @@ func (p *play) run() {
 	entry := Entry{Event: "prompted", Session: p.session, Task: p.prompt.task, Verify: p.prompt.verify, Prompt: p.nth}
 	p.book.add(entry)
 	p.prompt.attempt = p.book.attempt(p.prompt.task, p.prompt.verify, p.session)
+	if !p.prompt.verify && p.prompt.task != "" && p.book.changes() {
+		must(os.WriteFile(p.path("worked-"+p.prompt.task), []byte(p.session+"\n"), 0o644))
+	}
 	p.steps(p.script.conversation(p.prompt))
 	if !p.ended {
 		p.stop("end_turn", nil)

@@ -165,5 +165,5 @@ func above(path string) string {
 		}
 		dir = up
 	}
-	return path
+	return filepath.Join(os.Getenv("RALPH_PROJECT"), path) // a slot may lie elsewhere
 }

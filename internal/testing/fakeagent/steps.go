@@ -83,8 +83,8 @@ func (p *play) perform(s Step) {
 		}
 	case "mark": // an entry in the ledger
 		p.book.add(Entry{Event: "mark", Session: p.session, Task: p.prompt.task, Name: s.Text})
-	case "await": // until the file Path exists
-		for _, err := os.Stat(p.path(s.Path)); err != nil; _, err = os.Stat(p.path(s.Path)) {
+	case "await": // until the file Path exists, here or in the project of this slot
+		for !exists(p.path(s.Path)) && !exists(filepath.Join(os.Getenv("RALPH_PROJECT"), s.Path)) {
 			time.Sleep(5 * time.Millisecond)
 		}
 	case "fork": // processes of the kinds in Argv: child, session, daemon
@@ -190,4 +190,9 @@ func must(err error) {
 		fmt.Fprintln(os.Stderr, "fakeagent:", err)
 		os.Exit(2)
 	}
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }

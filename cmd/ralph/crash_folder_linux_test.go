@@ -1,0 +1,49 @@
+package main
+
+import (
+	"testing"
+
+	"ralph/internal/testing/check"
+)
+
+// TestCrashMatrixWithoutGit kills a run in a folder without git at every point between the person's edits and the files of the work. A
+// person edits another file then. The next run lands the work once, and takes in all that is theirs, and nothing that a landing left.
+func TestCrashMatrixWithoutGit(t *testing.T) {
+	notRaced(t)
+	for name, tt := range map[string]struct{ point, torn string }{
+		"K29 edits staged, not committed":       {point: "K29"},
+		"K19 landing, nothing moved":            {point: "K19"},
+		"K20 about to write files":              {point: "K20"},
+		"K20 half of them written":              {point: "K20", torn: `printf on > value.txt; ln -s $2 .ralph/repository/index.lock`},
+		"K20 all of them written, nothing else": {point: "K20", torn: `git read-tree -m -u $1 $2`},
+		"K22 moved, not settled":                {point: "K22"},
+		"K23 settled, refs are left":            {point: "K23"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t, say(step{Do: "run", Argv: []string{"sh", "-c", `sed -i s/1/one/ value.txt`}}, saysDone()))
+			p.env = append(p.env, "RALPH_SANDBOX_MODE=off", "XDG_STATE_HOME="+t.TempDir())
+			p.write("value.txt", "1\n2\n")
+			p.write("other.txt", "old\n")
+			p.write(".gitignore", "/ledger\n/plan.jsonl\n/.local\n/.cache\n/.config\n")
+			p.plan("first")
+			p.dying(tt.point, "run").wait(-1)
+			p.awaitGone()
+			p.env = append(p.env, "GIT_DIR="+p.dir+"/.ralph/repository", "GIT_WORK_TREE="+p.dir) // of the shell; ralph does not care
+			if tt.torn != "" {
+				p.tear(".ralph/repository", tt.torn)
+			}
+			p.write("other.txt", "by a person\n")
+			p.want(0, "run")
+			p.wantStatus("t-00000001", "done")
+			p.holds("value.txt", "one\n2\n")
+			p.holds("other.txt", "by a person\n")
+			p.want(0, "merge")
+			check.Equal(t, "uncommitted", "", p.shell(`git status --porcelain`))
+			check.Equal(t, "commits of the task", "1\n", p.shell(`git log --format='%(trailers:key=Ralph-Task,valueonly)' folder | grep -c t-`))
+			check.Equal(t, "who changed the file", "1\n", p.shell(`git log --format=%s folder -- value.txt | grep -vc '^Take in edits$'`))
+			check.Equal(t, "refs that are left", "", p.shell(`git for-each-ref refs/ralph`))
+			p.want(0, "doctor")
+		})
+	}
+}

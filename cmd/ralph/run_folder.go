@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"slices"
+
+	"ralph/internal/git"
+	"ralph/internal/human"
+	"ralph/merge"
+)
+
+// slotRepo opens the repository from which slots are made. A folder that lies in none gets one of ralph's own, but nil for a dry run.
+func slotRepo(ctx context.Context, a *app, s *session, given runOptions) (*git.Repo, error) {
+	root, own := s.project.Root, git.Own(s.project.Root)
+	if git.Top(root) != "" && !own {
+		return openRepo(ctx, root)
+	}
+	if _, err := exec.LookPath("git"); err != nil {
+		return nil, fmt.Errorf("there is no git program: %w", err)
+	}
+	if err := refuseBranches(given); err != nil {
+		return nil, err
+	}
+	if !own {
+		if given.DryRun {
+			return nil, nil
+		}
+		if err := git.MakeOwn(ctx, root); err != nil {
+			return nil, err
+		}
+	}
+	repo, err := openRepo(ctx, root)
+	if err == nil {
+		err = repo.Exclude(leftOut(a, s))
+	}
+	return repo, err
+}
+
+// refuseBranches refuses what needs branches or a remote in a folder without git.
+func refuseBranches(given runOptions) error {
+	flag := ""
+	switch {
+	case given.Target != nil && !given.finished:
+		flag = "--target"
+	case given.Push != nil:
+		flag = "--push"
+	default:
+		return nil
+	}
+	return hint(usagef("%s needs a git repository: here work lands in this folder", flag), "leave it out; or make one: git init")
+}
+
+// leftOut are the patterns of what a repository of ralph's own does not have: dependencies, which slots get another way, and ralph's slots.
+func leftOut(a *app, s *session) []string {
+	list := slices.Clone(s.config.Parallel.Copy)
+	for _, dir := range []string{filepath.Join(a.stateHome(), "ralph"), s.config.Parallel.Dir} {
+		if name, err := filepath.Rel(s.project.Root, dir); err == nil && filepath.IsLocal(name) {
+			list = append(list, "/"+filepath.ToSlash(name)+"/")
+		}
+	}
+	return list
+}
+
+// takeIn commits what a person changed in a folder without git, before something starts from there. With idle, it leaves alone what work
+// that has landed waits for.
+func takeIn(ctx context.Context, a *app, s *session, repo *git.Repo, output runOutput, idle bool) (merge.Edits, error) {
+	head, err := checkedOut(ctx, repo)
+	if err != nil {
+		return merge.Edits{}, err
+	}
+	c, _, err := merge.SaveEdits(ctx, repo, head, "Take in edits", idle, isOurs(ctx, a, s, repo, output))
+	if errors.Is(err, merge.ErrConflict) {
+		err = hint(usagef("files of this folder have markers of a conflict: %s", human.List(c.Conflict, 5)), "choose what stays in them, and remove the lines <<<<<<<, ======= and >>>>>>>")
+	}
+	return c, err
+}
+
+// takeInFirst is takeIn at the start of a run, which names what is left out, and the first time how agents work here.
+func takeInFirst(ctx context.Context, a *app, s *session, repo *git.Repo, output runOutput) error {
+	if n, err := repo.Line(ctx, "rev-list", "--count", git.OwnBranch); err == nil && n == "1" {
+		a.note("no git here: agents work in slots, copies of this folder, and finished work is written into it; .ralph/repository keeps what each task changed")
+	}
+	c, err := takeIn(ctx, a, s, repo, output, false)
+	if err != nil {
+		return err
+	}
+	for _, left := range c.Left {
+		a.note("agents do not see %s", left)
+	}
+	if len(c.Inside) > 0 {
+		a.note("agents do not see the git repositories in this folder: %s", human.List(c.Inside, 5))
+	}
+	return nil
+}
+
+// takeInNow is takeIn for a command that is about to look at what has landed.
+func takeInNow(ctx context.Context, a *app) error {
+	s, err := a.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if !git.Own(s.project.Root) {
+		return nil
+	}
+	repo, err := openRepo(ctx, s.project.Root)
+	if err == nil {
+		_, err = takeIn(ctx, a, s, repo, runOutput{}, false)
+	}
+	return err
+}
