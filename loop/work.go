@@ -220,7 +220,7 @@ func (r *Runner) scripted(j *attempt.Job) bool {
 
 // warm has an agent started early, but not for a task that cannot come.
 func (r *Runner) warm(ctx context.Context, op attempt.Opening) {
-	if op.Verifier || r.claimer.follows(ctx) {
+	if r.claimer.follows(ctx) {
 		r.opts.Agents.Warm(op)
 	}
 }

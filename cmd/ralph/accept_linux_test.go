@@ -60,6 +60,7 @@ func TestTwoWhoAcceptAtOnce(t *testing.T) {
 	both := []*running{p.start("task", "accept", "t-00000001"), p.start("task", "accept", "t-00000001")}
 	for _, r := range both { // who is refused has come too late
 		<-r.ended
+		t.Log(r.stdout.String(), r.stderr.String())
 	}
 	p.wantTask("t-00000001", "done", 2)
 	check.Equal(t, "attempts", 2, len(p.ended()))

@@ -28,7 +28,8 @@ func TestLiveScripts(t *testing.T) {
 	setup := params.Setup
 	params.Setup = func(env *testscript.Env) error {
 		err := setup(env)
-		l := &live{&place{TB: env.T().(testing.TB), dir: env.WorkDir}, map[string]*running{}}
+		env.Setenv("TERM", "xterm-256color")
+		l := &live{&place{TB: env.T().(testing.TB), dir: env.WorkDir, env: env.Vars}, map[string]*running{}}
 		texts := map[string]string{"script.json": "{}", "config.toml": ""}
 		for name := range texts {
 			if l.has(name) {
@@ -36,8 +37,7 @@ func TestLiveScripts(t *testing.T) {
 			}
 		}
 		l.furnish(texts["script.json"], texts["config.toml"])
-		env.Setenv("TERM", "xterm-256color")
-		l.env, env.Values["live"] = env.Vars, l
+		env.Vars, env.Values["live"] = l.env, l
 		return err
 	}
 	for name, act := range liveCommands {

@@ -47,8 +47,10 @@ func placeIn(t *testing.T, dir string, script fakeagent.Script, config ...string
 // furnish writes what the agent does and the configuration; config continues its section run.
 func (p *place) furnish(script, config string) {
 	p.Helper()
-	p.ledger = filepath.Join(p.dir, "ledger")
-	check.OK(p, os.Mkdir(p.ledger, 0o700))
+	p.ledger = p.TempDir() // agents in all slots write it; the link is for tests
+	check.OK(p, os.Symlink(p.ledger, filepath.Join(p.dir, "ledger")))
+	p.env = append(p.env, "RALPH_SANDBOX_WRITE="+p.ledger)
+	check.OK(p, os.WriteFile(filepath.Join(p.ledger, fakeagent.Changes), nil, 0o600))
 	p.write("script.json", script)
 	p.write(".ralph.toml", fmt.Sprintf(`
 [agent]
@@ -123,6 +125,7 @@ func number(n int) string { return fmt.Sprintf("t-%08d", n) }
 // repository makes the place a git repository.
 func (p *place) repository() {
 	p.Helper()
+	check.OK(p, os.Remove(filepath.Join(p.ledger, fakeagent.Changes))) // what agents change matters here
 	p.want(0, "init")
 	p.shell(`git init -q -b main; echo /ledger >> .git/info/exclude; git add -A; git -c user.name=t -c user.email=t@localhost commit -qm first`)
 }

@@ -10,25 +10,23 @@ import (
 	"ralph/internal/testing/fakeagent"
 )
 
-// newPrestart is a place with two tasks whose agent may be started early: as the next
-// worker in a sandbox, or as the verifier without one. It hangs when that has begun.
-func newPrestart(t *testing.T, mode, hangs string) *place {
+// newPrestart is a place with two tasks, the agent of the second of which may be started early. The verifier, or the agent, does what hangs
+// says.
+func newPrestart(t *testing.T, hangs string) *place {
 	t.Helper()
-	if overlay, _ := scriptCondition("namespaces"); mode == "auto" && !overlay {
+	if overlay, _ := scriptCondition("namespaces"); !overlay {
 		t.Skip("SKIPPED: verifiers get no overlay here")
 	}
 	verifies := true
 	script := fakeagent.Script{}
 	switch hangs {
-	case "worker":
-		script = say(step{Do: "hang"})
 	case "tools": // instead: they report by them, and say nothing
 		script = say(step{Do: "file", Path: "{{task}}.txt", Text: "x"}, step{Do: "mcp", Method: "report", Params: []byte(`{"status":"done"}`)})
 	case "verifier":
 		script.Conversations = []fakeagent.Conversation{{When: fakeagent.When{Verify: &verifies}, Steps: []step{{Do: "hang"}}}}
 	}
 	p := newPlace(t, script)
-	p.env = append(p.env, "RALPH_VERIFY_ENABLED=true", "RALPH_SANDBOX_MODE="+mode)
+	p.env = append(p.env, "RALPH_VERIFY_ENABLED=true")
 	p.prestarts()
 	p.plan("first", "second")
 	return p
@@ -50,16 +48,13 @@ func (p *place) early() (early []string, tasks map[string][]string) {
 	return early, tasks
 }
 
-// prestarted are the sandbox modes, and who hangs while an agent that was started early waits.
-var prestarted = map[string]string{"auto": "verifier", "off": "worker"}
-
 // TestAnAgentThatWasStartedEarlyCallsTheToolsOfItsTask, from inside the sandbox that was made before anybody knew it.
 func TestAnAgentThatWasStartedEarlyCallsTheToolsOfItsTask(t *testing.T) {
 	t.Parallel()
-	p := newPrestart(t, "auto", "tools")
-	p.want(0, "run")
+	p := newPrestart(t, "tools")
+	p.want(0, "run", "--in-place")
 	early, tasks := p.early()
-	check.That(t, len(early) > 0, "no agent was started early")
+	check.Equal(t, "agents that were started early", 1, len(early))
 	check.Equal(t, "its task", []string{"t-00000002"}, tasks[early[0]])
 	reported := func(e fakeagent.Entry) bool {
 		return e.Process == early[0] && e.Name == "mcp report" && strings.Contains(e.Text, "noted: it counts")
@@ -70,44 +65,35 @@ func TestAnAgentThatWasStartedEarlyCallsTheToolsOfItsTask(t *testing.T) {
 // TestTheNextAgentIsStartedWhileAnotherWorks, and no process is given two tasks.
 func TestTheNextAgentIsStartedWhileAnotherWorks(t *testing.T) {
 	t.Parallel()
-	for mode, want := range map[string]string{"auto": "t-00000002", "off": "t-00000001"} {
-		t.Run(mode, func(t *testing.T) {
-			t.Parallel()
-			p := newPrestart(t, mode, "")
-			p.want(0, "run")
-			early, tasks := p.early()
-			check.That(t, len(early) > 0, "no agent was started early")
-			check.Equal(t, "its task", []string{want}, tasks[early[0]])
-			for process, given := range tasks {
-				check.That(t, len(slices.Compact(given)) == 1, "%s was given %v", process, given)
-			}
-			p.wantVerified("t-00000001")
-			p.wantVerified("t-00000002")
-			p.wantNothingLeft()
-		})
+	p := newPrestart(t, "")
+	p.want(0, "run", "--in-place")
+	early, tasks := p.early()
+	check.Equal(t, "agents that were started early", 1, len(early))
+	check.Equal(t, "its task", []string{"t-00000002"}, tasks[early[0]])
+	for process, given := range tasks {
+		check.That(t, len(slices.Compact(given)) == 1, "%s was given %v", process, given)
 	}
+	p.wantVerified("t-00000001")
+	p.wantVerified("t-00000002")
+	p.wantNothingLeft()
 }
 
-// TestNoAgentIsStartedThatCannotBeNeeded: nor where another one may verify in the folder.
+// TestNoAgentIsStartedThatCannotBeNeeded, nor in a slot.
 func TestNoAgentIsStartedThatCannotBeNeeded(t *testing.T) {
 	t.Parallel()
 	for name, args := range map[string][]string{
-		"switched off": {"--jobs", "1"}, "several at once": {"--jobs", "2"}, "the last iteration": {"--limit", "1"}, "one task": {"t-00000001"},
-		"the last task": {"--jobs", "1"}, "a stop is asked for": {"--jobs", "1"},
+		"switched off": {"--in-place"}, "in slots": {"--jobs", "2"}, "the last iteration": {"--in-place", "--limit", "1"}, "one task": {"--in-place", "t-00000001"},
+		"the last task": {"--in-place"}, "a stop is asked for": {"--in-place"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p, status := newPrestart(t, "auto", ""), 0
+			p, status := newPrestart(t, ""), 0
 			switch name {
-			case "several at once":
-				p.env = append(p.env, "RALPH_SANDBOX_MODE=off") // the ledger is not in a slot
-				p.write("script.json", say(step{Do: "file", Path: "{{task}}.txt", Text: "x"}, saysDone()).JSON())
-				p.repository()
 			case "switched off":
 				p.env = append(p.env, "RALPH_RUN_PRESTART=false")
 			case "a stop is asked for":
 				p.write("script.json", say(step{Do: "mark", Text: "works"}, step{Do: "await", Path: "asked"}, saysDone()).JSON())
-				r := p.start("run")
+				r := p.start("run", "--in-place")
 				eventually(t, "an agent works", func() bool { return len(p.entries()) > 2 })
 				p.want(0, "stop")
 				p.write("asked", "")
@@ -128,26 +114,24 @@ func TestNoAgentIsStartedThatCannotBeNeeded(t *testing.T) {
 // TestAnAgentStartedEarlyEndsWithItsRun, however that ends.
 func TestAnAgentStartedEarlyEndsWithItsRun(t *testing.T) {
 	notRaced(t)
-	for mode, hangs := range prestarted {
-		for name, end := range map[string]func(*place, *running){
-			"killed":      func(p *place, r *running) { r.signal(syscall.SIGKILL); r.wait(-1); p.awaitGone() },
-			"interrupted": func(p *place, r *running) { r.signal(syscall.SIGINT); r.wait(130); p.wantNothingLeft() },
-			"stopped":     func(p *place, r *running) { p.want(0, "stop", "--now"); <-r.ended; p.wantNothingLeft() },
-			"killed with its helpers": func(p *place, r *running) {
-				r.killWithHelpers()
-				r.wait(-1)
-				p.write("script.json", "{}")
-				p.want(0, "run") // takes back what is left
-				p.wantNothingLeft()
-			},
-		} {
-			t.Run(name+" "+mode, func(t *testing.T) {
-				t.Parallel()
-				p := newPrestart(t, mode, hangs)
-				r := p.start("run")
-				eventually(t, "an agent is started early", func() bool { early, _ := p.early(); return len(early) > 0 })
-				end(p, r)
-			})
-		}
+	for name, end := range map[string]func(*place, *running){
+		"killed":      func(p *place, r *running) { r.signal(syscall.SIGKILL); r.wait(-1); p.awaitGone() },
+		"interrupted": func(p *place, r *running) { r.signal(syscall.SIGINT); r.wait(130); p.wantNothingLeft() },
+		"stopped":     func(p *place, r *running) { p.want(0, "stop", "--now"); <-r.ended; p.wantNothingLeft() },
+		"killed with its helpers": func(p *place, r *running) {
+			r.killWithHelpers()
+			r.wait(-1)
+			p.write("script.json", "{}")
+			p.want(0, "run", "--in-place") // takes back what is left
+			p.wantNothingLeft()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPrestart(t, "verifier")
+			r := p.start("run", "--in-place")
+			eventually(t, "an agent is started early", func() bool { early, _ := p.early(); return len(early) > 0 })
+			end(p, r)
+		})
 	}
 }

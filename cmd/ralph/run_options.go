@@ -162,7 +162,7 @@ func loopOptions(ctx context.Context, a *app, s *session, given runOptions, cont
 	}
 	opts.Workers.Resources = limiter(s.config.Sandbox)
 	// What is started early belongs to no slot, and to no attempt that could be limited.
-	o.Prestart = run.Prestart && opts.Landing.Repo == nil && opts.Workers.Resources == nil
+	o.Prestart = run.Prestart && opts.Landing.Here && opts.Workers.Resources == nil
 	opts.Agents.Open, opts.Agents.Cool = openAttempt(a, o, a.credentialsOf(s)), o.Close
 	opts.Agents.Warm = func(op attempt.Opening) { o.Warm(request(op)) }
 	var unusable []error

@@ -54,8 +54,8 @@ echo "not committed" >> by-{{task}}`
 	p := newPlace(t, fakeagent.Script{Conversations: []fakeagent.Conversation{
 		{When: fakeagent.When{Verify: &yes}, Steps: append(verifier, step{Do: "say", Text: "<verify-pass/>\n"})},
 		{Steps: []step{{Do: "run", Argv: []string{"sh", "-c", work}}, saysDone()}},
-	}}, "max_retries = 0", "[sandbox]", `write = ["ledger", "signals"]`)
-	p.env = append(p.env, env, "RALPH_VERIFY_ENABLED=true")
+	}}, "max_retries = 0")
+	p.env = append(p.env, env, "RALPH_VERIFY_ENABLED=true", "RALPH_SANDBOX_WRITE="+p.ledger+",signals")
 	p.write("notes.txt", "by hand\n")
 	p.repository()
 	p.append(".git/info/exclude", "/signals\n")

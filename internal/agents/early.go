@@ -21,15 +21,12 @@ type spare struct {
 	session *Session // valid after ready; nil if the agent could not be started
 }
 
-// Warm starts an agent for a session that is likely to come, up to the answer in which
-// it says who it is. An agent that is to work waits only while the verifier has an
-// overlay to itself, so that nothing is written into what is being verified; a verifier
-// waits only where it has none, as an overlay does not show what is written below it
-// after it was made. Once one was of no use, the run goes on without.
+// Warm starts the agent of a task that is likely to come, up to the answer in which it says who it is. It waits only where the
+// verifier has an overlay to itself, so that nothing is written into what is being verified. Once one was of no use, the run goes on
+// without.
 func (o *Opener) Warm(r Request) {
-	overlay := o.Sandbox.Verification.Level == sandbox.Namespaces
 	ag, err := o.agentFor(&r)
-	if err != nil || !o.Prestart || !ag.Prestart || r.Verifier == overlay || o.unfit.Load() {
+	if err != nil || !o.Prestart || !ag.Prestart || o.Sandbox.Verification.Level != sandbox.Namespaces || o.unfit.Load() {
 		return
 	}
 	folder, err := os.MkdirTemp(r.Folder, "early-")

@@ -42,27 +42,22 @@ type desk struct {
 	*Opener
 	t            *testing.T
 	home, ledger string
-	verifier     bool
 }
 
-// newDesk makes one for a verifier without a sandbox, or else for a worker in the best.
-func newDesk(t *testing.T, verifier bool, line string) *desk {
+// newDesk makes one for a worker in the best sandbox.
+func newDesk(t *testing.T, line string) *desk {
 	t.Helper()
 	home, err := filepath.EvalSymlinks(t.TempDir())
 	check.OK(t, err)
-	d := &desk{t: t, home: home, ledger: filepath.Join(home, "ledger"), verifier: verifier}
+	d := &desk{t: t, home: home, ledger: filepath.Join(home, "ledger")}
 	check.OK(t, errors.Join(os.Mkdir(d.ledger, 0o700), os.Mkdir(filepath.Join(home, "project"), 0o700), os.Mkdir(filepath.Join(home, ".claude"), 0o700)))
-	mode := "auto"
-	if verifier {
-		mode = "off"
-	}
 	root, environ := filepath.Join(home, "project"), []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home}
 	confiner, err := sandbox.New(sandbox.Options{
-		Mode: mode, Project: project.Project{Root: root}, Environ: environ, Most: sandbox.Namespaces, Write: []string{d.ledger},
+		Mode: "auto", Project: project.Project{Root: root}, Environ: environ, Most: sandbox.Namespaces, Write: []string{d.ledger},
 	})
 	check.OK(t, err)
 	t.Cleanup(func() { check.OK(t, confiner.Close()) })
-	if level := confiner.Verification.Level; !verifier && level != sandbox.Namespaces {
+	if level := confiner.Verification.Level; level != sandbox.Namespaces {
 		t.Skipf("SKIPPED: verifiers get %s here, and no overlay", level)
 	}
 	exe, err := os.Executable()
@@ -80,7 +75,7 @@ func newDesk(t *testing.T, verifier bool, line string) *desk {
 }
 
 func (d *desk) request() Request {
-	return Request{Run: "r-1", Owner: "r-1/x", Task: "t-00000001", Folder: d.t.TempDir(), Verifier: d.verifier}
+	return Request{Run: "r-1", Owner: "r-1/x", Task: "t-00000001", Folder: d.t.TempDir()}
 }
 
 // open opens a session, closes it, and reports whether its agent had been started early.
@@ -105,9 +100,6 @@ func (d *desk) open(r Request) (early bool) {
 	return !told
 }
 
-// earlyAgents are the two that may be started early, each where that is right.
-var earlyAgents = map[string]bool{"worker": false, "verifier": true}
-
 // TestAnAgentStartedEarlyIsTakenOnlyIfNothingChanged: what changes is all that it was
 // started with.
 func TestAnAgentStartedEarlyIsTakenOnlyIfNothingChanged(t *testing.T) {
@@ -127,24 +119,22 @@ func TestAnAgentStartedEarlyIsTakenOnlyIfNothingChanged(t *testing.T) {
 		"another command":          {func(d *desk, _ *Request) { d.Chosen.Argv = append(d.Chosen.Argv, "--more") }, false},
 		"another role":             {func(_ *desk, r *Request) { r.Verifier = !r.Verifier }, false},
 	} {
-		for role, verifier := range earlyAgents {
-			t.Run(name+"/"+role, func(t *testing.T) {
-				t.Parallel()
-				d := newDesk(t, verifier, "")
-				r := d.request()
-				d.Warm(d.request())
-				<-d.spare.ready
-				tt.change(d, &r)
-				check.Equal(t, "started early", tt.early, d.open(r))
-			})
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := newDesk(t, "")
+			r := d.request()
+			d.Warm(d.request())
+			<-d.spare.ready
+			tt.change(d, &r)
+			check.Equal(t, "started early", tt.early, d.open(r))
+		})
 	}
 }
 
 // TestAnAgentStartedEarlyGetsTools: those of its task, which is known only when it is taken.
 func TestAnAgentStartedEarlyGetsTools(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, false, "")
+	d := newDesk(t, "")
 	d.Redact, d.Self, d.ToolFolders = &redact.Redactor{}, "/bin/true", []string{d.ledger}
 	d.Warm(d.request())
 	<-d.spare.ready
@@ -163,7 +153,7 @@ func TestAnAgentStartedEarlyGetsTools(t *testing.T) {
 // by then, and that of the session holds the rest.
 func TestAnAgentStartedEarlyMaySayMoreThanFitsIntoMemory(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, true, "")
+	d := newDesk(t, "")
 	flood := fakeagent.Script{Conversations: []fakeagent.Conversation{{Steps: []fakeagent.Step{{Do: "flood", Kind: "line", Text: "word ", Chunk: 10_000, N: 40}}}}}
 	d.Chosen.Set = append(d.Chosen.Set, Variable{Name: fakeagent.ScriptEnv, Value: flood.JSON()})
 	d.Warm(d.request())
@@ -193,34 +183,32 @@ func TestWhatAilsAnAgentStartedEarlyIsNobodysBusiness(t *testing.T) {
 		"it hangs later":      later(fakeagent.Step{Do: "run", Argv: []string{"sh", "-c", says}}, fakeagent.Step{Do: "hang", Ignore: true}),
 		"it asks for a login": plays(fakeagent.Script{AuthNeeded: "-"}),
 	} {
-		for role, verifier := range earlyAgents {
-			t.Run(name+"/"+role, func(t *testing.T) {
-				t.Parallel()
-				d := newDesk(t, verifier, `test "$RALPH_TASK" || `+line)
-				hangs := filepath.Join(d.ledger, "hangs")
-				check.OK(t, syscall.Mkfifo(hangs, 0o600))
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := newDesk(t, `test "$RALPH_TASK" || `+line)
+			hangs := filepath.Join(d.ledger, "hangs")
+			check.OK(t, syscall.Mkfifo(hangs, 0o600))
+			d.Warm(d.request())
+			var ending sync.WaitGroup
+			if waits := d.spare; strings.HasPrefix(name, "it hangs") {
+				ending.Go(func() { // as the limit of a handshake would, once it hangs
+					_, err := os.ReadFile(hangs)
+					waits.cancel()
+					if <-waits.ready; waits.session != nil {
+						err = errors.Join(err, waits.session.Kill())
+					}
+					if err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			check.Equal(t, "started early", false, d.open(d.request()))
+			ending.Wait()
+			if name != "it hangs" { // which is cut here as one is that nobody needs
 				d.Warm(d.request())
-				var ending sync.WaitGroup
-				if waits := d.spare; strings.HasPrefix(name, "it hangs") {
-					ending.Go(func() { // as the limit of a handshake would, once it hangs
-						_, err := os.ReadFile(hangs)
-						waits.cancel()
-						if <-waits.ready; waits.session != nil {
-							err = errors.Join(err, waits.session.Kill())
-						}
-						if err != nil {
-							t.Error(err)
-						}
-					})
-				}
-				check.Equal(t, "started early", false, d.open(d.request()))
-				ending.Wait()
-				if name != "it hangs" { // which is cut here as one is that nobody needs
-					d.Warm(d.request())
-					check.That(t, d.spare == nil, "another one is started early")
-				}
-			})
-		}
+				check.That(t, d.spare == nil, "another one is started early")
+			}
+		})
 	}
 }
 
@@ -230,43 +218,36 @@ func TestAnAgentIsNotStartedEarly(t *testing.T) {
 	for name, forbid := range map[string]func(*desk, *Request){
 		"it is switched off":       func(d *desk, _ *Request) { d.Prestart = false },
 		"it does not pay":          func(d *desk, _ *Request) { d.Chosen.Prestart = false },
-		"it would see other files": func(d *desk, r *Request) { d.verifier, r.Verifier = !d.verifier, !r.Verifier },
+		"it would see other files": func(d *desk, _ *Request) { d.Sandbox.Verification.Level = sandbox.Landlock },
 	} {
-		for role, verifier := range earlyAgents {
-			t.Run(name+"/"+role, func(t *testing.T) {
-				t.Parallel()
-				d := newDesk(t, verifier, "")
-				r := d.request()
-				forbid(d, &r)
-				d.Warm(r)
-				check.That(t, d.spare == nil, "an agent was started")
-				check.Equal(t, "started early", false, d.open(d.request()))
-			})
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := newDesk(t, "")
+			r := d.request()
+			forbid(d, &r)
+			d.Warm(r)
+			check.That(t, d.spare == nil, "an agent was started")
+			check.Equal(t, "started early", false, d.open(d.request()))
+		})
 	}
 }
 
 // TestAnAgentThatNobodyNeedsIsEnded, and leaves no file.
 func TestAnAgentThatNobodyNeedsIsEnded(t *testing.T) {
 	t.Parallel()
-	for role, verifier := range earlyAgents {
-		t.Run(role, func(t *testing.T) {
-			t.Parallel()
-			d := newDesk(t, verifier, "")
-			r := d.request()
-			d.Warm(r)
-			d.Warm(r) // the first one is in the way
-			<-d.spare.ready
-			check.That(t, d.spare.session != nil, "no agent waits")
-			d.Close()
-			n, err := proc.Marked("r-" + t.Name())
-			check.OK(t, err)
-			check.Equal(t, "processes", 0, n)
-			left, err := os.ReadDir(r.Folder)
-			check.OK(t, err)
-			check.Equal(t, "files", 0, len(left))
-		})
-	}
+	d := newDesk(t, "")
+	r := d.request()
+	d.Warm(r)
+	d.Warm(r) // the first one is in the way
+	<-d.spare.ready
+	check.That(t, d.spare.session != nil, "no agent waits")
+	d.Close()
+	n, err := proc.Marked("r-" + t.Name())
+	check.OK(t, err)
+	check.Equal(t, "processes", 0, n)
+	left, err := os.ReadDir(r.Folder)
+	check.OK(t, err)
+	check.Equal(t, "files", 0, len(left))
 }
 
 // TestAnAgentThatMayBeStartedEarlyReadsNoModelInItsEnvironment: there is none yet.

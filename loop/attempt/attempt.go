@@ -213,9 +213,6 @@ func (a *attempt) try(ctx context.Context) (policy.Decision, error) {
 	for {
 		a.tell(event.Event{Type: event.Prompted, Reason: why})
 		a.notePrompted(ctx)
-		if why == "" && a.wantsVerdict() {
-			a.Warm(ctx, a.opening(a.job.Place.Folder, true))
-		}
 		turn, err := a.prompt(ctx, text)
 		failpoint.Hit("K7")
 		d := a.after(ctx, turn, err)
