@@ -28,20 +28,24 @@ var demoCommand = command{
 }
 
 func runDemo(ctx context.Context, a *app, o plainOptions) (err error) {
-	dir, err := sandbox.MkdirTemp("", "ralph-demo-")
+	top, err := sandbox.MkdirTemp("", "ralph-demo-")
 	if err != nil {
 		return err
 	}
-	if o.Keep {
-		defer func() { fmt.Fprintf(a.stdout, "\nkept: %s\n", dir) }()
-	} else {
-		defer func() {
-			if rerr := os.RemoveAll(dir); err == nil {
-				err = rerr
-			}
-		}()
+	if top, err = filepath.EvalSymlinks(top); err != nil {
+		return err
 	}
-	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+	dir, state, scratch := filepath.Join(top, "project"), filepath.Join(top, "state"), top
+	if o.Keep {
+		scratch = state
+		defer func() { fmt.Fprintf(a.stdout, "\nkept: %s\n", dir) }()
+	}
+	defer func() {
+		if rerr := os.RemoveAll(scratch); err == nil {
+			err = rerr
+		}
+	}()
+	if err := os.Mkdir(dir, 0o700); err != nil {
 		return err
 	}
 	if _, _, err := project.Create(dir, project.Found{Agent: "shell"}); err != nil {
@@ -52,7 +56,10 @@ func runDemo(ctx context.Context, a *app, o plainOptions) (err error) {
 	// What this machine or user has configured must not change a demonstration.
 	getenv := a.getenv
 	a.getenv = func(name string) string {
-		if strings.HasPrefix(name, "RALPH_") || name == "HOME" || name == "XDG_CONFIG_HOME" || name == "XDG_STATE_HOME" {
+		switch {
+		case name == "XDG_STATE_HOME":
+			return state
+		case strings.HasPrefix(name, "RALPH_"), name == "HOME", name == "XDG_CONFIG_HOME":
 			return ""
 		}
 		return getenv(name)
@@ -84,8 +91,8 @@ func playDemo(ctx context.Context, a *app, s *session, keep bool) error {
 		return err
 	}
 	fmt.Fprintln(a.stdout)
-	s.config.Run.Backoff = 0                                                                        // nobody should wait for a demonstration
-	opts, err := loopOptions(ctx, a, s, runOptions{placeOptions: placeOptions{InPlace: true}}, nil) // its folder is ours
+	s.config.Run.Backoff = 0 // nobody should wait for a demonstration
+	opts, err := loopOptions(ctx, a, s, runOptions{}, nil)
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/exec"
 	"slices"
 	"strings"
 
@@ -48,11 +47,8 @@ func setLanding(ctx context.Context, a *app, s *session, given runOptions, opts 
 		return hint(usagef("%d agents in one folder overwrite each other's work", jobs), "run one: --jobs 1; or leave out --in-place")
 	}
 	repo, err := slotRepo(ctx, a, s, given)
-	if errors.Is(err, exec.ErrNotFound) {
-		return hint(usagef("agents work on a copy that git makes: %v", err), "install git 2.38 or newer")
-	}
 	if err != nil && !errors.As(err, new(usageError)) {
-		err = usagef("git cannot be used here: %v", err)
+		err = hint(usagef("git cannot be used here: %v", err), "ralph needs git 2.38 or newer")
 	}
 	if repo == nil || err != nil {
 		return err

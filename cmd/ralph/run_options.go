@@ -177,7 +177,7 @@ func loopOptions(ctx context.Context, a *app, s *session, given runOptions, cont
 	}
 	opts.Agents.Gates, opts.Agents.OtherProjects = agentGates(o.Finder, s.config), a.accounts(s.config, o.Chosen.Name)
 	opts.Verify.GateRunner.Env, opts.Verify.Withheld = agents.GateEnviron(s.config.Verify.EnvAllow, a.environ())
-	if err := openSlots(a, s, o, &opts); err != nil {
+	if err := openSlots(ctx, a, s, o, &opts); err != nil {
 		return opts, err
 	}
 	for _, pattern := range opts.Verify.Protect {

@@ -37,6 +37,9 @@ func slotOptions(a *app, s *session, repo *git.Repo) (slot.Options, error) {
 		dir = filepath.Join(a.stateHome(), "ralph", "slots")
 	}
 	if !filepath.IsAbs(dir) {
+		if p.Dir == "" {
+			return slot.Options{}, hint(usagef("slots have no place: neither HOME nor XDG_STATE_HOME is set"), "set one of them, or dir in [parallel] of .ralph.toml")
+		}
 		return slot.Options{}, fmt.Errorf("%w: parallel.dir: %q is not an absolute path", project.ErrConfig, p.Dir)
 	}
 	dir = filepath.Join(dir, folderOf(root)) // a user may configure one folder for all projects
@@ -134,7 +137,7 @@ func sites(o *agents.Opener, slots *slot.Pool) func(dir string) (site, error) {
 }
 
 // openSlots has agents and gates work in slots.
-func openSlots(a *app, s *session, o *agents.Opener, opts *loop.Options) error {
+func openSlots(ctx context.Context, a *app, s *session, o *agents.Opener, opts *loop.Options) error {
 	slots, err := slotOptions(a, s, opts.Landing.Repo)
 	if err != nil {
 		return err
@@ -155,13 +158,17 @@ func openSlots(a *app, s *session, o *agents.Opener, opts *loop.Options) error {
 		r.Dir, r.Confine, r.Env = at.Dir(), x.Spec, slices.Concat(runner.Env, x.Env, at.Env())
 		return r, x.Close, nil
 	}
-	slots.Branch = opts.Landing.Target
+	if slots.Branch = opts.Landing.Target; opts.Landing.Here { // gates ask for the branch, too
+		if slots.Branch, err = checkedOut(ctx, opts.Landing.Repo); err != nil {
+			return err
+		}
+	}
 	slots.Own = func(ctx context.Context) []string { return loop.OwnFiles(ctx, s.store, opts.Place.OwnFiles) }
 	setUpSlots(s, &slots, opts.Verify.Withheld, opts.Host.Redact, func(at *slot.Slot) (verify.Gates, func() error, error) {
 		return confined(at, sandbox.Process{Online: true, Layers: layersOf(at, true)}) // it installs what gates need
 	})
 	slots.Layers, slots.Sees = o.Sandbox.Layers, o.Sandbox.Sees
-	opts.Landing.Slots, opts.Agents.Warm = slot.Open(slots), nil
+	opts.Landing.Slots = slot.Open(slots)
 	in = sites(o, opts.Landing.Slots)
 	opts.Landing.Gates = func(room slot.Room) (verify.Gates, func() error, error) {
 		return confined(room.Slot, sandbox.Process{Upper: room.Upper(), Layers: layersOf(room.Slot, false)})

@@ -49,8 +49,11 @@ func LookAt(ctx context.Context, dir string, taken Taken) State {
 	return s
 }
 
-// Look asks about the tree that dir lies in, or about these files of it.
+// Look asks about the tree that dir lies in, or about these files of it. Of a repository of ralph's own, people and agents know nothing.
 func Look(ctx context.Context, dir string, only ...string) State {
+	if Own(dir) {
+		return State{}
+	}
 	args := []string{"--literal-pathspecs", "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--ignore-submodules=all", "--"}
 	out, err := run(ctx, dir, nil, append(args, only...)...)
 	if err != nil {

@@ -52,7 +52,10 @@ func (e *evidence) begin(ctx context.Context) error {
 	e.before, e.tree = e.lane.Shown() // the slot has just been made to look so
 	e.taken.Tree = e.tree
 	if e.lane.Here() {
-		e.before = git.Look(context.WithoutCancel(ctx), e.job.Place.Dir)
+		now := git.Look(context.WithoutCancel(ctx), e.job.Place.Dir)
+		if e.before.Known = now.Known; now.Known {
+			e.before = now
+		}
 	}
 	e.base = Base{Tree: e.tree}
 	if stored := e.job.History.Base; stored != nil {
