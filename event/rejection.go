@@ -40,6 +40,6 @@ func (r Rejection) Remedy(task string, status TaskStatus) (command, when string)
 	case r == RejectedConflict:
 		return again, "have it done again on what is there now"
 	default:
-		return again + " && ralph run " + task + " --in-place", "have it done in this folder, where it need not be a commit"
+		return again, "have it done again, without what cannot be part of a commit"
 	}
 }

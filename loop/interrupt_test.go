@@ -35,10 +35,9 @@ func TestInterruptedInEveryPhase(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newStage(t, tt.script)
-			s.opts.Verify.GateRunner.Env = append(s.opts.Verify.GateRunner.Env, "LEDGER="+s.ledger)
 			task := dag.NewTask{Title: "mine"}
 			if tt.gate != "" {
-				task.Gates = []string{tt.gate}
+				task.Gates = []string{strings.ReplaceAll(tt.gate, "$LEDGER", s.ledger)}
 			}
 			ids := s.add(t, task)
 			ctx, cancel := context.WithCancelCause(t.Context())

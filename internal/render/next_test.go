@@ -17,8 +17,8 @@ func TestWhatHelpsIsSaidForEveryRejection(t *testing.T) {
 		}
 		return all
 	}
-	one, two := render.Failed{Task: "t-1", Rejected: event.RejectedTampering}, render.Failed{Task: "t-2", Rejected: event.RejectedIncomplete}
-	check.Equal(t, "of two", []string{"ralph logs t-1", "ralph task accept t-1", "ralph task reset t-2 && ralph run t-2 --in-place"}, commands(one, two))
+	one, two := render.Failed{Task: "t-1", Rejected: event.RejectedTampering}, render.Failed{Task: "t-2", Rejected: event.RejectedUnchanged}
+	check.Equal(t, "of two", []string{"ralph logs t-1", "ralph task accept t-1", "ralph task done t-2"}, commands(one, two))
 	check.Equal(t, "of two and another", []string{"ralph logs t-1", "ralph task accept t-1", "ralph task reset --failed && ralph run --continue r-1"},
 		commands(one, render.Failed{Task: "t-3", Rejected: event.RejectedGate}))
 }
