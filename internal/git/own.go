@@ -20,7 +20,7 @@ const (
 )
 
 // OwnBranch is the branch of a repository of ralph's own: it has the files of the folder.
-const OwnBranch = "folder"
+const OwnBranch = "this-folder"
 
 // ownIn is where ralph's own repository of a folder is, or would be.
 func ownIn(dir string) string { return filepath.Join(dir, state, ownFolder) }
