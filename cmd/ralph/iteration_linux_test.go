@@ -77,11 +77,11 @@ func timeless(text string) string {
 
 // TestTheDemoNeedsNothing runs it in an empty environment, in a network namespace
 // without a network, with nothing on PATH but the tools that its scripts call:
-// no home, no git, no agent.
+// no home, no agent.
 func TestTheDemoNeedsNothing(t *testing.T) {
 	t.Parallel()
 	bin, tmp := t.TempDir(), t.TempDir()
-	for _, tool := range []string{"ralph", "sh", "mkdir", "cat", "chmod", "ls", "touch", "tar"} {
+	for _, tool := range []string{"ralph", "git", "sh", "mkdir", "cat", "chmod", "ls", "touch", "tar"} {
 		path, err := exec.LookPath(tool)
 		check.OK(t, err)
 		check.OK(t, os.Symlink(path, filepath.Join(bin, tool)))

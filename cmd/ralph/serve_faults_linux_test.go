@@ -147,7 +147,7 @@ func TestABrowserThatSleptMissesNothing(t *testing.T) {
 	}
 	p := newPlace(t, say(append(steps, step{Do: "mark", Text: "said all"}, step{Do: "await", Path: "end"}, saysDone())...))
 	p.plan("talk")
-	run := p.atWork("part 1", "run")
+	run := p.atWork("part 1", "run", "--in-place")
 	s := p.visited()
 	at := s.addressOf("/tasks/"+number(1), "/attempts/")
 	seen, last := "", ""
