@@ -27,6 +27,8 @@ func TestPackagesDoNothingAtStart(t *testing.T) {
 	check.OK(t, err)
 	found := regexp.MustCompile(`(?m)^init (ralph/\S+) @.*, (\d+) bytes, \d+ allocs$`).FindAllStringSubmatch(string(out), -1)
 	check.That(t, len(found) > 10, "inittrace says %s", out)
+	roomy, gob := strings.Index(string(out), "init ralph/internal/roomy "), strings.Index(string(out), "init encoding/gob ")
+	check.That(t, 0 <= roomy && roomy < gob, "the stack grows after packages that need it: %s", out)
 	for _, m := range found {
 		if strings.HasPrefix(m[1], "ralph/internal/testing/") { // in no released program
 			continue
