@@ -23,7 +23,7 @@ func Build(ctx context.Context, r *git.Repo, onto, base, work, message string) (
 	m, err := r.Merge(ctx, base, onto, work)
 	if err != nil || len(m.Files) > 0 {
 		for i, name := range m.Files {
-			m.Files[i] = aside().ReplaceAllString(name, "")
+			m.Files[i] = aside.Get().ReplaceAllString(name, "")
 		}
 		return Built{Files: m.Files}, err
 	}

@@ -180,7 +180,7 @@ func (b *batch) extract(root *os.Root, d Diff) error {
 	if err != nil {
 		return err
 	}
-	if description().Match(data) {
+	if description.Get().Match(data) {
 		return errDescribed
 	}
 	name := filepath.FromSlash(d.Path)
