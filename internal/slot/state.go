@@ -115,6 +115,9 @@ func (s *Slot) finish(base, commit, tree string, conflicts []string) error {
 	s.made.Base, s.made.Commit, s.made.Tree, s.made.Conflicts, s.made.Seen = base, commit, tree, conflicts, s.Place().Seen
 	s.made.Unclean = s.p.judges && base != commit && (s.ranSetup || !s.p.layered())
 	s.made.Unmarked = slices.DeleteFunc(slices.Clone(conflicts), s.marked)
+	if s.p.judges && s.p.layered() && !s.ranSetup {
+		s.ours = tree
+	}
 	return s.save()
 }
 
@@ -192,7 +195,11 @@ func (s *Slot) files(ctx context.Context, tree string) error {
 			return err
 		}
 	}
-	err := s.withIndex(ctx, s.Top(), func(g git.Plumbing) error {
+	moved, err := s.move(ctx, tree)
+	if err != nil || moved {
+		return errors.Join(err, s.footing())
+	}
+	err = s.withIndex(ctx, s.Top(), func(g git.Plumbing) error {
 		set := func() error {
 			if _, err := g(nil, "read-tree", "--reset", "-u", tree); err != nil {
 				return err
@@ -216,6 +223,32 @@ func (s *Slot) files(ctx context.Context, tree string) error {
 	if err != nil {
 		return err
 	}
+	return s.footing()
+}
+
+// move sets the files of a room from one tree to another: only those that differ, which needs that no other file was written. False means
+// that it could not.
+func (s *Slot) move(ctx context.Context, tree string) (bool, error) {
+	from := s.ours
+	s.ours = ""
+	if _, err := os.Lstat(s.at(".gitmodules")); from == "" || !errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	err := s.withIndex(ctx, s.Top(), func(g git.Plumbing) error {
+		_, err := g(nil, "read-tree", "-m", "-u", from, tree)
+		if err == nil && len(s.made.Copied)+len(s.made.Brought)+len(s.made.There) > 0 { // git may not ignore them any more
+			_, err = g(nil, "clean", "-ffdq")
+		}
+		return err
+	})
+	if errors.Is(err, git.ErrWaits) || ctx.Err() != nil {
+		return false, err
+	}
+	return err == nil, nil
+}
+
+// footing has the project's folder be there, whatever the commit has, and nothing in the place of its state.
+func (s *Slot) footing() error {
 	root, err := os.OpenRoot(s.Top())
 	if err != nil {
 		return err
