@@ -270,7 +270,7 @@ func (s *Slot) take(ctx context.Context, attempt, base, commit string) error {
 
 // resolves is what a commit of work says it resolves.
 func (s *Slot) resolves(ctx context.Context, commit string) (string, error) {
-	return s.p.o.Repo.Line(ctx, "show", "-s", "--no-show-signature", "--format=%(trailers:key="+resolves+",valueonly,separator=%x20)", commit)
+	return s.p.o.Repo.Trailer(ctx, commit, resolves)
 }
 
 // make fills a new folder and puts it in the place of the old one. A git that a dead ralph
