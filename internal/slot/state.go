@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -210,16 +211,13 @@ func (s *Slot) files(ctx context.Context, tree string) error {
 		if err := set(); errors.Is(err, git.ErrWaits) {
 			return err
 		} else if err != nil { // a folder may have been made read-only
-			if err = errors.Join(writable(s.Top()), set()); err != nil {
-				return err
-			}
+			return errors.Join(writable(s.Top()), set())
 		}
-		list, err := g(nil, "ls-tree", "-rdz", tree)
-		if err != nil {
-			return err
-		}
-		return s.folders(g, git.Split(list))
+		return nil
 	})
+	if err == nil {
+		err = s.folders(ctx, tree)
+	}
 	if err != nil {
 		return err
 	}
@@ -265,23 +263,25 @@ func (s *Slot) footing() error {
 
 // folders sets back what git never looks at in its own folders: one that cannot be written, a repository that an
 // agent made in one, and a submodule that is not at its commit, which the next agent would be blamed for.
-func (s *Slot) folders(g git.Plumbing, list []string) error {
+func (s *Slot) folders(ctx context.Context, tree string) error {
 	root, err := os.OpenRoot(s.Top())
 	if err != nil {
 		return err
 	}
 	defer root.Close()
-	var links []string
-	for _, entry := range list {
-		mode, name, _ := strings.Cut(entry, "\t")
+	list, links, err := s.tracked(ctx, tree)
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Concat(list, links) {
 		if info, err := os.Lstat(s.at(name)); err == nil && info.IsDir() && info.Mode().Perm()&0o700 != 0o700 {
 			if err := root.Chmod(name, info.Mode().Perm()|0o700); err != nil {
 				return err
 			}
 		}
-		if strings.HasPrefix(mode, git.Gitlink) {
-			links = append(links, name)
-		} else if _, err := root.Lstat(name + "/.git"); err == nil {
+	}
+	for _, name := range list {
+		if _, err := root.Lstat(name + "/.git"); err == nil {
 			if err := removeAll(filepath.Join(s.Top(), name, ".git")); err != nil {
 				return err
 			}
@@ -290,7 +290,11 @@ func (s *Slot) folders(g git.Plumbing, list []string) error {
 	if len(links) == 0 {
 		return nil
 	}
-	out, err := g(nil, append([]string{"ls-files", "-zm", "--"}, links...)...)
+	out := ""
+	err = s.withIndex(ctx, s.Top(), func(g git.Plumbing) error {
+		out, err = g(nil, append([]string{"ls-files", "-zm", "--"}, links...)...)
+		return err
+	})
 	if !s.made.Unclean {
 		links = slices.DeleteFunc(links, func(name string) bool { return !s.stray(name) })
 	}
@@ -299,6 +303,36 @@ func (s *Slot) folders(g git.Plumbing, list []string) error {
 		err = errors.Join(err, removeAll(filepath.Join(s.Top(), name)), root.Mkdir(name, 0o700))
 	}
 	return err
+}
+
+// tracked lists the folders of a tree, which the index has, and its submodules.
+func (s *Slot) tracked(ctx context.Context, tree string) (folders, links []string, err error) {
+	data, err := os.ReadFile(s.index())
+	if err != nil {
+		return nil, nil, err
+	}
+	list, err := git.ParseIndex(data, tree)
+	if err != nil {
+		out, err := s.p.o.Repo.Git(ctx, git.Call{}, "ls-tree", "-rdz", tree)
+		for _, entry := range git.Split(out) {
+			if mode, name, _ := strings.Cut(entry, "\t"); strings.HasPrefix(mode, git.Gitlink) {
+				links = append(links, name)
+			} else {
+				folders = append(folders, name)
+			}
+		}
+		return folders, links, err
+	}
+	seen := map[string]bool{".": true}
+	for _, file := range list {
+		if file.Link {
+			links = append(links, file.Name)
+		}
+		for dir := path.Dir(file.Name); !seen[dir]; dir = path.Dir(dir) {
+			seen[dir], folders = true, append(folders, dir)
+		}
+	}
+	return folders, links, nil
 }
 
 // size is what the slot takes on the disk. What cannot be read does not count.
