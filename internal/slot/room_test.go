@@ -67,7 +67,7 @@ func TestARoomMoves(t *testing.T) {
 	check.OK(t, room.Show(t.Context(), base, base))
 	for _, script := range []string{
 		"echo b >a", "rm -r d; echo d >d", "rm d; mkdir -p d/e/f; echo f >d/e/f/g", "mv a b; ln -s b a; chmod +x d/e/f/g", "rm a; mkdir a; echo a >a/a",
-		"echo none >.gitignore", "rm .gitignore; echo c >cache", "echo cache >.gitignore; rm cache",
+		"echo 'c text eol=crlf' >.gitattributes; echo c >c", "git rm -qf .gitattributes c", "echo none >.gitignore", "rm .gitignore; echo c >cache", "echo cache >.gitignore; rm cache",
 	} {
 		r.sh(script + "; git add -A; git commit -qm next")
 		work := r.git("rev-parse", "HEAD")

@@ -224,16 +224,45 @@ func (s *Slot) files(ctx context.Context, tree string) error {
 	return s.footing()
 }
 
-// move sets the files of a room from one tree to another: only those that differ, which needs that no other file was written. False means
-// that it could not.
+// move sets the files of a room from one tree to another: only those that differ, which needs that no other file was written. Git would
+// read all trees and look at all files. False means that it could not.
 func (s *Slot) move(ctx context.Context, tree string) (bool, error) {
 	from := s.ours
 	s.ours = ""
-	if _, err := os.Lstat(s.at(".gitmodules")); from == "" || !errors.Is(err, fs.ErrNotExist) {
-		return false, nil
+	for _, special := range []string{filepath.Join(s.p.o.Repo.Own(), "info", "sparse-checkout"), s.at(".gitmodules")} {
+		if _, err := os.Lstat(special); from == "" || !errors.Is(err, fs.ErrNotExist) {
+			return false, nil
+		}
 	}
-	err := s.withIndex(ctx, s.Top(), func(g git.Plumbing) error {
-		_, err := g(nil, "read-tree", "-m", "-u", from, tree)
+	diffs, err := s.p.o.Repo.DiffTrees(ctx, from, tree)
+	if err != nil {
+		return false, err
+	}
+	var gone, entries, there []string
+	for _, d := range diffs {
+		if d.Was.Mode == git.Gitlink || d.Now.Mode == git.Gitlink || path.Base(d.Path) == ".gitattributes" {
+			return false, nil // which decides about other files
+		}
+		if d.Now.Mode == git.Nothing {
+			gone = append(gone, d.Path)
+			entries = append(entries, git.Entry{Mode: "0", ID: d.Was.ID}.Line(d.Path))
+		}
+	}
+	for _, d := range diffs { // after what goes: a folder may become a file
+		if d.Now.Mode != git.Nothing {
+			there, entries = append(there, d.Path), append(entries, d.Now.Line(d.Path))
+		}
+	}
+	err = s.withIndex(ctx, s.Top(), func(g git.Plumbing) (err error) {
+		if len(entries) > 0 {
+			_, err = g(git.Lines(entries), "update-index", "--replace", "-z", "--index-info")
+		}
+		if err == nil {
+			err = s.remove(gone)
+		}
+		if err == nil && len(there) > 0 {
+			_, err = g(git.Lines(there), "checkout-index", "--force", "--index", "-z", "--stdin")
+		}
 		if err == nil && len(s.made.Copied)+len(s.made.Brought)+len(s.made.There) > 0 { // git may not ignore them any more
 			_, err = g(nil, "clean", "-ffdq")
 		}
@@ -243,6 +272,23 @@ func (s *Slot) move(ctx context.Context, tree string) (bool, error) {
 		return false, err
 	}
 	return err == nil, nil
+}
+
+// remove removes files, and the folders that have no others.
+func (s *Slot) remove(names []string) error {
+	root, err := os.OpenRoot(s.Top())
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for _, name := range names {
+		if err := root.Remove(name); gone(err) != nil {
+			return err
+		}
+		for dir := path.Dir(name); dir != "." && root.Remove(dir) == nil; dir = path.Dir(dir) {
+		}
+	}
+	return nil
 }
 
 // footing has the project's folder be there, whatever the commit has, and nothing in the place of its state.
