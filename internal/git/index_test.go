@@ -35,7 +35,7 @@ func TestParseIndexSaysWhatGitSays(t *testing.T) {
 			}
 			check.Equal(t, step, made.git("ls-files", "-z"), strings.Join(names, "\x00")+"\x00")
 			check.Equal(t, step+": links", []string{"d/sub"}, links)
-			for n := range len(data) {
+			for n := range data {
 				part, err := ParseIndex(data[:n], first)
 				check.That(t, err != nil || slices.Equal(list, part), "%s: the first %d of %d bytes are another index", step, n, len(data))
 			}
