@@ -100,7 +100,7 @@ func (c *Console) failed() []string {
 }
 
 func (c *Console) advice(e event.Event) []string {
-	if c.setup.Folder == "" { // the project is about to go
+	if c.opts.Scratch {
 		return nil
 	}
 	asks := 0
