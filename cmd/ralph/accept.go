@@ -127,7 +127,7 @@ func accept(ctx context.Context, s *session, g *dag.Graph, t dag.Task, why strin
 	if commit == "" && err == nil {
 		err = workGone(t.ID, entry.Work)
 	}
-	return human.IsFolder(entry.Target), err
+	return work.Slot == dag.Here || human.IsFolder(entry.Target), err
 }
 
 // hintAccept says what helps where there is nothing to accept.

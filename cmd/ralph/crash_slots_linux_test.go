@@ -272,8 +272,8 @@ func TestRecoveryDoesNotWaitForAPipe(t *testing.T) {
 	p.wantStatus("t-00000001", "done")
 }
 
-// TestWorkThatWasFinishedInTheFolderIsNotVerifiedInASlot, which does not have it.
-func TestWorkThatWasFinishedInTheFolderIsNotVerifiedInASlot(t *testing.T) {
+// TestWorkThatWasFinishedInTheFolderLandsFromASlot: it is a commit like any other. Its files in the folder are left alone.
+func TestWorkThatWasFinishedInTheFolderLandsFromASlot(t *testing.T) {
 	notRaced(t)
 	p := newSlots(t)
 	p.plan("first")
@@ -281,10 +281,9 @@ func TestWorkThatWasFinishedInTheFolderIsNotVerifiedInASlot(t *testing.T) {
 	p.want(0, "task", "reject", "t-00000001") // an earlier try in a slot does not matter
 	p.dying("K8", "run", "--in-place").wait(-1)
 	p.awaitGone()
-	p.want(2, "run", "--jobs", "2").inStderr("ralph run t-00000001 --in-place")
-	p.wantTask("t-00000001", "pending", 1)
-	p.want(0, "run", "--in-place")
+	p.want(0, "run", "--jobs", "2").inStderr("main waits for your t-00000001.txt")
 	p.wantTask("t-00000001", "done", 2)
+	check.Equal(t, "what is uncommitted", "?? t-00000001.txt\n", p.shell("git status --porcelain -- . ':!.ralph'"))
 }
 
 // TestWhatAResolutionDropsIsKnownAfterItsRunDied: no other attempt, and no ralph merge, takes it for work that never had a conflict.

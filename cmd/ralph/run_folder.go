@@ -26,6 +26,9 @@ func slotRepo(ctx context.Context, a *app, s *session, given runOptions) (*git.R
 		return nil, err
 	}
 	if !own {
+		if repo, err := git.OpenRepo(ctx, root); err == nil { // it has no folder with files
+			return nil, refuseBare(repo)
+		}
 		if given.DryRun {
 			return nil, nil
 		}

@@ -115,7 +115,7 @@ func (c *Confiner) readable(env, argv []string) (files, programs []string) {
 	for _, entry := range env {
 		name, value, _ := strings.Cut(entry, "=")
 		switch name {
-		case "TMPDIR", "TMP", "TEMP", "PWD", "OLDPWD": // it has its own
+		case "TMPDIR", "TMP", "TEMP", "PWD", "OLDPWD", "GIT_CEILING_DIRECTORIES": // it has its own, and git looks at the last for nothing
 		case "PATH":
 			programs = append(programs, filepath.SplitList(value)...)
 		default:
