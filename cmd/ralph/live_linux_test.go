@@ -37,6 +37,7 @@ func TestLiveScripts(t *testing.T) {
 			}
 		}
 		l.furnish(texts["script.json"], texts["config.toml"])
+		l.env = append(l.env, "SIGNALS="+l.ledger) // gates write it, too
 		env.Vars, env.Values["live"] = l.env, l
 		return err
 	}

@@ -83,8 +83,8 @@ func (p *play) perform(s Step) {
 		}
 	case "mark": // an entry in the ledger
 		p.book.add(Entry{Event: "mark", Session: p.session, Task: p.prompt.task, Name: s.Text})
-	case "await": // until the file Path exists, here or in the project of this slot
-		for !exists(p.path(s.Path)) && !exists(filepath.Join(os.Getenv("RALPH_PROJECT"), s.Path)) {
+	case "await": // until the file Path exists, here, in the project of this slot, or in the ledger
+		for !exists(p.path(s.Path)) && !exists(filepath.Join(os.Getenv("RALPH_PROJECT"), s.Path)) && !exists(filepath.Join(p.book.dir, s.Path)) {
 			time.Sleep(5 * time.Millisecond)
 		}
 	case "fork": // processes of the kinds in Argv: child, session, daemon
