@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"ralph/internal/copyfile"
 	"ralph/internal/git"
 	"ralph/internal/human"
 	"ralph/internal/seq"
@@ -173,9 +174,9 @@ func (s *Slot) look(ctx context.Context, base string) (now state, err error) {
 
 func (s *Slot) theirIndex() string { return filepath.Join(s.p.o.Repo.Own(), "index") }
 
-// sumOf is the sum of a file, "" if there is none.
+// sumOf is the sum of a file, "" if there is none. An agent may have put a pipe there, which would be waited for.
 func sumOf(path string) string {
-	data, err := os.ReadFile(path)
+	data, err := copyfile.Read(path, maxIndex)
 	if err != nil {
 		return ""
 	}
@@ -465,7 +466,7 @@ func (s *Slot) checkOut(ctx context.Context, from, to head) error {
 // restoreIndex puts the person's index back, as git does: by its lock.
 func (s *Slot) restoreIndex() error {
 	at := s.theirIndex()
-	data, err := os.ReadFile(s.note("their-index"))
+	data, err := copyfile.Read(s.note("their-index"), maxIndex)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err := os.Remove(at); !errors.Is(err, fs.ErrNotExist) {
 			return err
