@@ -74,7 +74,7 @@ func outcomes() map[string]func(t *testing.T, status int) {
 			p.plan("one", "two")
 			r := p.atWork("at work", "run")
 			p.want(0, "stop")
-			p.write("go", "")
+			p.write("ledger/go", "")
 			r.wait(status)
 		},
 		"6 complete": func(t *testing.T, status int) {
@@ -88,7 +88,7 @@ func outcomes() map[string]func(t *testing.T, status int) {
 			p.plan("one")
 			r := p.atWork("at work", "run", "--summary", "summary.md")
 			p.shell("rm .ralph/progress.db .ralph/progress.db-wal .ralph/progress.db-shm")
-			p.write("go", "")
+			p.write("ledger/go", "")
 			r.wait(status)
 			p.holds("summary.md", "ralph could not continue")
 		},
