@@ -30,9 +30,7 @@ type Recoverer struct {
 	Rules Rules
 	Now   func() time.Time
 
-	Dir      string   // the project, whose uncommitted work Rules.OnDirty is about
-	Objects  string   // where trees of it are kept
-	OwnFiles []string // files below Dir that ralph itself writes
+	Dir string // the project
 
 	// Parallel finds where agents work side by side; it is asked only if some did. Nil finds nothing.
 	Parallel func(context.Context) (land.Site, error)
