@@ -306,6 +306,9 @@ func (r Recoverer) take(ctx context.Context, t stale, at land.Site) (task Reclai
 		return task, err
 	}
 	slot, kerr := at.Keep(ctx, t.last, Finished(t.last), r.Rules.OnDirty == Stash)
+	if t.last.Slot == 0 && t.last.Tree != "" && t.run.Process.Remote == "" { // an older ralph's agent worked in the project's own folder
+		slot.Files = slices.DeleteFunc(git.Look(ctx, r.Dir).Uncommitted, func(name string) bool { return git.Within(name, []string{".ralph"}) })
+	}
 	calls := r.calls(t.last)
 	err = r.Store.Update(ctx, func(g *dag.Graph) error {
 		if err := g.Holds(t.Claim()); err != nil {
@@ -342,7 +345,7 @@ func (r Recoverer) reclaim(ctx context.Context, g *dag.Graph, t stale, slot land
 		how.Reason = "its run died " + during(t.last.Phase) + ", and its slot is gone; released"
 	}
 	if how.Unverified == "" && !how.Fail { // finished work is about to be verified
-		note, fail := r.dirty(slot)
+		note, fail := r.Rules.dirty(slot)
 		if how.Reason += note; fail {
 			task.Action, how.Fail, how.Counted = Failed, true, true
 			how.Reason = fmt.Sprintf("its run died %s and %s", during(t.last.Phase), note)
