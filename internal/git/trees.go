@@ -103,8 +103,7 @@ func (t Trees) git(ctx context.Context, in io.Reader, out io.Writer, trees []str
 		list = Quote(stores[1]) + string(os.PathListSeparator) + list
 	}
 	cmd.Stdin, cmd.Stdout = in, out
-	cmd.Env = append(env, "GIT_DIR="+dir, "GIT_ALTERNATE_OBJECT_DIRECTORIES="+list, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull,
-		"GIT_ATTR_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0", "LC_ALL=C")
+	cmd.Env = slices.Concat(env, ownEnv, []string{"GIT_DIR=" + dir, "GIT_ALTERNATE_OBJECT_DIRECTORIES=" + list, "GIT_TERMINAL_PROMPT=0", "LC_ALL=C"})
 	return call(ctx, cmd, args[0], nil)
 }
 

@@ -261,5 +261,3 @@ func filesOf(changes []git.Change) files {
 	}
 	return f
 }
-
-func (f files) has(c git.Change) bool { return f[c.Path] || f[c.Old] }

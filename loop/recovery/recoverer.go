@@ -326,7 +326,7 @@ func (r Recoverer) take(ctx context.Context, t stale, at land.Site) (task Reclai
 		if kerr != nil {
 			return kerr
 		}
-		task, err = r.reclaim(ctx, g, t, slot, calls)
+		task, err = r.reclaim(g, t, slot, calls)
 		failpoint.Hit("K14")
 		return err
 	})
@@ -334,7 +334,7 @@ func (r Recoverer) take(ctx context.Context, t stale, at land.Site) (task Reclai
 }
 
 // reclaim makes one task available again, in the caller's transaction.
-func (r Recoverer) reclaim(ctx context.Context, g *dag.Graph, t stale, slot land.Kept, c calls) (Reclaimed, error) {
+func (r Recoverer) reclaim(g *dag.Graph, t stale, slot land.Kept, c calls) (Reclaimed, error) {
 	task, how := r.decide(t, false)
 	review, err := g.Review(t.Task)
 	if err != nil {
