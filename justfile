@@ -9,7 +9,7 @@ default:
 
 # build the stripped binary into bin/
 build:
-    CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o bin/ralph ./cmd/ralph
+    CGO_ENABLED=0 go build -tags urfave_cli_no_docs -trimpath -ldflags '-s -w' -o bin/ralph ./cmd/ralph
 
 # run the tests, but for the long ones of cmd/ralph
 test:

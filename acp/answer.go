@@ -45,8 +45,8 @@ func classify(op string, err error, hide *redact.Redactor, now time.Time) *Error
 		return rateLimited(e, l, now)
 	}
 	text := re.Message + " " + seen.Details
-	if re.Code == codeAuthRequired || seen.Status == 401 || seen.Status == 403 || authText().MatchString(text) ||
-		seen.Status == 0 && authStatus().MatchString(text) {
+	if re.Code == codeAuthRequired || seen.Status == 401 || seen.Status == 403 || authText.Get().MatchString(text) ||
+		seen.Status == 0 && authStatus.Get().MatchString(text) {
 		e.Kind = AuthRequired
 	}
 	return e

@@ -71,7 +71,7 @@ func BenchmarkText(b *testing.B) {
 // file piecemeal, and until that is read from the disk again each start pays for the small pages in the kernel's cache.
 func build(b *testing.B, dir, pkg string) string {
 	target := filepath.Join(scratch, filepath.Base(pkg))
-	cmd := exec.CommandContext(b.Context(), "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", target+"-linked", pkg)
+	cmd := exec.CommandContext(b.Context(), "go", "build", "-tags", "urfave_cli_no_docs", "-trimpath", "-ldflags", "-s -w", "-o", target+"-linked", pkg)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "CGO_ENABLED=0")
 	if _, err := os.Stat(target); err == nil {
 		return target

@@ -35,21 +35,31 @@ func benchmarkRoom(b *testing.B) {
 	h.output(dir, "git", "clone", "-q", "--shared", dir, checkout)
 
 	ctx, home := b.Context(), b.TempDir()
-	pool := slot.Open(slot.Options{
-		Repo: must(git.OpenRepo(ctx, dir)), Dir: filepath.Join(home, "slots"), State: filepath.Join(home, "state"), Project: dir, Name: "bench", Branch: "refs/heads/main",
-	})
-	first, turn := pool.Room(1), 0
-	check(first.Show(ctx, a, a))
+	rooms := func(name string, layered bool) *slot.Pool {
+		return slot.Open(slot.Options{
+			Repo: must(git.OpenRepo(ctx, dir)), Dir: filepath.Join(home, name), State: filepath.Join(home, name+"-state"), Project: dir, Name: "bench", Branch: "refs/heads/main",
+			Layers: func(string, string) bool { return layered }, // nothing is started in them
+		})
+	}
+	layered, plain := rooms("layered", true), rooms("plain", false)
+	check(layered.Room(1).Show(ctx, a, a))
+	check(plain.Room(1).Show(ctx, a, a))
+	turn := 0
 	for b.Loop() {
 		t := newTable(b)
 		costs := inTurns(sized(3, 10),
-			children(func() { h.output(checkout, "git", "checkout", "-q", []string{a, z}[turn%2]) }),
-			children(func() { check(first.Show(ctx, a, []string{a, z}[turn%2])); turn++ }))
-		t.row(fmt.Sprintf("a room shows another commit, %d files", files), show(costs[1].cpu), show(costs[0].cpu)+" git checkout", times(costs[1].cpu, costs[0].cpu), below(ratio(costs[1].cpu, costs[0].cpu), 1))
-		for n := range 4 {
-			check(pool.Room(n+1).Show(ctx, a, z))
+			children(func() { turn++; h.output(checkout, "git", "checkout", "-q", []string{a, z}[turn%2]) }),
+			children(func() { check(layered.Room(1).Show(ctx, a, []string{a, z}[turn%2])) }),
+			children(func() { check(plain.Room(1).Show(ctx, a, []string{a, z}[turn%2])) }))
+		row := func(name string, is cost, goal string) {
+			t.row(fmt.Sprintf("%s shows another commit, %d files", name, files), show(is.cpu), show(costs[0].cpu)+" git checkout", times(is.cpu, costs[0].cpu), goal)
 		}
-		rooms, one := onDisk(filepath.Join(home, "slots")), onDisk(checkout)
+		row("a room, namespaces,", costs[1], below(ratio(costs[1].cpu, costs[0].cpu), 1))
+		row("a room, other levels,", costs[2], "")
+		for n := range 4 {
+			check(layered.Room(n+1).Show(ctx, a, z))
+		}
+		rooms, one := onDisk(filepath.Join(home, "layered")), onDisk(checkout)
 		t.row("four rooms on disk", mib(rooms), mib(one)+" a checkout", fmt.Sprintf("%.2f", float64(rooms)/float64(one)), below(float64(rooms)/float64(one), 2))
 	}
 }

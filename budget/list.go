@@ -12,7 +12,7 @@ import (
 // A model is looked up by its whole name in small letters, with or without a date. Names with a provider in front, and those of
 // models that people run themselves, are never found: another provider has other prices, and a local model has none.
 func listed(model string) (Price, bool) {
-	model = dated().ReplaceAllString(model, "")
+	model = dated.Get().ReplaceAllString(model, "")
 	for _, p := range []struct {
 		names                 string
 		input, cached, output float64

@@ -88,7 +88,7 @@ func cleanProves(ids []string) ([]string, error) {
 func CheckProves(ids []string) error { _, err := cleanProves(ids); return err }
 
 // IsCriterion says that a text has the form of a criterion's ID.
-func IsCriterion(id string) bool { return criterionPattern().MatchString(id) }
+func IsCriterion(id string) bool { return criterionPattern.Get().MatchString(id) }
 
 var criterionPattern = lazyregexp.New(`^C[1-9][0-9]{0,4}$`)
 

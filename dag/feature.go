@@ -63,7 +63,7 @@ var featureName = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 // CheckFeatureName refuses names that could be taken for a path or an ID.
 func CheckFeatureName(name string) error {
 	switch {
-	case !featureName().MatchString(name), strings.Contains(name, ".."), strings.HasSuffix(name, "."):
+	case !featureName.Get().MatchString(name), strings.Contains(name, ".."), strings.HasSuffix(name, "."):
 		return fmt.Errorf("%w: %q is no feature name: up to 64 letters, digits, '-', '_' and '.', beginning with a letter or digit", ErrRefused, name)
 	case strings.EqualFold(name, "none"):
 		return fmt.Errorf("%w: %q is no feature name: it means no feature", ErrRefused, name)

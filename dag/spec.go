@@ -114,7 +114,7 @@ func (e PlanError) Unwrap() []error {
 }
 
 // IsTaskID says that a text has the form of a task's ID.
-func IsTaskID(s string) bool { return idPattern().MatchString(s) }
+func IsTaskID(s string) bool { return idPattern.Get().MatchString(s) }
 
 var idPattern = lazyregexp.New(`^t-[0-9a-f]{8}$`)
 

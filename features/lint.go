@@ -138,9 +138,9 @@ func (l *linter) task(s *dag.Spec) {
 	if words := len(strings.Fields(s.Title)); words < 2 && !l.isGroup(s) {
 		l.add(Warning, "vague", "%s: the title %q does not say what is to be done", name(s), s.Title)
 	}
-	if found := vagueWords().FindString(s.Title); found != "" {
+	if found := vagueWords.Get().FindString(s.Title); found != "" {
 		l.add(Fault, "vague", "%s: %q in the title says nothing", name(s), found)
-	} else if found := vagueWords().FindString(text); found != "" {
+	} else if found := vagueWords.Get().FindString(text); found != "" {
 		l.add(Warning, "vague", "%s: %q leaves open what is to be done", name(s), found)
 	}
 	if l.isGroup(s) {
@@ -151,7 +151,7 @@ func (l *linter) task(s *dag.Spec) {
 		l.add(Fault, "vague", "%s has no description: whoever does it knows nothing else", name(s))
 	case len(text) < shortDescription:
 		l.add(Fault, "vague", "%s: the description has %d characters: whoever does it knows nothing else", name(s), len(text))
-	case !criteria().MatchString(text) && len(s.Gates) == 0:
+	case !criteria.Get().MatchString(text) && len(s.Gates) == 0:
 		l.add(Fault, "criteria", "%s has neither acceptance criteria (a line \"Acceptance:\" and what must hold) nor a gate", name(s))
 	}
 	switch paths := pathsIn(text); {
@@ -159,8 +159,8 @@ func (l *linter) task(s *dag.Spec) {
 		l.add(Fault, "oversized", "%s: the description has %d KiB; split the task", name(s), len(text)>>10)
 	case len(text) > longDescription:
 		l.add(Warning, "oversized", "%s: the description has %d KiB; it may be more than one task", name(s), len(text)>>10)
-	case len(listItem().FindAllString(text, -1)) > manyCriteria:
-		l.add(Warning, "oversized", "%s has %d points; it may be more than one task", name(s), len(listItem().FindAllString(text, -1)))
+	case len(listItem.Get().FindAllString(text, -1)) > manyCriteria:
+		l.add(Warning, "oversized", "%s has %d points; it may be more than one task", name(s), len(listItem.Get().FindAllString(text, -1)))
 	case len(paths) > manyFiles:
 		l.add(Warning, "oversized", "%s names %d files; it may be more than one task", name(s), len(paths))
 	}
@@ -285,12 +285,12 @@ func pathsIn(text string) []string {
 			list = append(list, path)
 		}
 	}
-	for _, m := range inCode().FindAllStringSubmatch(text, -1) {
-		if pathLike().MatchString(m[1]) && plain.HasEnding(m[1]) && !isSymbol(m[1]) {
+	for _, m := range inCode.Get().FindAllStringSubmatch(text, -1) {
+		if pathLike.Get().MatchString(m[1]) && plain.HasEnding(m[1]) && !isSymbol(m[1]) {
 			note(m[1])
 		}
 	}
-	for _, m := range bareFile().FindAllStringSubmatch(inCode().ReplaceAllString(text, ""), -1) {
+	for _, m := range bareFile.Get().FindAllStringSubmatch(inCode.Get().ReplaceAllString(text, ""), -1) {
 		note(m[2])
 	}
 	return list
@@ -310,7 +310,7 @@ func (l *linter) files(specs []dag.Spec) {
 	made := map[string]bool{}
 	for i := range specs {
 		for line := range strings.Lines(specs[i].Title + "\n" + specs[i].Description) {
-			if creates().MatchString(line) {
+			if creates.Get().MatchString(line) {
 				for _, path := range pathsIn(line) {
 					made[path] = true
 				}

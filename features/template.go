@@ -25,7 +25,7 @@ func chosenTemplate(plan string) (t Template) {
 		if fence.Next(line) || fence.Open() {
 			continue
 		}
-		m := templateLine().FindStringSubmatch(strings.TrimSpace(line))
+		m := templateLine.Get().FindStringSubmatch(strings.TrimSpace(line))
 		if m == nil {
 			continue
 		}

@@ -137,7 +137,7 @@ var variable = lazyregexp.New(`^[A-Z][A-Z0-9_]{2,99}$`)
 func checkVariable(name string) error {
 	const taken = "PATH HOME USER SHELL PWD TERM LANG TMPDIR TEMP NODE_OPTIONS BASH_ENV PYTHONPATH RUBYOPT PERL5OPT"
 	prefixes := []string{"LD_", "DYLD_", "RALPH_", "XDG_", "GIT_"}
-	if !variable().MatchString(name) || slices.Contains(strings.Fields(taken), name) ||
+	if !variable.Get().MatchString(name) || slices.Contains(strings.Fields(taken), name) ||
 		slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) }) {
 		return fmt.Errorf("%w: %q cannot be the name of a credential; it is a variable like STRIPE_API_KEY", dag.ErrRefused, plain.Cut(name, 100))
 	}

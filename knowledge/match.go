@@ -121,7 +121,7 @@ func links(body string) []string {
 			if i%2 == 1 {
 				continue // a code span
 			}
-			for _, m := range link().FindAllStringSubmatch(part, -1) {
+			for _, m := range link.Get().FindAllStringSubmatch(part, -1) {
 				if k := titleKey(oneLine(m[1], maxTitle)); k != "" && !slices.Contains(keys, k) {
 					keys = append(keys, k)
 				}

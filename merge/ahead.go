@@ -70,19 +70,11 @@ func (p Place) has(ctx context.Context, r *git.Repo, commit string) (bool, error
 
 // At finds a target.
 func At(ctx context.Context, r *git.Repo, target string) (p Place, err error) {
-	in := strings.NewReader(target + "\n" + LandedRef(target) + "\n" + stoodRef(target) + "\n")
-	out, err := r.Git(ctx, git.Call{In: in}, "cat-file", "--batch-check=%(objectname) %(objecttype)")
+	at, err := r.Resolve(ctx, target, LandedRef(target), stoodRef(target))
 	if err != nil {
 		return p, err
 	}
-	lines := strings.Split(out, "\n")
-	for i, at := range []*string{&p.Branch, &p.Landed, &p.stood} {
-		if i < len(lines) {
-			if id, kind, _ := strings.Cut(lines[i], " "); kind == "commit" {
-				*at = id
-			}
-		}
-	}
+	p.Branch, p.Landed, p.stood = at[0], at[1], at[2]
 	if p.Branch == "" {
 		unborn, err := Unborn(ctx, r)
 		if err == nil && unborn {

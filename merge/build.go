@@ -2,7 +2,6 @@ package merge
 
 import (
 	"context"
-	"strings"
 
 	"ralph/internal/git"
 	"ralph/internal/lazyregexp"
@@ -23,7 +22,7 @@ func Build(ctx context.Context, r *git.Repo, onto, base, work, message string) (
 	m, err := r.Merge(ctx, base, onto, work)
 	if err != nil || len(m.Files) > 0 {
 		for i, name := range m.Files {
-			m.Files[i] = aside().ReplaceAllString(name, "")
+			m.Files[i] = aside.Get().ReplaceAllString(name, "")
 		}
 		return Built{Files: m.Files}, err
 	}
@@ -31,10 +30,10 @@ func Build(ctx context.Context, r *git.Repo, onto, base, work, message string) (
 	if err != nil || m.Tree == below {
 		return Built{Candidate: onto}, err
 	}
-	author, err := r.Line(ctx, "show", "-s", "--no-show-signature", "--encoding=UTF-8", "--date=raw", "--format=GIT_AUTHOR_NAME=%an%nGIT_AUTHOR_EMAIL=%ae%nGIT_AUTHOR_DATE=%ad", work)
+	author, err := r.Author(ctx, work)
 	if err != nil {
 		return Built{}, err
 	}
-	candidate, err := r.CommitTree(ctx, m.Tree, message, parentOn(onto), strings.Split(author, "\n")...)
+	candidate, err := r.CommitTree(ctx, m.Tree, message, parentOn(onto), author...)
 	return Built{Candidate: candidate}, err
 }

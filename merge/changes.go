@@ -109,7 +109,7 @@ func conflicts(ctx context.Context, r *git.Repo, m git.Merged) (func(file, line 
 				lines[strings.Join(words(line), " ")] = true
 			}
 		}
-		whole[aside().ReplaceAllString(name, "")] = !any
+		whole[aside.Get().ReplaceAllString(name, "")] = !any
 	}
 	return func(file, line string) bool { return whole[file] || line != "" && lines[line] }, nil
 }

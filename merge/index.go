@@ -47,6 +47,29 @@ func (l *landing) copyIndex() (os.FileInfo, error) {
 	return info, err
 }
 
+// unmerged lists the files in conflict, by the copy.
+func (l *landing) unmerged(ctx context.Context) (files []string, err error) {
+	data, err := os.ReadFile(l.copied())
+	if err != nil {
+		return nil, err
+	}
+	list, err := git.ParseIndex(data, l.candidate)
+	for _, f := range list {
+		if f.Staged {
+			files = append(files, f.Name)
+		}
+	}
+	if err == nil {
+		return files, nil
+	}
+	out, err := l.repo.Git(ctx, l.call(), "ls-files", "-z", "--unmerged")
+	for _, entry := range git.Split(out) {
+		_, name, _ := strings.Cut(entry, "\t")
+		files = append(files, name)
+	}
+	return files, err
+}
+
 // removeCopy removes also the lock of a git that was killed.
 func (l *landing) removeCopy() {
 	_ = os.Remove(l.copied())

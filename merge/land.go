@@ -317,13 +317,8 @@ func (l *landing) inTheWay(ctx context.Context) (files []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := l.repo.Git(ctx, l.call(), "ls-files", "-z", "--unmerged")
-	if err != nil {
+	if files, err = l.unmerged(ctx); err != nil { // git does not even begin while a merge is unresolved
 		return nil, err
-	}
-	for _, entry := range git.Split(out) { // git does not even begin while a merge is unresolved
-		_, name, _ := strings.Cut(entry, "\t")
-		files = append(files, name)
 	}
 	changed, going := map[string]bool{}, map[string]bool{}
 	status := []string{"--literal-pathspecs", "status", "--porcelain", "-z", "--no-renames", "--untracked-files=no", "--ignore-submodules=dirty", "--"}
@@ -334,7 +329,8 @@ func (l *landing) inTheWay(ctx context.Context) (files []string, err error) {
 	if len(changes) > maxNamed { // of others it does not matter
 		status = status[:slices.Index(status, "--")]
 	}
-	if out, err = l.repo.Git(ctx, l.call(), status...); err != nil {
+	out, err := l.repo.Git(ctx, l.call(), status...)
+	if err != nil {
 		return nil, err
 	}
 	for _, line := range git.Split(out) {

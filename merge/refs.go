@@ -92,11 +92,10 @@ func (r Ref) Attempt() string { return path.Base(r.Name) }
 
 // ListRefs lists the refs of all projects.
 func ListRefs(ctx context.Context, r *git.Repo) ([]Ref, error) {
-	out, err := r.Git(ctx, git.Call{}, "for-each-ref", "--format=%(refname) %(objectname)", Refs)
+	refs, err := r.Refs(ctx, Refs)
 	var list []Ref
-	for line := range strings.Lines(out) {
-		name, commit, _ := strings.Cut(strings.TrimSpace(line), " ")
-		list = append(list, Ref{Name: name, Commit: commit})
+	for _, ref := range refs {
+		list = append(list, Ref{Name: ref.Name, Commit: ref.ID})
 	}
 	return list, err
 }

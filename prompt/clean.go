@@ -12,7 +12,7 @@ import (
 // terminal escapes, no control characters but tabs, nothing invisible that can
 // reorder or hide what a person would read.
 func clean(text string) string {
-	text = strings.ReplaceAll(escapePattern().ReplaceAllString(text, "$1"), "\r\n", "\n")
+	text = strings.ReplaceAll(escapePattern.Get().ReplaceAllString(text, "$1"), "\r\n", "\n")
 	return strings.Map(func(r rune) rune {
 		switch {
 		case plain.IsLineEnd(r):
@@ -35,7 +35,9 @@ func oneLine(text string) string { return strings.Join(strings.Fields(text), " "
 // breakVerdicts keeps foreign text from passing a worker's prompt off as a
 // verifier's: these words distinguish the two. Other words with the same
 // beginning, such as the name of a file, stay as they are.
-func breakVerdicts(text string) string { return verdictPattern().ReplaceAllString(text, "$1\u2011$2") }
+func breakVerdicts(text string) string {
+	return verdictPattern.Get().ReplaceAllString(text, "$1\u2011$2")
+}
 
 var verdictPattern = lazyregexp.New(`(?i)(verify)-(pass|fail)`)
 

@@ -21,7 +21,7 @@ func namedSections(text, task string, shown int) string {
 		words[strings.TrimSuffix(before, "s")+" "+w] = true
 		before = w
 	}
-	for _, label := range labelPattern().FindAllString(task, -1) {
+	for _, label := range labelPattern.Get().FindAllString(task, -1) {
 		words[label] = true
 	}
 	var named strings.Builder
@@ -101,7 +101,7 @@ func (s *section) isNamed(task map[string]bool) bool {
 		return false
 	}
 	for line := range strings.SplitSeq(s.text, "\n") {
-		if label := labelPattern().FindString(line); label != "" && task[label] && leads(line, label) {
+		if label := labelPattern.Get().FindString(line); label != "" && task[label] && leads(line, label) {
 			return true
 		}
 	}

@@ -86,13 +86,13 @@ func commandsOf(lines []line, p place) (commands []string) {
 
 // command is what a line says that is nothing but a command.
 func command(text string) (string, bool) {
-	if m := item().FindStringSubmatch(text); m != nil {
+	if m := item.Get().FindStringSubmatch(text); m != nil {
 		text = m[3]
 	}
-	if m := named().FindString(text); m != "" {
+	if m := named.Get().FindString(text); m != "" {
 		text = text[len(m):]
 	}
-	m := codeSpan().FindStringSubmatch(text)
+	m := codeSpan.Get().FindStringSubmatch(text)
 	if m == nil || !isCommand(m[1]) {
 		return "", false
 	}
@@ -135,7 +135,7 @@ func commandsIn(language string, block []string) (commands []string, whole bool)
 // isCommand tells commands from what else is written as code: the names of files, options and values.
 func isCommand(code string) bool {
 	words := strings.Fields(code)
-	if len(words) == 0 || !commandWord().MatchString(words[0]) {
+	if len(words) == 0 || !commandWord.Get().MatchString(words[0]) {
 		return false
 	}
 	return len(words) > 1 || strings.HasPrefix(words[0], "./") || strings.HasPrefix(words[0], "/") || !plain.HasEnding(words[0])

@@ -48,7 +48,7 @@ func read(spec string) (lines []line) {
 			if is && n <= level {
 				level = 0
 			}
-			if is && level == 0 && heading().MatchString(strings.Trim(title, "*_ ")) {
+			if is && level == 0 && heading.Get().MatchString(strings.Trim(title, "*_ ")) {
 				level = n
 				lines = append(lines, l)
 				continue
@@ -86,14 +86,14 @@ func places(lines []line) (list []place) {
 			continue
 		}
 		p := place{first: i, last: i}
-		m := item().FindStringSubmatch(l.text)
+		m := item.Get().FindStringSubmatch(l.text)
 		if m == nil { // below another item, but with an ID of its own
-			if deep := nested().FindStringSubmatch(l.text); deep != nil && named().MatchString(deep[3]) {
+			if deep := nested.Get().FindStringSubmatch(l.text); deep != nil && named.Get().MatchString(deep[3]) {
 				m = deep
 			}
 		}
 		switch {
-		case m != nil && (indent < 0 || len(m[1]) <= indent || named().MatchString(m[3])):
+		case m != nil && (indent < 0 || len(m[1]) <= indent || named.Get().MatchString(m[3])):
 			if indent < 0 || len(m[1]) <= indent {
 				indent = len(m[1])
 			}
@@ -108,7 +108,7 @@ func places(lines []line) (list []place) {
 			continue
 		}
 		open, p.body = true, p.at
-		if m := named().FindStringSubmatch(l.text[p.at:]); m != nil {
+		if m := named.Get().FindStringSubmatch(l.text[p.at:]); m != nil {
 			p.id, p.body = strings.ToUpper(m[1]+m[2]+m[3]), p.at+len(m[0])
 		}
 		list = append(list, p)

@@ -97,7 +97,7 @@ func places(log string, files []string) (found []string) {
 	for _, f := range files {
 		byName[path.Base(f)] = append(byName[path.Base(f)], f)
 	}
-	for _, m := range fileLine().FindAllStringSubmatch(log, -1) {
+	for _, m := range fileLine.Get().FindAllStringSubmatch(log, -1) {
 		named := path.Clean(m[1])
 		same := slices.DeleteFunc(slices.Clone(byName[path.Base(named)]), func(f string) bool { // absolute on the machine of CI
 			return f != named && !strings.HasSuffix(named, "/"+f) && !strings.HasSuffix(f, "/"+named)

@@ -172,7 +172,7 @@ const inertBracket = "‹"
 // from such results line by line. Other text is untouched, and doing it twice is
 // the same as doing it once.
 func Inert(text string) string {
-	return tagLike().ReplaceAllStringFunc(text, func(tag string) string {
+	return tagLike.Get().ReplaceAllStringFunc(text, func(tag string) string {
 		name := strings.ReplaceAll(strings.ToLower(strings.TrimLeft(tag, "</ ")), "_", "-")
 		if !slices.Contains(names, name) {
 			return tag

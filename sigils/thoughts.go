@@ -39,7 +39,7 @@ func (s *Scanner) think(b []byte) int {
 	if len(b) == 0 || b[0] != '<' {
 		return 0
 	}
-	at := thoughtTag().FindSubmatchIndex(b[:min(len(b), len("</thinking        >"))])
+	at := thoughtTag.Get().FindSubmatchIndex(b[:min(len(b), len("</thinking        >"))])
 	if at == nil || at[0] > 0 {
 		return 0
 	}
@@ -52,7 +52,7 @@ func (s *Scanner) think(b []byte) int {
 
 // thoughtEnd is where the text after a thought begins, or -1.
 func thoughtEnd(b []byte) int {
-	for _, at := range thoughtTag().FindAllSubmatchIndex(b, -1) {
+	for _, at := range thoughtTag.Get().FindAllSubmatchIndex(b, -1) {
 		if at[2] < at[3] {
 			return at[1]
 		}
@@ -67,7 +67,7 @@ func (s *Scanner) inCode() bool {
 
 // hasMarkup says that scanInline has more to do in a line than to follow code spans.
 func (s *Scanner) hasMarkup(b []byte) bool {
-	if i := bytes.IndexByte(b, '<'); i >= 0 && (bytes.Contains(b[i:], []byte("<!--")) || thoughtTag().Match(b[i:])) { // most lines have none
+	if i := bytes.IndexByte(b, '<'); i >= 0 && (bytes.Contains(b[i:], []byte("<!--")) || thoughtTag.Get().Match(b[i:])) { // most lines have none
 		return true
 	}
 	return len(s.stack) > 0 && s.commentIndex() >= 0 && bytes.Contains(b, []byte("-->"))

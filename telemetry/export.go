@@ -1,10 +1,15 @@
 package telemetry
 
 import (
+	"bytes"
 	"cmp"
+	"compress/gzip"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -13,20 +18,21 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
 	"ralph/internal/outbox"
+	"ralph/internal/plain"
 )
 
 // ExportOptions are where spans go. Endpoint must be set; what is 0 has a default.
 type ExportOptions struct {
 	Endpoint string            // the whole address
 	Protobuf bool              // instead of JSON
+	Gzip     bool              // makes requests smaller
+	Headers  map[string]string // of every request
 	Version  string            // of ralph
 	Parent   trace.SpanContext // that the run belongs to; invalid means none
 	Web      outbox.Web
@@ -44,12 +50,20 @@ const (
 	batchDelay = time.Second
 )
 
-// exporter counts what the SDK sends and keeps the reason of the last failure: the SDK
-// itself hands errors to a global handler and drops spans silently.
+const (
+	longestPause = 5 * time.Second
+	longestReply = 64 << 10 // of what a collector answers
+	never        = time.Duration(-1)
+)
+
+// exporter posts what the SDK gives it. It counts what was sent and keeps the reason of the last failure: the SDK
+// hands errors to a global handler and drops spans silently.
 type exporter struct {
-	*otlptrace.Exporter
+	opts     ExportOptions
 	endpoint *url.URL
 	http     http.RoundTripper
+	stopped  context.Context
+	stop     context.CancelFunc
 
 	mu   sync.Mutex
 	sent int
@@ -61,23 +75,11 @@ func newExporter(opts ExportOptions) (*exporter, error) {
 	if err != nil {
 		return nil, errors.New("the OTLP endpoint is not a URL")
 	}
-	encoding := otlptracehttp.EncodingJSON
-	if opts.Protobuf {
-		encoding = otlptracehttp.EncodingProtobuf
-	}
-	x := &exporter{endpoint: endpoint, http: opts.Web.Transport()}
-	x.Exporter, err = otlptracehttp.New(context.Background(),
-		otlptracehttp.WithEndpointURL(opts.Endpoint), otlptracehttp.WithEncoding(encoding),
-		otlptracehttp.WithHTTPClient(&http.Client{
-			Transport: x, Timeout: cmp.Or(opts.Timeout, 10*time.Second),
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		}),
-		otlptracehttp.WithRetry(otlptracehttp.RetryConfig{
-			Enabled: true, InitialInterval: cmp.Or(opts.Backoff, time.Second), MaxInterval: 5 * time.Second,
-			MaxElapsedTime: cmp.Or(opts.Retry, 3*time.Second),
-		}),
-	)
-	return x, err
+	opts.Backoff, opts.Retry = cmp.Or(opts.Backoff, time.Second), cmp.Or(opts.Retry, 3*time.Second)
+	opts.Timeout = cmp.Or(opts.Timeout, 10*time.Second)
+	x := &exporter{opts: opts, endpoint: endpoint, http: opts.Web.Transport()}
+	x.stopped, x.stop = context.WithCancel(context.Background())
+	return x, nil
 }
 
 // newProvider returns the SDK's provider of tracers, without its global state.
@@ -94,43 +96,127 @@ func newProvider(x *exporter) *sdktrace.TracerProvider {
 	)
 }
 
-// ExportSpans never fails, because the SDK would only print the error.
+// ExportSpans sends a batch, and again while that may help. It never fails, because the SDK would only print the error.
 func (x *exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
-	err := x.Exporter.ExportSpans(ctx, spans)
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if err == nil {
-		x.sent += len(spans)
-	} else if x.last == nil {
-		x.last = err
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(x.stopped, cancel)()
+	body, err := x.encode(exportRequest(spans))
+	if err != nil {
+		x.count(0, err)
+		return nil
 	}
-	return nil
+	for pause, over := x.opts.Backoff, time.After(x.opts.Retry); ; pause = min(2*pause, longestPause) {
+		answer, after, err := x.post(ctx, body)
+		if err == nil {
+			refused, err := x.refused(answer)
+			x.count(max(0, len(spans)-refused), err)
+			return nil
+		}
+		x.count(0, err)
+		if after == never || after > x.opts.Retry {
+			return nil
+		}
+		select {
+		case <-time.After(max(after, pause/2+rand.N(pause))):
+		case <-over:
+			return nil
+		case <-ctx.Done():
+			return nil
+		}
+	}
 }
 
-// RoundTrip posts to the whole endpoint: otlptracehttp drops its user and its query.
-func (x *exporter) RoundTrip(req *http.Request) (*http.Response, error) {
-	req = req.Clone(req.Context())
-	req.URL = x.endpoint
+// post tries once, and returns the answer, or how long to wait at least before another try. It posts to the whole endpoint
+// and follows no redirect.
+func (x *exporter) post(ctx context.Context, body []byte) (answer []byte, after time.Duration, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, x.opts.Timeout, errors.New("no answer in time"))
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, x.endpoint.String(), bytes.NewReader(body))
+	if err != nil {
+		return nil, never, errors.New("the OTLP endpoint is not a URL")
+	}
+	req.Header.Set("User-Agent", "ralph")
+	for name, value := range x.opts.Headers {
+		req.Header.Set(name, value)
+	}
+	req.Header.Set("Content-Type", map[bool]string{true: "application/x-protobuf", false: "application/json"}[x.opts.Protobuf])
+	if x.opts.Gzip {
+		req.Header.Set("Content-Encoding", "gzip")
+	}
 	if user := x.endpoint.User; user != nil {
 		password, _ := user.Password()
 		req.SetBasicAuth(user.Username(), password)
 	}
 	reply, err := x.http.RoundTrip(req)
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	switch {
-	case err != nil:
-		x.last, err = err, retryable{err}
-	case reply.StatusCode >= 300:
-		x.last = fmt.Errorf("HTTP status %d", reply.StatusCode)
+	if err != nil {
+		return nil, 0, cmp.Or(context.Cause(ctx), err)
 	}
-	return reply, err
+	defer reply.Body.Close()
+	switch status := reply.StatusCode; status {
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return nil, x.opts.Web.RetryAfter(reply.Header), fmt.Errorf("HTTP status %d", status)
+	default:
+		if status < 200 || status >= 300 {
+			return nil, never, fmt.Errorf("HTTP status %d", status)
+		}
+	}
+	answer, _ = io.ReadAll(io.LimitReader(reply.Body, longestReply)) // it has them, even if it does not finish this
+	return answer, 0, nil
 }
 
-// retryable makes otlptracehttp retry after a broken connection, too.
-type retryable struct{ error }
+// refused is how many spans a collector did not take of a request that it took.
+func (x *exporter) refused(answer []byte) (int, error) {
+	var reply struct {
+		PartialSuccess struct {
+			RejectedSpans json.Number
+			ErrorMessage  string
+		}
+	}
+	_ = json.Unmarshal(answer, &reply)
+	n, _ := strconv.Atoi(reply.PartialSuccess.RejectedSpans.String())
+	why := reply.PartialSuccess.ErrorMessage
+	if x.opts.Protobuf {
+		_, partial := protobufField(answer, 1)
+		rejected, _ := protobufField(partial, 1)
+		_, text := protobufField(partial, 2)
+		n, why = int(rejected), string(text)
+	}
+	if n <= 0 {
+		return 0, nil // what it only remarks is for its own administrators
+	}
+	return n, fmt.Errorf("refused: %s", valid(plain.Cut(why, most)))
+}
 
-func (retryable) Temporary() bool { return true }
+// Shutdown ends a request that hangs.
+func (x *exporter) Shutdown(context.Context) error {
+	x.stop()
+	return nil
+}
+
+func (x *exporter) count(sent int, err error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.sent, x.last = x.sent+sent, cmp.Or(err, x.last)
+}
+
+func (x *exporter) encode(m message) ([]byte, error) {
+	data := m.protobuf()
+	if !x.opts.Protobuf {
+		var err error
+		if data, err = json.Marshal(m); err != nil {
+			return nil, err
+		}
+	}
+	if !x.opts.Gzip {
+		return data, nil
+	}
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, err := w.Write(data)
+	err = cmp.Or(err, w.Close())
+	return b.Bytes(), err
+}
 
 // FromEnvironment reads the variables that OpenTelemetry defines and that its SDK does not
 // read itself. False means that nobody asked for traces; an error, that what was asked for
@@ -161,7 +247,22 @@ func FromEnvironment(getenv func(string) string) (ExportOptions, bool, error) {
 	if ms, err := strconv.Atoi(traces("TIMEOUT")); err == nil && ms > 0 {
 		opts.Timeout = time.Duration(ms) * time.Millisecond
 	}
+	opts.Gzip, opts.Headers = traces("COMPRESSION") == "gzip", headersOf(traces("HEADERS"))
 	carrier := propagation.MapCarrier{"traceparent": getenv("TRACEPARENT")}
 	opts.Parent = trace.SpanContextFromContext(propagation.TraceContext{}.Extract(context.Background(), carrier))
 	return opts, true, nil
+}
+
+// headersOf reads pairs of names and values, which are escaped as in URLs. What is none is left out.
+func headersOf(list string) map[string]string {
+	const token = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	headers := map[string]string{}
+	for pair := range strings.SplitSeq(list, ",") {
+		name, escaped, found := strings.Cut(pair, "=")
+		value, err := url.PathUnescape(escaped)
+		if name = strings.TrimSpace(name); found && err == nil && name != "" && strings.Trim(name, token) == "" {
+			headers[name] = strings.TrimSpace(value)
+		}
+	}
+	return headers
 }

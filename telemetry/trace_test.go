@@ -1,8 +1,12 @@
 package telemetry
 
 import (
+	"compress/gzip"
+	"encoding/base64"
+	"encoding/hex"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -12,9 +16,9 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
-	collectorpb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
 	"ralph/event"
@@ -22,7 +26,7 @@ import (
 	"ralph/internal/testing/golden"
 )
 
-// collector is a server that takes OTLP in protobuf.
+// collector is a server that takes OTLP, as its own definitions read it.
 type collector struct {
 	*httptest.Server
 	mu    sync.Mutex
@@ -35,9 +39,18 @@ func newCollector(t *testing.T, answer func(n int, w http.ResponseWriter)) *coll
 	t.Helper()
 	c := &collector{each: make(chan struct{}, 1000)}
 	c.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var body collectorpb.ExportTraceServiceRequest
-		data, err := io.ReadAll(r.Body)
-		if err == nil {
+		var body tracepb.TracesData // the same as a request, in a package without gRPC
+		from := io.Reader(r.Body)
+		var err error
+		if r.Header.Get("Content-Encoding") == "gzip" {
+			from, err = gzip.NewReader(r.Body)
+			check.OK(t, err)
+		}
+		data, err := io.ReadAll(from)
+		check.OK(t, err)
+		if r.Header.Get("Content-Type") == "application/json" {
+			err = unmarshalJSON(data, &body)
+		} else {
 			err = proto.Unmarshal(data, &body)
 		}
 		if user, _, _ := r.BasicAuth(); err != nil || r.Method != http.MethodPost || r.URL.RequestURI() != "/v1/traces?a=b" || user != "me" {
@@ -58,6 +71,22 @@ func newCollector(t *testing.T, answer func(n int, w http.ResponseWriter)) *coll
 	}))
 	t.Cleanup(c.Close)
 	return c
+}
+
+// unmarshalJSON reads IDs in hexadecimal: OTLP's JSON has them so, that of protobuf in base64.
+func unmarshalJSON(data []byte, body *tracepb.TracesData) error {
+	if err := protojson.Unmarshal(data, body); err != nil {
+		return err
+	}
+	for _, s := range body.ResourceSpans[0].ScopeSpans[0].Spans {
+		for _, id := range []*[]byte{&s.TraceId, &s.SpanId, &s.ParentSpanId} {
+			var err error
+			if *id, err = hex.DecodeString(base64.StdEncoding.EncodeToString(*id)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func attributes(list []*commonpb.KeyValue) string {
@@ -104,9 +133,25 @@ func attempts(tr *Tracer, n int) {
 
 func TestTracesOfARun(t *testing.T) {
 	t.Parallel()
+	for name, with := range map[string]func(*ExportOptions){
+		"protobuf": func(*ExportOptions) {},
+		"JSON":     func(o *ExportOptions) { o.Protobuf = false },
+		"gzip":     func(o *ExportOptions) { o.Gzip = true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tracesOfARun(t, with)
+		})
+	}
+}
+
+func tracesOfARun(t *testing.T, with func(*ExportOptions)) {
 	c := newCollector(t, func(int, http.ResponseWriter) {})
 	parent := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1, 2}, SpanID: trace.SpanID{3, 4}, Remote: true})
-	tr := tracerTo(t, c, func(o *ExportOptions) { o.Parent = parent })
+	tr := tracerTo(t, c, func(o *ExportOptions) {
+		o.Parent = parent
+		with(o)
+	})
 	for _, e := range sample() {
 		tr.Event(e)
 	}
@@ -155,12 +200,24 @@ func TestACollectorThatMisbehaves(t *testing.T) {
 			w.Header().Set("Location", "/elsewhere")
 			w.WriteHeader(307)
 		}, 1, "HTTP status 307"},
-		"it does not like it": {func(_ int, w http.ResponseWriter) { w.WriteHeader(400) }, 1, "HTTP status 400"},
+		"busy for an hour": {func(_ int, w http.ResponseWriter) {
+			w.Header().Set("Retry-After", "3600")
+			w.WriteHeader(429)
+		}, 1, "HTTP status 429"},
+		"it refuses one": {func(_ int, w http.ResponseWriter) { // partial_success: rejected_spans, error_message
+			_, _ = w.Write([]byte("\x0a\x0a\x08\x01\x12\x06no way"))
+		}, 1, ": refused: no way"},
+		"it refuses one, in JSON": {func(_ int, w http.ResponseWriter) {
+			_, _ = w.Write([]byte(`{"partialSuccess":{"rejectedSpans":"1","errorMessage":"no way"}}`))
+		}, 1, ": refused: no way"},
+		"it remarks something": {func(_ int, w http.ResponseWriter) { _, _ = w.Write([]byte("\x0a\x04\x12\x02ok")) }, 1, ""},
+		"it does not like it":  {func(_ int, w http.ResponseWriter) { w.WriteHeader(400) }, 1, "HTTP status 400"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := newCollector(t, tc.answer)
 			tr := tracerTo(t, c, func(o *ExportOptions) {
+				o.Protobuf = !strings.HasSuffix(name, "JSON")
 				if tc.err == "" {
 					o.Retry = time.Minute // it succeeds, however slow this machine is
 				}
@@ -211,10 +268,11 @@ func TestEnvironment(t *testing.T) {
 			map[string]string{
 				"OTEL_EXPORTER_OTLP_ENDPOINT": "http://other", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "https://c/x",
 				"OTEL_EXPORTER_OTLP_TIMEOUT": "2500", "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf",
+				"OTEL_EXPORTER_OTLP_TRACES_COMPRESSION": "gzip", "OTEL_EXPORTER_OTLP_HEADERS": "a=b", "OTEL_EXPORTER_OTLP_TRACES_HEADERS": "x=a%20b, y =c=d,b c=d,e,f=%zz",
 				"TRACEPARENT": "00-" + strings.Repeat("ab", 16) + "-" + strings.Repeat("cd", 8) + "-01",
 			},
 			ExportOptions{
-				Endpoint: "https://c/x", Timeout: 2500 * time.Millisecond, Protobuf: true, Parent: trace.NewSpanContext(trace.SpanContextConfig{
+				Endpoint: "https://c/x", Timeout: 2500 * time.Millisecond, Protobuf: true, Gzip: true, Headers: map[string]string{"x": "a b", "y": "c=d"}, Parent: trace.NewSpanContext(trace.SpanContextConfig{
 					TraceID: trace.TraceID(slices.Repeat([]byte{0xab}, 16)), SpanID: trace.SpanID(slices.Repeat([]byte{0xcd}, 8)), TraceFlags: 1, Remote: true,
 				}),
 			},
@@ -228,7 +286,8 @@ func TestEnvironment(t *testing.T) {
 		got, on, err := FromEnvironment(func(name string) string { return tc.env[name] })
 		check.Err(t, name, tc.err, err)
 		check.Equal(t, name, tc.on, on)
-		same := got.Endpoint == tc.want.Endpoint && got.Timeout == tc.want.Timeout && got.Parent.Equal(tc.want.Parent) && got.Protobuf == tc.want.Protobuf
+		same := got.Endpoint == tc.want.Endpoint && got.Timeout == tc.want.Timeout && got.Parent.Equal(tc.want.Parent) && got.Protobuf == tc.want.Protobuf &&
+			got.Gzip == tc.want.Gzip && maps.Equal(got.Headers, tc.want.Headers)
 		check.That(t, !on || same, "%s: got %+v, want %+v", name, got, tc.want)
 	}
 }

@@ -38,8 +38,8 @@ func wish(c Hunk, task []string) (found string) {
 		for _, sentence := range sentences(text) {
 			words := strings.Fields(sentence)
 			spoken := slices.ContainsFunc(words, func(w string) bool { return bare(w) == file || bare(w) == path.Base(file) })
-			switch restricts := limits().MatchString(sentence); {
-			case restricts && (spoken || strings.HasSuffix(sentence, ":") || strings.HasPrefix(sentence, "#") || checks().MatchString(sentence)):
+			switch restricts := limits.Get().MatchString(sentence); {
+			case restricts && (spoken || strings.HasSuffix(sentence, ":") || strings.HasPrefix(sentence, "#") || checks.Get().MatchString(sentence)):
 				return "" // whatever else it says
 			case !restricts && found == "" && asks(words, file, deleted, func() bool { return adds(c.Text, task) }):
 				found = strings.Join(words, " ")
@@ -60,9 +60,9 @@ var (
 
 // sentences splits a text. A heading is one, and so is each line of a list.
 func sentences(text string) (list []string) {
-	text = fenced().ReplaceAllString(text, "\n\n")
+	text = fenced.Get().ReplaceAllString(text, "\n\n")
 	begin := 0
-	for _, at := range ends().FindAllStringIndex(text, -1) {
+	for _, at := range ends.Get().FindAllStringIndex(text, -1) {
 		end := at[0] + 1
 		if next, _ := utf8.DecodeRuneInString(text[at[1]:]); strings.IndexByte(".!?", text[at[0]]) >= 0 && unicode.IsLower(next) {
 			continue // an abbreviation

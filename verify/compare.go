@@ -92,7 +92,7 @@ func (r Result) Named() bool { return len(r.Names()) > 0 }
 // Names are the failures that a gate names.
 func (r Result) Names() (names []string) {
 	for line := range strings.SplitSeq(r.Failures, "\n") {
-		if nameLine().MatchString(line) {
+		if nameLine.Get().MatchString(line) {
 			names = append(names, line)
 		}
 	}
@@ -177,12 +177,12 @@ func newFailures() *failures {
 }
 
 func (f *failures) collect(line []byte) {
-	if len(f.seen) >= maxFailures || !marked(line) && !located().Match(line) {
+	if len(f.seen) >= maxFailures || !marked(line) && !located.Get().Match(line) {
 		return
 	}
 	text := strings.Join(strings.Fields(strings.ToValidUTF8(string(line), "?")), " ")
-	name := tested().FindString(text)
-	f.seen[name+numbers().ReplaceAllString(text[len(name):], "#")] = true
+	name := tested.Get().FindString(text)
+	f.seen[name+numbers.Get().ReplaceAllString(text[len(name):], "#")] = true
 }
 
 func (f *failures) String() string {

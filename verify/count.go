@@ -2,7 +2,6 @@ package verify
 
 import (
 	"bytes"
-	"regexp"
 	"strconv"
 
 	"ralph/internal/lazyregexp"
@@ -11,7 +10,7 @@ import (
 // summaries are how test programs say how many tests passed. Each is unmistakable, so it does not matter which
 // command ran them. go test says nothing unless it is asked for each test: then those are counted that are no
 // part of another.
-var summaries = []func() *regexp.Regexp{
+var summaries = []*lazyregexp.Regexp{
 	lazyregexp.New(`^(?:=+ )?(?:\d+ [a-z]+, )*(\d+) passed(?:, \d+ [a-z]+)* in \d+[.\d]*s\b`), // pytest
 	lazyregexp.New(`^Tests: +(?:\d+ [a-z]+, )*(\d+) passed(?:, \d+ [a-z]+)*, \d+ total`),      // jest
 	lazyregexp.New(`^ +Tests +(?:\d+ [a-z]+ \| )*(\d+) passed(?: \| \d+ [a-z]+)* \(\d+\)`),    // vitest
@@ -40,9 +39,9 @@ func newTests() *tests {
 }
 
 func (t *tests) count(line []byte) {
-	line = colours().ReplaceAll(line, nil)
+	line = colours.Get().ReplaceAll(line, nil)
 	for _, summary := range summaries {
-		m := summary().FindSubmatch(line)
+		m := summary.Get().FindSubmatch(line)
 		if m == nil {
 			continue
 		}

@@ -12,7 +12,7 @@ import (
 // about to change another file.
 func newEdited(t *testing.T) *place {
 	t.Helper()
-	p := newPlace(t, say(step{Do: "run", Argv: []string{"sh", "-c", `sed -i s/1/one/ value.txt; sed -i s/9/mine/ "$FAKEAGENT_LEDGER/../value.txt"`}}, saysDone()),
+	p := newPlace(t, say(step{Do: "run", Argv: []string{"sh", "-c", `sed -i s/1/one/ value.txt; sed -i s/9/mine/ "${RALPH_PROJECT:-.}/value.txt"`}}, saysDone()),
 		"[verify]", `commands = ["test -s value.txt"]`)
 	p.env = append(p.env, "RALPH_SANDBOX_MODE=off", "XDG_STATE_HOME="+t.TempDir())
 	p.write("value.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\n")

@@ -23,10 +23,10 @@ func newSlots(t *testing.T, config ...string) *place {
 	t.Helper()
 	verify := false
 	p := newPlace(t, fakeagent.Script{Conversations: []fakeagent.Conversation{{When: fakeagent.When{Verify: &verify}, Steps: []step{
-		{Do: "run", Argv: []string{"sh", "-c", `ls {{task}}.txt >> "$FAKEAGENT_LEDGER/../wait-found"`}},
+		{Do: "run", Argv: []string{"sh", "-c", `ls {{task}}.txt >> "${RALPH_PROJECT:-.}/wait-found"`}},
 		{Do: "file", Path: "{{task}}.txt", Text: "work"},
 		{Do: "mark", Text: "worked {{task}}"},
-		{Do: "run", Argv: []string{"sh", "-c", "while [ -e \"$FAKEAGENT_LEDGER/../wait-{{task}}\" ]; do sleep 0.01; done"}},
+		{Do: "run", Argv: []string{"sh", "-c", "while [ -e \"${RALPH_PROJECT:-.}/wait-{{task}}\" ]; do sleep 0.01; done"}},
 		{Do: "say", Text: "<knowledge title=\"About {{task}}\" tags=\"crash\">\nIt can be mended.\n</knowledge>\n"},
 		saysDone(),
 	}}}}, append(config, "[verify]", `commands = ["echo >> $GATES"]`)...)

@@ -59,7 +59,7 @@ func agentsHere(a *app) iter.Seq[foundAgent] {
 // cannot be written into a file as it is was not made for people.
 func sensible(models []string) string {
 	talking := slices.DeleteFunc(slices.Clone(models), func(name string) bool {
-		return len(name) > 200 || mute().MatchString(name) || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) })
+		return len(name) > 200 || mute.Get().MatchString(name) || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) })
 	})
 	for _, name := range talking {
 		if strings.Contains(strings.ToLower(name), "code") {

@@ -175,7 +175,7 @@ func checkTyped(dir, gate string) error {
 		return err
 	}
 	first, _, _ := strings.Cut(gate, " ")
-	if !shellWord().MatchString(first) || slices.Contains([]string{"cd", "test", "set", "if", "for", "while", "command", "exec"}, first) {
+	if !shellWord.Get().MatchString(first) || slices.Contains([]string{"cd", "test", "set", "if", "for", "while", "command", "exec"}, first) {
 		return nil
 	}
 	at := first

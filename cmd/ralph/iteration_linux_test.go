@@ -81,7 +81,7 @@ func timeless(text string) string {
 func TestTheDemoNeedsNothing(t *testing.T) {
 	t.Parallel()
 	bin, tmp := t.TempDir(), t.TempDir()
-	for _, tool := range []string{"ralph", "git", "sh", "mkdir", "cat", "chmod", "ls", "touch", "tar"} {
+	for _, tool := range []string{"ralph", "git", "sh", "mv", "rm", "mkdir", "cat", "chmod", "ls", "touch", "tar"} {
 		path, err := exec.LookPath(tool)
 		check.OK(t, err)
 		check.OK(t, os.Symlink(path, filepath.Join(bin, tool)))

@@ -21,6 +21,7 @@ import (
 	"golang.org/x/term"
 
 	"ralph/internal/proc"
+	_ "ralph/internal/roomy" // before everything else
 	"ralph/internal/sandbox"
 )
 

@@ -74,7 +74,7 @@ func (x *execution) live() render.Sink {
 	ticker := time.NewTicker(time.Second)
 	opts := render.Options{
 		Out: a.stderr, Palette: a.stderrPalette(), Width: a.errWidth, Quiet: a.quiet, Verbose: a.verbose,
-		Now: a.now, Ticks: ticker.C, Fold: x.reports.fold(),
+		Now: a.now, Ticks: ticker.C, Fold: x.reports.fold(), Scratch: x.opts.Host.Setup.Folder == "",
 	}
 	var async *render.Async
 	if a.errIsTerm {

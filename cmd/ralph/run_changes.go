@@ -86,8 +86,9 @@ func noteChanges(ctx context.Context, a *app, s *session, repo *git.Repo, target
 	if len(unseen) == 0 {
 		return nil
 	}
-	begin, unborn := "the last commit of %s", false
-	if unborn, err = merge.Unborn(ctx, repo); unborn && !given.WithChanges {
+	begin := "the last commit of %s"
+	unborn, err := merge.Unborn(ctx, repo)
+	if unborn && !given.WithChanges {
 		begin = "nothing, because %s has no commit yet,"
 	}
 	a.note("agents begin with "+begin+" and do not see what is uncommitted: %s%s", render.Branch(head), human.List(unseen, 5), advice)

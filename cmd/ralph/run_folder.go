@@ -42,7 +42,7 @@ func slotRepo(ctx context.Context, a *app, s *session, given runOptions) (*git.R
 
 // refuseBranches refuses what needs branches or a remote in a folder without git.
 func refuseBranches(given runOptions) error {
-	flag := ""
+	var flag string
 	switch {
 	case given.Target != nil && !given.finished:
 		flag = "--target"

@@ -187,7 +187,7 @@ func branchNamed(ctx context.Context, repo *git.Repo, typed string) (string, err
 	if err != nil || name == "@" {
 		return "", usagef("%q is not the name of a branch", typed)
 	}
-	if ref := "refs/heads/" + name; !otherName().MatchString(name) {
+	if ref := "refs/heads/" + name; !otherName.Get().MatchString(name) {
 		return ref, nil
 	} else if at, err := repo.Commit(ctx, ref); err != nil || at != "" {
 		return ref, err

@@ -16,7 +16,7 @@ import (
 func changingPlace(t *testing.T) *place {
 	t.Helper()
 	await := func(name string) step {
-		return step{Do: "run", Argv: []string{"sh", "-c", `while [ ! -e "$FAKEAGENT_LEDGER/../` + name + `" ]; do sleep 0.01; done`}}
+		return step{Do: "run", Argv: []string{"sh", "-c", `while [ ! -e "${RALPH_PROJECT:-.}/` + name + `" ]; do sleep 0.01; done`}}
 	}
 	steps := []step{
 		{Do: "file", Path: "cart.go", Text: "package cart\n\n// Items are what was chosen, in the order in which it was chosen, which a test of the check-out wants to be the same after a reload.\nfunc Items() []string { return session().items }\n"},

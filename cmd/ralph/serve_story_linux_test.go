@@ -98,7 +98,7 @@ func painters() fakeagent.Script {
 			{Do: "think", Text: "The hinge looks strange."},
 			says("I hold the hinge against the frame."),
 			{Do: "mark", Text: "hanging"},
-			{Do: "run", Argv: []string{"sh", "-c", `while [ ! -e "$FAKEAGENT_LEDGER/../go" ]; do sleep 0.01; done`}}, // in a slot, too
+			{Do: "run", Argv: []string{"sh", "-c", `while [ ! -e "${RALPH_PROJECT:-.}/go" ]; do sleep 0.01; done`}}, // in a slot, too
 			says("It does not fit."),
 			says("<task-failed>{{task}}: the hinge is bent</task-failed>"),
 		}},

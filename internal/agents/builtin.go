@@ -15,16 +15,22 @@ import (
 //go:embed agents.toml
 var builtinFile []byte
 
-// builtin lists every agent that ralph knows, the one to prefer first. The list and what
-// callers change of a preset are new each time, so that none changes what another sees.
-func builtin() []Preset {
+// builtin lists every agent that ralph knows, the one to prefer first.
+func builtin() []Preset { return those(func(Preset) bool { return true }) }
+
+// those lists some of the agents that ralph knows, told by what they have of their own. The list and what callers change of a preset are
+// new each time, so that none changes what another sees.
+func those(match func(Preset) bool) (list []Preset) {
 	known, families := readBuiltin()
-	list := slices.Clone(known)
-	for i, p := range list {
-		list[i] = p.of(families[p.Family])
-		if p.Package != "" { // where npx keeps what it fetched
-			list[i].State = slices.Insert(list[i].State, 0, "${NPM_CONFIG_CACHE:-~/.npm}")
+	for _, p := range known {
+		if !match(p) {
+			continue
 		}
+		p = p.of(families[p.Family])
+		if p.Package != "" { // where npx keeps what it fetched
+			p.State = slices.Insert(p.State, 0, "${NPM_CONFIG_CACHE:-~/.npm}")
+		}
+		list = append(list, p)
 	}
 	return list
 }
@@ -70,5 +76,5 @@ func (p Preset) stateOf(name string) []string {
 
 // programs returns the agents that are programs of their own, the one to prefer first.
 func programs() []Preset {
-	return slices.DeleteFunc(builtin(), func(p Preset) bool { return len(p.Self) > 0 })
+	return those(func(p Preset) bool { return len(p.Self) == 0 })
 }

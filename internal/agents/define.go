@@ -76,10 +76,7 @@ func (p *Preset) mapTiers() {
 // that name. If it is another known agent, behind a wrapper or a program of the same name,
 // ralph talks to it as to that one; what the user configured stays.
 func Identify(p Preset, says string) Preset {
-	for _, known := range builtin() {
-		if known.Says == "" || known.Says != says || p.Says == says {
-			continue
-		}
+	for _, known := range those(func(known Preset) bool { return known.Says != "" && known.Says == says && p.Says != says }) {
 		p.Channel, p.Tiers = known.Channel, known.Tiers
 		p.Login, p.Auth, p.Reports, p.Cumulative = known.Login, known.Auth, known.Reports, known.Cumulative
 		p.Confined, p.MissingIsEmpty, p.TerminalShell = known.Confined, known.MissingIsEmpty, known.TerminalShell

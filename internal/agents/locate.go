@@ -22,10 +22,8 @@ func All() []Preset {
 
 // Lookup returns the built-in agent of that name.
 func Lookup(name string) (Preset, bool) {
-	for _, p := range builtin() {
-		if p.Name == name {
-			return p, true
-		}
+	for _, p := range those(func(p Preset) bool { return p.Name == name }) {
+		return p, true
 	}
 	return Preset{}, false
 }

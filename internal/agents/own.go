@@ -2,7 +2,6 @@ package agents
 
 import (
 	"iter"
-	"slices"
 )
 
 // Remedy is what to do where there is no agent.
@@ -10,7 +9,7 @@ const Remedy = "set ANTHROPIC_API_KEY or OPENAI_API_KEY, start a local model ser
 
 // Own returns the agents that are a part of ralph and ask a model, the one to prefer first.
 func Own() []Preset {
-	return slices.DeleteFunc(builtin(), func(p Preset) bool { return p.Needs == Nothing })
+	return those(func(p Preset) bool { return p.Needs != Nothing })
 }
 
 // Ready returns the first of ralph's own agents that has what it needs. A server is looked for only if there is no key.

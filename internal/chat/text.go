@@ -38,4 +38,4 @@ var (
 )
 
 // written is what a person typed in Slack, without what Slack made of addresses: <https://example.com|example.com>.
-func written(text string) string { return unescape.Replace(address().ReplaceAllString(text, "$1")) }
+func written(text string) string { return unescape.Replace(address.Get().ReplaceAllString(text, "$1")) }

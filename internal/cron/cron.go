@@ -39,7 +39,7 @@ func Parse(text, zone string) (Line, error) {
 		for part := range strings.SplitSeq(f, ",") {
 			checker := &gronx.SegmentChecker{} // of one entry at a time: it stops at the first that fits the time
 			checker.SetRef(time.Unix(0, 0).UTC())
-			if _, err := checker.CheckDue(part, i); err != nil || !value().MatchString(part) {
+			if _, err := checker.CheckDue(part, i); err != nil || !value.Get().MatchString(part) {
 				return Line{}, fmt.Errorf("%q: %s cannot be %q", text, names[i], f)
 			}
 		}

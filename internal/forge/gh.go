@@ -138,7 +138,7 @@ var actionsJob = lazyregexp.New(`/actions/runs/(\d+)(?:/jobs?/(\d+))?`)
 
 // Log is that of a job of Actions. Checks of others have theirs elsewhere.
 func (f gh) Log(ctx context.Context, c Check) (string, error) {
-	m := actionsJob().FindStringSubmatch(c.ID)
+	m := actionsJob.Get().FindStringSubmatch(c.ID)
 	if m == nil {
 		return "", nil
 	}
@@ -156,7 +156,7 @@ var stamped = lazyregexp.New(`^[^\t\n]*\t[^\t\n]*\t(?:\x{FEFF})?\d{4}-\d\d-\d\dT
 func withoutColumns(log string) string {
 	var b strings.Builder
 	for line := range strings.Lines(log) {
-		b.WriteString(strings.TrimPrefix(line, stamped().FindString(line)))
+		b.WriteString(strings.TrimPrefix(line, stamped.Get().FindString(line)))
 	}
 	return b.String()
 }

@@ -18,7 +18,7 @@ type Edit struct {
 	Mode    string // of Content; empty means that which the file has, or that of an ordinary one
 }
 
-const symlink, executable = "120000", "100755" // modes
+const executable = "100755" // a mode
 
 // Plumbing runs git, with an index of its own.
 type Plumbing func(in io.Reader, args ...string) (string, error)

@@ -1,7 +1,13 @@
 package git
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -49,13 +55,16 @@ func (r *Repo) Once(key string, ask func() (string, error)) (string, error) {
 	return said, err
 }
 
-// describe asks for the tree and the parents of a commit at once, and remembers both. It asks for what git has made, too: that is what
+// describe finds the tree and the parents of a commit at once, and remembers both. It reads what git has made, too: that is what
 // proofs rest on.
 func (r *Repo) describe(ctx context.Context, commit string) {
-	out, err := r.Line(ctx, "rev-parse", commit+"^{tree}", commit+"^@")
-	tree, parents, _ := strings.Cut(out, "\n")
-	if err != nil || !isID(tree) {
-		return // the caller asks again, and gets the error
+	text := r.commit(commit)
+	tree, parents := strings.Join(header(text, "tree"), ""), strings.Join(header(text, "parent"), "\n")
+	if text == "" {
+		out, err := r.Line(ctx, "rev-parse", commit+"^{tree}", commit+"^@")
+		if tree, parents, _ = strings.Cut(out, "\n"); err != nil || !isID(tree) {
+			return // the caller asks again, and gets the error
+		}
 	}
 	r.known.set(treeOf(commit), tree)
 	r.known.set(parentsOf(commit), parents)
@@ -74,4 +83,43 @@ func (r *Repo) content(id string) string {
 		return tree
 	}
 	return id
+}
+
+// settings tells one state of git's configuration from another: by the files that it may be in, those of the system and of the user
+// included. It cannot if one of them includes others, as far as it can be read.
+func (r *Repo) settings() (stamp string, can bool) {
+	env := func(name string) string {
+		i := slices.IndexFunc(r.env, func(entry string) bool { return strings.HasPrefix(entry, name+"=") })
+		if i < 0 {
+			return ""
+		}
+		return strings.TrimPrefix(r.env[i], name+"=")
+	}
+	home := env("HOME")
+	for _, path := range []string{
+		filepath.Join(r.common, "config"), filepath.Join(r.own, "config.worktree"), cmp.Or(env("GIT_CONFIG_SYSTEM"), "/etc/gitconfig"),
+		cmp.Or(env("GIT_CONFIG_GLOBAL"), filepath.Join(home, ".gitconfig")), filepath.Join(cmp.Or(env("XDG_CONFIG_HOME"), filepath.Join(home, ".config")), "git", "config"),
+	} {
+		if real, err := filepath.EvalSymlinks(path); err == nil { // people keep theirs elsewhere
+			path = real
+		}
+		text, err := read(path)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) && path != os.DevNull || strings.Contains(strings.ToLower(string(text)), "include") {
+			return "", false
+		}
+		stamp += "\x00" + string(text)
+	}
+	return stamp, home != "" || env("GIT_CONFIG_GLOBAL") != ""
+}
+
+// Settings lists what git is configured with, as git does.
+func (r *Repo) Settings(ctx context.Context) (string, error) {
+	ask := func() (string, error) {
+		return r.Git(ctx, Call{Own: r.own}, "config", "--list", "--includes", "--show-scope", "-z")
+	}
+	stamp, can := r.settings()
+	if !can {
+		return ask()
+	}
+	return r.Once("settings"+stamp, ask)
 }

@@ -138,11 +138,15 @@ func (r *Repo) CommitTree(ctx context.Context, tree, message, parents string, au
 		id, err := r.Git(ctx, Call{In: strings.NewReader(message), Env: append(env, author...)}, args...)
 		return strings.TrimSuffix(id, "\n"), err
 	}
-	id, err := commit()
-	if err != nil && r.Nameless(ctx) {
-		id, err = commit("GIT_AUTHOR_NAME=ralph", "GIT_AUTHOR_EMAIL=ralph@localhost", "GIT_COMMITTER_NAME=ralph", "GIT_COMMITTER_EMAIL=ralph@localhost")
+	const nameless = "nameless"
+	stamp, is := r.settings()
+	if _, known := r.known.get(nameless + stamp); !is || !known {
+		if id, err := commit(); err == nil || !r.Nameless(ctx) {
+			return id, err
+		}
+		r.known.set(nameless+stamp, "")
 	}
-	return id, err
+	return commit("GIT_AUTHOR_NAME=ralph", "GIT_AUTHOR_EMAIL=ralph@localhost", "GIT_COMMITTER_NAME=ralph", "GIT_COMMITTER_EMAIL=ralph@localhost")
 }
 
 // Nameless says that git knows no name or address to commit with.

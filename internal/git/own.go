@@ -63,7 +63,7 @@ func Typed(dir string) string {
 		return "git"
 	}
 	top := ownTop(dir)
-	if here, err := os.Getwd(); err == nil {
+	if here, err := filepath.Abs("."); err == nil {
 		if here, err = filepath.EvalSymlinks(here); err == nil {
 			if name, err := filepath.Rel(here, top); err == nil && len(name) < len(top) {
 				top = name

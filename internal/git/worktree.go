@@ -19,12 +19,14 @@ type Worktree struct {
 func (w Worktree) Call() Call { return Call{Own: w.GitDir, WorkTree: w.Dir} }
 
 // Worktrees lists the working trees that exist, the main one and the linked ones.
-func (r *Repo) Worktrees(ctx context.Context) ([]Worktree, error) {
-	out, err := r.Git(ctx, Call{}, "worktree", "list", "--porcelain", "-z")
-	if err != nil {
+func (r *Repo) Worktrees(ctx context.Context) (list []Worktree, err error) {
+	var out string
+	branch, id := head(r.dir)
+	if alone := r.own == r.common && !exists(filepath.Join(r.common, "worktrees")); alone && id != "" && branch != "" && !strings.HasPrefix(branch, "refs/") {
+		out = "worktree " + r.dir + "\x00HEAD " + id + "\x00branch refs/heads/" + branch
+	} else if out, err = r.Git(ctx, Call{}, "worktree", "list", "--porcelain", "-z"); err != nil {
 		return nil, err
 	}
-	var list []Worktree
 	for i, record := range strings.Split(strings.TrimSuffix(out, "\x00\x00"), "\x00\x00") {
 		var w Worktree
 		for _, line := range strings.Split(record, "\x00") {

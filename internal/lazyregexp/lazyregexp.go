@@ -7,19 +7,21 @@ import (
 	"sync"
 )
 
-// New returns a function that compiles the pattern on its first call. There are hundreds of them, and each is made whenever the program
-// starts, as every helper does: sync.OnceValue would take three times as much.
-func New(pattern string) func() *regexp.Regexp { return (&lazy{pattern: pattern}).get }
-
-type lazy struct {
+// Regexp is a pattern that Get compiles once.
+type Regexp struct {
 	pattern  string
 	once     sync.Once
 	compiled *regexp.Regexp
 }
 
-func (l *lazy) get() *regexp.Regexp {
-	l.once.Do(l.compile)
-	return l.compiled
+// New is so short that the compiler writes into the program what it returns to a variable of a package. So hundreds of them cost
+// nothing when the program starts, and a package that has nothing else to do then is not even read from the disk.
+func New(pattern string) *Regexp { return &Regexp{pattern: pattern} }
+
+// Get compiles the pattern on its first call.
+func (r *Regexp) Get() *regexp.Regexp {
+	r.once.Do(r.compile)
+	return r.compiled
 }
 
-func (l *lazy) compile() { l.compiled = regexp.MustCompile(l.pattern) }
+func (r *Regexp) compile() { r.compiled = regexp.MustCompile(r.pattern) }

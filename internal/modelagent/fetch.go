@@ -106,7 +106,7 @@ func pageText(contentType, body string, at *url.URL) (string, error) {
 		}
 		var out strings.Builder
 		writeText(&out, doc, at, false)
-		text := emptyLines().ReplaceAllString(emptyItem().ReplaceAllString(out.String(), "\n- "), "\n\n")
+		text := emptyLines.Get().ReplaceAllString(emptyItem.Get().ReplaceAllString(out.String(), "\n- "), "\n\n")
 		return strings.TrimSpace(text) + "\n", nil
 	}
 	if isBinary(body) || !utf8.ValidString(body) && !strings.HasPrefix(kind, "text/") {
@@ -142,7 +142,7 @@ func writeText(out *strings.Builder, n *html.Node, at *url.URL, pre bool) {
 	if n.Type == html.TextNode {
 		text := n.Data
 		if !pre {
-			text = whiteSpace().ReplaceAllString(text, " ")
+			text = whiteSpace.Get().ReplaceAllString(text, " ")
 		}
 		if strings.HasSuffix(out.String(), "\n") && !pre {
 			text = strings.TrimPrefix(text, " ")

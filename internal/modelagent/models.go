@@ -96,10 +96,10 @@ var (
 
 // bestFirst sorts OpenAI's own list, which is in no order. Other servers have their default first.
 func bestFirst(list []listed) []listed {
-	list = slices.DeleteFunc(list, func(l listed) bool { return noChat().MatchString(l.ID) })
+	list = slices.DeleteFunc(list, func(l listed) bool { return noChat.Get().MatchString(l.ID) })
 	rank := map[bool]int{true: 1}
 	slices.SortStableFunc(list, func(a, b listed) int {
-		return cmp.Or(rank[generation().MatchString(b.ID)]-rank[generation().MatchString(a.ID)], b.Created-a.Created, strings.Compare(a.ID, b.ID))
+		return cmp.Or(rank[generation.Get().MatchString(b.ID)]-rank[generation.Get().MatchString(a.ID)], b.Created-a.Created, strings.Compare(a.ID, b.ID))
 	})
 	return list
 }

@@ -151,12 +151,12 @@ var (
 func (w *way) learn(refusal string) bool {
 	before := *w
 	w.passing = w.passing || strings.Contains(refusal, "must start with a thinking block")
-	if m := mostTokens().FindStringSubmatch(refusal); m != nil {
+	if m := mostTokens.Get().FindStringSubmatch(refusal); m != nil {
 		w.most, _ = strconv.Atoi(m[1]) // a number that is too large changes nothing
 		return w.most > 0 && (before.most == 0 || w.most < before.most)
 	}
 	w.thinking++
-	return w.thinking <= 2 && aboutThinking().MatchString(refusal)
+	return w.thinking <= 2 && aboutThinking.Get().MatchString(refusal)
 }
 
 // draft is an answer while it arrives.

@@ -140,7 +140,7 @@ var unfit = lazyregexp.New(`[^a-zA-Z0-9_-]`)
 
 // nameFor is a name for a tool that providers accept, with at most 64 characters, and no other tool has.
 func (b *toolbox) nameFor(server, tool string) string {
-	name := plain.Head(unfit().ReplaceAllString("mcp__"+server+"__"+tool, "_"), 60)
+	name := plain.Head(unfit.Get().ReplaceAllString("mcp__"+server+"__"+tool, "_"), 60)
 	unique := name
 	for n := 2; ; n++ {
 		if _, err := b.find(unique); err != nil {

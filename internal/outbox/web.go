@@ -88,7 +88,7 @@ func (w Web) Post(ctx context.Context, address string, header map[string]string,
 	case status >= 200 && status < 300:
 		return nil
 	case status == http.StatusRequestTimeout, status == http.StatusTooManyRequests, status >= 500:
-		return After(fmt.Errorf("HTTP status %d", status), w.retryAfter(reply.Header.Get("Retry-After")))
+		return After(fmt.Errorf("HTTP status %d", status), w.RetryAfter(reply.Header))
 	default:
 		return Never(fmt.Errorf("HTTP status %d", status))
 	}
@@ -127,8 +127,9 @@ func (w Web) proxy() func(*url.URL) (*url.URL, error) {
 	return config.ProxyFunc()
 }
 
-// retryAfter reads the header of that name: seconds, or a time.
-func (w Web) retryAfter(text string) time.Duration {
+// RetryAfter reads the header of that name: seconds, or a time.
+func (w Web) RetryAfter(header http.Header) time.Duration {
+	text := header.Get("Retry-After")
 	if seconds, err := strconv.Atoi(text); err == nil {
 		return max(time.Duration(min(seconds, 1<<20))*time.Second, 0)
 	}

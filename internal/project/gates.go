@@ -141,7 +141,7 @@ func targetGates(dir string, add func(job, Gate)) {
 
 func addTargets(program, file, text string, add func(job, Gate)) {
 	have := map[string]bool{}
-	for _, m := range target().FindAllStringSubmatch(text, -1) {
+	for _, m := range target.Get().FindAllStringSubmatch(text, -1) {
 		words := strings.Fields(m[1])
 		if program == "just" { // the others are parameters
 			words = words[:1]
@@ -165,11 +165,11 @@ var target = lazyregexp.New(`(?m)^(@?[A-Za-z][^:=#\n]*):+(?:[^=:]|$)`)
 func ciGates(dir string, add func(job, Gate)) {
 	for _, name := range ciFiles(dir) {
 		text, ok := readSmall(dir, name)
-		if !ok || elsewhere().MatchString(text) {
+		if !ok || elsewhere.Get().MatchString(text) {
 			continue
 		}
 		for line := range strings.Lines(text) {
-			m := ciLine().FindStringSubmatch(quoted().ReplaceAllString(strings.TrimRight(line, " \r\n"), "$1$2$3"))
+			m := ciLine.Get().FindStringSubmatch(quoted.Get().ReplaceAllString(strings.TrimRight(line, " \r\n"), "$1$2$3"))
 			if m == nil || len(m[1]) > 120 {
 				continue
 			}

@@ -47,7 +47,7 @@ func (c ScheduleConfig) name() string { return c.Name }
 func (c InboundConfig) name() string { return c.Name }
 
 func badName(name string) string {
-	if entryName().MatchString(name) {
+	if entryName.Get().MatchString(name) {
 		return ""
 	}
 	return fmt.Sprintf("name %q is empty or too long, or has more than letters, digits, dots, - and _", name)
@@ -101,7 +101,7 @@ func (c InboundConfig) invalid() string {
 	switch {
 	case badName(c.Name) != "":
 		return badName(c.Name)
-	case !variable().MatchString(c.SecretEnv):
+	case !variable.Get().MatchString(c.SecretEnv):
 		return "secret_env is the name of the variable that has the secret, and not the secret itself"
 	case !slices.Contains([]string{"", "github", "plain"}, c.Format):
 		return fmt.Sprintf("format: %q is not one of github, plain", c.Format)
@@ -112,11 +112,11 @@ func (c InboundConfig) invalid() string {
 	case c.Plain() && len(c.Events) > 0:
 		return "events are GitHub's: they do not go with format plain"
 	}
-	if i := slices.IndexFunc(c.Events, func(e string) bool { return !eventName().MatchString(e) }); i >= 0 {
+	if i := slices.IndexFunc(c.Events, func(e string) bool { return !eventName.Get().MatchString(e) }); i >= 0 {
 		return fmt.Sprintf("events: %q is no event; write it like issues or issues.opened", c.Events[i])
 	}
 	for _, input := range slices.Sorted(maps.Keys(c.Set)) {
-		if _, both := c.Vars[input]; both || input == "feature" || !dotted().MatchString(c.Set[input]) {
+		if _, both := c.Vars[input]; both || input == "feature" || !dotted.Get().MatchString(c.Set[input]) {
 			return fmt.Sprintf("set: %s = %q is given by vars too, is the feature, or is no place in JSON like issue.title or commits.0.message", input, c.Set[input])
 		}
 	}

@@ -5,10 +5,11 @@
 package ratelimit
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"ralph/internal/lazyregexp"
 )
 
 // Limit is one that was met.
@@ -51,7 +52,7 @@ var (
 	ornament = lazily(`^(?:[\s■✗✕×⎿●⚠️🛑🖐!>*\[("'-]+|(?:sorry|error|api error|server error|backend error|request failed|model call failed|execution failed|warning|notice)\b[\s,:\])]*)+`)
 
 	// How a message begins that is nothing but an error.
-	openings = []func() *regexp.Regexp{
+	openings = []*lazyregexp.Regexp{
 		lazily(`^you(?:'ve| have)(?: now)? (?:hit|reached|exceeded|exhausted|used up|used all|run out of|been rate[ -]?limited)\b`),
 		lazily(`^you(?:'re| are) (?:being rate[ -]?limited|rate[ -]?limited|out of|over)\b`),
 		lazily(`^(?:claude|your|this|the|api|anthropic|openai|gemini|copilot|codex|weekly|daily|session|usage|opus|sonnet|\d+-hour)\b(?:[ '\w-]{0,40}?) (?:limit|quota|capacity|allowance)s?(?: (?:has|have|was|is|were))?(?: been)? ` + met + `\b`),
@@ -80,14 +81,14 @@ var (
 // the caller has made sure that the turn has no tool call and no sigil.
 func Sentence(message string, now time.Time) (Limit, bool) {
 	text := strings.TrimSpace(plain(message))
-	text = strings.TrimSpace(text[len(retrying().FindString(text)):])
+	text = strings.TrimSpace(text[len(retrying.Get().FindString(text)):])
 	if text == "" || len(text) > maxSentence || strings.Count(text, "\n") >= maxLines {
 		return Limit{}, false
 	}
-	bare := links().ReplaceAllString(text, "")
-	bare = bare[len(ornament().FindString(bare)):]
-	opens := func(p func() *regexp.Regexp) bool { return p().MatchString(bare) }
-	if !slices.ContainsFunc(openings, opens) || working().MatchString(strings.ReplaceAll(bare, "Terms of Service", "")) {
+	bare := links.Get().ReplaceAllString(text, "")
+	bare = bare[len(ornament.Get().FindString(bare)):]
+	opens := func(p *lazyregexp.Regexp) bool { return p.Get().MatchString(bare) }
+	if !slices.ContainsFunc(openings, opens) || working.Get().MatchString(strings.ReplaceAll(bare, "Terms of Service", "")) {
 		return Limit{}, false
 	}
 	return Collect(text, 0, nil, now).Limit()

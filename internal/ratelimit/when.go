@@ -19,18 +19,18 @@ var (
 
 // find is the first time that a text states, with the words that make it one.
 func find(text string, now time.Time) (time.Time, bool) {
-	if m := barred().FindStringSubmatch(text); m != nil {
+	if m := barred.Get().FindStringSubmatch(text); m != nil {
 		return epoch(m[1]), true
 	}
-	for _, at := range anchors().FindAllStringIndex(text, 16) {
+	for _, at := range anchors.Get().FindAllStringIndex(text, 16) {
 		word := squeeze(text[at[0]:at[1]])
 		rest := text[at[1]:]
-		rest = rest[len(fillers().FindString(rest)):]
+		rest = rest[len(fillers.Get().FindString(rest)):]
 		if t, ok := moment(rest, now); ok {
 			return t, true
 		}
 		if seconds, ok := strings.CutPrefix(word, "retryafter"); ok { // the header: a bare number
-			if n, err := strconv.ParseFloat(number().FindString(rest), 64); err == nil {
+			if n, err := strconv.ParseFloat(number.Get().FindString(rest), 64); err == nil {
 				unit := time.Second
 				if seconds == "ms" {
 					unit = time.Millisecond
@@ -47,7 +47,7 @@ func find(text string, now time.Time) (time.Time, bool) {
 func moment(text string, now time.Time) (time.Time, bool) {
 	text = strings.TrimLeft(text, " \t\r\n")
 	text = text[:min(len(text), 120)]
-	if m := digits().FindString(text); m != "" {
+	if m := digits.Get().FindString(text); m != "" {
 		return epoch(m), true
 	}
 	if d, ok := duration(text); ok {
@@ -100,7 +100,7 @@ func duration(text string) (time.Duration, bool) {
 
 // quantity reads a number, or the article of "an hour".
 func quantity(text string) (n float64, rest string, ok bool) {
-	if m := number().FindString(text); m != "" {
+	if m := number.Get().FindString(text); m != "" {
 		n, err := strconv.ParseFloat(m, 64)
 		return n, text[len(m):], err == nil
 	}
@@ -142,7 +142,7 @@ type day func(now time.Time, on func(year int, month time.Month, of int) time.Ti
 
 // clock reads a time of day, with or without a date, at the beginning of a text.
 func clock(text string, now time.Time) (time.Time, bool) {
-	if m := httpDate().FindString(text); m != "" {
+	if m := httpDate.Get().FindString(text); m != "" {
 		t, err := time.Parse(time.RFC1123, m[:len(m)-3]+"GMT")
 		return t, err == nil
 	}
@@ -156,7 +156,7 @@ func clock(text string, now time.Time) (time.Time, bool) {
 		return time.Time{}, false
 	}
 	if which == nil { // "9am on Friday"
-		which, _ = date(rest[len(joined().FindString(rest)):])
+		which, _ = date(rest[len(joined.Get().FindString(rest)):])
 	}
 	if which == nil {
 		which = next(func(time.Time) bool { return true })
@@ -167,16 +167,16 @@ func clock(text string, now time.Time) (time.Time, bool) {
 }
 
 func date(text string) (day, string) {
-	if m := isoDate().FindStringSubmatch(text); m != nil {
+	if m := isoDate.Get().FindStringSubmatch(text); m != nil {
 		return dated(atoi(m[1]), time.Month(atoi(m[2])), atoi(m[3])), text[len(m[0]):]
 	}
-	if m := monthDay().FindStringSubmatch(text); m != nil {
+	if m := monthDay.Get().FindStringSubmatch(text); m != nil {
 		return dated(atoi(m[4]), monthOf(m[2]), atoi(m[3])), text[len(m[0]):]
 	}
-	if m := dayMonth().FindStringSubmatch(text); m != nil {
+	if m := dayMonth.Get().FindStringSubmatch(text); m != nil {
 		return dated(atoi(m[4]), monthOf(m[3]), atoi(m[2])), text[len(m[0]):]
 	}
-	if m := dayWord().FindStringSubmatch(text); m != nil {
+	if m := dayWord.Get().FindStringSubmatch(text); m != nil {
 		return func(now time.Time, on func(int, time.Month, int) time.Time) time.Time {
 			if strings.EqualFold(m[1], "tomorrow") {
 				now = now.AddDate(0, 0, 1)
@@ -184,7 +184,7 @@ func date(text string) (day, string) {
 			return on(now.Date())
 		}, text[len(m[0]):]
 	}
-	if m := weekday().FindStringSubmatch(text); m != nil {
+	if m := weekday.Get().FindStringSubmatch(text); m != nil {
 		return next(func(t time.Time) bool { return strings.EqualFold(t.Weekday().String()[:3], m[1][:3]) }), text[len(m[0]):]
 	}
 	return nil, text
@@ -220,7 +220,7 @@ func next(fits func(time.Time) bool) day {
 
 // timeOfDay reads 3am, 2:30 PM, 14:00, midnight; none is the day's beginning.
 func timeOfDay(text string) (hour, minute, second int, rest string, ok bool) {
-	m := timeText().FindStringSubmatch(text)
+	m := timeText.Get().FindStringSubmatch(text)
 	if m == nil || m[1] == "" && m[3] == "" && m[5] == "" {
 		return 0, 0, 0, text, false
 	}
@@ -269,14 +269,14 @@ var zones = map[string]string{
 // zoneIn reads the zone at the beginning of a text; if there is none, it is loc. It
 // is false for one that this machine does not know: a time there means nothing.
 func zoneIn(text string, loc *time.Location) (zone *time.Location, rest string, ok bool) {
-	if m := zoneOffset().FindStringSubmatch(text); m != nil && atoi(m[2]) <= 14 {
+	if m := zoneOffset.Get().FindStringSubmatch(text); m != nil && atoi(m[2]) <= 14 {
 		seconds := atoi(m[2])*3600 + atoi(m[3])*60
 		if m[1] == "-" {
 			seconds = -seconds
 		}
 		return time.FixedZone("", seconds), text[len(m[0]):], true
 	}
-	m := zoneName().FindStringSubmatch(text)
+	m := zoneName.Get().FindStringSubmatch(text)
 	if m == nil {
 		return loc, text, true
 	}

@@ -1,7 +1,6 @@
 package ratelimit
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,7 +19,7 @@ var names = []string{
 }
 
 // lazily ignores case: providers differ in how they write.
-func lazily(pattern string) func() *regexp.Regexp { return lazyregexp.New(`(?i)` + pattern) }
+func lazily(pattern string) *lazyregexp.Regexp { return lazyregexp.New(`(?i)` + pattern) }
 
 const (
 	met   = `(?:reached|exceeded|hit|exhausted|used up|met|depleted|surpassed)`
@@ -30,7 +29,7 @@ const (
 
 var (
 	// By what providers and agents report a limit.
-	sentences = []func() *regexp.Regexp{
+	sentences = []*lazyregexp.Regexp{
 		// Too much in too short a time.
 		lazily(`\brate[ _-]?limit(?:s|ing)?(?:` + been + `|[ _:-]*)(?:` + met + `|error|applied|in effect)\b`),
 		lazily(`\b(?:hit|reached|exceed(?:ed|s|ing)?|over|due to|because of|by)\b(?:\s+[\w.'-]+){0,6}?\s+rate[ _-]?limit`),
@@ -72,22 +71,22 @@ var elsewhere = []string{
 
 // limited says whether the evidence is for a limit.
 func (e *Evidence) limited() bool {
-	if hopeless().MatchString(e.said) {
+	if hopeless.Get().MatchString(e.said) {
 		return false
 	}
 	return e.named || e.Status == 429 || e.Status == 529 || yourLimit(e.said) || bareQuota(e.said) ||
-		slices.ContainsFunc(sentences, func(p func() *regexp.Regexp) bool { return p().MatchString(e.said) })
+		slices.ContainsFunc(sentences, func(p *lazyregexp.Regexp) bool { return p.Get().MatchString(e.said) })
 }
 
 // yourLimit finds "you've hit your limit", but not "exceeded the time limit".
 func yourLimit(text string) bool {
-	for _, m := range yours().FindAllStringSubmatch(text, 8) {
+	for _, m := range yours.Get().FindAllStringSubmatch(text, 8) {
 		whose, between := strings.ToLower(m[1]), strings.ToLower(m[2])
 		words := strings.Fields(between)
 		foreign := slices.ContainsFunc(words, func(w string) bool { return slices.Contains(elsewhere, w) })
 		switch {
 		case foreign, strings.Contains(between, "rate"): // a rate is looked for elsewhere
-		case whose == "your", spoken().MatchString(between):
+		case whose == "your", spoken.Get().MatchString(between):
 			return true
 		}
 	}
@@ -96,7 +95,7 @@ func yourLimit(text string) bool {
 
 // bareQuota finds "quota exceeded", but not "disk quota exceeded".
 func bareQuota(text string) bool {
-	for _, m := range quotaAlone().FindAllStringSubmatch(text, 8) {
+	for _, m := range quotaAlone.Get().FindAllStringSubmatch(text, 8) {
 		if !slices.Contains(elsewhere, strings.ToLower(m[1])) {
 			return true
 		}
@@ -107,7 +106,7 @@ func bareQuota(text string) bool {
 // statusIn is the HTTP status that a text names, or 0.
 func statusIn(text string) int {
 	found := 0
-	for _, m := range statusText().FindAllStringSubmatch(text, 8) {
+	for _, m := range statusText.Get().FindAllStringSubmatch(text, 8) {
 		if m[1] != "" { // of a process
 			continue
 		}

@@ -88,7 +88,7 @@ func Passwords(text string) (found []string) {
 	if !strings.Contains(text, "@") {
 		return nil // as almost always
 	}
-	for _, match := range inAddress().FindAllStringSubmatch(text, -1) {
+	for _, match := range inAddress.Get().FindAllStringSubmatch(text, -1) {
 		raw := match[1] + match[2]
 		found = append(found, raw)
 		if decoded, err := url.PathUnescape(raw); err == nil && decoded != raw {
@@ -107,15 +107,15 @@ var plainValue = lazyregexp.New(`^(?:[A-Za-z]+(?:[-_.][A-Za-z]+)*|(?:[~.]{0,2}/[
 // Dotenv lists the values in the text of an .env file, as they stand there and as programs read them, their lines, and the passwords in
 // them. A plain value counts only if its name looks like a secret.
 func Dotenv(text string) (values []string) {
-	for _, match := range variable().FindAllStringSubmatch(text, -1) {
+	for _, match := range variable.Get().FindAllStringSubmatch(text, -1) {
 		value := strings.TrimSpace(strings.Join(match[2:], ""))
-		if !LooksSecret(match[1]) && plainValue().MatchString(value) {
+		if !LooksSecret(match[1]) && plainValue.Get().MatchString(value) {
 			continue
 		}
 		whole := strings.ReplaceAll(value, `\n`, "\n")
 		values = append(values, value, whole)
 		for line := range strings.SplitSeq(whole, "\n") {
-			if line = strings.TrimSpace(line); !plainValue().MatchString(line) {
+			if line = strings.TrimSpace(line); !plainValue.Get().MatchString(line) {
 				values = append(values, line)
 			}
 		}

@@ -100,6 +100,9 @@ func (c *Console) failed() []string {
 }
 
 func (c *Console) advice(e event.Event) []string {
+	if c.opts.Scratch {
+		return nil
+	}
 	asks := 0
 	if e.Counts != nil {
 		asks = e.Counts.Asks

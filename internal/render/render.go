@@ -37,6 +37,8 @@ type Options struct {
 	// Fold returns the lines around a part of a log that a CI service shows folded,
 	// under a title. Nil means that nothing is folded, and each step is left out.
 	Fold func(title string) (begin, end string)
+	// Scratch says that the project goes with the run: nothing is left to type there.
+	Scratch bool
 }
 
 func (o Options) at(e event.Event) time.Time {

@@ -79,11 +79,13 @@ func overlay(path, base string, folders []string) (layer, error) {
 		err = errors.Join(err, e)
 		return fd
 	}
-	for _, name := range []string{"/upper", "/work", "/merged"} {
+	for _, name := range []string{"/upper", "/work"} {
 		if e := os.Mkdir(base+name, 0o700); !errors.Is(e, fs.ErrExist) {
 			err = errors.Join(err, e)
 		}
 	}
+	merged, e := os.MkdirTemp(stage, "merged") // in memory: on a disk, a folder costs more than its mount
+	err = errors.Join(err, e)
 	var lower []string
 	for _, dir := range folders {
 		fd := open(dir)
@@ -99,14 +101,14 @@ func overlay(path, base string, folders []string) (layer, error) {
 		return layer{}, err
 	}
 	options := fmt.Sprintf("lowerdir=%s,upperdir=/proc/self/fd/%d,workdir=/proc/self/fd/%d,userxattr", strings.Join(lower, ":"), upper, work)
-	if err := unix.Mount("overlay", base+"/merged", "overlay", unix.MS_NOSUID|unix.MS_NODEV, options); err != nil {
+	if err := unix.Mount("overlay", merged, "overlay", unix.MS_NOSUID|unix.MS_NODEV, options); err != nil {
 		return layer{}, fmt.Errorf("mount an overlay: %w", err)
 	}
-	l, err := detach(base+"/merged", path, rankOverlay, plain)
+	l, err := detach(merged, path, rankOverlay, plain)
 	if err != nil {
 		return layer{}, err
 	}
-	return l, unix.Unmount(base+"/merged", unix.MNT_DETACH)
+	return l, unix.Unmount(merged, unix.MNT_DETACH)
 }
 
 func copyAttributes(path string, info os.FileInfo) error {

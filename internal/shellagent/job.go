@@ -35,7 +35,7 @@ var taskID = lazyregexp.New(`(?:^|[^0-9A-Za-z_-])(t-[0-9a-f]{8})(?:$|[^0-9A-Za-z
 // one.
 func read(prompt string) (j job, problem string) {
 	p := parts(prompt)
-	if m := taskID().FindStringSubmatch(p.words); m != nil {
+	if m := taskID.Get().FindStringSubmatch(p.words); m != nil {
 		j.task = m[1]
 	}
 	j.verify, j.output = strings.Contains(p.elsewhere, asksToVerify), strings.Contains(p.words, asksForOutput)

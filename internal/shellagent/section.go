@@ -55,7 +55,7 @@ func parts(prompt string) pieces {
 			continue
 		}
 		end()
-		if m := headingLine().FindStringSubmatch(line); m != nil && !f.Open() {
+		if m := headingLine.Get().FindStringSubmatch(line); m != nil && !f.Open() {
 			switch n := len(m[1]); {
 			case !seen && strings.HasPrefix(m[2], heading):
 				level, seen = n, true

@@ -505,9 +505,9 @@ func (s *Slot) set(ctx context.Context, from, to string) error {
 // rolling is what is to come into the folder because it lands.
 type rolling struct{ From, To string }
 
-// Land moves the target by a function, and brings the files from what was below a candidate to it, where they are not like it already. It is
-// a *TouchedError if one of them is something else.
-func (s *Slot) Land(ctx context.Context, onto, candidate string, move func() error) error {
+// Land moves the target by a function, and brings the files from what was below a candidate to it, where the work has not put them there
+// already: then what a person has made of them since stays. It is a *TouchedError if another of them is something else.
+func (s *Slot) Land(ctx context.Context, onto, work, candidate string, move func() error) error {
 	diff, err := s.p.o.Repo.DiffTrees(ctx, onto, candidate)
 	if err != nil {
 		return err
@@ -517,6 +517,12 @@ func (s *Slot) Land(ctx context.Context, onto, candidate string, move func() err
 		return err
 	}
 	files, todo, err := s.behind(ctx, diff, w.Tree, candidate)
+	if err == nil && len(files) > 0 && s.finished == nil {
+		var others []git.Diff
+		others, err = s.p.o.Repo.DiffTrees(ctx, work, candidate)
+		is := seq.Set(others, func(d git.Diff) string { return d.Path })
+		files = slices.DeleteFunc(files, func(name string) bool { return !is[name] })
+	}
 	if err != nil {
 		return err
 	}

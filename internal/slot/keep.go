@@ -327,8 +327,7 @@ func (s *Slot) theirs(ctx context.Context, folder string, options ...string) ([]
 		if err := copyOut(index, own, "index"); err != nil {
 			return nil, err
 		}
-		out, err := s.p.o.Repo.Git(ctx, s.call(s.Top(), index), append([]string{"ls-files", "-z"}, options...)...)
-		return git.Split(out), err
+		return s.listed(ctx, s.Top(), index, options)
 	}
 	at := path.Join(folder, ".git")
 	if elsewhere, is := strings.CutPrefix(strings.TrimSpace(read(root, at)), "gitdir: "); is {
@@ -337,7 +336,17 @@ func (s *Slot) theirs(ctx context.Context, folder string, options ...string) ([]
 	if err := copyOut(index, root, path.Join(at, "index")); err != nil {
 		return nil, err
 	}
-	out, err := s.p.o.Repo.Git(ctx, s.call(s.at(folder), index), append([]string{"ls-files", "-z"}, options...)...)
+	return s.listed(ctx, s.at(folder), index, options)
+}
+
+// listed is what git lists of a folder by an index.
+func (s *Slot) listed(ctx context.Context, dir, index string, options []string) (names []string, err error) {
+	if data, err := os.ReadFile(index); err == nil && slices.Equal(options, []string{"--cached"}) {
+		if list, err := git.ParseIndex(data, s.made.Commit); err == nil {
+			return seq.Map(list, func(f git.Indexed) string { return f.Name }), nil
+		}
+	}
+	out, err := s.p.o.Repo.Git(ctx, s.call(dir, index), append([]string{"ls-files", "-z"}, options...)...)
 	return git.Split(out), err
 }
 

@@ -122,7 +122,7 @@ func (s *Slot) bringModule(ctx context.Context, l link) error {
 // moduleGit writes the .git of a submodule, as files and at last: without it, the submodule is not whole. It borrows objects where the
 // processes of the slot find them.
 func (s *Slot) moduleGit(ctx context.Context, top *os.Root, repo *git.Repo, l link, index string) error {
-	refs, err := repo.Git(ctx, git.Call{}, "for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/remotes", "refs/tags")
+	refs, err := packed(ctx, repo, "refs/heads", "refs/remotes", "refs/tags")
 	if err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func (s *Slot) moduleGit(ctx context.Context, top *os.Root, repo *git.Repo, l li
 	at := filepath.Join(filepath.FromSlash(l.name), ".git")
 	err = errors.Join(top.MkdirAll(filepath.Join(at, "objects", "pack"), 0o700), top.MkdirAll(filepath.Join(at, "refs", "heads"), 0o700))
 	for name, text := range map[string]string{
-		"config": config, "packed-refs": "# pack-refs with: sorted \n" + refs, "shallow": string(shallow),
+		"config": config, "packed-refs": refs, "shallow": string(shallow),
 		"objects/info/alternates": s.Place().Behind(filepath.Join(repo.Common(), "objects")) + "\n",
 	} {
 		if text != "" {

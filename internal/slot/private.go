@@ -17,6 +17,7 @@ import (
 
 	"ralph/internal/copyfile"
 	"ralph/internal/git"
+	"ralph/internal/seq"
 )
 
 // private puts a new .git into the slot. It is written as files, so that no git ever starts
@@ -63,7 +64,7 @@ func (s *Slot) fillGit(ctx context.Context, root *os.Root, modules bool) error {
 	if modules { // the project may not have set them up
 		config += "[submodule]\n\tactive = .\n"
 	}
-	refs, err := repo.Git(ctx, git.Call{}, "for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/notes", "refs/remotes", "refs/tags")
+	refs, err := packed(ctx, repo, "refs/heads", "refs/notes", "refs/remotes", "refs/tags")
 	if err != nil {
 		return err
 	}
@@ -74,7 +75,7 @@ func (s *Slot) fillGit(ctx context.Context, root *os.Root, modules bool) error {
 		}
 	}
 	files := map[string]string{
-		"config": config, "packed-refs": "# pack-refs with: sorted \n" + refs,
+		"config": config, "packed-refs": refs,
 		"objects/info/alternates": strings.Join(objects, "\n") + "\n",
 	}
 	for name, from := range map[string]string{"shallow": repo.Common(), "info/exclude": repo.Common(), "info/attributes": repo.Common(), "info/sparse-checkout": repo.Own()} {
@@ -91,6 +92,12 @@ func (s *Slot) fillGit(ctx context.Context, root *os.Root, modules bool) error {
 		}
 	}
 	return nil
+}
+
+// packed is a file with refs of a repository.
+func packed(ctx context.Context, repo *git.Repo, below ...string) (string, error) {
+	refs, err := repo.Refs(ctx, below...)
+	return "# pack-refs with: sorted \n" + strings.Join(seq.Map(refs, func(r git.Ref) string { return r.ID + " " + r.Name + "\n" }), ""), err
 }
 
 // point tells the git of the slot what is checked out now. Paths in conflict have stages, as
@@ -183,7 +190,7 @@ var (
 // the user is, which may depend on the folder. Hooks are those of the project.
 func (s *Slot) config(ctx context.Context) (string, error) {
 	repo := s.p.o.Repo
-	out, err := repo.Git(ctx, git.Call{Own: repo.Own()}, "config", "--list", "--includes", "--show-scope", "-z")
+	out, err := repo.Settings(ctx)
 	if err != nil {
 		return "", err
 	}

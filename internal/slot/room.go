@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync"
 )
 
 // Room is the folder in which the work of a slot is judged: it shows what would land, and no agent writes in it. What gates leave
@@ -21,8 +22,21 @@ func (p *Pool) rooms() *Pool {
 	return &rooms
 }
 
+// shown are the rooms of this process by their numbers: what it knows of one saves looking at all of its files.
+type shown struct {
+	sync.Mutex
+	rooms map[int]*Slot
+}
+
 // Room is the room of slot n. It is made when it first shows something.
-func (p *Pool) Room(n int) Room { return Room{p.rooms().slot(n)} }
+func (p *Pool) Room(n int) Room {
+	p.shown.Lock()
+	defer p.shown.Unlock()
+	if p.shown.rooms[n] == nil {
+		p.shown.rooms[n] = p.rooms().slot(n)
+	}
+	return Room{p.shown.rooms[n]}
+}
 
 // Layered reports whether rooms have uppers.
 func (p *Pool) Layered() bool { return p.layered() }
@@ -44,8 +58,9 @@ func (p *Pool) layers() bool {
 
 // Show makes the room look like work on a base, or like the base itself.
 func (r Room) Show(ctx context.Context, base, commit string) error {
-	if r.made.Commit == "" { // not seen by this process yet
-		if r.load() == nil || base == commit {
+	known := r.made.Commit != "" // to this process
+	if err := r.load(); err != nil || !known {
+		if r.ours = ""; err == nil || base == commit {
 			return r.take(ctx, "", base, commit)
 		}
 		if err := r.take(ctx, "", base, base); err != nil { // a new one is set up by what has landed

@@ -20,9 +20,12 @@ func TestARoomForgetsWhatGatesLeft(t *testing.T) {
 	base := r.commit(".gitignore", "cache/\n", "a", "a")
 	work := r.commit("a", "b")
 	setups := 0
-	p := open(t, r, func(o *Options) {
-		o.Setup = func(context.Context, *Slot) error { setups++; return nil }
-	})
+	process := func() *Pool {
+		return open(t, r, func(o *Options) {
+			o.Setup = func(context.Context, *Slot) error { setups++; return nil }
+		})
+	}
+	p := process()
 	room := p.Room(1)
 	at := repo{t, room.Dir()}
 	left := func() string {
@@ -37,18 +40,46 @@ func TestARoomForgetsWhatGatesLeft(t *testing.T) {
 	check.OK(t, room.Show(t.Context(), base, work))
 	check.Equal(t, "what the base left", "cache/c .git/planted", left())
 	judge(work)
-	room = p.Room(1) // another process
+	room = process().Room(1)
 	check.OK(t, room.Show(t.Context(), base, work))
 	check.Equal(t, "what rejected work left", "", left())
 	wantClean(t, at, work)
 	judge(work)
 	check.OK(t, room.Trust())
-	room = p.Room(1)
+	room = process().Room(1)
 	check.OK(t, room.Show(t.Context(), work, work))
 	check.Equal(t, "what landed work left", "cache/c", left())
 	check.Equal(t, "setups: at first, and each time after work that has not landed", 4, setups)
 	check.OK(t, p.Remove(1))
 	check.That(t, !at.has(""), "the room is still there")
+}
+
+// TestARoomMoves: a room in which only ralph writes is like a new checkout after each step, and so is its index.
+func TestARoomMoves(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	base := r.commit(".gitignore", "cache\n", "a", "a", "d/e/f", "f", "d/g", "g", "cache", "c")
+	p := open(t, r, func(o *Options) {
+		o.Copy, o.Layers = []string{"cache"}, func(string, string) bool { return true }
+	})
+	room := p.Room(1)
+	at := repo{t, room.Dir()}
+	check.OK(t, room.Show(t.Context(), base, base))
+	for _, script := range []string{
+		"echo b >a", "rm -r d; echo d >d", "rm d; mkdir -p d/e/f; echo f >d/e/f/g", "mv a b; ln -s b a; chmod +x d/e/f/g", "rm a; mkdir a; echo a >a/a",
+		"echo 'c text eol=crlf' >.gitattributes; echo c >c", "git rm -qf .gitattributes c", "echo none >.gitignore", "rm .gitignore; echo c >cache", "echo cache >.gitignore; rm cache",
+	} {
+		r.sh(script + "; git add -A; git commit -qm next")
+		work := r.git("rev-parse", "HEAD")
+		for _, commit := range []string{work, base, work} {
+			check.OK(t, room.Show(t.Context(), base, commit))
+			wantClean(t, at, commit)
+			check.Equal(t, script, r.git("ls-tree", "-r", "--name-only", commit), at.sh("git ls-files; git diff --exit-code >&2"))
+		}
+	}
+	at.sh("touch -d yesterday d/e/f/g; echo b >a/a")
+	check.OK(t, room.Show(t.Context(), base, base))
+	wantClean(t, at, base)
 }
 
 // TestCachesOfLandedWorkServeAllRooms: what gates wrote in caches moves to all rooms if what they saw has landed or lands, and goes otherwise.

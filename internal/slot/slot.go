@@ -79,6 +79,7 @@ type Pool struct {
 	left    func(line string)
 	home    string   // of slots, rooms and snapshots
 	listed  *listing // of the project
+	shown   *shown
 	noted   noted
 }
 
@@ -108,7 +109,7 @@ func Open(o Options) *Pool {
 	if o.Branch == "" || !filepath.IsLocal(o.Branch) {
 		o.Branch = "main"
 	}
-	p := &Pool{o: o, home: o.Dir, listed: &listing{}}
+	p := &Pool{o: o, home: o.Dir, listed: &listing{}, shown: &shown{rooms: map[int]*Slot{}}}
 	p.layered, p.sees = sync.OnceValue(p.layers), sync.OnceValue(p.place)
 	return p
 }
@@ -129,6 +130,7 @@ type Slot struct {
 	ranSetup bool      // since its files were last set
 	still    *still    // what was seen since the slot is held; nil while it is not
 	kept     kept      // by this process, last
+	ours     string    // the tree that a room was set to, if nothing but ralph has written there since
 }
 
 func (p *Pool) slot(n int) *Slot { return &Slot{p: p, n: n} }
@@ -239,7 +241,7 @@ func (s *Slot) take(ctx context.Context, attempt, base, commit string) error {
 
 // resolves is what a commit of work says it resolves.
 func (s *Slot) resolves(ctx context.Context, commit string) (string, error) {
-	return s.p.o.Repo.Line(ctx, "show", "-s", "--no-show-signature", "--format=%(trailers:key="+resolves+",valueonly,separator=%x20)", commit)
+	return s.p.o.Repo.Trailer(ctx, commit, resolves)
 }
 
 // make fills a new folder and puts it in the place of the old one. A git that a dead ralph
@@ -426,7 +428,7 @@ func (p *Pool) Sweep() error {
 func (p *Pool) Discarded() []string {
 	var list []string
 	if slots, err := p.List(); err == nil && len(slots) == 0 {
-		_, landed := p.Room(1).Caches()
+		_, landed := p.rooms().slot(1).Caches()
 		for _, dir := range []string{landed, filepath.Join(p.o.Dir, view)} {
 			if _, err := os.Lstat(dir); err == nil {
 				list = append(list, dir)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -115,6 +116,9 @@ func (s *Slot) finish(base, commit, tree string, conflicts []string) error {
 	s.made.Base, s.made.Commit, s.made.Tree, s.made.Conflicts, s.made.Seen = base, commit, tree, conflicts, s.Place().Seen
 	s.made.Unclean = s.p.judges && base != commit && (s.ranSetup || !s.p.layered())
 	s.made.Unmarked = slices.DeleteFunc(slices.Clone(conflicts), s.marked)
+	if s.p.judges && s.p.layered() && !s.ranSetup {
+		s.ours = tree
+	}
 	return s.save()
 }
 
@@ -192,7 +196,11 @@ func (s *Slot) files(ctx context.Context, tree string) error {
 			return err
 		}
 	}
-	err := s.withIndex(ctx, s.Top(), func(g git.Plumbing) error {
+	moved, err := s.move(ctx, tree)
+	if err != nil || moved {
+		return errors.Join(err, s.footing())
+	}
+	err = s.withIndex(ctx, s.Top(), func(g git.Plumbing) error {
 		set := func() error {
 			if _, err := g(nil, "read-tree", "--reset", "-u", tree); err != nil {
 				return err
@@ -203,19 +211,88 @@ func (s *Slot) files(ctx context.Context, tree string) error {
 		if err := set(); errors.Is(err, git.ErrWaits) {
 			return err
 		} else if err != nil { // a folder may have been made read-only
-			if err = errors.Join(writable(s.Top()), set()); err != nil {
-				return err
-			}
+			return errors.Join(writable(s.Top()), set())
 		}
-		list, err := g(nil, "ls-tree", "-rdz", tree)
-		if err != nil {
-			return err
-		}
-		return s.folders(g, git.Split(list))
+		return nil
 	})
+	if err == nil {
+		err = s.folders(ctx, tree)
+	}
 	if err != nil {
 		return err
 	}
+	return s.footing()
+}
+
+// move sets the files of a room from one tree to another: only those that differ, which needs that no other file was written. Git would
+// read all trees and look at all files. False means that it could not.
+func (s *Slot) move(ctx context.Context, tree string) (bool, error) {
+	from := s.ours
+	s.ours = ""
+	for _, special := range []string{filepath.Join(s.p.o.Repo.Own(), "info", "sparse-checkout"), s.at(".gitmodules")} {
+		if _, err := os.Lstat(special); from == "" || !errors.Is(err, fs.ErrNotExist) {
+			return false, nil
+		}
+	}
+	diffs, err := s.p.o.Repo.DiffTrees(ctx, from, tree)
+	if err != nil {
+		return false, err
+	}
+	var gone, entries, there []string
+	for _, d := range diffs {
+		if d.Was.Mode == git.Gitlink || d.Now.Mode == git.Gitlink || path.Base(d.Path) == ".gitattributes" {
+			return false, nil // which decides about other files
+		}
+		if d.Now.Mode == git.Nothing {
+			gone = append(gone, d.Path)
+			entries = append(entries, git.Entry{Mode: "0", ID: d.Was.ID}.Line(d.Path))
+		}
+	}
+	for _, d := range diffs { // after what goes: a folder may become a file
+		if d.Now.Mode != git.Nothing {
+			there, entries = append(there, d.Path), append(entries, d.Now.Line(d.Path))
+		}
+	}
+	err = s.withIndex(ctx, s.Top(), func(g git.Plumbing) (err error) {
+		if len(entries) > 0 {
+			_, err = g(git.Lines(entries), "update-index", "--replace", "-z", "--index-info")
+		}
+		if err == nil {
+			err = s.remove(gone)
+		}
+		if err == nil && len(there) > 0 {
+			_, err = g(git.Lines(there), "checkout-index", "--force", "--index", "-z", "--stdin")
+		}
+		if err == nil && len(s.made.Copied)+len(s.made.Brought)+len(s.made.There) > 0 { // git may not ignore them any more
+			_, err = g(nil, "clean", "-ffdq")
+		}
+		return err
+	})
+	if errors.Is(err, git.ErrWaits) || ctx.Err() != nil {
+		return false, err
+	}
+	return err == nil, nil
+}
+
+// remove removes files, and the folders that have no others.
+func (s *Slot) remove(names []string) error {
+	root, err := os.OpenRoot(s.Top())
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for _, name := range names {
+		if err := root.Remove(name); gone(err) != nil {
+			return err
+		}
+		for dir := path.Dir(name); dir != "." && root.Remove(dir) == nil; dir = path.Dir(dir) {
+		}
+	}
+	return nil
+}
+
+// footing has the project's folder be there, whatever the commit has, and nothing in the place of its state.
+func (s *Slot) footing() error {
 	root, err := os.OpenRoot(s.Top())
 	if err != nil {
 		return err
@@ -232,23 +309,25 @@ func (s *Slot) files(ctx context.Context, tree string) error {
 
 // folders sets back what git never looks at in its own folders: one that cannot be written, a repository that an
 // agent made in one, and a submodule that is not at its commit, which the next agent would be blamed for.
-func (s *Slot) folders(g git.Plumbing, list []string) error {
+func (s *Slot) folders(ctx context.Context, tree string) error {
 	root, err := os.OpenRoot(s.Top())
 	if err != nil {
 		return err
 	}
 	defer root.Close()
-	var links []string
-	for _, entry := range list {
-		mode, name, _ := strings.Cut(entry, "\t")
+	list, links, err := s.tracked(ctx, tree)
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Concat(list, links) {
 		if info, err := os.Lstat(s.at(name)); err == nil && info.IsDir() && info.Mode().Perm()&0o700 != 0o700 {
 			if err := root.Chmod(name, info.Mode().Perm()|0o700); err != nil {
 				return err
 			}
 		}
-		if strings.HasPrefix(mode, git.Gitlink) {
-			links = append(links, name)
-		} else if _, err := root.Lstat(name + "/.git"); err == nil {
+	}
+	for _, name := range list {
+		if _, err := root.Lstat(name + "/.git"); err == nil {
 			if err := removeAll(filepath.Join(s.Top(), name, ".git")); err != nil {
 				return err
 			}
@@ -257,7 +336,11 @@ func (s *Slot) folders(g git.Plumbing, list []string) error {
 	if len(links) == 0 {
 		return nil
 	}
-	out, err := g(nil, append([]string{"ls-files", "-zm", "--"}, links...)...)
+	out := ""
+	err = s.withIndex(ctx, s.Top(), func(g git.Plumbing) error {
+		out, err = g(nil, append([]string{"ls-files", "-zm", "--"}, links...)...)
+		return err
+	})
 	if !s.made.Unclean {
 		links = slices.DeleteFunc(links, func(name string) bool { return !s.stray(name) })
 	}
@@ -266,6 +349,36 @@ func (s *Slot) folders(g git.Plumbing, list []string) error {
 		err = errors.Join(err, removeAll(filepath.Join(s.Top(), name)), root.Mkdir(name, 0o700))
 	}
 	return err
+}
+
+// tracked lists the folders of a tree, which the index has, and its submodules.
+func (s *Slot) tracked(ctx context.Context, tree string) (folders, links []string, err error) {
+	data, err := os.ReadFile(s.index())
+	if err != nil {
+		return nil, nil, err
+	}
+	list, err := git.ParseIndex(data, tree)
+	if err != nil {
+		out, err := s.p.o.Repo.Git(ctx, git.Call{}, "ls-tree", "-rdz", tree)
+		for _, entry := range git.Split(out) {
+			if mode, name, _ := strings.Cut(entry, "\t"); strings.HasPrefix(mode, git.Gitlink) {
+				links = append(links, name)
+			} else {
+				folders = append(folders, name)
+			}
+		}
+		return folders, links, err
+	}
+	seen := map[string]bool{".": true}
+	for _, file := range list {
+		if file.Link {
+			links = append(links, file.Name)
+		}
+		for dir := path.Dir(file.Name); !seen[dir]; dir = path.Dir(dir) {
+			seen[dir], folders = true, append(folders, dir)
+		}
+	}
+	return folders, links, nil
 }
 
 // size is what the slot takes on the disk. What cannot be read does not count.

@@ -132,9 +132,9 @@ func byLines(text []byte) (Format, error) {
 		_, rest := columns(line)
 		if b, ok := parseBox(rest); ok {
 			boxes, top = true, top || line[0] == rest[0]
-			steps = steps || stepPattern().MatchString(b.title)
+			steps = steps || stepPattern.Get().MatchString(b.title)
 		}
-		yaml = yaml || ownItem().MatchString(line)
+		yaml = yaml || ownItem.Get().MatchString(line)
 	})
 	switch {
 	case top && yaml:

@@ -86,12 +86,12 @@ func dependencies(body, url string) []string {
 	if len(body) > maxBody || !strings.Contains(lower, "depends") && !strings.Contains(lower, "blocked") {
 		return nil
 	}
-	body = unsaid().ReplaceAllString(said(body), " ")
+	body = unsaid.Get().ReplaceAllString(said(body), " ")
 	home, _, _ := strings.Cut(url, "/issues/")
 	var found []string
 	seen := map[string]bool{}
-	for _, at := range waits().FindAllStringIndex(body, -1) {
-		if denied().MatchString(body[max(at[0]-20, 0):at[0]]) {
+	for _, at := range waits.Get().FindAllStringIndex(body, -1) {
+		if denied.Get().MatchString(body[max(at[0]-20, 0):at[0]]) {
 			continue
 		}
 		between := inLine
@@ -99,7 +99,7 @@ func dependencies(body, url string) []string {
 			between = inList // "Depends on:" above a list
 		}
 		for rest := body[at[1]:]; ; {
-			m := reference().FindStringSubmatch(rest)
+			m := reference.Get().FindStringSubmatch(rest)
 			if m == nil {
 				break
 			}
@@ -108,7 +108,7 @@ func dependencies(body, url string) []string {
 				found = append(found, name)
 			}
 			rest = rest[len(m[0]):]
-			gap := between().FindString(rest)
+			gap := between.Get().FindString(rest)
 			if gap == "" {
 				break
 			}

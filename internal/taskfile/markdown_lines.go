@@ -41,7 +41,7 @@ func parseBox(rest string) (box, bool) {
 	if rest == "" || !strings.Contains(rest, "[") || !isBullet(rest) {
 		return box{}, false
 	}
-	m := boxPattern().FindStringSubmatch(rest)
+	m := boxPattern.Get().FindStringSubmatch(rest)
 	if m == nil {
 		return box{}, false
 	}

@@ -50,7 +50,7 @@ var issueOrigin = lazyregexp.New(`^` + string(GitHub) + `:([\w.-]+(?:/[\w.-]+)+)
 // IssueOf is the issue that a task comes from: its repository, OWNER/NAME, and its number, which is 0 for all other origins. An issue
 // that was imported without its address has no repository, so nobody knows where it is.
 func IssueOf(origin string) (repository string, number int) {
-	m := issueOrigin().FindStringSubmatch(origin)
+	m := issueOrigin.Get().FindStringSubmatch(origin)
 	if m == nil {
 		return "", 0
 	}

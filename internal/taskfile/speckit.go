@@ -33,7 +33,7 @@ func (d *draft) readSpecKit(data []byte) error {
 		if d.given[s.Ref] {
 			phaseOf[s.Ref] = cmp.Or(phase, s.Ref)
 		}
-		m := stepPattern().FindStringSubmatch(s.Title)
+		m := stepPattern.Get().FindStringSubmatch(s.Title)
 		if m == nil {
 			continue
 		}

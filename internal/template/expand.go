@@ -202,7 +202,7 @@ var keyForm = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,59}$`)
 
 // itemKey is how the task of an item is known: by the item itself if it is a short word.
 func itemKey(name string) string {
-	if keyForm().MatchString(name) {
+	if keyForm.Get().MatchString(name) {
 		return name
 	}
 	return strings.Trim(slug(name)+"-"+digest(name), "-")

@@ -56,7 +56,7 @@ func (e *NameError) Error() string {
 
 // CheckName refuses what is no name, such as a path.
 func CheckName(name string) error {
-	if !nameForm().MatchString(name) {
+	if !nameForm.Get().MatchString(name) {
 		return &NameError{name}
 	}
 	return nil

@@ -86,7 +86,7 @@ func (r *reader) template(node ast.Node) (t Template) {
 
 func (r *reader) input(name string, f field) Input {
 	in := Input{Name: name, line: f.line}
-	if !inputName().MatchString(name) || name == itemName {
+	if !inputName.Get().MatchString(name) || name == itemName {
 		r.fault(f.line, "an input cannot be called %q: a name has letters, digits, - and _, and ${item} is the item of a foreach", cut(name))
 	}
 	if isNull(f.node) {
@@ -192,7 +192,7 @@ func (r *reader) stepName(f field, s step) string {
 	switch {
 	case f.node == nil:
 		return slug(s.body.outline())
-	case !nameForm().MatchString(name):
+	case !nameForm.Get().MatchString(name):
 		r.fault(f.line, "a step cannot be called %q: a name has letters, digits, - and _, at most 64", cut(name))
 	}
 	return name
@@ -206,7 +206,7 @@ func slug(s string) string {
 
 func (r *reader) output(f field) string {
 	name := r.plain(f, "output")
-	if f.node != nil && !nameForm().MatchString(name) {
+	if f.node != nil && !nameForm.Get().MatchString(name) {
 		r.fault(f.line, "an output cannot be called %q: a name has letters, digits, - and _, at most 64", cut(name))
 	}
 	return name

@@ -55,7 +55,7 @@ func (r *reader) parseText(source string, line int) text {
 		}
 		literal(before)
 		name, after, closed := strings.Cut(rest, "}")
-		m := placeText().FindStringSubmatch(strings.TrimSpace(name))
+		m := placeText.Get().FindStringSubmatch(strings.TrimSpace(name))
 		switch {
 		case !closed:
 			r.fault(line, "${ without }; write $${ for the two characters themselves")

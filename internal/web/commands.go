@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 
 	"ralph/dag"
 	"ralph/inbox"
@@ -71,40 +72,42 @@ type verb struct {
 }
 
 // verbs lists them all. What is not here can only be typed where the project is; here says why.
-var verbs = slices.Concat(
-	looking(`status, task list, task show, task why, task tree, task graph, task deps list, feature list, feature show,
-		feature proof, template list, template show, template check, forecast, inbox list, inbox show, review, report, runs list,
-		runs show, logs, cost, stats, journal list, journal search, journal show, knowledge list, knowledge show,
-		knowledge search, knowledge lint, permissions log, permissions check, audit, agents, config show, slots list,
-		schedule list, schedule next, version`),
-	changing(`task add, task import, task update, task unblock, task done, task fail, task accept, task deps add,
-		task deps rm, task relate, task unrelate, feature create, feature approve, feature prove, template apply, template new,
-		inbox answer, send, pause, resume, knowledge add, agents test`),
-	[]verb{
-		{name: "task log", changes: true, looks: without("message")},
-		{name: "task export", changes: true, looks: without("save")},
-		{name: "feature gate", changes: true, looks: every(upTo(1), without("none"))},
-		{name: "query", changes: true, looks: upTo(1)},
-		{name: "prompt", changes: true, looks: without("eject")},
-		{name: "doctor", changes: true, looks: without("fix", "rebuild"), confirm: "With --rebuild the database is made again from the plan files: runs, attempts and costs are only in the old one."},
-		{name: "recover", changes: true, looks: with("dry-run"), confirm: "Tasks of runs that died are released, and run again."},
-		{name: "gc", changes: true, looks: with("dry-run"), confirm: "Transcripts, logs and temporary files of old runs are deleted."},
-		{name: "slots remove", changes: true, confirm: "The copies of the project that no task uses are deleted. The next run makes new ones."},
-		{name: "task block", changes: true, loses: with("now"), confirm: "The agent at work on the task ends at once, and what it has not finished is lost."},
-		{name: "task reset", changes: true, confirm: "The task runs again from the beginning; its attempts no longer count."},
-		{name: "task cancel", changes: true, confirm: "Nobody will work on the task, nor on what is left below it."},
-		{name: "task reject", changes: true, confirm: "The work does not land, and goes back to an agent."},
-		{name: "task delete", changes: true, confirm: "The task is deleted with its history; what waited for it no longer does."},
-		{name: "feature delete", changes: true, confirm: "The feature is deleted with all its tasks and its folder."},
-		{name: "knowledge rm", changes: true, confirm: "The entry's file is deleted."},
-		{name: "stop", changes: true, confirm: "Agents at work stop after their task; with --now at once, and what they did since is lost."},
-		{name: "undo", changes: true, confirm: "The work that landed is taken back by a commit, and the task is open again."},
-		{name: "merge", changes: true, confirm: "Finished work lands on the target branch."},
-		{name: "pr", changes: true, looks: with("dry-run"), confirm: "The branch is pushed, and a pull request is opened or changed."},
-		{name: "run", changes: true, starts: true},
-		{name: "schedule run", changes: true, starts: true},
-	},
-)
+var verbs = sync.OnceValue(func() []verb {
+	return slices.Concat(
+		looking(`status, task list, task show, task why, task tree, task graph, task deps list, feature list, feature show,
+			feature proof, template list, template show, template check, forecast, inbox list, inbox show, review, report, runs list,
+			runs show, logs, cost, stats, journal list, journal search, journal show, knowledge list, knowledge show,
+			knowledge search, knowledge lint, permissions log, permissions check, audit, agents, config show, slots list,
+			schedule list, schedule next, version`),
+		changing(`task add, task import, task update, task unblock, task done, task fail, task accept, task deps add,
+			task deps rm, task relate, task unrelate, feature create, feature approve, feature prove, template apply, template new,
+			inbox answer, send, pause, resume, knowledge add, agents test`),
+		[]verb{
+			{name: "task log", changes: true, looks: without("message")},
+			{name: "task export", changes: true, looks: without("save")},
+			{name: "feature gate", changes: true, looks: every(upTo(1), without("none"))},
+			{name: "query", changes: true, looks: upTo(1)},
+			{name: "prompt", changes: true, looks: without("eject")},
+			{name: "doctor", changes: true, looks: without("fix", "rebuild"), confirm: "With --rebuild the database is made again from the plan files: runs, attempts and costs are only in the old one."},
+			{name: "recover", changes: true, looks: with("dry-run"), confirm: "Tasks of runs that died are released, and run again."},
+			{name: "gc", changes: true, looks: with("dry-run"), confirm: "Transcripts, logs and temporary files of old runs are deleted."},
+			{name: "slots remove", changes: true, confirm: "The copies of the project that no task uses are deleted. The next run makes new ones."},
+			{name: "task block", changes: true, loses: with("now"), confirm: "The agent at work on the task ends at once, and what it has not finished is lost."},
+			{name: "task reset", changes: true, confirm: "The task runs again from the beginning; its attempts no longer count."},
+			{name: "task cancel", changes: true, confirm: "Nobody will work on the task, nor on what is left below it."},
+			{name: "task reject", changes: true, confirm: "The work does not land, and goes back to an agent."},
+			{name: "task delete", changes: true, confirm: "The task is deleted with its history; what waited for it no longer does."},
+			{name: "feature delete", changes: true, confirm: "The feature is deleted with all its tasks and its folder."},
+			{name: "knowledge rm", changes: true, confirm: "The entry's file is deleted."},
+			{name: "stop", changes: true, confirm: "Agents at work stop after their task; with --now at once, and what they did since is lost."},
+			{name: "undo", changes: true, confirm: "The work that landed is taken back by a commit, and the task is open again."},
+			{name: "merge", changes: true, confirm: "Finished work lands on the target branch."},
+			{name: "pr", changes: true, looks: with("dry-run"), confirm: "The branch is pushed, and a pull request is opened or changed."},
+			{name: "run", changes: true, starts: true},
+			{name: "schedule run", changes: true, starts: true},
+		},
+	)
+})
 
 func looking(names string) (list []verb) {
 	for name := range strings.SplitSeq(names, ",") {
@@ -167,7 +170,7 @@ func Ask(l Line) (changes, starts bool, err error) {
 }
 
 func find(l Line) (verb, error) {
-	i := slices.IndexFunc(verbs, func(v verb) bool { return v.name == l.Name })
+	i := slices.IndexFunc(verbs(), func(v verb) bool { return v.name == l.Name })
 	if i < 0 {
 		r := &Refusal{Text: fmt.Sprintf("ralph %s cannot be asked for from elsewhere", l.Name), Hint: "type it where the project is", Exit: exitUsage, HTTP: http.StatusForbidden}
 		if why := here[l.Name]; why != "" {
@@ -175,7 +178,7 @@ func find(l Line) (verb, error) {
 		}
 		return verb{}, r
 	}
-	v := verbs[i]
+	v := verbs()[i]
 	v.stays = v.starts || v.name == "query" || !without("follow", "watch")(l)
 	if v.looks != nil && v.looks(l) {
 		v.changes, v.confirm = false, ""
@@ -203,7 +206,7 @@ func (s *Server) allowed(args []string) (verb, error) {
 func firstWords(args []string) (Line, error) {
 	for n := min(len(args), 3); n > 0; n-- {
 		name := strings.Join(args[:n], " ")
-		if slices.ContainsFunc(verbs, func(v verb) bool { return v.name == name }) {
+		if slices.ContainsFunc(verbs(), func(v verb) bool { return v.name == name }) {
 			line := Line{Name: name}
 			for _, arg := range args[n:] {
 				if flag, ok := strings.CutPrefix(arg, "--"); ok && flag != "" {

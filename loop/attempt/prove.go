@@ -187,7 +187,7 @@ func (a *attempt) failing(ctx context.Context, work string, gates, tests []strin
 	if err != nil {
 		return all("the tests of the work cannot be told from it: " + err.Error()), context.Cause(ctx)
 	}
-	plain, err := a.inCopyOf(ctx, old.all, gates, baseRuns, asTheFeatureBegan)
+	plain, err := a.inCopyOf(ctx, old.all, gates, asTheFeatureBegan)
 	if err != nil {
 		return seen, err
 	}
@@ -205,7 +205,7 @@ func (a *attempt) failing(ctx context.Context, work string, gates, tests []strin
 		}
 	}
 	if old.tests && len(left) > 0 {
-		tested, err := a.inCopyOf(ctx, old.code, left, baseRuns, asTheFeatureBeganTested)
+		tested, err := a.inCopyOf(ctx, old.code, left, asTheFeatureBeganTested)
 		if err != nil {
 			return seen, err
 		}
@@ -216,7 +216,7 @@ func (a *attempt) failing(ctx context.Context, work string, gates, tests []strin
 			}
 			settle(gate, f)
 		}
-		if err := a.failsBefore(ctx, work, old.own, seen.tested); err != nil {
+		if err := a.failsBefore(ctx, old.own, seen.tested); err != nil {
 			return seen, err
 		}
 	}
@@ -230,7 +230,7 @@ func (a *attempt) failing(ctx context.Context, work string, gates, tests []strin
 
 // failsBefore takes back what passes on what the task itself began with, with its tests: then they fail on what the feature began with
 // for want of something else. A task that only writes tests writes them for what was there.
-func (a *attempt) failsBefore(ctx context.Context, work string, edits []git.Edit, seen map[string]failure) error {
+func (a *attempt) failsBefore(ctx context.Context, edits []git.Edit, seen map[string]failure) error {
 	var gates []string
 	for gate, f := range seen {
 		if f.unproven == "" {
@@ -241,7 +241,7 @@ func (a *attempt) failsBefore(ctx context.Context, work string, edits []git.Edit
 		return nil
 	}
 	slices.Sort(gates)
-	before, err := a.inCopyOf(ctx, edits, gates, baseRuns, asTheTaskBegan)
+	before, err := a.inCopyOf(ctx, edits, gates, asTheTaskBegan)
 	for gate, r := range before {
 		if f := r.failure(gate, ""); f.unproven != "" {
 			seen[gate] = f
@@ -263,7 +263,7 @@ func (a *attempt) turned(ctx context.Context, work string, gates []string, settl
 	if err != nil {
 		return context.Cause(ctx)
 	}
-	before, err := a.inCopyOf(ctx, undone(mine), gates, baseRuns, asBefore)
+	before, err := a.inCopyOf(ctx, undone(mine), gates, asBefore)
 	for gate, r := range before {
 		f := r.failure(gate, a.evidence.base.Tree)
 		if f.unproven == "" && r.last.Failures == "" {
@@ -297,13 +297,13 @@ func (r ran) failure(gate, base string) failure {
 	return failure{shown: firstFailure(r.last), base: base}
 }
 
-// inCopyOf runs gates in a copy of the work, each so often unless it passes or does not end.
-func (a *attempt) inCopyOf(ctx context.Context, edits []git.Edit, gates []string, most int, why string) (map[string]ran, error) {
+// inCopyOf runs gates in a copy of the work, each baseRuns times unless it passes or does not end.
+func (a *attempt) inCopyOf(ctx context.Context, edits []git.Edit, gates []string, why string) (map[string]ran, error) {
 	came := map[string]ran{}
 	runner, end, unknown := a.ports.Lane.Copy(ctx, edits)
 	for _, gate := range gates {
 		r := ran{unknown: unknown}
-		for r.unknown == nil && !r.passed && !r.last.Killed && r.runs < most {
+		for r.unknown == nil && !r.passed && !r.last.Killed && r.runs < baseRuns {
 			r.last, r.unknown = a.gateIn(ctx, runner, gate, why, a.verifyLog())
 			if r.runs, r.passed = r.runs+1, r.last.Passed; r.unknown == nil {
 				a.gateEnded(verify.Check{Result: r.last}, why)

@@ -168,8 +168,8 @@ func (l *Lander) older(ctx context.Context, at *slot.Slot, claim dag.Claim, tip 
 }
 
 // landHere moves the target, and brings the folder's files to it.
-func (l *Lander) landHere(ctx context.Context, onto, candidate string, move func() error) error {
-	err := l.Slots.Here().Land(ctx, onto, candidate, move)
+func (l *Lane) landHere(ctx context.Context, move func() error) error {
+	err := l.slot.Land(ctx, l.entry.Onto, l.entry.Work, l.entry.Candidate, move)
 	if touched := new(slot.TouchedError); errors.As(err, &touched) {
 		return policy.Refused{Reason: "it cannot land in this folder: " + strings.TrimSuffix(touched.Error(), ".")}
 	}

@@ -70,7 +70,7 @@ func (l *Lane) move(ctx context.Context) (Outcome, error) {
 		}
 		var err error
 		if l.Here() {
-			err = l.landHere(ctx, e.Onto, e.Candidate, advance)
+			err = l.landHere(ctx, advance)
 		} else {
 			err = advance()
 		}

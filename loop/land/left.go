@@ -96,7 +96,7 @@ func (s Site) Keep(ctx context.Context, last dag.Attempt, finished, aside bool) 
 	at, err := s.Slots.At(last.Slot)
 	if err != nil || at.Attempt() != last.ID { // torn, gone, or not taken yet and still another's
 		k.Lost = was == ""
-		return k, nil //nolint:nilerr // then there is nothing of this attempt in it
+		return k, nil // then there is nothing of this attempt in it
 	}
 	if len(at.Unresolved(ctx)) > 0 { // the work before the merge is kept already
 		return k, nil
@@ -109,7 +109,7 @@ func (s Site) Keep(ctx context.Context, last dag.Attempt, finished, aside bool) 
 		return k, err
 	}
 	if now, err := s.Slots.At(last.Slot); err != nil || now.Attempt() != last.ID {
-		return k, nil //nolint:nilerr // another process was faster, and somebody works there by now
+		return k, nil // another process was faster, and works there by now
 	}
 	out, err := s.Repo.Git(ctx, git.Call{}, "diff-tree", "-r", "-z", "--name-only", "--no-renames", at.Base(), w.Commit)
 	if err != nil {

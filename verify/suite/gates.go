@@ -82,12 +82,12 @@ var starters = map[string][]string{
 // direct takes the program that a gate runs for a script, whatever its name, unless what it prints is checked: then it
 // may be the work.
 func (f *followed) direct(gate string) {
-	for _, m := range document().FindAllStringSubmatch(gate, -1) {
+	for _, m := range document.Get().FindAllStringSubmatch(gate, -1) {
 		f.scripts[path.Clean(m[1])] = true
 	}
-	for _, part := range separator().Split(gate, -1) {
-		m := opening().FindStringSubmatch(strings.TrimSpace(part))
-		if m == nil || subject().MatchString(part) || !strings.ContainsAny(m[1], "/.") {
+	for _, part := range separator.Get().Split(gate, -1) {
+		m := opening.Get().FindStringSubmatch(strings.TrimSpace(part))
+		if m == nil || subject.Get().MatchString(part) || !strings.ContainsAny(m[1], "/.") {
 			continue
 		}
 		file := path.Clean(m[1])
@@ -109,21 +109,21 @@ func (f *followed) script(file, text, gate string, depth int) {
 				f.script(target, text, gate, depth+1)
 			}
 		}
-		f.commands(comment().ReplaceAllString(text, ""), gate, path.Dir(file), depth+1)
+		f.commands(comment.Get().ReplaceAllString(text, ""), gate, path.Dir(file), depth+1)
 	}
 }
 
 // commands follows the words of a text that is in a folder.
 func (f *followed) commands(text, gate, in string, depth int) {
 	dirs := []string{"", in}
-	for _, m := range folder().FindAllStringSubmatch(text, 20) {
+	for _, m := range folder.Get().FindAllStringSubmatch(text, 20) {
 		dirs = append(dirs, m[1])
 	}
 	loops := map[string]bool{}
-	for _, m := range looped().FindAllStringSubmatch(text, -1) {
+	for _, m := range looped.Get().FindAllStringSubmatch(text, -1) {
 		loops[path.Clean(strings.Trim(m[1]+m[2]+m[3], `"'`))] = true
 	}
-	for _, m := range submodule().FindAllStringSubmatch(text, 20) {
+	for _, m := range submodule.Get().FindAllStringSubmatch(text, 20) {
 		text += " " + strings.ReplaceAll(m[1], ".", "/") + ".py"
 	}
 	last, done := "", map[string]bool{}
@@ -140,7 +140,7 @@ func (f *followed) commands(text, gate, in string, depth int) {
 		switch {
 		case starts:
 			f.start(text, gate, dirs, names, depth)
-		case strings.Contains(word, ".mk"), strings.ContainsAny(word, "/.") && checks().MatchString(word), depth > 0 && (list().MatchString(word) || loops[path.Clean(word)]),
+		case strings.Contains(word, ".mk"), strings.ContainsAny(word, "/.") && checks.Get().MatchString(word), depth > 0 && (list.Get().MatchString(word) || loops[path.Clean(word)]),
 			in != "." && in != "" && path.Ext(word) == ".sh" && !strings.Contains(word, "/"): // beside the script
 			f.named(word, gate, dirs, last == "run", depth)
 		}
@@ -151,7 +151,7 @@ func (f *followed) commands(text, gate, in string, depth int) {
 // start follows what a program reads that runs other commands by name.
 func (f *followed) start(text, gate string, dirs, names []string, depth int) {
 	var missing, goals []string
-	for _, m := range goal().FindAllStringSubmatch(text, -1) {
+	for _, m := range goal.Get().FindAllStringSubmatch(text, -1) {
 		if goals = append(goals, m[1]+m[2]+m[3]); m[3] != "" {
 			goals[len(goals)-1] = "test"
 		}

@@ -60,13 +60,13 @@ var (
 
 // idle says that no command of a shell script could fail. What it does not understand could.
 func idle(script string) bool {
-	for _, part := range separator().Split(comment().ReplaceAllString(script, ""), -1) {
+	for _, part := range separator.Get().Split(comment.Get().ReplaceAllString(script, ""), -1) {
 		words := strings.Fields(part)
 		switch {
-		case leaving().MatchString(strings.Join(words, " ")):
+		case leaving.Get().MatchString(strings.Join(words, " ")):
 			return true
-		case len(words) == 0, len(words) == 1 && assignment().MatchString(words[0]):
-		case !dull[words[0]] || strings.ContainsAny(part, "|`") || strings.Contains(part, "$("):
+		case len(words) == 0, len(words) == 1 && assignment.Get().MatchString(words[0]):
+		case !dull.has(words[0]) || strings.ContainsAny(part, "|`") || strings.Contains(part, "$("):
 			return false
 		}
 	}

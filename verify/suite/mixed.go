@@ -41,9 +41,9 @@ func mixed(name string, scripts map[string]bool) merge {
 	case name == "setup.cfg":
 		return mergeSections
 	case name == "go.mod":
-		return lines(aboutLibraries())
-	case builders[name]:
-		return lines(aboutTests())
+		return lines(aboutLibraries.Get())
+	case builders.has(name):
+		return lines(aboutTests.Get())
 	}
 	return nil
 }
@@ -115,7 +115,7 @@ func takeScripts(base, work map[string]any, used map[string]bool) {
 		}
 	}
 	for name, text := range was {
-		if !used[name] && !usual().MatchString(name) {
+		if !used[name] && !usual.Get().MatchString(name) {
 			continue
 		}
 		if is == nil {
@@ -133,7 +133,7 @@ func takeLibraries(base, work map[string]any) {
 		was, _ := base[table].(map[string]any)
 		is, _ := work[table].(map[string]any)
 		for name, value := range is {
-			if old, had := was[name]; had && redirected(value) && (table != "dependencies" || library().MatchString(name)) {
+			if old, had := was[name]; had && redirected(value) && (table != "dependencies" || library.Get().MatchString(name)) {
 				is[name] = old
 			}
 		}
@@ -170,7 +170,7 @@ func readJSON(text []byte) (m map[string]any, err error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
 	if err = d.Decode(&m); err != nil {
-		d = json.NewDecoder(bytes.NewReader(trailing().ReplaceAll(comments().ReplaceAll(text, []byte("$1")), []byte("$1$2"))))
+		d = json.NewDecoder(bytes.NewReader(trailing.Get().ReplaceAll(comments.Get().ReplaceAll(text, []byte("$1")), []byte("$1$2"))))
 		d.UseNumber()
 		m = map[string]any{}
 		err = d.Decode(&m)
@@ -192,7 +192,7 @@ func mergeSections(base, work []byte) ([]byte, error) {
 		for line := range bytes.Lines(text) {
 			if line[0] == '[' {
 				to = &rest
-				if checkSection().Match(line) {
+				if checkSection.Get().Match(line) {
 					to = &checks
 				}
 			}

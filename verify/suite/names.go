@@ -4,17 +4,29 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"ralph/internal/lazyregexp"
 )
 
-// set makes names of a list of words quick to look up.
-func set(words string) map[string]bool {
-	m := map[string]bool{}
-	for _, word := range strings.Fields(words) {
-		m[word] = true
-	}
-	return m
+// words are quick to look up, once that was done.
+type words struct {
+	text string
+	once sync.Once
+	all  map[string]bool
+}
+
+// set is so short that the compiler writes into the program what it returns to a variable of a package.
+func set(text string) *words { return &words{text: text} }
+
+func (w *words) has(word string) bool {
+	w.once.Do(func() {
+		w.all = map[string]bool{}
+		for each := range strings.FieldsSeq(w.text) {
+			w.all[each] = true
+		}
+	})
+	return w.all[word]
 }
 
 // What runners of tests, checkers of code and what starts them read by themselves, or before every test.
@@ -85,14 +97,12 @@ func byName(file string) Kind {
 	folders := strings.Split(file, "/")
 	base := folders[len(folders)-1]
 	folders = folders[:len(folders)-1]
-	in := func(names map[string]bool) bool {
-		return slices.ContainsFunc(folders, func(f string) bool { return names[f] })
-	}
+	in := func(names *words) bool { return slices.ContainsFunc(folders, names.has) }
 	ext := path.Ext(base)
 	stem := strings.TrimSuffix(base, ext)
 	switch {
 	case in(elsewhere):
-		if slices.ContainsFunc(folders, library().MatchString) && !slices.ContainsFunc(folders, isCache) {
+		if slices.ContainsFunc(folders, library.Get().MatchString) && !slices.ContainsFunc(folders, isCache) {
 			return Settings
 		}
 		return ""
@@ -100,11 +110,11 @@ func byName(file string) Kind {
 		return Settings
 	case in(dataFolders):
 		return Fixture
-	case codeExts[ext] && isTest(folders, stem, ext):
+	case codeExts.has(ext) && isTest(folders, stem, ext):
 		return Test
 	case ext == ".md":
 		return ""
-	case dataName().MatchString(base), inTests(folders, ext):
+	case dataName.Get().MatchString(base), inTests(folders, ext):
 		return Fixture
 	}
 	return ""
@@ -121,12 +131,12 @@ func isSettings(folders []string, base, stem, ext string) bool {
 		last = folders[len(folders)-1]
 	}
 	switch {
-	case settingsNames[base], settingsStems[stem], settingsStems[base], settingsExts[ext], builders[base], mixed(base, nil) != nil:
+	case settingsNames.has(base), settingsStems.has(stem), settingsStems.has(base), settingsExts.has(ext), builders.has(base), mixed(base, nil) != nil:
 		return true
 	case base == ".env" || strings.HasPrefix(base, ".env."):
 		return !slices.Contains([]string{".example", ".sample", ".template", ".dist"}, ext)
 	case base == "__init__.py" || base == "bootstrap.php":
-		return testFolders[last]
+		return testFolders.has(last)
 	}
 	return last == "support" && slices.Contains(folders, "cypress")
 }
@@ -137,7 +147,7 @@ func isTest(folders []string, stem, ext string) bool {
 	if len(folders) > 0 {
 		last = folders[len(folders)-1]
 	}
-	named := testStem().MatchString(stem)
+	named := testStem.Get().MatchString(stem)
 	switch ext {
 	case ".go":
 		hidden := func(name string) bool { return strings.HasPrefix(name, "_") || strings.HasPrefix(name, ".") }
@@ -145,19 +155,19 @@ func isTest(folders []string, stem, ext string) bool {
 	case ".rs":
 		return named || last == "tests"
 	case ".java", ".cs", ".vb", ".php", ".m", ".mm", ".cpp", ".cc":
-		return named || camelStem().MatchString(stem) && !slices.Contains(folders, "main")
+		return named || camelStem.Get().MatchString(stem) && !slices.Contains(folders, "main")
 	case ".kt", ".kts", ".scala", ".groovy", ".swift", ".hs", ".fs":
-		return named || (camelStem().MatchString(stem) || specStem().MatchString(stem)) && !slices.Contains(folders, "main")
+		return named || (camelStem.Get().MatchString(stem) || specStem.Get().MatchString(stem)) && !slices.Contains(folders, "main")
 	}
-	return named || ext == ".bats" || scriptExts[ext] && inTests(folders, ext) && !helper().MatchString(stem)
+	return named || ext == ".bats" || scriptExts.has(ext) && inTests(folders, ext) && !helper.Get().MatchString(stem)
 }
 
 // inTests says that a file lies beside tests. A folder of specifications may hold those of the product.
 func inTests(folders []string, ext string) bool {
 	return slices.ContainsFunc(folders, func(f string) bool {
 		if f == "spec" || f == "specs" {
-			return codeExts[ext]
+			return codeExts.has(ext)
 		}
-		return testFolders[f] || projectOf().MatchString(f) || f == "t" && (ext == ".t" || folders[0] == f)
+		return testFolders.has(f) || projectOf.Get().MatchString(f) || f == "t" && (ext == ".t" || folders[0] == f)
 	})
 }

@@ -43,7 +43,7 @@ func (s *Suite) Plan(changes []git.Change, after Read) (Plan, error) {
 	b.renamed = sync.OnceValue(func() []renaming { return b.renamings(changes) })
 	for _, c := range changes {
 		b.added[c.Path] = b.added[c.Path] || c.Kind == git.Added || c.Kind == git.Renamed
-		b.locked = b.locked || lockNames[path.Base(c.Path)]
+		b.locked = b.locked || lockNames.has(path.Base(c.Path))
 	}
 	b.mute = s.muted(b.added)
 	for _, c := range changes {
@@ -107,7 +107,7 @@ type builder struct {
 func (b *builder) Kind(file string) Kind {
 	kind := b.Suite.Kind(file)
 	folders := strings.Split(path.Dir(file), "/")
-	inElsewhere := slices.ContainsFunc(folders, func(f string) bool { return elsewhere[f] })
+	inElsewhere := slices.ContainsFunc(folders, elsewhere.has)
 	if kind == "" && (inElsewhere && !b.locked && !slices.ContainsFunc(folders, isCache) || !inElsewhere && b.named(file)) {
 		return Fixture
 	}
@@ -117,7 +117,7 @@ func (b *builder) Kind(file string) Kind {
 // named says that tests name a file that lies beside them, and sources there do not.
 func (b *builder) named(file string) bool {
 	ext, dir, name := path.Ext(file), path.Dir(file), []byte(path.Base(file))
-	if ext == "" || ext == ".md" || codeExts[ext] || b.added[file] || mixed(string(name), nil) != nil {
+	if ext == "" || ext == ".md" || codeExts.has(ext) || b.added[file] || mixed(string(name), nil) != nil {
 		return false
 	}
 	code, known := b.beside[dir]
@@ -125,7 +125,7 @@ func (b *builder) named(file string) bool {
 		files, err := b.base.Beside(dir)
 		b.err = errors.Join(b.err, err)
 		for _, other := range files {
-			if codeExts[path.Ext(other)] {
+			if codeExts.has(path.Ext(other)) {
 				text, _ := b.base.Read(other) // what cannot be read names nothing
 				to := &code.sources
 				if IsTest(other) {
@@ -199,7 +199,7 @@ func (b *builder) remove(file string) (matters bool) {
 		return false
 	default:
 		text, err := b.after(file)
-		matters = err == nil && loud().Match(text)
+		matters = err == nil && loud.Get().Match(text)
 	}
 	b.Edits = append(b.Edits, Edit{Path: file})
 	return matters
@@ -212,7 +212,7 @@ var loud = lazyregexp.New(`\bTestMain\(|\b_?[Ee]xit!?\b|\babort\(|\.only\b|\bonl
 // shadows says that a new file is found before a program or a module that runs tests.
 func (b *builder) shadows(file string) bool {
 	onPath := slices.Contains([]string{"bin", ".bin", "shims"}, path.Base(path.Dir(file)))
-	return onPath && b.runs.words[path.Base(file)] || shadow().MatchString(file) && !b.had(path.Dir(file)+"/__init__.py")
+	return onPath && b.runs.words[path.Base(file)] || shadow.Get().MatchString(file) && !b.had(path.Dir(file)+"/__init__.py")
 }
 
 // had says that the base has a file or a folder.

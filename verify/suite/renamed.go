@@ -27,7 +27,7 @@ const maxNames = 100 // of a task
 // new name, which is new, and has the old name no more, unless it is that of a file. So what the old name was tested for,
 // the new one can be.
 func (b *builder) renamings(changes []git.Change) (list []renaming) {
-	asked := says().FindAllStringSubmatch(b.base.Task, maxNames)
+	asked := says.Get().FindAllStringSubmatch(b.base.Task, maxNames)
 	if asked == nil {
 		return nil
 	}

@@ -21,7 +21,7 @@ func modules(text string) (list []testMod) {
 	}
 	code := MaskRust(text)
 	for at := 0; at < len(code); {
-		m := testModule().FindStringSubmatchIndex(code[at:])
+		m := testModule.Get().FindStringSubmatchIndex(code[at:])
 		if m == nil {
 			break
 		}
@@ -76,7 +76,7 @@ func mergeRust(base, work []byte) ([]byte, error) {
 // MaskRust returns a text of Rust with the insides of comments, strings and characters blanked, byte for byte in place: a
 // bracket or an attribute in it is code. A quote may also begin a lifetime.
 func MaskRust(text string) string {
-	return notCode().ReplaceAllStringFunc(text, func(s string) string { return strings.Repeat(" ", len(s)) })
+	return notCode.Get().ReplaceAllStringFunc(text, func(s string) string { return strings.Repeat(" ", len(s)) })
 }
 
 var notCode = lazyregexp.New(`(?s)//[^\n]*|/\*.*?\*/|r"[^"]*"|r#".*?"#|r##".*?"##|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\[^\n]{1,9}?)'`)

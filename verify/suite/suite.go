@@ -61,7 +61,7 @@ func (s *Suite) Kind(file string) Kind {
 			return Script
 		}
 	}
-	if kind == "" && asserting().MatchString(file) {
+	if kind == "" && asserting.Get().MatchString(file) {
 		if text, err := s.base.Read(file); err == nil && bytes.Contains(text, []byte("\"testing\"\n")) {
 			return Fixture
 		}
@@ -72,7 +72,7 @@ func (s *Suite) Kind(file string) Kind {
 // Tests says that a file holds tests: by its name, or because it is among tests and a gate runs it, or all that is called like it.
 func (s *Suite) Tests(file string) bool {
 	ext := path.Ext(file)
-	if IsTest(file) || !codeExts[ext] || !inTests(strings.Split(path.Dir(file), "/"), ext) || helper().MatchString(strings.TrimSuffix(path.Base(file), ext)) {
+	if IsTest(file) || !codeExts.has(ext) || !inTests(strings.Split(path.Dir(file), "/"), ext) || helper.Get().MatchString(strings.TrimSuffix(path.Base(file), ext)) {
 		return IsTest(file)
 	}
 	for word := range s.runs.words {

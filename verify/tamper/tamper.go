@@ -49,9 +49,9 @@ func Find(changes []git.Change, s *suite.Suite, before, after suite.Read, protec
 			}
 		case i < maxSources && slices.Contains(sources, path.Ext(c.Path)) && s.Kind(c.Path) == "":
 			for line := range newLines(old, c.Path, before, after) {
-				if asks().MatchString(line) {
+				if asks.Get().MatchString(line) {
 					add(c.Path, "the work asks whether it is tested: %s (%s)", plain(line), plain(c.Path))
-				} else if replaces().MatchString(line) {
+				} else if replaces.Get().MatchString(line) {
 					add(c.Path, "the work replaces what its tests assert with: %s (%s)", plain(line), plain(c.Path))
 				}
 			}
@@ -121,7 +121,7 @@ func moved(file string, changes []git.Change, s *suite.Suite, before, after suit
 		}
 	}
 	for line := range strings.Lines(string(text)) {
-		if line = strings.TrimSpace(line); line != "" && !lines[line] && !heading().MatchString(line) {
+		if line = strings.TrimSpace(line); line != "" && !lines[line] && !heading.Get().MatchString(line) {
 			return false
 		}
 	}
@@ -166,9 +166,9 @@ func newlyIgnored(old, now string, before, after suite.Read) (names []string) {
 	tests := func(file string, read suite.Read) map[string]bool {
 		text, _ := read(file)
 		ignored := map[string]bool{}
-		for _, m := range rustTest().FindAllStringSubmatch(suite.MaskRust(string(text)), -1) {
-			if rustIsTest().MatchString(m[1]) {
-				ignored[m[2]] = ignored[m[2]] || rustIgnore().MatchString(m[1])
+		for _, m := range rustTest.Get().FindAllStringSubmatch(suite.MaskRust(string(text)), -1) {
+			if rustIsTest.Get().MatchString(m[1]) {
+				ignored[m[2]] = ignored[m[2]] || rustIgnore.Get().MatchString(m[1])
 			}
 		}
 		return ignored
