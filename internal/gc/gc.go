@@ -1,5 +1,5 @@
 // Package gc removes what is old or was left by killed processes: journal entries, questions and
-// messages, files of runs, abandoned planning, trees, temporary files. It never removes what a live run, a
+// messages, files of runs, abandoned planning, trees of an older ralph, temporary files. It never removes what a live run, a
 // continued run or a pending verification needs.
 package gc
 
