@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -127,16 +129,18 @@ func (p *Planner) guard(ctx context.Context) func() {
 		return n
 	}
 	root := p.Project.Root
-	objects := p.Project.Objects()
-	before, err := git.Take(ctx, root, objects)
+	before := stamps(ctx, root)
 	had := tasks(ctx)
 	return sync.OnceFunc(func() {
 		ctx := context.WithoutCancel(ctx)
 		var changed []string
-		if after, errAfter := git.Take(ctx, root, objects); err == nil && errAfter == nil {
-			d, _ := git.Compare(ctx, root, objects, before.Tree, after.Tree, 0) // it is only a warning
-			for _, c := range d.Changes {
-				changed = append(changed, c.Path)
+		if after := stamps(ctx, root); before != nil && after != nil { // it is only a warning
+			all := maps.Clone(before)
+			maps.Copy(all, after)
+			for _, name := range slices.Sorted(maps.Keys(all)) {
+				if before[name] != after[name] {
+					changed = append(changed, name)
+				}
 			}
 		}
 		if has := tasks(ctx); has != had {
@@ -149,6 +153,21 @@ func (p *Planner) guard(ctx context.Context) func() {
 			p.Warn("the project changed while the agent planned, and nobody asked for that: %s", strings.Join(changed, ", "))
 		}
 	})
+}
+
+// stamps are the sizes and times of the files that git carries or would carry; nil where git cannot say.
+func stamps(ctx context.Context, root string) map[string]string {
+	names, err := git.Listed(ctx, root)
+	if err != nil {
+		return nil
+	}
+	at := map[string]string{}
+	for _, name := range names {
+		if info, err := os.Lstat(filepath.Join(root, filepath.FromSlash(name))); err == nil {
+			at[name] = fmt.Sprint(info.Size(), info.ModTime().UnixNano(), info.Mode())
+		}
+	}
+	return at
 }
 
 // read adds a document to those that the agent is given, if it exists.

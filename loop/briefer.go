@@ -159,13 +159,10 @@ func Gather(ctx context.Context, opts Options, run string, t dag.Task) (in promp
 		return in, err
 	}
 	state := git.Look(ctx, opts.Place.Dir)
-	if state.Known && last.ID != "" {
-		state.Inside = git.Search(ctx, opts.Place.Dir, ".ralph")
-	}
 	for _, command := range t.Context {
 		in.Printed = append(in.Printed, prompt.Printed{Command: command, Text: "(what it prints when an attempt begins)"})
 	}
-	return attempt.Brief(ctx, in, opts.sources(ctx, opts.Place.Dir, t, nil, knowledge.Query.Brief), opts.Place.Dir, state, last), nil
+	return attempt.Brief(in, opts.sources(ctx, opts.Place.Dir, t, nil, knowledge.Query.Brief), state, last), nil
 }
 
 // sources reads what the project's files say about a task. Brief selects the knowledge.

@@ -78,7 +78,7 @@ func newStage(t testing.TB, script fakeagent.Script) *stage {
 	s.opts = options(s.store, s.open, s.dir, t.TempDir())
 	s.opts.Landing = landing(t, s.dir)
 	s.opts.Inbox.Trust.Dir = t.TempDir()
-	s.opts.Place.Objects, s.opts.Host.Observe = t.TempDir(), s.observe
+	s.opts.Host.Observe = s.observe
 	s.opts.Graph.Process = dag.Process{PID: int64(self.Pid), Start: int64(self.Start), BootID: self.BootID, Namespace: self.PIDNS}
 	s.opts.Verify.GateRunner = verify.Gates{Env: os.Environ()}
 	return s

@@ -184,9 +184,8 @@ type Prompt struct {
 
 // Place is where the run works.
 type Place struct {
-	Dir     string // the project
-	Runs    string // where the folders of runs are
-	Objects string // a folder for the trees that the project is compared with
+	Dir  string // the project
+	Runs string // where the folders of runs are
 	// OwnFiles lists files below Dir that ralph itself writes: this process, and these
 	// runs. nil means none.
 	OwnFiles func([]dag.Run) []string

@@ -16,7 +16,7 @@ func (r *Runner) recover(ctx context.Context) (recovery.Recovery, error) {
 		return recovery.Recovery{}, nil
 	}
 	rec := r.recoverer()
-	rec.OwnFiles, rec.LandsOnly = r.own(ctx), r.opts.Graph.Finished
+	rec.LandsOnly = r.opts.Graph.Finished
 	if r.opts.Graph.Process.Remote != "" && !r.begun {
 		rec.Adopts = r.run.Owner
 	}
@@ -27,7 +27,7 @@ func (r *Runner) recoverer() recovery.Recoverer {
 	o := r.opts
 	return recovery.Recoverer{
 		Store: o.Graph.Store, Life: o.Recovery.Life, Sweep: o.Recovery.Sweep, Rules: o.Recovery.Rules, Now: o.Host.Now,
-		Dir: o.Place.Dir, Objects: o.Place.Objects, Parallel: o.Recovery.Parallel, Complete: Completer(o), Calls: o.Recovery.Calls, Expire: o.Inbox.Expire, Trust: o.Inbox.Trust,
+		Dir: o.Place.Dir, Parallel: o.Recovery.Parallel, Complete: Completer(o), Calls: o.Recovery.Calls, Expire: o.Inbox.Expire, Trust: o.Inbox.Trust,
 	}
 }
 

@@ -9,22 +9,33 @@ import (
 
 	"ralph/dag"
 	"ralph/event"
+	"ralph/internal/git"
 	"ralph/internal/human"
 	"ralph/internal/plain"
 	"ralph/internal/seq"
 	"ralph/loop/attempt"
+	"ralph/merge"
 	"ralph/prompt"
 )
 
 // PromptOf is what the agent of a task would be told now, and which prompt that is, as its sections name it.
 func PromptOf(ctx context.Context, opts Options, t dag.Task) (kind, text string, err error) {
 	var r *dag.Review
-	err = opts.Graph.Store.View(ctx, func(g *dag.Graph) (err error) { r, err = g.Review(t); return err })
+	var landed []dag.Merge
+	err = opts.Graph.Store.View(ctx, func(g *dag.Graph) (err error) {
+		landed, _, _ = g.Landings() // the first error of the database is that of the transaction
+		r, err = g.Review(t)
+		return err
+	})
 	switch {
 	case err != nil:
 		return "", "", err
 	case r != nil:
-		text, err = attempt.ReviewPrompt(ctx, opts.Place.Dir, opts.Place.Objects, t, *r, opts.Prompt.Context(t))
+		tree, err := tip(ctx, opts.Place.Dir, landed)
+		if err != nil {
+			return "", "", err
+		}
+		text, err = attempt.ReviewPrompt(ctx, opts.Place.Dir, tree, t, *r, opts.Prompt.Context(t))
 		if r.Acceptance() {
 			return "acceptance", text, err
 		}
@@ -33,6 +44,28 @@ func PromptOf(ctx context.Context, opts Options, t dag.Task) (kind, text string,
 	in, err := Gather(ctx, opts, "", t)
 	in.Tools = opts.Agents.tooled(cmp.Or(t.Agent, opts.Host.Setup.Agent))
 	return "worker", prompt.Build(in), err
+}
+
+// tip is the tree of the target on which work landed last, or of what is checked out if nothing has landed; "" where there is none.
+func tip(ctx context.Context, dir string, landed []dag.Merge) (string, error) {
+	repo, err := git.OpenRepo(ctx, dir)
+	if errors.Is(err, git.ErrUnknown) {
+		return "", nil
+	}
+	at := ""
+	switch {
+	case err != nil:
+	case len(landed) > 0:
+		var place merge.Place
+		place, err = merge.At(ctx, repo, landed[len(landed)-1].Target)
+		at = place.Tip()
+	default:
+		at, err = repo.Commit(ctx, "HEAD")
+	}
+	if err != nil || at == "" {
+		return "", err
+	}
+	return repo.Tree(ctx, at)
 }
 
 // review stores what a review found, and has reviewers look at a feature whose last task is done.

@@ -73,7 +73,6 @@ func Start(ctx context.Context, opts Options) (*Runner, error) {
 	if err := r.join(ctx); err != nil {
 		return nil, fmt.Errorf("start a run: %w", err)
 	}
-	_ = git.Rules(ctx, opts.Place.Dir, opts.Place.Objects) // the first tree says what is wrong
 	recovered, err := r.recover(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("recover: %w", err)
@@ -188,7 +187,7 @@ func newRunner(opts Options) *Runner {
 	r.claimer = claimer{shared: s, signal: &r.signal, spending: &r.spending, over: r.over, end: r.end, reclaim: r.reclaim}
 	r.worker = attempt.Worker{
 		Open: r.sessions.Open, Warm: r.warm, Cool: opts.Agents.Cool, Gates: opts.Verify.GateRunner, Withheld: opts.Verify.Withheld, Baselines: &attempt.Baselines{}, Demand: &attempt.Demand{},
-		Documents: opts.Prompt.Context, Sources: r.sources, Hooks: opts.Host.Hooks, Permissions: opts.Agents.Permissions, Resources: opts.Workers.Resources, Prices: opts.Agents.Prices, Objects: opts.Place.Objects, OwnFiles: r.own,
+		Documents: opts.Prompt.Context, Sources: r.sources, Hooks: opts.Host.Hooks, Permissions: opts.Agents.Permissions, Resources: opts.Workers.Resources, Prices: opts.Agents.Prices, OwnFiles: r.own,
 		Redact: opts.Host.Redact, Observe: r.bus.emit, WarnOnce: r.bus.warnOnce, Poll: opts.Workers.Poll, Now: opts.Host.Now,
 	}
 	r.lander = &land.Lander{

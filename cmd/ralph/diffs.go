@@ -46,7 +46,7 @@ func (d *diffs) of(s *session) func(context.Context, dag.Attempt) (git.Differenc
 		case at.Tree == at.TreeAfter:
 			return git.Difference{}, nil
 		}
-		diff, err := git.Compare(ctx, s.project.Root, s.project.Objects(), at.Tree, at.TreeAfter, maxDiff)
+		diff, err := git.Trees{Dir: s.project.Root}.Compare(ctx, at.Tree, at.TreeAfter, maxDiff)
 		if err != nil {
 			err = fmt.Errorf("what it changed is not on record any more: %w", err)
 		}

@@ -67,7 +67,7 @@ func runDoctor(ctx context.Context, a *app, o doctorOptions) error {
 		Project: s.project, Store: s.store, Opened: err, Collector: collector(a, s), Hint: hintFor, Restore: restoreCommand,
 	}
 	if s.store != nil {
-		p.Recoverer = recoverer(ctx, a, s)
+		p.Recoverer = recoverer(a, s)
 	}
 	leftovers := []doctor.Finding{} // looked for before other checks can add to them
 	findings := []doctor.Finding{}

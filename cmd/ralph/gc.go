@@ -17,8 +17,8 @@ var gcCommand = command{
 	name: "gc", short: "remove old data and give the space back; failures are kept three times as long",
 	long: `Removes old journal entries, what was asked, answered, sent and changed by hand in tasks that ended
 long ago, the files of old runs (the database keeps what is known of a run, its cost too), abandoned
-planning, trees that no work is compared with any more, and what killed processes left, removed slots
-too. A run keeps its files while it is alive, while "ralph run --continue" would continue it, and while
+planning, what an older ralph stored to compare work with if nothing needs it, and what killed processes
+left, removed slots too. A run keeps its files while it is alive, while "ralph run --continue" would continue it, and while
 its work is still to be verified. What is known of tasks that vanished from a plan file is kept for 90
 days, in case they come back. Every run does the same when it ends, at most once a day, for what is
 older than gc.older_than (90d), unless gc.auto is false.`,

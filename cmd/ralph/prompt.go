@@ -78,7 +78,7 @@ func runPrompt(ctx context.Context, a *app, o promptOptions) error {
 	opts := loop.Options{
 		Graph: loop.Graph{Store: s.store}, Rules: loop.Rules{MaxRetries: s.config.Run.MaxRetries},
 		Host: loop.Host{Now: a.now, Setup: event.Setup{Agent: chosen.Name}}, Agents: loop.Agents{Toolless: finder.Toolless},
-		Place: loop.Place{Dir: s.project.Root, Runs: s.project.Runs(), Objects: s.project.Objects()}, Prompt: loopPrompt(a, s, sections),
+		Place: loop.Place{Dir: s.project.Root, Runs: s.project.Runs()}, Prompt: loopPrompt(a, s, sections),
 	}
 	kind, text, err := loop.PromptOf(ctx, opts, t)
 	if err != nil {

@@ -58,7 +58,7 @@ func runRecover(ctx context.Context, a *app, o recoverOptions) error {
 			return err
 		}
 	}
-	r := recoverer(ctx, a, s)
+	r := recoverer(a, s)
 	do := r.Recover
 	if o.DryRun {
 		do = r.Preview
@@ -85,7 +85,7 @@ func runRecover(ctx context.Context, a *app, o recoverOptions) error {
 	return written(fmt.Fprint(a.stdout, b.String()))
 }
 
-func recoverer(ctx context.Context, a *app, s *session) recovery.Recoverer {
+func recoverer(a *app, s *session) recovery.Recoverer {
 	var o loop.Options
 	o.Place.Runs, o.Prompt.Knowledge, o.Host.Redact, o.Host.Now = filepath.Join(s.project.State(), "runs"), knowledge.Open(s.project.Root), a.redact, a.now
 	if check := s.config.Verify; len(check.Reviewers) > 0 || check.Feature {
@@ -95,7 +95,7 @@ func recoverer(ctx context.Context, a *app, s *session) recovery.Recoverer {
 	}
 	return recovery.Recoverer{
 		Store: s.store, Life: life, Sweep: sandbox.Sweep(s.project.Root), Count: sandbox.Count(s.project.Root), Rules: recoveryRules(s), Now: a.now,
-		Dir: s.project.Root, Objects: s.project.Objects(), OwnFiles: loop.OwnFiles(ctx, s.store, ownFiles(a, s, runOutput{})),
+		Dir:      s.project.Root,
 		Parallel: findParallel(a, s), Complete: loop.Completer(&o), Calls: riskyCalls(a, s), Expire: s.config.Inbox.Expire.Std(),
 		Trust: trustOf(a, s.project),
 	}

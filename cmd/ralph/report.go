@@ -68,7 +68,7 @@ func runReport(ctx context.Context, a *app, s *session, o reportOptions) error {
 		return err
 	}
 	page := report.HTMLOptions{Hide: a.redact.Text, Diff: func(before, after string, limit int) (string, bool, error) {
-		d, err := git.Compare(ctx, s.project.Root, s.project.Objects(), before, after, limit)
+		d, err := git.Trees{Dir: s.project.Root}.Compare(ctx, before, after, limit)
 		return d.Patch, d.Cut, err
 	}}
 	if o.Output == "" {

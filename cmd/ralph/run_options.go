@@ -52,7 +52,7 @@ func loopOptions(ctx context.Context, a *app, s *session, given runOptions, cont
 			AllowFailing: given.AllowFailing,
 		}},
 		Prompt:   loopPrompt(a, s, sections),
-		Place:    loop.Place{Dir: s.project.Root, Runs: filepath.Join(s.project.State(), "runs"), Objects: s.project.Objects()},
+		Place:    loop.Place{Dir: s.project.Root, Runs: filepath.Join(s.project.State(), "runs")},
 		Recovery: loop.Recovery{Rules: recoveryRules(s), Life: life, Sweep: sandbox.Sweep(s.project.Root), Parallel: findParallel(a, s), Calls: riskyCalls(a, s)},
 		Host:     loop.Host{Now: a.now, Jitter: jitter, Redact: a.redact, Gone: s.db.Gone, Check: s.db.Guard(ctx, s.project.Root, a.now)},
 	}

@@ -384,14 +384,6 @@ func (r Request) variables(model string) []string {
 	return append(run, "RALPH_MODEL="+model, "RALPH_ITERATION="+strconv.Itoa(r.Iteration), "RALPH_TASK="+r.Task)
 }
 
-// OpenedFolders lists, as names below the project, what any agent of this run may write
-// there while it verifies.
-func (o *Opener) OpenedFolders() []string {
-	names := slices.Concat(seq.Map(append(All(), o.Chosen.Preset), func(preset Preset) []string { return o.Sandbox.Opened(preset.StateFolders(o.Environ)) })...)
-	slices.Sort(names)
-	return slices.Compact(names)
-}
-
 // Session is an agent at work. Closing it ends the agent, and removes its temporary
 // folders.
 type Session struct {

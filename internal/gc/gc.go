@@ -1,5 +1,5 @@
 // Package gc removes what is old or was left by killed processes: journal entries, questions and
-// messages, files of runs, abandoned planning, trees, temporary files. It never removes what a live run, a
+// messages, files of runs, abandoned planning, trees of an older ralph, temporary files. It never removes what a live run, a
 // continued run or a pending verification needs.
 package gc
 
@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,7 +17,6 @@ import (
 	"ralph/features"
 	"ralph/inbox"
 	"ralph/internal/db"
-	"ralph/internal/git"
 	"ralph/internal/human"
 	"ralph/internal/project"
 	"ralph/internal/sandbox"
@@ -118,10 +118,8 @@ func (c Collector) Collect(ctx context.Context, keep time.Duration, dry bool) (R
 			r.Temps++
 		}
 	}
-	if idle { // a live run has trees that the database does not know yet
-		if err := c.pruneTrees(ctx, trees, c.Now().Add(-max(keep, undisturbed)), &r); !errors.Is(err, git.ErrUnknown) {
-			failed = append(failed, err)
-		}
+	if _, err := os.Lstat(c.Project.Objects()); err == nil && idle && !c.needed(trees) { // an older ralph that runs has trees that the database does not know yet
+		remove(c.Project.Objects())
 	}
 	err = errors.Join(failed...)
 	if dry {
@@ -137,23 +135,17 @@ func (c Collector) Collect(ctx context.Context, keep time.Duration, dry bool) (R
 	return r, err
 }
 
-// pruneTrees removes the objects of old trees. A dry run adds them up: they are many and have no
-// names.
-func (c Collector) pruneTrees(ctx context.Context, keep []string, since time.Time, r *Result) error {
-	objects := c.Project.Objects()
-	files, err := git.Prune(ctx, c.Project.Root, objects, keep, since, r.DryRun)
-	if len(files) > 0 {
-		trees := Leftover{Path: objects, Bytes: sum(files)}
-		r.Freed += trees.Bytes
-		r.Removed = append(r.Removed, trees)
-	}
-	return err
+// needed reports whether work may still be compared with a tree that an older ralph stored in the project's state: it stored only what the
+// repository did not have.
+func (c Collector) needed(trees []string) bool {
+	return slices.ContainsFunc(trees, func(id string) bool {
+		_, err := os.Lstat(filepath.Join(c.Project.Objects(), "objects", id[:min(2, len(id))], id[min(2, len(id)):]))
+		return !errors.Is(err, fs.ErrNotExist)
+	})
 }
 
-// size is that of what shrinks but does not go: the database, and the trees.
-func (c Collector) size() int64 {
-	return sum([]string{c.Project.Objects(), c.Project.DB(), c.Project.DB() + "-wal"})
-}
+// size is that of the database, which shrinks.
+func (c Collector) size() int64 { return sum([]string{c.Project.DB(), c.Project.DB() + "-wal"}) }
 
 // oldRuns lists the folders of runs to remove, and records that in the database: of runs that
 // nobody needs, and of runs that the database does not know and nobody touched.

@@ -1,8 +1,10 @@
 package gc
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -61,5 +63,36 @@ func TestAutomaticCollectsAtMostOnceADay(t *testing.T) {
 				check.Equal(t, "last-gc", "2026-05-04T12:00:00Z\n", string(said))
 			}
 		})
+	}
+}
+
+// TestTreesOfAnOlderRalphGoWithTheWork that is compared with them.
+func TestTreesOfAnOlderRalphGoWithTheWork(t *testing.T) {
+	t.Parallel()
+	c := newCollector(t, dag.Dead)
+	tree := strings.Repeat("12", 20)
+	stored := filepath.Join(c.Project.Objects(), "objects", tree[:2], tree[2:])
+	var claim dag.Claim
+	check.OK(t, c.Store.Update(t.Context(), func(g *dag.Graph) error {
+		_, err := g.Add(dag.NewTask{Title: "mine"})
+		if err == nil {
+			var run dag.Run
+			if run, err = g.StartRun(dag.Scope{}, dag.Process{PID: 2, BootID: "boot"}); err == nil {
+				claim, _, err = g.Claim(dag.ClaimOptions{Run: run, Lease: time.Hour, Iteration: 1})
+			}
+		}
+		return errors.Join(err, g.NoteAttempt(claim.Attempt, dag.Note{Tree: tree}))
+	}))
+	for _, kept := range []bool{true, false} {
+		check.OK(t, os.MkdirAll(filepath.Dir(stored), 0o700))
+		if kept {
+			check.OK(t, os.WriteFile(stored, nil, 0o600))
+		} else {
+			check.OK(t, os.Remove(stored)) // the repository has it
+		}
+		_, err := c.Collect(t.Context(), time.Hour, false)
+		check.OK(t, err)
+		_, err = os.Stat(c.Project.Objects())
+		check.Equal(t, "kept", kept, err == nil)
 	}
 }

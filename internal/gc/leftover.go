@@ -69,8 +69,6 @@ func (c Collector) Temporaries() []Leftover {
 		{p.State(), "trees-"},
 		{p.State(), "repository-"},
 		{p.State(), filepath.Base(p.DB()) + db.NewSuffix},
-		{p.Objects(), "tree-"},
-		{filepath.Join(p.Objects(), "info"), ".new-"},
 	}
 	features, _ := os.ReadDir(p.Features())
 	for _, f := range features {

@@ -50,16 +50,16 @@ type Difference struct {
 	Left    []Left // files that are not part of it, where files were looked at
 }
 
-// Compare says what differs between two trees that Take returned for the same dir and
-// objects, with at most so many bytes of a patch. One that cannot be made says why.
-func Compare(ctx context.Context, dir, objects, from, to string, patch int) (d Difference, err error) {
-	s, err := openStore(ctx, dir, objects, from, to)
-	if err != nil {
-		return d, err
-	}
-	return difference(ctx, "trees of "+dir, patch, func(out io.Writer, options ...string) error {
-		return s.stream(ctx, nil, nil, out, append(options, from, to)...)
+// Compare says what differs between two trees, with at most so many bytes of a patch. One that cannot be made says why.
+func (t Trees) Compare(ctx context.Context, from, to string, patch int) (Difference, error) {
+	d, err := difference(ctx, "trees of "+t.Dir, patch, func(out io.Writer, options ...string) error {
+		return t.git(ctx, nil, out, []string{from, to}, append(options, from, to)...)
 	})
+	for i := range d.Changes {
+		c := &d.Changes[i]
+		c.Path, c.Old = t.Seen(c.Path), t.Seen(c.Old)
+	}
+	return d, err
 }
 
 // Compare says what differs between two commits or trees of the repository, with at most so many bytes of a patch.
@@ -171,24 +171,24 @@ func (d *Difference) split() {
 // ErrTooLarge says that a file is larger than was asked for.
 var ErrTooLarge = errors.New("the file is too large")
 
-// Contents reads files of two trees that Take returned for the same dir and objects, at most limit
-// bytes of each: a larger one is refused with ErrTooLarge, as is what is no file, and a path that the
-// tree does not have with fs.ErrNotExist. All are read by one git process, which the first asks for and end ends.
-func Contents(ctx context.Context, dir, objects, from, to string, limit int) (before, after func(path string) ([]byte, error), end func()) {
+// Contents reads files of two trees, at most limit bytes of each: a larger one is refused with ErrTooLarge, as is what is no file,
+// and a path that the tree does not have with fs.ErrNotExist. All are read by one git process, which the first asks for and end ends.
+func (t Trees) Contents(ctx context.Context, from, to string, limit int) (before, after func(seen string) ([]byte, error), end func()) {
 	b := &batch{}
 	of := func(tree string) func(string) ([]byte, error) {
-		return func(path string) (data []byte, err error) {
+		return func(seen string) (data []byte, err error) {
+			name := t.Name(seen)
 			switch {
-			case path == "." || !fs.ValidPath(path): // git would take it for one of the folder that it runs in
+			case name == "." || !fs.ValidPath(name): // git would take it for one of the folder that it runs in
 				err = fs.ErrNotExist
 			case b.asked == nil:
-				err = b.start(ctx, dir, objects, tree)
+				b.start(ctx, t, tree)
 			}
 			if err == nil {
-				data, err = b.read(tree+":"+path, limit)
+				data, err = b.read(tree+":"+name, limit)
 			}
 			if err != nil {
-				return nil, fmt.Errorf("read %q: %w", path, err)
+				return nil, fmt.Errorf("read %q: %w", name, err)
 			}
 			return data, nil
 		}
@@ -202,11 +202,7 @@ type batch struct {
 	said  *bufio.Reader
 }
 
-func (b *batch) start(ctx context.Context, dir, objects, tree string) error {
-	s, err := openStore(ctx, dir, objects, tree)
-	if err != nil {
-		return err
-	}
+func (b *batch) start(ctx context.Context, t Trees, tree string) {
 	in, asked := io.Pipe()
 	said, out := io.Pipe()
 	b.asked, b.said = asked, bufio.NewReader(said)
@@ -214,11 +210,10 @@ func (b *batch) start(ctx context.Context, dir, objects, tree string) error {
 		// Of an object whose size is forged git writes less than it said, and waits.
 		ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 		defer cancel()
-		err := s.stream(ctx, nil, in, out, "cat-file", "--batch", "-z")
+		err := t.git(ctx, in, out, []string{tree}, "cat-file", "--batch", "-z")
 		_ = in.Close()
 		_ = out.CloseWithError(err)
 	}()
-	return nil
 }
 
 func (b *batch) end() {
@@ -275,16 +270,6 @@ func blobID(length int, data []byte) string {
 	fmt.Fprintf(h, "blob %d\x00", len(data))
 	h.Write(data)
 	return fmt.Sprintf("%x", h.Sum(nil))
-}
-
-// Files lists the names of the files in a tree.
-func Files(ctx context.Context, dir, objects, tree string) ([]string, error) {
-	all, err := Compare(ctx, dir, objects, emptyTrees[len(tree)/64], tree, 0)
-	names := make([]string, len(all.Changes))
-	for i, c := range all.Changes {
-		names[i] = c.Path
-	}
-	return names, err
 }
 
 // Split takes apart what git prints with -z.

@@ -15,16 +15,39 @@ import (
 	"ralph/internal/testing/check"
 )
 
+func (r repo) trees() Trees { return Trees{Dir: r.dir} }
+
+// tree is that of the files as they are.
+func (r repo) tree() string {
+	r.t.Helper()
+	r.git("add", "-A")
+	return r.git("write-tree")
+}
+
+func (r repo) wantChanges(from, to string, want ...Change) {
+	r.t.Helper()
+	d, err := r.trees().Compare(r.t.Context(), from, to, 0)
+	check.OK(r.t, err)
+	check.Equal(r.t, "changes", want, d.Changes)
+}
+
+func (r repo) remove(names ...string) {
+	r.t.Helper()
+	for _, name := range names {
+		check.OK(r.t, os.RemoveAll(filepath.Join(r.dir, name)))
+	}
+}
+
 func (r repo) patch(from, to string, limit int) (string, bool) {
 	r.t.Helper()
-	d, err := Compare(r.t.Context(), r.dir, r.objects(), from, to, limit)
+	d, err := r.trees().Compare(r.t.Context(), from, to, limit)
 	check.OK(r.t, err)
 	return d.Patch, d.Cut
 }
 
 func (r repo) show(tree, path string, limit int) (string, error) {
 	r.t.Helper()
-	_, after, end := Contents(r.t.Context(), r.dir, r.objects(), tree, tree, limit)
+	_, after, end := r.trees().Contents(r.t.Context(), tree, tree, limit)
 	defer end()
 	data, err := after(path)
 	return string(data), err
@@ -104,7 +127,7 @@ func TestLinesAreCountedPastTheCut(t *testing.T) {
 	check.OK(t, os.Remove(filepath.Join(r.dir, "link")))
 	check.OK(t, os.Symlink("c.txt", filepath.Join(r.dir, "link")))
 	r.write("a.json", strings.Repeat("x", 500)+"\n", "c.txt", "1\n3\n4\n", "d.bin", "x\x00z\n", "moved.txt", strings.Repeat("line\n", 30)+"more\n")
-	d, err := Compare(t.Context(), r.dir, r.objects(), before, r.tree(), 100)
+	d, err := r.trees().Compare(t.Context(), before, r.tree(), 100)
 	check.OK(t, err)
 	check.That(t, d.Cut, "the patch is whole: %s", d.Patch)
 	lines := map[string]int{}
@@ -128,9 +151,9 @@ func TestContentsAreThoseOfTheTrees(t *testing.T) {
 	}
 	_, err = r.show(tree, odd, 4)
 	check.That(t, errors.Is(err, ErrTooLarge), "got %v, want ErrTooLarge", err)
-	read, _, end := Contents(t.Context(), r.dir, r.objects(), tree, tree, 100)
+	read, _, end := r.trees().Contents(t.Context(), tree, tree, 100)
 	defer end()
-	for _, path := range []string{"none", "no\n\nne", "", ".", "./sub/empty", "../" + odd} {
+	for _, path := range []string{"none", "no\n\nne", "", ".", "../" + odd} {
 		got, err := read(path)
 		check.That(t, errors.Is(err, fs.ErrNotExist), "%q: got %q and %v, want fs.ErrNotExist", path, got, err)
 	}
@@ -151,10 +174,10 @@ func TestOneFileThatCannotBeReadHidesNoOther(t *testing.T) {
 	r.write("a", "new", "b", "damaged", "large", "much too large", "new", "n", "now here", "as it was\n")
 	to := r.tree()
 	id := r.git("hash-object", "b")
-	at := filepath.Join(r.objects(), "objects", id[:2], id[2:])
+	at := filepath.Join(r.dir, ".git", "objects", id[:2], id[2:])
 	check.OK(t, os.Chmod(at, 0o600))
 	check.OK(t, os.WriteFile(at, []byte("damaged"), 0o600))
-	before, after, end := Contents(t.Context(), r.dir, r.objects(), from, to, 10)
+	before, after, end := r.trees().Contents(t.Context(), from, to, 10)
 	defer end()
 	for range 2 {
 		_, err := after("b")
@@ -192,30 +215,13 @@ func TestCompareRefusesWhatIsNoTree(t *testing.T) {
 	r := newRepo(t)
 	tree := r.tree()
 	for name, id := range map[string]string{"nothing": "", "a name": "HEAD", "an option": "--stdin", "unknown": strings.Repeat("1", 40)} {
-		_, err := Compare(t.Context(), r.dir, r.objects(), tree, id, 0)
+		_, err := r.trees().Compare(t.Context(), tree, id, 0)
 		check.That(t, err != nil, "%s: got no error", name)
-		_, err = Compare(t.Context(), r.dir, r.objects(), id, tree, 100)
+		_, err = r.trees().Compare(t.Context(), id, tree, 100)
 		check.That(t, err != nil, "%s: got no error with a patch", name)
 	}
-	_, err := Compare(t.Context(), t.TempDir(), r.objects(), tree, tree, 0)
+	_, err := Trees{Dir: t.TempDir()}.Compare(t.Context(), tree, tree, 0)
 	check.That(t, errors.Is(err, ErrUnknown), "got %v outside of a repository, want ErrUnknown", err)
-}
-
-// TestWhatWasUncommittedIsKeptByUs, whatever becomes of it in the repository.
-func TestWhatWasUncommittedIsKeptByUs(t *testing.T) {
-	t.Parallel()
-	r := newRepo(t)
-	r.commit("a.txt")
-	r.write("a.txt", "uncommitted", "b.txt", "untracked")
-	before := r.tree()
-	r.git("add", "-A", "--", ":(exclude).state")
-	r.git("reset", "-q", "--hard")
-	r.git("gc", "-q", "--prune=now")
-	if _, err := os.Stat(filepath.Join(r.dir, "b.txt")); err == nil {
-		t.Fatal("b.txt is still there")
-	}
-	r.wantChanges(before, r.tree(), Change{Path: "a.txt", Kind: Modified}, Change{Path: "b.txt", Kind: Deleted})
-	r.wantText(before, "b.txt", "untracked")
 }
 
 // TestEachChangeHasItsPartOfThePatch: also one that git says in two parts, and names that it quotes.
@@ -227,7 +233,7 @@ func TestEachChangeHasItsPartOfThePatch(t *testing.T) {
 	check.OK(t, errors.Join(os.Remove(filepath.Join(r.dir, "becomes a link")), os.Remove(filepath.Join(r.dir, "gone"))))
 	check.OK(t, errors.Join(os.Symlink("a.txt", filepath.Join(r.dir, "becomes a link")), os.Rename(filepath.Join(r.dir, "renamed"), filepath.Join(r.dir, "z b"))))
 	r.write("a.txt", "two\n", "q\tü", "y\n", "new", "y\n")
-	d, err := Compare(t.Context(), r.dir, r.objects(), before, r.tree(), 1<<20)
+	d, err := r.trees().Compare(t.Context(), before, r.tree(), 1<<20)
 	check.OK(t, err)
 	want := map[string]string{"a.txt": "+two\n", "becomes a link": "+a.txt\n", "gone": "-x\n", "q\tü": "+y\n", "new": "+y\n", "z b": "rename to z b\n"}
 	all := ""
@@ -238,4 +244,62 @@ func TestEachChangeHasItsPartOfThePatch(t *testing.T) {
 	}
 	check.Equal(t, "missing", map[string]string{}, want)
 	check.Equal(t, "all of them", d.Patch, all)
+}
+
+// TestTreesThatAnOlderRalphStoredAreRead, as long as they are there; what the repository had then, they borrow.
+func TestTreesThatAnOlderRalphStoredAreRead(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	r.commit("a.txt", "sub/b.txt")
+	before := r.git("rev-parse", "HEAD^{tree}")
+	r.git("init", "-q", "--bare", ".ralph/objects")
+	borrow := ".ralph/objects/objects/info/alternates"
+	r.write(borrow, filepath.Join(r.dir, ".git", "objects")+"\n", "a.txt", "uncommitted", "c.txt", "untracked")
+	r.git("--git-dir=.ralph/objects", "--work-tree=.", "add", "a.txt", "c.txt", "sub")
+	after := r.git("--git-dir=.ralph/objects", "write-tree")
+	r.remove(borrow)
+	r.wantChanges(before, after, Change{Path: "a.txt", Kind: Modified}, Change{Path: "c.txt", Kind: Added})
+	r.wantText(after, "c.txt", "untracked")
+	files, err := r.trees().Files(t.Context(), after)
+	check.OK(t, err)
+	check.Equal(t, "files", []string{"a.txt", "c.txt", "sub/b.txt"}, files)
+	for _, want := range [][]string{nil, {after}} {
+		gone, err := r.trees().Missing(t.Context(), before, after)
+		check.OK(t, err)
+		check.Equal(t, "missing", want, gone)
+		r.remove(".ralph/objects")
+	}
+}
+
+// TestNothingOfTheRepositoryCountsInADifference, whatever an agent wrote there: no program of its settings runs, no attribute hides a file,
+// and the environment leads nowhere else. Nothing is left of it.
+func TestNothingOfTheRepositoryCountsInADifference(t *testing.T) {
+	r, other := newRepo(t), newRepo(t)
+	other.commit("b.txt")
+	r.commit("a.txt")
+	before := r.tree()
+	r.write("a.txt", "changed\n", ".gitattributes", "* diff=evil\n")
+	after := r.tree()
+	trap, home := filepath.Join(t.TempDir(), "trap"), t.TempDir()
+	check.OK(t, os.WriteFile(trap, []byte("#!/bin/sh\n: > '"+trap+".sprung'\ncat\n"), 0o700))
+	for key, value := range map[string]string{
+		"diff.evil.command": trap, "diff.evil.textconv": trap, "diff.external": trap, "core.pager": trap, "core.fsmonitor": trap, "core.alternateRefsCommand": trap,
+	} {
+		r.git("config", key, value)
+	}
+	r.write(".git/info/attributes", "* -diff\n", ".git/index", "damaged")
+	settings := filepath.Join(home, ".gitconfig") // which make every text a binary file
+	check.OK(t, os.WriteFile(settings, []byte("[core]\n\tbigFileThreshold = 1\n"), 0o600))
+	for name, value := range map[string]string{
+		"HOME": home, "GIT_CONFIG_GLOBAL": settings, "GIT_DIR": filepath.Join(other.dir, ".git"), "GIT_WORK_TREE": other.dir,
+		"GIT_INDEX_FILE": filepath.Join(other.dir, ".git", "index"), "GIT_OBJECT_DIRECTORY": filepath.Join(other.dir, ".git", "objects"),
+	} {
+		t.Setenv(name, value)
+	}
+	text, _ := r.patch(before, after, 1000)
+	check.Contains(t, "the patch", "+changed\n", text)
+	r.wantText(after, "a.txt", "changed\n")
+	check.That(t, !exists(trap+".sprung"), "it ran a program of the repository")
+	left, err := os.ReadDir(filepath.Join(r.dir, state))
+	check.That(t, err == nil && len(left) == 0, "left: %v, %v", left, err)
 }

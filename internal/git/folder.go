@@ -124,3 +124,29 @@ func PassedOver(said string) (left []Left) {
 	}
 	return left
 }
+
+// Within says that a file is one of these, or in one of them.
+func Within(name string, list []string) bool {
+	return slices.ContainsFunc(list, func(at string) bool { return name == at || strings.HasPrefix(name, at+"/") })
+}
+
+// CopyIndex copies an index with its time: git reads a file again if it changed
+// in the moment when the index was written, which it knows by this time. Git replaces an
+// index and never writes into one, so a second name is as good as a copy, and costs nothing.
+func CopyIndex(to, from string) error {
+	if os.Link(from, to) == nil {
+		return nil
+	}
+	info, err := os.Stat(from)
+	if err != nil {
+		return err
+	}
+	data, err := read(from)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(to, data, 0o600); err != nil {
+		return err
+	}
+	return os.Chtimes(to, info.ModTime(), info.ModTime())
+}

@@ -1,6 +1,5 @@
-// Package git asks the git program about a working tree, and keeps what it looked
-// like. It never changes one, nor the repository that it belongs to, but for Stash and Repo,
-// which are asked for by name.
+// Package git asks the git program about a working tree, and compares what a repository has. It never changes a working tree, nor the
+// repository that it belongs to, but for Repo, which is asked for by name.
 package git
 
 import (
@@ -9,7 +8,6 @@ import (
 	"context"
 	"crypto/sha1" //nolint:gosec // the length of an ID
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -22,32 +20,21 @@ import (
 	"time"
 )
 
+// ErrUnknown says that there is no git repository, or no git program: nobody can
+// tell what changed.
+var ErrUnknown = errors.New("no git repository, or no git program")
+
 // State is where a working tree stands. The zero State means that there is no
 // git repository, or no git.
 type State struct {
 	Branch      string // "" when detached or unborn
 	Head        string // the full commit, "" when there is none yet
 	Uncommitted []string
-	Inside      []string // the repositories inside, as far as whoever asked knows them
-	Known       bool     // there is a repository, and git could be asked
+	Known       bool // there is a repository, and git could be asked
 }
 
 // timeout is how long git may take: a question must not hold up a run.
 const timeout = 30 * time.Second
-
-// LookAt is Look for whoever has just taken a tree of dir: no file can be uncommitted that is
-// as it was committed, so git need not read the others. What is only staged does not count.
-func LookAt(ctx context.Context, dir string, taken Taken) State {
-	const most = 500 // names that fit into a command line
-	s := State{Known: true, Head: taken.head, Branch: taken.branch}
-	if taken.head == "" || len(taken.differ) > most {
-		s = Look(ctx, dir)
-	} else if len(taken.differ) > 0 {
-		s = Look(ctx, dir, taken.differ...)
-	}
-	s.Inside = taken.Inside
-	return s
-}
 
 // Look asks about the tree that dir lies in, or about these files of it. Of a repository of ralph's own, people and agents know nothing.
 func Look(ctx context.Context, dir string, only ...string) State {
@@ -285,20 +272,6 @@ func place(dir string) (top, own, common string) {
 // isID says that git takes it for the name of an object, and for nothing else.
 func isID(id string) bool {
 	return len(id) >= 2*sha1.Size && strings.Trim(id, "0123456789abcdef") == ""
-}
-
-// Stash puts the uncommitted changes of these files, untracked ones too, into git's
-// stash, and nothing else.
-func Stash(ctx context.Context, dir, message string, files []string) error {
-	if len(files) == 0 {
-		return errors.New("no files to stash")
-	}
-	out, err := run(ctx, dir, Lines(files),
-		"--literal-pathspecs", "stash", "push", "--include-untracked", "--message", message, "--pathspec-from-file=-", "--pathspec-file-nul")
-	if why := lastLine(string(out)); err != nil && why != "" { // amid a merge it is there
-		err = fmt.Errorf("%w: %s", err, why)
-	}
-	return err
 }
 
 // Stashed is an entry of git's stash.

@@ -152,9 +152,6 @@ func TestLookRunsNothingOfTheRepository(t *testing.T) {
 		place.write(".git/info/attributes", "* filter=x\n", "a", "two")
 		now := r.look()
 		check.That(t, now.Known, "it could not be looked at")
-		if inner == "." {
-			check.OK(t, Stash(t.Context(), r.dir, "kept", []string{"a"}))
-		}
 		_, err := os.Stat(trap + ".sprung")
 		check.That(t, err != nil, "it ran a program of the repository %s", inner)
 	}
@@ -248,19 +245,39 @@ func TestNamesBeginAtTheFolderThatAsks(t *testing.T) {
 	check.Equal(t, "files", []string{"../above.txt", "c.txt"}, Look(t.Context(), sub).Uncommitted)
 }
 
-// TestStashTakesOnlyTheNamedFiles, tracked or not, whatever its name.
-func TestStashTakesOnlyTheNamedFiles(t *testing.T) {
+func TestHeadIsWhatGitSays(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t)
-	r.commit("tracked", "mine")
-	for _, name := range []string{"tracked", "mine", "new [*]", "my new"} {
-		r.write(name, "2")
-	}
-	check.OK(t, Stash(t.Context(), r.dir, "ralph: what was left", []string{"tracked", "new [*]"}))
-	check.Equal(t, "still uncommitted", []string{"mine", "my new"}, r.look().Uncommitted)
-	got := r.git("stash", "list")
-	check.That(t, strings.Contains(got, "ralph: what was left"), "got %q, want it in the stash", got)
-	r.git("stash", "pop", "-q")
-	check.Equal(t, "uncommitted files after the pop", 4, len(r.look().Uncommitted))
-	check.That(t, Stash(t.Context(), r.dir, "none", nil) != nil, "stashing nothing would stash everything")
+	check.Equal(t, "head without a commit", "", Head(t.Context(), r.dir))
+	first := r.commit("a.txt")
+	r.git("worktree", "add", "-q", "-b", "other/branch", "tree")
+	second := r.commit("b.txt")
+	r.git("pack-refs", "--all")
+	check.Equal(t, "head", second, Head(t.Context(), r.dir))
+	check.Equal(t, "head of a worktree", first, Head(t.Context(), filepath.Join(r.dir, "tree")))
+	third := r.commit("c.txt") // newer than what is packed
+	check.Equal(t, "head", third, Head(t.Context(), r.dir))
+	r.git("symbolic-ref", "refs/heads/alias", "refs/heads/main")
+	r.git("symbolic-ref", "HEAD", "refs/heads/alias")
+	check.Equal(t, "head through two names", third, Head(t.Context(), r.dir))
+	check.Equal(t, "head of no repository", "", Head(t.Context(), t.TempDir()))
+}
+
+// TestARepositoryOfSomebodyElseIsLeftAlone, as git leaves it alone.
+func TestARepositoryOfSomebodyElseIsLeftAlone(t *testing.T) {
+	r := newRepo(t)
+	t.Setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+	check.That(t, !Look(t.Context(), r.dir).Known, "it is read")
+	t.Setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "0")
+	check.That(t, Look(t.Context(), r.dir).Known, "it is not read although it is ours")
+}
+
+// TestNoGitIsStartedWhereThereIsNoRepository: attempts ask for the commit in any project.
+func TestNoGitIsStartedWhereThereIsNoRepository(t *testing.T) {
+	bin := t.TempDir()
+	started := filepath.Join(bin, "started")
+	check.OK(t, os.WriteFile(filepath.Join(bin, "git"), []byte("#!/bin/sh\n: > "+started+"\n"), 0o700))
+	t.Setenv("PATH", bin)
+	check.Equal(t, "the commit", "", Head(t.Context(), t.TempDir()))
+	check.That(t, !exists(started), "git was started")
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"ralph/internal/atomicfile"
 	"ralph/internal/plain"
 )
 
@@ -88,6 +89,9 @@ const ownSettings = `[core]
 	gpgSign = false
 `
 
+// attributes have the last word over every .gitattributes: bytes are kept as they are.
+const attributes = "* -text !eol -ident -filter -working-tree-encoding !diff !whitespace\n"
+
 // ownEnv has git read no settings but the repository's.
 var ownEnv = []string{"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_ATTR_NOSYSTEM=1"}
 
@@ -137,7 +141,7 @@ func MakeOwn(ctx context.Context, dir string) error {
 // Exclude has a repository of ralph's own leave out what these patterns name, and ralph's state.
 func (r *Repo) Exclude(patterns []string) error {
 	list := append([]string{"/" + state + "/"}, patterns...)
-	return put(filepath.Join(r.common, "info", "exclude"), []byte(strings.Join(list, "\n")+"\n"))
+	return atomicfile.Write(filepath.Join(r.common, "info", "exclude"), []byte(strings.Join(list, "\n")+"\n"))
 }
 
 // openOwn opens the repository of ralph's own.

@@ -70,16 +70,11 @@ func (r *Repo) Common() string { return r.common }
 // Own is the git folder of the project's working tree: its index, HEAD, and what is sparse.
 func (r *Repo) Own() string { return r.own }
 
-// Aside is the repository for whoever only tries something: new objects go to a folder elsewhere, which is made, and
-// those in others are read, too.
-func (r *Repo) Aside(objects string, others ...string) (*Repo, error) {
+// Aside is the repository for whoever only tries something: new objects go to a folder of their own, which is made.
+func (r *Repo) Aside(objects string) (*Repo, error) {
 	aside := *r
-	aside.aside, aside.known = append([]string{objects}, others...), &known{} // what is only there is unknown here
-	read := append(slices.Clone(others), filepath.Join(r.common, "objects"))
-	for i := range read {
-		read[i] = Quote(read[i])
-	}
-	aside.env = append(slices.Clone(r.env), "GIT_OBJECT_DIRECTORY="+objects, "GIT_ALTERNATE_OBJECT_DIRECTORIES="+strings.Join(read, string(os.PathListSeparator)))
+	aside.aside, aside.known = []string{objects}, &known{} // what is only there is unknown here
+	aside.env = append(slices.Clone(r.env), "GIT_OBJECT_DIRECTORY="+objects, "GIT_ALTERNATE_OBJECT_DIRECTORIES="+Quote(filepath.Join(r.common, "objects")))
 	return &aside, os.MkdirAll(objects, 0o700) // without it git sees no repository
 }
 

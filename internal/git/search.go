@@ -12,13 +12,15 @@ import (
 	"ralph/internal/copyfile"
 )
 
-const maxFolders = 50_000
+const (
+	maxRepositories = 100
+	maxFolders      = 50_000
+)
 
 // Search finds the repositories inside dir, submodules and worktrees among them, nearest
 // first, and names their folders with slashes. It skips what git ignores, where builds
 // leave repositories and remove them, and the folders in skip. It stops after 100
-// repositories or 50,000 folders. It reads every folder, which costs more than git status:
-// whoever has taken a tree knows them already.
+// repositories or 50,000 folders. It reads every folder, which costs more than git status.
 func Search(ctx context.Context, dir string, skip ...string) []string {
 	type folder struct {
 		name    string          // below dir
@@ -62,17 +64,6 @@ func ignoredFolders(ctx context.Context, dir, name string) map[string]bool {
 		}
 	}
 	return folders
-}
-
-// UncommittedInside lists what is uncommitted in the repositories inside dir that a state
-// of dir names, as it is called from dir.
-func UncommittedInside(ctx context.Context, dir string, state State) (files []string) {
-	for _, name := range state.Inside {
-		for _, file := range Look(ctx, filepath.Join(dir, filepath.FromSlash(name))).Uncommitted {
-			files = append(files, name+"/"+file)
-		}
-	}
-	return files
 }
 
 // Places are where git keeps what belongs to a working tree.

@@ -52,37 +52,6 @@ func TestSearchIsBounded(t *testing.T) {
 	check.That(t, len(got) == maxRepositories && slices.Contains(got, "r000"), "got %d: %v", len(got), got)
 }
 
-// TestUncommittedInsideNamesFilesFromOutside, in every repository that git reports.
-func TestUncommittedInsideNamesFilesFromOutside(t *testing.T) {
-	t.Parallel()
-	r := newRepo(t)
-	r.commit("top.txt", "sub/file")
-	r.write(".gitignore", "/build/\n", "top.txt", "changed")
-	in := r.within("sub/in", "x", "y")
-	in.write("x", "changed", "deep/new", "")
-	in.within("in it", "x").write("x", "changed")
-	r.within("known", "x").write("new", "")
-	r.git("add", "known")
-	r.within("clean", "x")
-	r.within("build/left", "x").write("x", "changed")
-	r.init("unborn").write("new", "")
-	r.git("worktree", "add", "-q", "-b", "other", "tree")
-	r.write("tree/new", "")
-	want := []string{"known/new", "sub/in/deep/new", "sub/in/in it/", "sub/in/in it/x", "sub/in/x", "tree/new", "unborn/new"}
-	for dir, want := range map[string][]string{".": want, "sub": {"in/deep/new", "in/in it/", "in/in it/x", "in/x"}} {
-		dir = filepath.Join(r.dir, dir)
-		taken, err := Take(t.Context(), dir, r.objects())
-		check.OK(t, err)
-		searched := Look(t.Context(), dir)
-		searched.Inside = Search(t.Context(), dir)
-		for how, state := range map[string]State{"taken": LookAt(t.Context(), dir, taken), "searched": searched} {
-			got := UncommittedInside(t.Context(), dir, state)
-			slices.Sort(got)
-			check.Equal(t, how, want, got)
-		}
-	}
-}
-
 func TestFindSeesEveryFolderOfARepository(t *testing.T) {
 	t.Parallel()
 	dir, err := filepath.EvalSymlinks(t.TempDir())

@@ -33,7 +33,6 @@ func TestGitDoesNotWaitForAPipe(t *testing.T) { //nolint:paralleltest // it chan
 				_, err := repo.Git(t.Context(), Call{WorkTree: r.dir, Index: filepath.Join(t.TempDir(), "index"), Outlive: true}, "add", "--all")
 				return err
 			},
-			"in place": func() error { _, err := Take(t.Context(), r.dir, t.TempDir()); return err },
 		} {
 			err := look()
 			check.That(t, errors.Is(err, ErrWaits), "git %s with a pipe %s: got %v", place, name, err)
@@ -57,7 +56,6 @@ func TestAPipeAmongTheFilesOfGitHoldsNobodyUp(t *testing.T) { //nolint:parallelt
 		check.OK(t, os.RemoveAll(pipe))
 		check.OK(t, syscall.Mkfifo(pipe, 0o600))
 		Head(t.Context(), r.dir)
-		_, _ = Take(t.Context(), r.dir, t.TempDir()) // needs none of them but the index
 		check.That(t, !Look(t.Context(), r.dir).Known, "with a pipe %s git knows how the tree stands", name)
 		_, err = repo.Git(t.Context(), Call{Own: repo.Own(), WorkTree: r.dir}, "commit", "--allow-empty", "-m", "more")
 		check.That(t, errors.Is(err, ErrWaits), "with a pipe %s: got %v", name, err)
@@ -76,6 +74,8 @@ func TestWhatIsNoFileButHoldsNobodyUp(t *testing.T) { //nolint:paralleltest // i
 	check.OK(t, syscall.Symlink("pipe", filepath.Join(r.dir, ".gitattributes")))
 	check.OK(t, syscall.Symlink(os.DevNull, filepath.Join(r.dir, ".git", "info", "attributes")))
 	check.OK(t, findPipe(filepath.Join(r.dir, ".git"), true, nil))
-	_, err := Take(t.Context(), r.dir, t.TempDir())
+	repo, err := OpenRepo(t.Context(), r.dir)
+	check.OK(t, err)
+	_, err = repo.Git(t.Context(), Call{WorkTree: r.dir, Index: filepath.Join(t.TempDir(), "index")}, "add", "--all")
 	check.OK(t, err)
 }

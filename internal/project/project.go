@@ -125,7 +125,7 @@ func (p Project) Permissions() string { return filepath.Join(p.State(), "permiss
 // Runs is the folder in which each run has one for its files.
 func (p Project) Runs() string { return filepath.Join(p.State(), "runs") }
 
-// Objects is where git keeps the trees that work is compared with.
+// Objects is where an older ralph stored the trees that work was compared with.
 func (p Project) Objects() string { return filepath.Join(p.State(), "objects") }
 
 // Staging is the folder of planning that has not ended.

@@ -91,7 +91,7 @@ func (in Layers) over(path, own string, others []string) (layer, error) {
 	if err := os.MkdirAll(filepath.Join(base, "upper"), 0o700); err != nil {
 		return layer{}, err
 	}
-	l, err := overlay(path, base, append(found(below), path), Edits{})
+	l, err := overlay(path, base, append(found(below), path))
 	if err != nil {
 		return detach(filepath.Join(base, "upper"), path, rankOverlay, plain)
 	}
@@ -116,7 +116,7 @@ func (ls *layers) bring(b Brought, scratch string) {
 	var l layer
 	if err == nil {
 		above := found(seq.Map(others, func(dir string) string { return filepath.Join(dir, "upper") }))
-		l, err = overlay(b.Path, base, append(above, b.From...), Edits{})
+		l, err = overlay(b.Path, base, append(above, b.From...))
 	}
 	if err != nil {
 		err = fmt.Errorf("lay %s over %s: %v", b.Path, strings.Join(b.From, ", "), err) //nolint:errorlint // without it, gates would test something else

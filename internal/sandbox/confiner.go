@@ -378,31 +378,6 @@ func (c *Confiner) ForVerification(p Process) (*Confinement, error) {
 	return c.prepare(Verify, c.Verification.Level, p)
 }
 
-// ErrNoOverlay says that no copy of the project can be made of an overlay.
-var ErrNoOverlay = errors.New("there is no overlay")
-
-// ForCopy confines gates that find other files in the project than there are, each in an overlay of its own: fill puts
-// files into a folder, and names those of the project that are to be missing.
-func (c *Confiner) ForCopy(p Process, fill func(folder string) (remove []string, err error)) (*Confinement, error) {
-	if c.Verification.Level != Namespaces {
-		return nil, ErrNoOverlay
-	}
-	put, err := c.NewTemp()
-	if err == nil {
-		p.Edits.Put = put
-		p.Edits.Remove, err = fill(put)
-	}
-	var x *Confinement
-	if err == nil {
-		x, err = c.ForVerification(p)
-	}
-	if err != nil {
-		return nil, errors.Join(err, RemoveAll(put))
-	}
-	x.temps = append(x.temps, put)
-	return x, nil
-}
-
 // Outline is all that a process of an agent would be confined to now. It is equal as long
 // as that is the same.
 func (c *Confiner) Outline(p Process, verifies bool) string {

@@ -23,11 +23,10 @@ type Process struct {
 	State   []string // folders of its own; missing ones are made
 	Write   []string // more that it may write if it exists
 	Unknown bool     // nobody described the agent: it may also write the folder it lies in, see ownFolder
-	Edits   Edits
-	Upper   string // see Profile
-	Layers  Layers // for what it writes in caches; without them, it writes there
-	Proxy   string // a socket that is its only way to the network, see Confiner.Hosts
-	Online  bool   // it has the network, whatever [sandbox.network] says of gates
+	Upper   string   // see Profile
+	Layers  Layers   // for what it writes in caches; without them, it writes there
+	Proxy   string   // a socket that is its only way to the network, see Confiner.Hosts
+	Online  bool     // it has the network, whatever [sandbox.network] says of gates
 }
 
 // profile is what a process of this project may do, and the variables that it needs for
@@ -39,7 +38,6 @@ func (c *Confiner) profile(mode Mode, level Level, temp string, process Process)
 		Write:   slices.Clone(process.Write),
 		Protect: c.protection.ReadOnly(mode),
 		Hide:    append(slices.Clip(c.hide), c.tokens()...),
-		Edits:   process.Edits,
 		Upper:   process.Upper,
 		Layers:  process.Layers,
 		Offline: level == Namespaces && (c.offline(mode, process) || process.Proxy != ""),
@@ -146,18 +144,6 @@ func (c *Confiner) unmoved() []string {
 		real, err := filepath.EvalSymlinks(dir)
 		return err != nil || real != c.git[dir]
 	})
-}
-
-// Opened lists, as names below the project, those of an agent's state folders and of
-// [sandbox] write that lie there: verifiers may write them, too.
-func (c *Confiner) Opened(state []string) []string {
-	var out []string
-	for _, path := range slices.Concat(c.write, state) {
-		if rel, err := filepath.Rel(c.place.Root, path); err == nil && filepath.IsLocal(rel) && rel != "." {
-			out = append(out, filepath.ToSlash(rel))
-		}
-	}
-	return out
 }
 
 // caches lists the build caches that exist or are needed, which are made, and variables

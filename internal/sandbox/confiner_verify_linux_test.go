@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -56,30 +55,4 @@ test -z "$GOMODCACHE"; test -d ~/go/pkg/mod
 for dir in ~/.cache ~/go/pkg/mod ~/.cargo/registry ~/.npm; do if (echo x > $dir/x) 2> /dev/null; then exit 1; fi; done`)
 	check.Equal(t, "result", before, look(home))
 	wantClosed(t, x)
-}
-
-// TestACopyHasOtherFiles than the project, which stays as it is. What one gate does there, the next does not find.
-func TestACopyHasOtherFiles(t *testing.T) {
-	t.Parallel()
-	for _, level := range levels() {
-		t.Run(level.String(), func(t *testing.T) {
-			t.Parallel()
-			c := confinerAt(t, level)
-			root := c.opts.Project.Root
-			before := look(root)
-			x, err := c.ForCopy(Process{Env: env(filepath.Dir(root))}, func(folder string) ([]string, error) {
-				return []string{"sub/other"}, os.WriteFile(filepath.Join(folder, "file"), []byte("old"), 0o644)
-			})
-			if level != Namespaces {
-				check.That(t, errors.Is(err, ErrNoOverlay), "got %v, want %v", err, ErrNoOverlay)
-				return
-			}
-			check.OK(t, err)
-			for range 2 {
-				check.Equal(t, "found", "old", do(t, c, x, `test ! -e sub/other && cat file && echo left > left && echo left > file && rm -f .git/HEAD`))
-			}
-			check.Equal(t, "the project", before, look(root))
-			wantClosed(t, x)
-		})
-	}
 }

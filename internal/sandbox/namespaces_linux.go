@@ -107,14 +107,10 @@ func (o order) prepare() ([]layer, error) {
 func (o order) prepareStaged(ls *layers) {
 	for _, path := range o.Overlay {
 		if path == o.Project && o.Upper != "" {
-			ls.add(overlay(path, o.Upper, []string{path}, Edits{}))
+			ls.add(overlay(path, o.Upper, []string{path}))
 			continue
 		}
-		var edits Edits
-		if path == o.Project {
-			edits = o.Edits
-		}
-		ls.add(overlayLayer(path, o.Scratch, edits))
+		ls.add(overlayLayer(path, o.Scratch))
 	}
 	if len(o.Layered) > 0 {
 		ls.keep(o.Layered, o.Layers)

@@ -13,13 +13,11 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
-
-	"ralph/internal/copyfile"
 )
 
 // overlayLayer lays a folder under a throwaway one, on scratch, or in memory if scratch
 // is an overlay itself, as in a container. A file is replaced by a copy.
-func overlayLayer(path, scratch string, edits Edits) (layer, error) {
+func overlayLayer(path, scratch string) (layer, error) {
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {
 		if err == nil {
 			return copyLayer(path, cmp.Or(scratch, stage), info)
@@ -27,11 +25,11 @@ func overlayLayer(path, scratch string, edits Edits) (layer, error) {
 		return layer{}, err
 	}
 	if scratch != "" {
-		if l, err := thrownAway(path, scratch, edits); err == nil {
+		if l, err := thrownAway(path, scratch); err == nil {
 			return l, nil
 		}
 	}
-	l, err := thrownAway(path, stage, edits)
+	l, err := thrownAway(path, stage)
 	if err != nil {
 		return layer{}, fmt.Errorf("lay %s under an overlay: %w", path, err)
 	}
@@ -61,16 +59,16 @@ func copyLayer(path, scratch string, info os.FileInfo) (layer, error) {
 }
 
 // thrownAway lays a folder under an overlay that goes with its process.
-func thrownAway(path, scratch string, edits Edits) (layer, error) {
+func thrownAway(path, scratch string) (layer, error) {
 	base, err := os.MkdirTemp(scratch, "overlay")
 	if err != nil {
 		return layer{}, err
 	}
-	return overlay(path, base, []string{path}, edits)
+	return overlay(path, base, []string{path})
 }
 
 // overlay shows folders, the first on top, at path, and keeps what is written there in base.
-func overlay(path, base string, folders []string, edits Edits) (layer, error) {
+func overlay(path, base string, folders []string) (layer, error) {
 	info, err := os.Stat(folders[len(folders)-1])
 	if err != nil {
 		return layer{}, err
@@ -106,49 +104,11 @@ func overlay(path, base string, folders []string, edits Edits) (layer, error) {
 	if err := unix.Mount("overlay", merged, "overlay", unix.MS_NOSUID|unix.MS_NODEV, options); err != nil {
 		return layer{}, fmt.Errorf("mount an overlay: %w", err)
 	}
-	if err := edits.make(merged); err != nil {
-		_ = unix.Unmount(merged, unix.MNT_DETACH)
-		return layer{}, fmt.Errorf("change files in an overlay: %v", err) //nolint:errorlint // a file that is missing is no layer that is
-	}
 	l, err := detach(merged, path, rankOverlay, plain)
 	if err != nil {
 		return layer{}, err
 	}
 	return l, unix.Unmount(merged, unix.MNT_DETACH)
-}
-
-// make changes files in an overlay that is not in its place yet: nothing is mounted in it, so that all
-// of it is thrown away, and no link leads out of it.
-func (e Edits) make(dir string) error {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	for _, name := range e.Remove {
-		name = filepath.FromSlash(name)
-		if err := root.RemoveAll(name); err != nil {
-			return fmt.Errorf("remove %s: %w", name, err)
-		}
-		for up := filepath.Dir(name); up != "."; up = filepath.Dir(up) { // git keeps no empty folder
-			if info, err := root.Lstat(up); err != nil || !info.IsDir() || root.Remove(up) != nil {
-				break
-			}
-		}
-	}
-	if e.Put == "" {
-		return nil
-	}
-	return filepath.WalkDir(e.Put, func(at string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		name, err := filepath.Rel(e.Put, at)
-		if err != nil {
-			return err
-		}
-		return copyfile.Into(root, name, at)
-	})
 }
 
 func copyAttributes(path string, info os.FileInfo) error {
@@ -171,7 +131,7 @@ func (ls *layers) private(path string, empty bool) {
 		ls.add(l, err)
 		return
 	}
-	l, err := thrownAway(path, stage, Edits{})
+	l, err := thrownAway(path, stage)
 	if errors.Is(err, unix.EINVAL) {
 		// Something is mounted in it, and what lies below a mount must not come to light.
 		ls.pieces(path)
@@ -198,7 +158,7 @@ func (ls *layers) pieces(path string) {
 				_ = os.Symlink(target, filepath.Join(at, entry.Name()))
 			}
 		case entry.IsDir():
-			if l, err := thrownAway(name, stage, Edits{}); err == nil && !isMount(name, info) {
+			if l, err := thrownAway(name, stage); err == nil && !isMount(name, info) {
 				ls.add(l, nil)
 			}
 		case entry.Type().IsRegular():
@@ -214,7 +174,7 @@ func (ls *layers) pieces(path string) {
 // folder, what is written is thrown away, or refused where there is no overlay.
 func readLayer(path string) (layer, error) {
 	if isDir(path) {
-		if l, err := thrownAway(path, stage, Edits{}); err == nil {
+		if l, err := thrownAway(path, stage); err == nil {
 			l.rank = rankRead
 			return l, nil
 		}

@@ -43,8 +43,6 @@ type Profile struct {
 	Proxy    string   // a socket to a proxy, the only way out of such a network; it is one of Write
 	Scratch  string   // an empty folder on a disk for what is thrown away, "" for memory; the caller removes it
 
-	// Edits are made to the project before the process starts, where that looks writable and stays the same.
-	Edits Edits
 	// Upper is a folder that has what Work writes in the project, instead of that, for one process after the other: the project
 	// looks written and stays the same. Only under Namespaces.
 	Upper string
@@ -69,12 +67,6 @@ type Brought struct {
 	From []string `json:"from"` // the first on top
 	Own  string   `json:"own"`  // over these: what processes wrote at Path, for the next; must exist. "" if they only read
 	Kept bool     `json:"kept"` // what is written now is, too; set by the Profile
-}
-
-// Edits are files of the project that a process finds changed.
-type Edits struct {
-	Remove []string `json:"remove,omitempty"` // names below the project
-	Put    string   `json:"put,omitempty"`    // a folder with files that are put there, by the same names
 }
 
 // Mode is what the process is for.
@@ -113,7 +105,6 @@ type layout struct {
 	Hide      []string    `json:"hide,omitempty"`
 	Temp      string      `json:"temp,omitempty"`
 	Project   string      `json:"project,omitempty"`
-	Edits     Edits       `json:"edits,omitzero"`
 	Upper     string      `json:"upper,omitempty"`
 	Place     seen.Folder `json:"place,omitzero"`
 	Named     seen.Folder `json:"named,omitzero"` // the same as others name it, maybe by links
@@ -149,12 +140,6 @@ func (p Profile) layout() (layout, error) {
 		return real
 	}
 	project := must(p.Project)
-	if edits := p.Edits; edits.Put != "" || len(edits.Remove) > 0 {
-		if p.Mode != Verify || p.Level != Namespaces {
-			return layout{}, errors.New("files can be changed only for a process that finds them in an overlay")
-		}
-		l.Project, l.Edits = project, edits
-	}
 	l.Level, l.Temp, l.Offline = p.Level, must(p.Temp), p.Offline && p.Level == Namespaces
 	if l.Offline {
 		l.Proxy = p.Proxy

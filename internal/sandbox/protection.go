@@ -35,7 +35,7 @@ type guard struct {
 func Protect(ctx context.Context, p project.Project, more ...string) *Protection {
 	x := &Protection{}
 	// Ralph itself writes some of its state while an agent works, and people edit the documents.
-	x.add(guard{path: p.State(), skip: []string{"runs", "objects", "slots", "trees-*", "repository", "repository-*", "progress.db*", "last-gc", "knowledge", "features", "staging", "permissions.toml*"}, ours: true, firm: true})
+	x.add(guard{path: p.State(), skip: []string{"runs", "slots", "trees-*", "repository", "repository-*", "progress.db*", "last-gc", "knowledge", "features", "staging", "permissions.toml*"}, ours: true, firm: true})
 	// Plan files say which commands run. Nobody else writes those of a folder in which an agent works; the documents beside them
 	// may be open to it.
 	x.add(guard{path: p.Features(), only: []string{"*/tasks.jsonl"}, ours: true})

@@ -196,35 +196,6 @@ func (p *Pool) Take(ctx context.Context, n int, attempt, base, commit string) (*
 	return s, nil
 }
 
-// Try makes slot 1 look like a commit, or an unborn one, "", in which the project's folder is another tree.
-func (p *Pool) Try(ctx context.Context, commit, tree string) (*Slot, error) {
-	s := p.slot(1)
-	err := errors.Join(os.MkdirAll(s.note(""), 0o700), os.MkdirAll(p.o.Dir, 0o700))
-	if err == nil && p.o.Sub != "" {
-		err = s.withCopy(ctx, p.o.Dir, func(g git.Plumbing, _ string) error {
-			in := p.o.Sub + "/"
-			steps := [][]string{{"read-tree", "--empty"}, {"rm", "--cached", "-r", "-f", "-q", "--ignore-unmatch", "--", in}, {"read-tree", "--prefix=" + in, tree}}
-			if commit != "" {
-				steps[0][1] = commit
-			}
-			for _, args := range steps {
-				if _, err := g(nil, args...); err != nil {
-					return err
-				}
-			}
-			tree, err = line(g(nil, "write-tree"))
-			return err
-		})
-	}
-	if err == nil {
-		commit, err = p.o.Repo.CommitTree(ctx, tree, "The work as it is", commit)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return p.Take(ctx, 1, "", commit, commit)
-}
-
 func (s *Slot) take(ctx context.Context, attempt, base, commit string) error {
 	tree, err := s.p.o.Repo.Tree(ctx, commit)
 	if err != nil {

@@ -143,7 +143,7 @@ func (s *Server) serveReport(w http.ResponseWriter, r *http.Request) {
 	var b bytes.Buffer
 	if err == nil {
 		err = report.HTML(&b, run, report.HTMLOptions{Hide: s.opts.Redact, Diff: func(before, after string, limit int) (string, bool, error) {
-			d, err := git.Compare(r.Context(), p.Root, p.Objects(), before, after, limit)
+			d, err := git.Trees{Dir: p.Root}.Compare(r.Context(), before, after, limit)
 			return d.Patch, d.Cut, err
 		}})
 	}

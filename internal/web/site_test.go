@@ -268,6 +268,6 @@ func (s *site) night(text string) (ids []string) {
 // onRecord is what attempts of a project changed, by the trees that are stored.
 func onRecord(p project.Project) func(context.Context, dag.Attempt) (git.Difference, error) {
 	return func(ctx context.Context, at dag.Attempt) (git.Difference, error) {
-		return git.Compare(ctx, p.Root, p.Objects(), at.Tree, at.TreeAfter, 1<<20)
+		return git.Trees{Dir: p.Root}.Compare(ctx, at.Tree, at.TreeAfter, 1<<20)
 	}
 }

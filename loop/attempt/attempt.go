@@ -61,7 +61,7 @@ type attempt struct {
 func (w Worker) Run(ctx context.Context, j Job, p Ports) (Result, error) {
 	a := &attempt{
 		Worker: w, job: j, ports: p, watch: newWatch(j, !p.Lane.Here(), w.Now),
-		meter: &meter{prices: w.Prices, report: func(u Used) { _ = p.Record(context.WithoutCancel(ctx), Record{Used: &u}) }}, evidence: evidence{Worker: w, job: j, lane: p.Lane, trees: git.Trees{Dir: j.Place.Project, Objects: w.Objects, Sub: j.Place.Sub}, compared: map[[2]string]git.Difference{}},
+		meter: &meter{prices: w.Prices, report: func(u Used) { _ = p.Record(context.WithoutCancel(ctx), Record{Used: &u}) }}, evidence: evidence{Worker: w, job: j, lane: p.Lane, trees: git.Trees{Dir: j.Place.Project, Sub: j.Place.Sub}, compared: map[[2]string]git.Difference{}},
 		talk: conversation{scan: sigils.NewScanner(j.Task.ID), tools: p.Tools}, said: policy.Session{None: j.Finished != nil},
 	}
 	if p.Desk != nil && j.Review == nil {
@@ -170,7 +170,7 @@ func (a *attempt) keepTree(ctx context.Context, d policy.Decision) {
 	case e.finished != "" && d.Action != policy.Retry && d.Action != policy.Fail:
 	default:
 		if now, err := e.take(ctx); err == nil { // else all until the next attempt counts as this one's
-			a.note(ctx, dag.Note{TreeAfter: now.Tree})
+			a.note(ctx, dag.Note{TreeAfter: now})
 		}
 	}
 }
@@ -274,7 +274,7 @@ func (a *attempt) brief(ctx context.Context, conflict prompt.Merged) (string, er
 	if a.job.Review != nil {
 		text = reviewPrompt(a.job.Task, *a.job.Review, sources, a.review.patches)
 	} else {
-		in := Brief(ctx, a.job.Brief, sources, a.job.Place.Dir, a.evidence.before, a.job.History.Last())
+		in := Brief(a.job.Brief, sources, a.evidence.before, a.job.History.Last())
 		in.Conflict, in.Messages, in.Printed = conflict, a.mail(ctx), a.printed(ctx)
 		text, a.talk.told = prompt.Build(in), sources.Told
 	}
@@ -284,15 +284,12 @@ func (a *attempt) brief(ctx context.Context, conflict prompt.Merged) (string, er
 
 // Brief adds to what graph and journal know what the files of the project say. Whatever
 // an attempt that did not finish left behind is the next one's to look at.
-func Brief(ctx context.Context, in prompt.Input, s Sources, dir string, state git.State, last dag.Attempt) prompt.Input {
+func Brief(in prompt.Input, s Sources, state git.State, last dag.Attempt) prompt.Input {
 	in.Spec, in.Plan, in.Instructions, in.Skills = s.Spec, s.Plan, s.Instructions, s.Skills
 	in.Knowledge, in.TaskKnowledge, in.Sections = s.Knowledge, s.TaskKnowledge, s.Sections
 	unfinished := last.ID != "" && !last.Outcome.Done()
 	if state.Known {
 		in.Git = &prompt.Git{Branch: state.Branch, Head: state.Head, Uncommitted: slices.Clone(state.Uncommitted)}
-		if unfinished {
-			in.Git.Uncommitted = append(in.Git.Uncommitted, git.UncommittedInside(ctx, dir, state)...)
-		}
 	}
 	in.Interrupted = unfinished && (last.Outcome == event.AttemptInterrupted || in.Git != nil && len(in.Git.Uncommitted) > 0)
 	return in

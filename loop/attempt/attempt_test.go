@@ -121,7 +121,7 @@ func machine(t *testing.T, turns ...func(dir string) string) (Worker, *scripted)
 		Documents: func(dag.Task) Sources { return Sources{} },
 		Sources:   func(context.Context, string, dag.Task, []string) Sources { return Sources{} }, OwnFiles: func(context.Context) []string { return nil },
 		Observe: func(event.Event) {}, WarnOnce: func(_, text string) { t.Log(text) },
-		Baselines: &Baselines{}, Demand: &Demand{}, Objects: t.TempDir(), Poll: time.Millisecond, Now: time.Now,
+		Baselines: &Baselines{}, Demand: &Demand{}, Poll: time.Millisecond, Now: time.Now,
 	}, s
 }
 

@@ -20,11 +20,11 @@ type evidence struct {
 	lane     Lane // as in Ports
 	trees    git.Trees
 	before   git.State
-	tree     string    // what the attempt began with
-	base     Base      // what the task began with
-	began    string    // what the feature began with, or the task, if it is the first
-	taken    git.Taken // the tree that was taken last
-	finished string    // the tree when the agent said that it is done; empty until then
+	tree     string // what the attempt began with
+	base     Base   // what the task began with
+	began    string // what the feature began with, or the task, if it is the first
+	taken    string // the tree that was taken last
+	finished string // the tree when the agent said that it is done; empty until then
 
 	landing   land.Candidate
 	candidate string // the tree that would land; empty until it is known
@@ -50,7 +50,7 @@ type findings struct {
 // begin notes what the attempt finds, and learns what the task's first one found.
 func (e *evidence) begin(ctx context.Context) error {
 	e.before, e.tree = e.lane.Shown() // the slot has just been made to look so
-	e.taken.Tree = e.tree
+	e.taken = e.tree
 	if e.lane.Here() {
 		now := git.Look(context.WithoutCancel(ctx), e.job.Place.Dir)
 		if e.before.Known = now.Known; now.Known {
@@ -71,8 +71,8 @@ func (e *evidence) begin(ctx context.Context) error {
 	return nil
 }
 
-// dropMissing forgets trees that are no longer stored: somebody emptied the folder, and
-// no task is to blame that nothing can be compared with them.
+// dropMissing forgets trees that git does not have any more, as after a rewrite of the history: no task is to blame that nothing can be
+// compared with them.
 func (e *evidence) dropMissing(ctx context.Context) error {
 	trees, h := []string{e.base.Tree}, &e.job.History
 	for _, at := range h.Attempts {
@@ -82,7 +82,7 @@ func (e *evidence) dropMissing(ctx context.Context) error {
 	if e.tree == "" || len(trees) == 0 {
 		return nil
 	}
-	missing, err := git.Missing(ctx, e.job.Place.Project, e.Objects, trees)
+	missing, err := e.trees.Missing(ctx, trees...)
 	if err != nil || len(missing) == 0 {
 		return err
 	}
@@ -90,7 +90,7 @@ func (e *evidence) dropMissing(ctx context.Context) error {
 		return slices.Contains(missing, at.Tree) || slices.Contains(missing, at.TreeAfter)
 	}
 	if slices.Contains(missing, e.base.Tree) {
-		e.warn(e.job.Task.ID, "what the task began with is gone from "+e.Objects+": only changes from now on count")
+		e.warn(e.job.Task.ID, "git does not have what the task began with any more: only changes from now on count")
 		e.base.Tree = e.tree
 	}
 	if gone(h.Finished) {
@@ -101,15 +101,15 @@ func (e *evidence) dropMissing(ctx context.Context) error {
 }
 
 // take is the tree of the slot as it is, or of the candidate, if that is judged.
-func (e *evidence) take(ctx context.Context) (git.Taken, error) {
+func (e *evidence) take(ctx context.Context) (string, error) {
 	if e.candidate != "" { // nothing else is judged
-		return git.Taken{Tree: e.candidate}, nil
+		return e.candidate, nil
 	}
 	tree, err := e.lane.Tree(ctx)
 	if err == nil {
-		e.taken.Tree = tree
+		e.taken = tree
 	}
-	return git.Taken{Tree: tree}, err
+	return tree, err
 }
 
 // verifiesOnly says that the work was finished by an earlier attempt.
@@ -117,12 +117,12 @@ func (e *evidence) verifiesOnly() bool { return e.job.Finished != nil }
 
 // finish takes the tree with which the agent says that it is done. What happens
 // later, while that is verified, is not its work.
-func (e *evidence) finish(ctx context.Context) (git.Taken, error) {
+func (e *evidence) finish(ctx context.Context) (string, error) {
 	if !e.verifiesOnly() {
 		ctx = context.WithoutCancel(ctx) // a run that is stopped keeps finished work
 	}
 	taken, err := e.take(ctx)
-	e.finished = cmp.Or(e.job.History.Finished.TreeAfter, taken.Tree)
+	e.finished = cmp.Or(e.job.History.Finished.TreeAfter, taken)
 	return taken, err
 }
 
@@ -171,7 +171,7 @@ func (e *evidence) worked(ctx context.Context) []string {
 	if old := e.job.History.Finished; e.verifiesOnly() {
 		return slices.Concat(old.Files, e.since(ctx, old.Tree, e.finished))
 	}
-	return e.since(ctx, e.tree, cmp.Or(e.finished, e.taken.Tree))
+	return e.since(ctx, e.tree, cmp.Or(e.finished, e.taken))
 }
 
 // touched says that files of the project have changed since the attempt began, or that
@@ -187,19 +187,19 @@ func (e *evidence) touched(ctx context.Context) bool {
 // examine compares a tree with what the task began with, and returns the tree that shows
 // the task's own work.
 func (e *evidence) examine(
-	ctx context.Context, taken git.Taken, taking error, prevented bool,
+	ctx context.Context, taken string, taking error, prevented bool,
 ) (shown string, found findings, unchanged bool, err error) {
 	if taking != nil || e.base.Tree == "" {
 		return "", found, false, taking
 	}
-	changes, err := e.changes(ctx, taken.Tree, prevented)
+	changes, err := e.changes(ctx, taken, prevented)
 	if err != nil {
 		return "", found, false, err
 	}
 	if !e.job.Task.AllowTampering {
-		found, err = e.tampering(ctx, changes, taken.Tree)
+		found, err = e.tampering(ctx, changes, taken)
 	}
-	return taken.Tree, found, len(changes) == 0, err
+	return taken, found, len(changes) == 0, err
 }
 
 // changes lists what the work changed.

@@ -13,7 +13,7 @@ import (
 func TestWorkThatCannotBeComparedIsRisky(t *testing.T) {
 	t.Parallel()
 	a := &attempt{}
-	a.evidence.job.Place.Project, a.evidence.Objects = t.TempDir(), t.TempDir()
+	a.evidence.trees.Dir = t.TempDir()
 	a.evidence.compared = map[[2]string]git.Difference{}
 	a.evidence.base.Tree, a.evidence.candidate = strings.Repeat("1", 40), strings.Repeat("2", 40)
 	seen := a.facts(t.Context())

@@ -60,7 +60,7 @@ func (a *attempt) queue(ctx context.Context) (d policy.Decision) {
 		w.Accepted = c.Accepted || c.Patch != "" && (c.Patch == passed || c.Patch == elsewhere && len(c.Lost) == 0)
 		a.cpu = 0
 		a.Demand.measure(a.Now, func() (time.Duration, bool) {
-			d = a.check(ctx, git.Taken{Tree: c.Trees[1]})
+			d = a.check(ctx, c.Trees[1])
 			return a.cpu, a.ended == policy.Running && w.CheckErr == nil && (a.cpu > 0 || len(w.Gates) == 0)
 		})
 		if w.Verdict != nil && w.Verdict.Pass && d.Action == policy.Complete {

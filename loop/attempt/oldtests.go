@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"ralph/internal/git"
-	"ralph/internal/human"
 	"ralph/internal/seq"
 	"ralph/verify"
 	"ralph/verify/suite"
@@ -104,7 +103,7 @@ func undone(changes []git.Change) (edits []git.Edit) {
 // inCopy runs gates in a copy of the work until one does not accept it, and returns what that said. Unknown is why the copy
 // cannot be made, or gates cannot be run there.
 func (a *attempt) inCopy(ctx context.Context, edits []git.Edit, checks []verify.Check, why string) (said *verify.Result, unknown, err error) {
-	gates, end, unknown := a.copyOf(ctx, edits)
+	gates, end, unknown := a.ports.Lane.Copy(ctx, edits)
 	for i := 0; i < len(checks) && unknown == nil && said == nil; i++ {
 		var res verify.Result
 		if res, unknown = a.again(ctx, gates, checks[i], why); unknown == nil && refuses(checks[i], res) {
@@ -112,20 +111,6 @@ func (a *attempt) inCopy(ctx context.Context, edits []git.Edit, checks []verify.
 		}
 	}
 	return said, unknown, cmp.Or(end(), context.Cause(ctx))
-}
-
-// copyOf makes a copy of the work. Unknown is why it cannot be made.
-func (a *attempt) copyOf(ctx context.Context, edits []git.Edit) (gates verify.Gates, end func() error, unknown error) {
-	gates, end, unknown = a.ports.Lane.Copy(ctx, edits)
-	if kept := git.Described(nil); errors.As(unknown, &kept) { // it must not keep the others from being put back
-		a.WarnOnce("put back "+strings.Join(kept, " "), human.List(kept, 5)+": too large to be put back, or a repository of its own; gates run in a copy with what the work left there")
-		if err := end(); err != nil {
-			return gates, func() error { return nil }, err
-		}
-		edits = slices.DeleteFunc(slices.Clone(edits), func(e git.Edit) bool { return slices.Contains(kept, e.Path) })
-		gates, end, unknown = a.ports.Lane.Copy(ctx, edits)
-	}
-	return gates, end, unknown
 }
 
 // again runs a gate in a copy, more than once if it fails: that may be by chance.

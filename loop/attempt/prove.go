@@ -34,7 +34,7 @@ const (
 
 // prove finds out which criteria the accepted work proves: a gate that accepts it has to fail on what the feature began with, with
 // the tests of the work. What it finds is recorded before the work lands, because nobody could find it out afterwards.
-func (a *attempt) prove(ctx context.Context, taken git.Taken) error {
+func (a *attempt) prove(ctx context.Context, taken string) error {
 	p := a.job.Proof
 	if len(p.Criteria) == 0 || a.job.Verify.Skip {
 		return nil
@@ -52,7 +52,7 @@ func (a *attempt) prove(ctx context.Context, taken git.Taken) error {
 			}
 		}
 	}
-	seen, err := a.failing(ctx, cmp.Or(a.evidence.candidate, taken.Tree), gates, tests)
+	seen, err := a.failing(ctx, cmp.Or(a.evidence.candidate, taken), gates, tests)
 	if err != nil {
 		return err
 	}
@@ -180,8 +180,8 @@ func (a *attempt) failing(ctx context.Context, work string, gates, tests []strin
 	if base == "" || a.evidence.base.Tree == "" || work == "" {
 		return all("git does not know what the feature began with"), nil
 	}
-	if gone, err := git.Missing(ctx, a.job.Place.Project, a.Objects, []string{base}); err != nil || len(gone) > 0 {
-		return all("what the feature began with is gone from " + a.Objects), context.Cause(ctx)
+	if gone, err := a.evidence.trees.Missing(ctx, base); err != nil || len(gone) > 0 {
+		return all("git does not have what the feature began with any more"), context.Cause(ctx)
 	}
 	old, err := a.evidence.withoutWork(ctx, base, work, a.prevented())
 	if err != nil {
@@ -300,7 +300,7 @@ func (r ran) failure(gate, base string) failure {
 // inCopyOf runs gates in a copy of the work, each baseRuns times unless it passes or does not end.
 func (a *attempt) inCopyOf(ctx context.Context, edits []git.Edit, gates []string, why string) (map[string]ran, error) {
 	came := map[string]ran{}
-	runner, end, unknown := a.copyOf(ctx, edits)
+	runner, end, unknown := a.ports.Lane.Copy(ctx, edits)
 	for _, gate := range gates {
 		r := ran{unknown: unknown}
 		for r.unknown == nil && !r.passed && !r.last.Killed && r.runs < baseRuns {

@@ -83,12 +83,11 @@ func reviewPrompt(t dag.Task, r dag.Review, s Sources, patches []string) string 
 	})
 }
 
-// ReviewPrompt is what a reviewer of the folder would be told now.
-func ReviewPrompt(ctx context.Context, dir, objects string, t dag.Task, r dag.Review, s Sources) (string, error) {
-	taken, err := git.Take(ctx, dir, objects)
+// ReviewPrompt is what a reviewer of a tree would be told.
+func ReviewPrompt(ctx context.Context, dir, tree string, t dag.Task, r dag.Review, s Sources) (text string, err error) {
 	var patches []string
-	if err == nil && r.Tree != "" {
-		patches, err = featurePatches(ctx, git.Trees{Dir: dir, Objects: objects}, r.Tree, taken.Tree, r.Others)
+	if r.Tree != "" && tree != "" {
+		patches, err = featurePatches(ctx, git.Trees{Dir: dir}, r.Tree, tree, r.Others)
 	}
 	return reviewPrompt(t, r, s, patches), err
 }
@@ -132,7 +131,7 @@ func (a *attempt) accept(ctx context.Context) (policy.Decision, error) {
 	verdict, err := a.verdict(ctx, verify.Question{Text: text, Whole: true})
 	a.said.Answered, a.ended = a.seen.VerifierAnswered, a.endedBy(ctx)
 	if taken, err := a.evidence.take(context.WithoutCancel(ctx)); err == nil {
-		a.warnChanged(context.WithoutCancel(ctx), taken.Tree)
+		a.warnChanged(context.WithoutCancel(ctx), taken)
 	}
 	e := event.Event{Type: event.VerifierEnded, Outcome: string(event.VerdictPass), Reason: verdict.Reason}
 	var d policy.Decision

@@ -13,7 +13,6 @@ import (
 	"ralph/acp"
 	"ralph/dag"
 	"ralph/event"
-	"ralph/internal/git"
 	"ralph/internal/human"
 	"ralph/internal/proc"
 	"ralph/internal/redact"
@@ -40,7 +39,7 @@ func (a *attempt) verify(ctx context.Context) policy.Decision {
 	case a.ended == policy.Interrupted:
 		return a.decide()
 	case a.job.Review != nil && err == nil:
-		return a.reviewed(ctx, taken.Tree)
+		return a.reviewed(ctx, taken)
 	case err != nil:
 		a.work.CheckErr, a.ended = err, a.endedBy(ctx)
 		return a.decide()
@@ -50,7 +49,7 @@ func (a *attempt) verify(ctx context.Context) policy.Decision {
 
 // check checks the candidate in the room: whether it touched what checks it, the gates,
 // whether anything changed at all, and then the verdict of another session.
-func (a *attempt) check(ctx context.Context, taken git.Taken) policy.Decision {
+func (a *attempt) check(ctx context.Context, taken string) policy.Decision {
 	w := &a.work
 	w.Verdict, w.VerifierErr, w.VerifierOver, w.CheckErr, w.Doubt, a.evidence.oldRan = nil, nil, nil, nil, nil, false
 	if err := a.ports.Lane.Show(ctx, a.evidence.landing.Commit); err != nil {
@@ -108,14 +107,14 @@ func (a *attempt) check(ctx context.Context, taken git.Taken) policy.Decision {
 }
 
 // checkAgain looks at what is there after the gates, and has them check what they accept with the old tests.
-func (a *attempt) checkAgain(ctx context.Context) (git.Taken, error) {
+func (a *attempt) checkAgain(ctx context.Context) (string, error) {
 	taken, err := a.evidence.take(ctx)
 	err = a.examineAgain(ctx, taken, err)
 	refused := func(c verify.Check) bool { return c.Verdict() == event.GateFailed }
 	if err != nil || len(a.work.Tampering) > 0 || slices.ContainsFunc(a.work.Gates, refused) || a.work.Doubtful() && !a.work.WantVerdict {
 		return taken, err
 	}
-	return taken, a.oldTests(ctx, taken.Tree)
+	return taken, a.oldTests(ctx, taken)
 }
 
 // wantsVerdict says that work which passes its gates is judged by the verifier agent.
@@ -164,7 +163,7 @@ func (a *attempt) evident() bool {
 }
 
 // examine looks for tampering and for changes, and returns the tree that shows the work.
-func (a *attempt) examine(ctx context.Context, taken git.Taken, taking error) (string, error) {
+func (a *attempt) examine(ctx context.Context, taken string, taking error) (string, error) {
 	w := &a.work
 	w.Tampering, w.Unchanged = nil, false
 	w.Evident = a.job.Task.Kind == dag.Check || a.job.Accepted || a.evident()
@@ -253,7 +252,7 @@ func (a *attempt) prevented() bool {
 
 // examineAgain looks for tampering only: the agent lives on while the gates run, and
 // what gates leave behind is not the work's.
-func (a *attempt) examineAgain(ctx context.Context, taken git.Taken, taking error) error {
+func (a *attempt) examineAgain(ctx context.Context, taken string, taking error) error {
 	unchanged, evident := a.work.Unchanged, a.work.Evident
 	_, err := a.examine(ctx, taken, taking)
 	a.work.Unchanged, a.work.Evident = unchanged, evident

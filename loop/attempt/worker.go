@@ -77,7 +77,6 @@ type Worker struct {
 	Documents func(dag.Task) Sources                                                      // the documents of a task alone
 	Sources   func(ctx context.Context, dir string, t dag.Task, changed []string) Sources // with knowledge and skills
 	Prices    budget.Prices
-	Objects   string                         // a folder for the trees that the project is compared with
 	OwnFiles  func(context.Context) []string // files below Dir that ralph itself writes
 	Hooks     *hooks.Set                     // nil means none
 

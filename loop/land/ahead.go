@@ -21,9 +21,6 @@ import (
 // Advance moves the branch to what has landed beyond it, if nothing of a person's is in the way any more. A branch with commits of
 // its own is united with that only when no agent works: gates look at both together first.
 func (l *Lander) Advance(ctx context.Context, unite bool) {
-	if l.Repo == nil {
-		return
-	}
 	at, waits, err := merge.Advance(ctx, l.Repo, l.Target)
 	if err != nil && ctx.Err() != nil { // what is known of it stays
 		return

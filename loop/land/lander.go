@@ -22,9 +22,9 @@ import (
 	"ralph/verify"
 )
 
-// Options say where finished work lands, if agents do not work in the project's own folder.
+// Options say where finished work lands.
 type Options struct {
-	Repo    *git.Repo // nil: they do
+	Repo    *git.Repo
 	Slots   *slot.Pool
 	Target  string   // a full ref name, merge.HeadRef, or merge.FolderRef
 	Here    bool     // agents work in the project's own folder, and their work is there when it lands

@@ -25,9 +25,6 @@ type tip struct {
 // Watch looks at the target, which people and other runs move, too, and wakes who waits for that. The error is a policy.Halted if
 // nothing can land any more.
 func (l *Lander) Watch(ctx context.Context) error {
-	if l.Repo == nil {
-		return nil
-	}
 	if l.ahead.due() {
 		l.Advance(ctx, false)
 	}
@@ -102,9 +99,6 @@ func rewritten(ctx context.Context, repo *git.Repo, target, last, now string) st
 
 // Work is where the work of the run ended up. Not to know that is no reason to fail.
 func (l *Lander) Work(ctx context.Context) *event.Work {
-	if l.Repo == nil {
-		return nil
-	}
 	var w event.Work
 	kept, err := merge.Kept(ctx, l.Repo)
 	if err == nil {

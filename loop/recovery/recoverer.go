@@ -30,9 +30,7 @@ type Recoverer struct {
 	Rules Rules
 	Now   func() time.Time
 
-	Dir      string   // the project, whose uncommitted work Rules.OnDirty is about
-	Objects  string   // where trees of it are kept
-	OwnFiles []string // files below Dir that ralph itself writes
+	Dir string // the project
 
 	// Parallel finds where agents work side by side; it is asked only if some did. Nil finds nothing.
 	Parallel func(context.Context) (land.Site, error)
@@ -308,6 +306,9 @@ func (r Recoverer) take(ctx context.Context, t stale, at land.Site) (task Reclai
 		return task, err
 	}
 	slot, kerr := at.Keep(ctx, t.last, Finished(t.last), r.Rules.OnDirty == Stash)
+	if t.last.Slot == 0 && t.last.Tree != "" && t.run.Process.Remote == "" { // an older ralph's agent worked in the project's own folder
+		slot.Files = slices.DeleteFunc(git.Look(ctx, r.Dir).Uncommitted, func(name string) bool { return git.Within(name, []string{".ralph"}) })
+	}
 	calls := r.calls(t.last)
 	err = r.Store.Update(ctx, func(g *dag.Graph) error {
 		if err := g.Holds(t.Claim()); err != nil {
@@ -344,7 +345,7 @@ func (r Recoverer) reclaim(g *dag.Graph, t stale, slot land.Kept, c calls) (Recl
 		how.Reason = "its run died " + during(t.last.Phase) + ", and its slot is gone; released"
 	}
 	if how.Unverified == "" && !how.Fail { // finished work is about to be verified
-		note, fail := r.dirty(slot)
+		note, fail := r.Rules.dirty(slot)
 		if how.Reason += note; fail {
 			task.Action, how.Fail, how.Counted = Failed, true, true
 			how.Reason = fmt.Sprintf("its run died %s and %s", during(t.last.Phase), note)

@@ -11,6 +11,7 @@ import (
 	"ralph/event"
 	"ralph/inbox"
 	"ralph/internal/human"
+	"ralph/loop/land"
 )
 
 // Rules are how much is made of what dead runs left. The zero value resumes everything,
@@ -21,6 +22,16 @@ type Rules struct {
 	MaxAttempts      int           // after so many the task fails; 0 means never
 	OnDirty          OnDirty       // empty means Keep
 }
+
+// OnDirty is what happens to the work of a dead attempt that was not finished.
+type OnDirty string
+
+// What may happen to it.
+const (
+	Keep  OnDirty = "keep"  // the next attempt goes on with it
+	Stash OnDirty = "stash" // it is kept below refs/ralph/stash, and no attempt goes on with it
+	Fail  OnDirty = "fail"  // the task fails, so that a person looks
+)
 
 // Action is what becomes of the task of a dead run.
 type Action string
@@ -118,4 +129,28 @@ func during(p dag.Phase) string {
 	default:
 		return "while its agent was at work"
 	}
+}
+
+const (
+	maxNamed = 5 // files that a reason names
+	leftText = "left uncommitted work, which recovery.on_dirty does not allow: "
+)
+
+// dirty says what became of the work that a dead attempt left, or why the task has to fail. What has no ref is still in the project's own
+// folder, where an older ralph's agent worked: that cannot be told from a person's, and stays.
+func (rules Rules) dirty(slot land.Kept) (note string, fail bool) {
+	files := human.List(slot.Files, maxNamed)
+	fail = rules.OnDirty == Fail && len(slot.Files) > 0
+	switch {
+	case len(slot.Files) == 0:
+	case fail && slot.Ref != "":
+		note = leftText + files + "; it is kept at " + slot.Ref
+	case fail:
+		note = leftText + files
+	case slot.Ref != "":
+		note = "; its work is kept at " + slot.Ref + ": " + files
+	default:
+		note = "; not committed in this folder, and left there: " + files
+	}
+	return note, fail
 }

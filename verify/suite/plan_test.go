@@ -135,7 +135,7 @@ func TestOldFilesArePutBack(t *testing.T) {
 // TestWhatIsNoTextIsPutBack, too: nobody reads it.
 func TestWhatIsNoTextIsPutBack(t *testing.T) {
 	t.Parallel()
-	dir, objects := t.TempDir(), filepath.Join(t.TempDir(), "objects")
+	dir, index := t.TempDir(), filepath.Join(t.TempDir(), "index")
 	at := func(name string) string { return filepath.Join(dir, name) }
 	write := func(name, text string) {
 		t.Helper()
@@ -144,16 +144,21 @@ func TestWhatIsNoTextIsPutBack(t *testing.T) {
 	}
 	tree := func() string {
 		t.Helper()
-		taken, err := git.Take(t.Context(), dir, objects)
-		check.OK(t, err)
-		return taken.Tree
+		id := ""
+		for _, args := range [][]string{{"add", "-A"}, {"write-tree"}} {
+			cmd := exec.CommandContext(t.Context(), "git", args...)
+			cmd.Dir, cmd.Env = dir, append(os.Environ(), "GIT_INDEX_FILE="+index)
+			out, err := cmd.Output()
+			check.OK(t, err)
+			id = strings.TrimSpace(string(out))
+		}
+		return id
 	}
 	check.OK(t, exec.CommandContext(t.Context(), "git", "init", "-q", dir).Run())
 	write("check.sh", "scripts/a.sh\n")
 	write("scripts/real.sh", "go test\n")
 	write("tests/a.bin", "\x00\xff")
 	check.OK(t, os.Symlink("real.sh", at("scripts/a.sh")))
-	check.OK(t, exec.CommandContext(t.Context(), "git", "init", "-q", at("tests/sub")).Run())
 	write("tests/sub/x", "1")
 	base := tree()
 
@@ -166,9 +171,9 @@ func TestWhatIsNoTextIsPutBack(t *testing.T) {
 	write("main.go", "package main\n")
 	work := tree()
 
-	d, err := git.Compare(t.Context(), dir, objects, base, work, 0)
+	d, err := git.Trees{Dir: dir}.Compare(t.Context(), base, work, 0)
 	check.OK(t, err)
-	before, after, end := git.Contents(t.Context(), dir, objects, base, work, 1<<20)
+	before, after, end := git.Trees{Dir: dir}.Contents(t.Context(), base, work, 1<<20)
 	defer end()
 	s, err := Of(Base{Gates: []string{"./check.sh"}, Read: before})
 	check.OK(t, err)

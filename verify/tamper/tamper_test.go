@@ -178,7 +178,7 @@ func theProtected() []string {
 // told git to hide.
 func TestTamperingIsSeenInARealRepository(t *testing.T) {
 	t.Parallel()
-	dir, objects := t.TempDir(), filepath.Join(t.TempDir(), "objects")
+	dir, index := t.TempDir(), filepath.Join(t.TempDir(), "index")
 	write := func(name, text string) {
 		t.Helper()
 		path := filepath.Join(dir, name)
@@ -195,9 +195,15 @@ func TestTamperingIsSeenInARealRepository(t *testing.T) {
 	}
 	tree := func() string {
 		t.Helper()
-		taken, err := git.Take(t.Context(), dir, objects)
-		check.OK(t, err)
-		return taken.Tree
+		id := ""
+		for _, args := range [][]string{{"add", "-A"}, {"write-tree"}} {
+			cmd := exec.CommandContext(t.Context(), "git", args...)
+			cmd.Dir, cmd.Env = dir, append(os.Environ(), "GIT_INDEX_FILE="+index)
+			out, err := cmd.Output()
+			check.OK(t, err)
+			id = strings.TrimSpace(string(out))
+		}
+		return id
 	}
 	run("init", "-q")
 	write("a_test.go", "package a\n")
@@ -217,9 +223,9 @@ func TestTamperingIsSeenInARealRepository(t *testing.T) {
 	write(".github/workflows/ci.yml", "on: never\n")
 	after := tree()
 
-	d, err := git.Compare(t.Context(), dir, objects, before, after, 0)
+	d, err := git.Trees{Dir: dir}.Compare(t.Context(), before, after, 0)
 	check.OK(t, err)
-	was, is, end := git.Contents(t.Context(), dir, objects, before, after, 1<<20)
+	was, is, end := git.Trees{Dir: dir}.Contents(t.Context(), before, after, 1<<20)
 	defer end()
 	want := []Finding{
 		{".github/workflows/ci.yml", "protected file changed: .github/workflows/ci.yml"},
