@@ -18,8 +18,8 @@ var taskAcceptCommand = command{
 	name: "accept", args: "ID...", short: "accept work that was rejected, that waits for review, or that landed; no agent works on it",
 	long: `Gates check the work once more; what else was found in it is excused. Work of a slot lands with ralph merge, or
 with a run on its branch: at once, if one is active and has a slot free. Work in this folder is checked at once and
-done; if a gate fails, the task stays what it was. Of work that has landed, it is noted who looked at it, and ralph review --morning does not list it any
-more.`,
+done; if a gate fails, the task stays what it was. Of work that has landed, it is noted who looked at it, and
+ralph review --morning does not list it any more.`,
 	flags: []flagSpec{
 		{name: "message", short: "m", usage: "`TEXT`, @FILE, or - for stdin, that says why"},
 	},

@@ -20,7 +20,7 @@ func slotRepo(ctx context.Context, a *app, s *session, given runOptions) (*git.R
 		return openRepo(ctx, root)
 	}
 	if _, err := exec.LookPath("git"); err != nil {
-		return nil, fmt.Errorf("there is no git program: %w", err)
+		return nil, fmt.Errorf("git cannot be started: %w", err)
 	}
 	if err := refuseBranches(given); err != nil {
 		return nil, err

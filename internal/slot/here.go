@@ -15,7 +15,6 @@ import (
 	"ralph/internal/git"
 	"ralph/internal/human"
 	"ralph/internal/seq"
-	"ralph/internal/testing/failpoint"
 )
 
 // The project's own folder is the slot of agents that work in place. It is a person's, too: no .git is made there, nothing is checked
@@ -26,12 +25,6 @@ func (s *Slot) here() bool { return s.n == s.p.o.Here && !s.p.judges && s.n > 0 
 
 // Here is the slot that is the project's own folder.
 func (p *Pool) Here() *Slot { return p.slot(p.o.Here) }
-
-// head is what git has checked out in the folder.
-type head struct {
-	Branch string // a full name; "" if HEAD is detached
-	Commit string // "" if there is none yet, or none any more
-}
 
 // state is the folder at one moment.
 type state struct {
@@ -62,15 +55,6 @@ func (e *TouchedError) Error() string {
 	return "changed in this folder meanwhile: " + human.List(e.Files, 5)
 }
 
-// DamagedError says that the repository of the folder lacks what it had.
-type DamagedError struct{ Err error }
-
-func (e *DamagedError) Error() string {
-	return "the repository of this folder has lost history or objects (" + e.Err.Error() + "); see what is missing: git fsck; bring it back from a backup or another clone, or move .git away"
-}
-
-func (e *DamagedError) Unwrap() error { return e.Err }
-
 // Enter learns what was left in the folder, and brings its files to what landed when its ralph died.
 func (s *Slot) Enter(ctx context.Context) (u Unfinished, err error) {
 	s.p.noted = noted{}
@@ -78,7 +62,7 @@ func (s *Slot) Enter(ctx context.Context) (u Unfinished, err error) {
 		return u, err
 	}
 	err = s.load()
-	if common := s.p.o.Repo.Common(); errors.Is(err, ErrTorn) || err == nil && s.made.Repo != common { // nobody was here yet, or this is another repository
+	if common := s.p.o.Repo.Common(); errors.Is(err, ErrTorn) || err == nil && s.made.Repo != common { // this is the first time, or another repository
 		s.made = made{Repo: common}
 		_ = os.Remove(s.index())
 		err = s.save()
@@ -128,38 +112,6 @@ func (s *Slot) seed(ctx context.Context) error {
 		}
 		return err
 	})
-}
-
-// checkedOut asks git what is checked out, once while the slot is held.
-func (s *Slot) checkedOut(ctx context.Context) (h head, err error) {
-	if s.still != nil && s.still.head != nil {
-		return *s.still.head, nil
-	}
-	if h, err = s.askHead(ctx); err == nil && s.still != nil {
-		s.still.head = &h
-	}
-	return h, err
-}
-
-func (s *Slot) askHead(ctx context.Context) (h head, err error) {
-	repo := s.p.o.Repo
-	own := git.Call{Own: repo.Own()}
-	if out, err := repo.Git(ctx, own, "rev-parse", "HEAD^{commit}", "--symbolic-full-name", "HEAD"); err == nil { // most often there is a commit
-		id, branch, _ := strings.Cut(strings.TrimSpace(out), "\n")
-		if branch == "HEAD" {
-			branch = ""
-		}
-		return head{branch, id}, nil
-	}
-	branch, err := repo.Git(ctx, own, "symbolic-ref", "--quiet", "HEAD")
-	if err != nil && git.Status(err) != 1 {
-		return h, err
-	}
-	id, err := repo.Git(ctx, own, "rev-parse", "--quiet", "--verify", "HEAD^{commit}")
-	if git.Status(err) == 1 {
-		err = nil
-	}
-	return head{strings.TrimSpace(branch), strings.TrimSpace(id)}, err
 }
 
 // look is what the folder is now. What is not part of a tree is as it is in base.
@@ -359,7 +311,7 @@ func (s *Slot) Leave(ctx context.Context) error {
 		return nil
 	}
 	now, err := s.look(ctx, u.Base)
-	s.still = nil // from now on whoever changes something is a person
+	s.still = nil // from now on it is a person who changes something
 	if err == nil {
 		u.Left = &now
 		err = s.save()
@@ -418,51 +370,6 @@ func (s *Slot) Clear(ctx context.Context) error {
 	return s.Forget()
 }
 
-// String is what is checked out in words.
-func (h head) String() string {
-	at := "no commit"
-	if h.Commit != "" {
-		at = h.Commit[:min(len(h.Commit), 10)]
-	}
-	if h.Branch == "" {
-		return "a detached HEAD at " + at
-	}
-	return human.Branch(h.Branch) + " at " + at
-}
-
-// checkOut has git have something else checked out. No file changes.
-func (s *Slot) checkOut(ctx context.Context, from, to head) error {
-	repo := s.p.o.Repo
-	own := git.Call{Own: repo.Own()}
-	if to.Branch == "" {
-		_, err := repo.Git(ctx, own, "update-ref", "--no-deref", "-m", "ralph: put work aside", "HEAD", to.Commit)
-		return err
-	}
-	if to.Branch != from.Branch {
-		if _, err := repo.Git(ctx, own, "symbolic-ref", "-m", "ralph: put work aside", "HEAD", to.Branch); err != nil {
-			return err
-		}
-		at, err := repo.Commit(ctx, to.Branch)
-		if err != nil {
-			return err
-		}
-		from.Commit = at
-	}
-	was := from.Commit
-	if was == to.Commit {
-		return nil
-	}
-	if was == "" {
-		was = strings.Repeat("0", len(to.Commit))
-	}
-	args := []string{"update-ref", "-m", "ralph: put work aside", to.Branch, to.Commit, was}
-	if to.Commit == "" {
-		args = []string{"update-ref", "-d", to.Branch, was}
-	}
-	_, err := repo.Git(ctx, own, args...)
-	return err
-}
-
 // restoreIndex puts the person's index back, as git does: by its lock.
 func (s *Slot) restoreIndex() error {
 	at := s.theirIndex()
@@ -503,166 +410,10 @@ func (s *Slot) set(ctx context.Context, from, to string) error {
 	return err
 }
 
-// rolling is what is to come into the folder because it lands.
-type rolling struct{ From, To string }
-
-// Land moves the target by a function, and brings the files from what was below a candidate to it, where the work has not put them there
-// already: then what a person has made of them since stays. It is a *TouchedError if another of them is something else.
-func (s *Slot) Land(ctx context.Context, onto, work, candidate string, move func() error) error {
-	diff, err := s.p.o.Repo.DiffTrees(ctx, onto, candidate)
-	if err != nil {
-		return err
-	}
-	w, err := s.tree(ctx, onto)
-	if err != nil {
-		return err
-	}
-	files, todo, err := s.behind(ctx, diff, w.Tree, candidate)
-	if err == nil && len(files) > 0 && s.finished == nil {
-		var others []git.Diff
-		others, err = s.p.o.Repo.DiffTrees(ctx, work, candidate)
-		is := seq.Set(others, func(d git.Diff) string { return d.Path })
-		files = slices.DeleteFunc(files, func(name string) bool { return !is[name] })
-	}
-	if err != nil {
-		return err
-	}
-	if len(files) > 0 {
-		return &TouchedError{Files: files}
-	}
-	if len(todo) > 0 {
-		s.made.Rolling = &rolling{onto, candidate}
-		if err := s.save(); err != nil {
-			return err
-		}
-	}
-	if err := move(); err != nil {
-		return err
-	}
-	failpoint.Hit("K30")
-	return s.roll(ctx)
-}
-
-// behind lists the files that are neither as before nor as in a candidate, and the changes that are still to be made.
-func (s *Slot) behind(ctx context.Context, diff []git.Diff, now, candidate string) (files []string, todo []git.Diff, err error) {
-	still, err := s.p.o.Repo.DiffTrees(ctx, now, candidate)
-	if err != nil {
-		return nil, nil, err
-	}
-	is := seq.Index(still, func(d git.Diff) string { return d.Path })
-	for _, d := range diff {
-		switch at, differs := is[d.Path]; {
-		case !differs:
-		case at.Was == d.Was:
-			todo = append(todo, d)
-		default:
-			files = append(files, d.Path)
-		}
-	}
-	return files, todo, nil
-}
-
-// roll brings the files to what has landed, as far as they are as before.
-func (s *Slot) roll(ctx context.Context) error {
-	r := s.made.Rolling
-	if r == nil {
-		return nil
-	}
-	landed, err := s.p.o.Repo.Commit(ctx, s.p.o.Folder)
-	if err != nil {
-		return err
-	}
-	if landed != "" {
-		there, err := s.p.o.Repo.IsAncestor(ctx, r.To, landed)
-		if err != nil {
-			return err
-		}
-		if there {
-			err = s.follow(ctx, r.From, r.To)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	s.made.Rolling = nil
-	return s.save()
-}
-
-func (s *Slot) follow(ctx context.Context, onto, candidate string) error {
-	diff, err := s.p.o.Repo.DiffTrees(ctx, onto, candidate)
-	if err != nil {
-		return err
-	}
-	w, err := s.tree(ctx, onto)
-	if err != nil {
-		return err
-	}
-	_, todo, err := s.behind(ctx, diff, w.Tree, candidate)
-	if err != nil {
-		return err
-	}
-	tree, err := s.with(ctx, w.Tree, todo)
-	if err != nil {
-		return err
-	}
-	return s.set(ctx, w.Tree, tree)
-}
-
 // Done says that the work in the folder has landed.
 func (s *Slot) Done(task string) error {
 	if s.made.Open == nil || s.made.Open.Task != task {
 		return nil
 	}
 	return s.Forget()
-}
-
-// Astray says what work has done to the history of the folder that no work may do, and what brings that back; "" if it has done nothing. The
-// error is a *DamagedError if the repository lacks what it had.
-func (s *Slot) Astray(ctx context.Context) (why string, err error) {
-	u := s.made.Open
-	if u == nil || s.finished != nil {
-		return "", nil
-	}
-	if forged := s.p.noted.forged; len(forged) > 0 {
-		return "what ralph knows of this folder was changed: " + human.List(forged, 5), nil
-	}
-	repo, began := s.p.o.Repo, u.Began
-	history := []string{u.Base}
-	if began.Commit != "" {
-		history = append(history, began.Commit)
-	}
-	_, err = repo.Git(ctx, git.Call{}, append([]string{"rev-list", "--quiet"}, history...)...)
-	if err == nil {
-		_, err = repo.Git(ctx, git.Call{}, "rev-list", "--quiet", "--objects", "--no-walk", "--missing=allow-promisor", u.Base)
-	}
-	if err != nil {
-		if ctx.Err() == nil {
-			err = &DamagedError{err}
-		}
-		return "", err
-	}
-	now, err := s.checkedOut(ctx)
-	if err != nil {
-		return "", &DamagedError{err}
-	}
-	name := human.Branch(began.Branch)
-	switch {
-	case began.Branch != now.Branch && began.Branch == "":
-		return fmt.Sprintf("HEAD was detached when the work began, and now it is %s; git checkout --detach brings that back", now), nil
-	case began.Branch != now.Branch:
-		return fmt.Sprintf("%s was checked out when the work began, and now it is %s; to bring that back: git symbolic-ref HEAD %s", name, now, began.Branch), nil
-	case began.Commit == now.Commit, began.Commit == "":
-		return "", nil
-	case now.Commit == "":
-		return fmt.Sprintf("the branch %s is gone; to bring it back: git update-ref %s %s", name, began.Branch, began.Commit), nil
-	}
-	below, err := repo.IsAncestor(ctx, began.Commit, now.Commit)
-	if err != nil || below {
-		return "", err
-	}
-	what, ref := "the branch "+name+" was rewritten", began.Branch
-	if ref == "" {
-		what, ref = "HEAD was moved", "HEAD"
-	}
-	return fmt.Sprintf("%s: %.10s is not in its history any more; to bring it back: git update-ref %s %s", what, began.Commit, ref, began.Commit), nil
 }
