@@ -76,7 +76,11 @@ func takeIn(ctx context.Context, a *app, s *session, repo *git.Repo, output runO
 		return merge.Edits{}, err
 	}
 	c, _, err := merge.SaveEdits(ctx, repo, head, "Take in edits", idle, isOurs(ctx, a, s, repo, output))
-	if errors.Is(err, merge.ErrConflict) {
+	switch {
+	case err == nil:
+	case !errors.Is(err, merge.ErrConflict):
+		err = hint(err, "if it is damaged, move .ralph/repository away: the next run makes a new one, and your files stay")
+	default:
 		err = hint(usagef("files of this folder have markers of a conflict: %s", human.List(c.Conflict, 5)), "choose what stays in them, and remove the lines <<<<<<<, ======= and >>>>>>>")
 	}
 	return c, err

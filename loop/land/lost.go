@@ -84,7 +84,10 @@ func Lost(ctx context.Context, store *dag.Store, root string) (lost []LostWork, 
 
 // help is what to type, where the branch exists or not.
 func (l LostWork) help(git string, exists bool) string {
-	branch := human.Branch(l.Target)
+	branch, again := human.Branch(l.Target), "ralph task reset "+strings.Join(l.Tasks, " ")
+	if !l.Here && (git != "git" || human.IsFolder(l.Target)) { // no other repository has it
+		return "have it done again: " + again
+	}
 	bring := git + " switch " + branch + " && " + git + " cherry-pick " + strings.Join(l.Commits, " ")
 	switch {
 	case !l.Here:
@@ -92,5 +95,5 @@ func (l LostWork) help(git string, exists bool) string {
 	case !exists:
 		bring = git + " branch " + branch + " " + l.Commits[len(l.Commits)-1]
 	}
-	return "bring it back: " + bring + "; or have it done again: ralph task reset " + strings.Join(l.Tasks, " ")
+	return "bring it back: " + bring + "; or have it done again: " + again
 }
