@@ -36,8 +36,9 @@ type Task struct {
 	Origin         string // what it is called where it comes from; "" if it was made here
 	DiscoveredFrom string // the task whose agent found it; "" for none
 
-	AllowTampering bool   // its work may delete tests and change what checks it
-	ExpectRed      string // the gate that its work makes fail; "" for none
+	MayChange      []string // globs of the files that check its work and that it may change
+	AllowTampering bool     // its work may delete tests and change what checks it
+	ExpectRed      string   // the gate that its work makes fail; "" for none
 
 	Retries       int    // since the last reset
 	Attempts      int    // that counted, since the last reset

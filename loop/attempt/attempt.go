@@ -33,6 +33,8 @@ type attempt struct {
 	job   Job
 	ports Ports
 
+	doubts []string // checks of the candidate that could not be carried out
+
 	talk     conversation
 	evidence evidence
 	meter    *meter

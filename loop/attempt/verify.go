@@ -52,6 +52,7 @@ func (a *attempt) verify(ctx context.Context) policy.Decision {
 func (a *attempt) check(ctx context.Context, taken string) policy.Decision {
 	w := &a.work
 	w.Verdict, w.VerifierErr, w.VerifierOver, w.CheckErr, w.Doubt, a.evidence.oldRan = nil, nil, nil, nil, nil, false
+	a.doubts = nil
 	if err := a.ports.Lane.Show(ctx, a.evidence.landing.Commit); err != nil {
 		w.CheckErr, a.ended = err, a.endedBy(ctx)
 		return a.decide()
@@ -188,7 +189,7 @@ func (a *attempt) examine(ctx context.Context, taken string, taking error) (stri
 
 // held is what a person has to look at before the work lands, if no verifier clears it.
 func (a *attempt) held(texts ...string) (list []verify.Held) {
-	for _, text := range texts {
+	for _, text := range append(texts, a.doubts...) {
 		if text != "" {
 			list = append(list, verify.Held{Text: text, Words: ownWords(a.job.Task)})
 		}
