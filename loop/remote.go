@@ -75,7 +75,7 @@ func (t *trial) runRemote(ctx context.Context) (attempt.Result, error) {
 	} else if d.Outcome == event.AttemptInterrupted && errors.Is(context.Cause(ctx), attempt.ErrStopped) {
 		d.Reason = attempt.ErrStopped.Error()
 	}
-	if res.Decision.Action != policy.Complete {
+	if !res.Decision.Passed() {
 		return res.Result, nil
 	}
 	err = t.opts.Graph.Store.View(stays, func(g *dag.Graph) (err error) { claim.Resumed, err = g.Attempt(claim.Attempt); return err })

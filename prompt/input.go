@@ -123,17 +123,17 @@ type Gate struct {
 	Failures string // The lines of all its output that name one, if they are to be shown.
 }
 
-// Doubt is what work did to what checks it, and may have done to pass.
+// Doubt is what the verifier has to clear before the work lands.
 type Doubt struct {
 	Failed  []Gate // With the checks from before the work.
 	Changes []Change
-	Held    []Change // What waits for a person unless the verifier clears it.
 }
 
 // Change is a numbered change of a file, or without one something else to answer for.
 type Change struct {
 	N          int
 	File, Text string
+	Open       bool // It could not be checked: no sentence of the task can ask for that.
 }
 
 // VerifyInput is all that a verifier's prompt is made of.

@@ -50,7 +50,7 @@ type view struct {
 	GitState, Previous, Journal, Knowledge, Skills, Conflict         *quote
 	SpecSections, PlanSections, TaskKnowledge, Outputs, Printed      *quote
 	Related, Criteria                                                *quote
-	Diff, Gates, Output, Failed, Changes, Held, Answers, Messages    *quote
+	Diff, Gates, Output, Failed, Changes, Answers, Messages          *quote
 }
 
 // page makes one prompt: it collects the quotations and shares the budget.

@@ -53,14 +53,13 @@ func Verify(in VerifyInput) string {
 	p := page{budget: in.Budget, sections: in.Sections, longer: in.Sections.longer("verifier")}
 	spec, plan, _ := p.quoteFirst(in.Spec, in.Plan, Document{})
 	failed := p.quoteParts(texts(in.Doubt.Failed), "what they printed", 12)
-	changes := p.quoteParts(texts(in.Doubt.Changes), "the difference since the task began", 24)
-	held := p.quoteParts(texts(in.Doubt.Held), "ralph's checks", 12)
+	changes := p.quoteParts(texts(in.Doubt.Changes), "ralph's checks and the difference since the task began", 24)
 	diff := 46
 	if failed != nil || changes != nil {
 		diff = 10
 	}
 	return p.render("verify.md.tmpl", view{
-		ID: cleanID(in.Task.ID), Title: p.inline(in.Task.Title, maxTitle), Spec: spec, Plan: plan, Failed: failed, Changes: changes, Held: held,
+		ID: cleanID(in.Task.ID), Title: p.inline(in.Task.Title, maxTitle), Spec: spec, Plan: plan, Failed: failed, Changes: changes,
 		Unchanged: in.Unchanged, Cosmetic: in.Cosmetic, Split: in.Split,
 
 		Criteria:     p.criteria(in.Proves),
@@ -273,7 +272,10 @@ func (g Gate) String() string {
 // String is the change as a part of a quotation. Its text is indented once it has no other line ends, so that it
 // cannot pass for the next change.
 func (c Change) String() string {
-	if c.File == "" {
+	switch {
+	case c.Open:
+		return fmt.Sprintf("change %d, which could not be checked: %s\n", c.N, oneLine(c.Text))
+	case c.File == "":
 		return fmt.Sprintf("change %d: %s\n", c.N, oneLine(c.Text))
 	}
 	return fmt.Sprintf("change %d, in %s:\n%s", c.N, oneLine(c.File), plain.Indent(clean(c.Text)))

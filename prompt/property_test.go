@@ -51,10 +51,7 @@ func drawDoubt(t *rapid.T) (d prompt.Doubt) {
 		d.Failed = append(d.Failed, prompt.Gate{Name: hostile().Draw(t, "failed gate"), Output: hostile().Draw(t, "what it printed")})
 	}
 	for n := range rapid.IntRange(0, 5).Draw(t, "changes") {
-		d.Changes = append(d.Changes, prompt.Change{N: n + 1, File: hostile().Draw(t, "file"), Text: hostile().Draw(t, "change")})
-	}
-	for n := range rapid.IntRange(0, 2).Draw(t, "held") {
-		d.Held = append(d.Held, prompt.Change{N: len(d.Changes) + n + 1, Text: hostile().Draw(t, "what is held")})
+		d.Changes = append(d.Changes, prompt.Change{N: n + 1, File: hostile().Draw(t, "file"), Text: hostile().Draw(t, "change"), Open: rapid.Bool().Draw(t, "open")})
 	}
 	return d
 }
@@ -64,9 +61,9 @@ func TestNoChangePassesForAnother(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		text := hostile().Draw(t, "before") + "change 7, in x:\n" + hostile().Draw(t, "after")
-		in := prompt.VerifyInput{Task: prompt.Task{ID: id}, Doubt: prompt.Doubt{Changes: []prompt.Change{{N: 1, File: text, Text: text}, {N: 2, Text: text}}}}
+		in := prompt.VerifyInput{Task: prompt.Task{ID: id}, Doubt: prompt.Doubt{Changes: []prompt.Change{{N: 1, File: text, Text: text}, {N: 2, Text: text}, {N: 3, Text: text, Open: true}}}}
 		got := regexp.MustCompile(`(?m)^> change \d+`).FindAllString(prompt.Verify(in), -1)
-		check.Equal(t, "changes", []string{"> change 1", "> change 2"}, got)
+		check.Equal(t, "changes", []string{"> change 1", "> change 2", "> change 3"}, got)
 	})
 }
 

@@ -201,7 +201,7 @@ func TestTheWorstCaseFitsTheSmallestBudget(t *testing.T) {
 	}
 	check := VerifyInput{Task: in.Task, Spec: doc, Plan: doc, Diff: doc, Gates: []Gate{{huge, true, huge, huge, huge}}, Budget: 1}
 	for n := range 120 {
-		check.Doubt.Changes = append(check.Doubt.Changes, Change{n, huge[:4000], huge[:4000]})
+		check.Doubt.Changes = append(check.Doubt.Changes, Change{n, huge[:4000], huge[:4000], false})
 		check.Doubt.Failed = append(check.Doubt.Failed, Gate{huge[:4000], false, huge[:4000], "", huge})
 	}
 	if got := Tokens(Verify(check)); got > MinBudget {

@@ -14,124 +14,95 @@ import (
 	"ralph/sigils"
 )
 
-// Doubt is what work did to the files that check it, where that may have made a gate easier to pass.
-// A verifier clears it, or a person; without either the work is rejected.
+// Doubt is one thing about work that a verifier or a person has to clear before the work lands. A verifier knows it by its place in the
+// list of all, from 1.
 type Doubt struct {
-	Files    []string // that check the work and were changed by it
-	New      []string // that it added to these
-	Hunks    []Hunk   // of these, as the verifier is shown them
-	Failed   []Result // gates that fail with these files as they were before
-	Findings []string // what is doubtful although the old files pass, such as a deleted test file
-	Held     []Held   // what is not about checks: it waits for a person, unless a verifier clears it
-	Asked    string   // which words of the task ask for all of that, if no verifier says so
+	Why   string   // in one line; all changes that gates fail without have the same
+	File  string   // whose change it is; "" if it is not one change
+	Patch string   // that change
+	Words []string // a sentence of these clears it: of the task, or of the reason that the agent gave. Without any a person has to
+	Open  bool     // a check could not be carried out, for which no task asks: what the verifier looked at instead clears it
 }
 
-// Held is what a person looks at before the work lands. A verifier clears it with a sentence of these words; without any it cannot.
-type Held struct {
-	Text  string
-	Words []string
+// Text is what the verifier answers for.
+func (d Doubt) Text() string {
+	if d.File == "" {
+		return d.Why
+	}
+	return d.Patch
 }
 
-// Hunk is one change that the verifier answers for.
-type Hunk struct {
-	N    int    // from 1
-	File string // "" for a finding
-	Text string // as in a patch
+// cleared reports whether an answer clears the doubt.
+func (d Doubt) cleared(answer string) bool {
+	return d.Open && strings.TrimSpace(answer) != "" || occurs(answer, d.Words)
 }
 
-// Any says that there is something to clear.
-func (d *Doubt) Any() bool { return d != nil && (len(d.Failed) > 0 || len(d.Findings) > 0) }
+// clearable reports whether a verifier can clear it at all.
+func (d Doubt) clearable() bool { return d.Open || len(d.Words) > 0 }
 
-// String is the doubt in one line.
-func (d *Doubt) String() string {
-	var parts, how []string
-	if len(d.Files) > 0 {
-		how = append(how, "with "+human.List(d.Files, 5)+" as before the work")
-	}
-	if len(d.New) > 0 {
-		how = append(how, "without "+human.List(d.New, 5)+" from the work")
-	}
-	for _, g := range d.Failed {
-		parts = append(parts, fmt.Sprintf("gate %q fails %s: %s", g.Command, strings.Join(how, " and "), g.Exit))
-	}
-	return strings.Join(append(parts, d.Findings...), "; ")
-}
-
-// Reason is the doubt as the next agent reads it, with what the old checks printed.
-func (d *Doubt) Reason() string {
-	if len(d.Failed) == 0 {
-		return d.String()
-	}
-	return d.String() + "\n" + d.Failed[0].Tail
-}
-
-// Changes are what a verifier answers for: the hunks, and the findings, which are numbered after them.
-func (d *Doubt) Changes() []Hunk {
-	list := slices.Clone(d.Hunks)
-	for _, finding := range d.Findings {
-		list = append(list, Hunk{N: len(list) + 1, Text: finding})
-	}
-	return list
-}
-
-// Waiting is what is held, numbered after the changes.
-func (d *Doubt) Waiting() (list []Hunk) {
-	if d == nil {
-		return nil
-	}
-	n := len(d.Changes())
-	for i, h := range d.Held {
-		list = append(list, Hunk{N: n + i + 1, Text: h.Text})
-	}
-	return list
-}
-
-// left is what a verifier does not clear of what is held.
-func (d *Doubt) left(said sigils.Set) (left []string) {
-	for i, h := range d.Waiting() {
-		cleared := func(a sigils.Answer) bool { return about(a, h.N) && occurs(a.Text, d.Held[i].Words) }
-		if !slices.ContainsFunc(said.Asked, cleared) {
-			left = append(left, h.Text)
+// Changed are the doubts about changes without which gates fail, with the files that the work changed as before it and without new ones.
+func Changed(changes []git.Change, failed []Result, words []string) []Doubt {
+	var changed, added, how, gates []string
+	for _, c := range changes {
+		if c.Kind == git.Added {
+			added = append(added, c.Path)
+		} else {
+			changed = append(changed, c.Path)
 		}
 	}
-	return left
+	if len(changed) > 0 {
+		how = append(how, "with "+human.List(changed, 5)+" as before the work")
+	}
+	if len(added) > 0 {
+		how = append(how, "without "+human.List(added, 5)+" from the work")
+	}
+	for _, g := range failed {
+		gates = append(gates, fmt.Sprintf("gate %q fails %s: %s", g.Command, strings.Join(how, " and "), g.Exit))
+	}
+	doubts := hunks(changes)
+	for i := range doubts {
+		doubts[i].Why, doubts[i].Words = strings.Join(gates, "; "), words
+	}
+	return doubts
+}
+
+// Whys are the doubts in one line.
+func Whys(doubts []Doubt) string {
+	return strings.Join(slices.Compact(seq.Map(doubts, func(d Doubt) string { return d.Why })), "; ")
 }
 
 // maxHunks is how many changes a verifier can be asked about one by one.
 const maxHunks = 100
 
-// Hunks splits the patches of changes. Where there are too many hunks, those of a file are taken together, and
+// hunks splits the patches of changes. Where there are too many hunks, those of a file are taken together, and
 // where there are too many files, the last of them are.
-func Hunks(changes []git.Change) []Hunk {
-	var hunks, files []Hunk
+func hunks(changes []git.Change) []Doubt {
+	var list, files []Doubt
 	for _, c := range changes {
 		header, bodies := splitPatch(c.Patch)
-		files = append(files, Hunk{File: c.Path, Text: header + strings.Join(bodies, "")})
+		files = append(files, Doubt{File: c.Path, Patch: header + strings.Join(bodies, "")})
 		for i, body := range bodies {
 			if i == 0 {
 				body = header + body
 			}
-			hunks = append(hunks, Hunk{File: c.Path, Text: body})
+			list = append(list, Doubt{File: c.Path, Patch: body})
 		}
 		if len(bodies) == 0 {
-			hunks = append(hunks, Hunk{File: c.Path, Text: header})
+			list = append(list, Doubt{File: c.Path, Patch: header})
 		}
 	}
-	if len(hunks) > maxHunks {
-		hunks = files
+	if len(list) > maxHunks {
+		list = files
 	}
-	if len(hunks) > maxHunks {
-		last := &hunks[maxHunks-1]
-		for _, h := range hunks[maxHunks:] {
-			last.Text += h.File + ":\n" + h.Text
+	if len(list) > maxHunks {
+		last := &list[maxHunks-1]
+		for _, h := range list[maxHunks:] {
+			last.Patch += h.File + ":\n" + h.Patch
 		}
-		last.File += fmt.Sprintf(" and %d more files", len(hunks)-maxHunks)
-		hunks = hunks[:maxHunks]
+		last.File += fmt.Sprintf(" and %d more files", len(list)-maxHunks)
+		list = list[:maxHunks]
 	}
-	for i := range hunks {
-		hunks[i].N = i + 1
-	}
-	return hunks
+	return list
 }
 
 // splitPatch separates what is said of a whole file, such as that it was deleted, from its hunks.
@@ -149,59 +120,55 @@ func splitPatch(patch string) (header string, bodies []string) {
 	return header, bodies
 }
 
-// clear holds the answers of a verifier against the doubt. Every change must be asked for by words that the task
-// has; one that weakens a check is never cleared, whatever else was said of it. The problem says what is missing;
-// final is false if the verifier only has not said enough.
-func (d *Doubt) clear(said sigils.Set, task []string) (problem string, final bool) {
-	held := d.Waiting()
-	if !d.Any() && len(held) == 0 {
-		return "", true
-	}
-	changes := d.Changes()
-	if len(said.Weakened) > 0 {
-		w := said.Weakened[0]
-		named := slices.DeleteFunc(slices.Concat(changes, held), func(c Hunk) bool { return !about(w, c.N) })
-		does := " weakens a check: "
-		if len(named) > 0 && named[0].N > len(changes) {
-			does = " is wrong: "
+// left is what the answers of a verifier do not clear. The problem is what the first of that lacks which it could have cleared.
+func left(doubts []Doubt, said sigils.Set) (left []Doubt, problem string) {
+	for i, d := range doubts {
+		wrong, cleared := "", false
+		for _, a := range said.Asked {
+			if about(a, i+1) {
+				cleared = cleared || d.cleared(a.Text)
+				wrong = fmt.Sprintf(", but only in words that are not there: %q", a.Text)
+			}
 		}
-		return strings.TrimRight("the verifier says that "+naming(named)+does+w.Text, ": "), true
-	}
-	wrong := ""
-	for _, c := range changes {
-		asked := slices.ContainsFunc(said.Asked, func(a sigils.Answer) bool {
-			if !about(a, c.N) {
-				return false
-			}
-			if !occurs(a.Text, task) {
-				wrong = fmt.Sprintf(", but only in words that the task does not have: %q", a.Text)
-				return false
-			}
-			return true
-		})
-		if !asked {
-			return "the verifier does not say of " + naming([]Hunk{c}) + " that the task asks for it" + wrong, false
+		if cleared {
+			continue
+		}
+		if left = append(left, d); problem == "" && d.clearable() {
+			problem = "the verifier does not clear " + naming(doubts, i) + wrong
 		}
 	}
-	return "", true
+	return left, problem
 }
 
-// askedFor quotes what was found in the task.
+// weakened is what a verifier finds wrong, whatever else it says; "" if nothing.
+func weakened(doubts []Doubt, said sigils.Set) string {
+	if len(said.Weakened) == 0 {
+		return ""
+	}
+	w := said.Weakened[0]
+	var named []int
+	for i := range doubts {
+		if about(w, i+1) {
+			named = append(named, i)
+		}
+	}
+	return strings.TrimRight("the verifier finds "+naming(doubts, named...)+" wrong: "+w.Text, ": ")
+}
+
+// askedFor quotes what clears doubts.
 func askedFor(asked []sigils.Answer) string {
-	return "the task asks for the changed checks: " + human.List(slices.Compact(seq.Map(asked, func(a sigils.Answer) string { return strconv.Quote(a.Text) })), 3)
+	return "the doubts are cleared: " + human.List(slices.Compact(seq.Map(asked, func(a sigils.Answer) string { return strconv.Quote(a.Text) })), 3)
 }
 
 func about(a sigils.Answer, n int) bool {
 	return slices.ContainsFunc(a.Changes, func(r sigils.Range) bool { return r.From <= n && n <= r.To })
 }
 
-func naming(changes []Hunk) string {
-	if len(changes) == 0 {
+func naming(doubts []Doubt, named ...int) string {
+	if len(named) == 0 {
 		return "a change"
 	}
-	return human.List(seq.Map(changes, func(c Hunk) string {
-		return fmt.Sprintf("change %d (%s)", c.N, cmp.Or(c.File, c.Text))
-	}), 3)
+	return human.List(seq.Map(named, func(i int) string { return fmt.Sprintf("change %d (%s)", i+1, cmp.Or(doubts[i].File, doubts[i].Why)) }), 3)
 }
 
 const (

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"ralph/acp"
+	"ralph/internal/human"
 	"ralph/sigils"
 )
 
@@ -20,9 +21,8 @@ type Verifier interface {
 
 // Question is what a verifier is asked.
 type Question struct {
-	Text  string
-	Doubt *Doubt   // what its answers must clear
-	Task  []string // the task's own words, in which it finds what they ask for
+	Text   string
+	Doubts []Doubt // what its answers are to clear
 
 	Unchanged bool // nothing changed: the question is whether the task was fulfilled before
 	Whole     bool // it is about a whole specification: what is missing is listed, and wins over a pass
@@ -30,13 +30,12 @@ type Question struct {
 
 // Verdict is what a verifier says about finished work.
 type Verdict struct {
-	Pass    bool
-	Given   bool // false: no verdict came
-	Silent  bool // nor anything else that says what it thinks of the work
-	Cleared bool // there is no doubt, or its answers clear it
-	Reason  string
+	Pass   bool
+	Given  bool // false: no verdict came, or a pass that leaves open what it could clear
+	Silent bool // nor anything else that says what it thinks of the work
+	Reason string
 
-	Left []string // what waits for a person, because its answers do not clear it
+	Left []Doubt // what waits for a person, because its answers do not clear it
 
 	Fulfilled bool // the task was fulfilled before the work; the reason says where
 
@@ -80,7 +79,9 @@ func Ask(ctx context.Context, q Question, open func(ctx context.Context, try int
 			v.Silent, v.Reason = true, err.Error()
 		}
 	}
-	v.Reason = fmt.Sprintf("no verdict after %d tries; the last: %s", tries, v.Reason)
+	if !v.Pass {
+		v.Reason = fmt.Sprintf("no verdict after %d tries; the last: %s", tries, v.Reason)
+	}
 	return v, nil
 }
 
@@ -101,25 +102,20 @@ func ask(ctx context.Context, verifier Verifier, q Question) (Verdict, error) {
 	if q.Whole {
 		v.Findings = set.Findings
 	}
-	problem, final := q.Doubt.clear(set, q.Task)
-	v.Cleared, v.Left = problem == "", q.Doubt.left(set)
+	wrong, problem := weakened(q.Doubts, set), ""
+	v.Left, problem = left(q.Doubts, set)
 	switch {
-	case set.VerifyFail: // wins over a pass
-		v.Given, v.Reason = true, cmp.Or(set.VerifyReason, "the verifying agent gave no reason")
-		if final && problem != "" {
-			v.Reason = problem + "; " + v.Reason
-		}
+	case set.VerifyFail || wrong != "": // wins over a pass
+		v.Given, v.Reason = true, cmp.Or(strings.Join(human.Parts(wrong, set.VerifyReason), "; "), "the verifying agent gave no reason")
 	case len(v.Findings) > 0:
 		v.Given, v.Reason = true, "it lists what is missing"
 	case q.Unchanged && set.Fulfilled != "":
 		v.Given, v.Pass, v.Fulfilled, v.Reason = true, true, true, set.Fulfilled
 	case q.Unchanged && set.VerifyPass:
 		v.Reason = "the verifying agent does not say where the task was fulfilled before the work"
-	case set.VerifyPass && problem != "":
-		v.Given, v.Reason = final, problem
 	case set.VerifyPass:
-		v.Given, v.Pass = true, true
-		if q.Doubt.Any() {
+		v.Given, v.Pass, v.Reason = problem == "", true, problem
+		if len(q.Doubts) > len(v.Left) && problem == "" {
 			v.Reason = askedFor(set.Asked)
 		}
 	default:

@@ -33,8 +33,6 @@ type attempt struct {
 	job   Job
 	ports Ports
 
-	doubts []string // checks of the candidate that could not be carried out
-
 	talk     conversation
 	evidence evidence
 	meter    *meter

@@ -1,10 +1,30 @@
 package attempt
 
-import "ralph/internal/glob"
+import (
+	"slices"
+
+	"ralph/dag"
+	"ralph/internal/glob"
+	"ralph/verify"
+)
 
 // doubt notes a check of the candidate that could not be carried out. The verifier is asked about it by name; without one, or without
 // its answer, the work waits for a person.
-func (a *attempt) doubt(text string) { a.doubts = append(a.doubts, text) }
+func (a *attempt) doubt(text string) {
+	if !slices.ContainsFunc(a.work.Doubts, func(d verify.Doubt) bool { return d.Why == text }) {
+		a.hold(verify.Doubt{Why: text, Open: true})
+	}
+}
+
+// hold notes what a verifier or a person has to clear before the work lands.
+func (a *attempt) hold(doubts ...verify.Doubt) {
+	w := &a.work
+	if w.Doubts = append(w.Doubts, doubts...); w.Verdict != nil { // which is about those before
+		w.Verdict.Left = append(w.Verdict.Left, doubts...)
+	}
+}
 
 // mayChange reports whether the task allows its work to change a file that checks it.
-func (a *attempt) mayChange(file string) bool { return glob.Match(a.job.Task.MayChange, file) }
+func (a *attempt) mayChange(file string) bool { return mayChange(a.job.Task, file) }
+
+func mayChange(t dag.Task, file string) bool { return glob.Match(t.MayChange, file) }

@@ -10,6 +10,7 @@ import (
 	"ralph/internal/human"
 	"ralph/internal/seq"
 	"ralph/loop/land"
+	"ralph/verify"
 	"ralph/verify/tamper"
 )
 
@@ -29,22 +30,9 @@ type evidence struct {
 	landing   land.Candidate
 	candidate string // the tree that would land; empty until it is known
 	compared  map[[2]string]git.Difference
-	searched  search // the last one for tampering
-	oldRan    bool   // the checks from before the work said something of it
-}
-
-// search is what was found in the changes that led to a tree.
-type search struct {
-	tree    string
-	changes []git.Change
-	found   findings
-}
-
-// findings are what the work did to what checks it: hard ones reject it, the others have to be cleared. Outside is what it changed
-// that is not in the project's folder.
-type findings struct {
-	hard, doubtful []string
-	outside        string
+	protected []string        // what the work changed and must not
+	old       string          // what the checks from before the work said of it: oldPassed, oldFailed, or "" if nothing
+	failed    []verify.Result // gates that do not accept it with these
 }
 
 // begin notes what the attempt finds, and learns what the task's first one found.
@@ -71,8 +59,8 @@ func (e *evidence) begin(ctx context.Context) error {
 	return nil
 }
 
-// dropMissing forgets trees that git does not have any more, as after a rewrite of the history: no task is to blame that nothing can be
-// compared with them.
+// dropMissing forgets trees that git does not have any more, as after a rewrite of the history. That what the task began with was one of
+// them is a doubt about its work, in later attempts as well.
 func (e *evidence) dropMissing(ctx context.Context) error {
 	trees, h := []string{e.base.Tree}, &e.job.History
 	for _, at := range h.Attempts {
@@ -90,8 +78,7 @@ func (e *evidence) dropMissing(ctx context.Context) error {
 		return slices.Contains(missing, at.Tree) || slices.Contains(missing, at.TreeAfter)
 	}
 	if slices.Contains(missing, e.base.Tree) {
-		e.warn(e.job.Task.ID, "git does not have what the task began with any more: only changes from now on count")
-		e.base.Tree = e.tree
+		e.base.Tree, e.base.Gone = e.tree, true
 	}
 	if gone(h.Finished) {
 		h.Finished.Tree, h.Finished.TreeAfter = e.base.Tree, ""
@@ -184,24 +171,6 @@ func (e *evidence) touched(ctx context.Context) bool {
 	return err != nil || len(e.worked(ctx)) > 0
 }
 
-// examine compares a tree with what the task began with, and returns the tree that shows
-// the task's own work.
-func (e *evidence) examine(
-	ctx context.Context, taken string, taking error, prevented bool,
-) (shown string, found findings, unchanged bool, err error) {
-	if taking != nil || e.base.Tree == "" {
-		return "", found, false, taking
-	}
-	changes, err := e.changes(ctx, taken, prevented)
-	if err != nil {
-		return "", found, false, err
-	}
-	if !e.job.Task.AllowTampering {
-		found, err = e.tampering(ctx, changes, taken)
-	}
-	return taken, found, len(changes) == 0, err
-}
-
 // changes lists what the work changed.
 func (e *evidence) changes(ctx context.Context, now string, prevented bool) (work []git.Change, err error) {
 	work, err = e.compare(ctx, e.base.Tree, now)
@@ -212,30 +181,35 @@ func (e *evidence) changes(ctx context.Context, now string, prevented bool) (wor
 	return work, err
 }
 
-// tampering finds what the changes do to what checks the work.
-func (e *evidence) tampering(ctx context.Context, changes []git.Change, now string) (found findings, err error) {
-	if last := e.searched; now == last.tree && slices.Equal(changes, last.changes) {
-		return last.found, nil
-	}
+// findDoubts finds what changes do to what checks the work, and outside the project's folder.
+func (a *attempt) findDoubts(ctx context.Context, changes []git.Change, now string) error {
+	e, words := &a.evidence, ownWords(a.job.Task)
 	before, after, end := e.trees.Contents(ctx, e.base.Tree, now, maxTestFile)
 	defer end()
 	s, err := e.suite(ctx, e.base.Tree, changes, before)
 	if err != nil {
-		return found, err
+		return err
 	}
 	for _, f := range tamper.Find(changes, s, before, after, e.job.Verify.Protect) {
-		if f.Hard() {
-			found.hard = append(found.hard, f.What)
-		} else {
-			found.doubtful = append(found.doubtful, f.What)
+		switch may := a.mayChange(f.Path); {
+		case f.Hard() && may:
+			a.doubt(f.What)
+		case f.Hard():
+			e.protected = append(e.protected, f.What)
+		case !may:
+			a.hold(verify.Doubt{Why: f.What, Words: words})
 		}
 	}
-	inside := func(c git.Change) bool { return !git.Outside(c.Path) && !git.Outside(c.Old) }
-	if outside := seq.Map(slices.DeleteFunc(slices.Clone(changes), inside), func(c git.Change) string { return c.Path }); len(outside) > 0 {
-		found.outside = "it changes files outside the project's folder: " + human.List(outside, 5)
+	var outside []string
+	for _, c := range changes {
+		if (git.Outside(c.Path) || git.Outside(c.Old)) && !a.mayChange(c.Path) {
+			outside = append(outside, c.Path)
+		}
 	}
-	e.searched = search{now, changes, found}
-	return found, nil
+	if len(outside) > 0 {
+		a.hold(verify.Doubt{Why: "it changes files outside the project's folder: " + human.List(outside, 5), Words: words})
+	}
+	return nil
 }
 
 const (

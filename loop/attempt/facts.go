@@ -1,8 +1,10 @@
 package attempt
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"ralph/event"
 	"ralph/internal/git"
@@ -32,23 +34,14 @@ func (a *attempt) facts(ctx context.Context) (f risk.Facts) {
 		f.Lines += c.Lines()
 	}
 	if plan, err := a.evidence.plan(ctx, a.evidence.candidate, a.prevented()); err == nil && len(plan.Changed) > 0 {
-		f.Checks, f.Old = seq.Map(plan.Changed, func(c git.Change) string { return c.Path }), oldUnknown
+		f.Checks, f.Old = seq.Map(plan.Changed, func(c git.Change) string { return c.Path }), cmp.Or(a.evidence.old, oldUnknown)
 	}
-	w := &a.work
-	switch {
-	case f.Old == "" || !a.evidence.oldRan:
-	case len(w.Doubt.Failed) > 0:
-		f.Old = oldFailed
-	default:
-		f.Old = oldPassed
+	for _, d := range a.work.Doubts {
+		if !slices.Contains(f.Doubts, d.Why) {
+			f.Doubts = append(f.Doubts, d.Why)
+		}
 	}
-	if w.Doubt.Any() {
-		f.Doubts = append(f.Doubts, w.Doubt.String())
-	}
-	for _, h := range w.Doubt.Waiting() {
-		f.Doubts = append(f.Doubts, h.Text)
-	}
-	for _, g := range w.Gates {
+	for _, g := range a.work.Gates {
 		switch g.Verdict() {
 		case event.GateFlaky:
 			f.Doubts = append(f.Doubts, fmt.Sprintf("gate %q is flaky", g.Command))

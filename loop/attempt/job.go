@@ -110,6 +110,7 @@ func (f *Finished) tested(c land.Candidate) bool {
 // attempts can be taken for the task's own.
 type Base struct {
 	Tree  string                   `json:"tree,omitempty"` // empty where git cannot tell
+	Gone  bool                     `json:"gone,omitempty"` // git lost the tree of its first attempt: Tree is that of a later one
 	Gates map[string]verify.Result `json:"gates,omitempty"`
 }
 
@@ -163,10 +164,11 @@ type Result struct {
 
 // Finished is what another machine needs to land accepted work.
 func (r Result) Finished() *Finished {
-	return &Finished{
-		Set: r.Said, Stop: string(r.Agent.Stop), Evident: r.Agent.Evident, Told: r.Told,
-		Patch: r.Judged.Patch, Trees: r.Judged.Trees, Gates: r.Gates,
+	f := &Finished{Set: r.Said, Stop: string(r.Agent.Stop), Evident: r.Agent.Evident, Told: r.Told}
+	if r.Decision.Action == policy.Complete { // what is held was not accepted
+		f.Patch, f.Trees, f.Gates = r.Judged.Patch, r.Judged.Trees, r.Gates
 	}
+	return f
 }
 
 // Seen is what settling needs of the facts.

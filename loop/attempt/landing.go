@@ -56,7 +56,6 @@ func (a *attempt) queue(ctx context.Context) (d policy.Decision) {
 	c, err := a.ports.Lane.Submit(ctx, by, func(c land.Candidate) (v land.Verdict) {
 		see(c)
 		a.evidence.onto(c)
-		w.Holdable = c.Entry > 0
 		w.Accepted = c.Accepted || c.Patch != "" && (c.Patch == passed || c.Patch == elsewhere && len(c.Lost) == 0)
 		a.cpu = 0
 		a.Demand.measure(a.Now, func() (time.Duration, bool) {
@@ -66,7 +65,7 @@ func (a *attempt) queue(ctx context.Context) (d policy.Decision) {
 		if w.Verdict != nil && w.Verdict.Pass && d.Action == policy.Complete {
 			passed = c.Patch
 		}
-		green = d.Action == policy.Complete || d.Action == policy.Hold
+		green = d.Passed()
 		v.Over, v.Passed = a.ended != policy.Running || w.CheckErr != nil, green
 		if !v.Over && green {
 			v.Seen = a.facts(ctx)
@@ -116,7 +115,7 @@ func (a *attempt) land(ctx context.Context, d policy.Decision) policy.Decision {
 
 // keepWork keeps what an attempt leaves in its slot, whatever came of it.
 func (a *attempt) keepWork(ctx context.Context, d policy.Decision) {
-	if d.Action == policy.Complete || d.Action == policy.Hold {
+	if d.Passed() {
 		return
 	}
 	left, err := a.ports.Lane.Keep(ctx)

@@ -30,7 +30,7 @@ const (
 // learn asks the cheapest model, once for each task, what later agents should know about work that was accepted only
 // after a retry or a repair. The work is safe by then, and whatever comes of this changes nothing about it.
 func (a *attempt) learn(ctx context.Context, d policy.Decision, script bool) {
-	accepted := d.Action == policy.Complete || d.Action == policy.Hold
+	accepted := d.Passed()
 	struggled := a.said.Repairs > 0 || a.job.Task.Retries > 0
 	if !a.job.Lessons || !accepted || !struggled || script || !a.seen.Opened || a.job.Review != nil || ctx.Err() != nil || a.lessonsAsked() {
 		return

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"ralph/internal/git"
+	"ralph/internal/human"
 	"ralph/internal/seq"
 	"ralph/verify"
 	"ralph/verify/suite"
@@ -25,40 +26,31 @@ const (
 	asBefore     = "in a copy, as before the work"
 )
 
-// oldTests has the gates that accepted the work check it with the files that did so before it, if it changed some of
-// them. The work's Doubt says what that shows. Nothing is run for other work.
+// oldTests has the gates that accepted the work check it with the files that did so before it, if it changed some of them. Changes
+// without which they do not accept it are to be cleared, and so is that nobody knows. Nothing is run for other work.
 func (a *attempt) oldTests(ctx context.Context, now string) error {
-	w := &a.work
-	if a.evidence.base.Tree == "" || a.job.Task.AllowTampering || a.job.Accepted || w.Accepted {
+	w, e := &a.work, &a.evidence
+	if e.base.Tree == "" || a.job.Accepted || w.Accepted {
 		return nil
 	}
-	plan, err := a.evidence.plan(ctx, now, a.prevented())
+	plan, err := e.plan(ctx, now, a.prevented())
 	if err != nil || len(plan.Changed) == 0 {
 		return err
 	}
-	why := "the work changes what checks it"
-	checks := slices.DeleteFunc(slices.Clone(w.Gates), func(g verify.Check) bool { return !plan.Tells(g.Command, g.Before != nil && g.Before.Passed) })
-	unknown := errors.New("no gate can be run with the files from before it")
-	if len(checks) > 0 {
-		w.Doubt.Failed, unknown, err = a.compareOld(ctx, plan, checks)
+	failed, unknown, err := a.compareOld(ctx, plan, slices.Clone(w.Gates))
+	switch {
+	case err != nil:
+		return err
+	case unknown != nil:
+		files := human.List(seq.Map(plan.Changed, func(c git.Change) string { return c.Path }), 5)
+		a.doubt("the work changes what checks it, " + files + ", and whether it passes without that is not known: " + unknown.Error())
+	case len(failed) > 0:
+		e.old, e.failed = oldFailed, failed
+		a.hold(verify.Changed(plan.Changed, failed, ownWords(a.job.Task))...)
+	default:
+		e.old = oldPassed
 	}
-	if unknown != nil && err == nil {
-		a.warn(a.job.Task.ID, why+", and whether the work passes without these changes is not known: "+unknown.Error())
-	}
-	if len(w.Doubt.Failed) > 0 {
-		w.Doubt.Files, w.Doubt.New, w.Doubt.Hunks = nil, nil, verify.Hunks(plan.Changed)
-		for _, c := range plan.Changed {
-			list := &w.Doubt.Files
-			if c.Kind == git.Added {
-				list = &w.Doubt.New
-			}
-			*list = append(*list, c.Path)
-		}
-		w.Doubt.Asked = ""
-		a.askTask()
-	}
-	a.evidence.oldRan = len(checks) > 0 && unknown == nil
-	return err
+	return nil
 }
 
 // compareOld runs gates in a copy of the work. Unknown is why that says nothing.
@@ -167,8 +159,8 @@ func edits(plan suite.Plan) []git.Edit {
 func (e *evidence) suite(ctx context.Context, tree string, changes []git.Change, before suite.Read) (*suite.Suite, error) {
 	return suite.Of(suite.Base{
 		Gates: e.job.Verify.Gates, Protect: e.job.Verify.Protect, Task: e.job.Task.Title + "\n" + e.job.Task.Description, Read: e.unchanged(changes, before),
-		Files:  func() ([]string, error) { return e.trees.Files(ctx, tree) },
 		Beside: func(dir string) ([]string, error) { return e.beside(dir, changes) },
+		May:    func(file string) bool { return mayChange(e.job.Task, file) },
 	})
 }
 

@@ -51,8 +51,8 @@ func (a *attempt) verify(ctx context.Context) policy.Decision {
 // whether anything changed at all, and then the verdict of another session.
 func (a *attempt) check(ctx context.Context, taken string) policy.Decision {
 	w := &a.work
-	w.Verdict, w.VerifierErr, w.VerifierOver, w.CheckErr, w.Doubt, a.evidence.oldRan = nil, nil, nil, nil, nil, false
-	a.doubts = nil
+	w.Verdict, w.VerifierErr, w.VerifierOver, w.CheckErr, w.Doubts = nil, nil, nil, nil, nil
+	a.evidence.old, a.evidence.failed = "", nil
 	if err := a.ports.Lane.Show(ctx, a.evidence.landing.Commit); err != nil {
 		w.CheckErr, a.ended = err, a.endedBy(ctx)
 		return a.decide()
@@ -71,18 +71,18 @@ func (a *attempt) check(ctx context.Context, taken string) policy.Decision {
 		a.note(ctx, dag.Note{Gates: seq.Map(w.Gates, record)})
 		return a.decide()
 	}
-	shown, err := a.examine(ctx, taken, nil)
+	err := a.examine(ctx, taken)
 	if a.talk.set.Split && (w.Unchanged || a.evidence.base.Tree == "") { // the work is its subtasks, and each is judged by itself
 		w.WantVerdict, w.Evident = false, true
 	}
-	if err == nil && len(w.Tampering) == 0 && (w.WantVerdict || !w.Doubtful()) {
+	if err == nil && len(w.Tampering) == 0 {
 		if w.Gates, err = a.gates(ctx); err == nil && len(w.Gates) > 0 {
-			taken, err = a.checkAgain(ctx)
+			err = a.checkAgain(ctx, taken)
 		}
 	}
 	w.CheckErr = err
 	a.ended = a.endedBy(ctx)
-	verdict := w.Doubt.Asked
+	verdict := ""
 	if a.job.Accepted {
 		verdict = "accepted by a person"
 	}
@@ -90,7 +90,7 @@ func (a *attempt) check(ctx context.Context, taken string) policy.Decision {
 	d := a.decide()
 	if d.Action == policy.AskVerdict {
 		if w.VerifierOver = a.overspent(ctx); w.VerifierOver == nil {
-			w.CheckErr = a.askVerdict(ctx, shown)
+			w.CheckErr = a.askVerdict(ctx, taken)
 			a.ended = a.endedBy(ctx)
 		}
 		d = a.decide()
@@ -107,15 +107,14 @@ func (a *attempt) check(ctx context.Context, taken string) policy.Decision {
 	return d
 }
 
-// checkAgain looks at what is there after the gates, and has them check what they accept with the old tests.
-func (a *attempt) checkAgain(ctx context.Context) (string, error) {
-	taken, err := a.evidence.take(ctx)
-	err = a.examineAgain(ctx, taken, err)
+// checkAgain looks at what the agent did while gates ran, and has them check what they accept with the old tests.
+func (a *attempt) checkAgain(ctx context.Context, taken string) error {
+	err := a.findTampering()
 	refused := func(c verify.Check) bool { return c.Verdict() == event.GateFailed }
-	if err != nil || len(a.work.Tampering) > 0 || slices.ContainsFunc(a.work.Gates, refused) || a.work.Doubtful() && !a.work.WantVerdict {
-		return taken, err
+	if err != nil || len(a.work.Tampering) > 0 || slices.ContainsFunc(a.work.Gates, refused) {
+		return err
 	}
-	return taken, a.oldTests(ctx, taken)
+	return a.oldTests(ctx, taken)
 }
 
 // wantsVerdict says that work which passes its gates is judged by the verifier agent.
@@ -163,45 +162,46 @@ func (a *attempt) evident() bool {
 	return a.talk.session != nil && a.talk.session.Evident()
 }
 
-// examine looks for tampering and for changes, and returns the tree that shows the work.
-func (a *attempt) examine(ctx context.Context, taken string, taking error) (string, error) {
-	w := &a.work
-	w.Tampering, w.Unchanged = nil, false
+// examine looks for tampering, for changes, and for what has to be cleared before these land.
+func (a *attempt) examine(ctx context.Context, taken string) error {
+	w, e := &a.work, &a.evidence
+	w.Tampering, w.Unchanged, e.protected = nil, false, nil
 	w.Evident = a.job.Task.Kind == dag.Check || a.job.Accepted || a.evident()
-	if a.talk.session != nil && !a.job.Task.AllowTampering {
-		touched, err := a.tampered()
-		if err != nil {
-			return "", err
+	if e.base.Tree == "" || e.base.Gone {
+		a.doubt("git does not have what the task began with: what the work changed before is not known")
+	}
+	if e.base.Tree != "" {
+		changes, err := e.changes(ctx, taken, a.prevented())
+		if err == nil && !a.job.Accepted {
+			err = a.findDoubts(ctx, changes, taken)
 		}
-		w.Tampering = seq.Map(touched, func(path string) string { return "protected: " + path })
+		if w.Unchanged = len(changes) == 0; err != nil {
+			return err
+		}
 	}
-	shown, found, unchanged, err := a.evidence.examine(ctx, taken, taking, a.prevented())
-	w.Tampering, w.Unchanged = append(w.Tampering, found.hard...), unchanged
-	w.Doubt = cmp.Or(w.Doubt, &verify.Doubt{})
-	w.Doubt.Held = a.held(found.outside, a.evidence.landing.Unfit)
-	if w.Verdict != nil && !slices.Equal(w.Doubt.Findings, found.doubtful) {
-		w.Verdict.Cleared = false // it was about others
+	if e.landing.Unfit != "" {
+		a.doubt(e.landing.Unfit)
 	}
-	w.Doubt.Findings = found.doubtful
-	a.askTask()
-	return shown, err
+	for _, l := range e.landing.Lost {
+		d := verify.Doubt{Why: l.Text}
+		if why := a.talk.set.MergeDropped; l.Marked && why != "" {
+			d.Why, d.Words = d.Why+"; the agent's reason: "+why, []string{why}
+		}
+		a.hold(d)
+	}
+	return a.findTampering()
 }
 
-// held is what a person has to look at before the work lands, if no verifier clears it.
-func (a *attempt) held(texts ...string) (list []verify.Held) {
-	for _, text := range append(texts, a.doubts...) {
-		if text != "" {
-			list = append(list, verify.Held{Text: text, Words: ownWords(a.job.Task)})
-		}
+// findTampering takes in what is protected and was changed, by the work or by an agent that is still there.
+func (a *attempt) findTampering() error {
+	w := &a.work
+	w.Tampering = a.evidence.protected
+	if a.talk.session == nil {
+		return nil
 	}
-	for _, l := range a.evidence.landing.Lost {
-		h := verify.Held{Text: l.Text}
-		if why := a.talk.set.MergeDropped; l.Marked && why != "" {
-			h.Text, h.Words = h.Text+"; the agent's reason: "+why, []string{why}
-		}
-		list = append(list, h)
-	}
-	return list
+	touched, err := a.tampered()
+	w.Tampering = append(seq.Map(touched, func(path string) string { return "protected: " + path }), w.Tampering...)
+	return err
 }
 
 // tampered lists what the agent changed that no agent may change. Rules that it wrote never counted, and count
@@ -237,13 +237,6 @@ func (a *attempt) renew() {
 	}
 }
 
-// askTask looks into the task for what the work did to what checks it, if no verifier does.
-func (a *attempt) askTask() {
-	if !a.work.WantVerdict {
-		a.work.Doubt.AskTask(ownWords(a.job.Task))
-	}
-}
-
 func ownWords(t dag.Task) []string { return []string{t.Title, t.Description} }
 
 // prevented says that no agent could write ralph's own files.
@@ -251,19 +244,10 @@ func (a *attempt) prevented() bool {
 	return a.talk.session != nil && Prevents(a.talk.session.Sandbox())
 }
 
-// examineAgain looks for tampering only: the agent lives on while the gates run, and
-// what gates leave behind is not the work's.
-func (a *attempt) examineAgain(ctx context.Context, taken string, taking error) error {
-	unchanged, evident := a.work.Unchanged, a.work.Evident
-	_, err := a.examine(ctx, taken, taking)
-	a.work.Unchanged, a.work.Evident = unchanged, evident
-	return err
-}
-
 // warnTampering says what an attempt touched that nobody asked about, because it
 // did not end with "done".
 func (a *attempt) warnTampering(d policy.Decision) {
-	if a.work.Checked || a.job.Task.AllowTampering || d.Action == policy.Abort {
+	if a.work.Checked || d.Action == policy.Abort {
 		return
 	}
 	touched, err := a.tampered()
@@ -275,8 +259,7 @@ func (a *attempt) warnTampering(d policy.Decision) {
 // askVerdict asks the verifier agent.
 func (a *attempt) askVerdict(ctx context.Context, shown string) error {
 	a.tell(a.askOnce(ctx, shown))
-	taken, err := a.evidence.take(ctx)
-	return a.examineAgain(ctx, taken, err)
+	return a.findTampering()
 }
 
 // maxPatch is how much of a difference is read; the prompt cuts further.
@@ -309,15 +292,13 @@ func (a *attempt) question(ctx context.Context, shown string) verify.Question {
 		return prompt.Gate{Name: name, Passed: g.Passed, Output: g.Tail, Tests: human.Tests(r.Tests, r.TestsBefore)}
 	})
 	in.Unchanged = w.Unproven()
-	change := func(h verify.Hunk) prompt.Change { return prompt.Change(h) }
-	in.Doubt.Held = seq.Map(w.Doubt.Waiting(), change)
-	if w.Doubt.Any() {
-		in.Doubt.Failed = seq.Map(w.Doubt.Failed, func(r verify.Result) prompt.Gate {
-			return prompt.Gate{Name: r.Command, Output: r.Tail, Failures: r.Failures}
-		})
-		in.Doubt.Changes = seq.Map(w.Doubt.Changes(), change)
+	in.Doubt.Failed = seq.Map(a.evidence.failed, func(r verify.Result) prompt.Gate {
+		return prompt.Gate{Name: r.Command, Output: r.Tail, Failures: r.Failures}
+	})
+	for i, d := range w.Doubts {
+		in.Doubt.Changes = append(in.Doubt.Changes, prompt.Change{N: i + 1, File: d.File, Text: d.Text(), Open: d.Open})
 	}
-	return verify.Question{Text: prompt.Verify(in), Doubt: w.Doubt, Task: ownWords(t), Unchanged: in.Unchanged}
+	return verify.Question{Text: prompt.Verify(in), Doubts: w.Doubts, Unchanged: in.Unchanged}
 }
 
 // askOnce has one verifier look, and returns the event that says what came of it.

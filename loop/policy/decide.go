@@ -87,6 +87,9 @@ type Decision struct {
 	EndRun    event.RunOutcome // not empty: the run ends after settling
 }
 
+// Passed reports whether the work may land, now or once a person has looked at it.
+func (d Decision) Passed() bool { return d.Action == Complete || d.Action == Hold }
+
 const (
 	maxGoOn      = 3
 	maxHeeded    = 3
@@ -249,9 +252,6 @@ func decideChecked(f Facts) Decision {
 	if len(f.Work.Tampering) > 0 {
 		return reject(event.RejectedTampering, "tampering: "+strings.Join(f.Work.Tampering, "; "))
 	}
-	if f.Work.Doubtful() && !f.Work.WantVerdict {
-		return reject(event.RejectedTampering, "tampering: "+f.Work.Doubt.Reason())
-	}
 	for i, g := range f.Work.Gates {
 		if g.Verdict() != event.GateFailed {
 			continue
@@ -273,7 +273,7 @@ func decideChecked(f Facts) Decision {
 		return reject(event.RejectedUnchanged, nothingChanged)
 	}
 	if failing := f.Work.Excused(); len(failing) > 0 {
-		return unproven(f.Work, "every gate failed before the work and still does: "+human.List(failing, 5))
+		return held("every gate failed before the work and still does: " + human.List(failing, 5))
 	}
 	switch {
 	case f.Work.VerifierOver != nil:
@@ -286,19 +286,20 @@ func decideChecked(f Facts) Decision {
 		return Decision{Action: AskVerdict}
 	case f.Work.Verdict != nil && f.Work.Verdict.Silent:
 		return unjudged(f.Work)
-	case f.Work.Doubtful() && !f.Work.Verdict.Cleared:
-		return reject(event.RejectedTampering, fmt.Sprintf("tampering: %s; %s", f.Work.Doubt, f.Work.Verdict.Reason))
-	case f.Work.Unproven() && !f.Work.Verdict.Fulfilled:
+	case f.Work.Unproven() && (!f.Work.Verdict.Fulfilled || len(f.Work.Left()) > 0): // there is nothing that could wait
 		return reject(event.RejectedUnchanged, nothingChanged+"; the verifier says: "+f.Work.Verdict.Reason)
 	case f.Work.Verdict != nil && !f.Work.Verdict.Pass:
 		return reject(event.RejectedVerdict, "verdict: "+f.Work.Verdict.Reason)
 	case f.Work.Unproven():
 		return Decision{Action: Complete, Outcome: event.AttemptAlreadyDone, Reason: f.Work.Verdict.Reason}
 	case len(f.Work.Nameless()) > 0:
-		return unproven(f.Work, "gates failed before the work and still do, without naming what fails: "+human.List(f.Work.Nameless(), 5))
-	case len(f.Work.Waits()) > 0:
-		why := strings.Join(f.Work.Waits(), "; ")
-		return held(f.Work, why, reject(event.RejectedTampering, "tampering: "+why))
+		return held("gates failed before the work and still do, without naming what fails: " + human.List(f.Work.Nameless(), 5))
+	case len(f.Work.Left()) > 0:
+		why := []string{verify.Whys(f.Work.Left())}
+		if f.Work.Verdict != nil {
+			why = append(why, f.Work.Verdict.Reason)
+		}
+		return held(strings.Join(human.Parts(why...), "; "))
 	default:
 		return Decision{Action: Complete, Outcome: event.AttemptDone}
 	}
@@ -407,20 +408,12 @@ func unjudged(w Work) Decision {
 	if w.Unproven() { // there is nothing that could wait
 		return final(reject(event.RejectedUnchanged, nothingChanged+"; the verifier says: "+w.Verdict.Reason))
 	}
-	return held(w, w.Verdict.Reason, reject(event.RejectedVerdict, "verdict: "+w.Verdict.Reason))
+	return held(w.Verdict.Reason)
 }
 
-// unproven decides about work of which gates cannot tell whether it is good.
-func unproven(w Work, why string) Decision {
-	return held(w, why, reject(event.RejectedUnproven, "unproven: "+why))
-}
-
-// held decides about work that only a person can judge. Where it cannot wait for one, it is rejected.
-func held(w Work, reason string, rejected Decision) Decision {
-	if w.Holdable {
-		return Decision{Action: Hold, Outcome: event.AttemptReleased, Reason: "its work waits for review: " + reason}
-	}
-	return final(rejected)
+// held decides about work that only a person can judge.
+func held(reason string) Decision {
+	return Decision{Action: Hold, Outcome: event.AttemptReleased, Reason: "its work waits for review: " + reason}
 }
 
 // final rejects work that another attempt would leave the same.

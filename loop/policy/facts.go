@@ -73,18 +73,17 @@ type Session struct {
 type Work struct {
 	Checked     bool // the work was checked: what follows counts
 	Gates       []verify.Check
-	CheckErr    error         // what kept the work from being checked
-	Tampering   []string      // what checks the work and was changed by it
-	Conflict    []string      // files that cannot be merged into the target
-	With        []string      // the tasks that changed them there
-	Kept        string        // the commit that conflicts
-	Script      bool          // who works does the same again each time
-	Stale       string        // why work that a person accepted cannot be checked as it was
-	Holdable    bool          // it can wait for a person before it lands
-	Accepted    bool          // by a person, or by a verifier on another base
-	Unchanged   bool          // nothing differs from what was there before the task's first attempt
-	Evident     bool          // it needs no change to be done: a check, or an exit status said so
-	Doubt       *verify.Doubt // what the work did to what checks it; nil if nothing
+	CheckErr    error          // what kept the work from being checked
+	Tampering   []string       // protected files, and ralph's own state, that it changed
+	Conflict    []string       // files that cannot be merged into the target
+	With        []string       // the tasks that changed them there
+	Kept        string         // the commit that conflicts
+	Script      bool           // who works does the same again each time
+	Stale       string         // why work that a person accepted cannot be checked as it was
+	Accepted    bool           // by a person, or by a verifier on another base
+	Unchanged   bool           // nothing differs from what was there before the task's first attempt
+	Evident     bool           // it needs no change to be done: a check, or an exit status said so
+	Doubts      []verify.Doubt // what a verifier or a person has to clear
 	WantVerdict bool
 	Verdict     *verify.Verdict
 
@@ -92,18 +91,15 @@ type Work struct {
 	VerifierOver *budget.Finding // the budget that did not let one give it
 }
 
-// Doubtful says that somebody has to clear what the work did to what checks it.
-func (w Work) Doubtful() bool { return w.Doubt.Any() && w.Doubt.Asked == "" && !w.Accepted }
-
-// Waits is what a person has to look at before the work lands: what no verifier has cleared.
-func (w Work) Waits() []string {
+// Left is what a person has to clear before the work lands, because no verifier has. A person who accepted the work did.
+func (w Work) Left() []verify.Doubt {
 	switch {
 	case w.Accepted:
 		return nil
 	case w.Verdict != nil:
 		return w.Verdict.Left
 	}
-	return seq.Map(w.Doubt.Waiting(), func(h verify.Hunk) string { return h.Text })
+	return w.Doubts
 }
 
 // Unproven says that nothing shows that anybody worked. An exit status does not if a gate is to fail because of the work.

@@ -69,7 +69,7 @@ func (e Executor) Execute(ctx context.Context, job Job) (Result, error) {
 	if d := &res.Decision; !d.Until.IsZero() { // by this machine's clock
 		d.Delay, d.Until = max(d.Until.Sub(e.Now()), 0), time.Time{}
 	}
-	if res.Decision.Action == policy.Complete {
+	if res.Decision.Passed() {
 		_ = x.record(ctx, attempt.Record{Finished: res.Finished()}) // with the verdict
 	}
 	res.Base, res.Work = lane.Work()

@@ -4,25 +4,23 @@ import (
 	"errors"
 	"io/fs"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
 
 	"ralph/internal/git"
 	"ralph/internal/lazyregexp"
 )
 
-// followed is what the gates run, as far as their text and that of what they run tells. It is no shell: it looks for
-// words that are files, and takes those for scripts whose names say so.
+// followed is what the gates run, as far as their words and those of what they run name files of the base. What a gate starts is a check;
+// of all else that it names, files whose names say so are. A file of neither sort that a gate reads is work like any other.
 type followed struct {
 	read    Read
 	reads   int
 	scripts map[string]bool // those that were there, and what would be run instead of one
 	own     map[string]bool // those that a gate names itself
 	words   map[string]bool // all that commands consist of
-	mute    map[string]bool // gates that run what the base does not have
-	needs   map[string][]string
-	entries []entry
 	err     error
 }
 
@@ -32,10 +30,9 @@ const (
 )
 
 func follow(gates []string, read Read) (*followed, error) {
-	f := &followed{read: read, scripts: map[string]bool{}, own: map[string]bool{}, words: map[string]bool{}, mute: map[string]bool{}, needs: map[string][]string{}}
+	f := &followed{read: read, scripts: map[string]bool{}, own: map[string]bool{}, words: map[string]bool{}}
 	for _, gate := range gates {
-		f.direct(gate)
-		f.commands(gate, gate, "", 0)
+		f.commands(gate, "", 0)
 	}
 	return f, f.err
 }
@@ -54,14 +51,7 @@ func (f *followed) text(file string) (text string, there bool) {
 }
 
 var (
-	comment   = lazyregexp.New(`(?m)^\s*#.*$`)
-	separator = lazyregexp.New(`&&|\|\||[;\n]`)
-	subject   = lazyregexp.New("\\$\\(|`|>|\\|\\s*(?:$|[^t\\s]|t[^ae])") // a pipe to tee or tail shows what is printed
-	opening   = lazyregexp.New(`^(?:(?:\w+=\S*|env|exec|time|sh|bash|timeout\s+\S+|-\w+)\s+)*([\w./-]+)`)
-	goal      = lazyregexp.New(`\b(?:g?make|just)\s+(?:-\w\s+)*([a-zA-Z][\w.-]*)|\b(?:npm|pnpm|yarn)\s+(?:run(?:-script)?\s+([\w:.-]+)|(test|t)\b)`)
-	folder    = lazyregexp.New(`(?:\bcd\s+|-C\s*|--(?:prefix|cwd|dir|directory)[ =])["']?([\w./-]+)`)
-	submodule = lazyregexp.New(`-m\s+([\w]+(?:\.\w+)+)`)
-	document  = lazyregexp.New(`\bdoctest\s+(?:-\S+\s+)*(\S+\.\w+)`)
+	comment = lazyregexp.New(`(?m)^\s*#.*$`)
 	// list is a file that a script may read to know what to check, or how strictly.
 	list = lazyregexp.New(`^(?:[\w./-]*/)?(?:\.[a-z][\w-]+|[\w-]+\.(?:list|lst|cfg|conf|ini|rc|env|baseline)|[\w-]*(?:ignore|allow|skip|exclude|baseline|threshold)[\w-]*)$`)
 	// looped are the words of a command that goes through a file: what a script does for each line is a check, while a
@@ -79,116 +69,117 @@ var starters = map[string][]string{
 	"bun": {"package.json"}, "composer": {"composer.json"}, "deno": {"deno.json", "deno.jsonc"},
 }
 
-// direct takes the program that a gate runs for a script, whatever its name, unless what it prints is checked: then it
-// may be the work.
-func (f *followed) direct(gate string) {
-	for _, m := range document.Get().FindAllStringSubmatch(gate, -1) {
-		f.scripts[path.Clean(m[1])] = true
-	}
-	for _, part := range separator.Get().Split(gate, -1) {
-		m := opening.Get().FindStringSubmatch(strings.TrimSpace(part))
-		if m == nil || subject.Get().MatchString(part) || !strings.ContainsAny(m[1], "/.") {
-			continue
-		}
-		file := path.Clean(m[1])
-		f.entries = append(f.entries, entry{file: file})
-		if text, there := f.text(file); there {
-			f.script(file, text, gate, 0)
-		} else {
-			f.needs[gate] = append(f.needs[gate], file)
-		}
-	}
-}
+// recipes are the files of starters that are nothing but commands.
+var recipes = set(`GNUmakefile makefile Makefile justfile Justfile .justfile Taskfile.yml taskfile.yml Taskfile.yaml taskfile.yaml rakefile Rakefile
+	rakefile.rb Rakefile.rb magefile.go Earthfile`)
 
-func (f *followed) script(file, text, gate string, depth int) {
+func (f *followed) script(file, text string, depth int) {
 	f.own[file] = f.own[file] || depth == 0
 	if !f.scripts[file] && depth < maxDepth {
 		f.scripts[file] = true
 		if target := path.Join(path.Dir(file), text); text != "" && !strings.ContainsAny(text, " \n") { // a link, or the name of a program
 			if text, there := f.text(target); there {
-				f.script(target, text, gate, depth+1)
+				f.script(target, text, depth+1)
 			}
 		}
-		f.commands(comment.Get().ReplaceAllString(text, ""), gate, path.Dir(file), depth+1)
+		f.commands(comment.Get().ReplaceAllString(text, ""), path.Dir(file), depth+1)
 	}
 }
 
 // commands follows the words of a text that is in a folder.
-func (f *followed) commands(text, gate, in string, depth int) {
-	dirs := []string{"", in}
-	for _, m := range folder.Get().FindAllStringSubmatch(text, 20) {
-		dirs = append(dirs, m[1])
-	}
+func (f *followed) commands(text, in string, depth int) {
+	words := wordsOf(text)
 	loops := map[string]bool{}
 	for _, m := range looped.Get().FindAllStringSubmatch(text, -1) {
 		loops[path.Clean(strings.Trim(m[1]+m[2]+m[3], `"'`))] = true
 	}
-	for _, m := range submodule.Get().FindAllStringSubmatch(text, 20) {
-		text += " " + strings.ReplaceAll(m[1], ".", "/") + ".py"
+	dirs := []string{"", in}
+	if depth == 0 || slices.ContainsFunc(words, func(word string) bool { return starters[word] != nil }) {
+		dirs = append(dirs, f.folders(words)...)
 	}
-	last, done := "", map[string]bool{}
+	if depth == 0 {
+		for _, word := range started(text) {
+			f.started(word, dirs)
+		}
+	}
+	for i, word := range words {
+		last := ""
+		if f.words[word] = true; i > 0 {
+			last = words[i-1]
+		}
+		names, starts := starters[word]
+		switch {
+		case f.reads > maxReads:
+			return
+		case starts:
+			f.start(dirs, names, depth)
+		case last == "m" && strings.Contains(word, "."): // a module of Python
+			f.named(strings.ReplaceAll(word, ".", "/")+".py", dirs, false, depth)
+		case last == "doctest" && depth == 0:
+			f.started(word, dirs)
+		case strings.Contains(word, ".mk"), strings.ContainsAny(word, "/.") && checks.Get().MatchString(word), depth > 0 && (list.Get().MatchString(word) || loops[path.Clean(word)]),
+			in != "." && in != "" && path.Ext(word) == ".sh" && !strings.Contains(word, "/"): // beside the script
+			f.named(word, dirs, last == "run", depth)
+		}
+	}
+}
+
+// wordsOf are the words of commands, each once, as they could name a file or a program.
+func wordsOf(text string) (list []string) {
+	known := map[string]bool{"": true}
 	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(" \t\r\n;&|()<>\"'`=,@{}[]:", r) }) {
 		if strings.HasPrefix(word, "$") {
 			_, word, _ = strings.Cut(word, "/")
 		}
-		word = strings.TrimLeft(word, "/-+")
-		if done[word] || f.reads > maxReads {
+		if word = strings.TrimLeft(word, "/-+"); !known[word] {
+			known[word], list = true, append(list, word)
+		}
+	}
+	return list
+}
+
+// maxFolderWords is how many words of a text may be folders in which it runs something.
+const maxFolderWords = 200
+
+// folders are the words that name folders of the base.
+func (f *followed) folders(words []string) (dirs []string) {
+	for _, word := range words[:min(len(words), maxFolderWords)] {
+		if starters[word] != nil || strings.ContainsAny(word, "*?$\\%") {
 			continue
 		}
-		f.words[word], done[word] = true, true
-		names, starts := starters[word]
-		switch {
-		case starts:
-			f.start(text, gate, dirs, names, depth)
-		case strings.Contains(word, ".mk"), strings.ContainsAny(word, "/.") && checks.Get().MatchString(word), depth > 0 && (list.Get().MatchString(word) || loops[path.Clean(word)]),
-			in != "." && in != "" && path.Ext(word) == ".sh" && !strings.Contains(word, "/"): // beside the script
-			f.named(word, gate, dirs, last == "run", depth)
+		if text, there := f.text(path.Clean(word)); there && text == "" {
+			dirs = append(dirs, path.Clean(word))
 		}
-		last = word
+	}
+	return dirs
+}
+
+// started follows a file that a gate runs.
+func (f *followed) started(word string, dirs []string) {
+	for _, dir := range dirs {
+		file := path.Join(dir, word)
+		if text, there := f.text(file); there && text != "" {
+			f.script(file, text, 0)
+			return
+		}
 	}
 }
 
 // start follows what a program reads that runs other commands by name.
-func (f *followed) start(text, gate string, dirs, names []string, depth int) {
-	var missing, goals []string
-	for _, m := range goal.Get().FindAllStringSubmatch(text, -1) {
-		if goals = append(goals, m[1]+m[2]+m[3]); m[3] != "" {
-			goals[len(goals)-1] = "test"
-		}
-	}
+func (f *followed) start(dirs, names []string, depth int) {
 	for _, dir := range dirs {
 		for _, name := range names {
-			file := path.Join(dir, name)
-			content, there := f.text(file)
-			for _, goal := range goals {
-				if depth == 0 {
-					f.entries = append(f.entries, entry{file, goal})
-				}
-			}
+			content, there := f.text(path.Join(dir, name))
 			if !there {
-				missing = append(missing, file)
 				continue
-			}
-			undefined := func(goal string) bool { return !defines(content, goal) }
-			f.mute[gate] = f.mute[gate] || depth == 0 && slices.ContainsFunc(goals, undefined)
-			for _, other := range missing {
-				f.scripts[other] = f.scripts[other] || path.Dir(other) == path.Dir(file)
 			}
 			if name == "package.json" || name == "composer.json" {
 				content = scriptsOf(content)
 			}
-			f.script(file, content, gate, depth)
-			return
+			f.script(path.Join(dir, name), content, depth)
+			break
 		}
 	}
-	if depth == 0 {
-		f.needs[gate] = append(f.needs[gate], missing...)
-	}
-}
-
-// defines says that a file has something to run by that name, or may have it from elsewhere.
-func defines(text, name string) bool {
-	return regexp.MustCompile(`(?m)^(?:[^\s#][^=\n]*)?\b`+regexp.QuoteMeta(name)+`\b[^=\n]*:|"`+regexp.QuoteMeta(name)+`"\s*:|^-?s?include|^import|^mod\b|%|\$\(eval`).MatchString(text) || text == ""
 }
 
 func scriptsOf(text string) string {
@@ -205,13 +196,13 @@ func scriptsOf(text string) string {
 }
 
 // named follows a file that a command names. Of a folder, only one whose program is run is meant.
-func (f *followed) named(word, gate string, dirs []string, run bool, depth int) {
+func (f *followed) named(word string, dirs []string, run bool, depth int) {
 	for _, dir := range dirs {
 		for _, ext := range []string{"", ".js", ".mjs", ".ts"} {
 			file := path.Join(dir, word+ext)
 			text, there := f.text(file)
 			if there && (text != "" || run) {
-				f.script(file, text, gate, depth)
+				f.script(file, text, depth)
 				return
 			}
 			if ext == "" && !there && depth > 0 {
@@ -222,7 +213,90 @@ func (f *followed) named(word, gate string, dirs []string, run bool, depth int) 
 			}
 		}
 	}
-	if depth == 0 && path.Ext(word) != "" {
-		f.needs[gate] = append(f.needs[gate], path.Clean(word))
+}
+
+var (
+	wrappers = set(`env exec time command nohup nice timeout sh bash dash zsh ksh . source`)
+	shells   = set(`sh bash dash zsh ksh . source`)
+	showing  = set(`tee tail head cat`)
+)
+
+// started are the files that a command line runs, or has a shell run, so that their result is its own. What something else reads the
+// output of may be the work. Of what no shell can read, it is every word.
+func started(line string) (list []string) {
+	tree, err := syntax.NewParser().Parse(strings.NewReader(line), "")
+	if err != nil {
+		return wordsOf(line)
 	}
+	var visit func(node syntax.Node) bool
+	visit = func(node syntax.Node) bool {
+		switch n := node.(type) {
+		case *syntax.CmdSubst, *syntax.ProcSubst:
+			return false
+		case *syntax.Stmt:
+			return !slices.ContainsFunc(n.Redirs, stored)
+		case *syntax.BinaryCmd:
+			call, _ := n.Y.Cmd.(*syntax.CallExpr)
+			if piped := n.Op == syntax.Pipe || n.Op == syntax.PipeAll; piped && (call == nil || len(call.Args) == 0 || !showing.has(literal(call.Args[0]))) {
+				syntax.Walk(n.Y, visit)
+				return false
+			}
+		case *syntax.CallExpr:
+			list = append(list, program(n.Args)...)
+		}
+		return true
+	}
+	syntax.Walk(tree, visit)
+	return list
+}
+
+// stored reports whether what is printed goes to a file, for something else to read.
+func stored(r *syntax.Redirect) bool {
+	return (r.Op == syntax.RdrOut || r.Op == syntax.AppOut) && (r.N == nil || r.N.Value == "1") && literal(r.Word) != "/dev/null"
+}
+
+// program is the file that a command runs, or those that the command line does which it hands to a shell.
+func program(args []*syntax.Word) []string {
+	shell, last := false, ""
+	for _, arg := range args {
+		word := literal(arg)
+		switch {
+		case shell && last == "-c":
+			return started(word)
+		case wrappers.has(word):
+			shell = shells.has(word)
+		case word == "", strings.HasPrefix(word, "-"), strings.Contains(word, "="), !shell && strings.Trim(word, "0123456789.smh") == "": // for how long, or how
+		case shell || strings.ContainsAny(word, "/."):
+			if _, below, variable := strings.Cut(word, "$/"); variable {
+				word = below
+			}
+			return []string{strings.TrimLeft(word, "/")}
+		default:
+			return nil
+		}
+		last = word
+	}
+	return nil
+}
+
+// literal is a word as it is without quotes, with a $ for what only the shell knows.
+func literal(word *syntax.Word) string {
+	var b strings.Builder
+	var add func(parts []syntax.WordPart)
+	add = func(parts []syntax.WordPart) {
+		for _, part := range parts {
+			switch p := part.(type) {
+			case *syntax.Lit:
+				b.WriteString(p.Value)
+			case *syntax.SglQuoted:
+				b.WriteString(p.Value)
+			case *syntax.DblQuoted:
+				add(p.Parts)
+			default:
+				b.WriteByte('$')
+			}
+		}
+	}
+	add(word.Parts)
+	return b.String()
 }

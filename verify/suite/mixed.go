@@ -18,25 +18,24 @@ import (
 // a new file. It returns the work's own text if that is the same in both.
 type merge func(base, work []byte) ([]byte, error)
 
-// mixed returns how a file with that name is merged, or nil if it is not partly work. The gates use scripts of these
-// names.
-func mixed(name string, scripts map[string]bool) merge {
+// mixed returns how a file with that name is merged, or nil if it is not partly work.
+func mixed(name string) merge {
 	switch {
 	case name == "package.json":
-		return tables(scripts, readJSON, writeJSON, `jest mocha ava vitest c8 nyc tap babel eslintConfig eslintIgnore prettier stylelint xo standard
+		return tables(readJSON, writeJSON, `jest mocha ava vitest c8 nyc tap babel eslintConfig eslintIgnore prettier stylelint xo standard
 			husky overrides resolutions pnpm workspaces nx wireit`)
 	case name == "composer.json":
-		return tables(nil, readJSON, writeJSON, `scripts autoload-dev`)
+		return tables(readJSON, writeJSON, `scripts autoload-dev`)
 	case name == "deno.json" || name == "deno.jsonc":
-		return tables(nil, readJSON, writeJSON, `tasks test lint exclude`)
+		return tables(readJSON, writeJSON, `tasks test lint exclude`)
 	case strings.HasPrefix(name, "tsconfig") && path.Ext(name) == ".json", name == "jsconfig.json":
-		return tables(nil, readJSON, writeJSON, `include exclude files ts-node compilerOptions.strict* compilerOptions.no* compilerOptions.allowUn*
+		return tables(readJSON, writeJSON, `include exclude files ts-node compilerOptions.strict* compilerOptions.no* compilerOptions.allowUn*
 			compilerOptions.skip* compilerOptions.checkJs compilerOptions.alwaysStrict compilerOptions.exactOptionalPropertyTypes`)
 	case name == "pyproject.toml":
-		return tables(nil, readTOML, toml.Marshal, `tool.pytest* tool.tox tool.nox tool.coverage tool.ruff tool.mypy tool.*pyright tool.pylint
+		return tables(readTOML, toml.Marshal, `tool.pytest* tool.tox tool.nox tool.coverage tool.ruff tool.mypy tool.*pyright tool.pylint
 			tool.flake8 tool.bandit tool.hatch.envs tool.pdm.scripts tool.poe tool.taskipy tool.uv.override-dependencies`)
 	case name == "Cargo.toml":
-		return tables(nil, readTOML, toml.Marshal, `test bench lib.test lib.doctest lib.harness package.autotests package.autobenches
+		return tables(readTOML, toml.Marshal, `test bench lib.test lib.doctest lib.harness package.autotests package.autobenches
 			package.metadata.nextest patch replace profile lints workspace.members workspace.exclude workspace.default-members workspace.lints`)
 	case name == "setup.cfg":
 		return mergeSections
@@ -48,12 +47,9 @@ func mixed(name string, scripts map[string]bool) merge {
 	return nil
 }
 
-// usual are scripts of a package.json that check the work, whoever runs them.
-var usual = lazyregexp.New(`^(?:pre|post)?(?:test|check|lint|ci|verify|vet|unit|e2e|spec|type-?check|cov|validate|format:check)`)
-
 // tables merges a file that is made of tables in tables, by the keys whose values come from the base. The last part
 // of a key may have a wildcard.
-func tables(scripts map[string]bool, read func([]byte) (map[string]any, error), write func(any) ([]byte, error), keys string) merge {
+func tables(read func([]byte) (map[string]any, error), write func(any) ([]byte, error), keys string) merge {
 	return func(base, work []byte) ([]byte, error) {
 		was, err := read(base)
 		if err != nil {
@@ -67,7 +63,7 @@ func tables(scripts map[string]bool, read func([]byte) (map[string]any, error), 
 		for _, key := range strings.Fields(keys) {
 			take(was, is, strings.Split(key, "."))
 		}
-		takeScripts(was, is, scripts)
+		takeScripts(was, is)
 		takeLibraries(was, is)
 		if reflect.DeepEqual(is, same) {
 			return work, nil
@@ -102,9 +98,9 @@ func take(base, work map[string]any, key []string) {
 	}
 }
 
-// takeScripts puts back the scripts of a package.json that check the work, and takes out what would be run before
-// or after those. Another new name is one that no check used.
-func takeScripts(base, work map[string]any, used map[string]bool) {
+// takeScripts puts back the scripts of a package.json, and takes out what would be run before or after those. Another new name is one
+// that no check used.
+func takeScripts(base, work map[string]any) {
 	was, _ := base["scripts"].(map[string]any)
 	is, _ := work["scripts"].(map[string]any)
 	for name := range is {
@@ -115,9 +111,6 @@ func takeScripts(base, work map[string]any, used map[string]bool) {
 		}
 	}
 	for name, text := range was {
-		if !used[name] && !usual.Get().MatchString(name) {
-			continue
-		}
 		if is == nil {
 			is = map[string]any{}
 			work["scripts"] = is

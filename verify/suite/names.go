@@ -131,7 +131,7 @@ func isSettings(folders []string, base, stem, ext string) bool {
 		last = folders[len(folders)-1]
 	}
 	switch {
-	case settingsNames.has(base), settingsStems.has(stem), settingsStems.has(base), settingsExts.has(ext), builders.has(base), mixed(base, nil) != nil:
+	case settingsNames.has(base), settingsStems.has(stem), settingsStems.has(base), settingsExts.has(ext), builders.has(base), mixed(base) != nil:
 		return true
 	case base == ".env" || strings.HasPrefix(base, ".env."):
 		return !slices.Contains([]string{".example", ".sample", ".template", ".dist"}, ext)

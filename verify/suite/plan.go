@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"errors"
 	"io/fs"
-	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -26,14 +25,7 @@ type Edit struct {
 type Plan struct {
 	Changed []git.Change // those that the work changed, removed, or added as settings or scripts
 	Edits   []Edit       // to the tree of the work, removals first; includes the removal of new ones
-
-	mute  map[string]bool // gates that run what the work added
-	fresh bool            // all of Changed is new, and there was no test before
 }
-
-// Tells says that a gate can be expected to pass with the old files: what it runs was there before the
-// work, and there were tests, unless it was green without any.
-func (p Plan) Tells(gate string, green bool) bool { return !p.mute[gate] && (green || !p.fresh) }
 
 // Plan says what to put back. Nothing is Changed if the old files need not be run. The error is for files that cannot
 // be read.
@@ -45,9 +37,8 @@ func (s *Suite) Plan(changes []git.Change, after Read) (Plan, error) {
 		b.added[c.Path] = b.added[c.Path] || c.Kind == git.Added || c.Kind == git.Renamed
 		b.locked = b.locked || lockNames.has(path.Base(c.Path))
 	}
-	b.mute = s.muted(b.added)
 	for _, c := range changes {
-		if b.first(c) && b.edit(c) {
+		if b.first(c) && !s.may(c) && b.edit(c) {
 			b.Changed = append(b.Changed, c)
 		}
 	}
@@ -58,15 +49,12 @@ func (s *Suite) Plan(changes []git.Change, after Read) (Plan, error) {
 	slices.SortFunc(b.Edits, func(x, y Edit) int {
 		return cmp.Or(cmp.Compare(x.rank(), y.rank()), strings.Compare(x.Path, y.Path))
 	})
-	isNew := func(c git.Change) bool { return c.Kind == git.Added }
-	if !slices.ContainsFunc(b.Changed, func(c git.Change) bool { return !isNew(c) }) {
-		files, err := s.base.Files()
-		if err != nil {
-			return Plan{}, err
-		}
-		b.fresh = !slices.ContainsFunc(files, IsTest)
-	}
 	return b.Plan, nil
+}
+
+// may reports whether the task allows a change.
+func (s *Suite) may(c git.Change) bool {
+	return s.base.May != nil && s.base.May(c.Path) && (c.Old == "" || s.base.May(c.Old))
 }
 
 func (e Edit) rank() int {
@@ -74,16 +62,6 @@ func (e Edit) rank() int {
 		return 0
 	}
 	return 1
-}
-
-// muted lists the gates that run something which the base does not have and the work adds: nobody can tell whether
-// they would pass without it.
-func (s *Suite) muted(added map[string]bool) map[string]bool {
-	mute := maps.Clone(s.runs.mute)
-	for gate, needs := range s.runs.needs {
-		mute[gate] = mute[gate] || slices.ContainsFunc(needs, func(file string) bool { return added[file] })
-	}
-	return mute
 }
 
 // builder makes a plan.
@@ -117,7 +95,7 @@ func (b *builder) Kind(file string) Kind {
 // named says that tests name a file that lies beside them, and sources there do not.
 func (b *builder) named(file string) bool {
 	ext, dir, name := path.Ext(file), path.Dir(file), []byte(path.Base(file))
-	if ext == "" || ext == ".md" || codeExts.has(ext) || b.added[file] || mixed(string(name), nil) != nil {
+	if ext == "" || ext == ".md" || codeExts.has(ext) || b.added[file] || mixed(string(name)) != nil {
 		return false
 	}
 	code, known := b.beside[dir]
@@ -177,7 +155,7 @@ func (b *builder) merging(file string) merge {
 	case kind == "" && path.Ext(file) == ".rs":
 		return mergeRust
 	}
-	return mixed(path.Base(file), b.runs.words)
+	return mixed(path.Base(file))
 }
 
 // remove takes away what is new. New tests alone do not matter, unless they could keep others from running.
@@ -223,7 +201,7 @@ func (b *builder) had(file string) bool {
 
 // restore puts back what was changed or removed. What is partly work, and is gone, was not wanted.
 func (b *builder) restore(file string) (matters bool) {
-	if kind := b.Kind(file); kind == "" || kind != Protected && mixed(path.Base(file), nil) != nil {
+	if kind := b.Kind(file); kind == "" || kind != Protected && mixed(path.Base(file)) != nil {
 		return false
 	}
 	return b.putBack(file, file)

@@ -31,8 +31,8 @@ type Base struct {
 	Gates, Protect []string
 	Task           string // what the work is to do, in the words of whoever asked for it
 	Read           Read
-	Files          func() ([]string, error)           // all of it; asked for only where it matters
 	Beside         func(dir string) ([]string, error) // the files of a folder
+	May            func(file string) bool             // the task allows its work to change it; nil allows nothing
 }
 
 // Suite is what checks the work of a project.
@@ -53,7 +53,7 @@ func (s *Suite) Kind(file string) Kind {
 		return Protected
 	}
 	kind := byName(file)
-	if s.runs.scripts[file] && mixed(path.Base(file), nil) == nil {
+	if name := path.Base(file); recipes.has(name) || s.runs.scripts[file] && mixed(name) == nil {
 		return Script
 	}
 	for dir := path.Dir(file); kind == "" && dir != "."; dir = path.Dir(dir) {

@@ -2,6 +2,7 @@ package suite
 
 import (
 	"path"
+	"slices"
 
 	"ralph/internal/git"
 )
@@ -34,7 +35,7 @@ func (s *Suite) Without(changes []git.Change, before Read, mine func(file string
 
 // stays says that a file checks the work, or is partly what does.
 func (s *Suite) stays(file string) bool {
-	if mixed(path.Base(file), s.runs.words) != nil {
+	if mixed(path.Base(file)) != nil {
 		return true
 	}
 	switch kind := s.Kind(file); kind {
@@ -62,11 +63,10 @@ func (s *Suite) oldCode(file string, before Read) (edit Edit, tests bool, err er
 	return Edit{Path: file, Content: text}, true, err
 }
 
-// Lacks says that a gate runs what the base does not have, and the work adds: it fails there whatever the code is.
+// Lacks reports whether a gate names what the base does not have, and the work adds: it fails there whatever the code is.
 func (s *Suite) Lacks(gate string, changes []git.Change) bool {
-	added := map[string]bool{}
-	for _, c := range changes {
-		added[c.Path] = added[c.Path] || c.Kind == git.Added || c.Kind == git.Renamed
-	}
-	return s.muted(added)[gate]
+	words := wordsOf(gate)
+	return slices.ContainsFunc(changes, func(c git.Change) bool {
+		return (c.Kind == git.Added || c.Kind == git.Renamed) && slices.ContainsFunc(words, func(word string) bool { return path.Clean(word) == c.Path })
+	})
 }

@@ -27,8 +27,8 @@ type Finding struct {
 func (f Finding) Hard() bool { return strings.HasPrefix(f.What, "protected file ") }
 
 // Find reports changes to what protect names, deleted test files, tests in sources of Rust that are ignored now, work
-// that asks whether it is tested or replaces what its tests assert with, files that git is told to overlook although
-// they check the work, and gates that do nothing any more.
+// that asks whether it is tested or replaces what its tests assert with, and files that git is told to overlook although
+// they check the work.
 func Find(changes []git.Change, s *suite.Suite, before, after suite.Read, protect []string) []Finding {
 	var findings []Finding
 	add := func(file, format string, args ...any) {
@@ -59,9 +59,6 @@ func Find(changes []git.Change, s *suite.Suite, before, after suite.Read, protec
 				add(c.Path, "test newly ignored: %s in %s", name, plain(c.Path))
 			}
 		}
-	}
-	for _, what := range s.Idle(changes, after) {
-		add(what, "what the gates run does nothing: %s", plain(what))
 	}
 	slices.SortFunc(findings, func(a, b Finding) int {
 		return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(a.What, b.What))
