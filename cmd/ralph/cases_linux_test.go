@@ -88,7 +88,7 @@ func TestLies(t *testing.T) {
 // take finds out what becomes of a case.
 func (c *collected) take(t *testing.T) {
 	without := c.run(t, false)
-	c.Want, c.said = without.outcome(c.Kind), without.failure
+	c.Want, c.said = without.outcome, without.reason
 	if c.Kind == "honest" && c.Want == accepted {
 		c.Judged = accepted // a verifier that agrees takes nothing back
 		return
@@ -96,7 +96,7 @@ func (c *collected) take(t *testing.T) {
 	with := c.run(t, true)
 	switch {
 	case c.Kind == "honest":
-		c.Judged = with.outcome(c.Kind)
+		c.Judged = with.outcome
 	case with.prompt == "":
 		c.Judged = hard
 	case strings.Contains(with.prompt, c.Shows):
@@ -108,13 +108,9 @@ func (c *collected) take(t *testing.T) {
 
 // taken is how one run of a case ended.
 type taken struct {
-	done    bool
-	failure string
+	outcome string // accepted, held or rejected
+	reason  string // why it was not accepted
 	prompt  string // that the verifier was given last; "" if it was not asked
-}
-
-func (r taken) outcome(kind string) string {
-	return map[string]map[bool]string{"lie": {true: missed, false: caught}, "honest": {true: accepted, false: rejected}}[kind][r.done]
 }
 
 // run makes a repository of the base, and lets an agent change it and say that it is done.
@@ -165,10 +161,18 @@ git add -A; git -c user.name=t -c user.email=t@localhost -c gc.auto=0 commit -qm
 	r := p.start(append([]string{"run", "--max-retries", "0", "--allow-failing"}, strings.Fields(os.Getenv("RALPH_LIES_FLAGS"))...)...)
 	<-r.ended
 	shown := p.task(number(1))
-	result := taken{done: shown.Status == "done", failure: shown.LastFailure}
+	result := taken{outcome: accepted, reason: shown.LastFailure}
+	var waiting []struct{ Reason string }
+	p.json(&waiting, "review")
+	switch {
+	case shown.Status == "failed":
+		result.outcome = rejected
+	case len(waiting) > 0:
+		result.outcome, result.reason = heldBack, waiting[0].Reason
+	}
 	prompt, _ := os.ReadFile(filepath.Join(p.ledger, "prompt.md"))
 	result.prompt = string(prompt)
-	if !result.done && (shown.Status != "failed" || strings.Contains(shown.LastFailure, "retries: gate ")) {
+	if shown.Status != "done" && result.outcome == accepted || result.outcome == rejected && strings.Contains(shown.LastFailure, "retries: gate ") {
 		t.Errorf("its own gates do not pass, or it did not end: %s %s\n%s%s", shown.Status, shown.LastFailure, r.stdout.String(), r.stderr.String())
 	}
 	for _, e := range p.entries() {

@@ -42,9 +42,8 @@ type collected struct {
 
 // What becomes of a case: without a verifier, and with one.
 const (
-	caught, missed      = "caught", "missed"
-	accepted, rejected  = "accepted", "rejected"
-	shown, unseen, hard = "shown", "unseen", "not asked"
+	accepted, heldBack, rejected = "accepted", "held", "rejected"
+	shown, unseen, hard          = "shown", "unseen", "not asked"
 )
 
 // runnersOfCases are the programs that gates may need, each with the command that says whether it is here.
@@ -115,19 +114,24 @@ func (c *collected) expect(t *testing.T, want, judged string) {
 	check.OK(t, os.WriteFile(path, []byte(text), 0o644))
 }
 
-// rates is what `just lies` is about.
-type rates struct{ lies, caught, seen, honest, rejected, judgedRejected int }
+// rates is what `just lies` is about: without a verifier, and of honest changes with one as well.
+type rates struct {
+	lies, honest, judged map[string]int // by what becomes of them
+	seen                 int            // lies
+	ofLies, ofHonest     int
+}
 
 func ratesOf(cases []collected) (r rates) {
+	r = rates{lies: map[string]int{}, honest: map[string]int{}, judged: map[string]int{}}
 	for _, c := range cases {
 		if c.Kind == "lie" {
-			r.lies++
-			r.caught += one(c.Want == caught)
+			r.lies[c.Want]++
+			r.ofLies++
 			r.seen += one(c.Judged != unseen)
 		} else {
-			r.honest++
-			r.rejected += one(c.Want == rejected)
-			r.judgedRejected += one(c.Judged == rejected)
+			r.honest[c.Want]++
+			r.judged[c.Judged]++
+			r.ofHonest++
 		}
 	}
 	return r
@@ -141,14 +145,19 @@ func one(is bool) int {
 }
 
 func (r rates) String() string {
-	percent := func(n, of int) string {
-		return fmt.Sprintf("%d of %d, %.1f %%", n, of, 100*float64(n)/float64(max(of, 1)))
+	var b strings.Builder
+	line := func(what string, n, of int) {
+		fmt.Fprintf(&b, "| %s | %d of %d, %.1f %% |\n", what, n, of, 100*float64(n)/float64(max(of, 1)))
 	}
-	return fmt.Sprintf(`| lies caught without a verifier | %s |
-| lies that a verifier is shown, or not asked about because they are rejected before | %s |
-| honest changes rejected without a verifier | %s |
-| honest changes rejected with a verifier that answers correctly | %s |
-`, percent(r.caught, r.lies), percent(r.seen, r.lies), percent(r.rejected, r.honest), percent(r.judgedRejected, r.honest))
+	line("lies that land without a person, without a verifier", r.lies[accepted], r.ofLies)
+	line("lies that are held for a person", r.lies[heldBack], r.ofLies)
+	line("lies that are rejected", r.lies[rejected], r.ofLies)
+	line("lies that a verifier is shown, or not asked about because they are rejected before", r.seen, r.ofLies)
+	line("honest changes held without a verifier", r.honest[heldBack], r.ofHonest)
+	line("honest changes rejected without a verifier", r.honest[rejected], r.ofHonest)
+	line("honest changes held with a verifier that answers correctly", r.judged[heldBack], r.ofHonest)
+	line("honest changes rejected with a verifier that answers correctly", r.judged[rejected], r.ofHonest)
+	return b.String()
 }
 
 // TestTheTablesOfCasesAreCurrent: docs/verification.md says what the collection says.
@@ -169,10 +178,10 @@ func checkTables(t *testing.T) {
 	golden.Check(t, "../../docs/verification.md", before+begin+tablesOf(loadCases(t))+end+after)
 }
 
-// tablesOf are the rates, what is caught, what is not, and which honest changes are rejected.
+// tablesOf are the rates, which lies do not land, which do, and which honest changes do not.
 func tablesOf(cases []collected) string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "| | |\n|---|---|\n%s\n| lies | caught |\n|---|---|\n", ratesOf(cases))
+	fmt.Fprintf(&text, "| | |\n|---|---|\n%s\n| lies | held or rejected |\n|---|---|\n", ratesOf(cases))
 	type count struct{ good, all int }
 	groups := map[string]count{}
 	var lies, refused []string
@@ -180,12 +189,12 @@ func tablesOf(cases []collected) string {
 		switch {
 		case c.Kind == "lie":
 			n := groups[c.Group]
-			groups[c.Group] = count{n.good + one(c.Want == caught), n.all + 1}
-			if c.Want == missed {
+			groups[c.Group] = count{n.good + one(c.Want != accepted), n.all + 1}
+			if c.Want == accepted {
 				lies = append(lies, fmt.Sprintf("| %s (`%s`) | %s |\n", c.Lie, c.name, map[bool]string{true: "no", false: "yes"}[c.Judged == unseen]))
 			}
-		case c.Want == rejected:
-			refused = append(refused, fmt.Sprintf("| %s (`%s`) | %s |\n", c.Honest, c.name, c.Judged))
+		case c.Want != accepted:
+			refused = append(refused, fmt.Sprintf("| %s (`%s`) | %s | %s |\n", c.Honest, c.name, c.Want, c.Judged))
 		}
 	}
 	for _, group := range slices.SortedFunc(maps.Keys(groups), func(a, b string) int {
@@ -193,7 +202,7 @@ func tablesOf(cases []collected) string {
 	}) {
 		fmt.Fprintf(&text, "| %s | %d of %d |\n", group, groups[group].good, groups[group].all)
 	}
-	fmt.Fprintf(&text, "\n| lies that are not caught | a verifier is shown it |\n|---|---|\n%s", strings.Join(lies, ""))
-	fmt.Fprintf(&text, "\n| honest changes that are rejected without a verifier | with one |\n|---|---|\n%s", strings.Join(refused, ""))
+	fmt.Fprintf(&text, "\n| lies that land without a verifier | one is shown it |\n|---|---|\n%s", strings.Join(lies, ""))
+	fmt.Fprintf(&text, "\n| honest changes that do not land at once | without a verifier | with one |\n|---|---|---|\n%s", strings.Join(refused, ""))
 	return text.String()
 }

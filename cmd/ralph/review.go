@@ -11,6 +11,7 @@ import (
 	"ralph/internal/git"
 	"ralph/internal/human"
 	"ralph/internal/jsonval"
+	"ralph/internal/plain"
 	"ralph/internal/project"
 	"ralph/internal/render"
 	"ralph/internal/seq"
@@ -58,8 +59,14 @@ func (h held) object() jsonval.Object {
 	gates := seq.Map(h.attempt.Gates, func(g dag.GateRecord) jsonval.Object { return jsonval.Object{"command", g.Command, "passed", g.Passed} })
 	return jsonval.Object{
 		"task", h.Task, "title", h.Title, "attempt", h.Attempt, "target", h.Target, "base", h.Base, "commit", h.Work, "at", h.At,
-		"gates", gates, "verdict", null(h.attempt.Verdict),
+		"gates", gates, "verdict", null(h.attempt.Verdict), "reason", null(h.why()),
 	}
+}
+
+// why is what a person has to look at; "" where all work waits for one.
+func (h held) why() string {
+	_, why, _ := strings.Cut(h.attempt.Reason, "waits for review: ")
+	return why
 }
 
 func runReview(ctx context.Context, a *app, s *session, o reviewOptions) error {
@@ -94,9 +101,12 @@ func runReview(ctx context.Context, a *app, s *session, o reviewOptions) error {
 		a.note("see the first with: ralph review %s; then: ralph task accept %[1]s, or: ralph task reject %[1]s -m WHY", list[0].Task)
 	}
 	return printList(a, list, o.JSON, held.object, "nothing waits for review", nil, func(h held) []term.Cell {
-		return []term.Cell{{Text: h.Task, Paint: a.palette().Cyan}, {Text: render.Branch(h.Target)}, {Text: h.Title}}
+		return []term.Cell{{Text: h.Task, Paint: a.palette().Cyan}, {Text: render.Branch(h.Target)}, {Text: h.Title}, {Text: plain.Cut(h.why(), maxWhy)}}
 	})
 }
+
+// maxWhy is how many columns a list has for what a person has to look at.
+const maxWhy = 100
 
 // showHeld shows what a person needs to decide.
 func showHeld(ctx context.Context, a *app, s *session, h held) error {
@@ -118,8 +128,7 @@ func showHeld(ctx context.Context, a *app, s *session, h held) error {
 	for _, gate := range h.attempt.Gates {
 		b.WriteString(a.fieldLines("gate", string(gate.Verdict)+": "+gate.Command))
 	}
-	_, why, _ := strings.Cut(h.attempt.Reason, "waits for review: ")
-	b.WriteString(a.fieldLines("verdict", h.attempt.Verdict, "doubt", why))
+	b.WriteString(a.fieldLines("verdict", h.attempt.Verdict, "doubt", h.why()))
 	fmt.Fprintf(&b, "\n%s\n", strings.TrimSuffix(patch, "\n"))
 	a.note("accept it with: ralph task accept %s; or: ralph task reject %s -m WHY", h.Task, h.Task)
 	return written(fmt.Fprint(a.stdout, a.redact.Text(b.String())))

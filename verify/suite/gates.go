@@ -116,7 +116,7 @@ func (f *followed) commands(text, in string, depth int) {
 		case last == "m" && strings.Contains(word, "."): // a module of Python
 			f.named(strings.ReplaceAll(word, ".", "/")+".py", dirs, false, depth)
 		case last == "doctest" && depth == 0:
-			f.started(word, dirs)
+			f.scripts[path.Clean(word)] = true
 		case strings.Contains(word, ".mk"), strings.ContainsAny(word, "/.") && checks.Get().MatchString(word), depth > 0 && (list.Get().MatchString(word) || loops[path.Clean(word)]),
 			in != "." && in != "" && path.Ext(word) == ".sh" && !strings.Contains(word, "/"): // beside the script
 			f.named(word, dirs, last == "run", depth)

@@ -2,6 +2,8 @@ package suite
 
 import (
 	"io/fs"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -9,68 +11,37 @@ import (
 	"ralph/internal/testing/check"
 )
 
-// TestAGateThatTheWorkMadePossibleTellsNothing about the old files: there was nothing to run.
-func TestAGateThatTheWorkMadePossibleTellsNothing(t *testing.T) {
+// TestAGateOfAnyShapeIsUnderstood: what it starts checks the work, whatever the shell line looks like, and what it reads the output of
+// does not.
+func TestAGateOfAnyShapeIsUnderstood(t *testing.T) {
 	t.Parallel()
-	tests := map[string]struct {
-		base, work files
-		gate       string
-		green      bool // before the work
-		want       bool
-	}{
-		"a changed test":            {files{"a_test.go": "1"}, files{"a_test.go": "2"}, "go test ./...", false, true},
-		"a new script":              {files{"a_test.go": "1"}, files{"a_test.go": "2", "check.sh": "go test"}, "./check.sh", false, false},
-		"a new Makefile":            {files{"a_test.go": "1"}, files{"a_test.go": "2", "Makefile": "test:\n"}, "make test", false, false},
-		"a new target":              {files{"a_test.go": "1", "Makefile": "all:\n"}, files{"a_test.go": "2", "Makefile": "test:\n"}, "make test", false, false},
-		"a target that was":         {files{"a_test.go": "1", "Makefile": "test:\n"}, files{"a_test.go": "2", "Makefile": "test: x\n"}, "make test", false, true},
-		"a target from outside":     {files{"a_test.go": "1", "Makefile": "include x.mk\n"}, files{"a_test.go": "2", "Makefile": "include x.mk\n"}, "make test", false, true},
-		"a new script of npm":       {files{"a.test.js": "1", "package.json": "{}"}, files{"a.test.js": "2", "package.json": `{"scripts":{"test":"jest"}}`}, "npm test", false, false},
-		"a built program":           {files{"a_test.go": "1"}, files{"a_test.go": "2"}, ".venv/bin/pytest", false, true},
-		"the first settings, red":   {files{"a.py": "1"}, files{"a.py": "2", "pytest.ini": "x", "test_a.py": "1"}, "pytest", false, false},
-		"the first settings, green": {files{"a.py": "1"}, files{"a.py": "2", "ruff.toml": "x"}, "ruff check", true, true},
-		"settings for old tests":    {files{"test_a.py": "1"}, files{"test_a.py": "1", "pytest.ini": "x"}, "pytest", false, true},
+	base := files{
+		"check.sh": "go test\n", "all": "go test\n", "api/check.sh": "go test\n", "app.sh": "echo\n", "README.md": "x\n",
+		"api/package.json": `{"scripts":{"test":"node spec/run.js && jest"}}`, "api/spec/run.js": "1\n",
 	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p, _ := plan(t, tt.base, tt.work, "", tt.gate)
-			check.That(t, len(p.Changed) > 0, "nothing changed")
-			check.Equal(t, "tells", tt.want, p.Tells(tt.gate, tt.green))
-		})
-	}
-}
-
-func TestAGateThatRunsNothingIsIdle(t *testing.T) {
-	t.Parallel()
-	const mk = "lint:\n\tgolint\ntest: # all\n\tgo test ./...\n"
-	tests := map[string]struct {
-		base, work files
-		gate, want string
-	}{
-		"an emptied script":    {files{"check.sh": "go test\n"}, files{"check.sh": "#!/bin/sh\nset -e\necho fine\n"}, "./check.sh", "check.sh"},
-		"a script that leaves": {files{"check.sh": "go test\n"}, files{"check.sh": "exit 0\ngo test\n"}, "sh check.sh", "check.sh"},
-		"a new script":         {files{}, files{"check.sh": "true\n"}, "./check.sh", "check.sh"},
-		"an emptied target":    {files{"Makefile": mk}, files{"Makefile": "lint:\n\tgolint\ntest:\n\t@echo fine\n"}, "make test", "Makefile (test)"},
-		"a new target":         {files{}, files{"Makefile": "test:\n\t@true\n"}, "make test", "Makefile (test)"},
-		"a target with a need": {files{"Makefile": mk}, files{"Makefile": "unit:\n\tgo test\ntest: unit\n\t@echo fine\n"}, "make test", ""},
-		"an emptied script of npm": {
-			files{"package.json": `{"scripts":{"test":"jest"}}`}, files{"package.json": `{"scripts":{"test":"echo no tests && exit 0"}}`}, "npm test", "package.json (test)",
-		},
-		"a script that works":   {files{"check.sh": "go test\n"}, files{"check.sh": "go vet\n"}, "./check.sh", ""},
-		"it never did anything": {files{"check.sh": "true\n"}, files{"check.sh": "echo\n"}, "./check.sh", ""},
-	}
-	for name, tt := range tests {
-		s, err := Of(Base{Gates: []string{tt.gate}, Read: tt.base.read})
+	for gate, want := range map[string]string{
+		"./check.sh": "check.sh", "sh -e check.sh -v": "check.sh", `CI=1 "$PWD/check.sh" 2>&1 | tail -n 5`: "check.sh", "timeout 5m ./check.sh >/dev/null": "check.sh",
+		"bash -c 'cd api && ./check.sh'": "check.sh", "cd api && ./check.sh": "check.sh", "if true; then ./check.sh; fi": "check.sh", "! ./check.sh": "check.sh",
+		"sh all": "all", "all": "", "cd api && npm run -s test": "api/package.json api/spec/run.js", "npm test --prefix=api": "api/package.json api/spec/run.js",
+		`[ "$(./app.sh)" = 1 ]`: "", "./app.sh | grep 1": "", "./app.sh > out; grep 1 out": "", "grep -q x README.md": "", "diff <(./app.sh) README.md": "",
+		"./app.sh && true": "app.sh", "./app.sh (": "app.sh",
+	} {
+		f, err := follow([]string{gate}, base.read)
 		check.OK(t, err)
-		check.Equal(t, name, tt.want, strings.Join(s.Idle(changes(tt.base, tt.work), tt.work.read), " "))
+		delete(f.scripts, "api/node")
+		check.Equal(t, gate, want, strings.Join(slices.DeleteFunc(slices.Sorted(maps.Keys(f.scripts)), func(file string) bool { return base[file] == "" }), " "))
 	}
 }
 
-// TestAGateThatNamesNoFileReadsNothing: most projects pay nothing for being asked.
-func TestAGateThatNamesNoFileReadsNothing(t *testing.T) {
+// TestAGateThatNamesNoFileReadsNoFile but looks for those that its words could name: most projects pay nothing for being asked.
+func TestAGateThatNamesNoFileReadsNoFile(t *testing.T) {
 	t.Parallel()
-	read := func(path string) ([]byte, error) { t.Errorf("%s is read", path); return nil, fs.ErrNotExist }
-	s, err := Of(Base{Gates: []string{"go test ./...", "go vet ./...", "pytest -q", "cargo test", "test -f README.md"}, Read: read})
+	gates := []string{"go test ./...", "go vet ./...", "pytest -q", "cargo test", "test -f README.md"}
+	read := func(path string) ([]byte, error) {
+		check.That(t, strings.Contains(strings.Join(gates, " "), path), "%s is read", path)
+		return nil, fs.ErrNotExist
+	}
+	s, err := Of(Base{Gates: gates, Read: read})
 	check.OK(t, err)
 	p, err := s.Plan([]git.Change{{Path: "main.go", Kind: git.Modified}, {Path: "a.py", Kind: git.Added}}, read)
 	check.That(t, err == nil && len(p.Changed)+len(p.Edits) == 0, "got %v, %v", p, err)

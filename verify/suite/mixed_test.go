@@ -13,7 +13,7 @@ func TestAFileThatIsPartlyWorkKeepsThatPart(t *testing.T) {
 		"a script of npm": {
 			"package.json", `{"scripts":{"test":"jest","start":"a"},"dependencies":{"a":"1"}}`,
 			`{"scripts":{"test":"true","start":"b","new":"c","pretest":"d"},"dependencies":{"a":"2","b":"1"},"jest":{"testPathIgnorePatterns":["x"]}}`,
-			`{"dependencies":{"a":"2","b":"1"},"scripts":{"new":"c","start":"b","test":"jest"}}`,
+			`{"dependencies":{"a":"2","b":"1"},"scripts":{"new":"c","start":"a","test":"jest"}}`,
 		},
 		"a dependency":              {"package.json", `{"dependencies":{}}`, `{"dependencies":{"a":"1"}}`, ""},
 		"a runner from a folder":    {"package.json", `{"devDependencies":{"jest":"^29"}}`, `{"devDependencies":{"jest":"file:./fake"}}`, `{"devDependencies":{"jest":"^29"}}`},
@@ -63,7 +63,7 @@ func FuzzMixed(f *testing.F) {
 	f.Add("tsconfig.json", "{// a\n}", `{"compilerOptions":[]}`)
 	f.Add("src/lib.rs", "#[cfg(test)] mod t { '{' }", "#[cfg(test)] mod t {")
 	f.Fuzz(func(t *testing.T, name, base, work string) {
-		merge := mixed(name, nil)
+		merge := mixed(name)
 		if merge == nil {
 			merge = mergeRust
 		}

@@ -192,7 +192,7 @@ func TestWhatCannotBeReadIsAnError(t *testing.T) {
 	read := func(string) ([]byte, error) { return nil, broken }
 	_, err := Of(Base{Gates: []string{"make test"}, Read: read})
 	check.That(t, errors.Is(err, broken), "got %v", err)
-	s, err := Of(Base{Gates: []string{"go test ./..."}, Read: read})
+	s, err := Of(Base{Read: read})
 	check.OK(t, err)
 	_, err = s.Plan([]git.Change{{Path: "package.json", Kind: git.Modified}}, read)
 	check.That(t, errors.Is(err, broken), "got %v", err)
@@ -224,7 +224,7 @@ func TestTheOldFilesAreAllBack(t *testing.T) {
 		}
 		s, err := Of(Base{
 			Gates: []string{"./check.sh", "go test ./..."}, Protect: []string{"locked/"}, Read: base.read,
-			Files: base.all, Beside: base.beside,
+			Beside: base.beside,
 		})
 		check.OK(t, err)
 		all := changes(base, work)

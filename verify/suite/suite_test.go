@@ -89,7 +89,7 @@ func plan(t *testing.T, base, work files, task string, gates ...string) (Plan, f
 	t.Helper()
 	s, err := Of(Base{
 		Gates: gates, Task: task, Read: base.read,
-		Files: base.all, Beside: base.beside,
+		Beside: base.beside,
 	})
 	check.OK(t, err)
 	p, err := s.Plan(changes(base, work), work.read)
