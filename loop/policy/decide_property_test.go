@@ -55,16 +55,19 @@ func anyFacts(t *rapid.T) Facts {
 		f.Work.Gates = append(f.Work.Gates, c)
 	}
 	f.Work.Unchanged, f.Work.Evident, f.Work.WantVerdict, f.Session.None = flag("unchanged"), flag("evident"), flag("want verdict"), flag("resumed")
-	f.Work.Accepted, f.Work.Holdable = flag("accepted"), flag("holdable")
+	f.Work.Accepted = flag("accepted")
 	f.Session.Repairs, f.Rules.RepairRounds = rapid.IntRange(0, 3).Draw(t, "repairs"), rapid.IntRange(0, 3).Draw(t, "rounds")
 	if flag("tampering") {
 		f.Work.Tampering = []string{"a test"}
 	}
 	if flag("doubt") {
-		f.Work.Doubt = &verify.Doubt{Findings: rapid.SliceOfN(rapid.Just("test deleted"), 0, 1).Draw(t, "findings")}
+		f.Work.Doubts = []verify.Doubt{{Why: "test deleted"}}
 	}
 	if flag("verdict") {
-		f.Work.Verdict = &verify.Verdict{Given: flag("given"), Silent: flag("silent"), Pass: flag("pass"), Cleared: flag("cleared"), Fulfilled: flag("fulfilled")}
+		f.Work.Verdict = &verify.Verdict{Given: flag("given"), Silent: flag("silent"), Pass: flag("pass"), Fulfilled: flag("fulfilled")}
+		if f.Work.Doubts != nil && flag("not cleared") {
+			f.Work.Verdict.Left = f.Work.Doubts
+		}
 	}
 	if flag("verifier error") {
 		f.Work.VerifierErr = &acp.Error{Kind: rapid.SampledFrom(kinds()).Draw(t, "verifier's kind")}
@@ -101,7 +104,7 @@ func TestDecideIsTotal(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := anyFacts(t)
 		d := Decide(f)
-		actions := []Action{Verify, AskVerdict, Reprompt, Wait, Complete, Fail, Retry, Release, Park, Abort}
+		actions := []Action{Verify, AskVerdict, Reprompt, Wait, Complete, Hold, Fail, Retry, Release, Park, Abort}
 		switch {
 		case !slices.Contains(actions, d.Action):
 			t.Fatalf("got action %q", d.Action)
@@ -158,12 +161,11 @@ func TestDecideCompletesOnlyWhatWasVerified(t *testing.T) {
 		}
 		unproven := f.Work.Unchanged && !f.Work.Evident && !turned
 		bad = bad || unproven && (!f.Work.WantVerdict || !passed || f.Work.Verdict != nil && !f.Work.Verdict.Fulfilled)
-		bad = bad || excused && !f.Work.WantVerdict && !f.Work.Evident && !f.Work.Accepted
-		doubtful := f.Work.Doubt.Any() && !f.Work.Accepted
-		bad = bad || doubtful && (!f.Work.WantVerdict || f.Work.Verdict != nil && !f.Work.Verdict.Cleared)
+		held := excused && !f.Work.WantVerdict && !f.Work.Evident && !f.Work.Accepted
+		held = held || !f.Work.Accepted && f.Work.Doubts != nil && (f.Work.Verdict == nil || f.Work.Verdict.Left != nil)
 		unseen := f.Work.VerifierErr != nil || f.Work.WantVerdict && f.Work.Verdict == nil || f.Work.Verdict != nil && !f.Work.Verdict.Pass
 		nameless = nameless && !own && !f.Work.Accepted
-		if d.Action == Complete && (!f.Work.Checked || bad || unseen || nameless) {
+		if d.Action == Complete && (!f.Work.Checked || bad || unseen || nameless || held) {
 			t.Fatalf("completed with %+v", f)
 		}
 		if (d.Outcome == event.AttemptAlreadyDone) != (d.Action == Complete && unproven) {

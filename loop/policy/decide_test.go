@@ -305,8 +305,7 @@ func TestDecideAboutWorkThatWasChecked(t *testing.T) {
 	verdict := func(v verify.Verdict) Facts { return checked(Work{WantVerdict: true, Verdict: &v}) }
 	nothing := func(v verify.Verdict) Facts { return checked(Work{Unchanged: true, WantVerdict: true, Verdict: &v}) }
 	already := Decision{Action: Complete, Outcome: "already_done", Reason: "in a.go"}
-	unproven := reject(event.RejectedUnproven, `unproven: every gate failed before the work and still does: "make test", "make test"`)
-	unproven.Limit = new(int)
+	unproven := waits(`every gate failed before the work and still does: "make test", "make test"`)
 	last := func(w Work) Facts {
 		f := checked(w)
 		f.History.Attempts = 4
@@ -317,12 +316,10 @@ func TestDecideAboutWorkThatWasChecked(t *testing.T) {
 	redBefore.Allowed, redBefore.Failures = &verify.Allowed{Failures: "FAIL x"}, "FAIL x"
 	nameless, unallowed := redGate, redGate
 	unallowed.Before = redBefore.Before
-	waits := Decision{Action: Hold, Outcome: event.AttemptReleased, Reason: `its work waits for review: gates failed before the work and still do, without naming what fails: "make test"`}
 	nameless.Allowed, nameless.Failures = &verify.Allowed{Failures: "FAIL"}, "FAIL"
 	turned := mended
 	turned.Own = true
-	doubted := reject(event.RejectedUnproven, `unproven: gates failed before the work and still do, without naming what fails: "make test"`)
-	doubted.Limit = new(int)
+	doubted := waits(`gates failed before the work and still do, without naming what fails: "make test"`)
 	worse, ownRed := redBefore, redBefore
 	worse.Failures, ownRed.Own = "FAIL y", true
 	red := reject(event.RejectedGate, redReason+"\nFAIL x\n")
@@ -330,29 +327,25 @@ func TestDecideAboutWorkThatWasChecked(t *testing.T) {
 	wanted.ExpectRed, unwanted.ExpectRed = true, true
 	noSh := errors.New("no sh")
 	tampered := Work{Tampering: []string{"test deleted: a", "protected: b"}, WantVerdict: true, Gates: []verify.Check{redGate}}
-	doubt := &verify.Doubt{
-		Files: []string{"a_test.go"}, Findings: []string{"test file deleted: b_test.go"},
-		Failed: []verify.Result{{Command: "go test", Exit: "exit status 1", Tail: "FAIL x\n"}},
-	}
+	doubts := []verify.Doubt{{Why: `gate "go test" fails with a_test.go as before the work: exit status 1`, File: "a_test.go"}, {Why: "test file deleted: b_test.go"}}
+	const why = `gate "go test" fails with a_test.go as before the work: exit status 1; test file deleted: b_test.go`
 	doubtful := func(v *verify.Verdict) Facts {
-		return checked(Work{WantVerdict: true, Doubt: doubt, Verdict: v, Gates: []verify.Check{greenGate}})
+		return checked(Work{WantVerdict: true, Doubts: doubts, Verdict: v, Gates: []verify.Check{greenGate}})
 	}
-	const tampering = `tampering: gate "go test" fails with a_test.go as before the work: exit status 1; test file deleted: b_test.go`
-	unjudged := reject(event.RejectedVerdict, "verdict: no verdict after 2 tries")
 	unseen := reject(event.RejectedUnchanged, unchanged+"; the verifier says: no verdict after 2 tries")
-	held := &verify.Doubt{Held: []verify.Held{{Text: "a line is lost"}}}
-	lost := reject(event.RejectedTampering, "tampering: a line is lost")
-	unjudged.Limit, unseen.Limit, lost.Limit = new(int), new(int), new(int)
+	unseen.Limit = new(int)
+	late := verify.Verdict{Given: true, Pass: true, Fulfilled: true, Reason: "in a.go", Left: doubts[1:]}
 	decisions{
-		"a doubt without a verifier is rejected":          {checked(Work{Doubt: doubt, Gates: []verify.Check{redGate}}), reject(event.RejectedTampering, tampering+"\nFAIL x\n")},
-		"a doubt with one is its question":                {doubtful(nil), Decision{Action: AskVerdict}},
-		"its pass completes if it clears the doubt":       {doubtful(&verify.Verdict{Given: true, Pass: true, Cleared: true}), complete},
-		"its pass alone does not":                         {doubtful(&verify.Verdict{Given: true, Pass: true, Reason: "why"}), reject(event.RejectedTampering, tampering+"; why")},
-		"silence about the doubt does not":                {doubtful(&verify.Verdict{Reason: "no verdict after 2 tries"}), reject(event.RejectedTampering, tampering+"; no verdict after 2 tries")},
-		"a fail that clears the doubt is a fail":          {doubtful(&verify.Verdict{Given: true, Cleared: true, Reason: "no docs"}), reject(event.RejectedVerdict, "verdict: no docs")},
-		"a doubt that the task's own words clear is none": {checked(Work{Doubt: &verify.Doubt{Findings: []string{"test deleted"}, Asked: "the task asks"}}), complete},
-		"a doubt about accepted work is none":             {checked(Work{Doubt: doubt, Accepted: true}), complete},
-		"checks that could not be run again are no doubt": {checked(Work{Doubt: &verify.Doubt{Files: doubt.Files}}), complete},
+		"work in doubt waits for a person":              {checked(Work{Doubts: doubts, Gates: []verify.Check{greenGate}}), waits(why)},
+		"but not if it does not pass its gates":         {checked(Work{Doubts: doubts, Gates: []verify.Check{redGate}}), repair},
+		"nor if it changed what is protected":           {checked(Work{Doubts: doubts, Tampering: []string{"protected: a"}}), reject(event.RejectedTampering, "tampering: protected: a")},
+		"a verifier is asked about it":                  {doubtful(nil), Decision{Action: AskVerdict}},
+		"its pass completes if it clears all":           {doubtful(&verify.Verdict{Given: true, Pass: true}), complete},
+		"its pass alone does not":                       {doubtful(&verify.Verdict{Pass: true, Left: doubts[1:], Reason: "why"}), waits("test file deleted: b_test.go; why")},
+		"a fail is a fail, whatever it clears":          {doubtful(&verify.Verdict{Given: true, Reason: "no docs"}), reject(event.RejectedVerdict, "verdict: no docs")},
+		"a person who accepted the work cleared it":     {checked(Work{Doubts: doubts, Accepted: true}), complete},
+		"of nothing in doubt there is nothing to wait":  {checked(Work{Unchanged: true, WantVerdict: true, Verdict: &late, Doubts: doubts}), reject(event.RejectedUnchanged, unchanged+"; the verifier says: in a.go")},
+		"a verifier's silence is for a person, as well": {doubtful(&verify.Verdict{Silent: true, Reason: "no verdict after 2 tries"}), waits("no verdict after 2 tries")},
 	}.check(t)
 	decisions{
 		"without gates and verifier it is complete":      {checked(Work{}), complete},
@@ -365,7 +358,6 @@ func TestDecideAboutWorkThatWasChecked(t *testing.T) {
 		"but not one that was only red before":           {gates(Session{Repairs: 9}, unallowed), red},
 		"one that names nothing is a doubt":              {gates(Session{}, nameless, greenGate), doubted},
 		"whatever a verifier says":                       {checked(Work{WantVerdict: true, Verdict: &verify.Verdict{Given: true, Pass: true}, Gates: []verify.Check{nameless}}), doubted},
-		"which waits where it can":                       {checked(Work{Holdable: true, Evident: true, Gates: []verify.Check{nameless}}), waits},
 		"unless a person accepted it":                    {checked(Work{Accepted: true, Gates: []verify.Check{nameless}}), complete},
 		"or its own gate turned green":                   {gates(Session{}, nameless, turned), complete},
 		"but is no evidence by itself":                   {gates(Session{}, redBefore, redBefore), unproven},
@@ -393,15 +385,8 @@ func TestDecideAboutWorkThatWasChecked(t *testing.T) {
 		"a verifier is asked last":                       {checked(Work{WantVerdict: true, Gates: []verify.Check{greenGate}}), Decision{Action: AskVerdict}},
 		"its pass completes":                             {verdict(verify.Verdict{Given: true, Pass: true}), complete},
 		"its fail retries with its reason":               {verdict(verify.Verdict{Given: true, Reason: "no tests"}), reject(event.RejectedVerdict, "verdict: no tests")},
-		"its silence is for a person to decide":          {verdict(verify.Verdict{Silent: true, Reason: "no verdict after 2 tries"}), unjudged},
-		"before it lands, if it can wait":                {checked(Work{WantVerdict: true, Holdable: true, Verdict: &verify.Verdict{Silent: true, Reason: "no verdict after 2 tries"}}), Decision{Action: Hold, Outcome: event.AttemptReleased, Reason: "its work waits for review: no verdict after 2 tries"}},
-		"what is held waits, if it can":                  {checked(Work{Holdable: true, Doubt: held}), Decision{Action: Hold, Outcome: event.AttemptReleased, Reason: "its work waits for review: a line is lost"}},
-		"and is rejected for good otherwise":             {checked(Work{Doubt: held}), lost},
-		"it waits although the verdict is good":          {checked(Work{Holdable: true, Doubt: held, WantVerdict: true, Verdict: &verify.Verdict{Pass: true, Cleared: true, Left: []string{"another is"}}}), Decision{Action: Hold, Outcome: event.AttemptReleased, Reason: "its work waits for review: another is"}},
-		"unless the verdict clears it":                   {checked(Work{Holdable: true, Doubt: held, WantVerdict: true, Verdict: &verify.Verdict{Pass: true, Cleared: true}}), complete},
-		"or a person did":                                {checked(Work{Holdable: true, Doubt: held, Accepted: true}), complete},
-		"also about a doubt":                             {doubtful(&verify.Verdict{Silent: true, Reason: "no verdict after 2 tries"}), unjudged},
-		"and about nothing, of which nothing can wait":   {checked(Work{Unchanged: true, WantVerdict: true, Holdable: true, Verdict: &verify.Verdict{Silent: true, Reason: "no verdict after 2 tries"}}), unseen},
+		"its silence is for a person to decide":          {verdict(verify.Verdict{Silent: true, Reason: "no verdict after 2 tries"}), waits("no verdict after 2 tries")},
+		"and about nothing, of which nothing can wait":   {checked(Work{Unchanged: true, WantVerdict: true, Verdict: &verify.Verdict{Silent: true, Reason: "no verdict after 2 tries"}}), unseen},
 		"a verifier at its limit is waited for":          {checked(Work{WantVerdict: true, VerifierErr: failing(acp.RateLimited)}), rateLimited(30*time.Second, 0)},
 		"a verifier that cannot be used ends the run":    {checked(Work{WantVerdict: true, VerifierErr: failing(acp.AuthRequired)}), unusable("auth required")},
 		"what cannot be checked is not the work's fault": {checked(Work{CheckErr: noSh}), released("error", "no sh")},
@@ -429,4 +414,8 @@ func TestDecideAboutConflictsWithTheTarget(t *testing.T) {
 		"or in a new one if the agent did not stop":   {Facts{Turn: Turn{Moved: true, Err: failing(acp.Cancelled)}}, Decision{Action: Resolve, Reason: movedReason}},
 		"a budget comes first":                        {Facts{Turn: Turn{Moved: true, Over: money, Err: failing(acp.Cancelled)}}, noMoney},
 	}.check(t)
+}
+
+func waits(why string) Decision {
+	return Decision{Action: Hold, Outcome: event.AttemptReleased, Reason: "its work waits for review: " + why}
 }
