@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"ralph/dag"
 	"ralph/internal/git"
 	"ralph/internal/seq"
 	"ralph/verify"
@@ -29,7 +30,7 @@ const (
 // them. The work's Doubt says what that shows. Nothing is run for other work.
 func (a *attempt) oldTests(ctx context.Context, now string) error {
 	w := &a.work
-	if a.evidence.base.Tree == "" || a.job.Task.AllowTampering || a.job.Accepted || w.Accepted {
+	if a.evidence.base.Tree == "" || slices.Contains(a.job.Task.MayChange, dag.EveryCheck) || a.job.Accepted || w.Accepted {
 		return nil
 	}
 	plan, err := a.evidence.plan(ctx, now, a.prevented())

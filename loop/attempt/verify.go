@@ -168,7 +168,7 @@ func (a *attempt) examine(ctx context.Context, taken string, taking error) (stri
 	w := &a.work
 	w.Tampering, w.Unchanged = nil, false
 	w.Evident = a.job.Task.Kind == dag.Check || a.job.Accepted || a.evident()
-	if a.talk.session != nil && !a.job.Task.AllowTampering {
+	if a.talk.session != nil {
 		touched, err := a.tampered()
 		if err != nil {
 			return "", err
@@ -263,7 +263,7 @@ func (a *attempt) examineAgain(ctx context.Context, taken string, taking error) 
 // warnTampering says what an attempt touched that nobody asked about, because it
 // did not end with "done".
 func (a *attempt) warnTampering(d policy.Decision) {
-	if a.work.Checked || a.job.Task.AllowTampering || d.Action == policy.Abort {
+	if a.work.Checked || d.Action == policy.Abort {
 		return
 	}
 	touched, err := a.tampered()
