@@ -193,7 +193,7 @@ func (o *Options) sources(ctx context.Context, dir string, t dag.Task, changed [
 // gather collects what graph and journal know about a task. The first error of the database is that of all that is read
 // after it.
 func gather(g *dag.Graph, opts Options, run string, t dag.Task, last dag.Attempt) (in prompt.Input, err error) {
-	in.Task = prompt.Task{ID: t.ID, Title: t.Title, Description: t.Description, Output: t.Output}
+	in.Task = prompt.Task{ID: t.ID, Title: t.Title, Description: t.Description, Output: t.Output, MayChange: t.MayChange}
 	in.Proves = proof.Lines(criteria(opts, t))
 	if t.Parent != "" {
 		p, err := g.Task(t.Parent)
