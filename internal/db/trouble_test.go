@@ -209,3 +209,29 @@ func TestAReadOnlyDatabaseIsOnlyRead(t *testing.T) {
 		return tx.Err()
 	}))
 }
+
+// TestAnOlderFileSaysWhatItsTasksMayChange: there a task could change all that checks it, or nothing.
+func TestAnOlderFileSaysWhatItsTasksMayChange(t *testing.T) {
+	t.Parallel()
+	names, err := filepath.Glob("migrations/*.sql")
+	check.OK(t, err)
+	var older []string
+	for _, name := range names {
+		if strings.HasSuffix(name, "_may_change.sql") {
+			break
+		}
+		older = append(older, filepath.Base(name))
+	}
+	path := fileOf(t, older...)
+	raw(t, path, `INSERT INTO tasks (id, title, allow_tampering, created_at, updated_at) VALUES ('t-1', 'may', 1, 0, 0), ('t-2', 'may not', 0, 0, 0);
+DELETE FROM unsaved;`)
+	var got []string
+	check.OK(t, open(t, path, db.Options{}).View(t.Context(), func(tx *db.Tx) (err error) {
+		got, err = db.All(tx, `SELECT may_change || allow_tampering FROM tasks ORDER BY n;`, (*db.Row).Text)
+		return err
+	}))
+	check.Equal(t, "may change", []string{`["**"]1`, `[]0`}, got)
+	check.Equal(t, "plans to be written anew", 0, ask(t, path, `SELECT count(*) FROM unsaved;`))
+	raw(t, path, `UPDATE tasks SET may_change = '["a"]' WHERE id = 't-2';`)
+	check.Equal(t, "plans to be written after a change", 1, ask(t, path, `SELECT count(*) FROM unsaved;`))
+}
