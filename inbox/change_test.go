@@ -70,7 +70,10 @@ func TestARequestShowsAllThatItIsAbout(t *testing.T) {
 	check.Equal(t, "may change", 0, len(w.task(task).MayChange))
 	check.OK(t, w.answer(q.ID, inbox.Reply{Option: 2}))
 	for name, globs := range map[string][]string{"none": nil, "outside": {"../a"}, "exclusion": {"!a"}, "too many": {strings.Repeat("a/", 400), strings.Repeat("b/", 2000)}} {
-		err := w.try(func(g *dag.Graph) error { _, err := inbox.Ask(g, w.trust, c, inbox.NewChange(globs, "why")); return err })
+		err := w.try(func(g *dag.Graph) error {
+			_, err := inbox.Ask(g, w.trust, c, inbox.NewChange(globs, "why"))
+			return err
+		})
 		check.That(t, errors.Is(err, dag.ErrRefused), "%s: %v", name, err)
 	}
 }
