@@ -155,8 +155,8 @@ type Edit struct {
 	OnFail      *OnFail
 	Timeout     *time.Duration // 0 means the configured one again
 
-	AllowTampering *bool
-	ExpectRed      *string // empty means none
+	MayChange *[]string
+	ExpectRed *string // empty means none
 }
 
 const editSQL = `UPDATE tasks SET ` + setDetails + `, updated_at = :now WHERE n = :n;`

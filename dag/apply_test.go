@@ -92,7 +92,7 @@ func exported(w *world) map[string]string {
 			slices.Sort(same)
 			err = errors.Join(err, rerr)
 			all[t.ID] = fmt.Sprint(t.Title, "|", t.Description, "|", t.Priority, t.Parent, after, t.Feature, t.Kind, t.Agent, t.Model, t.Gates, t.MaxRetries != nil,
-				t.Locks, t.Paths, t.AllowTampering, t.ExpectRed, t.Status, t.Retries, t.Verification, t.Children, t.OpenDeps, t.Held, t.Doomed,
+				t.Locks, t.Paths, t.MayChange, t.ExpectRed, t.Status, t.Retries, t.Verification, t.Children, t.OpenDeps, t.Held, t.Doomed,
 				same, t.Tags, t.Context, t.Output, t.Timeout, t.OnFail, t.Emptied, t.Origin, t.DiscoveredFrom, t.Satisfies)
 			return err
 		})
@@ -110,7 +110,7 @@ func drawTasks(rt *rapid.T, label string) []dag.Spec {
 		if rapid.IntRange(0, 3).Draw(rt, "more") == 0 {
 			retries := 2
 			s.Description, s.Kind, s.Agent, s.Model, s.Gates, s.MaxRetries = "d", dag.Check, "shell", "m", []string{"true"}, &retries
-			s.Locks, s.Paths, s.AllowTampering, s.ExpectRed, s.Retries, s.Verification = []string{"gpu"}, []string{"a/"}, true, "true", 1, "passed"
+			s.Locks, s.Paths, s.MayChange, s.ExpectRed, s.Retries, s.Verification = []string{"gpu"}, []string{"a/"}, []string{"a/"}, "true", 1, "passed"
 		}
 		s.Status = rapid.SampledFrom([]dag.Status{"", "", dag.Done, dag.Failed, dag.Blocked, dag.InProgress, dag.Cancelled}).Draw(rt, "status")
 		if rapid.IntRange(0, 3).Draw(rt, "even more") == 0 {

@@ -37,9 +37,9 @@ func (s *Spec) satisfies(status Status) bool {
 
 // What a plan says about a task, in one place for all that store it: detailArgs are the values.
 const (
-	detailColumns = `title, description, priority, kind, agent, model, effort, gates, max_retries, allow_tampering, expect_red, locks, paths,
+	detailColumns = `title, description, priority, kind, agent, model, effort, gates, max_retries, may_change, expect_red, locks, paths,
     tags, context, output, timeout, on_fail, emptied, origin, discovered_from, proves`
-	detailValues = `:title, :description, :priority, :kind, :agent, :model, :effort, :gates, :max_retries, :tampering, :expect_red, :locks, :paths,
+	detailValues = `:title, :description, :priority, :kind, :agent, :model, :effort, :gates, :max_retries, :may_change, :expect_red, :locks, :paths,
     :tags, :context, :output, :timeout, :on_fail, :emptied, :origin, :discovered_from, :proves`
 	setDetails = `(` + detailColumns + `) = (` + detailValues + `)`
 )
@@ -47,7 +47,7 @@ const (
 func (s *Spec) detailArgs(more ...any) []any {
 	return append(more, ":title", s.Title, ":description", s.Description, ":priority", s.Priority, ":kind", string(cmp.Or(s.Kind, Work)),
 		":agent", db.OrNull(s.Agent), ":model", db.OrNull(s.Model), ":effort", db.OrNull(string(s.Effort)), ":gates", db.JSON(s.Gates), ":max_retries", s.MaxRetries,
-		":tampering", s.AllowTampering, ":expect_red", db.OrNull(s.ExpectRed), ":locks", db.JSON(s.Locks), ":paths", db.JSON(s.Paths),
+		":may_change", db.JSON(s.MayChange), ":expect_red", db.OrNull(s.ExpectRed), ":locks", db.JSON(s.Locks), ":paths", db.JSON(s.Paths),
 		":tags", db.JSON(s.Tags), ":context", db.JSON(s.Context), ":output", db.OrNull(s.Output), ":timeout", db.OrNull(s.Timeout.Milliseconds()),
 		":on_fail", db.OrNull(string(s.OnFail)), ":emptied", s.Group, ":origin", db.OrNull(s.Origin), ":discovered_from", db.OrNull(s.DiscoveredFrom), ":proves", db.JSON(s.Proves))
 }
@@ -56,7 +56,7 @@ func (s *Spec) detailArgs(more ...any) []any {
 func (t Task) Spec() Spec {
 	return Spec{
 		Ref: t.ID, Title: t.Title, Description: t.Description, Priority: t.Priority, Kind: t.Kind, Agent: t.Agent, Model: t.Model, Effort: t.Effort,
-		Gates: t.Gates, MaxRetries: t.MaxRetries, AllowTampering: t.AllowTampering, ExpectRed: t.ExpectRed, Locks: t.Locks, Paths: t.Paths,
+		Gates: t.Gates, MaxRetries: t.MaxRetries, MayChange: t.MayChange, ExpectRed: t.ExpectRed, Locks: t.Locks, Paths: t.Paths,
 		Tags: t.Tags, Context: t.Context, Output: t.Output, Timeout: t.Timeout, OnFail: t.OnFail, Group: t.Emptied, Origin: t.Origin, DiscoveredFrom: t.DiscoveredFrom, Proves: t.Proves,
 	}
 }

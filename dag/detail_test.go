@@ -29,7 +29,7 @@ func whole(t *testing.T) dag.Spec {
 	s := dag.Spec{
 		Title: "caller", Description: "text", Priority: 3, Kind: dag.Check, Agent: "shell", Model: "opus", Effort: dag.HighEffort, Gates: []string{"true"},
 		MaxRetries: new(int), Locks: []string{"port"}, Paths: []string{"src/**"}, Tags: []string{"slow"}, Proves: []string{"C1"}, Context: []string{"date"},
-		Output: "schema", Timeout: time.Minute, OnFail: dag.Continue, AllowTampering: true, ExpectRed: "true",
+		Output: "schema", Timeout: time.Minute, OnFail: dag.Continue, MayChange: []string{"tests/**"}, ExpectRed: "true",
 	}
 	for _, name := range settings() {
 		if reflect.ValueOf(s).FieldByName(name).IsZero() {

@@ -43,8 +43,8 @@ type Spec struct {
 	Origin         string // what it is called where it comes from
 	DiscoveredFrom string // the task whose agent found it
 
-	AllowTampering bool
-	ExpectRed      string // the gate that its work makes fail
+	MayChange []string // globs of the files that check its work and that it may change
+	ExpectRed string   // the gate that its work makes fail
 
 	Status       Status // empty means pending
 	Retries      int
@@ -135,6 +135,9 @@ func (s *Spec) check() error {
 	if s.Proves, err = cleanProves(s.Proves); err != nil {
 		return err
 	}
+	if s.MayChange, err = cleanMayChange(s.MayChange); err != nil {
+		return err
+	}
 	switch {
 	case s.Kind != "" && s.Kind != Work && s.Kind != Check:
 		return fmt.Errorf("%w: a task's kind is work or check, not %q", ErrRefused, s.Kind)
@@ -167,7 +170,7 @@ func (s *Spec) check() error {
 // Normal is the same task as the database stores it and a plan says it: two that are alike in that are the same.
 func (s Spec) Normal() Spec {
 	s.Line = 0
-	for _, list := range []*[]string{&s.After, &s.Related, &s.Gates, &s.Locks, &s.Paths, &s.Tags, &s.Proves, &s.Context} {
+	for _, list := range []*[]string{&s.After, &s.Related, &s.Gates, &s.Locks, &s.Paths, &s.MayChange, &s.Tags, &s.Proves, &s.Context} {
 		if len(*list) == 0 {
 			*list = nil
 		}

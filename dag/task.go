@@ -36,9 +36,8 @@ type Task struct {
 	Origin         string // what it is called where it comes from; "" if it was made here
 	DiscoveredFrom string // the task whose agent found it; "" for none
 
-	MayChange      []string // globs of the files that check its work and that it may change
-	AllowTampering bool     // its work may delete tests and change what checks it
-	ExpectRed      string   // the gate that its work makes fail; "" for none
+	MayChange []string // globs of the files that check its work and that it may change
+	ExpectRed string   // the gate that its work makes fail; "" for none
 
 	Retries       int    // since the last reset
 	Attempts      int    // that counted, since the last reset
@@ -119,7 +118,7 @@ func (t Task) AwaitsVerdict() bool {
 const taskColumns = `n, id, title, description, status, priority,
     (SELECT p.id FROM tasks p WHERE p.n = tasks.parent),
     (SELECT f.name FROM features f WHERE f.n = tasks.feature),
-    kind, agent, model, effort, gates, max_retries, allow_tampering, expect_red, locks, paths,
+    kind, agent, model, effort, gates, max_retries, may_change, expect_red, locks, paths,
     tags, context, output, timeout, on_fail, origin, discovered_from, proves,
     retries, attempts, interruptions, verification, paused, given_up, satisfied, unverified, review, ` + acceptedAside + `,
     owner, generation, lease_until, leaving, not_before, wait_reason,
@@ -131,7 +130,7 @@ func (g *Graph) scanTask(r *db.Row) Task {
 	t := Task{
 		N: r.Int64(), ID: r.Text(), Title: r.Text(), Description: r.Text(),
 		Status: Status(r.Text()), Priority: r.Int64(), Parent: r.Text(), Feature: r.Text(),
-		Kind: Kind(r.Text()), Agent: r.Text(), Model: r.Text(), Effort: Effort(r.Text()), Gates: db.List[string](r), MaxRetries: db.Optional(r, r.Int), AllowTampering: r.Bool(), ExpectRed: r.Text(), Locks: db.List[string](r), Paths: db.List[string](r),
+		Kind: Kind(r.Text()), Agent: r.Text(), Model: r.Text(), Effort: Effort(r.Text()), Gates: db.List[string](r), MaxRetries: db.Optional(r, r.Int), MayChange: db.List[string](r), ExpectRed: r.Text(), Locks: db.List[string](r), Paths: db.List[string](r),
 		Tags: db.List[string](r), Context: db.List[string](r), Output: r.Text(), Timeout: time.Duration(r.Int64()) * time.Millisecond, OnFail: OnFail(r.Text()), Origin: r.Text(), DiscoveredFrom: r.Text(), Proves: db.List[string](r),
 		Retries: r.Int(), Attempts: r.Int(), Interruptions: r.Int(), Verification: r.Text(), Paused: r.Bool(), GivenUp: r.Bool(), Satisfied: r.Bool(), Unverified: r.Text(), ToReview: r.Bool(), Lands: r.Bool(),
 		Owner: r.Text(), Generation: r.Int64(), LeaseUntil: r.Time(), Leaving: r.Text(), NotBefore: r.Time(), WaitReason: r.Text(),

@@ -41,7 +41,7 @@ SELECT t.id FROM d JOIN tasks t ON t.n = d.n WHERE d.waits AND t.children = 0 AN
 // Undo stores a commit that takes back the work of tasks: as work of a task of its own which is finished, and which a
 // person wants to land. So whoever lands finished work next does so, and no agent is needed.
 func (g *Graph) Undo(t NewTask, m NewMerge, undone ...string) (Claim, error) {
-	t.Kind, t.AllowTampering = Check, true
+	t.Kind, t.MayChange = Check, []string{EveryCheck}
 	id, err := g.Add(t)
 	if err != nil {
 		return Claim{}, err

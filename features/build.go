@@ -217,7 +217,7 @@ func (b *builder) check(ctx context.Context, answer *answers, said string) ([]da
 
 // ground is what the plan is held against.
 func (b *builder) ground() Ground {
-	g := Ground{Gates: b.Gates, Exists: b.exists, Criteria: proof.Criteria(b.given[Spec.File()])}
+	g := Ground{Gates: b.Gates, Exists: b.exists, Protect: b.Protect, Criteria: proof.Criteria(b.given[Spec.File()])}
 	for _, t := range b.stay {
 		g.Proven = append(g.Proven, t.Proves...)
 	}

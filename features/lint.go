@@ -36,6 +36,8 @@ type Ground struct {
 	Gates  []string               // what ralph runs after every task anyway
 	Exists func(path string) bool // in the project
 
+	Protect []string // globs of what no work may change unless its task names it in may_change
+
 	Criteria []proof.Criterion // of the specification
 	Proven   []string          // criteria that tasks prove which stay
 }
@@ -132,9 +134,7 @@ func (l *linter) task(s *dag.Spec) {
 	if s.Status != "" && s.Status != dag.Pending {
 		l.add(Fault, "status", "%s is %s already: a new task has no status", name(s), s.Status)
 	}
-	if s.AllowTampering {
-		l.add(Fault, "tampering", "%s allows what nobody but a person may allow: leave out allow_tampering", name(s))
-	}
+	l.mayChange(s, text)
 	if words := len(strings.Fields(s.Title)); words < 2 && !l.isGroup(s) {
 		l.add(Warning, "vague", "%s: the title %q does not say what is to be done", name(s), s.Title)
 	}

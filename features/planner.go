@@ -34,6 +34,7 @@ type Planner struct {
 
 	Model    string   // to ask the agent for; empty is its own
 	Gates    []string // what ralph runs after every task
+	Protect  []string // globs of what work may change only if its task names it
 	Program  string   // the command that starts ralph, for agents that prefer commands
 	Sections *prompt.Sections
 	Spending Spending

@@ -74,12 +74,23 @@ func (r Request) Told() string {
 	case Skip:
 		return "Treat it as done: do not do it again."
 	}
+	switch {
+	case r.allows():
+		return "You may change " + strings.Join(r.Files(), ", ") + "."
+	case r.Kind == Change:
+		return strings.TrimSuffix("Leave these files as they are: "+strings.TrimPrefix(r.Answer, Refuse), ": ")
+	}
 	return r.Answer
 }
 
 // carryOut does what an answer is about, beyond that the task gets it.
 func carryOut(g *dag.Graph, r Request) error {
-	if r.choice() != Fail || r.Task == "" {
+	switch {
+	case r.Task == "":
+		return nil
+	case r.allows():
+		return allowChange(g, r)
+	case r.choice() != Fail:
 		return nil
 	}
 	return g.GiveUp(r.Task, "a call was under way when its run died, and it is not to be repeated or left out ("+r.ID+")")

@@ -25,6 +25,7 @@ const (
 	Question   Kind = "question"   // of an agent, to a person
 	Credential Kind = "credential" // of an agent, to a person: a value that only its environment sees
 	Permission Kind = "permission" // of an agent, to a person: whether it may do something
+	Change     Kind = "change"     // of an agent, to a person: whether its task may change files that check its work
 	Call       Kind = "call"       // of a run, to a person: what to do about a tool call that may have happened
 	Message    Kind = "message"    // to an agent: it needs no answer
 	Query      Kind = "query"      // of a person, to an agent
@@ -89,7 +90,7 @@ const (
 	columns = `n, id, kind, task_id, attempt, run, sender, text, options, fallback, detail, parks, at, expires_at, state,
     answer, denied, answered_at, answered_by, answered_via, reason, received_by, received_at, ` + changeable
 	// An attempt reads the answers after it has claimed the task.
-	changeable = `(state = 'answered' AND parks AND NOT past AND received_at IS NULL
+	changeable = `(state = 'answered' AND parks AND NOT past AND received_at IS NULL AND kind <> 'change'
     AND (SELECT t.status FROM tasks t WHERE t.n = requests.task) IN ('pending', 'blocked'))`
 	insertSQL = `
 INSERT INTO requests (id, kind, task, task_id, attempt, run, sender, text, options, fallback, detail, parks, at, expires_at)
@@ -113,6 +114,9 @@ func scan(r *db.Row) Request {
 
 // Over reports whether a person can answer no more; with change, an answer that no agent has yet can be replaced.
 func (r Request) Over(change bool) bool { return r.State != Open && (!change || !r.Changeable) }
+
+// Immediate reports whether an agent that is at work can use the answer. What a session begins with is for the next one.
+func (r Request) Immediate() bool { return r.Kind != Credential && r.Kind != Change }
 
 // Variable is the name under which a credential is in the environment of the agent that asks for it.
 func (r Request) Variable() string {
@@ -152,6 +156,11 @@ func Ask(g *dag.Graph, t trust.Folder, c dag.Claim, r Request) (Request, error) 
 	}
 	if r.Kind == Credential {
 		if err := checkVariable(r.Variable()); err != nil {
+			return Request{}, err
+		}
+	}
+	if r.Kind == Change {
+		if err := checkChange(r.Files()); err != nil {
 			return Request{}, err
 		}
 	}

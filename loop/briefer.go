@@ -64,8 +64,7 @@ func (b briefer) resume(claim dag.Claim, j *attempt.Job) {
 		b.bus.warn(claim.Task.ID, "the finished work of "+old.ID+" cannot be verified alone, so the agent is run again: "+err.Error())
 		return
 	}
-	// A person has looked: what the checks find in it is excused.
-	j.Accepted, j.Task.AllowTampering = accepted, j.Task.AllowTampering || accepted
+	j.Accepted = accepted // a person has looked: what the checks find in it is excused
 	tier, _ := strategy.ParseTier(old.Model)
 	j.Finished, j.History.Finished, j.Agent.Choice = &f, old, strategy.Choice{Model: old.Model, Tier: tier}
 }
@@ -194,7 +193,7 @@ func (o *Options) sources(ctx context.Context, dir string, t dag.Task, changed [
 // gather collects what graph and journal know about a task. The first error of the database is that of all that is read
 // after it.
 func gather(g *dag.Graph, opts Options, run string, t dag.Task, last dag.Attempt) (in prompt.Input, err error) {
-	in.Task = prompt.Task{ID: t.ID, Title: t.Title, Description: t.Description, Output: t.Output}
+	in.Task = prompt.Task{ID: t.ID, Title: t.Title, Description: t.Description, Output: t.Output, MayChange: t.MayChange}
 	in.Proves = proof.Lines(criteria(opts, t))
 	if t.Parent != "" {
 		p, err := g.Task(t.Parent)

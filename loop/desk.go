@@ -66,10 +66,10 @@ func (d *desk) patience(id string) time.Time {
 	return d.asked[id]
 }
 
-// await waits for an answer. A credential is given to the next session: nobody can give it to this one.
+// await waits for an answer that is of use to this session.
 func (d *desk) await(ctx context.Context, r inbox.Request, until time.Time) (inbox.Request, error) {
 	now := d.opts.Host.Now
-	for r.State == inbox.Open && r.Kind != inbox.Credential && now().Before(until) {
+	for r.State == inbox.Open && r.Immediate() && now().Before(until) {
 		wake.Pause(ctx, nil, earlier(until, now().Add(d.opts.Workers.Poll)), now, d.opts.Workers.Poll)
 		switch {
 		case ctx.Err() == nil:

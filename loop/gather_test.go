@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -61,7 +62,7 @@ func TestGatherTellsAllThatIsKnown(t *testing.T) {
 	}})
 	s.repository(t)
 	ids := s.add(t, dag.NewTask{Title: "the group", Description: "all of it"}, dag.NewTask{Title: "before", Description: "what was before", Kind: dag.Check})
-	leaf := s.add(t, dag.NewTask{Title: "the leaf", Description: "do it", Parent: ids[0], After: []string{ids[1]}, Gates: []string{"echo broken; false"}})[0]
+	leaf := s.add(t, dag.NewTask{Title: "the leaf", Description: "do it", Parent: ids[0], After: []string{ids[1]}, Gates: []string{"echo broken; false"}, MayChange: []string{"a_test.go"}})[0]
 	s.opts.Limits.Iterations = 2
 	s.opts.Prompt.Recall = journal.Options{Recent: 5, Tokens: 3000}
 	s.opts.Prompt.Context = func(dag.Task) attempt.Sources {
@@ -73,8 +74,8 @@ func TestGatherTellsAllThatIsKnown(t *testing.T) {
 	in, err := Gather(t.Context(), s.opts, r.ID(), s.task(t, leaf))
 	check.OK(t, err)
 	for name, check := range map[string]bool{
-		"the task":   in.Task == prompt.Task{ID: leaf, Title: "the leaf", Description: "do it"},
-		"its parent": in.Parent != nil && *in.Parent == prompt.Task{ID: ids[0], Title: "the group", Description: "all of it"},
+		"the task":   reflect.DeepEqual(in.Task, prompt.Task{ID: leaf, Title: "the leaf", Description: "do it", MayChange: []string{"a_test.go"}}),
+		"its parent": in.Parent != nil && reflect.DeepEqual(*in.Parent, prompt.Task{ID: ids[0], Title: "the group", Description: "all of it"}),
 		"what it waited for": len(in.Prerequisites) == 1 && in.Prerequisites[0].ID == ids[1] &&
 			in.Prerequisites[0].Summary == "what was before",
 		"the refusal": in.Retry != nil && in.Retry.Attempt == 1 && in.Retry.Max == 3 &&

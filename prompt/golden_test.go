@@ -17,7 +17,7 @@ func fullInput() prompt.Input {
 	return prompt.Input{
 		Tools: true,
 		Task: prompt.Task{
-			ID: id, Title: "Scan code fences", Output: "scanner",
+			ID: id, Title: "Scan code fences", Output: "scanner", MayChange: []string{"sigils/testdata/**", "a`b_test.go"},
 			Description: "Follow the grammar of the specification.\n\nAcceptance:\n- `go test ./sigils` is green\n",
 		},
 		Parent:  &prompt.Task{ID: "t-0aa0aa0a", Title: "Sigils", Description: "Everything about markers."},

@@ -41,7 +41,8 @@ type Input struct {
 // Task is a task as people wrote it. ID is ralph's own.
 type Task struct {
 	ID, Title, Description string
-	Output                 string // The name under which others get its result; empty for none.
+	Output                 string   // The name under which others get its result; empty for none.
+	MayChange              []string // Globs of the files that check its work and that it may change.
 }
 
 // Prerequisite is a finished task that this one waited for.

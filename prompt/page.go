@@ -40,6 +40,7 @@ type view struct {
 	ID, Title, Name      string
 	Result               string
 	Instructions, Models string
+	MayChange            string
 	Interrupted, Tools   bool
 	Uncommitted          bool
 	Unchanged, Cosmetic  bool

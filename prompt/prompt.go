@@ -21,6 +21,7 @@ func Build(in Input) string {
 	return p.render("worker.md.tmpl", view{
 		ID: id, Title: p.inline(in.Task.Title, maxTitle), Instructions: p.names(in.Instructions),
 		Result:      p.inlineCode(in.Task.Output, maxName),
+		MayChange:   p.names(in.Task.MayChange),
 		Models:      cmp.Or(p.names(in.Models), "`opus`, `sonnet`, `haiku`"),
 		Interrupted: in.Interrupted, Tools: in.Tools, Uncommitted: len(git.Uncommitted) > 0, Retry: in.Retry,
 		Spec: spec, Plan: plan, Knowledge: known,
@@ -60,7 +61,7 @@ func Verify(in VerifyInput) string {
 	}
 	return p.render("verify.md.tmpl", view{
 		ID: cleanID(in.Task.ID), Title: p.inline(in.Task.Title, maxTitle), Spec: spec, Plan: plan, Failed: failed, Changes: changes,
-		Unchanged: in.Unchanged, Cosmetic: in.Cosmetic, Split: in.Split,
+		Unchanged: in.Unchanged, Cosmetic: in.Cosmetic, Split: in.Split, MayChange: p.names(in.Task.MayChange),
 
 		Criteria:     p.criteria(in.Proves),
 		Description:  p.quote(Document{in.Task.Description, taskCommand(in.Task.ID)}, 18),

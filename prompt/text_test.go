@@ -188,7 +188,7 @@ func TestTheWorstCaseFitsTheSmallestBudget(t *testing.T) {
 		names[i] = huge
 	}
 	in := Input{
-		Task: Task{ID: strings.Repeat("t", 500), Title: huge, Description: huge}, Parent: &Task{huge, huge, huge, huge},
+		Task: Task{ID: strings.Repeat("t", 500), Title: huge, Description: huge}, Parent: &Task{huge, huge, huge, huge, names},
 		Prerequisites: []Prerequisite{{huge, huge, huge}}, Spec: doc, Plan: doc, Retry: &Retry{-1 << 62, -1 << 62, huge, true}, Guidance: huge,
 		Git: &Git{huge, huge, names}, Interrupted: true, Previous: doc, Journal: doc, Knowledge: doc, TaskKnowledge: doc, Instructions: names, Models: names,
 		Skills: []Skill{{huge, huge, huge}}, Budget: 1,

@@ -97,7 +97,7 @@ func openAttempt(a *app, o *agents.Opener, values credential.Store) func(context
 // request asks for the session of an attempt.
 func request(op attempt.Opening) agents.Request {
 	r := agents.Request{
-		Run: op.Run.ID, Owner: op.Run.Owner, Task: op.Task.ID, TaskAgent: op.Task.Agent, TaskModel: op.Task.Model, AllowTampering: op.Task.AllowTampering,
+		Run: op.Run.ID, Owner: op.Run.Owner, Task: op.Task.ID, TaskAgent: op.Task.Agent, TaskModel: op.Task.Model, MayChange: op.Task.MayChange,
 		Iteration: op.Run.Iteration, Limit: op.Run.Limit, Model: op.Model, Effort: string(op.Effort), Folder: op.Folder, Substitute: op.Agent, Verifier: op.Verifier, Review: op.Review,
 		Env:     op.Place.Env,
 		Observe: op.Observe, Decide: op.Decide, After: op.After, Started: op.Started,

@@ -119,7 +119,7 @@ func showProposal(a *app, o plannerOptions, p *features.Proposal) error {
 	return nil
 }
 
-// showCommands lists what ralph itself would run for the tasks: an agent thought of it.
+// showCommands lists what ralph itself would run for the tasks, and what checks they may change: an agent thought of it.
 func showCommands(a *app, tasks []taskfile.Item) {
 	p := a.palette()
 	title := "\nwhat ralph will run for them:\n"
@@ -133,6 +133,13 @@ func showCommands(a *app, tasks []taskfile.Item) {
 		}
 		for _, line := range lines {
 			fmt.Fprintf(a.stdout, "%s    │ %s  %s\n", title, p.Cyan(t.ID), term.Line(line))
+			title = ""
+		}
+	}
+	title = "\nwhich of the files that check them they may change:\n"
+	for _, t := range tasks {
+		if len(t.MayChange) > 0 {
+			fmt.Fprintf(a.stdout, "%s    │ %s  %s\n", title, p.Cyan(t.ID), term.Line(strings.Join(t.MayChange, ", ")))
 			title = ""
 		}
 	}

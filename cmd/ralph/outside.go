@@ -64,8 +64,8 @@ func refuseWeakerPlan(a *app, list []dag.Spec) error {
 	}
 	for _, t := range list {
 		line := web.Line{Name: "task import", Agent: t.Agent}
-		if t.AllowTampering {
-			line.Flags = []string{"allow-tampering"}
+		if len(t.MayChange) > 0 {
+			line.Flags = []string{"may-change"}
 		}
 		if err := refuseWeaker(a, line, a.allow); err != nil {
 			return err

@@ -52,13 +52,13 @@ func TestWhatWeakensARunIsRefusedFromOutside(t *testing.T) {
 		return said.String()
 	}
 	for flag, lines := range map[string][]string{
-		"--sandbox":         {"run --sandbox=off", "run --sandbox off", "run -sandbox off", "run --sandbox=require --sandbox=off", "--quiet run " + id + " --sandbox auto", "merge --sandbox off", "undo " + id + " --sandbox off", "pr --sandbox off", "feature create x --sandbox off"},
-		"--no-verify":       {"run --no-verify", "run --no-verify=true", "run -no-verify", "run --no-verify=false --no-verify"},
-		"--in-place":        {"run --in-place"},
-		"--none":            {"feature gate x --none"},
-		"--review=false":    {"run --review=false", "merge --review=0", "run --review --review=f"},
-		"--agent":           {"run --agent=sh", "run --agent ./evil", "run --agent claude --agent sh", "pr --follow --agent sh", "task add x --agent sh", "task update " + id + " --agent sh", "agents test sh", "agents test -- sh"},
-		"--allow-tampering": {"task add x --allow-tampering", "task update " + id + " --allow-tampering=true"},
+		"--sandbox":      {"run --sandbox=off", "run --sandbox off", "run -sandbox off", "run --sandbox=require --sandbox=off", "--quiet run " + id + " --sandbox auto", "merge --sandbox off", "undo " + id + " --sandbox off", "pr --sandbox off", "feature create x --sandbox off"},
+		"--no-verify":    {"run --no-verify", "run --no-verify=true", "run -no-verify", "run --no-verify=false --no-verify"},
+		"--in-place":     {"run --in-place"},
+		"--none":         {"feature gate x --none"},
+		"--review=false": {"run --review=false", "merge --review=0", "run --review --review=f"},
+		"--agent":        {"run --agent=sh", "run --agent ./evil", "run --agent claude --agent sh", "pr --follow --agent sh", "task add x --agent sh", "task update " + id + " --agent sh", "agents test sh", "agents test -- sh"},
+		"--may-change":   {"task add x --may-change **", "task update " + id + " --may-change=ci/**"},
 	} {
 		for _, line := range lines {
 			_, err := understand(a, strings.Fields(line))
@@ -66,7 +66,7 @@ func TestWhatWeakensARunIsRefusedFromOutside(t *testing.T) {
 		}
 	}
 	// All who ask come through there.
-	args, want := []string{"task", "add", "x", "--allow-tampering"}, "--allow-tampering weakens"
+	args, want := []string{"task", "add", "x", "--may-change", "**"}, "--may-change weakens"
 	check.Contains(t, "the API", "Forbidden: ", api("", args...))
 	check.Contains(t, "the API", want, api("", args...))
 	check.Contains(t, "a chat", want, chat(args...))
@@ -74,17 +74,18 @@ func TestWhatWeakensARunIsRefusedFromOutside(t *testing.T) {
 	check.Equal(t, "the status of a page", http.StatusForbidden, w.Code)
 	check.Contains(t, "a page", want, w.Body.String())
 	check.Contains(t, "a plan with an agent", "--agent weakens", api(`{"title":"x","agent":"sh -c evil"}`, "task", "import", "-"))
-	check.Contains(t, "a plan that may tamper", "--allow-tampering weakens", api(`{"title":"x","allow_tampering":true}`, "task", "import", "-"))
+	check.Contains(t, "a plan that may change its checks", "--may-change weakens", api(`{"title":"x","may_change":["a_test.go"]}`, "task", "import", "-"))
+	check.Contains(t, "an older plan", "--may-change weakens", api(`{"title":"x","allow_tampering":true}`, "task", "import", "-"))
 	check.Contains(t, "the plan", "1 task", b.run(0, "status"))
 
 	// What weakens nothing is carried out, and so is what the configuration allows.
-	for _, line := range []string{"task add one --agent claude", "task add two --agent mine", "task add three --allow-tampering=false", "task update " + id + " --agent="} {
+	for _, line := range []string{"task add one --agent claude", "task add two --agent mine", "task add three", "task update " + id + " --agent="} {
 		check.Contains(t, line, "OK: ", api("", strings.Fields(line)...))
 	}
 	check.Contains(t, "a plan with known agents", "OK: ", api(`{"title":"four","agent":"mine"}`, "task", "import", "-"))
-	a.allow = []string{"--allow-tampering"}
-	check.Contains(t, "what is allowed", "OK: ", api("", "task", "add", "five", "--allow-tampering"))
-	check.Contains(t, "what is allowed in a plan", "OK: ", api(`{"title":"six","allow_tampering":true}`, "task", "import", "-"))
+	a.allow = []string{"--may-change"}
+	check.Contains(t, "what is allowed", "OK: ", api("", "task", "add", "five", "--may-change", "**"))
+	check.Contains(t, "what is allowed in a plan", "OK: ", api(`{"title":"six","may_change":["**"]}`, "task", "import", "-"))
 	_, err = understand(a, []string{"run", "--no-verify"})
 	check.That(t, err != nil && strings.Contains(err.Error(), "--no-verify weakens"), "what is not allowed: %v", err)
 

@@ -54,7 +54,7 @@ func (o *plannerOptions) parse(c commandLine) error {
 func newPlanner(a *app, s *session, name string, o plannerOptions) *features.Planner {
 	b := s.config.Budget
 	p := &features.Planner{
-		Name: name, Project: s.project, Store: s.store, Plans: s.plans, Model: o.Model, Gates: s.config.Verify.Commands, Program: programName(),
+		Name: name, Project: s.project, Store: s.store, Plans: s.plans, Model: o.Model, Gates: s.config.Verify.Commands, Protect: s.config.Verify.Protect, Program: programName(),
 		Spending: features.Spending{Day: shared(b.Day), Feature: shared(b.Feature), Prices: prices(s.config)},
 		Redact:   a.redact, Now: a.now,
 		Open: planningOpener(a, s, o), Observe: toolObserver(a), Confirm: tasksConfirmer(a, o), Templates: func() []string { return templateLines(templateLibrary(a, s.project)) }, Show: func(title, text string) { showText(a, title, text) },

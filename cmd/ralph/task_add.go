@@ -11,7 +11,6 @@ import (
 	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/glob"
-	"ralph/internal/seq"
 	"ralph/proof"
 	"ralph/report"
 	"ralph/verify"
@@ -50,7 +49,7 @@ func taskFields(kind string) []flagSpec {
 		{name: "timeout", value: "0s", shown: "run.turn_timeout", usage: "let a turn of its agent take at most `DURATION`, such as 90s, 15m or 2h"},
 		{name: "on-fail", usage: "what its failure means to tasks that wait for it: `WHAT` is stop or continue", shown: "stop"},
 		{name: "expect-red", usage: "`GATE` that has to fail after the work: tests are written first"},
-		boolFlag("allow-tampering", "its work may delete or skip tests and change the gates"),
+		{name: "may-change", value: []string{}, usage: "`GLOB` of tests, settings or CI files that check its work and that it may change; repeatable"},
 	}
 }
 
@@ -68,7 +67,7 @@ func (o *taskAddOptions) parse(commandLine) error {
 	if strings.TrimSpace(o.Title) == "" {
 		return usagef("a title must not be empty")
 	}
-	if err := checkClaims(o.Locks, o.Paths, o.Tags, o.Proves); err != nil {
+	if err := cmp.Or(checkClaims(o.Locks, o.Paths, o.Tags, o.Proves), checkMayChange(o.MayChange)); err != nil {
 		return err
 	}
 	if o.MaxRetries != nil && *o.MaxRetries < 0 {
@@ -116,6 +115,14 @@ func checkClaims(locks, globs, tags, proves []string) error {
 		if err := glob.Valid(path.Clean(pattern)); err != nil && path.Clean(pattern) != "." {
 			return usagef("--paths: %v", err)
 		}
+	}
+	return nil
+}
+
+// checkMayChange refuses globs of files that no task can be allowed to change.
+func checkMayChange(globs []string) error {
+	if err := dag.CheckMayChange(globs); err != nil {
+		return usagef("--may-change: %v", err)
 	}
 	return nil
 }
@@ -187,9 +194,9 @@ func discover(a *app, g *dag.Graph, ids ...string) error {
 var taskUpdateCommand = command{
 	name: "update", args: "ID...", short: "change the text, the settings or the place of tasks",
 	long: `What is not given stays as it is. "none" as parent or feature removes the task from it; an empty
-agent, model, effort, gate or expect-red, -1 retries or a timeout of 0s restore the configured value; an empty lock, paths, tag,
-proves, context or output removes all of them. A group that lost its last subtask is a task again once --kind says which. Several tasks are changed together or, if one of them cannot be, not at all. --allow-tampering
-accepts the work of a task that failed for that, as ralph task accept does. A task that failed because it changed nothing is open
+agent, model, effort, gate or expect-red, -1 retries or a timeout of 0s restore the configured value; an empty lock, paths,
+may-change, tag, proves, context or output removes all of them. A group that lost its last subtask is a task again once --kind says which.
+Several tasks are changed together or, if one of them cannot be, not at all. A task that failed because it changed nothing is open
 again once it is of kind check, and so is one whose --expect-red names a gate again.`,
 	flags: append([]flagSpec{
 		{name: "title", usage: "the new `TITLE`"},
@@ -221,7 +228,8 @@ func (o *taskUpdateOptions) parse(c commandLine) error {
 		return usagef("--max-retries is a number, or -1 for the configured one")
 	}
 	o.Gates, o.Locks, o.Paths, o.Tags, o.Proves, o.Context = emptied(o.Gate), emptied(o.Lock), emptied(o.Paths), emptied(o.Tag), emptied(o.Proves), emptied(o.Context)
-	if err := checkClaims(or(o.Locks, nil), or(o.Paths, nil), or(o.Tags, nil), or(o.Proves, nil)); err != nil {
+	o.MayChange = emptied(o.MayChange)
+	if err := cmp.Or(checkClaims(or(o.Locks, nil), or(o.Paths, nil), or(o.Tags, nil), or(o.Proves, nil)), checkMayChange(or(o.MayChange, nil))); err != nil {
 		return err
 	}
 	if err := cmp.Or(checkEffort(or(o.Effort, "")), checkOnFail(o.OnFail)); err != nil || o.Kind == nil {
@@ -269,16 +277,12 @@ func runTaskUpdate(ctx context.Context, a *app, o taskUpdateOptions) (err error)
 		}
 	}
 	var after []report.TaskView
-	var accept, open []string
+	var open []string
 	err = a.update(ctx, func(s *session, g *dag.Graph) error {
 		tasks, err := resolveTasks(g, o.Args)
 		if err != nil {
 			return err
 		}
-		accept = seq.Map(slices.DeleteFunc(slices.Clone(tasks), func(t dag.Task) bool {
-			at, err := g.RejectedWork(t)
-			return !or(o.AllowTampering, false) || err != nil || t.Status != dag.Failed || at.Rejected != event.RejectedTampering
-		}), func(t dag.Task) string { return t.ID })
 		for i, t := range tasks {
 			lifts := o.lifts(s, g, t)
 			err := o.apply(g, t.ID)
@@ -316,10 +320,7 @@ func runTaskUpdate(ctx context.Context, a *app, o taskUpdateOptions) (err error)
 			}
 		}
 	}
-	if err != nil || len(accept) == 0 {
-		return err
-	}
-	return acceptTasks(ctx, a, accept, "its work may change what checks it")
+	return err
 }
 
 // lifts reports whether an update removes what a task failed for, as the error of the failure names it.

@@ -123,9 +123,6 @@ func taskText(a *app, t dag.Task, j report.TaskView, cost report.Cost) string {
 	fmt.Fprintf(&b, "%s  %s  %s\n", p.Cyan(t.ID), state.Paint(state.Text), p.Bold(term.Line(t.Title)))
 	field := func(fields ...string) { b.WriteString(a.fieldLines(fields...)) }
 	field("parent", t.Parent, "feature", t.Feature, "priority", fmt.Sprint(t.Priority))
-	if t.AllowTampering {
-		field("tampering", "allowed")
-	}
 	if t.Kind != dag.Work {
 		field("kind", string(t.Kind))
 	}
@@ -139,6 +136,9 @@ func taskText(a *app, t dag.Task, j report.TaskView, cost report.Cost) string {
 	}
 	for _, glob := range t.Paths {
 		field("paths", glob)
+	}
+	for _, glob := range t.MayChange {
+		field("may change", glob)
 	}
 	field("tags", strings.Join(t.Tags, ", "), "proves", strings.Join(t.Proves, ", "), "related", strings.Join(j.Related, ", "), "found by", t.DiscoveredFrom, "origin", t.Origin)
 	for _, command := range t.Context {

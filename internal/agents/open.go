@@ -100,28 +100,28 @@ func (o *Opener) unmoved(ag Agent, e acp.EffortChoice) string {
 
 // Request is for one session.
 type Request struct {
-	Run, Owner     string // the run's ID and the owner of its processes
-	Task           string // its ID; empty outside a task
-	TaskAgent      string // the task's own agent, else ""
-	TaskModel      string // the task's own model, else ""
-	AllowTampering bool
-	Iteration      int
-	Limit          int
-	Model          string        // a tier, a name, or "" for the agent's own
-	Effort         string        // how long the model may think; "" for the agent's own choice
-	Folder         string        // for the transcript
-	Env            []string      // more variables
-	Substitute     string        // who works instead of the run's own agent; "" for that one
-	Verifier       bool          // it looks at the work and changes nothing
-	Review         bool          // it does so as the task's own agent
-	Timeout        time.Duration // of a turn; 0 is the run's
-	Resume         *acp.Earlier
-	ResumeAgent    string     // the only one that knows the session to resume
-	Tools          mcp.Server // answers what the agent calls; nil if nobody does
-	Observe        func(acp.Event)
-	Decide         func(context.Context, toolcall.Call) acp.Decision          // may be nil
-	After          func(context.Context, toolcall.Call, string, bool) *string // may be nil
-	Started        func(agent string, id proc.Identity) error                 // may be nil
+	Run, Owner  string   // the run's ID and the owner of its processes
+	Task        string   // its ID; empty outside a task
+	TaskAgent   string   // the task's own agent, else ""
+	TaskModel   string   // the task's own model, else ""
+	MayChange   []string // globs of the files that check its work and that it may change
+	Iteration   int
+	Limit       int
+	Model       string        // a tier, a name, or "" for the agent's own
+	Effort      string        // how long the model may think; "" for the agent's own choice
+	Folder      string        // for the transcript
+	Env         []string      // more variables
+	Substitute  string        // who works instead of the run's own agent; "" for that one
+	Verifier    bool          // it looks at the work and changes nothing
+	Review      bool          // it does so as the task's own agent
+	Timeout     time.Duration // of a turn; 0 is the run's
+	Resume      *acp.Earlier
+	ResumeAgent string     // the only one that knows the session to resume
+	Tools       mcp.Server // answers what the agent calls; nil if nobody does
+	Observe     func(acp.Event)
+	Decide      func(context.Context, toolcall.Call) acp.Decision          // may be nil
+	After       func(context.Context, toolcall.Call, string, bool) *string // may be nil
+	Started     func(agent string, id proc.Identity) error                 // may be nil
 
 	early bool // the task is not known yet
 }
@@ -290,7 +290,7 @@ func (o *Opener) begin(ctx context.Context, s *Session, r Request) (err error) {
 		}
 	}()
 	if !r.Verifier {
-		if err := o.Sandbox.Watch(s.conf, r.Task, r.attempt(), r.AllowTampering); err != nil {
+		if err := o.Sandbox.Watch(s.conf, r.Task, r.attempt(), r.MayChange); err != nil {
 			return errConfine(err)
 		}
 	}

@@ -83,6 +83,7 @@ func TestMigrationsAreOnlyAppended(t *testing.T) {
 		"021_remote.sql":           "67e01a3f462cca6490c96c3d505bf59c1ba963d3c2e13d9b1b3f6bf9a83a1a58",
 		"022_allowed_failures.sql": "8c80451b1bf589f3f83c42a76d89b3b35de1864e9ad5686dda285500f0e598be",
 		"023_replayed.sql":         "0b4ae6c4981d53b7a24b659ff14b6f9ed1fade69f2769b642b4423575dbe9df2",
+		"024_may_change.sql":       "68f7bfb41a7e999aa398674ca51e2783f4a9e20ad7ef19b495aa26cd5d50f4c5",
 	}
 	check.Equal(t, "sums of migrations (add one, and its sum here, instead of editing)", applied, fingerprint(t, "migrations"))
 }
@@ -172,6 +173,7 @@ UPDATE tasks SET status = 'in_progress', owner = 'o', lease_until = 1 WHERE n = 
 		`SELECT 1 + count(*) FROM tasks INDEXED BY tasks_groups WHERE children > 0;`,
 		`SELECT 1 + count(*) FROM tasks INDEXED BY queue_feature WHERE feature = 1 AND queue <= 0;`,
 		`SELECT tasks FROM counts WHERE feature = 1 AND status = 'in_progress';`,
+		`SELECT 1 + allow_tampering FROM tasks;`,
 	} {
 		check.Equal(t, statement, 1, ask(t, path, statement))
 	}
@@ -206,4 +208,30 @@ func TestAReadOnlyDatabaseIsOnlyRead(t *testing.T) {
 		}
 		return tx.Err()
 	}))
+}
+
+// TestAnOlderFileSaysWhatItsTasksMayChange: there a task could change all that checks it, or nothing.
+func TestAnOlderFileSaysWhatItsTasksMayChange(t *testing.T) {
+	t.Parallel()
+	names, err := filepath.Glob("migrations/*.sql")
+	check.OK(t, err)
+	var older []string
+	for _, name := range names {
+		if strings.HasSuffix(name, "_may_change.sql") {
+			break
+		}
+		older = append(older, filepath.Base(name))
+	}
+	path := fileOf(t, older...)
+	raw(t, path, `INSERT INTO tasks (id, title, allow_tampering, created_at, updated_at) VALUES ('t-1', 'may', 1, 0, 0), ('t-2', 'may not', 0, 0, 0);
+DELETE FROM unsaved;`)
+	var got []string
+	check.OK(t, open(t, path, db.Options{}).View(t.Context(), func(tx *db.Tx) (err error) {
+		got, err = db.All(tx, `SELECT may_change || allow_tampering FROM tasks ORDER BY n;`, (*db.Row).Text)
+		return err
+	}))
+	check.Equal(t, "may change", []string{`["**"]1`, `[]0`}, got)
+	check.Equal(t, "plans to be written anew", 0, ask(t, path, `SELECT count(*) FROM unsaved;`))
+	raw(t, path, `UPDATE tasks SET may_change = '["a"]' WHERE id = 't-2';`)
+	check.Equal(t, "plans to be written after a change", 1, ask(t, path, `SELECT count(*) FROM unsaved;`))
 }

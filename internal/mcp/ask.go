@@ -39,7 +39,8 @@ type questionInput struct {
 	Options  []string `json:"options,omitempty" jsonschema:"answers to choose from; without any the answer is free text"`
 	Default  string   `json:"default,omitempty" jsonschema:"the answer that applies if nobody gives one in time"`
 
-	Credential string `json:"credential,omitempty" jsonschema:"instead of an answer, a credential: the name of the variable, like STRIPE_API_KEY, under which it is to be in your environment; question says what for"`
+	Credential string   `json:"credential,omitempty" jsonschema:"instead of an answer, a credential: the name of the variable, like STRIPE_API_KEY, under which it is to be in your environment; question says what for"`
+	MayChange  []string `json:"may_change,omitempty" jsonschema:"instead of an answer, leave to change files that check your work: tests, their data, settings or files of CI, as paths or globs; question says why the task needs it"`
 }
 
 func ask(ctx context.Context, s *Session, in questionInput) (string, error) {
@@ -47,8 +48,13 @@ func ask(ctx context.Context, s *Session, in questionInput) (string, error) {
 		return "", errors.New("ask something")
 	}
 	q := inbox.Request{Kind: inbox.Question, Text: strings.TrimSpace(in.Question), Options: in.Options, Default: in.Default, Parks: true}
-	if in.Credential != "" {
+	switch {
+	case in.Credential != "" && len(in.MayChange) > 0:
+		return "", errors.New("ask for a credential or for may_change, not for both at once")
+	case in.Credential != "":
 		q = inbox.NewCredential(in.Credential, q.Text)
+	case len(in.MayChange) > 0:
+		q = inbox.NewChange(in.MayChange, q.Text)
 	}
 	r, err := s.reached().Ask(ctx, q)
 	if err != nil {

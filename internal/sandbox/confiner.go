@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"ralph/internal/git"
+	"ralph/internal/glob"
 	"ralph/internal/human"
 	"ralph/internal/proc"
 	"ralph/internal/project"
@@ -298,7 +299,8 @@ type Confinement struct {
 
 	temps  []string
 	before []*Fingerprint
-	keep   func() error // remembers what was tampered with
+	may    func(path string) bool // what the task may change of that; nil is nothing
+	keep   func() error           // remembers what was tampered with
 }
 
 // ForWork confines an agent and its terminals, or the user's own commands: they build
@@ -349,14 +351,18 @@ func leadsOut(path string) bool {
 }
 
 // Watch looks at what an agent must not write, before it is given a task. What an earlier
-// attempt of this run at the same task tampered with still counts. With allowed, nobody
-// is warned of tampering in later runs.
-func (c *Confiner) Watch(x *Confinement, task, attempt string, allowed bool) (err error) {
+// attempt of this run at the same task tampered with still counts. Of all that is
+// protected, only the project's configuration may be among what the task may change:
+// no glob stands for ralph's own state, nor for what git uses.
+func (c *Confiner) Watch(x *Confinement, task, attempt string, mayChange []string) (err error) {
 	since := task
+	config := c.place.Config()
+	allowed := glob.Match(mayChange, filepath.Base(config))
+	x.may = func(path string) bool { return allowed && path == config }
 	if c.place != c.opts.Project {
 		since = attempt // a copy gets its git folder anew for each attempt
-	} else if task != "" && !allowed {
-		x.keep = func() error { return c.rememberPlanted(task, x.before) }
+	} else if task != "" {
+		x.keep = func() error { return c.rememberPlanted(task, x) }
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -425,7 +431,7 @@ func (c *Confiner) prepare(mode Mode, level Level, process Process) (*Confinemen
 // sandbox prevents that, and may be called at any time, also after Close.
 func (x *Confinement) Tampered() ([]string, error) {
 	var out []string
-	changes, err := changesSince(x.before)
+	changes, err := x.changes()
 	for _, change := range changes {
 		out = append(out, change.Path+": "+string(change.Kind))
 	}
@@ -447,13 +453,13 @@ func (x *Confinement) Renew() (bad error) {
 	return bad
 }
 
-// changesSince lists what differs from fingerprints.
-func changesSince(before []*Fingerprint) (all []Change, bad error) {
-	for _, f := range before {
+// changes lists what differs from before and that the task may not change.
+func (x *Confinement) changes() (all []Change, bad error) {
+	for _, f := range x.before {
 		changes, err := f.Changed()
 		all, bad = append(all, changes...), errors.Join(bad, err)
 	}
-	return all, bad
+	return slices.DeleteFunc(all, func(c Change) bool { return x.may != nil && x.may(c.Path) }), bad
 }
 
 // Close removes the temporary folders. Doing so again does nothing.

@@ -73,7 +73,7 @@ func forTask(t *testing.T, c *Confiner, task string) *Confinement {
 	t.Helper()
 	x, err := c.ForWork(Process{Env: env(filepath.Dir(c.opts.Project.Root))})
 	check.OK(t, err)
-	check.OK(t, c.Watch(x, task, "a-1", false))
+	check.OK(t, c.Watch(x, task, "a-1", nil))
 	return x
 }
 

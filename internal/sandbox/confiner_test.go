@@ -34,8 +34,8 @@ func TestARunKeepsWhatAnotherFoundPlanted(t *testing.T) {
 	one, other := begin(), begin()
 	before := fingerprints(one)
 	check.OK(t, os.WriteFile(hook, []byte("echo planted\n"), 0o755))
-	check.OK(t, one.rememberPlanted("t-1", before))
-	check.OK(t, other.rememberPlanted("t-2", fingerprints(other)))
+	check.OK(t, one.rememberPlanted("t-1", &Confinement{before: before}))
+	check.OK(t, other.rememberPlanted("t-2", &Confinement{before: fingerprints(other)}))
 	next := begin()
 	check.That(t, len(next.planted) == 1 && next.planted[0].Path == hook && next.planted[0].Task == "t-1", "planted: %v", next.planted)
 }

@@ -70,7 +70,7 @@ func (c *Confiner) recallPlanted() (err error) {
 // rememberPlanted keeps what an attempt changed although it must not. It writes the
 // whole list each time, because an agent may have removed it, with what another run has
 // added to it meanwhile.
-func (c *Confiner) rememberPlanted(task string, before []*Fingerprint) error {
+func (c *Confiner) rememberPlanted(task string, x *Confinement) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	add := func(found Planted) {
@@ -84,7 +84,7 @@ func (c *Confiner) rememberPlanted(task string, before []*Fingerprint) error {
 	for _, other := range slices.DeleteFunc(others, Planted.gone) {
 		add(other)
 	}
-	changes, bad := changesSince(before)
+	changes, bad := x.changes()
 	for _, change := range changes {
 		add(Planted{Path: change.Path, Kind: string(change.Kind), Sum: Sum(change.Path), Task: task})
 	}

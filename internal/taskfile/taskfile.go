@@ -56,11 +56,13 @@ type line struct {
 	Gates       []string           `json:"gates" yaml:"gates"`
 	MaxRetries  *int               `json:"max_retries" yaml:"max_retries"`
 
-	Effort         string   `json:"effort,omitempty" yaml:"effort"`
-	AllowTampering bool     `json:"allow_tampering,omitempty" yaml:"allow_tampering"`
-	ExpectRed      string   `json:"expect_red,omitempty" yaml:"expect_red"`
-	Locks          []string `json:"locks,omitempty" yaml:"locks"`
-	Paths          []string `json:"paths,omitempty" yaml:"paths"`
+	Effort    string   `json:"effort,omitempty" yaml:"effort"`
+	MayChange []string `json:"may_change,omitempty" yaml:"may_change"`
+	ExpectRed string   `json:"expect_red,omitempty" yaml:"expect_red"`
+	Locks     []string `json:"locks,omitempty" yaml:"locks"`
+	Paths     []string `json:"paths,omitempty" yaml:"paths"`
+
+	AllowTampering bool `json:"allow_tampering,omitempty" yaml:"allow_tampering"` // of older files, which is read and not written
 
 	Tags           []string `json:"tags,omitempty" yaml:"tags"`
 	Proves         []string `json:"proves,omitempty" yaml:"proves"`
@@ -95,12 +97,20 @@ func (l line) spec(number int) dag.Spec {
 	return dag.Spec{
 		Line: number, Ref: l.Ref, Title: l.Title, Description: l.Description, Priority: l.Priority,
 		Parent: string(l.Parent), After: l.After, Feature: string(l.Feature), Kind: dag.Kind(l.Kind),
-		Agent: string(l.Agent), Model: string(l.Model), Effort: dag.Effort(l.Effort), Gates: l.Gates, MaxRetries: l.MaxRetries, AllowTampering: l.AllowTampering, ExpectRed: l.ExpectRed, Locks: l.Locks, Paths: l.Paths,
+		Agent: string(l.Agent), Model: string(l.Model), Effort: dag.Effort(l.Effort), Gates: l.Gates, MaxRetries: l.MaxRetries, MayChange: l.mayChange(), ExpectRed: l.ExpectRed, Locks: l.Locks, Paths: l.Paths,
 		Tags: l.Tags, Proves: l.Proves, Related: l.Related, Context: l.Context, Output: l.Output, Timeout: timeout, OnFail: dag.OnFail(l.OnFail), Group: l.Group,
 		Origin: l.Origin, DiscoveredFrom: l.DiscoveredFrom,
 		Status: dag.Status(l.Status), Satisfied: l.Satisfied, Retries: l.Retries, Verification: string(l.Verification),
 		Acceptance: l.Acceptance, Missing: l.Missing,
 	}
+}
+
+// mayChange are the globs of the line. Older files only know that a task may change all that checks it.
+func (l line) mayChange() []string {
+	if l.AllowTampering && len(l.MayChange) == 0 {
+		return []string{dag.EveryCheck}
+	}
+	return l.MayChange
 }
 
 // isTask says that the line is a task, and not what else the file of a feature has. Acceptances are added by runs.
@@ -265,7 +275,7 @@ func written(s dag.Spec) line {
 	l := line{
 		Ref: s.Ref, Title: s.Title, Description: s.Description, Priority: s.Priority, Parent: jsonval.NullString(s.Parent),
 		After: jsonval.List(s.After), Feature: jsonval.NullString(s.Feature), Kind: string(cmp.Or(s.Kind, dag.Work)), Agent: jsonval.NullString(s.Agent),
-		Model: jsonval.NullString(s.Model), Effort: string(s.Effort), Gates: jsonval.List(s.Gates), MaxRetries: s.MaxRetries, AllowTampering: s.AllowTampering, ExpectRed: s.ExpectRed, Locks: s.Locks, Paths: s.Paths,
+		Model: jsonval.NullString(s.Model), Effort: string(s.Effort), Gates: jsonval.List(s.Gates), MaxRetries: s.MaxRetries, MayChange: s.MayChange, ExpectRed: s.ExpectRed, Locks: s.Locks, Paths: s.Paths,
 		Tags: s.Tags, Proves: s.Proves, Related: s.Related, Context: s.Context, Output: s.Output, OnFail: string(s.OnFail), Group: s.Group, Origin: s.Origin, DiscoveredFrom: s.DiscoveredFrom,
 		Status: string(s.Status), Satisfied: s.Satisfied, Retries: s.Retries, Verification: jsonval.NullString(s.Verification),
 		Acceptance: s.Acceptance, Missing: s.Missing,

@@ -40,6 +40,10 @@ func TestParse(t *testing.T) {
 		"a JSON array is YAML":       {Auto, `[{"title":"T"}]`, []dag.Spec{{Line: 1, Title: "T"}}},
 		"YAML lines are those of it": {YAML, "# plan\n\n- title: T\n\n- title: U\n", []dag.Spec{{Line: 3, Title: "T"}, {Line: 5, Title: "U"}}},
 		"nothing at all":             {Auto, "", nil},
+		"what it may change":         {Auto, `{"title":"T","may_change":["a","b/**"]}`, []dag.Spec{{Line: 1, Title: "T", MayChange: []string{"a", "b/**"}}}},
+		"all that it may change":     {Auto, `{"title":"T","allow_tampering":true}`, []dag.Spec{{Line: 1, Title: "T", MayChange: []string{"**"}}}},
+		"nothing that it may change": {Auto, "- {title: T, allow_tampering: false}", []dag.Spec{{Line: 1, Title: "T"}}},
+		"the newer key counts":       {Auto, "- {title: T, allow_tampering: true, may_change: [a]}", []dag.Spec{{Line: 1, Title: "T", MayChange: []string{"a"}}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -231,7 +231,7 @@ const maxTitle = 100
 
 // task fills in one task, without its place in the graph.
 func (x *expansion) task(s *step) (spec dag.Spec, err error) {
-	spec = dag.Spec{Kind: s.kind, MaxRetries: s.maxRetries, Output: s.output, Timeout: s.timeout, OnFail: s.onFail}
+	spec = dag.Spec{Kind: s.kind, MaxRetries: s.maxRetries, Output: s.output, Timeout: s.timeout, OnFail: s.onFail, MayChange: s.mayChange}
 	fill, command := func(t text) string { return x.keep(&err, x.fill, t) }, func(t text) string { return x.keep(&err, x.command, t) }
 	prose := func(t text) string { return x.keep(&err, x.prose, t) }
 	given, about := fill(s.title), prose(s.description)

@@ -58,6 +58,7 @@ steps:
       with $${care}, $1
     description: "for ${phases}"
     on_fail: continue
+    may_change: ["tests/**", go.sum]
 after:
   - shell: build
 `
@@ -82,6 +83,7 @@ build: build after sum`, outline(specs))
 	}, specs[2])
 	check.Equal(t, "a description", "with ${care}, $1\n\nfor a, b c", specs[4].Description)
 	check.Equal(t, "on_fail", dag.Continue, specs[4].OnFail)
+	check.Equal(t, "may_change", []string{"tests/**", "go.sum"}, specs[4].MayChange)
 }
 
 func TestStepsThatMakeNothingAreWaitedThrough(t *testing.T) {

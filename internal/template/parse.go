@@ -141,7 +141,7 @@ func (r *reader) section(f field, what string) (steps []step) {
 func (r *reader) step(node ast.Node) step {
 	s := step{line: yamlfile.Line(node)}
 	f, _ := r.fields(node, "a step", "name", "task", "shell", "title", "description", "foreach", "serial", "when", "after",
-		"kind", "model", "effort", "agent", "gates", "context", "until", "expect_red", "max_retries", "output", "timeout", "on_fail")
+		"kind", "model", "effort", "agent", "gates", "context", "until", "expect_red", "may_change", "max_retries", "output", "timeout", "on_fail")
 	if f == nil {
 		return s
 	}
@@ -166,6 +166,7 @@ func (r *reader) step(node ast.Node) step {
 	s.effort = r.text(f["effort"], "effort")
 	s.model, s.until, s.expectRed = r.text(f["model"], "model"), r.text(f["until"], "until"), r.text(f["expect_red"], "expect_red")
 	s.gates, s.context = r.texts(f["gates"], "gates"), r.texts(f["context"], "context")
+	s.mayChange = r.globs(f["may_change"], "may_change")
 	s.maxRetries = r.number(f["max_retries"], "max_retries")
 	s.output, s.timeout = r.output(f["output"]), r.timeout(f["timeout"])
 	if r.choice(f["on_fail"], "on_fail", "stop", string(dag.Continue)) == string(dag.Continue) {

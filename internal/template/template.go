@@ -63,6 +63,7 @@ type step struct {
 	gates, context []text
 	until          text
 	expectRed      text
+	mayChange      []string
 	maxRetries     *int
 	output         string
 	timeout        time.Duration

@@ -293,6 +293,8 @@ func (m *model) requestNotes(r inbox.Request) (notes []string) {
 		notes = append(notes, "what you type is not shown; only the agent of "+r.Task+" gets it, as "+r.Variable())
 	case inbox.Permission:
 		notes = append(notes, "yes and no count once; always and never become rules")
+	case inbox.Change:
+		notes = append(notes, "what you allow stays allowed; to take it back: ralph task update "+r.Task+" --may-change=")
 	case inbox.Question, inbox.Call, inbox.Message, inbox.Query:
 	}
 	if r.State == inbox.Open && r.ExpiresAt.After(m.at) {

@@ -23,7 +23,7 @@ type Line struct {
 
 // weakening lists the flags with which agents are confined less, or their work is checked less, than the configuration says.
 // No one outside may use them unless [serve] allow names them. An agent counts if it is given as a command: that runs programs.
-var weakening = []string{"agent", "allow-failing", "allow-tampering", "in-place", "no-verify", "none", "review=false", "sandbox"}
+var weakening = []string{"agent", "allow-failing", "in-place", "may-change", "no-verify", "none", "review=false", "sandbox"}
 
 // Weakens refuses a command from outside that has one of these flags, unless it is allowed. known reports whether an agent has
 // that name.

@@ -68,7 +68,7 @@ func (p taskPage) New() newTask { return newTask{Parent: p.ID} }
 
 // Facts are the settings that it has, and what is known of it. Their names are where they lead.
 func (p taskPage) Facts() []field {
-	found, landed, timeout, tampering := "", "", "", ""
+	found, landed, timeout := "", "", ""
 	if p.DiscoveredFrom != "" {
 		found = "/tasks/" + p.DiscoveredFrom
 	}
@@ -77,9 +77,6 @@ func (p taskPage) Facts() []field {
 	}
 	if p.Timeout > 0 {
 		timeout = p.Timeout.String()
-	}
-	if p.AllowTampering {
-		tampering = "allowed"
 	}
 	list := []field{
 		{"", "priority", fmt.Sprint(p.Priority)},
@@ -95,7 +92,7 @@ func (p taskPage) Facts() []field {
 		{"", "locks", strings.Join(p.Locks, ", ")},
 		{"", "paths", strings.Join(p.Paths, ", ")},
 		{"", "proves", strings.Join(p.Proves, ", ")},
-		{"", "tampering", tampering},
+		{"", "may change", strings.Join(p.MayChange, ", ")},
 		{"", "timeout", timeout},
 		{found, "found by", p.DiscoveredFrom},
 		{"", "origin", p.Origin},

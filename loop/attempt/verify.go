@@ -270,7 +270,7 @@ func (a *attempt) question(ctx context.Context, shown string) verify.Question {
 	w, t := &a.work, a.job.Task
 	sources := a.Documents(t)
 	in := prompt.VerifyInput{
-		Task: prompt.Task{ID: t.ID, Title: t.Title, Description: t.Description}, Spec: sources.Spec, Plan: sources.Plan,
+		Task: prompt.Task{ID: t.ID, Title: t.Title, Description: t.Description, MayChange: t.MayChange}, Spec: sources.Spec, Plan: sources.Plan,
 		Split: a.talk.set.Split, Proves: proof.Lines(a.job.Proof.Criteria), Sections: sources.Sections,
 	}
 	if shown != "" && a.evidence.base.Tree != "" {
