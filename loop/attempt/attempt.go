@@ -33,7 +33,8 @@ type attempt struct {
 	job   Job
 	ports Ports
 
-	doubts []string // checks of the candidate that could not be carried out
+	first  []dag.GateRecord // what gates say with the checks that the feature began with, where they do not pass
+	doubts []string         // checks of the candidate that could not be carried out
 
 	talk     conversation
 	evidence evidence
