@@ -13,6 +13,7 @@ type Review struct {
 	Last   bool     // what an acceptance misses now becomes no task any more
 	Tree   string   // what the feature's first attempt began with; "" if nobody knows
 	Others []string // files that have changed since, but only for other features
+	Differ []string // what gates say with the checks that the feature began with, where they do not pass
 }
 
 // Acceptance says that the review is one of the specification.
@@ -203,6 +204,13 @@ AND a.slot IS NOT NULL ORDER BY a.n LIMIT 1;`
 SELECT f.value FROM attempts a JOIN tasks t ON t.n = a.task, json_each(a.files) f WHERE a.n > :first AND t.feature IS NOT :feature
 EXCEPT
 SELECT f.value FROM tasks t JOIN attempts a ON a.task = t.n, json_each(a.files) f WHERE t.feature = :feature;`
+	differSQL = `
+SELECT g.value ->> 'command' || ': ' || (g.value ->> 'exit') FROM tasks t JOIN attempts a ON a.task = t.n, json_each(a.gates) g
+WHERE t.feature = :feature AND t.status = 'done' AND g.value ->> 'verdict' = 'first_checks'
+    AND a.n = (SELECT max(l.n) FROM attempts l WHERE l.task = t.n) ORDER BY a.n;`
+	notLastSQL = `
+SELECT count(*) FROM tasks t WHERE t.feature = :feature AND t.n <> :task AND t.children = 0 AND t.status NOT IN ('done', 'cancelled', 'failed')
+    AND NOT EXISTS (SELECT 1 FROM merges m WHERE m.task = t.n AND m.state IN ('testing', 'green', 'landing', 'held'));`
 )
 
 // Review says what a task looks at; nil if it is no review.
@@ -221,8 +229,32 @@ func (g *Graph) Review(t Task) (*Review, error) {
 	}
 	var first int64
 	first, r.Tree = g.firstAttempt(feature)
-	r.Others, err = db.All(g.tx, othersSQL, (*db.Row).Text, ":first", first, ":feature", feature)
+	r.Others, _ = db.All(g.tx, othersSQL, (*db.Row).Text, ":first", first, ":feature", feature) // the transaction keeps its first error
+	r.Differ, err = db.All(g.tx, differSQL, (*db.Row).Text, ":feature", feature)
 	return r, err
+}
+
+// FeatureEnd is what a feature is compared with when the work of its last task is judged.
+type FeatureEnd struct {
+	Tree      string   // what its first attempt began with; "" if that is unknown
+	MayChange []string // globs of the checks that its tasks may change
+	Others    []string // files that have changed since, but only for other features
+}
+
+// FeatureEnd returns nil unless a task is the last of its feature: the others have ended, or their work lands before or waits for a person.
+func (g *Graph) FeatureEnd(t Task) (*FeatureEnd, error) {
+	feature, err := g.featureNumber(t.Feature)
+	if err != nil || feature == 0 || g.number(notLastSQL, ":feature", feature, ":task", t.N) > 0 {
+		return nil, cmp.Or(err, g.tx.Err())
+	}
+	first, tree := g.firstAttempt(feature)
+	end := FeatureEnd{Tree: tree}
+	end.Others, _ = db.All(g.tx, othersSQL, (*db.Row).Text, ":first", first, ":feature", feature) // the transaction keeps its first error
+	tasks, err := g.In(Scope{Feature: t.Feature})
+	for _, task := range tasks {
+		end.MayChange = append(end.MayChange, task.MayChange...)
+	}
+	return &end, err
 }
 
 // firstAttempt is that of a feature, and the tree that it began with. The transaction keeps an error.

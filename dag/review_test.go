@@ -276,3 +276,24 @@ func (w *world) addDiscovered(c dag.Claim, said string, n dag.NewTask) {
 	})
 	check.Equal(w.t, "found by", c.Task.ID, w.task(n.Title).DiscoveredFrom)
 }
+
+func TestTheLastTaskOfAFeatureIsComparedWithItsBeginning(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.plan("one feature f", "two feature f", "other")
+	end := func(title string) *dag.FeatureEnd {
+		return get(w, func(g *dag.Graph) (*dag.FeatureEnd, error) {
+			task, err := g.Task(w.id(title))
+			if err != nil {
+				return nil, err
+			}
+			return g.FeatureEnd(task)
+		})
+	}
+	none := (*dag.FeatureEnd)(nil)
+	check.Equal(t, "while another task is to be done", none, end("one"))
+	w.workOn("one", "first", "a.go")
+	w.workOn("other", "later", "b.go")
+	check.Equal(t, "the last", &dag.FeatureEnd{Tree: "first", Others: []string{"b.go"}}, end("two"))
+	check.Equal(t, "a task without a feature", none, end("other"))
+}

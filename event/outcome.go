@@ -79,6 +79,8 @@ const (
 	GateFailed  GateVerdict = "failed"
 
 	GateExpected GateVerdict = "expected" // it fails, as the task wants
+
+	GateFirstChecks GateVerdict = "first_checks" // it does not pass with the checks that the feature began with
 )
 
 // Baseline is what a gate said before the work began; empty if that is not known.

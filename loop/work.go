@@ -205,6 +205,10 @@ func (t *trial) ports() attempt.Ports {
 			t.notifyNear(ctx, t.claim, spent.near)
 			return spent.over, err
 		},
+		FeatureEnd: func(ctx context.Context) (end *dag.FeatureEnd, err error) {
+			err = t.opts.Graph.Store.View(ctx, func(g *dag.Graph) (err error) { end, err = g.FeatureEnd(t.job.Task); return err })
+			return end, err
+		},
 		Lane: t.lane, Desk: newDesk(t.recorder, t.job.History.Answers),
 	}
 	if t.job.Review != nil {

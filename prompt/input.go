@@ -158,6 +158,7 @@ type ReviewerInput struct {
 	Spec, Plan    Document
 	Diff          []string // by file
 	From          string   // where the difference comes from
+	Differ        []string // what gates say with the checks that the feature began with, where they do not pass
 	Sections      *Sections
 	Budget        int
 }

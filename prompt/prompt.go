@@ -82,7 +82,10 @@ func Reviewer(in ReviewerInput) string {
 	p := page{budget: in.Budget, sections: in.Sections, longer: in.Sections.longer("reviewer")}
 	spec, plan, _ := p.quoteFirst(in.Spec, in.Plan, Document{})
 	if in.Focus == "" {
-		return p.render("acceptance.md.tmpl", view{ID: cleanID(in.Task), Title: p.code(in.Feature), Spec: spec, Plan: plan, Diff: p.quoteParts(in.Diff, in.From, 90)})
+		return p.render("acceptance.md.tmpl", view{
+			ID: cleanID(in.Task), Title: p.code(in.Feature), Spec: spec, Plan: plan, Diff: p.quoteParts(in.Diff, in.From, 90),
+			Failed: p.quote(Document{strings.Join(in.Differ, "\n"), "ralph's checks"}, 5),
+		})
 	}
 	return p.render("reviewer.md.tmpl", view{
 		ID: cleanID(in.Task), Name: p.code(in.Feature), Spec: spec, Plan: plan,

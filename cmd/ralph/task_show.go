@@ -245,7 +245,11 @@ func attemptsText(p term.Palette, runs string, attempts []dag.Attempt) string {
 
 // gateText is what a gate said.
 func gateText(g dag.GateRecord) string {
-	text := fmt.Sprintf("%s: %s (%s)", g.Verdict, g.Command, g.Exit)
+	verdict := string(g.Verdict)
+	if g.Verdict == event.GateFirstChecks {
+		verdict = "fails with the checks that the feature began with"
+	}
+	text := fmt.Sprintf("%s: %s (%s)", verdict, g.Command, g.Exit)
 	if g.Baseline != "" {
 		text += ", " + string(g.Baseline) + " before the work"
 	}

@@ -110,6 +110,8 @@ func Gate(g event.Gate) (result, aside string, tone Tone) {
 		aside, tone = "; it fails only with what was allowed", Notable
 	case event.GateExpected:
 		aside, tone = "; expected to fail", Good
+	case event.GateFirstChecks:
+		aside, tone = ", with the checks that the feature began with", Bad
 	case event.GateFailed:
 		tone = Bad
 	case event.GatePassed:

@@ -33,6 +33,8 @@ type attempt struct {
 	job   Job
 	ports Ports
 
+	first []dag.GateRecord // what gates say with the checks that the feature began with, where they do not pass
+
 	talk     conversation
 	evidence evidence
 	meter    *meter

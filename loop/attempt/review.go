@@ -78,7 +78,7 @@ func featurePatches(ctx context.Context, trees git.Trees, from, to string, other
 
 func reviewPrompt(t dag.Task, r dag.Review, s Sources, patches []string) string {
 	return prompt.Reviewer(prompt.ReviewerInput{
-		Task: t.ID, Feature: t.Feature, Focus: r.Focus, Spec: s.Spec, Plan: s.Plan, Diff: patches, From: "the difference since the feature began",
+		Task: t.ID, Feature: t.Feature, Focus: r.Focus, Spec: s.Spec, Plan: s.Plan, Diff: patches, From: "the difference since the feature began", Differ: r.Differ,
 		Sections: s.Sections,
 	})
 }

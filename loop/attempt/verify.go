@@ -104,6 +104,13 @@ func (a *attempt) check(ctx context.Context, taken string) policy.Decision {
 		w.CheckErr, a.ended = a.prove(ctx, taken), a.endedBy(ctx)
 		d = a.decide()
 	}
+	if d.Action == policy.Complete {
+		w.CheckErr, a.ended = a.firstChecks(ctx, taken), a.endedBy(ctx)
+		if len(a.first) > 0 {
+			a.note(ctx, dag.Note{Gates: append(seq.Map(w.Gates, record), a.first...)})
+		}
+		d = a.decide()
+	}
 	return d
 }
 

@@ -114,8 +114,10 @@ type Ports struct {
 	// Budget finds the budgets that are exceeded.
 	Budget func(context.Context) ([]budget.Finding, error)
 	Tools  Tools // nil if the agent gets none
-	Lane   Lane
-	Desk   Desk // nil if nobody can be asked
+	// FeatureEnd is what the feature is compared with if the attempt's task is its last; nil otherwise, and where the graph is out of reach.
+	FeatureEnd func(context.Context) (*dag.FeatureEnd, error)
+	Lane       Lane
+	Desk       Desk // nil if nobody can be asked
 }
 
 // Inbox is how the tools of a session reach people and other agents. It serves many calls at once.

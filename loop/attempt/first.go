@@ -1,0 +1,87 @@
+package attempt
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"ralph/dag"
+	"ralph/event"
+	"ralph/internal/git"
+	"ralph/internal/glob"
+	"ralph/verify"
+)
+
+const withFirstChecks = "with the checks that the feature began with"
+
+// firstChecks runs the gates of a feature with the checks that it began with, once the work of its last task is accepted: a lie may be
+// spread over two tasks, each of which passes the checks of the other. It rejects nothing; what it finds is on record with the attempt's gates.
+func (a *attempt) firstChecks(ctx context.Context, now string) error {
+	a.first = nil
+	e := &a.evidence
+	if a.ports.FeatureEnd == nil || e.base.Tree == "" || a.job.Task.Feature == "" || a.job.Verify.Skip {
+		return nil
+	}
+	end, err := a.ports.FeatureEnd(ctx)
+	if err != nil || end == nil || end.Tree == "" || end.Tree == e.base.Tree { // with one task, its old tests have run
+		return err
+	}
+	checks := slices.DeleteFunc(slices.Clone(a.work.Gates[:min(len(a.work.Gates), a.job.Verify.Own)]), func(c verify.Check) bool { return !c.Passed || c.ExpectRed })
+	edits, err := e.firstEdits(ctx, *end, now)
+	if err == nil && (len(checks) == 0 || len(edits) == 0) {
+		return nil
+	}
+	var said *verify.Result
+	unknown := err
+	if unknown == nil {
+		said, unknown, err = a.inCopy(ctx, edits, checks, withFirstChecks)
+	}
+	if said != nil && err == nil { // the copy may be to blame
+		only := slices.DeleteFunc(slices.Clone(checks), func(c verify.Check) bool { return c.Command != said.Command })
+		control, broken, cerr := a.inCopy(ctx, nil, only, inACopy)
+		if err = cerr; control != nil {
+			unknown = fmt.Errorf("in a copy, gate %q fails with its own tests, too: %s", control.Command, control.Exit)
+		} else if broken != nil {
+			unknown = broken
+		}
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	switch {
+	case unknown != nil:
+		a.first = []dag.GateRecord{{Command: checks[0].Command, Exit: "not known: " + unknown.Error(), Verdict: event.GateFirstChecks}}
+	case said != nil:
+		a.first = []dag.GateRecord{{Command: said.Command, Exit: said.Exit, Verdict: event.GateFirstChecks}}
+	default:
+		return err
+	}
+	a.warn(a.job.Task.ID, a.job.Task.Feature+" is at its end, and "+withFirstChecks+" gate "+a.first[0].Command+" says otherwise: "+a.first[0].Exit)
+	return err
+}
+
+// firstEdits make the checks of a tree what they were when the feature began, but for those that its tasks may change and those that only other
+// features changed.
+func (e *evidence) firstEdits(ctx context.Context, end dag.FeatureEnd, now string) ([]git.Edit, error) {
+	changes, err := e.compare(ctx, end.Tree, now)
+	if err != nil {
+		return nil, err
+	}
+	changes = slices.DeleteFunc(changes, func(c git.Change) bool {
+		return c.Path == configuration || slices.Contains(end.Others, c.Path) || glob.Match(end.MayChange, c.Path) || c.Old != "" && glob.Match(end.MayChange, c.Old)
+	})
+	if len(changes) == 0 {
+		return nil, nil
+	}
+	plan, err := e.planOf(ctx, end.Tree, now, changes)
+	if err != nil || len(plan.Changed) == 0 {
+		return nil, err
+	}
+	modes, err := e.trees.Modes(ctx, end.Tree)
+	if err != nil {
+		return nil, err
+	}
+	was, _, done := e.trees.Contents(ctx, end.Tree, now, maxTestFile)
+	defer done()
+	return carried(plan.Edits, was, modes), nil
+}
