@@ -34,8 +34,10 @@ type Change struct {
 	Old   string // where it was, if it was renamed
 	Kind  Kind
 	Patch string // what the whole patch says of it
+	Cut   bool   // there is more of its patch
 
-	Added, Removed int // lines, also where the patch is cut; of a binary file none
+	Added, Removed int  // lines, also where the patch is cut; of a binary file none
+	Binary         bool // if lines were counted
 }
 
 // Lines is how many lines were added and removed.

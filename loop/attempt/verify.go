@@ -110,6 +110,9 @@ func (a *attempt) check(ctx context.Context, taken string) policy.Decision {
 // checkAgain looks at what is there after the gates, and has them check what they accept with the old tests.
 func (a *attempt) checkAgain(ctx context.Context) (string, error) {
 	taken, err := a.evidence.take(ctx)
+	if err == nil {
+		err = a.doubtGates(ctx, taken)
+	}
 	err = a.examineAgain(ctx, taken, err)
 	refused := func(c verify.Check) bool { return c.Verdict() == event.GateFailed }
 	if err != nil || len(a.work.Tampering) > 0 || slices.ContainsFunc(a.work.Gates, refused) || a.work.Doubtful() && !a.work.WantVerdict {
