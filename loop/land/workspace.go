@@ -231,7 +231,7 @@ func (w *Workspace) candidate(ctx context.Context) (c Candidate, err error) {
 	if err := w.room.Begin(); err != nil {
 		return c, err
 	}
-	c = Candidate{Onto: w.entry.Onto, Commit: w.entry.Candidate, Patch: w.entry.Patch, Accepted: w.entry.Accepted}
+	c = Candidate{Onto: w.entry.Onto, Commit: w.entry.Candidate, Patch: w.entry.Patch, Accepted: w.entry.Accepted, Resolved: w.slot.Resolves()}
 	for i, commit := range []string{c.Onto, c.Commit} {
 		if c.Trees[i], err = w.to.Repo.Tree(ctx, commit); err != nil {
 			return c, err
