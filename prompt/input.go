@@ -122,6 +122,7 @@ type Gate struct {
 	Output   string
 	Tests    string // How many passed, in words; empty if it does not say.
 	Failures string // The lines of all its output that name one, if they are to be shown.
+	Excused  bool   // It fails only with what it failed with before the work.
 }
 
 // Doubt is what the verifier has to clear before the work lands.
@@ -139,16 +140,20 @@ type Change struct {
 
 // VerifyInput is all that a verifier's prompt is made of.
 type VerifyInput struct {
-	Task             Task
-	Doubt            Doubt
-	Spec, Plan, Diff Document
-	Gates            []Gate
-	Unchanged        bool     // Nothing changed: was the task fulfilled before?
-	Split            bool     // Its subtasks are left.
-	Proves           []string // As in Input.
-	Cosmetic         bool     // Only white space and comments changed, and the gates passed before.
-	Sections         *Sections
-	Budget           int
+	Task       Task
+	Doubt      Doubt
+	Spec, Plan Document
+	Diff       Difference
+	Resolved   []string // Conflicts with what landed meanwhile, a line each.
+	Unexecuted []string // Lines of the work that no gate executed, with their files.
+	Effort     string   // What the attempt took, in words.
+	Gates      []Gate
+	Unchanged  bool     // Nothing changed: was the task fulfilled before?
+	Split      bool     // Its subtasks are left.
+	Proves     []string // As in Input.
+	Cosmetic   bool     // Only white space and comments changed, and the gates passed before.
+	Sections   *Sections
+	Budget     int
 }
 
 // ReviewerInput is all that the prompt of a reviewer is made of.

@@ -38,7 +38,7 @@ var templateFiles embed.FS
 // page.inline only.
 type view struct {
 	ID, Title, Name      string
-	Result               string
+	Result, Effort       string
 	Instructions, Models string
 	MayChange            string
 	Interrupted, Tools   bool
@@ -50,7 +50,7 @@ type view struct {
 	Description, Parent, Prerequisites, Spec, Plan, Reason, Guidance *quote
 	GitState, Previous, Journal, Knowledge, Skills, Conflict         *quote
 	SpecSections, PlanSections, TaskKnowledge, Outputs, Printed      *quote
-	Related, Criteria                                                *quote
+	Related, Criteria, Files, Resolved, Unexecuted                   *quote
 	Diff, Gates, Output, Failed, Changes, Answers, Messages          *quote
 }
 

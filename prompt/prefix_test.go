@@ -94,7 +94,7 @@ func TestTasksOfAFeatureShareTheBeginningOfTheirPrompts(t *testing.T) {
 			check.That(t, !strings.Contains(first, last) || requirements < 300, "the requirement that it does not name is there")
 			of := func(in prompt.Input, change string) string {
 				return prompt.Verify(prompt.VerifyInput{
-					Task: in.Task, Spec: in.Spec, Plan: in.Plan, Diff: prompt.Document{Text: "diff --git a/x b/x\n+" + change, From: "the difference"},
+					Task: in.Task, Spec: in.Spec, Plan: in.Plan, Diff: prompt.Difference{Files: []prompt.Changed{{Path: "x", Patch: "diff --git a/x b/x\n+" + change}}},
 					Gates: []prompt.Gate{{Name: "go test ./...", Passed: true, Output: change}},
 				})
 			}

@@ -55,17 +55,23 @@ func Verify(in VerifyInput) string {
 	spec, plan, _ := p.quoteFirst(in.Spec, in.Plan, Document{})
 	failed := p.quoteParts(texts(in.Doubt.Failed), "what they printed", 12)
 	changes := p.quoteParts(texts(in.Doubt.Changes), "ralph's checks and the difference since the task began", 24)
-	diff := 46
+	diff := 40
 	if failed != nil || changes != nil {
 		diff = 10
 	}
+	files, difference := p.quoteChanges(in.Diff, 6, diff)
+	description := p.quote(Document{in.Task.Description, taskCommand(in.Task.ID)}, 18)
 	return p.render("verify.md.tmpl", view{
 		ID: cleanID(in.Task.ID), Title: p.inline(in.Task.Title, maxTitle), Spec: spec, Plan: plan, Failed: failed, Changes: changes,
 		Unchanged: in.Unchanged, Cosmetic: in.Cosmetic, Split: in.Split, MayChange: p.names(in.Task.MayChange),
 
 		Criteria:     p.criteria(in.Proves),
-		Description:  p.quote(Document{in.Task.Description, taskCommand(in.Task.ID)}, 18),
-		Diff:         p.quote(in.Diff, diff),
+		Description:  description,
+		Files:        files,
+		Diff:         difference,
+		Resolved:     p.quote(Document{strings.Join(in.Resolved, "\n"), "ralph's records"}, 4),
+		Unexecuted:   p.quote(Document{strings.Join(in.Unexecuted, "\n"), "the gates' own coverage"}, 6),
+		Effort:       p.inline(in.Effort, maxTitle),
 		SpecSections: p.quote(spec.named(in.Task), 10),
 		Gates:        p.quote(Document{strings.Join(texts(in.Gates), ""), "the gates' own output"}, 18),
 		PlanSections: p.quote(plan.named(in.Task), 8),
@@ -260,8 +266,11 @@ func texts[T fmt.Stringer](items []T) (list []string) {
 // String is the gate as a part of a quotation.
 func (g Gate) String() string {
 	verdict := "failed"
-	if g.Passed {
+	switch {
+	case g.Passed:
 		verdict = "passed"
+	case g.Excused:
+		verdict = "failed, excused (it failed with the same before the work, and proves nothing)"
 	}
 	output := strings.TrimSpace(plain.Tail(g.Output, maxSummary))
 	if !strings.Contains(output, g.Failures) {

@@ -56,6 +56,18 @@ func drawDoubt(t *rapid.T) (d prompt.Doubt) {
 	return d
 }
 
+func drawDifference(t *rapid.T) prompt.Difference {
+	d := prompt.Difference{Base: hostile().Draw(t, "base"), Work: hostile().Draw(t, "work")}
+	for range rapid.IntRange(0, 30).Draw(t, "files") {
+		c := prompt.Changed{
+			Path: hostile().Draw(t, "path") + rapid.SampledFrom([]string{"", ".go", ".json"}).Draw(t, "ending"), Old: hostile().Draw(t, "old"), Cut: rapid.Bool().Draw(t, "cut"),
+			Patch: "diff --git a/x b/x\n@@ -1 +1 @@\n" + hostile().Draw(t, "patch"),
+		}
+		d.Files = append(d.Files, c)
+	}
+	return d
+}
+
 // TestNoChangePassesForAnother: what a verifier reads as the beginning of a change is one.
 func TestNoChangePassesForAnother(t *testing.T) {
 	t.Parallel()
@@ -108,7 +120,8 @@ func TestOtherPromptsHoldForAnyInput(t *testing.T) {
 		budget := rapid.IntRange(-10, 40_000).Draw(t, "budget")
 		gate, output := hostile().Draw(t, "gate"), drawDocument(t, "output")
 		checkPrompt(t, prompt.Verify(prompt.VerifyInput{
-			Task: drawTask(t), Spec: drawDocument(t, "spec"), Plan: drawDocument(t, "plan"), Diff: drawDocument(t, "diff"),
+			Task: drawTask(t), Spec: drawDocument(t, "spec"), Plan: drawDocument(t, "plan"), Diff: drawDifference(t),
+			Resolved: rapid.SliceOfN(hostile(), 0, 2).Draw(t, "resolved"), Unexecuted: rapid.SliceOfN(hostile(), 0, 2).Draw(t, "unexecuted"), Effort: hostile().Draw(t, "effort"),
 			Gates: []prompt.Gate{{Name: gate, Output: output.Text}}, Budget: budget, Doubt: drawDoubt(t),
 			Unchanged: rapid.Bool().Draw(t, "unchanged"), Cosmetic: rapid.Bool().Draw(t, "cosmetic"), Split: rapid.Bool().Draw(t, "split"),
 		}), budget, append(headings(t, "verify_doubt"), "## Nothing Changed", "## Only White Space and Comments", "## Split"))

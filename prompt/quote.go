@@ -2,7 +2,6 @@ package prompt
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -15,12 +14,13 @@ import (
 type quote struct {
 	From string
 
-	text   string
-	parts  []string // of the text, if a cut is to spare something of each
-	weight int      // percent of the space for quotations
-	end    bool     // a cut spares the end
-	kept   int      // bytes of the text that are shown
-	shown  string
+	text    string
+	parts   []string      // of the text, if a cut is to spare something of each
+	weight  int           // percent of the space for quotations
+	changed []changedPart // of the text, if it is what changed in files
+	end     bool          // a cut spares the end
+	kept    int           // bytes of the text that are shown
+	shown   string
 }
 
 // String returns the quotation as Markdown.
@@ -63,6 +63,10 @@ func (q *quote) fit(limit int) {
 		q.kept, q.shown = len(q.text), quoted(q.text)
 		return
 	}
+	if q.changed != nil {
+		q.kept, q.shown = 0, q.byFile(limit)
+		return
+	}
 	total := utf8.RuneCountInString(q.text)
 	limit -= len(q.notice(total, total))
 	if q.end {
@@ -83,13 +87,7 @@ func (q *quote) fairly(limit int) string {
 	for _, part := range q.parts {
 		sizes = append(sizes, len(quoted(part))+1)
 	}
-	most := limit
-	for i, size := range slices.Sorted(slices.Values(sizes)) {
-		if most = limit / (len(sizes) - i); size > most {
-			break
-		}
-		limit -= size
-	}
+	most := fairShare(sizes, limit)
 	var kept []string
 	for _, part := range q.parts {
 		if part = firstLines(part, most-1); part != "" { // and a line end

@@ -199,10 +199,13 @@ func TestTheWorstCaseFitsTheSmallestBudget(t *testing.T) {
 	if got := Tokens(Build(in)); got > MinBudget {
 		t.Errorf("got %d tokens, want at most %d", got, MinBudget)
 	}
-	check := VerifyInput{Task: in.Task, Spec: doc, Plan: doc, Diff: doc, Gates: []Gate{{huge, true, huge, huge, huge}}, Budget: 1}
+	check := VerifyInput{
+		Task: in.Task, Spec: doc, Plan: doc, Gates: []Gate{{huge, true, huge, huge, huge, true}}, Budget: 1, Resolved: names, Unexecuted: names, Effort: huge,
+		Diff: Difference{Files: []Changed{{huge, huge, huge, 1, 2, huge, huge, true}, {"a.go", "", "", 1, 2, "", huge, true}}, Base: huge, Work: huge},
+	}
 	for n := range 120 {
 		check.Doubt.Changes = append(check.Doubt.Changes, Change{n, huge[:4000], huge[:4000], false})
-		check.Doubt.Failed = append(check.Doubt.Failed, Gate{huge[:4000], false, huge[:4000], "", huge})
+		check.Doubt.Failed = append(check.Doubt.Failed, Gate{huge[:4000], false, huge[:4000], "", huge, false})
 	}
 	if got := Tokens(Verify(check)); got > MinBudget {
 		t.Errorf("got %d tokens, want at most %d", got, MinBudget)

@@ -43,6 +43,8 @@ type Result struct {
 
 	Tests *int `json:",omitempty"` // that passed, if it says so in a way that cannot be mistaken
 
+	Reported *Reported `json:",omitempty"` // nil where an older ralph stored it: not known
+
 	CPU time.Duration `json:"-"` // what it took of the processors, 0 if that is not known
 
 	Lacks string `json:"-"` // what may be missing where it failed, in words
@@ -71,9 +73,9 @@ func (g Gates) Run(ctx context.Context, command string, log io.Writer) (Result, 
 	if err != nil {
 		return Result{}, fmt.Errorf("gate %q: %w", command, err)
 	}
-	tail, failures, tests := &tail{}, newFailures(), newTests()
+	tail, failures, tests, failed := &tail{}, newFailures(), newTests(), newFailedNames()
 	drained := make(chan error, 1)
-	go func() { drained <- drain(r, g.Redact.Stream(), log, tail, failures, tests) }()
+	go func() { drained <- drain(r, g.Redact.Stream(), log, tail, failures, tests, failed) }()
 	timedOut, err := g.await(ctx, p)
 	if err != nil {
 		return Result{}, fmt.Errorf("gate %q: %w", command, err)
@@ -90,6 +92,7 @@ func (g Gates) Run(ctx context.Context, command string, log io.Writer) (Result, 
 		Killed: timedOut || exit.Signal != "", CPU: p.CPU(), Tests: tests.number(),
 		Unstartable: exit.Code == 126 || exit.Code == 127,
 	}
+	res.Reported = &Reported{Failed: failed.names(), Packages: tests.packages}
 	if !res.Passed {
 		res.Failures = failures.String()
 	}

@@ -34,8 +34,10 @@ type Change struct {
 	Old   string // where it was, if it was renamed
 	Kind  Kind
 	Patch string // what the whole patch says of it
+	Cut   bool   // there is more of its patch
 
-	Added, Removed int // lines, also where the patch is cut; of a binary file none
+	Added, Removed int  // lines, also where the patch is cut; of a binary file none
+	Binary         bool // if lines were counted
 }
 
 // Lines is how many lines were added and removed.
@@ -73,10 +75,23 @@ func (r *Repo) Compare(ctx context.Context, from, to string, patch int) (Differe
 	})
 }
 
-// difference reads what git prints of two trees. It is asked for no more than was wanted.
+// Patches says what differs between two trees, with at most so many bytes of the patch of each file. So no file hides another. What is cut
+// is marked with the file; all of them together have no Patch.
+func (t Trees) Patches(ctx context.Context, from, to string, each int) (Difference, error) {
+	d, err := difference(ctx, "trees of "+t.Dir, -each, func(out io.Writer, options ...string) error {
+		return t.git(ctx, nil, out, []string{from, to}, append(options, from, to)...)
+	})
+	for i := range d.Changes {
+		c := &d.Changes[i]
+		c.Path, c.Old = t.Seen(c.Path), t.Seen(c.Old)
+	}
+	return d, err
+}
+
+// difference reads what git prints of two trees. It is asked for no more than was wanted. A negative limit is one for each file.
 func difference(ctx context.Context, of string, patch int, git func(out io.Writer, options ...string) error) (d Difference, err error) {
 	options := []string{"diff-tree", "-r", "-z", "-M", "--raw", "--no-abbrev", "--no-color", "--no-ext-diff", "--no-textconv"}
-	if patch > 0 {
+	if patch != 0 {
 		options = append(options, "--numstat", "-p")
 	}
 	read, write := io.Pipe()
@@ -100,6 +115,7 @@ func difference(ctx context.Context, of string, patch int, git func(out io.Write
 			}
 			if i, known := at[path]; known {
 				d.Changes[i].Added, d.Changes[i].Removed = d.Changes[i].Added+added, d.Changes[i].Removed+removed
+				d.Changes[i].Binary = strings.HasPrefix(first, "-\t")
 			}
 			continue
 		}
@@ -120,6 +136,12 @@ func difference(ctx context.Context, of string, patch int, git func(out io.Write
 		}
 		at[c.Path] = len(d.Changes)
 		d.Changes = append(d.Changes, c)
+	}
+	if patch < 0 && failed == nil {
+		d.readEach(said, -patch)
+		if failed = context.Cause(ctx); failed == nil {
+			return d, nil
+		}
 	}
 	text, err := io.ReadAll(io.LimitReader(said, int64(patch)+1))
 	if err != nil && failed == nil {
@@ -166,6 +188,73 @@ func (d *Difference) split() {
 			d.Changes[n].Patch += "diff --git " + strings.TrimSuffix(part, "\n") + "\n"
 		}
 	}
+}
+
+// What is kept of all patches together, and of each beyond that.
+const (
+	manyPatches = 32 << 20
+	fewBytes    = 4 << 10
+)
+
+// readEach reads the patch of each file, in the order of the changes as split does. A line may be as long as a file. Patches that cannot be
+// made say why.
+func (d *Difference) readEach(said *bufio.Reader, each int) {
+	n, last, all := -1, "", 0
+	var kept []byte
+	end := func() {
+		if n >= 0 && n < len(d.Changes) {
+			d.Changes[n].Patch = strings.ToValidUTF8(string(kept), "?")
+		}
+	}
+	for begins := true; ; {
+		piece, err := said.ReadSlice('\n')
+		if header := string(piece); begins && strings.HasPrefix(header, "diff --git ") && header != last {
+			end()
+			if n, last, kept = n+1, header, nil; all > manyPatches {
+				each = min(each, fewBytes)
+			}
+		}
+		begins = bytes.HasSuffix(piece, []byte("\n"))
+		fits := piece[:min(len(piece), max(each-len(kept), 0))]
+		kept, all = append(kept, fits...), all+len(fits)
+		if len(fits) < len(piece) && n >= 0 && n < len(d.Changes) {
+			d.Changes[n].Cut, d.Cut = true, true
+		}
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+			end()
+			for i := max(n, 0); i < len(d.Changes) && !errors.Is(err, io.EOF); i++ {
+				d.Changes[i].Patch, d.Changes[i].Cut, d.Cut = fmt.Sprintf("%s(%v)\n", d.Changes[i].Patch, err), true, true
+			}
+			return
+		}
+	}
+}
+
+// Sizes are how many bytes files of a tree have; of what it does not have, nothing.
+func (t Trees) Sizes(ctx context.Context, tree string, seen []string) (map[string]int64, error) {
+	var asked, said bytes.Buffer
+	for _, file := range seen {
+		fmt.Fprintf(&asked, "%s:%s\x00", tree, t.Name(file))
+	}
+	if len(seen) == 0 {
+		return nil, nil
+	}
+	if err := t.git(ctx, &asked, &said, []string{tree}, "cat-file", "--batch-check=%(objectsize)", "-z"); err != nil {
+		return nil, err
+	}
+	sizes := map[string]int64{}
+	for _, file := range seen {
+		line, err := said.ReadString('\n')
+		for range strings.Count(t.Name(file), "\n") { // git repeats the name of what is missing
+			if _, bad := strconv.Atoi(strings.TrimSpace(line)); bad != nil && err == nil {
+				_, err = said.ReadString('\n')
+			}
+		}
+		if size, bad := strconv.ParseInt(strings.TrimSpace(line), 10, 64); bad == nil && err == nil {
+			sizes[file] = size
+		}
+	}
+	return sizes, nil
 }
 
 // ErrTooLarge says that a file is larger than was asked for.

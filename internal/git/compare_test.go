@@ -303,3 +303,32 @@ func TestNothingOfTheRepositoryCountsInADifference(t *testing.T) {
 	left, err := os.ReadDir(filepath.Join(r.dir, state))
 	check.That(t, err == nil && len(left) == 0, "left: %v, %v", left, err)
 }
+
+// TestNoFileHidesAnother: each has its part of the patch, up to a limit, and what is cut is marked.
+func TestNoFileHidesAnother(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	r.write("b.bin", "x\x00y", "old.txt", "one\ntwo\nthree\n", "z.go", "a = 1\n")
+	before := r.tree()
+	r.remove("old.txt")
+	r.write("a.json", strings.Repeat("\"many\",\n", 100_000), "b.bin", "x\x00yz", "line.json", strings.Repeat("x", 200_000), "new.txt", "one\ntwo\n3\n", "z.go", "a = 2\n")
+	after := r.tree()
+	d, err := r.trees().Patches(t.Context(), before, after, 1000)
+	check.OK(t, err)
+	check.That(t, d.Cut && d.Patch == "", "cut %v, patch %q", d.Cut, d.Patch)
+	got := map[string]Change{}
+	for _, c := range d.Changes {
+		check.That(t, len(c.Patch) <= 1000 && strings.HasPrefix(c.Patch, "diff --git a/"), "%s has %d bytes: %.40q", c.Path, len(c.Patch), c.Patch)
+		check.Equal(t, c.Path+" is cut", c.Path == "a.json" || c.Path == "line.json", c.Cut)
+		check.Equal(t, c.Path+" is binary", c.Path == "b.bin", c.Binary)
+		got[c.Path] = c
+	}
+	check.That(t, strings.HasSuffix(got["z.go"].Patch, "\n-a = 1\n+a = 2\n"), "z.go: %q", got["z.go"].Patch)
+	check.That(t, strings.Contains(got["new.txt"].Patch, "-three\n+3\n") && got["new.txt"].Old == "old.txt", "new.txt: %+v", got["new.txt"])
+	check.Equal(t, "lines of a.json", 100_000, got["a.json"].Added)
+	sizes, err := r.trees().Sizes(t.Context(), after, []string{"b.bin", "gone", "not\nthere", "line.json"})
+	check.OK(t, err)
+	check.Equal(t, "sizes", map[string]int64{"b.bin": 4, "line.json": 200_000}, sizes)
+	_, err = r.trees().Patches(t.Context(), before, strings.Repeat("1", len(before)), 1000)
+	check.That(t, err != nil, "got no error for a tree that is missing")
+}

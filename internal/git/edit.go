@@ -77,9 +77,31 @@ func entries(git Plumbing, tree string) (map[string]Entry, error) {
 	return at, err
 }
 
-// Later gives the files that edits have put into a folder a time that none of the others has. Some tools know a source by its
-// size and the second at which it was written, as Python does, others by being newer than what was made of it.
-func Later(folder string, edits []Edit) error {
+// Written are the seconds in which the files that edits are about were written into a folder.
+func Written(folder string, edits []Edit) (map[string]time.Time, error) {
+	at := map[string]time.Time{}
+	return at, eachFile(folder, edits, func(_ *os.Root, name string, written time.Time) error {
+		at[name] = written
+		return nil
+	})
+}
+
+// Later makes sure that files which edits have put into a folder were not written in the same second as what was there before. They have
+// just been written, so they are newer than what was compiled, which is what most tools go by; but Python knows a source by its size and the
+// second. At most, a time is one second ahead of the clock.
+func Later(folder string, edits []Edit, before map[string]time.Time) error {
+	return eachFile(folder, edits, func(root *os.Root, name string, written time.Time) error {
+		was := before[name]
+		if was.IsZero() || written.Unix() > was.Unix() {
+			return nil
+		}
+		later := time.Unix(was.Unix()+1, 0)
+		return root.Chtimes(name, later, later)
+	})
+}
+
+// eachFile visits the ordinary files that edits are about and a folder has. Links lead nowhere else.
+func eachFile(folder string, edits []Edit, visit func(root *os.Root, name string, written time.Time) error) error {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
 		return err
@@ -88,8 +110,7 @@ func Later(folder string, edits []Edit) error {
 	for _, e := range edits {
 		name := filepath.FromSlash(e.Path)
 		if info, err := root.Lstat(name); err == nil && info.Mode().IsRegular() {
-			later := info.ModTime().Add(time.Hour)
-			if err := root.Chtimes(name, later, later); err != nil {
+			if err := visit(root, name, info.ModTime()); err != nil {
 				return err
 			}
 		}

@@ -52,20 +52,33 @@ func TestATreeIsEdited(t *testing.T) {
 	}
 }
 
-// TestWhatIsPutBackIsNewer than anything that was made of it, by whole seconds; links lead nowhere else.
-func TestWhatIsPutBackIsNewer(t *testing.T) {
+// TestWhatIsPutBackHasOrdinaryTimes, and never the second of what was there before: Python knows a source by that and its size.
+func TestWhatIsPutBackHasOrdinaryTimes(t *testing.T) {
 	t.Parallel()
 	folder, outside := t.TempDir(), t.TempDir()
-	now := time.Now()
-	for _, file := range []string{filepath.Join(folder, "put"), filepath.Join(folder, "other"), filepath.Join(outside, "file")} {
-		check.OK(t, os.WriteFile(file, nil, 0o600))
-		check.OK(t, os.Chtimes(file, now, now))
+	now := time.Unix(1_700_000_000, 700_000_000)
+	write := func(at time.Time, files ...string) {
+		t.Helper()
+		for _, file := range files {
+			check.OK(t, os.WriteFile(file, nil, 0o600))
+			check.OK(t, os.Chtimes(file, at, at))
+		}
 	}
-	check.OK(t, os.Symlink(filepath.Join(outside, "file"), filepath.Join(folder, "link")))
-	check.OK(t, Later(folder, []Edit{{Path: "put", From: "put"}, {Path: "link", From: "link"}, {Path: "gone"}}))
-	for file, want := range map[string]bool{filepath.Join(folder, "put"): true, filepath.Join(folder, "other"): false, filepath.Join(outside, "file"): false} {
+	in := func(name string) string { return filepath.Join(folder, name) }
+	edits := []Edit{{Path: "put", From: "put"}, {Path: "slow", From: "slow"}, {Path: "new", From: "new"}, {Path: "link", From: "link"}, {Path: "gone"}}
+	write(now.Add(-time.Second/2), in("put"), in("other"), in("gone"))
+	write(now.Add(-time.Minute), in("slow"))
+	check.OK(t, os.Symlink(filepath.Join(outside, "file"), in("link")))
+	before, err := Written(folder, edits)
+	check.OK(t, err)
+	check.OK(t, os.Remove(in("gone")))
+	write(now, in("put"), in("slow"), in("new"), filepath.Join(outside, "file"))
+	check.OK(t, Later(folder, edits, before))
+	for file, want := range map[string]time.Time{
+		in("put"): time.Unix(1_700_000_001, 0), in("slow"): now, in("new"): now, in("other"): now.Add(-time.Second / 2), filepath.Join(outside, "file"): now,
+	} {
 		info, err := os.Stat(file)
 		check.OK(t, err)
-		check.That(t, info.ModTime().After(now.Add(time.Minute)) == want, "%s is from %s", file, info.ModTime())
+		check.That(t, info.ModTime().Equal(want), "%s is from %s, want %s", file, info.ModTime(), want)
 	}
 }

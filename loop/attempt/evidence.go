@@ -119,7 +119,7 @@ func (e *evidence) compare(ctx context.Context, from, to string) ([]git.Change, 
 	return slices.Clone(d.Changes), err
 }
 
-// difference asks git once, and for the patch at the same time, which a verifier may be shown. What ralph itself
+// difference asks git once, and for the patches at the same time, which a verifier may be shown. What ralph itself
 // writes is asked for after both trees were taken: another run may have begun to write its log between the two.
 func (e *evidence) difference(ctx context.Context, from, to string) (d git.Difference, err error) {
 	pair := [2]string{from, to}
@@ -127,7 +127,7 @@ func (e *evidence) difference(ctx context.Context, from, to string) (d git.Diffe
 	if known || from == to {
 		return d, nil
 	}
-	if d, err = e.trees.Compare(ctx, from, to, maxPatch); err != nil {
+	if d, err = e.trees.Patches(ctx, from, to, maxPatch); err != nil {
 		return d, err
 	}
 	if len(d.Changes) > 0 {

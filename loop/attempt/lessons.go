@@ -96,7 +96,7 @@ func (a *attempt) lessonsInput(ctx context.Context) prompt.LessonsInput {
 	in.Troubles = append(in.Troubles, a.talk.repaired...)
 	if shown := cmp.Or(a.evidence.candidate, a.evidence.finished); shown != "" && a.evidence.base.Tree != "" {
 		if d, err := a.evidence.difference(ctx, a.evidence.base.Tree, shown); err == nil { // it can be asked without
-			in.Diff = prompt.Document{Text: d.Patch, From: "the difference since the task began"}
+			in.Diff = prompt.Document{Text: patchOf(d.Changes), From: "the difference since the task began"}
 		}
 	}
 	return in

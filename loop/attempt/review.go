@@ -64,11 +64,14 @@ func (a *attempt) unconfirmed() string {
 
 // featurePatches are what changed between two trees, by file, without what is others'.
 func featurePatches(ctx context.Context, trees git.Trees, from, to string, others []string) (patches []string, err error) {
-	d, err := trees.Compare(ctx, from, to, maxPatch)
+	d, err := trees.Patches(ctx, from, to, maxPatch)
 	if err != nil {
 		return nil, err
 	}
 	for _, c := range d.Changes {
+		if c.Cut {
+			c.Patch += "[cut]\n"
+		}
 		if !git.Within(c.Path, others) {
 			patches = append(patches, cmp.Or(c.Patch, c.Path+" changed, too\n"))
 		}

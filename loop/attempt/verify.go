@@ -117,6 +117,9 @@ func (a *attempt) check(ctx context.Context, taken string) policy.Decision {
 // checkAgain looks at what the agent did while gates ran, and has them check what they accept with the old tests.
 func (a *attempt) checkAgain(ctx context.Context, taken string) error {
 	err := a.findTampering()
+	if err == nil {
+		err = a.doubtGates(ctx, taken)
+	}
 	refused := func(c verify.Check) bool { return c.Verdict() == event.GateFailed }
 	if err != nil || len(a.work.Tampering) > 0 || slices.ContainsFunc(a.work.Gates, refused) {
 		return err
@@ -269,9 +272,6 @@ func (a *attempt) askVerdict(ctx context.Context, shown string) error {
 	return a.findTampering()
 }
 
-// maxPatch is how much of a difference is read; the prompt cuts further.
-const maxPatch = 1 << 20
-
 // question is what the verifier is asked about the work that a tree shows.
 func (a *attempt) question(ctx context.Context, shown string) verify.Question {
 	w, t := &a.work, a.job.Task
@@ -281,22 +281,15 @@ func (a *attempt) question(ctx context.Context, shown string) verify.Question {
 		Split: a.talk.set.Split, Proves: proof.Lines(a.job.Proof.Criteria), Sections: sources.Sections,
 	}
 	if shown != "" && a.evidence.base.Tree != "" {
-		d, err := a.evidence.difference(ctx, a.evidence.base.Tree, shown)
-		if err != nil {
-			d.Patch = "(" + err.Error() + ")"
-		}
-		in.Diff = prompt.Document{Text: d.Patch, From: "the difference since the task began"}
-		in.Cosmetic = !d.Cut && greenBefore(w.Gates) && verify.Cosmetic(d.Changes)
-		if d.Cut {
-			in.Diff.From += ", cut: look at the files for the rest"
-		}
+		in.Diff, in.Cosmetic = a.shownChanges(ctx, shown)
 	}
+	in.Resolved, in.Effort = a.resolvedConflicts(), a.effort()
 	in.Gates = seq.Map(w.Gates, func(g verify.Check) prompt.Gate {
 		r, name := record(g), g.Command
 		if g.ExpectRed {
 			name += " (the task wants it to fail)"
 		}
-		return prompt.Gate{Name: name, Passed: g.Passed, Output: g.Tail, Tests: human.Tests(r.Tests, r.TestsBefore)}
+		return prompt.Gate{Name: name, Passed: g.Passed, Output: g.Tail, Tests: human.Tests(r.Tests, r.TestsBefore), Excused: r.Verdict == event.GateExcused}
 	})
 	in.Unchanged = w.Unproven()
 	in.Doubt.Failed = seq.Map(a.evidence.failed, func(r verify.Result) prompt.Gate {

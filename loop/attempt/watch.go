@@ -29,6 +29,8 @@ type watch struct {
 	stats drift.Stats
 	ended map[string]bool // calls of this turn that have ended
 	turn  bool            // the agent has a turn
+	turns int             // that it had
+	calls int             // of tools that have ended, in all turns
 	spare int64           // tokens that were forgiven
 
 	detector anomaly.Detector
@@ -178,6 +180,7 @@ func (w *watch) tool(e acp.ToolCall) {
 		return
 	}
 	w.ended[e.ID] = true
+	w.calls++
 	if w.called != nil {
 		w.called(e)
 	}
@@ -188,11 +191,19 @@ func (w *watch) tool(e acp.ToolCall) {
 	}
 }
 
+// steps are how many turns the agent had, and how many calls of tools ended in them.
+func (w *watch) steps() (turns, calls int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.turns, w.calls
+}
+
 // beginTurn starts to count, and returns what stops it.
 func (w *watch) beginTurn() (end func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.turn, w.ended, w.commands, w.written, w.signals = true, map[string]bool{}, map[string]string{}, map[string]int{}, nil
+	w.turns++
 	w.stats.Begin(w.now())
 	return func() {
 		w.mu.Lock()

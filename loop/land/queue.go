@@ -38,6 +38,7 @@ type Candidate struct {
 	Accepted     bool          // by a person: no verdict is needed
 	Lost         []Loss        // what landed and is not in it after conflicts were resolved
 	Unfit        string        // why gates may have seen other dependencies than it needs
+	Resolved     string        // the commit of the work before its first conflict that was resolved; empty if it had none
 	Conflict     prompt.Merged // with files in it: Commit is the work as it was, and cannot land
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"ralph/dag"
 	"ralph/internal/git"
@@ -150,11 +151,15 @@ func (w *Workspace) Copy(ctx context.Context, edits []git.Edit) (verify.Gates, f
 	if len(edits) > 0 {
 		commit, err = w.room.Edited(ctx, w.entry.Onto, commit, edits)
 	}
+	var written map[string]time.Time
+	if err == nil {
+		written, err = git.Written(w.room.Top(), edits)
+	}
 	if err == nil {
 		err = w.Show(ctx, commit)
 	}
 	if err == nil {
-		err = git.Later(w.room.Top(), edits)
+		err = git.Later(w.room.Top(), edits, written)
 	}
 	return w.gates, func() error { return w.Show(ctx, w.entry.Candidate) }, err
 }
@@ -226,7 +231,7 @@ func (w *Workspace) candidate(ctx context.Context) (c Candidate, err error) {
 	if err := w.room.Begin(); err != nil {
 		return c, err
 	}
-	c = Candidate{Onto: w.entry.Onto, Commit: w.entry.Candidate, Patch: w.entry.Patch, Accepted: w.entry.Accepted}
+	c = Candidate{Onto: w.entry.Onto, Commit: w.entry.Candidate, Patch: w.entry.Patch, Accepted: w.entry.Accepted, Resolved: w.slot.Resolves()}
 	for i, commit := range []string{c.Onto, c.Commit} {
 		if c.Trees[i], err = w.to.Repo.Tree(ctx, commit); err != nil {
 			return c, err
