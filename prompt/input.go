@@ -146,6 +146,7 @@ type VerifyInput struct {
 	Split            bool     // Its subtasks are left.
 	Proves           []string // As in Input.
 	Cosmetic         bool     // Only white space and comments changed, and the gates passed before.
+	Unexecuted       []string // Lines of the change that no gate executed: "path:10-14: text".
 	Sections         *Sections
 	Budget           int
 }

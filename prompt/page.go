@@ -49,7 +49,7 @@ type view struct {
 	Description, Parent, Prerequisites, Spec, Plan, Reason, Guidance *quote
 	GitState, Previous, Journal, Knowledge, Skills, Conflict         *quote
 	SpecSections, PlanSections, TaskKnowledge, Outputs, Printed      *quote
-	Related, Criteria                                                *quote
+	Related, Criteria, Unexecuted                                    *quote
 	Diff, Gates, Output, Failed, Changes, Held, Answers, Messages    *quote
 }
 

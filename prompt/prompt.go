@@ -64,6 +64,7 @@ func Verify(in VerifyInput) string {
 		Unchanged: in.Unchanged, Cosmetic: in.Cosmetic, Split: in.Split,
 
 		Criteria:     p.criteria(in.Proves),
+		Unexecuted:   p.unexecuted(in.Unexecuted, 10),
 		Description:  p.quote(Document{in.Task.Description, taskCommand(in.Task.ID)}, 18),
 		Diff:         p.quote(in.Diff, diff),
 		SpecSections: p.quote(spec.named(in.Task), 10),
@@ -131,6 +132,17 @@ func Drift(taskID string, signs []string) string { return stopped("drift.md.tmpl
 
 // Unusual returns the request to an agent that did what work on a task rarely needs.
 func Unusual(taskID string, signs []string) string { return stopped("unusual.md.tmpl", taskID, signs) }
+
+// Uncovered returns the request to an agent to test or remove lines that no gate executed.
+func Uncovered(taskID string, lines []string) string {
+	p := page{worker: true}
+	return p.render("uncovered.md.tmpl", view{ID: cleanID(taskID), Unexecuted: p.unexecuted(lines, 100)})
+}
+
+// unexecuted quotes lines of the change that no gate executed.
+func (p *page) unexecuted(lines []string, weight int) *quote {
+	return p.quote(Document{strings.Join(lines, "\n"), "the coverage of the gates"}, weight)
+}
 
 func stopped(name, taskID string, signs []string) string {
 	p := page{worker: true}

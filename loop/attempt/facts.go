@@ -35,6 +35,7 @@ func (a *attempt) facts(ctx context.Context) (f risk.Facts) {
 		f.Checks, f.Old = seq.Map(plan.Changed, func(c git.Change) string { return c.Path }), oldUnknown
 	}
 	w := &a.work
+	f.Unexecuted, f.ChangedLines = w.Coverage.Missed, w.Coverage.Changed
 	switch {
 	case f.Old == "" || !a.evidence.oldRan:
 	case len(w.Doubt.Failed) > 0:

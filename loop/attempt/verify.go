@@ -22,6 +22,7 @@ import (
 	"ralph/prompt"
 	"ralph/proof"
 	"ralph/verify"
+	"ralph/verify/coverage"
 )
 
 // verify checks what the agent says is done: where it is, or as it will be on the target.
@@ -52,6 +53,7 @@ func (a *attempt) verify(ctx context.Context) policy.Decision {
 func (a *attempt) check(ctx context.Context, taken string) policy.Decision {
 	w := &a.work
 	w.Verdict, w.VerifierErr, w.VerifierOver, w.CheckErr, w.Doubt, a.evidence.oldRan = nil, nil, nil, nil, nil, false
+	w.Coverage = coverage.Report{}
 	a.doubts = nil
 	if err := a.ports.Lane.Show(ctx, a.evidence.landing.Commit); err != nil {
 		w.CheckErr, a.ended = err, a.endedBy(ctx)
@@ -77,7 +79,9 @@ func (a *attempt) check(ctx context.Context, taken string) policy.Decision {
 	}
 	if err == nil && len(w.Tampering) == 0 && (w.WantVerdict || !w.Doubtful()) {
 		if w.Gates, err = a.gates(ctx); err == nil && len(w.Gates) > 0 {
-			taken, err = a.checkAgain(ctx)
+			if err = a.cover(ctx, taken); err == nil {
+				taken, err = a.checkAgain(ctx)
+			}
 		}
 	}
 	w.CheckErr = err
@@ -308,7 +312,7 @@ func (a *attempt) question(ctx context.Context, shown string) verify.Question {
 		}
 		return prompt.Gate{Name: name, Passed: g.Passed, Output: g.Tail, Tests: human.Tests(r.Tests, r.TestsBefore)}
 	})
-	in.Unchanged = w.Unproven()
+	in.Unchanged, in.Unexecuted = w.Unproven(), w.Coverage.Unexecuted
 	change := func(h verify.Hunk) prompt.Change { return prompt.Change(h) }
 	in.Doubt.Held = seq.Map(w.Doubt.Waiting(), change)
 	if w.Doubt.Any() {
