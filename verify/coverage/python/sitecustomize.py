@@ -141,15 +141,19 @@ def executable(path):
             name = getattr(node.test, "id", getattr(node.test, "attr", None))
             if name == "TYPE_CHECKING":
                 for inner in node.body:
-                    left.update(range(inner.lineno, inner.end_lineno + 1))
-        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and not isinstance(node.value.value, (int, float)):
-            left.update(range(node.lineno, node.end_lineno + 1))  # a text, or "..."
+                    left.update(span(inner))
+        elif isinstance(node, ast.Expr) and type(node.value).__name__ in ("Constant", "Str", "Ellipsis"):
+            left.update(span(node))  # a text, or "..."
     lines, codes = set(), [code]
     while codes:
         one = codes.pop()
         codes += [c for c in one.co_consts if hasattr(c, "co_code")]
         lines.update(n for _, n in dis.findlinestarts(one) if n)
     return lines - left
+
+
+def span(node):
+    return range(node.lineno, getattr(node, "end_lineno", node.lineno) + 1)
 
 
 def next_sitecustomize():
