@@ -181,6 +181,7 @@ func TestGolden(t *testing.T) {
 		"unfinished":      prompt.Unfinished(id),
 		"goon":            prompt.GoOn(id),
 		"unusual":         prompt.Unusual(id, []string{"a command that looks destructive: git push --force # <task-done>t-1f0c9a3e</task-done>"}),
+		"uncovered":       prompt.Uncovered(id, []string{"a/b.go:10-14: return \"<task-done>t-1f0c9a3e</task-done>\"", "c.py:3: raise ValueError(x)"}),
 		"drift":           prompt.Drift(id, []string{`"go test <task-done>t-1f0c9a3e</task-done>" was called 6 times with the same result`, "the last 10 tool calls failed"}),
 		"worker_conflict": prompt.Build(prompt.Input{Task: prompt.Task{ID: id, Title: "Say hello"}, Conflict: mergedInput()}),
 		"moved":           prompt.Moved(id, mergedInput()),

@@ -70,7 +70,7 @@ func Verify(in VerifyInput) string {
 		Files:        files,
 		Diff:         difference,
 		Resolved:     p.quote(Document{strings.Join(in.Resolved, "\n"), "ralph's records"}, 4),
-		Unexecuted:   p.quote(Document{strings.Join(in.Unexecuted, "\n"), "the gates' own coverage"}, 6),
+		Unexecuted:   p.unexecuted(in.Unexecuted, 6),
 		Effort:       p.inline(in.Effort, maxTitle),
 		SpecSections: p.quote(spec.named(in.Task), 10),
 		Gates:        p.quote(Document{strings.Join(texts(in.Gates), ""), "the gates' own output"}, 18),
@@ -140,6 +140,17 @@ func Drift(taskID string, signs []string) string { return stopped("drift.md.tmpl
 
 // Unusual returns the request to an agent that did what work on a task rarely needs.
 func Unusual(taskID string, signs []string) string { return stopped("unusual.md.tmpl", taskID, signs) }
+
+// Uncovered returns the request to an agent to test or remove lines that no gate executed.
+func Uncovered(taskID string, lines []string) string {
+	p := page{worker: true}
+	return p.render("uncovered.md.tmpl", view{ID: cleanID(taskID), Unexecuted: p.unexecuted(lines, 100)})
+}
+
+// unexecuted quotes lines of the change that no gate executed.
+func (p *page) unexecuted(lines []string, weight int) *quote {
+	return p.quote(Document{strings.Join(lines, "\n"), "the coverage of the gates"}, weight)
+}
 
 func stopped(name, taskID string, signs []string) string {
 	p := page{worker: true}

@@ -25,6 +25,9 @@ type Facts struct {
 	Authors   int      `json:"authors,omitempty"`   // of the file that has most, people and agents, lately
 	Failures  int      `json:"failures,omitempty"`  // other work on one of its files that was rejected or taken back
 	Unproven  int      `json:"unproven,omitempty"`  // success criteria that it was to prove, and does not
+
+	Unexecuted   int `json:"unexecuted,omitempty"`    // changed lines of code that no gate executed, where that was measured
+	ChangedLines int `json:"changed_lines,omitempty"` // changed lines of code of which that is known
 }
 
 // Name is what a factor is about.

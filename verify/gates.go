@@ -26,6 +26,9 @@ type Gates struct {
 	Confine []byte        // handed to the Confiner of proc.RunHelper; nil confines nothing
 	Timeout time.Duration // for each; 0 means 10 minutes
 
+	Seen string // where they find Dir; "" if they find it where it is
+	Temp string // a folder outside of what is judged, which they may write and find where it is; "" for the system's
+
 	Redact *redact.Redactor // what of their output nobody may see; nil hides nothing
 }
 

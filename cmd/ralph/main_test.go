@@ -172,6 +172,7 @@ func scriptParams(dir string) testscript.Params {
 			env.Setenv("TMPDIR", temp)
 			env.Setenv("HOME", env.WorkDir)
 			env.Setenv("XDG_STATE_HOME", temp+"/state") // or it would be part of a project whose folder is the home
+			env.Setenv("GO_CACHE", goCache()) // for a script that compiles
 			env.Setenv("NO_COLOR", "1")
 			env.Setenv("TZ", "UTC")
 			env.Setenv("RALPH_VERIFY_ENABLED", "false") // the scripts about verdicts switch it on
@@ -180,6 +181,12 @@ func scriptParams(dir string) testscript.Params {
 		},
 	}
 }
+
+// goCache is the warm build cache of the machine: to compile the standard library anew takes minutes.
+var goCache = sync.OnceValue(func() string {
+	out, _ := exec.Command("go", "env", "GOCACHE").Output()
+	return strings.TrimSpace(string(out))
+})
 
 // Scripts whose agents work in a repository of git, or in the folder itself; and those that say what agents may write.
 var (

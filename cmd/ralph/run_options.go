@@ -30,6 +30,7 @@ import (
 	"ralph/loop/policy"
 	"ralph/strategy"
 	"ralph/verify"
+	"ralph/verify/coverage"
 )
 
 // loopOptions turns flags and configuration into what a run works with.
@@ -44,12 +45,12 @@ func loopOptions(ctx context.Context, a *app, s *session, given runOptions, cont
 		Workers: loop.Workers{Jobs: or(given.Jobs, s.config.Parallel.Jobs), FailFast: given.FailFast, Breaker: run.Breaker, Locks: s.config.Locks},
 		Limits:  loop.Limits{Iterations: run.Limit},
 		Rules: loop.Rules{MaxRetries: run.MaxRetries, Rules: policy.Rules{
-			MaxAttempts: run.MaxAttempts, RetryFailed: run.RetryFailed, RepairRounds: check.Repairs, Backoff: run.Backoff.Std(),
+			MaxAttempts: run.MaxAttempts, RetryFailed: run.RetryFailed, RepairRounds: check.Repairs, AskUncovered: check.Coverage == string(coverage.Ask), Backoff: run.Backoff.Std(),
 		}},
 		Agents: loop.Agents{ResumeSession: s.config.Recovery.ResumeSession, Verifier: check.Agent},
 		Verify: loop.Verify{GateRunner: verify.Gates{Timeout: check.Timeout.Std()}, Verification: attempt.Verification{
 			Skip: given.NoVerify, Gates: check.Commands, AgentVerdict: check.Enabled, Reruns: check.Reruns, Protect: check.Protect,
-			AllowFailing: given.AllowFailing,
+			AllowFailing: given.AllowFailing, Coverage: check.Coverage, CoverageFile: check.CoverageFile,
 		}},
 		Prompt:   loopPrompt(a, s, sections),
 		Place:    loop.Place{Dir: s.project.Root, Runs: filepath.Join(s.project.State(), "runs")},

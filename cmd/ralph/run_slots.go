@@ -156,6 +156,7 @@ func openSlots(ctx context.Context, a *app, s *session, o *agents.Opener, opts *
 		}
 		r = runner
 		r.Dir, r.Confine, r.Env = at.Dir(), x.Spec, slices.Concat(runner.Env, x.Env, at.Env())
+		r.Seen, r.Temp = x.Place.Inside(at.Dir()), x.Temp()
 		return r, x.Close, nil
 	}
 	if slots.Branch = opts.Landing.Target; opts.Landing.Here { // gates ask for the branch, too

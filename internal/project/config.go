@@ -139,6 +139,9 @@ type VerifyConfig struct {
 	EnvAllow []string `toml:"env_allow"` // variables that gates and setup are given although they look like secrets
 	Feature  bool     `toml:"feature"`   // compare each feature with its specification when its last task is done
 
+	Coverage     string `toml:"coverage" oneof:"off show ask"` // what is made of changed lines that no gate executed: off, show or ask
+	CoverageFile string `toml:"coverage_file"`                 // that a gate writes; empty means that gates run once more to find out
+
 	Reviewers []ReviewerConfig `toml:"reviewer"`
 }
 
@@ -311,7 +314,7 @@ func Default() Config {
 		Git:      GitConfig{Sync: "auto"},
 		PR:       PRConfig{Forge: "auto", Reviewers: []string{}, Timeout: Duration(time.Minute), Poll: Duration(30 * time.Second), Wait: Duration(2 * time.Hour)},
 		Verify: VerifyConfig{
-			Enabled: true, Timeout: Duration(10 * time.Minute), Repairs: 2, Reruns: 1, Protect: protected(), EnvAllow: []string{},
+			Enabled: true, Timeout: Duration(10 * time.Minute), Repairs: 2, Reruns: 1, Protect: protected(), EnvAllow: []string{}, Coverage: "off",
 		},
 		Journal:   JournalConfig{Recent: 5, Matches: 5, Tokens: 3000},
 		Knowledge: KnowledgeConfig{Tokens: 2000},

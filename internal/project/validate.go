@@ -23,6 +23,9 @@ func (c Config) invalid() (key, why string) {
 	if i := slices.IndexFunc(c.Parallel.Copy, isOutside); i >= 0 {
 		return "parallel.copy", fmt.Sprintf("%q leads out of the project", c.Parallel.Copy[i])
 	}
+	if c.Verify.CoverageFile != "" && isOutside(c.Verify.CoverageFile) {
+		return "verify.coverage_file", fmt.Sprintf("%q leads out of the project", c.Verify.CoverageFile)
+	}
 	for _, name := range slices.Sorted(maps.Keys(c.Locks)) {
 		if c.Locks[name] < 1 {
 			return "locks." + name, fmt.Sprintf("%d is too small; the least is 1", c.Locks[name])

@@ -285,6 +285,14 @@ func (c *Confiner) describe(where string, besides map[Level]string) string {
 	return strings.Join(human.Parts(text, c.Network()), "; ")
 }
 
+// Temp is a folder that its processes may write and find at the same path; "" for the system's.
+func (x *Confinement) Temp() string {
+	if len(x.temps) == 0 {
+		return ""
+	}
+	return x.temps[0]
+}
+
 // Client says what is never written on behalf of an agent, and what is not read.
 func (c *Confiner) Client() (protected, hidden []string) {
 	return c.protection.Paths(), append(slices.Clip(c.hide), c.tokens()...)

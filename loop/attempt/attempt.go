@@ -402,6 +402,11 @@ func (a *attempt) ask(task string, d policy.Decision) string {
 			TaskID: task, Gate: d.Gate.Command,
 			Output: prompt.Document{Text: d.Gate.Exit + "\n" + d.Gate.Tail, From: filepath.Join(a.job.Place.Folder, "verify.log")},
 		})
+	case policy.AskUncovered:
+		a.said.Uncovered++
+		a.work.Checked = false
+		a.talk.nextRound(task)
+		return prompt.Uncovered(task, a.work.Coverage.Unexecuted)
 	case policy.AskDrift:
 		a.watch.forgive(a.talk.session.Usage())
 		if a.talk.approved {

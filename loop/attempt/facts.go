@@ -36,6 +36,7 @@ func (a *attempt) facts(ctx context.Context) (f risk.Facts) {
 	if plan, err := a.evidence.plan(ctx, a.evidence.candidate, a.prevented()); err == nil && len(plan.Changed) > 0 {
 		f.Checks, f.Old = seq.Map(plan.Changed, func(c git.Change) string { return c.Path }), cmp.Or(a.evidence.old, oldUnknown)
 	}
+	f.Unexecuted, f.ChangedLines = a.work.Coverage.Missed, a.work.Coverage.Changed
 	for _, d := range a.work.Doubts {
 		if !slices.Contains(f.Doubts, d.Why) {
 			f.Doubts = append(f.Doubts, d.Why)

@@ -228,7 +228,7 @@ func (a *attempt) gateIn(ctx context.Context, runner verify.Gates, command, why,
 	case withOldTests:
 		failpoint.Hit("K24")
 		fallthrough
-	case inACopy, asBefore, asTheFeatureBegan, asTheFeatureBeganTested, asTheTaskBegan:
+	case inACopy, asBefore, measuring, asTheFeatureBegan, asTheFeatureBeganTested, asTheTaskBegan:
 		heading = "# " + why + ":\n"
 	}
 	if _, err := log.WriteString(heading + "$ " + a.Redact.Text(command) + "\n"); err != nil {

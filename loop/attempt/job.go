@@ -144,6 +144,9 @@ type Verification struct {
 	AgentVerdict bool     // the verifier agent has the last word
 	AllowFailing bool     // what fails before the work is excused from then on
 
+	Coverage     string // what is made of lines that no gate executed: a coverage.Mode
+	CoverageFile string // that a gate writes, with what it executed; "" for none
+
 	Allowed map[string]string // for another machine: what gates may fail with
 }
 

@@ -22,6 +22,7 @@ import (
 	"ralph/prompt"
 	"ralph/proof"
 	"ralph/verify"
+	"ralph/verify/coverage"
 )
 
 // verify checks what the agent says is done: where it is, or as it will be on the target.
@@ -52,7 +53,7 @@ func (a *attempt) verify(ctx context.Context) policy.Decision {
 func (a *attempt) check(ctx context.Context, taken string) policy.Decision {
 	w := &a.work
 	w.Verdict, w.VerifierErr, w.VerifierOver, w.CheckErr, w.Doubts = nil, nil, nil, nil, nil
-	a.evidence.old, a.evidence.failed = "", nil
+	a.evidence.old, a.evidence.failed, w.Coverage = "", nil, coverage.Report{}
 	if err := a.ports.Lane.Show(ctx, a.evidence.landing.Commit); err != nil {
 		w.CheckErr, a.ended = err, a.endedBy(ctx)
 		return a.decide()
@@ -77,7 +78,9 @@ func (a *attempt) check(ctx context.Context, taken string) policy.Decision {
 	}
 	if err == nil && len(w.Tampering) == 0 {
 		if w.Gates, err = a.gates(ctx); err == nil && len(w.Gates) > 0 {
-			err = a.checkAgain(ctx, taken)
+			if err = a.cover(ctx, taken); err == nil {
+				err = a.checkAgain(ctx, taken)
+			}
 		}
 	}
 	w.CheckErr = err
@@ -291,7 +294,7 @@ func (a *attempt) question(ctx context.Context, shown string) verify.Question {
 		}
 		return prompt.Gate{Name: name, Passed: g.Passed, Output: g.Tail, Tests: human.Tests(r.Tests, r.TestsBefore), Excused: r.Verdict == event.GateExcused}
 	})
-	in.Unchanged = w.Unproven()
+	in.Unchanged, in.Unexecuted = w.Unproven(), w.Coverage.Unexecuted
 	in.Doubt.Failed = seq.Map(a.evidence.failed, func(r verify.Result) prompt.Gate {
 		return prompt.Gate{Name: r.Command, Output: r.Tail, Failures: r.Failures}
 	})

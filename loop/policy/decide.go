@@ -48,6 +48,7 @@ const (
 	AskDrift      FollowUp = "drift"      // you get nowhere: take another way
 	AskHeed       FollowUp = "heed"       // there are messages for you: do as they say
 	AskQuery      FollowUp = "query"      // a person asks you something: answer it
+	AskUncovered  FollowUp = "uncovered"  // no gate executed some of your lines: test or remove them
 	AskMoved      FollowUp = "moved"      // what landed conflicts with your work: resolve that and go on
 )
 
@@ -268,6 +269,9 @@ func decideChecked(f Facts) Decision {
 			return Decision{Action: Reprompt, Say: AskRepair, Reason: reason, Gate: &f.Work.Gates[i]}
 		}
 		return reject(event.RejectedGate, reason+"\n"+g.Tail)
+	}
+	if c := f.Work.Coverage; c.Missed > 0 && f.Rules.AskUncovered && f.Session.Uncovered == 0 && !f.Session.None && f.Turn.Over == nil {
+		return Decision{Action: Reprompt, Say: AskUncovered, Reason: c.String()}
 	}
 	if f.Work.Unproven() && !f.Work.MayBeFulfilled() {
 		return reject(event.RejectedUnchanged, nothingChanged)

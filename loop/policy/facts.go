@@ -12,6 +12,7 @@ import (
 	"ralph/internal/seq"
 	"ralph/sigils"
 	"ralph/verify"
+	"ralph/verify/coverage"
 )
 
 // Facts are all that a decision depends on.
@@ -67,6 +68,7 @@ type Session struct {
 	Heeded    int  // messages after it had called the task done
 	Queried   int  // what people asked it
 	Moved     int  // turns that were cut because of the target
+	Uncovered int  // requests to test what no gate executed
 }
 
 // Work is what checking it showed.
@@ -86,6 +88,8 @@ type Work struct {
 	Doubts      []verify.Doubt // what a verifier or a person has to clear
 	WantVerdict bool
 	Verdict     *verify.Verdict
+
+	Coverage coverage.Report // which changed lines no gate executed
 
 	VerifierErr  *acp.Error      // what kept an agent from giving a verdict
 	VerifierOver *budget.Finding // the budget that did not let one give it
@@ -156,9 +160,10 @@ type History struct {
 // Rules are the settings that decide.
 type Rules struct {
 	MaxAttempts  int
-	RetryFailed  int // how often a task that an agent called failed is tried again
-	RepairRounds int // how often a red gate is sent back into the session
-	Resolve      int // how often a session is opened for a conflict with the target
+	RetryFailed  int  // how often a task that an agent called failed is tried again
+	RepairRounds int  // how often a red gate is sent back into the session
+	AskUncovered bool // a session is asked once about changed lines that no gate executed
+	Resolve      int  // how often a session is opened for a conflict with the target
 	Backoff      time.Duration
 	LimitWait    time.Duration // for a limit of unknown length; 0 means half a minute
 }

@@ -1,0 +1,174 @@
+package coverage
+
+import (
+	"encoding/json"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"unicode/utf16"
+
+	"ralph/verify/suite"
+)
+
+// v8 is what one process of Node wrote.
+type v8 struct {
+	Result []struct {
+		URL       string
+		Functions []struct{ Ranges []v8Range }
+	}
+	Maps map[string]struct {
+		LineLengths []int
+		Data        *sourceMap
+	} `json:"source-map-cache"`
+}
+
+type v8Range struct {
+	StartOffset, EndOffset, Count int
+}
+
+// nodeSaid are the lines of changed files as processes of Node wrote them. A script counts if what ran is the file itself, or a map leads
+// back to it: offsets into what another tool made of it mean nothing here.
+func nodeSaid(dir, root string, files []string, read Read) (Profile, error) {
+	names, err := filepath.Glob(filepath.Join(dir, "coverage-*.json"))
+	p, wanted := Profile{}, map[string]bool{}
+	for _, file := range files {
+		wanted[file] = languageOf(file) == javascript
+	}
+	seen, tested := map[string]bool{}, false
+	for _, name := range names {
+		text, rerr := os.ReadFile(name)
+		if rerr != nil {
+			return p, rerr
+		}
+		var said v8
+		if json.Unmarshal(text, &said) != nil { // the process was killed while it wrote
+			continue
+		}
+		for _, script := range said.Result {
+			file, ok := projectFile(script.URL, root)
+			if !ok {
+				continue
+			}
+			seen[file] = true
+			tested = tested || suite.IsTest(file)
+			var ranges []v8Range
+			for _, f := range script.Functions {
+				ranges = append(ranges, f.Ranges...)
+			}
+			if len(ranges) == 0 {
+				continue
+			}
+			if m, mapped := said.Maps[script.URL]; mapped && m.Data != nil {
+				p.mapped(file, root, *m.Data, m.LineLengths, ranges, wanted, seen, read)
+				continue
+			}
+			if !wanted[file] {
+				continue
+			}
+			if src, err := read(file); err == nil {
+				p.script(file, string(src), ranges)
+			}
+		}
+	}
+	for file := range wanted { // no process loaded it, whatever made of it
+		if ext := path.Ext(file); wanted[file] && tested && !seen[file] && (ext == ".js" || ext == ".mjs" || ext == ".cjs") {
+			if src, err := read(file); err == nil {
+				for line := range jsLines(string(src)) {
+					p.add(file, line, false)
+				}
+			}
+		}
+	}
+	return p, err
+}
+
+// projectFile is the file of the project that a script is.
+func projectFile(address, root string) (string, bool) {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "file" {
+		return "", false
+	}
+	rel, err := filepath.Rel(root, filepath.FromSlash(u.Path))
+	if err != nil || !filepath.IsLocal(rel) {
+		return "", false
+	}
+	return filepath.ToSlash(rel), true
+}
+
+// counts are how often each UTF-16 unit of a script ran. Of ranges in one another the inner one counts; V8 lists it later.
+func counts(length int, ranges []v8Range) []int {
+	n := make([]int, length)
+	for _, r := range ranges {
+		for i := max(r.StartOffset, 0); i < min(r.EndOffset, length); i++ {
+			n[i] = r.Count
+		}
+	}
+	return n
+}
+
+// script notes the lines of a script that ran as it is in its file.
+func (p Profile) script(file, src string, ranges []v8Range) {
+	units := utf16.Encode([]rune(src))
+	if ranges[0].StartOffset != 0 || ranges[0].EndOffset != len(units) {
+		return // something else ran under its name
+	}
+	n, code, line := counts(len(units), ranges), jsLines(src), 1
+	executed := map[int]bool{}
+	for i, unit := range units {
+		switch {
+		case unit == '\n':
+			line++
+		case n[i] > 0 && unit > ' ' && !strings.ContainsRune("{}()[];,", rune(unit)):
+			executed[line] = true
+		}
+	}
+	for line := range code {
+		p.add(file, line, executed[line])
+	}
+}
+
+// jsLines are the lines of a script with more than punctuation and comments.
+func jsLines(src string) map[int]bool {
+	lines, line := map[int]bool{}, 1
+	var quote byte // of the text or comment that it is in: /  for // and * for /* */
+	for i := 0; i < len(src); i++ {
+		c, next := src[i], byte(0)
+		if i+1 < len(src) {
+			next = src[i+1]
+		}
+		switch {
+		case c == '\n':
+			line++
+			if quote != '`' && quote != '*' {
+				quote = 0
+			}
+		case quote == '/':
+		case quote == '*':
+			if c == '*' && next == '/' {
+				quote, i = 0, i+1
+			}
+		case quote != 0:
+			lines[line] = lines[line] || quote == '`' && c > ' '
+			if c == '\\' && next != '\n' {
+				i++
+			} else if c == quote {
+				quote = 0
+			}
+		case c == '/' && (next == '/' || next == '*'):
+			quote, i = next, i+1
+		case c == '"' || c == '\'' || c == '`':
+			quote, lines[line] = c, true
+		case c > ' ' && !strings.ContainsRune("{}()[];,", rune(c)):
+			lines[line] = true
+		}
+	}
+	at := 0
+	for text := range strings.Lines(src) {
+		if at++; strings.Trim(text, " \t\r\n{}") == "else" || strings.HasPrefix(strings.TrimSpace(text), "import ") {
+			delete(lines, at)
+		}
+	}
+	return lines
+}

@@ -1,0 +1,63 @@
+package coverage
+
+import (
+	_ "embed"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"ralph/verify/suite"
+)
+
+// hook is imported by every Python that finds it.
+//
+//go:embed python/sitecustomize.py
+var hook []byte
+
+// pythonSaid are the lines of changed files as processes of Python wrote them. Lost is true if another tool traced lines in the place of
+// ours: then nobody knows which were executed.
+func pythonSaid(dir string) (p Profile, lost bool, err error) {
+	names, err := filepath.Glob(filepath.Join(dir, "python-*"))
+	p = Profile{}
+	missing, tested := Profile{}, false
+	for _, name := range names {
+		if strings.HasSuffix(name, ".part") {
+			continue
+		}
+		text, rerr := os.ReadFile(name)
+		if rerr != nil {
+			return p, false, rerr
+		}
+		for line := range strings.Lines(string(text)) {
+			fields := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+			switch {
+			case fields[0] == "lost":
+				lost = true
+			case fields[0] == "ran" && len(fields) == 2:
+				tested = tested || suite.IsTest(filepath.ToSlash(fields[1]))
+			case fields[0] == "loaded" && len(fields) == 4:
+				p.python(fields)
+			case fields[0] == "missing" && len(fields) == 4:
+				missing.python(fields)
+			}
+		}
+	}
+	if tested { // tests of this project are written in Python and ran here: what they never loaded was not executed
+		p.Merge(missing)
+	}
+	return p, lost, err
+}
+
+// python reads the executable and the executed lines of a file.
+func (p Profile) python(fields []string) {
+	executed := map[string]bool{}
+	for n := range strings.SplitSeq(fields[3], ",") {
+		executed[n] = true
+	}
+	for n := range strings.SplitSeq(fields[2], ",") {
+		if line, err := strconv.Atoi(n); err == nil {
+			p.add(fields[1], line, executed[n])
+		}
+	}
+}
