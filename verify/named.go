@@ -17,6 +17,12 @@ type Named struct {
 	Any    bool            // it runs tests, named or not
 }
 
+// Failed reports whether a test ran and failed.
+func (n *Named) Failed(name string) bool {
+	passed, ran := n.Passed[name]
+	return ran && !passed
+}
+
 // namesEnv are settings that make runners print the name of each test; they change nothing else.
 var namesEnv = []struct{ key, value string }{{"GOFLAGS", "-v"}, {"PYTEST_ADDOPTS", "-rA"}}
 
