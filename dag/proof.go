@@ -11,11 +11,15 @@ type ProofKind string
 
 // The kinds of proof.
 const (
-	ProofTest    ProofKind = "test"    // a gate was seen to fail on what the feature began with, and to pass on what landed
+	ProofTest    ProofKind = "test"    // a test was seen to fail without the work, and to pass on what landed
+	ProofPartial ProofKind = "partial" // a gate was, but no test: they did not build or load without the work, or have no names
 	ProofVerdict ProofKind = "verdict" // a verifier says so
 	ProofPerson  ProofKind = "person"  // a person does
 	ProofNone    ProofKind = "none"    // the work was to prove it, and did not
 )
+
+// Proves reports whether it is enough.
+func (k ProofKind) Proves() bool { return k != ProofPartial && k != ProofNone }
 
 // Proof is what was seen of one criterion of a feature's specification.
 type Proof struct {

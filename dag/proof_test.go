@@ -25,14 +25,14 @@ func TestAProofStandsWhileItsTaskIsDone(t *testing.T) {
 	}
 	prove := func(c dag.Claim, shown string) {
 		w.update(func(g *dag.Graph) error {
-			return g.SetProofs(c, []dag.Proof{{Criterion: "C1", Text: "one", Kind: dag.ProofTest, Shown: shown}})
+			return g.SetProofs(c, []dag.Proof{{Criterion: "C1", Text: "one", Kind: dag.ProofTest, Shown: shown}, {Criterion: "C3", Text: "three", Kind: dag.ProofPartial, Shown: shown}})
 		})
 	}
 	first := w.claim("one")
 	prove(first, "first")
 	check.Equal(t, "while it is worked on", []string(nil), standing())
 	w.update(func(g *dag.Graph) error { return g.Complete(first, "passed") })
-	check.Equal(t, "when it is done", []string{"C1 test first"}, standing())
+	check.Equal(t, "when it is done", []string{"C1 test first", "C3 partial first"}, standing())
 	w.update(func(g *dag.Graph) error { return g.Reset(w.ids["one"]) })
 	check.Equal(t, "when it is open again", []string(nil), standing())
 	second := w.claim("one")
@@ -43,15 +43,15 @@ func TestAProofStandsWhileItsTaskIsDone(t *testing.T) {
 	prove(third, "again")
 	prove(third, "at last")
 	w.update(func(g *dag.Graph) error { return g.Complete(third, "passed") })
-	check.Equal(t, "when it was shown anew", []string{"C1 test at last"}, standing())
+	check.Equal(t, "when it was shown anew", []string{"C1 test at last", "C3 partial at last"}, standing())
 	w.update(func(g *dag.Graph) error {
 		return g.Prove("f", dag.Proof{Criterion: "C2", Text: "two", Author: "ann", Shown: "seen"})
 	})
-	check.Equal(t, "with a person's word", []string{"C1 test at last", "C2 person seen"}, standing())
+	check.Equal(t, "with a person's word", []string{"C1 test at last", "C2 person seen", "C3 partial at last"}, standing())
 	had := false
 	w.update(func(g *dag.Graph) (err error) { had, err = g.WithdrawProof("f", "C2"); return err })
 	check.Equal(t, "withdrawn", true, had)
-	check.Equal(t, "afterwards", []string{"C1 test at last"}, standing())
+	check.Equal(t, "afterwards", []string{"C1 test at last", "C3 partial at last"}, standing())
 	err := w.try(func(g *dag.Graph) error { return g.Prove("g", dag.Proof{Criterion: "C1"}) })
 	check.Equal(t, "no such feature", true, errors.Is(err, dag.ErrNotFound))
 }

@@ -1,6 +1,7 @@
 package proof
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,7 +14,7 @@ import (
 type Row struct {
 	Criterion
 	Proven bool       `json:"proven"`
-	Proof  *dag.Proof `json:"proof"`          // nil if it is not proven
+	Proof  *dag.Proof `json:"proof"`          // nil if nothing shows it; of one that is not proven it is partial
 	Tasks  []string   `json:"tasks"`          // that say they prove it
 	Same   string     `json:"same,omitempty"` // the criterion that the same test proves
 	Why    string     `json:"why,omitempty"`  // it is not proven
@@ -38,16 +39,31 @@ func (r Row) Words() string {
 	}
 }
 
+// Partial reports whether something shows that the criterion is met, but not enough.
+func (r Row) Partial() bool { return !r.Proven && r.Proof != nil }
+
+// Sign is a mark for it.
+func (r Row) Sign() string {
+	switch {
+	case r.Proven:
+		return "✓"
+	case r.Partial():
+		return "◐"
+	}
+	return "✗"
+}
+
 // At says where that was seen: the task and the commit.
 func (r Row) At() string {
-	if !r.Proven {
+	if r.Proof == nil {
 		return ""
 	}
 	return strings.Join(human.Parts(r.Proof.Task, r.Proof.Commit[:min(len(r.Proof.Commit), 7)]), " ")
 }
 
 // Table holds the criteria of a specification against what was seen of them. The words of a criterion count: one that was
-// rewritten since is to be proven again. A test says more than a verdict does, and the newest of the same kind counts.
+// rewritten since is to be proven again. A test says more than a verdict does, which says more than a partial
+// proof, and the newest of the same kind counts.
 func Table(spec string, tasks []dag.Task, proofs []dag.Proof) (rows []Row) {
 	for _, c := range Criteria(spec) {
 		r := Row{Criterion: c, Tasks: []string{}}
@@ -61,7 +77,7 @@ func Table(spec string, tasks []dag.Task, proofs []dag.Proof) (rows []Row) {
 				open = append(open, t.ID)
 			}
 		}
-		var missed, other *dag.Proof
+		var missed, other, partial *dag.Proof
 		for i := range proofs {
 			switch p := &proofs[i]; {
 			case p.Criterion != c.ID || c.ID == "":
@@ -70,6 +86,8 @@ func Table(spec string, tasks []dag.Task, proofs []dag.Proof) (rows []Row) {
 			case !p.Standing:
 			case p.Kind == dag.ProofNone:
 				missed = p
+			case p.Kind == dag.ProofPartial:
+				partial = p
 			case r.Proof == nil || p.Kind == dag.ProofTest || r.Proof.Kind != dag.ProofTest:
 				r.Proof = p
 			}
@@ -78,7 +96,10 @@ func Table(spec string, tasks []dag.Task, proofs []dag.Proof) (rows []Row) {
 			r.Proof = nil // it was said of work that is not done, or not any more
 		}
 		if r.Proven = r.Proof != nil; !r.Proven {
-			r.Why = why(r, open, missed, other)
+			r.Why = why(r, open, cmp.Or(partial, missed), other)
+			if len(open) == 0 {
+				r.Proof = partial
+			}
 		}
 		rows = append(rows, r)
 	}
@@ -140,6 +161,9 @@ func Unproven(rows []Row) (list []Row) {
 func Summary(rows []Row) string {
 	left := Unproven(rows)
 	text := fmt.Sprintf("%d of %s proven", len(rows)-len(left), human.Count(len(rows), "criterion"))
+	if n := len(slices.DeleteFunc(slices.Clone(left), func(r Row) bool { return !r.Partial() })); n > 0 {
+		text += fmt.Sprintf(", %d in part", n)
+	}
 	if len(left) > 0 {
 		names := make([]string, len(left))
 		for i, r := range left {

@@ -26,20 +26,24 @@ func TestTable(t *testing.T) {
 		words  string
 		proven bool
 	}{
-		"nobody":           {nil, nil, "no task proves it", false},
-		"not yet":          {[]dag.Task{open}, nil, "it waits for t-2", false},
-		"done before":      {[]dag.Task{done}, nil, "nothing looked here for a proof when t-1 was done", false},
-		"a test":           {[]dag.Task{done}, []dag.Proof{seen(dag.ProofTest, nil)}, "test: make, which fails without the work: shown", true},
-		"a verdict":        {[]dag.Task{done}, []dag.Proof{seen(dag.ProofVerdict, nil)}, "verdict of ann: shown", true},
-		"a person":         {nil, []dag.Proof{seen(dag.ProofPerson, nil)}, "ann says so: shown", true},
-		"a test says more": {nil, []dag.Proof{seen(dag.ProofTest, nil), seen(dag.ProofPerson, nil)}, "test: make, which fails without the work: shown", true},
-		"the newest":       {nil, []dag.Proof{seen(dag.ProofVerdict, nil), seen(dag.ProofPerson, nil)}, "ann says so: shown", true},
-		"none":             {[]dag.Task{done}, []dag.Proof{seen(dag.ProofNone, nil)}, "t-1: shown", false},
-		"none, and a word": {[]dag.Task{done}, []dag.Proof{seen(dag.ProofPerson, nil), seen(dag.ProofNone, nil)}, "ann says so: shown", true},
-		"other words":      {[]dag.Task{done}, []dag.Proof{seen(dag.ProofTest, func(p *dag.Proof) { p.Text = "two" })}, "it said something else when it was proven (1970-01-01)", false},
-		"undone since":     {[]dag.Task{open}, []dag.Proof{seen(dag.ProofTest, func(p *dag.Proof) { p.Standing = false })}, "it waits for t-2", false},
-		"a word, and open": {[]dag.Task{open}, []dag.Proof{seen(dag.ProofPerson, nil)}, "it waits for t-2", false},
-		"another one":      {nil, []dag.Proof{seen(dag.ProofTest, func(p *dag.Proof) { p.Criterion = "C2" })}, "no task proves it", false},
+		"nobody":            {nil, nil, "no task proves it", false},
+		"not yet":           {[]dag.Task{open}, nil, "it waits for t-2", false},
+		"done before":       {[]dag.Task{done}, nil, "nothing looked here for a proof when t-1 was done", false},
+		"a test":            {[]dag.Task{done}, []dag.Proof{seen(dag.ProofTest, nil)}, "test: make, which fails without the work: shown", true},
+		"a verdict":         {[]dag.Task{done}, []dag.Proof{seen(dag.ProofVerdict, nil)}, "verdict of ann: shown", true},
+		"a person":          {nil, []dag.Proof{seen(dag.ProofPerson, nil)}, "ann says so: shown", true},
+		"a test says more":  {nil, []dag.Proof{seen(dag.ProofTest, nil), seen(dag.ProofPerson, nil)}, "test: make, which fails without the work: shown", true},
+		"the newest":        {nil, []dag.Proof{seen(dag.ProofVerdict, nil), seen(dag.ProofPerson, nil)}, "ann says so: shown", true},
+		"in part":           {[]dag.Task{done}, []dag.Proof{seen(dag.ProofPartial, nil)}, "t-1: shown", false},
+		"in part, and open": {[]dag.Task{open}, []dag.Proof{seen(dag.ProofPartial, nil)}, "it waits for t-2", false},
+		"a word says more":  {[]dag.Task{done}, []dag.Proof{seen(dag.ProofVerdict, nil), seen(dag.ProofPartial, nil)}, "verdict of ann: shown", true},
+		"none":              {[]dag.Task{done}, []dag.Proof{seen(dag.ProofNone, nil)}, "t-1: shown", false},
+		"none, and a word":  {[]dag.Task{done}, []dag.Proof{seen(dag.ProofPerson, nil), seen(dag.ProofNone, nil)}, "ann says so: shown", true},
+		"other words":       {[]dag.Task{done}, []dag.Proof{seen(dag.ProofTest, func(p *dag.Proof) { p.Text = "two" })}, "it said something else when it was proven (1970-01-01)", false},
+		"undone since":      {[]dag.Task{open}, []dag.Proof{seen(dag.ProofTest, func(p *dag.Proof) { p.Standing = false })}, "it waits for t-2", false},
+		"a word, and open":  {[]dag.Task{open}, []dag.Proof{seen(dag.ProofPerson, nil)}, "it waits for t-2", false},
+		"another one":       {nil, []dag.Proof{seen(dag.ProofTest, func(p *dag.Proof) { p.Criterion = "C2" })}, "no task proves it", false},
+		"in part, and none": {[]dag.Task{done}, []dag.Proof{seen(dag.ProofPartial, nil), seen(dag.ProofNone, func(p *dag.Proof) { p.Shown = "nothing" })}, "t-1: shown", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -47,6 +51,12 @@ func TestTable(t *testing.T) {
 			check.Equal(t, "criteria", 1, len(rows))
 			check.Equal(t, "proven", tt.proven, rows[0].Proven)
 			check.Equal(t, "words", tt.words, rows[0].Words())
+			sign := map[bool]string{true: "✓", false: "✗"}[tt.proven]
+			if rows[0].Partial() {
+				sign = "◐"
+				check.Equal(t, "summary", "0 of 1 criterion proven, 1 in part; not proven: C1", Summary(rows))
+			}
+			check.Equal(t, "sign", sign, rows[0].Sign())
 		})
 	}
 	lost := Table("no heading", []dag.Task{done}, []dag.Proof{seen(dag.ProofTest, nil)})

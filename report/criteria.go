@@ -61,15 +61,18 @@ func criteriaOf(g *dag.Graph, tasks []dag.Task, spec func(feature string) string
 	return list
 }
 
-// CriteriaTable has the criteria of a feature; what is not proven is red.
+// CriteriaTable has the criteria of a feature; what is not proven is red, or yellow if it is in part.
 func CriteriaTable(rows []proof.Row, p term.Palette, width int) *term.Table {
 	table := &term.Table{Width: width, Wrap: true}
 	for _, r := range rows {
-		sign, paint := "✓", p.Green
-		if !r.Proven {
-			sign, paint = "✗", p.Red
+		paint := p.Green
+		switch {
+		case r.Partial():
+			paint = p.Yellow
+		case !r.Proven:
+			paint = p.Red
 		}
-		table.Add(term.Cell{Text: sign, Paint: paint}, term.Cell{Text: r.ID, Paint: p.Bold}, term.Cell{Text: term.Cut(r.Text, 40)}, term.Cell{Text: r.At(), Paint: p.Dim},
+		table.Add(term.Cell{Text: r.Sign(), Paint: paint}, term.Cell{Text: r.ID, Paint: p.Bold}, term.Cell{Text: term.Cut(r.Text, 40)}, term.Cell{Text: r.At(), Paint: p.Dim},
 			term.Cell{Text: term.Cut(r.Words(), 160), Paint: paint})
 	}
 	return table

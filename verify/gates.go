@@ -30,6 +30,7 @@ type Gates struct {
 	Temp string // a folder outside of what is judged, which they may write and find where it is; "" for the system's
 
 	Redact *redact.Redactor // what of their output nobody may see; nil hides nothing
+	Names  bool             // Result.ByName is read
 }
 
 // Result is what one gate said.
@@ -50,7 +51,8 @@ type Result struct {
 
 	CPU time.Duration `json:"-"` // what it took of the processors, 0 if that is not known
 
-	Lacks string `json:"-"` // what may be missing where it failed, in words
+	Lacks  string `json:"-"` // what may be missing where it failed, in words
+	ByName *Named `json:"-"` // what it says of tests by name; nil unless that was asked for
 }
 
 // tailSize is how much of a gate's output travels into a prompt.
@@ -77,8 +79,12 @@ func (g Gates) Run(ctx context.Context, command string, log io.Writer) (Result, 
 		return Result{}, fmt.Errorf("gate %q: %w", command, err)
 	}
 	tail, failures, tests, failed := &tail{}, newFailures(), newTests(), newFailedNames()
+	parts, named := []part{tail, failures, tests, failed}, newNamed()
+	if g.Names {
+		parts = append(parts, named)
+	}
 	drained := make(chan error, 1)
-	go func() { drained <- drain(r, g.Redact.Stream(), log, tail, failures, tests, failed) }()
+	go func() { drained <- drain(r, g.Redact.Stream(), log, parts...) }()
 	timedOut, err := g.await(ctx, p)
 	if err != nil {
 		return Result{}, fmt.Errorf("gate %q: %w", command, err)
@@ -98,6 +104,9 @@ func (g Gates) Run(ctx context.Context, command string, log io.Writer) (Result, 
 	res.Reported = &Reported{Failed: failed.names(), Packages: tests.packages}
 	if !res.Passed {
 		res.Failures = failures.String()
+	}
+	if g.Names {
+		res.ByName = named.named()
 	}
 	if timedOut {
 		res.Exit = fmt.Sprintf("still running after %s", g.timeout())
@@ -132,9 +141,12 @@ func (g Gates) await(ctx context.Context, p *proc.Process) (timedOut bool, err e
 	}
 }
 
+// part reads an output as it comes.
+type part interface{ add(p []byte) }
+
 // drain copies to log until it has had enough, and to the rest for ever, so that
 // the gate never blocks on its output.
-func drain(r io.Reader, clean *redact.Stream, log io.Writer, parts ...interface{ add(p []byte) }) error {
+func drain(r io.Reader, clean *redact.Stream, log io.Writer, parts ...part) error {
 	kept, buf := 0, make([]byte, 32<<10)
 	var failed error
 	for {

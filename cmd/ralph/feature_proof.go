@@ -22,9 +22,10 @@ import (
 var featureProofCommand = command{
 	name: "proof", args: "NAME", short: "show what proves each success criterion of a feature's specification",
 	long: `Criteria are the items below a heading "Success criteria", "Acceptance criteria" or "Acceptance" of spec.md; each has an ID,
-C1, C2 and so on. A criterion is proven by a test: a gate of a task that says it proves the criterion, which passes with
-its work and was seen to fail three times on what the feature began with, with the tests of the work. Or a verifier, or a
-person, says that it is met.`,
+C1, C2 and so on. A criterion is proven by a named test in a gate of a task that says it proves the criterion: the test
+ran without the work and failed, and passes with it. A test that does not build without the work has to fail with empty
+bodies of what the work adds (Go). Where that cannot be done, or the gate names no tests, it is proven in part, which is
+not enough for --require-proof. Or a verifier, or a person, says that it is met.`,
 	flags:   []flagSpec{jsonFlag},
 	example: "ralph feature proof login\nralph task add \"Lock accounts\" --feature login --proves C3 --gate \"go test ./login\"",
 	exits:   "3 not found", run: inProject(runFeatureProof),

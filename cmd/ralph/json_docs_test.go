@@ -80,7 +80,7 @@ func TestJSONShapesAreDocumented(t *testing.T) {
 		Format: "beads", Unmapped: []taskfile.Unmapped{{What: "assignee", Count: 7, Lines: []int{1, 2, 4, 5, 8}}},
 	}, refresh.Imported{IDs: []string{group, design}, Added: []string{group, design}})))
 	doc.WriteString(sample(t, "ralph feature proof NAME --json", proofJSON("login", proof.Table("## Success criteria\n- C1: `go test ./login` passes\n- C2: it is pretty\n", nil, []dag.Proof{{
-		Criterion: "C1", Text: "`go test ./login` passes", Kind: dag.ProofTest, Task: design, Attempt: "a-31aa8faf", Gate: "go test ./login", Shown: "--- FAIL: TestLogin",
+		Criterion: "C1", Text: "`go test ./login` passes", Kind: dag.ProofTest, Task: design, Attempt: "a-31aa8faf", Gate: "go test ./login", Shown: "TestLogin",
 		Base: strings.Repeat("1", 40), Commit: strings.Repeat("2", 40), At: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Standing: true,
 	}}))))
 	doc.WriteString(sample(t, "ralph template list --json", []jsonval.Object{templateJSON(sampleTemplate())}))

@@ -174,7 +174,7 @@ func unprovenBy(g *dag.Graph, t dag.Task) ([]dag.Proof, error) {
 		return nil, nil
 	}
 	all, err := g.Proofs(t.Feature)
-	return slices.DeleteFunc(all, func(p dag.Proof) bool { return p.Task != t.ID || p.Kind != dag.ProofNone }), err
+	return slices.DeleteFunc(all, func(p dag.Proof) bool { return p.Task != t.ID || p.Kind.Proves() }), err
 }
 
 // onlyOf is the work of one task that is held, or has landed, whoever has looked at that.

@@ -66,7 +66,7 @@ func runFlags(d project.Config) []flagSpec {
 		),
 		flagGroup("Verification",
 			boolFlag("allow-failing", "begin although gates fail: what fails now is excused until it passes once"),
-			boolFlag("require-proof", "fail with status 1 while a success criterion of the specification is not proven: ralph feature proof"),
+			boolFlag("require-proof", "fail with status 1 while a success criterion of the specification is not proven, or only in part: ralph feature proof"),
 			boolFlag("no-verify", "believe the agent: run no gates, ask for no evidence and no second opinion"),
 		),
 		flagGroup("Output",

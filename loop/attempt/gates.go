@@ -210,6 +210,7 @@ func (a *attempt) gate(ctx context.Context, command, why, path string) (verify.R
 // runner runs commands where the work is judged.
 func (a *attempt) runner() verify.Gates {
 	runner, _ := a.ports.Lane.Room()
+	runner.Names = len(a.job.Proof.Criteria) > 0
 	return runner
 }
 
@@ -228,7 +229,7 @@ func (a *attempt) gateIn(ctx context.Context, runner verify.Gates, command, why,
 	case withOldTests:
 		failpoint.Hit("K24")
 		fallthrough
-	case inACopy, asBefore, measuring, asTheFeatureBegan, asTheFeatureBeganTested, asTheTaskBegan:
+	case inACopy, asBefore, withFirstChecks, measuring, forNames, asBegan, asHollow:
 		heading = "# " + why + ":\n"
 	}
 	if _, err := log.WriteString(heading + "$ " + a.Redact.Text(command) + "\n"); err != nil {

@@ -8,27 +8,32 @@ import (
 	"slices"
 
 	"ralph/internal/git"
+	"ralph/internal/seq"
 	"ralph/verify/suite"
 )
 
-// before is how a tree of the work is made what an earlier one was.
+// before is how a tree of the work is made what an earlier one was, but for the task's own tests.
 type before struct {
-	all, code []git.Edit             // in everything; but for the task's own tests
-	own       []git.Edit             // the task's own changes, but for its tests
-	tests     bool                   // there are some
-	lacks     func(gate string) bool // it runs what was not there
+	tree   string
+	edits  []git.Edit // empty if the task changes nothing else
+	hollow []git.Edit // the same, with what the work adds to it, but for what that does
+	solid  error      // why there are none of these
+	tests  bool       // the task has tests, or what they need
+	words  string     // of these: the names of its tests are in it
 }
 
-// withoutWork says how a tree of the work is made what the feature began with. The edits carry what they put there, because the copy may
+// withoutWork says how a tree of the work is made what an earlier one was. The edits carry what they put there, because the copy may
 // be made of another base.
 func (e *evidence) withoutWork(ctx context.Context, base, work string, prevented bool) (b before, err error) {
 	mine, err := e.changes(ctx, work, prevented)
 	if err != nil {
 		return b, err
 	}
-	changes, err := e.compare(ctx, base, work)
-	if err != nil {
-		return b, err
+	changes := mine
+	if base != e.base.Tree {
+		if changes, err = e.compare(ctx, base, work); err != nil {
+			return b, err
+		}
 	}
 	modes, err := e.trees.Modes(ctx, base)
 	if err != nil {
@@ -36,36 +41,42 @@ func (e *evidence) withoutWork(ctx context.Context, base, work string, prevented
 	}
 	was, is, end := e.trees.Contents(ctx, base, work, maxTestFile)
 	defer end()
-	of := func(read suite.Read) (*suite.Suite, error) {
-		return suite.Of(suite.Base{Gates: e.job.Verify.Gates, Protect: e.job.Verify.Protect, Read: read})
-	}
-	now, err := of(is)
+	now, err := suite.Of(suite.Base{Gates: e.job.Verify.Gates, Protect: e.job.Verify.Protect, Read: is})
 	if err != nil {
 		return b, err
 	}
-	then, err := of(was)
-	if err != nil {
-		return b, err
-	}
-	b.lacks = func(gate string) bool { return then.Lacks(gate, changes) }
 	own := filesOf(mine)
-	code, tests, err := now.Without(changes, was, func(file string) bool { return own[file] })
+	planned, kept, err := now.Without(changes, was, func(file string) bool { return own[file] })
 	if err != nil {
 		return b, err
 	}
-	everything, _, err := now.Without(changes, was, func(string) bool { return false })
-	if err != nil {
-		return b, err
+	b.tree, b.edits, b.tests = base, carried(planned, was, modes), len(kept) > 0
+	for _, file := range kept {
+		if kind := now.Kind(file); kind == suite.Settings || kind == suite.Protected {
+			continue
+		}
+		text, err := is(file)
+		if err != nil && !errors.Is(err, git.ErrTooLarge) {
+			return b, err
+		}
+		b.words += file + "\n" + string(text) + "\n"
 	}
-	b.tests, b.code, b.all = tests, carried(code, was, modes), carried(everything, was, modes)
-	if modes, err = e.trees.Modes(ctx, e.base.Tree); err != nil {
-		return b, err
+	hollow, err := suite.Hollow(seq.Map(planned, func(p suite.Edit) string { return p.Path }), was, is)
+	if b.solid = err; err == nil {
+		b.hollow = overlaid(b.edits, hollow)
 	}
-	began, _, endOwn := e.trees.Contents(ctx, e.base.Tree, work, maxTestFile)
-	defer endOwn()
-	undo, _, err := now.Without(mine, began, func(string) bool { return true })
-	b.own = carried(undo, began, modes)
-	return b, err
+	return b, nil
+}
+
+// overlaid are edits with other texts for some of their files.
+func overlaid(edits []git.Edit, with []suite.Edit) []git.Edit {
+	edits = slices.DeleteFunc(slices.Clone(edits), func(e git.Edit) bool {
+		return slices.ContainsFunc(with, func(w suite.Edit) bool { return w.Path == e.Path })
+	})
+	for _, w := range with {
+		edits = append(edits, git.Edit{Path: w.Path, Content: w.Content})
+	}
+	return edits
 }
 
 // carried are edits that need no base. What is too large to be read stays as the work has it: then a test is less likely to fail.

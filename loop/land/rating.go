@@ -50,7 +50,7 @@ func Measure(f risk.Facts, t dag.Task, b Before) risk.Facts {
 		}
 	}
 	for _, p := range b.Proofs {
-		if p.Task == t.ID && p.Kind == dag.ProofNone {
+		if p.Task == t.ID && !p.Kind.Proves() {
 			f.Unproven++
 		}
 	}

@@ -2,7 +2,6 @@ package suite
 
 import (
 	"path"
-	"slices"
 
 	"ralph/internal/git"
 )
@@ -10,19 +9,23 @@ import (
 // Without says how a tree is made what it was before the work, but for those of mine that check it: so one sees what the new tests
 // say of the old code. The suite is that of the work, before reads what was there earlier. What others wrote meanwhile goes,
 // tests as well: they would fail for want of their own code. Of mine, what is partly work stays, such as the versions of libraries: a
-// test that only lacks a library shows nothing. Kept says that something stays.
-func (s *Suite) Without(changes []git.Change, before Read, mine func(file string) bool) (edits []Edit, kept bool, err error) {
+// test that only lacks a library shows nothing. Kept are the files that stay, wholly or in part.
+func (s *Suite) Without(changes []git.Change, before Read, mine func(file string) bool) (edits []Edit, kept []string, err error) {
 	for _, c := range changes {
 		if mine(c.Path) && s.stays(c.Path) || c.Old != "" && mine(c.Old) && s.stays(c.Old) {
-			kept = kept || c.Kind != git.Deleted
+			if c.Kind != git.Deleted {
+				kept = append(kept, c.Path)
+			}
 			continue
 		}
 		if mine(c.Path) && path.Ext(c.Path) == ".rs" && c.Kind == git.Modified {
 			edit, tests, err := s.oldCode(c.Path, before)
 			if err != nil {
-				return nil, false, err
+				return nil, nil, err
 			}
-			edits, kept = append(edits, edit), kept || tests
+			if edits = append(edits, edit); tests {
+				kept = append(kept, c.Path)
+			}
 			continue
 		}
 		edits = append(edits, Edit{Path: c.Path, From: c.Path}) // where nothing was, nothing is
@@ -61,12 +64,4 @@ func (s *Suite) oldCode(file string, before Read) (edit Edit, tests bool, err er
 	}
 	text, err := mergeRust(is, was)
 	return Edit{Path: file, Content: text}, true, err
-}
-
-// Lacks reports whether a gate names what the base does not have, and the work adds: it fails there whatever the code is.
-func (s *Suite) Lacks(gate string, changes []git.Change) bool {
-	words := wordsOf(gate)
-	return slices.ContainsFunc(changes, func(c git.Change) bool {
-		return (c.Kind == git.Added || c.Kind == git.Renamed) && slices.ContainsFunc(words, func(word string) bool { return path.Clean(word) == c.Path })
-	})
 }
