@@ -57,6 +57,11 @@ func Measure(f risk.Facts, t dag.Task, b Before) risk.Facts {
 	return f
 }
 
+// protected reports whether one of these files decides whether work is accepted.
+func (o Options) protected(files []string) bool {
+	return slices.ContainsFunc(files, func(name string) bool { return glob.Match(o.Protect, name) })
+}
+
 // rate says how risky work is that was tested, and whether there is any. What cannot be known adds no risk.
 func (l *Lane) rate(ctx context.Context, seen risk.Facts) (risk.Score, bool) {
 	if len(seen.Files) == 0 && seen.Unseen == "" {
