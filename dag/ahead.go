@@ -165,21 +165,23 @@ UPDATE tasks SET stands_on = NULL, unverified = NULL, base = NULL, started_at = 
 // Fallen is why an attempt ended, and finished work is gone, that stood on work which was not accepted.
 const Fallen = "the work that it stood on was not accepted"
 
-// settleStanding has what stands on work fall if that is gone, and frees it if that has landed. Every transaction ends with it, so that
-// no verb can forget to.
-func (g *Graph) settleStanding() error {
+// stander is a task that stands on held work.
+type stander struct {
+	n                 int64
+	on                string // the task whose work that is; "" if it was deleted
+	works, safe, done bool   // the task has work; that work is there; that task is done
+}
+
+// Fall has what stands on work begin anew if that is gone, frees it if that has landed, and returns the tasks that fell. Every transaction
+// ends with it, so that no verb can forget to.
+func (g *Graph) Fall() (fallen []string, err error) {
 	for again := true; again; {
 		again = false
-		type standing struct {
-			n                 int64
-			on                string
-			works, safe, done bool
-		}
-		list, err := db.All(g.tx, fallenSQL, func(r *db.Row) standing {
-			return standing{r.Int64(), r.Text(), r.Bool(), r.Bool(), r.Bool()}
+		list, err := db.All(g.tx, fallenSQL, func(r *db.Row) stander {
+			return stander{r.Int64(), r.Text(), r.Bool(), r.Bool(), r.Bool()}
 		})
 		if err != nil {
-			return err
+			return nil, err
 		}
 		for _, s := range list {
 			switch {
@@ -187,16 +189,15 @@ func (g *Graph) settleStanding() error {
 			case !s.works, s.done:
 				g.tx.Do(standsSQL, ":n", s.n)
 			default:
-				g.fall(s.n, s.on)
-				again = true // others stand on it
+				fallen, again = append(fallen, g.fall(s.n, s.on)), true // others may stand on it
 			}
 		}
 	}
-	return g.tx.Err()
+	return fallen, g.tx.Err()
 }
 
 // fall has a task begin anew without the work that it stood on. It is charged nothing.
-func (g *Graph) fall(n int64, on string) {
+func (g *Graph) fall(n int64, on string) (id string) {
 	t := g.node(n)
 	if t.status == InProgress {
 		g.move(t, Pending, ByReset)
@@ -204,4 +205,5 @@ func (g *Graph) fall(n int64, on string) {
 	}
 	g.tx.Do(fallSQL, ":n", n, ":now", g.millis())
 	g.log(n, LogSystem, "it stood on the work of "+cmp.Or(on, "a task that was deleted")+", which was not accepted: it begins anew without it")
+	return t.id
 }

@@ -91,7 +91,8 @@ func (s *Store) Update(ctx context.Context, fn func(*Graph) error) error {
 		if err := fn(g); err != nil {
 			return err
 		}
-		return g.settleStanding()
+		_, err := g.Fall()
+		return err
 	})
 }
 
