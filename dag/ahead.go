@@ -127,6 +127,7 @@ func (g *Graph) Line(t Task, target string) ([]Merge, error) {
 }
 
 const (
+	behindSQL   = `SELECT unverified FROM tasks INDEXED BY tasks_standing WHERE stands_on IS NOT NULL AND unverified IS NOT NULL;`
 	standsOnSQL = `SELECT coalesce(stands_on, 0) FROM tasks WHERE n = :n;`
 	soundSQL    = `UPDATE merges SET sound = :sound WHERE n = :n;`
 )

@@ -360,6 +360,7 @@ func (g *Graph) Work(run string, kept map[string]string) (w event.Work, err erro
 		}
 	}
 	held, _ := g.ToReview()
+	behind, _ := db.All(g.tx, behindSQL, (*db.Row).Text)
 	attempts, err := g.Receipts(ReceiptFilter{Run: run})
 	for _, a := range attempts {
 		k := event.Kept{Task: a.Task, Ref: kept[a.ID]}
@@ -367,6 +368,8 @@ func (g *Graph) Work(run string, kept map[string]string) (w event.Work, err erro
 		case k.Ref == "":
 		case slices.ContainsFunc(held, func(m Merge) bool { return m.Attempt == a.ID }):
 			w.Review = append(w.Review, k)
+		case slices.Contains(behind, a.ID):
+			w.Behind = append(w.Behind, k)
 		default:
 			w.Kept = append(slices.DeleteFunc(w.Kept, func(old event.Kept) bool { return old.Task == k.Task }), k)
 		}
