@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"ralph/dag"
 	"ralph/internal/testing/check"
 )
 
@@ -27,12 +28,19 @@ func newLine(t *testing.T) *place {
 	return p
 }
 
+// stored is a task as the database has it.
+func (p *place) stored(id string) (t dag.Task) {
+	p.Helper()
+	p.view(func(g *dag.Graph) (err error) { t, err = g.Task(id); return err })
+	return t
+}
+
 // wantLine wants the first task held, and the others on it.
 func (p *place) wantLine() {
 	p.Helper()
 	got := ""
 	for _, id := range []string{heldTask, secondTask, thirdTask} {
-		t := p.task(id)
+		t := p.stored(id)
 		got += fmt.Sprintf("%s %s on %q\n", id, t.State(t.UpdatedAt), t.StandsOn)
 	}
 	check.Equal(p, "the line", fmt.Sprintf("%s to review on %q\n%s on held work on %q\n%s on held work on %q\n", heldTask, "", secondTask, heldTask, thirdTask, secondTask), got)
@@ -63,7 +71,7 @@ func TestCrashMatrixOnHeldWork(t *testing.T) {
 			p.awaitGone()
 			p.want(2, "run", "--jobs", "2")
 			if working == "K17:2" || working == "K8:2" || working == "K18:2" { // finished, and never judged: it is, when the first has landed
-				check.Equal(t, "what it stands on", heldTask, p.task(secondTask).StandsOn)
+				check.Equal(t, "what it stands on", heldTask, p.stored(secondTask).StandsOn)
 			} else {
 				p.wantLine()
 			}
@@ -89,7 +97,7 @@ func TestHeldWorkThatIsRejectedAfterACrash(t *testing.T) {
 			p.awaitGone()
 			p.want(2, "run", "--jobs", "2")
 			p.wantLine()
-			check.Equal(t, "retries", 0, p.task(secondTask).Retries)
+			check.Equal(t, "retries", 0, p.stored(secondTask).Retries)
 			p.want(0, "task", "accept", heldTask)
 			p.want(0, "merge")
 			p.wantOnTarget(3)
@@ -105,7 +113,7 @@ func TestWhoStandsOnRejectedWorkIsStopped(t *testing.T) {
 	p.write("wait-"+secondTask, "")
 	run := p.atWork("worked "+secondTask, "run", "--jobs", "1")
 	p.want(0, "task", "reject", heldTask)
-	eventually(t, "it is held again", func() bool { return p.task(heldTask).ToReview })
+	eventually(t, "it is held again", func() bool { return p.stored(heldTask).ToReview })
 	p.shell("rm wait-" + secondTask)
 	run.wait(2)
 	check.Contains(t, "why it ended", "the work that it stood on was not accepted", run.stderr.String())
@@ -119,7 +127,7 @@ func TestWhoStandsOnWorkThatLandsFollowsIt(t *testing.T) {
 	p.write("wait-"+secondTask, "")
 	run := p.atWork("worked "+secondTask, "run", "--jobs", "2")
 	p.want(0, "task", "accept", heldTask)
-	eventually(t, "it landed", func() bool { return p.task(heldTask).Status == "done" })
+	eventually(t, "it landed", func() bool { return p.stored(heldTask).Status == "done" })
 	p.shell("rm wait-" + secondTask)
 	run.wait(0)
 	p.wantLandedInOrder()
