@@ -50,8 +50,11 @@ func (p *place) wantLine() {
 // wantLandedInOrder wants all three on the target, one after the other.
 func (p *place) wantLandedInOrder() {
 	p.Helper()
-	p.wantLandedOnce(3)
-	check.Equal(p, "what landed, the last first", "third\nsecond\na script\n", p.shell(`git log --format=%s -3`))
+	check.Equal(p, "what landed, the last first", "third\nsecond\na script\nfirst\n", p.shell(`git log --format=%s`))
+	for _, id := range []string{heldTask, secondTask, thirdTask} {
+		p.wantStatus(id, "done")
+		check.That(p, p.has(id+".txt"), "%s.txt is missing", id)
+	}
 	check.Equal(p, "refs that are left", "", p.shell(`git for-each-ref refs/ralph`))
 	p.wantClean()
 	p.want(0, "doctor")
@@ -100,8 +103,7 @@ func TestHeldWorkThatIsRejectedAfterACrash(t *testing.T) {
 			check.Equal(t, "retries", 0, p.stored(secondTask).Retries)
 			p.want(0, "task", "accept", heldTask)
 			p.want(0, "merge")
-			p.wantOnTarget(3)
-			p.want(0, "doctor")
+			p.wantLandedInOrder()
 		})
 	}
 }
