@@ -33,7 +33,7 @@ func Measure(f risk.Facts, t dag.Task, b Before) risk.Facts {
 	}
 	f.Checks = slices.DeleteFunc(slices.Clone(f.Checks), func(name string) bool { return slices.Contains(f.Protected, name) })
 	for _, a := range b.Attempts {
-		if a.StartedAt.Before(t.StartedAt) || a.ID == t.Unverified { // the task was reset then, or this is its work
+		if a.StartedAt.Before(t.StartedAt) || t.Unverified != "" && a.ID == t.Unverified { // the task was reset then, or this is its work
 			continue
 		}
 		if a.Outcome != "" && !a.Outcome.Done() && !a.Void() {
