@@ -138,7 +138,10 @@ func (g *Graph) verifyQueue() []Fault {
 	orphans, _ := db.All(g.tx, orphansSQL, func(r *db.Row) Fault {
 		return Fault{Text: fmt.Sprintf("the lock %s is held by %s, whose run has ended", r.Text(), r.Text())}
 	})
-	return slices.Concat(strays, misheld, orphans)
+	fallen, _ := db.All(g.tx, strayStandingSQL, func(r *db.Row) Fault {
+		return Fault{Task: r.Text(), Text: "it stands on the work of another task, which has none"}
+	})
+	return slices.Concat(strays, misheld, orphans, fallen)
 }
 
 // Recompute fixes the derived columns, the counts and what attempts hold, and returns how many tasks and how

@@ -59,13 +59,15 @@ type ClaimOptions struct {
 	Slots    bool                 // take a slot
 	Here     bool                 // take the project's own folder instead
 	Locks    map[string]int       // how many may hold a lock at once, where that is not 1
+	Ahead    int                  // how many pieces of held work may lie below a task that begins before they have landed; 0: none does
+	Target   string               // on which they are to land
 	Agents   map[string]AgentGate // how many attempts agents may make at once; "" is for those that are not named
 }
 
 const (
 	claimSQL = `
 UPDATE tasks SET status = 'in_progress', owner = :owner, generation = generation + 1,
-    lease_until = :lease, started_at = coalesce(started_at, :now), finished_at = NULL, updated_at = :now
+    stands_on = nullif(:stands_on, 0), lease_until = :lease, started_at = coalesce(started_at, :now), finished_at = NULL, updated_at = :now
 WHERE n = :n RETURNING ` + taskColumns + `;`
 	clearWaitsSQL = `
 UPDATE tasks INDEXED BY tasks_waiting SET not_before = 0, wait_reason = NULL WHERE not_before > 0 AND not_before <= :now;`
@@ -84,7 +86,7 @@ func (g *Graph) Claim(opts ClaimOptions) (Claim, bool, error) {
 		return g.Claim(opts)
 	}
 	t, err := db.One(g.tx, claimSQL, g.scanTask, ":n", p.found.n, ":owner", opts.Run.Owner,
-		":lease", g.now.Add(opts.Lease).UnixMilli(), ":now", g.millis())
+		":lease", g.now.Add(opts.Lease).UnixMilli(), ":now", g.millis(), ":stands_on", p.found.standsOn)
 	if err != nil {
 		return Claim{}, false, err
 	}

@@ -67,6 +67,8 @@ type Merge struct {
 	Onto      string // what the candidate was built on; "" before
 	Candidate string // the commit that is tested and lands; "" before
 	Accepted  bool   // a person accepted this work
+	StandsOn  string // the task whose held work lies below the candidate; "" if nothing does
+	Sound     bool   // others may begin on it before it lands
 	Reason    string // why it was dropped, or cannot land yet
 	State     MergeState
 	At        time.Time
@@ -95,12 +97,12 @@ func (m Merge) String() string {
 type NewMerge struct{ Target, Base, Work, Patch string }
 
 const mergeColumns = `n, task_id, (SELECT t.title FROM tasks t WHERE t.n = merges.task), attempt, target, base, work, patch,
-    onto, candidate, accepted, reason, state, at, ended_at, risk IS NOT NULL, coalesce(risk, 0), factors, reviewed_at, reviewed_by`
+    onto, candidate, accepted, stands_on, sound, reason, state, at, ended_at, risk IS NOT NULL, coalesce(risk, 0), factors, reviewed_at, reviewed_by`
 
 func scanMerge(r *db.Row) Merge {
 	return Merge{
 		N: r.Int64(), Task: r.Text(), Title: r.Text(), Attempt: r.Text(), Target: r.Text(), Base: r.Text(), Work: r.Text(), Patch: r.Text(),
-		Onto: r.Text(), Candidate: r.Text(), Accepted: r.Bool(), Reason: r.Text(), State: MergeState(r.Text()), At: r.Time(), EndedAt: r.Time(),
+		Onto: r.Text(), Candidate: r.Text(), Accepted: r.Bool(), StandsOn: r.Text(), Sound: r.Bool(), Reason: r.Text(), State: MergeState(r.Text()), At: r.Time(), EndedAt: r.Time(),
 		Rated: r.Bool(), Risk: risk.Score{Risk: r.Float(), Factors: db.List[risk.Factor](r)}, ReviewedAt: r.Time(), ReviewedBy: r.Text(),
 	}
 }
@@ -108,8 +110,9 @@ func scanMerge(r *db.Row) Merge {
 const (
 	// What a person accepted stays accepted, however often it has to enter the queue, until the task begins anew.
 	enterSQL = `
-INSERT INTO merges (task, task_id, attempt, target, base, work, patch, at, state, accepted, risk, factors)
+INSERT INTO merges (task, task_id, attempt, target, base, work, patch, at, state, stands_on, accepted, risk, factors)
 VALUES (:task, :task_id, :attempt, :target, :base, :work, :patch, :now, 'testing',
+    (SELECT b.id FROM tasks t JOIN tasks b ON b.n = t.stands_on WHERE t.n = :task),
     EXISTS (SELECT 1 FROM merges m WHERE m.task = :task AND m.patch = :patch AND m.accepted
         AND m.at >= (SELECT t.started_at FROM tasks t WHERE t.n = :task)),
     (SELECT m.risk FROM merges m WHERE m.task = :task AND m.patch = :patch AND m.risk IS NOT NULL ORDER BY m.n DESC LIMIT 1),
@@ -215,7 +218,9 @@ func (g *Graph) turn(c Claim, n int64, to MergeState, by, reason string) error {
 
 const (
 	mergeSQL = `SELECT ` + mergeColumns + ` FROM merges WHERE n = :n;`
-	builtSQL = `UPDATE merges SET onto = :onto, candidate = :candidate WHERE n = :n;`
+	builtSQL = `
+UPDATE merges SET onto = :onto, candidate = :candidate, sound = 0,
+    stands_on = (SELECT b.id FROM tasks t JOIN tasks b ON b.n = t.stands_on WHERE t.n = merges.task) WHERE n = :n;`
 	// One entry of a target can be landing: it is ignored if another is.
 	stateSQL = `UPDATE OR IGNORE merges SET state = :state, ended_at = :ended, reason = :reason WHERE n = :n;`
 )
@@ -355,6 +360,7 @@ func (g *Graph) Work(run string, kept map[string]string) (w event.Work, err erro
 		}
 	}
 	held, _ := g.ToReview()
+	behind, _ := db.All(g.tx, behindSQL, (*db.Row).Text)
 	attempts, err := g.Receipts(ReceiptFilter{Run: run})
 	for _, a := range attempts {
 		k := event.Kept{Task: a.Task, Ref: kept[a.ID]}
@@ -362,6 +368,8 @@ func (g *Graph) Work(run string, kept map[string]string) (w event.Work, err erro
 		case k.Ref == "":
 		case slices.ContainsFunc(held, func(m Merge) bool { return m.Attempt == a.ID }):
 			w.Review = append(w.Review, k)
+		case slices.Contains(behind, a.ID):
+			w.Behind = append(w.Behind, k)
 		default:
 			w.Kept = append(slices.DeleteFunc(w.Kept, func(old event.Kept) bool { return old.Task == k.Task }), k)
 		}

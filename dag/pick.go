@@ -93,6 +93,7 @@ type waiting struct {
 	lockset    string
 	locks      []string // names that a claim takes
 	finished   bool
+	standsOn   int64 // the task whose held work it begins on; 0 for none
 }
 
 // picker looks for the task that a claim takes.
@@ -136,6 +137,7 @@ func (p *picker) search() error {
 	if p.opts.Scope.Task != "" || p.opts.Scope.Tag != "" {
 		if roots, err := p.g.roots(p.opts.Scope); err == nil { // one that is gone has nothing to claim
 			p.first(rows(readTreeSQL, ":n", roots), 0)
+			p.ahead(0, roots)
 		}
 		return nil
 	}
@@ -150,17 +152,18 @@ func (p *picker) search() error {
 	if !p.first(ready, patience) {
 		features, err := json.Marshal(p.features)
 		p.first(rows(readHeadsSQL, ":feature", feature, ":features", string(features), ":tasks", db.JSON(p.opts.Skip.Tasks)), 0)
-		return err
+		if err != nil {
+			return err
+		}
 	}
+	p.ahead(feature, "")
 	return nil
 }
 
 // first finds the first task that can be had. It returns false if it gave up after so many.
 func (p *picker) first(rows iter.Seq[*db.Row], limit int) bool {
 	seen := 0
-	for r := range rows {
-		w := waiting{n: r.Int64(), id: r.Text(), feature: r.Int64(), agent: cmp.Or(r.Text(), p.opts.Skip.Agent), lockset: r.Text()}
-		w.locks, w.finished = lockNames(db.List[string](r), db.List[string](r)), r.Bool()
+	for w := range p.read(rows) {
 		if p.opts.Finished && !w.finished {
 			return true
 		}

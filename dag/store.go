@@ -86,7 +86,14 @@ func (s *Store) As(actor Actor) *Store {
 
 // Update runs fn on the graph in one write transaction: all of it or nothing.
 func (s *Store) Update(ctx context.Context, fn func(*Graph) error) error {
-	return s.db.Update(ctx, func(tx *db.Tx) error { return fn(s.graph(tx)) })
+	return s.db.Update(ctx, func(tx *db.Tx) error {
+		g := s.graph(tx)
+		if err := fn(g); err != nil {
+			return err
+		}
+		_, err := g.Fall()
+		return err
+	})
 }
 
 // View runs fn on one consistent snapshot of the graph.

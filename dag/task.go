@@ -48,6 +48,7 @@ type Task struct {
 	Satisfied     bool   // it is cancelled, and who waits for it need not
 	Unverified    string // the attempt whose finished work is only to be verified; "" for none
 	ToReview      bool   // a person is to accept that work first
+	StandsOn      string // the task on whose held work it stands; "" for none
 	Lands         bool   // a person accepted that work, which is kept aside: it only has to land
 
 	Owner      string // "" unless in progress
@@ -97,6 +98,8 @@ func (t Task) State(now time.Time) string {
 		return "asks"
 	case t.ToReview:
 		return "to review"
+	case t.StandsOn != "":
+		return Standing
 	case t.Ready(now) && t.Unverified != "":
 		return "unverified"
 	case t.Ready(now):
@@ -111,7 +114,7 @@ func (t Task) State(now time.Time) string {
 
 // AwaitsVerdict says that the work is finished and only has to be verified.
 func (t Task) AwaitsVerdict() bool {
-	return t.Status == Pending && t.Unverified != "" && !t.ToReview
+	return t.Status == Pending && t.Unverified != "" && !t.ToReview && t.StandsOn == ""
 }
 
 // taskColumns serve SELECT and RETURNING alike; scanTask reads them in this order.
@@ -120,7 +123,8 @@ const taskColumns = `n, id, title, description, status, priority,
     (SELECT f.name FROM features f WHERE f.n = tasks.feature),
     kind, agent, model, effort, gates, max_retries, may_change, expect_red, locks, paths,
     tags, context, output, timeout, on_fail, origin, discovered_from, proves,
-    retries, attempts, interruptions, verification, paused, given_up, satisfied, unverified, review, ` + acceptedAside + `,
+    retries, attempts, interruptions, verification, paused, given_up, satisfied, unverified, review,
+    (SELECT b.id FROM tasks b WHERE b.n = tasks.stands_on), ` + acceptedAside + `,
     owner, generation, lease_until, leaving, not_before, wait_reason,
     created_at, updated_at, started_at, finished_at,
     children, emptied, satisfies, open_deps, held, doomed, asks`
@@ -132,7 +136,7 @@ func (g *Graph) scanTask(r *db.Row) Task {
 		Status: Status(r.Text()), Priority: r.Int64(), Parent: r.Text(), Feature: r.Text(),
 		Kind: Kind(r.Text()), Agent: r.Text(), Model: r.Text(), Effort: Effort(r.Text()), Gates: db.List[string](r), MaxRetries: db.Optional(r, r.Int), MayChange: db.List[string](r), ExpectRed: r.Text(), Locks: db.List[string](r), Paths: db.List[string](r),
 		Tags: db.List[string](r), Context: db.List[string](r), Output: r.Text(), Timeout: time.Duration(r.Int64()) * time.Millisecond, OnFail: OnFail(r.Text()), Origin: r.Text(), DiscoveredFrom: r.Text(), Proves: db.List[string](r),
-		Retries: r.Int(), Attempts: r.Int(), Interruptions: r.Int(), Verification: r.Text(), Paused: r.Bool(), GivenUp: r.Bool(), Satisfied: r.Bool(), Unverified: r.Text(), ToReview: r.Bool(), Lands: r.Bool(),
+		Retries: r.Int(), Attempts: r.Int(), Interruptions: r.Int(), Verification: r.Text(), Paused: r.Bool(), GivenUp: r.Bool(), Satisfied: r.Bool(), Unverified: r.Text(), ToReview: r.Bool(), StandsOn: r.Text(), Lands: r.Bool(),
 		Owner: r.Text(), Generation: r.Int64(), LeaseUntil: r.Time(), Leaving: r.Text(), NotBefore: r.Time(), WaitReason: r.Text(),
 		CreatedAt: r.Time(), UpdatedAt: r.Time(), StartedAt: r.Time(), FinishedAt: r.Time(),
 		Children: r.Int(), Emptied: r.Bool(), Satisfies: r.Bool(), OpenDeps: r.Int(), Held: r.Bool(), Doomed: r.Bool(), Asks: r.Int(),

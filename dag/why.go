@@ -11,7 +11,7 @@ import (
 
 // Reason is one thing that keeps a task from running.
 type Reason struct {
-	Kind  string    // status, children, blocker, ancestor, leaving, paused, asks, review, wait, lock, claim, failed
+	Kind  string    // status, children, blocker, ancestor, leaving, paused, asks, review, stands, wait, lock, claim, failed
 	Task  string    // the other task, if there is one
 	Text  string    // a sentence
 	Until time.Time // zero unless it ends by itself
@@ -142,6 +142,9 @@ func ownReasons(t Task, now time.Time) []Reason {
 	}
 	if t.ToReview {
 		add("review", "its work is to review: ralph review "+t.ID, time.Time{})
+	}
+	if t.StandsOn != "" {
+		add("stands", fmt.Sprintf("its work passed, and stands on that of %s, which is held: it lands after that; what waits for you: ralph review", t.StandsOn), time.Time{})
 	}
 	if t.NotBefore.After(now) {
 		text := "it waits for a time"

@@ -198,6 +198,7 @@ type Work struct {
 	From    string `json:"from,omitempty"`   // the commit before the first of them
 	To      string `json:"to,omitempty"`     // the last of them
 	Review  []Kept `json:"review,omitempty"` // that waits for a person to accept it
+	Behind  []Kept `json:"behind,omitempty"` // that lands after such work, on which it stands
 	Kept    []Kept `json:"kept,omitempty"`   // of tasks that it did not finish
 	Waits   *Waits `json:"waits,omitempty"`  // the branch does not have it yet
 	Git     string `json:"git,omitempty"`    // how git is typed there, if that is not just git

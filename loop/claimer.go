@@ -280,7 +280,10 @@ func (c *claimer) claim(g *dag.Graph, running int, l *look) (err error) {
 	opts := dag.ClaimOptions{
 		Run: *c.run, Scope: c.opts.Graph.Scope, KeepGoing: c.opts.Graph.KeepGoing, Lease: c.opts.Workers.Lease,
 		Iteration: l.iteration, Skip: who.skip, Slots: true, Here: c.opts.Landing.Here, Finished: c.opts.Graph.Finished,
-		Locks: c.opts.Workers.Locks, Agents: c.opts.Agents.Gates,
+		Locks: c.opts.Workers.Locks, Agents: c.opts.Agents.Gates, Target: c.opts.Landing.Target,
+	}
+	if c.opts.Workers.Remote == nil && !c.opts.Landing.Here && !c.opts.Graph.Finished { // other machines have what has landed, and a folder has one state
+		opts.Ahead = c.opts.Landing.Ahead
 	}
 	l.claim, l.ok, err = g.Claim(opts)
 	for _, name := range who.others { // who is next in turn may have as much to do as it may

@@ -81,7 +81,7 @@ func (k keeper) look(g *dag.Graph, claim dag.Claim) (reopened []dag.Task, err er
 	if err == nil && stop.ID != "" {
 		return nil, attempt.ErrStopped
 	}
-	if t, terr := g.Task(claim.Task.ID); err == nil && terr == nil && t.OpenDeps > 0 {
+	if t, terr := g.Task(claim.Task.ID); err == nil && terr == nil && t.OpenDeps > 0 && t.StandsOn == "" {
 		reopened, err = g.Blockers(t)
 	}
 	return slices.DeleteFunc(reopened, func(t dag.Task) bool { return t.Status == dag.Done }), err

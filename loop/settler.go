@@ -254,6 +254,9 @@ func explainLoss(g *dag.Graph, claim dag.Claim, d policy.Decision) (policy.Decis
 		d.Reason = "it was cancelled meanwhile"
 	case dag.Pending:
 		d.Reason = "it was reset meanwhile"
+		if at, aerr := g.Attempt(claim.Attempt); aerr == nil && at.Reason == dag.Fallen {
+			d.Reason = dag.Fallen
+		}
 	case dag.Failed:
 		d.Reason, err = g.LastFailure(t) // what the person said
 	case dag.InProgress: // another run is at it by now

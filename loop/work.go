@@ -180,6 +180,9 @@ func (t *trial) try(ctx context.Context) (attempt.Result, error) {
 
 // unprepared is the result of an attempt that could not begin. The error ends the run, unless it only keeps it from going on.
 func unprepared(err error, used attempt.AgentUse) (attempt.Result, error) {
+	if unfounded := new(policy.Unfounded); errors.As(err, unfounded) {
+		return attempt.Result{Decision: unfounded.Decision(), Agent: used}, nil
+	}
 	if halted := new(policy.Halted); errors.As(err, halted) {
 		return attempt.Result{Decision: halted.Decision(), Agent: used}, nil
 	}

@@ -123,6 +123,6 @@ func work(w *event.Work) any {
 	if w == nil {
 		return nil
 	}
-	review, kept := append([]event.Kept{}, w.Review...), append([]event.Kept{}, w.Kept...)
-	return jsonval.Object{"target", w.Target, "commits", w.Commits, "from", null(w.From), "to", null(w.To), "review", review, "kept", kept, "waits", w.Waits}
+	list := func(k []event.Kept) []event.Kept { return append([]event.Kept{}, k...) }
+	return jsonval.Object{"target", w.Target, "commits", w.Commits, "from", null(w.From), "to", null(w.To), "review", list(w.Review), "behind", list(w.Behind), "kept", list(w.Kept), "waits", w.Waits}
 }

@@ -54,7 +54,7 @@ type TaskView struct {
 func (v TaskView) MarshalJSON() ([]byte, error) { return v.Object().MarshalJSON() }
 
 var taskKeys = jsonval.Fields[TaskView](`id title description status ready priority parent? feature? blockers children kind agent? model? effort?
-	gates locks paths tags proves related context output? timeout_ms=Timeout? on_fail? origin? discovered_from? may_change expect_red? satisfied retries max_retries attempts verification? unverified? claimed_by=Owner?
+	gates locks paths tags proves related context output? timeout_ms=Timeout? on_fail? origin? discovered_from? may_change expect_red? satisfied retries max_retries attempts verification? unverified? stands_on? claimed_by=Owner?
 	not_before paused asks last_failure? created_at updated_at started_at finished_at`)
 
 // Object is the task as it is printed.

@@ -64,7 +64,7 @@ func setLanding(ctx context.Context, a *app, s *session, given runOptions, opts 
 	}
 	here = here || given.finished && or(given.Target, "") == folder
 	opts.Landing = land.Options{
-		Repo: repo, Here: here, Window: s.config.Merge.Window, Review: review, Cut: s.config.Merge.Rebase == "conflict", Protect: s.config.Verify.Deciding(),
+		Repo: repo, Here: here, Window: s.config.Merge.Window, Review: review, Ahead: s.config.Verify.Ahead, Cut: s.config.Merge.Rebase == "conflict", Protect: s.config.Verify.Deciding(),
 	}
 	if risky {
 		if opts.Landing.Above, err = riskAbove(ctx, s); err != nil {

@@ -67,7 +67,7 @@ func newSlotSoak(t *testing.T, seed uint64) *slotSoak {
 	t.Helper()
 	script := fakeagent.Script{}
 	s := &slotSoak{random: rand.New(rand.NewPCG(seed, 0)), killed: map[string]int{}}
-	s.place = newPlace(t, script, "max_attempts = 1000", "max_retries = 1000", "[verify]", `commands = ["test -f person.txt"]`,
+	s.place = newPlace(t, script, "max_attempts = 1000", "max_retries = 1000", "[merge]", `review = "risky"`, "risk = 0.1", "[verify]", `commands = ["test -f person.txt"]`,
 		"[recovery]", "max_interruptions = 1000000000")
 	for title, work := range map[string]string{
 		titleOwn:    soakWork(s.ledger, "{{task}} ", "{{task}} {{session}}", "{{task}}.txt"),
@@ -97,7 +97,8 @@ func (s *slotSoak) sum() (total int) {
 	return total
 }
 
-// add plans eight tasks: most have a file of their own, one is a script, and two change a shared file.
+// add plans eight tasks: most have a file of their own, one is a script, whose work is so large that it is held, two stand on that, and two
+// change a shared file.
 func (s *slotSoak) add() {
 	var lines strings.Builder
 	for range 8 {
@@ -105,10 +106,14 @@ func (s *slotSoak) add() {
 		id := number(s.tasks)
 		switch s.tasks % 8 {
 		case 1:
-			text := "```sh\n" + soakWork(s.ledger, id, id+" $$", id+".txt") + "\n```"
+			text := "```sh\n" + soakWork(s.ledger, id, id+" $$", id+".txt") + "\nseq 300 > big-" + id + ".txt\n```"
 			fmt.Fprintf(&lines, `{"ref":%q,"title":"a script","agent":"shell","description":%q}`+"\n", id, text)
 		case 2, 3:
 			fmt.Fprintf(&lines, `{"ref":%q,"title":%q}`+"\n", id, titleShared)
+		case 6: // on the script
+			fmt.Fprintf(&lines, `{"ref":%q,"title":%q,"after":[%q]}`+"\n", id, titleOwn, number(s.tasks-5))
+		case 7:
+			fmt.Fprintf(&lines, `{"ref":%q,"title":%q,"after":[%q]}`+"\n", id, titleOwn, number(s.tasks-1))
 		case 4, 5:
 			fmt.Fprintf(&lines, `{"ref":%q,"title":%q,"locks":["port"]}`+"\n", id, titleOwn)
 		default:
@@ -236,7 +241,9 @@ func (s *slotSoak) finish() {
 	}
 	check.That(s, s.person.tidy(), "the person cannot put these away: %v", s.person.files)
 	last := s.start("run", "--target", "main", "--jobs", "8")
-	<-last.ended
+	for <-last.ended; s.person.review(); <-last.ended {
+		last = s.start("run", "--target", "main", "--jobs", "8")
+	}
 	for n := 1; n <= s.tasks; n++ {
 		if t := s.task(number(n)); t.Status != dag.Done {
 			s.Errorf("%s is %s: %s", number(n), t.Status, t.LastFailure)
@@ -323,11 +330,11 @@ type person struct {
 	files  map[string]string // what they have not committed
 	added  map[string]int    // how many lines of that they wrote
 
-	said, commits, lines, resets, inTheWay int // how often they did what; lines are those that were committed
+	said, commits, lines, resets, inTheWay, accepted, rejected int // how often they did what; lines are those that were committed
 }
 
 func (p *person) String() string {
-	return fmt.Sprintf("%d commits, %d resets, %d files in the way", p.commits, p.resets, p.inTheWay)
+	return fmt.Sprintf("%d commits, %d resets, %d files in the way, %d accepted, %d rejected", p.commits, p.resets, p.inTheWay, p.accepted, p.rejected)
 }
 
 // act does one thing.
@@ -346,6 +353,10 @@ func (p *person) act() {
 		p.edit(fmt.Sprintf("mine-%d.txt", p.random.IntN(5)))
 	case 5:
 		p.reset()
+	case 6, 7:
+		if p.review(); p.random.IntN(3) == 0 {
+			p.sendBack()
+		}
 	default:
 		p.makeWay()
 	}
@@ -451,6 +462,36 @@ func (p *person) reset() {
 	}
 	p.want(0, "task", "reset", id)
 	p.resets++
+}
+
+// held lists the tasks whose work waits for them.
+func (p *person) held() (ids []string) {
+	p.view(func(g *dag.Graph) error {
+		held, err := g.ToReview()
+		for _, m := range held {
+			ids = append(ids, m.Task)
+		}
+		return err
+	})
+	return ids
+}
+
+// review accepts one piece of held work, and says whether there is any. A task may have been reset meanwhile.
+func (p *person) review() bool {
+	ids := p.held()
+	if len(ids) > 0 {
+		p.want(0, "task", "accept", ids[p.random.IntN(len(ids))])
+		p.accepted++
+	}
+	return len(ids) > 0
+}
+
+// sendBack rejects one.
+func (p *person) sendBack() {
+	if ids := p.held(); len(ids) > 0 {
+		p.want(0, "task", "reject", ids[p.random.IntN(len(ids))])
+		p.rejected++
+	}
 }
 
 // wantAsLeft wants every file as they left it.

@@ -158,6 +158,9 @@ func taskText(a *app, t dag.Task, j report.TaskView, cost report.Cost) string {
 	if t.AwaitsVerdict() {
 		field("unverified", "since "+t.Unverified+": "+unverifiedText(t))
 	}
+	if t.StandsOn != "" {
+		field("stands on", "held "+t.StandsOn+": it lands after that; what waits for you: ralph review")
+	}
 	field("claimed by", t.Owner)
 	if !t.NotBefore.IsZero() {
 		field("not before", stamp(t.NotBefore)+" "+t.WaitReason)

@@ -94,7 +94,7 @@ func changes(name, word string, do func(*dag.Graph, dag.Task, taskStateOptions) 
 func changeTasks(ctx context.Context, a *app, store func(context.Context, func(*session, *dag.Graph) error) error, ids []string, name, word string, do func(*dag.Graph, dag.Task) error) error {
 	var tasks []dag.Task
 	var in *session
-	var emptied []string
+	var emptied, fallen []string
 	err := store(ctx, func(s *session, g *dag.Graph) (err error) {
 		if tasks, err = resolveTasks(g, ids); err != nil {
 			return err
@@ -105,6 +105,9 @@ func changeTasks(ctx context.Context, a *app, store func(context.Context, func(*
 				return fmt.Errorf("%s: %w", name, err)
 			}
 		}
+		if fallen, err = g.Fall(); err != nil {
+			return err
+		}
 		in = s
 		return noteLanding(a, g)
 	})
@@ -113,6 +116,9 @@ func changeTasks(ctx context.Context, a *app, store func(context.Context, func(*
 	}
 	for _, t := range tasks {
 		a.note("%s %s: %s", t.ID, word, t.Title)
+	}
+	if len(fallen) > 0 {
+		a.note("stood on that work, and will begin anew without it: %s", human.List(fallen, 5))
 	}
 	for _, id := range emptied {
 		a.note("%s has no subtask left and stays a group; make it a task with: ralph task update %s --kind work", id, id)

@@ -135,6 +135,7 @@ type VerifyConfig struct {
 	Model    string   `toml:"model"`
 	Repairs  int      `toml:"repair_rounds"`
 	Reruns   int      `toml:"reruns"`
+	Ahead    int      `toml:"ahead"` // how many pieces of held work may lie below a task that begins before they have landed
 	Protect  []string `toml:"protect"`
 	EnvAllow []string `toml:"env_allow"` // variables that gates and setup are given although they look like secrets
 	Feature  bool     `toml:"feature"`   // compare each feature with its specification when its last task is done
@@ -314,7 +315,7 @@ func Default() Config {
 		Git:      GitConfig{Sync: "auto"},
 		PR:       PRConfig{Forge: "auto", Reviewers: []string{}, Timeout: Duration(time.Minute), Poll: Duration(30 * time.Second), Wait: Duration(2 * time.Hour)},
 		Verify: VerifyConfig{
-			Enabled: true, Timeout: Duration(10 * time.Minute), Repairs: 2, Reruns: 1, Protect: protected(), EnvAllow: []string{}, Coverage: "off",
+			Enabled: true, Timeout: Duration(10 * time.Minute), Repairs: 2, Reruns: 1, Ahead: 3, Protect: protected(), EnvAllow: []string{}, Coverage: "off",
 		},
 		Journal:   JournalConfig{Recent: 5, Matches: 5, Tokens: 3000},
 		Knowledge: KnowledgeConfig{Tokens: 2000},

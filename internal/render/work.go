@@ -89,6 +89,7 @@ func Landed(w *event.Work) []string {
 	name := func(k event.Kept) string { return Line(k.Task) }
 	return append(lines, human.Parts(
 		human.Lead("to review before it lands: the work of ", human.List(seq.Map(w.Review, name), maxKept)),
+		human.Lead("to land after it: the work of ", human.List(seq.Map(w.Behind, name), maxKept)),
 		human.Lead("kept aside, not landed: the work of ", human.List(seq.Map(w.Kept, name), maxKept)),
 	)...)
 }

@@ -312,6 +312,10 @@ func (a *attempt) unseen(ctx context.Context, err error) (policy.Decision, error
 	if a.ended = a.endedBy(ctx); a.ended != policy.Running {
 		return a.decide(), nil
 	}
+	var unfounded policy.Unfounded
+	if errors.As(err, &unfounded) {
+		return unfounded.Decision(), nil
+	}
 	var halted policy.Halted
 	if errors.As(err, &halted) {
 		return halted.Decision(), nil

@@ -3,6 +3,7 @@ package attempt
 import (
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 
 	"ralph/event"
@@ -26,6 +27,15 @@ func (a *attempt) begin(ctx context.Context, results []verify.Result) error {
 	results = slices.DeleteFunc(slices.Clone(results), func(r verify.Result) bool { return slices.Contains(own, r.Command) })
 	if len(results) == 0 {
 		return nil
+	}
+	for _, res := range results {
+		allowed, err := a.ports.Excuses.Allowed(ctx, res.Command)
+		if err == nil && !res.Passed && !allowed.Covers(res) {
+			err = a.ports.Lane.Unfounded(ctx, "gate "+strconv.Quote(res.Command)+" fails without any other work")
+		}
+		if err != nil {
+			return err
+		}
 	}
 	return a.ports.Excuses.Begin(ctx, results)
 }
@@ -85,6 +95,9 @@ func (a *attempt) before(ctx context.Context, command, why string) (res verify.R
 		res.Lacks = a.lacks(ctx, command)
 	}
 	if res.Broken() && !own {
+		if err := a.ports.Lane.Unfounded(ctx, res.Why()); err != nil {
+			return res, err
+		}
 		return res, a.broken(res)
 	}
 	return res, nil

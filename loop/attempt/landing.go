@@ -2,6 +2,7 @@ package attempt
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"ralph/event"
@@ -29,6 +30,8 @@ type Lane interface {
 	Lacks(ctx context.Context) (missing []string, gates *verify.Gates, end func() error, err error)
 	Submit(ctx context.Context, by land.Credit, judge land.Judge) (land.Candidate, error)
 	Land(ctx context.Context) (land.Outcome, error)
+	// Unfounded is a policy.Unfounded if the work stands on held work, with which that is wrong without it.
+	Unfounded(ctx context.Context, why string) error
 }
 
 // freeze stops the agent: what it says is done is judged, and nothing that its processes do to that meanwhile.
@@ -68,7 +71,7 @@ func (a *attempt) queue(ctx context.Context) (d policy.Decision) {
 		green = d.Passed()
 		v.Over, v.Passed = a.ended != policy.Running || w.CheckErr != nil, green
 		if !v.Over && green {
-			v.Seen = a.facts(ctx)
+			v.Seen, v.Sound = a.facts(ctx), a.sound()
 		}
 		a.keepTouched(a.talk.session, true)
 		return v
@@ -102,6 +105,9 @@ func (a *attempt) land(ctx context.Context, d policy.Decision) policy.Decision {
 			return a.decide()
 		case out == land.Held:
 			return policy.Decision{Action: policy.Hold, Outcome: event.AttemptReleased, Reason: "its work waits for review"}
+		case out == land.Behind:
+			a.keepVerdict(ctx)
+			return policy.Decision{Action: policy.Release, Outcome: event.AttemptReleased, Reason: "it passed, and lands after " + a.job.Task.StandsOn + ", which is held"}
 		case out == land.Landed:
 			a.Baselines.landed(a.evidence.landing.Onto, a.evidence.landing.Commit, a.work.Gates)
 			a.accepted(ctx)
@@ -111,6 +117,26 @@ func (a *attempt) land(ctx context.Context, d policy.Decision) policy.Decision {
 		d = a.queue(ctx)
 	}
 	return d
+}
+
+// sound reports whether only a person's wish is open about work that passed: each of its checks was carried out.
+func (a *attempt) sound() bool {
+	w := &a.work
+	failed := func(c verify.Check) bool { return c.Verdict() == event.GateFailed }
+	unknown := func(d verify.Doubt) bool { return d.Open }
+	unjudged := w.Verdict != nil && !w.Verdict.Pass
+	return !a.job.Verify.Skip && !unjudged && !slices.ContainsFunc(w.Left(), unknown) && len(w.Nameless()) == 0 && !slices.ContainsFunc(w.Gates, failed)
+}
+
+// keepVerdict records what was judged, for when it lands: the same on the same needs nothing more.
+func (a *attempt) keepVerdict(ctx context.Context) {
+	c := a.evidence.landing
+	f := Finished{
+		Set: a.talk.set, Stop: string(a.use.Stop), Evident: a.evident(), Told: a.talk.told, Patch: c.Patch, Trees: c.Trees, Gates: a.work.Gates,
+	}
+	if err := a.ports.Record(context.WithoutCancel(ctx), Record{Finished: &f}); err != nil {
+		a.warn(a.job.Task.ID, "keeping what was judged: "+err.Error())
+	}
 }
 
 // keepWork keeps what an attempt leaves in its slot, whatever came of it.

@@ -33,6 +33,7 @@ type Options struct {
 	Review  bool     // a person looks at all work before it lands
 	Above   *float64 // or at what is riskier than that; nil: at none
 	Protect []string // globs: what decides whether work is accepted, here and in CI
+	Ahead   int      // how many pieces of held work may lie below a task that begins; 0: none
 	Cut     bool     // a turn ends if the target moves so that its work conflicts
 	// TakeIn commits what a person changed in a folder without git; nil elsewhere.
 	TakeIn func(context.Context) error
@@ -108,17 +109,25 @@ func (l *Lander) Take(ctx context.Context, claim dag.Claim, finished, script boo
 	if err != nil {
 		return nil, err
 	}
-	return &Lane{Workspace: w, Lander: l, tried: base}, nil
+	lane := &Lane{Workspace: w, Lander: l, tried: base}
+	if claim.Task.StandsOn != "" {
+		lane.on = base
+	}
+	return lane, nil
 }
 
-// Start is what an attempt begins with, and what is below that: the tip of the target, or earlier work, on it if that merges.
+// Start is what an attempt begins with, and what is below that: the tip of the target, held work on it, or earlier work, on them if that
+// merges.
 func (l *Lander) Start(ctx context.Context, claim dag.Claim, finished, script bool) (base, start string, err error) {
 	if l.TakeIn != nil {
 		if err := l.TakeIn(ctx); err != nil {
 			l.WarnOnce("edits", "what you changed in this folder is not taken in: "+err.Error())
 		}
 	}
-	if base, err = l.Tip(ctx); err != nil {
+	if base, err = l.stand(ctx, claim); err == nil && base == "" {
+		base, err = l.Tip(ctx)
+	}
+	if err != nil {
 		return "", "", err
 	}
 	work, err := l.earlier(ctx, claim)

@@ -20,6 +20,9 @@ func (l *Lane) Land(ctx context.Context) (Outcome, error) {
 	if l.aside(e) {
 		return Held, nil
 	}
+	if l.on != "" {
+		return l.behind(ctx)
+	}
 	if err := l.mayLand(ctx); err != nil {
 		return "", err
 	}

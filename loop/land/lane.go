@@ -29,6 +29,7 @@ type Lane struct {
 	tried    string // the tip that the work was last merged with, or only tried to
 	conflict bool   // that did not work
 	held     bool   // it waits for a person
+	on       string // the commit of held work that it stands on; "" for none, or if that has landed
 
 	lost    []Loss
 	state   merge.State // of the entry: the database does not tell red from untested
@@ -46,7 +47,7 @@ type Followed struct {
 // that the target has moved.
 func (l *Lane) InConflict(ctx context.Context) (bool, error) {
 	now, was := l.seen(), l.conflict
-	if now == l.tried || len(l.slot.Unresolved(ctx)) > 0 {
+	if l.on != "" || now == l.tried || len(l.slot.Unresolved(ctx)) > 0 {
 		return false, nil
 	}
 	work, _, err := l.try(ctx, now)
@@ -60,7 +61,7 @@ func (l *Lane) InConflict(ctx context.Context) (bool, error) {
 // stays where it is, unless the slot is to show the conflicts.
 func (l *Lane) Follow(ctx context.Context, conflicts bool) (f Followed, err error) {
 	base := l.slot.Base()
-	now, err := l.Tip(ctx)
+	now, err := l.end(ctx)
 	if errors.As(err, new(policy.Halted)) || now == base || len(l.slot.Unresolved(ctx)) > 0 {
 		return f, nil // what halts the queue is said there
 	}

@@ -203,9 +203,9 @@ func needed(g *dag.Graph, ref merge.Ref, done string) bool {
 	if err != nil {
 		return true
 	}
-	if ref.Kind() == "candidate" {
-		return a.EndedAt.IsZero()
-	}
 	t, err := g.Task(a.Task)
+	if ref.Kind() == "candidate" { // of work that waits, which others may begin on
+		return a.EndedAt.IsZero() || err == nil && t.Status == dag.Pending && t.Unverified != "" && !a.StartedAt.Before(t.StartedAt)
+	}
 	return err == nil && t.Status != dag.Done && t.ID != done
 }

@@ -55,6 +55,7 @@ type Judge func(Candidate) Verdict
 type Verdict struct {
 	Over   bool       // it was cut short: nothing counts
 	Passed bool       // it may land, or wait for a person
+	Sound  bool       // and each gate could say so: while it waits, other tasks may begin on it
 	Seen   risk.Facts // of work that passed
 }
 
@@ -64,8 +65,9 @@ type Outcome string
 // What may become of it.
 const (
 	Landed Outcome = "landed"
-	Held   Outcome = "held"  // it waits for a person
-	Moved  Outcome = "moved" // the target has: it is to be submitted again
+	Held   Outcome = "held"   // it waits for a person
+	Behind Outcome = "behind" // it waits until what it stands on has landed
+	Moved  Outcome = "moved"  // the target has: it is to be submitted again
 )
 
 // Submit enters what is in the slot into the queue, and has it judged as it will be on the target, until the verdict counts: what is
@@ -173,17 +175,19 @@ func (l *Lane) next(ctx context.Context) (merge.Action, error) {
 	if err != nil {
 		return "", err
 	}
-	tip, err := l.Tip(ctx)
+	tip, err := l.end(ctx)
 	if err != nil {
 		return "", err
 	}
 	var ahead []merge.Entry
 	for _, m := range queue {
-		if m.N < l.entry.N {
+		if m.N < l.entry.N && l.on == "" { // others do not land below held work
 			ahead = append(ahead, l.item(m, stateOf(m)))
 		}
 	}
-	step := merge.Next(l.item(l.entry, l.state), tip, ahead, l.window())
+	me := l.item(l.entry, l.state)
+	me.Aside = me.Aside || l.on != ""
+	step := merge.Next(me, tip, ahead, l.window())
 	switch step.Do {
 	case merge.DoWait:
 		err = l.wait(ctx, changed, 1)
@@ -193,7 +197,7 @@ func (l *Lane) next(ctx context.Context) (merge.Action, error) {
 		if !l.resolving.take(l.claim.Attempt, l.files...) {
 			return merge.DoWait, l.wait(ctx, changed, 1)
 		}
-		if now, err := l.Tip(ctx); now != tip { // who had them before has landed
+		if now, err := l.end(ctx); now != tip { // who had them before has landed
 			return merge.DoWait, err
 		}
 	}
@@ -202,7 +206,7 @@ func (l *Lane) next(ctx context.Context) (merge.Action, error) {
 
 // item is what the policy knows of an entry.
 func (l *Lane) item(m dag.Merge, s merge.State) merge.Entry {
-	return merge.Entry{Onto: m.Onto, Candidate: m.Candidate, State: s, Aside: l.aside(m)}
+	return merge.Entry{Onto: m.Onto, Candidate: m.Candidate, State: s, Aside: l.aside(m) || m.StandsOn != "" && m.N != l.entry.N}
 }
 
 // stateOf is how far an entry of another worker has come.
@@ -307,6 +311,11 @@ func (l *Lane) tested(ctx context.Context, v Verdict) error {
 	return l.update(ctx, func(g *dag.Graph) error {
 		if rated {
 			if err := g.Rate(l.claim, l.entry.N, score); err != nil {
+				return err
+			}
+		}
+		if v.Sound && v.Seen.Unseen == "" && !l.protected(v.Seen.Files) {
+			if err := g.Sound(l.claim, l.entry.N); err != nil {
 				return err
 			}
 		}

@@ -33,7 +33,7 @@ func Measure(f risk.Facts, t dag.Task, b Before) risk.Facts {
 	}
 	f.Checks = slices.DeleteFunc(slices.Clone(f.Checks), func(name string) bool { return slices.Contains(f.Protected, name) })
 	for _, a := range b.Attempts {
-		if a.StartedAt.Before(t.StartedAt) { // then the task was reset
+		if a.StartedAt.Before(t.StartedAt) || t.Unverified != "" && a.ID == t.Unverified { // the task was reset then, or this is its work
 			continue
 		}
 		if a.Outcome != "" && !a.Outcome.Done() && !a.Void() {
@@ -55,6 +55,11 @@ func Measure(f risk.Facts, t dag.Task, b Before) risk.Facts {
 		}
 	}
 	return f
+}
+
+// protected reports whether one of these files decides whether work is accepted.
+func (o Options) protected(files []string) bool {
+	return slices.ContainsFunc(files, func(name string) bool { return glob.Match(o.Protect, name) })
 }
 
 // rate says how risky work is that was tested, and whether there is any. What cannot be known adds no risk.

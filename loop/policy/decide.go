@@ -220,6 +220,10 @@ func decideChecked(f Facts) Decision {
 	if errors.As(f.Work.CheckErr, &halted) {
 		return halted.Decision()
 	}
+	var unfounded Unfounded
+	if errors.As(f.Work.CheckErr, &unfounded) {
+		return unfounded.Decision()
+	}
 	var unlandable Unlandable
 	if errors.As(f.Work.CheckErr, &unlandable) {
 		return reject(event.RejectedIncomplete, "incomplete: "+unlandable.Reason)
@@ -434,6 +438,16 @@ func (h Halted) Error() string { return h.Reason }
 // Decision gives a task back, and ends the run.
 func (h Halted) Decision() Decision {
 	return Decision{Action: Release, Outcome: event.AttemptInterrupted, Uncounted: true, Reason: h.Reason, EndRun: event.OutcomeBlocked}
+}
+
+// Unfounded is what is wrong with the held work that a task stands on, and not with its own.
+type Unfounded struct{ Reason string }
+
+func (u Unfounded) Error() string { return u.Reason }
+
+// Decision gives a task back, at no charge.
+func (u Unfounded) Decision() Decision {
+	return Decision{Action: Release, Outcome: event.AttemptReleased, Uncounted: true, Reason: u.Reason}
 }
 
 // Unlandable is work that cannot land as it is.

@@ -1,0 +1,197 @@
+package dag_test
+
+import (
+	"fmt"
+	"testing"
+
+	"ralph/dag"
+	"ralph/internal/testing/check"
+)
+
+const ahead = "refs/heads/main"
+
+// claimAhead is a claim that may begin on held work, so many pieces deep.
+func (w *world) claimAhead(depth int) (c dag.Claim, ok bool) {
+	w.t.Helper()
+	w.update(func(g *dag.Graph) (err error) {
+		c, ok, err = g.Claim(dag.ClaimOptions{Run: w.run, Lease: lease, Slots: true, Ahead: depth, Target: ahead})
+		return err
+	})
+	return c, ok
+}
+
+// passes has the work of a claim pass its gates.
+func (w *world) passes(c dag.Claim, sound bool) (m dag.Merge) {
+	w.t.Helper()
+	w.update(func(g *dag.Graph) (err error) {
+		if m, err = g.Enter(c, dag.NewMerge{Target: ahead, Base: "base", Work: "work " + c.Attempt, Patch: "patch " + c.Attempt}); err != nil {
+			return err
+		}
+		if err = g.Built(c, m.N, "base", "candidate "+c.Attempt); err != nil {
+			return err
+		}
+		if sound {
+			if err = g.Sound(c, m.N); err != nil {
+				return err
+			}
+		}
+		return g.Tested(c, m.N)
+	})
+	return m
+}
+
+// holds has a person look at the work of a claim first, behind has it wait for what it stands on.
+func (w *world) holds(c dag.Claim, sound bool) {
+	w.t.Helper()
+	m := w.passes(c, sound)
+	w.update(func(g *dag.Graph) error { return g.Hold(c, m.N, "risky") })
+}
+
+func (w *world) behind(c dag.Claim) {
+	w.t.Helper()
+	w.passes(c, true)
+	w.update(func(g *dag.Graph) error { return g.Release(c, dag.Release{Finished: true}) })
+}
+
+// begins wants the next claim to be that of a task, on the held work of another.
+func (w *world) begins(title, on string, depth int) dag.Claim {
+	w.t.Helper()
+	c, ok := w.claimAhead(depth)
+	check.That(w.t, ok && c.Task.Title == title && c.Task.StandsOn == w.ids[on], "claimed %v %s on %q; want %s on %s", ok, c.Task.Title, c.Task.StandsOn, title, on)
+	return c
+}
+
+func (w *world) nothingBegins(depth int) {
+	w.t.Helper()
+	c, ok := w.claimAhead(depth)
+	check.That(w.t, !ok, "%s began on %q", c.Task.Title, c.Task.StandsOn)
+}
+
+// soundly wants nothing wrong in the graph.
+func (w *world) soundly() {
+	w.t.Helper()
+	check.Equal(w.t, "faults", []dag.Fault(nil), get(w, (*dag.Graph).Verify))
+}
+
+// newLine is a held task a, and b, c, d and e, each after the one before.
+func newLine(t *testing.T) *world {
+	t.Helper()
+	w := newWorld(t)
+	w.plan("a")
+	w.plan("b after a")
+	w.plan("c after b")
+	w.plan("d after c")
+	w.plan("e after d")
+	c, _ := w.claimAhead(3)
+	w.holds(c, true)
+	return w
+}
+
+func TestALineIsAsDeepAsItMayBe(t *testing.T) {
+	t.Parallel()
+	w := newLine(t)
+	w.nothingBegins(0)
+	w.behind(w.begins("b", "a", 3))
+	w.nothingBegins(1)
+	w.behind(w.begins("c", "b", 3))
+	w.behind(w.begins("d", "c", 3))
+	w.nothingBegins(3)
+	w.soundly()
+	line := get(w, func(g *dag.Graph) ([]dag.Merge, error) {
+		d, err := g.Task(w.ids["d"])
+		if err != nil {
+			return nil, err
+		}
+		return g.Line(d, ahead)
+	})
+	got := ""
+	for _, m := range line {
+		got += m.Title
+	}
+	check.Equal(t, "what d stands on", "abc", got)
+	check.Equal(t, "what c's entry stands on", w.ids["b"], line[2].StandsOn)
+}
+
+func TestALineLandsInOrder(t *testing.T) {
+	t.Parallel()
+	w := newLine(t)
+	w.behind(w.begins("b", "a", 3))
+	w.update(func(g *dag.Graph) error { return g.Accept(w.ids["a"], "") })
+	for i, title := range []string{"a", "b"} {
+		c, ok := w.claimAhead(3)
+		check.That(t, ok && c.Resume && c.Task.Title == title && c.Task.StandsOn == "", "claim %d: %v %s, resume %v", i, ok, c.Task.Title, c.Resume)
+		m := w.passes(c, true)
+		w.update(func(g *dag.Graph) error {
+			if err := g.Landing(c, m.N, ""); err != nil {
+				return err
+			}
+			return g.Landed(c, m.N, "passed")
+		})
+		w.soundly()
+	}
+}
+
+func TestWhatStandsOnWorkThatIsGoneBeginsAnew(t *testing.T) {
+	t.Parallel()
+	for name, do := range map[string]func(*dag.Graph, string) error{
+		"rejected":  func(g *dag.Graph, id string) error { return g.Reject(id, "") },
+		"reset":     (*dag.Graph).Reset,
+		"failed":    func(g *dag.Graph, id string) error { return g.GiveUp(id, "") },
+		"lost":      func(g *dag.Graph, id string) error { return g.LoseWork(id, "gone") },
+		"deleted":   (*dag.Graph).Delete,
+		"satisfied": func(g *dag.Graph, id string) error { return g.Cancel(id, true, "") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newLine(t)
+			w.behind(w.begins("b", "a", 3))
+			c := w.begins("c", "b", 3)
+			w.update(func(g *dag.Graph) error { return do(g, w.ids["a"]) })
+			for _, title := range []string{"b", "c"} {
+				got := w.task(title)
+				check.Equal(t, title, "pending 0 0", fmt.Sprintf("%s %s%s%d %d", got.Status, got.StandsOn, got.Unverified, got.Retries, got.Interruptions))
+			}
+			w.refused(dag.ErrLost, func(g *dag.Graph) error { return g.Holds(c) })
+			w.soundly()
+		})
+	}
+}
+
+func TestNothingBeginsOnWorkThatIsInDoubt(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.plan("a")
+	w.plan("b after a")
+	c, _ := w.claimAhead(3)
+	w.holds(c, false)
+	w.nothingBegins(3)
+}
+
+// TestATaskStandsOnOneLine: two pieces of held work are not one commit.
+func TestATaskStandsOnOneLine(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.plan("a")
+	w.plan("b")
+	w.plan("c after a,b")
+	for range 2 {
+		c, _ := w.claimAhead(3)
+		w.holds(c, true)
+	}
+	w.nothingBegins(3)
+}
+
+// TestATaskThatWaitsForSomethingElseWaits, and so does one in a group that does.
+func TestATaskThatWaitsForSomethingElseWaits(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.plan("a")
+	c, _ := w.claimAhead(3)
+	w.holds(c, true)
+	w.plan("other")
+	w.update(func(g *dag.Graph) error { return g.Block(w.ids["other"], "") })
+	w.plan("b after a,other")
+	w.nothingBegins(3)
+	w.update(func(g *dag.Graph) error { return g.Finish(w.ids["other"]) })
+	w.begins("b", "a", 3)
+}
