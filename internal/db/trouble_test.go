@@ -83,6 +83,7 @@ func TestMigrationsAreOnlyAppended(t *testing.T) {
 		"021_remote.sql":           "67e01a3f462cca6490c96c3d505bf59c1ba963d3c2e13d9b1b3f6bf9a83a1a58",
 		"022_allowed_failures.sql": "8c80451b1bf589f3f83c42a76d89b3b35de1864e9ad5686dda285500f0e598be",
 		"023_replayed.sql":         "0b4ae6c4981d53b7a24b659ff14b6f9ed1fade69f2769b642b4423575dbe9df2",
+		"024_steps.sql":            "9d48a11ba035642c00d30e42b6562b6c4ec2a09d6648eed39310bf0fff26db4b",
 	}
 	check.Equal(t, "sums of migrations (add one, and its sum here, instead of editing)", applied, fingerprint(t, "migrations"))
 }

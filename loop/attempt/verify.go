@@ -135,7 +135,7 @@ func (a *attempt) keepFinished(ctx context.Context) error {
 		return nil //nolint:nilerr // it can be verified now all the same
 	}
 	used := a.meter.tell()
-	a.note(ctx, dag.Note{Phase: dag.Answered, StopReason: string(a.use.Stop), TreeAfter: a.evidence.finished, Usage: &used})
+	a.note(ctx, dag.Note{Phase: dag.Answered, StopReason: string(a.use.Stop), TreeAfter: a.evidence.finished, Usage: &used, Steps: a.watch.steps()})
 	return nil
 }
 

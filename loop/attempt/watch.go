@@ -28,6 +28,7 @@ type watch struct {
 	mu    sync.Mutex
 	stats drift.Stats
 	ended map[string]bool // calls of this turn that have ended
+	calls int             // that have ended in the attempt
 	turn  bool            // the agent has a turn
 	spare int64           // tokens that were forgiven
 
@@ -166,6 +167,13 @@ func (w *watch) unusual() []string {
 	return slices.Clone(w.findings)
 }
 
+// steps is how many calls the agent has made in the attempt.
+func (w *watch) steps() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.calls
+}
+
 // maxWatched is how many calls are distinguished in one turn.
 const maxWatched = 1 << 16
 
@@ -178,6 +186,7 @@ func (w *watch) tool(e acp.ToolCall) {
 		return
 	}
 	w.ended[e.ID] = true
+	w.calls++
 	if w.called != nil {
 		w.called(e)
 	}
