@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -37,6 +38,14 @@ func auc(list []ranked) float64 {
 		return 0
 	}
 	return won / float64(pairs)
+}
+
+// interval is where an AUC lies with 95 %, as Hanley and McNeil estimate it.
+func interval(a float64, wrong, right int) (low, high float64) {
+	w, r := float64(wrong), float64(right)
+	q1, q2 := a/(2-a), 2*a*a/(1+a)
+	half := 1.959964 * math.Sqrt((a*(1-a)+(w-1)*(q1-a*a)+(r-1)*(q2-a*a))/(w*r))
+	return max(0, a-half), min(1, a+half)
 }
 
 // inFirstFifth is how many wrong ones are in the riskiest fifth, rounded up, of all of them.
@@ -92,8 +101,16 @@ func rank(path string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	scored := score(list)
-	n, of := inFirstFifth(scored)
-	fmt.Fprintf(out, "%d pieces of work, %d of them wrong: AUC %.3f; in the first fifth: %d of %d wrong ones\n", len(list), of, auc(scored), n, of)
+	say := func(what string, scored []ranked) {
+		n, of := inFirstFifth(scored)
+		low, high := interval(auc(scored), of, len(scored)-of)
+		fmt.Fprintf(out, "%-16s AUC %.3f [%.2f, %.2f]; wrong ones in the first fifth: %d of %d, by chance %.0f\n", what, auc(scored), low, high, n, of, float64(of)/5)
+	}
+	fmt.Fprintf(out, "%d pieces of work\n", len(list))
+	say("risk", score(list))
+	for i := range list {
+		list[i].Cost = nil
+	}
+	say("without the cost", score(list))
 	return nil
 }
