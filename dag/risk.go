@@ -43,7 +43,7 @@ func (g *Graph) Risks() ([]float64, error) {
 // An estimate is good enough: what is compared was estimated alike.
 const spentSQL = `
 SELECT cost_usd, steps FROM attempts INDEXED BY attempts_outcome
-WHERE outcome = 'done' AND cost_usd > 0 AND NOT cost_unknown ORDER BY ended_at DESC LIMIT +:limit;`
+WHERE outcome = 'done' AND ended_at IS NOT NULL AND cost_usd > 0 AND NOT cost_unknown ORDER BY ended_at DESC LIMIT +:limit;`
 
 // Spent is what the last attempts took that did their task.
 func (g *Graph) Spent() ([]risk.Spent, error) {
