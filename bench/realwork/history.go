@@ -43,7 +43,14 @@ func history(ctx context.Context, o options) error {
 		if parent == "" || found == o.History {
 			break
 		}
+		if h.has(commit) { // it was interrupted
+			found++
+			continue
+		}
 		good, bad, err := h.pair(ctx, commit, parent)
+		if errors.Is(err, errOther) {
+			continue
+		}
 		if errors.Is(err, errUnfit) {
 			fmt.Fprintf(o.Stderr, "%.10s is left out: %v\n", commit, err)
 			continue
@@ -63,14 +70,24 @@ func history(ctx context.Context, o options) error {
 	return nil
 }
 
-// errUnfit is of a commit that no instance can be made from.
-var errUnfit = errors.New("unfit")
+var (
+	errOther = errors.New("it does not change both code and tests")
+	errUnfit = errors.New("no instance can be made from it")
+)
 
 type historian struct {
 	options
 	source string
 	tree   string // a checkout for trying
 }
+
+// has reports whether both instances of a commit are there. The right one is written last.
+func (h historian) has(commit string) bool {
+	_, err := os.Stat(filepath.Join(h.Corpus, idOf(commit, right)+".json"))
+	return err == nil
+}
+
+func idOf(commit, label string) string { return commit[:12] + "-" + label }
 
 // pair makes right and wrong work of a commit.
 func (h historian) pair(ctx context.Context, commit, parent string) (good, bad instance, err error) {
@@ -88,7 +105,7 @@ func (h historian) pair(ctx context.Context, commit, parent string) (good, bad i
 		}
 	}
 	if len(code) == 0 || len(tests) == 0 {
-		return good, bad, fmt.Errorf("%w: it does not change both code and tests", errUnfit)
+		return good, bad, errOther
 	}
 	diff := func(names []string) string {
 		out, failed := in.git(ctx, append([]string{"diff", "--no-renames", "--no-color", "--no-ext-diff", "--binary", parent, commit, "--"}, names...)...)
@@ -97,7 +114,7 @@ func (h historian) pair(ctx context.Context, commit, parent string) (good, bad i
 	}
 	words, failed := in.git(ctx, "log", "-1", "--format=%B", commit)
 	good = instance{
-		ID: commit[:12] + "-right", Repo: filepath.Base(h.source), Base: parent, Problem: words, Patch: diff(code), Resolved: true, Files: code,
+		ID: idOf(commit, right), Repo: filepath.Base(h.source), Base: parent, Problem: words, Patch: diff(code), Resolved: true, Files: code,
 		OldTests: h.Gate, HiddenTests: h.Gate, TestPatch: diff(tests),
 	}
 	if err = errors.Join(err, failed); err != nil {
@@ -113,8 +130,12 @@ func (h historian) pair(ctx context.Context, commit, parent string) (good, bad i
 		{good.Patch, right, "its own tests fail", true},
 		{"", wrong, "its tests pass without it", true},
 	} {
-		if truth, err := h.try(ctx, good, want.patch, want.hidden); err != nil || truth != want.truth {
-			return good, bad, errors.Join(err, fmt.Errorf("%w: %s", errUnfit, want.otherwise))
+		truth, err := h.try(ctx, good, want.patch, want.hidden)
+		if err != nil {
+			return good, bad, err
+		}
+		if truth != want.truth {
+			return good, bad, fmt.Errorf("%w: %s", errUnfit, want.otherwise)
 		}
 	}
 	bad, err = h.spoil(ctx, good)
@@ -151,7 +172,7 @@ func (h historian) spoil(ctx context.Context, good instance) (bad instance, err 
 		if truth != wrong {
 			continue
 		}
-		if bad.Resolved = false; bad.Patch == good.Patch { // the first
+		if bad.Patch == good.Patch { // the first
 			bad.Patch = patch
 		}
 		if truth, err = h.try(ctx, good, patch, false); err != nil {

@@ -61,6 +61,11 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	case o.ranked != "":
 		return rank(o.ranked, stdout)
 	}
+	if o.Work != "" {
+		if err := os.MkdirAll(o.Work, 0o700); err != nil {
+			return err
+		}
+	}
 	if o.History > 0 {
 		if err := history(ctx, o); err != nil {
 			return err

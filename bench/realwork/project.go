@@ -85,7 +85,7 @@ func (o options) play(ctx context.Context, i instance, place string, r *result) 
 		return context.Cause(ctx)
 	}
 	if r.Verdict, err = verdict(out, task); err != nil {
-		return fmt.Errorf("ralph run: %w: %w: %s", err, ran, tail(out))
+		return fmt.Errorf("ralph run: %w: %s", errors.Join(err, ran), tail(out))
 	}
 	if err := r.read(events, task); err != nil {
 		return err
@@ -150,7 +150,7 @@ func (o options) project(ctx context.Context, in command, i instance) (task stri
 	out, err := in.run(ctx, o.Ralph, "task", "add", title(words, i.ID), "-d", mark+i.ID+"\n\n"+words)
 	task = taskName.FindString(out)
 	if err != nil || task == "" {
-		return "", fmt.Errorf("ralph task add: %w: %s", err, tail(out))
+		return "", fmt.Errorf("ralph task add: %v: %s", err, tail(out))
 	}
 	return task, nil
 }
