@@ -44,6 +44,11 @@ demo:
 bench *ARGS:
     cd bench && go test -bench . -benchtime 1x -timeout 1h {{ARGS}}
 
+# replay real work through bin/ralph (bench/realwork/README.md has the flags)
+realwork *ARGS: build
+    go -C bench build -o ../bin/realwork ./realwork
+    bin/realwork {{ARGS}}
+
 # rewrite golden files and scripts from what the program does now
 golden:
     go test ./cmd/ralph ./internal/render ./internal/taskfile ./internal/render/transcript ./internal/watch ./prompt ./report ./telemetry -update

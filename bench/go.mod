@@ -9,6 +9,8 @@ require (
 
 require (
 	github.com/goccy/go-yaml v1.19.2 // indirect
+	github.com/google/go-cmp v0.7.0 // indirect
+	github.com/pelletier/go-toml/v2 v2.4.3 // indirect
 	mvdan.cc/sh/v3 v3.14.1 // indirect
 )
 

@@ -42,6 +42,7 @@ type Attempt struct {
 	PrunedAt       time.Time // when the files of its run were removed; zero if they were not
 
 	event.Usage
+	Steps int // calls of tools; 0 if none were reported
 
 	Drift []string // the detectors of drift that fired
 }
@@ -95,7 +96,7 @@ func (g *Graph) endAttempt(task int64, c Claim, outcome event.AttemptOutcome, re
 // scanAttempt reads these.
 const attemptColumns = `a.id, r.id, a.task_id, a.iteration, a.phase, a.agent, a.model, a.started_at, a.heartbeat_at, a.ended_at, a.outcome, a.reason,
     a.model_effective, a.session, a.sandbox, a.stop_reason, a.verdict, a.gates, a.files, a.base, a.tree, a.tree_after, a.transcript,
-    a.tokens_in, a.tokens_cached, a.tokens_out, a.cost_usd, a.cost_estimated, a.cost_unknown, a.session_usd, a.drift, r.pruned_at, a.slot, a.rejected, a.accepted`
+    a.tokens_in, a.tokens_cached, a.tokens_out, a.cost_usd, a.cost_estimated, a.cost_unknown, a.session_usd, a.drift, r.pruned_at, a.slot, a.rejected, a.accepted, a.steps`
 
 const (
 	attemptSelect = `SELECT ` + attemptColumns + ` FROM attempts a JOIN runs r ON r.n = a.run `
@@ -130,7 +131,7 @@ func scanAttempt(r *db.Row) Attempt {
 		StartedAt: r.Time(), Heartbeat: r.Time(), EndedAt: r.Time(), Outcome: event.AttemptOutcome(r.Text()), Reason: r.Text(),
 		ModelEffective: r.Text(), Session: r.Text(), Sandbox: r.Text(), StopReason: r.Text(), Verdict: r.Text(), Gates: db.List[GateRecord](r),
 		Files: db.List[string](r), Base: r.Text(), Tree: r.Text(), TreeAfter: r.Text(), Transcript: r.Text(),
-		Usage: usageOf(r), SessionUSD: db.Optional(r, r.Float), Drift: db.List[string](r), PrunedAt: r.Time(), Slot: r.Int(), Rejected: event.Rejection(r.Text()), Accepted: Status(r.Text()),
+		Usage: usageOf(r), SessionUSD: db.Optional(r, r.Float), Drift: db.List[string](r), PrunedAt: r.Time(), Slot: r.Int(), Rejected: event.Rejection(r.Text()), Accepted: Status(r.Text()), Steps: r.Int(),
 	}
 }
 
@@ -162,6 +163,7 @@ type Note struct {
 	StopReason     string
 	Verdict        string
 	Usage          *event.Usage
+	Steps          int
 	Shares         []Share
 	Drift          []string
 	Files          []string
@@ -183,7 +185,7 @@ UPDATE attempts SET phase = coalesce(:phase, phase), agent = coalesce(:agent, ag
     verdict = coalesce(:verdict, verdict), tokens_in = coalesce(:tokens_in, tokens_in),
     tokens_cached = coalesce(:tokens_cached, tokens_cached), tokens_out = coalesce(:tokens_out, tokens_out),
     cost_usd = coalesce(:cost, cost_usd), cost_estimated = iif(:cost IS NULL, cost_estimated, :estimated),
-    cost_unknown = coalesce(:unknown, cost_unknown), shares = coalesce(:shares, shares),
+    cost_unknown = coalesce(:unknown, cost_unknown), steps = coalesce(:steps, steps), shares = coalesce(:shares, shares),
     drift = coalesce(:drift, drift), files = coalesce(:files, files), base = coalesce(:base, base),
     tree = coalesce(:tree, tree), tree_after = iif(:phase = 'prompted', NULL, coalesce(:tree_after, tree_after)),
     gates = coalesce(:gates, gates), rejected = coalesce(:rejected, rejected), transcript = coalesce(:transcript, transcript), knowledge = coalesce(:knowledge, knowledge)
@@ -202,7 +204,7 @@ func (g *Graph) NoteAttempt(id string, n Note) error {
 		":phase", db.OrNull(string(n.Phase)), ":agent", db.OrNull(n.Agent), ":model", db.OrNull(n.Model), ":effective", db.OrNull(n.ModelEffective), ":session", db.OrNull(n.Session), ":session_usd", n.SessionUSD, ":sandbox", db.OrNull(n.Sandbox),
 		":pid", db.OrNull(n.AgentPID), ":pid_start", db.OrNull(n.AgentPIDStart), ":stop", db.OrNull(n.StopReason),
 		":verdict", db.OrNull(g.said(n.Verdict)), ":tokens_in", in, ":tokens_cached", cached,
-		":tokens_out", out, ":cost", used.CostUSD, ":estimated", used.Estimated, ":unknown", unknown,
+		":tokens_out", out, ":cost", used.CostUSD, ":estimated", used.Estimated, ":unknown", unknown, ":steps", db.OrNull(n.Steps),
 		":shares", listOrNull(g, n.Shares, asIs), ":drift", listOrNull(g, n.Drift, g.said), ":files", listOrNull(g, n.Files, g.said),
 		":gates", listOrNull(g, n.Gates, g.said), ":base", db.OrNull(n.Base), ":tree", db.OrNull(n.Tree), ":tree_after", db.OrNull(n.TreeAfter),
 		":rejected", db.OrNull(string(n.Rejected)), ":transcript", db.OrNull(n.Transcript), ":knowledge", db.OrNull(g.said(n.Knowledge)))

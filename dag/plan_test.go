@@ -68,9 +68,10 @@ func TestQueryPlans(t *testing.T) {
 		"is something open":      {openMergeSQL, []string{"SEARCH merges USING INDEX merges_task (task=?)"}, 0},
 		"enter again":            {reenterSQL, []string{"SEARCH merges USING INDEX merges_task (task=?)"}, 0},
 
-		"rate":         {rateSQL, []string{"SEARCH merges USING INTEGER PRIMARY KEY (rowid=?)", "SEARCH u USING PRIMARY KEY (task=?)"}, 0},
-		"past risks":   {risksSQL, []string{"SEARCH merges USING INDEX merges_state (state=?)"}, 0},
-		"refused work": {refusedSQL, []string{refused}, 0},
+		"rate":           {rateSQL, []string{"SEARCH merges USING INTEGER PRIMARY KEY (rowid=?)", "SEARCH u USING PRIMARY KEY (task=?)"}, 0},
+		"past risks":     {risksSQL, []string{"SEARCH merges USING INDEX merges_state (state=?)"}, 0},
+		"what was spent": {spentSQL, []string{"SEARCH attempts USING INDEX attempts_outcome (outcome=? AND ended_at>?)"}, 0},
+		"refused work":   {refusedSQL, []string{refused}, 0},
 		"work taken back": {takenBackSQL, []string{
 			"SCAN u USING COVERING INDEX undoes_undone", "SEARCH r USING INTEGER PRIMARY KEY (rowid=?)", "SEARCH m USING INDEX merges_task (task=? AND n<?)", "SEARCH x USING INDEX merges_task (task=?)",
 		}, 1}, // as many as were undone

@@ -40,6 +40,16 @@ func (g *Graph) Risks() ([]float64, error) {
 	return db.All(g.tx, risksSQL, (*db.Row).Float, ":limit", pastWork)
 }
 
+// An estimate is good enough: what is compared was estimated alike.
+const spentSQL = `
+SELECT cost_usd, steps FROM attempts INDEXED BY attempts_outcome
+WHERE outcome = 'done' AND ended_at IS NOT NULL AND cost_usd > 0 AND NOT cost_unknown ORDER BY ended_at DESC LIMIT +:limit;`
+
+// Spent is what the last attempts took that did their task.
+func (g *Graph) Spent() ([]risk.Spent, error) {
+	return db.All(g.tx, spentSQL, func(r *db.Row) risk.Spent { return risk.Spent{CostUSD: r.Float(), Steps: r.Int()} }, ":limit", pastWork)
+}
+
 // FailedWork is work that was rejected, or taken back after it had landed.
 type FailedWork struct {
 	Task  string

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"ralph/dag"
+	"ralph/event"
 	"ralph/internal/testing/check"
 	"ralph/risk"
 )
@@ -85,6 +86,38 @@ func TestAcceptedWorkKeepsItsRisk(t *testing.T) {
 	check.Equal(t, "past risks", []float64{high.Risk}, get(w, (*dag.Graph).Risks))
 	check.Equal(t, "what nobody looked at", []string(nil), w.unreviewed())
 	w.refused(dag.ErrLost, func(g *dag.Graph) error { return g.Rate(c, n, low) })
+}
+
+// TestWhatWasSpentIsThatOfAttemptsThatDidTheirTask: others say little of what one takes, and an unknown cost says nothing.
+func TestWhatWasSpentIsThatOfAttemptsThatDidTheirTask(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.plan("a", "b", "c", "d")
+	cost := func(usd float64) *float64 { return &usd }
+	note := func(attempt string, n dag.Note) {
+		w.update(func(g *dag.Graph) error { return g.NoteAttempt(attempt, n) })
+	}
+	failed := w.claim("a")
+	note(failed.Attempt, dag.Note{Usage: &event.Usage{CostUSD: cost(9)}, Steps: 9})
+	w.update(func(g *dag.Graph) error { _, err := g.Retry(failed, "no", 3); return err })
+	for _, done := range []struct {
+		title string
+		note  dag.Note
+	}{
+		{"b", dag.Note{Usage: &event.Usage{CostUSD: cost(0.5)}, Steps: 12}},
+		{"c", dag.Note{Usage: &event.Usage{CostUSD: cost(2), Unknown: true}, Steps: 3}},
+		{"d", dag.Note{Usage: &event.Usage{CostUSD: cost(0.25)}}},
+	} {
+		landed, _ := w.put(done.title, dag.MergeLanded)
+		note(landed.Attempt, done.note)
+		w.pass(time.Minute)
+	}
+	check.Equal(t, "what was spent", []risk.Spent{{CostUSD: 0.25}, {CostUSD: 0.5, Steps: 12}}, get(w, (*dag.Graph).Spent))
+	b := w.task("b")
+	list := get(w, func(g *dag.Graph) ([]dag.Attempt, error) { return g.Attempts(b) })
+	note(list[0].ID, dag.Note{StopReason: "end_turn"}) // says nothing of steps
+	list = get(w, func(g *dag.Graph) ([]dag.Attempt, error) { return g.Attempts(b) })
+	check.Equal(t, "steps", 12, list[0].Steps)
 }
 
 // TestFailedWorkIsWhatWasRejectedOrTakenBack, and what landed again after that is not.

@@ -26,8 +26,13 @@ type Facts struct {
 	Failures  int      `json:"failures,omitempty"`  // other work on one of its files that was rejected or taken back
 	Unproven  int      `json:"unproven,omitempty"`  // success criteria that it was to prove, and does not
 
-	Unexecuted   int `json:"unexecuted,omitempty"`    // changed lines of code that no gate executed, where that was measured
-	ChangedLines int `json:"changed_lines,omitempty"` // changed lines of code of which that is known
+	Executable int `json:"executable,omitempty"` // added or changed lines of code that a gate could execute; 0 if that is unknown
+	Unexecuted int `json:"unexecuted,omitempty"` // and those of them that none executed
+
+	Spent Spent `json:"spent,omitzero"` // by its attempt
+	Usual Usual `json:"usual,omitzero"` // in this project
+
+	Content
 }
 
 // Name is what a factor is about.
@@ -44,6 +49,16 @@ const (
 	Failures  Name = "failures"
 	Unproven  Name = "unproven"
 	Unseen    Name = "unseen"
+
+	Unexecuted Name = "unexecuted"
+	Cost       Name = "cost"
+	Secrets    Name = "secrets"
+	Programs   Name = "programs"
+	Deleted    Name = "deleted"
+	Data       Name = "data"
+	Access     Name = "access"
+	Network    Name = "network"
+	Libraries  Name = "libraries"
 )
 
 // Factor is one reason for a score.
@@ -70,6 +85,8 @@ type measure struct {
 // perFile is how many lines a changed file counts for besides its own: many small changes are harder to read than one large.
 const perFile = 10
 
+// measures has all weights. That of cost is fitted on recorded work (bench/realwork), of which nothing else is known but its size;
+// that of unexecuted lines on how often wrong and right work had some (docs/verification.md).
 var measures = []measure{
 	{Protected, 0.75, 0.25, func(f Facts) (float64, string) {
 		return float64(len(f.Protected)), "changes protected or CI files: " + human.List(f.Protected, 3)
@@ -95,6 +112,25 @@ var measures = []measure{
 	{Unproven, 0.4, 1, func(f Facts) (float64, string) {
 		return float64(f.Unproven), "leaves " + human.Count(f.Unproven, "criterion") + " unproven"
 	}},
+	{Unexecuted, 0.6, 1, func(f Facts) (float64, string) {
+		return float64(min(f.Unexecuted, f.Executable)), fmt.Sprintf("no check executed %d of %s of code", f.Unexecuted, human.Count(f.Executable, "changed line"))
+	}},
+	{Cost, 0.5, 10, func(f Facts) (float64, string) { return f.Spent.against(f.Usual) }},
+	{Secrets, 0.75, 0.25, files("has what looks like a secret: ", func(c Content) []string { return c.Secrets })},
+	{Programs, 0.5, 0.5, files("brings programs or binary files: ", func(c Content) []string { return c.Programs })},
+	{Deleted, 0.5, 1, files("deletes tests: ", func(c Content) []string { return c.Deleted })},
+	{Data, 0.5, 1, files("changes how data is stored, or drops some: ", func(c Content) []string { return c.Data })},
+	{Access, 0.4, 1, files("changes who may do what: ", func(c Content) []string { return c.Access })},
+	{Network, 0.4, 1, files("calls the network in scripts: ", func(c Content) []string { return c.Network })},
+	{Libraries, 0.3, 1, files("changes what is installed: ", func(c Content) []string { return c.Libraries })},
+}
+
+// files is the measure of a list of files.
+func files(what string, of func(Content) []string) func(Facts) (float64, string) {
+	return func(f Facts) (float64, string) {
+		list := of(f.Content)
+		return float64(len(list)), what + human.List(list, 3)
+	}
 }
 
 // Of is the whole formula. Each factor is most × n / (n + half), which more of it raises and never past most. They are

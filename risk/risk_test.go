@@ -30,6 +30,23 @@ func more() map[risk.Name]func(*risk.Facts) {
 		risk.Authors:   func(f *risk.Facts) { f.Authors = max(f.Authors, 1) + 1 },
 		risk.Failures:  func(f *risk.Facts) { f.Failures++ },
 		risk.Unproven:  func(f *risk.Facts) { f.Unproven++ },
+
+		risk.Unexecuted: func(f *risk.Facts) {
+			f.Executable, f.Unexecuted = max(f.Executable, f.Unexecuted, 0)+1, max(f.Unexecuted, 0)+1
+		},
+		risk.Cost: func(f *risk.Facts) {
+			if f.Usual.CostUSD == 0 {
+				f.Usual, f.Spent = risk.Usual{CostUSD: 0.3, StepUSD: 0.01}, risk.Spent{Steps: 45}
+			}
+			f.Spent.CostUSD = max(f.Spent.CostUSD, 0) + 0.9
+		},
+		risk.Secrets:   func(f *risk.Facts) { f.Secrets = append(f.Secrets, name(len(f.Secrets))) },
+		risk.Programs:  func(f *risk.Facts) { f.Programs = append(f.Programs, name(len(f.Programs))) },
+		risk.Deleted:   func(f *risk.Facts) { f.Deleted = append(f.Deleted, name(len(f.Deleted))) },
+		risk.Data:      func(f *risk.Facts) { f.Data = append(f.Data, name(len(f.Data))) },
+		risk.Access:    func(f *risk.Facts) { f.Access = append(f.Access, name(len(f.Access))) },
+		risk.Network:   func(f *risk.Facts) { f.Network = append(f.Network, name(len(f.Network))) },
+		risk.Libraries: func(f *risk.Facts) { f.Libraries = append(f.Libraries, name(len(f.Libraries))) },
 	}
 }
 
@@ -46,6 +63,16 @@ func TestEachFactorAloneRaisesTheScore(t *testing.T) {
 		risk.Authors:   "one of its files was changed by 2 authors lately",
 		risk.Failures:  "1 other piece of work on its files failed",
 		risk.Unproven:  "leaves 1 criterion unproven",
+
+		risk.Unexecuted: "no check executed 1 of 1 changed line of code",
+		risk.Cost:       "cost $0.90 in 45 steps: 3.0 times the usual, 2.0 times for each step",
+		risk.Secrets:    "has what looks like a secret: f0",
+		risk.Programs:   "brings programs or binary files: f0",
+		risk.Deleted:    "deletes tests: f0",
+		risk.Data:       "changes how data is stored, or drops some: f0",
+		risk.Access:     "changes who may do what: f0",
+		risk.Network:    "calls the network in scripts: f0",
+		risk.Libraries:  "changes what is installed: f0",
 	}
 	unseen := risk.Of(risk.Facts{Unseen: "git failed", Lines: 1})
 	check.Equal(t, "the risk of what nobody saw", 1.0, unseen.Risk)
@@ -75,6 +102,11 @@ func TestWhatIsHeldWithoutHistory(t *testing.T) {
 		"a test changed, and a doubt about it":  {risk.Facts{Files: files, Lines: 40, Checks: files[:1], Doubts: files[:1]}, true},
 		"two retries":                           {risk.Facts{Files: files, Lines: 40, Retries: 2}, false},
 		"a retry in files that often fail":      {risk.Facts{Files: files, Lines: 300, Retries: 1, Failures: 4, Authors: 4}, true},
+		"a token":                               {risk.Facts{Files: files[:1], Lines: 1, Content: risk.Content{Secrets: files[:1]}}, true},
+		"a new library":                         {risk.Facts{Files: files, Lines: 40, Content: risk.Content{Libraries: files[:2]}}, false},
+		"a migration and a program":             {risk.Facts{Files: files, Lines: 40, Content: risk.Content{Data: files[:1], Programs: files[:1]}}, true},
+		"one line that nothing executed":        {risk.Facts{Files: files, Lines: 40, Executable: 30, Unexecuted: 1}, false},
+		"many lines that nothing executed":      {risk.Facts{Files: files, Lines: 40, Executable: 30, Unexecuted: 20}, true},
 		"a large change with unproven criteria": {risk.Facts{Files: files, Lines: 800, Unproven: 3}, true},
 	}
 	for name, tt := range tests {
@@ -89,7 +121,10 @@ func drawFacts(t *rapid.T) risk.Facts {
 	return risk.Facts{
 		Files: list.Draw(t, "files"), Lines: some.Draw(t, "lines"), Protected: list.Draw(t, "protected"), Checks: list.Draw(t, "checks"),
 		Retries: some.Draw(t, "retries"), Doubts: list.Draw(t, "doubts"), Authors: some.Draw(t, "authors"), Failures: some.Draw(t, "failures"),
-		Unproven: some.Draw(t, "unproven"),
+		Unproven: some.Draw(t, "unproven"), Executable: some.Draw(t, "executable"), Unexecuted: some.Draw(t, "unexecuted"),
+		Spent:   risk.Spent{CostUSD: rapid.Float64Range(-1, 1e9).Draw(t, "cost"), Steps: some.Draw(t, "steps")},
+		Usual:   risk.Usual{CostUSD: rapid.Float64Range(0, 1e9).Draw(t, "usual cost"), StepUSD: rapid.Float64Range(0, 1e9).Draw(t, "usual step")},
+		Content: risk.Content{Secrets: list.Draw(t, "secrets"), Libraries: list.Draw(t, "libraries")},
 	}
 }
 

@@ -255,6 +255,10 @@ func rateOld(ctx context.Context, s *session, repo *git.Repo, list []looked, fai
 		}
 	}
 	return s.store.View(ctx, func(g *dag.Graph) error {
+		spent, err := g.Spent()
+		if err != nil {
+			return err
+		}
 		for i := range list {
 			l := &list[i]
 			if l.Rated {
@@ -271,7 +275,10 @@ func rateOld(ctx context.Context, s *session, repo *git.Repo, list []looked, fai
 			if err != nil {
 				return err
 			}
-			l.Risk = risk.Of(land.Measure(f, l.task, land.Before{Attempts: attempts, Proofs: l.unproven, Failed: failed, Authors: authors, Protect: s.config.Verify.Deciding()}))
+			if cost := l.attempt.CostUSD; cost != nil && !l.attempt.Unknown {
+				f.Spent = risk.Spent{CostUSD: *cost, Steps: l.attempt.Steps}
+			}
+			l.Risk = risk.Of(land.Measure(f, l.task, land.Before{Attempts: attempts, Spent: spent, Proofs: l.unproven, Failed: failed, Authors: authors, Protect: s.config.Verify.Deciding()}))
 		}
 		return nil
 	})

@@ -86,6 +86,7 @@ func TestMigrationsAreOnlyAppended(t *testing.T) {
 		"024_may_change.sql":       "68f7bfb41a7e999aa398674ca51e2783f4a9e20ad7ef19b495aa26cd5d50f4c5",
 		"025_partial_proofs.sql":   "03da7234ef26ec3ef2603a85dcbfcd6937847bd2486bf58b99c258791ad25ef0",
 		"026_ahead.sql":            "3d4e29e0642edf2e97b74fea7f961d90805969eda8da8177914f9a89b1de1514",
+		"027_steps.sql":            "9d48a11ba035642c00d30e42b6562b6c4ec2a09d6648eed39310bf0fff26db4b",
 	}
 	check.Equal(t, "sums of migrations (add one, and its sum here, instead of editing)", applied, fingerprint(t, "migrations"))
 }

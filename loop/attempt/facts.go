@@ -19,6 +19,22 @@ const (
 	oldUnknown = "not run"
 )
 
+// spent is what the attempt took that did the work, as far as that is known.
+func (a *attempt) spent() risk.Spent {
+	used := a.meter.tell()
+	_, steps := a.watch.steps()
+	if old := a.job.History.Finished; a.evidence.verifiesOnly() {
+		steps = max(steps, old.Steps)
+		if used.Cost() < old.Cost() { // then what was used so far is a verifier's, at most
+			used = old.Usage
+		}
+	}
+	if used.CostUSD == nil || used.Unknown {
+		return risk.Spent{}
+	}
+	return risk.Spent{CostUSD: *used.CostUSD, Steps: steps}
+}
+
 // facts are what checking a candidate showed that tells how risky it is. What cannot be seen of it adds nothing, unless that is all of
 // it.
 func (a *attempt) facts(ctx context.Context) (f risk.Facts) {
@@ -33,10 +49,12 @@ func (a *attempt) facts(ctx context.Context) (f risk.Facts) {
 	for _, c := range changes {
 		f.Lines += c.Lines()
 	}
+	f.Content = a.evidence.content(ctx, changes)
+	f.Spent = a.spent()
 	if plan, err := a.evidence.plan(ctx, a.evidence.candidate, a.prevented()); err == nil && len(plan.Changed) > 0 {
 		f.Checks, f.Old = seq.Map(plan.Changed, func(c git.Change) string { return c.Path }), cmp.Or(a.evidence.old, oldUnknown)
 	}
-	f.Unexecuted, f.ChangedLines = a.work.Coverage.Missed, a.work.Coverage.Changed
+	f.Unexecuted, f.Executable = a.work.Coverage.Missed, a.work.Coverage.Changed
 	for _, d := range a.work.Doubts {
 		if !slices.Contains(f.Doubts, d.Why) {
 			f.Doubts = append(f.Doubts, d.Why)
@@ -48,7 +66,7 @@ func (a *attempt) facts(ctx context.Context) (f risk.Facts) {
 			f.Doubts = append(f.Doubts, fmt.Sprintf("gate %q is flaky", g.Command))
 		case event.GateExcused:
 			f.Doubts = append(f.Doubts, fmt.Sprintf("gate %q is excused: it fails as it may", g.Command))
-		case event.GatePassed, event.GateFailed, event.GateExpected:
+		case event.GatePassed, event.GateFailed, event.GateExpected, event.GateFirstChecks:
 		}
 	}
 	return f

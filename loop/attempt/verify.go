@@ -147,7 +147,8 @@ func (a *attempt) keepFinished(ctx context.Context) error {
 		return nil //nolint:nilerr // it can be verified now all the same
 	}
 	used := a.meter.tell()
-	a.note(ctx, dag.Note{Phase: dag.Answered, StopReason: string(a.use.Stop), TreeAfter: a.evidence.finished, Usage: &used})
+	_, steps := a.watch.steps()
+	a.note(ctx, dag.Note{Phase: dag.Answered, StopReason: string(a.use.Stop), TreeAfter: a.evidence.finished, Usage: &used, Steps: steps})
 	return nil
 }
 

@@ -18,6 +18,7 @@ import (
 type Before struct {
 	Attempts []dag.Attempt    // at its task, in order
 	Failed   []dag.FailedWork // by anybody
+	Spent    []risk.Spent     // by attempts that did their task
 	Authors  merge.Authors
 	Proofs   []dag.Proof // what was seen of the criteria of its feature
 	Protect  []string    // globs: what decides whether work is accepted, here and in CI
@@ -31,7 +32,10 @@ func Measure(f risk.Facts, t dag.Task, b Before) risk.Facts {
 		}
 		f.Authors = max(f.Authors, len(b.Authors[name]))
 	}
-	f.Checks = slices.DeleteFunc(slices.Clone(f.Checks), func(name string) bool { return slices.Contains(f.Protected, name) })
+	f.Checks = slices.DeleteFunc(slices.Clone(f.Checks), func(name string) bool {
+		return slices.Contains(f.Protected, name) || slices.Contains(f.Deleted, name)
+	})
+	f.Usual = risk.UsualOf(b.Spent)
 	for _, a := range b.Attempts {
 		if a.StartedAt.Before(t.StartedAt) || t.Unverified != "" && a.ID == t.Unverified { // the task was reset then, or this is its work
 			continue
@@ -73,6 +77,7 @@ func (l *Lane) rate(ctx context.Context, seen risk.Facts) (risk.Score, bool) {
 		if len(t.Proves) > 0 {
 			before.Proofs, _ = g.Proofs(t.Feature)
 		}
+		before.Spent, _ = g.Spent()
 		before.Failed, err = g.FailedWork()
 		return err
 	})

@@ -48,5 +48,10 @@ func TestMeasureAddsWhatWasKnownBefore(t *testing.T) {
 	}
 	check.Equal(t, "facts", want, Measure(seen, task, before))
 	check.Equal(t, "what was seen", []string{"x_test.go", "ci.yml"}, seen.Checks)
+	spent := risk.Facts{Files: []string{"a.go"}, Checks: []string{"x_test.go"}, Spent: risk.Spent{CostUSD: 1, Steps: 2}, Content: risk.Content{Deleted: []string{"x_test.go"}}}
+	want = spent
+	want.Checks, want.Usual = []string{}, risk.Usual{CostUSD: 3, StepUSD: 1}
+	past := []risk.Spent{{CostUSD: 1, Steps: 1}, {CostUSD: 2, Steps: 2}, {CostUSD: 3, Steps: 3}, {CostUSD: 4, Steps: 4}, {CostUSD: 5, Steps: 5}}
+	check.Equal(t, "compared with the past, and a deleted test once", want, Measure(spent, task, Before{Spent: past}))
 	check.Equal(t, "nothing before", seen, Measure(seen, task, Before{}))
 }

@@ -1,0 +1,49 @@
+package attempt
+
+import (
+	"context"
+	"strings"
+
+	"ralph/internal/git"
+	"ralph/internal/redact"
+	"ralph/risk"
+	"ralph/verify/suite"
+)
+
+const (
+	maxContent = 32 << 20 // of a patch that is read for what is in it: a secret may be in the last file
+	maxProgram = 8 << 20  // of a binary file; a larger one counts as a program
+	headSize   = 16
+)
+
+// shaped finds secrets by their form.
+var shaped = redact.New()
+
+// content is what a candidate's files have in them that is worth a look.
+func (e *evidence) content(ctx context.Context, changes []git.Change) (c risk.Content) {
+	if d := e.compared[[2]string{e.base.Tree, e.candidate}]; d.Cut {
+		if whole, err := e.trees.Compare(ctx, e.base.Tree, e.candidate, maxContent); err == nil {
+			patches := map[string]string{}
+			for _, w := range whole.Changes {
+				patches[w.Path] = w.Patch
+			}
+			for i := range changes {
+				changes[i].Patch = patches[changes[i].Path]
+			}
+		}
+	}
+	_, after, end := e.trees.Contents(ctx, e.base.Tree, e.candidate, maxProgram)
+	defer end()
+	for _, change := range changes {
+		f := risk.File{Path: change.Path, Patch: change.Patch, Test: suite.IsTest(change.Path), Deleted: change.Kind == git.Deleted}
+		if !f.Deleted && strings.Contains(change.Patch, "\nBinary files ") {
+			data, err := after(change.Path)
+			if err != nil {
+				data = []byte(err.Error()) // what cannot be read may be a program
+			}
+			f.Head = data[:min(len(data), headSize)]
+		}
+		c.See(f, func(text string) bool { return shaped.Text(text) != text })
+	}
+	return c
+}
