@@ -146,7 +146,7 @@ func testOf(text string) (name string, passed bool) {
 	if m := find(tapTest); m != nil {
 		return ran(m[2]), m[1] == ""
 	} else if m := find(markedTest); m != nil {
-		return ran(m[2]), strings.Contains("✓✔√", m[1])
+		return ran(m[2]), slices.Contains([]string{"✓", "✔", "√"}, m[1])
 	}
 	return "", false
 }

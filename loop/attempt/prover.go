@@ -73,16 +73,16 @@ func (p *prover) judge(ctx context.Context, c verify.Check, literal bool) (found
 		return none("%s", why), err
 	}
 	r := &gateRuns{prover: p, gate: c.Command, ask: true, left: mostRuns, before: began}
-	var unknown error
-	if r.with, unknown, err = r.run(ctx, nil, forNames); err == nil && unknown == nil && !r.with.Passed { // because of that?
+	var unknown string
+	if r.with, unknown, err = r.run(ctx, nil, forNames); err == nil && unknown == "" && !r.with.Passed { // because of that?
 		r.ask = false
 		r.with, unknown, err = r.run(ctx, nil, forNames)
 	}
 	switch {
 	case err != nil:
 		return found{}, err
-	case unknown != nil:
-		return none("it cannot be run in a copy: %v", unknown), nil
+	case unknown != "":
+		return none("it cannot be run in a copy: %s", unknown), nil
 	case !r.with.Passed:
 		return none("gate %q fails in a copy of the work, too: %s", c.Command, r.with.Exit), nil
 	}
@@ -98,8 +98,8 @@ func (r *gateRuns) without(ctx context.Context, itself bool) (found, error) {
 	switch {
 	case err != nil:
 		return found{}, err
-	case unknown != nil:
-		return none("it cannot be run without the work: %v", unknown), nil
+	case unknown != "":
+		return none("it cannot be run without the work: %s", unknown), nil
 	case was.Passed && r.before.words == "":
 		return none(noTesting+"gate %q passes without the work, too", r.gate), nil
 	case was.Passed:
@@ -128,7 +128,7 @@ func (r *gateRuns) confirmed(ctx context.Context, name string, same func(verify.
 		return found{kind: dag.ProofTest, shown: name}, nil
 	}
 	again, unknown, err := r.run(ctx, r.before.edits, asBegan)
-	if err == nil && (unknown != nil || !same(again)) {
+	if err == nil && (unknown != "" || !same(again)) {
 		return none("gate %q is flaky: without the work it failed, and passed in run 2 (%s)", r.gate, name), nil
 	}
 	return found{kind: dag.ProofTest, shown: name}, err
@@ -143,14 +143,14 @@ func (r *gateRuns) hollow(ctx context.Context, was verify.Result) (found, error)
 	unbuilt := func(why string) found {
 		return partial("the tests of gate %q did not build or load without the work (%s)%s", r.gate, firstFailure(was), why)
 	}
-	if r.before.solid != nil || r.left == 0 {
+	if len(r.before.hollow) == 0 || r.left == 0 {
 		return unbuilt(""), nil
 	}
 	now, unknown, err := r.run(ctx, r.before.hollow, asHollow)
 	switch {
 	case err != nil:
 		return found{}, err
-	case unknown != nil:
+	case unknown != "":
 		return unbuilt(""), nil
 	case now.Passed:
 		return none("gate %q passes as well if what the work adds has empty bodies", r.gate), nil
@@ -188,16 +188,19 @@ func (r *gateRuns) failed(in verify.Result) string {
 }
 
 // run runs the gate in a copy of the work. Unknown is why it cannot.
-func (r *gateRuns) run(ctx context.Context, edits []git.Edit, why string) (res verify.Result, unknown, err error) {
+func (r *gateRuns) run(ctx context.Context, edits []git.Edit, why string) (res verify.Result, unknown string, err error) {
 	r.left--
-	runner, end, unknown := r.ports.Lane.Copy(ctx, edits)
+	runner, end, err := r.ports.Lane.Copy(ctx, edits)
 	if runner.Names = true; r.ask {
 		runner.Env = verify.AskNames(runner.Env)
 	}
-	if unknown == nil {
-		if res, unknown = r.gateIn(ctx, runner, r.gate, why, r.verifyLog()); unknown == nil {
+	if err == nil {
+		if res, err = r.gateIn(ctx, runner, r.gate, why, r.verifyLog()); err == nil {
 			r.gateEnded(verify.Check{Result: res}, why)
 		}
+	}
+	if err != nil {
+		unknown = err.Error()
 	}
 	return res, unknown, cmp.Or(end(), context.Cause(ctx))
 }

@@ -16,8 +16,7 @@ import (
 type before struct {
 	tree   string
 	edits  []git.Edit // empty if the task changes nothing else
-	hollow []git.Edit // the same, with what the work adds to it, but for what that does
-	solid  error      // why there are none of these
+	hollow []git.Edit // the same, with what the work adds to it, but for what that does; nil where that cannot be made
 	tests  bool       // the task has tests, or what they need
 	words  string     // of these: the names of its tests are in it
 }
@@ -61,8 +60,7 @@ func (e *evidence) withoutWork(ctx context.Context, base, work string, prevented
 		}
 		b.words += file + "\n" + string(text) + "\n"
 	}
-	hollow, err := suite.Hollow(seq.Map(planned, func(p suite.Edit) string { return p.Path }), was, is)
-	if b.solid = err; err == nil {
+	if hollow, err := suite.Hollow(seq.Map(planned, func(p suite.Edit) string { return p.Path }), was, is); err == nil {
 		b.hollow = overlaid(b.edits, hollow)
 	}
 	return b, nil
