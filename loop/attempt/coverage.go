@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path"
 	"slices"
 	"strings"
 
@@ -126,9 +127,12 @@ func (a *attempt) written(ctx context.Context, taken string, files []string) (co
 		return nil, nil
 	}
 	tracked, err := a.evidence.trees.Files(ctx, taken)
-	if err != nil || slices.Contains(tracked, file) {
-		a.WarnOnce("coverage\x00"+file, fmt.Sprintf("[verify] coverage_file: %s is part of the project, so no gate wrote it; have git ignore it", file))
+	if err != nil {
 		return nil, err
+	}
+	if slices.Contains(tracked, path.Clean(file)) {
+		a.WarnOnce("coverage\x00"+file, fmt.Sprintf("[verify] coverage_file: %s is part of the project, so no gate wrote it; have git ignore it", file))
+		return nil, nil
 	}
 	var text strings.Builder
 	runner := a.runner() // what gates wrote may be in a layer over the room

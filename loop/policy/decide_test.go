@@ -16,6 +16,7 @@ import (
 	"ralph/internal/testing/check"
 	"ralph/sigils"
 	"ralph/verify"
+	"ralph/verify/coverage"
 )
 
 // The facts that tests speak of.
@@ -118,6 +119,24 @@ func (d decisions) check(t *testing.T) {
 		}
 		check.Equal(t, name, tt.want, Decide(f))
 	}
+}
+
+func TestDecideAsksOnceAboutLinesThatNoGateExecuted(t *testing.T) {
+	t.Parallel()
+	work := Work{Checked: true, Coverage: coverage.Report{Unexecuted: []string{"a.go:3: return"}, Missed: 1, Changed: 2}}
+	ask, done := Rules{AskUncovered: true}, Decision{Action: Complete, Outcome: event.AttemptDone}
+	red, executed := work, work
+	red.Gates, executed.Coverage = []verify.Check{redGate}, coverage.Report{Changed: 2}
+	decisions{
+		"first": {Facts{Work: work, Rules: ask}, Decision{
+			Action: Reprompt, Say: AskUncovered, Reason: "no gate executed 1 of 2 changed lines of code: a.go:3: return",
+		}},
+		"not asked for":       {Facts{Work: work}, done},
+		"again":               {Facts{Work: work, Rules: ask, Session: Session{Uncovered: 1}}, done},
+		"no session is there": {Facts{Work: work, Rules: ask, Session: Session{None: true}}, done},
+		"all executed":        {Facts{Work: executed, Rules: ask}, done},
+		"a gate fails":        {Facts{Work: red, Rules: ask}, repair},
+	}.check(t)
 }
 
 func TestDecideAboutWhatTheAgentSays(t *testing.T) {

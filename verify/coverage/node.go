@@ -3,7 +3,6 @@ package coverage
 import (
 	"encoding/json"
 	"net/url"
-	"os"
 	"path"
 	"path/filepath"
 	"strings"
@@ -31,17 +30,13 @@ type v8Range struct {
 // nodeSaid are the lines of changed files as processes of Node wrote them. A script counts if what ran is the file itself, or a map leads
 // back to it: offsets into what another tool made of it mean nothing here.
 func nodeSaid(dir, root string, files []string, read Read) (Profile, error) {
-	names, err := filepath.Glob(filepath.Join(dir, "coverage-*.json"))
+	texts, err := saidIn(dir, "coverage-")
 	p, wanted := Profile{}, map[string]bool{}
 	for _, file := range files {
 		wanted[file] = languageOf(file) == javascript
 	}
 	seen, tested := map[string]bool{}, false
-	for _, name := range names {
-		text, rerr := os.ReadFile(name)
-		if rerr != nil {
-			return p, rerr
-		}
+	for _, text := range texts {
 		var said v8
 		if json.Unmarshal(text, &said) != nil { // the process was killed while it wrote
 			continue

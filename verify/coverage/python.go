@@ -2,7 +2,6 @@ package coverage
 
 import (
 	_ "embed"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -18,17 +17,10 @@ var hook []byte
 // pythonSaid are the lines of changed files as processes of Python wrote them. Lost is true if another tool traced lines in the place of
 // ours: then nobody knows which were executed.
 func pythonSaid(dir string) (p Profile, lost bool, err error) {
-	names, err := filepath.Glob(filepath.Join(dir, "python-*"))
+	said, err := saidIn(dir, "python-")
 	p = Profile{}
 	missing, tested := Profile{}, false
-	for _, name := range names {
-		if strings.HasSuffix(name, ".part") {
-			continue
-		}
-		text, rerr := os.ReadFile(name)
-		if rerr != nil {
-			return p, false, rerr
-		}
+	for _, text := range said {
 		for line := range strings.Lines(string(text)) {
 			fields := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
 			switch {

@@ -79,7 +79,7 @@ func (p Profile) mapped(file, root string, m sourceMap, lengths []int, ranges []
 	for _, n := range lengths {
 		total += n
 	}
-	if !wants || ranges[0].StartOffset != 0 || ranges[0].EndOffset < total {
+	if end := ranges[0].EndOffset; !wants || ranges[0].StartOffset != 0 || end < total || end > total+1 || total > maxSaid {
 		return
 	}
 	n, offset := counts(ranges[0].EndOffset, ranges), 0
@@ -94,7 +94,7 @@ func (p Profile) mapped(file, root string, m sourceMap, lengths []int, ranges []
 			return
 		}
 		for _, s := range segments {
-			if at := offset + s.column; s.source >= 0 && s.source < len(names) && s.column < lengths[i] && at < len(n) && executable[names[s.source]][s.line+1] {
+			if at := offset + s.column; s.source >= 0 && s.source < len(names) && s.column < lengths[i] && at >= 0 && at < len(n) && executable[names[s.source]][s.line+1] {
 				p.add(names[s.source], s.line+1, n[at] > 0)
 			}
 		}
