@@ -66,7 +66,7 @@ func TestWhatIsSeenInFiles(t *testing.T) {
 func TestATokenAlwaysStandsOut(t *testing.T) {
 	t.Parallel()
 	f := risk.Facts{Files: []string{"a.go"}, Lines: 1}
-	f.Content.See(risk.File{Path: "a.go", Patch: patch(key)}, looksLikeKey)
+	f.See(risk.File{Path: "a.go", Patch: patch(key)}, looksLikeKey)
 	s := risk.Of(f)
 	check.Equal(t, "what is said", "has what looks like a secret: a.go", s.String())
 	check.That(t, s.Risk > risk.Half, "its risk is %v", s.Risk)

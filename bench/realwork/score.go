@@ -30,7 +30,7 @@ func score(list []features) (scored []ranked) {
 		for i, at := range starts[:len(starts)-1] {
 			text, name := f.patch[at[0]:starts[i+1][0]], f.patch[at[2]:at[3]]
 			file := risk.File{Path: name, Patch: text, Test: suite.IsTest(name), Deleted: strings.Contains(text, "\ndeleted file mode ")}
-			facts.Content.See(file, func(s string) bool { return shaped.Text(s) != s })
+			facts.See(file, func(s string) bool { return shaped.Text(s) != s })
 		}
 		scored = append(scored, ranked{risk.Of(facts).Risk, !f.Resolved})
 	}
