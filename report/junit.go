@@ -6,6 +6,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -161,7 +162,7 @@ func (r Run) junitCase(t Task, waits map[string]Wait, failures map[string]Failur
 		c.Failure, c.Reruns = junitFailure(t, failures), earlier
 	default:
 		c.Reruns = earlier
-		if t.Ran() && t.Status != event.TaskDeleted && t.Status != dag.Cancelled {
+		if !r.waits(t.ID) && t.Ran() && t.Status != event.TaskDeleted && t.Status != dag.Cancelled {
 			a := r.Attempts[t.Attempts[len(t.Attempts)-1]]
 			first, rest := head(a.Reason)
 			message := shorten(strings.TrimSuffix("not brought to an end: "+first, ": "), junitMessage)
@@ -187,6 +188,12 @@ func junitFailure(t Task, failures map[string]Failure) *junitNote {
 	}
 	text := withSteps(f.Reason+"\n"+ending(f.Detail, junitText), f.Next)
 	return &junitNote{Message: shorten(f.Reason, junitMessage), Type: kind, Text: lines(text)}
+}
+
+// waits reports whether the work of a task is held, or stands on work that is.
+func (r Run) waits(task string) bool {
+	of := func(k event.Kept) bool { return k.Task == task }
+	return r.Work != nil && (slices.ContainsFunc(r.Work.Review, of) || slices.ContainsFunc(r.Work.Behind, of))
 }
 
 func whyNot(t Task, waits map[string]Wait) string {

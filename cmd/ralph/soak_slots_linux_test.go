@@ -354,8 +354,10 @@ func (p *person) act() {
 	case 5:
 		p.reset()
 	case 6, 7:
-		if p.review(); p.random.IntN(3) == 0 {
+		if p.random.IntN(3) == 0 {
 			p.sendBack()
+		} else {
+			p.review()
 		}
 	default:
 		p.makeWay()
