@@ -157,17 +157,21 @@ func TestRemovedTestsAreCounted(t *testing.T) {
 		want   int
 	}{
 		"nothing":                   {git.Change{}, 0},
-		"a function of Go":          {git.Change{Patch: patch("-func TestA(t *testing.T) {\n-\tt.Run(\"x\", nil)\n-}\n func TestB(t *testing.T) {\n")}, 1},
-		"one that is renamed":       {git.Change{Patch: patch("-func TestA(t *testing.T) {\n+func TestB(t *testing.T) {\n")}, 0},
-		"more are added":            {git.Change{Patch: patch("+func TestA(t *testing.T) {\n+func TestB(t *testing.T) {\n-func TestC(t *testing.T) {\n")}, 0},
-		"Python":                    {git.Change{Patch: patch("-    def test_a(self):\n-async def test_b():\n-def helper():\n")}, 2},
+		"a function of Go":          {git.Change{Path: "a_test.go", Patch: patch("-func TestA(t *testing.T) {\n-\tt.Run(\"x\", nil)\n-}\n func TestB(t *testing.T) {\n")}, 1},
+		"one that is renamed":       {git.Change{Path: "a_test.go", Patch: patch("-func TestA(t *testing.T) {\n+func TestB(t *testing.T) {\n")}, 0},
+		"more are added":            {git.Change{Path: "a_test.go", Patch: patch("+func TestA(t *testing.T) {\n+func TestB(t *testing.T) {\n-func TestC(t *testing.T) {\n")}, 0},
+		"Python":                    {git.Change{Path: "test_a.py", Patch: patch("-    def test_a(self):\n-async def test_b():\n-def helper():\n")}, 2},
 		"Python, parametrized":      {git.Change{Patch: patch("-@pytest.mark.parametrize('x', range(9))\n-def test_a(x):\n")}, AnyNumber},
-		"JavaScript":                {git.Change{Patch: patch("-test('a', () => {})\n-  it.only(\"b\", f)\n-submit('c')\n")}, 2},
+		"JavaScript":                {git.Change{Path: "a.test.js", Patch: patch("-test('a', () => {})\n-  it.only(\"b\", f)\n-submit('c')\n")}, 2},
 		"JavaScript, a table":       {git.Change{Patch: patch("-test.each([1, 2])('a', () => {})\n")}, AnyNumber},
-		"Rust":                      {git.Change{Patch: patch("-    #[test]\n-    #[tokio::test]\n-    fn a() {}\n")}, 2},
-		"bats":                      {git.Change{Patch: patch("-@test \"a\" {\n")}, 1},
-		"a file whose patch is cut": {git.Change{Kind: git.Deleted, Cut: true}, AnyNumber},
-		"a header that is like one": {git.Change{Patch: "--- a/func TestA(\n-func TestA(\n"}, 0},
+		"Rust":                      {git.Change{Path: "src/lib.rs", Patch: patch("-    #[test]\n-    #[tokio::test]\n-    fn a() {}\n")}, 2},
+		"product code":              {git.Change{Path: "a.go", Patch: patch("-\tok := f()\n-func TestX() {\n-\ttest(x)\n")}, 0},
+		"Perl":                      {git.Change{Path: "t/a.t", Patch: patch("-ok(1, 'a');\n-is $x, 2;\n-my $y;\n")}, 2},
+		"what prints TAP":           {git.Change{Path: "check.sh", Patch: patch("-echo ok 3 - a\n")}, 1},
+		"bats":                      {git.Change{Path: "a.bats", Patch: patch("-@test \"a\" {\n")}, 1},
+		"a file whose patch is cut": {git.Change{Path: "test_a.py", Kind: git.Deleted, Cut: true}, AnyNumber},
+		"data whose patch is cut":   {git.Change{Path: "a.json", Kind: git.Deleted, Cut: true}, 0},
+		"a header that is like one": {git.Change{Path: "a_test.go", Patch: "--- a/func TestA(\n-func TestA(\n"}, 0},
 	} {
 		check.Equal(t, name, tt.want, RemovedTests([]git.Change{tt.change}))
 	}
