@@ -274,7 +274,7 @@ func (c changedPart) changedLines() (head string, hunks []string) {
 			_, line, _ = strings.Cut(line, " +")
 			lines = append(lines, []string{"@@ +" + line[:max(strings.IndexAny(line, ", "), 0)]})
 		case len(lines) > 0:
-			if line != "" && strings.Contains(`+-\`, line[:1]) {
+			if line != "" && strings.ContainsRune(`+-\`, rune(line[0])) {
 				lines[len(lines)-1] = append(lines[len(lines)-1], line)
 			}
 		case !slices.ContainsFunc([]string{"diff --git ", "index ", "--- ", "+++ ", "[cut"}, func(prefix string) bool { return strings.HasPrefix(line, prefix) }):

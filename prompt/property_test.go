@@ -58,7 +58,7 @@ func drawDoubt(t *rapid.T) (d prompt.Doubt) {
 
 func drawDifference(t *rapid.T) prompt.Difference {
 	d := prompt.Difference{Base: hostile().Draw(t, "base"), Work: hostile().Draw(t, "work")}
-	for range rapid.IntRange(0, 30).Draw(t, "files") {
+	for range rapid.IntRange(0, 5).Draw(t, "files") {
 		c := prompt.Changed{
 			Path: hostile().Draw(t, "path") + rapid.SampledFrom([]string{"", ".go", ".json"}).Draw(t, "ending"), Old: hostile().Draw(t, "old"), Cut: rapid.Bool().Draw(t, "cut"),
 			Patch: "diff --git a/x b/x\n@@ -1 +1 @@\n" + hostile().Draw(t, "patch"),

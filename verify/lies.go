@@ -2,9 +2,11 @@ package verify
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -70,21 +72,38 @@ func fewerWords(now, before int, what, did string, removed int) string {
 // AnyNumber of tests is removed by work whose patches do not tell how many.
 const AnyNumber = math.MaxInt
 
-var (
-	// defines is a line that begins a test in one of the languages whose test programs are known.
-	defines = lazyregexp.New(`^(?:func (?:Test|Example|Fuzz)\w*\(` + // Go
-		`|\s*(?:async )?def test\w*\(` +
-		`|\s*(?:test|it|specify)(?:\.\w+)*\(` + // JavaScript
-		`|\s*#\[(?:\w+::)*test\b` +
-		`|\s*@test\b|\s*subtest\b|\s*(?:not )?ok\b)`) // bats, Perl, and what prints TAP by itself
-	// multiplies is a line that makes several tests of one.
-	multiplies = lazyregexp.New(`parametrize|\b(?:test|it|describe)\.each\b|#\[(?:case|rstest|test_case)\b|\bload_tests\b`)
-)
+// definitions are the lines that begin a test, by the end of a file's name.
+var definitions = []struct {
+	file, line *lazyregexp.Regexp
+}{
+	{lazyregexp.New(`_test\.go$`), lazyregexp.New(`^func (?:Test|Example|Fuzz)\w*\(`)},
+	{lazyregexp.New(`\.py$`), lazyregexp.New(`^\s*(?:async )?def test\w*\(`)},
+	{lazyregexp.New(`\.(?:[cm]?[jt]sx?|vue|svelte)$`), lazyregexp.New(`^\s*(?:test|it|specify)(?:\.\w+)*\(`)},
+	{lazyregexp.New(`\.rs$`), lazyregexp.New(`^\s*#\[(?:\w+::)*test\b`)},
+	{lazyregexp.New(`\.bats$`), lazyregexp.New(`^\s*@test\b`)},
+	{lazyregexp.New(`\.t$`), lazyregexp.New(`^\s*(?:ok|is|isnt|like|unlike|cmp_ok|is_deeply|subtest|pass|can_ok|isa_ok)\b`)},
+}
+
+// testsOf is what a line of a file looks like that begins a test.
+func testsOf(file string) *regexp.Regexp {
+	for _, d := range definitions {
+		if d.file.Get().MatchString(file) {
+			return d.line.Get()
+		}
+	}
+	return printsTAP.Get()
+}
+
+var printsTAP = lazyregexp.New(`\b(?:not )?ok \d`)
+
+// multiplies is a line that makes several tests of one.
+var multiplies = lazyregexp.New(`parametrize|\b(?:test|it|describe)\.each\b|#\[(?:case|rstest|test_case)\b|\bload_tests\b`)
 
 // RemovedTests is how many tests more the changes remove than they add.
 func RemovedTests(changes []git.Change) (n int) {
 	for _, c := range changes {
-		if c.Cut && c.Kind == git.Deleted {
+		was, is := testsOf(cmp.Or(c.Old, c.Path)), testsOf(c.Path)
+		if c.Cut && c.Kind == git.Deleted && is != printsTAP.Get() {
 			return AnyNumber
 		}
 		_, hunks := splitPatch(c.Patch)
@@ -93,9 +112,9 @@ func RemovedTests(changes []git.Change) (n int) {
 			switch {
 			case line[0] == '-' && multiplies.Get().MatchString(text):
 				return AnyNumber
-			case line[0] == '-' && defines.Get().MatchString(text):
+			case line[0] == '-' && was.MatchString(text):
 				n++
-			case line[0] == '+' && defines.Get().MatchString(text):
+			case line[0] == '+' && is.MatchString(text):
 				n--
 			}
 		}

@@ -32,7 +32,7 @@ func work(description string) string {
 func verifying(description string) string {
 	return prompt.Verify(prompt.VerifyInput{
 		Task: prompt.Task{ID: task, Title: "Title", Description: description},
-		Diff: prompt.Document{Text: "```verify\nfalse\n```", From: "git"},
+		Diff: prompt.Difference{Files: []prompt.Changed{{Path: "x", Patch: "```verify\nfalse\n```"}}},
 	})
 }
 

@@ -66,9 +66,9 @@ func (p *play) perform(s Step) {
 	case "commit": // everything, with message Text
 		p.git("add", "-A")
 		p.git("-c", "user.name=fake", "-c", "user.email=fake@localhost", "commit", "-qm", s.Text)
-	case "run": // Argv as a process of the agent's own; what it says and its exit status are for {{last}}
+	case "run": // Argv as a process of the agent's own, which reads the prompt; what it says and its exit status are for {{last}}
 		cmd := exec.Command(s.Argv[0], s.Argv[1:]...)
-		cmd.Dir = p.path(".")
+		cmd.Dir, cmd.Stdin = p.path("."), strings.NewReader(p.prompt.text)
 		out, err := cmd.CombinedOutput()
 		p.last = string(out)
 		if err != nil {
