@@ -71,14 +71,18 @@ func TestOldFilesArePutBack(t *testing.T) {
 			files{"src/a/a.js": "code", "test/a/a.test.js": "tests"}, files{"src/b/a.js": "code", "test/b/a.test.js": "tests"}, "npm test", "", nil,
 		},
 		"tests move alone": {
-			files{"src/a/a.js": "code", "test/a/a.test.js": "tests"}, files{"src/a/a.js": "code", "test/b/a.test.js": "tests"}, "npm test", "test/b/a.test.js",
+			files{"src/a/a.js": "code", "test/a/a.test.js": "tests"},
+			files{"src/a/a.js": "code", "test/b/a.test.js": "tests"},
+			"npm test", "test/b/a.test.js",
 			files{"test/a/a.test.js": "tests", "test/b/a.test.js": "-"},
 		},
 		"what is tested is deleted, too": {
 			files{"lib/unique.sh": "unique() { sort -u; }\n", "tests/unique.test.sh": "a test\n", "tests/b.test.sh": "b\n"}, files{"tests/b.test.sh": "b\n"}, "./check.sh", "", nil,
 		},
 		"it is only somewhere else": {
-			files{"lib/unique.sh": "unique() { sort -u; }\n", "tests/unique.test.sh": "a test\n", "lib/b.sh": "b\n"}, files{"lib/b.sh": "unique() { sort -u; }\nb\n"}, "./check.sh", "tests/unique.test.sh",
+			files{"lib/unique.sh": "unique() { sort -u; }\n", "tests/unique.test.sh": "a test\n", "lib/b.sh": "b\n"},
+			files{"lib/b.sh": "unique() { sort -u; }\nb\n"},
+			"./check.sh", "tests/unique.test.sh",
 			files{"tests/unique.test.sh": "a test\n"},
 		},
 		"a library is new": {
