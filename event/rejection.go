@@ -8,10 +8,10 @@ const (
 	RejectedIncomplete Rejection = "incomplete" // some of it cannot be part of a commit
 	RejectedConflict   Rejection = "conflict"   // with what landed meanwhile
 	RejectedChanged    Rejection = "changed"    // by an older ralph: its files in the folder, since it was done
-	RejectedTampering  Rejection = "tampering"  // with what checks it
+	RejectedTampering  Rejection = "tampering"  // with protected files, ralph's own state or git's hooks
 	RejectedGate       Rejection = "gate"
 	RejectedUnchanged  Rejection = "unchanged"
-	RejectedUnproven   Rejection = "unproven" // every gate was red before it, too, and there is no verifier
+	RejectedUnproven   Rejection = "unproven" // by an older ralph: every gate was red before it, too; such work is held now
 	RejectedVerdict    Rejection = "verdict"
 	RejectedMissing    Rejection = "missing" // of a whole feature: what its specification asks for is not there
 )

@@ -142,7 +142,7 @@ func left(doubts []Doubt, said sigils.Set) (left []Doubt, problem string) {
 
 // weakened is what a verifier finds wrong, whatever else it says; "" if nothing.
 func weakened(doubts []Doubt, said sigils.Set) string {
-	if len(said.Weakened) == 0 {
+	if len(said.Weakened) == 0 || len(doubts) == 0 {
 		return ""
 	}
 	w := said.Weakened[0]
@@ -152,7 +152,7 @@ func weakened(doubts []Doubt, said sigils.Set) string {
 			named = append(named, i)
 		}
 	}
-	return strings.TrimRight("the verifier finds "+naming(doubts, named...)+" wrong: "+w.Text, ": ")
+	return strings.TrimRight("the verifier says that "+naming(doubts, named...)+" is wrong: "+w.Text, ": ")
 }
 
 // askedFor quotes what clears doubts.

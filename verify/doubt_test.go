@@ -134,8 +134,8 @@ func TestAVerifierClearsDoubts(t *testing.T) {
 	left, problem := left(nil, sigils.Set{})
 	check.That(t, len(left) == 0 && problem == "", "no doubt needs no answer: %q", problem)
 	for want, w := range map[string]sigils.Answer{
-		"the verifier finds change 1 (a_test.go), change 2 (test file deleted: b_test.go) wrong: expects 1 now": of("expects 1 now", 1, 2),
-		"the verifier finds a change wrong": {},
+		"the verifier says that change 1 (a_test.go), change 2 (test file deleted: b_test.go) is wrong: expects 1 now": of("expects 1 now", 1, 2),
+		"the verifier says that a change is wrong": {},
 	} {
 		check.Equal(t, "wrong", want, weakened(doubts, sigils.Set{Asked: all("Say hello once"), Weakened: answers(w)}))
 	}

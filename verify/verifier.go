@@ -102,8 +102,9 @@ func ask(ctx context.Context, verifier Verifier, q Question) (Verdict, error) {
 	if q.Whole {
 		v.Findings = set.Findings
 	}
-	wrong, problem := weakened(q.Doubts, set), ""
-	v.Left, problem = left(q.Doubts, set)
+	wrong := weakened(q.Doubts, set)
+	open, problem := left(q.Doubts, set)
+	v.Left = open
 	switch {
 	case set.VerifyFail || wrong != "": // wins over a pass
 		v.Given, v.Reason = true, cmp.Or(strings.Join(human.Parts(wrong, set.VerifyReason), "; "), "the verifying agent gave no reason")

@@ -186,7 +186,7 @@ func (a *attempt) findDoubts(ctx context.Context, changes []git.Change, now stri
 	e, words := &a.evidence, ownWords(a.job.Task)
 	before, after, end := e.trees.Contents(ctx, e.base.Tree, now, maxTestFile)
 	defer end()
-	s, err := e.suite(ctx, e.base.Tree, changes, before)
+	s, err := e.suite(changes, before)
 	if err != nil {
 		return err
 	}

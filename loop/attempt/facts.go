@@ -15,7 +15,7 @@ import (
 // What the checks from before the work said of it, as it is kept.
 const (
 	oldPassed  = "passed"
-	oldFailed  = "failed, and that was cleared"
+	oldFailed  = "failed"
 	oldUnknown = "not run"
 )
 

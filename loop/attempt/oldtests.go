@@ -144,7 +144,7 @@ func (e *evidence) plan(ctx context.Context, now string, prevented bool) (p oldP
 func (e *evidence) planOf(ctx context.Context, from, to string, changes []git.Change) (suite.Plan, error) {
 	before, after, end := e.trees.Contents(ctx, from, to, maxTestFile)
 	defer end()
-	s, err := e.suite(ctx, from, changes, before)
+	s, err := e.suite(changes, before)
 	if err != nil {
 		return suite.Plan{}, err
 	}
@@ -156,7 +156,7 @@ func edits(plan suite.Plan) []git.Edit {
 }
 
 // suite is what checked the work before it: what a tree has.
-func (e *evidence) suite(ctx context.Context, tree string, changes []git.Change, before suite.Read) (*suite.Suite, error) {
+func (e *evidence) suite(changes []git.Change, before suite.Read) (*suite.Suite, error) {
 	return suite.Of(suite.Base{
 		Gates: e.job.Verify.Gates, Protect: e.job.Verify.Protect, Task: e.job.Task.Title + "\n" + e.job.Task.Description, Read: e.unchanged(changes, before),
 		Beside: func(dir string) ([]string, error) { return e.beside(dir, changes) },

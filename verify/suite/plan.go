@@ -38,7 +38,7 @@ func (s *Suite) Plan(changes []git.Change, after Read) (Plan, error) {
 		b.locked = b.locked || lockNames.has(path.Base(c.Path))
 	}
 	for _, c := range changes {
-		if b.first(c) && !s.may(c) && b.edit(c) {
+		if b.first(c) && !s.may(c) && !s.Orphaned(c, changes, after) && b.edit(c) {
 			b.Changed = append(b.Changed, c)
 		}
 	}
@@ -81,12 +81,12 @@ type builder struct {
 }
 
 // Kind is that of the suite. Among changes, code of others that was changed here may be what tests use, and so may data that
-// only tests name.
+// only tests name. Code of others that is new is work.
 func (b *builder) Kind(file string) Kind {
 	kind := b.Suite.Kind(file)
 	folders := strings.Split(path.Dir(file), "/")
 	inElsewhere := slices.ContainsFunc(folders, elsewhere.has)
-	if kind == "" && (inElsewhere && !b.locked && !slices.ContainsFunc(folders, isCache) || !inElsewhere && b.named(file)) {
+	if kind == "" && (inElsewhere && !b.locked && !b.added[file] && !slices.ContainsFunc(folders, isCache) || !inElsewhere && b.named(file)) {
 		return Fixture
 	}
 	return kind
@@ -266,7 +266,7 @@ func (b *builder) rename(c git.Change) (matters bool) {
 		}
 		return false
 	}
-	if was != "" && was == is && was != Script && was != Protected && b.moves[path.Dir(c.Old)] == path.Dir(c.Path) {
+	if was != "" && was == is && was != Script && was != Protected && b.moved(path.Dir(c.Old), path.Dir(c.Path)) {
 		if merge := b.merging(c.Path); merge != nil {
 			return b.merge(c.Old, c.Path, merge)
 		}
@@ -290,6 +290,24 @@ func moves(changes []git.Change, kind func(string) Kind) map[string]string {
 		}
 	}
 	return list
+}
+
+// moved reports whether a folder moved with what is tested: below the same folder, or as a folder of the same name did.
+func (b *builder) moved(from, to string) bool {
+	for up, rest := from, ""; ; up, rest = path.Dir(up), path.Join(path.Base(up), rest) {
+		if now, moved := b.moves[up]; moved && path.Join(now, rest) == to {
+			return true
+		}
+		if up == "." || up == "/" || path.Dir(up) == up {
+			break
+		}
+	}
+	for was, now := range b.moves {
+		if path.Dir(from) == path.Dir(to) && path.Base(was) == path.Base(from) && path.Base(now) == path.Base(to) {
+			return true
+		}
+	}
+	return false
 }
 
 // clear removes new files from where files of the base are put: in their folder's place, or below them.

@@ -64,6 +64,30 @@ func TestOldFilesArePutBack(t *testing.T) {
 			"go test ./...", "b/a_test.go",
 			files{"b/a_test.go": goTest},
 		},
+		"a package moves with the data of its tests, too": {
+			files{"in/a/a.go": "package a // code", "in/a/a_test.go": goTest, "in/a/testdata/x/y": "1"}, files{"b/a.go": "package a // code", "b/a_test.go": goTest, "b/testdata/x/y": "1"}, "go test ./...", "", nil,
+		},
+		"and with tests that are elsewhere": {
+			files{"src/a/a.js": "code", "test/a/a.test.js": "tests"}, files{"src/b/a.js": "code", "test/b/a.test.js": "tests"}, "npm test", "", nil,
+		},
+		"tests move alone": {
+			files{"src/a/a.js": "code", "test/a/a.test.js": "tests"},
+			files{"src/a/a.js": "code", "test/b/a.test.js": "tests"},
+			"npm test", "test/b/a.test.js",
+			files{"test/a/a.test.js": "tests", "test/b/a.test.js": "-"},
+		},
+		"what is tested is deleted, too": {
+			files{"lib/unique.sh": "unique() { sort -u; }\n", "tests/unique.test.sh": "a test\n", "tests/b.test.sh": "b\n"}, files{"tests/b.test.sh": "b\n"}, "./check.sh", "", nil,
+		},
+		"it is only somewhere else": {
+			files{"lib/unique.sh": "unique() { sort -u; }\n", "tests/unique.test.sh": "a test\n", "lib/b.sh": "b\n"},
+			files{"lib/b.sh": "unique() { sort -u; }\nb\n"},
+			"./check.sh", "tests/unique.test.sh",
+			files{"tests/unique.test.sh": "a test\n"},
+		},
+		"a library is new": {
+			files{"a_test.go": goTest}, files{"a_test.go": "package a\n", "vendor/be/be.go": "1"}, "go test ./...", "a_test.go", files{"a_test.go": goTest},
+		},
 		"a package moves with its tests as they are": {
 			files{"a/a.go": "package a // code", "a/a_test.go": goTest}, files{"b/a.go": "package a // code", "b/a_test.go": goTest}, "go test ./...", "", nil,
 		},
@@ -130,6 +154,17 @@ func TestOldFilesArePutBack(t *testing.T) {
 			check.Equal(t, "tree", want, tree)
 		})
 	}
+}
+
+// TestWhatTheTaskMayChangeStays as the work has it.
+func TestWhatTheTaskMayChangeStays(t *testing.T) {
+	t.Parallel()
+	base, work := files{"a_test.go": "1", "b_test.go": "1"}, files{"a_test.go": "2", "b_test.go": "2"}
+	s, err := Of(Base{Read: base.read, Beside: base.beside, May: func(file string) bool { return file == "a_test.go" }})
+	check.OK(t, err)
+	p, err := s.Plan(changes(base, work), work.read)
+	check.OK(t, err)
+	check.Equal(t, "edits", []Edit{{Path: "b_test.go", From: "b_test.go"}}, p.Edits)
 }
 
 // TestWhatIsNoTextIsPutBack, too: nobody reads it.

@@ -38,7 +38,7 @@ func Find(changes []git.Change, s *suite.Suite, before, after suite.Read, protec
 		touched(c, protect, add)
 		old := cmp.Or(c.Old, c.Path)
 		switch {
-		case s.Tests(old) && gone(c, s, after) && !moved(old, changes, s, before, after):
+		case s.Tests(old) && gone(c, s, after) && !s.Orphaned(c, changes, after) && !moved(old, changes, s, before, after):
 			add(old, "test file deleted: %s", plain(old))
 		case c.Kind == git.Deleted || c.Kind == git.Mode:
 		case path.Base(c.Path) == ".gitignore":
