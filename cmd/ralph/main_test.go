@@ -172,7 +172,7 @@ func scriptParams(dir string) testscript.Params {
 			env.Setenv("TMPDIR", temp)
 			env.Setenv("HOME", env.WorkDir)
 			env.Setenv("XDG_STATE_HOME", temp+"/state") // or it would be part of a project whose folder is the home
-			env.Setenv("GO_CACHE", goCache()) // for a script that compiles
+			env.Setenv("GO_CACHE", goCache())           // for a script that compiles
 			env.Setenv("NO_COLOR", "1")
 			env.Setenv("TZ", "UTC")
 			env.Setenv("RALPH_VERIFY_ENABLED", "false") // the scripts about verdicts switch it on
