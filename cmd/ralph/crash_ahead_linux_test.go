@@ -64,7 +64,7 @@ func (p *place) wantLandedInOrder() {
 func TestCrashMatrixOnHeldWork(t *testing.T) {
 	notRaced(t)
 	for working, landing := range map[string]string{
-		"K3:2": "K18", "K16:2": "K19", "K17:2": "K22", "K8:2": "K23", "K18:2": "K10", "K10:2": "K19:2", "K11:2": "K22:2", "K10:3": "K1:2",
+		"K3:3": "K18", "K16:2": "K19", "K17:2": "K22", "K8:2": "K23", "K18:2": "K10", "K10:2": "K19:2", "K11:2": "K22:2", "K10:3": "K1:2",
 	} {
 		t.Run(working+" and "+landing, func(t *testing.T) {
 			t.Parallel()
@@ -89,7 +89,7 @@ func TestCrashMatrixOnHeldWork(t *testing.T) {
 // TestHeldWorkThatIsRejectedAfterACrash has what stood on it begin anew, wherever that was.
 func TestHeldWorkThatIsRejectedAfterACrash(t *testing.T) {
 	notRaced(t)
-	for _, point := range []string{"K3:2", "K16:2", "K17:2", "K18:2", "K10:2", "K11:2"} {
+	for _, point := range []string{"K3:3", "K16:2", "K17:2", "K18:2", "K10:2", "K11:2"} {
 		t.Run(point, func(t *testing.T) {
 			t.Parallel()
 			p := newLine(t)
