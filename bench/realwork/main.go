@@ -32,7 +32,7 @@ type options struct {
 	Only                      string
 	Limit, Parallel, History  int
 	Timeout                   time.Duration
-	Keep                      bool
+	Keep, Root                bool
 	Flags                     []string // of ralph run
 	Stdout, Stderr            io.Writer
 	executable, agent, ranked string
@@ -91,6 +91,7 @@ func parse(args []string, stdout, stderr io.Writer) (o options, err error) {
 	f.IntVar(&o.History, "history", 0, "first make a corpus of so `many` commits")
 	f.DurationVar(&o.Timeout, "timeout", 15*time.Minute, "end a run or a test command after this `time`")
 	f.BoolVar(&o.Keep, "keep", false, "keep the projects")
+	f.BoolVar(&o.Root, "root", false, "begin although this is root: the tests of projects run unconfined, and may change the machine")
 	f.StringVar(&o.ranked, "risk", "", "say how well risk ranks the work of this corpus: a `folder`, or a file of features")
 	f.StringVar(&o.agent, "agent", "", "be the agent that applies the changes of this `corpus`; for ralph")
 	for i, word := range args {
@@ -111,6 +112,9 @@ func parse(args []string, stdout, stderr io.Writer) (o options, err error) {
 	}
 	if o.History > 0 && (o.Gate == "old" || o.Gate == "none") {
 		return o, errors.New("--history needs --gate COMMAND: what runs the tests")
+	}
+	if os.Geteuid() == 0 && !o.Root {
+		return o, errors.New("the tests of projects run unconfined, and may change the machine when they are root; use an ordinary user or a container, or add --root")
 	}
 	if o.Parallel < 1 {
 		return o, errors.New("--parallel: expected at least 1")

@@ -63,7 +63,7 @@ func TestACorpusOfAProjectsHistoryIsReplayed(t *testing.T) {
 	}
 	corpus, results := filepath.Join(folder, "corpus"), filepath.Join(folder, "results.jsonl")
 	args := []string{
-		"--history", "1", "--gate", "sh tests/sum.test.sh", "--out", results, "--work", folder,
+		"--history", "1", "--gate", "sh tests/sum.test.sh", "--out", results, "--work", folder, "--root",
 		ralph, corpus, repositoryOf(t, history3), "--", "--sandbox", "off",
 	}
 	var stdout, stderr bytes.Buffer

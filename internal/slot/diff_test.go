@@ -26,7 +26,7 @@ func TestWhatAnAgentHasChangedSoFar(t *testing.T) {
 	d, err := p.Diff(t.Context(), 1, "a-1", 1<<20)
 	check.OK(t, err)
 	want := []git.Change{
-		{Path: "binary", Kind: git.Added},
+		{Path: "binary", Kind: git.Added, Binary: true},
 		{Path: "changed", Kind: git.Modified, Added: 3, Removed: 1},
 		{Path: "new", Old: "old", Kind: git.Renamed},
 		{Path: "removed", Kind: git.Deleted, Removed: 1},

@@ -33,8 +33,6 @@ type attempt struct {
 	job   Job
 	ports Ports
 
-	first []dag.GateRecord // what gates say with the checks that the feature began with, where they do not pass
-
 	talk     conversation
 	evidence evidence
 	meter    *meter
@@ -49,12 +47,11 @@ type attempt struct {
 	seen Seen
 	use  AgentUse
 
-	planted   []string        // rules that the agent wrote, and in a slot what else it must not write
-	merged    prompt.Merged   // the conflict that a session is to resolve
-	resolved  []prompt.Merged // those that sessions of this attempt resolved
-	drifted   int             // earlier attempts that ended for drift
-	verifiers int             // sessions that were opened for a verdict
-	cpu       time.Duration   // of the gates that were run
+	planted   []string      // rules that the agent wrote, and in a slot what else it must not write
+	merged    prompt.Merged // the conflict that a session is to resolve
+	drifted   int           // earlier attempts that ended for drift
+	verifiers int           // sessions that were opened for a verdict
+	cpu       time.Duration // of the gates that were run
 
 	review review // if it is one
 }

@@ -3,6 +3,7 @@ package attempt
 import (
 	"context"
 	"strings"
+	"sync"
 
 	"ralph/internal/git"
 	"ralph/internal/redact"
@@ -17,7 +18,7 @@ const (
 )
 
 // shaped finds secrets by their form.
-var shaped = redact.New()
+var shaped = sync.OnceValue(func() *redact.Redactor { return redact.New() })
 
 // content is what a candidate's files have in them that is worth a look.
 func (e *evidence) content(ctx context.Context, changes []git.Change) (c risk.Content) {
@@ -43,7 +44,7 @@ func (e *evidence) content(ctx context.Context, changes []git.Change) (c risk.Co
 			}
 			f.Head = data[:min(len(data), headSize)]
 		}
-		c.See(f, func(text string) bool { return shaped.Text(text) != text })
+		c.See(f, func(text string) bool { return shaped().Text(text) != text })
 	}
 	return c
 }

@@ -10,6 +10,7 @@ import (
 	"ralph/internal/human"
 	"ralph/internal/seq"
 	"ralph/loop/land"
+	"ralph/prompt"
 	"ralph/verify"
 	"ralph/verify/tamper"
 )
@@ -30,9 +31,11 @@ type evidence struct {
 	landing   land.Candidate
 	candidate string // the tree that would land; empty until it is known
 	compared  map[[2]string]git.Difference
-	protected []string        // what the work changed and must not
-	old       string          // what the checks from before the work said of it: oldPassed, oldFailed, or "" if nothing
-	failed    []verify.Result // gates that do not accept it with these
+	protected []string         // what the work changed and must not
+	old       string           // what the checks from before the work said of it: oldPassed, oldFailed, or "" if nothing
+	failed    []verify.Result  // gates that do not accept it with these
+	first     []dag.GateRecord // what gates say with the checks that the feature began with, where they do not pass
+	resolved  []prompt.Merged  // conflicts that sessions of this attempt resolved
 }
 
 // begin notes what the attempt finds, and learns what the task's first one found.

@@ -17,7 +17,7 @@ const withFirstChecks = "with the checks that the feature began with"
 // firstChecks runs the gates of a feature with the checks that it began with, once the work of its last task is accepted: a lie may be
 // spread over two tasks, each of which passes the checks of the other. It rejects nothing; what it finds is on record with the attempt's gates.
 func (a *attempt) firstChecks(ctx context.Context, now string) error {
-	a.first = nil
+	a.evidence.first = nil
 	e := &a.evidence
 	if a.ports.FeatureEnd == nil || e.base.Tree == "" || a.job.Task.Feature == "" || a.job.Verify.Skip {
 		return nil
@@ -27,8 +27,11 @@ func (a *attempt) firstChecks(ctx context.Context, now string) error {
 		return err
 	}
 	checks := slices.DeleteFunc(slices.Clone(a.work.Gates[:min(len(a.work.Gates), a.job.Verify.Own)]), func(c verify.Check) bool { return !c.Passed || c.ExpectRed })
+	if len(checks) == 0 {
+		return nil
+	}
 	edits, err := e.firstEdits(ctx, *end, now)
-	if err == nil && (len(checks) == 0 || len(edits) == 0) {
+	if err == nil && len(edits) == 0 {
 		return nil
 	}
 	var said *verify.Result
@@ -50,13 +53,13 @@ func (a *attempt) firstChecks(ctx context.Context, now string) error {
 	}
 	switch {
 	case unknown != nil:
-		a.first = []dag.GateRecord{{Command: checks[0].Command, Exit: "not known: " + unknown.Error(), Verdict: event.GateFirstChecks}}
+		a.evidence.first = []dag.GateRecord{{Command: checks[0].Command, Exit: "not known: " + unknown.Error(), Verdict: event.GateFirstChecks}}
 	case said != nil:
-		a.first = []dag.GateRecord{{Command: said.Command, Exit: said.Exit, Verdict: event.GateFirstChecks}}
+		a.evidence.first = []dag.GateRecord{{Command: said.Command, Exit: said.Exit, Verdict: event.GateFirstChecks}}
 	default:
 		return err
 	}
-	a.warn(a.job.Task.ID, a.job.Task.Feature+" is at its end, and "+withFirstChecks+" gate "+a.first[0].Command+" says otherwise: "+a.first[0].Exit)
+	a.warn(a.job.Task.ID, a.job.Task.Feature+" is at its end, and "+withFirstChecks+" gate "+a.evidence.first[0].Command+" says otherwise: "+a.evidence.first[0].Exit)
 	return err
 }
 

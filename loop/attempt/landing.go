@@ -193,7 +193,7 @@ func (a *attempt) resolve(ctx context.Context) (string, error) {
 	} else {
 		a.said.Resolved++
 	}
-	a.resolved = append(a.resolved, a.merged)
+	a.evidence.resolved = append(a.evidence.resolved, a.merged)
 	a.job.Session, a.work.Checked = nil, false
 	a.talk.nextRound(a.job.Task.ID)
 	return a.brief(ctx, a.merged)

@@ -82,7 +82,7 @@ func patchOf(changes []git.Change) string {
 
 // resolvedConflicts are what the work was in conflict with, and where it can be seen as it was before.
 func (a *attempt) resolvedConflicts() (list []string) {
-	for _, m := range a.resolved {
+	for _, m := range a.evidence.resolved {
 		if len(m.Files) == 0 {
 			continue
 		}

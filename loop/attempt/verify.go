@@ -109,8 +109,8 @@ func (a *attempt) check(ctx context.Context, taken string) policy.Decision {
 	}
 	if d.Action == policy.Complete {
 		w.CheckErr, a.ended = a.firstChecks(ctx, taken), a.endedBy(ctx)
-		if len(a.first) > 0 {
-			a.note(ctx, dag.Note{Gates: append(seq.Map(w.Gates, record), a.first...)})
+		if len(a.evidence.first) > 0 {
+			a.note(ctx, dag.Note{Gates: append(seq.Map(w.Gates, record), a.evidence.first...)})
 		}
 		d = a.decide()
 	}
