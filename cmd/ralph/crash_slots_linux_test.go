@@ -415,7 +415,7 @@ func TestARunThatDiesBeforeItTakesASlot(t *testing.T) {
 	p.dying("K3", "run", "--jobs", "2").wait(-1)
 	p.awaitGone()
 	p.want(0, "recover")
-	check.Equal(t, "whose work is kept", "t-00000001\n", p.shell(`git for-each-ref --format='%(refname)' refs/ralph | cut -d/ -f4`))
+	check.Equal(t, "whose work is kept", "t-00000001\n", p.shell(`git for-each-ref --format='%(refname)' refs/ralph/work | cut -d/ -f4`))
 	p.want(2, "run", "--jobs", "2")
 	check.Equal(t, "what the second changed", "t-00000002.txt\n", p.shell(`git diff-tree -r --name-only main^ main`))
 }

@@ -204,8 +204,9 @@ func needed(g *dag.Graph, ref merge.Ref, done string) bool {
 		return true
 	}
 	t, err := g.Task(a.Task)
-	if ref.Kind() == "candidate" { // of work that waits, which others may begin on
-		return a.EndedAt.IsZero() || err == nil && t.Status == dag.Pending && t.Unverified != "" && !a.StartedAt.Before(t.StartedAt)
+	if ref.Kind() == "candidate" { // of work that is held, or stands on such, which others may begin on
+		waits := err == nil && t.Status == dag.Pending && t.Unverified != "" && (t.ToReview || t.StandsOn != "")
+		return a.EndedAt.IsZero() || waits && !a.StartedAt.Before(t.StartedAt)
 	}
 	return err == nil && t.Status != dag.Done && t.ID != done
 }
