@@ -71,7 +71,8 @@ func (e *evidence) firstEdits(ctx context.Context, end dag.FeatureEnd, now strin
 		return nil, err
 	}
 	changes = slices.DeleteFunc(changes, func(c git.Change) bool {
-		return c.Path == configuration || slices.Contains(end.Others, c.Path) || glob.Match(end.MayChange, c.Path) || c.Old != "" && glob.Match(end.MayChange, c.Old)
+		may := glob.Match(end.MayChange, c.Path) && (c.Old == "" || glob.Match(end.MayChange, c.Old)) // to move a file changes two
+		return may || c.Path == configuration || slices.Contains(end.Others, c.Path)
 	})
 	if len(changes) == 0 {
 		return nil, nil
