@@ -80,6 +80,9 @@ func hunks(changes []git.Change) []Doubt {
 	var list, files []Doubt
 	for _, c := range changes {
 		header, bodies := splitPatch(c.Patch)
+		if c.Cut { // what was not read has to be cleared, too
+			bodies = append(bodies, "[cut: this patch is longer than what was read of it]\n")
+		}
 		files = append(files, Doubt{File: c.Path, Patch: header + strings.Join(bodies, "")})
 		for i, body := range bodies {
 			if i == 0 {

@@ -27,7 +27,8 @@ index 1..2 100644
 `},
 	{Path: "old name.txt", Patch: "diff --git a/old name.txt b/old name.txt\ndeleted file mode 100644\n@@ -1 +0,0 @@\n-diff --git a/x b/x\n"},
 	{Path: "run.sh", Patch: "diff --git a/run.sh b/run.sh\nold mode 100755\nnew mode 100644\n"},
-	{Path: "beyond.txt"}, // what was read of the whole patch
+	{Path: "beyond.txt"},
+	{Path: "long.txt", Cut: true, Patch: "diff --git a/long.txt b/long.txt\n@@ -1 +1 @@\n-a\n+b\n"},
 }
 
 func TestHunks(t *testing.T) {
@@ -38,6 +39,8 @@ func TestHunks(t *testing.T) {
 		{File: "old name.txt", Patch: "deleted file mode 100644\n@@ -1 +0,0 @@\n-diff --git a/x b/x\n"},
 		{File: "run.sh", Patch: "old mode 100755\nnew mode 100644\n"},
 		{File: "beyond.txt"},
+		{File: "long.txt", Patch: "@@ -1 +1 @@\n-a\n+b\n"},
+		{File: "long.txt", Patch: "[cut: this patch is longer than what was read of it]\n"},
 	}
 	check.Equal(t, "hunks", want, hunks(changes))
 }

@@ -60,8 +60,6 @@ var (
 
 	// A file is named where it did not load, or for all of its tests.
 	codeFile   = lazyregexp.New(`\.[cm]?[jt]sx?(?: \(.*)?$`)
-	notRun     = lazyregexp.New(`(?i) # (?:SKIP|TODO)\b`)
-	unittestN  = lazyregexp.New(`^Ran (\d+) tests? in `)
 	unittestIs = lazyregexp.New(`^(?:OK|FAILED) \(.*(?:skipped|expected)`)
 	jestN      = lazyregexp.New(`^Tests: +(?:\d+ failed, )?(?:\d+ passed, )?(\d+) total`)
 	vitestN    = lazyregexp.New(`^ +Tests +(?:\d+ failed(?: \| )?)?(?: ?\d+ passed)? \((\d+)\)`)
@@ -95,7 +93,7 @@ func (n *named) read(line []byte) {
 		n.note(name, passed)
 		return
 	}
-	for _, total := range []*lazyregexp.Regexp{unittestN, jestN, vitestN} {
+	for _, total := range []*lazyregexp.Regexp{unittestRan, jestN, vitestN} {
 		if m := total.Get().FindStringSubmatch(text); m != nil {
 			ran, _ := strconv.Atoi(m[1])
 			n.said.Ran, n.said.Any = n.said.Ran+ran, true
@@ -153,7 +151,7 @@ func testOf(text string) (name string, passed bool) {
 
 // ran is the name of a test that ran: what is a file, or was skipped, did not.
 func ran(name string) string {
-	if codeFile.Get().MatchString(name) || notRun.Get().MatchString(name) || name == "failing tests:" {
+	if codeFile.Get().MatchString(name) || expected.Get().MatchString(name) || name == "failing tests:" {
 		return ""
 	}
 	return name

@@ -29,7 +29,7 @@ func TestNamesOfTests(t *testing.T) {
 		"unittest -v":          {output: "test_x (m.C.test_x) ... ok\ntest_y (m.C) ... FAIL\ntest_z (m.C.test_z) ... skipped 'no'\n\nFAIL: test_y (m.C)\nRan 3 tests in 0.001s\n\nFAILED (failures=1, skipped=1)\n", want: "m.C.test_x -m.C.test_y", any: true},
 		"unittest":             {output: "..F\nFAIL: test_y (m.C.test_y)\nRan 3 tests in 0.001s\n\nFAILED (failures=1)\n", want: "-m.C.test_y", ran: 3, any: true},
 		"unittest, not loaded": {output: "ERROR: test_m (unittest.loader._FailedTest.test_m)\nRan 1 test in 0.001s\n\nFAILED (errors=1)\n", ran: 1, any: true},
-		"node:test, TAP":       {output: "TAP version 13\n# Subtest: adds\nok 1 - adds\n  ---\nnot ok 2 - tests/b.test.js\nok 3 - later # SKIP\n    not ok 1 - inner\n1..3\n", want: "-inner adds", any: true},
+		"node:test, TAP":       {output: "TAP version 13\n# Subtest: adds\nok 1 - adds\n  ---\nnot ok 2 - tests/b.test.js\nok 3 - later # SKIP\nok 4 # SKIP no network\n    not ok 1 - inner\n1..3\n", want: "-inner adds", any: true},
 		"node:test, spec":      {output: "▶ group\n  ✔ adds 2 (0.5ms)\n  ✖ fails (1.2ms)\n✖ tests/b.test.js (32.5ms)\n✖ failing tests:\n", want: "-fails adds 2", any: true},
 		"jest --verbose":       {output: "PASS tests/a.test.js\n  ✓ adds (5 ms)\n  ✕ fails\n  ● group › fails\n", want: "-fails -group › fails adds", any: true},
 		"jest":                 {output: "FAIL tests/a.test.js\n  ● Test suite failed to run\n  ● group › fails\nTests:       1 failed, 4 passed, 5 total\n", want: "-group › fails", ran: 5, any: true},

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"ralph/dag"
+	"ralph/internal/git"
 	"ralph/internal/glob"
 	"ralph/verify"
 )
@@ -26,5 +27,17 @@ func (a *attempt) hold(doubts ...verify.Doubt) {
 
 // mayChange reports whether the task allows its work to change a file that checks it.
 func (a *attempt) mayChange(file string) bool { return mayChange(a.job.Task, file) }
+
+// leavesOutside lists files outside the project's folder that the work changes although the task does not allow it. To move one changes two.
+func leavesOutside(t dag.Task, changes []git.Change) (list []string) {
+	for _, c := range changes {
+		for _, file := range []string{c.Path, c.Old} {
+			if git.Outside(file) && !mayChange(t, file) {
+				list = append(list, file)
+			}
+		}
+	}
+	return list
+}
 
 func mayChange(t dag.Task, file string) bool { return glob.Match(t.MayChange, file) }

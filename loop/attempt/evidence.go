@@ -203,13 +203,7 @@ func (a *attempt) findDoubts(ctx context.Context, changes []git.Change, now stri
 			a.hold(verify.Doubt{Why: f.What, Words: words})
 		}
 	}
-	var outside []string
-	for _, c := range changes {
-		if (git.Outside(c.Path) || git.Outside(c.Old)) && !a.mayChange(c.Path) {
-			outside = append(outside, c.Path)
-		}
-	}
-	if len(outside) > 0 {
+	if outside := leavesOutside(a.job.Task, changes); len(outside) > 0 {
 		a.hold(verify.Doubt{Why: "it changes files outside the project's folder: " + human.List(outside, 5), Words: words})
 	}
 	return nil

@@ -30,12 +30,11 @@ func (a *attempt) firstChecks(ctx context.Context, now string) error {
 	if len(checks) == 0 {
 		return nil
 	}
-	edits, err := e.firstEdits(ctx, *end, now)
-	if err == nil && len(edits) == 0 {
+	edits, unknown := e.firstEdits(ctx, *end, now) // what cannot be compared is shown, and rejects nothing either
+	if unknown == nil && len(edits) == 0 {
 		return nil
 	}
 	var said *verify.Result
-	unknown := err
 	if unknown == nil {
 		said, unknown, err = a.inCopy(ctx, edits, checks, withFirstChecks)
 	}
@@ -53,14 +52,17 @@ func (a *attempt) firstChecks(ctx context.Context, now string) error {
 	}
 	switch {
 	case unknown != nil:
-		a.evidence.first = []dag.GateRecord{{Command: checks[0].Command, Exit: "not known: " + unknown.Error(), Verdict: event.GateFirstChecks}}
+		a.differs(checks[0].Command, "not known: "+unknown.Error(), "could not be run")
 	case said != nil:
-		a.evidence.first = []dag.GateRecord{{Command: said.Command, Exit: said.Exit, Verdict: event.GateFirstChecks}}
-	default:
-		return err
+		a.differs(said.Command, said.Exit, "fails")
 	}
-	a.warn(a.job.Task.ID, a.job.Task.Feature+" is at its end, and "+withFirstChecks+" gate "+a.evidence.first[0].Command+" says otherwise: "+a.evidence.first[0].Exit)
 	return err
+}
+
+// differs notes what a gate says with the checks that the feature began with.
+func (a *attempt) differs(gate, exit, what string) {
+	a.evidence.first = []dag.GateRecord{{Command: gate, Exit: exit, Verdict: event.GateFirstChecks}}
+	a.warn(a.job.Task.ID, fmt.Sprintf("%s is at its end, and %s gate %q %s: %s", a.job.Task.Feature, withFirstChecks, gate, what, exit))
 }
 
 // firstEdits make the checks of a tree what they were when the feature began, but for those that its tasks may change and those that only other
@@ -71,7 +73,8 @@ func (e *evidence) firstEdits(ctx context.Context, end dag.FeatureEnd, now strin
 		return nil, err
 	}
 	changes = slices.DeleteFunc(changes, func(c git.Change) bool {
-		return c.Path == configuration || slices.Contains(end.Others, c.Path) || glob.Match(end.MayChange, c.Path) || c.Old != "" && glob.Match(end.MayChange, c.Old)
+		may := glob.Match(end.MayChange, c.Path) && (c.Old == "" || glob.Match(end.MayChange, c.Old)) // to move a file changes two
+		return may || c.Path == configuration || slices.Contains(end.Others, c.Path)
 	})
 	if len(changes) == 0 {
 		return nil, nil

@@ -274,7 +274,8 @@ func decideChecked(f Facts) Decision {
 		}
 		return reject(event.RejectedGate, reason+"\n"+g.Tail)
 	}
-	if c := f.Work.Coverage; c.Missed > 0 && f.Rules.AskUncovered && f.Session.Uncovered == 0 && !f.Session.None && f.Turn.Over == nil {
+	canAsk := f.Rules.AskUncovered && f.Session.Uncovered == 0 && !f.Session.None && !f.Work.Script && f.Turn.Over == nil
+	if c := f.Work.Coverage; c.Missed > 0 && canAsk {
 		return Decision{Action: Reprompt, Say: AskUncovered, Reason: c.String()}
 	}
 	if f.Work.Unproven() && !f.Work.MayBeFulfilled() {

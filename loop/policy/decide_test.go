@@ -125,8 +125,8 @@ func TestDecideAsksOnceAboutLinesThatNoGateExecuted(t *testing.T) {
 	t.Parallel()
 	work := Work{Checked: true, Coverage: coverage.Report{Unexecuted: []string{"a.go:3: return"}, Missed: 1, Changed: 2}}
 	ask, done := Rules{AskUncovered: true}, Decision{Action: Complete, Outcome: event.AttemptDone}
-	red, executed := work, work
-	red.Gates, executed.Coverage = []verify.Check{redGate}, coverage.Report{Changed: 2}
+	red, executed, script := work, work, work
+	script.Script, red.Gates, executed.Coverage = true, []verify.Check{redGate}, coverage.Report{Changed: 2}
 	decisions{
 		"first": {Facts{Work: work, Rules: ask}, Decision{
 			Action: Reprompt, Say: AskUncovered, Reason: "no gate executed 1 of 2 changed lines of code: a.go:3: return",
@@ -134,6 +134,7 @@ func TestDecideAsksOnceAboutLinesThatNoGateExecuted(t *testing.T) {
 		"not asked for":       {Facts{Work: work}, done},
 		"again":               {Facts{Work: work, Rules: ask, Session: Session{Uncovered: 1}}, done},
 		"no session is there": {Facts{Work: work, Rules: ask, Session: Session{None: true}}, done},
+		"a script":            {Facts{Work: script, Rules: ask}, done},
 		"all executed":        {Facts{Work: executed, Rules: ask}, done},
 		"a gate fails":        {Facts{Work: red, Rules: ask}, repair},
 	}.check(t)

@@ -90,11 +90,11 @@ func (c *Collector) packages() (list []string) {
 // maxSaid is how much of one file is read that a gate wrote.
 const maxSaid = 64 << 20
 
-// saidIn reads what processes of gates wrote. Whatever they put there under such a name, nothing else is read, and nothing is waited for.
-func saidIn(dir, prefix string) (texts [][]byte, err error) {
+// saidIn reads what processes of gates wrote, one file after the other: together they may be as large as a gate likes. Whatever they put there under such a name, nothing else is read, and nothing is waited for.
+func saidIn(dir, prefix string, each func(text []byte)) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer root.Close()
 	entries, err := os.ReadDir(dir)
@@ -108,12 +108,12 @@ func saidIn(dir, prefix string) (texts [][]byte, err error) {
 		}
 		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() && info.Size() <= maxSaid {
 			if text, err := io.ReadAll(io.LimitReader(f, maxSaid)); err == nil {
-				texts = append(texts, text)
+				each(text)
 			}
 		}
 		f.Close()
 	}
-	return texts, err
+	return err
 }
 
 // End returns what was executed. Lost says of which language nobody knows that.

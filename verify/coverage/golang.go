@@ -2,11 +2,14 @@ package coverage
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"go/scanner"
 	"go/token"
 	"io"
+	"maps"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,7 +19,9 @@ import (
 // at is a place in a file of Go.
 type at struct{ line, column int }
 
-func (a at) before(b at) bool { return a.line < b.line || a.line == b.line && a.column < b.column }
+func (a at) compare(b at) int {
+	return cmp.Or(cmp.Compare(a.line, b.line), cmp.Compare(a.column, b.column))
+}
 
 // block is a part of a file of Go that is executed as a whole.
 type block struct{ from, to at }
@@ -74,6 +79,9 @@ func (b blocks) read(from io.Reader, wanted func(name string) bool) error {
 	}
 }
 
+// maxBlocks is more than a file of Go has.
+const maxBlocks = 1 << 17
+
 // line reads "example.com/m/a.go:3.21,4.11 1 0".
 func (b blocks) line(text string, wanted func(name string) bool) {
 	name, rest, ok := cutLast(text, ":")
@@ -95,7 +103,9 @@ func (b blocks) line(text string, wanted func(name string) bool) {
 		b[name] = map[block]bool{}
 	}
 	one := block{at{n[0], n[1]}, at{n[2], n[3]}}
-	b[name][one] = b[name][one] || n[5] > 0
+	if _, known := b[name][one]; known || len(b[name]) < maxBlocks { // a gate may write what it likes
+		b[name][one] = b[name][one] || n[5] > 0
+	}
 }
 
 func cutLast(text, sep string) (before, after string, ok bool) {
@@ -109,6 +119,10 @@ func cutLast(text, sep string) (before, after string, ok bool) {
 // lines are the lines of a file that have something of a block which is more than punctuation and comments. Of blocks in one another the
 // inner one counts; of several in one line, one that was executed.
 func (l Lines) blocks(src []byte, blocks map[block]bool) {
+	todo := slices.SortedFunc(maps.Keys(blocks), func(x, y block) int { // of those that begin at one place the inner one last
+		return cmp.Or(x.from.compare(y.from), y.to.compare(x.to))
+	})
+	var in []block // that have begun, the inner one last
 	var s scanner.Scanner
 	file := token.NewFileSet().AddFile("", -1, len(src))
 	s.Init(file, src, func(token.Position, string) {}, 0)
@@ -123,17 +137,17 @@ func (l Lines) blocks(src []byte, blocks map[block]bool) {
 		}
 		p := file.PositionFor(pos, false)
 		here := at{p.Line, p.Column}
-		var inner *block
-		for one := range blocks {
-			if !here.before(one.from) && here.before(one.to) && (inner == nil || inner.from.before(one.from)) {
-				inner = &one
-			}
+		for len(todo) > 0 && todo[0].from.compare(here) <= 0 {
+			in, todo = append(in, todo[0]), todo[1:]
 		}
-		if inner == nil {
+		for len(in) > 0 && in[len(in)-1].to.compare(here) <= 0 {
+			in = in[:len(in)-1]
+		}
+		if len(in) == 0 {
 			continue
 		}
 		for line := p.Line; line <= p.Line+strings.Count(text, "\n"); line++ {
-			l[line] = l[line] || blocks[*inner]
+			l[line] = l[line] || blocks[in[len(in)-1]]
 		}
 	}
 }

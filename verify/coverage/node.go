@@ -30,16 +30,15 @@ type v8Range struct {
 // nodeSaid are the lines of changed files as processes of Node wrote them. A script counts if what ran is the file itself, or a map leads
 // back to it: offsets into what another tool made of it mean nothing here.
 func nodeSaid(dir, root string, files []string, read Read) (Profile, error) {
-	texts, err := saidIn(dir, "coverage-")
 	p, wanted := Profile{}, map[string]bool{}
 	for _, file := range files {
 		wanted[file] = languageOf(file) == javascript
 	}
 	seen, tested := map[string]bool{}, false
-	for _, text := range texts {
+	err := saidIn(dir, "coverage-", func(text []byte) {
 		var said v8
 		if json.Unmarshal(text, &said) != nil { // the process was killed while it wrote
-			continue
+			return
 		}
 		for _, script := range said.Result {
 			file, ok := projectFile(script.URL, root)
@@ -66,7 +65,7 @@ func nodeSaid(dir, root string, files []string, read Read) (Profile, error) {
 				p.script(file, string(src), ranges)
 			}
 		}
-	}
+	})
 	for file := range wanted { // no process loaded it, whatever made of it
 		if ext := path.Ext(file); wanted[file] && tested && !seen[file] && (ext == ".js" || ext == ".mjs" || ext == ".cjs") {
 			if src, err := read(file); err == nil {
@@ -92,15 +91,23 @@ func projectFile(address, root string) (string, bool) {
 	return filepath.ToSlash(rel), true
 }
 
-// counts are how often each UTF-16 unit of a script ran. Of ranges in one another the inner one counts; V8 lists it later.
-func counts(length int, ranges []v8Range) []int {
-	n := make([]int, length)
+// maxSteps is more than the functions of a real script take, which are in one another.
+const maxSteps = 1 << 29
+
+// ranIn tells which UTF-16 units of a script ran. Of ranges in one another the inner one counts; V8 lists it later. It is nil for what V8
+// cannot have written: a gate could keep ralph busy with that.
+func ranIn(length int, ranges []v8Range) []bool {
+	ran, steps := make([]bool, length), 0
 	for _, r := range ranges {
-		for i := max(r.StartOffset, 0); i < min(r.EndOffset, length); i++ {
-			n[i] = r.Count
+		from, to := max(r.StartOffset, 0), min(r.EndOffset, length)
+		if steps += max(to-from, 0); steps > maxSteps {
+			return nil
+		}
+		for i := from; i < to; i++ {
+			ran[i] = r.Count > 0
 		}
 	}
-	return n
+	return ran
 }
 
 // script notes the lines of a script that ran as it is in its file.
@@ -109,13 +116,16 @@ func (p Profile) script(file, src string, ranges []v8Range) {
 	if ranges[0].StartOffset != 0 || ranges[0].EndOffset != len(units) {
 		return // something else ran under its name
 	}
-	n, code, line := counts(len(units), ranges), jsLines(src), 1
+	ran, code, line := ranIn(len(units), ranges), jsLines(src), 1
+	if ran == nil {
+		return
+	}
 	executed := map[int]bool{}
 	for i, unit := range units {
 		switch {
 		case unit == '\n':
 			line++
-		case n[i] > 0 && unit > ' ' && !strings.ContainsRune("{}()[];,", rune(unit)):
+		case ran[i] && unit > ' ' && !strings.ContainsRune("{}()[];,", rune(unit)):
 			executed[line] = true
 		}
 	}

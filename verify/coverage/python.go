@@ -17,10 +17,9 @@ var hook []byte
 // pythonSaid are the lines of changed files as processes of Python wrote them. Lost is true if another tool traced lines in the place of
 // ours: then nobody knows which were executed.
 func pythonSaid(dir string) (p Profile, lost bool, err error) {
-	said, err := saidIn(dir, "python-")
 	p = Profile{}
 	missing, tested := Profile{}, false
-	for _, text := range said {
+	err = saidIn(dir, "python-", func(text []byte) {
 		for line := range strings.Lines(string(text)) {
 			fields := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
 			switch {
@@ -34,7 +33,7 @@ func pythonSaid(dir string) (p Profile, lost bool, err error) {
 				missing.python(fields)
 			}
 		}
-	}
+	})
 	if tested { // tests of this project are written in Python and ran here: what they never loaded was not executed
 		p.Merge(missing)
 	}

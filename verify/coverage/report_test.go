@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"ralph/internal/git"
@@ -87,4 +88,41 @@ func TestWhatGatesPutInPlaceOfTheirWordIsNotRead(t *testing.T) {
 	check.OK(t, os.WriteFile(filepath.Join(dir, "coverage-2.json"), []byte("{"), 0o600))
 	_, err = nodeSaid(dir, "/p", []string{"b.ts"}, func(string) ([]byte, error) { return []byte("x\n"), nil })
 	check.OK(t, err)
+}
+
+func TestWhatV8CannotHaveWrittenIsNotRead(t *testing.T) {
+	t.Parallel()
+	dir, root := t.TempDir(), "/work"
+	read := func(string) ([]byte, error) { return []byte("f()\n"), nil }
+	deep := strings.Repeat(`{"startOffset":0,"endOffset":4,"count":1},`, 9)
+	for name, text := range map[string]string{
+		"negative": `{"result":[{"url":"file:///work/a.js","functions":[{"ranges":[{"startOffset":0,"endOffset":-5,"count":1}]}]}],` +
+			`"source-map-cache":{"file:///work/a.js":{"lineLengths":[-5],"data":{"sources":["a.js"],"mappings":"AAAA"}}}}`,
+		"short": `{"result":[{"url":"file:///work/a.js","functions":[{"ranges":[` + deep + `{"startOffset":9,"endOffset":2,"count":0}]}]}]}`,
+	} {
+		check.OK(t, os.WriteFile(filepath.Join(dir, "coverage-"+name+".json"), []byte(text), 0o600))
+	}
+	p, err := nodeSaid(dir, root, []string{"a.js"}, read)
+	check.OK(t, err)
+	check.Equal(t, "profile", "map[a.js:map[1:true]]", fmt.Sprint(p))
+
+	endless := make([]v8Range, maxSteps>>20+1)
+	for i := range endless {
+		endless[i] = v8Range{0, 1 << 20, 1}
+	}
+	check.Equal(t, "more than a script has", true, ranIn(1<<20, endless) == nil)
+}
+
+func TestTheInnerBlockOfGoCounts(t *testing.T) {
+	t.Parallel()
+	l := Lines{}
+	l.blocks([]byte("package a\nfunc f() {\n\tx()\n\tg(func() {\n\t\ty()\n\t})\n\tz()\n}\n"), map[block]bool{
+		{at{2, 10}, at{7, 5}}: true, {at{4, 11}, at{6, 3}}: false, {at{5, 3}, at{5, 3}}: true,
+	})
+	check.Equal(t, "lines", "map[3:true 4:true 5:false 7:true]", fmt.Sprint(l))
+	b := blocks{}
+	for i := range maxBlocks + 10 {
+		b.line(fmt.Sprintf("m/a.go:%d.1,%d.9 1 1", i, i), func(string) bool { return true })
+	}
+	check.Equal(t, "blocks", maxBlocks, len(b["m/a.go"]))
 }

@@ -77,16 +77,24 @@ func (p Profile) mapped(file, root string, m sourceMap, lengths []int, ranges []
 	}
 	total := max(len(lengths)-1, 0)
 	for _, n := range lengths {
-		total += n
+		if total += n; n < 0 || total > maxSaid { // a gate may have written anything
+			return
+		}
 	}
-	if end := ranges[0].EndOffset; !wants || ranges[0].StartOffset != 0 || end < total || end > total+1 || total > maxSaid {
+	if end := ranges[0].EndOffset; !wants || ranges[0].StartOffset != 0 || end < total || end > total+1 {
 		return
 	}
-	n, offset := counts(ranges[0].EndOffset, ranges), 0
+	ran, offset := ranIn(ranges[0].EndOffset, ranges), 0
+	if ran == nil {
+		return
+	}
 	executable := map[string]map[int]bool{}
-	for i, name := range names {
-		if src, err := read(name); wanted[name] && err == nil {
-			executable[names[i]] = jsLines(string(src))
+	for _, name := range names {
+		if !wanted[name] || executable[name] != nil {
+			continue
+		}
+		if src, err := read(name); err == nil {
+			executable[name] = jsLines(string(src))
 		}
 	}
 	for i, segments := range m.segments() {
@@ -94,8 +102,8 @@ func (p Profile) mapped(file, root string, m sourceMap, lengths []int, ranges []
 			return
 		}
 		for _, s := range segments {
-			if at := offset + s.column; s.source >= 0 && s.source < len(names) && s.column < lengths[i] && at >= 0 && at < len(n) && executable[names[s.source]][s.line+1] {
-				p.add(names[s.source], s.line+1, n[at] > 0)
+			if at := offset + s.column; s.source >= 0 && s.source < len(names) && s.column < lengths[i] && at >= 0 && at < len(ran) && executable[names[s.source]][s.line+1] {
+				p.add(names[s.source], s.line+1, ran[at])
 			}
 		}
 		offset += lengths[i] + 1
