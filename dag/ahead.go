@@ -42,10 +42,10 @@ WITH RECURSIVE up (n) AS (
     UNION
     SELECT c.n FROM open JOIN tasks c ON c.parent = open.n WHERE NOT c.satisfies
 )
-SELECT t.n FROM open JOIN tasks t ON t.n = open.n
+SELECT t.n FROM open CROSS JOIN tasks t ON t.n = open.n -- whatever the planner expects: there are few of them
 WHERE t.children = 0 OR t.status <> 'pending' OR t.paused OR t.given_up OR NOT EXISTS (SELECT 1 FROM tasks c WHERE c.parent = t.n AND NOT c.satisfies)
 UNION
-SELECT t.n FROM up JOIN tasks t ON t.n = up.n WHERE t.status = 'blocked' OR t.paused OR t.given_up;`
+SELECT t.n FROM up CROSS JOIN tasks t ON t.n = up.n WHERE t.status = 'blocked' OR t.paused OR t.given_up;`
 
 	// The last entry of the work of a task, and what that stands on.
 	lineSQL = `

@@ -195,3 +195,31 @@ func TestATaskThatWaitsForSomethingElseWaits(t *testing.T) {
 	w.update(func(g *dag.Graph) error { return g.Finish(w.ids["other"]) })
 	w.begins("b", "a", 3)
 }
+
+// TestHeldWorkThatStandsOnRejectedWorkBeginsAnew: it waits for a person, too, and there is nothing left to look at.
+func TestHeldWorkThatStandsOnRejectedWorkBeginsAnew(t *testing.T) {
+	t.Parallel()
+	w := newLine(t)
+	w.holds(w.begins("b", "a", 3), true)
+	w.update(func(g *dag.Graph) error { return g.Reject(w.ids["a"], "") })
+	got := w.task("b")
+	check.That(t, !got.ToReview && got.Unverified == "" && got.StandsOn == "", "b: to review %v, unverified %q, on %q", got.ToReview, got.Unverified, got.StandsOn)
+	check.Equal(t, "what waits for a person", 0, len(get(w, (*dag.Graph).ToReview)))
+	w.soundly()
+}
+
+// TestAcceptedWorkWaitsForWhatItStandsOn, and loses its foundation without losing its claim to it.
+func TestAcceptedWorkWaitsForWhatItStandsOn(t *testing.T) {
+	t.Parallel()
+	w := newLine(t)
+	w.holds(w.begins("b", "a", 3), true)
+	w.update(func(g *dag.Graph) error { return g.Accept(w.ids["b"], "") })
+	w.begins("c", "b", 3)
+	w.nothingBegins(3)
+	w.update(func(g *dag.Graph) error { return g.Block(w.ids["a"], "") })
+	check.Equal(t, "b, while a is paused", w.ids["a"], w.task("b").StandsOn)
+	w.update(func(g *dag.Graph) error { return g.Cancel(w.ids["a"], false, "") })
+	check.Equal(t, "b, once a is cancelled", "", w.task("b").StandsOn+w.task("b").Unverified)
+	w.nothingBegins(3)
+	w.soundly()
+}

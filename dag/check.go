@@ -139,7 +139,7 @@ func (g *Graph) verifyQueue() []Fault {
 		return Fault{Text: fmt.Sprintf("the lock %s is held by %s, whose run has ended", r.Text(), r.Text())}
 	})
 	fallen, _ := db.All(g.tx, strayStandingSQL, func(r *db.Row) Fault {
-		return Fault{Task: r.Text(), Text: "it stands on the work of another task, which has none"}
+		return Fault{Task: r.Text(), Text: "it stands on held work that is gone; any command that changes the plan frees it"}
 	})
 	return slices.Concat(strays, misheld, orphans, fallen)
 }

@@ -12,11 +12,15 @@ import (
 // EveryCheck is the glob of a task that may change all files that check it.
 const EveryCheck = "**"
 
-// cleanMayChange brings globs into the one form and order in which they are stored. What ends in a slash is all below it.
-func cleanMayChange(globs []string) ([]string, error) {
+// CleanMayChange brings globs into the one form and order in which they are stored. What ends in a slash is all below it. A way back up is
+// refused: a person would read tests/.. as tests.
+func CleanMayChange(globs []string) ([]string, error) {
 	return clean(globs, "no glob of files", func(pattern string) (string, error) {
 		if strings.HasPrefix(pattern, "!") {
 			return "", fmt.Errorf("%w: %q takes something out; name what the task may change", ErrRefused, pattern)
+		}
+		if slices.Contains(strings.Split(pattern, "/"), "..") {
+			return "", fmt.Errorf("%w: %q leads back up; name what the task may change", ErrRefused, pattern)
 		}
 		if strings.HasSuffix(pattern, "/") {
 			pattern += EveryCheck
@@ -33,7 +37,7 @@ func cleanMayChange(globs []string) ([]string, error) {
 }
 
 // CheckMayChange refuses globs of files that no task can be allowed to change.
-func CheckMayChange(globs []string) error { _, err := cleanMayChange(globs); return err }
+func CheckMayChange(globs []string) error { _, err := CleanMayChange(globs); return err }
 
 const mayChangeSQL = `UPDATE tasks SET may_change = :globs, updated_at = :now WHERE n = :n;`
 
@@ -43,7 +47,7 @@ func (g *Graph) AllowChange(id string, globs []string) error {
 	if err != nil {
 		return err
 	}
-	all, err := cleanMayChange(slices.Concat(t.MayChange, globs))
+	all, err := CleanMayChange(slices.Concat(t.MayChange, globs))
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ const (
 	asking   = "SCAN tasks USING INDEX tasks_asks"  // only tasks that wait for an answer
 	loose    = "SCAN tasks USING INDEX tasks_loose" // only tasks of no feature
 	refused  = "SCAN attempts USING INDEX attempts_refused"
+	onlyHeld = "SEARCH t USING INDEX tasks_unverified (unverified>?)"
 	unseen   = "SCAN merges USING INDEX merges_unreviewed" // only what landed and nobody looked at
 )
 
@@ -29,6 +30,7 @@ func TestQueryPlans(t *testing.T) {
 	pickAll := "SEARCH t USING INDEX queue_all (queue=?)"
 	pickFeature := "SEARCH t USING INDEX queue_feature (feature=? AND queue=?)"
 	queueFeature := "SEARCH tasks USING INDEX queue_feature (feature=? AND queue=?)"
+	afterHeldWork := []string{onlyHeld, "SEARCH e USING PRIMARY KEY (blocker=?)"}
 	tests := map[string]struct {
 		statement string
 		want      []string
@@ -47,11 +49,18 @@ func TestQueryPlans(t *testing.T) {
 		}, 1},
 		// What is finished are a few tasks.
 		"pick what is finished": {readFinishedSQL, []string{"SEARCH t USING INDEX queue_finished (queue<?)"}, 1},
-		"held locks":            {locksSQL, []string{"SCAN locks"}, 0}, // as many as agents are at work
-		"free locks":            {freeLocksSQL, []string{"SCAN locks"}, 0},
-		"who has a slot":        {inSlotsSQL, []string{"SEARCH a USING INDEX sqlite_autoindex_attempts_1 (id=?)"}, 1},
-		"is there a slot":       {anySlotSQL, []string{"SEARCH attempts USING COVERING INDEX attempts_slot (slot>?)"}, 0},
-		"the slot of a task":    {lastSlotSQL, []string{"SEARCH attempts USING INDEX attempts_task (task=?)"}, 0},
+		// What is walked are the tasks after held work; where nothing is held, an index is empty. What is sorted are those that may begin.
+		"pick what begins on held work": {readAheadSQL, append(afterHeldWork, "SEARCH t USING INTEGER PRIMARY KEY (rowid=?)"), 1},
+		"the same in a subtree":         {readAheadInScopeSQL, append(slices.Concat(below, afterHeldWork), "SEARCH t USING INTEGER PRIMARY KEY (rowid=?)"), 1},
+		"what a task waits for":         {waitsForSQL, []string{"SEARCH e USING COVERING INDEX dependencies_blocked (blocked=?)", "SEARCH c USING INDEX tasks_parent (parent=?)"}, 2},
+		"work that others stand on":     {lineSQL, []string{"SEARCH t USING INTEGER PRIMARY KEY (rowid=?)"}, 0},
+		"what stands on work":           {fallenSQL, []string{"SEARCH t USING INDEX tasks_standing (stands_on>?)", "SEARCH b USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN"}, 0},
+		"work behind other work":        {behindSQL, []string{"SEARCH tasks USING INDEX tasks_standing (stands_on>?)"}, 0},
+		"held locks":                    {locksSQL, []string{"SCAN locks"}, 0}, // as many as agents are at work
+		"free locks":                    {freeLocksSQL, []string{"SCAN locks"}, 0},
+		"who has a slot":                {inSlotsSQL, []string{"SEARCH a USING INDEX sqlite_autoindex_attempts_1 (id=?)"}, 1},
+		"is there a slot":               {anySlotSQL, []string{"SEARCH attempts USING COVERING INDEX attempts_slot (slot>?)"}, 0},
+		"the slot of a task":            {lastSlotSQL, []string{"SEARCH attempts USING INDEX attempts_task (task=?)"}, 0},
 
 		// What is sorted are the open entries.
 		"the queue":              {queueSQL, []string{"SEARCH merges USING INDEX merges_state (state=?)"}, 1},

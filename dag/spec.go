@@ -135,7 +135,7 @@ func (s *Spec) check() error {
 	if s.Proves, err = cleanProves(s.Proves); err != nil {
 		return err
 	}
-	if s.MayChange, err = cleanMayChange(s.MayChange); err != nil {
+	if s.MayChange, err = CleanMayChange(s.MayChange); err != nil {
 		return err
 	}
 	switch {

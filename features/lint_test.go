@@ -79,17 +79,19 @@ func TestLint(t *testing.T) {
 			}
 			return other
 		}()...)},
-		"the same title twice":             {specs: []dag.Spec{spec("thing", nil), spec("other", func(s *dag.Spec) { s.Title = "do THING well" })}, want: []string{"warning duplicate other has the title of thing"}},
-		"criteria that no task proves":     {specs: one(func(s *dag.Spec) { s.Proves = []string{"C1"} }), spec: "# Acceptance\n- C1: one\n- C2: two\n- three\n", want: []string{"warning unproven no task proves C2: two"}},
-		"a criterion that is none":         {specs: one(func(s *dag.Spec) { s.Proves = []string{"C1", "C3"} }), spec: "# Acceptance\n- C1: one\n", want: []string{"error proves thing proves C3, which is no criterion"}},
-		"a task that stays proves it":      {specs: one(nil), spec: "# Acceptance\n- C7: one\n"},
-		"a status":                         {specs: one(func(s *dag.Spec) { s.Status = dag.Done }), want: []string{"error status thing is done already"}},
-		"all may change":                   {specs: one(func(s *dag.Spec) { s.MayChange = []string{"**"} }), want: []string{"error may_change thing may change .ralph.toml, which only a person may allow"}},
-		"tests may change":                 {specs: one(func(s *dag.Spec) { s.MayChange = []string{"tests/**", "*_test.go"} })},
-		"a protected path":                 {specs: one(func(s *dag.Spec) { s.Paths = []string{"ci/build.yml"} }), want: []string{`error may_change thing touches ci/build.yml, which is protected: if it is to change that file, it needs "may_change":["ci/build.yml"]`}},
-		"a protected path that may change": {specs: one(func(s *dag.Spec) { s.Paths, s.MayChange = []string{"ci/build.yml"}, []string{"ci/*"} })},
-		"a protected file is named":        {specs: text("Create `ci/build.yml`.\n\nAcceptance: it works"), gates: []string{"make"}, want: []string{"warning may_change thing names ci/build.yml"}},
-		"a cycle ends":                     {specs: []dag.Spec{spec("thing", func(s *dag.Spec) { s.After = []string{"other"} }), spec("other", func(s *dag.Spec) { s.After = []string{"thing"} })}},
+		"the same title twice":              {specs: []dag.Spec{spec("thing", nil), spec("other", func(s *dag.Spec) { s.Title = "do THING well" })}, want: []string{"warning duplicate other has the title of thing"}},
+		"criteria that no task proves":      {specs: one(func(s *dag.Spec) { s.Proves = []string{"C1"} }), spec: "# Acceptance\n- C1: one\n- C2: two\n- three\n", want: []string{"warning unproven no task proves C2: two"}},
+		"a criterion that is none":          {specs: one(func(s *dag.Spec) { s.Proves = []string{"C1", "C3"} }), spec: "# Acceptance\n- C1: one\n", want: []string{"error proves thing proves C3, which is no criterion"}},
+		"a task that stays proves it":       {specs: one(nil), spec: "# Acceptance\n- C7: one\n"},
+		"a status":                          {specs: one(func(s *dag.Spec) { s.Status = dag.Done }), want: []string{"error status thing is done already"}},
+		"all may change":                    {specs: one(func(s *dag.Spec) { s.MayChange = []string{"**"} }), want: []string{"error may_change thing may change .ralph.toml, which only a person may allow"}},
+		"all may change, written otherwise": {specs: one(func(s *dag.Spec) { s.MayChange = []string{"./"} }), want: []string{"error may_change thing may change .ralph.toml"}},
+		"the settings may change":           {specs: one(func(s *dag.Spec) { s.MayChange = []string{"./.ralph.toml"} }), want: []string{"error may_change thing may change .ralph.toml"}},
+		"tests may change":                  {specs: one(func(s *dag.Spec) { s.MayChange = []string{"tests/**", "*_test.go"} })},
+		"a protected path":                  {specs: one(func(s *dag.Spec) { s.Paths = []string{"ci/build.yml"} }), want: []string{`error may_change thing touches ci/build.yml, which is protected: if it is to change that file, it needs "may_change":["ci/build.yml"]`}},
+		"a protected path that may change":  {specs: one(func(s *dag.Spec) { s.Paths, s.MayChange = []string{"ci/build.yml"}, []string{"ci/*"} })},
+		"a protected file is named":         {specs: text("Create `ci/build.yml`.\n\nAcceptance: it works"), gates: []string{"make"}, want: []string{"warning may_change thing names ci/build.yml"}},
+		"a cycle ends":                      {specs: []dag.Spec{spec("thing", func(s *dag.Spec) { s.After = []string{"other"} }), spec("other", func(s *dag.Spec) { s.After = []string{"thing"} })}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -22,6 +22,9 @@ type changeDetail struct {
 
 // NewChange asks whether a task may change files that check its work. What nobody answers is refused.
 func NewChange(globs []string, why string) Request {
+	if stored, err := dag.CleanMayChange(globs); err == nil { // a person reads what is stored; what cannot be stored is refused by Ask
+		globs = stored
+	}
 	detail, _ := json.Marshal(changeDetail{globs}) // which always can be
 	return Request{
 		Kind: Change, Text: changeText(globs) + "\n" + why, Detail: string(detail), Options: []string{Allow, Refuse}, Default: Refuse, Parks: true,

@@ -19,7 +19,7 @@ func TestWhatAPersonAllowsIsAmongWhatTheTaskMayChange(t *testing.T) {
 		want  []string
 		told  string
 	}{
-		"allowed":  {inbox.Reply{Option: 1}, []string{"ci/**", "old", "tests/a_test.py"}, "You may change ci/, tests/a_test.py."},
+		"allowed":  {inbox.Reply{Option: 1}, []string{"ci/**", "old", "tests/a_test.py"}, "You may change ci/**, tests/a_test.py."},
 		"refused":  {inbox.Reply{Text: "refuse"}, []string{"old"}, "Leave these files as they are"},
 		"denied":   {inbox.Reply{Denied: true, Text: "not CI"}, []string{"old"}, "Leave these files as they are: not CI"},
 		"in words": {inbox.Reply{Other: true, Text: "only the test"}, []string{"old"}, "Leave these files as they are: only the test"},
@@ -31,7 +31,7 @@ func TestWhatAPersonAllowsIsAmongWhatTheTaskMayChange(t *testing.T) {
 			w.update(func(g *dag.Graph) error { return g.Edit(task, dag.Edit{MayChange: &[]string{"old"}}) })
 			c := w.claim(task)
 			q := w.ask(c, inbox.NewChange([]string{"ci/", "tests/a_test.py"}, "they say blue"))
-			check.Equal(t, "text", "May the task change these files, which check its work: ci/, tests/a_test.py?\nthey say blue", q.Text)
+			check.Equal(t, "text", "May the task change these files, which check its work: ci/**, tests/a_test.py?\nthey say blue", q.Text)
 			w.release(c)
 			check.Equal(t, "while it is open", "asks", w.task(task).State(start))
 			check.OK(t, w.answer(q.ID, tt.reply))
@@ -69,11 +69,17 @@ func TestARequestShowsAllThatItIsAbout(t *testing.T) {
 	check.Err(t, "the answer", "does not show all of the files", w.answer(q.ID, inbox.Reply{Option: 1}))
 	check.Equal(t, "may change", 0, len(w.task(task).MayChange))
 	check.OK(t, w.answer(q.ID, inbox.Reply{Option: 2}))
-	for name, globs := range map[string][]string{"none": nil, "outside": {"../a"}, "exclusion": {"!a"}, "too many": {strings.Repeat("a/", 400), strings.Repeat("b/", 2000)}} {
+	for name, globs := range map[string][]string{"none": nil, "outside": {"../a"}, "back up": {"tests/.."}, "exclusion": {"!a"}, "too many": {strings.Repeat("a/", 400), strings.Repeat("b/", 2000)}} {
 		err := w.try(func(g *dag.Graph) error {
 			_, err := inbox.Ask(g, w.trust, c, inbox.NewChange(globs, "why"))
 			return err
 		})
 		check.That(t, errors.Is(err, dag.ErrRefused), "%s: %v", name, err)
 	}
+}
+
+// TestARequestForEverythingReadsSo: "." and "./" are all files.
+func TestARequestForEverythingReadsSo(t *testing.T) {
+	t.Parallel()
+	check.Equal(t, "text", "May the task change these files, which check its work: **?\nwhy", inbox.NewChange([]string{"./"}, "why").Text)
 }

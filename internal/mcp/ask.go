@@ -40,7 +40,7 @@ type questionInput struct {
 	Default  string   `json:"default,omitempty" jsonschema:"the answer that applies if nobody gives one in time"`
 
 	Credential string   `json:"credential,omitempty" jsonschema:"instead of an answer, a credential: the name of the variable, like STRIPE_API_KEY, under which it is to be in your environment; question says what for"`
-	MayChange  []string `json:"may_change,omitempty" jsonschema:"instead of an answer, leave to change files that check your work: tests, their data, settings or files of CI, as paths or globs; question says why the task needs it"`
+	MayChange  []string `json:"may_change,omitempty" jsonschema:"instead of an answer, permission to change files that check your work: tests, their data, settings or files of CI, as paths or globs; question says why the task needs it"`
 }
 
 func ask(ctx context.Context, s *Session, in questionInput) (string, error) {
