@@ -19,13 +19,14 @@ func CleanMayChange(globs []string) ([]string, error) {
 		if strings.HasPrefix(pattern, "!") {
 			return "", fmt.Errorf("%w: %q takes something out; name what the task may change", ErrRefused, pattern)
 		}
-		if slices.Contains(strings.Split(pattern, "/"), "..") {
-			return "", fmt.Errorf("%w: %q leads back up; name what the task may change", ErrRefused, pattern)
-		}
 		if strings.HasSuffix(pattern, "/") {
 			pattern += EveryCheck
 		}
+		back := slices.Contains(strings.Split(pattern, "/"), "..")
 		pattern, err := cleanPath(pattern)
+		if err == nil && back {
+			err = fmt.Errorf("%w: a glob with .. leads back up; name what the task may change", ErrRefused)
+		}
 		if err == nil && pattern == "." {
 			pattern = EveryCheck
 		}
