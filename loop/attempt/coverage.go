@@ -40,7 +40,7 @@ func (a *attempt) cover(ctx context.Context, taken string) error {
 	}
 	profile, unknown, err := a.measure(ctx, taken, files, d.Changes)
 	if unknown != nil && err == nil {
-		a.warn(a.job.Task.ID, "which changed lines the gates execute is not known: "+unknown.Error())
+		a.doubt("which changed lines the gates execute is not known: " + unknown.Error())
 	}
 	w.Coverage = coverage.Unexecuted(d.Changes, profile)
 	if w.Coverage.TooFew() && !w.WantVerdict {

@@ -47,7 +47,7 @@ func (a *attempt) freeze() {
 // queue has work judged as it will be on the target, and returns when the result counts.
 func (a *attempt) queue(ctx context.Context) (d policy.Decision) {
 	w, green := &a.work, false
-	var passed, elsewhere string // the patch that the verifier accepted, and that another machine's did: it did not see what is lost
+	var passed, elsewhere string // the patch that the verifier accepted, and that another machine's did: it saw neither what is lost nor what does not fit here
 	if a.job.Finished != nil {
 		elsewhere = a.job.Finished.Patch
 	}
@@ -59,7 +59,7 @@ func (a *attempt) queue(ctx context.Context) (d policy.Decision) {
 	c, err := a.ports.Lane.Submit(ctx, by, func(c land.Candidate) (v land.Verdict) {
 		see(c)
 		a.evidence.onto(c)
-		w.Accepted = c.Accepted || c.Patch != "" && (c.Patch == passed || c.Patch == elsewhere && len(c.Lost) == 0)
+		w.Accepted = c.Accepted || c.Patch != "" && (c.Patch == passed || c.Patch == elsewhere && len(c.Lost) == 0 && c.Unfit == "")
 		a.cpu = 0
 		a.Demand.measure(a.Now, func() (time.Duration, bool) {
 			d = a.check(ctx, c.Trees[1])
