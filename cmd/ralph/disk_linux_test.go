@@ -104,7 +104,7 @@ mount -t tmpfs -o "size=$0" tmpfs small && touch mounted && cd small || exit 99
 
 func TestFullDiskLosesNothing(t *testing.T) {
 	t.Parallel()
-	read := onSmallDisk(t, "1500k", `
+	read := onSmallDisk(t, "1600k", `
 ../ralph init || exit 98
 ../ralph task add kept || exit 97
 fill
@@ -115,7 +115,7 @@ rm filler
 `)
 	for name, want := range map[string]string{
 		"status": `^1\n$`, "stderr": `(?s)the disk is full.*hint: free some space`, "list": `kept`,
-		"doctor": `(?m)^warning  disk +[0-9]+ KiB free for the project, .*\n +- [0-9]+ KiB are left in .*/small\n`,
+		"doctor": `(?m)^warning  disk +[0-9.]+ [KM]iB free for the project, .*\n +- [0-9.]+ [KM]iB are left in .*/small\n`,
 	} {
 		if got := read(name); !regexp.MustCompile(want).MatchString(got) {
 			t.Errorf("%s: got %q, want a match of %s", name, got, want)
