@@ -40,7 +40,7 @@ func Begin(temp, root string, files []string, read Read) (*Collector, error) {
 		list := strings.Join(append([]string{root}, c.of(python)...), "\n") + "\n"
 		err = errors.Join(
 			os.WriteFile(filepath.Join(dir, "files"), []byte(list), 0o600),
-			os.WriteFile(filepath.Join(dir, "sitecustomize.py"), hook, 0o600),
+			hooks(dir),
 		)
 	}
 	if err != nil {
@@ -71,6 +71,8 @@ func (c *Collector) Env(env []string) []string {
 	}
 	if c.uses(python) {
 		set("PYTHONPATH", string(os.PathListSeparator), c.dir)
+		set("RALPH_PYTHONUSERBASE", "", proc.Getenv(env, "PYTHONUSERBASE"))
+		set("PYTHONUSERBASE", "", filepath.Join(c.dir, userBase))
 	}
 	if c.uses(javascript) {
 		set("NODE_V8_COVERAGE", "", c.dir)

@@ -251,6 +251,23 @@ func TestPythonFindsItsOwnSitecustomize(t *testing.T) {
 	}
 }
 
+// A gate that sets PYTHONPATH hides the hook that is found there.
+func TestAGateThatSetsItsPythonPathIsMeasured(t *testing.T) {
+	t.Parallel()
+	for version, python := range pythons(t) {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			files := map[string]string{
+				"m.py": "def f():\n    return 1\n\n\nf()\n",
+				"own/lib/python" + version + "/site-packages/usercustomize.py": "import sys\nsys.own = True\n",
+			}
+			r := measured(t, files, []string{"PY=" + python, "PYTHONUSERBASE=own"}, `PYTHONPATH=. $PY -c 'import sys; assert sys.own; import m; assert not [p for p in sys.path if "coverage-" in p]'`)
+			check.Equal(t, "lines", 0, r.Missed)
+			check.Equal(t, "changed", true, r.Changed >= 3)
+		})
+	}
+}
+
 func TestAnotherToolThatTracesLinesIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"test_m.py": "import sys\nsys.settrace(lambda *a: None)\nimport m\n", "m.py": "def f():\n    return 1\n"}

@@ -2,6 +2,8 @@ package coverage
 
 import (
 	_ "embed"
+	"errors"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -13,6 +15,26 @@ import (
 //
 //go:embed python/sitecustomize.py
 var hook []byte
+
+// userHook is imported by a Python that does not find it, because the gate sets PYTHONPATH.
+//
+//go:embed python/usercustomize.py
+var userHook []byte
+
+// latestPython is the newest 3.x whose folder of the user's packages has the hook: nobody knows before which one a gate starts.
+const latestPython = 25
+
+// hooks writes what processes of Python import from a folder.
+func hooks(dir string) error {
+	err := os.WriteFile(filepath.Join(dir, "sitecustomize.py"), hook, 0o600)
+	for minor := 6; minor <= latestPython; minor++ {
+		site := filepath.Join(dir, userBase, "lib", "python3."+strconv.Itoa(minor), "site-packages")
+		err = errors.Join(err, os.MkdirAll(site, 0o700), os.WriteFile(filepath.Join(site, "usercustomize.py"), userHook, 0o600))
+	}
+	return err
+}
+
+const userBase = "user"
 
 // pythonSaid are the lines of changed files as processes of Python wrote them. Lost is true if another tool traced lines in the place of
 // ours: then nobody knows which were executed.

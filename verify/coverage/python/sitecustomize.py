@@ -200,8 +200,10 @@ def begin():
         recorder.trace()
 
 
+sys.ralph_coverage = True
 try:
     begin()
 except Exception:
     pass
-next_sitecustomize()
+if __name__ == "sitecustomize":
+    next_sitecustomize()
