@@ -100,7 +100,7 @@ func (w *cgoWorker) claim() (c cgoClaim) {
 	w.first("readAllSQL", func(row cgoRow) { n = row.number("n") }, ":doomed", int64(0))
 	w.each("claimSQL", func(row cgoRow) {
 		c = cgoClaim{n: row.number("n"), id: row.text("id"), generation: row.number("generation")}
-	}, ":n", n, ":owner", w.run.Owner, ":lease", standing().Add(time.Minute).UnixMilli(), ":now", now)
+	}, ":n", n, ":owner", w.run.Owner, ":lease", standing().Add(time.Minute).UnixMilli(), ":now", now, ":stands_on", int64(0))
 	if c.n == 0 {
 		panic("nothing to claim")
 	}
