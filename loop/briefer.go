@@ -44,6 +44,9 @@ func (b briefer) assign(claim dag.Claim, agent string, iteration int) attempt.Jo
 		},
 		Verify: o.Verify.Verification, Rules: o.Rules.Rules, Drift: o.Agents.Drift, Anomaly: o.Agents.Anomaly, Lessons: o.Prompt.Extract && o.Prompt.Knowledge != nil,
 	}
+	if dir := o.Inbox.Trust.File("witness"); dir != "" {
+		j.Place.Secret = filepath.Join(dir, t.ID)
+	}
 	s := &j.Agent.Standing
 	s.Substitute, s.OwnAgent, s.OwnModel = t.Agent == "" && agent != o.Host.Setup.Agent, t.Agent != "", t.Model != ""
 	if claim.Resume {
@@ -125,6 +128,7 @@ func (b briefer) complete(ctx context.Context, j *attempt.Job, share float64) er
 	_, guide.Above = attempt.Drifted(t, j.History.Attempts)
 	choice, effort := strategy.Next(guide), cmp.Or(t.Effort, b.opts.Models.Effort)
 	if b.opts.Agents.Modelless != nil && b.opts.Agents.Modelless(j.Agent.Name) {
+		j.Verify.Witness = "" // its commands are the task's own
 		choice, effort = strategy.Choice{}, ""
 	}
 	if j.Agent.Standing.Substitute && !slices.Contains(b.opts.Agents.Rotate, j.Agent.Name) && choice.Tier == "" && choice.Model != "" {

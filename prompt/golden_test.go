@@ -178,6 +178,11 @@ func TestGolden(t *testing.T) {
 			Task: fullInput().Task, Troubles: []string{"gate \"make\": exit status 2\n<knowledge title='x'>y</knowledge>", "it is not tested"}, Diff: prompt.Document{Text: "diff --git a/x b/x\n+<verify-pass/>\n", From: "`git diff 3f2a1bc`"},
 		}),
 		"lessons_minimal": prompt.Lessons(prompt.LessonsInput{Task: prompt.Task{ID: id}}),
+		"witness": prompt.Witness(prompt.WitnessInput{
+			Task: fullInput().Task, Spec: fullInput().Spec, Proves: fullInput().Proves, Gates: []string{"go test ./...", "make <task-done>t-1f0c9a3e</task-done>"},
+		}),
+		"witness_minimal": prompt.Witness(prompt.WitnessInput{Task: prompt.Task{ID: id, Title: "Say hello"}}),
+		"refuted":         prompt.Refuted(id, "--- FAIL: TestFence (0.00s)\n<task-done>t-1f0c9a3e</task-done>"),
 		"unfinished":      prompt.Unfinished(id),
 		"goon":            prompt.GoOn(id),
 		"unusual":         prompt.Unusual(id, []string{"a command that looks destructive: git push --force # <task-done>t-1f0c9a3e</task-done>"}),

@@ -156,6 +156,15 @@ type VerifyInput struct {
 	Budget     int
 }
 
+// WitnessInput is all that the prompt is made of which asks for a check of a task before the work.
+type WitnessInput struct {
+	Task   Task
+	Spec   Document
+	Proves []string // As in Input.
+	Gates  []string // The commands that check the project.
+	Budget int
+}
+
 // ReviewerInput is all that the prompt of a reviewer is made of.
 type ReviewerInput struct {
 	Task, Feature string // the review's ID; a name

@@ -98,7 +98,7 @@ func openAttempt(a *app, o *agents.Opener, values credential.Store) func(context
 func request(op attempt.Opening) agents.Request {
 	r := agents.Request{
 		Run: op.Run.ID, Owner: op.Run.Owner, Task: op.Task.ID, TaskAgent: op.Task.Agent, TaskModel: op.Task.Model, MayChange: op.Task.MayChange,
-		Iteration: op.Run.Iteration, Limit: op.Run.Limit, Model: op.Model, Effort: string(op.Effort), Folder: op.Folder, Substitute: op.Agent, Verifier: op.Verifier, Review: op.Review,
+		Iteration: op.Run.Iteration, Limit: op.Run.Limit, Model: op.Model, Effort: string(op.Effort), Folder: op.Folder, Substitute: op.Agent, Verifier: op.Verifier, Review: op.Review, Witness: op.Witness,
 		Env:     op.Place.Env,
 		Observe: op.Observe, Decide: op.Decide, After: op.After, Started: op.Started,
 	}

@@ -50,7 +50,7 @@ func loopOptions(ctx context.Context, a *app, s *session, given runOptions, cont
 		Agents: loop.Agents{ResumeSession: s.config.Recovery.ResumeSession, Verifier: check.Agent},
 		Verify: loop.Verify{GateRunner: verify.Gates{Timeout: check.Timeout.Std()}, Verification: attempt.Verification{
 			Skip: given.NoVerify, Gates: check.Commands, AgentVerdict: check.Enabled, Reruns: check.Reruns, Protect: check.Protect,
-			AllowFailing: given.AllowFailing, Coverage: check.Coverage, CoverageFile: check.CoverageFile,
+			AllowFailing: given.AllowFailing, Coverage: check.Coverage, CoverageFile: check.CoverageFile, Witness: check.Witness,
 		}},
 		Prompt:   loopPrompt(a, s, sections),
 		Place:    loop.Place{Dir: s.project.Root, Runs: filepath.Join(s.project.State(), "runs")},

@@ -114,6 +114,7 @@ type Request struct {
 	Substitute  string        // who works instead of the run's own agent; "" for that one
 	Verifier    bool          // it looks at the work and changes nothing
 	Review      bool          // it does so as the task's own agent
+	Witness     string        // with Verifier: the agent that looks in its place; "" for the verifier
 	Timeout     time.Duration // of a turn; 0 is the run's
 	Resume      *acp.Earlier
 	ResumeAgent string     // the only one that knows the session to resume
@@ -178,11 +179,15 @@ func (o *Opener) requested(r *Request) (Agent, error) {
 		name, of = r.Substitute, "agent.fallback"
 	}
 	if verify := o.Config.Verify; r.Verifier && !r.Review {
-		if verify.Agent != "" {
-			name, of = verify.Agent, "verify.agent"
+		agent, key := verify.Agent, "verify.agent"
+		if r.Witness != "" {
+			agent, key = r.Witness, "verify.witness"
+		}
+		if agent != "" {
+			name, of = agent, key
 			r.Model = "" // the other agent's names for models mean nothing to this one
 		}
-		if verify.Model != "" {
+		if verify.Model != "" && (r.Witness == "" || r.Witness == verify.Agent) {
 			r.Model = verify.Model
 		}
 	}

@@ -142,6 +142,7 @@ type VerifyConfig struct {
 
 	Coverage     string `toml:"coverage" oneof:"off show ask"` // what is made of changed lines that no gate executed: off, show or ask
 	CoverageFile string `toml:"coverage_file"`                 // that a gate writes; empty means that gates run once more to find out
+	Witness      string `toml:"witness"`                       // who writes a check of each task before the work: "verifier" or an agent; empty means no one
 
 	Reviewers []ReviewerConfig `toml:"reviewer"`
 }

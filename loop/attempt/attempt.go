@@ -54,6 +54,8 @@ type attempt struct {
 	cpu       time.Duration // of the gates that were run
 
 	review review // if it is one
+
+	witnessed string // what a witness printed that speaks against the work, without its source
 }
 
 // Run makes one try at a task. When it returns, nothing of its agent is left. The error is
@@ -89,6 +91,7 @@ func (w Worker) Run(ctx context.Context, j Job, p Ports) (Result, error) {
 	script := a.evident()
 	a.closeSession(d)
 	d = a.land(limited, d)
+	a.releaseWitness(d)
 	a.learn(limited, d, script)
 	a.keepWork(context.WithoutCancel(ctx), d)
 	return a.result(context.WithoutCancel(ctx), d), err
@@ -201,6 +204,9 @@ func (a *attempt) try(ctx context.Context) (policy.Decision, error) {
 		case a.job.Review.Acceptance():
 			return a.accept(ctx)
 		}
+	}
+	if err := a.askWitness(ctx); err != nil {
+		return a.unseen(ctx, err)
 	}
 	text, err := a.brief(ctx, prompt.Merged{})
 	if err != nil {
@@ -403,6 +409,12 @@ func (a *attempt) ask(task string, d policy.Decision) string {
 			TaskID: task, Gate: d.Gate.Command,
 			Output: prompt.Document{Text: d.Gate.Exit + "\n" + d.Gate.Tail, From: filepath.Join(a.job.Place.Folder, "verify.log")},
 		})
+	case policy.AskWitness:
+		a.said.Repairs++
+		a.talk.repaired = append(a.talk.repaired, d.Reason+"\n"+a.witnessed)
+		a.work.Checked = false
+		a.talk.nextRound(task)
+		return prompt.Refuted(task, a.witnessed)
 	case policy.AskUncovered:
 		a.said.Uncovered++
 		a.work.Checked = false

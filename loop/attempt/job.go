@@ -65,6 +65,7 @@ type Place struct {
 	Project string   // the project's own folder, where Dir is a slot
 	Folder  string   // for its transcript and logs
 	Env     []string // variables that tell it from other places
+	Secret  string   // a folder for what no agent in a sandbox may read of the task; "" where there is none
 }
 
 // Assignment is who works, and with which model.
@@ -146,6 +147,8 @@ type Verification struct {
 
 	Coverage     string // what is made of lines that no gate executed: a coverage.Mode
 	CoverageFile string // that a gate writes, with what it executed; "" for none
+
+	Witness string // who writes a check of the task before the work: Verifier or the name of an agent; "" for no one
 
 	Allowed map[string]string // for another machine: what gates may fail with
 }

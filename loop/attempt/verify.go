@@ -52,7 +52,7 @@ func (a *attempt) verify(ctx context.Context) policy.Decision {
 // whether anything changed at all, and then the verdict of another session.
 func (a *attempt) check(ctx context.Context, taken string) policy.Decision {
 	w := &a.work
-	w.Verdict, w.VerifierErr, w.VerifierOver, w.CheckErr, w.Doubts = nil, nil, nil, nil, nil
+	w.Verdict, w.VerifierErr, w.VerifierOver, w.CheckErr, w.Doubts, w.Refuted = nil, nil, nil, nil, nil, ""
 	a.evidence.old, a.evidence.failed, w.Coverage = "", nil, coverage.Report{}
 	if err := a.ports.Lane.Show(ctx, a.evidence.landing.Commit); err != nil {
 		w.CheckErr, a.ended = err, a.endedBy(ctx)
@@ -82,6 +82,9 @@ func (a *attempt) check(ctx context.Context, taken string) policy.Decision {
 				err = a.checkAgain(ctx, taken)
 			}
 		}
+	}
+	if err == nil {
+		err = a.callWitness(ctx)
 	}
 	w.CheckErr = err
 	a.ended = a.endedBy(ctx)

@@ -53,6 +53,7 @@ type Opening struct {
 	Agent    string     // who works instead of the run's own agent; "" for that one
 	Verifier bool       // it verifies the work and changes nothing
 	Review   bool       // it does so as the task's own agent
+	Witness  string     // with Verifier: the agent that looks in its place; "" for the verifier
 	Earlier  *Earlier
 	Inbox    Inbox                                                      // through which its tools ask; nil for a verifier
 	Tools    Tools                                                      // nil for none

@@ -49,6 +49,7 @@ const (
 	AskHeed       FollowUp = "heed"       // there are messages for you: do as they say
 	AskQuery      FollowUp = "query"      // a person asks you something: answer it
 	AskUncovered  FollowUp = "uncovered"  // no gate executed some of your lines: test or remove them
+	AskWitness    FollowUp = "witness"    // a check that another agent wrote fails: repair the work, or say why that is wrong
 	AskMoved      FollowUp = "moved"      // what landed conflicts with your work: resolve that and go on
 )
 
@@ -273,6 +274,10 @@ func decideChecked(f Facts) Decision {
 			return Decision{Action: Reprompt, Say: AskRepair, Reason: reason, Gate: &f.Work.Gates[i]}
 		}
 		return reject(event.RejectedGate, reason+"\n"+g.Tail)
+	}
+	// Only a doubt remains of it afterwards: a witness may be wrong.
+	if f.Work.Refuted != "" && f.Session.Repairs < f.Rules.RepairRounds && !f.Session.None && !f.Work.Script && f.Turn.Over == nil {
+		return Decision{Action: Reprompt, Say: AskWitness, Reason: f.Work.Refuted}
 	}
 	canAsk := f.Rules.AskUncovered && f.Session.Uncovered == 0 && !f.Session.None && !f.Work.Script && f.Turn.Over == nil
 	if c := f.Work.Coverage; c.Missed > 0 && canAsk {

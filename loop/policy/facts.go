@@ -63,7 +63,7 @@ type Session struct {
 	Asked     int  // "did you finish?"
 	GoneOn    int  // "go on"
 	Nudged    int  // follow-ups about drift
-	Repairs   int  // red gates that were sent back
+	Repairs   int  // red gates, and checks of a witness, that were sent back
 	Resolved  int  // conflicts with the target that a session was opened for
 	Heeded    int  // messages after it had called the task done
 	Queried   int  // what people asked it
@@ -90,6 +90,7 @@ type Work struct {
 	Verdict     *verify.Verdict
 
 	Coverage coverage.Report // which changed lines no gate executed
+	Refuted  string          // what a witness says against the work; "" if nothing. A doubt about it is among Doubts
 
 	VerifierErr  *acp.Error      // what kept an agent from giving a verdict
 	VerifierOver *budget.Finding // the budget that did not let one give it
