@@ -140,6 +140,32 @@ func TestDecideAsksOnceAboutLinesThatNoGateExecuted(t *testing.T) {
 	}.check(t)
 }
 
+// TestDecideHoldsWhatAWitnessRefutes: it is repaired first, and never rejected for it.
+func TestDecideHoldsWhatAWitnessRefutes(t *testing.T) {
+	t.Parallel()
+	const says = "a check that another agent wrote fails"
+	doubt := verify.Doubt{Why: says, File: "a_test.go", Patch: "x"}
+	work := Work{Checked: true, Refuted: says, Doubts: []verify.Doubt{doubt}}
+	rules, tried := Rules{RepairRounds: 2}, Session{Repairs: 2}
+	hold := Decision{Action: Hold, Outcome: event.AttemptReleased, Reason: "its work waits for review: " + says}
+	red, script, judged, cleared, accepted, asked := work, work, work, work, work, work
+	red.Gates, script.Script, accepted.Accepted, asked.WantVerdict = []verify.Check{redGate}, true, true, true
+	judged.Verdict, cleared.Verdict = &verify.Verdict{Pass: true, Left: work.Doubts}, &verify.Verdict{Pass: true, Given: true}
+	decisions{
+		"first":                  {Facts{Work: work, Rules: rules}, Decision{Action: Reprompt, Say: AskWitness, Reason: says}},
+		"once more":              {Facts{Work: work, Rules: rules, Session: Session{Repairs: 1}}, Decision{Action: Reprompt, Say: AskWitness, Reason: says}},
+		"after the rounds":       {Facts{Work: work, Rules: rules, Session: tried}, hold},
+		"no session is there":    {Facts{Work: work, Rules: rules, Session: Session{None: true}}, hold},
+		"a script":               {Facts{Work: script, Rules: rules}, hold},
+		"a gate fails":           {Facts{Work: red, Rules: rules}, repair},
+		"before the verdict":     {Facts{Work: asked, Rules: rules}, Decision{Action: Reprompt, Say: AskWitness, Reason: says}},
+		"a verdict is asked for": {Facts{Work: asked, Rules: rules, Session: tried}, Decision{Action: AskVerdict}},
+		"not cleared":            {Facts{Work: judged, Rules: rules, Session: tried}, hold},
+		"cleared":                {Facts{Work: cleared, Rules: rules, Session: tried}, complete},
+		"accepted":               {Facts{Work: accepted, Rules: rules, Session: tried}, complete},
+	}.check(t)
+}
+
 func TestDecideAboutWhatTheAgentSays(t *testing.T) {
 	t.Parallel()
 	said := func(s sigils.Set) Facts { return Facts{Turn: Turn{Sigils: s}} }
