@@ -421,6 +421,9 @@ func setup(opts loop.Options, chosen agents.Preset, sandbox *sandbox.Confiner) e
 		}
 		parts = append(parts, verifier)
 	}
+	if opts.Verify.Witness != "" {
+		parts = append(parts, "a witness of each task")
+	}
 	for _, r := range opts.Verify.Reviewers {
 		parts = append(parts, "a review of each feature: "+r.Focus)
 	}
