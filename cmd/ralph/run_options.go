@@ -159,6 +159,7 @@ func loopOptions(ctx context.Context, a *app, s *session, given runOptions, cont
 	opts.Agents.Toolless = o.Toolless
 	if !given.DryRun {
 		sweepCredentials(ctx, a, s)
+		sweepWitnesses(ctx, a, s)
 		offerTools(a, s, o, &opts)
 	}
 	opts.Workers.Resources = limiter(s.config.Sandbox)

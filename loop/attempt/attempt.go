@@ -54,8 +54,6 @@ type attempt struct {
 	cpu       time.Duration // of the gates that were run
 
 	review review // if it is one
-
-	witnessed string // what a witness printed that speaks against the work, without its source
 }
 
 // Run makes one try at a task. When it returns, nothing of its agent is left. The error is
@@ -411,10 +409,10 @@ func (a *attempt) ask(task string, d policy.Decision) string {
 		})
 	case policy.AskWitness:
 		a.said.Repairs++
-		a.talk.repaired = append(a.talk.repaired, d.Reason+"\n"+a.witnessed)
+		a.talk.repaired = append(a.talk.repaired, d.Reason+"\n"+a.evidence.refuted)
 		a.work.Checked = false
 		a.talk.nextRound(task)
-		return prompt.Refuted(task, a.witnessed)
+		return prompt.Refuted(task, a.evidence.refuted)
 	case policy.AskUncovered:
 		a.said.Uncovered++
 		a.work.Checked = false

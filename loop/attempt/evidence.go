@@ -35,6 +35,7 @@ type evidence struct {
 	old       string           // what the checks from before the work said of it: oldPassed, oldFailed, or "" if nothing
 	failed    []verify.Result  // gates that do not accept it with these
 	first     []dag.GateRecord // what gates say with the checks that the feature began with, where they do not pass
+	refuted   string           // what a witness printed against the work, without its source
 	resolved  []prompt.Merged  // conflicts that sessions of this attempt resolved
 }
 

@@ -289,7 +289,7 @@ func (a *attempt) callWitness(ctx context.Context) error {
 
 // refuted notes what a witness says against the work, with what the worker says of it.
 func (a *attempt) refuted(w witness, failed string, res verify.Result) {
-	a.witnessed = res.Exit + "\n" + w.hide(res.Tail)
+	a.evidence.refuted = res.Exit + "\n" + w.hide(res.Tail)
 	a.work.Refuted = fmt.Sprintf("a check that another agent wrote from the task's words fails: %s (%s)", failed, res.Exit)
 	notes := strings.Split(strings.TrimSpace(a.talk.set.Journal), "\n\n")
 	why := fmt.Sprintf("%s; the check and what it prints are in %s", a.work.Refuted, a.witnessLog())
