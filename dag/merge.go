@@ -69,6 +69,7 @@ type Merge struct {
 	Accepted  bool   // a person accepted this work
 	StandsOn  string // the task whose held work lies below the candidate; "" if nothing does
 	Sound     bool   // others may begin on it before it lands
+	Refs      []MadeRef
 	Reason    string // why it was dropped, or cannot land yet
 	State     MergeState
 	At        time.Time
@@ -94,29 +95,34 @@ func (m Merge) String() string {
 }
 
 // NewMerge is what Enter needs to know.
-type NewMerge struct{ Target, Base, Work, Patch string }
+type NewMerge struct {
+	Target, Base, Work, Patch string
+	Refs                      []MadeRef
+}
 
 const mergeColumns = `n, task_id, (SELECT t.title FROM tasks t WHERE t.n = merges.task), attempt, target, base, work, patch,
-    onto, candidate, accepted, stands_on, sound, reason, state, at, ended_at, risk IS NOT NULL, coalesce(risk, 0), factors, reviewed_at, reviewed_by`
+    onto, candidate, accepted, stands_on, sound, reason, state, at, ended_at, risk IS NOT NULL, coalesce(risk, 0), factors, reviewed_at, reviewed_by, refs`
 
 func scanMerge(r *db.Row) Merge {
 	return Merge{
 		N: r.Int64(), Task: r.Text(), Title: r.Text(), Attempt: r.Text(), Target: r.Text(), Base: r.Text(), Work: r.Text(), Patch: r.Text(),
 		Onto: r.Text(), Candidate: r.Text(), Accepted: r.Bool(), StandsOn: r.Text(), Sound: r.Bool(), Reason: r.Text(), State: MergeState(r.Text()), At: r.Time(), EndedAt: r.Time(),
 		Rated: r.Bool(), Risk: risk.Score{Risk: r.Float(), Factors: db.List[risk.Factor](r)}, ReviewedAt: r.Time(), ReviewedBy: r.Text(),
+		Refs: db.List[MadeRef](r),
 	}
 }
 
 const (
 	// What a person accepted stays accepted, however often it has to enter the queue, until the task begins anew.
 	enterSQL = `
-INSERT INTO merges (task, task_id, attempt, target, base, work, patch, at, state, stands_on, accepted, risk, factors)
+INSERT INTO merges (task, task_id, attempt, target, base, work, patch, at, state, stands_on, accepted, risk, factors, refs)
 VALUES (:task, :task_id, :attempt, :target, :base, :work, :patch, :now, 'testing',
     (SELECT b.id FROM tasks t JOIN tasks b ON b.n = t.stands_on WHERE t.n = :task),
     EXISTS (SELECT 1 FROM merges m WHERE m.task = :task AND m.patch = :patch AND m.accepted
         AND m.at >= (SELECT t.started_at FROM tasks t WHERE t.n = :task)),
     (SELECT m.risk FROM merges m WHERE m.task = :task AND m.patch = :patch AND m.risk IS NOT NULL ORDER BY m.n DESC LIMIT 1),
-    (SELECT m.factors FROM merges m WHERE m.task = :task AND m.patch = :patch AND m.risk IS NOT NULL ORDER BY m.n DESC LIMIT 1))
+    (SELECT m.factors FROM merges m WHERE m.task = :task AND m.patch = :patch AND m.risk IS NOT NULL ORDER BY m.n DESC LIMIT 1),
+    :refs)
 RETURNING ` + mergeColumns + `;`
 	openMergeSQL = `SELECT count(*) FROM merges WHERE task = :task AND state IN ('testing', 'green', 'landing');`
 	reenterSQL   = `
@@ -133,7 +139,7 @@ func (g *Graph) Enter(c Claim, m NewMerge) (Merge, error) {
 		return Merge{}, fmt.Errorf("%w: work of %s is in the queue already", ErrRefused, t.id)
 	}
 	entered, err := db.One(g.tx, enterSQL, scanMerge, ":task", t.n, ":task_id", t.id, ":attempt", c.Attempt, ":target", m.Target,
-		":base", m.Base, ":work", m.Work, ":patch", m.Patch, ":now", g.millis())
+		":base", m.Base, ":work", m.Work, ":patch", m.Patch, ":refs", refsJSON(m.Refs), ":now", g.millis())
 	g.tx.Do(reenterSQL, ":task", t.n, ":now", g.millis())
 	return entered, cmp.Or(err, g.tx.Err())
 }

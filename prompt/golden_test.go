@@ -101,7 +101,7 @@ func verifyInput() prompt.VerifyInput {
 				{Path: "x.go", Added: 1, Patch: "diff --git a/x.go b/x.go\n@@ -1 +1,2 @@\n x\n+<verify-pass/>\n"},
 			},
 		},
-		Resolved: []string{"x.go, with t-2b4d6f80 (Greet)"}, Unexecuted: []string{"x.go:2: <verify-pass/>"}, Effort: "2 turns, 31 tool calls and $0.42",
+		Resolved: []string{"x.go, with t-2b4d6f80 (Greet)"}, Refs: []string{"makes the tag v1.2 at the work's commit"}, Unexecuted: []string{"x.go:2: <verify-pass/>"}, Effort: "2 turns, 31 tool calls and $0.42",
 		Gates: []prompt.Gate{
 			{Name: "go vet ./...", Passed: true, Tests: "12 tests passed, 15 before the work"},
 			{Name: "go test ./...", Output: "--- FAIL: TestFence\nFAIL\n"},

@@ -145,6 +145,7 @@ type VerifyInput struct {
 	Spec, Plan Document
 	Diff       Difference
 	Resolved   []string // Conflicts with what landed meanwhile, a line each.
+	Refs       []string // Tags and branches that it makes, a line each.
 	Unexecuted []string // Lines of the work that no gate executed, with their files.
 	Effort     string   // What the attempt took, in words.
 	Gates      []Gate

@@ -70,6 +70,7 @@ func Verify(in VerifyInput) string {
 		Files:        files,
 		Diff:         difference,
 		Resolved:     p.quote(Document{strings.Join(in.Resolved, "\n"), "ralph's records"}, 4),
+		Refs:         p.quote(Document{strings.Join(in.Refs, "\n"), "ralph's records"}, 2),
 		Unexecuted:   p.unexecuted(in.Unexecuted, 6),
 		Effort:       p.inline(in.Effort, maxTitle),
 		SpecSections: p.quote(spec.named(in.Task), 10),

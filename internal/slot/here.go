@@ -266,6 +266,13 @@ func (s *Slot) Begin(ctx context.Context, task, attempt, base, commit string) er
 	} else if err := s.saveIndex(); err != nil {
 		return err
 	}
+	refs, err := packed(ctx, s.p.o.Repo, refFolders...)
+	if err == nil {
+		err = os.WriteFile(s.note(refsNote), []byte(refs), 0o600)
+	}
+	if err != nil {
+		return err
+	}
 	s.made.Attempt, s.made.Open, s.made.Head, s.made.Base, s.made.Commit, s.made.Resolves = attempt, &u, at.Commit, base, commit, ""
 	if commit != base {
 		if s.made.Resolves, err = s.resolves(ctx, commit); err != nil {

@@ -68,15 +68,14 @@ func (s *Slot) fillGit(ctx context.Context, root *os.Root, modules bool) error {
 	if err != nil {
 		return err
 	}
-	objects := repo.Objects()
-	for _, dir := range repo.Objects() {
-		if covered := s.Place().Behind(dir); covered != dir {
-			objects = append(objects, covered)
+	if !s.p.judges {
+		if err := os.WriteFile(s.note(refsNote), []byte(refs), 0o600); err != nil {
+			return err
 		}
 	}
 	files := map[string]string{
 		"config": config, "packed-refs": refs,
-		"objects/info/alternates": strings.Join(objects, "\n") + "\n",
+		"objects/info/alternates": s.alternates(),
 	}
 	for name, from := range map[string]string{"shallow": repo.Common(), "info/exclude": repo.Common(), "info/attributes": repo.Common(), "info/sparse-checkout": repo.Own()} {
 		text, err := copyfile.Read(filepath.Join(from, filepath.FromSlash(name)), maxRead)
@@ -92,6 +91,17 @@ func (s *Slot) fillGit(ctx context.Context, root *os.Root, modules bool) error {
 		}
 	}
 	return nil
+}
+
+// alternates are where the slot's git finds the project's objects.
+func (s *Slot) alternates() string {
+	objects := s.p.o.Repo.Objects()
+	for _, dir := range s.p.o.Repo.Objects() {
+		if covered := s.Place().Behind(dir); covered != dir {
+			objects = append(objects, covered)
+		}
+	}
+	return strings.Join(objects, "\n") + "\n"
 }
 
 // packed is a file with refs of a repository.

@@ -18,6 +18,7 @@ import (
 	"ralph/internal/redact"
 	"ralph/internal/seq"
 	"ralph/internal/testing/failpoint"
+	"ralph/loop/land"
 	"ralph/loop/policy"
 	"ralph/prompt"
 	"ralph/proof"
@@ -189,8 +190,16 @@ func (a *attempt) examine(ctx context.Context, taken string) error {
 		if err == nil && !a.job.Accepted {
 			err = a.findDoubts(ctx, changes, taken)
 		}
-		if w.Unchanged = len(changes) == 0; err != nil {
+		if w.Unchanged = len(changes)+len(e.landing.Refs) == 0; err != nil {
 			return err
+		}
+	}
+	for _, r := range e.landing.Refs {
+		switch {
+		case r.Clash != "":
+			a.hold(verify.Doubt{Why: r.Clash})
+		case !r.Asked && !a.job.Accepted:
+			a.hold(verify.Doubt{Why: "it " + r.Text, Words: ownWords(a.job.Task)})
 		}
 	}
 	if e.landing.Unfit != "" {
@@ -287,6 +296,7 @@ func (a *attempt) question(ctx context.Context, shown string) verify.Question {
 	if shown != "" && a.evidence.base.Tree != "" {
 		in.Diff, in.Cosmetic = a.shownChanges(ctx, shown)
 	}
+	in.Refs = seq.Map(a.evidence.landing.Refs, func(r land.Ref) string { return r.Text })
 	in.Resolved, in.Effort = a.resolvedConflicts(), a.effort()
 	in.Gates = seq.Map(w.Gates, func(g verify.Check) prompt.Gate {
 		r, name := record(g), g.Command

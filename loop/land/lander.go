@@ -96,6 +96,7 @@ func (l *Lander) Take(ctx context.Context, claim dag.Claim, finished, script boo
 		if err != nil {
 			return nil, halted(err)
 		}
+		w.lands = true
 		return &Lane{Workspace: w, Lander: l, tried: w.slot.Base()}, nil
 	}
 	base, start, err := l.Start(ctx, claim, finished, script)
@@ -107,6 +108,9 @@ func (l *Lander) Take(ctx context.Context, claim dag.Claim, finished, script boo
 	}
 	w, err := l.Open(ctx, claim, base, start)
 	if err != nil {
+		return nil, err
+	}
+	if err := l.giveRefs(ctx, w, claim, script); err != nil {
 		return nil, err
 	}
 	lane := &Lane{Workspace: w, Lander: l, tried: base}

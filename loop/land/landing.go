@@ -29,10 +29,22 @@ func (l *Lane) Land(ctx context.Context) (Outcome, error) {
 	if err := merge.Prove(ctx, l.Repo, e.Base, e.Work, e.Onto, e.Candidate); err != nil {
 		return "", err
 	}
+	refs, err := l.refsToLand(ctx, e)
+	if err != nil {
+		return "", err
+	}
 	for {
 		changed := l.Signal.Changed()
-		err := l.update(ctx, func(g *dag.Graph) error { return g.Landing(l.claim, e.N, "") })
+		err := l.update(ctx, func(g *dag.Graph) error {
+			if len(refs) > 0 {
+				if err := g.Refs(l.claim, e.N, refs); err != nil {
+					return err
+				}
+			}
+			return g.Landing(l.claim, e.N, "")
+		})
 		if err == nil {
+			l.entry.Refs = refs
 			failpoint.Hit("K19")
 			return l.move(ctx)
 		}
@@ -78,6 +90,8 @@ func (l *Lane) move(ctx context.Context) (Outcome, error) {
 			err = advance()
 		}
 		if err == nil {
+			failpoint.Hit("K31")
+			l.writeRefs(ctx)
 			failpoint.Hit("K22")
 			l.landed(l.waits(waits))
 			return Landed, nil
@@ -131,6 +145,7 @@ func (l *Lane) withdraw(ctx context.Context, cause error, reason string) error {
 	case err != nil:
 		return errors.Join(cause, err)
 	case left.Landed:
+		l.writeRefs(ctx)
 		l.emit(event.MergeLanded, "")
 		return nil
 	}

@@ -42,6 +42,9 @@ func (s Site) Unfinish(ctx context.Context, m dag.Merge) (landed bool, why strin
 	if len(left.Kept) > 0 {
 		why += "; left alone, because somebody changed them: " + human.List(left.Kept, maxNamed)
 	}
+	if err == nil && left.Landed {
+		_ = merge.WriteRefs(ctx, s.Repo, writtenRefs(m)) // what exists by now stays, and is shown with the task
+	}
 	return left.Landed, why, err
 }
 
@@ -84,7 +87,7 @@ type Kept struct {
 // Keep makes a commit of what a dead attempt left in its slot: the next attempt makes the slot
 // look like something else. Finished work that is kept already stays as it is: since then,
 // gates have left their files there. What is not finished may be put aside, so that no later attempt goes on with it.
-func (s Site) Keep(ctx context.Context, last dag.Attempt, finished, aside bool) (k Kept, err error) {
+func (s Site) Keep(ctx context.Context, t dag.Task, last dag.Attempt, finished, aside bool) (k Kept, err error) {
 	if last.Slot == 0 || s.Repo == nil {
 		return k, nil
 	}
@@ -105,7 +108,14 @@ func (s Site) Keep(ctx context.Context, last dag.Attempt, finished, aside bool) 
 	if errors.Is(err, git.ErrWaits) { // it must not keep everybody from working; the slot is made anew
 		return Kept{Lost: was == "", Note: "; what it left cannot be kept: " + err.Error()}, nil
 	}
+	if err != nil {
+		return k, err
+	}
+	refs, err := keptRefs(ctx, at, s.Repo, t, last, w)
 	if err != nil || w.Commit == at.Base() {
+		if err == nil && len(refs) > 0 {
+			err = merge.SetRefs(ctx, s.Repo, refs...)
+		}
 		return k, err
 	}
 	if now, err := s.Slots.At(last.Slot); err != nil || now.Attempt() != last.ID {
@@ -122,7 +132,7 @@ func (s Site) Keep(ctx context.Context, last dag.Attempt, finished, aside bool) 
 	if k.Ref = ref; aside && !finished {
 		k.Ref = merge.StashRef(last.Task, last.ID)
 	}
-	return k, merge.SetRefs(ctx, s.Repo, merge.Ref{Name: k.Ref, Commit: w.Commit})
+	return k, merge.SetRefs(ctx, s.Repo, append(refs, merge.Ref{Name: k.Ref, Commit: w.Commit})...)
 }
 
 // leaveDead notes what a dead attempt left in the project's own folder, and takes it out if no later attempt is to go on with it. What cannot

@@ -39,6 +39,7 @@ type Candidate struct {
 	Lost         []Loss        // what landed and is not in it after conflicts were resolved
 	Unfit        string        // why gates may have seen other dependencies than it needs
 	Resolved     string        // the commit of the work before its first conflict that was resolved; empty if it had none
+	Refs         []Ref         // what it makes besides
 	Conflict     prompt.Merged // with files in it: Commit is the work as it was, and cannot land
 }
 
@@ -119,6 +120,7 @@ func (l *Lane) enter(ctx context.Context, by Credit) error {
 	if err != nil {
 		return err
 	}
+	m.Refs = append(m.Refs, takenBack(l.claim)...)
 	if l.lost, err = l.dropped(ctx, m.Base, m.Work); err != nil {
 		return err
 	}
@@ -129,7 +131,7 @@ func (l *Lane) enter(ctx context.Context, by Credit) error {
 	t := l.claim.Task
 	l.message = merge.Message{Title: t.Title, Body: l.Redact.Text(body), Task: t.ID, Attempt: l.claim.Attempt, Patch: m.Patch, Agent: by.Agent, Model: by.Model}
 	err = l.update(ctx, func(g *dag.Graph) (err error) {
-		l.entry, err = g.Enter(l.claim, dag.NewMerge{Target: l.Target, Base: m.Base, Work: m.Work, Patch: m.Patch})
+		l.entry, err = g.Enter(l.claim, dag.NewMerge{Target: l.Target, Base: m.Base, Work: m.Work, Patch: m.Patch, Refs: m.Refs})
 		return err
 	})
 	l.state = merge.Building
@@ -283,6 +285,9 @@ func (l *Lane) candidate(ctx context.Context) (Candidate, error) {
 	c.Entry, c.Lost = l.entry.N, l.lost
 	if err == nil {
 		c.Unfit, err = l.unfit(ctx, c.Onto, c.Commit)
+	}
+	if err == nil {
+		c.Refs, err = l.judged(ctx, l.entry)
 	}
 	return c, err
 }

@@ -29,6 +29,9 @@ type Workspace struct {
 	said  []string     // the messages of the agent's own commits
 	work  string       // what was kept last
 	named string       // what has a name
+	lands bool         // here, and not for another machine
+	refs  []merge.Made // tags and branches that the attempt made, or goes on with
+	saved []merge.Made // those of them that have a name below refs/ralph
 	entry dag.Merge    // what is judged; zero outside the queue
 }
 
@@ -181,7 +184,9 @@ func (w *Workspace) finish(ctx context.Context) (m dag.Merge, err error) {
 	}
 	m.Base, m.Work = w.slot.Base(), work
 	failpoint.Hit("K17")
+	m.Refs = entryRefs(w.refs, w.Here())
 	m.Patch, err = merge.Patch(ctx, w.to.Repo, m.Base, work)
+	m.Patch = withRefs(m.Patch, m.Refs)
 	return m, err
 }
 
@@ -213,17 +218,35 @@ func (w *Workspace) keep(ctx context.Context) (work string, left []string, err e
 		}
 	}
 	left = seq.Map(kept.Left, git.Left.String)
-	if err != nil || kept.Commit == w.slot.Base() {
+	if err != nil {
 		return w.slot.Base(), left, err
 	}
-	if w.work = kept.Commit; w.named == w.work {
-		return w.work, left, nil
+	refs, err := w.keepRefs(ctx, kept)
+	if err != nil {
+		return w.slot.Base(), left, err
 	}
-	err = merge.SetRefs(ctx, w.to.Repo, merge.Ref{Name: merge.WorkRef(w.claim.Task.ID, w.claim.Attempt), Commit: w.work})
-	if err == nil {
+	if kept.Commit == w.slot.Base() {
+		return w.slot.Base(), left, w.setRefs(ctx, refs)
+	}
+	if w.work = kept.Commit; w.named != w.work {
+		refs = append(refs, merge.Ref{Name: merge.WorkRef(w.claim.Task.ID, w.claim.Attempt), Commit: w.work})
+	}
+	if err = w.setRefs(ctx, refs); err == nil {
 		w.named = w.work
 	}
 	return w.work, left, err
+}
+
+// setRefs names what was kept.
+func (w *Workspace) setRefs(ctx context.Context, refs []merge.Ref) error {
+	if len(refs) == 0 {
+		return nil
+	}
+	err := merge.SetRefs(ctx, w.to.Repo, refs...)
+	if err == nil {
+		w.saved = w.refs
+	}
+	return err
 }
 
 // candidate is the entry as it is judged.

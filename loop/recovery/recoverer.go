@@ -305,7 +305,7 @@ func (r Recoverer) take(ctx context.Context, t stale, at land.Site) (task Reclai
 	if err != nil {
 		return task, err
 	}
-	slot, kerr := at.Keep(ctx, t.last, Finished(t.last), r.Rules.OnDirty == Stash)
+	slot, kerr := at.Keep(ctx, t.Task, t.last, Finished(t.last), r.Rules.OnDirty == Stash)
 	if t.last.Slot == 0 && t.last.Tree != "" && t.run.Process.Remote == "" { // an older ralph's agent worked in the project's own folder
 		slot.Files = slices.DeleteFunc(git.Look(ctx, r.Dir).Uncommitted, func(name string) bool { return git.Within(name, []string{".ralph"}) })
 	}
