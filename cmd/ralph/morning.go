@@ -44,7 +44,7 @@ func (l looked) commits() (below, work string) {
 }
 
 // sentence says what the task did, and what makes that risky.
-func (l looked) sentence() string { return term.Line(l.Title) + ": " + l.Risk.String() }
+func (l looked) sentence() string { return term.Line(l.Title) + ": " + l.Risk.String() + human.Lead("; it ", term.Line(l.RefsText())) }
 
 // commands are what a person types about it: to accept it, to take it back, and to send it back with a message.
 func (l looked) commands() (accept, undo, back string) {
@@ -304,7 +304,7 @@ func lookedText(a *app, s *session, l looked) string {
 		state = "landed " + render.On(l.Target)
 	}
 	by := strings.Join(human.Parts(l.attempt.Agent, cmp.Or(l.attempt.ModelEffective, l.attempt.Model)), ", ")
-	b.WriteString(a.fieldLines("state", state+", "+stamp(l.when()), "commit", work, "gone", l.gone, "attempt", l.Attempt+human.Lead(" by ", by)))
+	b.WriteString(a.fieldLines("state", state+", "+stamp(l.when()), "commit", work, "gone", l.gone, "attempt", l.Attempt+human.Lead(" by ", by), "refs", l.RefsText()))
 	for _, gate := range l.attempt.Gates {
 		b.WriteString(a.fieldLines("gate", gateText(gate)))
 	}

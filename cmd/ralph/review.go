@@ -124,7 +124,7 @@ func showHeld(ctx context.Context, a *app, s *session, h held) error {
 	p := a.palette()
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  %s\n", p.Cyan(h.Task), p.Bold(term.Line(h.Title)))
-	b.WriteString(a.fieldLines("target", render.Branch(h.Target), "commit", h.Work, "attempt", h.Attempt, "agent", h.attempt.Agent))
+	b.WriteString(a.fieldLines("target", render.Branch(h.Target), "commit", h.Work, "attempt", h.Attempt, "agent", h.attempt.Agent, "refs", h.RefsText()))
 	for _, gate := range h.attempt.Gates {
 		b.WriteString(a.fieldLines("gate", string(gate.Verdict)+": "+gate.Command))
 	}

@@ -80,6 +80,12 @@ func workOf(ctx context.Context, a *app, s *session, g *dag.Graph, t dag.Task, a
 		landed = jsonval.Object{"target", m.Target, "commit", m.Candidate, "at", m.EndedAt}
 		text = a.fieldLines("landed", fmt.Sprintf("%s; see it: %s show %s", render.On(m.Target), typed, render.Commit(m.Candidate)))
 	}
+	if held, _ := g.ToReview(); m.N == 0 {
+		if i := slices.IndexFunc(held, func(h dag.Merge) bool { return h.Task == t.ID }); i >= 0 {
+			m = held[i]
+		}
+	}
+	text += a.fieldLines("refs", m.RefsText())
 	if slices.ContainsFunc(attempts, func(at dag.Attempt) bool { return at.Slot > 0 }) {
 		refs := keptWork(ctx, s.project.Root)
 		for _, at := range attempts {

@@ -173,7 +173,7 @@ func storeUndo(ctx context.Context, a *app, o undoOptions) (u undoing, err error
 		case o.WithDependants:
 			for _, d := range after {
 				ids = append(ids, d.ID)
-				if work, _ := g.LandedWork(d); work.Candidate != work.Onto { // others changed nothing on a branch
+				if work, _ := g.LandedWork(d); work.Candidate != work.Onto || len(work.Refs) > 0 { // others changed nothing on a branch
 					landed = append(landed, work)
 				}
 			}
@@ -222,7 +222,7 @@ func storeUndo(ctx context.Context, a *app, o undoOptions) (u undoing, err error
 		u.id = c.Task.ID
 		return says(g)
 	})
-	if err == nil {
+	if err == nil && m.Work != m.Base {
 		err = merge.SetRefs(ctx, repo, merge.Ref{Name: merge.WorkRef(c.Task.ID, c.Attempt), Commit: m.Work})
 	}
 	return u, err
@@ -257,6 +257,16 @@ func sameUndo(g *dag.Graph, id string, want []string) error {
 		"land it first: ralph merge; or give it up: ralph task delete %s", id)
 }
 
+// madeBy are the tags and branches that landed work made, to be deleted.
+func madeBy(landed dag.Merge) (list []dag.MadeRef) {
+	for _, r := range landed.Refs {
+		if r.Value != "" && !r.There && !r.Gone {
+			list = append(list, dag.MadeRef{Name: r.Name, ID: r.ID, Value: r.Value, Gone: true})
+		}
+	}
+	return list
+}
+
 // revert makes one commit on the tip that takes back landed work, and says of which commits. More depends on it and landed.
 func revert(ctx context.Context, repo *git.Repo, undo []dag.Merge, more bool) (m dag.NewMerge, says string, err error) {
 	m.Target = undo[0].Target
@@ -268,6 +278,13 @@ func revert(ctx context.Context, repo *git.Repo, undo []dag.Merge, more bool) (m
 	m.Base = at.Tip()
 	tip := m.Base
 	for _, landed := range undo {
+		m.Refs = append(m.Refs, madeBy(landed)...)
+		if landed.Candidate == landed.Onto && len(landed.Refs) > 0 {
+			for _, r := range landed.Refs {
+				says += fmt.Sprintf("This takes back %s, the work of %s.\n", r.Short(), landed.Task)
+			}
+			continue
+		}
 		commit, built, err := merge.Revert(ctx, repo, m.Base, landed.Attempt, tip)
 		switch {
 		case err != nil:
@@ -288,7 +305,10 @@ func revert(ctx context.Context, repo *git.Repo, undo []dag.Merge, more bool) (m
 		tip = built.Candidate
 		says += fmt.Sprintf("This reverts commit %s, the work of %s.\n", commit, landed.Task)
 	}
-	if m.Work, err = repo.CommitTree(ctx, tip+"^{tree}", says, m.Base); err == nil {
+	if m.Work = m.Base; tip != m.Base {
+		m.Work, err = repo.CommitTree(ctx, tip+"^{tree}", says, m.Base)
+	}
+	if err == nil {
 		m.Patch, err = merge.Patch(ctx, repo, m.Base, m.Work)
 	}
 	return m, says, err
