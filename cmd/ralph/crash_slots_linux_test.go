@@ -25,6 +25,7 @@ func newSlots(t *testing.T, config ...string) *place {
 	p := newPlace(t, fakeagent.Script{Conversations: []fakeagent.Conversation{{When: fakeagent.When{Verify: &verify}, Steps: []step{
 		{Do: "run", Argv: []string{"sh", "-c", `ls {{task}}.txt >> "${RALPH_PROJECT:-.}/wait-found"`}},
 		{Do: "file", Path: "{{task}}.txt", Text: "work"},
+		{Do: "run", Argv: []string{"sh", "-c", `[ ! -e "${RALPH_PROJECT:-.}/wait-tag" ] || { git add {{task}}.txt; git commit -qm own --allow-empty; git tag -f made-{{task}}; }`}},
 		{Do: "mark", Text: "worked {{task}}"},
 		{Do: "run", Argv: []string{"sh", "-c", "while [ -e \"${RALPH_PROJECT:-.}/wait-{{task}}\" ]; do sleep 0.01; done"}},
 		{Do: "say", Text: "<knowledge title=\"About {{task}}\" tags=\"crash\">\nIt can be mended.\n</knowledge>\n"},
@@ -87,6 +88,38 @@ func TestCrashMatrixInSlots(t *testing.T) {
 			p.want(0, "run", "--jobs", "2")
 			p.wantLandedOnce(3)
 			p.wantQueued("t-00000001", tt.queue)
+		})
+	}
+}
+
+// TestCrashMatrixOfTags: what an attempt made of tags is there once its work has landed, and only then, whenever ralph dies.
+func TestCrashMatrixOfTags(t *testing.T) {
+	notRaced(t)
+	for point, tt := range map[string]struct{ action, refs string }{
+		"K16": {"released", "made work"},
+		"K17": {"resumed", "made work"},
+		"K18": {"resumed", "made work"},
+		"K19": {"resumed", "made work"},
+		"K31": {"landed", ""},
+		"K22": {"landed", ""},
+	} {
+		t.Run(point, func(t *testing.T) {
+			t.Parallel()
+			p := newSlots(t)
+			p.write("wait-tag", "")
+			p.plan("Write it, and tag it made-t-00000001")
+			p.dying(point, "run", "--jobs", "2").wait(-1)
+			p.awaitGone()
+			made := func() string { return strings.TrimSpace(p.shell(`git for-each-ref --format='%(objectname)' refs/tags`)) }
+			check.Equal(t, "made when it died", point == "K22", made() != "")
+			check.Equal(t, "what recovery did", tt.action, p.recovered())
+			kinds := p.shell(`git for-each-ref --format='%(refname)' refs/ralph | cut -d/ -f3 | grep -v candidate || :`)
+			check.Equal(t, "kinds of refs", tt.refs, strings.Join(strings.Fields(kinds), " "))
+			check.Equal(t, "made by recovery", tt.action == "landed", made() != "")
+			p.want(0, "run", "--jobs", "2")
+			check.Equal(t, "the tag, of what landed", strings.TrimSpace(p.shell(`git log --format=%H --grep=t-00000001 main`)), made())
+			check.Equal(t, "refs that are left", "", strings.TrimSpace(p.shell(`git for-each-ref refs/ralph/made`)))
+			p.wantClean()
 		})
 	}
 }
