@@ -110,7 +110,9 @@ func TestCrashMatrixOfTags(t *testing.T) {
 			p.plan("Write it, and tag it made-t-00000001")
 			p.dying(point, "run", "--jobs", "2").wait(-1)
 			p.awaitGone()
-			made := func() string { return strings.TrimSpace(p.shell(`git for-each-ref --format='%(objectname)' refs/tags`)) }
+			made := func() string {
+				return strings.TrimSpace(p.shell(`git for-each-ref --format='%(objectname)' refs/tags`))
+			}
 			check.Equal(t, "made when it died", point == "K22", made() != "")
 			check.Equal(t, "what recovery did", tt.action, p.recovered())
 			kinds := p.shell(`git for-each-ref --format='%(refname)' refs/ralph | cut -d/ -f3 | grep -v candidate || :`)

@@ -44,7 +44,9 @@ func (l looked) commits() (below, work string) {
 }
 
 // sentence says what the task did, and what makes that risky.
-func (l looked) sentence() string { return term.Line(l.Title) + ": " + l.Risk.String() + human.Lead("; it ", term.Line(l.RefsText())) }
+func (l looked) sentence() string {
+	return term.Line(l.Title) + ": " + l.Risk.String() + human.Lead("; it ", term.Line(l.RefsText()))
+}
 
 // commands are what a person types about it: to accept it, to take it back, and to send it back with a message.
 func (l looked) commands() (accept, undo, back string) {

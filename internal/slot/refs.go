@@ -67,7 +67,7 @@ func (s *Slot) Refs(ctx context.Context, base string, earlier ...string) ([]Made
 	}
 	var list []MadeRef
 	for _, name := range slices.Sorted(maps.Keys(now)) {
-		if _, was := given[name]; (!was || slices.Contains(earlier, name)) && name != "refs/heads/"+s.p.o.Branch {
+		if _, was := given[name]; (!was || slices.Contains(earlier, name)) && plainName(name) && name != "refs/heads/"+s.p.o.Branch {
 			list = append(list, MadeRef{Name: name, ID: now[name]})
 		}
 	}
@@ -76,6 +76,19 @@ func (s *Slot) Refs(ctx context.Context, base string, earlier ...string) ([]Made
 	}
 	return list, s.describe(ctx, base, list)
 }
+
+// plainName reports whether git takes a name, and nothing in it is special to a shell: an agent can write any file.
+func plainName(ref string) bool {
+	strange := func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("./_+-@", r)
+	}
+	odd := func(part string) bool {
+		return part == "" || strings.ContainsRune(".-@", rune(part[0])) || strings.HasSuffix(part, ".") || strings.HasSuffix(part, ".lock")
+	}
+	return len(ref) <= maxRefName && !strings.ContainsFunc(ref, strange) && !strings.Contains(ref, "..") && !slices.ContainsFunc(strings.Split(ref, "/"), odd)
+}
+
+const maxRefName = 200
 
 // refsNow are the refs in the slot. They are read as files, because no git starts from what an agent wrote.
 func (s *Slot) refsNow(ctx context.Context) (map[string]string, error) {

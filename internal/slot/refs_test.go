@@ -57,10 +57,11 @@ func TestRefsThatLeadElsewhere(t *testing.T) {
 	for name, do := range map[string]string{
 		"objects of another repository": "git init -q ../other; cd ../other; git -c user.name=x -c user.email=x commit -q --allow-empty -m secret; cd -; " +
 			"echo $PWD/../other/.git/objects >> .git/objects/info/alternates; git -C ../other rev-parse HEAD > .git/refs/tags/x",
-		"a ref that is a link": "ln -s /etc/passwd .git/refs/tags/x",
-		"no ID":                "echo --output=/tmp/x > .git/refs/tags/x",
-		"a folder elsewhere":   "rm -rf .git/refs/tags; git init -q ../more; git -C ../more -c user.name=x -c user.email=x commit -q --allow-empty -m x; ln -s ../../../more/.git/refs/heads .git/refs/tags",
-		"no objects":           "git tag x; mv .git/objects ../gone; ln -s ../../gone .git/objects",
+		"a ref that is a link":         "ln -s /etc/passwd .git/refs/tags/x",
+		"no ID":                        "echo --output=/tmp/x > .git/refs/tags/x",
+		"a folder elsewhere":           "rm -rf .git/refs/tags; git init -q ../more; git -C ../more -c user.name=x -c user.email=x commit -q --allow-empty -m x; ln -s ../../../more/.git/refs/heads .git/refs/tags",
+		"names that git does not take": "for n in x.lock ' x' -x .x x..y 'x;y' '$(x)' x@{1}; do git rev-parse HEAD > .git/refs/tags/\"$n\"; done",
+		"no objects":                   "git tag x; mv .git/objects ../gone; ln -s ../../gone .git/objects",
 	} {
 		s, at := take(t, open(t, r, nil), 1, first)
 		at.sh("mkdir -p .git/refs/tags; rm -rf ../other ../more ../gone; " + do)

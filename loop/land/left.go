@@ -32,7 +32,7 @@ func (s Site) Has(ctx context.Context, m dag.Merge) (bool, error) {
 }
 
 // Unfinish reports whether an entry has landed that its run was landing when it died, after it has removed what is left of
-// that, and why it leaves the queue otherwise.
+// that, and why it leaves the queue otherwise, or what of it has not landed.
 func (s Site) Unfinish(ctx context.Context, m dag.Merge) (landed bool, why string, err error) {
 	why = "its run died before the target moved"
 	if s.Repo == nil || m.N == 0 {
@@ -43,7 +43,10 @@ func (s Site) Unfinish(ctx context.Context, m dag.Merge) (landed bool, why strin
 		why += "; left alone, because somebody changed them: " + human.List(left.Kept, maxNamed)
 	}
 	if err == nil && left.Landed {
-		_ = merge.WriteRefs(ctx, s.Repo, writtenRefs(m)) // what exists by now stays, and is shown with the task
+		why = ""
+		if err := merge.WriteRefs(ctx, s.Repo, writtenRefs(m)); err != nil {
+			why = "; not all of its tags and branches could be made: " + err.Error()
+		}
 	}
 	return left.Landed, why, err
 }
@@ -59,7 +62,7 @@ func (s Site) Settle(ctx context.Context, store *dag.Store, m dag.Merge) error {
 		return err
 	}
 	if landed {
-		reason = "it landed after its task was taken away"
+		reason = "it landed after its task was taken away" + reason
 	}
 	err = store.Update(ctx, func(g *dag.Graph) error { return g.SettleLanding(m.N, landed, reason) })
 	if errors.Is(err, dag.ErrRefused) { // another process was faster
@@ -112,6 +115,9 @@ func (s Site) Keep(ctx context.Context, t dag.Task, last dag.Attempt, finished, 
 		return k, err
 	}
 	refs, err := keptRefs(ctx, at, s.Repo, t, last, w)
+	if err != nil && ctx.Err() == nil { // nor must that
+		k.Note, err = "; its tags and branches cannot be kept: "+err.Error(), nil
+	}
 	if err != nil || w.Commit == at.Base() {
 		if err == nil && len(refs) > 0 {
 			err = merge.SetRefs(ctx, s.Repo, refs...)

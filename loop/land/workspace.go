@@ -20,19 +20,20 @@ import (
 // Workspace is the slot of an attempt, and the room in which its work is judged. By itself it has work judged on what the attempt
 // began with, and lands nothing: that is for the run to do, on another machine.
 type Workspace struct {
-	to    Options
-	claim dag.Claim
-	slot  *slot.Slot
-	room  slot.Room
-	gates verify.Gates // in the room
-	end   func() error // of the gates; nil as long as the room shows nothing
-	said  []string     // the messages of the agent's own commits
-	work  string       // what was kept last
-	named string       // what has a name
-	lands bool         // here, and not for another machine
-	refs  []merge.Made // tags and branches that the attempt made, or goes on with
-	saved []merge.Made // those of them that have a name below refs/ralph
-	entry dag.Merge    // what is judged; zero outside the queue
+	to     Options
+	claim  dag.Claim
+	slot   *slot.Slot
+	room   slot.Room
+	gates  verify.Gates // in the room
+	end    func() error // of the gates; nil as long as the room shows nothing
+	said   []string     // the messages of the agent's own commits
+	work   string       // what was kept last
+	named  string       // what has a name
+	lands  bool         // here, and not for another machine
+	refs   []merge.Made // tags and branches that the attempt made, or goes on with
+	unkept error        // what kept refs from being kept the last time
+	saved  []merge.Made // those of them that have a name below refs/ralph
+	entry  dag.Merge    // what is judged; zero outside the queue
 }
 
 // Open makes the slot of a claim show a commit, on a base.
@@ -182,6 +183,9 @@ func (w *Workspace) finish(ctx context.Context) (m dag.Merge, err error) {
 	if len(left) > 0 {
 		return m, policy.Unlandable{Reason: strings.Join(left, "; ")}
 	}
+	if w.unkept != nil { // an agent can break its git, and its files are kept all the same
+		return m, policy.Unlandable{Reason: w.unkept.Error()}
+	}
 	m.Base, m.Work = w.slot.Base(), work
 	failpoint.Hit("K17")
 	m.Refs = entryRefs(w.refs, w.Here())
@@ -221,9 +225,9 @@ func (w *Workspace) keep(ctx context.Context) (work string, left []string, err e
 	if err != nil {
 		return w.slot.Base(), left, err
 	}
-	refs, err := w.keepRefs(ctx, kept)
-	if err != nil {
-		return w.slot.Base(), left, err
+	refs, unkept := w.keepRefs(ctx, kept)
+	if w.unkept = unkept; unkept != nil && ctx.Err() != nil {
+		return w.slot.Base(), left, unkept
 	}
 	if kept.Commit == w.slot.Base() {
 		return w.slot.Base(), left, w.setRefs(ctx, refs)

@@ -316,6 +316,7 @@ func (r Recoverer) take(ctx context.Context, t stale, at land.Site) (task Reclai
 		}
 		if landed {
 			task, _ = r.decide(t, true)
+			task.Reason += why
 			return r.Complete(g, t.Task, t.entry, t.last)
 		}
 		if t.entry.N > 0 {
