@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"ralph/internal/human"
-	"ralph/internal/seq"
 )
 
 // MadeRef is a tag or a branch that work made, which lands with it.
@@ -41,7 +40,11 @@ func (r MadeRef) String() string {
 // RefsText says what the work does to refs, "" for nothing.
 func (m Merge) RefsText() string {
 	const most = 10
-	return human.List(seq.Map(m.Refs, MadeRef.String), most)
+	var list []string
+	for _, r := range m.Refs {
+		list = append(list, r.String())
+	}
+	return human.List(list, most)
 }
 
 const refsSQL = `UPDATE merges SET refs = :refs WHERE n = :n;`

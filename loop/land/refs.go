@@ -116,7 +116,8 @@ func says(text, name string) bool {
 		after := text[at+len(name):]
 		next, size := utf8.DecodeRuneInString(after)
 		further, _ := utf8.DecodeRuneInString(after[size:])
-		if !word(last) && !joins(last) && !word(next) && !(joins(next) && word(further)) {
+		begins, goesOn := !word(last) && !joins(last), word(next) || joins(next) && word(further)
+		if begins && !goesOn {
 			return true
 		}
 	}
