@@ -34,7 +34,7 @@ func (r MadeRef) String() string {
 	case r.Own:
 		return "makes " + r.Short() + " at the work's commit"
 	}
-	return fmt.Sprintf("makes %s at %.10s, not at the work's commit", r.Short(), r.ID)
+	return fmt.Sprintf("makes %s at commit %.10s", r.Short(), r.ID)
 }
 
 // RefsText says what the work does to refs, "" for nothing.

@@ -45,6 +45,12 @@ func (l looked) commits() (below, work string) {
 
 // sentence says what the task did, and what makes that risky.
 func (l looked) sentence() string {
+	text := term.Line(l.Title) + ": " + l.Risk.String()
+	if l.landed() { // what is held is in doubt for it, or was asked for
+		text += human.Lead("; it ", term.Line(l.RefsText()))
+	}
+	return text
+}
 	return term.Line(l.Title) + ": " + l.Risk.String() + human.Lead("; it ", term.Line(l.RefsText()))
 }
 
