@@ -51,8 +51,6 @@ func (l looked) sentence() string {
 	}
 	return text
 }
-	return term.Line(l.Title) + ": " + l.Risk.String() + human.Lead("; it ", term.Line(l.RefsText()))
-}
 
 // commands are what a person types about it: to accept it, to take it back, and to send it back with a message.
 func (l looked) commands() (accept, undo, back string) {
