@@ -25,7 +25,7 @@ func newSlots(t *testing.T, config ...string) *place {
 	p := newPlace(t, fakeagent.Script{Conversations: []fakeagent.Conversation{{When: fakeagent.When{Verify: &verify}, Steps: []step{
 		{Do: "run", Argv: []string{"sh", "-c", `ls {{task}}.txt >> "${RALPH_PROJECT:-.}/wait-found"`}},
 		{Do: "file", Path: "{{task}}.txt", Text: "work"},
-		{Do: "run", Argv: []string{"sh", "-c", `[ ! -e "${RALPH_PROJECT:-.}/wait-tag" ] || { git add {{task}}.txt; git commit -qm own --allow-empty; git tag -f made-{{task}}; }`}},
+		{Do: "run", Argv: []string{"sh", "-c", `[ ! -e "${RALPH_PROJECT:-.}/wait-tag" ] || { git add {{task}}.txt; git -c user.name=a -c user.email=a@localhost commit -qm own --allow-empty; git tag -f made-{{task}}; }`}},
 		{Do: "mark", Text: "worked {{task}}"},
 		{Do: "run", Argv: []string{"sh", "-c", "while [ -e \"${RALPH_PROJECT:-.}/wait-{{task}}\" ]; do sleep 0.01; done"}},
 		{Do: "say", Text: "<knowledge title=\"About {{task}}\" tags=\"crash\">\nIt can be mended.\n</knowledge>\n"},
