@@ -11,6 +11,14 @@ default:
 build:
     CGO_ENABLED=0 go build -tags urfave_cli_no_docs -trimpath -ldflags '-s -w' -o bin/ralph ./cmd/ralph
 
+# build, vet and test after an edit, in less than four minutes
+quick:
+    .ci/quick
+
+# run shards of CI, or all: static, lint, tests, crash, scripts, soak, browser, race, modules, agents (.ci/shards names them)
+ci *SHARDS:
+    .ci/run {{SHARDS}}
+
 # run the tests, but for the long ones of cmd/ralph
 test:
     go test ./...
@@ -42,11 +50,11 @@ demo:
 
 # measure, and print ratios (minutes)
 bench *ARGS:
-    cd bench && go test -bench . -benchtime 1x -timeout 1h {{ARGS}}
+    cd tools/bench && go test -bench . -benchtime 1x -timeout 1h {{ARGS}}
 
-# replay real work through bin/ralph (bench/realwork/README.md has the flags)
+# replay real work through bin/ralph (tools/bench/realwork/README.md has the flags)
 realwork *ARGS: build
-    go -C bench build -o ../bin/realwork ./realwork
+    go -C tools/bench build -o ../../bin/realwork ./realwork
     bin/realwork {{ARGS}}
 
 # rewrite golden files and scripts from what the program does now
@@ -110,24 +118,24 @@ temporal *ARGS:
 
 # take real agents from npm through whole runs (minutes): the three of CI, noting that they passed, or those named
 e2e-agents *NAMES:
-    cd e2e && RALPH_E2E=always RALPH_E2E_AGENTS="{{NAMES}}" go test -count=1 -timeout 60m -run '^TestAgents$' -v ./...
+    cd tools/e2e && RALPH_E2E=always RALPH_E2E_AGENTS="{{NAMES}}" go test -count=1 -timeout 60m -run '^TestAgents$' -v ./...
 
 # take ralph's own agents through everything that real agents pass, and every fault of a provider, without a network (minutes)
 e2e-own *NAMES:
-    cd e2e && RALPH_E2E_AGENTS="{{NAMES}}" go test -count=1 -timeout 15m -parallel 4 -skip '^TestAgents$' -v ./...
+    cd tools/e2e && RALPH_E2E_AGENTS="{{NAMES}}" go test -count=1 -timeout 15m -parallel 4 -skip '^TestAgents$' -v ./...
 
 # what ralph's own agent costs beside its model: time of a call, memory, requests longer than the window
 bench-agent *ARGS:
-    cd bench && go test -run xxx -bench 'Agent$' -benchtime 1x {{ARGS}}
+    cd tools/bench && go test -run xxx -bench 'Agent$' -benchtime 1x {{ARGS}}
 
 # what 200 open pages cost a run of 100 updates a second, and what pages of 10,000 tasks cost (two minutes)
 bench-serve *ARGS:
-    cd bench && go test -run xxx -bench 'Serve$' -benchtime 1x {{ARGS}}
+    cd tools/bench && go test -run xxx -bench 'Serve$' -benchtime 1x {{ARGS}}
 
 # take the same plans through ralph, a bare loop and peers from npm, with kills, limits and lies, and count (ten minutes)
 [positional-arguments]
 derby *ARGS:
-    cd derby && go run . "$@"
+    cd tools/derby && go run . "$@"
 
 # look at reports and at the pages of ralph serve in Chromium, on a phone and on a desk, by day and by night; it says where the pictures are
 look CHROMIUM="1":

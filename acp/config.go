@@ -19,25 +19,59 @@ const (
 	DefaultGrace            = 3 * time.Second
 )
 
+// Client is what all sessions of a program have in common.
+type Client struct {
+	Version string // ours, sent to the agent
+
+	HandshakeTimeout time.Duration // for the whole handshake; 0 means DefaultHandshakeTimeout
+	IdleTimeout      time.Duration // longest silence in a turn: no message, no terminal output; stderr does not count. 0 means no limit
+	Grace            time.Duration // between asking and killing; 0 means DefaultGrace
+
+	// Stepped is called after each step, well or not, from the goroutine that waits
+	// for it: start, initialize, session/new, session/prompt, ... It may be nil.
+	Stepped func(op string, took time.Duration)
+
+	Now func() time.Time // nil means time.Now
+	Log zerolog.Logger
+}
+
+// Conversation is what one session is begun with. The process of its agent may be older.
+type Conversation struct {
+	Model  string   // empty leaves the agent's own choice
+	Effort string   // how long the model may think, in a word that the agent offers; empty leaves its own choice
+	Resume *Earlier // a session to go on with, if the agent can and still knows it
+	Folder string   // for what does not fit into memory; empty means that for temporary files
+
+	TurnTimeout time.Duration // longest turn; 0 means no limit
+
+	// Decide says what becomes of a call of the agent: of each permission that it asks for, and of each file and
+	// terminal that it wants from us. It is called from several goroutines and may wait for a person, until ctx
+	// ends: the turn is being cancelled then, or the session is over. Nil allows everything.
+	Decide func(ctx context.Context, c toolcall.Call) Decision
+
+	// After is called with what came of a file or a terminal that the agent wanted from us, of a terminal when its
+	// command has ended, and says what the agent gets instead, or nil. It is called as Decide is, and may be nil.
+	After func(ctx context.Context, c toolcall.Call, result string, failed bool) *string
+}
+
 // Config is all that a session needs to know. Argv and Dir are required.
 type Config struct {
+	Client
+	Conversation
+
 	Argv    []string    // the agent's command; no shell looks at it
 	Env     []string    // its complete environment
 	Dir     string      // the project root, absolute: the session's working directory
 	Place   seen.Folder // where the agent and its terminals find Dir, or a folder around it: what they name there is what is meant
 	Owner   string      // marks the processes for proc.Sweep
 	Confine []byte      // of the agent and of its terminals; handed to the Confiner of proc.RunHelper
-	Version string      // ours, sent to the agent
 
-	Model  string                        // empty leaves the agent's own choice
-	Effort string                        // how long the model may think, in a word that the agent offers; empty leaves its own choice
-	Pick   func(offered []string) string // wins over Model where the agent offers models; one that it does not offer leaves its own choice. May be nil
+	Pick func(offered []string) string // wins over Model where the agent offers models; one that it does not offer leaves its own choice. May be nil
 
 	Traits                      // of the agent, as far as they are known before it is started
 	Identify func(Agent) Traits // what they are, now that the agent has said who it is. May be nil
 
-	MCP    []MCPServer // given to the session, as far as the agent can use them
-	Resume *Earlier    // a session to go on with, if the agent can and still knows it
+	MCP []MCPServer // given to the session, as far as the agent can use them
 
 	Reads string // a further folder, as the agent names it, that may be read where Dir has nothing; empty means none
 	// Below is the name of a path in folders of which the agent sees the files there, the first on top, although others do not. May be nil.
@@ -48,23 +82,8 @@ type Config struct {
 
 	ProtectedNames []string // names of files and folders that are never written for the agent, wherever they are
 
-	// Decide says what becomes of a call of the agent: of each permission that it asks for, and of each file and
-	// terminal that it wants from us. It is called from several goroutines and may wait for a person, until ctx
-	// ends: the turn is being cancelled then, or the session is over. Nil allows everything.
-	Decide func(ctx context.Context, c toolcall.Call) Decision
-
-	// After is called with what came of a file or a terminal that the agent wanted from us, of a terminal when its
-	// command has ended, and says what the agent gets instead, or nil. It is called as Decide is, and may be nil.
-	After func(ctx context.Context, c toolcall.Call, result string, failed bool) *string
-
-	HandshakeTimeout time.Duration // for the whole handshake; 0 means DefaultHandshakeTimeout
-	IdleTimeout      time.Duration // longest silence in a turn: no message, no terminal output; stderr does not count. 0 means no limit
-	TurnTimeout      time.Duration // longest turn; 0 means no limit
-	Grace            time.Duration // between asking and killing; 0 means DefaultGrace
-
 	Transcript  io.Writer        // every message both ways, a JSON line each; may be nil
 	Stderr      io.Writer        // the agent's stderr, redacted; may be nil
-	Folder      string           // for what does not fit into memory; empty means that for temporary files
 	TerminalEnv []string         // the complete environment of terminals
 	Redact      *redact.Redactor // what no log, transcript, event, error or prompt may show; nil hides nothing
 
@@ -73,16 +92,9 @@ type Config struct {
 	// counted; the connection never waits for it. It may be nil.
 	Observe func(Event)
 
-	// Stepped is called after each step, well or not, from the goroutine that waits
-	// for it: start, initialize, session/new, session/prompt, ... It may be nil.
-	Stepped func(op string, took time.Duration)
-
 	// Started is called once: by Launch before anything is sent, or by Begin before
 	// there is a session. An error ends the process. It may be nil.
 	Started func(proc.Identity) error
-
-	Now func() time.Time // nil means time.Now
-	Log zerolog.Logger
 }
 
 // Traits are how one agent differs from others.
@@ -97,6 +109,7 @@ type Traits struct {
 
 // Earlier is a session of an earlier process.
 type Earlier struct {
+	Agent   string // who had it, as the caller calls it: no other agent knows it
 	Session string
 	CostUSD float64 // what it is known to have cost by then
 }

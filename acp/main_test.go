@@ -54,16 +54,15 @@ func newBench(t testing.TB, script fakeagent.Script) *bench {
 	b := &bench{ledger: t.TempDir()}
 	env := append(os.Environ(), beEnv+"=1", fakeagent.ScriptEnv+"="+script.JSON(), fakeagent.LedgerEnv+"="+b.ledger)
 	b.cfg = Config{
-		Argv:             []string{exe},
-		Env:              env,
-		Dir:              t.TempDir(),
-		Owner:            "test",
-		TerminalEnv:      os.Environ(),
-		HandshakeTimeout: long,
-		Grace:            long,
-		Transcript:       &b.transcript,
-		Stderr:           &b.stderr,
-		Protected:        []string{".ralph", ".ralph.toml"}, ProtectedNames: []string{".git"},
+		Argv:        []string{exe},
+		Env:         env,
+		Dir:         t.TempDir(),
+		Owner:       "test",
+		TerminalEnv: os.Environ(),
+		Client:      Client{HandshakeTimeout: long, Grace: long},
+		Transcript:  &b.transcript,
+		Stderr:      &b.stderr,
+		Protected:   []string{".ralph", ".ralph.toml"}, ProtectedNames: []string{".git"},
 	}
 	return b
 }

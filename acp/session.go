@@ -115,12 +115,11 @@ func Launch(ctx context.Context, cfg Config) (*Session, error) {
 }
 
 // Begin takes an agent that was launched to a session that can be prompted, with the
-// Model, Pick, Effort, MCP, Resume, Folder, Decide, After and Started of cfg. On an error nothing is left running.
+// Conversation, Pick, MCP and Started of cfg. On an error nothing is left running.
 func (s *Session) Begin(ctx context.Context, cfg Config) error {
-	s.cfg.Model, s.cfg.Pick, s.cfg.Effort = cfg.Model, cfg.Pick, cfg.Effort
-	s.cfg.MCP, s.cfg.Resume, s.cfg.Folder, s.cfg.Started = cfg.MCP, cfg.Resume, cfg.Folder, cfg.Started
+	s.cfg.Pick, s.cfg.MCP, s.cfg.Started = cfg.Pick, cfg.MCP, cfg.Started
 	s.mu.Lock() // an agent may ask before it has a session
-	s.cfg.Decide, s.cfg.After = cfg.Decide, cfg.After
+	s.cfg.Conversation = cfg.Conversation
 	s.mu.Unlock()
 	if err := s.record(); err != nil {
 		return err

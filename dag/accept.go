@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"ralph/event"
+	"ralph/internal/event"
 )
 
 const (
@@ -15,8 +15,8 @@ const (
 )
 
 // RejectedWork is the last attempt at a task whose work was rejected, if a person can still accept that.
-func (g *Graph) RejectedWork(t Task) (Attempt, error) {
-	attempts, err := g.Attempts(t)
+func (g Queue) RejectedWork(t Task) (Attempt, error) {
+	attempts, err := g.history().Attempts(t)
 	if err != nil {
 		return Attempt{}, err
 	}
@@ -50,8 +50,8 @@ func (g *Graph) RejectedWork(t Task) (Attempt, error) {
 
 // Accept is a person's word that the work of a task is good: what is held, or what was rejected last. The next claim takes
 // it, and needs no agent. Of work that has landed it is only noted.
-func (g *Graph) Accept(id, why string) error {
-	t, err := g.Task(id)
+func (g Queue) Accept(id, why string) error {
+	t, err := g.tasks().Get(id)
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func (g *Graph) Accept(id, why string) error {
 	}
 	n, work := g.node(t.N), t.Unverified
 	if !t.ToReview {
-		if at, _ := g.Attempt(t.Unverified); at.Accepted != "" { // somebody was faster, or the run died that was to check it
+		if at, _ := g.history().Attempt(t.Unverified); at.Accepted != "" { // another person was faster, or the run died that was to check it
 			return nil
 		}
 		a, err := g.RejectedWork(t)
@@ -91,13 +91,13 @@ const (
 
 // AcceptedWork says that a person accepted the finished work of a task: it needs no agent, while other finished work may
 // need the verifier.
-func (g *Graph) AcceptedWork(t Task) (bool, error) { return g.acceptedWork(t.N), g.tx.Err() }
+func (g Queue) AcceptedWork(t Task) (bool, error) { return g.acceptedWork(t.N), g.tx.Err() }
 
-func (g *Graph) acceptedWork(n int64) bool { return g.number(acceptedWorkSQL, ":task", n) > 0 }
+func (g Queue) acceptedWork(n int64) bool { return g.number(acceptedWorkSQL, ":task", n) > 0 }
 
 // takeBack makes a task what it was before a person accepted its work, which did not pass. That costs neither a retry
 // nor an attempt.
-func (g *Graph) takeBack(t node, c Claim, reason string) (Status, error) {
+func (g Queue) takeBack(t node, c Claim, reason string) (Status, error) {
 	was, by, outcome := c.Resumed.Accepted, ByRetry, event.AttemptRetried
 	kind := LogVerify
 	if was == Failed {

@@ -5,20 +5,20 @@ import (
 	"time"
 
 	"ralph/dag"
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/testing/check"
 )
 
-func accept(g *dag.Graph, id string) error { return g.Accept(id, "") }
+func accept(g *dag.Graph, id string) error { return g.Queue.Accept(id, "") }
 
 // reject ends a claim as a run does that finds fault with its work.
 func (w *world) reject(c dag.Claim, as event.Rejection, retries int) {
 	w.t.Helper()
 	w.update(func(g *dag.Graph) error {
-		if err := g.NoteAttempt(c.Attempt, dag.Note{Rejected: as}); err != nil {
+		if err := g.History.NoteAttempt(c.Attempt, dag.Note{Rejected: as}); err != nil {
 			return err
 		}
-		_, err := g.Retry(c, string(as), retries)
+		_, err := g.Queue.Retry(c, string(as), retries)
 		return err
 	})
 }
@@ -34,7 +34,7 @@ func TestRejectedWorkThatAPersonAcceptsNeedsNoAgent(t *testing.T) {
 			w.reject(c, event.RejectedTampering, retries)
 			before := w.task("a")
 			check.Equal(t, "status", was, before.Status)
-			w.update(func(g *dag.Graph) error { return g.Accept(before.ID, "it says so") })
+			w.update(func(g *dag.Graph) error { return g.Queue.Accept(before.ID, "it says so") })
 			check.Equal(t, "state", "unverified", w.task("a").State(w.clock()))
 			check.Equal(t, "the group", dag.Pending, w.task("group").Status)
 			w.sound()
@@ -54,7 +54,7 @@ func TestRejectedWorkThatAPersonAcceptsNeedsNoAgent(t *testing.T) {
 
 			w.update(func(g *dag.Graph) error { return accept(g, before.ID) })
 			again = w.take("a", dag.ClaimOptions{Finished: true})
-			w.update(func(g *dag.Graph) error { return g.Complete(again, "passed") })
+			w.update(func(g *dag.Graph) error { return g.Queue.Complete(again, "passed") })
 			w.wantReady("b", "after-a")
 			w.sound()
 		})
@@ -93,14 +93,14 @@ func TestAcceptedWorkEntersTheQueueAsAccepted(t *testing.T) {
 	check.Equal(t, "the entry", dag.MergeDropped, w.merge(n).State)
 	w.person(accept, "a")
 	w.person(accept, "a") // two at once
-	finished := get(w, (*dag.Graph).Finished)
+	finished := get(w, func(g *dag.Graph) ([]dag.Merge, error) { return g.Queue.Finished() })
 	check.That(t, len(finished) == 1 && finished[0].Accepted && finished[0].N == n, "got %+v", finished)
 	again := w.take("a", dag.ClaimOptions{Finished: true, Slots: true})
 	w.person(accept, "a") // while it is checked, or after its run died
 	was := w.merge(n)
 	var m dag.Merge
 	w.update(func(g *dag.Graph) (err error) {
-		m, err = g.Enter(again, dag.NewMerge{Target: was.Target, Base: "tip", Work: "on it", Patch: was.Patch})
+		m, err = g.Queue.Enter(again, dag.NewMerge{Target: was.Target, Base: "tip", Work: "on it", Patch: was.Patch})
 		return err
 	})
 	check.That(t, m.Accepted, "it is to be reviewed, and what was found counts")
@@ -125,7 +125,7 @@ func TestWhatCameAfterRejectedWorkCounts(t *testing.T) {
 	release := func(title string, r dag.Release) {
 		c := w.claim(title)
 		r.Outcome = event.AttemptReleased
-		w.update(func(g *dag.Graph) error { return g.Release(c, r) })
+		w.update(func(g *dag.Graph) error { return g.Queue.Release(c, r) })
 	}
 	release("finished", dag.Release{Finished: true})
 	check.Err(t, "later work", "is finished, and is verified next", w.refused(dag.ErrRefused, func(g *dag.Graph) error { return accept(g, w.id("finished")) }))

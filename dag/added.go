@@ -44,8 +44,8 @@ const (
 
 // AddFrom adds a task for the agent that has a claim, and returns its ID. One that the same task added before, in an attempt
 // that was interrupted, is found again by its title.
-func (g *Graph) AddFrom(c Claim, a Addition, limits AdditionLimits) (string, error) {
-	caller, err := g.held(c)
+func (g Plan) AddFrom(c Claim, a Addition, limits AdditionLimits) (string, error) {
+	caller, err := g.queue().held(c)
 	if err != nil {
 		return "", err
 	}
@@ -83,7 +83,7 @@ func (g *Graph) AddFrom(c Claim, a Addition, limits AdditionLimits) (string, err
 
 // refuseBehind refuses what a subtask of a task cannot wait for, because it waits for that task. Other subtasks do so only until it
 // is done.
-func (g *Graph) refuseBehind(caller node, after []string) error {
+func (g Plan) refuseBehind(caller node, after []string) error {
 	siblings, err := db.All(g.tx, addedBelowSQL, (*db.Row).Text, ":n", caller.n)
 	if err != nil {
 		return err
@@ -103,7 +103,7 @@ func (g *Graph) refuseBehind(caller node, after []string) error {
 	return g.tx.Err()
 }
 
-func (g *Graph) noteAdded(id string, c Claim, depth int64, below, closing bool) error {
+func (g Plan) noteAdded(id string, c Claim, depth int64, below, closing bool) error {
 	t, err := g.nodeByID(id)
 	if err != nil {
 		return err
@@ -121,7 +121,7 @@ ORDER BY t.id = :task DESC, EXISTS (SELECT 1 FROM reviews f WHERE f.task = t.n) 
 )
 
 // Discover says of tasks that an agent of a run added them by a command while it worked on a task, if it says which.
-func (g *Graph) Discover(run, task string, ids ...string) error {
+func (g Plan) Discover(run, task string, ids ...string) error {
 	by, err := db.One(g.tx, discovererSQL, (*db.Row).Text, ":run", run, ":task", task)
 	if err != nil || by == "" {
 		return err
@@ -133,7 +133,7 @@ func (g *Graph) Discover(run, task string, ids ...string) error {
 }
 
 // Split says that a claimed task is to become a group, and whether its work is to be finished after its subtasks.
-func (g *Graph) Split(c Claim) (split, closing bool, err error) {
+func (g Plan) Split(c Claim) (split, closing bool, err error) {
 	for r := range g.tx.Rows(addedBelowSQL, ":n", c.Task.N) {
 		_, _ = r.Text(), r.Int64()
 		split, closing = true, r.Bool() || closing
@@ -143,7 +143,7 @@ func (g *Graph) Split(c Claim) (split, closing bool, err error) {
 
 // group makes a task that is done a group of what its agents added below it. It is open again until they are done, and who waits for
 // it waits for them. What by now waits for the group in another way, or keeps it waiting, stays beside it.
-func (g *Graph) group(c Claim) error {
+func (g Queue) group(c Claim) error {
 	var added []node
 	var depth int64
 	closing := false
@@ -161,19 +161,19 @@ func (g *Graph) group(c Claim) error {
 	}
 	var ids []string
 	for _, t := range added {
-		if g.path(point{t.n, true}, point{c.Task.N, true}) != nil || g.path(point{c.Task.N, false}, point{t.n, false}) != nil {
+		if g.plan().path(point{t.n, true}, point{c.Task.N, true}) != nil || g.plan().path(point{c.Task.N, false}, point{t.n, false}) != nil {
 			g.log(t.n, LogSystem, "stays beside "+c.Task.ID+": one waits for the other")
 			continue
 		}
 		ids = append(ids, t.id)
-		if err := g.Move(t.id, c.Task.ID); err != nil {
+		if err := g.plan().Move(t.id, c.Task.ID); err != nil {
 			return err
 		}
 	}
 	if !closing {
 		return g.tx.Err()
 	}
-	t, err := g.Task(c.Task.ID)
+	t, err := g.tasks().Get(c.Task.ID)
 	if err != nil {
 		return err
 	}
@@ -184,9 +184,9 @@ func (g *Graph) group(c Claim) error {
 	last := t.Spec()
 	last.Ref, last.Title, last.Parent, last.After, last.Group, last.Origin, last.DiscoveredFrom = "", title, t.ID, ids, false, "", ""
 	last.Kind = Check // it need not change anything: the others may have done all of it
-	id, err := g.Add(last)
+	id, err := g.plan().Add(last)
 	if err != nil {
 		return err
 	}
-	return g.noteAdded(id, c, depth, false, false)
+	return g.plan().noteAdded(id, c, depth, false, false)
 }

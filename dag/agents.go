@@ -25,12 +25,12 @@ WHERE not_before > 0 AND wait_agent IS NOT NULL AND (:agent = '' OR wait_agent =
 )
 
 // LimitAgent records that an agent has met a limit, for every run.
-func (g *Graph) LimitAgent(l AgentLimit) error {
+func (g Queue) LimitAgent(l AgentLimit) error {
 	return g.tx.Exec(limitAgentSQL, ":agent", l.Agent, ":until", l.Until.UnixMilli(), ":reason", g.said(l.Reason), ":now", g.millis())
 }
 
 // AgentLimits lists those that are not over, the first to end first.
-func (g *Graph) AgentLimits() ([]AgentLimit, error) {
+func (g Queue) AgentLimits() ([]AgentLimit, error) {
 	return db.All(g.tx, agentLimitsSQL, func(r *db.Row) AgentLimit {
 		return AgentLimit{Agent: r.Text(), Until: r.Time(), Reason: r.Text()}
 	}, ":now", g.millis())
@@ -38,7 +38,7 @@ func (g *Graph) AgentLimits() ([]AgentLimit, error) {
 
 // LiftLimit forgets the limit of an agent, or of all if the name is empty, and ends the
 // waits for it.
-func (g *Graph) LiftLimit(agent string) error {
+func (g Queue) LiftLimit(agent string) error {
 	g.tx.Do(liftWaitsSQL, ":agent", agent)
 	return g.tx.Exec(liftLimitsSQL, ":agent", agent)
 }
@@ -52,7 +52,7 @@ WHERE not_before > 0 AND agent IS NULL AND wait_agent = :agent;`
 
 // ForgetWaits ends the waits for agents that the coming run does not need; keep says which
 // ones it needs. Tasks that bring their own agent wait for it in any case.
-func (g *Graph) ForgetWaits(keep func(agent string) bool) error {
+func (g Queue) ForgetWaits(keep func(agent string) bool) error {
 	agents, _ := db.All(g.tx, agentWaitsSQL, (*db.Row).Text)
 	for _, agent := range agents {
 		if !keep(agent) {
@@ -85,12 +85,12 @@ const (
 )
 
 // Answered says that an agent works again after a limit that is over.
-func (g *Graph) Answered(agent string) error {
+func (g Queue) Answered(agent string) error {
 	return g.tx.Exec(answeredSQL, ":agent", agent, ":now", g.millis())
 }
 
 // atOnce is how many attempts an agent may make at once; 0 means any number.
-func (g *Graph) atOnce(agent string, gate AgentGate) int {
+func (g Queue) atOnce(agent string, gate AgentGate) int {
 	if gate.OneFirst && g.number(oneFirstSQL, ":agent", agent, ":now", g.millis()) > 0 {
 		return 1
 	}
@@ -99,7 +99,7 @@ func (g *Graph) atOnce(agent string, gate AgentGate) int {
 
 // nextStart is when an agent may start again; zero means now. A clock that was set back
 // does not make it wait.
-func (g *Graph) nextStart(agent string, gate AgentGate) time.Time {
+func (g Queue) nextStart(agent string, gate AgentGate) time.Time {
 	if gate.StartEvery <= 0 {
 		return time.Time{}
 	}

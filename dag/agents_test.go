@@ -15,13 +15,13 @@ func TestALimitOfAnAgentIsKnownUntilItIsOver(t *testing.T) {
 	w := newWorld(t)
 	limit := func(agent string, after time.Duration, reason string) {
 		w.update(func(g *dag.Graph) error {
-			return g.LimitAgent(dag.AgentLimit{Agent: agent, Until: w.clock().Add(after), Reason: reason})
+			return g.Queue.LimitAgent(dag.AgentLimit{Agent: agent, Until: w.clock().Add(after), Reason: reason})
 		})
 	}
 	want := func(when string, want ...string) {
 		t.Helper()
 		var got []string
-		for _, l := range get(w, (*dag.Graph).AgentLimits) {
+		for _, l := range get(w, func(g *dag.Graph) ([]dag.AgentLimit, error) { return g.Queue.AgentLimits() }) {
 			got = append(got, l.Agent+": "+l.Reason)
 		}
 		check.Equal(t, when, want, got)
@@ -32,9 +32,9 @@ func TestALimitOfAnAgentIsKnownUntilItIsOver(t *testing.T) {
 	want("at first", "codex: soon", "claude: again")
 	w.pass(time.Minute)
 	want("after a minute", "claude: again")
-	w.update(func(g *dag.Graph) error { return g.LiftLimit("codex") })
+	w.update(func(g *dag.Graph) error { return g.Queue.LiftLimit("codex") })
 	want("after another one's was lifted", "claude: again")
-	w.update(func(g *dag.Graph) error { return g.LiftLimit("") })
+	w.update(func(g *dag.Graph) error { return g.Queue.LiftLimit("") })
 	want("after all were lifted")
 }
 
@@ -65,10 +65,10 @@ func TestAClaimSkipsRateLimitedAgentsAndSpentBudgets(t *testing.T) {
 	for name, test := range tests {
 		for _, keepGoing := range []bool{false, true} {
 			w := newWorld(t)
-			w.add(dag.NewTask{Title: "plain"})
-			w.add(dag.NewTask{Title: "own", Agent: "codex", Feature: "f"})
+			w.add(dag.NewTask{Detail: dag.Detail{Title: "plain"}})
+			w.add(dag.NewTask{Detail: dag.Detail{Title: "own", Agent: "codex"}, Feature: "f"})
 			w.plan("group", "child in group prio 5")
-			w.add(dag.NewTask{Title: "own child", Parent: w.id("group"), Agent: "codex", Priority: 6})
+			w.add(dag.NewTask{Detail: dag.Detail{Title: "own child", Agent: "codex", Priority: 6}, Parent: w.id("group")})
 			opts := dag.ClaimOptions{KeepGoing: keepGoing, Skip: test.skip, Scope: map[string]dag.Scope{"f": {Feature: "f"}, "group": {Task: w.id("group")}}[test.scope]}
 			opts.Skip.Tasks = nil
 			for _, title := range test.skip.Tasks {
@@ -83,20 +83,20 @@ func TestAClaimSkipsRateLimitedAgentsAndSpentBudgets(t *testing.T) {
 func TestATaskDoesNotWaitForAnAgentThatIsNotNeeded(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.add(dag.NewTask{Title: "plain"})
-	w.add(dag.NewTask{Title: "own", Agent: "claude"})
-	w.add(dag.NewTask{Title: "other"})
+	w.add(dag.NewTask{Detail: dag.Detail{Title: "plain"}})
+	w.add(dag.NewTask{Detail: dag.Detail{Title: "own", Agent: "claude"}})
+	w.add(dag.NewTask{Detail: dag.Detail{Title: "other"}})
 	for title, agent := range map[string]string{"plain": "claude", "own": "claude", "other": ""} {
 		c := w.claim(title)
 		w.update(func(g *dag.Graph) error {
-			return g.Release(c, dag.Release{NotBefore: w.clock().Add(time.Hour), Wait: "a limit", WaitAgent: agent})
+			return g.Queue.Release(c, dag.Release{NotBefore: w.clock().Add(time.Hour), Wait: "a limit", WaitAgent: agent})
 		})
 	}
 	for needed, want := range map[string][]string{"claude": {"plain", "own", "other"}, "codex": {"own", "other"}} {
 		var waiting []string
 		err := w.try(func(g *dag.Graph) error {
-			err := g.ForgetWaits(func(agent string) bool { return agent == needed })
-			list, _ := g.List(dag.Filter{})
+			err := g.Queue.ForgetWaits(func(agent string) bool { return agent == needed })
+			list, _ := g.Tasks.List(dag.Filter{})
 			for _, t := range list {
 				if !t.NotBefore.IsZero() {
 					waiting = append(waiting, t.Title)

@@ -53,7 +53,7 @@ SELECT coalesce(t.stands_on, 0), (SELECT max(merges.n) FROM merges WHERE merges.
 )
 
 // line is what a task that begins on the held work of another stands on, from the target up. It is empty if nothing may begin there.
-func (g *Graph) line(top int64, target string) (line []Merge, tasks []int64) {
+func (g Queue) line(top int64, target string) (line []Merge, tasks []int64) {
 	for n := top; n != 0; {
 		below, entry := int64(0), int64(0)
 		for r := range g.tx.Rows(lineSQL, ":n", n) {
@@ -91,7 +91,7 @@ func (p *picker) ahead(feature int64, roots string) {
 }
 
 // foundation is the task on whose work another may begin: the highest of a line in which is all that it waits for; 0 if there is none.
-func (g *Graph) foundation(n int64, opts ClaimOptions) (on int64) {
+func (g Queue) foundation(n int64, opts ClaimOptions) (on int64) {
 	waits := g.numbers(waitsForSQL, ":n", n)
 	var highest []int64
 	for _, other := range waits {
@@ -121,7 +121,7 @@ func (p *picker) read(rows iter.Seq[*db.Row]) iter.Seq[waiting] {
 }
 
 // Line lists the entries of the held work that a task stands on, from the target up; none if it stands on nothing.
-func (g *Graph) Line(t Task, target string) ([]Merge, error) {
+func (g Queue) Line(t Task, target string) ([]Merge, error) {
 	line, _ := g.line(g.number(standsOnSQL, ":n", t.N), target)
 	return line, g.tx.Err()
 }
@@ -133,7 +133,7 @@ const (
 )
 
 // Sound says that nothing is in doubt of an entry but whether a person wants it: tasks may begin on it before it lands.
-func (g *Graph) Sound(c Claim, n int64) error {
+func (g Queue) Sound(c Claim, n int64) error {
 	if err := g.Holds(c); err != nil {
 		return err
 	}
@@ -141,7 +141,7 @@ func (g *Graph) Sound(c Claim, n int64) error {
 }
 
 // Unsound says that no further task may begin on these entries before they land.
-func (g *Graph) Unsound(line []Merge) error {
+func (g Queue) Unsound(line []Merge) error {
 	for _, m := range line {
 		g.tx.Do(soundSQL, ":n", m.N, ":sound", false)
 	}
@@ -175,7 +175,7 @@ type stander struct {
 
 // Fall has what stands on work begin anew if that is gone, frees it if that has landed, and returns the tasks that fell. Every transaction
 // ends with it, so that no verb can forget to.
-func (g *Graph) Fall() (fallen []string, err error) {
+func (g Queue) Fall() (fallen []string, err error) {
 	for again := true; again; {
 		again = false
 		list, err := db.All(g.tx, fallenSQL, func(r *db.Row) stander {
@@ -198,7 +198,7 @@ func (g *Graph) Fall() (fallen []string, err error) {
 }
 
 // fall has a task begin anew without the work that it stood on. It is charged nothing.
-func (g *Graph) fall(n int64, on string) (id string) {
+func (g Queue) fall(n int64, on string) (id string) {
 	t := g.node(n)
 	if t.status == InProgress {
 		g.move(t, Pending, ByReset)

@@ -14,7 +14,7 @@ const ahead = "refs/heads/main"
 func (w *world) claimAhead(depth int) (c dag.Claim, ok bool) {
 	w.t.Helper()
 	w.update(func(g *dag.Graph) (err error) {
-		c, ok, err = g.Claim(dag.ClaimOptions{Run: w.run, Lease: lease, Slots: true, Ahead: depth, Target: ahead})
+		c, ok, err = g.Queue.Claim(dag.ClaimOptions{Run: w.run, Lease: lease, Slots: true, Ahead: depth, Target: ahead})
 		return err
 	})
 	return c, ok
@@ -24,18 +24,18 @@ func (w *world) claimAhead(depth int) (c dag.Claim, ok bool) {
 func (w *world) passes(c dag.Claim, sound bool) (m dag.Merge) {
 	w.t.Helper()
 	w.update(func(g *dag.Graph) (err error) {
-		if m, err = g.Enter(c, dag.NewMerge{Target: ahead, Base: "base", Work: "work " + c.Attempt, Patch: "patch " + c.Attempt}); err != nil {
+		if m, err = g.Queue.Enter(c, dag.NewMerge{Target: ahead, Base: "base", Work: "work " + c.Attempt, Patch: "patch " + c.Attempt}); err != nil {
 			return err
 		}
-		if err = g.Built(c, m.N, "base", "candidate "+c.Attempt); err != nil {
+		if err = g.Queue.Built(c, m.N, "base", "candidate "+c.Attempt); err != nil {
 			return err
 		}
 		if sound {
-			if err = g.Sound(c, m.N); err != nil {
+			if err = g.Queue.Sound(c, m.N); err != nil {
 				return err
 			}
 		}
-		return g.Tested(c, m.N)
+		return g.Queue.Tested(c, m.N)
 	})
 	return m
 }
@@ -44,13 +44,13 @@ func (w *world) passes(c dag.Claim, sound bool) (m dag.Merge) {
 func (w *world) holds(c dag.Claim, sound bool) {
 	w.t.Helper()
 	m := w.passes(c, sound)
-	w.update(func(g *dag.Graph) error { return g.Hold(c, m.N, "risky") })
+	w.update(func(g *dag.Graph) error { return g.Queue.Hold(c, m.N, "risky") })
 }
 
 func (w *world) behind(c dag.Claim) {
 	w.t.Helper()
 	w.passes(c, true)
-	w.update(func(g *dag.Graph) error { return g.Release(c, dag.Release{Finished: true}) })
+	w.update(func(g *dag.Graph) error { return g.Queue.Release(c, dag.Release{Finished: true}) })
 }
 
 // begins wants the next claim to be that of a task, on the held work of another.
@@ -98,11 +98,11 @@ func TestALineIsAsDeepAsItMayBe(t *testing.T) {
 	w.nothingBegins(3)
 	w.soundly()
 	line := get(w, func(g *dag.Graph) ([]dag.Merge, error) {
-		d, err := g.Task(w.ids["d"])
+		d, err := g.Tasks.Get(w.ids["d"])
 		if err != nil {
 			return nil, err
 		}
-		return g.Line(d, ahead)
+		return g.Queue.Line(d, ahead)
 	})
 	got := ""
 	for _, m := range line {
@@ -110,22 +110,27 @@ func TestALineIsAsDeepAsItMayBe(t *testing.T) {
 	}
 	check.Equal(t, "what d stands on", "abc", got)
 	check.Equal(t, "what c's entry stands on", w.ids["b"], line[2].StandsOn)
+	marks := ""
+	for _, o := range get(w, func(g *dag.Graph) ([]dag.Outline, error) { return g.Tasks.Outline(dag.Scope{}) }) {
+		marks += fmt.Sprintf("%s %v %v, ", o.Title, o.ToReview, o.Stands)
+	}
+	check.Equal(t, "to review, and on held work", "a true false, b false true, c false true, d false true, e false false, ", marks)
 }
 
 func TestALineLandsInOrder(t *testing.T) {
 	t.Parallel()
 	w := newLine(t)
 	w.behind(w.begins("b", "a", 3))
-	w.update(func(g *dag.Graph) error { return g.Accept(w.ids["a"], "") })
+	w.update(func(g *dag.Graph) error { return g.Queue.Accept(w.ids["a"], "") })
 	for i, title := range []string{"a", "b"} {
 		c, ok := w.claimAhead(3)
 		check.That(t, ok && c.Resume && c.Task.Title == title && c.Task.StandsOn == "", "claim %d: %v %s, resume %v", i, ok, c.Task.Title, c.Resume)
 		m := w.passes(c, true)
 		w.update(func(g *dag.Graph) error {
-			if err := g.Landing(c, m.N, ""); err != nil {
+			if err := g.Queue.Landing(c, m.N, ""); err != nil {
 				return err
 			}
-			return g.Landed(c, m.N, "passed")
+			return g.Queue.Landed(c, m.N, "passed")
 		})
 		w.soundly()
 	}
@@ -134,12 +139,12 @@ func TestALineLandsInOrder(t *testing.T) {
 func TestWhatStandsOnWorkThatIsGoneBeginsAnew(t *testing.T) {
 	t.Parallel()
 	for name, do := range map[string]func(*dag.Graph, string) error{
-		"rejected":  func(g *dag.Graph, id string) error { return g.Reject(id, "") },
-		"reset":     (*dag.Graph).Reset,
-		"failed":    func(g *dag.Graph, id string) error { return g.GiveUp(id, "") },
-		"lost":      func(g *dag.Graph, id string) error { return g.LoseWork(id, "gone") },
-		"deleted":   (*dag.Graph).Delete,
-		"satisfied": func(g *dag.Graph, id string) error { return g.Cancel(id, true, "") },
+		"rejected":  func(g *dag.Graph, id string) error { return g.Queue.Reject(id, "") },
+		"reset":     func(g *dag.Graph, id string) error { return g.Tasks.Reset(id) },
+		"failed":    func(g *dag.Graph, id string) error { return g.Tasks.GiveUp(id, "") },
+		"lost":      func(g *dag.Graph, id string) error { return g.Queue.LoseWork(id, "gone") },
+		"deleted":   func(g *dag.Graph, id string) error { return g.Plan.Delete(id) },
+		"satisfied": func(g *dag.Graph, id string) error { return g.Tasks.Cancel(id, true, "") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -151,7 +156,7 @@ func TestWhatStandsOnWorkThatIsGoneBeginsAnew(t *testing.T) {
 				got := w.task(title)
 				check.Equal(t, title, "pending 0 0", fmt.Sprintf("%s %s%s%d %d", got.Status, got.StandsOn, got.Unverified, got.Retries, got.Interruptions))
 			}
-			w.refused(dag.ErrLost, func(g *dag.Graph) error { return g.Holds(c) })
+			w.refused(dag.ErrLost, func(g *dag.Graph) error { return g.Queue.Holds(c) })
 			w.soundly()
 		})
 	}
@@ -189,10 +194,10 @@ func TestATaskThatWaitsForSomethingElseWaits(t *testing.T) {
 	c, _ := w.claimAhead(3)
 	w.holds(c, true)
 	w.plan("other")
-	w.update(func(g *dag.Graph) error { return g.Block(w.ids["other"], "") })
+	w.update(func(g *dag.Graph) error { return g.Tasks.Block(w.ids["other"], "") })
 	w.plan("b after a,other")
 	w.nothingBegins(3)
-	w.update(func(g *dag.Graph) error { return g.Finish(w.ids["other"]) })
+	w.update(func(g *dag.Graph) error { return g.Tasks.Finish(w.ids["other"]) })
 	w.begins("b", "a", 3)
 }
 
@@ -201,10 +206,10 @@ func TestHeldWorkThatStandsOnRejectedWorkBeginsAnew(t *testing.T) {
 	t.Parallel()
 	w := newLine(t)
 	w.holds(w.begins("b", "a", 3), true)
-	w.update(func(g *dag.Graph) error { return g.Reject(w.ids["a"], "") })
+	w.update(func(g *dag.Graph) error { return g.Queue.Reject(w.ids["a"], "") })
 	got := w.task("b")
 	check.That(t, !got.ToReview && got.Unverified == "" && got.StandsOn == "", "b: to review %v, unverified %q, on %q", got.ToReview, got.Unverified, got.StandsOn)
-	check.Equal(t, "what waits for a person", 0, len(get(w, (*dag.Graph).ToReview)))
+	check.Equal(t, "what waits for a person", 0, len(get(w, func(g *dag.Graph) ([]dag.Merge, error) { return g.Queue.ToReview() })))
 	w.soundly()
 }
 
@@ -213,12 +218,12 @@ func TestAcceptedWorkWaitsForWhatItStandsOn(t *testing.T) {
 	t.Parallel()
 	w := newLine(t)
 	w.holds(w.begins("b", "a", 3), true)
-	w.update(func(g *dag.Graph) error { return g.Accept(w.ids["b"], "") })
+	w.update(func(g *dag.Graph) error { return g.Queue.Accept(w.ids["b"], "") })
 	w.begins("c", "b", 3)
 	w.nothingBegins(3)
-	w.update(func(g *dag.Graph) error { return g.Block(w.ids["a"], "") })
+	w.update(func(g *dag.Graph) error { return g.Tasks.Block(w.ids["a"], "") })
 	check.Equal(t, "b, while a is paused", w.ids["a"], w.task("b").StandsOn)
-	w.update(func(g *dag.Graph) error { return g.Cancel(w.ids["a"], false, "") })
+	w.update(func(g *dag.Graph) error { return g.Tasks.Cancel(w.ids["a"], false, "") })
 	check.Equal(t, "b, once a is cancelled", "", w.task("b").StandsOn+w.task("b").Unverified)
 	w.nothingBegins(3)
 	w.soundly()

@@ -9,7 +9,7 @@ const (
 )
 
 // AllowedFailures is what gates may fail with: for each that may, the lines that name failures.
-func (g *Graph) AllowedFailures() (map[string]string, error) {
+func (g Plan) AllowedFailures() (map[string]string, error) {
 	type row struct{ gate, failures string }
 	rows, err := db.All(g.tx, allowedSQL, func(r *db.Row) row { return row{r.Text(), r.Text()} })
 	allowed := map[string]string{}
@@ -20,11 +20,11 @@ func (g *Graph) AllowedFailures() (map[string]string, error) {
 }
 
 // AllowFailures lets a gate fail with these lines, and with no other.
-func (g *Graph) AllowFailures(gate, failures string) error {
+func (g Plan) AllowFailures(gate, failures string) error {
 	return g.tx.Exec(allowSQL, ":gate", gate, ":failures", failures)
 }
 
 // DisallowFailures says that a gate has passed: it has to from now on.
-func (g *Graph) DisallowFailures(gate string) error {
+func (g Plan) DisallowFailures(gate string) error {
 	return g.tx.Exec(disallowSQL, ":gate", gate)
 }

@@ -2,6 +2,7 @@ package dag
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,8 +10,43 @@ import (
 	"ralph/internal/db"
 )
 
+// Wanted is what is to become of tasks.
+type Wanted struct {
+	Specs   []Spec
+	Deleted []string // IDs, unless a spec names them
+	Key     Key
+	Busy    Busy
+
+	// Of ByOrigin: what tasks are called where they come from, by their IDs; nil means all that the graph has. Seed comes before the
+	// name of a new task in what its ID is made of. Said decides what a task is to be, and whether the plan is to say so; it gets
+	// the task with IDs for refs, and whether it is known. Without it, known tasks stay as they are.
+	Origins map[string]string
+	Seed    []string
+	Said    func(s Spec, known bool) (Spec, bool, error)
+}
+
+// Key is how the tasks of a plan are found in the graph.
+type Key int
+
+// The keys there are.
+const (
+	Fresh    Key = iota // not at all: each is added. A ref that looks like an ID and is free becomes the ID
+	ByID                // refs are IDs: those that exist are changed, the others are added
+	ByOrigin            // by what they are called where they come from, and then by ID
+)
+
+// Busy is what a plan does with tasks that are in progress.
+type Busy int
+
+// What there is to do.
+const (
+	Refuse   Busy = iota // they cannot take subtasks
+	Postpone             // they stay as they are, with what needs them to be otherwise
+)
+
 // Applied is what Apply did, by the IDs of tasks.
 type Applied struct {
+	IDs                     []string // of the specs, in their order, unless those say them
 	Added, Changed, Deleted []string
 	// Postponed are those that are in progress or belong to one that is: they are as they were, and applying the
 	// same plan again when it has ended brings them in line.
@@ -20,43 +56,42 @@ type Applied struct {
 	Kept []string
 }
 
-// Apply makes tasks what a plan says that they are, or, with a PlanError, changes nothing. Refs are the IDs of tasks:
-// those that exist are changed, the others are added, and those in deleted are removed. All other tasks stay. The
-// statuses of groups are rolled up from what they hold, so that a group which two people changed is never a fault.
-func (g *Graph) Apply(specs []Spec, deleted []string) (Applied, error) {
-	a := &applying{graph: g, byID: map[string]*applied{}, byN: map[int64]*applied{}}
-	a.load()
-	for _, step := range []func(){
-		func() { a.match(specs, deleted) }, a.keep, a.postpone, a.link, a.place, a.refuseCycles,
-	} {
+// Apply makes tasks what a plan says that they are, or, with a PlanError, changes nothing. Tasks that the plan does not name stay,
+// but that a group follows what it holds. The statuses of named groups are rolled up from what they hold, so that a group which two
+// people changed is never a fault; among fresh tasks, one that is done above one that is not is. A claim does not travel: in_progress is pending.
+func (g Plan) Apply(p Wanted) (Applied, error) {
+	a := &applying{Wanted: p, graph: g, refs: make(map[string]*applied, len(p.Specs)), byID: map[string]*applied{}, byN: make(map[int64]*applied, len(p.Specs))}
+	a.Specs = slices.Clone(p.Specs)
+	for _, step := range []func(){a.identify, a.match, a.refuseCycles, a.place, a.rollUpAll, a.store} {
 		step()
-		if err := cmp.Or(g.tx.Err(), a.faults.verdict()); err != nil {
+		if err := cmp.Or(a.err, g.tx.Err(), a.faults.verdict()); err != nil {
 			return Applied{}, err
 		}
 	}
-	for _, t := range a.tasks {
-		if t.parent == nil {
-			a.rollUp(t)
-		}
-	}
-	a.store()
 	for _, list := range []*[]string{&a.done.Postponed, &a.done.Kept} {
 		slices.Sort(*list)
 		*list = slices.Compact(*list)
 	}
-	return a.done, g.tx.Err()
+	return a.done, nil
+}
+
+// Import adds all tasks of a plan, in its order, and returns their IDs.
+func (g Plan) Import(specs []Spec) ([]string, error) {
+	done, err := g.Apply(Wanted{Specs: specs})
+	return done.IDs, err
 }
 
 // applied is a task between what it is and what it is to be.
 type applied struct {
 	n        int64
-	id       string
-	spec     *Spec // nil if the plan does not name it
+	id       string // "" until a fresh one is stored
+	spec     *Spec  // nil if the plan does not name it
 	added    bool
 	known    bool // it was here before, and was put away
 	deleted  bool
 	open     bool // there is work or a question of it that somebody has to look at
 	is       placed
+	up       int64 // the number of the parent
 	parent   *applied
 	children []*applied
 	feature  int64
@@ -64,6 +99,7 @@ type applied struct {
 	related  []string
 	told     bool // the plan names it, and so says what it is related to, also if it is in progress
 	standing
+	flags
 }
 
 // standing is the state of a task, and what it means to others.
@@ -73,88 +109,128 @@ type standing struct {
 	goesOn             bool // its failure harms nobody
 }
 
+// flags are what a task inherits.
+type flags struct {
+	openDeps     int
+	held, doomed bool
+}
+
 // placed is what the table says of a task.
 type placed struct {
 	parent, feature int64
+	children        int
 	after           []int64 // that plans know of
 	standing
+	holds, dooms, satisfies bool // what is below it, and who waits for it
 }
 
 type applying struct {
-	graph  *Graph
-	tasks  []*applied // the stored ones, and then those that are added
+	Wanted
+	graph  Plan
+	tasks  []*applied          // the stored ones that are loaded, and then those that are added
+	refs   map[string]*applied // that the plan names
 	byID   map[string]*applied
 	byN    map[int64]*applied
 	faults PlanError
+	err    error
 	done   Applied
+	stale  bool // what is derived of stored tasks is to be worked out again
 }
 
-func (a *applying) fault(s *Spec, format string, args ...any) {
-	a.faults = append(a.faults, SpecError{Line: s.Line, Err: fmt.Errorf(format, args...)})
+func (a *applying) fault(s *Spec, err error) {
+	a.faults = append(a.faults, SpecError{Line: s.Line, Err: err})
 }
 
+// Misplaced is what is wrong with the place of a task in a plan.
+type Misplaced int
+
+// What callers may have words of their own for.
 const (
-	skeletonSQL = `
-SELECT n, id, parent, feature, status, given_up, satisfied, on_fail IS NOT NULL, unverified IS NOT NULL OR leaving IS NOT NULL OR review FROM tasks ORDER BY n;`
-	// What is to land, or asks, or is about to be taken back.
-	businessSQL = `
-SELECT task FROM merges WHERE state IN ('testing', 'green', 'held', 'landing') AND task IS NOT NULL
-UNION SELECT task FROM requests WHERE state = 'open' AND task IS NOT NULL
-UNION SELECT u.undone FROM undoes u JOIN tasks t ON t.n = u.task WHERE t.status <> 'done';`
-	// Runs add reviews; no plan has them, nor what waits for them.
-	plannedEdgesSQL = `SELECT blocked, blocker FROM dependencies WHERE blocker NOT IN (SELECT task FROM reviews WHERE round > 0);`
+	UnknownRef   Misplaced = iota // Name, in Field
+	BusyParent                    // Name is in progress
+	OtherFeature                  // Name, than that of its parent, Parent
 )
 
-// load reads where all tasks stand. What a plan changes may lead anywhere: a cycle, a group, a flag.
-func (a *applying) load() {
-	for r := range a.graph.tx.Rows(skeletonSQL) {
-		t := &applied{n: r.Int64(), id: r.Text(), is: placed{parent: r.Int64(), feature: r.Int64()}}
-		t.is.standing = standing{Status(r.Text()), r.Bool(), r.Bool(), r.Bool()}
-		t.standing, t.feature, t.open = t.is.standing, t.is.feature, r.Bool()
-		a.tasks, a.byID[t.id], a.byN[t.n] = append(a.tasks, t), t, t
-	}
-	for r := range a.graph.tx.Rows(businessSQL) {
-		a.byN[r.Int64()].open = true
-	}
-	for r := range a.graph.tx.Rows(plannedEdgesSQL) {
-		t := a.byN[r.Int64()]
-		t.is.after = append(t.is.after, r.Int64())
-	}
+// PlaceError is a task that cannot be where a plan puts it.
+type PlaceError struct {
+	Kind                Misplaced
+	Field, Name, Parent string
+	Feature             string // of the parent
 }
 
-// match finds the tasks that the plan means, and makes room for new ones.
-func (a *applying) match(specs []Spec, deleted []string) {
-	for _, id := range deleted {
+func (f *PlaceError) Error() string {
+	switch f.Kind {
+	case BusyParent:
+		return fmt.Sprintf("parent %s is in progress and cannot take subtasks now", f.Name)
+	case OtherFeature:
+		return fmt.Sprintf("feature %q differs from its parent's, %s", f.Name, nameOrNone(f.Feature))
+	}
+	return fmt.Sprintf("%s %q %v", f.Field, f.Name, ErrUnknownRef)
+}
+
+// Is makes it a refusal.
+func (f *PlaceError) Is(target error) bool {
+	return target == ErrRefused || f.Kind == UnknownRef && target == ErrUnknownRef
+}
+
+// match checks each task by itself, finds the tasks that the plan means, and what they refer to.
+func (a *applying) match() {
+	last := int64(0)
+	if len(a.Specs) > 0 {
+		last = a.graph.number(lastSQL)
+	}
+	a.load()
+	for _, id := range a.Deleted {
 		if t := a.byID[id]; t != nil {
 			t.deleted = true
 		}
 	}
-	last := int64(0)
-	if len(a.tasks) > 0 {
-		last = a.tasks[len(a.tasks)-1].n
-	}
-	for i := range specs {
-		s := &specs[i]
+	for i := range a.Specs {
+		s := &a.Specs[i]
 		if err := s.check(); err != nil {
-			a.fault(s, "%w", err)
+			a.fault(s, err)
+		}
+		if a.Key != Fresh && !IsTaskID(s.Ref) {
+			a.fault(s, fmt.Errorf("%w: ref %q is not the ID of a task, which is t- and 8 hex digits", ErrRefused, s.Ref))
+		}
+		if first := a.refs[s.Ref]; first != nil {
+			a.fault(s, fmt.Errorf("ref %q is taken by line %d", s.Ref, first.spec.Line))
+			continue
 		}
 		t := a.byID[s.Ref]
-		switch {
-		case !IsTaskID(s.Ref):
-			a.fault(s, "%w: ref %q is not the ID of a task, which is t- and 8 hex digits", ErrRefused, s.Ref)
-		case t != nil && t.spec != nil:
-			a.fault(s, "ref %q is taken by line %d", s.Ref, t.spec.Line)
-		case t != nil:
-			t.spec, t.deleted, t.related, t.told = s, false, s.Related, true
-		default:
-			t = &applied{n: a.graph.number(goneSQL, ":id", s.Ref), id: s.Ref, spec: s, added: true, related: s.Related, told: true}
-			if t.known = t.n > 0; !t.known || a.byN[t.n] != nil {
-				for last++; a.byN[last] != nil; last++ {
-				}
-				t.n = last
+		if t == nil || a.Key == Fresh {
+			t = &applied{added: true}
+			if a.tasks = append(a.tasks, t); a.Key != Fresh {
+				t.id, a.byID[s.Ref] = s.Ref, t
+				a.comeBack(t)
 			}
-			a.tasks, a.byID[t.id], a.byN[t.n] = append(a.tasks, t), t, t
+			for t.n == 0 {
+				if last++; a.byN[last] == nil {
+					t.n = last
+				}
+			}
 		}
+		t.spec, t.deleted, t.related, t.told = s, false, s.Related, true
+		if s.Ref != "" {
+			a.refs[s.Ref] = t
+		}
+		a.byN[t.n] = t
+	}
+	a.surround()
+	a.keep()
+	if a.Busy == Postpone {
+		a.postpone()
+	}
+	for _, t := range a.tasks {
+		a.link(t)
+	}
+}
+
+// comeBack gives a task that was put away the number that it had, if that is free.
+func (a *applying) comeBack(t *applied) {
+	n := a.graph.number(goneSQL, ":id", t.id)
+	if t.known = n > 0; t.known && a.byN[n] == nil && a.graph.number(takenNumberSQL, ":n", n) == 0 {
+		t.n = n
 	}
 }
 
@@ -196,7 +272,7 @@ func (a *applying) postpone() {
 	for again := true; again; {
 		again = false
 		for _, t := range a.tasks {
-			if t.spec == nil || !slices.ContainsFunc(append([]string{t.spec.Parent}, t.spec.After...), func(ref string) bool { return a.lacks(t, ref) }) {
+			if t.spec == nil || !a.lacks(t, t.spec.Parent) && !slices.ContainsFunc(t.spec.After, func(ref string) bool { return a.lacks(t, ref) }) {
 				continue
 			}
 			postpone(t)
@@ -207,6 +283,7 @@ func (a *applying) postpone() {
 		if t.added && t.spec == nil {
 			delete(a.byID, t.id)
 			delete(a.byN, t.n)
+			delete(a.refs, t.id)
 			return true
 		}
 		return false
@@ -215,14 +292,8 @@ func (a *applying) postpone() {
 
 // lacks says that a task cannot be what its plan says because of another that was postponed.
 func (a *applying) lacks(t *applied, ref string) bool {
-	other := a.byID[ref]
-	switch {
-	case other == nil:
-		return false
-	case other.added && other.spec == nil:
-		return true
-	}
-	return other.is.status == InProgress && ref == t.spec.Parent
+	other := a.named(ref)
+	return other != nil && (other.added && other.spec == nil || other.is.status == InProgress && ref == t.spec.Parent)
 }
 
 const differsSQL = `SELECT 1 FROM tasks WHERE n = :n AND ` + otherwise + `;`
@@ -240,46 +311,56 @@ func (a *applying) differs(t *applied) bool {
 	for _, n := range t.is.after {
 		after = append(after, a.byN[n].id)
 	}
-	wanted := slices.Clone(s.After)
+	wanted := slices.Sorted(slices.Values(s.After))
 	slices.Sort(after)
-	slices.Sort(wanted)
-	return !slices.Equal(after, slices.Compact(wanted)) || a.graph.number(differsSQL, s.columns(":n", t.n)...) != 0
+	return !slices.Equal(after, slices.Compact(wanted)) || a.graph.number(statement(differsSQL), s.columns(":n", t.n)...) != 0
 }
 
-// link finds the parents and the blockers, as the plan says or, without one, as they are.
-func (a *applying) link() {
-	for _, t := range a.tasks {
-		if t.deleted {
-			continue
+// named is the task with that ref or, if the plan has none, with that ID.
+func (a *applying) named(ref string) *applied {
+	if t := a.refs[ref]; t != nil {
+		return t
+	}
+	return a.byID[ref]
+}
+
+// link finds the parent and the blockers of a task, as the plan says or, without one, as they are.
+func (a *applying) link(t *applied) {
+	switch {
+	case t.deleted:
+		return
+	case t.spec == nil:
+		if t.up, t.parent = t.is.parent, a.byN[t.is.parent]; t.parent != nil && t.parent.deleted {
+			t.up, t.parent = 0, nil
 		}
-		if t.spec == nil {
-			if p := a.byN[t.is.parent]; p != nil && !p.deleted {
-				t.parent = p
-			}
-			for _, n := range t.is.after {
-				if b := a.byN[n]; !b.deleted {
-					t.after = append(t.after, b)
-				}
-			}
-		} else {
-			t.parent = a.find(t.spec, "parent", t.spec.Parent)
-			for _, ref := range t.spec.After {
-				if b := a.find(t.spec, "after", ref); b != nil && !slices.Contains(t.after, b) {
-					t.after = append(t.after, b)
-				}
-			}
-			for _, ref := range t.spec.Related {
-				switch { // one that is not here may come with another file
-				case ref == t.id:
-					a.fault(t.spec, "%w: a task cannot be related to itself", ErrRefused)
-				case !IsTaskID(ref):
-					a.fault(t.spec, "related %q %w", ref, ErrUnknownRef)
-				}
+		for _, n := range t.is.after {
+			if b := a.byN[n]; !b.deleted {
+				t.after = append(t.after, b)
 			}
 		}
-		if t.parent != nil {
-			t.parent.children = append(t.parent.children, t)
+	default:
+		if t.parent = a.find(t.spec, "parent", t.spec.Parent); t.parent != nil {
+			t.up = t.parent.n
+			if a.Busy == Refuse && t.parent.spec == nil && t.parent.is.status == InProgress && t.up != t.is.parent {
+				a.fault(t.spec, &PlaceError{Kind: BusyParent, Name: t.parent.id})
+			}
 		}
+		for _, ref := range t.spec.After {
+			if b := a.find(t.spec, "after", ref); b != nil && !slices.Contains(t.after, b) {
+				t.after = append(t.after, b)
+			}
+		}
+		for _, ref := range t.spec.Related {
+			switch other := a.named(ref); {
+			case other == t:
+				a.fault(t.spec, errors.New("a task cannot be related to itself"))
+			case other == nil && (a.Key == Fresh || !IsTaskID(ref)): // one that is not here may come with another file
+				a.fault(t.spec, &PlaceError{Kind: UnknownRef, Field: "related", Name: ref})
+			}
+		}
+	}
+	if t.parent != nil {
+		t.parent.children = append(t.parent.children, t)
 	}
 }
 
@@ -287,9 +368,9 @@ func (a *applying) find(s *Spec, field, ref string) *applied {
 	if ref == "" {
 		return nil
 	}
-	t := a.byID[ref]
+	t := a.named(ref)
 	if t == nil || t.deleted {
-		a.fault(s, "%s %q %w", field, ref, ErrUnknownRef)
+		a.fault(s, &PlaceError{Kind: UnknownRef, Field: field, Name: ref})
 		return nil
 	}
 	return t
@@ -301,17 +382,18 @@ const featureNameOfSQL = `SELECT name FROM features WHERE n = :n;`
 func (a *applying) place() {
 	numbers := map[string]int64{"": 0}
 	number := func(s *Spec) int64 {
-		n, known := numbers[strings.ToLower(s.Feature)]
+		name := strings.ToLower(s.Feature)
+		n, known := numbers[name]
 		if known {
 			return n
 		}
 		if n = a.graph.number(featureNumberSQL, ":name", s.Feature); n == 0 {
 			f, err := a.graph.AddFeature(s.Feature)
 			if n = f.N; err != nil {
-				a.fault(s, "%w", err)
+				a.fault(s, err)
 			}
 		}
-		numbers[strings.ToLower(s.Feature)] = n
+		numbers[name] = n
 		return n
 	}
 	var down func(t *applied, feature int64)
@@ -319,7 +401,7 @@ func (a *applying) place() {
 		t.feature = feature
 		if t.spec != nil && t.spec.Feature != "" && number(t.spec) != feature {
 			name, _ := db.One(a.graph.tx, featureNameOfSQL, (*db.Row).Text, ":n", feature)
-			a.fault(t.spec, "%w: feature %q differs from its parent's, %s", ErrRefused, t.spec.Feature, nameOrNone(name))
+			a.fault(t.spec, &PlaceError{Kind: OtherFeature, Name: t.spec.Feature, Parent: t.spec.Parent, Feature: name})
 		}
 		for _, c := range t.children {
 			down(c, feature)
@@ -336,52 +418,65 @@ func (a *applying) place() {
 	}
 }
 
-func (a *applying) refuseCycles() {
-	w, order := newWeb(), make([]int64, 0, len(a.tasks))
+// rollUpAll works out statuses from the leaves up, and what new tasks inherit from the top down.
+func (a *applying) rollUpAll() {
 	for _, t := range a.tasks {
-		if t.deleted {
+		if t.parent == nil && !t.deleted {
+			a.rollUp(t)
+		}
+	}
+	for _, t := range a.tasks {
+		if !t.added {
 			continue
 		}
-		order = append(order, t.n)
-		if t.parent != nil {
-			w.hang(t.n, t.parent.n)
-		}
 		for _, b := range t.after {
-			w.wait(t.n, b.n)
+			if b.spec == nil && !b.is.satisfies || b.spec != nil && !b.spec.satisfies(b.status) {
+				t.openDeps++
+			}
 		}
 	}
-	path := w.findCycle(order)
-	if path == nil {
-		return
-	}
-	line := 0
-	for _, p := range path {
-		if s := a.byN[p.n].spec; s != nil {
-			line = s.Line
-			break
+	for _, t := range a.tasks {
+		switch {
+		case !t.added || t.parent != nil && t.parent.added:
+		case t.parent == nil:
+			t.flag(false, false)
+		default:
+			t.flag(t.parent.is.holds, t.parent.is.dooms)
 		}
 	}
-	a.faults = append(a.faults, SpecError{Line: line, Err: newCycleError(path, func(n int64) string { return a.byN[n].id })})
 }
 
-// rollUp works out statuses from the leaves up.
 func (a *applying) rollUp(t *applied) {
-	if t.spec != nil {
-		t.standing = standing{cmp.Or(t.spec.Status, Pending), false, t.spec.Satisfied, t.spec.OnFail == Continue}
-		if t.spec.Group = t.spec.Group && len(t.children) == 0; t.status == InProgress {
-			t.status = Pending // a claim does not travel
-		}
+	all := below{satisfied: true}
+	for _, c := range t.children {
+		a.rollUp(c)
+		all.add(c.status, c.goesOn, c.satisfied)
+	}
+	if t.spec == nil {
+		return // it follows its children when they are stored
+	}
+	t.standing = standing{cmp.Or(t.spec.Status, Pending), false, t.spec.Satisfied, t.spec.OnFail == Continue}
+	if t.spec.Group = t.spec.Group && len(t.children) == 0; t.status == InProgress {
+		t.status = Pending
 	}
 	if len(t.children) > 0 {
-		all := below{satisfied: true}
-		for _, c := range t.children {
-			a.rollUp(c)
-			all.add(c.status, c.goesOn, c.satisfied)
-		}
 		if t.status == Done && (all.open || all.failed) {
-			t.status = Pending
+			if t.status = Pending; a.Key == Fresh {
+				c := t.children[slices.IndexFunc(t.children, func(c *applied) bool { return c.status != Cancelled && !c.spec.satisfies(c.status) })]
+				a.fault(t.spec, fmt.Errorf("it is done, but its subtask on line %d is %s", c.spec.Line, c.status))
+			}
 		}
 		t.status, t.satisfied, t.givenUp = all.group(t.status)
+		t.spec.Satisfied = t.satisfied
 	}
 	t.givenUp = t.givenUp || t.is.givenUp && t.status == Failed
+}
+
+func (t *applied) flag(held, doomed bool) {
+	t.held, t.doomed = held, doomed
+	for _, c := range t.children {
+		if c.added {
+			c.flag(held || t.openDeps > 0 || t.status == Blocked || t.givenUp, doomed || t.status == Failed)
+		}
+	}
 }

@@ -8,9 +8,9 @@ import (
 
 const (
 	// Most tasks of a plan are as they were: the statement finds those that are not.
-	otherwise = `(` + detailColumns + `, retries, verification) IS NOT (` + detailValues + `, :retries, :verification)`
+	otherwise = `({details}, retries, verification) IS NOT ({values}, :retries, :verification)`
 	applySQL  = `
-UPDATE tasks SET (` + detailColumns + `, retries, verification) = (` + detailValues + `, :retries, :verification), updated_at = :now WHERE n = :n AND ` + otherwise + `;`
+UPDATE tasks SET ({details}, retries, verification) = ({values}, :retries, :verification), updated_at = :now WHERE n = :n AND ` + otherwise + `;`
 	placeSQL = `UPDATE tasks SET parent = :parent, feature = :feature, updated_at = :now WHERE n = :n;`
 	// A task that is open again was reset elsewhere: what its attempts counted is over.
 	standSQL = `
@@ -22,9 +22,16 @@ UPDATE tasks SET status = :status, given_up = :given_up, satisfied = :satisfied,
 WHERE n = :n;`
 	changedAtSQL  = `UPDATE tasks SET updated_at = :now WHERE n = :n;`
 	deleteTaskSQL = `DELETE FROM tasks WHERE n = :n;`
+	emptiedSQL    = `UPDATE tasks SET emptied = 1 WHERE n = :n;`
+	insertSQL     = `
+INSERT INTO tasks (n, id, status, parent, feature, {details},
+    retries, verification, satisfied, created_at, updated_at, finished_at, children, open_deps, held, doomed, given_up)
+VALUES (:n, :id, :status, :parent, :feature, {values},
+    :retries, :verification, :satisfied, :now, :now, :finished, :children, :open_deps, :held, :doomed, :given_up)
+ON CONFLICT (id) DO NOTHING;`
 )
 
-// store writes what changed, and then everything that is derived from it.
+// store writes what changed, and then everything that follows from it.
 func (a *applying) store() {
 	tx := a.graph.tx
 	for _, t := range a.tasks {
@@ -32,22 +39,24 @@ func (a *applying) store() {
 		case t.deleted:
 			tx.Do(putAwaySQL, ":n", t.n, ":now", a.graph.millis())
 			a.graph.auditTask(t.n, "deleted")
-			a.done.Deleted = append(a.done.Deleted, t.id)
+			a.done.Deleted, a.stale = append(a.done.Deleted, t.id), true
 		case t.added:
-			p := planned{spec: t.spec, n: t.n, status: t.status, givenUp: t.givenUp, children: make([]int, len(t.children))}
-			t.spec.Satisfied = t.satisfied
-			if err := a.graph.insert(&p, number(t.parent), t.feature); err != nil {
+			if a.err = a.graph.insert(t); a.err != nil {
 				return
 			}
-			a.done.Added = append(a.done.Added, t.id)
-		default:
-			if a.change(t) {
-				a.done.Changed = append(a.done.Changed, t.id)
-			}
+			a.done.Added, a.stale = append(a.done.Added, t.id), a.stale || t.known || t.parent != nil && !t.parent.added && t.parent.spec != nil
+		case a.change(t):
+			a.done.Changed = append(a.done.Changed, t.id)
 		}
 	}
-	for _, t := range a.tasks { // blockers may be new
+	if a.Key == Fresh {
+		a.done.IDs = a.done.Added
+	}
+	for _, t := range a.tasks { // both ends exist by now
 		a.wait(t)
+		if t.moves() && (t.parent == nil || !t.parent.moves()) {
+			tx.Do(setFeatureSQL, ":n", t.n, ":feature", db.OrNull(t.feature))
+		}
 	}
 	a.relateAll()
 	for _, t := range a.tasks { // nothing is below them now
@@ -57,47 +66,105 @@ func (a *applying) store() {
 	}
 	a.giveBack()
 	a.accept()
-	tx.Do(recomputeSQL)
+	a.settle()
 }
 
-// number is 0 for no task.
-func number(t *applied) int64 {
-	if t == nil {
-		return 0
+// moves reports whether a stored task goes to another feature, with all below it.
+func (t *applied) moves() bool { return !t.added && !t.deleted && t.feature != t.is.feature }
+
+// insert stores a new task in its place. An ID that is taken becomes another.
+func (g Plan) insert(t *applied) (err error) {
+	s, wish, finished := t.spec, "", any(nil)
+	if !isOpen(t.status) {
+		finished = g.millis()
 	}
-	return t.n
+	if IsTaskID(s.Ref) {
+		wish = s.Ref
+	}
+	t.id, err = g.WithFreeID("t-", wish, func(id string) error {
+		return g.tx.Exec(statement(insertSQL), s.columns(":n", t.n, ":id", id, ":status", string(t.status), ":parent", db.OrNull(t.up), ":feature", db.OrNull(t.feature),
+			":satisfied", t.satisfied && t.status == Cancelled, ":now", g.millis(), ":finished", finished,
+			":children", len(t.children), ":open_deps", t.openDeps, ":held", t.held, ":doomed", t.doomed, ":given_up", t.givenUp)...)
+	})
+	return err
 }
 
 // change brings a stored task in line, and says whether that changed anything.
 func (a *applying) change(t *applied) (changed bool) {
 	tx, now := a.graph.tx, a.graph.millis()
 	if t.spec != nil {
-		tx.Do(applySQL, t.spec.columns(":n", t.n, ":now", now)...)
+		tx.Do(statement(applySQL), t.spec.columns(":n", t.n, ":now", now)...)
 		changed = tx.Changes() > 0
 	}
-	if number(t.parent) != t.is.parent || t.feature != t.is.feature {
-		tx.Do(placeSQL, ":n", t.n, ":parent", db.OrNull(number(t.parent)), ":feature", db.OrNull(t.feature), ":now", now)
-		changed = true
+	if t.up != t.is.parent || t.feature != t.is.feature {
+		tx.Do(placeSQL, ":n", t.n, ":parent", db.OrNull(t.up), ":feature", db.OrNull(t.feature), ":now", now)
+		changed, a.stale = true, true
 	}
-	if t.goesOn = t.is.goesOn; t.standing != t.is.standing {
+	if t.standing != t.is.standing {
 		tx.Do(standSQL, ":n", t.n, ":status", string(t.status), ":given_up", t.givenUp, ":satisfied", t.satisfied, ":finished", !isOpen(t.status),
 			":reset", isOpen(t.status) && !isOpen(t.is.status), ":now", now)
-		changed = true
+		changed, a.stale = true, true
 	}
-	return changed || a.edged(t)
+	if t.edged() {
+		changed, a.stale = true, true
+	}
+	return changed
 }
 
 // edged says that a task waits for others than it did.
-func (a *applying) edged(t *applied) bool {
+func (t *applied) edged() bool {
 	now, was := numbersOf(t.after), slices.Clone(t.is.after)
 	slices.Sort(now)
 	slices.Sort(was)
 	return !slices.Equal(now, was)
 }
 
+// settle works out what is derived of tasks that were stored before, and has groups that the plan does not name follow what they hold.
+func (a *applying) settle() {
+	follows := func(n int64) bool { p := a.byN[n]; return p != nil && p.spec == nil && !p.deleted }
+	gained, news := map[int64]int{}, map[int64]Status{}
+	var groups []int64
+	for _, t := range a.tasks {
+		if t.spec == nil || !t.added && t.up == t.is.parent || !follows(t.up) {
+			continue
+		}
+		if gained[t.up]++; gained[t.up] == 1 {
+			groups, news[t.up] = append(groups, t.up), Done
+		}
+		if isOpen(t.status) {
+			news[t.up] = Pending
+		}
+	}
+	for _, n := range groups {
+		a.graph.tx.Do(addChildrenSQL, ":n", n, ":count", gained[n], ":now", a.graph.millis())
+	}
+	if a.stale {
+		a.graph.tx.Do(recomputeSQL)
+	}
+	for _, t := range a.tasks {
+		switch left := t.deleted || t.spec != nil && t.up != t.is.parent; {
+		case t.added || t.spec == nil && !t.deleted:
+		case left && follows(t.is.parent) && a.graph.node(t.is.parent).children == 0:
+			a.graph.tx.Do(emptiedSQL, ":n", t.is.parent)
+		case left && follows(t.is.parent):
+			a.graph.catchUp(t.is.parent, t.is.status)
+		case !left && follows(t.up) && t.standing != t.is.standing:
+			a.graph.rollUp(t.up, t.is.status, t.status)
+		}
+	}
+	for _, n := range groups {
+		a.graph.rollUp(n, "", news[n])
+	}
+	for _, t := range a.tasks { // stored ones that are named are listed
+		if !t.added && follows(t.n) && (t.is.children > 0 || len(t.children) > 0) && a.graph.node(t.n).status != t.is.status {
+			a.done.Changed = append(a.done.Changed, t.id)
+		}
+	}
+}
+
 // wait brings what a task waits for in line.
 func (a *applying) wait(t *applied) {
-	if t.deleted || !a.edged(t) { // the edges of a deleted one go with it
+	if t.deleted || !t.edged() { // the edges of a deleted one go with it
 		return
 	}
 	tx := a.graph.tx
@@ -121,7 +188,7 @@ func (s *Spec) columns(more ...any) []any {
 }
 
 const (
-	relatedPairsSQL = `SELECT a, b FROM related;`
+	relatedPairsSQL = `SELECT a, b FROM related WHERE a` + listed + ` UNION SELECT a, b FROM related WHERE b` + listed + `;`
 	addUnmetSQL     = `INSERT INTO unmet (task, other) VALUES (:task, :other);`
 	metSQL          = `DELETE FROM unmet WHERE task = :task AND other = :other;`
 )
@@ -131,29 +198,31 @@ const (
 func (a *applying) relateAll() {
 	wanted, missing := map[[2]int64]bool{}, map[Unmet]bool{}
 	relate := func(t *applied, ref string) {
-		switch other := a.byID[ref]; {
+		switch other := a.named(ref); {
 		case other == nil || other.deleted:
 			missing[Unmet{t.n, t.id, ref}] = true
 		default:
 			wanted[[2]int64{min(t.n, other.n), max(t.n, other.n)}] = true
 		}
 	}
+	var stored []int64
 	for _, t := range a.tasks {
+		if !t.added && (t.told || t.deleted) {
+			stored = append(stored, t.n)
+		}
 		for _, ref := range t.related {
-			if !t.deleted && ref != t.id && IsTaskID(ref) {
+			if !t.deleted && a.named(ref) != t && (a.Key == Fresh || IsTaskID(ref)) {
 				relate(t, ref)
 			}
 		}
 	}
-	known, _ := a.graph.Unmet() // the transaction keeps its first error
+	known := a.unmet()
 	for _, u := range known {
 		if t := a.byN[u.N]; !t.told && !t.deleted {
 			relate(t, u.Other)
 		}
 	}
-	var gone [][2]int64
-	for r := range a.graph.tx.Rows(relatedPairsSQL) {
-		pair := [2]int64{r.Int64(), r.Int64()}
+	for _, pair := range a.relatedTo(stored) {
 		owner, other := a.byN[pair[0]], a.byN[pair[1]]
 		if owner.id > other.id {
 			owner, other = other, owner
@@ -162,13 +231,10 @@ func (a *applying) relateAll() {
 		case other.deleted && !owner.deleted && !owner.told:
 			relate(owner, other.id)
 		case !wanted[pair] && owner.told:
-			gone = append(gone, pair)
+			a.graph.tx.Do(unrelateSQL, ":a", pair[0], ":b", pair[1])
+			a.touch(pair)
 		}
 		delete(wanted, pair)
-	}
-	for _, pair := range gone {
-		a.graph.tx.Do(unrelateSQL, ":a", pair[0], ":b", pair[1])
-		a.touch(pair)
 	}
 	for pair := range wanted {
 		a.graph.tx.Do(relateSQL, ":a", pair[0], ":b", pair[1])
@@ -183,6 +249,38 @@ func (a *applying) relateAll() {
 	for u := range missing {
 		a.graph.tx.Do(addUnmetSQL, ":task", u.N, ":other", u.Other)
 	}
+}
+
+// unmet lists the relations to tasks that were not here, as far as the plan has to do with either.
+func (a *applying) unmet() []Unmet {
+	if a.Key == Fresh {
+		return nil
+	}
+	all, _ := a.graph.Unmet() // the transaction keeps its first error
+	var others []string
+	for _, u := range all {
+		others = append(others, u.Other)
+	}
+	a.loadNamed(others)
+	all = slices.DeleteFunc(all, func(u Unmet) bool { return a.byN[u.N] == nil && a.byID[u.Other] == nil })
+	for _, u := range all {
+		a.need(u.N)
+	}
+	return all
+}
+
+// relatedTo lists what stored tasks are related to.
+func (a *applying) relatedTo(stored []int64) (pairs [][2]int64) {
+	if len(stored) == 0 {
+		return nil
+	}
+	for r := range a.graph.tx.Rows(relatedPairsSQL, ":list", jsonNumbers(stored)) {
+		pairs = append(pairs, [2]int64{r.Int64(), r.Int64()})
+	}
+	for _, pair := range pairs {
+		a.need(pair[:]...)
+	}
+	return pairs
 }
 
 // touch counts both of two tasks among those that changed.

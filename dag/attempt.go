@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"ralph/event"
 	"ralph/internal/db"
+	"ralph/internal/event"
 )
 
 // Attempt is one agent's try at one task.
@@ -70,8 +70,8 @@ INSERT INTO attempts (id, run, task, task_id, iteration, generation, slot, start
 VALUES (:id, (SELECT n FROM runs WHERE id = :run), :task, :task_id, :iteration, :generation, :slot, :now)
 ON CONFLICT (id) DO NOTHING;`
 
-func (g *Graph) beginAttempt(opts ClaimOptions, t Task, slot int) (string, error) {
-	return g.WithFreeID("a-", "", func(id string) error {
+func (g Queue) beginAttempt(opts ClaimOptions, t Task, slot int) (string, error) {
+	return g.plan().WithFreeID("a-", "", func(id string) error {
 		return g.tx.Exec(beginAttemptSQL, ":id", id, ":run", opts.Run.ID, ":task", t.N, ":task_id", t.ID,
 			":iteration", opts.Iteration, ":generation", t.Generation, ":slot", db.OrNull(slot), ":now", g.millis())
 	})
@@ -85,7 +85,7 @@ const landingSQL = `SELECT count(*) FROM merges WHERE attempt = :attempt AND sta
 
 // endAttempt ends the attempt of a claim, but not before it is known what became of work that was
 // landing: given back, the task would be worked on twice.
-func (g *Graph) endAttempt(task int64, c Claim, outcome event.AttemptOutcome, reason string) error {
+func (g Queue) endAttempt(task int64, c Claim, outcome event.AttemptOutcome, reason string) error {
 	if g.number(landingSQL, ":attempt", c.Attempt) > 0 {
 		return fmt.Errorf("%w: work of %s may have landed: the next run finds out", ErrRefused, c.Task.ID)
 	}
@@ -107,20 +107,20 @@ const (
 )
 
 // Attempts lists the attempts at a task, oldest first.
-func (g *Graph) Attempts(t Task) ([]Attempt, error) {
+func (g History) Attempts(t Task) ([]Attempt, error) {
 	return db.All(g.tx, attemptsSQL, scanAttempt, ":task", t.N)
 }
 
 // LastAttempt is the last attempt at a task, which may be deleted; the zero one if there is none.
-func (g *Graph) LastAttempt(task string) (Attempt, error) {
+func (g History) LastAttempt(task string) (Attempt, error) {
 	return db.One(g.tx, lastTrySQL, scanAttempt, ":task", task)
 }
 
 // OpenAttempts lists those that have not ended, or whose run died, oldest first.
-func (g *Graph) OpenAttempts() ([]Attempt, error) { return db.All(g.tx, openSQL, scanAttempt) }
+func (g History) OpenAttempts() ([]Attempt, error) { return db.All(g.tx, openSQL, scanAttempt) }
 
 // Attempt returns the attempt with that full ID.
-func (g *Graph) Attempt(id string) (Attempt, error) {
+func (g History) Attempt(id string) (Attempt, error) {
 	list, err := db.All(g.tx, attemptSQL, scanAttempt, ":id", id)
 	return only(list, err, "attempt "+id)
 }
@@ -193,7 +193,7 @@ WHERE id = :id;`
 
 // NoteAttempt stores what became known. It needs no claim: what an attempt cost
 // is true even if its task was taken away meanwhile.
-func (g *Graph) NoteAttempt(id string, n Note) error {
+func (g History) NoteAttempt(id string, n Note) error {
 	used, unknown := event.Usage{}, any(nil)
 	if n.Usage != nil {
 		used, unknown = *n.Usage, n.Usage.Unknown
@@ -205,13 +205,13 @@ func (g *Graph) NoteAttempt(id string, n Note) error {
 		":pid", db.OrNull(n.AgentPID), ":pid_start", db.OrNull(n.AgentPIDStart), ":stop", db.OrNull(n.StopReason),
 		":verdict", db.OrNull(g.said(n.Verdict)), ":tokens_in", in, ":tokens_cached", cached,
 		":tokens_out", out, ":cost", used.CostUSD, ":estimated", used.Estimated, ":unknown", unknown, ":steps", db.OrNull(n.Steps),
-		":shares", listOrNull(g, n.Shares, asIs), ":drift", listOrNull(g, n.Drift, g.said), ":files", listOrNull(g, n.Files, g.said),
-		":gates", listOrNull(g, n.Gates, g.said), ":base", db.OrNull(n.Base), ":tree", db.OrNull(n.Tree), ":tree_after", db.OrNull(n.TreeAfter),
+		":shares", listOrNull(g.transaction, n.Shares, asIs), ":drift", listOrNull(g.transaction, n.Drift, g.said), ":files", listOrNull(g.transaction, n.Files, g.said),
+		":gates", listOrNull(g.transaction, n.Gates, g.said), ":base", db.OrNull(n.Base), ":tree", db.OrNull(n.Tree), ":tree_after", db.OrNull(n.TreeAfter),
 		":rejected", db.OrNull(string(n.Rejected)), ":transcript", db.OrNull(n.Transcript), ":knowledge", db.OrNull(g.said(n.Knowledge)))
 }
 
 // listOrNull is a list as it is stored; nil leaves what is stored as it is.
-func listOrNull[T any](g *Graph, list []T, redact func(string) string) any {
+func listOrNull[T any](g *transaction, list []T, redact func(string) string) any {
 	if list == nil {
 		return nil
 	}
@@ -228,8 +228,8 @@ const leftSQL = `UPDATE tasks SET leaving = NULL WHERE leaving = :id;`
 
 // AbandonAttempt ends an attempt whose claim was lost: its task has moved on. Its
 // agent is gone, so the task may be claimed again.
-func (g *Graph) AbandonAttempt(id string, outcome event.AttemptOutcome, reason string) error {
-	g.tx.Fail(g.Left(id))
+func (g History) AbandonAttempt(id string, outcome event.AttemptOutcome, reason string) error {
+	g.tx.Fail(g.queue().Left(id))
 	return g.tx.Exec(abandonAttemptSQL, ":id", id, ":outcome", string(outcome), ":reason", db.OrNull(g.said(reason)), ":now", g.millis())
 }
 
@@ -242,9 +242,9 @@ const (
 type Unwritten struct{ Attempt, JSON string }
 
 // Unwritten lists the knowledge that is not in files yet, oldest first.
-func (g *Graph) Unwritten() ([]Unwritten, error) {
+func (g History) Unwritten() ([]Unwritten, error) {
 	return db.All(g.tx, unwrittenSQL, func(r *db.Row) Unwritten { return Unwritten{r.Text(), r.Text()} })
 }
 
 // Written says that the knowledge of an attempt is in files now.
-func (g *Graph) Written(attempt string) error { return g.tx.Exec(writtenSQL, ":id", attempt) }
+func (g History) Written(attempt string) error { return g.tx.Exec(writtenSQL, ":id", attempt) }

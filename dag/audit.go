@@ -36,7 +36,7 @@ INSERT INTO audit (at, who, via, action, task_id, request, text) VALUES (:now, :
 func (g *Graph) Actor() Actor { return g.actor }
 
 // Audit puts on record what the actor did. Runs are on record elsewhere.
-func (g *Graph) Audit(task, request, text string) error {
+func (g History) Audit(task, request, text string) error {
 	if g.actor.Who == "" {
 		return g.tx.Err()
 	}
@@ -48,16 +48,16 @@ func (g *Graph) Audit(task, request, text string) error {
 // Audited says that something was recorded in the transaction.
 func (g *Graph) Audited() bool { return g.audited }
 
-func (g *Graph) auditTask(n int64, text string) {
+func (g *transaction) auditTask(n int64, text string) {
 	if g.actor.Who == "" {
 		return
 	}
 	id, _ := db.One(g.tx, taskIDSQL, (*db.Row).Text, ":n", n)
-	_ = g.Audit(id, "", text) // the transaction keeps its first error
+	_ = g.history().Audit(id, "", text) // the transaction keeps its first error
 }
 
 // Audits lists the last changes that people made, oldest first; a limit of 0 is none.
-func (g *Graph) Audits(limit int) ([]AuditEntry, error) {
+func (g History) Audits(limit int) ([]AuditEntry, error) {
 	list, err := db.All(g.tx, auditsSQL, func(r *db.Row) AuditEntry {
 		return AuditEntry{At: r.Time(), Actor: Actor{Who: r.Text(), Via: r.Text(), Action: r.Text()}, Task: r.Text(), Request: r.Text(), Text: r.Text()}
 	}, ":limit", cmp.Or(limit, -1))
@@ -66,7 +66,7 @@ func (g *Graph) Audits(limit int) ([]AuditEntry, error) {
 }
 
 // PruneAudit removes what people changed long ago, in tasks that ended long ago or in none, and says how much that was.
-func (g *Graph) PruneAudit(c Cutoffs) (int, error) {
+func (g History) PruneAudit(c Cutoffs) (int, error) {
 	gone, err := db.All(g.tx, pruneAuditSQL, (*db.Row).Int64, c.Args()...)
 	return len(gone), err
 }

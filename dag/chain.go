@@ -11,7 +11,7 @@ import (
 const describeRunSQL = `UPDATE runs SET settings = :settings, continues = :continues, iterations = :iterations, failures = :failures WHERE id = :id;`
 
 // DescribeRun stores how a run was started, and which one it continues.
-func (g *Graph) DescribeRun(r *Run, settings string, continues *Run) error {
+func (g History) DescribeRun(r *Run, settings string, continues *Run) error {
 	if settings != "" {
 		r.Settings = settings
 	}
@@ -26,8 +26,8 @@ func (g *Graph) DescribeRun(r *Run, settings string, continues *Run) error {
 
 // CarryOver gives r the counters of the run that it continues, without storing them.
 // Tasks that were reset meanwhile have not failed.
-func (g *Graph) CarryOver(r, from *Run) error {
-	t, err := g.Tally(r.Scope)
+func (g History) CarryOver(r, from *Run) error {
+	t, err := g.tasks().Tally(r.Scope)
 	if err != nil {
 		return err
 	}
@@ -41,7 +41,7 @@ const countRunSQL = `UPDATE runs SET iterations = iterations + :counted, heartbe
 
 // CountRun adds an iteration to a run if it counted, and stores how many tasks have
 // failed in a row now that one has this status, so that a run that dies can be continued.
-func (g *Graph) CountRun(id string, counted bool, status Status) error {
+func (g History) CountRun(id string, counted bool, status Status) error {
 	return g.tx.Exec(countRunSQL, ":id", id, ":counted", counted, ":status", string(status), ":now", g.millis())
 }
 
@@ -49,7 +49,7 @@ const ownIterationsSQL = `SELECT iterations - coalesce((SELECT c.iterations FROM
 
 // OwnIterations is how many iterations of a run counted, without those of the runs
 // that it continues.
-func (g *Graph) OwnIterations(id string) (int, error) {
+func (g History) OwnIterations(id string) (int, error) {
 	return db.One(g.tx, ownIterationsSQL, (*db.Row).Int, ":id", id)
 }
 
@@ -57,7 +57,7 @@ const lastRunSQL = `SELECT ` + runColumns + ` FROM runs
 WHERE scope_feature IS :feature AND scope_task IS :task AND scope_tag IS :tag ORDER BY n DESC LIMIT 1;`
 
 // LastRun returns the latest run of exactly that scope.
-func (g *Graph) LastRun(scope Scope) (Run, error) {
+func (g History) LastRun(scope Scope) (Run, error) {
 	runs, err := g.runs(lastRunSQL, ":feature", db.OrNull(scope.Feature), ":task", db.OrNull(scope.Task), ":tag", db.OrNull(scope.Tag))
 	return only(runs, err, "an earlier run of that target")
 }
@@ -71,13 +71,13 @@ WHERE id NOT IN (SELECT continues FROM runs WHERE continues IS NOT NULL)
 ORDER BY n DESC;`
 
 // LastUnfinished returns the latest run, of any scope, that left something to do.
-func (g *Graph) LastUnfinished() (Run, error) {
+func (g History) LastUnfinished() (Run, error) {
 	runs, err := g.runs(unfinishedSQL)
 	if err != nil {
 		return Run{}, err
 	}
 	for _, r := range runs {
-		if left, err := g.LeftToDo(r.Scope); err != nil || left {
+		if left, err := g.tasks().LeftToDo(r.Scope); err != nil || left {
 			return r, err
 		}
 	}
@@ -106,7 +106,7 @@ func (e *FinishedError) Unwrap() error {
 
 // RunToContinue is the run whose ID was typed, the last one of a scope, or without either
 // the last one that left something to do. One that is still running is refused.
-func (g *Graph) RunToContinue(typed string, scope *Scope, life func(Process) Life) (run Run, err error) {
+func (g History) RunToContinue(typed string, scope *Scope, life func(Process) Life) (run Run, err error) {
 	switch {
 	case typed != "":
 		run, err = g.ResolveRun(typed)
@@ -118,7 +118,7 @@ func (g *Graph) RunToContinue(typed string, scope *Scope, life func(Process) Lif
 	if err != nil {
 		return run, err
 	}
-	left, err := g.LeftToDo(run.Scope)
+	left, err := g.tasks().LeftToDo(run.Scope)
 	switch {
 	case err != nil:
 		return run, err
@@ -132,7 +132,7 @@ func (g *Graph) RunToContinue(typed string, scope *Scope, life func(Process) Lif
 
 // LeftToDo says whether tasks of a scope have neither succeeded nor failed. A scope
 // that is gone has none.
-func (g *Graph) LeftToDo(scope Scope) (bool, error) {
+func (g Tasks) LeftToDo(scope Scope) (bool, error) {
 	t, err := g.Tally(scope)
 	if errors.Is(err, ErrNotFound) {
 		return false, nil
@@ -152,7 +152,7 @@ const runUsageSQL = chain + usageColumns + `used WHERE run` + chainRuns + `;`
 
 // RunUsage adds up what the attempts of a run reported, those under way too, with
 // those of the runs that it continues.
-func (g *Graph) RunUsage(id string) (Usage, error) { return g.usage(runUsageSQL, ":run", id) }
+func (g History) RunUsage(id string) (Usage, error) { return g.usage(runUsageSQL, ":run", id) }
 
 // What died is not known to have lived longer than to its last heartbeat.
 const runSpanSQL = chain + `
@@ -161,7 +161,7 @@ FROM chain JOIN runs r ON r.id = chain.id;`
 
 // RunSpan is how long a run and those that it continues have run, in all, and how
 // much of that they only waited for providers.
-func (g *Graph) RunSpan(id string) (took, waited time.Duration, err error) {
+func (g History) RunSpan(id string) (took, waited time.Duration, err error) {
 	for r := range g.tx.Rows(runSpanSQL, ":run", id) {
 		took, waited = r.Duration(), r.Duration()
 	}
@@ -171,6 +171,6 @@ func (g *Graph) RunSpan(id string) (took, waited time.Duration, err error) {
 const waitedSQL = `UPDATE runs SET waited = waited + :ms WHERE id = :id;`
 
 // Waited adds to the time that a run only waited for a provider.
-func (g *Graph) Waited(run string, d time.Duration) error {
+func (g History) Waited(run string, d time.Duration) error {
 	return g.tx.Exec(waitedSQL, ":id", run, ":ms", d.Milliseconds())
 }

@@ -68,7 +68,7 @@ const (
 	claimSQL = `
 UPDATE tasks SET status = 'in_progress', owner = :owner, generation = generation + 1,
     stands_on = nullif(:stands_on, 0), lease_until = :lease, started_at = coalesce(started_at, :now), finished_at = NULL, updated_at = :now
-WHERE n = :n RETURNING ` + taskColumns + `;`
+WHERE n = :n RETURNING {task};`
 	clearWaitsSQL = `
 UPDATE tasks INDEXED BY tasks_waiting SET not_before = 0, wait_reason = NULL WHERE not_before > 0 AND not_before <= :now;`
 )
@@ -76,7 +76,7 @@ UPDATE tasks INDEXED BY tasks_waiting SET not_before = 0, wait_reason = NULL WHE
 // Claim chooses the next ready task in the scope and makes it ours, with a slot and all of its
 // locks. It returns false if there is none that could have them all: what it cannot get whole it
 // leaves alone, so that nobody has a lock and waits for another.
-func (g *Graph) Claim(opts ClaimOptions) (Claim, bool, error) {
+func (g Queue) Claim(opts ClaimOptions) (Claim, bool, error) {
 	g.tx.Do(clearWaitsSQL, ":now", g.millis())
 	p, err := g.pick(opts)
 	if err != nil || p.found.n == 0 {
@@ -85,7 +85,7 @@ func (g *Graph) Claim(opts ClaimOptions) (Claim, bool, error) {
 	if !p.found.finished && g.dropUndo(p.found.n) {
 		return g.Claim(opts)
 	}
-	t, err := db.One(g.tx, claimSQL, g.scanTask, ":n", p.found.n, ":owner", opts.Run.Owner,
+	t, err := db.One(g.tx, statement(claimSQL), g.scanTask, ":n", p.found.n, ":owner", opts.Run.Owner,
 		":lease", g.now.Add(opts.Lease).UnixMilli(), ":now", g.millis(), ":stands_on", p.found.standsOn)
 	if err != nil {
 		return Claim{}, false, err
@@ -98,7 +98,7 @@ func (g *Graph) Claim(opts ClaimOptions) (Claim, bool, error) {
 	if t.Unverified != "" {
 		c.Resume = true
 		c.Merge, _ = db.One(g.tx, resumedSQL, scanMerge, ":task", t.N, ":attempt", t.Unverified)
-		if c.Resumed, err = g.Attempt(t.Unverified); err != nil {
+		if c.Resumed, err = g.history().Attempt(t.Unverified); err != nil {
 			return Claim{}, false, err
 		}
 	}

@@ -58,11 +58,11 @@ func TestAClaimOfAScopeThatIsNone(t *testing.T) {
 	w := newWorld(t)
 	w.plan("a feature f")
 	w.refused(dag.ErrNotFound, func(g *dag.Graph) error {
-		_, _, err := g.Claim(dag.ClaimOptions{Run: w.run, Scope: dag.Scope{Feature: "nobody"}})
+		_, _, err := g.Queue.Claim(dag.ClaimOptions{Run: w.run, Scope: dag.Scope{Feature: "nobody"}})
 		return err
 	})
 	w.refused(dag.ErrRefused, func(g *dag.Graph) error {
-		_, _, err := g.Claim(dag.ClaimOptions{Run: w.run, Scope: dag.Scope{Feature: "f", Task: w.id("a")}})
+		_, _, err := g.Queue.Claim(dag.ClaimOptions{Run: w.run, Scope: dag.Scope{Feature: "f", Task: w.id("a")}})
 		return err
 	})
 	c, ok := w.next(dag.ClaimOptions{Scope: dag.Scope{Task: "t-00000000"}})
@@ -75,10 +75,10 @@ func TestNotBefore(t *testing.T) {
 	w.plan("a", "b prio 5")
 	c := w.claim("a")
 	until := start.Add(5 * time.Second)
-	w.update(func(g *dag.Graph) error { return g.Release(c, dag.Release{NotBefore: until, Wait: "backoff"}) })
+	w.update(func(g *dag.Graph) error { return g.Queue.Release(c, dag.Release{NotBefore: until, Wait: "backoff"}) })
 
 	tally := func() dag.Tally {
-		return get(w, func(g *dag.Graph) (dag.Tally, error) { return g.Tally(dag.Scope{}) })
+		return get(w, func(g *dag.Graph) (dag.Tally, error) { return g.Tasks.Tally(dag.Scope{}) })
 	}
 	pending := map[dag.Status]int{dag.Pending: 2}
 	w.wantReady("b")
@@ -92,11 +92,11 @@ func TestNotBefore(t *testing.T) {
 	c = w.take("a", dag.ClaimOptions{})
 	check.That(t, c.Task.NotBefore.IsZero() && c.Task.WaitReason == "", "the claim left the wait: %v, %q", c.Task.NotBefore, c.Task.WaitReason)
 	wait := dag.Release{NotBefore: until.Add(time.Hour)}
-	w.update(func(g *dag.Graph) error { return g.Release(c, wait) })
+	w.update(func(g *dag.Graph) error { return g.Queue.Release(c, wait) })
 	w.person(reset, "a")
 	w.wantReady("a", "b")
 	c = w.claim("a")
-	w.update(func(g *dag.Graph) error { return g.Release(c, wait) })
+	w.update(func(g *dag.Graph) error { return g.Queue.Release(c, wait) })
 	w.plan("child in a")
 	check.Equal(t, "wait of a group", time.Time{}, w.task("a").NotBefore)
 }
@@ -108,7 +108,7 @@ func TestABlockKeepsTheWait(t *testing.T) {
 	w.plan("a")
 	c := w.claim("a")
 	until := w.clock().Add(time.Minute)
-	w.update(func(g *dag.Graph) error { return g.Release(c, dag.Release{NotBefore: until, Wait: "rate limit"}) })
+	w.update(func(g *dag.Graph) error { return g.Queue.Release(c, dag.Release{NotBefore: until, Wait: "rate limit"}) })
 	w.person(block, "a")
 	w.person(unblock, "a")
 	w.wantReady()

@@ -27,7 +27,7 @@ type Control struct {
 const controlSQL = `SELECT (SELECT stop_requested FROM runs WHERE id = :run), paused_at, (` + asksAllSQL + `) FROM control;`
 
 // Control says what was asked of a run. It reads a few rows: runs ask every second.
-func (g *Graph) Control(run string) (Control, error) {
+func (g Queue) Control(run string) (Control, error) {
 	return db.One(g.tx, controlSQL, func(r *db.Row) Control { return Control{Stop: Stop(r.Text()), PausedAt: r.Time(), Asking: r.Int()} }, ":run", run)
 }
 
@@ -37,8 +37,8 @@ WHERE id = :id AND ended_at IS NULL AND (stop_requested IS NULL OR :how = 'now')
 
 // StopRuns asks all runs that are not dead to end, or only one of them, and returns them. A
 // run that was asked to end now is not asked to take its time.
-func (g *Graph) StopRuns(only string, how Stop, life func(Process) Life) ([]Run, error) {
-	runs, _ := g.OpenRuns()
+func (g Queue) StopRuns(only string, how Stop, life func(Process) Life) ([]Run, error) {
+	runs, _ := g.history().OpenRuns()
 	runs = slices.DeleteFunc(runs, func(r Run) bool { return life(r.Process) == Dead || only != "" && r.ID != only })
 	for _, run := range runs {
 		g.tx.Do(stopSQL, ":id", run.ID, ":how", string(how))
@@ -52,14 +52,14 @@ const (
 )
 
 // PauseAll keeps every run from claiming, and says whether that is new.
-func (g *Graph) PauseAll() (bool, error) {
+func (g Queue) PauseAll() (bool, error) {
 	err := g.tx.Exec(pauseAllSQL, ":now", g.millis())
 	return g.tx.Changes() == 1, err
 }
 
 // ResumeAll lets runs claim again, and says whether that is new. Tasks that were
 // paused by themselves stay so.
-func (g *Graph) ResumeAll() (bool, error) {
+func (g Queue) ResumeAll() (bool, error) {
 	err := g.tx.Exec(resumeAllSQL)
 	return g.tx.Changes() == 1, err
 }
@@ -68,12 +68,12 @@ const pauseSQL = `UPDATE tasks SET paused = :paused, updated_at = :now WHERE n =
 
 // Pause keeps a task, and all that lies below it, from being claimed until it is
 // resumed. An attempt that is under way continues.
-func (g *Graph) Pause(id string) error { return g.setPaused(id, true, "paused by hand") }
+func (g Tasks) Pause(id string) error { return g.setPaused(id, true, "paused by hand") }
 
 // Resume lets a paused task run again.
-func (g *Graph) Resume(id string) error { return g.setPaused(id, false, "resumed by hand") }
+func (g Tasks) Resume(id string) error { return g.setPaused(id, false, "resumed by hand") }
 
-func (g *Graph) setPaused(id string, paused bool, text string) error {
+func (g Tasks) setPaused(id string, paused bool, text string) error {
 	t, err := g.nodeByID(id)
 	if err != nil {
 		return err
@@ -96,6 +96,6 @@ func (g *Graph) setPaused(id string, paused bool, text string) error {
 const aliveSQL = `UPDATE runs SET heartbeat_at = :now WHERE owner = :owner;`
 
 // Alive records that a run is alive, though it has no claim to renew.
-func (g *Graph) Alive(owner string) error {
+func (g Queue) Alive(owner string) error {
 	return g.tx.Exec(aliveSQL, ":owner", owner, ":now", g.millis())
 }

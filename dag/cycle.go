@@ -2,7 +2,6 @@ package dag
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -63,97 +62,22 @@ const (
 	parentNumber     = `SELECT parent FROM tasks WHERE n = :n AND parent IS NOT NULL`
 )
 
-func (g *Graph) needs(p point) []point { return g.neighbours(p, true, blockerNumbers) }
-
-func (g *Graph) neededBy(p point) []point { return g.neighbours(p, false, dependentNumbers) }
-
-// neighbours lists what a point needs, or, seen from the other side, what needs it.
-func (g *Graph) neighbours(p point, needs bool, dependencies string) []point {
-	if p.end == needs {
-		return append(g.points(childNumbers, p.n, needs), point{p.n, !needs})
-	}
-	return append(g.points(dependencies, p.n, needs), g.points(parentNumber, p.n, !needs)...)
-}
-
-func (g *Graph) points(query string, n int64, end bool) (list []point) {
-	for r := range g.tx.Rows(query, ":n", n) {
-		list = append(list, point{r.Int64(), end})
-	}
-	return list
-}
-
-// path searches a way on which from needs to, and returns it with both ends, or
-// nil. It searches from both sides in turns and gives up when either side is
-// exhausted, so that hanging a new task onto a large graph costs next to nothing.
-func (g *Graph) path(from, to point) []point {
-	down := newFrontier(from, g.needs)
-	up := newFrontier(to, g.neededBy)
-	if from == to {
-		return []point{from}
-	}
-	for {
-		for _, side := range [2][2]*frontier{{down, up}, {up, down}} {
-			met, more := side[0].step(side[1])
-			if met != nil {
-				forward := down.trail(*met)
-				slices.Reverse(forward)
-				return append(forward, up.trail(*met)[1:]...)
-			}
-			if !more {
-				return nil
-			}
-		}
-	}
-}
-
-// frontier is one side of the search, breadth first.
-type frontier struct {
-	queue []point
-	from  map[point]point
-	next  func(point) []point
-}
-
-func newFrontier(start point, next func(point) []point) *frontier {
-	return &frontier{queue: []point{start}, from: map[point]point{start: start}, next: next}
-}
-
-// step expands one point and reports the first one that the other side has too.
-func (f *frontier) step(other *frontier) (met *point, more bool) {
-	if len(f.queue) == 0 {
-		return nil, false
-	}
-	p := f.queue[0]
-	f.queue = f.queue[1:]
-	for _, q := range f.next(p) {
-		if _, seen := f.from[q]; seen {
-			continue
-		}
-		f.from[q] = p
-		if _, found := other.from[q]; found {
-			return &q, true
-		}
-		f.queue = append(f.queue, q)
-	}
-	return nil, true
-}
-
-func (f *frontier) trail(p point) []point {
-	trail := []point{p}
-	for f.from[p] != p {
-		p = f.from[p]
-		trail = append(trail, p)
-	}
-	return trail
+// path searches a way on which from needs to, and returns it with both ends, or nil.
+func (g Plan) path(from, to point) []point {
+	none := func(int64) bool { return false }
+	r := &around{graph: g.transaction, web: newWeb(), ours: none, gone: none, exits: []point{from}, entries: []point{to}, one: true}
+	r.explore()
+	return r.web.way(from, to)
 }
 
 // refuseCycle fails the transaction if from already needs to, for an edge on which to would need from.
-func (g *Graph) refuseCycle(from, to point) {
+func (g Plan) refuseCycle(from, to point) {
 	if path := g.path(from, to); path != nil {
 		g.tx.Fail(newCycleError(append([]point{to}, path...), g.nameOf))
 	}
 }
 
-func (g *Graph) nameOf(n int64) string { return g.node(n).id }
+func (g *transaction) nameOf(n int64) string { return g.node(n).id }
 
 func newCycleError(path []point, name func(n int64) string) *CycleError {
 	e := &CycleError{}

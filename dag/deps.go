@@ -10,7 +10,7 @@ import (
 
 // Link makes blocked wait for blocker. Doing so twice is the same as once; a
 // cycle, also one through parents, is refused with a *CycleError.
-func (g *Graph) Link(blocker, blocked string) error {
+func (g Plan) Link(blocker, blocked string) error {
 	a, b, err := g.pair(blocker, blocked)
 	if err != nil {
 		return err
@@ -20,7 +20,7 @@ func (g *Graph) Link(blocker, blocked string) error {
 }
 
 // MayWait refuses what Link would refuse, and changes nothing.
-func (g *Graph) MayWait(blocker, blocked string) error {
+func (g Plan) MayWait(blocker, blocked string) error {
 	a, b, err := g.pair(blocker, blocked)
 	if err != nil {
 		return err
@@ -37,7 +37,7 @@ const (
 	openDepsSQL = `UPDATE tasks SET open_deps = open_deps + :by, updated_at = :now WHERE n = :n;`
 )
 
-func (g *Graph) link(blocker, blocked int64) error {
+func (g Plan) link(blocker, blocked int64) error {
 	g.refuseCycle(point{blocker, true}, point{blocked, false})
 	g.tx.Do(linkSQL, ":blocker", blocker, ":blocked", blocked)
 	if g.tx.Changes() > 0 {
@@ -50,7 +50,7 @@ func (g *Graph) link(blocker, blocked int64) error {
 const unlinkSQL = `DELETE FROM dependencies WHERE blocker = :blocker AND blocked = :blocked;`
 
 // Unlink lets blocked no longer wait for blocker; it is refused if it did not.
-func (g *Graph) Unlink(blocker, blocked string) error {
+func (g Plan) Unlink(blocker, blocked string) error {
 	a, b, err := g.pair(blocker, blocked)
 	if err != nil {
 		return err
@@ -65,7 +65,7 @@ func (g *Graph) Unlink(blocker, blocked string) error {
 }
 
 // recountOne accounts for one edge that came or went.
-func (g *Graph) recountOne(blocker, blocked int64, by int) {
+func (g Plan) recountOne(blocker, blocked int64, by int) {
 	if g.node(blocker).satisfies {
 		return
 	}
@@ -75,22 +75,22 @@ func (g *Graph) recountOne(blocker, blocked int64, by int) {
 	}
 }
 
-func (g *Graph) pair(blocker, blocked string) (a, b Task, err error) {
-	if a, err = g.Task(blocker); err != nil {
+func (g Plan) pair(blocker, blocked string) (a, b Task, err error) {
+	if a, err = g.tasks().Get(blocker); err != nil {
 		return a, b, err
 	}
-	b, err = g.Task(blocked)
+	b, err = g.tasks().Get(blocked)
 	return a, b, err
 }
 
 const (
-	blockersSQL   = `SELECT ` + taskColumns + ` FROM tasks WHERE n IN (SELECT blocker FROM dependencies WHERE blocked = :n) ORDER BY n;`
-	dependantsSQL = `SELECT ` + taskColumns + ` FROM tasks WHERE n IN (SELECT blocked FROM dependencies WHERE blocker = :n) ORDER BY n;`
-	childTasksSQL = `SELECT ` + taskColumns + ` FROM tasks WHERE parent = :n ORDER BY n;`
+	blockersSQL   = `SELECT {task} FROM tasks WHERE n IN (SELECT blocker FROM dependencies WHERE blocked = :n) ORDER BY n;`
+	dependantsSQL = `SELECT {task} FROM tasks WHERE n IN (SELECT blocked FROM dependencies WHERE blocker = :n) ORDER BY n;`
+	childTasksSQL = `SELECT {task} FROM tasks WHERE parent = :n ORDER BY n;`
 )
 
 // Blockers lists what the task itself waits or waited for, oldest first.
-func (g *Graph) Blockers(t Task) ([]Task, error) { return g.tasks(blockersSQL, ":n", t.N) }
+func (g Tasks) Blockers(t Task) ([]Task, error) { return g.all(blockersSQL, ":n", t.N) }
 
 const blockerIDsSQL = `
 SELECT b.id, b.feature IS t.feature FROM tasks t CROSS JOIN dependencies d ON d.blocked = t.n JOIN tasks b ON b.n = d.blocker
@@ -98,7 +98,7 @@ WHERE t.n = +:n ORDER BY d.blocker;`
 
 // BlockerIDs lists what the task itself waits or waited for, oldest first, and which of that
 // is of another feature.
-func (g *Graph) BlockerIDs(t Task) (ids, foreign []string, err error) {
+func (g Tasks) BlockerIDs(t Task) (ids, foreign []string, err error) {
 	for r := range g.tx.Rows(blockerIDsSQL, ":n", t.N) {
 		ids = append(ids, r.Text())
 		if !r.Bool() {
@@ -110,12 +110,12 @@ func (g *Graph) BlockerIDs(t Task) (ids, foreign []string, err error) {
 
 const (
 	linkedSQL = blockerNumbers + ` UNION ALL ` + dependentNumbers + ` UNION ALL ` + childNumbers + ` UNION ALL ` + parentNumber + `;`
-	byNumber  = `SELECT ` + taskColumns + ` FROM tasks WHERE n = :n;`
+	byNumber  = `SELECT {task} FROM tasks WHERE n = :n;`
 )
 
 // Near calls fn with a task and those that are at most that many steps away, oldest first: a
 // step leads to a blocker, a dependent, the parent or a subtask.
-func (g *Graph) Near(t Task, steps int, fn func(Task) error) error {
+func (g Tasks) Near(t Task, steps int, fn func(Task) error) error {
 	seen, last := map[int64]bool{t.N: true}, []int64{t.N}
 	for ; steps > 0 && len(last) > 0; steps-- {
 		var next []int64
@@ -129,7 +129,7 @@ func (g *Graph) Near(t Task, steps int, fn func(Task) error) error {
 		last = next
 	}
 	for _, n := range slices.Sorted(maps.Keys(seen)) {
-		found, err := db.One(g.tx, byNumber, g.scanTask, ":n", n)
+		found, err := db.One(g.tx, statement(byNumber), g.scanTask, ":n", n)
 		if err == nil {
 			err = fn(found)
 		}
@@ -141,11 +141,11 @@ func (g *Graph) Near(t Task, steps int, fn func(Task) error) error {
 }
 
 // Dependents lists what waits or waited for the task, oldest first.
-func (g *Graph) Dependents(t Task) ([]Task, error) { return g.tasks(dependantsSQL, ":n", t.N) }
+func (g Tasks) Dependents(t Task) ([]Task, error) { return g.all(dependantsSQL, ":n", t.N) }
 
-// ChildTasks lists the direct children, oldest first.
-func (g *Graph) ChildTasks(t Task) ([]Task, error) { return g.tasks(childTasksSQL, ":n", t.N) }
+// Children lists the direct children, oldest first.
+func (g Tasks) Children(t Task) ([]Task, error) { return g.all(childTasksSQL, ":n", t.N) }
 
-func (g *Graph) tasks(query string, args ...any) ([]Task, error) {
-	return db.All(g.tx, query, g.scanTask, args...)
+func (g *transaction) all(query string, args ...any) ([]Task, error) {
+	return db.All(g.tx, statement(query), g.scanTask, args...)
 }

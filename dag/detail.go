@@ -1,7 +1,6 @@
 package dag
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 	"unicode"
@@ -35,30 +34,17 @@ func (s *Spec) satisfies(status Status) bool {
 	return status == Done || status == Cancelled && s.Satisfied || status == Failed && s.OnFail == Continue
 }
 
-// What a plan says about a task, in one place for all that store it: detailArgs are the values.
-const (
-	detailColumns = `title, description, priority, kind, agent, model, effort, gates, max_retries, may_change, expect_red, locks, paths,
-    tags, context, output, timeout, on_fail, emptied, origin, discovered_from, proves`
-	detailValues = `:title, :description, :priority, :kind, :agent, :model, :effort, :gates, :max_retries, :may_change, :expect_red, :locks, :paths,
-    :tags, :context, :output, :timeout, :on_fail, :emptied, :origin, :discovered_from, :proves`
-	setDetails = `(` + detailColumns + `) = (` + detailValues + `)`
-)
-
+// detailArgs are the values of a statement with {values}.
 func (s *Spec) detailArgs(more ...any) []any {
-	return append(more, ":title", s.Title, ":description", s.Description, ":priority", s.Priority, ":kind", string(cmp.Or(s.Kind, Work)),
-		":agent", db.OrNull(s.Agent), ":model", db.OrNull(s.Model), ":effort", db.OrNull(string(s.Effort)), ":gates", db.JSON(s.Gates), ":max_retries", s.MaxRetries,
-		":may_change", db.JSON(s.MayChange), ":expect_red", db.OrNull(s.ExpectRed), ":locks", db.JSON(s.Locks), ":paths", db.JSON(s.Paths),
-		":tags", db.JSON(s.Tags), ":context", db.JSON(s.Context), ":output", db.OrNull(s.Output), ":timeout", db.OrNull(s.Timeout.Milliseconds()),
-		":on_fail", db.OrNull(string(s.OnFail)), ":emptied", s.Group, ":origin", db.OrNull(s.Origin), ":discovered_from", db.OrNull(s.DiscoveredFrom), ":proves", db.JSON(s.Proves))
+	for _, f := range Fields {
+		more = append(more, f.parameter, f.bind(&s.Detail))
+	}
+	return append(more, ":emptied", s.Group, ":origin", db.OrNull(s.Origin), ":discovered_from", db.OrNull(s.DiscoveredFrom))
 }
 
 // Spec is what a plan says about a task that exists, without its relations and its status.
 func (t Task) Spec() Spec {
-	return Spec{
-		Ref: t.ID, Title: t.Title, Description: t.Description, Priority: t.Priority, Kind: t.Kind, Agent: t.Agent, Model: t.Model, Effort: t.Effort,
-		Gates: t.Gates, MaxRetries: t.MaxRetries, MayChange: t.MayChange, ExpectRed: t.ExpectRed, Locks: t.Locks, Paths: t.Paths,
-		Tags: t.Tags, Context: t.Context, Output: t.Output, Timeout: t.Timeout, OnFail: t.OnFail, Group: t.Emptied, Origin: t.Origin, DiscoveredFrom: t.DiscoveredFrom, Proves: t.Proves,
-	}
+	return Spec{Ref: t.ID, Detail: t.Detail, Group: t.Emptied, Origin: t.Origin, DiscoveredFrom: t.DiscoveredFrom}
 }
 
 // cleanTags brings tags into the one form and order in which they are stored.

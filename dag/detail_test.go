@@ -2,63 +2,89 @@ package dag_test
 
 import (
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"ralph/dag"
+	"ralph/internal/db"
 	"ralph/internal/testing/check"
 )
-
-// placed are the fields of a Spec that are not what a task asks for: what it is called, where it stands, what became of it.
-const placed = "Line Ref Parent After Related Feature Group Origin DiscoveredFrom Status Retries Verification Satisfied Acceptance Missing"
-
-// settings are the names of the other fields.
-func settings() (names []string) {
-	for _, f := range reflect.VisibleFields(reflect.TypeFor[dag.Spec]()) {
-		if !slices.Contains(strings.Fields(placed), f.Name) {
-			names = append(names, f.Name)
-		}
-	}
-	return names
-}
 
 // whole has a value in each of them that is not the default.
 func whole(t *testing.T) dag.Spec {
 	s := dag.Spec{
-		Title: "caller", Description: "text", Priority: 3, Kind: dag.Check, Agent: "shell", Model: "opus", Effort: dag.HighEffort, Gates: []string{"true"},
-		MaxRetries: new(int), Locks: []string{"port"}, Paths: []string{"src/**"}, Tags: []string{"slow"}, Proves: []string{"C1"}, Context: []string{"date"},
-		Output: "schema", Timeout: time.Minute, OnFail: dag.Continue, MayChange: []string{"tests/**"}, ExpectRed: "true",
+		Detail: dag.Detail{
+			Title: "caller", Description: "text", Priority: 3, Kind: dag.Check, Agent: "shell", Model: "opus", Effort: dag.HighEffort, Gates: []string{"true"},
+			MaxRetries: new(int), Locks: []string{"port"}, Paths: []string{"src/**"}, Tags: []string{"slow"}, Proves: []string{"C1"}, Context: []string{"date"},
+			Output: "schema", Timeout: time.Minute, OnFail: dag.Continue, MayChange: []string{"tests/**"}, ExpectRed: "true",
+		},
 	}
-	for _, name := range settings() {
-		if reflect.ValueOf(s).FieldByName(name).IsZero() {
-			t.Fatalf("%s has no value here", name)
+	for _, f := range dag.Fields {
+		if f.Empty(s.Detail) {
+			t.Fatalf("%s has no value here", f.Name)
 		}
 	}
 	return s
+}
+
+func TestEveryFieldOfADetailIsInTheTable(t *testing.T) {
+	t.Parallel()
+	full := reflect.ValueOf(whole(t).Detail)
+	for i := range full.NumField() {
+		var one dag.Detail
+		reflect.ValueOf(&one).Elem().Field(i).Set(full.Field(i))
+		var has []string
+		for _, f := range dag.Fields {
+			var none dag.Detail
+			if f.Copy(&none, &one); !reflect.DeepEqual(none, dag.Detail{}) {
+				has = append(has, f.Name)
+			}
+		}
+		name := full.Type().Field(i).Name
+		if check.That(t, len(has) == 1, "%s has the entries %q in dag.Fields, not one", name, has); len(has) == 1 {
+			check.Equal(t, "the entry of "+name, strings.ToLower(name), strings.ReplaceAll(has[0], "_", ""))
+		}
+	}
+	check.Equal(t, "entries", full.NumField(), len(dag.Fields))
+}
+
+func TestATaskIsUnsavedOnceAFieldOfItChanges(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.plan("one")
+	for _, f := range dag.Fields {
+		w.update(func(g *dag.Graph) error { return g.Tx().Exec("DELETE FROM unsaved;") })
+		column := "UPDATE tasks SET " + f.Name + " = " + f.Name + ";" // and not updated_at
+		w.update(func(g *dag.Graph) error { return g.Tx().Exec(column) })
+		unsaved := get(w, func(g *dag.Graph) (int64, error) {
+			return db.One(g.Tx(), "SELECT count(*) FROM unsaved;", (*db.Row).Int64)
+		})
+		check.Equal(t, "unsaved after "+f.Name, int64(1), unsaved)
+	}
+}
+
+func TestWhatIsTypedOfAFieldIsReadAgain(t *testing.T) {
+	t.Parallel()
+	full := whole(t).Detail
+	for _, f := range dag.Fields {
+		var typed, want dag.Detail
+		check.OK(t, f.Parse(&typed, f.Texts(full)...))
+		f.Copy(&want, &full)
+		check.Equal(t, f.Name, want, typed)
+	}
 }
 
 func TestEverySettingOfATaskCanBeChanged(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.plan("one")
-	var e dag.Edit
 	want := whole(t)
-	for _, name := range settings() {
-		field := reflect.ValueOf(&e).Elem().FieldByName(name)
-		if !field.IsValid() {
-			t.Fatalf("Edit has no %s", name)
-		}
-		value := reflect.ValueOf(want).FieldByName(name)
-		if value.Kind() != reflect.Pointer {
-			to := reflect.New(value.Type())
-			to.Elem().Set(value)
-			value = to
-		}
-		field.Set(value)
+	var names []string
+	for _, f := range dag.Fields {
+		names = append(names, f.Name)
 	}
-	w.update(func(g *dag.Graph) error { return g.Edit(w.id("one"), e) })
+	w.update(func(g *dag.Graph) error { return g.Plan.Edit(w.id("one"), want.Detail, names...) })
 	got := w.task("one").Spec()
 	want.Ref = got.Ref
 	check.Equal(t, "changed", want, got)
@@ -70,10 +96,10 @@ func TestAClosingTaskKeepsTheSettingsOfTheTaskThatWasSplit(t *testing.T) {
 	want := whole(t)
 	w.ids[want.Title] = w.add(want)
 	c := w.claim("caller")
-	w.addFrom(c, dag.Addition{NewTask: dag.NewTask{Title: "a"}, Place: dag.Below, Closing: true})
-	w.update(func(g *dag.Graph) error { return g.Complete(c, "passed") })
+	w.addFrom(c, dag.Addition{NewTask: dag.NewTask{Detail: dag.Detail{Title: "a"}}, Place: dag.Below, Closing: true})
+	w.update(func(g *dag.Graph) error { return g.Queue.Complete(c, "passed") })
 	group := w.task("caller")
-	closing := get(w, func(g *dag.Graph) ([]dag.Task, error) { return g.ChildTasks(group) })[1].Spec()
+	closing := get(w, func(g *dag.Graph) ([]dag.Task, error) { return g.Tasks.Children(group) })[1].Spec()
 	want.Title, want.Ref, want.DiscoveredFrom = "Finish: caller", closing.Ref, closing.DiscoveredFrom
 	check.Equal(t, "closing", want, closing)
 	w.sound()

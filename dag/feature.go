@@ -78,7 +78,7 @@ INSERT INTO features (id, name, created_at, updated_at) VALUES (:id, :name, :now
 
 // AddFeature makes a draft and returns it; a name that exists is refused,
 // also in another case, because it is also a folder's name.
-func (g *Graph) AddFeature(name string) (Feature, error) {
+func (g Plan) AddFeature(name string) (Feature, error) {
 	if err := CheckFeatureName(name); err != nil {
 		return Feature{}, err
 	}
@@ -99,7 +99,7 @@ const (
 )
 
 // Feature returns the feature with that name, or ID, or beginning of an ID.
-func (g *Graph) Feature(typed string) (Feature, error) {
+func (g Plan) Feature(typed string) (Feature, error) {
 	list, err := g.features(featureSQL, ":typed", typed)
 	if len(list) == 0 && strings.HasPrefix(typed, "f-") && len(typed) > 2 {
 		list, err = g.features(featureFromSQL, ":from", typed, ":to", typed+"\U0010ffff")
@@ -116,9 +116,9 @@ func (g *Graph) Feature(typed string) (Feature, error) {
 }
 
 // Features lists all of them, oldest first.
-func (g *Graph) Features() ([]Feature, error) { return g.features(featuresSQL) }
+func (g Plan) Features() ([]Feature, error) { return g.features(featuresSQL) }
 
-func (g *Graph) features(query string, args ...any) ([]Feature, error) {
+func (g Plan) features(query string, args ...any) ([]Feature, error) {
 	list, _ := db.All(g.tx, query, func(r *db.Row) Feature {
 		return Feature{N: r.Int64(), ID: r.Text(), Name: r.Text(), Status: FeatureStatus(r.Text()), CreatedAt: r.Time(), UpdatedAt: r.Time()}
 	}, args...)
@@ -136,7 +136,7 @@ func (g *Graph) features(query string, args ...any) ([]Feature, error) {
 }
 
 // featureNumber returns 0 for the empty name.
-func (g *Graph) featureNumber(name string) (int64, error) {
+func (g *transaction) featureNumber(name string) (int64, error) {
 	if name == "" {
 		return 0, nil
 	}
@@ -153,7 +153,7 @@ const (
 )
 
 // DeleteFeature removes the feature with all of its tasks.
-func (g *Graph) DeleteFeature(name string) error {
+func (g Plan) DeleteFeature(name string) error {
 	n, err := g.featureNumber(name)
 	if err != nil {
 		return err
@@ -179,7 +179,7 @@ const stageSQL = `UPDATE features SET stage = :stage, updated_at = :now WHERE n 
 
 // SetStage says how far the planning of a feature came: draft or planned. It shows
 // while there are no tasks; with tasks, they say where the feature stands.
-func (g *Graph) SetStage(name string, stage FeatureStatus) error {
+func (g Plan) SetStage(name string, stage FeatureStatus) error {
 	if stage != FeatureDraft && stage != FeaturePlanned {
 		return fmt.Errorf("%w: planning is draft or planned, not %q", ErrRefused, stage)
 	}
@@ -192,7 +192,7 @@ func (g *Graph) SetStage(name string, stage FeatureStatus) error {
 
 // ClearFeature removes all tasks of a feature and keeps the feature. While one of
 // them runs it is refused: its agent would work for nothing.
-func (g *Graph) ClearFeature(name string) error {
+func (g Plan) ClearFeature(name string) error {
 	f, err := g.Feature(name)
 	if err != nil {
 		return err
@@ -204,7 +204,7 @@ func (g *Graph) ClearFeature(name string) error {
 	return g.tx.Err()
 }
 
-func (g *Graph) clearFeature(n int64) {
+func (g Plan) clearFeature(n int64) {
 	for _, root := range g.numbers(featureRootsSQL, ":n", n) {
 		g.deleteTree(g.node(root))
 	}
@@ -216,17 +216,17 @@ const (
 )
 
 // FeatureGates lists the commands that check every task of a feature.
-func (g *Graph) FeatureGates(name string) ([]string, error) {
+func (g Plan) FeatureGates(name string) ([]string, error) {
 	return db.One(g.tx, featureGatesSQL, db.List[string], ":name", name)
 }
 
 // SetFeatureGates replaces the commands that check every task of a feature.
-func (g *Graph) SetFeatureGates(name string, gates []string) error {
+func (g Plan) SetFeatureGates(name string, gates []string) error {
 	n, err := g.featureNumber(name)
 	if err != nil {
 		return err
 	}
-	if err := checkText("x", "", gates); err != nil {
+	if err := checkCommands("gate", gates); err != nil {
 		return err
 	}
 	return g.tx.Exec(setFeatureGatesSQL, ":n", n, ":gates", db.JSON(gates), ":now", g.millis())

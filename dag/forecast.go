@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"ralph/event"
-	"ralph/forecast"
 	"ralph/internal/db"
+	"ralph/internal/event"
+	"ralph/internal/forecast"
 )
 
 const (
@@ -26,7 +26,7 @@ FROM attempts a LEFT JOIN tasks t ON t.n = a.task
 WHERE a.n > (SELECT max(n) FROM attempts) - :limit ORDER BY a.n;`
 
 // PastAttempts lists the last attempts as a forecast needs them, oldest first.
-func (g *Graph) PastAttempts() ([]forecast.Attempt, error) {
+func (g History) PastAttempts() ([]forecast.Attempt, error) {
 	return db.All(g.tx, pastAttemptsSQL, func(r *db.Row) forecast.Attempt {
 		a := forecast.Attempt{Task: r.Text()}
 		a.Traits = forecast.Traits{Kind: r.Text(), Size: forecast.SizeOf(r.Int()), Agent: r.Text(), Model: r.Text()}
@@ -63,7 +63,7 @@ const (
 
 // OpenGraph reads what is open in a scope as a forecast needs it, by what a claim with these options would look at. What waits for
 // a task outside of the scope cannot begin.
-func (g *Graph) OpenGraph(opts ClaimOptions) (in forecast.Input, err error) {
+func (g Tasks) OpenGraph(opts ClaimOptions) (in forecast.Input, err error) {
 	t, err := g.Tally(opts.Scope)
 	if err != nil {
 		return in, err
@@ -71,7 +71,7 @@ func (g *Graph) OpenGraph(opts ClaimOptions) (in forecast.Input, err error) {
 	if n := t.Open(); n > maxForecast {
 		return in, fmt.Errorf("%w: %d tasks are open, and a forecast is about %d at most", ErrRefused, n, maxForecast)
 	}
-	queries, args, err := scoped(g, opts.Scope, [2]string{nodesAllSQL, waitsForAllSQL}, [2]string{nodesFeatureSQL, waitsForFeatureSQL}, [2]string{nodesTreeSQL, waitsForTreeSQL})
+	queries, args, err := scoped(g.transaction, opts.Scope, [2]string{nodesAllSQL, waitsForAllSQL}, [2]string{nodesFeatureSQL, waitsForFeatureSQL}, [2]string{nodesTreeSQL, waitsForTreeSQL})
 	if err != nil {
 		return in, err
 	}
@@ -185,7 +185,7 @@ FROM runs r CROSS JOIN forecasts f ON f.run = r.n WHERE r.id = :run;`
 )
 
 // KeepForecast stores what was forecast of a run, for its report. The first one stays.
-func (g *Graph) KeepForecast(run string, f Forecast) error {
+func (g History) KeepForecast(run string, f Forecast) error {
 	var cost50, cost90, until any
 	if f.Cost != nil {
 		cost50, cost90 = f.Cost.P50, f.Cost.P90
@@ -198,7 +198,7 @@ func (g *Graph) KeepForecast(run string, f Forecast) error {
 }
 
 // ForecastOf is what was forecast of a run; nil if nothing was.
-func (g *Graph) ForecastOf(run string) (*Forecast, error) {
+func (g History) ForecastOf(run string) (*Forecast, error) {
 	list, err := db.All(g.tx, forecastSQL, func(r *db.Row) *Forecast {
 		f := &Forecast{Tasks: r.Int(), Past: r.Int(), Took: forecast.Span{P50: r.Duration(), P90: r.Duration()}}
 		if cost50, cost90 := db.Optional(r, r.Float), db.Optional(r, r.Float); cost50 != nil && cost90 != nil {

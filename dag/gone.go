@@ -75,7 +75,7 @@ const KeepDeleted = 90 * 24 * time.Hour
 const pruneGoneSQL = `DELETE FROM gone WHERE coalesce(record ->> 'gone_at', record ->> 'updated_at') < :before RETURNING 1;`
 
 // PruneGone forgets tasks that went long ago and did not come back, and says how many.
-func (g *Graph) PruneGone() (int, error) {
+func (g Plan) PruneGone() (int, error) {
 	gone, err := db.All(g.tx, pruneGoneSQL, (*db.Row).Int, ":before", g.millis()-KeepDeleted.Milliseconds())
 	return len(gone), err
 }

@@ -15,15 +15,15 @@ func TestWhatIsDeletedAndComesBackIsAsItWas(t *testing.T) {
 	w := newWorld(t)
 	const first, second, third = "t-00000001", "t-00000002", "t-00000003"
 	plan := []dag.Spec{
-		{Line: 1, Ref: first, Title: "first", Status: dag.Done},
-		{Line: 2, Ref: second, Title: "second", Feature: "f"},
-		{Line: 3, Ref: third, Title: "third", Feature: "f", After: []string{second}},
+		{Line: 1, Ref: first, Detail: dag.Detail{Title: "first"}, Status: dag.Done},
+		{Line: 2, Ref: second, Detail: dag.Detail{Title: "second"}, Feature: "f"},
+		{Line: 3, Ref: third, Detail: dag.Detail{Title: "third"}, Feature: "f", After: []string{second}},
 	}
-	w.update(func(g *dag.Graph) error { _, err := g.Import(plan); return err })
+	w.update(func(g *dag.Graph) error { _, err := g.Plan.Import(plan); return err })
 	claim := w.take("second", dag.ClaimOptions{})
-	w.update(func(g *dag.Graph) error { return g.Release(claim, dag.Release{}) })
+	w.update(func(g *dag.Graph) error { return g.Queue.Release(claim, dag.Release{}) })
 	w.update(func(g *dag.Graph) error {
-		if err := g.Log(second, dag.LogUser, "mind the gap"); err != nil {
+		if err := g.Tasks.Log(second, dag.LogUser, "mind the gap"); err != nil {
 			return err
 		}
 		for _, query := range []string{
@@ -71,10 +71,10 @@ func TestWhatIsDeletedAndComesBackIsAsItWas(t *testing.T) {
 func TestWhatIsGoneForLongIsForgotten(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	plan := []dag.Spec{{Line: 1, Ref: "t-00000001", Title: "one"}, {Line: 2, Ref: "t-00000002", Title: "two"}, {Line: 3, Ref: "t-00000003", Title: "three"}}
-	w.update(func(g *dag.Graph) error { _, err := g.Import(plan); return err })
+	plan := []dag.Spec{{Line: 1, Ref: "t-00000001", Detail: dag.Detail{Title: "one"}}, {Line: 2, Ref: "t-00000002", Detail: dag.Detail{Title: "two"}}, {Line: 3, Ref: "t-00000003", Detail: dag.Detail{Title: "three"}}}
+	w.update(func(g *dag.Graph) error { _, err := g.Plan.Import(plan); return err })
 	prune := func() (n int) {
-		w.update(func(g *dag.Graph) (err error) { n, err = g.PruneGone(); return err })
+		w.update(func(g *dag.Graph) (err error) { n, err = g.Plan.PruneGone(); return err })
 		return n
 	}
 	w.pass(dag.KeepDeleted) // how old a task was does not count
@@ -113,7 +113,7 @@ func TestApplyKeepsWhatSomebodyHasToLookAt(t *testing.T) {
 	} {
 		w := newWorld(t)
 		w.update(func(g *dag.Graph) error {
-			_, err := g.Import([]dag.Spec{{Ref: group, Title: "group"}, {Ref: task, Title: "task", Parent: group}, {Ref: other, Title: "other"}})
+			_, err := g.Plan.Import([]dag.Spec{{Ref: group, Detail: dag.Detail{Title: "group"}}, {Ref: task, Detail: dag.Detail{Title: "task"}, Parent: group}, {Ref: other, Detail: dag.Detail{Title: "other"}}})
 			g.Tx().Do(queries[0])
 			return err
 		})

@@ -51,11 +51,14 @@ func newWorld(t *testing.T) *world {
 func openWorld(ctx context.Context, t check.TB, path string) *world {
 	t.Helper()
 	emptydb.Write(t, path)
-	d, err := db.Open(ctx, path, db.Options{})
+	d, err := dag.Open(ctx, path, db.Options{})
 	check.OK(t, err)
 	w := &world{t: t, ctx: ctx, path: path, db: d, now: start, ids: map[string]string{}}
 	w.store = dag.New(d, dag.Options{Now: w.clock, NewID: w.newID})
-	w.update(func(g *dag.Graph) (err error) { w.run, err = g.StartRun(dag.Scope{}, dag.Process{PID: 1}); return err })
+	w.update(func(g *dag.Graph) (err error) {
+		w.run, err = g.History.StartRun(dag.Scope{}, dag.Process{PID: 1})
+		return err
+	})
 	return w
 }
 
@@ -116,7 +119,7 @@ func (w *world) plan(lines ...string) {
 	w.t.Helper()
 	for _, line := range lines {
 		words := strings.Fields(line)
-		nt := dag.NewTask{Title: words[0]}
+		nt := dag.NewTask{Detail: dag.Detail{Title: words[0]}}
 		for i := 1; i+1 < len(words); i += 2 {
 			switch word := words[i+1]; words[i] {
 			case "in":
@@ -139,12 +142,12 @@ func (w *world) add(nt dag.NewTask) string {
 	w.t.Helper()
 	var id string
 	w.update(func(g *dag.Graph) (err error) {
-		if _, ferr := g.Feature(nt.Feature); nt.Feature != "" && ferr != nil {
-			if _, err := g.AddFeature(nt.Feature); err != nil {
+		if _, ferr := g.Plan.Feature(nt.Feature); nt.Feature != "" && ferr != nil {
+			if _, err := g.Plan.AddFeature(nt.Feature); err != nil {
 				return err
 			}
 		}
-		id, err = g.Add(nt)
+		id, err = g.Plan.Add(nt)
 		return err
 	})
 	w.ids[nt.Title] = id
@@ -161,7 +164,7 @@ func (w *world) id(title string) string {
 
 func (w *world) task(title string) dag.Task {
 	w.t.Helper()
-	return get(w, func(g *dag.Graph) (dag.Task, error) { return g.Task(w.id(title)) })
+	return get(w, func(g *dag.Graph) (dag.Task, error) { return g.Tasks.Get(w.id(title)) })
 }
 
 // wantStatuses compares the statuses of the titled tasks.
@@ -183,7 +186,7 @@ func (w *world) wantReady(want ...string) {
 // list is the titles of what the filter lets pass.
 func (w *world) list(f dag.Filter) (titles []string) {
 	w.t.Helper()
-	for _, t := range get(w, func(g *dag.Graph) ([]dag.Task, error) { return g.List(f) }) {
+	for _, t := range get(w, func(g *dag.Graph) ([]dag.Task, error) { return g.Tasks.List(f) }) {
 		titles = append(titles, t.Title)
 	}
 	return titles
@@ -191,7 +194,7 @@ func (w *world) list(f dag.Filter) (titles []string) {
 
 func (w *world) wantFeature(name string, want dag.FeatureStatus) {
 	w.t.Helper()
-	f := get(w, func(g *dag.Graph) (dag.Feature, error) { return g.Feature(name) })
+	f := get(w, func(g *dag.Graph) (dag.Feature, error) { return g.Plan.Feature(name) })
 	check.Equal(w.t, "status of feature "+name, want, f.Status)
 }
 
@@ -211,7 +214,7 @@ func (w *world) next(opts dag.ClaimOptions) (c dag.Claim, ok bool) {
 	if opts.Lease == 0 {
 		opts.Lease = lease
 	}
-	w.update(func(g *dag.Graph) (err error) { c, ok, err = g.Claim(opts); return err })
+	w.update(func(g *dag.Graph) (err error) { c, ok, err = g.Queue.Claim(opts); return err })
 	return c, ok
 }
 
@@ -225,14 +228,14 @@ func (w *world) claim(title string) dag.Claim {
 func (w *world) work(title string) {
 	w.t.Helper()
 	c := w.claim(title)
-	w.update(func(g *dag.Graph) error { return g.Complete(c, "passed") })
+	w.update(func(g *dag.Graph) error { return g.Queue.Complete(c, "passed") })
 }
 
 // spoil claims the task and fails it.
 func (w *world) spoil(title string) {
 	w.t.Helper()
 	c := w.claim(title)
-	w.update(func(g *dag.Graph) error { return g.Fail(c, "it broke") })
+	w.update(func(g *dag.Graph) error { return g.Queue.Fail(c, "it broke") })
 }
 
 // person does one of the verbs of people to a task.
@@ -245,26 +248,26 @@ func (w *world) person(verb func(*dag.Graph, string) error, title string) {
 // leave lets the agents go that people took tasks from.
 func (w *world) leave() {
 	w.t.Helper()
-	for attempt := range get(w, (*dag.Graph).Leaving) {
-		w.update(func(g *dag.Graph) error { return g.Left(attempt) })
+	for attempt := range get(w, func(g *dag.Graph) (map[string]string, error) { return g.Queue.Leaving() }) {
+		w.update(func(g *dag.Graph) error { return g.Queue.Left(attempt) })
 	}
 }
 
 var (
-	finish    = (*dag.Graph).Finish
-	reset     = (*dag.Graph).Reset
-	unblock   = (*dag.Graph).Unblock
-	remove    = (*dag.Graph).Delete
-	giveUp    = func(g *dag.Graph, id string) error { return g.GiveUp(id, "") }
-	cancel    = func(g *dag.Graph, id string) error { return g.Cancel(id, false, "") }
-	block     = func(g *dag.Graph, id string) error { return g.Block(id, "") }
-	resetTree = func(g *dag.Graph, id string) error { _, err := g.ResetTree(id); return err }
+	finish    = func(g *dag.Graph, id string) error { return g.Tasks.Finish(id) }
+	reset     = func(g *dag.Graph, id string) error { return g.Tasks.Reset(id) }
+	unblock   = func(g *dag.Graph, id string) error { return g.Tasks.Unblock(id) }
+	remove    = func(g *dag.Graph, id string) error { return g.Plan.Delete(id) }
+	giveUp    = func(g *dag.Graph, id string) error { return g.Tasks.GiveUp(id, "") }
+	cancel    = func(g *dag.Graph, id string) error { return g.Tasks.Cancel(id, false, "") }
+	block     = func(g *dag.Graph, id string) error { return g.Tasks.Block(id, "") }
+	resetTree = func(g *dag.Graph, id string) error { _, err := g.Tasks.ResetTree(id); return err }
 )
 
 // wantTally compares how many tasks and groups have each status.
 func (w *world) wantTally(tasks, groups map[dag.Status]int) {
 	w.t.Helper()
-	got := get(w, func(g *dag.Graph) (dag.Tally, error) { return g.Tally(dag.Scope{}) })
+	got := get(w, func(g *dag.Graph) (dag.Tally, error) { return g.Tasks.Tally(dag.Scope{}) })
 	check.Equal(w.t, "tally", [2]map[dag.Status]int{tasks, groups}, [2]map[dag.Status]int{got.ByStatus, got.Groups}, cmpopts.EquateEmpty())
 }
 
@@ -273,11 +276,11 @@ func (w *world) importMany(n int, then func(specs []dag.Spec, i int)) ([]dag.Spe
 	w.t.Helper()
 	specs := make([]dag.Spec, n)
 	for i := range specs {
-		specs[i] = dag.Spec{Line: i + 1, Ref: fmt.Sprintf("t-%08d", i), Title: fmt.Sprint("task ", i)}
+		specs[i] = dag.Spec{Line: i + 1, Ref: fmt.Sprintf("t-%08d", i), Detail: dag.Detail{Title: fmt.Sprint("task ", i)}}
 		then(specs, i)
 	}
 	var ids []string
-	w.update(func(g *dag.Graph) (err error) { ids, err = g.Import(specs); return err })
+	w.update(func(g *dag.Graph) (err error) { ids, err = g.Plan.Import(specs); return err })
 	return specs, ids
 }
 

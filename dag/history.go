@@ -10,7 +10,7 @@ import (
 const runsSQL = `SELECT ` + runColumns + ` FROM runs ORDER BY n DESC LIMIT +:limit;`
 
 // Runs lists the newest runs, the newest first; 0 means all of them.
-func (g *Graph) Runs(limit int) ([]Run, error) {
+func (g History) Runs(limit int) ([]Run, error) {
 	return g.runs(runsSQL, ":limit", cmp.Or(max(limit, 0), -1))
 }
 
@@ -18,12 +18,12 @@ const runByPrefixSQL = `SELECT ` + runColumns + ` FROM runs WHERE id >= :from AN
 
 // ResolveRun returns the one run whose ID begins with what was typed; the leading
 // "r-" may be left out. More than one is an error that lists some.
-func (g *Graph) ResolveRun(typed string) (Run, error) {
+func (g History) ResolveRun(typed string) (Run, error) {
 	return ByPrefix("run", "r-", typed, g.runs, runByPrefixSQL, func(r Run) string { return r.ID })
 }
 
 // RunOrLast is ResolveRun, or the last run if nothing was typed.
-func (g *Graph) RunOrLast(typed string) (Run, error) {
+func (g History) RunOrLast(typed string) (Run, error) {
 	if typed != "" {
 		return g.ResolveRun(typed)
 	}
@@ -37,23 +37,23 @@ func (g *Graph) RunOrLast(typed string) (Run, error) {
 	return runs[0], nil
 }
 
-func (g *Graph) runs(query string, args ...any) ([]Run, error) {
+func (g History) runs(query string, args ...any) ([]Run, error) {
 	return db.All(g.tx, query, scanRun, args...)
 }
 
 const (
-	inAllSQL     = `SELECT ` + taskColumns + ` FROM tasks ORDER BY n;`
-	inFeatureSQL = `SELECT ` + taskColumns + ` FROM tasks WHERE feature = :feature ORDER BY n;`
-	inTreeSQL    = trees + `SELECT ` + taskColumns + ` FROM tasks WHERE n IN (SELECT n FROM sub) ORDER BY n;`
+	inAllSQL     = `SELECT {task} FROM tasks ORDER BY n;`
+	inFeatureSQL = `SELECT {task} FROM tasks WHERE feature = :feature ORDER BY n;`
+	inTreeSQL    = trees + `SELECT {task} FROM tasks WHERE n IN (SELECT n FROM sub) ORDER BY n;`
 )
 
 // In lists the tasks of a scope, groups too, oldest first. A scope that is gone is
 // empty: what happened in it may still be reported.
-func (g *Graph) In(scope Scope) ([]Task, error) {
-	return listScope(g, scope, inAllSQL, inFeatureSQL, inTreeSQL, g.scanTask)
+func (g Tasks) In(scope Scope) ([]Task, error) {
+	return listScope(g.transaction, scope, inAllSQL, inFeatureSQL, inTreeSQL, g.scanTask)
 }
 
-func listScope[T any](g *Graph, scope Scope, all, feature, tree string, scan func(*db.Row) T) ([]T, error) {
+func listScope[T any](g *transaction, scope Scope, all, feature, tree string, scan func(*db.Row) T) ([]T, error) {
 	query, args, err := scoped(g, scope, all, feature, tree)
 	if errors.Is(err, ErrNotFound) {
 		return nil, nil
@@ -61,7 +61,7 @@ func listScope[T any](g *Graph, scope Scope, all, feature, tree string, scan fun
 	if err != nil {
 		return nil, err
 	}
-	return db.All(g.tx, query, scan, args...)
+	return db.All(g.tx, statement(query), scan, args...)
 }
 
 // Edge says that one task waits for another.
@@ -72,7 +72,7 @@ SELECT a.id, b.id FROM dependencies d JOIN tasks a ON a.n = d.blocker JOIN tasks
 ORDER BY d.blocked, d.blocker;`
 
 // Edges lists every dependency, in the order in which what waits was created.
-func (g *Graph) Edges() ([]Edge, error) {
+func (g Tasks) Edges() ([]Edge, error) {
 	return db.All(g.tx, allEdgesSQL, func(r *db.Row) Edge { return Edge{r.Text(), r.Text()} })
 }
 
@@ -82,4 +82,4 @@ WHERE t.status = 'failed' ORDER BY l.n;`
 
 // Failures is why each failed task failed, by its ID; also those that no run but a
 // person failed.
-func (g *Graph) Failures() (map[string]string, error) { return g.pairs(failuresSQL) }
+func (g Tasks) Failures() (map[string]string, error) { return g.pairs(failuresSQL) }

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"ralph/dag"
+	"ralph/internal/testing/raced"
 )
 
 // FuzzImport feeds random plans to a graph that has some tasks already. The laws:
@@ -29,6 +30,7 @@ func FuzzImport(f *testing.F) {
 
 // TestImportLaws is the same without a fuzzer.
 func TestImportLaws(t *testing.T) {
+	raced.Long(t, "one plan after the other is imported here")
 	t.Parallel()
 	checkWorlds(t, importLaws)
 }
@@ -42,7 +44,7 @@ func importLaws(rt *rapid.T, w *world) {
 	specs := drawPlan(rt, w)
 	before := w.dump()
 	var ids []string
-	err := w.try(func(g *dag.Graph) (err error) { ids, err = g.Import(specs); return err })
+	err := w.try(func(g *dag.Graph) (err error) { ids, err = g.Plan.Import(specs); return err })
 	if err != nil {
 		var plan dag.PlanError
 		if !errors.As(err, &plan) || !errors.Is(err, dag.ErrRefused) {
@@ -89,10 +91,11 @@ func drawPlan(rt *rapid.T, w *world) []dag.Spec {
 		}
 		reference := rapid.OneOf(rapid.SampledFrom(refs), rapid.SampledFrom(names))
 		specs[i] = dag.Spec{
-			Line: i + 1, Ref: ref, Title: text.Draw(rt, "title"), Description: text.Draw(rt, "description"),
-			Priority: rapid.Int64().Draw(rt, "priority"), Parent: w.id(reference.Draw(rt, "parent")),
+			Line: i + 1, Ref: ref, Detail: dag.Detail{
+				Title: text.Draw(rt, "title"), Description: text.Draw(rt, "description"),
+				Priority: rapid.Int64().Draw(rt, "priority"), Kind: rapid.SampledFrom([]dag.Kind{"", dag.Work, dag.Check}).Draw(rt, "kind"),
+			}, Parent: w.id(reference.Draw(rt, "parent")),
 			Status: rapid.SampledFrom(append(dag.Statuses(), "")).Draw(rt, "status"),
-			Kind:   rapid.SampledFrom([]dag.Kind{"", dag.Work, dag.Check}).Draw(rt, "kind"),
 		}
 		if specs[i].Parent == ref {
 			specs[i].Parent = ""

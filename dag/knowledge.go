@@ -22,7 +22,7 @@ ON CONFLICT (entry) DO UPDATE SET used = used + 1, done = done + :done, task = :
 )
 
 // UseKnowledge counts that an attempt at a task had those entries in its prompt, and whether it was done.
-func (g *Graph) UseKnowledge(entries []string, task string, done bool) error {
+func (g History) UseKnowledge(entries []string, task string, done bool) error {
 	for _, e := range entries {
 		if err := g.tx.Exec(useKnowledgeSQL, ":entry", e, ":task", task, ":done", done, ":now", g.millis()); err != nil {
 			return err
@@ -32,7 +32,7 @@ func (g *Graph) UseKnowledge(entries []string, task string, done bool) error {
 }
 
 // KnowledgeUses are the uses of all entries that were ever used.
-func (g *Graph) KnowledgeUses() (map[string]KnowledgeUse, error) {
+func (g History) KnowledgeUses() (map[string]KnowledgeUse, error) {
 	uses := map[string]KnowledgeUse{}
 	_, err := db.All(g.tx, knowledgeUsesSQL, func(r *db.Row) (none struct{}) {
 		uses[r.Text()] = KnowledgeUse{Used: r.Int(), Done: r.Int(), Idle: r.Int(), At: r.Time()}

@@ -32,11 +32,11 @@ func TestUsesOfKnowledgeAreCountedByTask(t *testing.T) {
 			var got map[string]dag.KnowledgeUse
 			w.update(func(g *dag.Graph) (err error) {
 				for _, u := range tt.uses {
-					if err := g.UseKnowledge([]string{"sum"}, u.task, u.done); err != nil {
+					if err := g.History.UseKnowledge([]string{"sum"}, u.task, u.done); err != nil {
 						return err
 					}
 				}
-				got, err = g.KnowledgeUses()
+				got, err = g.History.KnowledgeUses()
 				return err
 			})
 			use := got["sum"]

@@ -29,14 +29,6 @@ var hereLock = slotLock + strconv.Itoa(Here)
 
 const notALock = "neither a lock nor a path"
 
-// cleanClaims brings what a task says about locks and paths into the form in which it is stored.
-func cleanClaims(locks, paths *[]string) (err error) {
-	if *locks, err = cleanLocks(*locks); err == nil {
-		*paths, err = cleanPaths(*paths)
-	}
-	return err
-}
-
 // cleanLocks brings the names of locks into the one form and order in which they are stored.
 func cleanLocks(names []string) ([]string, error) {
 	return clean(names, notALock, func(name string) (string, error) {
@@ -144,14 +136,14 @@ const (
 )
 
 // Locks lists what is held, with slots, as "slot:N", and the places of agents, as "agent:NAME".
-func (g *Graph) Locks() ([]LockHolder, error) {
+func (g Queue) Locks() ([]LockHolder, error) {
 	return db.All(g.tx, locksSQL, func(r *db.Row) LockHolder { return LockHolder{r.Text(), r.Text(), r.Text()} })
 }
 
 // LockFiles gives a task locks on files, which the next claim of it takes too. A name that cannot be that of a
 // lock is left out.
-func (g *Graph) LockFiles(id string, files ...string) error {
-	t, err := g.Task(id)
+func (g Plan) LockFiles(id string, files ...string) error {
+	t, err := g.tasks().Get(id)
 	if err != nil || len(files) == 0 {
 		return err
 	}
@@ -160,7 +152,7 @@ func (g *Graph) LockFiles(id string, files ...string) error {
 			t.Locks = append(t.Locks, cleaned...)
 		}
 	}
-	return g.Edit(id, Edit{Locks: &t.Locks})
+	return g.Edit(id, t.Detail, "locks")
 }
 
 const (
@@ -170,7 +162,7 @@ const (
 )
 
 // InSlots lists the attempts that have a slot, by slot. The agent of one that has ended may still be at work.
-func (g *Graph) InSlots() ([]Attempt, error) { return db.All(g.tx, inSlotsSQL, scanAttempt) }
+func (g Queue) InSlots() ([]Attempt, error) { return db.All(g.tx, inSlotsSQL, scanAttempt) }
 
 // UsesSlots says whether there ever was an attempt in a slot.
-func (g *Graph) UsesSlots() bool { return g.number(anySlotSQL) > 0 }
+func (g Queue) UsesSlots() bool { return g.number(anySlotSQL) > 0 }

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"ralph/dag"
+	"ralph/internal/testing/raced"
 )
 
 // TestLocksNeverLetTooManyRunAndLetEveryTaskRun claims and settles tasks with random locks at random, and compares each
@@ -16,6 +17,7 @@ import (
 // waits could have, nobody after it gets, so that it runs once those are through that ran before; and in the end
 // every task has run.
 func TestLocksNeverLetTooManyRunAndLetEveryTaskRun(t *testing.T) {
+	raced.Long(t, "claims are compared one by one here")
 	t.Parallel()
 	checkWorlds(t, func(rt *rapid.T, w *world) {
 		w.t = rt
@@ -51,9 +53,11 @@ func (y *yard) add(rt *rapid.T) {
 		return rapid.SliceOfNDistinct(rapid.SampledFrom(of), 0, 3, rapid.ID[string]).Draw(rt, label)
 	}
 	nt := dag.NewTask{
-		Title: fmt.Sprint(len(y.w.ids)), Priority: rapid.Int64Range(0, 2).Draw(rt, "priority"),
-		Locks: some("locks", "a", "b", "gpu", "net", "path:src", "path:src/db", "path:docs/a.md"),
-		Agent: rapid.SampledFrom([]string{"", "", "codex"}).Draw(rt, "agent"),
+		Detail: dag.Detail{
+			Title: fmt.Sprint(len(y.w.ids)), Priority: rapid.Int64Range(0, 2).Draw(rt, "priority"),
+			Locks: some("locks", "a", "b", "gpu", "net", "path:src", "path:src/db", "path:docs/a.md"),
+			Agent: rapid.SampledFrom([]string{"", "", "codex"}).Draw(rt, "agent"),
+		},
 	}
 	if rapid.IntRange(0, 3).Draw(rt, "with paths") == 0 {
 		nt.Paths = some("paths", "src/*.go", "docs/**", "src/db/x.go", "**/*.md")
@@ -63,7 +67,7 @@ func (y *yard) add(rt *rapid.T) {
 }
 
 func (y *yard) settle(i int) {
-	y.w.update(func(g *dag.Graph) error { return g.Complete(y.running[i], "passed") })
+	y.w.update(func(g *dag.Graph) error { return g.Queue.Complete(y.running[i], "passed") })
 	y.running = slices.Delete(y.running, i, i+1)
 }
 
@@ -96,12 +100,12 @@ func (y *yard) gettable(t dag.Task) (list []string) {
 		running = append(running, c.Task)
 	}
 	for _, name := range t.Locks {
-		if y.fits(append(slices.Clone(running), dag.Task{Locks: []string{name}})) {
+		if y.fits(append(slices.Clone(running), dag.Task{Detail: dag.Detail{Locks: []string{name}}})) {
 			list = append(list, name)
 		}
 	}
 	for _, glob := range t.Paths {
-		if y.fits(append(slices.Clone(running), dag.Task{Paths: []string{glob}})) {
+		if y.fits(append(slices.Clone(running), dag.Task{Detail: dag.Detail{Paths: []string{glob}}})) {
 			list = append(list, glob)
 		}
 	}

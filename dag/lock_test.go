@@ -14,33 +14,33 @@ import (
 func TestLocksAndPathsAreStoredInOneForm(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	id := w.add(dag.NewTask{Title: "a", Locks: []string{" port:8080", "path:./src//db/", "gpu", "gpu"}, Paths: []string{"src/", "./b/../a.go"}})
+	id := w.add(dag.NewTask{Detail: dag.Detail{Title: "a", Locks: []string{" port:8080", "path:./src//db/", "gpu", "gpu"}, Paths: []string{"src/", "./b/../a.go"}}})
 	got := w.task("a")
 	check.Equal(t, "locks", []string{"gpu", "path:src/db", "port:8080"}, got.Locks)
 	check.Equal(t, "paths", []string{"a.go", "src/**"}, got.Paths)
-	w.update(func(g *dag.Graph) error { return g.LockFiles(id, "a.go", "../b", "b\nc") })
+	w.update(func(g *dag.Graph) error { return g.Plan.LockFiles(id, "a.go", "../b", "b\nc") })
 	check.Equal(t, "locks", []string{"gpu", "path:a.go", "path:src/db", "port:8080"}, w.task("a").Locks)
-	w.update(func(g *dag.Graph) error { return g.Edit(id, dag.Edit{Locks: &[]string{}, Paths: &[]string{}}) })
+	w.update(func(g *dag.Graph) error { return g.Plan.Edit(id, dag.Detail{}, "locks", "paths") })
 	check.Equal(t, "none", 0, len(w.task("a").Locks)+len(w.task("a").Paths))
 	for _, bad := range []dag.NewTask{
-		{Locks: []string{""}},
-		{Locks: []string{"two words"}},
-		{Locks: []string{"a\nb"}},
-		{Locks: []string{"a\xff"}},
-		{Locks: []string{"agent:claude"}},
-		{Locks: []string{"slot:1"}},
-		{Locks: []string{"path:"}},
-		{Locks: []string{"path:/etc"}},
-		{Locks: []string{"path:../x"}},
-		{Paths: []string{"/etc/**"}},
-		{Paths: []string{"a/../../b"}},
-		{Paths: []string{" "}},
+		{Detail: dag.Detail{Locks: []string{""}}},
+		{Detail: dag.Detail{Locks: []string{"two words"}}},
+		{Detail: dag.Detail{Locks: []string{"a\nb"}}},
+		{Detail: dag.Detail{Locks: []string{"a\xff"}}},
+		{Detail: dag.Detail{Locks: []string{"agent:claude"}}},
+		{Detail: dag.Detail{Locks: []string{"slot:1"}}},
+		{Detail: dag.Detail{Locks: []string{"path:"}}},
+		{Detail: dag.Detail{Locks: []string{"path:/etc"}}},
+		{Detail: dag.Detail{Locks: []string{"path:../x"}}},
+		{Detail: dag.Detail{Paths: []string{"/etc/**"}}},
+		{Detail: dag.Detail{Paths: []string{"a/../../b"}}},
+		{Detail: dag.Detail{Paths: []string{" "}}},
 	} {
 		bad.Title = "bad"
-		w.refused(dag.ErrRefused, func(g *dag.Graph) error { _, err := g.Add(bad); return err })
-		w.refused(dag.ErrRefused, func(g *dag.Graph) error { return g.Edit(id, dag.Edit{Locks: &bad.Locks, Paths: &bad.Paths}) })
+		w.refused(dag.ErrRefused, func(g *dag.Graph) error { _, err := g.Plan.Add(bad); return err })
+		w.refused(dag.ErrRefused, func(g *dag.Graph) error { return g.Plan.Edit(id, bad.Detail, "locks", "paths") })
 		err := w.try(func(g *dag.Graph) error {
-			_, err := g.Import([]dag.Spec{{Line: 1, Title: "bad", Locks: bad.Locks, Paths: bad.Paths}})
+			_, err := g.Plan.Import([]dag.Spec{{Line: 1, Detail: dag.Detail{Title: "bad", Locks: bad.Locks, Paths: bad.Paths}}})
 			return err
 		})
 		check.That(t, errors.Is(err, dag.ErrRefused), "%q, %q imported: %v", bad.Locks, bad.Paths, err)
@@ -49,8 +49,8 @@ func TestLocksAndPathsAreStoredInOneForm(t *testing.T) {
 
 func TestTasksOfWhichOneKeepsTheOtherFromRunning(t *testing.T) {
 	t.Parallel()
-	locks := func(names ...string) dag.NewTask { return dag.NewTask{Locks: names} }
-	paths := func(globs ...string) dag.NewTask { return dag.NewTask{Paths: globs} }
+	locks := func(names ...string) dag.NewTask { return dag.NewTask{Detail: dag.Detail{Locks: names}} }
+	paths := func(globs ...string) dag.NewTask { return dag.NewTask{Detail: dag.Detail{Paths: globs}} }
 	for name, test := range map[string]struct {
 		a, b dag.NewTask
 		both bool
@@ -85,9 +85,9 @@ func TestTasksOfWhichOneKeepsTheOtherFromRunning(t *testing.T) {
 		check.That(t, ok == test.both, "%s: side by side is %v", name, ok)
 		if !ok {
 			opts.Run = w.run
-			refused := get(w, func(g *dag.Graph) (dag.Refused, error) { return g.Refused(opts) })
+			refused := get(w, func(g *dag.Graph) (dag.Refused, error) { return g.Queue.Refused(opts) })
 			check.That(t, refused.Busy && refused.Task == w.id("b") && refused.Lock.Attempt == c.Attempt && refused.Lock.Task == w.id("a"), "%s: got %+v", name, refused)
-			w.update(func(g *dag.Graph) error { return g.Complete(c, "passed") })
+			w.update(func(g *dag.Graph) error { return g.Queue.Complete(c, "passed") })
 			w.take("b", opts)
 		}
 		w.sound()
@@ -97,21 +97,21 @@ func TestTasksOfWhichOneKeepsTheOtherFromRunning(t *testing.T) {
 func TestAClaimTakesAllLocksOrNone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.add(dag.NewTask{Title: "a", Locks: []string{"x"}})
-	w.add(dag.NewTask{Title: "both", Locks: []string{"x", "y"}})
-	w.add(dag.NewTask{Title: "c", Locks: []string{"y"}})
-	w.add(dag.NewTask{Title: "free", Locks: []string{"z"}})
+	w.add(dag.NewTask{Detail: dag.Detail{Title: "a", Locks: []string{"x"}}})
+	w.add(dag.NewTask{Detail: dag.Detail{Title: "both", Locks: []string{"x", "y"}}})
+	w.add(dag.NewTask{Detail: dag.Detail{Title: "c", Locks: []string{"y"}}})
+	w.add(dag.NewTask{Detail: dag.Detail{Title: "free", Locks: []string{"z"}}})
 	a := w.take("a", dag.ClaimOptions{})
 	w.take("free", dag.ClaimOptions{}) // c would have to wait for what is reserved for both
 	c, ok := w.next(dag.ClaimOptions{})
 	check.That(t, !ok, "%s was claimed before the one that came first", c.Task.Title)
-	w.update(func(g *dag.Graph) error { return g.Complete(a, "passed") })
+	w.update(func(g *dag.Graph) error { return g.Queue.Complete(a, "passed") })
 	both := w.take("both", dag.ClaimOptions{})
 	check.Equal(t, "locks", []dag.LockHolder{
 		{Name: "x", Attempt: both.Attempt, Task: w.id("both")},
 		{Name: "y", Attempt: both.Attempt, Task: w.id("both")},
-		{Name: "z", Attempt: get(w, func(g *dag.Graph) ([]dag.LockHolder, error) { return g.Locks() })[2].Attempt, Task: w.id("free")},
-	}, get(w, (*dag.Graph).Locks))
+		{Name: "z", Attempt: get(w, func(g *dag.Graph) ([]dag.LockHolder, error) { return g.Queue.Locks() })[2].Attempt, Task: w.id("free")},
+	}, get(w, func(g *dag.Graph) ([]dag.LockHolder, error) { return g.Queue.Locks() }))
 	w.sound()
 }
 
@@ -120,10 +120,10 @@ func TestWhyNamesWhatAReadyTaskWaitsFor(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for title, task := range map[string]dag.NewTask{
-		"holder": {Locks: []string{"x", "two"}, Agent: "codex", Priority: -2}, "second": {Locks: []string{"two"}, Priority: -1},
-		"both": {Locks: []string{"a", "x"}}, "third": {Locks: []string{"two"}, Priority: 1}, "later": {Locks: []string{"a"}, Priority: 1},
-		"below": {Paths: []string{"src/*.go"}, Priority: 2}, "codex": {Agent: "codex", Priority: 3}, "free": {Locks: []string{"z"}, Priority: 4},
-		"path": {Locks: []string{"path:src"}, Priority: -3},
+		"holder": {Detail: dag.Detail{Locks: []string{"x", "two"}, Agent: "codex", Priority: -2}}, "second": {Detail: dag.Detail{Locks: []string{"two"}, Priority: -1}},
+		"both": {Detail: dag.Detail{Locks: []string{"a", "x"}}}, "third": {Detail: dag.Detail{Locks: []string{"two"}, Priority: 1}}, "later": {Detail: dag.Detail{Locks: []string{"a"}, Priority: 1}},
+		"below": {Detail: dag.Detail{Paths: []string{"src/*.go"}, Priority: 2}}, "codex": {Detail: dag.Detail{Agent: "codex", Priority: 3}}, "free": {Detail: dag.Detail{Locks: []string{"z"}, Priority: 4}},
+		"path": {Detail: dag.Detail{Locks: []string{"path:src"}, Priority: -3}},
 	} {
 		task.Title = title
 		w.add(task)
@@ -139,7 +139,7 @@ func TestWhyNamesWhatAReadyTaskWaitsFor(t *testing.T) {
 		task := w.task(title)
 		got := ""
 		for _, r := range get(w, func(g *dag.Graph) ([]dag.Reason, error) {
-			return g.Explain(task, func(dag.Process) dag.Life { return dag.Alive }, opts)
+			return g.Tasks.Explain(task, func(dag.Process) dag.Life { return dag.Alive }, opts)
 		}) {
 			check.Equal(t, "kind", "lock", r.Kind)
 			got += strings.ReplaceAll(r.Text, r.Task, w.task(r.Task).Title)
@@ -187,16 +187,16 @@ func TestAnAgentHasNoMoreAttemptsAtOnceThanItMay(t *testing.T) {
 	w := newWorld(t)
 	opts := dag.ClaimOptions{Skip: dag.Skip{Agent: "claude"}, Agents: map[string]dag.AgentGate{"claude": {AtOnce: 2}, "codex": {AtOnce: 1}}}
 	for _, title := range []string{"a", "b", "c"} {
-		w.add(dag.NewTask{Title: title})
+		w.add(dag.NewTask{Detail: dag.Detail{Title: title}})
 	}
-	w.add(dag.NewTask{Title: "other", Agent: "codex"})
-	w.add(dag.NewTask{Title: "other2", Agent: "codex"})
+	w.add(dag.NewTask{Detail: dag.Detail{Title: "other", Agent: "codex"}})
+	w.add(dag.NewTask{Detail: dag.Detail{Title: "other2", Agent: "codex"}})
 	a := w.take("a", opts)
 	w.take("b", opts)
 	w.take("other", opts)
 	c, ok := w.next(opts)
 	check.That(t, !ok, "%s was claimed", c.Task.Title)
-	w.update(func(g *dag.Graph) error { return g.Release(a, dag.Release{Finished: true}) })
+	w.update(func(g *dag.Graph) error { return g.Queue.Release(a, dag.Release{Finished: true}) })
 	check.That(t, w.take("a", opts).Resume, "finished work was not resumed") // it needs no agent
 	w.take("c", opts)
 	w.sound()
@@ -207,14 +207,14 @@ func TestStartsOfAnAgentAreApart(t *testing.T) {
 	w := newWorld(t)
 	opts := dag.ClaimOptions{Skip: dag.Skip{Agent: "claude"}, Agents: map[string]dag.AgentGate{"claude": {StartEvery: time.Second}}}
 	w.plan("a", "b", "c")
-	w.add(dag.NewTask{Title: "other", Agent: "codex"})
+	w.add(dag.NewTask{Detail: dag.Detail{Title: "other", Agent: "codex"}})
 	w.take("a", opts)
 	w.take("other", opts)
 	_, ok := w.next(opts)
 	check.That(t, !ok, "claimed at once")
 	opts.Run = w.run
 	want := dag.Refused{Until: w.clock().Add(time.Second).Truncate(time.Millisecond)}
-	check.Equal(t, "why", want, get(w, func(g *dag.Graph) (dag.Refused, error) { return g.Refused(opts) }))
+	check.Equal(t, "why", want, get(w, func(g *dag.Graph) (dag.Refused, error) { return g.Queue.Refused(opts) }))
 	w.pass(time.Second)
 	w.take("b", opts)
 	w.pass(-time.Hour) // a clock that was set back
@@ -227,13 +227,13 @@ func TestAfterALimitOneAttemptGoesFirst(t *testing.T) {
 	opts := dag.ClaimOptions{Skip: dag.Skip{Agent: "claude"}, Agents: map[string]dag.AgentGate{"claude": {OneFirst: true}}}
 	w.plan("a", "b", "c")
 	w.update(func(g *dag.Graph) error {
-		return g.LimitAgent(dag.AgentLimit{Agent: "claude", Until: w.clock().Add(time.Minute), Reason: "full"})
+		return g.Queue.LimitAgent(dag.AgentLimit{Agent: "claude", Until: w.clock().Add(time.Minute), Reason: "full"})
 	})
 	w.pass(time.Minute)
 	w.take("a", opts)
 	_, ok := w.next(opts)
 	check.That(t, !ok, "two were claimed before there was an answer")
-	w.update(func(g *dag.Graph) error { return g.Answered("claude") })
+	w.update(func(g *dag.Graph) error { return g.Queue.Answered("claude") })
 	w.take("b", opts)
 	w.take("c", opts)
 }

@@ -27,13 +27,13 @@ type LogEntry struct {
 
 const logSQL = `INSERT INTO task_logs (task, kind, at, text) VALUES (:task, :kind, :now, :text);`
 
-func (g *Graph) log(n int64, kind LogKind, text string) {
+func (g *transaction) log(n int64, kind LogKind, text string) {
 	g.tx.Do(logSQL, ":task", n, ":kind", string(kind), ":now", g.millis(), ":text", g.said(text))
 	g.auditTask(n, text)
 }
 
 // Log adds an entry to a task's history.
-func (g *Graph) Log(id string, kind LogKind, text string) error {
+func (g Tasks) Log(id string, kind LogKind, text string) error {
 	t, err := g.nodeByID(id)
 	if err != nil {
 		return err
@@ -45,7 +45,7 @@ func (g *Graph) Log(id string, kind LogKind, text string) error {
 const logsSQL = `SELECT at, kind, text FROM task_logs WHERE task = +:task ORDER BY n;`
 
 // Logs lists a task's history, oldest first.
-func (g *Graph) Logs(t Task) ([]LogEntry, error) {
+func (g Tasks) Logs(t Task) ([]LogEntry, error) {
 	return db.All(g.tx, logsSQL, func(r *db.Row) LogEntry { return LogEntry{At: r.Time(), Kind: LogKind(r.Text()), Text: r.Text()} }, ":task", t.N)
 }
 
@@ -53,7 +53,7 @@ const lastFailureSQL = `
 SELECT text FROM task_logs WHERE task = +:task AND kind IN ('failure', 'verify') ORDER BY n DESC LIMIT 1;`
 
 // LastFailure is why the task last failed or was not accepted, or "".
-func (g *Graph) LastFailure(t Task) (string, error) {
+func (g Tasks) LastFailure(t Task) (string, error) {
 	return db.One(g.tx, lastFailureSQL, (*db.Row).Text, ":task", t.N)
 }
 
@@ -61,7 +61,7 @@ const blockReasonSQL = `
 SELECT text FROM task_logs WHERE task = +:task AND kind = 'system' AND substr(text, 1, length(:how)) = :how ORDER BY n DESC LIMIT 1;`
 
 // blockReason is what a person said who blocked the task, or "".
-func (g *Graph) blockReason(t Task) (string, error) {
+func (g Tasks) blockReason(t Task) (string, error) {
 	text, err := db.One(g.tx, blockReasonSQL, (*db.Row).Text, ":task", t.N, ":how", blockedByHand)
 	return strings.TrimPrefix(strings.TrimPrefix(text, blockedByHand), ": "), err
 }

@@ -8,20 +8,20 @@ import (
 	"strings"
 )
 
-const byIDSQL = `SELECT ` + taskColumns + ` FROM tasks WHERE id = :id;`
+const byIDSQL = `SELECT {task} FROM tasks WHERE id = :id;`
 
-// Task returns the task with that full ID.
-func (g *Graph) Task(id string) (Task, error) {
-	found, err := g.tasks(byIDSQL, ":id", id)
+// Get returns the task with that full ID.
+func (g Tasks) Get(id string) (Task, error) {
+	found, err := g.all(byIDSQL, ":id", id)
 	return only(found, err, "task "+id)
 }
 
-const byPrefixSQL = `SELECT ` + taskColumns + ` FROM tasks WHERE id >= :from AND id < :to ORDER BY id LIMIT 4;`
+const byPrefixSQL = `SELECT {task} FROM tasks WHERE id >= :from AND id < :to ORDER BY id LIMIT 4;`
 
 // Resolve returns the one task whose ID begins with what was typed; the leading
 // "t-" may be left out. More than one is an error that lists some.
-func (g *Graph) Resolve(typed string) (Task, error) {
-	return ByPrefix("task", "t-", typed, g.tasks, byPrefixSQL, func(t Task) string { return t.ID })
+func (g Tasks) Resolve(typed string) (Task, error) {
+	return ByPrefix("task", "t-", typed, g.all, byPrefixSQL, func(t Task) string { return t.ID })
 }
 
 // ByPrefix finds the one thing whose ID begins with what was typed, with or without the
@@ -71,13 +71,13 @@ func only[T any](found []T, err error, what string) (T, error) {
 }
 
 // Subtree returns a task and everything below it, parents before their children.
-func (g *Graph) Subtree(root Task) ([]Task, error) {
+func (g Tasks) Subtree(root Task) ([]Task, error) {
 	tasks := []Task{root}
 	for i := 0; i < len(tasks); i++ {
 		if tasks[i].Children == 0 {
 			continue
 		}
-		children, err := g.ChildTasks(tasks[i])
+		children, err := g.Children(tasks[i])
 		if err != nil {
 			return nil, err
 		}
@@ -99,9 +99,9 @@ type Filter struct {
 const (
 	// The statuses are asked for here, so that rows nobody wants cost next to nothing.
 	wanted         = ` (:statuses = '' OR instr(:statuses, ',' || status || ',') > 0) ORDER BY n;`
-	listSQL        = `SELECT ` + taskColumns + ` FROM tasks WHERE` + wanted
-	listFeatureSQL = `SELECT ` + taskColumns + ` FROM tasks WHERE feature = :feature AND` + wanted
-	listLooseSQL   = `SELECT ` + taskColumns + ` FROM tasks INDEXED BY tasks_loose WHERE feature IS NULL AND` + wanted
+	listSQL        = `SELECT {task} FROM tasks WHERE` + wanted
+	listFeatureSQL = `SELECT {task} FROM tasks WHERE feature = :feature AND` + wanted
+	listLooseSQL   = `SELECT {task} FROM tasks INDEXED BY tasks_loose WHERE feature IS NULL AND` + wanted
 	failedSQL      = `SELECT id FROM tasks INDEXED BY tasks_failed WHERE status = 'failed' ORDER BY n;`
 	// keptSQL finds open leaves that are not in the queue, or only because an ancestor failed.
 	keptSQL = `SELECT id FROM tasks INDEXED BY tasks_kept
@@ -121,14 +121,14 @@ func (f Filter) tagged(t Task) bool { return f.Tag == "" || slices.Contains(t.Ta
 
 // List returns tasks oldest first, or, of the ready ones, in the order in which
 // they would be claimed.
-func (g *Graph) List(f Filter) (list []Task, err error) {
+func (g Tasks) List(f Filter) (list []Task, err error) {
 	err = g.Each(f, func(t Task) error { list = append(list, t); return nil })
 	return list, err
 }
 
 // Each calls fn with what List lists, one task after the other, until it fails: the memory
 // that a whole graph takes is not needed.
-func (g *Graph) Each(f Filter, fn func(Task) error) error {
+func (g Tasks) Each(f Filter, fn func(Task) error) error {
 	feature, err := g.featureNumber(f.Feature)
 	if err != nil {
 		return err
@@ -177,7 +177,7 @@ func (g *Graph) Each(f Filter, fn func(Task) error) error {
 }
 
 // Kept lists leaves that are open but not ready, oldest first, no more than the limit.
-func (g *Graph) Kept(limit int) (list []Task, err error) {
+func (g Tasks) Kept(limit int) (list []Task, err error) {
 	queues := []any{nil, 1} // not in the queue, and kept back by a failed ancestor only
 	if g.keeps {
 		queues = queues[:1]
@@ -197,7 +197,7 @@ func (g *Graph) Kept(limit int) (list []Task, err error) {
 	return list[:min(len(list), limit)], g.tx.Err()
 }
 
-func (g *Graph) ready(f Filter, feature int64) ([]Task, error) {
+func (g Tasks) ready(f Filter, feature int64) ([]Task, error) {
 	queues := []int{0, 1} // ready, and kept back by a failed ancestor only
 	if !g.keeps {
 		queues = queues[:1]
@@ -228,9 +228,9 @@ func (g *Graph) ready(f Filter, feature int64) ([]Task, error) {
 }
 
 // each yields the tasks that a statement reads.
-func (g *Graph) each(query string, args ...any) iter.Seq[Task] {
+func (g *transaction) each(query string, args ...any) iter.Seq[Task] {
 	return func(yield func(Task) bool) {
-		for r := range g.tx.Rows(query, args...) {
+		for r := range g.tx.Rows(statement(query), args...) {
 			if !yield(g.scanTask(r)) {
 				return
 			}
@@ -240,10 +240,10 @@ func (g *Graph) each(query string, args ...any) iter.Seq[Task] {
 
 // named yields the tasks whose IDs a statement reads. Short commands need several such lists, and preparing one
 // statement with all columns for each would cost them more than running it.
-func (g *Graph) named(query string, args ...any) iter.Seq[Task] {
+func (g *transaction) named(query string, args ...any) iter.Seq[Task] {
 	return func(yield func(Task) bool) {
 		for r := range g.tx.Rows(query, args...) {
-			if t, err := g.Task(r.Text()); err != nil || !yield(t) {
+			if t, err := g.tasks().Get(r.Text()); err != nil || !yield(t) {
 				return
 			}
 		}

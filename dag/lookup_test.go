@@ -34,7 +34,7 @@ func TestResolveTakesAnyUnambiguousPrefix(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			var got dag.Task
-			err := w.try(func(g *dag.Graph) (err error) { got, err = g.Resolve(test.typed); return err })
+			err := w.try(func(g *dag.Graph) (err error) { got, err = g.Tasks.Resolve(test.typed); return err })
 			check.That(t, got.ID == test.want && errors.Is(err, test.err), "got %q, %v, want %q, %v", got.ID, err, test.want, test.err)
 			if errors.Is(err, dag.ErrAmbiguous) {
 				check.Contains(t, "candidates", "t-ab000001, t-ab000002", err.Error())
@@ -67,5 +67,5 @@ func TestList(t *testing.T) {
 			check.Equal(t, "list", test.want, w.list(test.filter))
 		})
 	}
-	w.refused(dag.ErrNotFound, func(g *dag.Graph) error { _, err := g.List(dag.Filter{Feature: "nobody"}); return err })
+	w.refused(dag.ErrNotFound, func(g *dag.Graph) error { _, err := g.Tasks.List(dag.Filter{Feature: "nobody"}); return err })
 }

@@ -43,8 +43,8 @@ func CheckMayChange(globs []string) error { _, err := CleanMayChange(globs); ret
 const mayChangeSQL = `UPDATE tasks SET may_change = :globs, updated_at = :now WHERE n = :n;`
 
 // AllowChange lets a task change more files that check it.
-func (g *Graph) AllowChange(id string, globs []string) error {
-	t, err := g.Task(id)
+func (g Plan) AllowChange(id string, globs []string) error {
+	t, err := g.tasks().Get(id)
 	if err != nil {
 		return err
 	}

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"ralph/event"
 	"ralph/internal/db"
-	"ralph/risk"
+	"ralph/internal/event"
+	"ralph/internal/risk"
 )
 
 // ErrLanding says that another entry of the target is landing: a moment later this one may.
@@ -69,6 +69,7 @@ type Merge struct {
 	Accepted  bool   // a person accepted this work
 	StandsOn  string // the task whose held work lies below the candidate; "" if nothing does
 	Sound     bool   // others may begin on it before it lands
+	Refs      []MadeRef
 	Reason    string // why it was dropped, or cannot land yet
 	State     MergeState
 	At        time.Time
@@ -94,29 +95,34 @@ func (m Merge) String() string {
 }
 
 // NewMerge is what Enter needs to know.
-type NewMerge struct{ Target, Base, Work, Patch string }
+type NewMerge struct {
+	Target, Base, Work, Patch string
+	Refs                      []MadeRef
+}
 
 const mergeColumns = `n, task_id, (SELECT t.title FROM tasks t WHERE t.n = merges.task), attempt, target, base, work, patch,
-    onto, candidate, accepted, stands_on, sound, reason, state, at, ended_at, risk IS NOT NULL, coalesce(risk, 0), factors, reviewed_at, reviewed_by`
+    onto, candidate, accepted, stands_on, sound, reason, state, at, ended_at, risk IS NOT NULL, coalesce(risk, 0), factors, reviewed_at, reviewed_by, refs`
 
 func scanMerge(r *db.Row) Merge {
 	return Merge{
 		N: r.Int64(), Task: r.Text(), Title: r.Text(), Attempt: r.Text(), Target: r.Text(), Base: r.Text(), Work: r.Text(), Patch: r.Text(),
 		Onto: r.Text(), Candidate: r.Text(), Accepted: r.Bool(), StandsOn: r.Text(), Sound: r.Bool(), Reason: r.Text(), State: MergeState(r.Text()), At: r.Time(), EndedAt: r.Time(),
 		Rated: r.Bool(), Risk: risk.Score{Risk: r.Float(), Factors: db.List[risk.Factor](r)}, ReviewedAt: r.Time(), ReviewedBy: r.Text(),
+		Refs: db.List[MadeRef](r),
 	}
 }
 
 const (
 	// What a person accepted stays accepted, however often it has to enter the queue, until the task begins anew.
 	enterSQL = `
-INSERT INTO merges (task, task_id, attempt, target, base, work, patch, at, state, stands_on, accepted, risk, factors)
+INSERT INTO merges (task, task_id, attempt, target, base, work, patch, at, state, stands_on, accepted, risk, factors, refs)
 VALUES (:task, :task_id, :attempt, :target, :base, :work, :patch, :now, 'testing',
     (SELECT b.id FROM tasks t JOIN tasks b ON b.n = t.stands_on WHERE t.n = :task),
     EXISTS (SELECT 1 FROM merges m WHERE m.task = :task AND m.patch = :patch AND m.accepted
         AND m.at >= (SELECT t.started_at FROM tasks t WHERE t.n = :task)),
     (SELECT m.risk FROM merges m WHERE m.task = :task AND m.patch = :patch AND m.risk IS NOT NULL ORDER BY m.n DESC LIMIT 1),
-    (SELECT m.factors FROM merges m WHERE m.task = :task AND m.patch = :patch AND m.risk IS NOT NULL ORDER BY m.n DESC LIMIT 1))
+    (SELECT m.factors FROM merges m WHERE m.task = :task AND m.patch = :patch AND m.risk IS NOT NULL ORDER BY m.n DESC LIMIT 1),
+    :refs)
 RETURNING ` + mergeColumns + `;`
 	openMergeSQL = `SELECT count(*) FROM merges WHERE task = :task AND state IN ('testing', 'green', 'landing');`
 	reenterSQL   = `
@@ -124,7 +130,7 @@ UPDATE merges SET state = 'dropped', ended_at = :now, reason = 'it entered the q
 )
 
 // Enter puts the work of a claimed task at the end of its target's queue. A task has one open entry.
-func (g *Graph) Enter(c Claim, m NewMerge) (Merge, error) {
+func (g Queue) Enter(c Claim, m NewMerge) (Merge, error) {
 	t, err := g.held(c)
 	if err != nil {
 		return Merge{}, err
@@ -133,13 +139,13 @@ func (g *Graph) Enter(c Claim, m NewMerge) (Merge, error) {
 		return Merge{}, fmt.Errorf("%w: work of %s is in the queue already", ErrRefused, t.id)
 	}
 	entered, err := db.One(g.tx, enterSQL, scanMerge, ":task", t.n, ":task_id", t.id, ":attempt", c.Attempt, ":target", m.Target,
-		":base", m.Base, ":work", m.Work, ":patch", m.Patch, ":now", g.millis())
+		":base", m.Base, ":work", m.Work, ":patch", m.Patch, ":refs", refsJSON(m.Refs), ":now", g.millis())
 	g.tx.Do(reenterSQL, ":task", t.n, ":now", g.millis())
 	return entered, cmp.Or(err, g.tx.Err())
 }
 
 // Built stores what is to be tested, and that it was not yet.
-func (g *Graph) Built(c Claim, n int64, onto, candidate string) error {
+func (g Queue) Built(c Claim, n int64, onto, candidate string) error {
 	if err := g.turn(c, n, MergeTesting, "built", ""); err != nil {
 		return err
 	}
@@ -147,16 +153,16 @@ func (g *Graph) Built(c Claim, n int64, onto, candidate string) error {
 }
 
 // Tested says that its candidate is green.
-func (g *Graph) Tested(c Claim, n int64) error { return g.turn(c, n, MergeGreen, "tested", "") }
+func (g Queue) Tested(c Claim, n int64) error { return g.turn(c, n, MergeGreen, "tested", "") }
 
 // Landing says that the target is about to be moved to the candidate, and, said again, what is in the
 // way of that. With ErrLanding another entry of the target came first.
-func (g *Graph) Landing(c Claim, n int64, obstacle string) error {
+func (g Queue) Landing(c Claim, n int64, obstacle string) error {
 	return g.turn(c, n, MergeLanding, "landing", obstacle)
 }
 
 // Landed says that the target was moved, and completes the task. What it took back is open again.
-func (g *Graph) Landed(c Claim, n int64, verification string) error {
+func (g Queue) Landed(c Claim, n int64, verification string) error {
 	err := g.turn(c, n, MergeLanded, "landed", "")
 	if err == nil {
 		err = g.Complete(c, verification)
@@ -168,18 +174,18 @@ func (g *Graph) Landed(c Claim, n int64, verification string) error {
 }
 
 // Drop takes an entry out of the queue. The task stays claimed, and may enter again.
-func (g *Graph) Drop(c Claim, n int64, reason string) error {
+func (g Queue) Drop(c Claim, n int64, reason string) error {
 	return g.turn(c, n, MergeDropped, "drop", reason)
 }
 
 // SettleLanding says what became of an entry that was landing when its claim was lost. While somebody
 // has that claim it is refused: Landed or Drop say it then.
-func (g *Graph) SettleLanding(n int64, landed bool, reason string) error {
+func (g Queue) SettleLanding(n int64, landed bool, reason string) error {
 	m, err := g.Merge(n)
 	if err != nil {
 		return err
 	}
-	a, err := g.Attempt(m.Attempt)
+	a, err := g.history().Attempt(m.Attempt)
 	switch {
 	case err != nil:
 		return err
@@ -189,7 +195,7 @@ func (g *Graph) SettleLanding(n int64, landed bool, reason string) error {
 		if err := g.step(m, MergeLanded, "landed", reason); err != nil || m.Title == "" {
 			return err
 		}
-		t, err := g.Task(m.Task)
+		t, err := g.tasks().Get(m.Task)
 		if err == nil {
 			err = g.reopenUndone(t)
 			g.dropUndo(t.N) // it would land once more
@@ -200,7 +206,7 @@ func (g *Graph) SettleLanding(n int64, landed bool, reason string) error {
 }
 
 // turn changes the state of an entry whose task is claimed.
-func (g *Graph) turn(c Claim, n int64, to MergeState, by, reason string) error {
+func (g Queue) turn(c Claim, n int64, to MergeState, by, reason string) error {
 	if err := g.Holds(c); err != nil {
 		return err
 	}
@@ -226,7 +232,7 @@ UPDATE merges SET onto = :onto, candidate = :candidate, sound = 0,
 )
 
 // step changes the state of an entry, if the table of moves has it.
-func (g *Graph) step(m Merge, to MergeState, by, reason string) error {
+func (g Queue) step(m Merge, to MergeState, by, reason string) error {
 	if !slices.Contains(MergeMoves(), MergeMove{m.State, to, by}) {
 		return fmt.Errorf("%w: entry %d of the queue, of %s, is %s", ErrRefused, m.N, m.Task, m.State)
 	}
@@ -242,7 +248,7 @@ const reviewSQL = `UPDATE tasks SET unverified = :attempt, review = 1 WHERE n = 
 
 // Hold ends a claim with the work green and a person to accept it. The task is pending, and out of
 // the queue of claims until then. The reason says why.
-func (g *Graph) Hold(c Claim, n int64, reason string) error {
+func (g Queue) Hold(c Claim, n int64, reason string) error {
 	g.tx.Do(unverifiedSQL, ":n", c.Task.N, ":attempt", nil) // before it is held: this drops what is
 	err := g.turn(c, n, MergeHeld, "hold", "")
 	if err == nil {
@@ -256,7 +262,7 @@ func (g *Graph) Hold(c Claim, n int64, reason string) error {
 
 // LoseWork forgets the work of a task that only had to land, because it is gone: an agent does the task again. A revert is given up
 // instead. It is refused if a run has claimed the task meanwhile.
-func (g *Graph) LoseWork(id, reason string) error {
+func (g Queue) LoseWork(id, reason string) error {
 	t, err := g.nodeByID(id)
 	switch {
 	case err != nil:
@@ -274,7 +280,7 @@ func (g *Graph) LoseWork(id, reason string) error {
 const rejectSQL = `UPDATE tasks SET unverified = NULL, verification = 'failed', updated_at = :now WHERE n = :n;`
 
 // awaiting is the work of a task that a person is to review, and the task.
-func (g *Graph) awaiting(id string) (node, Merge, error) {
+func (g Queue) awaiting(id string) (node, Merge, error) {
 	t, err := g.nodeByID(id)
 	if err != nil {
 		return t, Merge{}, err
@@ -291,7 +297,7 @@ func (g *Graph) awaiting(id string) (node, Merge, error) {
 }
 
 // Reject is a person's word that held work may not land. The next attempt is told why.
-func (g *Graph) Reject(id, reason string) error {
+func (g Queue) Reject(id, reason string) error {
 	t, m, err := g.awaiting(id)
 	if err == nil {
 		err = g.step(m, MergeDropped, "reject", cmp.Or(reason, "rejected by hand"))
@@ -321,18 +327,18 @@ WHERE attempt IN (SELECT a.id FROM attempts a WHERE a.run = (SELECT r.n FROM run
 )
 
 // Merge returns one entry.
-func (g *Graph) Merge(n int64) (Merge, error) {
+func (g Queue) Merge(n int64) (Merge, error) {
 	found, err := db.All(g.tx, mergeSQL, scanMerge, ":n", n)
 	return only(found, err, fmt.Sprint("entry ", n, " of the queue"))
 }
 
-// Queue lists the open entries of a target, or of all if it is "", in the order in which they land.
-func (g *Graph) Queue(target string) ([]Merge, error) {
+// OpenMerges lists the open entries of a target, or of all if it is "", in the order in which they land.
+func (g Queue) OpenMerges(target string) ([]Merge, error) {
 	return db.All(g.tx, queueSQL, scanMerge, ":target", target)
 }
 
 // MergesIn lists the entries in one state, oldest first.
-func (g *Graph) MergesIn(s MergeState) ([]Merge, error) {
+func (g Queue) MergesIn(s MergeState) ([]Merge, error) {
 	return db.All(g.tx, mergesSQL, scanMerge, ":state", string(s))
 }
 
@@ -342,17 +348,17 @@ SELECT ` + mergeColumns + ` FROM merges WHERE n IN (
     WHERE unverified IS NOT NULL AND queue <= 1) ORDER BY n;`
 
 // Finished lists the last entries of work that only has to land, whether a person accepted it or its run died.
-func (g *Graph) Finished() ([]Merge, error) { return db.All(g.tx, finishedSQL, scanMerge) }
+func (g Queue) Finished() ([]Merge, error) { return db.All(g.tx, finishedSQL, scanMerge) }
 
 // ToReview lists the work that waits for a person, oldest first.
-func (g *Graph) ToReview() ([]Merge, error) {
+func (g Queue) ToReview() ([]Merge, error) {
 	held, err := g.MergesIn(MergeHeld)
 	return slices.DeleteFunc(held, func(m Merge) bool { return m.Accepted }), err
 }
 
 // Work says where the work of a run ended up. Its target is that of what landed. Kept are the refs of all
 // work that did not land, by attempt; the last one of each task counts. What waits for review is not among them.
-func (g *Graph) Work(run string, kept map[string]string) (w event.Work, err error) {
+func (g Queue) Work(run string, kept map[string]string) (w event.Work, err error) {
 	landed, _ := db.All(g.tx, landedInSQL, scanMerge, ":run", run) // the first error of the database is that of all that follow
 	for _, m := range landed {
 		if w.Target = m.Target; m.Candidate != m.Onto { // it changed something
@@ -361,7 +367,7 @@ func (g *Graph) Work(run string, kept map[string]string) (w event.Work, err erro
 	}
 	held, _ := g.ToReview()
 	behind, _ := db.All(g.tx, behindSQL, (*db.Row).Text)
-	attempts, err := g.Receipts(ReceiptFilter{Run: run})
+	attempts, err := g.history().Receipts(ReceiptFilter{Run: run})
 	for _, a := range attempts {
 		k := event.Kept{Task: a.Task, Ref: kept[a.ID]}
 		switch {

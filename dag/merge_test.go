@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"ralph/dag"
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/testing/check"
 )
 
@@ -20,7 +20,7 @@ import (
 func (w *world) enter(c dag.Claim, target string) (m dag.Merge) {
 	w.t.Helper()
 	w.update(func(g *dag.Graph) (err error) {
-		m, err = g.Enter(c, dag.NewMerge{Target: target, Base: "base", Work: "work", Patch: "patch of " + c.Task.Title})
+		m, err = g.Queue.Enter(c, dag.NewMerge{Target: target, Base: "base", Work: "work", Patch: "patch of " + c.Task.Title})
 		return err
 	})
 	return m
@@ -48,19 +48,19 @@ func mergeStates() []dag.MergeState {
 
 func queueVerbs() map[string]func(*dag.Graph, dag.Claim, int64) error {
 	return map[string]func(*dag.Graph, dag.Claim, int64) error{
-		"built":   func(g *dag.Graph, c dag.Claim, n int64) error { return g.Built(c, n, "onto", "candidate") },
-		"tested":  (*dag.Graph).Tested,
-		"hold":    func(g *dag.Graph, c dag.Claim, n int64) error { return g.Hold(c, n, "its work waits for review") },
-		"landing": func(g *dag.Graph, c dag.Claim, n int64) error { return g.Landing(c, n, "") },
-		"landed":  func(g *dag.Graph, c dag.Claim, n int64) error { return g.Landed(c, n, "passed") },
-		"drop":    func(g *dag.Graph, c dag.Claim, n int64) error { return g.Drop(c, n, "conflict") },
-		"reject":  func(g *dag.Graph, c dag.Claim, _ int64) error { return g.Reject(c.Task.ID, "no") },
+		"built":   func(g *dag.Graph, c dag.Claim, n int64) error { return g.Queue.Built(c, n, "onto", "candidate") },
+		"tested":  func(g *dag.Graph, c dag.Claim, n int64) error { return g.Queue.Tested(c, n) },
+		"hold":    func(g *dag.Graph, c dag.Claim, n int64) error { return g.Queue.Hold(c, n, "its work waits for review") },
+		"landing": func(g *dag.Graph, c dag.Claim, n int64) error { return g.Queue.Landing(c, n, "") },
+		"landed":  func(g *dag.Graph, c dag.Claim, n int64) error { return g.Queue.Landed(c, n, "passed") },
+		"drop":    func(g *dag.Graph, c dag.Claim, n int64) error { return g.Queue.Drop(c, n, "conflict") },
+		"reject":  func(g *dag.Graph, c dag.Claim, _ int64) error { return g.Queue.Reject(c.Task.ID, "no") },
 	}
 }
 
 func (w *world) merge(n int64) dag.Merge {
 	w.t.Helper()
-	return get(w, func(g *dag.Graph) (dag.Merge, error) { return g.Merge(n) })
+	return get(w, func(g *dag.Graph) (dag.Merge, error) { return g.Queue.Merge(n) })
 }
 
 // TestExactlyTheListedMovesOfTheQueueHappen does every verb to an entry in every state.
@@ -96,14 +96,14 @@ func TestAnEntryIsTestedAsItWasBuilt(t *testing.T) {
 	w.plan("a", "b")
 	c := w.claim("a")
 	m := w.enter(c, "main")
-	w.refused(dag.ErrRefused, func(g *dag.Graph) error { return g.Tested(c, m.N) })
-	w.refused(dag.ErrRefused, func(g *dag.Graph) error { _, err := g.Enter(c, dag.NewMerge{}); return err })
-	w.update(func(g *dag.Graph) error { return g.Built(c, m.N, "tip", "first") })
-	w.update(func(g *dag.Graph) error { return g.Tested(c, m.N) })
-	w.update(func(g *dag.Graph) error { return g.Built(c, m.N, "new tip", "second") })
-	w.refused(dag.ErrRefused, func(g *dag.Graph) error { return g.Landing(c, m.N, "") })
+	w.refused(dag.ErrRefused, func(g *dag.Graph) error { return g.Queue.Tested(c, m.N) })
+	w.refused(dag.ErrRefused, func(g *dag.Graph) error { _, err := g.Queue.Enter(c, dag.NewMerge{}); return err })
+	w.update(func(g *dag.Graph) error { return g.Queue.Built(c, m.N, "tip", "first") })
+	w.update(func(g *dag.Graph) error { return g.Queue.Tested(c, m.N) })
+	w.update(func(g *dag.Graph) error { return g.Queue.Built(c, m.N, "new tip", "second") })
+	w.refused(dag.ErrRefused, func(g *dag.Graph) error { return g.Queue.Landing(c, m.N, "") })
 	other := w.claim("b")
-	w.refused(dag.ErrRefused, func(g *dag.Graph) error { return g.Built(other, m.N, "tip", "another's") })
+	w.refused(dag.ErrRefused, func(g *dag.Graph) error { return g.Queue.Built(other, m.N, "tip", "another's") })
 	want := dag.Merge{
 		N: 1, Task: w.id("a"), Title: "a", Attempt: c.Attempt, Target: "main", Base: "base", Work: "work", Patch: "patch of a",
 		Onto: "new tip", Candidate: "second", State: dag.MergeTesting, At: start.Truncate(time.Millisecond),
@@ -120,22 +120,22 @@ func TestOneEntryOfATargetLandsAtATime(t *testing.T) {
 	w.put("c", dag.MergeTesting)
 	elsewhere := w.claim("other")
 	o := w.enter(elsewhere, "next").N
-	w.refused(dag.ErrLanding, func(g *dag.Graph) error { return g.Landing(second, m, "") })
+	w.refused(dag.ErrLanding, func(g *dag.Graph) error { return g.Queue.Landing(second, m, "") })
 	for _, step := range []string{"built", "tested", "landing"} {
 		w.update(func(g *dag.Graph) error { return queueVerbs()[step](g, elsewhere, o) })
 	}
 	check.Equal(t, "the queue", []string{"a landing", "b green", "c testing"}, w.queue("main"))
 	check.Equal(t, "the queue of another target", []string{"other landing"}, w.queue("next"))
-	w.update(func(g *dag.Graph) error { return g.Landed(first, n, "passed") })
+	w.update(func(g *dag.Graph) error { return g.Queue.Landed(first, n, "passed") })
 	w.wantStatuses(map[string]dag.Status{"a": dag.Done})
-	w.update(func(g *dag.Graph) error { return g.Landing(second, m, "") })
+	w.update(func(g *dag.Graph) error { return g.Queue.Landing(second, m, "") })
 	check.Equal(t, "the queue afterwards", []string{"b landing", "c testing"}, w.queue("main"))
 	w.sound()
 }
 
 func (w *world) queue(target string) (list []string) {
 	w.t.Helper()
-	for _, m := range get(w, func(g *dag.Graph) ([]dag.Merge, error) { return g.Queue(target) }) {
+	for _, m := range get(w, func(g *dag.Graph) ([]dag.Merge, error) { return g.Queue.OpenMerges(target) }) {
 		list = append(list, m.Title+" "+string(m.State))
 	}
 	return list
@@ -163,13 +163,13 @@ func ends() map[string]func(*world, dag.Claim) {
 
 func (w *world) abandon(c dag.Claim) {
 	w.t.Helper()
-	w.update(func(g *dag.Graph) error { return g.AbandonAttempt(c.Attempt, "interrupted", "gone") })
+	w.update(func(g *dag.Graph) error { return g.History.AbandonAttempt(c.Attempt, "interrupted", "gone") })
 }
 
 func (w *world) reclaim(title string, how dag.ReclaimOptions) {
 	w.t.Helper()
 	task := w.task(title)
-	w.update(func(g *dag.Graph) error { return g.Reclaim(task, how) })
+	w.update(func(g *dag.Graph) error { return g.Queue.Reclaim(task, how) })
 }
 
 // TestWorkLeavesTheQueueWithItsClaim ends claims in every way while their work is in the queue. What is
@@ -196,17 +196,17 @@ func TestWorkLeavesTheQueueWithItsClaim(t *testing.T) {
 				check.Equal(t, "state", want, m.State)
 				check.That(t, (m.Reason != "") == (want == dag.MergeDropped), "dropped for %q", m.Reason)
 				w.sound()
-				check.Equal(t, "who has a slot", []dag.Attempt(nil), get(w, (*dag.Graph).InSlots))
+				check.Equal(t, "who has a slot", []dag.Attempt(nil), get(w, func(g *dag.Graph) ([]dag.Attempt, error) { return g.Queue.InSlots() }))
 				if want == dag.MergeDropped {
-					w.refused(dag.ErrRefused, func(g *dag.Graph) error { return g.SettleLanding(n, true, "") })
+					w.refused(dag.ErrRefused, func(g *dag.Graph) error { return g.Queue.SettleLanding(n, true, "") })
 					return
 				}
 				other, o := w.put("b", dag.MergeGreen)
-				w.refused(dag.ErrLanding, func(g *dag.Graph) error { return g.Landing(other, o, "") })
-				check.Equal(t, "unlanded", []dag.Merge{m}, get(w, func(g *dag.Graph) ([]dag.Merge, error) { return g.MergesIn(dag.MergeLanding) }))
-				w.update(func(g *dag.Graph) error { return g.SettleLanding(n, true, "") })
+				w.refused(dag.ErrLanding, func(g *dag.Graph) error { return g.Queue.Landing(other, o, "") })
+				check.Equal(t, "unlanded", []dag.Merge{m}, get(w, func(g *dag.Graph) ([]dag.Merge, error) { return g.Queue.MergesIn(dag.MergeLanding) }))
+				w.update(func(g *dag.Graph) error { return g.Queue.SettleLanding(n, true, "") })
 				check.Equal(t, "state", dag.MergeLanded, w.merge(n).State)
-				w.update(func(g *dag.Graph) error { return g.Landing(other, o, "") })
+				w.update(func(g *dag.Graph) error { return g.Queue.Landing(other, o, "") })
 				w.sound()
 			})
 		}
@@ -218,12 +218,12 @@ func TestRecoveryCompletesWhatHasLanded(t *testing.T) {
 	w := newWorld(t)
 	w.plan("a", "b after a")
 	c, n := w.put("a", dag.MergeLanding)
-	w.refused(dag.ErrRefused, func(g *dag.Graph) error { return g.SettleLanding(n, true, "") })
+	w.refused(dag.ErrRefused, func(g *dag.Graph) error { return g.Queue.SettleLanding(n, true, "") })
 	stale := w.task("a").Claim()
-	w.update(func(g *dag.Graph) error { return g.Landed(stale, n, "passed") })
+	w.update(func(g *dag.Graph) error { return g.Queue.Landed(stale, n, "passed") })
 	w.wantStatuses(map[string]dag.Status{"a": dag.Done})
 	w.wantReady("b")
-	w.refused(dag.ErrLost, func(g *dag.Graph) error { return g.Landed(c, n, "passed") })
+	w.refused(dag.ErrLost, func(g *dag.Graph) error { return g.Queue.Landed(c, n, "passed") })
 	w.sound()
 }
 
@@ -236,14 +236,14 @@ func TestHeldWorkIsClaimedOnceAPersonHasAcceptedIt(t *testing.T) {
 	check.That(t, held.ToReview && held.Status == dag.Pending && !held.Ready(w.clock()) && !held.AwaitsVerdict(), "got %+v", held)
 	check.Equal(t, "state", "to review", held.State(w.clock()))
 	w.wantReady("b")
-	check.Equal(t, "to review", []dag.Merge{w.merge(n)}, get(w, (*dag.Graph).ToReview))
+	check.Equal(t, "to review", []dag.Merge{w.merge(n)}, get(w, func(g *dag.Graph) ([]dag.Merge, error) { return g.Queue.ToReview() }))
 	check.Equal(t, "the queue", []string(nil), w.queue("main"))
-	w.refused(dag.ErrRefused, func(g *dag.Graph) error { return g.Accept(w.id("b"), "") })
+	w.refused(dag.ErrRefused, func(g *dag.Graph) error { return g.Queue.Accept(w.id("b"), "") })
 	w.sound()
 
-	w.update(func(g *dag.Graph) error { return g.Accept(w.id("a"), "") })
-	w.refused(dag.ErrRefused, func(g *dag.Graph) error { return g.Accept(w.id("a"), "") })
-	check.Equal(t, "to review", 0, len(get(w, (*dag.Graph).ToReview)))
+	w.update(func(g *dag.Graph) error { return g.Queue.Accept(w.id("a"), "") })
+	w.refused(dag.ErrRefused, func(g *dag.Graph) error { return g.Queue.Accept(w.id("a"), "") })
+	check.Equal(t, "to review", 0, len(get(w, func(g *dag.Graph) ([]dag.Merge, error) { return g.Queue.ToReview() })))
 	w.wantReady("a", "b")
 	check.Equal(t, "state", dag.Landing, w.task("a").State(w.clock()))
 	again := w.take("a", dag.ClaimOptions{})
@@ -259,7 +259,7 @@ func TestHeldWorkIsClaimedOnceAPersonHasAcceptedIt(t *testing.T) {
 	check.Equal(t, "what it resumes", m.N, again.Merge.N)
 	other := w.claim("b")
 	w.update(func(g *dag.Graph) (err error) {
-		m, err = g.Enter(again, dag.NewMerge{Target: "main", Patch: "another patch"})
+		m, err = g.Queue.Enter(again, dag.NewMerge{Target: "main", Patch: "another patch"})
 		return err
 	})
 	check.That(t, !m.Accepted && !w.enter(other, "main").Accepted, "what nobody has seen is accepted")
@@ -272,9 +272,9 @@ func TestHeldWorkIsClaimedOnceAPersonHasAcceptedIt(t *testing.T) {
 func TestWorkThatIsDoneAnewIsToBeReviewedAnew(t *testing.T) {
 	t.Parallel()
 	for name, anew := range map[string]func(w *world){
-		"reset": func(w *world) { w.person((*dag.Graph).Reset, "a") },
+		"reset": func(w *world) { w.person(func(g *dag.Graph, id string) error { return g.Tasks.Reset(id) }, "a") },
 		"reset as group": func(w *world) {
-			w.person(func(g *dag.Graph, id string) error { _, err := g.ResetTree(id); return err }, "a")
+			w.person(func(g *dag.Graph, id string) error { _, err := g.Tasks.ResetTree(id); return err }, "a")
 		},
 		"undone": func(w *world) {
 			w.put("a", dag.MergeLanded)
@@ -308,7 +308,7 @@ func TestResumedWorkIsHeldToo(t *testing.T) {
 	check.Equal(t, "unverified", first.Attempt, w.task("a").Unverified)
 	check.Equal(t, "state", dag.MergeHeld, w.merge(n).State)
 	w.sound()
-	w.update(func(g *dag.Graph) error { return g.Accept(w.id("a"), "") })
+	w.update(func(g *dag.Graph) error { return g.Queue.Accept(w.id("a"), "") })
 	again := w.claim("a")
 	check.That(t, again.Resumed.ID == first.Attempt && again.Merge.N == n, "got %+v", again)
 	check.That(t, w.enter(again, "main").Accepted, "what was accepted is to be reviewed again")
@@ -320,11 +320,11 @@ func TestRejectedWorkIsDoneAgain(t *testing.T) {
 	w := newWorld(t)
 	w.plan("a")
 	_, n := w.put("a", dag.MergeHeld)
-	w.update(func(g *dag.Graph) error { return g.Reject(w.id("a"), "too long") })
+	w.update(func(g *dag.Graph) error { return g.Queue.Reject(w.id("a"), "too long") })
 	m := w.merge(n)
 	check.That(t, m.State == dag.MergeDropped && m.Reason == "too long", "got %+v", m)
 	task := w.task("a")
-	logs := get(w, func(g *dag.Graph) ([]dag.LogEntry, error) { return g.Logs(task) })
+	logs := get(w, func(g *dag.Graph) ([]dag.LogEntry, error) { return g.Tasks.Logs(task) })
 	last := logs[len(logs)-1]
 	check.That(t, last.Kind == dag.LogUser && last.Text == "too long", "the next attempt is told %+v", last)
 	check.That(t, !w.claim("a").Resume, "rejected work is resumed")
@@ -342,7 +342,7 @@ func TestHeldWorkIsDroppedByWhatChangesItsTask(t *testing.T) {
 		"finish":        {func(w *world) { w.person(finish, "a") }, false},
 		"give up":       {func(w *world) { w.person(giveUp, "a") }, false},
 		"delete":        {func(w *world) { w.person(remove, "a") }, false},
-		"delete tree":   {func(w *world) { w.update(func(g *dag.Graph) error { return g.DeleteTree(w.id("group")) }) }, false},
+		"delete tree":   {func(w *world) { w.update(func(g *dag.Graph) error { return g.Plan.DeleteTree(w.id("group")) }) }, false},
 		"block":         {func(w *world) { w.person(block, "a") }, true}, // takes nothing from finished work
 		"unblock":       {func(w *world) { w.person(block, "a"); w.person(unblock, "a") }, true},
 		"block above":   {func(w *world) { w.person(block, "group") }, true},
@@ -356,7 +356,7 @@ func TestHeldWorkIsDroppedByWhatChangesItsTask(t *testing.T) {
 			test.change(w)
 			m := w.merge(n)
 			check.Equal(t, "held", test.held, m.State == dag.MergeHeld)
-			check.Equal(t, "to review", test.held, len(get(w, (*dag.Graph).ToReview)) == 1)
+			check.Equal(t, "to review", test.held, len(get(w, func(g *dag.Graph) ([]dag.Merge, error) { return g.Queue.ToReview() })) == 1)
 			w.sound()
 		})
 	}
@@ -374,18 +374,21 @@ func TestWorkSaysWhereTheWorkOfARunEndedUp(t *testing.T) {
 			kept[c.Attempt] = "refs/" + title
 		}
 	}
-	w.update(func(g *dag.Graph) error { return g.Accept(w.id("accepted"), "") })
+	w.update(func(g *dag.Graph) error { return g.Queue.Accept(w.id("accepted"), "") })
 	for _, ref := range []string{"refs/first", "refs/last"} {
 		c := w.claim("kept")
-		w.update(func(g *dag.Graph) error { return g.Release(c, dag.Release{}) })
+		w.update(func(g *dag.Graph) error { return g.Queue.Release(c, dag.Release{}) })
 		kept[c.Attempt] = ref
 	}
 	w.spoil("nothing")
 	ours := w.run
-	w.update(func(g *dag.Graph) (err error) { w.run, err = g.StartRun(dag.Scope{}, dag.Process{}); return err })
+	w.update(func(g *dag.Graph) (err error) {
+		w.run, err = g.History.StartRun(dag.Scope{}, dag.Process{})
+		return err
+	})
 	c := w.claim("other")
 	kept[c.Attempt], kept["a-gone"] = "refs/other", "refs/gone"
-	got := get(w, func(g *dag.Graph) (event.Work, error) { return g.Work(ours.ID, kept) })
+	got := get(w, func(g *dag.Graph) (event.Work, error) { return g.Queue.Work(ours.ID, kept) })
 	slices.SortFunc(got.Kept, func(a, b event.Kept) int { return strings.Compare(a.Ref, b.Ref) })
 	check.Equal(t, "work", event.Work{
 		Target: "main", From: "onto", To: "candidate", Commits: 2, Review: []event.Kept{{Task: w.id("held"), Ref: "refs/held"}},
@@ -401,13 +404,13 @@ func TestAnEntryThatIsLandingSaysWhatIsInItsWay(t *testing.T) {
 	c, n := w.put("a", dag.MergeGreen)
 	other, _ := w.put("b", dag.MergeGreen)
 	check.Equal(t, "before", "waits to land", w.merge(n).String())
-	w.update(func(g *dag.Graph) error { return g.Landing(c, n, "") })
+	w.update(func(g *dag.Graph) error { return g.Queue.Landing(c, n, "") })
 	check.Equal(t, "while it lands", "landing", w.merge(n).String())
-	w.refused(dag.ErrRefused, func(g *dag.Graph) error { return g.Landing(other, n, "another's") })
-	w.update(func(g *dag.Graph) error { return g.Landing(c, n, "one.txt is in the way") })
+	w.refused(dag.ErrRefused, func(g *dag.Graph) error { return g.Queue.Landing(other, n, "another's") })
+	w.update(func(g *dag.Graph) error { return g.Queue.Landing(c, n, "one.txt is in the way") })
 	m := w.merge(n)
 	check.Equal(t, "while it waits", [2]string{"one.txt is in the way", "waits to land"}, [2]string{m.Reason, m.String()})
-	w.update(func(g *dag.Graph) error { return g.Built(c, n, "tip", "next") })
+	w.update(func(g *dag.Graph) error { return g.Queue.Built(c, n, "tip", "next") })
 	check.Equal(t, "afterwards", "", w.merge(n).Reason)
 	w.sound()
 }

@@ -72,9 +72,9 @@ func (m *model) reject(id string) error {
 
 // abandon lets the agents go whose tasks were deleted.
 func (x *machine) abandon() {
-	for _, a := range get(x.w, (*dag.Graph).OpenAttempts) {
+	for _, a := range get(x.w, func(g *dag.Graph) ([]dag.Attempt, error) { return g.History.OpenAttempts() }) {
 		if x.m.tasks[a.Task] == nil {
-			x.w.update(func(g *dag.Graph) error { return g.AbandonAttempt(a.ID, "interrupted", "deleted") })
+			x.w.update(func(g *dag.Graph) error { return g.History.AbandonAttempt(a.ID, "interrupted", "deleted") })
 		}
 	}
 }
@@ -104,7 +104,7 @@ func (x *machine) enter(rt *rapid.T) {
 	var claim heldClaim
 	x.queued(rt, func(g *dag.Graph, c heldClaim) (err error) {
 		claim = c
-		entered, err = g.Enter(c.Claim, dag.NewMerge{Target: "main", Base: "b", Work: "w", Patch: "p"})
+		entered, err = g.Queue.Enter(c.Claim, dag.NewMerge{Target: "main", Base: "b", Work: "w", Patch: "p"})
 		return err
 	}, func(t *modelTask, _ *modelEntry) error {
 		if slices.ContainsFunc(x.m.entries, func(e modelEntry) bool { return e.Task == t.id && e.holder == t.holder }) {
@@ -135,13 +135,13 @@ func (x *machine) to(rt *rapid.T, real func(*dag.Graph, dag.Claim, int64) error,
 }
 
 func (x *machine) built(rt *rapid.T) {
-	x.to(rt, func(g *dag.Graph, c dag.Claim, n int64) error { return g.Built(c, n, "onto", "candidate") },
+	x.to(rt, func(g *dag.Graph, c dag.Claim, n int64) error { return g.Queue.Built(c, n, "onto", "candidate") },
 		func(_ *modelTask, e *modelEntry) error { e.State, e.built = dag.MergeTesting, true; return nil },
 		dag.MergeTesting, dag.MergeGreen, dag.MergeLanding)
 }
 
 func (x *machine) tested(rt *rapid.T) {
-	x.to(rt, (*dag.Graph).Tested, func(_ *modelTask, e *modelEntry) error {
+	x.to(rt, func(g *dag.Graph, c dag.Claim, n int64) error { return g.Queue.Tested(c, n) }, func(_ *modelTask, e *modelEntry) error {
 		if !e.built {
 			return dag.ErrRefused
 		}
@@ -151,7 +151,7 @@ func (x *machine) tested(rt *rapid.T) {
 }
 
 func (x *machine) landing(rt *rapid.T) {
-	x.to(rt, func(g *dag.Graph, c dag.Claim, n int64) error { return g.Landing(c, n, "") }, func(_ *modelTask, e *modelEntry) error {
+	x.to(rt, func(g *dag.Graph, c dag.Claim, n int64) error { return g.Queue.Landing(c, n, "") }, func(_ *modelTask, e *modelEntry) error {
 		if slices.ContainsFunc(x.m.entries, func(other modelEntry) bool { return other.State == dag.MergeLanding && other.N != e.N }) {
 			return dag.ErrLanding
 		}
@@ -161,12 +161,12 @@ func (x *machine) landing(rt *rapid.T) {
 }
 
 func (x *machine) landed(rt *rapid.T) {
-	x.to(rt, func(g *dag.Graph, c dag.Claim, n int64) error { return g.Landed(c, n, "passed") },
+	x.to(rt, func(g *dag.Graph, c dag.Claim, n int64) error { return g.Queue.Landed(c, n, "passed") },
 		func(t *modelTask, e *modelEntry) error { x.m.leave(e.N); x.m.set(t, dag.Done); return nil }, dag.MergeLanding)
 }
 
 func (x *machine) drop(rt *rapid.T) {
-	x.to(rt, func(g *dag.Graph, c dag.Claim, n int64) error { return g.Drop(c, n, "red") },
+	x.to(rt, func(g *dag.Graph, c dag.Claim, n int64) error { return g.Queue.Drop(c, n, "red") },
 		func(_ *modelTask, e *modelEntry) error { x.m.leave(e.N); return nil }, dag.MergeTesting, dag.MergeGreen, dag.MergeLanding)
 }
 
@@ -186,7 +186,7 @@ func (x *machine) settleLanding(rt *rapid.T) {
 		rt.Skip("nothing is landing")
 	}
 	e, landed := x.m.entries[i], rapid.Bool().Draw(rt, "landed")
-	err := x.w.try(func(g *dag.Graph) error { return g.SettleLanding(e.N, landed, "") })
+	err := x.w.try(func(g *dag.Graph) error { return g.Queue.SettleLanding(e.N, landed, "") })
 	x.agree(rt, err, x.m.attempt(func() error {
 		if x.m.has(e) {
 			return dag.ErrRefused
@@ -205,7 +205,7 @@ func (x *machine) compareQueue(rt *rapid.T) {
 		State dag.MergeState
 	}
 	var got, want []open
-	for _, m := range get(x.w, func(g *dag.Graph) ([]dag.Merge, error) { return g.Queue("main") }) {
+	for _, m := range get(x.w, func(g *dag.Graph) ([]dag.Merge, error) { return g.Queue.OpenMerges("main") }) {
 		got = append(got, open{m.N, m.Task, m.State})
 	}
 	for _, e := range x.m.entries {
@@ -216,7 +216,7 @@ func (x *machine) compareQueue(rt *rapid.T) {
 	}
 	free := x.m.freeSlots(3)
 	var taken []int
-	for _, a := range get(x.w, (*dag.Graph).InSlots) {
+	for _, a := range get(x.w, func(g *dag.Graph) ([]dag.Attempt, error) { return g.Queue.InSlots() }) {
 		taken = append(taken, a.Slot)
 	}
 	for n := 1; n <= 3; n++ {
@@ -224,7 +224,7 @@ func (x *machine) compareQueue(rt *rapid.T) {
 			rt.Fatalf("%v are taken, but in the model %v are free", taken, free)
 		}
 	}
-	for _, m := range get(x.w, (*dag.Graph).ToReview) {
+	for _, m := range get(x.w, func(g *dag.Graph) ([]dag.Merge, error) { return g.Queue.ToReview() }) {
 		if t := x.m.tasks[m.Task]; t == nil || !t.review {
 			rt.Fatalf("%s is to be reviewed, but not in the model", m.Task)
 		}

@@ -34,14 +34,14 @@ func scanNode(r *db.Row) node {
 }
 
 // node is a task that must be there.
-func (g *Graph) node(n int64) node {
+func (g *transaction) node(n int64) node {
 	found, err := db.All(g.tx, nodeSQL, scanNode, ":n", n)
 	t, err := only(found, err, fmt.Sprint("task ", n))
 	g.tx.Fail(err)
 	return t
 }
 
-func (g *Graph) nodeByID(id string) (node, error) {
+func (g *transaction) nodeByID(id string) (node, error) {
 	found, err := db.All(g.tx, nodeByIDSQL, scanNode, ":id", id)
 	return only(found, err, "task "+id)
 }
@@ -69,7 +69,7 @@ WHERE task = :n AND ended_at IS NULL;`
 // move changes one status and does all that follows from it: dependents are
 // recounted, leaves below are held or freed, ancestors are rolled up. What is refused fails
 // the transaction.
-func (g *Graph) move(t node, to Status, by Trigger) {
+func (g *transaction) move(t node, to Status, by Trigger) {
 	if !allowed(t.status, to, by) {
 		g.tx.Fail(fmt.Errorf("%w: %s is %s, and %s cannot make it %s", ErrRefused, t.id, t.status, by, to))
 	}
@@ -104,7 +104,7 @@ FROM dependencies e WHERE e.blocker = +:n AND tasks.n = +e.blocked
 RETURNING tasks.n, children > 0 AND open_deps = (:by > 0);`
 
 // recount recounts the open blockers of those who wait for the task, after it changed, if that is what changed.
-func (g *Graph) recount(n int64, satisfied bool) {
+func (g *transaction) recount(n int64, satisfied bool) {
 	if g.node(n).satisfies == satisfied {
 		return
 	}
@@ -137,7 +137,7 @@ WITH RECURSIVE d (n, held, doomed) AS (
 )
 UPDATE tasks SET held = d.held, doomed = d.doomed FROM d WHERE tasks.n = +d.n;`
 
-func (g *Graph) flagDescendants(tasks ...int64) {
+func (g *transaction) flagDescendants(tasks ...int64) {
 	for _, n := range tasks {
 		g.tx.Do(flagSQL, ":n", n)
 	}

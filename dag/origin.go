@@ -18,7 +18,7 @@ ON CONFLICT DO UPDATE SET line = excluded.line, file = coalesce(excluded.file, f
 )
 
 // Origins maps what tasks are called where they come from to their IDs.
-func (g *Graph) Origins() (map[string]string, error) { return g.pairs(byOriginSQL) }
+func (g Plan) Origins() (map[string]string, error) { return g.pairs(byOriginSQL) }
 
 // From is a task that comes from somewhere else.
 type From struct {
@@ -27,23 +27,23 @@ type From struct {
 }
 
 // ComeFrom lists the tasks that come from somewhere else, the oldest first.
-func (g *Graph) ComeFrom() ([]From, error) {
+func (g Plan) ComeFrom() ([]From, error) {
 	return db.All(g.tx, fromSQL, func(r *db.Row) From { return From{Origin: r.Text(), ID: r.Text(), File: r.Text()} })
 }
 
 // Imported is what an import said of a task last, or "".
-func (g *Graph) Imported(id string) (string, error) {
+func (g Plan) Imported(id string) (string, error) {
 	return db.One(g.tx, importedSQL, (*db.Row).Text, ":id", id)
 }
 
 // SetImported remembers what an import says of a task, and from which file; "" is none that could be named.
-func (g *Graph) SetImported(id, line, file string) error {
+func (g Plan) SetImported(id, line, file string) error {
 	return g.tx.Exec(setImportedSQL, ":id", id, ":line", line, ":file", file)
 }
 
 // StableIDs makes IDs that no task has, each once. Of the same names it is the same, as long as that is free: what two people import or
 // make from a template, each in a clone of their own, is one task when their plans are merged.
-func (g *Graph) StableIDs() func(names ...string) (string, error) {
+func (g Plan) StableIDs() func(names ...string) (string, error) {
 	used := map[string]bool{}
 	return func(names ...string) (string, error) {
 		sum := sha256.Sum256([]byte(strings.Join(names, "\x00")))

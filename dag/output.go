@@ -12,9 +12,9 @@ before(n) AS (
     UNION SELECT d.blocker FROM before CROSS JOIN tasks t ON t.n = before.n CROSS JOIN dependencies d ON d.blocked = t.parent
     LIMIT 1000
 )
-SELECT ` + taskColumns + ` FROM tasks WHERE n IN (SELECT n FROM before) AND output IS NOT NULL AND status = 'done' ORDER BY n LIMIT +:most;`
+SELECT {task} FROM tasks WHERE n IN (SELECT n FROM before) AND output IS NOT NULL AND status = 'done' ORDER BY n LIMIT +:most;`
 
 // Outputs lists the finished tasks that have an output and that the task had to wait for, itself or through others, oldest first.
-func (g *Graph) Outputs(t Task, most int) ([]Task, error) {
-	return g.tasks(outputsSQL, ":n", t.N, ":most", most)
+func (g Tasks) Outputs(t Task, most int) ([]Task, error) {
+	return g.all(outputsSQL, ":n", t.N, ":most", most)
 }

@@ -14,14 +14,14 @@ func TestOutputsOfAllThatWasBefore(t *testing.T) {
 	w := newWorld(t)
 	var ids []string
 	w.update(func(g *dag.Graph) (err error) {
-		ids, err = g.Import([]dag.Spec{
-			{Ref: "design", Title: "design", Output: "design"},
-			{Ref: "group", Title: "group", After: []string{"design"}},
-			{Ref: "a", Title: "a", Parent: "group", Output: "notes"},
-			{Ref: "b", Title: "b", Parent: "group", After: []string{"a"}, Output: "notes"},
-			{Ref: "plain", Title: "plain", After: []string{"group"}},
-			{Ref: "last", Title: "last", After: []string{"plain"}},
-			{Ref: "beside", Title: "beside", Output: "beside"},
+		ids, err = g.Plan.Import([]dag.Spec{
+			{Ref: "design", Detail: dag.Detail{Title: "design", Output: "design"}},
+			{Ref: "group", Detail: dag.Detail{Title: "group"}, After: []string{"design"}},
+			{Ref: "a", Detail: dag.Detail{Title: "a", Output: "notes"}, Parent: "group"},
+			{Ref: "b", Detail: dag.Detail{Title: "b", Output: "notes"}, Parent: "group", After: []string{"a"}},
+			{Ref: "plain", Detail: dag.Detail{Title: "plain"}, After: []string{"group"}},
+			{Ref: "last", Detail: dag.Detail{Title: "last"}, After: []string{"plain"}},
+			{Ref: "beside", Detail: dag.Detail{Title: "beside", Output: "beside"}},
 		})
 		return err
 	})
@@ -32,7 +32,7 @@ func TestOutputsOfAllThatWasBefore(t *testing.T) {
 	want := func(task string, titles ...string) {
 		t.Helper()
 		of, got := w.task(task), []string(nil)
-		for _, b := range get(w, func(g *dag.Graph) ([]dag.Task, error) { return g.Outputs(of, 20) }) {
+		for _, b := range get(w, func(g *dag.Graph) ([]dag.Task, error) { return g.Tasks.Outputs(of, 20) }) {
 			got = append(got, b.Title)
 		}
 		check.Equal(t, "outputs for "+task, titles, got)

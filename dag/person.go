@@ -7,7 +7,7 @@ import (
 
 // Finish is a person's word that a task is done. A group is done when its
 // subtasks are, and not before.
-func (g *Graph) Finish(id string) error {
+func (g Tasks) Finish(id string) error {
 	t, err := g.nodeByID(id)
 	if err != nil {
 		return err
@@ -27,7 +27,7 @@ const giveUpSQL = `UPDATE tasks SET given_up = 1 WHERE n = :n;`
 
 // GiveUp is a person's word that a task failed. What lies below it will not be run,
 // not even by a run that keeps going after failures.
-func (g *Graph) GiveUp(id, reason string) error {
+func (g Tasks) GiveUp(id, reason string) error {
 	t, err := g.nodeByID(id)
 	if err != nil {
 		return err
@@ -47,7 +47,7 @@ const blockedByHand = "blocked by hand"
 
 // Block keeps a task, and all that lies below it, from being run until Unblock
 // or Reset.
-func (g *Graph) Block(id, reason string) error {
+func (g Tasks) Block(id, reason string) error {
 	t, err := g.takeable(id)
 	if err != nil || t.status == Blocked {
 		return err
@@ -62,7 +62,7 @@ func (g *Graph) Block(id, reason string) error {
 }
 
 // Unblock lifts a person's block. It does not touch what the task waits for.
-func (g *Graph) Unblock(id string) error {
+func (g Tasks) Unblock(id string) error {
 	t, err := g.nodeByID(id)
 	if err != nil {
 		return err
@@ -85,7 +85,7 @@ UPDATE tasks SET retries = 0, attempts = 0, interruptions = 0, verification = NU
 // Reset makes a task pending as if it had never run, and reopens its ancestors.
 // Of a group only the group itself is reopened, which is refused when nothing
 // below it could run then; ResetTree takes all that lies below it too.
-func (g *Graph) Reset(id string) error {
+func (g Tasks) Reset(id string) error {
 	t, err := g.takeable(id)
 	if err != nil {
 		return err
@@ -97,7 +97,7 @@ func (g *Graph) Reset(id string) error {
 	return g.tx.Err()
 }
 
-func (g *Graph) reset(t node) {
+func (g Tasks) reset(t node) {
 	if t.status != Pending {
 		g.move(t, Pending, ByReset)
 	}
@@ -116,7 +116,7 @@ SELECT t.n FROM sub JOIN tasks t ON t.n = sub.n WHERE t.status = 'failed' ORDER 
 
 // ResetFailed resets every failed task at or below the given one, or everywhere
 // if the ID is empty, and returns the IDs of those that will run again.
-func (g *Graph) ResetFailed(id string) ([]string, error) {
+func (g Tasks) ResetFailed(id string) ([]string, error) {
 	var reset []string
 	for _, n := range g.numbers(failedBelowSQL, ":id", id) { // leaves first: most groups are reopened by them
 		if t := g.node(n); t.status == Failed {
@@ -135,7 +135,7 @@ const (
 
 // Cancel is a person's word that nobody will do a task, with all that is left below it. Who waits for it goes on if that counts as
 // satisfied, and keeps waiting if not.
-func (g *Graph) Cancel(id string, satisfied bool, reason string) error {
+func (g Tasks) Cancel(id string, satisfied bool, reason string) error {
 	t, err := g.takeable(id)
 	if err != nil {
 		return err
@@ -162,7 +162,7 @@ func (g *Graph) Cancel(id string, satisfied bool, reason string) error {
 }
 
 // satisfy says whether a task that is cancelled already counts as satisfied.
-func (g *Graph) satisfy(t node, satisfied bool) {
+func (g *transaction) satisfy(t node, satisfied bool) {
 	g.tx.Do(satisfySQL, ":n", t.n, ":satisfied", satisfied)
 	g.recount(t.n, t.satisfies)
 	if g.node(t.n).satisfies != t.satisfies {

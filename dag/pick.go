@@ -64,13 +64,13 @@ type Refused struct {
 }
 
 // Refused says why a claim that found nothing left tasks alone that are ready.
-func (g *Graph) Refused(opts ClaimOptions) (Refused, error) {
+func (g Queue) Refused(opts ClaimOptions) (Refused, error) {
 	p, err := g.pick(opts)
 	return p.why, err
 }
 
 // waits says what a task that is ready waits for: a lock that another holds, or came first for, or its agent.
-func (g *Graph) waits(t Task, opts ClaimOptions) ([]Reason, error) {
+func (g Queue) waits(t Task, opts ClaimOptions) ([]Reason, error) {
 	p, err := g.pick(opts) // for what it reserves
 	if err != nil || p.found.n == t.N {
 		return nil, err
@@ -98,7 +98,7 @@ type waiting struct {
 
 // picker looks for the task that a claim takes.
 type picker struct {
-	g        *Graph
+	g        Queue
 	opts     ClaimOptions
 	features []int64 // to be skipped
 
@@ -109,7 +109,7 @@ type picker struct {
 	why      Refused
 }
 
-func (g *Graph) pick(opts ClaimOptions) (p *picker, err error) {
+func (g Queue) pick(opts ClaimOptions) (p *picker, err error) {
 	p = &picker{g: g, opts: opts, refused: map[string]bool{}, features: make([]int64, len(opts.Skip.Features))}
 	if s := opts.Scope; s.Task != "" && s.Feature+s.Tag != "" || s.Feature != "" && s.Tag != "" {
 		return p, fmt.Errorf("%w: a scope is a task, a feature or a tag, not two of them", ErrRefused)

@@ -175,13 +175,20 @@ func TestQueryPlans(t *testing.T) {
 
 		"open questions": {openAsksSQL, []string{"SEARCH requests USING INDEX requests_task (task=?)"}, 0},
 
-		"move":                      {moveSQL, []string{byRow}, 0},
-		"check a claim":             {heldSQL, []string{"SEARCH tasks USING INDEX sqlite_autoindex_tasks_1 (id=?)"}, 0},
-		"heartbeat":                 {heartbeatSQL, []string{"SEARCH tasks USING INDEX sqlite_autoindex_tasks_1 (id=?)"}, 0},
-		"recount dependents":        {dependentsSQL, []string{"SEARCH e USING PRIMARY KEY (blocker=?)", byRow}, 0},
-		"search cycles, blockers":   {blockerNumbers, []string{"SEARCH dependencies USING COVERING INDEX dependencies_blocked (blocked=?)"}, 0},
-		"search cycles, dependents": {dependentNumbers, []string{"SEARCH dependencies USING PRIMARY KEY (blocker=?)"}, 0},
-		"search cycles, children":   {childNumbers, []string{"SEARCH tasks USING COVERING INDEX tasks_parent (parent=?)"}, 0},
+		"move":               {moveSQL, []string{byRow}, 0},
+		"check a claim":      {heldSQL, []string{"SEARCH tasks USING INDEX sqlite_autoindex_tasks_1 (id=?)"}, 0},
+		"heartbeat":          {heartbeatSQL, []string{"SEARCH tasks USING INDEX sqlite_autoindex_tasks_1 (id=?)"}, 0},
+		"recount dependents": {dependentsSQL, []string{"SEARCH e USING PRIMARY KEY (blocker=?)", byRow}, 0},
+
+		// A plan that changes stored tasks reads what those lead to, each list in one statement.
+		"load what a plan names": {loadNamedSQL, []string{"SEARCH p USING INDEX sqlite_autoindex_tasks_1 (id=?)"}, 0},
+		"load by number":         {loadNumbersSQL, []string{"SEARCH p USING INTEGER PRIMARY KEY (rowid=?)"}, 0},
+		"load subtasks":          {loadChildrenSQL, []string{"SEARCH p USING INDEX tasks_parent (parent=?)"}, 0},
+		"what waits for those":   {waitForThemSQL, []string{"SEARCH dependencies USING PRIMARY KEY (blocker=?)"}, 0},
+		"planned edges":          {plannedEdgesSQL, []string{"SEARCH dependencies USING COVERING INDEX dependencies_blocked (blocked=?)"}, 0},
+		"search parents":         {parentsOfSQL, []string{byRow}, 0},
+		"search subtasks":        {childrenOfSQL, []string{"SEARCH tasks USING COVERING INDEX tasks_parent (parent=?)"}, 0},
+		"search blockers":        {blockersOfSQL, []string{"SEARCH dependencies USING COVERING INDEX dependencies_blocked (blocked=?)"}, 0},
 
 		"look around": {linkedSQL, []string{
 			"SEARCH dependencies USING COVERING INDEX dependencies_blocked (blocked=?)", "SEARCH dependencies USING PRIMARY KEY (blocker=?)",
@@ -231,7 +238,7 @@ func TestQueryPlans(t *testing.T) {
 		}
 		var plan []string
 		err := d.View(t.Context(), func(tx *db.Tx) error {
-			for r := range tx.Rows("EXPLAIN QUERY PLAN " + test.statement) {
+			for r := range tx.Rows("EXPLAIN QUERY PLAN " + statement(test.statement)) {
 				plan = append(plan, r.ColumnText(3))
 			}
 			return nil

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"ralph/event"
 	"ralph/internal/db"
+	"ralph/internal/event"
 )
 
 // Planning is one session with an agent that planned: it belongs to no task, but it
@@ -29,7 +29,7 @@ VALUES (:id, :step, :feature, :name, :agent, :model, :effective, :now, 1);`
 
 // BeginPlanning records that a session is open, and gives it an ID and a time. What it
 // costs is unknown until it reports it.
-func (g *Graph) BeginPlanning(p *Planning) error {
+func (g Plan) BeginPlanning(p *Planning) error {
 	feature, err := g.featureNumber(p.Feature)
 	if err != nil {
 		return err
@@ -45,7 +45,7 @@ UPDATE plannings SET model_effective = :effective, ended_at = iif(:over, :now, N
 WHERE id = :id;`
 
 // NotePlanning stores what a session has used so far, and whether it is over.
-func (g *Graph) NotePlanning(p Planning, over bool) error {
+func (g Plan) NotePlanning(p Planning, over bool) error {
 	in, cached, out := p.Counts()
 	missing := fmt.Errorf("session %s of planning: %w", p.ID, ErrNotFound)
 	return g.change(missing, notePlanningSQL, ":id", p.ID, ":effective", db.OrNull(p.ModelEffective), ":over", over, ":now", g.millis(),
@@ -59,7 +59,7 @@ SELECT id, step, feature_name, agent, model, model_effective, started_at, ended_
 FROM plannings ORDER BY n;`
 
 // Plannings lists all sessions of planning, oldest first.
-func (g *Graph) Plannings() ([]Planning, error) {
+func (g Plan) Plannings() ([]Planning, error) {
 	return db.All(g.tx, planningsSQL, func(r *db.Row) Planning {
 		return Planning{
 			ID: r.Text(), Step: r.Text(), Feature: r.Text(), Agent: r.Text(), Model: r.Text(), ModelEffective: r.Text(),

@@ -47,7 +47,7 @@ func work(job, path, ledger string) error {
 func claimAll(ctx context.Context, s *dag.Store, ledger io.Writer) error {
 	var run dag.Run
 	err := s.Update(ctx, func(g *dag.Graph) (err error) {
-		run, err = g.StartRun(dag.Scope{}, dag.Process{PID: int64(os.Getpid())})
+		run, err = g.History.StartRun(dag.Scope{}, dag.Process{PID: int64(os.Getpid())})
 		return err
 	})
 	if err != nil {
@@ -57,7 +57,7 @@ func claimAll(ctx context.Context, s *dag.Store, ledger io.Writer) error {
 		var c dag.Claim
 		var ok bool
 		err := s.Update(ctx, func(g *dag.Graph) (err error) {
-			c, ok, err = g.Claim(dag.ClaimOptions{Run: run, Lease: lease})
+			c, ok, err = g.Queue.Claim(dag.ClaimOptions{Run: run, Lease: lease})
 			return err
 		})
 		if err != nil || !ok {
@@ -66,7 +66,7 @@ func claimAll(ctx context.Context, s *dag.Store, ledger io.Writer) error {
 		if _, err := fmt.Fprintln(ledger, c.Task.ID); err != nil {
 			return err
 		}
-		if err := s.Update(ctx, func(g *dag.Graph) error { return g.Complete(c, "skipped") }); err != nil {
+		if err := s.Update(ctx, func(g *dag.Graph) error { return g.Queue.Complete(c, "skipped") }); err != nil {
 			return err
 		}
 	}
@@ -82,9 +82,9 @@ func addMany(ctx context.Context, s *dag.Store, ledger io.Writer) error {
 		for range leavesEach {
 			err := s.Update(ctx, func(g *dag.Graph) (err error) { // the group may be done by now: it reopens
 				if group == "" {
-					group, err = g.Add(dag.NewTask{Title: fmt.Sprint("group ", i)})
+					group, err = g.Plan.Add(dag.NewTask{Detail: dag.Detail{Title: fmt.Sprint("group ", i)}})
 				}
-				leaf, added := g.Add(dag.NewTask{Title: "leaf", Parent: group, After: last})
+				leaf, added := g.Plan.Add(dag.NewTask{Detail: dag.Detail{Title: "leaf"}, Parent: group, After: last})
 				last = []string{leaf}
 				return errors.Join(err, added)
 			})

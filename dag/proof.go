@@ -51,20 +51,20 @@ FROM proofs p LEFT JOIN tasks t ON t.id = p.task WHERE p.feature = :feature ORDE
 )
 
 // Prove stores that a person says that a criterion is met.
-func (g *Graph) Prove(feature string, p Proof) error {
+func (g Plan) Prove(feature string, p Proof) error {
 	n, err := g.featureNumber(feature)
 	if err != nil {
 		return err
 	}
 	p.Kind, p.Task, p.Attempt = ProofPerson, "", ""
 	g.addProofs(n, p)
-	return g.Audit("", "", feature+" "+p.Criterion+": "+p.Shown)
+	return g.history().Audit("", "", feature+" "+p.Criterion+": "+p.Shown)
 }
 
 // SetProofs stores what an attempt showed of criteria, in the place of what earlier ones at its task did. It is refused if the attempt
 // lost its task.
-func (g *Graph) SetProofs(c Claim, proofs []Proof) error {
-	if err := g.Holds(c); err != nil {
+func (g Plan) SetProofs(c Claim, proofs []Proof) error {
+	if err := g.queue().Holds(c); err != nil {
 		return err
 	}
 	n, err := g.featureNumber(c.Task.Feature)
@@ -79,7 +79,7 @@ func (g *Graph) SetProofs(c Claim, proofs []Proof) error {
 	return g.tx.Err()
 }
 
-func (g *Graph) addProofs(feature int64, proofs ...Proof) {
+func (g Plan) addProofs(feature int64, proofs ...Proof) {
 	for _, p := range proofs {
 		g.tx.Do(addProofSQL, ":feature", feature, ":criterion", p.Criterion, ":text", p.Text, ":kind", string(p.Kind), ":task", p.Task, ":attempt", p.Attempt,
 			":author", p.Author, ":gate", p.Gate, ":shown", g.said(p.Shown), ":base", p.Base, ":commit", p.Commit, ":now", g.millis())
@@ -87,7 +87,7 @@ func (g *Graph) addProofs(feature int64, proofs ...Proof) {
 }
 
 // WithdrawProof deletes what people said of a criterion, and says whether they had.
-func (g *Graph) WithdrawProof(feature, criterion string) (bool, error) {
+func (g Plan) WithdrawProof(feature, criterion string) (bool, error) {
 	n, err := g.featureNumber(feature)
 	if err != nil {
 		return false, err
@@ -97,7 +97,7 @@ func (g *Graph) WithdrawProof(feature, criterion string) (bool, error) {
 }
 
 // Proofs lists what was seen of the criteria of a feature, oldest first for each.
-func (g *Graph) Proofs(feature string) ([]Proof, error) {
+func (g Plan) Proofs(feature string) ([]Proof, error) {
 	n, err := g.featureNumber(feature)
 	if err != nil {
 		return nil, err
@@ -111,7 +111,7 @@ func (g *Graph) Proofs(feature string) ([]Proof, error) {
 }
 
 // FeatureTree is the tree that the first attempt at a feature began with; "" if that is unknown.
-func (g *Graph) FeatureTree(feature string) (string, error) {
+func (g Plan) FeatureTree(feature string) (string, error) {
 	n, err := g.featureNumber(feature)
 	if err != nil || n == 0 {
 		return "", err

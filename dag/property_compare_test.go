@@ -28,12 +28,12 @@ func (x *machine) compare(rt *rapid.T) {
 	var got, want []seen
 	x.w.t = rt
 	x.w.view(func(g *dag.Graph) error {
-		list, err := g.List(dag.Filter{})
+		list, err := g.Tasks.List(dag.Filter{})
 		if err != nil {
 			return err
 		}
 		for _, t := range list {
-			reasons, err := g.Why(t)
+			reasons, err := g.Tasks.Why(t)
 			if err != nil {
 				return err
 			}
@@ -84,7 +84,7 @@ func (x *machine) compareScopes(rt *rapid.T) {
 				return err
 			}
 		}
-		list, err := g.Features()
+		list, err := g.Plan.Features()
 		got := map[string]dag.FeatureStatus{}
 		for _, f := range list {
 			got[f.Name] = f.Status
@@ -125,7 +125,7 @@ func (x *machine) compareScope(rt *rapid.T, g *dag.Graph, scope dag.Scope) error
 			want.NextDoomedWait = sooner(want.NextDoomedWait, t.notBefore)
 		}
 	}
-	tally, err := g.Tally(scope)
+	tally, err := g.Tasks.Tally(scope)
 	if err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func (x *machine) compareScope(rt *rapid.T, g *dag.Graph, scope dag.Scope) error
 	if scope.Task != "" {
 		return nil
 	}
-	list, err := g.List(dag.Filter{Ready: true, Feature: scope.Feature})
+	list, err := g.Tasks.List(dag.Filter{Ready: true, Feature: scope.Feature})
 	got := make([]string, 0, len(list))
 	for _, t := range list {
 		got = append(got, t.ID)
@@ -165,7 +165,7 @@ func (x *machine) wouldClaim(scope dag.Scope, keepGoing bool) []string {
 	ids := []string{}
 	err := x.w.try(func(g *dag.Graph) error {
 		for {
-			c, ok, err := g.Claim(dag.ClaimOptions{Run: x.w.run, Scope: scope, KeepGoing: keepGoing, Lease: lease})
+			c, ok, err := g.Queue.Claim(dag.ClaimOptions{Run: x.w.run, Scope: scope, KeepGoing: keepGoing, Lease: lease})
 			if err != nil {
 				return err
 			}

@@ -8,11 +8,13 @@ import (
 	"pgregory.net/rapid"
 
 	"ralph/dag"
+	"ralph/internal/testing/raced"
 )
 
 // TestRandomOperationsAgreeWithTheModel runs random operations on a real file
 // and, after each one, compares all that can be seen with the naive model.
 func TestRandomOperationsAgreeWithTheModel(t *testing.T) {
+	raced.Long(t, "operations are compared one by one here")
 	t.Parallel()
 	checkWorlds(t, func(rt *rapid.T, w *world) {
 		x := newMachine(rt, w)
@@ -56,7 +58,7 @@ func TestRandomOperationsAgreeWithTheModel(t *testing.T) {
 			"drop":           x.drop,
 			"hold":           x.hold,
 			"accept":         x.byHand(accept, (*model).accept),
-			"reject":         x.byHand(func(g *dag.Graph, id string) error { return g.Reject(id, "no") }, (*model).reject),
+			"reject":         x.byHand(func(g *dag.Graph, id string) error { return g.Queue.Reject(id, "no") }, (*model).reject),
 			"settle landing": x.settleLanding,
 		})
 	})
@@ -81,18 +83,18 @@ type heldClaim struct {
 func newMachine(rt *rapid.T, w *world) *machine {
 	x := &machine{w: w, m: newModel(w.clock(), "alpha", "beta")}
 	for _, name := range x.m.features {
-		w.update(func(g *dag.Graph) error { _, err := g.AddFeature(name); return err })
+		w.update(func(g *dag.Graph) error { _, err := g.Plan.AddFeature(name); return err })
 	}
 	if rapid.Bool().Draw(rt, "begin with groups in groups") {
 		x.addPlan(rt, []dag.Spec{
-			{Line: 1, Ref: "top", Title: "top"},
-			{Line: 2, Ref: "group", Title: "group", Parent: "top"},
-			{Line: 3, Ref: "inner", Title: "inner", Parent: "group"},
-			{Line: 4, Ref: "a", Title: "a", Parent: "inner"},
-			{Line: 5, Ref: "b", Title: "b", Parent: "inner"},
-			{Line: 6, Ref: "c", Title: "c", Parent: "group"},
-			{Line: 7, Ref: "later", Title: "later", After: []string{"group"}},
-			{Line: 8, Ref: "d", Title: "d", Parent: "later"},
+			{Line: 1, Ref: "top", Detail: dag.Detail{Title: "top"}},
+			{Line: 2, Ref: "group", Detail: dag.Detail{Title: "group"}, Parent: "top"},
+			{Line: 3, Ref: "inner", Detail: dag.Detail{Title: "inner"}, Parent: "group"},
+			{Line: 4, Ref: "a", Detail: dag.Detail{Title: "a"}, Parent: "inner"},
+			{Line: 5, Ref: "b", Detail: dag.Detail{Title: "b"}, Parent: "inner"},
+			{Line: 6, Ref: "c", Detail: dag.Detail{Title: "c"}, Parent: "group"},
+			{Line: 7, Ref: "later", Detail: dag.Detail{Title: "later"}, After: []string{"group"}},
+			{Line: 8, Ref: "d", Detail: dag.Detail{Title: "d"}, Parent: "later"},
 		})
 	}
 	return x

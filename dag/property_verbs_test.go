@@ -10,12 +10,12 @@ import (
 	"pgregory.net/rapid"
 
 	"ralph/dag"
-	"ralph/event"
+	"ralph/internal/event"
 )
 
 func (x *machine) add(rt *rapid.T) {
 	nt := dag.NewTask{
-		Title: "task", Priority: rapid.Int64Range(-1, 1).Draw(rt, "priority"),
+		Detail: dag.Detail{Title: "task", Priority: rapid.Int64Range(-1, 1).Draw(rt, "priority")},
 		Parent: x.maybe(rt, "parent"), Feature: x.feature(rt),
 	}
 	if blocker := x.maybe(rt, "after"); blocker != "" {
@@ -26,7 +26,7 @@ func (x *machine) add(rt *rapid.T) {
 		nt.MaxRetries = &n
 	}
 	var id string
-	err := x.w.try(func(g *dag.Graph) (err error) { id, err = g.Add(nt); return err })
+	err := x.w.try(func(g *dag.Graph) (err error) { id, err = g.Plan.Add(nt); return err })
 	if err != nil {
 		id = "t-refused"
 	}
@@ -50,7 +50,7 @@ func (x *machine) add(rt *rapid.T) {
 
 func (x *machine) link(rt *rapid.T) {
 	blocker, blocked := x.some(rt, "blocker"), x.some(rt, "blocked")
-	err := x.w.try(func(g *dag.Graph) error { return g.Link(blocker, blocked) })
+	err := x.w.try(func(g *dag.Graph) error { return g.Plan.Link(blocker, blocked) })
 	x.agree(rt, err, x.m.attempt(func() error {
 		x.m.tasks[blocked].after[blocker] = true
 		if x.m.stuck() {
@@ -64,7 +64,7 @@ func (x *machine) unlink(rt *rapid.T) {
 	t := x.m.tasks[x.some(rt, "blocked")]
 	for _, blocker := range x.m.all() {
 		if t.after[blocker.id] {
-			x.w.update(func(g *dag.Graph) error { return g.Unlink(blocker.id, t.id) })
+			x.w.update(func(g *dag.Graph) error { return g.Plan.Unlink(blocker.id, t.id) })
 			delete(t.after, blocker.id)
 			return
 		}
@@ -145,7 +145,7 @@ func (x *machine) release(rt *rapid.T) {
 	if rapid.Bool().Draw(rt, "backoff") {
 		r.NotBefore = x.m.now.Add(time.Duration(rapid.IntRange(0, 5000).Draw(rt, "wait")) * time.Millisecond)
 	}
-	x.settle(rt, func(g *dag.Graph, c dag.Claim) error { return g.Release(c, r) }, func(t *modelTask, c heldClaim) {
+	x.settle(rt, func(g *dag.Graph, c dag.Claim) error { return g.Queue.Release(c, r) }, func(t *modelTask, c heldClaim) {
 		x.m.set(t, dag.Pending)
 		t.notBefore, t.finished, t.work = r.NotBefore, r.Finished, c.work
 	})
@@ -155,10 +155,10 @@ func (x *machine) retry(rt *rapid.T) {
 	limit := rapid.IntRange(0, 2).Draw(rt, "limit")
 	var got, want dag.Status
 	x.settle(rt, func(g *dag.Graph, c dag.Claim) (err error) {
-		if err := g.NoteAttempt(c.Attempt, dag.Note{Rejected: event.RejectedVerdict}); err != nil {
+		if err := g.History.NoteAttempt(c.Attempt, dag.Note{Rejected: event.RejectedVerdict}); err != nil {
 			return err
 		}
-		got, err = g.Retry(c, "not good", limit)
+		got, err = g.Queue.Retry(c, "not good", limit)
 		return err
 	}, func(t *modelTask, c heldClaim) {
 		t.rejected = append(t.rejected, rejected{c.serial, c.at})
@@ -195,7 +195,7 @@ func (x *machine) byHand(real func(*dag.Graph, string) error, naive func(*model,
 func (x *machine) resetTree(rt *rapid.T) {
 	id := x.some(rt, "task")
 	var n int
-	x.w.update(func(g *dag.Graph) (err error) { n, err = g.ResetTree(id); return err })
+	x.w.update(func(g *dag.Graph) (err error) { n, err = g.Tasks.ResetTree(id); return err })
 	if want := x.m.resetTree(id); n != want {
 		rt.Fatalf("reset tree: got %d tasks, want %d", n, want)
 	}
@@ -204,7 +204,7 @@ func (x *machine) resetTree(rt *rapid.T) {
 func (x *machine) resetFailed(rt *rapid.T) {
 	id := x.maybe(rt, "task")
 	var got []string
-	x.w.update(func(g *dag.Graph) (err error) { got, err = g.ResetFailed(id); return err })
+	x.w.update(func(g *dag.Graph) (err error) { got, err = g.Tasks.ResetFailed(id); return err })
 	if diff := cmp.Diff(x.m.resetFailed(id), got); diff != "" {
 		rt.Fatalf("reset failed (-model +file):\n%s", diff)
 	}
@@ -212,7 +212,7 @@ func (x *machine) resetFailed(rt *rapid.T) {
 
 func (x *machine) remove(rt *rapid.T) {
 	id := x.some(rt, "task")
-	err := x.w.try(func(g *dag.Graph) error { return g.Delete(id) })
+	err := x.w.try(func(g *dag.Graph) error { return g.Plan.Delete(id) })
 	x.agree(rt, err, x.m.attempt(func() error {
 		if len(x.m.children(id)) > 0 {
 			return dag.ErrRefused
@@ -227,19 +227,19 @@ func (x *machine) removeTree(rt *rapid.T) {
 		return
 	}
 	id := x.some(rt, "task")
-	x.w.update(func(g *dag.Graph) error { return g.DeleteTree(id) })
+	x.w.update(func(g *dag.Graph) error { return g.Plan.DeleteTree(id) })
 	x.m.remove(id)
 }
 
 func (x *machine) move(rt *rapid.T) {
 	id, parent := x.some(rt, "task"), x.maybe(rt, "parent")
-	err := x.w.try(func(g *dag.Graph) error { return g.Move(id, parent) })
+	err := x.w.try(func(g *dag.Graph) error { return g.Plan.Move(id, parent) })
 	x.agree(rt, err, x.m.attempt(func() error { return x.m.move(id, parent) }))
 }
 
 func (x *machine) setFeature(rt *rapid.T) {
 	id, name := x.some(rt, "task"), x.feature(rt)
-	err := x.w.try(func(g *dag.Graph) error { return g.SetFeature(id, name) })
+	err := x.w.try(func(g *dag.Graph) error { return g.Plan.SetFeature(id, name) })
 	x.agree(rt, err, x.m.attempt(func() error {
 		t := x.m.tasks[id]
 		if t.feature != name && t.parent != "" {
@@ -254,13 +254,15 @@ func (x *machine) setFeature(rt *rapid.T) {
 
 func (x *machine) edit(rt *rapid.T) {
 	id, priority := x.some(rt, "task"), rapid.Int64Range(-2, 2).Draw(rt, "priority")
-	x.w.update(func(g *dag.Graph) error { return g.Edit(id, dag.Edit{Priority: &priority}) })
+	x.w.update(func(g *dag.Graph) error { return g.Plan.Edit(id, dag.Detail{Priority: priority}, "priority") })
 	x.m.tasks[id].priority = priority
 }
 
 func (x *machine) editMeaning(rt *rapid.T) {
 	id, kind, onFail := x.some(rt, "task"), dag.Work, onFail(rt)
-	x.w.update(func(g *dag.Graph) error { return g.Edit(id, dag.Edit{Kind: &kind, OnFail: &onFail}) })
+	x.w.update(func(g *dag.Graph) error {
+		return g.Plan.Edit(id, dag.Detail{Kind: kind, OnFail: onFail}, "kind", "on_fail")
+	})
 	x.m.edited(id, onFail == dag.Continue)
 }
 
@@ -270,7 +272,7 @@ func onFail(rt *rapid.T) dag.OnFail {
 
 func (x *machine) cancel(rt *rapid.T) {
 	satisfied := rapid.Bool().Draw(rt, "satisfied")
-	x.byHand(func(g *dag.Graph, id string) error { return g.Cancel(id, satisfied, "") }, func(m *model, id string) error { return m.cancel(id, satisfied) })(rt)
+	x.byHand(func(g *dag.Graph, id string) error { return g.Tasks.Cancel(id, satisfied, "") }, func(m *model, id string) error { return m.cancel(id, satisfied) })(rt)
 }
 
 func (x *machine) importPlan(rt *rapid.T) {
@@ -293,7 +295,7 @@ func (x *machine) importPlan(rt *rapid.T) {
 
 func (x *machine) addPlan(rt *rapid.T, specs []dag.Spec) {
 	var ids []string
-	err := x.w.try(func(g *dag.Graph) (err error) { ids, err = g.Import(specs); return err })
+	err := x.w.try(func(g *dag.Graph) (err error) { ids, err = g.Plan.Import(specs); return err })
 	if err != nil {
 		for i := range specs {
 			ids = append(ids, fmt.Sprintf("t-refused%d", i))

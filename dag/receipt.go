@@ -3,8 +3,8 @@ package dag
 import (
 	"slices"
 
-	"ralph/event"
 	"ralph/internal/db"
+	"ralph/internal/event"
 )
 
 // Receipt is everything that is on record about an attempt. What is empty or nil
@@ -38,7 +38,7 @@ FROM attempts a JOIN runs r ON r.n = a.run LEFT JOIN tasks t ON t.n = a.task `
 
 // Receipts lists attempts, oldest first. Each attempt is listed once, so adding up
 // what they cost counts nothing twice.
-func (g *Graph) Receipts(f ReceiptFilter) ([]Receipt, error) {
+func (g History) Receipts(f ReceiptFilter) ([]Receipt, error) {
 	query, args := receiptsSQL, []any(nil)
 	switch {
 	case f.Task != "":

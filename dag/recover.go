@@ -17,10 +17,10 @@ const claimedSQL = `SELECT id FROM tasks INDEXED BY tasks_owner WHERE owner IS N
 // Stale lists the claimed tasks whose owner is gone. life says whether a process
 // lives; only where it cannot know does the lease decide, because a live owner
 // may have slept past its lease.
-func (g *Graph) Stale(life func(Process) Life) ([]Task, error) {
+func (g Queue) Stale(life func(Process) Life) ([]Task, error) {
 	var stale []Task
 	for t := range g.named(claimedSQL) {
-		run, err := g.Owner(t.Owner)
+		run, err := g.history().Owner(t.Owner)
 		if err != nil {
 			return nil, err
 		}
@@ -38,10 +38,10 @@ WHERE t.leaving IS NOT NULL;`
 
 // Leaving lists the attempts that a person took a task from and whose agents are
 // not known to be gone, with the owners of their runs.
-func (g *Graph) Leaving() (map[string]string, error) { return g.pairs(leavingSQL) }
+func (g Queue) Leaving() (map[string]string, error) { return g.pairs(leavingSQL) }
 
 // Left says that the agent of an attempt is gone whose task a person took away: its slot and its locks are free.
-func (g *Graph) Left(attempt string) error {
+func (g Queue) Left(attempt string) error {
 	g.tx.Do(leftSQL, ":id", attempt)
 	return g.tx.Exec(freeLocksSQL, ":id", attempt)
 }
@@ -67,7 +67,7 @@ WHERE task = :n AND generation = :generation AND ended_at IS NULL;`
 func (t Task) Claim() Claim { return Claim{Task: t, Owner: t.Owner, Generation: t.Generation} }
 
 // Reclaim makes a stale task available again. Doing so twice is refused with ErrLost.
-func (g *Graph) Reclaim(t Task, how ReclaimOptions) error {
+func (g Queue) Reclaim(t Task, how ReclaimOptions) error {
 	n, err := g.held(t.Claim())
 	if err == nil && how.Unverified == "" {
 		_, err = g.takeable(t.ID)
@@ -90,7 +90,7 @@ func (g *Graph) Reclaim(t Task, how ReclaimOptions) error {
 }
 
 // Died ends the record of a run whose process is gone. Doing so twice changes nothing.
-func (g *Graph) Died(id, reason string) (bool, error) {
+func (g Queue) Died(id, reason string) (bool, error) {
 	err := g.tx.Exec(diedRunSQL, ":id", id, ":reason", g.said(reason), ":now", g.millis())
 	return g.tx.Changes() == 1, err
 }

@@ -9,12 +9,12 @@ import (
 const (
 	relateSQL     = `INSERT INTO related (a, b) VALUES (min(:a, :b), max(:a, :b)) ON CONFLICT DO NOTHING;`
 	unrelateSQL   = `DELETE FROM related WHERE a = min(:a, :b) AND b = max(:a, :b);`
-	relatedSQL    = `SELECT ` + taskColumns + ` FROM tasks WHERE n IN (SELECT b FROM related WHERE a = :n UNION ALL SELECT a FROM related WHERE b = :n) ORDER BY n;`
+	relatedSQL    = `SELECT {task} FROM tasks WHERE n IN (SELECT b FROM related WHERE a = :n UNION ALL SELECT a FROM related WHERE b = :n) ORDER BY n;`
 	allRelatedSQL = `SELECT min(a.id, b.id) AS one, max(a.id, b.id) AS other FROM related r JOIN tasks a ON a.n = r.a JOIN tasks b ON b.n = r.b WHERE :all OR a.feature IS b.feature ORDER BY one, other;`
 )
 
 // Relate says that two tasks have to do with each other. Neither waits for the other.
-func (g *Graph) Relate(a, b string) error {
+func (g Plan) Relate(a, b string) error {
 	x, y, err := g.pair(a, b)
 	if err != nil {
 		return err
@@ -27,7 +27,7 @@ func (g *Graph) Relate(a, b string) error {
 }
 
 // Unrelate takes that back; it is refused if they were not related.
-func (g *Graph) Unrelate(a, b string) error {
+func (g Plan) Unrelate(a, b string) error {
 	x, y, err := g.pair(a, b)
 	if err != nil {
 		return err
@@ -37,10 +37,10 @@ func (g *Graph) Unrelate(a, b string) error {
 }
 
 // Related lists the tasks that have to do with one, oldest first.
-func (g *Graph) Related(t Task) ([]Task, error) { return g.tasks(relatedSQL, ":n", t.N) }
+func (g Tasks) Related(t Task) ([]Task, error) { return g.all(relatedSQL, ":n", t.N) }
 
 // Relations are the pairs of related tasks, by the smaller ID, which is the same in every clone: all, or those of one feature.
-func (g *Graph) Relations(all bool) (map[string][]string, error) {
+func (g Tasks) Relations(all bool) (map[string][]string, error) {
 	pairs := map[string][]string{}
 	for r := range g.tx.Rows(allRelatedSQL, ":all", all) {
 		a := r.Text()
@@ -58,6 +58,6 @@ type Unmet struct {
 const unmetSQL = `SELECT u.task, t.id, u.other FROM unmet u JOIN tasks t ON t.n = u.task ORDER BY u.task, u.other;`
 
 // Unmet lists the relations to tasks that are not here.
-func (g *Graph) Unmet() ([]Unmet, error) {
+func (g Plan) Unmet() ([]Unmet, error) {
 	return db.All(g.tx, unmetSQL, func(r *db.Row) Unmet { return Unmet{r.Int64(), r.Text(), r.Text()} })
 }

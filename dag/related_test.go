@@ -12,12 +12,12 @@ func TestRelationsOfAPlan(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	const one, two, three = "t-00000001", "t-00000002", "t-00000003"
-	first := dag.Spec{Line: 1, Ref: one, Title: "one", Feature: "a"}
-	second := dag.Spec{Line: 2, Ref: two, Title: "two", Feature: "b"}
+	first := dag.Spec{Line: 1, Ref: one, Detail: dag.Detail{Title: "one"}, Feature: "a"}
+	second := dag.Spec{Line: 2, Ref: two, Detail: dag.Detail{Title: "two"}, Feature: "b"}
 	related := func(id string) (ids []string) {
 		task := w.task(id)
 		w.view(func(g *dag.Graph) error {
-			list, err := g.Related(task)
+			list, err := g.Tasks.Related(task)
 			for _, other := range list {
 				ids = append(ids, other.ID)
 			}
@@ -26,7 +26,7 @@ func TestRelationsOfAPlan(t *testing.T) {
 		return ids
 	}
 	missing := func() (list []dag.Unmet) {
-		w.view(func(g *dag.Graph) (err error) { list, err = g.Unmet(); return err })
+		w.view(func(g *dag.Graph) (err error) { list, err = g.Plan.Unmet(); return err })
 		return list
 	}
 	tells := first
@@ -50,7 +50,7 @@ func TestRelationsOfAPlan(t *testing.T) {
 	tells.Related = []string{two}
 	applied(w, []dag.Spec{tells}, nil)
 	check.Equal(t, "told again", []string{one}, related(two))
-	w.update(func(g *dag.Graph) error { return g.Release(claim, dag.Release{}) })
+	w.update(func(g *dag.Graph) error { return g.Queue.Release(claim, dag.Release{}) })
 
 	applied(w, nil, []string{one})
 	check.Equal(t, "gone with its line", 0, len(related(two))+len(missing()))

@@ -15,7 +15,7 @@ WHERE id = :id AND ended_at IS NULL;`
 
 // AdoptRun makes a process go on with the run whose attempts the same remote makes. False means that there is none. It is
 // refused while the process that did so before may live.
-func (g *Graph) AdoptRun(p Process, life func(Process) Life) (Run, bool, error) {
+func (g History) AdoptRun(p Process, life func(Process) Life) (Run, bool, error) {
 	open, err := g.OpenRuns()
 	i := slices.IndexFunc(open, func(r Run) bool { return r.Process.Remote == p.Remote })
 	if err != nil || i < 0 {
@@ -44,7 +44,7 @@ const disownRunSQL = `UPDATE runs SET remote = NULL WHERE id = :id;`
 
 // DisownRuns forgets that attempts of open runs are made on other machines, if the process of the run is gone: the run is dead
 // then, and whatever those machines deliver counts for nothing.
-func (g *Graph) DisownRuns(life func(Process) Life) error {
+func (g History) DisownRuns(life func(Process) Life) error {
 	open, err := g.OpenRuns()
 	for _, r := range open {
 		remote := r.Process.Remote
@@ -57,7 +57,7 @@ func (g *Graph) DisownRuns(life func(Process) Life) error {
 
 // Apart refuses to begin a run of a scope while another one that is not dead works on the same tasks, if other machines make the
 // attempts of either: what is ready is theirs to say alone.
-func (g *Graph) Apart(scope Scope, p Process, life func(Process) Life) error {
+func (g History) Apart(scope Scope, p Process, life func(Process) Life) error {
 	open, err := g.OpenRuns()
 	if err != nil {
 		return err
@@ -66,7 +66,7 @@ func (g *Graph) Apart(scope Scope, p Process, life func(Process) Life) error {
 		if r.Process.Remote == "" && p.Remote == "" || life(r.Process) == Dead {
 			continue
 		}
-		both, err := g.overlap(scope, r.Scope)
+		both, err := g.queue().overlap(scope, r.Scope)
 		if err != nil {
 			return err
 		}
@@ -91,7 +91,7 @@ func (e *ApartError) Error() string {
 func (e *ApartError) Unwrap() error { return ErrRefused }
 
 // overlap says whether two scopes may have a task in common. Only what lies in two features surely has not.
-func (g *Graph) overlap(a, b Scope) (bool, error) {
+func (g Queue) overlap(a, b Scope) (bool, error) {
 	one, err := g.featureOf(a)
 	other, oerr := g.featureOf(b)
 	if err != nil || oerr != nil {
@@ -101,22 +101,22 @@ func (g *Graph) overlap(a, b Scope) (bool, error) {
 }
 
 // featureOf is the feature that all of a scope lies in; "" if that is not known.
-func (g *Graph) featureOf(s Scope) (string, error) {
+func (g Queue) featureOf(s Scope) (string, error) {
 	if s.Task == "" || s.Feature != "" {
 		return s.Feature, nil
 	}
-	t, err := g.Task(s.Task)
+	t, err := g.tasks().Get(s.Task)
 	return t.Feature, err
 }
 
 const ownedSQL = `SELECT id FROM tasks INDEXED BY tasks_owner WHERE owner = :owner ORDER BY n;`
 
 // Owned lists the claims of a run, each with the attempt that it is for.
-func (g *Graph) Owned(run Run) (claims []Claim, err error) {
+func (g Queue) Owned(run Run) (claims []Claim, err error) {
 	ids, err := db.All(g.tx, ownedSQL, (*db.Row).Text, ":owner", run.Owner)
 	for _, id := range ids {
-		t, terr := g.Task(id)
-		attempts, aerr := g.Attempts(t)
+		t, terr := g.tasks().Get(id)
+		attempts, aerr := g.history().Attempts(t)
 		if err = cmp.Or(err, terr, aerr); err != nil {
 			return nil, err
 		}

@@ -30,14 +30,14 @@ func TestARunOfOtherMachinesHasOneProcess(t *testing.T) {
 			w := newWorld(t)
 			w.plan("a")
 			w.update(func(g *dag.Graph) (err error) {
-				w.run, err = g.StartRun(dag.Scope{}, dag.Process{PID: 1, Remote: "a workflow"})
+				w.run, err = g.History.StartRun(dag.Scope{}, dag.Process{PID: 1, Remote: "a workflow"})
 				return err
 			})
 			c := w.claim("a")
 			w.pass(test.silent)
 			next := dag.Process{PID: 2, Remote: "a workflow"}
 			adopt := func(g *dag.Graph) error {
-				run, found, err := g.AdoptRun(next, always(test.life))
+				run, found, err := g.History.AdoptRun(next, always(test.life))
 				check.That(t, found && run.ID == w.run.ID, "got %v %s", found, run.ID)
 				return err
 			}
@@ -46,10 +46,10 @@ func TestARunOfOtherMachinesHasOneProcess(t *testing.T) {
 				return
 			}
 			w.update(adopt)
-			claims := get(w, func(g *dag.Graph) ([]dag.Claim, error) { return g.Owned(w.run) })
+			claims := get(w, func(g *dag.Graph) ([]dag.Claim, error) { return g.Queue.Owned(w.run) })
 			check.That(t, len(claims) == 1 && claims[0].Attempt == c.Attempt && claims[0].Generation == c.Generation, "got %+v", claims)
-			w.update(func(g *dag.Graph) error { return g.Complete(claims[0], "passed") })
-			check.Equal(t, "its process", next, get(w, func(g *dag.Graph) (dag.Run, error) { return g.Owner(w.run.Owner) }).Process)
+			w.update(func(g *dag.Graph) error { return g.Queue.Complete(claims[0], "passed") })
+			check.Equal(t, "its process", next, get(w, func(g *dag.Graph) (dag.Run, error) { return g.History.Owner(w.run.Owner) }).Process)
 		})
 	}
 }
@@ -84,13 +84,13 @@ func TestRunsOfOtherMachinesHaveTheirTasksForThemselves(t *testing.T) {
 			}
 			var err error
 			w.update(func(g *dag.Graph) error {
-				if err := g.EndRun(w.run.ID, "complete", "", 0); err != nil {
+				if err := g.History.EndRun(w.run.ID, "complete", "", 0); err != nil {
 					return err
 				}
-				if _, err := g.StartRun(test.a, dag.Process{PID: 1, Remote: test.remote}); err != nil {
+				if _, err := g.History.StartRun(test.a, dag.Process{PID: 1, Remote: test.remote}); err != nil {
 					return err
 				}
-				err = g.Apart(test.b, dag.Process{PID: 2, Remote: test.other}, always(test.life))
+				err = g.History.Apart(test.b, dag.Process{PID: 2, Remote: test.other}, always(test.life))
 				return nil
 			})
 			check.That(t, errors.Is(err, dag.ErrRefused) == test.refused && (err == nil) != test.refused, "got %v", err)

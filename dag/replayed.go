@@ -12,11 +12,11 @@ const (
 )
 
 // Replayed is how far the records of an attempt that another machine made are stored, as SetReplayed was given it; "" if none is.
-func (g *Graph) Replayed(attempt string) (string, error) {
+func (g History) Replayed(attempt string) (string, error) {
 	return db.One(g.tx, replayedSQL, (*db.Row).Text, ":id", attempt)
 }
 
 // SetReplayed belongs into the transaction that stores the record.
-func (g *Graph) SetReplayed(attempt, state string) error {
+func (g History) SetReplayed(attempt, state string) error {
 	return g.change(fmt.Errorf("attempt %s: %w", attempt, ErrNotFound), setReplayedSQL, ":id", attempt, ":replayed", state)
 }

@@ -58,30 +58,30 @@ WHERE EXISTS (SELECT 1 FROM attempts a WHERE a.task = t.n AND a.files <> '[]')
 
 // AddReviews adds reviews to a feature whose tasks are all done, if one that changed something was done since the last
 // reviews, and says whether it did. Where all of those were about findings, there is a second round, and no third.
-func (g *Graph) AddReviews(feature string, reviews []NewReview) (added bool, err error) {
+func (g Plan) AddReviews(feature string, reviews []NewReview) (added bool, err error) {
 	return g.addRound(feature, false, maxRounds, reviews)
 }
 
 // AddAcceptance adds the task in which a verifier compares a feature with its specification, after its tasks and all
 // reviews are done, and again after work on what it missed. It says whether it did.
-func (g *Graph) AddAcceptance(t NewTask) (added bool, err error) {
+func (g Plan) AddAcceptance(t NewTask) (added bool, err error) {
 	return g.addRound(t.Feature, true, maxAcceptances, []NewReview{{NewTask: t}})
 }
 
 // ReviewsDue says that AddReviews would add something.
-func (g *Graph) ReviewsDue(feature string) (bool, error) {
+func (g Plan) ReviewsDue(feature string) (bool, error) {
 	round, err := g.nextRound(feature, false, maxRounds)
 	return round > 0, err
 }
 
 // AcceptanceDue says that AddAcceptance would add something.
-func (g *Graph) AcceptanceDue(feature string) (bool, error) {
+func (g Plan) AcceptanceDue(feature string) (bool, error) {
 	round, err := g.nextRound(feature, true, maxAcceptances)
 	return round > 0, err
 }
 
 // nextRound is the round of reviews that is due; 0 if none is.
-func (g *Graph) nextRound(feature string, acceptance bool, most int) (round int, err error) {
+func (g Plan) nextRound(feature string, acceptance bool, most int) (round int, err error) {
 	f, err := g.Feature(feature)
 	if err != nil || f.Status != FeatureDone || f.Tasks[Done] == 0 {
 		return 0, err
@@ -97,7 +97,7 @@ func (g *Graph) nextRound(feature string, acceptance bool, most int) (round int,
 	return round, g.tx.Err()
 }
 
-func (g *Graph) addRound(feature string, acceptance bool, most int, reviews []NewReview) (added bool, err error) {
+func (g Plan) addRound(feature string, acceptance bool, most int, reviews []NewReview) (added bool, err error) {
 	round, err := g.nextRound(feature, acceptance, most)
 	if err != nil || round == 0 {
 		return false, err
@@ -116,7 +116,7 @@ const likeSQL = `SELECT id FROM tasks WHERE feature = :feature AND title = :titl
 
 // AddFinding adds the task that a finding becomes, and returns its ID; without a focus, it is one of an acceptance. It is refused
 // if the feature has one with the same title that is not done.
-func (g *Graph) AddFinding(focus string, t NewTask) (string, error) {
+func (g Plan) AddFinding(focus string, t NewTask) (string, error) {
 	feature, err := g.featureNumber(t.Feature)
 	if err != nil {
 		return "", err
@@ -134,7 +134,7 @@ func (g *Graph) AddFinding(focus string, t NewTask) (string, error) {
 const reviewsSQL = `SELECT t.id FROM reviews r JOIN tasks t ON t.n = r.task WHERE r.round > 0;`
 
 // Reviews lists the tasks that are reviews.
-func (g *Graph) Reviews() ([]string, error) { return db.All(g.tx, reviewsSQL, (*db.Row).Text) }
+func (g Plan) Reviews() ([]string, error) { return db.All(g.tx, reviewsSQL, (*db.Row).Text) }
 
 // Acceptance is what a plan file says of one: which round it is, or 0 for what one missed, and why it failed.
 type Acceptance struct {
@@ -149,7 +149,7 @@ const (
 )
 
 // Acceptances are the acceptances of features, and the tasks of what they missed, by ID.
-func (g *Graph) Acceptances() (map[string]Acceptance, error) {
+func (g Plan) Acceptances() (map[string]Acceptance, error) {
 	all, failed := map[string]Acceptance{}, map[string]int64{}
 	for r := range g.tx.Rows(acceptancesSQL) {
 		n, id, round := r.Int64(), r.Text(), r.Int()
@@ -158,7 +158,7 @@ func (g *Graph) Acceptances() (map[string]Acceptance, error) {
 		}
 	}
 	for id, n := range failed {
-		why, err := g.LastFailure(Task{N: n})
+		why, err := g.tasks().LastFailure(Task{N: n})
 		if err != nil {
 			return nil, err
 		}
@@ -174,7 +174,7 @@ func (a *applying) accept() {
 			continue
 		}
 		a.graph.tx.Do(acceptanceSQL, ":task", t.n, ":round", *t.spec.Acceptance)
-		if why, _ := a.graph.LastFailure(Task{N: t.n}); t.status == Failed && t.spec.Missing != "" && why != t.spec.Missing { // the transaction keeps its first error
+		if why, _ := a.graph.tasks().LastFailure(Task{N: t.n}); t.status == Failed && t.spec.Missing != "" && why != t.spec.Missing { // the transaction keeps its first error
 			a.graph.log(t.n, LogFailure, t.spec.Missing)
 		}
 	}
@@ -183,13 +183,13 @@ func (a *applying) accept() {
 const unacceptedSQL = `SELECT t.id FROM reviews r JOIN tasks t ON t.n = r.task WHERE r.round > 0 AND r.focus = '' AND t.status = 'failed';`
 
 // Unaccepted says of features in scope what their acceptances failed for, by the name of the feature.
-func (g *Graph) Unaccepted(scope Scope) (why map[string]string, err error) {
+func (g Plan) Unaccepted(scope Scope) (why map[string]string, err error) {
 	ids, err := db.All(g.tx, unacceptedSQL, (*db.Row).Text)
 	why = map[string]string{}
 	for _, id := range ids {
-		t, _ := g.Task(id) // the first error of the database is that of all that follow
+		t, _ := g.tasks().Get(id) // the first error of the database is that of all that follow
 		if scope == (Scope{}) || scope.Task == id || scope.Feature != "" && scope.Feature == t.Feature {
-			why[t.Feature], err = g.LastFailure(t)
+			why[t.Feature], err = g.tasks().LastFailure(t)
 		}
 	}
 	return why, err
@@ -214,7 +214,7 @@ SELECT count(*) FROM tasks t WHERE t.feature = :feature AND t.n <> :task AND t.c
 )
 
 // Review says what a task looks at; nil if it is no review.
-func (g *Graph) Review(t Task) (*Review, error) {
+func (g Plan) Review(t Task) (*Review, error) {
 	var r *Review
 	for row := range g.tx.Rows(focusSQL, ":task", t.N) {
 		r = &Review{Focus: row.Text()}
@@ -242,7 +242,7 @@ type FeatureEnd struct {
 }
 
 // FeatureEnd returns nil unless a task is the last of its feature: the others have ended, or their work lands before or waits for a person.
-func (g *Graph) FeatureEnd(t Task) (*FeatureEnd, error) {
+func (g Plan) FeatureEnd(t Task) (*FeatureEnd, error) {
 	feature, err := g.featureNumber(t.Feature)
 	if err != nil || feature == 0 || g.number(notLastSQL, ":feature", feature, ":task", t.N) > 0 {
 		return nil, cmp.Or(err, g.tx.Err())
@@ -250,7 +250,7 @@ func (g *Graph) FeatureEnd(t Task) (*FeatureEnd, error) {
 	first, tree := g.firstAttempt(feature)
 	end := FeatureEnd{Tree: tree}
 	end.Others, _ = db.All(g.tx, othersSQL, (*db.Row).Text, ":first", first, ":feature", feature) // the transaction keeps its first error
-	tasks, err := g.In(Scope{Feature: t.Feature})
+	tasks, err := g.tasks().In(Scope{Feature: t.Feature})
 	for _, task := range tasks {
 		end.MayChange = append(end.MayChange, task.MayChange...)
 	}
@@ -258,7 +258,7 @@ func (g *Graph) FeatureEnd(t Task) (*FeatureEnd, error) {
 }
 
 // firstAttempt is that of a feature, and the tree that it began with. The transaction keeps an error.
-func (g *Graph) firstAttempt(feature int64) (n int64, tree string) {
+func (g Plan) firstAttempt(feature int64) (n int64, tree string) {
 	for row := range g.tx.Rows(firstSQL, ":feature", feature) {
 		n, tree = row.Int64(), row.Text()
 	}

@@ -13,17 +13,17 @@ import (
 // review asks for a review of feature f, and returns the titles of the tasks that were added for it.
 func (w *world) review() (titles []string) {
 	w.t.Helper()
-	before := get(w, func(g *dag.Graph) ([]dag.Task, error) { return g.List(dag.Filter{}) })
+	before := get(w, func(g *dag.Graph) ([]dag.Task, error) { return g.Tasks.List(dag.Filter{}) })
 	w.pass(time.Second)
 	w.update(func(g *dag.Graph) error {
-		_, err := g.AddReviews("f", []dag.NewReview{
-			{Focus: "security", NewTask: dag.NewTask{Title: fmt.Sprintf("security %d", len(before)), Feature: "f", Kind: dag.Check}},
-			{Focus: "API", NewTask: dag.NewTask{Title: fmt.Sprintf("API %d", len(before)), Feature: "f", Kind: dag.Check}},
+		_, err := g.Plan.AddReviews("f", []dag.NewReview{
+			{Focus: "security", NewTask: dag.NewTask{Detail: dag.Detail{Title: fmt.Sprintf("security %d", len(before)), Kind: dag.Check}, Feature: "f"}},
+			{Focus: "API", NewTask: dag.NewTask{Detail: dag.Detail{Title: fmt.Sprintf("API %d", len(before)), Kind: dag.Check}, Feature: "f"}},
 		})
 		return err
 	})
 	w.pass(time.Second)
-	for _, t := range get(w, func(g *dag.Graph) ([]dag.Task, error) { return g.List(dag.Filter{}) })[len(before):] {
+	for _, t := range get(w, func(g *dag.Graph) ([]dag.Task, error) { return g.Tasks.List(dag.Filter{}) })[len(before):] {
 		titles = append(titles, t.Title)
 		w.ids[t.Title] = t.ID
 	}
@@ -42,14 +42,14 @@ func (w *world) workOn(title, tree string, files ...string) {
 	w.t.Helper()
 	c := w.take(title, dag.ClaimOptions{Scope: dag.Scope{Task: w.id(title)}, KeepGoing: true, Slots: true})
 	w.update(func(g *dag.Graph) error {
-		return errors.Join(g.NoteAttempt(c.Attempt, dag.Note{Tree: tree, Files: files}), g.Complete(c, "passed"))
+		return errors.Join(g.History.NoteAttempt(c.Attempt, dag.Note{Tree: tree, Files: files}), g.Queue.Complete(c, "passed"))
 	})
 }
 
 func (w *world) find(title string) error {
 	w.t.Helper()
 	return w.try(func(g *dag.Graph) error {
-		id, err := g.AddFinding("security", dag.NewTask{Title: title, Feature: "f"})
+		id, err := g.Plan.AddFinding("security", dag.NewTask{Detail: dag.Detail{Title: title}, Feature: "f"})
 		if err == nil {
 			w.ids[title] = id
 		}
@@ -87,7 +87,7 @@ func TestAFeatureIsReviewedWhenAllOfItIsDone(t *testing.T) {
 	w.plan("d feature f")
 	w.workOn("d", "t")
 	check.Equal(t, "after a task that changed nothing", 0, len(w.review()))
-	w.update(func(g *dag.Graph) error { return g.Reset(w.id("a")) })
+	w.update(func(g *dag.Graph) error { return g.Tasks.Reset(w.id("a")) })
 	w.finish("a")
 	check.Equal(t, "after work that was done again", 2, len(w.review()))
 	w.sound()
@@ -115,7 +115,7 @@ func TestAReviewLooksAtWhatItsFeatureChanged(t *testing.T) {
 	titles := w.review()
 	look := func(title string) *dag.Review {
 		task := w.task(title)
-		return get(w, func(g *dag.Graph) (*dag.Review, error) { return g.Review(task) })
+		return get(w, func(g *dag.Graph) (*dag.Review, error) { return g.Plan.Review(task) })
 	}
 	check.Equal(t, "a review", &dag.Review{Focus: "security", Tree: "t1", Others: []string{"other.go"}}, look(titles[0]))
 	check.Equal(t, "another task", (*dag.Review)(nil), look("a"))
@@ -130,11 +130,11 @@ func (w *world) accept() string {
 	title := fmt.Sprintf("acceptance %d", n)
 	w.pass(time.Second)
 	w.update(func(g *dag.Graph) error {
-		_, err := g.AddAcceptance(dag.NewTask{Title: title, Feature: "f", Kind: dag.Check})
+		_, err := g.Plan.AddAcceptance(dag.NewTask{Detail: dag.Detail{Title: title, Kind: dag.Check}, Feature: "f"})
 		return err
 	})
 	w.pass(time.Second)
-	for _, t := range get(w, func(g *dag.Graph) ([]dag.Task, error) { return g.List(dag.Filter{}) }) {
+	for _, t := range get(w, func(g *dag.Graph) ([]dag.Task, error) { return g.Tasks.List(dag.Filter{}) }) {
 		if t.Title == title {
 			w.ids[title] = t.ID
 			return title
@@ -146,7 +146,7 @@ func (w *world) accept() string {
 func (w *world) miss(title string) {
 	w.t.Helper()
 	w.update(func(g *dag.Graph) error {
-		id, err := g.AddFinding("", dag.NewTask{Title: title, Feature: "f"})
+		id, err := g.Plan.AddFinding("", dag.NewTask{Detail: dag.Detail{Title: title}, Feature: "f"})
 		w.ids[title] = id
 		return err
 	})
@@ -156,7 +156,7 @@ func (w *world) miss(title string) {
 func (w *world) last(title string) bool {
 	w.t.Helper()
 	task := w.task(title)
-	r := get(w, func(g *dag.Graph) (*dag.Review, error) { return g.Review(task) })
+	r := get(w, func(g *dag.Graph) (*dag.Review, error) { return g.Plan.Review(task) })
 	check.That(w.t, r.Acceptance(), "%s is no acceptance", title)
 	return r.Last
 }
@@ -189,18 +189,18 @@ func TestAFeatureIsAcceptedAfterItsReviewsInAtMostThreeLooks(t *testing.T) {
 	w.finish(second)
 	w.miss("still missing")
 	c := w.claim("still missing")
-	w.addFrom(c, dag.Addition{NewTask: dag.NewTask{Title: "an agent's own"}, Place: dag.Beside})
-	w.update(func(g *dag.Graph) error { return g.Complete(c, "passed") })
+	w.addFrom(c, dag.Addition{NewTask: dag.NewTask{Detail: dag.Detail{Title: "an agent's own"}}, Place: dag.Beside})
+	w.update(func(g *dag.Graph) error { return g.Queue.Complete(c, "passed") })
 	w.finish("an agent's own")
 	w.finish(w.review()...)
 	third := w.accept()
 	check.Equal(t, "the third is the last", true, w.last(third))
 	c = w.claim(third)
-	w.update(func(g *dag.Graph) error { return g.Fail(c, "missing: a way out") })
+	w.update(func(g *dag.Graph) error { return g.Queue.Fail(c, "missing: a way out") })
 	for scope, want := range map[dag.Scope]map[string]string{
 		{}: {"f": "missing: a way out"}, {Feature: "f"}: {"f": "missing: a way out"}, {Feature: "g"}: {}, {Task: w.id("a")}: {},
 	} {
-		check.Equal(t, fmt.Sprint(scope), want, get(w, func(g *dag.Graph) (map[string]string, error) { return g.Unaccepted(scope) }))
+		check.Equal(t, fmt.Sprint(scope), want, get(w, func(g *dag.Graph) (map[string]string, error) { return g.Plan.Unaccepted(scope) }))
 	}
 	w.person(finish, third)
 	w.miss("again")
@@ -219,13 +219,13 @@ func TestWhatComesOfFindingsDoesNotStartOver(t *testing.T) {
 	t.Parallel()
 	ways := map[string]func(w *world, c dag.Claim, title string){
 		"a tool": func(w *world, c dag.Claim, title string) {
-			w.addFrom(c, dag.Addition{NewTask: dag.NewTask{Title: title}, Place: dag.Beside})
+			w.addFrom(c, dag.Addition{NewTask: dag.NewTask{Detail: dag.Detail{Title: title}}, Place: dag.Beside})
 		},
 		"a command": func(w *world, c dag.Claim, title string) {
-			w.addDiscovered(c, "", dag.NewTask{Title: title, Feature: "f"})
+			w.addDiscovered(c, "", dag.NewTask{Detail: dag.Detail{Title: title}, Feature: "f"})
 		},
 		"a command that says which task": func(w *world, c dag.Claim, title string) {
-			w.addDiscovered(c, c.Task.ID, dag.NewTask{Title: title, Feature: "f", DiscoveredFrom: w.id("a")})
+			w.addDiscovered(c, c.Task.ID, dag.NewTask{Detail: dag.Detail{Title: title}, Feature: "f", DiscoveredFrom: w.id("a")})
 		},
 	}
 	for name, add := range ways {
@@ -246,13 +246,13 @@ func TestWhatComesOfFindingsDoesNotStartOver(t *testing.T) {
 				w.miss(missing)
 				c, extra := w.claim(missing), fmt.Sprint("extra ", i)
 				add(w, c, extra)
-				w.update(func(g *dag.Graph) error { return g.Complete(c, "passed") })
+				w.update(func(g *dag.Graph) error { return g.Queue.Complete(c, "passed") })
 				c = w.claim(extra)
 				add(w, c, extra+" more")
-				w.update(func(g *dag.Graph) error { return g.Complete(c, "passed") })
+				w.update(func(g *dag.Graph) error { return g.Queue.Complete(c, "passed") })
 				w.finish(extra + " more")
 				w.update(func(g *dag.Graph) (err error) { // a subtask of what was missing
-					w.ids[extra+" below"], err = g.Add(dag.NewTask{Title: extra + " below", Parent: w.id(missing)})
+					w.ids[extra+" below"], err = g.Plan.Add(dag.NewTask{Detail: dag.Detail{Title: extra + " below"}, Parent: w.id(missing)})
 					return err
 				})
 				w.finish(extra + " below")
@@ -266,13 +266,13 @@ func TestWhatComesOfFindingsDoesNotStartOver(t *testing.T) {
 func (w *world) addDiscovered(c dag.Claim, said string, n dag.NewTask) {
 	w.t.Helper()
 	w.update(func(g *dag.Graph) error {
-		id, err := g.Add(n)
+		id, err := g.Plan.Add(n)
 		if err != nil {
 			return err
 		}
 		w.ids[n.Title] = id
-		run, err := g.Owner(c.Task.Owner)
-		return errors.Join(err, g.Discover(run.ID, said, id))
+		run, err := g.History.Owner(c.Task.Owner)
+		return errors.Join(err, g.Plan.Discover(run.ID, said, id))
 	})
 	check.Equal(w.t, "found by", c.Task.ID, w.task(n.Title).DiscoveredFrom)
 }
@@ -283,11 +283,11 @@ func TestTheLastTaskOfAFeatureIsComparedWithItsBeginning(t *testing.T) {
 	w.plan("one feature f", "two feature f", "other")
 	end := func(title string) *dag.FeatureEnd {
 		return get(w, func(g *dag.Graph) (*dag.FeatureEnd, error) {
-			task, err := g.Task(w.id(title))
+			task, err := g.Tasks.Get(w.id(title))
 			if err != nil {
 				return nil, err
 			}
-			return g.FeatureEnd(task)
+			return g.Plan.FeatureEnd(task)
 		})
 	}
 	none := (*dag.FeatureEnd)(nil)

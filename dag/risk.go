@@ -9,7 +9,7 @@ import (
 
 	"ralph/internal/db"
 	"ralph/internal/human"
-	"ralph/risk"
+	"ralph/internal/risk"
 )
 
 const (
@@ -21,7 +21,7 @@ WHERE n = :n AND NOT (accepted AND risk IS NOT NULL) AND NOT EXISTS (SELECT 1 FR
 )
 
 // Rate stores how risky the work of a claimed task is.
-func (g *Graph) Rate(c Claim, n int64, s risk.Score) error {
+func (g Queue) Rate(c Claim, n int64, s risk.Score) error {
 	if err := g.Holds(c); err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func (g *Graph) Rate(c Claim, n int64, s risk.Score) error {
 const pastWork = 500
 
 // Risks are those of the work that landed last, as far as they are known.
-func (g *Graph) Risks() ([]float64, error) {
+func (g History) Risks() ([]float64, error) {
 	return db.All(g.tx, risksSQL, (*db.Row).Float, ":limit", pastWork)
 }
 
@@ -46,7 +46,7 @@ SELECT cost_usd, steps FROM attempts INDEXED BY attempts_outcome
 WHERE outcome = 'done' AND ended_at IS NOT NULL AND cost_usd > 0 AND NOT cost_unknown ORDER BY ended_at DESC LIMIT +:limit;`
 
 // Spent is what the last attempts took that did their task.
-func (g *Graph) Spent() ([]risk.Spent, error) {
+func (g History) Spent() ([]risk.Spent, error) {
 	return db.All(g.tx, spentSQL, func(r *db.Row) risk.Spent { return risk.Spent{CostUSD: r.Float(), Steps: r.Int()} }, ":limit", pastWork)
 }
 
@@ -65,7 +65,7 @@ WHERE r.status = 'done' AND m.state = 'landed' AND m.n < (SELECT max(x.n) FROM m
 )
 
 // FailedWork lists the last work that was rejected or taken back.
-func (g *Graph) FailedWork() ([]FailedWork, error) {
+func (g History) FailedWork() ([]FailedWork, error) {
 	scan := func(r *db.Row) FailedWork {
 		defer r.Forgive() // a list that cannot be read is no reason to measure nothing
 		return FailedWork{Task: r.Text(), Files: db.List[string](r)}
@@ -77,7 +77,7 @@ func (g *Graph) FailedWork() ([]FailedWork, error) {
 
 const (
 	// Work that changed something and still stands: its task was not opened again, nor has it landed once more.
-	stands = ` AND candidate <> onto AND EXISTS (SELECT 1 FROM tasks t WHERE t.n = merges.task AND t.status = 'done')
+	stands = ` AND (candidate <> onto OR refs IS NOT NULL) AND EXISTS (SELECT 1 FROM tasks t WHERE t.n = merges.task AND t.status = 'done')
     AND NOT EXISTS (SELECT 1 FROM undoes u WHERE u.task = merges.task)
     AND NOT EXISTS (SELECT 1 FROM merges l WHERE l.task = merges.task AND l.n > merges.n AND l.state = 'landed') ORDER BY n;`
 	unreviewedSQL  = `SELECT ` + mergeColumns + ` FROM merges INDEXED BY merges_unreviewed WHERE state = 'landed' AND reviewed_at IS NULL AND accepted = 0` + stands
@@ -87,15 +87,15 @@ const (
 
 // Unreviewed lists the work that landed and stands, and that no person has accepted, before it landed or after. Of
 // other work, and of a task that is deleted, nobody can say anything here.
-func (g *Graph) Unreviewed() ([]Merge, error) { return db.All(g.tx, unreviewedSQL, scanMerge) }
+func (g Queue) Unreviewed() ([]Merge, error) { return db.All(g.tx, unreviewedSQL, scanMerge) }
 
 // LandedSince lists the work that landed since a time and stands, whoever has looked at it.
-func (g *Graph) LandedSince(at time.Time) ([]Merge, error) {
+func (g Queue) LandedSince(at time.Time) ([]Merge, error) {
 	return db.All(g.tx, landedSinceSQL, scanMerge, ":since", at.UnixMilli())
 }
 
 // acceptLanded is a person's word that work which has landed is good. The first one counts.
-func (g *Graph) acceptLanded(t Task, m Merge, why string) error {
+func (g Queue) acceptLanded(t Task, m Merge, why string) error {
 	if !m.ReviewedAt.IsZero() {
 		return nil
 	}
@@ -110,7 +110,7 @@ const (
 )
 
 // SayUndone says what the next attempt at a task is told, once the task by takes its work back.
-func (g *Graph) SayUndone(by, undone, message string) error {
+func (g Queue) SayUndone(by, undone, message string) error {
 	t, err := g.nodeByID(by)
 	if err != nil {
 		return err

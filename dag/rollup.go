@@ -62,7 +62,7 @@ func (b below) group(said Status) (status Status, satisfied, givenUp bool) {
 //
 // A child that was open before and still is, such as one that was released,
 // reopens nothing.
-func (g *Graph) rollUp(parent int64, from, child Status) {
+func (g *transaction) rollUp(parent int64, from, child Status) {
 	if parent == 0 {
 		return
 	}
@@ -92,14 +92,14 @@ func (g *Graph) rollUp(parent int64, from, child Status) {
 	}
 }
 
-func (g *Graph) childrenOf(n int64) below {
+func (g *transaction) childrenOf(n int64) below {
 	b, _ := db.One(g.tx, childrenSQL, func(r *db.Row) below { return below{r.Bool(), r.Bool(), r.Bool(), r.Bool()} }, ":n", n)
 	return b
 }
 
 // reopenAncestors makes every finished ancestor pending, however far up, so that
 // a task that was reset is ready again.
-func (g *Graph) reopenAncestors(parent int64) {
+func (g *transaction) reopenAncestors(parent int64) {
 	for parent != 0 {
 		p := g.node(parent)
 		if !isOpen(p.status) {

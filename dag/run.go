@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"ralph/event"
 	"ralph/internal/db"
+	"ralph/internal/event"
 )
 
 // Process names one process precisely enough to know later whether it lives.
@@ -48,7 +48,7 @@ INSERT INTO runs (id, owner, scope_feature, scope_task, scope_tag, pid, pid_star
 VALUES (:id, :owner, :feature, :task, :tag, :pid, :start, :boot, :ns, :now, :now, :remote);`
 
 // StartRun records that a process begins to run a scope.
-func (g *Graph) StartRun(scope Scope, p Process) (Run, error) {
+func (g History) StartRun(scope Scope, p Process) (Run, error) {
 	now := g.now.UTC().Truncate(time.Millisecond)
 	r := Run{ID: g.newID("r-"), Owner: g.newID("w-"), Scope: scope, Process: p, StartedAt: now, Heartbeat: now, Settings: "{}"}
 	err := g.tx.Exec(startRunSQL, ":id", r.ID, ":owner", r.Owner, ":feature", db.OrNull(scope.Feature), ":task", db.OrNull(scope.Task), ":tag", db.OrNull(scope.Tag),
@@ -61,7 +61,7 @@ UPDATE runs SET ended_at = :now, outcome = :outcome, reason = :reason, iteration
 WHERE id = :id AND ended_at IS NULL;`
 
 // EndRun records how a run ended.
-func (g *Graph) EndRun(id string, outcome event.RunOutcome, reason string, iterations int) error {
+func (g History) EndRun(id string, outcome event.RunOutcome, reason string, iterations int) error {
 	return g.change(fmt.Errorf("run %s: %w or ended already", id, ErrNotFound), endRunSQL,
 		":id", id, ":outcome", string(outcome), ":reason", db.OrNull(g.said(reason)), ":iterations", iterations, ":now", g.millis())
 }
@@ -83,7 +83,7 @@ func scanRun(r *db.Row) Run {
 const ownerSQL = `SELECT ` + runColumns + ` FROM runs WHERE owner = :owner;`
 
 // Owner returns the run that claims under that owner.
-func (g *Graph) Owner(owner string) (Run, error) {
+func (g History) Owner(owner string) (Run, error) {
 	runs, err := g.runs(ownerSQL, ":owner", owner)
 	return only(runs, err, "run of owner "+owner)
 }
@@ -91,7 +91,7 @@ func (g *Graph) Owner(owner string) (Run, error) {
 const runOfSQL = `SELECT ` + runColumns + ` FROM runs WHERE n = (SELECT run FROM attempts WHERE id = :attempt);`
 
 // RunOf returns the run that made an attempt.
-func (g *Graph) RunOf(attempt string) (Run, error) {
+func (g History) RunOf(attempt string) (Run, error) {
 	runs, err := g.runs(runOfSQL, ":attempt", attempt)
 	return only(runs, err, "run of attempt "+attempt)
 }
@@ -99,7 +99,7 @@ func (g *Graph) RunOf(attempt string) (Run, error) {
 const openRunsSQL = `SELECT ` + runColumns + ` FROM runs WHERE ended_at IS NULL ORDER BY n;`
 
 // OpenRuns lists the runs that have not ended, or died before they could say so.
-func (g *Graph) OpenRuns() ([]Run, error) { return g.runs(openRunsSQL) }
+func (g History) OpenRuns() ([]Run, error) { return g.runs(openRunsSQL) }
 
 // Cutoffs say what is old: what ended before Others, and before Failures if an
 // attempt in it did not work, because that is what people look for longest.
@@ -129,7 +129,7 @@ WHERE ended_at < CASE
 ORDER BY n;`
 
 // Prunable lists the runs whose files nobody needs any more, the oldest first.
-func (g *Graph) Prunable(c Cutoffs) ([]Run, error) {
+func (g History) Prunable(c Cutoffs) ([]Run, error) {
 	return g.runs(prunableSQL, c.Args()...)
 }
 
@@ -137,7 +137,7 @@ const pruneSQL = `UPDATE runs SET pruned_at = :now WHERE id = :id AND ended_at I
 
 // Pruned says that the files of a run are gone, or about to be. What is stored here
 // about it stays.
-func (g *Graph) Pruned(id string) error { return g.tx.Exec(pruneSQL, ":id", id, ":now", g.millis()) }
+func (g History) Pruned(id string) error { return g.tx.Exec(pruneSQL, ":id", id, ":now", g.millis()) }
 
 const treesSQL = `
 SELECT json_extract(base, '$.tree') FROM tasks WHERE base IS NOT NULL AND status <> 'done' AND json_valid(base)
@@ -149,7 +149,7 @@ SELECT a.tree_after FROM attempts a JOIN runs r ON r.n = a.run LEFT JOIN tasks t
 WHERE r.pruned_at IS NULL OR t.status <> 'done';`
 
 // Trees lists the trees of the working folder that work may still be compared with.
-func (g *Graph) Trees() ([]string, error) {
+func (g History) Trees() ([]string, error) {
 	trees, err := db.All(g.tx, treesSQL, (*db.Row).Text)
 	return slices.DeleteFunc(trees, func(tree string) bool { return tree == "" }), err
 }

@@ -6,22 +6,22 @@ import (
 	"time"
 
 	"ralph/dag"
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/testing/check"
 )
 
 // returns is everything with which a worker may come back.
 func returns() map[string]func(*dag.Graph, dag.Claim) error {
 	return map[string]func(*dag.Graph, dag.Claim) error{
-		"heartbeat": func(g *dag.Graph, c dag.Claim) error { return g.Heartbeat(c, time.Hour) },
-		"complete":  func(g *dag.Graph, c dag.Claim) error { return g.Complete(c, "passed") },
-		"fail":      func(g *dag.Graph, c dag.Claim) error { return g.Fail(c, "it broke") },
-		"release":   func(g *dag.Graph, c dag.Claim) error { return g.Release(c, dag.Release{Reason: "no answer"}) },
+		"heartbeat": func(g *dag.Graph, c dag.Claim) error { return g.Queue.Heartbeat(c, time.Hour) },
+		"complete":  func(g *dag.Graph, c dag.Claim) error { return g.Queue.Complete(c, "passed") },
+		"fail":      func(g *dag.Graph, c dag.Claim) error { return g.Queue.Fail(c, "it broke") },
+		"release":   func(g *dag.Graph, c dag.Claim) error { return g.Queue.Release(c, dag.Release{Reason: "no answer"}) },
 		"release, uncounted": func(g *dag.Graph, c dag.Claim) error {
-			return g.Release(c, dag.Release{Uncounted: true, NotBefore: start.Add(time.Hour)})
+			return g.Queue.Release(c, dag.Release{Uncounted: true, NotBefore: start.Add(time.Hour)})
 		},
-		"retry":            func(g *dag.Graph, c dag.Claim) error { _, err := g.Retry(c, "not good", 3); return err },
-		"retry, none left": func(g *dag.Graph, c dag.Claim) error { _, err := g.Retry(c, "not good", 0); return err },
+		"retry":            func(g *dag.Graph, c dag.Claim) error { _, err := g.Queue.Retry(c, "not good", 3); return err },
+		"retry, none left": func(g *dag.Graph, c dag.Claim) error { _, err := g.Queue.Retry(c, "not good", 0); return err },
 	}
 }
 
@@ -33,13 +33,16 @@ func TestTrapAPersonTakesARunningTaskAwayAndTheWorkerIsRefused(t *testing.T) {
 		"finishes it":            func(w *world) { w.person(finish, "a") },
 		"fails it":               func(w *world) { w.person(giveUp, "a") },
 		"deletes it":             func(w *world) { w.person(remove, "a") },
-		"deletes its tree":       func(w *world) { w.update(func(g *dag.Graph) error { return g.DeleteTree(w.id("group")) }) },
-		"deletes its feature":    func(w *world) { w.update(func(g *dag.Graph) error { return g.DeleteFeature("f") }) },
+		"deletes its tree":       func(w *world) { w.update(func(g *dag.Graph) error { return g.Plan.DeleteTree(w.id("group")) }) },
+		"deletes its feature":    func(w *world) { w.update(func(g *dag.Graph) error { return g.Plan.DeleteFeature("f") }) },
 		"finishes and resets it": func(w *world) { w.person(finish, "a"); w.person(reset, "a") },
 		"resets it, and the same run claims it again": func(w *world) { w.person(reset, "a"); w.claim("a") },
 		"resets it, and another run claims it": func(w *world) {
 			w.person(reset, "a")
-			w.update(func(g *dag.Graph) (err error) { w.run, err = g.StartRun(dag.Scope{}, dag.Process{PID: 2}); return err })
+			w.update(func(g *dag.Graph) (err error) {
+				w.run, err = g.History.StartRun(dag.Scope{}, dag.Process{PID: 2})
+				return err
+			})
 			w.claim("a")
 		},
 	}
@@ -49,7 +52,7 @@ func TestTrapAPersonTakesARunningTaskAwayAndTheWorkerIsRefused(t *testing.T) {
 			w := newWorld(t)
 			w.plan("group feature f", "a in group", "b in group after a")
 			c := w.claim("a")
-			w.update(func(g *dag.Graph) error { return g.Heartbeat(c, lease) }) // it is its own so far
+			w.update(func(g *dag.Graph) error { return g.Queue.Heartbeat(c, lease) }) // it is its own so far
 			act(w)
 			for _, come := range returns() {
 				w.refused(dag.ErrLost, func(g *dag.Graph) error { return come(g, c) })
@@ -108,12 +111,12 @@ func TestEveryReturnOfAWorkerEndsItsAttempt(t *testing.T) {
 			task := w.task("a")
 			check.That(t, task.Status == test.status && task.Attempts == test.charged && task.Owner == "" && task.LeaseUntil.IsZero() && task.Generation == c.Generation,
 				"got %s, %d attempts, owner %q, generation %d", task.Status, task.Attempts, task.Owner, task.Generation)
-			w.refused(dag.ErrLost, func(g *dag.Graph) error { return g.Heartbeat(c, time.Hour) })
+			w.refused(dag.ErrLost, func(g *dag.Graph) error { return g.Queue.Heartbeat(c, time.Hour) })
 			want := []dag.Attempt{{
 				ID: c.Attempt, Run: w.run.ID, Task: task.ID, Iteration: 4, Phase: "settled", StartedAt: start,
 				EndedAt: start.Add(time.Minute), Outcome: test.outcome, Reason: test.reason,
 			}}
-			check.Equal(t, "attempts", want, get(w, func(g *dag.Graph) ([]dag.Attempt, error) { return g.Attempts(task) }))
+			check.Equal(t, "attempts", want, get(w, func(g *dag.Graph) ([]dag.Attempt, error) { return g.History.Attempts(task) }))
 		})
 	}
 }
@@ -138,7 +141,7 @@ func TestFinishedWorkThatAwaitsItsVerdict(t *testing.T) {
 			w := newWorld(t)
 			w.plan("a")
 			first := w.claim("a")
-			w.update(func(g *dag.Graph) error { return g.Release(first, dag.Release{Uncounted: true, Finished: true}) })
+			w.update(func(g *dag.Graph) error { return g.Queue.Release(first, dag.Release{Uncounted: true, Finished: true}) })
 			for _, verb := range tt.person {
 				w.person(verb, "a")
 			}
@@ -154,8 +157,8 @@ func TestATaskThatWasTakenAwayWaitsForItsAgentToGo(t *testing.T) {
 	t.Parallel()
 	persons := map[string]func(*dag.Graph, string) error{
 		"reset": reset, "reset tree": resetTree,
-		"done and reset":   func(g *dag.Graph, id string) error { return errors.Join(g.Finish(id), g.Reset(id)) },
-		"failed and reset": func(g *dag.Graph, id string) error { return errors.Join(g.GiveUp(id, ""), g.Reset(id)) },
+		"done and reset":   func(g *dag.Graph, id string) error { return errors.Join(g.Tasks.Finish(id), g.Tasks.Reset(id)) },
+		"failed and reset": func(g *dag.Graph, id string) error { return errors.Join(g.Tasks.GiveUp(id, ""), g.Tasks.Reset(id)) },
 	}
 	for name, take := range persons {
 		t.Run(name, func(t *testing.T) {
@@ -167,9 +170,9 @@ func TestATaskThatWasTakenAwayWaitsForItsAgentToGo(t *testing.T) {
 			w.wantReady("b")
 			got, ok := w.next(dag.ClaimOptions{Scope: dag.Scope{Task: w.id("a")}})
 			check.That(t, !ok, "claimed %s while its agent was at work", got.Task.Title)
-			check.Equal(t, "leaving", map[string]string{c.Attempt: w.run.Owner}, get(w, (*dag.Graph).Leaving))
+			check.Equal(t, "leaving", map[string]string{c.Attempt: w.run.Owner}, get(w, func(g *dag.Graph) (map[string]string, error) { return g.Queue.Leaving() }))
 			check.That(t, !w.task("a").Ready(w.clock()), "it says that it is ready")
-			w.update(func(g *dag.Graph) error { return g.AbandonAttempt(c.Attempt, "interrupted", "taken away") })
+			w.update(func(g *dag.Graph) error { return g.History.AbandonAttempt(c.Attempt, "interrupted", "taken away") })
 			w.wantReady("a", "b")
 			w.claim("a")
 		})
@@ -199,11 +202,11 @@ func TestAStaleClaim(t *testing.T) {
 			w.claim("a")
 			w.pass(test.after)
 			if test.ended {
-				w.update(func(g *dag.Graph) error { return g.EndRun(w.run.ID, "complete", "", 1) })
+				w.update(func(g *dag.Graph) error { return g.History.EndRun(w.run.ID, "complete", "", 1) })
 			}
 			var asked []dag.Process
 			got := get(w, func(g *dag.Graph) ([]dag.Task, error) {
-				return g.Stale(func(p dag.Process) dag.Life { asked = append(asked, p); return test.life })
+				return g.Queue.Stale(func(p dag.Process) dag.Life { asked = append(asked, p); return test.life })
 			})
 			check.Equal(t, "processes asked for", []dag.Process{w.run.Process}, asked)
 			check.Equal(t, "stale", test.want, len(got) == 1)
@@ -218,7 +221,7 @@ func TestAHeartbeatExtendsTheLeaseAndNothingElse(t *testing.T) {
 	c := w.claim("a")
 	want := w.task("a")
 	w.pass(30 * time.Second)
-	w.update(func(g *dag.Graph) error { return g.Heartbeat(c, lease) })
+	w.update(func(g *dag.Graph) error { return g.Queue.Heartbeat(c, lease) })
 	want.LeaseUntil = start.Add(90 * time.Second)
 	check.Equal(t, "after a heartbeat", want, w.task("a"))
 }
@@ -228,14 +231,14 @@ func TestRuns(t *testing.T) {
 	w := newWorld(t)
 	p := dag.Process{PID: 7, Start: 99, BootID: "boot", Namespace: "pid:[1]"}
 	var run dag.Run
-	w.update(func(g *dag.Graph) (err error) { run, err = g.StartRun(dag.Scope{Feature: "f"}, p); return err })
+	w.update(func(g *dag.Graph) (err error) { run, err = g.History.StartRun(dag.Scope{Feature: "f"}, p); return err })
 	w.pass(time.Second)
-	w.update(func(g *dag.Graph) error { return g.EndRun(run.ID, "limit", "10 iterations", 10) })
+	w.update(func(g *dag.Graph) error { return g.History.EndRun(run.ID, "limit", "10 iterations", 10) })
 	want := dag.Run{
 		ID: run.ID, Owner: run.Owner, Scope: dag.Scope{Feature: "f"}, Process: p, StartedAt: start, Heartbeat: start, Settings: "{}",
 		EndedAt: start.Add(time.Second), Outcome: "limit", Reason: "10 iterations", Iterations: 10,
 	}
-	check.Equal(t, "run", want, get(w, func(g *dag.Graph) (dag.Run, error) { return g.Owner(run.Owner) }))
-	w.refused(dag.ErrNotFound, func(g *dag.Graph) error { return g.EndRun(run.ID, "limit", "", 10) })
-	w.refused(dag.ErrNotFound, func(g *dag.Graph) error { _, err := g.Owner("w-nobody"); return err })
+	check.Equal(t, "run", want, get(w, func(g *dag.Graph) (dag.Run, error) { return g.History.Owner(run.Owner) }))
+	w.refused(dag.ErrNotFound, func(g *dag.Graph) error { return g.History.EndRun(run.ID, "limit", "", 10) })
+	w.refused(dag.ErrNotFound, func(g *dag.Graph) error { _, err := g.History.Owner("w-nobody"); return err })
 }

@@ -17,28 +17,28 @@ func (w *world) step(line string) func(*dag.Graph) error {
 	args := strings.Fields(rest)
 	id := func(i int) string { return w.id(args[i]) }
 	return map[string]func(*dag.Graph) error{
-		"link":         func(g *dag.Graph) error { return g.Link(id(0), id(1)) }, // the second waits for the first
-		"unlink":       func(g *dag.Graph) error { return g.Unlink(id(0), id(1)) },
-		"move":         func(g *dag.Graph) error { return g.Move(id(0), id(1)) },
-		"move-up":      func(g *dag.Graph) error { return g.Move(id(0), "") },
-		"finish":       func(g *dag.Graph) error { return g.Finish(id(0)) },
-		"give-up":      func(g *dag.Graph) error { return g.GiveUp(id(0), "") },
-		"block":        func(g *dag.Graph) error { return g.Block(id(0), "") },
-		"unblock":      func(g *dag.Graph) error { return g.Unblock(id(0)) },
-		"reset":        func(g *dag.Graph) error { return g.Reset(id(0)) },
+		"link":         func(g *dag.Graph) error { return g.Plan.Link(id(0), id(1)) }, // the second waits for the first
+		"unlink":       func(g *dag.Graph) error { return g.Plan.Unlink(id(0), id(1)) },
+		"move":         func(g *dag.Graph) error { return g.Plan.Move(id(0), id(1)) },
+		"move-up":      func(g *dag.Graph) error { return g.Plan.Move(id(0), "") },
+		"finish":       func(g *dag.Graph) error { return g.Tasks.Finish(id(0)) },
+		"give-up":      func(g *dag.Graph) error { return g.Tasks.GiveUp(id(0), "") },
+		"block":        func(g *dag.Graph) error { return g.Tasks.Block(id(0), "") },
+		"unblock":      func(g *dag.Graph) error { return g.Tasks.Unblock(id(0)) },
+		"reset":        func(g *dag.Graph) error { return g.Tasks.Reset(id(0)) },
 		"reset-tree":   func(g *dag.Graph) error { return resetTree(g, id(0)) },
-		"reset-failed": func(g *dag.Graph) error { _, err := g.ResetFailed(w.id(rest)); return err },
-		"delete":       func(g *dag.Graph) error { return g.Delete(id(0)) },
+		"reset-failed": func(g *dag.Graph) error { _, err := g.Tasks.ResetFailed(w.id(rest)); return err },
+		"delete":       func(g *dag.Graph) error { return g.Plan.Delete(id(0)) },
 		"add": func(g *dag.Graph) error { // title, parent, what it waits for
-			nt := dag.NewTask{Title: args[0], Parent: id(1)}
+			nt := dag.NewTask{Detail: dag.Detail{Title: args[0]}, Parent: id(1)}
 			if len(args) > 2 {
 				nt.After = []string{id(2)}
 			}
-			_, err := g.Add(nt)
+			_, err := g.Plan.Add(nt)
 			return err
 		},
 		"import": func(g *dag.Graph) error { // title, parent, status
-			_, err := g.Import([]dag.Spec{{Line: 1, Title: args[0], Parent: id(1), Status: dag.Status(args[2])}})
+			_, err := g.Plan.Import([]dag.Spec{{Line: 1, Detail: dag.Detail{Title: args[0]}, Parent: id(1), Status: dag.Status(args[2])}})
 			return err
 		},
 	}[verb]

@@ -10,9 +10,9 @@ import (
 )
 
 // ResolveScope finds what was typed: a feature by its name, or a task by its ID.
-func (g *Graph) ResolveScope(typed string) (Scope, error) {
+func (g Tasks) ResolveScope(typed string) (Scope, error) {
 	var missing *MissingError
-	f, err := g.Feature(typed)
+	f, err := g.plan().Feature(typed)
 	if !errors.As(err, &missing) {
 		return Scope{Feature: f.Name}, err
 	}
@@ -34,8 +34,8 @@ const (
 )
 
 // OwnAgents lists the agents that open tasks of a scope name, and whether others name none.
-func (g *Graph) OwnAgents(scope Scope) (agents []string, others bool, err error) {
-	query, args, err := scoped(g, scope, agentsAllSQL, agentsFeatureSQL, agentsTreeSQL)
+func (g Tasks) OwnAgents(scope Scope) (agents []string, others bool, err error) {
+	query, args, err := scoped(g.transaction, scope, agentsAllSQL, agentsFeatureSQL, agentsTreeSQL)
 	if err != nil {
 		return nil, false, err
 	}
@@ -48,13 +48,13 @@ func (g *Graph) OwnAgents(scope Scope) (agents []string, others bool, err error)
 }
 
 // ReadyIn lists what is ready in a scope, in the order of claims.
-func (g *Graph) ReadyIn(scope Scope) ([]Task, error) {
+func (g Tasks) ReadyIn(scope Scope) ([]Task, error) {
 	ready, err := g.List(Filter{Ready: true, Feature: scope.Feature})
 	if err != nil || scope.Task == "" && scope.Tag == "" {
 		return ready, err
 	}
 	if scope.Task != "" {
-		if _, err := g.Task(scope.Task); err != nil {
+		if _, err := g.Get(scope.Task); err != nil {
 			return nil, err
 		}
 	}
@@ -80,6 +80,7 @@ type Outline struct {
 	Leaving    bool // the agent that had it is being stopped
 	Unverified bool // its work is finished and awaits its verdict
 	ToReview   bool // a person is to accept that work first
+	Stands     bool // on held work, which has to land first
 	Asks       int  // its open questions
 	Emptied    bool // a group that lost its last subtask
 	NotBefore  time.Time
@@ -93,7 +94,7 @@ func (o Outline) Ready(now time.Time) bool {
 }
 
 // A title of a megabyte is not needed on a screen.
-const outlineColumns = `n, parent, id, substr(title, 1, 500), status, children, open_deps, held, doomed, paused, leaving IS NOT NULL, unverified IS NOT NULL, review, asks, emptied, not_before, wait_reason`
+const outlineColumns = `n, parent, id, substr(title, 1, 500), status, children, open_deps, held, doomed, paused, leaving IS NOT NULL, unverified IS NOT NULL, review, stands_on IS NOT NULL, asks, emptied, not_before, wait_reason`
 
 const (
 	outlineAllSQL     = `SELECT ` + outlineColumns + ` FROM tasks ORDER BY n;`
@@ -103,11 +104,11 @@ const (
 
 // Outline lists the tasks of a scope, groups too, oldest first. A scope that is gone
 // is empty.
-func (g *Graph) Outline(scope Scope) ([]Outline, error) {
-	return listScope(g, scope, outlineAllSQL, outlineFeatureSQL, outlineTreeSQL, func(r *db.Row) Outline {
+func (g Tasks) Outline(scope Scope) ([]Outline, error) {
+	return listScope(g.transaction, scope, outlineAllSQL, outlineFeatureSQL, outlineTreeSQL, func(r *db.Row) Outline {
 		return Outline{
 			N: r.Int64(), Parent: r.Int64(), ID: r.Text(), Title: r.Text(), Status: Status(r.Text()), Children: r.Int(), OpenDeps: r.Int(),
-			Held: r.Bool(), Doomed: r.Bool() && !g.keeps, Paused: r.Bool(), Leaving: r.Bool(), Unverified: r.Bool(), ToReview: r.Bool(), Asks: r.Int(), Emptied: r.Bool(), NotBefore: r.Time(), WaitReason: r.Text(),
+			Held: r.Bool(), Doomed: r.Bool() && !g.keeps, Paused: r.Bool(), Leaving: r.Bool(), Unverified: r.Bool(), ToReview: r.Bool(), Stands: r.Bool(), Asks: r.Int(), Emptied: r.Bool(), NotBefore: r.Time(), WaitReason: r.Text(),
 		}
 	})
 }

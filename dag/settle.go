@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"ralph/event"
 	"ralph/internal/db"
+	"ralph/internal/event"
 )
 
 const (
@@ -17,7 +17,7 @@ const (
 )
 
 // held returns the claimed task, or an ErrLost that says what became of it.
-func (g *Graph) held(c Claim) (node, error) {
+func (g Queue) held(c Claim) (node, error) {
 	t, err := db.One(g.tx, heldSQL, scanNode, ":id", c.Task.ID, ":owner", c.Owner, ":generation", c.Generation)
 	if err != nil || t.n != 0 {
 		return t, err
@@ -25,8 +25,8 @@ func (g *Graph) held(c Claim) (node, error) {
 	return t, g.lost(c)
 }
 
-func (g *Graph) lost(c Claim) error {
-	now, err := g.Task(c.Task.ID)
+func (g Queue) lost(c Claim) error {
+	now, err := g.tasks().Get(c.Task.ID)
 	if err != nil {
 		return fmt.Errorf("%w: %s was deleted meanwhile", ErrLost, c.Task.ID)
 	}
@@ -37,7 +37,7 @@ func (g *Graph) lost(c Claim) error {
 }
 
 // Heartbeat extends the lease of a claim; ErrLost means that the work is for nothing.
-func (g *Graph) Heartbeat(c Claim, lease time.Duration) error {
+func (g Queue) Heartbeat(c Claim, lease time.Duration) error {
 	g.tx.Do(heartbeatSQL, ":lease", g.now.Add(lease).UnixMilli(), ":id", c.Task.ID, ":owner", c.Owner, ":generation", c.Generation)
 	if g.tx.Err() == nil && g.tx.Changes() != 1 {
 		return g.lost(c)
@@ -47,7 +47,7 @@ func (g *Graph) Heartbeat(c Claim, lease time.Duration) error {
 }
 
 // Holds says with ErrLost that a claim is no longer ours, without writing.
-func (g *Graph) Holds(c Claim) error {
+func (g Queue) Holds(c Claim) error {
 	_, err := g.held(c)
 	return err
 }
@@ -56,7 +56,7 @@ const verifiedSQL = `UPDATE tasks SET verification = :verification WHERE n = :n;
 
 // Complete ends a claim with the task done, or open as a group of what its agents added below it. The verification is
 // passed or skipped.
-func (g *Graph) Complete(c Claim, verification string) error {
+func (g Queue) Complete(c Claim, verification string) error {
 	t, err := g.held(c)
 	if err != nil {
 		return err
@@ -73,7 +73,7 @@ func (g *Graph) Complete(c Claim, verification string) error {
 }
 
 // Fail ends a claim with the task failed for that reason.
-func (g *Graph) Fail(c Claim, reason string) error {
+func (g Queue) Fail(c Claim, reason string) error {
 	t, err := g.held(c)
 	if err != nil {
 		return err
@@ -102,7 +102,7 @@ const unverifiedSQL = `UPDATE tasks SET unverified = :attempt WHERE n = :n;`
 const waitSQL = `UPDATE tasks SET not_before = :until, wait_reason = :reason, wait_agent = :agent WHERE n = :n;`
 
 // Release makes the task pending again.
-func (g *Graph) Release(c Claim, r Release) error {
+func (g Queue) Release(c Claim, r Release) error {
 	t, err := g.held(c)
 	if err != nil {
 		return err
@@ -125,8 +125,8 @@ const retrySQL = `UPDATE tasks SET retries = retries + 1, verification = 'failed
 // Retry sends a task that did not pass back to pending, or, when its retries are
 // used up, fails it. The task's own limit wins over limit. What a person accepted
 // is what it was before. It returns the status that the task has now.
-func (g *Graph) Retry(c Claim, reason string, limit int) (Status, error) {
-	now, err := g.Task(c.Task.ID)
+func (g Queue) Retry(c Claim, reason string, limit int) (Status, error) {
+	now, err := g.tasks().Get(c.Task.ID)
 	if err == nil && now.MaxRetries != nil {
 		limit = *now.MaxRetries
 	}
@@ -134,7 +134,7 @@ func (g *Graph) Retry(c Claim, reason string, limit int) (Status, error) {
 }
 
 // RetryAtMost is Retry with a limit that wins over the task's own.
-func (g *Graph) RetryAtMost(c Claim, reason string, limit int) (Status, error) {
+func (g Queue) RetryAtMost(c Claim, reason string, limit int) (Status, error) {
 	t, err := g.held(c)
 	if err != nil {
 		return "", err
@@ -143,7 +143,7 @@ func (g *Graph) RetryAtMost(c Claim, reason string, limit int) (Status, error) {
 		return g.takeBack(t, c, reason)
 	}
 	g.log(t.n, LogVerify, reason)
-	now, err := g.Task(c.Task.ID)
+	now, err := g.tasks().Get(c.Task.ID)
 	if err != nil {
 		return "", err
 	}
@@ -159,7 +159,7 @@ func (g *Graph) RetryAtMost(c Claim, reason string, limit int) (Status, error) {
 }
 
 // settle is the end of an attempt that counts.
-func (g *Graph) settle(t node, c Claim, to Status, by Trigger, outcome event.AttemptOutcome, reason string) error {
+func (g Queue) settle(t node, c Claim, to Status, by Trigger, outcome event.AttemptOutcome, reason string) error {
 	g.move(t, to, by)
 	g.tx.Do(countSQL, ":n", t.n)
 	return g.endAttempt(t.n, c, outcome, reason)
@@ -172,7 +172,7 @@ ORDER BY n LIMIT 20;`
 
 // DoneByHand lists tasks that a command has marked done since then, and that no run has
 // accepted.
-func (g *Graph) DoneByHand(since time.Time) ([]string, error) {
+func (g Tasks) DoneByHand(since time.Time) ([]string, error) {
 	return db.All(g.tx, doneByHandSQL, (*db.Row).Text, ":since", since.UnixMilli())
 }
 
@@ -182,12 +182,12 @@ const (
 )
 
 // Base is what the first attempt since the last reset found, "" before there was one.
-func (g *Graph) Base(id string) (string, error) {
+func (g Queue) Base(id string) (string, error) {
 	return db.One(g.tx, baseSQL, (*db.Row).Text, ":id", id)
 }
 
 // SetBase stores what a claimed task found when it began.
-func (g *Graph) SetBase(c Claim, base string) error {
+func (g Queue) SetBase(c Claim, base string) error {
 	lost := fmt.Errorf("task %s: %w", c.Task.ID, ErrLost)
 	return g.change(lost, setBaseSQL, ":base", base, ":id", c.Task.ID, ":owner", c.Owner, ":generation", c.Generation)
 }

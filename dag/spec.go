@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"ralph/internal/human"
 	"ralph/internal/lazyregexp"
@@ -15,36 +14,17 @@ import (
 // Spec is a task that is to be added. References are full IDs of tasks that exist, use Resolve for what people
 // type, or in a plan that is imported as a whole refs of the same plan.
 type Spec struct {
-	Line        int // where it stands in its file, for errors
-	Ref         string
-	Title       string
-	Description string
-	Priority    int64
-	Parent      string
-	After       []string
-	Feature     string // in a plan, made when it does not exist; empty inherits the parent's
-	Kind        Kind   // empty means work
-	Agent       string
-	Model       string
-	Effort      Effort
-	Gates       []string
-	MaxRetries  *int
-	Locks       []string // that a claim takes with it: a name, or path: and a path
-	Paths       []string // globs: what it will touch
-	Tags        []string
-	Proves      []string      // success criteria of its feature's specification
-	Related     []string      // references like After, without an order
-	Context     []string      // commands: what they print is part of the prompt of each attempt
-	Output      string        // the name under which tasks that wait for it get its result
-	Timeout     time.Duration // of an attempt; 0 means the configured one
-	OnFail      OnFail
-	Group       bool // it has no subtasks, and nobody works on it all the same
+	Detail
+	Line    int // where it stands in its file, for errors
+	Ref     string
+	Parent  string
+	After   []string
+	Related []string // references like After, without an order
+	Feature string   // in a plan, made when it does not exist; empty inherits the parent's
+	Group   bool     // it has no subtasks, and still no agent works on it
 
 	Origin         string // what it is called where it comes from
 	DiscoveredFrom string // the task whose agent found it
-
-	MayChange []string // globs of the files that check its work and that it may change
-	ExpectRed string   // the gate that its work makes fail
 
 	Status       Status // empty means pending
 	Retries      int
@@ -122,37 +102,14 @@ var idPattern = lazyregexp.New(`^t-[0-9a-f]{8}$`)
 func (s *Spec) Check() error { return s.check() }
 
 func (s *Spec) check() error {
-	if err := checkText(s.Title, s.Description, s.Gates); err != nil {
-		return err
-	}
-	if err := cmp.Or(cleanClaims(&s.Locks, &s.Paths), checkLabels(s.Output, s.Origin, s.DiscoveredFrom), checkCommands("context", s.Context)); err != nil {
-		return err
-	}
-	var err error
-	if s.Tags, err = cleanTags(s.Tags); err != nil {
-		return err
-	}
-	if s.Proves, err = cleanProves(s.Proves); err != nil {
-		return err
-	}
-	if s.MayChange, err = CleanMayChange(s.MayChange); err != nil {
+	if err := cmp.Or(s.Detail.check(), checkLabels(s.Origin, s.DiscoveredFrom)); err != nil {
 		return err
 	}
 	switch {
-	case s.Kind != "" && s.Kind != Work && s.Kind != Check:
-		return fmt.Errorf("%w: a task's kind is work or check, not %q", ErrRefused, s.Kind)
-	case s.Effort != "" && !slices.Contains(Efforts(), s.Effort):
-		return fmt.Errorf("%w: effort is %s, not %q", ErrRefused, human.Series(Efforts(), "or"), s.Effort)
 	case s.Status != "" && !slices.Contains(Statuses(), s.Status):
 		return fmt.Errorf("%w: status is %s, not %q", ErrRefused, human.Series(Statuses(), "or"), s.Status)
 	case !slices.Contains([]string{"", "passed", "failed", "skipped"}, s.Verification):
 		return fmt.Errorf("%w: verification is passed, failed or skipped, not %q", ErrRefused, s.Verification)
-	case s.MaxRetries != nil && *s.MaxRetries < 0:
-		return fmt.Errorf("%w: max_retries is %d; it cannot be negative", ErrRefused, *s.MaxRetries)
-	case s.Timeout < 0 || s.Timeout%time.Millisecond != 0:
-		return fmt.Errorf("%w: timeout is %s; it cannot be negative, nor have less than a millisecond", ErrRefused, s.Timeout)
-	case s.OnFail != "" && s.OnFail != Continue:
-		return fmt.Errorf("%w: on_fail is %s or nothing, not %q", ErrRefused, Continue, s.OnFail)
 	case s.Satisfied && s.Status != Cancelled:
 		return fmt.Errorf("%w: satisfied is for cancelled tasks", ErrRefused)
 	case s.Acceptance != nil && (*s.Acceptance < 0 || *s.Acceptance > maxAcceptances):
@@ -170,13 +127,8 @@ func (s *Spec) check() error {
 // Normal is the same task as the database stores it and a plan says it: two that are alike in that are the same.
 func (s Spec) Normal() Spec {
 	s.Line = 0
-	for _, list := range []*[]string{&s.After, &s.Related, &s.Gates, &s.Locks, &s.Paths, &s.MayChange, &s.Tags, &s.Proves, &s.Context} {
-		if len(*list) == 0 {
-			*list = nil
-		}
-	}
 	for _, set := range []*[]string{&s.After, &s.Related} {
-		*set = slices.Compact(slices.Sorted(slices.Values(*set)))
+		*set = slices.Compact(slices.Sorted(slices.Values(*set))) // nil if there is none
 	}
 	_ = s.check() // what is wrong with it is said elsewhere
 	if s.Kind = cmp.Or(s.Kind, Work); s.Status == "" || s.Status == InProgress {
@@ -185,4 +137,9 @@ func (s Spec) Normal() Spec {
 	return s
 }
 
-func (s *Spec) name() string { return cmp.Or(s.Ref, fmt.Sprintf("line %d", s.Line)) }
+func (s *Spec) name() string {
+	if s.Ref == "" && s.Line == 0 {
+		return "the new task"
+	}
+	return cmp.Or(s.Ref, fmt.Sprintf("line %d", s.Line))
+}

@@ -3,7 +3,7 @@ package dag
 import (
 	"slices"
 
-	"ralph/event"
+	"ralph/internal/event"
 )
 
 // Status is where a task stands.

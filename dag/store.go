@@ -55,6 +55,17 @@ type settings struct {
 	actor Actor
 }
 
+// Open opens a database as db.Open does, with the triggers that depend on Fields.
+func Open(ctx context.Context, path string, opts db.Options) (*db.DB, error) {
+	opts.Triggers = map[string]string{"unsaved_changed": statement(unsavedTrigger)}
+	return db.Open(ctx, path, opts)
+}
+
+// unsavedTrigger notes the feature of each task of which its plan file says something else now.
+const unsavedTrigger = `AFTER UPDATE OF {details}, status, parent, satisfied, retries, verification, updated_at ON tasks BEGIN
+    INSERT INTO unsaved VALUES (coalesce(new.feature, 0)) ON CONFLICT DO NOTHING;
+END`
+
 // New makes a Store on an open database, which stays the caller's to close.
 func New(d *db.DB, opts Options) *Store {
 	s := &Store{db: d, clock: opts.Now, settings: settings{newID: opts.NewID, said: opts.Redact, keeps: opts.KeepGoing}}
@@ -91,7 +102,7 @@ func (s *Store) Update(ctx context.Context, fn func(*Graph) error) error {
 		if err := fn(g); err != nil {
 			return err
 		}
-		_, err := g.Fall()
+		_, err := g.Queue.Fall()
 		return err
 	})
 }
@@ -102,18 +113,44 @@ func (s *Store) View(ctx context.Context, fn func(*Graph) error) error {
 }
 
 func (s *Store) graph(tx *db.Tx) *Graph {
-	return &Graph{tx: tx, now: s.clock(), settings: s.settings}
+	t := &transaction{tx: tx, now: s.clock(), settings: s.settings}
+	return &Graph{transaction: t, Tasks: t.tasks(), Plan: t.plan(), Queue: t.queue(), History: t.history()}
 }
 
-// Graph is the graph inside one transaction. Its verbs are those of the state
-// machine; it is dead when the transaction ends.
+// Graph is the graph inside one transaction. Its four sides are the same transaction; it is dead when that ends.
 type Graph struct {
+	Tasks   Tasks
+	Plan    Plan
+	Queue   Queue
+	History History
+	*transaction
+}
+
+// The sides of a graph.
+type (
+	// Tasks reads the tasks that there are, and moves them as people do.
+	Tasks struct{ *transaction }
+	// Plan changes what is to be done: tasks, their places and texts, what they wait for, features, reviews.
+	Plan struct{ *transaction }
+	// Queue is the work in hand: claims, how they end, the locks they hold, and what is to land.
+	Queue struct{ *transaction }
+	// History is what happened: runs, attempts, logs, and what they cost.
+	History struct{ *transaction }
+)
+
+// transaction is what the sides of a graph share: the statements, and the state machine with what it keeps up to date.
+type transaction struct {
 	tx  *db.Tx
 	now time.Time
 	settings
 
 	audited bool
 }
+
+func (g *transaction) tasks() Tasks     { return Tasks{g} }
+func (g *transaction) plan() Plan       { return Plan{g} }
+func (g *transaction) queue() Queue     { return Queue{g} }
+func (g *transaction) history() History { return History{g} }
 
 // Tx is the transaction itself, for packages that must write together with ours.
 func (g *Graph) Tx() *db.Tx { return g.tx }
@@ -127,10 +164,10 @@ func (g *Graph) Now() time.Time { return g.now }
 // Redact removes secrets from what agents and people said.
 func (g *Graph) Redact(text string) string { return g.said(text) }
 
-func (g *Graph) millis() int64 { return g.now.UnixMilli() }
+func (g *transaction) millis() int64 { return g.now.UnixMilli() }
 
 // change runs a statement that changes one row; if there is none, it returns missing.
-func (g *Graph) change(missing error, query string, args ...any) error {
+func (g *transaction) change(missing error, query string, args ...any) error {
 	if err := g.tx.Exec(query, args...); err != nil || g.tx.Changes() == 1 {
 		return err
 	}
@@ -138,19 +175,19 @@ func (g *Graph) change(missing error, query string, args ...any) error {
 }
 
 // number returns the first column of the first row, or 0.
-func (g *Graph) number(query string, args ...any) int64 {
+func (g *transaction) number(query string, args ...any) int64 {
 	n, _ := db.One(g.tx, query, (*db.Row).Int64, args...)
 	return n
 }
 
 // numbers returns the first column of all rows.
-func (g *Graph) numbers(query string, args ...any) []int64 {
+func (g *transaction) numbers(query string, args ...any) []int64 {
 	list, _ := db.All(g.tx, query, (*db.Row).Int64, args...)
 	return list
 }
 
 // pairs maps the first column of all rows to the second.
-func (g *Graph) pairs(query string) (map[string]string, error) {
+func (g *transaction) pairs(query string) (map[string]string, error) {
 	found := map[string]string{}
 	for r := range g.tx.Rows(query) {
 		found[r.Text()] = r.Text()
@@ -159,7 +196,7 @@ func (g *Graph) pairs(query string) (map[string]string, error) {
 }
 
 // groups returns the first column of those rows whose second one is not 0.
-func (g *Graph) groups(query string, args ...any) (list []int64) {
+func (g *transaction) groups(query string, args ...any) (list []int64) {
 	for r := range g.tx.Rows(query, args...) {
 		if n := r.Int64(); r.Bool() {
 			list = append(list, n)

@@ -74,8 +74,8 @@ const (
 )
 
 // Tally counts a scope. Ready and Waiting leave out what a failed ancestor keeps back.
-func (g *Graph) Tally(scope Scope) (Tally, error) {
-	queries, args, err := scoped(g, scope, [3]string{countsAllSQL, waitsAllSQL, asksAllSQL},
+func (g Tasks) Tally(scope Scope) (Tally, error) {
+	queries, args, err := scoped(g.transaction, scope, [3]string{countsAllSQL, waitsAllSQL, asksAllSQL},
 		[3]string{countsFeatureSQL, waitsFeatureSQL, asksFeatureSQL}, [3]string{countsTreeSQL, waitsTreeSQL, asksTreeSQL})
 	if err != nil {
 		return Tally{}, err
@@ -104,7 +104,7 @@ func (g *Graph) Tally(scope Scope) (Tally, error) {
 	return t, g.tx.Err()
 }
 
-func (g *Graph) count(query string, args ...any) Tally {
+func (g *transaction) count(query string, args ...any) Tally {
 	t := Tally{ByStatus: map[Status]int{}, Groups: map[Status]int{}}
 	for r := range g.tx.Rows(query, args...) {
 		status, grouped, queue, n := Status(r.Text()), r.Bool(), r.Int(), r.Int()
@@ -124,7 +124,7 @@ const taggedSQL = `
 SELECT json_group_array(n) FROM tasks INDEXED BY tasks_tagged WHERE tags <> '[]' AND EXISTS (SELECT 1 FROM json_each(tags) WHERE value = :tag);`
 
 // roots lists the tasks at whose top a scope begins, as trees takes them.
-func (g *Graph) roots(scope Scope) (string, error) {
+func (g *transaction) roots(scope Scope) (string, error) {
 	if scope.Task != "" {
 		t, err := g.nodeByID(scope.Task)
 		return fmt.Sprint(t.n), err
@@ -133,7 +133,7 @@ func (g *Graph) roots(scope Scope) (string, error) {
 }
 
 // scoped chooses what serves a scope, and its arguments.
-func scoped[T any](g *Graph, scope Scope, all, feature, tree T) (T, []any, error) {
+func scoped[T any](g *transaction, scope Scope, all, feature, tree T) (T, []any, error) {
 	switch {
 	case scope.Task != "" || scope.Tag != "":
 		roots, err := g.roots(scope)

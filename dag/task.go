@@ -4,40 +4,21 @@ import (
 	"fmt"
 	"time"
 
-	"ralph/event"
 	"ralph/internal/db"
+	"ralph/internal/event"
 )
 
 // Task is one row of the graph, with its parent and feature by name.
 type Task struct {
-	N           int64 // order of creation
-	ID          string
-	Title       string
-	Description string
-	Status      Status
-	Priority    int64  // lower runs first
-	Parent      string // "" at the top
-	Feature     string // "" for none
-	Kind        Kind
-	Agent       string // "" means the configured one
-	Model       string // "" means the strategy's choice
-	Effort      Effort // "" means the run's
-	Gates       []string
-	MaxRetries  *int     // nil means the configured number
-	Locks       []string // that a claim takes with it
-	Paths       []string // globs: what it will touch
-	Tags        []string
-	Proves      []string      // success criteria of its feature's specification
-	Context     []string      // commands: what they print is part of the prompt of each attempt
-	Output      string        // the name under which tasks that wait for it get its result; "" for none
-	Timeout     time.Duration // of an attempt; 0 means the configured one
-	OnFail      OnFail
+	Detail
+	N       int64 // order of creation
+	ID      string
+	Status  Status
+	Parent  string // "" at the top
+	Feature string // "" for none
 
 	Origin         string // what it is called where it comes from; "" if it was made here
 	DiscoveredFrom string // the task whose agent found it; "" for none
-
-	MayChange []string // globs of the files that check its work and that it may change
-	ExpectRed string   // the gate that its work makes fail; "" for none
 
 	Retries       int    // since the last reset
 	Attempts      int    // that counted, since the last reset
@@ -68,11 +49,6 @@ type Task struct {
 	Held      bool // an ancestor waits for a blocker, is blocked, paused or given up
 	Doomed    bool // an ancestor failed
 	Asks      int  // open questions of it: it waits for their answers
-}
-
-// holds says that it keeps back all below it, even in a run that keeps going after failures.
-func (t Task) holds() bool {
-	return t.Held || t.OpenDeps > 0 || t.Status == Blocked || t.Paused || t.GivenUp
 }
 
 // Ready says whether a run would take the task at that time.
@@ -117,12 +93,10 @@ func (t Task) AwaitsVerdict() bool {
 	return t.Status == Pending && t.Unverified != "" && !t.ToReview && t.StandsOn == ""
 }
 
-// taskColumns serve SELECT and RETURNING alike; scanTask reads them in this order.
-const taskColumns = `n, id, title, description, status, priority,
+// taskColumns is {task} of a statement, for SELECT and RETURNING alike; scanTask reads them in this order.
+const taskColumns = `n, id, {said}, status,
     (SELECT p.id FROM tasks p WHERE p.n = tasks.parent),
-    (SELECT f.name FROM features f WHERE f.n = tasks.feature),
-    kind, agent, model, effort, gates, max_retries, may_change, expect_red, locks, paths,
-    tags, context, output, timeout, on_fail, origin, discovered_from, proves,
+    (SELECT f.name FROM features f WHERE f.n = tasks.feature), origin, discovered_from,
     retries, attempts, interruptions, verification, paused, given_up, satisfied, unverified, review,
     (SELECT b.id FROM tasks b WHERE b.n = tasks.stands_on), ` + acceptedAside + `,
     owner, generation, lease_until, leaving, not_before, wait_reason,
@@ -130,12 +104,10 @@ const taskColumns = `n, id, title, description, status, priority,
     children, emptied, satisfies, open_deps, held, doomed, asks`
 
 // scanTask reads a task. Failed ancestors do not matter to a graph that keeps going.
-func (g *Graph) scanTask(r *db.Row) Task {
+func (g *transaction) scanTask(r *db.Row) Task {
 	t := Task{
-		N: r.Int64(), ID: r.Text(), Title: r.Text(), Description: r.Text(),
-		Status: Status(r.Text()), Priority: r.Int64(), Parent: r.Text(), Feature: r.Text(),
-		Kind: Kind(r.Text()), Agent: r.Text(), Model: r.Text(), Effort: Effort(r.Text()), Gates: db.List[string](r), MaxRetries: db.Optional(r, r.Int), MayChange: db.List[string](r), ExpectRed: r.Text(), Locks: db.List[string](r), Paths: db.List[string](r),
-		Tags: db.List[string](r), Context: db.List[string](r), Output: r.Text(), Timeout: time.Duration(r.Int64()) * time.Millisecond, OnFail: OnFail(r.Text()), Origin: r.Text(), DiscoveredFrom: r.Text(), Proves: db.List[string](r),
+		N: r.Int64(), ID: r.Text(), Detail: scanDetail(r),
+		Status: Status(r.Text()), Parent: r.Text(), Feature: r.Text(), Origin: r.Text(), DiscoveredFrom: r.Text(),
 		Retries: r.Int(), Attempts: r.Int(), Interruptions: r.Int(), Verification: r.Text(), Paused: r.Bool(), GivenUp: r.Bool(), Satisfied: r.Bool(), Unverified: r.Text(), ToReview: r.Bool(), StandsOn: r.Text(), Lands: r.Bool(),
 		Owner: r.Text(), Generation: r.Int64(), LeaseUntil: r.Time(), Leaving: r.Text(), NotBefore: r.Time(), WaitReason: r.Text(),
 		CreatedAt: r.Time(), UpdatedAt: r.Time(), StartedAt: r.Time(), FinishedAt: r.Time(),

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"ralph/dag"
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/testing/check"
 )
 
@@ -27,7 +27,7 @@ func verbs() map[dag.Trigger]func(g *dag.Graph, w *world, id string, c dag.Claim
 	}
 	return map[dag.Trigger]verb{
 		dag.ByClaim: func(g *dag.Graph, w *world, id string, _ dag.Claim) error {
-			_, ok, err := g.Claim(dag.ClaimOptions{Run: w.run, Scope: dag.Scope{Task: id}, Lease: lease})
+			_, ok, err := g.Queue.Claim(dag.ClaimOptions{Run: w.run, Scope: dag.Scope{Task: id}, Lease: lease})
 			if err == nil && !ok {
 				err = dag.ErrRefused // finding nothing to claim is how a claim is refused
 			}
@@ -37,7 +37,7 @@ func verbs() map[dag.Trigger]func(g *dag.Graph, w *world, id string, c dag.Claim
 		dag.ByDone: person(finish), dag.ByGiveUp: person(giveUp), dag.ByReset: person(reset),
 		dag.ByBlock: person(block), dag.ByUnblock: person(unblock), dag.ByCancel: person(cancel),
 		dag.ByAccept: func(g *dag.Graph, _ *world, id string, c dag.Claim) error {
-			if err := g.NoteAttempt(c.Attempt, dag.Note{Rejected: event.RejectedTampering}); err != nil {
+			if err := g.History.NoteAttempt(c.Attempt, dag.Note{Rejected: event.RejectedTampering}); err != nil {
 				return err
 			}
 			return accept(g, id)
@@ -52,11 +52,11 @@ func putLeaf(w *world, title string, s dag.Status) dag.Claim {
 	switch s {
 	case dag.InProgress:
 	case dag.Done:
-		w.update(func(g *dag.Graph) error { return g.Complete(c, "passed") })
+		w.update(func(g *dag.Graph) error { return g.Queue.Complete(c, "passed") })
 	case dag.Failed:
-		w.update(func(g *dag.Graph) error { return g.Fail(c, "it broke") })
+		w.update(func(g *dag.Graph) error { return g.Queue.Fail(c, "it broke") })
 	default:
-		w.update(func(g *dag.Graph) error { return g.Release(c, dag.Release{}) })
+		w.update(func(g *dag.Graph) error { return g.Queue.Release(c, dag.Release{}) })
 	}
 	switch s {
 	case dag.Blocked:
@@ -94,7 +94,7 @@ func TestExactlyTheListedTransitionsHappen(t *testing.T) {
 		}
 	}
 	w.plan("group", "one in group", "two in group", "stray")
-	join := func(g *dag.Graph, id string) error { return g.Move(id, w.id("group")) }
+	join := func(g *dag.Graph, id string) error { return g.Plan.Move(id, w.id("group")) }
 	at := dag.Pending
 	for _, child := range []struct {
 		verb  func(*dag.Graph, string) error

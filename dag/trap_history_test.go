@@ -13,8 +13,8 @@ func TestTrapATaskThatHasRunCanBeDeleted(t *testing.T) {
 	t.Parallel()
 	tests := map[string]func(*world){
 		"alone":            func(w *world) { w.person(remove, "a") },
-		"with its tree":    func(w *world) { w.update(func(g *dag.Graph) error { return g.DeleteTree(w.id("group")) }) },
-		"with its feature": func(w *world) { w.update(func(g *dag.Graph) error { return g.DeleteFeature("f") }) },
+		"with its tree":    func(w *world) { w.update(func(g *dag.Graph) error { return g.Plan.DeleteTree(w.id("group")) }) },
+		"with its feature": func(w *world) { w.update(func(g *dag.Graph) error { return g.Plan.DeleteFeature("f") }) },
 	}
 	for name, do := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -26,7 +26,7 @@ func TestTrapATaskThatHasRunCanBeDeleted(t *testing.T) {
 			w.person(reset, "a")
 			w.spoil("a")
 			do(w)
-			w.refused(dag.ErrNotFound, func(g *dag.Graph) error { return g.Finish(id) })
+			w.refused(dag.ErrNotFound, func(g *dag.Graph) error { return g.Tasks.Finish(id) })
 			kept := get(w, func(g *dag.Graph) ([]string, error) {
 				return db.All(g.Tx(), "SELECT task_id || ' ' || (task IS NULL) || ' ' || outcome FROM attempts ORDER BY n;", (*db.Row).Text)
 			})
@@ -40,7 +40,11 @@ func TestTrapATaskThatHasRunCanBeDeleted(t *testing.T) {
 
 func TestRetriesOfATaskAndOfTheCommandLine(t *testing.T) {
 	t.Parallel()
-	retry, atMost := (*dag.Graph).Retry, (*dag.Graph).RetryAtMost
+	retry, atMost := func(g *dag.Graph, c dag.Claim, reason string, limit int) (dag.Status, error) {
+		return g.Queue.Retry(c, reason, limit)
+	}, func(g *dag.Graph, c dag.Claim, reason string, limit int) (dag.Status, error) {
+		return g.Queue.RetryAtMost(c, reason, limit)
+	}
 	tests := map[string]struct {
 		own     int // below 0 means none
 		retry   func(*dag.Graph, dag.Claim, string, int) (dag.Status, error)
@@ -59,8 +63,10 @@ func TestRetriesOfATaskAndOfTheCommandLine(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			id := w.add(dag.NewTask{Title: "a"})
-			w.update(func(g *dag.Graph) error { return g.Edit(id, dag.Edit{MaxRetries: &test.own}) })
+			id := w.add(dag.NewTask{Detail: dag.Detail{Title: "a"}})
+			if test.own >= 0 {
+				w.update(func(g *dag.Graph) error { return g.Plan.Edit(id, dag.Detail{MaxRetries: &test.own}, "max_retries") })
+			}
 			for try := range test.retries + 1 {
 				c := w.claim("a")
 				want := dag.Task{Status: dag.Pending, Retries: try + 1, Attempts: try + 1, Verification: "failed"}
@@ -86,18 +92,18 @@ func TestTheLogSaysWhyATaskFailedLast(t *testing.T) {
 	w.plan("a")
 	task := w.task("a")
 	last := func() string {
-		return get(w, func(g *dag.Graph) (string, error) { return g.LastFailure(task) })
+		return get(w, func(g *dag.Graph) (string, error) { return g.Tasks.LastFailure(task) })
 	}
 	check.Equal(t, "before anything happened", "", last())
 	c := w.claim("a")
-	w.update(func(g *dag.Graph) error { _, err := g.Retry(c, "tests are red", 1); return err })
-	w.update(func(g *dag.Graph) error { return g.Log(w.id("a"), dag.LogUser, "mind the gap") })
+	w.update(func(g *dag.Graph) error { _, err := g.Queue.Retry(c, "tests are red", 1); return err })
+	w.update(func(g *dag.Graph) error { return g.Tasks.Log(w.id("a"), dag.LogUser, "mind the gap") })
 	check.Equal(t, "after a retry", "tests are red", last())
 	w.pass(time.Second)
 	w.spoil("a")
 	check.Equal(t, "after a failure", "it broke", last())
 	w.person(reset, "a")
-	w.update(func(g *dag.Graph) error { return g.GiveUp(w.id("a"), "out of scope") })
+	w.update(func(g *dag.Graph) error { return g.Tasks.GiveUp(w.id("a"), "out of scope") })
 	want := []dag.LogEntry{
 		{At: start, Kind: dag.LogVerify, Text: "tests are red"},
 		{At: start, Kind: dag.LogUser, Text: "mind the gap"},
@@ -105,5 +111,5 @@ func TestTheLogSaysWhyATaskFailedLast(t *testing.T) {
 		{At: start.Add(time.Second), Kind: dag.LogSystem, Text: "reset by hand"},
 		{At: start.Add(time.Second), Kind: dag.LogFailure, Text: "out of scope"},
 	}
-	check.Equal(t, "log", want, get(w, func(g *dag.Graph) ([]dag.LogEntry, error) { return g.Logs(task) }))
+	check.Equal(t, "log", want, get(w, func(g *dag.Graph) ([]dag.LogEntry, error) { return g.Tasks.Logs(task) }))
 }

@@ -25,7 +25,7 @@ WITH RECURSIVE sub (n) AS (
 
 // Delete removes a task without children. Its dependencies go with it, and what
 // waited for it no longer does; what it cost stays in the attempts.
-func (g *Graph) Delete(id string) error {
+func (g Plan) Delete(id string) error {
 	t, err := g.nodeByID(id)
 	if err != nil {
 		return err
@@ -40,7 +40,7 @@ func (g *Graph) Delete(id string) error {
 }
 
 // DeleteTree removes a task with all that lies below it.
-func (g *Graph) DeleteTree(id string) error {
+func (g Plan) DeleteTree(id string) error {
 	t, err := g.takeable(id)
 	if err != nil {
 		return err
@@ -61,7 +61,7 @@ WHERE tasks.n = +d.blocked RETURNING tasks.n, children;`
 	dropChildSQL  = `UPDATE tasks SET children = children - 1, emptied = (children = 1), updated_at = :now WHERE n = :n;`
 )
 
-func (g *Graph) deleteTree(t node) {
+func (g Plan) deleteTree(t node) {
 	freed := g.groups(freeDependentsSQL, ":n", t.n)
 	g.tx.Do(deleteTreeSQL, ":n", t.n)
 	g.flagDescendants(freed...)
@@ -69,7 +69,7 @@ func (g *Graph) deleteTree(t node) {
 }
 
 // dropChild brings a parent, if there is one, in line after a child with that status left it.
-func (g *Graph) dropChild(parent int64, status Status) {
+func (g *transaction) dropChild(parent int64, status Status) {
 	if parent == 0 {
 		return
 	}
@@ -80,7 +80,7 @@ func (g *Graph) dropChild(parent int64, status Status) {
 }
 
 // catchUp brings a parent in line after a child with that status left it, or no longer matters to it.
-func (g *Graph) catchUp(parent int64, status Status) {
+func (g *transaction) catchUp(parent int64, status Status) {
 	p := g.node(parent)
 	if b := g.childrenOf(parent); status == Failed && p.status == Failed && b.open && !b.failed {
 		g.move(p, Pending, ByRollUp) // the reason for its failure is gone
@@ -99,7 +99,7 @@ WHERE n = :n;`
 
 // Move puts a task, with all below it, under another parent, or at the top if
 // the ID is empty. It takes the new parent's feature; at the top it keeps its own.
-func (g *Graph) Move(id, parentID string) error {
+func (g Plan) Move(id, parentID string) error {
 	t, err := g.nodeByID(id)
 	if err != nil {
 		return err
@@ -135,8 +135,8 @@ const setFeatureSQL = subtree + `UPDATE tasks SET feature = :feature WHERE n IN 
 
 // SetFeature gives a task at the top, with all below it, to a feature, or to
 // none if the name is empty. Below the top the parent's feature holds.
-func (g *Graph) SetFeature(id, name string) error {
-	t, err := g.Task(id)
+func (g Plan) SetFeature(id, name string) error {
+	t, err := g.tasks().Get(id)
 	if err != nil {
 		return err
 	}
@@ -176,7 +176,7 @@ INSERT INTO task_logs (task, kind, at, text) SELECT n, 'system', :now, 'reset by
 
 // ResetTree resets a task and all that lies below it at once, and reopens its
 // ancestors. It returns how many tasks that were.
-func (g *Graph) ResetTree(id string) (int, error) {
+func (g Tasks) ResetTree(id string) (int, error) {
 	t, err := g.takeable(id)
 	if err != nil {
 		return 0, err

@@ -13,7 +13,7 @@ const maxTried = 64
 
 // TryLocks takes more locks for an attempt at work: all of them, or none if another holds one, which it returns. Limits are how
 // many may hold a lock at once where that is not 1. Nobody waits for a lock with others in hand, and the end of the attempt frees them.
-func (g *Graph) TryLocks(c Claim, names []string, limits map[string]int) (LockHolder, error) {
+func (g Queue) TryLocks(c Claim, names []string, limits map[string]int) (LockHolder, error) {
 	names, err := cleanLocks(names)
 	if err == nil {
 		err = g.Holds(c)
@@ -47,7 +47,7 @@ func (g *Graph) TryLocks(c Claim, names []string, limits map[string]int) (LockHo
 }
 
 // Unlock gives back locks that TryLocks took, all of them if none is named. Those that came with the claim stay.
-func (g *Graph) Unlock(c Claim, names []string) error {
+func (g Queue) Unlock(c Claim, names []string) error {
 	names, err := cleanLocks(names)
 	if err == nil {
 		err = g.Holds(c)

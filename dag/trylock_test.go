@@ -17,14 +17,14 @@ import (
 
 func (w *world) tryLocks(c dag.Claim, names ...string) (holder dag.LockHolder) {
 	w.update(func(g *dag.Graph) (err error) {
-		holder, err = g.TryLocks(c, names, map[string]int{"two": 2})
+		holder, err = g.Queue.TryLocks(c, names, map[string]int{"two": 2})
 		return err
 	})
 	return holder
 }
 
 func (w *world) held(c dag.Claim) (names []string) {
-	for _, l := range get(w, (*dag.Graph).Locks) {
+	for _, l := range get(w, func(g *dag.Graph) ([]dag.LockHolder, error) { return g.Queue.Locks() }) {
 		if l.Attempt == c.Attempt {
 			names = append(names, l.Name)
 		}
@@ -35,9 +35,9 @@ func (w *world) held(c dag.Claim) (names []string) {
 func TestTryLockTakesAllOrNoneAndNamesTheHolder(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.add(dag.NewTask{Title: "a", Locks: []string{"gpu"}})
+	w.add(dag.NewTask{Detail: dag.Detail{Title: "a", Locks: []string{"gpu"}}})
 	w.plan("b", "c")
-	w.add(dag.NewTask{Title: "d", Locks: []string{"port:1"}})
+	w.add(dag.NewTask{Detail: dag.Detail{Title: "d", Locks: []string{"port:1"}}})
 	a, b, c := w.claim("a"), w.claim("b"), w.claim("c")
 	none := dag.LockHolder{}
 	check.Equal(t, "free", none, w.tryLocks(a, "port:1", "two"))
@@ -53,22 +53,22 @@ func TestTryLockTakesAllOrNoneAndNamesTheHolder(t *testing.T) {
 	_, ok := w.next(dag.ClaimOptions{Run: w.run, Lease: lease})
 	check.That(t, !ok, "d was claimed without its lock")
 
-	w.refused(dag.ErrRefused, func(g *dag.Graph) error { return g.Unlock(a, []string{"gpu"}) })
-	w.refused(dag.ErrRefused, func(g *dag.Graph) error { return g.Unlock(b, []string{"port:1"}) })
-	w.refused(dag.ErrRefused, func(g *dag.Graph) error { _, err := g.TryLocks(b, []string{"slot:1"}, nil); return err })
-	w.update(func(g *dag.Graph) error { return g.Unlock(a, []string{"port:1"}) })
+	w.refused(dag.ErrRefused, func(g *dag.Graph) error { return g.Queue.Unlock(a, []string{"gpu"}) })
+	w.refused(dag.ErrRefused, func(g *dag.Graph) error { return g.Queue.Unlock(b, []string{"port:1"}) })
+	w.refused(dag.ErrRefused, func(g *dag.Graph) error { _, err := g.Queue.TryLocks(b, []string{"slot:1"}, nil); return err })
+	w.update(func(g *dag.Graph) error { return g.Queue.Unlock(a, []string{"port:1"}) })
 	w.claim("d")
-	w.update(func(g *dag.Graph) error { return g.Unlock(a, nil) })
+	w.update(func(g *dag.Graph) error { return g.Queue.Unlock(a, nil) })
 	check.Equal(t, "what is left", []string{"gpu"}, w.held(a))
 
-	w.update(func(g *dag.Graph) error { return g.Complete(c, "passed") })
+	w.update(func(g *dag.Graph) error { return g.Queue.Complete(c, "passed") })
 	check.Equal(t, "free with the attempt", none, w.tryLocks(b, "path:src"))
-	w.refused(dag.ErrLost, func(g *dag.Graph) error { _, err := g.TryLocks(c, []string{"x"}, nil); return err })
+	w.refused(dag.ErrLost, func(g *dag.Graph) error { _, err := g.Queue.TryLocks(c, []string{"x"}, nil); return err })
 	var many []string
 	for i := range 100 {
 		many = append(many, fmt.Sprint("n", i))
 	}
-	w.refused(dag.ErrRefused, func(g *dag.Graph) error { _, err := g.TryLocks(b, many, nil); return err })
+	w.refused(dag.ErrRefused, func(g *dag.Graph) error { _, err := g.Queue.TryLocks(b, many, nil); return err })
 }
 
 const lockable = 5
@@ -88,7 +88,7 @@ func needs(title string) (names []string) {
 func lockAll(ctx context.Context, s *dag.Store, dir, job string, ledger io.Writer) error {
 	var run dag.Run
 	err := s.Update(ctx, func(g *dag.Graph) (err error) {
-		run, err = g.StartRun(dag.Scope{}, dag.Process{PID: int64(os.Getpid())})
+		run, err = g.History.StartRun(dag.Scope{}, dag.Process{PID: int64(os.Getpid())})
 		return err
 	})
 	for done := 0; err == nil; {
@@ -96,15 +96,15 @@ func lockAll(ctx context.Context, s *dag.Store, dir, job string, ledger io.Write
 		var ok bool
 		var taken dag.LockHolder
 		err = s.Update(ctx, func(g *dag.Graph) (err error) {
-			c, ok, err = g.Claim(dag.ClaimOptions{Run: run, Lease: lease})
+			c, ok, err = g.Queue.Claim(dag.ClaimOptions{Run: run, Lease: lease})
 			return err
 		})
 		if err != nil || !ok {
 			return err
 		}
 		err = s.Update(ctx, func(g *dag.Graph) (err error) {
-			if taken, err = g.TryLocks(c, needs(c.Task.Title), nil); err == nil && taken.Name != "" {
-				err = g.Release(c, dag.Release{Uncounted: true})
+			if taken, err = g.Queue.TryLocks(c, needs(c.Task.Title), nil); err == nil && taken.Name != "" {
+				err = g.Queue.Release(c, dag.Release{Uncounted: true})
 			}
 			return err
 		})
@@ -127,7 +127,7 @@ func lockAll(ctx context.Context, s *dag.Store, dir, job string, ledger io.Write
 		for _, name := range needs(c.Task.Title) {
 			err = errors.Join(err, os.Remove(filepath.Join(dir, name)))
 		}
-		err = errors.Join(err, s.Update(ctx, func(g *dag.Graph) error { return g.Complete(c, "skipped") }))
+		err = errors.Join(err, s.Update(ctx, func(g *dag.Graph) error { return g.Queue.Complete(c, "skipped") }))
 	}
 	return err
 }
@@ -180,9 +180,9 @@ func TestEightWorkersTryLocksOfFiveResources(t *testing.T) {
 			return dag.Alive
 		}
 		w.update(func(g *dag.Graph) error {
-			stale, err := g.Stale(dead)
+			stale, err := g.Queue.Stale(dead)
 			for _, task := range stale {
-				err = errors.Join(err, g.Reclaim(task, dag.ReclaimOptions{Reason: "killed"}))
+				err = errors.Join(err, g.Queue.Reclaim(task, dag.ReclaimOptions{Reason: "killed"}))
 			}
 			return err
 		})
@@ -202,6 +202,6 @@ func TestEightWorkersTryLocksOfFiveResources(t *testing.T) {
 	for _, id := range ids {
 		check.Equal(t, "work on "+id, 1, times[id])
 	}
-	check.Equal(t, "locks that are left", 0, len(get(w, (*dag.Graph).Locks)))
+	check.Equal(t, "locks that are left", 0, len(get(w, func(g *dag.Graph) ([]dag.LockHolder, error) { return g.Queue.Locks() })))
 	w.wantTally(map[dag.Status]int{dag.Done: len(ids)}, nil)
 }

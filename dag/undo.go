@@ -3,8 +3,8 @@ package dag
 import (
 	"fmt"
 
-	"ralph/event"
 	"ralph/internal/db"
+	"ralph/internal/event"
 )
 
 const (
@@ -33,29 +33,29 @@ WITH RECURSIVE d (n, waits) AS (
     UNION SELECT t.parent, 0 FROM d JOIN tasks t ON t.n = d.n WHERE t.parent IS NOT NULL
 ) `
 	doneAfterSQL = after + `
-SELECT ` + taskColumns + ` FROM tasks WHERE n IN (SELECT d.n FROM d WHERE d.waits) AND n <> :task AND children = 0 AND status = 'done' ORDER BY n;`
+SELECT {task} FROM tasks WHERE n IN (SELECT d.n FROM d WHERE d.waits) AND n <> :task AND children = 0 AND status = 'done' ORDER BY n;`
 	atWorkAfterSQL = after + `
 SELECT t.id FROM d JOIN tasks t ON t.n = d.n WHERE d.waits AND t.children = 0 AND t.status = 'in_progress' ORDER BY t.n;`
 )
 
 // Undo stores a commit that takes back the work of tasks: as work of a task of its own which is finished, and which a
 // person wants to land. So whoever lands finished work next does so, and no agent is needed.
-func (g *Graph) Undo(t NewTask, m NewMerge, undone ...string) (Claim, error) {
+func (g Plan) Undo(t NewTask, m NewMerge, undone ...string) (Claim, error) {
 	t.Kind, t.MayChange = Check, []string{EveryCheck}
 	id, err := g.Add(t)
 	if err != nil {
 		return Claim{}, err
 	}
 	scope := Scope{Task: id}
-	run, err := g.StartRun(scope, Process{})
+	run, err := g.history().StartRun(scope, Process{})
 	if err != nil {
 		return Claim{}, err
 	}
-	c, _, err := g.Claim(ClaimOptions{Run: run, Scope: scope, Slots: true})
+	c, _, err := g.queue().Claim(ClaimOptions{Run: run, Scope: scope, Slots: true})
 	if err != nil {
 		return c, err
 	}
-	if _, err := g.Enter(c, m); err != nil {
+	if _, err := g.queue().Enter(c, m); err != nil {
 		return c, err
 	}
 	g.tx.Do(acceptedSQL, ":task", c.Task.N, ":attempt", c.Attempt)
@@ -72,34 +72,34 @@ func (g *Graph) Undo(t NewTask, m NewMerge, undone ...string) (Claim, error) {
 			return c, err
 		}
 	}
-	if err := g.Release(c, Release{Reason: "it is to land", Uncounted: true, Finished: true}); err != nil {
+	if err := g.queue().Release(c, Release{Reason: "it is to land", Uncounted: true, Finished: true}); err != nil {
 		return c, err
 	}
-	return c, g.EndRun(run.ID, event.OutcomeComplete, "", 0)
+	return c, g.history().EndRun(run.ID, event.OutcomeComplete, "", 0)
 }
 
 // Undoing is the task that is to take back the work of another, "" if there is none.
-func (g *Graph) Undoing(t Task) (string, error) {
+func (g Tasks) Undoing(t Task) (string, error) {
 	return db.One(g.tx, undoingSQL, (*db.Row).Text, ":undone", t.N)
 }
 
 // Undone lists the tasks whose work a task takes back.
-func (g *Graph) Undone(t Task) ([]string, error) {
+func (g Tasks) Undone(t Task) ([]string, error) {
 	return db.All(g.tx, undoneSQL, (*db.Row).Text, ":task", t.N)
 }
 
 // dropUndo deletes a task that was to take work back and cannot any more: there is nothing in it for an agent to do.
-func (g *Graph) dropUndo(n int64) bool {
+func (g Queue) dropUndo(n int64) bool {
 	undo := g.takesBack(n)
 	if undo {
-		g.deleteTree(g.node(n))
+		g.plan().deleteTree(g.node(n))
 	}
 	return undo
 }
 
 // takeable is a task that a person may take away from its run. A revert that is landing may not be: whoever settles
 // that has to know which tasks are open again.
-func (g *Graph) takeable(id string) (node, error) {
+func (g *transaction) takeable(id string) (node, error) {
 	t, err := g.nodeByID(id)
 	if err != nil {
 		return t, err
@@ -111,13 +111,13 @@ func (g *Graph) takeable(id string) (node, error) {
 	return t, err
 }
 
-func (g *Graph) takesBack(n int64) bool {
-	undone, _ := g.Undone(Task{N: n})
+func (g Queue) takesBack(n int64) bool {
+	undone, _ := g.tasks().Undone(Task{N: n})
 	return len(undone) > 0
 }
 
 // LandedWork is the entry with which the work of a task landed that is done, or the zero one.
-func (g *Graph) LandedWork(t Task) (Merge, error) {
+func (g Queue) LandedWork(t Task) (Merge, error) {
 	if t.Status != Done {
 		return Merge{}, nil
 	}
@@ -125,22 +125,22 @@ func (g *Graph) LandedWork(t Task) (Merge, error) {
 }
 
 // Landings lists by which entries tasks are done, oldest first, as far as they changed anything, and the commit below all that ever landed.
-func (g *Graph) Landings() (list []Merge, since string, err error) {
+func (g Queue) Landings() (list []Merge, since string, err error) {
 	list, _ = db.All(g.tx, landingsSQL, scanMerge) // the first error of the database is that of all that follow
 	since, err = db.One(g.tx, firstOntoSQL, (*db.Row).Text)
 	return list, since, err
 }
 
 // DoneAfter lists the tasks that are done and depend on a task, also through others. Groups are left out: their tasks are listed.
-func (g *Graph) DoneAfter(t Task) ([]Task, error) { return g.tasks(doneAfterSQL, ":task", t.N) }
+func (g Tasks) DoneAfter(t Task) ([]Task, error) { return g.all(doneAfterSQL, ":task", t.N) }
 
 // reopenUndone opens the tasks again whose work was taken back by this one. Whoever opened one before
 // may be at work on it.
-func (g *Graph) reopenUndone(by Task) error {
-	undone, _ := g.Undone(by)
+func (g Queue) reopenUndone(by Task) error {
+	undone, _ := g.tasks().Undone(by)
 	for _, id := range undone {
 		if t, err := g.nodeByID(id); err == nil && t.status == Done {
-			g.reset(t)
+			g.tasks().reset(t)
 			g.log(t.n, LogSystem, "its work was taken back by "+by.ID)
 			if says, _ := db.One(g.tx, undoneSaysSQL, (*db.Row).Text, ":task", by.N, ":undone", t.n); says != "" {
 				g.log(t.n, LogUser, says)

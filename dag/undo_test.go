@@ -14,7 +14,7 @@ func (w *world) undo(title string) string {
 	var c dag.Claim
 	of := w.id(title)
 	w.update(func(g *dag.Graph) (err error) {
-		c, err = g.Undo(dag.NewTask{Title: "Revert " + title}, dag.NewMerge{Target: "main", Base: "tip", Work: "revert", Patch: "back"}, of)
+		c, err = g.Plan.Undo(dag.NewTask{Detail: dag.Detail{Title: "Revert " + title}}, dag.NewMerge{Target: "main", Base: "tip", Work: "revert", Patch: "back"}, of)
 		return err
 	})
 	return c.Task.ID
@@ -26,19 +26,19 @@ func TestTakingBackIsFinishedWorkThatSomebodyAccepted(t *testing.T) {
 	w.plan("a")
 	w.put("a", dag.MergeLanded)
 	id, a := w.undo("a"), w.task("a")
-	undoing := func(g *dag.Graph) (string, error) { return g.Undoing(a) }
+	undoing := func(g *dag.Graph) (string, error) { return g.Tasks.Undoing(a) }
 	w.refused(dag.ErrRefused, func(g *dag.Graph) error { // one at a time
-		_, err := g.Undo(dag.NewTask{Title: "again"}, dag.NewMerge{Target: "main"}, a.ID)
+		_, err := g.Plan.Undo(dag.NewTask{Detail: dag.Detail{Title: "again"}}, dag.NewMerge{Target: "main"}, a.ID)
 		return err
 	})
-	check.Equal(t, "locks", []dag.LockHolder(nil), get(w, (*dag.Graph).Locks))
+	check.Equal(t, "locks", []dag.LockHolder(nil), get(w, func(g *dag.Graph) ([]dag.LockHolder, error) { return g.Queue.Locks() }))
 	c, ok := w.next(dag.ClaimOptions{Finished: true, Slots: true})
 	check.That(t, ok && c.Task.ID == id && c.Resume && c.Merge.Accepted && c.Merge.Work == "revert", "got %+v", c)
 	check.Equal(t, "while it is not done", id, get(w, undoing))
 
 	var m dag.Merge
 	w.update(func(g *dag.Graph) (err error) {
-		m, err = g.Enter(c, dag.NewMerge{Target: "main", Base: "tip", Work: "revert", Patch: "back"})
+		m, err = g.Queue.Enter(c, dag.NewMerge{Target: "main", Base: "tip", Work: "revert", Patch: "back"})
 		return err
 	})
 	check.That(t, m.Accepted, "it is to be reviewed")
@@ -47,7 +47,7 @@ func TestTakingBackIsFinishedWorkThatSomebodyAccepted(t *testing.T) {
 	}
 	w.wantReady("a")
 	check.Equal(t, "afterwards", "", get(w, undoing))
-	check.Equal(t, "what it undid", []string{a.ID}, get(w, func(g *dag.Graph) ([]string, error) { return g.Undone(c.Task) }))
+	check.Equal(t, "what it undid", []string{a.ID}, get(w, func(g *dag.Graph) ([]string, error) { return g.Tasks.Undone(c.Task) }))
 	w.sound()
 }
 
@@ -60,7 +60,7 @@ func TestWorkIsNotTakenBackUnderAnAgentThatBuildsOnIt(t *testing.T) {
 	c := w.claim("c")
 	undo := func(titles ...string) func(g *dag.Graph) error {
 		return func(g *dag.Graph) error {
-			_, err := g.Undo(dag.NewTask{Title: "Revert"}, dag.NewMerge{Target: "main"}, titles...)
+			_, err := g.Plan.Undo(dag.NewTask{Detail: dag.Detail{Title: "Revert"}}, dag.NewMerge{Target: "main"}, titles...)
 			return err
 		}
 	}
@@ -69,7 +69,7 @@ func TestWorkIsNotTakenBackUnderAnAgentThatBuildsOnIt(t *testing.T) {
 		err := w.refused(dag.ErrRefused, undo(list...))
 		check.Err(t, "undo", c.Task.ID, err)
 	}
-	w.update(func(g *dag.Graph) error { return g.Release(c, dag.Release{}) })
+	w.update(func(g *dag.Graph) error { return g.Queue.Release(c, dag.Release{}) })
 	w.update(undo(b, a))
 	w.sound()
 }
@@ -78,14 +78,16 @@ func TestWorkIsNotTakenBackUnderAnAgentThatBuildsOnIt(t *testing.T) {
 func TestATaskThatCannotTakeBackAnyMoreIsGone(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*dag.Graph, dag.Claim) error{
-		"failed":  func(g *dag.Graph, c dag.Claim) error { return g.Fail(c, "no") },
-		"retried": func(g *dag.Graph, c dag.Claim) error { _, err := g.RetryAtMost(c, "no", 3); return err },
-		"died":    func(g *dag.Graph, c dag.Claim) error { return g.Reclaim(must(g.Task(c.Task.ID)), dag.ReclaimOptions{}) },
+		"failed":  func(g *dag.Graph, c dag.Claim) error { return g.Queue.Fail(c, "no") },
+		"retried": func(g *dag.Graph, c dag.Claim) error { _, err := g.Queue.RetryAtMost(c, "no", 3); return err },
+		"died": func(g *dag.Graph, c dag.Claim) error {
+			return g.Queue.Reclaim(must(g.Tasks.Get(c.Task.ID)), dag.ReclaimOptions{})
+		},
 		"gave up": func(g *dag.Graph, c dag.Claim) error {
-			return g.Reclaim(must(g.Task(c.Task.ID)), dag.ReclaimOptions{Fail: true})
+			return g.Queue.Reclaim(must(g.Tasks.Get(c.Task.ID)), dag.ReclaimOptions{Fail: true})
 		},
 		"reset": func(g *dag.Graph, c dag.Claim) error {
-			return cmpErr(g.Reset(c.Task.ID), g.AbandonAttempt(c.Attempt, "interrupted", ""))
+			return cmpErr(g.Tasks.Reset(c.Task.ID), g.History.AbandonAttempt(c.Attempt, "interrupted", ""))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -100,7 +102,7 @@ func TestATaskThatCannotTakeBackAnyMoreIsGone(t *testing.T) {
 				c, ok := w.next(dag.ClaimOptions{})
 				check.That(t, !ok, "an agent gets %s", c.Task.Title)
 			}
-			err := w.try(func(g *dag.Graph) error { _, err := g.Task(id); return err })
+			err := w.try(func(g *dag.Graph) error { _, err := g.Tasks.Get(id); return err })
 			check.That(t, errors.Is(err, dag.ErrNotFound), "it is still there: %v", err)
 			w.wantStatuses(map[string]dag.Status{"a": dag.Done})
 			w.undo("a")
@@ -129,17 +131,17 @@ func TestARevertThatMayHaveLandedStaysUntilThatIsKnown(t *testing.T) {
 	w.put("a", dag.MergeLanded)
 	id, c, n := w.landRevert("a")
 	for _, verb := range []func(*dag.Graph) error{
-		func(g *dag.Graph) error { return g.Delete(id) },
-		func(g *dag.Graph) error { return g.DeleteTree(id) },
-		func(g *dag.Graph) error { return g.Reset(id) },
-		func(g *dag.Graph) error { _, err := g.ResetTree(id); return err },
-		func(g *dag.Graph) error { return g.Block(id, "") },
-		func(g *dag.Graph) error { return g.Reclaim(must(g.Task(id)), dag.ReclaimOptions{}) },
+		func(g *dag.Graph) error { return g.Plan.Delete(id) },
+		func(g *dag.Graph) error { return g.Plan.DeleteTree(id) },
+		func(g *dag.Graph) error { return g.Tasks.Reset(id) },
+		func(g *dag.Graph) error { _, err := g.Tasks.ResetTree(id); return err },
+		func(g *dag.Graph) error { return g.Tasks.Block(id, "") },
+		func(g *dag.Graph) error { return g.Queue.Reclaim(must(g.Tasks.Get(id)), dag.ReclaimOptions{}) },
 	} {
 		check.Err(t, "take it away", "ralph recover", w.refused(dag.ErrRefused, verb))
 	}
-	w.update(func(g *dag.Graph) error { return g.Drop(c, n, "the target did not move") })
-	w.update(func(g *dag.Graph) error { return g.Delete(id) })
+	w.update(func(g *dag.Graph) error { return g.Queue.Drop(c, n, "the target did not move") })
+	w.update(func(g *dag.Graph) error { return g.Plan.Delete(id) })
 	w.sound()
 }
 
@@ -150,9 +152,9 @@ func TestWhatALandedRevertUndidIsOpenEvenIfItsClaimWasLost(t *testing.T) {
 	w.put("a", dag.MergeLanded)
 	id, c, n := w.landRevert("a")
 	w.abandon(c)
-	w.update(func(g *dag.Graph) error { return g.SettleLanding(n, true, "") })
+	w.update(func(g *dag.Graph) error { return g.Queue.SettleLanding(n, true, "") })
 	w.wantReady("a")
-	err := w.try(func(g *dag.Graph) error { _, err := g.Task(id); return err })
+	err := w.try(func(g *dag.Graph) error { _, err := g.Tasks.Get(id); return err })
 	check.That(t, errors.Is(err, dag.ErrNotFound), "it would land once more: %v", err)
 	w.sound()
 }
@@ -168,7 +170,7 @@ func TestARateLimitKeepsOnlyBackWhatMayNeedAnAgent(t *testing.T) {
 	limited := dag.ClaimOptions{Finished: true, Skip: dag.Skip{Agent: "fake", Agents: []string{"fake"}}}
 	_, ok := w.next(limited)
 	check.That(t, !ok, "got work that may need an agent")
-	refused := get(w, func(g *dag.Graph) (dag.Refused, error) { return g.Refused(limited) })
+	refused := get(w, func(g *dag.Graph) (dag.Refused, error) { return g.Queue.Refused(limited) })
 	check.That(t, refused.Limited, "got %+v", refused)
 	w.person(accept, "b")
 	c, _ = w.next(limited)

@@ -3,8 +3,8 @@ package dag
 import (
 	"time"
 
-	"ralph/event"
 	"ralph/internal/db"
+	"ralph/internal/event"
 )
 
 // Usage is what attempts have used, added up.
@@ -39,27 +39,29 @@ SELECT coalesce(sum(attempts), 0), sum(tokens_in), sum(tokens_cached), sum(token
 )
 
 // UsageOfRun adds up what a run has used itself.
-func (g *Graph) UsageOfRun(run string) (Usage, error) { return g.usage(usageOfRunSQL, ":run", run) }
+func (g History) UsageOfRun(run string) (Usage, error) { return g.usage(usageOfRunSQL, ":run", run) }
 
 // Usage adds up what all runs have used, and planning.
-func (g *Graph) Usage() (event.Usage, error) {
+func (g History) Usage() (event.Usage, error) {
 	u, _ := g.usage(usageOfAllSQL, ":run", "")
 	p, err := g.usage(plannedSinceSQL, ":since", 0)
 	return u.Add(p.Usage), err
 }
 
 // UsageOfChain adds up what a run has used, with the runs that it continues.
-func (g *Graph) UsageOfChain(run string) (Usage, error) { return g.usage(usageOfChainSQL, ":run", run) }
+func (g History) UsageOfChain(run string) (Usage, error) {
+	return g.usage(usageOfChainSQL, ":run", run)
+}
 
 // UsageOfTask adds up what was used for a task since it was last reset, without
 // what that run is using now.
-func (g *Graph) UsageOfTask(t Task, run string) (Usage, error) {
+func (g History) UsageOfTask(t Task, run string) (Usage, error) {
 	return g.usage(usageOfTaskSQL, ":task", t.N, ":since", t.StartedAt.UnixMilli(), ":run", run)
 }
 
 // UsageOfFeature adds up what was used for planning a feature, and for the tasks of it
 // that exist.
-func (g *Graph) UsageOfFeature(name, run string) (Usage, error) {
+func (g History) UsageOfFeature(name, run string) (Usage, error) {
 	n, err := g.featureNumber(name)
 	if err != nil {
 		return Usage{}, err
@@ -69,7 +71,7 @@ func (g *Graph) UsageOfFeature(name, run string) (Usage, error) {
 
 // UsageSince adds up all attempts, and sessions of planning, that began at that moment
 // or later.
-func (g *Graph) UsageSince(since time.Time, run string) (Usage, error) {
+func (g History) UsageSince(since time.Time, run string) (Usage, error) {
 	return g.usageOfRuns(usageSinceSQL, plannedSinceSQL, countSinceSQL, run, ":since", since.UnixMilli())
 }
 
@@ -88,7 +90,7 @@ const (
 
 // usageOfRuns adds planning, and counts what concerns more than one run: attempts that
 // have begun, because others may run at the same time, and tasks that failed.
-func (g *Graph) usageOfRuns(used, planned, count, run string, args ...any) (Usage, error) {
+func (g History) usageOfRuns(used, planned, count, run string, args ...any) (Usage, error) {
 	u, _ := g.usage(used, append(args, ":run", run)...)
 	p, _ := g.usage(planned, args...)
 	u.Usage, u.Worked = u.Add(p.Usage), u.Worked+p.Worked
@@ -98,7 +100,7 @@ func (g *Graph) usageOfRuns(used, planned, count, run string, args ...any) (Usag
 	return u, g.tx.Err()
 }
 
-func (g *Graph) usage(query string, args ...any) (Usage, error) {
+func (g History) usage(query string, args ...any) (Usage, error) {
 	return db.One(g.tx, query, func(r *db.Row) Usage {
 		return Usage{Attempts: r.Int(), Usage: usageOf(r), Worked: r.Duration()}
 	}, args...)

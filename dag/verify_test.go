@@ -118,7 +118,7 @@ func TestWhyTellsEverythingThatKeepsATaskBack(t *testing.T) {
 	for title, want := range tests {
 		var kinds []string
 		task := w.task(title)
-		for _, r := range get(w, func(g *dag.Graph) ([]dag.Reason, error) { return g.Why(task) }) {
+		for _, r := range get(w, func(g *dag.Graph) ([]dag.Reason, error) { return g.Tasks.Why(task) }) {
 			kinds = append(kinds, strings.TrimSpace(r.Kind+" "+titles[r.Task]))
 		}
 		check.Equal(t, title, want, strings.Join(kinds, ", "))

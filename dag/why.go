@@ -18,7 +18,7 @@ type Reason struct {
 }
 
 // Why lists everything that keeps a task from running; nothing means that it is ready.
-func (g *Graph) Why(t Task) ([]Reason, error) {
+func (g Tasks) Why(t Task) ([]Reason, error) {
 	reasons := ownReasons(t, g.now)
 	switch t.Status {
 	case Pending:
@@ -38,7 +38,7 @@ func (g *Graph) Why(t Task) ([]Reason, error) {
 			return reasons, g.tx.Err()
 		}
 		var err error
-		if at, err = g.Task(at.Parent); err != nil {
+		if at, err = g.Get(at.Parent); err != nil {
 			return nil, err
 		}
 		if at.Paused {
@@ -56,8 +56,8 @@ const DiedText = "its run has died; the next run recovers it, or: ralph recover"
 // Explain lists everything that keeps a task from being done: what Why says and the failed
 // tasks behind it, or that the run that claimed it died; of a ready one, what a claim with those
 // options could not have.
-func (g *Graph) Explain(t Task, life func(Process) Life, opts ClaimOptions) ([]Reason, error) {
-	stale, err := g.Stale(life)
+func (g Tasks) Explain(t Task, life func(Process) Life, opts ClaimOptions) ([]Reason, error) {
+	stale, err := g.queue().Stale(life)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func (g *Graph) Explain(t Task, life func(Process) Life, opts ClaimOptions) ([]R
 		return []Reason{{Kind: "claim", Text: DiedText}}, nil
 	}
 	if t.Ready(g.now) {
-		return g.waits(t, opts)
+		return g.queue().waits(t, opts)
 	}
 	reasons, err := g.Why(t)
 	if err != nil {
@@ -88,17 +88,17 @@ WITH RECURSIVE w (n, whole) AS (
     UNION
     SELECT c.n, 1 FROM w JOIN tasks c ON c.parent = w.n WHERE w.whole AND NOT c.satisfies
 )
-SELECT ` + taskColumns + ` FROM tasks WHERE n IN (SELECT n FROM w) AND status = 'failed' AND (children = 0 OR given_up) ORDER BY n LIMIT +:limit;`
+SELECT {task} FROM tasks WHERE n IN (SELECT n FROM w) AND status = 'failed' AND (children = 0 OR given_up) ORDER BY n LIMIT +:limit;`
 
 const maxAtFault = 5
 
 // AtFault names the failed tasks that keep a task from being done, however far away, and
 // what to type about each.
-func (g *Graph) AtFault(t Task) ([]Reason, error) {
+func (g Tasks) AtFault(t Task) ([]Reason, error) {
 	if t.Status == Done {
 		return nil, nil
 	}
-	failed, err := g.tasks(atFaultSQL, ":n", t.N, ":stops", !g.keeps, ":limit", maxAtFault+1)
+	failed, err := g.all(atFaultSQL, ":n", t.N, ":stops", !g.keeps, ":limit", maxAtFault+1)
 	var reasons []Reason
 	for _, f := range failed[:min(len(failed), maxAtFault)] {
 		text := "let it run again with: ralph task reset " + f.ID
@@ -159,7 +159,7 @@ func ownReasons(t Task, now time.Time) []Reason {
 const openAsksSQL = `SELECT id, substr(text, 1, 200) FROM requests WHERE task = :task AND state = 'open' AND parks ORDER BY n;`
 
 // askReasons lists the questions whose answers the task waits for.
-func (g *Graph) askReasons(t Task) []Reason {
+func (g Tasks) askReasons(t Task) []Reason {
 	if t.Asks == 0 {
 		return nil
 	}
@@ -172,7 +172,7 @@ func (g *Graph) askReasons(t Task) []Reason {
 }
 
 // blockerReasons lists the unfinished blockers of at, which is t or an ancestor.
-func (g *Graph) blockerReasons(t, at Task) (reasons []Reason) {
+func (g Tasks) blockerReasons(t, at Task) (reasons []Reason) {
 	if at.OpenDeps == 0 {
 		return nil
 	}

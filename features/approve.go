@@ -41,7 +41,7 @@ func (b *builder) save(ctx context.Context, specs []dag.Spec, findings []Finding
 	}
 	if b.wish.Mode == Replace {
 		err := b.Store.View(ctx, func(g *dag.Graph) error {
-			f, err := g.Feature(b.Name)
+			f, err := g.Plan.Feature(b.Name)
 			for status, n := range f.Tasks {
 				p.Replaced[string(status)] = n
 			}
@@ -145,7 +145,7 @@ func (p *Planner) Approve(ctx context.Context) (step Step, err error) {
 		if step.Tasks, err = p.importOnce(g, proposal.Mode, specs); err != nil || p.Name == "" {
 			return err
 		}
-		return g.SetStage(p.Name, dag.FeaturePlanned)
+		return g.Plan.SetStage(p.Name, dag.FeaturePlanned)
 	})
 	if err != nil {
 		return step, err
@@ -169,7 +169,7 @@ func (p *Planner) importOnce(g *dag.Graph, mode Mode, specs []dag.Spec) ([]strin
 	imported, ids := 0, make([]string, len(specs))
 	for i, s := range specs {
 		ids[i] = s.Ref
-		if t, err := g.Task(s.Ref); err == nil && t.Feature == p.Name && t.Title == s.Title {
+		if t, err := g.Tasks.Get(s.Ref); err == nil && t.Feature == p.Name && t.Title == s.Title {
 			imported++
 		} else if err != nil && !errors.Is(err, dag.ErrNotFound) {
 			return nil, err
@@ -179,7 +179,7 @@ func (p *Planner) importOnce(g *dag.Graph, mode Mode, specs []dag.Spec) ([]strin
 		return ids, nil
 	}
 	if p.Name != "" && mode == Fresh {
-		f, err := g.Feature(p.Name)
+		f, err := g.Plan.Feature(p.Name)
 		if err != nil {
 			return nil, err
 		}
@@ -195,16 +195,16 @@ func (p *Planner) importOnce(g *dag.Graph, mode Mode, specs []dag.Spec) ([]strin
 	if p.Name != "" {
 		kept += " of " + p.Name
 	}
-	return ids, g.Audit("", "", kept)
+	return ids, g.History.Audit("", "", kept)
 }
 
 func (p *Planner) importTasks(g *dag.Graph, mode Mode, specs []dag.Spec) ([]string, error) {
 	if p.Name != "" && mode == Replace {
-		if err := g.ClearFeature(p.Name); err != nil {
+		if err := g.Plan.ClearFeature(p.Name); err != nil {
 			return nil, err
 		}
 	}
-	return g.Import(specs)
+	return g.Plan.Import(specs)
 }
 
 var errDry = errors.New("dry run")

@@ -11,10 +11,10 @@ import (
 
 	"ralph/dag"
 	"ralph/internal/plansync"
+	"ralph/internal/proof"
 	"ralph/internal/redact"
 	"ralph/internal/taskfile"
 	"ralph/prompt"
-	"ralph/proof"
 )
 
 // Mode says what happens to tasks that a feature has already.

@@ -79,7 +79,7 @@ func (p *Planner) failed(step string, err error) error {
 func (p *Planner) Create(ctx context.Context, r Request) (steps []Step, next string, err error) {
 	tasks := 0
 	err = p.Store.View(ctx, func(g *dag.Graph) error {
-		f, err := g.Feature(p.Name)
+		f, err := g.Plan.Feature(p.Name)
 		tasks = f.Total()
 		return err
 	})

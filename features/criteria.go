@@ -10,7 +10,7 @@ import (
 	"ralph/internal/atomicfile"
 	"ralph/internal/human"
 	"ralph/internal/plain"
-	"ralph/proof"
+	"ralph/internal/proof"
 )
 
 // Criteria are the success criteria of the feature's specification; there are none without one.
@@ -31,14 +31,14 @@ func (p *Planner) number(ctx context.Context, text string) (string, error) {
 	}
 	var taken []string
 	err = p.Store.View(ctx, func(g *dag.Graph) error {
-		tasks, err := g.List(dag.Filter{Feature: p.Name})
+		tasks, err := g.Tasks.List(dag.Filter{Feature: p.Name})
 		if errors.Is(err, dag.ErrNotFound) {
 			return nil
 		}
 		for _, t := range tasks {
 			taken = append(taken, t.Proves...)
 		}
-		proofs, _ := g.Proofs(p.Name) // the first error of the database is that of the transaction
+		proofs, _ := g.Plan.Proofs(p.Name) // the first error of the database is that of the transaction
 		for _, seen := range proofs {
 			taken = append(taken, seen.Criterion)
 		}

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"ralph/dag"
-	"ralph/proof"
+	"ralph/internal/proof"
 )
 
 // DirectTask is a specification as one task.
@@ -47,7 +47,7 @@ func (p *Planner) Direct() (t DirectTask, err error) {
 // tasks. The feature's file is written, too. With dry it changes nothing, and says what it would do.
 func (p *Planner) Keep(ctx context.Context, t DirectTask, dry bool) (kept dag.Task, added bool, err error) {
 	err = p.Store.Update(ctx, func(g *dag.Graph) error {
-		tasks, err := g.List(dag.Filter{Feature: p.Name})
+		tasks, err := g.Tasks.List(dag.Filter{Feature: p.Name})
 		if err != nil {
 			return err
 		}
@@ -61,12 +61,12 @@ func (p *Planner) Keep(ctx context.Context, t DirectTask, dry bool) (kept dag.Ta
 		if added = true; dry {
 			return nil
 		}
-		id, err := g.Add(t.NewTask)
+		id, err := g.Plan.Add(t.NewTask)
 		if err != nil {
 			return err
 		}
-		kept, _ = g.Task(id) // the first error of the database is that of what follows
-		return g.Audit(id, "", t.Title)
+		kept, _ = g.Tasks.Get(id) // the first error of the database is that of what follows
+		return g.History.Audit(id, "", t.Title)
 	})
 	if err == nil && added && !dry {
 		_, err = p.Plans.Save(ctx, p.Name)

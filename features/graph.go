@@ -33,7 +33,7 @@ func (p *Planner) Saved() bool {
 // database whose folder exists, as it does after a clone, and returns dag.ErrNotFound if
 // there is neither.
 func (p *Planner) Enter(ctx context.Context) (f dag.Feature, err error) {
-	err = p.Store.View(ctx, func(g *dag.Graph) (err error) { f, err = g.Feature(p.Name); return err })
+	err = p.Store.View(ctx, func(g *dag.Graph) (err error) { f, err = g.Plan.Feature(p.Name); return err })
 	if errors.Is(err, dag.ErrNotFound) && dag.CheckFeatureName(p.Name) == nil && p.Documented() {
 		err = p.Store.Update(ctx, func(g *dag.Graph) (err error) { f, err = p.add(g); return err })
 	}
@@ -45,7 +45,7 @@ func (p *Planner) Enter(ctx context.Context) (f dag.Feature, err error) {
 
 // Add makes a feature: a row and a folder.
 func (p *Planner) Add(g *dag.Graph) (dag.Feature, error) {
-	f, err := g.AddFeature(p.Name)
+	f, err := g.Plan.AddFeature(p.Name)
 	if err != nil {
 		return f, fmt.Errorf("create feature: %w", err)
 	}
@@ -53,15 +53,15 @@ func (p *Planner) Add(g *dag.Graph) (dag.Feature, error) {
 }
 
 func (p *Planner) add(g *dag.Graph) (dag.Feature, error) {
-	if _, err := g.AddFeature(p.Name); err != nil {
+	if _, err := g.Plan.AddFeature(p.Name); err != nil {
 		return dag.Feature{}, err
 	}
 	if Exists(p.Path(Plan.File())) {
-		if err := g.SetStage(p.Name, dag.FeaturePlanned); err != nil {
+		if err := g.Plan.SetStage(p.Name, dag.FeaturePlanned); err != nil {
 			return dag.Feature{}, err
 		}
 	}
-	return g.Feature(p.Name)
+	return g.Plan.Feature(p.Name)
 }
 
 // Documented reports whether the folder of the feature holds any of its documents.
@@ -108,14 +108,14 @@ type Unexported struct {
 func FindUnexported(g *dag.Graph, scope dag.Scope, folder func(name string) string) ([]Unexported, error) {
 	name := scope.Feature
 	if scope.Task != "" {
-		t, err := g.Task(scope.Task)
+		t, err := g.Tasks.Get(scope.Task)
 		if err != nil {
 			return nil, err
 		}
 		name = t.Feature
 	}
-	list, _ := g.Features()   // the first error of the database is that of the transaction
-	reviews, _ := g.Reviews() // which no file has
+	list, _ := g.Plan.Features()   // the first error of the database is that of the transaction
+	reviews, _ := g.Plan.Reviews() // which no file has
 	var found []Unexported
 	for _, f := range list {
 		if f.Total() == 0 || scope != (dag.Scope{}) && f.Name != name {
@@ -129,7 +129,7 @@ func FindUnexported(g *dag.Graph, scope dag.Scope, folder func(name string) stri
 		case err != nil: // whoever imports or exports the file says what is wrong with it
 			continue
 		}
-		tasks, _ := g.List(dag.Filter{Feature: f.Name})
+		tasks, _ := g.Tasks.List(dag.Filter{Feature: f.Name})
 		exported, missing := taskRefs(saved), 0
 		for _, t := range tasks {
 			if !exported[t.ID] && !slices.Contains(reviews, t.ID) {

@@ -9,7 +9,7 @@ import (
 	"ralph/dag"
 	"ralph/internal/lazyregexp"
 	"ralph/internal/plain"
-	"ralph/proof"
+	"ralph/internal/proof"
 )
 
 // Level says what a finding means.

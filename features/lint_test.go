@@ -5,14 +5,14 @@ import (
 	"testing"
 
 	"ralph/dag"
-	"ralph/proof"
+	"ralph/internal/proof"
 )
 
 const good = "In `go.mod`. \n\nAcceptance:\n- it works"
 
 // spec is a task that nothing is wrong with, but for what the test changes.
 func spec(ref string, change func(*dag.Spec)) dag.Spec {
-	s := dag.Spec{Line: 1, Ref: ref, Title: "Do " + ref + " well", Description: good, Gates: []string{"true"}}
+	s := dag.Spec{Line: 1, Ref: ref, Detail: dag.Detail{Title: "Do " + ref + " well", Description: good, Gates: []string{"true"}}}
 	if change != nil {
 		change(&s)
 	}
@@ -47,7 +47,7 @@ func TestLint(t *testing.T) {
 		"no acceptance criteria":               {specs: text("Write all of the parser in one go."), gates: []string{"make"}, want: []string{"error criteria thing has neither acceptance criteria"}},
 		"a gate is a criterion":                {specs: one(func(s *dag.Spec) { s.Description = "Write all of the parser in one go." })},
 		"done when is a criterion":             {specs: text("Write the parser. Done when it parses."), gates: []string{"make"}},
-		"a group needs neither":                {specs: []dag.Spec{{Ref: "group", Title: "The group"}, spec("part", func(s *dag.Spec) { s.Parent = "group" })}},
+		"a group needs neither":                {specs: []dag.Spec{{Ref: "group", Detail: dag.Detail{Title: "The group"}}, spec("part", func(s *dag.Spec) { s.Parent = "group" })}},
 		"no description":                       {specs: text("  "), gates: []string{"make"}, want: []string{"error vague thing has no description"}},
 		"a word is no description":             {specs: text("Parser."), gates: []string{"make"}, want: []string{"error vague the description has 7 characters"}},
 		"a vague title":                        {specs: one(func(s *dag.Spec) { s.Title = "Fix various stuff" }), want: []string{`error vague "various" in the title`}},

@@ -123,7 +123,7 @@ func (p *Planner) close(s Session, at *staging, given map[string]string, wanted 
 func (p *Planner) guard(ctx context.Context) func() {
 	tasks := func(ctx context.Context) (n int) {
 		_ = p.Store.View(ctx, func(g *dag.Graph) error {
-			tally, err := g.Tally(dag.Scope{})
+			tally, err := g.Tasks.Tally(dag.Scope{})
 			n = tally.Total() + tally.TotalGroups()
 			return err
 		})
@@ -186,5 +186,5 @@ func (p *Planner) read(name string, into map[string]string) error {
 
 // planned records that the feature is planned.
 func (p *Planner) planned(ctx context.Context) error {
-	return p.Store.Update(ctx, func(g *dag.Graph) error { return g.SetStage(p.Name, dag.FeaturePlanned) })
+	return p.Store.Update(ctx, func(g *dag.Graph) error { return g.Plan.SetStage(p.Name, dag.FeaturePlanned) })
 }

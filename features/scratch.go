@@ -38,14 +38,14 @@ func (p *Planner) makeScratch(ctx context.Context, work string, existing []taskf
 	}
 	return p.inScratch(ctx, scratch, func(g *dag.Graph) error {
 		if p.Name != "" {
-			if _, err := g.AddFeature(p.Name); err != nil {
+			if _, err := g.Plan.AddFeature(p.Name); err != nil {
 				return err
 			}
 		}
 		if len(specs) == 0 {
 			return nil
 		}
-		ids, err := g.Import(specs)
+		ids, err := g.Plan.Import(specs)
 		if err != nil {
 			return err
 		}
@@ -82,7 +82,7 @@ func (p *Planner) addedToScratch(ctx context.Context, work string) ([]byte, erro
 }
 
 func (p *Planner) inScratch(ctx context.Context, scratch project.Project, fn func(*dag.Graph) error) error {
-	d, err := db.Open(ctx, scratch.DB(), db.Options{})
+	d, err := dag.Open(ctx, scratch.DB(), db.Options{})
 	if err != nil {
 		return err
 	}

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"ralph/acp"
-	"ralph/budget"
 	"ralph/dag"
-	"ralph/event"
+	"ralph/internal/budget"
+	"ralph/internal/event"
 )
 
 // Spending is what planning may cost, and what tokens cost where an agent does not say.
@@ -62,13 +62,13 @@ func (p *Planner) checkBudgets(ctx context.Context, live time.Duration) error {
 func (p *Planner) accounts(ctx context.Context) (list []budget.Account, err error) {
 	err = p.Store.View(ctx, func(g *dag.Graph) error {
 		if p.Name != "" && p.Spending.Feature != (budget.Limits{}) {
-			used, err := g.UsageOfFeature(p.Name, "")
+			used, err := g.History.UsageOfFeature(p.Name, "")
 			if err != nil {
 				return err
 			}
 			list = append(list, budget.Account{Scope: budget.Feature, Name: p.Name, Limits: p.Spending.Feature, Used: budget.Settled(used)})
 		}
-		used, err := g.UsageSince(budget.Midnight(p.Now()), "")
+		used, err := g.History.UsageSince(budget.Midnight(p.Now()), "")
 		list = append(list, budget.Account{Scope: budget.Day, Limits: p.Spending.Day, Used: budget.Settled(used)})
 		return err
 	})
@@ -105,7 +105,7 @@ func (p *Planner) open(ctx context.Context, at *staging) (*session, error) {
 		return nil, err
 	}
 	s.record.ModelEffective = s.Model().Effective
-	err = p.Store.Update(context.WithoutCancel(ctx), func(g *dag.Graph) error { return g.BeginPlanning(&s.record) })
+	err = p.Store.Update(context.WithoutCancel(ctx), func(g *dag.Graph) error { return g.Plan.BeginPlanning(&s.record) })
 	if err != nil {
 		return nil, fmt.Errorf("record a planning session: %w", errors.Join(err, s.Session.Close()))
 	}
@@ -176,7 +176,7 @@ func (s *session) count() {
 
 // store writes the record, also after Ctrl-C.
 func (s *session) store(ctx context.Context, ended bool) {
-	err := s.planner.Store.Update(context.WithoutCancel(ctx), func(g *dag.Graph) error { return g.NotePlanning(s.record, ended) })
+	err := s.planner.Store.Update(context.WithoutCancel(ctx), func(g *dag.Graph) error { return g.Plan.NotePlanning(s.record, ended) })
 	if err != nil {
 		s.planner.Warn("what planning costs could not be recorded: %v", err)
 	}

@@ -6,8 +6,9 @@ import (
 	"errors"
 	"time"
 
-	"ralph/event"
 	"ralph/internal/db"
+	"ralph/internal/event"
+	"ralph/internal/words"
 )
 
 // ErrNotFound says that no entry has the number asked for.
@@ -58,4 +59,15 @@ func Add(tx *db.Tx, e Entry) error {
 		tx.Do(countSQL, ":word", word)
 	}
 	return tx.Err()
+}
+
+// distinct is the set of the words of some texts.
+func distinct(texts ...string) map[string]bool {
+	set := map[string]bool{}
+	for _, text := range texts {
+		for word := range words.All(text) {
+			set[word] = true
+		}
+	}
+	return set
 }

@@ -4,9 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
-	"ralph/event"
 	"ralph/internal/db"
+	"ralph/internal/event"
+	"ralph/internal/seq"
+	"ralph/internal/words"
 )
 
 // Filter says which entries are wanted. The zero value means all.
@@ -81,7 +84,7 @@ const maxSearched = 32
 func Search(tx *db.Tx, text string, limit int) ([]Entry, error) {
 	limit = cmp.Or(max(limit, 0), 20)
 	var list []string
-	for word := range words(text) {
+	for word := range words.All(text) {
 		if list = append(list, word); len(list) == maxSearched {
 			break
 		}
@@ -94,4 +97,9 @@ func Search(tx *db.Tx, text string, limit int) ([]Entry, error) {
 		return found, err
 	}
 	return db.All(tx, searchSQL, scan, ":query", query(list, "OR"), ":limit", limit)
+}
+
+// query makes an FTS5 expression of words.
+func query(list []string, operator string) string {
+	return strings.Join(seq.Map(list, func(word string) string { return `"` + word + `"` }), " "+operator+" ")
 }

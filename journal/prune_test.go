@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"ralph/event"
 	"ralph/internal/db"
+	"ralph/internal/event"
 	"ralph/internal/testing/check"
 	"ralph/journal"
 )

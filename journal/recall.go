@@ -4,9 +4,10 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"unicode/utf8"
 
 	"ralph/internal/db"
+	"ralph/internal/seq"
+	"ralph/internal/words"
 )
 
 const (
@@ -18,6 +19,7 @@ const (
 	commonShare   = 8        // a word in more than one of so many rows is too common
 	leastCommon   = 20       // unless those are fewer than this
 	manyRows      = 1000     // a word in more rows is searched for only if rarer ones brought little
+	titleTimes    = 2        // a word of the title counts so often
 )
 
 // matches returns the entries that bm25 ranks first, newest first, the recent ones
@@ -38,8 +40,8 @@ func candidates(title, description string) []string {
 	seen := map[string]bool{}
 	var list []string
 	for _, text := range []string{title, description} {
-		for word := range words(text[:min(len(text), maxText)]) {
-			if seen[word] || isStopWord(word) || utf8.RuneCountInString(word) < 2 {
+		for word := range words.All(text[:min(len(text), maxText)]) {
+			if seen[word] || !words.Tells(word) {
 				continue
 			}
 			seen[word] = true
@@ -51,12 +53,6 @@ func candidates(title, description string) []string {
 	return list
 }
 
-// term is a word and how many rows, of how many, hold it.
-type term struct {
-	word       string
-	docs, rows int
-}
-
 // CROSS JOIN keeps SQLite from reading all words to find a few.
 const docsSQL = `
 SELECT value, docs, (SELECT max(n) FROM journal) - (SELECT min(n) FROM journal) + 1
@@ -64,13 +60,13 @@ FROM json_each(:words) CROSS JOIN journal_words ON word = value WHERE docs > 0;`
 
 // telling returns the words that the journal knows and that are not all over it,
 // the rarest few.
-func telling(tx *db.Tx, list []string) (terms []term) {
+func telling(tx *db.Tx, list []string) (terms []words.Term) {
 	for r := range tx.Rows(docsSQL, ":words", db.JSON(list)) {
-		if t := (term{r.Text(), r.Int(), r.Int()}); t.docs <= max(t.rows/commonShare, leastCommon) {
+		if t := (words.Term{Word: r.Text(), Docs: r.Int(), Rows: r.Int()}); t.Docs <= max(t.Rows/commonShare, leastCommon) {
 			terms = append(terms, t)
 		}
 	}
-	slices.SortStableFunc(terms, func(a, b term) int { return cmp.Compare(a.docs, b.docs) })
+	slices.SortStableFunc(terms, func(a, b words.Term) int { return cmp.Compare(a.Docs, b.Docs) })
 	return terms[:min(len(terms), maxTerms)]
 }
 
@@ -84,14 +80,14 @@ SELECT rowid FROM journal_fts WHERE journal_fts MATCH :query ORDER BY rowid DESC
 // most first, the newer first among equals. The newest rows of a word that is in
 // very many are a few of them, by chance: if rarer words brought enough rows, it is
 // left to bm25 to see whether it is in those.
-func promising(tx *db.Tx, terms []term, recent []Entry) []int64 {
+func promising(tx *db.Tx, terms []words.Term, recent []Entry) []int64 {
 	could := make(map[int64]float64, len(terms)*maxRows)
 	for _, t := range terms {
-		if t.docs > manyRows && len(could) >= maxRows {
+		if t.Docs > manyRows && len(could) >= maxRows {
 			break
 		}
-		for r := range tx.Rows(newestSQL, ":query", query([]string{t.word}, ""), ":limit", maxRows+len(recent)) {
-			could[r.Int64()] += t.weight()
+		for r := range tx.Rows(newestSQL, ":query", query([]string{t.Word}, ""), ":limit", maxRows+len(recent)) {
+			could[r.Int64()] += t.Weight()
 		}
 	}
 	for _, e := range recent {
@@ -113,4 +109,19 @@ func read(tx *db.Tx, rows []int64, limit int) (list []Entry) {
 		list = append(list, found...)
 	}
 	return list
+}
+
+// best returns the entries that bm25 ranks first, the newer among equals.
+func best(list []Entry, terms []words.Term, limit int) []Entry {
+	scores := words.Scores(seq.Map(list, func(e Entry) []words.Part {
+		return []words.Part{{Text: e.Title, Times: titleTimes}, {Text: e.Notes, Times: 1}, {Text: e.Reason, Times: 1}}
+	}), terms)
+	score := make(map[int64]float64, len(list))
+	for i, e := range list {
+		score[e.N] = scores[i]
+	}
+	slices.SortFunc(list, func(a, b Entry) int {
+		return cmp.Or(cmp.Compare(score[b.N], score[a.N]), cmp.Compare(b.N, a.N))
+	})
+	return list[:min(len(list), limit)]
 }

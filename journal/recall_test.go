@@ -7,6 +7,7 @@ import (
 
 	"ralph/internal/db"
 	"ralph/internal/testing/check"
+	"ralph/internal/words"
 )
 
 // TestAWordInVeryManyRowsIsSearchedForIfRarerOnesBringLittle: its newest rows are a
@@ -32,12 +33,12 @@ func TestAWordInVeryManyRowsIsSearchedForIfRarerOnesBringLittle(t *testing.T) {
 	})
 	check.OK(t, err)
 	for name, tt := range map[string]struct {
-		terms []term
+		terms []words.Term
 		want  bool // the row with "often" is found
 	}{
-		"rarer words brought enough rows": {[]term{{"rare", maxRows, 1e5}, {"often", manyRows + 1, 1e5}}, false},
-		"they did not":                    {[]term{{"scarce", 1, 1e5}, {"often", manyRows + 1, 1e5}}, true},
-		"it is not in so many":            {[]term{{"rare", maxRows, 1e5}, {"often", manyRows, 1e5}}, true},
+		"rarer words brought enough rows": {[]words.Term{{Word: "rare", Docs: maxRows, Rows: 1e5}, {Word: "often", Docs: manyRows + 1, Rows: 1e5}}, false},
+		"they did not":                    {[]words.Term{{Word: "scarce", Docs: 1, Rows: 1e5}, {Word: "often", Docs: manyRows + 1, Rows: 1e5}}, true},
+		"it is not in so many":            {[]words.Term{{Word: "rare", Docs: maxRows, Rows: 1e5}, {Word: "often", Docs: manyRows, Rows: 1e5}}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := d.View(t.Context(), func(tx *db.Tx) error {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"ralph/internal/words"
 )
 
 // AmbiguousError says that a name fits more than one entry.
@@ -50,25 +52,25 @@ func Find(entries []Entry, name string) (Entry, error) {
 // Search returns the entries in which every word of text occurs, in the title, the
 // tags, the feature or the body; those that have them all in title and tags first.
 func Search(entries []Entry, text string) []Entry {
-	wanted := words(text)
+	wanted := words.Names(text)
 	var first, rest []Entry
 	for _, e := range entries {
-		names := [][]string{words(e.Title), words(e.Feature)}
+		names := [][]string{words.Names(e.Title), words.Names(e.Feature)}
 		for _, tag := range e.tags {
 			names = append(names, strings.Fields(tag))
 		}
 		switch {
-		case holdsAll(newText(names...), wanted):
+		case holdsAll(words.TextOf(names...), wanted):
 			first = append(first, e)
-		case holdsAll(newText(append(names, words(e.Body))...), wanted):
+		case holdsAll(words.TextOf(append(names, words.Names(e.Body))...), wanted):
 			rest = append(rest, e)
 		}
 	}
 	return append(first, rest...)
 }
 
-func holdsAll(t text, wanted []string) bool {
-	return len(wanted) > 0 && !slices.ContainsFunc(wanted, func(word string) bool { return !t.set[word] })
+func holdsAll(t words.Text, wanted []string) bool {
+	return len(wanted) > 0 && !slices.ContainsFunc(wanted, func(word string) bool { return !t.Holds(word) })
 }
 
 // Remove deletes the file of an entry that Find finds, and returns the entry.

@@ -20,6 +20,7 @@ import (
 	"ralph/internal/copyfile"
 	"ralph/internal/plain"
 	"ralph/internal/seq"
+	"ralph/internal/words"
 )
 
 // Folder is where entries are, below the project's root.
@@ -103,7 +104,7 @@ func titleKey(title string) string { return strings.ToLower(strings.Join(strings
 // key is how tags are compared: words in lower case with one blank between. Tags
 // without any word compare by what they are.
 func key(tag string) string {
-	if k := strings.Join(words(tag), " "); k != "" {
+	if k := strings.Join(words.Names(tag), " "); k != "" {
 		return k
 	}
 	return titleKey(tag)

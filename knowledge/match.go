@@ -9,6 +9,7 @@ import (
 	"ralph/internal/lazyregexp"
 	"ralph/internal/plain"
 	"ralph/internal/seq"
+	"ralph/internal/words"
 )
 
 // Query is what entries are matched against.
@@ -78,10 +79,15 @@ func (q Query) Match(entries []Entry) []Match {
 	return found
 }
 
+// task is what the task says.
+func (q Query) task() words.Text {
+	return words.TextOf(words.Names(plain.Head(q.Title, maxQueryText)), words.Names(plain.Head(q.Description, maxQueryText)))
+}
+
 // points returns what a tag is worth. Tags repeat, so each is looked at once.
 func (q Query) points() func(tag string) int {
-	task := newText(words(plain.Head(q.Title, maxQueryText)), words(plain.Head(q.Description, maxQueryText)))
-	paths := newText(seq.Map(q.Paths[:min(len(q.Paths), maxQueryPaths)], func(path string) []string { return pathWords(plain.Head(path, maxQueryText)) })...)
+	task := q.task()
+	paths := words.TextOf(seq.Map(q.Paths[:min(len(q.Paths), maxQueryPaths)], func(path string) []string { return pathWords(plain.Head(path, maxQueryText)) })...)
 	feature, tags := key(q.Feature), seq.Map(q.Tags, key)
 	known := map[string]int{}
 	return func(tag string) int {
@@ -89,7 +95,7 @@ func (q Query) points() func(tag string) int {
 		if ok || tag == "" {
 			return sum
 		}
-		if task.holds(tag) {
+		if task.Holds(tag) {
 			sum += pointsText
 		}
 		if tag == feature {
@@ -98,7 +104,7 @@ func (q Query) points() func(tag string) int {
 		if slices.Contains(tags, tag) {
 			sum += pointsTag
 		}
-		if paths.holds(tag) {
+		if paths.Holds(tag) {
 			sum += pointsPath
 		}
 		known[tag] = sum

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"unicode/utf8"
 
-	"ralph/internal/plain"
+	"ralph/internal/words"
 )
 
 // Skill is a file that an agent may read when it needs it.
@@ -37,7 +37,7 @@ func Skills(project string, q Query) ([]Skill, []Warning) {
 		return nil, []Warning{{project, reason(err).Error()}}
 	}
 	defer root.Close()
-	task := newText(words(plain.Head(q.Title, maxQueryText)), words(plain.Head(q.Description, maxQueryText)))
+	task := q.task()
 	var skills []Skill
 	var warnings []Warning
 	for _, folder := range []string{".ralph/skills", ".claude/skills"} { // the first to name a skill wins
@@ -108,14 +108,14 @@ func readSkill(root *os.Root, path, folder string) (Skill, error) {
 
 // shared counts the telling words that a skill shares with a task; 0 if they are
 // too few.
-func shared(s Skill, task text) int {
-	name := newText(words(s.Name))
+func shared(s Skill, task words.Text) int {
+	name := words.TextOf(words.Names(s.Name))
 	seen := map[string]bool{}
 	named := false
-	for _, word := range append(words(s.Name), words(s.Description)...) {
-		if !seen[word] && isTelling(word) && task.set[word] {
+	for _, word := range append(words.Names(s.Name), words.Names(s.Description)...) {
+		if !seen[word] && isTelling(word) && task.Holds(word) {
 			seen[word] = true
-			named = named || name.set[word]
+			named = named || name.Holds(word)
 		}
 	}
 	if len(seen) < 2 && !named {
@@ -126,16 +126,10 @@ func shared(s Skill, task text) int {
 
 // isTelling leaves out the words that every description has.
 func isTelling(word string) bool {
-	if utf8.RuneCountInString(word) < 3 {
-		return false
-	}
 	switch word {
-	case "the", "and", "for", "with", "from", "into", "that", "this", "when", "use", "used", "uses", "using", "user",
-		"asks", "ask", "how", "what", "your", "you", "are", "can", "will", "should", "must", "not", "any", "all", "also",
-		"need", "needs", "make", "makes", "new", "add", "code", "file", "files", "task", "tasks", "project", "work",
-		"working", "skill", "create", "creating", "write", "writing", "guide", "about", "other", "such", "like", "them",
-		"has", "have", "its", "than", "then", "they", "which", "while", "where", "who", "but", "out", "one", "two":
+	case "use", "used", "uses", "using", "user", "asks", "ask", "need", "needs", "make", "makes", "new", "add", "code", "file",
+		"files", "task", "tasks", "project", "work", "working", "skill", "create", "creating", "write", "writing", "guide":
 		return false
 	}
-	return true
+	return utf8.RuneCountInString(word) > 2 && words.Tells(word)
 }

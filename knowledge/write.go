@@ -120,7 +120,7 @@ func writeTemp(root *os.Root, name string, data []byte) error {
 	}
 	if failpoint.On && len(data) > 1 { // half of it, for whoever dies here
 		_, _ = f.Write(data[:len(data)/2])
-		failpoint.Hit("K12")
+		failpoint.Hit("in-knowledge")
 		_, _ = f.Seek(0, 0)
 	}
 	_, err = f.Write(data)

@@ -4,9 +4,9 @@ import (
 	"context"
 	"testing"
 
-	"ralph/budget"
 	"ralph/dag"
-	"ralph/event"
+	"ralph/internal/budget"
+	"ralph/internal/event"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 	"ralph/loop/attempt"
@@ -25,8 +25,8 @@ func accepting(t *testing.T, answers ...fakeagent.Conversation) *stage {
 		return attempt.Sources{Spec: prompt.Document{Text: "There is a way out.", From: "spec.md"}}
 	}
 	s.opts.Verify.Acceptor = &Acceptor{Specified: func(string) bool { return true }}
-	s.update(t, func(g *dag.Graph) error { _, err := g.AddFeature("door"); return err })
-	s.add(t, dag.NewTask{Title: "Build", Feature: "door"})
+	s.update(t, func(g *dag.Graph) error { _, err := g.Plan.AddFeature("door"); return err })
+	s.add(t, dag.NewTask{Detail: dag.Detail{Title: "Build"}, Feature: "door"})
 	return s
 }
 
@@ -34,7 +34,7 @@ func accepting(t *testing.T, answers ...fakeagent.Conversation) *stage {
 func (s *stage) acceptance(t *testing.T) dag.Task {
 	t.Helper()
 	var list []dag.Task
-	s.update(t, func(g *dag.Graph) (err error) { list, err = g.List(dag.Filter{Feature: "door"}); return err })
+	s.update(t, func(g *dag.Graph) (err error) { list, err = g.Tasks.List(dag.Filter{Feature: "door"}); return err })
 	check.Equal(t, "tasks", 2, len(list))
 	check.Equal(t, "the title", "Accept door: its specification", list[1].Title)
 	return list[1]
@@ -71,7 +71,7 @@ func TestAnAcceptanceIsPaidByItsFeature(t *testing.T) {
 	check.Equal(t, "the outcome", event.OutcomeLimit, s.run(t).Outcome)
 	s.wantUncharged(t, s.acceptance(t).ID)
 	var used dag.Usage
-	s.update(t, func(g *dag.Graph) (err error) { used, err = g.UsageOfFeature("door", ""); return err })
+	s.update(t, func(g *dag.Graph) (err error) { used, err = g.History.UsageOfFeature("door", ""); return err })
 	check.That(t, used.CostUSD != nil && *used.CostUSD == cost, "got %+v", used)
 	s.opts.Limits.Budgets.Feature = budget.Limits{}
 	check.Equal(t, "the next outcome", event.OutcomeComplete, s.run(t).Outcome)

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"time"
 
-	"ralph/budget"
 	"ralph/dag"
-	"ralph/event"
+	"ralph/internal/budget"
+	"ralph/internal/event"
 	"ralph/internal/human"
 	"ralph/internal/seq"
 )
@@ -59,7 +59,7 @@ func (c *claimer) findAvailable(g *dag.Graph) (availability, error) {
 
 // limitsNow lists the limits that this project knows, after those were added that others met.
 func (c *claimer) limitsNow(g *dag.Graph) ([]dag.AgentLimit, error) {
-	limits, err := g.AgentLimits()
+	limits, err := g.Queue.AgentLimits()
 	if err != nil || c.opts.Agents.OtherProjects == nil {
 		return limits, err
 	}
@@ -68,13 +68,13 @@ func (c *claimer) limitsNow(g *dag.Graph) ([]dag.AgentLimit, error) {
 		if slices.ContainsFunc(limits, func(own dag.AgentLimit) bool { return own.Agent == l.Agent && !own.Until.Before(l.Until) }) {
 			continue
 		}
-		if err := g.LimitAgent(l); err != nil {
+		if err := g.Queue.LimitAgent(l); err != nil {
 			return nil, err
 		}
 		added = true
 	}
 	if added {
-		return g.AgentLimits()
+		return g.Queue.AgentLimits()
 	}
 	return limits, nil
 }

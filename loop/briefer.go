@@ -7,22 +7,21 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"ralph/dag"
-	"ralph/event"
-	"ralph/inbox"
+	"ralph/internal/event"
 	"ralph/internal/git"
+	"ralph/internal/inbox"
 	"ralph/internal/plain"
+	"ralph/internal/proof"
 	"ralph/journal"
 	"ralph/knowledge"
 	"ralph/loop/attempt"
 	"ralph/loop/policy"
 	"ralph/prompt"
-	"ralph/proof"
 	"ralph/strategy"
 )
 
@@ -42,7 +41,10 @@ func (b briefer) assign(claim dag.Claim, agent string, iteration int) attempt.Jo
 			Name: agent, Verifier: o.Agents.Verifier,
 			Standing: b.ledger.standing(agent, t.ID), VerifierProven: b.ledger.standing(o.Agents.Verifier, "").Proven,
 		},
-		Verify: o.Verify.Verification, Rules: o.Rules.Rules, Drift: o.Agents.Drift, Anomaly: o.Agents.Anomaly, Lessons: o.Prompt.Extract && o.Prompt.Knowledge != nil,
+		Verify: o.Verify.Verification, Rules: o.Rules.Rules, Detect: o.Agents.Detect, Lessons: o.Prompt.Extract && o.Prompt.Knowledge != nil,
+	}
+	if dir := o.Inbox.Trust.File("witness"); dir != "" {
+		j.Place.Secret = filepath.Join(dir, t.ID)
 	}
 	s := &j.Agent.Standing
 	s.Substitute, s.OwnAgent, s.OwnModel = t.Agent == "" && agent != o.Host.Setup.Agent, t.Agent != "", t.Model != ""
@@ -55,8 +57,10 @@ func (b briefer) assign(claim dag.Claim, agent string, iteration int) attempt.Jo
 // resume has the work verified that an earlier attempt finished, if that can be read.
 func (b briefer) resume(claim dag.Claim, j *attempt.Job) {
 	old, accepted := claim.Resumed, claim.Merge.Accepted || claim.Resumed.Accepted != ""
-	f, err := readFinished(b.opts.Place.Runs, old)
+	f, spared, err := readFinished(b.opts.Inbox.Trust, b.opts.Place.Runs, old)
 	switch {
+	case spared:
+		b.bus.warn(claim.Task.ID, "the finished work of "+old.ID+" is checked in full: an older ralph, or an agent, wrote what would spare checks")
 	case err == nil:
 	case accepted: // what it is about is all that a commit has to say
 		f.Set.Journal = claim.Task.Description
@@ -69,15 +73,6 @@ func (b briefer) resume(claim dag.Claim, j *attempt.Job) {
 	j.Finished, j.History.Finished, j.Agent.Choice = &f, old, strategy.Choice{Model: old.Model, Tier: tier}
 }
 
-// readFinished reads what an attempt left for its verification.
-func readFinished(runs string, a dag.Attempt) (f attempt.Finished, err error) {
-	data, err := os.ReadFile(filepath.Join(runs, a.Run, a.ID, finishedFile))
-	if err == nil {
-		err = json.Unmarshal(data, &f)
-	}
-	return f, err
-}
-
 // complete adds what the graph and the journal know, and chooses the model. The share is
 // how much of the budgets is used.
 func (b briefer) complete(ctx context.Context, j *attempt.Job, share float64) error {
@@ -85,26 +80,26 @@ func (b briefer) complete(ctx context.Context, j *attempt.Job, share float64) er
 	guide, changed, offered := b.ledger.guide(j.Agent.Name)
 	j.History.Changed = changed
 	err := b.opts.Graph.Store.View(ctx, func(g *dag.Graph) error {
-		base, _ := g.Base(t.ID) // the first error of the database is that of the transaction
+		base, _ := g.Queue.Base(t.ID) // the first error of the database is that of the transaction
 		if base != "" {
 			j.History.Base = &attempt.Base{}
 			if err := json.Unmarshal([]byte(base), j.History.Base); err != nil {
 				return err
 			}
 		}
-		j.History.Attempts, _ = g.Attempts(t)
+		j.History.Attempts, _ = g.History.Attempts(t)
 		j.History.Answers, _ = inbox.Answers(g, b.opts.Inbox.Trust, t.ID)
-		if j.Review, _ = g.Review(t); j.Review != nil {
-			j.Drift.Unchanged, j.Drift.NoProgress = 0, 0 // it changes nothing
+		if j.Review, _ = g.Plan.Review(t); j.Review != nil {
+			j.Detect.Unchanged, j.Detect.NoProgress = 0, 0 // it changes nothing
 			if j.Review.Tree != "" {
 				j.History.Base = &attempt.Base{Tree: j.Review.Tree}
 			}
 		}
 		if len(t.Proves) > 0 {
 			j.Proof.Criteria = criteria(*b.opts, t)
-			j.Proof.Tree, _ = g.FeatureTree(t.Feature)
+			j.Proof.Tree, _ = g.Plan.FeatureTree(t.Feature)
 		}
-		shared, err := g.FeatureGates(t.Feature)
+		shared, err := g.Plan.FeatureGates(t.Feature)
 		others := slices.DeleteFunc(slices.Concat(b.opts.Verify.Gates, shared), func(gate string) bool { return slices.Contains(t.Gates, gate) })
 		j.Verify.Gates = slices.Concat(others, t.Gates) // what is among its own runs once
 		j.Verify.Own = len(j.Verify.Gates) - len(t.Gates)
@@ -125,6 +120,7 @@ func (b briefer) complete(ctx context.Context, j *attempt.Job, share float64) er
 	_, guide.Above = attempt.Drifted(t, j.History.Attempts)
 	choice, effort := strategy.Next(guide), cmp.Or(t.Effort, b.opts.Models.Effort)
 	if b.opts.Agents.Modelless != nil && b.opts.Agents.Modelless(j.Agent.Name) {
+		j.Verify.Witness = "" // its commands are the task's own
 		choice, effort = strategy.Choice{}, ""
 	}
 	if j.Agent.Standing.Substitute && !slices.Contains(b.opts.Agents.Rotate, j.Agent.Name) && choice.Tier == "" && choice.Model != "" {
@@ -149,7 +145,7 @@ func Gather(ctx context.Context, opts Options, run string, t dag.Task) (in promp
 	opts = opts.withDefaults()
 	var last dag.Attempt
 	err = opts.Graph.Store.View(ctx, func(g *dag.Graph) (err error) {
-		attempts, _ := g.Attempts(t)
+		attempts, _ := g.History.Attempts(t)
 		last = attempt.History{Attempts: attempts}.Last()
 		in, err = gather(g, opts, run, t, last)
 		return err
@@ -196,19 +192,19 @@ func gather(g *dag.Graph, opts Options, run string, t dag.Task, last dag.Attempt
 	in.Task = prompt.Task{ID: t.ID, Title: t.Title, Description: t.Description, Output: t.Output, MayChange: t.MayChange}
 	in.Proves = proof.Lines(criteria(opts, t))
 	if t.Parent != "" {
-		p, err := g.Task(t.Parent)
+		p, err := g.Tasks.Get(t.Parent)
 		if err != nil {
 			return in, err
 		}
 		in.Parent = &prompt.Task{ID: p.ID, Title: p.Title, Description: p.Description}
 	}
-	blockers, _ := g.Blockers(t)
+	blockers, _ := g.Tasks.Blockers(t)
 	for _, b := range blockers {
 		if b.Status == dag.Done {
 			in.Prerequisites = append(in.Prerequisites, prompt.Prerequisite{ID: b.ID, Title: b.Title, Summary: summaryOf(g, b)})
 		}
 	}
-	related, _ := g.Related(t)
+	related, _ := g.Tasks.Related(t)
 	for _, r := range related[:min(len(related), maxOutputs)] {
 		in.Related = append(in.Related, fmt.Sprintf("%s (%s): %s", r.ID, r.State(g.Now()), plain.Cut(strings.Join(strings.Fields(r.Title), " "), 200)))
 	}
@@ -220,10 +216,10 @@ func gather(g *dag.Graph, opts Options, run string, t dag.Task, last dag.Attempt
 				limit = *override
 			}
 		}
-		reason, _ := g.LastFailure(t)
+		reason, _ := g.Tasks.LastFailure(t)
 		in.Retry = &prompt.Retry{Attempt: t.Retries, Max: limit, Reason: reason, Unchanged: strings.HasPrefix(reason, policy.Unchanged)}
 	}
-	logs, _ := g.Logs(t)
+	logs, _ := g.Tasks.Logs(t)
 	var said []string
 	for _, l := range logs {
 		if l.Kind == dag.LogUser {
@@ -249,10 +245,10 @@ const (
 
 // outputs are what the agents of earlier tasks said at their end, where a later one is to know it.
 func outputs(g *dag.Graph, folder string, t dag.Task) (list []prompt.Output) {
-	tasks, _ := g.Outputs(t, maxOutputs) // the first error of the database is also that of what follows
+	tasks, _ := g.Tasks.Outputs(t, maxOutputs) // the first error of the database is also that of what follows
 	for _, b := range tasks {
 		out := prompt.Output{Name: b.Output, ID: b.ID, Title: b.Title}
-		attempts, _ := g.Attempts(b)
+		attempts, _ := g.History.Attempts(b)
 		for _, at := range attempts {
 			if at.Outcome.Done() {
 				out.Text, _ = plain.FileTail(filepath.Join(folder, at.Run, at.ID, "answer.md"), outputSize) // it may be gone by now

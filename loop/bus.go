@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/redact"
 )
 

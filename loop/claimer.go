@@ -8,13 +8,11 @@ import (
 	"sync"
 	"time"
 
-	"ralph/budget"
 	"ralph/dag"
-	"ralph/event"
-	"ralph/inbox"
-	"ralph/internal/human"
+	"ralph/internal/budget"
+	"ralph/internal/event"
+	"ralph/internal/inbox"
 	"ralph/internal/testing/failpoint"
-	"ralph/internal/trust"
 	"ralph/internal/wake"
 )
 
@@ -55,6 +53,7 @@ type look struct {
 	expired   []inbox.Request
 	disowned  []inbox.Request // that would have expired otherwise than they were asked
 
+	tally   dag.Tally // of the scope, where no task could be claimed
 	who     availability
 	near    []budget.Finding
 	refused dag.Refused // why tasks are left alone that are ready
@@ -122,7 +121,7 @@ func (c *claimer) next(ctx context.Context) (assignment, bool) {
 func (c *claimer) rested(ctx context.Context, began time.Time) {
 	waited := max(c.opts.Host.Now().Sub(began), 0)
 	c.ledger.rest(waited)
-	err := c.opts.Graph.Store.Update(context.WithoutCancel(ctx), func(g *dag.Graph) error { return g.Waited(c.run.ID, waited) })
+	err := c.opts.Graph.Store.Update(context.WithoutCancel(ctx), func(g *dag.Graph) error { return g.History.Waited(c.run.ID, waited) })
 	if err != nil {
 		c.bus.warnOnce("waited", "recording the wait: "+err.Error())
 	}
@@ -137,110 +136,6 @@ func earlier(a, b time.Time) time.Time {
 	}
 	return a
 }
-
-// look looks at the scope once. Completion comes before limits, and those before what
-// people asked for; but where a task could be claimed, the scope is not complete, and it
-// need not be counted.
-func (c *claimer) look(ctx context.Context, running int) (l look, err error) {
-	var tally dag.Tally
-	err = c.opts.Graph.Store.Update(ctx, func(g *dag.Graph) error {
-		if err := c.claim(g, running, &l); err != nil || l.ok || c.opts.Graph.Finished {
-			return err
-		}
-		if running == 0 { // nothing else can be done now
-			if l.again, err = c.addDueLooks(g); err != nil || l.again {
-				return err
-			}
-		}
-		tally, err = g.Tally(c.opts.Graph.Scope)
-		if errors.Is(err, dag.ErrNotFound) { // the claim found nothing to do in a revert that was reset, and removed it
-			l.end = ending{kind: event.OutcomeNoPlan, reason: err.Error()}
-			return nil
-		}
-		if end := resolved(tally, running); err == nil && end.kind != "" && !c.opts.Graph.Follow {
-			l.end, l.near = end, nil
-		}
-		return err
-	})
-	if errors.Is(err, dag.ErrNotFound) { // of whatever it was, nothing is kept; without its scope the run has no plan
-		scope := c.opts.Graph.Store.View(ctx, func(g *dag.Graph) error { _, err := g.Tally(c.opts.Graph.Scope); return err })
-		if errors.Is(scope, dag.ErrNotFound) {
-			return look{end: ending{kind: event.OutcomeNoPlan, reason: scope.Error()}}, nil
-		}
-	}
-	if errors.Is(err, trust.ErrFolder) && !c.unsealed {
-		c.unsealed = true
-		c.bus.warn("", "no question expires in this run: "+err.Error())
-		return look{again: true}, nil
-	}
-	var bad forgedError
-	if errors.As(err, &bad) {
-		return look{again: true}, c.disown(ctx, bad)
-	}
-	for _, r := range l.disowned {
-		if err == nil {
-			c.bus.warn(r.Task, disowned(r))
-		}
-	}
-	for _, r := range l.expired {
-		if err == nil {
-			c.bus.emit(questionEvent(event.Answered, r, c.opts.Inbox.answer(r)))
-		}
-	}
-	c.spending.warnNear(l.near)
-	until, refused := tally.NextWait, l.refused
-	if c.opts.Graph.KeepGoing {
-		until = earlier(until, tally.NextDoomedWait)
-	}
-	limit := l.who.limitFor(refused.Skipped, until, tally.Limits)
-	if limit != nil {
-		until = limit.Until
-	}
-	switch {
-	case err != nil || l.ok:
-		c.warnSubstitute(l.who)
-	case l.again || l.end.kind != "":
-	case running > 0:
-		// What is running may free something, which wakes us. Nothing does when people accept work, add tasks or answer.
-		l.until, l.waits = earlier(earlier(until, refused.Until), c.soon()), event.Event{}
-		if c.opts.Graph.Follow {
-			c.takePlans(ctx, false)
-		}
-	case c.atLimit(running):
-		l.end = ending{kind: event.OutcomeLimit, reason: human.Count(c.opts.Limits.Iterations, "iteration")}
-	case l.waits.Reason != "": // the project is paused
-	case refused.Busy || !refused.Until.IsZero(): // by another run, as nothing runs here
-		if l.until = refused.Until; l.until.IsZero() {
-			l.until = c.soon()
-		}
-		if refused.Task != "" { // otherwise only an agent's next start is waited for
-			l.waits = waiting(refused.Task+" waits for "+refused.Lock.String(), nil)
-		}
-		if n, err := c.reclaim(ctx); err != nil || n > 0 { // whoever has it may have died
-			return look{again: true}, err
-		}
-	case c.opts.Graph.Finished && !refused.Limited:
-		l.end = c.merged(l.elsewhere)
-	case limit != nil:
-		l.until, l.waits, l.end = until, waiting(l.who.limited(*limit)+": "+limit.Reason, &limit.Until), c.waitForLimit(l.who, *limit)
-		l.waits.Agent, l.limited = limit.Agent, true
-	case !until.IsZero():
-		l.until, l.waits = until, waiting("every task that could run waits for a time", &until)
-	case refused.Skipped && len(l.who.spent) > 0: // only money can keep them back now
-		l.end = ending{kind: event.OutcomeLimit, reason: l.who.spent[0].Text}
-	case c.opts.Graph.Follow && resolved(tally, running).kind != "":
-		return c.await(ctx, nothingLeft)
-	default:
-		l, err = c.blocked(ctx, tally, l.elsewhere)
-		if c.opts.Graph.Follow && err == nil && l.end.kind != "" {
-			return c.await(ctx, l.end.reason)
-		}
-	}
-	return l, err
-}
-
-// soon is when a look that nothing wakes is due again.
-func (c *claimer) soon() time.Time { return c.opts.Host.Now().Add(c.opts.Workers.Poll) }
 
 // claim claims the next task, unless a limit or a person is against it.
 func (c *claimer) claim(g *dag.Graph, running int, l *look) (err error) {
@@ -260,7 +155,7 @@ func (c *claimer) claim(g *dag.Graph, running int, l *look) (err error) {
 	if l.who, err = c.findAvailable(g); err != nil {
 		return err
 	}
-	finished, err := g.Finished()
+	finished, err := g.Queue.Finished()
 	if err != nil {
 		return err
 	}
@@ -275,7 +170,7 @@ func (c *claimer) claim(g *dag.Graph, running int, l *look) (err error) {
 	if err != nil {
 		return err
 	}
-	failpoint.Hit("K1")
+	failpoint.Hit("after-choice")
 	l.iteration = c.ledger.nextNumber()
 	opts := dag.ClaimOptions{
 		Run: *c.run, Scope: c.opts.Graph.Scope, KeepGoing: c.opts.Graph.KeepGoing, Lease: c.opts.Workers.Lease,
@@ -285,20 +180,20 @@ func (c *claimer) claim(g *dag.Graph, running int, l *look) (err error) {
 	if c.opts.Workers.Remote == nil && !c.opts.Landing.Here && !c.opts.Graph.Finished { // other machines have what has landed, and a folder has one state
 		opts.Ahead = c.opts.Landing.Ahead
 	}
-	l.claim, l.ok, err = g.Claim(opts)
+	l.claim, l.ok, err = g.Queue.Claim(opts)
 	for _, name := range who.others { // who is next in turn may have as much to do as it may
 		if err != nil || l.ok {
 			break
 		}
 		opts.Skip.Agent, who.agent = name, name
-		l.claim, l.ok, err = g.Claim(opts)
+		l.claim, l.ok, err = g.Queue.Claim(opts)
 	}
 	if err == nil && !l.ok {
-		l.refused, err = g.Refused(opts)
+		l.refused, err = g.Queue.Refused(opts)
 	}
 	if l.ok {
 		l.agent = who.agent
-		failpoint.Hit("K2")
+		failpoint.Hit("in-claim")
 		var settled []inbox.Request
 		settled, err = inbox.Settled(g, l.claim.Task.ID)
 		if bad := slices.DeleteFunc(settled, func(r inbox.Request) bool { return !r.Forged(c.opts.Inbox.Trust) }); err == nil && len(bad) > 0 {
@@ -328,7 +223,7 @@ func (c *claimer) disown(ctx context.Context, list []inbox.Request) error {
 
 // applyControl looks at what people asked of the run.
 func (c *claimer) applyControl(g *dag.Graph, l *look) error {
-	control, err := g.Control(c.run.ID)
+	control, err := g.Queue.Control(c.run.ID)
 	if err != nil {
 		return err
 	}

@@ -12,8 +12,8 @@ import (
 
 	"ralph/acp"
 	"ralph/dag"
-	"ralph/event"
 	"ralph/internal/db"
+	"ralph/internal/event"
 	"ralph/internal/proc"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/emptydb"
@@ -110,7 +110,7 @@ func (n *night) project(t *testing.T, open func(context.Context, attempt.Opening
 	store := dag.New(d, dag.Options{Now: n.now})
 	check.OK(t, store.Update(t.Context(), func(g *dag.Graph) (err error) {
 		for i := 0; i < tasks && err == nil; i++ {
-			_, err = g.Add(dag.NewTask{Title: fmt.Sprint("task ", i), Kind: dag.Check})
+			_, err = g.Plan.Add(dag.NewTask{Detail: dag.Detail{Title: fmt.Sprint("task ", i), Kind: dag.Check}})
 		}
 		return err
 	}))

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"ralph/dag"
-	"ralph/event"
+	"ralph/internal/event"
 )
 
 // errStopped ends a run that was asked to end at once.
@@ -27,8 +27,8 @@ func (r *Runner) watchControl(ctx context.Context, stop context.CancelCauseFunc)
 			var now dag.Control
 			var limits []dag.AgentLimit
 			err := r.opts.Graph.Store.View(ctx, func(g *dag.Graph) (err error) {
-				now, _ = g.Control(r.run.ID)
-				limits, err = g.AgentLimits()
+				now, _ = g.Queue.Control(r.run.ID)
+				limits, err = g.Queue.AgentLimits()
 				return err
 			})
 			switch {
@@ -44,7 +44,7 @@ func (r *Runner) watchControl(ctx context.Context, stop context.CancelCauseFunc)
 			}
 			if due(r.opts.Host.Now().Sub(beat), r.opts.Workers.Lease) {
 				beat = r.opts.Host.Now()
-				_ = r.opts.Graph.Store.Update(ctx, func(g *dag.Graph) error { return g.Alive(r.run.Owner) }) // the next one may
+				_ = r.opts.Graph.Store.Update(ctx, func(g *dag.Graph) error { return g.Queue.Alive(r.run.Owner) }) // the next one may
 			}
 			select {
 			case <-ctx.Done():

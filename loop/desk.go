@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"ralph/dag"
-	"ralph/event"
-	"ralph/inbox"
+	"ralph/internal/event"
+	"ralph/internal/inbox"
+	"ralph/internal/provenance"
 	"ralph/internal/seq"
 	"ralph/internal/testing/failpoint"
-	"ralph/internal/trust"
 	"ralph/internal/wake"
 	"ralph/loop/attempt"
 	"ralph/prompt"
@@ -25,8 +25,8 @@ type Inbox struct {
 	Wait   time.Duration // how long an agent waits for an answer in its turn; 0: not at all
 	Expire time.Duration // after which the default answer holds; 0: never
 
-	NoCredentials string       // why agents get none; "" if they do
-	Trust         trust.Folder // has the seals of answers: what an agent wrote into the database has none
+	NoCredentials string           // why agents get none; "" if they do
+	Trust         provenance.Store // has the seals of answers: what an agent wrote into the database has none
 }
 
 func disowned(r inbox.Request) string {
@@ -94,7 +94,7 @@ func (d *desk) await(ctx context.Context, r inbox.Request, until time.Time) (inb
 		d.bus.warn(d.claim.Task.ID, disowned(r))
 	}
 	if r.State != inbox.Open {
-		failpoint.Hit("Q3")
+		failpoint.Hit("before-reply")
 		d.bus.emit(d.about(event.Answered, r, d.opts.Inbox.answer(r)))
 		d.Give([]inbox.Request{r})
 	}
@@ -126,7 +126,7 @@ func (d *desk) Send(ctx context.Context, task, text string) error {
 
 func (d *desk) Messages(ctx context.Context) (list []inbox.Request, err error) {
 	err = d.opts.Graph.Store.View(ctx, func(g *dag.Graph) error {
-		if err := g.Holds(d.claim); err != nil {
+		if err := g.Queue.Holds(d.claim); err != nil {
 			return err
 		}
 		list, err = inbox.Unread(g, d.claim.Task.ID, d.claim.Attempt)

@@ -15,8 +15,8 @@ import (
 
 	"ralph/acp"
 	"ralph/dag"
-	"ralph/event"
-	"ralph/inbox"
+	"ralph/internal/event"
+	"ralph/internal/inbox"
 	"ralph/internal/seq"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
@@ -107,7 +107,7 @@ func (s *stage) prompt(t *testing.T, a dag.Attempt) string {
 func TestATaskThatAsksIsParkedAndContinuesWithTheAnswer(t *testing.T) {
 	t.Parallel()
 	s := asker(t, "paint", colour)
-	ids := s.add(t, dag.NewTask{Title: "paint"}, dag.NewTask{Title: "sweep"}, dag.NewTask{Title: "mow"})
+	ids := s.add(t, dag.NewTask{Detail: dag.Detail{Title: "paint"}}, dag.NewTask{Detail: dag.Detail{Title: "sweep"}}, dag.NewTask{Detail: dag.Detail{Title: "mow"}})
 	out := s.run(t)
 	check.Equal(t, "outcome", event.OutcomeBlocked, out.Outcome)
 	check.Contains(t, "why", "1 of 3 tasks remain, and none of them can run; 1 waits for an answer: ralph inbox", out.Reason)
@@ -140,7 +140,7 @@ func TestATaskThatAsksIsParkedAndContinuesWithTheAnswer(t *testing.T) {
 func TestTheSessionThatAskedContinuesAfterAnAttemptWithoutOne(t *testing.T) {
 	t.Parallel()
 	s := asker(t, "paint", colour)
-	id := s.add(t, dag.NewTask{Title: "paint"})[0]
+	id := s.add(t, dag.NewTask{Detail: dag.Detail{Title: "paint"}})[0]
 	s.run(t)
 	s.reply(t, s.waiting(t)[0].ID, "The answer of a person: blue")
 
@@ -166,7 +166,7 @@ func TestTheSessionThatAskedContinuesAfterAnAttemptWithoutOne(t *testing.T) {
 func TestAnAnswerWithoutASealIsAskedForAgain(t *testing.T) {
 	t.Parallel()
 	s := asker(t, "paint", colour)
-	ids := s.add(t, dag.NewTask{Title: "paint"}, dag.NewTask{Title: "sweep"})
+	ids := s.add(t, dag.NewTask{Detail: dag.Detail{Title: "paint"}}, dag.NewTask{Detail: dag.Detail{Title: "sweep"}})
 	check.Equal(t, "outcome", event.OutcomeBlocked, s.run(t).Outcome)
 	q := s.waiting(t)[0]
 	s.reply(t, q.ID, "The answer of a person: blue")
@@ -189,7 +189,7 @@ func TestTwelveTasksOfWhichThreeAsk(t *testing.T) {
 	s.opts.Workers.Jobs = 3
 	var tasks []dag.NewTask
 	for i := range 12 {
-		tasks = append(tasks, dag.NewTask{Title: fmt.Sprint([]string{"paint ", "sweep ", "mow ", "rake "}[i%4], i)})
+		tasks = append(tasks, dag.NewTask{Detail: dag.Detail{Title: fmt.Sprint([]string{"paint ", "sweep ", "mow ", "rake "}[i%4], i)}})
 	}
 	s.add(t, tasks...)
 	out := s.run(t)
@@ -214,7 +214,7 @@ func TestAnAnswerInTimeIsTheResultOfTheTool(t *testing.T) {
 			go s.reply(t, e.Question.ID, "red")
 		}
 	})
-	ids := s.add(t, dag.NewTask{Title: "paint"})
+	ids := s.add(t, dag.NewTask{Detail: dag.Detail{Title: "paint"}})
 	check.Equal(t, "outcome", event.OutcomeComplete, s.run(t).Outcome)
 	check.Equal(t, "attempts", 1, len(s.attempts(t, ids[0])))
 	data, err := os.ReadFile(filepath.Join(s.dir, "answer"))
@@ -234,7 +234,7 @@ func TestNobodyAnswersUntilAQuestionExpires(t *testing.T) {
 			late := time.Duration(0)
 			s.clock = func() time.Time { return time.Now().Add(late) }
 			s.opts.Inbox.Expire, s.opts.Host.Now = 72*time.Hour, s.clock
-			id := s.add(t, dag.NewTask{Title: "paint"})[0]
+			id := s.add(t, dag.NewTask{Detail: dag.Detail{Title: "paint"}})[0]
 			check.Equal(t, "outcome", event.OutcomeBlocked, s.run(t).Outcome)
 			late = 71 * time.Hour
 			check.Equal(t, "before its time", event.OutcomeBlocked, s.run(t).Outcome)
@@ -253,11 +253,11 @@ func TestWhatCannotExpireHoldsUpNobodyElse(t *testing.T) {
 	late := time.Duration(0)
 	s.clock = func() time.Time { return time.Now().Add(late) }
 	s.opts.Inbox.Expire, s.opts.Host.Now = 72*time.Hour, s.clock
-	s.add(t, dag.NewTask{Title: "paint"})
+	s.add(t, dag.NewTask{Detail: dag.Detail{Title: "paint"}})
 	s.run(t)
 	sealed := s.opts.Inbox.Trust
 	late, s.opts.Inbox.Trust.Dir = 73*time.Hour, ""
-	s.add(t, dag.NewTask{Title: "sweep"}, dag.NewTask{Title: "mow"})
+	s.add(t, dag.NewTask{Detail: dag.Detail{Title: "sweep"}}, dag.NewTask{Detail: dag.Detail{Title: "mow"}})
 	out := s.run(t)
 	check.Equal(t, "outcome", event.OutcomeBlocked, out.Outcome)
 	check.Equal(t, "tasks", event.Counts{Done: 2, Remaining: 1, Total: 3, Asks: 1}, out.Counts)
@@ -280,7 +280,7 @@ func TestWhatIsAskedAgainIsToldOnceInARun(t *testing.T) {
 		_, err := op.Inbox.Ask(ctx, inbox.Request{Kind: inbox.Permission, Text: "May the agent execute: make"})
 		check.OK(t, err)
 	})
-	id := s.add(t, dag.NewTask{Title: "build"})[0]
+	id := s.add(t, dag.NewTask{Detail: dag.Detail{Title: "build"}})[0]
 	var again []bool
 	for _, s.opts.Limits.Iterations = range []int{2, 3} {
 		s.run(t)
@@ -318,7 +318,7 @@ func TestAnAgentThatEndsItsTurnAfterAskingIsParked(t *testing.T) {
 				check.OK(t, err)
 				s.write(t, "asked", "")
 			})
-			id := s.add(t, dag.NewTask{Title: "paint"})[0]
+			id := s.add(t, dag.NewTask{Detail: dag.Detail{Title: "paint"}})[0]
 			s.run(t)
 			task := s.task(t, id)
 			s.update(t, func(g *dag.Graph) (err error) { q, err = inbox.Get(g, q.ID); return err })
@@ -348,7 +348,7 @@ func TestAnAgentThatGivesUpWaitingIsParked(t *testing.T) {
 			stop() // nobody would cut the turn
 		}
 	})
-	id := s.add(t, dag.NewTask{Title: "paint"})[0]
+	id := s.add(t, dag.NewTask{Detail: dag.Detail{Title: "paint"}})[0]
 	_, ended := s.begin(t, run)
 	<-ended
 	check.Equal(t, "attempt", event.AttemptAsked, s.attempts(t, id)[0].Outcome)
@@ -372,7 +372,7 @@ func TestAPersonIsWaitedForOnce(t *testing.T) {
 		check.OK(t, err)
 		check.Equal(t, "requests", []any{first.ID, inbox.Open}, []any{again.ID, again.State})
 	})
-	s.add(t, dag.NewTask{Title: "paint"})
+	s.add(t, dag.NewTask{Detail: dag.Detail{Title: "paint"}})
 	check.Equal(t, "outcome", event.OutcomeComplete, s.run(t).Outcome)
 }
 
@@ -383,11 +383,11 @@ func TestAnAttemptThatLostItsTaskTalksToNobody(t *testing.T) {
 	s.opts.Workers.Lease, s.opts.Workers.Poll = 3*time.Hour, time.Hour // the run has not noticed
 	var asked, sent, read error
 	ctx, stop := context.WithCancel(t.Context())
-	ids := s.add(t, dag.NewTask{Title: "paint"}, dag.NewTask{Title: "sweep"})
+	ids := s.add(t, dag.NewTask{Detail: dag.Detail{Title: "paint"}}, dag.NewTask{Detail: dag.Detail{Title: "sweep"}})
 	s.withTool(func(ctx context.Context, op attempt.Opening) {
 		s.update(t, func(g *dag.Graph) error {
 			_, err := inbox.Send(g, ids[0], "ann", "use two coats")
-			return errors.Join(g.Reset(ids[0]), err)
+			return errors.Join(g.Tasks.Reset(ids[0]), err)
 		})
 		_, asked = op.Inbox.Ask(ctx, colour)
 		sent = op.Inbox.Send(ctx, ids[1], "mind the paint")
@@ -413,10 +413,10 @@ func TestAMessageIsForTheAttemptThatHasTheTask(t *testing.T) {
 		{When: fakeagent.When{Attempt: 1}, Steps: []fakeagent.Step{{Do: "await", Path: filepath.Join(s.dir, "reset")}, done()}},
 		{Steps: []fakeagent.Step{done()}},
 	}
-	id := s.add(t, dag.NewTask{Title: "paint"})[0]
+	id := s.add(t, dag.NewTask{Detail: dag.Detail{Title: "paint"}})[0]
 	s.update(t, func(g *dag.Graph) error { _, err := inbox.Send(g, id, "ann", "use two coats"); return err })
 	taken := sync.OnceFunc(func() {
-		s.update(t, func(g *dag.Graph) error { return g.Reset(id) })
+		s.update(t, func(g *dag.Graph) error { return g.Tasks.Reset(id) })
 		s.write(t, "reset", "")
 	})
 	s.withTool(func(context.Context, attempt.Opening) { taken() })
@@ -434,7 +434,7 @@ func TestMessagesAreToldInPromptsUntilTheyAreReceived(t *testing.T) {
 		{Steps: []fakeagent.Step{done()}},
 	}})
 	s.opts.Workers.Poll = 10 * time.Millisecond
-	id := s.add(t, dag.NewTask{Title: "paint"})[0]
+	id := s.add(t, dag.NewTask{Detail: dag.Detail{Title: "paint"}})[0]
 	send := func(text string) {
 		s.update(t, func(g *dag.Graph) error { _, err := inbox.Send(g, id, "ann", text); return err })
 	}
@@ -467,13 +467,13 @@ func TestAFloodOfMessagesIsBounded(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, say(done()))
 	s.opts.Limits.Iterations = 1
-	ids := s.add(t, slices.Repeat([]dag.NewTask{{Title: "paint"}}, 41)...)
+	ids := s.add(t, slices.Repeat([]dag.NewTask{{Detail: dag.Detail{Title: "paint"}}}, 41)...)
 	s.update(t, func(g *dag.Graph) error { // all of them were begun
-		run, err := g.StartRun(dag.Scope{}, dag.Process{PID: 1, Start: 1, BootID: "elsewhere"})
+		run, err := g.History.StartRun(dag.Scope{}, dag.Process{PID: 1, Start: 1, BootID: "elsewhere"})
 		for _, id := range ids {
-			c, _, claimed := g.Claim(dag.ClaimOptions{Run: run, Scope: dag.Scope{Task: id}, Lease: time.Minute})
+			c, _, claimed := g.Queue.Claim(dag.ClaimOptions{Run: run, Scope: dag.Scope{Task: id}, Lease: time.Minute})
 			if err = errors.Join(err, claimed); err == nil {
-				err = g.Release(c, dag.Release{Uncounted: true})
+				err = g.Queue.Release(c, dag.Release{Uncounted: true})
 			}
 		}
 		return err
@@ -505,7 +505,7 @@ func TestCredentialsAreRefusedWhereEveryProcessCouldReadThem(t *testing.T) {
 	s.withTool(func(ctx context.Context, op attempt.Opening) {
 		_, refused = op.Inbox.Ask(ctx, inbox.NewCredential("API_KEY", "to log in"))
 	})
-	s.add(t, dag.NewTask{Title: "pay"})
+	s.add(t, dag.NewTask{Detail: dag.Detail{Title: "pay"}})
 	s.run(t)
 	check.Err(t, "asking", "there is no sandbox", refused)
 	check.Equal(t, "questions", 0, len(s.waiting(t)))

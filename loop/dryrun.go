@@ -5,8 +5,8 @@ import (
 	"context"
 	"slices"
 
-	"ralph/budget"
 	"ralph/dag"
+	"ralph/internal/budget"
 	"ralph/internal/human"
 )
 
@@ -34,12 +34,12 @@ func (f PlannedTask) Worked() bool { return f.Skipped == "" && f.Fails == "" && 
 func Preview(ctx context.Context, opts Options, ready []dag.Task) (f DryRun, err error) {
 	r := newRunner(opts)
 	err = opts.Graph.Store.View(ctx, func(g *dag.Graph) error {
-		if f.Tally, err = g.Tally(opts.Graph.Scope); err != nil {
+		if f.Tally, err = g.Tasks.Tally(opts.Graph.Scope); err != nil {
 			return err
 		}
 		if opts.Graph.Continues != nil {
 			r.run.Scope = opts.Graph.Scope
-			if err := g.CarryOver(r.run, opts.Graph.Continues); err != nil {
+			if err := g.History.CarryOver(r.run, opts.Graph.Continues); err != nil {
 				return err
 			}
 		}
@@ -82,7 +82,7 @@ func (c *claimer) previewEnd(g *dag.Graph, t dag.Tally) (string, error) {
 	if c.atLimit(0) {
 		return human.Count(c.opts.Limits.Iterations, "iteration"), nil
 	}
-	control, err := g.Control("")
+	control, err := g.Queue.Control("")
 	if err == nil && !control.PausedAt.IsZero() {
 		return pausedText, nil
 	}

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"ralph/dag"
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/human"
 )
 
@@ -32,9 +32,9 @@ func (c *claimer) blocked(ctx context.Context, tally dag.Tally, elsewhere []dag.
 	var holders []string
 	var now dag.Tally
 	err := c.opts.Graph.Store.View(ctx, func(g *dag.Graph) (err error) {
-		now, _ = g.Tally(c.opts.Graph.Scope) // the first error of the database is that of all that follow
-		held, _ = g.ToReview()
-		leaving, _ = g.Leaving()
+		now, _ = g.Tasks.Tally(c.opts.Graph.Scope) // the first error of the database is that of all that follow
+		held, _ = g.Queue.ToReview()
+		leaving, _ = g.Queue.Leaving()
 		holders, err = c.holders(g)
 		return err
 	})
@@ -103,15 +103,15 @@ func (c *claimer) merged(elsewhere []dag.Merge) ending {
 // holders are the other runs that have claimed tasks in scope.
 func (c *claimer) holders(g *dag.Graph) (runs []string, err error) {
 	scope := c.opts.Graph.Scope
-	tasks, err := g.List(dag.Filter{Statuses: []dag.Status{dag.InProgress}, Feature: scope.Feature})
+	tasks, err := g.Tasks.List(dag.Filter{Statuses: []dag.Status{dag.InProgress}, Feature: scope.Feature})
 	if scope.Task != "" || scope.Tag != "" {
-		tasks, err = g.In(scope)
+		tasks, err = g.Tasks.In(scope)
 	}
 	for _, t := range tasks {
 		if t.Owner == "" {
 			continue
 		}
-		run, oerr := g.Owner(t.Owner)
+		run, oerr := g.History.Owner(t.Owner)
 		if err = errors.Join(err, oerr); run.ID != c.run.ID && !slices.Contains(runs, run.ID) {
 			runs = append(runs, run.ID)
 		}

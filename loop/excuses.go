@@ -27,24 +27,24 @@ func (e *excuses) change(ctx context.Context, change func(attempt.Allowed)) erro
 }
 
 func changeAllowed(g *dag.Graph, change func(attempt.Allowed)) error {
-	was, err := g.AllowedFailures()
+	was, err := g.Plan.AllowedFailures()
 	now := attempt.Allowed(maps.Clone(was))
 	change(now)
 	for gate, failures := range now {
 		if before, may := was[gate]; err == nil && (!may || before != failures) {
-			err = g.AllowFailures(gate, failures)
+			err = g.Plan.AllowFailures(gate, failures)
 		}
 	}
 	for gate := range was {
 		if _, may := now[gate]; err == nil && !may {
-			err = g.DisallowFailures(gate)
+			err = g.Plan.DisallowFailures(gate)
 		}
 	}
 	return err
 }
 
 func (e *excuses) all(ctx context.Context) (list attempt.Allowed, err error) {
-	err = e.opts.Graph.Store.View(ctx, func(g *dag.Graph) (err error) { list, err = g.AllowedFailures(); return err })
+	err = e.opts.Graph.Store.View(ctx, func(g *dag.Graph) (err error) { list, err = g.Plan.AllowedFailures(); return err })
 	return list, err
 }
 

@@ -37,9 +37,9 @@ func (c *claimer) takePlans(ctx context.Context, idle bool) {
 // far as that is known by now.
 func (c *claimer) follows(ctx context.Context) (more bool) {
 	err := c.opts.Graph.Store.View(ctx, func(g *dag.Graph) error {
-		control, err := g.Control(c.run.ID)
+		control, err := g.Queue.Control(c.run.ID)
 		over, _, berr := c.spending.checkBudgets(g)
-		tally, terr := g.Tally(c.opts.Graph.Scope)
+		tally, terr := g.Tasks.Tally(c.opts.Graph.Scope)
 		more = tally.ByStatus[dag.Pending] > 0 && over.kind == "" && control.Stop == "" && control.PausedAt.IsZero()
 		return errors.Join(err, berr, terr)
 	})

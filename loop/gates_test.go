@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"ralph/dag"
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 )
@@ -27,7 +27,7 @@ func TestTheBaselineIsTakenAnewWhenTheHeadMovesUnderUs(t *testing.T) {
 			))
 			s.repository(t)
 			s.opts.Verify.Gates = []string{"true"}
-			s.add(t, dag.NewTask{Title: "one"}, dag.NewTask{Title: "two"})
+			s.add(t, dag.NewTask{Detail: dag.Detail{Title: "one"}}, dag.NewTask{Detail: dag.Detail{Title: "two"}})
 			observe, baselines, ended := s.opts.Host.Observe, 0, 0
 			s.opts.Host.Observe = func(e event.Event) {
 				switch {

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"ralph/dag"
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 	"ralph/journal"
@@ -45,7 +45,7 @@ func TestDiffersFilesAreWhatChanged(t *testing.T) {
 		done(),
 	))
 	s.repository(t)
-	s.add(t, dag.NewTask{Title: "mine"})
+	s.add(t, dag.NewTask{Detail: dag.Detail{Title: "mine"}})
 	s.run(t)
 	got := s.await(t, ofType(event.AttemptEnded)).Files
 	want := []string{"committed.txt", "differs.txt", "looked.txt", "uncommitted.txt", "written.txt"}
@@ -61,8 +61,8 @@ func TestGatherTellsAllThatIsKnown(t *testing.T) {
 		}},
 	}})
 	s.repository(t)
-	ids := s.add(t, dag.NewTask{Title: "the group", Description: "all of it"}, dag.NewTask{Title: "before", Description: "what was before", Kind: dag.Check})
-	leaf := s.add(t, dag.NewTask{Title: "the leaf", Description: "do it", Parent: ids[0], After: []string{ids[1]}, Gates: []string{"echo broken; false"}, MayChange: []string{"a_test.go"}})[0]
+	ids := s.add(t, dag.NewTask{Detail: dag.Detail{Title: "the group", Description: "all of it"}}, dag.NewTask{Detail: dag.Detail{Title: "before", Description: "what was before", Kind: dag.Check}})
+	leaf := s.add(t, dag.NewTask{Detail: dag.Detail{Title: "the leaf", Description: "do it", Gates: []string{"echo broken; false"}, MayChange: []string{"a_test.go"}}, Parent: ids[0], After: []string{ids[1]}})[0]
 	s.opts.Limits.Iterations = 2
 	s.opts.Prompt.Recall = journal.Options{Recent: 5, Tokens: 3000}
 	s.opts.Prompt.Context = func(dag.Task) attempt.Sources {
@@ -70,7 +70,7 @@ func TestGatherTellsAllThatIsKnown(t *testing.T) {
 	}
 	r := s.start(t)
 	s.finish(t, r, t.Context())
-	s.update(t, func(g *dag.Graph) error { return g.Log(leaf, dag.LogUser, "use the window") })
+	s.update(t, func(g *dag.Graph) error { return g.Tasks.Log(leaf, dag.LogUser, "use the window") })
 	in, err := Gather(t.Context(), s.opts, r.ID(), s.task(t, leaf))
 	check.OK(t, err)
 	for name, check := range map[string]bool{

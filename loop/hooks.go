@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"ralph/dag"
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/hooks"
 	"ralph/internal/human"
 	"ralph/internal/seq"

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"ralph/budget"
 	"ralph/dag"
-	"ralph/event"
+	"ralph/internal/budget"
+	"ralph/internal/event"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 	"ralph/loop/attempt"
@@ -35,7 +35,7 @@ func TestInterruptedInEveryPhase(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newStage(t, tt.script)
-			task := dag.NewTask{Title: "mine"}
+			task := dag.NewTask{Detail: dag.Detail{Title: "mine"}}
 			if tt.gate != "" {
 				task.Gates = []string{strings.ReplaceAll(tt.gate, "$LEDGER", s.ledger)}
 			}
@@ -66,7 +66,7 @@ func TestARunGoesOnAfterAnInterruption(t *testing.T) {
 		{When: fakeagent.When{Attempt: 1, Contains: "second"}, Steps: []fakeagent.Step{{Do: "mark", Text: "at work"}, {Do: "hang"}}},
 	}})
 	s.opts.Limits.Iterations = 2
-	s.add(t, dag.NewTask{Title: "first"}, dag.NewTask{Title: "second"}, dag.NewTask{Title: "third"})
+	s.add(t, dag.NewTask{Detail: dag.Detail{Title: "first"}}, dag.NewTask{Detail: dag.Detail{Title: "second"}}, dag.NewTask{Detail: dag.Detail{Title: "third"}})
 	r := s.start(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
@@ -87,7 +87,7 @@ func TestARunGoesOnAfterAnInterruption(t *testing.T) {
 func TestAPromiseOfFailureIsTheLastThingThatRuns(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, say(fakeagent.Step{Do: "say", Text: "<promise>FAILURE</promise>\n"}))
-	s.add(t, dag.NewTask{Title: "mine"})
+	s.add(t, dag.NewTask{Detail: dag.Detail{Title: "mine"}})
 	var r *Runner
 	s.on(func(e event.Event) {
 		if e.Type != event.AttemptEnded {
@@ -106,7 +106,7 @@ func TestAPromiseOfFailureIsTheLastThingThatRuns(t *testing.T) {
 func TestWorkThatIsFinishedWhileTheRunIsStoppedIsOnlyVerified(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, say(fakeagent.Step{Do: "file", Path: "work", Text: "x"}, done()))
-	ids := s.add(t, dag.NewTask{Title: "mine"})
+	ids := s.add(t, dag.NewTask{Detail: dag.Detail{Title: "mine"}})
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
 	s.opts.Host.Observe = func(e event.Event) {
@@ -150,7 +150,7 @@ func TestAnInterruptionBeforeTheBriefIsNoError(t *testing.T) {
 			s := newStage(t, say(done()))
 			s.repository(t)
 			s.opts.Limits.Budgets.Task = budget.Limits{Tokens: 1000}
-			id := s.add(t, dag.NewTask{Title: "one"})[0]
+			id := s.add(t, dag.NewTask{Detail: dag.Detail{Title: "one"}})[0]
 			r := s.start(t)
 			next, ok := r.claimer.next(t.Context())
 			if !ok {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"ralph/dag"
-	"ralph/inbox"
+	"ralph/internal/inbox"
 	"ralph/loop/attempt"
 )
 
@@ -40,15 +40,15 @@ func (k keeper) keep(ctx context.Context, claim dag.Claim, agent string, lose co
 			if note := k.live.note(claim.Attempt); err == nil && (due(now().Sub(tried), k.opts.Workers.Lease) || !reflect.DeepEqual(note, stored)) {
 				tried, stored = now(), note
 				err = k.opts.Graph.Store.Update(ctx, func(g *dag.Graph) error {
-					if err := g.Heartbeat(claim, k.opts.Workers.Lease); err != nil {
+					if err := g.Queue.Heartbeat(claim, k.opts.Workers.Lease); err != nil {
 						return err
 					}
 					if note.Usage.Tokens() > 0 { // the others of this agent may follow, if it was rate-limited
-						if err := g.Answered(agent); err != nil {
+						if err := g.Queue.Answered(agent); err != nil {
 							return err
 						}
 					}
-					return g.NoteAttempt(claim.Attempt, note)
+					return g.History.NoteAttempt(claim.Attempt, note)
 				})
 			}
 			switch {
@@ -74,15 +74,15 @@ func (k keeper) keep(ctx context.Context, claim dag.Claim, agent string, lose co
 // look says why an attempt has to end: its claim is lost, or a person stops it. Reopened are the tasks that its own task
 // waits for, though it has begun.
 func (k keeper) look(g *dag.Graph, claim dag.Claim) (reopened []dag.Task, err error) {
-	if err := g.Holds(claim); err != nil {
+	if err := g.Queue.Holds(claim); err != nil {
 		return nil, err
 	}
 	stop, err := inbox.Interrupted(g, claim)
 	if err == nil && stop.ID != "" {
 		return nil, attempt.ErrStopped
 	}
-	if t, terr := g.Task(claim.Task.ID); err == nil && terr == nil && t.OpenDeps > 0 && t.StandsOn == "" {
-		reopened, err = g.Blockers(t)
+	if t, terr := g.Tasks.Get(claim.Task.ID); err == nil && terr == nil && t.OpenDeps > 0 && t.StandsOn == "" {
+		reopened, err = g.Tasks.Blockers(t)
 	}
 	return slices.DeleteFunc(reopened, func(t dag.Task) bool { return t.Status == dag.Done }), err
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"ralph/dag"
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/loop/attempt"
 	"ralph/loop/policy"
 	"ralph/strategy"

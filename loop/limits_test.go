@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"ralph/budget"
 	"ralph/dag"
-	"ralph/event"
+	"ralph/internal/budget"
+	"ralph/internal/event"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 	"ralph/loop/attempt"
@@ -60,7 +60,7 @@ func TestWaitingForALimitCostsNoTime(t *testing.T) {
 	s.withClock()
 	s.opts.Limits.Budgets.Run = budget.Limits{Duration: time.Hour}
 	s.opts.Limits.Iterations = 1
-	id := s.add(t, dag.NewTask{Title: "one"})[0]
+	id := s.add(t, dag.NewTask{Detail: dag.Detail{Title: "one"}})[0]
 	out := s.run(t)
 	check.That(t, out.Outcome == event.OutcomeComplete && out.Iterations == 1 && s.task(t, id).Attempts == 1, "got %+v", out)
 	waits := s.all(ofType(event.Waiting))
@@ -75,7 +75,7 @@ func TestEmptyAnswersAfterGoodOnesAreALimit(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, fakeagent.Script{})
 	s.withClock()
-	ids := s.add(t, dag.NewTask{Title: "first"}, dag.NewTask{Title: "second"})
+	ids := s.add(t, dag.NewTask{Detail: dag.Detail{Title: "first"}}, dag.NewTask{Detail: dag.Detail{Title: "second"}})
 	for attempt := range 4 {
 		s.script.Conversations = append(s.script.Conversations, fakeagent.Conversation{When: fakeagent.When{Task: ids[1], Attempt: attempt + 1}})
 	}
@@ -93,7 +93,7 @@ func TestALimitThatDoesNotEndIsAskedForLessAndLess(t *testing.T) {
 		s.script.Conversations = append(s.script.Conversations, limitedAt(attempt+1, "rate limit reached, try again in 25s"))
 	}
 	s.withClock()
-	s.add(t, dag.NewTask{Title: "one"})
+	s.add(t, dag.NewTask{Detail: dag.Detail{Title: "one"}})
 	out := s.run(t)
 	check.That(t, out.Outcome == event.OutcomeComplete, "got %+v", out)
 	var waits []time.Duration
@@ -117,10 +117,10 @@ func TestALimitThatIsLiftedIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, fakeagent.Script{Conversations: []fakeagent.Conversation{limitedAt(1, "usage limit reached, try again in 5 hours")}})
 	s.opts.Workers.Poll, s.opts.Host.Setup.Agent = 5*time.Millisecond, "fake"
-	s.add(t, dag.NewTask{Title: "one"})
+	s.add(t, dag.NewTask{Detail: dag.Detail{Title: "one"}})
 	_, ended := s.begin(t, t.Context())
 	s.await(t, ofType(event.Waiting))
-	s.update(t, func(g *dag.Graph) error { return g.LiftLimit("") })
+	s.update(t, func(g *dag.Graph) error { return g.Queue.LiftLimit("") })
 	out := <-ended
 	check.That(t, out.Outcome == event.OutcomeComplete, "got %+v", out)
 }
@@ -131,7 +131,7 @@ func TestARunEndsAtItsTime(t *testing.T) {
 	s := newStage(t, say(fakeagent.Step{Do: "mark", Text: "working"}, fakeagent.Step{Do: "hang"}))
 	clock := s.withClock()
 	s.opts.Limits.Budgets.Run.Until = clock.now().Add(8 * time.Hour)
-	id := s.add(t, dag.NewTask{Title: "one"})[0]
+	id := s.add(t, dag.NewTask{Detail: dag.Detail{Title: "one"}})[0]
 	_, ended := s.begin(t, t.Context())
 	s.awaitMark(t, "working")
 	clock.jump(7 * time.Hour)
@@ -148,7 +148,7 @@ func TestALimitHoldsEveryWorkerBack(t *testing.T) {
 	s := newStage(t, fakeagent.Script{})
 	s.withClock()
 	s.opts.Workers.Jobs = 2
-	ids := s.add(t, dag.NewTask{Title: "slow"}, dag.NewTask{Title: "first"}, dag.NewTask{Title: "third"}, dag.NewTask{Title: "fourth"})
+	ids := s.add(t, dag.NewTask{Detail: dag.Detail{Title: "slow"}}, dag.NewTask{Detail: dag.Detail{Title: "first"}}, dag.NewTask{Detail: dag.Detail{Title: "third"}}, dag.NewTask{Detail: dag.Detail{Title: "fourth"}})
 	s.script.Conversations = []fakeagent.Conversation{
 		{When: fakeagent.When{Task: ids[0]}, Steps: []fakeagent.Step{{Do: "mark", Text: "slow"}, {Do: "await", Path: "go"}, done()}},
 		{When: fakeagent.When{Task: ids[1], Attempt: 1}, Steps: []fakeagent.Step{{Do: "error", Code: 429, Text: "try again in 1h"}}},
@@ -174,7 +174,7 @@ func TestWhatAgentsUseNowCounts(t *testing.T) {
 	s := newStage(t, say(fakeagent.Step{Do: "usage", N: 1, Cost: &cost}, fakeagent.Step{Do: "hang"}))
 	s.opts.Workers.Jobs, s.opts.Workers.Poll = 2, 5*time.Millisecond
 	s.opts.Limits.Budgets.Run.CostUSD = 0.5
-	s.add(t, dag.NewTask{Title: "one"}, dag.NewTask{Title: "two"})
+	s.add(t, dag.NewTask{Detail: dag.Detail{Title: "one"}}, dag.NewTask{Detail: dag.Detail{Title: "two"}})
 	out := s.run(t)
 	check.That(t, out.Outcome == event.OutcomeLimit && out.Reason == "$0.60 of $0.50 spent", "got %+v", out)
 }
@@ -189,8 +189,8 @@ func TestADriftingAgentThatIgnoresTheCancelIsEnded(t *testing.T) {
 	s := newStage(t, fakeagent.Script{Conversations: []fakeagent.Conversation{
 		{When: fakeagent.When{Attempt: 1}, Steps: append(steps, fakeagent.Step{Do: "hang", Ignore: true})},
 	}})
-	s.opts.Agents.Drift.ToolFailures = 3
-	s.add(t, dag.NewTask{Title: "one"})
+	s.opts.Agents.Detect.ToolFailures = 3
+	s.add(t, dag.NewTask{Detail: dag.Detail{Title: "one"}})
 	out := s.run(t)
 	check.That(t, out.Outcome == event.OutcomeComplete && out.Iterations == 2, "got %+v", out)
 	drifts := s.all(ofType(event.Drifted))
@@ -204,9 +204,9 @@ func TestATaskThatGetsNoAnswerDoesNotHoldUpTheOthers(t *testing.T) {
 	s := newStage(t, fakeagent.Script{})
 	s.withClock()
 	s.opts.Rules.MaxAttempts = 2
-	ids := s.add(t, dag.NewTask{Title: "fine"}, dag.NewTask{Title: "mute"})
+	ids := s.add(t, dag.NewTask{Detail: dag.Detail{Title: "fine"}}, dag.NewTask{Detail: dag.Detail{Title: "mute"}})
 	for range 12 {
-		s.add(t, dag.NewTask{Title: "later"})
+		s.add(t, dag.NewTask{Detail: dag.Detail{Title: "later"}})
 	}
 	s.script.Conversations = []fakeagent.Conversation{{When: fakeagent.When{Task: ids[1]}}}
 	out := s.run(t)
@@ -221,7 +221,7 @@ func TestALimitIsSuspectedAnewEachTime(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, fakeagent.Script{})
 	s.withClock()
-	ids := s.add(t, dag.NewTask{Title: "fine"}, dag.NewTask{Title: "mute"}, dag.NewTask{Title: "later"})
+	ids := s.add(t, dag.NewTask{Detail: dag.Detail{Title: "fine"}}, dag.NewTask{Detail: dag.Detail{Title: "mute"}}, dag.NewTask{Detail: dag.Detail{Title: "later"}})
 	s.opts.Rules.MaxAttempts = 1
 	s.script.Conversations = []fakeagent.Conversation{
 		{When: fakeagent.When{Task: ids[1]}},
@@ -246,7 +246,7 @@ func TestNoAgentWaitsWhileItsRunDoes(t *testing.T) {
 			said = append(said, "waiting")
 		}
 	})
-	s.add(t, dag.NewTask{Title: "one"})
+	s.add(t, dag.NewTask{Detail: dag.Detail{Title: "one"}})
 	check.Equal(t, "outcome", event.OutcomeComplete, s.run(t).Outcome)
 	check.Equal(t, "said", []string{"ended", "waiting"}, said[:2])
 }

@@ -6,9 +6,9 @@ import (
 	"sync"
 	"time"
 
-	"ralph/budget"
 	"ralph/dag"
-	"ralph/event"
+	"ralph/internal/budget"
+	"ralph/internal/event"
 )
 
 // live knows what the attempts that are running have used so far. Its lock is a leaf.

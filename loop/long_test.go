@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"ralph/dag"
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/redact"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
@@ -31,7 +31,7 @@ func TestALongAnswerIsKeptWholeWithoutSecrets(t *testing.T) {
 	flood := fakeagent.Step{Do: "flood", N: 30, Text: secret + " ", Chunk: 3000}
 	s := newStage(t, say(flood, fakeagent.Step{Do: "tool", Text: "look"}, done()))
 	s.opts.Host.Redact = redact.New(secret)
-	id := s.add(t, dag.NewTask{Title: "x"})[0]
+	id := s.add(t, dag.NewTask{Detail: dag.Detail{Title: "x"}})[0]
 	out := s.run(t)
 	check.That(t, out.Outcome == event.OutcomeComplete && out.Counts.Done == 1, "got %+v: the sigil at the end was lost", out)
 	var said strings.Builder
@@ -51,7 +51,7 @@ func TestAnAnswerThatCannotBeStoredIsNotTheTasksFault(t *testing.T) {
 	s := newStage(t, fakeagent.Script{})
 	gone := fakeagent.Step{Do: "run", Argv: []string{"sh", "-c", "rm -rf " + s.opts.Place.Runs + "/*/*"}}
 	s.script = say(gone, fakeagent.Step{Do: "flood", N: 2000, Text: "x", Chunk: 1 << 10}, done())
-	ids := s.add(t, dag.NewTask{Title: "x"}, dag.NewTask{Title: "y"})
+	ids := s.add(t, dag.NewTask{Detail: dag.Detail{Title: "x"}}, dag.NewTask{Detail: dag.Detail{Title: "y"}})
 	out := s.run(t)
 	check.That(t, out.Outcome == event.OutcomeError, "got %s, want error", out.Outcome)
 	check.Contains(t, "reason", "no such file or directory", out.Reason)

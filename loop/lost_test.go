@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"ralph/dag"
-	"ralph/event"
 	"ralph/internal/db"
+	"ralph/internal/event"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 	"ralph/loop/attempt"
@@ -25,10 +25,10 @@ func TestAClaimTakenAwayEndsTheAgent(t *testing.T) {
 		reason     string
 		iterations int // that count
 	}{
-		"a person marks it done":   {func(g *dag.Graph, id string) error { return g.Finish(id) }, "done", "it was marked as done meanwhile", 0},
-		"a person marks it failed": {func(g *dag.Graph, id string) error { return g.GiveUp(id, "no") }, "failed", "no", 0},
-		"a person deletes it":      {func(g *dag.Graph, id string) error { return g.Delete(id) }, "deleted", "it was deleted meanwhile", 0},
-		"a person resets it":       {func(g *dag.Graph, id string) error { return g.Reset(id) }, "pending", "it was reset meanwhile", 1},
+		"a person marks it done":   {func(g *dag.Graph, id string) error { return g.Tasks.Finish(id) }, "done", "it was marked as done meanwhile", 0},
+		"a person marks it failed": {func(g *dag.Graph, id string) error { return g.Tasks.GiveUp(id, "no") }, "failed", "no", 0},
+		"a person deletes it":      {func(g *dag.Graph, id string) error { return g.Plan.Delete(id) }, "deleted", "it was deleted meanwhile", 0},
+		"a person resets it":       {func(g *dag.Graph, id string) error { return g.Tasks.Reset(id) }, "pending", "it was reset meanwhile", 1},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -37,8 +37,8 @@ func TestAClaimTakenAwayEndsTheAgent(t *testing.T) {
 			s := newStage(t, say(fakeagent.Step{Do: "fork", Argv: []string{"session"}}, fakeagent.Step{Do: "mark", Text: "at work"}, fakeagent.Step{Do: "hang"}))
 			s.script.Conversations[0].When.Attempt = 1
 			s.opts.Workers.Lease = 150 * time.Millisecond
-			ids := s.add(t, dag.NewTask{Title: "mine"}, dag.NewTask{Title: "other"})
-			s.update(t, func(g *dag.Graph) error { return g.Finish(ids[1]) })
+			ids := s.add(t, dag.NewTask{Detail: dag.Detail{Title: "mine"}}, dag.NewTask{Detail: dag.Detail{Title: "other"}})
+			s.update(t, func(g *dag.Graph) error { return g.Tasks.Finish(ids[1]) })
 			out := s.whileAtWork(t, func() {
 				s.update(t, func(g *dag.Graph) error { return tt.person(g, ids[0]) })
 			})
@@ -56,9 +56,9 @@ func TestAnAnswerAfterTheClaimWasLostCountsForNothing(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, say(fakeagent.Step{Do: "mark", Text: "at work"}, fakeagent.Step{Do: "await", Path: "go"}, done()))
 	s.opts.Workers.Poll, s.opts.Workers.Lease = time.Hour, time.Hour
-	id := s.add(t, dag.NewTask{Title: "mine"})[0]
+	id := s.add(t, dag.NewTask{Detail: dag.Detail{Title: "mine"}})[0]
 	out := s.whileAtWork(t, func() {
-		s.update(t, func(g *dag.Graph) error { return g.GiveUp(id, "I changed my mind") })
+		s.update(t, func(g *dag.Graph) error { return g.Tasks.GiveUp(id, "I changed my mind") })
 		s.write(t, "go", "")
 	})
 	check.That(t, out.Outcome == event.OutcomeComplete && out.Counts.Failed == 1 && out.Iterations == 0, "got %+v", out)
@@ -99,7 +99,7 @@ func TestAClaimThatCouldNotBeRenewedIsGivenBackWhenTheDatabaseAnswersAgain(t *te
 	s.reopen(t, path, db.Options{})
 	s.opts.Workers.Lease = 300 * time.Millisecond
 	s.opts.Recovery.Life = func(dag.Process) dag.Life { return dag.Alive }
-	ids := s.add(t, dag.NewTask{Title: "mine"})
+	ids := s.add(t, dag.NewTask{Detail: dag.Detail{Title: "mine"}})
 	other, err := db.Open(t.Context(), path, db.Options{})
 	check.OK(t, err)
 	defer other.Close()

@@ -18,8 +18,8 @@ import (
 
 	"ralph/acp"
 	"ralph/dag"
-	"ralph/event"
 	"ralph/internal/db"
+	"ralph/internal/event"
 	"ralph/internal/git"
 	"ralph/internal/proc"
 	"ralph/internal/slot"
@@ -128,20 +128,16 @@ func (s *stage) open(ctx context.Context, op attempt.Opening) (attempt.Session, 
 	if err != nil {
 		return nil, err
 	}
-	var resume *acp.Earlier
-	if e := op.Earlier; e != nil {
-		resume = &acp.Earlier{Session: e.Session, CostUSD: e.CostUSD}
-	}
 	script := s.script.JSON()
 	for _, name := range []string{"go", "begun", "panicked"} { // signals are for all slots
 		script = strings.ReplaceAll(script, fmt.Sprintf(`"path":%q`, name), fmt.Sprintf(`"path":%q`, filepath.Join(s.dir, name)))
 	}
 	session, err := acp.Start(ctx, acp.Config{
-		Resume: resume,
-		Argv:   []string{exe}, Dir: cmp.Or(op.Place.Dir, s.dir), Owner: op.Run.Owner, Model: op.Model,
+		Client: acp.Client{Now: s.now}, Conversation: acp.Conversation{Resume: op.Resume, Model: op.Model, Folder: op.Folder},
+		Argv: []string{exe}, Dir: cmp.Or(op.Dir, s.dir), Owner: op.Run.Owner,
 		Env:        append(os.Environ(), beEnv+"=1", fakeagent.ScriptEnv+"="+script, fakeagent.LedgerEnv+"="+s.ledger),
-		Transcript: transcript, Folder: op.Folder, Observe: op.Observe, Now: s.now,
-		Started: func(id proc.Identity) error { return op.Started(cmp.Or(op.Task.Agent, op.Agent, "fake"), id) },
+		Transcript: transcript, Observe: op.Observe,
+		Started: func(id proc.Identity) error { return op.Started(cmp.Or(op.Task.Agent, op.Substitute, "fake"), id) },
 	})
 	if err != nil {
 		return nil, errors.Join(err, transcript.Close())
@@ -228,7 +224,7 @@ func (s *stage) add(t *testing.T, tasks ...dag.NewTask) []string {
 	s.update(t, func(g *dag.Graph) error {
 		for _, task := range tasks {
 			task.Kind = cmp.Or(task.Kind, dag.Check) // most agents here change nothing
-			id, err := g.Add(task)
+			id, err := g.Plan.Add(task)
 			if err != nil {
 				return err
 			}
@@ -247,7 +243,7 @@ func (s *stage) update(t *testing.T, fn func(*dag.Graph) error) {
 func (s *stage) task(t *testing.T, id string) dag.Task {
 	t.Helper()
 	var task dag.Task
-	s.update(t, func(g *dag.Graph) (err error) { task, err = g.Task(id); return err })
+	s.update(t, func(g *dag.Graph) (err error) { task, err = g.Tasks.Get(id); return err })
 	return task
 }
 
@@ -262,7 +258,7 @@ func (s *stage) attempts(t *testing.T, id string) []dag.Attempt {
 	t.Helper()
 	var list []dag.Attempt
 	task := s.task(t, id)
-	s.update(t, func(g *dag.Graph) (err error) { list, err = g.Attempts(task); return err })
+	s.update(t, func(g *dag.Graph) (err error) { list, err = g.History.Attempts(task); return err })
 	return list
 }
 

@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"ralph/dag"
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/journal"
 	"ralph/knowledge"
 	"ralph/loop/attempt"
@@ -44,7 +44,7 @@ func learned(said []sigils.Knowledge, outcome event.AttemptOutcome, of knowledge
 // it again. What cannot be written stays stored. Report, which may be nil, is told of each entry and why it was not written.
 func WriteKnowledge(ctx context.Context, store *dag.Store, known *knowledge.Store, report func(attempt string, e knowledge.Entry, err error)) error {
 	var unwritten []dag.Unwritten
-	err := store.View(ctx, func(g *dag.Graph) (err error) { unwritten, err = g.Unwritten(); return err })
+	err := store.View(ctx, func(g *dag.Graph) (err error) { unwritten, err = g.History.Unwritten(); return err })
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func WriteKnowledge(ctx context.Context, store *dag.Store, known *knowledge.Stor
 		if !writeEntries(known, u.Attempt, entries, report) {
 			continue // it is tried again after the next attempt
 		}
-		if err := store.Update(ctx, func(g *dag.Graph) error { return g.Written(u.Attempt) }); err != nil {
+		if err := store.Update(ctx, func(g *dag.Graph) error { return g.History.Written(u.Attempt) }); err != nil {
 			return err
 		}
 	}
@@ -102,7 +102,7 @@ func (r *Runner) writeKnowledge(ctx context.Context) error {
 // KnowledgeUses are the uses of the project's entries, by their sums.
 func KnowledgeUses(ctx context.Context, store *dag.Store) (map[string]knowledge.Use, error) {
 	var stored map[string]dag.KnowledgeUse
-	err := store.View(ctx, func(g *dag.Graph) (err error) { stored, err = g.KnowledgeUses(); return err })
+	err := store.View(ctx, func(g *dag.Graph) (err error) { stored, err = g.History.KnowledgeUses(); return err })
 	uses := make(map[string]knowledge.Use, len(stored))
 	for sum, u := range stored {
 		uses[sum] = knowledge.Use(u)
@@ -122,7 +122,7 @@ func countUses(g *dag.Graph, task string, res attempt.Result) error {
 	default:
 		return nil
 	}
-	return g.UseKnowledge(res.Told, task, res.Decision.Action == policy.Complete)
+	return g.History.UseKnowledge(res.Told, task, res.Decision.Action == policy.Complete)
 }
 
 // maxRemembered is how many earlier attempts in scope guide the choice of a model.

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 
-	"ralph/budget"
 	"ralph/dag"
-	"ralph/inbox"
+	"ralph/internal/budget"
+	"ralph/internal/inbox"
 )
 
 // notify tells the agent of an attempt what the run has noticed, once for each subject. It reads that in its turn by a

@@ -5,12 +5,12 @@ import (
 	"context"
 	"time"
 
-	"ralph/budget"
 	"ralph/dag"
-	"ralph/event"
-	"ralph/inbox"
-	"ralph/internal/drift"
+	"ralph/internal/budget"
+	"ralph/internal/detect"
+	"ralph/internal/event"
 	"ralph/internal/hooks"
+	"ralph/internal/inbox"
 	"ralph/internal/permission"
 	"ralph/internal/redact"
 	"ralph/internal/resource"
@@ -120,8 +120,7 @@ type Agents struct {
 	Permissions   *permission.Book           // what they may do, as far as they ask; nil means everything
 	ResumeSession bool                       // continue the session of an interrupted attempt
 	Prices        budget.Prices
-	Drift         drift.Thresholds
-	Anomaly       attempt.Anomaly
+	Detect        detect.Limits
 }
 
 // tooled says that an agent is told about tools.

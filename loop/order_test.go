@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"ralph/budget"
 	"ralph/dag"
-	"ralph/event"
+	"ralph/internal/budget"
+	"ralph/internal/event"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 )
@@ -21,8 +21,8 @@ const soon = 20 * time.Second
 func TestAWakeUpDuringALookIsNotLost(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, say(done()))
-	ids := s.add(t, dag.NewTask{Title: "mine"})
-	s.update(t, func(g *dag.Graph) error { return g.Finish(ids[0]) })
+	ids := s.add(t, dag.NewTask{Detail: dag.Detail{Title: "mine"}})
+	s.update(t, func(g *dag.Graph) error { return g.Tasks.Finish(ids[0]) })
 	var r *Runner
 	var settle sync.Once
 	looking := false
@@ -55,7 +55,7 @@ func TestAnAttemptIsInOneSumWhileItSettles(t *testing.T) {
 	cost := 0.3
 	s := newStage(t, say(fakeagent.Step{Do: "usage", N: 1, Cost: &cost}, done()))
 	s.opts.Limits.Budgets.Run = budget.Limits{CostUSD: 100}
-	s.add(t, dag.NewTask{Title: "mine"})
+	s.add(t, dag.NewTask{Detail: dag.Detail{Title: "mine"}})
 	var r *Runner
 	wantCost := func(g *dag.Graph, when string) error {
 		accounts, err := r.spending.accounts(g, nil)
@@ -95,7 +95,7 @@ func TestAnAttemptIsInOneSumWhileItSettles(t *testing.T) {
 func TestAHeartbeatDoesNotUncountAnIteration(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, say(done()))
-	ids := s.add(t, dag.NewTask{Title: "quick"}, dag.NewTask{Title: "slow"})
+	ids := s.add(t, dag.NewTask{Detail: dag.Detail{Title: "quick"}}, dag.NewTask{Detail: dag.Detail{Title: "slow"}})
 	s.script.Conversations = []fakeagent.Conversation{
 		{When: fakeagent.When{Task: ids[0]}, Steps: []fakeagent.Step{{Do: "await", Path: "begun"}, done()}},
 		{When: fakeagent.When{Task: ids[1]}, Steps: []fakeagent.Step{{Do: "file", Path: "begun"}, {Do: "await", Path: "go"}, done()}},
@@ -111,9 +111,9 @@ func TestAHeartbeatDoesNotUncountAnIteration(t *testing.T) {
 		var slow dag.Task
 		var beats []dag.Attempt
 		s.update(t, func(g *dag.Graph) (err error) {
-			run, _ = g.LastRun(dag.Scope{})
-			slow, _ = g.Task(ids[1])
-			beats, err = g.Attempts(slow)
+			run, _ = g.History.LastRun(dag.Scope{})
+			slow, _ = g.Tasks.Get(ids[1])
+			beats, err = g.History.Attempts(slow)
 			return err
 		})
 		check.That(t, run.Iterations == 1, "got %d iterations, want 1", run.Iterations)
@@ -129,7 +129,7 @@ func TestAHeartbeatDoesNotUncountAnIteration(t *testing.T) {
 func TestAClaimThatMissesSomethingIsNotKept(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, fakeagent.Script{})
-	id := s.add(t, dag.NewTask{Title: "finished"})[0]
+	id := s.add(t, dag.NewTask{Detail: dag.Detail{Title: "finished"}})[0]
 	s.update(t, func(g *dag.Graph) error {
 		return g.Tx().Exec(`UPDATE tasks SET unverified = 'a-gone' WHERE id = :id;`, ":id", id)
 	})
@@ -139,7 +139,7 @@ func TestAClaimThatMissesSomethingIsNotKept(t *testing.T) {
 
 	s.opts.Graph.Scope.Task = id
 	r := s.start(t)
-	s.update(t, func(g *dag.Graph) error { return g.Delete(id) })
+	s.update(t, func(g *dag.Graph) error { return g.Plan.Delete(id) })
 	out, err = r.Run(t.Context())
 	check.OK(t, err)
 	check.Equal(t, "outcome without the scope", event.OutcomeNoPlan, out.Outcome)

@@ -11,7 +11,7 @@ import (
 
 	"ralph/acp"
 	"ralph/dag"
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/redact"
 	"ralph/internal/slot"
 	"ralph/internal/testing/check"
@@ -40,7 +40,7 @@ func TestAPanicEndsOneAttempt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newStage(t, say(done()))
-			ids := s.add(t, dag.NewTask{Title: "bad"}, dag.NewTask{Title: "good"})
+			ids := s.add(t, dag.NewTask{Detail: dag.Detail{Title: "bad"}}, dag.NewTask{Detail: dag.Detail{Title: "good"}})
 			s.script.Conversations = []fakeagent.Conversation{
 				{When: fakeagent.When{Task: ids[1]}, Steps: []fakeagent.Step{{Do: "await", Path: "panicked"}, done()}},
 			}
@@ -88,7 +88,7 @@ func TestAPanicEndsOneAttempt(t *testing.T) {
 func TestAPanicDuringVerificationKeepsFinishedWork(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, say(done()))
-	id := s.add(t, dag.NewTask{Title: "mine", Kind: dag.Check})[0]
+	id := s.add(t, dag.NewTask{Detail: dag.Detail{Title: "mine", Kind: dag.Check}})[0]
 	s.opts.Verify.AgentVerdict = true
 	verdicts := 0
 	s.opts.Agents.Open = func(ctx context.Context, op attempt.Opening) (attempt.Session, error) {
@@ -117,7 +117,7 @@ func TestAPanicBeforeTheAgentKeepsItsStack(t *testing.T) {
 	s := newStage(t, say(done()))
 	s.opts.Host.Redact = redact.New(secret)
 	s.opts.Agents.Modelless = func(string) bool { panic("a bug with " + secret) }
-	id := s.add(t, dag.NewTask{Title: "bad"})[0]
+	id := s.add(t, dag.NewTask{Detail: dag.Detail{Title: "bad"}})[0]
 	r := s.start(t)
 	if _, err := r.Run(t.Context()); err == nil || strings.Contains(err.Error(), secret) {
 		t.Errorf("got %v", err)
@@ -139,7 +139,7 @@ func TestAPanicOverASlotEndsOneAttempt(t *testing.T) {
 		}
 		return verify.Gates{}, func() error { return nil }, nil
 	}
-	ids := s.add(t, dag.NewTask{Title: "one"}, dag.NewTask{Title: "other"})
+	ids := s.add(t, dag.NewTask{Detail: dag.Detail{Title: "one"}}, dag.NewTask{Detail: dag.Detail{Title: "other"}})
 	out := s.run(t)
 	check.That(t, out.Outcome == event.OutcomeComplete && out.Work.Commits == 2, "got %s: %s", out.Outcome, out.Reason)
 	check.Equal(t, "attempts", 3, len(s.attempts(t, ids[0]))+len(s.attempts(t, ids[1])))

@@ -11,9 +11,8 @@ import (
 	"time"
 
 	"ralph/dag"
-	"ralph/event"
-	"ralph/inbox"
-	"ralph/internal/atomicfile"
+	"ralph/internal/event"
+	"ralph/internal/inbox"
 	"ralph/internal/testing/failpoint"
 	"ralph/loop/attempt"
 )
@@ -26,8 +25,6 @@ type recorder struct {
 	priced func(event.Usage)
 	sent   atomic.Int64
 }
-
-const finishedFile = "finished.json"
 
 // record stores a record.
 func (r *recorder) record(ctx context.Context, rec attempt.Record) error {
@@ -45,8 +42,8 @@ func (r *recorder) store(ctx context.Context, rec attempt.Record, mark func(*dag
 		if rec.Used.Usage.AllTokens() > 0 { // before, an agent may still tell
 			r.priced(rec.Used.Usage)
 		}
-	case rec.Finished != nil: // in place whole or not at all
-		err = atomicfile.WriteJSON(filepath.Join(r.folder, finishedFile), rec.Finished)
+	case rec.Finished != nil:
+		err = writeFinished(r.opts.Inbox.Trust, r.folder, rec.Finished)
 	case rec.Asked != nil:
 		return r.ask(ctx, rec.Asked, mark)
 	default:
@@ -81,15 +78,15 @@ func (r *recorder) apply(g *dag.Graph, rec attempt.Record) error {
 		if n.Transcript != "" { // on whatever machine it was written, its files are here
 			n.Transcript = filepath.Join(r.folder, filepath.Base(n.Transcript))
 		}
-		return g.NoteAttempt(r.claim.Attempt, n)
+		return g.History.NoteAttempt(r.claim.Attempt, n)
 	case rec.Base != nil:
 		b, err := json.Marshal(rec.Base)
 		if err != nil {
 			return err
 		}
-		return g.SetBase(r.claim, string(b))
+		return g.Queue.SetBase(r.claim, string(b))
 	case rec.Proofs != nil:
-		return g.SetProofs(r.claim, rec.Proofs)
+		return g.Plan.SetProofs(r.claim, rec.Proofs)
 	case rec.Allowed != nil:
 		return changeAllowed(g, func(a attempt.Allowed) { a.Allow(rec.Allowed) })
 	case rec.Accepted != nil:
@@ -97,7 +94,7 @@ func (r *recorder) apply(g *dag.Graph, rec attempt.Record) error {
 	case rec.Sent != nil:
 		return r.send(g, *rec.Sent)
 	case rec.Received != nil:
-		if err := g.Holds(r.claim); err != nil {
+		if err := g.Queue.Holds(r.claim); err != nil {
 			return err
 		}
 		return inbox.Receive(g, r.claim.Attempt, rec.Received...)
@@ -110,7 +107,7 @@ func (r *recorder) ask(ctx context.Context, asked *inbox.Request, mark func(*dag
 	if why := r.opts.Inbox.NoCredentials; asked.Kind == inbox.Credential && why != "" {
 		return fmt.Errorf("%w: %s", dag.ErrRefused, why)
 	}
-	failpoint.Hit("Q1")
+	failpoint.Hit("before-question")
 	fresh := false
 	err := r.update(context.WithoutCancel(ctx), mark, func(g *dag.Graph) (err error) {
 		q := *asked
@@ -123,7 +120,7 @@ func (r *recorder) ask(ctx context.Context, asked *inbox.Request, mark func(*dag
 		fresh = q.At.Equal(g.Now().Truncate(time.Millisecond))
 		return err
 	})
-	failpoint.Hit("Q2")
+	failpoint.Hit("after-question")
 	if err != nil {
 		if errors.Is(err, dag.ErrRefused) {
 			r.bus.warnOnce("asked\x00"+r.claim.Attempt, r.claim.Task.ID+": "+err.Error())
@@ -139,7 +136,7 @@ func (r *recorder) ask(ctx context.Context, asked *inbox.Request, mark func(*dag
 }
 
 func (r *recorder) send(g *dag.Graph, m attempt.Message) error {
-	err := g.Holds(r.claim)
+	err := g.Queue.Holds(r.claim)
 	if err != nil {
 		return err
 	}
@@ -148,7 +145,7 @@ func (r *recorder) send(g *dag.Graph, m attempt.Message) error {
 		to, err = inbox.Begun(g, r.claim.Task.ID)
 	} else {
 		var t dag.Task
-		t, err = g.Resolve(m.Task)
+		t, err = g.Tasks.Resolve(m.Task)
 		to = []string{t.ID}
 	}
 	if sent := r.sent.Load(); err == nil && sent+int64(len(to)) > attempt.MaxSent {
@@ -175,7 +172,7 @@ type replayed struct {
 func (r *recorder) replay(ctx context.Context, of string, records []attempt.Record) (names map[string]string, err error) {
 	var at replayed
 	err = r.opts.Graph.Store.View(ctx, func(g *dag.Graph) error {
-		text, err := g.Replayed(r.claim.Attempt)
+		text, err := g.History.Replayed(r.claim.Attempt)
 		if err == nil && text != "" {
 			err = json.Unmarshal([]byte(text), &at)
 		}
@@ -202,7 +199,7 @@ func (r *recorder) replay(ctx context.Context, of string, records []attempt.Reco
 			if err != nil {
 				return err
 			}
-			return g.SetReplayed(r.claim.Attempt, string(b))
+			return g.History.SetReplayed(r.claim.Attempt, string(b))
 		}
 		if rec.Event != nil && next.Count < len(records) {
 			mark = nil // what follows marks it, too
@@ -216,7 +213,7 @@ func (r *recorder) replay(ctx context.Context, of string, records []attempt.Reco
 			err = nil
 		}
 		at = next
-		failpoint.Hit("recordReplayed")
+		failpoint.Hit("after-replay")
 	}
 	return at.Names, err
 }

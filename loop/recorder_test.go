@@ -15,8 +15,8 @@ import (
 	"pgregory.net/rapid"
 
 	"ralph/dag"
-	"ralph/event"
-	"ralph/inbox"
+	"ralph/internal/event"
+	"ralph/internal/inbox"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 	_ "ralph/internal/testing/seeded"
@@ -35,14 +35,14 @@ func newRecording(t *testing.T) *recording {
 	s := newStage(t, fakeagent.Script{})
 	began, passed := time.Now(), atomic.Int64{}
 	s.clock = func() time.Time { return began.Add(time.Duration(passed.Add(1)) * time.Millisecond) } // no two things happen at once
-	s.update(t, func(g *dag.Graph) error { _, err := g.AddFeature("proven"); return err })
+	s.update(t, func(g *dag.Graph) error { _, err := g.Plan.AddFeature("proven"); return err })
 	return &recording{stage: s, run: s.start(t)}
 }
 
 // attempt claims a new task.
 func (r *recording) attempt(t *testing.T) dag.Claim {
 	t.Helper()
-	r.tasks = append(r.tasks, r.add(t, dag.NewTask{Title: fmt.Sprint("task ", len(r.tasks)), Feature: "proven"})...)
+	r.tasks = append(r.tasks, r.add(t, dag.NewTask{Detail: dag.Detail{Title: fmt.Sprint("task ", len(r.tasks))}, Feature: "proven"})...)
 	next, ok := r.run.claimer.next(t.Context())
 	if !ok {
 		t.Fatal("nothing can be claimed")
@@ -66,11 +66,11 @@ func (r *recording) stored(t *testing.T, c dag.Claim) []string {
 	var base string
 	r.update(t, func(g *dag.Graph) error {
 		var errs [5]error
-		at, errs[0] = g.Attempt(c.Attempt)
+		at, errs[0] = g.History.Attempt(c.Attempt)
 		asked, errs[1] = inbox.Last(g, 10000)
-		proofs, errs[2] = g.Proofs("proven")
-		allowed, errs[3] = g.AllowedFailures()
-		base, errs[4] = g.Base(c.Task.ID)
+		proofs, errs[2] = g.Plan.Proofs("proven")
+		allowed, errs[3] = g.Plan.AllowedFailures()
+		base, errs[4] = g.Queue.Base(c.Task.ID)
 		return errors.Join(errs[:]...)
 	})
 	at.ID, at.Run, at.Task, at.StartedAt, at.Heartbeat = "", "", "", time.Time{}, time.Time{}

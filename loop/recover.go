@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"ralph/dag"
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/loop/attempt"
 	"ralph/loop/policy"
 	"ralph/loop/recovery"
@@ -37,9 +37,9 @@ func Completer(o *Options) func(*dag.Graph, dag.Task, dag.Merge, dag.Attempt) er
 		claim, finished := t.Claim(), a
 		claim.Attempt = a.ID
 		if t.Unverified != "" {
-			finished, _ = g.Attempt(t.Unverified) // the first error of the database is that of the transaction
+			finished, _ = g.History.Attempt(t.Unverified) // the first error of the database is that of the transaction
 		}
-		said, _ := readFinished(o.Place.Runs, finished) // without it the work has landed all the same
+		said, _, _ := readFinished(o.Inbox.Trust, o.Place.Runs, finished) // without it the work has landed all the same
 		res := attempt.Recorded(a)
 		res.Judged.Entry = m.N
 		res.Decision, res.Said, res.Told = policy.Decision{Action: policy.Complete, Outcome: event.AttemptDone}, said.Set, said.Told
@@ -77,8 +77,8 @@ func (r *Runner) emitRecovery(rec recovery.Recovery) {
 func recentRuns(ctx context.Context, store *dag.Store) (runs []dag.Run, err error) {
 	const few = 20
 	err = store.View(context.WithoutCancel(ctx), func(g *dag.Graph) error {
-		open, _ := g.OpenRuns()
-		recent, err := g.Runs(few)
+		open, _ := g.History.OpenRuns()
+		recent, err := g.History.Runs(few)
 		runs = slices.Concat(open, recent)
 		return err
 	})

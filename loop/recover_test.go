@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"ralph/dag"
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 )
@@ -17,10 +17,10 @@ func (s *stage) claimed(t *testing.T) (dag.Run, dag.Claim) {
 	var run dag.Run
 	var claim dag.Claim
 	s.update(t, func(g *dag.Graph) (err error) {
-		if run, err = g.StartRun(dag.Scope{}, dag.Process{PID: 1, Start: 1, BootID: "elsewhere"}); err != nil {
+		if run, err = g.History.StartRun(dag.Scope{}, dag.Process{PID: 1, Start: 1, BootID: "elsewhere"}); err != nil {
 			return err
 		}
-		claim, _, err = g.Claim(dag.ClaimOptions{Run: run, Lease: -1, Iteration: 1})
+		claim, _, err = g.Queue.Claim(dag.ClaimOptions{Run: run, Lease: -1, Iteration: 1})
 		return err
 	})
 	return run, claim
@@ -31,7 +31,7 @@ func (s *stage) claimed(t *testing.T) (dag.Run, dag.Claim) {
 func TestDiffersStaleClaimsAreRecoveredAtTheStart(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, fakeagent.Script{})
-	ids := s.add(t, dag.NewTask{Title: "mine"})
+	ids := s.add(t, dag.NewTask{Detail: dag.Detail{Title: "mine"}})
 	dead, _ := s.claimed(t)
 	var swept []string
 	s.opts.Recovery.Life = func(dag.Process) dag.Life { return dag.Dead }
@@ -49,7 +49,7 @@ func TestDiffersStaleClaimsAreRecoveredAtTheStart(t *testing.T) {
 		t.Errorf("got %+v, want the task", got)
 	}
 	s.update(t, func(g *dag.Graph) error {
-		run, err := g.Owner(dead.Owner)
+		run, err := g.History.Owner(dead.Owner)
 		check.That(t, run.Outcome == "died" && !run.EndedAt.IsZero(), "got the dead run as %+v, want died", run)
 		return err
 	})
@@ -62,7 +62,7 @@ func TestDiffersStaleClaimsAreRecoveredAtTheStart(t *testing.T) {
 func TestALiveOwnerIsWaitedForAndNeverTakenForDead(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, fakeagent.Script{})
-	s.add(t, dag.NewTask{Title: "mine"})
+	s.add(t, dag.NewTask{Detail: dag.Detail{Title: "mine"}})
 	other, claim := s.claimed(t)
 	s.opts.Workers.Poll = 10 * time.Millisecond
 	s.opts.Recovery.Life = func(dag.Process) dag.Life { return dag.Alive }
@@ -70,7 +70,7 @@ func TestALiveOwnerIsWaitedForAndNeverTakenForDead(t *testing.T) {
 	_, ended := s.begin(t, t.Context())
 	waits := s.await(t, ofType(event.Waiting))
 	check.That(t, strings.Contains(waits.Reason, other.ID), "it waits for %q, want the run %s", waits.Reason, other.ID)
-	s.update(t, func(g *dag.Graph) error { return g.Complete(claim, "skipped") })
+	s.update(t, func(g *dag.Graph) error { return g.Queue.Complete(claim, "skipped") })
 	out := <-ended
 	check.That(t, out.Outcome == event.OutcomeComplete && out.Iterations == 0 && out.Counts.Done == 1, "got %+v, want complete without an iteration", out)
 }
@@ -80,13 +80,13 @@ func TestALiveOwnerIsWaitedForAndNeverTakenForDead(t *testing.T) {
 func TestATaskGivenBackWhileARunLooksIsDone(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, say(fakeagent.Step{Do: "say", Text: "<task-done>{{task}}</task-done>"}))
-	ids := s.add(t, dag.NewTask{Title: "mine"})
+	ids := s.add(t, dag.NewTask{Detail: dag.Detail{Title: "mine"}})
 	_, claim := s.claimed(t)
 	looks := false
 	s.opts.Recovery.Sweep = func(string) (int, error) { return 0, nil }
 	s.opts.Recovery.Life = func(dag.Process) dag.Life {
 		if looks && s.task(t, ids[0]).Status == dag.InProgress {
-			s.update(t, func(g *dag.Graph) error { return g.Release(claim, dag.Release{Uncounted: true}) })
+			s.update(t, func(g *dag.Graph) error { return g.Queue.Release(claim, dag.Release{Uncounted: true}) })
 		}
 		return dag.Alive
 	}

@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"ralph/dag"
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/redact"
 	"ralph/loop/attempt"
 	"ralph/loop/policy"
@@ -33,7 +33,7 @@ func (t *trial) remote(ctx context.Context) bool {
 		return false
 	}
 	var review *dag.Review
-	_ = t.opts.Graph.Store.View(context.WithoutCancel(ctx), func(g *dag.Graph) (err error) { review, err = g.Review(t.job.Task); return err }) // what follows meets the same trouble
+	_ = t.opts.Graph.Store.View(context.WithoutCancel(ctx), func(g *dag.Graph) (err error) { review, err = g.Plan.Review(t.job.Task); return err }) // what follows meets the same trouble
 	return review == nil
 }
 
@@ -78,7 +78,7 @@ func (t *trial) runRemote(ctx context.Context) (attempt.Result, error) {
 	if !res.Decision.Passed() {
 		return res.Result, nil
 	}
-	err = t.opts.Graph.Store.View(stays, func(g *dag.Graph) (err error) { claim.Resumed, err = g.Attempt(claim.Attempt); return err })
+	err = t.opts.Graph.Store.View(stays, func(g *dag.Graph) (err error) { claim.Resumed, err = g.History.Attempt(claim.Attempt); return err })
 	if err == nil {
 		claim.Resume, j.Made, j.Finished, j.History.Finished = true, &res.Result, res.Finished(), claim.Resumed
 		err = t.takeSlot(ctx, claim)
@@ -94,7 +94,8 @@ func (t *trial) remoteJob(ctx context.Context) (job remote.Job, err error) {
 	j := &t.job
 	job = remote.NewJob(*j)
 	job.Onto, job.Start, err = t.refs.Publish(ctx, t.run.ID, t.claim.Attempt, func() (tip, start string, err error) {
-		return t.lander.Start(ctx, t.claim, false, t.scripted(j))
+		b, err := t.lander.Start(ctx, t.claim, false, t.scripted(j))
+		return b.Base, b.Commit, err
 	})
 	if err == nil {
 		job.Verify.Allowed, err = t.excuses.all(ctx)
@@ -136,7 +137,7 @@ func (r *Runner) unpublish(ctx context.Context) {
 	}
 	err := r.refs.Clean(ctx, func(id string) (over bool) {
 		err := r.opts.Graph.Store.View(ctx, func(g *dag.Graph) error {
-			at, err := g.Attempt(id)
+			at, err := g.History.Attempt(id)
 			over = id == r.run.ID || err == nil && !at.EndedAt.IsZero()
 			return nil
 		})
@@ -150,9 +151,9 @@ func (r *Runner) unpublish(ctx context.Context) {
 // adopted are the attempts that an earlier process of this run has sent out and whose results are not stored.
 func (r *Runner) adopted(ctx context.Context) (list []assignment, err error) {
 	err = r.opts.Graph.Store.View(ctx, func(g *dag.Graph) error {
-		claims, err := g.Owned(*r.run)
+		claims, err := g.Queue.Owned(*r.run)
 		for _, c := range claims {
-			at, aerr := g.Attempt(c.Attempt)
+			at, aerr := g.History.Attempt(c.Attempt)
 			if err = errors.Join(err, aerr); err == nil {
 				list = append(list, assignment{claim: c, agent: at.Agent, iteration: at.Iteration})
 			}

@@ -8,13 +8,13 @@ import (
 	"strings"
 
 	"ralph/dag"
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/git"
 	"ralph/internal/human"
+	"ralph/internal/merge"
 	"ralph/internal/plain"
 	"ralph/internal/seq"
 	"ralph/loop/attempt"
-	"ralph/merge"
 	"ralph/prompt"
 )
 
@@ -23,8 +23,8 @@ func PromptOf(ctx context.Context, opts Options, t dag.Task) (kind, text string,
 	var r *dag.Review
 	var landed []dag.Merge
 	err = opts.Graph.Store.View(ctx, func(g *dag.Graph) (err error) {
-		landed, _, _ = g.Landings() // the first error of the database is that of the transaction
-		r, err = g.Review(t)
+		landed, _, _ = g.Queue.Landings() // the first error of the database is that of the transaction
+		r, err = g.Plan.Review(t)
 		return err
 	})
 	switch {
@@ -89,9 +89,8 @@ func (s shared) addLooks(g *dag.Graph, feature string) (added bool, err error) {
 	if added, err = s.addReviews(g, feature); err != nil || added || acceptor == nil || !acceptor.Specified(feature) {
 		return added, err
 	}
-	return g.AddAcceptance(dag.NewTask{
-		Title: acceptanceTitle(feature), Feature: feature, Kind: dag.Check, Agent: acceptor.Agent, Model: acceptor.Model,
-		Description: "Compare the feature " + feature + " with its specification, and list what is missing.",
+	return g.Plan.AddAcceptance(dag.NewTask{
+		Detail: dag.Detail{Title: acceptanceTitle(feature), Kind: dag.Check, Agent: acceptor.Agent, Model: acceptor.Model, Description: "Compare the feature " + feature + " with its specification, and list what is missing."}, Feature: feature,
 	})
 }
 
@@ -117,7 +116,7 @@ func (s shared) finished(g *dag.Graph) (names []string, err error) {
 	if s.opts.Verify.Acceptor == nil || s.opts.Verify.Skip || s.opts.Graph.Finished || scope.Task != "" || scope.Tag != "" {
 		return nil, nil
 	}
-	features, err := g.Features()
+	features, err := g.Plan.Features()
 	for _, f := range features {
 		if f.Status == dag.FeatureDone && (scope.Feature == "" || scope.Feature == f.Name) {
 			names = append(names, f.Name)
@@ -130,13 +129,13 @@ func (s shared) finished(g *dag.Graph) (names []string, err error) {
 func (s shared) dueLooks(g *dag.Graph) (titles []string, err error) {
 	features, err := s.finished(g)
 	for _, name := range features {
-		if reviews, err := g.ReviewsDue(name); err != nil {
+		if reviews, err := g.Plan.ReviewsDue(name); err != nil {
 			return nil, err
 		} else if reviews && len(s.opts.Verify.Reviewers) > 0 {
 			titles = append(titles, seq.Map(s.opts.Verify.Reviewers, func(r Reviewer) string { return reviewTitle(name, r) })...)
 			continue
 		}
-		if due, err := g.AcceptanceDue(name); err != nil {
+		if due, err := g.Plan.AcceptanceDue(name); err != nil {
 			return nil, err
 		} else if due && s.opts.Verify.Acceptor.Specified(name) {
 			titles = append(titles, acceptanceTitle(name))
@@ -151,10 +150,9 @@ func (s shared) addReviews(g *dag.Graph, feature string) (added bool, err error)
 	if len(s.opts.Verify.Reviewers) == 0 {
 		return false, nil
 	}
-	return g.AddReviews(feature, seq.Map(s.opts.Verify.Reviewers, func(r Reviewer) dag.NewReview {
+	return g.Plan.AddReviews(feature, seq.Map(s.opts.Verify.Reviewers, func(r Reviewer) dag.NewReview {
 		return dag.NewReview{Focus: r.Focus, NewTask: dag.NewTask{
-			Title: reviewTitle(feature, r), Feature: feature, Kind: dag.Check, Agent: r.Agent, Model: r.Model,
-			Description: "Look at the whole change of the feature " + feature + ", with this focus:\n\n" + r.Focus,
+			Detail: dag.Detail{Title: reviewTitle(feature, r), Kind: dag.Check, Agent: r.Agent, Model: r.Model, Description: "Look at the whole change of the feature " + feature + ", with this focus:\n\n" + r.Focus}, Feature: feature,
 		}}
 	}))
 }
@@ -166,7 +164,7 @@ func (r *Runner) warnUnspecified(ctx context.Context, feature string, status dag
 		return
 	}
 	var f dag.Feature
-	err := r.opts.Graph.Store.View(ctx, func(g *dag.Graph) (err error) { f, err = g.Feature(feature); return err })
+	err := r.opts.Graph.Store.View(ctx, func(g *dag.Graph) (err error) { f, err = g.Plan.Feature(feature); return err })
 	if err == nil && f.Status == dag.FeatureDone { // else the next statement says what is wrong
 		r.bus.warnOnce("unspecified\x00"+feature, "nobody checks the feature "+feature+" as a whole, because it has no spec.md that can be read; write one with: ralph feature spec "+feature)
 	}
@@ -180,13 +178,12 @@ func (s settler) keepFindings(g *dag.Graph, claim dag.Claim, r dag.Review, res a
 		at := cited(*f)
 		if f.Reason == "" {
 			task := dag.NewTask{
-				Title: titled(at, f.Text), Feature: t.Feature,
-				Description: fmt.Sprintf("The review %s of the feature found this at %s:\n\n%s", t.ID, at, f.Text),
+				Detail: dag.Detail{Title: titled(at, f.Text), Description: fmt.Sprintf("The review %s of the feature found this at %s:\n\n%s", t.ID, at, f.Text)}, Feature: t.Feature,
 			}
 			if r.Acceptance() {
 				task.Title, task.Description = at, fmt.Sprintf("The specification of the feature asks for this, and %s found that it is missing:\n\n%s", t.ID, f.Text)
 			}
-			id, err := g.AddFinding(r.Focus, task)
+			id, err := g.Plan.AddFinding(r.Focus, task)
 			if f.Task = id; errors.Is(err, dag.ErrRefused) {
 				f.Reason = strings.TrimPrefix(err.Error(), dag.ErrRefused.Error()+": ")
 			} else if err != nil {
@@ -194,7 +191,7 @@ func (s settler) keepFindings(g *dag.Graph, claim dag.Claim, r dag.Review, res a
 			}
 		}
 		if f.Reason != "" {
-			if err := g.Log(t.ID, dag.LogSystem, fmt.Sprintf("no task: %s: %s\n\n%s", at, f.Reason, f.Text)); err != nil {
+			if err := g.Tasks.Log(t.ID, dag.LogSystem, fmt.Sprintf("no task: %s: %s\n\n%s", at, f.Reason, f.Text)); err != nil {
 				return err
 			}
 		}
@@ -203,7 +200,7 @@ func (s settler) keepFindings(g *dag.Graph, claim dag.Claim, r dag.Review, res a
 	if r.Acceptance() {
 		kind = "acceptance: "
 	}
-	return g.NoteAttempt(claim.Attempt, dag.Note{Verdict: kind + foundText(r, res)})
+	return g.History.NoteAttempt(claim.Attempt, dag.Note{Verdict: kind + foundText(r, res)})
 }
 
 // cited is the place that a finding is about.

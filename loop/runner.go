@@ -13,7 +13,7 @@ import (
 	"sync"
 
 	"ralph/dag"
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/git"
 	"ralph/internal/human"
 	"ralph/internal/redact"
@@ -86,16 +86,16 @@ func Start(ctx context.Context, opts Options) (*Runner, error) {
 		if joined {
 			return r.takeOver(g)
 		}
-		if err := g.Apart(opts.Graph.Scope, opts.Graph.Process, opts.Recovery.Life); err != nil {
+		if err := g.History.Apart(opts.Graph.Scope, opts.Graph.Process, opts.Recovery.Life); err != nil {
 			return err
 		}
-		if *r.run, err = g.StartRun(opts.Graph.Scope, opts.Graph.Process); err != nil {
+		if *r.run, err = g.History.StartRun(opts.Graph.Scope, opts.Graph.Process); err != nil {
 			return err
 		}
 		// A task need not wait for an agent that this run does not use.
 		only := len(opts.Agents.Fallback)+len(opts.Agents.Rotate) == 0
-		_ = g.ForgetWaits(func(agent string) bool { return only && agent == opts.Host.Setup.Agent }) // an error stays with the transaction
-		if err := g.DescribeRun(r.run, opts.Graph.Settings, opts.Graph.Continues); err != nil {
+		_ = g.Queue.ForgetWaits(func(agent string) bool { return only && agent == opts.Host.Setup.Agent }) // an error stays with the transaction
+		if err := g.History.DescribeRun(r.run, opts.Graph.Settings, opts.Graph.Continues); err != nil {
 			return err
 		}
 		if err := r.carryOver(g); err != nil {
@@ -156,7 +156,7 @@ func (r *Runner) join(ctx context.Context) error {
 		return nil
 	}
 	return r.opts.Graph.Store.Update(ctx, func(g *dag.Graph) error {
-		run, found, err := g.AdoptRun(p, r.opts.Recovery.Life)
+		run, found, err := g.History.AdoptRun(p, r.opts.Recovery.Life)
 		if found {
 			*r.run = run
 		}
@@ -168,7 +168,7 @@ func (r *Runner) join(ctx context.Context) error {
 func (r *Runner) takeOver(g *dag.Graph) (err error) {
 	l := r.ledger
 	l.counted, l.failures, l.highest = r.run.Iterations, r.run.Failures, r.run.Iterations
-	r.spending.took, l.waited, err = g.RunSpan(r.run.ID)
+	r.spending.took, l.waited, err = g.History.RunSpan(r.run.ID)
 	return err
 }
 
@@ -205,7 +205,7 @@ func (r *Runner) carryOver(g *dag.Graph) (err error) {
 	}
 	l := r.ledger
 	l.counted, l.failures, l.highest = r.run.Iterations, r.run.Failures, r.run.Iterations
-	r.spending.took, l.waited, err = g.RunSpan(r.run.Continues)
+	r.spending.took, l.waited, err = g.History.RunSpan(r.run.Continues)
 	return err
 }
 
@@ -272,7 +272,7 @@ func (r *Runner) outcome(ctx context.Context, end ending) (event.Result, error) 
 		}
 		out.Counts = counts
 		if out.Outcome == event.OutcomeComplete && counts.Failed > 0 {
-			why, _ := g.Unaccepted(r.opts.Graph.Scope) // the first error of the database is that of what follows
+			why, _ := g.Plan.Unaccepted(r.opts.Graph.Scope) // the first error of the database is that of what follows
 			for _, feature := range slices.Sorted(maps.Keys(why)) {
 				out.Reason = strings.Join(human.Parts(out.Reason, feature+": "+why[feature]), "; ")
 			}
@@ -282,14 +282,14 @@ func (r *Runner) outcome(ctx context.Context, end ending) (event.Result, error) 
 				out.Outcome, out.Reason = event.OutcomeFailure, strings.Join(human.Parts(out.Reason, "not proven: "+strings.Join(list, "; ")), "; ")
 			}
 		}
-		used, err := g.UsageOfRun(r.run.ID)
+		used, err := g.History.UsageOfRun(r.run.ID)
 		out.Usage = used.Usage
 		from := r.opts.Graph.Continues
 		if from == nil {
 			return err
 		}
 		// What this run and those that it continues came to.
-		used, err = g.UsageOfChain(r.run.ID)
+		used, err = g.History.UsageOfChain(r.run.ID)
 		counted, _, _ := r.ledger.totals()
 		out.Together = &event.Together{Continues: from.ID, Iterations: counted, Usage: used.Usage, Duration: r.spending.elapsed().Milliseconds()}
 		return err
@@ -305,7 +305,7 @@ func (r *Runner) outcome(ctx context.Context, end ending) (event.Result, error) 
 func (r *Runner) Finish(ctx context.Context, out event.Result) error {
 	err := r.opts.Graph.Store.Update(context.WithoutCancel(ctx), func(g *dag.Graph) error {
 		counted, _, _ := r.ledger.totals()
-		return g.EndRun(r.run.ID, out.Outcome, out.Reason, counted)
+		return g.History.EndRun(r.run.ID, out.Outcome, out.Reason, counted)
 	})
 	r.unpublish(context.WithoutCancel(ctx))
 	usage := out.Usage

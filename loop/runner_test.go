@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"ralph/dag"
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 	"ralph/journal"
@@ -29,7 +29,7 @@ func TestAnAnswerResetsTheBreaker(t *testing.T) {
 		{Steps: crash},
 	}})
 	s.opts.Rules.MaxAttempts = 100
-	s.add(t, dag.NewTask{Title: "mine"})
+	s.add(t, dag.NewTask{Detail: dag.Detail{Title: "mine"}})
 	out := s.run(t)
 	check.That(t, out.Outcome == event.OutcomeComplete && out.Iterations == 6, "got %+v, want complete after 6 iterations", out)
 }
@@ -38,7 +38,7 @@ func TestAnAnswerResetsTheBreaker(t *testing.T) {
 func TestSilenceOfOneTaskIsThatTasksFailure(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, fakeagent.Script{Conversations: []fakeagent.Conversation{{Steps: []fakeagent.Step{done()}}, {Steps: []fakeagent.Step{{Do: "exit", Code: 3}}}}})
-	ids := s.add(t, dag.NewTask{Title: "answered"}, dag.NewTask{Title: "silent"})
+	ids := s.add(t, dag.NewTask{Detail: dag.Detail{Title: "answered"}}, dag.NewTask{Detail: dag.Detail{Title: "silent"}})
 	s.script.Conversations[0].When.Task = ids[0]
 	out := s.run(t)
 	silent := s.task(t, ids[1])
@@ -51,7 +51,7 @@ func TestAnAgentThatFallsSilentEndsTheRun(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, fakeagent.Script{Conversations: []fakeagent.Conversation{{Steps: []fakeagent.Step{done()}}, {Steps: []fakeagent.Step{{Do: "exit", Code: 3}}}}})
 	s.opts.Rules.Backoff = time.Hour // so that each is tried once
-	ids := s.add(t, dag.NewTask{Title: "answered"}, dag.NewTask{Title: "one"}, dag.NewTask{Title: "two"}, dag.NewTask{Title: "three"})
+	ids := s.add(t, dag.NewTask{Detail: dag.Detail{Title: "answered"}}, dag.NewTask{Detail: dag.Detail{Title: "one"}}, dag.NewTask{Detail: dag.Detail{Title: "two"}}, dag.NewTask{Detail: dag.Detail{Title: "three"}})
 	s.script.Conversations[0].When.Task = ids[0]
 	out := s.run(t)
 	check.That(t, out.Outcome == event.OutcomeUnavailable, "got %+v, want no usable agent", out)
@@ -67,7 +67,7 @@ func TestTheLimitIsExactWithSeveralWorkers(t *testing.T) {
 	s.opts.Workers.Jobs, s.opts.Limits.Iterations = 3, 4
 	var tasks []dag.NewTask
 	for i := range 8 {
-		tasks = append(tasks, dag.NewTask{Title: fmt.Sprint("task ", i)})
+		tasks = append(tasks, dag.NewTask{Detail: dag.Detail{Title: fmt.Sprint("task ", i)}})
 	}
 	s.add(t, tasks...)
 	out := s.run(t)
@@ -84,7 +84,7 @@ func TestTheAgentIsOnRecordBeforeItIsSpokenTo(t *testing.T) {
 		"initialize": {{Do: "mark", Text: "at work"}, {Do: "await", Path: "set below"}},
 	}})
 	s.script.At["initialize"][1].Path = filepath.Join(s.dir, "go")
-	ids := s.add(t, dag.NewTask{Title: "mine"})
+	ids := s.add(t, dag.NewTask{Detail: dag.Detail{Title: "mine"}})
 	s.whileAtWork(t, func() {
 		got := s.attempts(t, ids[0])
 		check.That(t, len(got) == 1 && got[0].Phase == dag.Starting && got[0].Agent == "fake",
@@ -100,7 +100,7 @@ func TestAnAttemptThatCannotBePreparedEndsTheRun(t *testing.T) {
 	s := newStage(t, say(done()))
 	s.opts.Place.Runs = filepath.Join(s.opts.Place.Runs, "file")
 	check.OK(t, os.WriteFile(s.opts.Place.Runs, nil, 0o600))
-	ids := s.add(t, dag.NewTask{Title: "mine"})
+	ids := s.add(t, dag.NewTask{Detail: dag.Detail{Title: "mine"}})
 	out, err := s.start(t).Run(t.Context())
 	check.That(t, err != nil, "got %+v and no error", out)
 	s.wantUncharged(t, ids[0])
@@ -112,7 +112,7 @@ func TestASessionThatCannotBeOpenedIsUnavailable(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, say())
 	s.opts.Agents.Open = func(context.Context, attempt.Opening) (attempt.Session, error) { return nil, errors.New("no disk") }
-	ids := s.add(t, dag.NewTask{Title: "mine"})
+	ids := s.add(t, dag.NewTask{Detail: dag.Detail{Title: "mine"}})
 	out := s.run(t)
 	check.That(t, out.Outcome == event.OutcomeUnavailable && strings.Contains(out.Reason, "no disk"),
 		"got %+v, want agent_unavailable with the reason", out)
@@ -124,7 +124,7 @@ func TestASessionThatCannotBeOpenedIsUnavailable(t *testing.T) {
 func TestAGateIsMarkedAsTheRuns(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, say(done()))
-	s.add(t, dag.NewTask{Title: "mine", Gates: []string{`printf %s "$RALPH_PROC" > ` + filepath.Join(s.dir, "marker")}})
+	s.add(t, dag.NewTask{Detail: dag.Detail{Title: "mine", Gates: []string{`printf %s "$RALPH_PROC" > ` + filepath.Join(s.dir, "marker")}}})
 	r := s.start(t)
 	s.finish(t, r, t.Context())
 	got, err := os.ReadFile(filepath.Join(s.dir, "marker"))
@@ -136,7 +136,7 @@ func TestWhatAnAttemptCostIsKept(t *testing.T) {
 	t.Parallel()
 	cost := 0.25
 	s := newStage(t, say(fakeagent.Step{Do: "usage", N: 10, Cost: &cost}, fakeagent.Step{Do: "mark", Text: "at work"}, fakeagent.Step{Do: "hang"}))
-	s.add(t, dag.NewTask{Title: "mine"})
+	s.add(t, dag.NewTask{Detail: dag.Detail{Title: "mine"}})
 	r := s.start(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
@@ -198,7 +198,7 @@ func TestAHintStaysWithTheAgentThatGaveIt(t *testing.T) {
 					{When: fakeagent.When{Contains: "first thing"}, Steps: []fakeagent.Step{{Do: "say", Text: "<next-model>swift-1</next-model>\n"}, done()}},
 				},
 			})
-			s.add(t, dag.NewTask{Title: "first thing", Agent: tt.first}, dag.NewTask{Title: "second thing", Agent: tt.second})
+			s.add(t, dag.NewTask{Detail: dag.Detail{Title: "first thing", Agent: tt.first}}, dag.NewTask{Detail: dag.Detail{Title: "second thing", Agent: tt.second}})
 			s.run(t)
 			claims := s.all(ofType(event.TaskClaimed))
 			check.That(t, len(claims) == 2 && claims[1].Model == tt.model, "got %+v, want the second with model %s", claims, tt.model)

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"ralph/dag"
-	"ralph/event"
-	"ralph/inbox"
+	"ralph/internal/event"
 	"ralph/internal/human"
+	"ralph/internal/inbox"
 	"ralph/internal/redact"
 	"ralph/internal/testing/failpoint"
 	"ralph/journal"
@@ -58,7 +58,7 @@ func (s settler) began(ctx context.Context, claim dag.Claim, j attempt.Job) (cal
 		return nil
 	}
 	var at dag.Attempt
-	err := s.opts.Graph.Store.View(ctx, func(g *dag.Graph) (err error) { at, err = g.Attempt(claim.Attempt); return err })
+	err := s.opts.Graph.Store.View(ctx, func(g *dag.Graph) (err error) { at, err = g.History.Attempt(claim.Attempt); return err })
 	if err == nil && at.Transcript != "" {
 		calls, _, err = s.opts.Recovery.Calls(at)
 	}
@@ -82,7 +82,7 @@ func (s settler) record(g *dag.Graph, claim dag.Claim, j attempt.Job, res attemp
 			return "", err
 		}
 	}
-	if err := g.NoteAttempt(claim.Attempt, note); err != nil {
+	if err := g.History.NoteAttempt(claim.Attempt, note); err != nil {
 		return "", err
 	}
 	if err := countUses(g, t.ID, res); err != nil {
@@ -99,7 +99,7 @@ func (s settler) record(g *dag.Graph, claim dag.Claim, j attempt.Job, res attemp
 	if err != nil {
 		return "", err
 	}
-	switch now, err := g.Task(t.ID); {
+	switch now, err := g.Tasks.Get(t.ID); {
 	case errors.Is(err, dag.ErrNotFound): // one that was to take work back
 		status = event.TaskDeleted
 	case err != nil:
@@ -107,15 +107,15 @@ func (s settler) record(g *dag.Graph, claim dag.Claim, j attempt.Job, res attemp
 	default:
 		status = now.Status // one that was split is open until its subtasks are done
 	}
-	if err := g.CountRun(s.run.ID, !d.Uncounted, status); err != nil {
+	if err := g.History.CountRun(s.run.ID, !d.Uncounted, status); err != nil {
 		return "", err
 	}
 	if res.Seen.Answered && d.Action != policy.Wait {
-		if err := g.Answered(j.Agent.Name); err != nil {
+		if err := g.Queue.Answered(j.Agent.Name); err != nil {
 			return "", err
 		}
 	}
-	failpoint.Hit("K10")
+	failpoint.Hit("in-settlement")
 	return status, journal.Add(g.Tx(), redact.Deep(s.opts.Host.Redact, journal.Entry{
 		At: now, Run: s.run.ID, Attempt: claim.Attempt, Iteration: j.Run.Iteration, Task: t.ID, Feature: t.Feature,
 		Title: t.Title, Outcome: remembered(d, status), Reason: d.Reason, Notes: strings.Join(human.Parts(append([]string{res.Said.Journal, beyond(t, res)}, res.Unusual...)...), "\n\n"), Agent: res.Agent.Name, Model: j.Agent.Choice.Model,
@@ -134,21 +134,21 @@ func (s settler) transition(g *dag.Graph, claim dag.Claim, j attempt.Job, res at
 			verdict = "passed"
 		}
 		if res.Judged.Entry > 0 {
-			return dag.Done, g.Landed(claim, res.Judged.Entry, verdict)
+			return dag.Done, g.Queue.Landed(claim, res.Judged.Entry, verdict)
 		}
-		return dag.Done, g.Complete(claim, verdict)
+		return dag.Done, g.Queue.Complete(claim, verdict)
 	case policy.Hold:
-		return dag.Pending, g.Hold(claim, res.Judged.Entry, d.Reason)
+		return dag.Pending, g.Queue.Hold(claim, res.Judged.Entry, d.Reason)
 	case policy.Fail:
-		return dag.Failed, g.Fail(claim, d.Reason)
+		return dag.Failed, g.Queue.Fail(claim, d.Reason)
 	case policy.Retry:
-		if err := g.LockFiles(claim.Task.ID, d.Conflict...); err != nil {
+		if err := g.Plan.LockFiles(claim.Task.ID, d.Conflict...); err != nil {
 			return "", err
 		}
-		retry, limit := g.Retry, s.opts.Rules.MaxRetries
+		retry, limit := g.Queue.Retry, s.opts.Rules.MaxRetries
 		for _, override := range []*int{s.opts.Rules.Retries, d.Limit} {
 			if override != nil {
-				retry, limit = g.RetryAtMost, *override
+				retry, limit = g.Queue.RetryAtMost, *override
 			}
 		}
 		status, err := retry(claim, d.Reason, limit)
@@ -167,23 +167,23 @@ func (s settler) transition(g *dag.Graph, claim dag.Claim, j attempt.Job, res at
 			rel.NotBefore, rel.Wait = s.opts.Host.Now().Add(s.opts.Host.Jitter(d.Delay)), d.Reason
 		}
 		if d.Action == policy.Park {
-			failpoint.Hit("Q4")
+			failpoint.Hit("in-give-back")
 		}
-		err := g.Release(claim, rel)
-		if err == nil && d.BlockedOn != "" && g.MayWait(d.BlockedOn, claim.Task.ID) == nil { // else it was deleted, or waits for this one by now
-			err = g.Link(d.BlockedOn, claim.Task.ID)
+		err := g.Queue.Release(claim, rel)
+		if err == nil && d.BlockedOn != "" && g.Plan.MayWait(d.BlockedOn, claim.Task.ID) == nil { // else it was deleted, or waits for this one by now
+			err = g.Plan.Link(d.BlockedOn, claim.Task.ID)
 		}
 		return dag.Pending, err
 	default: // Abort: the task has moved on without us
-		if err := g.Holds(claim); err == nil { // or could have: nobody else will ever free it while we live
-			return dag.Pending, g.Release(claim, dag.Release{Outcome: d.Outcome, Reason: d.Reason, Uncounted: true, Finished: res.Seen.Checked})
+		if err := g.Queue.Holds(claim); err == nil { // or could have: nobody else will ever free it while we live
+			return dag.Pending, g.Queue.Release(claim, dag.Release{Outcome: d.Outcome, Reason: d.Reason, Uncounted: true, Finished: res.Seen.Checked})
 		} else if !errors.Is(err, dag.ErrLost) {
 			return "", err
 		}
-		if err := g.AbandonAttempt(claim.Attempt, d.Outcome, d.Reason); err != nil {
+		if err := g.History.AbandonAttempt(claim.Attempt, d.Outcome, d.Reason); err != nil {
 			return "", err
 		}
-		t, err := g.Task(claim.Task.ID)
+		t, err := g.Tasks.Get(claim.Task.ID)
 		if errors.Is(err, dag.ErrNotFound) {
 			return event.TaskDeleted, nil
 		}
@@ -211,7 +211,7 @@ func (s settler) holdBack(g *dag.Graph, j attempt.Job, res attempt.Result) (unti
 		agent = j.Agent.Verifier
 	}
 	limit := dag.AgentLimit{Agent: agent, Until: until, Reason: s.opts.Host.Redact.Text(d.Reason)}
-	if err := g.LimitAgent(limit); err != nil {
+	if err := g.Queue.LimitAgent(limit); err != nil {
 		return until, agent, err
 	}
 	if to := s.opts.Agents.OtherProjects; to != nil && d.Limits == policy.AnyProject {
@@ -219,7 +219,7 @@ func (s settler) holdBack(g *dag.Graph, j attempt.Job, res attempt.Result) (unti
 			s.bus.warnOnce("limits", "other projects do not learn of the limit: "+err.Error())
 		}
 	}
-	limits, err := g.AgentLimits()
+	limits, err := g.Queue.AgentLimits()
 	if err != nil || j.Task.Agent != "" || res.Seen.Checked {
 		return until, agent, err
 	}
@@ -237,7 +237,7 @@ func explainLoss(g *dag.Graph, claim dag.Claim, d policy.Decision) (policy.Decis
 	if d.Action != policy.Abort || d.Reason != attempt.ErrLost.Error() {
 		return d, nil
 	}
-	t, err := g.Task(claim.Task.ID)
+	t, err := g.Tasks.Get(claim.Task.ID)
 	if errors.Is(err, dag.ErrNotFound) {
 		d.Reason = "it was deleted meanwhile"
 		return d, nil
@@ -254,11 +254,11 @@ func explainLoss(g *dag.Graph, claim dag.Claim, d policy.Decision) (policy.Decis
 		d.Reason = "it was cancelled meanwhile"
 	case dag.Pending:
 		d.Reason = "it was reset meanwhile"
-		if at, aerr := g.Attempt(claim.Attempt); aerr == nil && at.Reason == dag.Fallen {
+		if at, aerr := g.History.Attempt(claim.Attempt); aerr == nil && at.Reason == dag.Fallen {
 			d.Reason = dag.Fallen
 		}
 	case dag.Failed:
-		d.Reason, err = g.LastFailure(t) // what the person said
+		d.Reason, err = g.Tasks.LastFailure(t) // what the person said
 	case dag.InProgress: // another run is at it by now
 	}
 	return d, err

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"time"
 
-	"ralph/budget"
 	"ralph/dag"
-	"ralph/event"
+	"ralph/internal/budget"
+	"ralph/internal/event"
 	"ralph/loop/policy"
 )
 
@@ -37,8 +37,8 @@ func (s *spending) accounts(g *dag.Graph, t *dag.Task) (list []budget.Account, e
 	}
 	all := func(dag.Task) bool { return true }
 	budgets := s.opts.Limits.Budgets
-	add(budget.Run, "", budgets.Run, all, func() (dag.Usage, error) { return g.UsageOfChain(s.chain()) })
-	add(budget.Day, "", budgets.Day, all, func() (dag.Usage, error) { return g.UsageSince(budget.Midnight(s.opts.Host.Now()), s.run.ID) })
+	add(budget.Run, "", budgets.Run, all, func() (dag.Usage, error) { return g.History.UsageOfChain(s.chain()) })
+	add(budget.Day, "", budgets.Day, all, func() (dag.Usage, error) { return g.History.UsageSince(budget.Midnight(s.opts.Host.Now()), s.run.ID) })
 	if i := slices.IndexFunc(list, func(a budget.Account) bool { return a.Scope == budget.Run }); i >= 0 {
 		u := &list[i].Used // its time and its failures are known to the run itself only
 		counted, failures, waited := s.ledger.totals()
@@ -49,10 +49,10 @@ func (s *spending) accounts(g *dag.Graph, t *dag.Task) (list []budget.Account, e
 	}
 	if t.Feature != "" {
 		add(budget.Feature, t.Feature, budgets.Feature, func(other dag.Task) bool { return other.Feature == t.Feature },
-			func() (dag.Usage, error) { return g.UsageOfFeature(t.Feature, s.run.ID) })
+			func() (dag.Usage, error) { return g.History.UsageOfFeature(t.Feature, s.run.ID) })
 	}
 	add(budget.Task, t.ID, budgets.Task, func(other dag.Task) bool { return other.ID == t.ID },
-		func() (dag.Usage, error) { return g.UsageOfTask(*t, s.run.ID) })
+		func() (dag.Usage, error) { return g.History.UsageOfTask(*t, s.run.ID) })
 	return list, err
 }
 
@@ -109,10 +109,10 @@ func (s *spending) spentFeatures(g *dag.Graph) (spent []budget.Finding, err erro
 	if s.opts.Limits.Budgets.Feature == (budget.Limits{}) {
 		return nil, nil
 	}
-	features, _ := g.Features() // the first error of the database is that of the transaction
+	features, _ := g.Plan.Features() // the first error of the database is that of the transaction
 	only := s.opts.Graph.Scope.Feature
 	if id := s.opts.Graph.Scope.Task; id != "" {
-		t, err := g.Task(id)
+		t, err := g.Tasks.Get(id)
 		if err != nil {
 			return nil, err
 		}
@@ -122,7 +122,7 @@ func (s *spending) spentFeatures(g *dag.Graph) (spent []budget.Finding, err erro
 		if f.Tasks[dag.Pending] == 0 || only != "" && f.Name != only {
 			continue
 		}
-		settled, _ := g.UsageOfFeature(f.Name, s.run.ID)
+		settled, _ := g.History.UsageOfFeature(f.Name, s.run.ID)
 		used := s.usedBy(settled, func(other dag.Task) bool { return other.Feature == f.Name })
 		over, _ := budget.Check(s.opts.Host.Now(), budget.Account{Scope: budget.Feature, Name: f.Name, Limits: s.opts.Limits.Budgets.Feature, Used: used})
 		if len(over) > 0 {

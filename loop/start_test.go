@@ -9,7 +9,7 @@ import (
 
 	"ralph/acp"
 	"ralph/dag"
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/testing/check"
 	"ralph/loop/attempt"
 )
@@ -91,7 +91,7 @@ func TestAnAgentThatHasAnsweredIsStartedAgain(t *testing.T) {
 func wantUncharged(t *testing.T, store *dag.Store) {
 	t.Helper()
 	check.OK(t, store.View(t.Context(), func(g *dag.Graph) error {
-		tasks, err := g.List(dag.Filter{})
+		tasks, err := g.Tasks.List(dag.Filter{})
 		for _, task := range tasks {
 			check.That(t, task.Status == dag.Done || task.Status == dag.Pending && task.Attempts == 0,
 				"%s is %s with %d attempts, want pending with none", task.ID, task.Status, task.Attempts)

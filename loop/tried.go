@@ -4,7 +4,7 @@ import (
 	"slices"
 	"sync"
 
-	"ralph/event"
+	"ralph/internal/event"
 )
 
 // tried are the locks that agents have beside those of their tasks, by attempt.

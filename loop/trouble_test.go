@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"ralph/dag"
-	"ralph/event"
 	"ralph/internal/db"
+	"ralph/internal/event"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 )
@@ -77,7 +77,7 @@ func TestAFullDiskInTheMiddleOfARunLosesNothing(t *testing.T) {
 	s.reopen(t, path, db.Options{MaxPages: int(empty.Size()/page) + room})
 	const tasks = 12
 	for range tasks {
-		s.add(t, dag.NewTask{Title: "x"})
+		s.add(t, dag.NewTask{Detail: dag.Detail{Title: "x"}})
 	}
 	r := s.start(t)
 	out, err := r.Run(t.Context())
@@ -112,7 +112,7 @@ func TestABusyDatabaseInTheMiddleOfARunLosesNothing(t *testing.T) {
 	s := newStage(t, say(fakeagent.Step{Do: "mark", Text: "at work"}, fakeagent.Step{Do: "await", Path: "go"}, done()))
 	path := filepath.Join(t.TempDir(), "busy.db")
 	s.reopen(t, path, db.Options{BusyTimeout: 50 * time.Millisecond})
-	s.add(t, dag.NewTask{Title: "x"}, dag.NewTask{Title: "y"})
+	s.add(t, dag.NewTask{Detail: dag.Detail{Title: "x"}}, dag.NewTask{Detail: dag.Detail{Title: "y"}})
 	other, err := db.Open(t.Context(), path, db.Options{})
 	check.OK(t, err)
 	defer other.Close()

@@ -11,9 +11,10 @@ import (
 	"slices"
 	"strings"
 
-	"ralph/budget"
 	"ralph/dag"
-	"ralph/event"
+	"ralph/internal/budget"
+	"ralph/internal/detect"
+	"ralph/internal/event"
 	"ralph/internal/glob"
 	"ralph/internal/human"
 	"ralph/internal/slot"
@@ -124,7 +125,7 @@ func (t *trial) recovered(ctx context.Context) (res attempt.Result, err error) {
 // recorded: the next attempt only verifies it.
 func (r *Runner) finished(ctx context.Context, claim dag.Claim) bool {
 	var at dag.Attempt
-	err := r.opts.Graph.Store.View(context.WithoutCancel(ctx), func(g *dag.Graph) (err error) { at, err = g.Attempt(claim.Attempt); return err })
+	err := r.opts.Graph.Store.View(context.WithoutCancel(ctx), func(g *dag.Graph) (err error) { at, err = g.History.Attempt(claim.Attempt); return err })
 	return err == nil && recovery.Finished(at)
 }
 
@@ -165,7 +166,7 @@ func (t *trial) try(ctx context.Context) (attempt.Result, error) {
 		return attempt.Result{Decision: policy.Decision{Action: policy.Fail, Outcome: event.AttemptError, Reason: fmt.Sprintf("expect-red: %s; name one with ralph task update %s --expect-red GATE", verify.UnknownGate(want, j.Verify.Gates), j.Task.ID)}}, nil
 	}
 	if t.scripted(j) { // it does what a person wrote
-		j.Anomaly = attempt.Anomaly{}
+		j.Detect.Anomaly = detect.Anomaly{}
 	}
 	if far {
 		return t.runRemote(ctx)
@@ -209,7 +210,7 @@ func (t *trial) ports() attempt.Ports {
 			return spent.over, err
 		},
 		FeatureEnd: func(ctx context.Context) (end *dag.FeatureEnd, err error) {
-			err = t.opts.Graph.Store.View(ctx, func(g *dag.Graph) (err error) { end, err = g.FeatureEnd(t.job.Task); return err })
+			err = t.opts.Graph.Store.View(ctx, func(g *dag.Graph) (err error) { end, err = g.Plan.FeatureEnd(t.job.Task); return err })
 			return end, err
 		},
 		Lane: t.lane, Desk: newDesk(t.recorder, t.job.History.Answers),
@@ -259,7 +260,7 @@ func (r *Runner) counts(ctx context.Context) *event.Counts {
 // count counts what is in scope; of a run that is only to land what is finished, the tasks that it took.
 func (r *Runner) count(g *dag.Graph) (c event.Counts, err error) {
 	if !r.opts.Graph.Finished {
-		t, err := g.Tally(r.opts.Graph.Scope)
+		t, err := g.Tasks.Tally(r.opts.Graph.Scope)
 		return countsOf(t), err
 	}
 	_, tasks := r.ledger.resolved()
@@ -323,7 +324,7 @@ func (t *trial) settle(ctx context.Context, res attempt.Result) error {
 	if err != nil {
 		return err
 	}
-	failpoint.Hit("K11")
+	failpoint.Hit("after-settlement")
 	return t.writeKnowledge(ctx)
 }
 
@@ -385,7 +386,7 @@ func (r *Runner) warnDoneByHand(ctx context.Context, res attempt.Result) {
 		return
 	}
 	var ids []string
-	err := r.opts.Graph.Store.View(ctx, func(g *dag.Graph) (err error) { ids, err = g.DoneByHand(res.Began); return err })
+	err := r.opts.Graph.Store.View(ctx, func(g *dag.Graph) (err error) { ids, err = g.Tasks.DoneByHand(res.Began); return err })
 	if err != nil {
 		return // what it is about was stored; the next statement will say
 	}

@@ -145,6 +145,7 @@ type VerifyInput struct {
 	Spec, Plan Document
 	Diff       Difference
 	Resolved   []string // Conflicts with what landed meanwhile, a line each.
+	Refs       []string // Tags and branches that it makes, a line each.
 	Unexecuted []string // Lines of the work that no gate executed, with their files.
 	Effort     string   // What the attempt took, in words.
 	Gates      []Gate
@@ -154,6 +155,15 @@ type VerifyInput struct {
 	Cosmetic   bool     // Only white space and comments changed, and the gates passed before.
 	Sections   *Sections
 	Budget     int
+}
+
+// WitnessInput is all that the prompt is made of which asks for a check of a task before the work.
+type WitnessInput struct {
+	Task   Task
+	Spec   Document
+	Proves []string // As in Input.
+	Gates  []string // The commands that check the project.
+	Budget int
 }
 
 // ReviewerInput is all that the prompt of a reviewer is made of.

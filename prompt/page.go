@@ -50,7 +50,7 @@ type view struct {
 	Description, Parent, Prerequisites, Spec, Plan, Reason, Guidance *quote
 	GitState, Previous, Journal, Knowledge, Skills, Conflict         *quote
 	SpecSections, PlanSections, TaskKnowledge, Outputs, Printed      *quote
-	Related, Criteria, Files, Resolved, Unexecuted                   *quote
+	Related, Criteria, Files, Resolved, Unexecuted, Refs             *quote
 	Diff, Gates, Output, Failed, Changes, Answers, Messages          *quote
 }
 

@@ -70,6 +70,7 @@ func Verify(in VerifyInput) string {
 		Files:        files,
 		Diff:         difference,
 		Resolved:     p.quote(Document{strings.Join(in.Resolved, "\n"), "ralph's records"}, 4),
+		Refs:         p.quote(Document{strings.Join(in.Refs, "\n"), "ralph's records"}, 2),
 		Unexecuted:   p.unexecuted(in.Unexecuted, 6),
 		Effort:       p.inline(in.Effort, maxTitle),
 		SpecSections: p.quote(spec.named(in.Task), 10),
@@ -99,6 +100,26 @@ func Reviewer(in ReviewerInput) string {
 		Description: p.quoteOr(in.Focus, "everything", "`.ralph.toml`"),
 		Diff:        p.quoteParts(in.Diff, in.From, 90),
 	})
+}
+
+// Witness returns the request for a check of a task, written from the task's words alone.
+func Witness(in WitnessInput) string {
+	p := page{budget: in.Budget}
+	spec, _, _ := p.quoteFirst(in.Spec, Document{}, Document{})
+	return p.render("witness.md.tmpl", view{
+		ID: cleanID(in.Task.ID), Title: p.inline(in.Task.Title, maxTitle), Spec: spec,
+
+		Description:  p.quote(Document{in.Task.Description, taskCommand(in.Task.ID)}, 60),
+		Criteria:     p.criteria(in.Proves),
+		SpecSections: p.quote(spec.named(in.Task), 20),
+		Gates:        p.quote(Document{strings.Join(in.Gates, "\n"), "`.ralph.toml`"}, 10),
+	})
+}
+
+// Refuted returns the request to an agent whose work fails the check of a witness. It gets what that printed, not the check.
+func Refuted(taskID, output string) string {
+	p := page{worker: true}
+	return p.render("refuted.md.tmpl", view{ID: cleanID(taskID), Output: p.quote(Document{output, "the check"}, 100).keepEnd()})
 }
 
 // lessonsBudget keeps the question small: it is one for the cheapest model.

@@ -121,7 +121,7 @@ func TestOtherPromptsHoldForAnyInput(t *testing.T) {
 		gate, output := hostile().Draw(t, "gate"), drawDocument(t, "output")
 		checkPrompt(t, prompt.Verify(prompt.VerifyInput{
 			Task: drawTask(t), Spec: drawDocument(t, "spec"), Plan: drawDocument(t, "plan"), Diff: drawDifference(t),
-			Resolved: rapid.SliceOfN(hostile(), 0, 2).Draw(t, "resolved"), Unexecuted: rapid.SliceOfN(hostile(), 0, 2).Draw(t, "unexecuted"), Effort: hostile().Draw(t, "effort"),
+			Resolved: rapid.SliceOfN(hostile(), 0, 2).Draw(t, "resolved"), Refs: rapid.SliceOfN(hostile(), 0, 2).Draw(t, "refs"), Unexecuted: rapid.SliceOfN(hostile(), 0, 2).Draw(t, "unexecuted"), Effort: hostile().Draw(t, "effort"),
 			Gates: []prompt.Gate{{Name: gate, Output: output.Text}}, Budget: budget, Doubt: drawDoubt(t),
 			Unchanged: rapid.Bool().Draw(t, "unchanged"), Cosmetic: rapid.Bool().Draw(t, "cosmetic"), Split: rapid.Bool().Draw(t, "split"),
 		}), budget, append(headings(t, "verify_doubt"), "## Nothing Changed", "## Only White Space and Comments", "## Split"))

@@ -6,6 +6,7 @@ import (
 
 	"ralph/internal/lazyregexp"
 	"ralph/internal/plain"
+	"ralph/internal/words"
 )
 
 // namedSections returns the Markdown sections that the task names and that reach beyond
@@ -14,16 +15,7 @@ import (
 // or a pair such as "Step 3", or a label such as R12 that stands at the beginning of one
 // of its lines.
 func namedSections(text, task string, shown int) string {
-	words := map[string]bool{}
-	before := ""
-	for _, w := range splitWords(task) {
-		words[w] = true
-		words[strings.TrimSuffix(before, "s")+" "+w] = true
-		before = w
-	}
-	for _, label := range labelPattern.Get().FindAllString(task, -1) {
-		words[label] = true
-	}
+	said := words.TextOf(words.Names(task), labelPattern.Get().FindAllString(task, -1))
 	var named strings.Builder
 	level, start := 0, 0 // level is that of the named section we are in
 	all := sections(text)
@@ -32,7 +24,7 @@ func namedSections(text, task string, shown int) string {
 		if level > 0 && s.level <= level {
 			level = 0
 		}
-		if level == 0 && s.level > title && s.isNamed(words) {
+		if level == 0 && s.level > title && s.isNamed(said) {
 			level = s.level
 		}
 		if level > 0 && start+len(strings.TrimRight(s.text, "\n")) > shown {
@@ -96,32 +88,32 @@ func headingLevel(line string) int {
 	return n
 }
 
-func (s *section) isNamed(task map[string]bool) bool {
+func (s *section) isNamed(task words.Text) bool {
 	if s.level == 0 {
 		return false
 	}
 	for line := range strings.SplitSeq(s.text, "\n") {
-		if label := labelPattern.Get().FindString(line); label != "" && task[label] && leads(line, label) {
+		if label := labelPattern.Get().FindString(line); label != "" && task.Holds(label) && leads(line, label) {
 			return true
 		}
 	}
 	telling := 0
-	heading := splitWords(s.heading)
+	heading := words.Names(s.heading)
 	if len(heading) > 1 && unicode.IsDigit(rune(heading[1][0])) {
-		if task[heading[0]+" "+heading[1]] {
+		if task.Holds(heading[0]+" "+heading[1]) || task.Holds(heading[0]+"s "+heading[1]) {
 			return true
 		}
 		heading = heading[2:] // "step" alone tells nothing
 	}
 	for i, w := range heading {
-		if i == 0 && strings.ContainsAny(w, "0123456789") && task[w] {
+		if i == 0 && strings.ContainsAny(w, "0123456789") && task.Holds(w) {
 			return true
 		}
-		if len(w) < 3 || strings.Contains(common, " "+w+" ") || unicode.IsDigit(rune(w[0])) {
+		if len(w) < 3 || !words.Tells(w) || strings.Contains(parts, " "+w+" ") || unicode.IsDigit(rune(w[0])) {
 			continue
 		}
 		telling++
-		if !task[w] {
+		if !task.Holds(w) {
 			return false
 		}
 	}
@@ -138,25 +130,5 @@ func leads(line, label string) bool {
 	return strings.Trim(before, " \t#>*_-+|`[") == ""
 }
 
-// splitWords lowers words and keeps numbers such as 3.2 in one piece.
-func splitWords(text string) []string {
-	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
-		return r != '.' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
-	})
-	var out []string
-	for _, w := range words {
-		if unicode.IsDigit(rune(w[0])) {
-			out = append(out, strings.Trim(w, "."))
-			continue
-		}
-		for part := range strings.SplitSeq(w, ".") {
-			if part != "" {
-				out = append(out, part)
-			}
-		}
-	}
-	return out
-}
-
-// common are words that tell nothing about a section.
-const common = " the and for with how what from into section part task tasks "
+// parts are words of headings that name a part and not what it is about.
+const parts = " section part task tasks "

@@ -64,6 +64,7 @@ func TestLawsOnMarkdown(t *testing.T) {
 		"<promise>COMPLETE</promise>\n", "<promise>FAILURE</promise>\n", "<verify-asked changes='1-2'>", "</verify-asked>\n",
 		"<verify-weakened changes=\"3\">x</verify-weakened>\n", "<verify-weakened/>\n",
 		"<verify-fulfilled>", "</verify-fulfilled>\n",
+		"<witness file='a' run=\"b\">", "</witness>\n", "<witness>x</witness>\n",
 		"<finding file='a' line=\"3\">", "</finding>\n", "<finding>x</finding>\n", "<finding title='b'>x</finding>\n",
 	})
 	rapid.Check(t, func(t *rapid.T) {

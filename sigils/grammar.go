@@ -24,15 +24,16 @@ const (
 	tagFinding    = "finding"
 	tagProven     = "verify-proven"
 	tagDropped    = "merge-dropped"
+	tagWitness    = "witness"
 )
 
 var names = []string{
 	tagDone, tagFailed, tagModel, tagJournal, tagKnowledge, tagPromise, tagVerifyPass, tagVerifyFail, tagAsked, tagWeakened, tagFulfilled, tagFinding, tagProven,
-	tagDropped,
+	tagDropped, tagWitness,
 }
 
 // attributes are those that we know, of the sigils that may have some.
-var attributes = map[string][]string{tagFailed: {"id"}, tagKnowledge: {"title", "tags"}, tagAsked: {"changes"}, tagWeakened: {"changes"}, tagFinding: {"file", "line", "title"}, tagProven: {"criterion"}}
+var attributes = map[string][]string{tagFailed: {"id"}, tagKnowledge: {"title", "tags"}, tagAsked: {"changes"}, tagWeakened: {"changes"}, tagFinding: {"file", "line", "title"}, tagProven: {"criterion"}, tagWitness: {"file", "run"}}
 
 // tag is an opening tag as it was written.
 type tag struct {
@@ -98,13 +99,13 @@ func (t *tag) parseAttributes(b []byte) (rest []byte, ok bool) {
 	}
 }
 
-// setAttribute takes what we know, and on knowledge and findings ignores what we do not.
+// setAttribute takes what we know, and on knowledge, findings and witnesses ignores what we do not.
 func (t *tag) setAttribute(key, value []byte) bool {
 	if bytes.ContainsFunc(key, func(r rune) bool { return r != '-' && r != '_' && (r|0x20 < 'a' || r|0x20 > 'z') }) {
 		return false
 	}
 	if !slices.Contains(attributes[t.name], string(key)) {
-		return t.name == tagKnowledge || t.name == tagFinding
+		return t.name == tagKnowledge || t.name == tagFinding || t.name == tagWitness
 	}
 	if t.attr == nil {
 		t.attr = map[string]string{}
@@ -117,7 +118,7 @@ func (t *tag) setAttribute(key, value []byte) bool {
 // block says whether the sigil may span lines.
 func (t *tag) block() bool {
 	switch t.name {
-	case tagFailed, tagJournal, tagKnowledge, tagVerifyFail, tagAsked, tagWeakened, tagFulfilled, tagFinding, tagProven, tagDropped:
+	case tagFailed, tagJournal, tagKnowledge, tagVerifyFail, tagAsked, tagWeakened, tagFulfilled, tagFinding, tagProven, tagDropped, tagWitness:
 		return !t.empty
 	}
 	return false

@@ -24,6 +24,7 @@
 //	<verify-asked changes="1-3,7">sentence</verify-asked>   block
 //	<verify-weakened changes="2">how</verify-weakened>      block; all but the name may be missing
 //	<finding file="PATH" line="N">text</finding>   block; other attributes are ignored
+//	<witness file="PATH" run="COMMAND">content</witness>   block; other attributes are ignored
 //
 // # Where a sigil counts
 //

@@ -44,6 +44,7 @@ type Set struct {
 
 	Findings []Finding // The first 20 in order.
 	Proven   []Proven  // The first 100 criteria that are met, in order.
+	Witness  Witness   // The last one; the zero Witness means that there is none.
 
 	// Foreign holds well-formed task-done and task-failed sigils whose ID is not
 	// the assigned one. They count for nothing; they are here to be warned about.
@@ -77,6 +78,9 @@ type Finding struct {
 
 // Proven is what a verifier says about a criterion that is met.
 type Proven struct{ Criterion, Text string }
+
+// Witness is a file that checks a task, and the command that runs it.
+type Witness struct{ File, Run, Text string }
 
 // Foreign is a sigil about a task that was not assigned.
 type Foreign struct {
@@ -117,6 +121,7 @@ func (f *found) merge(later *found) {
 	f.Asked, f.Weakened = atMost(maxAnswers, f.Asked, later.Asked...), atMost(maxAnswers, f.Weakened, later.Weakened...)
 	f.Findings = atMost(maxFindings, f.Findings, later.Findings...)
 	f.Proven = atMost(maxAnswers, f.Proven, later.Proven...)
+	f.Witness = cmp.Or(later.Witness, f.Witness)
 	for _, x := range later.Foreign {
 		f.addForeign(x)
 	}
@@ -244,6 +249,13 @@ func (f *found) accept(t tag, body, taskID string) bool {
 			return false
 		}
 		f.Proven = atMost(maxAnswers, f.Proven, Proven{strings.Clone(id), strings.Clone(strings.TrimSpace(plain.Head(body, maxAnswer)))})
+		return true
+	case tagWitness:
+		w := Witness{strings.TrimSpace(t.attr["file"]), strings.TrimSpace(t.attr["run"]), body}
+		if w.File == "" || w.Run == "" || body == "" {
+			return false
+		}
+		f.Witness = w
 		return true
 	}
 	return false

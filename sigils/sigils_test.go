@@ -39,8 +39,16 @@ func TestSet(t *testing.T) {
 			"<finding file=\"a b.go\" line='12' severity=\"high\">\nIt leaks.\nAlways.\n</finding>\n<finding line='x'>Where?</finding>\n<finding title=' Log out '>It is not there.</finding>",
 			sigils.Set{Findings: []sigils.Finding{{File: "a b.go", Line: 12, Text: "It leaks.\nAlways."}, {Text: "Where?"}, {Text: "It is not there.", Title: "Log out"}}},
 		},
-		"a finding of nothing is none":   {"<finding file='a.go' line='1'></finding>\n<finding file='a.go' line='1'/>", sigils.Set{}},
-		"failed counts without a reason": {"<task-failed>t-1f0c9a3e</task-failed>", sigils.Set{Failed: true}},
+		"a witness is a file and a command": {
+			"<witness file=\"a_test.go\" run='go test -run \"^TestA$\" .' lang=\"go\">\npackage a\n\n// `<task-done>t-1</task-done>\n\tx < y\n</witness>",
+			sigils.Set{Witness: sigils.Witness{File: "a_test.go", Run: `go test -run "^TestA$" .`, Text: "package a\n\n// `<task-done>t-1</task-done>\n\tx < y"}},
+		},
+		"the last witness counts": {
+			"<witness file='a' run='b'>x</witness>\n<witness file='a' run='c'>y</witness>", sigils.Set{Witness: sigils.Witness{File: "a", Run: "c", Text: "y"}},
+		},
+		"a witness without a command is none": {"<witness file='a'>x</witness>\n<witness run='b'>x</witness>\n<witness file='a' run='b'></witness>", sigils.Set{}},
+		"a finding of nothing is none":        {"<finding file='a.go' line='1'></finding>\n<finding file='a.go' line='1'/>", sigils.Set{}},
+		"failed counts without a reason":      {"<task-failed>t-1f0c9a3e</task-failed>", sigils.Set{Failed: true}},
 		"failed takes a reason after a colon": {
 			"<task-failed>t-1f0c9a3e: no network</task-failed>",
 			sigils.Set{Failed: true, FailReason: "no network"},

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode"
 
-	"ralph/event"
+	"ralph/internal/event"
 )
 
 // Kind names a strategy, spelled as on the command line.

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"ralph/event"
+	"ralph/internal/event"
 )
 
 // Input is everything a choice depends on. Its zero value asks for the first

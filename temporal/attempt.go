@@ -17,8 +17,8 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 
-	"ralph/event"
 	"ralph/internal/dispatch"
+	"ralph/internal/event"
 	"ralph/internal/proc"
 )
 

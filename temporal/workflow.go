@@ -10,8 +10,8 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	"ralph/event"
 	"ralph/internal/dispatch"
+	"ralph/internal/event"
 )
 
 // Names that are part of histories and that workers and homes of other builds use. They must not change.

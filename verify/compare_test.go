@@ -5,7 +5,7 @@ import (
 	"os"
 	"testing"
 
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/testing/check"
 	"ralph/verify"
 )

@@ -40,9 +40,9 @@ func (d Doubt) cleared(answer string) bool {
 // clearable reports whether a verifier can clear it at all.
 func (d Doubt) clearable() bool { return d.Open || len(d.Words) > 0 }
 
-// Changed are the doubts about changes without which gates fail, with the files that the work changed as before it and without new ones.
-func Changed(changes []git.Change, failed []Result, words []string) []Doubt {
-	var changed, added, how, gates []string
+// Changed are the doubts about changes without which a gate fails, with the files that the work changed as before it and without new ones.
+func Changed(changes []git.Change, failed Result, words []string) []Doubt {
+	var changed, added, how []string
 	for _, c := range changes {
 		if c.Kind == git.Added {
 			added = append(added, c.Path)
@@ -56,12 +56,9 @@ func Changed(changes []git.Change, failed []Result, words []string) []Doubt {
 	if len(added) > 0 {
 		how = append(how, "without "+human.List(added, 5)+" from the work")
 	}
-	for _, g := range failed {
-		gates = append(gates, fmt.Sprintf("gate %q fails %s: %s", g.Command, strings.Join(how, " and "), g.Exit))
-	}
 	doubts := hunks(changes)
 	for i := range doubts {
-		doubts[i].Why, doubts[i].Words = strings.Join(gates, "; "), words
+		doubts[i].Why, doubts[i].Words = fmt.Sprintf("gate %q fails %s: %s", failed.Command, strings.Join(how, " and "), failed.Exit), words
 	}
 	return doubts
 }

@@ -75,7 +75,7 @@ func TestManyHunks(t *testing.T) {
 
 func TestADoubtNamesTheFilesWithWhichAGateFails(t *testing.T) {
 	t.Parallel()
-	failed := []Result{{Command: "make", Exit: "exit status 2"}}
+	failed := Result{Command: "make", Exit: "exit status 2"}
 	a, b := git.Change{Path: "a.py", Kind: git.Modified, Patch: "@@ 1\n@@ 2\n"}, git.Change{Path: "b.py", Kind: git.Added}
 	for want, list := range map[string][]git.Change{
 		`gate "make" fails with a.py as before the work: exit status 2`:                                {a},

@@ -29,8 +29,7 @@ type Gates struct {
 	Seen string // where they find Dir; "" if they find it where it is
 	Temp string // a folder outside of what is judged, which they may write and find where it is; "" for the system's
 
-	Redact *redact.Redactor // what of their output nobody may see; nil hides nothing
-	Names  bool             // Result.ByName is read
+	Redact *redact.Redactor // what of their output is hidden; nil hides nothing
 }
 
 // Result is what one gate said.
@@ -47,12 +46,11 @@ type Result struct {
 
 	Tests *int `json:",omitempty"` // that passed, if it says so in a way that cannot be mistaken
 
-	Reported *Reported `json:",omitempty"` // nil where an older ralph stored it: not known
+	Reported *Report `json:",omitempty"` // nil where an older ralph stored it: not known
 
 	CPU time.Duration `json:"-"` // what it took of the processors, 0 if that is not known
 
-	Lacks  string `json:"-"` // what may be missing where it failed, in words
-	ByName *Named `json:"-"` // what it says of tests by name; nil unless that was asked for
+	Lacks string `json:"-"` // what may be missing where it failed, in words
 }
 
 // tailSize is how much of a gate's output travels into a prompt.
@@ -78,13 +76,13 @@ func (g Gates) Run(ctx context.Context, command string, log io.Writer) (Result, 
 	if err != nil {
 		return Result{}, fmt.Errorf("gate %q: %w", command, err)
 	}
-	tail, failures, tests, failed := &tail{}, newFailures(), newTests(), newFailedNames()
-	parts, named := []part{tail, failures, tests, failed}, newNamed()
-	if g.Names {
-		parts = append(parts, named)
-	}
-	drained := make(chan error, 1)
-	go func() { drained <- drain(r, g.Redact.Stream(), log, parts...) }()
+	tail, reader, drained := &tail{}, newReader(), make(chan error, 1)
+	go func() {
+		drained <- drain(r, g.Redact.Stream(), log, func(p []byte) {
+			tail.add(p)
+			reader.add(p)
+		})
+	}()
 	timedOut, err := g.await(ctx, p)
 	if err != nil {
 		return Result{}, fmt.Errorf("gate %q: %w", command, err)
@@ -98,15 +96,12 @@ func (g Gates) Run(ctx context.Context, command string, log io.Writer) (Result, 
 	}
 	res := Result{
 		Command: command, Passed: exit.Ok() && !timedOut, Exit: exit.String(), Tail: tail.String(),
-		Killed: timedOut || exit.Signal != "", CPU: p.CPU(), Tests: tests.number(),
+		Killed: timedOut || exit.Signal != "", CPU: p.CPU(),
 		Unstartable: exit.Code == 126 || exit.Code == 127,
 	}
-	res.Reported = &Reported{Failed: failed.names(), Packages: tests.packages}
+	res.Reported, res.Tests = reader.end()
 	if !res.Passed {
-		res.Failures = failures.String()
-	}
-	if g.Names {
-		res.ByName = named.named()
+		res.Failures = reader.failureLines()
 	}
 	if timedOut {
 		res.Exit = fmt.Sprintf("still running after %s", g.timeout())
@@ -141,12 +136,9 @@ func (g Gates) await(ctx context.Context, p *proc.Process) (timedOut bool, err e
 	}
 }
 
-// part reads an output as it comes.
-type part interface{ add(p []byte) }
-
-// drain copies to log until it has had enough, and to the rest for ever, so that
+// drain copies to log until it has had enough, and to read for ever, so that
 // the gate never blocks on its output.
-func drain(r io.Reader, clean *redact.Stream, log io.Writer, parts ...part) error {
+func drain(r io.Reader, clean *redact.Stream, log io.Writer, read func(p []byte)) error {
 	kept, buf := 0, make([]byte, 32<<10)
 	var failed error
 	for {
@@ -156,9 +148,7 @@ func drain(r io.Reader, clean *redact.Stream, log io.Writer, parts ...part) erro
 			text += clean.Flush()
 		}
 		said := []byte(text)
-		for _, part := range parts {
-			part.add(said)
-		}
+		read(said)
 		if room := maxOutput - kept; len(said) > 0 && failed == nil && room > 0 {
 			var m int
 			m, failed = log.Write(said[:min(len(said), room)])

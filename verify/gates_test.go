@@ -197,6 +197,9 @@ func TestAGateIsWorseWhenItNamesAnotherFailure(t *testing.T) {
 		"pytest":                       {"FAILED test_a.py::test_x\n", "FAILED test_a.py::test_y\n", false, true},
 		"cargo":                        {"test a ... FAILED\n", "test a ... FAILED\ntest b ... FAILED\n", false, true},
 		"tap":                          {"not ok 1 - a\n", "not ok 1 - b\n", false, true},
+		"tap, another number":          {"not ok 1 - parses 1\n", "not ok 1 - parses 2\n", false, true},
+		"tap, at another place":        {"not ok 1 - a\n", "not ok 2 - a\n", false, false},
+		"in colour":                    {"FAILED test_a.py::test_x\n", "\x1b[31mFAILED\x1b[0m test_a.py::test_x\n", false, false},
 		"talk is no failure":           {"nothing\n", "something\nelse\n", false, false},
 		"it does not come to its end":  {"FAIL\n", "FAIL\n", true, true},
 		"without a newline at the end": {"FAIL a", "FAIL b", false, true},
@@ -206,13 +209,13 @@ func TestAGateIsWorseWhenItNamesAnotherFailure(t *testing.T) {
 			t.Parallel()
 			for _, chunk := range []int{1, 3, 1 << 20} {
 				of := func(text string) Result {
-					f := newFailures()
+					f := newReader()
 					for len(text) > 0 {
 						n := min(chunk, len(text))
 						f.add([]byte(text[:n]))
 						text = text[n:]
 					}
-					return Result{Failures: f.String()}
+					return Result{Failures: failureLines(f)}
 				}
 				now := of(tt.now)
 				now.Killed = tt.killed
@@ -225,12 +228,17 @@ func TestAGateIsWorseWhenItNamesAnotherFailure(t *testing.T) {
 // TestFailuresAreBounded, in number and in length.
 func TestFailuresAreBounded(t *testing.T) {
 	t.Parallel()
-	f := newFailures()
+	f := newReader()
 	letters := "abcdefghijklmnopqrstuvwxyz"
 	for i := range 2 * maxFailures {
-		f.add([]byte("FAIL " + string(letters[i%26]) + string(letters[i/26%26]) + string(letters[i/676]) + strings.Repeat("x", 10*maxFailureLine) + "\n"))
+		f.add([]byte("FAIL " + string(letters[i%26]) + string(letters[i/26%26]) + string(letters[i/676]) + strings.Repeat("x", 10*maxLine) + "\n"))
 	}
-	if got := f.String(); strings.Count(got, "\n") != maxFailures-1 || len(got) > maxFailures*(maxFailureLine+1) {
+	if got := failureLines(f); strings.Count(got, "\n") != maxFailures-1 || len(got) > maxFailures*(maxLine+1) {
 		t.Errorf("got %d lines, %d bytes", strings.Count(got, "\n")+1, len(got))
 	}
+}
+
+func failureLines(r *reader) string {
+	_, _ = r.end()
+	return r.failureLines()
 }

@@ -1,10 +1,8 @@
 package verify
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -14,12 +12,6 @@ import (
 	"ralph/internal/human"
 	"ralph/internal/lazyregexp"
 )
-
-// Reported is what test programs print in a gate's output, whatever its exit status is.
-type Reported struct {
-	Failed   []string `json:",omitempty"` // the tests that they name as failed, sorted
-	Packages int      `json:",omitempty"` // of Go, that ran tests
-}
 
 // Contradicts lists what the output of a gate that passes holds against that, compared with what it said before the work: failed tests
 // that it names for the first time, and fewer tests. So many tests the work removed itself. What was not known before is compared with nothing.
@@ -46,22 +38,23 @@ func (r Result) newlyFailed(before Result) []string {
 	return slices.DeleteFunc(slices.Clone(r.Reported.Failed), func(name string) bool { return slices.Contains(known, name) })
 }
 
-// fewer says by how many tests this result has less, if the work has not removed that many.
+// fewer states by how many tests this result has less, if the work has not removed that many.
 func (r Result) fewer(before Result, removed int) string {
 	switch {
-	case before.Tests != nil && *before.Tests > 0 && r.Tests == nil:
+	case r.Tests != nil && before.Tests != nil:
+		return drop(*r.Tests, *before.Tests, removed, "test", "passed")
+	case r.Tests == nil && before.Tests != nil && *before.Tests > 0:
 		return fmt.Sprintf("does not print any more how many tests passed; before the work %s did", human.Count(*before.Tests, "test"))
-	case before.Tests != nil && r.Tests != nil:
-		if *before.Tests-*r.Tests > removed {
-			return fewerWords(*r.Tests, *before.Tests, "test", "passed", removed)
-		}
-	case r.Tests == nil && r.Reported != nil && before.Reported != nil && before.Reported.Packages-r.Reported.Packages > removed:
-		return fewerWords(r.Reported.Packages, before.Reported.Packages, "package", "ran tests", removed)
+	case r.Tests == nil && r.Reported != nil && before.Reported != nil:
+		return drop(r.Reported.Packages, before.Reported.Packages, removed, "package", "ran tests")
 	}
 	return ""
 }
 
-func fewerWords(now, before int, what, did string, removed int) string {
+func drop(now, before, removed int, what, did string) string {
+	if before-now <= removed {
+		return ""
+	}
 	why := "the work removes no test"
 	if removed > 0 {
 		why = fmt.Sprintf("the work removes only %d", removed)
@@ -120,71 +113,4 @@ func RemovedTests(changes []git.Change) (n int) {
 		}
 	}
 	return max(n, 0)
-}
-
-// failedTest is how one test program names a test that failed. The name is what the group matches. Times and numbers that change from
-// run to run are not part of it.
-type failedTest struct {
-	line *lazyregexp.Regexp
-	mark string // in front of the name
-}
-
-// Each is unmistakable, so it does not matter which command printed it: a log of the product that speaks of errors has no such line.
-var failedTests = []failedTest{
-	{lazyregexp.New(`^--- FAIL: (\S+) \(\d`), "--- FAIL: "}, // go test
-	{lazyregexp.New(`^\{"Time":"[^"]*","Action":"fail","Package":"[^"]+","Test":"([^"]+)"`), "--- FAIL: "},
-	{lazyregexp.New(`^(?:FAILED|ERROR) ([^\s:]+\.py(?:::.*?)?)(?: - .*)?$`), "FAILED "}, // pytest
-	{lazyregexp.New(`^([^\s:]+\.py::.*?) (?:FAILED|ERROR)(?: +\[ *\d+%\])?$`), "FAILED "},
-	{lazyregexp.New(`^(?:FAIL|ERROR): ((?:test\w*|setUp\w*|tearDown\w*) \([\w.]+\))`), "FAIL: "}, // unittest
-	{lazyregexp.New(`^not ok\b(?: \d+)?(?: -)? *(.*?) *(?: #.*)?$`), "not ok - "},                // TAP, node --test
-	{lazyregexp.New(`^\s*✖ (.+?) \(\d+(?:\.\d+)?m?s\)`), "✖ "},                                   // node --test
-	{lazyregexp.New(`^\s*✕ (.+?)(?: \(\d+(?:\.\d+)? m?s\))?$`), "✕ "},                            // jest
-	{lazyregexp.New(`^FAIL (?:\S+ )?(\S+\.[cm]?[jt]sx?)(?: \(.*\))?$`), "FAIL "},
-	{lazyregexp.New(`^ FAIL  (?:\|?\S+\|? )?(\S+\.[cm]?[jt]sx?(?: > .*)?)(?: \[.*\])?$`), "FAIL "}, // vitest
-	{lazyregexp.New(`^ +× (.+?)(?: \d+ms)$`), "× "},
-	{lazyregexp.New(`^ +(\d+ failing)$`), ""},              // mocha
-	{lazyregexp.New(`^test (.+) \.\.\. FAILED$`), "test "}, // cargo test
-	{lazyregexp.New(`^ ✗ (.+)$`), "✗ "},                    // bats
-}
-
-// expected is a failure that the test program does not count: its test is not finished, or is left out.
-var expected = lazyregexp.New(`(?i)# (?:todo|skip)\b`)
-
-// failedNames collects the tests that an output names as failed.
-type failedNames struct {
-	lines
-	seen map[string]bool
-}
-
-func newFailedNames() *failedNames {
-	f := &failedNames{seen: map[string]bool{}}
-	f.lines = lines{most: maxFailureLine, each: f.collect, wanted: mentionsFailure}
-	return f
-}
-
-// mentionsFailure keeps most output from being matched line by line.
-func mentionsFailure(chunk []byte) bool {
-	return slices.ContainsFunc([]string{"FAIL", "ERROR", "fail", "not ok", "✕", "✖", "×", "✗"}, func(mark string) bool { return bytes.Contains(chunk, []byte(mark)) })
-}
-
-func (f *failedNames) collect(line []byte) {
-	if len(f.seen) >= maxFailures || !mentionsFailure(line) {
-		return
-	}
-	text := strings.TrimRight(strings.ToValidUTF8(string(colours.Get().ReplaceAll(line, nil)), "?"), "\r\n ")
-	if expected.Get().MatchString(text) {
-		return
-	}
-	for _, t := range failedTests {
-		if m := t.line.Get().FindStringSubmatch(text); m != nil {
-			f.seen[t.mark+strings.Join(strings.Fields(m[1]), " ")] = true
-			return
-		}
-	}
-}
-
-// names are the tests, sorted.
-func (f *failedNames) names() []string {
-	f.end()
-	return slices.Sorted(maps.Keys(f.seen))
 }

@@ -76,7 +76,7 @@ func Ask(ctx context.Context, q Question, open func(ctx context.Context, try int
 		case unavailable(err):
 			return v, err
 		case err != nil:
-			v.Silent, v.Reason = true, err.Error()
+			v.Silent, v.Left, v.Reason = true, q.Doubts, err.Error()
 		}
 	}
 	if !v.Pass {

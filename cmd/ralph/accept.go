@@ -9,9 +9,9 @@ import (
 
 	"ralph/dag"
 	"ralph/internal/human"
+	"ralph/internal/merge"
 	"ralph/internal/render"
 	"ralph/internal/seq"
-	"ralph/merge"
 )
 
 var taskAcceptCommand = command{
@@ -99,13 +99,17 @@ func moveBranches(ctx context.Context, a *app, root string) {
 
 // accept stores that a person accepts the work of a task, and says whether that is in this folder.
 func accept(ctx context.Context, s *session, g *dag.Graph, t dag.Task, why string) (here bool, err error) {
-	if err := g.Accept(t.ID, why); err != nil {
-		return false, hintAccept(err, g, t)
-	}
-	if t, err = g.Task(t.ID); err != nil || t.Status == dag.Done { // it has landed
+	held, err := g.Queue.ToReview()
+	if err != nil {
 		return false, err
 	}
-	work, err := g.Attempt(t.Unverified)
+	if err := g.Queue.Accept(t.ID, why); err != nil {
+		return false, hintAccept(err, g, t)
+	}
+	if t, err = g.Tasks.Get(t.ID); err != nil || t.Status == dag.Done { // it has landed
+		return false, err
+	}
+	work, err := g.History.Attempt(t.Unverified)
 	if err != nil || work.Slot == 0 {
 		return err == nil, err
 	}
@@ -113,13 +117,15 @@ func accept(ctx context.Context, s *session, g *dag.Graph, t dag.Task, why strin
 	if err != nil {
 		return false, err
 	}
-	entry := dag.Merge{}
-	finished, err := g.Finished()
-	if i := slices.IndexFunc(finished, func(m dag.Merge) bool { return m.Task == t.ID }); i >= 0 {
-		entry = finished[i]
+	finished, err := g.Queue.Finished() // without what waits until that on which it stands has landed
+	var entry dag.Merge
+	for _, m := range slices.Concat(held, finished) {
+		if m.Task == t.ID {
+			entry = m
+		}
 	}
 	ref, commit := merge.WorkRef(t.ID, work.ID), ""
-	for _, name := range []string{ref, entry.Work} { // somebody may have removed the ref
+	for _, name := range []string{ref, entry.Work} { // the ref may be gone; of tags alone there is none
 		if commit == "" && err == nil && name != "" {
 			commit, err = repo.Commit(ctx, name)
 		}
@@ -132,7 +138,7 @@ func accept(ctx context.Context, s *session, g *dag.Graph, t dag.Task, why strin
 
 // hintAccept says what helps where there is nothing to accept.
 func hintAccept(err error, g *dag.Graph, t dag.Task) error {
-	attempts, _ := g.Attempts(t)
+	attempts, _ := g.History.Attempts(t)
 	switch r := remedy(t, attempts); {
 	case t.Status == dag.Blocked:
 		return hint(err, "let it run again first: ralph task unblock %s", t.ID)
@@ -150,9 +156,9 @@ func hintAccept(err error, g *dag.Graph, t dag.Task) error {
 
 // atWorkHere is a run that has an attempt in this folder at the moment: it holds the folder.
 func atWorkHere(g *dag.Graph) (string, error) {
-	open, err := g.OpenAttempts()
+	open, err := g.History.OpenAttempts()
 	for _, at := range open {
-		if run, rerr := g.RunOf(at.ID); at.Slot == dag.Here && run.EndedAt.IsZero() && life(run.Process) == dag.Alive {
+		if run, rerr := g.History.RunOf(at.ID); at.Slot == dag.Here && run.EndedAt.IsZero() && life(run.Process) == dag.Alive {
 			return run.ID, rerr
 		}
 	}
@@ -181,7 +187,7 @@ func checkOne(ctx context.Context, a *app, id string) error {
 		return err
 	}
 	return a.view(ctx, func(_ *session, g *dag.Graph) error {
-		t, err := g.Task(id)
+		t, err := g.Tasks.Get(id)
 		if err != nil || t.Status == dag.Done {
 			return err
 		}

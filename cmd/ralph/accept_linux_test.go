@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/testing/check"
 )
 
@@ -35,13 +35,13 @@ func withGit(p *place) {
 // accepted, and in both cases it is done without its agent being asked again.
 func TestAKilledAcceptLosesNothing(t *testing.T) {
 	notRaced(t)
-	for _, point := range []string{"K1", "K2", "K3", "K8", "K9", "K10", "K11"} {
+	for _, point := range []string{"after-choice", "in-claim", "after-claim", "after-done", "in-gate", "in-settlement", "after-settlement"} {
 		t.Run(point, func(t *testing.T) {
 			t.Parallel()
 			p := newRejected(t, withGit)
 			p.dying(point, "task", "accept", "t-00000001").wait(-1)
 			p.awaitGone()
-			if point != "K11" { // there it is done
+			if point != "after-settlement" { // there it is done
 				p.want(0, "task", "accept", "t-00000001")
 			}
 			p.wantTask("t-00000001", "done", 2)

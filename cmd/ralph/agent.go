@@ -13,9 +13,9 @@ import (
 	"ralph/acp"
 	"ralph/dag"
 	"ralph/internal/agents"
-	"ralph/internal/credential"
 	"ralph/internal/human"
 	"ralph/internal/project"
+	"ralph/internal/provenance"
 	"ralph/internal/sandbox"
 	"ralph/internal/seq"
 	"ralph/internal/shellagent"
@@ -47,10 +47,10 @@ func (a *app) opener(s *session) (*agents.Opener, error) {
 	if err := confirmed(a, s.project); err != nil {
 		return nil, err
 	}
-	o := &agents.Opener{
-		Finder: a.finder(s.config), Dir: s.project.Root, Version: buildVersion().Version,
-		IdleTimeout: s.config.Run.IdleTimeout.Std(), TurnTimeout: s.config.Run.TurnTimeout.Std(), Now: a.now, Log: a.log,
-	}
+	o := &agents.Opener{Dir: s.project.Root, Settings: agents.Settings{
+		Finder: a.finder(s.config), TurnTimeout: s.config.Run.TurnTimeout.Std(),
+		Client: acp.Client{Version: buildVersion().Version, IdleTimeout: s.config.Run.IdleTimeout.Std(), Now: a.now, Log: a.log},
+	}}
 	var err error
 	o.Servers, err = o.Finder.Servers()
 	return o, err
@@ -71,9 +71,9 @@ func noCredentials(c *sandbox.Confiner) error {
 }
 
 // openAttempt opens the sessions of a run's attempts.
-func openAttempt(a *app, o *agents.Opener, values credential.Store) func(context.Context, attempt.Opening) (attempt.Session, error) {
+func openAttempt(a *app, o *agents.Opener, values provenance.Values) func(context.Context, attempt.Opening) (attempt.Session, error) {
 	return func(ctx context.Context, op attempt.Opening) (attempt.Session, error) {
-		r := request(op)
+		spec := op.SessionSpec
 		for _, c := range op.Credentials {
 			value, err := "", noCredentials(o.Sandbox)
 			if err == nil {
@@ -84,34 +84,14 @@ func openAttempt(a *app, o *agents.Opener, values credential.Store) func(context
 				continue
 			}
 			a.redact.Add(value) // before anybody can print it
-			r.Env = append(slices.Clip(r.Env), c.Variable()+"="+value)
+			spec.Env = append(slices.Clip(spec.Env), c.Variable()+"="+value)
 		}
-		s, err := o.Open(ctx, r)
+		s, err := o.Open(ctx, spec)
 		if err != nil {
 			return nil, err // not a nil session in an interface
 		}
 		return s, nil
 	}
-}
-
-// request asks for the session of an attempt.
-func request(op attempt.Opening) agents.Request {
-	r := agents.Request{
-		Run: op.Run.ID, Owner: op.Run.Owner, Task: op.Task.ID, TaskAgent: op.Task.Agent, TaskModel: op.Task.Model, MayChange: op.Task.MayChange,
-		Iteration: op.Run.Iteration, Limit: op.Run.Limit, Model: op.Model, Effort: string(op.Effort), Folder: op.Folder, Substitute: op.Agent, Verifier: op.Verifier, Review: op.Review,
-		Env:     op.Place.Env,
-		Observe: op.Observe, Decide: op.Decide, After: op.After, Started: op.Started,
-	}
-	if op.Tools != nil {
-		r.Tools = op.Tools
-	}
-	if !op.Verifier {
-		r.Timeout = op.Task.Timeout
-	}
-	if op.Earlier != nil {
-		r.ResumeAgent, r.Resume = op.Earlier.Agent, &acp.Earlier{Session: op.Earlier.Session, CostUSD: op.Earlier.CostUSD}
-	}
-	return r
 }
 
 // confiner confines the processes of a project until the command ends.
@@ -126,6 +106,7 @@ func (a *app) confiner(opts sandbox.Options, config project.SandboxConfig) (*san
 			opts.DenyRead = append(opts.DenyRead, dir)
 		}
 	}
+	opts.Trust = trustOf(a, opts.Project)
 	opts.Environ, opts.Most, opts.UserConfig, opts.KeepDead = a.environ(), a.confinable, a.userConfig(), a.looks
 	c, err := sandbox.New(opts)
 	switch {
@@ -133,8 +114,8 @@ func (a *app) confiner(opts sandbox.Options, config project.SandboxConfig) (*san
 		return nil, hint(err, "ralph doctor lists what is missing; "+sandbox.Grants+"; or run without: --sandbox auto")
 	case errors.Is(err, sandbox.ErrExposed):
 		return nil, hint(err, "move the token into %s, where no agent can read it, and start ralph serve with --token-file there", serverFolder(a))
-	case errors.Is(err, sandbox.ErrPlanted):
-		return nil, hint(fmt.Errorf("%w: %w", dag.ErrRefused, err), "look at git's hooks and configuration; then %s", sandbox.PlantedFix(opts.Project))
+	case errors.Is(err, provenance.ErrFindings):
+		return nil, hint(fmt.Errorf("%w: %w", dag.ErrRefused, err), "look at git's hooks and configuration; then type: ralph config trust")
 	case err != nil:
 		return nil, err
 	}
@@ -143,9 +124,9 @@ func (a *app) confiner(opts sandbox.Options, config project.SandboxConfig) (*san
 }
 
 // notePlanted warns of what agents of earlier runs left where git or ralph use it.
-func notePlanted(a *app, c *sandbox.Confiner, p project.Project) {
+func notePlanted(a *app, c *sandbox.Confiner) {
 	for _, planted := range c.Planted() {
-		a.note("warning: %s; %s", planted, sandbox.PlantedFix(p))
+		a.note("warning: %s; %s", planted, provenance.FindingFix)
 	}
 }
 
@@ -153,13 +134,13 @@ func notePlanted(a *app, c *sandbox.Confiner, p project.Project) {
 const maxConfigLines = 20
 
 // historyOf remembers who changed the configuration of a project.
-func historyOf(a *app, p project.Project) *project.ConfigHistory {
-	return p.ConfigHistory(trustOf(a, p).File("configuration.json"))
+func historyOf(a *app, p project.Project) *provenance.History {
+	return trustOf(a, p).History(p.Texts)
 }
 
 // noteConfigChanges says which lines of the configuration are new since the last run
 // and who wrote them. Nothing of it has been executed by then.
-func noteConfigChanges(a *app, changes []project.ConfigChange) {
+func noteConfigChanges(a *app, changes []provenance.Change) {
 	for _, change := range changes {
 		kind := ""
 		if change.ByAgent {
@@ -184,12 +165,12 @@ func confirmed(a *app, p project.Project) error {
 	if p.Root == "" {
 		return nil
 	}
-	changes := slices.DeleteFunc(historyOf(a, p).Changes(), func(c project.ConfigChange) bool { return !c.ByAgent })
+	changes := slices.DeleteFunc(historyOf(a, p).Changes(), func(c provenance.Change) bool { return !c.ByAgent })
 	if len(changes) == 0 {
 		return nil
 	}
 	noteConfigChanges(a, changes)
-	paths := seq.Map(changes, func(c project.ConfigChange) string { return filepath.Join(p.Root, filepath.FromSlash(c.File)) })
+	paths := seq.Map(changes, func(c provenance.Change) string { return filepath.Join(p.Root, filepath.FromSlash(c.File)) })
 	slices.Sort(paths)
 	err := fmt.Errorf("%w: %s was changed while an agent worked that could write it, and nothing in it is executed until a person confirms it",
 		project.ErrConfig, human.Series(slices.Compact(paths), "and"))

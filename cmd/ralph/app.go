@@ -208,7 +208,7 @@ func (a *app) openFor(ctx context.Context, opts db.Options) (*session, error) {
 		}
 	}
 	opts.ReadOnly = a.shows
-	d, err := db.Open(ctx, p.DB(), opts)
+	d, err := dag.Open(ctx, p.DB(), opts)
 	if err != nil {
 		return bare, err
 	}
@@ -232,7 +232,7 @@ func (s *session) refuseReplaced(ctx context.Context) error {
 		return nil
 	}
 	return s.store.View(ctx, func(g *dag.Graph) error {
-		if tally, terr := g.Tally(dag.Scope{}); terr != nil || tally.Total() > 0 {
+		if tally, terr := g.Tasks.Tally(dag.Scope{}); terr != nil || tally.Total() > 0 {
 			return terr
 		}
 		return err
@@ -321,7 +321,7 @@ func storeAs(ctx context.Context, a *app, s *session, fn func(*dag.Graph) error)
 	err := s.store.As(a.actor()).Update(ctx, func(g *dag.Graph) error {
 		err := fn(g)
 		if err == nil && !g.Audited() {
-			err = g.Audit("", "", "")
+			err = g.History.Audit("", "", "")
 		}
 		return err
 	})

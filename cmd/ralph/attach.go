@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"ralph/dag"
-	"ralph/inbox"
+	"ralph/internal/inbox"
 	"ralph/internal/render/transcript"
 )
 
@@ -66,7 +66,7 @@ func runAttach(ctx context.Context, a *app, s *session, o attachOptions) error {
 			return hint(err, "see what was said with: ralph logs %s", t.task.ID)
 		}
 		if t.at, err = lastAttempt(g, t.task); err == nil {
-			t.run, err = g.RunOf(t.at.ID)
+			t.run, err = g.History.RunOf(t.at.ID)
 		}
 		return err
 	})

@@ -13,15 +13,15 @@ import (
 	"time"
 
 	"ralph/dag"
-	"ralph/event"
 	"ralph/internal/db"
 	"ralph/internal/dispatch"
+	"ralph/internal/event"
 	"ralph/internal/git"
+	"ralph/internal/merge"
 	"ralph/internal/plain"
 	"ralph/loop"
 	"ralph/loop/policy"
 	"ralph/loop/remote"
-	"ralph/merge"
 )
 
 // attemptCommand makes one attempt of a run that is on another machine.

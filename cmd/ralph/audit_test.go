@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"ralph/dag"
-	"ralph/inbox"
 	"ralph/internal/db"
+	"ralph/internal/inbox"
+	"ralph/internal/provenance"
 	"ralph/internal/testing/check"
-	"ralph/internal/trust"
 )
 
 // audited are the commands by which a person changes the graph or answers, with what each needs before it: lines of
@@ -125,14 +125,14 @@ func questionOf(t *testing.T, b *bench, task string) (id string) {
 	defer d.Close()
 	now := func() time.Time { return b.now }
 	check.OK(t, dag.New(d, dag.Options{Now: now}).Update(t.Context(), func(g *dag.Graph) error {
-		run, _ := g.StartRun(dag.Scope{}, dag.Process{PID: 1}) // the transaction keeps its first error
-		c, _, err := g.Claim(dag.ClaimOptions{Run: run, Scope: dag.Scope{Task: task}, Lease: time.Minute})
+		run, _ := g.History.StartRun(dag.Scope{}, dag.Process{PID: 1}) // the transaction keeps its first error
+		c, _, err := g.Queue.Claim(dag.ClaimOptions{Run: run, Scope: dag.Scope{Task: task}, Lease: time.Minute})
 		if err != nil {
 			return err
 		}
-		q, err := inbox.Ask(g, trust.Folder{}, c, inbox.Request{Kind: inbox.Question, Text: "Which?", Parks: true, Run: run.ID})
+		q, err := inbox.Ask(g, provenance.Store{}, c, inbox.Request{Kind: inbox.Question, Text: "Which?", Parks: true, Run: run.ID})
 		id = q.ID
-		return errors.Join(err, g.Release(c, dag.Release{Uncounted: true}), g.EndRun(run.ID, "blocked", "", 1))
+		return errors.Join(err, g.Queue.Release(c, dag.Release{Uncounted: true}), g.History.EndRun(run.ID, "blocked", "", 1))
 	}))
 	return id
 }

@@ -9,14 +9,14 @@ import (
 	"time"
 
 	"ralph/dag"
-	"ralph/event"
 	"ralph/internal/agents"
+	"ralph/internal/event"
 	"ralph/internal/project"
 	"ralph/internal/render"
+	"ralph/internal/report"
 	"ralph/internal/seq"
 	"ralph/internal/term"
 	"ralph/journal"
-	"ralph/report"
 	"ralph/strategy"
 )
 
@@ -205,20 +205,20 @@ func (a *app) storedCandidates(g *dag.Graph, name string, continues bool) (list 
 	add := func(word, text string) { list = append(list, candidate{word, text}) }
 	isTarget := name == "TARGET" && !continues
 	if isTarget || slices.Contains([]string{"ID", "BLOCKER", "BLOCKED", "TASK", "--parent", "--task", "--after"}, name) {
-		tasks, _ := g.List(dag.Filter{}) // an error is that of the transaction
+		tasks, _ := g.Tasks.List(dag.Filter{}) // an error is that of the transaction
 		for _, t := range tasks {
 			add(t.ID, string(t.Status)+": "+t.Title)
 		}
 	}
 	switch {
 	case isTarget, name == "NAME", name == "--feature":
-		features, err := g.Features()
+		features, err := g.Plan.Features()
 		for _, f := range features {
 			add(f.Name, string(f.Status))
 		}
 		return list, err
 	case name == "TARGET", name == "RUN", name == "--run":
-		runs, err := g.Runs(offered)
+		runs, err := g.History.Runs(offered)
 		for _, r := range runs {
 			l := report.LineOf(r, nil, life, a.now())
 			add(r.ID, render.OutcomeWord(l.Outcome)+", "+r.Scope.String()+", began "+r.StartedAt.Local().Format(time.DateTime))

@@ -13,6 +13,7 @@ import (
 	"ralph/internal/jsonval"
 	"ralph/internal/plain"
 	"ralph/internal/project"
+	"ralph/internal/sandbox"
 	"ralph/internal/term"
 )
 
@@ -30,7 +31,8 @@ RALPH_SECTION_KEY in the environment (RALPH_RUN_LIMIT sets run.limit).`,
 		long: `Nothing in .ralph.toml, .ralph/prompts, .ralph/templates and plan files (tasks.jsonl) is used if it was changed while an agent worked
 that could write it, until a person has looked at it and confirms it; nor is a feature accepted by such a spec.md. What you change
 when no such agent is at work needs no confirmation. A .ralph/permissions.toml that
-is not the link that ralph made counts when it is confirmed; its rules are printed.`,
+is not the link that ralph made counts when it is confirmed; its rules are printed. What else an agent changed although it must
+not, such as git's hooks, is listed, and no run warns of it any more.`,
 		example: "git diff .ralph.toml; ralph config trust", exits: "1 refused", run: action(runConfigTrust),
 	}},
 }
@@ -38,12 +40,16 @@ is not the link that ralph made counts when it is confirmed; its rules are print
 func runConfigTrust(ctx context.Context, a *app, _ plainOptions) error {
 	var adopted []string
 	err := a.record(ctx, func(s *session, _ *dag.Graph) error {
+		found, _ := trustOf(a, s.project).Findings(sandbox.OlderFindings(s.project)) // what cannot be read is begun anew
 		err := historyOf(a, s.project).Confirm()
 		if err == nil {
 			adopted, err = bookOf(a, s.project).Adopt()
 		}
 		if err != nil {
 			return fmt.Errorf("%w: %w", dag.ErrRefused, err)
+		}
+		for _, f := range found {
+			adopted = append(adopted, f.String()+"; it counts as it is now")
 		}
 		return nil
 	})

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"ralph/dag"
-	"ralph/inbox"
+	"ralph/internal/inbox"
 )
 
 var stopCommand = command{
@@ -38,7 +38,7 @@ func runStop(ctx context.Context, a *app, o plainOptions) error {
 	err := a.record(ctx, func(_ *session, g *dag.Graph) (err error) {
 		run, err := runID(g, o.Run)
 		if err == nil {
-			asked, err = g.StopRuns(run, how, life)
+			asked, err = g.Queue.StopRuns(run, how, life)
 		}
 		return err
 	})
@@ -58,7 +58,7 @@ func runStop(ctx context.Context, a *app, o plainOptions) error {
 func stopTask(ctx context.Context, a *app, typed string) error {
 	var stopped []dag.Attempt
 	err := changeTask(ctx, a, typed, "stop", "stopped and paused", func(g *dag.Graph, t dag.Task) (err error) {
-		if err := g.Pause(t.ID); err != nil {
+		if err := g.Tasks.Pause(t.ID); err != nil {
 			return err
 		}
 		stopped, err = inbox.Interrupt(g, t.ID)
@@ -81,10 +81,10 @@ runs continue with the rest.`,
 
 func runPause(ctx context.Context, a *app, o plainOptions) error {
 	if len(o.Args) > 0 {
-		return changeTask(ctx, a, o.Args[0], "pause", "paused", func(g *dag.Graph, t dag.Task) error { return g.Pause(t.ID) })
+		return changeTask(ctx, a, o.Args[0], "pause", "paused", func(g *dag.Graph, t dag.Task) error { return g.Tasks.Pause(t.ID) })
 	}
 	changed := false
-	err := a.record(ctx, func(_ *session, g *dag.Graph) (err error) { changed, err = g.PauseAll(); return err })
+	err := a.record(ctx, func(_ *session, g *dag.Graph) (err error) { changed, err = g.Queue.PauseAll(); return err })
 	switch {
 	case err != nil:
 		return fmt.Errorf("pause: %w", err)
@@ -107,13 +107,13 @@ rate-limited are tried again at once instead of when the limit ends.`,
 func runResume(ctx context.Context, a *app, o plainOptions) error {
 	if len(o.Args) > 0 {
 		return changeTask(ctx, a, o.Args[0], "resume", "resumed", func(g *dag.Graph, t dag.Task) error {
-			return hintPaused(g, t.ID, g.Resume(t.ID))
+			return hintPaused(g, t.ID, g.Tasks.Resume(t.ID))
 		})
 	}
 	text := ""
 	err := a.record(ctx, func(s *session, g *dag.Graph) error {
-		changed, err := g.ResumeAll()
-		limits, lerr := g.AgentLimits()
+		changed, err := g.Queue.ResumeAll()
+		limits, lerr := g.Queue.AgentLimits()
 		if err := errors.Join(err, lerr); err != nil {
 			return err
 		}
@@ -124,7 +124,7 @@ func runResume(ctx context.Context, a *app, o plainOptions) error {
 		for _, l := range limits {
 			text += fmt.Sprintf("; %s is tried again, although it is rate-limited until %s", l.Agent, l.Until.Local().Format(time.DateTime))
 		}
-		return errors.Join(g.LiftLimit(""), a.accounts(s.config).lift())
+		return errors.Join(g.Queue.LiftLimit(""), a.accounts(s.config).lift())
 	})
 	if err != nil {
 		return fmt.Errorf("resume: %w", err)
@@ -147,7 +147,7 @@ func hintPaused(g *dag.Graph, id string, err error) error {
 	if err == nil {
 		return nil
 	}
-	if control, cerr := g.Control(""); cerr == nil && !control.PausedAt.IsZero() {
+	if control, cerr := g.Queue.Control(""); cerr == nil && !control.PausedAt.IsZero() {
 		return hint(err, "the whole project is paused; continue with: ralph resume")
 	}
 	return hint(err, "see what it waits for with: ralph task why %s", id)
@@ -159,7 +159,7 @@ func refusePaused(ctx context.Context, a *app, s *session) error {
 		return nil
 	}
 	return s.store.View(ctx, func(g *dag.Graph) error {
-		control, err := g.Control("")
+		control, err := g.Queue.Control("")
 		if err != nil || control.PausedAt.IsZero() {
 			return err
 		}

@@ -6,12 +6,12 @@ import (
 	"strings"
 
 	"ralph/dag"
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/human"
 	"ralph/internal/render"
+	"ralph/internal/report"
 	"ralph/internal/seq"
 	"ralph/internal/term"
-	"ralph/report"
 )
 
 var costCommand = command{
@@ -63,7 +63,7 @@ func runID(g *dag.Graph, typed string) (string, error) {
 	if typed == "" {
 		return "", nil
 	}
-	run, err := g.RunOrLast(typed)
+	run, err := g.History.RunOrLast(typed)
 	return run.ID, err
 }
 

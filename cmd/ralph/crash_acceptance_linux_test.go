@@ -19,7 +19,7 @@ func TestAnAcceptanceOutlivesItsRun(t *testing.T) {
 	}}
 	for name, args := range map[string][]string{"in place": {"run", "--in-place"}, "in slots": {"run", "--jobs", "2"}} {
 		// The task, an acceptance, a missing one, an acceptance, a missing one, the last acceptance.
-		for _, point := range []string{"K3:2", "K6:2", "K10:1", "K10:2", "K10:6", "K11:1", "K11:4"} {
+		for _, point := range []string{"after-claim:2", "in-prompt:2", "in-settlement:1", "in-settlement:2", "in-settlement:6", "after-settlement:1", "after-settlement:4"} {
 			t.Run(name+", "+point, func(t *testing.T) {
 				t.Parallel()
 				p := newPlace(t, script, "[verify]", "feature = true")

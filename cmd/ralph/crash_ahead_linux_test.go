@@ -30,7 +30,7 @@ func newLine(t *testing.T) *place {
 // stored is a task as the database has it.
 func (p *place) stored(id string) (t dag.Task) {
 	p.Helper()
-	p.view(func(g *dag.Graph) (err error) { t, err = g.Task(id); return err })
+	p.view(func(g *dag.Graph) (err error) { t, err = g.Tasks.Get(id); return err })
 	return t
 }
 
@@ -64,7 +64,7 @@ func (p *place) wantLandedInOrder() {
 func TestCrashMatrixOnHeldWork(t *testing.T) {
 	notRaced(t)
 	for working, landing := range map[string]string{
-		"K3:3": "K18", "K16:2": "K19", "K17:2": "K22", "K8:2": "K23", "K18:2": "K10", "K10:2": "K19:2", "K11:2": "K22:2", "K10:3": "K1:2",
+		"after-claim:3": "after-candidate", "in-prompt-in-slot:2": "before-land", "before-queue:2": "after-move", "after-done:2": "before-ref-removal", "after-candidate:2": "in-settlement", "in-settlement:2": "before-land:2", "after-settlement:2": "after-move:2", "in-settlement:3": "after-choice:2",
 	} {
 		t.Run(working+" and "+landing, func(t *testing.T) {
 			t.Parallel()
@@ -72,7 +72,7 @@ func TestCrashMatrixOnHeldWork(t *testing.T) {
 			p.dying(working, "run", "--jobs", "2").wait(-1)
 			p.awaitGone()
 			p.want(2, "run", "--jobs", "2")
-			if working == "K17:2" || working == "K8:2" || working == "K18:2" { // finished, and never judged: it is, when the first has landed
+			if working == "before-queue:2" || working == "after-done:2" || working == "after-candidate:2" { // finished, and never judged: it is, when the first has landed
 				check.Equal(t, "what it stands on", heldTask, p.stored(secondTask).StandsOn)
 			} else {
 				p.wantLine()
@@ -89,7 +89,7 @@ func TestCrashMatrixOnHeldWork(t *testing.T) {
 // TestHeldWorkThatIsRejectedAfterACrash has what stood on it begin anew, wherever that was.
 func TestHeldWorkThatIsRejectedAfterACrash(t *testing.T) {
 	notRaced(t)
-	for _, point := range []string{"K3:3", "K16:2", "K17:2", "K18:2", "K10:2", "K11:2"} {
+	for _, point := range []string{"after-claim:3", "in-prompt-in-slot:2", "before-queue:2", "after-candidate:2", "in-settlement:2", "after-settlement:2"} {
 		t.Run(point, func(t *testing.T) {
 			t.Parallel()
 			p := newLine(t)

@@ -31,13 +31,13 @@ var editing = map[string]struct {
 	args   []string
 	action string // what recovery makes of the task, if it is killed there
 }{
-	"K19 landing, nothing moved":       {point: "K19", action: "resumed"},
-	"K26 about to land beyond":         {point: "K26", action: "resumed"},
-	"K22 landed beyond, not settled":   {point: "K22", action: "landed"},
-	"K23 settled":                      {point: "K23"},
-	"K20 the branch is about to move":  {point: "K20", before: "git checkout -q value.txt", args: []string{"merge"}},
-	"K27 the branch has moved":         {point: "K27", before: "git checkout -q value.txt", args: []string{"merge"}},
-	"K28 united, the branch not moved": {point: "K28", before: "git commit -qam mine", args: []string{"merge"}},
+	"landing, nothing moved":       {point: "before-land", action: "resumed"},
+	"about to land beyond":         {point: "before-land-beyond", action: "resumed"},
+	"landed beyond, not settled":   {point: "after-move", action: "landed"},
+	"settled":                      {point: "before-ref-removal"},
+	"the branch is about to move":  {point: "before-move", before: "git checkout -q value.txt", args: []string{"merge"}},
+	"the branch has moved":         {point: "after-branch-move", before: "git checkout -q value.txt", args: []string{"merge"}},
+	"united, the branch not moved": {point: "before-branch-move", before: "git commit -qam mine", args: []string{"merge"}},
 }
 
 // commits is a person who has changed one more file, and commits what git knows.
@@ -93,13 +93,13 @@ func TestAPersonsCommitAtEveryMomentOfLanding(t *testing.T) {
 func TestCrashMatrixBeyondABranch(t *testing.T) {
 	notRaced(t)
 	for name, tt := range map[string]struct{ point, before, torn string }{
-		"K26 about to land beyond":               {point: "K26"},
-		"K22 landed beyond, not settled":         {point: "K22"},
-		"K20 the branch is about to move":        {point: "K20", before: "git checkout -q value.txt"},
-		"K20 the branch moves, half written":     {point: "K20", before: "git checkout -q value.txt", torn: `printf on > value.txt; ln -s $2 .git/index.lock`},
-		"K20 the branch moves, all is written":   {point: "K20", before: "git checkout -q value.txt", torn: `git read-tree -m -u $1 $2`},
-		"K27 the branch has moved":               {point: "K27", before: "git checkout -q value.txt"},
-		"K28 united, the branch about to follow": {point: "K28", before: "git commit -qam mine"},
+		"about to land beyond":               {point: "before-land-beyond"},
+		"landed beyond, not settled":         {point: "after-move"},
+		"the branch is about to move":        {point: "before-move", before: "git checkout -q value.txt"},
+		"the branch moves, half written":     {point: "before-move", before: "git checkout -q value.txt", torn: `printf on > value.txt; ln -s $2 .git/index.lock`},
+		"the branch moves, all is written":   {point: "before-move", before: "git checkout -q value.txt", torn: `git read-tree -m -u $1 $2`},
+		"the branch has moved":               {point: "after-branch-move", before: "git checkout -q value.txt"},
+		"united, the branch about to follow": {point: "before-branch-move", before: "git commit -qam mine"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

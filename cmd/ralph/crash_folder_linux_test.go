@@ -11,13 +11,13 @@ import (
 func TestCrashMatrixWithoutGit(t *testing.T) {
 	notRaced(t)
 	for name, tt := range map[string]struct{ point, torn string }{
-		"K29 edits staged, not committed":       {point: "K29"},
-		"K19 landing, nothing moved":            {point: "K19"},
-		"K20 about to write files":              {point: "K20"},
-		"K20 half of them written":              {point: "K20", torn: `printf on > value.txt; ln -s $2 .ralph/repository/index.lock`},
-		"K20 all of them written, nothing else": {point: "K20", torn: `git read-tree -m -u $1 $2`},
-		"K22 moved, not settled":                {point: "K22"},
-		"K23 settled, refs are left":            {point: "K23"},
+		"edits staged, not committed":       {point: "before-commit"},
+		"landing, nothing moved":            {point: "before-land"},
+		"about to write files":              {point: "before-move"},
+		"half of them written":              {point: "before-move", torn: `printf on > value.txt; ln -s $2 .ralph/repository/index.lock`},
+		"all of them written, nothing else": {point: "before-move", torn: `git read-tree -m -u $1 $2`},
+		"moved, not settled":                {point: "after-move"},
+		"settled, refs are left":            {point: "before-ref-removal"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

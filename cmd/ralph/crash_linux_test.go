@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"testing"
 
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 	"ralph/internal/testing/raced"
@@ -89,18 +89,18 @@ var crashes = map[string]struct {
 	prompts int    // of the first task's worker
 	action  string // what recovery made of it; "" if there was nothing to take back
 }{
-	"K1 after choosing":                  {"K1", 1, ""},
-	"K2 inside the claim":                {"K2", 1, ""},
-	"K3 claimed, agent not started":      {"K3", 1, "released"},
-	"K4 agent started":                   {"K4", 1, "released"},
-	"K5 handshake":                       {"K5", 1, "released"},
-	"K6 in the middle of a prompt":       {"K6", 2, "released"},
-	"K7 answer received, not settled":    {"K7", 2, "released"},
-	"K8 done claimed, not verified":      {"K8", 1, "resumed"},
-	"K9 verifying":                       {"K9", 1, "resumed"},
-	"K10 inside settle":                  {"K10", 1, "landed"},
-	"K11 settled, knowledge not written": {"K11", 1, ""},
-	"K12 knowledge file half written":    {"K12", 1, ""},
+	"after choosing":                 {"after-choice", 1, ""},
+	"inside the claim":               {"in-claim", 1, ""},
+	"claimed, agent not started":     {"after-claim", 1, "released"},
+	"agent started":                  {"agent-started", 1, "released"},
+	"handshake":                      {"in-handshake", 1, "released"},
+	"in the middle of a prompt":      {"in-prompt", 2, "released"},
+	"answer received, not settled":   {"after-answer", 2, "released"},
+	"done claimed, not verified":     {"after-done", 1, "resumed"},
+	"verifying":                      {"in-gate", 1, "resumed"},
+	"inside settle":                  {"in-settlement", 1, "landed"},
+	"settled, knowledge not written": {"after-settlement", 1, ""},
+	"knowledge file half written":    {"in-knowledge", 1, ""},
 }
 
 // TestCrashMatrix kills a run at every point. The next one finishes the work.
@@ -126,7 +126,7 @@ func TestARevertOfWorkInTheFolderThatDies(t *testing.T) {
 	p.plan("first")
 	p.write("go-t-00000001", "")
 	p.want(0, "run", "--in-place")
-	p.dying("K30", "undo", "t-00000001").wait(-1)
+	p.dying("before-folder-follows", "undo", "t-00000001").wait(-1)
 	p.holds("t-00000001.txt", "work")
 	p.want(0, "run", "--in-place")
 	p.holds("t-00000001.txt", "work")
@@ -157,7 +157,7 @@ func killedWhileLearning(t *testing.T, gone bool) {
 	}}, "[verify]", `commands = ["! grep -qs bad value.txt"]`, "[knowledge]", "extract = true")
 	p.repository()
 	p.plan("first")
-	p.dying("K25", "run", "--in-place").wait(-1)
+	p.dying("in-lessons", "run", "--in-place").wait(-1)
 	p.awaitGone()
 	if gone {
 		list, err := filepath.Glob(filepath.Join(p.dir, ".ralph/runs/*/*/finished.json"))
@@ -179,7 +179,7 @@ func TestASecondPanicEndsTheRunAsABug(t *testing.T) {
 	p := newCrash(t)
 	p.plan("first")
 	p.write("go-t-00000001", "")
-	p.dying("K7:panic", "run", "--in-place").wait(exitBug).inStderr("attempt at t-00000001 panicked twice: at K7")
+	p.dying("after-answer:panic", "run", "--in-place").wait(exitBug).inStderr("attempt at t-00000001 panicked twice: at after-answer")
 	p.awaitGone()
 	p.wantStatus("t-00000001", "pending")
 	p.want(0, "run", "--in-place")
@@ -189,7 +189,7 @@ func TestASecondPanicEndsTheRunAsABug(t *testing.T) {
 // missing, and until a run gives it that stays so.
 func TestFinishedWorkOfADeadRunIsShownAsSuch(t *testing.T) {
 	notRaced(t)
-	for _, point := range []string{"K8", "K9"} {
+	for _, point := range []string{"after-done", "in-gate"} {
 		t.Run(point, func(t *testing.T) {
 			t.Parallel()
 			p := newCrash(t)
@@ -222,7 +222,7 @@ func TestCrashMatrixBesideALiveRun(t *testing.T) {
 			p.wantStatus("t-00000003", "in_progress")
 			p.write("go-t-00000003", "")
 			status := 0
-			if tt.point == "K9" { // its work is about to land in the folder, and nowhere else
+			if tt.point == "in-gate" { // its work is about to land in the folder, and nowhere else
 				status = 2
 			}
 			live.wait(status)
@@ -236,7 +236,7 @@ func TestCrashMatrixBesideALiveRun(t *testing.T) {
 // process that opens the file, too.
 func TestCrashK0(t *testing.T) {
 	t.Parallel()
-	for _, point := range []string{"K0", "K0:7", "K0:20"} {
+	for _, point := range []string{"in-migration", "in-migration:7", "in-migration:20"} {
 		for _, beside := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, beside another: %t", point, beside), func(t *testing.T) {
 				t.Parallel()
@@ -265,7 +265,7 @@ func TestCrashK13(t *testing.T) {
 			t.Parallel()
 			p := newCrash(t)
 			p.plan("first")
-			r := p.dying("K13", "run", "--in-place")
+			r := p.dying("in-shutdown", "run", "--in-place")
 			p.awaitMark("waits t-00000001")
 			var live *running
 			if beside {
@@ -292,13 +292,13 @@ func TestCrashK13(t *testing.T) {
 // and with two who recover at once: that is the same as recovering once.
 func TestCrashK14(t *testing.T) {
 	t.Parallel()
-	for _, point := range []string{"K14", "K14:2", "K14:3"} {
+	for _, point := range []string{"in-recovery", "in-recovery:2", "in-recovery:3"} {
 		for _, beside := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, beside another: %t", point, beside), func(t *testing.T) {
 				t.Parallel()
 				p := newCrash(t)
 				p.planTwo()
-				p.dying("K6", "run", "--in-place").wait(-1)
+				p.dying("in-prompt", "run", "--in-place").wait(-1)
 				dies := p.dying(point, "recover")
 				if beside {
 					p.want(0, "recover")
@@ -331,7 +331,7 @@ func TestKilledWhileTheOldTestsRun(t *testing.T) {
 			p.repository()
 			p.append(".git/info/exclude", "/plan.jsonl\n/.local\n/.cache\n/.config\n")
 			p.plan("first")
-			p.dying("K24", args...).wait(-1)
+			p.dying("in-old-tests", args...).wait(-1)
 			p.awaitGone()
 			if slices.Contains(args, "--target") {
 				check.Equal(t, "changed files", "", p.shell("git status --porcelain"))
@@ -393,7 +393,7 @@ func (p *place) wantMended(tasks, prompts int, action string) {
 // failpoints in the code, and the points that these tests use.
 func TestEveryPointOfTheMatrixIsInThePageAndInTheCode(t *testing.T) {
 	t.Parallel()
-	inPage := points(regexp.MustCompile(`(?m)^\| (K\d+) \|`), repoFile(t, "docs/recovery.md"))
+	inPage := points(regexp.MustCompile("(?m)^\\| `([a-z-]+)` \\|"), between(t, "docs/recovery.md", "\n## The crash matrix\n", "\n## "))
 	var code strings.Builder
 	check.OK(t, fs.WalkDir(os.DirFS("../.."), ".", func(path string, _ fs.DirEntry, err error) error {
 		if err == nil && strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") {
@@ -403,7 +403,8 @@ func TestEveryPointOfTheMatrixIsInThePageAndInTheCode(t *testing.T) {
 		}
 		return err
 	}))
-	inCode := points(regexp.MustCompile(`failpoint\.Hit\("(K\d+)"\)`), code.String())
+	inCode := points(regexp.MustCompile(`failpoint\.Hit\("(.+)"\)`), code.String())
+	inCode = slices.DeleteFunc(inCode, func(point string) bool { return slices.Contains(otherPoints, point) })
 	check.Equal(t, "points in docs/recovery.md", inCode, inPage)
 	var self strings.Builder
 	names, err := filepath.Glob("crash_*linux_test.go")
@@ -413,8 +414,13 @@ func TestEveryPointOfTheMatrixIsInThePageAndInTheCode(t *testing.T) {
 		check.OK(t, err)
 		self.Write(text)
 	}
-	check.Equal(t, "points in the tests", inCode, points(regexp.MustCompile(`"(K\d+)(?::\d+)?"`), self.String()))
+	inTests := points(regexp.MustCompile(`"([a-z-]+)(?::\d+)?"`), self.String())
+	unused := slices.DeleteFunc(inCode, func(point string) bool { return slices.Contains(inTests, point) })
+	check.Equal(t, "points that no test uses", []string{}, unused)
 }
+
+// otherPoints are those with tests of their own: of commands of the pages, of conversations and of attempts on other machines.
+var otherPoints = []string{"before-command", "after-command", "before-record", "after-record", "after-replay"}
 
 func points(re *regexp.Regexp, text string) []string {
 	var list []string

@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"ralph/dag"
-	"ralph/event"
 	"ralph/internal/db"
+	"ralph/internal/event"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 )
@@ -25,6 +25,7 @@ func newSlots(t *testing.T, config ...string) *place {
 	p := newPlace(t, fakeagent.Script{Conversations: []fakeagent.Conversation{{When: fakeagent.When{Verify: &verify}, Steps: []step{
 		{Do: "run", Argv: []string{"sh", "-c", `ls {{task}}.txt >> "${RALPH_PROJECT:-.}/wait-found"`}},
 		{Do: "file", Path: "{{task}}.txt", Text: "work"},
+		{Do: "run", Argv: []string{"sh", "-c", `[ ! -e "${RALPH_PROJECT:-.}/wait-tag" ] || { git add {{task}}.txt; git -c user.name=a -c user.email=a@localhost commit -qm own --allow-empty; git tag -f made-{{task}}; }`}},
 		{Do: "mark", Text: "worked {{task}}"},
 		{Do: "run", Argv: []string{"sh", "-c", "while [ -e \"${RALPH_PROJECT:-.}/wait-{{task}}\" ]; do sleep 0.01; done"}},
 		{Do: "say", Text: "<knowledge title=\"About {{task}}\" tags=\"crash\">\nIt can be mended.\n</knowledge>\n"},
@@ -44,21 +45,21 @@ var slotCrashes = map[string]struct {
 	refs        string // that are left then
 	queue       string // how its entries ended, in the end
 }{
-	"K15 making a slot":          {point: "K15", action: "released", status: "pending", queue: "landed"},
-	"K16 in a turn":              {point: "K16", action: "released", status: "pending", refs: "work", queue: "landed"},
-	"K17 kept, not in the queue": {point: "K17", action: "resumed", status: "pending", refs: "work", queue: "landed"},
-	"K18 in the queue":           {point: "K18", action: "resumed", status: "pending", refs: "work", queue: "dropped landed"},
-	"K19 landing, nothing moved": {point: "K19", action: "resumed", status: "pending", refs: "work", queue: "dropped landed"},
-	"K20 landing, files half written": {
-		point: "K20", action: "resumed", status: "pending", refs: "work", queue: "dropped landed",
+	"making a slot":          {point: "in-slot-setup", action: "released", status: "pending", queue: "landed"},
+	"in a turn":              {point: "in-prompt-in-slot", action: "released", status: "pending", refs: "work", queue: "landed"},
+	"kept, not in the queue": {point: "before-queue", action: "resumed", status: "pending", refs: "work", queue: "landed"},
+	"in the queue":           {point: "after-candidate", action: "resumed", status: "pending", refs: "work", queue: "dropped landed"},
+	"landing, nothing moved": {point: "before-land", action: "resumed", status: "pending", refs: "work", queue: "dropped landed"},
+	"landing, files half written": {
+		point: "before-move", action: "resumed", status: "pending", refs: "work", queue: "dropped landed",
 		torn: `name=$(git diff-tree -r --name-only $1 $2); git show $2:$name | head -c 2 > $name; ln -s $2 .git/index.lock`,
 	},
-	"K20 landing, files written": {
-		point: "K20", action: "resumed", status: "pending", refs: "work", queue: "dropped landed",
+	"landing, files written": {
+		point: "before-move", action: "resumed", status: "pending", refs: "work", queue: "dropped landed",
 		torn: `git read-tree -m -u $1 $2`,
 	},
-	"K22 landed, not settled":    {point: "K22", action: "landed", status: "done", queue: "landed"},
-	"K23 settled, refs are left": {point: "K23", status: "done", queue: "landed"},
+	"landed, not settled":    {point: "after-move", action: "landed", status: "done", queue: "landed"},
+	"settled, refs are left": {point: "before-ref-removal", status: "done", queue: "landed"},
 }
 
 // TestCrashMatrixInSlots kills a run at every point between a slot and the target. Recovery does what
@@ -91,12 +92,46 @@ func TestCrashMatrixInSlots(t *testing.T) {
 	}
 }
 
+// TestCrashMatrixOfTags: what an attempt made of tags is there once its work has landed, and only then, whenever ralph dies.
+func TestCrashMatrixOfTags(t *testing.T) {
+	notRaced(t)
+	for point, tt := range map[string]struct{ action, refs string }{
+		"in-prompt-in-slot": {"released", "made work"},
+		"before-queue":      {"resumed", "made work"},
+		"after-candidate":   {"resumed", "made work"},
+		"before-land":       {"resumed", "made work"},
+		"before-refs-made":  {"landed", ""},
+		"after-move":        {"landed", ""},
+	} {
+		t.Run(point, func(t *testing.T) {
+			t.Parallel()
+			p := newSlots(t)
+			p.write("wait-tag", "")
+			p.plan("Write it, and tag it made-t-00000001")
+			p.dying(point, "run", "--jobs", "2").wait(-1)
+			p.awaitGone()
+			made := func() string {
+				return strings.TrimSpace(p.shell(`git for-each-ref --format='%(objectname)' refs/tags`))
+			}
+			check.Equal(t, "made when it died", point == "after-move", made() != "")
+			check.Equal(t, "what recovery did", tt.action, p.recovered())
+			kinds := p.shell(`git for-each-ref --format='%(refname)' refs/ralph | cut -d/ -f3 | grep -v candidate || :`)
+			check.Equal(t, "kinds of refs", tt.refs, strings.Join(strings.Fields(kinds), " "))
+			check.Equal(t, "made by recovery", tt.action == "landed", made() != "")
+			p.want(0, "run", "--jobs", "2")
+			check.Equal(t, "the tag, of what landed", strings.TrimSpace(p.shell(`git log --format=%H --grep=t-00000001 main`)), made())
+			check.Equal(t, "refs that are left", "", strings.TrimSpace(p.shell(`git for-each-ref refs/ralph/made`)))
+			p.wantClean()
+		})
+	}
+}
+
 // TestWhatALandingLeftIsNoPersonsChange: no run commits it, and one begins all the same, and puts it back.
 func TestWhatALandingLeftIsNoPersonsChange(t *testing.T) {
 	notRaced(t)
 	p := newSlots(t)
 	p.plan("first")
-	p.dying("K20", "run", "--jobs", "2").wait(-1)
+	p.dying("before-move", "run", "--jobs", "2").wait(-1)
 	p.tear(".git", `git read-tree -m -u $1 $2`)
 	p.want(64, "run", "--jobs", "2", "--with-changes")
 	p.want(0, "run", "--jobs", "2")
@@ -143,7 +178,7 @@ func (p *place) wantQueued(task, want string) {
 	p.view(func(g *dag.Graph) error {
 		entries := map[int64]string{}
 		for _, state := range []dag.MergeState{dag.MergeTesting, dag.MergeGreen, dag.MergeLanding, dag.MergeLanded, dag.MergeDropped} {
-			list, err := g.MergesIn(state)
+			list, err := g.Queue.MergesIn(state)
 			if err != nil {
 				return err
 			}
@@ -165,7 +200,7 @@ func (p *place) wantQueued(task, want string) {
 // TestALandingOfADeadRunDoesNotHoldUpALiveOne: it could never land otherwise.
 func TestALandingOfADeadRunDoesNotHoldUpALiveOne(t *testing.T) {
 	notRaced(t)
-	for _, point := range []string{"K18", "K19", "K22"} {
+	for _, point := range []string{"after-candidate", "before-land", "after-move"} {
 		t.Run(point, func(t *testing.T) {
 			t.Parallel()
 			p := newSlots(t)
@@ -186,7 +221,7 @@ func TestRecoveryWaitsForAGitThatWorks(t *testing.T) {
 	notRaced(t)
 	p := newSlots(t)
 	p.plan("first")
-	p.dying("K22", "run", "--jobs", "2").wait(-1)
+	p.dying("after-move", "run", "--jobs", "2").wait(-1)
 	p.awaitGone()
 	p.shell(`echo '[' >> .git/config`)
 	p.want(70, "recover")
@@ -207,7 +242,7 @@ func TestWorkInTheSlotOfADeadAttempt(t *testing.T) {
 			t.Parallel()
 			p := newSlots(t, "[recovery]", fmt.Sprintf("on_dirty = %q", rule))
 			p.plan("first")
-			p.dying("K16", "run", "--jobs", "2").wait(-1)
+			p.dying("in-prompt-in-slot", "run", "--jobs", "2").wait(-1)
 			p.awaitGone()
 			p.want(0, "recover")
 			p.wantStatus("t-00000001", want.status)
@@ -218,7 +253,7 @@ func TestWorkInTheSlotOfADeadAttempt(t *testing.T) {
 				p.want(0, "task", "delete", "t-00000001")
 				p.plan("second")
 			} else { // an attempt that came to nothing does not make it forgotten
-				p.dying("K3", "run", "--jobs", "2").wait(-1)
+				p.dying("after-claim", "run", "--jobs", "2").wait(-1)
 				p.awaitGone()
 			}
 			p.want(0, "run", "--jobs", "2")
@@ -233,7 +268,7 @@ func TestRecoveryLocksNobodyOutWhileItKeepsWork(t *testing.T) {
 	notRaced(t)
 	p := newSlots(t)
 	p.plan("first")
-	p.dying("K16", "run", "--jobs", "2").wait(-1)
+	p.dying("in-prompt-in-slot", "run", "--jobs", "2").wait(-1)
 	p.awaitGone()
 	p.shell(`mkfifo wait-pipe && echo '*.txt filter=slow' > .git/info/attributes &&
 		git config filter.slow.clean "! mkdir $PWD/wait-once || { echo > $PWD/wait-pipe; cat $PWD/wait-pipe > /dev/null; }; cat"`)
@@ -264,7 +299,7 @@ func TestRecoveryDoesNotWaitForAPipe(t *testing.T) {
 	notRaced(t)
 	p := newSlots(t)
 	p.plan("first")
-	p.dying("K16", "run", "--jobs", "2").wait(-1)
+	p.dying("in-prompt-in-slot", "run", "--jobs", "2").wait(-1)
 	p.awaitGone()
 	p.shell(`mkfifo "$(dirname "$(find "$XDG_STATE_HOME" -path '*/1/.git' ! -path '*/rooms/*')")/.gitignore"`)
 	p.want(0, "recover").inStdout("what it left cannot be kept: ", "/.gitignore is not a regular file")
@@ -279,7 +314,7 @@ func TestWorkThatWasFinishedInTheFolderLandsFromASlot(t *testing.T) {
 	p.plan("first")
 	p.want(2, "run", "--review")
 	p.want(0, "task", "reject", "t-00000001") // an earlier try in a slot does not matter
-	p.dying("K8", "run", "--in-place").wait(-1)
+	p.dying("after-done", "run", "--in-place").wait(-1)
 	p.awaitGone()
 	p.want(0, "run", "--jobs", "2").inStderr("main waits for your t-00000001.txt")
 	p.wantTask("t-00000001", "done", 2)
@@ -303,7 +338,7 @@ func TestWhatAResolutionDropsIsKnownAfterItsRunDied(t *testing.T) {
 			p.repository()
 			p.append(".git/info/exclude", "/plan.jsonl\n/.local\n/.cache\n/.config\n")
 			p.plan("first")
-			p.dying("K18", "run", "--jobs", "2").wait(-1)
+			p.dying("after-candidate", "run", "--jobs", "2").wait(-1)
 			p.awaitGone()
 			p.want(2, next...).inStderr(`value.txt lacks what`)
 			check.Equal(t, "the target", "by a person\n", p.shell("git show main:value.txt"))
@@ -322,7 +357,7 @@ func TestWorkThatIsToBeReviewedIsHeldAfterItsRunDied(t *testing.T) {
 			t.Parallel()
 			p := newSlots(t, tt.config...)
 			p.plan("first")
-			p.dying("K18", append([]string{"run", "--jobs", "2"}, tt.flags...)...).wait(-1)
+			p.dying("after-candidate", append([]string{"run", "--jobs", "2"}, tt.flags...)...).wait(-1)
 			p.awaitGone()
 			p.want(2, append([]string{"merge"}, tt.flags...)...).inStderr("to review before it lands: the work of t-00000001")
 			p.wantStatus("t-00000001", "pending")
@@ -340,9 +375,9 @@ func TestWorkThatIsToBeReviewedIsHeldAfterItsRunDied(t *testing.T) {
 func TestATaskThatIsResetAfterItsRunDied(t *testing.T) {
 	notRaced(t)
 	for _, tt := range []struct{ point, reset, queue string }{
-		{"K19", "t-00000001", "dropped landed"},
-		{"K22", "t-00000001", "landed landed"},
-		{"K22", "--stale", "landed landed"},
+		{"before-land", "t-00000001", "dropped landed"},
+		{"after-move", "t-00000001", "landed landed"},
+		{"after-move", "--stale", "landed landed"},
 	} {
 		t.Run(tt.point+" "+tt.reset, func(t *testing.T) {
 			t.Parallel()
@@ -412,7 +447,7 @@ func TestARunThatDiesBeforeItTakesASlot(t *testing.T) {
 	p.plan("first")
 	p.want(2, "run", "--jobs", "2", "--review")
 	p.plan("second")
-	p.dying("K3", "run", "--jobs", "2").wait(-1)
+	p.dying("after-claim", "run", "--jobs", "2").wait(-1)
 	p.awaitGone()
 	p.want(0, "recover")
 	check.Equal(t, "whose work is kept", "t-00000001\n", p.shell(`git for-each-ref --format='%(refname)' refs/ralph/work | cut -d/ -f4`))
@@ -468,9 +503,9 @@ func (p *place) wantOnTarget(tasks int) {
 func (p *place) wantNobodyLanding() {
 	p.Helper()
 	p.view(func(g *dag.Graph) error {
-		queue, err := g.Queue("")
+		queue, err := g.Queue.OpenMerges("")
 		check.That(p, len(queue) == 0, "still in the queue: %+v", queue)
-		held, herr := g.Locks()
+		held, herr := g.Queue.Locks()
 		check.That(p, len(held) == 0, "slots, locks and places of agents that are held: %+v", held)
 		return errors.Join(err, herr)
 	})

@@ -73,7 +73,7 @@ func runDemo(ctx context.Context, a *app, o plainOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	err = s.store.Update(ctx, func(g *dag.Graph) error { _, err := g.Import(specs); return err })
+	err = s.store.Update(ctx, func(g *dag.Graph) error { _, err := g.Plan.Import(specs); return err })
 	if err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ const afterDemo = `  ralph init              choose the agent, and the commands 
 
 func drawAll(ctx context.Context, a *app, s *session) error {
 	return s.store.View(ctx, func(g *dag.Graph) error {
-		nodes, err := draw.Linked(g, a.now(), func(add func(dag.Task) error) error { return g.Each(dag.Filter{}, add) })
+		nodes, err := draw.Linked(g, a.now(), func(add func(dag.Task) error) error { return g.Tasks.Each(dag.Filter{}, add) })
 		if err != nil {
 			return err
 		}

@@ -9,8 +9,8 @@ import (
 	"net"
 	"sync"
 
-	"ralph/event"
 	"ralph/internal/dispatch"
+	"ralph/internal/event"
 	"ralph/internal/project"
 	"ralph/loop/remote"
 )

@@ -16,8 +16,8 @@ import (
 	"syscall"
 	"testing"
 
-	"ralph/event"
 	"ralph/internal/dispatch"
+	"ralph/internal/event"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 	"ralph/internal/testing/raced"
@@ -298,7 +298,7 @@ func TestARunThatIsKilledWhileItStoresAResultGoesOnThere(t *testing.T) {
 			t.Parallel()
 			f := goFar(t, writes(), countingGate)
 			f.plan("first")
-			dying := func(args ...string) *running { return f.dying(fmt.Sprintf("recordReplayed:%d", stored), args...) }
+			dying := func(args ...string) *running { return f.dying(fmt.Sprintf("after-replay:%d", stored), args...) }
 			f.serveWith(dying, "--jobs", "2").wait(-1)
 			f.serve().wait(0)
 			f.wantLanded(1)

@@ -12,12 +12,12 @@ import (
 	"time"
 
 	"ralph/dag"
-	"ralph/event"
+	"ralph/internal/event"
+	"ralph/internal/report"
 	"ralph/internal/sandbox"
 	"ralph/internal/term"
 	"ralph/loop"
 	"ralph/loop/attempt"
-	"ralph/report"
 	"ralph/verify"
 )
 
@@ -201,7 +201,7 @@ func (x *execution) askToGoOn(ctx context.Context, runner *loop.Runner) bool {
 		}
 		err := x.opts.Graph.Store.Update(ctx, func(g *dag.Graph) (err error) {
 			for _, id := range tasks {
-				err = errors.Join(err, g.Log(id, dag.LogUser, guidance))
+				err = errors.Join(err, g.Tasks.Log(id, dag.LogUser, guidance))
 			}
 			return err
 		})

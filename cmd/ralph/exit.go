@@ -9,10 +9,10 @@ import (
 	"syscall"
 
 	"ralph/dag"
-	"ralph/event"
 	"ralph/internal/agents"
 	"ralph/internal/agentside"
 	"ralph/internal/db"
+	"ralph/internal/event"
 	"ralph/internal/forge"
 	"ralph/internal/git"
 	"ralph/internal/plain"

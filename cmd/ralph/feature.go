@@ -11,10 +11,10 @@ import (
 	"ralph/features"
 	"ralph/internal/human"
 	"ralph/internal/jsonval"
+	"ralph/internal/proof"
 	"ralph/internal/render/draw"
+	"ralph/internal/report"
 	"ralph/internal/term"
-	"ralph/proof"
-	"ralph/report"
 )
 
 var featureCommand = command{
@@ -45,7 +45,7 @@ var featureCommand = command{
 }
 
 func runFeatureList(a *app, s *session, g *dag.Graph, o plainOptions) error {
-	known, err := g.Features()
+	known, err := g.Plan.Features()
 	if err != nil {
 		return err
 	}
@@ -93,13 +93,13 @@ func progress(f dag.Feature) string {
 }
 
 func runFeatureShow(a *app, s *session, g *dag.Graph, o plainOptions) error {
-	f, err := g.Feature(o.Args[0])
+	f, err := g.Plan.Feature(o.Args[0])
 	if err != nil {
 		return featureHint(a, s, o.Args[0], err)
 	}
-	used, _ := g.UsageOfFeature(f.Name, "") // the first error of the database is also that of what follows
-	tally, _ := g.Tally(dag.Scope{Feature: f.Name})
-	tasks, err := g.List(dag.Filter{Feature: f.Name})
+	used, _ := g.History.UsageOfFeature(f.Name, "") // the first error of the database is also that of what follows
+	tally, _ := g.Tasks.Tally(dag.Scope{Feature: f.Name})
+	tasks, err := g.Tasks.List(dag.Filter{Feature: f.Name})
 	if err != nil {
 		return err
 	}
@@ -154,11 +154,11 @@ func runFeatureGate(ctx context.Context, a *app, o featureGateOptions) error {
 			return err
 		}
 		if len(commands) > 0 || o.None {
-			if err := g.SetFeatureGates(name, commands); err != nil {
+			if err := g.Plan.SetFeatureGates(name, commands); err != nil {
 				return err
 			}
 		}
-		gates, err = g.FeatureGates(name)
+		gates, err = g.Plan.FeatureGates(name)
 		return err
 	})
 	if err != nil {
@@ -180,7 +180,7 @@ func runFeatureGate(ctx context.Context, a *app, o featureGateOptions) error {
 
 func runFeatureDelete(ctx context.Context, a *app, s *session, o plainOptions) error {
 	name := o.Args[0]
-	f, err := look(ctx, s, func(g *dag.Graph) (dag.Feature, error) { return g.Feature(name) })
+	f, err := look(ctx, s, func(g *dag.Graph) (dag.Feature, error) { return g.Plan.Feature(name) })
 	if err != nil {
 		return err
 	}
@@ -193,7 +193,7 @@ func runFeatureDelete(ctx context.Context, a *app, s *session, o plainOptions) e
 	p := newPlanner(a, s, f.Name, plannerOptions{})
 	// The row goes first: a folder without a feature is only litter.
 	err = p.Drop(func() error {
-		return changeAs(ctx, a, s, func(g *dag.Graph) error { return g.DeleteFeature(f.Name) })
+		return changeAs(ctx, a, s, func(g *dag.Graph) error { return g.Plan.DeleteFeature(f.Name) })
 	})
 	if err != nil {
 		return fmt.Errorf("delete feature %s: %w", f.Name, err)

@@ -14,9 +14,9 @@ import (
 	"ralph/features"
 	"ralph/internal/git"
 	"ralph/internal/jsonval"
+	"ralph/internal/proof"
+	"ralph/internal/report"
 	"ralph/internal/seq"
-	"ralph/proof"
-	"ralph/report"
 )
 
 var featureProofCommand = command{
@@ -45,7 +45,7 @@ func runFeatureProof(ctx context.Context, a *app, s *session, o plainOptions) er
 	var rows []proof.Row
 	name := o.Args[0]
 	_, err := look(ctx, s, func(g *dag.Graph) (dag.Feature, error) {
-		f, err := g.Feature(name)
+		f, err := g.Plan.Feature(name)
 		if err != nil {
 			return f, featureHint(a, s, name, err)
 		}
@@ -87,8 +87,8 @@ func (s *session) spec(feature string) string {
 
 // proofs hold the criteria of a feature against what was seen of them.
 func (s *session) proofs(g *dag.Graph, feature string) ([]proof.Row, error) {
-	tasks, _ := g.List(dag.Filter{Feature: feature}) // the first error of the database is that of what follows
-	proofs, err := g.Proofs(feature)
+	tasks, _ := g.Tasks.List(dag.Filter{Feature: feature}) // the first error of the database is that of what follows
+	proofs, err := g.Plan.Proofs(feature)
 	return proof.Table(s.spec(feature), tasks, proofs), err
 }
 
@@ -107,13 +107,13 @@ func (s *session) noCriteria(feature string) string {
 // unproven lists the criteria in scope that nothing shows to be met, by feature. In the scope of a task or a tag these are the ones that
 // its tasks are to prove.
 func (s *session) unproven(a *app, g *dag.Graph, scope dag.Scope) (list []string, err error) {
-	all, err := g.Features()
+	all, err := g.Plan.Features()
 	if err != nil {
 		return nil, err
 	}
 	var only []dag.Task
 	if scope.Task != "" || scope.Tag != "" {
-		if only, err = g.In(scope); err != nil {
+		if only, err = g.Tasks.In(scope); err != nil {
 			return nil, err
 		}
 	}
@@ -170,7 +170,7 @@ func runFeatureProve(ctx context.Context, a *app, o featureProveOptions) error {
 	}
 	name, id := o.Args[0], strings.ToUpper(o.Args[1])
 	err = a.update(ctx, func(s *session, g *dag.Graph) error {
-		f, err := g.Feature(name)
+		f, err := g.Plan.Feature(name)
 		if err != nil {
 			return featureHint(a, s, name, err)
 		}
@@ -185,13 +185,13 @@ func runFeatureProve(ctx context.Context, a *app, o featureProveOptions) error {
 			return hint(err, "see them: ralph feature proof %s", name)
 		}
 		if o.Withdraw {
-			had, err := g.WithdrawProof(name, id)
+			had, err := g.Plan.WithdrawProof(name, id)
 			if err == nil && !had {
 				err = fmt.Errorf("%w: nobody said that %s is met", dag.ErrRefused, id)
 			}
-			return errors.Join(err, g.Audit("", "", name+" "+id+" withdrawn"))
+			return errors.Join(err, g.History.Audit("", "", name+" "+id+" withdrawn"))
 		}
-		return g.Prove(name, dag.Proof{
+		return g.Plan.Prove(name, dag.Proof{
 			Criterion: id, Text: criteria[i].Text, Author: g.Actor().Who, Shown: why, Commit: git.Head(ctx, s.project.Root),
 		})
 	})

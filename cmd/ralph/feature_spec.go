@@ -9,8 +9,8 @@ import (
 	"ralph/dag"
 	"ralph/features"
 	"ralph/internal/agents"
+	"ralph/internal/report"
 	"ralph/internal/term"
-	"ralph/report"
 )
 
 // sourceFlags say what a document is written from.
@@ -75,7 +75,7 @@ type plannedJSON struct {
 // printPlanned prints what was done, and the command to type next.
 func printPlanned(ctx context.Context, a *app, s *session, planned plannedJSON, feature string, json bool) error {
 	if json {
-		f, err := look(ctx, s, func(g *dag.Graph) (dag.Feature, error) { return g.Feature(feature) })
+		f, err := look(ctx, s, func(g *dag.Graph) (dag.Feature, error) { return g.Plan.Feature(feature) })
 		if err != nil {
 			return err
 		}

@@ -6,12 +6,12 @@ import (
 	"fmt"
 
 	"ralph/dag"
-	"ralph/forecast"
 	"ralph/internal/agents"
+	"ralph/internal/forecast"
 	"ralph/internal/human"
+	"ralph/internal/report"
 	"ralph/internal/term"
 	"ralph/loop"
-	"ralph/report"
 	"ralph/strategy"
 )
 
@@ -154,7 +154,7 @@ func (x *execution) keepForecast(ctx context.Context, run string) (wait func()) 
 		if !f.Known() {
 			return
 		}
-		err := x.opts.Graph.Store.Update(context.WithoutCancel(ctx), func(g *dag.Graph) error { return g.KeepForecast(run, f.Kept()) })
+		err := x.opts.Graph.Store.Update(context.WithoutCancel(ctx), func(g *dag.Graph) error { return g.History.KeepForecast(run, f.Kept()) })
 		if err != nil {
 			x.app.note("warning: no forecast was kept for the report: %v", err)
 		}

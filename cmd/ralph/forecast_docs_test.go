@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"ralph/dag"
-	"ralph/forecast"
-	"ralph/report"
+	"ralph/internal/forecast"
+	"ralph/internal/report"
 )
 
 func sampleForecast(at time.Time) report.Forecast {

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"ralph/dag"
-	"ralph/event"
 	"ralph/internal/db"
+	"ralph/internal/event"
 	"ralph/internal/redact"
 	"ralph/internal/testing/check"
 	"ralph/loop"

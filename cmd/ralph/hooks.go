@@ -5,9 +5,9 @@ import (
 	"fmt"
 
 	"ralph/dag"
-	"ralph/inbox"
 	"ralph/internal/agents"
 	"ralph/internal/hooks"
+	"ralph/internal/inbox"
 	"ralph/internal/project"
 	"ralph/internal/seq"
 )
@@ -65,7 +65,7 @@ func observed(s *session, g *dag.Graph, ids []string) (tasks []dag.Task, err err
 		return nil, nil
 	}
 	for _, id := range ids[:min(len(ids), maxObserved+1)] {
-		t, err := g.Task(id)
+		t, err := g.Tasks.Get(id)
 		if err != nil {
 			return nil, err
 		}

@@ -11,16 +11,15 @@ import (
 	"time"
 
 	"ralph/dag"
-	"ralph/inbox"
-	"ralph/internal/credential"
 	"ralph/internal/human"
+	"ralph/internal/inbox"
 	"ralph/internal/jsonval"
 	"ralph/internal/project"
+	"ralph/internal/provenance"
+	"ralph/internal/report"
 	"ralph/internal/term"
-	"ralph/internal/trust"
 	"ralph/internal/wake"
 	"ralph/loop/attempt"
-	"ralph/report"
 )
 
 var inboxCommand = command{
@@ -275,7 +274,7 @@ func answerRequest(ctx context.Context, a *app, s *session, r inbox.Request, rep
 	rule := ""
 	err = recordIn(ctx, a, s, func(g *dag.Graph) error {
 		r, err = inbox.Answer(g, trustOf(a, s.project), r.ID, reply)
-		if errors.Is(err, trust.ErrFolder) {
+		if errors.Is(err, provenance.ErrStore) {
 			return hint(err, "answer outside of any sandbox, with a HOME that can be written")
 		}
 		if err != nil {
@@ -347,15 +346,15 @@ func optionsText(r inbox.Request) (text string) {
 // credentials is where the values are that people gave to agents.
 func (a *app) credentials() string { return filepath.Join(a.stateHome(), "ralph", "credentials") }
 
-func (a *app) credentialsOf(s *session) credential.Store {
-	return credential.Store{Dir: filepath.Join(a.credentials(), folderOf(realPath(s.project.Root)))}
+func (a *app) credentialsOf(s *session) provenance.Values {
+	return provenance.Values{Store: provenance.Store{Dir: filepath.Join(a.credentials(), folderOf(realPath(s.project.Root)))}}
 }
 
 // trusts is where everything lies that no agent may write, and trustOf what is about a project.
 func trusts(a *app) string { return filepath.Join(a.stateHome(), "ralph", "trust") }
 
-func trustOf(a *app, p project.Project) trust.Folder {
-	return trust.Folder{Dir: filepath.Join(trusts(a), folderOf(realPath(p.Root)))}
+func trustOf(a *app, p project.Project) provenance.Store {
+	return provenance.Store{Dir: filepath.Join(trusts(a), folderOf(realPath(p.Root)))}
 }
 
 // realPath is where a folder is, however a shell got there.
@@ -396,7 +395,7 @@ func hintOver(ctx context.Context, s *session, err error) error {
 	if r := over.Request; r.Changeable {
 		return hint(err, "no agent has it yet: change it with: ralph inbox answer %s %s --change", r.ID, answerWays(r)[0])
 	}
-	t, gone := look(ctx, s, func(g *dag.Graph) (dag.Task, error) { return g.Task(over.Request.Task) })
+	t, gone := look(ctx, s, func(g *dag.Graph) (dag.Task, error) { return g.Tasks.Get(over.Request.Task) })
 	if gone != nil {
 		return err
 	}
@@ -476,7 +475,7 @@ func auditAsJSON(e dag.AuditEntry) jsonval.Object {
 }
 
 func runAudit(a *app, _ *session, g *dag.Graph, o auditOptions) error {
-	list, err := g.Audits(o.Limit)
+	list, err := g.History.Audits(o.Limit)
 	if err != nil {
 		return err
 	}

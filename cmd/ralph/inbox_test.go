@@ -10,9 +10,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"ralph/dag"
-	"ralph/inbox"
 	"ralph/internal/db"
-	"ralph/internal/trust"
+	"ralph/internal/inbox"
+	"ralph/internal/provenance"
 )
 
 func sampleRequest(now time.Time) inbox.Request {
@@ -54,17 +54,17 @@ func askAll(dir string, list ...inbox.Request) (asked []inbox.Request, err error
 	}
 	err = dag.New(d, dag.Options{}).Update(ctx, func(g *dag.Graph) error {
 		for _, r := range list {
-			run, err := g.StartRun(dag.Scope{}, dag.Process{PID: 1})
+			run, err := g.History.StartRun(dag.Scope{}, dag.Process{PID: 1})
 			if err != nil {
 				return err
 			}
-			c, ok, err := g.Claim(dag.ClaimOptions{Run: run, Scope: dag.Scope{Task: r.Task}, Lease: time.Minute})
+			c, ok, err := g.Queue.Claim(dag.ClaimOptions{Run: run, Scope: dag.Scope{Task: r.Task}, Lease: time.Minute})
 			if err != nil || !ok {
 				return errors.Join(err, errors.New(r.Task+" cannot be claimed"))
 			}
 			r.Run = run.ID
-			q, err := inbox.Ask(g, trust.Folder{}, c, r)
-			if err := errors.Join(err, g.Release(c, dag.Release{Uncounted: true}), g.EndRun(run.ID, "blocked", "", 1)); err != nil {
+			q, err := inbox.Ask(g, provenance.Store{}, c, r)
+			if err := errors.Join(err, g.Queue.Release(c, dag.Release{Uncounted: true}), g.History.EndRun(run.ID, "blocked", "", 1)); err != nil {
 				return err
 			}
 			asked = append(asked, q)

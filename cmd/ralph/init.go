@@ -84,7 +84,7 @@ func runInit(ctx context.Context, a *app, o initOptions) error {
 	if admitted {
 		written = append(written, filepath.Join(p.State(), ".gitignore"))
 	}
-	d, err := db.Open(ctx, p.DB(), db.Options{})
+	d, err := dag.Open(ctx, p.DB(), db.Options{})
 	if err != nil {
 		return err
 	}

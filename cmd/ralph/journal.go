@@ -8,13 +8,13 @@ import (
 	"time"
 
 	"ralph/dag"
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/human"
 	"ralph/internal/jsonval"
 	"ralph/internal/render"
+	"ralph/internal/report"
 	"ralph/internal/term"
 	"ralph/journal"
-	"ralph/report"
 )
 
 var journalCommand = command{
@@ -45,11 +45,13 @@ var journalCommand = command{
 	},
 }
 
-var entryKeys = jsonval.Fields[journal.Entry](`n at run attempt? iteration task feature? title outcome reason? notes? agent? model?
-	model_effective? stop_reason? duration_ms=Duration`)
-
 func journalAsJSON(e journal.Entry) jsonval.Object {
-	return append(append(entryKeys(e), report.Used(e.Usage)...), "files", e.Files)
+	o := jsonval.Object{
+		"n", e.N, "at", e.At, "run", e.Run, "attempt", null(e.Attempt), "iteration", e.Iteration, "task", e.Task, "feature", null(e.Feature),
+		"title", e.Title, "outcome", e.Outcome, "reason", null(e.Reason), "notes", null(e.Notes), "agent", null(e.Agent), "model", null(e.Model),
+		"model_effective", null(e.ModelEffective), "stop_reason", null(e.StopReason), "duration_ms", e.Duration,
+	}
+	return append(append(o, report.Used(e.Usage)...), "files", e.Files)
 }
 
 type journalListOptions struct {
@@ -96,7 +98,7 @@ func runJournalList(a *app, _ *session, g *dag.Graph, o journalListOptions) (err
 // resolveFilter replaces what was typed by the ID of the run, the name of the feature and the ID of the task.
 func resolveFilter(g *dag.Graph, f *journal.Filter) (err error) {
 	if f.Run != "" {
-		run, err := g.ResolveRun(f.Run)
+		run, err := g.History.ResolveRun(f.Run)
 		if err != nil {
 			return err
 		}
@@ -105,7 +107,7 @@ func resolveFilter(g *dag.Graph, f *journal.Filter) (err error) {
 	if f.Feature, err = featureByName(g, f.Feature); err != nil || f.Task == "" {
 		return err
 	}
-	t, err := g.Resolve(f.Task)
+	t, err := g.Tasks.Resolve(f.Task)
 	f.Task = t.ID
 	return err
 }

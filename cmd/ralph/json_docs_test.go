@@ -14,18 +14,22 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ralph/dag"
-	"ralph/event"
 	"ralph/features"
 	"ralph/internal/agents"
 	"ralph/internal/db"
 	"ralph/internal/doctor"
+	"ralph/internal/event"
 	"ralph/internal/forge"
 	"ralph/internal/jsonval"
 	"ralph/internal/permission"
 	"ralph/internal/plansync"
 	"ralph/internal/project"
+	"ralph/internal/proof"
+	"ralph/internal/pullrequest"
 	"ralph/internal/refresh"
 	"ralph/internal/render/transcript"
+	"ralph/internal/report"
+	"ralph/internal/risk"
 	"ralph/internal/schedule"
 	"ralph/internal/slot"
 	"ralph/internal/taskfile"
@@ -35,10 +39,6 @@ import (
 	"ralph/journal"
 	"ralph/loop/land"
 	"ralph/loop/recovery"
-	"ralph/proof"
-	"ralph/pullrequest"
-	"ralph/report"
-	"ralph/risk"
 )
 
 // TestJSONShapesAreDocumented writes docs/json.md from what the commands print.
@@ -86,7 +86,7 @@ func TestJSONShapesAreDocumented(t *testing.T) {
 	doc.WriteString(sample(t, "ralph template list --json", []jsonval.Object{templateJSON(sampleTemplate())}))
 	doc.WriteString(sample(t, "ralph template show NAME --json", append(templateJSON(sampleTemplate()), "text", "name: bug-fix\n...")))
 	doc.WriteString(sample(t, "ralph template apply NAME --json", appliedJSON("bug-fix", "login", false, template.Applied{
-		Specs: []dag.Spec{{Ref: "fix", Title: "Fix the bug: the total is wrong"}}, IDs: []string{design}, Found: []template.Found{{Ref: "reproduce", ID: group}},
+		Specs: []dag.Spec{{Ref: "fix", Detail: dag.Detail{Title: "Fix the bug: the total is wrong"}}}, IDs: []string{design}, Found: []template.Found{{Ref: "reproduce", ID: group}},
 	})))
 	doc.WriteString(sample(t, "ralph schedule list --json", []jsonval.Object{sampleSchedule(b.now).object()}))
 	doc.WriteString(sample(t, "ralph schedule next --json", []jsonval.Object{dueTime{"nightly", b.now.Add(22 * time.Hour)}.object()}))
@@ -125,7 +125,7 @@ func TestJSONShapesAreDocumented(t *testing.T) {
 	doc.WriteString(sample(t, "ralph inbox list --json, and questions in ralph status and ralph task show", []jsonval.Object{report.ViewRequest(sampleRequest(b.now))}))
 	doc.WriteString(sample(t, "ralph inbox show Q --json", report.ViewRequest(sampleRequest(b.now))))
 	doc.WriteString(sample(t, "ralph query TASK --json", report.Progress{
-		Task: dag.Task{ID: design, Title: "Design it", Status: dag.InProgress}, Attempt: sampleAttempt(b.now), Prompts: 1, Calls: 3, Kinds: map[string]int{"edit": 1, "execute": 2},
+		Task: dag.Task{ID: design, Detail: dag.Detail{Title: "Design it"}, Status: dag.InProgress}, Attempt: sampleAttempt(b.now), Prompts: 1, Calls: 3, Kinds: map[string]int{"edit": 1, "execute": 2},
 		Doing: "go test ./...", Files: []string{"form.go"}, Said: "Two tests still fail.\n", Context: 21000,
 	}.Object("")))
 	doc.WriteString(sample(t, "ralph audit --json", []jsonval.Object{auditAsJSON(sampleAudit(b.now))}))
@@ -183,7 +183,10 @@ func sampleEntry(at time.Time) journal.Entry {
 
 func sampleHeld(at time.Time) held {
 	return held{
-		dag.Merge{Task: "t-00000001", Title: "Build it", Attempt: "a-00000001", Target: "refs/heads/main", Base: "4f5c1e2a", Work: "3f2a1bc0", At: at},
+		dag.Merge{
+			Task: "t-00000001", Title: "Build it", Attempt: "a-00000001", Target: "refs/heads/main", Base: "4f5c1e2a", Work: "3f2a1bc0", At: at,
+			Refs: []dag.MadeRef{{Name: "refs/tags/v1.2", ID: "3f2a1bc0", Own: true}},
+		},
 		dag.Attempt{Gates: []dag.GateRecord{{Command: "go test ./...", Passed: true}}},
 	}
 }
@@ -338,9 +341,9 @@ func (b *bench) pretendRun() {
 	var run dag.Run
 	check.OK(b.t, store.Update(b.t.Context(), func(g *dag.Graph) error {
 		var err1, err2 error
-		run, err1 = g.StartRun(dag.Scope{Feature: "login"}, dag.Process{PID: 1})
-		claim, _, err2 = g.Claim(dag.ClaimOptions{Run: run, Scope: run.Scope, KeepGoing: true, Lease: time.Hour, Iteration: 1})
-		return errors.Join(err1, err2, g.NoteAttempt(claim.Attempt, dag.Note{
+		run, err1 = g.History.StartRun(dag.Scope{Feature: "login"}, dag.Process{PID: 1})
+		claim, _, err2 = g.Queue.Claim(dag.ClaimOptions{Run: run, Scope: run.Scope, KeepGoing: true, Lease: time.Hour, Iteration: 1})
+		return errors.Join(err1, err2, g.History.NoteAttempt(claim.Attempt, dag.Note{
 			Agent: "claude", Model: "sonnet", ModelEffective: "claude-sonnet-4-5", Sandbox: "full", StopReason: "end_turn", Files: []string{"form.go"},
 			Usage: &event.Usage{TokensIn: 12000, TokensCached: 9000, TokensOut: 800, CostUSD: &cost},
 			Gates: []dag.GateRecord{{Command: "go test ./...", Exit: "exit status 1", Baseline: "green", Verdict: "failed"}},
@@ -348,7 +351,7 @@ func (b *bench) pretendRun() {
 	}))
 	now = now.Add(90 * time.Second)
 	check.OK(b.t, store.Update(b.t.Context(), func(g *dag.Graph) error {
-		return errors.Join(g.Fail(claim, "gate \"go test ./...\": exit status 1\n--- FAIL: TestForm"), g.EndRun(run.ID, "complete", "", 1))
+		return errors.Join(g.Queue.Fail(claim, "gate \"go test ./...\": exit status 1\n--- FAIL: TestForm"), g.History.EndRun(run.ID, "complete", "", 1))
 	}))
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"path"
-	"slices"
 	"strings"
 	"time"
 
@@ -55,12 +54,6 @@ var knowledgeCommand = command{
 	},
 }
 
-var (
-	lessonBegin = jsonval.Fields[knowledge.Entry](`title tags feature? kind body`)
-	lessonEnd   = jsonval.Fields[knowledge.Entry](`task? run? created_at`)
-	lessonUse   = jsonval.Fields[knowledge.Use](`used done used_at=At?`)
-)
-
 // library is the project's entries, and how often each was used.
 type library struct {
 	*knowledge.Store
@@ -73,9 +66,12 @@ func (l library) asJSON(e knowledge.Entry) jsonval.Object {
 	used := jsonval.Object{"used", nil, "done", nil, "used_at", nil, "faded", nil}
 	if l.uses != nil {
 		u := l.uses[e.Sum()]
-		used = append(lessonUse(u), "faded", u.Faded(l.now))
+		used = jsonval.Object{"used", u.Used, "done", u.Done, "used_at", u.At, "faded", u.Faded(l.now)}
 	}
-	return slices.Concat(lessonBegin(e), jsonval.Object{"file", path.Join(knowledge.Folder, e.File)}, lessonEnd(e), used)
+	return append(jsonval.Object{
+		"title", e.Title, "tags", e.Tags, "feature", null(e.Feature), "kind", e.Kind, "body", e.Body, "file", path.Join(knowledge.Folder, e.File),
+		"task", null(e.Task), "run", null(e.Run), "created_at", e.CreatedAt,
+	}, used...)
 }
 
 // used says how often an entry was used, and with what result.

@@ -69,7 +69,7 @@ func TestEightAgentsOnFortyTasks(t *testing.T) {
 	check.OK(t, err)
 	defer file.Close()
 	check.OK(t, dag.New(file, dag.Options{}).View(t.Context(), func(g *dag.Graph) error {
-		list, err := g.MergesIn(dag.MergeLanded)
+		list, err := g.Queue.MergesIn(dag.MergeLanded)
 		for _, m := range list {
 			landed[m.Candidate] = m
 		}

@@ -10,7 +10,7 @@ import (
 
 	"ralph/dag"
 	"ralph/internal/render/transcript"
-	"ralph/report"
+	"ralph/internal/report"
 )
 
 var logsCommand = command{
@@ -71,7 +71,7 @@ func printLog(ctx context.Context, a *app, s *session, l report.Log, out *transc
 	}
 	r.Brief = func(attempt string) bool { return l.Ended[attempt] }
 	died := func() bool {
-		run, err := look(ctx, s, func(g *dag.Graph) (dag.Run, error) { return g.ResolveRun(l.Run.ID) })
+		run, err := look(ctx, s, func(g *dag.Graph) (dag.Run, error) { return g.History.ResolveRun(l.Run.ID) })
 		return life(l.Run.Process) == dag.Dead || err == nil && !run.EndedAt.IsZero()
 	}
 	unfinished, err := r.Follow(ctx, func() bool { return out.Err() != nil }, died)

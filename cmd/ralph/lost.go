@@ -45,7 +45,7 @@ func reopenLost(ctx context.Context, s *session, lost []land.LostWork) (again []
 	}
 	err = s.store.View(ctx, func(g *dag.Graph) error {
 		for _, id := range ids {
-			t, err := g.Task(id)
+			t, err := g.Tasks.Get(id)
 			if err != nil {
 				return err
 			}
@@ -64,10 +64,10 @@ func reopenLost(ctx context.Context, s *session, lost []land.LostWork) (again []
 	}
 	return ids, s.store.Update(ctx, func(g *dag.Graph) error {
 		for _, id := range ids {
-			if err := g.Reset(id); err != nil {
+			if err := g.Tasks.Reset(id); err != nil {
 				return err
 			}
-			if err := g.Log(id, dag.LogSystem, "its work is not on its branch, and the plan in HEAD does not have it as done"); err != nil {
+			if err := g.Tasks.Log(id, dag.LogSystem, "its work is not on its branch, and the plan in HEAD does not have it as done"); err != nil {
 				return err
 			}
 		}

@@ -14,13 +14,13 @@ import (
 	"ralph/internal/git"
 	"ralph/internal/human"
 	"ralph/internal/jsonval"
+	"ralph/internal/merge"
 	"ralph/internal/render"
+	"ralph/internal/report"
+	"ralph/internal/risk"
 	"ralph/internal/seq"
 	"ralph/internal/term"
 	"ralph/loop/land"
-	"ralph/merge"
-	"ralph/report"
-	"ralph/risk"
 	"ralph/verify/suite"
 )
 
@@ -44,7 +44,13 @@ func (l looked) commits() (below, work string) {
 }
 
 // sentence says what the task did, and what makes that risky.
-func (l looked) sentence() string { return term.Line(l.Title) + ": " + l.Risk.String() }
+func (l looked) sentence() string {
+	text := term.Line(l.Title) + ": " + l.Risk.String()
+	if l.landed() { // what is held is in doubt for it, or was asked for
+		text += human.Lead("; it ", term.Line(l.RefsText()))
+	}
+	return text
+}
 
 // commands are what a person types about it: to accept it, to take it back, and to send it back with a message.
 func (l looked) commands() (accept, undo, back string) {
@@ -66,7 +72,7 @@ func (l looked) object(runs string) jsonval.Object {
 		"gates", slices.Concat([]dag.GateRecord{}, l.attempt.Gates), "verdict", null(l.attempt.Verdict),
 		"unproven", seq.Map(l.unproven, func(p dag.Proof) jsonval.Object { return jsonval.Object{"criterion", p.Criterion, "why", p.Shown} }),
 		"evidence", append([]string{}, report.EvidenceOf(runs, l.attempt)...),
-		"reviewed_at", l.ReviewedAt, "reviewed_by", null(l.ReviewedBy),
+		"reviewed_at", l.ReviewedAt, "reviewed_by", null(l.ReviewedBy), "refs", refsJSON(l.Refs),
 		"commands",
 		jsonval.Object{"accept", accept, "undo", null(undo), "send_back", back},
 	}
@@ -121,10 +127,10 @@ func riskPaint(p term.Palette, r float64) func(string) string {
 func loadMorning(ctx context.Context, a *app, s *session, o reviewOptions) (list []looked, err error) {
 	var failed []dag.FailedWork
 	err = s.store.View(ctx, func(g *dag.Graph) error {
-		held, _ := g.ToReview() // the first error of the database is that of all that follow
-		landed, err := g.Unreviewed()
+		held, _ := g.Queue.ToReview() // the first error of the database is that of all that follow
+		landed, err := g.Queue.Unreviewed()
 		if o.Since != nil && err == nil {
-			landed, err = g.LandedSince(a.now().Add(-o.Since.Std()))
+			landed, err = g.Queue.LandedSince(a.now().Add(-o.Since.Std()))
 		}
 		if len(o.Args) > 0 && err == nil {
 			held, landed, err = onlyOf(g, o.Args[0], held)
@@ -135,8 +141,8 @@ func loadMorning(ctx context.Context, a *app, s *session, o reviewOptions) (list
 		for _, m := range slices.Concat(held, landed) {
 			l := looked{}
 			l.Merge = m
-			l.attempt, _ = g.Attempt(m.Attempt) // without it there is less to show
-			if l.task, err = g.Task(m.Task); err != nil {
+			l.attempt, _ = g.History.Attempt(m.Attempt) // without it there is less to show
+			if l.task, err = g.Tasks.Get(m.Task); err != nil {
 				return err
 			}
 			if l.unproven, err = unprovenBy(g, l.task); err != nil {
@@ -144,7 +150,7 @@ func loadMorning(ctx context.Context, a *app, s *session, o reviewOptions) (list
 			}
 			list = append(list, l)
 		}
-		failed, err = g.FailedWork()
+		failed, err = g.History.FailedWork()
 		return err
 	})
 	if err != nil || len(list) == 0 {
@@ -173,7 +179,7 @@ func unprovenBy(g *dag.Graph, t dag.Task) ([]dag.Proof, error) {
 	if len(t.Proves) == 0 {
 		return nil, nil
 	}
-	all, err := g.Proofs(t.Feature)
+	all, err := g.Plan.Proofs(t.Feature)
 	return slices.DeleteFunc(all, func(p dag.Proof) bool { return p.Task != t.ID || p.Kind.Proves() }), err
 }
 
@@ -184,7 +190,7 @@ func onlyOf(g *dag.Graph, typed string, all []dag.Merge) (held, landed []dag.Mer
 		return nil, nil, err
 	}
 	held = slices.DeleteFunc(all, func(m dag.Merge) bool { return m.Task != t.ID })
-	m, err := g.LandedWork(t)
+	m, err := g.Queue.LandedWork(t)
 	if m.N > 0 {
 		landed = append(landed, m)
 	}
@@ -255,7 +261,7 @@ func rateOld(ctx context.Context, s *session, repo *git.Repo, list []looked, fai
 		}
 	}
 	return s.store.View(ctx, func(g *dag.Graph) error {
-		spent, err := g.Spent()
+		spent, err := g.History.Spent()
 		if err != nil {
 			return err
 		}
@@ -271,7 +277,7 @@ func rateOld(ctx context.Context, s *session, repo *git.Repo, list []looked, fai
 					f.Checks = append(f.Checks, name)
 				}
 			}
-			attempts, err := g.Attempts(l.task)
+			attempts, err := g.History.Attempts(l.task)
 			if err != nil {
 				return err
 			}
@@ -304,7 +310,7 @@ func lookedText(a *app, s *session, l looked) string {
 		state = "landed " + render.On(l.Target)
 	}
 	by := strings.Join(human.Parts(l.attempt.Agent, cmp.Or(l.attempt.ModelEffective, l.attempt.Model)), ", ")
-	b.WriteString(a.fieldLines("state", state+", "+stamp(l.when()), "commit", work, "gone", l.gone, "attempt", l.Attempt+human.Lead(" by ", by)))
+	b.WriteString(a.fieldLines("state", state+", "+stamp(l.when()), "commit", work, "gone", l.gone, "attempt", l.Attempt+human.Lead(" by ", by), "refs", l.RefsText()))
 	for _, gate := range l.attempt.Gates {
 		b.WriteString(a.fieldLines("gate", gateText(gate)))
 	}

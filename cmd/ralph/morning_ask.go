@@ -217,13 +217,13 @@ func (m *morning) acceptRest(ctx context.Context, from int) error {
 // changed says what somebody else has done to work since it was listed, or "".
 func (m *morning) changed(ctx context.Context, l looked) (what string, err error) {
 	err = m.s.store.View(ctx, func(g *dag.Graph) error {
-		t, err := g.Task(l.Task)
+		t, err := g.Tasks.Get(l.Task)
 		if errors.Is(err, dag.ErrNotFound) {
 			what = "its task was deleted meanwhile"
 			return nil
 		}
-		undoing, _ := g.Undoing(t) // the first error of the database is that of all that follow
-		now, err := g.Merge(l.N)
+		undoing, _ := g.Tasks.Undoing(t) // the first error of the database is that of all that follow
+		now, err := g.Queue.Merge(l.N)
 		switch {
 		case err != nil:
 		case l.landed() && t.Status != dag.Done:

@@ -9,8 +9,8 @@ import (
 
 	"ralph/dag"
 	"ralph/internal/db"
+	"ralph/internal/risk"
 	"ralph/internal/testing/check"
-	"ralph/risk"
 )
 
 // BenchmarkMorning lists what landed in a night of 500 tasks: with what was measured when it landed, and, as after an upgrade,
@@ -78,7 +78,7 @@ func landMany(b *bench, count int, rated bool) {
 	check.OK(b.t, err)
 	defer d.Close()
 	check.OK(b.t, dag.New(d, dag.Options{}).Update(b.t.Context(), func(g *dag.Graph) error {
-		run, err := g.StartRun(dag.Scope{}, dag.Process{PID: 1})
+		run, err := g.History.StartRun(dag.Scope{}, dag.Process{PID: 1})
 		for i := 0; i < count && err == nil; i++ {
 			err = landOne(g, run, i, commits[i], commits[i+1], rated)
 		}
@@ -88,26 +88,26 @@ func landMany(b *bench, count int, rated bool) {
 
 // landOne adds a task and lands a commit as its work.
 func landOne(g *dag.Graph, run dag.Run, i int, onto, commit string, rated bool) error {
-	id, err := g.Add(dag.NewTask{Title: fmt.Sprintf("Task %d", i)})
+	id, err := g.Plan.Add(dag.NewTask{Detail: dag.Detail{Title: fmt.Sprintf("Task %d", i)}})
 	if err != nil {
 		return err
 	}
-	c, _, err := g.Claim(dag.ClaimOptions{Run: run, Scope: dag.Scope{Task: id}, Slots: true})
+	c, _, err := g.Queue.Claim(dag.ClaimOptions{Run: run, Scope: dag.Scope{Task: id}, Slots: true})
 	if err != nil {
 		return err
 	}
-	m, err := g.Enter(c, dag.NewMerge{Target: "refs/heads/main", Base: onto, Work: commit, Patch: fmt.Sprintf("p%d", i)})
+	m, err := g.Queue.Enter(c, dag.NewMerge{Target: "refs/heads/main", Base: onto, Work: commit, Patch: fmt.Sprintf("p%d", i)})
 	steps := []func() error{
-		func() error { return g.Built(c, m.N, onto, commit) },
-		func() error { return g.Tested(c, m.N) },
+		func() error { return g.Queue.Built(c, m.N, onto, commit) },
+		func() error { return g.Queue.Tested(c, m.N) },
 		func() error {
 			if !rated {
 				return nil
 			}
-			return g.Rate(c, m.N, risk.Of(risk.Facts{Files: []string{"f.go"}, Lines: i}))
+			return g.Queue.Rate(c, m.N, risk.Of(risk.Facts{Files: []string{"f.go"}, Lines: i}))
 		},
-		func() error { return g.Landing(c, m.N, "") },
-		func() error { return g.Landed(c, m.N, "passed") },
+		func() error { return g.Queue.Landing(c, m.N, "") },
+		func() error { return g.Queue.Landed(c, m.N, "passed") },
 	}
 	for _, step := range steps {
 		if err == nil {

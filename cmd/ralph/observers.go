@@ -12,10 +12,10 @@ import (
 
 	"ralph/internal/agents"
 	"ralph/internal/atomicfile"
+	"ralph/internal/notify"
 	"ralph/internal/outbox"
 	"ralph/internal/render"
-	"ralph/notify"
-	"ralph/telemetry"
+	"ralph/internal/telemetry"
 )
 
 // observers are all that follow a run: its own file, a person, and those that flags, the

@@ -10,12 +10,13 @@ import (
 	"strings"
 
 	"ralph/dag"
-	"ralph/event"
-	"ralph/inbox"
+	"ralph/internal/event"
 	"ralph/internal/human"
+	"ralph/internal/inbox"
 	"ralph/internal/jsonval"
 	"ralph/internal/permission"
 	"ralph/internal/project"
+	"ralph/internal/provenance"
 	"ralph/internal/render/transcript"
 	"ralph/internal/term"
 	"ralph/internal/toolcall"
@@ -56,7 +57,7 @@ func newBook(a *app, p project.Project, config project.Loaded) (*permission.Book
 }
 
 func bookOf(a *app, p project.Project) *permission.Book {
-	return &permission.Book{Path: trustOf(a, p).File("permissions.toml"), Link: p.Permissions()}
+	return &permission.Book{Linked: provenance.Linked{Path: trustOf(a, p).File("permissions.toml"), Link: p.Permissions()}}
 }
 
 func openBook(b *permission.Book, config project.Loaded) error {
@@ -119,10 +120,10 @@ func (o *permissionsLogOptions) parse(commandLine) error {
 }
 
 func runPermissionsLog(a *app, s *session, g *dag.Graph, o permissionsLogOptions) error {
-	runs, err := g.Runs(0)
+	runs, err := g.History.Runs(0)
 	if o.Run != "" {
 		var run dag.Run
-		run, err = g.ResolveRun(o.Run)
+		run, err = g.History.ResolveRun(o.Run)
 		runs = []dag.Run{run}
 	}
 	if err != nil {

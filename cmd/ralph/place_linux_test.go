@@ -13,11 +13,11 @@ import (
 	"testing"
 
 	"ralph/dag"
-	"ralph/event"
 	"ralph/internal/doctor"
+	"ralph/internal/event"
+	"ralph/internal/report"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
-	"ralph/report"
 )
 
 // place is a project in which the real program runs with the fake agent.

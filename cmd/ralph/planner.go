@@ -100,8 +100,8 @@ func planningOpener(a *app, s *session, given plannerOptions) func(context.Conte
 			}
 			openers[at.Work] = o
 		}
-		return o.Open(ctx, agents.Request{
-			Model: given.Model, Folder: at.Logs, Observe: at.Observe,
+		return o.Open(ctx, agents.SessionSpec{
+			Conversation: acp.Conversation{Model: given.Model, Folder: at.Logs}, Observe: at.Observe,
 			Started: func(agent string, _ proc.Identity) error { at.Started(agent); return nil },
 		})
 	}

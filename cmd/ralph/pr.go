@@ -10,14 +10,14 @@ import (
 	"strings"
 
 	"ralph/dag"
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/forge"
 	"ralph/internal/human"
 	"ralph/internal/jsonval"
+	"ralph/internal/merge"
+	"ralph/internal/pullrequest"
+	"ralph/internal/report"
 	"ralph/internal/seq"
-	"ralph/merge"
-	"ralph/pullrequest"
-	"ralph/report"
 )
 
 var prCommand = command{
@@ -219,11 +219,11 @@ func newPull(ctx context.Context, a *app, s *session, o prOptions) (*pull, error
 func prFeature(ctx context.Context, s *session, args []string) (name string, err error) {
 	err = s.store.View(ctx, func(g *dag.Graph) error {
 		if len(args) > 0 {
-			f, err := g.Feature(args[0])
+			f, err := g.Plan.Feature(args[0])
 			name = f.Name
 			return err
 		}
-		all, err := g.Features()
+		all, err := g.Plan.Features()
 		names := seq.Map(all, func(f dag.Feature) string { return f.Name })
 		switch {
 		case err != nil:

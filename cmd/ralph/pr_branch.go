@@ -12,12 +12,12 @@ import (
 	"ralph/dag"
 	"ralph/internal/git"
 	"ralph/internal/human"
+	"ralph/internal/merge"
 	"ralph/internal/plain"
 	"ralph/internal/proc"
+	"ralph/internal/pullrequest"
 	"ralph/internal/render"
 	"ralph/internal/seq"
-	"ralph/merge"
-	"ralph/pullrequest"
 )
 
 // branchState is a branch and what a remote has of it.
@@ -92,9 +92,9 @@ func findBranch(ctx context.Context, a *app, s *session, last pullrequest.Reques
 func landedOn(ctx context.Context, s *session, feature string) (*string, error) {
 	var targets []string
 	err := s.store.View(ctx, func(g *dag.Graph) error {
-		done, err := g.List(dag.Filter{Feature: feature, Statuses: []dag.Status{dag.Done}})
+		done, err := g.Tasks.List(dag.Filter{Feature: feature, Statuses: []dag.Status{dag.Done}})
 		for _, t := range done {
-			if work, _ := g.LandedWork(t); work.N != 0 && !slices.Contains(targets, work.Target) { // the first error of the database is that of all that follow
+			if work, _ := g.Queue.LandedWork(t); work.N != 0 && !slices.Contains(targets, work.Target) { // the first error of the database is that of all that follow
 				targets = append(targets, work.Target)
 			}
 		}

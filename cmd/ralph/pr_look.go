@@ -14,9 +14,9 @@ import (
 	"ralph/internal/git"
 	"ralph/internal/human"
 	"ralph/internal/plain"
+	"ralph/internal/pullrequest"
 	"ralph/internal/seq"
 	"ralph/internal/term"
-	"ralph/pullrequest"
 )
 
 // publish pushes the branch, and opens the pull request or brings it up to date.

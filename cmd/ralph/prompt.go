@@ -10,9 +10,9 @@ import (
 	"strings"
 
 	"ralph/dag"
-	"ralph/event"
 	"ralph/features"
 	"ralph/internal/db"
+	"ralph/internal/event"
 	"ralph/internal/human"
 	"ralph/internal/project"
 	"ralph/internal/seq"
@@ -65,7 +65,7 @@ func runPrompt(ctx context.Context, a *app, o promptOptions) error {
 		return err
 	}
 	defer s.Close()
-	t, err := look(ctx, s, func(g *dag.Graph) (dag.Task, error) { return g.Resolve(o.Args[0]) })
+	t, err := look(ctx, s, func(g *dag.Graph) (dag.Task, error) { return g.Tasks.Resolve(o.Args[0]) })
 	if err != nil {
 		return err
 	}

@@ -11,11 +11,11 @@ import (
 
 	"ralph/internal/git"
 	"ralph/internal/human"
+	"ralph/internal/merge"
 	"ralph/internal/plain"
 	"ralph/internal/render"
 	"ralph/internal/seq"
 	"ralph/internal/term"
-	"ralph/merge"
 )
 
 // ownRemote has git choose where a branch is pushed to.

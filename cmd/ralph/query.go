@@ -11,15 +11,15 @@ import (
 	"time"
 
 	"ralph/dag"
-	"ralph/inbox"
 	"ralph/internal/git"
 	"ralph/internal/human"
+	"ralph/internal/inbox"
 	"ralph/internal/project"
 	"ralph/internal/render"
+	"ralph/internal/report"
 	"ralph/internal/seq"
 	"ralph/internal/term"
 	"ralph/internal/wake"
-	"ralph/report"
 )
 
 // queryWait is how long an answer is waited for unless it is said.
@@ -109,8 +109,8 @@ func awaitAnswer(ctx context.Context, a *app, s *session, q inbox.Request, attem
 		var at dag.Attempt
 		var run dag.Run
 		err := s.store.View(ctx, func(g *dag.Graph) (err error) {
-			at, _ = g.Attempt(attemptID) // the first error of the database is that of all that follow
-			run, _ = g.ResolveRun(at.Run)
+			at, _ = g.History.Attempt(attemptID) // the first error of the database is that of all that follow
+			run, _ = g.History.ResolveRun(at.Run)
 			q, err = inbox.Get(g, q.ID)
 			return err
 		})
@@ -130,7 +130,7 @@ func awaitAnswer(ctx context.Context, a *app, s *session, q inbox.Request, attem
 }
 
 func lastAttempt(g *dag.Graph, t dag.Task) (at dag.Attempt, err error) {
-	attempts, err := g.Attempts(t)
+	attempts, err := g.History.Attempts(t)
 	if len(attempts) > 0 {
 		at = attempts[len(attempts)-1]
 	}

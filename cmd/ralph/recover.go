@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"ralph/dag"
-	"ralph/inbox"
 	"ralph/internal/db"
+	"ralph/internal/inbox"
 	"ralph/internal/jsonval"
 	"ralph/internal/permission"
 	"ralph/internal/proc"
@@ -54,7 +54,7 @@ func runRecover(ctx context.Context, a *app, o recoverOptions) error {
 	}
 	defer s.Close()
 	if o.TakeBack {
-		if err := s.store.Update(ctx, func(g *dag.Graph) error { return g.DisownRuns(life) }); err != nil {
+		if err := s.store.Update(ctx, func(g *dag.Graph) error { return g.History.DisownRuns(life) }); err != nil {
 			return err
 		}
 	}
@@ -134,10 +134,13 @@ func recoveryRules(s *session) recovery.Rules {
 	}
 }
 
-var reclaimedKeys = jsonval.Fields[recovery.Reclaimed](`id=Task title run attempt? phase? action reason`)
-
 func recoveryAsJSON(rec recovery.Recovery, dry bool) jsonval.Object {
-	tasks, n := seq.Map(rec.Tasks, reclaimedKeys), rec.Summary()
+	n := rec.Summary()
+	tasks := seq.Map(rec.Tasks, func(r recovery.Reclaimed) jsonval.Object {
+		return jsonval.Object{
+			"id", r.Task, "title", r.Title, "run", r.Run, "attempt", null(r.Attempt), "phase", null(r.Phase), "action", r.Action, "reason", r.Reason,
+		}
+	})
 	return jsonval.Object{
 		"dry_run", dry, "runs", rec.Runs, "released", n.Released, "resumed", n.Resumed, "abandoned", n.Abandoned,
 		"failed", n.Failed, "orphans", n.Orphans, "landed", n.Landed, "tasks", tasks,

@@ -14,7 +14,7 @@ import (
 )
 
 // The seed's page on recovery, for ralph, has the agent's work as its first step and verification
-// as the second. Its R2, R4 and R10 are here, R3 is K5 of the crash matrix, and the others are scripts:
+// as the second. Its R2, R4 and R10 are here, R3 is in-handshake of the crash matrix, and the others are scripts:
 // recovery_r1 and so on, control_stop and signal_grace for R8, signal_slow for R9. R6 is about adapters,
 // which do not exist here.
 
@@ -278,7 +278,7 @@ func TestDeathsInARow(t *testing.T) {
 	var charged []int
 	for i := range 4 {
 		r := p.start("run")
-		eventually(t, "the agent is at work", func() bool { return len(p.entries()) >= 3*(i+1) })
+		eventually(t, "the agent is at work", func() bool { return p.entered("mark")["at work"] > i })
 		r.kill()
 		p.want(0, "recover")
 		charged = append(charged, p.task("t-00000001").Attempts)

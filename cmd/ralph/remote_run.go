@@ -23,12 +23,12 @@ func carryWeb(ctx context.Context, a *app, c web.Call) int {
 			return runApart(ctx, a, c)
 		}
 	}
-	failpoint.Hit("W1")
+	failpoint.Hit("before-command")
 	status := a.carry(ctx, call{
 		args: c.Args, stdin: c.Stdin, stdout: c.Stdout, stderr: c.Stderr, who: c.Who, via: c.Via,
 		outside: true, width: c.Width, errWidth: c.ErrWidth,
 	})
-	failpoint.Hit("W2")
+	failpoint.Hit("after-command")
 	return status
 }
 

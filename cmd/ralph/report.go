@@ -13,8 +13,8 @@ import (
 	"ralph/internal/human"
 	"ralph/internal/redact"
 	"ralph/internal/render"
+	"ralph/internal/report"
 	"ralph/internal/term"
-	"ralph/report"
 )
 
 var reportCommand = command{
@@ -87,7 +87,7 @@ func runReport(ctx context.Context, a *app, s *session, o reportOptions) error {
 
 // loadRun reads the run that was typed, or the last one.
 func loadRun(ctx context.Context, a *app, s *session, typed []string) (report.Run, error) {
-	run, err := look(ctx, s, func(g *dag.Graph) (dag.Run, error) { return g.RunOrLast(strings.Join(typed, "")) })
+	run, err := look(ctx, s, func(g *dag.Graph) (dag.Run, error) { return g.History.RunOrLast(strings.Join(typed, "")) })
 	if err != nil {
 		return report.Run{}, err
 	}

@@ -10,13 +10,13 @@ import (
 	"time"
 
 	"ralph/dag"
-	"ralph/event"
 	"ralph/internal/agents"
 	"ralph/internal/atomicfile"
 	"ralph/internal/db"
+	"ralph/internal/event"
 	"ralph/internal/redact"
+	"ralph/internal/report"
 	"ralph/loop"
-	"ralph/report"
 )
 
 // reports are written when a run is over, even if it failed. A nil one is for a run

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,12 +12,12 @@ import (
 	"ralph/internal/git"
 	"ralph/internal/human"
 	"ralph/internal/jsonval"
+	"ralph/internal/merge"
 	"ralph/internal/plain"
 	"ralph/internal/project"
 	"ralph/internal/render"
 	"ralph/internal/seq"
 	"ralph/internal/term"
-	"ralph/merge"
 )
 
 var reviewCommand = command{
@@ -59,8 +60,15 @@ func (h held) object() jsonval.Object {
 	gates := seq.Map(h.attempt.Gates, func(g dag.GateRecord) jsonval.Object { return jsonval.Object{"command", g.Command, "passed", g.Passed} })
 	return jsonval.Object{
 		"task", h.Task, "title", h.Title, "attempt", h.Attempt, "target", h.Target, "base", h.Base, "commit", h.Work, "at", h.At,
-		"gates", gates, "verdict", null(h.attempt.Verdict), "reason", null(h.why()),
+		"gates", gates, "verdict", null(h.attempt.Verdict), "reason", null(h.why()), "refs", refsJSON(h.Refs),
 	}
+}
+
+// refsJSON is what work does to tags and branches.
+func refsJSON(refs []dag.MadeRef) []jsonval.Object {
+	return seq.Map(refs, func(r dag.MadeRef) jsonval.Object {
+		return jsonval.Object{"name", r.Name, "id", cmp.Or(r.Value, r.ID), "of_the_work", r.Own, "deleted", r.Gone}
+	})
 }
 
 // why is what a person has to look at; "" where all work waits for one.
@@ -75,7 +83,7 @@ func runReview(ctx context.Context, a *app, s *session, o reviewOptions) error {
 	}
 	var list []held
 	err := s.store.View(ctx, func(g *dag.Graph) error {
-		waiting, err := g.ToReview()
+		waiting, err := g.Queue.ToReview()
 		if len(o.Args) > 0 {
 			t, err := resolveTask(g, o.Args[0])
 			if err != nil {
@@ -86,7 +94,7 @@ func runReview(ctx context.Context, a *app, s *session, o reviewOptions) error {
 			}
 		}
 		list = seq.Map(waiting, func(m dag.Merge) held {
-			at, aerr := g.Attempt(m.Attempt)
+			at, aerr := g.History.Attempt(m.Attempt)
 			err = errors.Join(err, aerr)
 			return held{m, at}
 		})
@@ -124,12 +132,12 @@ func showHeld(ctx context.Context, a *app, s *session, h held) error {
 	p := a.palette()
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  %s\n", p.Cyan(h.Task), p.Bold(term.Line(h.Title)))
-	b.WriteString(a.fieldLines("target", render.Branch(h.Target), "commit", h.Work, "attempt", h.Attempt, "agent", h.attempt.Agent))
+	b.WriteString(a.fieldLines("target", render.Branch(h.Target), "commit", h.Work, "attempt", h.Attempt, "agent", h.attempt.Agent, "refs", h.RefsText()))
 	for _, gate := range h.attempt.Gates {
 		b.WriteString(a.fieldLines("gate", string(gate.Verdict)+": "+gate.Command))
 	}
 	b.WriteString(a.fieldLines("verdict", h.attempt.Verdict, "doubt", h.why()))
-	fmt.Fprintf(&b, "\n%s\n", strings.TrimSuffix(patch, "\n"))
+	fmt.Fprintf(&b, "\n%s\n%s", strings.TrimSuffix(patch, "\n"), witnessText(a, s, h))
 	a.note("accept it with: ralph task accept %s; or: ralph task reject %s -m WHY", h.Task, h.Task)
 	return written(fmt.Fprint(a.stdout, a.redact.Text(b.String())))
 }

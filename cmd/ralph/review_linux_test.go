@@ -36,7 +36,7 @@ func TestAKilledReviewIsNotPaidForTwice(t *testing.T) {
 	notRaced(t)
 	slots := []string{"run", "--target", "main"}
 	for place, args := range map[string][]string{"in this folder": {"run", "--in-place"}, "in slots": slots, "in a slot that is gone": slots} {
-		for _, point := range []string{"K8", "K10", "K11"} {
+		for _, point := range []string{"after-done", "in-settlement", "after-settlement"} {
 			t.Run(place+", "+point, func(t *testing.T) {
 				t.Parallel()
 				p := newReviewed(t, args)
@@ -68,7 +68,7 @@ func TestAFeatureIsReviewedAlsoIfItsLastTaskWasSettledByRecovery(t *testing.T) {
 		t.Run(who, func(t *testing.T) {
 			t.Parallel()
 			p := newReviewed(t, nil)
-			p.dying("K22", "run", "--target", "main").wait(-1)
+			p.dying("after-move", "run", "--target", "main").wait(-1)
 			p.awaitGone()
 			if first != nil {
 				p.want(0, first...)

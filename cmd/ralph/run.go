@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"slices"
 
-	"ralph/event"
 	"ralph/internal/db"
+	"ralph/internal/event"
 	"ralph/internal/project"
-	"ralph/report"
+	"ralph/internal/report"
 )
 
 var runCommand = command{

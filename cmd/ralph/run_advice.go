@@ -9,10 +9,10 @@ import (
 	"slices"
 	"strings"
 
-	"ralph/budget"
 	"ralph/dag"
 	"ralph/features"
 	"ralph/internal/agents"
+	"ralph/internal/budget"
 	"ralph/internal/git"
 	"ralph/internal/human"
 	"ralph/internal/plansync"
@@ -32,7 +32,7 @@ func adviseRun(ctx context.Context, a *app, s *session, output runOutput, opts l
 	var tally dag.Tally
 	asks := false
 	err := s.store.View(ctx, func(g *dag.Graph) (err error) {
-		if tally, err = g.Tally(opts.Graph.Scope); err == nil {
+		if tally, err = g.Tasks.Tally(opts.Graph.Scope); err == nil {
 			asks, err = asksModel(g, opts)
 		}
 		return err
@@ -65,7 +65,7 @@ func adviseRun(ctx context.Context, a *app, s *session, output runOutput, opts l
 func presets(ctx context.Context, s *session, o *agents.Opener, scope dag.Scope) []agents.Preset {
 	names := slices.Concat(s.config.Agent.Rotate, s.config.Agent.Fallback)
 	_ = s.store.View(ctx, func(g *dag.Graph) error { // a graph that cannot be read ends the run anyway
-		own, _, err := g.OwnAgents(scope)
+		own, _, err := g.Tasks.OwnAgents(scope)
 		names = append(names, own...)
 		return err
 	})
@@ -116,7 +116,7 @@ func asksModel(g *dag.Graph, opts loop.Options) (bool, error) {
 	if !opts.Agents.Modelless(opts.Host.Setup.Agent) {
 		return true, nil
 	}
-	own, _, err := g.OwnAgents(opts.Graph.Scope)
+	own, _, err := g.Tasks.OwnAgents(opts.Graph.Scope)
 	return slices.ContainsFunc(own, func(agent string) bool { return !opts.Agents.Modelless(agent) }), err
 }
 
@@ -145,7 +145,7 @@ func refuseEmpty(ctx context.Context, a *app, s *session, o runOptions, opts loo
 	if o.JSON || o.Events != "" || len(o.files()) > 0 || a.logFormat != "" || opts.Graph.Scope != (dag.Scope{}) || opts.Graph.Follow || noPlan(a, s) != nothingPlanned {
 		return nil
 	}
-	first, err := look(ctx, s, func(g *dag.Graph) ([]dag.Task, error) { return g.List(dag.Filter{Limit: 1}) }) // counts may be wrong
+	first, err := look(ctx, s, func(g *dag.Graph) ([]dag.Task, error) { return g.Tasks.List(dag.Filter{Limit: 1}) }) // counts may be wrong
 	if err != nil || len(first) > 0 {
 		return err
 	}
@@ -212,7 +212,7 @@ func mentionExport(ctx context.Context, a *app, s *session, scope dag.Scope) err
 // dryRun shows what a run would do first.
 func dryRun(ctx context.Context, a *app, opts loop.Options) error {
 	var ready []dag.Task
-	err := opts.Graph.Store.View(ctx, func(g *dag.Graph) (err error) { ready, err = g.ReadyIn(opts.Graph.Scope); return err })
+	err := opts.Graph.Store.View(ctx, func(g *dag.Graph) (err error) { ready, err = g.Tasks.ReadyIn(opts.Graph.Scope); return err })
 	if err != nil {
 		return err
 	}

@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"ralph/budget"
 	"ralph/internal/agents"
+	"ralph/internal/budget"
 	"ralph/internal/testing/check"
 	"ralph/loop"
 )

@@ -9,10 +9,10 @@ import (
 	"ralph/dag"
 	"ralph/internal/git"
 	"ralph/internal/human"
+	"ralph/internal/merge"
 	"ralph/internal/render"
 	"ralph/internal/seq"
 	"ralph/loop"
-	"ralph/merge"
 )
 
 // findEdits looks for what the folder of a person has and the last commit does not, but for what is ralph's own.
@@ -99,9 +99,9 @@ func noteChanges(ctx context.Context, a *app, s *session, repo *git.Repo, target
 // uncommitted may be ralph's. Work that a person's changes keep from landing has changed nothing yet.
 func halfLanded(ctx context.Context, s *session, target string) (half bool, err error) {
 	err = s.store.View(ctx, func(g *dag.Graph) error {
-		landing, err := g.MergesIn(dag.MergeLanding)
+		landing, err := g.Queue.MergesIn(dag.MergeLanding)
 		for _, m := range landing {
-			run, rerr := g.RunOf(m.Attempt)
+			run, rerr := g.History.RunOf(m.Attempt)
 			half = half || m.Target == target && (m.Reason == "" || life(run.Process) != dag.Alive)
 			err = errors.Join(err, rerr)
 		}

@@ -10,7 +10,7 @@ import (
 
 	"ralph/internal/git"
 	"ralph/internal/human"
-	"ralph/merge"
+	"ralph/internal/merge"
 )
 
 // slotRepo opens the repository from which slots are made. A folder that lies in none gets one of ralph's own, but nil for a dry run.

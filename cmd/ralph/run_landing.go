@@ -12,12 +12,12 @@ import (
 	"ralph/internal/git"
 	"ralph/internal/human"
 	"ralph/internal/lazyregexp"
+	"ralph/internal/merge"
 	"ralph/internal/render"
+	"ralph/internal/risk"
 	"ralph/internal/seq"
 	"ralph/loop"
 	"ralph/loop/land"
-	"ralph/merge"
-	"ralph/risk"
 )
 
 // placeOptions say where agents work, and where their work ends up.
@@ -102,14 +102,14 @@ func riskAbove(ctx context.Context, s *session) (*float64, error) {
 	if s.config.Given("merge.risk") { // 0 holds all that has any risk
 		return &s.config.Merge.Risk, nil
 	}
-	past, err := look(ctx, s, (*dag.Graph).Risks)
+	past, err := look(ctx, s, func(g *dag.Graph) ([]float64, error) { return g.History.Risks() })
 	above := risk.Threshold(past)
 	return &above, err
 }
 
 // finishedTargets are the branches for which work is finished.
 func finishedTargets(ctx context.Context, s *session) ([]string, error) {
-	finished, err := look(ctx, s, (*dag.Graph).Finished)
+	finished, err := look(ctx, s, func(g *dag.Graph) ([]dag.Merge, error) { return g.Queue.Finished() })
 	return slices.Compact(slices.Sorted(slices.Values(seq.Map(finished, func(m dag.Merge) string { return m.Target })))), err
 }
 

@@ -2,9 +2,6 @@ package main
 
 import (
 	"cmp"
-	"context"
-	"errors"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"path/filepath"
@@ -12,190 +9,17 @@ import (
 	"strings"
 	"time"
 
-	"ralph/budget"
-	"ralph/dag"
-	"ralph/event"
 	"ralph/features"
 	"ralph/internal/agents"
-	"ralph/internal/anomaly"
-	"ralph/internal/drift"
-	"ralph/internal/glob"
-	"ralph/internal/hooks"
-	"ralph/internal/proc"
+	"ralph/internal/budget"
+	"ralph/internal/detect"
+	"ralph/internal/event"
 	"ralph/internal/project"
 	"ralph/internal/resource"
 	"ralph/internal/sandbox"
 	"ralph/loop"
-	"ralph/loop/attempt"
-	"ralph/loop/policy"
 	"ralph/strategy"
-	"ralph/verify"
-	"ralph/verify/coverage"
 )
-
-// loopOptions turns flags and configuration into what a run works with.
-func loopOptions(ctx context.Context, a *app, s *session, given runOptions, continues *dag.Run) (loop.Options, error) {
-	run, check := s.config.Run, s.config.Verify
-	sections, err := ownSections(a, s.project)
-	if err != nil {
-		return loop.Options{}, err
-	}
-	opts := loop.Options{
-		Graph:   loop.Graph{KeepGoing: given.keepsGoing(s.config), Finished: given.finished, Follow: given.Follow},
-		Workers: loop.Workers{Jobs: or(given.Jobs, s.config.Parallel.Jobs), FailFast: given.FailFast, Breaker: run.Breaker, Locks: s.config.Locks},
-		Limits:  loop.Limits{Iterations: run.Limit},
-		Rules: loop.Rules{MaxRetries: run.MaxRetries, Rules: policy.Rules{
-			MaxAttempts: run.MaxAttempts, RetryFailed: run.RetryFailed, RepairRounds: check.Repairs, AskUncovered: check.Coverage == string(coverage.Ask), Backoff: run.Backoff.Std(),
-		}},
-		Agents: loop.Agents{ResumeSession: s.config.Recovery.ResumeSession, Verifier: check.Agent},
-		Verify: loop.Verify{GateRunner: verify.Gates{Timeout: check.Timeout.Std()}, Verification: attempt.Verification{
-			Skip: given.NoVerify, Gates: check.Commands, AgentVerdict: check.Enabled, Reruns: check.Reruns, Protect: check.Protect,
-			AllowFailing: given.AllowFailing, Coverage: check.Coverage, CoverageFile: check.CoverageFile,
-		}},
-		Prompt:   loopPrompt(a, s, sections),
-		Place:    loop.Place{Dir: s.project.Root, Runs: filepath.Join(s.project.State(), "runs")},
-		Recovery: loop.Recovery{Rules: recoveryRules(s), Life: life, Sweep: sandbox.Sweep(s.project.Root), Parallel: findParallel(a, s), Calls: riskyCalls(a, s)},
-		Host:     loop.Host{Now: a.now, Jitter: jitter, Redact: a.redact, Gone: s.db.Gone, Check: s.db.Guard(ctx, s.project.Root, a.now)},
-	}
-	if given.Follow {
-		opts.Host.Plans = followPlans(a, s)
-	}
-	opts.Place.OwnFiles = ownFiles(a, s, given.runOutput)
-	opts.Graph.Store = s.store.KeepingGoing(opts.Graph.KeepGoing)
-	if opts.Graph.Settings, err = storedSettings(given.settings, opts.Place.OwnFiles(nil)); err != nil {
-		return opts, err
-	}
-	if continues != nil {
-		opts.Graph.Scope = continues.Scope
-		if continues.Outcome != event.OutcomeLimit { // else the next run would end at once
-			opts.Graph.Continues = continues
-		}
-	} else if opts.Graph.Scope, err = findScope(ctx, a, s, given.runTarget); err != nil {
-		return opts, err
-	}
-	if err := overrideLimits(given, &opts); err != nil {
-		return opts, err
-	}
-	opts.Inbox = a.inboxRules(s.config)
-	if err := setLimits(given, s.config, a.now(), &opts); err != nil {
-		return opts, err
-	}
-	if err := setLanding(ctx, a, s, given, &opts); err != nil {
-		return opts, err
-	}
-	if opts.Models.Strategy, opts.Models.Model, err = chooseStrategy(given, s.config); err != nil {
-		return opts, err
-	}
-	opts.Models.Effort = or(given.Effort, dag.Effort(s.config.Agent.Effort))
-	id, err := proc.Self()
-	if err != nil {
-		return opts, fmt.Errorf("look at this process: %w", err)
-	}
-	opts.Graph.Process = processOf(id)
-	if given.workers != nil {
-		opts.Graph.Process.Remote, opts.Workers.Remote = given.workers.name, given.workers
-	}
-	if given.badAgent != nil {
-		return opts, given.badAgent
-	}
-	o, err := newOpener(a, given.openerOptions, s)
-	if err != nil {
-		return opts, err
-	}
-	o.Chosen, err = o.Choose(given.Agent)
-	if errors.Is(err, agents.ErrUnavailable) {
-		shownOnly := given.DryRun && !errors.As(err, new(*agents.UnknownError))
-		if given.workers != nil && o.Chosen.Name != "" && !errors.As(err, new(*agents.UnknownError)) { // it is started elsewhere
-			o.Chosen, err = agents.Agent{Preset: agents.Preset{Name: o.Chosen.Name}}, nil
-		} else if shownOnly || given.finished || !given.Follow && !needsAgent(ctx, s, opts.Graph.Scope) {
-			o.Chosen, err = agents.Agent{Preset: agents.Preset{Name: absent(o.Chosen)}}, nil
-		}
-	}
-	if err != nil {
-		return opts, err
-	}
-	mode := cmp.Or(given.Sandbox, s.config.Sandbox.Mode)
-	if o.Sandbox, err = a.confiner(sandbox.Options{Mode: mode, Project: s.project}, s.config.Sandbox); err != nil {
-		return opts, err
-	}
-	a.sandbox, o.History = o.Sandbox, historyOf(a, s.project)
-	if len(o.Chosen.Argv) > 0 { // or none is needed
-		for _, p := range presets(ctx, s, o, opts.Graph.Scope) {
-			if err := refuseUnpriced(opts, p); err != nil {
-				return opts, err
-			}
-		}
-		if err := o.Restrictable(o.Chosen.Preset, false); err != nil {
-			return opts, err
-		}
-	}
-	notePlanted(a, o.Sandbox, s.project)
-	noteConfigChanges(a, o.History.Changes())
-	if !given.DryRun {
-		if err := o.History.Begin(); err != nil {
-			a.note("warning: changes of %s since this run cannot be shown to the next: %v", project.ConfigName, err)
-		}
-	}
-	if opts.Host.Hooks, err = newHooks(a, s); err != nil {
-		return opts, err
-	}
-	loose := o.Sandbox.Work.Level != sandbox.Namespaces && opts.Landing.Here // agents can write what is in .ralph
-	opts.Inbox.Trust = trustOf(a, s.project)
-	if given.DryRun {
-		opts.Agents.Permissions, err = newBook(a, s.project, s.config)
-	} else {
-		opts.Agents.Permissions, err = rules(a, s, loose)
-	}
-	if err != nil {
-		return opts, err
-	}
-	o.Asks = opts.Agents.Permissions.Rules().Restrict() || opts.Host.Hooks.Has(hooks.ToolBefore)
-	if warning := o.Unasked(o.Chosen); warning != "" {
-		a.note("warning: %s", warning)
-	}
-	if err := noCredentials(o.Sandbox); err != nil {
-		opts.Inbox.NoCredentials = err.Error()
-	}
-	opts.Agents.Toolless = o.Toolless
-	if !given.DryRun {
-		sweepCredentials(ctx, a, s)
-		offerTools(a, s, o, &opts)
-	}
-	opts.Workers.Resources = limiter(s.config.Sandbox)
-	// What is started early belongs to no slot, and to no attempt that could be limited.
-	o.Prestart = run.Prestart && opts.Landing.Here && opts.Workers.Resources == nil
-	opts.Agents.Open, opts.Agents.Cool = openAttempt(a, o, a.credentialsOf(s)), o.Close
-	opts.Agents.Warm = func(op attempt.Opening) { o.Warm(request(op)) }
-	var unusable []error
-	opts.Agents.Fallback, unusable = o.Fallbacks(o.Chosen.Name)
-	for _, err := range unusable {
-		a.note("warning: agent.fallback: %v", err)
-	}
-	if given.Agent == "" {
-		if opts.Agents.Rotate, unusable = o.Rotation(); len(unusable) > 0 {
-			a.note("warning: agent.rotate: %v", errors.Join(unusable...))
-		}
-	}
-	opts.Agents.Gates, opts.Agents.OtherProjects = agentGates(o.Finder, s.config), a.accounts(s.config, o.Chosen.Name)
-	opts.Verify.GateRunner.Env, opts.Verify.Withheld = agents.GateEnviron(s.config.Verify.EnvAllow, a.environ())
-	if err := openSlots(ctx, a, s, o, &opts); err != nil {
-		return opts, err
-	}
-	for _, pattern := range opts.Verify.Protect {
-		if err := glob.Valid(pattern); err != nil {
-			return opts, fmt.Errorf("%w: verify.protect: %w", project.ErrConfig, err)
-		}
-	}
-	opts.Verify.Reviewers = reviewers(a, check, o.Finder, o.Chosen)
-	opts.Verify.Acceptor = acceptor(a, s, o.Finder, o.Chosen)
-	if given.RequireProof {
-		opts.Verify.Unproven = func(g *dag.Graph) ([]string, error) { return s.unproven(a, g, opts.Graph.Scope) }
-	}
-	opts.Agents.Modelless = o.Modelless
-	opts.Host.Setup = setup(opts, o.Chosen.Preset, o.Sandbox)
-	opts.Host.Setup.Credential = o.Credential(o.Chosen.Preset)
-	return opts, nil
-}
 
 // keepsGoing says whether the others of a group run when one of it has failed. Who
 // ends at the first failure begins nothing below an earlier one.
@@ -349,14 +173,13 @@ func setLimits(o runOptions, config project.Loaded, now time.Time, opts *loop.Op
 		Feature: shared(b.Feature),
 		Day:     shared(b.Day),
 	}
-	opts.Agents.Drift = drift.Thresholds{
-		Iterations: d.Iterations, Tokens: d.Tokens, ToolFailures: d.ToolFailures, Repeats: d.Repeats,
-		Unchanged: d.Unchanged, NoProgress: d.NoProgress.Std(),
-	}
 	n := config.Anomaly
-	opts.Agents.Anomaly = attempt.Anomaly{Ask: n.Ask, Stop: n.Stop, Limits: anomaly.Limits{
-		WritesPerMinute: n.WritesPerMinute, DeletionsPerMinute: n.DeletionsPerMinute, Destructive: n.Destructive, Outside: true,
-	}}
+	opts.Agents.Detect = detect.Limits{
+		Iterations: d.Iterations, Tokens: d.Tokens, ToolFailures: d.ToolFailures, Repeats: d.Repeats, Unchanged: d.Unchanged, NoProgress: d.NoProgress.Std(),
+		Anomaly: detect.Anomaly{
+			WritesPerMinute: n.WritesPerMinute, DeletionsPerMinute: n.DeletionsPerMinute, Destructive: n.Destructive, Outside: true, Stop: n.Stop, Ask: n.Ask,
+		},
+	}
 	opts.Agents.Prices = prices(config)
 	return nil
 }
@@ -421,6 +244,9 @@ func setup(opts loop.Options, chosen agents.Preset, sandbox *sandbox.Confiner) e
 		}
 		parts = append(parts, verifier)
 	}
+	if opts.Verify.Witness != "" {
+		parts = append(parts, "a witness of each task")
+	}
 	for _, r := range opts.Verify.Reviewers {
 		parts = append(parts, "a review of each feature: "+r.Focus)
 	}
@@ -440,7 +266,7 @@ func reviewers(a *app, check project.VerifyConfig, f agents.Finder, chosen agent
 		r = check.Reviewer(r)
 		agent := chosen.Preset
 		if r.Agent != "" {
-			agent, _ = f.Preset(r.Agent) // an unknown one fails its own reviews
+			agent, _ = f.Preset(r.Agent) // findVerifiers refused an unknown one
 		}
 		if agent.ExitStatus {
 			a.note("warning: nobody reviews features for %q: %s only runs scripts; name another agent in [[verify.reviewer]]", r.Focus, agent.Name)
@@ -459,7 +285,7 @@ func acceptor(a *app, s *session, f agents.Finder, chosen agents.Agent) *loop.Ac
 	}
 	r, agent := check.Reviewer(project.ReviewerConfig{}), chosen.Preset
 	if r.Agent != "" {
-		agent, _ = f.Preset(r.Agent) // an unknown one fails its own tasks
+		agent, _ = f.Preset(r.Agent) // findVerifiers refused an unknown one
 	}
 	if agent.ExitStatus {
 		a.note("warning: nobody compares features with their specifications: %s only runs scripts; name another agent in [verify] agent", agent.Name)

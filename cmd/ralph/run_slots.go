@@ -14,6 +14,7 @@ import (
 	"ralph/dag"
 	"ralph/internal/agents"
 	"ralph/internal/git"
+	"ralph/internal/merge"
 	"ralph/internal/project"
 	"ralph/internal/redact"
 	"ralph/internal/sandbox"
@@ -22,7 +23,6 @@ import (
 	"ralph/loop"
 	"ralph/loop/attempt"
 	"ralph/loop/land"
-	"ralph/merge"
 	"ralph/verify"
 )
 
@@ -186,7 +186,7 @@ func openSlots(ctx context.Context, a *app, s *session, o *agents.Opener, opts *
 		}
 	}
 	opts.Agents.Open = func(ctx context.Context, op attempt.Opening) (attempt.Session, error) {
-		at, err := in(op.Place.Dir)
+		at, err := in(op.Dir)
 		if err != nil {
 			return nil, err
 		}

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"ralph/dag"
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/web"
 )
 
@@ -52,23 +52,23 @@ func findScope(ctx context.Context, a *app, s *session, t runTarget) (scope dag.
 	err = s.store.View(ctx, func(g *dag.Graph) (err error) {
 		switch {
 		case or(t.Task, "") != "":
-			task, err := g.Resolve(*t.Task)
+			task, err := g.Tasks.Resolve(*t.Task)
 			scope.Task = task.ID
 			return err
 		case or(t.Feature, "") != "":
-			f, ferr := g.Feature(*t.Feature)
+			f, ferr := g.Plan.Feature(*t.Feature)
 			scope.Feature, err = f.Name, ferr
 		case or(t.Tag, "") != "":
 			scope.Tag = *t.Tag
-			tally, terr := g.Tally(scope)
+			tally, terr := g.Tasks.Tally(scope)
 			if err = terr; err == nil && tally.Total() == 0 {
 				err = hint(fmt.Errorf("tag %q: %w: no task has it", scope.Tag, dag.ErrNotFound), "see tasks with their tags: ralph task list --json; add one with: ralph task update ID --tag %s", scope.Tag)
 			}
 		case t.arg() != "":
-			scope, err = g.ResolveScope(t.arg())
+			scope, err = g.Tasks.ResolveScope(t.arg())
 		}
 		if errors.Is(err, dag.ErrNotFound) && inCI(a) {
-			if tally, terr := g.Tally(dag.Scope{}); terr == nil && tally.Total() == 0 { // a clone without a plan
+			if tally, terr := g.Tasks.Tally(dag.Scope{}); terr == nil && tally.Total() == 0 { // a clone without a plan
 				return hint(err, "%s", noPlan(a, s))
 			}
 		}
@@ -80,7 +80,7 @@ func findScope(ctx context.Context, a *app, s *session, t runTarget) (scope dag.
 // needsAgent says whether any open task would be given to the agent of the run: only then
 // is it a fault that there is none.
 func needsAgent(ctx context.Context, s *session, scope dag.Scope) (needed bool) {
-	err := s.store.View(ctx, func(g *dag.Graph) (err error) { _, needed, err = g.OwnAgents(scope); return err })
+	err := s.store.View(ctx, func(g *dag.Graph) (err error) { _, needed, err = g.Tasks.OwnAgents(scope); return err })
 	return needed || err != nil
 }
 
@@ -96,7 +96,7 @@ func importFeature(ctx context.Context, s *session, t runTarget) error {
 	}
 	name := typed
 	err := s.store.View(ctx, func(g *dag.Graph) error {
-		f, err := g.Feature(typed)
+		f, err := g.Plan.Feature(typed)
 		if err == nil {
 			name = f.Name
 		}
@@ -152,7 +152,7 @@ func joinRun(ctx context.Context, s *session, o runOptions) (runOptions, error) 
 	if o.workers == nil {
 		return o, nil
 	}
-	open, err := look(ctx, s, (*dag.Graph).OpenRuns)
+	open, err := look(ctx, s, func(g *dag.Graph) ([]dag.Run, error) { return g.History.OpenRuns() })
 	i := slices.IndexFunc(open, func(r dag.Run) bool { return r.Process.Remote == o.workers.name })
 	if err != nil || i < 0 {
 		return o, err
@@ -184,7 +184,7 @@ func unfinished(ctx context.Context, a *app, s *session, t runTarget) (run dag.R
 		}
 		scope = &found
 	}
-	run, err = look(ctx, s, func(g *dag.Graph) (dag.Run, error) { return g.RunToContinue(typed, scope, life) })
+	run, err = look(ctx, s, func(g *dag.Graph) (dag.Run, error) { return g.History.RunToContinue(typed, scope, life) })
 	switch {
 	case errors.Is(err, dag.ErrRefused) && !errors.As(err, new(*dag.FinishedError)):
 		return run, err

@@ -9,16 +9,16 @@ import (
 	"time"
 
 	"ralph/dag"
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/human"
 	"ralph/internal/jsonval"
 	"ralph/internal/proc"
 	"ralph/internal/project"
 	"ralph/internal/render"
+	"ralph/internal/report"
 	"ralph/internal/schedule"
 	"ralph/internal/seq"
 	"ralph/internal/term"
-	"ralph/report"
 )
 
 var scheduleCommand = command{

@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"ralph/inbox"
+	"ralph/internal/inbox"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 	"ralph/internal/testing/raced"

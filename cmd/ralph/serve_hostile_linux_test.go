@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/net/html"
 
-	"ralph/inbox"
+	"ralph/internal/inbox"
 	"ralph/internal/render"
 	"ralph/internal/testing/browser"
 	"ralph/internal/testing/check"

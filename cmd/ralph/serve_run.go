@@ -79,8 +79,8 @@ func (r started) said() string {
 // began says whether the run is on record, also if it has ended.
 func (r started) began(ctx context.Context, a *app) (found bool) {
 	err := a.view(ctx, func(_ *session, g *dag.Graph) error {
-		runs, err := g.OpenRuns()
-		if last, lerr := g.RunOrLast(""); lerr == nil {
+		runs, err := g.History.OpenRuns()
+		if last, lerr := g.History.RunOrLast(""); lerr == nil {
 			runs = append(runs, last)
 		}
 		found = slices.ContainsFunc(runs, func(run dag.Run) bool { return run.Process == r.process })

@@ -55,7 +55,7 @@ func hideToken(ctx context.Context, a *app, s *session, file string) error {
 	if slices.Contains(tokenFiles(a), path) {
 		return nil
 	}
-	runs, err := look(ctx, s, (*dag.Graph).OpenRuns)
+	runs, err := look(ctx, s, func(g *dag.Graph) ([]dag.Run, error) { return g.History.OpenRuns() })
 	i := slices.IndexFunc(runs, func(r dag.Run) bool { return life(r.Process) == dag.Alive })
 	if i >= 0 && c.Work.Level > sandbox.None && !strings.HasPrefix(path, realPath(serverFolder(a))+"/") {
 		err = hint(fmt.Errorf("%w: %s is running, and its agents could read it", sandbox.ErrExposed, runs[i].ID), "move the token into %s, or start the server when the run has ended", serverFolder(a))

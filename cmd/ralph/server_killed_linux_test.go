@@ -16,7 +16,7 @@ var printedURL = regexp.MustCompile(`http://127[0-9.:]+\s`)
 // is told that nobody knows. Whoever repeats it then does no harm.
 func TestAKillOfTheServerLosesNoAnswer(t *testing.T) {
 	notRaced(t)
-	for point, state := range map[string]string{"W1": "open", "W2": "answered"} {
+	for point, state := range map[string]string{"before-command": "open", "after-command": "answered"} {
 		t.Run(point, func(t *testing.T) {
 			t.Parallel()
 			p := newPlace(t, asks())

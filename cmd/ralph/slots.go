@@ -52,7 +52,7 @@ func listSlots(a *app, s *session, g *dag.Graph) (*slot.Pool, []usedSlot, error)
 	}
 	pool := slot.Open(o)
 	list, err := pool.List()
-	attempts, derr := g.InSlots()
+	attempts, derr := g.Queue.InSlots()
 	by := seq.Index(attempts, func(at dag.Attempt) int { return at.Slot })
 	return pool, seq.Map(list, func(i slot.Info) usedSlot { return usedSlot{i, by[i.N]} }), cmp.Or(err, derr)
 }

@@ -278,11 +278,11 @@ func (s *slotSoak) wantWhole() {
 	shared := strings.Split(strings.TrimSpace(s.read(sharedFile)), "\n")
 	check.Equal(s, "lines that are in "+sharedFile+" twice", []string(nil), doubled(shared))
 	s.view(func(g *dag.Graph) error {
-		merges, err := g.MergesIn(dag.MergeLanded)
+		merges, err := g.Queue.MergesIn(dag.MergeLanded)
 		check.OK(s, err)
 		for n := 1; n <= s.tasks; n++ {
 			id := number(n)
-			t, err := g.Task(id)
+			t, err := g.Tasks.Get(id)
 			check.OK(s, err)
 			check.Equal(s, "status of "+id, dag.Done, t.Status)
 			landed, since := 0, 0
@@ -291,7 +291,7 @@ func (s *slotSoak) wantWhole() {
 					continue
 				}
 				landed++
-				a, err := g.Attempt(m.Attempt)
+				a, err := g.History.Attempt(m.Attempt)
 				check.OK(s, err)
 				if !a.StartedAt.Before(t.StartedAt) {
 					since++
@@ -469,7 +469,7 @@ func (p *person) reset() {
 // held lists the tasks whose work waits for them.
 func (p *person) held() (ids []string) {
 	p.view(func(g *dag.Graph) error {
-		held, err := g.ToReview()
+		held, err := g.Queue.ToReview()
 		for _, m := range held {
 			ids = append(ids, m.Task)
 		}

@@ -18,5 +18,9 @@ func specWriter(a *app, s *session, feature string) string {
 			return ""
 		}
 	}
-	return historyOf(a, s.project).SpecWriter(feature)
+	rel, err := filepath.Rel(s.project.Root, file)
+	if err != nil {
+		return ""
+	}
+	return historyOf(a, s.project).SpecWriter(filepath.ToSlash(rel))
 }

@@ -10,10 +10,10 @@ import (
 	"ralph/internal/git"
 	"ralph/internal/human"
 	"ralph/internal/render"
+	"ralph/internal/report"
 	"ralph/internal/seq"
 	"ralph/internal/term"
 	"ralph/loop/land"
-	"ralph/report"
 )
 
 var statusCommand = command{

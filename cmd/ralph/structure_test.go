@@ -157,12 +157,14 @@ func TestEveryNameInTheListsOfTestsIsATest(t *testing.T) {
 		t.Helper()
 		check.That(t, slices.ContainsFunc(tests, regexp.MustCompile(pattern).MatchString), "no test matches %s", pattern)
 	}
-	for line := range strings.Lines(repoFile(t, ".ci/raced")) {
-		name, scripts, _ := strings.Cut(strings.TrimSpace(line), "/")
-		find(name)
-		for script := range strings.SplitSeq(strings.Trim(scripts, "^$()"), "|") {
-			if _, err := os.Stat("testdata/script/" + script + ".txtar"); script != "" && err != nil {
-				t.Errorf("there is no script %s", script)
+	for _, list := range []string{".ci/raced", ".ci/core"} {
+		for line := range strings.Lines(repoFile(t, list)) {
+			name, scripts, _ := strings.Cut(strings.TrimSpace(line), "/")
+			find(name)
+			for script := range strings.SplitSeq(strings.Trim(scripts, "^$()"), "|") {
+				if _, err := os.Stat("testdata/script/" + script + ".txtar"); script != "" && err != nil {
+					t.Errorf("%s: there is no script %s", list, script)
+				}
 			}
 		}
 	}
@@ -177,6 +179,33 @@ func TestEveryNameInTheListsOfTestsIsATest(t *testing.T) {
 			check.That(t, err == nil && len(files) > 0, "no script is called %s", name)
 		}
 	}
+}
+
+// TestEveryLongTestIsInOneShard: go test ./... leaves long tests out, so a subject that no shard has would never be tested, and the steps
+// of a shard are commands of .ci/run.
+func TestEveryLongTestIsInOneShard(t *testing.T) {
+	t.Parallel()
+	run, subjects := repoFile(t, ".ci/run"), map[string]int{}
+	for line := range strings.Lines(repoFile(t, ".ci/shards")) {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		words := strings.Fields(line)
+		check.That(t, len(words) >= 3, "%q is not a shard, what it needs and a command", line)
+		if words[2] == "long" {
+			for _, subject := range words[3:] {
+				subjects[subject]++
+			}
+		}
+		_, err := os.Stat("../../" + words[2])
+		check.That(t, err == nil || strings.Contains(run, "\n"+words[2]+"() {"), "shard %s: .ci/run has no command %s", words[0], words[2])
+	}
+	for line := range strings.Lines(repoFile(t, longTests)) {
+		subject, _, _ := strings.Cut(line, " ")
+		check.Equal(t, "shards with the long tests of "+subject, 1, subjects[subject])
+		delete(subjects, subject)
+	}
+	check.Equal(t, "subjects without tests", map[string]int{}, subjects)
 }
 
 // alternatives are the names of ^Test(A|B)$, or of ^TestA$.

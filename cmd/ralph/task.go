@@ -23,7 +23,7 @@ func resolveTask(g *dag.Graph, typed string) (dag.Task, error) {
 	if typed == "" {
 		return dag.Task{}, usagef("ID is empty")
 	}
-	t, err := g.Resolve(typed)
+	t, err := g.Tasks.Resolve(typed)
 	return t, err
 }
 
@@ -59,7 +59,7 @@ func featureByName(g *dag.Graph, typed string) (string, error) {
 	if typed == "" {
 		return "", nil
 	}
-	f, err := g.Feature(typed)
+	f, err := g.Plan.Feature(typed)
 	if err != nil {
 		return "", makeIt(err, typed)
 	}

@@ -9,16 +9,16 @@ import (
 	"strings"
 
 	"ralph/dag"
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/glob"
-	"ralph/proof"
-	"ralph/report"
+	"ralph/internal/proof"
+	"ralph/internal/report"
 	"ralph/verify"
 )
 
 var taskAddCommand = command{
 	name: "add", args: "TITLE", short: "add a task and print its ID",
-	flags: append(taskFields("work"),
+	flags: append(taskFields(true),
 		flagSpec{name: "parent", usage: "make it a subtask of `ID`"},
 		flagSpec{name: "feature", usage: "make it part of `FEATURE`; a subtask has its parent's"},
 		flagSpec{name: "after", value: []string{}, usage: "let it wait for `ID`; repeatable"},
@@ -29,85 +29,57 @@ ralph task add "Write the parser" --after $design --priority -5 -d @parser.md`,
 	exits: "1 refused (a cycle, a parent in progress), 3 not found", run: action(runTaskAdd),
 }
 
-// taskFields are the flags that add and update share; kind is the default.
-func taskFields(kind string) []flagSpec {
-	return []flagSpec{
-		{name: "description", short: "d", usage: "`TEXT`, @FILE, or - for stdin"},
-		{name: "priority", value: int64(0), usage: "`N`; lower runs first"},
-		{name: "max-retries", shown: "run.max_retries, 3", value: 0, usage: "retry at most `N` times after work was rejected"},
-		{name: "agent", usage: "`NAME` of the agent for this task"},
-		{name: "model", usage: "`NAME` of the model for this task"},
-		{name: "effort", usage: "how long the model may think: `LEVEL` low, medium or high"},
-		{name: "gate", value: []string{}, usage: "`CMD` that must succeed before it counts as done; repeatable"},
-		{name: "kind", usage: "`KIND`: work must change the project, check may be done without a change", value: kind},
-		{name: "lock", value: []string{}, usage: "run only while no other task has the lock `NAME`; path:DIR locks all below DIR; repeatable"},
-		{name: "paths", value: []string{}, usage: "`GLOB` of what it will touch: tasks that touch the same do not run side by side; repeatable"},
-		{name: "tag", value: []string{}, usage: "give it the tag `TAG`; repeatable"},
-		{name: "proves", value: []string{}, usage: "`CRITERION` of the specification that its tests prove, such as C3; repeatable"},
-		{name: "context", value: []string{}, usage: "`CMD` whose output is part of the prompt of each attempt; repeatable"},
-		{name: "output", usage: "`NAME` under which the prompts of tasks that wait for it have its result"},
-		{name: "timeout", value: "0s", shown: "run.turn_timeout", usage: "let a turn of its agent take at most `DURATION`, such as 90s, 15m or 2h"},
-		{name: "on-fail", usage: "what its failure means to tasks that wait for it: `WHAT` is stop or continue", shown: "stop"},
-		{name: "expect-red", usage: "`GATE` that has to fail after the work: tests are written first"},
-		{name: "may-change", value: []string{}, usage: "`GLOB` of tests, settings or CI files that check its work and that it may change; repeatable"},
+// taskFields are the flags that add and update share, as dag.Fields has them.
+func taskFields(adds bool) (flags []flagSpec) {
+	for _, f := range dag.Fields {
+		value := f.Value()
+		if value == "" && adds {
+			value = f.Default
+		}
+		if !adds || f.Name != "title" { // which is the argument
+			flags = append(flags, flagSpec{name: f.Flag, short: f.Short, usage: f.Help, value: value, shown: f.Shown})
+		}
 	}
+	return flags
 }
 
-// taskAddOptions is what was typed: references are resolved in the transaction.
-type taskAddOptions struct {
-	dag.NewTask // its description as TEXT, @FILE or -
-	Args        []string
-	Gate, Lock  []string
-	Tag         []string
-	JSON        bool
+// parseTaskFields are the fields of a task that were typed, and their names. With none, one empty text stands for an empty list.
+func parseTaskFields(c commandLine, none bool) (d dag.Detail, names []string, err error) {
+	for _, f := range dag.Fields {
+		if !c.IsSet(f.Flag) {
+			continue
+		}
+		typed := c.StringSlice(f.Flag)
+		switch {
+		case !f.IsList():
+			typed = []string{fmt.Sprint(c.Value(f.Flag))}
+		case none && len(typed) == 1 && strings.TrimSpace(typed[0]) == "":
+			typed = nil
+		}
+		if choices := f.Choices(); choices != nil && (typed[0] != "" || f.Default != "") {
+			if err := checkChoice(f.Flag, typed[0], choices...); err != nil {
+				return d, nil, err
+			}
+		}
+		if f.Name == "paths" {
+			if err := checkGlobs(typed); err != nil {
+				return d, nil, err
+			}
+		}
+		err := f.Parse(&d, typed...)
+		if err == nil && f.Names {
+			err = f.Check(&d)
+		}
+		if err != nil {
+			return d, nil, usagef("--%s: %v", f.Flag, err)
+		}
+		names = append(names, f.Name)
+	}
+	return d, names, nil
 }
 
-func (o *taskAddOptions) parse(commandLine) error {
-	o.Title, o.Gates, o.Locks, o.Tags = o.Args[0], o.Gate, o.Lock, o.Tag
-	if strings.TrimSpace(o.Title) == "" {
-		return usagef("a title must not be empty")
-	}
-	if err := cmp.Or(checkClaims(o.Locks, o.Paths, o.Tags, o.Proves), checkMayChange(o.MayChange)); err != nil {
-		return err
-	}
-	if o.MaxRetries != nil && *o.MaxRetries < 0 {
-		return usagef("--max-retries cannot be negative")
-	}
-	return cmp.Or(checkEffort(o.Effort), checkOnFail(&o.OnFail), checkChoice("kind", o.Kind, dag.Work, dag.Check))
-}
-
-// checkOnFail refuses what is not a consequence of a failure. To stop is what a task does that says nothing.
-func checkOnFail(o *dag.OnFail) error {
-	const stop dag.OnFail = "stop"
-	if o == nil || *o == "" {
-		return nil
-	}
-	err := checkChoice("on-fail", *o, stop, dag.Continue)
-	if *o == stop {
-		*o = ""
-	}
-	return err
-}
-
-// checkEffort refuses what is no effort; none is as configured.
-func checkEffort(e dag.Effort) error {
-	if e == "" {
-		return nil
-	}
-	return checkChoice("effort", e, dag.Efforts()...)
-}
-
-// checkClaims refuses names that are no locks or tags, and globs that could match nothing.
-func checkClaims(locks, globs, tags, proves []string) error {
-	if err := dag.CheckLocks(locks); err != nil {
-		return usagef("--lock: %v", err)
-	}
-	if err := dag.CheckTags(tags); err != nil {
-		return usagef("--tag: %v", err)
-	}
-	if err := dag.CheckProves(proves); err != nil {
-		return usagef("--proves: %v", err)
-	}
+// checkGlobs refuses globs that could match nothing.
+func checkGlobs(globs []string) error {
 	for _, pattern := range globs {
 		if strings.HasPrefix(pattern, "!") {
 			return usagef("--paths: %q takes something out; name what the task touches", pattern)
@@ -119,55 +91,69 @@ func checkClaims(locks, globs, tags, proves []string) error {
 	return nil
 }
 
-// checkMayChange refuses globs of files that no task can be allowed to change.
-func checkMayChange(globs []string) error {
-	if err := dag.CheckMayChange(globs); err != nil {
-		return usagef("--may-change: %v", err)
+// taskAddOptions is what was typed: references are resolved in the transaction.
+type taskAddOptions struct {
+	Args            []string
+	Parent, Feature string
+	After           []string
+	JSON            bool
+	said            dag.Detail // its description as TEXT, @FILE or -
+}
+
+func (o *taskAddOptions) parse(c commandLine) (err error) {
+	if o.said, _, err = parseTaskFields(c, false); err != nil {
+		return err
+	}
+	if o.said.Title = o.Args[0]; strings.TrimSpace(o.said.Title) == "" {
+		return usagef("a title must not be empty")
+	}
+	if c.Int("max-retries") < 0 {
+		return usagef("--max-retries cannot be negative")
 	}
 	return nil
 }
 
 func runTaskAdd(ctx context.Context, a *app, o taskAddOptions) (err error) {
-	if o.Description, err = readText(a, o.Description); err != nil {
+	if o.said.Description, err = readText(a, o.said.Description); err != nil {
 		return err
 	}
 	var added []report.TaskView
 	var in *session
 	var task dag.Task
 	err = a.update(ctx, func(s *session, g *dag.Graph) error {
-		t := o.NewTask
+		t := dag.NewTask{Detail: o.said, Parent: o.Parent, Feature: o.Feature, After: o.After}
 		if t.Feature, err = featureByName(g, t.Feature); err != nil {
 			return err
 		}
 		if t.Parent != "" {
-			p, err := g.Resolve(t.Parent)
+			p, err := g.Tasks.Resolve(t.Parent)
 			if err != nil {
 				return fmt.Errorf("parent: %w", err)
 			}
 			t.Parent = p.ID
 		}
 		for i, typed := range t.After {
-			b, err := g.Resolve(typed)
+			b, err := g.Tasks.Resolve(typed)
 			if err != nil {
 				return fmt.Errorf("after: %w", err)
 			}
 			t.After[i] = b.ID
 		}
-		id, err := g.Add(ofAgent(a, t))
+		id, err := g.Plan.Add(ofAgent(a, t))
 		if err != nil {
 			return fmt.Errorf("add task: %w", err)
 		}
 		if err := discover(a, g, id); err != nil {
 			return err
 		}
-		stored, err := g.Task(id)
+		stored, err := g.Tasks.Get(id)
 		if err == nil {
 			err = cmp.Or(checkExpected(s, g, stored), checkCriteria(a, s, stored))
 		}
 		if err != nil {
 			return err
 		}
-		_ = g.Audit(id, "", t.Title) // the transaction keeps its first error
+		_ = g.History.Audit(id, "", t.Title) // the transaction keeps its first error
 		in, task = s, stored
 		added, err = viewTasks(a, s, g, stored)
 		return err
@@ -188,7 +174,7 @@ func discover(a *app, g *dag.Graph, ids ...string) error {
 	if run == "" {
 		return nil
 	}
-	return g.Discover(run, a.getenv("RALPH_TASK"), ids...)
+	return g.Plan.Discover(run, a.getenv("RALPH_TASK"), ids...)
 }
 
 var taskUpdateCommand = command{
@@ -199,11 +185,10 @@ may-change, tag, proves, context or output removes all of them. A group that los
 Several tasks are changed together or, if one of them cannot be, not at all. A task that failed because it changed nothing is open
 again once it is of kind check, and so is one whose --expect-red names a gate again.`,
 	flags: append([]flagSpec{
-		{name: "title", usage: "the new `TITLE`"},
 		{name: "parent", usage: "make it a subtask of `ID`, or of none"},
 		{name: "feature", usage: "make it part of `FEATURE`, or of none"},
 		jsonFlag,
-	}, taskFields("")...),
+	}, taskFields(false)...),
 	example: `ralph task update 1f0c --title "Write the lexer" --priority 3
 ralph task update 1f0c 77aa --parent none`,
 	exits: "1 refused (a cycle, a parent in progress), 3 not found", run: action(runTaskUpdate),
@@ -211,36 +196,34 @@ ralph task update 1f0c 77aa --parent none`,
 
 // taskUpdateOptions is what was typed; nil leaves something as it is.
 type taskUpdateOptions struct {
-	dag.Edit        // its description as TEXT, @FILE or -
 	Args            []string
-	Gate, Lock, Tag *[]string
 	Parent, Feature *string
 	JSON            bool
+	said            dag.Detail // its description as TEXT, @FILE or -
+	names           []string   // of the fields that were typed
 }
 
-func (o *taskUpdateOptions) parse(c commandLine) error {
+func (o *taskUpdateOptions) parse(c commandLine) (err error) {
+	o.said, o.names, err = parseTaskFields(c, true)
 	switch {
 	case c.NumFlags() == 0, c.NumFlags() == 1 && o.JSON:
 		return hint(usagef("nothing to change"), "see: ralph task update --help")
-	case o.Title != nil && len(o.Args) > 1:
+	case o.typed("title") && len(o.Args) > 1:
 		return usagef("--title is for one task, not %d", len(o.Args))
-	case o.MaxRetries != nil && *o.MaxRetries < -1:
+	case c.Int("max-retries") < -1:
 		return usagef("--max-retries is a number, or -1 for the configured one")
 	}
-	o.Gates, o.Locks, o.Paths, o.Tags, o.Proves, o.Context = emptied(o.Gate), emptied(o.Lock), emptied(o.Paths), emptied(o.Tag), emptied(o.Proves), emptied(o.Context)
-	o.MayChange = emptied(o.MayChange)
-	if err := cmp.Or(checkClaims(or(o.Locks, nil), or(o.Paths, nil), or(o.Tags, nil), or(o.Proves, nil)), checkMayChange(or(o.MayChange, nil))); err != nil {
-		return err
-	}
-	if err := cmp.Or(checkEffort(or(o.Effort, "")), checkOnFail(o.OnFail)); err != nil || o.Kind == nil {
-		return err
-	}
-	return checkChoice("kind", *o.Kind, dag.Work, dag.Check)
+	return err
+}
+
+// typed reports whether one of some fields was typed.
+func (o *taskUpdateOptions) typed(names ...string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return slices.Contains(o.names, name) })
 }
 
 // checkExpected refuses a gate that is to fail and is none of the task's.
 func checkExpected(s *session, g *dag.Graph, t dag.Task) error {
-	shared, err := g.FeatureGates(t.Feature)
+	shared, err := g.Plan.FeatureGates(t.Feature)
 	gates := slices.Concat(s.config.Verify.Commands, shared, t.Gates)
 	if err != nil || t.ExpectRed == "" || slices.Contains(gates, t.ExpectRed) {
 		return err
@@ -262,19 +245,9 @@ func checkCriteria(a *app, s *session, t dag.Task) error {
 	return nil
 }
 
-// emptied is a list as it was typed, where one empty text stands for nothing.
-func emptied(typed *[]string) *[]string {
-	if typed != nil && len(*typed) == 1 && strings.TrimSpace((*typed)[0]) == "" {
-		return new([]string)
-	}
-	return typed
-}
-
 func runTaskUpdate(ctx context.Context, a *app, o taskUpdateOptions) (err error) {
-	if given := o.Description; given != nil {
-		if *given, err = readText(a, *given); err != nil {
-			return err
-		}
+	if o.said.Description, err = readText(a, o.said.Description); err != nil {
+		return err
 	}
 	var after []report.TaskView
 	var open []string
@@ -287,15 +260,15 @@ func runTaskUpdate(ctx context.Context, a *app, o taskUpdateOptions) (err error)
 			lifts := o.lifts(s, g, t)
 			err := o.apply(g, t.ID)
 			if err == nil && lifts {
-				open, err = append(open, t.ID), g.Reset(t.ID)
+				open, err = append(open, t.ID), g.Tasks.Reset(t.ID)
 			}
 			if err != nil {
 				return fmt.Errorf("update %s: %w", t.ID, err)
 			}
-			if tasks[i], err = g.Task(t.ID); err == nil && (o.ExpectRed != nil || o.Gates != nil) {
+			if tasks[i], err = g.Tasks.Get(t.ID); err == nil && o.typed("expect_red", "gates") {
 				err = checkExpected(s, g, tasks[i])
 			}
-			if err == nil && o.Proves != nil {
+			if err == nil && o.typed("proves") {
 				err = checkCriteria(a, s, tasks[i])
 			}
 			if err != nil {
@@ -325,31 +298,31 @@ func runTaskUpdate(ctx context.Context, a *app, o taskUpdateOptions) (err error)
 
 // lifts reports whether an update removes what a task failed for, as the error of the failure names it.
 func (o taskUpdateOptions) lifts(s *session, g *dag.Graph, t dag.Task) bool {
-	attempts, err := g.Attempts(t)
+	attempts, err := g.History.Attempts(t)
 	if err != nil || t.Status != dag.Failed || len(attempts) == 0 {
 		return false
 	}
 	rejected := attempts[len(attempts)-1].Rejected
 	if rejected == event.RejectedUnchanged {
-		return t.Kind != dag.Check && or(o.Kind, t.Kind) == dag.Check
+		return t.Kind != dag.Check && o.typed("kind") && o.said.Kind == dag.Check
 	}
-	return rejected == "" && (o.ExpectRed != nil || o.Gates != nil) && checkExpected(s, g, t) != nil
+	return rejected == "" && o.typed("expect_red", "gates") && checkExpected(s, g, t) != nil
 }
 
 func (o taskUpdateOptions) apply(g *dag.Graph, id string) error {
-	if err := g.Edit(id, o.Edit); err != nil {
+	if err := g.Plan.Edit(id, o.said, o.names...); err != nil {
 		return err
 	}
 	if o.Parent != nil {
 		parent := ""
 		if typed := *o.Parent; typed != "" && typed != "none" {
-			p, err := g.Resolve(typed)
+			p, err := g.Tasks.Resolve(typed)
 			if err != nil {
 				return fmt.Errorf("parent: %w", err)
 			}
 			parent = p.ID
 		}
-		if err := g.Move(id, parent); err != nil {
+		if err := g.Plan.Move(id, parent); err != nil {
 			return err
 		}
 	}
@@ -363,5 +336,5 @@ func (o taskUpdateOptions) apply(g *dag.Graph, id string) error {
 			return err
 		}
 	}
-	return g.SetFeature(id, name)
+	return g.Plan.SetFeature(id, name)
 }

@@ -8,7 +8,7 @@ import (
 	"ralph/dag"
 	"ralph/internal/jsonval"
 	"ralph/internal/render/draw"
-	"ralph/report"
+	"ralph/internal/report"
 )
 
 var taskTreeCommand = command{
@@ -29,13 +29,13 @@ func runTaskTree(a *app, s *session, g *dag.Graph, o plainOptions) error {
 // subtree returns the task that was named with everything below it, or all tasks.
 func subtree(g *dag.Graph, typed []string) ([]dag.Task, error) {
 	if len(typed) == 0 {
-		return g.List(dag.Filter{})
+		return g.Tasks.List(dag.Filter{})
 	}
-	root, err := g.Resolve(typed[0])
+	root, err := g.Tasks.Resolve(typed[0])
 	if err != nil {
 		return nil, err
 	}
-	return g.Subtree(root)
+	return g.Tasks.Subtree(root)
 }
 
 var taskGraphCommand = command{
@@ -73,13 +73,13 @@ func runTaskGraph(a *app, s *session, g *dag.Graph, o taskGraphOptions) error {
 	if err != nil {
 		return err
 	}
-	each := func(add func(dag.Task) error) error { return g.Each(dag.Filter{Feature: feature}, add) }
+	each := func(add func(dag.Task) error) error { return g.Tasks.Each(dag.Filter{Feature: feature}, add) }
 	if len(o.Args) > 0 {
-		t, err := g.Resolve(o.Args[0])
+		t, err := g.Tasks.Resolve(o.Args[0])
 		if err != nil {
 			return err
 		}
-		each = func(add func(dag.Task) error) error { return g.Near(t, or(o.Depth, 1), add) }
+		each = func(add func(dag.Task) error) error { return g.Tasks.Near(t, or(o.Depth, 1), add) }
 	}
 	if o.Format == "json" {
 		data, err := draw.Data(g, a.now(), each)
@@ -121,12 +121,12 @@ var taskDepsCommand = command{
 		{
 			name: "add", args: "BLOCKER BLOCKED", short: "let BLOCKED wait for BLOCKER",
 			example: "ralph task deps add 1f0c 77aa", exits: "1 refused (a cycle, also through parents), 3 not found",
-			run: changeDeps("add", "now waits for", (*dag.Graph).Link),
+			run: changeDeps("add", "now waits for", func(g *dag.Graph, blocker, blocked string) error { return g.Plan.Link(blocker, blocked) }),
 		},
 		{
 			name: "rm", args: "BLOCKER BLOCKED", short: "let BLOCKED no longer wait for BLOCKER",
 			example: "ralph task deps rm 1f0c 77aa", exits: "3 not found",
-			run: changeDeps("rm", "no longer waits for", (*dag.Graph).Unlink),
+			run: changeDeps("rm", "no longer waits for", func(g *dag.Graph, blocker, blocked string) error { return g.Plan.Unlink(blocker, blocked) }),
 		},
 		{
 			name: "list", args: "ID", short: "list what a task waits for and what waits for it", flags: []flagSpec{jsonFlag},
@@ -139,12 +139,12 @@ var (
 	taskRelateCommand = command{
 		name: "relate", args: "ID OTHER", short: "say that two tasks have to do with each other; neither waits",
 		example: "ralph task relate 1f0c 77aa", exits: "1 refused, 3 not found",
-		run: changePair("relate", func(a, b string) string { return a + " is related to " + b }, (*dag.Graph).Relate),
+		run: changePair("relate", func(a, b string) string { return a + " is related to " + b }, func(g *dag.Graph, a, b string) error { return g.Plan.Relate(a, b) }),
 	}
 	taskUnrelateCommand = command{
 		name: "unrelate", args: "ID OTHER", short: "take back that two tasks are related",
 		example: "ralph task unrelate 1f0c 77aa", exits: "3 not found",
-		run: changePair("unrelate", func(a, b string) string { return a + " is no longer related to " + b }, (*dag.Graph).Unrelate),
+		run: changePair("unrelate", func(a, b string) string { return a + " is no longer related to " + b }, func(g *dag.Graph, a, b string) error { return g.Plan.Unrelate(a, b) }),
 	}
 )
 
@@ -158,7 +158,7 @@ func changePair(name string, words func(a, b string) string, change func(g *dag.
 		var pair [2]dag.Task
 		err := a.update(ctx, func(_ *session, g *dag.Graph) (err error) {
 			for i, typed := range o.Args {
-				if pair[i], err = g.Resolve(typed); err != nil {
+				if pair[i], err = g.Tasks.Resolve(typed); err != nil {
 					return err
 				}
 			}
@@ -175,8 +175,8 @@ func changePair(name string, words func(a, b string) string, change func(g *dag.
 }
 
 func runDepsList(_ context.Context, a *app, _ *session, g *dag.Graph, t dag.Task, o plainOptions) error {
-	blockers, _ := g.Blockers(t) // the first error of the database is also that of what follows
-	dependents, err := g.Dependents(t)
+	blockers, _ := g.Tasks.Blockers(t) // the first error of the database is also that of what follows
+	dependents, err := g.Tasks.Dependents(t)
 	if err != nil {
 		return err
 	}

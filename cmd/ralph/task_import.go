@@ -95,20 +95,20 @@ func runTaskImport(ctx context.Context, a *app, o taskImportOptions) error {
 	err = a.update(ctx, func(s *session, g *dag.Graph) (err error) {
 		at := o.Place
 		if at.Parent != "" {
-			p, err := g.Resolve(at.Parent)
+			p, err := g.Tasks.Resolve(at.Parent)
 			if err != nil {
 				return fmt.Errorf("parent: %w", err)
 			}
 			at.Parent = p.ID
 		}
-		if f, ferr := g.Feature(at.Feature); at.Feature != "" && ferr == nil {
+		if f, ferr := g.Plan.Feature(at.Feature); at.Feature != "" && ferr == nil {
 			at.Feature = f.Name
 		}
 		at.File, at.Exists = importedFrom(a, s, file)
 		done, err = refresh.Import(g, ofAgent(a, plan.Specs), at)
 		for i := 0; i < len(done.IDs) && err == nil; i++ {
 			if plan.Specs[i].ExpectRed != "" {
-				t, terr := g.Task(done.IDs[i])
+				t, terr := g.Tasks.Get(done.IDs[i])
 				err = errors.Join(terr, checkExpected(s, g, t))
 			}
 		}
@@ -254,7 +254,7 @@ const maxDrawn = 2000
 func plannedNodes(g *dag.Graph, ids []string, specs []dag.Spec, now time.Time) ([]draw.Node, error) {
 	nodes, err := draw.Linked(g, now, func(add func(dag.Task) error) error {
 		for _, id := range ids[:min(len(ids), maxDrawn)] {
-			t, err := g.Task(id)
+			t, err := g.Tasks.Get(id)
 			if err == nil {
 				err = add(t)
 			}
@@ -342,7 +342,7 @@ func savePlan(ctx context.Context, a *app, s *session, typed, feature string) er
 	names := []string{feature}
 	if typed == "" {
 		err := s.store.View(ctx, func(g *dag.Graph) error {
-			list, err := g.Features()
+			list, err := g.Plan.Features()
 			for _, f := range list {
 				if f.Total() > 0 {
 					names = append(names, f.Name)

@@ -7,9 +7,9 @@ import (
 
 	"ralph/dag"
 	"ralph/internal/human"
+	"ralph/internal/report"
 	"ralph/internal/seq"
 	"ralph/internal/term"
-	"ralph/report"
 )
 
 var taskListCommand = command{
@@ -77,7 +77,7 @@ func runTaskList(a *app, s *session, g *dag.Graph, o taskListOptions) (err error
 	if f.Feature, err = featureByName(g, f.Feature); err != nil {
 		return err
 	}
-	tasks, err := g.List(f)
+	tasks, err := g.Tasks.List(f)
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func printTasks(a *app, s *session, g *dag.Graph, f dag.Filter, asJSON bool, tas
 
 // noTasks says what an empty list means, on stderr, so that scripts see nothing.
 func noTasks(a *app, s *session, g *dag.Graph, f dag.Filter) error {
-	tally, err := g.Tally(dag.Scope{Feature: f.Feature})
+	tally, err := g.Tasks.Tally(dag.Scope{Feature: f.Feature})
 	switch {
 	case err != nil:
 		return err

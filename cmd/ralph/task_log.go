@@ -43,7 +43,7 @@ func runTaskLog(ctx context.Context, a *app, o taskLogOptions) error {
 		if err != nil {
 			return err
 		}
-		logs, err := g.Logs(t)
+		logs, err := g.Tasks.Logs(t)
 		if err != nil {
 			return err
 		}
@@ -79,7 +79,7 @@ func addLog(ctx context.Context, a *app, id, message string) error {
 		if t, err = resolveTask(g, id); err != nil {
 			return err
 		}
-		return g.Log(t.ID, dag.LogUser, text)
+		return g.Tasks.Log(t.ID, dag.LogUser, text)
 	})
 	if err != nil {
 		return err

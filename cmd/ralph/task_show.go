@@ -9,15 +9,15 @@ import (
 	"time"
 
 	"ralph/dag"
-	"ralph/event"
-	"ralph/inbox"
+	"ralph/internal/event"
 	"ralph/internal/git"
 	"ralph/internal/human"
+	"ralph/internal/inbox"
 	"ralph/internal/jsonval"
 	"ralph/internal/render"
+	"ralph/internal/report"
 	"ralph/internal/seq"
 	"ralph/internal/term"
-	"ralph/report"
 )
 
 var taskShowCommand = command{
@@ -30,8 +30,8 @@ func runTaskShow(ctx context.Context, a *app, s *session, g *dag.Graph, t dag.Ta
 	if err != nil {
 		return err
 	}
-	dependents, _ := g.Dependents(t) // the first error of the database is that of all that follow
-	attempts, _ := g.Attempts(t)
+	dependents, _ := g.Tasks.Dependents(t) // the first error of the database is that of all that follow
+	attempts, _ := g.History.Attempts(t)
 	asked, err := inbox.Waiting(g)
 	if err != nil {
 		return err
@@ -48,8 +48,8 @@ func runTaskShow(ctx context.Context, a *app, s *session, g *dag.Graph, t dag.Ta
 			"cost_usd", used.CostUSD, "cost_estimated", used.Estimated, "cost_unknown", used.Unknown,
 		}, where))
 	}
-	blockers, _ := g.Blockers(t)
-	children, err := g.ChildTasks(t)
+	blockers, _ := g.Tasks.Blockers(t)
+	children, err := g.Tasks.Children(t)
 	if err != nil {
 		return err
 	}
@@ -75,11 +75,17 @@ func questionsText(a *app, asked []inbox.Request) (text string) {
 func workOf(ctx context.Context, a *app, s *session, g *dag.Graph, t dag.Task, attempts []dag.Attempt) (text string, object jsonval.Object, err error) {
 	var landed any
 	kept, typed := "", git.Typed(s.project.Root)
-	m, err := g.LandedWork(t)
+	m, err := g.Queue.LandedWork(t)
 	if m.N > 0 && m.Candidate != m.Onto { // there was something to land
 		landed = jsonval.Object{"target", m.Target, "commit", m.Candidate, "at", m.EndedAt}
 		text = a.fieldLines("landed", fmt.Sprintf("%s; see it: %s show %s", render.On(m.Target), typed, render.Commit(m.Candidate)))
 	}
+	if held, _ := g.Queue.ToReview(); m.N == 0 {
+		if i := slices.IndexFunc(held, func(h dag.Merge) bool { return h.Task == t.ID }); i >= 0 {
+			m = held[i]
+		}
+	}
+	text += a.fieldLines("refs", m.RefsText())
 	if slices.ContainsFunc(attempts, func(at dag.Attempt) bool { return at.Slot > 0 }) {
 		refs := keptWork(ctx, s.project.Root)
 		for _, at := range attempts {
@@ -87,7 +93,7 @@ func workOf(ctx context.Context, a *app, s *session, g *dag.Graph, t dag.Task, a
 		}
 		text += a.fieldLines("kept", human.Lead("not landed; see it: "+typed+" show ", kept))
 	}
-	return text, jsonval.Object{"landed", landed, "kept", null(kept)}, err
+	return text, jsonval.Object{"landed", landed, "kept", null(kept), "refs", refsJSON(m.Refs)}, err
 }
 
 // remedy is what a person may do about work that was rejected last.
@@ -122,35 +128,18 @@ func taskText(a *app, t dag.Task, j report.TaskView, cost report.Cost) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  %s  %s\n", p.Cyan(t.ID), state.Paint(state.Text), p.Bold(term.Line(t.Title)))
 	field := func(fields ...string) { b.WriteString(a.fieldLines(fields...)) }
-	field("parent", t.Parent, "feature", t.Feature, "priority", fmt.Sprint(t.Priority))
-	if t.Kind != dag.Work {
-		field("kind", string(t.Kind))
+	field("parent", t.Parent, "feature", t.Feature)
+	for _, f := range dag.Fields {
+		if slices.Contains([]string{"title", "description", "max_retries"}, f.Name) {
+			continue // they have places of their own
+		}
+		for _, line := range f.Lines(t.Detail) {
+			if line != f.Default {
+				field(f.Label(), line)
+			}
+		}
 	}
-	field("agent", t.Agent, "model", t.Model, "effort", string(t.Effort))
-	for _, gate := range t.Gates {
-		field("gate", gate)
-	}
-	field("red", human.Lead("after the work: ", t.ExpectRed))
-	for _, lock := range t.Locks {
-		field("lock", lock)
-	}
-	for _, glob := range t.Paths {
-		field("paths", glob)
-	}
-	for _, glob := range t.MayChange {
-		field("may change", glob)
-	}
-	field("tags", strings.Join(t.Tags, ", "), "proves", strings.Join(t.Proves, ", "), "related", strings.Join(j.Related, ", "), "found by", t.DiscoveredFrom, "origin", t.Origin)
-	for _, command := range t.Context {
-		field("context", command)
-	}
-	field("output", t.Output)
-	if t.Timeout > 0 {
-		field("timeout", t.Timeout.String())
-	}
-	if t.OnFail == dag.Continue {
-		field("on fail", "tasks that wait for it go on")
-	}
+	field("related", strings.Join(j.Related, ", "), "found by", t.DiscoveredFrom, "origin", t.Origin)
 	if t.Satisfied {
 		field("satisfied", "tasks that wait for it go on")
 	}
@@ -179,7 +168,7 @@ var taskWhyCommand = command{
 }
 
 func runTaskWhy(_ context.Context, a *app, s *session, g *dag.Graph, t dag.Task, o plainOptions) error {
-	reasons, err := g.Explain(t, life, dag.ClaimOptions{
+	reasons, err := g.Tasks.Explain(t, life, dag.ClaimOptions{
 		KeepGoing: s.config.Run.KeepGoing, Skip: dag.Skip{Agent: s.config.Agent.Use}, Locks: s.config.Locks, Agents: agentGates(a.finder(s.config), s.config),
 	})
 	if err != nil {
@@ -192,7 +181,7 @@ func runTaskWhy(_ context.Context, a *app, s *session, g *dag.Graph, t dag.Task,
 	p := a.palette()
 	state := stateCell(a, p, t)
 	text := fmt.Sprintf("%s  %s  %s\n", p.Cyan(t.ID), state.Paint(state.Text), term.Line(t.Title))
-	finished, err := g.Finished()
+	finished, err := g.Queue.Finished()
 	if err != nil {
 		return err
 	}
@@ -280,7 +269,8 @@ func stateCell(a *app, p term.Palette, t dag.Task) term.Cell {
 // statePaint is the colour of a word of dag.Task.State, and of the status of a feature.
 func statePaint(p term.Palette, state string) func(string) string {
 	paint, ok := map[string]func(string) string{
-		"done": p.Green, "failed": p.Red, "blocked": p.Yellow, "paused": p.Yellow, "asks": p.Yellow, "running": p.Cyan, "ready": p.Bold, "unverified": p.Bold, dag.Landing: p.Cyan,
+		"done": p.Green, "failed": p.Red, "blocked": p.Yellow, "paused": p.Yellow, "asks": p.Yellow, "to review": p.Yellow, dag.Standing: p.Yellow,
+		"running": p.Cyan, "ready": p.Bold, "unverified": p.Bold, dag.Landing: p.Cyan,
 	}[state]
 	if !ok {
 		return p.Dim

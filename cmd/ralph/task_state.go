@@ -11,9 +11,9 @@ import (
 	"ralph/dag"
 	"ralph/internal/human"
 	"ralph/internal/render"
+	"ralph/internal/report"
 	"ralph/internal/sandbox"
 	"ralph/loop/recovery"
-	"ralph/report"
 )
 
 var (
@@ -25,13 +25,13 @@ var taskStateCommands = []command{
 	{
 		name: "done", args: "ID...", short: "mark tasks as done, without verification",
 		example: "ralph task done 1f0c", exits: "1 refused (a group), 3 not found",
-		run: changes("done", "done", func(g *dag.Graph, t dag.Task, _ taskStateOptions) error { return g.Finish(t.ID) }),
+		run: changes("done", "done", func(g *dag.Graph, t dag.Task, _ taskStateOptions) error { return g.Tasks.Finish(t.ID) }),
 	},
 	{
 		name: "fail", args: "ID...", short: "mark tasks as failed; their subtasks will not run", flags: []flagSpec{reasonFlag},
 		example: `ralph task fail 1f0c -r "the API is gone"`, exits: "1 refused (a task that is done), 3 not found",
 		run: changes("fail", "failed", func(g *dag.Graph, t dag.Task, o taskStateOptions) error {
-			return hintReset(g.GiveUp(t.ID, o.Reason), t)
+			return hintReset(g.Tasks.GiveUp(t.ID, o.Reason), t)
 		}),
 	},
 	{
@@ -105,7 +105,7 @@ func changeTasks(ctx context.Context, a *app, store func(context.Context, func(*
 				return fmt.Errorf("%s: %w", name, err)
 			}
 		}
-		if fallen, err = g.Fall(); err != nil {
+		if fallen, err = g.Queue.Fall(); err != nil {
 			return err
 		}
 		in = s
@@ -130,7 +130,7 @@ func changeTasks(ctx context.Context, a *app, store func(context.Context, func(*
 // emptiedGroups are the parents of tasks that lost their last subtask with them.
 func emptiedGroups(g *dag.Graph, tasks []dag.Task) (groups []string) {
 	for _, t := range tasks {
-		if p, err := g.Task(t.Parent); t.Parent != "" && err == nil && p.Emptied && !slices.Contains(groups, p.ID) {
+		if p, err := g.Tasks.Get(t.Parent); t.Parent != "" && err == nil && p.Emptied && !slices.Contains(groups, p.ID) {
 			groups = append(groups, p.ID)
 		}
 	}
@@ -139,9 +139,9 @@ func emptiedGroups(g *dag.Graph, tasks []dag.Task) (groups []string) {
 
 // noteLanding says what becomes of work that was landing when its task was taken away.
 func noteLanding(a *app, g *dag.Graph) error {
-	landing, err := g.MergesIn(dag.MergeLanding)
+	landing, err := g.Queue.MergesIn(dag.MergeLanding)
 	for _, m := range landing {
-		if at, err := g.Attempt(m.Attempt); err != nil || !at.EndedAt.IsZero() {
+		if at, err := g.History.Attempt(m.Attempt); err != nil || !at.EndedAt.IsZero() {
 			a.note("%s was landing, and its work may be %s: the next run finds out, or: ralph recover", m.Task, render.On(m.Target))
 		}
 	}
@@ -157,11 +157,11 @@ func hintReset(err error, t dag.Task) error {
 
 func blockTask(g *dag.Graph, t dag.Task, o taskStateOptions) error {
 	if t.Status == dag.InProgress && o.Now { // in one transaction: no run claims it in between
-		if err := g.Reset(t.ID); err != nil {
+		if err := g.Tasks.Reset(t.ID); err != nil {
 			return err
 		}
 	}
-	err := g.Block(t.ID, o.Reason)
+	err := g.Tasks.Block(t.ID, o.Reason)
 	if t.Status == dag.InProgress && !o.Now {
 		return hint(err, "to stop after the current attempt: ralph pause %s; to end that now: ralph task block --now %s", t.ID, t.ID)
 	}
@@ -169,11 +169,11 @@ func blockTask(g *dag.Graph, t dag.Task, o taskStateOptions) error {
 }
 
 func rejectTask(g *dag.Graph, t dag.Task, o taskStateOptions) error {
-	err := g.Reject(t.ID, o.Message)
+	err := g.Queue.Reject(t.ID, o.Message)
 	if t.AwaitsVerdict() {
 		return hint(err, "if you have accepted it, take that back with: ralph task reset %s", t.ID)
 	}
-	if landed, _ := g.LandedWork(t); landed.N > 0 {
+	if landed, _ := g.Queue.LandedWork(t); landed.N > 0 {
 		return hint(err, "its work has landed; take that back, and tell the next attempt why: ralph undo %s -m WHY", t.ID)
 	}
 	return err
@@ -182,7 +182,7 @@ func rejectTask(g *dag.Graph, t dag.Task, o taskStateOptions) error {
 func runTaskCancel(ctx context.Context, a *app, o taskStateOptions) error {
 	kept := map[string][]string{}
 	err := changeTasks(ctx, a, a.update, o.Args, "cancel", "cancelled", func(g *dag.Graph, t dag.Task) error {
-		if err := g.Cancel(t.ID, o.Satisfied, o.Reason); err != nil {
+		if err := g.Tasks.Cancel(t.ID, o.Satisfied, o.Reason); err != nil {
 			return hintReset(err, t)
 		}
 		return keptWaiting(g, t.ID, kept)
@@ -198,13 +198,13 @@ func runTaskCancel(ctx context.Context, a *app, o taskStateOptions) error {
 
 // keptWaiting finds what waits for a task that is cancelled, for one below it, or for a group that is cancelled with it.
 func keptWaiting(g *dag.Graph, id string, kept map[string][]string) error {
-	t, err := g.Task(id)
+	t, err := g.Tasks.Get(id)
 	if err != nil {
 		return err
 	}
-	cancelled, err := g.Subtree(t)
+	cancelled, err := g.Tasks.Subtree(t)
 	for up := t.Parent; up != "" && err == nil; {
-		if t, err = g.Task(up); err == nil {
+		if t, err = g.Tasks.Get(up); err == nil {
 			cancelled, up = append(cancelled, t), t.Parent
 		}
 	}
@@ -212,7 +212,7 @@ func keptWaiting(g *dag.Graph, id string, kept map[string][]string) error {
 		if c.Status != dag.Cancelled || c.Satisfies || kept[c.ID] != nil {
 			continue
 		}
-		waiting, _ := g.Dependents(c) // the first error of the database is that of the transaction
+		waiting, _ := g.Tasks.Dependents(c) // the first error of the database is that of the transaction
 		for _, w := range waiting {
 			if w.Status == dag.Pending || w.Status == dag.Blocked {
 				kept[c.ID] = append(kept[c.ID], w.ID)
@@ -223,7 +223,7 @@ func keptWaiting(g *dag.Graph, id string, kept map[string][]string) error {
 }
 
 func unblockTask(g *dag.Graph, t dag.Task, _ taskStateOptions) error {
-	err := g.Unblock(t.ID)
+	err := g.Tasks.Unblock(t.ID)
 	switch {
 	case t.Paused:
 		return hint(err, "it is paused; resume it with: ralph resume %s", t.ID)
@@ -235,13 +235,13 @@ func unblockTask(g *dag.Graph, t dag.Task, _ taskStateOptions) error {
 
 func deleteTask(g *dag.Graph, t dag.Task, o taskStateOptions) error {
 	if !o.Tree {
-		err := g.Delete(t.ID)
+		err := g.Plan.Delete(t.ID)
 		if t.Children > 0 {
 			return hint(err, "delete them too with: ralph task delete --tree %s", t.ID)
 		}
 		return err
 	}
-	err := g.DeleteTree(t.ID)
+	err := g.Plan.DeleteTree(t.ID)
 	if errors.Is(err, dag.ErrNotFound) {
 		return nil // it went with an ancestor that was named too
 	}
@@ -250,10 +250,10 @@ func deleteTask(g *dag.Graph, t dag.Task, o taskStateOptions) error {
 
 func resetTask(g *dag.Graph, t dag.Task, o taskStateOptions) error {
 	if o.Tree {
-		_, err := g.ResetTree(t.ID)
+		_, err := g.Tasks.ResetTree(t.ID)
 		return err
 	}
-	err := g.Reset(t.ID)
+	err := g.Tasks.Reset(t.ID)
 	if t.Children > 0 {
 		return hint(err, "ralph task reset --tree %s", t.ID)
 	}
@@ -299,7 +299,7 @@ func resetFailed(g *dag.Graph, typed []string) (count int, err error) {
 		roots = report.IDs(tasks)
 	}
 	for _, root := range roots {
-		reset, err := g.ResetFailed(root)
+		reset, err := g.Tasks.ResetFailed(root)
 		if err != nil {
 			return count, fmt.Errorf("reset: %w", err)
 		}

@@ -305,7 +305,7 @@ func runTemplateApply(ctx context.Context, a *app, o templateApplyOptions) error
 		if !o.DryRun {
 			in = s
 			tasks, err = observed(s, g, made.IDs)
-			return cmp.Or(err, g.Audit("", "", fmt.Sprintf("%s, %s", name, human.Count(len(made.IDs), "task"))))
+			return cmp.Or(err, g.History.Audit("", "", fmt.Sprintf("%s, %s", name, human.Count(len(made.IDs), "task"))))
 		}
 		if tree, err = plannedNodes(g, made.IDs, made.Specs, a.now()); err != nil {
 			return err

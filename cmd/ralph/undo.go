@@ -11,12 +11,12 @@ import (
 	"time"
 
 	"ralph/dag"
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/git"
 	"ralph/internal/human"
+	"ralph/internal/merge"
 	"ralph/internal/render"
 	"ralph/internal/seq"
-	"ralph/merge"
 )
 
 var undoCommand = command{
@@ -80,13 +80,13 @@ func undoTask(ctx context.Context, a *app, o undoOptions) error {
 	var last dag.Attempt
 	taken := false
 	terr := a.record(context.WithoutCancel(ctx), func(_ *session, g *dag.Graph) error {
-		last, _ = g.LastAttempt(id) // the first error of the database is that of all that follow
-		t, err := g.Task(id)
+		last, _ = g.History.LastAttempt(id) // the first error of the database is that of all that follow
+		t, err := g.Tasks.Get(id)
 		switch {
 		case err == nil && t.Status == dag.Done:
-			undone, err = g.Undone(t)
+			undone, err = g.Tasks.Undone(t)
 		case err == nil && t.Status == dag.Pending: // nobody has it
-			err = g.Delete(id)
+			err = g.Plan.Delete(id)
 		}
 		taken = t.Status == dag.InProgress
 		return err
@@ -127,8 +127,8 @@ func awaitLanding(ctx context.Context, a *app, id string) error {
 	for said := false; ; said = true {
 		taken := false
 		err := a.view(ctx, func(_ *session, g *dag.Graph) error {
-			stale, err := g.Stale(life)
-			t, _ := g.Task(id) // it may be gone
+			stale, err := g.Queue.Stale(life)
+			t, _ := g.Tasks.Get(id) // it may be gone
 			taken = t.Status == dag.InProgress && !slices.ContainsFunc(stale, func(s dag.Task) bool { return s.ID == id })
 			return err
 		})
@@ -157,11 +157,11 @@ func storeUndo(ctx context.Context, a *app, o undoOptions) (u undoing, err error
 		if t, err = resolveTask(g, o.Args[0]); err != nil {
 			return err
 		}
-		own, _ := g.LandedWork(t) // the first error of the database is that of all that follow
-		after, _ := g.DoneAfter(t)
-		undone, _ := g.Undone(t)
+		own, _ := g.Queue.LandedWork(t) // the first error of the database is that of all that follow
+		after, _ := g.Tasks.DoneAfter(t)
+		undone, _ := g.Tasks.Undone(t)
 		landed, ids, u.target = []dag.Merge{own}, []string{t.ID}, own.Target
-		switch u.id, err = g.Undoing(t); {
+		switch u.id, err = g.Tasks.Undoing(t); {
 		case err != nil:
 			return err
 		case t.Status != dag.Done:
@@ -173,7 +173,7 @@ func storeUndo(ctx context.Context, a *app, o undoOptions) (u undoing, err error
 		case o.WithDependants:
 			for _, d := range after {
 				ids = append(ids, d.ID)
-				if work, _ := g.LandedWork(d); work.Candidate != work.Onto { // others changed nothing on a branch
+				if work, _ := g.Queue.LandedWork(d); work.Candidate != work.Onto || len(work.Refs) > 0 { // others changed nothing on a branch
 					landed = append(landed, work)
 				}
 			}
@@ -194,7 +194,7 @@ func storeUndo(ctx context.Context, a *app, o undoOptions) (u undoing, err error
 		if o.Message == "" {
 			return nil
 		}
-		return g.SayUndone(u.id, t.ID, o.Message)
+		return g.Queue.SayUndone(u.id, t.ID, o.Message)
 	}
 	if err == nil && u.id != "" && o.Message != "" {
 		err = a.update(ctx, func(_ *session, g *dag.Graph) error { return says(g) })
@@ -216,13 +216,13 @@ func storeUndo(ctx context.Context, a *app, o undoOptions) (u undoing, err error
 	var c dag.Claim
 	err = a.update(ctx, func(_ *session, g *dag.Graph) error {
 		gates := slices.Sorted(maps.Keys(u.gates)) // so whoever lands the revert runs them
-		if c, err = g.Undo(dag.NewTask{Title: title, Description: body, Feature: t.Feature, Gates: gates}, m, ids...); err != nil {
+		if c, err = g.Plan.Undo(dag.NewTask{Detail: dag.Detail{Title: title, Description: body, Gates: gates}, Feature: t.Feature}, m, ids...); err != nil {
 			return err
 		}
 		u.id = c.Task.ID
 		return says(g)
 	})
-	if err == nil {
+	if err == nil && m.Work != m.Base {
 		err = merge.SetRefs(ctx, repo, merge.Ref{Name: merge.WorkRef(c.Task.ID, c.Attempt), Commit: m.Work})
 	}
 	return u, err
@@ -232,7 +232,7 @@ func storeUndo(ctx context.Context, a *app, o undoOptions) (u undoing, err error
 func gatesOf(g *dag.Graph, tasks []dag.Task) (map[string][]string, error) {
 	gates := map[string][]string{}
 	for _, t := range tasks {
-		shared, err := g.FeatureGates(t.Feature)
+		shared, err := g.Plan.FeatureGates(t.Feature)
 		if err != nil {
 			return nil, err
 		}
@@ -247,14 +247,24 @@ func gatesOf(g *dag.Graph, tasks []dag.Task) (map[string][]string, error) {
 
 // sameUndo refuses an undo that is stored already if it takes back other tasks than these.
 func sameUndo(g *dag.Graph, id string, want []string) error {
-	t, _ := g.Task(id) // the first error of the database is that of all that follow
-	undoes, err := g.Undone(t)
+	t, _ := g.Tasks.Get(id) // the first error of the database is that of all that follow
+	undoes, err := g.Tasks.Undone(t)
 	slices.Sort(want)
 	if slices.Sort(undoes); err != nil || slices.Equal(undoes, want) {
 		return err
 	}
 	return hint(fmt.Errorf("%w: %s is to land already, and takes back %s", dag.ErrRefused, id, human.List(undoes, 5)),
 		"land it first: ralph merge; or give it up: ralph task delete %s", id)
+}
+
+// madeBy are the tags and branches that landed work made, to be deleted.
+func madeBy(landed dag.Merge) (list []dag.MadeRef) {
+	for _, r := range landed.Refs {
+		if r.Value != "" && !r.There && !r.Gone {
+			list = append(list, dag.MadeRef{Name: r.Name, ID: r.ID, Value: r.Value, Gone: true})
+		}
+	}
+	return list
 }
 
 // revert makes one commit on the tip that takes back landed work, and says of which commits. More depends on it and landed.
@@ -268,6 +278,14 @@ func revert(ctx context.Context, repo *git.Repo, undo []dag.Merge, more bool) (m
 	m.Base = at.Tip()
 	tip := m.Base
 	for _, landed := range undo {
+		refs := madeBy(landed)
+		m.Refs = append(m.Refs, refs...)
+		if landed.Candidate == landed.Onto && len(refs) > 0 {
+			for _, r := range refs {
+				says += fmt.Sprintf("This takes back %s, the work of %s.\n", r.Short(), landed.Task)
+			}
+			continue
+		}
 		commit, built, err := merge.Revert(ctx, repo, m.Base, landed.Attempt, tip)
 		switch {
 		case err != nil:
@@ -288,7 +306,10 @@ func revert(ctx context.Context, repo *git.Repo, undo []dag.Merge, more bool) (m
 		tip = built.Candidate
 		says += fmt.Sprintf("This reverts commit %s, the work of %s.\n", commit, landed.Task)
 	}
-	if m.Work, err = repo.CommitTree(ctx, tip+"^{tree}", says, m.Base); err == nil {
+	if m.Work = m.Base; tip != m.Base {
+		m.Work, err = repo.CommitTree(ctx, tip+"^{tree}", says, m.Base)
+	}
+	if err == nil {
 		m.Patch, err = merge.Patch(ctx, repo, m.Base, m.Work)
 	}
 	return m, says, err

@@ -24,7 +24,7 @@ type spare struct {
 // Warm starts the agent of a task that is likely to come, up to the answer in which it says who it is. It waits only where the
 // verifier has an overlay to itself, so that nothing is written into what is being verified. Once one was of no use, the run goes on
 // without.
-func (o *Opener) Warm(r Request) {
+func (o *Opener) Warm(r SessionSpec) {
 	ag, err := o.agentFor(&r)
 	if err != nil || !o.Prestart || !ag.Prestart || o.Sandbox.Verification.Level != sandbox.Namespaces || o.unfit.Load() {
 		return
@@ -49,7 +49,7 @@ func (o *Opener) Warm(r Request) {
 }
 
 // launch starts an agent that has no task yet.
-func (o *Opener) launch(ctx context.Context, r Request, ag Agent) (*Session, error) {
+func (o *Opener) launch(ctx context.Context, r SessionSpec, ag Agent) (*Session, error) {
 	s, err := o.confine(r, ag)
 	if err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func (o *Opener) launch(ctx context.Context, r Request, ag Agent) (*Session, err
 }
 
 // take hands out the agent that waits if one that is started now would be the same.
-func (o *Opener) take(ctx context.Context, r Request, ag Agent) *Session {
+func (o *Opener) take(ctx context.Context, r SessionSpec, ag Agent) *Session {
 	waits := o.replace(nil)
 	if waits == nil {
 		return nil
@@ -123,7 +123,7 @@ func (o *Opener) replace(next *spare) (last *spare) {
 }
 
 // key is all that an agent is started with and that may change during a run.
-func (o *Opener) key(r Request, ag Agent) string {
+func (o *Opener) key(r SessionSpec, ag Agent) string {
 	env, _ := o.environment(ag.Preset)
 	process := ag.process(env)
 	program, _ := proc.Lookup(ag.Argv[0], o.Dir, env)

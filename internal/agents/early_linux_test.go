@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"ralph/acp"
+	"ralph/dag"
 	"ralph/internal/mcp"
 	"ralph/internal/proc"
 	"ralph/internal/project"
@@ -64,22 +65,24 @@ func newDesk(t *testing.T, line string) *desk {
 	check.OK(t, err)
 	agent := filepath.Join(root, "agent.sh")
 	check.OK(t, os.WriteFile(agent, []byte(line+"\nexec "+exe+"\n"), 0o600))
-	d.Opener = &Opener{
-		Finder: Finder{Environ: environ}, Sandbox: confiner, Dir: root, Prestart: true, Now: time.Now,
+	d.Opener = &Opener{Sandbox: confiner, Dir: root, Settings: Settings{
+		Finder: Finder{Environ: environ}, Client: acp.Client{Now: time.Now}, Prestart: true,
 		Chosen: Agent{Preset: Preset{Name: "fake", Command: []string{"sh"}, Unknown: true, Prestart: true, Set: []Variable{
 			{Name: beEnv, Value: "1"}, {Name: fakeagent.LedgerEnv, Value: d.ledger}, {Name: "GORACE", Value: "atexit_sleep_ms=0"},
 		}}, Argv: []string{"sh", agent}},
-	}
+	}}
 	t.Cleanup(d.Close)
 	return d
 }
 
-func (d *desk) request() Request {
-	return Request{Run: "r-1", Owner: "r-1/x", Task: "t-00000001", Folder: d.t.TempDir()}
+func (d *desk) request() SessionSpec {
+	return SessionSpec{
+		Run: RunRef{ID: "r-1", Owner: "r-1/x"}, Task: dag.Task{ID: "t-00000001"}, Conversation: acp.Conversation{Folder: d.t.TempDir()},
+	}
 }
 
 // open opens a session, closes it, and reports whether its agent had been started early.
-func (d *desk) open(r Request) (early bool) {
+func (d *desk) open(r SessionSpec) (early bool) {
 	d.t.Helper()
 	var pids []int
 	r.Started = func(_ string, id proc.Identity) error { pids = append(pids, id.Pid); return nil }
@@ -108,16 +111,16 @@ func TestAnAgentStartedEarlyIsTakenOnlyIfNothingChanged(t *testing.T) {
 		check.OK(d.t, os.WriteFile(filepath.Join(d.home, name), []byte("{}"), 0o600))
 	}
 	for name, tt := range map[string]struct {
-		change func(*desk, *Request)
+		change func(*desk, *SessionSpec)
 		early  bool
 	}{
-		"nothing":                  {func(*desk, *Request) {}, true},
-		"data of the agent's own":  {func(d *desk, _ *Request) { write(d, ".claude/history.db") }, true},
-		"a credential":             {func(d *desk, _ *Request) { write(d, ".claude/.credentials.json") }, false},
-		"a variable":               {func(d *desk, _ *Request) { d.Environ = append(d.Environ, "LANG=C") }, false},
-		"a setting in the project": {func(d *desk, _ *Request) { write(d, "project/opencode.json") }, false},
-		"another command":          {func(d *desk, _ *Request) { d.Chosen.Argv = append(d.Chosen.Argv, "--more") }, false},
-		"another role":             {func(_ *desk, r *Request) { r.Verifier = !r.Verifier }, false},
+		"nothing":                  {func(*desk, *SessionSpec) {}, true},
+		"data of the agent's own":  {func(d *desk, _ *SessionSpec) { write(d, ".claude/history.db") }, true},
+		"a credential":             {func(d *desk, _ *SessionSpec) { write(d, ".claude/.credentials.json") }, false},
+		"a variable":               {func(d *desk, _ *SessionSpec) { d.Environ = append(d.Environ, "LANG=C") }, false},
+		"a setting in the project": {func(d *desk, _ *SessionSpec) { write(d, "project/opencode.json") }, false},
+		"another command":          {func(d *desk, _ *SessionSpec) { d.Chosen.Argv = append(d.Chosen.Argv, "--more") }, false},
+		"another role":             {func(_ *desk, r *SessionSpec) { r.Verifier = !r.Verifier }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -147,6 +150,23 @@ func TestAnAgentStartedEarlyGetsTools(t *testing.T) {
 		return e.Event == "mark" && e.Name == "mcp" && strings.Contains(e.Text, mcp.SocketVariable)
 	}
 	check.That(t, slices.ContainsFunc(entries, given), "the session has no server of ralph's: %v", entries)
+}
+
+// TestAnAgentStartedEarlyHasTheTimeoutOfItsTask, which is known only when it is taken.
+func TestAnAgentStartedEarlyHasTheTimeoutOfItsTask(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, "")
+	hangs := fakeagent.Script{Conversations: []fakeagent.Conversation{{Steps: []fakeagent.Step{{Do: "hang"}}}}}
+	d.Chosen.Set = append(d.Chosen.Set, Variable{Name: fakeagent.ScriptEnv, Value: hangs.JSON()})
+	d.Warm(d.request())
+	<-d.spare.ready
+	early, r := d.spare.session, d.request()
+	r.TurnTimeout = time.Millisecond
+	s, err := d.Open(t.Context(), r)
+	check.That(t, err == nil && s == early, "got another agent, %v", err)
+	_, err = s.Prompt(t.Context(), "Assigned Task: t-00000001")
+	check.That(t, errors.Is(err, acp.TurnTimeout), "got %v", err)
+	check.OK(t, s.Close())
 }
 
 // TestAnAgentStartedEarlyMaySayMoreThanFitsIntoMemory: the folder of its beginning is gone
@@ -215,10 +235,10 @@ func TestWhatAilsAnAgentStartedEarlyIsNobodysBusiness(t *testing.T) {
 // TestAnAgentIsNotStartedEarly where it would be wrong, or nobody wants it.
 func TestAnAgentIsNotStartedEarly(t *testing.T) {
 	t.Parallel()
-	for name, forbid := range map[string]func(*desk, *Request){
-		"it is switched off":       func(d *desk, _ *Request) { d.Prestart = false },
-		"it does not pay":          func(d *desk, _ *Request) { d.Chosen.Prestart = false },
-		"it would see other files": func(d *desk, _ *Request) { d.Sandbox.Verification.Level = sandbox.Landlock },
+	for name, forbid := range map[string]func(*desk, *SessionSpec){
+		"it is switched off":       func(d *desk, _ *SessionSpec) { d.Prestart = false },
+		"it does not pay":          func(d *desk, _ *SessionSpec) { d.Chosen.Prestart = false },
+		"it would see other files": func(d *desk, _ *SessionSpec) { d.Sandbox.Verification.Level = sandbox.Landlock },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

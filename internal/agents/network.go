@@ -22,7 +22,7 @@ func (o *Opener) Restrictable(p Preset, verifies bool) error {
 }
 
 // startProxy gives an agent a proxy to the hosts that it may reach.
-func (o *Opener) startProxy(s *Session, r Request, process *sandbox.Process) error {
+func (o *Opener) startProxy(s *Session, r SessionSpec, process *sandbox.Process) error {
 	list := o.Sandbox.Hosts(r.Verifier)
 	if len(list) == 0 {
 		return nil

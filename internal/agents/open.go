@@ -7,46 +7,43 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/rs/zerolog"
-
 	"ralph/acp"
 	"ralph/internal/mcp"
 	"ralph/internal/proc"
 	"ralph/internal/project"
+	"ralph/internal/provenance"
 	"ralph/internal/proxy"
 	"ralph/internal/redact"
 	"ralph/internal/sandbox"
 	"ralph/internal/seq"
-	"ralph/internal/toolcall"
 )
+
+// Settings are the same in all folders of a run.
+type Settings struct {
+	Finder
+	acp.Client
+	Chosen      Agent // of the run
+	Servers     []acp.MCPServer
+	ToolFolders []string      // where the sockets of ralph's own tools may be; none gives agents no tools
+	TurnTimeout time.Duration // of sessions that bring none
+	ModelNamed  bool          // a person named the model
+	Asks        bool          // rules or hooks decide what agents do: they have to ask
+	Prestart    bool          // agents may be started before they have a task
+}
 
 // Opener opens sessions with the agents of a run.
 type Opener struct {
-	Finder
-	Chosen  Agent             // of the run
+	Settings
 	Sandbox *sandbox.Confiner // of its project
-	History *project.ConfigHistory
+	History *provenance.History
 	Dir     string                // the working folder
 	Reads   string                // another folder that may be read through us
 	Layers  func() sandbox.Layers // of that folder, as of now; nil for none
-
-	Servers     []acp.MCPServer
-	ToolFolders []string // where the sockets of ralph's own tools may be; none gives agents no tools
-	IdleTimeout time.Duration
-	TurnTimeout time.Duration
-	ModelNamed  bool // a person named the model
-	Version     string
-	Stepped     func(op string, took time.Duration)
-	Asks        bool // somebody has a say in what agents do: they are to ask
-	Prestart    bool // agents may be started before they have a task
-	Now         func() time.Time
-	Log         zerolog.Logger
 
 	mu    sync.Mutex
 	spare *spare         // an agent that waits; nil if none does
@@ -63,11 +60,7 @@ func (o *Opener) In(dir string, c *sandbox.Confiner, layers func() sandbox.Layer
 	if c.Work.Level != sandbox.None {
 		history = nil // the project's own configuration cannot be written from there
 	}
-	return &Opener{
-		Finder: o.Finder, Chosen: o.Chosen, Sandbox: c, History: history, Dir: dir, Reads: o.Dir, Layers: layers, Servers: o.Servers, ToolFolders: o.ToolFolders,
-		IdleTimeout: o.IdleTimeout, TurnTimeout: o.TurnTimeout, ModelNamed: o.ModelNamed, Version: o.Version, Stepped: o.Stepped,
-		Asks: o.Asks, Prestart: o.Prestart, Now: o.Now, Log: o.Log, first: cmp.Or(o.first, o),
-	}
+	return &Opener{Settings: o.Settings, Sandbox: c, History: history, Dir: dir, Reads: o.Dir, Layers: layers, first: cmp.Or(o.first, o)}
 }
 
 // Unasked warns, once in a run, of an agent that is to ask before it acts and does not. It is empty for all others.
@@ -98,45 +91,9 @@ func (o *Opener) unmoved(ag Agent, e acp.EffortChoice) string {
 	return o.once(ag.Name + " offers the efforts " + strings.Join(e.Offered, ", ") + ": " + e.Requested + " is ignored")
 }
 
-// Request is for one session.
-type Request struct {
-	Run, Owner  string   // the run's ID and the owner of its processes
-	Task        string   // its ID; empty outside a task
-	TaskAgent   string   // the task's own agent, else ""
-	TaskModel   string   // the task's own model, else ""
-	MayChange   []string // globs of the files that check its work and that it may change
-	Iteration   int
-	Limit       int
-	Model       string        // a tier, a name, or "" for the agent's own
-	Effort      string        // how long the model may think; "" for the agent's own choice
-	Folder      string        // for the transcript
-	Env         []string      // more variables
-	Substitute  string        // who works instead of the run's own agent; "" for that one
-	Verifier    bool          // it looks at the work and changes nothing
-	Review      bool          // it does so as the task's own agent
-	Timeout     time.Duration // of a turn; 0 is the run's
-	Resume      *acp.Earlier
-	ResumeAgent string     // the only one that knows the session to resume
-	Tools       mcp.Server // answers what the agent calls; nil if nobody does
-	Observe     func(acp.Event)
-	Decide      func(context.Context, toolcall.Call) acp.Decision          // may be nil
-	After       func(context.Context, toolcall.Call, string, bool) *string // may be nil
-	Started     func(agent string, id proc.Identity) error                 // may be nil
-
-	early bool // the task is not known yet
-}
-
-// attempt names the attempt that a session belongs to. A verifier's folder is in it.
-func (r Request) attempt() string {
-	if r.Verifier && !r.Review {
-		return filepath.Base(filepath.Dir(r.Folder))
-	}
-	return filepath.Base(r.Folder)
-}
-
 // Open starts the agent for one attempt, or takes the one that waits for it. What ails
 // that one is nobody's business: another is started, as if there had been none.
-func (o *Opener) Open(ctx context.Context, r Request) (*Session, error) {
+func (o *Opener) Open(ctx context.Context, r SessionSpec) (*Session, error) {
 	ag, err := o.agentFor(&r)
 	if err != nil {
 		return nil, err
@@ -161,7 +118,7 @@ func (o *Opener) Open(ctx context.Context, r Request) (*Session, error) {
 }
 
 // agentFor chooses who gets the session, and which model is asked for.
-func (o *Opener) agentFor(r *Request) (Agent, error) {
+func (o *Opener) agentFor(r *SessionSpec) (Agent, error) {
 	ag, err := o.requested(r)
 	if !r.Verifier {
 		ag.Set = slices.Concat(ag.ToolsSet, ag.Set)
@@ -172,17 +129,21 @@ func (o *Opener) agentFor(r *Request) (Agent, error) {
 	return ag, err
 }
 
-func (o *Opener) requested(r *Request) (Agent, error) {
-	name, of := r.TaskAgent, r.Task
+func (o *Opener) requested(r *SessionSpec) (Agent, error) {
+	name, of := r.Task.Agent, r.Task.ID
 	if name == "" && r.Substitute != "" {
 		name, of = r.Substitute, "agent.fallback"
 	}
 	if verify := o.Config.Verify; r.Verifier && !r.Review {
-		if verify.Agent != "" {
-			name, of = verify.Agent, "verify.agent"
+		agent, key := verify.Agent, "verify.agent"
+		if r.Witness != "" {
+			agent, key = r.Witness, "verify.witness"
+		}
+		if agent != "" {
+			name, of = agent, key
 			r.Model = "" // the other agent's names for models mean nothing to this one
 		}
-		if verify.Model != "" {
+		if verify.Model != "" && (r.Witness == "" || r.Witness == verify.Agent) {
 			r.Model = verify.Model
 		}
 	}
@@ -199,8 +160,8 @@ func (o *Opener) requested(r *Request) (Agent, error) {
 // modelName is what to ask an agent for, given the models that it offers if those are
 // known. An agent without names for the tiers may know them by these very names, if a
 // person means them.
-func (o *Opener) modelName(p Preset, r Request, offered []string) string {
-	if len(p.Tiers) == 0 && (o.ModelNamed || r.TaskModel != "") {
+func (o *Opener) modelName(p Preset, r SessionSpec, offered []string) string {
+	if len(p.Tiers) == 0 && (o.ModelNamed || r.Task.Model != "") {
 		return r.Model
 	}
 	return Resolve(p, r.Model, offered)
@@ -232,7 +193,7 @@ func (o *Opener) argv(ag Agent, level sandbox.Level) []string {
 }
 
 // confine makes all that an agent needs before it can be started.
-func (o *Opener) confine(r Request, ag Agent) (s *Session, err error) {
+func (o *Opener) confine(r SessionSpec, ag Agent) (s *Session, err error) {
 	s = &Session{agent: ag, preset: ag.Preset, redact: o.Redact, unwatch: func() error { return nil }}
 	env, _ := o.environment(ag.Preset)
 	process := ag.process(env)
@@ -283,19 +244,19 @@ func errConfine(err error) error {
 
 // begin gives a session its task; its agent is started, unless it waits. On an error
 // nothing of it is left.
-func (o *Opener) begin(ctx context.Context, s *Session, r Request) (err error) {
+func (o *Opener) begin(ctx context.Context, s *Session, r SessionSpec) (err error) {
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Close())
 		}
 	}()
 	if !r.Verifier {
-		if err := o.Sandbox.Watch(s.conf, r.Task, r.attempt(), r.MayChange); err != nil {
+		if err := o.Sandbox.Watch(s.conf, r.Task.ID, r.Run.Attempt, r.Task.MayChange); err != nil {
 			return errConfine(err)
 		}
 	}
-	if o.History != nil && s.conf.Level != sandbox.Namespaces && r.Task != "" { // there it cannot be written
-		s.unwatch = o.History.During(r.Task, r.attempt())
+	if o.History != nil && s.conf.Level != sandbox.Namespaces && r.Task.ID != "" { // there it cannot be written
+		s.unwatch = o.History.During(r.Task.ID, r.Run.Attempt)
 	}
 	s.observe.Store(&r.Observe)
 	if warning := o.Unasked(s.agent); warning != "" {
@@ -329,10 +290,10 @@ func (o *Opener) begin(ctx context.Context, s *Session, r Request) (err error) {
 }
 
 // config is what an agent is started with, and what its session is begun with.
-func (o *Opener) config(s *Session, r Request) acp.Config {
+func (o *Opener) config(s *Session, r SessionSpec) acp.Config {
 	ag, conf := s.agent, s.conf
 	env, terminals := o.environment(ag.Preset)
-	model := ""
+	talk, model := r.Conversation, ""
 	if ag.Channel != NoModel {
 		model = o.modelName(ag.Preset, r, nil)
 	}
@@ -340,29 +301,28 @@ func (o *Opener) config(s *Session, r Request) acp.Config {
 	if IsTier(r.Model) {
 		pick = func(offered []string) string { return o.modelName(s.preset, r, offered) }
 	}
-	var resume *acp.Earlier
-	if r.ResumeAgent == ag.Name {
-		resume = r.Resume
+	if talk.Resume != nil && talk.Resume.Agent != ag.Name {
+		talk.Resume = nil
 	}
+	talk.Model, talk.TurnTimeout = model, cmp.Or(r.TurnTimeout, o.TurnTimeout)
 	protected, hidden := o.Sandbox.Client()
 	reads := o.Reads
 	if conf.Place.Seen != "" && reads != "" { // it is covered, but for what ralph has there
 		reads = project.Project{Root: reads}.State()
 	}
 	return acp.Config{
-		Argv: o.argv(ag, conf.Level), Dir: o.Dir, Place: conf.Place, Reads: reads, Below: o.below, Owner: r.Owner, Version: o.Version,
+		Client: o.Client, Conversation: talk,
+		Argv: o.argv(ag, conf.Level), Dir: o.Dir, Place: conf.Place, Reads: reads, Below: o.below, Owner: r.Run.Owner,
 		Env: append(slices.Clone(env), slices.Concat(r.variables(model), r.Env, conf.Env)...), Confine: conf.Spec,
-		Model: model, Pick: pick, Effort: r.Effort, Traits: o.traits(ag.Preset, env, conf.Level),
+		Pick: pick, Traits: o.traits(ag.Preset, env, conf.Level),
 		Identify: func(who acp.Agent) acp.Traits {
 			s.preset = Identify(s.preset, who.Name)
 			return o.traits(s.preset, env, conf.Level)
 		},
-		MCP: o.servers(s, r), Resume: resume, Protected: protected, Hidden: hidden,
+		MCP: o.servers(s, r), Protected: protected, Hidden: hidden,
 		ProtectedNames: []string{".git"}, // a repository may be new; agents write it by running git
-		IdleTimeout:    o.IdleTimeout, TurnTimeout: cmp.Or(r.Timeout, o.TurnTimeout),
-		Transcript: s.files[0], Stderr: s.files[1], Folder: r.Folder, ReadOnly: r.Verifier,
-		TerminalEnv: append(terminals, slices.Concat(r.Env, conf.Env)...), Redact: o.Redact,
-		Decide: r.Decide, After: r.After, Observe: s.show, Stepped: o.Stepped,
+		Transcript:     s.files[0], Stderr: s.files[1], ReadOnly: r.Verifier,
+		TerminalEnv: append(terminals, slices.Concat(r.Env, conf.Env)...), Redact: o.Redact, Observe: s.show,
 		Started: func(id proc.Identity) error {
 			o.Sandbox.Started()
 			if r.Started == nil {
@@ -370,18 +330,7 @@ func (o *Opener) config(s *Session, r Request) acp.Config {
 			}
 			return r.Started(ag.Name, id)
 		},
-		Now: o.Now, Log: o.Log,
 	}
-}
-
-// variables tell an agent about the run that started it, and about its task if it has
-// one. None of these names configures a ralph that the agent starts.
-func (r Request) variables(model string) []string {
-	run := []string{"RALPH_RUN=" + r.Run, "RALPH_TOTAL=" + strconv.Itoa(r.Limit)}
-	if r.early {
-		return run
-	}
-	return append(run, "RALPH_MODEL="+model, "RALPH_ITERATION="+strconv.Itoa(r.Iteration), "RALPH_TASK="+r.Task)
 }
 
 // Session is an agent at work. Closing it ends the agent, and removes its temporary

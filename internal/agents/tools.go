@@ -15,7 +15,7 @@ const toolServer = "ralph"
 // listen makes the socket through which an agent calls ralph's tools, and lets it out of the sandbox. It is made before
 // the agent is, and answers from when the session has its task. A verifier only looks and gets none. Who cannot be
 // given tools works without.
-func (o *Opener) listen(s *Session, r Request, process *sandbox.Process) {
+func (o *Opener) listen(s *Session, r SessionSpec, process *sandbox.Process) {
 	if len(o.ToolFolders) == 0 || r.Verifier || s.preset.NoTools || r.Tools == nil && !r.early {
 		return
 	}
@@ -26,14 +26,14 @@ func (o *Opener) listen(s *Session, r Request, process *sandbox.Process) {
 		}
 		return
 	}
-	tools.Foreign = func(pid int) bool { return proc.Foreign(r.Owner, pid) } // of an agent that waits, it is who it is started for
+	tools.Foreign = func(pid int) bool { return proc.Foreign(r.Run.Owner, pid) } // of an agent that waits, it is who it is started for
 	s.tools = tools
 	process.Write = append(slices.Clip(process.Write), s.tools.Socket())
 	process.Argv = append(slices.Clip(process.Argv), o.Self) // the agent starts it
 }
 
 // servers are the MCP servers of a session: the configured ones, and ralph itself.
-func (o *Opener) servers(s *Session, r Request) []acp.MCPServer {
+func (o *Opener) servers(s *Session, r SessionSpec) []acp.MCPServer {
 	if s.tools == nil || r.Tools == nil {
 		return o.Servers
 	}

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"ralph/acp"
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/jsonval"
 	"ralph/internal/sandbox"
 )
@@ -95,7 +95,7 @@ func (t *Trial) Run(ctx context.Context, model string) (Report, error) {
 	t.opener.Stepped = func(op string, took time.Duration) {
 		r.Steps = append(r.Steps, Step{Step: op, Seconds: took.Round(time.Millisecond).Seconds()})
 	}
-	s, err := t.opener.Open(ctx, Request{Model: model, Folder: t.logs})
+	s, err := t.opener.Open(ctx, SessionSpec{Conversation: acp.Conversation{Model: model, Folder: t.logs}})
 	if err == nil {
 		err = r.converse(ctx, s)
 	}
@@ -133,7 +133,7 @@ func (t *Trial) Ask(ctx context.Context, timeout time.Duration) (says string, to
 	limited, cancel := context.WithTimeoutCause(ctx, timeout, late)
 	defer cancel()
 	t.opener.Stepped = func(_ string, d time.Duration) { took += d }
-	s, err := t.opener.launch(limited, Request{Folder: t.logs, early: true}, t.opener.Chosen)
+	s, err := t.opener.launch(limited, SessionSpec{Conversation: acp.Conversation{Folder: t.logs}, early: true}, t.opener.Chosen)
 	if err != nil {
 		return "", took, cmp.Or(context.Cause(limited), err)
 	}

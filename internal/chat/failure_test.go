@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"ralph/event"
-	"ralph/inbox"
 	"ralph/internal/chat"
+	"ralph/internal/event"
+	"ralph/internal/inbox"
 	"ralph/internal/jsonval"
 	"ralph/internal/testing/chatserver"
 	"ralph/internal/testing/check"

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"ralph/dag"
-	"ralph/inbox"
 	"ralph/internal/human"
+	"ralph/internal/inbox"
 	"ralph/internal/term"
 )
 
@@ -31,7 +31,7 @@ func waiting(g *dag.Graph) (list []item, err error) {
 	if err != nil {
 		return nil, err
 	}
-	held, err := g.ToReview()
+	held, err := g.Queue.ToReview()
 	for _, r := range requests {
 		list = append(list, ofRequest(g, r))
 	}
@@ -47,7 +47,7 @@ func find(g *dag.Graph, about string) (item, error) {
 	if n, ok := strings.CutPrefix(about, "m-"); ok {
 		var m dag.Merge
 		number, _ := strconv.ParseInt(n, 10, 64) // what is no number is no entry either
-		if m, err = g.Merge(number); err == nil {
+		if m, err = g.Queue.Merge(number); err == nil {
 			return ofMerge(m), nil
 		}
 	} else {
@@ -65,7 +65,7 @@ func find(g *dag.Graph, about string) (item, error) {
 func ofRequest(g *dag.Graph, r inbox.Request) item {
 	i := item{about: r.ID, request: r}
 	title := ""
-	if t, err := g.Task(r.Task); err == nil {
+	if t, err := g.Tasks.Get(r.Task); err == nil {
 		title = t.Title
 	}
 	what := map[inbox.Kind]string{inbox.Call: "a call may have happened"}[r.Kind]

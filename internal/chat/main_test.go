@@ -15,14 +15,14 @@ import (
 	"go.uber.org/goleak"
 
 	"ralph/dag"
-	"ralph/inbox"
 	"ralph/internal/chat"
 	"ralph/internal/db"
+	"ralph/internal/inbox"
 	"ralph/internal/project"
+	"ralph/internal/provenance"
 	"ralph/internal/testing/chatserver"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/emptydb"
-	"ralph/internal/trust"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -64,7 +64,10 @@ func newWorld(t *testing.T) *world {
 	check.OK(t, err)
 	t.Cleanup(func() { check.OK(t, d.Close()) })
 	w.db, w.store = d, w.storeOf(d)
-	w.update(func(g *dag.Graph) (err error) { w.run, err = g.StartRun(dag.Scope{}, dag.Process{PID: 1}); return err })
+	w.update(func(g *dag.Graph) (err error) {
+		w.run, err = g.History.StartRun(dag.Scope{}, dag.Process{PID: 1})
+		return err
+	})
 	w.telegram, w.slack = chatserver.NewTelegram(t), chatserver.NewSlack(t)
 	t.Cleanup(w.telegram.Close)
 	t.Cleanup(w.slack.Close)
@@ -151,7 +154,7 @@ func (w *world) command(ctx context.Context, who, stdin string, args ...string) 
 	err = w.storeOf(d).As(dag.Actor{Who: who, Via: "serve", Action: strings.Join(args[:min(2, len(args))], " ")}).Update(ctx, func(g *dag.Graph) error {
 		if args[0] == "task" && args[1] == "accept" {
 			printed = args[2] + " accepted"
-			return g.Accept(args[2], "")
+			return g.Queue.Accept(args[2], "")
 		}
 		if args[0] != "inbox" || len(args) < 4 {
 			printed = "printed by " + strings.Join(args, " ")
@@ -159,7 +162,7 @@ func (w *world) command(ctx context.Context, who, stdin string, args ...string) 
 		}
 		reply := inbox.Reply{Text: stdin, Denied: args[3] == "--deny", Other: args[3] == "--other"}
 		_, _ = fmt.Sscanf(args[3], "--option=%d", &reply.Option)
-		r, err := inbox.Answer(g, trust.Folder{Dir: w.path + "-trust"}, args[2], reply)
+		r, err := inbox.Answer(g, provenance.Store{Dir: w.path + "-trust"}, args[2], reply)
 		printed = r.ID + " answered: " + r.Answer
 		return err
 	})
@@ -184,9 +187,9 @@ func get[T any](w *world, read func(*dag.Graph) (T, error)) (got T) {
 func (w *world) claim(title string) (c dag.Claim) {
 	w.t.Helper()
 	w.update(func(g *dag.Graph) error {
-		id, err := g.Add(dag.NewTask{Title: title})
+		id, err := g.Plan.Add(dag.NewTask{Detail: dag.Detail{Title: title}})
 		if err == nil {
-			c, _, err = g.Claim(dag.ClaimOptions{Run: w.run, Scope: dag.Scope{Task: id}, Lease: time.Hour})
+			c, _, err = g.Queue.Claim(dag.ClaimOptions{Run: w.run, Scope: dag.Scope{Task: id}, Lease: time.Hour})
 		}
 		return err
 	})
@@ -202,7 +205,7 @@ func (w *world) ask(r inbox.Request) (got inbox.Request) {
 		r.Kind = inbox.Question
 	}
 	w.update(func(g *dag.Graph) (err error) {
-		got, err = inbox.Ask(g, trust.Folder{Dir: w.path + "-trust"}, c, r)
+		got, err = inbox.Ask(g, provenance.Store{Dir: w.path + "-trust"}, c, r)
 		return err
 	})
 	return got

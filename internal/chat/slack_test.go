@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"ralph/dag"
-	"ralph/inbox"
 	"ralph/internal/chat"
 	"ralph/internal/db"
+	"ralph/internal/inbox"
 	"ralph/internal/testing/check"
 )
 

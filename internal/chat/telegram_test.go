@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"ralph/dag"
-	"ralph/inbox"
+	"ralph/internal/inbox"
 	"ralph/internal/testing/chatserver"
 	"ralph/internal/testing/check"
 )
@@ -104,7 +104,7 @@ func TestWhatIsOverIsEdited(t *testing.T) {
 		end  func(g *dag.Graph, q inbox.Request) error
 		want string
 	}{
-		"the task was reset":   {func(g *dag.Graph, q inbox.Request) error { return g.Reset(q.Task) }, "was withdrawn"},
+		"the task was reset":   {func(g *dag.Graph, q inbox.Request) error { return g.Tasks.Reset(q.Task) }, "was withdrawn"},
 		"the task was deleted": {func(g *dag.Graph, q inbox.Request) error { return g.Tx().Exec(`DELETE FROM requests;`) }, "is gone"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -192,7 +192,7 @@ func TestAnAnswerThatIsDeliveredAgainCountsOnce(t *testing.T) {
 	w.telegram.Await("editMessageText", q.ID)
 	end()
 	check.Equal(t, "commands", 1, len(w.given()))
-	audit := get(w, func(g *dag.Graph) (int, error) { list, err := g.Audits(10); return len(list), err })
+	audit := get(w, func(g *dag.Graph) (int, error) { list, err := g.History.Audits(10); return len(list), err })
 	check.Equal(t, "entries of the audit", 1, audit)
 	// And what is confirmed is not asked for again.
 	before := len(w.telegram.Calls("getUpdates"))
@@ -326,7 +326,7 @@ func TestHeldWorkIsAccepted(t *testing.T) {
 	c := w.claim("Parser")
 	var n int64
 	w.update(func(g *dag.Graph) (err error) {
-		m, err := g.Enter(c, dag.NewMerge{Target: "refs/heads/main", Base: "b", Work: "w", Patch: "p"})
+		m, err := g.Queue.Enter(c, dag.NewMerge{Target: "refs/heads/main", Base: "b", Work: "w", Patch: "p"})
 		if err != nil {
 			return err
 		}

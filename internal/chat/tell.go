@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"ralph/dag"
-	"ralph/event"
+	"ralph/internal/event"
+	"ralph/internal/notify"
 	"ralph/internal/render/transcript"
-	"ralph/notify"
 )
 
 // refresh is how often the project is read again though nobody changed it: what is asked to be confirmed becomes too old.
@@ -133,7 +133,7 @@ func (n *notices) begin(ctx context.Context) error {
 
 // look finds the runs that are to be followed.
 func (n *notices) look(ctx context.Context) error {
-	runs, err := read(ctx, n.memory, func(g *dag.Graph) ([]dag.Run, error) { return g.Runs(recent) })
+	runs, err := read(ctx, n.memory, func(g *dag.Graph) ([]dag.Run, error) { return g.History.Runs(recent) })
 	if err != nil {
 		return err
 	}

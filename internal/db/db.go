@@ -31,12 +31,14 @@ type Options struct {
 	Walk bool
 	// ReadOnly makes every statement fail that would change something. The file is still created and migrated.
 	ReadOnly bool
+	// Triggers are made by code and not by a migration: what a name's own trigger does. One is made again where its text differs.
+	Triggers map[string]string
 }
 
 // DB is a handle on one file. It is safe for concurrent use.
 type DB struct {
 	file  os.FileInfo // as it was opened
-	pool  *sqlitex.Pool
+	conns *conns
 	close func() error
 	path  string
 }
@@ -51,20 +53,24 @@ func Open(ctx context.Context, path string, opts Options) (*DB, error) {
 	if err := create(path); err != nil {
 		return nil, classify(path, err)
 	}
-	pool, err := sqlitex.NewPool(path, sqlitex.PoolOptions{
-		Flags: openFlags, PoolSize: max(opts.Conns, 1), PrepareConn: func(conn *sqlite.Conn) error { return configure(conn, opts) },
-	})
+	conns, err := openConns(path, opts)
 	if err != nil {
 		return nil, classify(path, err)
 	}
-	d := &DB{pool: pool, close: sync.OnceValue(pool.Close), path: path}
+	d := &DB{conns: conns, close: sync.OnceValue(conns.close), path: path}
 	err = d.with(ctx, func(conn *sqlite.Conn) error {
 		err := prepare(ctx, conn, path, opts)
+		if err == nil {
+			err = makeTriggers(conn, opts.Triggers)
+		}
 		if err == nil && opts.ReadOnly {
 			err = execute(conn, "PRAGMA query_only = on;")
 		}
 		return err
 	})
+	if err == nil {
+		err = conns.join()
+	}
 	if err == nil {
 		d.file, err = os.Stat(path)
 	}
@@ -153,11 +159,11 @@ func (d *DB) with(ctx context.Context, fn func(*sqlite.Conn) error) error {
 	if err := ctx.Err(); err != nil { // Take may lend out a connection all the same
 		return err
 	}
-	conn, err := d.pool.Take(ctx)
+	conn, err := d.conns.take(ctx)
 	if err != nil {
 		return classify(d.path, err)
 	}
-	defer d.pool.Put(conn)
+	defer d.conns.put(conn)
 	return classify(d.path, fn(conn))
 }
 

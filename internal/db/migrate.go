@@ -60,7 +60,7 @@ func migrate(ctx context.Context, conn *sqlite.Conn, names []string) error {
 	if failpoint.On { // between two statements of a migration
 		err := conn.SetAuthorizer(sqlite.AuthorizeFunc(func(a sqlite.Action) sqlite.AuthResult {
 			if a.Type() == sqlite.OpCreateTable || a.Type() == sqlite.OpCreateIndex {
-				failpoint.Hit("K0")
+				failpoint.Hit("in-migration")
 			}
 			return sqlite.AuthResultOK
 		}))

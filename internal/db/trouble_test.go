@@ -87,6 +87,7 @@ func TestMigrationsAreOnlyAppended(t *testing.T) {
 		"025_partial_proofs.sql":   "03da7234ef26ec3ef2603a85dcbfcd6937847bd2486bf58b99c258791ad25ef0",
 		"026_ahead.sql":            "3d4e29e0642edf2e97b74fea7f961d90805969eda8da8177914f9a89b1de1514",
 		"027_steps.sql":            "9d48a11ba035642c00d30e42b6562b6c4ec2a09d6648eed39310bf0fff26db4b",
+		"028_refs.sql":             "8c5a6fb295ca317bbe5aeb187c99a4038860d877025ebd0161c9fd21e1456d89",
 	}
 	check.Equal(t, "sums of migrations (add one, and its sum here, instead of editing)", applied, fingerprint(t, "migrations"))
 }

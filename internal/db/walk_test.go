@@ -10,6 +10,7 @@ import (
 
 	"ralph/internal/db"
 	"ralph/internal/testing/check"
+	"ralph/internal/testing/raced"
 )
 
 // full makes a good database whose tables have more than a page.
@@ -23,6 +24,7 @@ INSERT INTO dependencies (blocker, blocked) SELECT n, n + 1 FROM tasks WHERE n <
 }
 
 func TestWalkMeetsEveryDamagedPage(t *testing.T) {
+	raced.Long(t, "one page after the other is damaged here")
 	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "good.db")

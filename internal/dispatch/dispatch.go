@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"ralph/event"
+	"ralph/internal/event"
 )
 
 // FromRun is one line of a run. One field is set.

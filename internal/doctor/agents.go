@@ -11,6 +11,7 @@ import (
 	"ralph/acp"
 	"ralph/internal/agents"
 	"ralph/internal/human"
+	"ralph/internal/provenance"
 	"ralph/internal/sandbox"
 	"ralph/internal/seq"
 	"ralph/internal/term"
@@ -45,6 +46,10 @@ func (x Agents) Check(ctx context.Context) []Finding {
 	if verify := x.Config.Verify; verify.Enabled && verify.Agent != "" {
 		ag, err := x.Find(verify.Agent)
 		check("verify.agent", ag, err)
+	}
+	if name := x.Config.Verify.Witness; name != "" && name != "verifier" {
+		ag, err := x.Find(name)
+		check("verify.witness", ag, err)
 	}
 	for _, r := range x.Config.Verify.Reviewers {
 		if r.Agent != "" {
@@ -98,7 +103,7 @@ func (p Project) Sandbox(mode string, c *sandbox.Confiner, limits string, layere
 	level := strings.Join(human.Parts(c.Work.Level.String(), c.Network(), limits), "; ")
 	switch {
 	case len(c.Planted()) > 0:
-		return New("sandbox", Problem, level+"; an agent changed what it must not:", sandbox.PlantedFix(p.Project), seq.Map(c.Planted(), sandbox.Planted.String)...)
+		return New("sandbox", Problem, level+"; an agent changed what it must not:", provenance.FindingFix, seq.Map(c.Planted(), provenance.Finding.String)...)
 	case mode == "off":
 		return New("sandbox", OK, "off, as configured, although there is "+level+"; not covered:", "", append(human.Parts(c.Unrestricted()), sandbox.None.Gaps()...)...)
 	case mode == "require" && c.Lacking() != "":

@@ -102,7 +102,7 @@ func (p Project) database(g *dag.Graph) (Finding, error) {
 		}
 		return New("database", Problem, damaged.Error(), fix, texts(faults)...), nil
 	}
-	tally, err := g.Tally(dag.Scope{})
+	tally, err := g.Tasks.Tally(dag.Scope{})
 	size := int64(0)
 	if info, err := os.Stat(p.DB()); err == nil {
 		size = info.Size()

@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"ralph/dag"
-	"ralph/inbox"
 	"ralph/internal/human"
+	"ralph/internal/inbox"
 	"ralph/internal/project"
 )
 

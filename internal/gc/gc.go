@@ -15,9 +15,9 @@ import (
 
 	"ralph/dag"
 	"ralph/features"
-	"ralph/inbox"
 	"ralph/internal/db"
 	"ralph/internal/human"
+	"ralph/internal/inbox"
 	"ralph/internal/project"
 	"ralph/internal/sandbox"
 	"ralph/journal"
@@ -76,10 +76,10 @@ func (c Collector) Collect(ctx context.Context, keep time.Duration, dry bool) (R
 		}
 		r.Entries, r.Failures = pruned.Entries, pruned.Failures
 		r.Requests, _ = inbox.Prune(g, cutoffs) // the first error of the database is that of the transaction
-		r.Audited, _ = g.PruneAudit(cutoffs)
-		r.Deleted, _ = g.PruneGone()
+		r.Audited, _ = g.History.PruneAudit(cutoffs)
+		r.Deleted, _ = g.Plan.PruneGone()
 		old = c.oldRuns(g, cutoffs)
-		trees, _ = g.Trees()
+		trees, _ = g.History.Trees()
 		if idle, err = c.idle(g); err == nil && dry {
 			err = errDryRun
 		}
@@ -151,18 +151,18 @@ func (c Collector) size() int64 { return sum([]string{c.Project.DB(), c.Project.
 // nobody needs, and of runs that the database does not know and nobody touched.
 func (c Collector) oldRuns(g *dag.Graph, cutoffs dag.Cutoffs) (old []string) {
 	entries, _ := os.ReadDir(c.Project.Runs()) // there may be none
-	prunable, _ := g.Prunable(cutoffs)         // the first error of the database is that of the transaction
+	prunable, _ := g.History.Prunable(cutoffs) // the first error of the database is that of the transaction
 	for _, e := range entries {
 		id := e.Name()
 		if !e.IsDir() {
 			continue
 		}
 		if slices.ContainsFunc(prunable, func(r dag.Run) bool { return r.ID == id }) {
-			_ = g.Pruned(id)
+			_ = g.History.Pruned(id)
 			old = append(old, id)
 			continue
 		}
-		_, err := g.ResolveRun(id)
+		_, err := g.History.ResolveRun(id)
 		if errors.Is(err, dag.ErrNotFound) && measure(filepath.Join(c.Project.Runs(), id)).Touched.Before(cutoffs.Failures) {
 			old = append(old, id)
 		}
@@ -172,7 +172,7 @@ func (c Collector) oldRuns(g *dag.Graph, cutoffs dag.Cutoffs) (old []string) {
 
 // idle reports whether no run is alive.
 func (c Collector) idle(g *dag.Graph) (bool, error) {
-	open, err := g.OpenRuns()
+	open, err := g.History.OpenRuns()
 	return !slices.ContainsFunc(open, func(r dag.Run) bool { return c.Life(r.Process) != dag.Dead }), err
 }
 

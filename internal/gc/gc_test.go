@@ -26,7 +26,7 @@ func newCollector(t *testing.T, life dag.Life) Collector {
 	t.Cleanup(func() { check.OK(t, d.Close()) })
 	store := dag.New(d, dag.Options{})
 	check.OK(t, store.Update(t.Context(), func(g *dag.Graph) error {
-		_, err := g.StartRun(dag.Scope{}, dag.Process{PID: 1, BootID: "boot"})
+		_, err := g.History.StartRun(dag.Scope{}, dag.Process{PID: 1, BootID: "boot"})
 		return err
 	}))
 	noon := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
@@ -74,14 +74,14 @@ func TestTreesOfAnOlderRalphGoWithTheWork(t *testing.T) {
 	stored := filepath.Join(c.Project.Objects(), "objects", tree[:2], tree[2:])
 	var claim dag.Claim
 	check.OK(t, c.Store.Update(t.Context(), func(g *dag.Graph) error {
-		_, err := g.Add(dag.NewTask{Title: "mine"})
+		_, err := g.Plan.Add(dag.NewTask{Detail: dag.Detail{Title: "mine"}})
 		if err == nil {
 			var run dag.Run
-			if run, err = g.StartRun(dag.Scope{}, dag.Process{PID: 2, BootID: "boot"}); err == nil {
-				claim, _, err = g.Claim(dag.ClaimOptions{Run: run, Lease: time.Hour, Iteration: 1})
+			if run, err = g.History.StartRun(dag.Scope{}, dag.Process{PID: 2, BootID: "boot"}); err == nil {
+				claim, _, err = g.Queue.Claim(dag.ClaimOptions{Run: run, Lease: time.Hour, Iteration: 1})
 			}
 		}
-		return errors.Join(err, g.NoteAttempt(claim.Attempt, dag.Note{Tree: tree}))
+		return errors.Join(err, g.History.NoteAttempt(claim.Attempt, dag.Note{Tree: tree}))
 	}))
 	for _, kept := range []bool{true, false} {
 		check.OK(t, os.MkdirAll(filepath.Dir(stored), 0o700))

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/golden"
 	"ralph/internal/toolcall"

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/testing/check"
 	"ralph/internal/toolcall"
 )
@@ -14,7 +14,7 @@ import (
 // example is the path of a script in the folder hooks of the repository.
 func example(t *testing.T, name string) string {
 	t.Helper()
-	path, err := filepath.Abs(filepath.Join("..", "..", "hooks", name))
+	path, err := filepath.Abs(filepath.Join("..", "..", "docs", "hooks", name))
 	check.OK(t, err)
 	return path
 }

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/human"
 	"ralph/internal/outbox"
 )

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/testing/check"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/toolcall"
 )
 

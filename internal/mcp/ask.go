@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"ralph/inbox"
+	"ralph/internal/inbox"
 	"ralph/internal/plain"
 )
 

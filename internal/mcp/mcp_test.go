@@ -19,8 +19,8 @@ import (
 	"go.uber.org/goleak"
 
 	"ralph/dag"
-	"ralph/inbox"
 	"ralph/internal/db"
+	"ralph/internal/inbox"
 	"ralph/internal/mcp"
 	"ralph/internal/testing/check"
 )
@@ -48,12 +48,12 @@ func newDesk(t *testing.T) *desk {
 	check.OK(t, err)
 	k := &desk{t: t, store: dag.New(d, dag.Options{}), now: time.Unix(1e9, 0), answers: "ok"}
 	check.OK(t, k.store.Update(t.Context(), func(g *dag.Graph) error {
-		run, err := g.StartRun(dag.Scope{}, dag.Process{})
+		run, err := g.History.StartRun(dag.Scope{}, dag.Process{})
 		if err != nil {
 			return err
 		}
-		if _, err = g.Add(dag.NewTask{Title: "mine"}); err == nil {
-			k.claim, _, err = g.Claim(dag.ClaimOptions{Run: run, Lease: time.Hour})
+		if _, err = g.Plan.Add(dag.NewTask{Detail: dag.Detail{Title: "mine"}}); err == nil {
+			k.claim, _, err = g.Queue.Claim(dag.ClaimOptions{Run: run, Lease: time.Hour})
 		}
 		return err
 	}))
@@ -149,7 +149,7 @@ func TestALostClaimRefusesEveryCall(t *testing.T) {
 	t.Parallel()
 	k := newDesk(t)
 	c := k.client()
-	check.OK(t, k.store.Update(t.Context(), func(g *dag.Graph) error { return g.Reset(k.claim.Task.ID) }))
+	check.OK(t, k.store.Update(t.Context(), func(g *dag.Graph) error { return g.Tasks.Reset(k.claim.Task.ID) }))
 	for tool, in := range map[string]args{
 		"report": {"status": "done"}, "add_task": {"title": "x"}, "show_task": {"id": "t"}, "list_tasks": {}, "search_journal": {"words": "x"},
 		"search_knowledge": {"words": "x"}, "learn": {"title": "x", "text": "y"}, "try_lock": {"names": []string{"x"}}, "unlock": {},

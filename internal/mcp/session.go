@@ -16,7 +16,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"ralph/dag"
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/plain"
 	"ralph/internal/redact"
 	"ralph/sigils"
@@ -148,7 +148,7 @@ func (s *Session) warn(text string) {
 func (s *Session) change(ctx context.Context, fn func(g *dag.Graph, c dag.Claim) error) error {
 	w := s.opts.Work
 	err := w.Store.Update(ctx, func(g *dag.Graph) error {
-		if err := g.Holds(w.Claim); err != nil {
+		if err := g.Queue.Holds(w.Claim); err != nil {
 			return err
 		}
 		return fn(g, w.Claim)
@@ -176,7 +176,7 @@ func (s *Session) Said(ctx context.Context) sigils.Set {
 	set.Journal = strings.Join(s.notes, "\n\n")
 	s.mu.Unlock()
 	err := s.opts.Work.Store.View(ctx, func(g *dag.Graph) (err error) {
-		set.Split, set.Closing, err = g.Split(s.opts.Work.Claim)
+		set.Split, set.Closing, err = g.Plan.Split(s.opts.Work.Claim)
 		return err
 	})
 	if err != nil && ctx.Err() == nil {

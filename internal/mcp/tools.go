@@ -12,7 +12,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"ralph/dag"
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/plain"
 	"ralph/internal/redact"
 	"ralph/sigils"
@@ -143,7 +143,7 @@ func report(ctx context.Context, s *Session, in reportInput) (string, error) {
 
 // blocker finds the task that another is to wait for. That this would be a circle is said now; it is linked when the turn ends.
 func blocker(g *dag.Graph, c dag.Claim, typed string) (string, error) {
-	t, err := g.Resolve(typed)
+	t, err := g.Tasks.Resolve(typed)
 	switch {
 	case err != nil:
 		return "", err
@@ -152,7 +152,7 @@ func blocker(g *dag.Graph, c dag.Claim, typed string) (string, error) {
 	case t.ID == c.Task.ID:
 		return "", errors.New("a task cannot wait for itself")
 	}
-	return t.ID, g.MayWait(t.ID, c.Task.ID)
+	return t.ID, g.Plan.MayWait(t.ID, c.Task.ID)
 }
 
 type additionInput struct {
@@ -171,7 +171,7 @@ func addFrom(ctx context.Context, s *Session, in additionInput) (id string, err 
 	w := s.opts.Work
 	a := dag.Addition{
 		Place: cmp.Or(dag.Place(in.Place), dag.Beside), Closing: in.Closing,
-		NewTask: dag.NewTask{Title: in.Title, Description: in.Description, Gates: in.Gates, Locks: in.Locks, Paths: in.Paths},
+		NewTask: dag.NewTask{Detail: dag.Detail{Title: in.Title, Description: in.Description, Gates: in.Gates, Locks: in.Locks, Paths: in.Paths}},
 	}
 	if in.Check {
 		a.Kind = dag.Check
@@ -180,16 +180,16 @@ func addFrom(ctx context.Context, s *Session, in additionInput) (id string, err 
 	added := event.Event{Type: event.TaskAdded, Attempt: w.Claim.Attempt}
 	err = s.change(ctx, func(g *dag.Graph, c dag.Claim) error {
 		for _, typed := range in.After {
-			t, err := g.Resolve(typed)
+			t, err := g.Tasks.Resolve(typed)
 			if err != nil {
 				return fmt.Errorf("after: %w", err)
 			}
 			a.After = append(a.After, t.ID)
 		}
-		if id, err = g.AddFrom(c, a, w.Limits); err != nil {
+		if id, err = g.Plan.AddFrom(c, a, w.Limits); err != nil {
 			return err
 		}
-		t, err := g.Task(id)
+		t, err := g.Tasks.Get(id)
 		if t.CreatedAt.Equal(g.Now().Truncate(time.Millisecond)) { // else it was found again after a crash
 			added.Task, added.Title = t.ID, t.Title
 		}
@@ -334,7 +334,7 @@ func tryLock(ctx context.Context, s *Session, in locksInput) (string, error) {
 	}
 	var holder dag.LockHolder
 	err := s.change(ctx, func(g *dag.Graph, c dag.Claim) (err error) {
-		holder, err = g.TryLocks(c, in.Names, s.opts.Work.Locks)
+		holder, err = g.Queue.TryLocks(c, in.Names, s.opts.Work.Locks)
 		return err
 	})
 	switch {
@@ -362,7 +362,7 @@ type unlockInput struct {
 }
 
 func unlock(ctx context.Context, s *Session, in unlockInput) (string, error) {
-	err := s.change(ctx, func(g *dag.Graph, c dag.Claim) error { return g.Unlock(c, in.Names) })
+	err := s.change(ctx, func(g *dag.Graph, c dag.Claim) error { return g.Queue.Unlock(c, in.Names) })
 	if err == nil {
 		s.opts.Work.Wake()
 		s.opts.Work.tellLocks(event.LocksReleased, in.Names)

@@ -243,13 +243,13 @@ func (c *history) add(r record) error {
 	if err := errors.Join(enc.Encode(r), json.Unmarshal(line.Bytes(), &stored)); err != nil {
 		return fmt.Errorf("store the conversation: %w", err)
 	}
-	failpoint.Hit("A1")
+	failpoint.Hit("before-record")
 	if _, err := c.file.WriteAt(line.Bytes(), c.size); err != nil {
 		_ = c.file.Truncate(c.size) // else the next record overwrites what is there, or reading cuts it off
 		return fmt.Errorf("store the conversation: %w; if the disk is full, make room and run the task again", err)
 	}
 	c.size += int64(line.Len())
-	failpoint.Hit("A2")
+	failpoint.Hit("after-record")
 	return c.state.apply(stored)
 }
 

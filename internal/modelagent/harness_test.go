@@ -234,7 +234,7 @@ func (m *model) connect(change func(*ralph.Config)) (*client, error) {
 	c := &client{dir: m.t.TempDir()}
 	c.grown = sync.NewCond(&c.mu)
 	config := ralph.Config{
-		Argv: []string{os.Args[0]}, Dir: c.dir, Transcript: c, Grace: time.Minute,
+		Argv: []string{os.Args[0]}, Dir: c.dir, Transcript: c, Client: ralph.Client{Grace: time.Minute},
 		Env: append(os.Environ(), beAgent+"="+m.url, stateEnv+"="+m.state, windowEnv+"="+strconv.Itoa(m.window), "GORACE=atexit_sleep_ms=0"),
 		Observe: func(e ralph.Event) {
 			c.mu.Lock()

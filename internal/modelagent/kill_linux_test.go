@@ -12,6 +12,7 @@ import (
 
 	ralph "ralph/acp"
 	"ralph/internal/testing/check"
+	"ralph/internal/testing/raced"
 )
 
 // killable builds this test program with its failpoints.
@@ -28,6 +29,7 @@ func killable(t *testing.T) string {
 // TestAKilledAgentGoesOn kills the agent before and after each record that it stores, and in the middle of it, once or
 // also while it loads the session. Every command runs at most once, and the model learns which did.
 func TestAKilledAgentGoesOn(t *testing.T) {
+	raced.Long(t, "the program is killed here")
 	t.Parallel()
 	bin := killable(t)
 	random := rand.New(rand.NewPCG(1, 2))
@@ -35,12 +37,12 @@ func TestAKilledAgentGoesOn(t *testing.T) {
 	var places sync.Map
 	t.Run("points", func(t *testing.T) {
 		for n := 1; n <= records+1; n++ {
-			for _, point := range []string{"A1", "A2"} {
+			for _, point := range []string{"before-record", "after-record"} {
 				for _, torn := range []int64{0, random.Int64N(60) + 1} {
-					if point == "A1" && torn > 0 {
+					if point == "before-record" && torn > 0 {
 						continue
 					}
-					again := []string{"", "A1:1", "A2:1", "A1:2", "A2:3"}[random.IntN(5)]
+					again := []string{"", "before-record:1", "after-record:1", "before-record:2", "after-record:3"}[random.IntN(5)]
 					name := fmt.Sprintf("%s:%d", point, n)
 					t.Run(fmt.Sprintf("%s torn %d again %s", name, torn, again), func(t *testing.T) {
 						t.Parallel()
@@ -50,7 +52,7 @@ func TestAKilledAgentGoesOn(t *testing.T) {
 			}
 		}
 	})
-	for _, last := range []string{"A1", "A2"} { // else the number of records is wrong, and some are not tried
+	for _, last := range []string{"before-record", "after-record"} { // else the number of records is wrong, and some are not tried
 		killed, _ := places.Load(fmt.Sprintf("%s:%d", last, records))
 		survived, _ := places.Load(fmt.Sprintf("%s:%d", last, records+1))
 		check.That(t, killed == true && survived == false, "a turn does not store %d records: %v, %v", records, killed, survived)

@@ -4,37 +4,31 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/pelletier/go-toml/v2"
 
 	"ralph/internal/copyfile"
+	"ralph/internal/provenance"
 	"ralph/internal/toolcall"
 )
 
 // Book is a project's rules: those of its configuration, and answers that people want remembered, in a file. The file is where no agent in
 // a sandbox can write; people find it by a link in the project, where some agents can. What they put there does not count.
 type Book struct {
-	Path string       // of the file; empty means that there is none
-	Link string       // that leads to it; empty means none
+	provenance.Linked
 	Warn func(string) // of a file that has become useless meanwhile; may be nil
 
 	lists Lists
 
 	mu    sync.Mutex
 	rules *Rules
-	kept  []entry
 	seen  stamp
-
-	watched bool // agents can write the link, and had not when the run began
 }
 
 // entry is a remembered answer, as the file has it.
@@ -69,8 +63,8 @@ func (b *Book) Open(lists Lists) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.lists = lists
-	if b.Path != "" && exists(b.Path) {
-		_ = b.link() // without it they count, too
+	if _, err := os.Lstat(b.Path); err == nil {
+		_ = b.MakeLink() // without it they count, too
 	}
 	return b.load()
 }
@@ -99,14 +93,15 @@ func (b *Book) Add(d Decision, answer Remember, by string, at time.Time) error {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	stored, _ := b.stored() // who cannot be read gets a rule twice
 	var add []entry
 	for _, rule := range d.open {
 		e := entry{answer, rule.String(), by, at.UTC().Truncate(time.Second)}
-		if !slices.ContainsFunc(append(b.kept, add...), e.is) {
+		if !slices.ContainsFunc(append(stored, add...), e.is) {
 			add = append(add, e)
 		}
 	}
-	if err := errors.Join(b.append(add), b.link()); err != nil {
+	if err := errors.Join(b.append(add), b.MakeLink()); err != nil {
 		return fmt.Errorf("remember %s: %w", answer, err)
 	}
 	return b.load()
@@ -120,8 +115,6 @@ func (b *Book) append(add []entry) error {
 	if b.Path == "" {
 		return errors.New("neither HOME nor XDG_STATE_HOME is set")
 	}
-	stored, _ := b.stored() // who cannot be read gets a rule twice
-	add = slices.DeleteFunc(slices.Clone(add), func(e entry) bool { return slices.ContainsFunc(stored, e.is) })
 	if len(add) == 0 {
 		return nil
 	}
@@ -131,30 +124,7 @@ func (b *Book) append(add []entry) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(b.Path), 0o700); err != nil {
-		return err
-	}
-	return appendTo(b.Path, text)
-}
-
-// appendTo writes at the end, in one piece: what a person wrote stays as it is, and nobody's answer is lost when two
-// are given at once.
-func appendTo(path string, text []byte) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND|syscall.O_NONBLOCK, 0o600) // no pipe holds us up
-	if err != nil {
-		return err
-	}
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s: %w", path, copyfile.ErrSpecial)
-	}
-	if err == nil {
-		if info.Size() == 0 {
-			text = append([]byte(preface), text...)
-		}
-		_, err = f.Write(append([]byte("\n"), text...))
-	}
-	return errors.Join(err, f.Sync(), f.Close())
+	return provenance.Append(b.Path, preface, "\n"+string(text))
 }
 
 func (b *Book) load() error {
@@ -173,7 +143,7 @@ func (b *Book) stored() ([]entry, error) {
 	}
 	b.seen = seen
 	name := b.Path
-	if exists(b.Link) && !b.Stray() {
+	if _, err := os.Lstat(b.Link); err == nil && !b.Stray() {
 		name = b.Link // which people know
 	}
 	return parse(data, name)
@@ -238,34 +208,22 @@ func (b *Book) use(kept []entry) error {
 	}
 	rules, err := New(b.lists, remembered)
 	if err == nil {
-		b.rules, b.kept = rules, kept
+		b.rules = rules
 	}
 	return err
 }
 
 // read reads a file that may be anything: an agent may have put it there.
 func read(path string) (data []byte, seen stamp, err error) {
-	if path == "" {
+	info, err := os.Lstat(path)
+	if path == "" || errors.Is(err, fs.ErrNotExist) {
 		return nil, stamp{}, nil
 	}
-	root, err := os.OpenRoot(filepath.Dir(path))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, stamp{}, nil
-	}
-	if err != nil {
-		return nil, stamp{}, fmt.Errorf("%w: %w", ErrFile, err)
-	}
-	defer root.Close()
-	f, info, err := copyfile.Open(root, filepath.Base(path))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, stamp{}, nil
+	if err == nil && !info.Mode().IsRegular() { // a link is not followed
+		err = copyfile.ErrSpecial
 	}
 	if err == nil {
-		defer f.Close()
-		data, err = io.ReadAll(io.LimitReader(f, maxFile+1))
-	}
-	if err == nil && len(data) > maxFile {
-		err = fmt.Errorf("it is larger than %d bytes", maxFile)
+		data, err = copyfile.Read(path, maxFile)
 	}
 	if err != nil {
 		return nil, stamp{}, fmt.Errorf("%w: %s: %w", ErrFile, path, err)

@@ -14,6 +14,7 @@ import (
 	_ "ralph/internal/testing/seeded" // the same values each time
 	"ralph/internal/toolcall"
 
+	"ralph/internal/provenance"
 	"ralph/internal/testing/check"
 )
 
@@ -190,7 +191,7 @@ func TestRemembered(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "permissions.toml")
 	open := func() *Book {
-		b := &Book{Path: path}
+		b := &Book{Linked: provenance.Linked{Path: path}}
 		check.OK(t, b.Open(Lists{Deny: []string{"execute:git push*"}, Ask: []string{"execute:rm *", "write:**/*.lock"}}))
 		return b
 	}
@@ -237,7 +238,7 @@ func TestRulesThatAnAgentWrites(t *testing.T) {
 	state := filepath.Join(dir, "state", "shop")
 	link := filepath.Join(dir, "permissions.toml")
 	open := func() *Book {
-		b := &Book{Path: filepath.Join(state, "permissions.toml"), Link: link}
+		b := &Book{Linked: provenance.Linked{Path: filepath.Join(state, "permissions.toml"), Link: link}}
 		check.OK(t, b.Open(Lists{Ask: []string{"execute:rm *"}}))
 		return b
 	}
@@ -293,7 +294,7 @@ func TestRulesThatAnAgentWrites(t *testing.T) {
 	check.That(t, err == nil && len(adopted) == 0, "again: %q, %v", adopted, err)
 
 	// So does the link of a project that has moved, but no other.
-	moved := &Book{Path: filepath.Join(dir, "state", "moved", "permissions.toml"), Link: link}
+	moved := &Book{Linked: provenance.Linked{Path: filepath.Join(dir, "state", "moved", "permissions.toml"), Link: link}}
 	check.That(t, moved.Stray(), "it is that of another project")
 	adopted, err = moved.Adopt()
 	check.That(t, err == nil && len(adopted) == 2, "moved: %q, %v", adopted, err)
@@ -309,6 +310,11 @@ func TestRulesThatAnAgentWrites(t *testing.T) {
 	check.Err(t, "nonsense", link+":1", err)
 }
 
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
 func TestFilesThatCannotBeUsed(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -320,7 +326,7 @@ func TestFilesThatCannotBeUsed(t *testing.T) {
 	} {
 		path := filepath.Join(t.TempDir(), "permissions.toml")
 		check.OK(t, os.WriteFile(path, []byte(text), 0o600))
-		err := (&Book{Path: path}).Open(Lists{})
+		err := (&Book{Linked: provenance.Linked{Path: path}}).Open(Lists{})
 		if err == nil {
 			t.Errorf("%q was accepted", text)
 			continue
@@ -328,7 +334,7 @@ func TestFilesThatCannotBeUsed(t *testing.T) {
 		check.Contains(t, text, path+want, err.Error())
 		var told []string
 		check.OK(t, os.Remove(path))
-		b := &Book{Path: path, Warn: func(s string) { told = append(told, s) }}
+		b := &Book{Linked: provenance.Linked{Path: path}, Warn: func(s string) { told = append(told, s) }}
 		check.OK(t, b.Open(Lists{Deny: []string{"execute:x"}}))
 		check.OK(t, os.WriteFile(path, []byte(text), 0o600))
 		check.Equal(t, "with a file that broke", Deny, b.Decide(toolcall.Call{Kind: "execute", Command: "x"}).Answer)
@@ -336,7 +342,7 @@ func TestFilesThatCannotBeUsed(t *testing.T) {
 	}
 	dir := t.TempDir()
 	check.OK(t, os.Symlink("/etc/passwd", filepath.Join(dir, "permissions.toml")))
-	check.That(t, (&Book{Path: filepath.Join(dir, "permissions.toml")}).Open(Lists{}) != nil, "a link was followed")
+	check.That(t, (&Book{Linked: provenance.Linked{Path: filepath.Join(dir, "permissions.toml")}}).Open(Lists{}) != nil, "a link was followed")
 }
 
 // What comes as words is read as just these.

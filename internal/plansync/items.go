@@ -15,7 +15,7 @@ func Part(feature string) dag.Filter { return dag.Filter{Feature: feature, Loose
 // EachItem calls fn with tasks as an export lists them, and with what each waits for that is not among them. Reviews
 // are no part of it: runs add them.
 func EachItem(g *dag.Graph, part dag.Filter, fn func(item taskfile.Item, outside []string) error) error {
-	related, err := g.Relations(part.Feature == "" && !part.Loose)
+	related, err := g.Tasks.Relations(part.Feature == "" && !part.Loose)
 	if err != nil {
 		return err
 	}
@@ -24,13 +24,13 @@ func EachItem(g *dag.Graph, part dag.Filter, fn func(item taskfile.Item, outside
 
 // eachItem also lists acceptances that it is given.
 func eachItem(g *dag.Graph, part dag.Filter, related map[string][]string, acceptances map[string]dag.Acceptance, fn func(item taskfile.Item, outside []string) error) error {
-	reviews, err := g.Reviews()
+	reviews, err := g.Plan.Reviews()
 	if err != nil {
 		return err
 	}
 	review := func(id string) bool { return slices.Contains(reviews, id) }
-	return g.Each(part, func(t dag.Task) error {
-		after, outside, err := g.BlockerIDs(t)
+	return g.Tasks.Each(part, func(t dag.Task) error {
+		after, outside, err := g.Tasks.BlockerIDs(t)
 		item := taskfile.Item{Task: t, Related: related[t.ID]}
 		if accepts, ok := acceptances[t.ID]; ok {
 			item.Acceptance = &accepts
@@ -63,11 +63,11 @@ func Items(g *dag.Graph, part dag.Filter) (items []taskfile.Item, outside map[st
 // itemsOf are the tasks of a file, with acceptances and relations to tasks of other files, and the gates of its feature; none if there is no
 // such feature yet.
 func itemsOf(g *dag.Graph, feature string) (items []taskfile.Item, err error) {
-	related, err := g.Relations(true)
+	related, err := g.Tasks.Relations(true)
 	if err != nil {
 		return nil, err
 	}
-	unmet, err := g.Unmet()
+	unmet, err := g.Plan.Unmet()
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func itemsOf(g *dag.Graph, feature string) (items []taskfile.Item, err error) {
 		slices.Sort(related[u.ID])
 		related[u.ID] = slices.Compact(related[u.ID]) // a person may have related it meanwhile
 	}
-	acceptances, err := g.Acceptances()
+	acceptances, err := g.Plan.Acceptances()
 	if err != nil {
 		return nil, err
 	}
@@ -84,10 +84,10 @@ func itemsOf(g *dag.Graph, feature string) (items []taskfile.Item, err error) {
 	if errors.Is(err, dag.ErrNotFound) {
 		return nil, nil
 	}
-	gates, gerr := g.FeatureGates(feature)
+	gates, gerr := g.Plan.FeatureGates(feature)
 	if err = cmp.Or(err, gerr); err == nil && len(gates) > 0 {
-		f, ferr := g.Feature(feature)
-		items, err = append(items, taskfile.Item{Task: dag.Task{ID: taskfile.FeatureRef, Gates: gates, UpdatedAt: f.UpdatedAt}}), ferr
+		f, ferr := g.Plan.Feature(feature)
+		items, err = append(items, taskfile.Item{Task: dag.Task{ID: taskfile.FeatureRef, Detail: dag.Detail{Gates: gates}, UpdatedAt: f.UpdatedAt}}), ferr
 	}
 	return items, err
 }

@@ -13,7 +13,7 @@ import (
 // TestEqualPlansAreWrittenAlike lets two clones learn of the same tasks in different orders.
 func TestEqualPlansAreWrittenAlike(t *testing.T) {
 	t.Parallel()
-	plan := []dag.Spec{{Ref: three, Title: "three"}, {Ref: two, Title: "two"}, {Ref: one, Title: "one", After: []string{three, two}, Related: []string{three, two}}}
+	plan := []dag.Spec{{Ref: three, Detail: dag.Detail{Title: "three"}}, {Ref: two, Detail: dag.Detail{Title: "two"}}, {Ref: one, Detail: dag.Detail{Title: "one"}, After: []string{three, two}, Related: []string{three, two}}}
 	var written [2]string
 	for i := range written {
 		c := newClone(t.Context(), t, t.TempDir())

@@ -11,7 +11,6 @@ import (
 	"ralph/internal/atomicfile"
 	"ralph/internal/seq"
 	"ralph/internal/taskfile"
-	"ralph/internal/testing/failpoint"
 )
 
 // merging is one transaction in which files and database come together.
@@ -59,7 +58,7 @@ func (m *merging) do() (Taken, error) {
 		if _, err := os.Stat(filepath.Join(m.s.Project.Feature(name), "plan.md")); err != nil {
 			continue
 		}
-		if err := m.g.SetStage(name, dag.FeaturePlanned); err != nil && !errors.Is(err, dag.ErrNotFound) {
+		if err := m.g.Plan.SetStage(name, dag.FeaturePlanned); err != nil && !errors.Is(err, dag.ErrNotFound) {
 			return Taken{}, err
 		}
 	}
@@ -132,7 +131,7 @@ func (m *merging) newFeatures() (list []string, err error) {
 		if f.feature == "" {
 			continue
 		}
-		if _, err := m.g.Feature(f.feature); errors.Is(err, dag.ErrNotFound) {
+		if _, err := m.g.Plan.Feature(f.feature); errors.Is(err, dag.ErrNotFound) {
 			list = append(list, f.feature)
 		} else if err != nil {
 			return nil, err
@@ -224,7 +223,7 @@ func (m *merging) apply() error {
 	}
 	gone = slices.DeleteFunc(gone, func(ref string) bool { return in[ref] != nil })
 	var err error
-	m.taken.Applied, err = m.g.Apply(specs, gone)
+	m.taken.Applied, err = m.g.Plan.Apply(dag.Wanted{Specs: specs, Deleted: gone, Key: dag.ByID, Busy: dag.Postpone})
 	var faults dag.PlanError
 	if errors.As(err, &faults) {
 		first := m.files[0]
@@ -255,12 +254,12 @@ func (m *merging) setGates() error {
 		if slices.Equal(gates, f.ours.Gates()) {
 			continue
 		}
-		_, err := m.g.Feature(f.feature)
+		_, err := m.g.Plan.Feature(f.feature)
 		if errors.Is(err, dag.ErrNotFound) { // it has no task
-			_, err = m.g.AddFeature(f.feature)
+			_, err = m.g.Plan.AddFeature(f.feature)
 		}
 		if err == nil {
-			err = m.g.SetFeatureGates(f.feature, gates)
+			err = m.g.Plan.SetFeatureGates(f.feature, gates)
 		}
 		if errors.Is(err, dag.ErrRefused) {
 			return &Error{f.path, dag.PlanError{{Line: f.theirs.Numbers()[taskfile.FeatureRef], Err: err}}}
@@ -275,7 +274,7 @@ func (m *merging) setGates() error {
 
 // refuseTaken refuses an ID that is another task's here. One that is the same task in another feature was moved.
 func (m *merging) refuseTaken(f *file, s dag.Spec) error {
-	t, err := m.g.Task(s.Ref)
+	t, err := m.g.Tasks.Get(s.Ref)
 	switch {
 	case errors.Is(err, dag.ErrNotFound):
 		return nil
@@ -319,7 +318,6 @@ func (m *merging) settle(f *file) error {
 			if err := atomicfile.Write(f.path, []byte(text)); err != nil {
 				return fmt.Errorf("write %s: %w", f.path, err)
 			}
-			failpoint.Hit("sync-written")
 		}
 		f.text = text
 		info, err := os.Lstat(f.path)

@@ -74,7 +74,7 @@ func (m *merging) move() error {
 
 // holder is the other file to which the database has a task belong; nil if there is none.
 func (m *merging) holder(f *file, ref string) (*file, error) {
-	t, err := m.g.Task(ref)
+	t, err := m.g.Tasks.Get(ref)
 	if errors.Is(err, dag.ErrNotFound) || err == nil && strings.EqualFold(t.Feature, f.feature) {
 		return nil, nil
 	}

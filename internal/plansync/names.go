@@ -46,7 +46,7 @@ func (s *Sync) original(ctx context.Context, a, b *file) (keep, other *file) {
 	}
 	if s.Store != nil {
 		var known dag.Feature
-		_ = s.Store.View(ctx, func(g *dag.Graph) (err error) { known, err = g.Feature(b.feature); return err }) // none is none
+		_ = s.Store.View(ctx, func(g *dag.Graph) (err error) { known, err = g.Plan.Feature(b.feature); return err }) // none is none
 		if known.Name == b.feature {
 			a, b = b, a
 		}

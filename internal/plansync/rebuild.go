@@ -69,7 +69,7 @@ func Rebuild(ctx context.Context, p project.Project, opts dag.Options, life func
 
 // build makes a database at path that has what the files say.
 func (s *Sync) build(ctx context.Context, path string, opts dag.Options, files []*file) (made outline, err error) {
-	d, err := db.Open(ctx, path, db.Options{})
+	d, err := dag.Open(ctx, path, db.Options{})
 	if err != nil {
 		return made, err
 	}
@@ -98,17 +98,17 @@ type outline struct {
 }
 
 func outlineOf(g *dag.Graph) (o outline, err error) {
-	list, err := g.Features()
+	list, err := g.Plan.Features()
 	if err != nil {
 		return o, err
 	}
 	o.features, o.gates = seq.Map(list, func(f dag.Feature) string { return f.Name }), map[string][]string{}
 	for _, name := range o.features {
-		if o.gates[name], err = g.FeatureGates(name); err != nil {
+		if o.gates[name], err = g.Plan.FeatureGates(name); err != nil {
 			return o, err
 		}
 	}
-	acceptances, err := g.Acceptances()
+	acceptances, err := g.Plan.Acceptances()
 	if err != nil {
 		return o, err
 	}
@@ -164,14 +164,14 @@ func inventory(ctx context.Context, path string, opts dag.Options, life func(dag
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		return plan, lost, nil
 	}
-	d, err := db.Open(ctx, path, db.Options{})
+	d, err := dag.Open(ctx, path, db.Options{})
 	if err != nil {
 		return plan, []string{"it cannot be read: " + err.Error()}, nil // that is why it is made again
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
 	store := dag.New(d, opts)
 	err = store.View(ctx, func(g *dag.Graph) error {
-		runs, err := g.OpenRuns()
+		runs, err := g.History.OpenRuns()
 		for _, run := range runs {
 			if err == nil && life(run.Process) == dag.Alive {
 				return fmt.Errorf("%w: run %s is under way", dag.ErrRefused, run.ID)

@@ -13,9 +13,9 @@ import (
 func TestNoRebuildUnderARun(t *testing.T) {
 	t.Parallel()
 	c := newClone(t.Context(), t, t.TempDir())
-	c.add(dag.Spec{Ref: one, Title: "one"})
+	c.add(dag.Spec{Ref: one, Detail: dag.Detail{Title: "one"}})
 	check.OK(t, c.both())
-	c.update(func(g *dag.Graph) error { _, err := g.StartRun(dag.Scope{}, dag.Process{PID: 1}); return err })
+	c.update(func(g *dag.Graph) error { _, err := g.History.StartRun(dag.Scope{}, dag.Process{PID: 1}); return err })
 	c.close()
 	before, err := os.ReadDir(c.Project.State())
 	check.OK(t, err)

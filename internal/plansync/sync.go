@@ -103,9 +103,9 @@ func (s *Sync) Out(ctx context.Context) error {
 // only, and a file that ralph writes would be in its way: both sides wait. Agents in slots have folders of their own.
 func (s *Sync) atWork(ctx context.Context) (busy bool) {
 	_ = s.Store.View(ctx, func(g *dag.Graph) error { // an error comes up wherever else the database is used
-		open, err := g.OpenAttempts()
+		open, err := g.History.OpenAttempts()
 		for _, at := range open {
-			if run, rerr := g.RunOf(at.ID); rerr == nil && at.Slot == 0 && run.EndedAt.IsZero() && s.Life(run.Process) == dag.Alive {
+			if run, rerr := g.History.RunOf(at.ID); rerr == nil && at.Slot == 0 && run.EndedAt.IsZero() && s.Life(run.Process) == dag.Alive {
 				busy = true
 			}
 		}
@@ -137,7 +137,7 @@ func (s *Sync) Load(ctx context.Context, feature string) (bool, error) {
 	}
 	tasks := 0
 	err := s.Store.View(ctx, func(g *dag.Graph) error {
-		found, err := g.Feature(feature)
+		found, err := g.Plan.Feature(feature)
 		tasks = found.Total()
 		if errors.Is(err, dag.ErrNotFound) {
 			return nil

@@ -23,6 +23,7 @@ import (
 	"ralph/internal/taskfile"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/emptydb"
+	"ralph/internal/testing/raced"
 	_ "ralph/internal/testing/seeded"
 )
 
@@ -61,12 +62,12 @@ func (c *clone) update(fn func(*dag.Graph) error) {
 
 func (c *clone) add(specs ...dag.Spec) {
 	c.t.Helper()
-	c.update(func(g *dag.Graph) error { _, err := g.Import(specs); return err })
+	c.update(func(g *dag.Graph) error { _, err := g.Plan.Import(specs); return err })
 }
 
 func (c *clone) title(id, title string) {
 	c.t.Helper()
-	c.update(func(g *dag.Graph) error { return g.Edit(id, dag.Edit{Title: &title}) })
+	c.update(func(g *dag.Graph) error { return g.Plan.Edit(id, dag.Detail{Title: title}, "title") })
 }
 
 func (c *clone) text() string {
@@ -91,11 +92,11 @@ func (c *clone) titles() map[string]string {
 		if len(faults) > 0 {
 			err = fmt.Errorf("faults: %v", faults)
 		}
-		return errors.Join(err, g.Each(dag.Filter{}, func(t dag.Task) error {
-			after, _, err := g.BlockerIDs(t)
+		return errors.Join(err, g.Tasks.Each(dag.Filter{}, func(t dag.Task) error {
+			after, _, err := g.Tasks.BlockerIDs(t)
 			slices.Sort(after)
 			all[t.ID] = fmt.Sprint(t.Title, " ", t.Status, " ", t.Priority, t.Parent, after)
-			related, rerr := g.Related(t)
+			related, rerr := g.Tasks.Related(t)
 			if ids := seq.Map(related, func(t dag.Task) string { return t.ID }); len(ids) > 0 {
 				slices.Sort(ids)
 				all[t.ID] += fmt.Sprint(" related", ids)
@@ -130,10 +131,10 @@ func TestAKilledSyncHeals(t *testing.T) {
 			t.Parallel()
 			c := newClone(t.Context(), t, t.TempDir())
 			defer c.close()
-			c.add(dag.Spec{Ref: one, Title: "one"}, dag.Spec{Ref: two, Title: "two"}, dag.Spec{Ref: three, Title: "three"})
+			c.add(dag.Spec{Ref: one, Detail: dag.Detail{Title: "one"}}, dag.Spec{Ref: two, Detail: dag.Detail{Title: "two"}}, dag.Spec{Ref: three, Detail: dag.Detail{Title: "three"}})
 			check.OK(t, c.both())
 			c.title(one, "here")
-			c.update(func(g *dag.Graph) error { return g.Delete(three) })
+			c.update(func(g *dag.Graph) error { return g.Plan.Delete(three) })
 			there := strings.Replace(c.text(), `"title":"two"`, `"title":"there"`, 1)
 			check.OK(t, os.WriteFile(Path(c.Project, ""), []byte(there), 0o600))
 			kill(c)
@@ -161,13 +162,13 @@ func TestWhatIsInProgressIsTakenInLater(t *testing.T) {
 	t.Parallel()
 	c := newClone(t.Context(), t, t.TempDir())
 	defer c.close()
-	c.add(dag.Spec{Ref: one, Title: "one"}, dag.Spec{Ref: two, Title: "two", Priority: 1})
+	c.add(dag.Spec{Ref: one, Detail: dag.Detail{Title: "one"}}, dag.Spec{Ref: two, Detail: dag.Detail{Title: "two", Priority: 1}})
 	check.OK(t, c.both())
 	var claim dag.Claim
 	c.update(func(g *dag.Graph) (err error) {
-		run, err := g.StartRun(dag.Scope{}, dag.Process{PID: 1})
+		run, err := g.History.StartRun(dag.Scope{}, dag.Process{PID: 1})
 		if err == nil {
-			claim, _, err = g.Claim(dag.ClaimOptions{Run: run, Lease: time.Hour})
+			claim, _, err = g.Queue.Claim(dag.ClaimOptions{Run: run, Lease: time.Hour})
 		}
 		return err
 	})
@@ -181,16 +182,16 @@ func TestWhatIsInProgressIsTakenInLater(t *testing.T) {
 	c.title(two, "both")
 	check.OK(t, c.both())
 	check.Equal(t, "their change stays in the file", true, strings.Contains(c.text(), `"title":"changed"`))
-	c.update(func(g *dag.Graph) error { return g.Complete(claim, "passed") })
+	c.update(func(g *dag.Graph) error { return g.Queue.Complete(claim, "passed") })
 	check.OK(t, c.both())
 	check.Equal(t, "afterwards", map[string]string{one: "changed done 0[]", two: "both pending 1[]"}, c.titles())
 
 	// A line that is deleted meanwhile goes when it can.
-	c.update(func(g *dag.Graph) error { return g.Reset(one) })
+	c.update(func(g *dag.Graph) error { return g.Tasks.Reset(one) })
 	c.update(func(g *dag.Graph) (err error) {
-		run, err := g.StartRun(dag.Scope{}, dag.Process{PID: 1})
+		run, err := g.History.StartRun(dag.Scope{}, dag.Process{PID: 1})
 		if err == nil {
-			claim, _, err = g.Claim(dag.ClaimOptions{Run: run, Lease: time.Hour})
+			claim, _, err = g.Queue.Claim(dag.ClaimOptions{Run: run, Lease: time.Hour})
 		}
 		return err
 	})
@@ -199,7 +200,7 @@ func TestWhatIsInProgressIsTakenInLater(t *testing.T) {
 	check.OK(t, os.WriteFile(Path(c.Project, ""), []byte(strings.Join(slices.DeleteFunc(lines, func(l string) bool { return strings.Contains(l, one) }), "")), 0o600))
 	check.OK(t, c.both())
 	check.Equal(t, "while it runs", 2, len(c.titles()))
-	c.update(func(g *dag.Graph) error { return g.Release(claim, dag.Release{}) })
+	c.update(func(g *dag.Graph) error { return g.Queue.Release(claim, dag.Release{}) })
 	check.OK(t, c.both())
 	check.Equal(t, "afterwards", map[string]string{two: "both pending 1[]"}, c.titles())
 }
@@ -207,6 +208,7 @@ func TestWhatIsInProgressIsTakenInLater(t *testing.T) {
 // TestTwoClonesEndWithOnePlan lets two people change their databases at random, merges their files as git does, in both
 // directions, and demands one file and one plan.
 func TestTwoClonesEndWithOnePlan(t *testing.T) {
+	raced.Long(t, "one plan after the other is merged here")
 	t.Parallel()
 	dir, n := t.TempDir(), 0
 	rapid.Check(t, func(rt *rapid.T) {
@@ -215,7 +217,7 @@ func TestTwoClonesEndWithOnePlan(t *testing.T) {
 		bob := newClone(t.Context(), rt, filepath.Join(dir, fmt.Sprint("bob", n)))
 		defer ann.close()
 		defer bob.close()
-		ann.add(dag.Spec{Ref: one, Title: "one"}, dag.Spec{Ref: two, Title: "two", Parent: one}, dag.Spec{Ref: three, Title: "three", After: []string{two}})
+		ann.add(dag.Spec{Ref: one, Detail: dag.Detail{Title: "one"}}, dag.Spec{Ref: two, Detail: dag.Detail{Title: "two"}, Parent: one}, dag.Spec{Ref: three, Detail: dag.Detail{Title: "three"}, After: []string{two}})
 		check.OK(rt, ann.both())
 		for round := range rapid.IntRange(1, 3).Draw(rt, "rounds") {
 			base := ann.text()
@@ -253,7 +255,7 @@ var when = regexp.MustCompile(`,"(updated|deleted)_at":"[^"]*"`)
 func edit(rt *rapid.T, c *clone, id string) {
 	ids := slices.Sorted(maps.Keys(c.titles()))
 	if len(ids) == 0 || rapid.IntRange(0, 3).Draw(rt, "add") == 0 {
-		c.add(dag.Spec{Ref: id, Title: "new " + id})
+		c.add(dag.Spec{Ref: id, Detail: dag.Detail{Title: "new " + id}})
 		return
 	}
 	some := func(label string) string { return rapid.SampledFrom(ids).Draw(rt, label) }
@@ -263,25 +265,25 @@ func edit(rt *rapid.T, c *clone, id string) {
 	_ = c.Store.Update(c.ctx, func(g *dag.Graph) error {
 		switch rapid.IntRange(0, 9).Draw(rt, "what") {
 		case 0:
-			return g.Edit(at, dag.Edit{Title: &title})
+			return g.Plan.Edit(at, dag.Detail{Title: title}, "title")
 		case 1:
-			return g.Finish(at)
+			return g.Tasks.Finish(at)
 		case 2:
-			return g.Link(other, at)
+			return g.Plan.Link(other, at)
 		case 3:
-			return g.DeleteTree(at)
+			return g.Plan.DeleteTree(at)
 		case 4:
-			return g.Move(at, other)
+			return g.Plan.Move(at, other)
 		case 5:
-			return g.Block(at, "")
+			return g.Tasks.Block(at, "")
 		case 6:
-			return g.GiveUp(at, "")
+			return g.Tasks.GiveUp(at, "")
 		case 7:
-			return g.Relate(at, other)
+			return g.Plan.Relate(at, other)
 		case 8:
-			return g.Unrelate(at, other)
+			return g.Plan.Unrelate(at, other)
 		default:
-			return g.Reset(at)
+			return g.Tasks.Reset(at)
 		}
 	})
 }
@@ -295,7 +297,7 @@ func TestWhereGitCarriesNoPlanNothingHappens(t *testing.T) {
 	c := newClone(t.Context(), t, t.TempDir())
 	defer c.close()
 	c.now = time.Now().Add(time.Hour) // nothing is fresh
-	c.add(dag.Spec{Ref: one, Title: "one"})
+	c.add(dag.Spec{Ref: one, Detail: dag.Detail{Title: "one"}})
 	check.OK(t, c.Out(t.Context()))
 	check.Equal(t, "file", "", c.text())
 	git := func(args ...string) {
@@ -316,9 +318,9 @@ func TestWhereGitCarriesNoPlanNothingHappens(t *testing.T) {
 	// While an agent works in this folder, git there is its own.
 	var claim dag.Claim
 	c.update(func(g *dag.Graph) (err error) {
-		run, err := g.StartRun(dag.Scope{}, dag.Process{PID: 1})
+		run, err := g.History.StartRun(dag.Scope{}, dag.Process{PID: 1})
 		if err == nil {
-			claim, _, err = g.Claim(dag.ClaimOptions{Run: run, Lease: time.Hour})
+			claim, _, err = g.Queue.Claim(dag.ClaimOptions{Run: run, Lease: time.Hour})
 		}
 		return err
 	})
@@ -326,10 +328,10 @@ func TestWhereGitCarriesNoPlanNothingHappens(t *testing.T) {
 	check.OK(t, os.WriteFile(Path(c.Project, ""), []byte(strings.Replace(stashed, `"title":"one"`, `"title":"there"`, 1)), 0o600))
 	c.life = dag.Alive
 	check.OK(t, c.In(t.Context()))
-	c.add(dag.Spec{Ref: two, Title: "new"})
+	c.add(dag.Spec{Ref: two, Detail: dag.Detail{Title: "new"}})
 	check.OK(t, c.Out(t.Context()))
 	check.Equal(t, "file", false, strings.Contains(c.text(), "new"))
-	c.update(func(g *dag.Graph) error { return g.Release(claim, dag.Release{}) })
+	c.update(func(g *dag.Graph) error { return g.Queue.Release(claim, dag.Release{}) })
 	check.Equal(t, "task", "one pending 0[]", c.titles()[one])
 	check.OK(t, c.In(t.Context()))
 	check.OK(t, c.Out(t.Context()))

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"ralph/event"
+	"ralph/internal/event"
 )
 
 // Chat is a bot that tells people about the project and takes their answers, while ralph serve runs.
@@ -43,6 +43,12 @@ func (c Chat) invalid() string {
 		}
 	}
 	return badKinds("events", c.Events)
+}
+
+func (c Chat) name() string { return c.TokenEnv }
+
+func (c Chat) twice() string {
+	return "token_env: another has the same; a bot is configured once, with all its chats"
 }
 
 // String is how it is shown.

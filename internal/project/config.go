@@ -7,49 +7,53 @@ import (
 	"strings"
 	"time"
 
+	"ralph/internal/human"
 	"ralph/internal/permission"
 	"ralph/internal/proxy"
 )
 
 // Config is everything that can be configured, after all layers are merged.
 type Config struct {
-	Agent     AgentConfig            `toml:"agent"`
-	Agents    map[string]CustomAgent `toml:"agents"`
-	Run       RunConfig              `toml:"run"`
-	Parallel  ParallelConfig         `toml:"parallel"`
-	Merge     MergeConfig            `toml:"merge"`
-	Git       GitConfig              `toml:"git"`
-	PR        PRConfig               `toml:"pr"`
-	Locks     map[string]int         `toml:"locks"` // how many tasks may hold a lock at once
-	Verify    VerifyConfig           `toml:"verify"`
-	Journal   JournalConfig          `toml:"journal"`
-	Knowledge KnowledgeConfig        `toml:"knowledge"`
-	Recovery  RecoveryConfig         `toml:"recovery"`
-	GC        GCConfig               `toml:"gc"`
-	Telemetry TelemetryConfig        `toml:"telemetry"`
-	Sandbox   SandboxConfig          `toml:"sandbox"`
-	Budget    BudgetConfig           `toml:"budget"`
-	Prices    map[string]PriceConfig `toml:"prices"`
-	Drift     DriftConfig            `toml:"drift"`
-	Anomaly   AnomalyConfig          `toml:"anomaly"`
-	MCP       map[string]MCPServer   `toml:"mcp"`
-	Notify    []Notify               `toml:"notify"`   // of all files together
-	Hooks     []HookConfig           `toml:"hooks"`    // of all files together
-	Schedules []ScheduleConfig       `toml:"schedule"` // the same
-	Inbound   []InboundConfig        `toml:"inbound"`  // the same
-	Chat      []Chat                 `toml:"chat"`     // the same
+	// What users name themselves.
+	Prices map[string]PriceConfig `toml:"prices"`
+	Locks  map[string]int         `toml:"locks" least:"1"` // how many tasks may hold a lock at once
+	Agents map[string]CustomAgent `toml:"agents"`
+	MCP    map[string]MCPServer   `toml:"mcp"`
 
+	Agent       AgentConfig       `toml:"agent"`
+	Run         RunConfig         `toml:"run"`
+	Parallel    ParallelConfig    `toml:"parallel"`
+	Merge       MergeConfig       `toml:"merge"`
+	Git         GitConfig         `toml:"git"`
+	PR          PRConfig          `toml:"pr"`
+	Verify      VerifyConfig      `toml:"verify"`
+	Journal     JournalConfig     `toml:"journal"`
+	Knowledge   KnowledgeConfig   `toml:"knowledge"`
+	Recovery    RecoveryConfig    `toml:"recovery"`
+	GC          GCConfig          `toml:"gc"`
+	Telemetry   TelemetryConfig   `toml:"telemetry"`
+	Sandbox     SandboxConfig     `toml:"sandbox"`
+	Budget      BudgetConfig      `toml:"budget"`
+	Drift       DriftConfig       `toml:"drift"`
+	Anomaly     AnomalyConfig     `toml:"anomaly"`
 	Permissions PermissionsConfig `toml:"permissions"`
 	Inbox       InboxConfig       `toml:"inbox"`
 	Serve       ServeConfig       `toml:"serve"`
 	Temporal    Temporal          `toml:"temporal"`
+
+	// Of all files together.
+	Notify    []Notify         `toml:"notify"`
+	Hooks     []HookConfig     `toml:"hooks"`
+	Schedules []ScheduleConfig `toml:"schedule"`
+	Inbound   []InboundConfig  `toml:"inbound"`
+	Chat      []Chat           `toml:"chat"`
 }
 
 // AgentConfig chooses the agent: by name, or by command.
 type AgentConfig struct {
 	Use      string   `toml:"use"`
 	Command  string   `toml:"command"`
-	EnvAllow []string `toml:"env_allow"`                                // variables that reach it, after what is usual
+	EnvAllow []string `toml:"env_allow" is:"variable"`                  // variables that reach it, after what is usual
 	Fallback []string `toml:"fallback"`                                 // who continues when it is rate-limited
 	Rotate   []string `toml:"rotate"`                                   // who take tasks in turn
 	Effort   string   `toml:"effort" oneof:"low medium high" none:"ok"` // how long its model may think; empty is its own choice
@@ -82,16 +86,16 @@ type RunConfig struct {
 	IdleTimeout   Duration `toml:"idle_timeout"`
 	TurnTimeout   Duration `toml:"turn_timeout"`
 	Backoff       Duration `toml:"backoff"`
-	KeepGoing     bool     `toml:"keep_going"` // a failed task does not block the rest of its group
-	Grace         Duration `toml:"grace"`      // for what runs when SIGTERM comes; 0 releases it at once
-	Wait          string   `toml:"wait"`       // for providers' limits: auto, never or a duration
-	Prestart      bool     `toml:"prestart"`   // agents are started before they are needed, where that saves time
+	KeepGoing     bool     `toml:"keep_going"`     // a failed task does not block the rest of its group
+	Grace         Duration `toml:"grace"`          // for what runs when SIGTERM comes; 0 releases it at once
+	Wait          string   `toml:"wait" is:"wait"` // for providers' limits: auto, never or a duration
+	Prestart      bool     `toml:"prestart"`       // agents are started before they are needed, where that saves time
 }
 
 // ParallelConfig is how agents work side by side, each in a slot.
 type ParallelConfig struct {
 	Jobs    int      `toml:"jobs" least:"1"`
-	Copy    []string `toml:"copy"` // files that git does not know and slots need
+	Copy    []string `toml:"copy" is:"inside"` // files that git does not know and slots need
 	Setup   string   `toml:"setup"`
 	SetupOn []string `toml:"setup_on"` // files whose change has setup run again
 
@@ -137,11 +141,12 @@ type VerifyConfig struct {
 	Reruns   int      `toml:"reruns"`
 	Ahead    int      `toml:"ahead"` // how many pieces of held work may lie below a task that begins before they have landed
 	Protect  []string `toml:"protect"`
-	EnvAllow []string `toml:"env_allow"` // variables that gates and setup are given although they look like secrets
-	Feature  bool     `toml:"feature"`   // compare each feature with its specification when its last task is done
+	EnvAllow []string `toml:"env_allow" is:"variable"` // variables that gates and setup are given although they look like secrets
+	Feature  bool     `toml:"feature"`                 // compare each feature with its specification when its last task is done
 
 	Coverage     string `toml:"coverage" oneof:"off show ask"` // what is made of changed lines that no gate executed: off, show or ask
-	CoverageFile string `toml:"coverage_file"`                 // that a gate writes; empty means that gates run once more to find out
+	CoverageFile string `toml:"coverage_file" is:"inside"`     // that a gate writes; empty means that gates run once more to find out
+	Witness      string `toml:"witness"`                       // who writes a check of each task before the work: "verifier" or an agent; empty means no one
 
 	Reviewers []ReviewerConfig `toml:"reviewer"`
 }
@@ -160,6 +165,24 @@ func (c VerifyConfig) Reviewer(r ReviewerConfig) ReviewerConfig {
 	}
 	r.Agent = cmp.Or(r.Agent, c.Agent)
 	return r
+}
+
+func (r ReviewerConfig) invalid() string {
+	if r.name() == "" {
+		return `it has no focus; say what it is to look for, like focus = "security"`
+	}
+	return ""
+}
+
+func (r ReviewerConfig) name() string { return strings.ToLower(strings.TrimSpace(r.Focus)) }
+
+func (r ReviewerConfig) twice() string {
+	return fmt.Sprintf("there is another with the focus %q", r.Focus)
+}
+
+// String is how it is shown.
+func (r ReviewerConfig) String() string {
+	return strings.Join(human.Parts(r.Focus, r.Agent, r.Model), ", ")
 }
 
 // JournalConfig is how much of what earlier iterations did a prompt may show.
@@ -210,15 +233,15 @@ type NetworkConfig struct {
 	Hosts []string `toml:"hosts"` // that agents and verifiers may reach; none means all
 }
 
-func (c NetworkConfig) invalid() string {
+func (c NetworkConfig) invalid() (key, why string) {
 	_, err := proxy.Parse(c.Hosts)
 	switch {
 	case err != nil:
-		return err.Error()
+		why = err.Error()
 	case len(c.Hosts) > 0 && c.Agent == "off" && c.Verifier == "off":
-		return "nobody would use it: agent and verifier are off"
+		why = "no session would use it: agent and verifier are off"
 	}
-	return ""
+	return "hosts", why
 }
 
 // InboxConfig says how long answers are waited for.
@@ -240,6 +263,8 @@ type PermissionsConfig struct {
 func (c PermissionsConfig) Lists() permission.Lists {
 	return permission.Lists{Default: permission.Answer(c.Default), Deny: c.Deny, Ask: c.Ask, Allow: c.Allow}
 }
+
+func (c PermissionsConfig) invalid() (key, why string) { return c.Lists().Invalid() }
 
 // MCPServer is a server of tools that agents are given: a command, or an address.
 type MCPServer struct {
@@ -263,6 +288,9 @@ func (s MCPServer) Kind() string {
 	}
 }
 
+// String is how it is shown.
+func (s MCPServer) String() string { return cmp.Or(s.Command, s.URL) }
+
 func (s MCPServer) invalid() string {
 	switch kind := s.Kind(); {
 	case !slices.Contains([]string{"stdio", "http", "sse"}, kind):
@@ -279,25 +307,8 @@ func (s MCPServer) invalid() string {
 	return ""
 }
 
-func (a CustomAgent) invalid() (key, why string) {
-	if a.AtOnce < 0 {
-		return "at_once", fmt.Sprintf("%d is too small; the least is 0", a.AtOnce)
-	}
-	if a.StartEvery != nil {
-		why = field{at: a.StartEvery}.invalid()
-	}
-	return "start_every", why
-}
-
-func isBadRule(rule string) bool {
-	name := strings.TrimPrefix(rule, "!")
-	return name == "" || strings.ContainsAny(name, "=! \t\n\x00") || strings.Contains(strings.TrimSuffix(name, "*"), "*")
-}
-
-// isOutside says that a pattern of .gitignore could only match elsewhere.
-func isOutside(pattern string) bool {
-	return slices.Contains(strings.Split(strings.TrimPrefix(pattern, "!"), "/"), "..")
-}
+// String is how it is shown.
+func (a CustomAgent) String() string { return cmp.Or(a.Command, a.Like) }
 
 // SandboxModes are the values of SandboxConfig.Mode.
 func SandboxModes() []string { return []string{"auto", "require", "off"} }
@@ -315,7 +326,7 @@ func Default() Config {
 		Git:      GitConfig{Sync: "auto"},
 		PR:       PRConfig{Forge: "auto", Reviewers: []string{}, Timeout: Duration(time.Minute), Poll: Duration(30 * time.Second), Wait: Duration(2 * time.Hour)},
 		Verify: VerifyConfig{
-			Enabled: true, Timeout: Duration(10 * time.Minute), Repairs: 2, Reruns: 1, Ahead: 3, Protect: protected(), EnvAllow: []string{}, Coverage: "off",
+			Enabled: true, Timeout: Duration(10 * time.Minute), Repairs: 2, Reruns: 1, Ahead: 3, Protect: protected(), EnvAllow: []string{}, Coverage: "show",
 		},
 		Journal:   JournalConfig{Recent: 5, Matches: 5, Tokens: 3000},
 		Knowledge: KnowledgeConfig{Tokens: 2000},

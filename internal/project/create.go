@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"strings"
 
-	"ralph/event"
 	"ralph/internal/atomicfile"
+	"ralph/internal/event"
 	"ralph/internal/seq"
 )
 

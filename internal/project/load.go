@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -86,10 +87,10 @@ func (l *Loaded) addFile(path string) error {
 	}
 	key, why := l.invalid()
 	if key == "" {
-		key, why = repeatedName("schedule", schedules, l.Schedules)
+		key, why = repeated("schedule", schedules, l.Schedules)
 	}
 	if key == "" {
-		key, why = repeatedName("inbound", inbound, l.Inbound)
+		key, why = repeated("inbound", inbound, l.Inbound)
 	}
 	if key != "" {
 		return fmt.Errorf("%w: %s:%d: %s: %s", ErrConfig, path, lineOf(data, key), key, why)
@@ -184,7 +185,10 @@ func leaves(prefix string, table map[string]any) map[string]any {
 }
 
 // named says whether the keys of a table are names that users chose.
-func named(table string) bool { return table == "agents" || table == "mcp" || table == "prices" }
+func named(table string) bool {
+	f, is := reflect.TypeFor[Config]().FieldByNameFunc(func(name string) bool { return strings.EqualFold(name, table) })
+	return is && f.Type.Kind() == reflect.Map
+}
 
 // EnvName is the variable that sets a key.
 func EnvName(key string) string {

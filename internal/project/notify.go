@@ -1,6 +1,7 @@
 package project
 
 import (
+	"cmp"
 	"net/url"
 	"slices"
 	"strings"
@@ -26,6 +27,13 @@ type HookConfig struct {
 func (c HookConfig) Hook() hooks.Hook {
 	return hooks.Hook{On: hooks.Point(c.On), Match: c.Match, Run: c.Run, Timeout: c.Timeout.Std(), Must: c.Must}
 }
+
+func (c HookConfig) invalid() string {
+	return cmp.Or(c.Hook().Invalid(), field{at: &c.Timeout}.invalid())
+}
+
+// String is how it is shown.
+func (c HookConfig) String() string { return c.Hook().String() }
 
 // Notify is a target of notifications, by one or more channels.
 type Notify struct {

@@ -44,7 +44,15 @@ var (
 
 func (c ScheduleConfig) name() string { return c.Name }
 
+func (c ScheduleConfig) twice() string {
+	return fmt.Sprintf("there is another with the name %q", c.Name)
+}
+
 func (c InboundConfig) name() string { return c.Name }
+
+func (c InboundConfig) twice() string {
+	return fmt.Sprintf("there is another with the name %q", c.Name)
+}
 
 func badName(name string) string {
 	if entryName.Get().MatchString(name) {
@@ -53,12 +61,15 @@ func badName(name string) string {
 	return fmt.Sprintf("name %q is empty or too long, or has more than letters, digits, dots, - and _", name)
 }
 
-// repeatedName is the entry of a file whose name another has, there or in the files before.
-func repeatedName[T interface{ name() string }](key string, before, more []T) (at, why string) {
+// repeated is the entry of a file whose name another has, there or in the files before.
+func repeated[T interface {
+	name() string
+	twice() string
+}](key string, before, more []T) (at, why string) {
 	names := seq.Map(before, T.name)
 	for i, e := range more {
 		if slices.Contains(names, e.name()) {
-			return fmt.Sprintf("%s.%d", key, i+1), fmt.Sprintf("there is another with the name %q", e.name())
+			return fmt.Sprintf("%s.%d", key, i+1), e.twice()
 		}
 		names = append(names, e.name())
 	}

@@ -1,9 +1,7 @@
 package project
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"path/filepath"
 	"reflect"
@@ -12,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"ralph/internal/human"
 	"ralph/internal/seq"
 )
 
@@ -27,35 +24,10 @@ type Setting struct {
 func (l Loaded) Settings() []Setting {
 	c := l.Config
 	list := seq.Map(c.fields(), func(f field) Setting { return Setting{Key: f.key, Value: f.shown()} })
-	for _, pattern := range slices.Sorted(maps.Keys(c.Prices)) {
-		list = append(list, Setting{Key: "prices." + pattern, Value: c.Prices[pattern].amounts()})
-	}
-	for _, name := range slices.Sorted(maps.Keys(c.Locks)) {
-		list = append(list, Setting{Key: "locks." + name, Value: c.Locks[name]})
-	}
-	for _, name := range slices.Sorted(maps.Keys(c.Agents)) {
-		list = append(list, Setting{Key: "agents." + name, Value: cmp.Or(c.Agents[name].Command, c.Agents[name].Like)})
-	}
-	for _, name := range slices.Sorted(maps.Keys(c.MCP)) {
-		list = append(list, Setting{Key: "mcp." + name, Value: cmp.Or(c.MCP[name].Command, c.MCP[name].URL)})
-	}
-	for _, r := range c.Verify.Reviewers {
-		list = append(list, Setting{Key: "verify.reviewer", Value: strings.Join(human.Parts(r.Focus, r.Agent, r.Model), ", ")})
-	}
-	for i, n := range c.Notify {
-		list = append(list, Setting{Key: fmt.Sprintf("notify.%d", i+1), Value: n.String()})
-	}
-	for i, h := range c.Hooks {
-		list = append(list, Setting{Key: fmt.Sprintf("hooks.%d", i+1), Value: h.Hook().String()})
-	}
-	for i, s := range c.Schedules {
-		list = append(list, Setting{Key: fmt.Sprintf("schedule.%d", i+1), Value: s.String()})
-	}
-	for i, in := range c.Inbound {
-		list = append(list, Setting{Key: fmt.Sprintf("inbound.%d", i+1), Value: in.String()})
-	}
-	for i, chat := range c.Chat {
-		list = append(list, Setting{Key: fmt.Sprintf("chat.%d", i+1), Value: chat.String()})
+	for _, t := range c.tables() {
+		if t.shown != "" {
+			list = append(list, Setting{Key: t.shown, Value: t.value()})
+		}
 	}
 	for i := range list {
 		list[i].Origin = l.Origin(list[i].Key)
@@ -64,9 +36,8 @@ func (l Loaded) Settings() []Setting {
 }
 
 // field is a field of Config with a fixed key. Its tags say what it may be: least for
-// the smallest number (0 if it is not there), most for the largest amount, oneof for a choice of words, none:"ok" if it may be
-// empty as well, env:"paths"
-// for a list that a variable can set, separated as in PATH.
+// the smallest number (0 if it is not there) or duration, most for the largest amount, oneof for a choice of words, none:"ok" if it
+// may be empty as well, is for what badText knows, env:"paths" for a list that a variable can set, separated as in PATH.
 type field struct {
 	key string
 	at  any // a pointer to the value
@@ -79,6 +50,9 @@ func (c *Config) fields() []field { return fieldsOf("", reflect.ValueOf(c).Elem(
 func fieldsOf(prefix string, table reflect.Value) (list []field) {
 	for i := range table.NumField() {
 		tag, v := table.Type().Field(i).Tag, table.Field(i)
+		if v.Kind() == reflect.Pointer && !v.IsNil() {
+			v = v.Elem()
+		}
 		key := prefix + tag.Get("toml")
 		switch at := v.Addr().Interface().(type) {
 		case *string, *int, *int64, *float64, *bool, *Duration, *Size, *[]string:
@@ -90,6 +64,81 @@ func fieldsOf(prefix string, table reflect.Value) (list []field) {
 		}
 	}
 	return list
+}
+
+// table is a section, or an entry of a list or under a name that a user chose.
+type table struct {
+	key    string
+	at     any
+	shown  string  // its key in `ralph config show`; empty for a section, of which each field is shown
+	fields []field // of an entry under a name, by their keys
+}
+
+// tables lists the sections and entries in the order of the structs.
+func (c *Config) tables() []table { return tablesOf("", reflect.ValueOf(c).Elem()) }
+
+func tablesOf(prefix string, section reflect.Value) (list []table) {
+	for i := range section.NumField() {
+		tag, v := section.Type().Field(i).Tag, section.Field(i)
+		key := prefix + tag.Get("toml")
+		switch {
+		case v.Kind() == reflect.Struct:
+			list = append(append(list, tablesOf(key+".", v)...), table{key: key, at: v.Interface()})
+		case v.Kind() == reflect.Map:
+			names := seq.Map(v.MapKeys(), reflect.Value.String)
+			slices.Sort(names)
+			for _, name := range names {
+				list = append(list, namedTable(key+"."+name, v.MapIndex(reflect.ValueOf(name)), tag))
+			}
+		case v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.Struct:
+			for i := range v.Len() {
+				t := table{key: fmt.Sprintf("%s.%d", key, i+1), at: v.Index(i).Interface()}
+				if t.shown = t.key; prefix != "" { // a later file replaces those of a section
+					t.shown = key
+				}
+				list = append(list, t)
+			}
+		}
+	}
+	return list
+}
+
+func namedTable(key string, v reflect.Value, tag reflect.StructTag) table {
+	entry := reflect.New(v.Type()) // what is in a map has no address
+	entry.Elem().Set(v)
+	t := table{key: key, at: v.Interface(), shown: key}
+	if v.Kind() == reflect.Struct {
+		t.fields = fieldsOf(key+".", entry.Elem())
+	} else {
+		t.fields = []field{{key, entry.Interface(), tag}}
+	}
+	return t
+}
+
+func (t table) value() any {
+	switch at := t.at.(type) {
+	case fmt.Stringer:
+		return at.String()
+	case PriceConfig:
+		return at.amounts()
+	}
+	return t.at
+}
+
+func (t table) invalid() (key, why string) {
+	for _, f := range t.fields {
+		if why := f.invalid(); why != "" {
+			return f.key, why
+		}
+	}
+	switch at := t.at.(type) {
+	case interface{ invalid() string }:
+		return t.key, at.invalid()
+	case interface{ invalid() (string, string) }: // in one of its fields
+		key, why = at.invalid()
+		return t.key + "." + key, why
+	}
+	return "", ""
 }
 
 func (f field) shown() any {
@@ -153,10 +202,20 @@ func (f field) invalid() string {
 		if *at != 0 && at.Std() < time.Millisecond { // a number without a unit is nanoseconds to TOML
 			return fmt.Sprintf("%d has no unit; write it like \"90s\" or \"10m\"", at.Std().Nanoseconds())
 		}
+		if least, _ := time.ParseDuration(f.tag.Get("least")); at.Std() < least {
+			return fmt.Sprintf("%s is too short; the least is %s", at, least)
+		}
 	case *string:
 		words, none := strings.Fields(f.tag.Get("oneof")), *at == "" && f.tag.Get("none") == "ok"
 		if len(words) > 0 && !none && !slices.Contains(words, *at) {
 			return fmt.Sprintf("%q is not one of %s", *at, strings.Join(words, ", "))
+		}
+		return badText(f.tag.Get("is"), *at)
+	case *[]string:
+		for _, text := range *at {
+			if why := badText(f.tag.Get("is"), text); why != "" {
+				return why
+			}
 		}
 	}
 	return ""

@@ -4,8 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"ralph/internal/anomaly"
-	"ralph/internal/drift"
+	"ralph/internal/detect"
 )
 
 // BudgetConfig is what may be spent; 0 means without limit.
@@ -13,7 +12,7 @@ type BudgetConfig struct {
 	MaxCostUSD  float64  `toml:"max_cost_usd"` // of a run, as those below
 	MaxTokens   int64    `toml:"max_tokens"`
 	MaxDuration Duration `toml:"max_duration"`
-	Until       string   `toml:"until"` // a time of day, like 07:00
+	Until       string   `toml:"until" is:"until"` // a time of day, like 07:00
 	MaxFailures int      `toml:"max_failures"`
 
 	Task    TaskBudget   `toml:"task"`
@@ -58,7 +57,7 @@ type AnomalyConfig struct {
 }
 
 func defaultAnomaly() AnomalyConfig {
-	d := anomaly.Default()
+	d := detect.Default().Anomaly
 	return AnomalyConfig{WritesPerMinute: d.WritesPerMinute, DeletionsPerMinute: d.DeletionsPerMinute, Destructive: d.Destructive}
 }
 
@@ -78,7 +77,7 @@ func (p PriceConfig) amounts() map[string]float64 {
 }
 
 func defaultDrift() DriftConfig {
-	d := drift.Default()
+	d := detect.Default()
 	return DriftConfig{
 		Iterations: d.Iterations, Tokens: d.Tokens, ToolFailures: d.ToolFailures, Repeats: d.Repeats,
 		Unchanged: d.Unchanged, NoProgress: Duration(d.NoProgress),

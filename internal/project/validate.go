@@ -1,110 +1,90 @@
 package project
 
 import (
-	"cmp"
+	"encoding/base64"
 	"fmt"
-	"maps"
+	"net"
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 )
 
+// invalid is the first value that makes no sense, and why. Single values are checked before their combinations.
 func (c Config) invalid() (key, why string) {
 	for _, f := range c.fields() {
 		if why := f.invalid(); why != "" {
 			return f.key, why
 		}
 	}
-	for key, rules := range map[string][]string{"agent.env_allow": c.Agent.EnvAllow, "verify.env_allow": c.Verify.EnvAllow} {
-		if i := slices.IndexFunc(rules, isBadRule); i >= 0 {
-			return key, fmt.Sprintf("%q is not a variable name; write NAME, PREFIX_* or, to withhold one, !NAME", rules[i])
+	for _, t := range c.tables() {
+		if key, why := t.invalid(); why != "" {
+			return key, why
 		}
 	}
-	if i := slices.IndexFunc(c.Parallel.Copy, isOutside); i >= 0 {
-		return "parallel.copy", fmt.Sprintf("%q leads out of the project", c.Parallel.Copy[i])
-	}
-	if c.Verify.CoverageFile != "" && isOutside(c.Verify.CoverageFile) {
-		return "verify.coverage_file", fmt.Sprintf("%q leads out of the project", c.Verify.CoverageFile)
-	}
-	for _, name := range slices.Sorted(maps.Keys(c.Locks)) {
-		if c.Locks[name] < 1 {
-			return "locks." + name, fmt.Sprintf("%d is too small; the least is 1", c.Locks[name])
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(c.Agents)) {
-		if key, why := c.Agents[name].invalid(); why != "" {
-			return "agents." + name + "." + key, why
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(c.MCP)) {
-		if why := c.MCP[name].invalid(); why != "" {
-			return "mcp." + name, why
-		}
-	}
-	for i, n := range c.Notify {
-		if why := n.invalid(); why != "" {
-			return fmt.Sprintf("notify.%d", i+1), why
-		}
-	}
-	for i, chat := range c.Chat {
-		why := chat.invalid()
-		if slices.ContainsFunc(c.Chat[:i], func(other Chat) bool { return other.TokenEnv == chat.TokenEnv }) {
-			why = "token_env: another has the same; a bot is configured once, with all its chats"
-		}
-		if why != "" {
-			return fmt.Sprintf("chat.%d", i+1), why
-		}
-	}
-	if why := c.Sandbox.Network.invalid(); why != "" {
-		return "sandbox.network.hosts", why
-	}
-	if key, why := c.Serve.invalid(); why != "" {
+	if key, why := repeated("chat", nil, c.Chat); why != "" {
 		return key, why
 	}
-	if key, why := c.Temporal.invalid(); why != "" {
-		return key, why
-	}
-	if key, why := c.Permissions.Lists().Invalid(); key != "" {
-		return "permissions." + key, why
-	}
-	for i, h := range c.Hooks {
-		if why := cmp.Or(h.Hook().Invalid(), field{at: &h.Timeout}.invalid()); why != "" {
-			return fmt.Sprintf("hooks.%d", i+1), why
+	return repeated("verify.reviewer", nil, c.Verify.Reviewers)
+}
+
+// badText says what is wrong with a text, or with one of a list, by the name that the tag "is" of its field has for it.
+func badText(is, text string) string {
+	switch is {
+	case "until":
+		_, err := ParseUntil(text, time.Time{})
+		return said(err)
+	case "wait":
+		_, err := ParseWait(text)
+		return said(err)
+	case "key file":
+		if key, err := base64.StdEncoding.DecodeString(text); err == nil && len(key) == 32 {
+			return "it is the path of the file with the key, never the key itself"
 		}
+		return ""
 	}
-	for i, s := range c.Schedules {
-		if why := s.invalid(); why != "" {
-			return fmt.Sprintf("schedule.%d", i+1), why
-		}
+	if rule, known := textRules[is]; known && rule.bad(text) {
+		return fmt.Sprintf("%q %s", text, rule.says)
 	}
-	for i, in := range c.Inbound {
-		if why := in.invalid(); why != "" {
-			return fmt.Sprintf("inbound.%d", i+1), why
-		}
+	return ""
+}
+
+func said(err error) string {
+	if err == nil {
+		return ""
 	}
-	var focuses []string
-	for i, r := range c.Verify.Reviewers {
-		focus, key := strings.ToLower(strings.TrimSpace(r.Focus)), fmt.Sprintf("verify.reviewer.%d", i+1)
-		switch {
-		case focus == "":
-			return key, `it has no focus; say what it is to look for, like focus = "security"`
-		case slices.Contains(focuses, focus):
-			return key, fmt.Sprintf("there is another with the focus %q", r.Focus)
-		}
-		focuses = append(focuses, focus)
-	}
-	for _, pattern := range slices.Sorted(maps.Keys(c.Prices)) {
-		for name, amount := range c.Prices[pattern].amounts() {
-			if why := badAmount(amount); why != "" {
-				return "prices." + pattern + "." + name, why
-			}
-		}
-	}
-	if _, err := ParseUntil(c.Budget.Until, time.Time{}); err != nil {
-		return "budget.until", err.Error()
-	}
-	if _, err := ParseWait(c.Run.Wait); err != nil {
-		return "run.wait", err.Error()
-	}
-	return "", ""
+	return err.Error()
+}
+
+var textRules = map[string]struct {
+	bad  func(string) bool
+	says string
+}{
+	"variable": {isBadRule, "is not a variable name; write NAME, PREFIX_* or, to withhold one, !NAME"},
+	"inside":   {isOutside, "leads out of the project"},
+	"listen":   {func(s string) bool { _, _, err := net.SplitHostPort(s); return err != nil }, "is not an address with a port, such as 127.0.0.1:7447"},
+	"host":     {func(s string) bool { return s == "" || strings.ContainsAny(s, "/@*? ") }, "is not the name of a host, such as ralph.example.com"},
+	"server":   {func(s string) bool { return s != "" && portless(s) }, "is not an address with a port, such as temporal.example.com:7233"},
+	"remote":   {func(s string) bool { return spaced(s) || strings.HasPrefix(s, "-") }, "is not the name of a git remote, such as origin"},
+	"queue":    {spaced, "is not the name of a task queue, such as ralph"},
+	"tag":      {func(s string) bool { return spaced(s) || strings.Contains(s, ",") }, "is not a tag of tasks, such as gpu"},
+}
+
+func isBadRule(rule string) bool {
+	name := strings.TrimPrefix(rule, "!")
+	return name == "" || strings.ContainsAny(name, "=! \t\n\x00") || strings.Contains(strings.TrimSuffix(name, "*"), "*")
+}
+
+// isOutside reports whether a pattern of .gitignore can only match outside the project.
+func isOutside(pattern string) bool {
+	return slices.Contains(strings.Split(strings.TrimPrefix(pattern, "!"), "/"), "..")
+}
+
+// spaced reports whether a text is empty or has spaces.
+func spaced(text string) bool { return text == "" || strings.ContainsFunc(text, unicode.IsSpace) }
+
+// portless reports whether a text is not an address with a port.
+func portless(text string) bool {
+	_, port, err := net.SplitHostPort(text)
+	return err != nil || port == ""
 }

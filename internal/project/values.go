@@ -1,8 +1,6 @@
 package project
 
 import (
-	"cmp"
-	"errors"
 	"math"
 	"strconv"
 	"strings"
@@ -22,38 +20,12 @@ func (e *valueError) Error() string { return strconv.Quote(e.text) + " " + e.why
 // UnmarshalText reads what time.ParseDuration reads, and whole days before it, but
 // nothing negative.
 func (d *Duration) UnmarshalText(text []byte) error {
-	v, err := parseDuration(string(text))
-	switch {
-	case errors.Is(err, strconv.ErrRange):
-		return &valueError{string(text), "is too long"}
-	case err != nil:
-		return &valueError{string(text), `is not a duration; write it like "90s", "10m" or "2d12h"`}
+	v, why := human.ParseDuration(string(text))
+	if why != "" {
+		return &valueError{string(text), why}
 	}
 	*d = Duration(v)
 	return nil
-}
-
-// parseDuration takes a day for 24 hours, whatever the clock does in it.
-func parseDuration(text string) (time.Duration, error) {
-	const day = 24 * time.Hour
-	var days uint64
-	if before, after, has := strings.Cut(text, "d"); has {
-		var err error
-		if days, err = strconv.ParseUint(before, 10, 64); err != nil {
-			return 0, err
-		}
-		text = cmp.Or(after, "0s")
-	}
-	rest, err := time.ParseDuration(text)
-	switch {
-	case err != nil:
-		return 0, err
-	case rest < 0:
-		return 0, strconv.ErrSyntax
-	case days > uint64((math.MaxInt64-rest)/day):
-		return 0, strconv.ErrRange
-	}
-	return time.Duration(days)*day + rest, nil
 }
 
 // Std is the standard library's type.

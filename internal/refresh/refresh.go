@@ -31,33 +31,60 @@ type Imported struct {
 }
 
 // Import adds the tasks of a file to the graph, or changes those that it knows from an earlier import.
-func Import(g *dag.Graph, specs []dag.Spec, at Place) (Imported, error) {
+func Import(g *dag.Graph, specs []dag.Spec, at Place) (done Imported, err error) {
 	if err := at.put(specs); err != nil {
-		return Imported{}, err
+		return done, err
 	}
 	origins, err := at.origins(g)
 	if err != nil {
-		return Imported{}, err
-	}
-	if at.Update {
-		return at.refresh(g, specs, origins)
-	}
-	var done Imported
-	for _, s := range specs {
-		if s.Origin != "" && origins[s.Origin] != "" {
-			done.Known++
-		}
-	}
-	if done.IDs, err = g.Import(specs); err != nil {
 		return done, err
 	}
-	done.Added = done.IDs
-	ids := refsTo(specs, done.IDs)
-	for i, s := range specs {
-		if s.Origin == "" || dag.IsTaskID(s.Ref) { // what ralph has exported is not the word of another program
+	plan, lines := dag.Wanted{Specs: specs}, map[string]string{}
+	if at.Update {
+		related, err := relations(g)
+		if err != nil {
+			return done, err
+		}
+		plan.Key, plan.Busy, plan.Origins, plan.Seed = dag.ByOrigin, dag.Postpone, origins, []string{strings.ToLower(at.Feature), at.Parent}
+		plan.Said = func(s dag.Spec, known bool) (dag.Spec, bool, error) {
+			line := taskfile.Line(imported(s))
+			lines[s.Ref] = line
+			if !known {
+				return s, true, nil
+			}
+			before, err := g.Plan.Imported(s.Ref)
+			switch before {
+			case line: // the file says nothing new about it
+				return s, false, err
+			case "": // Who knows which of the two changed it? From now on we do.
+				done.Unknown = append(done.Unknown, s.Ref)
+				return s, false, err
+			}
+			s, err = refreshed(g, imported(s), before, related)
+			return s, true, err
+		}
+	}
+	applied, err := g.Plan.Apply(plan)
+	if err != nil {
+		return done, err
+	}
+	done.IDs, done.Added, done.Changed, done.Postponed = applied.IDs, applied.Added, applied.Changed, applied.Postponed
+	for i, s := range dag.WithIDs(specs, done.IDs) {
+		if at.Update || s.Origin == "" {
 			continue
 		}
-		if err := g.SetImported(done.IDs[i], taskfile.Line(ids.resolve(s)), at.File); err != nil {
+		if origins[s.Origin] != "" {
+			done.Known++
+		}
+		if !dag.IsTaskID(specs[i].Ref) { // what ralph has exported is not the word of another program
+			lines[s.Ref] = taskfile.Line(imported(s))
+		}
+	}
+	for id, line := range lines {
+		if slices.Contains(done.Postponed, id) {
+			continue // the next import changes it
+		}
+		if err := g.Plan.SetImported(id, line, at.File); err != nil {
 			return done, err
 		}
 	}
@@ -70,9 +97,9 @@ func (p Place) origins(g *dag.Graph) (map[string]string, error) {
 	if p.Feature == "" && p.Parent == "" {
 		return p.ofFile(g)
 	}
-	inside, err := g.In(dag.Scope{Feature: p.Feature})
+	inside, err := g.Tasks.In(dag.Scope{Feature: p.Feature})
 	if p.Parent != "" {
-		inside, err = g.In(dag.Scope{Task: p.Parent})
+		inside, err = g.Tasks.In(dag.Scope{Task: p.Parent})
 	}
 	here := map[string]string{}
 	for _, t := range slices.Backward(inside) { // the oldest counts
@@ -86,7 +113,7 @@ func (p Place) origins(g *dag.Graph) (map[string]string, error) {
 // ofFile does so with tasks that come from the same file. Another is taken for the same if nobody knows which it was, if it is gone, as one
 // that was renamed is, and where names are unique in all files.
 func (p Place) ofFile(g *dag.Graph) (map[string]string, error) {
-	list, err := g.ComeFrom()
+	list, err := g.Plan.ComeFrom()
 	same, like := map[string]string{}, map[string]string{}
 	for _, t := range slices.Backward(list) { // the oldest counts
 		switch {
@@ -121,118 +148,19 @@ func (p Place) put(specs []dag.Spec) error {
 	return nil
 }
 
-// names maps the refs of a file to the IDs of tasks.
-type names map[string]string
-
-func refsTo(specs []dag.Spec, ids []string) names {
-	n := make(names, len(specs))
-	for i, s := range specs {
-		if s.Ref != "" {
-			n[s.Ref] = ids[i]
-		}
-	}
-	return n
-}
-
-func (n names) of(ref string) string {
-	if id, ok := n[ref]; ok {
-		return id
-	}
-	return ref
-}
-
-// resolve names by ID what a task of a file refers to. Its feature is not a matter of the file.
-func (n names) resolve(s dag.Spec) dag.Spec {
-	s.Ref, s.Parent, s.Feature = n.of(s.Ref), n.of(s.Parent), ""
-	s.After, s.Related = n.all(s.After), n.all(s.Related)
+// imported is a task as it is remembered: as it is stored, and without its feature, which is not a matter of the file.
+func imported(s dag.Spec) dag.Spec {
+	s.Feature = ""
 	if s.Status == "" || s.Status == dag.InProgress {
 		s.Status = dag.Pending
 	}
-	_ = s.Check() // so that it looks as it is stored; what is wrong is for whoever stores it to say
+	_ = s.Check() // Apply reports what is wrong
 	return s
-}
-
-func (n names) all(refs []string) []string {
-	var ids []string
-	for _, ref := range refs {
-		ids = append(ids, n.of(ref))
-	}
-	return ids
-}
-
-// refresh changes the tasks that a file names and the graph knows, and adds the others.
-func (p Place) refresh(g *dag.Graph, specs []dag.Spec, origins map[string]string) (done Imported, err error) {
-	known := make([]bool, len(specs))
-	done.IDs = make([]string, len(specs))
-	newID := g.StableIDs()
-	for i, s := range specs {
-		id := origins[s.Origin]
-		if s.Origin == "" || id == "" {
-			if t, terr := g.Task(s.Ref); dag.IsTaskID(s.Ref) && terr == nil {
-				id = t.ID
-			}
-		}
-		if known[i] = id != ""; !known[i] {
-			name := s.Origin
-			if name == "" {
-				name = fmt.Sprintf("%s %d", s.Title, i)
-			}
-			if id, err = newID(strings.ToLower(p.Feature), p.Parent, name); err != nil {
-				return done, err
-			}
-		}
-		done.IDs[i] = id
-	}
-	related, err := relations(g)
-	if err != nil {
-		return done, err
-	}
-	ids, lines := refsTo(specs, done.IDs), map[string]string{}
-	var plan []dag.Spec
-	for i, s := range specs {
-		said := ids.resolve(s)
-		said.Ref = done.IDs[i]
-		line := taskfile.Line(said)
-		said.Feature = s.Feature
-		if known[i] {
-			before, berr := g.Imported(said.Ref)
-			if berr != nil {
-				return done, berr
-			}
-			switch before {
-			case line: // the file says nothing new about it
-				lines[said.Ref] = line
-				continue
-			case "":
-				// Who knows which of the two changed it? From now on we do.
-				done.Unknown, lines[said.Ref] = append(done.Unknown, said.Ref), line
-				continue
-			}
-			if said, err = refreshed(g, said, before, related); err != nil {
-				return done, err
-			}
-		}
-		plan, lines[said.Ref] = append(plan, said), line
-	}
-	applied, err := g.Apply(plan, nil)
-	if err != nil {
-		return done, err
-	}
-	done.Added, done.Changed, done.Postponed = applied.Added, applied.Changed, applied.Postponed
-	for id, line := range lines {
-		if slices.Contains(done.Postponed, id) {
-			continue // the next import changes it
-		}
-		if err := g.SetImported(id, line, p.File); err != nil {
-			return done, err
-		}
-	}
-	return done, nil
 }
 
 // relations lists for each task those that it is related to.
 func relations(g *dag.Graph) (map[string][]string, error) {
-	pairs, err := g.Relations(true)
+	pairs, err := g.Tasks.Relations(true)
 	both := maps.Clone(pairs)
 	for a, others := range pairs {
 		for _, b := range others {
@@ -244,12 +172,11 @@ func relations(g *dag.Graph) (map[string][]string, error) {
 
 // refreshed is what a task that was imported before is to be.
 func refreshed(g *dag.Graph, said dag.Spec, before string, related map[string][]string) (dag.Spec, error) {
-	t, err := g.Task(said.Ref)
+	t, err := g.Tasks.Get(said.Ref)
 	if err != nil {
 		return said, err
 	}
-	after, _, err := g.BlockerIDs(t)
-	said.Feature = ""
+	after, _, err := g.Tasks.BlockerIDs(t)
 	now := taskfile.Item{Task: t, After: after, Related: related[t.ID]}
 	now.Feature = ""
 	changed := taskfile.Refresh(before, now, said)

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/human"
 )
 

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/testing/check"
 )
 

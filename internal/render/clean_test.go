@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/term"
 	"ralph/internal/testing/check"
 	_ "ralph/internal/testing/seeded" // the same values each time

@@ -6,7 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/term"
 	"ralph/internal/testing/check"
 )

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/human"
 	"ralph/internal/term"
 )

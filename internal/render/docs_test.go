@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/golden"
 )
@@ -47,7 +47,7 @@ func TestExamplesAreWhatIsWritten(t *testing.T) {
 // one cannot be forgotten, neither here nor in the sample run.
 func TestEveryTypeIsDocumented(t *testing.T) {
 	t.Parallel()
-	source, err := os.ReadFile("../../event/event.go")
+	source, err := os.ReadFile("../event/event.go")
 	check.OK(t, err)
 	var types []event.Type
 	for _, m := range regexp.MustCompile(`(?m)^\t\w+ +Type = "(\w+)"`).FindAllStringSubmatch(string(source), -1) {

@@ -1,6 +1,6 @@
 package render
 
-import "ralph/event"
+import "ralph/internal/event"
 
 // fold is the part of a log that a CI service shows folded.
 type fold struct {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/term"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/golden"

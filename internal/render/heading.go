@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/human"
 	"ralph/internal/term"
 )

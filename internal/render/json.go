@@ -12,7 +12,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/human"
 )
 

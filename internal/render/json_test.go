@@ -11,7 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/testing/check"
 )
 

@@ -3,7 +3,7 @@ package render_test
 import (
 	"testing"
 
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/render"
 	"ralph/internal/testing/check"
 )

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/human"
 )
 

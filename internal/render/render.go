@@ -9,7 +9,7 @@ import (
 	"io"
 	"time"
 
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/seq"
 	"ralph/internal/term"
 )

@@ -6,7 +6,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"ralph/event"
+	"ralph/internal/event"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

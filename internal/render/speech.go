@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/term"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/human"
 	"ralph/internal/seq"
 	"ralph/internal/term"

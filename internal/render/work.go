@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"fmt"
 
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/human"
 	"ralph/internal/seq"
 )
@@ -59,12 +59,14 @@ func landed(e event.Event) string {
 	switch m := e.Merge; {
 	case m == nil:
 		return "landed"
+	case m.Commit == m.Onto && m.Refs != "":
+		return "changes no file " + On(m.Target) + "; it " + Line(m.Refs)
 	case m.Commit == m.Onto:
 		return "changes nothing " + On(m.Target)
 	case e.Reason != "":
 		return "landed, and is ready as " + Commit(m.Commit) + ": " + Branch(m.Target) + " " + Line(e.Reason)
 	default:
-		return "landed " + On(m.Target) + " as " + Commit(m.Commit)
+		return "landed " + On(m.Target) + " as " + Commit(m.Commit) + human.Lead("; it ", Line(m.Refs))
 	}
 }
 

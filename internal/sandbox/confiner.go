@@ -12,10 +12,10 @@ import (
 	"sync"
 
 	"ralph/internal/git"
-	"ralph/internal/glob"
 	"ralph/internal/human"
 	"ralph/internal/proc"
 	"ralph/internal/project"
+	"ralph/internal/provenance"
 	"ralph/internal/seen"
 	"ralph/internal/seq"
 )
@@ -32,9 +32,10 @@ var (
 type Options struct {
 	Mode        string // auto, require or off
 	Project     project.Project
-	Write       []string        // [sandbox] write
-	DenyRead    []string        // [sandbox] deny_read
-	Tokens      func() []string // files with tokens of servers, as of now: nothing is started that could read one
+	Trust       provenance.Store // has what agents of earlier runs changed although they must not
+	Write       []string         // [sandbox] write
+	DenyRead    []string         // [sandbox] deny_read
+	Tokens      func() []string  // files with tokens of servers, as of now: nothing is started that could read one
 	Network     project.NetworkConfig
 	Environ     []string
 	Most        Level  // the best level that may be used
@@ -63,7 +64,7 @@ type Confiner struct {
 
 	mu      sync.Mutex
 	first   map[string][]*Fingerprint // by task, in a copy by attempt: what its first session found
-	planted []Planted
+	planted []provenance.Finding
 }
 
 // New finds the best level at which the project's processes can be confined.
@@ -90,7 +91,7 @@ func New(opts Options) (c *Confiner, err error) {
 }
 
 func (c *Confiner) open() (err error) {
-	if err := c.recallPlanted(); err != nil {
+	if c.planted, err = c.opts.Trust.Findings(OlderFindings(c.opts.Project)); err != nil {
 		return err
 	}
 	c.findProtected()
@@ -251,7 +252,9 @@ func (c *Confiner) paths(key string, list []string) ([]string, error) {
 
 // String describes what is in force, for the header of a run.
 func (c *Confiner) String() string {
-	return c.describe("this project", map[Level]string{Namespaces: "; .ralph and git's hooks are read-only"})
+	return c.describe("this project", map[Level]string{
+		Namespaces: "; .ralph and git's hooks are read-only", Landlock: "; they can change ralph's database",
+	})
 }
 
 // InSlots describes the same for a run whose agents work in slots, with what other levels have and this one lacks. layered
@@ -358,34 +361,6 @@ func leadsOut(path string) bool {
 	return err == nil && info.Mode()&os.ModeSocket != 0 || slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Type()&os.ModeSocket != 0 })
 }
 
-// Watch looks at what an agent must not write, before it is given a task. What an earlier
-// attempt of this run at the same task tampered with still counts. Of all that is
-// protected, only the project's configuration may be among what the task may change:
-// no glob stands for ralph's own state, nor for what git uses.
-func (c *Confiner) Watch(x *Confinement, task, attempt string, mayChange []string) (err error) {
-	since := task
-	config := c.place.Config()
-	allowed := glob.Match(mayChange, filepath.Base(config))
-	x.may = func(path string) bool { return allowed && path == config }
-	if c.place != c.opts.Project {
-		since = attempt // a copy gets its git folder anew for each attempt
-	} else if task != "" {
-		x.keep = func() error { return c.rememberPlanted(task, x) }
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if x.before = c.first[since]; x.before != nil && task != "" {
-		if c.place != c.opts.Project {
-			return x.Renew() // who asked for another session has had ralph write there
-		}
-		return nil
-	}
-	if x.before, err = c.protection.Fingerprints(x.Level); err == nil {
-		c.first[since] = x.before
-	}
-	return err
-}
-
 // ForVerification confines an agent that only looks. The run itself notices what
 // changes in the project meanwhile: nothing is ever put back.
 func (c *Confiner) ForVerification(p Process) (*Confinement, error) {
@@ -433,41 +408,6 @@ func (c *Confiner) prepare(mode Mode, level Level, process Process) (*Confinemen
 		return nil, errors.Join(err, x.Close())
 	}
 	return x, nil
-}
-
-// Tampered lists what was changed that no agent may change. It is empty where the
-// sandbox prevents that, and may be called at any time, also after Close.
-func (x *Confinement) Tampered() ([]string, error) {
-	var out []string
-	changes, err := x.changes()
-	for _, change := range changes {
-		out = append(out, change.Path+": "+string(change.Kind))
-	}
-	slices.Sort(out)
-	return slices.Compact(out), err
-}
-
-// Renew has what is in a copy of the project now count as untouched, after ralph itself checked something out there. What was
-// tampered with before is what Tampered said before that.
-func (x *Confinement) Renew() (bad error) {
-	for _, f := range x.before {
-		if f.ours {
-			sums, err := f.take()
-			if bad = errors.Join(bad, err); err == nil {
-				f.sums = sums
-			}
-		}
-	}
-	return bad
-}
-
-// changes lists what differs from before and that the task may not change.
-func (x *Confinement) changes() (all []Change, bad error) {
-	for _, f := range x.before {
-		changes, err := f.Changed()
-		all, bad = append(all, changes...), errors.Join(bad, err)
-	}
-	return slices.DeleteFunc(all, func(c Change) bool { return x.may != nil && x.may(c.Path) }), bad
 }
 
 // Close removes the temporary folders. Doing so again does nothing.

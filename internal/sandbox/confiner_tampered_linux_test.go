@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"ralph/internal/provenance"
 	"ralph/internal/testing/check"
 )
 
@@ -172,7 +173,7 @@ func TestTheTableOfWhatIsFoundOutIsTrue(t *testing.T) {
 			before := map[string]string{}
 			script := ""
 			for path := range want {
-				before[path] = Sum(filepath.Join(root, path))
+				before[path] = provenance.Sum(filepath.Join(root, path))
 				script += fmt.Sprintf("(mkdir -p %q; echo x >> %q) 2> /dev/null\n", filepath.Dir(path), path)
 			}
 			do(t, made, x, script+"true")
@@ -182,7 +183,7 @@ func TestTheTableOfWhatIsFoundOutIsTrue(t *testing.T) {
 				full := filepath.Join(root, path)
 				got := "open"
 				switch {
-				case Sum(full) == before[path]:
+				case provenance.Sum(full) == before[path]:
 					got = "refused"
 				case slices.ContainsFunc(found, func(line string) bool { return strings.HasPrefix(line, full+": ") }):
 					got = "found"

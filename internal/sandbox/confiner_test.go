@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"ralph/internal/project"
+	"ralph/internal/provenance"
 	"ralph/internal/testing/check"
 )
 
@@ -13,7 +14,7 @@ import (
 // reason to forget what an agent of another run did meanwhile.
 func TestARunKeepsWhatAnotherFoundPlanted(t *testing.T) {
 	t.Parallel()
-	p := project.Project{Root: t.TempDir()}
+	p, trust := project.Project{Root: t.TempDir()}, provenance.Store{Dir: t.TempDir()}
 	hook := filepath.Join(p.Root, ".git", "hooks", "pre-commit")
 	for _, dir := range []string{p.State(), filepath.Dir(hook)} {
 		check.OK(t, os.MkdirAll(dir, 0o755))
@@ -22,9 +23,9 @@ func TestARunKeepsWhatAnotherFoundPlanted(t *testing.T) {
 		t.Fatal(err) // without it, git sees no repository
 	}
 	begin := func() *Confiner {
-		c := &Confiner{opts: Options{Project: p}, protection: Protect(t.Context(), p)}
-		check.OK(t, c.recallPlanted())
-		return c
+		planted, err := trust.Findings(OlderFindings(p))
+		check.OK(t, err)
+		return &Confiner{opts: Options{Project: p, Trust: trust}, protection: Protect(t.Context(), p), planted: planted}
 	}
 	fingerprints := func(c *Confiner) []*Fingerprint {
 		list, err := c.protection.Fingerprints(None)
@@ -34,8 +35,8 @@ func TestARunKeepsWhatAnotherFoundPlanted(t *testing.T) {
 	one, other := begin(), begin()
 	before := fingerprints(one)
 	check.OK(t, os.WriteFile(hook, []byte("echo planted\n"), 0o755))
-	check.OK(t, one.rememberPlanted("t-1", &Confinement{before: before}))
-	check.OK(t, other.rememberPlanted("t-2", &Confinement{before: fingerprints(other)}))
+	check.OK(t, one.keepFound("t-1", &Confinement{before: before}))
+	check.OK(t, other.keepFound("t-2", &Confinement{before: fingerprints(other)}))
 	next := begin()
 	check.That(t, len(next.planted) == 1 && next.planted[0].Path == hook && next.planted[0].Task == "t-1", "planted: %v", next.planted)
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"ralph/internal/project"
+	"ralph/internal/provenance"
 	"ralph/internal/testing/check"
 )
 
@@ -34,7 +35,7 @@ func TestATaskMayChangeTheConfigurationAndNothingElseThatIsProtected(t *testing.
 			write(".git/HEAD", "") // without it, git sees no repository
 			write(".ralph.toml", "old")
 			write(".ralph/prompts/x", "old")
-			c := &Confiner{opts: Options{Project: p}, place: p, protection: Protect(t.Context(), p), first: map[string][]*Fingerprint{}}
+			c := &Confiner{opts: Options{Project: p, Trust: provenance.Store{Dir: t.TempDir()}}, place: p, protection: Protect(t.Context(), p), first: map[string][]*Fingerprint{}}
 			x := &Confinement{Level: None}
 			check.OK(t, c.Watch(x, "t-1", "a-1", tt.globs))
 			for _, name := range tt.want {
@@ -53,7 +54,10 @@ func TestATaskMayChangeTheConfigurationAndNothingElseThatIsProtected(t *testing.
 			}
 			check.Equal(t, "tampered", want, slices.DeleteFunc(found, func(s string) bool { return s == filepath.Join(p.Root, ".git/hooks")+": added" }))
 			check.OK(t, x.Close())
-			for _, planted := range c.planted {
+			planted, err := c.opts.Trust.Findings(OlderFindings(p))
+			check.OK(t, err)
+			check.That(t, len(planted) >= len(tt.want), "told of later: %v", planted)
+			for _, planted := range planted {
 				check.That(t, !slices.Contains(tt.globs, "**") || filepath.Base(planted.Path) != ".ralph.toml", "it is told of later: %v", planted)
 			}
 		})

@@ -1,11 +1,8 @@
 package sandbox
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -13,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"ralph/internal/provenance"
 )
 
 // Fingerprint is what a set of paths looked like: names, types, modes and contents, not
@@ -81,7 +80,7 @@ func (f *Fingerprint) take() (map[string]string, error) {
 			if f.only != nil && !slices.ContainsFunc(f.only, func(pattern string) bool { ok, _ := path.Match(pattern, filepath.ToSlash(name)); return ok }) {
 				return nil
 			}
-			switch sum, err := sumOf(at); {
+			switch sum, err := provenance.SumOf(at); {
 			case err == nil:
 				sums[at] = sum
 			case !errors.Is(err, fs.ErrNotExist):
@@ -94,41 +93,6 @@ func (f *Fingerprint) take() (map[string]string, error) {
 		}
 	}
 	return sums, nil
-}
-
-// Sum shows whether what is at a path is what it was: type, mode and content, for a
-// folder not what is in it. It is empty where nothing can be read.
-func Sum(path string) string {
-	sum, _ := sumOf(path)
-	return sum
-}
-
-// sumOf is never fooled into waiting: only regular files are read.
-func sumOf(path string) (string, error) {
-	info, err := os.Lstat(path)
-	if err != nil {
-		return "", err
-	}
-	h := sha256.New()
-	fmt.Fprintln(h, info.Mode())
-	switch {
-	case info.Mode()&fs.ModeSymlink != 0:
-		target, err := os.Readlink(path)
-		if err != nil {
-			return "", err
-		}
-		_, _ = io.WriteString(h, target)
-	case info.Mode().IsRegular():
-		file, err := os.Open(path)
-		if err != nil {
-			return "", err
-		}
-		defer file.Close()
-		if _, err := io.Copy(h, file); err != nil {
-			return "", err
-		}
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
 // Change is one difference between then and now.

@@ -97,7 +97,7 @@ func store(g *dag.Graph, f *Fire) bool {
 
 // RunOf is the run that a fire has started; its ID is empty if there is none (yet).
 func RunOf(g *dag.Graph, f Fire) (run dag.Run) {
-	runs, _ := g.Runs(100)
+	runs, _ := g.History.Runs(100)
 	i := slices.IndexFunc(runs, func(r dag.Run) bool {
 		return r.Process == f.Process && !r.StartedAt.Before(f.At.Truncate(time.Millisecond))
 	})

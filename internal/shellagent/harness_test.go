@@ -48,7 +48,7 @@ func connect(t *testing.T) *client {
 	c := &client{dir: t.TempDir()}
 	c.grown = sync.NewCond(&c.mu)
 	s, err := ralph.Start(t.Context(), ralph.Config{
-		Argv: []string{os.Args[0]}, Env: append(os.Environ(), beEnv+"=1"), TerminalEnv: os.Environ(), Dir: c.dir, Transcript: c, Grace: time.Minute,
+		Argv: []string{os.Args[0]}, Env: append(os.Environ(), beEnv+"=1"), TerminalEnv: os.Environ(), Dir: c.dir, Transcript: c, Client: ralph.Client{Grace: time.Minute},
 	})
 	check.OK(t, err)
 	t.Cleanup(func() { check.OK(t, s.Close()) })

@@ -20,8 +20,8 @@ import (
 // The project's own folder is the slot of agents that work in place. It is a person's, too: no .git is made there, nothing is checked
 // out when an attempt begins, and a file is written only where it is as the work left it.
 
-// here says that a slot is the project's own folder.
-func (s *Slot) here() bool { return s.n == s.p.o.Here && !s.p.judges && s.n > 0 }
+// Here reports whether a slot is the project's own folder.
+func (s *Slot) Here() bool { return s.n == s.p.o.Here && !s.p.judges && s.n > 0 }
 
 // Here is the slot that is the project's own folder.
 func (p *Pool) Here() *Slot { return p.slot(p.o.Here) }
@@ -264,6 +264,13 @@ func (s *Slot) Begin(ctx context.Context, task, attempt, base, commit string) er
 	if was := s.made.Open; was != nil && was.Task == task {
 		u.Began, u.Before = was.Began, was.Before
 	} else if err := s.saveIndex(); err != nil {
+		return err
+	}
+	refs, err := packed(ctx, s.p.o.Repo, refFolders...)
+	if err == nil {
+		err = os.WriteFile(s.note(refsNote), []byte(refs), 0o600)
+	}
+	if err != nil {
 		return err
 	}
 	s.made.Attempt, s.made.Open, s.made.Head, s.made.Base, s.made.Commit, s.made.Resolves = attempt, &u, at.Commit, base, commit, ""

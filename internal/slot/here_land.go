@@ -37,7 +37,7 @@ func (s *Slot) Land(ctx context.Context, onto, work, candidate string, move func
 	if err := move(); err != nil {
 		return err
 	}
-	failpoint.Hit("K30")
+	failpoint.Hit("before-folder-follows")
 	return s.roll(ctx)
 }
 

@@ -112,7 +112,7 @@ func (s *Slot) Tree(ctx context.Context) (string, error) {
 		return s.finished.tree, nil
 	}
 	base := ""
-	if s.here() { // people may have changed submodules there
+	if s.Here() { // people may have changed submodules there
 		base = s.made.Base
 	}
 	w, err := s.tree(ctx, base)
@@ -155,6 +155,7 @@ func (s *Slot) tree(ctx context.Context, base string) (w Work, err error) {
 	}
 	if err == nil {
 		known[base] = Work{Tree: w.Tree, Left: slices.Clone(w.Left)}
+		s.setIndexed(w.Tree)
 	}
 	return w, err
 }
@@ -165,7 +166,7 @@ func (s *Slot) ralph() string { return path.Join(s.p.o.Sub, ".ralph") }
 // own are what ralph itself writes there.
 func (s *Slot) own(ctx context.Context) []string {
 	own := []string{s.ralph()}
-	if s.here() && s.p.o.Own != nil {
+	if s.Here() && s.p.o.Own != nil {
 		for _, name := range s.p.o.Own(ctx) {
 			own = append(own, path.Join(s.p.o.Sub, name))
 		}
@@ -318,7 +319,7 @@ func (s *Slot) theirs(ctx context.Context, folder string, options ...string) ([]
 	}
 	defer func() { _ = os.RemoveAll(temp) }() // Take removes what stays
 	index := filepath.Join(temp, "index")
-	if s.here() && folder == "" {
+	if s.Here() && folder == "" {
 		own, err := os.OpenRoot(s.p.o.Repo.Own())
 		if err != nil {
 			return nil, err
@@ -355,7 +356,7 @@ func line(out string, err error) (string, error) { return strings.TrimSuffix(out
 // Conflict shows what comes of merging work, which is on base, into onto, with conflict markers:
 // onto is checked out, and git in the slot says which paths are unmerged.
 func (s *Slot) Conflict(ctx context.Context, base, onto, work string) error {
-	if s.here() { // only finished work can be in conflict there, and no session resolves that
+	if s.Here() { // only finished work can be in conflict there, and no session resolves that
 		return nil
 	}
 	m, err := s.p.o.Repo.Merge(ctx, base, onto, work)
@@ -409,7 +410,7 @@ func (s *Slot) Message(ctx context.Context) (string, error) {
 	}
 	from, id, objects := s.made.Commit, s.head(), filepath.Join(s.Top(), ".git", "objects")
 	call := git.Call{Env: []string{"GIT_ALTERNATE_OBJECT_DIRECTORIES=" + git.Quote(objects)}}
-	if s.here() {
+	if s.Here() {
 		at, err := s.checkedOut(ctx)
 		if from, id, call = s.made.Head, at.Commit, (git.Call{}); err != nil || s.finished != nil || from == "" {
 			return "", err

@@ -60,9 +60,9 @@ func child(args []string) error {
 }
 
 // TestRalphIsKilled at each git that it runs, which may live on: the next one finds a slot that
-// is as new (K15), and never takes files that were being set for the work of an agent.
+// is as new (in-slot-setup), and never takes files that were being set for the work of an agent.
 func TestRalphIsKilled(t *testing.T) {
-	raced.Skip(t, "the program is killed here")
+	raced.Long(t, "the program is killed here")
 	t.Parallel()
 	real, err := exec.LookPath("git")
 	check.OK(t, err)

@@ -54,6 +54,9 @@ func (s *Slot) private(ctx context.Context, commit string) error {
 	return os.Rename(fresh, old)
 }
 
+// seenRefs are the folders of refs of the project that agents and gates see.
+var seenRefs = []string{"refs/heads", "refs/notes", "refs/remotes", "refs/tags"}
+
 // fillGit writes what does not depend on the commit.
 func (s *Slot) fillGit(ctx context.Context, root *os.Root, modules bool) error {
 	repo := s.p.o.Repo
@@ -64,19 +67,18 @@ func (s *Slot) fillGit(ctx context.Context, root *os.Root, modules bool) error {
 	if modules { // the project may not have set them up
 		config += "[submodule]\n\tactive = .\n"
 	}
-	refs, err := packed(ctx, repo, "refs/heads", "refs/notes", "refs/remotes", "refs/tags")
+	refs, err := packed(ctx, repo, seenRefs...)
 	if err != nil {
 		return err
 	}
-	objects := repo.Objects()
-	for _, dir := range repo.Objects() {
-		if covered := s.Place().Behind(dir); covered != dir {
-			objects = append(objects, covered)
+	if !s.p.judges {
+		if err := os.WriteFile(s.note(refsNote), []byte(refs), 0o600); err != nil {
+			return err
 		}
 	}
 	files := map[string]string{
 		"config": config, "packed-refs": refs,
-		"objects/info/alternates": strings.Join(objects, "\n") + "\n",
+		"objects/info/alternates": s.alternates(),
 	}
 	for name, from := range map[string]string{"shallow": repo.Common(), "info/exclude": repo.Common(), "info/attributes": repo.Common(), "info/sparse-checkout": repo.Own()} {
 		text, err := copyfile.Read(filepath.Join(from, filepath.FromSlash(name)), maxRead)
@@ -94,10 +96,25 @@ func (s *Slot) fillGit(ctx context.Context, root *os.Root, modules bool) error {
 	return nil
 }
 
+// alternates are where the slot's git finds the project's objects.
+func (s *Slot) alternates() string {
+	objects := s.p.o.Repo.Objects()
+	for _, dir := range s.p.o.Repo.Objects() {
+		if covered := s.Place().Behind(dir); covered != dir {
+			objects = append(objects, covered)
+		}
+	}
+	return strings.Join(objects, "\n") + "\n"
+}
+
 // packed is a file with refs of a repository.
 func packed(ctx context.Context, repo *git.Repo, below ...string) (string, error) {
 	refs, err := repo.Refs(ctx, below...)
-	return "# pack-refs with: sorted \n" + strings.Join(seq.Map(refs, func(r git.Ref) string { return r.ID + " " + r.Name + "\n" }), ""), err
+	return packedFile(refs), err
+}
+
+func packedFile(sorted []git.Ref) string {
+	return "# pack-refs with: sorted \n" + strings.Join(seq.Map(sorted, func(r git.Ref) string { return r.ID + " " + r.Name + "\n" }), "")
 }
 
 // point tells the git of the slot what is checked out now. Paths in conflict have stages, as

@@ -80,6 +80,7 @@ type Pool struct {
 	home    string   // of slots, rooms and snapshots
 	listed  *listing // of the project
 	shown   *shown
+	indexed *sync.Map // by the path of an index
 	noted   noted
 }
 
@@ -109,7 +110,7 @@ func Open(o Options) *Pool {
 	if o.Branch == "" || !filepath.IsLocal(o.Branch) {
 		o.Branch = "main"
 	}
-	p := &Pool{o: o, home: o.Dir, listed: &listing{}, shown: &shown{rooms: map[int]*Slot{}}}
+	p := &Pool{o: o, home: o.Dir, listed: &listing{}, shown: &shown{rooms: map[int]*Slot{}}, indexed: &sync.Map{}}
 	p.layered, p.sees = sync.OnceValue(p.layers), sync.OnceValue(p.place)
 	return p
 }
@@ -130,7 +131,7 @@ type Slot struct {
 	ranSetup bool      // since its files were last set
 	still    *still    // what was seen since the slot is held; nil while it is not
 	kept     kept      // by this process, last
-	ours     string    // the tree that a room was set to, if nothing but ralph has written there since
+	ours     string    // the tree that its files are known to be of
 }
 
 func (p *Pool) slot(n int) *Slot { return &Slot{p: p, n: n} }
@@ -138,7 +139,7 @@ func (p *Pool) slot(n int) *Slot { return &Slot{p: p, n: n} }
 // Name is what people call it.
 func (s *Slot) Name() string {
 	switch {
-	case s.here():
+	case s.Here():
 		return "this folder"
 	case s.p.judges && s.n == s.p.o.Here && s.n > 0:
 		return "the room of this folder"
@@ -150,7 +151,7 @@ func (s *Slot) Name() string {
 
 // Top is the slot's folder: all of the repository.
 func (s *Slot) Top() string {
-	if s.here() {
+	if s.Here() {
 		return s.p.o.Repo.Dir()
 	}
 	return filepath.Join(s.p.o.Dir, strconv.Itoa(s.n))
@@ -165,7 +166,7 @@ const maxSlots = 256
 // Env is what programs in the slot are told, so that ports and containers of one slot are not
 // those of another, and git does not take a repository above for the slot's if its own is gone.
 func (s *Slot) Env() []string {
-	if s.here() {
+	if s.Here() {
 		return nil
 	}
 	name := strings.Map(func(r rune) rune {
@@ -268,7 +269,7 @@ func (s *Slot) make(ctx context.Context, commit string) error {
 	if err != nil {
 		return err
 	}
-	failpoint.Hit("K15")
+	failpoint.Hit("in-slot-setup")
 	if err := s.p.discard(s.Top()); err != nil {
 		return err
 	}
@@ -310,7 +311,7 @@ func (s *Slot) Gone() bool {
 // Show sets the files to a commit, as Take does, in the middle of an attempt: what the agent
 // stashed, and its own commits, stay in the private .git.
 func (s *Slot) Show(ctx context.Context, base, commit string) error {
-	if s.here() { // it shows the work as it is, on the tip that nobody else moves meanwhile
+	if s.Here() { // it shows the work as it is, on the tip that nobody else moves meanwhile
 		return nil
 	}
 	if base == commit { // nothing is left of the work

@@ -63,7 +63,7 @@ func (s *Slot) load() error {
 		return err
 	}
 	data, err := os.ReadFile(s.note("made.json"))
-	if s.here() && s.p.noted.made != nil {
+	if s.Here() && s.p.noted.made != nil {
 		if !bytes.Equal(data, s.p.noted.made) {
 			s.forged("made.json")
 		}
@@ -79,7 +79,7 @@ func (s *Slot) load() error {
 }
 
 // begin forgets that the slot is whole, until finish: who dies between leaves one that is
-// made anew (K15).
+// made anew (in-slot-setup).
 func (s *Slot) begin() error {
 	if err := errors.Join(os.MkdirAll(s.note(""), 0o700), os.MkdirAll(s.p.o.Dir, 0o700), s.p.makeView(s.Place())); err != nil {
 		return err
@@ -128,7 +128,7 @@ func (s *Slot) save() error {
 	if err != nil {
 		return err
 	}
-	if s.here() {
+	if s.Here() {
 		s.p.noted.made = data
 	}
 	return atomicfile.Write(s.note("made.json"), data)
@@ -149,7 +149,7 @@ func (s *Slot) call(dir, index string) git.Call {
 // withIndex runs git on the files in dir with a copy of our index, which takes the place of
 // the old one if all went well. So nobody waits for the lock of a git that was killed.
 func (s *Slot) withIndex(ctx context.Context, dir string, do func(git.Plumbing) error) error {
-	if was := s.p.noted.index; s.here() && was != "" && sumOf(s.index()) != was { // it may hide changes
+	if was := s.p.noted.index; s.Here() && was != "" && sumOf(s.index()) != was { // it may hide changes
 		s.forged("index")
 		s.p.noted.index = ""
 		if err := errors.Join(os.RemoveAll(s.index()), s.seed(ctx)); err != nil {
@@ -160,7 +160,7 @@ func (s *Slot) withIndex(ctx context.Context, dir string, do func(git.Plumbing) 
 		if err := do(g); err != nil {
 			return err
 		}
-		if s.here() {
+		if s.Here() {
 			s.p.noted.index = sumOf(index)
 		}
 		return os.Rename(index, s.index())
@@ -196,7 +196,13 @@ func (s *Slot) files(ctx context.Context, tree string) error {
 			return err
 		}
 	}
+	if s.ours == "" && !s.p.judges {
+		s.ours = s.unchanged(ctx)
+	}
 	moved, err := s.move(ctx, tree)
+	if err == nil && moved && !s.p.judges {
+		err = s.folders(ctx, tree)
+	}
 	if err != nil || moved {
 		return errors.Join(err, s.footing())
 	}
@@ -224,7 +230,7 @@ func (s *Slot) files(ctx context.Context, tree string) error {
 	return s.footing()
 }
 
-// move sets the files of a room from one tree to another: only those that differ, which needs that no other file was written. Git would
+// move sets the files of a slot or room from one tree to another: only those that differ, which needs that no other file was written. Git would
 // read all trees and look at all files. False means that it could not.
 func (s *Slot) move(ctx context.Context, tree string) (bool, error) {
 	from := s.ours
@@ -240,8 +246,8 @@ func (s *Slot) move(ctx context.Context, tree string) (bool, error) {
 	}
 	var gone, entries, there []string
 	for _, d := range diffs {
-		if d.Was.Mode == git.Gitlink || d.Now.Mode == git.Gitlink || path.Base(d.Path) == ".gitattributes" {
-			return false, nil // which decides about other files
+		if d.Was.Mode == git.Gitlink || d.Now.Mode == git.Gitlink || decides(d) {
+			return false, nil
 		}
 		if d.Now.Mode == git.Nothing {
 			gone = append(gone, d.Path)

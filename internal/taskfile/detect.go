@@ -67,8 +67,6 @@ var marks = []struct {
 	{GitHub, []string{"number", "body"}},
 }
 
-var ownKeys = keysOf(reflect.TypeFor[line]())
-
 func keysOf(t reflect.Type) []string {
 	keys := make([]string, t.NumField())
 	for i := range keys {

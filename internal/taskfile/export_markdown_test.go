@@ -11,10 +11,10 @@ import (
 func TestAPlanIsWrittenAsAChecklist(t *testing.T) {
 	t.Parallel()
 	items := []Item{
-		{Task: dag.Task{ID: "t-1", Title: "Server", Status: dag.Pending, Description: "Two parts.\n\n    code\n"}},
-		{Task: dag.Task{ID: "t-2", Title: "Store\tpasswords", Status: dag.Done, Parent: "t-1"}},
-		{Task: dag.Task{ID: "t-3", Title: "Check", Status: dag.Blocked, Parent: "t-1"}, After: []string{"t-2", "t-9"}},
-		{Task: dag.Task{ID: "t-4", Title: "Page", Status: dag.Failed, Parent: "t-8"}},
+		{Task: dag.Task{ID: "t-1", Detail: dag.Detail{Title: "Server", Description: "Two parts.\n\n    code\n"}, Status: dag.Pending}},
+		{Task: dag.Task{ID: "t-2", Detail: dag.Detail{Title: "Store\tpasswords"}, Status: dag.Done, Parent: "t-1"}},
+		{Task: dag.Task{ID: "t-3", Detail: dag.Detail{Title: "Check"}, Status: dag.Blocked, Parent: "t-1"}, After: []string{"t-2", "t-9"}},
+		{Task: dag.Task{ID: "t-4", Detail: dag.Detail{Title: "Page"}, Status: dag.Failed, Parent: "t-8"}},
 	}
 	const want = "- [ ] Server\n  Two parts.\n\n      code\n  - [x] Store passwords\n  - [-] Check\n    After: Store passwords; t-9\n- [ ] Page\n"
 	var b strings.Builder

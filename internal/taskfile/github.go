@@ -20,7 +20,7 @@ func (d *draft) readGitHub(data []byte) error {
 }
 
 func (o object) issue() (dag.Spec, bool) {
-	s := dag.Spec{Line: o.line, Title: o.text("title")}
+	s := dag.Spec{Line: o.line, Detail: dag.Detail{Title: o.text("title")}}
 	number := o.text("number")
 	if s.Title == "" && number == "" {
 		o.draft.fault(o.line, "neither number nor title: this is not an issue of gh issue list")

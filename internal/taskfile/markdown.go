@@ -123,7 +123,7 @@ func (c *checklist) task(number, indent int, b box) error {
 	if len(c.items) == maxNested {
 		return dag.PlanError{{Line: number, Err: fmt.Errorf("nested more than %d deep", maxNested)}}
 	}
-	s := dag.Spec{Line: number, Ref: lineRef(number), Title: b.title}
+	s := dag.Spec{Line: number, Ref: lineRef(number), Detail: dag.Detail{Title: b.title}}
 	switch b.mark {
 	case " ", "":
 	case "x", "X":
@@ -226,7 +226,7 @@ func (c *checklist) group() (int, error) {
 	for i := range c.headings {
 		h := &c.headings[i]
 		if h.spec < 0 {
-			s := dag.Spec{Line: h.line, Ref: lineRef(h.line), Title: h.title}
+			s := dag.Spec{Line: h.line, Ref: lineRef(h.line), Detail: dag.Detail{Title: h.title}}
 			if parent >= 0 {
 				s.Parent = c.specs[parent].Ref
 			}

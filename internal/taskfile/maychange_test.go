@@ -15,7 +15,7 @@ func TestAnOlderKeyIsReadAndNotWritten(t *testing.T) {
 	const old = `{"ref":"t-00000001","title":"T","priority":0,"allow_tampering":true}` + "\n"
 	f, err := ParseFile([]byte(old))
 	check.OK(t, err)
-	task := dag.Task{ID: "t-00000001", Title: "T", Kind: dag.Work, Status: dag.Pending, MayChange: []string{dag.EveryCheck}}
+	task := dag.Task{ID: "t-00000001", Detail: dag.Detail{Title: "T", Kind: dag.Work, MayChange: []string{dag.EveryCheck}}, Status: dag.Pending}
 	check.Equal(t, "unchanged", old, string(f.Update([]Item{{Task: task}}, time.Now()).Bytes()))
 	task.MayChange = []string{"a_test.go"}
 	got := string(f.Update([]Item{{Task: task}}, time.Now()).Bytes())

@@ -235,7 +235,7 @@ func TestUpdateKeepsWhatOnlyTheFileKnows(t *testing.T) {
 {"ref":"t-00000009","title":"Back","rev":2,"deleted_at":"2026-04-01T00:00:00Z"}
 `)
 	task := func(id, title string) Item {
-		return Item{Task: dag.Task{ID: id, Title: title, Kind: dag.Work, Status: dag.Pending, UpdatedAt: now}}
+		return Item{Task: dag.Task{ID: id, Detail: dag.Detail{Title: title, Kind: dag.Work}, Status: dag.Pending, UpdatedAt: now}}
 	}
 	items := []Item{task("t-00000001", "Uno"), task("t-00000003", "Three"), task("t-00000004", "Four"), task("t-00000009", "Back")}
 	const rest = `"description":"","priority":0,"parent":null,"after":[],"feature":null,"kind":"work","agent":null,"model":null,"gates":[],"max_retries":null,"status":"pending"`

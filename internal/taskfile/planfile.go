@@ -96,8 +96,6 @@ func parseRecord(text []byte) (record, error) {
 	switch r.ref = task.Ref; {
 	case r.ref == "":
 		return r, errors.New("no ref: a plan file names the ID of each task")
-	case task.check() != nil:
-		return r, task.check()
 	case task.Rev < 0 || task.Rev > maxRev:
 		return r, fmt.Errorf("rev is %d; it counts changes, from 0 to %d", task.Rev, int64(maxRev))
 	case string(r.fields[keyDeleted]) == "null":
@@ -368,18 +366,6 @@ func (f File) Specs() []dag.Spec {
 	}
 	return list
 }
-
-// listKeys are those whose value is a set of texts.
-var listKeys = func() (keys []string) {
-	t := reflect.TypeFor[line]()
-	for i := range t.NumField() {
-		if t.Field(i).Type.Kind() == reflect.Slice {
-			name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
-			keys = append(keys, name)
-		}
-	}
-	return keys
-}()
 
 // later says which of two versions of a task counts where both changed the same: the one that was changed more often, and
 // among equals the greater bytes, so that both sides of a merge decide alike.

@@ -54,7 +54,7 @@ func (d *draft) story(line int, raw json.RawMessage, bare bool) error {
 		d.fault(line, "no passes: this is not a story of a prd.json")
 		return nil
 	}
-	s := dag.Spec{Line: line, Ref: o.text("id"), Title: o.text("title", "name"), Priority: o.priority()}
+	s := dag.Spec{Line: line, Ref: o.text("id"), Detail: dag.Detail{Title: o.text("title", "name"), Priority: o.priority()}}
 	text := o.text("description")
 	if s.Title == "" {
 		s.Title, text = text, "" // the bare list has a description only

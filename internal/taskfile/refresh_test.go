@@ -10,7 +10,7 @@ import (
 func TestRefreshTakesWhatChangedInTheFile(t *testing.T) {
 	t.Parallel()
 	const id = "t-00000001"
-	was := dag.Spec{Ref: id, Title: "old", Description: "text", Status: dag.Pending, Tags: []string{"a", "b"}}
+	was := dag.Spec{Ref: id, Detail: dag.Detail{Title: "old", Description: "text", Tags: []string{"a", "b"}}, Status: dag.Pending}
 	tests := map[string]struct {
 		here, there func(*dag.Spec)
 		want        func(*dag.Spec)
@@ -36,7 +36,7 @@ func TestRefreshTakesWhatChangedInTheFile(t *testing.T) {
 				return s
 			}
 			here := changed(tt.here)
-			now := Item{Task: dag.Task{ID: id, Title: here.Title, Description: here.Description, Status: here.Status, Tags: here.Tags}}
+			now := Item{Task: dag.Task{ID: id, Detail: dag.Detail{Title: here.Title, Description: here.Description, Tags: here.Tags}, Status: here.Status}}
 			got := Refresh(Line(was), now, changed(tt.there))
 			check.Equal(t, "the task", Line(changed(tt.want)), Line(got))
 		})

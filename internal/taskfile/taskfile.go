@@ -4,15 +4,12 @@ package taskfile
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
-	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 
 	"ralph/dag"
@@ -41,98 +38,9 @@ func Formats() []Format {
 	return []Format{JSONL, YAML, Markdown, SpecKit, PRD, TaskMaster, Beads, GitHub}
 }
 
-// line is one task in a file. Export writes the keys in this order.
-type line struct {
-	Ref         string             `json:"ref" yaml:"ref"`
-	Title       string             `json:"title" yaml:"title"`
-	Description string             `json:"description" yaml:"description"`
-	Priority    int64              `json:"priority" yaml:"priority"`
-	Parent      jsonval.NullString `json:"parent" yaml:"parent"`
-	After       []string           `json:"after" yaml:"after"`
-	Feature     jsonval.NullString `json:"feature" yaml:"feature"`
-	Kind        string             `json:"kind" yaml:"kind"`
-	Agent       jsonval.NullString `json:"agent" yaml:"agent"`
-	Model       jsonval.NullString `json:"model" yaml:"model"`
-	Gates       []string           `json:"gates" yaml:"gates"`
-	MaxRetries  *int               `json:"max_retries" yaml:"max_retries"`
-
-	Effort    string   `json:"effort,omitempty" yaml:"effort"`
-	MayChange []string `json:"may_change,omitempty" yaml:"may_change"`
-	ExpectRed string   `json:"expect_red,omitempty" yaml:"expect_red"`
-	Locks     []string `json:"locks,omitempty" yaml:"locks"`
-	Paths     []string `json:"paths,omitempty" yaml:"paths"`
-
-	AllowTampering bool `json:"allow_tampering,omitempty" yaml:"allow_tampering"` // of older files, which is read and not written
-
-	Tags           []string `json:"tags,omitempty" yaml:"tags"`
-	Proves         []string `json:"proves,omitempty" yaml:"proves"`
-	Related        []string `json:"related,omitempty" yaml:"related"`
-	Context        []string `json:"context,omitempty" yaml:"context"`
-	Output         string   `json:"output,omitempty" yaml:"output"`
-	Timeout        string   `json:"timeout,omitempty" yaml:"timeout"`
-	OnFail         string   `json:"on_fail,omitempty" yaml:"on_fail"`
-	Group          bool     `json:"group,omitempty" yaml:"group"`
-	Origin         string   `json:"origin,omitempty" yaml:"origin"`
-	DiscoveredFrom string   `json:"discovered_from,omitempty" yaml:"discovered_from"`
-
-	Status       string             `json:"status,omitempty" yaml:"status"`
-	Satisfied    bool               `json:"satisfied,omitempty" yaml:"satisfied"`
-	Retries      int                `json:"retries,omitempty" yaml:"retries"`
-	Verification jsonval.NullString `json:"verification,omitempty" yaml:"verification"`
-
-	// What only plan files say, of acceptances: which round it is, or 0 for what one missed, and what it failed for.
-	Acceptance *int   `json:"acceptance,omitempty" yaml:"acceptance"`
-	Missing    string `json:"missing,omitempty" yaml:"missing"`
-
-	// What only the file of a plan knows: how often the task was changed, when it was changed last, from which feature's file it
-	// came, when it was deleted.
-	Rev       int64  `json:"rev,omitempty" yaml:"rev"`
-	Updated   string `json:"updated_at,omitempty" yaml:"updated_at"`
-	MovedFrom string `json:"moved_from,omitempty" yaml:"moved_from"`
-	Deleted   string `json:"deleted_at,omitempty" yaml:"deleted_at"`
-}
-
-func (l line) spec(number int) dag.Spec {
-	timeout, _ := l.timeout() // checked when it was read
-	return dag.Spec{
-		Line: number, Ref: l.Ref, Title: l.Title, Description: l.Description, Priority: l.Priority,
-		Parent: string(l.Parent), After: l.After, Feature: string(l.Feature), Kind: dag.Kind(l.Kind),
-		Agent: string(l.Agent), Model: string(l.Model), Effort: dag.Effort(l.Effort), Gates: l.Gates, MaxRetries: l.MaxRetries, MayChange: l.mayChange(), ExpectRed: l.ExpectRed, Locks: l.Locks, Paths: l.Paths,
-		Tags: l.Tags, Proves: l.Proves, Related: l.Related, Context: l.Context, Output: l.Output, Timeout: timeout, OnFail: dag.OnFail(l.OnFail), Group: l.Group,
-		Origin: l.Origin, DiscoveredFrom: l.DiscoveredFrom,
-		Status: dag.Status(l.Status), Satisfied: l.Satisfied, Retries: l.Retries, Verification: string(l.Verification),
-		Acceptance: l.Acceptance, Missing: l.Missing,
-	}
-}
-
-// mayChange are the globs of the line. Older files only know that a task may change all that checks it.
-func (l line) mayChange() []string {
-	if l.AllowTampering && len(l.MayChange) == 0 {
-		return []string{dag.EveryCheck}
-	}
-	return l.MayChange
-}
-
 // isTask says that the line is a task, and not what else the file of a feature has. Acceptances are added by runs.
 func (l line) isTask() bool {
 	return l.Deleted == "" && (l.Ref != FeatureRef || l.Title != "") && (l.Acceptance == nil || *l.Acceptance == 0)
-}
-
-func (l line) timeout() (time.Duration, error) {
-	if l.Timeout == "" {
-		return 0, nil
-	}
-	d, err := time.ParseDuration(l.Timeout)
-	if err != nil || d <= 0 {
-		return 0, fmt.Errorf("timeout is %q; write it as 90s, 15m or 2h", l.Timeout)
-	}
-	return d, nil
-}
-
-// check refuses values that no task could have, whatever is around it.
-func (l line) check() error {
-	_, err := l.timeout()
-	return err
 }
 
 // Parse reads a plan in ralph's own format, which Auto tells apart by the first
@@ -184,26 +92,29 @@ func parseJSONL(data []byte) ([]dag.Spec, error) {
 func parseLine(text []byte) (line, error) {
 	var l line
 	dec := json.NewDecoder(bytes.NewReader(text))
-	dec.DisallowUnknownFields()
 	if err := dec.Decode(&l); err != nil {
 		return l, explain(err)
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return l, errors.New("one object a line, and nothing after it")
 	}
-	return l, l.check()
+	if l.unknown != "" {
+		return l, fmt.Errorf("unknown key %q", l.unknown)
+	}
+	return l, nil
 }
 
 // explain says in our words what the decoder found.
 func explain(err error) error {
 	var kind *json.UnmarshalTypeError
+	var value valueError
 	switch {
+	case errors.As(err, &value):
+		return value
 	case errors.As(err, &kind) && kind.Field == "":
 		return fmt.Errorf("a task is an object, not %s", valueWords(kind.Value))
 	case errors.As(err, &kind):
 		return fmt.Errorf("%s cannot be %s", kind.Field, valueWords(kind.Value))
-	case strings.HasPrefix(err.Error(), "json: unknown field "):
-		return fmt.Errorf("unknown key %s", strings.TrimPrefix(err.Error(), "json: unknown field "))
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return errors.New("not JSON: the object does not end on this line")
 	default:
@@ -270,25 +181,6 @@ func lineOf(t Item, statuses bool) line {
 	return written(s)
 }
 
-// written is a task as a line says it. Without a status, the line has none.
-func written(s dag.Spec) line {
-	l := line{
-		Ref: s.Ref, Title: s.Title, Description: s.Description, Priority: s.Priority, Parent: jsonval.NullString(s.Parent),
-		After: jsonval.List(s.After), Feature: jsonval.NullString(s.Feature), Kind: string(cmp.Or(s.Kind, dag.Work)), Agent: jsonval.NullString(s.Agent),
-		Model: jsonval.NullString(s.Model), Effort: string(s.Effort), Gates: jsonval.List(s.Gates), MaxRetries: s.MaxRetries, MayChange: s.MayChange, ExpectRed: s.ExpectRed, Locks: s.Locks, Paths: s.Paths,
-		Tags: s.Tags, Proves: s.Proves, Related: s.Related, Context: s.Context, Output: s.Output, OnFail: string(s.OnFail), Group: s.Group, Origin: s.Origin, DiscoveredFrom: s.DiscoveredFrom,
-		Status: string(s.Status), Satisfied: s.Satisfied, Retries: s.Retries, Verification: jsonval.NullString(s.Verification),
-		Acceptance: s.Acceptance, Missing: s.Missing,
-	}
-	if s.Timeout > 0 {
-		l.Timeout = s.Timeout.String()
-	}
-	if s.Status == dag.InProgress {
-		l.Status = string(dag.Pending)
-	}
-	return l
-}
-
 func parseYAML(data []byte) ([]dag.Spec, error) {
 	docs, err := yamlfile.Parse(data)
 	if err != nil {
@@ -304,14 +196,16 @@ func parseYAML(data []byte) ([]dag.Spec, error) {
 		for _, node := range list.Values {
 			number := yamlfile.Line(node)
 			var l line
-			if err := yamlfile.Decode(node, &l, yaml.Strict()); err != nil {
+			err := yamlfile.Decode(node, &l)
+			if err == nil && l.unknown != "" {
+				err = &yamlfile.Error{Line: keyLine(node, l.unknown), Text: fmt.Sprintf("unknown field %q", l.unknown)}
+			}
+			switch {
+			case l.wrong != nil:
+				faults = append(faults, dag.SpecError{Line: number, Err: l.wrong})
+			case err != nil:
 				faults = append(faults, yamlFault(err))
-				continue
-			}
-			if err := l.check(); err != nil {
-				faults = append(faults, dag.SpecError{Line: number, Err: err})
-			}
-			if l.isTask() {
+			case l.isTask():
 				specs = append(specs, l.spec(number))
 			}
 		}
@@ -320,6 +214,18 @@ func parseYAML(data []byte) ([]dag.Spec, error) {
 		return nil, faults
 	}
 	return specs, nil
+}
+
+// keyLine is where a key stands.
+func keyLine(node ast.Node, key string) int {
+	if m, ok := node.(*ast.MappingNode); ok {
+		for _, pair := range m.Values {
+			if pair.Key.GetToken().Value == key {
+				return yamlfile.Line(pair.Key)
+			}
+		}
+	}
+	return yamlfile.Line(node)
 }
 
 func yamlFault(err error) dag.SpecError {

@@ -17,9 +17,9 @@ func TestParse(t *testing.T) {
 	t.Parallel()
 	two := 2
 	full := dag.Spec{
-		Line: 1, Ref: "a", Title: "T", Description: "two\nlines", Priority: -3, Parent: "g", After: []string{"b", "c"},
-		Feature: "login", Kind: dag.Check, Agent: "shell", Model: "opus", Effort: dag.HighEffort, Gates: []string{"x, y"}, MaxRetries: &two,
-		Status: dag.Failed, Retries: 1, Verification: "failed",
+		Line: 1, Ref: "a", Detail: dag.Detail{Title: "T", Description: "two\nlines", Priority: -3, Kind: dag.Check, Agent: "shell", Model: "opus", Effort: dag.HighEffort, Gates: []string{"x, y"}, MaxRetries: &two}, Parent: "g", After: []string{"b", "c"},
+		Feature: "login",
+		Status:  dag.Failed, Retries: 1, Verification: "failed",
 	}
 	for name, tc := range map[string]struct {
 		format Format
@@ -32,18 +32,18 @@ func TestParse(t *testing.T) {
 			Auto, "- {ref: a, title: T, description: \"two\\nlines\", priority: -3, parent: g, after: [b, c], feature: login, kind: check," +
 				" agent: shell, model: opus, effort: high, gates: ['x, y'], max_retries: 2, status: failed, retries: 1, verification: failed}", []dag.Spec{full},
 		},
-		"null is absent":             {Auto, `{"title":"T","parent":null,"after":null,"effort":null,"max_retries":null}`, []dag.Spec{{Line: 1, Title: "T"}}},
-		"null is absent in YAML":     {Auto, "- {title: T, parent: null, effort: null}", []dag.Spec{{Line: 1, Title: "T"}}},
-		"blank lines count":          {JSONL, "\n\n{\"title\":\"T\"}\n\n", []dag.Spec{{Line: 3, Title: "T"}}},
-		"Windows line ends":          {JSONL, "{\"title\":\"T\"}\r\n{\"title\":\"U\"}\r\n", []dag.Spec{{Line: 1, Title: "T"}, {Line: 2, Title: "U"}}},
-		"a byte order mark":          {Auto, "\xef\xbb\xbf{\"title\":\"T\"}", []dag.Spec{{Line: 1, Title: "T"}}},
-		"a JSON array is YAML":       {Auto, `[{"title":"T"}]`, []dag.Spec{{Line: 1, Title: "T"}}},
-		"YAML lines are those of it": {YAML, "# plan\n\n- title: T\n\n- title: U\n", []dag.Spec{{Line: 3, Title: "T"}, {Line: 5, Title: "U"}}},
+		"null is absent":             {Auto, `{"title":"T","parent":null,"after":null,"effort":null,"max_retries":null}`, []dag.Spec{{Line: 1, Detail: dag.Detail{Title: "T"}}}},
+		"null is absent in YAML":     {Auto, "- {title: T, parent: null, effort: null}", []dag.Spec{{Line: 1, Detail: dag.Detail{Title: "T"}}}},
+		"blank lines count":          {JSONL, "\n\n{\"title\":\"T\"}\n\n", []dag.Spec{{Line: 3, Detail: dag.Detail{Title: "T"}}}},
+		"Windows line ends":          {JSONL, "{\"title\":\"T\"}\r\n{\"title\":\"U\"}\r\n", []dag.Spec{{Line: 1, Detail: dag.Detail{Title: "T"}}, {Line: 2, Detail: dag.Detail{Title: "U"}}}},
+		"a byte order mark":          {Auto, "\xef\xbb\xbf{\"title\":\"T\"}", []dag.Spec{{Line: 1, Detail: dag.Detail{Title: "T"}}}},
+		"a JSON array is YAML":       {Auto, `[{"title":"T"}]`, []dag.Spec{{Line: 1, Detail: dag.Detail{Title: "T"}}}},
+		"YAML lines are those of it": {YAML, "# plan\n\n- title: T\n\n- title: U\n", []dag.Spec{{Line: 3, Detail: dag.Detail{Title: "T"}}, {Line: 5, Detail: dag.Detail{Title: "U"}}}},
 		"nothing at all":             {Auto, "", nil},
-		"what it may change":         {Auto, `{"title":"T","may_change":["a","b/**"]}`, []dag.Spec{{Line: 1, Title: "T", MayChange: []string{"a", "b/**"}}}},
-		"all that it may change":     {Auto, `{"title":"T","allow_tampering":true}`, []dag.Spec{{Line: 1, Title: "T", MayChange: []string{"**"}}}},
-		"nothing that it may change": {Auto, "- {title: T, allow_tampering: false}", []dag.Spec{{Line: 1, Title: "T"}}},
-		"the newer key counts":       {Auto, "- {title: T, allow_tampering: true, may_change: [a]}", []dag.Spec{{Line: 1, Title: "T", MayChange: []string{"a"}}}},
+		"what it may change":         {Auto, `{"title":"T","may_change":["a","b/**"]}`, []dag.Spec{{Line: 1, Detail: dag.Detail{Title: "T", MayChange: []string{"a", "b/**"}}}}},
+		"all that it may change":     {Auto, `{"title":"T","allow_tampering":true}`, []dag.Spec{{Line: 1, Detail: dag.Detail{Title: "T", MayChange: []string{"**"}}}}},
+		"nothing that it may change": {Auto, "- {title: T, allow_tampering: false}", []dag.Spec{{Line: 1, Detail: dag.Detail{Title: "T"}}}},
+		"the newer key counts":       {Auto, "- {title: T, allow_tampering: true, may_change: [a]}", []dag.Spec{{Line: 1, Detail: dag.Detail{Title: "T", MayChange: []string{"a"}}}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -107,8 +107,8 @@ func FuzzParse(f *testing.F) {
 		items := make([]Item, len(specs))
 		for i, s := range specs {
 			items[i] = Item{After: s.After, Task: dag.Task{
-				ID: s.Ref, Title: s.Title, Description: s.Description, Priority: s.Priority, Parent: s.Parent,
-				Feature: s.Feature, Kind: s.Kind, Agent: s.Agent, Model: s.Model, Effort: s.Effort, Gates: s.Gates, MaxRetries: s.MaxRetries,
+				ID: s.Ref, Detail: dag.Detail{Title: s.Title, Description: s.Description, Priority: s.Priority, Kind: s.Kind, Agent: s.Agent, Model: s.Model, Effort: s.Effort, Gates: s.Gates, MaxRetries: s.MaxRetries}, Parent: s.Parent,
+				Feature: s.Feature,
 			}}
 		}
 		var first, second bytes.Buffer
@@ -167,7 +167,7 @@ func FuzzRead(f *testing.F) {
 			}
 		}
 		err = store.Update(t.Context(), func(g *dag.Graph) error {
-			ids, err := g.Import(plan.Specs)
+			ids, err := g.Plan.Import(plan.Specs)
 			if err == nil && len(ids) == len(plan.Specs) {
 				return undo
 			}

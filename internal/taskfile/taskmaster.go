@@ -35,7 +35,7 @@ func (d *draft) readTaskMaster(data []byte) error {
 		group, prefix := "", ""
 		if len(tags) > 1 {
 			group, prefix = tag, tag+"/"
-			if err := d.add(dag.Spec{Line: above + 1, Ref: group, Title: tag}); err != nil {
+			if err := d.add(dag.Spec{Line: above + 1, Ref: group, Detail: dag.Detail{Title: tag}}); err != nil {
 				return err
 			}
 		}
@@ -73,7 +73,7 @@ func (d *draft) mastered(line int, raw json.RawMessage, parent, prefix string) e
 		d.fault(line, "no id: this is not a task of Task Master")
 		return nil
 	}
-	s := dag.Spec{Line: line, Ref: prefix + number, Parent: parent, Title: o.text("title"), Priority: o.priority()}
+	s := dag.Spec{Line: line, Ref: prefix + number, Parent: parent, Detail: dag.Detail{Title: o.text("title"), Priority: o.priority()}}
 	text := o.text("description")
 	if s.Title == "" {
 		s.Title, text = text, ""

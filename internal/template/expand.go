@@ -145,7 +145,7 @@ func (x *expansion) step(s *step, after []string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := x.add(s, dag.Spec{Ref: s.name, Title: common, After: after, OnFail: s.onFail}); err != nil {
+	if err := x.add(s, dag.Spec{Ref: s.name, Detail: dag.Detail{Title: common, OnFail: s.said.OnFail}, After: after}); err != nil {
 		return "", err
 	}
 	defer func() { x.item = nil }()
@@ -231,7 +231,7 @@ const maxTitle = 100
 
 // task fills in one task, without its place in the graph.
 func (x *expansion) task(s *step) (spec dag.Spec, err error) {
-	spec = dag.Spec{Kind: s.kind, MaxRetries: s.maxRetries, Output: s.output, Timeout: s.timeout, OnFail: s.onFail, MayChange: s.mayChange}
+	spec = dag.Spec{Detail: s.said}
 	fill, command := func(t text) string { return x.keep(&err, x.fill, t) }, func(t text) string { return x.keep(&err, x.command, t) }
 	prose := func(t text) string { return x.keep(&err, x.prose, t) }
 	given, about := fill(s.title), prose(s.description)

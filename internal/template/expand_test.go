@@ -75,11 +75,10 @@ sum: Sum it up after phase
 build: build after sum`, outline(specs))
 	retries := 10
 	check.Equal(t, "a shell step", dag.Spec{
-		Line: 5, Ref: "fetch", Title: "fetch", Description: "```sh\nfetch\n```", Feature: "login", Agent: "shell", Origin: "template:x:login/fetch",
+		Line: 5, Ref: "fetch", Detail: dag.Detail{Title: "fetch", Description: "```sh\nfetch\n```", Agent: "shell"}, Feature: "login", Origin: "template:x:login/fetch",
 	}, specs[0])
 	check.Equal(t, "a task", dag.Spec{
-		Line: 8, Ref: "phase/a", Parent: "phase", Title: "Implement phase a", Feature: "login", Model: "opus", Effort: dag.HighEffort, Gates: []string{"test login", "test --all"},
-		Context: []string{"git log"}, MaxRetries: &retries, Output: "notes", Timeout: time.Hour, Origin: "template:x:login/phase/a",
+		Line: 8, Ref: "phase/a", Parent: "phase", Detail: dag.Detail{Title: "Implement phase a", Model: "opus", Effort: dag.HighEffort, Gates: []string{"test login", "test --all"}, Context: []string{"git log"}, MaxRetries: &retries, Output: "notes", Timeout: time.Hour}, Feature: "login", Origin: "template:x:login/phase/a",
 	}, specs[2])
 	check.Equal(t, "a description", "with ${care}, $1\n\nfor a, b c", specs[4].Description)
 	check.Equal(t, "on_fail", dag.Continue, specs[4].OnFail)

@@ -140,8 +140,11 @@ func (r *reader) section(f field, what string) (steps []step) {
 
 func (r *reader) step(node ast.Node) step {
 	s := step{line: yamlfile.Line(node)}
-	f, _ := r.fields(node, "a step", "name", "task", "shell", "title", "description", "foreach", "serial", "when", "after",
-		"kind", "model", "effort", "agent", "gates", "context", "until", "expect_red", "may_change", "max_retries", "output", "timeout", "on_fail")
+	keys := []string{"name", "task", "shell", "foreach", "serial", "when", "after", "until"}
+	for _, field := range dag.Fields {
+		keys = append(keys, field.Name)
+	}
+	f, _ := r.fields(node, "a step", keys...)
 	if f == nil {
 		return s
 	}
@@ -162,15 +165,13 @@ func (r *reader) step(node ast.Node) step {
 	}
 	s.name = r.stepName(f["name"], s)
 	s.title, s.description = r.text(f["title"], "title"), r.text(f["description"], "description")
-	s.kind = dag.Kind(r.choice(f["kind"], "kind", string(dag.Work), string(dag.Check)))
 	s.effort = r.text(f["effort"], "effort")
 	s.model, s.until, s.expectRed = r.text(f["model"], "model"), r.text(f["until"], "until"), r.text(f["expect_red"], "expect_red")
 	s.gates, s.context = r.texts(f["gates"], "gates"), r.texts(f["context"], "context")
-	s.mayChange = r.globs(f["may_change"], "may_change")
-	s.maxRetries = r.number(f["max_retries"], "max_retries")
-	s.output, s.timeout = r.output(f["output"]), r.timeout(f["timeout"])
-	if r.choice(f["on_fail"], "on_fail", "stop", string(dag.Continue)) == string(dag.Continue) {
-		s.onFail = dag.Continue
+	for _, field := range dag.Fields {
+		if given, has := f[field.Name]; has && field.Varies == dag.Never && !slices.Contains([]string{"title", "description"}, field.Name) {
+			r.said(field, given, &s.said)
+		}
 	}
 	s.foreach, s.serial = r.loop(f["foreach"]), r.yes(f["serial"], "serial")
 	if s.serial && s.foreach == nil {
@@ -203,6 +204,34 @@ func slug(s string) string {
 	words := strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
 	s = strings.Join(words, "-")
 	return strings.Trim(s[:min(len(s), 40)], "-")
+}
+
+// said reads a field of a task that no input varies: what it costs, and what may check or keep it back, is not for others to say.
+func (r *reader) said(about dag.Field, f field, d *dag.Detail) {
+	var err error
+	what := about.Name
+	switch choices := about.Choices(); {
+	case choices != nil:
+		if word := r.choice(f, what, choices...); word != "" {
+			err = about.Parse(d, word)
+		}
+	case what == "max_retries":
+		d.MaxRetries = r.number(f, what)
+	case what == "output":
+		d.Output = r.output(f)
+	case what == "timeout":
+		d.Timeout = r.timeout(f)
+	case about.IsList():
+		err = about.Parse(d, r.list(f, what)...)
+	default:
+		err = about.Parse(d, r.plain(f, what))
+	}
+	if checked := *d; err == nil {
+		err = about.Check(&checked) // and leaves it as it is written
+	}
+	if err != nil {
+		r.fault(f.line, "%s: %v", what, err)
+	}
 }
 
 func (r *reader) output(f field) string {

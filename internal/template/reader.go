@@ -167,8 +167,8 @@ func (r *reader) texts(f field, what string) (list []text) {
 	return list
 }
 
-// globs reads what a task may change. No input varies it: what checks the work is not for others to say.
-func (r *reader) globs(f field, what string) (list []string) {
+// list reads one text or several in which nothing is filled in.
+func (r *reader) list(f field, what string) (list []string) {
 	nodes := []ast.Node{f.node}
 	if seq, ok := f.node.(*ast.SequenceNode); ok {
 		nodes = seq.Values
@@ -177,9 +177,6 @@ func (r *reader) globs(f field, what string) (list []string) {
 		if node != nil {
 			list = append(list, r.plain(field{yamlfile.Line(node), node}, "an entry of "+what))
 		}
-	}
-	if err := dag.CheckMayChange(list); err != nil {
-		r.fault(f.line, "%s: %v", what, err)
 	}
 	return list
 }

@@ -2,11 +2,7 @@
 // the tasks to a graph that are not there yet. It runs nothing: what it makes are tasks like any others.
 package template
 
-import (
-	"time"
-
-	"ralph/dag"
-)
+import "ralph/dag"
 
 // The limits. A template is a page that a person writes, and each of its tasks is work that somebody pays for.
 const (
@@ -57,17 +53,12 @@ type step struct {
 	when    *condition
 	after   *[]reference // nil waits for the step above
 
-	kind           dag.Kind
+	said           dag.Detail // what no input varies
 	model, agent   text
 	effort         text
 	gates, context []text
 	until          text
 	expectRed      text
-	mayChange      []string
-	maxRetries     *int
-	output         string
-	timeout        time.Duration
-	onFail         dag.OnFail
 }
 
 // loop is what a step is repeated for: the items of an input, or those that are written there.

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"ralph/dag"
-	"ralph/inbox"
+	"ralph/internal/inbox"
 )
 
 type verb int
@@ -63,7 +63,7 @@ func act(ctx context.Context, opts Options, d deed) did {
 func (d deed) command(g *dag.Graph, run string) ([]string, error) {
 	switch d.verb {
 	case pauseOrResume:
-		control, err := g.Control("")
+		control, err := g.Queue.Control("")
 		if control.PausedAt.IsZero() {
 			return []string{"pause"}, err
 		}
@@ -80,7 +80,7 @@ func (d deed) command(g *dag.Graph, run string) ([]string, error) {
 	case answer:
 		return d.answers(), nil
 	}
-	t, err := g.Task(d.task.ID)
+	t, err := g.Tasks.Get(d.task.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"ralph/dag"
-	"ralph/inbox"
 	"ralph/internal/git"
+	"ralph/internal/inbox"
 	"ralph/internal/term"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/golden"

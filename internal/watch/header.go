@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"ralph/dag"
-	"ralph/inbox"
 	"ralph/internal/human"
+	"ralph/internal/inbox"
 	"ralph/internal/render"
 	"ralph/internal/term"
 )
@@ -212,6 +212,10 @@ func (m *model) face(t dag.Outline) face {
 		return face{"●", words, p.Cyan}
 	case t.Asks > 0:
 		return face{"?", "asks", p.Yellow}
+	case t.ToReview:
+		return face{"?", "to review", p.Yellow}
+	case t.Stands:
+		return face{"?", dag.Standing, p.Yellow}
 	case t.Paused:
 		return face{"‖", "paused", p.Yellow}
 	case t.Leaving:

@@ -16,9 +16,9 @@ import (
 	"pgregory.net/rapid"
 
 	"ralph/dag"
-	"ralph/event"
-	"ralph/inbox"
+	"ralph/internal/event"
 	"ralph/internal/git"
+	"ralph/internal/inbox"
 	"ralph/internal/testing/check"
 )
 
@@ -390,6 +390,8 @@ func TestAWordForWhatCouldRun(t *testing.T) {
 	for want, task := range map[string]dag.Outline{
 		"ready":      {Status: dag.Pending},
 		"unverified": {Status: dag.Pending, Unverified: true},
+		"to review":  {Status: dag.Pending, Unverified: true, ToReview: true},
+		dag.Standing: {Status: dag.Pending, Unverified: true, Stands: true},
 		"paused":     {Status: dag.Pending, Unverified: true, Paused: true},
 		"blocked":    {Status: dag.Blocked, Unverified: true},
 	} {

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"ralph/dag"
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/human"
 	"ralph/internal/render"
 )

@@ -8,8 +8,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
-	"ralph/inbox"
 	"ralph/internal/human"
+	"ralph/internal/inbox"
 	"ralph/internal/render"
 )
 

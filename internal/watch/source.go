@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"ralph/dag"
-	"ralph/event"
-	"ralph/inbox"
+	"ralph/internal/event"
 	"ralph/internal/human"
+	"ralph/internal/inbox"
 	"ralph/internal/render/transcript"
 )
 
@@ -188,11 +188,11 @@ const (
 // look reads a snapshot. A run that was asked for is kept to; else it is the one
 // under way that began last, or the last one.
 func look(g *dag.Graph, wanted string, life func(dag.Process) dag.Life) (s snapshot, err error) {
-	open, _ := g.OpenRuns() // the first error of the database is that of the transaction
+	open, _ := g.History.OpenRuns() // the first error of the database is that of the transaction
 	if s.run, err = which(g, wanted, open); err != nil {
 		return s, err
 	}
-	control, _ := g.Control(s.run.ID)
+	control, _ := g.Queue.Control(s.run.ID)
 	s.paused, s.state = control.PausedAt, stateOf(s.run, control, life)
 	alive := map[string]bool{}
 	for _, r := range open {
@@ -203,22 +203,22 @@ func look(g *dag.Graph, wanted string, life func(dag.Process) dag.Life) (s snaps
 			}
 		}
 	}
-	s.tasks, _ = g.Outline(s.run.Scope)
+	s.tasks, _ = g.Tasks.Outline(s.run.Scope)
 	if len(s.tasks) > 0 { // the scope may be gone by now
-		if s.tally, err = g.Tally(s.run.Scope); err != nil {
+		if s.tally, err = g.Tasks.Tally(s.run.Scope); err != nil {
 			return s, err
 		}
 	}
-	attempts, _ := g.OpenAttempts()
+	attempts, _ := g.History.OpenAttempts()
 	for _, a := range attempts {
 		if alive[a.Run] && (wanted == "" || a.Run == wanted) {
 			s.attempts = append(s.attempts, a)
 		}
 	}
 	slices.SortStableFunc(s.attempts, func(a, b dag.Attempt) int { return a.Slot - b.Slot }) // a lane stays where it is
-	s.queue, _ = g.Queue("")
+	s.queue, _ = g.Queue.OpenMerges("")
 	if s.run.ID != "" {
-		s.spent, _ = g.RunUsage(s.run.ID)
+		s.spent, _ = g.History.RunUsage(s.run.ID)
 	}
 	return s, g.Tx().Err()
 }
@@ -240,12 +240,12 @@ func questions(g *dag.Graph, looked string) ([]inbox.Request, error) {
 
 func which(g *dag.Graph, wanted string, open []dag.Run) (dag.Run, error) {
 	if wanted != "" {
-		return g.ResolveRun(wanted)
+		return g.History.ResolveRun(wanted)
 	}
 	if len(open) > 0 {
 		return open[len(open)-1], nil
 	}
-	last, err := g.RunOrLast("")
+	last, err := g.History.RunOrLast("")
 	if errors.Is(err, dag.ErrNoRun) {
 		err = nil
 	}
@@ -278,19 +278,19 @@ type detail struct {
 
 func study(g *dag.Graph, id string) (detail, error) {
 	d := detail{task: id}
-	t, err := g.Task(id)
+	t, err := g.Tasks.Get(id)
 	if err != nil {
 		return d, err
 	}
 	d.about = t.Description
-	if d.reasons, err = g.Why(t); err != nil {
+	if d.reasons, err = g.Tasks.Why(t); err != nil {
 		return d, err
 	}
-	attempts, _ := g.Attempts(t)
+	attempts, _ := g.History.Attempts(t)
 	if d.attempts = len(attempts); d.attempts > 0 {
 		d.attempt = &attempts[d.attempts-1]
 	}
-	logs, err := g.Logs(t)
+	logs, err := g.Tasks.Logs(t)
 	for _, l := range logs {
 		if l.Kind == dag.LogUser {
 			d.wish = l.Text

@@ -12,11 +12,11 @@ import (
 	"time"
 
 	"ralph/dag"
-	"ralph/inbox"
 	"ralph/internal/db"
+	"ralph/internal/inbox"
+	"ralph/internal/provenance"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/emptydb"
-	"ralph/internal/trust"
 )
 
 // world is a project with a real database, and a second handle on it for what others do.
@@ -70,7 +70,10 @@ func (w *world) poll(wish wish) news {
 
 func (w *world) add(title string) (id string) {
 	w.Helper()
-	w.update(func(g *dag.Graph) (err error) { id, err = g.Add(dag.NewTask{Title: title}); return err })
+	w.update(func(g *dag.Graph) (err error) {
+		id, err = g.Plan.Add(dag.NewTask{Detail: dag.Detail{Title: title}})
+		return err
+	})
 	return id
 }
 
@@ -78,10 +81,10 @@ func (w *world) add(title string) (id string) {
 func (w *world) claim() (c dag.Claim, run dag.Run) {
 	w.Helper()
 	w.update(func(g *dag.Graph) (err error) {
-		if run, err = g.StartRun(dag.Scope{}, dag.Process{PID: 1}); err != nil {
+		if run, err = g.History.StartRun(dag.Scope{}, dag.Process{PID: 1}); err != nil {
 			return err
 		}
-		c, _, err = g.Claim(dag.ClaimOptions{Run: run, Lease: time.Hour, Iteration: 1})
+		c, _, err = g.Queue.Claim(dag.ClaimOptions{Run: run, Lease: time.Hour, Iteration: 1})
 		return err
 	})
 	return c, run
@@ -108,9 +111,9 @@ func TestTheDatabaseIsReadWhenItChanged(t *testing.T) {
 	w.now = w.now.Add(refresh)
 	n = w.poll(wish{task: id})
 	check.That(t, n.snap != nil && n.snap.state == died && len(n.snap.attempts) == 0, "got %+v, want to learn that the run died", n.snap)
-	w.update(func(g *dag.Graph) error { return g.EndRun(run.ID, "died", "", 0) })
+	w.update(func(g *dag.Graph) error { return g.History.EndRun(run.ID, "died", "", 0) })
 	check.Equal(t, "state", ended, w.poll(wish{task: id}).snap.state)
-	w.update(func(g *dag.Graph) error { return g.Delete(id) })
+	w.update(func(g *dag.Graph) error { return g.Plan.Delete(id) })
 	n = w.poll(wish{task: id})
 	check.That(t, n.snap != nil && len(n.snap.tasks) == 0 && n.detail == nil, "got %+v, %+v, want no task any more", n.snap, n.detail)
 }
@@ -124,7 +127,7 @@ func TestWhatBecameOfAQuestionIsLearned(t *testing.T) {
 	var asked []inbox.Request
 	w.update(func(g *dag.Graph) error {
 		for _, text := range []string{"first?", "second?", "third?"} {
-			r, err := inbox.Ask(g, trust.Folder{}, c, inbox.Request{Kind: inbox.Question, Text: text, Parks: true})
+			r, err := inbox.Ask(g, provenance.Store{}, c, inbox.Request{Kind: inbox.Question, Text: text, Parks: true})
 			if err != nil {
 				return err
 			}
@@ -142,12 +145,12 @@ func TestWhatBecameOfAQuestionIsLearned(t *testing.T) {
 	second := asked[1].ID
 	check.Equal(t, "before", []inbox.State{inbox.Open, inbox.Open, inbox.Open}, states(""))
 	w.update(func(g *dag.Graph) error {
-		_, err := inbox.Answer(g, trust.Folder{Dir: t.TempDir()}, second, inbox.Reply{Text: "yes"})
+		_, err := inbox.Answer(g, provenance.Store{Dir: t.TempDir()}, second, inbox.Reply{Text: "yes"})
 		return err
 	})
 	check.Equal(t, "for who looks at it", []inbox.State{inbox.Open, inbox.Answered, inbox.Open}, states(second))
 	check.Equal(t, "for who looks elsewhere", []inbox.State{inbox.Open, inbox.Open}, states(asked[0].ID))
-	w.update(func(g *dag.Graph) error { return g.Reset(c.Task.ID) })
+	w.update(func(g *dag.Graph) error { return g.Tasks.Reset(c.Task.ID) })
 	check.Equal(t, "after the task was reset", []inbox.State{inbox.Withdrawn}, states(asked[0].ID))
 	check.Equal(t, "one that never was", []inbox.State(nil), states("q-none"))
 }
@@ -173,10 +176,10 @@ func TestTheNewestAttemptIsFollowed(t *testing.T) {
 	check.Equal(t, "doing", "gate go test", w.poll(wish{task: id}).doing[c.Attempt])
 	w.append(filepath.Join(run.ID, "events.jsonl"), fmt.Sprintf(`{"v":1,"type":"gate_ended","attempt":%q}`, c.Attempt))
 	check.Equal(t, "doing", "", w.poll(wish{task: id}).doing[c.Attempt])
-	w.update(func(g *dag.Graph) error { return g.Release(c, dag.Release{}) })
+	w.update(func(g *dag.Graph) error { return g.Queue.Release(c, dag.Release{}) })
 	var again dag.Claim
 	w.update(func(g *dag.Graph) (err error) {
-		again, _, err = g.Claim(dag.ClaimOptions{Run: run, Lease: time.Hour, Iteration: 2})
+		again, _, err = g.Queue.Claim(dag.ClaimOptions{Run: run, Lease: time.Hour, Iteration: 2})
 		return err
 	})
 	said(again.Attempt, "Again.\n")
@@ -239,7 +242,10 @@ func TestDeeds(t *testing.T) {
 	id := w.add("one")
 	task := dag.Outline{ID: id}
 	group := w.add("group")
-	w.update(func(g *dag.Graph) error { _, err := g.Add(dag.NewTask{Title: "below", Parent: group}); return err })
+	w.update(func(g *dag.Graph) error {
+		_, err := g.Plan.Add(dag.NewTask{Detail: dag.Detail{Title: "below"}, Parent: group})
+		return err
+	})
 	var typed string
 	w.opts.Command = func(_ context.Context, stdin string, args ...string) (string, error) {
 		typed = strings.TrimSuffix(strings.Join(args, " ")+" < "+stdin, " < ")
@@ -255,10 +261,10 @@ func TestDeeds(t *testing.T) {
 		check.Equal(t, "command", want, typed)
 	}
 	do(deed{verb: pauseOrResume}, "pause")
-	w.update(func(g *dag.Graph) error { _, err := g.PauseAll(); return err })
+	w.update(func(g *dag.Graph) error { _, err := g.Queue.PauseAll(); return err })
 	do(deed{verb: pauseOrResume}, "resume")
 	do(deed{verb: hold, task: task}, "pause "+id)
-	w.update(func(g *dag.Graph) error { return g.Pause(id) })
+	w.update(func(g *dag.Graph) error { return g.Tasks.Pause(id) })
 	do(deed{verb: hold, task: task}, "resume "+id)
 	do(deed{verb: stopAfter}, "stop")
 	w.opts.Run = "r-1"
@@ -270,9 +276,9 @@ func TestDeeds(t *testing.T) {
 	do(deed{verb: retry, task: dag.Outline{ID: group}}, "task reset --failed "+group)
 	do(deed{verb: retry, task: dag.Outline{ID: "t-none"}}, "task t-none: not found")
 	do(deed{verb: skip, task: task}, "task block --now --reason=skipped in ralph watch "+id)
-	w.update(func(g *dag.Graph) error { return errors.Join(g.Resume(id), g.Block(id, "")) })
+	w.update(func(g *dag.Graph) error { return errors.Join(g.Tasks.Resume(id), g.Tasks.Block(id, "")) })
 	do(deed{verb: skip, task: task}, "task unblock "+id)
-	w.update(func(g *dag.Graph) error { return g.Finish(id) })
+	w.update(func(g *dag.Graph) error { return g.Tasks.Finish(id) })
 	do(deed{verb: guide, task: task, text: "too late"}, id+" is done: no agent would read it; r resets it")
 	do(deed{verb: answer, request: "q-1", reply: inbox.Reply{Option: 2}}, "inbox answer q-1 --option=2")
 	do(deed{verb: answer, request: "q-1", reply: inbox.Reply{Text: "-"}}, "inbox answer q-1 - < -")

@@ -16,7 +16,7 @@ import (
 	"unicode/utf8"
 
 	"ralph/dag"
-	"ralph/event"
+	"ralph/internal/event"
 )
 
 // told writes the lines of an answer. Two streams of a command may write at once.
@@ -125,7 +125,7 @@ func wrote(_ int, err error) error { return err }
 // eventsOf finds the events of a run, and whether it has ended.
 func (s *Server) eventsOf(r *http.Request) (path string, over bool, err error) {
 	err = s.visit(r, func(v *visit) error {
-		run, err := v.g.ResolveRun(r.PathValue("id"))
+		run, err := v.g.History.ResolveRun(r.PathValue("id"))
 		if err != nil {
 			return err
 		}

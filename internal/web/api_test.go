@@ -160,7 +160,7 @@ func TestEventsResume(t *testing.T) {
 	check.OK(t, err)
 	defer open.Close()
 	check.OK(t, open.Store.Update(t.Context(), func(g *dag.Graph) error {
-		r, err := g.StartRun(dag.Scope{}, dag.Process{PID: 1})
+		r, err := g.History.StartRun(dag.Scope{}, dag.Process{PID: 1})
 		run = r.ID
 		return err
 	}))

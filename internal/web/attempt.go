@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"ralph/dag"
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/human"
 	"ralph/internal/render"
 	"ralph/internal/render/transcript"
@@ -63,18 +63,18 @@ const (
 )
 
 func loadAttempt(v *visit) (any, error) {
-	a, err := v.g.Attempt(v.PathValue("id"))
+	a, err := v.g.History.Attempt(v.PathValue("id"))
 	if err != nil {
 		return nil, err
 	}
 	p := &attemptPage{Attempt: a, Now: v.now}
-	t, err := v.g.Task(a.Task)
+	t, err := v.g.Tasks.Get(a.Task)
 	if err != nil && !errors.Is(err, dag.ErrNotFound) {
 		return nil, err
 	}
 	p.Title, p.Deleted = cmp.Or(render.Line(t.Title), a.Task), t.ID == ""
 	if !p.Deleted {
-		attempts, err := v.g.Attempts(t)
+		attempts, err := v.g.History.Attempts(t)
 		if err != nil {
 			return nil, err
 		}
@@ -293,7 +293,7 @@ func entriesOf(items []item) []entry {
 func (s *Server) serveTranscript(w http.ResponseWriter, r *http.Request) {
 	path := ""
 	err := s.visit(r, func(v *visit) error {
-		a, err := v.g.Attempt(r.PathValue("id"))
+		a, err := v.g.History.Attempt(r.PathValue("id"))
 		path = v.transcript(a)
 		return err
 	})

@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"ralph/dag"
-	"ralph/inbox"
+	"ralph/internal/inbox"
 	"ralph/internal/project"
 )
 
@@ -228,6 +228,6 @@ func waiting(g *dag.Graph) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	held, err := g.ToReview()
+	held, err := g.Queue.ToReview()
 	return len(list) + len(held), err
 }

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/human"
 	"ralph/internal/render"
-	"ralph/report"
+	"ralph/internal/report"
 )
 
 // costPage is what was spent, and what came of it.

@@ -15,8 +15,8 @@ import (
 	"ralph/internal/human"
 	"ralph/internal/plain"
 	"ralph/internal/render"
+	"ralph/internal/report"
 	"ralph/internal/seq"
-	"ralph/report"
 )
 
 // A form of a page names a command and what was typed for it:
@@ -169,7 +169,7 @@ func (s *Server) serveDo(w http.ResponseWriter, r *http.Request) {
 // atWork is a run that works in the project.
 func (s *Server) atWork(r *http.Request) (id string) {
 	_ = s.visit(r, func(v *visit) error { // the command says what is wrong
-		runs, err := v.g.OpenRuns()
+		runs, err := v.g.History.OpenRuns()
 		for _, run := range runs {
 			if s.opts.Life(run.Process) == dag.Alive {
 				id = run.ID
@@ -188,7 +188,7 @@ func (s *Server) overtaken(r *http.Request, form url.Values) (now []field) {
 	}
 	text := func(s string) string { return strings.TrimSpace(strings.ReplaceAll(s, "\r\n", "\n")) }
 	_ = s.visit(r, func(v *visit) error { // the command says what is wrong
-		t, err := v.g.Resolve(args[2])
+		t, err := v.g.Tasks.Resolve(args[2])
 		if err != nil {
 			return err
 		}
@@ -296,7 +296,7 @@ func (a asking) fields(typed bool) (list []field) {
 func (s *Server) ask(w http.ResponseWriter, r *http.Request, status int, title string, a asking) {
 	err := s.visit(r, func(v *visit) error {
 		for _, word := range slices.Concat(a.form["arg"], a.form["then"]) {
-			if t, err := v.g.Task(word); err == nil && !slices.ContainsFunc(a.Tasks, func(o dag.Task) bool { return o.ID == t.ID }) {
+			if t, err := v.g.Tasks.Get(word); err == nil && !slices.ContainsFunc(a.Tasks, func(o dag.Task) bool { return o.ID == t.ID }) {
 				a.Tasks = append(a.Tasks, t)
 			}
 		}

@@ -83,7 +83,7 @@ func TestWhoClicksRunTwiceHasOne(t *testing.T) {
 func TestAnEditReplacesOnlyWhatWasSeen(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	id := s.add(dag.NewTask{Title: "Write it", Description: "By the other\nperson", Gates: []string{"if true\nthen true\nfi", "true"}})
+	id := s.add(dag.NewTask{Detail: dag.Detail{Title: "Write it", Description: "By the other\nperson", Gates: []string{"if true\nthen true\nfi", "true"}}})
 	check.That(t, !strings.Contains(s.page("/tasks/"+id), `name="--gate[]" rows="1">if`), "a gate of several lines is edited as several gates")
 	form := s.form("arg", "task", "arg", "update", "arg", id, "stdin", "Mine", "was stdin", "", "stdin-to", "--description", "--title", "Write it well", "was --title", "Write it")
 	page, err := s.post(form)

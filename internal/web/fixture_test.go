@@ -19,8 +19,8 @@ import (
 	"time"
 
 	"ralph/dag"
-	"ralph/event"
 	"ralph/internal/db"
+	"ralph/internal/event"
 	"ralph/internal/project"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/emptydb"
@@ -80,13 +80,16 @@ func (s *site) update(fn func(*dag.Graph) error) {
 
 func (s *site) add(n dag.NewTask) (id string) {
 	s.t.Helper()
-	s.update(func(g *dag.Graph) (err error) { id, err = g.Add(n); return err })
+	s.update(func(g *dag.Graph) (err error) { id, err = g.Plan.Add(n); return err })
 	return id
 }
 
 func (s *site) begin() {
 	s.t.Helper()
-	s.update(func(g *dag.Graph) (err error) { s.run, err = g.StartRun(dag.Scope{}, dag.Process{PID: 1}); return err })
+	s.update(func(g *dag.Graph) (err error) {
+		s.run, err = g.History.StartRun(dag.Scope{}, dag.Process{PID: 1})
+		return err
+	})
 	s.event(event.Event{Type: event.RunStarted, Setup: &event.Setup{Scope: "everything", Agent: "fake"}})
 }
 
@@ -113,7 +116,7 @@ func (s *site) claim() dag.Claim {
 	s.t.Helper()
 	var claim dag.Claim
 	s.update(func(g *dag.Graph) error {
-		c, ok, err := g.Claim(dag.ClaimOptions{Run: s.run, Lease: time.Hour, Iteration: 1})
+		c, ok, err := g.Queue.Claim(dag.ClaimOptions{Run: s.run, Lease: time.Hour, Iteration: 1})
 		check.That(s.t, ok, "nothing was ready")
 		claim = c
 		return err

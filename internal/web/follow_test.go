@@ -20,7 +20,7 @@ import (
 func TestAStreamResumesAtEveryPlace(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	s.add(dag.NewTask{Title: "Write the parser"})
+	s.add(dag.NewTask{Detail: dag.Detail{Title: "Write the parser"}})
 	s.begin()
 	c := s.claim()
 	name := c.Attempt + "/transcript.jsonl"
@@ -127,7 +127,7 @@ func (s *stuck) Write([]byte) (int, error) {
 func TestASlowReaderIsDropped(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	s.add(dag.NewTask{Title: "Talk"})
+	s.add(dag.NewTask{Detail: dag.Detail{Title: "Talk"}})
 	s.begin()
 	c := s.claim()
 	s.grow(c.Attempt+"/transcript.jsonl", chunk("hello"))

@@ -4,7 +4,7 @@ import (
 	"net/url"
 
 	"ralph/dag"
-	"ralph/report"
+	"ralph/internal/report"
 )
 
 // graphPage is a picture of the tasks.
@@ -29,7 +29,7 @@ func loadGraph(v *visit) (any, error) {
 		return "/graph?" + next.Encode()
 	}
 	var err error
-	if p.Features, err = v.g.Features(); err != nil {
+	if p.Features, err = v.g.Plan.Features(); err != nil {
 		return nil, err
 	}
 	p.Graph, err = report.LoadGraph(v.g, report.GraphOptions{

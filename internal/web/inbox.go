@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"ralph/dag"
-	"ralph/inbox"
+	"ralph/internal/inbox"
 )
 
 // request is something that waits for an answer, or has one, with what is known of who asks.
@@ -50,12 +50,12 @@ func loadInbox(v *visit) (any, error) {
 		return nil, err
 	}
 	p := inboxPage{Asks: v.requests(asked)}
-	held, err := v.g.ToReview()
+	held, err := v.g.Queue.ToReview()
 	if err != nil {
 		return nil, err
 	}
 	for _, m := range held {
-		at, err := v.g.Attempt(m.Attempt)
+		at, err := v.g.History.Attempt(m.Attempt)
 		if err != nil {
 			return nil, err
 		}
@@ -72,7 +72,7 @@ func (v *visit) requests(list []inbox.Request) (all []request) {
 	titles := map[string]string{}
 	for _, r := range list {
 		if _, known := titles[r.Task]; !known && r.Task != "" {
-			t, _ := v.g.Task(r.Task) // it may be deleted
+			t, _ := v.g.Tasks.Get(r.Task) // it may be deleted
 			titles[r.Task] = t.Title
 		}
 		all = append(all, request{r, titles[r.Task], r.State == inbox.Open})

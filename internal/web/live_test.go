@@ -71,7 +71,10 @@ func (s *site) settled(l *listener, title string) string {
 
 func (s *site) add(title string) {
 	s.t.Helper()
-	s.update(func(g *dag.Graph) error { _, err := g.Add(dag.NewTask{Title: title}); return err })
+	s.update(func(g *dag.Graph) error {
+		_, err := g.Plan.Add(dag.NewTask{Detail: dag.Detail{Title: title}})
+		return err
+	})
 }
 
 func TestPagesHearOfChanges(t *testing.T) {

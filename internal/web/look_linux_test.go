@@ -17,9 +17,9 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"ralph/dag"
-	"ralph/inbox"
+	"ralph/internal/inbox"
+	"ralph/internal/provenance"
 	"ralph/internal/testing/check"
-	"ralph/internal/trust"
 )
 
 var pictures = flag.String("pages", "", "write pictures of the pages to this folder, to be looked at")
@@ -110,13 +110,13 @@ func (s *site) agent(title string, do func(*dag.Graph, dag.Claim) error) {
 	s.t.Helper()
 	task := s.task(title)
 	s.update(func(g *dag.Graph) error {
-		run, err := g.StartRun(dag.Scope{}, dag.Process{PID: 1})
+		run, err := g.History.StartRun(dag.Scope{}, dag.Process{PID: 1})
 		check.OK(s.t, err)
-		c, ok, err := g.Claim(dag.ClaimOptions{Run: run, Scope: dag.Scope{Task: task.ID}, Lease: time.Hour})
+		c, ok, err := g.Queue.Claim(dag.ClaimOptions{Run: run, Scope: dag.Scope{Task: task.ID}, Lease: time.Hour})
 		check.OK(s.t, err)
 		check.That(s.t, ok, "%s cannot be claimed", task.ID)
 		check.OK(s.t, do(g, c))
-		return g.EndRun(run.ID, "complete", "", 1)
+		return g.History.EndRun(run.ID, "complete", "", 1)
 	})
 }
 
@@ -138,9 +138,9 @@ func TestAStoryOnAPhoneWithTheKeyboardInChromium(t *testing.T) {
 	b.js(`document.querySelectorAll("details").forEach((d) => d.open = true) || document.querySelector("[name='--title']").focus()`)
 	b.keys(kb.End, ", at last")
 	s.agent("Write the parser", func(g *dag.Graph, c dag.Claim) error {
-		_, err := inbox.Ask(g, trust.Folder{}, c, inbox.Request{Kind: inbox.Question, Text: "Which grammar?", Options: []string{"LL", "LR"}, Parks: true})
+		_, err := inbox.Ask(g, provenance.Store{}, c, inbox.Request{Kind: inbox.Question, Text: "Which grammar?", Options: []string{"LL", "LR"}, Parks: true})
 		check.OK(t, err)
-		return g.Release(c, dag.Release{Uncounted: true})
+		return g.Queue.Release(c, dag.Release{Uncounted: true})
 	})
 	b.until(`document.querySelector("#asks").innerText.includes("Which grammar?") && document.querySelector(".badge").innerText === "1"`)
 	check.Equal(t, "what is being typed", "Write the parser, at last", b.js(`document.activeElement.value`))
@@ -158,13 +158,13 @@ func TestAStoryOnAPhoneWithTheKeyboardInChromium(t *testing.T) {
 
 	b.keys("g", "o")
 	b.until(`location.pathname === "/" && document.querySelector("h1").innerText.includes("1 task ready")`)
-	s.agent("Write the parser", func(g *dag.Graph, c dag.Claim) error { return g.Fail(c, "the grammar is ambiguous") })
+	s.agent("Write the parser", func(g *dag.Graph, c dag.Claim) error { return g.Queue.Fail(c, "the grammar is ambiguous") })
 	b.until(`document.querySelector("h1").innerText.includes("1 task failed") && document.body.innerText.includes("the grammar is ambiguous")`)
 	b.keys("j", kb.Tab, kb.Enter)
 	b.until(`document.querySelector("h1").innerText === "Are you sure?" && document.activeElement.matches("button.danger")`)
 	b.keys(kb.Enter)
 	b.until(`document.querySelector(".flash").innerText.includes("reset")`)
-	s.agent("Write the parser", func(g *dag.Graph, c dag.Claim) error { return g.Complete(c, "passed") })
+	s.agent("Write the parser", func(g *dag.Graph, c dag.Claim) error { return g.Queue.Complete(c, "passed") })
 	b.until(`document.querySelector("h1").innerText.includes("All done")`)
 
 	b.keys("?")

@@ -74,7 +74,7 @@ const lessonsShown = 500
 
 func loadKnowledge(v *visit) (any, error) {
 	p := knowledgePage{Query: strings.TrimSpace(v.URL.Query().Get("q"))}
-	uses, err := v.g.KnowledgeUses()
+	uses, err := v.g.History.KnowledgeUses()
 	if err != nil {
 		return nil, err
 	}

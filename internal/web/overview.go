@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"time"
 
-	"ralph/budget"
 	"ralph/dag"
-	"ralph/inbox"
+	"ralph/internal/budget"
 	"ralph/internal/human"
+	"ralph/internal/inbox"
 	"ralph/internal/project"
-	"ralph/report"
+	"ralph/internal/report"
 )
 
 // overview is the first page.
@@ -81,7 +81,7 @@ func loadOverview(v *visit) (any, error) {
 	}
 	asked, _ := inbox.Waiting(v.g) // the first error of the database is that of all that follow
 	o.Asks = v.requests(asked)
-	o.Review, _ = v.g.ToReview()
+	o.Review, _ = v.g.Queue.ToReview()
 	titles := map[string]string{}
 	for _, t := range o.Running {
 		titles[t.ID] = t.Title
@@ -92,11 +92,11 @@ func loadOverview(v *visit) (any, error) {
 		}
 	}
 	for _, t := range o.Failed {
-		if why, _ := v.g.LastFailure(t); t.Children == 0 || t.GivenUp { // a group fails with what is below it
+		if why, _ := v.g.Tasks.LastFailure(t); t.Children == 0 || t.GivenUp { // a group fails with what is below it
 			o.Fails = append(o.Fails, failure{t, why})
 		}
 	}
-	used, err := v.g.UsageSince(budget.Midnight(v.now), "")
+	used, err := v.g.History.UsageSince(budget.Midnight(v.now), "")
 	if cost := report.CostOf(used.Usage); cost.String() != "" {
 		o.Spent = cost.String()
 		if o.Limit > 0 && cost.CostUSD != nil {

@@ -37,7 +37,7 @@ func markOf(state string) mark {
 		return mark{state, "✗", "failed"}
 	case "running", "in progress", "stopping", dag.Landing:
 		return mark{state, "▶", "running"}
-	case "asks", "asked", "to review":
+	case "asks", "asked", "to review", dag.Standing:
 		return mark{state, "?", "again"}
 	case "blocked", "paused", "retried", "released", "interrupted", "limited", "limit", "timeout", "stopped", "unverified":
 		return mark{state, "!", "again"}

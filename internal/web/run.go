@@ -12,12 +12,12 @@ import (
 	"time"
 
 	"ralph/dag"
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/git"
 	"ralph/internal/project"
 	"ralph/internal/render"
 	"ralph/internal/render/transcript"
-	"ralph/report"
+	"ralph/internal/report"
 )
 
 // runsPage lists runs, the newest first.
@@ -40,7 +40,7 @@ func loadRuns(v *visit) (any, error) {
 	p := runsPage{}
 	n, _ := strconv.Atoi(v.URL.Query().Get("page"))
 	p.Page.N = min(max(n, 1), 1<<20)
-	runs, err := v.g.Runs(p.Page.N*runsShown + 1)
+	runs, err := v.g.History.Runs(p.Page.N*runsShown + 1)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func loadRuns(v *visit) (any, error) {
 		runs, p.Page.Next = runs[:p.Page.N*runsShown], p.Page.N+1
 	}
 	for _, run := range runs[min((p.Page.N-1)*runsShown, len(runs)):] {
-		receipts, err := v.g.Receipts(dag.ReceiptFilter{Run: run.ID})
+		receipts, err := v.g.History.Receipts(dag.ReceiptFilter{Run: run.ID})
 		if err != nil {
 			return nil, err
 		}
@@ -87,7 +87,7 @@ func loadRun(v *visit) (any, error) {
 			p.Attempts = append(p.Attempts, a)
 		}
 	}
-	queue, err := v.g.Queue("")
+	queue, err := v.g.Queue.OpenMerges("")
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func (v *visit) report() (report.Run, error) {
 	if id == "last" {
 		id = ""
 	}
-	run, err := v.g.RunOrLast(id)
+	run, err := v.g.History.RunOrLast(id)
 	if err != nil {
 		return report.Run{}, err
 	}
@@ -216,7 +216,7 @@ func happeningsOf(items []item) (list []happenings) {
 func (s *Server) serveHappenings(w http.ResponseWriter, r *http.Request) {
 	path := ""
 	err := s.visit(r, func(v *visit) error {
-		run, err := v.g.ResolveRun(r.PathValue("id"))
+		run, err := v.g.History.ResolveRun(r.PathValue("id"))
 		path = filepath.Join(v.project.Runs(), run.ID, "events.jsonl")
 		return err
 	})

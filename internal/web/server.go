@@ -16,7 +16,7 @@ import (
 	"ralph/dag"
 	"ralph/internal/git"
 	"ralph/internal/project"
-	"ralph/report"
+	"ralph/internal/report"
 )
 
 // Options are what a server needs.

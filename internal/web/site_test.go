@@ -22,13 +22,13 @@ import (
 	"go.uber.org/goleak"
 
 	"ralph/dag"
-	"ralph/event"
-	"ralph/inbox"
 	"ralph/internal/db"
+	"ralph/internal/event"
 	"ralph/internal/git"
+	"ralph/internal/inbox"
 	"ralph/internal/project"
+	"ralph/internal/provenance"
 	"ralph/internal/testing/check"
-	"ralph/internal/trust"
 	"ralph/internal/web"
 )
 
@@ -194,7 +194,7 @@ func (s *site) post(fields ...string) (string, int) {
 func (s *site) task(title string) (found dag.Task) {
 	s.t.Helper()
 	check.OK(s.t, s.store.View(s.t.Context(), func(g *dag.Graph) error {
-		return g.Each(dag.Filter{}, func(t dag.Task) error {
+		return g.Tasks.Each(dag.Filter{}, func(t dag.Task) error {
 			if t.Title == title {
 				found = t
 			}
@@ -210,56 +210,56 @@ func (s *site) night(text string) (ids []string) {
 	s.t.Helper()
 	add := func(g *dag.Graph, title string, more dag.NewTask) string {
 		more.Title, more.Description = title+" "+text, "Do it. "+text
-		id, err := g.Add(more)
+		id, err := g.Plan.Add(more)
 		check.OK(s.t, err)
 		ids = append(ids, id)
 		return id
 	}
 	cost := 0.42
 	s.update(func(g *dag.Graph) error {
-		_, err := g.AddFeature("login")
+		_, err := g.Plan.AddFeature("login")
 		check.OK(s.t, err)
 		group := add(g, "Sign in with a password", dag.NewTask{Feature: "login"})
-		run, err := g.StartRun(dag.Scope{}, dag.Process{PID: 1})
+		run, err := g.History.StartRun(dag.Scope{}, dag.Process{PID: 1})
 		check.OK(s.t, err)
 		claim := func(title string, more dag.NewTask) dag.Claim {
 			id := add(g, title, more)
-			c, ok, err := g.Claim(dag.ClaimOptions{Run: run, Scope: dag.Scope{Task: id}, Lease: time.Hour, Iteration: len(ids)})
+			c, ok, err := g.Queue.Claim(dag.ClaimOptions{Run: run, Scope: dag.Scope{Task: id}, Lease: time.Hour, Iteration: len(ids)})
 			check.OK(s.t, err)
 			check.That(s.t, ok, "%s was not claimed", id)
-			check.OK(s.t, g.NoteAttempt(c.Attempt, dag.Note{
+			check.OK(s.t, g.History.NoteAttempt(c.Attempt, dag.Note{
 				Agent: "claude " + text, Model: "sonnet " + text, Verdict: "verdict " + text, Usage: &event.Usage{CostUSD: &cost}, Files: []string{text},
 				Gates: []dag.GateRecord{{Command: "go test " + text, Verdict: "failed"}}, Session: "s",
 			}))
 			return c
 		}
-		tree := dag.NewTask{Parent: group, Gates: []string{"go test ./... # " + text}, Agent: text, Model: text, Tags: []string{"core"}, Priority: 3}
-		check.OK(s.t, g.Complete(claim("Store the hash", tree), "passed"))
-		check.OK(s.t, g.Fail(claim("Limit the attempts", tree), "the gate go test ./... failed "+text+"\nexit status 1\n"+text))
+		tree := dag.NewTask{Parent: group, Detail: dag.Detail{Gates: []string{"go test ./... # " + text}, Agent: text, Model: text, Tags: []string{"core"}, Priority: 3}}
+		check.OK(s.t, g.Queue.Complete(claim("Store the hash", tree), "passed"))
+		check.OK(s.t, g.Queue.Fail(claim("Limit the attempts", tree), "the gate go test ./... failed "+text+"\nexit status 1\n"+text))
 		claim("Send the mail", dag.NewTask{})
 		ask := func(c dag.Claim, r inbox.Request) {
-			_, err := inbox.Ask(g, trust.Folder{}, c, r)
+			_, err := inbox.Ask(g, provenance.Store{}, c, r)
 			check.OK(s.t, err)
 		}
 		asking := claim("Choose the cipher", dag.NewTask{})
 		ask(asking, inbox.Request{Kind: inbox.Question, Text: "Which cipher? " + text, Options: []string{"bcrypt", "argon2 " + text}, Default: "bcrypt", Parks: true})
 		ask(asking, inbox.Request{Kind: inbox.Question, Text: "What is the limit? " + text, Parks: true})
 		ask(asking, inbox.NewCredential("STRIPE_API_KEY", "to pay "+text))
-		check.OK(s.t, g.Release(asking, dag.Release{Uncounted: true, Reason: text}))
+		check.OK(s.t, g.Queue.Release(asking, dag.Release{Uncounted: true, Reason: text}))
 		ask(claim("Migrate the data", dag.NewTask{}), inbox.Request{Kind: inbox.Permission, Text: "May I run rm -rf build? " + text})
 		held := claim("Rotate the keys", dag.NewTask{})
-		m, err := g.Enter(held, dag.NewMerge{Target: "main", Base: "b", Work: "w", Patch: "p"})
+		m, err := g.Queue.Enter(held, dag.NewMerge{Target: "main", Base: "b", Work: "w", Patch: "p"})
 		check.OK(s.t, err)
-		check.OK(s.t, g.Built(held, m.N, "b", "w"))
-		check.OK(s.t, g.Tested(held, m.N))
-		check.OK(s.t, g.Hold(held, m.N, "its work waits for review"))
+		check.OK(s.t, g.Queue.Built(held, m.N, "b", "w"))
+		check.OK(s.t, g.Queue.Tested(held, m.N))
+		check.OK(s.t, g.Queue.Hold(held, m.N, "its work waits for review"))
 		first := add(g, "Write the manual", dag.NewTask{})
 		second := add(g, "Publish the manual", dag.NewTask{After: []string{first}})
-		check.OK(s.t, g.Relate(first, second))
+		check.OK(s.t, g.Plan.Relate(first, second))
 		blocked := add(g, "Buy a domain", dag.NewTask{})
-		check.OK(s.t, g.Block(blocked, "waits for the budget "+text))
+		check.OK(s.t, g.Tasks.Block(blocked, "waits for the budget "+text))
 		cancelled := add(g, "Support fax", dag.NewTask{})
-		check.OK(s.t, g.Cancel(cancelled, false, text))
+		check.OK(s.t, g.Tasks.Cancel(cancelled, false, text))
 		return nil
 	})
 	return ids

@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"ralph/dag"
-	"ralph/event"
-	"ralph/inbox"
+	"ralph/internal/event"
 	"ralph/internal/git"
+	"ralph/internal/inbox"
 	"ralph/internal/render"
-	"ralph/report"
+	"ralph/internal/report"
 )
 
 // taskPage is everything about a task.
@@ -68,39 +68,31 @@ func (p taskPage) New() newTask { return newTask{Parent: p.ID} }
 
 // Facts are the settings that it has, and what is known of it. Their names are where they lead.
 func (p taskPage) Facts() []field {
-	found, landed, timeout := "", "", ""
+	found, landed := "", ""
 	if p.DiscoveredFrom != "" {
 		found = "/tasks/" + p.DiscoveredFrom
 	}
 	if p.Landed.N > 0 {
 		landed = render.Branch(p.Landed.Target) + " " + render.Commit(p.Landed.Candidate)
 	}
-	if p.Timeout > 0 {
-		timeout = p.Timeout.String()
+	var list []field
+	for _, f := range dag.Fields {
+		if !slices.Contains([]string{"title", "description", "gates", "tags", "max_retries"}, f.Name) { // the page shows them in places of their own
+			list = append(list, field{"", f.Label(), strings.Join(f.Lines(p.Detail), ", ")})
+		}
 	}
-	list := []field{
-		{"", "priority", fmt.Sprint(p.Priority)},
-		{"", "kind", string(p.Kind)},
-		{"", "agent", p.Agent},
-		{"", "model", p.Model},
-		{"", "effort", string(p.Effort)},
+	list = append(list, []field{
 		{"", "retries", fmt.Sprintf("%d of %d", p.Retries, p.MaxRetries)},
 		{"", "verified", p.Verification},
 		{"", "cost", p.Cost.String()},
 		{"", "claimed by", p.Owner},
-		{"", "red after the work", p.ExpectRed},
-		{"", "locks", strings.Join(p.Locks, ", ")},
-		{"", "paths", strings.Join(p.Paths, ", ")},
-		{"", "proves", strings.Join(p.Proves, ", ")},
-		{"", "may change", strings.Join(p.MayChange, ", ")},
-		{"", "timeout", timeout},
 		{found, "found by", p.DiscoveredFrom},
 		{"", "origin", p.Origin},
 		{"", "landed", landed},
 		{"", "not before", day(p.NotBefore)},
 		{"", "created", day(p.CreatedAt)},
 		{"", "ended", day(p.FinishedAt)},
-	}
+	}...)
 	return slices.DeleteFunc(list, func(f field) bool { return f.Value == "" })
 }
 
@@ -113,22 +105,18 @@ func day(t time.Time) string {
 
 // Editable are the settings that the form changes, beside title and description.
 func (p taskPage) Editable() []field {
-	retries := ""
-	if p.Task.MaxRetries != nil {
-		retries = fmt.Sprint(*p.Task.MaxRetries)
-	}
-	list := []field{
-		{"--priority", "Priority; lower runs first", fmt.Sprint(p.Priority)},
-		{"--feature", "Feature; none removes it", p.Feature},
-		{"--agent", "Agent", p.Agent},
-		{"--model", "Model", p.Model},
-		{"--effort", "Effort: low, medium or high", string(p.Effort)},
-		{"--max-retries", "Retries; -1 is as configured", retries},
-		{"--tag[]", "Tags, one per line", strings.Join(p.Tags, "\n")},
-		{"--paths[]", "Paths that it touches, one per line", strings.Join(p.Paths, "\n")},
-	}
-	if !slices.ContainsFunc(p.Gates, func(g string) bool { return strings.ContainsAny(g, "\r\n") }) { // or one would become several
-		list = append(list, field{"--gate[]", "Gates, one per line", strings.Join(p.Gates, "\n")})
+	list := []field{{"--feature", "Feature; none removes it", p.Feature}}
+	for _, f := range dag.Fields {
+		texts := f.Texts(p.Detail)
+		several := slices.ContainsFunc(texts, func(text string) bool { return strings.ContainsAny(text, "\r\n") }) // one would become others
+		switch {
+		case f.Name == "title", f.Name == "description", several:
+		case slices.Contains(weakening, f.Flag) && f.Flag != "agent": // the page could not change it
+		case f.IsList():
+			list = append(list, field{"--" + f.Flag + "[]", f.Label() + ", one per line: " + f.About(), strings.Join(texts, "\n")})
+		default:
+			list = append(list, field{"--" + f.Flag, f.Label() + ": " + f.About(), strings.Join(texts, "")})
+		}
 	}
 	return list
 }
@@ -143,7 +131,7 @@ func (taskPage) WhyText(r dag.Reason) string {
 
 func loadTask(v *visit) (any, error) {
 	id := v.PathValue("id")
-	t, err := v.g.Resolve(id)
+	t, err := v.g.Tasks.Resolve(id)
 	if err != nil {
 		return nil, err
 	}
@@ -156,17 +144,17 @@ func loadTask(v *visit) (any, error) {
 		return nil, err
 	}
 	p := taskPage{TaskView: views[0], State: t.State(v.now)}
-	p.Reasons, err = v.g.Explain(t, v.opts.Life, dag.ClaimOptions{KeepGoing: c.Run.KeepGoing, Skip: dag.Skip{Agent: c.Agent.Use}, Locks: c.Locks})
+	p.Reasons, err = v.g.Tasks.Explain(t, v.opts.Life, dag.ClaimOptions{KeepGoing: c.Run.KeepGoing, Skip: dag.Skip{Agent: c.Agent.Use}, Locks: c.Locks})
 	if err != nil {
 		return nil, err
 	}
-	p.BlockedBy, _ = v.g.Blockers(t) // the first error of the database is that of all that follow
-	p.Dependents, _ = v.g.Dependents(t)
-	p.Subtasks, _ = v.g.ChildTasks(t)
-	p.Friends, _ = v.g.Related(t)
-	p.Log, _ = v.g.Logs(t)
-	p.Landed, _ = v.g.LandedWork(t)
-	attempts, _ := v.g.Attempts(t)
+	p.BlockedBy, _ = v.g.Tasks.Blockers(t) // the first error of the database is that of all that follow
+	p.Dependents, _ = v.g.Tasks.Dependents(t)
+	p.Subtasks, _ = v.g.Tasks.Children(t)
+	p.Friends, _ = v.g.Tasks.Related(t)
+	p.Log, _ = v.g.Tasks.Logs(t)
+	p.Landed, _ = v.g.Queue.LandedWork(t)
+	attempts, _ := v.g.History.Attempts(t)
 	var used event.Usage
 	for i, at := range attempts {
 		used = used.Add(at.Usage)
@@ -177,7 +165,7 @@ func loadTask(v *visit) (any, error) {
 	if n := len(attempts); n > 0 && !t.StartedAt.IsZero() && t.Unverified == "" && t.Status != dag.InProgress && !attempts[n-1].StartedAt.Before(t.StartedAt) {
 		p.Remedy = render.Remedy(attempts[n-1].Rejected, t.ID, t.Status)
 	}
-	held, _ := v.g.ToReview()
+	held, _ := v.g.Queue.ToReview()
 	for _, m := range held {
 		if m.Task == t.ID {
 			p.Review = &m
@@ -223,7 +211,7 @@ func (p diffPage) Heading() string {
 }
 
 func loadDiff(v *visit) (any, error) {
-	at, err := v.g.Attempt(v.PathValue("id"))
+	at, err := v.g.History.Attempt(v.PathValue("id"))
 	if err != nil {
 		return nil, err
 	}

@@ -48,11 +48,11 @@ var errEnough = errors.New("enough")
 func loadTasks(v *visit) (any, error) {
 	q := v.URL.Query()
 	p := tasksPage{Query: q}
-	tally, err := v.g.Tally(dag.Scope{Feature: q.Get("feature")})
+	tally, err := v.g.Tasks.Tally(dag.Scope{Feature: q.Get("feature")})
 	if err != nil {
 		return nil, err
 	}
-	features, err := v.g.Features()
+	features, err := v.g.Plan.Features()
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +77,7 @@ func loadTasks(v *visit) (any, error) {
 	p.From = min(max(page, 0), 1<<20) * taskRows
 	tree := q.Get("tree") != ""
 	var all []dag.Task
-	err = v.g.Each(filter, func(t dag.Task) error {
+	err = v.g.Tasks.Each(filter, func(t dag.Task) error {
 		if status == "asks" && t.Asks == 0 || !found(t, words) {
 			return nil
 		}

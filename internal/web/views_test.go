@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"ralph/dag"
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/raced"
 	"ralph/journal"
@@ -36,7 +36,7 @@ func TestPagesOfAnEmptyProject(t *testing.T) {
 func TestARunAndItsAttemptAreShown(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	id := s.add(dag.NewTask{Title: "Write the parser", Feature: ""})
+	id := s.add(dag.NewTask{Detail: dag.Detail{Title: "Write the parser"}, Feature: ""})
 	s.begin()
 	c := s.claim()
 	dir := c.Attempt + "/transcript.jsonl"
@@ -53,12 +53,12 @@ func TestARunAndItsAttemptAreShown(t *testing.T) {
 	body = s.page("/runs/"+s.run.ID+"/report", "Write the parser", "<title>")
 	check.That(t, !strings.Contains(body, "data-live"), "the report is a page of its own")
 	s.update(func(g *dag.Graph) error {
-		if err := g.Fail(c, "the gate failed"); err != nil {
+		if err := g.Queue.Fail(c, "the gate failed"); err != nil {
 			return err
 		}
 		return journal.Add(g.Tx(), journal.Entry{At: time.Now(), Run: s.run.ID, Attempt: c.Attempt, Iteration: 1, Task: id, Title: "Write the parser", Outcome: "failed", Notes: "Tokens are hard."})
 	})
-	s.update(func(g *dag.Graph) error { return g.EndRun(s.run.ID, event.OutcomeFailure, "a task failed", 1) })
+	s.update(func(g *dag.Graph) error { return g.History.EndRun(s.run.ID, event.OutcomeFailure, "a task failed", 1) })
 	s.page("/attempts/"+c.Attempt, "failed", "the gate failed")
 	s.page("/runs/last", "Continue", "run --continue "+s.run.ID)
 	s.page("/journal", "Tokens are hard.")
@@ -79,7 +79,7 @@ func TestARunAndItsAttemptAreShown(t *testing.T) {
 	}
 	s.page("/graph", "Write the parser", "✗", "/tasks/"+id)
 	check.OK(t, os.RemoveAll(filepath.Join(s.root, ".ralph", "runs")))
-	s.update(func(g *dag.Graph) error { return g.Pruned(s.run.ID) })
+	s.update(func(g *dag.Graph) error { return g.History.Pruned(s.run.ID) })
 	s.server.files.end()
 	s.page("/attempts/"+c.Attempt, "was removed by ralph gc")
 	s.page("/runs/last", "removed by ralph gc")
@@ -90,8 +90,8 @@ func TestHostileTextStaysText(t *testing.T) {
 	s := newSite(t)
 	evil := `<script>alert(1)</script><img src=x onerror=alert(1)>"'` + "`" + `</pre></svg></textarea>javascript:alert(1)`
 	quoted, _ := json.Marshal(evil)
-	id := s.add(dag.NewTask{Title: evil})
-	s.add(dag.NewTask{Title: evil, After: []string{id}})
+	id := s.add(dag.NewTask{Detail: dag.Detail{Title: evil}})
+	s.add(dag.NewTask{Detail: dag.Detail{Title: evil}, After: []string{id}})
 	s.begin()
 	c := s.claim()
 	name, text := c.Attempt+"/transcript.jsonl", ""
@@ -124,15 +124,15 @@ func TestHostileTextStaysText(t *testing.T) {
 // TestTenThousandTasksAreALightPage: the whole graph is folded to what can be drawn, and says so.
 func TestTenThousandTasksAreALightPage(t *testing.T) {
 	t.Parallel()
-	raced.Skip(t, "how large pages are")
+	raced.Long(t, "how large pages are")
 	s := newSite(t)
 	var specs []dag.Spec
 	for f := range 4 {
 		for g := range 50 {
 			group := fmt.Sprintf("g-%d-%d", f, g)
-			specs = append(specs, dag.Spec{Ref: group, Title: fmt.Sprintf("Group %d of feature %d", g, f), Feature: fmt.Sprintf("feature-%d", f)})
+			specs = append(specs, dag.Spec{Ref: group, Detail: dag.Detail{Title: fmt.Sprintf("Group %d of feature %d", g, f)}, Feature: fmt.Sprintf("feature-%d", f)})
 			for i := range 49 {
-				spec := dag.Spec{Ref: fmt.Sprintf("%s-%d", group, i), Title: fmt.Sprintf("Task %d of group %d that has quite a long title", i, g), Parent: group}
+				spec := dag.Spec{Ref: fmt.Sprintf("%s-%d", group, i), Detail: dag.Detail{Title: fmt.Sprintf("Task %d of group %d that has quite a long title", i, g)}, Parent: group}
 				if i > 0 {
 					spec.After = []string{fmt.Sprintf("%s-%d", group, i-1)}
 				}
@@ -140,7 +140,7 @@ func TestTenThousandTasksAreALightPage(t *testing.T) {
 			}
 		}
 	}
-	s.update(func(g *dag.Graph) error { _, err := g.Import(specs); return err })
+	s.update(func(g *dag.Graph) error { _, err := g.Plan.Import(specs); return err })
 	for path, want := range map[string]string{
 		"/graph":                              "of 10000 tasks: what can run next",
 		"/graph?view=whole":                   "10000 tasks in 200 boxes: groups are folded",
@@ -155,7 +155,7 @@ func TestTenThousandTasksAreALightPage(t *testing.T) {
 func TestALongOutputIsCutWithANote(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	s.add(dag.NewTask{Title: "Talk"})
+	s.add(dag.NewTask{Detail: dag.Detail{Title: "Talk"}})
 	s.begin()
 	c := s.claim()
 	s.grow(c.Attempt+"/transcript.jsonl", chunk("before")+said(`{"sessionUpdate":"tool_call","toolCallId":"c","title":"cat","content":[{"content":{"text":"first `+strings.Repeat("y", 10<<20)+` last"}}]}`)+chunk("after"))
@@ -167,7 +167,7 @@ func TestALongOutputIsCutWithANote(t *testing.T) {
 func TestEarlierPartsOfATranscriptArePagedBackTo(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	s.add(dag.NewTask{Title: "Talk"})
+	s.add(dag.NewTask{Detail: dag.Detail{Title: "Talk"}})
 	s.begin()
 	c := s.claim()
 	var text strings.Builder
@@ -204,4 +204,10 @@ func TestKnowledgeIsReadAndFound(t *testing.T) {
 	check.That(t, href != nil, "the entry is no link:\n%s", body)
 	s.page(href[1], "It resets every night.", "#deploy", "knowledge add", "Delete")
 	s.page("/knowledge?q=unheard", "No entry matches")
+}
+
+// TestWorkOnHeldWorkHasAMark like the work that it waits for.
+func TestWorkOnHeldWorkHasAMark(t *testing.T) {
+	t.Parallel()
+	check.Equal(t, "mark", mark{dag.Standing, "?", "again"}, markOf(dag.Standing))
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/human"
 	"ralph/internal/seq"
 	"ralph/loop/policy"

@@ -9,9 +9,8 @@ import (
 	"time"
 
 	"ralph/acp"
-	"ralph/inbox"
-	"ralph/internal/anomaly"
-	"ralph/internal/drift"
+	"ralph/internal/detect"
+	"ralph/internal/inbox"
 	"ralph/internal/plain"
 	"ralph/internal/seq"
 	"ralph/prompt"
@@ -67,13 +66,13 @@ const (
 
 // askAboutUnusual asks a person about what an agent was stopped for, if that is configured. What is answered in time is
 // for the next prompt; otherwise the task waits for the answer.
-func (a *attempt) askAboutUnusual(ctx context.Context, signals []drift.Signal) {
-	anomalies := slices.DeleteFunc(slices.Clone(signals), func(s drift.Signal) bool { return !anomaly.Is(string(s.Kind)) })
-	if len(anomalies) == 0 || !a.job.Anomaly.Ask || a.talk.asks == nil {
+func (a *attempt) askAboutUnusual(ctx context.Context, signals []detect.Signal) {
+	anomalies := slices.DeleteFunc(slices.Clone(signals), func(s detect.Signal) bool { return !s.Anomaly() })
+	if len(anomalies) == 0 || !a.job.Detect.Anomaly.Ask || a.talk.asks == nil {
 		return
 	}
 	r, err := a.talk.asks.Ask(ctx, inbox.Request{
-		Kind: inbox.Question, Text: unusualQuestion + drift.Texts(anomalies) + ". Is that what the task needs?",
+		Kind: inbox.Question, Text: unusualQuestion + detect.Texts(anomalies) + ". Is that what the task needs?",
 		Options: []string{needsUnusual, "no, do without it"}, Parks: true,
 	})
 	switch {

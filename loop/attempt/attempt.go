@@ -13,11 +13,10 @@ import (
 
 	"ralph/acp"
 	"ralph/dag"
-	"ralph/event"
-	"ralph/inbox"
-	"ralph/internal/anomaly"
-	"ralph/internal/drift"
+	"ralph/internal/detect"
+	"ralph/internal/event"
 	"ralph/internal/git"
+	"ralph/internal/inbox"
 	"ralph/internal/resource"
 	"ralph/internal/seq"
 	"ralph/internal/testing/failpoint"
@@ -81,7 +80,7 @@ func (w Worker) Run(ctx context.Context, j Job, p Ports) (Result, error) {
 		d.Reason = cause.Error()
 	}
 	if ctx.Err() != nil {
-		failpoint.Hit("K13")
+		failpoint.Hit("in-shutdown")
 	}
 	if a.talk.session != nil {
 		a.warnTampering(d)
@@ -89,6 +88,7 @@ func (w Worker) Run(ctx context.Context, j Job, p Ports) (Result, error) {
 	script := a.evident()
 	a.closeSession(d)
 	d = a.land(limited, d)
+	a.releaseWitness(d)
 	a.learn(limited, d, script)
 	a.keepWork(context.WithoutCancel(ctx), d)
 	return a.result(context.WithoutCancel(ctx), d), err
@@ -180,7 +180,7 @@ func (a *attempt) try(ctx context.Context) (policy.Decision, error) {
 	if err := os.MkdirAll(a.job.Place.Folder, 0o700); err != nil {
 		return Unprepared(), err
 	}
-	failpoint.Hit("K3")
+	failpoint.Hit("after-claim")
 	if a.job.Finished != nil {
 		return a.verifyOnly(ctx)
 	}
@@ -202,6 +202,9 @@ func (a *attempt) try(ctx context.Context) (policy.Decision, error) {
 			return a.accept(ctx)
 		}
 	}
+	if err := a.askWitness(ctx); err != nil {
+		return a.unseen(ctx, err)
+	}
 	text, err := a.brief(ctx, prompt.Merged{})
 	if err != nil {
 		return Unprepared(), err
@@ -214,7 +217,7 @@ func (a *attempt) try(ctx context.Context) (policy.Decision, error) {
 		a.tell(event.Event{Type: event.Prompted, Reason: why})
 		a.notePrompted(ctx)
 		turn, err := a.prompt(ctx, text)
-		failpoint.Hit("K7")
+		failpoint.Hit("after-answer")
 		d := a.after(ctx, turn, err)
 		a.turnAfter(ctx, turn)
 		if d.Action == policy.Verify || a.finishedMeanwhile() {
@@ -371,7 +374,7 @@ func (a *attempt) endedBy(ctx context.Context) policy.Ended {
 	}
 }
 
-// overLimit says that a context ended because the attempt's processes used too much.
+// overLimit reports whether a context ended because the attempt's processes used too much.
 func overLimit(ctx context.Context) bool {
 	var e *resource.Exceeded
 	return errors.As(context.Cause(ctx), &e)
@@ -403,6 +406,12 @@ func (a *attempt) ask(task string, d policy.Decision) string {
 			TaskID: task, Gate: d.Gate.Command,
 			Output: prompt.Document{Text: d.Gate.Exit + "\n" + d.Gate.Tail, From: filepath.Join(a.job.Place.Folder, "verify.log")},
 		})
+	case policy.AskWitness:
+		a.said.Repairs++
+		a.talk.repaired = append(a.talk.repaired, d.Reason+"\n"+a.evidence.refuted)
+		a.work.Checked = false
+		a.talk.nextRound(task)
+		return prompt.Refuted(task, a.evidence.refuted)
 	case policy.AskUncovered:
 		a.said.Uncovered++
 		a.work.Checked = false
@@ -416,10 +425,10 @@ func (a *attempt) ask(task string, d policy.Decision) string {
 		}
 		a.said.Nudged++
 		say := prompt.Unusual
-		if slices.ContainsFunc(a.turn.Drift, func(s drift.Signal) bool { return !anomaly.Is(string(s.Kind)) }) {
+		if slices.ContainsFunc(a.turn.Drift, func(s detect.Signal) bool { return !s.Anomaly() }) {
 			say = prompt.Drift
 		}
-		return say(task, seq.Map(a.turn.Drift, func(s drift.Signal) string { return s.Text }))
+		return say(task, seq.Map(a.turn.Drift, func(s detect.Signal) string { return s.Text }))
 	case policy.AskHeed:
 		a.said.Heeded++
 		a.talk.nextRound(task)
@@ -442,9 +451,11 @@ func (a *attempt) noteDrift(ctx context.Context, d policy.Decision) {
 	case policy.Release:
 		rung = event.DriftStronger
 	}
-	a.watch.fired = append(a.watch.fired, drift.Kinds(a.turn.Drift)...)
+	for _, s := range a.turn.Drift {
+		a.watch.fired = append(a.watch.fired, string(s.Kind))
+	}
 	a.note(ctx, dag.Note{Drift: a.watch.fired})
-	a.tell(event.Event{Type: event.Drifted, Outcome: string(rung), Reason: drift.Texts(a.turn.Drift)})
+	a.tell(event.Event{Type: event.Drifted, Outcome: string(rung), Reason: detect.Texts(a.turn.Drift)})
 }
 
 // notePrompted records that the agent is at work: from now on it costs something,

@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"ralph/acp"
-	"ralph/budget"
 	"ralph/dag"
-	"ralph/event"
+	"ralph/internal/budget"
+	"ralph/internal/event"
 	"ralph/internal/git"
 	"ralph/internal/proc"
 	"ralph/internal/slot"
@@ -115,7 +115,7 @@ func machine(t *testing.T, turns ...func(dir string) string) (Worker, *scripted)
 	s := &scripted{turns: turns}
 	return Worker{
 		Open: func(_ context.Context, op Opening) (Session, error) {
-			s.dir = op.Place.Dir
+			s.dir = op.Dir
 			return s, op.Started("scripted", proc.Identity{Pid: 1})
 		},
 		Documents: func(dag.Task) Sources { return Sources{} },
@@ -158,7 +158,7 @@ func job(t *testing.T, gates ...string) (j Job) {
 		}
 	}
 	data, err := json.Marshal(Job{
-		Run: RunRef{ID: "r-1", Owner: "w-1", Attempt: "a-1", Iteration: 1}, Task: dag.Task{ID: "t-1", Title: "mine"},
+		Run: RunRef{ID: "r-1", Owner: "w-1", Attempt: "a-1", Iteration: 1}, Task: dag.Task{ID: "t-1", Detail: dag.Detail{Title: "mine"}},
 		Place: Place{Dir: dir, Project: dir, Folder: filepath.Join(t.TempDir(), "a-1")}, Agent: Assignment{Name: "scripted"},
 		Brief: prompt.Input{Task: prompt.Task{ID: "t-1", Title: "mine"}}, Verify: Verification{Gates: gates},
 		Rules: policy.Rules{MaxAttempts: 5, RepairRounds: 1},

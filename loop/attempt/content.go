@@ -7,7 +7,7 @@ import (
 
 	"ralph/internal/git"
 	"ralph/internal/redact"
-	"ralph/risk"
+	"ralph/internal/risk"
 	"ralph/verify/suite"
 )
 

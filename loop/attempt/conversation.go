@@ -26,7 +26,7 @@ type conversation struct {
 	told     []string // the knowledge that the prompt had
 	tools    Tools    // nil if the agent has none
 
-	asks     *asking  // what its tools ask; nil if nobody can be asked
+	asks     *asking  // what its tools ask; nil if no one can be asked
 	query    string   // what a person asks, and the agent answers in its turn; "" if it is not asked
 	injected injected // by hooks, for the next prompt
 	approved bool     // a person says that what the turn was cut for is what the task needs

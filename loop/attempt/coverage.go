@@ -1,14 +1,15 @@
 package attempt
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path"
 	"slices"
 	"strings"
 
-	"ralph/event"
 	"ralph/internal/git"
 	"ralph/verify"
 	"ralph/verify/coverage"
@@ -20,14 +21,17 @@ const measuring = "to see which lines it executes"
 // maxMeasured is how much of a patch is searched for changed lines where a verifier is shown less.
 const maxMeasured = 64 << 20
 
+// measures reports whether it matters which changed lines gates execute.
+func (a *attempt) measures() bool {
+	mode := coverage.Mode(a.job.Verify.Coverage)
+	return (mode == coverage.Show || mode == coverage.Ask) && a.evidence.base.Tree != "" && !a.job.Accepted && !a.work.Accepted
+}
+
 // cover finds out which changed lines of code the gates that accepted the work executed. What they say of the work is settled by then: a
 // test may behave otherwise while it is measured, and neither pass nor fail by that.
 func (a *attempt) cover(ctx context.Context, taken string) error {
 	w := &a.work
-	mode := coverage.Mode(a.job.Verify.Coverage)
-	refused := func(c verify.Check) bool { return c.Verdict() == event.GateFailed }
-	if mode != coverage.Show && mode != coverage.Ask || a.evidence.base.Tree == "" || a.job.Accepted || w.Accepted ||
-		len(w.Tampering) > 0 || slices.ContainsFunc(w.Gates, refused) {
+	if !a.measures() || len(w.Tampering) > 0 || w.GateFailed() {
 		return nil
 	}
 	d, err := a.evidence.difference(ctx, a.evidence.base.Tree, taken)
@@ -38,7 +42,7 @@ func (a *attempt) cover(ctx context.Context, taken string) error {
 	if err != nil || len(files) == 0 {
 		return err
 	}
-	profile, unknown, err := a.measure(ctx, taken, files, d.Changes)
+	profile, unknown, err := a.measure(ctx, files, d.Changes)
 	if unknown != nil && err == nil {
 		a.doubt("which changed lines the gates execute is not known: " + unknown.Error())
 	}
@@ -51,13 +55,17 @@ func (a *attempt) cover(ctx context.Context, taken string) error {
 
 // measure returns what a gate wrote about coverage, if the project names it. Otherwise the gates run once more. Unknown is why nothing
 // can be said.
-func (a *attempt) measure(ctx context.Context, taken string, files []string, changes []git.Change) (p coverage.Profile, unknown, err error) {
-	if p, err = a.written(ctx, taken, files); p != nil || err != nil {
+func (a *attempt) measure(ctx context.Context, files []string, changes []git.Change) (p coverage.Profile, unknown, err error) {
+	if p, err = a.written(ctx, files); p != nil || err != nil {
 		return p, nil, err
+	}
+	gates := slices.DeleteFunc(slices.Clone(a.work.Gates), func(g verify.Check) bool { return a.Baselines.silence.Covers(g.Command, files) })
+	if len(gates) == 0 {
+		return nil, nil, nil
 	}
 	runner, end, unknown := a.ports.Lane.Copy(ctx, nil) // what they leave must not stay: it was made to be measured
 	if unknown == nil {
-		p, unknown, err = a.measureIn(ctx, runner, files, changes)
+		p, unknown, err = a.measureIn(ctx, runner, gates, files, changes)
 	}
 	if e := end(); err == nil {
 		err = e
@@ -70,7 +78,7 @@ func (a *attempt) measure(ctx context.Context, taken string, files []string, cha
 
 // measureIn runs gates until every changed line was executed.
 func (a *attempt) measureIn(
-	ctx context.Context, runner verify.Gates, files []string, changes []git.Change,
+	ctx context.Context, runner verify.Gates, gates []verify.Check, files []string, changes []git.Change,
 ) (all coverage.Profile, unknown, err error) {
 	read, end, err := a.evidence.reader()
 	if err != nil {
@@ -78,7 +86,7 @@ func (a *attempt) measureIn(
 	}
 	defer end()
 	all = coverage.Profile{}
-	for _, g := range a.work.Gates {
+	for _, g := range gates {
 		if len(all) == len(files) && coverage.Unexecuted(changes, all).Missed == 0 {
 			break
 		}
@@ -94,11 +102,7 @@ func (a *attempt) measureIn(
 func (a *attempt) measureGate(
 	ctx context.Context, runner verify.Gates, g verify.Check, files []string, read coverage.Read,
 ) (p coverage.Profile, unknown, err error) {
-	seen := runner.Seen
-	if seen == "" {
-		seen = runner.Dir
-	}
-	c, err := coverage.Begin(runner.Temp, seen, files, read)
+	c, err := coverage.Begin(runner.Temp, cmp.Or(runner.Seen, runner.Dir), files, read)
 	if err != nil {
 		return nil, err, nil
 	}
@@ -113,31 +117,50 @@ func (a *attempt) measureGate(
 		return nil, fmt.Errorf("gate %q fails while it is measured: %s", g.Command, res.Exit), nil
 	}
 	p, lost, err := c.End()
+	if err == nil && res.Passed {
+		a.Baselines.silence.Note(g.Command, c)
+	}
 	if lost != "" {
 		unknown = fmt.Errorf("%s", lost)
 	}
 	return p, unknown, err
 }
 
-// written is what a gate wrote about coverage itself; nil if the project names no such file, or no gate wrote it. A file that is part of
-// the work says nothing.
-func (a *attempt) written(ctx context.Context, taken string, files []string) (coverage.Profile, error) {
+// clearCoverage removes the file that a gate is to write, so that the agent, or an earlier gate, has not written what is there afterwards. A
+// file that is part of the work is not removed, and shows nothing.
+func (a *attempt) clearCoverage(ctx context.Context, taken string) error {
 	file := a.job.Verify.CoverageFile
-	if file == "" {
-		return nil, nil
+	a.evidence.cleared = false
+	if file == "" || !a.measures() {
+		return nil
 	}
 	tracked, err := a.evidence.trees.Files(ctx, taken)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if slices.Contains(tracked, path.Clean(file)) {
 		a.WarnOnce("coverage\x00"+file, fmt.Sprintf("[verify] coverage_file: %s is part of the project, so no gate wrote it; have git ignore it", file))
+		return nil
+	}
+	a.evidence.cleared, err = a.inRoom(ctx, "rm -f "+quoted(file), io.Discard)
+	return err
+}
+
+// inRoom runs a command as a gate: what gates wrote may be in a layer over the room.
+func (a *attempt) inRoom(ctx context.Context, command string, output io.Writer) (ok bool, err error) {
+	runner := a.runner()
+	runner.Owner = a.job.Run.Owner
+	res, err := runner.Run(ctx, command, output)
+	return res.Passed, err
+}
+
+// written is what a gate wrote about coverage itself; nil if none did. What is not a file, such as a pipe, might never end.
+func (a *attempt) written(ctx context.Context, files []string) (coverage.Profile, error) {
+	if !a.evidence.cleared {
 		return nil, nil
 	}
 	var text strings.Builder
-	runner := a.runner() // what gates wrote may be in a layer over the room
-	runner.Owner = a.job.Run.Owner
-	if res, err := runner.Run(ctx, "cat < '"+strings.ReplaceAll(file, "'", `'\''`)+"'", &text); err != nil || !res.Passed {
+	if ok, err := a.inRoom(ctx, "[ -f "+quoted(a.job.Verify.CoverageFile)+" ] && cat < "+quoted(a.job.Verify.CoverageFile), &text); err != nil || !ok {
 		return nil, err
 	}
 	read, end, err := a.evidence.reader()
@@ -145,11 +168,8 @@ func (a *attempt) written(ctx context.Context, taken string, files []string) (co
 		return nil, err
 	}
 	defer end()
-	root := runner.Seen
-	if root == "" {
-		root = runner.Dir
-	}
-	return coverage.File(text.String(), root, files, read), nil
+	runner := a.runner()
+	return coverage.File(text.String(), cmp.Or(runner.Seen, runner.Dir), files, read), nil
 }
 
 // reader reads files of what is judged.

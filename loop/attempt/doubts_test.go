@@ -10,7 +10,7 @@ import (
 
 func TestAFileThatIsMovedInFromOutsideIsChangedThere(t *testing.T) {
 	t.Parallel()
-	task := dag.Task{MayChange: []string{"tests"}}
+	task := dag.Task{Detail: dag.Detail{MayChange: []string{"tests"}}}
 	changes := []git.Change{{Path: "tests/a.txt", Old: "../a.txt", Kind: git.Renamed}, {Path: "../b.txt"}, {Path: "c.txt", Old: "d.txt"}}
 	check.Equal(t, "outside", []string{"../a.txt", "../b.txt"}, leavesOutside(task, changes))
 }

@@ -33,8 +33,10 @@ type evidence struct {
 	compared  map[[2]string]git.Difference
 	protected []string         // what the work changed and must not
 	old       string           // what the checks from before the work said of it: oldPassed, oldFailed, or "" if nothing
-	failed    []verify.Result  // gates that do not accept it with these
+	failed    *verify.Result   // of a gate that does not accept it with these
 	first     []dag.GateRecord // what gates say with the checks that the feature began with, where they do not pass
+	cleared   bool             // the file of coverage that a gate is to write was not there before
+	refuted   string           // what a witness printed against the work, without its source
 	resolved  []prompt.Merged  // conflicts that sessions of this attempt resolved
 }
 
@@ -102,7 +104,7 @@ func (e *evidence) take(ctx context.Context) (string, error) {
 	return tree, err
 }
 
-// verifiesOnly says that the work was finished by an earlier attempt.
+// verifiesOnly reports whether the work was finished by an earlier attempt.
 func (e *evidence) verifiesOnly() bool { return e.job.Finished != nil }
 
 // finish takes the tree with which the agent says that it is done. What happens
@@ -164,7 +166,7 @@ func (e *evidence) worked(ctx context.Context) []string {
 	return e.since(ctx, e.tree, cmp.Or(e.finished, e.taken))
 }
 
-// touched says that files of the project have changed since the attempt began, or that
+// touched reports whether files of the project have changed since the attempt began, or that
 // nobody can tell.
 func (e *evidence) touched(ctx context.Context) bool {
 	if e.tree == "" {

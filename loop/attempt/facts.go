@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"slices"
 
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/git"
+	"ralph/internal/risk"
 	"ralph/internal/seq"
-	"ralph/risk"
 )
 
 // What the checks from before the work said of it, as it is kept.
@@ -61,12 +61,10 @@ func (a *attempt) facts(ctx context.Context) (f risk.Facts) {
 		}
 	}
 	for _, g := range a.work.Gates {
-		switch g.Verdict() {
-		case event.GateFlaky:
+		if verdict := g.Verdict(); verdict == event.GateFlaky {
 			f.Doubts = append(f.Doubts, fmt.Sprintf("gate %q is flaky", g.Command))
-		case event.GateExcused:
+		} else if verdict == event.GateExcused {
 			f.Doubts = append(f.Doubts, fmt.Sprintf("gate %q is excused: it fails as it may", g.Command))
-		case event.GatePassed, event.GateFailed, event.GateExpected, event.GateFirstChecks:
 		}
 	}
 	return f

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	ralphgit "ralph/internal/git"
+	"ralph/internal/risk"
 	"ralph/internal/testing/check"
-	"ralph/risk"
 )
 
 // TestTheContentOfWorkIsSeenByBytes also where the patch that was read first is cut before it: a token at the end of much data, and a

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"ralph/dag"
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/git"
 	"ralph/internal/glob"
 	"ralph/verify"
@@ -36,16 +36,7 @@ func (a *attempt) firstChecks(ctx context.Context, now string) error {
 	}
 	var said *verify.Result
 	if unknown == nil {
-		said, unknown, err = a.inCopy(ctx, edits, checks, withFirstChecks)
-	}
-	if said != nil && err == nil { // the copy may be to blame
-		only := slices.DeleteFunc(slices.Clone(checks), func(c verify.Check) bool { return c.Command != said.Command })
-		control, broken, cerr := a.inCopy(ctx, nil, only, inACopy)
-		if err = cerr; control != nil {
-			unknown = fmt.Errorf("in a copy, gate %q fails with its own tests, too: %s", control.Command, control.Exit)
-		} else if broken != nil {
-			unknown = broken
-		}
+		said, unknown, err = a.refusing(ctx, checks, edits, nil, withFirstChecks)
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -59,7 +50,7 @@ func (a *attempt) firstChecks(ctx context.Context, now string) error {
 	return err
 }
 
-// differs notes what a gate says with the checks that the feature began with.
+// differs records the result of a gate with the checks that the feature began with.
 func (a *attempt) differs(gate, exit, what string) {
 	a.evidence.first = []dag.GateRecord{{Command: gate, Exit: exit, Verdict: event.GateFirstChecks}}
 	a.warn(a.job.Task.ID, fmt.Sprintf("%s is at its end, and %s gate %q %s: %s", a.job.Task.Feature, withFirstChecks, gate, what, exit))

@@ -10,15 +10,18 @@ import (
 	"time"
 
 	"ralph/dag"
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/testing/failpoint"
 	"ralph/verify"
+	"ralph/verify/coverage"
 )
 
 // Baselines remembers what the gates said before the work of the tasks at hand, by commit.
 type Baselines struct {
 	mu sync.Mutex
 	at map[string]*baseline
+
+	silence coverage.Silence // and which of them cannot tell what they execute
 }
 
 type baseline struct {
@@ -75,7 +78,7 @@ func (b *Baselines) known(head, command string) *verify.Result {
 }
 
 // landed says that what the gates said of accepted work is what the next task begins with, and that what
-// holds for the commit below holds on. It does not wait for gates that run there, because nobody else can
+// holds for the commit below holds on. It does not wait for gates that run there, because no one else can
 // land meanwhile.
 func (b *Baselines) landed(onto, commit string, gates []verify.Check) {
 	b.mu.Lock()
@@ -138,7 +141,7 @@ func (a *attempt) baseline(ctx context.Context) error {
 	return a.ports.Record(ctx, Record{Base: base})
 }
 
-// warnUnprovable says that no gate can show that the work is good, before anybody is paid for it.
+// warnUnprovable warns that no gate can show that the work is good, before a session is paid.
 func (a *attempt) warnUnprovable() {
 	gates := a.job.Verify.Gates
 	red := func(command string) bool { return !a.evidence.base.Gates[command].Passed }
@@ -210,7 +213,6 @@ func (a *attempt) gate(ctx context.Context, command, why, path string) (verify.R
 // runner runs commands where the work is judged.
 func (a *attempt) runner() verify.Gates {
 	runner, _ := a.ports.Lane.Room()
-	runner.Names = len(a.job.Proof.Criteria) > 0
 	return runner
 }
 
@@ -225,9 +227,9 @@ func (a *attempt) gateIn(ctx context.Context, runner verify.Gates, command, why,
 	heading := ""
 	switch why {
 	case "":
-		failpoint.Hit("K9")
+		failpoint.Hit("in-gate")
 	case withOldTests:
-		failpoint.Hit("K24")
+		failpoint.Hit("in-old-tests")
 		fallthrough
 	case inACopy, asBefore, withFirstChecks, measuring, forNames, asBegan, asHollow:
 		heading = "# " + why + ":\n"

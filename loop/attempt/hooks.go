@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"ralph/acp"
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/hooks"
 	"ralph/internal/human"
 	"ralph/internal/outbox"

@@ -9,10 +9,10 @@ import (
 
 	"ralph/acp"
 	"ralph/dag"
-	"ralph/event"
-	"ralph/inbox"
-	"ralph/internal/anomaly"
-	"ralph/internal/drift"
+	"ralph/internal/agents"
+	"ralph/internal/detect"
+	"ralph/internal/event"
+	"ralph/internal/inbox"
 	"ralph/loop/land"
 	"ralph/loop/policy"
 	"ralph/prompt"
@@ -37,26 +37,12 @@ type Job struct {
 	Proof    Proving
 	Verify   Verification
 	Rules    policy.Rules
-	Drift    drift.Thresholds
-	Anomaly  Anomaly
+	Detect   detect.Limits
 	Lessons  bool // ask what later agents should know, if the work took more than one try
 }
 
-// Anomaly says what an agent does that one at work does not do, and what happens then besides reporting it.
-type Anomaly struct {
-	anomaly.Limits
-	Stop bool // the turn is cut, and the agent gets a warning
-	Ask  bool // the same, and a person decides
-}
-
 // RunRef says of which run an attempt is a part.
-type RunRef struct {
-	ID        string
-	Owner     string // of the attempt's processes
-	Attempt   string
-	Iteration int
-	Limit     int // of iterations; 0 means none
-}
+type RunRef = agents.RunRef
 
 // Place is where an attempt works.
 type Place struct {
@@ -65,6 +51,7 @@ type Place struct {
 	Project string   // the project's own folder, where Dir is a slot
 	Folder  string   // for its transcript and logs
 	Env     []string // variables that tell it from other places
+	Secret  string   // a folder for what no agent in a sandbox may read of the task; "" where there is none
 }
 
 // Assignment is who works, and with which model.
@@ -79,11 +66,7 @@ type Assignment struct {
 }
 
 // Earlier is the session in which an attempt at the same task was interrupted.
-type Earlier struct {
-	Agent   string // the only one that knows it
-	Session string
-	CostUSD float64 // what it had cost by then
-}
+type Earlier = acp.Earlier
 
 // Finished is what verification needs of an attempt whose agent says that it is done.
 // It is recorded, so that another run can verify the work if this one dies.
@@ -100,7 +83,7 @@ type Finished struct {
 	Gates []verify.Check `json:"gates,omitempty"` // what they said of those trees
 }
 
-// tested says that a candidate is what another machine has tested.
+// tested reports whether a candidate is what another machine has tested.
 func (f *Finished) tested(c land.Candidate) bool {
 	return f != nil && f.Trees[1] != "" && f.Trees == c.Trees
 }
@@ -146,6 +129,8 @@ type Verification struct {
 
 	Coverage     string // what is made of lines that no gate executed: a coverage.Mode
 	CoverageFile string // that a gate writes, with what it executed; "" for none
+
+	Witness string // who writes a check of the task before the work: Verifier or the name of an agent; "" for no one
 
 	Allowed map[string]string // for another machine: what gates may fail with
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/git"
 	"ralph/loop/land"
 	"ralph/loop/policy"
@@ -122,10 +122,9 @@ func (a *attempt) land(ctx context.Context, d policy.Decision) policy.Decision {
 // sound reports whether only a person's wish is open about work that passed: each of its checks was carried out.
 func (a *attempt) sound() bool {
 	w := &a.work
-	failed := func(c verify.Check) bool { return c.Verdict() == event.GateFailed }
 	unknown := func(d verify.Doubt) bool { return d.Open }
 	unjudged := w.Verdict != nil && !w.Verdict.Pass
-	return !a.job.Verify.Skip && !unjudged && !slices.ContainsFunc(w.Left(), unknown) && len(w.Nameless()) == 0 && !slices.ContainsFunc(w.Gates, failed)
+	return !a.job.Verify.Skip && !unjudged && !slices.ContainsFunc(w.Left(), unknown) && len(w.Nameless()) == 0 && !w.GateFailed()
 }
 
 // keepVerdict records what was judged, for when it lands: the same on the same needs nothing more.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"ralph/dag"
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/plain"
 	"ralph/internal/redact"
 	"ralph/internal/testing/failpoint"
@@ -47,7 +47,7 @@ func (a *attempt) learn(ctx context.Context, d policy.Decision, script bool) {
 	a.talk.set.Knowledge = append(a.talk.set.Knowledge, lessons...)
 }
 
-// lessonsAsked says that an attempt at the task asked before. It may have been killed since: it is paid for all the same.
+// lessonsAsked reports whether an attempt at the task asked before. It may have been killed since: it is paid for all the same.
 func (a *attempt) lessonsAsked() bool {
 	runs := filepath.Dir(filepath.Dir(a.job.Place.Folder))
 	return slices.ContainsFunc(a.job.History.Attempts, func(at dag.Attempt) bool {
@@ -68,7 +68,7 @@ func (a *attempt) askLessons(ctx context.Context) ([]sigils.Knowledge, error) {
 	if err != nil {
 		return nil, err
 	}
-	failpoint.Hit("K25")
+	failpoint.Hit("in-lessons")
 	ctx, cut := context.WithCancelCause(ctx)
 	guarding := a.guard(a.inspectBudgets).Watch(ctx, cut)
 	turn, err := s.Prompt(ctx, prompt.Lessons(a.lessonsInput(ctx)))

@@ -27,7 +27,7 @@ const (
 )
 
 // oldTests has the gates that accepted the work check it with the files that did so before it, if it changed some of them. Changes
-// without which they do not accept it are to be cleared, and so is that nobody knows. Nothing is run for other work.
+// without which they do not accept it are to be cleared. So is what cannot be found out. Other work runs nothing.
 func (a *attempt) oldTests(ctx context.Context, now string) error {
 	w, e := &a.work, &a.evidence
 	if e.base.Tree == "" || a.job.Accepted || w.Accepted {
@@ -37,40 +37,36 @@ func (a *attempt) oldTests(ctx context.Context, now string) error {
 	if err != nil || len(plan.Changed) == 0 {
 		return err
 	}
-	failed, unknown, err := a.compareOld(ctx, plan, slices.Clone(w.Gates))
+	failed, unknown, err := a.refusing(ctx, w.Gates, edits(plan.Plan), undone(plan.changes), withOldTests)
 	switch {
 	case err != nil:
 		return err
 	case unknown != nil:
 		files := human.List(seq.Map(plan.Changed, func(c git.Change) string { return c.Path }), 5)
 		a.doubt("the work changes what checks it, " + files + ", and whether it passes without that is not known: " + unknown.Error())
-	case len(failed) > 0:
+	case failed != nil:
 		e.old, e.failed = oldFailed, failed
-		a.hold(verify.Changed(plan.Changed, failed, ownWords(a.job.Task))...)
+		a.hold(verify.Changed(plan.Changed, *failed, ownWords(a.job.Task))...)
 	default:
 		e.old = oldPassed
 	}
 	return nil
 }
 
-// compareOld runs gates in a copy of the work. Unknown is why that says nothing.
-func (a *attempt) compareOld(
-	ctx context.Context, plan oldPlan, checks []verify.Check,
-) (failed []verify.Result, unknown, err error) {
-	said, unknown, err := a.inCopy(ctx, edits(plan.Plan), checks, withOldTests)
+// refusing is what the first gate printed that does not accept a copy of the work with edits; nil if all accept it. Undo makes the copy what
+// was there before the work. Unknown is why the copy shows nothing.
+func (a *attempt) refusing(ctx context.Context, checks []verify.Check, edits, undo []git.Edit, why string) (said *verify.Result, unknown, err error) {
+	said, unknown, err = a.inCopy(ctx, edits, checks, why)
 	if said == nil || unknown != nil || err != nil {
 		return nil, unknown, err
 	}
-	// The copy may be to blame. New tests that fail there do not show that alone: they may do so on purpose. What it says of
-	// the project as it was before does, unless that was red already and does not say why.
-	checks = slices.DeleteFunc(checks, func(c verify.Check) bool { return c.Command != said.Command })
-	control, unknown, err := a.inCopy(ctx, nil, checks, inACopy)
-	before := checks[0].Before
-	if before != nil {
-		checks[0].Result = *before
-	}
-	if err == nil && control != nil && before != nil && (before.Passed || before.Failures != "") {
-		control, unknown, err = a.inCopy(ctx, undone(plan.changes), checks, asBefore)
+	// The copy may be to blame. New tests that fail there do not show that alone: they may do so on purpose. What the gate prints in a copy of
+	// the project before the work does, unless it failed there already and does not name why.
+	c := checks[slices.IndexFunc(checks, func(c verify.Check) bool { return c.Command == said.Command })]
+	control, unknown, err := a.inCopy(ctx, nil, []verify.Check{c}, inACopy)
+	if before := c.Before; before != nil && undo != nil && control != nil && err == nil && (before.Passed || before.Failures != "") {
+		c.Result = *before
+		control, unknown, err = a.inCopy(ctx, undo, []verify.Check{c}, asBefore)
 	}
 	if control != nil {
 		unknown = fmt.Errorf("in a copy, gate %q fails without them, too: %s", control.Command, control.Exit)
@@ -78,7 +74,7 @@ func (a *attempt) compareOld(
 	if unknown != nil || err != nil {
 		return nil, unknown, err
 	}
-	return []verify.Result{*said}, nil, nil
+	return said, nil, nil
 }
 
 // undone makes the work what was there before it.
@@ -116,7 +112,7 @@ func (a *attempt) again(ctx context.Context, gates verify.Gates, c verify.Check,
 	return res, err
 }
 
-// refuses says that a gate does not accept in a copy what it accepted before. Of one that was red before the work, new
+// refuses reports whether a gate does not accept in a copy what it accepted before. Of one that failed before the work, new
 // failures count: those that neither that run nor the one of the work had.
 func refuses(c verify.Check, in verify.Result) bool {
 	if in.Passed || c.Passed || c.Before == nil {
@@ -140,7 +136,7 @@ func (e *evidence) plan(ctx context.Context, now string, prevented bool) (p oldP
 	return p, err
 }
 
-// planOf says what of the changes between two trees checks work.
+// planOf lists what of the changes between two trees checks work.
 func (e *evidence) planOf(ctx context.Context, from, to string, changes []git.Change) (suite.Plan, error) {
 	before, after, end := e.trees.Contents(ctx, from, to, maxTestFile)
 	defer end()

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"ralph/acp"
-	"ralph/inbox"
 	"ralph/internal/hooks"
+	"ralph/internal/inbox"
 	"ralph/internal/permission"
 	"ralph/internal/redact"
 	"ralph/internal/toolcall"

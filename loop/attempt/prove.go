@@ -10,21 +10,21 @@ import (
 
 	"ralph/dag"
 	"ralph/internal/plain"
-	"ralph/proof"
+	"ralph/internal/proof"
 	"ralph/sigils"
 	"ralph/verify"
 )
 
 // Proving is what a task says it proves.
 type Proving struct {
-	Tree     string            // what the feature began with; "" if nobody knows
+	Tree     string            // what the feature began with; "" if unknown
 	Criteria []proof.Criterion // of its specification
 }
 
 const maxShown = 200
 
 // prove finds out which criteria the accepted work proves: by name, a test has to fail without the work and pass with it. What it finds
-// is recorded before the work lands, because nobody could find it out afterwards.
+// is recorded before the work lands, because afterwards it cannot be found out.
 func (a *attempt) prove(ctx context.Context, taken string) error {
 	p := a.job.Proof
 	if len(p.Criteria) == 0 || a.job.Verify.Skip {
@@ -68,7 +68,7 @@ func (a *attempt) prove(ctx context.Context, taken string) error {
 	return a.keepProofs(ctx, proofs)
 }
 
-// keepProofs records proofs. Of an attempt that has lost its task, nothing counts; whoever ends it says so.
+// keepProofs records proofs. Of an attempt that has lost its task, nothing counts; the caller reports that.
 func (a *attempt) keepProofs(ctx context.Context, proofs []dag.Proof) error {
 	err := a.ports.Record(context.WithoutCancel(ctx), Record{Proofs: proofs})
 	if errors.Is(err, dag.ErrLost) {
@@ -119,7 +119,7 @@ func provedBy(c proof.Criterion, checks []verify.Check) []verify.Check {
 	if own := that(list, func(check verify.Check) bool { return check.Own }); len(own) > 0 {
 		list = own
 	}
-	if tests := that(list, func(check verify.Check) bool { return check.ByName != nil && check.ByName.Any }); len(tests) > 0 {
+	if tests := that(list, func(check verify.Check) bool { return check.Reported != nil && check.Reported.Any }); len(tests) > 0 {
 		return tests
 	}
 	return list

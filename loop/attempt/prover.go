@@ -51,7 +51,7 @@ type gateRuns struct {
 	mine   map[string]bool // what passes with the work and may fail without it
 }
 
-// look finds what a gate shows. Literal says that a criterion is this command. The error is for what must end the attempt.
+// look finds what a gate shows. Literal is true if a criterion is this command. The error is for what must end the attempt.
 func (p *prover) look(ctx context.Context, c verify.Check, literal bool) (found, error) {
 	if f, known := p.seen[c.Command]; known {
 		return f, nil
@@ -86,13 +86,13 @@ func (p *prover) judge(ctx context.Context, c verify.Check, literal bool) (found
 	case !r.with.Passed:
 		return none("gate %q fails in a copy of the work, too: %s", c.Command, r.with.Exit), nil
 	}
-	r.mine = provable(r.with.ByName, began)
+	r.mine = provable(r.with.Reported, began)
 	f, err := r.without(ctx, literal || len(shellTest(c.Command)) > 0)
 	f.base = began.tree
 	return f, err
 }
 
-// without runs the gate without the work. Itself says that a gate which names no test counts as one.
+// without runs the gate without the work. With itself, a gate that names no test counts as one.
 func (r *gateRuns) without(ctx context.Context, itself bool) (found, error) {
 	was, unknown, err := r.run(ctx, r.before.edits, asBegan)
 	switch {
@@ -108,11 +108,11 @@ func (r *gateRuns) without(ctx context.Context, itself bool) (found, error) {
 		return none("gate %q did not end without the work: %s", r.gate, was.Exit), nil
 	}
 	if name := r.failed(was); name != "" {
-		return r.confirmed(ctx, name, func(again verify.Result) bool { return again.ByName.Failed(name) })
+		return r.confirmed(ctx, name, func(again verify.Result) bool { return again.Reported.Fails(name) })
 	}
 	said := firstFailure(was)
 	switch {
-	case len(r.with.ByName.Passed) > 0 || r.with.ByName.Ran > 0:
+	case len(r.with.Reported.Passed) > 0 || r.with.Reported.Ran > 0:
 		return r.hollow(ctx, was)
 	case was.Unstartable:
 		return partial("gate %q could not start without the work: %s", r.gate, said), nil
@@ -167,20 +167,20 @@ func (r *gateRuns) hollow(ctx context.Context, was verify.Result) (found, error)
 // ran reports whether all of the tests did.
 func (r *gateRuns) ran(in verify.Result) bool {
 	for name := range r.mine {
-		if _, there := in.ByName.Passed[name]; !there {
+		if _, there := in.Reported.Passed[name]; !there {
 			return false
 		}
 	}
-	return len(r.mine) > 0 || r.with.ByName.Ran == in.ByName.Ran
+	return len(r.mine) > 0 || r.with.Reported.Ran == in.Reported.Ran
 }
 
 // failed is a test that failed in a run and passes with the work; "" if there is none.
 func (r *gateRuns) failed(in verify.Result) string {
-	all := r.with.ByName
-	sameTests := all.Ran > 0 && all.Ran == in.ByName.Ran // of a runner that names only what fails
-	for _, name := range slices.Sorted(maps.Keys(in.ByName.Passed)) {
+	all := r.with.Reported
+	sameTests := all.Ran > 0 && all.Ran == in.Reported.Ran // of a runner that names only what fails
+	for _, name := range slices.Sorted(maps.Keys(in.Reported.Passed)) {
 		_, named := all.Passed[name]
-		if in.ByName.Failed(name) && (r.mine[name] || sameTests && !named && wrote(r.before, name)) {
+		if in.Reported.Fails(name) && (r.mine[name] || sameTests && !named && wrote(r.before, name)) {
 			return name
 		}
 	}
@@ -191,7 +191,7 @@ func (r *gateRuns) failed(in verify.Result) string {
 func (r *gateRuns) run(ctx context.Context, edits []git.Edit, why string) (res verify.Result, unknown string, err error) {
 	r.left--
 	runner, end, err := r.ports.Lane.Copy(ctx, edits)
-	if runner.Names = true; r.ask {
+	if r.ask {
 		runner.Env = verify.AskNames(runner.Env)
 	}
 	if err == nil {
@@ -206,7 +206,7 @@ func (r *gateRuns) run(ctx context.Context, edits []git.Edit, why string) (res v
 }
 
 // base is what a gate has to fail on: what the task began with. A task that only writes tests writes them for what the feature has, and a
-// criterion that is a command may have been met by an earlier task. Why says that this is not known.
+// criterion that is a command may have been met by an earlier task. Why is the reason if this is not known.
 func (p *prover) base(ctx context.Context, c verify.Check, literal bool) (b before, why string, err error) {
 	b, why, err = p.without(ctx, p.evidence.base.Tree)
 	earlier := len(b.edits) == 0 || literal && !b.tests && c.Before != nil && c.Before.Passed
@@ -235,7 +235,7 @@ func (p *prover) without(ctx context.Context, tree string) (before, string, erro
 }
 
 // provable are tests that pass, by name: those that the task wrote or changed, as far as names show it.
-func provable(said *verify.Named, b before) map[string]bool {
+func provable(said *verify.Report, b before) map[string]bool {
 	all, mine := map[string]bool{}, map[string]bool{}
 	for name, passed := range said.Passed {
 		if passed {

@@ -3,8 +3,8 @@ package attempt
 import (
 	"testing"
 
+	"ralph/internal/proof"
 	"ralph/internal/testing/check"
-	"ralph/proof"
 	"ralph/verify"
 )
 
@@ -18,7 +18,7 @@ func TestTestsOfTheTask(t *testing.T) {
 	} {
 		check.Equal(t, name, want, wrote(b, name))
 	}
-	said := &verify.Named{Passed: map[string]bool{"TestLogin": true, "TestOther": true, "TestLogin/fails": false}}
+	said := &verify.Report{Passed: map[string]bool{"TestLogin": true, "TestOther": true, "TestLogin/fails": false}}
 	check.Equal(t, "those of the task", map[string]bool{"TestLogin": true}, provable(said, b))
 	check.Equal(t, "no test was changed", map[string]bool{"TestLogin": true, "TestOther": true}, provable(said, before{}))
 	check.Equal(t, "names that the text does not have", map[string]bool{"TestLogin": true, "TestOther": true}, provable(said, before{words: "cases.json"}))
@@ -38,7 +38,7 @@ func TestAShellScriptOfTestsIsATest(t *testing.T) {
 func TestGatesOfACriterion(t *testing.T) {
 	t.Parallel()
 	gate := func(command string, own, tests bool) verify.Check {
-		return verify.Check{Result: verify.Result{Command: command, Passed: true, ByName: &verify.Named{Any: tests}}, Own: own}
+		return verify.Check{Result: verify.Result{Command: command, Passed: true, Reported: &verify.Report{Any: tests}}, Own: own}
 	}
 	failed := gate("make", true, true)
 	failed.Passed = false

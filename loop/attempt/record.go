@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"ralph/dag"
-	"ralph/event"
-	"ralph/inbox"
+	"ralph/internal/event"
+	"ralph/internal/inbox"
 	"ralph/internal/seq"
 	"ralph/verify"
 )

@@ -12,7 +12,7 @@ import (
 
 	"ralph/acp"
 	"ralph/dag"
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/git"
 	"ralph/internal/human"
 	"ralph/internal/plain"

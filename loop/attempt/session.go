@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"ralph/acp"
-	"ralph/budget"
 	"ralph/dag"
-	"ralph/event"
-	"ralph/inbox"
-	"ralph/internal/drift"
+	"ralph/internal/agents"
+	"ralph/internal/budget"
+	"ralph/internal/detect"
+	"ralph/internal/event"
 	"ralph/internal/human"
+	"ralph/internal/inbox"
 	"ralph/internal/proc"
 	"ralph/internal/testing/failpoint"
 	"ralph/internal/wake"
@@ -23,26 +24,26 @@ import (
 // open starts the agent. Its process is on record before anything is said to it.
 func (a *attempt) open(ctx context.Context) error {
 	op := a.opening(a.job.Place.Folder, a.job.Review != nil)
-	op.Earlier = a.job.Session
+	op.Resume = a.job.Session
 	for _, r := range a.job.History.Answers {
 		if r.Kind == inbox.Credential && r.State == inbox.Answered && !r.Denied && a.job.Review == nil {
 			op.Credentials = append(op.Credentials, r)
 		}
 	}
-	if a.job.Review == nil {
-		op.Tools = a.ports.Tools
-	}
-	if op.Tools != nil && op.Inbox != nil {
-		op.Tools.Reach(op.Inbox)
+	if tools := a.ports.Tools; tools != nil && a.job.Review == nil {
+		op.Tools = tools
+		if op.Inbox != nil {
+			tools.Reach(op.Inbox)
+		}
 	}
 	op.Started = func(agent string, id proc.Identity) error {
-		failpoint.Hit("K4")
+		failpoint.Hit("agent-started")
 		a.use.Name = agent
 		err := a.ports.Record(ctx, Record{Note: &dag.Note{
 			Phase: dag.Starting, Agent: agent, Model: op.Model, AgentPID: int64(id.Pid), AgentPIDStart: int64(id.Start),
 			Base: a.evidence.before.Head, Tree: a.evidence.tree, Transcript: filepath.Join(op.Folder, "transcript.jsonl"),
 		}})
-		failpoint.Hit("K5")
+		failpoint.Hit("in-handshake")
 		return err
 	}
 	s, err := a.start(ctx, op)
@@ -59,22 +60,22 @@ func (a *attempt) open(ctx context.Context) error {
 
 // opening is what every session of the attempt is opened with.
 func (a *attempt) opening(folder string, verifier bool) Opening {
-	op := Opening{
-		Run: a.job.Run, Task: a.job.Task, Place: a.job.Place, Model: a.job.Agent.Choice.Model, Folder: folder, Verifier: verifier, Review: a.job.Review != nil && !a.job.Review.Acceptance(), Observe: a.observe,
-	}
-	switch {
-	case !verifier: // a person chose it for the work
-		op.Effort = a.job.Agent.Effort
-	default:
+	op := Opening{Dir: a.job.Place.Dir, SessionSpec: agents.SessionSpec{
+		Run: a.job.Run, Task: a.job.Task, Env: a.job.Place.Env, Verifier: verifier, Review: a.job.Review != nil && !a.job.Review.Acceptance(), Observe: a.observe,
+		Conversation: acp.Conversation{Model: a.job.Agent.Choice.Model, Folder: folder},
+	}}
+	if verifier {
 		gates, env := a.ports.Lane.Room()
-		op.Place.Dir, op.Place.Env = gates.Dir, env
+		op.Dir, op.Env = gates.Dir, env
+	} else { // a person chose these for the work
+		op.Effort, op.TurnTimeout = string(a.job.Agent.Effort), a.job.Task.Timeout
 	}
 	if a.talk.asks != nil && !verifier {
 		op.Inbox = a.talk.asks
 	}
 	op.Decide, op.After = a.permit(op), a.afterCall(op)
 	if a.job.Agent.Standing.Substitute {
-		op.Agent = a.job.Agent.Name
+		op.Substitute = a.job.Agent.Name
 	}
 	return op
 }
@@ -124,7 +125,7 @@ func (a *attempt) openLimited(ctx context.Context, op Opening) (Session, error) 
 	return s, err
 }
 
-// passing says that an agent could not be started for a reason that may pass.
+// passing reports whether an agent could not be started for a reason that may pass.
 func passing(err error) bool {
 	return errors.Is(err, acp.NotFound) || errors.Is(err, acp.CannotStart) || errors.Is(err, acp.Died)
 }
@@ -143,7 +144,7 @@ func (a *attempt) prompt(ctx context.Context, text string) (acp.Turn, error) {
 		a.turn.Cut, a.turn.Drift, a.turn.Moved = len(why.drift) > 0, why.drift, why.moved
 		a.askAboutUnusual(ctx, why.drift)
 	} else if a.talk.asks != nil {
-		failpoint.Hit("Q5")
+		failpoint.Hit("after-reply")
 		a.talk.asks.Received(context.WithoutCancel(ctx))
 	}
 	return turn, err
@@ -179,7 +180,7 @@ func (a *attempt) inspectBudgets(ctx context.Context) error {
 // errCut cuts a turn short: because of a budget, of drift, because the target has moved, or to wait for an answer.
 type errCut struct {
 	over   *budget.Finding
-	drift  []drift.Signal
+	drift  []detect.Signal
 	moved  bool
 	parked string
 }
@@ -193,7 +194,7 @@ func (e errCut) Error() string {
 	case e.moved:
 		return "moved: the target conflicts with the work"
 	}
-	return "drift: " + drift.Texts(e.drift)
+	return "drift: " + detect.Texts(e.drift)
 }
 
 // asCut is why a turn was cut short, if it was.
@@ -224,8 +225,8 @@ func (a *attempt) observe(e acp.Event) {
 	out := event.Event{}
 	switch e := e.(type) {
 	case acp.Text:
-		failpoint.Hit("K6")
-		failpoint.Hit("K16")
+		failpoint.Hit("in-prompt")
+		failpoint.Hit("in-prompt-in-slot")
 		out.Type, out.Text = event.AgentText, e.Text
 	case acp.Thought:
 		out.Type, out.Text = event.AgentThought, e.Text

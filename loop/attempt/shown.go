@@ -1,6 +1,7 @@
 package attempt
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -16,7 +17,7 @@ import (
 const maxPatch = 256 << 10
 
 // shownChanges are the files that the work changed, as a verifier is shown them, and whether only white space and comments did. What
-// cannot be read says why.
+// cannot be read is replaced by the error.
 func (a *attempt) shownChanges(ctx context.Context, shown string) (p prompt.Difference, cosmetic bool) {
 	base := a.evidence.base.Tree
 	p.Base, p.Work = base, shown
@@ -39,18 +40,12 @@ func (a *attempt) shownChanges(ctx context.Context, shown string) (p prompt.Diff
 	return p, !d.Cut && greenBefore(a.work.Gates) && verify.Cosmetic(d.Changes)
 }
 
-// maxSizes is how many files that are not text are measured.
-const maxSizes = 1000
-
 // binarySizes are those of changed files that are not text, in a tree. Those that cannot be measured have none.
 func (a *attempt) binarySizes(ctx context.Context, tree string, changes []git.Change) map[string]int64 {
 	var files []string
 	for _, c := range changes {
-		if c.Binary && len(files) < maxSizes {
-			files = append(files, c.Path)
-			if c.Old != "" {
-				files = append(files, c.Old)
-			}
+		if c.Binary {
+			files = append(files, human.Parts(c.Path, c.Old)...)
 		}
 	}
 	sizes, _ := a.evidence.trees.Sizes(ctx, tree, files)
@@ -58,21 +53,14 @@ func (a *attempt) binarySizes(ctx context.Context, tree string, changes []git.Ch
 }
 
 func binarySize(before, after map[string]int64, c git.Change) string {
-	old := c.Path
-	if c.Old != "" {
-		old = c.Old
+	text := "binary"
+	if now, is := after[c.Path]; is {
+		text += ", " + human.Bytes(now)
 	}
-	now, is := after[c.Path]
-	was, had := before[old]
-	switch {
-	case is && had:
-		return fmt.Sprintf("binary, %s, %s before", human.Bytes(now), human.Bytes(was))
-	case is:
-		return "binary, " + human.Bytes(now)
-	case had:
-		return "binary, " + human.Bytes(was) + " before"
+	if was, had := before[cmp.Or(c.Old, c.Path)]; had {
+		text += ", " + human.Bytes(was) + " before"
 	}
-	return "binary"
+	return text
 }
 
 // patchOf is the patch of all changes, as far as it was read.

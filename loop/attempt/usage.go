@@ -5,9 +5,9 @@ import (
 	"slices"
 	"sync"
 
-	"ralph/budget"
 	"ralph/dag"
-	"ralph/event"
+	"ralph/internal/budget"
+	"ralph/internal/event"
 )
 
 // meter adds up what the sessions of an attempt use, the agent's and those of verifiers.

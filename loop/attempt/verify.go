@@ -12,15 +12,16 @@ import (
 
 	"ralph/acp"
 	"ralph/dag"
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/human"
 	"ralph/internal/proc"
+	"ralph/internal/proof"
 	"ralph/internal/redact"
 	"ralph/internal/seq"
 	"ralph/internal/testing/failpoint"
+	"ralph/loop/land"
 	"ralph/loop/policy"
 	"ralph/prompt"
-	"ralph/proof"
 	"ralph/verify"
 	"ralph/verify/coverage"
 )
@@ -35,7 +36,7 @@ func (a *attempt) verify(ctx context.Context) policy.Decision {
 			return a.unkept(err)
 		}
 	}
-	failpoint.Hit("K8")
+	failpoint.Hit("after-done")
 	switch {
 	case a.ended == policy.Interrupted:
 		return a.decide()
@@ -52,9 +53,9 @@ func (a *attempt) verify(ctx context.Context) policy.Decision {
 // whether anything changed at all, and then the verdict of another session.
 func (a *attempt) check(ctx context.Context, taken string) policy.Decision {
 	w := &a.work
-	w.Verdict, w.VerifierErr, w.VerifierOver, w.CheckErr, w.Doubts = nil, nil, nil, nil, nil
+	w.Verdict, w.VerifierErr, w.VerifierOver, w.CheckErr, w.Doubts, w.Refuted = nil, nil, nil, nil, nil, ""
 	a.evidence.old, a.evidence.failed, w.Coverage = "", nil, coverage.Report{}
-	if err := a.ports.Lane.Show(ctx, a.evidence.landing.Commit); err != nil {
+	if _, _, err := a.ports.Lane.Copy(ctx, nil); err != nil { // it stays there
 		w.CheckErr, a.ended = err, a.endedBy(ctx)
 		return a.decide()
 	}
@@ -77,11 +78,10 @@ func (a *attempt) check(ctx context.Context, taken string) policy.Decision {
 		w.WantVerdict, w.Evident = false, true
 	}
 	if err == nil && len(w.Tampering) == 0 {
-		if w.Gates, err = a.gates(ctx); err == nil && len(w.Gates) > 0 {
-			if err = a.cover(ctx, taken); err == nil {
-				err = a.checkAgain(ctx, taken)
-			}
-		}
+		err = a.runChecks(ctx, taken)
+	}
+	if err == nil {
+		err = a.callWitness(ctx)
 	}
 	w.CheckErr = err
 	a.ended = a.endedBy(ctx)
@@ -117,26 +117,34 @@ func (a *attempt) check(ctx context.Context, taken string) policy.Decision {
 	return d
 }
 
-// checkAgain looks at what the agent did while gates ran, and has them check what they accept with the old tests.
-func (a *attempt) checkAgain(ctx context.Context, taken string) error {
-	err := a.findTampering()
+// runChecks runs the gates, looks at what they print and at what the agent did while they ran, and has them check what they accept with
+// the old tests.
+func (a *attempt) runChecks(ctx context.Context, taken string) (err error) {
+	if err := a.clearCoverage(ctx, taken); err != nil {
+		return err
+	}
+	if a.work.Gates, err = a.gates(ctx); err != nil || len(a.work.Gates) == 0 {
+		return err
+	}
+	if err = a.cover(ctx, taken); err == nil {
+		err = a.findTampering()
+	}
 	if err == nil {
 		err = a.doubtGates(ctx, taken)
 	}
-	refused := func(c verify.Check) bool { return c.Verdict() == event.GateFailed }
-	if err != nil || len(a.work.Tampering) > 0 || slices.ContainsFunc(a.work.Gates, refused) {
+	if err != nil || len(a.work.Tampering) > 0 || a.work.GateFailed() {
 		return err
 	}
 	return a.oldTests(ctx, taken)
 }
 
-// wantsVerdict says that work which passes its gates is judged by the verifier agent.
+// wantsVerdict reports whether work which passes its gates is judged by the verifier agent.
 func (a *attempt) wantsVerdict() bool {
 	return !a.job.Verify.Skip && !a.job.Accepted && a.job.Review == nil && a.job.Verify.AgentVerdict && (a.job.Agent.Verifier != "" || !a.evident())
 }
 
 // keepFinished records what verification needs, before the attempt's phase says so. In a slot that is the work
-// first of all: whoever finds the phase takes what is not kept for unchanged.
+// first of all: a later run that finds the phase takes what is not kept for unchanged.
 func (a *attempt) keepFinished(ctx context.Context) error {
 	if _, err := a.ports.Lane.Keep(context.WithoutCancel(ctx)); err != nil {
 		return err
@@ -160,7 +168,7 @@ func (a *attempt) unkept(err error) policy.Decision {
 	return d
 }
 
-// finishedMeanwhile says that the agent was done, and its turn at an end, when the run
+// finishedMeanwhile reports whether the agent was done, and its turn at an end, when the run
 // was stopped: its work is kept as finished, and verified the next time.
 func (a *attempt) finishedMeanwhile() bool {
 	t := a.turn
@@ -168,7 +176,7 @@ func (a *attempt) finishedMeanwhile() bool {
 	return a.ended == policy.Interrupted && itself && t.Sigils.Done && !t.Sigils.Failure
 }
 
-// evident says that the agent's word rests on an exit status.
+// evident reports whether the agent's word rests on an exit status.
 func (a *attempt) evident() bool {
 	if a.job.Finished != nil {
 		return a.job.Finished.Evident
@@ -189,8 +197,16 @@ func (a *attempt) examine(ctx context.Context, taken string) error {
 		if err == nil && !a.job.Accepted {
 			err = a.findDoubts(ctx, changes, taken)
 		}
-		if w.Unchanged = len(changes) == 0; err != nil {
+		if w.Unchanged = len(changes)+len(e.landing.Refs) == 0; err != nil {
 			return err
+		}
+	}
+	for _, r := range e.landing.Refs {
+		switch {
+		case r.Clash != "":
+			a.hold(verify.Doubt{Why: r.Clash})
+		case !r.Asked && !a.job.Accepted:
+			a.hold(verify.Doubt{Why: "it " + r.Text, Words: ownWords(a.job.Task)})
 		}
 	}
 	if e.landing.Unfit != "" {
@@ -253,7 +269,7 @@ func (a *attempt) renew() {
 
 func ownWords(t dag.Task) []string { return []string{t.Title, t.Description} }
 
-// prevented says that no agent could write ralph's own files.
+// prevented reports whether no agent could write ralph's own files.
 func (a *attempt) prevented() bool {
 	return a.talk.session != nil && Prevents(a.talk.session.Sandbox())
 }
@@ -287,6 +303,7 @@ func (a *attempt) question(ctx context.Context, shown string) verify.Question {
 	if shown != "" && a.evidence.base.Tree != "" {
 		in.Diff, in.Cosmetic = a.shownChanges(ctx, shown)
 	}
+	in.Refs = seq.Map(a.evidence.landing.Refs, func(r land.Ref) string { return r.Text })
 	in.Resolved, in.Effort = a.resolvedConflicts(), a.effort()
 	in.Gates = seq.Map(w.Gates, func(g verify.Check) prompt.Gate {
 		r, name := record(g), g.Command
@@ -296,9 +313,9 @@ func (a *attempt) question(ctx context.Context, shown string) verify.Question {
 		return prompt.Gate{Name: name, Passed: g.Passed, Output: g.Tail, Tests: human.Tests(r.Tests, r.TestsBefore), Excused: r.Verdict == event.GateExcused}
 	})
 	in.Unchanged, in.Unexecuted = w.Unproven(), w.Coverage.Unexecuted
-	in.Doubt.Failed = seq.Map(a.evidence.failed, func(r verify.Result) prompt.Gate {
-		return prompt.Gate{Name: r.Command, Output: r.Tail, Failures: r.Failures}
-	})
+	if r := a.evidence.failed; r != nil {
+		in.Doubt.Failed = []prompt.Gate{{Name: r.Command, Output: r.Tail, Failures: r.Failures}}
+	}
 	for i, d := range w.Doubts {
 		in.Doubt.Changes = append(in.Doubt.Changes, prompt.Change{N: i + 1, File: d.File, Text: d.Text(), Open: d.Open})
 	}
@@ -326,7 +343,7 @@ func (a *attempt) askOnce(ctx context.Context, shown string) event.Event {
 	return e
 }
 
-// greenBefore says that there are gates, and that all passed before the work.
+// greenBefore reports whether there are gates, and that all passed before the work.
 func greenBefore(gates []verify.Check) bool {
 	return len(gates) > 0 && !slices.ContainsFunc(gates, func(c verify.Check) bool { return c.Before == nil || !c.Before.Passed })
 }

@@ -9,10 +9,9 @@ import (
 
 	"ralph/acp"
 	"ralph/dag"
-	"ralph/event"
-	"ralph/inbox"
-	"ralph/internal/anomaly"
-	"ralph/internal/drift"
+	"ralph/internal/detect"
+	"ralph/internal/event"
+	"ralph/internal/inbox"
 	"ralph/internal/toolcall"
 	"ralph/loop/policy"
 	"ralph/strategy"
@@ -20,24 +19,19 @@ import (
 
 // watch counts what an agent does in its turns.
 type watch struct {
-	limits drift.Thresholds
-	now    func() time.Time
-	news   chan struct{} // something happened that may be too much
-	fired  []string      // the detectors that fired
+	now   func() time.Time
+	news  chan struct{} // something happened that may be too much
+	fired []string      // the detectors that fired
 
-	mu    sync.Mutex
-	stats drift.Stats
-	ended map[string]bool // calls of this turn that have ended
-	turn  bool            // the agent has a turn
-	turns int             // that it had
-	calls int             // of tools that have ended, in all turns
-	spare int64           // tokens that were forgiven
+	mu       sync.Mutex
+	detector detect.Detector
+	ended    map[string]bool // calls of this turn that have ended
+	turn     bool            // the agent has a turn
+	turns    int             // that it had
+	calls    int             // of tools that have ended, in all turns
+	spare    int64           // tokens that were forgiven
 
-	detector anomaly.Detector
-	stops    bool              // what it finds cuts the turn; otherwise it is only reported
-	signals  []drift.Signal    // what it found in this turn
-	findings []string          // what it found in the attempt
-	approved []string          // questions about anomalies to which a person said that they are what the task needs
+	findings []string          // anomalies of the attempt
 	commands map[string]string // that it has seen, by call
 	written  map[string]int    // files that ralph wrote for calls that have not ended
 
@@ -46,17 +40,16 @@ type watch struct {
 
 // newWatch counts on from the earlier attempts at a task since it was last reset.
 func newWatch(j Job, slot bool, now func() time.Time) *watch {
-	w := &watch{limits: j.Drift, now: now, news: make(chan struct{}, 1), detector: anomaly.Detector{Limits: j.Anomaly.Limits, Paths: j.Task.Paths, Slot: slot}, stops: j.Anomaly.Stop || j.Anomaly.Ask}
-	w.stats.Iterations = 1
+	w := &watch{now: now, news: make(chan struct{}, 1), detector: detect.Detector{Limits: j.Detect, Paths: j.Task.Paths, Slot: slot, Iterations: 1}}
 	for _, r := range j.History.Answers {
 		w.approve(r)
 	}
 	for _, at := range counted(j.Task, j.History.Attempts) {
-		w.stats.Iterations++
+		w.detector.Iterations++
 		if len(at.Files) == 0 {
-			w.stats.Unchanged++
+			w.detector.Unchanged++
 		} else {
-			w.stats.Unchanged = 0
+			w.detector.Unchanged = 0
 		}
 	}
 	return w
@@ -69,7 +62,7 @@ func (w *watch) approve(r inbox.Request) bool {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.approved = append(w.approved, r.Text)
+	w.detector.Approved = append(w.detector.Approved, r.Text)
 	return true
 }
 
@@ -96,7 +89,7 @@ func Drifted(t dag.Task, attempts []dag.Attempt) (n int, above strategy.Tier) {
 }
 
 // see takes in what a session reports, and returns the anomalies in it. Of a verifier's only what it has used matters.
-func (w *watch) see(e acp.Event) (found []anomaly.Finding) {
+func (w *watch) see(e acp.Event) (found []detect.Signal) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if _, usage := e.(acp.UsageSeen); !w.turn && !usage {
@@ -109,7 +102,7 @@ func (w *watch) see(e acp.Event) (found []anomaly.Finding) {
 	case acp.FileWritten:
 		w.written[e.Path]++
 		found = w.detector.See(toolcall.Call{Kind: toolcall.Write, Paths: []string{e.Path}}, w.now())
-		w.stats.Changed(w.now())
+		w.detector.Changed(w.now())
 	case acp.TerminalOpened:
 		if !slices.Contains(slices.Collect(maps.Values(w.commands)), e.Command) { // most agents report it, too
 			found = w.checkCall(acp.ToolCall{ID: "terminal " + e.Command, Call: toolcall.Call{Kind: toolcall.Terminal, Command: e.Command}})
@@ -118,15 +111,9 @@ func (w *watch) see(e acp.Event) (found []anomaly.Finding) {
 	default:
 		return nil
 	}
-	found = slices.DeleteFunc(found, func(f anomaly.Finding) bool {
-		return slices.ContainsFunc(w.approved, func(question string) bool { return strings.Contains(question, f.Text) })
-	})
 	for _, f := range found {
 		if len(w.findings) < maxUnusual {
 			w.findings = append(w.findings, f.Text)
-		}
-		if w.stops {
-			w.signals = append(w.signals, drift.Signal{Kind: drift.Kind(f.Kind), Text: f.Text})
 		}
 	}
 	select {
@@ -137,7 +124,7 @@ func (w *watch) see(e acp.Event) (found []anomaly.Finding) {
 }
 
 // checkCall looks at a command as soon as it is known, because it can still be stopped, and at files when they were changed.
-func (w *watch) checkCall(e acp.ToolCall) []anomaly.Finding {
+func (w *watch) checkCall(e acp.ToolCall) []detect.Signal {
 	if e.Command != "" && w.commands[e.ID] != e.Command && len(w.commands) < maxWatched {
 		w.commands[e.ID] = e.Command
 		return w.detector.See(toolcall.Call{Kind: e.Kind, Command: e.Command}, w.now())
@@ -174,7 +161,7 @@ const maxWatched = 1 << 16
 // tool counts a call once it has ended. Agents report the end more than once.
 func (w *watch) tool(e acp.ToolCall) {
 	if e.New {
-		w.stats.Started()
+		w.detector.Started()
 	}
 	if !toolcall.Over(e.Status) || w.ended[e.ID] || len(w.ended) > maxWatched {
 		return
@@ -185,9 +172,9 @@ func (w *watch) tool(e acp.ToolCall) {
 		w.called(e)
 	}
 	now := w.now()
-	w.stats.Ended(drift.Call{Name: e.Title, Input: e.InputSum, Result: e.ResultSum, Failed: e.Status == toolcall.Failed}, now)
+	w.detector.Ended(detect.Call{Name: e.Title, Input: e.InputSum, Result: e.ResultSum, Failed: e.Status == toolcall.Failed}, now)
 	if e.Status == toolcall.Completed && toolcall.Changes(e.Kind) {
-		w.stats.Changed(now)
+		w.detector.Changed(now)
 	}
 }
 
@@ -202,9 +189,9 @@ func (w *watch) steps() (turns, calls int) {
 func (w *watch) beginTurn() (end func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.turn, w.ended, w.commands, w.written, w.signals = true, map[string]bool{}, map[string]string{}, map[string]int{}, nil
+	w.turn, w.ended, w.commands, w.written = true, map[string]bool{}, map[string]string{}, map[string]int{}
 	w.turns++
-	w.stats.Begin(w.now())
+	w.detector.Begin(w.now())
 	return func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -222,32 +209,32 @@ func (w *watch) eachCall(called func(acp.ToolCall)) (end func()) {
 
 // during are the signs of drift in a turn. Iterations and changes count when the attempt
 // is about to end.
-func (w *watch) during(used acp.Usage) []drift.Signal {
-	return w.check(used, func(s *drift.Stats) { s.Iterations, s.Unchanged = 0, 0 })
+func (w *watch) during(used acp.Usage) []detect.Signal {
+	return w.check(used, func(d *detect.Detector) { d.Iterations, d.Unchanged = 0, 0 })
 }
 
 // atEnd are the signs of drift when an attempt is about to end without a result.
-func (w *watch) atEnd(used acp.Usage, changed bool) []drift.Signal {
-	return w.check(used, func(s *drift.Stats) {
-		if s.Unchanged++; changed {
-			s.Unchanged = 0
+func (w *watch) atEnd(used acp.Usage, changed bool) []detect.Signal {
+	return w.check(used, func(d *detect.Detector) {
+		if d.Unchanged++; changed {
+			d.Unchanged = 0
 		}
 	})
 }
 
-func (w *watch) check(used acp.Usage, adjust func(*drift.Stats)) []drift.Signal {
+func (w *watch) check(used acp.Usage, adjust func(*detect.Detector)) []detect.Signal {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	stats := w.stats
-	stats.Tokens = used.Input + used.Output - w.spare
-	adjust(&stats)
-	return slices.Concat(w.signals, drift.Check(stats, w.limits, w.now()))
+	d := w.detector
+	d.Tokens = used.Input + used.Output - w.spare
+	adjust(&d)
+	return d.Check(w.now())
 }
 
 // forgive starts over: the agent is not blamed again for what came before.
 func (w *watch) forgive(used acp.Usage) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.spare, w.signals = used.Input+used.Output, nil
-	w.stats.Forgive(w.now())
+	w.spare = used.Input + used.Output
+	w.detector.Forgive(w.now())
 }

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"ralph/acp"
-	"ralph/inbox"
-	"ralph/internal/anomaly"
+	"ralph/internal/detect"
+	"ralph/internal/inbox"
 	"ralph/internal/testing/check"
 	"ralph/internal/toolcall"
 )
@@ -14,7 +14,7 @@ import (
 // TestAWriteThatAnAgentAlsoReportsCountsOnce: some agents have ralph write a file, and report the call that did it.
 func TestAWriteThatAnAgentAlsoReportsCountsOnce(t *testing.T) {
 	t.Parallel()
-	w := newWatch(Job{Anomaly: Anomaly{Stop: true, Limits: anomaly.Limits{WritesPerMinute: 2}}}, false, func() time.Time { return time.Time{}.Add(time.Hour) })
+	w := newWatch(Job{Detect: detect.Limits{Anomaly: detect.Anomaly{Stop: true, WritesPerMinute: 2}}}, false, func() time.Time { return time.Time{}.Add(time.Hour) })
 	defer w.beginTurn()()
 	for _, name := range []string{"a", "b"} {
 		for _, e := range []acp.Event{acp.FileWritten{Path: name}, acp.ToolCall{ID: name, Call: toolcall.Call{Kind: "edit", Paths: []string{name}, Status: "completed"}}} {
@@ -37,7 +37,7 @@ func TestATerminalIsLookedAtLikeAReportedCommand(t *testing.T) {
 		"reported first": {[]acp.Event{acp.ToolCall{ID: "1", Call: toolcall.Call{Kind: "execute", Command: command}}, terminal}, 1},
 		"harmless":       {[]acp.Event{acp.TerminalOpened{Command: "ls"}}, 0},
 	} {
-		w := newWatch(Job{Anomaly: Anomaly{Stop: true, Limits: anomaly.Limits{Destructive: true}}}, false, func() time.Time { return time.Time{}.Add(time.Hour) })
+		w := newWatch(Job{Detect: detect.Limits{Anomaly: detect.Anomaly{Stop: true, Destructive: true}}}, false, func() time.Time { return time.Time{}.Add(time.Hour) })
 		end, got := w.beginTurn(), 0
 		for _, e := range tc.events {
 			got += len(w.see(e))
@@ -55,7 +55,7 @@ func TestWhatAPersonApprovedIsNotUnusual(t *testing.T) {
 	for answer, want := range map[string]int{needsUnusual: 1, "no, do without it": 2, "": 2} {
 		r := question
 		r.Answer = answer
-		job := Job{Anomaly: Anomaly{Stop: true, Limits: anomaly.Limits{Destructive: true}}}
+		job := Job{Detect: detect.Limits{Anomaly: detect.Anomaly{Stop: true, Destructive: true}}}
 		job.History.Answers = []inbox.Request{{Text: "Which port?", Answer: needsUnusual}, r}
 		w := newWatch(job, false, func() time.Time { return time.Time{}.Add(time.Hour) })
 		end, got := w.beginTurn(), 0

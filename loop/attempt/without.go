@@ -21,7 +21,7 @@ type before struct {
 	words  string     // of these: the names of its tests are in it
 }
 
-// withoutWork says how a tree of the work is made what an earlier one was. The edits carry what they put there, because the copy may
+// withoutWork returns the edits that make a tree of the work what an earlier one was. The edits carry what they put there, because the copy may
 // be made of another base.
 func (e *evidence) withoutWork(ctx context.Context, base, work string, prevented bool) (b before, err error) {
 	mine, err := e.changes(ctx, work, prevented)

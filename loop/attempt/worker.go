@@ -8,16 +8,15 @@ import (
 	"time"
 
 	"ralph/acp"
-	"ralph/budget"
 	"ralph/dag"
-	"ralph/event"
-	"ralph/inbox"
+	"ralph/internal/agents"
+	"ralph/internal/budget"
+	"ralph/internal/event"
 	"ralph/internal/hooks"
+	"ralph/internal/inbox"
 	"ralph/internal/permission"
-	"ralph/internal/proc"
 	"ralph/internal/redact"
 	"ralph/internal/resource"
-	"ralph/internal/toolcall"
 	"ralph/prompt"
 	"ralph/sigils"
 	"ralph/verify"
@@ -44,23 +43,9 @@ type Session interface {
 
 // Opening is what is needed to open a session for an attempt.
 type Opening struct {
-	Run      RunRef
-	Task     dag.Task
-	Place    Place
-	Model    string     // a tier, a name, or "" for the agent's own
-	Effort   dag.Effort // how long the model may think; "" for the agent's own choice
-	Folder   string     // for its transcript
-	Agent    string     // who works instead of the run's own agent; "" for that one
-	Verifier bool       // it verifies the work and changes nothing
-	Review   bool       // it does so as the task's own agent
-	Earlier  *Earlier
-	Inbox    Inbox                                                      // through which its tools ask; nil for a verifier
-	Tools    Tools                                                      // nil for none
-	Decide   func(context.Context, toolcall.Call) acp.Decision          // what becomes of what the agent asks for; nil allows it
-	After    func(context.Context, toolcall.Call, string, bool) *string // what it gets of files and terminals; nil leaves them
-	Observe  func(acp.Event)
-	Started  func(agent string, id proc.Identity) error
-
+	agents.SessionSpec
+	Dir         string          // the folder of the attempt's slot, or of its project
+	Inbox       Inbox           // through which its tools ask; nil for a verifier
 	Credentials []inbox.Request // that its agent asked for and was given
 }
 
@@ -117,7 +102,7 @@ type Ports struct {
 	// FeatureEnd is what the feature is compared with if the attempt's task is its last; nil otherwise, and where the graph is out of reach.
 	FeatureEnd func(context.Context) (*dag.FeatureEnd, error)
 	Lane       Lane
-	Desk       Desk // nil if nobody can be asked
+	Desk       Desk // nil if no one can be asked
 }
 
 // Inbox is how the tools of a session reach people and other agents. It serves many calls at once.

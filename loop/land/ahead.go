@@ -12,10 +12,10 @@ import (
 	"sync"
 
 	"ralph/dag"
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/git"
 	"ralph/internal/human"
-	"ralph/merge"
+	"ralph/internal/merge"
 )
 
 // Advance moves the branch to what has landed beyond it, if nothing of a person's is in the way any more. A branch with commits of
@@ -108,11 +108,11 @@ func (l *Lander) unionGates(ctx context.Context, u merge.Union) ([]string, error
 	gates := slices.Clone(l.Checks)
 	err = l.Store.View(ctx, func(g *dag.Graph) error {
 		for _, c := range commits {
-			t, err := g.Task(c.Task)
+			t, err := g.Tasks.Get(c.Task)
 			if errors.Is(err, dag.ErrNotFound) { // a merge of ours, or of another project
 				continue
 			}
-			shared, ferr := g.FeatureGates(t.Feature)
+			shared, ferr := g.Plan.FeatureGates(t.Feature)
 			if err := errors.Join(err, ferr); err != nil {
 				return err
 			}

@@ -10,9 +10,9 @@ import (
 	"ralph/dag"
 	"ralph/internal/git"
 	"ralph/internal/human"
+	"ralph/internal/merge"
 	"ralph/internal/slot"
 	"ralph/loop/policy"
-	"ralph/merge"
 )
 
 // enter has an attempt begin in the project's own folder. Work of another task that is not finished goes first: it is kept elsewhere.
@@ -45,7 +45,7 @@ func (l *Lander) enter(ctx context.Context, claim dag.Claim, finished, script bo
 		l.warn(open.Task, "you changed files in which this task is at work; they count as its work: "+human.List(mixed, 5)+"; as they are now, they are kept at "+ref)
 	}
 	w := &Workspace{to: l.Options, claim: claim, slot: at, room: l.Slots.Room(claim.Slot)}
-	work, err := l.earlier(ctx, claim)
+	work, _, err := l.earlier(ctx, claim)
 	switch {
 	case err != nil:
 		return nil, err
@@ -76,8 +76,8 @@ func (l *Lander) goesOn(ctx context.Context, at *slot.Slot, open slot.Unfinished
 	var t dag.Task
 	var a dag.Attempt
 	err = l.Store.View(ctx, func(g *dag.Graph) (err error) {
-		if t, err = g.Task(open.Task); err == nil {
-			a, err = g.Attempt(open.Attempt)
+		if t, err = g.Tasks.Get(open.Task); err == nil {
+			a, err = g.History.Attempt(open.Attempt)
 		}
 		return err
 	})

@@ -9,16 +9,16 @@ import (
 	"time"
 
 	"ralph/dag"
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/git"
 	"ralph/internal/hooks"
 	"ralph/internal/human"
+	"ralph/internal/merge"
 	"ralph/internal/redact"
 	"ralph/internal/slot"
 	"ralph/internal/testing/failpoint"
 	"ralph/internal/wake"
 	"ralph/loop/policy"
-	"ralph/merge"
 	"ralph/verify"
 )
 
@@ -82,6 +82,7 @@ type shared struct {
 	ahead     ahead
 	resolving resolving
 	authors   authors
+	stuck     stuck
 }
 
 func (l *Lander) warn(task, text string) {
@@ -90,86 +91,104 @@ func (l *Lander) warn(task, text string) {
 
 // Take prepares the slot of a claim. Finished work is shown in it as it was left; a script does its work again each time.
 func (l *Lander) Take(ctx context.Context, claim dag.Claim, finished, script bool) (*Lane, error) {
-	failpoint.Hit("K3")
+	failpoint.Hit("after-claim")
 	if l.Here {
 		w, err := l.enter(ctx, claim, finished, script)
 		if err != nil {
 			return nil, halted(err)
 		}
+		w.lands = true
 		return &Lane{Workspace: w, Lander: l, tried: w.slot.Base()}, nil
 	}
-	base, start, err := l.Start(ctx, claim, finished, script)
+	begin, err := l.Start(ctx, claim, finished, script)
 	if err != nil {
 		return nil, err
 	}
 	if space, err := l.Slots.Space(false); err == nil && space.Low {
 		l.WarnOnce("disk", "the disk that slots are on is nearly full: "+space.String())
 	}
-	w, err := l.Open(ctx, claim, base, start)
+	w, err := l.Open(ctx, claim, begin.Base, begin.Commit)
 	if err != nil {
 		return nil, err
 	}
-	lane := &Lane{Workspace: w, Lander: l, tried: base}
+	w.lands = true
+	if err := w.giveRefs(begin.refs); err != nil {
+		return nil, err
+	}
+	lane := &Lane{Workspace: w, Lander: l, tried: begin.Base}
 	if claim.Task.StandsOn != "" {
-		lane.on = base
+		lane.on = begin.Base
 	}
 	return lane, nil
 }
 
-// Start is what an attempt begins with, and what is below that: the tip of the target, held work on it, or earlier work, on them if that
-// merges.
-func (l *Lander) Start(ctx context.Context, claim dag.Claim, finished, script bool) (base, start string, err error) {
+// Beginning is what an attempt begins with: the tip of the target, held work on it, or earlier work, on them if that merges.
+type Beginning struct {
+	Commit string
+	Base   string       // what is below its work
+	refs   []merge.Made // of the earlier work
+}
+
+// Start finds out what an attempt begins with.
+func (l *Lander) Start(ctx context.Context, claim dag.Claim, finished, script bool) (b Beginning, err error) {
 	if l.TakeIn != nil {
 		if err := l.TakeIn(ctx); err != nil {
 			l.WarnOnce("edits", "what you changed in this folder is not taken in: "+err.Error())
 		}
 	}
-	if base, err = l.stand(ctx, claim); err == nil && base == "" {
-		base, err = l.Tip(ctx)
+	if b.Base, err = l.stand(ctx, claim); err == nil && b.Base == "" {
+		b.Base, err = l.Tip(ctx)
 	}
 	if err != nil {
-		return "", "", err
+		return b, err
 	}
-	work, err := l.earlier(ctx, claim)
-	if err != nil || work == "" {
-		return base, base, err
+	b.Commit = b.Base
+	work, refs, err := l.earlier(ctx, claim)
+	switch {
+	case err != nil || script && !claim.Resume: // a script does all of it again
+		return b, err
+	case work == "":
+		b.refs = refs
+		return b, nil
 	}
 	below, err := l.Repo.Commit(ctx, work+"^")
-	switch {
-	case err != nil:
-		return "", "", err
-	case finished:
-		return below, work, nil
-	case script:
-		return base, base, nil
+	if err != nil {
+		return b, err
+	}
+	if finished {
+		return Beginning{work, below, refs}, nil
 	}
 	said, err := l.Repo.Git(ctx, git.Call{}, "show", "-s", "--no-show-signature", "--format=%B", work)
 	if err != nil {
-		return "", "", err
+		return b, err
 	}
-	built, err := merge.Build(ctx, l.Repo, base, below, work, said) // and so what it resolves
+	built, err := merge.Build(ctx, l.Repo, b.Base, below, work, said) // and so what it resolves
 	if err != nil || len(built.Files) > 0 {
-		return base, base, err
+		return b, err
 	}
-	return base, built.Candidate, nil
+	return Beginning{built.Candidate, b.Base, refs}, nil
 }
 
-// earlier is the work that an attempt only has to land, or goes on with: the last that was kept, as an
-// attempt may end before it has a slot.
-func (l *Lander) earlier(ctx context.Context, claim dag.Claim) (string, error) {
+// earlier is the work that an attempt only has to land, or goes on with, and its refs: what the last attempt left that left anything, as
+// one may end before it has a slot.
+func (l *Lander) earlier(ctx context.Context, claim dag.Claim) (work string, refs []merge.Made, err error) {
+	made, err := merge.MadeBy(ctx, l.Repo)
+	if err != nil {
+		return "", nil, err
+	}
 	if claim.Resume {
 		work, err := l.Repo.Commit(ctx, merge.WorkRef(claim.Task.ID, claim.Resumed.ID))
-		if m := claim.Merge; work == "" && m.Work != m.Base && err == nil { // somebody removed the ref
+		if m := claim.Merge; work == "" && m.Work != m.Base && err == nil { // the ref is gone
 			if work, err = l.Repo.Commit(ctx, m.Work); work == "" && err == nil {
 				err = policy.Halted{Reason: fmt.Sprintf("the work of %s is finished, but its commit %.10s is gone; to do it again: ralph task reset %[1]s", m.Task, m.Work)}
 			}
 		}
-		return work, err
+		return work, made[claim.Resumed.ID], err
 	}
 	var attempts []dag.Attempt
-	err := l.Store.View(ctx, func(g *dag.Graph) (err error) { attempts, err = g.Attempts(claim.Task); return err })
+	err = l.Store.View(ctx, func(g *dag.Graph) (err error) { attempts, err = g.History.Attempts(claim.Task); return err })
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	kept, err := merge.Kept(ctx, l.Repo)
 	for _, a := range slices.Backward(attempts) {
@@ -177,8 +196,11 @@ func (l *Lander) earlier(ctx context.Context, claim dag.Claim) (string, error) {
 			break
 		}
 		if ref := kept[a.ID]; ref != "" {
-			return l.Repo.Commit(ctx, ref)
+			work, err = l.Repo.Commit(ctx, ref)
+		}
+		if refs = made[a.ID]; err != nil || work != "" || len(refs) > 0 {
+			return work, refs, err
 		}
 	}
-	return "", err
+	return "", nil, err
 }

@@ -5,13 +5,14 @@ import (
 	"errors"
 	"io/fs"
 	"strings"
+	"sync"
 
 	"ralph/dag"
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/hooks"
+	"ralph/internal/merge"
 	"ralph/internal/testing/failpoint"
 	"ralph/loop/policy"
-	"ralph/merge"
 )
 
 // Land moves the target to the candidate that was judged last, unless that waits for a person.
@@ -29,11 +30,23 @@ func (l *Lane) Land(ctx context.Context) (Outcome, error) {
 	if err := merge.Prove(ctx, l.Repo, e.Base, e.Work, e.Onto, e.Candidate); err != nil {
 		return "", err
 	}
+	refs, err := l.refsToLand(ctx, e)
+	if err != nil {
+		return "", err
+	}
 	for {
 		changed := l.Signal.Changed()
-		err := l.update(ctx, func(g *dag.Graph) error { return g.Landing(l.claim, e.N, "") })
+		err := l.update(ctx, func(g *dag.Graph) error {
+			if len(refs) > 0 {
+				if err := g.Queue.Refs(l.claim, e.N, refs); err != nil {
+					return err
+				}
+			}
+			return g.Queue.Landing(l.claim, e.N, "")
+		})
 		if err == nil {
-			failpoint.Hit("K19")
+			l.entry.Refs = refs
+			failpoint.Hit("before-land")
 			return l.move(ctx)
 		}
 		if !errors.Is(err, dag.ErrLanding) {
@@ -78,7 +91,10 @@ func (l *Lane) move(ctx context.Context) (Outcome, error) {
 			err = advance()
 		}
 		if err == nil {
-			failpoint.Hit("K22")
+			failpoint.Hit("before-refs-made")
+			l.writeRefs(ctx)
+			failpoint.Hit("after-move")
+			l.stuck.again("")
 			l.landed(l.waits(waits))
 			return Landed, nil
 		}
@@ -86,9 +102,10 @@ func (l *Lane) move(ctx context.Context) (Outcome, error) {
 		switch {
 		case errors.Is(err, merge.ErrMoved): // it has not landed, and others may
 			l.state = merge.Building
-			return Moved, l.update(ctx, func(g *dag.Graph) error { return g.Built(l.claim, e.N, e.Onto, e.Onto) })
+			return Moved, l.update(ctx, func(g *dag.Graph) error { return g.Queue.Built(l.claim, e.N, e.Onto, e.Onto) })
 		case !errors.Is(err, merge.ErrLocked):
-			if errors.Is(err, fs.ErrPermission) { // nobody else's work could land either
+			// No other work could land either. Trying again would judge the same work again, and pay for it.
+			if l.stuck.again(reason) || errors.Is(err, fs.ErrPermission) {
 				err = policy.Halted{Reason: "nothing can land on " + l.name() + ": " + reason}
 			}
 			if err = l.withdraw(ctx, err, reason); err == nil {
@@ -97,7 +114,7 @@ func (l *Lane) move(ctx context.Context) (Outcome, error) {
 			return Landed, err
 		case said != reason && polls > 1: // most locks are gone in a moment
 			said = reason
-			if err := l.update(ctx, func(g *dag.Graph) error { return g.Landing(l.claim, e.N, said) }); err != nil {
+			if err := l.update(ctx, func(g *dag.Graph) error { return g.Queue.Landing(l.claim, e.N, said) }); err != nil {
 				return "", err
 			}
 			l.emit(event.MergeWaiting, said)
@@ -107,6 +124,21 @@ func (l *Lane) move(ctx context.Context) (Outcome, error) {
 			return Landed, l.withdraw(ctx, err, "the run ended before it could land")
 		}
 	}
+}
+
+// stuck is why the last landing failed, "" if it did not.
+type stuck struct {
+	sync.Mutex
+	reason string
+}
+
+// again reports whether the landing before failed for the same reason.
+func (s *stuck) again(reason string) bool {
+	s.Lock()
+	defer s.Unlock()
+	before := s.reason
+	s.reason = reason
+	return reason != "" && reason == before
 }
 
 // landed tells that the work has landed, on the branch or beyond it.
@@ -131,6 +163,8 @@ func (l *Lane) withdraw(ctx context.Context, cause error, reason string) error {
 	case err != nil:
 		return errors.Join(cause, err)
 	case left.Landed:
+		l.stuck.again("")
+		l.writeRefs(ctx)
 		l.emit(event.MergeLanded, "")
 		return nil
 	}

@@ -8,14 +8,14 @@ import (
 	"strings"
 
 	"ralph/dag"
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/git"
 	"ralph/internal/human"
+	"ralph/internal/merge"
 	"ralph/internal/plain"
 	"ralph/internal/seq"
 	"ralph/internal/testing/failpoint"
 	"ralph/loop/policy"
-	"ralph/merge"
 	"ralph/prompt"
 )
 
@@ -188,7 +188,7 @@ func (l *Lane) Settled(ctx context.Context, status dag.Status) error {
 	}
 	landing, done := false, ""
 	err := l.Store.View(ctx, func(g *dag.Graph) error {
-		m, _ := g.Merge(l.entry.N) // there is none if it is outside the queue
+		m, _ := g.Queue.Merge(l.entry.N) // there is none if it is outside the queue
 		landing = m.State == dag.MergeLanding
 		return g.Tx().Err()
 	})
@@ -201,6 +201,6 @@ func (l *Lane) Settled(ctx context.Context, status dag.Status) error {
 	if status == dag.Done {
 		done = l.claim.Task.ID
 	}
-	failpoint.Hit("K23")
+	failpoint.Hit("before-ref-removal")
 	return Site{Repo: l.Repo}.Clean(ctx, l.Store, done)
 }

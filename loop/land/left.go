@@ -11,9 +11,9 @@ import (
 	"ralph/dag"
 	"ralph/internal/git"
 	"ralph/internal/human"
+	"ralph/internal/merge"
 	"ralph/internal/seq"
 	"ralph/internal/slot"
-	"ralph/merge"
 )
 
 // Site is where agents worked in slots, and where their work landed: what is asked about runs that died. Without a repository nothing
@@ -32,7 +32,7 @@ func (s Site) Has(ctx context.Context, m dag.Merge) (bool, error) {
 }
 
 // Unfinish reports whether an entry has landed that its run was landing when it died, after it has removed what is left of
-// that, and why it leaves the queue otherwise.
+// that, and why it leaves the queue otherwise, or what of it has not landed.
 func (s Site) Unfinish(ctx context.Context, m dag.Merge) (landed bool, why string, err error) {
 	why = "its run died before the target moved"
 	if s.Repo == nil || m.N == 0 {
@@ -41,6 +41,12 @@ func (s Site) Unfinish(ctx context.Context, m dag.Merge) (landed bool, why strin
 	left, err := merge.Unfinish(ctx, s.Repo, m.Target, m.Onto, m.Candidate)
 	if len(left.Kept) > 0 {
 		why += "; left alone, because somebody changed them: " + human.List(left.Kept, maxNamed)
+	}
+	if err == nil && left.Landed {
+		why = ""
+		if err := merge.WriteRefs(ctx, s.Repo, writtenRefs(m)); err != nil {
+			why = "; not all of its tags and branches could be made: " + err.Error()
+		}
 	}
 	return left.Landed, why, err
 }
@@ -56,9 +62,9 @@ func (s Site) Settle(ctx context.Context, store *dag.Store, m dag.Merge) error {
 		return err
 	}
 	if landed {
-		reason = "it landed after its task was taken away"
+		reason = "it landed after its task was taken away" + reason
 	}
-	err = store.Update(ctx, func(g *dag.Graph) error { return g.SettleLanding(m.N, landed, reason) })
+	err = store.Update(ctx, func(g *dag.Graph) error { return g.Queue.SettleLanding(m.N, landed, reason) })
 	if errors.Is(err, dag.ErrRefused) { // another process was faster
 		return nil
 	}
@@ -84,7 +90,7 @@ type Kept struct {
 // Keep makes a commit of what a dead attempt left in its slot: the next attempt makes the slot
 // look like something else. Finished work that is kept already stays as it is: since then,
 // gates have left their files there. What is not finished may be put aside, so that no later attempt goes on with it.
-func (s Site) Keep(ctx context.Context, last dag.Attempt, finished, aside bool) (k Kept, err error) {
+func (s Site) Keep(ctx context.Context, t dag.Task, last dag.Attempt, finished, aside bool) (k Kept, err error) {
 	if last.Slot == 0 || s.Repo == nil {
 		return k, nil
 	}
@@ -105,7 +111,20 @@ func (s Site) Keep(ctx context.Context, last dag.Attempt, finished, aside bool) 
 	if errors.Is(err, git.ErrWaits) { // it must not keep everybody from working; the slot is made anew
 		return Kept{Lost: was == "", Note: "; what it left cannot be kept: " + err.Error()}, nil
 	}
+	if err != nil {
+		return k, err
+	}
+	var refs []merge.Ref
+	if finished || !aside { // what no later attempt goes on with makes none
+		refs, err = keptRefs(ctx, at, s.Repo, t, last, w)
+	}
+	if err != nil && ctx.Err() == nil { // nor must that
+		k.Note, err = "; its tags and branches cannot be kept: "+err.Error(), nil
+	}
 	if err != nil || w.Commit == at.Base() {
+		if err == nil && len(refs) > 0 {
+			err = merge.SetRefs(ctx, s.Repo, refs...)
+		}
 		return k, err
 	}
 	if now, err := s.Slots.At(last.Slot); err != nil || now.Attempt() != last.ID {
@@ -122,7 +141,7 @@ func (s Site) Keep(ctx context.Context, last dag.Attempt, finished, aside bool) 
 	if k.Ref = ref; aside && !finished {
 		k.Ref = merge.StashRef(last.Task, last.ID)
 	}
-	return k, merge.SetRefs(ctx, s.Repo, merge.Ref{Name: k.Ref, Commit: w.Commit})
+	return k, merge.SetRefs(ctx, s.Repo, append(refs, merge.Ref{Name: k.Ref, Commit: w.Commit})...)
 }
 
 // leaveDead notes what a dead attempt left in the project's own folder, and takes it out if no later attempt is to go on with it. What cannot
@@ -143,8 +162,8 @@ func leaveDead(ctx context.Context, at *slot.Slot, out bool) error {
 func (s Site) Reopen(ctx context.Context, store *dag.Store) (gone []dag.Merge, err error) {
 	var waiting []dag.Merge
 	err = store.View(ctx, func(g *dag.Graph) error {
-		held, _ := g.MergesIn(dag.MergeHeld) // the first error of the database is that of all that follow
-		finished, err := g.Finished()
+		held, _ := g.Queue.MergesIn(dag.MergeHeld) // the first error of the database is that of all that follow
+		finished, err := g.Queue.Finished()
 		waiting = slices.Concat(held, finished)
 		return err
 	})
@@ -161,7 +180,7 @@ func (s Site) Reopen(ctx context.Context, store *dag.Store) (gone []dag.Merge, e
 			continue
 		}
 		m.Reason = fmt.Sprintf("its work is gone: this repository does not have commit %.10s; it is done again", m.Work)
-		err := store.Update(ctx, func(g *dag.Graph) error { return g.LoseWork(m.Task, m.Reason) })
+		err := store.Update(ctx, func(g *dag.Graph) error { return g.Queue.LoseWork(m.Task, m.Reason) })
 		if errors.Is(err, dag.ErrRefused) || errors.Is(err, dag.ErrNotFound) { // another process was faster
 			continue
 		}
@@ -199,11 +218,11 @@ func needed(g *dag.Graph, ref merge.Ref, done string) bool {
 	if !ref.OfAttempt() {
 		return true
 	}
-	a, err := g.Attempt(ref.Attempt())
+	a, err := g.History.Attempt(ref.Attempt())
 	if err != nil {
 		return true
 	}
-	t, err := g.Task(a.Task)
+	t, err := g.Tasks.Get(a.Task)
 	if ref.Kind() == "candidate" { // of work that is held, or stands on such, which others may begin on
 		waits := err == nil && t.Status == dag.Pending && t.Unverified != "" && (t.ToReview || t.StandsOn != "")
 		return a.EndedAt.IsZero() || waits && !a.StartedAt.Before(t.StartedAt)

@@ -9,7 +9,7 @@ import (
 	"ralph/dag"
 	"ralph/internal/git"
 	"ralph/internal/human"
-	"ralph/merge"
+	"ralph/internal/merge"
 )
 
 // LostWork is work by which tasks are done, and which the branch that it landed on does not have.
@@ -35,7 +35,7 @@ func (l LostWork) String() string {
 func Lost(ctx context.Context, store *dag.Store, root string) (lost []LostWork, known int, err error) {
 	var landed []dag.Merge
 	since := ""
-	err = store.View(ctx, func(g *dag.Graph) (err error) { landed, since, err = g.Landings(); return err })
+	err = store.View(ctx, func(g *dag.Graph) (err error) { landed, since, err = g.Queue.Landings(); return err })
 	if err != nil || len(landed) == 0 {
 		return nil, 0, err
 	}

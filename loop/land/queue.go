@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"slices"
 	"strconv"
@@ -11,16 +12,16 @@ import (
 	"time"
 
 	"ralph/dag"
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/git"
 	"ralph/internal/human"
+	"ralph/internal/merge"
 	"ralph/internal/plain"
+	"ralph/internal/risk"
 	"ralph/internal/seq"
 	"ralph/internal/testing/failpoint"
 	"ralph/internal/wake"
-	"ralph/merge"
 	"ralph/prompt"
-	"ralph/risk"
 )
 
 // Credit is who did the work, and what they noted about it.
@@ -39,6 +40,7 @@ type Candidate struct {
 	Lost         []Loss        // what landed and is not in it after conflicts were resolved
 	Unfit        string        // why gates may have seen other dependencies than it needs
 	Resolved     string        // the commit of the work before its first conflict that was resolved; empty if it had none
+	Refs         []Ref         // what it makes besides
 	Conflict     prompt.Merged // with files in it: Commit is the work as it was, and cannot land
 }
 
@@ -119,6 +121,7 @@ func (l *Lane) enter(ctx context.Context, by Credit) error {
 	if err != nil {
 		return err
 	}
+	m.Refs = append(m.Refs, takenBack(l.claim)...)
 	if l.lost, err = l.dropped(ctx, m.Base, m.Work); err != nil {
 		return err
 	}
@@ -129,7 +132,7 @@ func (l *Lane) enter(ctx context.Context, by Credit) error {
 	t := l.claim.Task
 	l.message = merge.Message{Title: t.Title, Body: l.Redact.Text(body), Task: t.ID, Attempt: l.claim.Attempt, Patch: m.Patch, Agent: by.Agent, Model: by.Model}
 	err = l.update(ctx, func(g *dag.Graph) (err error) {
-		l.entry, err = g.Enter(l.claim, dag.NewMerge{Target: l.Target, Base: m.Base, Work: m.Work, Patch: m.Patch})
+		l.entry, err = g.Queue.Enter(l.claim, dag.NewMerge{Target: l.Target, Base: m.Base, Work: m.Work, Patch: m.Patch, Refs: m.Refs})
 		return err
 	})
 	l.state = merge.Building
@@ -231,7 +234,7 @@ func (l *Lane) window() int {
 }
 
 func (l *Lane) queue(ctx context.Context) (queue []dag.Merge, err error) {
-	err = l.Store.View(ctx, func(g *dag.Graph) error { queue, err = g.Queue(l.Target); return err })
+	err = l.Store.View(ctx, func(g *dag.Graph) error { queue, err = g.Queue.OpenMerges(l.Target); return err })
 	return queue, err
 }
 
@@ -264,7 +267,7 @@ func (l *Lane) build(ctx context.Context, onto string) error {
 	l.entry.Onto, l.entry.Candidate, l.files, l.state = onto, built.Candidate, built.Files, merge.Building
 	if len(l.files) > 0 {
 		l.state = merge.Conflict
-		return l.update(ctx, func(g *dag.Graph) error { return g.Built(l.claim, l.entry.N, onto, onto) })
+		return l.update(ctx, func(g *dag.Graph) error { return g.Queue.Built(l.claim, l.entry.N, onto, onto) })
 	}
 	if rebuilt {
 		l.emit(event.MergeRebuilt, "")
@@ -272,17 +275,29 @@ func (l *Lane) build(ctx context.Context, onto string) error {
 	if err := merge.SetRefs(ctx, l.Repo, merge.Ref{Name: merge.CandidateRef(l.claim.Attempt), Commit: built.Candidate}); err != nil {
 		return err
 	}
-	failpoint.Hit("K18")
-	return l.update(ctx, func(g *dag.Graph) error { return g.Built(l.claim, l.entry.N, onto, built.Candidate) })
+	failpoint.Hit("after-candidate")
+	return l.update(ctx, func(g *dag.Graph) error { return g.Queue.Built(l.claim, l.entry.N, onto, built.Candidate) })
 }
 
 // candidate is the entry as it is judged.
 func (l *Lane) candidate(ctx context.Context) (Candidate, error) {
 	l.state = merge.Testing
 	c, err := l.Workspace.candidate(ctx)
-	c.Entry, c.Lost = l.entry.N, l.lost
+	c.Entry, c.Lost = l.entry.N, slices.Clone(l.lost)
+	if err == nil {
+		var gone []git.Ref
+		gone, err = l.slot.GoneRefs(ctx)
+		for _, r := range gone {
+			short := dag.MadeRef{Name: r.Name}.Short()
+			kind, name, _ := strings.Cut(strings.TrimPrefix(short, "the "), " ")
+			c.Lost = append(c.Lost, Loss{Text: fmt.Sprintf("%s was deleted or moved while the task was worked on; it was at %s; to have that back: git %s -f %s %[2]s", short, r.ID, kind, name)})
+		}
+	}
 	if err == nil {
 		c.Unfit, err = l.unfit(ctx, c.Onto, c.Commit)
+	}
+	if err == nil {
+		c.Refs, err = l.judged(ctx, l.entry)
 	}
 	return c, err
 }
@@ -304,24 +319,24 @@ func (l *Lane) unfit(ctx context.Context, onto, work string) (string, error) {
 // tested stores what judging the candidate showed.
 func (l *Lane) tested(ctx context.Context, v Verdict) error {
 	if l.state = merge.Red; !v.Passed {
-		return l.update(ctx, func(g *dag.Graph) error { return g.Built(l.claim, l.entry.N, l.entry.Onto, l.entry.Onto) }) // nothing of it is to be built on
+		return l.update(ctx, func(g *dag.Graph) error { return g.Queue.Built(l.claim, l.entry.N, l.entry.Onto, l.entry.Onto) }) // nothing of it is to be built on
 	}
 	l.state = merge.Green
 	score, rated := l.rate(ctx, v.Seen)
 	return l.update(ctx, func(g *dag.Graph) error {
 		if rated {
-			if err := g.Rate(l.claim, l.entry.N, score); err != nil {
+			if err := g.Queue.Rate(l.claim, l.entry.N, score); err != nil {
 				return err
 			}
 		}
 		if v.Sound && v.Seen.Unseen == "" && !l.protected(v.Seen.Files) {
-			if err := g.Sound(l.claim, l.entry.N); err != nil {
+			if err := g.Queue.Sound(l.claim, l.entry.N); err != nil {
 				return err
 			}
 		}
-		stored, err := g.Merge(l.entry.N)
+		stored, err := g.Queue.Merge(l.entry.N)
 		l.entry.Rated, l.entry.Risk = stored.Rated, stored.Risk
-		return errors.Join(err, g.Tested(l.claim, l.entry.N))
+		return errors.Join(err, g.Queue.Tested(l.claim, l.entry.N))
 	})
 }
 
@@ -349,7 +364,7 @@ func (l *Lane) giveBack(ctx context.Context, reason string) error {
 
 // leave takes the work out of the queue.
 func (l *Lane) leave(ctx context.Context, reason string) error {
-	err := l.update(ctx, func(g *dag.Graph) error { return g.Drop(l.claim, l.entry.N, reason) })
+	err := l.update(ctx, func(g *dag.Graph) error { return g.Queue.Drop(l.claim, l.entry.N, reason) })
 	if err != nil {
 		return err
 	}
@@ -370,6 +385,6 @@ func (l *Lane) update(ctx context.Context, do func(*dag.Graph) error) error {
 func (l *Lane) emit(kind event.Type, reason string) {
 	t := l.claim.Task
 	l.Tell(event.Event{Type: kind, Task: t.ID, Title: t.Title, Attempt: l.claim.Attempt, Reason: reason, Merge: &event.Merge{
-		N: l.entry.N, Target: l.Target, Onto: l.entry.Onto, Commit: l.entry.Candidate,
+		N: l.entry.N, Target: l.Target, Onto: l.entry.Onto, Commit: l.entry.Candidate, Refs: l.entry.RefsText(),
 	}})
 }

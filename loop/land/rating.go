@@ -7,11 +7,11 @@ import (
 	"sync"
 
 	"ralph/dag"
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/git"
 	"ralph/internal/glob"
-	"ralph/merge"
-	"ralph/risk"
+	"ralph/internal/merge"
+	"ralph/internal/risk"
 )
 
 // Before is what was known about a project before a piece of work, as far as it tells how risky that is.
@@ -73,12 +73,12 @@ func (l *Lane) rate(ctx context.Context, seen risk.Facts) (risk.Score, bool) {
 	}
 	t, before := l.claim.Task, Before{Protect: l.Protect}
 	err := l.Store.View(ctx, func(g *dag.Graph) (err error) {
-		before.Attempts, _ = g.Attempts(t) // the first error of the database is that of all that follow
+		before.Attempts, _ = g.History.Attempts(t) // the first error of the database is that of all that follow
 		if len(t.Proves) > 0 {
-			before.Proofs, _ = g.Proofs(t.Feature)
+			before.Proofs, _ = g.Plan.Proofs(t.Feature)
 		}
-		before.Spent, _ = g.Spent()
-		before.Failed, err = g.FailedWork()
+		before.Spent, _ = g.History.Spent()
+		before.Failed, err = g.History.FailedWork()
 		return err
 	})
 	if err == nil {

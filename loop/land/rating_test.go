@@ -5,10 +5,10 @@ import (
 	"time"
 
 	"ralph/dag"
-	"ralph/event"
+	"ralph/internal/event"
+	"ralph/internal/merge"
+	"ralph/internal/risk"
 	"ralph/internal/testing/check"
-	"ralph/merge"
-	"ralph/risk"
 )
 
 // TestMeasureAddsWhatWasKnownBefore: what counts of the past, and what does not.

@@ -7,9 +7,9 @@ import (
 
 	"ralph/dag"
 	"ralph/internal/git"
+	"ralph/internal/merge"
 	"ralph/internal/seq"
 	"ralph/loop/policy"
-	"ralph/merge"
 )
 
 // stand is the commit that an attempt begins with which stands on held work: that work as it was judged, if it has all that landed
@@ -56,7 +56,7 @@ func (l *Lander) stand(ctx context.Context, claim dag.Claim) (string, error) {
 
 // line is the held work that a claim stands on, from the target up.
 func (l *Lander) line(ctx context.Context, claim dag.Claim) (line []dag.Merge, err error) {
-	err = l.Store.View(ctx, func(g *dag.Graph) (err error) { line, err = g.Line(claim.Task, l.Target); return err })
+	err = l.Store.View(ctx, func(g *dag.Graph) (err error) { line, err = g.Queue.Line(claim.Task, l.Target); return err })
 	return line, err
 }
 
@@ -64,7 +64,7 @@ func (l *Lander) line(ctx context.Context, claim dag.Claim) (line []dag.Merge, e
 func (l *Lander) unfounded(ctx context.Context, claim dag.Claim, why string) error {
 	line, err := l.line(ctx, claim)
 	if err == nil {
-		err = l.Store.Update(context.WithoutCancel(ctx), func(g *dag.Graph) error { return g.Unsound(line) })
+		err = l.Store.Update(context.WithoutCancel(ctx), func(g *dag.Graph) error { return g.Queue.Unsound(line) })
 	}
 	if err != nil {
 		return err
@@ -89,7 +89,7 @@ func (l *Lane) stands(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	var t dag.Task
-	err := l.Store.View(ctx, func(g *dag.Graph) (err error) { t, err = g.Task(l.claim.Task.ID); return err })
+	err := l.Store.View(ctx, func(g *dag.Graph) (err error) { t, err = g.Tasks.Get(l.claim.Task.ID); return err })
 	if errors.Is(err, dag.ErrNotFound) { // its claim is lost, which is said elsewhere
 		return true, nil
 	}
@@ -114,5 +114,5 @@ func (l *Lane) behind(ctx context.Context) (Outcome, error) {
 		return Behind, err
 	}
 	l.state = merge.Building
-	return Moved, l.update(ctx, func(g *dag.Graph) error { return g.Built(l.claim, l.entry.N, l.entry.Onto, l.entry.Onto) })
+	return Moved, l.update(ctx, func(g *dag.Graph) error { return g.Queue.Built(l.claim, l.entry.N, l.entry.Onto, l.entry.Onto) })
 }

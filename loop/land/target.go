@@ -9,11 +9,11 @@ import (
 	"sync"
 
 	"ralph/dag"
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/git"
 	"ralph/internal/human"
+	"ralph/internal/merge"
 	"ralph/loop/policy"
-	"ralph/merge"
 )
 
 // tip is the end of the target as it was last seen.
@@ -102,7 +102,7 @@ func (l *Lander) Work(ctx context.Context) *event.Work {
 	var w event.Work
 	kept, err := merge.Kept(ctx, l.Repo)
 	if err == nil {
-		err = l.Store.View(ctx, func(g *dag.Graph) (err error) { w, err = g.Work(l.Run.ID, kept); return err })
+		err = l.Store.View(ctx, func(g *dag.Graph) (err error) { w, err = g.Queue.Work(l.Run.ID, kept); return err })
 	}
 	if err != nil {
 		l.warn("", "where work ended up is not known: "+err.Error())

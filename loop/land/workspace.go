@@ -9,27 +9,31 @@ import (
 
 	"ralph/dag"
 	"ralph/internal/git"
+	"ralph/internal/merge"
 	"ralph/internal/seq"
 	"ralph/internal/slot"
 	"ralph/internal/testing/failpoint"
 	"ralph/loop/policy"
-	"ralph/merge"
 	"ralph/verify"
 )
 
 // Workspace is the slot of an attempt, and the room in which its work is judged. By itself it has work judged on what the attempt
 // began with, and lands nothing: that is for the run to do, on another machine.
 type Workspace struct {
-	to    Options
-	claim dag.Claim
-	slot  *slot.Slot
-	room  slot.Room
-	gates verify.Gates // in the room
-	end   func() error // of the gates; nil as long as the room shows nothing
-	said  []string     // the messages of the agent's own commits
-	work  string       // what was kept last
-	named string       // what has a name
-	entry dag.Merge    // what is judged; zero outside the queue
+	to     Options
+	claim  dag.Claim
+	slot   *slot.Slot
+	room   slot.Room
+	gates  verify.Gates // in the room
+	end    func() error // of the gates; nil as long as the room shows nothing
+	said   []string     // the messages of the agent's own commits
+	work   string       // what was kept last
+	named  string       // what has a name
+	lands  bool         // here, and not for another machine
+	refs   []merge.Made // tags and branches that the attempt made, or goes on with
+	unkept error        // what kept refs from being kept the last time
+	saved  []merge.Made // those of them that have a name below refs/ralph
+	entry  dag.Merge    // what is judged; zero outside the queue
 }
 
 // Open makes the slot of a claim show a commit, on a base.
@@ -102,11 +106,16 @@ func (w *Workspace) Submit(ctx context.Context, _ Credit, judge Judge) (c Candid
 // Land leaves the work to the run.
 func (w *Workspace) Land(context.Context) (Outcome, error) { return Landed, nil }
 
-// Show makes the room look like a commit: what the slot began with, the candidate, or what is below it. The room is a folder
+// Show makes the room look like a commit: what the slot began with, or what is below the candidate. The room is a folder
 // like the slot that no agent writes; all that is judged is judged there.
-func (w *Workspace) Show(ctx context.Context, commit string) (err error) {
+func (w *Workspace) Show(ctx context.Context, commit string) error { return w.show(ctx, commit, nil) }
+
+func (w *Workspace) show(ctx context.Context, commit string, refs map[string]string) error {
 	w.Close()
-	err = w.room.Show(ctx, w.slot.Base(), commit)
+	err := w.room.Show(ctx, w.slot.Base(), commit)
+	if err == nil {
+		err = w.room.SetRefs(ctx, refs)
+	}
 	if errors.As(err, new(*slot.SetupError)) || errors.Is(err, slot.ErrFull) { // no other work could be judged either
 		return policy.Halted{Reason: err.Error()}
 	}
@@ -137,7 +146,7 @@ func (w *Workspace) Lacks(ctx context.Context) (missing []string, gates *verify.
 	return missing, gates, end, err
 }
 
-// Copy makes the room look like the candidate with edits, until it ends.
+// Copy makes the room look like the candidate with edits, until it ends. Its tags and branches are there, too.
 func (w *Workspace) Copy(ctx context.Context, edits []git.Edit) (verify.Gates, func() error, error) {
 	commit, err := w.entry.Candidate, error(nil)
 	trees := git.Trees{Sub: w.to.Slots.Sub()}
@@ -148,20 +157,23 @@ func (w *Workspace) Copy(ctx context.Context, edits []git.Edit) (verify.Gates, f
 			e.From = trees.Name(e.From)
 		}
 	}
-	if len(edits) > 0 {
-		commit, err = w.room.Edited(ctx, w.entry.Onto, commit, edits)
-	}
 	var written map[string]time.Time
+	if len(edits) > 0 { // then the room shows something
+		if commit, err = w.room.Edited(ctx, w.entry.Onto, commit, edits); err == nil {
+			written, err = git.Written(w.room.Top(), edits)
+		}
+	}
+	refs := map[string]string{}
 	if err == nil {
-		written, err = git.Written(w.room.Top(), edits)
+		refs, err = w.refsOfCandidate(ctx)
 	}
 	if err == nil {
-		err = w.Show(ctx, commit)
+		err = w.show(ctx, commit, refs)
 	}
 	if err == nil {
 		err = git.Later(w.room.Top(), edits, written)
 	}
-	return w.gates, func() error { return w.Show(ctx, w.entry.Candidate) }, err
+	return w.gates, func() error { return w.show(ctx, w.entry.Candidate, refs) }, err
 }
 
 // finish keeps work that is to land. It is an error if not all of it can be.
@@ -179,9 +191,14 @@ func (w *Workspace) finish(ctx context.Context) (m dag.Merge, err error) {
 	if len(left) > 0 {
 		return m, policy.Unlandable{Reason: strings.Join(left, "; ")}
 	}
+	if w.unkept != nil { // an agent can break its git, and its files are kept all the same
+		return m, policy.Unlandable{Reason: w.unkept.Error()}
+	}
 	m.Base, m.Work = w.slot.Base(), work
-	failpoint.Hit("K17")
+	failpoint.Hit("before-queue")
+	m.Refs = entryRefs(w.refs, w.Here())
 	m.Patch, err = merge.Patch(ctx, w.to.Repo, m.Base, work)
+	m.Patch = withRefs(m.Patch, m.Refs)
 	return m, err
 }
 
@@ -213,17 +230,35 @@ func (w *Workspace) keep(ctx context.Context) (work string, left []string, err e
 		}
 	}
 	left = seq.Map(kept.Left, git.Left.String)
-	if err != nil || kept.Commit == w.slot.Base() {
+	if err != nil {
 		return w.slot.Base(), left, err
 	}
-	if w.work = kept.Commit; w.named == w.work {
-		return w.work, left, nil
+	refs, unkept := w.keepRefs(ctx, kept)
+	if w.unkept = unkept; unkept != nil && ctx.Err() != nil {
+		return w.slot.Base(), left, unkept
 	}
-	err = merge.SetRefs(ctx, w.to.Repo, merge.Ref{Name: merge.WorkRef(w.claim.Task.ID, w.claim.Attempt), Commit: w.work})
-	if err == nil {
+	if kept.Commit == w.slot.Base() {
+		return w.slot.Base(), left, w.setRefs(ctx, refs)
+	}
+	if w.work = kept.Commit; w.named != w.work {
+		refs = append(refs, merge.Ref{Name: merge.WorkRef(w.claim.Task.ID, w.claim.Attempt), Commit: w.work})
+	}
+	if err = w.setRefs(ctx, refs); err == nil {
 		w.named = w.work
 	}
 	return w.work, left, err
+}
+
+// setRefs names what was kept.
+func (w *Workspace) setRefs(ctx context.Context, refs []merge.Ref) error {
+	if len(refs) == 0 {
+		return nil
+	}
+	err := merge.SetRefs(ctx, w.to.Repo, refs...)
+	if err == nil {
+		w.saved = w.refs
+	}
+	return err
 }
 
 // candidate is the entry as it is judged.

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"ralph/acp"
-	"ralph/budget"
-	"ralph/event"
-	"ralph/internal/drift"
+	"ralph/internal/budget"
+	"ralph/internal/detect"
+	"ralph/internal/event"
 	"ralph/internal/human"
 	"ralph/internal/ratelimit"
 	"ralph/verify"
@@ -49,6 +49,7 @@ const (
 	AskHeed       FollowUp = "heed"       // there are messages for you: do as they say
 	AskQuery      FollowUp = "query"      // a person asks you something: answer it
 	AskUncovered  FollowUp = "uncovered"  // no gate executed some of your lines: test or remove them
+	AskWitness    FollowUp = "witness"    // a check that another agent wrote fails: repair the work, or say why that is wrong
 	AskMoved      FollowUp = "moved"      // what landed conflicts with your work: resolve that and go on
 )
 
@@ -180,18 +181,18 @@ func Decide(f Facts) Decision {
 	}
 }
 
-// drifted decides about an attempt that gets nowhere: the next rung of the ladder.
+// drifted decides about an attempt that gets nowhere: the next rung of the ladder. A stronger model is asked to change once, too.
 func drifted(f Facts) Decision {
 	nudged := f.Session.Nudged
 	if f.Turn.Cut && f.Turn.Stop == "" {
 		nudged++ // it did not stop when it was asked to: there is no session any more
 	}
-	reason := DriftReason + drift.Texts(f.Turn.Drift)
+	reason := DriftReason + detect.Texts(f.Turn.Drift)
 	var d Decision
-	switch drift.Ladder(nudged, f.History.Drifted) {
-	case event.DriftNudge:
+	switch {
+	case nudged == 0:
 		d = Decision{Action: Reprompt, Say: AskDrift, Reason: reason}
-	case event.DriftStronger:
+	case f.History.Drifted == 0:
 		d = release(f, event.AttemptReleased, reason)
 	default:
 		d = Decision{Action: Fail, Outcome: event.AttemptFailed, Reason: reason}
@@ -274,6 +275,10 @@ func decideChecked(f Facts) Decision {
 		}
 		return reject(event.RejectedGate, reason+"\n"+g.Tail)
 	}
+	// Only a doubt remains of it afterwards: a witness may be wrong.
+	if f.Work.Refuted != "" && f.Session.Repairs < f.Rules.RepairRounds && !f.Session.None && !f.Work.Script && f.Turn.Over == nil {
+		return Decision{Action: Reprompt, Say: AskWitness, Reason: f.Work.Refuted}
+	}
 	canAsk := f.Rules.AskUncovered && f.Session.Uncovered == 0 && !f.Session.None && !f.Work.Script && f.Turn.Over == nil
 	if c := f.Work.Coverage; c.Missed > 0 && canAsk {
 		return Decision{Action: Reprompt, Say: AskUncovered, Reason: c.String()}
@@ -281,8 +286,8 @@ func decideChecked(f Facts) Decision {
 	if f.Work.Unproven() && !f.Work.MayBeFulfilled() {
 		return reject(event.RejectedUnchanged, nothingChanged)
 	}
-	if failing := f.Work.Excused(); len(failing) > 0 {
-		return held("every gate failed before the work and still does: " + human.List(failing, 5))
+	if len(f.Work.Excused()) > 0 {
+		return held(f.Work)
 	}
 	switch {
 	case f.Work.VerifierOver != nil:
@@ -301,14 +306,8 @@ func decideChecked(f Facts) Decision {
 		return reject(event.RejectedVerdict, "verdict: "+f.Work.Verdict.Reason)
 	case f.Work.Unproven():
 		return Decision{Action: Complete, Outcome: event.AttemptAlreadyDone, Reason: f.Work.Verdict.Reason}
-	case len(f.Work.Nameless()) > 0:
-		return held("gates failed before the work and still do, without naming what fails: " + human.List(f.Work.Nameless(), 5))
-	case len(f.Work.Left()) > 0:
-		why := []string{verify.Whys(f.Work.Left())}
-		if f.Work.Verdict != nil {
-			why = append(why, f.Work.Verdict.Reason)
-		}
-		return held(strings.Join(human.Parts(why...), "; "))
+	case len(f.Work.Nameless()) > 0, len(f.Work.Left()) > 0:
+		return held(f.Work)
 	default:
 		return Decision{Action: Complete, Outcome: event.AttemptDone}
 	}
@@ -417,12 +416,23 @@ func unjudged(w Work) Decision {
 	if w.Unproven() { // there is nothing that could wait
 		return final(reject(event.RejectedUnchanged, nothingChanged+"; the verifier says: "+w.Verdict.Reason))
 	}
-	return held(w.Verdict.Reason)
+	return held(w)
 }
 
-// held decides about work that only a person can judge.
-func held(reason string) Decision {
-	return Decision{Action: Hold, Outcome: event.AttemptReleased, Reason: "its work waits for review: " + reason}
+// held decides about work that only a person can judge, and names every reason for that.
+func held(w Work) Decision {
+	var excused, nameless, verdict string
+	left := w.Left()
+	if gates := w.Excused(); len(gates) > 0 {
+		excused = "every gate failed before the work and still does: " + human.List(gates, 5)
+	} else if gates := w.Nameless(); len(gates) > 0 {
+		nameless = "gates failed before the work and still do, without naming what fails: " + human.List(gates, 5)
+	}
+	if w.Verdict != nil && (w.Verdict.Silent || len(left) > 0) {
+		verdict = w.Verdict.Reason
+	}
+	reasons := human.Parts(excused, nameless, verify.Whys(left), verdict)
+	return Decision{Action: Hold, Outcome: event.AttemptReleased, Reason: "its work waits for review: " + strings.Join(reasons, "; ")}
 }
 
 // final rejects work that another attempt would leave the same.

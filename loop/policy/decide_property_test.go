@@ -10,9 +10,9 @@ import (
 	"pgregory.net/rapid"
 
 	"ralph/acp"
-	"ralph/budget"
-	"ralph/event"
-	"ralph/internal/drift"
+	"ralph/internal/budget"
+	"ralph/internal/detect"
+	"ralph/internal/event"
 	_ "ralph/internal/testing/seeded" // the same values each time
 	"ralph/sigils"
 	"ralph/verify"
@@ -75,7 +75,7 @@ func anyFacts(t *rapid.T) Facts {
 	f.Agent.Substitute, f.Agent.Proven, f.Agent.Suspected, f.Turn.Cut = flag("substitute"), flag("proven"), flag("suspected"), flag("cut")
 	f.Session.Nudged, f.History.Drifted = rapid.IntRange(0, 2).Draw(t, "nudged"), rapid.IntRange(0, 2).Draw(t, "drifted")
 	if flag("drift") || f.Turn.Cut {
-		f.Turn.Drift = []drift.Signal{{Kind: drift.Repeats, Text: "again and again"}}
+		f.Turn.Drift = []detect.Signal{{Kind: detect.Repeats, Text: "again and again"}}
 	}
 	if flag("parked") {
 		f.Turn.Parked = "q-1"

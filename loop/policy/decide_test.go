@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"ralph/acp"
-	"ralph/budget"
-	"ralph/event"
-	"ralph/internal/drift"
+	"ralph/internal/budget"
+	"ralph/internal/detect"
+	"ralph/internal/event"
 	"ralph/internal/proc"
 	"ralph/internal/ratelimit"
 	"ralph/internal/testing/check"
@@ -27,7 +27,7 @@ var (
 	redGate   = verify.Check{Result: verify.Result{Command: "make test", Exit: "exit status 2", Tail: "FAIL x\n"}}
 	money     = &budget.Finding{Scope: budget.Run, What: budget.Cost, Text: "$6.00 of $5.00 spent"}
 	ownMoney  = &budget.Finding{Scope: budget.Task, What: budget.Cost, Text: "$2.00 of $1.00 spent on t-1"}
-	circles   = []drift.Signal{{Kind: drift.Repeats, Text: `"ls" was called 6 times with the same result`}}
+	circles   = []detect.Signal{{Kind: detect.Repeats, Text: `"ls" was called 6 times with the same result`}}
 )
 
 // The decisions that several tests want.
@@ -137,6 +137,32 @@ func TestDecideAsksOnceAboutLinesThatNoGateExecuted(t *testing.T) {
 		"a script":            {Facts{Work: script, Rules: ask}, done},
 		"all executed":        {Facts{Work: executed, Rules: ask}, done},
 		"a gate fails":        {Facts{Work: red, Rules: ask}, repair},
+	}.check(t)
+}
+
+// TestDecideHoldsWhatAWitnessRefutes: it is repaired first, and never rejected for it.
+func TestDecideHoldsWhatAWitnessRefutes(t *testing.T) {
+	t.Parallel()
+	const says = "a check that another agent wrote fails"
+	doubt := verify.Doubt{Why: says, File: "a_test.go", Patch: "x"}
+	work := Work{Checked: true, Refuted: says, Doubts: []verify.Doubt{doubt}}
+	rules, tried := Rules{RepairRounds: 2}, Session{Repairs: 2}
+	hold := Decision{Action: Hold, Outcome: event.AttemptReleased, Reason: "its work waits for review: " + says}
+	red, script, judged, cleared, accepted, asked := work, work, work, work, work, work
+	red.Gates, script.Script, accepted.Accepted, asked.WantVerdict = []verify.Check{redGate}, true, true, true
+	judged.Verdict, cleared.Verdict = &verify.Verdict{Pass: true, Left: work.Doubts}, &verify.Verdict{Pass: true, Given: true}
+	decisions{
+		"first":                  {Facts{Work: work, Rules: rules}, Decision{Action: Reprompt, Say: AskWitness, Reason: says}},
+		"once more":              {Facts{Work: work, Rules: rules, Session: Session{Repairs: 1}}, Decision{Action: Reprompt, Say: AskWitness, Reason: says}},
+		"after the rounds":       {Facts{Work: work, Rules: rules, Session: tried}, hold},
+		"no session is there":    {Facts{Work: work, Rules: rules, Session: Session{None: true}}, hold},
+		"a script":               {Facts{Work: script, Rules: rules}, hold},
+		"a gate fails":           {Facts{Work: red, Rules: rules}, repair},
+		"before the verdict":     {Facts{Work: asked, Rules: rules}, Decision{Action: Reprompt, Say: AskWitness, Reason: says}},
+		"a verdict is asked for": {Facts{Work: asked, Rules: rules, Session: tried}, Decision{Action: AskVerdict}},
+		"not cleared":            {Facts{Work: judged, Rules: rules, Session: tried}, hold},
+		"cleared":                {Facts{Work: cleared, Rules: rules, Session: tried}, complete},
+		"accepted":               {Facts{Work: accepted, Rules: rules, Session: tried}, complete},
 	}.check(t)
 }
 
@@ -366,6 +392,9 @@ func TestDecideAboutWorkThatWasChecked(t *testing.T) {
 		"a person who accepted the work cleared it":     {checked(Work{Doubts: doubts, Accepted: true}), complete},
 		"of nothing in doubt there is nothing to wait":  {checked(Work{Unchanged: true, WantVerdict: true, Verdict: &late, Doubts: doubts}), reject(event.RejectedUnchanged, unchanged+"; the verifier says: in a.go")},
 		"a verifier's silence is for a person, as well": {doubtful(&verify.Verdict{Silent: true, Reason: "no verdict after 2 tries"}), waits("no verdict after 2 tries")},
+		"all reasons are named, a verifier's silence":   {doubtful(&verify.Verdict{Silent: true, Reason: "no verdict", Left: doubts}), waits(why + "; no verdict")},
+		"gates that are excused":                        {checked(Work{Doubts: doubts[1:], Gates: []verify.Check{redBefore}}), waits(`every gate failed before the work and still does: "make test"; test file deleted: b_test.go`)},
+		"and gates that name nothing":                   {checked(Work{Doubts: doubts[1:], Gates: []verify.Check{greenGate, nameless}}), waits(`gates failed before the work and still do, without naming what fails: "make test"; test file deleted: b_test.go`)},
 	}.check(t)
 	decisions{
 		"without gates and verifier it is complete":      {checked(Work{}), complete},

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"ralph/acp"
-	"ralph/budget"
-	"ralph/event"
-	"ralph/internal/drift"
+	"ralph/internal/budget"
+	"ralph/internal/detect"
+	"ralph/internal/event"
 	"ralph/internal/seq"
 	"ralph/sigils"
 	"ralph/verify"
@@ -47,7 +47,7 @@ type Turn struct {
 
 	Over  *budget.Finding // a budget that was exceeded while the agent worked
 	Cut   bool            // the turn was cut short because of Drift
-	Drift []drift.Signal  // what is wrong with the attempt
+	Drift []detect.Signal // what is wrong with the attempt
 	Moved bool            // the turn was cut short because the target came into conflict with the work
 
 	Parked  string // the question that the task waits for; "" if there is none
@@ -63,7 +63,7 @@ type Session struct {
 	Asked     int  // "did you finish?"
 	GoneOn    int  // "go on"
 	Nudged    int  // follow-ups about drift
-	Repairs   int  // red gates that were sent back
+	Repairs   int  // red gates, and checks of a witness, that were sent back
 	Resolved  int  // conflicts with the target that a session was opened for
 	Heeded    int  // messages after it had called the task done
 	Queried   int  // what people asked it
@@ -90,6 +90,7 @@ type Work struct {
 	Verdict     *verify.Verdict
 
 	Coverage coverage.Report // which changed lines no gate executed
+	Refuted  string          // what a witness says against the work; "" if nothing. A doubt about it is among Doubts
 
 	VerifierErr  *acp.Error      // what kept an agent from giving a verdict
 	VerifierOver *budget.Finding // the budget that did not let one give it
@@ -106,10 +107,15 @@ func (w Work) Left() []verify.Doubt {
 	return w.Doubts
 }
 
-// Unproven says that nothing shows that anybody worked. An exit status does not if a gate is to fail because of the work.
+// Unproven reports whether nothing shows that anybody worked. An exit status does not if a gate is to fail because of the work.
 func (w Work) Unproven() bool {
 	toFail := slices.ContainsFunc(w.Gates, func(c verify.Check) bool { return c.ExpectRed })
 	return w.Unchanged && (!w.Evident || toFail) && !slices.ContainsFunc(w.Gates, verify.Check.TurnedGreen)
+}
+
+// GateFailed reports whether a gate does not accept the work.
+func (w Work) GateFailed() bool {
+	return slices.ContainsFunc(w.Gates, func(c verify.Check) bool { return c.Verdict() == event.GateFailed })
 }
 
 // Nameless are the excused gates that do not name what fails: whether the work breaks more, nobody can tell. What the task is
@@ -134,7 +140,7 @@ func (w Work) Excused() []string {
 	return seq.Map(w.Gates, func(c verify.Check) string { return strconv.Quote(c.Command) })
 }
 
-// MayBeFulfilled says that a verifier can be asked whether there was nothing to do: every gate is green.
+// MayBeFulfilled reports whether a verifier can be asked whether there was nothing to do: every gate passes.
 func (w Work) MayBeFulfilled() bool {
 	return w.WantVerdict && !slices.ContainsFunc(w.Gates, func(c verify.Check) bool { return !c.Passed })
 }

@@ -9,14 +9,14 @@ import (
 	"time"
 
 	"ralph/dag"
-	"ralph/event"
-	"ralph/inbox"
+	"ralph/internal/event"
 	"ralph/internal/git"
 	"ralph/internal/human"
+	"ralph/internal/inbox"
 	"ralph/internal/plain"
+	"ralph/internal/provenance"
 	"ralph/internal/seq"
 	"ralph/internal/testing/failpoint"
-	"ralph/internal/trust"
 	"ralph/journal"
 	"ralph/loop/land"
 )
@@ -40,8 +40,8 @@ type Recoverer struct {
 	// Calls finds the tool calls that cannot be repeated without a thought: those that an attempt began, and those of
 	// them that were under way when it died. Nil finds none.
 	Calls  func(dag.Attempt) (began []string, cut []inbox.Cut, err error)
-	Expire time.Duration // of what is asked about them; 0 means never
-	Trust  trust.Folder  // has the seals of what is asked
+	Expire time.Duration    // of what is asked about them; 0 means never
+	Trust  provenance.Store // has the seals of what is asked
 
 	LandsOnly bool   // nothing is done again: finished work that is gone stays what it is, and cannot land
 	Adopts    string // the owner of a run that this process goes on with; "" for none
@@ -78,7 +78,7 @@ func (r Recoverer) Recover(ctx context.Context) (Recovery, error) {
 	if rec.Orphans, err = f.each(r.Sweep); err != nil {
 		return rec, err
 	}
-	failpoint.Hit("K14")
+	failpoint.Hit("in-recovery")
 	for _, m := range f.landing {
 		if err := f.at.Settle(ctx, r.Store, m); err != nil {
 			return rec, err
@@ -92,7 +92,7 @@ func (r Recoverer) Recover(ctx context.Context) (Recovery, error) {
 		if err != nil {
 			return rec, err
 		}
-		failpoint.Hit("K14")
+		failpoint.Hit("in-recovery")
 		rec.Tasks = append(rec.Tasks, task)
 	}
 	if err := r.closeDeadRuns(ctx, f, &rec); err != nil || f.at.Repo == nil {
@@ -138,7 +138,7 @@ func (r Recoverer) Preview(ctx context.Context) (Recovery, error) {
 func (r Recoverer) find(ctx context.Context) (found, error) {
 	f, parallel := found{gone: map[string]string{}}, false
 	err := r.Store.View(ctx, func(g *dag.Graph) error {
-		tasks, err := g.Stale(r.Life)
+		tasks, err := g.Queue.Stale(r.Life)
 		if err != nil {
 			return err
 		}
@@ -147,9 +147,9 @@ func (r Recoverer) find(ctx context.Context) (found, error) {
 			return err
 		}
 		for _, t := range append(tasks, finished...) {
-			run, _ := g.Owner(t.Owner) // the first error of the database is that of the transaction
+			run, _ := g.History.Owner(t.Owner) // the first error of the database is that of the transaction
 			last, _ := lastAttempt(g, t)
-			accepted, _ := g.AcceptedWork(t)
+			accepted, _ := g.Queue.AcceptedWork(t)
 			f.tasks = append(f.tasks, stale{Task: t, run: run, last: last, accepted: accepted})
 		}
 		if err := r.leaving(g, &f); err != nil {
@@ -158,8 +158,8 @@ func (r Recoverer) find(ctx context.Context) (found, error) {
 		if err := r.unlanded(g, &f); err != nil {
 			return err
 		}
-		parallel = g.UsesSlots() || f.inSlots()
-		open, err := g.OpenRuns()
+		parallel = g.Queue.UsesSlots() || f.inSlots()
+		open, err := g.History.OpenRuns()
 		f.runs = slices.DeleteFunc(open, func(run dag.Run) bool { return !r.Dead(run) })
 		return err
 	})
@@ -180,9 +180,9 @@ func (r Recoverer) finished(g *dag.Graph) (tasks []dag.Task, err error) {
 	if r.Adopts == "" {
 		return nil, nil
 	}
-	claims, err := g.Owned(dag.Run{Owner: r.Adopts})
+	claims, err := g.Queue.Owned(dag.Run{Owner: r.Adopts})
 	for _, c := range claims {
-		if at, aerr := g.Attempt(c.Attempt); aerr == nil && (Finished(at) || c.Task.Unverified != "") {
+		if at, aerr := g.History.Attempt(c.Attempt); aerr == nil && (Finished(at) || c.Task.Unverified != "") {
 			tasks = append(tasks, c.Task)
 		}
 	}
@@ -199,9 +199,9 @@ const silence = 2 * time.Minute
 
 // leaving finds tasks that wait for the agent of a dead run to go.
 func (r Recoverer) leaving(g *dag.Graph, f *found) error {
-	leaving, err := g.Leaving()
+	leaving, err := g.Queue.Leaving()
 	for attempt, owner := range leaving {
-		run, err := g.Owner(owner)
+		run, err := g.History.Owner(owner)
 		if err != nil {
 			return err
 		}
@@ -223,14 +223,14 @@ func (r Recoverer) gone(run dag.Run, silence time.Duration) bool {
 // unlanded finds what was landing when its run died, or when its run lost the task: nobody else says
 // what became of it.
 func (r Recoverer) unlanded(g *dag.Graph, f *found) error {
-	landing, err := g.MergesIn(dag.MergeLanding)
+	landing, err := g.Queue.MergesIn(dag.MergeLanding)
 	for _, m := range landing {
 		if i := slices.IndexFunc(f.tasks, func(t stale) bool { return t.last.ID == m.Attempt }); i >= 0 {
 			f.tasks[i].entry = m
 			continue
 		}
-		a, _ := g.Attempt(m.Attempt)
-		run, err := g.RunOf(m.Attempt)
+		a, _ := g.History.Attempt(m.Attempt)
+		run, err := g.History.RunOf(m.Attempt)
 		if err != nil {
 			return err
 		}
@@ -282,7 +282,7 @@ func (r Recoverer) decide(t stale, landed bool) (Reclaimed, dag.ReclaimOptions) 
 }
 
 func lastAttempt(g *dag.Graph, t dag.Task) (dag.Attempt, error) {
-	attempts, err := g.Attempts(t)
+	attempts, err := g.History.Attempts(t)
 	if err != nil || len(attempts) == 0 {
 		return dag.Attempt{}, err
 	}
@@ -298,28 +298,29 @@ func (r Recoverer) take(ctx context.Context, t stale, at land.Site) (task Reclai
 		return task, err
 	}
 	defer alone.Close()
-	if err := r.Store.View(ctx, func(g *dag.Graph) error { return g.Holds(t.Claim()) }); err != nil {
+	if err := r.Store.View(ctx, func(g *dag.Graph) error { return g.Queue.Holds(t.Claim()) }); err != nil {
 		return task, err
 	}
 	landed, why, err := at.Unfinish(ctx, t.entry)
 	if err != nil {
 		return task, err
 	}
-	slot, kerr := at.Keep(ctx, t.last, Finished(t.last), r.Rules.OnDirty == Stash)
+	slot, kerr := at.Keep(ctx, t.Task, t.last, Finished(t.last), r.Rules.OnDirty == Stash)
 	if t.last.Slot == 0 && t.last.Tree != "" && t.run.Process.Remote == "" { // an older ralph's agent worked in the project's own folder
 		slot.Files = slices.DeleteFunc(git.Look(ctx, r.Dir).Uncommitted, func(name string) bool { return git.Within(name, []string{".ralph"}) })
 	}
 	calls := r.calls(t.last)
 	err = r.Store.Update(ctx, func(g *dag.Graph) error {
-		if err := g.Holds(t.Claim()); err != nil {
+		if err := g.Queue.Holds(t.Claim()); err != nil {
 			return err
 		}
 		if landed {
 			task, _ = r.decide(t, true)
+			task.Reason += why
 			return r.Complete(g, t.Task, t.entry, t.last)
 		}
 		if t.entry.N > 0 {
-			if err := g.Drop(t.Claim(), t.entry.N, why); err != nil && !errors.Is(err, dag.ErrRefused) {
+			if err := g.Queue.Drop(t.Claim(), t.entry.N, why); err != nil && !errors.Is(err, dag.ErrRefused) {
 				return err
 			}
 		}
@@ -327,7 +328,7 @@ func (r Recoverer) take(ctx context.Context, t stale, at land.Site) (task Reclai
 			return kerr
 		}
 		task, err = r.reclaim(g, t, slot, calls)
-		failpoint.Hit("K14")
+		failpoint.Hit("in-recovery")
 		return err
 	})
 	return task, err
@@ -336,7 +337,7 @@ func (r Recoverer) take(ctx context.Context, t stale, at land.Site) (task Reclai
 // reclaim makes one task available again, in the caller's transaction.
 func (r Recoverer) reclaim(g *dag.Graph, t stale, slot land.Kept, c calls) (Reclaimed, error) {
 	task, how := r.decide(t, false)
-	review, err := g.Review(t.Task)
+	review, err := g.Plan.Review(t.Task)
 	if err != nil {
 		return task, err
 	}
@@ -414,14 +415,14 @@ func (r Recoverer) record(g *dag.Graph, last dag.Attempt, c calls) (asked []inbo
 // ResetStale makes every task whose run died pending as if it had never run, after ending the
 // processes of that run: they must not keep working on it.
 func ResetStale(g *dag.Graph, life func(dag.Process) dag.Life, sweep func(owner string) (int, error), now time.Time) (int, error) {
-	stale, err := g.Stale(life)
+	stale, err := g.Queue.Stale(life)
 	for _, t := range stale {
 		if _, err := sweep(t.Owner); err != nil {
 			return 0, fmt.Errorf("end the processes of the run of %s: %w", t.ID, err)
 		}
 		err := Reclaim(g, t, dag.ReclaimOptions{Reason: "its run died; reset by hand"}, now)
 		if err == nil {
-			err = g.Reset(t.ID)
+			err = g.Tasks.Reset(t.ID)
 		}
 		if err != nil && !errors.Is(err, dag.ErrNotFound) { // a revert is gone by now
 			return 0, fmt.Errorf("reset %s: %w", t.ID, err)
@@ -437,7 +438,7 @@ func Reclaim(g *dag.Graph, t dag.Task, how dag.ReclaimOptions, now time.Time) er
 	if err != nil {
 		return err
 	}
-	if err := g.Reclaim(t, how); err != nil || last.ID == "" {
+	if err := g.Queue.Reclaim(t, how); err != nil || last.ID == "" {
 		return err
 	}
 	e := entry(t, last, now)
@@ -461,10 +462,10 @@ func (r Recoverer) closeDeadRuns(ctx context.Context, f found, rec *Recovery) er
 	}
 	return r.Store.Update(ctx, func(g *dag.Graph) error {
 		for attempt := range f.gone {
-			_ = g.Left(attempt) // the first error of the database is that of the transaction
+			_ = g.Queue.Left(attempt) // the first error of the database is that of the transaction
 		}
 		for _, run := range f.runs {
-			if ended, _ := g.Died(run.ID, "its process is gone"); ended {
+			if ended, _ := g.Queue.Died(run.ID, "its process is gone"); ended {
 				rec.Runs = append(rec.Runs, run.ID)
 			}
 		}

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"ralph/dag"
-	"ralph/event"
-	"ralph/inbox"
+	"ralph/internal/event"
 	"ralph/internal/human"
+	"ralph/internal/inbox"
 	"ralph/loop/land"
 )
 

@@ -11,15 +11,15 @@ import (
 	"time"
 
 	"ralph/dag"
-	"ralph/event"
 	"ralph/internal/db"
+	"ralph/internal/event"
 	"ralph/internal/git"
+	"ralph/internal/merge"
 	"ralph/internal/slot"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/emptydb"
 	"ralph/loop/land"
 	"ralph/loop/recovery"
-	"ralph/merge"
 )
 
 // TestRecoveringTwiceIsTheSameAsOnce recovers in several processes at once.
@@ -54,7 +54,7 @@ func TestRecoveringTwiceIsTheSameAsOnce(t *testing.T) {
 	}
 	check.That(t, tasks == 1, "got %d recoveries, want 1", tasks)
 	err := store.View(t.Context(), func(g *dag.Graph) error {
-		got, err := g.Attempts(task)
+		got, err := g.History.Attempts(task)
 		check.That(t, len(got) == 1 && got[0].Outcome == "interrupted", "got %+v, want one interrupted attempt", got)
 		return err
 	})
@@ -73,18 +73,18 @@ func died(t *testing.T, opts dag.ClaimOptions) (store *dag.Store, task dag.Task,
 	t.Cleanup(func() { file.Close() })
 	store = dag.New(file, dag.Options{})
 	check.OK(t, store.Update(t.Context(), func(g *dag.Graph) error {
-		id, err := g.Add(dag.NewTask{Title: "mine"})
+		id, err := g.Plan.Add(dag.NewTask{Detail: dag.Detail{Title: "mine"}})
 		if err != nil {
 			return err
 		}
-		if task, err = g.Task(id); err != nil {
+		if task, err = g.Tasks.Get(id); err != nil {
 			return err
 		}
-		if opts.Run, err = g.StartRun(dag.Scope{}, dag.Process{PID: 1, Start: 1, BootID: "elsewhere"}); err != nil {
+		if opts.Run, err = g.History.StartRun(dag.Scope{}, dag.Process{PID: 1, Start: 1, BootID: "elsewhere"}); err != nil {
 			return err
 		}
 		opts.Lease, opts.Iteration = -1, 1
-		claim, _, err = g.Claim(opts)
+		claim, _, err = g.Queue.Claim(opts)
 		return err
 	}))
 	return store, task, claim
@@ -158,21 +158,21 @@ func TestAcceptedWorkIsNeverTooOld(t *testing.T) {
 			t.Parallel()
 			store, task, claim := died(t, dag.ClaimOptions{})
 			check.OK(t, store.Update(t.Context(), func(g *dag.Graph) error {
-				err := g.NoteAttempt(claim.Attempt, dag.Note{Rejected: event.RejectedTampering})
+				err := g.History.NoteAttempt(claim.Attempt, dag.Note{Rejected: event.RejectedTampering})
 				if err == nil && accept {
-					_, err = g.Retry(claim, "tampering: a_test.go", 0)
+					_, err = g.Queue.Retry(claim, "tampering: a_test.go", 0)
 				} else if err == nil {
-					err = g.Release(claim, dag.Release{Outcome: event.AttemptInterrupted, Finished: true})
+					err = g.Queue.Release(claim, dag.Release{Outcome: event.AttemptInterrupted, Finished: true})
 				}
 				if err == nil && accept {
-					err = g.Accept(task.ID, "")
+					err = g.Queue.Accept(task.ID, "")
 				}
 				if err != nil {
 					return err
 				}
-				run, err := g.RunOf(claim.Attempt)
+				run, err := g.History.RunOf(claim.Attempt)
 				if err == nil {
-					_, _, err = g.Claim(dag.ClaimOptions{Run: run, Lease: -1, Iteration: 2})
+					_, _, err = g.Queue.Claim(dag.ClaimOptions{Run: run, Lease: -1, Iteration: 2})
 				}
 				return err
 			}))
@@ -199,14 +199,14 @@ func TestFinishedWorkOutlivesAnyNumberOfDeaths(t *testing.T) {
 	}
 	finished := claim.Attempt
 	for _, phase := range []dag.Phase{dag.Answered, dag.Claimed, dag.Verifying, dag.Verifying, dag.Claimed, dag.Verifying} {
-		check.OK(t, store.Update(t.Context(), func(g *dag.Graph) error { return g.NoteAttempt(claim.Attempt, dag.Note{Phase: phase}) }))
+		check.OK(t, store.Update(t.Context(), func(g *dag.Graph) error { return g.History.NoteAttempt(claim.Attempt, dag.Note{Phase: phase}) }))
 		got, err := r.Recover(t.Context())
 		check.That(t, err == nil && len(got.Tasks) == 1 && got.Tasks[0].Action == recovery.Resumed, "got %+v, %v; want it resumed", got, err)
 		check.OK(t, store.Update(t.Context(), func(g *dag.Graph) error {
-			now, err := g.Task(task.ID)
+			now, err := g.Tasks.Get(task.ID)
 			check.That(t, now.Unverified == finished && now.Attempts == 0, "got %+v, want the finished work and no attempt charged", now)
-			run, rerr := g.StartRun(dag.Scope{}, dag.Process{PID: 1, Start: 1, BootID: "elsewhere"})
-			claim, _, _ = g.Claim(dag.ClaimOptions{Run: run, Lease: -1, Iteration: 1})
+			run, rerr := g.History.StartRun(dag.Scope{}, dag.Process{PID: 1, Start: 1, BootID: "elsewhere"})
+			claim, _, _ = g.Queue.Claim(dag.ClaimOptions{Run: run, Lease: -1, Iteration: 1})
 			return errors.Join(err, rerr)
 		}))
 	}

@@ -10,14 +10,14 @@ import (
 	"sync"
 	"time"
 
-	"ralph/budget"
 	"ralph/dag"
-	"ralph/event"
+	"ralph/internal/budget"
+	"ralph/internal/event"
+	"ralph/internal/merge"
 	"ralph/internal/redact"
 	"ralph/loop/attempt"
 	"ralph/loop/land"
 	"ralph/loop/policy"
-	"ralph/merge"
 )
 
 // Executor makes an attempt of a run that is on another machine: in a slot of this clone, with the agents, the sandbox and the

@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"ralph/dag"
-	"ralph/inbox"
+	"ralph/internal/inbox"
 	"ralph/internal/seq"
 	"ralph/loop/attempt"
 )

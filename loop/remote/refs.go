@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"ralph/internal/git"
+	"ralph/internal/merge"
 	"ralph/loop/policy"
-	"ralph/merge"
 )
 
 // Refs are what a remote has of a run. The target is pushed once, and what no one needs any more is removed.

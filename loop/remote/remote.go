@@ -8,10 +8,10 @@ import (
 	"slices"
 
 	"ralph/dag"
-	"ralph/event"
-	"ralph/inbox"
+	"ralph/internal/event"
+	"ralph/internal/inbox"
+	"ralph/internal/merge"
 	"ralph/loop/attempt"
-	"ralph/merge"
 )
 
 // Workers are the machines that make the attempts of a run.

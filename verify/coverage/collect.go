@@ -20,7 +20,8 @@ type Collector struct {
 	files []string
 	names map[string]string // files by what Go calls them
 	read  Read
-	pipe  *pipe // for profiles of Go; nil where it cannot be
+	pipe  *pipe             // for profiles of Go; nil where it cannot be
+	heard map[language]bool // the tools of which told something of this project, be it not of these files
 }
 
 // Begin prepares a new folder in temp, which gates may write and see by the same path. They see the project at root.
@@ -29,7 +30,7 @@ func Begin(temp, root string, files []string, read Read) (*Collector, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Collector{dir: dir, root: root, files: files, names: goNames(files, read), read: read}
+	c := &Collector{dir: dir, root: root, files: files, names: goNames(files, read), read: read, heard: map[language]bool{}}
 	if len(c.names) > 0 {
 		c.pipe, err = openPipe(filepath.Join(dir, "go"), func(name string) bool { return c.names[name] != "" })
 		if errors.Is(err, errors.ErrUnsupported) {
@@ -118,7 +119,7 @@ func saidIn(dir, prefix string, each func(text []byte)) error {
 	return err
 }
 
-// End returns what was executed. Lost says of which language nobody knows that.
+// End returns what was executed. Lost names the language of which that is unknown.
 func (c *Collector) End() (p Profile, lost string, err error) {
 	p = Profile{}
 	if c.pipe != nil {
@@ -127,12 +128,14 @@ func (c *Collector) End() (p Profile, lost string, err error) {
 			return p, "", err
 		}
 		p.Merge(said.profile(c.names, c.read))
+		c.heard[golang] = c.pipe.heard
 	}
 	if c.uses(python) {
-		said, gone, err := pythonSaid(c.dir)
+		said, ran, gone, err := pythonSaid(c.dir)
 		if err != nil {
 			return p, "", err
 		}
+		c.heard[python] = ran
 		if gone {
 			lost = "Python: another tool traces lines"
 		} else {
@@ -140,10 +143,11 @@ func (c *Collector) End() (p Profile, lost string, err error) {
 		}
 	}
 	if c.uses(javascript) {
-		said, err := nodeSaid(c.dir, c.root, c.files, c.read)
+		said, ran, err := nodeSaid(c.dir, c.root, c.files, c.read)
 		if err != nil {
 			return p, lost, err
 		}
+		c.heard[javascript] = ran
 		p.Merge(said)
 	}
 	return p, lost, nil

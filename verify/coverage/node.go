@@ -28,14 +28,15 @@ type v8Range struct {
 }
 
 // nodeSaid are the lines of changed files as processes of Node wrote them. A script counts if what ran is the file itself, or a map leads
-// back to it: offsets into what another tool made of it mean nothing here.
-func nodeSaid(dir, root string, files []string, read Read) (Profile, error) {
-	p, wanted := Profile{}, map[string]bool{}
+// back to it: offsets into what another tool made of it mean nothing here. Ran is true if scripts of the project ran.
+func nodeSaid(dir, root string, files []string, read Read) (p Profile, ran bool, err error) {
+	wanted := map[string]bool{}
+	p = Profile{}
 	for _, file := range files {
 		wanted[file] = languageOf(file) == javascript
 	}
 	seen, tested := map[string]bool{}, false
-	err := saidIn(dir, "coverage-", func(text []byte) {
+	err = saidIn(dir, "coverage-", func(text []byte) {
 		var said v8
 		if json.Unmarshal(text, &said) != nil { // the process was killed while it wrote
 			return
@@ -75,7 +76,7 @@ func nodeSaid(dir, root string, files []string, read Read) (Profile, error) {
 			}
 		}
 	}
-	return p, err
+	return p, len(seen) > 0, err
 }
 
 // projectFile is the file of the project that a script is.

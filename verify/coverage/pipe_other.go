@@ -5,7 +5,10 @@ package coverage
 import "errors"
 
 // pipe needs named pipes.
-type pipe struct{ path string }
+type pipe struct {
+	path  string
+	heard bool
+}
 
 func openPipe(string, func(string) bool) (*pipe, error) { return nil, errors.ErrUnsupported }
 

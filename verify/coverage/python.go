@@ -21,7 +21,7 @@ var hook []byte
 //go:embed python/usercustomize.py
 var userHook []byte
 
-// latestPython is the newest 3.x whose folder of the user's packages has the hook: nobody knows before which one a gate starts.
+// latestPython is the newest 3.x whose folder of the user's packages has the hook: which one a gate starts is not known before.
 const latestPython = 25
 
 // hooks writes what processes of Python import from a folder.
@@ -36,12 +36,13 @@ func hooks(dir string) error {
 
 const userBase = "user"
 
-// pythonSaid are the lines of changed files as processes of Python wrote them. Lost is true if another tool traced lines in the place of
-// ours: then nobody knows which were executed.
-func pythonSaid(dir string) (p Profile, lost bool, err error) {
+// pythonSaid are the lines of changed files as processes of Python wrote them. Ran is true if one ran files of the project. Lost is
+// true if another tool traced lines in the place of ours: then it is unknown which were executed.
+func pythonSaid(dir string) (p Profile, ran, lost bool, err error) {
 	p = Profile{}
 	missing, tested := Profile{}, false
 	err = saidIn(dir, "python-", func(text []byte) {
+		ran = true
 		for line := range strings.Lines(string(text)) {
 			fields := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
 			switch {
@@ -59,7 +60,7 @@ func pythonSaid(dir string) (p Profile, lost bool, err error) {
 	if tested { // tests of this project are written in Python and ran here: what they never loaded was not executed
 		p.Merge(missing)
 	}
-	return p, lost, err
+	return p, ran, lost, err
 }
 
 // python reads the executable and the executed lines of a file.

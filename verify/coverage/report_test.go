@@ -78,7 +78,7 @@ func TestWhatGatesPutInPlaceOfTheirWordIsNotRead(t *testing.T) {
 	check.OK(t, os.Mkdir(filepath.Join(dir, "python-2"), 0o700))
 	check.OK(t, os.WriteFile(filepath.Join(dir, "python-3.part"), []byte("loaded\ta.py\t1\t1\n"), 0o600))
 	check.OK(t, os.WriteFile(filepath.Join(dir, "python-4"), []byte("loaded\tb.py\t1,2,x\t1\nloaded\tshort\n\xff\n"), 0o600))
-	p, lost, err := pythonSaid(dir)
+	p, _, lost, err := pythonSaid(dir)
 	check.OK(t, err)
 	check.Equal(t, "lost", false, lost)
 	check.Equal(t, "profile", "map[b.py:map[1:true 2:false]]", fmt.Sprint(p))
@@ -86,7 +86,7 @@ func TestWhatGatesPutInPlaceOfTheirWordIsNotRead(t *testing.T) {
 		`"source-map-cache":{"file:///p/a.js":{"lineLengths":[-5,14],"data":{"sources":["b.ts"],"mappings":"AAAA,FAAA;AAAAAAAAAAAAAA;!"}}}}`
 	check.OK(t, os.WriteFile(filepath.Join(dir, "coverage-1.json"), []byte(bad), 0o600))
 	check.OK(t, os.WriteFile(filepath.Join(dir, "coverage-2.json"), []byte("{"), 0o600))
-	_, err = nodeSaid(dir, "/p", []string{"b.ts"}, func(string) ([]byte, error) { return []byte("x\n"), nil })
+	_, _, err = nodeSaid(dir, "/p", []string{"b.ts"}, func(string) ([]byte, error) { return []byte("x\n"), nil })
 	check.OK(t, err)
 }
 
@@ -102,7 +102,7 @@ func TestWhatV8CannotHaveWrittenIsNotRead(t *testing.T) {
 	} {
 		check.OK(t, os.WriteFile(filepath.Join(dir, "coverage-"+name+".json"), []byte(text), 0o600))
 	}
-	p, err := nodeSaid(dir, root, []string{"a.js"}, read)
+	p, _, err := nodeSaid(dir, root, []string{"a.js"}, read)
 	check.OK(t, err)
 	check.Equal(t, "profile", "map[a.js:map[1:true]]", fmt.Sprint(p))
 

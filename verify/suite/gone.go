@@ -32,15 +32,7 @@ func (s *Suite) deleted(file string, changes []git.Change, after Read) bool {
 	if err != nil {
 		return false
 	}
-	lines := map[string]bool{}
-	for _, c := range changes {
-		if c.Kind != git.Deleted && s.Kind(c.Path) == "" {
-			now, _ := after(c.Path) // what cannot be read has no lines
-			for line := range strings.Lines(string(now)) {
-				lines[strings.TrimSpace(line)] = true
-			}
-		}
-	}
+	lines := Lines(changes, after, func(file string) bool { return s.Kind(file) == "" })
 	all, kept := 0, 0
 	for line := range strings.Lines(string(text)) {
 		if line = strings.TrimSpace(line); len(line) > len("return x") {
@@ -50,4 +42,18 @@ func (s *Suite) deleted(file string, changes []git.Change, after Read) bool {
 		}
 	}
 	return all > 0 && 2*kept < all
+}
+
+// Lines are those of changed files, as they are after the work. What cannot be read has none.
+func Lines(changes []git.Change, after Read, of func(file string) bool) map[string]bool {
+	lines := map[string]bool{}
+	for _, c := range changes {
+		if c.Kind != git.Deleted && of(c.Path) {
+			text, _ := after(c.Path)
+			for line := range strings.Lines(string(text)) {
+				lines[strings.TrimSpace(line)] = true
+			}
+		}
+	}
+	return lines
 }

@@ -185,18 +185,17 @@ func (d *hollowed) text(p goPair) ([]byte, error) {
 
 // declaration is the text of one, with what is written above it: that may be a directive.
 func (s *goSource) declaration(decl ast.Decl) string {
-	from := decl.Pos()
+	var doc *ast.CommentGroup
 	switch decl := decl.(type) {
 	case *ast.FuncDecl:
-		if decl.Doc != nil {
-			from = decl.Doc.Pos()
-		}
+		doc = decl.Doc
 	case *ast.GenDecl:
-		if decl.Doc != nil {
-			from = decl.Doc.Pos()
-		}
+		doc = decl.Doc
 	}
-	return s.between(from, decl.End())
+	if doc != nil {
+		return s.between(doc.Pos(), decl.End())
+	}
+	return s.between(decl.Pos(), decl.End())
 }
 
 // hollow is a function that does nothing, and returns zero values: a test that only calls it passes.
@@ -205,10 +204,7 @@ func (s *goSource) hollow(f *ast.FuncDecl) string {
 		return s.declaration(f)
 	}
 	results := f.Type.Results
-	if results == nil || len(results.List) == 0 {
-		return s.between(f.Pos(), f.Body.Pos()) + "{}"
-	}
-	if len(results.List[0].Names) > 0 {
+	if results.NumFields() == 0 || len(results.List[0].Names) > 0 {
 		return s.between(f.Pos(), f.Body.Pos()) + "{ return }"
 	}
 	var types []string

@@ -101,7 +101,7 @@ func init() { println("work") }
 	}
 	for _, has := range []string{
 		"//go:build !never", `return strings.TrimSpace(s) + helper()`, `func helper() string { return "old" }`, "func Wider(a, b int) (_ int) { return }", "struct{ X, Y int }", "Limit = 2",
-		"func (p Point) Sum() int { return p.X }", "func Moves() int { return 7 }", "os.TempDir()", `println("base")`, "func main() {}", "(_ int, _ error) { return }",
+		"func (p Point) Sum() int { return p.X }", "func Moves() int { return 7 }", "os.TempDir()", `println("base")`, "func main() { return }", "(_ int, _ error) { return }",
 	} {
 		check.Equal(t, has, 1, strings.Count(all, has))
 	}

@@ -92,7 +92,7 @@ var (
 	shadow = lazyregexp.New(`^(?:src/|lib/|tests?/)?(?:_?pytest|pytest_\w+|unittest2?|doctest|nose2?|hypothesis|pluggy|xdist|tox|nox|coverage)(?:\.py$|/.*\.py$)|(?:^|/)Test/\w+\.pm$`)
 )
 
-// byName says how a file checks the work as far as its name tells.
+// byName is how a file checks the work, as far as its name shows it.
 func byName(file string) Kind {
 	folders := strings.Split(file, "/")
 	base := folders[len(folders)-1]
@@ -120,7 +120,7 @@ func byName(file string) Kind {
 	return ""
 }
 
-// isCache says that what is in a folder of libraries is left there by tools.
+// isCache reports whether what is in a folder of libraries is left there by tools.
 func isCache(folder string) bool {
 	return folder[:1] == "." && !slices.Contains([]string{".bin", ".venv", ".pnpm"}, folder)
 }
@@ -141,7 +141,7 @@ func isSettings(folders []string, base, stem, ext string) bool {
 	return last == "support" && slices.Contains(folders, "cypress")
 }
 
-// isTest says that a runner takes a file of code for one with tests.
+// isTest reports whether a runner takes a file of code for one with tests.
 func isTest(folders []string, stem, ext string) bool {
 	last := ""
 	if len(folders) > 0 {
@@ -162,7 +162,7 @@ func isTest(folders []string, stem, ext string) bool {
 	return named || ext == ".bats" || scriptExts.has(ext) && inTests(folders, ext) && !helper.Get().MatchString(stem)
 }
 
-// inTests says that a file lies beside tests. A folder of specifications may hold those of the product.
+// inTests reports whether a file lies next to tests. A folder of specifications may hold those of the product.
 func inTests(folders []string, ext string) bool {
 	return slices.ContainsFunc(folders, func(f string) bool {
 		if f == "spec" || f == "specs" {

@@ -27,7 +27,7 @@ type Plan struct {
 	Edits   []Edit       // to the tree of the work, removals first; includes the removal of new ones
 }
 
-// Plan says what to put back. Nothing is Changed if the old files need not be run. The error is for files that cannot
+// Plan lists what to put back. Nothing is Changed if the old files need not be run. The error is for files that cannot
 // be read.
 func (s *Suite) Plan(changes []git.Change, after Read) (Plan, error) {
 	b := builder{Suite: s, after: after, added: map[string]bool{}, seen: map[string]bool{}, put: map[string]bool{}, moves: moves(changes, s.Kind)}
@@ -92,7 +92,7 @@ func (b *builder) Kind(file string) Kind {
 	return kind
 }
 
-// named says that tests name a file that lies beside them, and sources there do not.
+// named reports whether tests name a file that lies next to them, and sources there do not.
 func (b *builder) named(file string) bool {
 	ext, dir, name := path.Ext(file), path.Dir(file), []byte(path.Base(file))
 	if ext == "" || ext == ".md" || codeExts.has(ext) || b.added[file] || mixed(string(name)) != nil {
@@ -117,10 +117,10 @@ func (b *builder) named(file string) bool {
 	return bytes.Contains(code.tests, name) && !bytes.Contains(code.sources, name)
 }
 
-// maxFolders is how many folders with data are looked at: nobody changes that many by hand.
+// maxFolders is how many folders with data are searched: people do not change that many by hand.
 const maxFolders = 20
 
-// first says that nothing is planned yet for the files of a change: the changes of a candidate, and those that were
+// first reports whether nothing is planned yet for the files of a change: the changes of a candidate, and those that were
 // made in its folder since, may name a file twice.
 func (b *builder) first(c git.Change) bool {
 	seen := b.seen[c.Path] || c.Old != "" && b.seen[c.Old]
@@ -128,7 +128,7 @@ func (b *builder) first(c git.Change) bool {
 	return !seen
 }
 
-// edit plans what is done about one change, and says whether the old files must be run because of it.
+// edit plans what is done about one change, and reports whether the old files must be run because of it.
 func (b *builder) edit(c git.Change) (matters bool) {
 	switch c.Kind {
 	case git.Added:
@@ -187,13 +187,13 @@ func (b *builder) remove(file string) (matters bool) {
 var loud = lazyregexp.New(`\bTestMain\(|\b_?[Ee]xit!?\b|\babort\(|\.only\b|\bonly:|\bf(?:it|describe|context)\(|load_tests|\bpytest_\w+|collect_ignore|` +
 	`\bmonkeypatch|\bautouse|\bfilter_run|\bfocus|func init\(|sys\.modules|\bkill\(|beforeAll|globalSetup|jest\.mock|prototype|\bassert\.\w+\s*=[^=]|expect\.extend|\bglobal(?:This)?\.`)
 
-// shadows says that a new file is found before a program or a module that runs tests.
+// shadows reports whether a new file is found before a program or a module that runs tests.
 func (b *builder) shadows(file string) bool {
 	onPath := slices.Contains([]string{"bin", ".bin", "shims"}, path.Base(path.Dir(file)))
 	return onPath && b.runs.words[path.Base(file)] || shadow.Get().MatchString(file) && !b.had(path.Dir(file)+"/__init__.py")
 }
 
-// had says that the base has a file or a folder.
+// had reports whether the base has a file or a folder.
 func (b *builder) had(file string) bool {
 	_, err := b.base.Read(path.Clean(file))
 	return !errors.Is(err, fs.ErrNotExist)

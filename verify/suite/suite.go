@@ -29,7 +29,7 @@ type Read func(path string) ([]byte, error)
 // Base is the project from before the work, and what checks it.
 type Base struct {
 	Gates, Protect []string
-	Task           string // what the work is to do, in the words of whoever asked for it
+	Task           string // what the work is to do, in its own words
 	Read           Read
 	Beside         func(dir string) ([]string, error) // the files of a folder
 	May            func(file string) bool             // the task allows its work to change it; nil allows nothing
@@ -47,7 +47,7 @@ func Of(base Base) (*Suite, error) {
 	return &Suite{base, runs}, err
 }
 
-// Kind says how a file checks the work. Of one that is partly work, such as package.json, it is Settings.
+// Kind is how a file checks the work. Of one that is partly work, such as package.json, it is Settings.
 func (s *Suite) Kind(file string) Kind {
 	if glob.Match(s.base.Protect, file) {
 		return Protected
@@ -69,7 +69,7 @@ func (s *Suite) Kind(file string) Kind {
 	return kind
 }
 
-// Tests says that a file holds tests: by its name, or because it is among tests and a gate runs it, or all that is called like it.
+// Tests reports whether a file holds tests: by its name, or because it is among tests and a gate runs it, or all that is called like it.
 func (s *Suite) Tests(file string) bool {
 	ext := path.Ext(file)
 	if IsTest(file) || !codeExts.has(ext) || !inTests(strings.Split(path.Dir(file), "/"), ext) || helper.Get().MatchString(strings.TrimSuffix(path.Base(file), ext)) {
@@ -83,5 +83,5 @@ func (s *Suite) Tests(file string) bool {
 	return s.runs.scripts[file]
 }
 
-// IsTest says by its name that a file holds tests.
+// IsTest reports whether a file holds tests by its name.
 func IsTest(file string) bool { return byName(file) == Test }

@@ -6,7 +6,7 @@ import (
 	"ralph/internal/git"
 )
 
-// Without says how a tree is made what it was before the work, but for those of mine that check it: so one sees what the new tests
+// Without returns the edits that make a tree what it was before the work, but for those of mine that check it: so one sees what the new tests
 // say of the old code. The suite is that of the work, before reads what was there earlier. What others wrote meanwhile goes,
 // tests as well: they would fail for want of their own code. Of mine, what is partly work stays, such as the versions of libraries: a
 // test that only lacks a library shows nothing. Kept are the files that stay, wholly or in part.
@@ -36,7 +36,7 @@ func (s *Suite) Without(changes []git.Change, before Read, mine func(file string
 	return edits, kept, nil
 }
 
-// stays says that a file checks the work, or is partly what does.
+// stays reports whether a file checks the work, or is partly what does.
 func (s *Suite) stays(file string) bool {
 	if mixed(path.Base(file)) != nil {
 		return true

@@ -23,11 +23,11 @@ type Finding struct {
 	What string // a sentence for people and agents, with the path in it
 }
 
-// Hard says that nothing excuses it but a person.
+// Hard reports whether nothing excuses it but a person.
 func (f Finding) Hard() bool { return strings.HasPrefix(f.What, "protected file ") }
 
 // Find reports changes to what protect names, deleted test files, tests in sources of Rust that are ignored now, work
-// that asks whether it is tested or replaces what its tests assert with, and files that git is told to overlook although
+// that asks whether it is tested or replaces what its tests assert with, and files that git is made to ignore although
 // they check the work.
 func Find(changes []git.Change, s *suite.Suite, before, after suite.Read, protect []string) []Finding {
 	var findings []Finding
@@ -44,7 +44,7 @@ func Find(changes []git.Change, s *suite.Suite, before, after suite.Read, protec
 		case path.Base(c.Path) == ".gitignore":
 			for line := range newLines(old, c.Path, before, after) {
 				if kind := s.Kind(strings.Trim(line, "/*")); line[0] != '.' && (kind == suite.Test || kind == suite.Settings) {
-					add(c.Path, "git is told to overlook a file that checks the work: %s (%s)", plain(line), plain(c.Path))
+					add(c.Path, "git ignores a file that checks the work: %s (%s)", plain(line), plain(c.Path))
 				}
 			}
 		case i < maxSources && slices.Contains(sources, path.Ext(c.Path)) && s.Kind(c.Path) == "":
@@ -66,7 +66,7 @@ func Find(changes []git.Change, s *suite.Suite, before, after suite.Read, protec
 	return findings
 }
 
-// maxSources is how many changes are looked at line by line: nobody writes that many.
+// maxSources is how many changes are read line by line: people do not write that many.
 const maxSources = 2000
 
 var sources = strings.Fields(".go .py .js .jsx .ts .tsx .mjs .cjs .rs .sh .bash")
@@ -91,7 +91,7 @@ func touched(c git.Change, protect []string, add func(file, format string, args 
 	}
 }
 
-// gone says that nothing is left of a test file that a runner finds.
+// gone reports whether nothing is left of a test file that a runner finds.
 func gone(c git.Change, s *suite.Suite, after suite.Read) bool {
 	if c.Kind != git.Modified {
 		return c.Kind == git.Deleted || c.Kind == git.Renamed && !s.Tests(c.Path)
@@ -102,21 +102,13 @@ func gone(c git.Change, s *suite.Suite, after suite.Read) bool {
 
 var heading = lazyregexp.New(`^(?:package|import|from|use|require|require_relative|include|const \w+ = require|using|namespace|#|//|"|'|\)|\}|\()`)
 
-// moved says that each line of a deleted test file is in test files that were added or changed.
+// moved reports whether each line of a deleted test file is in test files that were added or changed.
 func moved(file string, changes []git.Change, s *suite.Suite, before, after suite.Read) bool {
 	text, err := before(file)
 	if err != nil {
 		return false
 	}
-	lines := map[string]bool{}
-	for _, c := range changes {
-		if c.Kind != git.Deleted && s.Tests(c.Path) {
-			now, _ := after(c.Path) // what cannot be read has no lines
-			for line := range strings.Lines(string(now)) {
-				lines[strings.TrimSpace(line)] = true
-			}
-		}
-	}
+	lines := suite.Lines(changes, after, s.Tests)
 	for line := range strings.Lines(string(text)) {
 		if line = strings.TrimSpace(line); line != "" && !lines[line] && !heading.Get().MatchString(line) {
 			return false

@@ -158,7 +158,7 @@ func TestWhatRunningTheOldTestsDoesNotShow(t *testing.T) {
 		"a test may":                {nil, files{"a_test.go": "if testing.Testing() {}\n"}, nil},
 		"assertions are replaced":   {files{"a.rs": ""}, files{"a.rs": "macro_rules! assert_eq {\n"}, []string{"the work replaces what its tests assert with: macro_rules! assert_eq { (a.rs)"}},
 		"a macro of its own":        {files{"a.rs": ""}, files{"a.rs": "macro_rules! my_assert {\nassert == 1\n"}, nil},
-		"settings are hidden":       {files{".gitignore": "bin/\n"}, files{".gitignore": "bin/\nconftest.py\n"}, []string{"git is told to overlook a file that checks the work: conftest.py (.gitignore)"}},
+		"settings are hidden":       {files{".gitignore": "bin/\n"}, files{".gitignore": "bin/\nconftest.py\n"}, []string{"git ignores a file that checks the work: conftest.py (.gitignore)"}},
 		"what people hide":          {nil, files{".gitignore": ".env\ncoverage/\n*.log\n.pytest_cache/\nnode_modules/\n"}, nil},
 	})
 }

@@ -75,7 +75,7 @@ func nodeOf(t dag.Task, after []string, now time.Time) Node {
 // Linked collects nodes with what they wait for from what each calls its argument with.
 func Linked(g *dag.Graph, now time.Time, each func(func(dag.Task) error) error) (nodes []Node, err error) {
 	err = each(func(t dag.Task) error {
-		after, _, err := g.BlockerIDs(t)
+		after, _, err := g.Tasks.BlockerIDs(t)
 		nodes = append(nodes, nodeOf(t, after, now))
 		return err
 	})
@@ -109,7 +109,7 @@ func Data(g *dag.Graph, now time.Time, each func(func(dag.Task) error) error) (G
 		out.Nodes = append(out.Nodes, graphNode{
 			t.ID, t.Title, string(t.Status), t.Ready(now), jsonval.Text(t.Parent), jsonval.Text(t.Feature),
 		})
-		after, _, err := g.BlockerIDs(t)
+		after, _, err := g.Tasks.BlockerIDs(t)
 		for _, blocker := range after {
 			out.Edges = append(out.Edges, graphEdge{From: blocker, To: t.ID})
 		}

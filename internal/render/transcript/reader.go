@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/seq"
 )
 

@@ -9,7 +9,7 @@ import (
 	"os"
 	"strings"
 
-	"ralph/event"
+	"ralph/internal/event"
 )
 
 // maxLine is the longest line that is read; a longer one is skipped. Both files are

@@ -16,7 +16,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"ralph/event"
+	"ralph/internal/event"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/golden"
 	_ "ralph/internal/testing/seeded"

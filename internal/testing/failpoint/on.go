@@ -13,8 +13,8 @@ import (
 // On says that points can be hit in this build.
 const On = true
 
-// Env names the point at which to die, such as K6, or K6:2 for the second time. At K6:panic
-// the program panics, each time. At K6:/FILE it makes that file, and goes on when the file is gone.
+// Env names the point at which to die, such as in-prompt, or in-prompt:2 for the second time. At in-prompt:panic
+// the program panics, each time. At in-prompt:/FILE it makes that file, and goes on when the file is gone.
 const Env = "RALPH_FAILPOINT"
 
 var hits atomic.Int64

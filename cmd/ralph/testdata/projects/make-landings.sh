@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes a project whose run was killed while it landed work, and packs it: sh make-landings.sh 0b93942f-moved K22
+# Makes a project whose run was killed while it landed work, and packs it: sh make-landings.sh 0b93942f-moved after-move
 # The ralph on PATH has the build tag failpoint. Slots are not packed: whoever opens the project is on another machine.
 set -eu
 to=$(pwd)/${1:?the name of the archive}.tar.gz

@@ -1,3 +1,0 @@
-module ralph/derby
-
-go 1.26

@@ -1,3 +1,0 @@
-module ralph/e2e
-
-go 1.26

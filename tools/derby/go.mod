@@ -1,0 +1,3 @@
+module ralph/tools/derby
+
+go 1.26

@@ -1,0 +1,3 @@
+module ralph/tools/e2e
+
+go 1.26
