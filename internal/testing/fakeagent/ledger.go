@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -26,14 +27,17 @@ type Entry struct {
 	Env     map[string]string `json:"env,omitempty"` // RALPH_* as the agent was given them
 }
 
-// ReadLedger is every entry so far, in order; none if there is no ledger yet. An entry that is being written is not
-// there yet: a reader may see half of a write that crosses a page.
+// ReadLedger returns every entry so far, in order; none if there is no ledger yet. Half an entry does not count: a
+// write that crosses a page may be under way, or its process was killed in the middle of it.
 func ReadLedger(dir string) (out []Entry, err error) {
 	data, err := os.ReadFile(filepath.Join(dir, "ledger.jsonl"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	for line := range bytes.Lines(data[:bytes.LastIndexByte(data, '\n')+1]) {
+	for line := range bytes.SplitSeq(data, []byte("\n")) {
+		if !json.Valid(line) {
+			continue
+		}
 		var e Entry
 		if err := json.Unmarshal(line, &e); err != nil {
 			return out, err
@@ -45,7 +49,8 @@ func ReadLedger(dir string) (out []Entry, err error) {
 
 var self = rand.Text()
 
-// ledger appends entries; each is one write, so that processes may share it.
+// ledger appends entries; each is one write, so that processes may share it, and begins a line of its own, because the
+// process before may have been killed within its write.
 type ledger struct{ dir string }
 
 func (l ledger) add(e Entry) {
@@ -57,7 +62,7 @@ func (l ledger) add(e Entry) {
 	must(err)
 	f, err := os.OpenFile(filepath.Join(l.dir, "ledger.jsonl"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	must(err)
-	_, err = f.Write(append(raw, '\n'))
+	_, err = fmt.Fprintf(f, "\n%s\n", raw)
 	must(errors.Join(err, f.Close()))
 }
 
