@@ -96,29 +96,78 @@ func TestReadmeSessionWorks(t *testing.T) {
 // longPage is how many lines a page may have without a table of contents.
 const longPage = 350
 
+// pagesOf are the pages that match one of some patterns of paths in the repository, with their text.
+func pagesOf(t *testing.T, patterns ...string) map[string]string {
+	t.Helper()
+	pages := map[string]string{}
+	for _, pattern := range patterns {
+		paths, err := filepath.Glob("../../" + pattern)
+		check.OK(t, err)
+		for _, path := range paths {
+			name := strings.TrimPrefix(filepath.ToSlash(path), "../../")
+			pages[name] = repoFile(t, name)
+		}
+	}
+	return pages
+}
+
 // TestTheIndexListsEveryPage: docs/README.md links every page, every page links back in its
 // first lines, and a long page begins with its contents.
 func TestTheIndexListsEveryPage(t *testing.T) {
 	t.Parallel()
 	index := repoFile(t, "docs/README.md")
-	pages, err := filepath.Glob("../../docs/*.md")
-	check.OK(t, err)
-	for _, path := range pages {
-		name := filepath.Base(path)
-		data, err := os.ReadFile(path)
-		check.OK(t, err)
+	for path, text := range pagesOf(t, "docs/*.md", "docs/dev/*.md") {
+		name := strings.TrimPrefix(path, "docs/")
 		if name == "README.md" {
 			continue
 		}
-		text := string(data)
 		if !strings.Contains(index, "]("+name+")") {
 			t.Errorf("docs/README.md has no link to %s", name)
 		}
-		if top := strings.Join(strings.SplitN(text, "\n", 5)[:4], "\n"); !strings.Contains(top, "](README.md)") {
-			t.Errorf("the top of docs/%s has no link to the index: write [Documentation](README.md)", name)
+		back := strings.Repeat("../", strings.Count(name, "/")) + "README.md"
+		if top := strings.Join(strings.SplitN(text, "\n", 5)[:4], "\n"); !strings.Contains(top, "]("+back+")") {
+			t.Errorf("the top of %s has no link to the index: write [Documentation](%s)", path, back)
 		}
 		if strings.Count(text, "\n") > longPage {
-			golden.Check(t, path, withContents(text))
+			golden.Check(t, "../../"+path, withContents(text))
+		}
+	}
+}
+
+var (
+	code    = regexp.MustCompile("(?ms)^ *(```+).*?^ *```+$")
+	heading = regexp.MustCompile(`(?m)^#+ (.*)$`)
+	link    = regexp.MustCompile(`\]\(([^)\s:]*)\)`)
+)
+
+// anchor is how a link names a heading.
+func anchor(heading string) string {
+	plain := regexp.MustCompile("[^a-z0-9 _-]").ReplaceAllString(strings.ToLower(heading), "")
+	return strings.ReplaceAll(plain, " ", "-")
+}
+
+// TestLinksLeadToWhatExists: each link from a page to a file or a folder, and each anchor.
+func TestLinksLeadToWhatExists(t *testing.T) {
+	t.Parallel()
+	for name, text := range pagesOf(t, "*.md", "docs/*.md", "docs/*/*.md", "*/README.md", "*/*/README.md", "*/*/*/README.md") {
+		for _, m := range link.FindAllStringSubmatch(code.ReplaceAllString(text, ""), -1) {
+			path, fragment, _ := strings.Cut(m[1], "#")
+			target := name
+			if path != "" {
+				target = filepath.ToSlash(filepath.Join(filepath.Dir(name), path))
+			}
+			if _, err := os.Stat("../../" + target); err != nil {
+				t.Errorf("%s links to %s, which does not exist", name, m[1])
+				continue
+			}
+			if fragment == "" {
+				continue
+			}
+			var anchors []string
+			for _, h := range heading.FindAllStringSubmatch(code.ReplaceAllString(repoFile(t, target), ""), -1) {
+				anchors = append(anchors, anchor(h[1]))
+			}
+			check.That(t, slices.Contains(anchors, fragment), "%s links to %s, and %s has no such heading", name, m[1], target)
 		}
 	}
 }
@@ -130,8 +179,7 @@ func withContents(page string) string {
 	page = contents.ReplaceAllString(page, "\n")
 	var list strings.Builder
 	for _, m := range regexp.MustCompile(`(?m)^## (.*)$`).FindAllStringSubmatch(page, -1) {
-		anchor := regexp.MustCompile("[^a-z0-9 _-]").ReplaceAllString(strings.ToLower(m[1]), "")
-		fmt.Fprintf(&list, "- [%s](#%s)\n", m[1], strings.ReplaceAll(anchor, " ", "-"))
+		fmt.Fprintf(&list, "- [%s](#%s)\n", m[1], anchor(m[1]))
 	}
 	before, after, _ := strings.Cut(page, "\n## ")
 	return before + "\n## Contents\n\n" + list.String() + "\n## " + after
