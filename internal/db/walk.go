@@ -11,7 +11,7 @@ import (
 
 // walk visits every page of every table and index, and compares how many rows they
 // have. That finds what a broken disk, a bad copy or another program did to the file,
-// for about a twentieth of what PRAGMA quick_check costs (docs/performance.md). It does
+// for about a twentieth of what PRAGMA quick_check costs (docs/dev/performance.md). It does
 // not look into the rows, nor at the overflow pages of long texts: `ralph doctor` does.
 func walk(path string, conn *sqlite.Conn) (err error) {
 	if err := execute(conn, "PRAGMA cell_size_check = on;"); err != nil {

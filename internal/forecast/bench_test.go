@@ -7,7 +7,7 @@ import (
 	"ralph/internal/forecast"
 )
 
-// BenchmarkRun is what docs/performance.md says about forecasts: a graph in layers, and a past of as many tasks as are read.
+// BenchmarkRun is what docs/dev/performance.md says about forecasts: a graph in layers, and a past of as many tasks as are read.
 func BenchmarkRun(b *testing.B) {
 	var past []forecast.Past
 	for i := range 2000 {

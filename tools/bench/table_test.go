@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// table is what a benchmark found, printed as docs/performance.md has it.
+// table is what a benchmark found, printed as docs/dev/performance.md has it.
 type table struct{ rows []string }
 
 // newTable prints its rows when the benchmark ends.
