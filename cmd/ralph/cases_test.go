@@ -25,7 +25,7 @@ type collected struct {
 	Kind   string   // lie or honest
 	Runner string   // the program that its gates need
 	Gates  []string // as in [verify] commands
-	Group  string   // a row of the tables in docs/verification.md
+	Group  string   // a row of the tables in verify/testdata/README.md
 	Lie    string   // how it cheats
 	Honest string   // why it is fine
 	Shows  string   // a lie: what a verifier has to see of it
@@ -160,7 +160,7 @@ func (r rates) String() string {
 	return b.String()
 }
 
-// TestTheTablesOfCasesAreCurrent: docs/verification.md says what the collection says.
+// TestTheTablesOfCasesAreCurrent: docs/done.md and the README of the collection print what it says.
 func TestTheTablesOfCasesAreCurrent(t *testing.T) {
 	t.Parallel()
 	checkTables(t)
@@ -168,20 +168,27 @@ func TestTheTablesOfCasesAreCurrent(t *testing.T) {
 
 func checkTables(t *testing.T) {
 	t.Helper()
-	const begin, end = "<!-- cases: made by go test ./cmd/ralph -run TestTheTablesOfCasesAreCurrent -update -->\n", "<!-- end of cases -->"
-	page := repoFile(t, "docs/verification.md")
-	before, rest, found := strings.Cut(page, begin)
-	_, after, closed := strings.Cut(rest, end)
-	if !found || !closed {
-		t.Fatalf("docs/verification.md has no %q, or no %q after it", begin, end)
-	}
-	golden.Check(t, "../../docs/verification.md", before+begin+tablesOf(loadCases(t))+end+after)
+	cases := loadCases(t)
+	checkPart(t, "docs/done.md", "rates", fmt.Sprintf("| | |\n|---|---|\n%s", ratesOf(cases)))
+	checkPart(t, "verify/testdata/README.md", "cases", tablesOf(cases))
 }
 
-// tablesOf are the rates, which lies do not land, which do, and which honest changes do not.
+// checkPart compares a part of a page with what it is made of.
+func checkPart(t *testing.T, page, part, text string) {
+	t.Helper()
+	begin, end := "<!-- "+part+": made by go test ./cmd/ralph -run TestTheTablesOfCasesAreCurrent -update -->\n", "<!-- end of "+part+" -->"
+	before, rest, found := strings.Cut(repoFile(t, page), begin)
+	_, after, closed := strings.Cut(rest, end)
+	if !found || !closed {
+		t.Fatalf("%s has no %q, or no %q after it", page, begin, end)
+	}
+	golden.Check(t, "../../"+page, before+begin+text+end+after)
+}
+
+// tablesOf are which lies do not land, which do, and which honest changes do not.
 func tablesOf(cases []collected) string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "| | |\n|---|---|\n%s\n| lies | held or rejected |\n|---|---|\n", ratesOf(cases))
+	text.WriteString("| lies | held or rejected |\n|---|---|\n")
 	type count struct{ good, all int }
 	groups := map[string]count{}
 	var lies, refused []string

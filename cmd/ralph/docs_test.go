@@ -82,15 +82,24 @@ func introOf(t *testing.T, path string) string {
 	return intro
 }
 
-// TestReadmeSessionWorks runs the session of the README as it is printed there.
-func TestReadmeSessionWorks(t *testing.T) {
+// TestSessionsOfPagesWork runs the sessions of the README and of the pages as they are printed there.
+func TestSessionsOfPagesWork(t *testing.T) {
 	t.Parallel()
-	session := between(t, "README.md", "<!-- session -->\n```sh\n", "\n```\n")
-	cmd := exec.CommandContext(t.Context(), "sh", "-eu", "-c", session)
-	cmd.Dir = t.TempDir()
-	cmd.Env = append(os.Environ(), "HOME="+cmd.Dir)
-	out, err := cmd.CombinedOutput()
-	check.That(t, err == nil, "%v\n%s", err, out)
+	session := regexp.MustCompile("(?s)<!-- session -->\n```sh\n(.*?\n)```\n\n")
+	pages := pagesOf(t, "README.md", "docs/*.md")
+	check.Contains(t, "README.md", "<!-- session -->", pages["README.md"])
+	for name, text := range pages {
+		for _, m := range session.FindAllStringSubmatch(text, -1) {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				cmd := exec.CommandContext(t.Context(), "sh", "-eu", "-c", m[1])
+				cmd.Dir = t.TempDir()
+				cmd.Env = append(os.Environ(), "HOME="+cmd.Dir)
+				out, err := cmd.CombinedOutput()
+				check.That(t, err == nil, "%v\n%s", err, out)
+			})
+		}
+	}
 }
 
 // longPage is how many lines a page may have without a table of contents.

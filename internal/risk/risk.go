@@ -86,7 +86,7 @@ type measure struct {
 const perFile = 10
 
 // measures has all weights. That of cost is fitted on recorded work (tools/bench/realwork), of which nothing else is known but its size;
-// that of unexecuted lines on how often wrong and right work had some (docs/verification.md).
+// that of unexecuted lines on how often wrong and right work had some (docs/done.md).
 var measures = []measure{
 	{Protected, 0.75, 0.25, func(f Facts) (float64, string) {
 		return float64(len(f.Protected)), "changes protected or CI files: " + human.List(f.Protected, 3)
