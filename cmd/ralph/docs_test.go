@@ -252,7 +252,7 @@ func TestAgentsAreDocumented(t *testing.T) {
 	}
 }
 
-const asksIntro = `With a [rule](permissions.md) that denies or asks, or a hook on ` + "`tool.before`" + `, ralph starts each agent so that it asks; we saw each
+const asksIntro = `With a [rule](security.md#permissions) that denies or asks, or a hook on ` + "`tool.before`" + `, ralph starts each agent so that it asks; we saw each
 do so on 2026-11-17, unless it says "not known". Files and terminals that an agent wants from ralph are decided in any case.
 The last two columns were tried on the same day, too ([e2e](../tools/e2e/README.md)): each agent asked a person and reported by a tool, and got an answer
 from a provider that only a proxy could reach.

@@ -19,7 +19,7 @@ const (
 	cachesOpen = "tests of rejected work can write caches that later gates read"
 )
 
-// machines are kinds of machines, with the column of docs/sandbox.md that holds there and what the header of a run and ralph doctor say.
+// machines are kinds of machines, with the column of docs/security.md that holds there and what the header of a run and ralph doctor say.
 var machines = []struct {
 	kind, needs, column, header, doctor string
 }{
@@ -33,7 +33,7 @@ var machines = []struct {
 }
 
 // TestFaultsAtEachLevel plays the attacks of testdata/levels at each level, also where a container or a kernel denies what a better one needs,
-// and compares what becomes of them with the table of docs/sandbox.md.
+// and compares what becomes of them with the table of docs/security.md.
 func TestFaultsAtEachLevel(t *testing.T) {
 	raced.Skip(t, "what becomes of work is shown here")
 	t.Parallel()
@@ -69,11 +69,11 @@ func TestFaultsAtEachLevel(t *testing.T) {
 	}
 }
 
-// faultsOf is a column of the table in docs/sandbox.md, as play.sh prints it.
+// faultsOf is a column of the table in docs/security.md, as play.sh prints it.
 func faultsOf(t *testing.T, column string) (out string) {
 	t.Helper()
 	n := 0
-	for line := range strings.Lines(between(t, "docs/sandbox.md", "| an agent in a slot |", "\n\n")) {
+	for line := range strings.Lines(between(t, "docs/security.md", "| an agent in a slot |", "\n\n")) {
 		cells := strings.Split(strings.TrimSpace(line), "|")
 		if n == 0 {
 			for i, name := range cells {
@@ -87,7 +87,7 @@ func faultsOf(t *testing.T, column string) (out string) {
 			out += row + ": " + strings.TrimSpace(cells[n]) + "\n"
 		}
 	}
-	check.That(t, out != "", "docs/sandbox.md has no column %s", column)
+	check.That(t, out != "", "docs/security.md has no column %s", column)
 	return out
 }
 

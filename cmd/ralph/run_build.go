@@ -170,7 +170,7 @@ func (b *runBuilder) confine(ctx context.Context) (err error) {
 		}
 	}
 	for _, path := range o.Sandbox.Exposed() {
-		a.note("warning: agents can read and write %s, which is to be hidden from them: it lies in a folder that they may write; see docs/sandbox.md", path)
+		a.note("warning: agents can read and write %s, which is to be hidden from them: it lies in a folder that they may write; see docs/security.md", path)
 	}
 	notePlanted(a, o.Sandbox)
 	noteConfigChanges(a, o.History.Changes())

@@ -50,7 +50,7 @@ func hideToken(ctx context.Context, a *app, s *session, file string) error {
 		return err
 	}
 	if c.Work.Level == sandbox.None {
-		a.note("warning: nothing confines agents here, so they can read the token in %s and do whatever you can: see docs/sandbox.md", path)
+		a.note("warning: nothing confines agents here, so they can read the token in %s and do whatever you can: see docs/security.md", path)
 	}
 	if slices.Contains(tokenFiles(a), path) {
 		return nil

@@ -68,7 +68,7 @@ func (o *Opener) Unasked(ag Agent) string {
 	if !o.Asks || ag.Asking.Before != "" {
 		return ""
 	}
-	return o.once(ag.Name + " may do what [permissions] denies, because it does not ask: see docs/permissions.md")
+	return o.once(ag.Name + " may do what [permissions] denies, because it does not ask: see docs/security.md#permissions")
 }
 
 // once is a warning the first time that it is given in a run, and empty after that.

@@ -108,7 +108,7 @@ func (b *Book) Add(d Decision, answer Remember, by string, at time.Time) error {
 }
 
 const preface = `# What people answered with "always" or "never" when an agent asked. ralph appends to this file; change it
-# as you like. No agent in a sandbox can write it. docs/permissions.md says what a rule is.
+# as you like. No agent in a sandbox can write it. docs/security.md#permissions says what a rule is.
 `
 
 func (b *Book) append(add []entry) error {

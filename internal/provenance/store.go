@@ -1,6 +1,6 @@
 // Package provenance answers one question about whatever ralph executes, obeys or says to agents: did a person (or ralph itself) write this, or
 // may an agent have done so? What the answers rest on lies in a folder of the user's own for each project, where no agent in a sandbox can read or
-// write. docs/sandbox.md, "Who wrote it", lists what counts, who can write it and which function here answers. Where nothing confines
+// write. docs/security.md, "Who wrote it", lists what counts, who can write it and which function here answers. Where nothing confines
 // an agent, it can do all that its user can, and write here, too.
 package provenance
 

@@ -142,10 +142,10 @@ func TestAWorktreeCanBeCommitted(t *testing.T) {
 	}
 }
 
-// TestTheTableOfWhatIsFoundOutIsTrue: docs/sandbox.md says what becomes of each write.
+// TestTheTableOfWhatIsFoundOutIsTrue: docs/security.md says what becomes of each write.
 func TestTheTableOfWhatIsFoundOutIsTrue(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../../docs/sandbox.md")
+	text, err := os.ReadFile("../../docs/security.md")
 	check.OK(t, err)
 	want := map[string][]string{} // by path: namespaces, landlock, none
 	_, table, _ := strings.Cut(string(text), "| written by an agent at work |")
@@ -189,7 +189,7 @@ func TestTheTableOfWhatIsFoundOutIsTrue(t *testing.T) {
 					got = "found"
 				}
 				said := cells[Namespaces-level]
-				check.That(t, got == said, "%s at %s is %s, and docs/sandbox.md says %s", path, level, got, said)
+				check.That(t, got == said, "%s at %s is %s, and docs/security.md says %s", path, level, got, said)
 			}
 			x.keep = nil
 			wantClosed(t, x)

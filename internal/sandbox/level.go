@@ -54,7 +54,7 @@ func (l Level) Gaps() []string {
 
 // Grants says how to get namespaces where the kernel has them and something else forbids them.
 const Grants = "a container needs --security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined (Docker, Podman); " +
-	"seccompProfile and appArmorProfile of type Unconfined, procMount: Unmasked and hostUsers: false (Kubernetes): docs/sandbox.md, Containers"
+	"seccompProfile and appArmorProfile of type Unconfined, procMount: Unmasked and hostUsers: false (Kubernetes): docs/security.md, Containers"
 
 // Report is what Detect found.
 type Report struct {
