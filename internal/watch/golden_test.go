@@ -139,10 +139,10 @@ func TestThePictureIsCurrent(t *testing.T) {
 	golden.Check(t, "../../docs/watch.svg", drawSVG("ralph watch: the graph, the attempts under way and what the selected one says", s.at80().frame()))
 }
 
-// TestThePageShowsWhatIsShown holds docs/watch.md to the view and to its keys.
+// TestThePageShowsWhatIsShown holds docs/run.md to the view and to its keys.
 func TestThePageShowsWhatIsShown(t *testing.T) {
 	t.Parallel()
-	const path = "../../docs/watch.md"
+	const path = "../../docs/run.md"
 	page, err := os.ReadFile(path)
 	check.OK(t, err)
 	var keys strings.Builder
