@@ -389,11 +389,11 @@ func (p *place) wantMended(tasks, prompts int, action string) {
 	check.That(p, len(status.Running)+len(status.Stale)+len(status.Runs) == 0, "still claimed: %v, stale %v, open runs %v", status.Running, status.Stale, status.Runs)
 }
 
-// TestEveryPointOfTheMatrixIsInThePageAndInTheCode compares docs/recovery.md, the
+// TestEveryPointOfTheMatrixIsInThePageAndInTheCode compares the README of failpoints, the
 // failpoints in the code, and the points that these tests use.
 func TestEveryPointOfTheMatrixIsInThePageAndInTheCode(t *testing.T) {
 	t.Parallel()
-	inPage := points(regexp.MustCompile("(?m)^\\| `([a-z-]+)` \\|"), between(t, "docs/recovery.md", "\n## The crash matrix\n", "\n## "))
+	inPage := points(regexp.MustCompile("(?m)^\\| `([a-z-]+)` \\|"), between(t, "internal/testing/failpoint/README.md", "\n## The crash matrix\n", "\n## "))
 	var code strings.Builder
 	check.OK(t, fs.WalkDir(os.DirFS("../.."), ".", func(path string, _ fs.DirEntry, err error) error {
 		if err == nil && strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") {
@@ -405,7 +405,7 @@ func TestEveryPointOfTheMatrixIsInThePageAndInTheCode(t *testing.T) {
 	}))
 	inCode := points(regexp.MustCompile(`failpoint\.Hit\("(.+)"\)`), code.String())
 	inCode = slices.DeleteFunc(inCode, func(point string) bool { return slices.Contains(otherPoints, point) })
-	check.Equal(t, "points in docs/recovery.md", inCode, inPage)
+	check.Equal(t, "points in the README", inCode, inPage)
 	var self strings.Builder
 	names, err := filepath.Glob("crash_*linux_test.go")
 	check.OK(t, err)

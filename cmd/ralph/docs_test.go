@@ -158,7 +158,7 @@ func anchor(heading string) string {
 // TestLinksLeadToWhatExists: each link from a page to a file or a folder, and each anchor.
 func TestLinksLeadToWhatExists(t *testing.T) {
 	t.Parallel()
-	for name, text := range pagesOf(t, "*.md", "docs/*.md", "docs/*/*.md", "*/README.md", "*/*/README.md", "*/*/*/README.md") {
+	for name, text := range pagesOf(t, "*.md", "docs/*.md", "docs/*/*.md", "*/README.md", "*/*/README.md", "*/*/*/README.md", "*/*/*/*/README.md") {
 		for _, m := range link.FindAllStringSubmatch(code.ReplaceAllString(text, ""), -1) {
 			path, fragment, _ := strings.Cut(m[1], "#")
 			target := name
