@@ -25,10 +25,10 @@ func goList(t *testing.T) map[string][]string {
 	return packages
 }
 
-// TestPackagesImportWhatTheMapSays holds the code to the table of docs/architecture.md.
+// TestPackagesImportWhatTheMapSays holds the code to the table of docs/dev/architecture.md.
 func TestPackagesImportWhatTheMapSays(t *testing.T) {
 	t.Parallel()
-	table := between(t, "docs/architecture.md", "## Packages", "\n## ")
+	table := between(t, "docs/dev/architecture.md", "## Packages", "\n## ")
 	row := regexp.MustCompile("(?m)^\\| `([a-z/]+)` \\| ([^|]+) \\|([^|]*)\\|$")
 	name := regexp.MustCompile("`([a-z/]+)`")
 	allowed := map[string][]string{}
@@ -46,19 +46,19 @@ func TestPackagesImportWhatTheMapSays(t *testing.T) {
 	for path, imports := range packages {
 		may, listed := allowed[path]
 		if !listed {
-			t.Errorf("package %s is not in docs/architecture.md", path)
+			t.Errorf("package %s is not in docs/dev/architecture.md", path)
 			continue
 		}
 		for _, other := range imports {
 			ours, ok := strings.CutPrefix(other, "ralph/")
 			if ok && !slices.Contains(may, ours) && !slices.Contains(may, "*") {
-				t.Errorf("package %s imports %s, which docs/architecture.md does not allow", path, ours)
+				t.Errorf("package %s imports %s, which docs/dev/architecture.md does not allow", path, ours)
 			}
 		}
 	}
 	for path := range allowed {
 		if packages[path] == nil {
-			t.Errorf("docs/architecture.md lists %s, which does not exist", path)
+			t.Errorf("docs/dev/architecture.md lists %s, which does not exist", path)
 		}
 	}
 }
