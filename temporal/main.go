@@ -68,7 +68,7 @@ func app() *cli.App {
 	}
 	return &cli.App{
 		Name: "ralph-temporal", Usage: "run the tasks of a project on many machines, through a Temporal server",
-		Description: "The server, the queue and the git remote are set in [temporal] of .ralph.toml; docs/scale.md explains them.\n" +
+		Description: "The server, the queue and the git remote are set in [temporal] of .ralph.toml; temporal/README.md explains them.\n" +
 			"Without an address there, TEMPORAL_ADDRESS and Temporal's own profile count.",
 		HideVersion: true, HideHelpCommand: true, ExitErrHandler: func(*cli.Context, error) {},
 		OnUsageError: badUsage,

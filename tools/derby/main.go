@@ -1,5 +1,5 @@
 // Command derby takes the same plans through ralph and what people use instead, with one scripted model, and counts
-// what goes wrong. docs/derby.md says how to read it.
+// what goes wrong. tools/derby/README.md says how to read it.
 package main
 
 import (
