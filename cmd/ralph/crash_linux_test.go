@@ -14,6 +14,9 @@ import (
 	"syscall"
 	"testing"
 
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
 	"ralph/internal/event"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
@@ -241,6 +244,7 @@ func TestCrashK0(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, beside another: %t", point, beside), func(t *testing.T) {
 				t.Parallel()
 				p := newPlace(t, fakeagent.Script{})
+				p.hasOldDatabase()
 				if beside {
 					other := p.start("status")
 					dies := p.dying(point, "task", "add", "lost")
@@ -255,6 +259,16 @@ func TestCrashK0(t *testing.T) {
 			})
 		}
 	}
+}
+
+// hasOldDatabase gives the project a file that lacks every migration, as the first version of ralph made it.
+func (p *place) hasOldDatabase() {
+	p.Helper()
+	check.OK(p, os.Mkdir(filepath.Join(p.dir, ".ralph"), 0o700))
+	conn, err := sqlite.OpenConn(filepath.Join(p.dir, ".ralph/progress.db"), sqlite.OpenReadWrite|sqlite.OpenCreate)
+	check.OK(p, err)
+	check.OK(p, sqlitex.ExecuteTransient(conn, "PRAGMA application_id = 0x524c5048;", nil))
+	check.OK(p, conn.Close())
 }
 
 // TestCrashK13 dies while it shuts down: the task is as the phase it was in says.

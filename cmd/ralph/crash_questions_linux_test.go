@@ -111,7 +111,7 @@ func TestAKillBetweenAskingAndReceivingLosesNothing(t *testing.T) {
 func TestSoakQuestions(t *testing.T) {
 	raced.Skip(t, "the program is killed here")
 	t.Parallel()
-	s := &soak{left: soakKills(t, "RALPH_SOAK_QUESTIONS", 50)}
+	s := &soak{left: soakKills(t, "RALPH_SOAK_QUESTIONS", 25)}
 	total := s.left
 	p := newPlace(t, asks(), "max_attempts = 1000", "[recovery]", "max_interruptions = 1000000000")
 	random := rand.New(rand.NewPCG(uint64(os.Getpid()), 1))

@@ -85,11 +85,18 @@ func scriptCondition(name string) (bool, error) {
 	if name, ok := os.LookupEnv(confinableEnv); ok && levelNames[name] < level {
 		return false, nil
 	}
-	found := sandbox.Detect(level)
+	found := detected[level]()
 	if _, said := saidSkipped.LoadOrStore(name, true); found.Level != level && !said {
 		fmt.Fprintf(os.Stderr, "SKIPPED: what needs %s: %s\n", name, strings.Join(found.Reasons, "; "))
 	}
 	return found.Level == level, nil
+}
+
+// detected are the levels that were looked for: that takes processes, and scripts ask in every other line.
+var detected = map[sandbox.Level]func() sandbox.Report{
+	sandbox.None:       sync.OnceValue(func() sandbox.Report { return sandbox.Detect(sandbox.None) }),
+	sandbox.Landlock:   sync.OnceValue(func() sandbox.Report { return sandbox.Detect(sandbox.Landlock) }),
+	sandbox.Namespaces: sync.OnceValue(func() sandbox.Report { return sandbox.Detect(sandbox.Namespaces) }),
 }
 
 // saidSkipped has the levels of which CI knows that tests skip them.

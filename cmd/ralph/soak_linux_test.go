@@ -49,7 +49,7 @@ type soak struct {
 func TestSoak(t *testing.T) {
 	raced.Skip(t, "the program is killed here")
 	t.Parallel()
-	s := &soak{left: soakKills(t, "RALPH_SOAK", 200)}
+	s := &soak{left: soakKills(t, "RALPH_SOAK", 100)}
 	total := s.left
 	const lanes = 3
 	t.Run("lanes", func(t *testing.T) {

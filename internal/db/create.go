@@ -1,6 +1,7 @@
 package db
 
 import (
+	_ "embed" // the schema
 	"errors"
 	"fmt"
 	"io/fs"
@@ -8,13 +9,20 @@ import (
 	"path/filepath"
 
 	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// create makes sure that there is a file with a header of ours. It appears whole, so
+// schema is what all migrations up to its user_version make of a file, at once: one after the other takes ten times as long, because
+// SQLite reads the whole schema again for each column that is added. A test makes it.
+//
+//go:embed schema.sql
+var schema string
+
+// create makes sure that there is a file of ours. It appears whole, so
 // that one without a single byte was never made by us: it is what a full disk, a crash
 // of the machine or a careless command made of a database. SQLite would take it for a
 // new one and throw away the log beside it; so it would with a log whose file is gone.
-func create(path string) error {
+func create(path string, opts Options) error {
 	info, err := os.Stat(path)
 	switch {
 	case err == nil && info.Mode().IsRegular() && info.Size() == 0:
@@ -35,7 +43,7 @@ func create(path string) error {
 		return err
 	}
 	defer os.Remove(f.Name()) //nolint:errcheck // what is left is found by ralph doctor
-	if err := errors.Join(f.Close(), writeHeader(f.Name())); err != nil {
+	if err := errors.Join(f.Close(), writeSchema(f.Name(), opts)); err != nil {
 		return err
 	}
 	if err := os.Link(f.Name(), path); err == nil || errors.Is(err, fs.ErrExist) {
@@ -47,16 +55,22 @@ func create(path string) error {
 // NewSuffix follows the name of the file in the names of those that become it.
 const NewSuffix = "-new-"
 
-// writeHeader returns when the bytes are on the disk, because a name may come there
+// writeSchema returns when the bytes are on the disk, because a name may come there
 // before them: after a power cut it would lead to an empty file. That the name is
 // there, too, SQLite sees to as soon as it makes its first journal in that folder.
-func writeHeader(path string) (err error) {
+func writeSchema(path string, opts Options) (err error) {
 	conn, err := sqlite.OpenConn(path, openFlags)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
-	return execute(conn, "PRAGMA synchronous = full;", "PRAGMA journal_mode = memory;", fmt.Sprintf("PRAGMA application_id = %d;", appID))
+	if err := configure(conn, opts); err != nil {
+		return err
+	}
+	if err := execute(conn, "PRAGMA synchronous = full;", "PRAGMA journal_mode = memory;"); err != nil {
+		return err
+	}
+	return sqlitex.ExecuteScript(conn, fmt.Sprintf("PRAGMA application_id = %d;\n%s", appID, schema), nil)
 }
 
 func copyNew(path, from string) error {

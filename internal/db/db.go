@@ -50,7 +50,7 @@ func Open(ctx context.Context, path string, opts Options) (*DB, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, classify(path, err)
 	}
-	if err := create(path); err != nil {
+	if err := create(path, opts); err != nil {
 		return nil, classify(path, err)
 	}
 	conns, err := openConns(path, opts)
