@@ -39,6 +39,7 @@ type Detail struct {
 }
 
 // Fields are those of a Detail, in the order in which plan files have them: new ones come last. Each is a column of the same name.
+// Struct tags would be shorter, but find a wrong name only when they run.
 var Fields = []Field{
 	field("title", about{Flag: "title", Help: "the new `TITLE`", Always: true}, func(d *Detail) *string { return &d.Title }, plainText(checkTitle)),
 	field("description", about{Flag: "description", Short: "d", Help: "`TEXT`, @FILE, or - for stdin", Always: true},

@@ -296,7 +296,8 @@ func gone(err error) error {
 	return err
 }
 
-// identify names the snapshot of a folder as it is now, by what is on top in it and by the lock files in the folders above.
+// identify names the snapshot of a folder as it is now, by what is on top in it and by the lock files in the folders above:
+// every installer changes something there, and looking at all files for each task would cost more than its tests.
 func (p *Pool) identify(name, from string) (string, error) {
 	sum := sha256.New()
 	fmt.Fprintf(sum, "2 %q %q %v\n", name, p.sees().Seen, p.layered()) // which decide what may be brought
