@@ -1,6 +1,7 @@
 package git
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -28,11 +29,11 @@ func TestCommitsAndRefsAreWrittenAsGitDoes(t *testing.T) {
 		check.OK(t, err)
 		second, err := r.CommitTree(t.Context(), tree, "second", head)
 		check.OK(t, err)
-		for _, message := range []string{"", "one line", "title\n\nbody\u00e4\n\n\nTrailer: x\n", "\n leading\r\n"} {
+		for _, message := range []string{"", "one line", "title\n\nbody\u00e4\n\n\nTrailer: x\n", "\n leading\r\n", strings.Repeat("long\n", 40_000)} {
 			for _, parents := range []string{"", head, head + " " + second} {
 				author := []string{"GIT_AUTHOR_NAME=\u00c9lan Vital", "GIT_AUTHOR_EMAIL=e@example.org", "GIT_AUTHOR_DATE=1700000000 -0330"}
 				id := r.writeCommit(t.Context(), tree, message, parents, author)
-				check.That(t, id != "", "%s: %q was not written", format, message)
+				check.That(t, id != "", "%s: %.20q was not written", format, message)
 				text, err := r.Git(t.Context(), Call{}, "cat-file", "commit", id)
 				check.OK(t, err)
 				_, when, _ := strings.Cut(header(text, "committer")[0], "> ")
@@ -42,7 +43,7 @@ func TestCommitsAndRefsAreWrittenAsGitDoes(t *testing.T) {
 				}
 				its, err := r.Git(t.Context(), Call{In: strings.NewReader(message), Env: append(author, "GIT_COMMITTER_DATE="+when)}, args...)
 				check.OK(t, err)
-				check.Equal(t, format+" commit "+message, strings.TrimSpace(its), id)
+				check.Equal(t, fmt.Sprintf("%s commit %.20q", format, message), strings.TrimSpace(its), id)
 			}
 		}
 		first, err := r.CommitTree(t.Context(), tree, "first", head)
@@ -94,4 +95,33 @@ func TestGitWritesWhatIsMoreThanAFile(t *testing.T) {
 	dated, err := OpenRepo(t.Context(), made.dir)
 	check.OK(t, err)
 	check.Equal(t, "a time that is set", "", dated.writeCommit(t.Context(), tree, "m", head, nil))
+}
+
+// What is read of a commit without git is what git says of it.
+func TestTrailersAreReadAsGitDoes(t *testing.T) {
+	made := newRepo(t)
+	made.commit("a", "a")
+	r, err := OpenRepo(t.Context(), made.dir)
+	check.OK(t, err)
+	head, err := r.Line(t.Context(), "rev-parse", "HEAD")
+	check.OK(t, err)
+	tree, err := r.Tree(t.Context(), head)
+	check.OK(t, err)
+	for message, alone := range map[string]bool{
+		"title\n": true, "title\n\nbody\n": true, "By: nobody\n": false, "title\n\nbody\n\nBy: a\n": true, "title\n\nOther: x\nby:  a b \nBy: c\n\n": true,
+		"title\n\nBy: a\n\nlast\n": false, "title\n\nbody\nBy: a\n": false, "title\n\nBy: a\n folded\n": false, "title\n\n---\n\nBy: a\n": false, "title\n\nBy:a\n": false,
+		"title\n\nBy: \n": true, "title\n\nBy: a\r\n": true,
+	} {
+		id, err := r.CommitTree(t.Context(), tree, message, head)
+		check.OK(t, err)
+		want, err := r.Line(t.Context(), "show", "-s", "--format=%an%n%(trailers:key=By,valueonly,separator=%x20)", id)
+		check.OK(t, err)
+		author, value, is := r.Only(head, id, "By")
+		check.That(t, is == alone, "%q is read alone: %v", message, is)
+		if is {
+			check.Equal(t, message, want, author+"\n"+value)
+		}
+		_, _, is = r.Only(id, head, "By")
+		check.That(t, !is, "a commit is on top of its child")
+	}
 }
