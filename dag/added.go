@@ -38,7 +38,7 @@ const (
 	addedDepthSQL = `SELECT depth FROM added WHERE task = :n;`
 	addedCountSQL = `SELECT count(*) FROM added WHERE attempt = :attempt;`
 	addedSameSQL  = `SELECT t.id FROM added a JOIN tasks t ON t.n = a.task WHERE a.caller = :n AND t.title = :title AND t.status <> 'done' LIMIT 1;`
-	addedBelowSQL = `SELECT t.id, a.depth, a.closing FROM added a JOIN tasks t ON t.n = a.task WHERE a.caller = :n AND a.below = 1 ORDER BY a.task;`
+	addedBelowSQL = `SELECT t.id, a.depth, a.closing FROM added a JOIN tasks t ON t.n = a.task WHERE a.caller = +:n AND a.below = 1 ORDER BY a.task;`
 	attachedSQL   = `UPDATE added SET below = 0 WHERE caller = :n;`
 )
 

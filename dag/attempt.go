@@ -101,7 +101,7 @@ const attemptColumns = `a.id, r.id, a.task_id, a.iteration, a.phase, a.agent, a.
 const (
 	attemptSelect = `SELECT ` + attemptColumns + ` FROM attempts a JOIN runs r ON r.n = a.run `
 	attemptsSQL   = attemptSelect + `WHERE a.task = +:task ORDER BY a.n;`
-	attemptSQL    = attemptSelect + `WHERE a.id = :id;`
+	attemptSQL    = attemptSelect + `WHERE a.id = +:id;`
 	lastTrySQL    = attemptSelect + `WHERE a.task_id = :task ORDER BY a.n DESC LIMIT 1;`
 	openSQL       = attemptSelect + `WHERE a.ended_at IS NULL ORDER BY a.n;`
 )

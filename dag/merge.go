@@ -117,16 +117,16 @@ const (
 	enterSQL = `
 INSERT INTO merges (task, task_id, attempt, target, base, work, patch, at, state, stands_on, accepted, risk, factors, refs)
 VALUES (:task, :task_id, :attempt, :target, :base, :work, :patch, :now, 'testing',
-    (SELECT b.id FROM tasks t JOIN tasks b ON b.n = t.stands_on WHERE t.n = :task),
-    EXISTS (SELECT 1 FROM merges m WHERE m.task = :task AND m.patch = :patch AND m.accepted
-        AND m.at >= (SELECT t.started_at FROM tasks t WHERE t.n = :task)),
-    (SELECT m.risk FROM merges m WHERE m.task = :task AND m.patch = :patch AND m.risk IS NOT NULL ORDER BY m.n DESC LIMIT 1),
-    (SELECT m.factors FROM merges m WHERE m.task = :task AND m.patch = :patch AND m.risk IS NOT NULL ORDER BY m.n DESC LIMIT 1),
+    (SELECT b.id FROM tasks t JOIN tasks b ON b.n = t.stands_on WHERE t.n = +:task),
+    EXISTS (SELECT 1 FROM merges m WHERE m.task = +:task AND m.patch = +:patch AND m.accepted
+        AND m.at >= (SELECT t.started_at FROM tasks t WHERE t.n = +:task)),
+    (SELECT m.risk FROM merges m WHERE m.task = +:task AND m.patch = +:patch AND m.risk IS NOT NULL ORDER BY m.n DESC LIMIT 1),
+    (SELECT m.factors FROM merges m WHERE m.task = +:task AND m.patch = +:patch AND m.risk IS NOT NULL ORDER BY m.n DESC LIMIT 1),
     :refs)
 RETURNING ` + mergeColumns + `;`
-	openMergeSQL = `SELECT count(*) FROM merges WHERE task = :task AND state IN ('testing', 'green', 'landing');`
+	openMergeSQL = `SELECT count(*) FROM merges WHERE task = +:task AND state IN ('testing', 'green', 'landing');`
 	reenterSQL   = `
-UPDATE merges SET state = 'dropped', ended_at = :now, reason = 'it entered the queue again' WHERE task = :task AND state = 'held';`
+UPDATE merges SET state = 'dropped', ended_at = :now, reason = 'it entered the queue again' WHERE task = +:task AND state = 'held';`
 )
 
 // Enter puts the work of a claimed task at the end of its target's queue. A task has one open entry.

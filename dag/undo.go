@@ -10,7 +10,7 @@ import (
 const (
 	undoing    = `SELECT t.id FROM undoes u JOIN tasks t ON t.n = u.task WHERE t.status <> 'done' AND u.undone = `
 	undoingSQL = undoing + `:undone;`
-	undoneSQL  = `SELECT t.id FROM undoes u JOIN tasks t ON t.n = u.undone WHERE u.task = :task ORDER BY u.undone;`
+	undoneSQL  = `SELECT t.id FROM undoes u JOIN tasks t ON t.n = u.undone WHERE u.task = +:task ORDER BY u.undone;`
 	// at and below a task, those that take work back and may be on their target
 	landingUndoSQL = subtree + `
 SELECT m.task_id FROM sub JOIN merges m ON m.task = sub.n WHERE m.state = 'landing' AND EXISTS (SELECT 1 FROM undoes u WHERE u.task = sub.n) LIMIT 1;`

@@ -73,6 +73,9 @@ func (r *Repo) describe(ctx context.Context, commit string) {
 	}
 }
 
+// nameless begins what is known of settings by which git knows no name to commit with.
+const nameless = "nameless"
+
 func treeOf(id string) string           { return "tree " + id }
 func parentsOf(id string) string        { return "parents " + id }
 func below(commit, above string) string { return "below " + commit + " " + above }

@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"strings"
 	"unicode/utf8"
+
+	"ralph/internal/lazyregexp"
 )
 
 // maxCommit is how large the text of a commit may be that is read without git.
@@ -93,8 +95,41 @@ func (r *Repo) Author(ctx context.Context, commit string) ([]string, error) {
 
 // Trailer is the value of a trailer of a commit, "" without one.
 func (r *Repo) Trailer(ctx context.Context, commit, key string) (string, error) {
-	if text := r.commit(commit); text != "" && !strings.Contains(strings.ToLower(text), strings.ToLower(key)) {
-		return "", nil
+	if value, read := trailer(r.commit(commit), key); read {
+		return value, nil
 	}
 	return r.Line(ctx, "show", "-s", "--no-show-signature", "--format=%(trailers:key="+key+",valueonly,separator=%x20)", commit)
+}
+
+// ends is a last paragraph of nothing but trailers of one line each.
+var ends = lazyregexp.New(`^([A-Za-z0-9-]+: .*(\n|$))+$`)
+
+// trailer reads a trailer in the text of a commit. It cannot if git could mean something else by it: of another encoding, below a line
+// of dashes, in several lines, or beside lines that are no trailers.
+func trailer(text, key string) (value string, read bool) {
+	_, message, _ := strings.Cut(text, "\n\n")
+	if text == "" || !strings.Contains(strings.ToLower(message), strings.ToLower(key)) {
+		return "", text != ""
+	}
+	message = strings.TrimRight(message, "\n")
+	at := strings.LastIndex(message, "\n\n")
+	if at < 0 || len(header(text, "encoding")) > 0 || !utf8.ValidString(message) || strings.Contains(message, "\n---") || !ends.Get().MatchString(message[at+2:]) {
+		return "", false
+	}
+	var values []string
+	for line := range strings.SplitSeq(message[at+2:], "\n") {
+		if name, value, _ := strings.Cut(line, ": "); strings.EqualFold(name, key) {
+			values = append(values, strings.TrimSpace(value))
+		}
+	}
+	return strings.Join(values, " "), true
+}
+
+// Only reads the commit on top of another, if it is one that is read without git: whose it is, and the value of a trailer.
+func (r *Repo) Only(onto, commit, key string) (author, value string, is bool) {
+	text := r.commit(commit)
+	value, read := trailer(text, key)
+	author, _, named := strings.Cut(strings.Join(header(text, "author"), "\n"), " <")
+	plain := utf8.ValidString(author) && !strings.Contains(author, "\n") && len(header(text, "encoding")) == 0
+	return author, value, read && named && plain && strings.Join(header(text, "parent"), " ") == onto
 }

@@ -130,6 +130,9 @@ func (r *Repo) graft(ctx context.Context, base, commit string) (string, error) {
 // CommitTree makes a commit of a tree; a space is between its parents. author is for its environment; it is git's own
 // identity otherwise, or ralph where git knows nobody.
 func (r *Repo) CommitTree(ctx context.Context, tree, message, parents string, author ...string) (string, error) {
+	if id := r.writeCommit(ctx, tree, message, parents, author); id != "" {
+		return id, nil
+	}
 	commit := func(env ...string) (string, error) {
 		args := []string{"commit-tree", "-F", "-", tree}
 		for parent := range strings.FieldsSeq(parents) {
@@ -138,7 +141,6 @@ func (r *Repo) CommitTree(ctx context.Context, tree, message, parents string, au
 		id, err := r.Git(ctx, Call{In: strings.NewReader(message), Env: append(env, author...)}, args...)
 		return strings.TrimSuffix(id, "\n"), err
 	}
-	const nameless = "nameless"
 	stamp, is := r.settings()
 	if _, known := r.known.get(nameless + stamp); !is || !known {
 		if id, err := commit(); err == nil || !r.Nameless(ctx) {

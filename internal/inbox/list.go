@@ -18,7 +18,7 @@ const (
 	credentialsSQL = `SELECT r.id FROM requests r JOIN tasks t ON t.n = r.task
 WHERE r.kind = 'credential' AND r.state = 'answered' AND NOT r.past AND t.status <> 'done';`
 	answersSQL = `SELECT ` + columns + ` FROM requests
-WHERE task = (SELECT n FROM tasks WHERE id = :task) AND task_id = :task AND state IN ('answered', 'expired') AND kind NOT IN ('message', 'query', 'permission') AND NOT past ORDER BY n;`
+WHERE task = (SELECT n FROM tasks WHERE id = +:task) AND task_id = +:task AND state IN ('answered', 'expired') AND kind NOT IN ('message', 'query', 'permission') AND NOT past ORDER BY n;`
 	pruneSQL = `DELETE FROM requests WHERE state <> 'open' AND answered_at < :others AND ` + dag.EndedSQL + ` RETURNING n;`
 )
 

@@ -12,7 +12,7 @@ import (
 const (
 	begunSQL  = `SELECT id FROM tasks WHERE status IN ('pending', 'in_progress') AND started_at IS NOT NULL AND children = 0 ORDER BY n;`
 	unreadSQL = `SELECT ` + columns + ` FROM requests
-WHERE task = (SELECT n FROM tasks WHERE id = :task) AND state = 'open' AND kind = :kind AND coalesce(attempt, :attempt) = :attempt ORDER BY n;`
+WHERE task = (SELECT n FROM tasks WHERE id = +:task) AND state = 'open' AND kind = +:kind AND coalesce(attempt, :attempt) = :attempt ORDER BY n;`
 	receiveSQL = `
 UPDATE requests SET received_by = :attempt, received_at = :now, state = iif(state = 'open', 'received', state), answered_at = coalesce(answered_at, :now)
 WHERE id = :id AND received_at IS NULL AND (kind = 'message' AND state = 'open' OR state IN ('answered', 'expired'));`

@@ -94,12 +94,12 @@ const (
     AND (SELECT t.status FROM tasks t WHERE t.n = requests.task) IN ('pending', 'blocked'))`
 	insertSQL = `
 INSERT INTO requests (id, kind, task, task_id, attempt, run, sender, text, options, fallback, detail, parks, at, expires_at)
-VALUES (:id, :kind, (SELECT n FROM tasks WHERE id = :task), :task, :attempt, :run, :sender, :text, :options, :fallback, :detail, :parks, :now, :expires)
+VALUES (:id, :kind, (SELECT n FROM tasks WHERE id = +:task), :task, :attempt, :run, :sender, :text, :options, :fallback, :detail, :parks, :now, :expires)
 ON CONFLICT (id) DO NOTHING;`
 	askedSQL = `SELECT count(*) FROM requests
-WHERE task = (SELECT n FROM tasks WHERE id = :task) AND attempt = :attempt AND parks = :parks AND kind <> 'message';`
+WHERE task = (SELECT n FROM tasks WHERE id = +:task) AND attempt = :attempt AND parks = :parks AND kind <> 'message';`
 	sameSQL = `SELECT ` + columns + ` FROM requests
-WHERE task = (SELECT n FROM tasks WHERE id = :task) AND state = 'open' AND kind = :kind AND text = :text AND sender = :sender
+WHERE task = (SELECT n FROM tasks WHERE id = +:task) AND state = 'open' AND kind = +:kind AND text = :text AND sender = :sender
     AND detail IS :detail AND (kind <> 'message' OR attempt IS :attempt) ORDER BY n LIMIT 1;`
 )
 

@@ -9,7 +9,7 @@ import (
 )
 
 const stoppedSQL = `SELECT ` + columns + ` FROM requests
-WHERE task = (SELECT n FROM tasks WHERE id = :task) AND state = 'open' AND kind = 'stop' AND attempt = :attempt LIMIT 1;`
+WHERE task = (SELECT n FROM tasks WHERE id = +:task) AND state = 'open' AND kind = 'stop' AND attempt = :attempt LIMIT 1;`
 
 // Interrupt asks the runs that are at work on a task, or on what lies below it, to end their attempts at once. It returns
 // these attempts. Whether the tasks may start again is not its matter.

@@ -187,7 +187,9 @@ func (l *landing) detached(list []git.Worktree, err error) error {
 // the descriptor that is locked for whatever a filter leaves running.
 const hook = `#!/bin/sh
 [ "$1" = prepared ] || exit 0
-if [ "$(git symbolic-ref -q HEAD)" != "$RALPH_TARGET" ]; then
+head=
+[ ! -f "$GIT_DIR/HEAD" ] || read -r head < "$GIT_DIR/HEAD"
+if [ "$head" != "ref: $RALPH_TARGET" ] && [ "$(git symbolic-ref -q HEAD)" != "$RALPH_TARGET" ]; then
 	echo "ralph: switched away" >&2
 	exit 1
 fi

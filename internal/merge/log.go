@@ -51,9 +51,16 @@ type Authors map[string]map[string]bool
 // Read adds who made the last commits that are in the history of tip, and not in that of another commit, unless that is "".
 // The names of files begin at dir, a folder of the working tree; files outside of it are left out.
 func (a Authors) Read(ctx context.Context, r *git.Repo, not, tip, dir string) error {
+	if author, agent, is := r.Only(not, tip, assisted); is && not != "" { // what has just landed
+		changes, err := r.DiffTrees(ctx, not, tip)
+		for _, c := range changes {
+			a.add(r, dir, c.Path, cmp.Or(agent, author))
+		}
+		return err
+	}
 	args := []string{
 		"log", "-z", "--no-show-signature", "--encoding=UTF-8", "--no-renames", "--no-merges", "--name-only", "-n", strconv.Itoa(recent),
-		"--format=%x01%an%x01%(trailers:key=Assisted-by,valueonly,separator=%x20)", tip,
+		"--format=%x01%an%x01%(trailers:key=" + assisted + ",valueonly,separator=%x20)", tip,
 	}
 	if not != "" {
 		args = append(args, "^"+not)
@@ -66,16 +73,21 @@ func (a Authors) Read(ctx context.Context, r *git.Repo, not, tip, dir string) er
 			who = cmp.Or(strings.TrimSpace(said[2]), said[1])
 			continue
 		}
-		name, within := r.Within(dir, field)
-		if field == "" || !within {
-			continue
+		if field != "" {
+			a.add(r, dir, field, who)
 		}
-		if a[name] == nil {
-			a[name] = map[string]bool{}
-		}
-		a[name][who] = true
 	}
 	return err
+}
+
+func (a Authors) add(r *git.Repo, dir, file, who string) {
+	name, within := r.Within(dir, file)
+	if within && a[name] == nil {
+		a[name] = map[string]bool{}
+	}
+	if within {
+		a[name][who] = true
+	}
 }
 
 // Size is what a commit changes, as far as it can be counted: binary files have no lines.

@@ -8,11 +8,12 @@ import (
 	"ralph/internal/term"
 )
 
-// Trailers that commits are found by: of the task, of the attempt, and of what it changed.
+// Trailers that commits are found by: of the task, of the attempt, of what it changed and of who did.
 const (
 	taskTrailer    = "Ralph-Task"
 	attemptTrailer = "Ralph-Attempt"
 	patchTrailer   = "Ralph-Patch"
+	assisted       = "Assisted-by" // by which agent
 )
 
 // Message is what the commit of a task says. All of it is text of agents or people.
@@ -38,7 +39,7 @@ func (m Message) String() string {
 			b.WriteByte('\n')
 			blank = false
 		}
-		if lower := strings.ToLower(line); strings.HasPrefix(lower, "ralph-") || strings.HasPrefix(lower, "assisted-by") || strings.HasPrefix(line, "---") {
+		if lower := strings.ToLower(line); strings.HasPrefix(lower, "ralph-") || strings.HasPrefix(lower, strings.ToLower(assisted)) || strings.HasPrefix(line, "---") {
 			b.WriteString("> ")
 		}
 		b.WriteString(line + "\n")
@@ -48,7 +49,7 @@ func (m Message) String() string {
 	if model := oneLine(m.Model); agent != "" && model != "" {
 		agent += " (" + model + ")"
 	}
-	for _, t := range [][2]string{{taskTrailer, m.Task}, {attemptTrailer, m.Attempt}, {patchTrailer, m.Patch}, {"Assisted-by", agent}} {
+	for _, t := range [][2]string{{taskTrailer, m.Task}, {attemptTrailer, m.Attempt}, {patchTrailer, m.Patch}, {assisted, agent}} {
 		if value := oneLine(t[1]); value != "" {
 			b.WriteString(t[0] + ": " + value + "\n")
 		}

@@ -70,7 +70,7 @@ func SetRefs(ctx context.Context, r *git.Repo, refs ...Ref) error {
 			}
 		}
 	}
-	if in.Len() == 0 {
+	if in.Len() == 0 || len(refs) == 1 && r.SetRef(ctx, refs[0].Name, refs[0].Commit) {
 		return nil
 	}
 	call := git.Call{In: strings.NewReader(in.String()), Outlive: true, Holds: alone}

@@ -21,11 +21,29 @@ type stat struct {
 func (s stat) zombie() bool { return s.state == 'Z' || s.state == 'X' }
 
 func readStat(pid int) (stat, error) {
-	raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	return readStatAt(unix.AT_FDCWD, "/proc/"+strconv.Itoa(pid), make([]byte, 1<<10))
+}
+
+// readStatAt reads with three calls of the system and nothing else, as all processes of the machine are looked at in each round. The
+// file fits into the buffer: of 52 numbers, and a name of 64 bytes at most.
+func readStatAt(dir int, folder string, buffer []byte) (stat, error) {
+	fd, err := unix.Openat(dir, folder+"/stat", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return stat{}, err
 	}
-	return parseStat(raw)
+	defer unix.Close(fd)
+	for {
+		n, err := unix.Read(fd, buffer)
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case err != nil:
+			return stat{}, err
+		case n == len(buffer):
+			return stat{}, fmt.Errorf("long process status %q", buffer)
+		default:
+			return parseStat(buffer[:n])
+		}
+	}
 }
 
 // parseStat reads "pid (comm) state ppid pgrp session ... threads ... start ... resident". The name
@@ -35,9 +53,13 @@ func parseStat(raw []byte) (stat, error) {
 	if open < 1 || end < open {
 		return stat{}, fmt.Errorf("unreadable process status %q", raw)
 	}
-	fields := bytes.Fields(raw[end+1:])
-	if len(fields) < 22 {
-		return stat{}, fmt.Errorf("short process status %q", raw)
+	var fields [22][]byte
+	rest := bytes.TrimSpace(raw[end+1:])
+	for i := range fields {
+		if len(rest) == 0 {
+			return stat{}, fmt.Errorf("short process status %q", raw)
+		}
+		fields[i], rest, _ = bytes.Cut(rest, []byte(" "))
 	}
 	pid, err1 := strconv.Atoi(string(bytes.TrimSpace(raw[:open])))
 	ppid, err2 := strconv.Atoi(string(fields[1]))
@@ -65,10 +87,13 @@ func readTable() (table, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list processes: %w", err)
 	}
-	t := make(table, len(names))
+	t, buffer := make(table, len(names)), make([]byte, 1<<10)
 	for _, name := range names {
+		if name[0] < '0' || name[0] > '9' {
+			continue
+		}
 		if pid, err := strconv.Atoi(name); err == nil {
-			if st, err := readStat(pid); err == nil {
+			if st, err := readStatAt(int(dir.Fd()), name, buffer); err == nil {
 				t[pid] = st
 			}
 		}
