@@ -42,14 +42,14 @@ func self() string {
 	return path
 }
 
-// opener is one that has no agent and no sandbox yet.
-func (a *app) opener(s *session) (*agents.Opener, error) {
+// openerOf is one that has no agent and no sandbox yet.
+func openerOf(a *app, s *session) (*agents.Opener, error) {
 	if err := confirmed(a, s.project); err != nil {
 		return nil, err
 	}
 	o := &agents.Opener{Dir: s.project.Root, Settings: agents.Settings{
 		Finder: a.finder(s.config), TurnTimeout: s.config.Run.TurnTimeout.Std(),
-		Client: acp.Client{Version: buildVersion().Version, IdleTimeout: s.config.Run.IdleTimeout.Std(), Now: a.now, Log: a.log},
+		Client: acp.Client{Version: a.version().Version, IdleTimeout: s.config.Run.IdleTimeout.Std(), Now: a.now, Log: a.log},
 	}}
 	var err error
 	o.Servers, err = o.Finder.Servers()
@@ -94,8 +94,8 @@ func openAttempt(a *app, o *agents.Opener, values provenance.Values) func(contex
 	}
 }
 
-// confiner confines the processes of a project until the command ends.
-func (a *app) confiner(opts sandbox.Options, config project.SandboxConfig) (*sandbox.Confiner, error) {
+// confinerOf confines the processes of a project until the command ends.
+func confinerOf(a *app, opts sandbox.Options, config project.SandboxConfig) (*sandbox.Confiner, error) {
 	opts.Write, opts.DenyRead, opts.Network = config.Write, config.DenyRead, config.Network
 	opts.DenyRead = slices.Clone(opts.DenyRead)
 	if opts.Tokens == nil {
@@ -197,6 +197,6 @@ var shellAgentCommand = command{
 	name: "shell-agent", hidden: true, short: "speak the Agent Client Protocol on stdin and stdout",
 	example: "ralph run --agent shell",
 	run: action(func(ctx context.Context, a *app, _ plainOptions) error {
-		return shellagent.Serve(ctx, a.stdin, a.raw, shellagent.Options{Version: buildVersion().Version})
+		return shellagent.Serve(ctx, a.stdin, a.raw, shellagent.Options{Version: a.version().Version})
 	}),
 }

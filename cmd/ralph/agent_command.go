@@ -64,7 +64,7 @@ func runAgent(ctx context.Context, a *app, o agentOptions) error {
 		}
 	}
 	return modelagent.Serve(ctx, a.stdin, a.raw, modelagent.Options{
-		Version: buildVersion().Version, Provider: connect(ctx, a, preset), Model: o.Model, Effort: o.Effort, Window: o.Window, AskAll: o.AskAll,
+		Version: a.version().Version, Provider: connect(ctx, a, preset), Model: o.Model, Effort: o.Effort, Window: o.Window, AskAll: o.AskAll,
 		Pick:  func(tier string, offered []string) string { return agents.Offered(preset, tier, offered) },
 		State: filepath.Join(a.stateHome(), "ralph", "agent"), Environ: agents.WithoutCredentials(a.environ()),
 	})

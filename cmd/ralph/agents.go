@@ -133,13 +133,13 @@ func runAgentsTest(ctx context.Context, a *app, o agentsTestOptions) error {
 
 // newTrial tries an agent in a project, or in an empty folder without one.
 func newTrial(a *app, s *session, ag agents.Agent, timeout time.Duration) (*agents.Trial, error) {
-	o, err := a.opener(s)
+	o, err := openerOf(a, s)
 	if err != nil {
 		return nil, err
 	}
 	o.Chosen, o.IdleTimeout, o.TurnTimeout = ag, timeout, timeout
 	return agents.NewTrial(o, func(root string) (*sandbox.Confiner, error) {
-		return a.confiner(sandbox.Options{Mode: s.config.Sandbox.Mode, Project: project.Project{Root: root}}, s.config.Sandbox)
+		return confinerOf(a, sandbox.Options{Mode: s.config.Sandbox.Mode, Project: project.Project{Root: root}}, s.config.Sandbox)
 	})
 }
 

@@ -124,7 +124,7 @@ func runResume(ctx context.Context, a *app, o plainOptions) error {
 		for _, l := range limits {
 			text += fmt.Sprintf("; %s is tried again, although it is rate-limited until %s", l.Agent, l.Until.Local().Format(time.DateTime))
 		}
-		return errors.Join(g.Queue.LiftLimit(""), a.accounts(s.config).lift())
+		return errors.Join(g.Queue.LiftLimit(""), accountsOf(a, s.config).lift())
 	})
 	if err != nil {
 		return fmt.Errorf("resume: %w", err)

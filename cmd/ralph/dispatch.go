@@ -44,7 +44,7 @@ func runDispatch(ctx context.Context, a *app, o dispatchOptions) error {
 		return fmt.Errorf("reach the program that has attempts made: %w", err)
 	}
 	defer conn.Close()
-	o.workers = &remoteWorkers{name: o.Name, build: buildVersion().Build, conn: dispatch.NewConn[dispatch.FromRun, dispatch.ToRun](conn), waits: map[string]*waiter{}, leave: func(err error) {
+	o.workers = &remoteWorkers{name: o.Name, build: a.version().Build, conn: dispatch.NewConn[dispatch.FromRun, dispatch.ToRun](conn), waits: map[string]*waiter{}, leave: func(err error) {
 		// Nobody can be told any more what comes of an attempt, so the run stays as it is for whoever goes on with it.
 		a.note("the program that has attempts made is gone: %v", err)
 		a.exit(exitBug)

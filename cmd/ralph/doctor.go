@@ -197,7 +197,7 @@ func agentsCheck(a *app, s *session, timeout time.Duration) doctor.Agents {
 }
 
 func checkSandbox(ctx context.Context, a *app, s *session, p doctor.Project) doctor.Finding {
-	c, err := a.confiner(sandbox.Options{Mode: "auto", Project: s.project}, s.config.Sandbox)
+	c, err := confinerOf(a, sandbox.Options{Mode: "auto", Project: s.project}, s.config.Sandbox)
 	if err != nil {
 		return doctor.New("sandbox", doctor.Problem, err.Error(), cmp.Or(hintFor(err), "correct [sandbox] in the configuration: ralph config show"))
 	}

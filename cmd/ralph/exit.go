@@ -53,9 +53,11 @@ type runEnded struct{ event.Result }
 func (e runEnded) Error() string { return string(e.Outcome) }
 
 // midRun is an error that ends a run in the middle: for CI, every one of them is a bug.
-type midRun struct{ error }
+type midRun struct{ Err error }
 
-func (e midRun) Unwrap() error { return e.error }
+func (e midRun) Error() string { return e.Err.Error() }
+
+func (e midRun) Unwrap() error { return e.Err }
 
 // hinted is an error with the command that helps.
 type hinted struct {

@@ -108,7 +108,7 @@ func runFeatureShow(a *app, s *session, g *dag.Graph, o plainOptions) error {
 		return a.printJSON(append(viewFeature(s, f).Object(), "cost_usd", used.CostUSD, "cost_estimated", used.Estimated,
 			"cost_unknown", used.Unknown, "documents", p.Documents(), "proposed", p.Proposed()))
 	}
-	rows, err := s.proofs(g, f.Name)
+	rows, err := proofsOf(s, g, f.Name)
 	if err != nil {
 		return err
 	}

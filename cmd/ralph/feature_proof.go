@@ -50,7 +50,7 @@ func runFeatureProof(ctx context.Context, a *app, s *session, o plainOptions) er
 			return f, featureHint(a, s, name, err)
 		}
 		name = f.Name
-		rows, err = s.proofs(g, name)
+		rows, err = proofsOf(s, g, name)
 		return f, err
 	})
 	if err != nil {
@@ -65,7 +65,7 @@ func runFeatureProof(ctx context.Context, a *app, s *session, o plainOptions) er
 	case err != nil:
 		return unwritten(err)
 	case len(rows) == 0:
-		a.note("%s has no success criteria: %s", name, s.noCriteria(name))
+		a.note("%s has no success criteria: %s", name, noCriteria(s, name))
 	}
 	return nil
 }
@@ -75,26 +75,26 @@ func proofJSON(feature string, rows []proof.Row) jsonval.Object {
 }
 
 // specFile is where the specification of a feature is.
-func (s *session) specFile(feature string) string {
+func specFile(s *session, feature string) string {
 	return filepath.Join(s.project.Feature(feature), features.Spec.File())
 }
 
-// spec is the text of a feature's specification; "" if it has none that can be read.
-func (s *session) spec(feature string) string {
-	text, _ := features.ReadDocument(s.specFile(feature)) // criteria that tasks are to prove are missed then
+// specOf is the text of a feature's specification; "" if it has none that can be read.
+func specOf(s *session, feature string) string {
+	text, _ := features.ReadDocument(specFile(s, feature)) // criteria that tasks are to prove are missed then
 	return text
 }
 
-// proofs hold the criteria of a feature against what was seen of them.
-func (s *session) proofs(g *dag.Graph, feature string) ([]proof.Row, error) {
+// proofsOf hold the criteria of a feature against what was seen of them.
+func proofsOf(s *session, g *dag.Graph, feature string) ([]proof.Row, error) {
 	tasks, _ := g.Tasks.List(dag.Filter{Feature: feature}) // the first error of the database is that of what follows
 	proofs, err := g.Plan.Proofs(feature)
-	return proof.Table(s.spec(feature), tasks, proofs), err
+	return proof.Table(specOf(s, feature), tasks, proofs), err
 }
 
 // noCriteria says why a feature has none.
-func (s *session) noCriteria(feature string) string {
-	_, err := features.ReadDocument(s.specFile(feature))
+func noCriteria(s *session, feature string) string {
+	_, err := features.ReadDocument(specFile(s, feature))
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		return "it has no " + features.Spec.File()
@@ -106,7 +106,7 @@ func (s *session) noCriteria(feature string) string {
 
 // unproven lists the criteria in scope that nothing shows to be met, by feature. In the scope of a task or a tag these are the ones that
 // its tasks are to prove.
-func (s *session) unproven(a *app, g *dag.Graph, scope dag.Scope) (list []string, err error) {
+func unproven(a *app, s *session, g *dag.Graph, scope dag.Scope) (list []string, err error) {
 	all, err := g.Plan.Features()
 	if err != nil {
 		return nil, err
@@ -122,7 +122,7 @@ func (s *session) unproven(a *app, g *dag.Graph, scope dag.Scope) (list []string
 		if scope.Feature != "" && scope.Feature != f.Name {
 			continue
 		}
-		rows, err := s.proofs(g, f.Name)
+		rows, err := proofsOf(s, g, f.Name)
 		if err != nil {
 			return nil, err
 		}
@@ -131,7 +131,7 @@ func (s *session) unproven(a *app, g *dag.Graph, scope dag.Scope) (list []string
 			list = append(list, f.Name+": "+features.Spec.File()+" may have been changed by "+by+" (ralph config trust)")
 		}
 		if len(rows) == 0 && scope.Feature != "" {
-			list = append(list, f.Name+" has no success criteria: "+s.noCriteria(f.Name))
+			list = append(list, f.Name+" has no success criteria: "+noCriteria(s, f.Name))
 		}
 		rows = slices.DeleteFunc(proof.Unproven(rows), func(r proof.Row) bool {
 			return only != nil && !slices.ContainsFunc(only, func(t dag.Task) bool { return slices.Contains(r.Tasks, t.ID) })
@@ -175,12 +175,12 @@ func runFeatureProve(ctx context.Context, a *app, o featureProveOptions) error {
 			return featureHint(a, s, name, err)
 		}
 		name = f.Name
-		criteria := proof.Criteria(s.spec(name))
+		criteria := proof.Criteria(specOf(s, name))
 		i := slices.IndexFunc(criteria, func(c proof.Criterion) bool { return c.ID == id })
 		if i < 0 && !o.Withdraw {
 			err := fmt.Errorf("%s: criterion %s: %w", name, id, dag.ErrNotFound)
 			if len(criteria) == 0 {
-				return hint(err, "%s", s.noCriteria(name))
+				return hint(err, "%s", noCriteria(s, name))
 			}
 			return hint(err, "see them: ralph feature proof %s", name)
 		}

@@ -103,7 +103,7 @@ func agentNamed(a *app, name string) (found foundAgent, known bool, err error) {
 	switch words := strings.Fields(name); {
 	case len(words) == 0:
 		return foundAgent{}, false, hint(usagef("--agent is empty"), "the names of agents: ralph agents; for none: --agent none")
-	case startsRalph(name) && (len(words) == 1 || words[1] != agentCommand.name):
+	case startsRalph(name) && (len(words) == 1 || words[1] != "agent"):
 		return foundAgent{}, false, usagef("%q starts ralph itself, which is no agent", name)
 	}
 	config, _ := a.loadConfig("") // one that cannot be read names no agent; the next command tells why

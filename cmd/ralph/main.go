@@ -45,6 +45,8 @@ type system struct {
 	width     int // of the terminal; 0 if there is none
 	errWidth  func() int
 	signals   <-chan os.Signal
+	release   string // the version and the commit that the linker set; empty if it set none
+	revision  string
 	goesOn    func() // a person was asked, and the next signal counts as the first again
 	exit      func(status int)
 
@@ -59,7 +61,7 @@ func fromOS() system {
 	concealed := receiveCredentials()
 	s := system{
 		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
-		getenv: os.Getenv, environ: os.Environ, getwd: os.Getwd, now: time.Now, exit: os.Exit, confinable: sandbox.Namespaces,
+		getenv: os.Getenv, environ: os.Environ, getwd: os.Getwd, now: time.Now, exit: os.Exit, release: release, revision: revision, confinable: sandbox.Namespaces,
 		outIsTerm: term.IsTerminal(int(os.Stdout.Fd())),
 		errIsTerm: term.IsTerminal(int(os.Stderr.Fd())),
 	}
@@ -132,10 +134,12 @@ func (s system) stateHome() string {
 }
 
 // run is the whole program: it returns the exit status.
-func run(args []string, sys system) int {
-	sys.signals, sys.goesOn = endAfterSecond(sys.signals, sys.exit)
-	a := newApp(sys)
-	a.redact.AddEnviron(sys.environ())
+func run(args []string, sys system) int { return newApp(sys).run(args) }
+
+// run carries out the command line that the program was started with, and returns the exit status.
+func (a *app) run(args []string) int {
+	a.signals, a.goesOn = endAfterSecond(a.signals, a.exit)
+	a.redact.AddEnviron(a.environ())
 	ctx, stop := interruptible(context.Background(), a, a.taken, noticeTimeout)
 	defer stop()
 	return a.perform(ctx, args)
@@ -170,6 +174,15 @@ func (a *app) perform(ctx context.Context, args []string) int {
 		return exitOK
 	}
 	return a.fail(err)
+}
+
+// do carries out a command line in the middle of another command. Help that is asked for is not printed.
+func (a *app) do(ctx context.Context, args []string) (help bool, err error) {
+	argv, help, err := permute(a.root, args)
+	if help || err != nil {
+		return help, err
+	}
+	return false, a.cli.RunContext(ctx, argv)
 }
 
 // cleanUp removes the temporary files of the command. What it cannot remove, ralph gc finds.
@@ -313,7 +326,7 @@ var versionCommand = command{
 }
 
 func runVersion(_ context.Context, a *app, o plainOptions) error {
-	v := buildVersion()
+	v := a.version()
 	if o.JSON {
 		return a.printJSON(v)
 	}
@@ -333,8 +346,8 @@ type versionJSON struct {
 // the linker sets them. They are in it also if it was built where there is no git, and from the same bytes in each folder.
 var release, revision string
 
-// buildVersion is what the linker was told, or else what the toolchain knows about this binary.
-func buildVersion() versionJSON {
+// version is what the linker was told, or else what the toolchain knows about this binary.
+func (s system) version() versionJSON {
 	v := versionJSON{Version: "devel", Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH, Build: "devel"}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -344,19 +357,19 @@ func buildVersion() versionJSON {
 	if info.Main.Version != "" && info.Main.Version != "(devel)" {
 		v.Version = info.Main.Version
 	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			v.Revision = &s.Value
+	for _, set := range info.Settings {
+		if set.Key == "vcs.revision" {
+			v.Revision = &set.Value
 		}
-		if s.Key == "vcs.modified" && s.Value == "true" {
+		if set.Key == "vcs.modified" && set.Value == "true" {
 			dirty = "+"
 		}
 	}
-	if release != "" {
-		v.Version = release
+	if s.release != "" {
+		v.Version = s.release
 	}
-	if revision != "" {
-		v.Revision = &revision
+	if s.revision != "" {
+		v.Revision = &s.revision
 	}
 	v.Build = v.Version
 	if v.Revision != nil {

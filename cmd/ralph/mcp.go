@@ -35,7 +35,7 @@ func runMCP(ctx context.Context, a *app, _ plainOptions) error {
 	if _, err := a.findProject(); err != nil {
 		return err
 	}
-	session := mcp.New(mcp.Options{Command: answering(a, nil), Version: buildVersion().Version, Now: a.now})
+	session := mcp.New(mcp.Options{Command: answering(a, nil), Version: a.version().Version, Now: a.now})
 	if err := session.Serve(ctx, stdio{a.stdin, a.raw}); err != nil {
 		return fmt.Errorf("mcp: %w: the client sent what is no message: %w", dag.ErrRefused, err)
 	}

@@ -125,7 +125,7 @@ func newTracer(a *app) (*telemetry.Tracer, error) {
 	if err != nil || !asked {
 		return nil, err
 	}
-	opts.Web, opts.Version = outbox.Web{Getenv: a.getenv, Now: a.now}, buildVersion().Version
+	opts.Web, opts.Version = outbox.Web{Getenv: a.getenv, Now: a.now}, a.version().Version
 	return telemetry.NewTracer(opts, a.redact.Text)
 }
 

@@ -130,7 +130,7 @@ func planningSandbox(a *app, s *session, mode, work string) (*sandbox.Confiner, 
 			config.DenyRead[i] = filepath.Join(s.project.Root, path)
 		}
 	}
-	return a.confiner(sandbox.Options{
+	return confinerOf(a, sandbox.Options{
 		Mode: cmp.Or(mode, config.Mode), Project: project.Project{Root: work}, Unprotected: true, Reads: s.project.Root,
 	}, config)
 }

@@ -265,7 +265,7 @@ func (p *pull) newForge() (forge.Forge, error) {
 // body is the report of the feature, inside of what people wrote.
 func (p *pull) body(ctx context.Context, before string) (string, error) {
 	f, err := look(ctx, p.session, func(g *dag.Graph) (report.Feature, error) {
-		return report.LoadFeature(g, p.feature, p.session.spec, p.app.now())
+		return report.LoadFeature(g, p.feature, func(name string) string { return specOf(p.session, name) }, p.app.now())
 	})
 	if err != nil {
 		return "", err

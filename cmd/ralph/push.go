@@ -67,9 +67,11 @@ func findDestination(ctx context.Context, repo *git.Repo, named, target string) 
 }
 
 // unpushed is a run whose work landed but did not get to the remote.
-type unpushed struct{ error }
+type unpushed struct{ Err error }
 
-func (e unpushed) Unwrap() error { return e.error }
+func (e unpushed) Error() string { return e.Err.Error() }
+
+func (e unpushed) Unwrap() error { return e.Err }
 
 // pushLanded pushes what landed, as the user would: with their git, hooks and credentials. What a run before this one
 // landed and did not push counts too; commits of people alone do not.

@@ -93,7 +93,7 @@ func loadRun(ctx context.Context, a *app, s *session, typed []string) (report.Ru
 	}
 	r, err := report.Load(ctx, s.store, report.Options{
 		Root: s.project.Root, Runs: s.project.Runs(), Run: run.ID, Life: life, Now: a.now, Zone: time.Local,
-		Kept: keptWork(ctx, s.project.Root), Spec: s.spec,
+		Kept: keptWork(ctx, s.project.Root), Spec: func(name string) string { return specOf(s, name) },
 	})
 	return redact.Deep(a.redact, r), err // an older version may have stored secrets
 }

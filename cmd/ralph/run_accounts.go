@@ -12,14 +12,14 @@ import (
 	"ralph/internal/project"
 )
 
-// accounts are the agents of a project with what the user's other projects know about their limits.
+// accountsOf are the agents of a project with what the user's other projects know about their limits.
 type accounts struct {
 	shared agents.Limits
 	of     map[string]string // the account of each agent, by its name
 }
 
-// accounts finds those of all agents that are known.
-func (a *app) accounts(config project.Loaded, more ...string) accounts {
+// accountsOf finds those of all agents that are known.
+func accountsOf(a *app, config project.Loaded, more ...string) accounts {
 	found := accounts{agents.Limits{Dir: filepath.Join(a.stateHome(), "ralph", "limits")}, map[string]string{}}
 	finder := a.finder(config)
 	for _, name := range append(finder.Names(), more...) {

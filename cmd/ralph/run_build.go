@@ -95,7 +95,7 @@ func (b *runBuilder) limit(ctx context.Context) error {
 	if err := overrideLimits(b.given, &b.opts); err != nil {
 		return err
 	}
-	b.opts.Inbox = b.a.inboxRules(b.s.config)
+	b.opts.Inbox = inboxRules(b.a, b.s.config)
 	if err := setLimits(b.given, b.s.config, b.a.now(), &b.opts); err != nil {
 		return err
 	}
@@ -150,7 +150,7 @@ func (b *runBuilder) chooseAgent(ctx context.Context) (err error) {
 func (b *runBuilder) confine(ctx context.Context) (err error) {
 	a, s, o := b.a, b.s, b.opener
 	mode := cmp.Or(b.given.Sandbox, s.config.Sandbox.Mode)
-	if o.Sandbox, err = a.confiner(sandbox.Options{Mode: mode, Project: s.project}, s.config.Sandbox); err != nil {
+	if o.Sandbox, err = confinerOf(a, sandbox.Options{Mode: mode, Project: s.project}, s.config.Sandbox); err != nil {
 		return err
 	}
 	a.sandbox, o.History = o.Sandbox, historyOf(a, s.project)
@@ -239,7 +239,7 @@ func (b *runBuilder) openAgents(ctx context.Context) error {
 		}
 	}
 	opts.Agents.Modelless = o.Modelless
-	opts.Agents.Gates, opts.Agents.OtherProjects = agentGates(o.Finder, s.config), a.accounts(s.config, o.Chosen.Name)
+	opts.Agents.Gates, opts.Agents.OtherProjects = agentGates(o.Finder, s.config), accountsOf(a, s.config, o.Chosen.Name)
 	opts.Verify.GateRunner.Env, opts.Verify.Withheld = agents.GateEnviron(s.config.Verify.EnvAllow, a.environ())
 	return openSlots(ctx, a, s, o, opts)
 }
@@ -254,7 +254,7 @@ func (b *runBuilder) addChecks(context.Context) error {
 	check.Reviewers = reviewers(a, s.config.Verify, o.Finder, o.Chosen)
 	check.Acceptor = acceptor(a, s, o.Finder, o.Chosen)
 	if scope := b.opts.Graph.Scope; b.given.RequireProof {
-		check.Unproven = func(g *dag.Graph) ([]string, error) { return s.unproven(a, g, scope) }
+		check.Unproven = func(g *dag.Graph) ([]string, error) { return unproven(a, s, g, scope) }
 	}
 	return nil
 }

@@ -81,7 +81,7 @@ func chooseStrategy(o runOptions, config project.Loaded) (strategy.Kind, string,
 
 // inboxRules say how long agents wait for answers: unless that is configured, not at all where nobody sits. An agent that
 // waits is silent, and must not be taken for one that hangs.
-func (a *app) inboxRules(config project.Loaded) loop.Inbox {
+func inboxRules(a *app, config project.Loaded) loop.Inbox {
 	rules := loop.Inbox{Wait: config.Inbox.Wait.Std(), Expire: config.Inbox.Expire.Std()}
 	if !config.Given("inbox.wait") && (!a.asks || inCI(a)) {
 		rules.Wait = 0
@@ -111,7 +111,7 @@ func (o *openerOptions) parse(c commandLine) error {
 }
 
 func newOpener(a *app, given openerOptions, s *session) (*agents.Opener, error) {
-	o, err := a.opener(s)
+	o, err := openerOf(a, s)
 	if err != nil {
 		return nil, err
 	}

@@ -227,9 +227,6 @@ func runScheduleRun(ctx context.Context, a *app, o plainOptions) error {
 	case !free:
 		return hint(fmt.Errorf("schedule %s: %w: its last run is still at work", o.Args[0], dag.ErrRefused), "follow it with: ralph watch; or end it with: ralph stop")
 	}
-	argv, _, err := permute(a.root, append([]string{"ralph", "--project=" + p.Root, "run"}, list[0].Args...))
-	if err != nil {
-		return err
-	}
-	return a.cli.RunContext(ctx, argv)
+	_, err = a.do(ctx, append([]string{"ralph", "--project=" + p.Root, "run"}, list[0].Args...))
+	return err
 }

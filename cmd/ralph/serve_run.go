@@ -148,17 +148,13 @@ func checkRunArgs(ctx context.Context, a *app, args []string) error {
 	dry := runCommand
 	dry.run = action(func(_ context.Context, _ *app, o runOptions) error { return o.check() })
 	inner := appOf(a.system, command{flags: globalFlags, sub: []command{dry}})
-	argv, help, err := permute(inner.root, append([]string{"ralph", "run"}, args...))
+	help, err := inner.do(ctx, append([]string{"ralph", "run"}, args...))
 	switch {
 	case err != nil:
 		return err
 	case help:
 		return usagef("--help starts no run")
-	}
-	if err := inner.cli.RunContext(ctx, argv); err != nil {
-		return err
-	}
-	if inner.dir != "" {
+	case inner.dir != "":
 		return usagef("--project is always this one")
 	}
 	return nil

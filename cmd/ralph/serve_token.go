@@ -45,7 +45,7 @@ func hideToken(ctx context.Context, a *app, s *session, file string) error {
 		mode = "auto" // runs refuse that, not the server
 	}
 	list := append(tokenFiles(a), path)
-	c, err := a.confiner(sandbox.Options{Mode: mode, Project: s.project, Tokens: func() []string { return list }}, s.config.Sandbox)
+	c, err := confinerOf(a, sandbox.Options{Mode: mode, Project: s.project, Tokens: func() []string { return list }}, s.config.Sandbox)
 	if err != nil {
 		return err
 	}

@@ -239,7 +239,7 @@ func checkCriteria(a *app, s *session, t dag.Task) error {
 	if t.Feature == "" {
 		return usagef("--proves: the task belongs to no feature, so there is no specification")
 	}
-	if unknown := proof.Unknown(t.Proves, proof.Criteria(s.spec(t.Feature))); len(unknown) > 0 {
+	if unknown := proof.Unknown(t.Proves, proof.Criteria(specOf(s, t.Feature))); len(unknown) > 0 {
 		a.note("warning: the specification of %s has no criterion %s; see: ralph feature proof %s", t.Feature, strings.Join(unknown, ", "), t.Feature)
 	}
 	return nil

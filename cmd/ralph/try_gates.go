@@ -16,7 +16,7 @@ import (
 
 // tryGates runs each gate once in the project's folder, confined as in a run. One that still runs after the limit is ended: it started.
 func tryGates(ctx context.Context, a *app, p project.Project, config project.Loaded, limit time.Duration) (results []verify.Result, err error) {
-	c, err := a.confiner(sandbox.Options{Mode: config.Sandbox.Mode, Project: p}, config.Sandbox)
+	c, err := confinerOf(a, sandbox.Options{Mode: config.Sandbox.Mode, Project: p}, config.Sandbox)
 	if err != nil {
 		return nil, err
 	}
