@@ -8,8 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/urfave/cli/v2"
-
+	"ralph/internal/cli"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/golden"
 	"ralph/internal/web"
@@ -18,12 +17,12 @@ import (
 // TestEveryCommandCanBeAskedForOrNot: a new command is in one of the two lists of internal/web/commands.go.
 func TestEveryCommandCanBeAskedForOrNot(t *testing.T) {
 	t.Parallel()
-	root := newApp(system{}).root
-	for name, c := range visible("", newApp(system{}).cli.Commands) {
-		if c.Action == nil {
+	root := newApp(cli.System{}).Root
+	for name, c := range visible("", newApp(cli.System{}).Root.Sub) {
+		if c.Run == nil {
 			continue // a group
 		}
-		line, err := lineOf(root, append(strings.Fields(name), "--"))
+		line, err := cli.LineOf(root, append(strings.Fields(name), "--"))
 		check.OK(t, err)
 		_, _, err = web.Ask(line)
 		check.That(t, err == nil || strings.Contains(err.Error(), ": "), "ralph%s: say in internal/web/commands.go whether it may be asked for from outside, or why not", name)
@@ -38,23 +37,22 @@ var harmless = strings.Fields(`json ready status feature tag all limit format de
 // TestWhatOnlyLooksHasNoFlagThatChanges: whatever flag is typed, a command that is said to look changes nothing.
 func TestWhatOnlyLooksHasNoFlagThatChanges(t *testing.T) {
 	t.Parallel()
-	root := newApp(system{}).root
-	for name, c := range visible("", newApp(system{}).cli.Commands) {
-		if c.Action == nil {
+	root := newApp(cli.System{}).Root
+	for name, c := range visible("", newApp(cli.System{}).Root.Sub) {
+		if c.Run == nil {
 			continue
 		}
 		for _, f := range c.Flags {
-			flag := f.Names()[0]
-			typed := "--" + flag
-			if _, isBool := f.(*cli.BoolFlag); !isBool {
+			typed := "--" + f.Name
+			if _, isBool := f.Value.(bool); !isBool {
 				typed += "=1"
 			}
-			line, err := lineOf(root, append(strings.Fields(name), typed))
+			line, err := cli.LineOf(root, append(strings.Fields(name), typed))
 			if err != nil {
 				continue // it names a file, or is no number
 			}
 			if changes, _, err := web.Ask(line); err == nil && !changes {
-				check.That(t, slices.Contains(harmless, flag), "ralph%s --%s: does it change something? say so in internal/web/commands.go, or here that it does not", name, flag)
+				check.That(t, slices.Contains(harmless, f.Name), "ralph%s --%s: does it change something? say so in internal/web/commands.go, or here that it does not", name, f.Name)
 			}
 		}
 	}
@@ -63,7 +61,7 @@ func TestWhatOnlyLooksHasNoFlagThatChanges(t *testing.T) {
 		"feature gate x": false, "feature gate x --none": true, "feature gate x --none=false": false, "feature gate x make": true,
 		"task export": false, "task export --save": true, "doctor": false, "doctor --fix": true, "doctor --fix=false": false, "task log t": false, "task log t -m=x": true,
 	} {
-		line, err := lineOf(root, strings.Fields(typed))
+		line, err := cli.LineOf(root, strings.Fields(typed))
 		check.OK(t, err)
 		changes, _, err := web.Ask(line)
 		check.OK(t, err)
@@ -88,11 +86,11 @@ func TestTheAPIIsDocumented(t *testing.T) {
 	doc.WriteString(apiIntro)
 	for _, r := range web.Routes {
 		path, name := r.Path, r.Command
-		c, found := commandNamed(newApp(system{}).root, strings.Fields(name))
+		c, found := commandNamed(newApp(cli.System{}).Root, strings.Fields(name))
 		if !found {
 			continue // schedules come later
 		}
-		fmt.Fprintf(&doc, "  /%s:\n    get:\n      summary: %q\n      description: %q\n", path, c.short, "What ralph "+name+" --json prints.")
+		fmt.Fprintf(&doc, "  /%s:\n    get:\n      summary: %q\n      description: %q\n", path, c.Short, "What ralph "+name+" --json prints.")
 		writeParameters(&doc, path, c)
 		typed := strings.NewReplacer("runs/{id}", runs[0].ID, "tasks/{id}", task, "inbox/{id}", question, "features/{name}", "login").Replace(path)
 		args := append(strings.Fields(name), "--json")
@@ -112,19 +110,19 @@ func TestTheAPIIsDocumented(t *testing.T) {
 	golden.Check(t, "../../internal/web/openapi.yaml", doc.String())
 }
 
-func writeParameters(doc *strings.Builder, path string, c command) {
+func writeParameters(doc *strings.Builder, path string, c cli.Command) {
 	var lines []string
 	for part := range strings.SplitSeq(path, "/") {
 		if strings.HasPrefix(part, "{") {
 			lines = append(lines, fmt.Sprintf("{name: %s, in: path, required: true, schema: {type: string}}", strings.Trim(part, "{}")))
 		}
 	}
-	for _, f := range c.flags {
-		if f.name == "json" || f.name == "message" || strings.Contains(f.usage, "`FILE`") || c.name == "report" {
+	for _, f := range c.Flags {
+		if f.Name == "json" || f.Name == "message" || strings.Contains(f.Usage, "`FILE`") || c.Name == "report" {
 			continue
 		}
 		kind := "{type: string}"
-		switch f.value.(type) {
+		switch f.Value.(type) {
 		case bool:
 			kind = "{type: boolean}"
 		case int, int64:
@@ -132,7 +130,7 @@ func writeParameters(doc *strings.Builder, path string, c command) {
 		case []string:
 			kind = "{type: array, items: {type: string}}"
 		}
-		lines = append(lines, fmt.Sprintf("{name: %s, in: query, description: %q, schema: %s}", f.name, strings.ReplaceAll(f.usage, "`", ""), kind))
+		lines = append(lines, fmt.Sprintf("{name: %s, in: query, description: %q, schema: %s}", f.Name, strings.ReplaceAll(f.Usage, "`", ""), kind))
 	}
 	if len(lines) > 0 {
 		fmt.Fprintf(doc, "      parameters:\n        - %s\n", strings.Join(lines, "\n        - "))
@@ -140,13 +138,13 @@ func writeParameters(doc *strings.Builder, path string, c command) {
 }
 
 // commandNamed finds a command by its words.
-func commandNamed(root command, words []string) (command, bool) {
+func commandNamed(root cli.Command, words []string) (cli.Command, bool) {
 	for _, word := range words {
-		i := slices.IndexFunc(root.sub, func(c command) bool { return c.name == word })
+		i := slices.IndexFunc(root.Sub, func(c cli.Command) bool { return c.Name == word })
 		if i < 0 {
-			return command{}, false
+			return cli.Command{}, false
 		}
-		root = root.sub[i]
+		root = root.Sub[i]
 	}
 	return root, true
 }

@@ -6,13 +6,14 @@ import (
 	"testing"
 	"time"
 
+	"ralph/internal/cli"
 	"ralph/internal/project"
 	"ralph/internal/testing/check"
 )
 
 func TestPermute(t *testing.T) {
 	t.Parallel()
-	root := newApp(system{}).root
+	root := newApp(cli.System{}).Root
 	for name, tc := range map[string]struct {
 		in   string
 		want string // empty means a usage error
@@ -54,9 +55,9 @@ func TestPermute(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, help, err := permute(root, append([]string{"ralph"}, strings.Fields(tc.in)...))
+			got, help, err := cli.Permute(root, append([]string{"ralph"}, strings.Fields(tc.in)...))
 			if tc.want == "" {
-				if exitStatus(err) != exitUsage {
+				if cli.ExitStatus(err) != cli.ExitUsage {
 					t.Fatalf("got %v, %v, want a usage error", got, err)
 				}
 				return
@@ -81,19 +82,16 @@ func TestFlagsAreReadAsTheyWereWritten(t *testing.T) {
 		NoFlag      string
 	}
 	var got leafOptions
-	a := newApp(system{})
-	a.root.sub = []command{{name: "group", sub: []command{{
-		name: "leaf", args: "[WORD...]", run: action(func(_ context.Context, _ *app, o leafOptions) error { got = o; return nil }),
-		flags: []flagSpec{{name: "gate", value: []string{}}, {name: "text", short: "t"}, {name: "other"}, {name: "max-tokens", value: int64(7)}, {name: "older-than"}, jsonFlag},
-	}}}}
-	a.cli.Commands = tree(a, a.root.sub...)
-	argv, _, err := permute(a.root, strings.Split("ralph|group|leaf|--gate|a, b|x|-t|1,2|--json|--gate=c|--older-than|2d|--project|p|--|--gate=no", "|"))
+	a := cli.New(cli.System{}, cli.Command{Flags: cli.GlobalFlags, Sub: []cli.Command{{Name: "group", Sub: []cli.Command{{
+		Name: "leaf", Args: "[WORD...]", Run: cli.Action(func(_ context.Context, _ *cli.App, o leafOptions) error { got = o; return nil }),
+		Flags: []cli.Flag{{Name: "gate", Value: []string{}}, {Name: "text", Short: "t"}, {Name: "other"}, {Name: "max-tokens", Value: int64(7)}, {Name: "older-than"}, cli.JSONFlag},
+	}}}}})
+	_, err := a.Do(t.Context(), strings.Split("ralph|group|leaf|--gate|a, b|x|-t|1,2|--json|--gate=c|--older-than|2d|--project|p|--|--gate=no", "|"))
 	check.OK(t, err)
-	check.OK(t, a.cli.RunContext(t.Context(), argv))
 	text := "1,2"
 	want := leafOptions{
 		Args: []string{"x", "--gate=no"}, Gate: []string{"a, b", "c"}, Text: &text, MaxTokens: 7, JSON: true, OlderThan: project.Duration(48 * time.Hour),
 	}
 	check.Equal(t, "options", want, got)
-	check.Equal(t, "project", "p", a.dir)
+	check.Equal(t, "project", "p", a.Dir)
 }

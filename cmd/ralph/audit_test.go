@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"ralph/dag"
+	"ralph/internal/cli"
 	"ralph/internal/db"
 	"ralph/internal/inbox"
 	"ralph/internal/provenance"
@@ -69,7 +70,7 @@ var unaudited = strings.Fields(`serve task task:export task:list task:show task:
 // from where. A new command has to be in one of the lists.
 func TestEveryChangeOfAPersonIsInTheAudit(t *testing.T) {
 	t.Parallel()
-	for name := range visible("", newApp(system{}).cli.Commands) {
+	for name := range visible("", newApp(cli.System{}).Root.Sub) {
 		name = name[1:]
 		_, here := audited[name]
 		_, there := auditedElsewhere[name]
@@ -97,7 +98,7 @@ func TestEveryChangeOfAPersonIsInTheAudit(t *testing.T) {
 			}
 			for _, line := range lines {
 				before := b.audit()
-				b.runOn(system{getenv: env, user: func() string { return "ann" }}, 0, strings.Fields(with.Replace(line))...)
+				b.runOn(cli.System{Getenv: env, User: func() string { return "ann" }}, 0, strings.Fields(with.Replace(line))...)
 				rows := b.audit()[len(before):]
 				check.Equal(t, "rows after "+line, 1, len(rows))
 				for _, r := range rows {

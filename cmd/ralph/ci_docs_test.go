@@ -11,6 +11,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 	"mvdan.cc/sh/v3/syntax"
 
+	"ralph/internal/cli"
 	"ralph/internal/sandbox"
 	"ralph/internal/testing/check"
 )
@@ -99,7 +100,7 @@ func TestPipelinesNameOnlyWhatExists(t *testing.T) {
 	for _, script := range all {
 		for _, words := range ralphs(t, script) {
 			named++
-			if _, _, err := permute(newApp(system{}).root, words); err != nil {
+			if _, _, err := cli.Permute(newApp(cli.System{}).Root, words); err != nil {
 				t.Errorf("%s: %v", strings.Join(words, " "), err)
 			}
 		}
@@ -160,7 +161,7 @@ func TestContainersGrantWhatIsNeeded(t *testing.T) {
 	commands := ralphs(t, at(container, "args", 0).(string))
 	check.Equal(t, "commands of the job", 2, len(commands))
 	for _, words := range commands {
-		_, _, err := permute(newApp(system{}).root, words)
+		_, _, err := cli.Permute(newApp(cli.System{}).Root, words)
 		check.OK(t, err)
 	}
 

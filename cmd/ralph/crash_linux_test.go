@@ -17,6 +17,7 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
+	"ralph/internal/cli"
 	"ralph/internal/event"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
@@ -182,7 +183,7 @@ func TestASecondPanicEndsTheRunAsABug(t *testing.T) {
 	p := newCrash(t)
 	p.plan("first")
 	p.write("go-t-00000001", "")
-	p.dying("after-answer:panic", "run", "--in-place").wait(exitBug).inStderr("attempt at t-00000001 panicked twice: at after-answer")
+	p.dying("after-answer:panic", "run", "--in-place").wait(cli.ExitBug).inStderr("attempt at t-00000001 panicked twice: at after-answer")
 	p.awaitGone()
 	p.wantStatus("t-00000001", "pending")
 	p.want(0, "run", "--in-place")

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"ralph/internal/cli"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 	"ralph/internal/testing/raced"
@@ -70,9 +71,9 @@ func (p *place) wantAnswered() {
 func TestAKillBetweenAskingAndReceivingLosesNothing(t *testing.T) {
 	notRaced(t)
 	for point, then := range map[string]func(p *place){
-		"before-question": func(p *place) { p.want(exitBlocked, "run") }, // it was not stored: it is asked again
-		"after-question":  func(p *place) { p.want(exitBlocked, "run") },
-		"in-give-back":    func(p *place) { p.want(exitBlocked, "run") },
+		"before-question": func(p *place) { p.want(cli.ExitBlocked, "run") }, // it was not stored: it is asked again
+		"after-question":  func(p *place) { p.want(cli.ExitBlocked, "run") },
+		"in-give-back":    func(p *place) { p.want(cli.ExitBlocked, "run") },
 		"before-reply":    nil,
 		"after-reply":     nil,
 	} {
@@ -90,7 +91,7 @@ func TestAKillBetweenAskingAndReceivingLosesNothing(t *testing.T) {
 				p.reply(p.asked()[0])
 				r.wait(-1)
 			case "after-reply": // the agent was told, and nobody has stored that
-				p.want(exitBlocked, "run")
+				p.want(cli.ExitBlocked, "run")
 				p.reply(p.asked()[0])
 				p.dying(point, "run").wait(-1)
 			default:
@@ -123,7 +124,7 @@ func TestSoakQuestions(t *testing.T) {
 			if open++; random.IntN(2) == 0 {
 				p.reply(q)
 				if random.IntN(4) == 0 {
-					p.want(exitRefused, "inbox", "answer", q.ID, "The answer is red")
+					p.want(cli.ExitRefused, "inbox", "answer", q.ID, "The answer is red")
 				}
 			}
 		}
@@ -142,7 +143,7 @@ func TestSoakQuestions(t *testing.T) {
 	for range 100 {
 		r := p.start("run")
 		<-r.ended
-		if r.cmd.ProcessState.ExitCode() == exitOK {
+		if r.cmd.ProcessState.ExitCode() == cli.ExitOK {
 			break
 		}
 		answer()

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"ralph/internal/cli"
 	"ralph/internal/testing/check"
 )
 
@@ -69,8 +70,8 @@ func TestReadOnlyFolderIsRefusedToAnOrdinaryUser(t *testing.T) {
 			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 		}
 		status, text := exitOf(t, cmd)
-		if status != exitRefused || !strings.Contains(text, "cannot be written") || strings.Count(text, "\n") != 2 {
-			t.Errorf("%s: status %d, want %d and one clear line with a hint, got:\n%s", name, status, exitRefused, text)
+		if status != cli.ExitRefused || !strings.Contains(text, "cannot be written") || strings.Count(text, "\n") != 2 {
+			t.Errorf("%s: status %d, want %d and one clear line with a hint, got:\n%s", name, status, cli.ExitRefused, text)
 		}
 	}
 }

@@ -13,10 +13,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"github.com/urfave/cli/v2"
 	"mvdan.cc/sh/v3/shell"
 
 	"ralph/internal/agents"
+	"ralph/internal/cli"
 	"ralph/internal/human"
 	"ralph/internal/project"
 	"ralph/internal/seq"
@@ -32,7 +32,7 @@ func TestCommandsAreDocumented(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	doc := introOf(t, "docs/cli.md") + fmt.Sprintf("\n## ralph\n\n```\n%s```\n", b.run(0, "help", "--all"))
-	for name := range visible("", newApp(system{}).cli.Commands) {
+	for name := range visible("", newApp(cli.System{}).Root.Sub) {
 		help := b.run(0, append(strings.Fields(name), "--help")...)
 		check.Contains(t, "help of"+name, "Example:", help)
 		check.Contains(t, "help of"+name, "Exit status:", help)
@@ -42,8 +42,8 @@ func TestCommandsAreDocumented(t *testing.T) {
 }
 
 // visible are all commands that are not hidden, in the order of the help, by their words, each after a space.
-func visible(path string, commands []*cli.Command) iter.Seq2[string, *cli.Command] {
-	return func(yield func(string, *cli.Command) bool) {
+func visible(path string, commands []cli.Command) iter.Seq2[string, cli.Command] {
+	return func(yield func(string, cli.Command) bool) {
 		for _, c := range commands {
 			if c.Hidden {
 				continue
@@ -51,7 +51,7 @@ func visible(path string, commands []*cli.Command) iter.Seq2[string, *cli.Comman
 			if !yield(path+" "+c.Name, c) {
 				return
 			}
-			visible(path+" "+c.Name, c.Subcommands)(yield)
+			visible(path+" "+c.Name, c.Sub)(yield)
 		}
 	}
 }
@@ -294,10 +294,10 @@ func TestTheManualIsDocumented(t *testing.T) {
 	page := newBench(t).run(0, "man")
 	golden.Check(t, "../../docs/ralph.1", page)
 	plain := strings.NewReplacer(`\-`, "-", `\e`, `\`).Replace(page)
-	for name, c := range visible("", newApp(system{}).cli.Commands) {
+	for name, c := range visible("", newApp(cli.System{}).Root.Sub) {
 		check.Contains(t, "the manual", "\n.SS ralph"+name, plain)
 		for _, f := range c.Flags {
-			check.Contains(t, "the manual", "--"+f.Names()[0], plain)
+			check.Contains(t, "the manual", "--"+f.Name, plain)
 		}
 	}
 	for line := range strings.Lines(page) {

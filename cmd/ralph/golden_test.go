@@ -3,19 +3,14 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
 
-	"ralph/dag"
-	"ralph/internal/db"
-	"ralph/internal/event"
+	"ralph/internal/cli"
 	"ralph/internal/redact"
 	"ralph/internal/testing/check"
-	"ralph/loop"
 )
 
 // bench is a project to run commands in, inside this process.
@@ -35,15 +30,15 @@ func newBench(t testing.TB) *bench {
 // run runs one command, wants that exit status, and returns what it printed.
 func (b *bench) run(want int, args ...string) (stdout string) {
 	b.t.Helper()
-	return b.runOn(system{getenv: func(string) string { return "" }}, want, args...)
+	return b.runOn(cli.System{Getenv: func(string) string { return "" }}, want, args...)
 }
 
 // runOn runs one command on a system, whose other fields it sets.
-func (b *bench) runOn(sys system, want int, args ...string) (stdout string) {
+func (b *bench) runOn(sys cli.System, want int, args ...string) (stdout string) {
 	b.t.Helper()
 	var out, errs bytes.Buffer
-	sys.stdin, sys.stdout, sys.stderr = strings.NewReader(""), &out, &errs
-	sys.environ, sys.getwd, sys.now = func() []string { return nil }, func() (string, error) { return b.dir, nil }, func() time.Time { return b.now }
+	sys.Stdin, sys.Stdout, sys.Stderr = strings.NewReader(""), &out, &errs
+	sys.Environ, sys.Getwd, sys.Now = func() []string { return nil }, func() (string, error) { return b.dir, nil }, func() time.Time { return b.now }
 	if got := run(append([]string{"ralph"}, args...), sys); got != want {
 		b.t.Fatalf("ralph %s: exit status %d, want %d\n%s", strings.Join(args, " "), got, want, errs.String())
 	}
@@ -87,7 +82,7 @@ func TestColourIsForTerminalsThatWantIt(t *testing.T) {
 		"asked not to":                       {flag: "--color=never", terminal: true},
 		"auto is the same as saying nothing": {flag: "--color=auto", terminal: true, want: true},
 	} {
-		sys := system{outIsTerm: tc.terminal, errIsTerm: tc.terminal, getenv: func(key string) string { return tc.env[key] }}
+		sys := cli.System{OutIsTerm: tc.terminal, ErrIsTerm: tc.terminal, Getenv: func(key string) string { return tc.env[key] }}
 		out := b.runOn(sys, 0, append([]string{"status"}, strings.Fields(tc.flag)...)...)
 		check.Equal(t, name+": coloured", tc.want, strings.Contains(out, "\x1b["))
 	}
@@ -98,29 +93,8 @@ func TestASecretOfSeveralWordsIsHiddenBeforeALineIsBroken(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	hide := redact.New("correct horse battery staple")
-	a := newApp(system{stderr: hide.Whole(&out), errIsTerm: true, errWidth: func() int { return 24 }})
-	a.redact = hide
-	a.complain("it says correct horse battery staple, and more")
+	a := newApp(cli.System{Stderr: hide.Whole(&out), ErrIsTerm: true, ErrWidth: func() int { return 24 }})
+	a.Redact = hide
+	a.Complain("it says correct horse battery staple, and more")
 	check.Equal(t, "complaint", "it says [redacted], and\n  more\n", out.String())
-}
-
-// TestARunWhoseDatabaseIsGoneIsReported by its outcome alone.
-func TestARunWhoseDatabaseIsGoneIsReported(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	d, err := db.Open(t.Context(), filepath.Join(dir, "progress.db"), db.Options{})
-	check.OK(t, err)
-	check.OK(t, d.Close())
-	w := &reports{junit: filepath.Join(dir, "junit.xml"), summary: filepath.Join(dir, "summary.md")}
-	out := event.Result{
-		Outcome: event.OutcomeError, Reason: "disk failed", Run: "r-1",
-		Tasks: []event.Resolved{{ID: "t-1", Title: "Build it", Status: "failed", Reason: "gate \"make\": exit status 2"}},
-	}
-	a := newApp(system{now: time.Now})
-	check.OK(t, w.ended(t.Context(), a, loop.Options{Graph: loop.Graph{Store: dag.New(d, dag.Options{})}, Place: loop.Place{Runs: dir, Dir: dir}}, out))
-	for name, want := range map[string]string{w.junit: "disk failed", w.summary: "Build it"} {
-		if data, err := os.ReadFile(name); err != nil || !strings.Contains(string(data), want) {
-			t.Errorf("%s: got %s, %v", name, data, err)
-		}
-	}
 }

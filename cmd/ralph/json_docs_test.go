@@ -11,11 +11,20 @@ import (
 	"testing"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
 	"ralph/dag"
 	"ralph/features"
 	"ralph/internal/agents"
+	"ralph/internal/cli"
+	"ralph/internal/cli/configcmd"
+	"ralph/internal/cli/doctorcmd"
+	"ralph/internal/cli/featurecmd"
+	"ralph/internal/cli/planning"
+	"ralph/internal/cli/prcmd"
+	"ralph/internal/cli/reportcmd"
+	"ralph/internal/cli/reviewcmd"
+	"ralph/internal/cli/servecmd"
+	"ralph/internal/cli/taskcmd"
+	"ralph/internal/cli/wiring"
 	"ralph/internal/db"
 	"ralph/internal/doctor"
 	"ralph/internal/event"
@@ -76,34 +85,34 @@ func TestJSONShapesAreDocumented(t *testing.T) {
 		out = regexp.MustCompile(`"paths": \[[^\]]*\]`).ReplaceAllString(out, `"paths": []`)
 		fmt.Fprintf(&doc, "\n## ralph %s\n\n```json\n%s```\n", strings.Join(words, " "), out)
 	}
-	doc.WriteString(sample(t, "ralph task import FILE --json", importedJSON(false, taskfile.Plan{
+	doc.WriteString(sample(t, "ralph task import FILE --json", taskcmd.ImportedJSON(false, taskfile.Plan{
 		Format: "beads", Unmapped: []taskfile.Unmapped{{What: "assignee", Count: 7, Lines: []int{1, 2, 4, 5, 8}}},
 	}, refresh.Imported{IDs: []string{group, design}, Added: []string{group, design}})))
-	doc.WriteString(sample(t, "ralph feature proof NAME --json", proofJSON("login", proof.Table("## Success criteria\n- C1: `go test ./login` passes\n- C2: it is pretty\n", nil, []dag.Proof{{
+	doc.WriteString(sample(t, "ralph feature proof NAME --json", featurecmd.ProofJSON("login", proof.Table("## Success criteria\n- C1: `go test ./login` passes\n- C2: it is pretty\n", nil, []dag.Proof{{
 		Criterion: "C1", Text: "`go test ./login` passes", Kind: dag.ProofTest, Task: design, Attempt: "a-31aa8faf", Gate: "go test ./login", Shown: "TestLogin",
 		Base: strings.Repeat("1", 40), Commit: strings.Repeat("2", 40), At: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Standing: true,
 	}}))))
-	doc.WriteString(sample(t, "ralph template list --json", []jsonval.Object{templateJSON(sampleTemplate())}))
-	doc.WriteString(sample(t, "ralph template show NAME --json", append(templateJSON(sampleTemplate()), "text", "name: bug-fix\n...")))
-	doc.WriteString(sample(t, "ralph template apply NAME --json", appliedJSON("bug-fix", "login", false, template.Applied{
+	doc.WriteString(sample(t, "ralph template list --json", []jsonval.Object{taskcmd.TemplateJSON(sampleTemplate())}))
+	doc.WriteString(sample(t, "ralph template show NAME --json", append(taskcmd.TemplateJSON(sampleTemplate()), "text", "name: bug-fix\n...")))
+	doc.WriteString(sample(t, "ralph template apply NAME --json", taskcmd.AppliedJSON("bug-fix", "login", false, template.Applied{
 		Specs: []dag.Spec{{Ref: "fix", Detail: dag.Detail{Title: "Fix the bug: the total is wrong"}}}, IDs: []string{design}, Found: []template.Found{{Ref: "reproduce", ID: group}},
 	})))
-	doc.WriteString(sample(t, "ralph schedule list --json", []jsonval.Object{sampleSchedule(b.now).object()}))
-	doc.WriteString(sample(t, "ralph schedule next --json", []jsonval.Object{dueTime{"nightly", b.now.Add(22 * time.Hour)}.object()}))
+	doc.WriteString(sample(t, "ralph schedule list --json", []jsonval.Object{sampleSchedule(b.now).Object()}))
+	doc.WriteString(sample(t, "ralph schedule next --json", []jsonval.Object{servecmd.DueTime{Name: "nightly", At: b.now.Add(22 * time.Hour)}.Object()}))
 	ours := project.PromptName("worker.rules")
-	doc.WriteString(sample(t, "ralph prompt ID --json", promptJSON{
-		Task: design, Prompt: "# Ralph\n\nYou are operating in a ralph loop: ...", Sections: []sectionJSON{{"worker.role", nil}, {"worker.rules", &ours}},
+	doc.WriteString(sample(t, "ralph prompt ID --json", taskcmd.PromptJSON{
+		Task: design, Prompt: "# Ralph\n\nYou are operating in a ralph loop: ...", Sections: []taskcmd.SectionJSON{{Name: "worker.role", File: nil}, {Name: "worker.rules", File: &ours}},
 	}))
-	doc.WriteString(sample(t, "ralph prompt --eject --json", ejectedJSON{Files: []string{ours}}))
+	doc.WriteString(sample(t, "ralph prompt --eject --json", taskcmd.EjectedJSON{Files: []string{ours}}))
 	doc.WriteString(logSample(t, b.now))
 	doc.WriteString(sample(t, "ralph feature spec, plan, build, approve and create --json", samplePlanned()))
-	doc.WriteString(sample(t, "ralph task create --json", createdJSON(features.Step{
+	doc.WriteString(sample(t, "ralph task create --json", taskcmd.CreatedJSON(features.Step{
 		Did: features.DidApprove, Tasks: []string{"t-00000001"}, Warnings: samplePlanned().Steps[1].Warnings,
 	})))
-	doc.WriteString(sample(t, "ralph pr --json", samplePull(design).object("open")))
-	doc.WriteString(sample(t, "ralph slots list --json", []jsonval.Object{usedSlot{
-		slot.Info{N: 1, Path: "/home/me/.local/state/ralph/slots/shop-2e4c98d7/1", Size: 86016, Used: b.now}, dag.Attempt{ID: "a-00000001", Task: design},
-	}.object()}))
+	doc.WriteString(sample(t, "ralph pr --json", samplePull(design).Object("open")))
+	doc.WriteString(sample(t, "ralph slots list --json", []jsonval.Object{wiring.UsedSlot{
+		Info: slot.Info{N: 1, Path: "/home/me/.local/state/ralph/slots/shop-2e4c98d7/1", Size: 86016, Used: b.now}, By: dag.Attempt{ID: "a-00000001", Task: design},
+	}.Object()}))
 	doc.WriteString(sample(t, "queue in ralph status --json", []report.QueueView{{Merge: dag.Merge{
 		N: 7, Task: design, Attempt: "a-00000001", Target: "refs/heads/main", Onto: "4f5c1e2", Candidate: "3f2a1bc", State: dag.MergeLanding, At: b.now,
 		Reason: "somebody else is changing the repository: /src/shop/.git/index.lock",
@@ -115,11 +124,11 @@ func TestJSONShapesAreDocumented(t *testing.T) {
 	doc.WriteString(sample(t, "waiting_branches in ralph status --json", []land.WaitingBranch{{Target: "refs/heads/main", Waits: event.Waits{
 		Ref: "refs/ralph/landed/main", Reason: "waits for your README.md", Command: "ralph merge --target main",
 	}}}))
-	doc.WriteString(sample(t, "ralph journal list --json", []jsonval.Object{journalAsJSON(sampleEntry(b.now))}))
+	doc.WriteString(sample(t, "ralph journal list --json", []jsonval.Object{reportcmd.JournalAsJSON(sampleEntry(b.now))}))
 	doc.WriteString(sample(t, "ralph agents --json", []agents.Description{sampleAgent()}))
 	doc.WriteString(sample(t, "ralph agents test NAME --json", sampleTrial()))
 	doc.WriteString(sample(t, "ralph doctor --json", sampleFindings()))
-	doc.WriteString(sample(t, "ralph recover --json", recoveryAsJSON(sampleRecovery(), false)))
+	doc.WriteString(sample(t, "ralph recover --json", doctorcmd.RecoveryAsJSON(sampleRecovery(), false)))
 	doc.WriteString(sample(t, "In runs of ralph status --json, while one is under way", sampleRun(b.now)))
 	doc.WriteString(sample(t, "ralph run --json (the last line of stdout, on one line), and `feature run`", sampleOutcome()))
 	doc.WriteString(sample(t, "ralph inbox list --json, and questions in ralph status and ralph task show", []jsonval.Object{report.ViewRequest(sampleRequest(b.now))}))
@@ -128,23 +137,23 @@ func TestJSONShapesAreDocumented(t *testing.T) {
 		Task: dag.Task{ID: design, Detail: dag.Detail{Title: "Design it"}, Status: dag.InProgress}, Attempt: sampleAttempt(b.now), Prompts: 1, Calls: 3, Kinds: map[string]int{"edit": 1, "execute": 2},
 		Doing: "go test ./...", Files: []string{"form.go"}, Said: "Two tests still fail.\n", Context: 21000,
 	}.Object("")))
-	doc.WriteString(sample(t, "ralph audit --json", []jsonval.Object{auditAsJSON(sampleAudit(b.now))}))
-	doc.WriteString(sample(t, "ralph permissions log --json", []jsonval.Object{callAsJSON(event.Event{
+	doc.WriteString(sample(t, "ralph audit --json", []jsonval.Object{reportcmd.AuditAsJSON(sampleAudit(b.now))}))
+	doc.WriteString(sample(t, "ralph permissions log --json", []jsonval.Object{configcmd.CallAsJSON(event.Event{
 		At: b.now, Run: "r-7d2e4f10", Task: design, Attempt: "a-00000001", Agent: "claude", Reason: `"git push" matches the rule deny execute:git push*`,
 		Call: &event.Call{Kind: "execute", Text: "make && git push", Rule: "deny execute:git push*", By: "rules"},
 	})}))
-	doc.WriteString(sample(t, "ralph permissions check KIND TEXT --json", checkedAsJSON(permission.Decision{Answer: permission.Allow, Rule: "allow execute:go test *"})))
+	doc.WriteString(sample(t, "ralph permissions check KIND TEXT --json", configcmd.CheckedAsJSON(permission.Decision{Answer: permission.Allow, Rule: "allow execute:go test *"})))
 	doc.WriteString(sample(t, "ralph doctor --rebuild --json", plansync.Rebuilt{
 		Tasks: 3, Files: []string{"/src/.ralph/features/login/tasks.jsonl"}, Aside: "/src/.ralph/progress.db-before-rebuild-20260102-030405",
 		Lost: []string{"runs: 2", "attempts: 5", "costs: $0.41"},
 	}))
 	doc.WriteString(sample(t, "ralph forecast --json", sampleForecast(b.now)))
 	doc.WriteString(sample(t, "forecast in ralph report --json, if there was one when the run began", sampleAccuracy(b.now)))
-	doc.WriteString(sample(t, "ralph review --json", []jsonval.Object{sampleHeld(b.now).object()}))
-	doc.WriteString(sample(t, "ralph review --morning --json", []jsonval.Object{sampleLooked(b.now).object("")}))
+	doc.WriteString(sample(t, "ralph review --json", []jsonval.Object{sampleHeld(b.now).Object()}))
+	doc.WriteString(sample(t, "ralph review --morning --json", []jsonval.Object{sampleLooked(b.now).Object("")}))
 	doc.WriteString(sample(t, "In history of ralph task show --json, an attempt", report.ViewAttempts("", []dag.Attempt{sampleAttempt(b.now)})))
-	for name, c := range visible("", newApp(system{}).cli.Commands) {
-		takesJSON := slices.ContainsFunc(c.Flags, func(f cli.Flag) bool { return f.Names()[0] == "json" })
+	for name, c := range visible("", newApp(cli.System{}).Root.Sub) {
+		takesJSON := slices.ContainsFunc(c.Flags, func(f cli.Flag) bool { return f.Name == "json" })
 		if takesJSON && !strings.Contains(doc.String(), "\n## ralph"+name+" ") && !strings.Contains(doc.String(), "`"+name[1:]+"`") {
 			t.Errorf("nothing is said about ralph%s --json", name)
 		}
@@ -181,23 +190,23 @@ func sampleEntry(at time.Time) journal.Entry {
 	}
 }
 
-func sampleHeld(at time.Time) held {
-	return held{
-		dag.Merge{
+func sampleHeld(at time.Time) reviewcmd.Held {
+	return reviewcmd.Held{
+		Merge: dag.Merge{
 			Task: "t-00000001", Title: "Build it", Attempt: "a-00000001", Target: "refs/heads/main", Base: "4f5c1e2a", Work: "3f2a1bc0", At: at,
 			Refs: []dag.MadeRef{{Name: "refs/tags/v1.2", ID: "3f2a1bc0", Own: true}},
 		},
-		dag.Attempt{Gates: []dag.GateRecord{{Command: "go test ./...", Passed: true}}},
+		By: dag.Attempt{Gates: []dag.GateRecord{{Command: "go test ./...", Passed: true}}},
 	}
 }
 
-func sampleLooked(at time.Time) looked {
-	return looked{held: held{
-		dag.Merge{
+func sampleLooked(at time.Time) reviewcmd.ReviewItem {
+	return reviewcmd.ReviewItem{Held: reviewcmd.Held{
+		Merge: dag.Merge{
 			Task: "t-00000001", Title: "Build it", Attempt: "a-00000001", Target: "refs/heads/main", Onto: "4f5c1e2a", Candidate: "3f2a1bc0",
 			State: dag.MergeLanded, EndedAt: at, Risk: risk.Of(risk.Facts{Files: []string{"form.go", ".github/workflows/ci.yml"}, Lines: 40, Protected: []string{".github/workflows/ci.yml"}}),
 		},
-		dag.Attempt{Agent: "claude", Gates: []dag.GateRecord{{Command: "go test ./...", Passed: true, Exit: "exit status 0", Verdict: event.GatePassed}}},
+		By: dag.Attempt{Agent: "claude", Gates: []dag.GateRecord{{Command: "go test ./...", Passed: true, Exit: "exit status 0", Verdict: event.GatePassed}}},
 	}}
 }
 
@@ -239,21 +248,21 @@ func sampleAttempt(at time.Time) dag.Attempt {
 	}
 }
 
-func samplePull(task string) *pull {
-	return &pull{
-		feature: "login", did: "updated", others: 1,
-		branchState: branchState{remote: "origin", target: "refs/heads/ralph/login", base: "main", tip: "3f2a1bc"},
-		request:     pullrequest.Request{Number: 8, URL: "https://github.com/acme/app/pull/8", Round: 1},
-		checks:      forge.Checks{List: []forge.Check{{Name: "CI / test", State: forge.Failed, URL: "https://github.com/acme/app/actions/runs/1/job/3"}}},
-		added:       []pullrequest.Added{{Finding: pullrequest.Finding{Title: `Make the check "CI / test" pass`}, Task: task}},
-		open:        []dag.Task{{ID: task}},
+func samplePull(task string) *prcmd.Pull {
+	return &prcmd.Pull{
+		Feature: "login", Did: "updated", Others: 1,
+		BranchState: prcmd.BranchState{Remote: "origin", Target: "refs/heads/ralph/login", Base: "main", Tip: "3f2a1bc"},
+		Request:     pullrequest.Request{Number: 8, URL: "https://github.com/acme/app/pull/8", Round: 1},
+		Checks:      forge.Checks{List: []forge.Check{{Name: "CI / test", State: forge.Failed, URL: "https://github.com/acme/app/actions/runs/1/job/3"}}},
+		Added:       []pullrequest.Added{{Finding: pullrequest.Finding{Title: `Make the check "CI / test" pass`}, Task: task}},
+		Open:        []dag.Task{{ID: task}},
 	}
 }
 
-func samplePlanned() plannedJSON {
+func samplePlanned() planning.PlannedJSON {
 	spec, tasks := "/home/you/project/.ralph/features/login/spec.md", "/home/you/project/.ralph/features/login/tasks.jsonl"
 	warning := features.Finding{Level: features.Warning, Rule: "gate", Text: "no task has a gate and the project has none: nothing but the agent's word says that work is done"}
-	return plannedJSON{
+	return planning.PlannedJSON{
 		Feature: report.FeatureView{Feature: dag.Feature{
 			ID: "f-00000001", Name: "login", Status: "ready", Tasks: map[dag.Status]int{dag.Pending: 1}, CreatedAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
 		}, Folder: "/home/you/project/.ralph/features/login"},
@@ -355,9 +364,9 @@ func (b *bench) pretendRun() {
 	}))
 }
 
-func sampleSchedule(now time.Time) scheduleLine {
-	return scheduleLine{
-		config: project.ScheduleConfig{Name: "nightly", Cron: "0 1 * * 1-5", Timezone: "Europe/Paris", Run: "--feature nightly --max-cost 5", CatchUp: true}, next: now.Add(22 * time.Hour),
-		last: schedule.Fire{N: 1, Due: now, At: now, Count: 1, State: schedule.Started}, run: dag.Run{ID: "r-7d2e4f10"}, outcome: event.OutcomeComplete,
+func sampleSchedule(now time.Time) servecmd.ScheduleLine {
+	return servecmd.ScheduleLine{
+		Config: project.ScheduleConfig{Name: "nightly", Cron: "0 1 * * 1-5", Timezone: "Europe/Paris", Run: "--feature nightly --max-cost 5", CatchUp: true}, Next: now.Add(22 * time.Hour),
+		Last: schedule.Fire{N: 1, Due: now, At: now, Count: 1, State: schedule.Started}, Run: dag.Run{ID: "r-7d2e4f10"}, Outcome: event.OutcomeComplete,
 	}
 }

@@ -20,6 +20,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"ralph/internal/cli"
 	"ralph/internal/proc"
 	"ralph/internal/sandbox"
 	"ralph/internal/testing/fakeagent"
@@ -65,11 +66,11 @@ func limitedMain() {
 	proc.RunHelper(sandbox.Confine)
 	sys := fromOS()
 	if name, ok := os.LookupEnv(confinableEnv); ok {
-		sys.confinable = levelNames[name]
+		sys.Confinable = levelNames[name]
 	}
-	sys.models = func(environ []string) (served, bool) { // whatever else answers on this machine is no business of a test
+	sys.Models = func(environ []string) (cli.Served, bool) { // whatever else answers on this machine is no business of a test
 		if proc.Getenv(environ, "OLLAMA_HOST") == "" && proc.Getenv(environ, "OPENAI_BASE_URL") == "" {
-			return served{}, false
+			return cli.Served{}, false
 		}
 		return lookForModels(environ)
 	}

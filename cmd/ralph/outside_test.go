@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"ralph/internal/cli"
+	"ralph/internal/cli/servecmd"
 	"ralph/internal/project"
 	"ralph/internal/testing/check"
 	"ralph/internal/web"
@@ -22,13 +24,13 @@ func TestWhatWeakensARunIsRefusedFromOutside(t *testing.T) {
 	b := newBench(t)
 	id := strings.TrimSpace(b.run(0, "task", "add", "Write it"))
 	check.OK(t, os.WriteFile(filepath.Join(b.dir, ".ralph.toml"), []byte("[agents.mine]\ncommand = \"true\"\n"), 0o600))
-	a := newApp(system{
-		stdin: strings.NewReader(""), stdout: &strings.Builder{}, stderr: &strings.Builder{}, environ: func() []string { return nil }, getenv: func(string) string { return "" },
-		getwd: func() (string, error) { return b.dir, nil }, now: func() time.Time { return b.now },
+	a := newApp(cli.System{
+		Stdin: strings.NewReader(""), Stdout: &strings.Builder{}, Stderr: &strings.Builder{}, Environ: func() []string { return nil }, Getenv: func(string) string { return "" },
+		Getwd: func() (string, error) { return b.dir, nil }, Now: func() time.Time { return b.now },
 	})
-	a.dir, a.serves = b.dir, true
+	a.Dir, a.Serves = b.dir, true
 	const token = "0123456789abcdefghijklmnop"
-	server, err := newWeb(a, project.Project{Root: b.dir}, web.Access{Token: token}, nil)
+	server, err := servecmd.NewWeb(a, project.Project{Root: b.dir}, web.Access{Token: token}, nil)
 	check.OK(t, err)
 	post := func(path, kind, body string) *httptest.ResponseRecorder {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, strings.NewReader(body))
@@ -47,8 +49,8 @@ func TestWhatWeakensARunIsRefusedFromOutside(t *testing.T) {
 	}
 	chat := func(args ...string) string {
 		var said strings.Builder
-		status := a.carry(t.Context(), call{args: args, stdin: strings.NewReader(""), stdout: &said, stderr: &said, who: "ann", via: "chat", outside: true})
-		check.Equal(t, strings.Join(args, " "), exitRefused, status)
+		status := a.Carry(t.Context(), cli.Call{Args: args, Stdin: strings.NewReader(""), Stdout: &said, Stderr: &said, Who: "ann", Via: "chat", Outside: true})
+		check.Equal(t, strings.Join(args, " "), cli.ExitRefused, status)
 		return said.String()
 	}
 	for flag, lines := range map[string][]string{
@@ -61,7 +63,7 @@ func TestWhatWeakensARunIsRefusedFromOutside(t *testing.T) {
 		"--may-change":   {"task add x --may-change **", "task update " + id + " --may-change=ci/**"},
 	} {
 		for _, line := range lines {
-			_, err := understand(a, strings.Fields(line))
+			_, err := cli.Understand(a, strings.Fields(line))
 			check.That(t, err != nil && strings.Contains(err.Error(), flag+" weakens"), "ralph %s: %v", line, err)
 		}
 	}
@@ -83,16 +85,16 @@ func TestWhatWeakensARunIsRefusedFromOutside(t *testing.T) {
 		check.Contains(t, line, "OK: ", api("", strings.Fields(line)...))
 	}
 	check.Contains(t, "a plan with known agents", "OK: ", api(`{"title":"four","agent":"mine"}`, "task", "import", "-"))
-	a.allow = []string{"--may-change"}
+	a.Allow = []string{"--may-change"}
 	check.Contains(t, "what is allowed", "OK: ", api("", "task", "add", "five", "--may-change", "**"))
 	check.Contains(t, "what is allowed in a plan", "OK: ", api(`{"title":"six","may_change":["**"]}`, "task", "import", "-"))
-	_, err = understand(a, []string{"run", "--no-verify"})
+	_, err = cli.Understand(a, []string{"run", "--no-verify"})
 	check.That(t, err != nil && strings.Contains(err.Error(), "--no-verify weakens"), "what is not allowed: %v", err)
 
 	// So do webhooks: their flags are read when the server starts.
 	hooked := project.Loaded{Config: project.Default()}
 	flags := "--no-verify"
 	hooked.Inbound = []project.InboundConfig{{Name: "deploy", Run: &flags}}
-	_, err = inboundOf(t.Context(), a, hooked)
+	_, err = servecmd.InboundOf(t.Context(), a, hooked)
 	check.That(t, err != nil && strings.Contains(err.Error(), "--no-verify weakens"), "%v", err)
 }

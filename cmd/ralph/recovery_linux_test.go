@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"ralph/internal/cli"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 )
@@ -62,8 +63,8 @@ func TestR4ACallThatMayHaveHappened(t *testing.T) {
 			p.awaitGone()
 			if tc.answer != nil {
 				if len(tc.answer) > 0 {
-					p.want(exitBlocked, "run").inStderr("(retry, skip, fail); answer it: ralph inbox answer q-")
-					p.want(exitBlocked, "run") // nothing is asked twice
+					p.want(cli.ExitBlocked, "run").inStderr("(retry, skip, fail); answer it: ralph inbox answer q-")
+					p.want(cli.ExitBlocked, "run") // nothing is asked twice
 					asked := p.asked()
 					check.Equal(t, "questions", 1, len(asked))
 					p.want(0, append([]string{"inbox", "answer", asked[0].ID}, tc.answer...)...)
@@ -99,7 +100,7 @@ func TestR4ACallIsRepeatedOnce(t *testing.T) {
 	p := newPlace(t, script, "[permissions]", `ask = ["execute:terraform apply*"]`)
 	p.plan("mine")
 	p.atWork("at it", "run").kill()
-	p.want(exitBlocked, "run")
+	p.want(cli.ExitBlocked, "run")
 	p.want(0, "inbox", "answer", p.asked()[0].ID, "retry")
 	p.atWork("told", "run").kill() // before it began
 	p.env = append(slices.Clone(p.env), "RALPH_INBOX_WAIT=5m")
@@ -128,7 +129,7 @@ func TestR4ACallIsRepeatedOnceHoweverItsAttemptEnds(t *testing.T) {
 		"interrupted": {step{Do: "hang"}, func(_ *place, r *running) { r.signal(syscall.SIGINT); r.wait(130) }},
 		"stopped": {step{Do: "hang"}, func(p *place, r *running) {
 			p.want(0, "stop", "t-00000001")
-			r.wait(exitBlocked)
+			r.wait(cli.ExitBlocked)
 			p.want(0, "resume", "t-00000001")
 		}},
 		"its agent dies": {step{Do: "exit", Code: 1}, func(_ *place, r *running) { r.wait(0) }},
@@ -141,7 +142,7 @@ func TestR4ACallIsRepeatedOnceHoweverItsAttemptEnds(t *testing.T) {
 			p := newPlace(t, script, "[permissions]", `ask = ["execute:terraform apply*"]`)
 			p.plan("mine")
 			p.atWork("at it", "run").kill()
-			p.want(exitBlocked, "run")
+			p.want(cli.ExitBlocked, "run")
 			p.want(0, "inbox", "answer", p.asked()[0].ID, "retry")
 			tc.end(p, p.atWork("repeated", "run"))
 			p.want(0, "run")
@@ -189,7 +190,7 @@ func TestR10ACredentialThatWasPending(t *testing.T) {
 	p.plan("mine")
 	p.write("key", "sk-test-123456\n")
 	p.atWork("asked", "run").kill()
-	p.want(exitBlocked, "run").inStderr("1 waits for an answer: ralph inbox")
+	p.want(cli.ExitBlocked, "run").inStderr("1 waits for an answer: ralph inbox")
 	asked := p.asked()
 	check.Equal(t, "requests", 1, len(asked))
 	p.want(0, "inbox", "answer", asked[0].ID, "--credential", "@key")

@@ -9,18 +9,19 @@ import (
 	"strings"
 	"testing"
 
+	"ralph/internal/cli"
 	"ralph/internal/testing/check"
 	"ralph/internal/web"
 )
 
 // askFar runs a command on a server, and returns what it said.
-func askFar(t *testing.T, sys system, status int, url string, args ...string) string {
+func askFar(t *testing.T, sys cli.System, status int, url string, args ...string) string {
 	t.Helper()
 	var out, errs bytes.Buffer
 	b := newBench(t)
-	sys.stdin, sys.stdout, sys.stderr = strings.NewReader("piped"), &out, &errs
-	sys.environ, sys.getwd = func() []string { return nil }, func() (string, error) { return b.dir, nil }
-	sys.getenv = func(name string) string {
+	sys.Stdin, sys.Stdout, sys.Stderr = strings.NewReader("piped"), &out, &errs
+	sys.Environ, sys.Getwd = func() []string { return nil }, func() (string, error) { return b.dir, nil }
+	sys.Getenv = func(name string) string {
 		return map[string]string{"RALPH_SERVER_TOKEN": "0123456789abcdefghijklmnop", "TERM": "xterm"}[name]
 	}
 	got := run(append([]string{"ralph", "--server", url}, args...), sys)
@@ -67,14 +68,14 @@ func TestWhatIsWrongWithAServer(t *testing.T) {
 			t.Parallel()
 			server := httptest.NewServer(c.server)
 			defer server.Close()
-			check.Contains(t, name, c.want, askFar(t, system{}, c.status, server.URL, strings.Fields(c.args)...))
+			check.Contains(t, name, c.want, askFar(t, cli.System{}, c.status, server.URL, strings.Fields(c.args)...))
 		})
 	}
 	t.Run("a certificate that nobody knows", func(t *testing.T) {
 		t.Parallel()
 		server := httptest.NewTLSServer(http.NotFoundHandler())
 		defer server.Close()
-		said := askFar(t, system{}, 5, server.URL, "pause")
+		said := askFar(t, cli.System{}, 5, server.URL, "pause")
 		check.Contains(t, "why", "does not answer: tls: failed to verify certificate", said)
 		check.That(t, !strings.Contains(said, "may have happened"), "got %s", said)
 	})
@@ -91,10 +92,10 @@ func TestTheTerminalIsKnownToTheServer(t *testing.T) {
 		fmt.Fprintln(w, `{"exit":0}`)
 	}))
 	defer server.Close()
-	askFar(t, system{outIsTerm: true, width: 61, errIsTerm: true, errWidth: func() int { return 62 }}, 0, server.URL, "task", "list", "-q")
+	askFar(t, cli.System{OutIsTerm: true, Width: 61, ErrIsTerm: true, ErrWidth: func() int { return 62 }}, 0, server.URL, "task", "list", "-q")
 	check.Equal(t, "on a terminal", web.Asked{Args: []string{"--color=always", "--quiet=true", "task", "list"}, Width: 61, ErrWidth: 62}, asked)
-	askFar(t, system{}, 0, server.URL, "task", "add", "x", "-d", "-")
+	askFar(t, cli.System{}, 0, server.URL, "task", "add", "x", "-d", "-")
 	check.Equal(t, "in a pipe", web.Asked{Args: []string{"--color=never", "task", "add", "--description=-", "--", "x"}, Stdin: "piped"}, asked)
-	askFar(t, system{outIsTerm: true}, 0, server.URL, "--color", "never", "task", "import", "-")
+	askFar(t, cli.System{OutIsTerm: true}, 0, server.URL, "--color", "never", "task", "import", "-")
 	check.Equal(t, "without colour", []string{"--color=never", "task", "import", "--", "-"}, asked.Args)
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"ralph/internal/cli"
 	"ralph/internal/testing/check"
 )
 
@@ -56,9 +57,9 @@ func TestWrongSchedulesAndHooksAreRefused(t *testing.T) {
 			b := newBench(t)
 			check.OK(t, os.WriteFile(filepath.Join(b.dir, ".ralph.toml"), []byte(tt.config+"\n"), 0o600))
 			var said strings.Builder
-			sys := system{
-				stdin: strings.NewReader(""), stdout: io.Discard, stderr: &said, getenv: func(string) string { return "" }, environ: func() []string { return nil },
-				getwd: func() (string, error) { return b.dir, nil }, now: time.Now,
+			sys := cli.System{
+				Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: &said, Getenv: func(string) string { return "" }, Environ: func() []string { return nil },
+				Getwd: func() (string, error) { return b.dir, nil }, Now: time.Now,
 			}
 			check.Equal(t, "exit status", 64, run([]string{"ralph", "schedule", "list"}, sys))
 			check.Contains(t, "the error", tt.want, said.String())

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"ralph/internal/cli"
 	"ralph/internal/testing/chatserver"
 	"ralph/internal/testing/check"
 )
@@ -31,7 +32,7 @@ chats = ["C1"]
 	p.plan("Paint")
 	serve := p.start("serve", "--listen", "127.0.0.1:0")
 	server.Await("getMe", "")
-	p.want(exitBlocked, "run")
+	p.want(cli.ExitBlocked, "run")
 	q := p.asked()[0]
 	sent := server.Await("sendMessage", "Which colour for t-00000001?")
 	check.Contains(t, "text", q.ID+" question of t-00000001: Paint", sent.Text("text"))
@@ -44,7 +45,7 @@ chats = ["C1"]
 	serve = p.start("serve", "--listen", "127.0.0.1:0")
 	server.Await("sendMessage", q.ID+" answered; t-00000001 continues")
 	server.Await("editMessageText", "was answered already, by telegram:7 (@userh)")
-	p.want(exitOK, "run")
+	p.want(cli.ExitOK, "run")
 	server.Await("sendMessage", ": complete")
 	check.Equal(t, "posts of the question", 1, func() (n int) {
 		for _, c := range server.Calls("sendMessage") {

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"ralph/internal/cli"
+	"ralph/internal/cli/servecmd"
 	"ralph/internal/project"
 	"ralph/internal/testing/check"
 )
@@ -38,10 +40,10 @@ set = { test = "issue.title" }
 `), 0o600))
 	var said strings.Builder
 	read := 0 // of the secret, as often as the configuration
-	a := newApp(system{
-		stdin: strings.NewReader(""), stdout: &said, stderr: &said, environ: func() []string { return nil }, getwd: func() (string, error) { return b.dir, nil },
-		now: func() time.Time { return b.now },
-		getenv: func(name string) string {
+	a := newApp(cli.System{
+		Stdin: strings.NewReader(""), Stdout: &said, Stderr: &said, Environ: func() []string { return nil }, Getwd: func() (string, error) { return b.dir, nil },
+		Now: func() time.Time { return b.now },
+		Getenv: func(name string) string {
 			if name != "BUGS_SECRET" {
 				return ""
 			}
@@ -49,8 +51,8 @@ set = { test = "issue.title" }
 			return "a secret of bugs"
 		},
 	})
-	a.dir = b.dir
-	_, in, err := serveEvents(t.Context(), a, project.Project{Root: b.dir})
+	a.Dir = b.dir
+	_, in, err := servecmd.ServeEvents(t.Context(), a, project.Project{Root: b.dir})
 	check.OK(t, err)
 	check.Contains(t, "the warning", "inbound hole: HOLE_SECRET is not set, so it accepts nothing", said.String())
 	for range 10 {

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/net/html"
 
+	"ralph/internal/cli"
 	"ralph/internal/inbox"
 	"ralph/internal/render"
 	"ralph/internal/testing/browser"
@@ -54,7 +55,7 @@ func hostilePlace(t *testing.T) (p *place, titles []string) {
 	}}, "max_attempts = 1")
 	p.repository()
 	p.plan("work", "fail")
-	p.want(exitRefused, "run", "--in-place")
+	p.want(cli.ExitRefused, "run", "--in-place")
 	var lines strings.Builder
 	for i, text := range texts {
 		text = strings.ReplaceAll(text, "\x00", "") // which no plan may have

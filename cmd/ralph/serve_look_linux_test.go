@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"ralph/internal/cli"
 	"ralph/internal/testing/browser"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
@@ -53,7 +54,7 @@ func failedPlace(t *testing.T) *place {
 {"ref":"t-00000004","title":"Archive","after":["t-00000001"]}
 {"ref":"t-00000005","title":"Done at once","kind":"check"}
 `)
-	p.want(exitBlocked, "run", "--in-place")
+	p.want(cli.ExitBlocked, "run", "--in-place")
 	return p
 }
 

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"ralph/internal/cli"
+	"ralph/internal/cli/servecmd"
 	"ralph/internal/project"
 	"ralph/internal/testing/check"
 	"ralph/internal/web"
@@ -21,13 +23,13 @@ func TestWhatIsMistypedInAFormIsKept(t *testing.T) {
 	b := newBench(t)
 	id := strings.TrimSpace(b.run(0, "task", "add", "Write it"))
 	var said strings.Builder
-	a := newApp(system{
-		stdin: strings.NewReader(""), stdout: &said, stderr: &said, environ: func() []string { return nil }, getenv: func(string) string { return "" },
-		getwd: func() (string, error) { return b.dir, nil }, now: func() time.Time { return b.now },
+	a := newApp(cli.System{
+		Stdin: strings.NewReader(""), Stdout: &said, Stderr: &said, Environ: func() []string { return nil }, Getenv: func(string) string { return "" },
+		Getwd: func() (string, error) { return b.dir, nil }, Now: func() time.Time { return b.now },
 	})
-	a.dir, a.serves = b.dir, true
+	a.Dir, a.Serves = b.dir, true
 	const token = "0123456789abcdefghijklmnop"
-	server, err := newWeb(a, project.Project{Root: b.dir}, web.Access{Token: token}, nil)
+	server, err := servecmd.NewWeb(a, project.Project{Root: b.dir}, web.Access{Token: token}, nil)
 	check.OK(t, err)
 	var ask func(r *http.Request, status int) string
 	get := func(path string, status int) string {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"ralph/internal/cli"
 	"ralph/internal/testing/check"
 )
 
@@ -21,7 +22,7 @@ func TestAKillOfTheServerLosesNoAnswer(t *testing.T) {
 			t.Parallel()
 			p := newPlace(t, asks())
 			p.plan("paint")
-			p.want(exitBlocked, "run")
+			p.want(cli.ExitBlocked, "run")
 			q := p.asked()[0]
 			token := filepath.Join(t.TempDir(), "token")
 			check.OK(t, os.WriteFile(token, []byte("0123456789abcdefghijklmnop"), 0o600))
@@ -29,12 +30,12 @@ func TestAKillOfTheServerLosesNoAnswer(t *testing.T) {
 			server := p.dying(point, "serve", "--listen", "127.0.0.1:0", "--token-file", token)
 			eventually(t, "it serves", func() bool { return printedURL.MatchString(server.stderr.String()) })
 			at := strings.TrimSpace(printedURL.FindString(server.stderr.String()))
-			out := p.want(exitBug, "--server", at, "--server-token-file", token, "inbox", "answer", q.ID, "The answer is blue")
+			out := p.want(cli.ExitBug, "--server", at, "--server-token-file", token, "inbox", "answer", q.ID, "The answer is blue")
 			server.wait(-1)
 			out.inStderr("went away before the command ended; the change may have happened", "hint: look before you repeat it: ralph --server "+at+" status")
 			check.Equal(t, "state", state, p.asked()[0].State)
 
-			again := map[string]int{"open": exitOK, "answered": exitRefused}[state]
+			again := map[string]int{"open": cli.ExitOK, "answered": cli.ExitRefused}[state]
 			p.want(again, "inbox", "answer", q.ID, "The answer is blue")
 			p.want(0, "run")
 			p.wantAnswered()

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"ralph/internal/cli"
 	"ralph/internal/testing/check"
 )
 
@@ -79,54 +80,56 @@ func fieldCount(s *ast.StructType) (n int) {
 	return n
 }
 
-// frameFiles read flags for all commands.
-var frameFiles = []string{"command.go", "help.go", "args.go", "man.go", "completion.go"}
+// commandGroups are the packages that have commands, and those that they share.
+func commandGroups(t *testing.T) []string {
+	t.Helper()
+	var list []string
+	for path := range goList(t) {
+		if strings.HasPrefix(path, "internal/cli/") {
+			list = append(list, path)
+		}
+	}
+	return list
+}
 
-// frameFuncs read what all commands have.
-var frameFuncs = []string{"readGlobals", "badUsage", "newApp", "appOf"}
-
-// TestAppKeepsStreamsAndFactoriesOnly counts the methods of app: what decides belongs to
+// TestAppKeepsStreamsAndFactoriesOnly counts the methods of App: what decides belongs to
 // a package, and what a command does is a function of its options.
 func TestAppKeepsStreamsAndFactoriesOnly(t *testing.T) {
 	t.Parallel()
 	var methods []string
-	for _, file := range syntaxOf(t, "cmd/ralph") {
+	for _, file := range syntaxOf(t, "internal/cli") {
 		for _, d := range file.Decls {
-			if f, ok := d.(*ast.FuncDecl); ok && f.Recv != nil && typeName(f.Recv.List[0].Type) == "app" {
+			if f, ok := d.(*ast.FuncDecl); ok && f.Recv != nil && typeName(f.Recv.List[0].Type) == "App" {
 				methods = append(methods, f.Name.Name)
 			}
 		}
 	}
 	slices.Sort(methods)
 	if len(methods) >= 40 {
-		t.Errorf("app has %d methods, want fewer than 40: %s", len(methods), strings.Join(methods, ", "))
+		t.Errorf("App has %d methods, want fewer than 40: %s", len(methods), strings.Join(methods, ", "))
 	}
 }
 
-// TestOnlyParsersSeeTheFlagLibrary finds functions that take a *cli.Context and are not
-// named parse….
-func TestOnlyParsersSeeTheFlagLibrary(t *testing.T) {
+// TestOnlyParsersSeeFlags finds functions of commands that take what was typed and are not named parse….
+func TestOnlyParsersSeeFlags(t *testing.T) {
 	t.Parallel()
-	for name, file := range syntaxOf(t, "cmd/ralph") {
-		if slices.Contains(frameFiles, name) {
-			continue
-		}
-		for _, d := range file.Decls {
-			where := name
-			if f, ok := d.(*ast.FuncDecl); ok {
-				if strings.HasPrefix(f.Name.Name, "parse") || slices.Contains(frameFuncs, f.Name.Name) {
-					continue
+	for _, dir := range commandGroups(t) {
+		for name, file := range syntaxOf(t, dir) {
+			for _, d := range file.Decls {
+				where := dir + "/" + name
+				if f, ok := d.(*ast.FuncDecl); ok {
+					if strings.HasPrefix(strings.ToLower(f.Name.Name), "parse") {
+						continue
+					}
+					where += ": " + f.Name.Name
 				}
-				where += ": " + f.Name.Name
+				ast.Inspect(d, func(n ast.Node) bool {
+					if f, ok := n.(*ast.FuncType); ok && slices.ContainsFunc(f.Params.List, func(p *ast.Field) bool { return typeName(p.Type) == "cli.CommandLine" }) {
+						t.Errorf("%s takes a cli.CommandLine", where)
+					}
+					return true
+				})
 			}
-			ast.Inspect(d, func(n ast.Node) bool {
-				if f, ok := n.(*ast.FuncType); ok && slices.ContainsFunc(f.Params.List, func(p *ast.Field) bool {
-					return slices.Contains([]string{"cli.Context", "commandLine"}, typeName(p.Type))
-				}) {
-					t.Errorf("%s takes a *cli.Context", where)
-				}
-				return true
-			})
 		}
 	}
 }
@@ -219,30 +222,32 @@ func alternatives(start, pattern string) string {
 func TestEveryOptionHasAFlag(t *testing.T) {
 	t.Parallel()
 	known := map[string]bool{"args": true}
-	eachFlag(newApp(system{}).root, func(f flagSpec) { known[f.name] = true })
-	for name, file := range syntaxOf(t, "cmd/ralph") {
-		ast.Inspect(file, func(n ast.Node) bool {
-			spec, ok := n.(*ast.TypeSpec)
-			if !ok || !strings.HasSuffix(spec.Name.Name, "Options") {
-				return true
-			}
-			for _, field := range spec.Type.(*ast.StructType).Fields.List {
-				for _, id := range field.Names {
-					if id.IsExported() && !known[flagName(id.Name)] {
-						t.Errorf("%s: %s.%s: no command has the flag --%s", name, spec.Name.Name, id.Name, flagName(id.Name))
+	eachFlag(newApp(cli.System{}).Root, func(f cli.Flag) { known[f.Name] = true })
+	for _, dir := range append(commandGroups(t), "internal/cli") {
+		for name, file := range syntaxOf(t, dir) {
+			ast.Inspect(file, func(n ast.Node) bool {
+				spec, ok := n.(*ast.TypeSpec)
+				if !ok || !strings.HasSuffix(spec.Name.Name, "Options") {
+					return true
+				}
+				for _, field := range spec.Type.(*ast.StructType).Fields.List {
+					for _, id := range field.Names {
+						if id.IsExported() && !known[cli.FlagName(id.Name)] {
+							t.Errorf("%s/%s: %s.%s: no command has the flag --%s", dir, name, spec.Name.Name, id.Name, cli.FlagName(id.Name))
+						}
 					}
 				}
-			}
-			return true
-		})
+				return true
+			})
+		}
 	}
 }
 
-func eachFlag(c command, visit func(flagSpec)) {
-	for _, f := range c.flags {
+func eachFlag(c cli.Command, visit func(cli.Flag)) {
+	for _, f := range c.Flags {
 		visit(f)
 	}
-	for _, s := range c.sub {
+	for _, s := range c.Sub {
 		eachFlag(s, visit)
 	}
 }

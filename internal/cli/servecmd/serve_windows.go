@@ -1,0 +1,3 @@
+package servecmd
+
+func readInBackground() {}
