@@ -60,7 +60,7 @@ func (g Queue) line(top int64, target string) (line []Merge, tasks []int64) {
 			below, entry = r.Int64(), r.Int64()
 		}
 		m, err := g.Merge(entry)
-		if err != nil || !m.Sound || m.Target != target || slices.Contains(tasks, n) {
+		if err != nil || !m.BaseForOthers || m.Target != target || slices.Contains(tasks, n) {
 			return nil, nil
 		}
 		line, tasks, n = append(line, m), append(tasks, n), below
@@ -127,23 +127,23 @@ func (g Queue) Line(t Task, target string) ([]Merge, error) {
 }
 
 const (
-	behindSQL   = `SELECT unverified FROM tasks INDEXED BY tasks_standing WHERE stands_on IS NOT NULL AND unverified IS NOT NULL;`
-	standsOnSQL = `SELECT coalesce(stands_on, 0) FROM tasks WHERE n = :n;`
-	soundSQL    = `UPDATE merges SET sound = :sound WHERE n = :n;`
+	behindSQL        = `SELECT unverified FROM tasks INDEXED BY tasks_standing WHERE stands_on IS NOT NULL AND unverified IS NOT NULL;`
+	standsOnSQL      = `SELECT coalesce(stands_on, 0) FROM tasks WHERE n = :n;`
+	baseForOthersSQL = `UPDATE merges SET sound = :sound WHERE n = :n;`
 )
 
-// Sound says that nothing is in doubt of an entry but whether a person wants it: tasks may begin on it before it lands.
-func (g Queue) Sound(c Claim, n int64) error {
+// AllowOn has tasks begin on an entry before it lands: nothing is in doubt of it but whether a person wants it.
+func (g Queue) AllowOn(c Claim, n int64) error {
 	if err := g.Holds(c); err != nil {
 		return err
 	}
-	return g.tx.Exec(soundSQL, ":n", n, ":sound", true)
+	return g.tx.Exec(baseForOthersSQL, ":n", n, ":sound", true)
 }
 
-// Unsound says that no further task may begin on these entries before they land.
-func (g Queue) Unsound(line []Merge) error {
+// RefuseOn has no further task begin on these entries before they land.
+func (g Queue) RefuseOn(line []Merge) error {
 	for _, m := range line {
-		g.tx.Do(soundSQL, ":n", m.N, ":sound", false)
+		g.tx.Do(baseForOthersSQL, ":n", m.N, ":sound", false)
 	}
 	return g.tx.Err()
 }

@@ -31,7 +31,7 @@ func (w *world) passes(c dag.Claim, sound bool) (m dag.Merge) {
 			return err
 		}
 		if sound {
-			if err = g.Queue.Sound(c, m.N); err != nil {
+			if err = g.Queue.AllowOn(c, m.N); err != nil {
 				return err
 			}
 		}

@@ -56,24 +56,24 @@ func MergeMoves() []MergeMove {
 
 // Merge is an entry of the queue: work of one attempt that is to land on a branch.
 type Merge struct {
-	N         int64  // the order in which work lands
-	Task      string // its ID
-	Title     string // "" once the task is deleted
-	Attempt   string
-	Target    string
-	Base      string // the commit below the work
-	Work      string // the commit that is the work
-	Patch     string // what tells whether two works are the same
-	Onto      string // what the candidate was built on; "" before
-	Candidate string // the commit that is tested and lands; "" before
-	Accepted  bool   // a person accepted this work
-	StandsOn  string // the task whose held work lies below the candidate; "" if nothing does
-	Sound     bool   // others may begin on it before it lands
-	Refs      []MadeRef
-	Reason    string // why it was dropped, or cannot land yet
-	State     MergeState
-	At        time.Time
-	EndedAt   time.Time // zero unless it landed or was dropped
+	N             int64  // the order in which work lands
+	Task          string // its ID
+	Title         string // "" once the task is deleted
+	Attempt       string
+	Target        string
+	Base          string // the commit below the work
+	Work          string // the commit that is the work
+	Patch         string // what tells whether two works are the same
+	Onto          string // what the candidate was built on; "" before
+	Candidate     string // the commit that is tested and lands; "" before
+	Accepted      bool   // a person accepted this work
+	StandsOn      string // the task whose held work lies below the candidate; "" if nothing does
+	BaseForOthers bool   // before it lands
+	Refs          []MadeRef
+	Reason        string // why it was dropped, or cannot land yet
+	State         MergeState
+	At            time.Time
+	EndedAt       time.Time // zero unless it landed or was dropped
 
 	Rated      bool // its risk is known
 	Risk       risk.Score
@@ -106,7 +106,7 @@ const mergeColumns = `n, task_id, (SELECT t.title FROM tasks t WHERE t.n = merge
 func scanMerge(r *db.Row) Merge {
 	return Merge{
 		N: r.Int64(), Task: r.Text(), Title: r.Text(), Attempt: r.Text(), Target: r.Text(), Base: r.Text(), Work: r.Text(), Patch: r.Text(),
-		Onto: r.Text(), Candidate: r.Text(), Accepted: r.Bool(), StandsOn: r.Text(), Sound: r.Bool(), Reason: r.Text(), State: MergeState(r.Text()), At: r.Time(), EndedAt: r.Time(),
+		Onto: r.Text(), Candidate: r.Text(), Accepted: r.Bool(), StandsOn: r.Text(), BaseForOthers: r.Bool(), Reason: r.Text(), State: MergeState(r.Text()), At: r.Time(), EndedAt: r.Time(),
 		Rated: r.Bool(), Risk: risk.Score{Risk: r.Float(), Factors: db.List[risk.Factor](r)}, ReviewedAt: r.Time(), ReviewedBy: r.Text(),
 		Refs: db.List[MadeRef](r),
 	}

@@ -77,11 +77,11 @@ func (g History) FailedWork() ([]FailedWork, error) {
 
 const (
 	// Work that changed something and still stands: its task was not opened again, nor has it landed once more.
-	stands = ` AND (candidate <> onto OR refs IS NOT NULL) AND EXISTS (SELECT 1 FROM tasks t WHERE t.n = merges.task AND t.status = 'done')
+	stillDone = ` AND (candidate <> onto OR refs IS NOT NULL) AND EXISTS (SELECT 1 FROM tasks t WHERE t.n = merges.task AND t.status = 'done')
     AND NOT EXISTS (SELECT 1 FROM undoes u WHERE u.task = merges.task)
     AND NOT EXISTS (SELECT 1 FROM merges l WHERE l.task = merges.task AND l.n > merges.n AND l.state = 'landed') ORDER BY n;`
-	unreviewedSQL  = `SELECT ` + mergeColumns + ` FROM merges INDEXED BY merges_unreviewed WHERE state = 'landed' AND reviewed_at IS NULL AND accepted = 0` + stands
-	landedSinceSQL = `SELECT ` + mergeColumns + ` FROM merges WHERE state = 'landed' AND ended_at >= :since` + stands
+	unreviewedSQL  = `SELECT ` + mergeColumns + ` FROM merges INDEXED BY merges_unreviewed WHERE state = 'landed' AND reviewed_at IS NULL AND accepted = 0` + stillDone
+	landedSinceSQL = `SELECT ` + mergeColumns + ` FROM merges WHERE state = 'landed' AND ended_at >= :since` + stillDone
 	reviewedSQL    = `UPDATE merges SET reviewed_at = :now, reviewed_by = :who WHERE n = :n AND reviewed_at IS NULL;`
 )
 

@@ -53,8 +53,10 @@ type Task struct {
 
 // Ready says whether a run would take the task at that time.
 func (t Task) Ready(now time.Time) bool {
-	return t.Status == Pending && t.Children == 0 && !t.Emptied && t.OpenDeps == 0 && !t.Held && !t.Doomed &&
-		!t.Paused && t.Leaving == "" && !t.ToReview && t.Asks == 0 && !t.NotBefore.After(now)
+	return Outline{
+		Status: t.Status, Children: t.Children, Emptied: t.Emptied, OpenDeps: t.OpenDeps, Held: t.Held, Doomed: t.Doomed,
+		Paused: t.Paused, Leaving: t.Leaving != "", ToReview: t.ToReview, Asks: t.Asks, NotBefore: t.NotBefore,
+	}.Ready(now)
 }
 
 // Landing is the state of work that a person accepted, until it is on its target.

@@ -16,6 +16,7 @@ import (
 	"ralph/acp"
 	"ralph/dag"
 	"ralph/internal/git"
+	"ralph/internal/human"
 	"ralph/internal/plansync"
 	"ralph/internal/project"
 	"ralph/internal/redact"
@@ -147,11 +148,8 @@ func (p *Planner) guard(ctx context.Context) func() {
 		if has := tasks(ctx); has != had {
 			changed = append(changed, fmt.Sprintf("the graph itself (%d tasks before, %d now)", had, has))
 		}
-		if len(changed) > maxStrays {
-			changed = append(changed[:maxStrays], "...")
-		}
 		if len(changed) > 0 {
-			p.Warn("the project changed while the agent planned, and nobody asked for that: %s", strings.Join(changed, ", "))
+			p.Warn("the project changed while the agent planned, and nobody asked for that: %s", human.Few(changed))
 		}
 	})
 }

@@ -119,9 +119,6 @@ func (s *staging) read(name string) (string, error) {
 	return ReadDocument(filepath.Join(s.work(), name))
 }
 
-// maxStrays is how many files are named that an agent left behind.
-const maxStrays = 5
-
 // strays lists what the agent wrote beside what it was asked for: files that were
 // not there, and copies that it changed. Names that begin with a dot are left out:
 // agents keep their own things there, and ours is the scratch project.
@@ -139,9 +136,6 @@ func (s *staging) strays(given map[string]string, wanted ...string) []string {
 			}
 		}
 		list = append(list, name)
-	}
-	if len(list) > maxStrays {
-		list = append(list[:maxStrays], fmt.Sprintf("and %d more", len(list)-maxStrays))
 	}
 	return list
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ralph/internal/jsonval"
+	"ralph/internal/plain"
 	"ralph/internal/seq"
 	"ralph/internal/yamlfile"
 )
@@ -149,8 +150,7 @@ func scalar(text string) string {
 
 func isPlainScalar(text string) bool {
 	for i, r := range text {
-		letter := 'a' <= r|0x20 && r|0x20 <= 'z'
-		if !letter && (i == 0 || !strings.ContainsRune("0123456789 _-", r)) {
+		if first := i == 0; !plain.IsLetter(r) && (first || !strings.ContainsRune("0123456789 _-", r)) {
 			return false
 		}
 	}

@@ -99,7 +99,7 @@ func (e *Entry) prepare() {
 func path(file string) string { return filepath.ToSlash(filepath.Join(Folder, file)) }
 
 // titleKey is how titles are compared: case and blanks do not count.
-func titleKey(title string) string { return strings.ToLower(strings.Join(strings.Fields(title), " ")) }
+func titleKey(title string) string { return strings.ToLower(plain.OneLine(title)) }
 
 // key is how tags are compared: words in lower case with one blank between. Tags
 // without any word compare by what they are.

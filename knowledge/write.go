@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"ralph/internal/plain"
 	"ralph/internal/testing/failpoint"
 )
 
@@ -150,7 +151,7 @@ const maxSlug = 60 // bytes
 // lost is named by its hash.
 func slug(title string) string {
 	name := strings.Join(strings.FieldsFunc(strings.ToLower(title), func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
+		return !plain.IsAlnum(r)
 	}), "-")
 	name = strings.Trim(name[:min(len(name), maxSlug)], "-")
 	lost := 0

@@ -206,7 +206,7 @@ func gather(g *dag.Graph, opts Options, run string, t dag.Task, last dag.Attempt
 	}
 	related, _ := g.Tasks.Related(t)
 	for _, r := range related[:min(len(related), maxOutputs)] {
-		in.Related = append(in.Related, fmt.Sprintf("%s (%s): %s", r.ID, r.State(g.Now()), plain.Cut(strings.Join(strings.Fields(r.Title), " "), 200)))
+		in.Related = append(in.Related, fmt.Sprintf("%s (%s): %s", r.ID, r.State(g.Now()), plain.Excerpt(r.Title)))
 	}
 	in.Outputs = outputs(g, opts.Place.Runs, t)
 	if t.Retries > 0 {

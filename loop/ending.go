@@ -52,7 +52,7 @@ func (c *claimer) blocked(ctx context.Context, tally dag.Tally, elsewhere []dag.
 		reason += "; finished but not verified, because project files kept changing: " + strings.Join(skipped, ", ")
 	}
 	if len(keptBack) > 0 {
-		reason += "; kept back by hooks on task.before: " + human.List(keptBack, 5)
+		reason += "; kept back by hooks on task.before: " + human.Few(keptBack)
 	}
 	if len(held) > 0 {
 		reason += fmt.Sprintf("; %d to review: ralph review", len(held))
@@ -80,7 +80,7 @@ func onOtherBranches(finished []dag.Merge) string {
 	}
 	var parts []string
 	for _, target := range slices.Sorted(maps.Keys(tasks)) {
-		parts = append(parts, fmt.Sprintf("%s: finished, lands %s with: %s", human.List(tasks[target], 5), human.On(target), human.MergeCommand(target)))
+		parts = append(parts, fmt.Sprintf("%s: finished, lands %s with: %s", human.Few(tasks[target]), human.On(target), human.MergeCommand(target)))
 	}
 	return strings.Join(parts, "; ")
 }
@@ -95,7 +95,7 @@ func (c *claimer) merged(elsewhere []dag.Merge) ending {
 		}
 	}
 	if len(left) > 0 {
-		return ending{kind: event.OutcomeBlocked, reason: "the next run gives these to an agent: " + human.List(left, 5)}
+		return ending{kind: event.OutcomeBlocked, reason: "the next run gives these to an agent: " + human.Few(left)}
 	}
 	return ending{kind: event.OutcomeComplete, reason: onOtherBranches(elsewhere)}
 }

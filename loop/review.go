@@ -237,16 +237,10 @@ func foundText(r dag.Review, res attempt.Result) string {
 	case r.Acceptance():
 		found = fmt.Sprintf("%d missing", len(res.Findings))
 	}
-	return found + human.Lead(": ", human.List(tasks, maxNamed)) + human.Lead("; no task: ", human.List(none, maxNamed))
+	return found + human.Lead(": ", human.Few(tasks)) + human.Lead("; no task: ", human.Few(none))
 }
-
-// maxNamed is how many findings are named in a line.
-const maxNamed = 5
-
-// maxTitle is how much of a finding or a focus a title shows.
-const maxTitle = 80
 
 // titled is one line that begins with those words.
 func titled(begin, text string) string {
-	return begin + ": " + plain.Cut(strings.Join(strings.Fields(text), " "), maxTitle)
+	return begin + ": " + plain.Brief(text)
 }

@@ -181,8 +181,8 @@ func (t *trial) try(ctx context.Context) (attempt.Result, error) {
 
 // unprepared is the result of an attempt that could not begin. The error ends the run, unless it only keeps it from going on.
 func unprepared(err error, used attempt.AgentUse) (attempt.Result, error) {
-	if unfounded := new(policy.Unfounded); errors.As(err, unfounded) {
-		return attempt.Result{Decision: unfounded.Decision(), Agent: used}, nil
+	if broken := new(policy.BrokenBase); errors.As(err, broken) {
+		return attempt.Result{Decision: broken.Decision(), Agent: used}, nil
 	}
 	if halted := new(policy.Halted); errors.As(err, halted) {
 		return attempt.Result{Decision: halted.Decision(), Agent: used}, nil
@@ -375,7 +375,7 @@ func beyond(t dag.Task, res attempt.Result) string {
 	if len(more) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("it touched more than its paths (%s): %s", strings.Join(t.Paths, ", "), human.List(more, 5))
+	return fmt.Sprintf("it touched more than its paths (%s): %s", strings.Join(t.Paths, ", "), human.Few(more))
 }
 
 // warnDoneByHand says which tasks became done by a command while the agent worked,

@@ -8,6 +8,7 @@ import (
 
 	"ralph/internal/human"
 	"ralph/internal/lazyregexp"
+	"ralph/internal/plain"
 )
 
 // Changed is one file that work changed.
@@ -32,8 +33,8 @@ func (c Changed) String() string {
 	if c.Size != "" {
 		size = c.Size
 	}
-	what := strings.Join(human.Parts(c.Kind, human.Lead("before ", oneLine(c.Old)), size), ", ")
-	return fmt.Sprintf("%s: %s: %s\n", rankOf(c.Path), oneLine(c.Path), what)
+	what := strings.Join(human.Parts(c.Kind, human.Lead("before ", plain.OneLine(c.Old)), size), ", ")
+	return fmt.Sprintf("%s: %s: %s\n", rankOf(c.Path), plain.OneLine(c.Path), what)
 }
 
 // rank is in which order files are shown.
@@ -148,7 +149,7 @@ func listOf(files []Changed) string {
 	var order []folder
 	sums, count := map[folder]Changed{}, map[folder]int{}
 	for _, c := range files[n:] {
-		at := folder{rankOf(c.Path), path.Dir(oneLine(c.Path))}
+		at := folder{rankOf(c.Path), path.Dir(plain.OneLine(c.Path))}
 		if count[at]++; count[at] == 1 {
 			order = append(order, at)
 		}

@@ -29,9 +29,6 @@ func clean(text string) string {
 // does not reach past the next escape character: looking further from each would take for ever.
 var escapePattern = lazyregexp.New(`\x1b(?:\[[ -?]*[@-~]?|\][^\a\n\x1b]*(?:\a|\x1b\\|(\n)))?`)
 
-// oneLine joins lines and collapses blanks.
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
-
 // breakVerdicts keeps foreign text from passing a worker's prompt off as a
 // verifier's: these words distinguish the two. Other words with the same
 // beginning, such as the name of a file, stay as they are.
@@ -44,7 +41,7 @@ var verdictPattern = lazyregexp.New(`(?i)(verify)-(pass|fail)`)
 // cleanID keeps what IDs are made of.
 func cleanID(id string) string {
 	id = strings.Map(func(r rune) rune {
-		if r == '-' || r == '_' || r == '.' || '0' <= r && r <= '9' || 'a' <= r|0x20 && r|0x20 <= 'z' && r < 0x80 {
+		if plain.IsAlnum(r) || strings.ContainsRune("-_.", r) {
 			return r
 		}
 		return -1

@@ -107,7 +107,7 @@ func (p *page) quoteOr(text, otherwise, from string) *quote {
 
 // inline makes foreign text fit to stand in a line of ours.
 func (p *page) inline(text string, limit int) string {
-	return plain.Cut(oneLine(p.safe(plain.Head(text, bytesPerToken*limit))), limit)
+	return plain.Cut(plain.OneLine(p.safe(plain.Head(text, bytesPerToken*limit))), limit)
 }
 
 // names renders a list of names as code.

@@ -226,10 +226,10 @@ func taskCommand(id string) string { return "`ralph task show " + cleanID(id) + 
 func (m Merged) document() Document {
 	var b strings.Builder
 	for _, name := range m.Files {
-		fmt.Fprintf(&b, "conflict: %s\n", oneLine(name))
+		fmt.Fprintf(&b, "conflict: %s\n", plain.OneLine(name))
 	}
 	for _, l := range m.Landed {
-		fmt.Fprintf(&b, "\n%s: %s\n%s", oneLine(l.By), oneLine(l.Title), plain.Indent(l.Patch))
+		fmt.Fprintf(&b, "\n%s: %s\n%s", plain.OneLine(l.By), plain.OneLine(l.Title), plain.Indent(l.Patch))
 	}
 	return Document{b.String(), m.From}
 }
@@ -245,7 +245,7 @@ func answerList(list []Answered) string {
 func messageList(list []Message) string {
 	var b strings.Builder
 	for _, m := range list {
-		fmt.Fprintf(&b, "%s:\n%s", oneLine(m.From), plain.Indent(strings.TrimSpace(m.Text)))
+		fmt.Fprintf(&b, "%s:\n%s", plain.OneLine(m.From), plain.Indent(strings.TrimSpace(m.Text)))
 	}
 	return b.String()
 }
@@ -253,25 +253,25 @@ func messageList(list []Message) string {
 func prerequisiteList(done []Prerequisite) string {
 	var b strings.Builder
 	for _, d := range done {
-		fmt.Fprintf(&b, "%s: %s\n%s", d.ID, oneLine(d.Title), plain.Indent(strings.TrimSpace(plain.Head(d.Summary, maxSummary))))
+		fmt.Fprintf(&b, "%s: %s\n%s", d.ID, plain.OneLine(d.Title), plain.Indent(strings.TrimSpace(plain.Head(d.Summary, maxSummary))))
 	}
 	return b.String()
 }
 
 // String is an output under its name.
 func (o Output) String() string {
-	return fmt.Sprintf("%s, of %s (%s):\n%s", oneLine(o.Name), o.ID, oneLine(o.Title), plain.Indent(strings.TrimSpace(o.Text)))
+	return fmt.Sprintf("%s, of %s (%s):\n%s", plain.OneLine(o.Name), o.ID, plain.OneLine(o.Title), plain.Indent(strings.TrimSpace(o.Text)))
 }
 
 // String is a command above what it printed.
 func (c Printed) String() string {
-	return "$ " + oneLine(c.Command) + "\n" + plain.Indent(strings.TrimRight(c.Text, "\n"))
+	return "$ " + plain.OneLine(c.Command) + "\n" + plain.Indent(strings.TrimRight(c.Text, "\n"))
 }
 
 func skillList(skills []Skill) string {
 	var b strings.Builder
 	for _, s := range skills {
-		fmt.Fprintf(&b, "%s: %s (%s)\n", oneLine(s.Name), oneLine(s.Description), oneLine(s.Path))
+		fmt.Fprintf(&b, "%s: %s (%s)\n", plain.OneLine(s.Name), plain.OneLine(s.Description), plain.OneLine(s.Path))
 	}
 	return b.String()
 }
@@ -281,9 +281,9 @@ func gitState(g *Git) string {
 		return ""
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "branch: %s\nhead: %s\n", oneLine(g.Branch), oneLine(g.Head))
+	fmt.Fprintf(&b, "branch: %s\nhead: %s\n", plain.OneLine(g.Branch), plain.OneLine(g.Head))
 	for _, path := range g.Uncommitted {
-		fmt.Fprintf(&b, "uncommitted: %s\n", oneLine(path))
+		fmt.Fprintf(&b, "uncommitted: %s\n", plain.OneLine(path))
 	}
 	return b.String()
 }
@@ -311,7 +311,7 @@ func (g Gate) String() string {
 	if g.Tests != "" {
 		verdict += " (" + g.Tests + ")"
 	}
-	return fmt.Sprintf("%s: %s\n%s", verdict, oneLine(g.Name), plain.Indent(clean(output)))
+	return fmt.Sprintf("%s: %s\n%s", verdict, plain.OneLine(g.Name), plain.Indent(clean(output)))
 }
 
 // String is the change as a part of a quotation. Its text is indented once it has no other line ends, so that it
@@ -319,9 +319,9 @@ func (g Gate) String() string {
 func (c Change) String() string {
 	switch {
 	case c.Open:
-		return fmt.Sprintf("change %d, which could not be checked: %s\n", c.N, oneLine(c.Text))
+		return fmt.Sprintf("change %d, which could not be checked: %s\n", c.N, plain.OneLine(c.Text))
 	case c.File == "":
-		return fmt.Sprintf("change %d: %s\n", c.N, oneLine(c.Text))
+		return fmt.Sprintf("change %d: %s\n", c.N, plain.OneLine(c.Text))
 	}
-	return fmt.Sprintf("change %d, in %s:\n%s", c.N, oneLine(c.File), plain.Indent(clean(c.Text)))
+	return fmt.Sprintf("change %d, in %s:\n%s", c.N, plain.OneLine(c.File), plain.Indent(clean(c.Text)))
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"ralph/internal/lazyregexp"
+	"ralph/internal/plain"
 )
 
 const (
@@ -101,7 +102,7 @@ func (t *tag) parseAttributes(b []byte) (rest []byte, ok bool) {
 
 // setAttribute takes what we know, and on knowledge, findings and witnesses ignores what we do not.
 func (t *tag) setAttribute(key, value []byte) bool {
-	if bytes.ContainsFunc(key, func(r rune) bool { return r != '-' && r != '_' && (r|0x20 < 'a' || r|0x20 > 'z') }) {
+	if bytes.ContainsFunc(key, func(r rune) bool { return !plain.IsLetter(r) && r != '-' && r != '_' }) {
 		return false
 	}
 	if !slices.Contains(attributes[t.name], string(key)) {
@@ -148,7 +149,7 @@ func number(text string) (int, bool) {
 }
 
 func validID(id string) bool {
-	return id != "" && len(id) <= maxID && isAlnum(rune(id[0])) && allOf(id, "-_.")
+	return id != "" && len(id) <= maxID && plain.IsAlnum(rune(id[0])) && allOf(id, "-_.")
 }
 
 // ValidModel allows names as agents have them, such as vendor/name-1.5[1m], and
@@ -159,10 +160,8 @@ func ValidModel(name string) bool {
 
 // allOf says that s has only letters, digits and the given signs.
 func allOf(s, signs string) bool {
-	return !strings.ContainsFunc(s, func(r rune) bool { return !isAlnum(r) && !strings.ContainsRune(signs, r) })
+	return !strings.ContainsFunc(s, func(r rune) bool { return !plain.IsAlnum(r) && !strings.ContainsRune(signs, r) })
 }
-
-func isAlnum(r rune) bool { return '0' <= r && r <= '9' || 'a' <= r|0x20 && r|0x20 <= 'z' }
 
 // inertBracket looks like a bracket to people and models and like nothing to us.
 const inertBracket = "‹"

@@ -1,6 +1,10 @@
 package sigils
 
-import "bytes"
+import (
+	"bytes"
+
+	"ralph/internal/plain"
+)
 
 type role int
 
@@ -65,7 +69,7 @@ func (s *Scanner) place(line []byte) ([]byte, role) {
 
 // isPlain says that a line which begins with c is a line of a paragraph: the cases
 // below have nothing to say about it.
-func isPlain(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' || c >= 0x80 }
+func isPlain(c byte) bool { return plain.IsLetter(c) || c >= 0x80 }
 
 // enterItems skips the list markers a line begins with.
 func (s *Scanner) enterItems(text []byte, column int) ([]byte, int) {
@@ -157,8 +161,8 @@ func markerLength(text []byte, para bool) int {
 	switch c := text[0]; {
 	case c == '-' || c == '+' || c == '*':
 		n = 1
-	case '0' <= c && c <= '9':
-		for n < len(text) && n < 9 && '0' <= text[n] && text[n] <= '9' {
+	case plain.IsDigit(c):
+		for n < len(text) && n < 9 && plain.IsDigit(text[n]) {
 			n++
 		}
 		if n == len(text) || text[n] != '.' && text[n] != ')' || para && string(text[:n]) != "1" {
@@ -224,7 +228,7 @@ func htmlEnd(text []byte) string {
 		return "]]>"
 	}
 	n := 1
-	for n < len(text) && 'a' <= text[n]|0x20 && text[n]|0x20 <= 'z' {
+	for n < len(text) && plain.IsLetter(text[n]) {
 		n++
 	}
 	if n < len(text) && text[n] != '>' && text[n] != ' ' && text[n] != '\t' || n == 1 || n > len("<blockquote") {

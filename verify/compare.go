@@ -29,7 +29,7 @@ func (c Check) Verdict() event.GateVerdict {
 	switch {
 	case c.Unstartable:
 		return event.GateFailed
-	case c.ExpectRed && !c.Passed && !c.Killed && (c.Before == nil || c.Before.Passed || Worse(*c.Before, c.Result)):
+	case c.ExpectRed && c.reddened():
 		return event.GateExpected
 	case c.ExpectRed:
 		return event.GateFailed
@@ -44,11 +44,25 @@ func (c Check) Verdict() event.GateVerdict {
 	}
 }
 
+// reddened reports whether a gate fails by itself, and otherwise than before.
+func (c Check) reddened() bool {
+	if c.Passed || c.Killed {
+		return false
+	}
+	return !c.FailedBefore() || Worse(*c.Before, c.Result)
+}
+
 // Nameless reports that it is excused and prints nothing that distinguishes its failures from others.
 func (c Check) Nameless() bool { return c.Verdict() == event.GateExcused && !c.Named() }
 
 // TurnedGreen reports whether the work repaired it.
-func (c Check) TurnedGreen() bool { return c.Passed && c.Before != nil && !c.Before.Passed }
+func (c Check) TurnedGreen() bool { return c.Passed && c.FailedBefore() }
+
+// PassedBefore and FailedBefore report what the gate said before the work. One that was not run then said neither.
+func (c Check) PassedBefore() bool { return c.Before != nil && c.Before.Passed }
+
+// FailedBefore is described with PassedBefore.
+func (c Check) FailedBefore() bool { return c.Before != nil && !c.Before.Passed }
 
 // Worse compares two red results of a gate: the later is worse if it names a
 // failure that the earlier did not, or did not come to an end by itself while the
@@ -66,7 +80,10 @@ type Allowed struct{ Failures string }
 
 // Covers reports whether a gate fails with nothing else. What does not come to an end, or cannot start, names nothing.
 func (a *Allowed) Covers(r Result) bool {
-	return a != nil && !r.Passed && !r.Broken() && !Worse(Result{Failures: a.Failures}, r)
+	if a == nil || r.Passed || r.Broken() {
+		return false
+	}
+	return !Worse(Result{Failures: a.Failures}, r)
 }
 
 // And is what a gate may fail with that fails with this, too.

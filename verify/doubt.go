@@ -51,10 +51,10 @@ func Changed(changes []git.Change, failed Result, words []string) []Doubt {
 		}
 	}
 	if len(changed) > 0 {
-		how = append(how, "with "+human.List(changed, 5)+" as before the work")
+		how = append(how, "with "+human.Few(changed)+" as before the work")
 	}
 	if len(added) > 0 {
-		how = append(how, "without "+human.List(added, 5)+" from the work")
+		how = append(how, "without "+human.Few(added)+" from the work")
 	}
 	doubts := hunks(changes)
 	for i := range doubts {

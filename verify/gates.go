@@ -53,6 +53,14 @@ type Result struct {
 	Lacks string `json:"-"` // what may be missing where it failed, in words
 }
 
+// Comparable reports whether it can be said what another run of the gate has in common with this one, if there was one.
+func (r *Result) Comparable() bool {
+	if r == nil {
+		return false
+	}
+	return r.Passed || r.Failures != ""
+}
+
 // tailSize is how much of a gate's output travels into a prompt.
 const tailSize = 8 << 10
 

@@ -21,7 +21,7 @@ func (r Result) Contradicts(before *Result, removed int) (list []string) {
 	}
 	if names := r.newlyFailed(*before); len(names) > 0 {
 		list = append(list, fmt.Sprintf("gate %q passes, but its output names %s that it did not name before the work: %s",
-			r.Command, human.Count(len(names), "failure"), human.List(names, 5)))
+			r.Command, human.Count(len(names), "failure"), human.Few(names)))
 	}
 	if what := r.fewer(*before, removed); what != "" {
 		list = append(list, fmt.Sprintf("gate %q passes, but %s", r.Command, what))

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"ralph/internal/lazyregexp"
+	"ralph/internal/plain"
 )
 
 // Report is what the programs that run tests print in a gate's output, whatever its exit status is.
@@ -258,7 +259,7 @@ func (r *reader) endUnittest(summary string) {
 
 // name notes a test, and returns how the line names it.
 func (r *reader) name(groups map[string]string) string {
-	name := strings.Join(strings.Fields(groups["name"]), " ")
+	name := plain.OneLine(groups["name"])
 	is, class := name, groups["class"]
 	if class != "" {
 		is += " (" + class + ")"
@@ -318,7 +319,7 @@ func (r *reader) failure(text, name string) {
 	if len(r.failures) >= maxFailures || !marked([]byte(text)) && !located.Get().MatchString(text) {
 		return
 	}
-	text = strings.Join(strings.Fields(text), " ")
+	text = plain.OneLine(text)
 	before, after, _ := strings.Cut(text, name)
 	r.failures[numbers.Get().ReplaceAllString(before, "#")+name+numbers.Get().ReplaceAllString(after, "#")] = true
 }

@@ -43,6 +43,12 @@ type Verdict struct {
 	Proven   []sigils.Proven  // criteria that are met; they count with a pass
 }
 
+// Passes reports whether a verifier accepts the work. No verdict does not.
+func (v *Verdict) Passes() bool { return v != nil && v.Pass }
+
+// Refuses reports whether a verifier does not accept it.
+func (v *Verdict) Refuses() bool { return v != nil && !v.Pass }
+
 // String is the verdict as it is stored.
 func (v Verdict) String() string {
 	switch {

@@ -162,7 +162,6 @@ func (d *Detector) See(c toolcall.Call, now time.Time) (found []Signal) {
 			found = append(found, s)
 		}
 	}
-	const maxPaths = 5 // that are named
 	limit, changes, count := d.Limits.Anomaly, toolcall.Changes(c.Kind), max(len(c.Paths), 1)
 	written := changes && c.Kind != toolcall.Delete && crowded(&d.writes, count, limit.WritesPerMinute, now)
 	fire(written, Writes, "more than %d writes in a minute", limit.WritesPerMinute)
@@ -170,7 +169,7 @@ func (d *Detector) See(c toolcall.Call, now time.Time) (found []Signal) {
 	fire(deleted, Deletions, "more than %d deletions in a minute", limit.DeletionsPerMinute)
 	if out := glob.Outside(c.Paths, d.Paths); changes && len(out) > 0 && limit.Outside && !d.outside {
 		d.outside = true
-		fire(true, Outside, "changes outside the paths of the task (%s): %s", strings.Join(d.Paths, ", "), human.List(out, maxPaths))
+		fire(true, Outside, "changes outside the paths of the task (%s): %s", strings.Join(d.Paths, ", "), human.Few(out))
 	}
 	fire(limit.Destructive && c.Command != "" && LooksDestructive(c, d.Slot), Destructive, "a command that looks destructive: %.200s", c.Command)
 	if limit.Stop || limit.Ask {

@@ -66,9 +66,6 @@ func Is(err error, kinds ...Trouble) bool {
 // maxAnswer is how much of an answer is read. The beginning of a longer log would not say what failed.
 const maxAnswer = 32 << 20
 
-// maxSaid is how much of what a program says is repeated.
-const maxSaid = 300
-
 // program is one that is called with arguments and answers on its stdout.
 type program struct {
 	argv []string
@@ -83,7 +80,7 @@ func (p program) run(ctx context.Context, env []string, input string, args ...st
 		if said = strings.TrimSpace(said); said == "" {
 			said = "nothing"
 		}
-		return &Error{p.Name(), doing(p.argv, args), t, plain.Cut(strings.Join(strings.Fields(said), " "), maxSaid)}
+		return &Error{p.Name(), doing(p.argv, args), t, plain.Excerpt(said)}
 	}
 	path, err := proc.Lookup(p.argv[0], p.Dir, p.Env)
 	if err != nil {
@@ -95,7 +92,7 @@ func (p program) run(ctx context.Context, env []string, input string, args ...st
 	ran, err := proc.Run(limited, proc.Spec{Argv: argv, Dir: p.Dir, Env: append(slices.Clone(p.Env), env...)}, []byte(input), maxAnswer+1)
 	said := strings.TrimSpace(string(ran.Stderr))
 	if said == "" {
-		said = strings.TrimSpace(string(plain.Head(ran.Stdout, maxSaid)))
+		said = strings.TrimSpace(string(plain.Head(ran.Stdout, 1<<10)))
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -154,11 +151,11 @@ func (p program) decode(answer []byte, into any, args ...string) error {
 }
 
 func (p program) garbage(answer []byte, args ...string) error {
-	said := strings.Join(strings.Fields(strings.ToValidUTF8(string(plain.Head(answer, 2*maxSaid)), "?")), " ")
+	said := plain.Excerpt(strings.ToValidUTF8(string(plain.Head(answer, 1<<10)), "?"))
 	if said == "" {
 		said = "nothing"
 	}
-	return &Error{p.Name(), doing(p.argv, args), Garbage, plain.Cut(said, maxSaid)}
+	return &Error{p.Name(), doing(p.argv, args), Garbage, said}
 }
 
 // pages reads lists that follow each other: programs print a list for each page, or one of all.

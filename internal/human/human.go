@@ -235,6 +235,9 @@ func List(items []string, most int) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(items[:most], ", "), len(items)-most)
 }
 
+// Few names as many items as a line has room for, and counts the others.
+func Few(items []string) string { return List(items, 5) }
+
 // Tests is how many tests passed, and how many did before the work, as far as that is known.
 func Tests(now, before *int) string {
 	switch {

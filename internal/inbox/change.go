@@ -56,7 +56,7 @@ func (r Request) Files() []string {
 
 // allows says that a person let the task change the files.
 func (r Request) allows() bool {
-	return r.Kind == Change && r.State == Answered && !r.Denied && strings.EqualFold(strings.TrimSpace(r.Answer), Allow)
+	return r.Kind == Change && r.Granted() && strings.EqualFold(strings.TrimSpace(r.Answer), Allow)
 }
 
 // allowChange lets the task change the files that the text of the request names: an agent that can write the database must not have it

@@ -103,6 +103,9 @@ WHERE task = (SELECT n FROM tasks WHERE id = +:task) AND state = 'open' AND kind
     AND detail IS :detail AND (kind <> 'message' OR attempt IS :attempt) ORDER BY n LIMIT 1;`
 )
 
+// Granted reports whether somebody answered, and did not refuse.
+func (r Request) Granted() bool { return r.State == Answered && !r.Denied }
+
 func scan(r *db.Row) Request {
 	return Request{
 		N: r.Int64(), ID: r.Text(), Kind: Kind(r.Text()), Task: r.Text(), Attempt: r.Text(), Run: r.Text(), Sender: r.Text(), Text: r.Text(),

@@ -113,7 +113,7 @@ func TestRefusalsAreSorted(t *testing.T) {
 		"a gateway with a page":   {status: 502, body: "\n<!DOCTYPE html><html>…", want: Failure{Kind: Broken, Text: "Bad Gateway"}},
 		"an unknown status":       {status: 599, body: "<", want: Failure{Kind: Broken, Text: "the server gave no reason"}},
 		"a request that is wrong": {status: 422, body: `{"detail":"no such field"}`, want: Failure{Kind: Bad, Text: "no such field"}},
-		"a body of a megabyte":    {status: 400, body: strings.Repeat("x\n", 1<<19), want: Failure{Kind: Bad, Text: strings.Repeat("x ", 248) + "x…"}},
+		"a body of a megabyte":    {status: 400, body: strings.Repeat("x\n", 1<<19), want: Failure{Kind: Bad, Text: strings.Repeat("x ", 148) + "x…"}},
 		"an error without words":  {status: 400, body: `{"error":{"code":7}}`, want: Failure{Kind: Bad, Text: `{"error":{"code":7}}`}},
 		"a redirect": {
 			status: 308, header: map[string]string{"Location": "https://elsewhere.test/v1"},

@@ -154,7 +154,7 @@ func (in editArgs) apply(text string) (changed, did string, err error) {
 		return "", "", errors.New("old is empty; use write to write a whole file")
 	case in.Old == in.New:
 		return "", "", errors.New("old and new are the same")
-	case found == 0 && strings.Contains(words(text), words(in.Old)):
+	case found == 0 && strings.Contains(plain.OneLine(text), plain.OneLine(in.Old)):
 		return "", "", fmt.Errorf("old occurs in %s only with other white space; read the file again, and copy tabs, blanks and line breaks exactly", in.Path)
 	case found == 0:
 		return "", "", fmt.Errorf("old does not occur in %s; read the file again", in.Path)
@@ -173,9 +173,6 @@ func withCR(text string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\n", "\r\n")
 }
 
-// words is a text with one blank wherever it has white space.
-func words(text string) string { return strings.Join(strings.Fields(text), " ") }
-
 // locate is the place of a path below the folder, with its links followed. The root holds to that whatever changes
 // meanwhile.
 func (b *toolbox) locate(path string) (string, error) {
@@ -188,7 +185,7 @@ func (b *toolbox) locate(path string) (string, error) {
 	case b.root == nil:
 		return "", fmt.Errorf("the project's folder %s cannot be opened", b.dir)
 	case err != nil || !filepath.IsLocal(name):
-		return "", fmt.Errorf("%s is outside of the project; only files in %s can be reached", plain.Cut(path, 500), b.dir)
+		return "", fmt.Errorf("%s is outside of the project; only files in %s can be reached", plain.Excerpt(path), b.dir)
 	}
 	return name, nil
 }
@@ -212,7 +209,7 @@ func naming(path string, err error) error {
 		err = failed.Err
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", plain.Cut(path, 500), err)
+		return fmt.Errorf("%s: %w", plain.Excerpt(path), err)
 	}
 	return nil
 }
@@ -223,7 +220,7 @@ func unchanged(path string, err error) error {
 		err = linked.Err
 	}
 	if err = naming(path, err); errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.EBUSY) || errors.Is(err, fs.ErrPermission) {
-		return fmt.Errorf("%s is protected; it cannot be changed (%w)", plain.Cut(path, 500), errors.Unwrap(err))
+		return fmt.Errorf("%s is protected; it cannot be changed (%w)", plain.Excerpt(path), errors.Unwrap(err))
 	}
 	return err
 }

@@ -87,8 +87,7 @@ func (b *toolbox) describe(call Block) (a action, err error) {
 	if err != nil {
 		return action{}, err
 	}
-	const most = 200
-	a.Title, a.Kind, a.Asks, a.Alone = plain.Cut(term.Line(a.Title), most), t.kind, t.asks, t.alone
+	a.Title, a.Kind, a.Asks, a.Alone = plain.Excerpt(term.Line(a.Title)), t.kind, t.asks, t.alone
 	return a, nil
 }
 
@@ -137,7 +136,7 @@ func (b *toolbox) find(name string) (tool, error) {
 			return t, nil
 		}
 	}
-	return tool{}, fmt.Errorf("there is no tool %q; the tools are: %s", plain.Cut(name, 100), strings.Join(names, ", "))
+	return tool{}, fmt.Errorf("there is no tool %q; the tools are: %s", plain.Brief(name), strings.Join(names, ", "))
 }
 
 // recovered makes an error of a panic: a bug in a tool must not end the agent.
@@ -209,7 +208,7 @@ func object(args json.RawMessage) (map[string]json.RawMessage, error) {
 	if err := json.Unmarshal(args, &members); err != nil {
 		text := string(args)
 		_ = json.Unmarshal(args, &text) // what the model wrote is a JSON string, if it is no JSON
-		return nil, fmt.Errorf("the arguments are no JSON object: %s", plain.Cut(text, 500))
+		return nil, fmt.Errorf("the arguments are no JSON object: %s", plain.Excerpt(text))
 	}
 	return members, nil
 }

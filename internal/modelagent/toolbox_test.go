@@ -60,7 +60,7 @@ func TestACallThatMakesNoSenseIsAResultThatSaysWhatWould(t *testing.T) {
 	b := box(t, map[string]string{"a.txt": "one\ntwo\n"})
 	tests := map[string]struct{ tool, args, want string }{
 		"an unknown tool":        {"Shell", `{}`, `there is no tool "Shell"; the tools are: read, write, edit, bash, glob, grep, fetch`},
-		"no JSON":                {"read", `"{\"path\": "`, `the arguments are no JSON object: {"path": `},
+		"no JSON":                {"read", `"{\"path\": "`, `the arguments are no JSON object: {"path":`},
 		"a list":                 {"read", `["a.txt"]`, `the arguments are no JSON object: ["a.txt"]`},
 		"no arguments":           {"read", ``, `the argument "path" is missing`},
 		"null":                   {"read", `{"path": null}`, `the argument "path" is missing`},

@@ -28,7 +28,6 @@ import (
 const (
 	silence    = 5 * time.Minute // for which a provider may say nothing
 	maxRefusal = 64 << 10        // of an answer that is no reply
-	maxText    = 500             // of a failure
 	maxAnswer  = 4 << 20         // of an answer, and of a line that it comes in
 )
 
@@ -215,7 +214,7 @@ func (w *wire) after(text string, header http.Header) time.Duration {
 
 // clean makes a text fit to be shown: one line, not long, without secrets.
 func (w *wire) clean(text string) string {
-	return plain.Cut(strings.Join(strings.Fields(w.secrets.Text(text)), " "), maxText)
+	return plain.Excerpt(w.secrets.Text(text))
 }
 
 // refusal reads the message of an error, and what programs call it. Every server writes it in another way.

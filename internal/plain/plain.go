@@ -30,6 +30,15 @@ func Cut(s string, n int) string {
 	return Head(s, n-len("…")) + "…"
 }
 
+// OneLine returns the words of a text with one blank between them.
+func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// Brief is a text as it stands within a sentence or a title: on one line, and no more than fits there.
+func Brief(s string) string { return Cut(OneLine(s), 120) }
+
+// Excerpt is a text as it stands on a line of its own: more than fits there is what nobody reads.
+func Excerpt(s string) string { return Cut(OneLine(s), 300) }
+
 // Tail returns at most n bytes from the end without half a rune.
 func Tail(s string, n int) string {
 	i := max(0, len(s)-max(n, 0))
@@ -94,13 +103,24 @@ func Camel(s string) string {
 
 // IsLineEnd includes what only some programs take for the end of a line.
 func IsLineEnd(r rune) bool {
-	return '\n' <= r && r <= '\r' || r == '\u0085' || r == '\u2028' || r == '\u2029'
+	switch r {
+	case '\n', '\v', '\f', '\r', '\u0085', '\u2028', '\u2029':
+		return true
+	}
+	return false
 }
 
 // IsInvisible names bidirectional controls, zero-width characters, soft hyphens, tags and
 // supplementary variation selectors: they reorder or hide what a person reads. The joiners
 // are not among them, because scripts and emoji need them.
 func IsInvisible(r rune) bool {
-	return r == '\u061c' || r == '\u200b' || r == '\u200e' || r == '\u200f' || r == '\ufeff' || r == '\u00ad' ||
-		'\u202a' <= r && r <= '\u202e' || '\u2060' <= r && r <= '\u206f' || 0xe0000 <= r && r <= 0xe0fff
+	return unicode.Is(invisible, r)
+}
+
+var invisible = &unicode.RangeTable{
+	R16: []unicode.Range16{
+		{0x00ad, 0x00ad, 1}, {0x061c, 0x061c, 1}, {0x200b, 0x200b, 1}, {0x200e, 0x200f, 1}, {0x202a, 0x202e, 1}, {0x2060, 0x206f, 1}, {0xfeff, 0xfeff, 1},
+	},
+	R32:         []unicode.Range32{{0xe0000, 0xe0fff, 1}},
+	LatinOffset: 1,
 }

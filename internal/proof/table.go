@@ -141,13 +141,13 @@ func why(r Row, open []string, missed, other *dag.Proof) string {
 	case r.ID == "":
 		return "it has no ID: write C1, C2 and so on in front of criteria, each with a colon"
 	case len(open) > 0:
-		return "it waits for " + human.List(open, 5)
+		return "it waits for " + human.Few(open)
 	case missed != nil:
 		return missed.Task + ": " + missed.Shown
 	case other != nil:
 		return fmt.Sprintf("it said something else when it was proven (%s)", other.At.UTC().Format("2006-01-02"))
 	case len(r.Tasks) > 0:
-		return "nothing looked here for a proof when " + human.List(r.Tasks, 5) + " was done"
+		return "nothing looked here for a proof when " + human.Few(r.Tasks) + " was done"
 	}
 	return "no task proves it"
 }

@@ -10,6 +10,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+
+	"ralph/internal/plain"
 )
 
 const (
@@ -58,7 +61,7 @@ func (e *Evidence) addText(text string, depth int) {
 	if room := maxText - len(e.said); len(text) > room {
 		text = text[:max(room, 0)]
 	}
-	text = plain(text)
+	text = typewritten(text)
 	if strings.TrimSpace(text) == "" {
 		return
 	}
@@ -217,13 +220,10 @@ func squeeze(s string) string {
 		return ""
 	}
 	return strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'A' && r <= 'Z':
-			return r + 'a' - 'A'
-		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
-			return r
+		if !plain.IsAlnum(r) {
+			return -1
 		}
-		return -1
+		return unicode.ToLower(r)
 	}, s)
 }
 
@@ -232,7 +232,7 @@ func span(n float64, unit time.Duration) time.Duration {
 	return time.Duration(min(n, float64(Longest/unit)+1) * float64(unit))
 }
 
-// plain makes quotes and apostrophes ordinary ones.
-func plain(text string) string {
+// typewritten makes quotes and apostrophes ordinary ones.
+func typewritten(text string) string {
 	return strings.NewReplacer("\u2019", "'", "\u2018", "'", "\u201c", `"`, "\u201d", `"`, "\u00a0", " ", "\u202f", " ").Replace(strings.ToValidUTF8(text, "?"))
 }

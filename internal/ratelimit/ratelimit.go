@@ -80,7 +80,7 @@ var (
 // strict, because an agent that works on a rate limiter talks about limits too;
 // the caller has made sure that the turn has no tool call and no sigil.
 func Sentence(message string, now time.Time) (Limit, bool) {
-	text := strings.TrimSpace(plain(message))
+	text := strings.TrimSpace(typewritten(message))
 	text = strings.TrimSpace(text[len(retrying.Get().FindString(text)):])
 	if text == "" || len(text) > maxSentence || strings.Count(text, "\n") >= maxLines {
 		return Limit{}, false

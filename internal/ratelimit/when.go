@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"ralph/internal/plain"
 )
 
 var (
@@ -112,7 +114,7 @@ func quantity(text string) (n float64, rest string, ok bool) {
 }
 
 func letters(text string) string {
-	return text[:len(text)-len(strings.TrimLeftFunc(text, func(r rune) bool { return 'a' <= r|0x20 && r|0x20 <= 'z' }))]
+	return text[:len(text)-len(strings.TrimLeftFunc(text, plain.IsLetter[rune]))]
 }
 
 // late is how long after a time of day it is taken for that one and not for the

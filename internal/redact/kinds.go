@@ -3,6 +3,8 @@ package redact
 import (
 	"slices"
 	"strings"
+
+	"ralph/internal/plain"
 )
 
 // kind is secrets that are known by how they begin and go on.
@@ -58,8 +60,8 @@ func (k *kind) begun(before byte, s string) bool {
 func token(prefix, s string) (n int, open bool) {
 	s = s[:min(len(s), maxToken)]
 	least, random, mixed := 12, 6, 0
-	for n = len(prefix); n < len(s) && (isAlphanumeric(s[n]) || s[n] == '-' || s[n] == '_'); n++ {
-		if isAlphanumeric(s[n]) && s[n] < 'a' {
+	for n = len(prefix); n < len(s) && (plain.IsAlnum(s[n]) || s[n] == '-' || s[n] == '_'); n++ {
+		if plain.IsAlnum(s[n]) && s[n] < 'a' {
 			mixed++
 		}
 	}
@@ -134,7 +136,7 @@ func base64Lines(s string) (n int) {
 // inURL finds a value of which a URL has some bytes escaped: every program chooses others.
 func inURL(value string) (list []kind) {
 	isPlain := func(c rune) bool {
-		return c < 0x80 && isAlphanumeric(byte(c)) || strings.ContainsRune("-_.~", c)
+		return c < 0x80 && plain.IsAlnum(byte(c)) || strings.ContainsRune("-_.~", c)
 	}
 	if !strings.ContainsFunc(value, func(c rune) bool { return !isPlain(c) }) {
 		return nil
@@ -168,8 +170,4 @@ func inURL(value string) (list []kind) {
 
 const hexDigits = "0123456789ABCDEF"
 
-func isBase64(c byte) bool { return isAlphanumeric(c) || c == '+' || c == '/' || c == '=' }
-
-func isAlphanumeric(c byte) bool { return isDigit(c) || 'a' <= c|0x20 && c|0x20 <= 'z' }
-
-func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+func isBase64(c byte) bool { return plain.IsAlnum(c) || c == '+' || c == '/' || c == '=' }

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf16"
+
+	"ralph/internal/plain"
 )
 
 // patterns are what is looked for. They are found by their first two bytes, so that a
@@ -78,7 +80,7 @@ func (p *patterns) begins(s string, i int) bool {
 // previous is the byte before s[i], where s comes after before. It is 0 if it ends an escape sequence, such as \u003e or %3a: after a digit.
 func previous(before, s string, i int) byte {
 	two := lastTwo(before, s[:i])
-	if n := len(two); n == 1 || n == 2 && !isDigit(two[0]) {
+	if n := len(two); n == 1 || n == 2 && !plain.IsDigit(two[0]) {
 		return two[n-1]
 	}
 	return 0

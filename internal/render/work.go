@@ -9,11 +9,8 @@ import (
 	"ralph/internal/seq"
 )
 
-// Bounds of what is named of work that did not land.
-const (
-	maxKept  = 5
-	shortIDs = 7 // of commits, as git shortens them
-)
+// shortIDs is how much of a commit's ID is named, as git shortens it.
+const shortIDs = 7
 
 // Branch is a ref as people call it.
 func Branch(ref string) string { return Line(human.Branch(ref)) }
@@ -52,7 +49,7 @@ func moved(e event.Event) said {
 	if len(e.Files) == 0 {
 		return said{text: with(target(e)+" has moved, and was merged", e.Reason), detail: true}
 	}
-	return said{sign: "!", text: with(fmt.Sprintf("%s has moved, and conflicts in %s", target(e), human.List(seq.Map(e.Files, Line[string]), maxKept)), e.Reason)}
+	return said{sign: "!", text: with(fmt.Sprintf("%s has moved, and conflicts in %s", target(e), human.Few(seq.Map(e.Files, Line[string]))), e.Reason)}
 }
 
 func landed(e event.Event) string {
@@ -90,9 +87,9 @@ func Landed(w *event.Work) []string {
 	}
 	name := func(k event.Kept) string { return Line(k.Task) }
 	return append(lines, human.Parts(
-		human.Lead("to review before it lands: the work of ", human.List(seq.Map(w.Review, name), maxKept)),
-		human.Lead("to land after it: the work of ", human.List(seq.Map(w.Behind, name), maxKept)),
-		human.Lead("kept aside, not landed: the work of ", human.List(seq.Map(w.Kept, name), maxKept)),
+		human.Lead("to review before it lands: the work of ", human.Few(seq.Map(w.Review, name))),
+		human.Lead("to land after it: the work of ", human.Few(seq.Map(w.Behind, name))),
+		human.Lead("kept aside, not landed: the work of ", human.Few(seq.Map(w.Kept, name))),
 	)...)
 }
 
@@ -113,10 +110,11 @@ func Looks(w *event.Work) (steps []Step) {
 	} else if len(w.Review) > 1 {
 		steps = append(steps, Step{"ralph review", "list the work that waits for review"})
 	}
-	for _, k := range w.Kept[:min(len(w.Kept), maxKept)] {
+	const each = 5
+	for _, k := range w.Kept[:min(len(w.Kept), each)] {
 		steps = append(steps, Step{git + " show " + Line(k.Ref), "see the work of " + Line(k.Task) + ", which did not land"})
 	}
-	if len(w.Kept) > maxKept {
+	if len(w.Kept) > each {
 		steps = append(steps, Step{git + " for-each-ref refs/ralph/work", "list all work that did not land"})
 	}
 	return steps

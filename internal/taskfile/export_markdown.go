@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ralph/dag"
+	"ralph/internal/plain"
 )
 
 // WriteMarkdown writes a plan as a checklist for people: subtasks are nested, descriptions and blockers stand below. Items must
@@ -13,7 +14,7 @@ import (
 func WriteMarkdown(w io.Writer, items []Item) error {
 	children, titles := map[string][]Item{}, map[string]string{}
 	for _, item := range items {
-		titles[item.ID] = oneLine(item.Title)
+		titles[item.ID] = plain.OneLine(item.Title)
 	}
 	for _, item := range items {
 		parent := item.Parent
@@ -55,5 +56,3 @@ func WriteMarkdown(w io.Writer, items []Item) error {
 	}
 	return write("", "")
 }
-
-func oneLine(title string) string { return strings.Join(strings.Fields(title), " ") }

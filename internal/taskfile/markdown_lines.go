@@ -50,7 +50,7 @@ func parseBox(rest string) (box, bool) {
 
 func isBullet(rest string) bool {
 	marker := 0
-	for marker < len(rest) && rest[marker] >= '0' && rest[marker] <= '9' {
+	for marker < len(rest) && plain.IsDigit(rest[marker]) {
 		marker++
 	}
 	if marker == len(rest) || marker > 9 {

@@ -10,6 +10,7 @@ import (
 
 	"ralph/dag"
 	"ralph/internal/lazyregexp"
+	"ralph/internal/plain"
 )
 
 // nameOrigins gives each task the name by which a later import of the same file finds it again: its own in the other program, or,
@@ -20,9 +21,9 @@ func (d *draft) nameOrigins(format Format) {
 	path = func(i, depth int) string {
 		s := d.specs[i]
 		if p, ok := byRef[s.Parent]; ok && depth < maxNested {
-			return path(p, depth+1) + "/" + oneLine(s.Title)
+			return path(p, depth+1) + "/" + plain.OneLine(s.Title)
 		}
-		return oneLine(s.Title)
+		return plain.OneLine(s.Title)
 	}
 	for i := range d.specs {
 		s := &d.specs[i]
@@ -82,7 +83,7 @@ func (o object) labels() (tags []string) {
 				text = label.text("name")
 			}
 		}
-		tag := strings.ReplaceAll(strings.ReplaceAll(oneLine(text), ",", "-"), " ", "-")
+		tag := strings.ReplaceAll(strings.ReplaceAll(plain.OneLine(text), ",", "-"), " ", "-")
 		if tag == "" || dag.CheckTags([]string{tag}) != nil {
 			o.draft.lose(o.line, "labels")
 			continue

@@ -223,11 +223,8 @@ func (x *expansion) groupTitle(s *step) (string, error) {
 	}
 	filled, err := x.fill(common)
 	first, _ := firstLine(filled)
-	return plain.Cut(first, maxTitle), err
+	return plain.Brief(first), err
 }
-
-// maxTitle is how much of a command its title shows.
-const maxTitle = 100
 
 // task fills in one task, without its place in the graph.
 func (x *expansion) task(s *step) (spec dag.Spec, err error) {
@@ -238,12 +235,12 @@ func (x *expansion) task(s *step) (spec dag.Spec, err error) {
 	if s.shell {
 		script := command(s.body)
 		first, _ := firstLine(script)
-		spec.Title, spec.Description = orTitle(given, plain.Cut(first, maxTitle)), join(fenced(script), about)
+		spec.Title, spec.Description = orTitle(given, plain.Brief(first)), join(fenced(script), about)
 	} else {
 		body := prose(s.body)
 		first, rest := firstLine(body)
 		if given != "" {
-			first, rest = title(given), body
+			first, rest = plain.OneLine(given), body
 		}
 		spec.Title, spec.Description = first, join(rest, about)
 		spec.Gates, spec.Context = x.commands(&err, x.gates, s.gates, nil), x.commands(&err, x.context, s.context, nil)
@@ -251,8 +248,8 @@ func (x *expansion) task(s *step) (spec dag.Spec, err error) {
 	if e := slices.Concat(s.agent.places(), s.model.places()); err == nil && x.alien(e...) {
 		err = at(s.line, fmt.Errorf("agent and model would be text that others wrote"))
 	}
-	spec.Effort = dag.Effort(title(fill(s.effort)))
-	spec.Model, spec.Agent, spec.ExpectRed = title(fill(s.model)), title(fill(s.agent)), command(s.expectRed)
+	spec.Effort = dag.Effort(plain.OneLine(fill(s.effort)))
+	spec.Model, spec.Agent, spec.ExpectRed = plain.OneLine(fill(s.model)), plain.OneLine(fill(s.agent)), command(s.expectRed)
 	if s.shell {
 		spec.Gates = x.commands(&err, nil, s.gates, nil)
 	}

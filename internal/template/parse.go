@@ -15,6 +15,7 @@ import (
 
 	"ralph/dag"
 	"ralph/internal/lazyregexp"
+	"ralph/internal/plain"
 	"ralph/internal/project"
 	"ralph/internal/yamlfile"
 )
@@ -201,7 +202,7 @@ func (r *reader) stepName(f field, s step) string {
 }
 
 func slug(s string) string {
-	words := strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
+	words := strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !plain.IsAlnum(r) })
 	s = strings.Join(words, "-")
 	return strings.Trim(s[:min(len(s), 40)], "-")
 }

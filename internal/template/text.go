@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"ralph/internal/lazyregexp"
+	"ralph/internal/plain"
 )
 
 // text is what somebody wrote, with places to be filled in.
@@ -72,7 +73,7 @@ func (r *reader) parseText(source string, line int) text {
 
 // cut keeps what a message quotes short and on one line.
 func cut(s string) string {
-	s = strings.Join(strings.Fields(s), " ")
+	s = plain.OneLine(s)
 	if len(s) > 60 {
 		s = strings.ToValidUTF8(s[:60], "") + "..."
 	}

@@ -347,14 +347,11 @@ func (e *environment) lookup(p part) (value, error) {
 	return value{}, at(p.line, fmt.Errorf("%q has no field %s%s", cut(e.item.name), p.field, meant(p.field, slices.Sorted(maps.Keys(e.item.fields)))))
 }
 
-// title makes one line of a text.
-func title(s string) string { return strings.Join(strings.Fields(s), " ") }
-
 // firstLine splits a text into its first line that has something in it, and the rest.
 func firstLine(s string) (first, rest string) {
 	first, rest, _ = strings.Cut(strings.TrimSpace(s), "\n")
-	return title(first), strings.TrimSpace(rest)
+	return plain.OneLine(first), strings.TrimSpace(rest)
 }
 
 // orTitle is the title of a step, or else what stands for one.
-func orTitle(given, otherwise string) string { return cmp.Or(title(given), otherwise) }
+func orTitle(given, otherwise string) string { return cmp.Or(plain.OneLine(given), otherwise) }

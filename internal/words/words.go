@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"ralph/internal/plain"
 )
 
 // maxWord is the longest word, in bytes, that is worth looking for in an index. Longer ones are keys, hashes and pictures in base64.
@@ -59,7 +61,7 @@ func length(text string) int {
 // signs, unless another word follows those at once, as in "a+b".
 func sign(text string, end int) int {
 	number := end
-	for number+1 < len(text) && isDigit(text[number-1]) && text[number] == '.' && isDigit(text[number+1]) {
+	for number+1 < len(text) && plain.IsDigit(text[number-1]) && text[number] == '.' && plain.IsDigit(text[number+1]) {
 		number += 1 + length(text[number+1:])
 	}
 	if number > end {
@@ -71,8 +73,6 @@ func sign(text string, end int) int {
 	}
 	return signs
 }
-
-func isDigit(b byte) bool { return '0' <= b && b <= '9' }
 
 func isInWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r) }
 

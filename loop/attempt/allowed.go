@@ -69,7 +69,7 @@ func FailingWords(failing []verify.Result) string {
 	return strings.Join(seq.Map(failing, func(r verify.Result) string {
 		text, names := r.Why(), r.Names()
 		if len(names) > 0 {
-			text = fmt.Sprintf("gate %q fails with %s: %s", r.Command, human.Count(len(names), "failure"), human.List(names, 5))
+			text = fmt.Sprintf("gate %q fails with %s: %s", r.Command, human.Count(len(names), "failure"), human.Few(names))
 		}
 		return text + human.Lead("; ", r.Lacks)
 	}), "; ")

@@ -290,11 +290,12 @@ func (a *attempt) brief(ctx context.Context, conflict prompt.Merged) (string, er
 func Brief(in prompt.Input, s Sources, state git.State, last dag.Attempt) prompt.Input {
 	in.Spec, in.Plan, in.Instructions, in.Skills = s.Spec, s.Plan, s.Instructions, s.Skills
 	in.Knowledge, in.TaskKnowledge, in.Sections = s.Knowledge, s.TaskKnowledge, s.Sections
-	unfinished := last.ID != "" && !last.Outcome.Done()
 	if state.Known {
 		in.Git = &prompt.Git{Branch: state.Branch, Head: state.Head, Uncommitted: slices.Clone(state.Uncommitted)}
 	}
-	in.Interrupted = unfinished && (last.Outcome == event.AttemptInterrupted || in.Git != nil && len(in.Git.Uncommitted) > 0)
+	if last.ID != "" && !last.Outcome.Done() {
+		in.Interrupted = last.Outcome == event.AttemptInterrupted || state.Known && len(state.Uncommitted) > 0
+	}
 	return in
 }
 
@@ -312,13 +313,8 @@ func (a *attempt) unseen(ctx context.Context, err error) (policy.Decision, error
 	if a.ended = a.endedBy(ctx); a.ended != policy.Running {
 		return a.decide(), nil
 	}
-	var unfounded policy.Unfounded
-	if errors.As(err, &unfounded) {
-		return unfounded.Decision(), nil
-	}
-	var halted policy.Halted
-	if errors.As(err, &halted) {
-		return halted.Decision(), nil
+	if decided := policy.Decided(nil); errors.As(err, &decided) {
+		return decided.Decision(), nil
 	}
 	d := Unprepared()
 	d.Reason = "ralph could not look at the project: " + err.Error()

@@ -23,15 +23,17 @@ const maxMeasured = 64 << 20
 
 // measures reports whether it matters which changed lines gates execute.
 func (a *attempt) measures() bool {
-	mode := coverage.Mode(a.job.Verify.Coverage)
-	return (mode == coverage.Show || mode == coverage.Ask) && a.evidence.base.Tree != "" && !a.job.Accepted && !a.work.Accepted
+	if a.evidence.base.Tree == "" || a.job.Accepted || a.work.Accepted {
+		return false
+	}
+	return slices.Contains([]coverage.Mode{coverage.Show, coverage.Ask}, coverage.Mode(a.job.Verify.Coverage))
 }
 
 // cover finds out which changed lines of code the gates that accepted the work executed. What they say of the work is settled by then: a
 // test may behave otherwise while it is measured, and neither pass nor fail by that.
 func (a *attempt) cover(ctx context.Context, taken string) error {
 	w := &a.work
-	if !a.measures() || len(w.Tampering) > 0 || w.GateFailed() {
+	if !a.measures() || w.Refused() {
 		return nil
 	}
 	d, err := a.evidence.difference(ctx, a.evidence.base.Tree, taken)

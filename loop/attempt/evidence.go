@@ -206,7 +206,7 @@ func (a *attempt) findDoubts(ctx context.Context, changes []git.Change, now stri
 		}
 	}
 	if outside := leavesOutside(a.job.Task, changes); len(outside) > 0 {
-		a.hold(verify.Doubt{Why: "it changes files outside the project's folder: " + human.List(outside, 5), Words: words})
+		a.hold(verify.Doubt{Why: "it changes files outside the project's folder: " + human.Few(outside), Words: words})
 	}
 	return nil
 }

@@ -31,7 +31,7 @@ func (a *attempt) begin(ctx context.Context, results []verify.Result) error {
 	for _, res := range results {
 		allowed, err := a.ports.Excuses.Allowed(ctx, res.Command)
 		if err == nil && !res.Passed && !allowed.Covers(res) {
-			err = a.ports.Lane.Unfounded(ctx, "gate "+strconv.Quote(res.Command)+" fails without any other work")
+			err = a.ports.Lane.BaseFails(ctx, "gate "+strconv.Quote(res.Command)+" fails without any other work")
 		}
 		if err != nil {
 			return err
@@ -56,7 +56,10 @@ func (a *attempt) accepted(ctx context.Context) {
 func (a *attempt) blameTarget(ctx context.Context) (again bool, err error) {
 	c := a.evidence.landing
 	for _, g := range a.work.Gates {
-		if g.Own || g.ExpectRed || g.Verdict() != event.GateFailed || a.Baselines.known(c.Onto, g.Command) != nil {
+		if mine := g.Own || g.ExpectRed; mine || g.Verdict() != event.GateFailed {
+			continue
+		}
+		if a.Baselines.known(c.Onto, g.Command) != nil {
 			continue
 		}
 		if err := a.ports.Lane.Show(ctx, c.Onto); err != nil {
@@ -81,21 +84,25 @@ func (a *attempt) blameTarget(ctx context.Context) (again bool, err error) {
 func (a *attempt) before(ctx context.Context, command, why string) (res verify.Result, err error) {
 	own := slices.Contains(a.job.Verify.Gates[a.job.Verify.Own:], command)
 	allowed, err := a.ports.Excuses.Allowed(ctx, command)
-	for try := 0; err == nil && (try == 0 || try <= a.job.Verify.Reruns && !own && !res.Passed && !res.Broken() && !allowed.Covers(res)); try++ {
-		failed := verify.Allowed{Failures: res.Failures}
-		if res, err = a.gate(ctx, command, why, a.baselineLog()); !res.Passed { // each may name others: all of them are there without any work
-			res.Failures = failed.And(res).Failures
-		}
+	blocks := func() bool { return !own && !res.Passed && !allowed.Covers(res) }
+	if err == nil {
+		err = a.rerun(func() (again bool, err error) {
+			failed := verify.Allowed{Failures: res.Failures}
+			if res, err = a.gate(ctx, command, why, a.baselineLog()); !res.Passed { // each may name others: all of them are there without any work
+				res.Failures = failed.And(res).Failures
+			}
+			return blocks() && !res.Broken(), err
+		})
 	}
 	if err != nil {
 		return res, err
 	}
 	a.gateEnded(verify.Check{Result: res}, why)
-	if !own && !res.Passed && !allowed.Covers(res) {
+	if blocks() {
 		res.Lacks = a.lacks(ctx, command)
 	}
 	if res.Broken() && !own {
-		if err := a.ports.Lane.Unfounded(ctx, res.Why()); err != nil {
+		if err := a.ports.Lane.BaseFails(ctx, res.Why()); err != nil {
 			return res, err
 		}
 		return res, a.broken(res)
@@ -110,7 +117,7 @@ func (a *attempt) lacks(ctx context.Context, command string) string {
 	if err != nil || len(missing) == 0 {
 		return ""
 	}
-	names := human.List(missing, 5)
+	names := human.Few(missing)
 	said := "if it needs what git ignores in your folder, rooms lack " + names
 	if gates != nil {
 		const why = "in your folder"

@@ -144,18 +144,35 @@ func (a *attempt) baseline(ctx context.Context) error {
 // warnUnprovable warns that no gate can show that the work is good, before a session is paid.
 func (a *attempt) warnUnprovable() {
 	gates := a.job.Verify.Gates
-	red := func(command string) bool { return !a.evidence.base.Gates[command].Passed }
-	if len(gates) == 0 || a.job.Verify.Own < len(gates) || a.job.Verify.AgentVerdict || a.job.Task.Kind == dag.Check {
+	switch {
+	case len(gates) == 0, a.job.Verify.Own < len(gates), a.job.Verify.AgentVerdict, a.job.Task.Kind == dag.Check:
 		return
 	}
-	if !slices.ContainsFunc(gates, func(command string) bool { return !red(command) }) {
+	if !slices.ContainsFunc(gates, func(command string) bool { return a.evidence.base.Gates[command].Passed }) {
 		a.WarnOnce("unprovable", "every gate fails before the work, and there is no verifier: work that makes none of them pass is kept, "+
 			"but is not done; repair them, give tasks a gate of their own (--gate), or set [verify] enabled = true")
 	}
 }
 
+// byChance reports whether a gate that fails may have failed by chance: that must not cost an agent's turn. What was red before has not.
+func byChance(c verify.Check, r verify.Result) bool {
+	return !r.Killed && !c.ExpectRed && !c.FailedBefore()
+}
+
 func (a *attempt) baselineLog() string {
 	return filepath.Join(filepath.Dir(a.job.Place.Folder), "baseline.log")
+}
+
+// rerun does something, and again as often as gates are run again, as long as it says so: what fails once may fail by chance.
+func (a *attempt) rerun(do func() (again bool, err error)) error {
+	again, err := do()
+	for range a.job.Verify.Reruns {
+		if err != nil || !again {
+			break
+		}
+		again, err = do()
+	}
+	return err
 }
 
 // gates runs every gate of the task up to the first that fails.
@@ -184,9 +201,7 @@ func (a *attempt) gates(ctx context.Context) ([]verify.Check, error) {
 			return checks, err
 		}
 		for range a.job.Verify.Reruns {
-			// What fails by chance must not cost an agent's turn; what was red
-			// before has not failed by chance.
-			if check.Verdict() != event.GateFailed || res.Killed || check.ExpectRed || check.Before != nil && !check.Before.Passed {
+			if check.Verdict() != event.GateFailed || !byChance(check, res) {
 				break
 			}
 			if res, err = a.gate(ctx, command, "again, because it failed", log); err != nil {

@@ -65,6 +65,9 @@ type Assignment struct {
 	VerifierProven bool // the verifier has answered in this run
 }
 
+// verifies reports whether what the attempt makes is judged, and not what somebody accepted or wants to know.
+func (j *Job) verifies() bool { return !j.Verify.Skip && !j.Accepted && j.Review == nil }
+
 // Earlier is the session in which an attempt at the same task was interrupted.
 type Earlier = acp.Earlier
 
@@ -85,7 +88,10 @@ type Finished struct {
 
 // tested reports whether a candidate is what another machine has tested.
 func (f *Finished) tested(c land.Candidate) bool {
-	return f != nil && f.Trees[1] != "" && f.Trees == c.Trees
+	if f == nil || f.Trees[1] == "" {
+		return false
+	}
+	return f.Trees == c.Trees
 }
 
 // Base is where a task began: what was there before its first attempt. It is kept

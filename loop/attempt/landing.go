@@ -30,8 +30,8 @@ type Lane interface {
 	Lacks(ctx context.Context) (missing []string, gates *verify.Gates, end func() error, err error)
 	Submit(ctx context.Context, by land.Credit, judge land.Judge) (land.Candidate, error)
 	Land(ctx context.Context) (land.Outcome, error)
-	// Unfounded is a policy.Unfounded if the work stands on held work, with which that is wrong without it.
-	Unfounded(ctx context.Context, why string) error
+	// BaseFails is a policy.BrokenBase if the work stands on held work, with which that is wrong without it.
+	BaseFails(ctx context.Context, why string) error
 }
 
 // freeze stops the agent: what it says is done is judged, and nothing that its processes do to that meanwhile.
@@ -44,12 +44,34 @@ func (a *attempt) freeze() {
 	a.talk.thaw = func() { release(); thaw() }
 }
 
+// judged is what is known of work while it is in the queue.
+type judged struct {
+	last     policy.Decision // about the last candidate; none passed yet if it is empty
+	verified string          // the patch that the verifier accepted
+	remote   string          // the patch that a verifier on another machine accepted
+}
+
+// accepts reports whether a candidate needs no verdict any more. A verifier on another machine saw neither what is lost nor what does not fit here.
+func (j judged) accepts(c land.Candidate) bool {
+	switch c.Patch {
+	case "":
+		return c.Accepted
+	case j.verified:
+		return true
+	case j.remote:
+		return c.Accepted || len(c.Lost) == 0 && c.Unfit == ""
+	}
+	return c.Accepted
+}
+
+// undisturbed reports whether nothing ended the attempt or its checks: what they said counts.
+func (a *attempt) undisturbed() bool { return a.ended == policy.Running && a.work.CheckErr == nil }
+
 // queue has work judged as it will be on the target, and returns when the result counts.
-func (a *attempt) queue(ctx context.Context) (d policy.Decision) {
-	w, green := &a.work, false
-	var passed, elsewhere string // the patch that the verifier accepted, and that another machine's did: it saw neither what is lost nor what does not fit here
+func (a *attempt) queue(ctx context.Context) policy.Decision {
+	w, known := &a.work, judged{}
 	if a.job.Finished != nil {
-		elsewhere = a.job.Finished.Patch
+		known.remote = a.job.Finished.Patch
 	}
 	a.keepTouched(a.talk.session, true)
 	by := land.Credit{Agent: a.use.Name, Model: a.use.Model, Note: a.talk.set.Journal, Script: a.evident()}
@@ -59,30 +81,29 @@ func (a *attempt) queue(ctx context.Context) (d policy.Decision) {
 	c, err := a.ports.Lane.Submit(ctx, by, func(c land.Candidate) (v land.Verdict) {
 		see(c)
 		a.evidence.onto(c)
-		w.Accepted = c.Accepted || c.Patch != "" && (c.Patch == passed || c.Patch == elsewhere && len(c.Lost) == 0 && c.Unfit == "")
+		w.Accepted = known.accepts(c)
 		a.cpu = 0
 		a.Demand.measure(a.Now, func() (time.Duration, bool) {
-			d = a.check(ctx, c.Trees[1])
-			return a.cpu, a.ended == policy.Running && w.CheckErr == nil && (a.cpu > 0 || len(w.Gates) == 0)
+			known.last = a.check(ctx, c.Trees[1])
+			return a.cpu, a.undisturbed() && (a.cpu > 0 || len(w.Gates) == 0)
 		})
-		if w.Verdict != nil && w.Verdict.Pass && d.Action == policy.Complete {
-			passed = c.Patch
+		if known.last.Action == policy.Complete && w.Verdict.Passes() {
+			known.verified = c.Patch
 		}
-		green = d.Passed()
-		v.Over, v.Passed = a.ended != policy.Running || w.CheckErr != nil, green
-		if !v.Over && green {
-			v.Seen, v.Sound = a.facts(ctx), a.sound()
+		v.Over, v.Passed = !a.undisturbed(), known.last.Passed()
+		if !v.Over && v.Passed {
+			v.Seen, v.BaseForOthers = a.facts(ctx), a.beyondDoubt()
 		}
 		a.keepTouched(a.talk.session, true)
 		return v
 	})
 	see(c)
-	if !green || len(w.Conflict) > 0 {
-		a.renew()
-	}
 	again := false
-	if err == nil && !green && len(w.Conflict) == 0 && a.ended == policy.Running && w.CheckErr == nil {
-		again, err = a.blameTarget(ctx)
+	if conflict := len(w.Conflict) > 0; conflict || !known.last.Passed() {
+		a.renew()
+		if err == nil && !conflict && a.undisturbed() {
+			again, err = a.blameTarget(ctx)
+		}
 	}
 	if err != nil || len(w.Conflict) > 0 {
 		w.Checked, w.CheckErr, a.ended = true, err, a.endedBy(ctx)
@@ -91,7 +112,7 @@ func (a *attempt) queue(ctx context.Context) (d policy.Decision) {
 	if again {
 		return a.queue(ctx)
 	}
-	return d
+	return known.last
 }
 
 // land moves the target to work that was accepted, unless that waits for a person. If somebody else moved it first, the work
@@ -119,12 +140,16 @@ func (a *attempt) land(ctx context.Context, d policy.Decision) policy.Decision {
 	return d
 }
 
-// sound reports whether only a person's wish is open about work that passed: each of its checks was carried out.
-func (a *attempt) sound() bool {
+// beyondDoubt reports whether only a person's wish is open about work that passed: each of its checks was carried out.
+func (a *attempt) beyondDoubt() bool {
 	w := &a.work
-	unknown := func(d verify.Doubt) bool { return d.Open }
-	unjudged := w.Verdict != nil && !w.Verdict.Pass
-	return !a.job.Verify.Skip && !unjudged && !slices.ContainsFunc(w.Left(), unknown) && len(w.Nameless()) == 0 && !w.GateFailed()
+	switch {
+	case a.job.Verify.Skip, w.GateFailed(), len(w.Nameless()) > 0:
+		return false
+	case w.Verdict.Refuses():
+		return false
+	}
+	return !slices.ContainsFunc(w.Left(), func(d verify.Doubt) bool { return d.Open })
 }
 
 // keepVerdict records what was judged, for when it lands: the same on the same needs nothing more.

@@ -23,19 +23,17 @@ import (
 const (
 	lessonsFolder = "lessons" // in the folder of the attempt
 	lessonsTime   = 2 * time.Minute
-	maxLessons    = 2
-	maxLesson     = 4 << 10 // bytes
 )
 
 // learn asks the cheapest model, once for each task, what later agents should know about work that was accepted only
 // after a retry or a repair. The work is safe by then, and whatever comes of this changes nothing about it.
 func (a *attempt) learn(ctx context.Context, d policy.Decision, script bool) {
-	accepted := d.Passed()
-	struggled := a.said.Repairs > 0 || a.job.Task.Retries > 0
-	if !a.job.Lessons || !accepted || !struggled || script || !a.seen.Opened || a.job.Review != nil || ctx.Err() != nil || a.lessonsAsked() {
+	switch {
+	case !a.job.Lessons, a.job.Review != nil, script, !a.seen.Opened:
 		return
-	}
-	if over := a.overspent(ctx); over != nil {
+	case !d.Passed(), a.said.Repairs+a.job.Task.Retries == 0:
+		return
+	case ctx.Err() != nil, a.lessonsAsked(), a.overspent(ctx) != nil:
 		return
 	}
 	ctx, end := context.WithTimeoutCause(ctx, lessonsTime, errors.New("no answer within "+lessonsTime.String()))
@@ -78,9 +76,9 @@ func (a *attempt) askLessons(ctx context.Context) ([]sigils.Knowledge, error) {
 	if err = cmp.Or(err, unread, s.Close()); err != nil || !turn.Completed() {
 		return nil, err
 	}
-	lessons := redact.Deep(a.Redact, set.Knowledge[:min(len(set.Knowledge), maxLessons)])
+	lessons := redact.Deep(a.Redact, set.Knowledge[:min(len(set.Knowledge), 2)])
 	for i := range lessons {
-		lessons[i].Body = plain.Head(lessons[i].Body, maxLesson)
+		lessons[i].Body = plain.Head(lessons[i].Body, 4<<10)
 	}
 	return lessons, nil
 }

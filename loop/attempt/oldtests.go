@@ -42,7 +42,7 @@ func (a *attempt) oldTests(ctx context.Context, now string) error {
 	case err != nil:
 		return err
 	case unknown != nil:
-		files := human.List(seq.Map(plan.Changed, func(c git.Change) string { return c.Path }), 5)
+		files := human.Few(seq.Map(plan.Changed, func(c git.Change) string { return c.Path }))
 		a.doubt("the work changes what checks it, " + files + ", and whether it passes without that is not known: " + unknown.Error())
 	case failed != nil:
 		e.old, e.failed = oldFailed, failed
@@ -64,8 +64,8 @@ func (a *attempt) refusing(ctx context.Context, checks []verify.Check, edits, un
 	// the project before the work does, unless it failed there already and does not name why.
 	c := checks[slices.IndexFunc(checks, func(c verify.Check) bool { return c.Command == said.Command })]
 	control, unknown, err := a.inCopy(ctx, nil, []verify.Check{c}, inACopy)
-	if before := c.Before; before != nil && undo != nil && control != nil && err == nil && (before.Passed || before.Failures != "") {
-		c.Result = *before
+	if control != nil && undo != nil && err == nil && c.Before.Comparable() {
+		c.Result = *c.Before
 		control, unknown, err = a.inCopy(ctx, undo, []verify.Check{c}, asBefore)
 	}
 	if control != nil {
@@ -103,9 +103,10 @@ func (a *attempt) inCopy(ctx context.Context, edits []git.Edit, checks []verify.
 
 // again runs a gate in a copy, more than once if it fails: that may be by chance.
 func (a *attempt) again(ctx context.Context, gates verify.Gates, c verify.Check, why string) (res verify.Result, err error) {
-	for try := 0; err == nil && (try == 0 || try <= a.job.Verify.Reruns && refuses(c, res) && !res.Killed); try++ {
+	err = a.rerun(func() (again bool, err error) {
 		res, err = a.gateIn(ctx, gates, c.Command, why, a.verifyLog())
-	}
+		return refuses(c, res) && !res.Killed, err
+	})
 	if err == nil {
 		a.gateEnded(verify.Check{Result: res}, why)
 	}

@@ -21,8 +21,6 @@ type Proving struct {
 	Criteria []proof.Criterion // of its specification
 }
 
-const maxShown = 200
-
 // prove finds out which criteria the accepted work proves: by name, a test has to fail without the work and pass with it. What it finds
 // is recorded before the work lands, because afterwards it cannot be found out.
 func (a *attempt) prove(ctx context.Context, taken string) error {
@@ -57,7 +55,7 @@ func (a *attempt) prove(ctx context.Context, taken string) error {
 		default:
 			one.Shown = "no gate of the task is about it"
 		}
-		if one.Kind != dag.ProofTest && a.work.Verdict != nil && a.work.Verdict.Pass {
+		if one.Kind != dag.ProofTest && a.work.Verdict.Passes() {
 			one = byVerdict(one, a.work.Verdict.Proven, cmp.Or(a.job.Agent.Verifier, a.use.Name))
 		}
 		if !one.Kind.Proves() {
@@ -87,7 +85,7 @@ func byVerdict(p dag.Proof, said []sigils.Proven, author string) dag.Proof {
 	if p.Gate != "" {
 		why = " (its test does not: " + p.Shown + ")"
 	}
-	p.Kind, p.Author, p.Shown = dag.ProofVerdict, author, plain.Cut(strings.Join(strings.Fields(said[i].Text), " "), maxShown)+why
+	p.Kind, p.Author, p.Shown = dag.ProofVerdict, author, plain.Excerpt(said[i].Text)+why
 	return p
 }
 

@@ -58,7 +58,7 @@ func (p *prover) look(ctx context.Context, c verify.Check, literal bool) (found,
 	}
 	f, err := p.judge(ctx, c, literal)
 	if err == nil {
-		f.shown = plain.Cut(f.shown, 2*maxShown)
+		f.shown = plain.Excerpt(f.shown)
 		p.seen[c.Command] = f
 	}
 	return f, err
@@ -209,9 +209,11 @@ func (r *gateRuns) run(ctx context.Context, edits []git.Edit, why string) (res v
 // criterion that is a command may have been met by an earlier task. Why is the reason if this is not known.
 func (p *prover) base(ctx context.Context, c verify.Check, literal bool) (b before, why string, err error) {
 	b, why, err = p.without(ctx, p.evidence.base.Tree)
-	earlier := len(b.edits) == 0 || literal && !b.tests && c.Before != nil && c.Before.Passed
-	if why == "" && err == nil && earlier && p.evidence.began != p.evidence.base.Tree {
-		b, why, err = p.without(ctx, p.evidence.began)
+	if why != "" || err != nil || p.evidence.began == p.evidence.base.Tree {
+		return b, why, err
+	}
+	if met := literal && !b.tests && c.PassedBefore(); met || len(b.edits) == 0 {
+		return p.without(ctx, p.evidence.began)
 	}
 	return b, why, err
 }
@@ -292,7 +294,7 @@ func firstFailure(r verify.Result) string {
 	const telling = 12 // letters, at least
 	for line := range strings.SplitSeq(r.Failures, "\n") {
 		if line = strings.TrimSpace(line); len(line) >= telling {
-			return plain.Cut(line, maxShown)
+			return plain.Excerpt(line)
 		}
 	}
 	return r.Exit

@@ -118,7 +118,7 @@ func (a *attempt) reviewed(ctx context.Context, tree string) policy.Decision {
 // warnChanged says which files changed while somebody looked who changes nothing.
 func (a *attempt) warnChanged(ctx context.Context, tree string) {
 	if files := a.evidence.since(ctx, a.evidence.tree, tree); len(files) > 0 {
-		a.warn(a.job.Task.ID, "files changed during the review, and nobody verified that: "+human.List(files, 5))
+		a.warn(a.job.Task.ID, "files changed during the review, and nobody verified that: "+human.Few(files))
 	}
 }
 
@@ -166,7 +166,7 @@ func (a *attempt) missing(v verify.Verdict) policy.Decision {
 		v.Findings = append(v.Findings, sigils.Finding{Text: v.Reason})
 	}
 	for _, f := range v.Findings {
-		title := plain.Cut(strings.Join(strings.Fields(cmp.Or(f.Title, f.Text)), " "), maxMissing)
+		title := plain.Brief(cmp.Or(f.Title, f.Text))
 		a.review.findings = append(a.review.findings, event.Finding{Title: title, File: f.File, Line: f.Line, Text: f.Text})
 	}
 	if !a.job.Review.Last {
@@ -181,9 +181,6 @@ func (a *attempt) missing(v verify.Verdict) policy.Decision {
 		Reason: "missing after two rounds: " + strings.Join(titles, "; "),
 	}
 }
-
-// maxMissing is how much of what is missing a title shows.
-const maxMissing = 120
 
 // uncited says why there is no such line.
 func uncited(read func(string) ([]byte, error), file string, line int) string {

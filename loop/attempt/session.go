@@ -1,6 +1,7 @@
 package attempt
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,7 +27,7 @@ func (a *attempt) open(ctx context.Context) error {
 	op := a.opening(a.job.Place.Folder, a.job.Review != nil)
 	op.Resume = a.job.Session
 	for _, r := range a.job.History.Answers {
-		if r.Kind == inbox.Credential && r.State == inbox.Answered && !r.Denied && a.job.Review == nil {
+		if a.job.Review == nil && r.Kind == inbox.Credential && r.Granted() {
 			op.Credentials = append(op.Credentials, r)
 		}
 	}
@@ -90,13 +91,15 @@ func restarts() []time.Duration {
 // another try before the run does without it.
 func (a *attempt) start(ctx context.Context, op Opening) (Session, error) {
 	agent, proven := a.job.Agent.Name, a.job.Agent.Standing.Proven || a.said.Answered || a.seen.VerifierAnswered
-	if name := a.job.Agent.Verifier; op.Verifier && !op.Review && name != "" && name != agent {
-		agent, proven = name, a.job.Agent.VerifierProven || a.seen.VerifierAnswered
+	if op.Verifier && !op.Review {
+		if name := cmp.Or(a.job.Agent.Verifier, agent); name != agent {
+			agent, proven = name, a.job.Agent.VerifierProven || a.seen.VerifierAnswered
+		}
 	}
 	a.said.Restarted = false
 	s, err := a.openLimited(ctx, op)
 	for i, wait := range restarts() {
-		if err == nil || ctx.Err() != nil || !passing(err) || !proven {
+		if !proven || !passing(err) || ctx.Err() != nil {
 			return s, err
 		}
 		a.warn(a.job.Task.ID, fmt.Sprintf("%s could not be started: %v; retry %d of %d in %s", agent, err, i+1, len(restarts()), wait))

@@ -76,7 +76,7 @@ func (a *attempt) resolvedConflicts() (list []string) {
 		}
 		text := human.List(m.Files, 10)
 		if by := m.By(); len(by) > 0 {
-			text += ", with " + human.List(by, 5)
+			text += ", with " + human.Few(by)
 		}
 		list = append(list, text)
 	}

@@ -132,7 +132,7 @@ func (a *attempt) runChecks(ctx context.Context, taken string) (err error) {
 	if err == nil {
 		err = a.doubtGates(ctx, taken)
 	}
-	if err != nil || len(a.work.Tampering) > 0 || a.work.GateFailed() {
+	if err != nil || a.work.Refused() {
 		return err
 	}
 	return a.oldTests(ctx, taken)
@@ -140,7 +140,10 @@ func (a *attempt) runChecks(ctx context.Context, taken string) (err error) {
 
 // wantsVerdict reports whether work which passes its gates is judged by the verifier agent.
 func (a *attempt) wantsVerdict() bool {
-	return !a.job.Verify.Skip && !a.job.Accepted && a.job.Review == nil && a.job.Verify.AgentVerdict && (a.job.Agent.Verifier != "" || !a.evident())
+	if !a.job.verifies() || !a.job.Verify.AgentVerdict {
+		return false
+	}
+	return a.job.Agent.Verifier != "" || !a.evident()
 }
 
 // keepFinished records what verification needs, before the attempt's phase says so. In a slot that is the work
@@ -172,8 +175,13 @@ func (a *attempt) unkept(err error) policy.Decision {
 // was stopped: its work is kept as finished, and verified the next time.
 func (a *attempt) finishedMeanwhile() bool {
 	t := a.turn
-	itself := (t.Err == nil || t.Err.Kind == acp.Cancelled) && t.Stop == acp.StopEnd
-	return a.ended == policy.Interrupted && itself && t.Sigils.Done && !t.Sigils.Failure
+	switch {
+	case a.ended != policy.Interrupted, t.Stop != acp.StopEnd:
+		return false
+	case t.Err != nil && t.Err.Kind != acp.Cancelled:
+		return false
+	}
+	return t.Sigils.Done && !t.Sigils.Failure
 }
 
 // evident reports whether the agent's word rests on an exit status.
@@ -345,7 +353,7 @@ func (a *attempt) askOnce(ctx context.Context, shown string) event.Event {
 
 // greenBefore reports whether there are gates, and that all passed before the work.
 func greenBefore(gates []verify.Check) bool {
-	return len(gates) > 0 && !slices.ContainsFunc(gates, func(c verify.Check) bool { return c.Before == nil || !c.Before.Passed })
+	return len(gates) > 0 && !slices.ContainsFunc(gates, func(c verify.Check) bool { return !c.PassedBefore() })
 }
 
 // verdict asks for one, and is guarded as the work is: it ends with errCut when

@@ -59,8 +59,10 @@ type witness struct {
 
 // wantsWitness reports whether a witness may speak about the task. It has to lie where the worker cannot read it.
 func (a *attempt) wantsWitness() bool {
-	t, v := a.job.Task, a.job.Verify
-	return v.Witness != "" && a.job.Place.Secret != "" && !v.Skip && a.job.Review == nil && !a.job.Accepted && t.Kind != dag.Check && t.ExpectRed == ""
+	if a.job.Verify.Witness == "" || a.job.Place.Secret == "" {
+		return false
+	}
+	return a.job.verifies() && a.job.Task.Kind != dag.Check && a.job.Task.ExpectRed == ""
 }
 
 // askWitness has the witness of the task written before the first attempt at it, and runs it on what is there without the work. The answer
@@ -71,7 +73,10 @@ func (a *attempt) askWitness(ctx context.Context) error {
 	}
 	of := a.sumOfWords()
 	w, known := a.storedWitness(of)
-	if known && (w.Tried || w.Dropped != "") || !known && a.overspent(ctx) != nil {
+	switch {
+	case w.Tried, w.Dropped != "":
+		return nil
+	case !known && a.overspent(ctx) != nil:
 		return nil
 	}
 	if err := a.ports.Lane.Show(ctx, a.ports.Lane.Base()); err != nil {
@@ -161,7 +166,7 @@ func newWitness(of string, set sigils.Set) witness {
 	switch {
 	case said.File == "":
 		w.Dropped = "the agent wrote none"
-	case !filepath.IsLocal(filepath.FromSlash(w.File)) || strings.ContainsAny(w.File, "\\\n\x00") || slices.Contains(parts, ".git") || slices.Contains(parts, ".ralph"):
+	case !filepath.IsLocal(filepath.FromSlash(w.File)), strings.ContainsAny(w.File, "\\\n\x00"), slices.Contains(parts, ".git"), slices.Contains(parts, ".ralph"):
 		w.Dropped = fmt.Sprintf("%q is not a file that a test can be in", said.File)
 	}
 	return w
@@ -270,17 +275,23 @@ func (w witness) hide(output string) string {
 // callWitness runs the check of the witness on a candidate that its gates accept. A failure is a doubt: the check may be wrong.
 func (a *attempt) callWitness(ctx context.Context) error {
 	work := &a.work
-	if !a.wantsWitness() || work.Unchanged || work.Accepted || a.talk.set.Split || len(work.Tampering) > 0 || work.GateFailed() {
+	switch {
+	case !a.wantsWitness(), a.talk.set.Split:
+		return nil
+	case work.Unchanged, work.Accepted, work.Refused():
 		return nil
 	}
-	w, known := a.storedWitness(a.sumOfWords())
-	if !known || !w.Tried || w.Dropped != "" {
+	w, _ := a.storedWitness(a.sumOfWords())
+	if !w.Tried || w.Dropped != "" {
 		return nil
 	}
 	runner, end, unknown := a.ports.Lane.Copy(ctx, nil)
 	var res verify.Result
-	for try := 0; unknown == nil && (try == 0 || try <= a.job.Verify.Reruns && w.refutes(res) != ""); try++ {
-		res, unknown = a.runWitness(ctx, runner, w, witnessAfter)
+	if unknown == nil {
+		unknown = a.rerun(func() (again bool, err error) {
+			res, err = a.runWitness(ctx, runner, w, witnessAfter)
+			return w.refutes(res) != "", err
+		})
 	}
 	if err := cmp.Or(end(), context.Cause(ctx)); err != nil {
 		return err
@@ -303,8 +314,8 @@ func (a *attempt) refuted(w witness, failed string, res verify.Result) {
 	a.work.Refuted = fmt.Sprintf("a check that another agent wrote from the task's words fails: %s (%s)", failed, res.Exit)
 	notes := strings.Split(strings.TrimSpace(a.talk.set.Journal), "\n\n")
 	why := fmt.Sprintf("%s; the check and what it prints are in %s", a.work.Refuted, a.witnessLog())
-	if says := strings.Join(strings.Fields(notes[len(notes)-1]), " "); says != "" {
-		why += fmt.Sprintf("; the agent says: %q", plain.Cut(says, maxShown))
+	if says := plain.Excerpt(notes[len(notes)-1]); says != "" {
+		why += fmt.Sprintf("; the agent says: %q", says)
 	}
 	a.hold(verify.Doubt{
 		Why: why, File: w.File,
@@ -358,7 +369,10 @@ func (a *attempt) storedWitness(of string) (w witness, known bool) {
 	if err == nil {
 		err = json.Unmarshal(data, &w)
 	}
-	return w, err == nil && w.Of == of
+	if err != nil || w.Of != of {
+		return witness{}, false
+	}
+	return w, true
 }
 
 func (a *attempt) storeWitness(w witness) error {

@@ -169,7 +169,7 @@ func (o Options) waits(cause error) *event.Waits {
 	var conflict *merge.ConflictError
 	switch {
 	case errors.As(cause, &blocked) && len(blocked.Files) > 0:
-		if w.Reason = "waits for your " + human.List(blocked.Files, 5); blocked.Dir != o.Repo.Dir() {
+		if w.Reason = "waits for your " + human.Few(blocked.Files); blocked.Dir != o.Repo.Dir() {
 			w.Reason += " in " + blocked.Dir
 		}
 	case errors.As(cause, &blocked):

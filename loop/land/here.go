@@ -34,7 +34,7 @@ func (l *Lander) enter(ctx context.Context, claim dag.Claim, finished, script bo
 		return nil, err
 	}
 	if left := at.Left(); len(left) > 0 {
-		l.WarnOnce("left", "not looked at, because it cannot be part of a commit: "+human.List(left, 5))
+		l.WarnOnce("left", "not looked at, because it cannot be part of a commit: "+human.Few(left))
 	}
 	if len(mixed) > 0 && mine { // its next attempt may overwrite them
 		kept, err := at.Kept(ctx, tip)
@@ -42,7 +42,7 @@ func (l *Lander) enter(ctx context.Context, claim dag.Claim, finished, script bo
 		if err = cmp.Or(err, merge.SetRefs(ctx, l.Repo, merge.Ref{Name: ref, Commit: kept})); err != nil {
 			return nil, err
 		}
-		l.warn(open.Task, "you changed files in which this task is at work; they count as its work: "+human.List(mixed, 5)+"; as they are now, they are kept at "+ref)
+		l.warn(open.Task, "you changed files in which this task is at work; they count as its work: "+human.Few(mixed)+"; as they are now, they are kept at "+ref)
 	}
 	w := &Workspace{to: l.Options, claim: claim, slot: at, room: l.Slots.Room(claim.Slot)}
 	work, _, err := l.earlier(ctx, claim)

@@ -136,7 +136,7 @@ func (l *Lander) Start(ctx context.Context, claim dag.Claim, finished, script bo
 			l.WarnOnce("edits", "what you changed in this folder is not taken in: "+err.Error())
 		}
 	}
-	if b.Base, err = l.stand(ctx, claim); err == nil && b.Base == "" {
+	if b.Base, err = l.baseAhead(ctx, claim); err == nil && b.Base == "" {
 		b.Base, err = l.Tip(ctx)
 	}
 	if err != nil {

@@ -102,7 +102,7 @@ func (l *Lane) notifyMoved(ctx context.Context, now, work string) error {
 	if err != nil || len(m.Landed) == 0 {
 		return err
 	}
-	l.Notify(ctx, l.claim, "moved\x00"+base, fmt.Sprintf("%s has moved: %s. Your folder follows when your turn ends.", l.name(), human.List(m.By(), 5)))
+	l.Notify(ctx, l.claim, "moved\x00"+base, fmt.Sprintf("%s has moved: %s. Your folder follows when your turn ends.", l.name(), human.Few(m.By())))
 	mine, err1 := l.Repo.DiffTrees(ctx, base, work)
 	theirs, err2 := l.Repo.DiffTrees(ctx, base, now)
 	if err := errors.Join(err1, err2); err != nil {
@@ -120,7 +120,7 @@ func (l *Lane) notifyMoved(ctx context.Context, now, work string) error {
 	}
 	if m, err = l.since(ctx, base, now, both); err == nil {
 		l.Notify(ctx, l.claim, "files\x00"+strings.Join(both, "\x00"), fmt.Sprintf("You changed %s, and so did %s, which has landed on %s.",
-			human.List(m.Files, 10), human.List(m.By(), 5), l.name()))
+			human.List(m.Files, 10), human.Few(m.By()), l.name()))
 	}
 	return err
 }

@@ -40,7 +40,7 @@ func (s Site) Unfinish(ctx context.Context, m dag.Merge) (landed bool, why strin
 	}
 	left, err := merge.Unfinish(ctx, s.Repo, m.Target, m.Onto, m.Candidate)
 	if len(left.Kept) > 0 {
-		why += "; left alone, because somebody changed them: " + human.List(left.Kept, maxNamed)
+		why += "; left alone, because somebody changed them: " + human.Few(left.Kept)
 	}
 	if err == nil && left.Landed {
 		why = ""
@@ -50,9 +50,6 @@ func (s Site) Unfinish(ctx context.Context, m dag.Merge) (landed bool, why strin
 	}
 	return left.Landed, why, err
 }
-
-// maxNamed is how many files a reason names.
-const maxNamed = 5
 
 // Settle stores what became of work that was landing when its task was taken away. Until that is known, nobody
 // else can land.

@@ -55,10 +55,10 @@ type Judge func(Candidate) Verdict
 
 // Verdict is what became of that.
 type Verdict struct {
-	Over   bool       // it was cut short: nothing counts
-	Passed bool       // it may land, or wait for a person
-	Sound  bool       // and each gate could say so: while it waits, other tasks may begin on it
-	Seen   risk.Facts // of work that passed
+	Over          bool       // it was cut short: nothing counts
+	Passed        bool       // it may land, or wait for a person
+	BaseForOthers bool       // and each gate could say so: other tasks may begin on it while it waits
+	Seen          risk.Facts // of work that passed
 }
 
 // Outcome is what became of work that passed.
@@ -161,15 +161,12 @@ func (l *Lane) dropped(ctx context.Context, onto, work string) (lost []Loss, err
 		by := cmp.Or(human.List(seq.Map(landed, merge.Commit.String), 3), "others")
 		what := "all of it: it is compared as a whole"
 		if len(d.Lines) > 0 {
-			what = human.List(seq.Map(d.Lines, func(line string) string { return strconv.Quote(plain.Cut(strings.TrimSpace(line), maxLine)) }), 3)
+			what = human.List(seq.Map(d.Lines, func(line string) string { return strconv.Quote(plain.Brief(line)) }), 3)
 		}
 		lost = append(lost, Loss{Text: trees.Seen(d.File) + " lacks what " + by + " landed in it: " + what, Marked: d.Marked})
 	}
 	return lost, err
 }
-
-// maxLine is how much of a line names what is missing.
-const maxLine = 100
 
 // next does what the policy says as far as it concerns the queue alone: it waits or builds.
 func (l *Lane) next(ctx context.Context) (merge.Action, error) {
@@ -313,7 +310,7 @@ func (l *Lane) unfit(ctx context.Context, onto, work string) (string, error) {
 	if err != nil || len(locks) == 0 {
 		return "", err
 	}
-	return "it changes " + human.List(locks, 5) + ", and gates saw the dependencies of your folder, which may not fit; install what it names and accept it, or set [parallel] setup", nil
+	return "it changes " + human.Few(locks) + ", and gates saw the dependencies of your folder, which may not fit; install what it names and accept it, or set [parallel] setup", nil
 }
 
 // tested stores what judging the candidate showed.
@@ -329,8 +326,8 @@ func (l *Lane) tested(ctx context.Context, v Verdict) error {
 				return err
 			}
 		}
-		if v.Sound && v.Seen.Unseen == "" && !l.protected(v.Seen.Files) {
-			if err := g.Queue.Sound(l.claim, l.entry.N); err != nil {
+		if v.BaseForOthers && v.Seen.Unseen == "" && !l.protected(v.Seen.Files) {
+			if err := g.Queue.AllowOn(l.claim, l.entry.N); err != nil {
 				return err
 			}
 		}

@@ -12,9 +12,9 @@ import (
 	"ralph/loop/policy"
 )
 
-// stand is the commit that an attempt begins with which stands on held work: that work as it was judged, if it has all that landed
+// baseAhead is the commit that an attempt begins with which stands on held work: that work as it was judged, if it has all that landed
 // since, or else made anew on what has. It is "" if the attempt stands on nothing.
-func (l *Lander) stand(ctx context.Context, claim dag.Claim) (string, error) {
+func (l *Lander) baseAhead(ctx context.Context, claim dag.Claim) (string, error) {
 	if claim.Task.StandsOn == "" {
 		return "", nil
 	}
@@ -31,7 +31,7 @@ func (l *Lander) stand(ctx context.Context, claim dag.Claim) (string, error) {
 		return "", err
 	}
 	if len(line) == 0 || len(there) < len(line) {
-		return "", l.unfounded(ctx, claim, "the held work of "+claim.Task.StandsOn+" is gone")
+		return "", l.baseFails(ctx, claim, "the held work of "+claim.Task.StandsOn+" is gone")
 	}
 	top := line[len(line)-1].Candidate
 	if has, err := l.Repo.IsAncestor(ctx, at, top); err != nil || has {
@@ -47,7 +47,7 @@ func (l *Lander) stand(ctx context.Context, claim dag.Claim) (string, error) {
 			return "", err
 		}
 		if len(built.Files) > 0 {
-			return "", l.unfounded(ctx, claim, fmt.Sprintf("the held work of %s conflicts with what has landed", m.Task))
+			return "", l.baseFails(ctx, claim, fmt.Sprintf("the held work of %s conflicts with what has landed", m.Task))
 		}
 		at = built.Candidate
 	}
@@ -60,28 +60,28 @@ func (l *Lander) line(ctx context.Context, claim dag.Claim) (line []dag.Merge, e
 	return line, err
 }
 
-// unfounded keeps further tasks from the held work that a claim stands on, and is a policy.Unfounded: that work is to land first.
-func (l *Lander) unfounded(ctx context.Context, claim dag.Claim, why string) error {
+// baseFails keeps further tasks from the held work that a claim stands on, and is a policy.BrokenBase: that work is to land first.
+func (l *Lander) baseFails(ctx context.Context, claim dag.Claim, why string) error {
 	line, err := l.line(ctx, claim)
 	if err == nil {
-		err = l.Store.Update(context.WithoutCancel(ctx), func(g *dag.Graph) error { return g.Queue.Unsound(line) })
+		err = l.Store.Update(context.WithoutCancel(ctx), func(g *dag.Graph) error { return g.Queue.RefuseOn(line) })
 	}
 	if err != nil {
 		return err
 	}
-	return policy.Unfounded{Reason: why + ": its task begins when that has landed"}
+	return policy.BrokenBase{Reason: why + ": its task begins when that has landed"}
 }
 
-// Unfounded gives the task back if it stands on held work: what is wrong without its own work is not its fault. It is nil otherwise.
-func (l *Lane) Unfounded(ctx context.Context, why string) error {
+// BaseFails gives the task back if it stands on held work: what is wrong without its own work is not its fault. It is nil otherwise.
+func (l *Lane) BaseFails(ctx context.Context, why string) error {
 	if stands, err := l.stands(ctx); err != nil || !stands {
 		return err
 	}
-	return l.unfounded(ctx, l.claim, "with the held work of "+l.claim.Task.StandsOn+" below it, "+why)
+	return l.baseFails(ctx, l.claim, "with the held work of "+l.claim.Task.StandsOn+" below it, "+why)
 }
 
-// Unfounded is nil: the work lies on what has landed.
-func (w *Workspace) Unfounded(context.Context, string) error { return nil }
+// BaseFails is nil: the work lies on what has landed.
+func (w *Workspace) BaseFails(context.Context, string) error { return nil }
 
 // stands reports whether the work still stands on held work: once that has landed, it lands on the target like any other.
 func (l *Lane) stands(ctx context.Context) (bool, error) {

@@ -118,7 +118,7 @@ func Decide(f Facts) Decision {
 		return decideChecked(f)
 	case f.Turn.Sigils.Failure:
 		return Decision{Action: Release, Outcome: event.AttemptFailed, Reason: "the agent promised FAILURE", EndRun: event.OutcomeFailure}
-	case f.Turn.Over != nil && (f.Turn.Err != nil || !f.Turn.Sigils.Done && !f.Turn.Sigils.Failed):
+	case f.Turn.Over != nil && !f.Turn.finished():
 		return Overspent(*f.Turn.Over)
 	case f.Turn.Parked != "" && (f.Turn.Err != nil || !f.Turn.Sigils.Done): // what went wrong meanwhile may have come of the cut
 		return Decision{Action: Park, Outcome: event.AttemptAsked, Reason: "it waits for the answer to " + f.Turn.Parked, Uncounted: true}
@@ -132,11 +132,12 @@ func Decide(f Facts) Decision {
 		return afterError(f)
 	case f.Turn.Stop == acp.StopRefusal:
 		return Decision{Action: Fail, Outcome: event.AttemptRefused, Reason: "the model refused the task"}
-	case f.Turn.Queries > 0 && f.Session.Queried < maxQueried && f.Turn.Stop == acp.StopEnd && !f.Turn.Empty && f.Turn.Over == nil:
+	case f.Turn.Queries > 0 && f.mayAnswer():
 		return Decision{Action: Reprompt, Say: AskQuery, Reason: "a person asks it something"}
-	case f.Turn.Sigils.Done && f.Turn.Unread > 0 && f.Session.Heeded < maxHeeded:
-		return Decision{Action: Reprompt, Say: AskHeed, Reason: "messages came while it worked"}
 	case f.Turn.Sigils.Done:
+		if f.Turn.Unread > 0 && f.Session.Heeded < maxHeeded {
+			return Decision{Action: Reprompt, Say: AskHeed, Reason: "messages came while it worked"}
+		}
 		return Decision{Action: Verify, Outcome: event.AttemptDone}
 	case f.Turn.Sigils.Failed:
 		reason := cmp.Or(f.Turn.Sigils.FailReason, "the agent said that it cannot be done")
@@ -161,9 +162,10 @@ func Decide(f Facts) Decision {
 		return release(f, event.AttemptReleased, fmt.Sprintf("cut off %d times: %s", f.Session.GoneOn+1, f.Turn.Stop))
 	case f.Turn.Stop == acp.StopCancelled:
 		return release(f, event.AttemptError, "the agent cancelled its own turn")
-	case f.Turn.Empty && !f.Session.Answered && f.Agent.Mute:
-		return release(f, event.AttemptError, "an empty answer, though the agent answers to other tasks")
 	case f.Turn.Empty && !f.Session.Answered:
+		if f.Agent.Mute {
+			return release(f, event.AttemptError, "an empty answer, though the agent answers to other tasks")
+		}
 		d := limited(f, "an empty answer: suspected rate limit or missing login")
 		// Where no answer ever came, a login may be missing. An agent that has
 		// answered before may have used up its allowance, or have nothing to say to
@@ -201,6 +203,27 @@ func drifted(f Facts) Decision {
 	return d
 }
 
+// mayGoOn reports whether the attempt can have another turn: there is a session, and no budget is exceeded.
+func (f Facts) mayGoOn() bool { return !f.Session.None && f.Turn.Over == nil }
+
+func (f Facts) mayRepair() bool { return f.mayGoOn() && f.Session.Repairs < f.Rules.RepairRounds }
+
+// mayAskUncovered reports whether the agent is asked for tests of what no gate executed: once.
+func (f Facts) mayAskUncovered() bool {
+	if !f.Rules.AskUncovered || f.Work.Script {
+		return false
+	}
+	return f.mayGoOn() && f.Session.Uncovered == 0
+}
+
+// mayAnswer reports whether a turn that ended as it should can be followed by what a person asks.
+func (f Facts) mayAnswer() bool {
+	if f.Turn.Stop != acp.StopEnd || f.Turn.Empty {
+		return false
+	}
+	return f.Turn.Over == nil && f.Session.Queried < maxQueried
+}
+
 // Unchanged is how the reason of work begins that changed nothing.
 const Unchanged = "nothing changed: "
 
@@ -217,36 +240,19 @@ const DriftReason = "drift: "
 
 // decideChecked decides about work that was checked: what cost nothing first. The next agent gets the reason to read.
 func decideChecked(f Facts) Decision {
-	var halted Halted
-	if errors.As(f.Work.CheckErr, &halted) {
-		return halted.Decision()
-	}
-	var unfounded Unfounded
-	if errors.As(f.Work.CheckErr, &unfounded) {
-		return unfounded.Decision()
-	}
-	var unlandable Unlandable
-	if errors.As(f.Work.CheckErr, &unlandable) {
-		return reject(event.RejectedIncomplete, "incomplete: "+unlandable.Reason)
-	}
-	var refused Refused
-	if errors.As(f.Work.CheckErr, &refused) {
-		return reject(event.RejectedGate, refused.Reason)
-	}
-	var tampered Tampered
-	if errors.As(f.Work.CheckErr, &tampered) {
-		return reject(event.RejectedTampering, "tampering: "+tampered.Reason)
+	if decided := Decided(nil); errors.As(f.Work.CheckErr, &decided) {
+		return decided.Decision()
 	}
 	if f.Work.CheckErr != nil {
 		return release(f, event.AttemptError, f.Work.CheckErr.Error())
 	}
 	if len(f.Work.Conflict) > 0 {
-		d := reject(event.RejectedConflict, "conflict: "+human.List(f.Work.Conflict, 5)+" changed on the target")
+		d := reject(event.RejectedConflict, "conflict: "+human.Few(f.Work.Conflict)+" changed on the target")
 		if len(f.Work.With) > 0 {
-			d.Reason += " by " + human.List(f.Work.With, 5)
+			d.Reason += " by " + human.Few(f.Work.With)
 		}
 		// A script is run again on what landed meanwhile: somebody gets further each time.
-		if (f.Work.Script || f.Session.Resolved < f.Rules.Resolve) && !f.Session.None && f.Turn.Over == nil {
+		if f.mayGoOn() && (f.Work.Script || f.Session.Resolved < f.Rules.Resolve) {
 			return Decision{Action: Resolve, Reason: d.Reason}
 		}
 		if f.Work.Kept != "" { // the next attempt begins without it
@@ -270,18 +276,17 @@ func decideChecked(f Facts) Decision {
 			}
 			return reject(event.RejectedGate, reason+but+"\n"+g.Tail)
 		}
-		if f.Session.Repairs < f.Rules.RepairRounds && !f.Session.None && f.Turn.Over == nil {
+		if f.mayRepair() {
 			return Decision{Action: Reprompt, Say: AskRepair, Reason: reason, Gate: &f.Work.Gates[i]}
 		}
 		return reject(event.RejectedGate, reason+"\n"+g.Tail)
 	}
 	// Only a doubt remains of it afterwards: a witness may be wrong.
-	if f.Work.Refuted != "" && f.Session.Repairs < f.Rules.RepairRounds && !f.Session.None && !f.Work.Script && f.Turn.Over == nil {
+	if f.Work.Refuted != "" && !f.Work.Script && f.mayRepair() {
 		return Decision{Action: Reprompt, Say: AskWitness, Reason: f.Work.Refuted}
 	}
-	canAsk := f.Rules.AskUncovered && f.Session.Uncovered == 0 && !f.Session.None && !f.Work.Script && f.Turn.Over == nil
-	if c := f.Work.Coverage; c.Missed > 0 && canAsk {
-		return Decision{Action: Reprompt, Say: AskUncovered, Reason: c.String()}
+	if f.mayAskUncovered() && f.Work.Coverage.Missed > 0 {
+		return Decision{Action: Reprompt, Say: AskUncovered, Reason: f.Work.Coverage.String()}
 	}
 	if f.Work.Unproven() && !f.Work.MayBeFulfilled() {
 		return reject(event.RejectedUnchanged, nothingChanged)
@@ -302,7 +307,7 @@ func decideChecked(f Facts) Decision {
 		return unjudged(f.Work)
 	case f.Work.Unproven() && (!f.Work.Verdict.Fulfilled || len(f.Work.Left()) > 0): // there is nothing that could wait
 		return reject(event.RejectedUnchanged, nothingChanged+"; the verifier says: "+f.Work.Verdict.Reason)
-	case f.Work.Verdict != nil && !f.Work.Verdict.Pass:
+	case f.Work.Verdict.Refuses():
 		return reject(event.RejectedVerdict, "verdict: "+f.Work.Verdict.Reason)
 	case f.Work.Unproven():
 		return Decision{Action: Complete, Outcome: event.AttemptAlreadyDone, Reason: f.Work.Verdict.Reason}
@@ -424,9 +429,9 @@ func held(w Work) Decision {
 	var excused, nameless, verdict string
 	left := w.Left()
 	if gates := w.Excused(); len(gates) > 0 {
-		excused = "every gate failed before the work and still does: " + human.List(gates, 5)
+		excused = "every gate failed before the work and still does: " + human.Few(gates)
 	} else if gates := w.Nameless(); len(gates) > 0 {
-		nameless = "gates failed before the work and still do, without naming what fails: " + human.List(gates, 5)
+		nameless = "gates failed before the work and still do, without naming what fails: " + human.Few(gates)
 	}
 	if w.Verdict != nil && (w.Verdict.Silent || len(left) > 0) {
 		verdict = w.Verdict.Reason
@@ -441,6 +446,12 @@ func final(rejected Decision) Decision {
 	return rejected
 }
 
+// Decided is an error that says what follows from it.
+type Decided interface {
+	error
+	Decision() Decision
+}
+
 // Halted is what keeps all work from landing until a person looks.
 type Halted struct{ Reason string }
 
@@ -451,14 +462,14 @@ func (h Halted) Decision() Decision {
 	return Decision{Action: Release, Outcome: event.AttemptInterrupted, Uncounted: true, Reason: h.Reason, EndRun: event.OutcomeBlocked}
 }
 
-// Unfounded is what is wrong with the held work that a task stands on, and not with its own.
-type Unfounded struct{ Reason string }
+// BrokenBase is what is wrong with the held work that a task stands on, and not with its own.
+type BrokenBase struct{ Reason string }
 
-func (u Unfounded) Error() string { return u.Reason }
+func (b BrokenBase) Error() string { return b.Reason }
 
 // Decision gives a task back, at no charge.
-func (u Unfounded) Decision() Decision {
-	return Decision{Action: Release, Outcome: event.AttemptReleased, Uncounted: true, Reason: u.Reason}
+func (b BrokenBase) Decision() Decision {
+	return Decision{Action: Release, Outcome: event.AttemptReleased, Uncounted: true, Reason: b.Reason}
 }
 
 // Unlandable is work that cannot land as it is.
@@ -466,15 +477,28 @@ type Unlandable struct{ Reason string }
 
 func (u Unlandable) Error() string { return u.Reason }
 
+// Decision rejects the work.
+func (u Unlandable) Decision() Decision {
+	return reject(event.RejectedIncomplete, "incomplete: "+u.Reason)
+}
+
 // Tampered is work that changed what it must not.
 type Tampered struct{ Reason string }
 
 func (t Tampered) Error() string { return t.Reason }
 
+// Decision rejects the work.
+func (t Tampered) Decision() Decision {
+	return reject(event.RejectedTampering, "tampering: "+t.Reason)
+}
+
 // Refused is work that a hook, or what a person has changed, does not let land.
 type Refused struct{ Reason string }
 
 func (r Refused) Error() string { return r.Reason }
+
+// Decision rejects the work.
+func (r Refused) Decision() Decision { return reject(event.RejectedGate, r.Reason) }
 
 // KeptBack decides about a task that a hook does not let begin. Nothing is charged, and this run does not try again: the
 // hook would most likely say the same for ever.

@@ -55,6 +55,9 @@ type Turn struct {
 	Queries int    // what people ask it
 }
 
+// finished reports whether the agent said how the task ended.
+func (t Turn) finished() bool { return t.Err == nil && (t.Sigils.Done || t.Sigils.Failed) }
+
 // Session is what was said in the attempt's session so far.
 type Session struct {
 	None      bool // there is no session: finished work is only verified
@@ -109,9 +112,14 @@ func (w Work) Left() []verify.Doubt {
 
 // Unproven reports whether nothing shows that anybody worked. An exit status does not if a gate is to fail because of the work.
 func (w Work) Unproven() bool {
-	toFail := slices.ContainsFunc(w.Gates, func(c verify.Check) bool { return c.ExpectRed })
-	return w.Unchanged && (!w.Evident || toFail) && !slices.ContainsFunc(w.Gates, verify.Check.TurnedGreen)
+	if !w.Unchanged || slices.ContainsFunc(w.Gates, verify.Check.TurnedGreen) {
+		return false
+	}
+	return !w.Evident || slices.ContainsFunc(w.Gates, func(c verify.Check) bool { return c.ExpectRed })
 }
+
+// Refused reports whether what was found against the work is enough, whatever else is still to be checked.
+func (w Work) Refused() bool { return len(w.Tampering) > 0 || w.GateFailed() }
 
 // GateFailed reports whether a gate does not accept the work.
 func (w Work) GateFailed() bool {
@@ -134,7 +142,8 @@ func (w Work) Nameless() (gates []string) {
 
 // Excused are the gates if all fail as a person allowed, and nothing else vouches for the work.
 func (w Work) Excused() []string {
-	if w.WantVerdict || w.Evident || w.Accepted || slices.ContainsFunc(w.Gates, func(c verify.Check) bool { return c.Verdict() != event.GateExcused }) {
+	vouched := w.WantVerdict || w.Evident || w.Accepted
+	if vouched || slices.ContainsFunc(w.Gates, func(c verify.Check) bool { return c.Verdict() != event.GateExcused }) {
 		return nil
 	}
 	return seq.Map(w.Gates, func(c verify.Check) string { return strconv.Quote(c.Command) })

@@ -354,7 +354,7 @@ func (r Recoverer) reclaim(g *dag.Graph, t stale, slot land.Kept, c calls) (Recl
 	}
 	how.Reason += slot.Note + c.note
 	if how.Unverified == "" && !how.Fail && review == nil && len(c.cut) > 0 {
-		how.Reason += "; under way were " + human.List(seq.Map(c.cut, func(c inbox.Cut) string { return plain.Cut(c.Text, maxNamedCall) }), maxNamed)
+		how.Reason += "; under way were " + human.Few(seq.Map(c.cut, func(c inbox.Cut) string { return plain.Brief(c.Text) }))
 	}
 	task.Reason = how.Reason
 	if err := Reclaim(g, t.Task, how, r.Now()); err != nil || how.Unverified != "" || how.Fail || review != nil {
@@ -371,11 +371,8 @@ type calls struct {
 	note  string // for people
 }
 
-// maxCut is how many calls of one attempt are asked about or named, and maxNamedCall how much of each the report has.
-const (
-	maxCut       = 10
-	maxNamedCall = 80
-)
+// maxCut is how many calls of one attempt are asked about.
+const maxCut = 10
 
 func (r Recoverer) calls(last dag.Attempt) (c calls) {
 	if r.Calls == nil || last.Transcript == "" || Finished(last) {

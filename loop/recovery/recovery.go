@@ -131,15 +131,12 @@ func during(p dag.Phase) string {
 	}
 }
 
-const (
-	maxNamed = 5 // files that a reason names
-	leftText = "left uncommitted work, which recovery.on_dirty does not allow: "
-)
+const leftText = "left uncommitted work, which recovery.on_dirty does not allow: "
 
 // dirty says what became of the work that a dead attempt left, or why the task has to fail. What has no ref is still in the project's own
 // folder, where an older ralph's agent worked: that cannot be told from a person's, and stays.
 func (rules Rules) dirty(slot land.Kept) (note string, fail bool) {
-	files := human.List(slot.Files, maxNamed)
+	files := human.Few(slot.Files)
 	fail = rules.OnDirty == Fail && len(slot.Files) > 0
 	switch {
 	case len(slot.Files) == 0:
