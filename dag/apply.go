@@ -102,6 +102,20 @@ type applied struct {
 	flags
 }
 
+// satisfies reports whether nobody has to wait for the task.
+func (t *applied) satisfies() bool {
+	if t.spec == nil {
+		return t.is.satisfies
+	}
+	return t.spec.satisfies(t.status)
+}
+
+// follows reports whether a task that there is follows what it holds: the plan does not name it.
+func (t *applied) follows() bool { return t != nil && t.spec == nil && !t.deleted }
+
+// leaves reports whether a task that was stored is not below its parent any more.
+func (t *applied) leaves() bool { return t.deleted || t.spec != nil && t.up != t.is.parent }
+
 // standing is the state of a task, and what it means to others.
 type standing struct {
 	status             Status
@@ -293,7 +307,13 @@ func (a *applying) postpone() {
 // lacks says that a task cannot be what its plan says because of another that was postponed.
 func (a *applying) lacks(t *applied, ref string) bool {
 	other := a.named(ref)
-	return other != nil && (other.added && other.spec == nil || other.is.status == InProgress && ref == t.spec.Parent)
+	switch {
+	case other == nil:
+		return false
+	case other.added && other.spec == nil:
+		return true
+	}
+	return other.is.status == InProgress && ref == t.spec.Parent
 }
 
 const differsSQL = `SELECT 1 FROM tasks WHERE n = :n AND ` + otherwise + `;`
@@ -304,7 +324,7 @@ func (a *applying) differs(t *applied) bool {
 	if p := a.byN[t.is.parent]; p != nil {
 		parent = p.id
 	}
-	if s.Parent != parent || s.Status != "" && s.Status != Pending && s.Status != InProgress {
+	if s.Parent != parent || !slices.Contains([]Status{"", Pending, InProgress}, s.Status) {
 		return true
 	}
 	var after []string
@@ -430,17 +450,17 @@ func (a *applying) rollUpAll() {
 			continue
 		}
 		for _, b := range t.after {
-			if b.spec == nil && !b.is.satisfies || b.spec != nil && !b.spec.satisfies(b.status) {
+			if !b.satisfies() {
 				t.openDeps++
 			}
 		}
 	}
 	for _, t := range a.tasks {
 		switch {
-		case !t.added || t.parent != nil && t.parent.added:
+		case !t.added:
 		case t.parent == nil:
 			t.flag(false, false)
-		default:
+		case !t.parent.added:
 			t.flag(t.parent.is.holds, t.parent.is.dooms)
 		}
 	}
@@ -472,11 +492,14 @@ func (a *applying) rollUp(t *applied) {
 	t.givenUp = t.givenUp || t.is.givenUp && t.status == Failed
 }
 
+// holds reports whether a task keeps back what is below it.
+func (t *applied) holds() bool { return t.openDeps > 0 || t.status == Blocked || t.givenUp }
+
 func (t *applied) flag(held, doomed bool) {
 	t.held, t.doomed = held, doomed
 	for _, c := range t.children {
 		if c.added {
-			c.flag(held || t.openDeps > 0 || t.status == Blocked || t.givenUp, doomed || t.status == Failed)
+			c.flag(held || t.holds(), doomed || t.status == Failed)
 		}
 	}
 }

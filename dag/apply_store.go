@@ -75,7 +75,7 @@ func (t *applied) moves() bool { return !t.added && !t.deleted && t.feature != t
 // insert stores a new task in its place. An ID that is taken becomes another.
 func (g Plan) insert(t *applied) (err error) {
 	s, wish, finished := t.spec, "", any(nil)
-	if !isOpen(t.status) {
+	if !t.status.Open() {
 		finished = g.millis()
 	}
 	if IsTaskID(s.Ref) {
@@ -101,8 +101,8 @@ func (a *applying) change(t *applied) (changed bool) {
 		changed, a.stale = true, true
 	}
 	if t.standing != t.is.standing {
-		tx.Do(standSQL, ":n", t.n, ":status", string(t.status), ":given_up", t.givenUp, ":satisfied", t.satisfied, ":finished", !isOpen(t.status),
-			":reset", isOpen(t.status) && !isOpen(t.is.status), ":now", now)
+		tx.Do(standSQL, ":n", t.n, ":status", string(t.status), ":given_up", t.givenUp, ":satisfied", t.satisfied, ":finished", !t.status.Open(),
+			":reset", t.status.Open() && !t.is.status.Open(), ":now", now)
 		changed, a.stale = true, true
 	}
 	if t.edged() {
@@ -121,17 +121,19 @@ func (t *applied) edged() bool {
 
 // settle works out what is derived of tasks that were stored before, and has groups that the plan does not name follow what they hold.
 func (a *applying) settle() {
-	follows := func(n int64) bool { p := a.byN[n]; return p != nil && p.spec == nil && !p.deleted }
 	gained, news := map[int64]int{}, map[int64]Status{}
 	var groups []int64
 	for _, t := range a.tasks {
-		if t.spec == nil || !t.added && t.up == t.is.parent || !follows(t.up) {
+		if t.spec == nil || !a.byN[t.up].follows() {
+			continue
+		}
+		if !t.added && t.up == t.is.parent {
 			continue
 		}
 		if gained[t.up]++; gained[t.up] == 1 {
 			groups, news[t.up] = append(groups, t.up), Done
 		}
-		if isOpen(t.status) {
+		if t.status.Open() {
 			news[t.up] = Pending
 		}
 	}
@@ -142,13 +144,11 @@ func (a *applying) settle() {
 		a.graph.tx.Do(recomputeSQL)
 	}
 	for _, t := range a.tasks {
-		switch left := t.deleted || t.spec != nil && t.up != t.is.parent; {
-		case t.added || t.spec == nil && !t.deleted:
-		case left && follows(t.is.parent) && a.graph.node(t.is.parent).children == 0:
-			a.graph.tx.Do(emptiedSQL, ":n", t.is.parent)
-		case left && follows(t.is.parent):
-			a.graph.catchUp(t.is.parent, t.is.status)
-		case !left && follows(t.up) && t.standing != t.is.standing:
+		switch {
+		case t.added, t.follows():
+		case t.leaves():
+			a.left(t.is.parent, t.is.status)
+		case a.byN[t.up].follows() && t.standing != t.is.standing:
 			a.graph.rollUp(t.up, t.is.status, t.status)
 		}
 	}
@@ -156,9 +156,23 @@ func (a *applying) settle() {
 		a.graph.rollUp(n, "", news[n])
 	}
 	for _, t := range a.tasks { // stored ones that are named are listed
-		if !t.added && follows(t.n) && (t.is.children > 0 || len(t.children) > 0) && a.graph.node(t.n).status != t.is.status {
+		if group := t.is.children+len(t.children) > 0; !group || t.added || !t.follows() {
+			continue
+		}
+		if a.graph.node(t.n).status != t.is.status {
 			a.done.Changed = append(a.done.Changed, t.id)
 		}
+	}
+}
+
+// left brings a group that the plan does not name in line after a task with that status left it.
+func (a *applying) left(group int64, status Status) {
+	switch {
+	case !a.byN[group].follows():
+	case a.graph.node(group).children == 0:
+		a.graph.tx.Do(emptiedSQL, ":n", group)
+	default:
+		a.graph.catchUp(group, status)
 	}
 }
 

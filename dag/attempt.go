@@ -50,7 +50,8 @@ type Attempt struct {
 // Void reports whether an attempt that has ended says nothing about its task: it was cut off from outside or waits for a
 // person, or it ended before anything was said to its agent, and no work was judged either.
 func (a Attempt) Void() bool {
-	return a.Outcome.Fruitless() || a.Session == "" && a.Rejected == "" && !a.Outcome.Done()
+	begun := a.Session != "" || a.Rejected != ""
+	return a.Outcome.Fruitless() || !begun && !a.Outcome.Done()
 }
 
 // GateRecord is what a gate said about an attempt, as it is stored.

@@ -28,6 +28,27 @@ func (s Scope) String() string {
 	}
 }
 
+// parts counts what the scope names: everything is named by none.
+func (s Scope) parts() (n int) {
+	for _, part := range []string{s.Feature, s.Task, s.Tag} {
+		if part != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// Covers reports whether a scope that is not one of a tag has a task of a feature.
+func (s Scope) Covers(task, feature string) bool {
+	switch {
+	case s.Task != "":
+		return s.Task == task
+	case s.Feature != "":
+		return s.Feature == feature
+	}
+	return s.Tag == ""
+}
+
 // Claim is a task that is ours until we give it back. Owner and Generation are
 // the proof: every later write carries them.
 type Claim struct {

@@ -24,6 +24,9 @@ type Control struct {
 	Asking   int       // tasks that wait for an answer
 }
 
+// Runs reports whether nobody asked the run to stop or to wait.
+func (c Control) Runs() bool { return c.Stop == "" && c.PausedAt.IsZero() }
+
 const controlSQL = `SELECT (SELECT stop_requested FROM runs WHERE id = :run), paused_at, (` + asksAllSQL + `) FROM control;`
 
 // Control says what was asked of a run. It reads a few rows: runs ask every second.
@@ -78,7 +81,7 @@ func (g Tasks) setPaused(id string, paused bool, text string) error {
 	if err != nil {
 		return err
 	}
-	if paused && !isOpen(t.status) {
+	if paused && !t.status.Open() {
 		return fmt.Errorf("%w: %s is %s: there is nothing to pause", ErrRefused, t.id, t.status)
 	}
 	g.tx.Do(pauseSQL, ":n", t.n, ":paused", paused, ":now", g.millis())

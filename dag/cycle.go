@@ -27,16 +27,14 @@ const (
 	StepPartOf   = "is part of"
 )
 
-// maxNamed is how many tasks of a cycle are named: a line is for reading.
-const maxNamed = 12
-
 // Error describes the cycle in one line; of a long one, how it begins and how it ends.
 func (e *CycleError) Error() string {
 	var b strings.Builder
 	b.WriteString("that would be a cycle: ")
+	const first, last = 10, 2
 	for i, id := range e.IDs {
-		if left := len(e.IDs) - maxNamed; left > 0 && i >= maxNamed-2 && i < len(e.IDs)-2 {
-			if i == maxNamed-2 {
+		if left := len(e.IDs) - first - last; i >= first && i < first+left {
+			if i == first {
 				fmt.Fprintf(&b, " ... %d more ...", left)
 			}
 			continue

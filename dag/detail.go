@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"ralph/internal/db"
 	"ralph/internal/lazyregexp"
@@ -31,7 +30,15 @@ func Efforts() []Effort { return []Effort{LowEffort, MediumEffort, HighEffort} }
 
 // satisfies says that nobody has to wait for a task: what the column of that name says of one that is stored.
 func (s *Spec) satisfies(status Status) bool {
-	return status == Done || status == Cancelled && s.Satisfied || status == Failed && s.OnFail == Continue
+	switch status {
+	case Done:
+		return true
+	case Cancelled:
+		return s.Satisfied
+	case Failed:
+		return s.OnFail == Continue
+	}
+	return false
 }
 
 // detailArgs are the values of a statement with {values}.
@@ -81,7 +88,7 @@ var criterionPattern = lazyregexp.New(`^C[1-9][0-9]{0,4}$`)
 // checkLabels refuses texts that cannot be shown on a line: names that others give.
 func checkLabels(labels ...string) error {
 	for _, text := range labels {
-		if len(text) > maxLock || !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl) {
+		if !isLabel(text) {
 			return fmt.Errorf("%w: %q is too long or no text of one line", ErrRefused, text[:min(len(text), 80)])
 		}
 	}

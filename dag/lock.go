@@ -2,6 +2,7 @@ package dag
 
 import (
 	"fmt"
+	"io/fs"
 	"path"
 	"slices"
 	"strconv"
@@ -20,7 +21,10 @@ const (
 	agentLock = "agent:"
 )
 
-const maxLock = 1 << 10
+// isLabel reports whether a text that others give can be shown on a line.
+func isLabel(text string) bool {
+	return len(text) <= 1<<10 && utf8.ValidString(text) && !strings.ContainsFunc(text, unicode.IsControl)
+}
 
 // Here is the slot that is the project's own folder: one attempt at a time works there. No other slot ever has this number.
 const Here = 512
@@ -64,7 +68,7 @@ func clean(list []string, what string, one func(string) (string, error)) ([]stri
 	var cleaned []string
 	for _, text := range list {
 		text = strings.TrimSpace(text)
-		if text == "" || len(text) > maxLock || !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl) {
+		if text == "" || !isLabel(text) {
 			return nil, fmt.Errorf("%w: %q can be %s", ErrRefused, text, what)
 		}
 		text, err := one(text)
@@ -79,7 +83,7 @@ func clean(list []string, what string, one func(string) (string, error)) ([]stri
 
 func cleanPath(p string) (string, error) {
 	cleaned := path.Clean(p)
-	if p == "" || path.IsAbs(cleaned) || cleaned == ".." || strings.HasPrefix(cleaned, "../") {
+	if p == "" || !fs.ValidPath(cleaned) {
 		return "", fmt.Errorf("%w: the path %q is not below the project", ErrRefused, p)
 	}
 	return cleaned, nil
@@ -105,9 +109,15 @@ func lockNames(locks, paths []string) []string {
 
 // excludes says that two locks are one, or that one of two paths contains the other.
 func excludes(a, b string) bool {
+	if a == b {
+		return true
+	}
 	dir, isPath := strings.CutPrefix(a, pathLock)
 	other, alsoPath := strings.CutPrefix(b, pathLock)
-	return a == b || isPath && alsoPath && (contains(dir, other) || contains(other, dir))
+	if !isPath || !alsoPath {
+		return false
+	}
+	return contains(dir, other) || contains(other, dir)
 }
 
 func contains(dir, p string) bool { return dir == "." || strings.HasPrefix(p, dir+"/") }

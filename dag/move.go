@@ -2,6 +2,7 @@ package dag
 
 import (
 	"fmt"
+	"slices"
 
 	"ralph/internal/db"
 )
@@ -74,10 +75,10 @@ func (g *transaction) move(t node, to Status, by Trigger) {
 		g.tx.Fail(fmt.Errorf("%w: %s is %s, and %s cannot make it %s", ErrRefused, t.id, t.status, by, to))
 	}
 	var finished any
-	if !isOpen(to) {
+	if !to.Open() {
 		finished = g.millis()
 	}
-	fence := t.status == InProgress && by != ByComplete && by != ByFail && by != ByRelease && by != ByRetry
+	fence := t.status == InProgress && !slices.Contains([]Trigger{ByComplete, ByFail, ByRelease, ByRetry}, by)
 	g.tx.Do(moveSQL, ":to", string(to), ":fence", fence, ":now", g.millis(), ":finished", finished,
 		":n", t.n, ":from", string(t.status), ":generation", t.generation)
 	if g.tx.Changes() != 1 {
@@ -86,7 +87,7 @@ func (g *transaction) move(t node, to Status, by Trigger) {
 	if fence {
 		g.tx.Do(takenSQL, ":n", t.n, ":now", g.millis(), ":reason", "taken away: "+string(by))
 	}
-	if !isOpen(t.status) || !isOpen(to) {
+	if !t.status.Open() || !to.Open() {
 		g.recount(t.n, t.satisfies)
 	}
 	if t.children > 0 && (stops(t.status) || stops(to)) {

@@ -111,7 +111,7 @@ type picker struct {
 
 func (g Queue) pick(opts ClaimOptions) (p *picker, err error) {
 	p = &picker{g: g, opts: opts, refused: map[string]bool{}, features: make([]int64, len(opts.Skip.Features))}
-	if s := opts.Scope; s.Task != "" && s.Feature+s.Tag != "" || s.Feature != "" && s.Tag != "" {
+	if opts.Scope.parts() > 1 {
 		return p, fmt.Errorf("%w: a scope is a task, a feature or a tag, not two of them", ErrRefused)
 	}
 	for i, name := range opts.Skip.Features {

@@ -188,7 +188,7 @@ func (g Plan) Unaccepted(scope Scope) (why map[string]string, err error) {
 	why = map[string]string{}
 	for _, id := range ids {
 		t, _ := g.tasks().Get(id) // the first error of the database is that of all that follow
-		if scope == (Scope{}) || scope.Task == id || scope.Feature != "" && scope.Feature == t.Feature {
+		if scope.Covers(id, t.Feature) {
 			why[t.Feature], err = g.tasks().LastFailure(t)
 		}
 	}

@@ -31,7 +31,7 @@ func (b below) ended() Status {
 
 // add counts a child.
 func (b *below) add(s Status, goesOn, satisfied bool) {
-	b.open = b.open || isOpen(s)
+	b.open = b.open || s.Open()
 	b.failed = b.failed || s == Failed && !goesOn
 	b.done = b.done || s == Done || s == Failed && goesOn
 	b.satisfied = b.satisfied && (s != Cancelled || satisfied)
@@ -68,14 +68,14 @@ func (g *transaction) rollUp(parent int64, from, child Status) {
 	}
 	p := g.node(parent)
 	b := g.childrenOf(parent)
-	reopened := isOpen(child) && (from == "" || !isOpen(from))
+	reopened := child.Open() && (from == "" || !from.Open())
 	to := p.status
 	switch {
 	case !b.open && !b.failed && p.status != Blocked:
 		to = b.ended()
 	case p.status == Pending && b.failed && (child == Failed || !b.open):
 		to = Failed
-	case reopened && !isOpen(p.status), b.failed && (p.status == Done || p.status == Cancelled):
+	case reopened && !p.status.Open(), b.failed && (p.status == Done || p.status == Cancelled):
 		to = Pending
 	}
 	if to == Cancelled && p.status == Cancelled {
@@ -87,7 +87,7 @@ func (g *transaction) rollUp(parent int64, from, child Status) {
 		return
 	}
 	g.move(p, to, ByRollUp)
-	if b.failed && !isOpen(p.status) && to == Pending {
+	if b.failed && !p.status.Open() && to == Pending {
 		g.rollUp(parent, child, child) // a failed child came: it was open for a moment only
 	}
 }
@@ -102,7 +102,7 @@ func (g *transaction) childrenOf(n int64) below {
 func (g *transaction) reopenAncestors(parent int64) {
 	for parent != 0 {
 		p := g.node(parent)
-		if !isOpen(p.status) {
+		if !p.status.Open() {
 			g.move(p, Pending, ByRollUp)
 		}
 		parent = p.parent

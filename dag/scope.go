@@ -89,10 +89,9 @@ type Outline struct {
 
 // Ready says whether a run would take the task at that time.
 func (o Outline) Ready(now time.Time) bool {
-	if o.Status != Pending || o.NotBefore.After(now) || o.Children+o.OpenDeps+o.Asks > 0 {
-		return false
-	}
-	return !slices.Contains([]bool{o.Held, o.Doomed, o.Emptied, o.Paused, o.Leaving, o.ToReview}, true)
+	return o.Status == Pending && !slices.Contains([]bool{
+		o.Children+o.OpenDeps+o.Asks > 0, o.Held, o.Doomed, o.Emptied, o.Paused, o.Leaving, o.ToReview, o.NotBefore.After(now),
+	}, true)
 }
 
 // A title of a megabyte is not needed on a screen.

@@ -96,8 +96,6 @@ func allowed(from, to Status, by Trigger) bool {
 	return slices.Contains(Transitions(), Transition{from, to, by})
 }
 
-func isOpen(s Status) bool { return s != Done && s != Failed && s != Cancelled }
-
 // Kind says what a task is for.
 type Kind string
 

@@ -37,7 +37,7 @@ func (t Tally) OpenGroups() int { return openOf(t.Groups) }
 
 func openOf(counts map[Status]int) (total int) {
 	for status, n := range counts {
-		if isOpen(status) {
+		if status.Open() {
 			total += n
 		}
 	}

@@ -66,10 +66,13 @@ const Landing = "accepted, landing"
 // what it waits for.
 func (t Task) State(now time.Time) string {
 	switch {
-	case t.Lands && (t.Status == InProgress || t.Ready(now)):
-		return Landing
 	case t.Status == InProgress:
+		if t.Lands {
+			return Landing
+		}
 		return "running"
+	case t.Lands && t.Ready(now):
+		return Landing
 	case t.Status != Pending:
 		return string(t.Status)
 	case t.Asks > 0:
@@ -90,10 +93,25 @@ func (t Task) State(now time.Time) string {
 	return "waiting"
 }
 
-// AwaitsVerdict says that the work is finished and only has to be verified.
-func (t Task) AwaitsVerdict() bool {
-	return t.Status == Pending && t.Unverified != "" && !t.ToReview && t.StandsOn == ""
+// KeepsBack reports whether a group keeps back what lies below it. In a graph that keeps going a failure does not.
+func (t Task) KeepsBack(keeps bool) bool {
+	switch t.Status {
+	case Blocked:
+		return true
+	case Failed:
+		return !keeps || t.GivenUp
+	}
+	return false
 }
+
+// Finished reports whether there is finished work of a task that is not done.
+func (t Task) Finished() bool { return t.Status == Pending && t.Unverified != "" }
+
+// Waits reports whether finished work waits for a person, or for the work that it stands on.
+func (t Task) Waits() bool { return t.ToReview || t.StandsOn != "" }
+
+// AwaitsVerdict says that the work is finished and only has to be verified.
+func (t Task) AwaitsVerdict() bool { return t.Finished() && !t.Waits() }
 
 // taskColumns is {task} of a statement, for SELECT and RETURNING alike; scanTask reads them in this order.
 const taskColumns = `n, id, {said}, status,

@@ -73,8 +73,9 @@ func (g Queue) Unlock(c Claim, names []string) error {
 		}
 	}
 	for name, is := range mine {
-		taken := is && !slices.Contains(claimed, name) && !strings.HasPrefix(name, agentLock) && !strings.HasPrefix(name, slotLock)
-		if taken && (len(names) == 0 || slices.Contains(names, name)) {
+		switch {
+		case !is, slices.Contains(claimed, name), strings.HasPrefix(name, agentLock), strings.HasPrefix(name, slotLock): // not taken with TryLock
+		case len(names) == 0, slices.Contains(names, name):
 			g.tx.Do(freeLockSQL, ":attempt", c.Attempt, ":name", name)
 		}
 	}

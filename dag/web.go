@@ -12,7 +12,8 @@ func (a *applying) refuseCycles() {
 	}
 	hangs, leans, stored := map[int64]bool{}, false, []int64(nil)
 	for _, t := range a.tasks {
-		if t.spec == nil && (t.parent == nil || t.parent.spec == nil) || t.deleted {
+		named := t.parent != nil && t.parent.spec != nil
+		if t.deleted || t.spec == nil && !named {
 			continue
 		}
 		if t.parent != nil {
@@ -24,7 +25,7 @@ func (a *applying) refuseCycles() {
 			continue
 		}
 		order = append(order, t.n)
-		if t.parent != nil && t.parent.spec == nil && !hangs[t.parent.n] {
+		if t.parent != nil && !named && !hangs[t.parent.n] {
 			hangs[t.parent.n] = true
 			r.exits, r.entries = append(r.exits, point{t.parent.n, false}), append(r.entries, point{t.parent.n, true})
 		}

@@ -44,7 +44,7 @@ func (g Tasks) Why(t Task) ([]Reason, error) {
 		if at.Paused {
 			reasons = append(reasons, Reason{Kind: "ancestor", Task: at.ID, Text: fmt.Sprintf("its ancestor %s is paused: %s", at.ID, at.Title)})
 		}
-		if at.Status == Failed && (!g.keeps || at.GivenUp) || at.Status == Blocked {
+		if at.KeepsBack(g.keeps) {
 			reasons = append(reasons, Reason{Kind: "ancestor", Task: at.ID, Text: fmt.Sprintf("its ancestor %s is %s: %s", at.ID, at.Status, at.Title)})
 		}
 	}
@@ -90,24 +90,23 @@ WITH RECURSIVE w (n, whole) AS (
 )
 SELECT {task} FROM tasks WHERE n IN (SELECT n FROM w) AND status = 'failed' AND (children = 0 OR given_up) ORDER BY n LIMIT +:limit;`
 
-const maxAtFault = 5
-
 // AtFault names the failed tasks that keep a task from being done, however far away, and
 // what to type about each.
 func (g Tasks) AtFault(t Task) ([]Reason, error) {
 	if t.Status == Done {
 		return nil, nil
 	}
-	failed, err := g.all(atFaultSQL, ":n", t.N, ":stops", !g.keeps, ":limit", maxAtFault+1)
+	const named = 5
+	failed, err := g.all(atFaultSQL, ":n", t.N, ":stops", !g.keeps, ":limit", named+1)
 	var reasons []Reason
-	for _, f := range failed[:min(len(failed), maxAtFault)] {
+	for _, f := range failed[:min(len(failed), named)] {
 		text := "let it run again with: ralph task reset " + f.ID
 		if f.ID != t.ID {
 			text = fmt.Sprintf("%s failed (%s): %s", f.ID, f.Title, text)
 		}
 		reasons = append(reasons, Reason{Kind: "failed", Task: f.ID, Text: text})
 	}
-	if len(failed) > maxAtFault {
+	if len(failed) > named {
 		reasons = append(reasons, Reason{Kind: "failed", Text: "more tasks failed; let all of them run again with: ralph task reset --failed"})
 	}
 	return reasons, err

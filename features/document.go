@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"ralph/dag"
+	"ralph/internal/bounded"
 	"ralph/internal/copyfile"
 	"ralph/internal/plansync"
 )
@@ -40,9 +41,6 @@ func (k Kind) what() string {
 // TasksFile is the graph of a feature as it travels in git.
 const TasksFile = plansync.TasksFile
 
-// MaxDocument is the largest document that is read.
-const MaxDocument = 8 << 20
-
 // ErrNoText is a file that is no document.
 var ErrNoText = fmt.Errorf("%w: no document", dag.ErrRefused)
 
@@ -62,8 +60,8 @@ func ReadDocument(path string) (string, error) {
 		return "", cause(err)
 	}
 	defer f.Close()
-	if info.Size() > MaxDocument {
-		return "", fmt.Errorf("%w: %s has %d MiB; at most %d are read", ErrNoText, name, info.Size()>>20, MaxDocument>>20)
+	if info.Size() > bounded.Text {
+		return "", fmt.Errorf("%w: %s has %d MiB; at most %d are read", ErrNoText, name, info.Size()>>20, bounded.Text>>20)
 	}
 	return ReadText(f, name)
 }
@@ -71,13 +69,12 @@ func ReadDocument(path string) (string, error) {
 // ReadText reads a document to its end and refuses what is too large, not text, or
 // empty.
 func ReadText(r io.Reader, name string) (string, error) {
-	data, err := io.ReadAll(io.LimitReader(r, MaxDocument+1))
-	if err != nil {
-		return "", fmt.Errorf("read %s: %w", name, err)
-	}
+	data, err := bounded.Read(r, bounded.Text)
 	switch text := string(data); {
-	case len(data) > MaxDocument:
-		return "", fmt.Errorf("%w: %s has more than %d MiB", ErrNoText, name, MaxDocument>>20)
+	case errors.As(err, new(bounded.TooLarge)):
+		return "", fmt.Errorf("%w: %s has more than %d MiB", ErrNoText, name, bounded.Text>>20)
+	case err != nil:
+		return "", fmt.Errorf("read %s: %w", name, err)
 	case strings.ContainsRune(text, 0), !utf8.ValidString(text):
 		return "", fmt.Errorf("%w: %s is not text", ErrNoText, name)
 	case strings.TrimSpace(text) == "":

@@ -23,7 +23,6 @@ type Skill struct {
 const (
 	skillFile      = "SKILL.md"
 	maxSkillFiles  = 200 // that are read in each folder
-	maxSkills      = 5   // that are returned
 	maxDescription = 300 // bytes
 )
 
@@ -61,7 +60,7 @@ func Skills(project string, q Query) ([]Skill, []Warning) {
 	slices.SortStableFunc(skills, func(a, b Skill) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(titleKey(a.Name), titleKey(b.Name)))
 	})
-	return skills[:min(len(skills), maxSkills)], warnings
+	return skills[:min(len(skills), 5)], warnings
 }
 
 func skillNames(root *os.Root, folder string) ([]string, []Warning) {

@@ -314,9 +314,6 @@ func why(c strategy.Choice) string {
 	return c.Reason
 }
 
-// maxModels is how many names of models a prompt offers.
-const maxModels = 20
-
 // models lists what a hint may name: the tiers, and what the agent offered the last
 // time it ran. Nil leaves it to the prompt.
 func models(offered []string) []string {
@@ -332,5 +329,5 @@ func models(offered []string) []string {
 			names = append(names, name)
 		}
 	}
-	return names[:min(len(names), maxModels)]
+	return names[:min(len(names), 20)]
 }

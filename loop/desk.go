@@ -189,9 +189,10 @@ func (i Inbox) answer(r inbox.Request) string {
 	switch {
 	case r.Denied:
 		return strings.TrimSuffix("The answer is no: "+r.Answer, ": ")
-	case r.Kind == inbox.Credential && r.State == inbox.Answered && i.NoCredentials != "":
-		return "You do not get it now: " + i.NoCredentials + ". Do what can be done without it."
 	case r.Kind == inbox.Credential && r.State == inbox.Answered:
+		if i.NoCredentials != "" {
+			return "You do not get it now: " + i.NoCredentials + ". Do what can be done without it."
+		}
 		return "It is in your environment, as " + r.Variable() + "."
 	case r.State == inbox.Withdrawn:
 		return "Nobody needs the answer any more: " + r.Reason

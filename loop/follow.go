@@ -40,9 +40,11 @@ func (c *claimer) follows(ctx context.Context) (more bool) {
 		control, err := g.Queue.Control(c.run.ID)
 		over, _, berr := c.spending.checkBudgets(g)
 		tally, terr := g.Tasks.Tally(c.opts.Graph.Scope)
-		more = tally.ByStatus[dag.Pending] > 0 && over.kind == "" && control.Stop == "" && control.PausedAt.IsZero()
+		more = tally.ByStatus[dag.Pending] > 0 && over.kind == "" && control.Runs()
 		return errors.Join(err, berr, terr)
 	})
-	_, draining := c.over()
-	return more && err == nil && draining == "" && !c.atLimit(c.ledger.inFlight())
+	if _, draining := c.over(); err != nil || draining != "" {
+		return false
+	}
+	return more && !c.atLimit(c.ledger.inFlight())
 }

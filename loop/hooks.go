@@ -70,15 +70,12 @@ func (r *Runner) sources(ctx context.Context, dir string, t dag.Task, changed []
 	})
 }
 
-// maxSelected is how many entries hooks choose from.
-const maxSelected = 100
-
 // selectKnowledge lets hooks filter and order what a task gets to read, and add to it.
 func (r *Runner) selectKnowledge(ctx context.Context, t dag.Task, q knowledge.Query, entries []knowledge.Entry, tokens int) knowledge.Told {
 	matches := q.Match(entries)
 	out := r.hook(ctx, hooks.Payload{
 		Point: hooks.KnowledgeSelected, Task: t.ID, Title: t.Title,
-		Knowledge: seq.Map(matches[:min(len(matches), maxSelected)], func(m knowledge.Match) hooks.Known {
+		Knowledge: seq.Map(matches[:min(len(matches), 100)], func(m knowledge.Match) hooks.Known {
 			return hooks.Known{File: m.File, Title: m.Title, Tags: m.Tags}
 		}),
 	})

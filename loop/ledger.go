@@ -225,7 +225,7 @@ func (l *ledger) settle(e entry) (silent int) {
 		})
 	}
 	m.changed = append(m.changed, e.result.Files...)
-	m.changed = m.changed[max(len(m.changed)-maxChanged, 0):]
+	m.changed = m.changed[max(len(m.changed)-200, 0):] // those that were worked on lately guide recall
 	l.resolve(e)
 	return len(l.silent)
 }

@@ -16,9 +16,6 @@ import (
 	"ralph/strategy"
 )
 
-// maxChanged is how many of the files that were worked on lately guide recall.
-const maxChanged = 200
-
 // learned is what an attempt wants later agents to know, as settling stores it.
 // The files are written afterwards, from what is stored, so that a crash between
 // the two neither loses nor tears anything.
@@ -125,14 +122,11 @@ func countUses(g *dag.Graph, task string, res attempt.Result) error {
 	return g.History.UseKnowledge(res.Told, task, res.Decision.Action == policy.Complete)
 }
 
-// maxRemembered is how many earlier attempts in scope guide the choice of a model.
-const maxRemembered = 50
-
 // remindSelf takes over what earlier runs in the same scope came to, so that a
 // strategy does not start over with every run.
 func (r *Runner) remindSelf(ctx context.Context) error {
 	return r.opts.Graph.Store.View(ctx, func(g *dag.Graph) error {
-		entries, err := journal.List(g.Tx(), journal.Filter{Feature: r.opts.Graph.Scope.Feature, Task: r.opts.Graph.Scope.Task, Limit: maxRemembered})
+		entries, err := journal.List(g.Tx(), journal.Filter{Feature: r.opts.Graph.Scope.Feature, Task: r.opts.Graph.Scope.Task, Limit: 50})
 		for _, e := range entries {
 			tier, _ := strategy.ParseTier(e.Model)
 			r.ledger.memory.history = append(r.ledger.memory.history, strategy.Attempt{Task: e.Task, Outcome: e.Outcome, Tier: tier, Notes: e.Notes})

@@ -78,7 +78,10 @@ type Limits struct {
 // Bounded reports whether something besides money ends the run. Tokens count where they are reported.
 func (l Limits) Bounded(tokens bool) bool {
 	run := l.Budgets.Run
-	return l.Iterations > 0 || run.Duration > 0 || !run.Until.IsZero() || tokens && run.Tokens > 0
+	if tokens && run.Tokens > 0 {
+		return true
+	}
+	return l.Iterations > 0 || run.Duration > 0 || !run.Until.IsZero()
 }
 
 // Budgets are what may be spent on what. Of a run the iterations are Limits.Iterations.
@@ -88,7 +91,7 @@ type Budgets struct {
 
 // limitsCost says that money is limited somewhere.
 func (b Budgets) limitsCost() bool {
-	return b.Run.CostUSD > 0 || b.Task.CostUSD > 0 || b.Feature.CostUSD > 0 || b.Day.CostUSD > 0
+	return max(b.Run.CostUSD, b.Task.CostUSD, b.Feature.CostUSD, b.Day.CostUSD) > 0
 }
 
 // WaitRule says for how long a provider's limit is waited for.

@@ -82,12 +82,15 @@ func (s settler) review(g *dag.Graph, claim dag.Claim, j attempt.Job, res attemp
 // addLooks has reviewers look at a feature whose tasks have all ended, and after them whoever compares it with its specification. It
 // says whether somebody is to look. Asked again, it adds nothing.
 func (s shared) addLooks(g *dag.Graph, feature string) (added bool, err error) {
-	acceptor := s.opts.Verify.Acceptor
 	if feature == "" || s.opts.Verify.Skip {
 		return false, nil
 	}
-	if added, err = s.addReviews(g, feature); err != nil || added || acceptor == nil || !acceptor.Specified(feature) {
+	acceptor := s.opts.Verify.Acceptor
+	if added, err = s.addReviews(g, feature); err != nil || added {
 		return added, err
+	}
+	if acceptor == nil || !acceptor.Specified(feature) {
+		return false, nil
 	}
 	return g.Plan.AddAcceptance(dag.NewTask{
 		Detail: dag.Detail{Title: acceptanceTitle(feature), Kind: dag.Check, Agent: acceptor.Agent, Model: acceptor.Model, Description: "Compare the feature " + feature + " with its specification, and list what is missing."}, Feature: feature,
@@ -113,12 +116,12 @@ func (s shared) addDueLooks(g *dag.Graph) (added bool, err error) {
 // finished lists the features at which somebody may have to look before anything else.
 func (s shared) finished(g *dag.Graph) (names []string, err error) {
 	scope := s.opts.Graph.Scope
-	if s.opts.Verify.Acceptor == nil || s.opts.Verify.Skip || s.opts.Graph.Finished || scope.Task != "" || scope.Tag != "" {
+	if s.opts.Verify.Acceptor == nil || s.opts.Verify.Skip || s.opts.Graph.Finished {
 		return nil, nil
 	}
 	features, err := g.Plan.Features()
 	for _, f := range features {
-		if f.Status == dag.FeatureDone && (scope.Feature == "" || scope.Feature == f.Name) {
+		if f.Status == dag.FeatureDone && scope.Covers("", f.Name) {
 			names = append(names, f.Name)
 		}
 	}
@@ -160,7 +163,8 @@ func (s shared) addReviews(g *dag.Graph, feature string) (added bool, err error)
 // warnUnspecified says that nobody accepts a feature whose last task is done, because there is nothing to compare it with.
 func (r *Runner) warnUnspecified(ctx context.Context, feature string, status dag.Status) {
 	a := r.opts.Verify.Acceptor
-	if a == nil || feature == "" || status != dag.Done || r.opts.Verify.Skip || a.Specified(feature) {
+	switch {
+	case a == nil, r.opts.Verify.Skip, feature == "", status != dag.Done, a.Specified(feature):
 		return
 	}
 	var f dag.Feature

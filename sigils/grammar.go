@@ -43,13 +43,15 @@ type tag struct {
 	empty bool // <name/>
 }
 
+func isNameByte(c byte) bool { return c == '-' || 'a' <= c && c <= 'z' }
+
 // parseTag reads the opening tag that line begins with and returns what follows.
 func parseTag(line []byte) (t tag, rest []byte, ok bool) {
 	if len(line) < len("<a>") || line[0] != '<' {
 		return tag{}, nil, false
 	}
 	n := 1
-	for n < len(line) && (line[n] == '-' || 'a' <= line[n] && line[n] <= 'z') {
+	for n < len(line) && isNameByte(line[n]) {
 		n++
 	}
 	t.name, ok = sigilName(line[1:n])
@@ -112,8 +114,14 @@ func (t *tag) setAttribute(key, value []byte) bool {
 		t.attr = map[string]string{}
 	}
 	t.attr[string(key)] = string(value)
-	_, ranges := parseRanges(string(value))
-	return (string(key) != "id" || validID(string(value))) && (string(key) != "changes" || ranges)
+	switch string(key) {
+	case "id":
+		return validID(string(value))
+	case "changes":
+		_, ok := parseRanges(string(value))
+		return ok
+	}
+	return true
 }
 
 // block says whether the sigil may span lines.
@@ -149,7 +157,10 @@ func number(text string) (int, bool) {
 }
 
 func validID(id string) bool {
-	return id != "" && len(id) <= maxID && plain.IsAlnum(rune(id[0])) && allOf(id, "-_.")
+	if id == "" || len(id) > maxID {
+		return false
+	}
+	return plain.IsAlnum(id[0]) && allOf(id, "-_.")
 }
 
 // ValidModel allows names as agents have them, such as vendor/name-1.5[1m], and

@@ -2,6 +2,7 @@ package sigils
 
 import (
 	"bytes"
+	"strings"
 
 	"ralph/internal/plain"
 )
@@ -134,7 +135,7 @@ func trimIndent(line []byte) ([]byte, int) {
 // isRule recognises thematic breaks and underlines of headings.
 func isRule(text []byte) bool {
 	c := text[0]
-	if c != '-' && c != '*' && c != '_' && c != '=' {
+	if strings.IndexByte("-*_=", c) < 0 {
 		return false
 	}
 	marks, blanks := 0, 0
@@ -148,7 +149,8 @@ func isRule(text []byte) bool {
 			return false
 		}
 	}
-	return marks >= 3 && c != '=' || blanks == 0 && (c == '-' || c == '=')
+	underlines := blanks == 0 && strings.IndexByte("-=", c) >= 0
+	return underlines || marks >= 3 && c != '='
 }
 
 // markerLength returns the length of the list marker text begins with, or 0. In a
@@ -165,18 +167,23 @@ func markerLength(text []byte, para bool) int {
 		for n < len(text) && n < 9 && plain.IsDigit(text[n]) {
 			n++
 		}
-		if n == len(text) || text[n] != '.' && text[n] != ')' || para && string(text[:n]) != "1" {
+		if n == len(text) || strings.IndexByte(".)", text[n]) < 0 {
+			return 0
+		}
+		if para && string(text[:n]) != "1" {
 			return 0
 		}
 		n++
 	default:
 		return 0
 	}
-	if n < len(text) && text[n] != ' ' && text[n] != '\t' {
+	if n < len(text) && !isBlank(text[n]) {
 		return 0
 	}
 	return n
 }
+
+func isBlank(c byte) bool { return c == ' ' || c == '\t' }
 
 // fence is an open code fence; the zero fence is none.
 type fence struct {
@@ -231,7 +238,10 @@ func htmlEnd(text []byte) string {
 	for n < len(text) && plain.IsLetter(text[n]) {
 		n++
 	}
-	if n < len(text) && text[n] != '>' && text[n] != ' ' && text[n] != '\t' || n == 1 || n > len("<blockquote") {
+	if n == 1 || n > len("<blockquote") {
+		return ""
+	}
+	if n < len(text) && text[n] != '>' && !isBlank(text[n]) {
 		return ""
 	}
 	alone := bytes.IndexByte(text, '>') == len(text)-1

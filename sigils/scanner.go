@@ -136,7 +136,7 @@ func (s *Scanner) skipCode(text string) string {
 // agents say: prose that has no < and closes every code span that it opens.
 func (s *Scanner) skip(line string) bool {
 	switch {
-	case len(s.stack) > 0 || s.until != "" || s.fence.length > 0 || s.thought:
+	case s.enclosed():
 		return false
 	case line == "":
 		s.para = false
@@ -146,7 +146,9 @@ func (s *Scanner) skip(line string) bool {
 	if text == "" || !isPlain(text[0]) && text[0] != '`' || strings.IndexByte(text, '<') >= 0 {
 		return false
 	}
-	if ticks := strings.Count(text, "`"); ticks > 0 && (ticks%2 > 0 || strings.Contains(text, "``") || strings.IndexByte(text, '\\') >= 0) {
+	switch ticks := strings.Count(text, "`"); {
+	case ticks == 0:
+	case ticks%2 > 0, strings.Contains(text, "``"), strings.IndexByte(text, '\\') >= 0:
 		return false
 	}
 	s.list, s.para = item, true
@@ -177,7 +179,15 @@ func (s *Scanner) Break() {
 // Open says that the text stands in the middle of something: a sigil, code, a
 // comment or a thought. A Break here would tear it apart, or have a quoted sigil count.
 func (s *Scanner) Open() bool {
-	return s.thought || s.fence.length > 0 || s.until != "" || len(s.stack) > 0 || bytes.Count(s.line, []byte("`"))%2 == 1 || s.InTag()
+	if s.enclosed() || s.InTag() {
+		return true
+	}
+	return bytes.Count(s.line, []byte("`"))%2 == 1
+}
+
+// enclosed reports whether lines are within something that was begun on an earlier one.
+func (s *Scanner) enclosed() bool {
+	return s.thought || s.fence.length > 0 || s.until != "" || len(s.stack) > 0
 }
 
 // InTag says that the current line begins with a sigil that is not closed on it yet.
@@ -193,7 +203,7 @@ func (s *Scanner) InTag() bool {
 			if bytes.HasPrefix([]byte(name), line[1:]) {
 				return true
 			}
-		case len(after) == 0 || after[0] == ' ' || after[0] == '\t' || after[0] == '/' || after[0] == '>':
+		case len(after) == 0, strings.IndexByte(" \t/>", after[0]) >= 0:
 			_, closed := trimClosing(line, name)
 			return !closed && !bytes.HasSuffix(after, []byte("/>"))
 		}

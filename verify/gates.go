@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"ralph/internal/bounded"
 	"ralph/internal/human"
 	"ralph/internal/proc"
 	"ralph/internal/redact"
@@ -63,10 +64,6 @@ func (r *Result) Comparable() bool {
 
 // tailSize is how much of a gate's output travels into a prompt.
 const tailSize = 8 << 10
-
-// maxOutput is how much of a gate's output is kept as evidence; a gate that
-// prints without end must not fill the disk.
-const maxOutput = 64 << 20
 
 // Run runs one gate with its whole output, redacted, going to log, and returns when the
 // gate and everything it started has ended. The error is for what kept it from
@@ -157,7 +154,7 @@ func drain(r io.Reader, clean *redact.Stream, log io.Writer, read func(p []byte)
 		}
 		said := []byte(text)
 		read(said)
-		if room := maxOutput - kept; len(said) > 0 && failed == nil && room > 0 {
+		if room := bounded.Data - kept; len(said) > 0 && failed == nil && room > 0 {
 			var m int
 			m, failed = log.Write(said[:min(len(said), room)])
 			kept += m

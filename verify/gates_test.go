@@ -13,6 +13,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"ralph/internal/bounded"
 	"ralph/internal/proc"
 	"ralph/internal/testing/check"
 )
@@ -121,7 +122,7 @@ func TestAGateThatFloodsIsBounded(t *testing.T) {
 	if err != nil || !got.Passed {
 		t.Fatalf("got %+v, %v; want that it passed", got.Exit, err)
 	}
-	check.That(t, size == maxOutput, "got %d bytes in the log, want %d", size, maxOutput)
+	check.That(t, size == bounded.Data, "got %d bytes in the log, want %d", size, bounded.Data)
 	check.That(t, len(got.Tail) <= tailSize && strings.HasSuffix(got.Tail, "the end\n") && strings.HasPrefix(got.Tail, "0123456789\n"),
 		"got a tail of %d bytes that begins %.20q and ends %q", len(got.Tail), got.Tail, got.Tail[len(got.Tail)-20:])
 }

@@ -272,7 +272,8 @@ func (r *reader) name(groups map[string]string) string {
 	if failed := cmp.Or(name, groups["failed"]); failed != "" && !passed && groups["part"] == "" && len(r.failed) < maxFailures {
 		r.failed[failed] = true
 	}
-	if name == "" || groups["file"] != "" || testFile.Get().MatchString(name) || strings.Contains(name, "_FailedTest") {
+	switch {
+	case name == "", groups["file"] != "", testFile.Get().MatchString(name), strings.Contains(name, "_FailedTest"):
 		return is
 	}
 	before, known := r.report.Passed[name]

@@ -7,12 +7,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strconv"
 	"time"
 
+	"ralph/internal/bounded"
 	"ralph/internal/outbox"
 )
 
@@ -56,10 +56,7 @@ func (c caller) impatient() caller {
 	return c
 }
 
-const (
-	callTimeout = 20 * time.Second
-	maxAnswer   = 16 << 20
-)
+const callTimeout = 20 * time.Second
 
 // answer is what a service says: the first fields are Telegram's, then Slack's.
 type answer struct {
@@ -105,7 +102,7 @@ func (c caller) once(ctx context.Context, path, bearer, kind string, body []byte
 	resp, err := c.web.Transport().RoundTrip(req) // not http.Client: it follows redirects and puts the address into its errors
 	if err == nil {
 		defer resp.Body.Close()
-		a.body, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+		a.body, err = bounded.Read(resp.Body, bounded.Data)
 	}
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		err = errors.New("no answer in time")

@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"ralph/internal/bounded"
 )
 
 // Into copies a file or a link, with its time, by which it is known to be the same. Links and files where name needs
@@ -99,9 +101,9 @@ func Read(path string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, limit+1))
-	if err == nil && int64(len(data)) > limit {
-		err = fmt.Errorf("%s: it has more than %d bytes", path, limit)
+	data, err := bounded.Read(f, limit)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", path, err)
 	}
 	return data, err
 }

@@ -126,6 +126,9 @@ const (
 	TaskDeleted    TaskStatus = "deleted"   // never stored: the task is gone
 )
 
+// Open reports whether a task with that status is not over.
+func (s TaskStatus) Open() bool { return s != TaskDone && s != TaskFailed && s != TaskCancelled }
+
 // Result is what came of a run: itself, without those that it continues.
 type Result struct {
 	Outcome    RunOutcome

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"ralph/internal/bounded"
 	"ralph/internal/human"
 	"ralph/internal/plain"
 	"ralph/internal/proc"
@@ -63,9 +64,6 @@ func Is(err error, kinds ...Trouble) bool {
 	return errors.As(err, &e) && slices.Contains(kinds, e.Trouble)
 }
 
-// maxAnswer is how much of an answer is read. The beginning of a longer log would not say what failed.
-const maxAnswer = 32 << 20
-
 // program is one that is called with arguments and answers on its stdout.
 type program struct {
 	argv []string
@@ -89,7 +87,7 @@ func (p program) run(ctx context.Context, env []string, input string, args ...st
 	limited, cancel := context.WithTimeout(ctx, p.Timeout)
 	defer cancel()
 	argv := slices.Concat([]string{path}, p.argv[1:], args)
-	ran, err := proc.Run(limited, proc.Spec{Argv: argv, Dir: p.Dir, Env: append(slices.Clone(p.Env), env...)}, []byte(input), maxAnswer+1)
+	ran, err := proc.Run(limited, proc.Spec{Argv: argv, Dir: p.Dir, Env: append(slices.Clone(p.Env), env...)}, []byte(input), bounded.Data+1) // the beginning of a longer log would not say what failed
 	said := strings.TrimSpace(string(ran.Stderr))
 	if said == "" {
 		said = strings.TrimSpace(string(plain.Head(ran.Stdout, 1<<10)))
@@ -103,8 +101,8 @@ func (p program) run(ctx context.Context, env []string, input string, args ...st
 		return nil, fail(Missing, "")
 	case err != nil:
 		return nil, fail(Refused, err.Error())
-	case len(ran.Stdout) > maxAnswer:
-		return nil, fail(Garbage, "more than "+human.Bytes(maxAnswer))
+	case len(ran.Stdout) > bounded.Data:
+		return nil, fail(Garbage, "more than "+human.Bytes(bounded.Data))
 	case !ran.Exit.Ok():
 		return ran.Stdout, fail(troubleOf(ran.Exit, said), strings.Join(human.Parts(said, ran.Exit.String()), "; "))
 	}

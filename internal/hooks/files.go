@@ -10,6 +10,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"ralph/internal/bounded"
 	"ralph/internal/copyfile"
 	"ralph/internal/proc"
 	"ralph/internal/seq"
@@ -35,12 +36,9 @@ func filesOf(dir, line string) files {
 	return found
 }
 
-// maxScript is far more than a script has; programs of a project may be larger, and are not looked at then.
-const maxScript = 64 << 20
-
-// state is different for files that differ, and says so where there is none.
+// state is different for files that differ, and says so where there is none. What is larger than any script is not looked at.
 func state(path string) string {
-	data, err := copyfile.Read(path, maxScript)
+	data, err := copyfile.Read(path, bounded.Data)
 	if err != nil {
 		return err.Error()
 	}

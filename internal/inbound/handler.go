@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"ralph/dag"
+	"ralph/internal/bounded"
 	"ralph/internal/human"
 	"ralph/internal/plain"
 	"ralph/internal/project"
@@ -120,16 +121,15 @@ func refuse(status int, said, log string) answer {
 
 // The limits of a request.
 const (
-	maxBody  = 1 << 20
 	maxID    = 100
 	maxValue = 2000 // bytes of one value
 )
 
 func (o Options) receive(w http.ResponseWriter, r *http.Request) answer {
-	if r.ContentLength > maxBody {
+	if r.ContentLength > bounded.Form {
 		return refuse(http.StatusRequestEntityTooLarge, "at most 1 MiB is read", "it is larger than 1 MiB")
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, bounded.Form))
 	if err != nil {
 		return refuse(http.StatusRequestEntityTooLarge, "at most 1 MiB is read, and all of it has to come", err.Error())
 	}

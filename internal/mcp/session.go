@@ -24,7 +24,6 @@ import (
 
 // What one session may do. Agents are not trusted to be reasonable.
 const (
-	maxMessage    = 1 << 20
 	maxAnswer     = 16 << 10
 	maxAtOnce     = 10
 	maxPerMinute  = 600

@@ -10,6 +10,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"ralph/internal/bounded"
 )
 
 // transport is lines of JSON over a connection. A client that has said all still gets the answers to what it asked.
@@ -19,7 +21,7 @@ type transport struct {
 }
 
 func (t transport) Connect(ctx context.Context) (sdk.Connection, error) {
-	inner, err := (&sdk.IOTransport{Reader: t.conn, Writer: t.conn, MaxLineLength: maxMessage}).Connect(ctx)
+	inner, err := (&sdk.IOTransport{Reader: t.conn, Writer: t.conn, MaxLineLength: bounded.Form}).Connect(ctx)
 	return &answering{Connection: inner, end: t.end, changed: make(chan struct{}, 1)}, err
 }
 

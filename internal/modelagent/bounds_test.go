@@ -31,14 +31,14 @@ func TestAnAnswerHasAnEnd(t *testing.T) {
 		kinds := events[strings.TrimPrefix(t.Name(), "TestAnAnswerHasAnEnd/")]
 		end := max(strings.Index(d.stream, "event: message_delta"), strings.Index(d.stream, `data: {"id":"c1","choices":[{"index":0,"delta":{},`))
 		for name, event := range kinds {
-			for size, n := range map[string]int{"pieces": 100_000, "a line": maxAnswer + 1} {
+			for size, n := range map[string]int{"pieces": 100_000, "a line": maxText + 1} {
 				t.Run(name+" "+size, func(t *testing.T) {
 					t.Parallel()
 					synctest.Test(t, func(t *testing.T) {
 						line := "data: " + strings.Replace(event, "X", strings.Repeat("x", n), 1) + "\n\n"
 						p := d.connect(piped(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 							play(w, d.stream[:end])
-							for sent := 0; sent < 3*maxAnswer; sent += n {
+							for sent := 0; sent < 3*maxText; sent += n {
 								if _, err := io.WriteString(w, line); err != nil {
 									return
 								}

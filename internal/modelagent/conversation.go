@@ -66,15 +66,16 @@ func (s *state) apply(r record) error {
 	last := len(s.messages) - 1
 	asked := last >= 0 && s.messages[last].Role == User
 	open := s.open()
+	message := r.Kind == messageRecord && r.Message != nil && len(open) == 0
 	switch {
 	case (r.Kind == headRecord) != (s.started == nil):
 		return errors.New("the head is not the first record, or not the only one")
 	case r.Kind == headRecord:
 		s.dir, s.system, s.started = r.Dir, r.System, map[string]bool{}
 		s.choose(r.Model, r.Effort)
-	case r.Kind == messageRecord && r.Message != nil && len(open) == 0 && r.Message.Role == User:
+	case message && r.Message.Role == User:
 		s.say(r.Message.Blocks...)
-	case r.Kind == messageRecord && r.Message != nil && len(open) == 0 && asked:
+	case message && asked:
 		s.messages = append(s.messages, *r.Message)
 		if r.Model != s.model { // that was asked
 			s.forgetThoughts()

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+
+	"ralph/internal/bounded"
 )
 
 // events reads an answer that is a stream of events, each a line of JSON, until read says that one is the last. Where
@@ -19,7 +21,7 @@ func (w *wire) events(body io.Reader, read func(event []byte) (last bool, err er
 		return w.whole(begin, read)
 	}
 	lines := bufio.NewScanner(begin)
-	lines.Buffer(nil, maxAnswer)
+	lines.Buffer(nil, maxText)
 	lines.Split(wholeLines)
 	for lines.Scan() {
 		data, ok := bytes.CutPrefix(bytes.TrimSpace(lines.Bytes()), []byte("data:"))
@@ -44,13 +46,13 @@ func (w *wire) events(body io.Reader, read func(event []byte) (last bool, err er
 
 // whole reads an answer of a server that does not stream. It is an error that came with the wrong status, or one large event.
 func (w *wire) whole(body io.Reader, read func(event []byte) (last bool, err error)) error {
-	data, err := io.ReadAll(io.LimitReader(body, maxAnswer+1))
+	data, err := bounded.Read(body, maxText)
 	var e struct{ Error any }
 	switch {
+	case errors.As(err, new(bounded.TooLarge)):
+		return endless()
 	case err != nil:
 		return err
-	case len(data) > maxAnswer:
-		return endless()
 	case json.Unmarshal(data, &e) == nil && e.Error != nil:
 		return w.failure(http.StatusOK, nil, data)
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"mime"
 	"net/http"
 	"net/url"
@@ -16,6 +15,7 @@ import (
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 
+	"ralph/internal/bounded"
 	"ralph/internal/human"
 	"ralph/internal/lazyregexp"
 	"ralph/internal/outbox"
@@ -23,7 +23,6 @@ import (
 )
 
 const (
-	maxPage      = 5 << 20
 	maxRedirects = 5
 )
 
@@ -51,12 +50,9 @@ func (b *toolbox) fetch(in fetchArgs) (action, doing, error) {
 			return "", cmp.Or(context.Cause(ctx), err)
 		}
 		defer resp.Body.Close()
-		body, err := io.ReadAll(io.LimitReader(resp.Body, maxPage+1))
-		switch {
-		case err != nil:
-			return "", cmp.Or(context.Cause(ctx), err)
-		case len(body) > maxPage:
-			return "", fmt.Errorf("the page has more than %s", human.Bytes(maxPage))
+		body, err := bounded.Read(resp.Body, maxText)
+		if err != nil {
+			return "", cmp.Or(context.Cause(ctx), fmt.Errorf("the page: %w", err))
 		}
 		text, err := pageText(resp.Header.Get("Content-Type"), string(body), resp.Request.URL)
 		if resp.StatusCode >= http.StatusBadRequest {
@@ -153,7 +149,10 @@ func writeText(out *strings.Builder, n *html.Node, at *url.URL, pre bool) {
 		writeText(out, child, at, pre || n.DataAtom == atom.Pre)
 	}
 	for _, a := range n.Attr {
-		if to, err := at.Parse(a.Val); n.DataAtom == atom.A && a.Key == "href" && err == nil && !strings.HasPrefix(a.Val, "#") && to.Scheme != "javascript" {
+		if n.DataAtom != atom.A || a.Key != "href" || strings.HasPrefix(a.Val, "#") {
+			continue
+		}
+		if to, err := at.Parse(a.Val); err == nil && to.Scheme != "javascript" {
 			out.WriteString(" (" + to.String() + ")")
 		}
 	}

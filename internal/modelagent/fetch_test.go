@@ -33,7 +33,7 @@ func TestFetch(t *testing.T) {
 	say("/page", "text/html; charset=utf-8", testPage)
 	say("/json", "application/json", `{"a": 1}`)
 	say("/image", "image/png", "\x89PNG\r\n\x1a\n\x00")
-	say("/large", "text/plain", strings.Repeat("x", maxPage+1))
+	say("/large", "text/plain", strings.Repeat("x", maxText+1))
 	say("/empty", "text/plain", "")
 	mux.HandleFunc("/gone", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "it is gone", http.StatusGone) })
 	mux.HandleFunc("/once", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/json", http.StatusFound) })
@@ -57,7 +57,7 @@ func TestFetch(t *testing.T) {
 		"other text":                    {server.URL + "/json", `{"a": 1}`, false},
 		"nothing":                       {server.URL + "/empty", "(nothing)", false},
 		"an image":                      {server.URL + "/image", "what is there is not text but image/png of 9 bytes", true},
-		"too much":                      {server.URL + "/large", "the page has more than 5.0 MiB", true},
+		"too much":                      {server.URL + "/large", "the page: it has more than 4 MiB", true},
 		"an error":                      {server.URL + "/gone", "it is gone\n(HTTP 410 Gone)", true},
 		"a redirect":                    {server.URL + "/once", `{"a": 1}`, false},
 		"a redirect to another host":    {server.URL + "/away", `Get "http://elsewhere.example/": it leads to http://elsewhere.example/, use that address`, true},

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,14 +13,14 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"ralph/internal/atomicfile"
+	"ralph/internal/bounded"
 	"ralph/internal/copyfile"
 	"ralph/internal/human"
 	"ralph/internal/plain"
 )
 
 const (
-	maxFile = 4 << 20 // bytes of a file that is read or changed
-	maxLine = 2000    // bytes of a line that are shown
+	maxLine = 2000 // bytes of a line that are shown
 )
 
 type readArgs struct {
@@ -232,9 +231,9 @@ func (b *toolbox) load(name string) (string, error) {
 		return "", err
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err == nil && len(data) > maxFile {
-		err = fmt.Errorf("it has more than %s; use bash", human.Bytes(maxFile))
+	data, err := bounded.Read(f, maxText)
+	if errors.As(err, new(bounded.TooLarge)) {
+		err = fmt.Errorf("%w; use bash", err)
 	}
 	return string(data), err
 }

@@ -21,7 +21,7 @@ func TestRead(t *testing.T) {
 	}
 	b := box(t, map[string]string{
 		"a.txt": "one\r\ntwo\n\nlast", "empty": "", "bin": "ELF\x00\x01", "many": many.String(), "wide": strings.Repeat("é", 100_000) + "\nnext\n",
-		"odd": "bad \xff, escape \x1b[1m, bell \a\n", "d/x.go": "", "d/e/y.go": "", "large": strings.Repeat("x\n", maxFile/2+1),
+		"odd": "bad \xff, escape \x1b[1m, bell \a\n", "d/x.go": "", "d/e/y.go": "", "large": strings.Repeat("x\n", maxText/2+1),
 	})
 	tests := map[string]struct {
 		args, want string

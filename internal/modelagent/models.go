@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"ralph/internal/bounded"
 	"ralph/internal/lazyregexp"
 )
 
@@ -57,7 +58,7 @@ func (l listed) window() int {
 func (c *connection) Models(ctx context.Context) ([]Model, error) {
 	models, err := c.models(ctx)
 	var f *Failure
-	if errors.As(err, &f) && (f.Status == http.StatusNotFound || f.Status == http.StatusMethodNotAllowed || f.Status == http.StatusNotImplemented) {
+	if errors.As(err, &f) && slices.Contains([]int{http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented}, f.Status) {
 		return nil, nil
 	}
 	return models, err
@@ -67,7 +68,7 @@ func (c *connection) Models(ctx context.Context) ([]Model, error) {
 func (c *connection) models(ctx context.Context) ([]Model, error) {
 	var answer struct{ Data json.RawMessage }
 	err := c.exchange(ctx, c.list, nil, func() {}, func(body io.Reader) error {
-		text, err := io.ReadAll(io.LimitReader(body, 8<<20))
+		text, err := bounded.Read(body, bounded.Text)
 		if err == nil && (json.Unmarshal(text, &answer) != nil || answer.Data == nil) {
 			err = &Failure{Kind: Bad, Status: http.StatusNotFound, Text: "the server's list of models makes no sense"}
 		}

@@ -134,7 +134,11 @@ func (d openaiDelta) add(a *draft, thought func(string)) {
 func (c openaiCall) add(a *draft) {
 	index, name := max(c.Index, 0), c.Function.Name
 	p := a.find(index)
-	if p == nil || c.ID != "" && c.ID != p.ID || c.ID == "" && name != "" {
+	begins := name != "" // without IDs, each call begins with its name
+	if p != nil && c.ID != "" {
+		begins = c.ID != p.ID
+	}
+	if p == nil || begins {
 		p = a.begin(index, Block{Kind: Call, ID: c.ID, Name: name})
 	}
 	var text string

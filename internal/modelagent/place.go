@@ -38,7 +38,10 @@ func (w *wire) proxy() (host, variable string) {
 // withScheme completes the address of a server on this machine as OLLAMA_HOST is. To another one a key would go in clear.
 func withScheme(address string) string {
 	u, err := url.Parse("//" + address)
-	if err == nil && !strings.Contains(address, "://") && (u.Hostname() == "localhost" || net.ParseIP(u.Hostname()).IsLoopback()) {
+	if err != nil || strings.Contains(address, "://") {
+		return address
+	}
+	if u.Hostname() == "localhost" || net.ParseIP(u.Hostname()).IsLoopback() {
 		return "http://" + address
 	}
 	return address

@@ -122,7 +122,7 @@ func (c *connection) once(ctx context.Context, request fields, thought func(stri
 	err = c.exchange(ctx, c.path, body, func() { thought("") }, func(stream io.Reader) error {
 		return c.events(stream, func(event []byte) (bool, error) {
 			last := c.read(&a, event, thought)
-			if a.size > maxAnswer {
+			if a.size > maxText {
 				a.whole = false
 				return false, endless()
 			}

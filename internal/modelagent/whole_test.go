@@ -30,7 +30,7 @@ func TestAServerThatDoesNotStream(t *testing.T) {
 			"a limit":        {"application/json", `{"error":{"message":"slow","type":"rate_limit_error"}}`, &Failure{Kind: Limited, Status: 429, Text: "slow"}},
 			"something else": {"application/json", `{"hello":1}`, &Failure{Kind: Bad, Text: "http://model.test answers with something that is no answer of a model; check THE_BASE_URL"}},
 			"a web page":     {"text/html; charset=utf-8", "<html>", &Failure{Kind: Bad, Text: "http://model.test answers with a web page; check THE_BASE_URL"}},
-			"very much":      {"application/json", `{"a":"` + strings.Repeat("x", maxAnswer), &Failure{Kind: Bad, Text: "the answer is longer than 4 MB"}},
+			"very much":      {"application/json", `{"a":"` + strings.Repeat("x", maxText), &Failure{Kind: Bad, Text: "the answer is longer than 4 MB"}},
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()

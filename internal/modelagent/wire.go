@@ -18,6 +18,7 @@ import (
 	"syscall"
 	"time"
 
+	"ralph/internal/bounded"
 	"ralph/internal/human"
 	"ralph/internal/outbox"
 	"ralph/internal/plain"
@@ -26,9 +27,8 @@ import (
 )
 
 const (
-	silence    = 5 * time.Minute // for which a provider may say nothing
-	maxRefusal = 64 << 10        // of an answer that is no reply
-	maxAnswer  = 4 << 20         // of an answer, and of a line that it comes in
+	silence = 5 * time.Minute // for which a provider may say nothing
+	maxText = 4 << 20         // of a file, a page or an answer, and of a line that it comes in: a model reads less
 )
 
 // wire is the way to one server.
@@ -105,7 +105,7 @@ func (w *wire) roundTrip(ctx context.Context, path string, body []byte, read fun
 	case answer.StatusCode == http.StatusOK:
 		return read(answer.Body)
 	}
-	text, _ := io.ReadAll(io.LimitReader(answer.Body, maxRefusal)) // the status says enough
+	text, _ := bounded.Read(answer.Body, maxText) // the status says enough
 	return w.failure(answer.StatusCode, answer.Header, text)
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
+	"ralph/internal/bounded"
 	"ralph/internal/copyfile"
 	"ralph/internal/provenance"
 	"ralph/internal/toolcall"
@@ -54,9 +55,6 @@ type stamp struct {
 	at   time.Time
 	size int64
 }
-
-// maxFile is more than a person answers in a life.
-const maxFile = 4 << 20
 
 // Open reads the remembered answers to go with lists. A file that cannot be used is an error that names the line.
 func (b *Book) Open(lists Lists) error {
@@ -223,7 +221,7 @@ func read(path string) (data []byte, seen stamp, err error) {
 		err = copyfile.ErrSpecial
 	}
 	if err == nil {
-		data, err = copyfile.Read(path, maxFile)
+		data, err = copyfile.Read(path, bounded.Text)
 	}
 	if err != nil {
 		return nil, stamp{}, fmt.Errorf("%w: %s: %w", ErrFile, path, err)

@@ -138,5 +138,8 @@ func isCommand(code string) bool {
 	if len(words) == 0 || !commandWord.Get().MatchString(words[0]) {
 		return false
 	}
-	return len(words) > 1 || strings.HasPrefix(words[0], "./") || strings.HasPrefix(words[0], "/") || !plain.HasEnding(words[0])
+	if len(words) > 1 || !plain.HasEnding(words[0]) {
+		return true
+	}
+	return strings.HasPrefix(words[0], "./") || strings.HasPrefix(words[0], "/")
 }

@@ -92,9 +92,10 @@ func places(lines []line) (list []place) {
 				m = deep
 			}
 		}
+		outer := m != nil && (indent < 0 || len(m[1]) <= indent)
 		switch {
-		case m != nil && (indent < 0 || len(m[1]) <= indent || named.Get().MatchString(m[3])):
-			if indent < 0 || len(m[1]) <= indent {
+		case outer, m != nil && named.Get().MatchString(m[3]):
+			if outer {
 				indent = len(m[1])
 			}
 			p.at = len(m[1]) + len(m[2])

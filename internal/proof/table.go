@@ -107,11 +107,19 @@ func Table(spec string, tasks []dag.Task, proofs []dag.Proof) (rows []Row) {
 	return append(rows, missing(rows, tasks, proofs)...)
 }
 
+// sameTest reports whether both proofs are one run of one test.
+func sameTest(x, y *dag.Proof) bool {
+	if x == nil || y == nil || x.Kind != dag.ProofTest {
+		return false
+	}
+	return x.Kind == y.Kind && x.Attempt == y.Attempt && x.Gate == y.Gate
+}
+
 // sameAs says of criteria that one test proves which other it proves, so that it does not count as several.
 func sameAs(rows []Row) {
 	for i := range rows {
 		for j := range rows[:i] {
-			if x, y := rows[j].Proof, rows[i].Proof; x != nil && y != nil && x.Kind == dag.ProofTest && y.Kind == dag.ProofTest && x.Attempt == y.Attempt && x.Gate == y.Gate {
+			if sameTest(rows[j].Proof, rows[i].Proof) {
 				rows[i].Same = rows[j].ID
 				break
 			}

@@ -93,13 +93,22 @@ func (c *Console) Event(e event.Event) {
 // wants says that an event is shown. Every log has what starts, what ends and what a person
 // should know of; the steps between them are for verbose output, or folded.
 func (c *Console) wants(e event.Event) bool {
-	if c.opts.silent(e) || !c.log || c.opts.Verbose || c.fold.end != "" {
-		return !c.opts.silent(e)
+	switch {
+	case c.opts.silent(e):
+		return false
+	case !c.log, c.opts.Verbose, c.fold.end != "":
+		return true
 	}
-	return e.Type == event.GateEnded && refused(e) || e.Type == event.TargetMoved && (len(e.Files) > 0 || e.Task == "") || slices.Contains([]event.Type{
-		event.RunStarted, event.Recovered, event.RecoveryDone, event.TaskClaimed, event.AttemptEnded, event.Waiting, event.Warned, event.RunEnded, event.Asked, event.Answered,
-		event.SlotSetup, event.MergeConflict, event.MergeWaiting, event.MergeHeld, event.MergeLanded,
-	}, e.Type)
+	switch e.Type { //nolint:exhaustive // the others are steps between
+	case event.RunStarted, event.Recovered, event.RecoveryDone, event.TaskClaimed, event.AttemptEnded, event.Waiting, event.Warned, event.RunEnded, event.Asked, event.Answered,
+		event.SlotSetup, event.MergeConflict, event.MergeWaiting, event.MergeHeld, event.MergeLanded:
+		return true
+	case event.GateEnded:
+		return refused(e)
+	case event.TargetMoved:
+		return len(e.Files) > 0 || e.Task == ""
+	}
+	return false
 }
 
 // Close erases the line that was written in place, and returns the first error that

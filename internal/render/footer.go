@@ -71,7 +71,11 @@ func efforts(e event.Event) []string {
 // effort is what was taken. A cost that no agent reported is unknown, not nothing.
 func effort(iterations int, ms int64, u *event.Usage) string {
 	parts := append([]string{human.Count(iterations, "iteration") + In(ms)}, Used(u)...)
-	if u == nil && iterations > 0 || u != nil && u.CostUSD == nil && u.Unknown {
+	unknown := iterations > 0
+	if u != nil {
+		unknown = u.Unknown && u.CostUSD == nil
+	}
+	if unknown {
 		parts = append(parts, "cost unknown")
 	}
 	return strings.Join(parts, ", ")

@@ -145,7 +145,10 @@ func (p *progress) forget(e event.Event) {
 
 // seen says that a gate fails as it did when it was shown last.
 func (a *attempt) seen(e event.Event) bool {
-	return a.refused != nil && refused(e) && e.Text != "" && a.refused.Text == e.Text && a.refused.Gate.Command == e.Gate.Command
+	if a.refused == nil || e.Text == "" || !refused(e) {
+		return false
+	}
+	return a.refused.Text == e.Text && a.refused.Gate.Command == e.Gate.Command
 }
 
 // unseen leaves out of the reason why an attempt ended, or why its agent is prompted, what

@@ -108,9 +108,17 @@ func (e *embedder) file(ev Evidence) log {
 	return l
 }
 
+// Changed reports whether it is known that an attempt left other files than it found.
+func (a Attempt) Changed() bool {
+	if a.Tree == "" || a.TreeAfter == "" {
+		return false
+	}
+	return a.Tree != a.TreeAfter
+}
+
 // diff says what an attempt changed. False means that it is not known, or nothing.
 func (e *embedder) diff(a Attempt) (log, bool) {
-	if e.Diff == nil || e.diffs == 0 || a.Tree == "" || a.TreeAfter == "" || a.Tree == a.TreeAfter {
+	if e.Diff == nil || e.diffs == 0 || !a.Changed() {
 		return log{}, false
 	}
 	e.diffs--

@@ -96,7 +96,7 @@ func (s snapshot) wait(r *Run, t Task) (Wait, bool) {
 		}
 		at = r.Task(parent.ID)
 		at.Parent, who = parent.Parent, "its group waits for "
-		if status := s.status(r, parent.ID); status == dag.Failed && (!s.keeps || parent.GivenUp) || status == dag.Blocked {
+		if status := s.status(r, parent.ID); (dag.Task{Status: status, GivenUp: parent.GivenUp}).KeepsBack(s.keeps) {
 			w.For = append(w.For, parent.ID)
 			why = append(why, fmt.Sprintf("its group %s (%s) is %s", s.title(parent.ID), parent.ID, status))
 		}
@@ -169,7 +169,7 @@ func (l links) behind(r *Run, id string, keeps bool) int {
 	for len(queue) > 0 {
 		at := r.Task(queue[0])
 		queue = queue[1:]
-		if at.ID != id && !at.Group && at.Status != dag.Done && at.Status != dag.Failed && at.Status != dag.Cancelled {
+		if at.ID != id && !at.Group && at.Status.Open() {
 			count++
 		}
 		push(l.next[at.ID]...)

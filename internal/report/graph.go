@@ -146,8 +146,12 @@ func (f *folder) run(tasks []dag.Task, edges []dag.Edge) Run {
 	seen := map[[2]string]bool{}
 	for _, e := range edges {
 		from, to := home[e.Blocker], home[e.Blocked]
-		if i, known := r.index[to]; known && from != "" && from != to && !seen[[2]string{from, to}] && !seen[[2]string{to, from}] {
-			seen[[2]string{from, to}] = true
+		between := [2]string{min(from, to), max(from, to)}
+		if from == "" || from == to || seen[between] {
+			continue
+		}
+		if i, known := r.index[to]; known {
+			seen[between] = true
 			r.Tasks[i].After = append(r.Tasks[i].After, from)
 		}
 	}

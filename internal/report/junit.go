@@ -98,7 +98,7 @@ func JUnit(w io.Writer, r Run) error {
 	waits := seq.Index(r.Waits, func(w Wait) string { return w.Task })
 	failures := seq.Index(r.Failures, func(f Failure) string { return f.Task })
 	for _, t := range r.Tasks {
-		if t.Group || !t.Ran() && (t.Status == dag.Done || t.Status == dag.Cancelled || t.Status == event.TaskDeleted) {
+		if settled := t.dropped() || t.Status == dag.Done; t.Group || settled && !t.Ran() {
 			continue
 		}
 		c := r.junitCase(t, waits, failures)
@@ -162,7 +162,7 @@ func (r Run) junitCase(t Task, waits map[string]Wait, failures map[string]Failur
 		c.Failure, c.Reruns = junitFailure(t, failures), earlier
 	default:
 		c.Reruns = earlier
-		if !r.waits(t.ID) && t.Ran() && t.Status != event.TaskDeleted && t.Status != dag.Cancelled {
+		if t.Ran() && !t.dropped() && !r.waits(t.ID) {
 			a := r.Attempts[t.Attempts[len(t.Attempts)-1]]
 			first, rest := head(a.Reason)
 			message := shorten(strings.TrimSuffix("not brought to an end: "+first, ": "), junitMessage)

@@ -92,6 +92,9 @@ func (s snapshot) then(r *Run, t dag.Task, attempts []int) dag.Status {
 	return dag.Pending
 }
 
+// dropped reports whether somebody took the task out of the plan.
+func (t Task) dropped() bool { return t.Status == dag.Cancelled || t.Status == event.TaskDeleted }
+
 // rollUp gives groups the status that their subtasks had. They were created before
 // their subtasks, or moved under a later group: hence the repetition.
 func (r *Run) rollUp() {
@@ -99,7 +102,8 @@ func (r *Run) rollUp() {
 	var settle func(id string, deep int) dag.Status
 	settle = func(id string, deep int) dag.Status {
 		t := &r.Tasks[r.index[id]]
-		if !t.Group || deep > 100 || !r.Over() || len(children[id]) == 0 || t.Status == dag.Blocked {
+		switch {
+		case !t.Group, len(children[id]) == 0, deep > 100, t.Status == dag.Blocked, !r.Over():
 			return t.Status
 		}
 		status := dag.Done

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"ralph/dag"
+	"ralph/internal/bounded"
 	"ralph/internal/lazyregexp"
 	"ralph/internal/plain"
 )
@@ -76,14 +77,11 @@ var (
 	unsaid    = lazyregexp.New("(?s)<!--.*?(?:-->|$)|~~[^\n]*?~~|`[^`\n]+`")
 )
 
-// maxBody is how long a text is searched; no description may be longer.
-const maxBody = 1 << 20
-
 // dependencies finds what an issue says that it waits for, outside of code, quotes
 // and comments. What is in another repository keeps its whole name.
 func dependencies(body, url string) []string {
 	lower := strings.ToLower(body) // because the pattern alone is slow on long texts
-	if len(body) > maxBody || !strings.Contains(lower, "depends") && !strings.Contains(lower, "blocked") {
+	if len(body) > bounded.Form || !strings.Contains(lower, "depends") && !strings.Contains(lower, "blocked") {
 		return nil
 	}
 	body = unsaid.Get().ReplaceAllString(said(body), " ")

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"ralph/dag"
+	"ralph/internal/bounded"
 )
 
 // Plan is what a file says.
@@ -44,9 +45,7 @@ func (p Plan) Copies(imported []string) (n int) {
 }
 
 const (
-	maxTasks   = 250_000  // in one file: a plan is held in memory until it is stored
-	maxText    = 8 << 20  // of YAML, for which the library needs a hundred times that, and of Markdown
-	maxForeign = 64 << 20 // of other programs' JSON
+	maxTasks = 250_000 // in one file: a plan is held in memory until it is stored
 )
 
 // Read reads a plan in any format. What is wrong with its lines is a
@@ -87,12 +86,12 @@ func read(data []byte, format Format) (Plan, error) {
 }
 
 func checkSize(size int, format Format) error {
-	limit := maxForeign
+	limit := bounded.Data
 	switch format {
 	case JSONL:
 		return nil
 	case YAML, Markdown, SpecKit:
-		limit = maxText
+		limit = bounded.Text // of YAML the library needs a hundred times that
 	}
 	if size <= limit {
 		return nil

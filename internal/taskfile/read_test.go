@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ralph/dag"
+	"ralph/internal/bounded"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/golden"
 )
@@ -144,8 +145,8 @@ func TestReadErrorsSayWhere(t *testing.T) {
 		"binary data":                       {Auto, "- [ ] a\n\x00\x01", "line 2: not text: there is a NUL byte"},
 		"another encoding":                  {Auto, "- [ ] a\n- [ ] caf\xe9\n", "line 2: not text: this is not UTF-8"},
 		"UTF-16":                            {Auto, "\xff\xfe[\x00", "line 1: UTF-16; save the file as UTF-8"},
-		"YAML beyond its limit":             {YAML, strings.Repeat("#\n", maxText/2+1), "refused: larger than 8 MiB; write it as JSON lines"},
-		"a checklist beyond its limit":      {Markdown, strings.Repeat("x\n", maxText/2+1), "refused: larger than 8 MiB"},
+		"YAML beyond its limit":             {YAML, strings.Repeat("#\n", bounded.Text/2+1), "refused: larger than 8 MiB; write it as JSON lines"},
+		"a checklist beyond its limit":      {Markdown, strings.Repeat("x\n", bounded.Text/2+1), "refused: larger than 8 MiB"},
 		"too many tasks in a checklist":     {Markdown, strings.Repeat("- [ ] a\n", maxTasks+1), "refused: line 250001: more than 250000 tasks; import them in several files"},
 		"too many tasks of ours":            {JSONL, strings.Repeat("{\"title\":\"a\"}\n", maxTasks+1), "refused: line 250001: more than 250000 tasks; import them in several files"},
 		"too many issues":                   {GitHub, strings.Repeat("{}\n", maxTasks+1), "refused: line 250001: more than 250000 tasks; import them in several files"},
@@ -184,8 +185,8 @@ func TestReadErrorsSayWhere(t *testing.T) {
 func TestJSONOfOtherProgramsHasALimitAndOursHasNone(t *testing.T) {
 	t.Parallel()
 	for _, f := range []Format{PRD, Beads, GitHub} {
-		if err := checkSize(maxForeign+1, f); !errors.Is(err, dag.ErrRefused) || checkSize(maxForeign, f) != nil {
-			t.Errorf("%s: got %v, want a refusal beyond %d bytes only", f, err, maxForeign)
+		if err := checkSize(bounded.Data+1, f); !errors.Is(err, dag.ErrRefused) || checkSize(bounded.Data, f) != nil {
+			t.Errorf("%s: got %v, want a refusal beyond %d bytes only", f, err, bounded.Data)
 		}
 	}
 	if err := checkSize(1<<30, JSONL); err != nil {

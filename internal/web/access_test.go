@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"ralph/internal/bounded"
 	"ralph/internal/testing/check"
 )
 
@@ -219,7 +220,7 @@ func TestAChangeNeedsTheFormOfItsSession(t *testing.T) {
 	check.Equal(t, "commands", 0, len(d.calls))
 	check.Contains(t, "an old page", goBack, d.want(403, d.ask("POST", "/do", "arg=pause&form=x", "Cookie", one)))
 	check.Contains(t, "a session that ended", goBack, d.want(401, d.ask("POST", "/do", "arg=pause&form=x")))
-	check.Contains(t, "a long text", goBack, d.want(413, d.ask("POST", "/do", "form="+d.form(one)+"&stdin="+strings.Repeat("x", maxForm), "Cookie", one)))
+	check.Contains(t, "a long text", goBack, d.want(413, d.ask("POST", "/do", "form="+d.form(one)+"&stdin="+strings.Repeat("x", bounded.Form), "Cookie", one)))
 	check.Equal(t, "commands", 0, len(d.calls))
 	check.Contains(t, "an address that there is not", `href="/">Overview`, d.want(404, d.ask("GET", "/do", "", "Cookie", one)))
 	check.That(t, !strings.Contains(d.want(404, d.ask("GET", "/in/x", "")), "<"), "a stranger sees a page")

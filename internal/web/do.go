@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"ralph/dag"
+	"ralph/internal/bounded"
 	"ralph/internal/human"
 	"ralph/internal/plain"
 	"ralph/internal/render"
@@ -100,15 +101,14 @@ func (c step) String() string {
 }
 
 const (
-	maxForm = 1 << 20
-	goBack  = "go back in the browser, which keeps what you typed"
-	tooOld  = goBack + ", copy it, load that page again and send it from there"
+	goBack = "go back in the browser, which keeps what you typed"
+	tooOld = goBack + ", copy it, load that page again and send it from there"
 )
 
 // serveDo carries out the commands of a form: once the person is sure, if something is lost by them.
 func (s *Server) serveDo(w http.ResponseWriter, r *http.Request) {
 	body := r.Body
-	r.Body = http.MaxBytesReader(w, body, maxForm)
+	r.Body = http.MaxBytesReader(w, body, bounded.Form)
 	if err := r.ParseForm(); errors.As(err, new(*http.MaxBytesError)) {
 		_, _ = io.Copy(io.Discard, io.LimitReader(body, maxBody)) // a browser that is cut off shows no answer
 		s.failWith(w, r, http.StatusRequestEntityTooLarge, errors.New("what was sent is larger than 1 MiB: "+goBack+", shorten it or put it into a file of the project, and send it again"))

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 
+	"ralph/internal/bounded"
 	"ralph/internal/git"
 	"ralph/internal/redact"
 	"ralph/internal/risk"
@@ -12,9 +13,7 @@ import (
 )
 
 const (
-	maxContent = 32 << 20 // of a patch that is read for what is in it: a secret may be in the last file
-	maxProgram = 8 << 20  // of a binary file; a larger one counts as a program
-	headSize   = 16
+	headSize = 16
 )
 
 // shaped finds secrets by their form.
@@ -23,7 +22,7 @@ var shaped = sync.OnceValue(func() *redact.Redactor { return redact.New() })
 // content is what a candidate's files have in them that is worth a look.
 func (e *evidence) content(ctx context.Context, changes []git.Change) (c risk.Content) {
 	if d := e.compared[[2]string{e.base.Tree, e.candidate}]; d.Cut {
-		if whole, err := e.trees.Compare(ctx, e.base.Tree, e.candidate, maxContent); err == nil {
+		if whole, err := e.trees.Compare(ctx, e.base.Tree, e.candidate, bounded.Data); err == nil {
 			patches := map[string]string{}
 			for _, w := range whole.Changes {
 				patches[w.Path] = w.Patch
@@ -33,7 +32,7 @@ func (e *evidence) content(ctx context.Context, changes []git.Change) (c risk.Co
 			}
 		}
 	}
-	_, after, end := e.trees.Contents(ctx, e.base.Tree, e.candidate, maxProgram)
+	_, after, end := e.trees.Contents(ctx, e.base.Tree, e.candidate, bounded.Text)
 	defer end()
 	for _, change := range changes {
 		f := risk.File{Path: change.Path, Patch: change.Patch, Test: suite.IsTest(change.Path), Deleted: change.Kind == git.Deleted}

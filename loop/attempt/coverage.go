@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"ralph/internal/bounded"
 	"ralph/internal/git"
 	"ralph/verify"
 	"ralph/verify/coverage"
@@ -17,9 +18,6 @@ import (
 
 // measuring is why gates run once more.
 const measuring = "to see which lines it executes"
-
-// maxMeasured is how much of a patch is searched for changed lines where a verifier is shown less.
-const maxMeasured = 64 << 20
 
 // measures reports whether it matters which changed lines gates execute.
 func (a *attempt) measures() bool {
@@ -38,7 +36,7 @@ func (a *attempt) cover(ctx context.Context, taken string) error {
 	}
 	d, err := a.evidence.difference(ctx, a.evidence.base.Tree, taken)
 	if err == nil && d.Cut {
-		d, err = a.evidence.trees.Compare(ctx, a.evidence.base.Tree, taken, maxMeasured)
+		d, err = a.evidence.trees.Compare(ctx, a.evidence.base.Tree, taken, bounded.Data)
 	}
 	files := coverage.Measurable(d.Changes)
 	if err != nil || len(files) == 0 {
@@ -182,7 +180,7 @@ func (e *evidence) reader() (read coverage.Read, end func(), err error) {
 	}
 	read = func(seen string) ([]byte, error) {
 		name := e.trees.Name(seen)
-		if info, err := root.Lstat(name); err != nil || !info.Mode().IsRegular() || info.Size() > maxTestFile {
+		if info, err := root.Lstat(name); err != nil || !info.Mode().IsRegular() || info.Size() > bounded.Text {
 			return nil, os.ErrNotExist
 		}
 		return root.ReadFile(name)

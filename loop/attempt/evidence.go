@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"ralph/dag"
+	"ralph/internal/bounded"
 	"ralph/internal/git"
 	"ralph/internal/human"
 	"ralph/internal/seq"
@@ -189,7 +190,7 @@ func (e *evidence) changes(ctx context.Context, now string, prevented bool) (wor
 // findDoubts finds what changes do to what checks the work, and outside the project's folder.
 func (a *attempt) findDoubts(ctx context.Context, changes []git.Change, now string) error {
 	e, words := &a.evidence, ownWords(a.job.Task)
-	before, after, end := e.trees.Contents(ctx, e.base.Tree, now, maxTestFile)
+	before, after, end := e.trees.Contents(ctx, e.base.Tree, now, bounded.Text)
 	defer end()
 	s, err := e.suite(changes, before)
 	if err != nil {
@@ -214,7 +215,6 @@ func (a *attempt) findDoubts(ctx context.Context, changes []git.Change, now stri
 const (
 	preventing    = "namespaces" // the level of the sandbox at which ralph's configuration is read-only
 	configuration = ".ralph.toml"
-	maxTestFile   = 2 << 20 // how much of a file is searched for tests
 )
 
 // Prevents reports whether agents cannot write ralph's own files in a sandbox of that
@@ -227,9 +227,8 @@ type files map[string]bool
 func filesOf(changes []git.Change) files {
 	f := files{}
 	for _, c := range changes {
-		f[c.Path] = true
-		if c.Old != "" {
-			f[c.Old] = true
+		for _, path := range c.Paths() {
+			f[path] = true
 		}
 	}
 	return f

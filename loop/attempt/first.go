@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"ralph/dag"
+	"ralph/internal/bounded"
 	"ralph/internal/event"
 	"ralph/internal/git"
 	"ralph/internal/glob"
@@ -68,8 +69,10 @@ func (e *evidence) firstEdits(ctx context.Context, end dag.FeatureEnd, now strin
 		return nil, err
 	}
 	changes = slices.DeleteFunc(changes, func(c git.Change) bool {
-		may := glob.Match(end.MayChange, c.Path) && (c.Old == "" || glob.Match(end.MayChange, c.Old)) // to move a file changes two
-		return may || c.Path == configuration || slices.Contains(end.Others, c.Path)
+		if c.Path == configuration || slices.Contains(end.Others, c.Path) {
+			return true
+		}
+		return !slices.ContainsFunc(c.Paths(), func(path string) bool { return !glob.Match(end.MayChange, path) })
 	})
 	if len(changes) == 0 {
 		return nil, nil
@@ -82,7 +85,7 @@ func (e *evidence) firstEdits(ctx context.Context, end dag.FeatureEnd, now strin
 	if err != nil {
 		return nil, err
 	}
-	was, _, done := e.trees.Contents(ctx, end.Tree, now, maxTestFile)
+	was, _, done := e.trees.Contents(ctx, end.Tree, now, bounded.Text)
 	defer done()
 	return carried(plan.Edits, was, modes), nil
 }

@@ -22,7 +22,7 @@ func (a *attempt) doubtGates(ctx context.Context, now string) error {
 			return err
 		}
 		removed = verify.RemovedTests(changes)
-		if slices.ContainsFunc(changes, func(c git.Change) bool { return a.mayChange(c.Path) || c.Old != "" && a.mayChange(c.Old) }) {
+		if slices.ContainsFunc(changes, func(c git.Change) bool { return slices.ContainsFunc(c.Paths(), a.mayChange) }) {
 			removed = verify.AnyNumber
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"ralph/internal/bounded"
 	"ralph/internal/git"
 	"ralph/internal/human"
 	"ralph/internal/seq"
@@ -80,9 +81,8 @@ func (a *attempt) refusing(ctx context.Context, checks []verify.Check, edits, un
 // undone makes the work what was there before it.
 func undone(changes []git.Change) (edits []git.Edit) {
 	for _, c := range changes {
-		edits = append(edits, git.Edit{Path: c.Path, From: c.Path})
-		if c.Old != "" {
-			edits = append(edits, git.Edit{Path: c.Old, From: c.Old})
+		for _, path := range c.Paths() {
+			edits = append(edits, git.Edit{Path: path, From: path})
 		}
 	}
 	return edits
@@ -139,7 +139,7 @@ func (e *evidence) plan(ctx context.Context, now string, prevented bool) (p oldP
 
 // planOf lists what of the changes between two trees checks work.
 func (e *evidence) planOf(ctx context.Context, from, to string, changes []git.Change) (suite.Plan, error) {
-	before, after, end := e.trees.Contents(ctx, from, to, maxTestFile)
+	before, after, end := e.trees.Contents(ctx, from, to, bounded.Text)
 	defer end()
 	s, err := e.suite(changes, before)
 	if err != nil {
@@ -221,7 +221,7 @@ func (e *evidence) unchanged(changes []git.Change, before suite.Read) suite.Read
 			return nil, fs.ErrNotExist
 		case !info.Mode().IsRegular():
 			return before(seen) // a folder may be new
-		case info.Size() > maxTestFile:
+		case info.Size() > bounded.Text:
 			return nil, git.ErrTooLarge
 		}
 		return root.ReadFile(name)

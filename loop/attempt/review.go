@@ -12,6 +12,7 @@ import (
 
 	"ralph/acp"
 	"ralph/dag"
+	"ralph/internal/bounded"
 	"ralph/internal/event"
 	"ralph/internal/git"
 	"ralph/internal/human"
@@ -22,9 +23,6 @@ import (
 	"ralph/sigils"
 	"ralph/verify"
 )
-
-// maxCited is how large a file may be that a finding cites.
-const maxCited = 8 << 20
 
 // review is how far a review has come.
 type review struct {
@@ -98,7 +96,7 @@ func ReviewPrompt(ctx context.Context, dir, tree string, t dag.Task, r dag.Revie
 // reviewed ends a review with its findings. One counts if it cites a line that is there.
 func (a *attempt) reviewed(ctx context.Context, tree string) policy.Decision {
 	a.warnChanged(ctx, tree)
-	_, read, end := a.evidence.trees.Contents(ctx, a.evidence.base.Tree, tree, maxCited)
+	_, read, end := a.evidence.trees.Contents(ctx, a.evidence.base.Tree, tree, bounded.Text)
 	defer end()
 	for _, f := range a.talk.set.Findings {
 		for _, dir := range []string{a.job.Place.Dir, a.job.Place.Project, "."} {

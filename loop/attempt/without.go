@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"slices"
 
+	"ralph/internal/bounded"
 	"ralph/internal/git"
 	"ralph/internal/seq"
 	"ralph/verify/suite"
@@ -38,7 +39,7 @@ func (e *evidence) withoutWork(ctx context.Context, base, work string, prevented
 	if err != nil {
 		return b, err
 	}
-	was, is, end := e.trees.Contents(ctx, base, work, maxTestFile)
+	was, is, end := e.trees.Contents(ctx, base, work, bounded.Text)
 	defer end()
 	now, err := suite.Of(suite.Base{Gates: e.job.Verify.Gates, Protect: e.job.Verify.Protect, Read: is})
 	if err != nil {

@@ -48,7 +48,15 @@ func (o Options) name() string { return human.Branch(o.Target) }
 
 // aside says that a person is to look at an entry before it lands.
 func (o Options) aside(m dag.Merge) bool {
-	return !m.Accepted && (o.Review || o.Above != nil && m.Rated && m.Risk.Risk > *o.Above)
+	switch {
+	case m.Accepted:
+		return false
+	case o.Review:
+		return true
+	case o.Above == nil || !m.Rated:
+		return false
+	}
+	return m.Risk.Risk > *o.Above
 }
 
 // Lander lands the work of one run.

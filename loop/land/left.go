@@ -221,7 +221,7 @@ func needed(g *dag.Graph, ref merge.Ref, done string) bool {
 	}
 	t, err := g.Tasks.Get(a.Task)
 	if ref.Kind() == "candidate" { // of work that is held, or stands on such, which others may begin on
-		waits := err == nil && t.Status == dag.Pending && t.Unverified != "" && (t.ToReview || t.StandsOn != "")
+		waits := err == nil && t.Finished() && t.Waits()
 		return a.EndedAt.IsZero() || waits && !a.StartedAt.Before(t.StartedAt)
 	}
 	return err == nil && t.Status != dag.Done && t.ID != done

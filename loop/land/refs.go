@@ -86,8 +86,8 @@ func madeRefs(ctx context.Context, s *slot.Slot, repo *git.Repo, t dag.Task, kep
 	}
 	many := len(refs) > maxRefs // a clone of something into the slot's own repository has as many
 	refs = slices.DeleteFunc(refs, func(r slot.MadeRef) bool {
-		branch := strings.HasPrefix(r.Name, "refs/heads/")
-		return !names(t, r.Name) && (branch && kept.Commit != base || many || s.Here())
+		moved := kept.Commit != base && strings.HasPrefix(r.Name, "refs/heads/")
+		return (many || moved || s.Here()) && !names(t, r.Name)
 	})
 	if len(refs) > maxRefs {
 		return nil, fmt.Errorf("it makes %d tags and branches; at most %d can land", len(refs), maxRefs)
@@ -143,8 +143,14 @@ func names(t dag.Task, ref string) bool {
 	kind, short, _ := strings.Cut(strings.TrimPrefix(ref, "refs/"), "/")
 	text := t.Title + "\n" + t.Description
 	other := func(r rune) bool { return !unicode.IsLetter(r) }
-	return says(text, short) && (kind == "tags" || strings.ContainsFunc(short, other) || says(text, "refs/heads/"+short) ||
-		says(strings.ToLower(text), "branch") || says(strings.ToLower(text), "branches"))
+	switch {
+	case !says(text, short):
+		return false
+	case kind == "tags", strings.ContainsFunc(short, other), says(text, "refs/heads/"+short):
+		return true
+	}
+	text = strings.ToLower(text)
+	return says(text, "branch") || says(text, "branches")
 }
 
 func says(text, name string) bool {
@@ -211,7 +217,10 @@ func withRefs(patch string, refs []dag.MadeRef) string {
 // judged is what an entry does to refs.
 func (l *Lane) judged(ctx context.Context, e dag.Merge) (list []Ref, err error) {
 	for _, r := range e.Refs {
-		j := Ref{Text: r.String(), Asked: r.Gone || r.There || names(l.claim.Task, r.Name) && (r.Own || e.Work == e.Base)}
+		j := Ref{Text: r.String(), Asked: r.Gone || r.There}
+		if r.Own || e.Work == e.Base {
+			j.Asked = j.Asked || names(l.claim.Task, r.Name)
+		}
 		if j.Clash, err = l.clash(ctx, e, r); err != nil {
 			return nil, err
 		}

@@ -353,11 +353,12 @@ func (r Recoverer) reclaim(g *dag.Graph, t stale, slot land.Kept, c calls) (Recl
 		}
 	}
 	how.Reason += slot.Note + c.note
-	if how.Unverified == "" && !how.Fail && review == nil && len(c.cut) > 0 {
+	anew := how.Unverified == "" && !how.Fail && review == nil // an agent does it again
+	if anew && len(c.cut) > 0 {
 		how.Reason += "; under way were " + human.Few(seq.Map(c.cut, func(c inbox.Cut) string { return plain.Brief(c.Text) }))
 	}
 	task.Reason = how.Reason
-	if err := Reclaim(g, t.Task, how, r.Now()); err != nil || how.Unverified != "" || how.Fail || review != nil {
+	if err := Reclaim(g, t.Task, how, r.Now()); err != nil || !anew {
 		return task, err
 	}
 	task.Asked, err = r.record(g, t.last, c)

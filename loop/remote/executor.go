@@ -78,7 +78,7 @@ func (e Executor) Execute(ctx context.Context, job Job) (Result, error) {
 		res.Decision = policy.Halted{Reason: "the work of " + j.Task.ID + " stays on " + host + ": " + err.Error()}.Decision()
 		res.Work, res.Log, res.Seen.Checked = res.Base, "", false // nothing else can land it
 		x.records = slices.DeleteFunc(x.records, func(r attempt.Record) bool {
-			return r.Finished != nil || r.Note != nil && (r.Note.Phase == dag.Answered || r.Note.Phase == dag.Verifying)
+			return r.Finished != nil || r.Note != nil && slices.Contains([]dag.Phase{dag.Answered, dag.Verifying}, r.Note.Phase)
 		})
 	}
 	u := res.Agent

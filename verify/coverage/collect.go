@@ -2,7 +2,6 @@ package coverage
 
 import (
 	"errors"
-	"io"
 	"os"
 	"path"
 	"path/filepath"
@@ -10,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 
+	"ralph/internal/bounded"
 	"ralph/internal/proc"
 )
 
@@ -90,9 +90,6 @@ func (c *Collector) packages() (list []string) {
 	return slices.Compact(list)
 }
 
-// maxSaid is how much of one file is read that a gate wrote.
-const maxSaid = 64 << 20
-
 // saidIn reads what processes of gates wrote, one file after the other: together they may be as large as a gate likes. Whatever they put there under such a name, nothing else is read, and nothing is waited for.
 func saidIn(dir, prefix string, each func(text []byte)) error {
 	root, err := os.OpenRoot(dir)
@@ -109,8 +106,8 @@ func saidIn(dir, prefix string, each func(text []byte)) error {
 		if err != nil {
 			continue
 		}
-		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() && info.Size() <= maxSaid {
-			if text, err := io.ReadAll(io.LimitReader(f, maxSaid)); err == nil {
+		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+			if text, err := bounded.Read(f, bounded.Data); err == nil {
 				each(text)
 			}
 		}

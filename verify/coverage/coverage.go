@@ -75,7 +75,10 @@ func (r Report) String() string {
 // Measurable lists the changed files of which coverage can be known: code that is not a test.
 func Measurable(changes []git.Change) (files []string) {
 	for _, c := range changes {
-		if c.Kind != git.Deleted && c.Kind != git.Mode && c.Added > 0 && languageOf(c.Path) != "" && !suite.IsTest(c.Path) && !foreign(c.Path) {
+		if c.Kind == git.Deleted || c.Kind == git.Mode || c.Added == 0 {
+			continue
+		}
+		if languageOf(c.Path) != "" && !suite.IsTest(c.Path) && !foreign(c.Path) {
 			files = append(files, c.Path)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode/utf16"
 
@@ -68,7 +69,10 @@ func nodeSaid(dir, root string, files []string, read Read) (p Profile, ran bool,
 		}
 	})
 	for file := range wanted { // no process loaded it, whatever made of it
-		if ext := path.Ext(file); wanted[file] && tested && !seen[file] && (ext == ".js" || ext == ".mjs" || ext == ".cjs") {
+		if !tested || !wanted[file] || seen[file] {
+			continue
+		}
+		if slices.Contains([]string{".js", ".mjs", ".cjs"}, path.Ext(file)) {
 			if src, err := read(file); err == nil {
 				for line := range jsLines(string(src)) {
 					p.add(file, line, false)

@@ -3,6 +3,8 @@ package coverage
 import (
 	"path"
 	"strings"
+
+	"ralph/internal/bounded"
 )
 
 // sourceMap leads from lines that a tool made to those that it was given.
@@ -77,7 +79,7 @@ func (p Profile) mapped(file, root string, m sourceMap, lengths []int, ranges []
 	}
 	total := max(len(lengths)-1, 0)
 	for _, n := range lengths {
-		if total += n; n < 0 || total > maxSaid { // a gate may have written anything
+		if total += n; n < 0 || total > bounded.Data { // a gate may have written anything
 			return
 		}
 	}
@@ -102,10 +104,17 @@ func (p Profile) mapped(file, root string, m sourceMap, lengths []int, ranges []
 			return
 		}
 		for _, s := range segments {
-			if at := offset + s.column; s.source >= 0 && s.source < len(names) && s.column < lengths[i] && at >= 0 && at < len(ran) && executable[names[s.source]][s.line+1] {
+			at := offset + s.column
+			if !within(s.source, names) || !within(at, ran) || s.column >= lengths[i] {
+				continue
+			}
+			if executable[names[s.source]][s.line+1] {
 				p.add(names[s.source], s.line+1, ran[at])
 			}
 		}
 		offset += lengths[i] + 1
 	}
 }
+
+// within reports whether a list has such an index: a gate may have written anything.
+func within[T any](i int, list []T) bool { return 0 <= i && i < len(list) }

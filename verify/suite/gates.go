@@ -252,7 +252,11 @@ func started(line string) (list []string) {
 
 // stored reports whether what is printed goes to a file, for something else to read.
 func stored(r *syntax.Redirect) bool {
-	return (r.Op == syntax.RdrOut || r.Op == syntax.AppOut) && (r.N == nil || r.N.Value == "1") && literal(r.Word) != "/dev/null"
+	if r.Op != syntax.RdrOut && r.Op != syntax.AppOut {
+		return false
+	}
+	stdout := r.N == nil || r.N.Value == "1"
+	return stdout && literal(r.Word) != "/dev/null"
 }
 
 // program is the file that a command runs, or those that the command line does which it hands to a shell.

@@ -21,8 +21,15 @@ func subject(file string) string {
 // Orphaned reports whether a change deletes tests of a file that the work deletes, too, and whose lines it has nowhere else.
 func (s *Suite) Orphaned(c git.Change, changes []git.Change, after Read) bool {
 	name := subject(c.Path)
-	return c.Kind == git.Deleted && s.Kind(c.Path) == Test && name != "" && slices.ContainsFunc(changes, func(o git.Change) bool {
-		return o.Kind == git.Deleted && path.Ext(o.Path) == path.Ext(c.Path) && s.Kind(o.Path) == "" && subject(o.Path) == name && s.deleted(o.Path, changes, after)
+	if name == "" || c.Kind != git.Deleted || s.Kind(c.Path) != Test {
+		return false
+	}
+	return slices.ContainsFunc(changes, func(o git.Change) bool {
+		if o.Kind != git.Deleted || s.Kind(o.Path) != "" {
+			return false
+		}
+		tested := subject(o.Path) == name && path.Ext(o.Path) == path.Ext(c.Path)
+		return tested && s.deleted(o.Path, changes, after)
 	})
 }
 

@@ -126,7 +126,10 @@ func takeLibraries(base, work map[string]any) {
 		was, _ := base[table].(map[string]any)
 		is, _ := work[table].(map[string]any)
 		for name, value := range is {
-			if old, had := was[name]; had && redirected(value) && (table != "dependencies" || library.Get().MatchString(name)) {
+			if table == "dependencies" && !library.Get().MatchString(name) {
+				continue
+			}
+			if old, had := was[name]; had && redirected(value) {
 				is[name] = old
 			}
 		}

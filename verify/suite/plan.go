@@ -54,7 +54,7 @@ func (s *Suite) Plan(changes []git.Change, after Read) (Plan, error) {
 
 // may reports whether the task allows a change.
 func (s *Suite) may(c git.Change) bool {
-	return s.base.May != nil && s.base.May(c.Path) && (c.Old == "" || s.base.May(c.Old))
+	return s.base.May != nil && !slices.ContainsFunc(c.Paths(), func(file string) bool { return !s.base.May(file) })
 }
 
 func (e Edit) rank() int {
@@ -85,8 +85,10 @@ type builder struct {
 func (b *builder) Kind(file string) Kind {
 	kind := b.Suite.Kind(file)
 	folders := strings.Split(path.Dir(file), "/")
-	inElsewhere := slices.ContainsFunc(folders, elsewhere.has)
-	if kind == "" && (inElsewhere && !b.locked && !b.added[file] && !slices.ContainsFunc(folders, isCache) || !inElsewhere && b.named(file)) {
+	switch inElsewhere := slices.ContainsFunc(folders, elsewhere.has); {
+	case kind != "":
+	case inElsewhere && (b.locked || b.added[file] || slices.ContainsFunc(folders, isCache)):
+	case inElsewhere, b.named(file):
 		return Fixture
 	}
 	return kind
@@ -95,7 +97,8 @@ func (b *builder) Kind(file string) Kind {
 // named reports whether tests name a file that lies next to them, and sources there do not.
 func (b *builder) named(file string) bool {
 	ext, dir, name := path.Ext(file), path.Dir(file), []byte(path.Base(file))
-	if ext == "" || ext == ".md" || codeExts.has(ext) || b.added[file] || mixed(string(name)) != nil {
+	switch {
+	case ext == "", ext == ".md", codeExts.has(ext), b.added[file], mixed(string(name)) != nil:
 		return false
 	}
 	code, known := b.beside[dir]
@@ -123,8 +126,11 @@ const maxFolders = 20
 // first reports whether nothing is planned yet for the files of a change: the changes of a candidate, and those that were
 // made in its folder since, may name a file twice.
 func (b *builder) first(c git.Change) bool {
-	seen := b.seen[c.Path] || c.Old != "" && b.seen[c.Old]
-	b.seen[c.Path], b.seen[c.Old] = true, true
+	seen := false
+	for _, file := range c.Paths() {
+		seen = seen || b.seen[file]
+		b.seen[file] = true
+	}
 	return !seen
 }
 
@@ -266,7 +272,7 @@ func (b *builder) rename(c git.Change) (matters bool) {
 		}
 		return false
 	}
-	if was != "" && was == is && was != Script && was != Protected && b.moved(path.Dir(c.Old), path.Dir(c.Path)) {
+	if movable := was == is && !slices.Contains([]Kind{"", Script, Protected}, was); movable && b.moved(path.Dir(c.Old), path.Dir(c.Path)) {
 		if merge := b.merging(c.Path); merge != nil {
 			return b.merge(c.Old, c.Path, merge)
 		}
@@ -285,7 +291,10 @@ func (b *builder) rename(c git.Change) (matters bool) {
 func moves(changes []git.Change, kind func(string) Kind) map[string]string {
 	list := map[string]string{}
 	for _, c := range changes {
-		if c.Kind == git.Renamed && kind(c.Old) == "" && kind(c.Path) == "" && path.Dir(c.Old) != path.Dir(c.Path) {
+		if c.Kind != git.Renamed || path.Dir(c.Old) == path.Dir(c.Path) {
+			continue
+		}
+		if kind(c.Old) == "" && kind(c.Path) == "" {
 			list[path.Dir(c.Old)] = path.Dir(c.Path)
 		}
 	}

@@ -72,8 +72,11 @@ func (s *Suite) Kind(file string) Kind {
 // Tests reports whether a file holds tests: by its name, or because it is among tests and a gate runs it, or all that is called like it.
 func (s *Suite) Tests(file string) bool {
 	ext := path.Ext(file)
-	if IsTest(file) || !codeExts.has(ext) || !inTests(strings.Split(path.Dir(file), "/"), ext) || helper.Get().MatchString(strings.TrimSuffix(path.Base(file), ext)) {
-		return IsTest(file)
+	switch {
+	case IsTest(file):
+		return true
+	case !codeExts.has(ext), !inTests(strings.Split(path.Dir(file), "/"), ext), helper.Get().MatchString(strings.TrimSuffix(path.Base(file), ext)):
+		return false
 	}
 	for word := range s.runs.words {
 		if like, _ := path.Match(path.Clean(word), file); like {

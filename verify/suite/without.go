@@ -2,6 +2,7 @@ package suite
 
 import (
 	"path"
+	"slices"
 
 	"ralph/internal/git"
 )
@@ -12,7 +13,7 @@ import (
 // test that only lacks a library shows nothing. Kept are the files that stay, wholly or in part.
 func (s *Suite) Without(changes []git.Change, before Read, mine func(file string) bool) (edits []Edit, kept []string, err error) {
 	for _, c := range changes {
-		if mine(c.Path) && s.stays(c.Path) || c.Old != "" && mine(c.Old) && s.stays(c.Old) {
+		if slices.ContainsFunc(c.Paths(), func(file string) bool { return mine(file) && s.stays(file) }) {
 			if c.Kind != git.Deleted {
 				kept = append(kept, c.Path)
 			}
@@ -28,9 +29,8 @@ func (s *Suite) Without(changes []git.Change, before Read, mine func(file string
 			}
 			continue
 		}
-		edits = append(edits, Edit{Path: c.Path, From: c.Path}) // where nothing was, nothing is
-		if c.Old != "" {
-			edits = append(edits, Edit{Path: c.Old, From: c.Old})
+		for _, file := range c.Paths() {
+			edits = append(edits, Edit{Path: file, From: file}) // where nothing was, nothing is
 		}
 	}
 	return edits, kept, nil
