@@ -51,7 +51,7 @@ type look struct {
 	again     bool        // something changed: look again
 	elsewhere []dag.Merge // finished work that lands on another branch
 	expired   []inbox.Request
-	disowned  []inbox.Request // that would have expired otherwise than they were asked
+	forged    []inbox.Request // that would have expired otherwise than they were asked
 
 	tally   dag.Tally // of the scope, where no task could be claimed
 	who     availability
@@ -165,7 +165,7 @@ func (c *claimer) claim(g *dag.Graph, running int, l *look) (err error) {
 		who.skip.Tasks = append(who.skip.Tasks, m.Task)
 	}
 	if !c.unsealed {
-		l.expired, l.disowned, err = inbox.Expire(g, c.opts.Inbox.Trust)
+		l.expired, l.forged, err = inbox.Expire(g, c.opts.Inbox.Trust)
 	}
 	if err != nil {
 		return err
@@ -206,16 +206,16 @@ func (c *claimer) claim(g *dag.Graph, running int, l *look) (err error) {
 // forgedError undoes a claim of a task that waits for better answers than it has.
 type forgedError []inbox.Request
 
-func (e forgedError) Error() string { return disowned(e[0]) }
+func (e forgedError) Error() string { return badSignature(e[0]) }
 
-func (c *claimer) disown(ctx context.Context, list []inbox.Request) error {
+func (c *claimer) rejectForged(ctx context.Context, list []inbox.Request) error {
 	err := c.opts.Graph.Store.Update(ctx, func(g *dag.Graph) (err error) {
 		list, err = inbox.Disown(g, c.opts.Inbox.Trust, list...)
 		return err
 	})
 	for _, r := range list {
 		if err == nil {
-			c.bus.warn(r.Task, disowned(r))
+			c.bus.warn(r.Task, badSignature(r))
 		}
 	}
 	return err

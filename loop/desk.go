@@ -29,7 +29,7 @@ type Inbox struct {
 	Trust         provenance.Store // has the seals of answers: what an agent wrote into the database has none
 }
 
-func disowned(r inbox.Request) string {
+func badSignature(r inbox.Request) string {
 	return r.ID + " is open again: its answer was not given by ralph inbox answer outside a sandbox, or not for this folder; answer it again"
 }
 
@@ -53,11 +53,11 @@ func (d *desk) Ask(ctx context.Context, r inbox.Request) (inbox.Request, error) 
 	if err := d.record(ctx, attempt.Record{Asked: &r}); err != nil {
 		return r, err
 	}
-	return d.await(ctx, r, d.patience(r.ID))
+	return d.await(ctx, r, d.answerDeadline(r.ID))
 }
 
-// patience is how long the answer to a request is waited for: once in an attempt, however often its agent asks.
-func (d *desk) patience(id string) time.Time {
+// answerDeadline is how long the answer to a request is waited for: once in an attempt, however often its agent asks.
+func (d *desk) answerDeadline(id string) time.Time {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if _, asked := d.asked[id]; !asked {
@@ -91,7 +91,7 @@ func (d *desk) await(ctx context.Context, r inbox.Request, until time.Time) (inb
 		}
 	}
 	for _, r = range bad {
-		d.bus.warn(d.claim.Task.ID, disowned(r))
+		d.bus.warn(d.claim.Task.ID, badSignature(r))
 	}
 	if r.State != inbox.Open {
 		failpoint.Hit("before-reply")

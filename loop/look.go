@@ -20,8 +20,8 @@ func (c *claimer) look(ctx context.Context, running int) (look, error) {
 	if err != nil {
 		return c.searchFailed(ctx, l, err)
 	}
-	for _, r := range l.disowned {
-		c.bus.warn(r.Task, disowned(r))
+	for _, r := range l.forged {
+		c.bus.warn(r.Task, badSignature(r))
 	}
 	for _, r := range l.expired {
 		c.bus.emit(questionEvent(event.Answered, r, c.opts.Inbox.answer(r)))
@@ -74,7 +74,7 @@ func (c *claimer) searchFailed(ctx context.Context, l look, err error) (look, er
 		c.bus.warn("", "no question expires in this run: "+err.Error())
 		return look{again: true}, nil
 	case errors.As(err, &bad):
-		return look{again: true}, c.disown(ctx, bad)
+		return look{again: true}, c.rejectForged(ctx, bad)
 	}
 	c.spending.warnNear(l.near)
 	c.warnSubstitute(l.who)

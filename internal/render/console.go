@@ -99,7 +99,7 @@ func (c *Console) wants(e event.Event) bool {
 	case !c.log, c.opts.Verbose, c.fold.end != "":
 		return true
 	}
-	switch e.Type { //nolint:exhaustive // the others are steps between
+	switch e.Type {
 	case event.RunStarted, event.Recovered, event.RecoveryDone, event.TaskClaimed, event.AttemptEnded, event.Waiting, event.Warned, event.RunEnded, event.Asked, event.Answered,
 		event.SlotSetup, event.MergeConflict, event.MergeWaiting, event.MergeHeld, event.MergeLanded:
 		return true
