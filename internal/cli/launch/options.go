@@ -52,6 +52,7 @@ func (t TargetOptions) given() bool {
 
 func (t TargetOptions) arg() string { return strings.Join(t.Args[:min(len(t.Args), 1)], "") }
 
+// Parse checks what was typed, and keeps it for a run that continues this one.
 func (o *Options) Parse(c cli.CommandLine) error {
 	if o.DryRun && o.JSON {
 		return cli.Usagef("--dry-run prints text: it does not go with --json")

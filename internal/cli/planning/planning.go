@@ -47,6 +47,7 @@ type PlannerOptions struct {
 // Wanted is what the file that was named holds.
 type Wanted struct{ Idea string }
 
+// Parse checks what was typed.
 func (o *PlannerOptions) Parse(c cli.CommandLine) error {
 	if o.Replace && o.Append {
 		return cli.Usagef("--replace or --append, not both")

@@ -185,6 +185,7 @@ type OpenerOptions struct {
 	IdleTimeout, TurnTimeout *string // nil is as configured
 }
 
+// Parse checks what was typed for the agent.
 func (o *OpenerOptions) Parse(c cli.CommandLine) error {
 	for _, flag := range []string{"agent", "model"} {
 		if c.IsSet(flag) && c.String(flag) == "" {
