@@ -43,8 +43,12 @@ func TestSoakInSlots(t *testing.T) {
 	t.Logf("RALPH_SOAK_SEED=%d", seed)
 	s := newSlotSoak(t, seed)
 	defer func() { t.Logf("killed: %v; %d tasks; the person: %s", s.killed, s.tasks, &s.person) }()
+	begin, told := time.Now(), 0
 	for kills := soakKills(t, "RALPH_SOAK_SLOTS", 50); s.sum() < kills; {
-		s.round()
+		if s.round(); s.sum() >= told+50 { // so that one that takes long can be told from one that hangs
+			told = s.sum()
+			t.Logf("%d kills of %d in %s", told, kills, time.Since(begin).Round(time.Second))
+		}
 	}
 	s.finish()
 	s.wantWhole()
@@ -187,11 +191,16 @@ func (s strike) fall() bool {
 		return false
 	}
 	var victims []int
-	for deadline := time.Now().Add(2 * time.Second); len(victims) == 0; { // most of them live for some milliseconds
-		if r.over() || time.Now().After(deadline) {
+	look := time.NewTicker(time.Millisecond) // most of them live for some; to look without a pause takes a processor from those that are to die
+	defer look.Stop()
+	for deadline := time.After(2 * time.Second); len(victims) == 0; victims = s.victims(pid) {
+		select {
+		case <-look.C:
+		case <-r.ended:
+			return false
+		case <-deadline:
 			return false
 		}
-		victims = s.victims(pid)
 	}
 	if s.victim == theFamily { // first what it would mend
 		_ = r.cmd.Process.Signal(syscall.SIGSTOP)

@@ -63,8 +63,10 @@ func dump(t *testing.T, path string) string {
 	}
 	const own = `s.sql IS NOT NULL AND s.name NOT LIKE 'sqlite\_%' ESCAPE '\'
 AND NOT EXISTS (SELECT 1 FROM pragma_table_list l WHERE l.name = s.tbl_name AND l.type = 'shadow')`
-	script := []string{"-- All migrations up to this version in one, for a new file. Made by: go test ./internal/db -update",
-		fmt.Sprintf("PRAGMA user_version = %d;", ask(t, path, "PRAGMA user_version;"))}
+	script := []string{
+		"-- All migrations up to this version in one, for a new file. Made by: go test ./internal/db -update",
+		fmt.Sprintf("PRAGMA user_version = %d;", ask(t, path, "PRAGMA user_version;")),
+	}
 	script = append(script, lines(`SELECT sql || ';' FROM sqlite_schema s WHERE type = 'table' AND `+own+` ORDER BY rowid;`)...)
 	for _, table := range lines(`SELECT name FROM sqlite_schema s WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL %' AND ` + own + ` ORDER BY rowid;`) {
 		columns := lines(fmt.Sprintf(`SELECT 'quote(' || name || ')' FROM pragma_table_info('%s') ORDER BY cid;`, table))
