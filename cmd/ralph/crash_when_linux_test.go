@@ -27,7 +27,7 @@ func TestConditionsAndNoticesOutliveAKill(t *testing.T) {
 			p.imports(conditional)
 			p.dying(point, "run", "--in-place", "--allow-failing").wait(-1)
 			p.awaitGone()
-			p.want(0, "run", "--in-place", "--allow-failing")
+			p.want(1, "run", "--in-place", "--allow-failing") // build has failed
 			for task, status := range map[string]string{"t-00000001": "failed", "t-00000002": "done", "t-00000003": "cancelled", "t-00000004": "done"} {
 				p.wantStatus(task, status)
 			}

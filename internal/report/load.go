@@ -98,7 +98,7 @@ func look(g *dag.Graph, id string) (s snapshot, err error) {
 	s.failures, _ = g.Tasks.Failures()
 	s.left = map[string]string{}
 	for _, t := range s.scope {
-		if t.Status == dag.Blocked {
+		if t.Status == dag.Blocked && t.When != nil {
 			s.left[t.ID], _ = g.Tasks.WhyLeft(t)
 		}
 	}
