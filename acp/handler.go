@@ -65,6 +65,11 @@ func (s *Session) dispatch(ctx context.Context, method string, params json.RawMe
 				return nil, err
 			}
 			s.afterTerminal(ctx, term)
+			s.mu.Lock()
+			if s.turn != nil {
+				s.turn.ran = term
+			}
+			s.mu.Unlock()
 			return exitStatus(term.proc.Exit()), nil
 		})
 	case "terminal/kill":

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"ralph/internal/proc"
 	"ralph/internal/toolcall"
 	"ralph/sigils"
 )
@@ -41,8 +42,18 @@ type Turn struct {
 
 	ToolCalls int
 	Files     []string // touched, relative to Config.Dir, sorted
+	Ran       *Ran     // the last command in a terminal whose end the agent waited for; nil if there was none
 	Usage     Usage
 }
+
+// Ran is a command that has ended.
+type Ran struct {
+	proc.Exit
+	output *ring
+}
+
+// Output is the end of what it printed.
+func (r Ran) Output() string { text, _ := r.output.text(); return text }
 
 // Empty reports a turn in which no model answered: not a word, no tool call, and
 // nothing was paid for. Agents end a turn that way when they are rate limited or
@@ -74,6 +85,7 @@ type turn struct {
 	calls  int
 	tools  map[string]ToolCall
 	failed map[string]bool
+	ran    *terminal
 	files  map[written]struct{}
 
 	announced map[string]toolcall.Call // what calls are to do, whole, if somebody decides about them
@@ -177,6 +189,9 @@ func (t *turn) touch(w written) {
 func (t *turn) result() Turn {
 	out := Turn{ToolCalls: t.calls}
 	out.Segments, out.Long = t.said.segments()
+	if t.ran != nil {
+		out.Ran = &Ran{t.ran.proc.Exit(), t.ran.output}
+	}
 	for w := range t.files {
 		if w.call == "" || !t.failed[w.call] {
 			out.Files = append(out.Files, w.path)

@@ -45,6 +45,7 @@ type Attempt struct {
 	Steps int // calls of tools; 0 if none were reported
 
 	Drift []string // the detectors of drift that fired
+	Came  Came
 }
 
 // Void reports whether an attempt that has ended says nothing about its task: it was cut off from outside or waits for a
@@ -97,7 +98,7 @@ func (g Queue) endAttempt(task int64, c Claim, outcome event.AttemptOutcome, rea
 // scanAttempt reads these.
 const attemptColumns = `a.id, r.id, a.task_id, a.iteration, a.phase, a.agent, a.model, a.started_at, a.heartbeat_at, a.ended_at, a.outcome, a.reason,
     a.model_effective, a.session, a.sandbox, a.stop_reason, a.verdict, a.gates, a.files, a.base, a.tree, a.tree_after, a.transcript,
-    a.tokens_in, a.tokens_cached, a.tokens_out, a.cost_usd, a.cost_estimated, a.cost_unknown, a.session_usd, a.drift, r.pruned_at, a.slot, a.rejected, a.accepted, a.steps`
+    a.tokens_in, a.tokens_cached, a.tokens_out, a.cost_usd, a.cost_estimated, a.cost_unknown, a.session_usd, a.drift, r.pruned_at, a.slot, a.rejected, a.accepted, a.steps, a.exit_status, a.printed`
 
 const (
 	attemptSelect = `SELECT ` + attemptColumns + ` FROM attempts a JOIN runs r ON r.n = a.run `
@@ -132,7 +133,7 @@ func scanAttempt(r *db.Row) Attempt {
 		StartedAt: r.Time(), Heartbeat: r.Time(), EndedAt: r.Time(), Outcome: event.AttemptOutcome(r.Text()), Reason: r.Text(),
 		ModelEffective: r.Text(), Session: r.Text(), Sandbox: r.Text(), StopReason: r.Text(), Verdict: r.Text(), Gates: db.List[GateRecord](r),
 		Files: db.List[string](r), Base: r.Text(), Tree: r.Text(), TreeAfter: r.Text(), Transcript: r.Text(),
-		Usage: usageOf(r), SessionUSD: db.Optional(r, r.Float), Drift: db.List[string](r), PrunedAt: r.Time(), Slot: r.Int(), Rejected: event.Rejection(r.Text()), Accepted: Status(r.Text()), Steps: r.Int(),
+		Usage: usageOf(r), SessionUSD: db.Optional(r, r.Float), Drift: db.List[string](r), PrunedAt: r.Time(), Slot: r.Int(), Rejected: event.Rejection(r.Text()), Accepted: Status(r.Text()), Steps: r.Int(), Came: Came{db.Optional(r, r.Int), db.Optional(r, r.Text)},
 	}
 }
 
@@ -174,6 +175,7 @@ type Note struct {
 	Tree           string // the tree it began with
 	TreeAfter      string // and ended with; Prompted takes it back
 	Transcript     string
+	Came           Came
 	Knowledge      string // JSON that is still to be written to files
 }
 
@@ -189,7 +191,7 @@ UPDATE attempts SET phase = coalesce(:phase, phase), agent = coalesce(:agent, ag
     cost_unknown = coalesce(:unknown, cost_unknown), steps = coalesce(:steps, steps), shares = coalesce(:shares, shares),
     drift = coalesce(:drift, drift), files = coalesce(:files, files), base = coalesce(:base, base),
     tree = coalesce(:tree, tree), tree_after = iif(:phase = 'prompted', NULL, coalesce(:tree_after, tree_after)),
-    gates = coalesce(:gates, gates), rejected = coalesce(:rejected, rejected), transcript = coalesce(:transcript, transcript), knowledge = coalesce(:knowledge, knowledge)
+    gates = coalesce(:gates, gates), rejected = coalesce(:rejected, rejected), exit_status = coalesce(:exit, exit_status), printed = coalesce(:printed, printed), transcript = coalesce(:transcript, transcript), knowledge = coalesce(:knowledge, knowledge)
 WHERE id = :id;`
 
 // NoteAttempt stores what became known. It needs no claim: what an attempt cost
@@ -208,7 +210,15 @@ func (g History) NoteAttempt(id string, n Note) error {
 		":tokens_out", out, ":cost", used.CostUSD, ":estimated", used.Estimated, ":unknown", unknown, ":steps", db.OrNull(n.Steps),
 		":shares", listOrNull(g.transaction, n.Shares, asIs), ":drift", listOrNull(g.transaction, n.Drift, g.said), ":files", listOrNull(g.transaction, n.Files, g.said),
 		":gates", listOrNull(g.transaction, n.Gates, g.said), ":base", db.OrNull(n.Base), ":tree", db.OrNull(n.Tree), ":tree_after", db.OrNull(n.TreeAfter),
-		":rejected", db.OrNull(string(n.Rejected)), ":transcript", db.OrNull(n.Transcript), ":knowledge", db.OrNull(g.said(n.Knowledge)))
+		":rejected", db.OrNull(string(n.Rejected)), ":exit", n.Came.Exit, ":printed", g.saidOf(n.Came.Printed), ":transcript", db.OrNull(n.Transcript), ":knowledge", db.OrNull(g.said(n.Knowledge)))
+}
+
+// saidOf is a text without secrets as it is stored; nil leaves what is stored as it is.
+func (g History) saidOf(text *string) any {
+	if text == nil {
+		return nil
+	}
+	return g.said(*text)
 }
 
 // listOrNull is a list as it is stored; nil leaves what is stored as it is.

@@ -99,6 +99,11 @@ UPDATE tasks INDEXED BY tasks_waiting SET not_before = 0, wait_reason = NULL WHE
 // leaves alone, so that nobody has a lock and waits for another.
 func (g Queue) Claim(opts ClaimOptions) (Claim, bool, error) {
 	g.tx.Do(clearWaitsSQL, ":now", g.millis())
+	if !opts.Finished {
+		if _, err := g.Decide(opts.Scope, opts.KeepGoing); err != nil {
+			return Claim{}, false, err
+		}
+	}
 	p, err := g.pick(opts)
 	if err != nil || p.found.n == 0 {
 		return Claim{}, false, err

@@ -18,6 +18,7 @@ func whole(t *testing.T) dag.Spec {
 			Title: "caller", Description: "text", Priority: 3, Kind: dag.Check, Agent: "shell", Model: "opus", Effort: dag.HighEffort, Gates: []string{"true"},
 			MaxRetries: new(int), Locks: []string{"port"}, Paths: []string{"src/**"}, Tags: []string{"slow"}, Proves: []string{"C1"}, Context: []string{"date"},
 			Output: "schema", Timeout: time.Minute, OnFail: dag.Continue, MayChange: []string{"tests/**"}, ExpectRed: "true",
+			When: &dag.When{Output: "build", Status: dag.Failed, Exit: new(int), Matches: "a", Lacks: "b"}, Notify: "it is done",
 		},
 	}
 	for _, f := range dag.Fields {
@@ -55,7 +56,7 @@ func TestATaskIsUnsavedOnceAFieldOfItChanges(t *testing.T) {
 	w.plan("one")
 	for _, f := range dag.Fields {
 		w.update(func(g *dag.Graph) error { return g.Tx().Exec("DELETE FROM unsaved;") })
-		column := "UPDATE tasks SET " + f.Name + " = " + f.Name + ";" // and not updated_at
+		column := "UPDATE tasks SET [" + f.Name + "] = [" + f.Name + "];" // and not updated_at
 		w.update(func(g *dag.Graph) error { return g.Tx().Exec(column) })
 		unsaved := get(w, func(g *dag.Graph) (int64, error) {
 			return db.One(g.Tx(), "SELECT count(*) FROM unsaved;", (*db.Row).Int64)
@@ -94,8 +95,11 @@ func TestAClosingTaskKeepsTheSettingsOfTheTaskThatWasSplit(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	want := whole(t)
-	w.ids[want.Title] = w.add(want)
+	ready := want
+	ready.When = nil // nobody knows what it asks
+	w.ids[want.Title] = w.add(ready)
 	c := w.claim("caller")
+	w.update(func(g *dag.Graph) error { return g.Plan.Edit(w.id("caller"), want.Detail, "when") })
 	w.addFrom(c, dag.Addition{NewTask: dag.NewTask{Detail: dag.Detail{Title: "a"}}, Place: dag.Below, Closing: true})
 	w.update(func(g *dag.Graph) error { return g.Queue.Complete(c, "passed") })
 	group := w.task("caller")

@@ -36,6 +36,8 @@ type Detail struct {
 	Output      string        // the name under which tasks that wait for it get its result
 	Timeout     time.Duration // of an attempt; 0 means the configured one
 	OnFail      OnFail
+	When        *When  // what earlier tasks have to have come to for it to be worked on
+	Notify      string // what people are told instead of an agent working on it
 }
 
 // Fields are those of a Detail, in the order in which plan files have them: new ones come last. Each is a column of the same name.
@@ -74,6 +76,9 @@ var Fields = []Field{
 		func(d *Detail) *time.Duration { return &d.Timeout }, duration),
 	field("on_fail", about{Flag: "on-fail", Help: "what its failure means to tasks that wait for it: `WHAT` is stop or continue", Shown: "stop", Reads: "tasks that wait for it go on"},
 		func(d *Detail) *OnFail { return &d.OnFail }, failing),
+	field("when", about{Flag: "when", Help: `what an earlier task has to have come to for it to run, as ` + "`JSON`" + `: {"output": "build", "status": "failed"}; else it is left out`},
+		func(d *Detail) **When { return &d.When }, condition),
+	field("notify", about{Flag: "notify", Help: "`TEXT` that is sent to those whom [[notify]] names; no agent is asked"}, func(d *Detail) *string { return &d.Notify }, checked(text, func(_, s string) (string, error) { return s, checkDescription(s) })),
 }
 
 // Field is a field of a Detail, as all know it that store, read or show it.
@@ -430,7 +435,7 @@ func statement(text string) string {
 	if made, ok := statements.Load(text); ok {
 		return made.(string)
 	}
-	columns := said(", ", func(f Field) string { return f.Name })
+	columns := said(", ", func(f Field) string { return "[" + f.Name + "]" }) // one is a word of SQL
 	values := said(", ", func(f Field) string { return f.parameter })
 	made := strings.NewReplacer("{said}", columns, "{details}", columns+", emptied, origin, discovered_from",
 		"{values}", values+", :emptied, :origin, :discovered_from").Replace(strings.ReplaceAll(text, "{task}", taskColumns))

@@ -57,11 +57,32 @@ func (g Tasks) LastFailure(t Task) (string, error) {
 	return db.One(g.tx, lastFailureSQL, (*db.Row).Text, ":task", t.N)
 }
 
-const blockReasonSQL = `
-SELECT text FROM task_logs WHERE task = +:task AND kind = 'system' AND substr(text, 1, length(:how)) = :how ORDER BY n DESC LIMIT 1;`
+const lastOfSQL = `
+SELECT text FROM task_logs WHERE task = +:task AND kind = 'system' AND text LIKE :how || '%' ORDER BY n DESC LIMIT 1;`
 
-// blockReason is what a person said who blocked the task, or "".
-func (g Tasks) blockReason(t Task) (string, error) {
-	text, err := db.One(g.tx, blockReasonSQL, (*db.Row).Text, ":task", t.N, ":how", blockedByHand)
-	return strings.TrimPrefix(strings.TrimPrefix(text, blockedByHand), ": "), err
+// Begin the entries in the log which the reason follows.
+const (
+	blockedByHand   = "blocked by hand"
+	blockedInDoubt  = "blocked in doubt"
+	cancelledByHand = "cancelled by hand"
+	cancelledByWhen = "cancelled by when"
+)
+
+// WhyLeft says why a task is blocked or cancelled; "" of others, and where nobody said so.
+func (g Tasks) WhyLeft(t Task) (string, error) {
+	ways := map[Status][][2]string{
+		Blocked:   {{blockedByHand, "a person blocked it"}, {blockedInDoubt, "nobody can say whether it is to run"}},
+		Cancelled: {{cancelledByHand, "it is cancelled"}, {cancelledByWhen, "it was left out"}},
+	}[t.Status]
+	if ways == nil {
+		return "", nil
+	}
+	how, _, _ := strings.Cut(ways[0][0], " ")
+	text, err := db.One(g.tx, lastOfSQL, (*db.Row).Text, ":task", t.N, ":how", how)
+	for _, way := range ways {
+		if reason, found := strings.CutPrefix(text, way[0]); found {
+			return way[1] + reason, err
+		}
+	}
+	return "", err
 }

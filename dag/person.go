@@ -42,9 +42,6 @@ func (g Tasks) GiveUp(id, reason string) error {
 	return g.tx.Err()
 }
 
-// blockedByHand begins the entry in the log, which the reason follows.
-const blockedByHand = "blocked by hand"
-
 // Block keeps a task, and all that lies below it, from being run until Unblock
 // or Reset.
 func (g Tasks) Block(id, reason string) error {
@@ -153,7 +150,7 @@ func (g Tasks) Cancel(id string, satisfied bool, reason string) error {
 			g.move(t, Cancelled, ByCancel)
 		}
 	}
-	text := "cancelled by hand"
+	text := cancelledByHand
 	if reason != "" {
 		text += ": " + reason
 	}

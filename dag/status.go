@@ -40,6 +40,8 @@ const (
 	ByUnblock  Trigger = "task unblock"
 	ByAccept   Trigger = "task accept"
 	ByCancel   Trigger = "task cancel"
+	BySkip     Trigger = "when"
+	ByDoubt    Trigger = "when in doubt"
 )
 
 // Transition is one allowed change of status.
@@ -86,6 +88,8 @@ func Transitions() []Transition {
 		{Blocked, Cancelled, ByCancel},
 		{Failed, Cancelled, ByCancel},
 		{InProgress, Cancelled, ByCancel},
+		{Pending, Cancelled, BySkip},
+		{Pending, Blocked, ByDoubt},
 		{Cancelled, Pending, ByReset},
 		{Cancelled, Done, ByDone},
 	}

@@ -25,7 +25,21 @@ func verbs() map[dag.Trigger]func(g *dag.Graph, w *world, id string, c dag.Claim
 	person := func(do func(*dag.Graph, string) error) verb {
 		return func(g *dag.Graph, _ *world, id string, _ dag.Claim) error { return do(g, id) }
 	}
+	decide := func(when dag.When) verb { // of a task that waited for one that is done
+		return func(g *dag.Graph, _ *world, id string, _ dag.Claim) error {
+			before, err := g.Plan.Add(dag.NewTask{Detail: dag.Detail{Title: "before", Output: "before"}})
+			if err == nil {
+				err = errors.Join(g.Tasks.Finish(before), g.Plan.Link(before, id), g.Plan.Edit(id, dag.Detail{When: &when}, "when"))
+			}
+			list, derr := g.Queue.Decide(dag.Scope{Task: id}, true)
+			if len(list) == 0 && errors.Join(err, derr) == nil {
+				err = dag.ErrRefused
+			}
+			return errors.Join(err, derr)
+		}
+	}
 	return map[dag.Trigger]verb{
+		dag.BySkip: decide(dag.When{Output: "before", Status: dag.Failed}), dag.ByDoubt: decide(dag.When{Output: "before", Matches: "x"}),
 		dag.ByClaim: func(g *dag.Graph, w *world, id string, _ dag.Claim) error {
 			_, ok, err := g.Queue.Claim(dag.ClaimOptions{Run: w.run, Scope: dag.Scope{Task: id}, Lease: lease})
 			if err == nil && !ok {

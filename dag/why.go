@@ -1,6 +1,7 @@
 package dag
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,11 +23,9 @@ func (g Tasks) Why(t Task) ([]Reason, error) {
 	reasons := ownReasons(t, g.now)
 	switch t.Status {
 	case Pending:
-	case Blocked:
-		reason, err := g.blockReason(t)
-		if reason != "" {
-			reasons[0].Text += ": " + reason
-		}
+	case Blocked, Cancelled:
+		why, err := g.WhyLeft(t)
+		reasons[0].Text = cmp.Or(why, reasons[0].Text)
 		return reasons, err
 	default:
 		return reasons, nil

@@ -45,11 +45,12 @@ type look struct {
 	assignment
 	ok        bool
 	end       ending
-	until     time.Time   // zero if no time is waited for
-	waits     event.Event // what for; without a reason if that happens in a moment
-	limited   bool        // by a provider
-	again     bool        // something changed: look again
-	elsewhere []dag.Merge // finished work that lands on another branch
+	until     time.Time     // zero if no time is waited for
+	waits     event.Event   // what for; without a reason if that happens in a moment
+	limited   bool          // by a provider
+	again     bool          // something changed: look again
+	elsewhere []dag.Merge   // finished work that lands on another branch
+	decided   []dag.Decided // tasks that are left out, or wait for a person to say whether they are
 	expired   []inbox.Request
 	forged    []inbox.Request // that would have expired otherwise than they were asked
 
@@ -179,6 +180,14 @@ func (c *claimer) claim(g *dag.Graph, running int, l *look) (err error) {
 	}
 	if c.opts.Workers.Remote == nil && !c.opts.Landing.Here && !c.opts.Graph.Finished { // other machines have what has landed, and a folder has one state
 		opts.Ahead = c.opts.Landing.Ahead
+	}
+	if !opts.Finished {
+		if l.decided, err = g.Queue.Decide(opts.Scope, opts.KeepGoing); len(l.decided) > 0 {
+			failpoint.Hit("in-when")
+		}
+	}
+	if err != nil {
+		return err
 	}
 	l.claim, l.ok, err = g.Queue.Claim(opts)
 	for _, name := range who.others { // who is next in turn may have as much to do as it may

@@ -23,6 +23,13 @@ func (c *claimer) look(ctx context.Context, running int) (look, error) {
 	for _, r := range l.forged {
 		c.bus.warn(r.Task, badSignature(r))
 	}
+	for _, d := range l.decided {
+		if d.Doubt {
+			c.bus.warn(d.Task.ID, "nobody can say whether it is to run: "+d.Reason)
+		} else {
+			c.bus.emit(event.Event{Type: event.TaskSkipped, Task: d.Task.ID, Title: d.Task.Title, Reason: d.Reason})
+		}
+	}
 	for _, r := range l.expired {
 		c.bus.emit(questionEvent(event.Answered, r, c.opts.Inbox.answer(r)))
 	}

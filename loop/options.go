@@ -209,9 +209,10 @@ type Host struct {
 	Now     func() time.Time
 	Jitter  func(time.Duration) time.Duration // nil leaves delays as they are
 	Observe func(event.Event)
-	Redact  *redact.Redactor // what leaves a run as text passes through it; nil hides nothing
-	Gone    func() bool      // the database was deleted or replaced; nil means no check
-	Check   func() error     // called after each attempt; an error ends the run. nil means no check
+	Notify  func(context.Context, event.Event) // sends one to those that are configured, and returns when it was sent or given up; nil if there are none
+	Redact  *redact.Redactor                   // what leaves a run as text passes through it; nil hides nothing
+	Gone    func() bool                        // the database was deleted or replaced; nil means no check
+	Check   func() error                       // called after each attempt; an error ends the run. nil means no check
 	// Plans takes in what git brought into plan files, and when the run is idle writes them, too; it says what people should
 	// know. A run that waits for tasks calls it at each look. nil means no plan files
 	Plans func(ctx context.Context, idle bool) (warnings []string)

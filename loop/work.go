@@ -17,6 +17,7 @@ import (
 	"ralph/internal/event"
 	"ralph/internal/glob"
 	"ralph/internal/human"
+	"ralph/internal/redact"
 	"ralph/internal/slot"
 	"ralph/internal/testing/failpoint"
 	"ralph/loop/attempt"
@@ -132,6 +133,9 @@ func (r *Runner) finished(ctx context.Context, claim dag.Claim) bool {
 // try prepares a slot, briefs an agent and lets it work. What it reads before, it reads after Ctrl-C too:
 // an interruption is for the attempt to notice, and no error.
 func (t *trial) try(ctx context.Context) (attempt.Result, error) {
+	if t.job.Task.Notify != "" {
+		return t.notice(ctx), nil
+	}
 	var spent found
 	var err error
 	j, far := &t.job, t.remote(ctx)
@@ -139,11 +143,7 @@ func (t *trial) try(ctx context.Context) (attempt.Result, error) {
 		err = t.takeSlot(ctx, t.claim)
 	}
 	if cause := context.Cause(ctx); err != nil && cause != nil { // git was interrupted, too
-		d := policy.Decision{Action: policy.Release, Outcome: event.AttemptInterrupted, Uncounted: true, Reason: cause.Error()}
-		if errors.Is(cause, attempt.ErrLost) {
-			d.Action = policy.Abort
-		}
-		return attempt.Result{Decision: d}, nil
+		return cutOff(cause), nil
 	}
 	if err == nil && j.Finished == nil {
 		spent, err = t.spending.compare(context.WithoutCancel(ctx), j.Task)
@@ -177,6 +177,34 @@ func (t *trial) try(ctx context.Context) (attempt.Result, error) {
 		j.Brief.Tools = true
 	}
 	return t.worker.Run(ctx, *j, ports)
+}
+
+// cutOff is the result of an attempt that was ended from outside before its agent began.
+func cutOff(cause error) attempt.Result {
+	d := policy.Decision{Action: policy.Release, Outcome: event.AttemptInterrupted, Uncounted: true, Reason: cause.Error()}
+	if errors.Is(cause, attempt.ErrLost) {
+		d.Action = policy.Abort
+	}
+	return attempt.Result{Decision: d}
+}
+
+// notice tells people what a task has to say, instead of having an agent work on it. The task is done once that was sent, or given up, which is
+// reported at the end of the run: a run that dies in between says it again.
+func (t *trial) notice(ctx context.Context) attempt.Result {
+	task := t.job.Task
+	t.emitClaimed(ctx, t.job)
+	e := event.Event{
+		Type: event.Notified, At: t.opts.Host.Now(), Run: t.run.ID, Iteration: t.job.Run.Iteration, Task: task.ID, Attempt: t.job.Run.Attempt, Title: task.Title, Text: task.Notify,
+	}
+	if send := t.opts.Host.Notify; send != nil {
+		send(ctx, redact.Deep(t.opts.Host.Redact, e))
+	}
+	if cause := context.Cause(ctx); cause != nil {
+		return cutOff(cause)
+	}
+	failpoint.Hit("after-notice")
+	t.bus.emit(e)
+	return attempt.Result{Decision: policy.Decision{Action: policy.Complete, Outcome: event.AttemptDone}}
 }
 
 // unprepared is the result of an attempt that could not begin. The error ends the run, unless it only keeps it from going on.

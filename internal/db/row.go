@@ -54,18 +54,20 @@ func Optional[T any](r *Row, read func() T) *T {
 	return &v
 }
 
-// List reads a list that is stored as JSON; one that cannot be read fails the transaction,
-// unless the row forgives it.
-func List[T any](r *Row) (list []T) {
+// List reads a list that is stored as JSON.
+func List[T any](r *Row) []T { return Decoded[[]T](r) }
+
+// Decoded reads what is stored as JSON, the zero value for NULL; what cannot be read fails the transaction, unless the row forgives it.
+func Decoded[T any](r *Row) (v T) {
 	if text := r.Text(); text != "[]" && text != "" {
-		if err := json.Unmarshal([]byte(text), &list); err != nil && r.err == nil {
+		if err := json.Unmarshal([]byte(text), &v); err != nil && r.err == nil {
 			r.err = fmt.Errorf("stored %s: %w", r.ColumnName(r.col-1), err)
 		}
 	}
-	return list
+	return v
 }
 
-// Forgive forgets that a list could not be read.
+// Forgive forgets that something could not be read.
 func (r *Row) Forgive() { r.err = nil }
 
 // JSON is how a list of texts is stored.

@@ -69,7 +69,7 @@ AND NOT EXISTS (SELECT 1 FROM pragma_table_list l WHERE l.name = s.tbl_name AND 
 	}
 	script = append(script, lines(`SELECT sql || ';' FROM sqlite_schema s WHERE type = 'table' AND `+own+` ORDER BY rowid;`)...)
 	for _, table := range lines(`SELECT name FROM sqlite_schema s WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL %' AND ` + own + ` ORDER BY rowid;`) {
-		columns := lines(fmt.Sprintf(`SELECT 'quote(' || name || ')' FROM pragma_table_info('%s') ORDER BY cid;`, table))
+		columns := lines(fmt.Sprintf(`SELECT 'quote([' || name || '])' FROM pragma_table_info('%s') ORDER BY cid;`, table))
 		script = append(script, lines(fmt.Sprintf(`SELECT 'INSERT INTO %[1]s VALUES (' || concat_ws(', ', %[2]s) || ');' FROM %[1]s;`, table, strings.Join(columns, ", ")))...)
 	}
 	script = append(script, lines(`SELECT sql || ';' FROM sqlite_schema s WHERE type <> 'table' AND `+own+` ORDER BY rowid;`)...)

@@ -88,6 +88,7 @@ func TestMigrationsAreOnlyAppended(t *testing.T) {
 		"026_ahead.sql":            "3d4e29e0642edf2e97b74fea7f961d90805969eda8da8177914f9a89b1de1514",
 		"027_steps.sql":            "9d48a11ba035642c00d30e42b6562b6c4ec2a09d6648eed39310bf0fff26db4b",
 		"028_refs.sql":             "8c5a6fb295ca317bbe5aeb187c99a4038860d877025ebd0161c9fd21e1456d89",
+		"029_when.sql":             "975a52a62d457077c7d77be32375c078a26f167b71bb72b538e27f7f7cc93760",
 	}
 	check.Equal(t, "sums of migrations (add one, and its sum here, instead of editing)", applied, fingerprint(t, "migrations"))
 }

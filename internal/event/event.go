@@ -51,6 +51,8 @@ const (
 	MergeDropped    Type = "merge_dropped"   // it left the queue without landing
 	AttemptEnded    Type = "attempt_ended"   // the iteration is settled
 	TaskAdded       Type = "task_added"      // an agent added a task
+	TaskSkipped     Type = "task_skipped"    // its condition does not hold: it ends without work
+	Notified        Type = "notified"        // a task has told people what it says
 	LocksChanged    Type = "locks_changed"   // an agent took locks beside those of its task, or gave them back
 	Learned         Type = "learned"         // what an attempt wants later ones to know was written to a file
 	Waiting         Type = "waiting"         // nothing can be claimed until a time

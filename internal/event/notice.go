@@ -23,6 +23,7 @@ func notices() []notice {
 		{"budget", ended(OutcomeLimit)},
 		{"needs_input", func(e Event) bool { return unavailable(e) || e.Type == AgentAsked && e.Outcome == "cancelled" }},
 		{"question", func(e Event) bool { return e.Type == Asked }},
+		{"notify", func(e Event) bool { return e.Type == Notified }},
 		{"recovered", func(e Event) bool { return e.Type == RecoveryDone && e.Recovery != nil && *e.Recovery != (Recovery{}) }},
 	}
 }

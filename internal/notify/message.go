@@ -79,6 +79,9 @@ func (n *News) Of(e event.Event) (Message, bool) {
 		lines := append([]string{m.Reason}, shorten(n.recovered)...)
 		n.recovered = nil
 		return n.write(m, "recovered", append(lines, "next: ralph status")...), needed
+	case event.Notified:
+		title, rest, _ := strings.Cut(strings.TrimSpace(n.Hide(e.Text)), "\n")
+		return n.write(m, n.line(title), term.Block(strings.TrimSpace(rest))), needed
 	case event.RunEnded:
 		return n.ended(e, m), needed
 	}

@@ -5,6 +5,7 @@ package notify
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"io"
 	"os"
@@ -97,14 +98,25 @@ func (n *Notifier) Missing() error { return errors.Join(n.missing...) }
 
 // Event notifies of an event that people need to know of. It only fills queues.
 func (n *Notifier) Event(e event.Event) {
-	m, needed := n.news.Of(e)
-	if !needed {
-		return
+	if m, needed := n.news.Of(e); needed && e.Type != event.Notified { // which Send has sent
+		n.each(e, m, func(c *channel, m Message) { c.Put(m) })
 	}
+}
+
+// Send notifies of what a task says, and returns when each channel has sent it or given up.
+func (n *Notifier) Send(ctx context.Context, e event.Event) {
+	m, _ := n.news.Of(e)
+	var sending sync.WaitGroup
+	n.each(e, m, func(c *channel, m Message) { sending.Go(func() { c.Send(ctx, m) }) })
+	sending.Wait()
+}
+
+// each is called for the channels that are to have an event, with its message.
+func (n *Notifier) each(e event.Event, m Message, do func(*channel, Message)) {
 	for _, c := range n.channels {
 		if i := slices.IndexFunc(e.Notices(), func(kind string) bool { return slices.Contains(c.on, kind) }); i >= 0 {
 			m.Event = e.Notices()[i] // one message for one thing
-			c.Put(m)
+			do(c, m)
 		}
 	}
 }

@@ -117,6 +117,14 @@ func (o *Outbox[T]) work(ctx context.Context) {
 	}
 }
 
+// Send sends a thing beside those that wait, and returns when it is sent or there is no use in trying any more.
+func (o *Outbox[T]) Send(ctx context.Context, v T) {
+	o.mu.Lock()
+	o.put++
+	o.mu.Unlock()
+	o.send(ctx, v)
+}
+
 // send tries until it succeeds, or there is no use in it.
 func (o *Outbox[T]) send(ctx context.Context, v T) {
 	pause := o.opts.Backoff

@@ -101,7 +101,7 @@ func (c *Console) wants(e event.Event) bool {
 	}
 	switch e.Type {
 	case event.RunStarted, event.Recovered, event.RecoveryDone, event.TaskClaimed, event.AttemptEnded, event.Waiting, event.Warned, event.RunEnded, event.Asked, event.Answered,
-		event.SlotSetup, event.MergeConflict, event.MergeWaiting, event.MergeHeld, event.MergeLanded:
+		event.SlotSetup, event.MergeConflict, event.MergeWaiting, event.MergeHeld, event.MergeLanded, event.TaskSkipped, event.Notified:
 		return true
 	case event.GateEnded:
 		return refused(e)

@@ -63,6 +63,8 @@ func sampleRun() []event.Event {
 	firstIteration(s)
 	s.in(event.Event{Type: event.LocksChanged, Title: "Write the parser", Locks: []string{"port:8080"}, Outcome: event.LocksTaken})
 	s.run(event.Event{Type: event.TaskAdded, Task: "t-4d6f80a2", Attempt: "a-5b1d0e77", Title: "Document the parser"})
+	s.run(event.Event{Type: event.TaskSkipped, Task: "t-4d6f80a2", Title: "Fix the build", Reason: "build (t-1f0c9a3e) is done, not failed"})
+	s.run(event.Event{Type: event.Notified, Iteration: 2, Task: "t-4d6f80a2", Attempt: "a-60c2d1f9", Title: "The nightly build is done", Text: "The nightly build is done"})
 	s.in(event.Event{Type: event.Learned, Text: "The parser keeps comments"})
 	s.task = event.Event{Iteration: 2, Task: "t-2b4d6f80", Attempt: "a-60c2d1f9"}
 	secondIteration(s)

@@ -76,6 +76,11 @@ func (c *Console) describe(e event.Event, a *attempt) []said {
 		return one(said{sign: "!", text: drifted(e)})
 	case event.TaskAdded:
 		return one(said{text: with("added by an agent", e.Title), detail: true})
+	case event.TaskSkipped:
+		return one(said{text: with("left out", e.Reason)})
+	case event.Notified:
+		first, _ := First(e.Text)
+		return one(said{text: with("told people", first)})
 	case event.LocksChanged:
 		return one(said{text: with("locks "+Line(e.Outcome), strings.Join(e.Locks, ", ")), detail: true})
 	case event.Learned:

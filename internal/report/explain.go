@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -76,7 +77,7 @@ func (s snapshot) wait(r *Run, t Task) (Wait, bool) {
 	w := Wait{Task: t.ID, Title: t.Title, For: []string{}}
 	var why []string
 	if t.Status == dag.Blocked {
-		why = append(why, "a person blocked it")
+		why = append(why, cmp.Or(s.left[t.ID], "a person blocked it"))
 	}
 	who := "waits for "
 	for at, deep := t, 0; deep < 100; deep++ {

@@ -66,6 +66,7 @@ type snapshot struct {
 	all      map[string]dag.Task
 	edges    []dag.Edge
 	failures map[string]string
+	left     map[string]string        // why tasks are blocked
 	journal  map[string]journal.Entry // by attempt
 	end      time.Time                // of the run; if it died, when it was last heard of
 	own      int                      // iterations
@@ -95,6 +96,12 @@ func look(g *dag.Graph, id string) (s snapshot, err error) {
 	s.receipts, _ = g.History.Receipts(dag.ReceiptFilter{Run: s.run.ID})
 	s.edges, _ = g.Tasks.Edges()
 	s.failures, _ = g.Tasks.Failures()
+	s.left = map[string]string{}
+	for _, t := range s.scope {
+		if t.Status == dag.Blocked && t.When != nil {
+			s.left[t.ID], _ = g.Tasks.WhyLeft(t)
+		}
+	}
 	s.journal = journalOf(g, s.run.ID)
 	s.forecast, _ = g.History.ForecastOf(s.run.ID)
 	return s, s.lookBack(g)

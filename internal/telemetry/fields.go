@@ -42,6 +42,8 @@ var messages = map[event.Type]struct {
 	event.MergeDropped:    {zerolog.InfoLevel, "work left the queue"},
 	event.AttemptEnded:    {zerolog.InfoLevel, "attempt ended"},
 	event.TaskAdded:       {zerolog.InfoLevel, "task added"},
+	event.TaskSkipped:     {zerolog.InfoLevel, "task left out"},
+	event.Notified:        {zerolog.InfoLevel, "people told"},
 	event.LocksChanged:    {zerolog.DebugLevel, "locks changed"},
 	event.Learned:         {zerolog.DebugLevel, "knowledge stored"},
 	event.Waiting:         {zerolog.InfoLevel, "waiting"},

@@ -3,122 +3,150 @@ package template
 import (
 	"slices"
 	"strings"
+
+	"ralph/dag"
 )
 
-// condition is what when says: a value alone, or two with ==, != or in between.
+// condition is what when says: of a value, which is decided when the tasks are made, and of an earlier step, which is decided when the task
+// is ready. Both have to hold.
 type condition struct {
-	line  int
-	left  text
-	op    string // "" if there is only a value
-	right []text // several for in
+	line    int
+	value   part // no name if nothing is said of one
+	is, not *text
+	in      []text
+	has     *text
+
+	step string // no name if nothing is said of one
+	when dag.When
 }
 
-// parseCondition reads a condition.
-func (r *reader) parseCondition(source string, line int) *condition {
-	words, bad := tokens(source)
-	if bad != "" {
-		r.fault(line, "when: %s", bad)
+// condition reads one.
+func (r *reader) condition(f field) *condition {
+	if f.node == nil {
 		return nil
 	}
-	c := &condition{line: line}
-	operand := func(word string) text {
-		if quoted := len(word) > 1 && (word[0] == '\'' || word[0] == '"'); quoted {
-			word = word[1 : len(word)-1]
-		}
-		return r.parseText(word, line)
-	}
-	switch {
-	case len(words) == 1 && !isOperator(words[0]):
-		c.left = operand(words[0])
-	case len(words) == 3 && slices.Contains([]string{"==", "!="}, words[1]):
-		c.left, c.op, c.right = operand(words[0]), words[1], []text{operand(words[2])}
-	case len(words) > 2 && words[1] == "in":
-		c.left, c.op = operand(words[0]), "in"
-		for _, word := range words[2:] {
-			if !slices.Contains([]string{"[", "]", ","}, word) {
-				c.right = append(c.right, operand(word))
-			}
-		}
-	default:
-		r.fault(line, "when is ${name}, ${name} == TEXT, ${name} != TEXT or ${name} in [TEXT, TEXT], not %q", cut(source))
+	if _, isMap := pairs(f.node); !isMap {
+		r.fault(f.line, "when is a map, such as {input: NAME, is: TEXT} or {step: NAME, status: failed}, not %s", kindOf(f.node))
 		return nil
 	}
-	if len(c.left.places())+len(places(c.right)) == 0 {
-		r.fault(line, "when compares nothing that varies: name an input, such as ${name}")
+	m, _ := r.fields(f.node, "when", "input", "is", "not", "in", "has", "step", "status", "exit", "matches", "lacks")
+	c := &condition{line: f.line, step: r.plain(m["step"], "step")}
+	one := func(key string) *text {
+		if m[key].node == nil {
+			return nil
+		}
+		t := r.parseText(r.plain(m[key], key), m[key].line)
+		return &t
+	}
+	c.is, c.not, c.has, c.in = one("is"), one("not"), one("has"), r.texts(m["in"], "in")
+	for key, of := range map[string]string{"is": "input", "not": "input", "in": "input", "has": "input", "status": "step", "exit": "step", "matches": "step", "lacks": "step"} {
+		if _, has := m[of]; m[key].node != nil && !has {
+			r.fault(m[key].line, "%s is said of an %s, and when names none", key, of)
+		}
+	}
+	if input, has := m["input"]; has {
+		name, at, _ := strings.Cut(r.plain(input, "input"), ".")
+		c.value = part{name: name, field: at, line: input.line}
+	}
+	if c.when = (dag.When{Output: c.step, Matches: r.plain(m["matches"], "matches"), Lacks: r.plain(m["lacks"], "lacks"), Exit: r.number(m["exit"], "exit")}); m["status"].node != nil {
+		c.when.Status = dag.Status(r.choice(m["status"], "status", string(dag.Done), string(dag.Failed), string(dag.Cancelled)))
+	}
+	if about, _ := dag.FieldNamed("when"); c.step != "" {
+		if err := about.Check(&dag.Detail{When: &c.when}); err != nil {
+			r.fault(f.line, "%v", err)
+		}
+	} else if c.value.name == "" {
+		r.fault(f.line, "when names neither an input nor a step")
 	}
 	return c
 }
 
-func isOperator(word string) bool {
-	return slices.Contains([]string{"==", "!=", "in", "[", "]", ","}, word)
-}
-
-func places(texts []text) (list []part) {
-	for _, t := range texts {
-		list = append(list, t.places()...)
+// texts are those that are filled in.
+func (c *condition) texts() (list []text) {
+	if c == nil {
+		return nil
+	}
+	for _, t := range []*text{c.is, c.not, c.has} {
+		if t != nil {
+			list = append(list, *t)
+		}
+	}
+	if list = append(list, c.in...); c.value.name != "" {
+		list = append(list, text{line: c.value.line, parts: []part{c.value}})
 	}
 	return list
 }
 
-// tokens splits a condition into words. What is quoted, or in ${}, is one.
-func tokens(source string) (words []string, bad string) {
-	for {
-		source = strings.TrimLeft(source, " \t\r\n")
-		if source == "" {
-			return words, ""
-		}
-		n := 1
-		switch first := source[0]; {
-		case first == '\'' || first == '"':
-			end := strings.IndexByte(source[1:], first)
-			if end < 0 {
-				return nil, "a quotation mark is not closed"
-			}
-			n = end + 2
-		case strings.HasPrefix(source, "${"):
-			end := strings.IndexByte(source, '}')
-			if end < 0 {
-				return nil, "${ without }"
-			}
-			n = end + 1
-		case strings.ContainsRune("[],", rune(first)):
-		case strings.HasPrefix(source, "==") || strings.HasPrefix(source, "!="):
-			n = 2
-		default:
-			if n = strings.IndexAny(source, " \t\r\n[],=!'\"$"); n < 0 {
-				n = len(source)
-			}
-			n = max(n, 1)
-		}
-		words, source = append(words, source[:n]), source[n:]
-	}
-}
-
-// holds says whether the condition is met.
+// holds says whether what is said of a value is so.
 func (c *condition) holds(e *environment) (bool, error) {
-	if c == nil {
+	if c == nil || c.value.name == "" {
 		return true, nil
 	}
-	left, err := e.fill(c.left)
+	v, err := e.lookup(c.value)
 	if err != nil {
 		return false, err
 	}
-	if c.op == "" {
-		return left != "" && left != "false", nil
+	if c.is == nil && c.not == nil && c.has == nil && c.in == nil {
+		return v.String() != "" && v.String() != "false", nil
 	}
-	var right []string
-	for _, t := range c.right {
-		values, err := e.values(t)
-		if err != nil {
-			return false, err
+	fill := func(t *text) (s string) {
+		if t != nil && err == nil {
+			s, err = e.fill(*t)
 		}
-		right = append(right, values...)
+		return s
 	}
-	switch c.op {
-	case "==":
-		return left == strings.Join(right, ", "), nil
-	case "!=":
-		return left != strings.Join(right, ", "), nil
+	holds := (c.is == nil || fill(c.is) == v.String()) && (c.not == nil || fill(c.not) != v.String()) && (c.has == nil || slices.Contains(v.names(), fill(c.has)))
+	if c.in == nil || !holds || err != nil {
+		return holds, err
 	}
-	return slices.Contains(right, left), nil
+	for _, t := range c.in {
+		values, err := e.values(t)
+		if err != nil || slices.Contains(values, v.String()) {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
+
+// resolve finds the step that a condition is about, among those that come before, nearest first, and has it keep what it came to.
+func (r *reader) resolve(c *condition, before []*step) {
+	if c == nil || c.step == "" {
+		return
+	}
+	i := slices.IndexFunc(before, func(s *step) bool { return s.name == c.step })
+	if i < 0 {
+		names := make([]string, len(before))
+		for i, s := range before {
+			names[i] = s.name
+		}
+		r.fault(c.line, "when looks at %q: there is no such step before this one%s", cut(c.step), meant(c.step, names))
+		return
+	}
+	s, w := before[i], c.when
+	s.captured = true
+	switch fails := w.Status == dag.Failed || w.Exit != nil && *w.Exit != 0; {
+	case s.foreach != nil:
+		r.fault(c.line, "when looks at %s, which is repeated, and so is not one step", s.name)
+	case s.kind == notifyStep:
+		r.fault(c.line, "when looks at %s, which only tells people something", s.name)
+	case w.Exit != nil && s.kind != shellStep:
+		r.fault(c.line, "when looks at the exit status of %s, which is no shell step", s.name)
+	case fails && s.said.OnFail != dag.Continue:
+		r.fault(c.line, "when looks at a failure of %s, after which nothing goes on; say there on_fail: continue", s.name)
+	}
+}
+
+// needs are the names of steps that the conditions of a step, and of the steps in it, are about.
+func (s *step) needs() (names []string) {
+	if s.when != nil && s.when.step != "" {
+		names = append(names, s.when.step)
+	}
+	for i := range s.steps {
+		for _, name := range s.steps[i].needs() {
+			if !slices.ContainsFunc(s.steps, func(in step) bool { return in.name == name }) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
 }

@@ -1,6 +1,7 @@
 package template
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"slices"
@@ -26,7 +27,7 @@ func (t Template) Expand(feature string, vars []Var, texts ...Var) ([]dag.Spec, 
 	if err != nil {
 		return nil, err
 	}
-	x := expansion{Template: &t, environment: e, feature: feature, origin: t.origin(e, feature)}
+	x := expansion{Template: &t, environment: e, feature: feature, origin: t.origin(e, feature), made: map[string]string{}}
 	var entry []string
 	for _, section := range t.sections() {
 		if entry, err = x.section(section, entry); err != nil {
@@ -62,8 +63,13 @@ type expansion struct {
 	*Template
 	*environment
 	feature, origin string
+	parent          string            // the group whose steps are made; "" at the top
+	made            map[string]string // the outputs, by ref, of the tasks that later ones look at
 	specs           []dag.Spec
 }
+
+// ref is that of a step in the group at hand.
+func (x *expansion) ref(name string) string { return strings.TrimPrefix(x.parent+"/"+name, "/") }
 
 // section makes the tasks of some steps, the first of which wait for entry, and returns what has to be done for all to be.
 func (x *expansion) section(steps []step, entry []string) ([]string, error) {
@@ -126,18 +132,18 @@ func compact(list []string) (kept []string) {
 
 // step makes the tasks of a step, and returns the ref of the one that stands for it; "" if it makes none.
 func (x *expansion) step(s *step, after []string) (string, error) {
+	ref := x.ref(s.name)
 	if s.foreach == nil {
 		if holds, err := s.when.holds(x.environment); err != nil || !holds {
 			return "", err
 		}
-		spec, err := x.task(s)
-		if err != nil {
-			return "", err
+		made, err := x.one(s, ref, after)
+		if !made {
+			ref = ""
 		}
-		spec.Ref, spec.After = s.name, after
-		return s.name, x.add(s, spec)
+		return ref, err
 	}
-	items, err := x.items(s)
+	items, err := x.listed(s)
 	if err != nil || len(items) == 0 {
 		return "", err
 	}
@@ -145,48 +151,117 @@ func (x *expansion) step(s *step, after []string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := x.add(s, dag.Spec{Ref: s.name, Detail: dag.Detail{Title: common, OnFail: s.said.OnFail}, After: after}); err != nil {
+	group := len(x.specs)
+	if err := x.add(s, dag.Spec{Ref: ref, Parent: x.parent, Detail: dag.Detail{Title: common, OnFail: s.said.OnFail}, After: after}); err != nil {
 		return "", err
 	}
-	defer func() { x.item = nil }()
-	before, taken := "", map[string]bool{}
-	for i := range items {
-		x.item = &items[i]
-		spec, err := x.task(s)
+	outer, serial, taken := x.parent, []string(nil), map[string]bool{}
+	defer func() { delete(x.items, s.foreach.as); x.parent = outer }()
+	for _, item := range items {
+		x.items[s.foreach.as], x.parent = item, ref
+		of := ref + "/" + itemKey(item.name)
+		if taken[of] {
+			return "", at(s.foreach.line, fmt.Errorf("%q is in the list twice", cut(item.name)))
+		}
+		taken[of] = true
+		made, err := x.one(s, of, serial)
 		if err != nil {
 			return "", err
 		}
-		spec.Ref, spec.Parent = s.name+"/"+itemKey(items[i].name), s.name
-		if taken[spec.Ref] {
-			return "", at(s.foreach.line, fmt.Errorf("%q is in the list twice", cut(items[i].name)))
-		}
-		if taken[spec.Ref] = true; s.serial && before != "" {
-			spec.After = []string{before}
-		}
-		before = spec.Ref
-		if err := x.add(s, spec); err != nil {
-			return "", err
+		if made && s.serial {
+			serial = []string{of}
 		}
 	}
-	return s.name, nil
+	if len(x.specs) == group+1 { // no item makes a task
+		x.specs = x.specs[:group]
+		return "", nil
+	}
+	return ref, nil
 }
 
-// items are those that a step is made for.
-func (x *expansion) items(s *step) ([]entry, error) {
+// one makes the task of a step, or the group with the tasks of its steps, and returns whether there is any.
+func (x *expansion) one(s *step, ref string, after []string) (bool, error) {
+	if s.kind == loopStep {
+		given, err := x.fill(s.title)
+		if err != nil {
+			return false, err
+		}
+		group := len(x.specs)
+		if err := x.add(s, dag.Spec{Ref: ref, Parent: x.parent, Detail: dag.Detail{Title: orTitle(given, s.name+" "+x.items[s.foreach.as].name)}, After: after}); err != nil {
+			return false, err
+		}
+		outer := x.parent
+		defer func() { x.parent = outer }()
+		x.parent = ref
+		if _, err := x.section(s.steps, nil); err != nil {
+			return false, err
+		}
+		if len(x.specs) == group+1 {
+			x.specs = x.specs[:group]
+			return false, nil
+		}
+		return true, nil
+	}
+	spec, err := x.task(s)
+	if err != nil {
+		return false, err
+	}
+	spec.Ref, spec.Parent, spec.After = ref, x.parent, after
+	if c := s.when; c != nil && c.step != "" {
+		before, output := x.before(c.step)
+		if output == "" { // without that step there is nothing to look at
+			return false, nil
+		}
+		w := c.when
+		w.Output, spec.When = output, &w
+		if spec.After = slices.Clone(after); !slices.Contains(after, before) {
+			spec.After = append(spec.After, before) // what it looks at, it waits for itself
+		}
+	}
+	if s.captured {
+		spec.Output = cmp.Or(spec.Output, ref)
+		x.made[ref] = spec.Output
+	}
+	return true, x.add(s, spec)
+}
+
+// before finds the task of an earlier step, in the group at hand or in those around it, and the name of its output.
+func (x *expansion) before(name string) (ref, output string) {
+	for parent := x.parent; ; parent = parent[:max(strings.LastIndex(parent, "/"), 0)] {
+		ref = strings.TrimPrefix(parent+"/"+name, "/")
+		if output = x.made[ref]; output != "" || parent == "" {
+			return ref, output
+		}
+	}
+}
+
+// listed are the items that a step is made for.
+func (x *expansion) listed(s *step) ([]entry, error) {
 	all, err := x.entries(s.foreach.items)
 	if err != nil {
 		return nil, err
 	}
-	if s.foreach.input != "" {
-		all = x.vars[s.foreach.input].items
+	if from := s.foreach.from; from.field != "" {
+		v, err := x.lookup(from)
+		if err != nil {
+			return nil, err
+		}
+		if all, err = splitList(v.text); err != nil {
+			return nil, at(from.line, err)
+		}
+		for i := range all {
+			all[i].loose = map[string]string{"": v.loose}
+		}
+	} else if from.name != "" {
+		all = x.vars[from.name].items
 	}
 	if len(all) > maxTasks {
 		return nil, at(s.foreach.line, fmt.Errorf("the list has %d entries; at most %d tasks are made", len(all), maxTasks))
 	}
-	defer func() { x.item = nil }()
+	defer delete(x.items, s.foreach.as)
 	var kept []entry
 	for i := range all {
-		x.item = &all[i]
+		x.items[s.foreach.as] = all[i]
 		holds, err := s.when.holds(x.environment)
 		if err != nil {
 			return nil, err
@@ -214,9 +289,12 @@ func (x *expansion) groupTitle(s *step) (string, error) {
 	if !s.title.empty() {
 		t = s.title
 	}
+	if t.empty() {
+		return s.name, nil
+	}
 	common := text{line: t.line}
 	for _, p := range t.parts {
-		if p.name == itemName {
+		if p.name == s.foreach.as {
 			p = part{literal: "…", line: p.line}
 		}
 		common.parts = append(common.parts, p)
@@ -232,11 +310,16 @@ func (x *expansion) task(s *step) (spec dag.Spec, err error) {
 	fill, command := func(t text) string { return x.keep(&err, x.fill, t) }, func(t text) string { return x.keep(&err, x.command, t) }
 	prose := func(t text) string { return x.keep(&err, x.prose, t) }
 	given, about := fill(s.title), prose(s.description)
-	if s.shell {
+	switch s.kind {
+	case shellStep:
 		script := command(s.body)
 		first, _ := firstLine(script)
 		spec.Title, spec.Description = orTitle(given, plain.Brief(first)), join(fenced(script), about)
-	} else {
+	case notifyStep:
+		spec.Notify = prose(s.body)
+		first, _ := firstLine(spec.Notify)
+		spec.Title, spec.Description = orTitle(given, plain.Brief(first)), about
+	default:
 		body := prose(s.body)
 		first, rest := firstLine(body)
 		if given != "" {
@@ -250,7 +333,7 @@ func (x *expansion) task(s *step) (spec dag.Spec, err error) {
 	}
 	spec.Effort = dag.Effort(plain.OneLine(fill(s.effort)))
 	spec.Model, spec.Agent, spec.ExpectRed = plain.OneLine(fill(s.model)), plain.OneLine(fill(s.agent)), command(s.expectRed)
-	if s.shell {
+	if s.kind == shellStep {
 		spec.Gates = x.commands(&err, nil, s.gates, nil)
 	}
 	for _, gate := range []string{command(s.until), spec.ExpectRed} {

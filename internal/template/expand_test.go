@@ -89,13 +89,13 @@ func TestStepsThatMakeNothingAreWaitedThrough(t *testing.T) {
 	t.Parallel()
 	text := `
 inputs: {phases: {list: true}, mode: {default: fast}}
-before: [{shell: b1}, {shell: b2, when: "${mode} == slow"}]
+before: [{shell: b1}, {shell: b2, when: {input: mode, is: slow}}]
 steps:
-  - {name: s1, task: one, when: "${mode} != fast"}
+  - {name: s1, task: one, when: {input: mode, not: fast}}
   - {name: s2, task: two, foreach: "${phases}"}
   - {name: s3, task: three, after: [s2]}
   - {name: s4, task: four, after: []}
-  - {name: s5, task: five, when: "${mode} in [a, 'fast']"}
+  - {name: s5, task: five, when: {input: mode, in: [a, fast]}}
 after: [{shell: a1}]
 `
 	specs, err := parse(t, text).Expand("", nil)
@@ -121,16 +121,14 @@ a1: a1 after s3 s4`, outline(specs))
 func TestConditions(t *testing.T) {
 	t.Parallel()
 	for when, want := range map[string]bool{
-		"${word}": true, "${none}": false, "${no}": false, "${list}": true, "${nobody}": false,
-		"${word} == yes": true, "${word}==yes": true, "yes == ${word}": true, "${word} != yes": false, "${word} == 'yes '": false,
-		"${none} == ''": true, `${none} != ""`: false, "${word} in yes, no": true, "${word} in [no,never]": false,
-		"a in ${list}": true, "c in ${list}": false, "${word} in [x, ${list}, ${word}]": true, "${list} == 'a, b'": true, "${word} == ${word}": true,
+		"{input: word}": true, "{input: none}": false, "{input: no}": false, "{input: list}": true, "{input: nobody}": false,
+		"{input: word, is: yes}": true, "{input: word, not: yes}": false, "{input: word, is: 'yes '}": false, "{input: word, is: '${word}'}": true,
+		"{input: none, is: ''}": true, "{input: none, not: ''}": false, "{input: word, in: [yes, no]}": true, "{input: word, in: [no, never]}": false,
+		"{input: list, has: a}": true, "{input: list, has: c}": false, "{input: word, in: [x, '${list}', '${word}']}": true, "{input: list, is: 'a, b'}": true,
+		"{input: word, in: '${list}'}": false, "{input: word, is: yes, not: no}": true, "{input: word, in: [yes], not: yes}": false,
 	} {
 		text := "inputs: {word: {default: yes}, none: {}, no: {default: false}, list: {list: true, default: [a, b]}, nobody: {list: true}}\n" +
 			"steps:\n  - {name: always, task: a}\n  - name: maybe\n    task: b\n    when: " + when + "\n"
-		if strings.HasPrefix(when, `"`) {
-			continue
-		}
 		specs, err := parse(t, text).Expand("", nil)
 		check.OK(t, err)
 		check.Equal(t, when, want, len(specs) == 2)
@@ -140,7 +138,7 @@ func TestConditions(t *testing.T) {
 func TestItemsHaveFields(t *testing.T) {
 	t.Parallel()
 	text := "inputs: {pkgs: {list: true, default: [{name: a, path: ./a, skip: yes}, {name: b, path: ./b, skip: no}]}}\n" +
-		"steps:\n  - name: s\n    foreach: ${pkgs}\n    task: ${item.name} in ${item.path}, ${item}\n    when: ${item.skip} != yes\n"
+		"steps:\n  - name: s\n    foreach: ${pkgs}\n    task: ${item.name} in ${item.path}, ${item}\n    when: {input: item.skip, not: yes}\n"
 	specs, err := parse(t, text).Expand("", nil)
 	check.OK(t, err)
 	check.Equal(t, "tasks", "s: … in …, …\ns/b: b in ./b, b in s", outline(specs))
@@ -234,4 +232,75 @@ func TestAScriptStaysInItsBlock(t *testing.T) {
 	specs, err := parse(t, "steps:\n  - name: s\n    shell: |\n      cat <<'X'\n      ```\n      ````\n      X\n").Expand("", nil)
 	check.OK(t, err)
 	check.Equal(t, "description", "`````sh\ncat <<'X'\n```\n````\nX\n`````", specs[0].Description)
+}
+
+func TestALoopInALoop(t *testing.T) {
+	t.Parallel()
+	text := `
+inputs:
+  phases: {list: true, default: [{name: scan, parts: [lexer, tables]}, {name: none, parts: ""}, {name: parse, parts: tree}]}
+steps:
+  - {name: plan, task: Plan}
+  - name: phase
+    foreach: ${phases}
+    as: phase
+    serial: true
+    title: "Phase ${phase}"
+    when: {input: phase, not: skipped}
+    steps:
+      - name: part
+        foreach: ${phase.parts}
+        as: part
+        task: "Build ${part} of ${phase.name}"
+      - {name: test, shell: "make test-${phase.name}", on_fail: continue, when: {input: phase.parts}}
+      - {name: fix, task: "Fix ${phase}", when: {step: test, status: failed}}
+after:
+  - {name: tell, notify: "Done: ${phases}"}
+`
+	specs, err := parse(t, text).Expand("", nil)
+	check.OK(t, err)
+	check.Equal(t, "tasks", `plan: Plan
+phase: Phase … after plan
+phase/scan: Phase scan in phase
+phase/scan/part: Build … of scan in phase/scan
+phase/scan/part/lexer: Build lexer of scan in phase/scan/part
+phase/scan/part/tables: Build tables of scan in phase/scan/part
+phase/scan/test: make test-scan in phase/scan after phase/scan/part
+phase/scan/fix: Fix scan in phase/scan after phase/scan/test
+phase/parse: Phase parse in phase after phase/scan
+phase/parse/part: Build … of parse in phase/parse
+phase/parse/part/tree: Build tree of parse in phase/parse/part
+phase/parse/test: make test-parse in phase/parse after phase/parse/part
+phase/parse/fix: Fix parse in phase/parse after phase/parse/test
+tell: Done: scan, none, parse after phase`, outline(specs))
+	check.Equal(t, "the test gives", "phase/scan/test", specs[6].Output)
+	check.Equal(t, "what the fix looks at", &dag.When{Output: "phase/scan/test", Status: dag.Failed}, specs[7].When)
+	check.Equal(t, "what is told", "Done: scan, none, parse", specs[13].Notify)
+}
+
+func TestAConditionLooksAtAnEarlierStep(t *testing.T) {
+	t.Parallel()
+	text := `
+inputs: {mode: {default: all}}
+before:
+  - {name: build, shell: make, on_fail: continue, when: {input: mode, is: all}}
+steps:
+  - {name: scan, shell: scan, output: report}
+  - {name: fix, task: Fix, when: {step: build, exit: 2}}
+  - {name: each, foreach: [a, b], task: "See to ${item}", when: {step: scan, matches: "x", lacks: "y"}, after: []}
+`
+	specs, err := parse(t, text).Expand("", nil)
+	check.OK(t, err)
+	check.Equal(t, "tasks", `build: make
+scan: scan after build
+fix: Fix after scan build
+each: See to … after scan
+each/a: See to a in each after scan
+each/b: See to b in each after scan`, outline(specs))
+	two := 2
+	check.Equal(t, "fix", &dag.When{Output: "build", Exit: &two}, specs[2].When)
+	check.Equal(t, "an item", &dag.When{Output: "report", Matches: "x", Lacks: "y"}, specs[5].When)
+	specs, err = parse(t, text).Expand("", []Var{{"mode", "some"}})
+	check.OK(t, err)
+	check.Equal(t, "without the step there is nothing to look at", "scan: scan\neach: See to … after scan\neach/a: See to a in each after scan\neach/b: See to b in each after scan", outline(specs))
 }

@@ -29,7 +29,7 @@ func TestTextThatOthersWrote(t *testing.T) {
 		"a field of one":               {"  - {name: s, foreach: [{name: a, c: '${t}'}], shell: '${item.c}'}", "an entry of a list would have text in it that others wrote"},
 		"an expected failure":          {"  - {name: s, task: x, expect_red: '${t}'}", "is text that others wrote"},
 		"a title that no shell runs":   {"  - {name: s, title: '${t}', shell: 'true'}", ""},
-		"a condition compares it only": {"  - {name: s, task: x, when: '${t} == a'}", ""},
+		"a condition compares it only": {"  - {name: s, task: x, when: {input: t, is: a}}", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

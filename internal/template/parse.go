@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -73,12 +72,12 @@ func (r *reader) template(node ast.Node) (t Template) {
 	}
 	t.gates, t.context = r.texts(top["gates"], "gates"), r.texts(top["context"], "context")
 	t.before, t.steps, t.after = r.section(top["before"], "before"), r.section(top["steps"], "steps"), r.section(top["after"], "after")
-	switch steps := len(t.before) + len(t.steps) + len(t.after); {
+	switch {
 	case len(r.faults) > 0:
-	case steps == 0:
+	case r.steps == 0:
 		r.fault(yamlfile.Line(node), "it has no steps")
-	case steps > maxSteps:
-		r.fault(top["steps"].line, "it has %d steps; at most %d are read", steps, maxSteps)
+	case r.steps > maxSteps:
+		r.fault(top["steps"].line, "it has %d steps; at most %d are read", r.steps, maxSteps)
 	case len(t.Inputs) > maxInputs:
 		r.fault(top["inputs"].line, "it has %d inputs; at most %d are read", len(t.Inputs), maxInputs)
 	}
@@ -139,30 +138,57 @@ func (r *reader) section(f field, what string) (steps []step) {
 	return steps
 }
 
+// notOf are the keys that a kind of step does not have, and why.
+var notOf = map[stepKind]struct {
+	why  string
+	keys []string
+}{
+	shellStep:  {"no model is asked", []string{"model", "effort", "agent", "kind", "context", "expect_red"}},
+	notifyStep: {"nothing is worked on", []string{"model", "effort", "agent", "kind", "context", "expect_red", "gates", "until", "max_retries", "may_change", "proves", "output", "timeout"}},
+}
+
+// loopKeys are those of a step that has steps. All else is said of those.
+var loopKeys = []string{"name", "title", "foreach", "as", "serial", "when", "after", "steps", "on_fail"}
+
 func (r *reader) step(node ast.Node) step {
 	s := step{line: yamlfile.Line(node)}
-	keys := []string{"name", "task", "shell", "foreach", "serial", "when", "after", "until"}
+	r.steps++
+	keys := []string{"name", "task", "shell", "steps", "foreach", "as", "serial", "after", "until"}
 	for _, field := range dag.Fields {
 		keys = append(keys, field.Name)
 	}
-	f, _ := r.fields(node, "a step", keys...)
+	f, order := r.fields(node, "a step", keys...)
 	if f == nil {
 		return s
 	}
-	_, task := f["task"]
-	if _, s.shell = f["shell"]; task == s.shell {
-		r.fault(s.line, "a step has either task, what an agent is to do, or shell, a command")
-		return s
-	}
-	if s.shell {
-		for _, key := range []string{"model", "effort", "agent", "kind", "context", "expect_red"} {
-			if extra, has := f[key]; has {
-				r.fault(extra.line, "a shell step has no %s: no model is asked", key)
-			}
+	for _, kind := range []stepKind{taskStep, shellStep, notifyStep, loopStep} {
+		if _, has := f[string(kind)]; has && s.kind == "" {
+			s.kind = kind
+		} else if has {
+			s.kind = loopStep + "+"
 		}
-		s.body, s.agent = r.text(f["shell"], "shell"), text{parts: []part{{literal: "shell"}}}
-	} else {
+	}
+	for _, key := range order {
+		switch not := notOf[s.kind]; {
+		case slices.Contains(not.keys, key):
+			r.fault(f[key].line, "a %s step has no %s: %s", s.kind, key, not.why)
+		case s.kind == loopStep && !slices.Contains(loopKeys, key):
+			r.fault(f[key].line, "a step with steps has no %s: say it of those", key)
+		}
+	}
+	switch s.kind {
+	case taskStep:
 		s.body, s.agent = r.text(f["task"], "task"), r.text(f["agent"], "agent")
+	case shellStep, notifyStep:
+		s.body, s.agent = r.text(f[string(s.kind)], string(s.kind)), text{parts: []part{{literal: "shell"}}} // which is never limited
+	case loopStep:
+		s.steps = r.section(f["steps"], "steps")
+		if f["foreach"].node == nil || f["name"].node == nil || len(s.steps) == 0 {
+			r.fault(s.line, "a step with steps has foreach, what they are repeated for, a name, and at least one step")
+		}
+	default:
+		r.fault(s.line, "a step has one of task, what an agent is to do, shell, a command, notify, what people are told, or steps")
+		return s
 	}
 	s.name = r.stepName(f["name"], s)
 	s.title, s.description = r.text(f["title"], "title"), r.text(f["description"], "description")
@@ -170,16 +196,18 @@ func (r *reader) step(node ast.Node) step {
 	s.model, s.until, s.expectRed = r.text(f["model"], "model"), r.text(f["until"], "until"), r.text(f["expect_red"], "expect_red")
 	s.gates, s.context = r.texts(f["gates"], "gates"), r.texts(f["context"], "context")
 	for _, field := range dag.Fields {
-		if given, has := f[field.Name]; has && field.Varies == dag.Never && !slices.Contains([]string{"title", "description"}, field.Name) {
+		if given, has := f[field.Name]; has && field.Varies == dag.Never && !slices.Contains([]string{"title", "description", "when", "notify"}, field.Name) {
 			r.said(field, given, &s.said)
 		}
 	}
-	s.foreach, s.serial = r.loop(f["foreach"]), r.yes(f["serial"], "serial")
-	if s.serial && s.foreach == nil {
-		r.fault(f["serial"].line, "serial is for a step with foreach; steps run one after the other anyway")
+	s.foreach, s.serial = r.loop(f["foreach"], f["as"]), r.yes(f["serial"], "serial")
+	for _, key := range []string{"serial", "as"} {
+		if _, has := f[key]; has && f["foreach"].node == nil {
+			r.fault(f[key].line, "%s is for a step with foreach", key)
+		}
 	}
-	if when := f["when"]; when.node != nil {
-		s.when = r.parseCondition(r.plain(when, "when"), when.line)
+	if s.when = r.condition(f["when"]); s.when != nil && s.when.step != "" && s.kind == loopStep {
+		r.fault(f["when"].line, "whether a step with steps is repeated cannot depend on what another came to: say so of its steps")
 	}
 	if after, has := f["after"]; has {
 		s.after = r.references(after)
@@ -210,67 +238,44 @@ func slug(s string) string {
 // said reads a field of a task that no input varies: what it costs, and what may check or keep it back, is not for others to say.
 func (r *reader) said(about dag.Field, f field, d *dag.Detail) {
 	var err error
-	what := about.Name
 	switch choices := about.Choices(); {
 	case choices != nil:
-		if word := r.choice(f, what, choices...); word != "" {
+		if word := r.choice(f, about.Name, choices...); word != "" {
 			err = about.Parse(d, word)
 		}
-	case what == "max_retries":
-		d.MaxRetries = r.number(f, what)
-	case what == "output":
-		d.Output = r.output(f)
-	case what == "timeout":
-		d.Timeout = r.timeout(f)
+	case about.Name == "max_retries":
+		d.MaxRetries = r.number(f, about.Name) // -1 is typed for none elsewhere
 	case about.IsList():
-		err = about.Parse(d, r.list(f, what)...)
+		err = about.Parse(d, r.list(f, about.Name)...)
 	default:
-		err = about.Parse(d, r.plain(f, what))
+		err = about.Parse(d, r.plain(f, about.Name))
 	}
 	if checked := *d; err == nil {
 		err = about.Check(&checked) // and leaves it as it is written
 	}
 	if err != nil {
-		r.fault(f.line, "%s: %v", what, err)
+		r.fault(f.line, "%s: %v", about.Name, err)
 	}
 }
 
-func (r *reader) output(f field) string {
-	name := r.plain(f, "output")
-	if f.node != nil && !nameForm.Get().MatchString(name) {
-		r.fault(f.line, "an output cannot be called %q: a name has letters, digits, - and _, at most 64", cut(name))
-	}
-	return name
-}
-
-func (r *reader) timeout(f field) time.Duration {
-	written := r.plain(f, "timeout")
-	if f.node == nil {
-		return 0
-	}
-	var d project.Duration
-	if err := d.UnmarshalText([]byte(written)); err != nil || d.Std() < time.Millisecond || d.Std()%time.Millisecond != 0 {
-		r.fault(f.line, "timeout is a time such as 90s, 10m or 2h, not %q", cut(written))
-		return 0
-	}
-	return d.Std()
-}
-
-func (r *reader) loop(f field) *loop {
+func (r *reader) loop(f, as field) *loop {
 	if f.node == nil {
 		return nil
 	}
-	l := &loop{line: f.line}
+	l := &loop{line: f.line, as: cmp.Or(r.plain(as, "as"), itemName)}
+	if !inputName.Get().MatchString(l.as) {
+		r.fault(as.line, "an item cannot be called %q: a name has letters, digits, - and _", cut(l.as))
+	}
 	if list, ok := f.node.(*ast.SequenceNode); ok {
 		l.items = r.items(list, "foreach")
 		return l
 	}
 	t := r.text(f, "foreach")
-	if len(t.parts) != 1 || t.parts[0].name == "" || t.parts[0].field != "" {
-		r.fault(f.line, "foreach is one list: an input such as ${names}, or [a, b]")
+	if len(t.parts) != 1 || t.parts[0].name == "" {
+		r.fault(f.line, "foreach is one list: an input such as ${names}, a field of an item around it, or [a, b]")
 		return nil
 	}
-	l.input = t.parts[0].name
+	l.from = t.parts[0]
 	return l
 }
 
@@ -291,13 +296,8 @@ func (r *reader) references(f field) *[]reference {
 func (t text) source() string {
 	var b strings.Builder
 	for _, p := range t.parts {
-		switch {
-		case p.name == "":
-			b.WriteString(p.literal)
-		case p.field == "":
-			b.WriteString("${" + p.name + "}")
-		default:
-			b.WriteString("${" + p.name + "." + p.field + "}")
+		if b.WriteString(p.literal); p.name != "" {
+			b.WriteString(p.String())
 		}
 	}
 	return b.String()

@@ -77,7 +77,7 @@ func TestAnyTemplateKeepsTheLaws(t *testing.T) {
 					case "foreach":
 						value = rapid.SampledFrom([]string{"${l}", "[a, b]", "[{name: n, x: y}]", "${item}", "[]"})
 					case "when":
-						value = rapid.SampledFrom([]string{"${a}", "${a} == 1", "${b} in ${l}", "${item} != a", "x", "${a} =="})
+						value = rapid.SampledFrom([]string{"{input: a}", "{input: a, is: 1}", "{input: b, in: '${l}'}", "{input: item, not: a}", "x", "{step: sa, status: done}", "{step: ba, matches: x}", "{step: sb, input: a, lacks: y}"})
 					case "after":
 						value = rapid.SampledFrom([]string{"[]", section[:1] + "a", "[" + section[:1] + "b, " + section[:1] + "a]", "[zzz]"})
 					case "serial":

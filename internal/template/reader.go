@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/goccy/go-yaml/ast"
 
@@ -14,7 +15,10 @@ import (
 )
 
 // reader takes values out of the tree of a file, and collects what is wrong with them.
-type reader struct{ faults dag.PlanError }
+type reader struct {
+	faults dag.PlanError
+	steps  int
+}
 
 func (r *reader) fault(line int, format string, args ...any) {
 	if len(r.faults) > maxFaults {
@@ -229,11 +233,22 @@ func (r *reader) items(list *ast.SequenceNode, what string) (items []item) {
 				it.fields[key] = text{}
 				continue
 			}
-			s, ok := scalar(fields[key].node)
-			if !ok {
-				r.fault(fields[key].line, "%s is %s, not a text", key, kindOf(fields[key].node))
+			nodes := []ast.Node{fields[key].node}
+			if list, isList := nodes[0].(*ast.SequenceNode); isList && key != "name" {
+				nodes = list.Values
 			}
-			it.fields[key] = r.parseText(s, fields[key].line)
+			var entries []string
+			for _, node := range nodes {
+				s, ok := scalar(node)
+				switch {
+				case !ok:
+					r.fault(fields[key].line, "%s is %s, not a text", key, kindOf(node))
+				case len(nodes) > 1 && strings.Contains(s, ","):
+					r.fault(fields[key].line, "%s is a list with a comma in %q; an entry of a field has none", key, cut(s))
+				}
+				entries = append(entries, s)
+			}
+			it.fields[key] = r.parseText(strings.Join(entries, ", "), fields[key].line)
 		}
 		if _, named := fields["name"]; !named {
 			r.fault(line, "an entry of %s with fields needs one called name, by which it is known", what)

@@ -62,13 +62,13 @@ func TestAValueIsNoMoreOfACommandThanItsPlaceSays(t *testing.T) {
 func TestFiltersThatCannotWork(t *testing.T) {
 	t.Parallel()
 	for step, want := range map[string]string{
-		"{name: s, task: t, gates: [\"echo '${a|quote}'\"]}":    "line 3: ${a|quote} brings its own quotation marks",
-		`{name: s, task: t, gates: ['echo "${a|quote}"']}`:      "line 3: ${a|quote} brings its own quotation marks",
-		`{name: s, shell: "cat <<E\n${a|quote}\nE\n"}`:          "${a|quote} brings its own quotation marks",
-		`{name: s, task: "do ${a|quote}"}`:                      "line 3: ${a|quote}: this is no command, so there is nothing to quote; write ${a}",
-		`{name: s, task: t, when: "${a|quote} == x"}`:           "this is no command",
-		`{name: s, shell: "${a|upper}"}`:                        "${a|upper} is no expression",
-		`{name: s, shell: "echo ${item.x|quote}", foreach: []}`: "",
+		"{name: s, task: t, gates: [\"echo '${a|quote}'\"]}":     "line 3: ${a|quote} brings its own quotation marks",
+		`{name: s, task: t, gates: ['echo "${a|quote}"']}`:       "line 3: ${a|quote} brings its own quotation marks",
+		`{name: s, shell: "cat <<E\n${a|quote}\nE\n"}`:           "${a|quote} brings its own quotation marks",
+		`{name: s, task: "do ${a|quote}"}`:                       "line 3: ${a|quote}: this is no command, so there is nothing to quote; write ${a}",
+		`{name: s, task: t, when: {input: a, is: "${a|quote}"}}`: "this is no command",
+		`{name: s, shell: "${a|upper}"}`:                         "${a|upper} is no expression",
+		`{name: s, shell: "echo ${item.x|quote}", foreach: []}`:  "",
 	} {
 		_, err := Parse([]byte("inputs: {a: {}}\nsteps:\n  - " + step + "\n"))
 		if want == "" {

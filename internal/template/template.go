@@ -39,19 +39,32 @@ type Input struct {
 	items []item // the default of a list
 }
 
-// step is one entry of before, steps or after: a task, or one task for each of several items.
+// stepKind is what a step makes of its body.
+type stepKind string
+
+// Each is the key of its body.
+const (
+	taskStep   stepKind = "task"
+	shellStep  stepKind = "shell"
+	notifyStep stepKind = "notify"
+	loopStep   stepKind = "steps" // which has steps instead
+)
+
+// step is one entry of before, steps or after: a task, or one task, or the tasks of several steps, for each of several items.
 type step struct {
 	line        int
 	name        string
-	shell       bool
-	body        text // the task, or the command
+	kind        stepKind
+	body        text // the task, the command, or what people are told
+	steps       []step
 	title       text // empty where the body has it
 	description text
 
-	foreach *loop
-	serial  bool
-	when    *condition
-	after   *[]reference // nil waits for the step above
+	foreach  *loop
+	serial   bool
+	when     *condition
+	captured bool         // a later step looks at what it came to
+	after    *[]reference // nil waits for the step above
 
 	said           dag.Detail // what no input varies
 	model, agent   text
@@ -61,10 +74,11 @@ type step struct {
 	expectRed      text
 }
 
-// loop is what a step is repeated for: the items of an input, or those that are written there.
+// loop is what a step is repeated for: the items of an input or of a field of an item around it, or those that are written there.
 type loop struct {
 	line  int
-	input string
+	as    string // the name of an item
+	from  part
 	items []item
 }
 

@@ -26,7 +26,7 @@ func (p part) place() string { return strings.TrimSuffix(p.name+"."+p.field, "."
 
 func (p part) String() string { return "${" + strings.TrimSuffix(p.place()+"|"+p.filter, "|") + "}" }
 
-// itemName is what a step that is repeated calls the item it is made for.
+// itemName is what a step that is repeated calls the item it is made for, unless it says as.
 const itemName = "item"
 
 var (
@@ -82,6 +82,14 @@ func cut(s string) string {
 
 // empty says that nothing is written.
 func (t text) empty() bool { return len(t.parts) == 0 }
+
+// places are those of some texts.
+func places(texts []text) (list []part) {
+	for _, t := range texts {
+		list = append(list, t.places()...)
+	}
+	return list
+}
 
 // places are the parts to be filled in.
 func (t text) places() (list []part) {

@@ -54,10 +54,10 @@ func (v value) names() []string {
 	return seq.Map(v.items, func(e entry) string { return e.name })
 }
 
-// environment is what fills places in: the values of the inputs, and the item at hand.
+// environment is what fills places in: the values of the inputs, and the items at hand by their names.
 type environment struct {
 	vars  map[string]value
-	item  *entry
+	items map[string]entry
 	spent int // bytes so far
 }
 
@@ -78,7 +78,7 @@ func (t *Template) resolve(vars, texts []Var) (*environment, error) {
 	if len(missing) > 0 {
 		return nil, missingVars(missing)
 	}
-	e := &environment{vars: map[string]value{}}
+	e := &environment{vars: map[string]value{}, items: map[string]entry{}}
 	for name, v := range given {
 		e.vars[name] = *v
 	}
@@ -165,7 +165,7 @@ func splitList(s string) (items []entry, err error) {
 		}
 		e := entry{fields: map[string]string{}}
 		for key, v := range fields {
-			if e.fields[key], err = jsonText(v); err != nil {
+			if e.fields[key], err = fieldText(key, v); err != nil {
 				return nil, fmt.Errorf("%s: %w", key, err)
 			}
 		}
@@ -186,7 +186,23 @@ func jsonText(v any) (string, error) {
 	case float64, bool:
 		return fmt.Sprint(v), nil
 	}
-	return "", fmt.Errorf("a field is a text, not a list or an object")
+	return "", fmt.Errorf("a field is a text, or a list of texts without commas")
+}
+
+// fieldText is what a field of an entry has: a list as it is typed.
+func fieldText(key string, v any) (string, error) {
+	list, isList := v.([]any)
+	if !isList || key == "name" {
+		return jsonText(v)
+	}
+	texts := make([]string, len(list))
+	for i, v := range list {
+		var err error
+		if texts[i], err = jsonText(v); err != nil || strings.Contains(texts[i], ",") {
+			return jsonText(list)
+		}
+	}
+	return strings.Join(texts, ", "), nil
 }
 
 // byDefault gives an input the value that its default has, after those of the inputs it names. The check has made sure
@@ -333,18 +349,19 @@ func (e *environment) values(t text) ([]string, error) {
 }
 
 func (e *environment) lookup(p part) (value, error) {
-	if p.name != itemName {
+	item, is := e.items[p.name]
+	if !is {
 		return e.vars[p.name], nil
 	}
-	switch s, has := e.item.fields[p.field]; {
+	switch s, has := item.fields[p.field]; {
 	case p.field == "":
-		return value{text: e.item.name, loose: e.item.loose[""]}, nil
+		return value{text: item.name, loose: item.loose[""]}, nil
 	case has:
-		return value{text: s, loose: e.item.loose[p.field]}, nil
-	case e.item.fields == nil:
-		return value{}, at(p.line, fmt.Errorf("${item.%s}: %q is a text without fields", p.field, cut(e.item.name)))
+		return value{text: s, loose: item.loose[p.field]}, nil
+	case item.fields == nil:
+		return value{}, at(p.line, fmt.Errorf("%s: %q is a text without fields", p, cut(item.name)))
 	}
-	return value{}, at(p.line, fmt.Errorf("%q has no field %s%s", cut(e.item.name), p.field, meant(p.field, slices.Sorted(maps.Keys(e.item.fields)))))
+	return value{}, at(p.line, fmt.Errorf("%q has no field %s%s", cut(item.name), p.field, meant(p.field, slices.Sorted(maps.Keys(item.fields)))))
 }
 
 // firstLine splits a text into its first line that has something in it, and the rest.

@@ -17,6 +17,7 @@ import (
 	"ralph/internal/event"
 	"ralph/internal/git"
 	"ralph/internal/inbox"
+	"ralph/internal/plain"
 	"ralph/internal/resource"
 	"ralph/internal/seq"
 	"ralph/internal/testing/failpoint"
@@ -256,7 +257,7 @@ func (a *attempt) verifyOnly(ctx context.Context) (policy.Decision, error) {
 	a.talk.told, a.talk.set, a.use.Stop, a.use.Name, a.use.Model = f.Told, f.Set, acp.StopReason(f.Stop), old.Agent, old.ModelEffective
 	a.note(ctx, dag.Note{
 		Phase: dag.Answered, Agent: old.Agent, Model: old.Model, ModelEffective: old.ModelEffective,
-		Base: old.Base, Tree: old.Tree, TreeAfter: old.TreeAfter,
+		Base: old.Base, Tree: old.Tree, TreeAfter: old.TreeAfter, Came: old.Came,
 	})
 	if err := a.evidence.begin(ctx); err != nil {
 		return a.unseen(ctx, err)
@@ -325,6 +326,7 @@ func (a *attempt) unseen(ctx context.Context, err error) (policy.Decision, error
 func (a *attempt) after(ctx context.Context, turn acp.Turn, err error) policy.Decision {
 	err = cmp.Or(err, a.talk.hear(context.WithoutCancel(ctx), turn, a.job.Place.Folder, a.Redact))
 	a.use.Stop = turn.Stop
+	a.noteCame(ctx, turn)
 	t := &a.turn
 	t.Sigils, t.Stop, t.Empty, t.Err = a.talk.set, turn.Stop, turn.Empty(), nil
 	t.Parked, _ = a.talk.asks.waiting()
@@ -461,6 +463,29 @@ func (a *attempt) notePrompted(ctx context.Context) {
 	a.meter.prompted(a.talk.session)
 	used := a.meter.tell()
 	a.note(ctx, dag.Note{Phase: dag.Prompted, Usage: &used})
+}
+
+// noteCame records what a turn came to, if later tasks may ask. Of a script that is what the terminal says in which it ran, and not what
+// its agent says of it. It is on record before the attempt is settled, so that a later task finds both or neither.
+func (a *attempt) noteCame(ctx context.Context, turn acp.Turn) {
+	if a.job.Task.Output == "" || turn.Stop != acp.StopEnd {
+		return
+	}
+	var came dag.Came
+	printed, err := turn.Text()
+	if s := a.talk.session; s != nil && s.Evident() {
+		if turn.Ran == nil {
+			return
+		}
+		if printed = turn.Ran.Output(); turn.Ran.Signal == "" {
+			came.Exit = &turn.Ran.Code
+		}
+	}
+	if err == nil {
+		printed = plain.Tail(strings.ToValidUTF8(strings.ReplaceAll(printed, "\x00", ""), "?"), dag.MaxPrinted)
+		came.Printed = &printed
+	}
+	a.note(ctx, dag.Note{Came: came})
 }
 
 // note records what became known. That it could not be recorded is no reason to stop

@@ -59,7 +59,8 @@ func (x *execution) observers() (render.Sink, error) {
 		list = append(list, tracer)
 	}
 	if len(x.session.Config.Notify) > 0 {
-		list = append(list, newNotifier(a, x.session))
+		n := newNotifier(a, x.session)
+		x.opts.Host.Notify, list = n.Send, append(list, n)
 	}
 	if set := x.opts.Host.Hooks; set != nil {
 		list = append(list, set.Observe(a.Signals))
@@ -130,7 +131,7 @@ func newTracer(a *cli.App) (*telemetry.Tracer, error) {
 
 // newNotifier notifies those that the configuration names. What cannot be used is warned
 // about and left out: nobody loses a run because of it.
-func newNotifier(a *cli.App, s *cli.Session) render.Sink {
+func newNotifier(a *cli.App, s *cli.Session) *notify.Notifier {
 	var targets []notify.Target
 	for i, entry := range s.Config.Notify {
 		t := notify.Target{On: entry.On, Command: entry.Command, Desktop: entry.Desktop, Bell: entry.Bell, Title: entry.Title}

@@ -52,11 +52,12 @@ func runTaskShow(ctx context.Context, a *cli.App, s *cli.Session, g *dag.Graph, 
 		}, where))
 	}
 	blockers, _ := g.Tasks.Blockers(t)
-	children, err := g.Tasks.Children(t)
+	children, _ := g.Tasks.Children(t)
+	left, err := g.Tasks.WhyLeft(t)
 	if err != nil {
 		return err
 	}
-	text := taskText(a, t, views[0], report.CostOf(usageOf(attempts))) + questionsText(a, asked) + show.RemedyText(a, show.Remedy(t, attempts)) + work + show.TaskSection(a, "Waits for", blockers) + show.TaskSection(a, "Holds up", dependents) +
+	text := taskText(a, t, views[0], report.CostOf(usageOf(attempts))) + a.FieldLines("why", left) + questionsText(a, asked) + show.RemedyText(a, show.Remedy(t, attempts)) + work + show.TaskSection(a, "Waits for", blockers) + show.TaskSection(a, "Holds up", dependents) +
 		show.TaskSection(a, "Subtasks", children) + attemptsText(a.Palette(), s.Project.Runs(), attempts)
 	text = term.WrapLines(a.Redact.Text(text), a.Width)
 	if t.Description != "" {
