@@ -68,7 +68,7 @@ func (r *Repo) writeCommit(ctx context.Context, tree, message, parents string, a
 	if !can || !utf8.ValidString(message) || strings.Contains(message, "\x00") || slices.ContainsFunc(r.env, dated) || !r.has(tree) || !r.plainly(ctx) {
 		return ""
 	}
-	clock := time.Now()
+	clock := time.Now() //nolint:forbidigo // a commit has the time of the machine, as git gives it
 	now := fmt.Sprint(clock.Unix(), clock.Format(" -0700"))
 	set := map[string]string{}
 	for _, entry := range author {
@@ -123,7 +123,7 @@ func (r *Repo) store(object string, length int) (id string, err error) {
 	}
 	at := filepath.Join(r.Objects()[0], id[:2], id[2:])
 	if exists(at) {
-		return id, os.Chtimes(at, time.Time{}, time.Now()) // so that git gc takes it for a new one
+		return id, os.Chtimes(at, time.Time{}, time.Now()) //nolint:forbidigo // git gc compares it with the time of the machine, and takes it for a new one
 	}
 	if err = os.Mkdir(filepath.Dir(at), 0o777); err != nil && !errors.Is(err, fs.ErrExist) { // less what the user's mask takes, as git does
 		return "", err
