@@ -27,7 +27,7 @@ down (n) AS (
     SELECT c.n FROM down JOIN tasks c ON c.parent = down.n
 ) ` + candidate + `down CROSS JOIN tasks t ON t.n = down.n
 WHERE t.status = 'pending' AND t.children = 0 AND t.emptied = 0 AND (t.open_deps > 0 OR t.held) AND t.paused = 0 AND t.leaving IS NULL
-    AND t.not_before = 0 AND t.review = 0 AND t.asks = 0 AND t.unverified IS NULL AND t.[when] IS NULL AND t.doomed <= :doomed
+    AND t.not_before = 0 AND t.review = 0 AND t.asks = 0 AND t.unverified IS NULL AND t.[when] IS NULL AND t.notify IS NULL AND t.doomed <= :doomed
     AND NOT EXISTS (SELECT 1 FROM dependencies e JOIN tasks b ON b.n = e.blocker
         WHERE e.blocked = t.n AND NOT b.satisfies AND b.children = 0 AND b.n NOT IN (SELECT n FROM held)) `
 	readAheadSQL        = `WITH RECURSIVE ` + afterHeld + `AND (:feature = 0 OR t.feature = :feature)` + inOrder

@@ -117,6 +117,17 @@ func TestALineIsAsDeepAsItMayBe(t *testing.T) {
 	check.Equal(t, "to review, and on held work", "a true false, b false true, c false true, d false true, e false false, ", marks)
 }
 
+// What people are told has happened by then: it waits until the work has landed.
+func TestNoNoticeIsSentAheadOfHeldWork(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.plan("a")
+	w.add(dag.NewTask{Detail: dag.Detail{Title: "notice", Notify: "a is there"}, After: []string{w.id("a")}})
+	c, _ := w.claimAhead(3)
+	w.holds(c, true)
+	w.nothingBegins(3)
+}
+
 func TestALineLandsInOrder(t *testing.T) {
 	t.Parallel()
 	w := newLine(t)

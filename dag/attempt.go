@@ -191,7 +191,8 @@ UPDATE attempts SET phase = coalesce(:phase, phase), agent = coalesce(:agent, ag
     cost_unknown = coalesce(:unknown, cost_unknown), steps = coalesce(:steps, steps), shares = coalesce(:shares, shares),
     drift = coalesce(:drift, drift), files = coalesce(:files, files), base = coalesce(:base, base),
     tree = coalesce(:tree, tree), tree_after = iif(:phase = 'prompted', NULL, coalesce(:tree_after, tree_after)),
-    gates = coalesce(:gates, gates), rejected = coalesce(:rejected, rejected), exit_status = coalesce(:exit, exit_status), printed = coalesce(:printed, printed), transcript = coalesce(:transcript, transcript), knowledge = coalesce(:knowledge, knowledge)
+    gates = coalesce(:gates, gates), rejected = coalesce(:rejected, rejected), exit_status = iif(:phase = 'prompted', NULL, coalesce(:exit, exit_status)),
+    printed = iif(:phase = 'prompted', NULL, coalesce(:printed, printed)), transcript = coalesce(:transcript, transcript), knowledge = coalesce(:knowledge, knowledge)
 WHERE id = :id;`
 
 // NoteAttempt stores what became known. It needs no claim: what an attempt cost

@@ -460,6 +460,9 @@ func (d *Detail) check() error {
 			return err
 		}
 	}
+	if d.Notify != "" && (len(d.Gates) > 0 || d.ExpectRed != "" || len(d.Proves) > 0) {
+		return fmt.Errorf("%w: a task that tells people something is not worked on, so it has no gates and proves nothing", ErrRefused)
+	}
 	return nil
 }
 

@@ -58,7 +58,7 @@ func (g Tasks) LastFailure(t Task) (string, error) {
 }
 
 const lastOfSQL = `
-SELECT text FROM task_logs WHERE task = +:task AND kind = 'system' AND text LIKE :how || '%' ORDER BY n DESC LIMIT 1;`
+SELECT text FROM task_logs WHERE task = +:task AND kind = 'system' AND (text LIKE :how || '%' OR text LIKE 'reset by hand%') ORDER BY n DESC LIMIT 1;`
 
 // Begin the entries in the log which the reason follows.
 const (

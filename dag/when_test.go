@@ -136,6 +136,24 @@ func TestATaskThatIsLeftOutCameToNothing(t *testing.T) {
 	w.sound()
 }
 
+// A script that runs again has not ended as it did before.
+func TestAnotherPromptForgetsWhatTheOneBeforeCameTo(t *testing.T) {
+	t.Parallel()
+	zero, printed := 0, "fine"
+	w := conditional(t, dag.When{Output: "out", Exit: &zero})
+	c := w.claim("build")
+	w.update(func(g *dag.Graph) error {
+		for _, n := range []dag.Note{{Came: dag.Came{Exit: &zero, Printed: &printed}}, {Phase: dag.Prompted}} {
+			if err := g.History.NoteAttempt(c.Attempt, n); err != nil {
+				return err
+			}
+		}
+		return g.Queue.Complete(c, "passed")
+	})
+	w.claims(dag.ClaimOptions{})
+	w.wantStatuses(map[string]dag.Status{"fix": dag.Blocked})
+}
+
 func TestATaskThatIsDecidedIsDecidedAgainOnceItIsReset(t *testing.T) {
 	t.Parallel()
 	w := conditional(t, dag.When{Output: "out", Status: dag.Failed})

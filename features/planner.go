@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -114,7 +113,7 @@ func (p *Planner) prompt(ctx context.Context, s Session, text string) (acp.Turn,
 func (p *Planner) close(s Session, at *staging, given map[string]string, wanted ...string) error {
 	err := s.Close()
 	if strays := at.strays(given, wanted...); len(strays) > 0 {
-		p.Warn("the agent also wrote %s; that is not kept", strings.Join(strays, ", "))
+		p.Warn("the agent also wrote %s; that is not kept", human.Few(strays))
 	}
 	return err
 }

@@ -192,7 +192,11 @@ func cutOff(cause error) attempt.Result {
 // reported at the end of the run: a run that dies in between says it again.
 func (t *trial) notice(ctx context.Context) attempt.Result {
 	task := t.job.Task
+	keptBack := t.taskBefore(ctx, &t.job)
 	t.emitClaimed(ctx, t.job)
+	if keptBack != "" {
+		return attempt.Result{Decision: policy.KeptBack(keptBack)}
+	}
 	e := event.Event{
 		Type: event.Notified, At: t.opts.Host.Now(), Run: t.run.ID, Iteration: t.job.Run.Iteration, Task: task.ID, Attempt: t.job.Run.Attempt, Title: task.Title, Text: task.Notify,
 	}

@@ -43,13 +43,17 @@ func create(path string, opts Options) error {
 		return err
 	}
 	defer os.Remove(f.Name()) //nolint:errcheck // what is left is found by ralph doctor
-	if err := errors.Join(f.Close(), writeSchema(f.Name(), opts)); err != nil {
+	if err := errors.Join(f.Close(), writeSchema(f.Name(), opts, schema)); err != nil {
 		return err
 	}
 	if err := os.Link(f.Name(), path); err == nil || errors.Is(err, fs.ErrExist) {
 		return nil // or another process was faster
 	}
-	return copyNew(path, f.Name()) // a file system without links
+	// A file system without links: what others see half written, or a kill leaves, is then a file to be migrated.
+	if err := errors.Join(os.Truncate(f.Name(), 0), writeSchema(f.Name(), opts, "")); err != nil {
+		return err
+	}
+	return copyNew(path, f.Name())
 }
 
 // NewSuffix follows the name of the file in the names of those that become it.
@@ -58,7 +62,7 @@ const NewSuffix = "-new-"
 // writeSchema returns when the bytes are on the disk, because a name may come there
 // before them: after a power cut it would lead to an empty file. That the name is
 // there, too, SQLite sees to as soon as it makes its first journal in that folder.
-func writeSchema(path string, opts Options) (err error) {
+func writeSchema(path string, opts Options, schema string) (err error) {
 	conn, err := sqlite.OpenConn(path, openFlags)
 	if err != nil {
 		return err

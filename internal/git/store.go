@@ -27,14 +27,14 @@ import (
 // nothing but that is to be done, and by git otherwise: it checks names, keeps logs, and knows other kinds of repositories.
 
 // plainly reports whether commits and refs are files like those of git without any setting: nothing says who may read them, in which
-// encoding they are, or that each change of a ref is logged.
+// encoding they are, when they are on the disk, or that each change of a ref is logged.
 func (r *Repo) plainly(ctx context.Context) bool {
 	if exists(filepath.Join(r.common, "reftable")) {
 		return false
 	}
 	settings, err := r.Settings(ctx)
 	settings = strings.ToLower(settings)
-	return err == nil && !slices.ContainsFunc([]string{"i18n.commitencoding", "core.sharedrepository", "core.logallrefupdates\nalways", "extensions.refstorage"},
+	return err == nil && !slices.ContainsFunc([]string{"core.fsync", "i18n.commitencoding", "core.sharedrepository", "core.logallrefupdates\nalways", "extensions.refstorage"},
 		func(name string) bool { return strings.Contains(settings, name) })
 }
 

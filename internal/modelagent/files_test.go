@@ -49,7 +49,7 @@ func TestRead(t *testing.T) {
 	for tool, args := range map[string]string{
 		"read": arguments("path", "large"), "edit": arguments("path", "large", "old", "x", "new", "y"), "grep": arguments("path", "large", "pattern", "x"),
 	} {
-		check.Equal(t, "a large file, "+tool, "large: it has more than 4.0 MiB; use bash", call(t, b, tool, args).Text)
+		check.Equal(t, "a large file, "+tool, "large: it has more than 4 MiB; use bash", call(t, b, tool, args).Text)
 	}
 	r := call(t, b, "read", arguments("path", "many"))
 	check.Contains(t, "the end of many lines", "(there are more lines: read on with offset ", r.Text)

@@ -187,7 +187,7 @@ func (x *expansion) one(s *step, ref string, after []string) (bool, error) {
 			return false, err
 		}
 		group := len(x.specs)
-		if err := x.add(s, dag.Spec{Ref: ref, Parent: x.parent, Detail: dag.Detail{Title: orTitle(given, s.name+" "+x.items[s.foreach.as].name)}, After: after}); err != nil {
+		if err := x.add(s, dag.Spec{Ref: ref, Parent: x.parent, Detail: dag.Detail{Title: orTitle(given, s.name+" "+x.items[s.foreach.as].name), OnFail: s.said.OnFail}, After: after}); err != nil {
 			return false, err
 		}
 		outer := x.parent
@@ -250,7 +250,7 @@ func (x *expansion) listed(s *step) ([]entry, error) {
 			return nil, at(from.line, err)
 		}
 		for i := range all {
-			all[i].loose = map[string]string{"": v.loose}
+			all[i].taint(v.loose)
 		}
 	} else if from.name != "" {
 		all = x.vars[from.name].items

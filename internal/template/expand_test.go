@@ -245,6 +245,7 @@ steps:
     foreach: ${phases}
     as: phase
     serial: true
+    on_fail: continue
     title: "Phase ${phase}"
     when: {input: phase, not: skipped}
     steps:
@@ -273,9 +274,25 @@ phase/parse/part/tree: Build tree of parse in phase/parse/part
 phase/parse/test: make test-parse in phase/parse after phase/parse/part
 phase/parse/fix: Fix parse in phase/parse after phase/parse/test
 tell: Done: scan, none, parse after phase`, outline(specs))
+	check.Equal(t, "what waits for a phase goes on", []dag.OnFail{dag.Continue, dag.Continue}, []dag.OnFail{specs[1].OnFail, specs[2].OnFail})
 	check.Equal(t, "the test gives", "phase/scan/test", specs[6].Output)
 	check.Equal(t, "what the fix looks at", &dag.When{Output: "phase/scan/test", Status: dag.Failed}, specs[7].When)
 	check.Equal(t, "what is told", "Done: scan, none, parse", specs[13].Notify)
+}
+
+func TestAFieldThatIsAListStaysAWordInACommand(t *testing.T) {
+	t.Parallel()
+	text := `
+inputs: {target: {required: true}}
+steps:
+  - name: all
+    foreach: [{name: x, commands: '[{"name":"a","run":"make ${target}"}]'}]
+    as: x
+    steps:
+      - {name: one, foreach: "${x.commands}", as: c, shell: "${c.run}"}
+`
+	_, err := parse(t, text).Expand("", []Var{{"target", "x; rm -rf ~"}})
+	check.That(t, err != nil, "the value is part of a command")
 }
 
 func TestAConditionLooksAtAnEarlierStep(t *testing.T) {

@@ -233,7 +233,7 @@ func (t *Template) byDefault(e *environment, in *Input) error {
 			return at(in.line, err)
 		}
 		for i := range v.items {
-			v.items[i].loose = map[string]string{"": v.loose}
+			v.items[i].taint(v.loose)
 		}
 	}
 	for _, it := range v.items {
@@ -321,6 +321,14 @@ func (e *environment) fillFor(t text, command bool) (string, error) {
 	}
 	s, err := e.fill(t)
 	return strings.TrimSpace(s), err
+}
+
+// taint says of an item and its fields that they are parts of a text into which a default puts the value of that input.
+func (it *entry) taint(input string) {
+	it.loose = map[string]string{"": input}
+	for name := range it.fields {
+		it.loose[name] = input
+	}
 }
 
 // loose is the input whose value a text puts beside something else, though that means more to a shell than a word.

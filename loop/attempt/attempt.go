@@ -482,7 +482,7 @@ func (a *attempt) noteCame(ctx context.Context, turn acp.Turn) {
 		}
 	}
 	if err == nil {
-		printed = plain.Tail(strings.ToValidUTF8(strings.ReplaceAll(printed, "\x00", ""), "?"), dag.MaxPrinted)
+		printed = plain.Tail(a.Redact.Text(strings.ToValidUTF8(strings.ReplaceAll(printed, "\x00", ""), "?")), dag.MaxPrinted) // half a secret would be none
 		came.Printed = &printed
 	}
 	a.note(ctx, dag.Note{Came: came})
