@@ -277,7 +277,7 @@ func (s *Slot) make(ctx context.Context, commit string) error {
 		return err
 	}
 	s.made = made{}
-	return s.private(ctx, commit)
+	return errors.Join(s.private(ctx, commit), s.footing())
 }
 
 // Of is the slot or room that a folder is in, nil if it is in none.
