@@ -32,6 +32,8 @@ func (w *When) check() error {
 		return errors.New("when names no output: an earlier task has one, and this one waits for that")
 	case w.Status == "" && w.Exit == nil && w.Matches == "" && w.Lacks == "":
 		return errors.New("when asks nothing: say status, exit, matches or lacks")
+	case w.Exit != nil && *w.Exit < 0:
+		return fmt.Errorf("exit of when is %d; no script ends with that", *w.Exit)
 	case w.Status != "" && !slices.Contains(whenStatuses, w.Status):
 		return fmt.Errorf("status of when is %s, not %q", human.Series(whenStatuses, "or"), w.Status)
 	}
@@ -64,7 +66,7 @@ var condition = kind[*When]{
 	},
 	scan: db.Decoded[*When],
 	check: func(_ string, w *When) (*When, error) {
-		if w == nil || *w == (When{}) {
+		if w == nil {
 			return nil, nil
 		}
 		if err := w.check(); err != nil {
@@ -104,6 +106,9 @@ type Came struct {
 	Printed *string // the end of what that printed, or of what its agent said
 }
 
+// BySignal is the exit status of a script that a signal ended: it is none that a script has.
+const BySignal = -1
+
 // MaxPrinted is how much of that is kept.
 const MaxPrinted = 8 << 10
 
@@ -133,6 +138,8 @@ func (w *When) decide(found []earlier) (why string, err error) {
 		return "", fmt.Errorf("%s was made %s by hand", name, c.status)
 	case w.Exit != nil && c.Exit == nil:
 		return "", fmt.Errorf("no exit status of %s is stored", name)
+	case w.Exit != nil && *c.Exit == BySignal:
+		return fmt.Sprintf("a signal ended %s before it had an exit status", name), nil
 	case w.Exit != nil && *c.Exit != *w.Exit:
 		return fmt.Sprintf("%s ended with exit status %d, not %d", name, *c.Exit, *w.Exit), nil
 	case w.Matches == "" && w.Lacks == "":

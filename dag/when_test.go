@@ -17,11 +17,13 @@ func conditional(t *testing.T, when dag.When) *world {
 	return w
 }
 
-// end ends the task build with what its attempt came to; code -1 and "-" are not known.
+const unknown = -2
+
+// end ends the task build with what its attempt came to; the code unknown and "-" are not known.
 func (w *world) end(status dag.Status, code int, printed string) {
 	w.t.Helper()
 	var came dag.Came
-	if code >= 0 {
+	if code != unknown {
 		came.Exit = &code
 	}
 	if printed != "-" {
@@ -54,7 +56,8 @@ func TestAConditionLooksAtWhatAnEarlierTaskCameTo(t *testing.T) {
 		"it did not fail":         {dag.When{Status: dag.Failed}, dag.Done, 0, "-", "after", "is done, not failed"},
 		"its exit status":         {dag.When{Exit: &three}, dag.Failed, 3, "-", "fix", ""},
 		"another exit status":     {dag.When{Exit: &three}, dag.Failed, 4, "-", "after", "ended with exit status 4, not 3"},
-		"an unknown exit status":  {dag.When{Exit: &three}, dag.Failed, -1, "-", "", "no exit status of out"},
+		"an unknown exit status":  {dag.When{Exit: &three}, dag.Failed, unknown, "-", "", "no exit status of out"},
+		"a signal":                {dag.When{Exit: &three}, dag.Failed, dag.BySignal, "-", "after", "a signal ended out"},
 		"a match":                 {dag.When{Matches: `(?m)^\d+ errors$`}, dag.Done, 0, "all\n3 errors\n", "fix", ""},
 		"no match":                {dag.When{Matches: "errors"}, dag.Done, 0, "fine", "after", "does not match errors"},
 		"a match with nothing":    {dag.When{Matches: "errors"}, dag.Done, 0, "", "after", "does not match errors"},

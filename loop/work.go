@@ -202,6 +202,8 @@ func (t *trial) notice(ctx context.Context) attempt.Result {
 	}
 	if send := t.opts.Host.Notify; send != nil {
 		send(ctx, redact.Deep(t.opts.Host.Redact, e))
+	} else {
+		t.bus.warn(task.ID, "no channel is configured ([[notify]] in .ralph.toml), so this run alone shows what it tells people")
 	}
 	if cause := context.Cause(ctx); cause != nil {
 		return cutOff(cause)

@@ -477,9 +477,11 @@ func (a *attempt) noteCame(ctx context.Context, turn acp.Turn) {
 		if turn.Ran == nil {
 			return
 		}
-		if printed = turn.Ran.Output(); turn.Ran.Signal == "" {
-			came.Exit = &turn.Ran.Code
+		code := turn.Ran.Code
+		if printed = turn.Ran.Output(); turn.Ran.Signal != "" {
+			code = dag.BySignal
 		}
+		came.Exit = &code
 	}
 	if err == nil {
 		printed = plain.Tail(a.Redact.Text(strings.ToValidUTF8(strings.ReplaceAll(printed, "\x00", ""), "?")), dag.MaxPrinted) // half a secret would be none

@@ -113,6 +113,11 @@ func (o *taskAddOptions) Parse(c cli.CommandLine) (err error) {
 	if c.Int("max-retries") < 0 {
 		return cli.Usagef("--max-retries cannot be negative")
 	}
+	for _, name := range []string{"when", "notify"} { // an empty variable must not make a task of another kind
+		if f, _ := dag.FieldNamed(name); c.IsSet(name) && f.Empty(o.said) {
+			return cli.Usagef("--%s is empty", name)
+		}
+	}
 	return nil
 }
 
