@@ -44,6 +44,11 @@ func (r *reader) condition(f field) *condition {
 			r.fault(m[key].line, "%s is said of an %s, and when names none", key, of)
 		}
 	}
+	for _, key := range []string{"matches", "lacks"} {
+		if slices.ContainsFunc(r.parseText(r.plain(m[key], key), m[key].line).parts, func(p part) bool { return p.name != "" }) {
+			r.fault(m[key].line, "%s is a regular expression as written: no input varies it", key)
+		}
+	}
 	if input, has := m["input"]; has {
 		name, at, _ := strings.Cut(r.plain(input, "input"), ".")
 		c.value = part{name: name, field: at, line: input.line}

@@ -80,6 +80,7 @@ func TestWhatIsWrongIsNamedWithItsLine(t *testing.T) {
 		"a condition of the unknown": {"steps:\n  - task: a\n    when: {input: b, is: c}\n", `line 3: unknown variable "b"`},
 		"a step that asks nothing":   {"steps:\n  - {name: b, shell: b}\n  - task: a\n    when: {step: b}\n", "line 4: refused: when asks nothing"},
 		"a bad expression":           {"steps:\n  - {name: b, shell: b}\n  - task: a\n    when: {step: b, matches: '('}\n", "missing closing )"},
+		"an expression with a value": {"steps:\n  - {name: b, shell: b}\n  - task: a\n    when: {step: b, lacks: '${a}'}\n", "line 4: lacks is a regular expression as written: no input varies it"},
 		"an unknown step":            {"steps:\n  - {name: build, shell: b}\n  - task: a\n    when: {step: biuld, status: done}\n", `line 4: when looks at "biuld": there is no such step before this one; did you mean build?`},
 		"a later step":               {"steps:\n  - task: a\n    when: {step: b, status: done}\n  - {name: b, shell: b}\n", `line 3: when looks at "b": there is no such step before this one`},
 		"a failure that stops":       {"steps:\n  - {name: b, shell: b}\n  - task: a\n    when: {step: b, status: failed}\n", "line 4: when looks at a failure of b, after which nothing goes on; say there on_fail: continue"},
