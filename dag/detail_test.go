@@ -29,6 +29,13 @@ func whole(t *testing.T) dag.Spec {
 	return s
 }
 
+// worked is a task with all that one can have on which an agent works.
+func worked(t *testing.T) dag.Spec {
+	s := whole(t)
+	s.Notify = ""
+	return s
+}
+
 func TestEveryFieldOfADetailIsInTheTable(t *testing.T) {
 	t.Parallel()
 	full := reflect.ValueOf(whole(t).Detail)
@@ -80,7 +87,7 @@ func TestEverySettingOfATaskCanBeChanged(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.plan("one")
-	want := whole(t)
+	want := worked(t)
 	var names []string
 	for _, f := range dag.Fields {
 		names = append(names, f.Name)
@@ -94,7 +101,7 @@ func TestEverySettingOfATaskCanBeChanged(t *testing.T) {
 func TestAClosingTaskKeepsTheSettingsOfTheTaskThatWasSplit(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	want := whole(t)
+	want := worked(t)
 	ready := want
 	ready.When = nil // nobody knows what it asks
 	w.ids[want.Title] = w.add(ready)
