@@ -72,7 +72,7 @@ func planFile(n int) []byte {
 func rowsOf(s *store) (all []inserts) {
 	for _, table := range []string{"features", "tasks", "dependencies"} {
 		var columns []string
-		for _, column := range s.read(fmt.Sprintf("SELECT name FROM pragma_table_info('%s');", table)) {
+		for _, column := range s.read(fmt.Sprintf("SELECT '[' || name || ']' FROM pragma_table_info('%s');", table)) {
 			columns = append(columns, column[0].(string))
 		}
 		list := strings.Join(columns, ", ")
