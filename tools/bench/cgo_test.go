@@ -242,7 +242,7 @@ func (r cgoRow) place(column string) int {
 func fieldNames() string {
 	var names []string
 	for _, f := range dag.Fields {
-		names = append(names, f.Name)
+		names = append(names, "["+f.Name+"]") // one is a word of SQL
 	}
 	return strings.Join(names, ", ")
 }
