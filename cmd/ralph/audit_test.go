@@ -64,7 +64,7 @@ var unaudited = strings.Fields(`serve task task:export task:list task:show task:
 	template template:list template:show template:check template:new feature feature:spec feature:plan feature:list feature:show feature:proof forecast init run schedule schedule:list schedule:next inbox inbox:list inbox:show review merge demo
 	recover prompt query attach status watch report runs runs:list runs:show logs cost stats journal journal:list journal:search journal:show
 	knowledge knowledge:list knowledge:show knowledge:search knowledge:add knowledge:rm knowledge:lint permissions permissions:log permissions:check
-	audit agent agents agents:test config config:show doctor slots slots:list slots:remove gc mcp merge-driver completion man version`)
+	audit agent agents agents:test config config:show config:set config:migrate doctor slots slots:list slots:remove gc mcp merge-driver completion man version`)
 
 // TestEveryChangeOfAPersonIsInTheAudit: each command that changes a task or answers leaves one row, which says who did it and
 // from where. A new command has to be in one of the lists.

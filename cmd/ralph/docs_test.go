@@ -41,6 +41,12 @@ func TestCommandsAreDocumented(t *testing.T) {
 	golden.Check(t, "../../docs/cli.md", withContents(doc))
 }
 
+// TestKeysAreDocumented writes docs/config.md from the table of keys.
+func TestKeysAreDocumented(t *testing.T) {
+	t.Parallel()
+	golden.Check(t, "../../docs/config.md", withContents(introOf(t, "docs/config.md")+project.Reference()))
+}
+
 // visible are all commands that are not hidden, in the order of the help, by their words, each after a space.
 func visible(path string, commands []cli.Command) iter.Seq2[string, cli.Command] {
 	return func(yield func(string, cli.Command) bool) {

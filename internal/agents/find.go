@@ -79,7 +79,7 @@ func (f Finder) Choose(given string) (Agent, error) {
 
 // Configured is the agent that the configuration sets: a name or a command; empty if it sets none.
 func (f Finder) Configured() string {
-	return cmp.Or(cmp.Or(f.Config.Agent.Rotate...), f.Config.Agent.Command, f.Config.Agent.Use)
+	return cmp.Or(cmp.Or(f.Config.Agent.Rotate...), f.Config.Agent.Use)
 }
 
 // Find takes a name of the configuration, a built-in name, a file, or a command. Of an

@@ -128,6 +128,8 @@ func (a *App) candidates(ctx context.Context, p *permuter, name string) (list []
 		return wordCandidates(event.AttemptOutcomes()), nil
 	case "--provider":
 		return seq.Map(agents.Own(), func(p agents.Preset) candidate { return candidate{p.Name, p.Title} }), nil
+	case "KEY", "VALUE":
+		return keyCandidates(p, name), nil
 	case "SHELL":
 		return wordCandidates([]string{"bash", "zsh", "fish"}), nil
 	case "SCHEDULE":

@@ -85,7 +85,17 @@ func (a *App) Fail(err error) int {
 		return ExitStatus(err)
 	}
 	text := strings.ReplaceAll(err.Error(), dag.ErrRefused.Error()+": ", "")
-	a.Complain("ralph: " + term.Line(text))
+	lines := []string{text}
+	if errors.As(err, new(project.Problems)) {
+		lines = strings.Split(text, "\n")
+	}
+	for i, line := range lines {
+		prefix := "ralph: "
+		if i > 0 {
+			prefix = "  "
+		}
+		a.Complain(prefix + term.Line(strings.TrimSpace(line)))
+	}
 	h := HintFor(err)
 	if h == "" && a.stored.Load() && errors.As(err, new(OutputError)) {
 		h = "it is done and stored, only the answer is missing: do not repeat it"
@@ -161,7 +171,7 @@ func OutcomeStatus(out event.Result) int {
 func HintFor(err error) string {
 	var h hinted
 	var file *db.Error
-	var unknown *project.UnknownKeyError
+	var wrong project.Problems
 	var unknownAgent *agents.UnknownError
 	var missing *dag.MissingError
 	var plan *plansync.Error
@@ -200,8 +210,8 @@ func HintFor(err error) string {
 			return "did you mean: " + near
 		}
 		return "list the known ones with: ralph agents"
-	case errors.As(err, &unknown):
-		return suggestKey(unknown.Key)
+	case errors.As(err, &wrong) && wrong.Suggestion() != "":
+		return "did you mean: " + wrong.Suggestion()
 	case errors.As(err, &section):
 		if near := plain.Nearest(strings.ToLower(section.Name), prompt.SectionNames()); near != "" && section.Fixed == "" {
 			return "did you mean: " + near

@@ -30,7 +30,7 @@ func (a *App) Manual() string {
 		m.entry(s[0], s[1])
 	}
 	m.line(".SH ENVIRONMENT")
-	m.entry("RALPH_SECTION_KEY", "sets a key of the configuration: RALPH_RUN_LIMIT sets run.limit.")
+	m.entry("RALPH_KEY", "sets a key of the configuration: RALPH_MAX_COST sets max_cost.")
 	m.entry("NO_COLOR", "no colour, if it is not empty.")
 	m.entry("GITHUB_ACTIONS, GITHUB_STEP_SUMMARY", "a run writes annotations and the summary of its step.")
 	m.line(".SH FILES")

@@ -14,49 +14,51 @@ import (
 
 // Config is everything that can be configured, after all layers are merged.
 type Config struct {
-	// What users name themselves.
-	Prices map[string]PriceConfig `toml:"prices"`
-	Locks  map[string]int         `toml:"locks" least:"1"` // how many tasks may hold a lock at once
-	Agents map[string]CustomAgent `toml:"agents"`
-	MCP    map[string]MCPServer   `toml:"mcp"`
+	Model  string
+	Target string
 
-	Agent       AgentConfig       `toml:"agent"`
-	Run         RunConfig         `toml:"run"`
-	Parallel    ParallelConfig    `toml:"parallel"`
-	Merge       MergeConfig       `toml:"merge"`
-	Git         GitConfig         `toml:"git"`
-	PR          PRConfig          `toml:"pr"`
-	Verify      VerifyConfig      `toml:"verify"`
-	Journal     JournalConfig     `toml:"journal"`
-	Knowledge   KnowledgeConfig   `toml:"knowledge"`
-	Recovery    RecoveryConfig    `toml:"recovery"`
-	GC          GCConfig          `toml:"gc"`
-	Telemetry   TelemetryConfig   `toml:"telemetry"`
-	Sandbox     SandboxConfig     `toml:"sandbox"`
-	Budget      BudgetConfig      `toml:"budget"`
-	Drift       DriftConfig       `toml:"drift"`
-	Anomaly     AnomalyConfig     `toml:"anomaly"`
-	Permissions PermissionsConfig `toml:"permissions"`
-	Inbox       InboxConfig       `toml:"inbox"`
-	Serve       ServeConfig       `toml:"serve"`
-	Temporal    Temporal          `toml:"temporal"`
+	// What users name themselves.
+	Prices map[string]PriceConfig
+	Locks  map[string]int // how many tasks may hold a lock at once
+	Agents map[string]CustomAgent
+	MCP    map[string]MCPServer
+
+	Agent       AgentConfig
+	Run         RunConfig
+	Parallel    ParallelConfig
+	Merge       MergeConfig
+	Git         GitConfig
+	PR          PRConfig
+	Verify      VerifyConfig
+	Journal     JournalConfig
+	Knowledge   KnowledgeConfig
+	Recovery    RecoveryConfig
+	GC          GCConfig
+	Telemetry   TelemetryConfig
+	Sandbox     SandboxConfig
+	Budget      BudgetConfig
+	Drift       DriftConfig
+	Anomaly     AnomalyConfig
+	Permissions PermissionsConfig
+	Inbox       InboxConfig
+	Serve       ServeConfig
+	Temporal    Temporal
 
 	// Of all files together.
-	Notify    []Notify         `toml:"notify"`
-	Hooks     []HookConfig     `toml:"hooks"`
-	Schedules []ScheduleConfig `toml:"schedule"`
-	Inbound   []InboundConfig  `toml:"inbound"`
-	Chat      []Chat           `toml:"chat"`
+	Notify    []Notify
+	Hooks     []HookConfig
+	Schedules []ScheduleConfig
+	Inbound   []InboundConfig
+	Chat      []Chat
 }
 
 // AgentConfig chooses the agent: by name, or by command.
 type AgentConfig struct {
-	Use      string   `toml:"use"`
-	Command  string   `toml:"command"`
-	EnvAllow []string `toml:"env_allow" is:"variable"`                  // variables that reach it, after what is usual
-	Fallback []string `toml:"fallback"`                                 // who continues when it is rate-limited
-	Rotate   []string `toml:"rotate"`                                   // who take tasks in turn
-	Effort   string   `toml:"effort" oneof:"low medium high" none:"ok"` // how long its model may think; empty is its own choice
+	Use      string   // its name, or the command that starts it
+	EnvAllow []string // variables that reach it, after what is usual
+	Fallback []string // who continues when it is rate-limited
+	Rotate   []string // who take tasks in turn
+	Effort   string   // how long its model may think; empty is its own choice
 }
 
 // CustomAgent is an agent that the user defines.
@@ -75,80 +77,80 @@ type CustomAgent struct {
 
 // RunConfig is how a run behaves.
 type RunConfig struct {
-	Limit         int      `toml:"limit"`
-	MaxRetries    int      `toml:"max_retries"`
-	MaxAttempts   int      `toml:"max_attempts" least:"1"`
-	MaxSubtasks   int      `toml:"max_subtasks"` // that one attempt may add
-	MaxDepth      int      `toml:"max_depth"`    // of tasks that were added by tasks that were added
-	RetryFailed   int      `toml:"retry_failed"`
-	Breaker       int      `toml:"breaker" least:"1"`
-	ModelStrategy string   `toml:"model_strategy" oneof:"fixed cost-optimized escalate plan-then-execute"`
-	IdleTimeout   Duration `toml:"idle_timeout"`
-	TurnTimeout   Duration `toml:"turn_timeout"`
-	Backoff       Duration `toml:"backoff"`
-	KeepGoing     bool     `toml:"keep_going"`     // a failed task does not block the rest of its group
-	Grace         Duration `toml:"grace"`          // for what runs when SIGTERM comes; 0 releases it at once
-	Wait          string   `toml:"wait" is:"wait"` // for providers' limits: auto, never or a duration
-	Prestart      bool     `toml:"prestart"`       // agents are started before they are needed, where that saves time
+	Limit         int
+	MaxRetries    int
+	MaxAttempts   int
+	MaxSubtasks   int // that one attempt may add
+	MaxDepth      int // of tasks that were added by tasks that were added
+	RetryFailed   int
+	Breaker       int
+	ModelStrategy string
+	IdleTimeout   Duration
+	TurnTimeout   Duration
+	Backoff       Duration
+	KeepGoing     bool     // a failed task does not block the rest of its group
+	Grace         Duration // for what runs when SIGTERM comes; 0 releases it at once
+	Wait          string   // for providers' limits: auto, never or a duration
+	Prestart      bool     // agents are started before they are needed, where that saves time
 }
 
 // ParallelConfig is how agents work side by side, each in a slot.
 type ParallelConfig struct {
-	Jobs    int      `toml:"jobs" least:"1"`
-	Copy    []string `toml:"copy" is:"inside"` // files that git does not know and slots need
-	Setup   string   `toml:"setup"`
-	SetupOn []string `toml:"setup_on"` // files whose change has setup run again
+	Jobs    int
+	Copy    []string // files that git does not know and slots need
+	Setup   string
+	SetupOn []string // files whose change has setup run again
 
-	SetupTimeout Duration `toml:"setup_timeout"`
-	Dir          string   `toml:"dir"`          // of the slots; empty is a folder of the user's
-	MinFreeGiB   float64  `toml:"min_free_gib"` // what slots leave free on their disk
+	SetupTimeout Duration
+	Dir          string  // of the slots; empty is a folder of the user's
+	MinFreeGiB   float64 // what slots leave free on their disk
 }
 
 // MergeConfig is how their work lands on the target.
 type MergeConfig struct {
-	Window  int     `toml:"window"`                        // candidates that are tested at once; 0 is automatic
-	Resolve int     `toml:"resolve"`                       // sessions for a conflict before the task goes back
-	Rebase  string  `toml:"rebase" oneof:"conflict never"` // when a turn is cut because the target has moved
-	Review  string  `toml:"review" oneof:"none risky all"` // what a person looks at before it lands
-	Risk    float64 `toml:"risk" most:"1"`                 // with risky: what is above that; if it is not set, the riskiest fifth of past work
-	Push    string  `toml:"push"`                          // the remote that gets what landed; empty pushes nothing
+	Window  int     // candidates that are tested at once; 0 is automatic
+	Resolve int     // sessions for a conflict before the task goes back
+	Rebase  string  // when a turn is cut because the target has moved
+	Review  string  // what a person looks at before it lands
+	Risk    float64 // with risky: what is above that; if it is not set, the riskiest fifth of past work
+	Push    string  // the remote that gets what landed; empty pushes nothing
 }
 
 // GitConfig is how plans travel in git.
 type GitConfig struct {
-	Sync string `toml:"sync" oneof:"auto manual"` // plan files follow the database, and it follows them, where git carries them
+	Sync string // plan files follow the database, and it follows them, where git carries them
 }
 
 // PRConfig is how pull requests are made, and whose comments count.
 type PRConfig struct {
-	Forge     string   `toml:"forge" oneof:"auto gh glab command"`
-	Command   string   `toml:"command"` // in place of gh and glab
-	Base      string   `toml:"base"`    // the branch that it is to be merged into; empty is the remote's default
-	Reviewers []string `toml:"reviewers"`
-	Timeout   Duration `toml:"timeout"` // of each call of a program
-	Poll      Duration `toml:"poll"`    // from one look at the checks to the next
-	Wait      Duration `toml:"wait"`    // for checks to end; 0 means any time
+	Forge     string
+	Command   string // in place of gh and glab
+	Base      string // the branch that it is to be merged into; empty is the remote's default
+	Reviewers []string
+	Timeout   Duration // of each call of a program
+	Poll      Duration // from one look at the checks to the next
+	Wait      Duration // for checks to end; 0 means any time
 }
 
 // VerifyConfig is what "done" has to pass.
 type VerifyConfig struct {
-	Enabled  bool     `toml:"enabled"`
-	Commands []string `toml:"commands"`
-	Timeout  Duration `toml:"timeout"`
-	Agent    string   `toml:"agent"` // empty means the one that did the work
-	Model    string   `toml:"model"`
-	Repairs  int      `toml:"repair_rounds"`
-	Reruns   int      `toml:"reruns"`
-	Ahead    int      `toml:"ahead"` // how many pieces of held work may lie below a task that begins before they have landed
-	Protect  []string `toml:"protect"`
-	EnvAllow []string `toml:"env_allow" is:"variable"` // variables that gates and setup are given although they look like secrets
-	Feature  bool     `toml:"feature"`                 // compare each feature with its specification when its last task is done
+	Enabled  bool
+	Commands []string
+	Timeout  Duration
+	Agent    string // empty means the one that did the work
+	Model    string
+	Repairs  int
+	Reruns   int
+	Ahead    int // how many pieces of held work may lie below a task that begins before they have landed
+	Protect  []string
+	EnvAllow []string // variables that gates and setup are given although they look like secrets
+	Feature  bool     // compare each feature with its specification when its last task is done
 
-	Coverage     string `toml:"coverage" oneof:"off show ask"` // what is made of changed lines that no gate executed: off, show or ask
-	CoverageFile string `toml:"coverage_file" is:"inside"`     // that a gate writes; empty means that gates run once more to find out
-	Witness      string `toml:"witness"`                       // who writes a check of each task before the work: "verifier" or an agent; empty means no one
+	Coverage     string // what is made of changed lines that no gate executed: off, show or ask
+	CoverageFile string // that a gate writes; empty means that gates run once more to find out
+	Witness      string // who writes a check of each task before the work: "verifier" or an agent; empty means no one
 
-	Reviewers []ReviewerConfig `toml:"reviewer"`
+	Reviewers []ReviewerConfig
 }
 
 // ReviewerConfig is who looks at the whole change of a feature, and what for.
@@ -187,84 +189,82 @@ func (r ReviewerConfig) String() string {
 
 // JournalConfig is how much of what earlier iterations did a prompt may show.
 type JournalConfig struct {
-	Recent  int `toml:"recent"`  // the last entries of the run
-	Matches int `toml:"matches"` // earlier entries about the same things
-	Tokens  int `toml:"tokens"`
+	Recent  int // the last entries of the run
+	Matches int // earlier entries about the same things
+	Tokens  int
 }
 
 // KnowledgeConfig is how much of what the project has learned a prompt may show, and whether agents are asked for more.
 type KnowledgeConfig struct {
-	Tokens  int  `toml:"tokens"`
-	Extract bool `toml:"extract"` // after work that took a retry or a repair
+	Tokens  int
+	Extract bool // after work that took a retry or a repair
 }
 
 // RecoveryConfig is how a run continues after one that crashed.
 type RecoveryConfig struct {
-	ResumeSession    bool     `toml:"resume_session"`
-	MaxAge           Duration `toml:"max_age"` // 0 means that nothing is too old
-	MaxInterruptions int      `toml:"max_interruptions" least:"1"`
-	OnDirty          string   `toml:"on_dirty" oneof:"keep stash fail"`
+	ResumeSession    bool
+	MaxAge           Duration // 0 means that nothing is too old
+	MaxInterruptions int
+	OnDirty          string
 }
 
 // GCConfig is what runs remove by themselves, once a day.
 type GCConfig struct {
-	Auto      bool     `toml:"auto"`
-	OlderThan Duration `toml:"older_than"` // failures are kept three times as long
+	Auto      bool
+	OlderThan Duration // failures are kept three times as long
 }
 
 // SandboxConfig is how agents and gates are confined.
 type SandboxConfig struct {
-	Mode     string   `toml:"mode" oneof:"auto require off"`
-	Write    []string `toml:"write" env:"paths"`     // what may be written besides
-	DenyRead []string `toml:"deny_read" env:"paths"` // what cannot be read
+	Mode     string
+	Write    []string // what may be written besides
+	DenyRead []string // what cannot be read
 
-	Memory    Size `toml:"memory"`    // that an attempt may use; 0 means as much as there is
-	Processes int  `toml:"processes"` // that it may have at once, with their threads
+	Memory    Size // that an attempt may use; 0 means as much as there is
+	Processes int  // that it may have at once, with their threads
 
-	Network NetworkConfig `toml:"network"`
+	Network NetworkConfig
 }
 
 // NetworkConfig says whose processes have a network.
 type NetworkConfig struct {
-	Agent    string `toml:"agent" oneof:"on off"`
-	Verifier string `toml:"verifier" oneof:"on off"`
-	Gates    string `toml:"gates" oneof:"on off"`
+	Agent    string
+	Verifier string
+	Gates    string
 
-	Hosts []string `toml:"hosts"` // that agents and verifiers may reach; none means all
+	Hosts []string // that agents and verifiers may reach; none means all
 }
 
-func (c NetworkConfig) invalid() (key, why string) {
+func (c NetworkConfig) invalid() string {
 	_, err := proxy.Parse(c.Hosts)
 	switch {
 	case err != nil:
-		why = err.Error()
+		return err.Error()
 	case len(c.Hosts) > 0 && c.Agent == "off" && c.Verifier == "off":
-		why = "no session would use it: agent and verifier are off"
+		return "no session would use it: agent and verifier are off"
 	}
-	return "hosts", why
+	return ""
 }
 
 // InboxConfig says how long answers are waited for.
 type InboxConfig struct {
-	Wait   Duration `toml:"wait"`   // by an agent, in its turn; then its task is put aside
-	Expire Duration `toml:"expire"` // then the default answer holds; 0 means never
+	Wait   Duration // by an agent, in its turn; then its task is put aside
+	Expire Duration // then the default answer holds; 0 means never
 }
 
 // PermissionsConfig are rules for what agents ask to do. Those of all files count together, so that no project
 // takes away what its user denies.
 type PermissionsConfig struct {
-	Default string   `toml:"default" oneof:"allow ask deny"`
-	Deny    []string `toml:"deny"`
-	Ask     []string `toml:"ask"`
-	Allow   []string `toml:"allow"`
+	Default string
+	Deny    []string
+	Ask     []string
+	Allow   []string
 }
 
 // Lists are the rules as package permission reads them.
 func (c PermissionsConfig) Lists() permission.Lists {
 	return permission.Lists{Default: permission.Answer(c.Default), Deny: c.Deny, Ask: c.Ask, Allow: c.Allow}
 }
-
-func (c PermissionsConfig) invalid() (key, why string) { return c.Lists().Invalid() }
 
 // MCPServer is a server of tools that agents are given: a command, or an address.
 type MCPServer struct {

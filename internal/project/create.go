@@ -1,18 +1,15 @@
 package project
 
 import (
-	_ "embed"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"ralph/internal/atomicfile"
-	"ralph/internal/event"
-	"ralph/internal/seq"
 )
 
 // Found is what `ralph init` detected or was told; empty means nothing.
@@ -137,25 +134,17 @@ func writeNew(path, text string) (bool, error) {
 	return true, nil
 }
 
+// configText is at most six lines: what somebody chose, or how to.
 func configText(found Found) string {
-	agent := `# use = "claude"          # an agent's name, or: command = "my-agent --acp"`
-	switch {
-	case found.Agent != "":
-		agent = fmt.Sprintf("use = %q", found.Agent)
-	case found.Command != "":
-		agent = fmt.Sprintf("command = %q", found.Command)
+	agent, gates, models := `# agent = "claude"`, `# gates = ["make test"]`, ""
+	if use := cmp.Or(found.Agent, found.Command); use != "" {
+		agent = "agent = " + tomlText(use)
 	}
-	models := ""
-	if found.Model != "" {
-		models = fmt.Sprintf("[agents.%[1]s]\nmodels = { opus = %[2]q, sonnet = %[2]q, haiku = %[2]q }\n\n", found.Agent, found.Model)
-	}
-	gates := `# commands = ["make test"]   # gates: ralph runs them itself after "done"`
 	if len(found.Gates) > 0 {
-		quoted := strings.Join(seq.Map(found.Gates, strconv.Quote), ", ")
-		gates = fmt.Sprintf("commands = [%s]   # gates: ralph runs them itself after \"done\"", quoted)
+		gates = "gates = " + tomlText(found.Gates)
 	}
-	return strings.NewReplacer("AGENT", agent, "MODELS", models, "GATES", gates, "KINDS", strings.Join(event.NoticeKinds(), `", "`)).Replace(configTemplate)
+	if model := tomlText(found.Model); found.Model != "" {
+		models = fmt.Sprintf("\n[agents.%s]\nmodels = { opus = %s, sonnet = %s, haiku = %s }\n", tomlKey(found.Agent), model, model, model)
+	}
+	return "# every key: ralph config show; to set one: ralph config set KEY VALUE\n" + agent + "\n" + gates + "\n" + models
 }
-
-//go:embed template.toml
-var configTemplate string

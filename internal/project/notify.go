@@ -1,7 +1,6 @@
 package project
 
 import (
-	"cmp"
 	"net/url"
 	"slices"
 	"strings"
@@ -11,7 +10,7 @@ import (
 
 // TelemetryConfig is what is written for machines that watch.
 type TelemetryConfig struct {
-	Prometheus string `toml:"prometheus"`
+	Prometheus string
 }
 
 // HookConfig is a command that a run calls at one of its points.
@@ -29,7 +28,7 @@ func (c HookConfig) Hook() hooks.Hook {
 }
 
 func (c HookConfig) invalid() string {
-	return cmp.Or(c.Hook().Invalid(), field{at: &c.Timeout}.invalid())
+	return c.Hook().Invalid()
 }
 
 // String is how it is shown.

@@ -122,7 +122,7 @@ func TestLayersOverrideOneAnother(t *testing.T) {
 	want.Agents = map[string]CustomAgent{"mine": {Command: "x"}}
 	check.Equal(t, "result", want, l.Config)
 	for key, origin := range map[string]string{
-		"run.limit": "RALPH_RUN_LIMIT", "run.breaker": user, "verify.enabled": proj, "run.max_retries": "default", "agents.mine": user,
+		"limit": "RALPH_RUN_LIMIT", "run.breaker": user, "verify": proj, "max_retries": "default", "agents.mine": user,
 	} {
 		check.Equal(t, "origin of "+key, origin, l.Origin(key))
 	}
@@ -138,7 +138,7 @@ func TestALayerThatNamesTheAgentUndoesTheOtherWay(t *testing.T) {
 		want               AgentConfig
 	}{
 		"the project's name over the user's command": {command, use, "", AgentConfig{Use: "shell"}},
-		"the project's command over the user's name": {use, command, "", AgentConfig{Command: "x --acp"}},
+		"the project's command over the user's name": {use, command, "", AgentConfig{Use: "x --acp"}},
 		"the environment's name over a command":      {"", command, "claude", AgentConfig{Use: "claude"}},
 	} {
 		l, err := Load(tc.user, tc.project, environ(map[string]string{"RALPH_AGENT_USE": tc.env}))
@@ -157,7 +157,7 @@ func TestBadConfigurationNamesFileAndLine(t *testing.T) {
 		"one where a list is":       {"[verify]\ncommands = 'go test'", ":2: verify.commands: it is a list of texts, like [\"a\", \"b\"], not a string"},
 		"a word for a switch":       {"[verify]\nenabled = 'yes'", ":2: verify.enabled: it is true or false, not a string"},
 		"a date for a duration":     {"[run]\nidle_timeout = 2026-01-02", ":2: run.idle_timeout: it is a duration, like \"90s\" or \"2d12h\", not a local date"},
-		"1.5 for a duration":        {"[run]\nlimit = 1\nidle_timeout = 1.5 # hours", ":3: \"1.5\" is not a duration"},
+		"1.5 for a duration":        {"[run]\nlimit = 1\nidle_timeout = 1.5 # hours", ":3: run.idle_timeout: \"1.5\" is not a duration"},
 		"a value for a section":     {"[agents]\nmine = 'x'", ":2: agents.mine: it is a table of its own, not a string"},
 		"a number too small":        {"[agent]\nuse = 'x'\n[run]\nmax_attempts = 0", ":4: run.max_attempts: 0 is too small; the least is 1"},
 		"an unknown strategy":       {"[run]\nmodel_strategy = 'best'", ":2: run.model_strategy: \"best\" is not one of"},
@@ -239,26 +239,18 @@ func TestCreateTwiceChangesNothing(t *testing.T) {
 	check.Equal(t, "mode", os.FileMode(0o700), info.Mode().Perm())
 }
 
-func TestCommentedDefaultsAreTheDefaults(t *testing.T) {
+func TestInitWritesAtMostSixLines(t *testing.T) {
 	t.Parallel()
-	var lines []string
-	sample := false // what stands below is no default
-	for _, l := range strings.Split(configText(Found{}), "\n") {
-		sample = strings.HasPrefix(l, "# [[") || strings.HasPrefix(l, "# [agents.") || sample && l != ""
-		if sample {
-			continue
-		}
-		if rest, ok := strings.CutPrefix(l, "# "); ok && strings.Contains(rest, " = ") && !strings.Contains(rest, `"my-`) &&
-			!strings.HasPrefix(rest, "env") && !strings.HasPrefix(rest, "models") && !strings.HasPrefix(rest, "commands") &&
-			!strings.HasPrefix(rest, "fallback") && !strings.HasPrefix(rest, "rotate") && !strings.HasPrefix(rest, "gpu") && !strings.HasPrefix(rest, "deny =") &&
-			!strings.HasPrefix(rest, "ask =") && !strings.HasPrefix(rest, "allow =") && !strings.HasPrefix(rest, `"`) {
-			l = rest
-		}
-		lines = append(lines, l)
+	for _, found := range []Found{{}, {Agent: "claude", Gates: []string{"a", "b"}}, {Command: "x --acp"}, {Agent: "local", Model: "m", Gates: []string{"a"}}} {
+		text := configText(found)
+		check.That(t, strings.Count(text, "\n") <= 6, "too long: %s", text)
+		l, _, err := load(t, text)
+		check.OK(t, err)
+		check.Equal(t, "old names", 0, len(l.OldNames()))
+		l, _, err = load(t, strings.NewReplacer("# agent", "agent", "# gates", "gates").Replace(text)) // what is proposed can be taken
+		check.OK(t, err)
+		check.That(t, l.Agent.Use != "" && len(l.Verify.Commands) > 0, "got %v, %v", l.Agent, l.Verify.Commands)
 	}
-	l, _, err := load(t, strings.Join(lines, "\n"))
-	check.OK(t, err)
-	check.Equal(t, "result", Default(), l.Config)
 }
 
 func TestDetectTests(t *testing.T) {
@@ -337,8 +329,8 @@ func TestHooksOfAllFilesCount(t *testing.T) {
 	check.Equal(t, "origin", proj, l.Origin("hooks.2"))
 	for text, want := range map[string]string{
 		"[[hooks]]\non = 'task.done'\nrun = 'x'\n[[hooks]]\non = 'task.over'\nrun = 'x'\n": `bad.toml:4: hooks.2: on: "task.over" is not one of run.before`,
-		"[[hooks]]\non = 'task.done'\nrun = 'x'\ntimeout = 30\n":                           "bad.toml:1: hooks.1: 30 has no unit",
-		"[[hooks]]\non = 'task.done'\nrun = 'x'\nenv = 'y'\n":                              "bad.toml:4: unknown key hooks.env",
+		"[[hooks]]\non = 'task.done'\nrun = 'x'\ntimeout = 30\n":                           "bad.toml:4: hooks.1.timeout: 30 has no unit",
+		"[[hooks]]\non = 'task.done'\nrun = 'x'\nenv = 'y'\n":                              "bad.toml:4: unknown key hooks.1.env",
 	} {
 		_, err := Load("", write(t, filepath.Join(dir, "bad.toml"), text), environ(nil))
 		check.Err(t, "load", want, err)

@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
 	"ralph/internal/cron"
 	"ralph/internal/lazyregexp"
 	"ralph/internal/proc"
-	"ralph/internal/seq"
 )
 
 // ScheduleConfig is a run that is started by the clock.
@@ -61,19 +61,29 @@ func badName(name string) string {
 	return fmt.Sprintf("name %q is empty or too long, or has more than letters, digits, dots, - and _", name)
 }
 
-// repeated is the entry of a file whose name another has, there or in the files before.
-func repeated[T interface {
-	name() string
-	twice() string
-}](key string, before, more []T) (at, why string) {
-	names := seq.Map(before, T.name)
-	for i, e := range more {
-		if slices.Contains(names, e.name()) {
-			return fmt.Sprintf("%s.%d", key, i+1), e.twice()
-		}
-		names = append(names, e.name())
+// repeated is the first entry of a list whose name another has, there or before.
+func repeated(before, list reflect.Value) (at int, why string) {
+	type named interface {
+		name() string
+		twice() string
 	}
-	return "", ""
+	names := map[string]bool{}
+	for _, all := range []reflect.Value{before, list} {
+		if !all.IsValid() {
+			continue
+		}
+		for i := range all.Len() {
+			e, ok := all.Index(i).Interface().(named)
+			if !ok {
+				return 0, ""
+			}
+			if names[e.name()] {
+				return i, e.twice()
+			}
+			names[e.name()] = true
+		}
+	}
+	return 0, ""
 }
 
 // RunWords are the words of flags for `ralph run`, as a shell would tell them apart. Nothing in them is expanded.

@@ -9,51 +9,51 @@ import (
 
 // BudgetConfig is what may be spent; 0 means without limit.
 type BudgetConfig struct {
-	MaxCostUSD  float64  `toml:"max_cost_usd"` // of a run, as those below
-	MaxTokens   int64    `toml:"max_tokens"`
-	MaxDuration Duration `toml:"max_duration"`
-	Until       string   `toml:"until" is:"until"` // a time of day, like 07:00
-	MaxFailures int      `toml:"max_failures"`
+	MaxCostUSD  float64 // of a run, as those below
+	MaxTokens   int64
+	MaxDuration Duration
+	Until       string // a time of day, like 07:00
+	MaxFailures int
 
-	Task    TaskBudget   `toml:"task"`
-	Feature SharedBudget `toml:"feature"`
-	Day     SharedBudget `toml:"day"`
+	Task    TaskBudget
+	Feature SharedBudget
+	Day     SharedBudget
 }
 
 // TaskBudget is what one task may use, all attempts at it together.
 type TaskBudget struct {
-	MaxCostUSD    float64  `toml:"max_cost_usd"`
-	MaxTokens     int64    `toml:"max_tokens"`
-	MaxIterations int      `toml:"max_iterations"`
-	MaxDuration   Duration `toml:"max_duration"`
+	MaxCostUSD    float64
+	MaxTokens     int64
+	MaxIterations int
+	MaxDuration   Duration
 }
 
 // SharedBudget is what a feature, or a day, may use, in all runs together.
 type SharedBudget struct {
-	MaxCostUSD    float64  `toml:"max_cost_usd"`
-	MaxTokens     int64    `toml:"max_tokens"`
-	MaxIterations int      `toml:"max_iterations"`
-	MaxDuration   Duration `toml:"max_duration"`
-	MaxFailures   int      `toml:"max_failures"`
+	MaxCostUSD    float64
+	MaxTokens     int64
+	MaxIterations int
+	MaxDuration   Duration
+	MaxFailures   int
 }
 
 // DriftConfig says from when on an attempt gets nowhere; 0 turns a detector off.
 type DriftConfig struct {
-	Iterations   int      `toml:"iterations"`
-	Tokens       int64    `toml:"tokens"`
-	ToolFailures int      `toml:"tool_failures"`
-	Repeats      int      `toml:"repeats"`
-	Unchanged    int      `toml:"unchanged"`
-	NoProgress   Duration `toml:"no_progress"`
+	Iterations   int
+	Tokens       int64
+	ToolFailures int
+	Repeats      int
+	Unchanged    int
+	NoProgress   Duration
 }
 
 // AnomalyConfig says what an agent does that one at work does not do.
 type AnomalyConfig struct {
-	WritesPerMinute    int  `toml:"writes_per_minute"`    // 0 means any number
-	DeletionsPerMinute int  `toml:"deletions_per_minute"` // 0 means any number
-	Destructive        bool `toml:"destructive"`          // commands that look like it
-	Stop               bool `toml:"stop"`                 // the agent's turn, and warn it; otherwise it is only reported
-	Ask                bool `toml:"ask"`                  // the same, and ask a person
+	WritesPerMinute    int  // 0 means any number
+	DeletionsPerMinute int  // 0 means any number
+	Destructive        bool // commands that look like it
+	Stop               bool // the agent's turn, and warn it; otherwise it is only reported
+	Ask                bool // the same, and ask a person
 }
 
 func defaultAnomaly() AnomalyConfig {

@@ -23,8 +23,8 @@ func TestBudgetsAndPricesAreMergedKeyByKey(t *testing.T) {
 	want.Prices = map[string]PriceConfig{"a*": {Input: 1, Output: 2}, "b.1": {Input: 3, Cached: &free, Output: 4}}
 	check.Equal(t, "result", want, l.Config)
 	for key, origin := range map[string]string{
-		"budget.day.max_cost_usd": user, "budget.day.max_tokens": proj, "prices.a*": user, "prices.b.1": proj,
-		"agent.fallback": proj, "drift.repeats": proj, "drift.tokens": "default", "budget.task.max_iterations": "RALPH_BUDGET_TASK_MAX_ITERATIONS",
+		"budget.day.cost": user, "budget.day.tokens": proj, "prices.a*": user, "prices.b.1": proj,
+		"agent": proj, "drift.repeats": proj, "drift.tokens": "default", "budget.task.iterations": "RALPH_BUDGET_TASK_MAX_ITERATIONS",
 	} {
 		check.Equal(t, "origin of "+key, origin, l.Origin(key))
 	}

@@ -5,14 +5,14 @@ import "time"
 // Temporal is how ralph-temporal has attempts made on other machines. Of ralph itself, only a run that hands its attempts
 // out reads it, for Remote and Jobs.
 type Temporal struct {
-	Address   string   `toml:"address" is:"server"`     // of the server; empty is what Temporal's own environment and profile say
-	Namespace string   `toml:"namespace"`               // the same
-	Remote    string   `toml:"remote" is:"remote"`      // of git: code travels through it
-	Queue     string   `toml:"queue" is:"queue"`        // that workers poll
-	Needs     []string `toml:"needs" is:"tag"`          // tags whose tasks have a queue of their own
-	CodecKey  string   `toml:"codec_key" is:"key file"` // the file with the key of what the server stores; empty encrypts nothing
-	Heartbeat Duration `toml:"heartbeat" least:"1s"`    // a worker that is silent for longer has lost its attempt
-	Jobs      int      `toml:"jobs" least:"1"`
+	Address   string   // of the server; empty is what Temporal's own environment and profile say
+	Namespace string   // the same
+	Remote    string   // of git: code travels through it
+	Queue     string   // that workers poll
+	Needs     []string // tags whose tasks have a queue of their own
+	CodecKey  string   // the file with the key of what the server stores; empty encrypts nothing
+	Heartbeat Duration // a worker that is silent for longer has lost its attempt
+	Jobs      int
 }
 
 func defaultTemporal() Temporal {

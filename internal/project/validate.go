@@ -10,24 +10,6 @@ import (
 	"unicode"
 )
 
-// invalid is the first value that makes no sense, and why. Single values are checked before their combinations.
-func (c Config) invalid() (key, why string) {
-	for _, f := range c.fields() {
-		if why := f.invalid(); why != "" {
-			return f.key, why
-		}
-	}
-	for _, t := range c.tables() {
-		if key, why := t.invalid(); why != "" {
-			return key, why
-		}
-	}
-	if key, why := repeated("chat", nil, c.Chat); why != "" {
-		return key, why
-	}
-	return repeated("verify.reviewer", nil, c.Verify.Reviewers)
-}
-
 // badText says what is wrong with a text, or with one of a list, by the name that the tag "is" of its field has for it.
 func badText(is, text string) string {
 	switch is {

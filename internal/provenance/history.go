@@ -46,6 +46,8 @@ type record struct {
 	Written []writer `json:"written"` // attempts that changed something, in order
 	Open    []writer `json:"open"`    // attempts that had not ended
 
+	Person writer `json:"person,omitzero"` // what a command of a person changed meanwhile
+
 	// Sums of specifications that a person confirmed.
 	Specs map[string]string `json:"specs,omitempty"`
 }
@@ -116,6 +118,19 @@ func (h *History) During(task, attempt string) (end func() error) {
 				r.Written = append(r.Written, done)
 			}
 		})
+	})
+}
+
+// ByPerson makes a change of the settings that a person asked for, also while an attempt works that could have made it.
+func (h *History) ByPerson(change func() error) error {
+	before := sumsOf(h.lines())
+	if err := change(); err != nil {
+		return err
+	}
+	now := sumsOf(h.lines())
+	return update(h.store, historyFile, func(r *record) {
+		r.Person.Lines = append(r.Person.Lines, without(now, before)...)
+		r.Person.Gone = append(r.Person.Gone, without(before, now)...)
 	})
 }
 
@@ -228,6 +243,9 @@ func (r record) since(now []Line) []Change {
 			if wrote(w) {
 				found = Change{ByAgent: true, Writer: "by " + w.String()}
 			}
+		}
+		if wrote(r.Person) {
+			found = Change{Writer: "with ralph config"}
 		}
 		found.File = fileOf(sum)
 		i := slices.IndexFunc(changes, func(c Change) bool { return c.Writer == found.Writer && c.File == found.File })

@@ -108,3 +108,18 @@ func TestAConfigurationThatIsAPipeHoldsNobodyUp(t *testing.T) {
 	_, err := project.Load("", p.Config(), func(string) string { return "" })
 	check.Err(t, "loading it", "not a regular file", err)
 }
+
+// What a person changes with a command while an attempt works is not the attempt's, and what the attempt changes is.
+func TestAPersonsChangeDuringAnAttemptIsTheirs(t *testing.T) {
+	t.Parallel()
+	p, write := watched(t, "a\nb\n")
+	h := begun(t, p)
+	end := h.During("t-1", "a-1")
+	check.OK(t, h.ByPerson(func() error { write("a\nc\n"); return nil }))
+	wantChanges(t, h, "1 new line, 1 line removed since the last run, written with ralph config")
+	write("a\nc\nd\n")
+	check.OK(t, end())
+	wantChanges(t, h, "1 new line, 1 line removed since the last run, written with ralph config", "1 new line since the last run, written by t-1, attempt a-1")
+	check.OK(t, h.Begin())
+	wantChanges(t, h)
+}

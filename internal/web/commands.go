@@ -143,7 +143,8 @@ var here = map[string]string{
 	"init": "it makes a project out of a folder of that machine", "serve": "it is the server", "demo": "it plays in a folder of its own",
 	"watch": "it needs the terminal: use the pages, or logs --follow", "attach": "it needs the terminal: use the page of the attempt, or logs --follow and send",
 	"feature spec": theTalk, "feature plan": theTalk, "feature build": theTalk, "task create": theTalk,
-	"feature run":  "ralph run --feature NAME does the same",
+	"feature run": "ralph run --feature NAME does the same",
+	"config set":  "it changes a file that decides what runs on that machine", "config migrate": "it changes a file of that machine",
 	"config trust": "it says that somebody has read what is configured on that machine",
 	"agent":        ownStreams, "mcp": ownStreams, "merge-driver": ownStreams, "completion": "it is about this machine", "man": "it is about this machine",
 }

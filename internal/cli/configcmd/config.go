@@ -2,9 +2,12 @@
 package configcmd
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 	"unicode/utf8"
@@ -12,6 +15,7 @@ import (
 	"ralph/dag"
 	"ralph/internal/cli"
 	"ralph/internal/cli/wiring"
+	"ralph/internal/atomicfile"
 	"ralph/internal/jsonval"
 	"ralph/internal/project"
 	"ralph/internal/sandbox"
@@ -25,9 +29,19 @@ var Config = cli.Command{
 	Sub: []cli.Command{{
 		Name: "show", Bare: true, Short: "print every value and where it came from",
 		Long: `From weakest to strongest: default, ~/.config/ralph/config.toml, .ralph.toml,
-RALPH_SECTION_KEY in the environment (RALPH_RUN_LIMIT sets run.limit).`,
+RALPH_KEY in the environment (RALPH_MAX_COST sets max_cost). docs/config.md describes each key.`,
 		Flags:   []cli.Flag{cli.JSONFlag},
 		Example: "ralph config show", Run: cli.Action(runConfigShow),
+	}, {
+		Name: "set", Args: "KEY VALUE", Short: "set a key in .ralph.toml",
+		Long:    `All else in the file stays as it is, comments too. A list is written like '["a", "b"]'; one text is a list of one.`,
+		Example: "ralph config set max_cost 20\nralph config set gates '[\"go vet ./...\", \"go test ./...\"]'", Exits: "1 refused", Run: cli.Action(runConfigSet),
+	}, {
+		Name: "migrate", Short: "give every key in .ralph.toml, and in your own configuration, its name of today",
+		Long: `Comments stay, but for those that an earlier ralph init wrote. It is refused if any key would get another value.
+Running it again changes nothing.`,
+		Flags:   []cli.Flag{cli.BoolFlag("dry-run", "print what would be renamed, and change nothing")},
+		Example: "ralph config migrate --dry-run", Exits: "1 refused", Run: cli.Action(runConfigMigrate),
 	}, {
 		Name: "trust", Short: "confirm .ralph.toml, prompts, templates, plans, specifications and .ralph/permissions.toml as they are",
 		Long: `Nothing in .ralph.toml, .ralph/prompts, .ralph/templates and plan files (tasks.jsonl) is used if it was changed while an agent worked
@@ -64,6 +78,106 @@ func runConfigTrust(ctx context.Context, a *cli.App, _ cli.PlainOptions) error {
 	return err
 }
 
+func runConfigSet(_ context.Context, a *cli.App, o cli.PlainOptions) error {
+	p, err := a.FindProject()
+	if err != nil {
+		return err
+	}
+	key, value := o.Args[0], o.Args[1]
+	changed, err := rewrite(a, p, p.Config(), func(data []byte) ([]byte, error) { return project.Set(p.Config(), data, key, value) })
+	switch unknown := (*project.KeyError)(nil); {
+	case errors.As(err, &unknown) && project.Suggest(key) != "":
+		return cli.Hint(cli.Usagef("%v", err), "did you mean: %s", project.Suggest(key))
+	case errors.As(err, &unknown):
+		return cli.Hint(cli.Usagef("%v", err), "list the keys with: ralph config show")
+	case errors.Is(err, project.ErrKey):
+		return cli.Hint(cli.Usagef("%v", err), "docs/config.md describes each key; names of earlier versions are replaced by: ralph config migrate")
+	case err == nil && !changed:
+		a.Note("%s has that value already; nothing was changed", term.Line(key))
+	case err == nil:
+		a.Note("%s is now %s in %s", term.Line(key), term.Line(value), project.ConfigName)
+	}
+	return err
+}
+
+// rewrite changes a configuration, and has the change count as a person's.
+func rewrite(a *cli.App, p project.Project, path string, change func([]byte) ([]byte, error)) (changed bool, err error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return false, fmt.Errorf("%w: %w", project.ErrConfig, err)
+	}
+	text, err := change(data)
+	if err != nil || bytes.Equal(text, data) {
+		return false, err
+	}
+	if at, err := filepath.EvalSymlinks(path); err == nil {
+		path = at // a link stays one
+	}
+	err = cli.HistoryOf(a, p).ByPerson(func() error { return atomicfile.Replace(path, text) })
+	if err != nil {
+		return false, fmt.Errorf("%w: %w", dag.ErrRefused, errors.Join(err, atomicfile.Replace(path, data)))
+	}
+	return true, nil
+}
+
+func runConfigMigrate(_ context.Context, a *cli.App, o cli.PlainOptions) error {
+	p, err := a.FindProject()
+	if err != nil {
+		return err
+	}
+	done := 0
+	for _, path := range []string{a.UserConfig(), p.Config()} {
+		if _, err := os.Stat(path); err != nil {
+			continue
+		}
+		var moved []project.Moved
+		_, err := rewrite(a, p, path, func(data []byte) (text []byte, err error) {
+			if text, moved, err = project.Migrate(path, data); o.DryRun {
+				return data, err
+			}
+			return text, err
+		})
+		if errors.Is(err, project.ErrConfig) && !errors.As(err, new(project.Problems)) {
+			return fmt.Errorf("%w: %w", dag.ErrRefused, err)
+		}
+		if err != nil {
+			return err
+		}
+		shown := term.Line(cli.ShortPath(path, p.Root, a.Getenv("HOME")))
+		for _, m := range moved {
+			a.Note("%s: %s is %s now", shown, m.Old, m.Is)
+		}
+		done += len(moved)
+	}
+	switch {
+	case done == 0:
+		a.Note("every key has its name of today; nothing was changed")
+	case o.DryRun:
+		a.Note("nothing was changed; to rewrite the files: ralph config migrate")
+	}
+	return nil
+}
+
+// noteOldNames says in which files keys have names of earlier versions.
+func (a *cli.App) noteOldNames(config project.Loaded) {
+	for _, old := range config.OldNames() {
+		a.Note("warning: %s:%d: %s is %s now; to rename such keys: ralph config migrate", term.Line(old.File), old.Line, old.Old, old.Is)
+	}
+}
+
+// keyCandidates are the keys, or the values that the key before can have.
+func keyCandidates(p *permuter, name string) (list []candidate) {
+	for _, k := range project.Keys() {
+		switch {
+		case name == "KEY" && k.Offered():
+			list = append(list, candidate{k.Name, strings.ReplaceAll(k.Doc, "`", "")})
+		case name == "VALUE" && len(p.rest) > 0 && k.Name == p.rest[0]:
+			list = append(list, wordCandidates(k.Values())...)
+		}
+	}
+	return list
+}
+
 func runConfigShow(_ context.Context, a *cli.App, o cli.PlainOptions) error {
 	p, err := a.FindProject()
 	if err != nil {
@@ -73,6 +187,7 @@ func runConfigShow(_ context.Context, a *cli.App, o cli.PlainOptions) error {
 	if err != nil {
 		return err
 	}
+	a.noteOldNames(loaded)
 	if o.JSON {
 		return a.PrintJSON(loaded.Settings())
 	}
