@@ -151,6 +151,19 @@ func (a *App) candidates(ctx context.Context, p *permuter, name string) (list []
 	return list, err
 }
 
+// keyCandidates are the keys, or the values that the key before can have.
+func keyCandidates(p *permuter, name string) (list []candidate) {
+	for _, k := range project.Keys() {
+		switch {
+		case name == "KEY" && k.Offered():
+			list = append(list, candidate{k.Name, strings.ReplaceAll(k.Doc, "`", "")})
+		case name == "VALUE" && len(p.rest) > 0 && k.Name == p.rest[0]:
+			list = append(list, wordCandidates(k.Values())...)
+		}
+	}
+	return list
+}
+
 func wordCandidates[T ~string](words []T) []candidate {
 	return seq.Map(words, func(w T) candidate { return candidate{word: string(w)} })
 }

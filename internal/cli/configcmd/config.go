@@ -13,9 +13,9 @@ import (
 	"unicode/utf8"
 
 	"ralph/dag"
+	"ralph/internal/atomicfile"
 	"ralph/internal/cli"
 	"ralph/internal/cli/wiring"
-	"ralph/internal/atomicfile"
 	"ralph/internal/jsonval"
 	"ralph/internal/project"
 	"ralph/internal/sandbox"
@@ -40,7 +40,7 @@ RALPH_KEY in the environment (RALPH_MAX_COST sets max_cost). docs/config.md desc
 		Name: "migrate", Short: "give every key in .ralph.toml, and in your own configuration, its name of today",
 		Long: `Comments stay, but for those that an earlier ralph init wrote. It is refused if any key would get another value.
 Running it again changes nothing.`,
-		Flags:   []cli.Flag{cli.BoolFlag("dry-run", "print what would be renamed, and change nothing")},
+		Flags:   []cli.Flag{cli.Bool("dry-run", "print what would be renamed, and change nothing")},
 		Example: "ralph config migrate --dry-run", Exits: "1 refused", Run: cli.Action(runConfigMigrate),
 	}, {
 		Name: "trust", Short: "confirm .ralph.toml, prompts, templates, plans, specifications and .ralph/permissions.toml as they are",
@@ -143,7 +143,7 @@ func runConfigMigrate(_ context.Context, a *cli.App, o cli.PlainOptions) error {
 		if err != nil {
 			return err
 		}
-		shown := term.Line(cli.ShortPath(path, p.Root, a.Getenv("HOME")))
+		shown := term.Line(shortPath(path, p.Root, a.Getenv("HOME")))
 		for _, m := range moved {
 			a.Note("%s: %s is %s now", shown, m.Old, m.Is)
 		}
@@ -159,23 +159,10 @@ func runConfigMigrate(_ context.Context, a *cli.App, o cli.PlainOptions) error {
 }
 
 // noteOldNames says in which files keys have names of earlier versions.
-func (a *cli.App) noteOldNames(config project.Loaded) {
+func noteOldNames(a *cli.App, config project.Loaded) {
 	for _, old := range config.OldNames() {
 		a.Note("warning: %s:%d: %s is %s now; to rename such keys: ralph config migrate", term.Line(old.File), old.Line, old.Old, old.Is)
 	}
-}
-
-// keyCandidates are the keys, or the values that the key before can have.
-func keyCandidates(p *permuter, name string) (list []candidate) {
-	for _, k := range project.Keys() {
-		switch {
-		case name == "KEY" && k.Offered():
-			list = append(list, candidate{k.Name, strings.ReplaceAll(k.Doc, "`", "")})
-		case name == "VALUE" && len(p.rest) > 0 && k.Name == p.rest[0]:
-			list = append(list, wordCandidates(k.Values())...)
-		}
-	}
-	return list
 }
 
 func runConfigShow(_ context.Context, a *cli.App, o cli.PlainOptions) error {
@@ -187,7 +174,7 @@ func runConfigShow(_ context.Context, a *cli.App, o cli.PlainOptions) error {
 	if err != nil {
 		return err
 	}
-	a.noteOldNames(loaded)
+	noteOldNames(a, loaded)
 	if o.JSON {
 		return a.PrintJSON(loaded.Settings())
 	}

@@ -77,6 +77,9 @@ func setLanding(ctx context.Context, a *cli.App, s *cli.Session, given Options, 
 		opts.Workers.Jobs, opts.Landing.Target = 1, folder
 		return wiring.RefuseBare(repo)
 	}
+	if given.Target == nil && !given.Finished && !repo.Private() && s.Config.Target != "" {
+		given.Target = &s.Config.Target
+	}
 	target, err := wiring.FindTarget(ctx, repo, given.Target)
 	switch {
 	case err != nil || given.Executor || repo.Private():

@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -59,6 +60,9 @@ func OverrideLimits(o Options, opts *loop.Options) error {
 // ChooseStrategy lets --model alone mean that very model.
 func ChooseStrategy(o Options, config project.Loaded) (strategy.Kind, string, error) {
 	model := o.Model
+	if o.ModelStrategy == nil || *o.ModelStrategy == string(strategy.Fixed) {
+		model = cmp.Or(model, config.Model)
+	}
 	switch {
 	case o.ModelStrategy != nil:
 		kind, err := strategy.ParseKind(*o.ModelStrategy)

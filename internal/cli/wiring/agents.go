@@ -204,7 +204,7 @@ func NewOpener(a *cli.App, given OpenerOptions, s *cli.Session) (*agents.Opener,
 	if err != nil {
 		return nil, err
 	}
-	o.ModelNamed = given.Model != ""
+	o.ModelNamed = cmp.Or(given.Model, s.Config.Model) != ""
 	var ierr, terr error
 	o.IdleTimeout, ierr = Duration("idle-timeout", given.IdleTimeout, s.Config.Run.IdleTimeout)
 	o.TurnTimeout, terr = Duration("turn-timeout", given.TurnTimeout, s.Config.Run.TurnTimeout)
